@@ -1,0 +1,62 @@
+package methodspan
+
+import (
+	"math"
+	"slices"
+)
+
+// Gamma is the growth of the logarithmic bins, fixed for the whole table: a
+// value that is replaced by its bin's representative is off by 1% at most (the
+// relative accuracy of DDSketch at alpha = 0.01).
+const Gamma = 1.01 / 0.99
+
+var logGamma = math.Log(Gamma)
+
+// Bin is one bin of a histogram. Bin i holds the values in [Gamma^i, Gamma^(i+1));
+// bin 0 holds everything below Gamma too. N is a weight, not always whole.
+type Bin struct {
+	Bin int32
+	N   float64
+}
+
+// Histogram is a list of bins, sorted by bin, each bin once.
+type Histogram []Bin
+
+// BinOf tells the bin of a value in ns.
+func BinOf(x float64) int32 {
+	if !(x >= 1) { // NaN too
+		return 0
+	}
+	return int32(math.Floor(math.Log(x) / logGamma))
+}
+
+// BinValue is the representative of a bin: within 1% of all its values.
+func BinValue(bin int32) float64 {
+	return 2 * math.Pow(Gamma, float64(bin)+1) / (1 + Gamma)
+}
+
+// MaxBin is the highest bin a count of nanoseconds can fall into.
+var MaxBin = BinOf(math.MaxInt64)
+
+// Normalize sorts the bins and adds up equal ones, in place.
+func (h Histogram) Normalize() Histogram {
+	slices.SortFunc(h, func(a, b Bin) int { return int(a.Bin) - int(b.Bin) })
+	out := h[:0]
+	for _, b := range h {
+		if n := len(out); n > 0 && out[n-1].Bin == b.Bin {
+			out[n-1].N += b.N
+		} else {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// Total is the sum of the weights.
+func (h Histogram) Total() float64 {
+	var t float64
+	for _, b := range h {
+		t += b.N
+	}
+	return t
+}

@@ -1,0 +1,174 @@
+package methodspan
+
+import "math"
+
+// Sum adds rows of one cell so that every estimate made from the rows is the
+// same when made from their sum. With weights 1/p and 1/q (q = p x cpu_p):
+//
+//	p*    = measured / sum(measured_i / p_i)      wall* = p* x sum(wall_i / p_i)
+//	q*    = cpu_measured / sum(cpu_measured_i/q_i) cpu*  = q* x sum(cpu_i / q_i)
+//	cpu_p* = q* / p* (may exceed 1)
+//
+// squares, errors and histograms alike; calls by plain sum, maxima by max. It
+// adds in float64 and rounds once, in Row. Rows must have a common cell and
+// stratum; which columns the cell has is the caller's choice: the sum keeps
+// those of the first row.
+//
+// The zero value is an empty sum.
+type Sum struct {
+	first      Row
+	rows       int
+	start, end int64
+
+	calls    float64
+	wall     side
+	cpu      side
+	errors   float64 // sum of errors / p
+	samePCPU bool    // all rows with CPU had the CPUP of the first such row
+	cpuP     float64
+}
+
+// side is one of the two measured quantities, weighted by 1/probability.
+type side struct {
+	n       int64   // measured
+	weighed float64 // sum of n / prob
+	sum     float64 // sum of x / prob
+	squares float64
+	max     int64
+	hist    map[int32]float64
+	prob    float64 // of the first row, exact while same is true
+	same    bool
+}
+
+func (s *side) add(n, x int64, squares float64, max int64, hist Histogram, prob float64) {
+	if n <= 0 || prob <= 0 {
+		return
+	}
+	if s.n == 0 {
+		s.prob, s.same = prob, true
+	} else if s.prob != prob {
+		s.same = false
+	}
+	w := 1 / prob
+	s.n += n
+	s.weighed += float64(n) * w
+	s.sum += float64(x) * w
+	if n == 1 && squares == 0 {
+		squares = float64(x) * float64(x)
+	}
+	s.squares += squares * w
+	if n == 1 && max == 0 {
+		max = x
+	}
+	if max > s.max {
+		s.max = max
+	}
+	if s.hist == nil {
+		s.hist = make(map[int32]float64, 8)
+	}
+	if n == 1 && len(hist) == 0 {
+		s.hist[BinOf(float64(x))] += w
+		return
+	}
+	for _, b := range hist {
+		s.hist[b.Bin] += b.N * w
+	}
+}
+
+// probability is the one that keeps the estimates.
+func (s *side) probability() float64 {
+	if s.n == 0 {
+		return 0
+	}
+	if s.same {
+		return s.prob // n / (n / p) need not be p to the last bit
+	}
+	return float64(s.n) / s.weighed
+}
+
+func (s *side) histogram(scale float64) Histogram {
+	if s.n <= 1 {
+		return nil
+	}
+	h := make(Histogram, 0, len(s.hist))
+	for bin, n := range s.hist {
+		h = append(h, Bin{bin, n * scale})
+	}
+	return h.Normalize()
+}
+
+// Add adds a row.
+func (s *Sum) Add(r *Row) {
+	if s.rows == 0 {
+		s.first = *r
+		s.start, s.end = r.StartNS, r.EndNS
+	}
+	s.rows++
+	s.start, s.end = min(s.start, r.StartNS), max(s.end, r.EndNS)
+	s.calls += r.Calls
+	s.wall.add(r.Measured, r.WallNS, r.WallSq, r.WallMaxNS, r.WallHist, r.P)
+	if r.Measured > 0 && r.P > 0 {
+		s.errors += r.Errors / r.P
+	}
+	if r.CPUMeasured > 0 {
+		if s.cpu.n == 0 {
+			s.cpuP, s.samePCPU = r.CPUP, true
+		} else if s.cpuP != r.CPUP {
+			s.samePCPU = false
+		}
+		s.cpu.add(r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS, r.CPUHist, r.Q())
+	}
+}
+
+// Rows tells how many rows were added.
+func (s *Sum) Rows() int { return s.rows }
+
+// Row is the sum. What belongs to single records (ids, process columns, place
+// in a batch) is dropped; the kind becomes aggregate where records were added.
+func (s *Sum) Row() Row {
+	r := s.first
+	r.StartNS, r.EndNS = s.start, s.end
+	r.TraceID, r.SpanID, r.ParentSpanID = [16]byte{}, [8]byte{}, [8]byte{}
+	r.RequestID, r.BatchID, r.RowSeq, r.Process = "", "", 0, nil
+	if r.Kind == KindCall {
+		r.Kind = KindAggregate
+	}
+	r.Calls = s.calls
+
+	p := s.wall.probability()
+	r.Measured = s.wall.n
+	r.P = p
+	r.WallNS = round(s.wall.sum * p)
+	r.WallSq, r.WallMaxNS, r.WallHist = 0, s.wall.max, s.wall.histogram(p)
+	if r.Measured > 1 {
+		r.WallSq = s.wall.squares * p
+	}
+	r.Errors = s.errors * p
+
+	q := s.cpu.probability()
+	r.CPUMeasured = s.cpu.n
+	r.CPUNS = round(s.cpu.sum * q)
+	r.CPUSq, r.CPUMaxNS, r.CPUHist = 0, s.cpu.max, s.cpu.histogram(q)
+	if r.CPUMeasured > 1 {
+		r.CPUSq = s.cpu.squares * q
+	}
+	switch {
+	case r.CPUMeasured == 0 || p == 0:
+		r.CPUP = 0
+	case s.samePCPU && s.wall.same && s.cpu.same:
+		r.CPUP = s.cpuP
+	default:
+		r.CPUP = q / p
+	}
+	if r.CPUMeasured > 0 {
+		r.CPUState = CPUExact
+	}
+	return r
+}
+
+func round(x float64) int64 {
+	if x >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(math.Round(x))
+}
