@@ -1,0 +1,459 @@
+package methodspan
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// Item is what arrives at the warehouse together or not at all.
+type Item struct {
+	// ID names the item for ever. For our SDK it follows from the process and
+	// its batch number, so a resend has the same one, across restarts too.
+	ID string
+	// Folds are the ids of the items whose rows were folded into this one:
+	// writing it settles them.
+	Folds []string
+	Rows  []Row
+}
+
+// Skipped counts the spans that gave no row.
+type Skipped struct {
+	NotMethod int // no kind: not for us
+	Invalid   int // a kind, and values that the receiver would have refused
+}
+
+const (
+	maxCachedFunctions = 1 << 16 // beyond it names are parsed anew each time
+	maxStats           = 64      // counters kept of one process span
+	maxBins            = 4096    // bins kept of one histogram: all there can be
+)
+
+// Converter turns spans into rows. It is safe for concurrent use.
+type Converter struct {
+	functions sync.Map // string -> Function
+	cached    atomic.Int64
+	runID     string // makes ids of items without a number unique across runs
+	items     atomic.Uint64
+}
+
+// NewConverter makes a converter; an exporter has one.
+func NewConverter() *Converter {
+	var id [12]byte
+	_, _ = rand.Read(id[:]) // never fails since Go 1.24
+	return &Converter{runID: hex.EncodeToString(id[:])}
+}
+
+func (c *Converter) function(name string) Function {
+	if f, ok := c.functions.Load(name); ok {
+		return f.(Function)
+	}
+	f := ParseFunction(name)
+	if c.cached.Load() < maxCachedFunctions {
+		if _, loaded := c.functions.LoadOrStore(strings.Clone(name), f); !loaded {
+			c.cached.Add(1)
+		}
+	}
+	return f
+}
+
+// Items converts a request: one item for every scope with a batch number, one
+// for all the rest. The rows keep no part of td but its strings.
+func (c *Converter) Items(td ptrace.Traces) ([]Item, Skipped) {
+	var items []Item
+	var rest []Row
+	var skipped Skipped
+	resources := td.ResourceSpans()
+	for i := range resources.Len() {
+		rs := resources.At(i)
+		resource := ReadResource(rs.Resource())
+		hash := ""
+		shared := sharedOf(rs.Resource(), resource)
+		scopes := rs.ScopeSpans()
+		for j := range scopes.Len() {
+			ss := scopes.At(j)
+			shared.scope = ss.Scope().Name()
+			seq, total, numbered := BatchOf(ss.Scope())
+			shared.callsTotal = total
+			if !numbered {
+				rest = c.appendRows(rest, ss.Spans(), &shared, &skipped)
+				continue
+			}
+			rows := c.appendRows(make([]Row, 0, ss.Spans().Len()), ss.Spans(), &shared, &skipped)
+			if len(rows) == 0 {
+				continue
+			}
+			if hash == "" {
+				hash = resource.Key().Hash()
+			}
+			items = append(items, newItem(hash+"-"+strconv.FormatInt(seq, 10), rows))
+		}
+	}
+	if len(rest) > 0 {
+		items = append(items, newItem(fmt.Sprintf("%s-%d", c.runID, c.items.Add(1)), rest))
+	}
+	return items, skipped
+}
+
+func newItem(id string, rows []Row) Item {
+	for i := range rows {
+		rows[i].BatchID = id
+		rows[i].RowSeq = int32(i)
+	}
+	return Item{ID: id, Rows: rows}
+}
+
+// shared is what the spans of a scope have in common.
+type shared struct {
+	resource    *Resource
+	scope       string
+	callsTotal  int64
+	price       *float64
+	priceSource string
+}
+
+func sharedOf(res pcommon.Resource, r *Resource) shared {
+	s := shared{resource: r}
+	if v, ok := res.Attributes().Get(AttrPrice); ok {
+		s.price = priceOf(v)
+	}
+	if v, ok := res.Attributes().Get(AttrPriceSource); ok {
+		s.priceSource = v.Str()
+	}
+	return s
+}
+
+func priceOf(v pcommon.Value) *float64 {
+	price, ok := FloatOf(v)
+	if !ok || !(price > 0) || math.IsInf(price, 0) {
+		return nil
+	}
+	return &price
+}
+
+func (c *Converter) appendRows(rows []Row, spans ptrace.SpanSlice, s *shared, skipped *Skipped) []Row {
+	rows = slices.Grow(rows, spans.Len())
+	reader := attributeReader{}
+	reader.read = reader.attributes.read // bound once: a method value allocates
+	for i := range spans.Len() {
+		span := spans.At(i)
+		rows = rows[:len(rows)+1]
+		row := &rows[len(rows)-1]
+		*row = Row{
+			Resource:       s.resource,
+			Level:          LevelRaw,
+			USDPerCoreHour: s.price,
+			PriceSource:    s.priceSource,
+		}
+		switch c.fill(row, span, s, &reader) {
+		case notMethod:
+			skipped.NotMethod++
+			rows = rows[:len(rows)-1]
+		case invalid:
+			skipped.Invalid++
+			rows = rows[:len(rows)-1]
+		}
+	}
+	return rows
+}
+
+type outcome int
+
+const (
+	good outcome = iota
+	notMethod
+	invalid
+)
+
+// fill reads a span in one pass over its attributes.
+func (c *Converter) fill(r *Row, span ptrace.Span, s *shared, reader *attributeReader) outcome {
+	r.StartNS, r.EndNS = int64(span.StartTimestamp()), int64(span.EndTimestamp())
+	if r.StartNS < 0 || r.EndNS < r.StartNS { // beyond 2262, or reversed
+		return invalid
+	}
+	a := &reader.attributes
+	*a = attributes{row: r}
+	span.Attributes().Range(reader.read)
+	switch r.Kind {
+	case "":
+		return notMethod
+	case KindCall, KindCounts, KindAggregate, KindProcess:
+	default:
+		return invalid
+	}
+	if a.bad {
+		return invalid
+	}
+
+	if r.Kind != KindProcess {
+		r.Process = nil
+		if a.function != "" {
+			f := c.function(a.function)
+			r.Class, r.Method = f.Class, f.Method
+			if r.Signature == "" {
+				r.Signature = f.Signature
+			}
+		} else if f, ok := IdentityOf(span, s.scope); ok {
+			r.Class, r.Method = f.Class, f.Method
+			if r.Signature == "" {
+				r.Signature = f.Signature
+			}
+		} else {
+			return invalid
+		}
+	}
+	if r.WeightBasis == "" {
+		r.WeightBasis = BasisExact
+	}
+
+	switch r.Kind {
+	case KindCall:
+		if !fillCall(r, span, a) {
+			return invalid
+		}
+	case KindCounts:
+		if !a.hasCalls || !(r.Calls >= 0) || math.IsInf(r.Calls, 0) {
+			return invalid
+		}
+	case KindAggregate:
+		if !fillAggregate(r, a) {
+			return invalid
+		}
+	case KindProcess:
+		if a.hasCPU {
+			r.CPUNS, r.CPUMeasured, r.CPUState = a.cpu, 1, CPUExact
+		}
+		a.process().CallsTotal = s.callsTotal
+		slices.SortFunc(r.Process.Stats, func(a, b Stat) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return good
+}
+
+func fillCall(r *Row, span ptrace.Span, a *attributes) bool {
+	if !ValidProbability(r.P) {
+		return false
+	}
+	r.Measured = 1
+	r.WallNS = r.EndNS - r.StartNS
+	r.WallMaxNS = r.WallNS
+	if span.Status().Code() == ptrace.StatusCodeError {
+		r.Errors = 1
+	}
+	if a.hasCPU {
+		if a.cpu < 0 || !ValidProbability(r.CPUP) {
+			return false
+		}
+		r.CPUMeasured, r.CPUNS, r.CPUMaxNS = 1, a.cpu, a.cpu
+		r.CPUState = CPUExact
+	} else if r.CPUState == "" || r.CPUState == CPUExact {
+		r.CPUState = CPUUnavailable
+	}
+	if r.WeightBasis != BasisExact {
+		r.Calls = 1 / r.P
+	}
+	if !a.synthetic {
+		r.TraceID = [16]byte(span.TraceID())
+		r.SpanID = [8]byte(span.SpanID())
+		r.ParentSpanID = [8]byte(span.ParentSpanID())
+	}
+	return true
+}
+
+func fillAggregate(r *Row, a *attributes) bool {
+	if !ValidProbability(r.P) || r.Measured <= 0 || r.CPUMeasured < 0 || r.CPUMeasured > r.Measured ||
+		r.WallNS < 0 || r.CPUNS < 0 || !(r.WallSq >= 0) || !(r.CPUSq >= 0) || !(r.Errors >= 0) {
+		return false
+	}
+	if r.CPUMeasured > 0 && !(r.CPUP > 0) {
+		return false
+	}
+	var okWall, okCPU bool
+	r.WallHist, okWall = histogramOf(a.wallBins, a.wallCounts)
+	r.CPUHist, okCPU = histogramOf(a.cpuBins, a.cpuCounts)
+	if r.CPUState == "" {
+		r.CPUState = CPUNotSampled
+		if r.CPUMeasured > 0 {
+			r.CPUState = CPUExact
+		}
+	}
+	return okWall && okCPU
+}
+
+func histogramOf(bins, counts pcommon.Slice) (Histogram, bool) {
+	if (bins == pcommon.Slice{}) && (counts == pcommon.Slice{}) {
+		return nil, true
+	}
+	if (bins == pcommon.Slice{}) || (counts == pcommon.Slice{}) || bins.Len() != counts.Len() || bins.Len() > maxBins {
+		return nil, false
+	}
+	h := make(Histogram, 0, bins.Len())
+	for i := range bins.Len() {
+		bin, okBin := IntOf(bins.At(i))
+		n, okN := FloatOf(counts.At(i))
+		if !okBin || !okN || bin < 0 || bin > int64(MaxBin) || !(n >= 0) || math.IsInf(n, 0) {
+			return nil, false
+		}
+		h = append(h, Bin{int32(bin), n})
+	}
+	return h.Normalize(), true
+}
+
+// attributeReader is reused from span to span.
+type attributeReader struct {
+	attributes attributes
+	read       func(string, pcommon.Value) bool
+}
+
+// attributes collects what can only be understood once all are read.
+type attributes struct {
+	row       *Row
+	function  string
+	cpu       int64
+	hasCPU    bool
+	hasCalls  bool
+	synthetic bool
+	bad       bool
+
+	wallBins, wallCounts, cpuBins, cpuCounts pcommon.Slice
+}
+
+func (a *attributes) read(name string, v pcommon.Value) bool {
+	r := a.row
+	switch name {
+	case AttrKind:
+		r.Kind = v.Str()
+	case AttrFunction:
+		a.function = v.Str()
+	case AttrSignature:
+		r.Signature = v.Str()
+	case AttrCPUTime:
+		a.cpu, a.hasCPU = IntOf(v)
+		a.bad = a.bad || !a.hasCPU
+	case AttrCPUState:
+		r.CPUState = v.Str()
+	case AttrP:
+		a.float(&r.P, v)
+	case AttrCPUP:
+		a.float(&r.CPUP, v)
+	case AttrStratum:
+		r.Stratum = v.Str()
+	case AttrCaller:
+		r.Caller = v.Str()
+	case AttrStack:
+		r.Stack = v.Str()
+	case AttrRequest:
+		r.RequestID = v.Str()
+	case AttrGroup:
+		r.Group = v.Str()
+	case AttrIDs:
+		a.synthetic = v.Str() == IDsSynthetic
+	case AttrWeightBasis:
+		r.WeightBasis = v.Str()
+	case AttrTier:
+		r.Tier = v.Str()
+	case AttrReason:
+		r.Reason = v.Str()
+	case AttrConfiguredRate:
+		a.float(&r.ConfiguredRate, v)
+	case AttrEffectiveRate:
+		a.float(&r.EffectiveRate, v)
+	case AttrPrice:
+		r.USDPerCoreHour = priceOf(v)
+	case AttrPriceSource:
+		r.PriceSource = v.Str()
+	case AttrCalls:
+		a.float(&r.Calls, v)
+		a.hasCalls = true
+	default:
+		a.readRare(name, v)
+	}
+	return true
+}
+
+// readRare reads what only aggregates and process spans have.
+func (a *attributes) readRare(name string, v pcommon.Value) {
+	r := a.row
+	switch name {
+	case AttrMeasured:
+		a.int(&r.Measured, v)
+	case AttrCPUMeasured:
+		a.int(&r.CPUMeasured, v)
+	case AttrErrors:
+		a.float(&r.Errors, v)
+	case AttrWallSum:
+		a.int(&r.WallNS, v)
+	case AttrWallSquares:
+		a.float(&r.WallSq, v)
+	case AttrWallMax:
+		a.int(&r.WallMaxNS, v)
+	case AttrWallBins:
+		a.wallBins = a.slice(v)
+	case AttrWallCounts:
+		a.wallCounts = a.slice(v)
+	case AttrCPUSum:
+		a.int(&r.CPUNS, v)
+	case AttrCPUSquares:
+		a.float(&r.CPUSq, v)
+	case AttrCPUMax:
+		a.int(&r.CPUMaxNS, v)
+	case AttrCPUBins:
+		a.cpuBins = a.slice(v)
+	case AttrCPUCounts:
+		a.cpuCounts = a.slice(v)
+	case AttrProcessCores:
+		a.float(&a.process().Cores, v)
+	case AttrProcessRSS:
+		a.int(&a.process().RSSBytes, v)
+	case AttrProcessFinal:
+		a.process().Final = v.Type() == pcommon.ValueTypeBool && v.Bool()
+	default:
+		if stat, ok := strings.CutPrefix(name, AttrSDKPrefix); ok {
+			p := a.process()
+			if value, ok := FloatOf(v); ok && len(p.Stats) < maxStats {
+				p.Stats = append(p.Stats, Stat{stat, value})
+			}
+		}
+	}
+}
+
+func (a *attributes) process() *ProcessStats {
+	if a.row.Process == nil {
+		a.row.Process = &ProcessStats{}
+	}
+	return a.row.Process
+}
+
+func (a *attributes) float(to *float64, v pcommon.Value) {
+	x, ok := FloatOf(v)
+	if !ok || math.IsNaN(x) || math.IsInf(x, 0) {
+		a.bad = true
+		return
+	}
+	*to = x
+}
+
+func (a *attributes) int(to *int64, v pcommon.Value) {
+	x, ok := IntOf(v)
+	if !ok {
+		a.bad = true
+		return
+	}
+	*to = x
+}
+
+func (a *attributes) slice(v pcommon.Value) pcommon.Slice {
+	if v.Type() != pcommon.ValueTypeSlice {
+		a.bad = true
+		return pcommon.Slice{}
+	}
+	return v.Slice()
+}

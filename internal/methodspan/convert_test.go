@@ -1,0 +1,258 @@
+package methodspan
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+const testStart = int64(1_780_000_000_000_000_000)
+
+// request makes a request as our SDK sends it.
+func request(seq int64) (ptrace.Traces, ptrace.SpanSlice) {
+	td := ptrace.NewTraces()
+	rs := td.ResourceSpans().AppendEmpty()
+	for name, value := range map[string]string{
+		ResourceService: "shop", ResourceServiceNamespace: "eu", ResourceVersion: "1.1", ResourceEnvironment: "prod",
+		ResourceInstance: "i-1", ResourceHost: "h", ResourceHostType: "m7", ResourceCloudProvider: "aws", ResourceRegion: "eu-west-1",
+		ResourceCapacityType: "spot", ResourceRevision: "abc", ResourceProcessStart: time.Unix(0, testStart).UTC().Format(time.RFC3339Nano),
+	} {
+		rs.Resource().Attributes().PutStr(name, value)
+	}
+	ss := rs.ScopeSpans().AppendEmpty()
+	if seq > 0 {
+		ss.Scope().Attributes().PutInt(AttrBatchSeq, seq)
+		ss.Scope().Attributes().PutInt(AttrCallsTotal, 77)
+	}
+	return td, ss.Spans()
+}
+
+func addSpan(t testing.TB, spans ptrace.SpanSlice, wall time.Duration, attrs map[string]any) ptrace.Span {
+	t.Helper()
+	span := spans.AppendEmpty()
+	span.SetName("shop/cart.(*Cart).Total")
+	span.SetStartTimestamp(pcommon.Timestamp(testStart))
+	span.SetEndTimestamp(pcommon.Timestamp(testStart + int64(wall)))
+	span.SetTraceID([16]byte{1})
+	span.SetSpanID([8]byte{2})
+	if err := span.Attributes().FromRaw(attrs); err != nil {
+		t.Fatal(err)
+	}
+	return span
+}
+
+func TestConvertEveryKind(t *testing.T) {
+	td, spans := request(5)
+	name := "shop/cart.(*Cart).Total"
+	addSpan(t, spans, 100, map[string]any{AttrKind: KindCall, AttrFunction: name, AttrP: 0.1, AttrCPUP: 0.5, AttrCPUTime: 60,
+		AttrCPUState: CPUExact, AttrCaller: "shop/web.Handler.Serve", AttrTier: "inner", AttrReason: "r", AttrConfiguredRate: 0.2,
+		AttrEffectiveRate: 0.1}).Status().SetCode(ptrace.StatusCodeError)
+	addSpan(t, spans, 100, map[string]any{AttrKind: KindCall, AttrFunction: name, AttrP: 1.0, AttrCPUState: CPUNotSampled, AttrIDs: IDsSynthetic})
+	addSpan(t, spans, 60e9, map[string]any{AttrKind: KindCounts, AttrFunction: name, AttrCalls: 12})
+	addSpan(t, spans, 50, map[string]any{AttrKind: KindAggregate, AttrFunction: name, AttrP: 0.5, AttrCPUP: 1.0, AttrMeasured: 3, AttrCPUMeasured: 2,
+		AttrErrors: 1, AttrWallSum: 300, AttrWallSquares: 30000.0, AttrWallMax: 150, AttrWallBins: []any{3, 4}, AttrWallCounts: []any{1.0, 2.0},
+		AttrCPUSum: 200, AttrCPUSquares: 20000.0, AttrCPUMax: 120, AttrCPUBins: []any{7}, AttrCPUCounts: []any{2.0}})
+	addSpan(t, spans, 60e9, map[string]any{AttrKind: KindProcess, AttrCPUTime: 999, AttrProcessCores: 2, AttrProcessRSS: 4096,
+		AttrProcessFinal: true, AttrSDKPrefix + "dropped": 3, AttrSDKPrefix + "a": 1.5})
+	addSpan(t, spans, 10, map[string]any{"http.method": "GET"}) // not ours
+
+	c := NewConverter()
+	items, skipped := c.Items(td)
+	if len(items) != 1 || len(items[0].Rows) != 5 || skipped != (Skipped{NotMethod: 1}) {
+		t.Fatalf("%d items, skipped %+v", len(items), skipped)
+	}
+	id := items[0].ID
+	if want := items[0].Rows[0].Resource.Key().Hash() + "-5"; id != want {
+		t.Errorf("id %q, want %q", id, want)
+	}
+	rows := items[0].Rows
+	for i, r := range rows {
+		if r.BatchID != id || int(r.RowSeq) != i || r.Level != LevelRaw || r.WeightBasis != BasisExact {
+			t.Errorf("row %d: %+v", i, r)
+		}
+	}
+	res := rows[0].Resource
+	if want := (Resource{"eu", "shop", "1.1", "abc", "prod", "i-1", "h", "m7", "aws", "eu-west-1", "spot", testStart}); *res != want {
+		t.Errorf("resource %+v, want %+v", *res, want)
+	}
+	call := rows[0]
+	if call.Class != "shop/cart.Cart" || call.Method != "Total" || call.Caller != "shop/web.Handler.Serve" || call.Measured != 1 ||
+		call.WallNS != 100 || call.CPUNS != 60 || call.CPUMeasured != 1 || call.P != 0.1 || call.CPUP != 0.5 || call.Errors != 1 ||
+		call.Calls != 0 || call.CPUState != CPUExact || call.TraceID != [16]byte{1} || call.SpanID != [8]byte{2} ||
+		call.Tier != "inner" || call.ConfiguredRate != 0.2 || call.EffectiveRate != 0.1 {
+		t.Errorf("call: %+v", call)
+	}
+	if r := rows[1]; r.CPUMeasured != 0 || r.CPUState != CPUNotSampled || r.TraceID != [16]byte{} || r.SpanID != [8]byte{} {
+		t.Errorf("synthetic call: %+v", r)
+	}
+	if r := rows[2]; r.Calls != 12 || r.Measured != 0 || r.Kind != KindCounts {
+		t.Errorf("counts: %+v", r)
+	}
+	if r := rows[3]; r.Measured != 3 || r.CPUMeasured != 2 || r.WallNS != 300 || r.WallSq != 30000 || r.WallMaxNS != 150 || r.CPUNS != 200 ||
+		r.CPUSq != 20000 || r.CPUMaxNS != 120 || r.Errors != 1 || len(r.WallHist) != 2 || r.WallHist[1] != (Bin{4, 2}) || r.CPUHist[0] != (Bin{7, 2}) {
+		t.Errorf("aggregate: %+v", r)
+	}
+	p := rows[4].Process
+	if p == nil || p.Cores != 2 || p.RSSBytes != 4096 || !p.Final || p.CallsTotal != 77 || len(p.Stats) != 2 || p.Stats[0] != (Stat{"a", 1.5}) || rows[4].CPUNS != 999 {
+		t.Errorf("process: %+v %+v", rows[4], p)
+	}
+
+	again, _ := NewConverter().Items(td)
+	if again[0].ID != id {
+		t.Errorf("a resend has id %q, first %q", again[0].ID, id)
+	}
+}
+
+func TestConvertForeignSpans(t *testing.T) {
+	td, spans := request(0)
+	addSpan(t, spans, 100, map[string]any{AttrKind: KindCall, AttrP: 0.25, AttrWeightBasis: BasisThreshold})
+	c := NewConverter()
+	items, _ := c.Items(td)
+	more, _ := c.Items(td)
+	r := items[0].Rows[0]
+	if r.Calls != 4 || r.WeightBasis != BasisThreshold || r.CPUState != CPUUnavailable || r.Method != "shop/cart.(*Cart).Total" {
+		t.Errorf("got %+v", r)
+	}
+	if items[0].ID == more[0].ID {
+		t.Error("requests without a number share an id")
+	}
+}
+
+func TestConvertPrices(t *testing.T) {
+	td, spans := request(1)
+	addSpan(t, spans, 1, map[string]any{AttrKind: KindCall, AttrP: 1.0})
+	addSpan(t, spans, 1, map[string]any{AttrKind: KindCall, AttrP: 1.0, AttrPrice: 0.5, AttrPriceSource: "span"})
+	addSpan(t, spans, 1, map[string]any{AttrKind: KindCall, AttrP: 1.0, AttrPrice: -1.0})
+	attrs := td.ResourceSpans().At(0).Resource().Attributes()
+	attrs.PutDouble(AttrPrice, 0.04)
+	attrs.PutStr(AttrPriceSource, "default")
+	items, _ := NewConverter().Items(td)
+	rows := items[0].Rows
+	if *rows[0].USDPerCoreHour != 0.04 || rows[0].PriceSource != "default" || *rows[1].USDPerCoreHour != 0.5 || rows[1].PriceSource != "span" || rows[2].USDPerCoreHour != nil {
+		t.Errorf("prices %+v", rows)
+	}
+}
+
+func TestConvertRefusesWhatCannotBeTrue(t *testing.T) {
+	nan := math.NaN()
+	for name, attrs := range map[string]map[string]any{
+		"no p":               {AttrKind: KindCall},
+		"p above 1":          {AttrKind: KindCall, AttrP: 1.5},
+		"p NaN":              {AttrKind: KindCall, AttrP: nan},
+		"cpu without cpu p":  {AttrKind: KindCall, AttrP: 1.0, AttrCPUTime: 5},
+		"negative cpu":       {AttrKind: KindCall, AttrP: 1.0, AttrCPUP: 1.0, AttrCPUTime: -5},
+		"cpu as text":        {AttrKind: KindCall, AttrP: 1.0, AttrCPUP: 1.0, AttrCPUTime: "5"},
+		"unknown kind":       {AttrKind: "calls", AttrP: 1.0},
+		"counts of nothing":  {AttrKind: KindCounts},
+		"negative counts":    {AttrKind: KindCounts, AttrCalls: -1},
+		"empty aggregate":    {AttrKind: KindAggregate, AttrP: 1.0},
+		"more cpu than wall": {AttrKind: KindAggregate, AttrP: 1.0, AttrMeasured: 1, AttrCPUMeasured: 2, AttrCPUP: 1.0},
+		"bins without n":     {AttrKind: KindAggregate, AttrP: 1.0, AttrMeasured: 1, AttrWallBins: []any{1}},
+		"bin out of range":   {AttrKind: KindAggregate, AttrP: 1.0, AttrMeasured: 1, AttrWallBins: []any{1 << 40}, AttrWallCounts: []any{1.0}},
+	} {
+		td, spans := request(1)
+		addSpan(t, spans, 10, attrs)
+		if items, skipped := NewConverter().Items(td); len(items) != 0 || skipped != (Skipped{Invalid: 1}) {
+			t.Errorf("%s: %d items, skipped %+v", name, len(items), skipped)
+		}
+	}
+}
+
+func TestReadOT(t *testing.T) {
+	for _, tc := range []struct {
+		state    string
+		th, rv   uint64
+		hasTh    bool
+		hasRv    bool
+		wantFail bool
+	}{
+		{"", 0, 0, false, false, false},
+		{"ot=th:0;rv:00000000000001", 0, 1, true, true, false},
+		{"ot=th:8;rv:ffffffffffffff", 1 << 55, 1<<56 - 1, true, true, false},
+		{"ot=th:fd70a3d70a3d71;rv:fe000000000000", 0xfd70a3d70a3d71, 0xfe000000000000, true, true, false},
+		{"ot=rv:00000000000002;th:c", 0xc0000000000000, 2, true, true, false},
+		{"vendor=x,ot=th:c", 0xc0000000000000, 0, true, false, false},
+		{"ot=th:", 0, 0, false, false, true},
+		{"ot=th:g;rv:00000000000001", 0, 0, false, false, true},
+		{"\x00", 0, 0, false, false, true},
+	} {
+		ot, err := ReadOT(tc.state)
+		if (err != nil) != tc.wantFail {
+			t.Errorf("%q: error %v", tc.state, err)
+			continue
+		}
+		if err == nil && (ot.HasThreshold != tc.hasTh || ot.HasRandomness != tc.hasRv || ot.Threshold.Unsigned() != tc.th || ot.Randomness.Unsigned() != tc.rv) {
+			t.Errorf("%q: %+v", tc.state, ot)
+		}
+	}
+}
+
+func TestSetThresholdKeepsOtherMembers(t *testing.T) {
+	span := ptrace.NewSpan()
+	span.TraceState().FromRaw("vendor=x,ot=th:8;rv:fffffffffffff0;ab:cd")
+	SetThreshold(span, ThresholdOf(0.25), nil)
+	ot, err := ReadOT(span.TraceState().AsRaw())
+	if err != nil || ot.Threshold != ThresholdOf(0.25) || ot.Randomness.Unsigned() != 0xfffffffffffff0 {
+		t.Errorf("%q: %+v %v", span.TraceState().AsRaw(), ot, err)
+	}
+	if raw := span.TraceState().AsRaw(); !strings.Contains(raw, "vendor=x") || !strings.Contains(raw, "ab:cd") {
+		t.Errorf("lost members: %q", raw)
+	}
+	ClearThreshold(span)
+	if ot, _ := ReadOT(span.TraceState().AsRaw()); ot.HasThreshold || !ot.HasRandomness {
+		t.Errorf("after clearing: %q", span.TraceState().AsRaw())
+	}
+}
+
+func FuzzConvert(f *testing.F) {
+	td, spans := request(3)
+	addSpan(f, spans, 10, map[string]any{AttrKind: KindCall, AttrP: 0.5, AttrCPUP: 0.5, AttrCPUTime: 3})
+	addSpan(f, spans, 10, map[string]any{AttrKind: KindAggregate, AttrP: 0.5, AttrMeasured: 3, AttrWallSum: 3, AttrWallBins: []any{1}, AttrWallCounts: []any{3.0}})
+	addSpan(f, spans, 10, map[string]any{AttrKind: KindCounts, AttrCalls: 4})
+	addSpan(f, spans, 10, map[string]any{AttrKind: KindProcess, AttrSDKPrefix + "x": 1})
+	seed, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed)
+	c := NewConverter()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		td, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(data)
+		if err != nil {
+			return
+		}
+		items, skipped := c.Items(td)
+		rows := 0
+		for _, item := range items {
+			rows += len(item.Rows)
+			for _, r := range item.Rows {
+				if r.Measured > 0 && !ValidProbability(r.P) || r.CPUMeasured > 0 && r.Kind != KindProcess && !(r.Q() > 0) {
+					t.Fatalf("a measured row without probability: %+v", r)
+				}
+				if math.IsNaN(r.Calls) || r.Calls < 0 || r.EndNS < r.StartNS {
+					t.Fatalf("untrue row: %+v", r)
+				}
+			}
+		}
+		if rows+skipped.Invalid+skipped.NotMethod != td.SpanCount() {
+			t.Fatalf("%d spans gave %d rows, skipped %+v", td.SpanCount(), rows, skipped)
+		}
+	})
+}
+
+func BenchmarkConvert(b *testing.B) {
+	td, spans := request(3)
+	for range 1000 {
+		addSpan(b, spans, 10, map[string]any{AttrKind: KindCall, AttrFunction: "shop/cart.(*Cart).Total", AttrP: 0.5, AttrCPUP: 0.5, AttrCPUTime: 3,
+			AttrCPUState: CPUExact, AttrCaller: "shop/web.Handler.Serve", AttrTier: "inner"})
+	}
+	c := NewConverter()
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Items(td)
+	}
+}

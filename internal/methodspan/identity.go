@@ -1,0 +1,97 @@
+package methodspan
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// ReadResource reads the columns that all spans of a resource share.
+func ReadResource(res pcommon.Resource) *Resource {
+	r := &Resource{}
+	res.Attributes().Range(func(name string, v pcommon.Value) bool {
+		switch name {
+		case ResourceServiceNamespace:
+			r.ServiceNamespace = v.AsString()
+		case ResourceService:
+			r.Service = v.AsString()
+		case ResourceVersion:
+			r.Version = v.AsString()
+		case ResourceInstance:
+			r.Instance = v.AsString()
+		case ResourceEnvironment:
+			r.Environment = v.AsString()
+		case ResourceOldEnvironment:
+			if r.Environment == "" {
+				r.Environment = v.AsString()
+			}
+		case ResourceRevision:
+			r.Revision = v.AsString()
+		case ResourceHost:
+			r.Host = v.AsString()
+		case ResourceHostType:
+			r.HostType = v.AsString()
+		case ResourceCloudProvider:
+			r.CloudProvider = v.AsString()
+		case ResourceRegion:
+			r.Region = v.AsString()
+		case ResourceCapacityType:
+			r.CapacityType = v.AsString()
+		case ResourceProcessStart:
+			if t, err := time.Parse(time.RFC3339Nano, v.Str()); err == nil {
+				r.ProcessStartNS = t.UnixNano()
+			}
+		}
+		return true
+	})
+	return r
+}
+
+// ProcessKey tells processes apart, everywhere: the key of the ledger, of the
+// receiver's memory of batches, and of the ids of queue items.
+type ProcessKey struct {
+	ServiceNamespace string
+	Service          string
+	Version          string
+	Environment      string
+	Instance         string
+	ProcessStartNS   int64
+}
+
+// Key is the identity of the process that the resource describes.
+func (r *Resource) Key() ProcessKey {
+	return ProcessKey{r.ServiceNamespace, r.Service, r.Version, r.Environment, r.Instance, r.ProcessStartNS}
+}
+
+// Hash names the process in 32 hex digits. The parts are length-prefixed, so
+// that no two identities share a spelling.
+func (k ProcessKey) Hash() string {
+	var buf []byte
+	for _, part := range [...]string{k.ServiceNamespace, k.Service, k.Version, k.Environment, k.Instance} {
+		buf = binary.AppendUvarint(buf, uint64(len(part)))
+		buf = append(buf, part...)
+	}
+	buf = binary.BigEndian.AppendUint64(buf, uint64(k.ProcessStartNS))
+	sum := sha256.Sum256(buf)
+	return hex.EncodeToString(sum[:16])
+}
+
+// BatchOf reads what every export request of our SDK says of itself. False for
+// all other senders, whose requests have no number.
+func BatchOf(scope pcommon.InstrumentationScope) (seq, callsTotal int64, ok bool) {
+	v, ok := scope.Attributes().Get(AttrBatchSeq)
+	if !ok {
+		return 0, 0, false
+	}
+	seq, ok = IntOf(v)
+	if !ok || seq < 1 {
+		return 0, 0, false
+	}
+	if v, has := scope.Attributes().Get(AttrCallsTotal); has {
+		callsTotal, _ = IntOf(v)
+	}
+	return seq, callsTotal, true
+}

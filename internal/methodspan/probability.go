@@ -1,0 +1,160 @@
+package methodspan
+
+import (
+	"math"
+	"strings"
+
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/sampling"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// ValidProbability tells whether p lies in (0, 1]; NaN does not.
+func ValidProbability(p float64) bool { return p > 0 && p <= 1 }
+
+// ThresholdOf is the rejection threshold of a probability: a call is kept iff
+// threshold <= R, R uniform in [0, 2^56). What is no probability keeps all.
+func ThresholdOf(p float64) sampling.Threshold {
+	if !ValidProbability(p) || p == 1 {
+		return sampling.AlwaysSampleThreshold
+	}
+	th, err := sampling.ProbabilityToThreshold(math.Max(p, sampling.MinSamplingProbability))
+	if err != nil { // out of range: excluded above
+		return sampling.AlwaysSampleThreshold
+	}
+	return th
+}
+
+// OT is what the `ot` member of a trace state says about sampling.
+type OT struct {
+	Threshold     sampling.Threshold
+	HasThreshold  bool
+	Randomness    sampling.Randomness
+	HasRandomness bool
+}
+
+// ReadOT reads the `ot` member. The form our SDK writes, `ot=th:..;rv:..` and
+// nothing else, is read without allocating, since every measurement has it.
+func ReadOT(traceState string) (OT, error) {
+	if ot, ok := readPlainOT(traceState); ok {
+		return ot, nil
+	}
+	w3c, err := sampling.NewW3CTraceState(traceState)
+	if err != nil {
+		return OT{}, err
+	}
+	value := w3c.OTelValue()
+	var ot OT
+	ot.Threshold, ot.HasThreshold = value.TValueThreshold()
+	ot.Randomness, ot.HasRandomness = value.RValueRandomness()
+	return ot, nil
+}
+
+func readPlainOT(traceState string) (ot OT, ok bool) {
+	if traceState == "" {
+		return OT{}, true
+	}
+	rest, ok := strings.CutPrefix(traceState, "ot=th:")
+	if !ok {
+		return OT{}, false
+	}
+	th, rv, ok := strings.Cut(rest, ";rv:")
+	if !ok || len(rv) != sampling.NumHexDigits || len(th) > sampling.NumHexDigits {
+		return OT{}, false
+	}
+	t, okT := parseHex(th)
+	r, okR := parseHex(rv)
+	if !okT || !okR || th == "" {
+		return OT{}, false
+	}
+	t <<= 4 * uint(sampling.NumHexDigits-len(th)) // trailing zeros are left out
+	var errT, errR error
+	ot.Threshold, errT = sampling.UnsignedToThreshold(t)
+	ot.Randomness, errR = sampling.UnsignedToRandomness(r)
+	ot.HasThreshold, ot.HasRandomness = true, true
+	return ot, errT == nil && errR == nil
+}
+
+func parseHex(s string) (uint64, bool) {
+	var x uint64
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		default:
+			return 0, false
+		}
+		x = x<<4 | uint64(c)
+	}
+	return x, true
+}
+
+// SetThreshold writes th, and rv where it is given, into the `ot` member of a
+// span's trace state and leaves all other members as they are. A trace state
+// that can't be read is replaced: its other members mean nothing to anybody.
+func SetThreshold(span ptrace.Span, th sampling.Threshold, rv *sampling.Randomness) {
+	state := span.TraceState()
+	w3c, err := sampling.NewW3CTraceState(state.AsRaw())
+	if err != nil {
+		w3c, _ = sampling.NewW3CTraceState("")
+	}
+	value := w3c.OTelValue()
+	// Clearing first turns the update into a plain assignment: the caller has
+	// composed the thresholds already.
+	value.ClearTValue()
+	if err := value.UpdateTValueWithSampling(th); err != nil {
+		return // impossible on a cleared value
+	}
+	if rv != nil {
+		value.SetRValue(*rv)
+	}
+	var b strings.Builder
+	if err := w3c.Serialize(&b); err == nil {
+		state.FromRaw(b.String())
+	}
+}
+
+// ClearThreshold removes th from the `ot` member, where it contradicts rv.
+func ClearThreshold(span ptrace.Span) {
+	state := span.TraceState()
+	w3c, err := sampling.NewW3CTraceState(state.AsRaw())
+	if err != nil {
+		return
+	}
+	w3c.OTelValue().ClearTValue()
+	var b strings.Builder
+	if err := w3c.Serialize(&b); err == nil {
+		state.FromRaw(b.String())
+	}
+}
+
+// FloatOf reads a number whichever way a sender encoded it.
+func FloatOf(v pcommon.Value) (float64, bool) {
+	switch v.Type() {
+	case pcommon.ValueTypeDouble:
+		return v.Double(), true
+	case pcommon.ValueTypeInt:
+		return float64(v.Int()), true
+	default:
+		return 0, false
+	}
+}
+
+// IntOf reads a whole number whichever way a sender encoded it.
+func IntOf(v pcommon.Value) (int64, bool) {
+	switch v.Type() {
+	case pcommon.ValueTypeInt:
+		return v.Int(), true
+	case pcommon.ValueTypeDouble:
+		d := v.Double()
+		if d != math.Trunc(d) || math.Abs(d) > 1<<53 {
+			return 0, false
+		}
+		return int64(d), true
+	default:
+		return 0, false
+	}
+}

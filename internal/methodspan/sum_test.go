@@ -1,0 +1,176 @@
+package methodspan
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// randomRow makes a row of one cell, with the probabilities of many stages.
+func randomRow(r *rand.Rand) Row {
+	row := Row{Kind: KindCall, Level: LevelRaw, Class: "c", Method: "m", P: math.Pow(10, -3*r.Float64()), CPUP: math.Pow(2, -3*r.Float64())}
+	row.StartNS = 1e18 + r.Int64N(6e10)
+	row.Measured = 1
+	row.WallNS = int64(1e9 * math.Exp(2*r.NormFloat64()))
+	row.EndNS = row.StartNS + row.WallNS
+	row.WallMaxNS = row.WallNS
+	if r.IntN(10) == 0 {
+		row.Errors = 1
+	}
+	if r.IntN(3) > 0 {
+		row.CPUMeasured = 1
+		row.CPUNS = row.WallNS / 2
+		row.CPUMaxNS = row.CPUNS
+	}
+	switch r.IntN(6) {
+	case 0: // a counts row
+		row = Row{Kind: KindCounts, Class: "c", Method: "m", StartNS: row.StartNS, EndNS: row.EndNS, Calls: float64(r.IntN(100000))}
+	case 1: // an aggregate
+		var s Sum
+		for range 2 + r.IntN(5) {
+			part := randomRow(r)
+			part.P, part.CPUP = row.P, row.CPUP
+			s.Add(&part)
+		}
+		row = s.Row()
+	}
+	return row
+}
+
+// estimates are the weighted sums that addition must conserve.
+type estimates struct{ calls, n, wall, wallSq, errors, nCPU, cpu, cpuSq, wallBins, cpuBins float64 }
+
+func estimatesOf(rows ...Row) estimates {
+	var e estimates
+	for _, r := range rows {
+		e.calls += r.Calls
+		if r.Measured > 0 {
+			e.n += float64(r.Measured) / r.P
+			e.wall += float64(r.WallNS) / r.P
+			e.errors += r.Errors / r.P
+			if r.Measured == 1 {
+				e.wallSq += float64(r.WallNS) * float64(r.WallNS) / r.P
+				e.wallBins += 1 / r.P
+			} else {
+				e.wallSq += r.WallSq / r.P
+				e.wallBins += r.WallHist.Total() / r.P
+			}
+		}
+		if r.CPUMeasured > 0 {
+			q := r.Q()
+			e.nCPU += float64(r.CPUMeasured) / q
+			e.cpu += float64(r.CPUNS) / q
+			if r.CPUMeasured == 1 {
+				e.cpuSq += float64(r.CPUNS) * float64(r.CPUNS) / q
+				e.cpuBins += 1 / q
+			} else {
+				e.cpuSq += r.CPUSq / q
+				e.cpuBins += r.CPUHist.Total() / q
+			}
+		}
+	}
+	return e
+}
+
+func sumOf(rows ...Row) Row {
+	var s Sum
+	for i := range rows {
+		s.Add(&rows[i])
+	}
+	return s.Row()
+}
+
+func sameEstimates(t *testing.T, what string, got, want estimates) {
+	t.Helper()
+	g := [...]float64{got.calls, got.n, got.wall, got.wallSq, got.errors, got.nCPU, got.cpu, got.cpuSq, got.wallBins, got.cpuBins}
+	w := [...]float64{want.calls, want.n, want.wall, want.wallSq, want.errors, want.nCPU, want.cpu, want.cpuSq, want.wallBins, want.cpuBins}
+	for i := range g {
+		// Times are rounded to whole ns once per sum; these are seconds.
+		if math.Abs(g[i]-w[i]) > 1e-6*math.Abs(w[i])+1e-9 {
+			t.Errorf("%s: estimate %d is %v, want %v", what, i, g[i], w[i])
+		}
+	}
+}
+
+func TestSumConservesEstimates(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		rows := make([]Row, 1+r.IntN(40))
+		for i := range rows {
+			rows[i] = randomRow(r)
+		}
+		sum := sumOf(rows...)
+		sameEstimates(t, "sum", estimatesOf(sum), estimatesOf(rows...))
+
+		// Associative up to rounding: any way of bracketing gives the same.
+		cut := r.IntN(len(rows) + 1)
+		a, b := sumOf(rows[:cut]...), sumOf(rows[cut:]...)
+		sameEstimates(t, "brackets", estimatesOf(sumOf(a, b)), estimatesOf(rows...))
+		if t.Failed() {
+			t.Fatalf("rows: %d, cut %d", len(rows), cut)
+		}
+	}
+}
+
+func TestSumKeepsEqualProbabilitiesExactly(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		p, cpuP := r.Float64(), r.Float64()
+		var s Sum
+		var wall, cpu, n, nCPU int64
+		for range 1 + r.IntN(100) {
+			row := Row{Kind: KindCall, Measured: 1, WallNS: r.Int64N(1e9), P: p, CPUP: cpuP}
+			if r.IntN(2) == 0 {
+				row.CPUMeasured, row.CPUNS = 1, r.Int64N(1e9)
+			}
+			n, nCPU, wall, cpu = n+1, nCPU+row.CPUMeasured, wall+row.WallNS, cpu+row.CPUNS
+			s.Add(&row)
+		}
+		got := s.Row()
+		if got.P != p || (nCPU > 0 && got.CPUP != cpuP) {
+			t.Fatalf("probabilities %v %v became %v %v", p, cpuP, got.P, got.CPUP)
+		}
+		if got.Measured != n || got.CPUMeasured != nCPU || got.WallNS != wall || got.CPUNS != cpu {
+			t.Fatalf("sums of equal probabilities are not plain sums: %+v", got)
+		}
+	}
+}
+
+func TestSumOfOneIsThatRow(t *testing.T) {
+	row := Row{Kind: KindCall, Class: "c", Method: "m", Caller: "x", StartNS: 1, EndNS: 8, Measured: 1, WallNS: 7, WallMaxNS: 7,
+		CPUMeasured: 1, CPUNS: 5, CPUMaxNS: 5, P: 0.3, CPUP: 0.7, CPUState: CPUExact, Errors: 1}
+	got := sumOf(row)
+	if got.Kind != KindAggregate || got.WallNS != 7 || got.CPUNS != 5 || got.P != 0.3 || got.CPUP != 0.7 ||
+		got.Caller != "x" || got.StartNS != 1 || got.EndNS != 8 || got.WallMaxNS != 7 || got.WallHist != nil || got.WallSq != 0 {
+		t.Errorf("got %+v", got)
+	}
+	if math.Abs(got.Errors-1) > 1e-12 {
+		t.Errorf("errors %v", got.Errors)
+	}
+}
+
+func TestHistogramAccuracy(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 100000 {
+		x := math.Exp(r.Float64() * math.Log(9e18))
+		if x < Gamma {
+			continue
+		}
+		if v := BinValue(BinOf(x)); math.Abs(v-x) > 0.0100001*x {
+			t.Fatalf("%v is represented by %v", x, v)
+		}
+	}
+	for _, x := range []float64{0, -1, 0.5, math.NaN(), math.Inf(-1)} {
+		if BinOf(x) != 0 {
+			t.Errorf("bin of %v is %d", x, BinOf(x))
+		}
+	}
+}
+
+func TestEventDay(t *testing.T) {
+	for ns, want := range map[int64]int32{0: 0, nanosPerDay - 1: 0, nanosPerDay: 1, -1: -1, -nanosPerDay: -1} {
+		if got := (&Row{StartNS: ns}).EventDay(); got != want {
+			t.Errorf("day of %d is %d, want %d", ns, got, want)
+		}
+	}
+}
