@@ -1,0 +1,61 @@
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Kinds of failure that callers tell apart with errors.Is.
+var (
+	// ErrMissing: there is no warehouse at the path.
+	ErrMissing = errors.New("no warehouse there")
+	// ErrEmpty: a warehouse is there but no row was ever committed.
+	ErrEmpty = errors.New("the warehouse has no rows yet")
+	// ErrCorrupt: what the manifest says can't be read or contradicts itself.
+	ErrCorrupt = errors.New("the warehouse is damaged")
+	// ErrLocked: another process writes to the warehouse.
+	ErrLocked = errors.New("another process writes to it")
+	// ErrFull: the disk, or the quota on it, is full.
+	ErrFull = errors.New("no space left")
+	// ErrUnknown: the write may or may not be committed. Writing the same items
+	// again is safe and settles it; giving them up is not.
+	ErrUnknown = errors.New("the outcome is unknown")
+	// ErrClosed: the writer was closed.
+	ErrClosed = errors.New("the writer is closed")
+)
+
+// Error says which operation failed on which path and what to do about it.
+type Error struct {
+	Op   string // what was attempted, e.g. "rename file"
+	Path string
+	Kind error // one of the kinds above, or nil
+	Err  error // the cause, may be nil
+	Hint string
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "warehouse: %s %q", e.Op, e.Path)
+	if e.Kind != nil {
+		b.WriteString(": " + e.Kind.Error())
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	if e.Hint != "" {
+		b.WriteString(" (" + e.Hint + ")")
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() []error {
+	var errs []error
+	if e.Kind != nil {
+		errs = append(errs, e.Kind)
+	}
+	if e.Err != nil {
+		errs = append(errs, e.Err)
+	}
+	return errs
+}

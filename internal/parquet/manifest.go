@@ -1,0 +1,172 @@
+package parquet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// SchemaVersion numbers the columns of the table. Columns are only added.
+const SchemaVersion = 1
+
+const (
+	currentName = "CURRENT"
+	manifestDir = "_manifest"
+	dateLayout  = "2006-01-02"
+	datePrefix  = "date="
+)
+
+// generation is the state of the whole warehouse after one commit.
+type generation struct {
+	Schema     int       `json:"schema_version"`
+	Generation int64     `json:"generation"`
+	Sequence   int64     `json:"sequence"` // the highest raw file that is settled
+	Committed  time.Time `json:"committed"`
+	// Dates is sorted by date.
+	Dates []dateRef `json:"dates"`
+}
+
+// dateRef names the manifest of one date and sums it up.
+type dateRef struct {
+	Date          string    `json:"date"`
+	Manifest      string    `json:"manifest"`
+	Checksum      string    `json:"checksum"`
+	Files         int       `json:"files"`
+	Rows          int64     `json:"rows"`
+	LastCommitted time.Time `json:"last_committed"`
+}
+
+// dateManifest lists the files of one date. Sealed parts hold the older ones, so
+// that a commit rewrites a short list however many files a date has.
+type dateManifest struct {
+	Schema int         `json:"schema_version"`
+	Date   string      `json:"date"`
+	Parts  []partRef   `json:"parts,omitempty"`
+	Files  []fileEntry `json:"files"`
+}
+
+type partRef struct {
+	Manifest string `json:"manifest"`
+	Checksum string `json:"checksum"`
+	Files    int    `json:"files"`
+}
+
+// fileEntry is one file that counts.
+type fileEntry struct {
+	Path       string    `json:"path"` // below the root, with forward slashes
+	Kind       string    `json:"kind"`
+	Rows       int64     `json:"rows"`
+	MinStartNS int64     `json:"min_start_ns"`
+	MaxStartNS int64     `json:"max_start_ns"`
+	Bytes      int64     `json:"bytes"`
+	Checksum   string    `json:"checksum"`
+	Schema     int       `json:"schema_version"`
+	Committed  time.Time `json:"committed"`
+	// Items are the ids that the commit settled, in the form of packIDs.
+	Items []string `json:"items,omitempty"`
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(data []byte) string { return formatChecksum(crc32.Checksum(data, castagnoli)) }
+
+func formatChecksum(sum uint32) string { return fmt.Sprintf("crc32c:%08x", sum) }
+
+func generationName(n int64) string { return fmt.Sprintf("%012d.json", n) }
+
+func corrupt(op, path string, err error) *Error {
+	return &Error{Op: op, Path: path, Kind: ErrCorrupt, Err: err,
+		Hint: "restore the file from a backup, or move the directory away and let the collector start a new one"}
+}
+
+// readCurrent tells which generation counts and what its checksum is. It
+// returns an error of kind fs.ErrNotExist if none was ever committed.
+func readCurrent(root string) (name, sum string, err error) {
+	path := filepath.Join(root, currentName)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", err
+	}
+	name, sum, ok := strings.Cut(strings.TrimSpace(string(data)), " ")
+	if !ok || !filepath.IsLocal(name) || filepath.Base(name) != name {
+		return "", "", corrupt("read", path, fmt.Errorf("want `<generation>.json <checksum>`, found %.80q", data))
+	}
+	return name, sum, nil
+}
+
+// readManifest reads one file of the manifest directory into v.
+func readManifest(root, name, sum string, v any) error {
+	path := filepath.Join(root, manifestDir, name)
+	if filepath.Base(name) != name || !filepath.IsLocal(name) {
+		return corrupt("read manifest", path, fmt.Errorf("%q is no plain file name", name))
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return corrupt("read manifest", path, err)
+	}
+	if err != nil {
+		return &Error{Op: "read manifest", Path: path, Err: err, Hint: "check that the directory is readable"}
+	}
+	if got := checksum(data); got != sum {
+		return corrupt("read manifest", path, fmt.Errorf("its checksum is %s, %s was committed", got, sum))
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return corrupt("read manifest", path, err)
+	}
+	return nil
+}
+
+func readGeneration(root, name, sum string) (*generation, error) {
+	var g generation
+	if err := readManifest(root, name, sum, &g); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(root, manifestDir, name)
+	if g.Schema > SchemaVersion {
+		return nil, &Error{Op: "read manifest", Path: path, Kind: ErrCorrupt,
+			Err:  fmt.Errorf("schema version %d is newer than %d, which this program knows", g.Schema, SchemaVersion),
+			Hint: "use a newer corehour"}
+	}
+	if generationName(g.Generation) != name {
+		return nil, corrupt("read manifest", path, fmt.Errorf("it says it is generation %d", g.Generation))
+	}
+	return &g, nil
+}
+
+func readDate(root string, ref dateRef) (*dateManifest, error) {
+	var m dateManifest
+	if err := readManifest(root, ref.Manifest, ref.Checksum, &m); err != nil {
+		return nil, err
+	}
+	if m.Date != ref.Date {
+		path := filepath.Join(root, manifestDir, ref.Manifest)
+		return nil, corrupt("read manifest", path, fmt.Errorf("it is about %q, wanted %q", m.Date, ref.Date))
+	}
+	return &m, nil
+}
+
+// allFiles lists the files of a date, oldest commit first.
+func (m *dateManifest) allFiles(root string) ([]fileEntry, error) {
+	var files []fileEntry
+	for _, part := range m.Parts {
+		var p dateManifest
+		if err := readManifest(root, part.Manifest, part.Checksum, &p); err != nil {
+			return nil, err
+		}
+		files = append(files, p.Files...)
+	}
+	files = append(files, m.Files...)
+	for _, f := range files {
+		dir, file, _ := strings.Cut(f.Path, "/")
+		if dir != datePrefix+m.Date || file == "" || strings.ContainsAny(file, `/\`) || !filepath.IsLocal(f.Path) {
+			return nil, corrupt("read manifest", filepath.Join(root, manifestDir), fmt.Errorf("date %s lists the file %q", m.Date, f.Path))
+		}
+	}
+	return files, nil
+}

@@ -1,0 +1,128 @@
+package parquet
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Kinds of files.
+const (
+	KindRaw   = "raw"   // as they came in
+	KindMerge = "merge" // raw rows, compacted
+	KindRoll  = "roll"  // rows of level minute or hour
+)
+
+// File is one Parquet file of a snapshot.
+type File struct {
+	Path       string // with the root in front, ready to open
+	Date       string // partition, YYYY-MM-DD, UTC
+	Kind       string
+	Rows       int64
+	MinStartNS int64
+	MaxStartNS int64
+	Bytes      int64
+}
+
+// Snapshot is the warehouse after one commit. Its files stay on disk for the
+// writer's grace after a later commit has dropped them.
+type Snapshot struct {
+	Root       string
+	Generation int64
+	Committed  time.Time
+	Files      []File // by date, then in the order of their commits
+}
+
+// Open resolves the newest commit of the warehouse at root. It fails with an
+// *Error of kind ErrMissing, ErrEmpty or ErrCorrupt.
+func Open(root string) (*Snapshot, error) {
+	// A reader that was stopped for longer than the grace may find that the
+	// generation it resolved is gone; the newer one is then the answer.
+	name, sum, err := openCurrent(root)
+	for err == nil {
+		var s *Snapshot
+		if s, err = openGeneration(root, name, sum); err == nil {
+			return s, nil
+		}
+		newName, newSum, nerr := openCurrent(root)
+		if nerr != nil || newName == name {
+			return nil, err
+		}
+		name, sum, err = newName, newSum, nil
+	}
+	return nil, err
+}
+
+func openCurrent(root string) (name, sum string, err error) {
+	name, sum, err = readCurrent(root)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		var typed *Error
+		if err != nil && !errors.As(err, &typed) {
+			err = &Error{Op: "open", Path: root, Err: err, Hint: "check that the directory is readable"}
+		}
+		return name, sum, err
+	}
+	info, statErr := os.Stat(filepath.Join(root, manifestDir))
+	if statErr != nil || !info.IsDir() {
+		return "", "", &Error{Op: "open", Path: root, Kind: ErrMissing, Err: err,
+			Hint: "name the directory that the warehouse exporter's `path` names"}
+	}
+	return "", "", errEmpty(root)
+}
+
+func errEmpty(root string) error {
+	return &Error{Op: "open", Path: root, Kind: ErrEmpty,
+		Hint: "rows appear some seconds after the collector received the first spans"}
+}
+
+func openGeneration(root, name, sum string) (*Snapshot, error) {
+	g, err := readGeneration(root, name, sum)
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{Root: root, Generation: g.Generation, Committed: g.Committed}
+	for _, ref := range g.Dates {
+		m, err := readDate(root, ref)
+		if err != nil {
+			return nil, err
+		}
+		entries, err := m.allFiles(root)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			s.Files = append(s.Files, File{
+				Path: filepath.Join(root, filepath.FromSlash(e.Path)), Date: ref.Date, Kind: e.Kind, Rows: e.Rows,
+				MinStartNS: e.MinStartNS, MaxStartNS: e.MaxStartNS, Bytes: e.Bytes,
+			})
+		}
+	}
+	if len(s.Files) == 0 {
+		return nil, errEmpty(root)
+	}
+	return s, nil
+}
+
+// Select lists the files that may hold rows that started in [from, to). A zero
+// time leaves that side open.
+func (s *Snapshot) Select(from, to time.Time) []File {
+	var files []File
+	for _, f := range s.Files {
+		if !from.IsZero() && f.MaxStartNS < from.UnixNano() || !to.IsZero() && f.MinStartNS >= to.UnixNano() {
+			continue
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// Rows tells how many rows the snapshot holds.
+func (s *Snapshot) Rows() int64 {
+	var n int64
+	for _, f := range s.Files {
+		n += f.Rows
+	}
+	return n
+}
