@@ -1,0 +1,70 @@
+# corehour. `make help` lists the targets.
+
+GO      ?= go
+SHELL   := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+
+BIN     := bin
+TOOLS   := -modfile=internal/tools/go.mod
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -X main.version=$(VERSION)
+
+# Every module of the repository that holds Go code to be tested.
+MODULES := . sdk sdk/otelbridge internal/figures integration integration/shop
+GENERATED := receiver/methodspans processor/adaptivesampler processor/costattribution exporter/warehouse
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: toolchain
+toolchain:
+	@for tool in "$(GO)" g++; do command -v "$$tool" >/dev/null || { echo "make: $$tool is missing: building corehour takes Go 1.26 or newer, g++ and make" >&2; exit 1; }; done
+
+.PHONY: build
+build: toolchain ## Build the command, the collector and the demo shop into bin/.
+	@mkdir -p $(BIN)
+	@echo "building the collector (the first time takes some minutes) ..."
+	@$(GO) build -o $(BIN)/corehour-collector ./cmd/corehour-collector
+	@echo "building the command ..."
+	@$(GO) build -ldflags "$(LDFLAGS)" -o $(BIN)/corehour ./cmd/corehour
+	@cd integration/shop && $(GO) build -o ../../$(BIN)/corehour-shop .
+
+.PHONY: demo
+demo: build ## Build everything and watch a bad deployment being found (about two minutes).
+	@$(BIN)/corehour demo --dir build/demo
+
+.PHONY: test
+test: build ## Run all tests, with the race detector.
+	@begin=$$SECONDS; for module in $(MODULES); do \
+		echo "== tests of $$module"; (cd $$module && $(GO) test -race -timeout 20m ./...); \
+	done; echo "make test took $$((SECONDS - begin)) s"
+
+.PHONY: lint
+lint: ## Check formatting, vet every module and lint the code.
+	@unformatted=$$(git ls-files -- '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "not gofmt-clean:"; echo "$$unformatted"; exit 1; }
+	@for module in $(MODULES); do (cd $$module && $(GO) vet ./...); done
+	@$(GO) tool -modfile=internal/tools/lint/go.mod golangci-lint run ./...
+
+.PHONY: generate
+generate: ## Regenerate the distribution's sources and the components' metadata.
+	@mkdir -p build
+	@GOWORK=off $(GO) tool $(TOOLS) builder --config builder-config.yaml --skip-compilation --skip-get-modules --skip-strict-versioning=false 2>/dev/null
+	@cp build/_ocb/*.go cmd/corehour-collector/ && gofmt -w cmd/corehour-collector/*.go
+	@for dir in $(GENERATED); do (cd $$dir && $(GO) tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml); done
+
+.PHONY: generate-check
+generate-check: generate ## Fail if generated files differ from what is committed.
+	@changed=$$(git status --porcelain -- cmd/corehour-collector $(GENERATED)); \
+	[ -z "$$changed" ] || { echo "generated files are stale; run make generate and commit:"; echo "$$changed"; exit 1; }
+
+.PHONY: bench-pipeline
+bench-pipeline: build ## Measure the collector's CPU per span beside a stock one.
+	@cd integration && $(GO) run ./benchpipeline --bin ../$(BIN) --out ../build/bench
+
+.PHONY: clean
+clean: ## Remove what was built.
+	@rm -rf $(BIN) build

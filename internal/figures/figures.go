@@ -1,0 +1,152 @@
+// Package figures prints what a benchmark or simulation measured, always in the
+// same form: a table for people and build/bench/<name>.json for machines.
+//
+// A figure is a value beside a goal, and where there is one, beside a peer that
+// was measured in the same run; a missed goal is printed as short and stays.
+// The package measures nothing itself.
+package figures
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// Better says which way is good.
+type Better string
+
+const (
+	Lower  Better = "lower"
+	Higher Better = "higher"
+)
+
+// Result is one figure. Goal is compared with Ratio where there is a peer, else
+// with Value; nil means the figure is told, not judged.
+type Result struct {
+	Name      string   `json:"name"`
+	Value     float64  `json:"value"`
+	Unit      string   `json:"unit"`
+	Peer      string   `json:"peer,omitempty"`
+	PeerValue *float64 `json:"peer_value,omitempty"`
+	Ratio     *float64 `json:"ratio,omitempty"`
+	Goal      *float64 `json:"goal,omitempty"`
+	Better    Better   `json:"better"`
+	OK        bool     `json:"ok"`
+}
+
+// Report is one run.
+type Report struct {
+	Name    string   `json:"name"`
+	Machine string   `json:"machine"`
+	Commit  string   `json:"commit"`
+	Results []Result `json:"results"`
+}
+
+// New starts a report and names the machine and the commit it is about.
+func New(name string) *Report {
+	return &Report{Name: name, Machine: machine(), Commit: commit()}
+}
+
+// Add adds a figure that stands alone.
+func (r *Report) Add(name string, value float64, unit string, better Better, goal *float64) {
+	r.add(Result{Name: name, Value: value, Unit: unit, Better: better, Goal: goal}, value)
+}
+
+// Compare adds a figure beside a peer's of the same run; the goal is for the
+// ratio of the two.
+func (r *Report) Compare(name string, value float64, unit, peer string, peerValue float64, better Better, goal *float64) {
+	ratio := value / peerValue
+	r.add(Result{Name: name, Value: value, Unit: unit, Better: better, Goal: goal,
+		Peer: peer, PeerValue: &peerValue, Ratio: &ratio}, ratio)
+}
+
+func (r *Report) add(result Result, judged float64) {
+	result.OK = result.Goal == nil ||
+		result.Better == Lower && judged <= *result.Goal ||
+		result.Better == Higher && judged >= *result.Goal
+	r.Results = append(r.Results, result)
+}
+
+// Goal is a goal for Add and Compare.
+func Goal(x float64) *float64 { return &x }
+
+// Print writes the table.
+func (r *Report) Print(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "%s (%s, commit %s)\n", r.Name, r.Machine, r.Commit); err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "figure\tvalue\tunit\tpeer\tpeer value\tratio\tgoal\t")
+	for _, f := range r.Results {
+		verdict := ""
+		goal := "-"
+		if f.Goal != nil {
+			goal, verdict = "<= "+number(*f.Goal), "ok"
+			if f.Better == Higher {
+				goal = ">= " + number(*f.Goal)
+			}
+			if !f.OK {
+				verdict = "short"
+			}
+		}
+		peer := f.Peer
+		if peer == "" {
+			peer = "-"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Name, number(f.Value), f.Unit, peer, optional(f.PeerValue), optional(f.Ratio), goal, verdict)
+	}
+	return table.Flush()
+}
+
+// Write writes the report as <dir>/<name>.json.
+func (r *Report) Write(dir string) (err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(dir, r.Name+".json"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	encoder := json.NewEncoder(f)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+
+func optional(x *float64) string {
+	if x == nil {
+		return "-"
+	}
+	return number(*x)
+}
+
+func machine() string {
+	model := runtime.GOARCH
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(info)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				model = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %d CPUs, %s, %s", model, runtime.NumCPU(), runtime.GOOS, runtime.Version())
+}
+
+func commit() string {
+	out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(out))
+}
