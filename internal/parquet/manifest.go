@@ -68,8 +68,8 @@ type fileEntry struct {
 	Checksum   string    `json:"checksum"`
 	Schema     int       `json:"schema_version"`
 	Committed  time.Time `json:"committed"`
-	// Items are the ids that the commit settled, in the form of packIDs.
-	Items []string `json:"items,omitempty"`
+	// Items are the ids that the commit settled, in the form of idSet.pack.
+	Items map[string]string `json:"items,omitempty"`
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

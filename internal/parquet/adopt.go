@@ -1,0 +1,214 @@
+package parquet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	pq "github.com/parquet-go/parquet-go"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// adoption is what a start makes of the files that no manifest names yet.
+// Nobody was told that their writes had succeeded, so their items may be in
+// several of them and may come again: the ids see to it that they count once.
+type adoption struct {
+	w       *Writer
+	seen    idSet
+	keep    []fileEntry       // files that count as they are
+	ids     []string          // of them
+	rows    []*methodspan.Row // of files that hold known items too
+	rowIDs  []string          // of them
+	discard []string          // files that are not needed afterwards
+}
+
+// adopt commits, in one go, what the orphans hold beyond the last commit. The
+// newest come first: a write that was repeated or folded after it had failed is
+// settled by its last attempt.
+func (w *Writer) adopt(orphans []orphan, now time.Time) error {
+	if len(orphans) == 0 {
+		return nil
+	}
+	a := &adoption{w: w, seen: idSet{}}
+	present := map[string]bool{}
+	for _, o := range orphans {
+		present[o.name] = true
+	}
+	slices.SortFunc(orphans, func(a, b orphan) int { return int(b.sequence - a.sequence) })
+	done := map[string]bool{}
+	for _, o := range orphans {
+		if done[o.name] {
+			continue
+		}
+		group, err := w.readGroup(o.name)
+		var unreadable *fs.PathError
+		if errors.As(err, &unreadable) {
+			return diskError("read file", w.path(o.name), err)
+		}
+		if err != nil || !group.complete(o.name, present) {
+			a.discard = append(a.discard, o.name)
+			continue
+		}
+		for _, name := range group.Files {
+			done[name] = true
+		}
+		if err := a.add(group, now); err != nil {
+			return err
+		}
+	}
+	return a.commit(now)
+}
+
+// complete tells whether all files that were written together are there.
+func (g *writeGroup) complete(name string, present map[string]bool) bool {
+	for _, f := range g.Files {
+		if !present[f] {
+			return false
+		}
+	}
+	return slices.Contains(g.Files, name)
+}
+
+func (a *adoption) known(id string) bool { return a.seen.has(id) || a.w.ids.has(id) }
+
+// add decides about the files of one write.
+func (a *adoption) add(group *writeGroup, now time.Time) error {
+	ids := idSet{}
+	if _, err := ids.unpack(group.Items); err != nil {
+		a.discard = append(a.discard, group.Files...)
+		return nil
+	}
+	var files []fileEntry
+	var rows [][]methodspan.Row
+	for _, name := range group.Files {
+		entry, inFile, err := describe(a.w.path(name), name)
+		if errors.Is(err, ErrCorrupt) || err == nil && len(inFile) == 0 {
+			a.discard = append(a.discard, group.Files...)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		entry.Committed, entry.Items = now.UTC(), group.Items
+		files, rows = append(files, entry), append(rows, inFile)
+	}
+	fresh, stale := 0, 0
+	for id := range ids.all() {
+		if a.known(id) {
+			stale++
+		} else {
+			fresh++
+		}
+	}
+	switch {
+	case fresh == 0:
+		a.discard = append(a.discard, group.Files...)
+	case stale == 0:
+		a.keep = append(a.keep, files...)
+	default:
+		for _, inFile := range rows {
+			for i := range inFile {
+				if !a.known(inFile[i].BatchID) {
+					a.rows = append(a.rows, &inFile[i])
+				}
+			}
+		}
+		a.discard = append(a.discard, group.Files...)
+	}
+	for id := range ids.all() {
+		switch {
+		case a.known(id):
+			continue
+		case stale == 0:
+			a.ids = append(a.ids, id)
+		default:
+			a.rowIDs = append(a.rowIDs, id)
+		}
+		a.seen.add(id)
+	}
+	return nil
+}
+
+func (a *adoption) commit(now time.Time) error {
+	w := a.w
+	if len(a.keep)+len(a.rows) > 0 {
+		tx := &transaction{w: w, now: now}
+		ids := idSet{}
+		for _, id := range a.rowIDs {
+			ids.add(id)
+		}
+		if err := tx.run(context.Background(), a.rows, ids.pack(), a.keep); err != nil {
+			return err
+		}
+		for _, f := range tx.files {
+			w.recovery.FilesAdopted++
+			w.recovery.RowsAdopted += f.Rows
+		}
+		w.ids.add(append(a.ids, a.rowIDs...), now)
+	}
+	for _, name := range a.discard {
+		if w.opts.disk.remove(w.path(name)) == nil {
+			w.recovery.FilesRemoved++
+		}
+	}
+	return nil
+}
+
+// readGroup reads from a file's footer what it was written with.
+func (w *Writer) readGroup(name string) (*writeGroup, error) {
+	path := w.path(name)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	file, err := pq.OpenFile(f, info.Size(), pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
+	if err != nil {
+		return nil, err
+	}
+	text, ok := file.Lookup(metaGroup)
+	if !ok {
+		return nil, fmt.Errorf("%s: no %s in its footer", path, metaGroup)
+	}
+	var group writeGroup
+	if err := json.Unmarshal([]byte(text), &group); err != nil {
+		return nil, err
+	}
+	for _, name := range group.Files {
+		if !filepath.IsLocal(name) || !strings.HasPrefix(name, datePrefix) || strings.Count(name, "/") != 1 {
+			return nil, fmt.Errorf("%s: %q is no file of a warehouse", path, name)
+		}
+	}
+	return &group, nil
+}
+
+// describe makes the entry of a file from the file itself.
+func describe(path, name string) (fileEntry, []methodspan.Row, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fileEntry{}, nil, diskError("read file", path, err)
+	}
+	rows, err := ReadRows(path)
+	if err != nil || len(rows) == 0 {
+		return fileEntry{}, nil, err
+	}
+	entry := fileEntry{Path: name, Kind: KindRaw, Rows: int64(len(rows)), Bytes: int64(len(data)), Checksum: checksum(data), Schema: SchemaVersion}
+	entry.MinStartNS, entry.MaxStartNS = rows[0].StartNS, rows[0].StartNS
+	for i := range rows {
+		entry.MinStartNS = min(entry.MinStartNS, rows[i].StartNS)
+		entry.MaxStartNS = max(entry.MaxStartNS, rows[i].StartNS)
+	}
+	return entry, rows, nil
+}

@@ -1,0 +1,62 @@
+package parquet
+
+import (
+	"io"
+	"os"
+)
+
+// disk is what a commit does to the file system, one method per step that can
+// fail or be the last one before a crash. Tests put themselves in between.
+type disk interface {
+	mkdir(path string) error
+	create(path string) (diskFile, error) // truncates what is there
+	rename(from, to string) error
+	syncDir(path string) error
+	remove(path string) error
+}
+
+type diskFile interface {
+	io.WriteCloser
+	Sync() error
+}
+
+type osDisk struct{}
+
+func (osDisk) mkdir(path string) error { return os.MkdirAll(path, 0o755) }
+
+func (osDisk) create(path string) (diskFile, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+}
+
+func (osDisk) rename(from, to string) error { return os.Rename(from, to) }
+
+func (osDisk) remove(path string) error { return os.Remove(path) }
+
+// syncDir makes the names in a directory durable.
+func (osDisk) syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if cerr := d.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// writeFile creates a file and makes its contents durable, its name not yet.
+func writeFile(d disk, path string, data []byte) error {
+	f, err := d.create(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

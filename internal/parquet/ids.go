@@ -1,0 +1,255 @@
+package parquet
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// span is a run of numbers, both ends included.
+type span struct{ from, to uint64 }
+
+// idSet is a set of item ids. The ids of our SDK end in a number that counts up
+// per process, so a set of them is a few runs per process, however many it has.
+// An id without such a number is a prefix without spans.
+type idSet map[string][]span
+
+// splitID cuts an id into what comes before its trailing number and the number.
+// Only the canonical spelling of a number is one, so that joining gives the id
+// back.
+func splitID(id string) (prefix string, n uint64, numbered bool) {
+	i := len(id)
+	for i > 0 && id[i-1] >= '0' && id[i-1] <= '9' {
+		i--
+	}
+	digits := id[i:]
+	if digits == "" || len(digits) > 18 || len(digits) > 1 && digits[0] == '0' {
+		return id, 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	return id[:i], n, err == nil
+}
+
+func splitsNumber(id string) bool {
+	_, _, numbered := splitID(id)
+	return numbered
+}
+
+// plainKey keeps an id that has no number apart from a prefix of the same
+// spelling: NUL is in no prefix, since ids with control characters are refused.
+func plainKey(id string) string { return "\x00" + id }
+
+func (s idSet) has(id string) bool {
+	prefix, n, numbered := splitID(id)
+	if !numbered {
+		_, ok := s[plainKey(id)]
+		return ok
+	}
+	runs := s[prefix]
+	i, _ := slices.BinarySearchFunc(runs, n, func(r span, n uint64) int {
+		if r.to < n {
+			return -1
+		}
+		return 1
+	})
+	return i < len(runs) && runs[i].from <= n
+}
+
+// add adds an id and tells by how many runs the set grew (it may shrink).
+func (s idSet) add(id string) int {
+	prefix, n, numbered := splitID(id)
+	if !numbered {
+		if _, ok := s[plainKey(id)]; ok {
+			return 0
+		}
+		s[plainKey(id)] = nil
+		return 1
+	}
+	runs := s[prefix]
+	before := len(runs)
+	s[prefix] = addRun(runs, span{n, n})
+	return len(s[prefix]) - before
+}
+
+// addRun adds a run to sorted runs that neither overlap nor touch.
+func addRun(runs []span, r span) []span {
+	if n := len(runs); n > 0 && runs[n-1].to+1 == r.from { // by far the usual case
+		runs[n-1].to = r.to
+		return runs
+	}
+	lo, _ := slices.BinarySearchFunc(runs, r.from, func(x span, from uint64) int {
+		if x.to+1 < from {
+			return -1
+		}
+		return 1
+	})
+	hi := lo
+	for hi < len(runs) && runs[hi].from <= r.to+1 {
+		r.from, r.to = min(r.from, runs[hi].from), max(r.to, runs[hi].to)
+		hi++
+	}
+	return slices.Replace(runs, lo, hi, r)
+}
+
+// pack writes the set for a manifest: by key the runs, as in "1-5,9".
+func (s idSet) pack() map[string]string {
+	if len(s) == 0 {
+		return nil
+	}
+	packed := make(map[string]string, len(s))
+	for key, runs := range s {
+		var b strings.Builder
+		for i, r := range runs {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(strconv.FormatUint(r.from, 10))
+			if r.to != r.from {
+				b.WriteByte('-')
+				b.WriteString(strconv.FormatUint(r.to, 10))
+			}
+		}
+		packed[key] = b.String()
+	}
+	return packed
+}
+
+// unpack adds a packed set and tells by how many runs it grew.
+func (s idSet) unpack(packed map[string]string) (grown int, err error) {
+	for key, runs := range packed {
+		if id, plain := strings.CutPrefix(key, "\x00"); plain {
+			if splitsNumber(id) {
+				return grown, fmt.Errorf("%.80q has a number and no runs", id)
+			}
+			grown += s.add(id)
+			continue
+		}
+		before := len(s[key])
+		for run := range strings.SplitSeq(runs, ",") {
+			a, b, isRange := strings.Cut(run, "-")
+			if !isRange {
+				b = a
+			}
+			from, errA := strconv.ParseUint(a, 10, 64)
+			to, errB := strconv.ParseUint(b, 10, 64)
+			if errA != nil || errB != nil || from > to || to >= 1e18 {
+				return grown, fmt.Errorf("%.80q is no list of runs like 1-5,9", runs)
+			}
+			s[key] = addRun(s[key], span{from, to})
+		}
+		grown += len(s[key]) - before
+	}
+	return grown, nil
+}
+
+// all goes through the ids.
+func (s idSet) all() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for key, runs := range s {
+			if id, plain := strings.CutPrefix(key, "\x00"); plain {
+				if !yield(id) {
+					return
+				}
+				continue
+			}
+			for _, r := range runs {
+				for n := r.from; n <= r.to; n++ {
+					if !yield(key + strconv.FormatUint(n, 10)) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// idBook remembers which items are committed: for a window of time and up to a
+// number of runs, whichever is reached first. Beyond either the oldest are
+// forgotten, so an item that comes again even later would be stored twice.
+type idBook struct {
+	window time.Duration
+	max    int // runs
+	pages  []*idPage
+	runs   int
+	// dropped counts runs that were forgotten before the window was over.
+	dropped int64
+}
+
+// idPage holds what was committed in one stretch of time, the unit in which is
+// forgotten.
+type idPage struct {
+	first, last time.Time
+	ids         idSet
+	runs        int
+}
+
+const pagesPerBook = 24
+
+func (b *idBook) has(id string) bool {
+	for i := len(b.pages) - 1; i >= 0; i-- {
+		if b.pages[i].ids.has(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// page is where ids committed at t go.
+func (b *idBook) page(t time.Time) *idPage {
+	if n := len(b.pages); n > 0 {
+		p := b.pages[n-1]
+		if t.Sub(p.first) < b.window/pagesPerBook && p.runs < max(1, b.max/pagesPerBook) {
+			p.last = maxTime(p.last, t)
+			return p
+		}
+	}
+	p := &idPage{first: t, last: t, ids: idSet{}}
+	b.pages = append(b.pages, p)
+	return p
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (b *idBook) add(ids []string, t time.Time) {
+	p := b.page(t)
+	for _, id := range ids {
+		grown := p.ids.add(id)
+		p.runs += grown
+		b.runs += grown
+	}
+	b.forget(t)
+}
+
+func (b *idBook) addPacked(packed map[string]string, t time.Time) error {
+	p := b.page(t)
+	grown, err := p.ids.unpack(packed)
+	p.runs += grown
+	b.runs += grown
+	b.forget(t)
+	return err
+}
+
+// forget drops the oldest pages that are beyond the bounds.
+func (b *idBook) forget(now time.Time) {
+	for len(b.pages) > 1 {
+		p := b.pages[0]
+		old := now.Sub(p.last) > b.window
+		if !old && b.runs <= b.max {
+			return
+		}
+		if !old {
+			b.dropped += int64(p.runs)
+		}
+		b.runs -= p.runs
+		b.pages[0] = nil
+		b.pages = b.pages[1:]
+	}
+}

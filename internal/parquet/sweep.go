@@ -1,0 +1,31 @@
+package parquet
+
+import "time"
+
+// sweep deletes what no commit refers to any more, once readers that have
+// resolved an older commit had their grace.
+type sweep struct {
+	due []doomed // oldest first
+}
+
+type doomed struct {
+	since time.Time
+	path  string
+}
+
+func (s *sweep) add(now time.Time, paths ...string) {
+	for _, p := range paths {
+		s.due = append(s.due, doomed{now, p})
+	}
+}
+
+// run deletes what is due. What can't be deleted is dropped from the list: the
+// next start lists it again.
+func (s *sweep) run(w *Writer, now time.Time) {
+	n := 0
+	for n < len(s.due) && now.Sub(s.due[n].since) >= w.opts.Grace {
+		_ = w.opts.disk.remove(s.due[n].path)
+		n++
+	}
+	s.due = s.due[n:]
+}

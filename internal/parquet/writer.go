@@ -1,0 +1,199 @@
+package parquet
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.uber.org/multierr"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// Writer is the one writer of a warehouse. Its methods may be called
+// concurrently; writes happen one after the other.
+type Writer struct {
+	root string
+	opts Options
+
+	mu       sync.Mutex
+	lockFile *os.File // nil once closed
+	state    state
+	ids      idBook
+	sweep    sweep
+	// sequence is the highest file number this writer has used, committed or
+	// not: a number is never used twice.
+	sequence int64
+	// lastGeneration likewise.
+	lastGeneration int64
+	// unsettled is set after a commit whose outcome is not known; the next
+	// write resolves it before it does anything else.
+	unsettled bool
+	recovery  Recovery
+}
+
+// Result says what one Write did.
+type Result struct {
+	Generation int64 // after the write
+	Items      int   // committed by it
+	Rows       int
+	Files      int
+	Bytes      int64
+	// DuplicateItems were committed before and skipped, with DuplicateRows.
+	DuplicateItems int
+	DuplicateRows  int
+	// Refused counts rows that were not stored and never will be.
+	Refused map[Reason]int
+}
+
+// NewWriter opens or creates the warehouse at root for writing. It finishes or
+// undoes what a crash left behind, see Recovered. It fails with an *Error, of
+// kind ErrLocked if another process writes there.
+func NewWriter(root string, opts Options) (*Writer, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, &Error{Op: "open writer", Path: root, Err: err}
+	}
+	if err := opts.disk.mkdir(filepath.Join(root, manifestDir)); err != nil {
+		return nil, diskError("create directory", root, err)
+	}
+	lockFile, err := lock(root)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{root: root, opts: opts, lockFile: lockFile}
+	if err := w.recover(); err != nil {
+		return nil, multierr.Append(err, lockFile.Close())
+	}
+	return w, nil
+}
+
+// Write commits the items it is given, all or none of them: every row in a file
+// that readers see, every id remembered. Items whose id, or one of whose Folds,
+// is committed already are skipped, so writing again is always safe.
+//
+// Rows that can't be stored are refused one by one: the error then holds a
+// *RowError for each item concerned (see RowErrors) and the rest is written. Any
+// other error is an *Error and means that nothing was written, or, if it is of
+// kind ErrUnknown, that this is not known: then only writing the same items
+// again, with this writer, may settle it.
+func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (Result, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lockFile == nil {
+		return Result{}, &Error{Op: "write", Path: w.root, Kind: ErrClosed}
+	}
+	if err := ctx.Err(); err != nil {
+		return Result{}, &Error{Op: "write", Path: w.root, Err: err}
+	}
+	if w.unsettled {
+		if err := w.settle(); err != nil {
+			return Result{}, err
+		}
+	}
+	var res Result
+	var refused refusals
+	now := w.opts.Now()
+	b := w.gather(items, now, &res, &refused)
+	res.Refused = refused.byReason
+	if len(b.rows) > 0 {
+		if err := w.commit(ctx, b, now, &res); err != nil {
+			return Result{Generation: w.state.generation, DuplicateItems: res.DuplicateItems, DuplicateRows: res.DuplicateRows}, err
+		}
+	}
+	w.ids.add(b.ids, now)
+	res.Generation = w.state.generation
+	return res, multierr.Combine(refused.errs...)
+}
+
+// batch is what one Write is going to commit.
+type batch struct {
+	ids  []string // of the items and of all they were folded from
+	rows []*methodspan.Row
+}
+
+// gather picks the items that are new and the rows that may be stored.
+func (w *Writer) gather(items []methodspan.Item, now time.Time, res *Result, refused *refusals) *batch {
+	n := 0
+	for i := range items {
+		n += len(items[i].Rows)
+	}
+	b := &batch{rows: make([]*methodspan.Row, 0, n)}
+	window := w.opts.window(now)
+	mine := idSet{} // the same item twice in one Write
+	for i := range items {
+		item := &items[i]
+		if fault := checkItem(item); fault != "" {
+			refused.add(item.ID, BadID, len(item.Rows), fault)
+			continue
+		}
+		known := func(id string) bool { return mine.has(id) || w.ids.has(id) }
+		settled := 0
+		for _, id := range item.Folds {
+			if known(id) {
+				settled++
+			}
+		}
+		switch {
+		case known(item.ID) || settled > 0 && settled == len(item.Folds):
+			res.DuplicateItems++
+			res.DuplicateRows += len(item.Rows)
+			continue
+		case settled > 0:
+			refused.add(item.ID, FoldConflict, len(item.Rows), "some of the items folded into it are stored already and can't be taken out of its sums")
+			continue
+		}
+		mine.add(item.ID)
+		b.ids = append(b.ids, item.ID)
+		for _, id := range item.Folds {
+			mine.add(id)
+			b.ids = append(b.ids, id)
+		}
+		for j := range item.Rows {
+			item.Rows[j].BatchID = item.ID // what adoption goes by
+		}
+		b.rows = refused.accept(b.rows, item, window)
+		res.Items++
+	}
+	return b
+}
+
+func checkItem(item *methodspan.Item) string {
+	if fault := checkID(item.ID); fault != "" {
+		return fault
+	}
+	for _, id := range item.Folds {
+		if fault := checkID(id); fault != "" {
+			return "one of Folds: " + fault
+		}
+	}
+	return ""
+}
+
+// Remembered tells how many runs of ids are kept to recognise repeats, and how
+// many were forgotten because there were too many of them.
+func (w *Writer) Remembered() (runs int, dropped int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ids.runs, w.ids.dropped
+}
+
+// Recovered tells what NewWriter found left over from a crash.
+func (w *Writer) Recovered() Recovery { return w.recovery }
+
+// Close releases the directory. It may be called more than once.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lockFile == nil {
+		return nil
+	}
+	err := w.lockFile.Close()
+	w.lockFile = nil
+	if err != nil {
+		return &Error{Op: "unlock", Path: w.root, Err: err}
+	}
+	return nil
+}

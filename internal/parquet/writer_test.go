@@ -1,0 +1,235 @@
+package parquet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// noon is when the tests take place.
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// clock is a settable time for Options.Now.
+type clock struct{ t time.Time }
+
+func (c *clock) now() time.Time { return c.t }
+
+func openWriter(t testing.TB, root string, o Options) *Writer {
+	t.Helper()
+	if o.Now == nil {
+		o.Now = (&clock{noon}).now
+	}
+	w, err := NewWriter(root, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+var shop = &methodspan.Resource{Service: "shop", Version: "1.4.2", ServiceNamespace: "eu", Instance: "i-1", ProcessStartNS: 7}
+
+// item makes an item of n measurements that start one second apart.
+func item(id string, start time.Time, n int) methodspan.Item {
+	it := methodspan.Item{ID: id}
+	for i := range n {
+		wall := int64(1000 + i)
+		it.Rows = append(it.Rows, methodspan.Row{
+			Resource: shop, Kind: methodspan.KindCall, Level: methodspan.LevelRaw,
+			StartNS: start.Add(time.Duration(i) * time.Second).UnixNano(), EndNS: start.Add(time.Duration(i)*time.Second).UnixNano() + wall,
+			Class: "shop/cart.Cart", Method: fmt.Sprintf("M%d", i%3), Measured: 1, WallNS: wall, P: 0.5,
+			BatchID: id, RowSeq: int32(i),
+		})
+	}
+	return it
+}
+
+func write(t testing.TB, w *Writer, items ...methodspan.Item) Result {
+	t.Helper()
+	res, err := w.Write(context.Background(), items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// stored reads every row of the newest snapshot.
+func stored(t testing.TB, root string) []methodspan.Row {
+	t.Helper()
+	s, err := Open(root)
+	if errors.Is(err, ErrEmpty) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []methodspan.Row
+	for _, f := range s.Files {
+		rows, err := ReadRows(f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if int64(len(rows)) != f.Rows {
+			t.Fatalf("%s has %d rows, its manifest says %d", f.Path, len(rows), f.Rows)
+		}
+		all = append(all, rows...)
+	}
+	return all
+}
+
+// places lists "item/row" for every stored row, sorted: each must be there once.
+func places(rows []methodspan.Row) []string {
+	var p []string
+	for _, r := range rows {
+		p = append(p, fmt.Sprintf("%s/%d", r.BatchID, r.RowSeq))
+	}
+	slices.Sort(p)
+	return p
+}
+
+func wantPlaces(items ...methodspan.Item) []string {
+	var all []methodspan.Row
+	for _, it := range items {
+		all = append(all, it.Rows...)
+	}
+	return places(all)
+}
+
+func TestWriteThenOpen(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	a, b := item("p1-1", noon.Add(-2*time.Second), 5), item("p1-2", noon.Add(-24*time.Hour), 3)
+	res := write(t, w, a, b)
+	if res.Rows != 8 || res.Items != 2 || res.Files != 2 || res.Generation != 1 {
+		t.Errorf("result: %+v", res)
+	}
+	if got, want := places(stored(t, root)), wantPlaces(a, b); !slices.Equal(got, want) {
+		t.Errorf("stored %v, want %v", got, want)
+	}
+	s, err := Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.Select(noon.Add(-time.Hour), time.Time{})); n != 1 {
+		t.Errorf("%d files hold the last hour, want 1", n)
+	}
+	if n := len(s.Select(time.Time{}, noon.Add(-time.Hour))); n != 1 {
+		t.Errorf("%d files hold what was before, want 1", n)
+	}
+	if s.Rows() != 8 || s.Files[0].Date != "2026-11-20" || s.Files[1].Date != "2026-11-21" {
+		t.Errorf("snapshot: %+v", s)
+	}
+}
+
+func TestDuplicatesAreSkippedAcrossRestarts(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	a := item("p1-1", noon, 5)
+	fold := item("fold-x", noon, 2)
+	fold.Folds = []string{"p1-3", "p1-4"}
+	write(t, w, a, fold, a)
+	for restart := range 2 {
+		for _, id := range []string{"p1-1", "fold-x", "p1-3", "p1-4"} {
+			res := write(t, w, item(id, noon, 1))
+			if res.DuplicateItems != 1 || res.DuplicateRows != 1 || res.Rows != 0 {
+				t.Errorf("restart %d, %s: %+v", restart, id, res)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		w = openWriter(t, root, Options{})
+	}
+	if got, want := places(stored(t, root)), wantPlaces(a, fold); !slices.Equal(got, want) {
+		t.Errorf("stored %v, want %v", got, want)
+	}
+}
+
+// randomItems makes rows like those of a busy installation: 300 methods of 12
+// services by a Zipf law, 3 versions, log-normal durations.
+func randomItems(rng *rand.Rand, items, rowsEach int, ids bool) []methodspan.Item {
+	zipf := rand.NewZipf(rng, 1.2, 4, 299)
+	resources := make([]*methodspan.Resource, 36)
+	for i := range resources {
+		resources[i] = &methodspan.Resource{
+			ServiceNamespace: "shop", Service: fmt.Sprintf("service-%d", i/3), Version: fmt.Sprintf("1.%d.0", i%3),
+			Revision: fmt.Sprintf("%040x", i), Environment: "production", Instance: fmt.Sprintf("pod-%d", i),
+			Host: fmt.Sprintf("node-%d", i%7), HostType: "c7g.2xlarge", CloudProvider: "aws", Region: "eu-central-1",
+			CapacityType: "spot", ProcessStartNS: noon.UnixNano() - int64(i)*1e9,
+		}
+	}
+	names := make([]string, 300)
+	classes := make([]string, 300)
+	for i := range names {
+		classes[i], names[i] = fmt.Sprintf("shop/package%d.Type%d", i/30, i/6), fmt.Sprintf("Method%d", i)
+	}
+	price := 0.0425
+	out := make([]methodspan.Item, items)
+	for i := range out {
+		out[i].ID = fmt.Sprintf("%016x-%d", rng.Uint64()%64, i)
+		res := resources[rng.IntN(len(resources))]
+		rows := make([]methodspan.Row, rowsEach)
+		for j := range rows {
+			m := int(zipf.Uint64())
+			wall := int64(20_000 * (1 + rng.ExpFloat64()*rng.ExpFloat64()))
+			start := noon.UnixNano() - rng.Int64N(5e9)
+			rows[j] = methodspan.Row{
+				Resource: res, Kind: methodspan.KindCall, Level: methodspan.LevelRaw, StartNS: start, EndNS: start + wall,
+				Class: classes[m], Method: names[m], Caller: "shop/web.Handler.Serve",
+				Measured: 1, WallNS: wall, P: 0.05, WeightBasis: methodspan.BasisExact,
+				Tier: "mid", Reason: "tier", ConfiguredRate: 0.05, EffectiveRate: 0.05,
+				USDPerCoreHour: &price, PriceSource: "book", CPUState: methodspan.CPUNotSampled,
+				BatchID: out[i].ID, RowSeq: int32(j),
+			}
+			r := &rows[j]
+			if rng.IntN(4) == 0 {
+				r.CPUMeasured, r.CPUNS, r.CPUP, r.CPUState = 1, wall*3/4, 0.25, methodspan.CPUExact
+			}
+			if ids || rng.IntN(50) == 0 {
+				for k := range 2 {
+					u := rng.Uint64()
+					for b := range 8 {
+						r.TraceID[k*8+b] = byte(u >> (8 * b))
+					}
+				}
+				u, v := rng.Uint64(), rng.Uint64()
+				for b := range 8 {
+					r.SpanID[b], r.ParentSpanID[b] = byte(u>>(8*b)), byte(v>>(8*b))
+				}
+			}
+		}
+		out[i].Rows = rows
+	}
+	return out
+}
+
+func BenchmarkWrite(b *testing.B) {
+	for _, size := range []int{8_192, 122_880} {
+		for _, ids := range []bool{false, true} {
+			b.Run(fmt.Sprintf("rows=%d/ids=%v", size, ids), func(b *testing.B) {
+				w := openWriter(b, b.TempDir(), Options{})
+				items := randomItems(rand.New(rand.NewPCG(1, 2)), size/256, 256, ids)
+				var rows, bytes int64
+				n := 0
+				for b.Loop() {
+					for i := range items {
+						n++
+						items[i].ID = fmt.Sprintf("p-%d", n)
+					}
+					res := write(b, w, items...)
+					rows += int64(res.Rows)
+					bytes += res.Bytes
+				}
+				b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
+				b.ReportMetric(float64(bytes)/float64(rows), "bytes/row")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
