@@ -63,7 +63,7 @@ generate-check: generate ## Fail if generated files differ from what is committe
 
 .PHONY: bench-pipeline
 bench-pipeline: build ## Measure the collector's CPU per span beside a stock one.
-	@cd integration && $(GO) run ./benchpipeline --bin ../$(BIN) --out ../build/bench
+	@cd integration && $(GO) run ./benchpipeline --bin ../$(BIN) --out ../build/bench $(if $(SPANS),--spans $(SPANS) --rounds 1)
 
 .PHONY: clean
 clean: ## Remove what was built.
