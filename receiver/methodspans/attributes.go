@@ -1,0 +1,154 @@
+package methodspans
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// Quantities by the kinds of span that have them. On another kind they would be
+// added up by whoever reads the span, so there they are removed.
+var (
+	wallSums = setOf(fieldWallSum, fieldWallSquares, fieldWallMax, fieldWallBins, fieldWallCounts)
+	cpuSums  = setOf(fieldCPUSum, fieldCPUSquares, fieldCPUMax, fieldCPUBins, fieldCPUCounts, fieldCPUMeasured)
+
+	quantitiesOf = [...]fields{
+		kindCall:      setOf(fieldCPUTime),
+		kindCounts:    setOf(fieldCalls, fieldCountsMethods, fieldCountsCalls),
+		kindAggregate: setOf(fieldMeasured, fieldErrors) | wallSums | cpuSums,
+		kindProcess:   setOf(fieldCPUTime, fieldCores, fieldRSS, fieldFinal),
+	}
+	allQuantities = quantitiesOf[kindCall] | quantitiesOf[kindCounts] | quantitiesOf[kindAggregate] | quantitiesOf[kindProcess]
+
+	// Texts whose length is limited and that may simply be absent.
+	optionalTexts = [...]field{fieldSignature, fieldRequest, fieldGroup}
+
+	// Fields whose bad values are judged where the kind is, with reasons of
+	// their own.
+	judged   = allQuantities | setOf(fieldKind, fieldFunction, fieldCPUState, fieldStratum, fieldBasis)
+	judgedOf = [...]fields{
+		kindCall:      judged | setOf(fieldP, fieldCPUP),
+		kindCounts:    judged,
+		kindAggregate: judged | setOf(fieldP, fieldCPUP),
+		kindProcess:   judged,
+	}
+
+	// What a span of another SDK may say in our namespace: correlation, which
+	// claims no quantity.
+	foreignMayHave = setOf(fieldKind, fieldSignature, fieldRequest, fieldGroup, fieldStack,
+		fieldFunction, fieldOldNamespace, fieldOldFunction)
+)
+
+// remove takes fields out of a span and out of what was read of it.
+func (p *pass) remove(attributes pcommon.Map, s fields) {
+	attributes.RemoveIf(func(name string, _ pcommon.Value) bool {
+		f, _ := fieldOf(name)
+		return f != noField && s.has(f)
+	})
+	p.reading.forget(s)
+}
+
+// tidy corrects what can be wrong with the attributes of any kind of span. It
+// changes nothing, and costs next to nothing, where nothing is wrong.
+func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *pass) {
+	r := &p.reading
+	if r.duplicate {
+		p.fault(attributeDuplicate, corrected)
+		removeRepeated(attributes)
+	}
+	if misplaced := r.seen & allQuantities &^ quantitiesOf[k]; misplaced != 0 {
+		p.fault(attributeMisplaced, corrected)
+		p.remove(attributes, misplaced)
+	}
+	if bad := r.seen &^ r.good &^ judgedOf[k]; bad != 0 {
+		p.fault(valueInvalid, corrected)
+		p.remove(attributes, bad)
+	}
+	if r.notUTF8 != 0 {
+		p.fault(notUTF8, corrected)
+		p.repairUTF8(attributes)
+	}
+	for _, f := range optionalTexts {
+		if r.good.has(f) && len(r.text[f]) > n.limits.MaxNameLength {
+			p.fault(textTooLong, corrected)
+			p.remove(attributes, setOf(f))
+		}
+	}
+	switch r.textOf(fieldBasis) {
+	case "", methodspan.BasisExact, methodspan.BasisThreshold, methodspan.BasisServed, methodspan.BasisAssumed:
+		if r.seen.has(fieldBasis) && !r.good.has(fieldBasis) {
+			p.fault(basisInvalid, corrected)
+			p.remove(attributes, setOf(fieldBasis))
+		}
+	default:
+		p.fault(basisInvalid, corrected)
+		p.remove(attributes, setOf(fieldBasis))
+	}
+}
+
+// removeRepeated keeps the first attribute of each field.
+func removeRepeated(attributes pcommon.Map) {
+	var met fields
+	attributes.RemoveIf(func(name string, _ pcommon.Value) bool {
+		f, _ := fieldOf(name)
+		if f == noField {
+			return false
+		}
+		if met.has(f) {
+			return true
+		}
+		met |= 1 << f
+		return false
+	})
+}
+
+// repairUTF8 replaces what is no UTF-8 in the texts of a span: one such byte
+// would make a whole batch unwritable further on.
+func (p *pass) repairUTF8(attributes pcommon.Map) {
+	r := &p.reading
+	attributes.Range(func(name string, v pcommon.Value) bool {
+		if f, _ := fieldOf(name); f != noField && r.notUTF8.has(f) {
+			r.text[f] = validUTF8(r.text[f])
+			v.SetStr(r.text[f])
+		}
+		return true
+	})
+}
+
+func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// tidyForeign removes what only our SDK may claim, and repairs texts.
+func (n *normalizer) tidyForeign(attributes pcommon.Map, p *pass) {
+	r := &p.reading
+	if r.duplicate {
+		p.fault(attributeDuplicate, corrected)
+		removeRepeated(attributes)
+	}
+	if claimed := r.seen &^ foreignMayHave; claimed != 0 || r.reserved {
+		p.fault(attributeMisplaced, corrected)
+		attributes.RemoveIf(func(name string, _ pcommon.Value) bool {
+			f, reserved := fieldOf(name)
+			return reserved && (f == noField || !foreignMayHave.has(f))
+		})
+		r.forget(claimed)
+	}
+	if r.notUTF8 != 0 {
+		p.fault(notUTF8, corrected)
+		p.repairUTF8(attributes)
+	}
+}
+
+// repairResource does the same for the texts of a resource, which every row of
+// the process will bear.
+func repairResource(attributes pcommon.Map, t *tally) {
+	attributes.Range(func(_ string, v pcommon.Value) bool {
+		if v.Type() == pcommon.ValueTypeStr && !utf8.ValidString(v.Str()) {
+			t.fault(notUTF8, corrected)
+			v.SetStr(validUTF8(v.Str()))
+		}
+		return true
+	})
+}

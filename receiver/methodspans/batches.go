@@ -1,0 +1,199 @@
+package methodspans
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// batches knows which batches of which process were accepted, so that a resend
+// is not counted twice.
+//
+// A number goes through two states. While its request is on the way through
+// the pipeline it is in flight: a repeat waits for the outcome. When the
+// pipeline has accepted it, it is remembered: a repeat is dropped. When the
+// pipeline has refused it, it is forgotten: a repeat is processed.
+type batches struct {
+	remembered int
+
+	mu        sync.Mutex
+	instances *simplelru.LRU[methodspan.ProcessKey, *window]
+	flights   map[batchKey]*flight // as many as the requests being served carry
+}
+
+type batchKey struct {
+	process methodspan.ProcessKey
+	seq     int64
+}
+
+// flight is one request on its way through the pipeline.
+type flight struct{ done chan struct{} }
+
+func newBatches(maxInstances, remembered int) (*batches, error) {
+	instances, err := simplelru.NewLRU[methodspan.ProcessKey, *window](maxInstances, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &batches{
+		remembered: remembered,
+		instances:  instances,
+		flights:    make(map[batchKey]*flight),
+	}, nil
+}
+
+// claim is what a request holds: the numbers it may process, and the scopes
+// that repeat others.
+type claim struct {
+	flight  *flight
+	held    []batchKey
+	repeats []place // in the order of the request
+}
+
+// place of a scope in a request.
+type place struct{ resource, scope int }
+
+type numbered struct {
+	place
+	batchKey
+}
+
+// claim decides for every numbered scope of a request whether it is new. All
+// numbers are claimed in one step or none, so that two requests which carry
+// the same numbers in another order cannot wait for each other.
+func (b *batches) claim(ctx context.Context, td ptrace.Traces, t *tally) (claim, error) {
+	scopes := numberedScopes(td, t)
+	if len(scopes) == 0 {
+		return claim{}, nil
+	}
+	c := claim{flight: &flight{done: make(chan struct{})}, held: make([]batchKey, 0, len(scopes))}
+	for {
+		busy := b.tryClaim(&c, scopes, t)
+		if busy == nil {
+			return c, nil
+		}
+		select {
+		case <-busy.done:
+		case <-ctx.Done():
+			return claim{}, fmt.Errorf("waiting for an earlier copy of the batch: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// tryClaim returns the flight to wait for, if there is one.
+func (b *batches) tryClaim(c *claim, scopes []numbered, t *tally) *flight {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range scopes {
+		if busy, ok := b.flights[s.batchKey]; ok {
+			return busy
+		}
+	}
+	for _, s := range scopes {
+		if b.flights[s.batchKey] == c.flight { // twice in this request
+			c.repeats = append(c.repeats, s.place)
+			continue
+		}
+		if w, ok := b.instances.Get(s.process); ok {
+			seen, old := w.has(s.seq)
+			if seen {
+				c.repeats = append(c.repeats, s.place)
+				continue
+			}
+			if old {
+				t.overflow[tableBatches]++
+			}
+		}
+		b.flights[s.batchKey] = c.flight
+		c.held = append(c.held, s.batchKey)
+	}
+	t.duplicates += int64(len(c.repeats))
+	return nil
+}
+
+// settle ends the flight and wakes who waits for it. It tells how many
+// processes were forgotten to make room.
+func (b *batches) settle(c claim, accepted bool) (evicted int64) {
+	if c.flight == nil {
+		return 0
+	}
+	b.mu.Lock()
+	for _, key := range c.held {
+		delete(b.flights, key)
+		if !accepted {
+			continue
+		}
+		w, ok := b.instances.Get(key.process)
+		if !ok {
+			w = newWindow(b.remembered)
+			if b.instances.Add(key.process, w) {
+				evicted++
+			}
+		}
+		w.add(key.seq)
+	}
+	b.mu.Unlock()
+	close(c.flight.done)
+	return evicted
+}
+
+func (b *batches) sizes(sizes *[tableCount]int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	sizes[tableInstances] = int64(b.instances.Len())
+	sizes[tableBatches] = int64(len(b.flights))
+}
+
+// numberedScopes finds the scopes whose repeats can be told. A number alone
+// does not do: without the instance and the start of the process two processes
+// could share it, and dropping the second one's batch would lose its calls.
+func numberedScopes(td ptrace.Traces, t *tally) []numbered {
+	var found []numbered
+	for i, rs := range td.ResourceSpans().All() {
+		var process methodspan.ProcessKey
+		known := false
+		for j, ss := range rs.ScopeSpans().All() {
+			seq, _, ok := methodspan.BatchOf(ss.Scope())
+			if !ok {
+				continue
+			}
+			if !known {
+				process, known = methodspan.ReadResource(rs.Resource()).Key(), true
+			}
+			if process.Instance == "" || process.ProcessStartNS == 0 {
+				t.fault(identityIncomplete, passed)
+				continue
+			}
+			found = append(found, numbered{place{i, j}, batchKey{process, seq}})
+		}
+	}
+	return found
+}
+
+// removeRepeats takes the repeated scopes out of the request, and resources
+// that are empty without them.
+func (c *claim) removeRepeats(td ptrace.Traces) {
+	if len(c.repeats) == 0 {
+		return
+	}
+	rest := c.repeats
+	i := -1
+	td.ResourceSpans().RemoveIf(func(rs ptrace.ResourceSpans) bool {
+		i++
+		before := rs.ScopeSpans().Len()
+		j := -1
+		rs.ScopeSpans().RemoveIf(func(ptrace.ScopeSpans) bool {
+			j++
+			if len(rest) == 0 || rest[0] != (place{i, j}) {
+				return false
+			}
+			rest = rest[1:]
+			return true
+		})
+		return before > 0 && rs.ScopeSpans().Len() == 0
+	})
+}

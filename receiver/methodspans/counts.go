@@ -1,0 +1,186 @@
+package methodspans
+
+import (
+	"encoding/binary"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// maxCalls is the highest count that the table's DOUBLE holds exactly; at a
+// million calls a second it is 285 years.
+const maxCalls = 1 << 53
+
+// countsScratch merges the entries of one counts span by name, so that a span
+// yields at most one span per method the service may have, however many
+// entries a sender squeezes into it.
+type countsScratch struct {
+	entries []countsEntry
+	places  map[string]int // of names in entries
+}
+
+type countsEntry struct {
+	method string
+	calls  int64
+}
+
+func newCountsScratch() countsScratch { return countsScratch{places: make(map[string]int)} }
+
+func (c *countsScratch) release() {
+	clear(c.entries)
+	c.entries = c.entries[:0]
+	clear(c.places)
+}
+
+// counts replaces a span that carries the counts of a process by one span per
+// method, appended to spans. Counts that come expanded already are validated.
+// False removes the span.
+func (n *normalizer) counts(spans ptrace.SpanSlice, span ptrace.Span, p *pass) bool {
+	n.repairOrNow(span, p)
+	p.noticeThinning(span)
+	r := &p.reading
+	p.stratum(span)
+	if r.seen&setOf(fieldCountsMethods, fieldCountsCalls) == 0 {
+		return n.expandedCounts(span, p)
+	}
+	if !r.good.has(fieldCountsCalls) {
+		p.fault(countsAbsent, dropped)
+		return false
+	}
+	n.mergeCounts(p)
+	p.expand(spans, span)
+	return false
+}
+
+// mergeCounts reads the two arrays. If one is longer, there is no telling which
+// call belongs to which method: their sum is kept, without a method.
+func (n *normalizer) mergeCounts(p *pass) {
+	r := &p.reading
+	calls := r.list[fieldCountsCalls-firstList]
+	var methods pcommon.Slice
+	paired := r.good.has(fieldCountsMethods)
+	if paired {
+		methods = r.list[fieldCountsMethods-firstList]
+		paired = methods.Len() == calls.Len()
+	}
+	if !paired {
+		p.fault(countsLength, corrected)
+	}
+	p.counts.release()
+	for i := range calls.Len() {
+		number, ok := methodspan.IntOf(calls.At(i))
+		if !ok || number < 0 {
+			p.fault(countsEntryInvalid, dropped)
+			continue
+		}
+		name := methodspan.Overflow
+		if paired {
+			name = methodName(methods.At(i), p)
+		}
+		if !n.addCounts(name, number, p) {
+			p.fault(countsEntryInvalid, dropped)
+			p.loseCalls(number)
+		}
+	}
+}
+
+// methodName reads an entry's name; calls without one are kept as overflow.
+func methodName(v pcommon.Value, p *pass) string {
+	name := v.Str()
+	if name == "" {
+		p.fault(nameAbsent, corrected)
+		return methodspan.Overflow
+	}
+	if valid := validUTF8(name); valid != name {
+		p.fault(notUTF8, corrected)
+		return valid
+	}
+	return name
+}
+
+// addCounts adds an entry. False if the sum could no longer be stored exactly.
+func (n *normalizer) addCounts(name string, calls int64, p *pass) bool {
+	at, ok := p.counts.places[name]
+	if !ok {
+		if bounded := n.boundMethod(name, p); bounded != name {
+			return n.addCounts(bounded, calls, p)
+		}
+		at = len(p.counts.entries)
+		p.counts.entries = append(p.counts.entries, countsEntry{method: name})
+		p.counts.places[name] = at
+	}
+	entry := &p.counts.entries[at]
+	if calls > maxCalls-entry.calls {
+		return false
+	}
+	entry.calls += calls
+	return true
+}
+
+// expand appends one span per merged entry. What the entries share is copied;
+// span ids count up from the original's, so they differ and stay the same when
+// the batch is sent again.
+func (p *pass) expand(spans ptrace.SpanSlice, from ptrace.Span) {
+	spans.EnsureCapacity(spans.Len() + len(p.counts.entries))
+	ids := p.reading.textOf(fieldIDs)
+	spanID := from.SpanID()
+	first := binary.BigEndian.Uint64(spanID[:])
+	for i, entry := range p.counts.entries {
+		to := spans.AppendEmpty()
+		to.SetName(entry.method)
+		to.SetKind(ptrace.SpanKindInternal)
+		to.SetTraceID(from.TraceID())
+		to.SetParentSpanID(from.ParentSpanID())
+		to.TraceState().FromRaw(from.TraceState().AsRaw())
+		to.SetStartTimestamp(from.StartTimestamp())
+		to.SetEndTimestamp(from.EndTimestamp())
+		if !spanID.IsEmpty() {
+			var id pcommon.SpanID
+			binary.BigEndian.PutUint64(id[:], first+uint64(i))
+			to.SetSpanID(id)
+		}
+		attributes := to.Attributes()
+		attributes.EnsureCapacity(4)
+		attributes.PutStr(methodspan.AttrKind, methodspan.KindCounts)
+		attributes.PutStr(methodspan.AttrFunction, entry.method)
+		attributes.PutInt(methodspan.AttrCalls, entry.calls)
+		if ids != "" {
+			attributes.PutStr(methodspan.AttrIDs, ids)
+		}
+	}
+}
+
+// expandedCounts validates the counts of one method. Calls are never thrown
+// away for want of a name.
+func (n *normalizer) expandedCounts(span ptrace.Span, p *pass) bool {
+	r := &p.reading
+	calls := r.wholeOf(fieldCalls)
+	switch {
+	case !r.seen.has(fieldCalls):
+		p.fault(countsAbsent, dropped)
+		return false
+	case !r.good.has(fieldCalls) || calls < 0:
+		p.fault(countsEntryInvalid, dropped)
+		return false
+	case calls > maxCalls:
+		p.fault(countsEntryInvalid, dropped)
+		p.loseCalls(calls)
+		return false
+	}
+	attributes := span.Attributes()
+	name := r.textOf(fieldFunction)
+	if name == "" {
+		if name = validUTF8(span.Name()); name == "" {
+			name = methodspan.Overflow
+		}
+		p.fault(nameAbsent, corrected)
+		attributes.PutStr(methodspan.AttrFunction, name)
+	}
+	if bounded := n.boundMethod(name, p); bounded != name {
+		attributes.PutStr(methodspan.AttrFunction, bounded)
+		span.SetName(bounded)
+	}
+	return true
+}

@@ -1,0 +1,222 @@
+package methodspans
+
+import (
+	"unicode/utf8"
+
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/sampling"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// Bits of a span's flags (OTLP): whether the parent is known to be in another
+// process.
+const (
+	flagKnowsRemote = 0x100
+	flagIsRemote    = 0x200
+)
+
+// foreignScratch holds the foreign method spans of one resource until all of
+// its spans were met, since a parent may come after its child.
+type foreignScratch struct {
+	rate     float64   // assumed for the service
+	patterns []pattern // of the service, in mode rules
+	spans    []foreignSpan
+	places   map[spanKey]int32 // of spans by their ids
+	normal   map[identity]string
+}
+
+type foreignSpan struct {
+	span     ptrace.Span
+	identity identity
+	overflow bool // beyond a bound
+	p        float64
+	basis    string
+}
+
+// identity is a method as a foreign span spells it: class and method, or, with
+// an empty method, the fully qualified name in class.
+type identity struct{ class, method string }
+
+type spanKey struct {
+	trace pcommon.TraceID
+	span  pcommon.SpanID
+}
+
+func newForeignScratch() foreignScratch {
+	return foreignScratch{places: make(map[spanKey]int32), normal: make(map[identity]string)}
+}
+
+func (f *foreignScratch) release() {
+	clear(f.spans)
+	f.spans = f.spans[:0]
+	clear(f.patterns)
+	f.patterns = f.patterns[:0]
+	clear(f.places)
+	clear(f.normal)
+}
+
+func (n *normalizer) beginForeign(service string, p *pass) {
+	p.foreign.release()
+	p.foreign.rate = n.assumedRate
+	if rate, ok := n.assumedRates[service]; ok {
+		p.foreign.rate = rate
+	}
+	if n.foreign == ForeignRules {
+		p.foreign.patterns = n.rules.forService(service, p.foreign.patterns)
+	}
+}
+
+// collectForeign decides whether a span of another SDK is a method span. If
+// not, or if it is faulty, it passes as it came: other exporters may want it.
+func (n *normalizer) collectForeign(span ptrace.Span, scope string, p *pass) {
+	id, ok := n.identify(span, scope, p)
+	if !ok {
+		p.received[kindForeign]--
+		p.received[kindOther]++
+		return
+	}
+	start, end := span.StartTimestamp(), span.EndTimestamp()
+	if !validTime(start) || !validTime(end) {
+		p.fault(timeInvalid, passed)
+		return
+	}
+	if end < start {
+		p.fault(timeReversed, passed)
+		return
+	}
+	n.tidyForeign(span.Attributes(), p)
+	if p.reading.notUTF8 != 0 {
+		id, _ = n.identify(span, scope, p)
+	}
+	if id.method == span.Name() && !utf8.ValidString(id.method) {
+		p.fault(notUTF8, corrected)
+		id.method = validUTF8(id.method)
+		span.SetName(id.method)
+	}
+	f := foreignSpan{span: span, identity: id}
+	f.p, f.basis = p.foreignProbability(span)
+	if len(id.class)+len(id.method) > n.limits.MaxNameLength {
+		p.fault(textTooLong, corrected)
+		f.overflow = true
+	} else if !p.service.methods.admit(n.hashOf(id), n.limits.MaxMethods) {
+		p.overflow[tableMethods]++
+		f.overflow = true
+	}
+	if !span.SpanID().IsEmpty() {
+		p.foreign.places[spanKey{span.TraceID(), span.SpanID()}] = int32(len(p.foreign.spans))
+	}
+	p.foreign.spans = append(p.foreign.spans, f)
+}
+
+// identify tells the method of a span, as methodspan.IdentityOf does, if the
+// mode takes it.
+func (n *normalizer) identify(span ptrace.Span, scope string, p *pass) (identity, bool) {
+	r := &p.reading
+	if n.foreign == ForeignNone {
+		return identity{}, false
+	}
+	var id identity
+	switch {
+	case r.textOf(fieldFunction) != "":
+		id = identity{class: r.text[fieldFunction]}
+	case r.textOf(fieldOldFunction) != "":
+		id = identity{r.textOf(fieldOldNamespace), r.text[fieldOldFunction]}
+	case n.foreign == ForeignCode || span.Name() == "":
+		return identity{}, false
+	default:
+		id = identity{scope, span.Name()}
+	}
+	if n.foreign == ForeignRules && !matchesAny(p.foreign.patterns, p.foreign.normalForm(id)) {
+		return identity{}, false
+	}
+	return id, true
+}
+
+func (n *normalizer) hashOf(id identity) uint64 {
+	if id.method == "" {
+		return n.names.hash(id.class)
+	}
+	return n.names.hashPair(id.class, id.method)
+}
+
+// normalForm is the name that callers have, worked out once per request.
+func (f *foreignScratch) normalForm(id identity) string {
+	if s, ok := f.normal[id]; ok {
+		return s
+	}
+	function := methodspan.Function{Class: id.class, Method: id.method}
+	if id.method == "" {
+		function = methodspan.ParseFunction(id.class)
+	}
+	s := validUTF8(function.Full())
+	f.normal[id] = s
+	return s
+}
+
+// foreignProbability reads p from the trace state, where R is rv or else the
+// trace id. A th above R cannot have kept the span: it is removed, and p is
+// unknown like that of every span without th.
+func (p *pass) foreignProbability(span ptrace.Span) (float64, string) {
+	state := span.TraceState().AsRaw()
+	if state == "" {
+		return p.foreign.rate, methodspan.BasisAssumed
+	}
+	ot, err := methodspan.ReadOT(state)
+	if err != nil {
+		p.fault(traceStateInvalid, passed)
+		return p.foreign.rate, methodspan.BasisAssumed
+	}
+	if !ot.HasThreshold {
+		return p.foreign.rate, methodspan.BasisAssumed
+	}
+	if !ot.HasRandomness {
+		ot.Randomness = sampling.TraceIDToRandomness(span.TraceID())
+	}
+	if !ot.Threshold.ShouldSample(ot.Randomness) {
+		p.fault(thresholdInconsistent, corrected)
+		methodspan.ClearThreshold(span)
+		return p.foreign.rate, methodspan.BasisAssumed
+	}
+	return ot.Threshold.Probability(), methodspan.BasisThreshold
+}
+
+// stampForeign writes what is known of the collected spans. A span without a
+// parent, or with one in another process, was called by none of our methods; a
+// parent that is not here may be a method, so its child's caller is unknown.
+func (n *normalizer) stampForeign(p *pass) {
+	for i := range p.foreign.spans {
+		f := &p.foreign.spans[i]
+		attributes := f.span.Attributes()
+		attributes.EnsureCapacity(attributes.Len() + 4)
+		attributes.PutStr(methodspan.AttrKind, methodspan.KindCall)
+		attributes.PutDouble(methodspan.AttrP, f.p)
+		attributes.PutStr(methodspan.AttrWeightBasis, f.basis)
+		if f.overflow {
+			attributes.PutStr(methodspan.AttrFunction, methodspan.Overflow)
+		}
+		if caller := n.callerOf(i, p); caller != "" {
+			attributes.PutStr(methodspan.AttrCaller, caller)
+		}
+	}
+}
+
+func (n *normalizer) callerOf(i int, p *pass) string {
+	span := p.foreign.spans[i].span
+	parent := span.ParentSpanID()
+	if parent.IsEmpty() {
+		return methodspan.CallerEntry
+	}
+	if at, ok := p.foreign.places[spanKey{span.TraceID(), parent}]; ok && int(at) != i { // its own parent is nonsense
+		f := &p.foreign.spans[at]
+		if f.overflow {
+			return methodspan.Overflow
+		}
+		return n.boundCaller(p.foreign.normalForm(f.identity), p)
+	}
+	if span.Flags()&(flagKnowsRemote|flagIsRemote) == flagKnowsRemote|flagIsRemote {
+		return methodspan.CallerEntry
+	}
+	return ""
+}

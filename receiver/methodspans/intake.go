@@ -1,0 +1,78 @@
+package methodspans
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// intake is what every request passes on its way from the server to the
+// pipeline: repeated batches are dropped, the rest is normalised.
+type intake struct {
+	next       consumer.Traces
+	batches    *batches
+	normalizer *normalizer
+	telemetry  *telemetry
+	passes     sync.Pool // of *pass
+}
+
+func newIntake(config *Config, set component.TelemetrySettings, next consumer.Traces) (*intake, error) {
+	batches, err := newBatches(config.Limits.MaxInstances, config.Limits.RememberedBatches)
+	if err != nil {
+		return nil, err
+	}
+	normalizer := newNormalizer(config, time.Now)
+	telemetry, err := newTelemetry(set, normalizer.names, batches)
+	if err != nil {
+		return nil, err
+	}
+	return &intake{
+		next:       next,
+		batches:    batches,
+		normalizer: normalizer,
+		telemetry:  telemetry,
+		passes:     sync.Pool{New: func() any { return newPass() }},
+	}, nil
+}
+
+// Capabilities tells that the spans are changed in place.
+func (*intake) Capabilities() consumer.Capabilities { return consumer.Capabilities{MutatesData: true} }
+
+// ConsumeTraces takes one request. Its batch numbers are remembered only once
+// the pipeline has accepted it; when anything fails they are forgotten, so that
+// the sender's resend passes.
+func (in *intake) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
+	p := in.passes.Get().(*pass)
+	claim, err := in.batches.claim(ctx, td, &p.tally)
+	if err != nil {
+		in.release(p)
+		return err // the sender's context ended: it will send again
+	}
+	accepted := false
+	defer func() { in.telemetry.evicted(ctx, in.batches.settle(claim, accepted)) }()
+
+	claim.removeRepeats(td)
+	in.normalizer.normalize(td, p)
+	in.telemetry.record(ctx, &p.tally)
+	in.release(p)
+
+	if td.ResourceSpans().Len() == 0 {
+		accepted = true
+		return nil
+	}
+	err = in.next.ConsumeTraces(ctx, td)
+	accepted = err == nil
+	return err
+}
+
+// release returns the scratch space before the pipeline runs, which may block.
+func (in *intake) release(p *pass) {
+	p.reset()
+	in.passes.Put(p)
+}
+
+func (in *intake) shutdown() { in.telemetry.shutdown() }

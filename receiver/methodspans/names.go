@@ -1,0 +1,158 @@
+package methodspans
+
+import (
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+// namePeriod is how long a name keeps its place unseen, at least; at most it
+// is twice that.
+const namePeriod = time.Hour
+
+// names bounds how many distinct methods and callers a service has, because
+// each is a key in every table and report behind us. A name that finds its
+// table full is replaced by methodspan.Overflow, so its calls are not lost.
+//
+// Names are remembered by their hash. Two names of one hash share a place,
+// which lets one more name pass: harmless.
+type names struct {
+	seed        maphash.Seed
+	maxServices int
+	maxNames    int
+	now         func() time.Time
+
+	mu       sync.Mutex
+	services map[serviceKey]*serviceNames
+	swept    int64         // the period in which unseen services were last removed
+	crowd    *serviceNames // of all services that found no room
+}
+
+type serviceKey struct{ namespace, name string }
+
+// serviceNames are the names of one service. Its user holds mu for a request.
+type serviceNames struct {
+	mu       sync.Mutex
+	methods  nameSet
+	callers  nameSet
+	lastSeen int64 // a period, guarded by names.mu
+}
+
+func newNames(maxServices, maxNames int, now func() time.Time) *names {
+	return &names{
+		seed:        maphash.MakeSeed(),
+		maxServices: maxServices,
+		maxNames:    maxNames,
+		now:         now,
+		services:    make(map[serviceKey]*serviceNames),
+		crowd:       newServiceNames(),
+	}
+}
+
+func newServiceNames() *serviceNames {
+	return &serviceNames{methods: newNameSet(), callers: newNameSet()}
+}
+
+// lock returns the names of a service, locked. Services beyond the bound share
+// the room of one.
+func (n *names) lock(key serviceKey, t *tally) *serviceNames {
+	period := n.now().UnixNano() / int64(namePeriod)
+	s := n.find(key, period, t)
+	s.mu.Lock()
+	s.methods.turn(period)
+	s.callers.turn(period)
+	return s
+}
+
+func (n *names) find(key serviceKey, period int64, t *tally) *serviceNames {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.swept < period {
+		n.swept = period
+		for key, s := range n.services {
+			if s.lastSeen < period-1 {
+				delete(n.services, key)
+			}
+		}
+	}
+	s, ok := n.services[key]
+	if !ok {
+		if len(n.services) >= n.maxServices {
+			t.overflow[tableServices]++
+			return n.crowd
+		}
+		s = newServiceNames()
+		n.services[key] = s
+	}
+	s.lastSeen = period
+	return s
+}
+
+func (n *names) hash(name string) uint64 { return maphash.String(n.seed, name) }
+
+// hashPair is the hash of a class and a method.
+func (n *names) hashPair(class, method string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(n.seed)
+	_, _ = h.WriteString(class)
+	_ = h.WriteByte(0)
+	_, _ = h.WriteString(method)
+	return h.Sum64()
+}
+
+func (n *names) sizes(sizes *[tableCount]int64) {
+	n.mu.Lock()
+	all := make([]*serviceNames, 0, len(n.services)+1)
+	for _, s := range n.services {
+		all = append(all, s)
+	}
+	n.mu.Unlock()
+	sizes[tableServices] = int64(len(all))
+	for _, s := range append(all, n.crowd) {
+		s.mu.Lock()
+		sizes[tableMethods] += int64(s.methods.len())
+		sizes[tableCallers] += int64(s.callers.len())
+		s.mu.Unlock()
+	}
+}
+
+// nameSet holds the names seen in this period and those seen only in the one
+// before. Together they are bounded, so a name that is in use keeps its place
+// against new ones, and a name that is gone gives its place up.
+type nameSet struct {
+	period   int64
+	current  map[uint64]struct{}
+	previous map[uint64]struct{}
+}
+
+func newNameSet() nameSet { return nameSet{current: make(map[uint64]struct{})} }
+
+func (s *nameSet) len() int { return len(s.current) + len(s.previous) }
+
+// turn begins a new period.
+func (s *nameSet) turn(period int64) {
+	switch {
+	case period <= s.period:
+		return
+	case period == s.period+1:
+		s.previous = s.current
+	default: // nothing was seen in the period before
+		s.previous = nil
+	}
+	s.current = make(map[uint64]struct{}, len(s.previous))
+	s.period = period
+}
+
+// admit tells whether the name has a place, giving it one if there is room.
+func (s *nameSet) admit(hash uint64, limit int) bool {
+	if _, ok := s.current[hash]; ok {
+		return true
+	}
+	if _, ok := s.previous[hash]; ok {
+		delete(s.previous, hash)
+	} else if s.len() >= limit {
+		return false
+	}
+	s.current[hash] = struct{}{}
+	return true
+}

@@ -1,0 +1,68 @@
+package methodspans
+
+import (
+	"math"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// process validates the span by which a process speaks of itself. The ledger
+// needs it, so it always stays; values that cannot be are removed one by one.
+func (n *normalizer) process(span ptrace.Span, p *pass) {
+	n.repairOrNow(span, p)
+	p.noticeThinning(span)
+	r := &p.reading
+	attributes := span.Attributes()
+	bad := fields(0)
+	check := func(f field, ok bool) {
+		if r.seen.has(f) && !ok {
+			p.fault(processValueInvalid, corrected)
+			bad |= setOf(f)
+		}
+	}
+	check(fieldCores, r.good.has(fieldCores) && r.numberOf(fieldCores) > 0)
+	check(fieldRSS, r.good.has(fieldRSS) && r.wholeOf(fieldRSS) >= 0)
+	check(fieldFinal, r.good.has(fieldFinal))
+	if bad != 0 {
+		p.remove(attributes, bad)
+	}
+	p.processCPU(attributes)
+	attributes.RemoveIf(func(name string, v pcommon.Value) bool {
+		if !strings.HasPrefix(name, methodspan.AttrSDKPrefix) {
+			return false
+		}
+		x, ok := methodspan.FloatOf(v)
+		if ok = ok && !math.IsNaN(x) && !math.IsInf(x, 0); !ok {
+			p.fault(processValueInvalid, corrected)
+		}
+		return !ok
+	})
+}
+
+// processCPU makes the CPU time of the process true or absent. It may exceed
+// wall time: a process has many threads.
+func (p *pass) processCPU(attributes pcommon.Map) {
+	r := &p.reading
+	if !r.seen.has(fieldCPUTime) {
+		return
+	}
+	state := r.textOf(fieldCPUState)
+	switch {
+	case !r.good.has(fieldCPUTime) || r.wholeOf(fieldCPUTime) < 0:
+		p.fault(cpuTimeInvalid, corrected)
+		state = methodspan.CPUUntrusted
+	case r.seen.has(fieldCPUState) && state != methodspan.CPUExact:
+		p.fault(cpuStateMismatch, corrected)
+		if !knownCPUState(state) {
+			state = methodspan.CPUUntrusted
+		}
+	default:
+		return
+	}
+	p.remove(attributes, setOf(fieldCPUTime))
+	attributes.PutStr(methodspan.AttrCPUState, state)
+}

@@ -1,0 +1,273 @@
+package methodspans
+
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// field is an attribute that the receiver understands.
+type field uint8
+
+const (
+	fieldKind field = iota
+	fieldFunction
+	fieldOldNamespace
+	fieldOldFunction
+	fieldSignature
+	fieldCaller
+	fieldCPUState
+	fieldStratum
+	fieldBasis
+	fieldRequest
+	fieldGroup
+	fieldStack
+	fieldIDs
+	fieldTier
+	fieldReason
+
+	fieldCPUTime
+	fieldCalls
+	fieldMeasured
+	fieldCPUMeasured
+	fieldWallSum
+	fieldWallMax
+	fieldCPUSum
+	fieldCPUMax
+	fieldRSS
+
+	fieldP
+	fieldCPUP
+	fieldErrors
+	fieldWallSquares
+	fieldCPUSquares
+	fieldCores
+	fieldConfiguredRate
+	fieldEffectiveRate
+
+	fieldWallBins
+	fieldWallCounts
+	fieldCPUBins
+	fieldCPUCounts
+	fieldCountsMethods
+	fieldCountsCalls
+
+	fieldFinal
+
+	fieldCount
+	noField
+)
+
+// The order of the fields above gives their types.
+const (
+	firstWhole  = fieldCPUTime
+	firstNumber = fieldP
+	firstList   = fieldWallBins
+	firstBool   = fieldFinal
+)
+
+// fields is a set of fields.
+type fields uint64
+
+func setOf(list ...field) fields {
+	var s fields
+	for _, f := range list {
+		s |= 1 << f
+	}
+	return s
+}
+
+func (s fields) has(f field) bool { return s&(1<<f) != 0 }
+
+const reservedPrefix = "corehour."
+
+// fieldOf finds the field of an attribute; reserved tells that the name is ours
+// even so.
+func fieldOf(name string) (f field, reserved bool) {
+	if !strings.HasPrefix(name, "co") { // most attributes of other SDKs
+		return noField, false
+	}
+	switch name {
+	case methodspan.AttrFunction:
+		return fieldFunction, false
+	case methodspan.AttrOldNamespace:
+		return fieldOldNamespace, false
+	case methodspan.AttrOldFunction:
+		return fieldOldFunction, false
+	case methodspan.AttrKind:
+		return fieldKind, true
+	case methodspan.AttrSignature:
+		return fieldSignature, true
+	case methodspan.AttrCaller:
+		return fieldCaller, true
+	case methodspan.AttrCPUTime:
+		return fieldCPUTime, true
+	case methodspan.AttrCPUState:
+		return fieldCPUState, true
+	case methodspan.AttrP:
+		return fieldP, true
+	case methodspan.AttrCPUP:
+		return fieldCPUP, true
+	case methodspan.AttrStratum:
+		return fieldStratum, true
+	case methodspan.AttrWeightBasis:
+		return fieldBasis, true
+	case methodspan.AttrRequest:
+		return fieldRequest, true
+	case methodspan.AttrGroup:
+		return fieldGroup, true
+	case methodspan.AttrStack:
+		return fieldStack, true
+	case methodspan.AttrIDs:
+		return fieldIDs, true
+	case methodspan.AttrTier:
+		return fieldTier, true
+	case methodspan.AttrReason:
+		return fieldReason, true
+	case methodspan.AttrConfiguredRate:
+		return fieldConfiguredRate, true
+	case methodspan.AttrEffectiveRate:
+		return fieldEffectiveRate, true
+	case methodspan.AttrCalls:
+		return fieldCalls, true
+	case methodspan.AttrCountsMethods:
+		return fieldCountsMethods, true
+	case methodspan.AttrCountsCalls:
+		return fieldCountsCalls, true
+	case methodspan.AttrMeasured:
+		return fieldMeasured, true
+	case methodspan.AttrCPUMeasured:
+		return fieldCPUMeasured, true
+	case methodspan.AttrErrors:
+		return fieldErrors, true
+	case methodspan.AttrWallSum:
+		return fieldWallSum, true
+	case methodspan.AttrWallSquares:
+		return fieldWallSquares, true
+	case methodspan.AttrWallMax:
+		return fieldWallMax, true
+	case methodspan.AttrWallBins:
+		return fieldWallBins, true
+	case methodspan.AttrWallCounts:
+		return fieldWallCounts, true
+	case methodspan.AttrCPUSum:
+		return fieldCPUSum, true
+	case methodspan.AttrCPUSquares:
+		return fieldCPUSquares, true
+	case methodspan.AttrCPUMax:
+		return fieldCPUMax, true
+	case methodspan.AttrCPUBins:
+		return fieldCPUBins, true
+	case methodspan.AttrCPUCounts:
+		return fieldCPUCounts, true
+	case methodspan.AttrProcessCores:
+		return fieldCores, true
+	case methodspan.AttrProcessRSS:
+		return fieldRSS, true
+	case methodspan.AttrProcessFinal:
+		return fieldFinal, true
+	}
+	return noField, strings.HasPrefix(name, reservedPrefix)
+}
+
+// reading is what one pass over a span's attributes finds. It is used again
+// from span to span: a value means something only while its field is in good.
+type reading struct {
+	seen      fields // present
+	good      fields // present and of the right type, finite
+	notUTF8   fields // texts that are no UTF-8
+	duplicate bool   // a field twice; the first counts, as in pcommon.Map.Get
+	reserved  bool   // a corehour attribute that is no field
+
+	text   [firstWhole]string
+	whole  [firstNumber - firstWhole]int64
+	number [firstList - firstNumber]float64
+	list   [firstBool - firstList]pcommon.Slice
+
+	visit func(string, pcommon.Value) bool // bound once: a method value allocates
+}
+
+func (r *reading) of(attributes pcommon.Map) {
+	r.seen, r.good, r.notUTF8, r.duplicate, r.reserved = 0, 0, 0, false, false
+	attributes.Range(r.visit)
+}
+
+func (r *reading) read(name string, v pcommon.Value) bool {
+	f, reserved := fieldOf(name)
+	if f == noField {
+		r.reserved = r.reserved || reserved
+		return true
+	}
+	if r.seen.has(f) {
+		r.duplicate = true
+		return true
+	}
+	r.seen |= 1 << f
+	var ok bool
+	switch {
+	case f < firstWhole:
+		if ok = v.Type() == pcommon.ValueTypeStr; ok {
+			s := v.Str()
+			r.text[f] = s
+			if !utf8.ValidString(s) {
+				r.notUTF8 |= 1 << f
+			}
+		}
+	case f < firstNumber:
+		r.whole[f-firstWhole], ok = methodspan.IntOf(v)
+	case f < firstList:
+		var x float64
+		x, ok = methodspan.FloatOf(v)
+		ok = ok && !math.IsNaN(x) && !math.IsInf(x, 0)
+		r.number[f-firstNumber] = x
+	case f < firstBool:
+		if ok = v.Type() == pcommon.ValueTypeSlice; ok {
+			r.list[f-firstList] = v.Slice()
+		}
+	default:
+		ok = v.Type() == pcommon.ValueTypeBool
+	}
+	if ok {
+		r.good |= 1 << f
+	}
+	return true
+}
+
+// The accessors give zero where the field is absent or bad.
+
+func (r *reading) textOf(f field) string {
+	if !r.good.has(f) {
+		return ""
+	}
+	return r.text[f]
+}
+
+func (r *reading) wholeOf(f field) int64 {
+	if !r.good.has(f) {
+		return 0
+	}
+	return r.whole[f-firstWhole]
+}
+
+func (r *reading) numberOf(f field) float64 {
+	if !r.good.has(f) {
+		return 0
+	}
+	return r.number[f-firstNumber]
+}
+
+// forget says that fields were removed from the span.
+func (r *reading) forget(s fields) {
+	r.seen &^= s
+	r.good &^= s
+}
+
+// release drops references into the request.
+func (r *reading) release() {
+	clear(r.text[:])
+	clear(r.list[:])
+}

@@ -1,0 +1,136 @@
+package methodspans
+
+import "math"
+
+// reason says what was wrong with something that arrived.
+type reason uint8
+
+const (
+	timeInvalid           reason = iota // start or end absent, or beyond 2262
+	timeReversed                        // end before start
+	nameAbsent                          // no name of a method
+	textTooLong                         // a name, caller, signature, request id or group beyond max_name_length
+	notUTF8                             // a text that is no UTF-8
+	pInvalid                            // corehour.p absent or outside (0, 1]
+	cpuPInvalid                         // corehour.cpu.p outside (0, 1], or absent beside a CPU time
+	cpuTimeInvalid                      // CPU time negative or no whole number
+	cpuExceedsWall                      // more CPU than wall time, beyond the tolerance
+	cpuStateMismatch                    // cpu.state contradicts cpu.time, or is unknown
+	stratumInvalid                      // an unknown stratum
+	basisInvalid                        // an unknown weight basis
+	measuredAbsent                      // an aggregate of no measurements
+	sumInvalid                          // an aggregate's sum absent, negative or no whole number
+	maximumInvalid                      // an aggregate's maximum contradicts its sum
+	squaresInvalid                      // an aggregate's squares contradict its sum
+	histogramInvalid                    // bins out of range, of another length than their counts, or not adding up
+	errorsInvalid                       // more errors than measurements, or fewer than none
+	countsAbsent                        // a counts span without counts
+	countsLength                        // as many methods as calls there are not
+	countsEntryInvalid                  // calls negative, no whole number, or beyond 2^53
+	processValueInvalid                 // cores, rss, final or an SDK counter that cannot be
+	attributeDuplicate                  // one attribute twice
+	attributeMisplaced                  // a quantity that spans of this kind do not have
+	valueInvalid                        // another attribute of the wrong type, NaN or infinite
+	kindUnknown                         // a corehour.kind this version does not know
+	traceStateInvalid                   // a trace state that cannot be read
+	thresholdInconsistent               // th above the span's randomness: it cannot have been kept
+	thresholdThinned                    // a sampler that is not ours thinned our spans
+	identityIncomplete                  // a batch number without instance and process start
+	batchUnnumbered                     // spans of the corehour SDK without a batch number
+	reasonCount
+)
+
+var reasonNames = [reasonCount]string{
+	timeInvalid:           "time_invalid",
+	timeReversed:          "time_reversed",
+	nameAbsent:            "name_absent",
+	textTooLong:           "text_too_long",
+	notUTF8:               "not_utf8",
+	pInvalid:              "p_invalid",
+	cpuPInvalid:           "cpu_p_invalid",
+	cpuTimeInvalid:        "cpu_time_invalid",
+	cpuExceedsWall:        "cpu_exceeds_wall",
+	cpuStateMismatch:      "cpu_state_mismatch",
+	stratumInvalid:        "stratum_invalid",
+	basisInvalid:          "basis_invalid",
+	measuredAbsent:        "measured_absent",
+	sumInvalid:            "sum_invalid",
+	maximumInvalid:        "maximum_invalid",
+	squaresInvalid:        "squares_invalid",
+	histogramInvalid:      "histogram_invalid",
+	errorsInvalid:         "errors_invalid",
+	countsAbsent:          "counts_absent",
+	countsLength:          "counts_length",
+	countsEntryInvalid:    "counts_entry_invalid",
+	processValueInvalid:   "process_value_invalid",
+	attributeDuplicate:    "attribute_duplicate",
+	attributeMisplaced:    "attribute_misplaced",
+	valueInvalid:          "value_invalid",
+	kindUnknown:           "kind_unknown",
+	traceStateInvalid:     "trace_state_invalid",
+	thresholdInconsistent: "threshold_inconsistent",
+	thresholdThinned:      "threshold_thinned",
+	identityIncomplete:    "identity_incomplete",
+	batchUnnumbered:       "batch_unnumbered",
+}
+
+// outcome says what became of the faulty part.
+type outcome uint8
+
+const (
+	corrected outcome = iota // the faulty part was removed or replaced, the rest is true and stays
+	dropped                  // a measurement, or one entry of counts, is gone
+	passed                   // it went on as it came
+	outcomeCount
+)
+
+var outcomeNames = [outcomeCount]string{"corrected", "dropped", "passed"}
+
+// kind is what a span is, after classification.
+type kind uint8
+
+const (
+	kindCall kind = iota
+	kindCounts
+	kindAggregate
+	kindProcess
+	kindForeign // a method span of another SDK
+	kindOther   // no method span
+	kindCount
+)
+
+var kindNames = [kindCount]string{"call", "counts", "aggregate", "process", "foreign", "other"}
+
+// table is one of the bounded tables.
+type table uint8
+
+const (
+	tableMethods table = iota
+	tableCallers
+	tableServices
+	tableInstances // processes whose batch numbers are remembered
+	tableBatches   // size: numbers in flight; overflow: numbers too far back to tell
+	tableCount
+)
+
+var tableNames = [tableCount]string{"methods", "callers", "services", "instances", "batches"}
+
+// tally counts in plain memory what happens to one request; it is recorded
+// once, because one update of a metric costs more than a whole span does here.
+type tally struct {
+	received   [kindCount]int64
+	faults     [reasonCount][outcomeCount]int64
+	overflow   [tableCount]int64
+	duplicates int64
+	lostCalls  int64
+}
+
+func (t *tally) fault(r reason, o outcome) { t.faults[r][o]++ }
+
+func (t *tally) loseCalls(n int64) {
+	if t.lostCalls > math.MaxInt64-n {
+		t.lostCalls = math.MaxInt64
+		return
+	}
+	t.lostCalls += n
+}

@@ -1,0 +1,87 @@
+package methodspans
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/corehour/corehour/receiver/methodspans/internal/metadata"
+)
+
+// telemetry turns tallies into the receiver's own metrics. Attribute sets are
+// made once: making them anew is most of what an update costs.
+type telemetry struct {
+	builder  *metadata.TelemetryBuilder
+	received [kindCount][]metric.AddOption
+	faults   [reasonCount][outcomeCount][]metric.AddOption
+	overflow [tableCount][]metric.AddOption
+}
+
+func newTelemetry(set component.TelemetrySettings, names *names, batches *batches) (*telemetry, error) {
+	builder, err := metadata.NewTelemetryBuilder(set)
+	if err != nil {
+		return nil, err
+	}
+	t := &telemetry{builder: builder}
+	for i, name := range kindNames {
+		t.received[i] = addOption(attribute.String("kind", name))
+	}
+	for i, reason := range reasonNames {
+		for j, outcome := range outcomeNames {
+			t.faults[i][j] = addOption(attribute.String("reason", reason), attribute.String("outcome", outcome))
+		}
+	}
+	for i, name := range tableNames {
+		t.overflow[i] = addOption(attribute.String("table", name))
+	}
+	return t, builder.RegisterReceiverMethodSpansTableSizeCallback(func(_ context.Context, o metric.Int64Observer) error {
+		var sizes [tableCount]int64
+		names.sizes(&sizes)
+		batches.sizes(&sizes)
+		for i, name := range tableNames {
+			o.Observe(sizes[i], metric.WithAttributeSet(attribute.NewSet(attribute.String("table", name))))
+		}
+		return nil
+	})
+}
+
+func addOption(attributes ...attribute.KeyValue) []metric.AddOption {
+	return []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(attributes...))}
+}
+
+func (t *telemetry) record(ctx context.Context, tally *tally) {
+	for i, n := range tally.received {
+		if n > 0 {
+			t.builder.ReceiverMethodSpansReceived.Add(ctx, n, t.received[i]...)
+		}
+	}
+	for i := range tally.faults {
+		for j, n := range tally.faults[i] {
+			if n > 0 {
+				t.builder.ReceiverMethodSpansFaults.Add(ctx, n, t.faults[i][j]...)
+			}
+		}
+	}
+	for i, n := range tally.overflow {
+		if n > 0 {
+			t.builder.ReceiverMethodSpansOverflow.Add(ctx, n, t.overflow[i]...)
+		}
+	}
+	if tally.duplicates > 0 {
+		t.builder.ReceiverMethodSpansDuplicates.Add(ctx, tally.duplicates)
+	}
+	if tally.lostCalls > 0 {
+		t.builder.ReceiverMethodSpansLostCalls.Add(ctx, tally.lostCalls)
+	}
+}
+
+// evicted counts processes whose batches were forgotten to make room.
+func (t *telemetry) evicted(ctx context.Context, n int64) {
+	if n > 0 {
+		t.builder.ReceiverMethodSpansOverflow.Add(ctx, n, t.overflow[tableInstances]...)
+	}
+}
+
+func (t *telemetry) shutdown() { t.builder.Shutdown() }
