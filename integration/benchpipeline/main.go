@@ -1,0 +1,84 @@
+// Command benchpipeline measures what the collector costs: CPU seconds per
+// million spans received, of our whole pipeline with everything kept and of a
+// stock receiver in front of nothing, in turn in one run, by the kernel's
+// accounting of each process.
+//
+//	benchpipeline --bin ../bin --out ../build/bench --spans 1000000 --rounds 3
+//
+// Only the ratio means something on another machine.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+
+	"github.com/corehour/corehour/internal/figures"
+)
+
+const ratioGoal = 2.0
+
+func main() {
+	bin := flag.String("bin", "../bin", "directory of corehour-collector")
+	out := flag.String("out", "../build/bench", "directory for the figures")
+	spans := flag.Int("spans", 1_000_000, "spans sent to each collector in a round")
+	rounds := flag.Int("rounds", 3, "rounds, the two collectors in turn in each")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *bin, *out, *spans, *rounds); err != nil {
+		fmt.Fprintln(os.Stderr, "benchpipeline:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, bin, out string, spans, rounds int) error {
+	if spans < batchSpans || rounds < 1 {
+		return fmt.Errorf("--spans must be at least %d and --rounds at least 1, found %d and %d", batchSpans, spans, rounds)
+	}
+	scratch, err := os.MkdirTemp("", "corehour-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+
+	var stock, ours []usage
+	for round := range rounds {
+		for _, p := range []struct {
+			name string
+			to   *[]usage
+		}{{"stock", &stock}, {"ours", &ours}} {
+			dir := filepath.Join(scratch, fmt.Sprintf("%s-%d", p.name, round))
+			u, err := measure(ctx, filepath.Join(bin, "corehour-collector"), p.name, dir, spans)
+			if err != nil {
+				return fmt.Errorf("round %d, %s: %w", round+1, p.name, err)
+			}
+			fmt.Fprintf(os.Stderr, "round %d of %d: %-5s %.2f CPU-s per million spans, %d MB at the peak\n", round+1, rounds, p.name, u.cpuPerMillion, u.peakBytes>>20)
+			*p.to = append(*p.to, u)
+		}
+	}
+
+	report := figures.New("pipeline")
+	cpu := func(u usage) float64 { return u.cpuPerMillion }
+	report.Compare("collector CPU, everything kept", median(ours, cpu), "CPU-s/M spans", "stock otlp -> nop", median(stock, cpu), figures.Lower, figures.Goal(ratioGoal))
+	peak := func(u usage) float64 { return float64(u.peakBytes) / (1 << 20) }
+	report.Compare("peak memory", median(ours, peak), "MiB", "stock otlp -> nop", median(stock, peak), figures.Lower, nil)
+	report.Add("bytes per row on disk", median(ours, func(u usage) float64 { return u.bytesPerRow }), "B", figures.Lower, nil)
+	report.Add("rows stored per span sent", median(ours, func(u usage) float64 { return u.stored }), "", figures.Higher, figures.Goal(1))
+	return errors.Join(report.Print(os.Stdout), report.Write(out))
+}
+
+func median(all []usage, of func(usage) float64) float64 {
+	values := make([]float64, len(all))
+	for i, u := range all {
+		values[i] = of(u)
+	}
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}

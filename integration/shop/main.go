@@ -1,0 +1,217 @@
+// Command shop is a small shop that serves requests it makes up itself, at a
+// steady rate, until it is told to stop. It is instrumented with the corehour
+// SDK, and it keeps counters of its own by which corehour can be judged.
+//
+//	shop --release 1.1 --rate 100 --truth truth.json
+//
+// Release 1.1 joins the lines of receipts in quadratic time. Where spans go is
+// said by the environment, as for any program with the SDK: see sdk/README.md.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"shop/cart"
+	"shop/payment"
+	"shop/price"
+	"shop/receipt"
+	"shop/search"
+	"shop/truth"
+	"shop/web"
+
+	corehour "github.com/corehour/corehour/sdk"
+)
+
+const (
+	articles     = 4000
+	cartSize     = 30
+	receiptLines = 300
+	bankDelay    = 2 * time.Millisecond
+	flushTime    = 10 * time.Second
+)
+
+type settings struct {
+	release  string
+	service  string
+	instance string
+	rate     float64
+	workers  int
+	duration time.Duration
+	truth    string
+	interval time.Duration
+}
+
+func main() {
+	var s settings
+	var calibrate bool
+	flag.StringVar(&s.release, "release", "1.0", "release of the shop: 1.0, or 1.1 with the quadratic join")
+	flag.StringVar(&s.service, "service", "shop", "name of the service")
+	flag.StringVar(&s.instance, "instance", "", "name of this instance")
+	flag.Float64Var(&s.rate, "rate", 100, "requests per second")
+	flag.IntVar(&s.workers, "workers", 2, "requests served at once, at most")
+	flag.DurationVar(&s.duration, "duration", 0, "how long to serve; 0 = until told to stop")
+	flag.DurationVar(&s.interval, "counts-interval", 0, "how often counts leave; 0 = the SDK's default")
+	flag.StringVar(&s.truth, "truth", "", "file for the shop's own counters, written at the end")
+	flag.BoolVar(&calibrate, "calibrate", false, "measure both joins against each other, print the change and end")
+	flag.Parse()
+
+	run := func() error { return serve(s) }
+	if calibrate {
+		run = func() error { return printChange(os.Stdout) }
+	}
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "shop:", err)
+		os.Exit(1)
+	}
+}
+
+func (s settings) check() error {
+	var faults []error
+	if s.release != "1.0" && s.release != "1.1" {
+		faults = append(faults, fmt.Errorf("--release must be 1.0 or 1.1, found %q", s.release))
+	}
+	if !(s.rate > 0) {
+		faults = append(faults, fmt.Errorf("--rate must be above 0, found %v", s.rate))
+	}
+	if s.workers < 1 {
+		faults = append(faults, fmt.Errorf("--workers must be at least 1, found %d", s.workers))
+	}
+	return errors.Join(faults...)
+}
+
+func serve(s settings) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	options := []corehour.Option{corehour.WithService(s.service, s.release)}
+	if s.instance != "" {
+		options = append(options, corehour.WithAttributes(map[string]string{"service.instance.id": s.instance}))
+	}
+	if s.interval > 0 {
+		options = append(options, corehour.WithInterval(s.interval))
+	}
+	shutdown, err := corehour.Start(ctx, options...)
+	if err != nil {
+		// The shop serves whether or not anybody watches it.
+		fmt.Fprintln(os.Stderr, "shop: not measured:", err)
+		shutdown = func(context.Context) error { return nil }
+	}
+
+	load, cancel := context.WithCancel(ctx)
+	if s.duration > 0 {
+		load, cancel = context.WithTimeout(ctx, s.duration)
+	}
+	defer cancel()
+	requests := generate(load, s)
+
+	flush, cancelFlush := context.WithTimeout(context.Background(), flushTime)
+	defer cancelFlush()
+	err = shutdown(flush)
+	if s.truth != "" {
+		err = errors.Join(err, truth.Write(s.truth, truth.Report{
+			Service: s.service, Version: s.release, Instance: s.instance, Requests: requests,
+		}))
+	}
+	return err
+}
+
+// generate serves requests at the wanted rate until the context ends, and lets
+// those under way finish.
+func generate(ctx context.Context, s settings) int64 {
+	shelf := price.NewBook(articles)
+	index := search.NewIndex(articles)
+	lines := make([]string, receiptLines)
+	for i := range lines {
+		lines[i] = strings.Repeat("-", 20) + price.Article(i)
+	}
+
+	start := time.Now()
+	var taken, served atomic.Int64
+	var wg sync.WaitGroup
+	for range s.workers {
+		wg.Go(func() {
+			handler := web.Handler{
+				Index:   index,
+				Printer: &receipt.Printer{Quadratic: s.release == "1.1"},
+				Bank:    &payment.Gateway{Delay: bankDelay},
+			}
+			basket := &cart.Cart{Articles: make([]string, cartSize), Book: shelf}
+			for {
+				// Request n is due at start + n/rate, whoever serves it.
+				n := taken.Add(1) - 1
+				due := start.Add(time.Duration(float64(n) / s.rate * float64(time.Second)))
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(time.Until(due)):
+				}
+				if n%5 < 3 {
+					for i := range basket.Articles {
+						basket.Articles[i] = price.Article(rand.IntN(articles))
+					}
+					// A checkout that was begun is finished, stopping or not.
+					_ = handler.Checkout(context.WithoutCancel(ctx), basket, lines)
+				} else {
+					handler.Browse(ctx, []byte("39"))
+				}
+				served.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	return served.Load()
+}
+
+// change is what the new join costs, measured without corehour.
+type change struct {
+	Method        string  `json:"method"`
+	BaseVersion   string  `json:"base_version"`
+	HeadVersion   string  `json:"head_version"`
+	ChangePercent float64 `json:"change_percent"`
+	LinearNS      int64   `json:"linear_ns"`
+	QuadraticNS   int64   `json:"quadratic_ns"`
+}
+
+func printChange(out *os.File) error {
+	lines := make([]string, receiptLines)
+	for i := range lines {
+		lines[i] = strings.Repeat("-", 20) + price.Article(i)
+	}
+	const rounds, calls = 40, 25
+	length := 0
+	var linear, quadratic time.Duration
+	for range rounds { // in turn, so that a slow moment hits both
+		begin := time.Now()
+		for range calls {
+			length += len(receipt.JoinLinear(lines))
+		}
+		middle := time.Now()
+		for range calls {
+			length -= len(receipt.JoinQuadratic(lines))
+		}
+		linear, quadratic = linear+middle.Sub(begin), quadratic+time.Since(middle)
+	}
+	if length != 0 {
+		return fmt.Errorf("the joins differ by %d bytes", length)
+	}
+	return json.NewEncoder(out).Encode(change{
+		Method: "shop/receipt.Printer.Join", BaseVersion: "1.0", HeadVersion: "1.1",
+		ChangePercent: 100 * (float64(quadratic)/float64(linear) - 1),
+		LinearNS:      int64(linear) / (rounds * calls), QuadraticNS: int64(quadratic) / (rounds * calls),
+	})
+}

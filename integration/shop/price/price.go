@@ -1,0 +1,45 @@
+// Package price knows what things cost: the shop's inner loop, called for every
+// line of every cart.
+package price
+
+import (
+	"context"
+	"strconv"
+
+	"shop/truth"
+
+	corehour "github.com/corehour/corehour/sdk"
+)
+
+var (
+	lookupMethod = corehour.NewMethod("shop/price.(*Book).Lookup", corehour.Rate(0.05))
+	lookupCalls  = truth.Counter("shop/price.(*Book).Lookup")
+)
+
+// Book is a price list.
+type Book struct {
+	cents map[string]int64
+}
+
+// NewBook makes a price list of so many articles.
+func NewBook(articles int) *Book {
+	b := &Book{cents: make(map[string]int64, articles)}
+	for i := range articles {
+		b.cents[Article(i)] = int64(100 + i*7%900)
+	}
+	return b
+}
+
+// Article names the i-th article.
+func Article(i int) string { return "article-" + strconv.Itoa(i) }
+
+// Lookup tells the price of an article after today's discount.
+func (b *Book) Lookup(ctx context.Context, article string) int64 {
+	defer lookupMethod.BeginContext(ctx).End()
+	lookupCalls.Add(1)
+	cents := b.cents[article]
+	for i := range 400 { // the discount rules
+		cents = (cents*int64(i+7) + 13) % 99991
+	}
+	return cents
+}

@@ -1,0 +1,61 @@
+// Package truth is the shop's own bookkeeping: plain counters that know nothing
+// of corehour, so that what corehour reports can be judged by them.
+//
+// It counts calls and nothing else.
+package truth
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+)
+
+var (
+	mu       sync.Mutex
+	counters = map[string]*atomic.Int64{}
+)
+
+// Counter is the counter of a method.
+func Counter(method string) *atomic.Int64 {
+	mu.Lock()
+	defer mu.Unlock()
+	c, ok := counters[method]
+	if !ok {
+		c = new(atomic.Int64)
+		counters[method] = c
+	}
+	return c
+}
+
+// Report is what a process says of itself when it ends.
+type Report struct {
+	Service  string           `json:"service"`
+	Version  string           `json:"version"`
+	Instance string           `json:"instance"`
+	Calls    map[string]int64 `json:"calls"`
+	Requests int64            `json:"requests"`
+}
+
+// Write writes the report in one step: a reader finds all of it or nothing.
+func Write(path string, r Report) error {
+	mu.Lock()
+	r.Calls = make(map[string]int64, len(counters))
+	for method, c := range counters {
+		r.Calls[method] = c.Load()
+	}
+	mu.Unlock()
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	temporary := path + ".tmp"
+	if err := os.WriteFile(temporary, append(data, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}

@@ -1,0 +1,177 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// conclude asks the command what was found and holds it against the truth.
+func (r *run) conclude(ctx context.Context) error {
+	warehouse := []string{"--warehouse", r.path("warehouse")}
+	command := func(args ...string) ([]byte, error) {
+		return r.output(ctx, r.binary("corehour"), append(args[:1:1], append(warehouse, args[1:]...)...)...)
+	}
+
+	table, err := command("cost", "--since", "1h")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(r.Out, "\n%s\n", table)
+	costs, err := command("cost", "--since", "1h", "--format", "json")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(r.path("cost.json"), costs, 0o644); err != nil {
+		return err
+	}
+
+	ledger, err := r.ledger(command)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	if ledger.Balanced {
+		r.say("the ledger balances: %d calls made, counted and stored, none lost", ledger.made())
+	} else {
+		faults = append(faults, fmt.Errorf("the ledger does not balance: see %s", r.path("ledger.json")))
+	}
+	faults = append(faults, r.judge())
+	if err := errors.Join(faults...); err != nil {
+		return err
+	}
+	r.say("the alert is right, and no healthy method raised one")
+	fmt.Fprintf(r.Out, `
+Where to look next:
+  %[1]s regress --warehouse %[2]s --since 1h
+  %[1]s cost --warehouse %[2]s --since 1h
+  %[1]s sql --warehouse %[2]s "SELECT version, method, SUM(w * cpu_ns) / 1e9 AS cpu_seconds FROM method_cost GROUP BY ALL ORDER BY 3 DESC"
+  %[1]s check --warehouse %[2]s
+`, r.binary("corehour"), r.path("warehouse"))
+	fmt.Fprintf(r.Out, "The demo's files are in %s; its own measure of the change is in truth.json.\n", r.Dir)
+	return nil
+}
+
+// judge holds the alerts against what was planted.
+func (r *run) judge() error {
+	alerts, err := readAlerts(r.path("alerts.jsonl"))
+	if err != nil {
+		return err
+	}
+	var faults []error
+	right := false
+	for _, a := range alerts {
+		if a.name() == shopMethod && a.BaseVersion == "1.0" && a.HeadVersion == "1.1" {
+			right = true
+		} else {
+			faults = append(faults, fmt.Errorf("a false alert: %s", a))
+		}
+	}
+	if !right {
+		faults = append(faults, fmt.Errorf("no alert names %s from 1.0 to 1.1", shopMethod))
+	}
+	return errors.Join(faults...)
+}
+
+// ledger is what the shop counted itself beside what is stored.
+type ledger struct {
+	Balanced bool            `json:"balanced"`
+	Services []serviceCalls  `json:"services"`
+	Check    json.RawMessage `json:"check"` // the command's own ledger, losses by name
+}
+
+type serviceCalls struct {
+	Service  string           `json:"service"`
+	Version  string           `json:"version"`
+	Instance string           `json:"instance"`
+	Made     int64            `json:"calls_made"`
+	Stored   int64            `json:"calls_stored"`
+	Differs  map[string]int64 `json:"differs,omitempty"` // by method: made - stored
+}
+
+func (l ledger) made() int64 {
+	total := int64(0)
+	for _, s := range l.Services {
+		total += s.Made
+	}
+	return total
+}
+
+// shopTruth is the report a shop writes when it ends.
+type shopTruth struct {
+	Service  string           `json:"service"`
+	Version  string           `json:"version"`
+	Instance string           `json:"instance"`
+	Calls    map[string]int64 `json:"calls"`
+}
+
+func (r *run) ledger(command func(...string) ([]byte, error)) (ledger, error) {
+	check, err := command("check", "--format", "json", "--since", "1h")
+	if err != nil {
+		return ledger{}, fmt.Errorf("%w\n%s", err, check)
+	}
+	var verdict struct {
+		Balanced bool `json:"balanced"`
+	}
+	if err := json.Unmarshal(check, &verdict); err != nil {
+		return ledger{}, fmt.Errorf("the output of check: %w", err)
+	}
+	rows, err := command("sql", "--format", "json", "--since", "1h",
+		`SELECT instance, class || '.' || method AS name, CAST(SUM(calls) AS BIGINT) AS calls FROM method_calls WHERE kind = 'counts' GROUP BY ALL`)
+	if err != nil {
+		return ledger{}, err
+	}
+	var stored []struct {
+		Instance string `json:"instance"`
+		Name     string `json:"name"`
+		Calls    int64  `json:"calls"`
+	}
+	if err := json.Unmarshal(rows, &stored); err != nil {
+		return ledger{}, fmt.Errorf("the output of sql: %w", err)
+	}
+	byInstance := map[string]map[string]int64{}
+	for _, row := range stored {
+		if byInstance[row.Instance] == nil {
+			byInstance[row.Instance] = map[string]int64{}
+		}
+		byInstance[row.Instance][row.Name] += row.Calls
+	}
+
+	l := ledger{Balanced: verdict.Balanced, Check: check}
+	reports, err := filepath.Glob(r.path("truth", "*.json"))
+	if err != nil || len(reports) == 0 {
+		return ledger{}, errors.Join(err, errors.New("no shop left a report of its own"))
+	}
+	sort.Strings(reports)
+	for _, path := range reports {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return ledger{}, err
+		}
+		var truth shopTruth
+		if err := json.Unmarshal(data, &truth); err != nil {
+			return ledger{}, fmt.Errorf("%s: %w", path, err)
+		}
+		s := serviceCalls{Service: truth.Service, Version: truth.Version, Instance: truth.Instance, Differs: map[string]int64{}}
+		for method, made := range truth.Calls {
+			have := byInstance[truth.Instance][methodspan.ParseFunction(method).Full()]
+			s.Made, s.Stored = s.Made+made, s.Stored+have
+			if made != have {
+				s.Differs[method] = made - have
+				l.Balanced = false
+			}
+		}
+		l.Services = append(l.Services, s)
+	}
+	data, err := json.MarshalIndent(l, "", "  ")
+	if err != nil {
+		return ledger{}, err
+	}
+	return l, os.WriteFile(r.path("ledger.json"), append(data, '\n'), 0o644)
+}

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package demo
+
+import (
+	"os"
+	"os/exec"
+)
+
+func dieWithParent(*exec.Cmd) {}
+
+func terminate(cmd *exec.Cmd) { _ = cmd.Process.Signal(os.Interrupt) }
