@@ -33,12 +33,12 @@ type Settings struct {
 	Before    time.Duration // how long release 1.0 serves alone
 	After     time.Duration // how long release 1.1 serves, at most
 	Threshold float64       // percent, for the job
+	Patience  time.Duration // how long a part may take to stop before it is killed
 }
 
 const (
 	shopMethod    = "shop/receipt.Printer.Join"
 	lookEvery     = 5 * time.Second
-	stopPatience  = 15 * time.Second
 	startPatience = 60 * time.Second
 )
 

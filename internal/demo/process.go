@@ -71,7 +71,7 @@ func (r *run) stop(processes ...*process) error {
 		terminate(p.cmd)
 	}
 	var faults []error
-	patience := time.NewTimer(stopPatience)
+	patience := time.NewTimer(r.Patience)
 	defer patience.Stop()
 	for _, p := range processes {
 		select {
@@ -79,7 +79,7 @@ func (r *run) stop(processes ...*process) error {
 		case <-patience.C:
 			_ = p.cmd.Process.Kill()
 			<-p.done
-			faults = append(faults, fmt.Errorf("%s did not stop within %s and was killed", p.name, stopPatience))
+			faults = append(faults, fmt.Errorf("%s did not stop within %s and was killed", p.name, r.Patience))
 			continue
 		}
 		// The job tells what it found by its exit code: 1 is a regression.
