@@ -1,0 +1,68 @@
+package corehour
+
+import (
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+)
+
+// aggregateShard adds up the calls of one minute, one shard per call counter.
+// The lock is only ever tried: whoever finds it taken goes to the cell table.
+type aggregateShard struct {
+	busy     atomic.Bool
+	from, to int64 // starts, as now() counts, that belong to the shard's minute
+	minute   int64
+	cellSums
+	_ [64]byte
+}
+
+// addUp adds a finished call of mode Aggregate. Calls whose caller was looked at
+// go to that caller's cell, the others to the method's.
+func (pl *plan) addUp(r *record) {
+	if r.caller == nil && r.state == cpuNotSampled {
+		var here byte
+		s := &pl.aggregate[shardOf(uintptr(unsafe.Pointer(&here)))&uint(len(pl.aggregate)-1)]
+		if s.busy.CompareAndSwap(false, true) {
+			ours := r.start >= s.from && r.start < s.to
+			if ours {
+				s.add(r, r.start)
+			}
+			s.busy.Store(false)
+			if ours {
+				return
+			}
+		}
+	}
+	start := pl.engine.unix(r.start)
+	pl.engine.cells.add(pl.aggregateKey(r.caller, r.cpuP, minuteOf(start)), r, start)
+}
+
+// aggregateKey is the key of a cell of mode Aggregate. Every call is timed, so p
+// is 1; CPU is timed for the chosen ones only, so their share is part of cpuP.
+func (pl *plan) aggregateKey(caller *Method, cpuP float64, minute int64) cellKey {
+	return cellKey{method: pl.method, caller: caller, p: 1, cpuP: cpuP * pl.rate, minute: minute}
+}
+
+// openShards makes the shards take the calls of a minute, and empties what they
+// hold of the one before into the cell table. A closed plan (to = from) keeps
+// nothing: calls that are still under way end in the table.
+func (pl *plan) openShards(minute int64, open bool) {
+	e := pl.engine
+	for i := range pl.aggregate {
+		s := &pl.aggregate[i]
+		for !s.busy.CompareAndSwap(false, true) {
+			runtime.Gosched()
+		}
+		if s.wall.n > 0 {
+			s.first, s.last = e.unix(s.first), e.unix(s.last)
+			e.cells.merge(pl.aggregateKey(nil, pl.cpuRate, s.minute), &s.cellSums)
+		}
+		s.minute = minute
+		s.from = e.mono(minute * minuteNS)
+		s.to = s.from
+		if open {
+			s.to += minuteNS
+		}
+		s.busy.Store(false)
+	}
+}

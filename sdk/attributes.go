@@ -1,0 +1,38 @@
+package corehour
+
+// Names of what travels. They are the contract with the collector.
+const (
+	attrKind       = "corehour.kind"
+	attrFunction   = "code.function.name"
+	attrP          = "corehour.p"
+	attrCaller     = "corehour.caller"
+	attrIDs        = "corehour.ids"
+	attrRequestID  = "corehour.request.id"
+	attrGroup      = "corehour.group"
+	attrCPUTime    = "corehour.cpu.time"
+	attrCPUState   = "corehour.cpu.state"
+	attrCPUP       = "corehour.cpu.p"
+	attrMeasured   = "corehour.measured"
+	attrCPUCount   = "corehour.cpu.measured"
+	attrErrors     = "corehour.errors"
+	attrWall       = "corehour.wall"
+	attrCPU        = "corehour.cpu"
+	attrMethods    = "corehour.counts.methods"
+	attrCalls      = "corehour.counts.calls"
+	attrCores      = "corehour.process.cores"
+	attrRSS        = "corehour.process.rss"
+	attrFinal      = "corehour.process.final"
+	attrCounter    = "corehour.sdk."
+	attrBatch      = "corehour.batch.seq"
+	attrCallsTotal = "corehour.calls.total"
+
+	kindCall      = "call"
+	kindAggregate = "aggregate"
+	kindCounts    = "counts"
+	kindProcess   = "process"
+
+	nameCounts  = "corehour.counts"
+	nameProcess = "corehour.process"
+
+	syntheticIDs = "synthetic"
+)

@@ -1,0 +1,68 @@
+package corehour
+
+import (
+	"context"
+
+	"github.com/corehour/corehour/sdk/internal/hostclock"
+)
+
+// Call is a call that has begun. End it once, best by defer: a panic or a Goexit
+// that passes a Call whose CPU is timed leaves its goroutine locked to a thread.
+type Call struct {
+	plan   *plan
+	word   int64 // when it began; with a detail, the detail's use this call is
+	detail *detail
+}
+
+// Begin counts a call of the method and, if it is chosen, starts to time it.
+func (m *Method) Begin() Call {
+	if pl := m.plan.Load(); pl != nil {
+		return pl.begin(nil)
+	}
+	return Call{}
+}
+
+// BeginContext is Begin for a method that has a context: a chosen call carries
+// the trace ids found in it. The context is looked at for chosen calls only.
+func (m *Method) BeginContext(ctx context.Context) Call {
+	if pl := m.plan.Load(); pl != nil {
+		return pl.begin(ctx)
+	}
+	return Call{}
+}
+
+// End ends the call.
+func (c Call) End() {
+	if c.plan != nil {
+		c.end(false)
+	}
+}
+
+// EndError ends the call and marks it as failed if *err is not nil then:
+//
+//	defer m.Begin().EndError(&err)
+func (c Call) EndError(err *error) {
+	if c.plan != nil {
+		c.end(err != nil && *err != nil)
+	}
+}
+
+func now() int64 { return hostclock.Now() }
+
+//go:noinline
+func (c Call) end(failed bool) {
+	if c.detail == nil {
+		c.plan.finish(record{plan: c.plan, start: c.word, wall: now() - c.word, failed: failed})
+		return
+	}
+	c.detail.end(c.word, failed)
+}
+
+// finish hands a finished call on.
+func (pl *plan) finish(r record) {
+	if pl.mode == Aggregate {
+		pl.addUp(&r)
+		return
+	}
+	pl.engine.offer(&r)
+}

@@ -1,0 +1,146 @@
+package corehour
+
+import "sync"
+
+// cellKey names a cell. Only records of equal probabilities may be added, and a
+// cell never spans a minute of UTC.
+type cellKey struct {
+	method *Method
+	caller *Method // nil = unknown
+	p      float64
+	cpuP   float64
+	minute int64 // Unix minutes
+}
+
+type cell struct {
+	cellKey
+	cellSums
+}
+
+// cellTable adds up what the queue refused and what mode Aggregate collects.
+//
+// It is bounded twice: when the cells by caller are full, a record goes to its
+// method's cell without caller, which has room of its own; when that is full too,
+// the record is a named loss.
+type cellTable struct {
+	mu       sync.Mutex
+	cells    map[cellKey]*cell
+	limit    int
+	folded   int64 // records added that the queue had refused
+	lost     int64 // records that found no cell
+	widened  int64 // records that lost their caller for want of a cell
+	byCaller int   // cells with a caller
+}
+
+func newCellTable(limit int) *cellTable {
+	return &cellTable{cells: map[cellKey]*cell{}, limit: limit}
+}
+
+// fold adds a record the queue had refused, or whose request was.
+func (t *cellTable) fold(r *record, start int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.at(r.key(start), 1); c != nil {
+		c.add(r, start)
+		t.folded++
+	}
+}
+
+// add adds a record of mode Aggregate.
+func (t *cellTable) add(key cellKey, r *record, start int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.at(key, 1); c != nil {
+		c.add(r, start)
+	}
+}
+
+// merge adds sums and empties them.
+func (t *cellTable) merge(key cellKey, from *cellSums) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if from.wall.n == 0 {
+		return
+	}
+	if c := t.at(key, from.wall.n); c != nil {
+		from.moveInto(&c.cellSums)
+		return
+	}
+	from.moveInto(&cellSums{})
+}
+
+// at returns the cell for n records of a key, or nil when there is no room.
+func (t *cellTable) at(key cellKey, n int64) *cell {
+	c, ok := t.cells[key]
+	if ok {
+		return c
+	}
+	if key.caller != nil {
+		if t.byCaller < t.limit {
+			t.byCaller++
+			return t.make(key)
+		}
+		key.caller = nil
+		t.widened += n
+		if c, ok = t.cells[key]; ok {
+			return c
+		}
+	}
+	if len(t.cells)-t.byCaller >= t.limit {
+		t.lost += n
+		return nil
+	}
+	return t.make(key)
+}
+
+func (t *cellTable) make(key cellKey) *cell {
+	c := &cell{cellKey: key}
+	t.cells[key] = c
+	return c
+}
+
+// take removes up to limit cells and returns them.
+func (t *cellTable) take(limit int) []*cell {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var taken []*cell
+	for key, c := range t.cells {
+		if len(taken) == limit {
+			break
+		}
+		taken = append(taken, c)
+		delete(t.cells, key)
+		if key.caller != nil {
+			t.byCaller--
+		}
+	}
+	return taken
+}
+
+func (t *cellTable) length() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.cells)
+}
+
+// key is the cell a record of mode Sample belongs to.
+func (r *record) key(start int64) cellKey {
+	return cellKey{method: r.plan.method, caller: r.caller, p: r.plan.rate, cpuP: r.cpuP, minute: minuteOf(start)}
+}
+
+const minuteNS = 60_000_000_000
+
+// minuteOf returns the minute of UTC of a Unix time in nanoseconds.
+func minuteOf(unix int64) int64 {
+	m := unix / minuteNS
+	if unix%minuteNS < 0 {
+		m--
+	}
+	return m
+}
+
+func (t *cellTable) snapshot(s *Snapshot) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.Folded, s.FoldLost, s.FoldWidened, s.Cells = t.folded, t.lost, t.widened, len(t.cells)
+}

@@ -1,0 +1,136 @@
+package corehour
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/corehour/corehour/sdk/internal/hostclock"
+)
+
+// detail holds what a timed call needs beyond its start. Details are reused; the
+// use count tells a Call that is ended twice from the next one with the same
+// detail: it is odd while a call is under way.
+type detail struct {
+	use    atomic.Int64
+	plan   *plan
+	caller *Method
+	trace  *TraceContext
+	start  int64
+	cpuP   float64
+	state  cpuState
+
+	slot      int // CPU slot, or noSlot
+	cpuStart  int64
+	goroutine uintptr
+}
+
+const noSlot = -1
+
+var details = sync.Pool{New: func() any { return &detail{slot: noSlot} }}
+
+// time starts to time a chosen call. All that takes time (the stack, the draw,
+// the trace) comes before the clocks are read, and wall time is read outside CPU
+// time, so that wall >= CPU holds for every record.
+func (pl *plan) time(ctx context.Context) Call {
+	if pl.plain {
+		return Call{plan: pl, word: now()}
+	}
+	var caller *Method
+	if !pl.noCaller {
+		caller = pl.method.callerOnStack()
+	}
+	var trace *TraceContext
+	if ctx != nil && pl.engine.traceContext != nil {
+		trace = pl.engine.traceOf(ctx)
+	}
+	cpuP := pl.cpuRate
+	state := cpuNotSampled
+	slot := noSlot
+	if cpuP > 0 {
+		cpuP = cpuProbability(cpuP, pl.method)
+		if cpuP == 1 || rand.Float64() < cpuP {
+			slot = pl.engine.takeSlot(pl.method)
+			state = cpuExact
+			if slot == noSlot {
+				state = cpuUnavailable
+			}
+		}
+	}
+	var d *detail
+	if slot == noSlot {
+		d = details.Get().(*detail)
+	} else {
+		d = &cpuSlots.details[slot]
+	}
+	word := d.use.Add(1)
+	d.plan, d.caller, d.trace, d.cpuP, d.state = pl, caller, trace, cpuP, state
+	if slot == noSlot {
+		d.start = now()
+		return Call{plan: pl, word: word, detail: d}
+	}
+	runtime.LockOSThread()
+	d.goroutine = hostclock.Goroutine()
+	d.start = now()
+	cpuSlots.since[slot].Store(d.start)
+	d.cpuStart = hostclock.ThreadCPU()
+	return Call{plan: pl, word: word, detail: d}
+}
+
+func (d *detail) end(use int64, failed bool) {
+	slot := d.slot
+	trusted := slot != noSlot && d.goroutine == hostclock.Goroutine()
+	var cpuEnd int64
+	if trusted {
+		cpuEnd = hostclock.ThreadCPU()
+	}
+	end := now()
+	if !d.use.CompareAndSwap(use, use+1) {
+		return // ended before
+	}
+	r := record{
+		plan: d.plan, caller: d.caller, trace: d.trace,
+		start: d.start, wall: end - d.start, cpuP: d.cpuP, state: d.state, failed: failed,
+	}
+	if slot == noSlot {
+		d.plan, d.trace = nil, nil
+		details.Put(d)
+	} else {
+		if trusted {
+			r.settleCPU(cpuEnd - d.cpuStart)
+			runtime.UnlockOSThread()
+		} else {
+			r.state = cpuUntrusted
+		}
+		d.plan, d.trace = nil, nil
+		cpuSlots.release(slot, r.plan.method)
+	}
+	r.plan.finish(r)
+}
+
+// settleCPU accepts a reading of the thread's CPU. The kernel's two clocks are
+// disciplined apart: a thread that never waits may show up to 500 ppm more CPU
+// than wall time, which is cut. More than that is no rounding.
+func (r *record) settleCPU(cpu int64) {
+	if cpu < 0 || cpu > r.wall+r.wall/1000+1000 {
+		r.state = cpuUntrusted
+		return
+	}
+	r.cpu = min(cpu, r.wall)
+}
+
+// cpuProbability is the chance that a timed call has its CPU timed. It falls as
+// locked threads become many, of the whole program or of the method, so that the
+// hard limits are seldom met: a refusal after the draw would be biased, because
+// slow calls hold their slots longer.
+func cpuProbability(rate float64, m *Method) float64 {
+	load := max(float64(cpuSlots.held()), slotsPerProgram/slotsPerMethod*float64(m.cpuHeld.Load()))
+	if load == 0 {
+		return rate
+	}
+	load /= slotsPerProgram / 2
+	return rate * math.Max(0.02, 1-load*load)
+}

@@ -1,0 +1,223 @@
+package corehour
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"runtime"
+
+	"github.com/corehour/corehour/sdk/internal/hostclock"
+	"github.com/corehour/corehour/sdk/internal/otlp"
+)
+
+// encoder writes spans. It belongs to the sender and reuses its buffers.
+type encoder struct {
+	span  []byte // the one being written
+	spans []byte // those done, each tagged as a span of ScopeSpans
+	body  []byte // the request
+}
+
+func (w *encoder) reset() { w.spans = w.spans[:0] }
+
+// close ends the span being written.
+func (w *encoder) close() { w.spans = otlp.Bytes(w.spans, otlp.ScopeSpansSpans, w.span) }
+
+// ids begins a span with invented ids.
+func (w *encoder) ids() {
+	var ids [24]byte
+	binary.LittleEndian.PutUint64(ids[0:], rand.Uint64()|1) // all zeros would be no id
+	binary.LittleEndian.PutUint64(ids[8:], rand.Uint64())
+	binary.LittleEndian.PutUint64(ids[16:], rand.Uint64()|1)
+	w.span = otlp.Bytes(w.span[:0], otlp.SpanTraceID, ids[:16])
+	w.span = otlp.Bytes(w.span, otlp.SpanID, ids[16:])
+}
+
+// tracedIDs begins a span of a real trace.
+func (w *encoder) tracedIDs(t *TraceContext) {
+	var id [8]byte
+	binary.LittleEndian.PutUint64(id[:], rand.Uint64()|1)
+	w.span = otlp.Bytes(w.span[:0], otlp.SpanTraceID, t.TraceID[:])
+	w.span = otlp.Bytes(w.span, otlp.SpanID, id[:])
+	w.span = otlp.Bytes(w.span, otlp.SpanParentID, t.SpanID[:])
+}
+
+func (w *encoder) times(start, end int64) {
+	w.span = otlp.Fixed64(w.span, otlp.SpanStart, uint64(start))
+	w.span = otlp.Fixed64(w.span, otlp.SpanEnd, uint64(end))
+}
+
+func (w *encoder) text(key, v string) {
+	w.span = otlp.StringAttribute(w.span, otlp.SpanAttributes, key, v)
+}
+
+func (w *encoder) int(key string, v int64) {
+	w.span = otlp.IntAttribute(w.span, otlp.SpanAttributes, key, v)
+}
+
+func (w *encoder) double(key string, v float64) {
+	w.span = otlp.DoubleAttribute(w.span, otlp.SpanAttributes, key, v)
+}
+
+// headOf returns what all measurements of a plan have in common, encoded once.
+func headOf(pl *plan) []byte {
+	if pl.head == nil {
+		b := otlp.String(nil, otlp.SpanName, pl.method.name)
+		b = otlp.Uint(b, otlp.SpanKind, otlp.KindInternal)
+		b = otlp.StringAttribute(b, otlp.SpanAttributes, attrKind, kindCall)
+		b = otlp.StringAttribute(b, otlp.SpanAttributes, attrFunction, pl.method.name)
+		pl.head = otlp.DoubleAttribute(b, otlp.SpanAttributes, attrP, pl.rate)
+	}
+	return pl.head
+}
+
+var (
+	stateAttrs = func() (attrs [cpuStates][]byte) {
+		for s := range attrs {
+			attrs[s] = otlp.StringAttribute(nil, otlp.SpanAttributes, attrCPUState, cpuState(s).String())
+		}
+		return attrs
+	}()
+	syntheticAttr = otlp.StringAttribute(nil, otlp.SpanAttributes, attrIDs, syntheticIDs)
+)
+
+// call writes a measurement.
+func (w *encoder) call(r *record, start int64) {
+	if r.trace != nil {
+		w.tracedIDs(r.trace)
+	} else {
+		w.ids()
+	}
+	w.traceState(r.plan)
+	w.span = append(w.span, headOf(r.plan)...)
+	w.times(start, start+r.wall)
+	w.double(attrCPUP, r.cpuP)
+	w.span = append(w.span, stateAttrs[r.state]...)
+	if r.state == cpuExact {
+		w.int(attrCPUTime, r.cpu)
+	}
+	if r.caller != nil {
+		w.span = append(w.span, r.caller.callerAttr...)
+	}
+	if r.trace == nil {
+		w.span = append(w.span, syntheticAttr...)
+	} else {
+		w.correlation(r.trace)
+	}
+	if r.failed {
+		w.span = otlp.Status(w.span, otlp.StatusError)
+	}
+	w.close()
+}
+
+func (w *encoder) correlation(t *TraceContext) {
+	if t.RequestID != "" {
+		w.text(attrRequestID, otlp.Text(t.RequestID))
+	}
+	if t.Group != "" {
+		w.text(attrGroup, otlp.Text(t.Group))
+	}
+}
+
+// traceState writes the rejection threshold of the rate, and a random value drawn
+// from those it does not reject, as any tool that thins further expects it.
+func (w *encoder) traceState(pl *plan) {
+	var state [64]byte
+	b := append(state[:0], "ot=th:"...)
+	b = append(b, pl.th...)
+	b = append(b, ";rv:"...)
+	rv := pl.threshold + rand.Uint64N(max(1, randomness-pl.threshold))
+	var digits [14]byte
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = "0123456789abcdef"[rv&15]
+		rv >>= 4
+	}
+	b = append(b, digits[:]...)
+	w.span = otlp.Bytes(w.span, otlp.SpanTraceState, b)
+}
+
+// never thinned: what stands for many calls has threshold 0.
+const keepAll = "ot=th:0"
+
+func (w *encoder) summary(name, kind string, start, end int64) {
+	w.ids()
+	w.span = otlp.String(w.span, otlp.SpanTraceState, keepAll)
+	w.span = otlp.String(w.span, otlp.SpanName, name)
+	w.span = otlp.Uint(w.span, otlp.SpanKind, otlp.KindInternal)
+	w.times(start, end)
+	w.text(attrKind, kind)
+	w.span = append(w.span, syntheticAttr...)
+}
+
+// aggregate writes a cell.
+func (w *encoder) aggregate(c *cell, threadClock bool) {
+	w.summary(c.method.name, kindAggregate, c.first, c.last)
+	w.text(attrFunction, c.method.name)
+	w.double(attrP, c.p)
+	w.double(attrCPUP, c.cpuP)
+	state := cpuNotSampled
+	if c.cpu.n > 0 {
+		state = cpuExact
+	} else if c.cpuP > 0 && !threadClock {
+		state = cpuUnavailable
+	}
+	w.span = append(w.span, stateAttrs[state]...)
+	w.int(attrMeasured, c.wall.n)
+	w.int(attrCPUCount, c.cpu.n)
+	w.int(attrErrors, c.errors)
+	if c.caller != nil {
+		w.span = append(w.span, c.caller.callerAttr...)
+	}
+	w.sums(attrWall, &c.wall)
+	if c.cpu.n > 0 {
+		w.sums(attrCPU, &c.cpu)
+	}
+	w.close()
+}
+
+func (w *encoder) sums(prefix string, s *sums) {
+	w.int(prefix+".sum", s.total)
+	w.double(prefix+".sum_squares", s.squares)
+	w.int(prefix+".max", s.max)
+	var bins []int64
+	var counts []float64
+	s.bins.Each(func(bin int, n uint32) {
+		bins = append(bins, int64(bin))
+		counts = append(counts, float64(n))
+	})
+	w.span = otlp.IntsAttribute(w.span, otlp.SpanAttributes, prefix+".bins", len(bins), func(i int) int64 { return bins[i] })
+	w.span = otlp.DoublesAttribute(w.span, otlp.SpanAttributes, prefix+".counts", len(counts), func(i int) float64 { return counts[i] })
+}
+
+// counts writes how often each method was called in an interval.
+func (w *encoder) counts(iv *interval) {
+	w.summary(nameCounts, kindCounts, iv.start, iv.end)
+	w.span = otlp.StringsAttribute(w.span, otlp.SpanAttributes, attrMethods, len(iv.methods), func(i int) string { return iv.methods[i].name })
+	w.span = otlp.IntsAttribute(w.span, otlp.SpanAttributes, attrCalls, len(iv.calls), func(i int) int64 { return iv.calls[i] })
+	w.close()
+}
+
+// process writes what the process used in an interval, and how the SDK fares.
+func (w *encoder) process(iv *interval, s *Snapshot) {
+	w.summary(nameProcess, kindProcess, iv.start, iv.end)
+	if iv.cpuKnown {
+		w.int(attrCPUTime, iv.cpu)
+	}
+	w.int(attrCores, int64(runtime.GOMAXPROCS(0)))
+	if rss, ok := hostclock.ProcessRSS(); ok {
+		w.int(attrRSS, rss)
+	}
+	w.span = otlp.BoolAttribute(w.span, otlp.SpanAttributes, attrFinal, iv.final)
+	for _, counter := range s.list() {
+		w.int(attrCounter+counter.name, counter.value)
+	}
+	w.close()
+}
+
+// request wraps the spans written so far.
+func (w *encoder) request(resource []byte, seq uint64, callsTotal int64) []byte {
+	scope := otlp.String(nil, otlp.ScopeName, scopeName)
+	scope = otlp.String(scope, otlp.ScopeVersion, Version)
+	scope = otlp.IntAttribute(scope, otlp.ScopeAttributes, attrBatch, int64(seq))
+	scope = otlp.IntAttribute(scope, otlp.ScopeAttributes, attrCallsTotal, callsTotal)
+	w.body = otlp.Request(w.body[:0], resource, scope, w.spans)
+	return w.body
+}

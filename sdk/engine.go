@@ -1,0 +1,271 @@
+package corehour
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/corehour/corehour/sdk/internal/histogram"
+	"github.com/corehour/corehour/sdk/internal/hostclock"
+)
+
+// engine is what lives between Start and shutdown: the queue, the cells, and two
+// goroutines. The minder watches time (counts, minutes, slots); the sender sends,
+// one request at a time.
+type engine struct {
+	config
+	threadClock bool
+	offset      atomic.Int64 // Unix time minus now()
+	ring        *ring
+	cells       *cellTable
+	intervals   intervalList
+	out         outlet
+	counters    counters
+	policy      policy
+
+	lastCut     int64 // Unix ns; the minder's
+	lastCPU     int64
+	lastCutDone chan struct{}
+
+	records  []record // the sender's, reused
+	sumsLeft bool     // the last request did not hold all cells
+	encoder  encoder
+	resource []byte
+
+	wake     chan struct{} // to the sender: something is worth sending
+	stopping chan struct{}
+	stopped  sync.WaitGroup
+	hurry    context.Context // ends when shutdown may wait no longer
+	giveUp   context.CancelFunc
+}
+
+// counters are those of an engine that are not kept elsewhere.
+type counters struct {
+	dropped      atomic.Int64
+	slotRefusals atomic.Int64
+	wallOnly     atomic.Int64 // methods whose CPU is no longer timed
+	traceFaults  atomic.Int64
+	states       [cpuStates]atomic.Int64
+	recovered    atomic.Int64
+	sent         atomic.Int64 // spans
+	failed       atomic.Int64
+	retried      atomic.Int64
+	unsure       atomic.Int64 // measurements in requests of unknown outcome
+	wallCost     atomic.Int64 // ns
+	cpuCost      atomic.Int64
+}
+
+var errStarted = errors.New("corehour: Start: already started; shut down first")
+
+// Start switches the probes on and begins to send. The function it returns sends
+// what is left, until its context ends, and switches everything off; after it,
+// Start may be called again.
+func Start(ctx context.Context, options ...Option) (shutdown func(context.Context) error, err error) {
+	c := defaultConfig()
+	c.fromEnvironment()
+	for _, option := range options {
+		option(&c)
+	}
+	if err := c.check(); err != nil {
+		return nothing, fmt.Errorf("corehour: Start: %w", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nothing, fmt.Errorf("corehour: Start: %w", err)
+	}
+	if c.disabled {
+		return nothing, nil
+	}
+	e, err := newEngine(c)
+	if err != nil {
+		return nothing, fmt.Errorf("corehour: Start: %w", err)
+	}
+	if err := e.install(); err != nil {
+		return nothing, err
+	}
+	var once sync.Once
+	var result error
+	return func(ctx context.Context) error {
+		once.Do(func() { result = e.shutdown(ctx) })
+		return result
+	}, nil
+}
+
+func nothing(context.Context) error { return nil }
+
+func newEngine(c config) (*engine, error) {
+	histogram.Prepare()
+	e := &engine{
+		config:      c,
+		threadClock: hostclock.ThreadCPUAvailable(),
+		ring:        newRing(c.queue),
+		cells:       newCellTable(c.cells),
+		wake:        make(chan struct{}, 1),
+		stopping:    make(chan struct{}),
+		lastCutDone: make(chan struct{}),
+		resource:    encodeResource(c.attributes),
+	}
+	e.hurry, e.giveUp = context.WithCancel(context.Background())
+	e.anchor()
+	e.lastCut = e.unix(now())
+	e.lastCPU, _ = hostclock.ProcessCPU()
+	var err error
+	if e.policy, err = newPolicy(c); err != nil {
+		return nil, err
+	}
+	if c.writer != nil {
+		e.out = &printer{to: c.writer}
+	} else {
+		e.out = newPoster(&e.config)
+	}
+	return e, nil
+}
+
+// install makes this the engine of the program.
+func (e *engine) install() error {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	if registry.engine != nil {
+		return errStarted
+	}
+	registry.engine = e
+	on := 0
+	for _, m := range registry.ordered {
+		m.handed = m.Calls()
+		m.wallOnly = ""
+		if e.settle(m); m.plan.Load() != nil {
+			on++
+		}
+	}
+	if on == 0 && (len(registry.ordered) > 0 || e.defaults.mode == Off) {
+		notes.add("every method is off: set COREHOUR_SAMPLE=0.01, or name methods in the file of COREHOUR_METHODS")
+	}
+	notes.write()
+	e.run(e.mind)
+	e.run(e.send)
+	return nil
+}
+
+// run starts a goroutine of the engine. A panic in it is our fault and must not
+// be the program's: it is counted, named once, and the work goes on.
+func (e *engine) run(work func()) {
+	e.stopped.Add(1)
+	go func() {
+		defer e.stopped.Done()
+		for !e.attempt(work) {
+			select {
+			case <-e.hurry.Done():
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+}
+
+// attempt tells whether work came to its end.
+func (e *engine) attempt(work func()) (done bool) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			e.counters.recovered.Add(1)
+			notes.add("recovered from a fault of its own: %v", fault)
+		}
+	}()
+	work()
+	return true
+}
+
+// offer hands a finished call to the exporter, or adds it up if the queue is full.
+func (e *engine) offer(r *record) {
+	at, ok := e.ring.put(r)
+	if !ok {
+		e.counters.dropped.Add(1)
+		e.fold(r)
+		return
+	}
+	if (at+1)%uint64(e.batch) == 0 {
+		e.wakeSender()
+	}
+}
+
+func (e *engine) fold(r *record) {
+	e.counters.states[r.state].Add(1)
+	e.cells.fold(r, e.unix(r.start))
+}
+
+func (e *engine) wakeSender() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// anchor ties now() to the clock on the wall, again and again: over days the two
+// part by milliseconds, and a suspended machine stops one of them.
+func (e *engine) anchor() { e.offset.Store(time.Now().UnixNano() - now()) }
+
+func (e *engine) unix(mono int64) int64 { return mono + e.offset.Load() }
+func (e *engine) mono(unix int64) int64 { return unix - e.offset.Load() }
+
+// traceOf asks the program's hook, which may panic: not through us.
+func (e *engine) traceOf(ctx context.Context) (t *TraceContext) {
+	defer func() {
+		if recover() != nil {
+			e.counters.traceFaults.Add(1)
+			t = nil
+		}
+	}()
+	if found, ok := e.traceContext(ctx); ok {
+		t = &found
+	}
+	return t
+}
+
+// shutdown switches the probes off and sends what is left.
+func (e *engine) shutdown(ctx context.Context) error {
+	registry.mu.Lock()
+	for _, m := range registry.ordered {
+		m.settleTo(nil)
+	}
+	registry.mu.Unlock()
+
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, shutdownPatience)
+		defer cancel()
+	}
+	release := context.AfterFunc(ctx, e.giveUp)
+	defer release()
+	close(e.stopping)
+	e.stopped.Wait()
+	e.giveUp()
+	e.out.close()
+
+	registry.mu.Lock()
+	registry.engine = nil
+	registry.mu.Unlock()
+	notes.write()
+	return e.leftovers(ctx)
+}
+
+// shutdownPatience holds when the context of shutdown has no deadline.
+const shutdownPatience = 10 * time.Second
+
+// leftovers says what shutdown could not deliver.
+func (e *engine) leftovers(ctx context.Context) error {
+	calls := e.intervals.calls()
+	records := e.ring.length()
+	cells := e.cells.length()
+	if calls == 0 && records == 0 && cells == 0 {
+		return nil
+	}
+	err := fmt.Errorf("corehour: shutdown: not delivered: %d calls, %d measurements, %d sums", calls, records, cells)
+	if last := e.out.lastFault(); last != nil {
+		err = fmt.Errorf("%w: %w", err, last)
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	}
+	return err
+}

@@ -1,0 +1,44 @@
+// Package hostclock reads the clocks a probe needs: monotonic time, the CPU
+// time of the running thread, and the CPU time and memory of the process.
+//
+// Its invariant: a reading is true or reported as absent. A thread clock that
+// moves in scheduler ticks (some sandboxes, Windows) is absent, because a short
+// call would read as zero.
+//
+// It does not know about goroutines beyond telling two of them apart: keeping a
+// goroutine on its thread between two readings is the caller's business.
+package hostclock
+
+import "time"
+
+var base = time.Now()
+
+// Now returns monotonic nanoseconds since an arbitrary point in this process.
+// One reading of the clock, half the price of time.Now.
+func Now() int64 { return int64(time.Since(base)) }
+
+// coarsestStep is the largest step of the thread clock that still counts as a
+// clock: above it, the cost of a method of a few microseconds is invisible.
+const coarsestStep = 50 * time.Microsecond
+
+// finestStep spins on the clock and returns its smallest visible step, or
+// the time spent when it never moved.
+func finestStep(read func() int64, budget time.Duration) time.Duration {
+	start := time.Now()
+	finest := budget
+	last := read()
+	for range 10_000 {
+		now := read()
+		if now > last {
+			finest = min(finest, time.Duration(now-last))
+			if finest < coarsestStep {
+				return finest
+			}
+			last = now
+		}
+		if time.Since(start) > budget {
+			break
+		}
+	}
+	return finest
+}

@@ -1,0 +1,10 @@
+//go:build !linux
+
+package hostclock
+
+// ThreadCPU returns 0: there is no thread clock here that a program without cgo
+// can read and that is fine enough.
+func ThreadCPU() int64 { return 0 }
+
+// ThreadCPUAvailable is false here.
+func ThreadCPUAvailable() bool { return false }

@@ -1,0 +1,90 @@
+package corehour
+
+import "sync"
+
+// interval is what one process counted in one interval, inside one minute.
+type interval struct {
+	start, end int64 // Unix ns
+	methods    []*Method
+	calls      []int64
+	total      int64
+	cpu        int64 // CPU of the process, ns; only if cpuKnown
+	cpuKnown   bool
+	final      bool
+}
+
+// intervalList holds the intervals that no one has accepted yet. It is bounded:
+// when it is full the two oldest become one, which is exact in its counts and
+// coarser in its times.
+type intervalList struct {
+	mu      sync.Mutex
+	waiting []*interval // oldest first
+}
+
+const maxIntervals = 64
+
+func (l *intervalList) add(iv *interval) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = append(l.waiting, iv)
+	l.bound()
+}
+
+// putBack returns intervals whose request was definitely not accepted.
+func (l *intervalList) putBack(ivs []*interval) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = append(ivs[:len(ivs):len(ivs)], l.waiting...)
+	l.bound()
+}
+
+func (l *intervalList) bound() {
+	for len(l.waiting) > maxIntervals {
+		l.waiting[1].absorb(l.waiting[0])
+		l.waiting = l.waiting[1:]
+	}
+}
+
+// absorb adds an older interval. The times stay those of the newer one: a counts
+// span never crosses a minute.
+func (iv *interval) absorb(older *interval) {
+	at := make(map[*Method]int, len(iv.methods))
+	for i, m := range iv.methods {
+		at[m] = i
+	}
+	for i, m := range older.methods {
+		if j, ok := at[m]; ok {
+			iv.calls[j] += older.calls[i]
+		} else {
+			iv.methods = append(iv.methods, m)
+			iv.calls = append(iv.calls, older.calls[i])
+		}
+	}
+	iv.total += older.total
+	iv.cpu += older.cpu
+	iv.cpuKnown = iv.cpuKnown && older.cpuKnown
+}
+
+func (l *intervalList) take() []*interval {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	taken := l.waiting
+	l.waiting = nil
+	return taken
+}
+
+func (l *intervalList) calls() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	total := int64(0)
+	for _, iv := range l.waiting {
+		total += iv.total
+	}
+	return total
+}
+
+func (l *intervalList) length() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting)
+}

@@ -1,0 +1,120 @@
+package corehour
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// maxMethods bounds the registry. A program that makes up names would otherwise
+// grow it without end; methods beyond the bound stay off and are counted.
+const maxMethods = 1 << 16
+
+// Method is one probed method. Make it once, at package level, with NewMethod.
+type Method struct {
+	plan atomic.Pointer[plan] // nil while the method is off
+
+	name       string
+	normal     string // class.method
+	callerAttr []byte // the encoded corehour.caller attribute naming this method
+
+	calls   atomic.Pointer[[]callCounter] // grows once, from one to a shard per stack
+	first   [1]callCounter
+	located atomic.Bool // its function has been seen on a stack
+
+	cpuHeld atomic.Int32 // CPU slots held now
+
+	// The rest is guarded by registry.mu.
+	options  methodOptions
+	wallOnly string // why its CPU is no longer timed; "" = it is
+	handed   int64  // calls already cut into an interval
+}
+
+// callCounter has a cache line to itself: two goroutines that count on one line
+// take five times as long.
+type callCounter struct {
+	n atomic.Int64
+	_ [56]byte
+}
+
+var registry = struct {
+	mu      sync.Mutex
+	byName  map[string]*Method
+	ordered []*Method
+	refused int64
+	engine  *engine // nil while stopped
+}{byName: map[string]*Method{}}
+
+// NewMethod returns the method of this name, the fully qualified name of a
+// function such as "shop/cart.(*Cart).Total". The same name gives the same
+// Method; the options given first win.
+func NewMethod(name string, options ...MethodOption) *Method {
+	name = methodName(name)
+	wanted := collect(options)
+
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	if m, ok := registry.byName[name]; ok {
+		if len(options) > 0 && !wanted.same(m.options) {
+			notes.add("method %q was made twice with different options; the first ones hold", name)
+		}
+		return m
+	}
+	m := &Method{name: name, normal: normalName(name), options: wanted}
+	for _, fault := range wanted.faults {
+		notes.add("method %q: %s", name, fault)
+	}
+	if len(registry.ordered) >= maxMethods || name == "" {
+		registry.refused++
+		notes.add("method %q stays off: %s", name, refusal(name))
+		return m
+	}
+	m.prepare()
+	registry.byName[name] = m
+	registry.ordered = append(registry.ordered, m)
+	if registry.engine != nil {
+		registry.engine.settle(m)
+	}
+	return m
+}
+
+func refusal(name string) string {
+	if name == "" {
+		return "a method needs a name"
+	}
+	return fmt.Sprintf("a program may have %d methods", maxMethods)
+}
+
+// prepare makes what the probe needs once a method may be on.
+func (m *Method) prepare() {
+	counters := m.first[:]
+	m.calls.Store(&counters)
+	m.callerAttr = callerAttribute(m.normal)
+	declareFunction(m)
+}
+
+// Name returns the name given to NewMethod.
+func (m *Method) Name() string { return m.name }
+
+// Calls returns how often the method has begun while it was on.
+func (m *Method) Calls() int64 {
+	counters := m.calls.Load()
+	if counters == nil {
+		return 0
+	}
+	total := int64(0)
+	for i := range *counters {
+		total += (*counters)[i].n.Load()
+	}
+	if len(*counters) > 1 {
+		total += m.first[0].n.Load()
+	}
+	return total
+}
+
+// spread gives a busy method a counter per shard. The first counter keeps what
+// it has and goes on being added up: a call may still be on its way to it.
+func (m *Method) spread(shards int) {
+	counters := make([]callCounter, shards)
+	m.calls.Store(&counters)
+}

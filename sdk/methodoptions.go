@@ -1,0 +1,120 @@
+package corehour
+
+import "fmt"
+
+// Mode says what a probe does with a call.
+type Mode uint8
+
+const (
+	// Sample counts every call and times a share of them, drawn at random. The
+	// default.
+	Sample Mode = iota
+	// Aggregate counts and times every call into sums and a histogram that leave
+	// once per interval.
+	Aggregate
+	// Off neither counts nor times: one load and a branch per call.
+	Off
+)
+
+func (m Mode) String() string {
+	switch m {
+	case Sample:
+		return "sample"
+	case Aggregate:
+		return "aggregate"
+	case Off:
+		return "off"
+	}
+	return fmt.Sprintf("Mode(%d)", uint8(m))
+}
+
+// MethodOption is an option of NewMethod. It wins over the method file and the
+// environment; rates served by a collector win over it, but for Off and Blocking.
+type MethodOption func(*methodOptions)
+
+type methodOptions struct {
+	wish
+	noCaller bool
+	faults   []string
+}
+
+// wish is what one source (code, file, collector) wants for a method; nil and
+// false mean it has no opinion.
+type wish struct {
+	mode     *Mode
+	rate     *float64
+	cpuRate  *float64
+	blocking bool
+}
+
+func collect(options []MethodOption) methodOptions {
+	var o methodOptions
+	for _, option := range options {
+		option(&o)
+	}
+	return o
+}
+
+func (o methodOptions) same(p methodOptions) bool {
+	return sameValue(o.mode, p.mode) && sameValue(o.rate, p.rate) && sameValue(o.cpuRate, p.cpuRate) &&
+		o.blocking == p.blocking && o.noCaller == p.noCaller
+}
+
+func sameValue[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// Rate sets the share of calls that are timed, from 0 (counted only) to 1. In
+// mode Aggregate every call is timed, and the rate is the share whose caller and
+// CPU are looked at.
+func Rate(p float64) MethodOption {
+	return func(o *methodOptions) {
+		if fault := shareFault("rate", p); fault != "" {
+			o.faults = append(o.faults, fault)
+			return
+		}
+		o.rate = &p
+	}
+}
+
+// CPURate sets the share of the timed calls whose CPU is timed too, from 0 to 1.
+func CPURate(c float64) MethodOption {
+	return func(o *methodOptions) {
+		if fault := shareFault("cpu rate", c); fault != "" {
+			o.faults = append(o.faults, fault)
+			return
+		}
+		o.cpuRate = &c
+	}
+}
+
+// Blocking declares that the method mostly waits. Its goroutine is never locked
+// to a thread, so its CPU is never timed.
+func Blocking() MethodOption {
+	return func(o *methodOptions) { o.blocking = true }
+}
+
+// WithMode sets the mode.
+func WithMode(mode Mode) MethodOption {
+	return func(o *methodOptions) {
+		if mode > Off {
+			o.faults = append(o.faults, fmt.Sprintf("mode must be Sample, Aggregate or Off, found %s", mode))
+			return
+		}
+		o.mode = &mode
+	}
+}
+
+// NoCaller leaves out looking for the caller, about 1 us of a sampled call. The
+// costs of this method then cannot be taken out of its callers' own.
+func NoCaller() MethodOption {
+	return func(o *methodOptions) { o.noCaller = true }
+}
+
+// shareFault says what is wrong with a share, or "".
+func shareFault(what string, share float64) string {
+	if share >= 0 && share <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("%s must be within 0 and 1, found %v", what, share)
+}

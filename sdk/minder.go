@@ -1,0 +1,127 @@
+package corehour
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/corehour/corehour/sdk/internal/hostclock"
+)
+
+const (
+	tick = time.Second
+	// busyCalls in one tick make a method's counter worth a cache line per stack.
+	busyCalls = 10_000
+)
+
+// mind cuts intervals on the clock, watches the CPU slots and spreads the
+// counters of busy methods, until the engine stops; then it cuts the last one.
+func (e *engine) mind() {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	boundary := time.NewTimer(e.untilBoundary())
+	defer boundary.Stop()
+	seen := map[*Method]int64{}
+	for {
+		select {
+		case <-e.stopping:
+			e.cut(e.unix(now()), true)
+			close(e.lastCutDone)
+			return
+		case <-boundary.C:
+			e.anchor()
+			e.cut(floor(e.unix(now()), int64(e.interval)), false)
+			boundary.Reset(e.untilBoundary())
+		case <-ticker.C:
+			e.freeSlots()
+			e.spreadBusy(seen)
+			notes.write()
+		}
+	}
+}
+
+func (e *engine) untilBoundary() time.Duration {
+	at := e.unix(now())
+	return time.Duration(floor(at, int64(e.interval)) + int64(e.interval) - at)
+}
+
+func floor(x, step int64) int64 { return x - x%step }
+
+// cut closes the interval that ends at end. If more than a minute has passed (the
+// machine slept, or its clock was set) the interval is the end of the last minute.
+func (e *engine) cut(end int64, final bool) {
+	iv := &interval{start: e.lastCut, end: end, final: final}
+	if thisMinute := floor(end-1, minuteNS); iv.start < thisMinute || iv.start > end {
+		iv.start = thisMinute
+	}
+	e.lastCut = end
+
+	registry.mu.Lock()
+	minute := minuteOf(e.unix(now()))
+	for _, m := range registry.ordered {
+		if total := m.Calls(); total != m.handed {
+			iv.methods = append(iv.methods, m)
+			iv.calls = append(iv.calls, total-m.handed)
+			iv.total += total - m.handed
+			m.handed = total
+		}
+		if pl := m.plan.Load(); pl != nil && pl.mode == Aggregate {
+			pl.openShards(minute, true)
+		}
+	}
+	registry.mu.Unlock()
+
+	if cpu, ok := hostclock.ProcessCPU(); ok {
+		iv.cpu, iv.cpuKnown = cpu-e.lastCPU, true
+		e.lastCPU = cpu
+	}
+	e.intervals.add(iv)
+	e.wakeSender()
+}
+
+// freeSlots takes methods that hold a slot too long off CPU timing. Their calls
+// under way keep what they hold until they end.
+func (e *engine) freeSlots() {
+	cpuSlots.patience(now(), func(m *Method) {
+		registry.mu.Lock()
+		defer registry.mu.Unlock()
+		if m.wallOnly != "" {
+			return
+		}
+		m.wallOnly = "blocking"
+		e.counters.wallOnly.Add(1)
+		notes.add("method %q: a call whose CPU was timed held its thread for more than %s; from now on it is timed by the wall only (declare it Blocking)", m.name, slotPatience)
+		e.settle(m)
+	})
+}
+
+// spreadBusy gives methods that are called often a counter per shard.
+func (e *engine) spreadBusy(seen map[*Method]int64) {
+	shards := shardCount()
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	for _, m := range registry.ordered {
+		if len(*m.calls.Load()) > 1 {
+			continue
+		}
+		total := m.Calls()
+		if total-seen[m] > busyCalls && shards > 1 {
+			delete(seen, m)
+			m.spread(shards)
+			if m.plan.Load() != nil {
+				e.settle(m)
+			}
+			continue
+		}
+		seen[m] = total
+	}
+}
+
+// shardCount is the power of two from four stacks a processor up, at most 64: with
+// fewer, two busy goroutines too often meet on one.
+func shardCount() int {
+	n := 1
+	for n < 4*runtime.NumCPU() && n < 64 {
+		n *= 2
+	}
+	return n
+}

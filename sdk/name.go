@@ -1,0 +1,74 @@
+package corehour
+
+import (
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/corehour/corehour/sdk/internal/otlp"
+)
+
+// normalName writes a function name as class.method, the way it is stored:
+// shop/cart.(*Cart).Total and shop/cart.Cart.Total are one, as are all
+// instances of a generic function.
+func normalName(name string) string {
+	if strings.Contains(name, "(*") {
+		name = strings.ReplaceAll(name, "(*", "")
+		name = strings.ReplaceAll(name, ")", "")
+	}
+	return withoutTypeArguments(name)
+}
+
+func withoutTypeArguments(name string) string {
+	open := strings.IndexByte(name, '[')
+	if open < 0 {
+		return name
+	}
+	var b strings.Builder
+	depth := 0
+	for _, r := range name {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']' && depth > 0:
+			depth--
+		case depth == 0:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// runtimeName turns the runtime's name of a function into a normal one: the
+// runtime calls every program's package "main" and escapes dots in the last
+// element of an import path.
+func runtimeName(name string) string {
+	name = strings.ReplaceAll(name, "%2e", ".")
+	if rest, ok := strings.CutPrefix(name, "main."); ok {
+		if path := mainPath(); path != "" {
+			name = path + "." + rest
+		}
+	}
+	return normalName(name)
+}
+
+// methodName bounds a name given by the program and makes it fit to be sent.
+func methodName(name string) string {
+	name = otlp.Text(name)
+	if len(name) > maxNameLength {
+		name = otlp.Text(name[:maxNameLength])
+	}
+	return name
+}
+
+const maxNameLength = 1024
+
+var buildInfo = sync.OnceValue(func() *debug.BuildInfo {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return &debug.BuildInfo{}
+	}
+	return info
+})
+
+func mainPath() string { return buildInfo().Path }

@@ -1,0 +1,236 @@
+package corehour
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Option is an option of Start. Options win over the environment.
+type Option func(*config)
+
+// config is what Start works with: defaults, then the environment, then options.
+type config struct {
+	disabled bool
+
+	attributes map[string]string // of the resource: OTEL_RESOURCE_ATTRIBUTES and options
+	endpoint   string            // the full URL of the trace endpoint
+	headers    map[string]string
+	timeout    time.Duration
+	client     *http.Client
+	writer     io.Writer // prints instead of sending
+
+	defaults   settings
+	methodFile string
+
+	interval   time.Duration // of counts
+	flushEvery time.Duration
+	batch      int // records per request
+	queue      int
+	cells      int
+
+	traceContext func(context.Context) (TraceContext, bool)
+
+	retry  retryPolicy
+	faults []error
+}
+
+const (
+	defaultEndpoint = "http://localhost:4318"
+	tracesPath      = "/v1/traces"
+	defaultRate     = 0.01
+)
+
+func defaultConfig() config {
+	return config{
+		attributes: map[string]string{},
+		endpoint:   defaultEndpoint + tracesPath,
+		headers:    map[string]string{},
+		timeout:    10 * time.Second,
+		defaults:   settings{mode: Sample, rate: defaultRate, cpuRate: 1},
+		interval:   time.Minute,
+		flushEvery: 5 * time.Second,
+		batch:      1024,
+		queue:      8192,
+		cells:      1024,
+		retry:      defaultRetry,
+	}
+}
+
+func (c *config) fault(format string, args ...any) {
+	c.faults = append(c.faults, fmt.Errorf(format, args...))
+}
+
+// WithService names the service and its version. Without a version, that of the
+// main module is taken from the build.
+func WithService(name, version string) Option {
+	return func(c *config) {
+		c.set("service.name", name)
+		c.set("service.version", version)
+	}
+}
+
+// WithAttributes sets attributes of the resource, such as service.namespace,
+// deployment.environment.name or service.instance.id.
+func WithAttributes(attributes map[string]string) Option {
+	return func(c *config) {
+		for key, value := range attributes {
+			c.set(key, value)
+		}
+	}
+}
+
+func (c *config) set(key, value string) {
+	if value != "" {
+		c.attributes[key] = value
+	}
+}
+
+// WithEndpoint sets the base URL of the collector; /v1/traces is appended.
+func WithEndpoint(base string) Option {
+	return func(c *config) {
+		if full, err := tracesURL(base); err != nil {
+			c.fault("WithEndpoint: %w", err)
+		} else {
+			c.endpoint = full
+		}
+	}
+}
+
+func tracesURL(base string) (string, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "", fmt.Errorf("an endpoint must be a URL: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("an endpoint must be an http or https URL such as %s, found %q", defaultEndpoint, u.Redacted())
+	}
+	return u.JoinPath(tracesPath).String(), nil
+}
+
+// WithHeaders adds headers to every request.
+func WithHeaders(headers map[string]string) Option {
+	return func(c *config) {
+		for key, value := range headers {
+			c.headers[key] = value
+		}
+	}
+}
+
+// WithTimeout bounds one attempt to send a request. Default 10 s.
+func WithTimeout(timeout time.Duration) Option {
+	return func(c *config) {
+		if timeout <= 0 {
+			c.fault("WithTimeout: must be positive, found %s", timeout)
+			return
+		}
+		c.timeout = timeout
+	}
+}
+
+// WithHTTPClient sends with a client of the program's own, for certificates or
+// proxies. Its redirects are not followed.
+func WithHTTPClient(client *http.Client) Option {
+	return func(c *config) { c.client = client }
+}
+
+// WithWriter prints what would be sent, a line per span, instead of sending it.
+func WithWriter(w io.Writer) Option {
+	return func(c *config) { c.writer = w }
+}
+
+// WithSample sets the share of calls timed where a method says nothing else.
+func WithSample(rate float64) Option {
+	return func(c *config) {
+		if fault := shareFault("rate", rate); fault != "" {
+			c.fault("WithSample: %s", fault)
+			return
+		}
+		c.defaults.mode, c.defaults.rate = Sample, rate
+	}
+}
+
+// WithCPURate sets the share of timed calls whose CPU is timed where a method
+// says nothing else.
+func WithCPURate(rate float64) Option {
+	return func(c *config) {
+		if fault := shareFault("cpu rate", rate); fault != "" {
+			c.fault("WithCPURate: %s", fault)
+			return
+		}
+		c.defaults.cpuRate = rate
+	}
+}
+
+// WithDefaultMode sets the mode of methods that say nothing else.
+func WithDefaultMode(mode Mode) Option {
+	return func(c *config) {
+		if mode > Off {
+			c.fault("WithDefaultMode: must be Sample, Aggregate or Off, found %s", mode)
+			return
+		}
+		c.defaults.mode = mode
+	}
+}
+
+// WithMethodFile reads rates and modes from a file; see config/methods.schema.json.
+func WithMethodFile(path string) Option {
+	return func(c *config) { c.methodFile = path }
+}
+
+// WithInterval sets how often counts leave: a divisor of a minute, from a second
+// up. Default one minute.
+func WithInterval(interval time.Duration) Option {
+	return func(c *config) {
+		if interval < time.Second || time.Minute%interval != 0 {
+			c.fault("WithInterval: must divide a minute and be at least 1s, found %s", interval)
+			return
+		}
+		c.interval = interval
+	}
+}
+
+// WithFlush sends at the latest every so often, and as soon as records wait.
+// Default 5 s and 1024 records.
+func WithFlush(every time.Duration, records int) Option {
+	return func(c *config) {
+		if every <= 0 || records <= 0 {
+			c.fault("WithFlush: both must be positive, found %s and %d", every, records)
+			return
+		}
+		c.flushEvery, c.batch = every, records
+	}
+}
+
+const maxQueue = 1 << 20
+
+// WithQueue sets how many timed calls may wait to be sent, rounded up to a power
+// of two. Default 8192. More are added up into cells, 1024 by caller and 1024
+// without.
+func WithQueue(records int) Option {
+	return func(c *config) {
+		if records < 2 || records > maxQueue {
+			c.fault("WithQueue: must be within 2 and %d, found %d", maxQueue, records)
+			return
+		}
+		c.queue = 1 << bits.Len(uint(records-1))
+	}
+}
+
+// WithTraceContext ties measurements to traces: find is called for chosen calls
+// of BeginContext, on their goroutine.
+func WithTraceContext(find func(context.Context) (TraceContext, bool)) Option {
+	return func(c *config) { c.traceContext = find }
+}
+
+func (c *config) check() error {
+	if c.batch > c.queue {
+		c.batch = c.queue // a batch larger than the queue could never be waited for
+	}
+	return errors.Join(c.faults...)
+}

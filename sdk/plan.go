@@ -1,0 +1,158 @@
+package corehour
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+)
+
+// plan is what a method's probe does from now on. It never changes: another rate
+// is another plan, so a call is stamped with the very rate its gap was drawn from.
+type plan struct {
+	calls []callCounter  // the method's counters, a power of two of them
+	next  []atomic.Int64 // per counter: the count from which a call needs a closer look
+	marks []atomic.Int64 // per counter: the count at which a call is chosen; 0 = not drawn yet
+
+	method *Method
+	engine *engine
+	settings
+	plain     bool    // a chosen call needs nothing but two readings of the clock
+	logRest   float64 // ln(1 - rate)
+	threshold uint64  // rejection threshold of the rate, of 2^56
+	th        string  // the same as a th value of W3C trace state
+	head      []byte  // what its measurements have in common, encoded by the sender
+
+	aggregate []aggregateShard // mode Aggregate only, one per counter
+}
+
+// settings is what all sources together want for a method.
+type settings struct {
+	mode     Mode
+	rate     float64
+	cpuRate  float64
+	noCaller bool
+}
+
+func newPlan(e *engine, m *Method, s settings) *plan {
+	counters := *m.calls.Load()
+	pl := &plan{
+		calls:     counters,
+		next:      make([]atomic.Int64, len(counters)),
+		method:    m,
+		engine:    e,
+		settings:  s,
+		plain:     s.noCaller && s.cpuRate == 0 && e.traceContext == nil,
+		logRest:   math.Log1p(-s.rate),
+		threshold: rejectionThreshold(s.rate),
+	}
+	pl.th = thresholdText(pl.threshold)
+	pl.marks = pl.next
+	if s.mode == Aggregate { // every call needs the closer look
+		pl.marks = make([]atomic.Int64, len(counters))
+		pl.aggregate = make([]aggregateShard, len(counters))
+		pl.openShards(minuteOf(e.unix(now())), true)
+	}
+	return pl
+}
+
+// begin counts the call and decides whether it is timed. A counter only grows;
+// the call that reaches the drawn count is chosen. Which counter is used depends
+// on where the goroutine's stack lies, so that goroutines seldom share a line; a
+// stack that moves only changes the counter.
+//
+//go:noinline
+func (pl *plan) begin(ctx context.Context) Call {
+	var here byte
+	i := shardOf(uintptr(unsafe.Pointer(&here))) & uint(len(pl.calls)-1)
+	n := pl.calls[i].n.Add(1)
+	if n < pl.next[i].Load() {
+		return Call{}
+	}
+	return pl.reached(ctx, i, n)
+}
+
+func shardOf(stack uintptr) uint {
+	const goldenRatio = 0x9E3779B97F4A7C15
+	return uint(uint64(stack>>11) * goldenRatio >> 40)
+}
+
+// reached handles a call that may be chosen: its count has been reached, or the
+// rate is 1, or every call is timed.
+func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
+	if !pl.method.located.Load() {
+		pl.method.locate()
+	}
+	chosen := pl.rate == 1 || pl.claim(&pl.marks[i], n)
+	switch {
+	case chosen:
+		return pl.time(ctx)
+	case pl.mode == Aggregate:
+		return Call{plan: pl, word: now()}
+	}
+	return Call{}
+}
+
+// claim decides for the call with number n. The gap to the next chosen call is
+// drawn once and counted down, which is exactly a draw per call. Counting on from
+// the old mark, not from n, keeps the law when calls overtake each other: every
+// mark is claimed once.
+func (pl *plan) claim(at *atomic.Int64, n int64) bool {
+	for {
+		mark := at.Load()
+		if mark == 0 { // the first call under this plan draws for itself
+			at.CompareAndSwap(0, later(n-1, pl.gap()))
+			continue
+		}
+		if n < mark {
+			return false
+		}
+		if at.CompareAndSwap(mark, later(mark, pl.gap())) {
+			return true
+		}
+	}
+}
+
+const never = math.MaxInt64
+
+func later(mark, gap int64) int64 {
+	if gap > never-mark {
+		return never
+	}
+	return mark + gap
+}
+
+// gap draws the number of calls up to and including the next chosen one, by
+// inversion of the geometric law.
+func (pl *plan) gap() int64 {
+	if pl.rate == 0 {
+		return never
+	}
+	uniform := float64(rand.Uint64()>>11+1) / (1 << 53) // in (0, 1]
+	g := 1 + math.Floor(math.Log(uniform)/pl.logRest)
+	if g >= never {
+		return never
+	}
+	return int64(g)
+}
+
+const randomness = 1 << 56 // the space of OpenTelemetry's consistent sampling
+
+// rejectionThreshold is T of OpenTelemetry's consistent probability sampling: of
+// 2^56 random values those below T are rejected.
+func rejectionThreshold(p float64) uint64 {
+	return uint64(math.Round((1 - p) * randomness))
+}
+
+// thresholdText writes a threshold as th: 14 hex digits without trailing zeros.
+func thresholdText(t uint64) string {
+	if t == 0 {
+		return "0"
+	}
+	digits := strconv.FormatUint(t, 16)
+	digits = strings.Repeat("0", max(0, 14-len(digits))) + digits
+	return strings.TrimRight(digits, "0")
+}

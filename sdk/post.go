@@ -1,0 +1,169 @@
+package corehour
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// poster sends requests by OTLP/HTTP and decides what became of them.
+type poster struct {
+	client *http.Client
+	fault  error // of the last request; the sender's
+}
+
+// retryPolicy bounds how long one request is tried.
+type retryPolicy struct {
+	first, most, total time.Duration
+}
+
+var defaultRetry = retryPolicy{first: 500 * time.Millisecond, most: 10 * time.Second, total: time.Minute}
+
+func newPoster(c *config) *poster {
+	client := &http.Client{}
+	if c.client != nil {
+		*client = *c.client
+	} else {
+		// A transport of our own: the program may have wrapped the default one in
+		// a probe, which would then measure its own export.
+		client.Transport = &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			ForceAttemptHTTP2:   true,
+			MaxIdleConnsPerHost: 1,
+			IdleConnTimeout:     90 * time.Second,
+			TLSHandshakeTimeout: 10 * time.Second,
+		}
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &poster{client: client}
+}
+
+func (p *poster) lastFault() error { return p.fault }
+
+func (p *poster) close() { p.client.CloseIdleConnections() }
+
+// answer is what one attempt tells.
+type answer struct {
+	outcome outcome
+	again   bool          // worth another attempt
+	wait    time.Duration // as the server asks
+	fault   error
+}
+
+// deliver sends a request, again where that may help, with the same number at the
+// same place. One attempt of unknown outcome makes the whole unknown unless a
+// later one is accepted: the collector knows a repeat by its number.
+func (p *poster) deliver(e *engine, r *request) outcome {
+	body := e.encode(r)
+	result := refused
+	start := time.Now()
+	pause := e.retry.first
+	for {
+		a := p.attempt(e, body)
+		p.fault = a.fault
+		if a.outcome == accepted {
+			return accepted
+		}
+		if a.outcome == unknown {
+			result = unknown
+		}
+		wait := max(a.wait, time.Duration(float64(pause)*(0.5+rand.Float64())))
+		pause = min(2*pause, e.retry.most)
+		if !a.again || time.Since(start)+wait > e.retry.total || !e.rest(wait) {
+			return result
+		}
+		e.counters.retried.Add(1)
+	}
+}
+
+// rest waits between attempts, not at all while the engine stops for the first
+// time in this request, and tells whether there may be another attempt.
+func (e *engine) rest(wait time.Duration) bool {
+	stopping := e.stopping
+	select {
+	case <-stopping:
+		stopping = nil
+	default:
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-stopping:
+	case <-e.hurry.Done():
+		return false
+	}
+	return true
+}
+
+const maxAnswer = 64 << 10
+
+func (p *poster) attempt(e *engine, body []byte) answer {
+	ctx, cancel := context.WithTimeout(e.hurry, e.timeout)
+	defer cancel()
+	var sent atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		// From here on bytes may be on their way: the outcome can be unknown.
+		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
+	})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.endpoint, bytes.NewReader(body))
+	if err != nil {
+		return answer{outcome: refused, fault: err}
+	}
+	for key, value := range e.headers {
+		req.Header.Set(key, value)
+	}
+	req.Header.Set("Content-Type", "application/x-protobuf")
+	req.Header.Set("User-Agent", "corehour-go/"+Version)
+	resp, err := p.client.Do(req)
+	if err != nil {
+		if sent.Load() {
+			return answer{outcome: unknown, again: true, fault: err}
+		}
+		return answer{outcome: refused, again: true, fault: err}
+	}
+	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
+	resp.Body.Close()
+	return judge(resp, err)
+}
+
+// judge reads an answer. 2xx is acceptance, even with a partial success inside:
+// the collector has taken what it will ever take. Those the standard lets be tried
+// again are refusals if the collector itself gives them (429, 503) and unknown if
+// a proxy does (502, 504). Any other 5xx may have come after the work was done.
+func judge(resp *http.Response, bodyFault error) answer {
+	code := resp.StatusCode
+	a := answer{fault: fmt.Errorf("%s answered %s", resp.Request.URL.Redacted(), resp.Status)}
+	switch {
+	case code >= 200 && code < 300:
+		return answer{outcome: accepted}
+	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
+		a.outcome, a.again = refused, true
+	case code == http.StatusBadGateway, code == http.StatusGatewayTimeout:
+		a.outcome, a.again = unknown, true
+	case code >= 500:
+		a.outcome = unknown
+	default:
+		a.outcome = refused
+	}
+	a.wait = retryAfter(resp.Header.Get("Retry-After"))
+	return a
+}
+
+// retryAfter reads a number of seconds or a date.
+func retryAfter(value string) time.Duration {
+	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
+		return time.Duration(min(seconds, 3600)) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}

@@ -1,0 +1,61 @@
+package corehour
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"time"
+)
+
+// printer writes requests as text, a line per span, for a look at what would be
+// sent.
+type printer struct {
+	to    io.Writer
+	fault error
+}
+
+func (p *printer) lastFault() error { return p.fault }
+func (p *printer) close()           {}
+
+// deliver prints. A write that failed may have gone out in part.
+func (p *printer) deliver(e *engine, r *request) outcome {
+	w := bufio.NewWriter(p.to)
+	for i := range r.records {
+		printCall(w, &r.records[i], e.unix(r.records[i].start))
+	}
+	for _, c := range r.cells {
+		fmt.Fprintf(w, "corehour aggregate %s method=%s caller=%s measured=%d errors=%d wall=%s max=%s cpu_measured=%d cpu=%s p=%g cpu_p=%g\n",
+			clock(c.first), printable(c.method.normal), callerText(c.caller), c.wall.n, c.errors,
+			time.Duration(c.wall.total), time.Duration(c.wall.max), c.cpu.n, time.Duration(c.cpu.total), c.p, c.cpuP)
+	}
+	for _, iv := range r.intervals {
+		for i, m := range iv.methods {
+			fmt.Fprintf(w, "corehour counts %s method=%s calls=%d\n", clock(iv.end), printable(m.normal), iv.calls[i])
+		}
+		fmt.Fprintf(w, "corehour process %s cpu=%s final=%t recorded=%d dropped=%d folded=%d\n",
+			clock(iv.end), time.Duration(iv.cpu), iv.final, r.stats.Recorded, r.stats.Dropped, r.stats.Folded)
+	}
+	if p.fault = w.Flush(); p.fault != nil {
+		return unknown
+	}
+	return accepted
+}
+
+func printCall(w io.Writer, r *record, start int64) {
+	fmt.Fprintf(w, "corehour call %s method=%s caller=%s wall=%s", clock(start), printable(r.plan.method.normal), callerText(r.caller), time.Duration(r.wall))
+	if r.state == cpuExact {
+		fmt.Fprintf(w, " cpu=%s", time.Duration(r.cpu))
+	} else {
+		fmt.Fprintf(w, " cpu=%s", r.state)
+	}
+	fmt.Fprintf(w, " p=%g cpu_p=%g failed=%t\n", r.plan.rate, r.cpuP, r.failed)
+}
+
+func callerText(m *Method) string {
+	if m == nil {
+		return "unknown"
+	}
+	return printable(m.normal)
+}
+
+func clock(unix int64) string { return time.Unix(0, unix).UTC().Format(time.RFC3339Nano) }

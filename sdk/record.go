@@ -1,0 +1,38 @@
+package corehour
+
+// record is one timed call on its way to the exporter.
+type record struct {
+	plan   *plan
+	caller *Method // nil = unknown, entry = looked for and none
+	trace  *TraceContext
+	start  int64 // as now() counts
+	wall   int64
+	cpu    int64 // only if state is cpuExact
+	cpuP   float64
+	state  cpuState
+	failed bool
+}
+
+// cpuState says whether the CPU time of a call is known, and why not.
+type cpuState uint8
+
+const (
+	cpuNotSampled cpuState = iota
+	cpuExact
+	cpuUntrusted
+	cpuUnavailable
+	cpuStates
+)
+
+func (s cpuState) String() string {
+	return [cpuStates]string{"not_sampled", "exact", "untrusted", "unavailable"}[s]
+}
+
+// TraceContext ties a measurement to a trace. A hook given to Start finds it in
+// the context of a chosen call.
+type TraceContext struct {
+	TraceID   [16]byte
+	SpanID    [8]byte // the span the call is part of
+	RequestID string
+	Group     string
+}

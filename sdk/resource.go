@@ -1,0 +1,76 @@
+package corehour
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/corehour/corehour/sdk/internal/otlp"
+)
+
+// Version of this SDK, sent as telemetry.sdk.version.
+const Version = "0.1.0"
+
+const scopeName = "github.com/corehour/corehour/sdk"
+
+// The identity of the process is made once: a restart of the SDK inside it goes
+// on with the same batch numbers.
+var (
+	processStart = time.Now()
+	instanceID   = sync.OnceValue(randomUUID)
+)
+
+func randomUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails: the program is stopped if the system has no randomness
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// detected is what can be known without being told.
+func detected() map[string]string {
+	attributes := map[string]string{
+		"service.name":           "unknown_service:" + filepath.Base(os.Args[0]),
+		"service.instance.id":    instanceID(),
+		"process.creation.time":  processStart.UTC().Format(time.RFC3339Nano),
+		"telemetry.sdk.name":     "corehour",
+		"telemetry.sdk.language": "go",
+		"telemetry.sdk.version":  Version,
+	}
+	if host, err := os.Hostname(); err == nil {
+		attributes["host.name"] = host
+	}
+	if version := buildInfo().Main.Version; version != "" && version != "(devel)" {
+		attributes["service.version"] = version
+	}
+	for _, setting := range buildInfo().Settings {
+		if setting.Key == "vcs.revision" {
+			attributes["vcs.ref.head.revision"] = setting.Value
+		}
+	}
+	return attributes
+}
+
+// encodeResource writes the resource message; what was configured wins over what
+// was detected.
+func encodeResource(configured map[string]string) []byte {
+	attributes := detected()
+	for key, value := range configured {
+		attributes[key] = value
+	}
+	keys := make([]string, 0, len(attributes))
+	for key := range attributes {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	b := otlp.IntAttribute(nil, otlp.ResourceAttributes, "process.pid", int64(os.Getpid()))
+	for _, key := range keys {
+		b = otlp.StringAttribute(b, otlp.ResourceAttributes, otlp.Text(key), otlp.Text(attributes[key]))
+	}
+	return b
+}

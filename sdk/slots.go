@@ -1,0 +1,88 @@
+package corehour
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+// A call whose CPU is timed holds its thread, and a thread that waits is lost to
+// the others: slots bound how many there are.
+const (
+	slotsPerProgram = 128
+	slotsPerMethod  = slotsPerProgram / 8
+	// slotPatience is how long a call may hold a slot before its method is taken
+	// for one that waits.
+	slotPatience = time.Second
+)
+
+type slotTable struct {
+	taken   [slotsPerProgram / 64]atomic.Uint64
+	since   [slotsPerProgram]atomic.Int64 // when its call began; 0 = free
+	details [slotsPerProgram]detail
+	method  [slotsPerProgram]atomic.Pointer[Method]
+}
+
+// cpuSlots belongs to the program, not to what Start made: threads locked before
+// a restart are still locked after it.
+var cpuSlots = newSlotTable()
+
+func newSlotTable() *slotTable {
+	t := new(slotTable)
+	for i := range t.details {
+		t.details[i].slot = i
+	}
+	return t
+}
+
+func (t *slotTable) held() int {
+	n := 0
+	for i := range t.taken {
+		n += bits.OnesCount64(t.taken[i].Load())
+	}
+	return n
+}
+
+// takeSlot returns a free slot or noSlot.
+func (e *engine) takeSlot(m *Method) int {
+	if !e.threadClock {
+		return noSlot
+	}
+	if m.cpuHeld.Add(1) > slotsPerMethod {
+		m.cpuHeld.Add(-1)
+		e.counters.slotRefusals.Add(1)
+		return noSlot
+	}
+	for w := range cpuSlots.taken {
+		word := &cpuSlots.taken[w]
+		for taken := word.Load(); taken != ^uint64(0); taken = word.Load() {
+			bit := bits.TrailingZeros64(^taken)
+			if word.CompareAndSwap(taken, taken|1<<bit) {
+				slot := w*64 + bit
+				cpuSlots.method[slot].Store(m)
+				return slot
+			}
+		}
+	}
+	m.cpuHeld.Add(-1)
+	e.counters.slotRefusals.Add(1)
+	return noSlot
+}
+
+func (t *slotTable) release(slot int, m *Method) {
+	t.since[slot].Store(0)
+	t.taken[slot/64].And(^(uint64(1) << (slot % 64)))
+	m.cpuHeld.Add(-1)
+}
+
+// patience calls f for every method that has held a slot too long.
+func (t *slotTable) patience(now int64, f func(*Method)) {
+	for slot := range t.since {
+		since := t.since[slot].Load()
+		if since != 0 && now-since > int64(slotPatience) {
+			if m := t.method[slot].Load(); m != nil {
+				f(m)
+			}
+		}
+	}
+}

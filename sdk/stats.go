@@ -1,0 +1,128 @@
+package corehour
+
+// Snapshot holds the SDK's own figures. Those of the export start anew with
+// Start; all but lengths and costs only grow.
+type Snapshot struct {
+	Methods        int   // known by name
+	MethodsRefused int64 // beyond the bound, never on
+	Calls          int64 // of methods while they were on, since the program began
+	HandedOut      int64 // of these: sent, and accepted or of unknown outcome
+	WriteUnknown   int64 // of these: sent, of unknown outcome, given up
+
+	Recorded      int64 // timed calls taken by the queue
+	Dropped       int64 // timed calls refused by the full queue; they are in Folded or FoldLost
+	Folded        int64 // timed calls added up instead of being sent one by one
+	FoldLost      int64 // timed calls that found no cell: lost
+	FoldWidened   int64 // timed calls added up without their caller for want of a cell
+	QueueLength   int
+	QueueCapacity int
+	Cells         int // sums that wait to be sent
+	Intervals     int // counts that wait to be sent
+
+	Sent               int64 // spans accepted
+	Failed             int64 // spans refused; what they say was put back
+	Retried            int64 // attempts after the first
+	MeasurementsUnsure int64 // timed calls in requests of unknown outcome, given up
+
+	CPUExact        int64 // timed calls by CPU state
+	CPUNotSampled   int64
+	CPUUntrusted    int64
+	CPUUnavailable  int64
+	CPUSlotRefusals int64 // of CPUUnavailable: for want of a slot
+	CPUSlotsHeld    int
+	CPUWallOnly     int64 // methods that held a slot too long
+
+	Recovered   int64 // faults of the SDK's own goroutines
+	TraceFaults int64 // panics of the trace hook
+
+	WallProbeNS int64 // CPU cost of one call timed by the wall
+	CPUProbeNS  int64 // CPU cost of one call whose CPU is timed
+}
+
+// Stats returns the SDK's own figures.
+func Stats() Snapshot {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	if registry.engine != nil {
+		return registry.engine.snapshot()
+	}
+	return registrySnapshot()
+}
+
+// registrySnapshot is what is known without an engine. registry.mu is held.
+func registrySnapshot() Snapshot {
+	s := Snapshot{
+		Methods:        len(registry.ordered),
+		MethodsRefused: registry.refused,
+		HandedOut:      ledger.handedOut.Load(),
+		WriteUnknown:   ledger.writeUnknown.Load(),
+		CPUSlotsHeld:   cpuSlots.held(),
+	}
+	for _, m := range registry.ordered {
+		s.Calls += m.Calls()
+	}
+	return s
+}
+
+// snapshot adds the engine's own figures. registry.mu is held.
+func (e *engine) snapshot() Snapshot {
+	s := registrySnapshot()
+	s.Recorded = e.ring.accepted()
+	s.QueueLength = e.ring.length()
+	s.QueueCapacity = len(e.ring.places)
+	s.Intervals = e.intervals.length()
+	e.cells.snapshot(&s)
+
+	c := &e.counters
+	s.Dropped = c.dropped.Load()
+	s.Sent = c.sent.Load()
+	s.Failed = c.failed.Load()
+	s.Retried = c.retried.Load()
+	s.MeasurementsUnsure = c.unsure.Load()
+	s.CPUExact = c.states[cpuExact].Load()
+	s.CPUNotSampled = c.states[cpuNotSampled].Load()
+	s.CPUUntrusted = c.states[cpuUntrusted].Load()
+	s.CPUUnavailable = c.states[cpuUnavailable].Load()
+	s.CPUSlotRefusals = c.slotRefusals.Load()
+	s.CPUWallOnly = c.wallOnly.Load()
+	s.Recovered = c.recovered.Load()
+	s.TraceFaults = c.traceFaults.Load()
+	s.WallProbeNS = c.wallCost.Load()
+	s.CPUProbeNS = c.cpuCost.Load()
+	return s
+}
+
+type namedCounter struct {
+	name  string
+	value int64
+}
+
+// list names the figures as they travel on the process span.
+func (s *Snapshot) list() []namedCounter {
+	return []namedCounter{
+		{"methods", int64(s.Methods)},
+		{"methods_refused", s.MethodsRefused},
+		{"recorded", s.Recorded},
+		{"dropped", s.Dropped},
+		{"folded", s.Folded},
+		{"fold_lost", s.FoldLost},
+		{"fold_widened", s.FoldWidened},
+		{"queue.length", int64(s.QueueLength)},
+		{"queue.capacity", int64(s.QueueCapacity)},
+		{"export.sent", s.Sent},
+		{"export.failed", s.Failed},
+		{"export.retried", s.Retried},
+		{"export.write_unknown", s.WriteUnknown},
+		{"export.measurements_unsure", s.MeasurementsUnsure},
+		{"cpu.exact", s.CPUExact},
+		{"cpu.not_sampled", s.CPUNotSampled},
+		{"cpu.untrusted", s.CPUUntrusted},
+		{"cpu.unavailable", s.CPUUnavailable},
+		{"cpu.slot_refusals", s.CPUSlotRefusals},
+		{"cpu.wall_only_methods", s.CPUWallOnly},
+		{"recovered", s.Recovered},
+		{"trace_faults", s.TraceFaults},
+		{"probe.wall.cost_ns", s.WallProbeNS},
+		{"probe.cpu.cost_ns", s.CPUProbeNS},
+	}
+}
