@@ -77,7 +77,7 @@ func (g *writeGroup) complete(name string, present map[string]bool) bool {
 	return slices.Contains(g.Files, name)
 }
 
-func (a *adoption) known(id string) bool { return a.seen.has(id) || a.w.ids.has(id) }
+func (a *adoption) known(id string) bool { return a.seen.has(id) || a.w.Committed(id) }
 
 // add decides about the files of one write.
 func (a *adoption) add(group *writeGroup, now time.Time) error {
@@ -152,7 +152,7 @@ func (a *adoption) commit(now time.Time) error {
 			w.recovery.FilesAdopted++
 			w.recovery.RowsAdopted += f.Rows
 		}
-		w.ids.add(append(a.ids, a.rowIDs...), now)
+		w.remember(append(a.ids, a.rowIDs...), now)
 	}
 	for _, name := range a.discard {
 		if w.opts.disk.remove(w.path(name)) == nil {

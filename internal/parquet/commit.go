@@ -214,7 +214,7 @@ func (tx *transaction) publish() error {
 		w.unsettled = true
 		typed := diskError("replace", current, err)
 		typed.Kind = ErrUnknown
-		typed.Hint = "writing the same items again settles it"
+		typed.Hint = hintUnknown
 		return typed
 	}
 	w.sweep.add(tx.now, replaced...)
@@ -295,6 +295,8 @@ func (w *Writer) path(elems ...string) string {
 	}
 	return p
 }
+
+const hintUnknown = "writing the same items again settles it"
 
 // diskError types a failure of the file system.
 func diskError(op, path string, err error) *Error {

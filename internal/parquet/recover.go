@@ -22,7 +22,6 @@ type Recovery struct {
 // recover brings the directory and the writer to the state of the last commit,
 // plus the writes that were finished but for their manifest.
 func (w *Writer) recover() error {
-	w.ids = idBook{window: w.opts.RememberFor, max: w.opts.RememberMax}
 	if err := w.load(); err != nil {
 		return err
 	}
@@ -34,16 +33,15 @@ func (w *Writer) recover() error {
 	return w.adopt(orphans, now)
 }
 
-// settle finds out whether a commit of unknown outcome counts.
+// settle finds out whether a commit of unknown outcome counts. As long as it
+// can't, the outcome stays unknown.
 func (w *Writer) settle() error {
-	if err := w.opts.disk.syncDir(w.root); err != nil {
-		e := diskError("sync directory", w.root, err)
-		e.Kind = ErrUnknown
-		return e
+	err := w.opts.disk.syncDir(w.root)
+	if err == nil {
+		err = w.load()
 	}
-	w.ids = idBook{window: w.opts.RememberFor, max: w.opts.RememberMax, dropped: w.ids.dropped}
-	if err := w.load(); err != nil {
-		return err
+	if err != nil {
+		return &Error{Op: "settle the last commit", Path: w.root, Kind: ErrUnknown, Err: err, Hint: hintUnknown}
 	}
 	w.unsettled = false
 	return nil
@@ -54,6 +52,7 @@ func (w *Writer) load() error {
 	name, sum, err := readCurrent(w.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		w.state = state{}
+		w.setIDs(idBook{window: w.opts.RememberFor, max: w.opts.RememberMax})
 		return nil
 	}
 	if err != nil {
@@ -91,11 +90,13 @@ func (w *Writer) loadIDs(g *generation) error {
 		}
 	}
 	slices.SortStableFunc(recent, func(a, b fileEntry) int { return a.Committed.Compare(b.Committed) })
+	ids := idBook{window: w.opts.RememberFor, max: w.opts.RememberMax}
 	for _, f := range recent {
-		if err := w.ids.addPacked(f.Items, f.Committed); err != nil {
+		if err := ids.addPacked(f.Items, f.Committed); err != nil {
 			return corrupt("read manifest", w.path(manifestDir), fmt.Errorf("items of %s: %w", f.Path, err))
 		}
 	}
+	w.setIDs(ids)
 	return nil
 }
 

@@ -18,10 +18,12 @@ type Writer struct {
 	root string
 	opts Options
 
-	mu       sync.Mutex
-	lockFile *os.File // nil once closed
+	idsMu sync.RWMutex
+	ids   idBook
+
+	mu       sync.Mutex // taken before idsMu
+	lockFile *os.File   // nil once closed
 	state    state
-	ids      idBook
 	sweep    sweep
 	// sequence is the highest file number this writer has used, committed or
 	// not: a number is never used twice.
@@ -103,7 +105,7 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (Result, er
 			return Result{Generation: w.state.generation, DuplicateItems: res.DuplicateItems, DuplicateRows: res.DuplicateRows}, err
 		}
 	}
-	w.ids.add(b.ids, now)
+	w.remember(b.ids, now)
 	res.Generation = w.state.generation
 	return res, multierr.Combine(refused.errs...)
 }
@@ -129,7 +131,7 @@ func (w *Writer) gather(items []methodspan.Item, now time.Time, res *Result, ref
 			refused.add(item.ID, BadID, len(item.Rows), fault)
 			continue
 		}
-		known := func(id string) bool { return mine.has(id) || w.ids.has(id) }
+		known := func(id string) bool { return mine.has(id) || w.Committed(id) }
 		settled := 0
 		for _, id := range item.Folds {
 			if known(id) {
@@ -175,9 +177,30 @@ func checkItem(item *methodspan.Item) string {
 // Remembered tells how many runs of ids are kept to recognise repeats, and how
 // many were forgotten because there were too many of them.
 func (w *Writer) Remembered() (runs int, dropped int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.idsMu.RLock()
+	defer w.idsMu.RUnlock()
 	return w.ids.runs, w.ids.dropped
+}
+
+// Committed tells whether an item is committed and still remembered. It does
+// not wait for a write that is under way.
+func (w *Writer) Committed(id string) bool {
+	w.idsMu.RLock()
+	defer w.idsMu.RUnlock()
+	return w.ids.has(id)
+}
+
+func (w *Writer) remember(ids []string, now time.Time) {
+	w.idsMu.Lock()
+	defer w.idsMu.Unlock()
+	w.ids.add(ids, now)
+}
+
+func (w *Writer) setIDs(ids idBook) {
+	w.idsMu.Lock()
+	defer w.idsMu.Unlock()
+	ids.dropped += w.ids.dropped
+	w.ids = ids
 }
 
 // Recovered tells what NewWriter found left over from a crash.
