@@ -1,0 +1,149 @@
+// Package docs_test keeps the documentation true: links lead somewhere, tables
+// marked as computed are what the code computes, and every variable, metric,
+// column and flag that is named exists.
+package docs_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+var update = flag.Bool("update", false, "write the computed tables anew")
+
+const root = ".."
+
+// pages are all Markdown files that people read, by path below the root.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	found := make(map[string]string)
+	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() {
+			if path != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") ||
+				name == "node_modules" || name == "build" || name == "testdata") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(name) != ".md" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		found[filepath.ToSlash(rel)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+// TestLinksLeadSomewhere follows every relative link, the heading included.
+func TestLinksLeadSomewhere(t *testing.T) {
+	all := pages(t)
+	checked := 0
+	for page, text := range all {
+		for _, match := range link.FindAllStringSubmatch(withoutCode(text), -1) {
+			target, anchor, _ := strings.Cut(match[1], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			checked++
+			file := page
+			if target != "" {
+				file = filepath.ToSlash(filepath.Join(filepath.Dir(page), target))
+				if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+					t.Errorf("%s: link to %s: no such file", page, match[1])
+					continue
+				}
+			}
+			if anchor == "" {
+				continue
+			}
+			if other, ok := all[file]; !ok || !hasHeading(other, anchor) {
+				t.Errorf("%s: link to %s: no such heading", page, match[1])
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("no relative link was found at all")
+	}
+}
+
+func hasHeading(text, anchor string) bool {
+	for line := range strings.Lines(withoutCode(text)) {
+		if strings.HasPrefix(line, "#") && anchorOf(strings.TrimSpace(strings.TrimLeft(line, "#"))) == anchor {
+			return true
+		}
+	}
+	return false
+}
+
+// anchorOf is what Markdown renderers make of a heading.
+func anchorOf(heading string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(heading) {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+			b.WriteRune(r)
+		case r == ' ':
+			b.WriteByte('-')
+		}
+	}
+	return b.String()
+}
+
+// withoutCode blanks fenced blocks, where `](` and `#` mean something else.
+func withoutCode(text string) string {
+	var b strings.Builder
+	fenced := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		} else if !fenced {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// compareComputed compares the block of a page between `<!-- computed:name -->`
+// and `<!-- end -->` with what was computed, or writes it.
+func compareComputed(t *testing.T, page, name, computed string) {
+	t.Helper()
+	path := filepath.Join(root, page)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(data), fmt.Sprintf("<!-- computed:%s -->\n", name))
+	found, after, okEnd := strings.Cut(rest, "<!-- end -->")
+	if !ok || !okEnd {
+		t.Fatalf("%s: no block computed:%s", page, name)
+	}
+	if found == computed {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s: block %s differs; run go test ./docs -update\nfound:\n%s\ncomputed:\n%s", page, name, found, computed)
+	}
+	text := fmt.Sprintf("%s<!-- computed:%s -->\n%s<!-- end -->%s", before, name, computed, after)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
