@@ -1,0 +1,128 @@
+// Command gotel is a small program traced by the stock OpenTelemetry SDK of Go,
+// as any team may have it: it knows nothing of corehour. It writes what it did
+// to a file: how many spans it began, and how long they took by its own clock.
+//
+//	gotel --protocol grpc --endpoint localhost:4317 --orders 500 --report r.json
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/sdk/trace"
+	api "go.opentelemetry.io/otel/trace"
+)
+
+// scope is the name of the tracer: the class of spans without a code attribute.
+const scope = "billing/orders"
+
+func main() {
+	protocol := flag.String("protocol", "grpc", "grpc or http")
+	endpoint := flag.String("endpoint", "", "host:port of the collector")
+	service := flag.String("service", "billing", "name of the service")
+	version := flag.String("version", "1.0", "version of the service")
+	ratio := flag.Float64("ratio", 1, "share of traces that are sampled at the head")
+	orders := flag.Int("orders", 100, "orders to handle")
+	report := flag.String("report", "", "file for the report")
+	flag.Parse()
+	if err := run(*protocol, *endpoint, *service, *version, *ratio, *orders, *report); err != nil {
+		fmt.Fprintln(os.Stderr, "gotel:", err)
+		os.Exit(1)
+	}
+}
+
+// done is what the program did with one method.
+type done struct {
+	Calls  int64 `json:"calls"`
+	WallNS int64 `json:"wall_ns"`
+}
+
+func run(protocol, endpoint, service, version string, ratio float64, orders int, report string) error {
+	ctx := context.Background()
+	exporter, err := newExporter(ctx, protocol, endpoint)
+	if err != nil {
+		return err
+	}
+	provider := trace.NewTracerProvider(
+		trace.WithBatcher(exporter, trace.WithMaxQueueSize(1<<16), trace.WithBlocking()),
+		trace.WithSampler(trace.TraceIDRatioBased(ratio)),
+		trace.WithResource(resource.NewSchemaless(
+			attribute.String("service.name", service),
+			attribute.String("service.version", version),
+			attribute.String("service.instance.id", service+"-"+version),
+			attribute.String("deployment.environment.name", "test"),
+		)),
+	)
+	b := books{tracer: provider.Tracer(scope), methods: map[string]*done{}}
+	for range orders {
+		b.handle(ctx)
+	}
+	if err := provider.Shutdown(ctx); err != nil {
+		return err
+	}
+	data, err := json.Marshal(b.methods)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(report, data, 0o644)
+}
+
+func newExporter(ctx context.Context, protocol, endpoint string) (trace.SpanExporter, error) {
+	switch protocol {
+	case "grpc":
+		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpoint(endpoint), otlptracegrpc.WithInsecure())
+	case "http":
+		return otlptracehttp.New(ctx, otlptracehttp.WithEndpoint(endpoint), otlptracehttp.WithInsecure())
+	}
+	return nil, errors.New("--protocol must be grpc or http")
+}
+
+// books are the program, and what it knows of itself.
+type books struct {
+	tracer  api.Tracer
+	methods map[string]*done
+}
+
+// handle is a span named after its method by the convention's attribute, with a
+// child that has a name only.
+func (b *books) handle(ctx context.Context) {
+	ctx, span := b.tracer.Start(ctx, "POST /orders", api.WithAttributes(
+		attribute.String("code.function.name", "billing/orders.(*Handler).Handle")))
+	begin := time.Now()
+	b.total(ctx)
+	spin(100 * time.Microsecond)
+	b.took("billing/orders.Handler.Handle", begin)
+	span.End()
+}
+
+func (b *books) total(ctx context.Context) {
+	_, span := b.tracer.Start(ctx, "total")
+	begin := time.Now()
+	spin(200 * time.Microsecond)
+	b.took(scope+".total", begin)
+	span.End()
+}
+
+func (b *books) took(method string, begin time.Time) {
+	d := b.methods[method]
+	if d == nil {
+		d = new(done)
+		b.methods[method] = d
+	}
+	d.Calls++
+	d.WallNS += int64(time.Since(begin))
+}
+
+func spin(d time.Duration) {
+	for begin := time.Now(); time.Since(begin) < d; {
+	}
+}

@@ -1,0 +1,109 @@
+// A small service traced by the stock OpenTelemetry SDK of Node.js. It knows
+// nothing of corehour. It answers --requests requests it makes up itself, and
+// writes what it did, by its own clock, to --report.
+'use strict';
+
+const fs = require('node:fs');
+const { parseArgs } = require('node:util');
+const { trace, SpanStatusCode } = require('@opentelemetry/api');
+const { resourceFromAttributes } = require('@opentelemetry/resources');
+const { NodeTracerProvider, BatchSpanProcessor } = require('@opentelemetry/sdk-trace-node');
+
+const { values: options } = parseArgs({
+  options: {
+    protocol: { type: 'string', default: 'http' },
+    endpoint: { type: 'string' },
+    service: { type: 'string', default: 'storefront' },
+    version: { type: 'string', default: '1.0' },
+    instance: { type: 'string', default: 'storefront-1' },
+    requests: { type: 'string', default: '200' },
+    'render-us': { type: 'string', default: '200' }, // how long a page takes to render
+    'pause-ms': { type: 'string', default: '0' }, // between requests
+    'seconds': { type: 'string', default: '0' }, // serve so long instead of so many requests
+    report: { type: 'string' },
+  },
+});
+
+function newExporter() {
+  if (options.protocol === 'grpc') {
+    const { OTLPTraceExporter } = require('@opentelemetry/exporter-trace-otlp-grpc');
+    return new OTLPTraceExporter({ url: options.endpoint });
+  }
+  const { OTLPTraceExporter } = require('@opentelemetry/exporter-trace-otlp-proto');
+  return new OTLPTraceExporter({ url: options.endpoint + '/v1/traces' });
+}
+
+const provider = new NodeTracerProvider({
+  resource: resourceFromAttributes({
+    'service.name': options.service,
+    'service.version': options.version,
+    'service.instance.id': options.instance,
+    'deployment.environment.name': 'test',
+  }),
+  spanProcessors: [new BatchSpanProcessor(newExporter(), { maxQueueSize: 100000, scheduledDelayMillis: 200 })],
+});
+provider.register();
+const tracer = trace.getTracer('storefront/pages');
+
+const done = {};
+
+// timed runs work in a span and keeps the books.
+async function timed(method, name, attributes, work) {
+  return tracer.startActiveSpan(name, { attributes }, async (span) => {
+    const begin = process.hrtime.bigint();
+    try {
+      return await work();
+    } catch (fault) {
+      span.setStatus({ code: SpanStatusCode.ERROR });
+      throw fault;
+    } finally {
+      const books = (done[method] ??= { calls: 0, wall_ns: 0 });
+      books.calls++;
+      books.wall_ns += Number(process.hrtime.bigint() - begin);
+      span.end();
+    }
+  });
+}
+
+function spin(microseconds) {
+  const end = process.hrtime.bigint() + BigInt(Math.round(microseconds * 1000));
+  while (process.hrtime.bigint() < end);
+}
+
+// vary makes calls differ, the same way in every run.
+let state = 42;
+function vary(microseconds) {
+  state = (state * 1103515245 + 12345) % 2147483648;
+  return microseconds * (0.7 + (0.6 * state) / 2147483648);
+}
+
+// Named by the attribute of the convention.
+const serve = () =>
+  timed('storefront/server.Server.serve', 'GET /page', { 'code.function.name': 'storefront/server.Server.serve' }, async () => {
+    await load();
+    await render();
+  });
+
+// Named by the older pair of attributes.
+const load = () =>
+  timed('storefront/store.Store.load', 'load', { 'code.namespace': 'storefront/store.Store', 'code.function': 'load' }, async () =>
+    spin(vary(150)));
+
+// Named by the tracer and the span alone.
+const render = () => timed('storefront/pages.render', 'render', {}, async () => spin(vary(Number(options['render-us']))));
+
+async function main() {
+  const pause = Number(options['pause-ms']);
+  const deadline = Date.now() + 1000 * Number(options.seconds);
+  for (let n = 0; Number(options.seconds) > 0 ? Date.now() < deadline : n < Number(options.requests); n++) {
+    await serve();
+    if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+  await provider.shutdown();
+  fs.writeFileSync(options.report, JSON.stringify(done));
+}
+
+main().catch((fault) => {
+  console.error(fault);
+  process.exit(1);
+});

@@ -1,0 +1,9 @@
+// Package integration proves corehour end to end: the real collector, the real
+// command and real clients, as processes, over loopback, with faults between
+// them. Its tests judge by what the programs under watch counted and measured
+// themselves, never by what corehour says of itself.
+//
+// It imports no part of corehour but the SDK: everything else is a binary. The
+// binaries are looked for in COREHOUR_BIN, by default ../bin, where `make build`
+// puts them.
+package integration

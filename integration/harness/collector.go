@@ -1,0 +1,167 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Collector is the real binary with a configuration of its own on loopback
+// addresses that stay the same from start to start.
+type Collector struct {
+	Binary    string
+	Dir       string // for configuration and log
+	Warehouse string
+	HTTP      string // host:port of OTLP/HTTP
+	GRPC      string
+	Health    string
+	Metrics   string
+	Configs   []string // configuration files, the later win
+
+	process *Process
+}
+
+const (
+	startPatience = 60 * time.Second
+	// StopPatience is how long a collector may take to write what it holds.
+	StopPatience = 30 * time.Second
+)
+
+// baseConfig is the whole pipeline with everything kept. Values of `methods`
+// and prices that a test wants it says in its own configuration.
+const baseConfig = `receivers:
+  method_spans:
+    protocols:
+      grpc: {endpoint: %[1]q}
+      http: {endpoint: %[2]q}
+processors:
+  adaptive_sampler: {}
+  cost_attribution:
+    prices: {default: {usd_per_core_hour: 0.04}}
+exporters:
+  warehouse:
+    path: %[5]q
+extensions:
+  health_check: {endpoint: %[3]q}
+service:
+  extensions: [health_check]
+  telemetry:
+    logs: {level: info, encoding: json}
+    metrics:
+      level: detailed
+      readers:
+        - pull: {exporter: {prometheus: {host: %[4]s, port: %[6]s}}}
+  pipelines:
+    traces:
+      receivers: [method_spans]
+      processors: [adaptive_sampler, cost_attribution]
+      exporters: [warehouse]
+`
+
+// NewCollector writes the configuration: the base, and over it overrides, a
+// YAML text of the same form or "". An empty warehouse is one below dir.
+func NewCollector(binary, dir, warehouse, overrides string) (*Collector, error) {
+	addresses, err := FreeAddresses(4)
+	if err != nil {
+		return nil, err
+	}
+	if warehouse == "" {
+		warehouse = filepath.Join(dir, "warehouse")
+	}
+	c := &Collector{
+		Binary: binary, Dir: dir, Warehouse: warehouse,
+		GRPC: addresses[0], HTTP: addresses[1], Health: addresses[2], Metrics: addresses[3],
+	}
+	host, port, err := net.SplitHostPort(c.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.addConfig("base.yaml", fmt.Sprintf(baseConfig, c.GRPC, c.HTTP, c.Health, host, warehouse, port)); err != nil {
+		return nil, err
+	}
+	if overrides != "" {
+		if err := c.addConfig("overrides.yaml", overrides); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *Collector) addConfig(name, text string) error {
+	path := filepath.Join(c.Dir, name)
+	c.Configs = append(c.Configs, path)
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+// Endpoint is the base URL for OTLP/HTTP.
+func (c *Collector) Endpoint() string { return "http://" + c.HTTP }
+
+func (c *Collector) configArgs() []string {
+	var args []string
+	for _, path := range c.Configs {
+		args = append(args, "--config", path)
+	}
+	return args
+}
+
+// Start starts the collector and waits until it is ready.
+func (c *Collector) Start(ctx context.Context) error {
+	if err := c.Launch(); err != nil {
+		return err
+	}
+	return c.AwaitReady(ctx)
+}
+
+// Launch starts the process and does not wait for it to be ready.
+func (c *Collector) Launch() (err error) {
+	if c.process != nil && !c.process.Ended() {
+		return errors.New("the collector runs already")
+	}
+	c.process, err = Start("collector", filepath.Join(c.Dir, "collector.log"), nil, c.Binary, c.configArgs()...)
+	return err
+}
+
+// AwaitReady waits for the health check to be content.
+func (c *Collector) AwaitReady(ctx context.Context) error {
+	return Await(ctx, startPatience, "the collector to be ready", func(ctx context.Context) (bool, error) {
+		if c.process.Ended() {
+			return false, fmt.Errorf("it ended (%s); %s", c.process.cmd.ProcessState, c.process.LastLines(20))
+		}
+		answer, err := get(ctx, "http://"+c.Health)
+		if err != nil {
+			return false, err
+		}
+		defer answer.Body.Close()
+		return answer.StatusCode == http.StatusOK, nil
+	})
+}
+
+func get(ctx context.Context, url string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return http.DefaultClient.Do(request)
+}
+
+// Process is the running or last process.
+func (c *Collector) Process() *Process { return c.process }
+
+// Stop terminates the collector and waits until it has written what it holds.
+func (c *Collector) Stop() error { return c.process.Stop(StopPatience) }
+
+// Kill ends it without any chance to write.
+func (c *Collector) Kill() error { return c.process.Kill() }
+
+// Close leaves no process behind.
+func (c *Collector) Close() error {
+	if c.process == nil {
+		return nil
+	}
+	return c.process.Kill()
+}

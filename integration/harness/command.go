@@ -1,0 +1,76 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// Command runs corehour on a warehouse.
+type Command struct {
+	Binary    string
+	Warehouse string
+}
+
+// Exit codes of the command (regress, drift, check).
+const (
+	ExitNothing    = 0
+	ExitFound      = 1
+	ExitFailed     = 2
+	ExitCannotTell = 3
+)
+
+// Output is what a run of the command printed.
+type Output struct {
+	Args   []string
+	Stdout []byte
+	Stderr []byte
+	Code   int
+}
+
+func (o Output) String() string {
+	return fmt.Sprintf("corehour %s: exit code %d\n%s%s", strings.Join(o.Args, " "), o.Code, o.Stdout, o.Stderr)
+}
+
+// Run runs a subcommand on the warehouse. An exit code is no error.
+func (c Command) Run(ctx context.Context, subcommand string, args ...string) (Output, error) {
+	all := append([]string{subcommand, "--warehouse", c.Warehouse}, args...)
+	cmd := exec.CommandContext(ctx, c.Binary, all...)
+	cmd.Env = CleanEnvironment()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	o := Output{Args: all, Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Code: cmd.ProcessState.ExitCode()}
+	if exit := new(exec.ExitError); errors.As(err, &exit) && exit.Exited() {
+		err = nil
+	}
+	return o, err
+}
+
+// json runs a subcommand, decodes what it prints and returns its exit code.
+func (c Command) json(ctx context.Context, into any, subcommand string, args ...string) (Output, error) {
+	o, err := c.Run(ctx, subcommand, append([]string{"--format", "json", "--since", "2h"}, args...)...)
+	if err != nil {
+		return o, fmt.Errorf("%s: %w", o, err)
+	}
+	if o.Code == ExitFailed {
+		return o, errors.New(o.String())
+	}
+	if err := json.Unmarshal(o.Stdout, into); err != nil {
+		return o, fmt.Errorf("%w: %s", err, o)
+	}
+	return o, nil
+}
+
+// SQL decodes the rows of a query into a slice of structs.
+func (c Command) SQL(ctx context.Context, into any, query string) error {
+	o, err := c.json(ctx, into, "sql", query)
+	if err == nil && o.Code != 0 {
+		err = errors.New(o.String())
+	}
+	return err
+}
