@@ -35,10 +35,6 @@ type foreignSpan struct {
 	basis    string
 }
 
-// identity is a method as a foreign span spells it: class and method, or, with
-// an empty method, the fully qualified name in class.
-type identity struct{ class, method string }
-
 type spanKey struct {
 	trace pcommon.TraceID
 	span  pcommon.SpanID
@@ -70,13 +66,12 @@ func (n *normalizer) beginForeign(service string, p *pass) {
 
 // collectForeign decides whether a span of another SDK is a method span. If
 // not, or if it is faulty, it passes as it came: other exporters may want it.
-func (n *normalizer) collectForeign(span ptrace.Span, scope string, p *pass) {
-	id, ok := n.identify(span, scope, p)
-	if !ok {
-		p.received[kindForeign]--
+func (n *normalizer) collectForeign(span ptrace.Span, p *pass) {
+	if !n.takes(span, p) {
 		p.received[kindOther]++
 		return
 	}
+	p.received[kindForeign]++
 	start, end := span.StartTimestamp(), span.EndTimestamp()
 	if !validTime(start) || !validTime(end) {
 		p.fault(timeInvalid, passed)
@@ -87,58 +82,36 @@ func (n *normalizer) collectForeign(span ptrace.Span, scope string, p *pass) {
 		return
 	}
 	n.tidyForeign(span.Attributes(), p)
-	if p.reading.notUTF8 != 0 {
-		id, _ = n.identify(span, scope, p)
-	}
-	if id.method == span.Name() && !utf8.ValidString(id.method) {
+	if !utf8.ValidString(span.Name()) { // it may be the method
 		p.fault(notUTF8, corrected)
-		id.method = validUTF8(id.method)
-		span.SetName(id.method)
+		span.SetName(validUTF8(span.Name()))
 	}
-	f := foreignSpan{span: span, identity: id}
+	f := foreignSpan{span: span}
+	f.identity, _ = p.reading.identity(span, p.scope)
 	f.p, f.basis = p.foreignProbability(span)
-	if len(id.class)+len(id.method) > n.limits.MaxNameLength {
-		p.fault(textTooLong, corrected)
-		f.overflow = true
-	} else if !p.service.methods.admit(n.hashOf(id), n.limits.MaxMethods) {
-		p.overflow[tableMethods]++
-		f.overflow = true
-	}
+	f.overflow = !n.hasPlace(f.identity, p)
 	if !span.SpanID().IsEmpty() {
 		p.foreign.places[spanKey{span.TraceID(), span.SpanID()}] = int32(len(p.foreign.spans))
 	}
 	p.foreign.spans = append(p.foreign.spans, f)
 }
 
-// identify tells the method of a span, as methodspan.IdentityOf does, if the
-// mode takes it.
-func (n *normalizer) identify(span ptrace.Span, scope string, p *pass) (identity, bool) {
-	r := &p.reading
-	if n.foreign == ForeignNone {
-		return identity{}, false
+// takes tells whether the mode takes a span.
+func (n *normalizer) takes(span ptrace.Span, p *pass) bool {
+	id, ok := p.reading.identity(span, p.scope)
+	if !ok {
+		return false
 	}
-	var id identity
-	switch {
-	case r.textOf(fieldFunction) != "":
-		id = identity{class: r.text[fieldFunction]}
-	case r.textOf(fieldOldFunction) != "":
-		id = identity{r.textOf(fieldOldNamespace), r.text[fieldOldFunction]}
-	case n.foreign == ForeignCode || span.Name() == "":
-		return identity{}, false
+	switch n.foreign {
+	case ForeignAll:
+		return true
+	case ForeignCode:
+		return p.reading.textOf(fieldFunction) != "" || p.reading.textOf(fieldOldFunction) != ""
+	case ForeignRules:
+		return matchesAny(p.foreign.patterns, p.foreign.normalForm(id))
 	default:
-		id = identity{scope, span.Name()}
+		return false
 	}
-	if n.foreign == ForeignRules && !matchesAny(p.foreign.patterns, p.foreign.normalForm(id)) {
-		return identity{}, false
-	}
-	return id, true
-}
-
-func (n *normalizer) hashOf(id identity) uint64 {
-	if id.method == "" {
-		return n.names.hash(id.class)
-	}
-	return n.names.hashPair(id.class, id.method)
 }
 
 // normalForm is the name that callers have, worked out once per request.

@@ -43,7 +43,8 @@ type pass struct {
 	reading reading
 	gone    []bool // by place in the scope: the span is removed at the end
 
-	service *serviceNames // locked
+	service *serviceNames // of the resource, locked
+	scope   string        // name of the scope
 	counts  countsScratch
 	foreign foreignScratch
 }
@@ -57,6 +58,7 @@ func newPass() *pass {
 func (p *pass) reset() {
 	p.tally = tally{}
 	p.reading.release()
+	p.service, p.scope = nil, ""
 	p.counts.release()
 	p.foreign.release()
 }
@@ -99,22 +101,22 @@ func (n *normalizer) scope(ss ptrace.ScopeSpans, p *pass) {
 	spans := ss.Spans()
 	arrived := spans.Len() // expanded counts are appended behind
 	p.gone = append(p.gone[:0], make([]bool, arrived)...)
-	scope := ss.Scope().Name()
-	if n.foreign != ForeignNone && !utf8.ValidString(scope) { // it may become a class
+	p.scope = ss.Scope().Name()
+	if n.foreign != ForeignNone && !utf8.ValidString(p.scope) { // it may become a class
 		p.fault(notUTF8, corrected)
-		scope = validUTF8(scope)
-		ss.Scope().SetName(scope)
+		p.scope = validUTF8(p.scope)
+		ss.Scope().SetName(p.scope)
 	}
 	anyGone, anyUnnumbered := false, false
 	for i := range arrived {
 		span := spans.At(i)
 		p.reading.of(span.Attributes())
 		k := p.reading.kind()
-		p.received[k]++
 		if k == kindForeign {
-			n.collectForeign(span, scope, p)
+			n.collectForeign(span, p)
 			continue
 		}
+		p.received[k]++
 		if k == kindOther {
 			p.fault(kindUnknown, passed)
 			continue
@@ -212,23 +214,30 @@ func (n *normalizer) repairOrNow(span ptrace.Span, p *pass) {
 	span.SetEndTimestamp(now)
 }
 
-// method gives a measurement its name within the bounds. False if it has none.
+// method keeps a measurement's name and caller within the bounds. False if it
+// has no name.
 func (n *normalizer) method(span ptrace.Span, p *pass) bool {
-	name := p.reading.textOf(fieldFunction)
-	if name == "" {
-		name = validUTF8(span.Name())
-		if name == "" {
-			p.fault(nameAbsent, dropped)
-			return false
-		}
+	r := &p.reading
+	id, ok := r.identity(span, p.scope)
+	if !ok {
+		p.fault(nameAbsent, dropped)
+		return false
+	}
+	// The spans of other SDKs, stamped by a receiver before this one, keep the
+	// older forms of a name.
+	basis := r.textOf(fieldBasis)
+	if r.textOf(fieldFunction) == "" && span.Name() != "" && (basis == "" || basis == methodspan.BasisExact) {
 		p.fault(nameAbsent, corrected)
-		span.Attributes().PutStr(methodspan.AttrFunction, name)
+		id = identity{class: validUTF8(span.Name())}
+		span.Attributes().PutStr(methodspan.AttrFunction, id.class)
 	}
-	if bounded := n.boundMethod(name, p); bounded != name {
-		span.Attributes().PutStr(methodspan.AttrFunction, bounded)
-		span.SetName(bounded)
+	if !n.hasPlace(id, p) {
+		span.Attributes().PutStr(methodspan.AttrFunction, methodspan.Overflow)
+		if id.method == "" {
+			span.SetName(methodspan.Overflow)
+		}
 	}
-	if caller := p.reading.textOf(fieldCaller); caller != "" {
+	if caller := r.textOf(fieldCaller); caller != "" {
 		if bounded := n.boundCaller(caller, p); bounded != caller {
 			span.Attributes().PutStr(methodspan.AttrCaller, bounded)
 		}
@@ -236,20 +245,50 @@ func (n *normalizer) method(span ptrace.Span, p *pass) bool {
 	return true
 }
 
+// identity is a method as a span spells it: class and method, or, with an empty
+// method, the fully qualified name in class.
+type identity struct{ class, method string }
+
+// identity tells the method of a span, as methodspan.IdentityOf does.
+func (r *reading) identity(span ptrace.Span, scope string) (identity, bool) {
+	switch {
+	case r.textOf(fieldFunction) != "":
+		return identity{class: r.text[fieldFunction]}, true
+	case r.textOf(fieldOldFunction) != "":
+		return identity{r.textOf(fieldOldNamespace), r.text[fieldOldFunction]}, true
+	case span.Name() != "":
+		return identity{scope, span.Name()}, true
+	}
+	return identity{}, false
+}
+
+// hasPlace tells whether a method is within the bounds. The one that stands for
+// all others always is.
+func (n *normalizer) hasPlace(id identity, p *pass) bool {
+	if id == (identity{class: methodspan.Overflow}) {
+		return true
+	}
+	if len(id.class)+len(id.method) > n.limits.MaxNameLength {
+		p.fault(textTooLong, corrected)
+		return false
+	}
+	hash := n.names.hash(id.class)
+	if id.method != "" {
+		hash = n.names.hashPair(id.class, id.method)
+	}
+	if !p.service.methods.admit(hash, n.limits.MaxMethods) {
+		p.overflow[tableMethods]++
+		return false
+	}
+	return true
+}
+
 // boundMethod is the name, or Overflow where a bound is exceeded.
 func (n *normalizer) boundMethod(name string, p *pass) string {
-	if name == methodspan.Overflow {
+	if n.hasPlace(identity{class: name}, p) {
 		return name
 	}
-	if len(name) > n.limits.MaxNameLength {
-		p.fault(textTooLong, corrected)
-		return methodspan.Overflow
-	}
-	if !p.service.methods.admit(n.names.hash(name), n.limits.MaxMethods) {
-		p.overflow[tableMethods]++
-		return methodspan.Overflow
-	}
-	return name
+	return methodspan.Overflow
 }
 
 func (n *normalizer) boundCaller(name string, p *pass) string {

@@ -1,0 +1,94 @@
+package methodspans
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+type clock struct{ at time.Time }
+
+func newClock() *clock                 { return &clock{time.Unix(1_790_000_000, 0)} }
+func (c *clock) now() time.Time        { return c.at }
+func (c *clock) forward(periods int64) { c.at = c.at.Add(time.Duration(periods) * namePeriod) }
+
+func admit(n *names, service, name string, t *tally) bool {
+	s := n.lock(serviceKey{"", service}, t)
+	defer s.mu.Unlock()
+	return s.methods.admit(n.hash(name), n.maxNames)
+}
+
+func TestNamesKeepTheirPlaceWhileTheyAreUsed(t *testing.T) {
+	c := newClock()
+	n := newNames(10, 3, c.now)
+	var tl tally
+	for _, name := range []string{"a", "b", "c"} {
+		assert.True(t, admit(n, "shop", name, &tl))
+	}
+	assert.False(t, admit(n, "shop", "d", &tl), "full")
+	c.forward(1)
+	assert.False(t, admit(n, "shop", "d", &tl), "what was seen a period ago keeps its place")
+	assert.True(t, admit(n, "shop", "a", &tl))
+	assert.False(t, admit(n, "shop", "d", &tl))
+	c.forward(1)
+	assert.True(t, admit(n, "shop", "d", &tl), "b and c were not seen for a whole period")
+	assert.True(t, admit(n, "shop", "b", &tl))
+	assert.False(t, admit(n, "shop", "c", &tl))
+	assert.True(t, admit(n, "shop", "a", &tl))
+	c.forward(7)
+	assert.True(t, admit(n, "shop", "c", &tl))
+	var sizes [tableCount]int64
+	n.sizes(&sizes)
+	assert.EqualValues(t, 1, sizes[tableMethods])
+}
+
+func TestServicesBeyondTheBoundShareOneTable(t *testing.T) {
+	c := newClock()
+	n := newNames(2, 3, c.now)
+	var tl tally
+	for i := range 100 {
+		for j := range 5 {
+			admit(n, fmt.Sprintf("s%d", i), fmt.Sprintf("m%d-%d", i, j), &tl)
+		}
+	}
+	var sizes [tableCount]int64
+	n.sizes(&sizes)
+	assert.EqualValues(t, 2, sizes[tableServices])
+	assert.EqualValues(t, 3*3, sizes[tableMethods])
+	assert.EqualValues(t, 98*5, tl.overflow[tableServices])
+
+	c.forward(2)
+	assert.True(t, admit(n, "s50", "m", &tl), "services that are gone make room")
+	n.sizes(&sizes)
+	assert.EqualValues(t, 1, sizes[tableServices])
+}
+
+func TestOneServiceDoesNotFillAnothersTable(t *testing.T) {
+	n := newNames(10, 2, newClock().now)
+	var tl tally
+	for i := range 10 {
+		admit(n, "noisy", fmt.Sprint(i), &tl)
+	}
+	assert.True(t, admit(n, "shop", "a", &tl))
+}
+
+func TestCallersAreBounded(t *testing.T) {
+	r := start(t, testConfig(func(c *Config) { c.Limits.MaxMethods = 2 }), nil)
+	got := r.receive(batch("a", 1, func(spans ptrace.SpanSlice) {
+		for _, caller := range []string{"a.b", "c.d", "e.f", "(entry)", "a.b", "(overflow)"} {
+			addCall(spans).Attributes().PutStr(methodspan.AttrCaller, caller)
+		}
+	}))
+	var callers []string
+	for _, span := range spansOf(got) {
+		v, _ := span.Attributes().Get(methodspan.AttrCaller)
+		callers = append(callers, v.Str())
+	}
+	assert.Equal(t, []string{"a.b", "c.d", "(overflow)", "(entry)", "a.b", "(overflow)"}, callers)
+	assert.Equal(t, map[string]int64{"callers": 1}, r.counted("overflow"))
+}
