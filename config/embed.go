@@ -1,0 +1,32 @@
+// Package config holds the configuration files that corehour ships, for programs
+// and tests that want them without a copy of the repository.
+//
+// Its invariant: every file here is loaded by a test through the program it is
+// for, with nothing set but what the file itself says must be set.
+//
+// It does not read or check anything: the collector, the components and the SDK
+// do that.
+package config
+
+import _ "embed"
+
+// Collector is the default: method spans in, Parquet files out. It starts with
+// nothing else present.
+//
+//go:embed collector.yaml
+var Collector string
+
+// Tee is Collector with a copy of ordinary traces for another OTLP backend.
+//
+//go:embed tee.yaml
+var Tee string
+
+// Gateway takes method spans from agents over TLS and owns the warehouse.
+//
+//go:embed gateway.yaml
+var Gateway string
+
+// Agent forwards from a host to a Gateway.
+//
+//go:embed agent.yaml
+var Agent string
