@@ -44,8 +44,10 @@ type Result struct {
 	Files      int
 	Bytes      int64
 	// DuplicateItems were committed before and skipped, with DuplicateRows.
+	// Duplicates are their places in what Write was given.
 	DuplicateItems int
 	DuplicateRows  int
+	Duplicates     []int
 	// Refused counts rows that were not stored and never will be.
 	Refused map[Reason]int
 }
@@ -102,7 +104,7 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (Result, er
 	res.Refused = refused.byReason
 	if len(b.rows) > 0 {
 		if err := w.commit(ctx, b, now, &res); err != nil {
-			return Result{Generation: w.state.generation, DuplicateItems: res.DuplicateItems, DuplicateRows: res.DuplicateRows}, err
+			return Result{Generation: w.state.generation}, err
 		}
 	}
 	w.remember(b.ids, now)
@@ -141,6 +143,7 @@ func (w *Writer) gather(items []methodspan.Item, now time.Time, res *Result, ref
 		switch {
 		case known(item.ID) || settled > 0 && settled == len(item.Folds):
 			res.DuplicateItems++
+			res.Duplicates = append(res.Duplicates, i)
 			res.DuplicateRows += len(item.Rows)
 			continue
 		case settled > 0:

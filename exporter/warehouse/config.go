@@ -1,0 +1,145 @@
+package warehouse
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// Values of on_full.
+const (
+	// Drop takes what the queue refuses all the same and folds it.
+	Drop = "drop"
+	// Reject hands the refusal to the client, who may try again.
+	Reject = "reject"
+)
+
+// Config is the configuration of the exporter.
+type Config struct {
+	// Path is the directory of the warehouse. It is created if it is missing.
+	Path string `mapstructure:"path"`
+	// OnFull says what becomes of a request that the queue has no room for.
+	OnFull string `mapstructure:"on_full"`
+	// Queue is the bounded queue in front of the writer; its unit are rows.
+	Queue exporterhelper.QueueBatchConfig `mapstructure:"sending_queue"`
+	// Retry says how often a write that failed is repeated.
+	Retry configretry.BackOffConfig `mapstructure:"retry"`
+	// ShutdownTimeout bounds how long a shutdown writes what is queued. What is
+	// left then is folded and written last.
+	ShutdownTimeout time.Duration `mapstructure:"shutdown_timeout"`
+	// Fold bounds the sums of what could not be stored row by row.
+	Fold FoldConfig `mapstructure:"fold"`
+	// Parquet are the options of the directory's writer.
+	Parquet ParquetConfig `mapstructure:"parquet"`
+}
+
+// FoldConfig bounds the fold table.
+type FoldConfig struct {
+	// MaxCells is how many sums the table holds, coarse ones not counted.
+	MaxCells int `mapstructure:"max_cells"`
+}
+
+// ParquetConfig are the options of the embedded store.
+type ParquetConfig struct {
+	// Late is how old a row may be when it is written.
+	Late time.Duration `mapstructure:"late"`
+	// Future is how far ahead of the collector's clock a row may start.
+	Future time.Duration `mapstructure:"future"`
+	// Grace is how long files stay on disk for readers after they were replaced.
+	Grace time.Duration `mapstructure:"grace"`
+	// RememberFor is how long the ids of stored items are kept, to recognise
+	// one that comes again.
+	RememberFor time.Duration `mapstructure:"remember_for"`
+	// RememberMax is how many runs of ids are kept at most.
+	RememberMax int `mapstructure:"remember_max"`
+}
+
+const minRememberMax = 1000
+
+func createDefaultConfig() component.Config {
+	queue := exporterhelper.NewDefaultQueueConfig()
+	queue.Sizer = exporterhelper.RequestSizerTypeItems
+	queue.QueueSize = 100_000
+	queue.NumConsumers = 1
+	queue.BlockOnOverflow = false
+	queue.Batch = configoptional.Some(exporterhelper.BatchConfig{
+		Sizer:        exporterhelper.RequestSizerTypeItems,
+		MinSize:      8192,
+		FlushTimeout: 5 * time.Second,
+	})
+	retry := configretry.NewDefaultBackOffConfig()
+	retry.InitialInterval = time.Second
+	return &Config{
+		Path:            "./corehour-warehouse",
+		OnFull:          Drop,
+		Queue:           queue,
+		Retry:           retry,
+		ShutdownTimeout: 10 * time.Second,
+		Fold:            FoldConfig{MaxCells: 10_000},
+		Parquet: ParquetConfig{
+			Late:        parquet.DefaultLate,
+			Future:      parquet.DefaultFuture,
+			Grace:       parquet.DefaultGrace,
+			RememberFor: parquet.DefaultRememberFor,
+			RememberMax: parquet.DefaultRememberMax,
+		},
+	}
+}
+
+// Validate reports all faults at once.
+func (c *Config) Validate() error {
+	var errs []error
+	fault := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	fault(c.Path != "", "`path` must name the directory of the warehouse, found nothing")
+	fault(c.OnFull == Drop || c.OnFull == Reject, "`on_full` must be %q or %q, found %q", Drop, Reject, c.OnFull)
+	fault(c.ShutdownTimeout > 0, "`shutdown_timeout` must be positive, found %s", c.ShutdownTimeout)
+	fault(c.Fold.MaxCells > 0, "`fold::max_cells` must be positive, found %d", c.Fold.MaxCells)
+	fault(c.Parquet.Late > 0, "`parquet::late` must be positive, found %s", c.Parquet.Late)
+	fault(c.Parquet.Future > 0, "`parquet::future` must be positive, found %s", c.Parquet.Future)
+	fault(c.Parquet.Grace > 0, "`parquet::grace` must be positive, found %s", c.Parquet.Grace)
+	fault(c.Parquet.RememberFor > 0, "`parquet::remember_for` must be positive, found %s", c.Parquet.RememberFor)
+	fault(c.Parquet.RememberMax >= minRememberMax, "`parquet::remember_max` must be at least %d, found %d", minRememberMax, c.Parquet.RememberMax)
+	errs = append(errs, c.validateQueue()...)
+	if c.Retry.Enabled {
+		fault(c.Retry.InitialInterval > 0, "`retry::initial_interval` must be positive, found %s", c.Retry.InitialInterval)
+		fault(c.Retry.Multiplier >= 1, "`retry::multiplier` must be at least 1, found %v", c.Retry.Multiplier)
+	}
+	return errors.Join(errs...)
+}
+
+// validateQueue refuses what the helper allows and this exporter gives no effect.
+func (c *Config) validateQueue() []error {
+	var errs []error
+	fault := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	q := &c.Queue
+	fault(q.Sizer == exporterhelper.RequestSizerTypeItems, "`sending_queue::sizer` must be `items`, the queue holds rows; found `%s`", q.Sizer)
+	fault(q.NumConsumers == 1, "`sending_queue::num_consumers` must be 1, since one write is under way at a time; found %d", q.NumConsumers)
+	fault(!q.BlockOnOverflow, "`sending_queue::block_on_overflow` must be false, the pipeline never waits for the warehouse; set `on_full: reject` to make clients try again; found true")
+	fault(!q.WaitForResult, "`sending_queue::wait_for_result` must be false, the pipeline never waits for the warehouse; found true")
+	fault(q.StorageID == nil, "`sending_queue::storage` must be left out, the queue is held in memory; found `%v`", q.StorageID)
+	if !q.Batch.HasValue() {
+		fault(false, "`sending_queue::batch` must be set, since every batch is a file; found nothing")
+		return errs
+	}
+	b := q.Batch.Get()
+	fault(b.Sizer == exporterhelper.RequestSizerTypeItems, "`sending_queue::batch::sizer` must be `items`; found `%s`", b.Sizer)
+	fault(b.MinSize > 0, "`sending_queue::batch::min_size` must be positive, found %d", b.MinSize)
+	fault(b.MaxSize == 0, "`sending_queue::batch::max_size` has no effect and must be left out, since items are never split once they are queued; found %d", b.MaxSize)
+	fault(len(b.Partition.MetadataKeys) == 0, "`sending_queue::batch::partition::metadata_keys` has no effect and must be left out, the store sorts by service; found %q", b.Partition.MetadataKeys)
+	return errs
+}

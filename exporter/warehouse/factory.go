@@ -1,0 +1,35 @@
+package warehouse
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/exporter"
+
+	"github.com/corehour/corehour/exporter/warehouse/internal/metadata"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// NewFactory makes exporters of type warehouse.
+func NewFactory() exporter.Factory {
+	return exporter.NewFactory(
+		metadata.Type,
+		createDefaultConfig,
+		exporter.WithTraces(createTraces, metadata.TracesStability),
+	)
+}
+
+func createTraces(ctx context.Context, set exporter.Settings, cfg component.Config) (exporter.Traces, error) {
+	return newWarehouse(ctx, set, cfg.(*Config), openParquet)
+}
+
+// openParquet opens the embedded store, at Start and not before.
+func openParquet(cfg *Config) (sink, error) {
+	return parquet.NewWriter(cfg.Path, parquet.Options{
+		Late:        cfg.Parquet.Late,
+		Future:      cfg.Parquet.Future,
+		Grace:       cfg.Parquet.Grace,
+		RememberFor: cfg.Parquet.RememberFor,
+		RememberMax: cfg.Parquet.RememberMax,
+	})
+}

@@ -1,0 +1,249 @@
+package warehouse
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strconv"
+	"sync"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// folder adds up rows that can't be stored one by one. The sum of a cell keeps
+// every estimate that could be made from its rows (methodspan.Sum), so what is
+// lost is detail and not truth.
+//
+// It is bounded: beyond max cells rows go to coarser ones, beyond as many of
+// these they are lost, and counted.
+type folder struct {
+	max   int
+	runID string
+
+	mu        sync.Mutex
+	items     int // that were drained
+	resources map[methodspan.Resource]int32
+	shared    []*methodspan.Resource
+	fine      map[cell]*methodspan.Sum
+	coarse    map[cell]*methodspan.Sum
+	process   []methodspan.Row // these do not add up
+	ids       []string
+}
+
+// cell says which rows are added up: those of one method, caller and minute of
+// one process, with the same probabilities and the same price.
+type cell struct {
+	resource  int32
+	counts    bool // counts rows, which have no measurements
+	class     string
+	method    string
+	signature string
+	caller    string
+	stratum   string
+	basis     string
+	tier      string
+	source    string // of the price
+	price     float64
+	p, cpuP   float64
+	minute    int64
+}
+
+const (
+	unpriced  = -1
+	nsPerMin  = int64(60e9)
+	maxFolded = 65_536 // ids of items that one drained item settles
+)
+
+// folded says what became of the rows that a folder was given.
+type folded struct {
+	measurements int64
+	calls        float64
+	lost         losses
+	// forgotten are the items whose ids could not be kept: sent again, they
+	// would be stored again.
+	forgotten []string
+}
+
+// losses are what is gone for good.
+type losses struct {
+	measurements float64
+	calls        float64
+	processRows  float64
+}
+
+func (l *losses) addRow(r *methodspan.Row) {
+	if r.Kind == methodspan.KindProcess {
+		l.processRows++
+		return
+	}
+	l.measurements += float64(r.Measured)
+	l.calls += r.Calls
+}
+
+func newFolder(max int) *folder {
+	var id [12]byte
+	_, _ = rand.Read(id[:]) // never fails since Go 1.24
+	f := &folder{max: max, runID: hex.EncodeToString(id[:])}
+	f.reset()
+	return f
+}
+
+func (f *folder) reset() {
+	f.resources = map[methodspan.Resource]int32{}
+	f.shared = nil
+	f.fine = map[cell]*methodspan.Sum{}
+	f.coarse = map[cell]*methodspan.Sum{}
+	f.process, f.ids = nil, nil
+}
+
+// add folds the rows of items; it keeps no part of the items but strings.
+func (f *folder) add(items []methodspan.Item) folded {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var result folded
+	for i := range items {
+		item := &items[i]
+		f.addID(item.ID, &result)
+		for _, id := range item.Folds {
+			f.addID(id, &result)
+		}
+		f.addRows(item.Rows, &result)
+	}
+	return result
+}
+
+func (f *folder) addID(id string, result *folded) {
+	if len(f.ids) >= maxFolded {
+		result.forgotten = append(result.forgotten, id)
+		return
+	}
+	f.ids = append(f.ids, id)
+}
+
+func (f *folder) addRows(rows []methodspan.Row, result *folded) {
+	var last *methodspan.Resource
+	resource := int32(-1)
+	for i := range rows {
+		r := &rows[i]
+		if r.Kind == methodspan.KindProcess {
+			f.addProcess(r, result)
+			continue
+		}
+		// What was kept with an unknown probability has no weight.
+		if r.Measured > 0 && !(r.P > 0) {
+			result.lost.addRow(r)
+			continue
+		}
+		if r.Resource != last || resource < 0 {
+			last, resource = r.Resource, f.resource(r.Resource)
+		}
+		if !f.addRow(r, resource) {
+			result.lost.addRow(r)
+			continue
+		}
+		result.measurements += r.Measured
+		result.calls += r.Calls
+	}
+}
+
+// resource numbers a resource. There are no more of them than cells and process
+// rows can use.
+func (f *folder) resource(r *methodspan.Resource) int32 {
+	var value methodspan.Resource
+	if r != nil {
+		value = *r
+	}
+	if n, ok := f.resources[value]; ok {
+		return n
+	}
+	n := int32(len(f.shared))
+	f.resources[value] = n
+	f.shared = append(f.shared, &value)
+	return n
+}
+
+// addRow is false if there is no cell left for the row.
+func (f *folder) addRow(r *methodspan.Row, resource int32) bool {
+	c := cell{
+		resource: resource, counts: r.Kind == methodspan.KindCounts,
+		class: r.Class, method: r.Method, signature: r.Signature, caller: r.Caller,
+		stratum: r.Stratum, basis: r.WeightBasis, tier: r.Tier, source: r.PriceSource,
+		price: unpriced, p: r.P, cpuP: r.CPUP, minute: r.StartNS / nsPerMin,
+	}
+	if r.USDPerCoreHour != nil {
+		c.price = *r.USDPerCoreHour
+	}
+	if f.addTo(f.fine, c, r) {
+		return true
+	}
+	c.caller = ""
+	if c.counts {
+		c.class, c.method, c.signature = "", methodspan.Overflow, ""
+	}
+	return f.addTo(f.coarse, c, r)
+}
+
+// addTo adds the row to its cell; it is false if that is a new one too many.
+func (f *folder) addTo(cells map[cell]*methodspan.Sum, c cell, r *methodspan.Row) bool {
+	sum := cells[c]
+	if sum == nil {
+		if len(cells) >= f.max {
+			return false
+		}
+		sum = &methodspan.Sum{}
+		cells[c] = sum
+	}
+	row := *r
+	row.Resource = f.shared[c.resource]
+	row.Class, row.Method, row.Signature, row.Caller = c.class, c.method, c.signature, c.caller
+	row.Stack, row.Group, row.Reason = "", "", ""
+	sum.Add(&row)
+	return true
+}
+
+// addProcess keeps the row. When there is no room, the newest row of a process
+// replaces an older one: its totals include the older ones'.
+func (f *folder) addProcess(r *methodspan.Row, result *folded) {
+	row := *r
+	if len(f.process) < f.max {
+		row.Resource = f.shared[f.resource(r.Resource)]
+		f.process = append(f.process, row)
+		return
+	}
+	result.lost.processRows++
+	for i := len(f.process) - 1; i >= 0; i-- {
+		old := &f.process[i]
+		if r.Resource != nil && old.Resource.Key() == r.Resource.Key() && old.StartNS <= r.StartNS {
+			row.Resource = old.Resource
+			*old = row
+			return
+		}
+	}
+}
+
+// cells tells how many sums there are.
+func (f *folder) cells() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.fine) + len(f.coarse)
+}
+
+// drain takes everything out as one item, nil if there is nothing.
+func (f *folder) drain() *methodspan.Item {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.ids) == 0 && len(f.fine)+len(f.coarse)+len(f.process) == 0 {
+		return nil
+	}
+	f.items++
+	item := &methodspan.Item{ID: f.runID + "-fold-" + strconv.Itoa(f.items), Folds: f.ids, Rows: f.process}
+	for _, cells := range [...]map[cell]*methodspan.Sum{f.fine, f.coarse} {
+		for _, sum := range cells {
+			item.Rows = append(item.Rows, sum.Row())
+		}
+	}
+	for i := range item.Rows {
+		item.Rows[i].BatchID, item.Rows[i].RowSeq = item.ID, int32(i)
+	}
+	f.reset()
+	return item
+}

@@ -1,0 +1,124 @@
+package warehouse
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/corehour/corehour/exporter/warehouse/internal/metadata"
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// Why rows were folded.
+const (
+	causeRefused     = "refused"
+	causeWriteFailed = "write_failed"
+	causeShutdown    = "shutdown"
+)
+
+// telemetry is the exporter's own metrics. They are updated per request or per
+// batch, never per row.
+type telemetry struct {
+	builder *metadata.TelemetryBuilder
+}
+
+func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
+	builder, err := metadata.NewTelemetryBuilder(set)
+	return &telemetry{builder}, err
+}
+
+func label(name, value string) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(attribute.String(name, value)))
+}
+
+func (t *telemetry) skipped(s methodspan.Skipped) {
+	ctx := context.Background()
+	if s.NotMethod > 0 {
+		t.builder.ExporterWarehouseSpansSkipped.Add(ctx, int64(s.NotMethod), label("reason", "not_method"))
+	}
+	if s.Invalid > 0 {
+		t.builder.ExporterWarehouseSpansSkipped.Add(ctx, int64(s.Invalid), label("reason", "invalid"))
+	}
+}
+
+func (t *telemetry) duplicates(rows int) {
+	if rows > 0 {
+		t.builder.ExporterWarehouseDuplicateRows.Add(context.Background(), int64(rows))
+	}
+}
+
+func (t *telemetry) offerRefused(reason string) {
+	t.builder.ExporterWarehouseOffersRefused.Add(context.Background(), 1, label("reason", reason))
+}
+
+func (t *telemetry) folded(f folded, cause string) {
+	ctx := context.Background()
+	if f.measurements > 0 {
+		t.builder.ExporterWarehouseMeasurementsFolded.Add(ctx, f.measurements, label("cause", cause))
+	}
+	if f.calls > 0 {
+		t.builder.ExporterWarehouseCallsFolded.Add(ctx, f.calls, label("cause", cause))
+	}
+	t.lost(f.lost)
+	t.lostOf("ids", float64(len(f.forgotten)))
+}
+
+func (t *telemetry) lost(l losses) {
+	t.lostOf("measurements", l.measurements)
+	t.lostOf("calls", l.calls)
+	t.lostOf("process_rows", l.processRows)
+}
+
+func (t *telemetry) lostOf(what string, n float64) {
+	if n > 0 {
+		t.builder.ExporterWarehouseFoldLost.Add(context.Background(), n, label("what", what))
+	}
+}
+
+func (t *telemetry) unknown(rows int) {
+	t.builder.ExporterWarehouseWriteUnknown.Add(context.Background(), int64(rows))
+}
+
+func (t *telemetry) attempt(d time.Duration, err error) {
+	ctx := context.Background()
+	t.builder.ExporterWarehouseWriteDuration.Record(ctx, d.Seconds())
+	if err != nil {
+		t.builder.ExporterWarehouseWriteFailures.Add(ctx, 1)
+	}
+}
+
+func (t *telemetry) written(rows int, bytes int64) {
+	ctx := context.Background()
+	t.builder.ExporterWarehouseRowsWritten.Add(ctx, int64(rows))
+	t.builder.ExporterWarehouseBytesWritten.Add(ctx, bytes)
+}
+
+func (t *telemetry) rowsRefused(reason string, rows int) {
+	t.builder.ExporterWarehouseRowsRefused.Add(context.Background(), int64(rows), label("reason", reason))
+}
+
+// observe registers what is read when metrics are collected.
+func (t *telemetry) observe(w *warehouse) error {
+	if err := t.builder.RegisterExporterWarehouseFoldCellsCallback(func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(int64(w.folder.cells()))
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := t.builder.RegisterExporterWarehouseOldestUnflushedAgeCallback(func(_ context.Context, o metric.Float64Observer) error {
+		o.Observe(w.taken.age(time.Now()).Seconds())
+		return nil
+	}); err != nil {
+		return err
+	}
+	return t.builder.RegisterExporterWarehouseForgottenItemsCallback(func(_ context.Context, o metric.Int64Observer) error {
+		if s := w.sink.Load(); s != nil {
+			_, dropped := (*s).Remembered()
+			o.Observe(dropped)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,283 @@
+package warehouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/exportertest"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// export is one request as our SDK sends it and the receiver hands it on.
+type export struct {
+	instance string
+	seq      int64
+	calls    map[string]int64 // counts by method
+	measured int              // measurements of each of these methods
+	process  bool
+}
+
+// traces makes the spans. Everything follows from the numbers, so that tests
+// can compute what must be stored.
+func (x export) traces() ptrace.Traces {
+	td := ptrace.NewTraces()
+	rs := td.ResourceSpans().AppendEmpty()
+	attrs := rs.Resource().Attributes()
+	attrs.PutStr(methodspan.ResourceService, "shop")
+	attrs.PutStr(methodspan.ResourceVersion, "1.4.2")
+	attrs.PutStr(methodspan.ResourceInstance, x.instance)
+	ss := rs.ScopeSpans().AppendEmpty()
+	ss.Scope().Attributes().PutInt(methodspan.AttrBatchSeq, x.seq)
+	ss.Scope().Attributes().PutInt(methodspan.AttrCallsTotal, x.seq*1000)
+	start := time.Now().Add(-time.Minute)
+	add := func(kind, method string, wall time.Duration) pcommon.Map {
+		span := ss.Spans().AppendEmpty()
+		span.SetName(method)
+		span.SetStartTimestamp(pcommon.NewTimestampFromTime(start))
+		span.SetEndTimestamp(pcommon.NewTimestampFromTime(start.Add(wall)))
+		span.Attributes().PutStr(methodspan.AttrKind, kind)
+		if kind != methodspan.KindProcess {
+			span.Attributes().PutStr(methodspan.AttrFunction, method)
+		}
+		return span.Attributes()
+	}
+	for method, calls := range x.calls {
+		add(methodspan.KindCounts, method, time.Second).PutInt(methodspan.AttrCalls, calls)
+		for i := range x.measured {
+			a := add(methodspan.KindCall, method, time.Duration(1000+10*i)*time.Microsecond)
+			a.PutDouble(methodspan.AttrP, []float64{0.5, 0.25, 0.125}[i%3])
+			a.PutStr(methodspan.AttrCaller, fmt.Sprintf("shop/web.Handler.Serve%d", i%2))
+			if i%2 == 0 {
+				a.PutDouble(methodspan.AttrCPUP, 0.5)
+				a.PutInt(methodspan.AttrCPUTime, int64(1000*(900+10*i)))
+			}
+		}
+	}
+	if x.process {
+		add(methodspan.KindProcess, "process", time.Second).PutDouble(methodspan.AttrProcessCores, 2)
+	}
+	return td
+}
+
+// books are the sums that must come out as they went in, whatever happens in
+// between, by instance and method: calls, and the weighed measurements.
+type books map[string]float64
+
+func (b books) add(rows []methodspan.Row) {
+	for i := range rows {
+		r := &rows[i]
+		if r.Kind == methodspan.KindProcess {
+			b["process rows"]++
+			continue
+		}
+		key := r.Resource.Instance + " " + r.Class + "." + r.Method + " "
+		b[key+"calls"] += r.Calls
+		if r.Measured > 0 {
+			b[key+"measured/p"] += float64(r.Measured) / r.P
+			b[key+"wall/p"] += float64(r.WallNS) / r.P
+		}
+		if r.CPUMeasured > 0 {
+			b[key+"cpu/q"] += float64(r.CPUNS) / r.Q()
+		}
+	}
+	maps.DeleteFunc(b, func(_ string, v float64) bool { return v == 0 })
+}
+
+func booksOf(tds ...ptrace.Traces) books {
+	b := books{}
+	c := methodspan.NewConverter()
+	for _, td := range tds {
+		items, _ := c.Items(td)
+		for _, item := range items {
+			b.add(item.Rows)
+		}
+	}
+	return b
+}
+
+// balanced compares books: counts to the last call, sums to the rounding of one
+// nanosecond per stored row.
+func balanced(t *testing.T, want, got books) {
+	t.Helper()
+	for key := range want {
+		if math.Abs(want[key]-got[key]) > 1e-6*math.Abs(want[key]) {
+			t.Errorf("%s: %v went in, %v came out", key, want[key], got[key])
+		}
+	}
+	for key := range got {
+		if _, ok := want[key]; !ok {
+			t.Errorf("%s: %v came out, nothing went in", key, got[key])
+		}
+	}
+}
+
+// storedRows are all rows of the warehouse.
+func storedRows(t *testing.T, path string) []methodspan.Row {
+	t.Helper()
+	s, err := parquet.Open(path)
+	if errors.Is(err, parquet.ErrEmpty) {
+		return nil
+	}
+	require.NoError(t, err)
+	var all []methodspan.Row
+	for _, f := range s.Files {
+		rows, err := parquet.ReadRows(f.Path)
+		require.NoError(t, err)
+		all = append(all, rows...)
+	}
+	return all
+}
+
+func storedBooks(t *testing.T, path string) books {
+	b := books{}
+	b.add(storedRows(t, path))
+	return b
+}
+
+// faulty is the real store behind a switch.
+type faulty struct {
+	sink
+	mu     sync.Mutex
+	before func(n int, items []methodspan.Item) error // before the n-th write, from 1; its error replaces the write
+	after  func(n int) error                          // after it; its error hides the result
+	writes int
+}
+
+func (f *faulty) Write(ctx context.Context, items []methodspan.Item) (parquet.Result, error) {
+	f.mu.Lock()
+	f.writes++
+	n := f.writes
+	f.mu.Unlock()
+	if f.before != nil {
+		if err := f.before(n, items); err != nil {
+			return parquet.Result{}, err
+		}
+	}
+	res, err := f.sink.Write(ctx, items)
+	if f.after != nil {
+		if herr := f.after(n); herr != nil {
+			return parquet.Result{}, herr
+		}
+	}
+	return res, err
+}
+
+var (
+	errBroken  = &parquet.Error{Op: "write file", Path: "x", Kind: parquet.ErrFull}
+	errUnsure  = &parquet.Error{Op: "replace", Path: "x", Kind: parquet.ErrUnknown}
+	testConfig = func(t *testing.T) *Config {
+		cfg := createDefaultConfig().(*Config)
+		cfg.Path = filepath.Join(t.TempDir(), "warehouse")
+		return cfg
+	}
+)
+
+// rig is an exporter under test with all that it reports.
+type rig struct {
+	*warehouse
+	t     *testing.T
+	tel   *componenttest.Telemetry
+	logs  *observer.ObservedLogs
+	store *faulty
+	in    []ptrace.Traces
+}
+
+func newRig(t *testing.T, cfg *Config) *rig {
+	t.Helper()
+	require.NoError(t, cfg.Validate())
+	r := &rig{t: t, tel: componenttest.NewTelemetry(), store: &faulty{}}
+	t.Cleanup(func() { _ = r.tel.Shutdown(context.Background()) })
+	core, logs := observer.New(zapcore.InfoLevel)
+	r.logs = logs
+	set := exporter.Settings{ID: exportertest.NewNopSettings(typ).ID, TelemetrySettings: r.tel.NewTelemetrySettings()}
+	set.Logger = zap.New(core)
+	w, err := newWarehouse(context.Background(), set, cfg, func(cfg *Config) (sink, error) {
+		s, err := openParquet(cfg)
+		r.store.sink = s
+		return r.store, err
+	})
+	require.NoError(t, err)
+	r.warehouse = w
+	return r
+}
+
+func (r *rig) start() *rig {
+	r.t.Helper()
+	require.NoError(r.t, r.Start(context.Background(), componenttest.NewNopHost()))
+	return r
+}
+
+func (r *rig) stop() {
+	r.t.Helper()
+	require.NoError(r.t, r.Shutdown(context.Background()))
+}
+
+// send hands spans to the exporter and keeps them for the books.
+func (r *rig) send(x export) {
+	r.t.Helper()
+	td := x.traces()
+	r.in = append(r.in, td)
+	require.NoError(r.t, r.ConsumeTraces(context.Background(), td))
+}
+
+// metric is the sum over all points of a metric whose attributes include those
+// given as name, value pairs.
+func (r *rig) metric(name string, attrs ...string) float64 {
+	r.t.Helper()
+	m, err := r.tel.GetMetric("otelcol_exporter_warehouse_" + name)
+	if err != nil {
+		return 0
+	}
+	matches := func(get func(string) (string, bool)) bool {
+		for i := 0; i < len(attrs); i += 2 {
+			if v, ok := get(attrs[i]); !ok || v != attrs[i+1] {
+				return false
+			}
+		}
+		return true
+	}
+	var sum float64
+	switch data := m.Data.(type) {
+	case metricdata.Sum[int64]:
+		for _, p := range data.DataPoints {
+			if matches(attrOf(p.Attributes)) {
+				sum += float64(p.Value)
+			}
+		}
+	case metricdata.Sum[float64]:
+		for _, p := range data.DataPoints {
+			if matches(attrOf(p.Attributes)) {
+				sum += p.Value
+			}
+		}
+	case metricdata.Gauge[int64]:
+		for _, p := range data.DataPoints {
+			sum += float64(p.Value)
+		}
+	case metricdata.Gauge[float64]:
+		for _, p := range data.DataPoints {
+			sum += p.Value
+		}
+	default:
+		r.t.Fatalf("%s is a %T", name, m.Data)
+	}
+	return sum
+}

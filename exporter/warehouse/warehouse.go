@@ -1,0 +1,234 @@
+package warehouse
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/exporter/exporterhelper/xexporterhelper"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.uber.org/multierr"
+	"go.uber.org/zap"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// sink is the store. A write commits all items or none, skips those that are
+// committed already, and says with parquet.ErrUnknown if it does not know what
+// became of them.
+type sink interface {
+	Write(ctx context.Context, items []methodspan.Item) (parquet.Result, error)
+	Committed(id string) bool
+	Remembered() (runs int, dropped int64)
+	Close() error
+}
+
+type opener func(cfg *Config) (sink, error)
+
+// warehouse is the exporter: the stock helper with its queue, between an
+// entrance that takes everything and a writer that gives nothing up silently.
+type warehouse struct {
+	cfg       *Config
+	logger    *zap.Logger
+	telemetry *telemetry
+	converter *methodspan.Converter
+	inner     exporter.Traces
+	open      opener
+	sink      atomic.Pointer[sink]
+	host      component.Host
+
+	taken  *taken
+	folder *folder
+	writer writer
+
+	// gate is closed, with stopped set, before the queue is drained, so that
+	// nothing enters it afterwards.
+	gate    sync.RWMutex
+	stopped bool
+	// stopping is closed when a shutdown begins; run ends at its deadline.
+	stopping  chan struct{}
+	run       context.Context
+	cancelRun context.CancelFunc
+	loop      sync.WaitGroup
+}
+
+func newWarehouse(ctx context.Context, set exporter.Settings, cfg *Config, open opener) (*warehouse, error) {
+	set.Logger = quiet(set.Logger)
+	t, err := newTelemetry(set.TelemetrySettings)
+	if err != nil {
+		return nil, err
+	}
+	w := &warehouse{
+		cfg: cfg, logger: set.Logger, telemetry: t, open: open,
+		converter: methodspan.NewConverter(),
+		taken:     newTaken(),
+		folder:    newFolder(cfg.Fold.MaxCells),
+		stopping:  make(chan struct{}),
+	}
+	w.run, w.cancelRun = context.WithCancel(context.Background())
+	w.writer.warehouse = w
+	if err := t.observe(w); err != nil {
+		return nil, err
+	}
+	w.inner, err = xexporterhelper.NewTracesRequest(ctx, set, takeRequest, w.push,
+		xexporterhelper.WithQueueBatch(configoptional.Some(cfg.Queue), xexporterhelper.QueueBatchSettings{}),
+		// Retrying is ours, so the helper must not limit how long it takes.
+		exporterhelper.WithTimeout(exporterhelper.TimeoutConfig{Timeout: 0}),
+	)
+	if err != nil {
+		t.builder.Shutdown()
+		return nil, err
+	}
+	return w, nil
+}
+
+// Capabilities: rows are made of the spans' strings, the spans are left alone.
+func (w *warehouse) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: false}
+}
+
+// Start opens the store, so that what is wrong with it stops the collector.
+func (w *warehouse) Start(ctx context.Context, host component.Host) error {
+	s, err := w.open(w.cfg)
+	if err != nil {
+		return err
+	}
+	w.host = host
+	w.sink.Store(&s)
+	if p, ok := s.(*parquet.Writer); ok {
+		if r := p.Recovered(); r != (parquet.Recovery{}) {
+			w.logger.Info("Finished what the last run of the collector had left over.", zap.String("path", w.cfg.Path),
+				zap.Int("files_adopted", r.FilesAdopted), zap.Int64("rows_adopted", r.RowsAdopted),
+				zap.Int("files_removed", r.FilesRemoved), zap.Int("unfinished_files_removed", r.TmpRemoved))
+		}
+	}
+	if err := w.inner.Start(ctx, host); err != nil {
+		w.sink.Store(nil)
+		return multierr.Append(err, s.Close())
+	}
+	w.loop.Go(w.flushFolded)
+	return nil
+}
+
+var errStopped = errors.New("the warehouse exporter is shut down")
+
+// ConsumeTraces takes the method spans of a request: into the queue, or folded
+// if the queue refuses them.
+func (w *warehouse) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
+	w.gate.RLock()
+	defer w.gate.RUnlock()
+	if w.stopped || w.sink.Load() == nil {
+		return errStopped
+	}
+	items, skipped := w.converter.Items(td)
+	w.telemetry.skipped(skipped)
+	now := time.Now()
+	for i, req := range split(items, partSize(w.cfg.Queue.QueueSize)) {
+		req = w.fresh(req, now)
+		if req == nil {
+			continue
+		}
+		// A request that the queue has taken may be merged at once: only one
+		// that it has refused is still ours.
+		err := w.inner.ConsumeTraces(withRequest(ctx, req), ptrace.NewTraces())
+		if err == nil {
+			continue
+		}
+		w.telemetry.offerRefused(refusalOf(err))
+		if w.cfg.OnFull == Reject && i == 0 {
+			w.taken.settle(idsOf(req.items)...)
+			return err
+		}
+		w.fold(req.items, causeRefused)
+	}
+	return nil
+}
+
+// fresh drops the items that were taken before; nil if none is left.
+func (w *warehouse) fresh(req *request, now time.Time) *request {
+	left := req.items[:0]
+	rows := 0
+	for _, item := range req.items {
+		if !w.taken.add(item.ID, now) {
+			w.telemetry.duplicates(len(item.Rows))
+			continue
+		}
+		left = append(left, item)
+		rows += len(item.Rows)
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return &request{left, rows}
+}
+
+// refusalOf names the reason for which the queue refused.
+func refusalOf(err error) string {
+	if errors.Is(err, exporterhelper.ErrQueueIsFull) {
+		return "full"
+	}
+	return "other"
+}
+
+// fold adds items up that can't be stored one by one. Those that turn out to be
+// stored are left out.
+func (w *warehouse) fold(items []methodspan.Item, cause string) {
+	s := *w.sink.Load()
+	left := make([]methodspan.Item, 0, len(items))
+	for _, item := range items {
+		if s.Committed(item.ID) {
+			w.telemetry.duplicates(len(item.Rows))
+			w.taken.settle(item.ID)
+			continue
+		}
+		left = append(left, item)
+	}
+	result := w.folder.add(left)
+	w.telemetry.folded(result, cause)
+	w.taken.settle(result.forgotten...)
+}
+
+func idsOf(items []methodspan.Item) []string {
+	ids := make([]string, 0, len(items))
+	for i := range items {
+		ids = append(ids, items[i].ID)
+	}
+	return ids
+}
+
+// Shutdown writes what is queued until the deadline, folds the rest and writes
+// the sums last. It may be called without Start and more than once.
+func (w *warehouse) Shutdown(ctx context.Context) error {
+	w.gate.Lock()
+	if w.stopped {
+		w.gate.Unlock()
+		return nil
+	}
+	w.stopped = true
+	w.gate.Unlock()
+
+	deadline := time.Now().Add(w.cfg.ShutdownTimeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	timer := time.AfterFunc(time.Until(deadline), w.cancelRun)
+	close(w.stopping)
+	err := w.inner.Shutdown(ctx)
+	w.loop.Wait()
+	timer.Stop()
+	w.cancelRun()
+	if s := w.sink.Load(); s != nil {
+		w.writer.finish()
+		err = multierr.Append(err, (*s).Close())
+	}
+	w.telemetry.builder.Shutdown()
+	return err
+}

@@ -1,0 +1,237 @@
+package warehouse
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/exporter/exporterhelper/xexporterhelper"
+	"go.uber.org/zap"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// writer writes one batch at a time and knows the last attempt: what it can't
+// store it folds, what it does not know about it tries again with the same ids.
+type writer struct {
+	*warehouse
+	mu sync.Mutex
+	// drained is the folded item that goes with every write until it is stored.
+	// It keeps its id and its rows, because a write of it may be unsettled.
+	drained *methodspan.Item
+	// unsure are the items of the last attempt, if its outcome is not known. The
+	// next attempt settles them: what then is a duplicate was stored by it.
+	unsure  map[string]bool
+	failing bool // reported
+}
+
+// push is the end of the helper's queue.
+func (w *warehouse) push(_ context.Context, req xexporterhelper.Request) error {
+	w.writer.mu.Lock()
+	defer w.writer.mu.Unlock()
+	return w.writer.deliver(req.(*request).items)
+}
+
+// flushFolded writes what is folded when no batch comes along to take it.
+func (w *warehouse) flushFolded() {
+	ticker := time.NewTicker(w.cfg.Queue.Batch.Get().FlushTimeout)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.stopping:
+			return
+		case <-ticker.C:
+		}
+		if !w.writer.mu.TryLock() {
+			continue // a batch is being written
+		}
+		if batch := w.writer.withFolded(nil); len(batch) > 0 {
+			_ = w.writer.attempt(w.run, batch) // reported there; tried again
+		}
+		w.writer.mu.Unlock()
+	}
+}
+
+var errFolded = errors.New("the rows were folded into sums, which are stored later")
+var errGivenUp = errors.New("it is not known whether the rows are stored, and they were given up")
+
+// deliver writes items, together with what is folded, until that is done, or
+// the retries are used up, or a shutdown's deadline is past.
+func (w *writer) deliver(items []methodspan.Item) error {
+	pause := newPause(w.cfg.Retry, w.stopping)
+	batch := w.withFolded(items)
+	unknown := false
+	var err error
+	for w.run.Err() == nil {
+		if err = w.attempt(w.run, batch); err == nil {
+			w.taken.settle(idsOf(items)...)
+			return nil
+		}
+		unknown = errors.Is(err, parquet.ErrUnknown)
+		if !pause.wait(w.run) {
+			break
+		}
+	}
+	if unknown {
+		rows := 0
+		for i := range items {
+			rows += len(items[i].Rows)
+		}
+		w.telemetry.unknown(rows)
+		w.taken.settle(idsOf(items)...)
+		return errors.Join(errGivenUp, err)
+	}
+	cause := causeWriteFailed
+	if w.run.Err() != nil {
+		cause = causeShutdown
+	}
+	w.fold(items, cause)
+	return errors.Join(errFolded, err)
+}
+
+// withFolded adds what is folded to items.
+func (w *writer) withFolded(items []methodspan.Item) []methodspan.Item {
+	if w.drained == nil {
+		w.drained = w.folder.drain()
+	}
+	if w.drained == nil {
+		return items
+	}
+	return append(items[:len(items):len(items)], *w.drained)
+}
+
+// attempt writes once. A batch whose outcome is not known must come again.
+func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
+	begin := time.Now()
+	res, err := (*w.sink.Load()).Write(ctx, batch)
+	refused, failure := parquet.RowErrors(err)
+	w.telemetry.attempt(time.Since(begin), failure)
+	w.report(failure)
+	if errors.Is(failure, parquet.ErrUnknown) {
+		w.unsure = make(map[string]bool, len(batch))
+		for i := range batch {
+			w.unsure[batch[i].ID] = true
+		}
+	}
+	if failure != nil {
+		return failure
+	}
+	rows := res.Rows
+	for _, i := range res.Duplicates {
+		if n := len(batch[i].Rows); w.unsure[batch[i].ID] {
+			rows += n
+		} else {
+			w.telemetry.duplicates(n)
+		}
+	}
+	w.unsure = nil
+	w.telemetry.written(rows, res.Bytes)
+	for reason, n := range res.Refused {
+		w.telemetry.rowsRefused(string(reason), n)
+	}
+	if len(refused) > 0 {
+		w.logger.Warn(msgRefused+": the warehouse never takes them.", zap.Error(refused[0]))
+	}
+	if w.drained != nil {
+		w.taken.settle(w.drained.Folds...)
+		w.drained = nil
+	}
+	return nil
+}
+
+// report says once that the store fails, and once that it works again.
+func (w *writer) report(failure error) {
+	switch {
+	case failure != nil && !w.failing:
+		w.logger.Error("Writing to the warehouse fails. Rows wait in the queue, then they are folded into sums.", zap.Error(failure))
+		componentstatus.ReportStatus(w.host, componentstatus.NewRecoverableErrorEvent(failure))
+	case failure == nil && w.failing:
+		w.logger.Info("Writing to the warehouse works again.")
+		componentstatus.ReportStatus(w.host, componentstatus.NewEvent(componentstatus.StatusOK))
+	}
+	w.failing = failure != nil
+}
+
+// finish writes what is folded, after the queue has been drained: the item that
+// was drained before and the one that holds the rest. What can't be written now
+// is lost.
+func (w *writer) finish() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for range 2 {
+		batch := w.withFolded(nil)
+		if len(batch) == 0 {
+			return
+		}
+		ctx := context.Background()
+		err := w.attempt(ctx, batch)
+		if errors.Is(err, parquet.ErrUnknown) {
+			err = w.attempt(ctx, batch)
+		}
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, parquet.ErrUnknown) {
+			w.telemetry.unknown(len(w.drained.Rows))
+		} else {
+			var lost losses
+			for i := range w.drained.Rows {
+				lost.addRow(&w.drained.Rows[i])
+			}
+			w.telemetry.lost(lost)
+			w.logger.Error("Sums of folded rows are lost.", zap.Float64("measurements", lost.measurements),
+				zap.Float64("calls", lost.calls), zap.Float64("process_rows", lost.processRows), zap.Error(err))
+		}
+		w.drained = nil
+	}
+}
+
+// pause waits between attempts, longer each time.
+type pause struct {
+	enabled  bool
+	back     backoff.ExponentialBackOff
+	end      time.Time // of all attempts; zero if they never end
+	stopping <-chan struct{}
+}
+
+func newPause(cfg configretry.BackOffConfig, stopping <-chan struct{}) *pause {
+	p := &pause{enabled: cfg.Enabled, stopping: stopping}
+	if cfg.MaxElapsedTime > 0 {
+		p.end = time.Now().Add(cfg.MaxElapsedTime)
+	}
+	p.back = backoff.ExponentialBackOff{
+		InitialInterval:     cfg.InitialInterval,
+		RandomizationFactor: cfg.RandomizationFactor,
+		Multiplier:          cfg.Multiplier,
+		MaxInterval:         cfg.MaxInterval,
+	}
+	p.back.Reset()
+	return p
+}
+
+// wait is false if there is to be no further attempt. The beginning of a
+// shutdown ends one wait early, its deadline ends them all.
+func (p *pause) wait(ctx context.Context) bool {
+	if !p.enabled {
+		return false
+	}
+	d := p.back.NextBackOff()
+	if !p.end.IsZero() && time.Now().Add(d).After(p.end) {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.stopping:
+		p.stopping = nil
+	case <-ctx.Done():
+		return false
+	}
+	return ctx.Err() == nil
+}
