@@ -28,7 +28,7 @@ var (
 
 	// Fields whose bad values are judged where the kind is, with reasons of
 	// their own.
-	judged   = allQuantities | setOf(fieldKind, fieldFunction, fieldCPUState, fieldStratum, fieldBasis)
+	judged   = allQuantities | notReserved | setOf(fieldKind, fieldCPUState, fieldStratum, fieldBasis)
 	judgedOf = [...]fields{
 		kindCall:      judged | setOf(fieldP, fieldCPUP),
 		kindCounts:    judged,
@@ -38,8 +38,8 @@ var (
 
 	// What a span of another SDK may say in our namespace: correlation, which
 	// claims no quantity.
-	foreignMayHave = setOf(fieldKind, fieldSignature, fieldRequest, fieldGroup, fieldStack,
-		fieldFunction, fieldOldNamespace, fieldOldFunction)
+	foreignMayHave = setOf(fieldSignature, fieldRequest, fieldGroup, fieldStack) | notReserved
+	notReserved    = setOf(fieldFunction, fieldOldNamespace, fieldOldFunction)
 )
 
 // remove takes fields out of a span and out of what was read of it.
@@ -67,16 +67,7 @@ func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *pass) {
 		p.fault(valueInvalid, corrected)
 		p.remove(attributes, bad)
 	}
-	if r.notUTF8 != 0 {
-		p.fault(notUTF8, corrected)
-		p.repairUTF8(attributes)
-	}
-	for _, f := range optionalTexts {
-		if r.good.has(f) && len(r.text[f]) > n.limits.MaxNameLength {
-			p.fault(textTooLong, corrected)
-			p.remove(attributes, setOf(f))
-		}
-	}
+	n.tidyTexts(attributes, p)
 	switch r.textOf(fieldBasis) {
 	case "", methodspan.BasisExact, methodspan.BasisThreshold, methodspan.BasisServed, methodspan.BasisAssumed:
 		if r.seen.has(fieldBasis) && !r.good.has(fieldBasis) {
@@ -127,17 +118,29 @@ func (n *normalizer) tidyForeign(attributes pcommon.Map, p *pass) {
 		p.fault(attributeDuplicate, corrected)
 		removeRepeated(attributes)
 	}
-	if claimed := r.seen &^ foreignMayHave; claimed != 0 || r.reserved {
+	if claimed := r.seen &^ (foreignMayHave & (r.good | notReserved)); claimed != 0 || r.reserved {
 		p.fault(attributeMisplaced, corrected)
 		attributes.RemoveIf(func(name string, _ pcommon.Value) bool {
 			f, reserved := fieldOf(name)
-			return reserved && (f == noField || !foreignMayHave.has(f))
+			return reserved && (f == noField || claimed.has(f))
 		})
 		r.forget(claimed)
 	}
+	n.tidyTexts(attributes, p)
+}
+
+// tidyTexts repairs or removes texts that nobody could store.
+func (n *normalizer) tidyTexts(attributes pcommon.Map, p *pass) {
+	r := &p.reading
 	if r.notUTF8 != 0 {
 		p.fault(notUTF8, corrected)
 		p.repairUTF8(attributes)
+	}
+	for _, f := range optionalTexts {
+		if r.good.has(f) && len(r.text[f]) > n.limits.MaxNameLength {
+			p.fault(textTooLong, corrected)
+			p.remove(attributes, setOf(f))
+		}
 	}
 }
 

@@ -37,12 +37,12 @@ func (g *gate) ConsumeTraces(_ context.Context, td ptrace.Traces) error {
 	return <-g.outcomes
 }
 
-// pipeline answers requests by a function.
-type pipeline func(ptrace.Traces) error
+// consume answers requests by a function.
+type consume func(ptrace.Traces) error
 
-func (pipeline) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
+func (consume) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
 
-func (p pipeline) ConsumeTraces(_ context.Context, td ptrace.Traces) error { return p(td) }
+func (c consume) ConsumeTraces(_ context.Context, td ptrace.Traces) error { return c(td) }
 
 func testIntake(t *testing.T, config *Config, next consumer.Traces) *intake {
 	in, err := newIntake(config, componenttest.NewNopTelemetrySettings(), next)
@@ -70,7 +70,7 @@ func TestResendAfterAFailurePasses(t *testing.T) {
 	for _, failure := range []error{errDown, consumererror.NewPermanent(errDown)} {
 		answers := []error{failure, nil}
 		passed := 0
-		r := start(t, testConfig(nil), pipeline(func(ptrace.Traces) error {
+		r := start(t, testConfig(nil), consume(func(ptrace.Traces) error {
 			passed++
 			answer := answers[0]
 			answers = answers[1:]
@@ -202,7 +202,7 @@ func TestMergedRequestsDoNotWaitForEachOther(t *testing.T) {
 // A pipeline that panics must not leave its batches in flight for ever.
 func TestPanicReleasesTheBatch(t *testing.T) {
 	calls := 0
-	in := testIntake(t, testConfig(nil), pipeline(func(ptrace.Traces) error {
+	in := testIntake(t, testConfig(nil), consume(func(ptrace.Traces) error {
 		calls++
 		if calls == 1 {
 			panic("boom")
@@ -222,7 +222,7 @@ func TestConcurrentRepeatsAreAcceptedOnce(t *testing.T) {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(1, 2))
 	accepted := map[string]int{}
-	r := start(t, testConfig(nil), pipeline(func(td ptrace.Traces) error {
+	r := start(t, testConfig(nil), consume(func(td ptrace.Traces) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if random.Float64() < 0.4 {

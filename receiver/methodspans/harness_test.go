@@ -30,7 +30,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// A rig is a real receiver that listens on free loopback ports, and clients.
+// rig is a real receiver that listens on free loopback ports, and clients.
 type rig struct {
 	t        *testing.T
 	sink     *consumertest.TracesSink
@@ -41,7 +41,7 @@ type rig struct {
 	client   ptraceotlp.GRPCClient
 }
 
-// config is the default one, listening wherever there is room.
+// testConfig is the default one, listening wherever there is room.
 func testConfig(change func(*Config)) *Config {
 	config := createDefaultConfig().(*Config)
 	config.Protocols.GRPC.GetOrInsertDefault().NetAddr.Endpoint = "localhost:0"
