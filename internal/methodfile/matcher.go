@@ -1,0 +1,90 @@
+package methodfile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// Matcher finds the entry that is most specific for a method. It never changes
+// and is safe for concurrent use.
+type Matcher struct {
+	exact    map[methodspan.Function]*Rule // with and without signature
+	classes  map[string]*Rule
+	prefixes map[string]*Rule
+	lengths  []int // of the prefixes, longest first
+	count    int
+}
+
+func newMatcher(rules []*Rule, r *reader) Matcher {
+	m := Matcher{
+		exact:    make(map[methodspan.Function]*Rule),
+		classes:  make(map[string]*Rule),
+		prefixes: make(map[string]*Rule),
+	}
+	for _, rule := range rules {
+		switch {
+		case rule.isPrefix:
+			put(m.prefixes, rule.prefix, rule, r)
+		case rule.method == "*":
+			put(m.classes, rule.class, rule, r)
+		default:
+			put(m.exact, methodspan.Function{Class: rule.class, Method: rule.method, Signature: rule.signature}, rule, r)
+		}
+	}
+	for prefix := range m.prefixes {
+		m.lengths = append(m.lengths, len(prefix))
+	}
+	slices.SortFunc(m.lengths, func(a, b int) int { return cmp.Compare(b, a) })
+	m.lengths = slices.Compact(m.lengths)
+	m.count = len(m.exact) + len(m.classes) + len(m.prefixes)
+	return m
+}
+
+// put lets the later of two entries win that name the same methods, and says so.
+func put[K comparable](to map[K]*Rule, key K, rule *Rule, r *reader) {
+	if earlier, ok := to[key]; ok {
+		r.warnings = append(r.warnings, configfile.Warning{
+			Where: fmt.Sprintf("methods[%d]", earlier.Index),
+			Index: earlier.Index,
+			Rule:  "must be the only entry for its methods",
+			Value: fmt.Sprintf("methods[%d] for %s too", rule.Index, configfile.Quote(rule.name())),
+			Hint:  fmt.Sprintf("methods[%d], the later, is used: remove one", rule.Index),
+		})
+	}
+	to[key] = rule
+}
+
+// Len is the number of entries in force.
+func (m *Matcher) Len() int { return m.count }
+
+// Lookup finds the most specific entry for a method; false if there is none.
+// The rule must not be changed.
+func (m *Matcher) Lookup(f methodspan.Function) (*Rule, bool) {
+	if rule, ok := m.exact[f]; ok {
+		return rule, true
+	}
+	if f.Signature != "" { // an entry without signature is for all of them
+		if rule, ok := m.exact[methodspan.Function{Class: f.Class, Method: f.Method}]; ok {
+			return rule, true
+		}
+	}
+	if rule, ok := m.classes[f.Class]; ok {
+		return rule, true
+	}
+	if len(m.lengths) == 0 {
+		return nil, false
+	}
+	full := f.Full()
+	for _, n := range m.lengths {
+		if n <= len(full) {
+			if rule, ok := m.prefixes[full[:n]]; ok {
+				return rule, true
+			}
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,197 @@
+package methodfile
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+func parse(t *testing.T, text string) (*File, []string) {
+	t.Helper()
+	f, warnings, err := Parse([]byte(text))
+	require.NoError(t, err)
+	var lines []string
+	for _, w := range warnings {
+		lines = append(lines, w.Error())
+	}
+	return f, lines
+}
+
+func TestErrorsOfTheWholeFile(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", " \n", `must hold a JSON object, found an empty file`},
+		{"no JSON", "{\n  \"version\": 1,\n  rate\n}", `3:3: not JSON: invalid character 'r' looking for beginning of object key string`},
+		{"cut off", "{\n  \"version\": 1,\n  \"methods\": [", `3:15: not JSON: unexpected end of JSON input`},
+		{"two values", "{\"version\": 1}\n{}", `2:1: not JSON: invalid character '{' after top-level value`},
+		{"trailing comma", "{\"version\": 1,}", `1:15: not JSON: invalid character '}' looking for beginning of object key string`},
+		{"byte order mark", "\xEF\xBB\xBF{}", `1:1: must not start with a byte order mark: save the file as plain UTF-8`},
+		{"not UTF-8", "{\n\"a\xff\": 1}", `2:3: must be UTF-8, found the byte 0xff`},
+		{"another type", `[]`, `must hold a JSON object, found an array`},
+		{"no version", `{"methods": []}`, `"version" must be 1, found none: add "version": 1`},
+		{"another version", "{\n\"version\": 2}", `line 2: "version" must be 1, found 2`},
+		{"version as text", `{"version": "1"}`, `line 1: "version" must be 1, found "1"`},
+		{"too deep", `{"version": 1, "methods": ` + strings.Repeat("[", 17) + strings.Repeat("]", 17) + `}`,
+			`line 1: must not be nested deeper than 16 levels`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, warnings, err := Parse([]byte(c.text))
+			assert.EqualError(t, err, c.want)
+			assert.Nil(t, f)
+			assert.Empty(t, warnings)
+		})
+	}
+}
+
+// Every fault costs its entry and no other: the entry after it is in force.
+func TestFaultsOfEntries(t *testing.T) {
+	for _, c := range []struct{ name, entry, want string }{
+		{"rate above 1", `{"match": "a*", "rate": 5}`,
+			`methods[0].rate (line 3): must be between 1e-09 and 1, found 5: it is a share, not a percentage: 5% is 0.05`},
+		{"rate 0", `{"match": "a*", "rate": 0}`,
+			`methods[0].rate (line 3): must be between 1e-09 and 1, found 0: a method that is not to be timed has "mode": "off"`},
+		{"rate beyond floats", `{"match": "a*", "rate": 1e999}`, `methods[0].rate (line 3): must be between 1e-09 and 1, found 1e999`},
+		{"rate in quotes", `{"match": "a*", "rate": "0.5"}`,
+			`methods[0].rate (line 3): must be a number, found "0.5": remove the quotes`},
+		{"cpu rate negative", `{"match": "a*", "cpu_rate": -1}`, `methods[0].cpu_rate (line 3): must be between 0 and 1, found -1`},
+		{"null", `{"match": "a*", "rate": null}`, `methods[0].rate (line 3): must be a number, found null`},
+		{"unknown field", `{"match": "a*", "rte": 1}`, `methods[0].rte (line 3): must be a known field, found "rte": did you mean "rate"?`},
+		{"control characters", `{"match": "a*", "\u001b[31m": 1}`,
+			`methods[0]."\x1b[31m" (line 3): must be a known field, found "\x1b[31m": known are "blocking", "class", "cpu_rate", "match", "max", "method", "min", "mode", "rate", "scope", "signature", "tail", "tier"`},
+		{"said twice", `{"match": "a*", "rate": 1, "rate": 0.5}`, `methods[0].rate (line 3): must be said once, found it a second time`},
+		{"unknown mode", `{"match": "a*", "mode": "sampel"}`,
+			`methods[0].mode (line 3): must be one of ["sample" "aggregate" "off"], found "sampel": did you mean "sample"?`},
+		{"unknown tier", `{"match": "a*", "tier": "iner"}`, `methods[0].tier (line 3): must be a key of ` + "`tiers`" + `, found "iner": did you mean "inner"?`},
+		{"unknown scope", `{"match": "a*", "scope": "all"}`,
+			`methods[0].scope (line 3): must be one of ["lazy" "eager" "total"], found "all": known are "eager", "lazy", "total"`},
+		{"truth in quotes", `{"match": "a*", "blocking": "true"}`, `methods[0].blocking (line 3): must be true or false, found "true": remove the quotes`},
+		{"nothing named", `{"rate": 1}`, "methods[0] (line 3): must have `class` and `method`, or `match`, found neither"},
+		{"no class", `{"method": "Total"}`, "methods[0].class (line 3): must be said beside `method`, found nothing: " +
+			`a function outside any class has "class": ""`},
+		{"no method", `{"class": "a"}`, "methods[0].method (line 3): must be said beside `class`, found nothing: " +
+			`all methods of the class are "method": "*"`},
+		{"named twice", `{"class": "a", "method": "b", "match": "a*"}`,
+			"methods[0].match (line 3): must not stand beside `class`, `method` or `signature`, found \"a*\": one entry names methods in one way"},
+		{"signature of all", `{"class": "a", "method": "*", "signature": "()"}`,
+			"methods[0].signature (line 3): must not stand beside `\"method\": \"*\"`, found \"()\""},
+		{"star in the middle", `{"match": "a*b*"}`, "methods[0].match (line 3): may have `*` at its end only, found \"a*b*\""},
+		{"no star", `{"match": "a.b"}`, "methods[0].match (line 3): must end in `*`, found \"a.b\": name one method by `class` and `method`, or write \"a.b*\""},
+		{"empty match", `{"match": ""}`, `methods[0].match (line 3): must not be empty, found ""`},
+		{"pointer receiver", `{"class": "shop/cart.(*Cart)", "method": "Total"}`,
+			"methods[0].class (line 3): must have neither `(*` nor `[...]`, found \"shop/cart.(*Cart)\": write \"shop/cart.Cart\""},
+		{"type arguments", `{"class": "shop/cart.(*List[...])", "method": "Len"}`,
+			"methods[0].class (line 3): must have neither `(*` nor `[...]`, found \"shop/cart.(*List[...])\": write \"shop/cart.List\""},
+		{"pointer in pattern", `{"match": "shop/cart.(*Cart)*"}`,
+			"methods[0].match (line 3): must have neither `(*` nor `[...]`, found \"shop/cart.(*Cart)*\": write \"shop/cart.Cart*\""},
+		{"bounds crossed", `{"match": "a*", "min": 0.5, "max": 0.1}`, `methods[0] (line 3): must hold min <= rate <= max, found min 0.5, max 0.1`},
+		{"rate out of bounds", `{"match": "a*", "rate": 0.5, "max": 0.1}`, `methods[0] (line 3): must hold min <= rate <= max, found rate 0.5, max 0.1`},
+		{"bounds crossed by the tier", `{"match": "a*", "min": 0.5, "tier": "inner"}`,
+			`methods[0] (line 3): must hold min <= max, with what its tier and the defaults say, found min 0.5, max 0.1`},
+		{"too long", `{"match": "` + strings.Repeat("a", 1025) + `*"}`, `methods[0].match (line 3): must be at most 1024 characters, found 1026`},
+		{"no object", `"shop/*"`, `methods[0] (line 3): must be an object, found "shop/*"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, warnings := parse(t, "{\"version\": 1, \"tiers\": {\"inner\": {\"rate\": 0.001, \"max\": 0.1}},\n\"methods\": [\n"+c.entry+",\n"+
+				`{"class": "good", "method": "one", "rate": 0.25}]}`)
+			assert.Equal(t, []string{c.want}, warnings)
+			assert.Equal(t, 1, f.Len())
+			rule, ok := f.Lookup(methodspan.Function{Class: "good", Method: "one"})
+			require.True(t, ok)
+			assert.Equal(t, 0.25, rule.Rate)
+			assert.Equal(t, 1, rule.Index)
+		})
+	}
+}
+
+func TestAllFaultsAtOnce(t *testing.T) {
+	_, warnings := parse(t, `{
+  "version": 1,
+  "method": [],
+  "defaults": {"rate": 2, "scope": "lazy", "tier": "x"},
+  "tiers": {"a": {"rat": 1, "mode": "offf"}, "": {}, "b": 7},
+  "methods": [{"match": "a*", "rate": 3, "mode": "x"}, 1, {"class": "c", "method": "m", "tail": 1}]
+}`)
+	assert.Equal(t, []string{
+		`method (line 3): must be a known field, found "method": did you mean "methods"?`,
+		`tiers.a.rat (line 5): must be a known field, found "rat": did you mean "rate"?`,
+		`tiers.a.mode (line 5): must be one of ["sample" "aggregate" "off"], found "offf": did you mean "off"?`,
+		`tiers."" (line 5): a tier's name must have 1 to 64 characters, found 0`,
+		`tiers.b (line 5): must be an object, found 7`,
+		`defaults.rate (line 4): must be between 1e-09 and 1, found 2: it is a share, not a percentage: 2% is 0.02`,
+		`defaults.scope (line 4): must be a known field, found "scope": known are "cpu_rate", "max", "min", "mode", "rate", "tail", "tier"`,
+		"defaults.tier (line 4): must be a key of `tiers`, found \"x\": known are \"a\", \"b\"",
+		`methods[0].rate (line 6): must be between 1e-09 and 1, found 3: it is a share, not a percentage: 3% is 0.03`,
+		`methods[0].mode (line 6): must be one of ["sample" "aggregate" "off"], found "x": known are "aggregate", "off", "sample"`,
+		`methods[1] (line 6): must be an object, found 1`,
+		`methods[2].tail (line 6): must be true or false, found 1`,
+	}, warnings)
+}
+
+// The parts of the file fail apart from each other.
+func TestWrongTypesOfParts(t *testing.T) {
+	f, warnings := parse(t, `{"version": 1, "defaults": [], "tiers": 3, "methods": {}}`)
+	assert.Equal(t, []string{
+		`tiers (line 1): must be an object, found 3`,
+		`defaults (line 1): must be an object, found an array`,
+		`methods (line 1): must be an array, found an object`,
+	}, warnings)
+	assert.Equal(t, 0, f.Len())
+	assert.True(t, math.IsNaN(f.Default.CPURate))
+	f.Default.CPURate = 0 // NaN equals nothing
+	assert.Equal(t, Rule{Index: -1, Reason: "defaults", Max: 1, Mode: ModeSample, Scope: ScopeLazy}, f.Default)
+}
+
+func TestWhatEntriesInherit(t *testing.T) {
+	f, warnings := parse(t, `{"version": 1,
+  "defaults": {"rate": 0.2, "cpu_rate": 0.5, "mode": "aggregate", "tier": "mid"},
+  "tiers": {"mid": {"max": 0.15}, "inner": {"rate": 0.001, "cpu_rate": 0, "tail": true, "mode": "sample"}},
+  "methods": [
+    {"class": "c", "method": "own", "tier": "inner", "rate": 0.3, "tail": false, "blocking": true, "scope": "total"},
+    {"class": "c", "method": "tier", "tier": "inner"},
+    {"class": "c", "method": "default"},
+    {"class": "c", "method": "off", "mode": "off"}
+  ]}`)
+	assert.Empty(t, warnings)
+	assert.Equal(t, []string{"inner", "mid"}, f.Tiers)
+	get := func(method string) Rule {
+		rule, ok := f.Lookup(methodspan.Function{Class: "c", Method: method})
+		require.True(t, ok, method)
+		r := *rule
+		r.class, r.method = "", ""
+		return r
+	}
+	assert.Equal(t, Rule{Index: 0, Reason: "methods[0] c.own", Tier: "inner", Rate: 0.15, Max: 0.15, CPURate: 0, Mode: ModeSample,
+		Blocking: true, Scope: ScopeTotal}, get("own"), "the tier of the defaults bounds it: nothing more specific does")
+	assert.Equal(t, Rule{Index: 1, Reason: "methods[1] c.tier", Tier: "inner", Rate: 0.001, Max: 0.15, Mode: ModeSample, Tail: true,
+		Scope: ScopeLazy}, get("tier"))
+	assert.Equal(t, Rule{Index: 2, Reason: "methods[2] c.default", Tier: "mid", Rate: 0.15, Max: 0.15, CPURate: 0.5, Mode: ModeAggregate,
+		Scope: ScopeLazy}, get("default"))
+	assert.Equal(t, ModeOff, get("off").Mode)
+	assert.Equal(t, "mid", f.Default.Tier)
+	assert.Equal(t, 0.15, f.Default.Rate)
+}
+
+func TestBounds(t *testing.T) {
+	many := func(n int, item func(int) string) string {
+		var b strings.Builder
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(item(i))
+		}
+		return b.String()
+	}
+	name := func(i int) string { return strings.Repeat("t", i+1) }
+	f, warnings := parse(t, `{"version":1,"tiers":{`+many(64, func(i int) string { return `"` + name(i) + `":{}` })+`,"more":{}}}`)
+	assert.Equal(t, []string{`tiers (line 1): must be at most 64, found 65`}, warnings)
+	assert.Len(t, f.Tiers, 64)
+
+	f, warnings = parse(t, `{"version":1,"methods":[`+many(maxMethods+1, func(int) string { return `{"match":"a*"}` })+`]}`)
+	assert.Equal(t, 1, f.Len())
+	assert.Contains(t, warnings, "methods (line 1): must have at most 100000 entries, found 100001")
+}

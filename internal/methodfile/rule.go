@@ -1,0 +1,139 @@
+package methodfile
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// Mode is what is done with a method's calls.
+type Mode string
+
+const (
+	ModeSample    Mode = "sample"    // some calls are timed, each is a record
+	ModeAggregate Mode = "aggregate" // all calls are timed and added up
+	ModeOff       Mode = "off"       // none is timed
+)
+
+// Scope is how far an entry reaches down the call graph when probes are built.
+type Scope string
+
+const (
+	ScopeLazy  Scope = "lazy"  // what it calls, once it does
+	ScopeEager Scope = "eager" // all it can reach
+	ScopeTotal Scope = "total" // everything in sight
+)
+
+// MinRate is the lowest rate: one call in a thousand million.
+const MinRate = 1e-9
+
+// Rule is what the file says of a method, all sources taken together.
+type Rule struct {
+	// Index is the entry's place in `methods`, -1 if only the defaults apply.
+	Index int
+
+	// Reason says where the rule comes from: `methods[3] shop/codec.*`.
+	Reason string
+
+	Tier string // "" = none
+
+	// Rate is the probability that a call is timed, 0 where the file does not
+	// say. Min and Max bound what an adaptive rate may become; 0 and 1 where
+	// the file does not say.
+	Rate, Min, Max float64
+
+	// CPURate is the share of timed calls whose CPU is timed too, NaN where
+	// the file does not say.
+	CPURate float64
+
+	Mode     Mode
+	Tail     bool // keep every call above a threshold
+	Blocking bool // calls wait: never time CPU
+	Scope    Scope
+
+	class, method, signature string
+	prefix                   string
+	isPrefix                 bool
+}
+
+// name is the rule's pattern, as it appears in reasons.
+func (r *Rule) name() string {
+	if r.isPrefix {
+		return r.prefix + "*"
+	}
+	return methodspan.Function{Class: r.class, Method: r.method}.Full() + r.signature
+}
+
+// settings are the fields that entries, tiers and defaults share. Nil stands
+// for not said.
+type settings struct {
+	rate, cpuRate, min, max *float64
+	mode                    *Mode
+	tail                    *bool
+	tier                    *string
+}
+
+// under fills what s does not say from what is less specific.
+func (s settings) under(general settings) settings {
+	return settings{
+		rate:    first(s.rate, general.rate),
+		cpuRate: first(s.cpuRate, general.cpuRate),
+		min:     first(s.min, general.min),
+		max:     first(s.max, general.max),
+		mode:    first(s.mode, general.mode),
+		tail:    first(s.tail, general.tail),
+		tier:    first(s.tier, general.tier),
+	}
+}
+
+func first[T any](a, b *T) *T {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func value[T any](p *T, otherwise T) T {
+	if p != nil {
+		return *p
+	}
+	return otherwise
+}
+
+// fill writes the settings into a rule. A rate from a more general place is
+// moved inside the bounds of a more specific one.
+func (s settings) fill(r *Rule) {
+	r.Min = value(s.min, 0)
+	r.Max = value(s.max, 1)
+	if s.rate != nil {
+		r.Rate = r.Bound(*s.rate)
+	}
+	r.CPURate = value(s.cpuRate, math.NaN())
+	r.Mode = value(s.mode, ModeSample)
+	r.Tail = value(s.tail, false)
+	r.Tier = value(s.tier, "")
+}
+
+// Bound moves a rate inside the rule's bounds.
+func (r *Rule) Bound(rate float64) float64 { return min(max(rate, r.Min), r.Max) }
+
+// boundsFault says what is wrong between a rate and its bounds. That a rate
+// lies between them is asked only of what is said in one place.
+func (s settings) boundsFault() (rule, found string) {
+	low, high := value(s.min, 0), value(s.max, 1)
+	if low <= high && (s.rate == nil || low <= *s.rate && *s.rate <= high) {
+		return "", ""
+	}
+	var parts []string
+	say := func(name string, p *float64) {
+		if p != nil {
+			parts = append(parts, fmt.Sprintf("%s %v", name, *p))
+		}
+	}
+	say("min", s.min)
+	say("rate", s.rate)
+	say("max", s.max)
+	return "must hold min <= rate <= max", strings.Join(parts, ", ")
+}
