@@ -34,7 +34,7 @@ func (pl *plan) addUp(r *record) {
 		}
 	}
 	start := pl.engine.unix(r.start)
-	pl.engine.cells.add(pl.aggregateKey(r.caller, r.cpuP, minuteOf(start)), r, start)
+	pl.engine.cells.add(pl.aggregateKey(r.caller, r.cpuP(), minuteOf(start)), r, start)
 }
 
 // aggregateKey is the key of a cell of mode Aggregate. Every call is timed, so p

@@ -2,7 +2,6 @@ package corehour
 
 import (
 	"context"
-	"io"
 	"runtime"
 	"testing"
 
@@ -37,20 +36,26 @@ func emptyDefer(x int) int {
 	return x + 1
 }
 
-// force gives a method a plan, whatever its options say.
-func force(e *engine, m *Method, s settings) {
-	registry.mu.Lock()
-	defer registry.mu.Unlock()
-	m.settleTo(newPlan(e, m, s))
-}
+// drain accepts requests unseen, so that the other processor has little to do.
+type drain struct{}
+
+func (drain) deliver(*engine, *request) outcome { return accepted }
+func (drain) lastFault() error                  { return nil }
+func (drain) close()                            {}
 
 func benchEngine(b *testing.B) *engine {
-	stop, err := Start(context.Background(), WithWriter(io.Discard), WithQueue(1<<16))
+	c := defaultConfig()
+	c.queue = 1 << 16
+	e, err := newEngine(c)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { stop(context.Background()) })
-	return registry.engine
+	e.out = drain{}
+	if err := e.install(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { e.shutdown(context.Background()) })
+	return e
 }
 
 func benchProbe(b *testing.B, s settings) {

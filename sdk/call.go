@@ -52,17 +52,18 @@ func now() int64 { return hostclock.Now() }
 //go:noinline
 func (c Call) end(failed bool) {
 	if c.detail == nil {
-		c.plan.finish(record{plan: c.plan, start: c.word, wall: now() - c.word, failed: failed})
+		r := record{plan: c.plan, start: c.word, wall: now() - c.word, failed: failed}
+		c.plan.finish(&r)
 		return
 	}
 	c.detail.end(c.word, failed)
 }
 
 // finish hands a finished call on.
-func (pl *plan) finish(r record) {
+func (pl *plan) finish(r *record) {
 	if pl.mode == Aggregate {
-		pl.addUp(&r)
+		pl.addUp(r)
 		return
 	}
-	pl.engine.offer(&r)
+	pl.engine.offer(r)
 }

@@ -125,7 +125,7 @@ func (t *cellTable) length() int {
 
 // key is the cell a record of mode Sample belongs to.
 func (r *record) key(start int64) cellKey {
-	return cellKey{method: r.plan.method, caller: r.caller, p: r.plan.rate, cpuP: r.cpuP, minute: minuteOf(start)}
+	return cellKey{method: r.plan.method, caller: r.caller, p: r.plan.rate, cpuP: r.cpuP(), minute: minuteOf(start)}
 }
 
 const minuteNS = 60_000_000_000

@@ -2,7 +2,6 @@ package corehour
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -20,8 +19,8 @@ type detail struct {
 	caller *Method
 	trace  *TraceContext
 	start  int64
-	cpuP   float64
 	state  cpuState
+	load   slotLoad
 
 	slot      int // CPU slot, or noSlot
 	cpuStart  int64
@@ -47,12 +46,12 @@ func (pl *plan) time(ctx context.Context) Call {
 	if ctx != nil && pl.engine.traceContext != nil {
 		trace = pl.engine.traceOf(ctx)
 	}
-	cpuP := pl.cpuRate
 	state := cpuNotSampled
+	load := slotLoad(0)
 	slot := noSlot
-	if cpuP > 0 {
-		cpuP = cpuProbability(cpuP, pl.method)
-		if cpuP == 1 || rand.Float64() < cpuP {
+	if pl.cpuRate > 0 {
+		load = cpuSlots.load(pl.method)
+		if share := load.share(pl.cpuRate); share == 1 || rand.Float64() < share {
 			slot = pl.engine.takeSlot(pl.method)
 			state = cpuExact
 			if slot == noSlot {
@@ -67,7 +66,7 @@ func (pl *plan) time(ctx context.Context) Call {
 		d = &cpuSlots.details[slot]
 	}
 	word := d.use.Add(1)
-	d.plan, d.caller, d.trace, d.cpuP, d.state = pl, caller, trace, cpuP, state
+	d.plan, d.caller, d.trace, d.state, d.load = pl, caller, trace, state, load
 	if slot == noSlot {
 		d.start = now()
 		return Call{plan: pl, word: word, detail: d}
@@ -93,7 +92,7 @@ func (d *detail) end(use int64, failed bool) {
 	}
 	r := record{
 		plan: d.plan, caller: d.caller, trace: d.trace,
-		start: d.start, wall: end - d.start, cpuP: d.cpuP, state: d.state, failed: failed,
+		start: d.start, wall: end - d.start, state: d.state, load: d.load, failed: failed,
 	}
 	if slot == noSlot {
 		d.plan, d.trace = nil, nil
@@ -108,7 +107,7 @@ func (d *detail) end(use int64, failed bool) {
 		d.plan, d.trace = nil, nil
 		cpuSlots.release(slot, r.plan.method)
 	}
-	r.plan.finish(r)
+	r.plan.finish(&r)
 }
 
 // settleCPU accepts a reading of the thread's CPU. The kernel's two clocks are
@@ -120,17 +119,4 @@ func (r *record) settleCPU(cpu int64) {
 		return
 	}
 	r.cpu = min(cpu, r.wall)
-}
-
-// cpuProbability is the chance that a timed call has its CPU timed. It falls as
-// locked threads become many, of the whole program or of the method, so that the
-// hard limits are seldom met: a refusal after the draw would be biased, because
-// slow calls hold their slots longer.
-func cpuProbability(rate float64, m *Method) float64 {
-	load := max(float64(cpuSlots.held()), slotsPerProgram/slotsPerMethod*float64(m.cpuHeld.Load()))
-	if load == 0 {
-		return rate
-	}
-	load /= slotsPerProgram / 2
-	return rate * math.Max(0.02, 1-load*load)
 }

@@ -89,7 +89,7 @@ func (w *encoder) call(r *record, start int64) {
 	w.traceState(r.plan)
 	w.span = append(w.span, headOf(r.plan)...)
 	w.times(start, start+r.wall)
-	w.double(attrCPUP, r.cpuP)
+	w.double(attrCPUP, r.cpuP())
 	w.span = append(w.span, stateAttrs[r.state]...)
 	if r.state == cpuExact {
 		w.int(attrCPUTime, r.cpu)

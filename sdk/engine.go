@@ -25,6 +25,7 @@ type engine struct {
 	out         outlet
 	counters    counters
 	policy      policy
+	closing     bool // no method is switched on any more; guarded by registry.mu
 
 	lastCut     int64 // Unix ns; the minder's
 	lastCPU     int64
@@ -111,6 +112,7 @@ func newEngine(c config) (*engine, error) {
 	e.anchor()
 	e.lastCut = e.unix(now())
 	e.lastCPU, _ = hostclock.ProcessCPU()
+	e.calibrate()
 	var err error
 	if e.policy, err = newPolicy(c); err != nil {
 		return nil, err
@@ -123,21 +125,18 @@ func newEngine(c config) (*engine, error) {
 	return e, nil
 }
 
-// install makes this the engine of the program.
+// install makes this the engine of the program and sets it going.
 func (e *engine) install() error {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
 	if registry.engine != nil {
 		return errStarted
 	}
-	registry.engine = e
-	on := 0
-	for _, m := range registry.ordered {
-		m.handed = m.Calls()
-		m.wallOnly = ""
-		if e.settle(m); m.plan.Load() != nil {
-			on++
-		}
+	on := e.adopt()
+	if err := e.policy.strictlyUsed(); err != nil {
+		e.switchOff()
+		registry.engine = nil
+		return fmt.Errorf("corehour: Start: %w", err)
 	}
 	if on == 0 && (len(registry.ordered) > 0 || e.defaults.mode == Off) {
 		notes.add("every method is off: set COREHOUR_SAMPLE=0.01, or name methods in the file of COREHOUR_METHODS")
@@ -146,6 +145,26 @@ func (e *engine) install() error {
 	e.run(e.mind)
 	e.run(e.send)
 	return nil
+}
+
+// adopt gives every method its plan and tells how many are on. registry.mu is held.
+func (e *engine) adopt() (on int) {
+	registry.engine = e
+	for _, m := range registry.ordered {
+		m.handed = m.Calls()
+		m.wallOnly = ""
+		if e.settle(m); m.plan.Load() != nil {
+			on++
+		}
+	}
+	return on
+}
+
+// switchOff switches every method off. registry.mu is held.
+func (e *engine) switchOff() {
+	for _, m := range registry.ordered {
+		m.settleTo(nil)
+	}
 }
 
 // run starts a goroutine of the engine. A panic in it is our fault and must not
@@ -222,12 +241,12 @@ func (e *engine) traceOf(ctx context.Context) (t *TraceContext) {
 	return t
 }
 
-// shutdown switches the probes off and sends what is left.
+// shutdown switches the probes off and sends what is left. Until it is done there
+// is no room for another engine.
 func (e *engine) shutdown(ctx context.Context) error {
 	registry.mu.Lock()
-	for _, m := range registry.ordered {
-		m.settleTo(nil)
-	}
+	e.closing = true
+	e.switchOff()
 	registry.mu.Unlock()
 
 	if _, bounded := ctx.Deadline(); !bounded {

@@ -2,6 +2,7 @@ package corehour
 
 import (
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/corehour/corehour/sdk/internal/hostclock"
@@ -21,6 +22,7 @@ func (e *engine) mind() {
 	boundary := time.NewTimer(e.untilBoundary())
 	defer boundary.Stop()
 	seen := map[*Method]int64{}
+	reportUnused := sync.OnceFunc(e.reportUnused)
 	for {
 		select {
 		case <-e.stopping:
@@ -30,12 +32,21 @@ func (e *engine) mind() {
 		case <-boundary.C:
 			e.anchor()
 			e.cut(floor(e.unix(now()), int64(e.interval)), false)
+			reportUnused() // by now the program has made its methods
 			boundary.Reset(e.untilBoundary())
 		case <-ticker.C:
-			e.freeSlots()
+			e.freeSlots(now())
 			e.spreadBusy(seen)
 			notes.write()
 		}
+	}
+}
+
+func (e *engine) reportUnused() {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	if err := e.policy.unused(); err != nil {
+		notes.add("%v", err)
 	}
 }
 
@@ -80,8 +91,8 @@ func (e *engine) cut(end int64, final bool) {
 
 // freeSlots takes methods that hold a slot too long off CPU timing. Their calls
 // under way keep what they hold until they end.
-func (e *engine) freeSlots() {
-	cpuSlots.patience(now(), func(m *Method) {
+func (e *engine) freeSlots(at int64) {
+	cpuSlots.patience(at, func(m *Method) {
 		registry.mu.Lock()
 		defer registry.mu.Unlock()
 		if m.wallOnly != "" {

@@ -27,6 +27,9 @@ type config struct {
 
 	defaults   settings
 	methodFile string
+	// methodFileAsked: the program named the file itself, so it wants to know if it
+	// cannot be read.
+	methodFileAsked bool
 
 	interval   time.Duration // of counts
 	flushEvery time.Duration
@@ -180,7 +183,7 @@ func WithDefaultMode(mode Mode) Option {
 
 // WithMethodFile reads rates and modes from a file; see config/methods.schema.json.
 func WithMethodFile(path string) Option {
-	return func(c *config) { c.methodFile = path }
+	return func(c *config) { c.methodFile, c.methodFileAsked = path, true }
 }
 
 // WithInterval sets how often counts leave: a divisor of a minute, from a second

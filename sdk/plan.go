@@ -68,8 +68,9 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 func (pl *plan) begin(ctx context.Context) Call {
 	var here byte
 	i := shardOf(uintptr(unsafe.Pointer(&here))) & uint(len(pl.calls)-1)
+	next := pl.next[i].Load() // before the count, which nothing overtakes in the processor
 	n := pl.calls[i].n.Add(1)
-	if n < pl.next[i].Load() {
+	if n < next {
 		return Call{}
 	}
 	return pl.reached(ctx, i, n)

@@ -1,44 +1,144 @@
 package corehour
 
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/corehour/corehour/sdk/internal/methodfile"
+)
+
 // policy decides what each method's probe does. Authority, from above: what the
 // code says to NewMethod, the method file, the defaults of Start or the
 // environment. Off and Blocking, wherever they come from, are final.
 type policy struct {
 	defaults settings
+	file     *methodfile.File // nil = none
 }
 
 func newPolicy(c config) (policy, error) {
-	return policy{defaults: c.defaults}, nil
+	p := policy{defaults: c.defaults}
+	if c.methodFile == "" {
+		return p, nil
+	}
+	file, err := readMethodFile(c.methodFile)
+	if err != nil && c.methodFileAsked {
+		return p, err
+	}
+	if err != nil {
+		notes.add("COREHOUR_METHODS is left out: %v", err)
+		return p, nil
+	}
+	p.file = file
+	if file.Strict && len(file.Faults) > 0 {
+		return p, fmt.Errorf("method file %s: strict: %s", c.methodFile, strings.Join(file.Faults, "; "))
+	}
+	for _, fault := range file.Faults {
+		notes.add("method file %s: %s", c.methodFile, fault)
+	}
+	return p, nil
 }
 
-// settingsFor returns what all sources want for a method.
+func readMethodFile(path string) (*methodfile.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("method file: %w", err)
+	}
+	if info.Size() > methodfile.MaxSize {
+		return nil, fmt.Errorf("method file %s: must be at most %d bytes, found %d", path, methodfile.MaxSize, info.Size())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("method file: %w", err)
+	}
+	file, err := methodfile.Parse(data, normalName)
+	if err != nil {
+		return nil, fmt.Errorf("method file %s: %w", path, err)
+	}
+	return file, nil
+}
+
+// settingsFor returns what all sources want for a method. registry.mu is held.
 func (p *policy) settingsFor(m *Method) settings {
 	s := p.defaults
-	m.options.wish.apply(&s)
+	own := m.options.wish
+	blocking := own.blocking
+	off := own.mode != nil && *own.mode == Off
+	if p.file != nil {
+		filed := wishOf(p.file.Lookup(m.normal))
+		filed.apply(&s)
+		blocking = blocking || filed.blocking
+		off = off || filed.mode != nil && *filed.mode == Off
+	}
+	own.apply(&s)
 	s.noCaller = m.options.noCaller
-	if m.options.blocking || m.wallOnly != "" {
+	if off {
+		s.mode = Off
+	}
+	if blocking || m.wallOnly != "" {
 		s.cpuRate = 0
 	}
 	return s
 }
 
-func (w *wish) apply(s *settings) {
-	if w.mode != nil {
-		s.mode = *w.mode
+func wishOf(s methodfile.Settings) wish {
+	w := wish{rate: s.Rate, cpuRate: s.CPURate, blocking: s.Blocking != nil && *s.Blocking}
+	if mode, ok := map[string]Mode{
+		methodfile.ModeSample: Sample, methodfile.ModeAggregate: Aggregate, methodfile.ModeOff: Off,
+	}[s.Mode]; ok {
+		w.mode = &mode
 	}
+	return w
+}
+
+func (w *wish) apply(s *settings) {
 	if w.rate != nil {
 		s.rate = *w.rate
+		if s.mode == Off { // who asks for a rate wants to be on
+			s.mode = Sample
+		}
+	}
+	if w.mode != nil {
+		s.mode = *w.mode
 	}
 	if w.cpuRate != nil {
 		s.cpuRate = *w.cpuRate
 	}
 }
 
+// strictlyUsed is an error if a strict file has entries for methods that are not
+// there when Start is called.
+func (p *policy) strictlyUsed() error {
+	if p.file == nil || !p.file.Strict {
+		return nil
+	}
+	return p.unused()
+}
+
+// unused names the entries of the file that fit no method. registry.mu is held.
+func (p *policy) unused() error {
+	if p.file == nil {
+		return nil
+	}
+	unused := p.file.Unused()
+	if len(unused) == 0 {
+		return nil
+	}
+	const most = 20
+	more := ""
+	if len(unused) > most {
+		more = fmt.Sprintf(" and %d more", len(unused)-most)
+		unused = unused[:most]
+	}
+	return errors.New("method file: entries that fit no method: " + strings.Join(unused, ", ") + more)
+}
+
 // settle gives a method the plan its settings ask for. registry.mu is held.
 func (e *engine) settle(m *Method) {
 	wanted := e.policy.settingsFor(m)
 	current := m.plan.Load()
-	if wanted.mode == Off {
+	if wanted.mode == Off || e.closing {
 		if current != nil {
 			m.settleTo(nil)
 		}

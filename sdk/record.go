@@ -1,6 +1,7 @@
 package corehour
 
-// record is one timed call on its way to the exporter.
+// record is one timed call on its way to the exporter. With its turn in the ring it
+// fills one cache line.
 type record struct {
 	plan   *plan
 	caller *Method // nil = unknown, entry = looked for and none
@@ -8,10 +9,13 @@ type record struct {
 	start  int64 // as now() counts
 	wall   int64
 	cpu    int64 // only if state is cpuExact
-	cpuP   float64
 	state  cpuState
+	load   slotLoad // when the call began: with the plan's CPU rate, its cpu_p
 	failed bool
 }
+
+// cpuP is the probability that the call had its CPU timed, given that it was timed.
+func (r *record) cpuP() float64 { return r.load.share(r.plan.cpuRate) }
 
 // cpuState says whether the CPU time of a call is known, and why not.
 type cpuState uint8

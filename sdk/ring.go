@@ -61,6 +61,12 @@ func (r *ring) take(batch []record, limit int) []record {
 	return batch
 }
 
+// drop takes a record and forgets it.
+func (r *ring) drop() {
+	var one [1]record
+	r.take(one[:0], 1)
+}
+
 func (r *ring) length() int { return int(r.tail.Load() - r.head.Load()) }
 
 // accepted is how many records the ring has taken in all its life.

@@ -43,6 +43,26 @@ func (t *slotTable) held() int {
 	return n
 }
 
+// slotLoad is how busy the slots were when a call began, in slots of the program.
+// One place of a method's share counts like its part of all.
+type slotLoad uint8
+
+func (t *slotTable) load(m *Method) slotLoad {
+	own := int(m.cpuHeld.Load()) * (slotsPerProgram / slotsPerMethod)
+	return slotLoad(min(max(t.held(), own), slotsPerProgram))
+}
+
+// share is the chance that a timed call has its CPU timed. It falls as locked
+// threads become many, so that the limits are seldom met: a refusal after the draw
+// would be biased, because slow calls hold their slots longer.
+func (l slotLoad) share(rate float64) float64 {
+	if l == 0 {
+		return rate
+	}
+	x := float64(l) / (slotsPerProgram / 2)
+	return rate * max(0.02, 1-x*x)
+}
+
 // takeSlot returns a free slot or noSlot.
 func (e *engine) takeSlot(m *Method) int {
 	if !e.threadClock {

@@ -1,0 +1,186 @@
+package corehour
+
+import (
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/sdk/internal/hostclock"
+)
+
+var truth = NewMethod("truth.Method")
+
+// burn uses so much CPU of its goroutine, whatever the wall says. It counts in
+// pieces that are short against a time slice, and only what the thread's clock
+// shows: a goroutine that is locked to its thread has that clock for itself.
+func burn(cpu time.Duration) time.Duration {
+	start := hostclock.ThreadCPU()
+	for {
+		if used := time.Duration(hostclock.ThreadCPU() - start); used >= cpu {
+			return used
+		}
+	}
+}
+
+// CPU time is true in every situation that makes the thread's clock lie about a
+// goroutine that is free to move: sleep, channels, blocking system calls, and
+// spinning among others.
+func TestCPUIsTrue(t *testing.T) {
+	e, _ := startWith(t, func(c *config) {})
+	force(e, truth, settings{rate: 1, cpuRate: 1})
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	defer writer.Close()
+	scenarios := map[string]func() time.Duration{
+		"sleep": func() time.Duration {
+			used := burn(time.Millisecond)
+			time.Sleep(5 * time.Millisecond)
+			return used + burn(time.Millisecond)
+		},
+		"channels": func() time.Duration {
+			there, back := make(chan int), make(chan int)
+			go func() {
+				for x := range there {
+					for s := time.Now(); time.Since(s) < 100*time.Microsecond; {
+					}
+					back <- x
+				}
+			}()
+			used := burn(time.Millisecond)
+			for i := range 20 {
+				there <- i
+				<-back
+			}
+			close(there)
+			return used + burn(time.Millisecond)
+		},
+		"system call": func() time.Duration {
+			used := burn(time.Millisecond)
+			go func() {
+				time.Sleep(3 * time.Millisecond)
+				writer.Write([]byte{1})
+			}()
+			reader.Read(make([]byte, 1))
+			return used + burn(time.Millisecond)
+		},
+		"spin": func() time.Duration { return burn(15 * time.Millisecond) },
+	}
+	for name, work := range scenarios {
+		var others sync.WaitGroup
+		quit := make(chan struct{})
+		for range 2 * runtime.GOMAXPROCS(0) {
+			others.Go(func() {
+				for {
+					select {
+					case <-quit:
+						return
+					default:
+						burnFreely()
+					}
+				}
+			})
+		}
+		for range 5 {
+			used := timed(work)
+			r := e.ring.take(nil, 1)
+			if len(r) != 1 || r[0].state != cpuExact {
+				t.Fatalf("%s: records %+v", name, r)
+			}
+			// What the probe and the scenario do beside burning: channel operations,
+			// a read, two pieces of a system call.
+			const beside = 2 * time.Millisecond
+			if cpu := time.Duration(r[0].cpu); cpu < used || cpu > used+beside {
+				t.Errorf("%s: %s of CPU recorded, %s burnt", name, cpu, used)
+			}
+			if r[0].cpu > r[0].wall {
+				t.Errorf("%s: CPU %d, wall %d", name, r[0].cpu, r[0].wall)
+			}
+		}
+		close(quit)
+		others.Wait()
+	}
+}
+
+func burnFreely() {
+	for s := time.Now(); time.Since(s) < 200*time.Microsecond; {
+	}
+}
+
+func timed(work func() time.Duration) time.Duration {
+	defer truth.Begin().End()
+	return work()
+}
+
+// Wall time is read outside CPU time, so it is never shorter.
+func TestWallIsNeverShorterThanCPU(t *testing.T) {
+	e, _ := startWith(t, func(c *config) {})
+	force(e, truth, settings{rate: 1, cpuRate: 1})
+	checked, zeros := 0, 0
+	for i := range 20_000 {
+		call := truth.Begin()
+		for range i % 50 {
+			_ = i * i
+		}
+		call.End()
+		for _, r := range e.ring.take(nil, 1) {
+			checked++
+			if r.state == cpuExact && (r.cpu > r.wall || r.cpu < 0) {
+				t.Fatalf("CPU %d, wall %d", r.cpu, r.wall)
+			}
+			if r.state == cpuExact && r.cpu == 0 {
+				zeros++ // a kernel that takes stolen time off may take a short call off with it
+			}
+		}
+	}
+	if checked != 20_000 || zeros > checked/100 {
+		t.Errorf("%d records, %d of no CPU at all", checked, zeros)
+	}
+}
+
+// A call that ends on another goroutine has no CPU time, and leaves the lock of
+// the first goroutine alone.
+func TestAnEndElsewhereIsUntrusted(t *testing.T) {
+	e, _ := startWith(t, func(c *config) {})
+	force(e, truth, settings{rate: 1, cpuRate: 1})
+	ended := make(chan struct{})
+	began := make(chan Call)
+	go func() {
+		began <- truth.Begin() // and this goroutine ends, locked: its thread goes with it
+	}()
+	call := <-began
+	go func() {
+		defer close(ended)
+		call.End()
+	}()
+	<-ended
+	r := e.ring.take(nil, 2)
+	if len(r) != 1 || r[0].state != cpuUntrusted || r[0].cpu != 0 || r[0].wall <= 0 {
+		t.Fatalf("records %+v", r)
+	}
+	if held := cpuSlots.held(); held != 0 {
+		t.Errorf("%d slots held", held)
+	}
+}
+
+// The unlock is exactly matched: a goroutine that was locked by the program stays
+// locked after a timed call, and one that was not is free.
+func TestTheLockIsMatched(t *testing.T) {
+	e, _ := startWith(t, func(c *config) {})
+	force(e, truth, settings{rate: 1, cpuRate: 1})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := threadID()
+	truth.Begin().End()
+	for range 50 {
+		burnFreely()
+		runtime.Gosched()
+		if threadID() != before {
+			t.Fatal("the program's own lock was undone")
+		}
+	}
+}

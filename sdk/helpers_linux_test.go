@@ -1,0 +1,5 @@
+package corehour
+
+import "syscall"
+
+func threadID() int { return syscall.Gettid() }

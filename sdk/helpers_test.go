@@ -1,0 +1,180 @@
+package corehour
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"testing"
+	"time"
+)
+
+// force gives a method new settings, as a source above all others would.
+func force(e *engine, m *Method, s settings) {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	m.options.wish = wish{mode: &s.mode, rate: &s.rate, cpuRate: &s.cpuRate}
+	m.options.noCaller = s.noCaller
+	e.settle(m)
+}
+
+// collector is a server in memory that decodes what it is sent. answer decides,
+// before and after the request is taken, what the client sees of it.
+type collector struct {
+	mu       sync.Mutex
+	requests []wireRequest
+	faults   []error
+	answer   func(*http.Request) (take bool, status int, header http.Header, lost bool)
+}
+
+var errLost = errors.New("the answer was lost")
+
+func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
+	trace(r)
+	body, err := io.ReadAll(r.Body)
+	r.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	take, status, header, lost := true, http.StatusOK, http.Header{}, false
+	if c.answer != nil {
+		take, status, header, lost = c.answer(r)
+	}
+	if take {
+		c.take(body)
+	}
+	if lost {
+		return nil, errLost
+	}
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Header: header, Body: http.NoBody, Request: r}, nil
+}
+
+func (c *collector) take(body []byte) {
+	request, err := readRequest(body)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.faults = append(c.faults, err)
+	}
+	c.requests = append(c.requests, request)
+}
+
+// all returns what was taken, repeats dropped as the real receiver does.
+func (c *collector) all(t *testing.T) []wireRequest {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, err := range c.faults {
+		t.Errorf("a request that cannot be read: %v", err)
+	}
+	seen := map[int64]bool{}
+	var once []wireRequest
+	for _, r := range c.requests {
+		seq, _ := r.scope["corehour.batch.seq"].(int64)
+		if seq < 1 {
+			t.Errorf("batch number %d", seq)
+		}
+		if !seen[seq] {
+			seen[seq] = true
+			once = append(once, r)
+		}
+	}
+	return once
+}
+
+// spans returns all spans of a kind.
+func (c *collector) spans(t *testing.T, kind string) []wireSpan {
+	t.Helper()
+	var found []wireSpan
+	for _, r := range c.all(t) {
+		for _, s := range r.spans {
+			if s.text("corehour.kind") == kind {
+				found = append(found, s)
+			}
+		}
+	}
+	return found
+}
+
+func (c *collector) client() *http.Client { return &http.Client{Transport: c} }
+
+// start starts the SDK with what a test needs. The function it returns shuts down
+// and fails the test if anything was not delivered.
+func start(t testing.TB, options ...Option) (*engine, func()) {
+	t.Helper()
+	shutdown, err := Start(context.Background(), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry.mu.Lock()
+	e := registry.engine
+	registry.mu.Unlock()
+	var once sync.Once
+	stop := func() {
+		once.Do(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			if err := shutdown(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Cleanup(stop)
+	return e, stop
+}
+
+func counted(c *collector, t *testing.T) map[string]int64 {
+	t.Helper()
+	total := map[string]int64{}
+	for _, s := range c.spans(t, "counts") {
+		methods, _ := s.attrs["corehour.counts.methods"].([]any)
+		calls, _ := s.attrs["corehour.counts.calls"].([]any)
+		if len(methods) != len(calls) {
+			t.Fatalf("%d methods and %d calls", len(methods), len(calls))
+		}
+		for i := range methods {
+			total[methods[i].(string)] += calls[i].(int64)
+		}
+	}
+	return total
+}
+
+// trace tells the client's hooks that a connection was had, as a real transport does.
+func trace(r *http.Request) {
+	if hooks := httptrace.ContextClientTrace(r.Context()); hooks != nil && hooks.GotConn != nil {
+		hooks.GotConn(httptrace.GotConnInfo{})
+	}
+}
+
+// startWith makes an engine whose goroutines do not run: the test is its minder
+// and its sender.
+func startWith(t testing.TB, change func(*config)) (*engine, *config) {
+	t.Helper()
+	c := defaultConfig()
+	change(&c)
+	e, err := newEngine(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	if registry.engine != nil {
+		t.Fatal("another engine is installed")
+	}
+	e.adopt()
+	t.Cleanup(func() { e.shutdownForTest() })
+	return e, &e.config
+}
+
+// shutdownForTest ends such an engine; what the test left in its queue is of no
+// interest.
+func (e *engine) shutdownForTest() {
+	registry.mu.Lock()
+	mine := registry.engine == e
+	registry.mu.Unlock()
+	if mine {
+		e.shutdown(context.Background())
+	}
+}

@@ -1,0 +1,53 @@
+// Package methodfile reads the file that says how methods are sampled:
+//
+//	{"version": 1,
+//	 "defaults": {"rate": 0.01},
+//	 "tiers": {"entry": {"rate": 1, "cpu_rate": 0.05}, "inner": {"rate": 0.001}},
+//	 "methods": [
+//	   {"class": "shop/cart.Cart", "method": "Total", "tier": "inner"},
+//	   {"class": "shop/web.Handler", "method": "*", "tier": "entry"},
+//	   {"match": "shop/codec.*", "rate": 0.0005, "mode": "sample"}]}
+//
+// Its invariant: one bad entry costs that entry and nothing else, and is named
+// with its place, the rule and what was found. For one method the most specific
+// entry holds: its exact name, then its class with any method, then the pattern
+// with the longest literal prefix; of two equals the later.
+//
+// It does not know which methods a program has, nor what a build does with them.
+package methodfile
+
+// Settings are what the file says about a method; nil and "" say nothing.
+type Settings struct {
+	Mode           string // sample, aggregate, off
+	Rate, CPURate  *float64
+	Min, Max       *float64 // bounds of rates that adapt
+	Blocking, Tail *bool
+	Tier           string
+}
+
+// Modes are the values of mode.
+const (
+	ModeSample    = "sample"
+	ModeAggregate = "aggregate"
+	ModeOff       = "off"
+)
+
+// over returns s where it says something, else base.
+func (s Settings) over(base Settings) Settings {
+	choose(&base.Mode, s.Mode)
+	choose(&base.Rate, s.Rate)
+	choose(&base.CPURate, s.CPURate)
+	choose(&base.Min, s.Min)
+	choose(&base.Max, s.Max)
+	choose(&base.Blocking, s.Blocking)
+	choose(&base.Tail, s.Tail)
+	choose(&base.Tier, s.Tier)
+	return base
+}
+
+func choose[T comparable](to *T, v T) {
+	var nothing T
+	if v != nothing {
+		*to = v
+	}
+}

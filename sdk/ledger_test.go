@@ -1,0 +1,173 @@
+package corehour
+
+import (
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A server that takes some requests, refuses some, takes some and then hangs up,
+// and hangs up on some before it takes them. Whatever it does, the account holds:
+// counts taken and counts lost add up to the calls made, and the loss is what the
+// last total received says is missing.
+func TestTheLedgerBalances(t *testing.T) {
+	for seed := range uint64(6) {
+		server := newMoody(seed)
+		before := Stats()
+		m := NewMethod("ledger.Method", Rate(0.05))
+		e, _ := startWith(t, func(c *config) {
+			c.endpoint = server.URL + "/v1/traces"
+			c.retry = retryPolicy{first: time.Microsecond, most: 100 * time.Microsecond, total: 2 * time.Millisecond}
+		})
+		made := int64(0)
+		for range 120 {
+			for range 50 {
+				m.Begin().End()
+				made++
+			}
+			e.cut(e.unix(now()), false)
+			e.flush(false)
+		}
+		server.calm()
+		e.cut(e.unix(now()), true)
+		e.flush(true)
+		e.flush(true)
+		after := Stats()
+		e.shutdownForTest()
+		server.Close()
+
+		taken, lastTotal := server.account(t)
+		lastTotal -= before.HandedOut
+		unknownCalls := after.WriteUnknown - before.WriteUnknown
+		if lost := lastTotal - taken; lastTotal != made || lost < 0 || lost > unknownCalls || lost != server.lostCalls(t) {
+			t.Errorf("seed %d: made %d, taken %d, last total %d, lost %d of %d unknown; the server knows of %d lost",
+				seed, made, taken, lastTotal, lost, unknownCalls, server.lostCalls(t))
+		}
+		if waiting := e.intervals.calls(); waiting != 0 {
+			t.Errorf("seed %d: %d calls wait still", seed, waiting)
+		}
+		recorded := after.Recorded
+		if recorded == 0 || server.measured(t)+after.MeasurementsUnsure < recorded || after.FoldLost != 0 {
+			t.Errorf("seed %d: recorded %d, arrived %d, unsure %d, lost %d", seed, recorded, server.measured(t), after.MeasurementsUnsure, after.FoldLost)
+		}
+	}
+}
+
+// moody is a real server on loopback.
+type moody struct {
+	*httptest.Server
+	collector
+	mu     sync.Mutex
+	random *rand.Rand
+	calmed bool
+	unread map[int64]int64 // calls of batches that were seen and not taken
+}
+
+func newMoody(seed uint64) *moody {
+	s := &moody{random: rand.New(rand.NewPCG(seed, 7)), unread: map[int64]int64{}}
+	s.Server = httptest.NewServer(s)
+	return s
+}
+
+func (s *moody) calm() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calmed = true
+}
+
+func (s *moody) mood() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calmed {
+		return 0
+	}
+	return s.random.IntN(8)
+}
+
+func (s *moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	hangUp := func() { panic(http.ErrAbortHandler) }
+	switch s.mood() {
+	default:
+		s.take(body)
+	case 3:
+		w.WriteHeader(http.StatusBadRequest)
+	case 4:
+		w.WriteHeader(http.StatusServiceUnavailable)
+	case 5:
+		s.take(body)
+		hangUp()
+	case 6:
+		s.see(body)
+		hangUp()
+	case 7:
+		s.see(body)
+		w.WriteHeader(http.StatusGatewayTimeout)
+	}
+}
+
+// see remembers what a batch held that may be lost.
+func (s *moody) see(body []byte) {
+	r, err := readRequest(body)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unread[r.scope["corehour.batch.seq"].(int64)] = callsOf(r)
+}
+
+func callsOf(r wireRequest) int64 {
+	total := int64(0)
+	for _, span := range r.spans {
+		if calls, ok := span.attrs["corehour.counts.calls"].([]any); ok {
+			for _, n := range calls {
+				total += n.(int64)
+			}
+		}
+	}
+	return total
+}
+
+// account returns the calls taken and the last total stated.
+func (s *moody) account(t *testing.T) (taken, last int64) {
+	var lastSeq int64
+	for _, r := range s.all(t) {
+		taken += callsOf(r)
+		if seq := r.scope["corehour.batch.seq"].(int64); seq > lastSeq {
+			lastSeq, last = seq, r.scope["corehour.calls.total"].(int64)
+		}
+	}
+	return taken, last
+}
+
+// lostCalls are those of batches seen and never taken, unless they were refused
+// at some attempt only: those came again under another number.
+func (s *moody) lostCalls(t *testing.T) int64 {
+	lost := int64(0)
+	taken := map[int64]bool{}
+	for _, r := range s.all(t) {
+		taken[r.scope["corehour.batch.seq"].(int64)] = true
+	}
+	for seq, calls := range s.unread {
+		if !taken[seq] {
+			lost += calls
+		}
+	}
+	return lost
+}
+
+func (s *moody) measured(t *testing.T) int64 {
+	n := int64(len(s.spans(t, "call")))
+	for _, cell := range s.spans(t, "aggregate") {
+		n += cell.int("corehour.measured")
+	}
+	return n
+}

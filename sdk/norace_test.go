@@ -1,0 +1,5 @@
+//go:build !race
+
+package corehour
+
+const raceEnabled = false

@@ -1,0 +1,152 @@
+package corehour
+
+import (
+	"math"
+	"sync"
+	"testing"
+)
+
+var sampled = NewMethod("sampled.Method")
+
+// Gaps between chosen calls follow the geometric law: chi-square over bins of
+// equal probability.
+func TestGapsAreGeometric(t *testing.T) {
+	for _, p := range []float64{0.5, 0.1, 0.01} {
+		pl := &plan{settings: settings{rate: p}, logRest: math.Log1p(-p)}
+		const draws, bins = 200_000, 20
+		// Bin edges: the smallest gaps whose cumulative probability reaches k/bins.
+		var edges []int64
+		for k := 1; k < bins; k++ {
+			edges = append(edges, int64(math.Ceil(math.Log1p(-float64(k)/bins)/math.Log1p(-p))))
+		}
+		observed := map[int]int{}
+		for range draws {
+			g := pl.gap()
+			if g < 1 {
+				t.Fatalf("p = %v: gap %d", p, g)
+			}
+			bin := 0
+			for bin < len(edges) && g > edges[bin] {
+				bin++
+			}
+			observed[bin]++
+		}
+		chi, freedom := 0.0, -1
+		below := int64(0)
+		for bin := range bins {
+			upper := math.Inf(1)
+			if bin < len(edges) {
+				upper = float64(edges[bin])
+			}
+			if float64(below) == upper {
+				continue // an edge twice: p is too high for so many bins
+			}
+			expected := draws * (math.Pow(1-p, float64(below)) - math.Pow(1-p, upper))
+			d := float64(observed[bin]) - expected
+			chi += d * d / expected
+			freedom++
+			if bin < len(edges) {
+				below = edges[bin]
+			}
+		}
+		// 5 standard deviations of the chi-square law: false once in a million runs.
+		if limit := float64(freedom) + 5*math.Sqrt(2*float64(freedom)); chi > limit {
+			t.Errorf("p = %v: chi-square %.1f with %d degrees of freedom, at most %.1f", p, chi, freedom, limit)
+		}
+	}
+}
+
+// The whole path keeps the law too: what it chooses is a fair share, also when the
+// rate changes all the time, and each record bears the rate its gap was drawn with.
+func TestTheStampedRateIsTheRateOfTheGap(t *testing.T) {
+	e, _ := startWith(t, func(c *config) { c.queue = 1 << 15 })
+	rates := []float64{0.5, 0.02, 1, 0.1}
+	const periods, callsEach = 400, 250
+	expected := map[float64]float64{}
+	got := map[float64]float64{}
+	for i := range periods {
+		rate := rates[i%len(rates)]
+		force(e, sampled, settings{rate: rate, noCaller: true})
+		for range callsEach {
+			sampled.Begin().End()
+		}
+		expected[rate] += callsEach * rate
+		for _, r := range e.ring.take(nil, callsEach) {
+			if r.plan.rate != rate {
+				t.Fatalf("a record of rate %v while the rate is %v", r.plan.rate, rate)
+			}
+			got[rate]++
+		}
+	}
+	for _, rate := range rates {
+		sd := math.Sqrt(expected[rate] * (1 - rate))
+		if z := (got[rate] - expected[rate]) / math.Max(sd, 1e-9); got[rate] != expected[rate] && math.Abs(z) > 5 {
+			t.Errorf("rate %v: %v of %v expected records, z = %.1f", rate, got[rate], expected[rate], z)
+		}
+	}
+}
+
+// Many goroutines on few and many counters get their share too.
+func TestTheShareHoldsUnderContention(t *testing.T) {
+	e, _ := startWith(t, func(c *config) { c.queue = 1 << 16 })
+	for _, shards := range []int{0, 8} {
+		if shards > 0 {
+			registry.mu.Lock()
+			sampled.spread(shards)
+			registry.mu.Unlock()
+		}
+		const p, goroutines, each = 0.05, 8, 25_000
+		force(e, sampled, settings{rate: p, noCaller: true})
+		var running sync.WaitGroup
+		for range goroutines {
+			running.Go(func() {
+				for range each {
+					sampled.Begin().End()
+				}
+			})
+		}
+		running.Wait()
+		n := float64(len(e.ring.take(nil, 1<<16)))
+		const mean = p * goroutines * each
+		if z := (n - mean) / math.Sqrt(mean*(1-p)); math.Abs(z) > 5 {
+			t.Errorf("%d shards: %v records, %v expected, z = %.1f", shards, n, mean, z)
+		}
+	}
+}
+
+// What a probe does that is off, or whose call is not chosen, or that is timed,
+// allocates nothing.
+func TestProbesDoNotAllocate(t *testing.T) {
+	if raceEnabled {
+		return // the race detector makes sync.Pool forget on purpose
+	}
+	m := NewMethod("sampled.Allocating")
+	check := func(what string, f func()) {
+		t.Helper()
+		if n := testing.AllocsPerRun(2000, f); n != 0 {
+			t.Errorf("%s: %v allocations", what, n)
+		}
+	}
+	call := func() { m.Begin().End() }
+	check("before Start", call)
+	e, _ := startWith(t, func(c *config) {})
+	take := func() { call(); e.ring.drop() }
+	for what, s := range map[string]settings{
+		"off":             {mode: Off},
+		"never chosen":    {rate: 0, cpuRate: 1},
+		"seldom chosen":   {rate: 0.01, cpuRate: 1},
+		"wall":            {rate: 1, noCaller: true},
+		"wall, caller":    {rate: 1},
+		"wall, CPU":       {rate: 1, cpuRate: 1},
+		"aggregate":       {mode: Aggregate, rate: 0},
+		"aggregate, some": {mode: Aggregate, rate: 0.1, cpuRate: 1},
+	} {
+		force(e, m, s)
+		check(what, take)
+	}
+	force(e, m, settings{rate: 1, noCaller: true})
+	for range len(e.ring.places) {
+		call()
+	}
+	check("full queue", call)
+}

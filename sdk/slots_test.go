@@ -1,0 +1,114 @@
+package corehour
+
+import (
+	"math"
+	"testing"
+)
+
+var slotted = NewMethod("slotted.Method")
+
+// heldCalls begins calls on goroutines of their own, each of which keeps its
+// thread, until the returned function lets them end.
+func heldCalls(m *Method, n int) (release func()) {
+	began, ended := make(chan struct{}), make(chan struct{})
+	quit := make(chan struct{})
+	for range n {
+		go func() {
+			call := m.Begin()
+			began <- struct{}{}
+			<-quit
+			call.End()
+			ended <- struct{}{}
+		}()
+		<-began
+	}
+	return func() {
+		close(quit)
+		for range n {
+			<-ended
+		}
+	}
+}
+
+// A method holds an eighth of the slots at most; the chance to get one falls
+// before, and is stored with the record.
+func TestSlotsAreBounded(t *testing.T) {
+	e, _ := startWith(t, func(c *config) {})
+	if !e.threadClock {
+		return // no slot is ever taken where there is no thread clock
+	}
+	force(e, slotted, settings{rate: 1, cpuRate: 1, noCaller: true})
+	release := heldCalls(slotted, 400)
+	held := int(slotted.cpuHeld.Load())
+	release()
+	if held < 8 || held > slotsPerMethod {
+		t.Errorf("%d slots held by one method, at most %d allowed", held, slotsPerMethod)
+	}
+	if cpuSlots.held() != 0 || slotted.cpuHeld.Load() != 0 {
+		t.Errorf("%d slots held after all calls ended, %d by the method", cpuSlots.held(), slotted.cpuHeld.Load())
+	}
+	var states [cpuStates]int
+	for _, r := range e.ring.take(nil, 1000) {
+		states[r.state]++
+		if p := r.cpuP(); !(p >= 0.02 && p <= 1) {
+			t.Fatalf("cpu_p = %v", p)
+		}
+		if r.state == cpuExact && r.load == 0 && r.cpuP() != 1 {
+			t.Fatalf("cpu_p = %v when nothing was held", r.cpuP())
+		}
+	}
+	if states[cpuExact] != held || states[cpuExact]+states[cpuNotSampled]+states[cpuUnavailable] != 400 {
+		t.Errorf("%d held; exact %d, not sampled %d, unavailable %d, untrusted %d", held,
+			states[cpuExact], states[cpuNotSampled], states[cpuUnavailable], states[cpuUntrusted])
+	}
+	if refusals := e.counters.slotRefusals.Load(); refusals != int64(states[cpuUnavailable]) {
+		t.Errorf("%d refusals counted, %d calls refused", refusals, states[cpuUnavailable])
+	}
+}
+
+func TestTheShareFallsWithTheLoad(t *testing.T) {
+	for load := range slotsPerProgram + 1 {
+		x := float64(load) / 64
+		want := 0.5 * math.Max(0.02, 1-x*x)
+		if got := slotLoad(load).share(0.5); math.Abs(got-want) > 1e-15 {
+			t.Errorf("load %d: %v, want %v", load, got, want)
+		}
+	}
+}
+
+// A method whose call holds its thread for a second is timed by the wall from
+// then on, and the program is told.
+func TestAMethodThatWaitsBecomesWallOnly(t *testing.T) {
+	e, _ := startWith(t, func(c *config) {})
+	if !e.threadClock {
+		return
+	}
+	force(e, slotted, settings{rate: 1, cpuRate: 1})
+	release := heldCalls(slotted, 1)
+	e.freeSlots(now())
+	if slotted.plan.Load().cpuRate != 1 {
+		t.Error("wall only at once")
+	}
+	e.freeSlots(now() + int64(slotPatience) + 1)
+	if slotted.plan.Load().cpuRate != 0 || e.counters.wallOnly.Load() != 1 {
+		t.Errorf("CPU rate %v, %d methods wall-only", slotted.plan.Load().cpuRate, e.counters.wallOnly.Load())
+	}
+	e.freeSlots(now() + 2*int64(slotPatience))
+	if n := e.counters.wallOnly.Load(); n != 1 {
+		t.Errorf("counted %d times", n)
+	}
+	slotted.Begin().End()
+	release()
+	if r := e.ring.take(nil, 3); len(r) != 2 || r[0].state != cpuNotSampled || r[0].cpuP() != 0 || r[1].state != cpuExact {
+		t.Errorf("records %+v", r)
+	}
+}
+
+func TestBlockingMethodsAreNeverLocked(t *testing.T) {
+	m := NewMethod("slotted.Blocking", Blocking(), Rate(1), CPURate(1))
+	e, _ := startWith(t, func(c *config) {})
+	m.Begin().End()
+	if r := e.ring.take(nil, 2); len(r) != 1 || r[0].state != cpuNotSampled || r[0].cpuP() != 0 {
+		t.Errorf("records %+v", r)
+	}
+}
