@@ -44,7 +44,7 @@ func TestLifecycle(t *testing.T) {
 
 // Rows show up one flush timeout after they came in, whether or not more follow.
 func TestRowsAreVisibleAfterTheFlushTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		r := newRig(t, testConfig(t)).start()
 		r.send(export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 5}, measured: 3})
 		synctest.Wait()

@@ -163,31 +163,35 @@ func (w *writer) report(failure error) {
 func (w *writer) finish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	ctx := context.Background()
+	var lost losses
+	var failure error
 	for range 2 {
 		batch := w.withFolded(nil)
 		if len(batch) == 0 {
-			return
+			break
 		}
-		ctx := context.Background()
 		err := w.attempt(ctx, batch)
 		if errors.Is(err, parquet.ErrUnknown) {
 			err = w.attempt(ctx, batch)
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			continue
-		}
-		if errors.Is(err, parquet.ErrUnknown) {
+		case errors.Is(err, parquet.ErrUnknown):
 			w.telemetry.unknown(len(w.drained.Rows))
-		} else {
-			var lost losses
+		default:
+			failure = err
 			for i := range w.drained.Rows {
 				lost.addRow(&w.drained.Rows[i])
 			}
-			w.telemetry.lost(lost)
-			w.logger.Error("Sums of folded rows are lost.", zap.Float64("measurements", lost.measurements),
-				zap.Float64("calls", lost.calls), zap.Float64("process_rows", lost.processRows), zap.Error(err))
 		}
 		w.drained = nil
+	}
+	if failure != nil {
+		w.telemetry.lost(lost)
+		w.logger.Error("Sums of folded rows are lost.", zap.Float64("measurements", lost.measurements),
+			zap.Float64("calls", lost.calls), zap.Float64("process_rows", lost.processRows), zap.Error(failure))
 	}
 }
 
