@@ -1,0 +1,133 @@
+package warehouse
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"gopkg.in/yaml.v3"
+)
+
+// load reads a config as the collector does, over the defaults.
+func load(t *testing.T, text string) (*Config, error) {
+	t.Helper()
+	var raw map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(text), &raw))
+	cfg := NewFactory().CreateDefaultConfig().(*Config)
+	if err := confmap.NewFromStringMap(raw).Unmarshal(cfg); err != nil {
+		return nil, err
+	}
+	return cfg, confmap.Validate(cfg)
+}
+
+func TestDefaultsAreValid(t *testing.T) {
+	cfg, err := load(t, "{}")
+	require.NoError(t, err)
+	assert.Equal(t, "./corehour-warehouse", cfg.Path)
+	assert.Equal(t, Drop, cfg.OnFull)
+}
+
+// Each fault is named with its path, the rule and the value found, and all of
+// them are reported at once.
+func TestFaultsAreReportedTogether(t *testing.T) {
+	_, err := load(t, `
+path: ""
+on_full: block
+shutdown_timeout: -1s
+fold: {max_cells: 0}
+parquet: {late: 0s, future: -1h, grace: 0s, remember_for: 0s, remember_max: 12}
+retry: {initial_interval: 0s, multiplier: 0.5}
+sending_queue:
+  sizer: bytes
+  num_consumers: 10
+  block_on_overflow: true
+  wait_for_result: true
+  batch:
+    sizer: bytes
+    min_size: 0
+    max_size: 1
+    partition: {metadata_keys: [tenant]}
+`)
+	require.Error(t, err)
+	for _, want := range []string{
+		"`path` must name", "`on_full` must be \"drop\" or \"reject\", found \"block\"",
+		"`shutdown_timeout` must be positive, found -1s", "`fold::max_cells` must be positive, found 0",
+		"`parquet::late` must be positive, found 0s", "`parquet::future` must be positive, found -1h0m0s",
+		"`parquet::grace`", "`parquet::remember_for`", "`parquet::remember_max` must be at least 1000, found 12",
+		"`retry::initial_interval` must be positive, found 0s", "`retry::multiplier` must be at least 1, found 0.5",
+		"`sending_queue::sizer` must be `items`", "found `bytes`", "`sending_queue::num_consumers` must be 1", "found 10",
+		"`sending_queue::block_on_overflow` must be false", "`sending_queue::wait_for_result` must be false",
+		"`sending_queue::batch::sizer` must be `items`", "`sending_queue::batch::min_size` must be positive, found 0",
+		"`sending_queue::batch::max_size` has no effect", "found 1", "`sending_queue::batch::partition::metadata_keys` has no effect", "tenant",
+	} {
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+func TestSingleFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"sending_queue: {queue_size: 0}":                         "`queue_size` must be positive",
+		"sending_queue: {queue_size: 10, batch: {min_size: 20}}": "`min_size` must be less than or equal to `queue_size`",
+		"sending_queue: {batch: {flush_timeout: 0s}}":            "`flush_timeout` must be positive, found 0",
+		"sending_queue: {batch: {enabled: false}}":               "`sending_queue::batch` must be set",
+		"retry: {max_elapsed_time: 1s, initial_interval: 2s}":    "max_elapsed_time",
+		"on_ful: drop": "on_ful",
+	} {
+		_, err := load(t, text)
+		assert.ErrorContains(t, err, want, text)
+	}
+}
+
+var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+
+// Every YAML block of the README is a collector configuration that loads.
+func TestREADME(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	blocks := yamlBlock.FindAllStringSubmatch(string(text), -1)
+	require.NotEmpty(t, blocks)
+	for _, block := range blocks {
+		var doc struct {
+			Exporters map[string]yaml.Node `yaml:"exporters"`
+		}
+		require.NoError(t, yaml.Unmarshal([]byte(block[1]), &doc))
+		require.NotEmpty(t, doc.Exporters)
+		for id, node := range doc.Exporters {
+			var parsed component.ID
+			require.NoError(t, parsed.UnmarshalText([]byte(id)))
+			assert.Equal(t, typ, parsed.Type())
+			section, err := yaml.Marshal(&node)
+			require.NoError(t, err)
+			if strings.TrimSpace(string(section)) == "null" {
+				section = []byte("{}")
+			}
+			_, err = load(t, string(section))
+			assert.NoError(t, err, block[1])
+		}
+	}
+}
+
+// The block that shows all options shows the defaults, so that it stays true.
+func TestREADMEShowsTheDefaults(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	block := yamlBlock.FindSubmatch(text)
+	require.NotNil(t, block)
+	var doc struct {
+		Exporters map[string]yaml.Node `yaml:"exporters"`
+	}
+	require.NoError(t, yaml.Unmarshal(block[1], &doc))
+	node := doc.Exporters["warehouse"]
+	section, err := yaml.Marshal(&node)
+	require.NoError(t, err)
+	var raw map[string]any
+	require.NoError(t, yaml.Unmarshal(section, &raw))
+	got := &Config{}
+	require.NoError(t, confmap.NewFromStringMap(raw).Unmarshal(got))
+	assert.Equal(t, createDefaultConfig(), got)
+}

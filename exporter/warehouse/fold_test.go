@@ -1,0 +1,191 @@
+package warehouse
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// randomRows makes rows of all kinds, of few processes, methods and minutes.
+func randomRows(rng *rand.Rand, n int) []methodspan.Row {
+	price := 0.05
+	rows := make([]methodspan.Row, n)
+	for i := range rows {
+		r := &rows[i]
+		*r = methodspan.Row{
+			Resource: &methodspan.Resource{Service: "shop", Instance: fmt.Sprint(rng.IntN(3))},
+			Kind:     methodspan.KindCall, Level: methodspan.LevelRaw,
+			Class: "a.B", Method: fmt.Sprint("M", rng.IntN(4)), Caller: fmt.Sprint("c.D", rng.IntN(20)),
+			Stack: "x;y", Group: "g", Reason: "r", RowSeq: int32(i),
+			StartNS: rng.Int64N(10 * 60e9), Measured: 1, P: []float64{1, 0.5, 0.01}[rng.IntN(3)],
+		}
+		r.WallNS = rng.Int64N(1e9)
+		r.EndNS = r.StartNS + r.WallNS
+		switch rng.IntN(8) {
+		case 0:
+			r.Kind, r.Measured, r.WallNS, r.P, r.Caller = methodspan.KindCounts, 0, 0, 0, ""
+			r.Calls = float64(rng.IntN(1e6))
+		case 1:
+			r.Kind = methodspan.KindProcess
+			r.Process = &methodspan.ProcessStats{Cores: 2}
+		case 2:
+			r.Kind, r.Measured = methodspan.KindAggregate, int64(2+rng.IntN(9))
+		case 3:
+			r.CPUMeasured, r.CPUNS, r.CPUP = 1, r.WallNS/2, 0.5
+		case 4:
+			r.USDPerCoreHour, r.PriceSource = &price, "book"
+		case 5:
+			r.Stratum, r.P = methodspan.StratumTail, 1
+		case 6:
+			r.WeightBasis, r.Calls = methodspan.BasisServed, 1/r.P
+		}
+	}
+	return rows
+}
+
+// For any table size: what is folded keeps its weighed sums, what is not is
+// counted as lost, and nothing is neither.
+func TestFoldConserves(t *testing.T) {
+	for _, cells := range []int{1, 5, 40, 100_000} {
+		for seed := range uint64(5) {
+			rng := rand.New(rand.NewPCG(seed, uint64(cells)))
+			rows := randomRows(rng, 2000)
+			f := newFolder(cells)
+			var result folded
+			for i := 0; i < len(rows); i += 100 {
+				got := f.add([]methodspan.Item{{ID: fmt.Sprint("p-", i), Rows: rows[i : i+100]}})
+				result.measurements += got.measurements
+				result.calls += got.calls
+				result.lost.measurements += got.lost.measurements
+				result.lost.calls += got.lost.calls
+				result.lost.processRows += got.lost.processRows
+			}
+			item := f.drain()
+			require.NotNil(t, item)
+			assert.Len(t, item.Folds, 20)
+			assert.LessOrEqual(t, len(item.Rows), 3*cells)
+			assert.Nil(t, f.drain())
+
+			var calls, measured, process float64
+			for _, r := range rows {
+				if r.Kind == methodspan.KindProcess {
+					process++
+					continue
+				}
+				calls += r.Calls
+				measured += float64(r.Measured)
+			}
+			assert.InDelta(t, calls, result.calls+result.lost.calls, 1e-6)
+			assert.Equal(t, measured, float64(result.measurements)+result.lost.measurements)
+			var outCalls float64
+			var outMeasured int64
+			for i, r := range item.Rows {
+				assert.Equal(t, item.ID, r.BatchID)
+				assert.EqualValues(t, i, r.RowSeq)
+				if r.Kind == methodspan.KindProcess {
+					process--
+					continue
+				}
+				assert.Empty(t, r.Stack+r.Group+r.Reason)
+				outCalls += r.Calls
+				outMeasured += r.Measured
+			}
+			assert.InDelta(t, result.calls, outCalls, 1e-6)
+			assert.Equal(t, result.measurements, outMeasured)
+			assert.Equal(t, process, result.lost.processRows)
+			if cells == 100_000 {
+				assert.Zero(t, result.lost)
+				in, out := books{}, books{}
+				in.add(rows)
+				out.add(item.Rows)
+				balanced(t, in, out)
+			}
+		}
+	}
+}
+
+// Rows are added up only if they have the same probabilities and stratum, and
+// lie in the same minute.
+func TestFoldKeepsApartWhatMustNotBeAdded(t *testing.T) {
+	base := methodspan.Row{Resource: &methodspan.Resource{Service: "shop"}, Kind: methodspan.KindCall, Method: "M", Measured: 1, WallNS: 10, P: 0.5, CPUP: 0.5, StartNS: 60e9}
+	price, other := 0.05, 0.06
+	base.USDPerCoreHour = &price
+	for name, change := range map[string]func(*methodspan.Row){
+		"p":        func(r *methodspan.Row) { r.P = 0.25 },
+		"cpu_p":    func(r *methodspan.Row) { r.CPUP = 0.25 },
+		"stratum":  func(r *methodspan.Row) { r.Stratum = methodspan.StratumTail },
+		"minute":   func(r *methodspan.Row) { r.StartNS = 120e9 },
+		"method":   func(r *methodspan.Row) { r.Method = "N" },
+		"caller":   func(r *methodspan.Row) { r.Caller = "c" },
+		"price":    func(r *methodspan.Row) { r.USDPerCoreHour = &other },
+		"no price": func(r *methodspan.Row) { r.USDPerCoreHour = nil },
+		"basis":    func(r *methodspan.Row) { r.WeightBasis = methodspan.BasisAssumed },
+		"process":  func(r *methodspan.Row) { r.Resource = &methodspan.Resource{Service: "shop", Instance: "2"} },
+		"kind":     func(r *methodspan.Row) { r.Kind, r.Measured, r.Calls = methodspan.KindCounts, 0, 7 },
+	} {
+		f := newFolder(10)
+		changed := base
+		change(&changed)
+		f.add([]methodspan.Item{{ID: "a", Rows: []methodspan.Row{base, base, changed}}})
+		assert.Equal(t, 2, f.cells(), name)
+	}
+}
+
+func TestFoldCountsWhatHasNoWeight(t *testing.T) {
+	f := newFolder(10)
+	rows := []methodspan.Row{{Method: "M", Measured: 1, WallNS: 10}, {Method: "M", Measured: 1, P: math.NaN()}}
+	result := f.add([]methodspan.Item{{ID: "a", Rows: rows}})
+	assert.EqualValues(t, 2, result.lost.measurements)
+	item := f.drain()
+	require.NotNil(t, item, "its id must be settled")
+	assert.Empty(t, item.Rows)
+}
+
+// Beyond the bound of ids the rows are still folded; the ids are named.
+func TestFoldBoundsTheIDs(t *testing.T) {
+	f := newFolder(10)
+	items := make([]methodspan.Item, maxFolded+10)
+	for i := range items {
+		items[i] = methodspan.Item{ID: fmt.Sprint("a-", i), Rows: []methodspan.Row{{Kind: methodspan.KindCounts, Method: "M", Calls: 1}}}
+	}
+	result := f.add(items)
+	assert.Len(t, result.forgotten, 10)
+	item := f.drain()
+	assert.Len(t, item.Folds, maxFolded)
+	assert.EqualValues(t, maxFolded+10, item.Rows[0].Calls)
+}
+
+func TestFoldKeepsTheNewestProcessRows(t *testing.T) {
+	f := newFolder(2)
+	row := func(instance string, start int64) methodspan.Row {
+		return methodspan.Row{Resource: &methodspan.Resource{Instance: instance}, Kind: methodspan.KindProcess, StartNS: start, Process: &methodspan.ProcessStats{}}
+	}
+	result := f.add([]methodspan.Item{{ID: "a", Rows: []methodspan.Row{row("1", 1), row("2", 1), row("1", 5), row("3", 9)}}})
+	assert.EqualValues(t, 2, result.lost.processRows)
+	rows := f.drain().Rows
+	require.Len(t, rows, 2)
+	assert.EqualValues(t, 5, rows[0].StartNS)
+	assert.EqualValues(t, 1, rows[1].StartNS)
+}
+
+func BenchmarkFold(b *testing.B) {
+	rows := randomRows(rand.New(rand.NewPCG(1, 2)), 8192)
+	shared := &methodspan.Resource{Service: "shop"}
+	for i := range rows {
+		rows[i].Resource = shared
+	}
+	items := []methodspan.Item{{ID: "a", Rows: rows}}
+	n := 0
+	for b.Loop() {
+		f := newFolder(10_000)
+		f.add(items)
+		n += len(rows)
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "rows/s")
+}
