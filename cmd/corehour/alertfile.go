@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+// maxAlertLine bounds what is read of one line; our own are far below.
+const maxAlertLine = 1 << 20
+
+// appendAlerts adds alerts to a file of JSON lines and returns those that it did
+// not hold yet. A line that is no alert, as a crash may leave one, is left alone.
+func appendAlerts(path string, alerts []verdict.Alert) (fresh []verdict.Alert, err error) {
+	if len(alerts) == 0 {
+		return nil, nil
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("--alerts: %w", err)
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil && cerr != nil {
+			err = fmt.Errorf("--alerts: %w", cerr)
+		}
+	}()
+	held, whole, err := heldAlerts(f, alerts)
+	if err != nil {
+		return nil, fmt.Errorf("--alerts: read %s: %w", path, err)
+	}
+	var lines []byte
+	if !whole {
+		lines = append(lines, '\n') // end the line that a crash cut off
+	}
+	for _, a := range alerts {
+		if held[a.ID] {
+			continue
+		}
+		line, err := output.Line(a)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, line...)
+		fresh = append(fresh, a)
+	}
+	if len(fresh) == 0 {
+		return nil, nil
+	}
+	if _, err := f.Write(lines); err != nil {
+		return nil, fmt.Errorf("--alerts: %w", err)
+	}
+	if err := f.Sync(); err != nil {
+		return nil, fmt.Errorf("--alerts: %w", err)
+	}
+	return fresh, nil
+}
+
+// heldAlerts tells which of the alerts the file holds, and whether it ends with a
+// whole line.
+func heldAlerts(f io.Reader, alerts []verdict.Alert) (held map[string]bool, whole bool, err error) {
+	wanted := map[string]bool{}
+	for _, a := range alerts {
+		wanted[a.ID] = true
+	}
+	held = map[string]bool{}
+	r := bufio.NewReaderSize(f, 64<<10)
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line) < maxAlertLine {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, false, err
+		}
+		var a struct {
+			ID string `json:"id"`
+		}
+		if json.Unmarshal(line, &a) == nil && wanted[a.ID] {
+			held[a.ID] = true
+		}
+		if err != nil {
+			return held, len(line) == 0, nil
+		}
+		line = line[:0]
+	}
+}

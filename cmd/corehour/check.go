@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/corehour/corehour/regression/ledger"
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+)
+
+const checkUsage = `Says whether the ledger balances: every call that a process handed out is in
+exactly one stored counts row. What is missing is named: lost_in_transit (handed
+out and not stored), dead processes (ended without a word: at most the calls of
+one interval, size unknown). Spans of other SDKs are outside of the ledger.
+--since, --from and --to choose the processes seen in that time (default: all);
+their accounts are made of all their rows. A running process may show calls that
+are still on their way.`
+
+func runCheck(ctx context.Context, args []string, stdout, _ io.Writer) (int, error) {
+	c := newCommon("check", "", checkUsage, "", stdout)
+	collector := c.flags.String("collector", "", "`URL` of the collector's Prometheus metrics, to add its own counters of losses")
+	if err := c.parse(args, c.noArguments); err != nil {
+		return exitFailed, err
+	}
+	w, err := query.Open(ctx, c.warehouse, query.Window{})
+	if err != nil {
+		return exitFailed, err
+	}
+	defer w.Close()
+	at := now()
+	if !c.window.To.IsZero() && c.window.To.Before(at) {
+		at = c.window.To
+	}
+	r, err := ledger.Check(ctx, w, c.window, c.filter, at)
+	if err != nil {
+		return exitFailed, err
+	}
+	if len(r.Services) == 0 {
+		return exitFailed, c.nothing()
+	}
+	if *collector != "" {
+		if r.Losses.Collector, err = ledger.Collector(ctx, *collector); err != nil {
+			return exitFailed, err
+		}
+	}
+	if err := checkDocument(r, c).Write(stdout, c.out); err != nil {
+		return exitFailed, err
+	}
+	if !r.Balanced {
+		return exitFound, nil
+	}
+	return exitNothing, nil
+}
+
+func checkDocument(r *ledger.Report, c *common) *output.Document {
+	d := &output.Document{Data: r}
+	verdict := "balanced: every call handed out is stored once"
+	if !r.Balanced {
+		verdict = "NOT BALANCED: " + strings.Join(r.Faults, "; ")
+	}
+	fresh := "unknown"
+	if r.FreshnessP99Seconds != nil {
+		fresh = fmt.Sprintf("%.1f s", *r.FreshnessP99Seconds)
+	}
+	d.Say(verdict, fmt.Sprintf("schema version %d, generation %d, %d files, %d rows; 99%% of rows committed within %s of their end",
+		r.SchemaVersion, r.Generation, r.Files, r.Rows, fresh))
+
+	services := &output.Table{Columns: []string{
+		"service", "environment", "processes", "dead", "handed out", "stored", "lost_in_transit", "foreign rows", "unpriced rows", "rows without version",
+	}}
+	for _, s := range r.Services {
+		services.Rows = append(services.Rows, []output.Cell{
+			output.Name(s.Name), output.Name(s.Environment), output.Whole(int64(s.Processes)), output.Whole(int64(s.DeadProcesses)),
+			output.Whole(s.HandedOutCalls), output.Whole(s.CountedCalls), output.Whole(s.LostInTransit),
+			output.Whole(s.ForeignRows), output.Figure(percent(&s.UnpricedShare)), output.Whole(s.VersionlessRows),
+		})
+	}
+	d.Add(services)
+
+	odd := &output.Table{
+		Title:   "processes that are not plainly in order",
+		Columns: []string{"service", "version", "instance", "state", "last seen", "handed out", "stored", "lost_in_transit"},
+	}
+	for _, p := range r.Processes {
+		if p.LostInTransit == 0 && p.State != ledger.Dead {
+			continue
+		}
+		odd.Rows = append(odd.Rows, []output.Cell{
+			output.Name(p.Name), output.Name(p.Version), output.Name(p.Instance), output.Name(string(p.State)), output.Name(showTime(p.LastSeen, c.zone)),
+			output.Whole(p.HandedOutCalls), output.Whole(p.CountedCalls), output.Whole(p.LostInTransit),
+		})
+	}
+	if len(odd.Rows) > 0 {
+		d.Add(odd)
+	}
+	if len(r.Losses.DeadProcess) > 0 {
+		d.Say("calls of a dead process since its last row are unknown: at most one interval of counts")
+	}
+	d.Add(lossTable(r))
+	return d
+}
+
+func lossTable(r *ledger.Report) *output.Table {
+	t := &output.Table{Title: "losses and overflows", Columns: []string{"where", "what", "how much"}}
+	line := func(where, what string, n float64) {
+		t.Rows = append(t.Rows, []output.Cell{output.Name(where), output.Name(what), output.Figure(number(&n, 0))})
+	}
+	line("ledger", "lost_in_transit", float64(r.Losses.LostInTransit))
+	line("ledger", "over_counted", float64(r.Losses.OverCounted))
+	line("ledger", "dead_process", float64(len(r.Losses.DeadProcess)))
+	line("warehouse", "duplicate_rows", float64(r.Losses.DuplicateRows))
+	for _, name := range slices.Sorted(maps.Keys(r.Losses.SDK)) {
+		if v := r.Losses.SDK[name]; v != 0 {
+			line("sdk", name, v)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Losses.Collector)) {
+		if v := r.Losses.Collector[name]; v != 0 || strings.Contains(name, "write_unknown") {
+			line("collector", name, v)
+		}
+	}
+	return t
+}

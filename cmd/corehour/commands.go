@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// Exit codes.
+const (
+	exitNothing     = 0
+	exitFound       = 1
+	exitFailed      = 2
+	exitCannotTell  = 3
+	exitInterrupted = 130
+)
+
+// command is one subcommand. run returns the exit code; an error means
+// exitFailed, or exitCannotTell if it is one of query.ErrNoData.
+type command struct {
+	name    string
+	summary string
+	run     func(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error)
+}
+
+// commands is filled by init: the help of each refers to the others.
+var commands []command
+
+func init() {
+	commands = []command{
+		{"regress", "compare each service's newest version with the one before", runRegress},
+		{"cost", "rank methods by what their own code costs", runCost},
+		{"sql", "run a query of your own, read-only", runSQL},
+		{"check", "is every counted call stored? freshness, losses, prices", runCheck},
+	}
+}
+
+// reserved are names that mean something later.
+var reserved = []string{"accept", "build", "compact", "drift", "explain", "probes", "report", "tree", "ui"}
+
+// run is the command without the process around it.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		usage(stderr)
+		return exitFailed
+	}
+	name, rest := args[0], args[1:]
+	if slices.Contains([]string{"help", "-h", "-help", "--help"}, name) {
+		usage(stdout)
+		return exitNothing
+	}
+	i := slices.IndexFunc(commands, func(c command) bool { return c.name == name })
+	if i < 0 {
+		fmt.Fprintln(stderr, "corehour: "+output.Printable(unknownCommand(name)))
+		return exitFailed
+	}
+	code, err := commands[i].run(ctx, rest, stdout, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitNothing
+	case err == nil:
+		return code
+	case ctx.Err() != nil:
+		fmt.Fprintf(stderr, "corehour %s: interrupted\n", name)
+		return exitInterrupted
+	}
+	printError(stderr, name, err)
+	if errors.Is(err, query.ErrNoData) {
+		return exitCannotTell
+	}
+	return exitFailed
+}
+
+func unknownCommand(name string) string {
+	if slices.Contains(reserved, name) {
+		return fmt.Sprintf("%q is reserved for a later release", name)
+	}
+	names := make([]string, len(commands))
+	for i, c := range commands {
+		names[i] = c.name
+	}
+	return fmt.Sprintf("unknown command %q: %s", name, configfile.DidYouMean(name, names))
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "corehour says what methods cost, which deployment made which dearer, and whether\nthe figures can be believed.\n\nusage: corehour <command> [flags]\n\n")
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
+	}
+	fmt.Fprint(w, "\n`corehour <command> --help` lists the flags of a command. Exit codes: 0 nothing to\nreport, 1 found, 2 failed, 3 could not tell.\n")
+}

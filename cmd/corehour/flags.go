@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+)
+
+const defaultWarehouse = "./corehour-warehouse"
+
+// common are the flags that all commands have.
+type common struct {
+	flags     *flag.FlagSet
+	warehouse string
+	format    string
+	from, to  string
+	since     string
+	tz        string
+	filter    query.Filter
+
+	// What parse makes of them.
+	out    output.Format
+	zone   *time.Location
+	window query.Window
+}
+
+// now is the clock.
+var now = time.Now
+
+// newCommon declares the flags of a command. usage is what its help says above
+// them, since the default of --since, empty = all times.
+func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
+	c := &common{flags: flag.NewFlagSet(name, flag.ContinueOnError)}
+	f := c.flags
+	f.SetOutput(io.Discard) // errors are ours to print, once
+	f.StringVar(&c.warehouse, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to")
+	f.StringVar(&c.format, "format", "text", "text, json, markdown or csv")
+	f.StringVar(&c.from, "from", "", "start of the `time` looked at: 2026-11-21, \"2026-11-21 14:30\" or RFC 3339")
+	f.StringVar(&c.to, "to", "", "its end (`time`), not part of it (default: everything since the start)")
+	f.StringVar(&c.since, "since", since, "instead of --from: `duration` to look back from --to or from now, as 90m, 24h or 7d")
+	f.StringVar(&c.tz, "tz", "UTC", "time `zone` of times read and shown, as Europe/Berlin or Local")
+	f.StringVar(&c.filter.Service, "service", "", "only this service (`name`)")
+	f.StringVar(&c.filter.Environment, "environment", "", "only this environment (`name`)")
+	f.Usage = func() {
+		fmt.Fprintf(stdout, "usage: corehour %s [flags]%s\n\n%s\n\nflags:\n", name, arguments, usage)
+		f.VisitAll(func(fl *flag.Flag) {
+			value, what := flag.UnquoteUsage(fl)
+			if value != "" {
+				value = " " + value
+			}
+			def := ""
+			if fl.DefValue != "" && fl.DefValue != "false" && fl.DefValue != "0" && !strings.Contains(what, "(default") {
+				def = fmt.Sprintf(" (default %s)", fl.DefValue)
+			}
+			fmt.Fprintf(stdout, "  --%s%s\n        %s%s\n", fl.Name, value, what, def)
+		})
+	}
+	return c
+}
+
+var undefinedFlag = regexp.MustCompile(`^flag provided but not defined: -(.*)$`)
+
+// parse reads the arguments and reports all that is wrong with them. more checks
+// the command's own flags.
+func (c *common) parse(args []string, more ...func() error) error {
+	if err := c.flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		if m := undefinedFlag.FindStringSubmatch(err.Error()); m != nil {
+			var names []string
+			c.flags.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+			hint := configfile.DidYouMean(m[1], names)
+			if strings.HasPrefix(hint, "did you mean ") {
+				hint = strings.Replace(hint, `"`, `"--`, 1)
+				return fmt.Errorf("unknown flag --%s: %s", m[1], hint)
+			}
+			return fmt.Errorf("unknown flag --%s: see corehour %s --help", m[1], c.flags.Name())
+		}
+		return err
+	}
+	var errs []error
+	var err error
+	if c.out, err = output.ParseFormat(c.format); err != nil {
+		errs = append(errs, err)
+	}
+	if c.zone, err = time.LoadLocation(c.tz); err != nil || c.tz == "" {
+		errs = append(errs, fmt.Errorf("--tz: want the name of a time zone like Europe/Berlin, UTC or Local, found %q", c.tz))
+		c.zone = time.UTC
+	}
+	errs = append(errs, c.parseWindow())
+	for _, check := range more {
+		errs = append(errs, check())
+	}
+	return errors.Join(errs...)
+}
+
+func (c *common) parseWindow() error {
+	given := map[string]bool{}
+	c.flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	var errs []error
+	if given["from"] && given["since"] {
+		errs = append(errs, fmt.Errorf("--since and --from: want one of them, found both"))
+	}
+	var err error
+	if given["from"] {
+		if c.window.From, err = parseTime("--from", c.from, c.zone); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if given["to"] {
+		if c.window.To, err = parseTime("--to", c.to, c.zone); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if !given["from"] && c.since != "" {
+		since, err := parseDuration("--since", c.since)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		end := now()
+		if given["to"] {
+			end = c.window.To
+		}
+		c.window.From = end.Add(-since)
+	}
+	w := c.window
+	if len(errs) == 0 && !w.To.IsZero() && !w.From.Before(w.To) {
+		errs = append(errs, fmt.Errorf("--from and --to: want a start before the end, found %s and %s", w.From.Format(time.RFC3339), w.To.Format(time.RFC3339)))
+	}
+	return errors.Join(errs...)
+}
+
+func parseTime(name, s string, zone *time.Location) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%s: want a time like 2026-11-21, \"2026-11-21 14:30\" or 2026-11-21T14:30:00Z, found %q", name, s)
+}
+
+// parseDuration reads Go's form, and days and weeks as 7d and 2w.
+func parseDuration(name, s string) (time.Duration, error) {
+	const most = 200 * 365 * 24 * time.Hour
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
+			number, ok := strings.CutSuffix(s, suffix)
+			if n, nerr := strconv.ParseFloat(number, 64); ok && nerr == nil && n > 0 && n < float64(most/unit) {
+				d, err = time.Duration(n*float64(unit)), nil
+			}
+		}
+	}
+	if err != nil || d <= 0 || d > most {
+		return 0, fmt.Errorf("%s: want a duration above 0 like 90m, 24h or 7d, found %q", name, s)
+	}
+	return d, nil
+}
+
+func (c *common) noArguments() error {
+	if c.flags.NArg() > 0 {
+		return fmt.Errorf("want flags only, found the argument %q", c.flags.Arg(0))
+	}
+	return nil
+}
+
+// printError prints every fault on a line of its own.
+func printError(w io.Writer, name string, err error) {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if strings.TrimSpace(line) != "" {
+			fmt.Fprintf(w, "corehour %s: %s\n", name, output.Printable(line))
+		}
+	}
+}

@@ -1,0 +1,54 @@
+// Corehour answers from a warehouse what methods cost, which deployment made
+// which method dearer, and whether the figures can be believed.
+//
+//	corehour regress   compare each service's newest version with the one before
+//	corehour cost      rank methods by what their own code costs
+//	corehour sql       run a query of your own, read-only
+//	corehour check     is every counted call stored? freshness, losses, prices
+//
+// `corehour <command> --help` lists a command's flags. These all commands have:
+//
+//	--warehouse DIR      the directory the collector's warehouse exporter writes to
+//	                     (default ./corehour-warehouse)
+//	--format FORMAT      text, json, markdown or csv
+//	--since DURATION     look back from --to, or from now: 90m, 24h, 7d
+//	--from, --to TIME    2026-11-21, "2026-11-21 14:30" or RFC 3339; to is not part of it
+//	--tz ZONE            of times read and shown (default UTC)
+//	--service NAME       only this service
+//	--environment NAME   only this environment
+//
+// # Exit codes
+//
+//	0  nothing to report
+//	1  regress: a regression; check: the ledger does not balance
+//	2  failed: bad flags, no warehouse, a query that can't run
+//	3  could not tell: no rows, only one version, too few records
+//
+// # Versions
+//
+// regress takes the newest version of a service and environment and the version
+// that was last seen before its first row. Time decides, never the spelling. A
+// version that comes back after another took its place is a new deployment. Rows
+// without a version are not compared. See the package regression/verdict for the
+// rule by which a change is raised.
+//
+// # Self and inclusive
+//
+// Inclusive time nests, so only self costs are added up or shown as shares: a
+// method's time less that of the calls whose caller it is. `~` marks a figure too
+// uncertain to act on.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// unknown stands for a figure that is not known.
+const unknown = "-"
+
+func number(x *float64, decimals int) string {
+	if x == nil {
+		return unknown
+	}
+	return strconv.FormatFloat(*x, 'f', decimals, 64)
+}
+
+func percent(x *float64) string {
+	if x == nil {
+		return unknown
+	}
+	return fmt.Sprintf("%.1f%%", 100**x)
+}
+
+// relative is a standard error as a share of its value.
+func relative(se, value *float64) string {
+	if se == nil || value == nil || !(*value > 0) {
+		return unknown
+	}
+	share := 100 * *se / *value
+	if share > 999 {
+		return ">999%"
+	}
+	return fmt.Sprintf("%.1f%%", share)
+}
+
+// nanos shows a duration with three digits.
+func nanos(ns *float64) string {
+	if ns == nil {
+		return unknown
+	}
+	x := *ns
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}} {
+		if math.Abs(x) >= unit.size {
+			return fmt.Sprintf("%.3g%s", x/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%.3gns", x)
+}
+
+func coverage(days float64) string {
+	d := time.Duration(days * 24 * float64(time.Hour))
+	if d >= 48*time.Hour {
+		return fmt.Sprintf("%.1f days", days)
+	}
+	return d.Round(time.Second).String()
+}
+
+func fullName(class, method, signature string) string {
+	return methodspan.Function{Class: class, Method: method}.Full() + signature
+}
+
+// finite passes a number that JSON has.
+func finite(x float64) any {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	return x
+}

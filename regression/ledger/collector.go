@@ -1,0 +1,99 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+const (
+	maxScrape    = 16 << 20
+	maxSeries    = 200
+	askCollector = 10 * time.Second
+)
+
+// lossWords mark the collector's counters that tell of losses.
+var lossWords = []string{
+	"write_unknown", "dropped", "refused", "failed", "fold_lost", "duplicate", "forgotten", "skipped", "faults",
+}
+
+// Collector asks a collector's Prometheus endpoint for its counters of losses.
+// A base URL stands for its /metrics.
+func Collector(ctx context.Context, address string) (map[string]float64, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("--collector: want a URL like http://localhost:8888/metrics, found %q", address)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/metrics"
+	}
+	ctx, cancel := context.WithTimeout(ctx, askCollector)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("--collector: %w", err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("--collector: %w", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("--collector: %s answered %s; want its Prometheus metrics", u.Redacted(), answer.Status)
+	}
+	return losses(io.LimitReader(answer.Body, maxScrape))
+}
+
+// losses reads the text form.
+func losses(r io.Reader) (map[string]float64, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(r)
+	if err != nil {
+		return nil, fmt.Errorf("--collector: no Prometheus metrics: %w", err)
+	}
+	out := map[string]float64{}
+	for name, family := range families {
+		name = strings.TrimSuffix(name, "_total")
+		if !strings.HasPrefix(name, "otelcol_") || !tellsOfLoss(name) {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			var v float64
+			switch family.GetType() {
+			case dto.MetricType_COUNTER:
+				v = m.GetCounter().GetValue()
+			case dto.MetricType_GAUGE:
+				v = m.GetGauge().GetValue()
+			default:
+				v = m.GetUntyped().GetValue()
+			}
+			key := name
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "reason" || l.GetName() == "what" {
+					key += fmt.Sprintf("{%s=%q}", l.GetName(), l.GetValue())
+				}
+			}
+			if _, ok := out[key]; ok || len(out) < maxSeries {
+				out[key] += v
+			}
+		}
+	}
+	return out, nil
+}
+
+func tellsOfLoss(name string) bool {
+	for _, w := range lossWords {
+		if strings.Contains(name, w) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,153 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/regression/query"
+)
+
+const (
+	// defaultInterval is between two process rows, unless a process shows that
+	// its own is shorter.
+	defaultInterval = time.Minute
+	// maxDuplicateItems is how many are named.
+	maxDuplicateItems = 10
+)
+
+// sdkLosses are the SDK's counters that a reader of the ledger wants to see.
+var sdkLosses = []string{
+	"dropped", "folded", "fold_lost", "fold_widened", "methods_refused",
+	"export.failed", "export.write_unknown", "export.measurements_unsure",
+	"cpu.untrusted", "cpu.unavailable",
+}
+
+// Check makes the report about the processes that were seen in the window. The
+// warehouse must have been opened without a window.
+func Check(ctx context.Context, w *query.Warehouse, window query.Window, filter query.Filter, now time.Time) (*Report, error) {
+	r := &Report{
+		SchemaVersion: parquet.SchemaVersion, Generation: w.Snapshot.Generation, Files: len(w.Snapshot.Files), Rows: w.Snapshot.Rows(),
+		Services: []Service{}, Processes: []Process{}, Faults: []string{},
+		Losses: Losses{DeadProcess: []DeadProcess{}, DuplicateItems: []query.Duplicate{}, SDK: map[string]float64{}},
+	}
+	accounts, err := w.Accounts(ctx, window, filter)
+	if err != nil {
+		return nil, err
+	}
+	stocks, err := w.Stocks(ctx, window, filter)
+	if err != nil {
+		return nil, err
+	}
+	duplicates, err := w.Duplicates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fresh, known, err := w.Freshness(ctx, window, filter)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		seconds := fresh.Seconds()
+		r.FreshnessP99Seconds = &seconds
+	}
+	services := map[query.Service]*Service{}
+	for _, s := range stocks {
+		entry := &Service{
+			Service: s.Service, Rows: s.Rows, ForeignRows: s.ForeignRows, ForeignCalls: s.ForeignCalls, VersionlessRows: s.VersionlessRows,
+		}
+		if s.MeasurementRows > 0 {
+			entry.UnpricedShare = float64(s.UnpricedRows) / float64(s.MeasurementRows)
+		}
+		services[s.Service] = entry
+	}
+	for i := range accounts {
+		p := settle(&accounts[i], w.Snapshot.Files[0].Date, now)
+		if services[p.Service] == nil {
+			services[p.Service] = &Service{Service: p.Service}
+		}
+		services[p.Service].add(&p)
+		r.Losses.add(&p)
+		r.Processes = append(r.Processes, p)
+	}
+	for _, s := range services {
+		r.Services = append(r.Services, *s)
+	}
+	slices.SortFunc(r.Services, func(a, b Service) int { return cmp.Compare(a.String(), b.String()) })
+	for _, d := range duplicates {
+		r.Losses.DuplicateRows += d.Surplus
+	}
+	r.Losses.DuplicateItems = append(r.Losses.DuplicateItems, duplicates[:min(len(duplicates), maxDuplicateItems)]...)
+	r.judge()
+	return r, nil
+}
+
+// settle closes the account of one process.
+func settle(a *query.Account, firstDate string, now time.Time) Process {
+	p := Process{
+		Service: a.Service, Version: a.Version, Instance: a.Instance, LastSeen: a.Last, SDK: a.Stats,
+		HandedOutCalls: a.LastTotal, CountedCalls: int64(math.Round(a.Counted)), State: Running,
+	}
+	if !a.ProcessStart.IsZero() {
+		p.ProcessStart = &a.ProcessStart
+		if a.Beats > 0 && a.ProcessStart.Format(time.DateOnly) < firstDate {
+			p.Partial = true
+			p.HandedOutCalls = a.LastTotal - a.FirstTotal
+			p.CountedCalls = int64(math.Round(a.CountedLater))
+		}
+	}
+	interval := a.Interval
+	if a.Beats < 2 {
+		interval = max(interval, defaultInterval)
+	}
+	switch {
+	case a.Final:
+		p.State = Ended
+	case now.Sub(a.Last) > 2*interval:
+		p.State = Dead
+	}
+	p.LostInTransit = p.HandedOutCalls - p.CountedCalls
+	return p
+}
+
+func (s *Service) add(p *Process) {
+	s.Processes++
+	if p.State == Dead {
+		s.DeadProcesses++
+	}
+	s.HandedOutCalls += p.HandedOutCalls
+	s.CountedCalls += p.CountedCalls
+	s.LostInTransit += p.LostInTransit
+}
+
+func (l *Losses) add(p *Process) {
+	// One process's surplus must not hide another's loss.
+	l.LostInTransit += max(0, p.LostInTransit)
+	l.OverCounted += max(0, -p.LostInTransit)
+	if p.State == Dead {
+		l.DeadProcess = append(l.DeadProcess, DeadProcess{Service: p.Service, Version: p.Version, Instance: p.Instance, LastSeen: p.LastSeen})
+	}
+	for _, name := range sdkLosses {
+		if v, ok := p.SDK[name]; ok {
+			l.SDK[name] += v
+		}
+	}
+}
+
+// judge says whether the account balances and what is wrong if not.
+func (r *Report) judge() {
+	if n := r.Losses.LostInTransit; n > 0 {
+		r.Faults = append(r.Faults, fmt.Sprintf("%d calls were handed out and are not stored (lost_in_transit)", n))
+	}
+	if n := r.Losses.OverCounted; n > 0 {
+		r.Faults = append(r.Faults, fmt.Sprintf("%d calls are stored beyond what their processes handed out", n))
+	}
+	if n := r.Losses.DuplicateRows; n > 0 {
+		r.Faults = append(r.Faults, fmt.Sprintf("%d rows are stored more than once", n))
+	}
+	r.Balanced = len(r.Faults) == 0
+}

@@ -1,0 +1,96 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/corehour/corehour/regression/query"
+)
+
+// Report is what `corehour check` prints.
+type Report struct {
+	// Balanced: every call handed out by a process is in exactly one stored
+	// counts row. Dead processes do not unbalance it: what they did not hand
+	// out is in no account.
+	Balanced      bool  `json:"balanced"`
+	SchemaVersion int   `json:"schema_version"`
+	Generation    int64 `json:"generation"`
+	Files         int   `json:"files"`
+	Rows          int64 `json:"rows"`
+	// FreshnessP99Seconds is the time from the end of a row to the commit of
+	// its file that 99% stay below; null where no file tells.
+	FreshnessP99Seconds *float64  `json:"freshness_p99_seconds"`
+	Services            []Service `json:"services"`
+	Processes           []Process `json:"processes"`
+	Losses              Losses    `json:"losses"`
+	// Faults say in words why it does not balance.
+	Faults []string `json:"faults"`
+}
+
+// Service adds up the processes of a service.
+type Service struct {
+	query.Service
+	Processes       int     `json:"processes"`
+	DeadProcesses   int     `json:"dead_processes"`
+	HandedOutCalls  int64   `json:"handed_out_calls"`
+	CountedCalls    int64   `json:"counted_calls"`
+	LostInTransit   int64   `json:"lost_in_transit"`
+	Rows            int64   `json:"rows"`
+	ForeignRows     int64   `json:"foreign_rows"`  // outside of the ledger
+	ForeignCalls    float64 `json:"foreign_calls"` // estimates
+	UnpricedShare   float64 `json:"unpriced_rows_share"`
+	VersionlessRows int64   `json:"versionless_rows"`
+}
+
+// State of a process.
+type State string
+
+const (
+	Ended   State = "ended"   // its last process row was final
+	Running State = "running" // its last process row is recent
+	Dead    State = "dead"    // neither: it died, size of the loss unknown
+)
+
+// Process is the account of one process.
+type Process struct {
+	query.Service
+	Version        string     `json:"version"`
+	Instance       string     `json:"instance"`
+	ProcessStart   *time.Time `json:"process_start"`
+	State          State      `json:"state"`
+	LastSeen       time.Time  `json:"last_seen"`
+	HandedOutCalls int64      `json:"handed_out_calls"`
+	CountedCalls   int64      `json:"counted_calls"`
+	LostInTransit  int64      `json:"lost_in_transit"`
+	// Partial: the process began before the first date that is stored; its
+	// account starts at its first process row that is.
+	Partial bool `json:"partial"`
+	// SDK holds the process's own counters as of its last process row.
+	SDK map[string]float64 `json:"sdk"`
+}
+
+// Losses are all that is known to be missing, by name.
+type Losses struct {
+	LostInTransit int64 `json:"lost_in_transit"` // calls
+	// OverCounted are calls stored beyond what their process handed out.
+	OverCounted    int64             `json:"over_counted"`
+	DeadProcess    []DeadProcess     `json:"dead_process"`
+	DuplicateRows  int64             `json:"duplicate_rows"`
+	DuplicateItems []query.Duplicate `json:"duplicate_items"` // the worst of them
+	// SDK adds up the processes' own counters of measurements lost or added up
+	// instead of kept one by one, and of calls of unknown fate.
+	SDK map[string]float64 `json:"sdk"`
+	// Collector holds the collector's own counters of losses; null unless it was
+	// asked.
+	Collector map[string]float64 `json:"collector"`
+}
+
+// DeadProcess is a process that ended without a word.
+type DeadProcess struct {
+	query.Service
+	Version  string    `json:"version"`
+	Instance string    `json:"instance"`
+	LastSeen time.Time `json:"last_seen"`
+	// CallsLost is always null: at most the calls of one counts interval, and
+	// nobody is left who knows them.
+	CallsLost *int64 `json:"calls_lost"`
+}

@@ -1,0 +1,74 @@
+package output
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// Document is what a command prints.
+type Document struct {
+	Blocks []Block
+	// Data is the JSON form.
+	Data any
+}
+
+// Block is a paragraph or a table.
+type Block struct {
+	Lines []string
+	Table *Table
+}
+
+// Table is printed with its columns aligned. CSV has the first table of a
+// document only.
+type Table struct {
+	Title   string
+	Columns []string
+	Rows    [][]Cell
+}
+
+// Cell is a name, which nobody vouches for, or a figure, which we made.
+type Cell struct {
+	text   string
+	figure bool
+}
+
+// Name is a cell that holds text from elsewhere.
+func Name(s string) Cell { return Cell{text: s} }
+
+// Figure is a cell that holds text made here; it is set to the right.
+func Figure(s string) Cell { return Cell{text: s, figure: true} }
+
+// Whole is a figure.
+func Whole(n int64) Cell { return Figure(strconv.FormatInt(n, 10)) }
+
+// Say adds a paragraph of lines.
+func (d *Document) Say(lines ...string) { d.Blocks = append(d.Blocks, Block{Lines: lines}) }
+
+// Add adds a table.
+func (d *Document) Add(t *Table) { d.Blocks = append(d.Blocks, Block{Table: t}) }
+
+// Object is a JSON object whose members keep their order.
+type Object struct {
+	Names  []string
+	Values []any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o Object) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, name := range o.Names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(o.Values[i])
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(b, key...), ':'), value...)
+	}
+	return append(b, '}'), nil
+}

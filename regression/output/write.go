@@ -1,0 +1,224 @@
+package output
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Format is how a document is written.
+type Format string
+
+const (
+	Text         Format = "text"
+	JSON         Format = "json"
+	MarkdownPage Format = "markdown"
+	CSV          Format = "csv"
+)
+
+// Formats lists them all.
+var Formats = []Format{Text, JSON, MarkdownPage, CSV}
+
+// ParseFormat reads a value of --format.
+func ParseFormat(s string) (Format, error) {
+	if slices.Contains(Formats, Format(s)) {
+		return Format(s), nil
+	}
+	if s == "html" {
+		return "", fmt.Errorf("--format: this command writes no html; want text, json, markdown or csv")
+	}
+	return "", fmt.Errorf("--format: want text, json, markdown or csv, found %q", s)
+}
+
+// Write writes the document.
+func (d *Document) Write(w io.Writer, f Format) error {
+	switch f {
+	case JSON:
+		return WriteJSON(w, d.Data)
+	case CSV:
+		return d.csv(w)
+	case MarkdownPage:
+		return d.markdown(w)
+	default:
+		return d.text(w)
+	}
+}
+
+// WriteJSON writes a value as indented JSON and a newline.
+func WriteJSON(w io.Writer, v any) error {
+	data, err := encode(v, "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+// Line is a value as JSON on a line of its own.
+func Line(v any) ([]byte, error) { return encode(v, "") }
+
+func encode(v any, indent string) ([]byte, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // names like <init> stay readable
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	// What acts on a terminal can only stand inside of a string, where its
+	// escaped form means the same.
+	var out []byte
+	for _, r := range b.String() {
+		switch {
+		case r == '\n' || !acts(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			r -= 0x10000
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out, nil
+}
+
+func (d *Document) csv(w io.Writer) error {
+	for _, b := range d.Blocks {
+		if b.Table == nil {
+			continue
+		}
+		out := csv.NewWriter(w)
+		header := make([]string, len(b.Table.Columns))
+		for i, c := range b.Table.Columns {
+			header[i] = csvField(c)
+		}
+		if err := out.Write(header); err != nil {
+			return err
+		}
+		for _, row := range b.Table.Rows {
+			fields := make([]string, len(row))
+			for i, c := range row {
+				fields[i] = c.text
+				if !c.figure {
+					fields[i] = csvField(c.text)
+				}
+			}
+			if err := out.Write(fields); err != nil {
+				return err
+			}
+		}
+		out.Flush()
+		return out.Error()
+	}
+	return nil
+}
+
+func (d *Document) text(w io.Writer) error {
+	var b strings.Builder
+	for i, block := range d.Blocks {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		for _, line := range block.Lines {
+			b.WriteString(Printable(line) + "\n")
+		}
+		if block.Table != nil {
+			block.Table.text(&b)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (t *Table) text(b *strings.Builder) {
+	if t.Title != "" {
+		b.WriteString(Printable(t.Title) + "\n")
+	}
+	rows := make([][]string, 0, len(t.Rows)+1)
+	right := make([]bool, len(t.Columns))
+	header := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		header[i] = Printable(c)
+		right[i] = len(t.Rows) > 0 && t.Rows[0][i].figure
+	}
+	rows = append(rows, header)
+	for _, row := range t.Rows {
+		cells := make([]string, len(row))
+		for i, c := range row {
+			cells[i] = Printable(c.text)
+		}
+		rows = append(rows, cells)
+	}
+	width := make([]int, len(t.Columns))
+	for _, row := range rows {
+		for i, c := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(c))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for i, c := range row {
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
+			if right[i] {
+				line.WriteString(pad + c)
+			} else {
+				line.WriteString(c + pad)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+}
+
+func (d *Document) markdown(w io.Writer) error {
+	var b strings.Builder
+	for i, block := range d.Blocks {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		for j, line := range block.Lines {
+			if j > 0 {
+				b.WriteString("\\\n") // a hard break
+			}
+			b.WriteString(Markdown(line))
+		}
+		if len(block.Lines) > 0 {
+			b.WriteByte('\n')
+		}
+		if block.Table != nil {
+			block.Table.markdown(&b)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (t *Table) markdown(b *strings.Builder) {
+	if t.Title != "" {
+		b.WriteString("**" + Markdown(t.Title) + "**\n\n")
+	}
+	for _, c := range t.Columns {
+		b.WriteString("| " + Markdown(c) + " ")
+	}
+	b.WriteString("|\n")
+	for i := range t.Columns {
+		if len(t.Rows) > 0 && t.Rows[0][i].figure {
+			b.WriteString("| ---: ")
+		} else {
+			b.WriteString("| --- ")
+		}
+	}
+	b.WriteString("|\n")
+	for _, row := range t.Rows {
+		for _, c := range row {
+			b.WriteString("| " + Markdown(c.text) + " ")
+		}
+		b.WriteString("|\n")
+	}
+}

@@ -1,0 +1,82 @@
+package query
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+	"text/template"
+)
+
+//go:embed sql/*.sql
+var files embed.FS
+
+// dialect is what differs between the engines that the statements run on. The
+// statements themselves keep to what engines have in common.
+type dialect struct {
+	Double string // the type of a float64
+	Param  string // what comes before the name of a parameter
+}
+
+var duckdbDialect = dialect{Double: "DOUBLE", Param: "$"}
+
+// metric is what a statement measures: its columns in method_calls and
+// method_cost.
+type metricColumns struct {
+	Value    string // ns
+	Measured string
+	Weight   string
+	Cell     string
+}
+
+var columnsOf = map[Metric]metricColumns{
+	CPU:  {Value: "cpu_ns", Measured: "cpu_measured", Weight: "w", Cell: "cell"},
+	Wall: {Value: "wall_ns", Measured: "measured", Weight: "w_wall", Cell: "cell_wall"},
+}
+
+// scope is what a template sees.
+type scope struct {
+	dialect
+	metricColumns
+	Source string // the relation that method_cost reads
+	Sides  bool   // whether rows are told apart by side of a comparison
+}
+
+// From is the same scope with another source.
+func (s scope) From(source string) scope {
+	s.Source = source
+	return s
+}
+
+// Key lists the columns of a weight cell's key, each behind a prefix.
+func (s scope) Key(prefix string) string {
+	return prefixed(prefix, "service_namespace", "service", "environment", "version", "class", "method")
+}
+
+// Service lists the columns that name a service.
+func (s scope) Service(prefix string) string {
+	return prefixed(prefix, "service_namespace", "service", "environment")
+}
+
+// Same compares columns of two relations, unknown being equal to unknown.
+func (s scope) Same(a, b string, columns ...string) string {
+	parts := make([]string, len(columns))
+	for i, c := range columns {
+		parts[i] = fmt.Sprintf("%s.%s IS NOT DISTINCT FROM %s.%s", a, c, b, c)
+	}
+	return strings.Join(parts, " AND ")
+}
+
+func prefixed(prefix string, columns ...string) string {
+	return prefix + strings.Join(columns, ", "+prefix)
+}
+
+var templates = template.Must(template.New("").ParseFS(files, "sql/*.sql"))
+
+// render writes one statement.
+func render(name string, s scope) (string, error) {
+	var b strings.Builder
+	if err := templates.ExecuteTemplate(&b, name, s); err != nil {
+		return "", fmt.Errorf("statement %s: %w", name, err)
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,167 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// Account is what one process of ours handed out and what is stored of it.
+type Account struct {
+	Service
+	Version      string
+	Instance     string
+	ProcessStart time.Time // zero = unknown
+
+	First, Last time.Time
+	Beats       int64         // process rows
+	Interval    time.Duration // the longest between two of them
+	// FirstTotal and LastTotal are what the first and the last of them say of
+	// calls handed out.
+	FirstTotal, LastTotal int64
+	Counted               float64 // calls in counts rows
+	CountedLater          float64 // of these after the first process row
+	Final                 bool
+	Stats                 map[string]float64 // the SDK's own counters, as of the last process row
+}
+
+// Accounts lists the processes that have a row in the window. Their rows are
+// added up over all files opened, whatever the window: an account that is cut
+// can't balance.
+func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter) ([]Account, error) {
+	var out []Account
+	err := w.each(ctx, "processes", scope{}, filterArgs(window, f), func(rows *sql.Rows) error {
+		var a Account
+		var start, first, last, interval int64
+		var stats any
+		err := rows.Scan(into(&a.Namespace), into(&a.Name), into(&a.Environment), into(&a.Version), into(&a.Instance), into(&start),
+			&first, &last, &a.Beats, into(&interval), into(&a.FirstTotal), into(&a.LastTotal), &a.Counted, &a.CountedLater,
+			into(&a.Final), &stats)
+		if err != nil {
+			return err
+		}
+		if start != 0 {
+			a.ProcessStart = at(start)
+		}
+		a.First, a.Last, a.Interval = at(first), at(last), time.Duration(interval)
+		a.Stats, err = statsOf(stats)
+		out = append(out, a)
+		return err
+	})
+	return out, err
+}
+
+// statsOf reads a list of structs of a name and a value.
+func statsOf(v any) (map[string]float64, error) {
+	if v == nil {
+		return nil, nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return nil, fmt.Errorf("column sdk_stats: want a list, found %T", v)
+	}
+	out := make(map[string]float64, len(list))
+	for _, e := range list {
+		pair, ok := e.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("column sdk_stats: want structs, found %T", e)
+		}
+		name, _ := pair["name"].(string)
+		value, _ := pair["value"].(float64)
+		out[name] = value
+	}
+	return out, nil
+}
+
+// Duplicate is a queue item some of whose rows are stored more than once.
+type Duplicate struct {
+	BatchID string `json:"batch_id"`
+	Surplus int64  `json:"surplus_rows"`
+}
+
+// Duplicates lists them, the worst first.
+func (w *Warehouse) Duplicates(ctx context.Context) ([]Duplicate, error) {
+	var out []Duplicate
+	err := w.each(ctx, "duplicates", scope{}, nil, func(rows *sql.Rows) error {
+		var d Duplicate
+		err := rows.Scan(&d.BatchID, &d.Surplus)
+		out = append(out, d)
+		return err
+	})
+	return out, err
+}
+
+// Stock is what is stored of a service.
+type Stock struct {
+	Service
+	Rows            int64
+	ForeignRows     int64
+	ForeignCalls    float64 // estimates
+	MeasurementRows int64
+	UnpricedRows    int64 // of these
+	VersionlessRows int64
+	First, Last     time.Time
+}
+
+// Stocks lists it for every service.
+func (w *Warehouse) Stocks(ctx context.Context, window Window, f Filter) ([]Stock, error) {
+	var out []Stock
+	err := w.each(ctx, "stock", scope{}, filterArgs(window, f), func(rows *sql.Rows) error {
+		var s Stock
+		var first, last int64
+		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment),
+			&s.Rows, &s.ForeignRows, &s.ForeignCalls, &s.MeasurementRows, &s.UnpricedRows, &s.VersionlessRows, &first, &last)
+		s.First, s.Last = at(first), at(last)
+		out = append(out, s)
+		return err
+	})
+	return out, err
+}
+
+// Freshness is the time from the end of a row to the commit of its file that 99%
+// of the rows stay below. False if no file that is still as it was written has
+// rows: compacted files are newer than their rows.
+func (w *Warehouse) Freshness(ctx context.Context, window Window, f Filter) (time.Duration, bool, error) {
+	conn, err := w.db.Conn(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	defer conn.Close()
+	const table = "CREATE OR REPLACE TABLE file_commits (parquet_file VARCHAR, committed_ns BIGINT)"
+	if _, err := conn.ExecContext(ctx, table); err != nil {
+		return 0, false, err
+	}
+	insert, err := conn.PrepareContext(ctx, "INSERT INTO file_commits VALUES (?, ?)")
+	if err != nil {
+		return 0, false, err
+	}
+	defer insert.Close()
+	for _, file := range w.Files {
+		if file.Kind != parquet.KindRaw {
+			continue
+		}
+		// A file gets its last change just before the commit that names it.
+		info, err := os.Stat(file.Path)
+		if err != nil {
+			return 0, false, err
+		}
+		path, err := filepath.Abs(file.Path)
+		if err != nil {
+			return 0, false, err
+		}
+		if _, err := insert.ExecContext(ctx, path, info.ModTime().UnixNano()); err != nil {
+			return 0, false, err
+		}
+	}
+	var rows int64
+	var seconds float64
+	err = w.each(ctx, "freshness", scope{}, filterArgs(window, f), func(r *sql.Rows) error {
+		return r.Scan(&rows, into(&seconds))
+	})
+	return time.Duration(seconds * float64(time.Second)), rows > 0, err
+}

@@ -1,0 +1,234 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/internal/fixture"
+)
+
+// weight is what the rule says of one row; NaN = no weight.
+type weight struct{ w, wall float64 }
+
+// weigh implements the rule for weights row by row, as plainly as it can be
+// said, and shares no code or idea with the statement.
+func weigh(rows []methodspan.Row) []weight {
+	type cellKey struct {
+		methodspan.Resource
+		class, method string
+		level         string
+		start         int64
+	}
+	const minute, hour, date = int64(time.Minute), int64(time.Hour), int64(24 * time.Hour)
+	keyOf := func(r *methodspan.Row, level string, length int64) cellKey {
+		return cellKey{methodspan.Resource{
+			ServiceNamespace: r.Resource.ServiceNamespace, Service: r.Resource.Service,
+			Environment: r.Resource.Environment, Version: r.Resource.Version,
+		}, r.Class, r.Method, level, r.StartNS - r.StartNS%length}
+	}
+	inCells := func(r *methodspan.Row) bool {
+		return r.Level == methodspan.LevelRaw && r.Kind != methodspan.KindProcess
+	}
+	// side works for q and for p alike.
+	side := func(measured func(*methodspan.Row) float64, prob func(*methodspan.Row) float64) []float64 {
+		type sums struct{ calls, n, n2 float64 }
+		fineEnough := func(length int64, level string, among func(*methodspan.Row) bool) map[cellKey]bool {
+			all := map[cellKey]*sums{}
+			for i := range rows {
+				r := &rows[i]
+				if !inCells(r) || !among(r) {
+					continue
+				}
+				k := keyOf(r, level, length)
+				if all[k] == nil {
+					all[k] = &sums{}
+				}
+				all[k].calls += r.Calls
+				if measured(r) > 0 && r.Stratum != methodspan.StratumTail {
+					all[k].n += measured(r) / prob(r)
+					all[k].n2 += measured(r) / (prob(r) * prob(r))
+				}
+			}
+			fine := map[cellKey]bool{}
+			for k, s := range all {
+				fine[k] = s.calls <= 0 || s.n2 > 0 && s.n*s.n/s.n2 >= 20
+			}
+			return fine
+		}
+		everything := func(*methodspan.Row) bool { return true }
+		minutes, hours := fineEnough(minute, "minute", everything), fineEnough(hour, "hour", everything)
+		cellOf := func(r *methodspan.Row) cellKey {
+			h := r.StartNS - r.StartNS%hour
+			byMinute := true
+			for m := h; m < h+hour; m += minute {
+				at := *r
+				at.StartNS = m
+				if fine, exists := minutes[keyOf(&at, "minute", minute)]; exists && !fine {
+					byMinute = false
+				}
+			}
+			if byMinute {
+				return keyOf(r, "minute", minute)
+			}
+			d := r.StartNS - r.StartNS%date
+			for m := d; m < d+date; m += hour {
+				at := *r
+				at.StartNS = m
+				if fine, exists := hours[keyOf(&at, "hour", hour)]; exists && !fine {
+					return keyOf(r, "date", date)
+				}
+			}
+			return keyOf(r, "hour", hour)
+		}
+		calls, estimate := map[cellKey]float64{}, map[cellKey]float64{}
+		cells := make([]cellKey, len(rows))
+		for i := range rows {
+			r := &rows[i]
+			if !inCells(r) {
+				continue
+			}
+			cells[i] = cellOf(r)
+			calls[cells[i]] += r.Calls
+			if measured(r) > 0 {
+				if r.Stratum == methodspan.StratumTail {
+					calls[cells[i]] -= measured(r) / prob(r)
+				} else {
+					estimate[cells[i]] += measured(r) / prob(r)
+				}
+			}
+		}
+		out := make([]float64, len(rows))
+		for i := range rows {
+			r := &rows[i]
+			switch {
+			case r.Measured == 0 || r.Kind == methodspan.KindProcess || measured(r) == 0:
+				out[i] = math.NaN()
+			case r.Level != methodspan.LevelRaw || r.Stratum == methodspan.StratumTail:
+				out[i] = 1 / prob(r)
+			default:
+				out[i] = calls[cells[i]] / prob(r) / estimate[cells[i]]
+			}
+		}
+		return out
+	}
+	w := side(func(r *methodspan.Row) float64 { return float64(r.CPUMeasured) }, (*methodspan.Row).Q)
+	wall := side(func(r *methodspan.Row) float64 { return float64(r.Measured) }, func(r *methodspan.Row) float64 { return r.P })
+	out := make([]weight, len(rows))
+	for i := range out {
+		out[i] = weight{w[i], wall[i]}
+	}
+	return out
+}
+
+// randomRows makes rows of every kind and level, from cells with nothing to
+// cells with plenty, with unknown parts in their names.
+func randomRows(rng *rand.Rand, n int) []methodspan.Row {
+	pick := func(xs ...string) string { return xs[rng.IntN(len(xs))] }
+	start := fixture.Start.Truncate(24 * time.Hour)
+	rows := make([]methodspan.Row, n)
+	for i := range rows {
+		r := &rows[i]
+		r.Resource = &methodspan.Resource{
+			ServiceNamespace: pick("", "store"), Service: "shop", Version: pick("", "1", "2"),
+			Environment: pick("prod", ""), Instance: pick("a", "b"),
+		}
+		r.Class, r.Method = pick("", "cart.Cart"), pick("Total", "Add")
+		r.Level = methodspan.LevelRaw
+		// Hours differ in how full their minutes are.
+		hour := rng.IntN(30)
+		minutes := 60
+		if hour%3 == 0 {
+			minutes = 1 + hour%2
+		}
+		r.StartNS = start.Add(time.Duration(hour)*time.Hour+time.Duration(rng.IntN(minutes))*time.Minute).UnixNano() + rng.Int64N(int64(time.Minute))
+		r.EndNS = r.StartNS + rng.Int64N(int64(time.Minute))
+		switch rng.IntN(12) {
+		case 0:
+			r.Kind, r.Calls = methodspan.KindCounts, float64(rng.IntN(1000))
+			continue
+		case 1:
+			r.Kind, r.CPUMeasured, r.CPUNS = methodspan.KindProcess, 1, 5
+			r.Process = &methodspan.ProcessStats{}
+			continue
+		case 2:
+			r.Kind, r.Measured = methodspan.KindAggregate, 1+rng.Int64N(50)
+			r.CPUMeasured = rng.Int64N(r.Measured + 1)
+			if rng.IntN(4) == 0 {
+				r.Level = pick(methodspan.LevelMinute, methodspan.LevelHour)
+				r.Calls = float64(rng.IntN(1000))
+			}
+		default:
+			r.Kind, r.Measured, r.CPUMeasured = methodspan.KindCall, 1, rng.Int64N(2)
+		}
+		r.P = []float64{1, 0.5, 0.01, 0.001}[rng.IntN(4)]
+		r.CPUP = []float64{1, 0.05}[rng.IntN(2)]
+		if r.CPUMeasured == 0 && rng.IntN(2) == 0 {
+			r.CPUP = 0
+		}
+		if r.Kind == methodspan.KindCall {
+			switch rng.IntN(10) {
+			case 0:
+				r.Stratum, r.P = methodspan.StratumTail, 1
+			case 1:
+				r.WeightBasis, r.Calls = methodspan.BasisThreshold, 1/r.P
+			}
+		}
+		r.WallNS = r.Measured * (1 + rng.Int64N(1e6))
+		if r.CPUMeasured > 0 {
+			r.CPUNS = r.CPUMeasured * (1 + rng.Int64N(1e6))
+		}
+		if rng.IntN(3) > 0 {
+			price := 0.01 + rng.Float64()
+			r.USDPerCoreHour = &price
+		}
+	}
+	return rows
+}
+
+func TestMethodCostIsTheRule(t *testing.T) {
+	for seed := range uint64(6) {
+		for _, n := range []int{3, 50, 500, 4000} {
+			t.Run(fmt.Sprintf("seed %d rows %d", seed, n), func(t *testing.T) {
+				rows := randomRows(rand.New(rand.NewPCG(seed, uint64(n))), n)
+				want := weigh(rows)
+				root := fixture.Write(t, fixture.Items("i", rows...))
+				w, err := Open(context.Background(), root, Window{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer w.Close()
+				got, err := w.User(context.Background(), "SELECT row_seq, w, w_wall, cost_usd FROM method_cost ORDER BY row_seq", n+1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(got.Rows) != n {
+					t.Fatalf("%d rows of %d", len(got.Rows), n)
+				}
+				weighted := 0
+				for i, row := range got.Rows {
+					cost := math.NaN()
+					if rows[i].USDPerCoreHour != nil {
+						cost = want[i].w * float64(rows[i].CPUNS) * *rows[i].USDPerCoreHour / 3.6e12
+					}
+					for j, w := range []float64{want[i].w, want[i].wall, cost} {
+						g, ok := row[j+1].(float64)
+						if ok != !math.IsNaN(w) || ok && math.Abs(g-w) > 1e-9*math.Max(math.Abs(w), 1e-9) {
+							t.Fatalf("row %d column %d: %v, want %v (%+v)", i, j, row[j+1], w, rows[i])
+						}
+						if ok {
+							weighted++
+						}
+					}
+				}
+				if n >= 50 && weighted == 0 {
+					t.Error("no row had a weight: the test shows nothing")
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// Side is which of two versions a row is about; SideAll where none are compared.
+type Side string
+
+const (
+	SideAll  Side = "all"
+	SideBase Side = "base"
+	SideHead Side = "head"
+)
+
+// Sums are a method's totals and the sums over clusters that their standard
+// errors are made of. N is in calls, X in ns; both are estimates for all calls
+// of the cells, not for the sampled ones.
+type Sums struct {
+	Records  int64 // measured calls behind the figures
+	Clusters int64 // instance x slot with such records
+
+	N, X, SelfX float64
+	NN, NX, XX  float64 // sums over clusters of products
+	NS, SS      float64 // the same for the self time
+}
+
+// Profile is one method's measurements in one metric.
+type Profile struct {
+	Service
+	Side      Side
+	Class     string
+	Method    string
+	Signature string
+	Full      string // class.method, as callers are called
+	Sums
+
+	OuterX    float64 // X without calls from the method itself
+	OuterUSD  float64
+	SelfUSD   float64 // of what has a price
+	UnpricedX float64 // self time without a price, ns
+}
+
+// Pair says which rows of a service are compared.
+type Pair struct {
+	Service
+	Base, Head VersionSpan
+}
+
+// VersionSpan is one deployment of a version.
+type VersionSpan struct {
+	Version string
+	Window  Window
+}
+
+// Ask says what to measure, where and when.
+type Ask struct {
+	Metric Metric
+	Window Window
+	Filter Filter
+	Slot   time.Duration // the length of a cluster
+	Pair   *Pair         // nil: all versions as one
+}
+
+func (a Ask) scope() scope {
+	return scope{dialect: duckdbDialect, metricColumns: columnsOf[a.Metric], Sides: a.Pair != nil}
+}
+
+func (a Ask) args() map[string]any {
+	args := filterArgs(a.Window, a.Filter)
+	args["slot_ns"] = a.Slot.Nanoseconds()
+	if p := a.Pair; p != nil {
+		args["service_namespace"] = orNull(p.Namespace)
+		args["exact_service"] = orNull(p.Name)
+		args["exact_environment"] = orNull(p.Environment)
+		args["base_version"], args["head_version"] = p.Base.Version, p.Head.Version
+		args["base_from_ns"], args["base_to_ns"] = p.Base.Window.nanos()
+		args["head_from_ns"], args["head_to_ns"] = p.Head.Window.nanos()
+	}
+	return args
+}
+
+// Profiles measures every method that has measurements in the metric.
+func (w *Warehouse) Profiles(ctx context.Context, a Ask) ([]Profile, error) {
+	var out []Profile
+	err := w.each(ctx, "profile", a.scope(), a.args(), func(rows *sql.Rows) error {
+		var p Profile
+		err := rows.Scan(into(&p.Namespace), into(&p.Service.Name), into(&p.Environment), &p.Side,
+			into(&p.Class), into(&p.Method), into(&p.Signature), &p.Full,
+			&p.Records, &p.Clusters, &p.N, &p.X, &p.SelfX,
+			&p.OuterX, &p.OuterUSD, &p.SelfUSD, &p.UnpricedX,
+			&p.NN, &p.NX, &p.XX, &p.NS, &p.SS)
+		out = append(out, p)
+		return err
+	})
+	return out, err
+}
+
+// Edge is what a method paid for one of its callees.
+type Edge struct {
+	Service
+	Side   Side
+	Caller string // empty = not known
+	Callee string
+	N, X   float64
+}
+
+// Edges lists them.
+func (w *Warehouse) Edges(ctx context.Context, a Ask) ([]Edge, error) {
+	var out []Edge
+	err := w.each(ctx, "edges", a.scope(), a.args(), func(rows *sql.Rows) error {
+		var e Edge
+		err := rows.Scan(into(&e.Namespace), into(&e.Service.Name), into(&e.Environment), &e.Side,
+			into(&e.Caller), &e.Callee, &e.N, &e.X)
+		out = append(out, e)
+		return err
+	})
+	return out, err
+}
+
+// Method is what is known of a method beside its cost.
+type Method struct {
+	Service
+	Class, Method, Signature string
+
+	Calls           float64
+	UnmeasuredCalls float64 // of these in cells where nothing was measured
+	Measured        int64
+	CPUMeasured     int64
+	WallN, WallX    float64 // estimates: calls, ns
+	Errors          float64
+}
+
+// Methods lists all methods with calls or measurements.
+func (w *Warehouse) Methods(ctx context.Context, window Window, f Filter) ([]Method, error) {
+	var out []Method
+	err := w.each(ctx, "methods", scope{}, filterArgs(window, f), func(rows *sql.Rows) error {
+		var m Method
+		err := rows.Scan(into(&m.Namespace), into(&m.Name), into(&m.Environment),
+			into(&m.Class), into(&m.Method), into(&m.Signature),
+			&m.Calls, &m.UnmeasuredCalls, &m.Measured, &m.CPUMeasured, &m.WallN, &m.WallX, &m.Errors)
+		out = append(out, m)
+		return err
+	})
+	return out, err
+}
+
+// ProcessCPU is the CPU time of a service's processes.
+type ProcessCPU struct {
+	Service
+	First, Last time.Time // of all its rows
+	Intervals   int64     // process rows with CPU time; 0 = not known
+	CPUNS       float64
+	USD         float64 // of what has a price
+	UnpricedNS  float64
+}
+
+// ProcessCPUs lists it for every service with rows.
+func (w *Warehouse) ProcessCPUs(ctx context.Context, window Window, f Filter) ([]ProcessCPU, error) {
+	var out []ProcessCPU
+	err := w.each(ctx, "processes_cpu", scope{}, filterArgs(window, f), func(rows *sql.Rows) error {
+		var p ProcessCPU
+		var first, last int64
+		err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment),
+			&first, &last, &p.Intervals, into(&p.CPUNS), into(&p.USD), into(&p.UnpricedNS))
+		p.First, p.Last = at(first), at(last)
+		out = append(out, p)
+		return err
+	})
+	return out, err
+}

@@ -1,0 +1,95 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// Service names a service in one environment. Empty parts are unknown.
+type Service struct {
+	Namespace   string `json:"service_namespace"`
+	Name        string `json:"service"`
+	Environment string `json:"environment"`
+}
+
+// String is `namespace/service (environment)`, for people.
+func (s Service) String() string {
+	name := s.Name
+	if name == "" {
+		name = "unknown service"
+	}
+	if s.Namespace != "" {
+		name = s.Namespace + "/" + name
+	}
+	if s.Environment != "" {
+		name += " (" + s.Environment + ")"
+	}
+	return name
+}
+
+// orZero scans a column that may be NULL; unknown becomes the zero value.
+type orZero[T any] struct{ into *T }
+
+func (o orZero[T]) Scan(v any) error {
+	var n sql.Null[T]
+	err := n.Scan(v)
+	*o.into = n.V
+	return err
+}
+
+func into[T any](v *T) sql.Scanner { return orZero[T]{v} }
+
+// Run is a stretch of time in which a version was seen all the time.
+type Run struct {
+	Service
+	Version          string // empty = unknown
+	Revision         string
+	First, Last      time.Time // of the first row's start and the last row's end
+	Until            time.Time // the end of the last minute with a row
+	OldestProcess    time.Time // of those seen in it; zero = unknown
+	UnknownProcesses bool      // some rows do not say when their process started
+	Measured         int64     // records
+	CPUMeasured      int64     // of these with CPU
+}
+
+// Runs lists the runs of all versions, by time.
+func (w *Warehouse) Runs(ctx context.Context, window Window, f Filter) ([]Run, error) {
+	var runs []Run
+	err := w.each(ctx, "runs", scope{}, filterArgs(window, f), func(rows *sql.Rows) error {
+		var r Run
+		var first, last, until, oldest, unknown int64
+		err := rows.Scan(into(&r.Namespace), into(&r.Name), into(&r.Environment), into(&r.Version),
+			into(&first), into(&last), into(&until), into(&oldest), into(&unknown),
+			into(&r.Measured), into(&r.CPUMeasured), into(&r.Revision))
+		r.First, r.Last, r.Until = at(first), at(last), at(until)
+		if oldest != 0 {
+			r.OldestProcess = at(oldest)
+		}
+		r.UnknownProcesses = unknown > 0
+		runs = append(runs, r)
+		return err
+	})
+	return runs, err
+}
+
+func at(ns int64) time.Time { return time.Unix(0, ns).UTC() }
+
+func filterArgs(window Window, f Filter) map[string]any {
+	from, to := window.nanos()
+	return map[string]any{
+		"from_ns": from, "to_ns": to, "service": orNull(f.Service), "environment": orNull(f.Environment),
+	}
+}
+
+// nanos is the window as numbers; open sides are as far away as can be.
+func (w Window) nanos() (from, to int64) {
+	from, to = 0, 1<<63-1
+	if !w.From.IsZero() {
+		from = w.From.UnixNano()
+	}
+	if !w.To.IsZero() {
+		to = w.To.UnixNano()
+	}
+	return from, to
+}

@@ -1,0 +1,93 @@
+{{define "processes"}}
+-- The account of every process of ours: what it says it has handed out, and what
+-- is stored of it.
+WITH own AS (
+  SELECT
+    {{.Service ""}}, version, instance, process_start_ns,
+    kind, start_ns, end_ns, calls, calls_total, final, sdk_stats,
+    MIN(CASE WHEN kind = 'process' THEN end_ns END) OVER one_process AS first_beat_ns,
+    ROW_NUMBER() OVER (
+      PARTITION BY {{.Service ""}}, version, instance, process_start_ns
+      ORDER BY CASE WHEN kind = 'process' THEN 0 ELSE 1 END, calls_total DESC, end_ns DESC
+    ) AS place
+  FROM method_calls
+  WHERE kind IN ('process', 'counts') AND weight_basis = 'exact' AND level = 'raw'
+    AND ({{.Param}}service IS NULL OR service = {{.Param}}service)
+    AND ({{.Param}}environment IS NULL OR environment = {{.Param}}environment)
+  WINDOW one_process AS (PARTITION BY {{.Service ""}}, version, instance, process_start_ns)
+),
+last_beat AS (
+  SELECT {{.Service ""}}, version, instance, process_start_ns, final, sdk_stats
+  FROM own
+  WHERE place = 1 AND kind = 'process'
+),
+accounts AS (
+  SELECT
+    {{.Service ""}}, version, instance, process_start_ns,
+    MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
+    SUM(CASE WHEN kind = 'process' THEN 1 ELSE 0 END) AS beats,
+    MAX(CASE WHEN kind = 'process' THEN end_ns - start_ns END) AS interval_ns,
+    MIN(CASE WHEN kind = 'process' THEN calls_total END) AS first_total,
+    MAX(CASE WHEN kind = 'process' THEN calls_total END) AS last_total,
+    SUM(CASE WHEN kind = 'counts' THEN calls ELSE 0 END) AS counted,
+    SUM(CASE WHEN kind = 'counts' AND start_ns >= first_beat_ns THEN calls ELSE 0 END) AS counted_later
+  FROM own
+  GROUP BY {{.Service ""}}, version, instance, process_start_ns
+)
+SELECT
+  {{.Service "a."}}, a.version, a.instance, a.process_start_ns,
+  a.first_ns, a.last_ns,
+  CAST(a.beats AS BIGINT) AS beats, a.interval_ns, a.first_total, a.last_total, a.counted, a.counted_later,
+  b.final, b.sdk_stats
+FROM accounts AS a
+LEFT JOIN last_beat AS b
+  ON {{.Same "a" "b" "service_namespace" "service" "environment" "version" "instance" "process_start_ns"}}
+WHERE a.last_ns >= {{.Param}}from_ns AND a.first_ns < {{.Param}}to_ns
+ORDER BY {{.Service "a."}}, a.version, a.first_ns, a.instance
+{{end}}
+
+{{define "duplicates"}}
+-- Places of queue items that are stored more than once.
+WITH places AS (
+  SELECT batch_id, row_seq, COUNT(*) AS copies
+  FROM method_calls
+  WHERE level = 'raw' AND batch_id IS NOT NULL
+  GROUP BY batch_id, row_seq
+  HAVING COUNT(*) > 1
+)
+SELECT batch_id, CAST(SUM(copies - 1) AS BIGINT) AS surplus
+FROM places
+GROUP BY batch_id
+ORDER BY surplus DESC, batch_id
+{{end}}
+
+{{define "stock"}}
+-- What is stored of each service.
+SELECT
+  {{.Service ""}},
+  CAST(COUNT(*) AS BIGINT) AS row_count,
+  CAST(SUM(CASE WHEN weight_basis <> 'exact' THEN 1 ELSE 0 END) AS BIGINT) AS foreign_rows,
+  SUM(CASE WHEN weight_basis <> 'exact' THEN calls ELSE 0 END) AS foreign_calls,
+  CAST(SUM(CASE WHEN kind IN ('call', 'aggregate') THEN 1 ELSE 0 END) AS BIGINT) AS measurement_rows,
+  CAST(SUM(CASE WHEN kind IN ('call', 'aggregate') AND usd_per_core_hour IS NULL THEN 1 ELSE 0 END) AS BIGINT) AS unpriced_rows,
+  CAST(SUM(CASE WHEN version IS NULL THEN 1 ELSE 0 END) AS BIGINT) AS versionless_rows,
+  MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns
+FROM method_calls
+WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+  AND ({{.Param}}service IS NULL OR service = {{.Param}}service)
+  AND ({{.Param}}environment IS NULL OR environment = {{.Param}}environment)
+GROUP BY {{.Service ""}}
+ORDER BY {{.Service ""}}
+{{end}}
+
+{{define "freshness"}}
+-- How long after their end rows were committed; file_commits is made by the
+-- program from the files of the warehouse.
+SELECT CAST(COUNT(*) AS BIGINT) AS row_count, QUANTILE_CONT((f.committed_ns - r.end_ns) / 1e9, 0.99) AS p99_seconds
+FROM method_files AS r
+JOIN file_commits AS f ON f.parquet_file = r.parquet_file
+WHERE r.level = 'raw' AND r.kind IN ('call', 'counts')
+  AND r.start_ns >= {{.Param}}from_ns AND r.start_ns < {{.Param}}to_ns
+  AND ({{.Param}}service IS NULL OR r.service = {{.Param}}service)
+  AND ({{.Param}}environment IS NULL OR r.environment = {{.Param}}environment)
+{{end}}

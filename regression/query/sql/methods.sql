@@ -1,0 +1,41 @@
+{{define "methods"}}
+-- Calls and wall time of every method, measured or not.
+WITH scoped AS (
+  SELECT *
+  FROM method_calls
+  WHERE kind IN ('call', 'counts', 'aggregate')
+    AND ({{.Param}}service IS NULL OR service = {{.Param}}service)
+    AND ({{.Param}}environment IS NULL OR environment = {{.Param}}environment)
+),
+weighted AS ({{template "method_cost" .From "scoped"}})
+SELECT
+  {{.Service ""}}, class, method, MAX(signature) AS signature,
+  SUM(calls) AS calls,
+  SUM(CASE WHEN cell_wall = 'none' THEN calls - COALESCE(w_wall * measured, 0) ELSE 0 END) AS unmeasured_calls,
+  CAST(SUM(measured) AS BIGINT) AS measured,
+  CAST(SUM(cpu_measured) AS BIGINT) AS cpu_measured,
+  COALESCE(SUM(w_wall * measured), 0) AS wall_n,
+  COALESCE(SUM(w_wall * wall_ns), 0) AS wall_x,
+  COALESCE(SUM(w_wall * errors), 0) AS errors
+FROM weighted
+WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+GROUP BY {{.Service ""}}, class, method
+ORDER BY {{.Service ""}}, class, method
+{{end}}
+
+{{define "processes_cpu"}}
+-- The CPU time of the processes themselves.
+SELECT
+  {{.Service ""}},
+  MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
+  CAST(SUM(CASE WHEN kind = 'process' THEN cpu_measured ELSE 0 END) AS BIGINT) AS intervals,
+  SUM(CASE WHEN kind = 'process' AND cpu_measured > 0 THEN CAST(cpu_ns AS {{.Double}}) END) AS cpu_ns,
+  SUM(CASE WHEN kind = 'process' AND cpu_measured > 0 THEN cpu_ns * usd_per_core_hour / 3.6e12 END) AS usd,
+  SUM(CASE WHEN kind = 'process' AND cpu_measured > 0 AND usd_per_core_hour IS NULL THEN CAST(cpu_ns AS {{.Double}}) END) AS unpriced_ns
+FROM method_calls
+WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+  AND ({{.Param}}service IS NULL OR service = {{.Param}}service)
+  AND ({{.Param}}environment IS NULL OR environment = {{.Param}}environment)
+GROUP BY {{.Service ""}}
+ORDER BY {{.Service ""}}
+{{end}}

@@ -1,0 +1,138 @@
+{{define "measurements"}}
+-- What was measured in the window, added up by method, caller, instance and
+-- slot, with the rows whose caller is unknown shared out among the callers that
+-- are known in their weight cell.
+WITH scoped AS (
+  SELECT *
+  FROM method_calls
+  WHERE kind IN ('call', 'counts', 'aggregate')
+    AND ({{.Param}}service IS NULL OR service = {{.Param}}service)
+    AND ({{.Param}}environment IS NULL OR environment = {{.Param}}environment)
+    {{- if .Sides}}
+    AND service_namespace IS NOT DISTINCT FROM {{.Param}}service_namespace
+    AND service IS NOT DISTINCT FROM {{.Param}}exact_service
+    AND environment IS NOT DISTINCT FROM {{.Param}}exact_environment
+    AND version IN ({{.Param}}base_version, {{.Param}}head_version)
+    {{- end}}
+),
+weighted AS ({{template "method_cost" .From "scoped"}}),
+sided AS (
+  SELECT
+    *,
+    {{- if .Sides}}
+    CASE
+      WHEN version = {{.Param}}base_version AND start_ns >= {{.Param}}base_from_ns AND start_ns < {{.Param}}base_to_ns THEN 'base'
+      WHEN version = {{.Param}}head_version AND start_ns >= {{.Param}}head_from_ns AND start_ns < {{.Param}}head_to_ns THEN 'head'
+    END AS side
+    {{- else}}
+    'all' AS side
+    {{- end}}
+  FROM weighted
+  WHERE measured > 0 AND w_wall IS NOT NULL
+    AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+),
+seen AS (
+  SELECT
+    {{.Key ""}}, side,
+    CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
+    caller, instance,
+    start_ns - MOD(start_ns, {{.Param}}slot_ns) AS slot_ns,
+    {{.Cell}} AS cell, {{.Cell}}_ns AS cell_ns,
+    MAX(signature) AS signature,
+    SUM(w_wall * measured) AS flow,
+    SUM({{.Measured}}) AS records,
+    COALESCE(SUM({{.Weight}} * {{.Measured}}), 0) AS n,
+    COALESCE(SUM({{.Weight}} * {{.Value}}), 0) AS x,
+    COALESCE(SUM({{.Weight}} * {{.Value}} * usd_per_core_hour / 3.6e12), 0) AS usd,
+    COALESCE(SUM(CASE WHEN usd_per_core_hour IS NULL THEN {{.Weight}} * {{.Value}} END), 0) AS unpriced_x
+  FROM sided
+  WHERE side IS NOT NULL
+  GROUP BY
+    {{.Key ""}}, side, caller, instance,
+    start_ns - MOD(start_ns, {{.Param}}slot_ns), {{.Cell}}, {{.Cell}}_ns
+),
+known AS (
+  SELECT {{.Key ""}}, side, cell, cell_ns, caller, SUM(flow) AS flow
+  FROM seen
+  WHERE caller IS NOT NULL
+  GROUP BY {{.Key ""}}, side, cell, cell_ns, caller
+),
+shares AS (
+  SELECT *, flow / NULLIF(SUM(flow) OVER (PARTITION BY {{.Key ""}}, side, cell, cell_ns), 0) AS share
+  FROM known
+),
+paid AS (
+  SELECT {{.Service ""}}, version, side, name, instance, slot_ns, caller, n, x, usd, unpriced_x
+  FROM seen
+  WHERE caller IS NOT NULL
+  UNION ALL
+  SELECT
+    {{.Service "u."}}, u.version, u.side, u.name, u.instance, u.slot_ns,
+    s.caller,
+    u.n * COALESCE(s.share, 1) AS n,
+    u.x * COALESCE(s.share, 1) AS x,
+    u.usd * COALESCE(s.share, 1) AS usd,
+    u.unpriced_x * COALESCE(s.share, 1) AS unpriced_x
+  FROM seen AS u
+  LEFT JOIN shares AS s
+    ON {{.Same "u" "s" "service_namespace" "service" "environment" "version" "class" "method" "side" "cell" "cell_ns"}}
+  WHERE u.caller IS NULL
+)
+{{end}}
+
+{{define "profile"}}
+-- One row per method: its totals, and the sums over clusters that its standard
+-- errors are made of. What a method paid its callees is taken off in the cluster
+-- in which they ran.
+{{template "measurements" .}},
+entries AS (
+  SELECT
+    {{.Service ""}}, side, name, instance, slot_ns,
+    class, method, signature, records, n, x,
+    CASE WHEN caller = name THEN 0 ELSE x END AS outer_x,
+    CASE WHEN caller = name THEN 0 ELSE usd END AS outer_usd,
+    x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x
+  FROM seen
+  UNION ALL
+  SELECT
+    {{.Service ""}}, side, caller AS name, instance, slot_ns,
+    NULL AS class, NULL AS method, NULL AS signature, 0 AS records, 0 AS n, 0 AS x,
+    0 AS outer_x, 0 AS outer_usd,
+    -x AS self_x, -usd AS self_usd, -unpriced_x AS self_unpriced_x
+  FROM paid
+  WHERE caller IS NOT NULL AND caller <> '(entry)'
+),
+clusters AS (
+  SELECT
+    {{.Service ""}}, side, name, instance, slot_ns,
+    MAX(class) AS class, MAX(method) AS method, MAX(signature) AS signature,
+    SUM(records) AS records, SUM(n) AS n, SUM(x) AS x,
+    SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
+    SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x
+  FROM entries
+  GROUP BY {{.Service ""}}, side, name, instance, slot_ns
+)
+SELECT
+  {{.Service ""}}, side, MAX(class) AS class, MAX(method) AS method, MAX(signature) AS signature, name,
+  CAST(SUM(records) AS BIGINT) AS records,
+  CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS BIGINT) AS clusters,
+  SUM(n) AS n, SUM(x) AS x, SUM(self_x) AS self_x,
+  SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
+  SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x,
+  SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx,
+  SUM(n * self_x) AS ns, SUM(self_x * self_x) AS ss
+FROM clusters
+GROUP BY {{.Service ""}}, side, name
+HAVING SUM(records) > 0
+ORDER BY {{.Service ""}}, side, name
+{{end}}
+
+{{define "edges"}}
+-- What each method paid for its callees; caller NULL where it is not known and
+-- can't be inferred.
+{{template "measurements" .}}
+SELECT {{.Service ""}}, side, caller, name, SUM(n) AS n, SUM(x) AS x
+FROM paid
+GROUP BY {{.Service ""}}, side, caller, name
+ORDER BY {{.Service ""}}, side, caller, name
+{{end}}

@@ -1,0 +1,4 @@
+{{define "create_method_cost"}}
+CREATE VIEW method_cost AS
+{{template "method_cost" .}}
+{{end}}

@@ -1,0 +1,257 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/duckdb/duckdb-go/v2"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// ErrNoData means that the warehouse holds no row in the dates asked for.
+var ErrNoData = errors.New("no rows in this time")
+
+// Window is a stretch of time by the start of rows; To is not part of it.
+type Window struct{ From, To time.Time }
+
+// Days is the length of the window.
+func (w Window) Days() float64 { return w.To.Sub(w.From).Hours() / 24 }
+
+// Filter leaves out rows; an empty field lets all pass.
+type Filter struct {
+	Service     string
+	Environment string
+}
+
+// Metric is what is measured.
+type Metric string
+
+const (
+	CPU  Metric = "cpu"
+	Wall Metric = "wall"
+)
+
+// Warehouse is one commit of a warehouse, ready for questions. It stays the same
+// while the collector writes on.
+type Warehouse struct {
+	Snapshot *parquet.Snapshot
+	Window   Window
+	Files    []parquet.File // that may hold rows of the dates of the window
+
+	db    *sql.DB
+	spill string
+}
+
+// Open resolves the newest commit of the warehouse at root and defines the views
+// over it. Weights are made of whole UTC dates, so files of all dates that the
+// window touches are read and the window is cut afterwards. Zero times leave a
+// side of the window open. It fails with ErrNoData if there is no such file.
+func Open(ctx context.Context, root string, window Window) (*Warehouse, error) {
+	if err := checkRoot(root); err != nil {
+		return nil, err
+	}
+	snapshot, err := parquet.Open(root)
+	if errors.Is(err, parquet.ErrEmpty) {
+		return nil, fmt.Errorf("%w: %w", ErrNoData, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := &Warehouse{Snapshot: snapshot, Window: window}
+	w.Files = filesOf(snapshot, window)
+	if len(w.Files) == 0 {
+		return nil, fmt.Errorf("%w: %s holds rows from %s to %s (UTC dates)", ErrNoData, root,
+			snapshot.Files[0].Date, snapshot.Files[len(snapshot.Files)-1].Date)
+	}
+	if err := w.start(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open warehouse %s: %w", root, err), w.Close())
+	}
+	return w, nil
+}
+
+func checkRoot(root string) error {
+	if scheme, _, ok := strings.Cut(root, "://"); ok {
+		return fmt.Errorf("--warehouse: %q: there is no reader for %s:// yet; found a URL, want the directory that the warehouse exporter writes to", root, scheme)
+	}
+	return nil
+}
+
+// filesOf selects by whole UTC dates.
+func filesOf(s *parquet.Snapshot, window Window) []parquet.File {
+	var files []parquet.File
+	for _, f := range s.Files {
+		if !window.From.IsZero() && f.Date < window.From.UTC().Format(time.DateOnly) {
+			continue
+		}
+		if !window.To.IsZero() && f.Date > window.To.Add(-1).UTC().Format(time.DateOnly) {
+			continue
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+func (w *Warehouse) start(ctx context.Context) error {
+	connector, err := duckdb.NewConnector("", nil)
+	if err != nil {
+		return err
+	}
+	w.db = sql.OpenDB(connector)
+	if w.spill, err = os.MkdirTemp("", "corehour-spill-"); err != nil {
+		return err
+	}
+	paths := make([]string, len(w.Files))
+	for i, f := range w.Files {
+		// Paths are the only text in a statement that is neither ours nor a
+		// parameter: views take none.
+		if paths[i], err = filepath.Abs(f.Path); err != nil {
+			return err
+		}
+		paths[i] = quoteText(paths[i])
+	}
+	list := "[" + strings.Join(paths, ", ") + "]"
+	costs, err := render("create_method_cost", scope{dialect: duckdbDialect, Source: "method_calls"})
+	if err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		"SET temp_directory = " + quoteText(w.spill),
+		"SET TimeZone = 'UTC'",
+		"CREATE VIEW method_calls AS SELECT * FROM read_parquet(" + list + ", union_by_name = true, hive_partitioning = false)",
+		"CREATE VIEW method_files AS SELECT * FROM read_parquet(" + list + ", union_by_name = true, hive_partitioning = false, filename = 'parquet_file')",
+		costs,
+		// From here on no statement, whoever wrote it, reaches another file.
+		"SET allowed_paths = " + list,
+		"SET allowed_directories = [" + quoteText(w.spill) + "]",
+		"SET enable_external_access = false",
+		"SET lock_configuration = true",
+	} {
+		if _, err := w.db.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// Close ends the engine and removes what it spilled.
+func (w *Warehouse) Close() error {
+	var err error
+	if w.db != nil {
+		err = w.db.Close()
+	}
+	if w.spill != "" {
+		err = errors.Join(err, os.RemoveAll(w.spill))
+	}
+	return err
+}
+
+// Table is the answer to a statement of the user's own.
+type Table struct {
+	Columns []string
+	Rows    [][]any
+	// Cut is set if there were more rows than asked for.
+	Cut bool
+}
+
+// User runs a statement of the user's own and keeps at most limit rows. Only one
+// that reads is accepted.
+func (w *Warehouse) User(ctx context.Context, text string, limit int) (*Table, error) {
+	conn, err := w.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := conn.Raw(func(c any) error { return checkReads(ctx, c, text) }); err != nil {
+		return nil, err
+	}
+	rows, err := conn.QueryContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	t := &Table{}
+	if t.Columns, err = rows.Columns(); err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		if len(t.Rows) == limit {
+			t.Cut = true
+			return t, nil
+		}
+		row := make([]any, len(t.Columns))
+		dest := make([]any, len(row))
+		for i := range row {
+			dest[i] = &row[i]
+		}
+		if err := rows.Scan(dest...); err != nil {
+			return nil, err
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t, rows.Err()
+}
+
+// checkReads lets the engine itself say what a statement is.
+func checkReads(ctx context.Context, c any, text string) error {
+	prepared, err := c.(driver.ConnPrepareContext).PrepareContext(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer prepared.Close()
+	kind, err := prepared.(*duckdb.Stmt).StatementType()
+	if err != nil {
+		return err
+	}
+	if kind != duckdb.STATEMENT_TYPE_SELECT && kind != duckdb.STATEMENT_TYPE_EXPLAIN {
+		return errors.New("only statements that read are run: want SELECT, or EXPLAIN of one")
+	}
+	if n := prepared.NumInput(); n > 0 {
+		return fmt.Errorf("the statement has %d parameters and there are no values for them", n)
+	}
+	return nil
+}
+
+// each runs one of the statements of sql/ and hands every row to read.
+func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[string]any, read func(*sql.Rows) error) error {
+	s.dialect = duckdbDialect
+	text, err := render(name, s)
+	if err != nil {
+		return err
+	}
+	named := make([]any, 0, len(args))
+	for k, v := range args {
+		named = append(named, sql.Named(k, v))
+	}
+	rows, err := w.db.QueryContext(ctx, text, named...)
+	if err != nil {
+		return fmt.Errorf("query %s: %w", name, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := read(rows); err != nil {
+			return fmt.Errorf("query %s: %w", name, err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("query %s: %w", name, err)
+	}
+	return nil
+}
+
+// orNull passes an empty string as unknown.
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

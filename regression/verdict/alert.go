@@ -1,0 +1,92 @@
+package verdict
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"time"
+)
+
+// AlertSchema numbers the form of an alert. Fields are only added.
+const AlertSchema = 1
+
+// KindRegression is a method that a new version made dearer.
+const KindRegression = "regression"
+
+// Alert is one regression, as other programs read it.
+type Alert struct {
+	Schema           int    `json:"schema"`
+	ID               string `json:"id"`
+	Kind             string `json:"kind"`
+	ServiceNamespace string `json:"service_namespace"`
+	Service          string `json:"service"`
+	Environment      string `json:"environment"`
+	Class            string `json:"class"`
+	Method           string `json:"method"`
+	Signature        string `json:"signature"`
+	BaseVersion      string `json:"base_version"`
+	HeadVersion      string `json:"head_version"`
+	BaseRevision     string `json:"base_revision"`
+	HeadRevision     string `json:"head_revision"`
+	Metric           string `json:"metric"`
+	// Base and Head are ns per call of what was tested; Reason says whether
+	// that is the method's own time or its whole.
+	Base          float64 `json:"base"`
+	Head          float64 `json:"head"`
+	ChangePercent float64 `json:"change_percent"`
+	// Interval holds the change in percent with 95% confidence: low, high.
+	Interval [2]float64 `json:"interval"`
+	// EValue is null: the rule makes none.
+	EValue *float64 `json:"e_value"`
+	// Records are the measured calls of the head version.
+	Records int64 `json:"records"`
+	// USDPerDay is what the change costs at the head version's rate of calls;
+	// null without a price, and for wall time.
+	USDPerDay *float64 `json:"usd_per_day"`
+	// FirstSeen is the first row of the head version.
+	FirstSeen time.Time `json:"first_seen"`
+	Severity  Severity  `json:"severity"`
+	Owner     string    `json:"owner"`
+	Reason    string    `json:"reason"`
+	Links     []string  `json:"links"`
+}
+
+// Severity is the scale of alerts.
+type Severity string
+
+// An alert is critical from 100 dollars a day or where the cost at least
+// doubled (by the lower end of the interval); a warning from 10 dollars a day or
+// half as much again; else info.
+const (
+	Info     Severity = "info"
+	Warning  Severity = "warning"
+	Critical Severity = "critical"
+)
+
+func severityOf(lowPercent float64, usdPerDay *float64) Severity {
+	usd := 0.0
+	if usdPerDay != nil {
+		usd = *usdPerDay
+	}
+	switch {
+	case usd >= 100 || lowPercent >= 100:
+		return Critical
+	case usd >= 10 || lowPercent >= 50:
+		return Warning
+	}
+	return Info
+}
+
+// alertID names the regression for ever: the same method between the same two
+// versions has the same one, however often it is looked at.
+func alertID(a *Alert) string {
+	var buf []byte
+	for _, part := range []string{
+		a.Kind, a.ServiceNamespace, a.Service, a.Environment, a.Class, a.Method, a.BaseVersion, a.HeadVersion, a.Metric,
+	} {
+		buf = binary.AppendUvarint(buf, uint64(len(part)))
+		buf = append(buf, part...)
+	}
+	sum := sha256.Sum256(buf)
+	return hex.EncodeToString(sum[:12])
+}

@@ -1,0 +1,185 @@
+package verdict
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/stats"
+)
+
+// Level is the confidence of all intervals.
+const Level = 0.95
+
+// Options of the rule.
+type Options struct {
+	Base, Head       string  // versions; empty = newest and the one before
+	Metric           string  // cpu, wall, or empty: cpu where both versions have it
+	ThresholdPercent float64 // a change must be above it
+	MinRecords       int64   // on both sides
+}
+
+// State says what was found out about a method.
+type State string
+
+const (
+	Regressed  State = "regressed"
+	Explained  State = "explained"  // dearer, and its callees are why
+	NotProven  State = "not_proven" // nothing above the threshold that could not be chance
+	FewRecords State = "few_records"
+	FewSlots   State = "few_slots" // too few clusters for an interval
+	New        State = "new"       // not in the base version
+	Gone       State = "gone"      // not in the head version
+)
+
+// Judged tells whether the method was really compared.
+func (s State) Judged() bool { return s == Regressed || s == Explained || s == NotProven }
+
+// Line is one method of a comparison.
+type Line struct {
+	Class     string `json:"class"`
+	Method    string `json:"method"`
+	Signature string `json:"signature,omitempty"`
+	State     State  `json:"state"`
+	// Basis is what was tested: "self" or "inclusive" time.
+	Basis string `json:"basis,omitempty"`
+	// Times are ns per call.
+	BaseNSPerCall float64     `json:"base_ns_per_call"`
+	HeadNSPerCall float64     `json:"head_ns_per_call"`
+	ChangePercent *float64    `json:"change_percent"`
+	Interval      *[2]float64 `json:"interval"`
+	BaseRecords   int64       `json:"base_records"`
+	HeadRecords   int64       `json:"head_records"`
+	BaseClusters  int64       `json:"base_clusters"`
+	HeadClusters  int64       `json:"head_clusters"`
+
+	full       string
+	base, head *query.Profile
+	// explained is what raised callees explain of the growth of its whole time.
+	explained []explanation
+}
+
+// Comparison is the result for one service.
+type Comparison struct {
+	query.Service
+	BaseVersion  string       `json:"base_version"`
+	HeadVersion  string       `json:"head_version"`
+	BaseRevision string       `json:"base_revision"`
+	HeadRevision string       `json:"head_revision"`
+	BaseFrom     time.Time    `json:"base_from"`
+	BaseTo       time.Time    `json:"base_to"`
+	HeadFrom     time.Time    `json:"head_from"`
+	HeadTo       time.Time    `json:"head_to"`
+	Metric       query.Metric `json:"metric"`
+	// Clusters says what the intervals are made of.
+	Clusters string  `json:"clusters"`
+	Methods  []Line  `json:"methods"`
+	Alerts   []Alert `json:"alerts"`
+}
+
+// Told tells whether any method could be judged.
+func (c *Comparison) Told() bool {
+	return slices.ContainsFunc(c.Methods, func(l Line) bool { return l.State.Judged() })
+}
+
+// Compare compares the two deployments of a pair.
+func Compare(ctx context.Context, w *query.Warehouse, p Pair, o Options) (*Comparison, error) {
+	metric := query.Metric(o.Metric)
+	if metric == "" {
+		metric = query.Wall
+		if p.Base.CPUMeasured > 0 && p.Head.CPUMeasured > 0 {
+			metric = query.CPU
+		}
+	}
+	span := func(d Deployment) query.VersionSpan {
+		return query.VersionSpan{Version: d.Version, Window: query.Window{From: d.First, To: d.Until}}
+	}
+	ask := query.Ask{
+		Metric: metric, Window: w.Window, Slot: slotFor(p),
+		Pair: &query.Pair{Service: p.Service, Base: span(p.Base), Head: span(p.Head)},
+	}
+	profiles, err := w.Profiles(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{
+		Service:     p.Service,
+		BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
+		BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision,
+		BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
+		Metric: metric, Clusters: "instance x " + slotName(ask.Slot),
+		Methods: lines(profiles),
+	}
+	j := judge{options: o}
+	if j.first(c.Methods) {
+		// What callers paid their callees is needed only where something grew.
+		edges, err := w.Edges(ctx, ask)
+		if err != nil {
+			return nil, err
+		}
+		j.settle(c.Methods, edges)
+	}
+	c.Alerts = alerts(c, p)
+	return c, nil
+}
+
+// wantClusters is how many slots in time a side should have: with fewer the
+// interval is wide for want of degrees of freedom.
+const wantClusters = 24
+
+// slotFor chooses the longest slots of which both sides have enough: the longer,
+// the less what happens in one depends on the one before. Instances multiply
+// them but are not counted here: instances of one minute share their traffic.
+func slotFor(p Pair) time.Duration {
+	span := min(p.Base.Last.Sub(p.Base.First), p.Head.Last.Sub(p.Head.First))
+	for _, slot := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {
+		if span >= wantClusters*slot {
+			return slot
+		}
+	}
+	return 10 * time.Second
+}
+
+func slotName(d time.Duration) string {
+	switch d {
+	case time.Hour:
+		return "1 h"
+	case 10 * time.Minute:
+		return "10 min"
+	case time.Minute:
+		return "1 min"
+	}
+	return "10 s"
+}
+
+func lines(profiles []query.Profile) []Line {
+	at := map[string]int{}
+	var out []Line
+	for i := range profiles {
+		p := &profiles[i]
+		j, ok := at[p.Full]
+		if !ok {
+			j = len(out)
+			at[p.Full] = j
+			out = append(out, Line{Class: p.Class, Method: p.Method, full: p.Full})
+		}
+		l := &out[j]
+		l.Signature = cmp.Or(p.Signature, l.Signature)
+		if p.Side == query.SideBase {
+			l.base, l.BaseRecords, l.BaseClusters = p, p.Records, p.Clusters
+		} else {
+			l.head, l.HeadRecords, l.HeadClusters = p, p.Records, p.Clusters
+		}
+	}
+	return out
+}
+
+func selfOf(p *query.Profile) stats.Clusters {
+	return stats.Clusters{Count: p.Clusters, N: p.N, X: p.SelfX, NN: p.NN, NX: p.NS, XX: p.SS}
+}
+
+func wholeOf(p *query.Profile) stats.Clusters {
+	return stats.Clusters{Count: p.Clusters, N: p.N, X: p.X, NN: p.NN, NX: p.NX, XX: p.XX}
+}

@@ -1,0 +1,99 @@
+package verdict
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/regression/query"
+)
+
+// Deployment is a version of a service from its first row to its last.
+type Deployment struct {
+	Version  string
+	Revision string
+	// Since is when it began: its first row, or the start of its oldest process
+	// where that is known and earlier, as at the edge of the window.
+	Since time.Time
+	First time.Time // row
+	Last  time.Time // end of the last row
+	Until time.Time // end of the last minute with a row
+
+	Measured    int64
+	CPUMeasured int64
+}
+
+// unseenFor is how long a version whose processes can't be told apart must not be
+// seen, while another is, for its return to be a new deployment.
+const unseenFor = 30 * time.Minute
+
+// Deployments makes deployments of one service's runs, sorted by when they began.
+// A version that returns after another one took its place is a new deployment;
+// a hole in which processes live on, or in which nothing at all was seen, is none.
+// Runs of unknown version are left out.
+func Deployments(runs []query.Run) []Deployment {
+	byVersion := map[string][]query.Run{}
+	for _, r := range runs {
+		if r.Version != "" {
+			byVersion[r.Version] = append(byVersion[r.Version], r)
+		}
+	}
+	var out []Deployment
+	for version, own := range byVersion {
+		slices.SortFunc(own, func(a, b query.Run) int { return a.First.Compare(b.First) })
+		start := len(out)
+		for i, r := range own {
+			d := Deployment{
+				Version: version, Revision: r.Revision, Since: r.First, First: r.First, Last: r.Last, Until: r.Until,
+				Measured: r.Measured, CPUMeasured: r.CPUMeasured,
+			}
+			if !r.OldestProcess.IsZero() && r.OldestProcess.Before(d.Since) {
+				d.Since = r.OldestProcess
+			}
+			if i == 0 || returned(version, out[len(out)-1], r, runs) {
+				out = append(out, d)
+				continue
+			}
+			last := &out[len(out)-1]
+			last.Last, last.Until = later(last.Last, d.Last), d.Until
+			last.Measured += d.Measured
+			last.CPUMeasured += d.CPUMeasured
+			last.Revision = cmp.Or(d.Revision, last.Revision)
+		}
+		// A process that lived through a return is older than its deployment.
+		for i := start + 1; i < len(out); i++ {
+			if out[i].Since.Before(out[i-1].Last) {
+				out[i].Since = out[i].First
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Deployment) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Version, b.Version))
+	})
+	return out
+}
+
+// returned tells whether a run begins a new deployment of its version.
+func returned(version string, before Deployment, r query.Run, all []query.Run) bool {
+	replaced := slices.ContainsFunc(all, func(o query.Run) bool {
+		return o.Version != "" && o.Version != version && o.First.Before(r.First) && o.Until.After(before.Until)
+	})
+	if !replaced {
+		return false
+	}
+	if r.UnknownProcesses {
+		return r.First.Sub(before.Until) >= unseenFor
+	}
+	return !r.OldestProcess.Before(before.Last.Add(-processOverlap))
+}
+
+// processOverlap is how much sooner than the last row of the old processes a new
+// one may have started.
+const processOverlap = time.Minute
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

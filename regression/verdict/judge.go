@@ -1,0 +1,146 @@
+package verdict
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/stats"
+)
+
+const (
+	// knownBelow is the relative standard error below which a self time is good
+	// enough to be the base of a percentage.
+	knownBelow = 0.30
+	// explainedFrom is the share of a caller's growth that raised callees must
+	// account for, so that it is theirs.
+	explainedFrom = 0.80
+)
+
+// explanation is a raised or explained callee and how much of its caller's
+// growth it accounts for.
+type explanation struct {
+	callee string
+	share  float64
+}
+
+// judge decides line by line.
+type judge struct {
+	options Options
+	grown   []*Line // whole time grew beyond doubt; in no order
+}
+
+// first judges what each line says by itself, and tells whether callers and
+// callees must be looked at.
+func (j *judge) first(lines []Line) bool {
+	for i := range lines {
+		j.line(&lines[i])
+	}
+	return len(j.grown) > 0 || slices.ContainsFunc(lines, func(l Line) bool { return l.State == Regressed })
+}
+
+func (j *judge) line(l *Line) {
+	switch {
+	case l.base == nil:
+		l.State = New
+		return
+	case l.head == nil:
+		l.State = Gone
+		return
+	case min(l.BaseRecords, l.HeadRecords) < j.options.MinRecords:
+		l.State = FewRecords
+		return
+	}
+	self0, ok0 := selfOf(l.base).Mean()
+	self1, ok1 := selfOf(l.head).Mean()
+	whole0, ok2 := wholeOf(l.base).Mean()
+	whole1, ok3 := wholeOf(l.head).Mean()
+	if !ok0 || !ok1 || !ok2 || !ok3 || min(l.BaseClusters, l.HeadClusters) < minClusters {
+		l.State = FewSlots
+		return
+	}
+	l.State = NotProven
+	wholeChange, wholeInterval, wholeKnown := stats.Change(whole0, whole1, Level)
+	if wholeKnown && wholeInterval.Low > 0 {
+		j.grown = append(j.grown, l)
+	}
+	if self0.Relative() <= knownBelow && self1.Relative() <= knownBelow {
+		change, interval, _ := stats.Change(self0, self1, Level)
+		l.say("self", self0, self1, change, interval)
+		if 100*change > j.options.ThresholdPercent && interval.Low > 0 {
+			l.State = Regressed
+		}
+		return
+	}
+	if !wholeKnown {
+		return
+	}
+	l.say("inclusive", whole0, whole1, wholeChange, wholeInterval)
+	_, difference := stats.Difference(self0, self1, Level)
+	if 100*wholeChange > j.options.ThresholdPercent && wholeInterval.Low > 0 && difference.Low > 0 {
+		l.State = Regressed // unless settle finds that callees explain it
+	}
+}
+
+// minClusters is the fewest clusters that an interval is made of.
+const minClusters = 3
+
+func (l *Line) say(basis string, base, head stats.Estimate, change float64, iv stats.Interval) {
+	l.Basis, l.BaseNSPerCall, l.HeadNSPerCall = basis, base.Value, head.Value
+	percent := 100 * change
+	l.ChangePercent = &percent
+	l.Interval = &[2]float64{100 * iv.Low, 100 * iv.High}
+}
+
+// settle finds out which growth is only that of callees. It goes from the
+// cheapest whole to the dearest, so callees come before their callers.
+func (j *judge) settle(lines []Line, edges []query.Edge) {
+	calls := map[string]map[string][2]float64{} // caller, callee -> ns per call of the caller, base and head
+	byName := map[string]*Line{}
+	for i := range lines {
+		byName[lines[i].full] = &lines[i]
+	}
+	for _, e := range edges {
+		l := byName[e.Caller]
+		if e.Caller == "" || l == nil || l.base == nil || l.head == nil || e.Caller == e.Callee {
+			continue
+		}
+		if calls[e.Caller] == nil {
+			calls[e.Caller] = map[string][2]float64{}
+		}
+		paid := calls[e.Caller][e.Callee]
+		if e.Side == query.SideBase {
+			paid[0] += e.X / l.base.N
+		} else {
+			paid[1] += e.X / l.head.N
+		}
+		calls[e.Caller][e.Callee] = paid
+	}
+	slices.SortFunc(j.grown, func(a, b *Line) int {
+		return cmp.Or(cmp.Compare(a.head.X, b.head.X), cmp.Compare(a.full, b.full))
+	})
+	for _, l := range j.grown {
+		growth := l.head.X/l.head.N - l.base.X/l.base.N
+		share := 0.0
+		for callee, paid := range calls[l.full] {
+			c := byName[callee]
+			if c == nil || c.State != Regressed && c.State != Explained || paid[1] <= paid[0] {
+				continue
+			}
+			part := (paid[1] - paid[0]) / growth
+			share += part
+			l.explained = append(l.explained, explanation{callee, part})
+		}
+		slices.SortFunc(l.explained, func(a, b explanation) int {
+			return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.callee, b.callee))
+		})
+		switch {
+		case share < explainedFrom:
+			l.explained = nil
+		case l.State == NotProven || l.State == Regressed && l.Basis == "inclusive":
+			l.State = Explained
+		default:
+			l.explained = nil // its own time grew as well
+		}
+	}
+}

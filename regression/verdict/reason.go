@@ -1,0 +1,139 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/regression/query"
+)
+
+// alerts makes the alerts of a comparison, dearest first.
+func alerts(c *Comparison, p Pair) []Alert {
+	callers := callersOf(c.Methods)
+	var out []Alert
+	for i := range c.Methods {
+		l := &c.Methods[i]
+		if l.State != Regressed {
+			continue
+		}
+		a := Alert{
+			Schema: AlertSchema, Kind: KindRegression,
+			ServiceNamespace: c.Namespace, Service: c.Name, Environment: c.Environment,
+			Class: l.Class, Method: l.Method, Signature: l.Signature,
+			BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion,
+			BaseRevision: c.BaseRevision, HeadRevision: c.HeadRevision,
+			Metric: string(c.Metric), Base: l.BaseNSPerCall, Head: l.HeadNSPerCall,
+			ChangePercent: *l.ChangePercent, Interval: *l.Interval,
+			Records: l.HeadRecords, FirstSeen: c.HeadFrom, Links: []string{},
+		}
+		if c.Metric == query.CPU {
+			a.USDPerDay = usdPerDay(l, p.Head)
+		}
+		a.Severity = severityOf(a.Interval[0], a.USDPerDay)
+		a.Reason = reason(c, l, callers[l.full])
+		a.ID = alertID(&a)
+		out = append(out, a)
+	}
+	slices.SortStableFunc(out, func(a, b Alert) int {
+		var x, y float64
+		if a.USDPerDay != nil {
+			x = *a.USDPerDay
+		}
+		if b.USDPerDay != nil {
+			y = *b.USDPerDay
+		}
+		return cmp.Or(cmp.Compare(y, x), cmp.Compare(b.ChangePercent, a.ChangePercent))
+	})
+	return out
+}
+
+// usdPerDay is what the growth per call costs at the rate of calls that the head
+// version has while it runs.
+func usdPerDay(l *Line, head Deployment) *float64 {
+	days := head.Last.Sub(head.First).Hours() / 24
+	priced := l.head.SelfX - l.head.UnpricedX
+	if days <= 0 || !(l.head.SelfUSD > 0) || !(priced > 0) {
+		return nil
+	}
+	usd := (l.HeadNSPerCall - l.BaseNSPerCall) * l.head.SelfUSD / priced * l.head.N / days
+	return &usd
+}
+
+// callersOf lists, by raised method, the callers whose growth it explains,
+// through other callers too.
+func callersOf(lines []Line) map[string][]*Line {
+	out := map[string][]*Line{}
+	byName := map[string]*Line{}
+	for i := range lines {
+		byName[lines[i].full] = &lines[i]
+	}
+	for i := range lines {
+		if lines[i].State != Explained {
+			continue
+		}
+		// Downwards from the caller; a cycle is walked once.
+		seen := map[string]bool{}
+		todo := []string{lines[i].full}
+		for len(todo) > 0 {
+			name := todo[0]
+			todo = todo[1:]
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			l := byName[name]
+			if l.State == Regressed {
+				out[name] = append(out[name], &lines[i])
+			}
+			for _, e := range l.explained {
+				todo = append(todo, e.callee)
+			}
+		}
+	}
+	return out
+}
+
+const maxNamedCallers = 5
+
+func reason(c *Comparison, l *Line, callers []*Line) string {
+	var b strings.Builder
+	what := "its own " + string(c.Metric) + " time (without calls to other methods)"
+	if l.Basis == "inclusive" {
+		what = "its " + string(c.Metric) + " time with all it calls (its own part alone is too uncertain for a percentage, and has grown for certain)"
+	}
+	fmt.Fprintf(&b, "%s per call went from %s to %s, %+.1f%% (95%% interval %+.1f%% to %+.1f%%), from version %s to %s; "+
+		"%d and %d measured calls, clusters: %s (%d and %d)",
+		what, duration(l.BaseNSPerCall), duration(l.HeadNSPerCall), *l.ChangePercent, l.Interval[0], l.Interval[1],
+		c.BaseVersion, c.HeadVersion, l.BaseRecords, l.HeadRecords, c.Clusters, l.BaseClusters, l.HeadClusters)
+	if len(callers) > 0 {
+		b.WriteString("; callers that are dearer because of it: ")
+		for i, caller := range callers {
+			if i == maxNamedCallers {
+				fmt.Fprintf(&b, " and %d more", len(callers)-i)
+				break
+			}
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			whole := 100 * (caller.head.X/caller.head.N/(caller.base.X/caller.base.N) - 1)
+			fmt.Fprintf(&b, "%s (%+.1f%% with all it calls)", caller.full, whole)
+		}
+	}
+	return b.String()
+}
+
+func duration(ns float64) string {
+	d := time.Duration(ns)
+	switch {
+	case d >= time.Second:
+		return d.Round(time.Millisecond).String()
+	case d >= time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case d >= time.Microsecond:
+		return d.Round(10 * time.Nanosecond).String()
+	}
+	return fmt.Sprintf("%.1fns", ns)
+}
