@@ -127,7 +127,7 @@ func (c *Config) validateQueue() []error {
 		}
 	}
 	q := &c.Queue
-	fault(q.Sizer == exporterhelper.RequestSizerTypeItems, "`sending_queue::sizer` must be `items`, the queue holds rows; found `%s`", q.Sizer)
+	fault(q.Sizer == exporterhelper.RequestSizerTypeItems, "`sending_queue::sizer` must be `items`, the queue holds rows; found `%s`", q.Sizer.String())
 	fault(q.NumConsumers == 1, "`sending_queue::num_consumers` must be 1, since one write is under way at a time; found %d", q.NumConsumers)
 	fault(!q.BlockOnOverflow, "`sending_queue::block_on_overflow` must be false, the pipeline never waits for the warehouse; set `on_full: reject` to make clients try again; found true")
 	fault(!q.WaitForResult, "`sending_queue::wait_for_result` must be false, the pipeline never waits for the warehouse; found true")
@@ -137,7 +137,7 @@ func (c *Config) validateQueue() []error {
 		return errs
 	}
 	b := q.Batch.Get()
-	fault(b.Sizer == exporterhelper.RequestSizerTypeItems, "`sending_queue::batch::sizer` must be `items`; found `%s`", b.Sizer)
+	fault(b.Sizer == exporterhelper.RequestSizerTypeItems, "`sending_queue::batch::sizer` must be `items`; found `%s`", b.Sizer.String())
 	fault(b.MinSize > 0, "`sending_queue::batch::min_size` must be positive, found %d", b.MinSize)
 	fault(b.MaxSize == 0, "`sending_queue::batch::max_size` has no effect and must be left out, since items are never split once they are queued; found %d", b.MaxSize)
 	fault(len(b.Partition.MetadataKeys) == 0, "`sending_queue::batch::partition::metadata_keys` has no effect and must be left out, the store sorts by service; found %q", b.Partition.MetadataKeys)
