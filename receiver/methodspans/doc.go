@@ -15,3 +15,4 @@
 package methodspans
 
 //go:generate go tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml
+//go:generate go run ./internal/boundsdoc ../..

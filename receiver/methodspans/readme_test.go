@@ -1,0 +1,61 @@
+package methodspans
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"gopkg.in/yaml.v3"
+)
+
+func readme(t *testing.T) string {
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	return string(text)
+}
+
+// Every configuration in the README is one the receiver takes.
+func TestReadmeConfigurations(t *testing.T) {
+	blocks := strings.Split(readme(t), "```yaml\n")[1:]
+	require.NotEmpty(t, blocks)
+	for _, block := range blocks {
+		block, _, ok := strings.Cut(block, "```")
+		require.True(t, ok, "a block that does not end")
+		var raw struct {
+			Receivers map[component.ID]map[string]any
+		}
+		require.NoError(t, yaml.Unmarshal([]byte(block), &raw), block)
+		require.NotEmpty(t, raw.Receivers, "a block without receivers:\n%s", block)
+		for id, section := range raw.Receivers {
+			if id.Type() != NewFactory().Type() {
+				continue
+			}
+			config := NewFactory().CreateDefaultConfig()
+			require.NoError(t, confmap.NewFromStringMap(section).Unmarshal(config), block)
+			require.NoError(t, confmap.Validate(config), block)
+		}
+	}
+}
+
+// Every option and every reason of a fault is explained.
+func TestReadmeIsComplete(t *testing.T) {
+	text := readme(t)
+	config := confmap.New()
+	require.NoError(t, config.Marshal(createDefaultConfig()))
+	for _, key := range config.AllKeys() {
+		parts := strings.Split(key, "::")
+		assert.Contains(t, text, parts[len(parts)-1], key)
+	}
+	for _, name := range reasonNames {
+		assert.Contains(t, text, "\n| `"+name+"` |")
+	}
+	for _, list := range [][]string{outcomeNames[:], kindNames[:], tableNames[:]} {
+		for _, name := range list {
+			assert.Contains(t, text, "`"+name+"`")
+		}
+	}
+}
