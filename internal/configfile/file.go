@@ -14,6 +14,7 @@ const MaxSize = 16 << 20
 
 // Source is a file and how to read it.
 type Source[T any] struct {
+	Key    string // of the configuration, which names the file
 	Path   string
 	Strict bool // faults of entries are errors
 
@@ -24,7 +25,7 @@ type Source[T any] struct {
 // Load reads the file. Without strictness an error means that nothing of it is
 // usable; with it, that something is not.
 func (s Source[T]) Load() (T, []Warning, error) {
-	data, err := read(s.Path)
+	data, err := s.read()
 	if err != nil {
 		var none T
 		return none, nil, err
@@ -36,35 +37,38 @@ func (s Source[T]) parse(data []byte) (T, []Warning, error) {
 	value, warnings, err := s.Parse(data)
 	if err != nil {
 		var none T
-		return none, nil, fmt.Errorf("%s: %w", s.Path, err)
+		return none, nil, fmt.Errorf("%s: %w", s.name(), err)
 	}
 	if s.Strict && len(warnings) > 0 {
-		return value, nil, asErrors(s.Path, warnings)
+		return value, nil, asErrors(s.name(), warnings)
 	}
 	return value, warnings, nil
 }
 
-func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+// name starts every message about the file.
+func (s Source[T]) name() string { return fmt.Sprintf("`%s` %s", s.Key, Quote(s.Path)) }
+
+func (s Source[T]) read() ([]byte, error) {
+	info, err := os.Stat(s.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: no such file: a relative path starts where the collector was started", path)
+		return nil, fmt.Errorf("%s must exist, found no such file: a relative path starts where the collector was started", s.name())
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("%s must be readable, found: %w", s.name(), err)
 	case !info.Mode().IsRegular(): // a pipe would block for ever
-		return nil, fmt.Errorf("%s: must be a regular file, found %s", path, info.Mode().Type())
+		return nil, fmt.Errorf("%s must be a regular file, found %s", s.name(), info.Mode().Type())
 	}
-	f, err := os.Open(path)
+	f, err := os.Open(s.Path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s must be readable, found: %w", s.name(), err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s must be readable, found: %w", s.name(), err)
 	}
 	if len(data) > MaxSize {
-		return nil, fmt.Errorf("%s: must be at most %d bytes, found more", path, MaxSize)
+		return nil, fmt.Errorf("%s must be at most %d bytes, found more", s.name(), MaxSize)
 	}
 	return data, nil
 }

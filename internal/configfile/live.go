@@ -44,7 +44,7 @@ func (l *Live[T]) Start() error {
 }
 
 func (l *Live[T]) begin() error {
-	data, err := read(l.source.Path)
+	data, err := l.source.read()
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (l *Live[T]) follow() {
 // look reads the file again. A change that is no good is said once and changes
 // nothing.
 func (l *Live[T]) look() {
-	data, err := read(l.source.Path)
+	data, err := l.source.read()
 	if err != nil {
 		if err.Error() != l.fault {
 			l.fault = err.Error()
@@ -115,7 +115,6 @@ func (l *Live[T]) look() {
 }
 
 func (l *Live[T]) refuse(err error) {
-	l.log.Error("file changed and is faulty: what it said before stays in force",
-		zap.String("file", l.source.Path), zap.Error(err))
+	l.log.Error("file changed and is faulty: what it said before stays in force", zap.Error(err))
 	l.reloaded(false)
 }

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // lines is a form of file: `bad` is a faulty entry, `broken` a broken file.
 func lines(path string, strict bool) Source[[]string] {
-	return Source[[]string]{Path: path, Strict: strict, Parse: func(data []byte) ([]string, []Warning, error) {
+	return Source[[]string]{Key: "words", Path: path, Strict: strict, Parse: func(data []byte) ([]string, []Warning, error) {
 		var good []string
 		var warnings []Warning
 		for i, line := range strings.Fields(string(data)) {
@@ -56,22 +56,23 @@ func TestLoad(t *testing.T) {
 
 	write(t, path, "a bad b bad")
 	_, _, err = lines(path, true).Load()
-	assert.EqualError(t, err, path+": lines (line 2): must be good, found bad: better it\n"+
-		path+": lines (line 4): must be good, found bad: better it")
+	name := "`words` " + Quote(path)
+	assert.EqualError(t, err, name+": lines (line 2): must be good, found bad: better it\n"+
+		name+": lines (line 4): must be good, found bad: better it")
 
 	write(t, path, "broken")
 	_, _, err = lines(path, false).Load()
-	assert.EqualError(t, err, path+": must not be broken")
+	assert.EqualError(t, err, name+": must not be broken")
 
 	_, _, err = lines(filepath.Join(dir, "absent"), false).Load()
-	assert.EqualError(t, err, filepath.Join(dir, "absent")+": no such file: a relative path starts where the collector was started")
+	assert.EqualError(t, err, "`words` "+Quote(filepath.Join(dir, "absent"))+" must exist, found no such file: a relative path starts where the collector was started")
 
 	_, _, err = lines(dir, false).Load()
-	assert.EqualError(t, err, dir+": must be a regular file, found d---------")
+	assert.EqualError(t, err, "`words` "+Quote(dir)+" must be a regular file, found d---------")
 
 	require.NoError(t, os.Truncate(path, MaxSize+1))
 	_, _, err = lines(path, false).Load()
-	assert.EqualError(t, err, path+": must be at most 16777216 bytes, found more")
+	assert.EqualError(t, err, name+" must be at most 16777216 bytes, found more")
 }
 
 func TestManyWarningsAreCut(t *testing.T) {
@@ -80,7 +81,7 @@ func TestManyWarningsAreCut(t *testing.T) {
 	_, _, err := lines(path, true).Load()
 	printed := strings.Split(err.Error(), "\n")
 	assert.Len(t, printed, 101)
-	assert.Equal(t, path+": and 150 more faults", printed[100])
+	assert.Equal(t, "`words` "+Quote(path)+": and 150 more faults", printed[100])
 
 	core, logs := observer.New(zapcore.WarnLevel)
 	_, warnings, err := lines(path, false).Load()
@@ -88,6 +89,24 @@ func TestManyWarningsAreCut(t *testing.T) {
 	Log(zap.New(core), path, warnings)
 	assert.Equal(t, 101, logs.Len())
 	assert.Equal(t, int64(150), logs.All()[100].ContextMap()["count"])
+}
+
+func TestAnnounceSpeaksWhereTheLoggerDoesNot(t *testing.T) {
+	warnings := make([]Warning, 101)
+	for i := range warnings {
+		warnings[i] = Warning{Where: "lines", Index: i, Rule: "must be good"}
+	}
+	var out strings.Builder
+	Announce(&out, zap.NewNop().With(zap.String("component", "c")), "processors::c", "a\nb", warnings)
+	printed := strings.Split(out.String(), "\n")
+	assert.Len(t, printed, 102)
+	assert.Equal(t, `warning: processors::c: "a\nb": lines: must be good`, printed[0])
+	assert.Equal(t, `warning: processors::c: "a\nb": and 1 more entries ignored`, printed[100])
+
+	out.Reset()
+	core, _ := observer.New(zapcore.FatalLevel)
+	Announce(&out, zap.New(core), "processors::c", "f", warnings)
+	assert.Empty(t, out.String())
 }
 
 func TestQuote(t *testing.T) {

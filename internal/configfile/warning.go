@@ -3,10 +3,12 @@ package configfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 // Warning is a fault in one entry of a file, which costs that entry.
@@ -69,15 +71,31 @@ func Log(log *zap.Logger, path string, warnings []Warning) {
 	}
 }
 
+// Announce prints the warnings to w if the logger writes nothing at all. So are
+// loggers that the collector's `validate` makes components with, and a warning
+// that only a start shows comes too late. name is that of the component.
+func Announce(w io.Writer, log *zap.Logger, name, path string, warnings []Warning) {
+	if log.Core().Enabled(zapcore.FatalLevel) {
+		return
+	}
+	shown, rest := Shown(warnings)
+	for _, warning := range shown {
+		fmt.Fprintf(w, "warning: %s: %s: %s\n", name, Quote(path), warning)
+	}
+	if rest > 0 {
+		fmt.Fprintf(w, "warning: %s: %s: and %d more entries ignored\n", name, Quote(path), rest)
+	}
+}
+
 // asErrors is what strictness makes of warnings.
-func asErrors(path string, warnings []Warning) error {
+func asErrors(name string, warnings []Warning) error {
 	shown, rest := Shown(warnings)
 	errs := make([]error, 0, len(shown)+1)
 	for _, w := range shown {
-		errs = append(errs, fmt.Errorf("%s: %w", path, w))
+		errs = append(errs, fmt.Errorf("%s: %w", name, w))
 	}
 	if rest > 0 {
-		errs = append(errs, fmt.Errorf("%s: and %d more faults", path, rest))
+		errs = append(errs, fmt.Errorf("%s: and %d more faults", name, rest))
 	}
 	return errors.Join(errs...)
 }

@@ -3,6 +3,8 @@ package methodfile
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/corehour/corehour/internal/configfile"
@@ -16,7 +18,6 @@ type Matcher struct {
 	classes  map[string]*Rule
 	prefixes map[string]*Rule
 	lengths  []int // of the prefixes, longest first
-	count    int
 }
 
 func newMatcher(rules []*Rule, r *reader) Matcher {
@@ -40,7 +41,6 @@ func newMatcher(rules []*Rule, r *reader) Matcher {
 	}
 	slices.SortFunc(m.lengths, func(a, b int) int { return cmp.Compare(b, a) })
 	m.lengths = slices.Compact(m.lengths)
-	m.count = len(m.exact) + len(m.classes) + len(m.prefixes)
 	return m
 }
 
@@ -59,7 +59,20 @@ func put[K comparable](to map[K]*Rule, key K, rule *Rule, r *reader) {
 }
 
 // Len is the number of entries in force.
-func (m *Matcher) Len() int { return m.count }
+func (m *Matcher) Len() int { return len(m.exact) + len(m.classes) + len(m.prefixes) }
+
+// All gives the entries in force, in no order.
+func (m *Matcher) All() iter.Seq[*Rule] {
+	return func(yield func(*Rule) bool) {
+		for _, rules := range []iter.Seq[*Rule]{maps.Values(m.exact), maps.Values(m.classes), maps.Values(m.prefixes)} {
+			for rule := range rules {
+				if !yield(rule) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Lookup finds the most specific entry for a method; false if there is none.
 // The rule must not be changed.

@@ -36,11 +36,6 @@ var (
 	entryFields   = append([]string{"class", "method", "signature", "match", "tier", "blocking", "scope"}, settingFields...)
 )
 
-// Source reads the file at path.
-func Source(path string, strict bool) configfile.Source[*File] {
-	return configfile.Source[*File]{Path: path, Strict: strict, Parse: Parse}
-}
-
 // Parse reads a method file. An error means that it is not one; every fault of
 // a part of it is a warning, and that part is left out.
 func Parse(data []byte) (*File, []configfile.Warning, error) {

@@ -1,0 +1,43 @@
+package adaptivesampler
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/processor"
+	"go.opentelemetry.io/collector/processor/processorhelper"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/metadata"
+)
+
+// NewFactory makes processors of type adaptive_sampler.
+func NewFactory() processor.Factory {
+	return processor.NewFactory(
+		metadata.Type,
+		createDefaultConfig,
+		processor.WithTraces(createTraces, metadata.TracesStability),
+	)
+}
+
+func createTraces(ctx context.Context, set processor.Settings, cfg component.Config, next consumer.Traces) (processor.Traces, error) {
+	return newTraces(ctx, set, cfg.(*Config), next, rand.Uint64)
+}
+
+// newTraces takes its random bits from random, which must be safe for
+// concurrent use.
+func newTraces(ctx context.Context, set processor.Settings, cfg *Config, next consumer.Traces, random func() uint64) (processor.Traces, error) {
+	configfile.Announce(os.Stderr, set.Logger, "processors::"+set.ID.String(), cfg.MethodsFile, cfg.warnings)
+	s, err := newSampler(cfg, set.TelemetrySettings, random)
+	if err != nil {
+		return nil, err
+	}
+	return processorhelper.NewTraces(ctx, set, cfg, next, s.process,
+		processorhelper.WithCapabilities(consumer.Capabilities{MutatesData: true}),
+		processorhelper.WithStart(s.start),
+		processorhelper.WithShutdown(s.shutdown),
+	)
+}
