@@ -22,6 +22,7 @@ type Collector struct {
 	Health    string
 	Metrics   string
 	Configs   []string // configuration files, the later win
+	Env       []string // NAME=value
 
 	process *Process
 }
@@ -32,8 +33,8 @@ const (
 	StopPatience = 30 * time.Second
 )
 
-// baseConfig is the whole pipeline with everything kept. Values of `methods`
-// and prices that a test wants it says in its own configuration.
+// baseConfig is the whole pipeline, with everything kept and one price. Its
+// metrics have the names of the documentation.
 const baseConfig = `receivers:
   method_spans:
     protocols:
@@ -55,7 +56,7 @@ service:
     metrics:
       level: detailed
       readers:
-        - pull: {exporter: {prometheus: {host: %[4]s, port: %[6]s}}}
+        - pull: {exporter: {prometheus: {host: %[4]s, port: %[6]s, without_scope_info: true, without_type_suffix: true, without_units: true}}}
   pipelines:
     traces:
       receivers: [method_spans]
@@ -122,7 +123,7 @@ func (c *Collector) Launch() (err error) {
 	if c.process != nil && !c.process.Ended() {
 		return errors.New("the collector runs already")
 	}
-	c.process, err = Start("collector", filepath.Join(c.Dir, "collector.log"), nil, c.Binary, c.configArgs()...)
+	c.process, err = Start("collector", filepath.Join(c.Dir, "collector.log"), c.Env, c.Binary, c.configArgs()...)
 	return err
 }
 
@@ -157,6 +158,12 @@ func (c *Collector) Stop() error { return c.process.Stop(StopPatience) }
 
 // Kill ends it without any chance to write.
 func (c *Collector) Kill() error { return c.process.Kill() }
+
+// Run runs the binary with its configuration and a subcommand, `validate`, to
+// its end.
+func (c *Collector) Run(ctx context.Context, subcommand string) (Output, error) {
+	return run(ctx, c.Binary, append([]string{subcommand}, c.configArgs()...)...)
+}
 
 // Close leaves no process behind.
 func (c *Collector) Close() error {

@@ -1,13 +1,10 @@
 package harness
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
-	"strings"
 )
 
 // Command runs corehour on a warehouse.
@@ -24,31 +21,9 @@ const (
 	ExitCannotTell = 3
 )
 
-// Output is what a run of the command printed.
-type Output struct {
-	Args   []string
-	Stdout []byte
-	Stderr []byte
-	Code   int
-}
-
-func (o Output) String() string {
-	return fmt.Sprintf("corehour %s: exit code %d\n%s%s", strings.Join(o.Args, " "), o.Code, o.Stdout, o.Stderr)
-}
-
 // Run runs a subcommand on the warehouse. An exit code is no error.
 func (c Command) Run(ctx context.Context, subcommand string, args ...string) (Output, error) {
-	all := append([]string{subcommand, "--warehouse", c.Warehouse}, args...)
-	cmd := exec.CommandContext(ctx, c.Binary, all...)
-	cmd.Env = CleanEnvironment()
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	o := Output{Args: all, Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Code: cmd.ProcessState.ExitCode()}
-	if exit := new(exec.ExitError); errors.As(err, &exit) && exit.Exited() {
-		err = nil
-	}
-	return o, err
+	return run(ctx, c.Binary, append([]string{subcommand, "--warehouse", c.Warehouse}, args...)...)
 }
 
 // json runs a subcommand, decodes what it prints and returns its exit code.

@@ -11,8 +11,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Metrics is one scrape. Names are those of the documentation, without the
-// suffix that Prometheus adds to counters and units.
+// Metrics is one scrape.
 type Metrics map[string]*dto.MetricFamily
 
 // Scrape reads the collector's own metrics.
@@ -30,11 +29,7 @@ func (c *Collector) Scrape(ctx context.Context) (Metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := make(Metrics, len(families))
-	for name, family := range families {
-		m[strings.TrimSuffix(name, "_total")] = family
-	}
-	return m, nil
+	return families, nil
 }
 
 // Sum adds up the values of a metric over all series that have the labels,
@@ -75,13 +70,3 @@ func hasLabels(metric *dto.Metric, labels []string) bool {
 	return true
 }
 
-// Names lists the metrics whose name contains a text.
-func (m Metrics) Names(text string) []string {
-	var names []string
-	for name := range m {
-		if strings.Contains(name, text) {
-			names = append(names, name)
-		}
-	}
-	return names
-}

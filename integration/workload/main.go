@@ -133,11 +133,20 @@ func run(s settings) error {
 		report.Shutdown = err.Error()
 	}
 	report.StoppingNS = int64(time.Since(begin))
-	report.Goroutines = runtime.NumGoroutine() - before
+	report.Goroutines = leftGoroutines(before)
 	for i, m := range counters.Methods() {
 		report.Methods[truth.Name(i)] = m
 	}
 	return report.Write(s.report)
+}
+
+// leftGoroutines is how many there are more than before. One that was told to end
+// needs a moment.
+func leftGoroutines(before int) int {
+	for deadline := time.Now().Add(time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	return runtime.NumGoroutine() - before
 }
 
 // sdkCounters are the SDK's own counters, by the names it gives them.

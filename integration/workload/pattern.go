@@ -68,8 +68,24 @@ func call(m *corehour.Method, counters *truth.Counters, i int, work time.Duratio
 	if work == 0 {
 		return
 	}
-	cpu, begin := threadCPU(), time.Now()
-	for time.Since(begin) < work {
-	}
-	counters.Took(i, time.Since(begin), threadCPU()-cpu)
+	begin := time.Now()
+	cpu := threadCPU()
+	compute(begin, work)
+	cpu = threadCPU() - cpu
+	counters.Took(i, time.Since(begin), cpu)
 }
+
+// compute is busy until so much time has passed. It looks at the clock seldom:
+// the scheduler can't interrupt a goroutine that reads the clock, and would wait
+// to do so until the work is measured and the call not yet ended.
+func compute(begin time.Time, work time.Duration) {
+	x := uint64(1)
+	for time.Since(begin) < work {
+		for range 5000 {
+			x = x*6364136223846793005 + 1442695040888963407
+		}
+	}
+	result.Store(x)
+}
+
+var result atomic.Uint64 // so that the work is not optimised away

@@ -1,0 +1,38 @@
+package harness
+
+import "context"
+
+// Check is what the tests read of `corehour check`.
+type Check struct {
+	Balanced  bool             `json:"balanced"`
+	Faults    []string         `json:"faults"`
+	Processes []ProcessAccount `json:"processes"`
+	Losses    struct {
+		LostInTransit int64 `json:"lost_in_transit"`
+		OverCounted   int64 `json:"over_counted"`
+		DuplicateRows int64 `json:"duplicate_rows"`
+		DeadProcess   []struct {
+			Name     string `json:"service"`
+			Instance string `json:"instance"`
+		} `json:"dead_process"`
+	} `json:"losses"`
+	Output Output `json:"-"`
+}
+
+// ProcessAccount is the account of one process.
+type ProcessAccount struct {
+	Instance       string             `json:"instance"`
+	State          string             `json:"state"` // ended, running or dead
+	HandedOutCalls int64              `json:"handed_out_calls"`
+	CountedCalls   int64              `json:"counted_calls"`
+	LostInTransit  int64              `json:"lost_in_transit"`
+	SDK            map[string]float64 `json:"sdk"`
+}
+
+// Check runs `corehour check`.
+func (c Command) Check(ctx context.Context) (Check, error) {
+	var check Check
+	var err error
+	check.Output, err = c.json(ctx, &check, "check")
+	return check, err
+}

@@ -1,0 +1,46 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Output is what a program printed until its end.
+type Output struct {
+	Line   string // the command line
+	Stdout []byte
+	Stderr []byte
+	Code   int
+}
+
+func (o Output) String() string {
+	return fmt.Sprintf("%s: exit code %d\n%s%s", o.Line, o.Code, o.Stdout, o.Stderr)
+}
+
+// run runs a program to its end. An exit code is no error.
+func run(ctx context.Context, binary string, args ...string) (Output, error) {
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env = CleanEnvironment()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	o := Output{
+		Line:   strings.Join(append([]string{filepath.Base(binary)}, args...), " "),
+		Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Code: -1,
+	}
+	if cmd.ProcessState != nil {
+		o.Code = cmd.ProcessState.ExitCode()
+	}
+	if exit := new(exec.ExitError); errors.As(err, &exit) && exit.Exited() {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", o.Line, err)
+	}
+	return o, err
+}

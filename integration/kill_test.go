@@ -1,0 +1,151 @@
+package integration
+
+import (
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/integration/truth"
+)
+
+// TestKilledCollectorLosesAtMostWhatItHeld proves the ledger under kill -9, at
+// points that a collector passes: with rows in its queue, while it writes and
+// commits, and right after a start. What was lost has a name, to the call.
+func TestKilledCollectorLosesAtMostWhatItHeld(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, overrides string
+		flush           time.Duration
+		alive           []time.Duration // how long each run lasts before it is killed
+	}{
+		{"rows in the queue", `
+exporters: {warehouse: {sending_queue: {queue_size: 50000, batch: {min_size: 50000, flush_timeout: 1s}}}}
+`, time.Second, []time.Duration{2700 * time.Millisecond, 3300 * time.Millisecond}},
+		{"writing all the time", `
+exporters: {warehouse: {sending_queue: {queue_size: 50000, batch: {min_size: 1, flush_timeout: 1ms}}}}
+`, time.Millisecond, []time.Duration{2900 * time.Millisecond, 50 * time.Millisecond, 3300 * time.Millisecond}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := startPipeline(t, c.overrides)
+			l := startLoad(t, p.Endpoint(), "w", "--pause", "1ms", "--flush", "50ms", "--interval", "1s")
+			counters := l.counters(t)
+			history := sample(t, counters)
+			p.awaitMetric(t, 1, "otelcol_receiver_method_spans_received")
+
+			most := int64(0) // that may be lost
+			for _, alive := range c.alive {
+				select {
+				case <-time.After(alive): // the fault's moment, not a wait for something
+				case <-l.Done():
+					t.Fatal("the workload ended by itself")
+				}
+				committed := sum(storedCalls(t, p)["w"])
+				if err := p.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				most += history.since(counters, c.flush+countsInterval+slack)
+				if after := sum(storedCalls(t, p)["w"]); after < committed {
+					t.Errorf("%d calls were committed before the kill, %d after it", committed, after)
+				}
+				p.start(t)
+			}
+			r := l.end(t)
+			p.stop(t)
+
+			requireNoDuplicates(t, p)
+			lost := requireNamedLosses(t, p, r)
+			if lost > most {
+				t.Errorf("%d calls were lost; queue, batch and one interval of counts hold at most %d", lost, most)
+			}
+			t.Logf("%d calls made, %d lost in %d kills, at most %d explicable", sum(made(r)), lost, len(c.alive), most)
+		})
+	}
+}
+
+const (
+	countsInterval = time.Second
+	// slack is what a busy machine adds to the time that rows spend in the
+	// collector: waiting for the writer, writing, and being noticed.
+	slack = 500 * time.Millisecond
+)
+
+// TestKilledProcessLosesAtMostOneInterval proves that a process that dies is
+// listed as dead, and that no more is missing than it counted since its last
+// counts left.
+func TestKilledProcessLosesAtMostOneInterval(t *testing.T) {
+	t.Parallel()
+	const interval = 2 * time.Second
+	p := startPipeline(t, quickWarehouse)
+	l := startLoad(t, p.Endpoint(), "w", "--pause", "1ms", "--flush", "50ms", "--interval", interval.String())
+	counters := l.counters(t)
+	history := sample(t, counters)
+	// Two intervals have been sent, and the third is half over.
+	p.awaitMetric(t, 2, "otelcol_receiver_method_spans_received", "kind", "process")
+	boundary := time.Now().Truncate(interval)
+	if into := time.Since(boundary); into < interval/2 {
+		<-time.After(interval/2 - into)
+	} else {
+		boundary = boundary.Add(interval)
+		<-time.After(time.Until(boundary) + interval/2)
+	}
+	if err := l.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	madeCalls := counters.Calls()
+	p.stop(t)
+
+	requireNoDuplicates(t, p)
+	stored := sum(storedCalls(t, p)["w"])
+	lost, most := madeCalls-stored, history.since(counters, time.Since(boundary))
+	if lost < 0 || lost > most {
+		t.Errorf("of %d calls made before the process died %d are stored: %d are missing, at most %d were made in its last interval", madeCalls, stored, lost, most)
+	}
+	requireDead(t, p, "w")
+}
+
+// history is how many calls a workload had made at what time.
+type history struct{ samples chan []point }
+
+type point struct {
+	at    time.Time
+	calls int64
+}
+
+// sample notes the workload's counters until the test ends.
+func sample(t *testing.T, c *truth.Counters) *history {
+	h := &history{samples: make(chan []point, 1)}
+	h.samples <- []point{{time.Now(), c.Calls()}}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() {
+		close(stop)
+		<-stopped
+	})
+	go func() {
+		defer close(stopped)
+		ticker := time.NewTicker(10 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case now := <-ticker.C:
+				h.samples <- append(<-h.samples, point{now, c.Calls()})
+			}
+		}
+	}()
+	return h
+}
+
+// since is how many calls were made in the last while, rounded up.
+func (h *history) since(c *truth.Counters, while time.Duration) int64 {
+	now := time.Now()
+	samples := <-h.samples
+	defer func() { h.samples <- samples }()
+	before := int64(0)
+	for _, p := range samples {
+		if p.at.Before(now.Add(-while)) {
+			before = p.calls
+		}
+	}
+	return c.Calls() - before
+}

@@ -1,0 +1,202 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/integration/harness"
+	"github.com/corehour/corehour/integration/truth"
+)
+
+// pipeline is a collector with a warehouse, and the command to look into it.
+type pipeline struct {
+	*harness.Collector
+	command harness.Command
+}
+
+// newPipeline writes a configuration: the harness's, and overrides over it.
+func newPipeline(t *testing.T, overrides string) *pipeline {
+	t.Helper()
+	c, err := harness.NewCollector(programs.collector, t.TempDir(), "", overrides)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if p := c.Process(); t.Failed() && p != nil {
+			t.Logf("the collector: %s", p.LastLines(40))
+		}
+	})
+	return &pipeline{c, harness.Command{Binary: programs.command, Warehouse: c.Warehouse}}
+}
+
+// startPipeline starts one.
+func startPipeline(t *testing.T, overrides string) *pipeline {
+	t.Helper()
+	p := newPipeline(t, overrides)
+	p.start(t)
+	return p
+}
+
+func (p *pipeline) start(t *testing.T) {
+	t.Helper()
+	if err := p.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stop lets the collector write what it holds.
+func (p *pipeline) stop(t *testing.T) {
+	t.Helper()
+	if err := p.Stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *pipeline) metrics(t *testing.T) harness.Metrics {
+	t.Helper()
+	m, err := p.Scrape(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// query decodes the rows of a statement.
+func query[Row any](t *testing.T, p *pipeline, statement string) []Row {
+	t.Helper()
+	var rows []Row
+	if err := p.command.SQL(t.Context(), &rows, statement); err != nil {
+		t.Fatalf("%s\n%v", statement, err)
+	}
+	return rows
+}
+
+// newProxy puts a proxy in front of the pipeline.
+func (p *pipeline) newProxy(t *testing.T, plan func(n int) harness.Fault) *harness.Proxy {
+	t.Helper()
+	proxy, err := harness.NewProxy(p.HTTP, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := proxy.Close(); err != nil {
+			t.Error("the proxy:", err)
+		}
+	})
+	return proxy
+}
+
+// load is a workload that runs.
+type load struct {
+	*harness.Process
+	instance     string
+	countersFile string
+	reportFile   string
+}
+
+// startLoad starts a workload that sends to an endpoint.
+func startLoad(t *testing.T, endpoint, instance string, args ...string) *load {
+	t.Helper()
+	dir := t.TempDir()
+	l := &load{
+		instance:     instance,
+		countersFile: filepath.Join(dir, "counters"),
+		reportFile:   filepath.Join(dir, "report.json"),
+	}
+	all := append([]string{
+		"--endpoint", endpoint, "--instance", instance,
+		"--counters", l.countersFile, "--report", l.reportFile,
+	}, args...)
+	l.Process = startProgram(t, instance, programs.workload, all...)
+	return l
+}
+
+// startProgram starts a program that does not outlive the test.
+func startProgram(t *testing.T, name, binary string, args ...string) *harness.Process {
+	t.Helper()
+	p, err := harness.Start(name, filepath.Join(t.TempDir(), "log"), nil, binary, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("%s: %s", name, p.LastLines(20))
+		}
+	})
+	return p
+}
+
+const endPatience = 60 * time.Second
+
+// waitFor waits until a program has ended well.
+func waitFor(t *testing.T, p *harness.Process) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), endPatience)
+	defer cancel()
+	if err := p.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// finish waits for the workload's end and returns what it says of itself.
+func (l *load) finish(t *testing.T) truth.Report {
+	t.Helper()
+	waitFor(t, l.Process)
+	r, err := truth.Read(l.reportFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// end tells the workload to end, and waits.
+func (l *load) end(t *testing.T) truth.Report {
+	t.Helper()
+	if err := l.Terminate(); err != nil {
+		t.Fatal(err)
+	}
+	return l.finish(t)
+}
+
+// counters maps the workload's own counters.
+func (l *load) counters(t *testing.T) *truth.Counters {
+	t.Helper()
+	var c *truth.Counters
+	await(t, "the workload's counters", func(context.Context) (ok bool, err error) {
+		c, err = truth.Open(l.countersFile)
+		return err == nil, err
+	})
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+const awaitPatience = 30 * time.Second
+
+func await(t *testing.T, what string, holds func(context.Context) (bool, error)) {
+	t.Helper()
+	if err := harness.Await(t.Context(), awaitPatience, what, holds); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitMetric waits until a metric of the collector has reached a value.
+func (p *pipeline) awaitMetric(t *testing.T, least float64, name string, labels ...string) {
+	t.Helper()
+	await(t, fmt.Sprintf("%s to reach %v", name, least), func(ctx context.Context) (bool, error) {
+		m, err := p.Scrape(ctx)
+		return err == nil && m.Sum(name, labels...) >= least, err
+	})
+}
