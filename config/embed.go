@@ -30,3 +30,18 @@ var Gateway string
 //
 //go:embed agent.yaml
 var Agent string
+
+// Methods is an example method file.
+//
+//go:embed methods.json
+var Methods string
+
+// MethodsSchema is the JSON schema of a method file.
+//
+//go:embed methods.schema.json
+var MethodsSchema string
+
+// Prices is an example price book.
+//
+//go:embed prices.yaml
+var Prices string

@@ -1,0 +1,9 @@
+// Package deploy holds what is needed to run corehour somewhere: an image, systemd
+// units, Kubernetes manifests and alert rules. It has no code but its tests.
+//
+// Its invariant: every file here is parsed by the rules of the program that reads
+// it, and whatever it names (commands, flags, paths, metrics, labels, headings of
+// the documentation) exists.
+//
+// It does not test a running cluster.
+package deploy

@@ -1,0 +1,148 @@
+package deploy
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corehour/corehour/config"
+)
+
+// instruction is one of a Dockerfile, continuation lines joined.
+type instruction struct {
+	line  int
+	stage string // the last FROM ... AS
+	name  string
+	args  string
+}
+
+func readDockerfile(t *testing.T) []instruction {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("docker", "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "ENTRYPOINT", "CMD"}
+	var found []instruction
+	var pending string
+	stage := ""
+	number, begin := 0, 0
+	for line := range strings.Lines(string(data)) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if pending == "" {
+			begin = number
+		}
+		if rest, more := strings.CutSuffix(line, `\`); more {
+			pending += rest
+			continue
+		}
+		name, args, _ := strings.Cut(pending+line, " ")
+		pending = ""
+		if !slices.Contains(names, name) {
+			t.Fatalf("Dockerfile:%d: unknown instruction %q", begin, name)
+		}
+		if name == "FROM" {
+			words := strings.Fields(args)
+			if len(words) != 3 || words[1] != "AS" {
+				t.Fatalf("Dockerfile:%d: want FROM image AS stage, found %q", begin, args)
+			}
+			stage = words[2]
+		}
+		found = append(found, instruction{begin, stage, name, strings.TrimSpace(args)})
+	}
+	if pending != "" {
+		t.Fatal("Dockerfile: ends within an instruction")
+	}
+	return found
+}
+
+func TestDockerfileCopiesWhatExists(t *testing.T) {
+	stages := []string{}
+	for _, in := range readDockerfile(t) {
+		switch in.name {
+		case "FROM":
+			stages = append(stages, in.stage)
+		case "COPY":
+			words := strings.Fields(in.args)
+			sources := words[:len(words)-1]
+			if from, ok := strings.CutPrefix(words[0], "--from="); ok {
+				if !slices.Contains(stages[:len(stages)-1], from) {
+					t.Errorf("Dockerfile:%d: copies from stage %s, which does not come before", in.line, from)
+				}
+				continue
+			}
+			for _, source := range sources {
+				if _, err := os.Stat(filepath.Join("..", source)); err != nil {
+					t.Errorf("Dockerfile:%d: copies %s: %v", in.line, source, err)
+				}
+			}
+		case "RUN":
+			for _, word := range strings.Fields(in.args) {
+				if strings.HasPrefix(word, "./cmd/") {
+					if _, err := os.Stat(filepath.Join("..", word)); err != nil {
+						t.Errorf("Dockerfile:%d: builds %s: %v", in.line, word, err)
+					}
+				}
+			}
+		case "ENTRYPOINT":
+			var words []string
+			if err := json.Unmarshal([]byte(in.args), &words); err != nil {
+				t.Fatalf("Dockerfile:%d: ENTRYPOINT must be a JSON list: %v", in.line, err)
+			}
+			checkCommand(t, "Dockerfile", words)
+		case "CMD":
+			var words []string
+			if err := json.Unmarshal([]byte(in.args), &words); err != nil {
+				t.Fatalf("Dockerfile:%d: CMD must be a JSON list: %v", in.line, err)
+			}
+			checkCommand(t, "Dockerfile", append([]string{"corehour"}, words...))
+		}
+	}
+}
+
+// TestImagesAreConfined: the last word on the user is not root, and the
+// environment is one that the configuration reads.
+func TestImagesAreConfined(t *testing.T) {
+	users := make(map[string]string)
+	for _, in := range readDockerfile(t) {
+		switch in.name {
+		case "USER":
+			users[in.stage] = in.args
+		case "ENV":
+			for _, pair := range strings.Fields(in.args) {
+				name, _, _ := strings.Cut(pair, "=")
+				if !strings.Contains(config.Collector, "${env:"+name+":-") {
+					t.Errorf("Dockerfile:%d: sets %s, which config/collector.yaml does not read", in.line, name)
+				}
+			}
+		}
+	}
+	for _, stage := range []string{"collector", "command"} {
+		if users[stage] != "65532:65532" {
+			t.Errorf("stage %s runs as %q, want 65532:65532", stage, users[stage])
+		}
+	}
+}
+
+// TestGoVersions: the image builds with the Go that go.mod asks for.
+func TestGoVersions(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(data), "\ngo ")
+	version, _, _ := strings.Cut(rest, "\n")
+	minor := strings.Join(strings.Split(version, ".")[:2], ".")
+	for _, in := range readDockerfile(t) {
+		if in.name == "FROM" && in.stage == "build" && !strings.HasPrefix(in.args, "golang:"+minor+"-") {
+			t.Errorf("Dockerfile:%d: builds with %s, go.mod asks for %s", in.line, in.args, version)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package deploy
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+	"sigs.k8s.io/yaml"
+)
+
+// ruleFile is the form of a Prometheus rule file, as far as ours goes.
+type ruleFile struct {
+	Groups []struct {
+		Name  string `json:"name"`
+		Rules []rule `json:"rules"`
+	} `json:"groups"`
+}
+
+type rule struct {
+	Alert       string            `json:"alert"`
+	Expr        string            `json:"expr"`
+	For         string            `json:"for"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+func readRules(t *testing.T) ruleFile {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("prometheus", "corehour.rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file ruleFile
+	if err := yaml.UnmarshalStrict(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestRulesAreComplete(t *testing.T) {
+	seen := make(map[string]bool)
+	file := readRules(t)
+	if first := file.Groups[0].Name; first != "corehour-loss" {
+		t.Errorf("the first group is %s: losses come first", first)
+	}
+	for _, group := range file.Groups {
+		for _, r := range group.Rules {
+			if !regexp.MustCompile(`^Corehour[A-Z]\w+$`).MatchString(r.Alert) || seen[r.Alert] {
+				t.Errorf("%s: a name must begin with Corehour and come once", r.Alert)
+			}
+			seen[r.Alert] = true
+			if r.For != "" {
+				if _, err := time.ParseDuration(r.For); err != nil {
+					t.Errorf("%s: for: %v", r.Alert, err)
+				}
+			}
+			if want := map[string]string{"corehour-loss": "page", "corehour-precision": "ticket"}[group.Name]; r.Labels["severity"] != want {
+				t.Errorf("%s: severity is %q, the group's is %q", r.Alert, r.Labels["severity"], want)
+			}
+			for _, name := range []string{"summary", "description", "runbook"} {
+				if r.Annotations[name] == "" {
+					t.Errorf("%s: annotation %s is missing", r.Alert, name)
+				}
+			}
+			checkRunbook(t, r)
+			for name, text := range r.Annotations {
+				checkTemplate(t, r.Alert+": "+name, text)
+			}
+		}
+	}
+}
+
+// checkRunbook follows the link to a heading of the documentation.
+func checkRunbook(t *testing.T, r rule) {
+	t.Helper()
+	page, anchor, _ := strings.Cut(r.Annotations["runbook"], "#")
+	text, err := os.ReadFile(filepath.Join("..", page))
+	if err != nil {
+		t.Errorf("%s: runbook: %v", r.Alert, err)
+		return
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			heading := strings.ToLower(strings.TrimSpace(strings.TrimLeft(line, "#")))
+			if strings.ReplaceAll(heading, " ", "-") == anchor {
+				return
+			}
+		}
+	}
+	t.Errorf("%s: runbook: %s has no heading %q", r.Alert, page, anchor)
+}
+
+// checkTemplate parses an annotation as Prometheus does, with the variables it
+// defines and those of its functions that we use.
+func checkTemplate(t *testing.T, where, text string) {
+	t.Helper()
+	functions := template.FuncMap{"humanizeDuration": func(any) string { return "" }}
+	if _, err := template.New(where).Funcs(functions).Parse("{{$labels := .Labels}}{{$value := .Value}}" + text); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRulesNameWhatExists parses every expression and looks each metric and each
+// label up in what the components say they have.
+func TestRulesNameWhatExists(t *testing.T) {
+	metrics := knownMetrics(t)
+	promql := parser.NewParser(parser.Options{})
+	for _, group := range readRules(t).Groups {
+		for _, r := range group.Rules {
+			expr, err := promql.ParseExpr(r.Expr)
+			if err != nil {
+				t.Errorf("%s: %v", r.Alert, err)
+				continue
+			}
+			used := 0
+			var outgoing []string // labels of the metrics in the expression
+			parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+				selector, ok := node.(*parser.VectorSelector)
+				if !ok {
+					return nil
+				}
+				used++
+				metric, ok := metrics[selector.Name]
+				if !ok {
+					t.Errorf("%s: no component has a metric %s", r.Alert, selector.Name)
+					return nil
+				}
+				outgoing = append(outgoing, metric.labels...)
+				for _, matcher := range selector.LabelMatchers {
+					if matcher.Name != labels.MetricName {
+						checkMatcher(t, r.Alert, selector.Name, metric, matcher)
+					}
+				}
+				return nil
+			})
+			if used == 0 {
+				t.Errorf("%s: asks for no metric", r.Alert)
+			}
+			for _, match := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(r.Annotations["summary"], -1) {
+				if !slices.Contains(append(outgoing, "instance", "job"), match[1]) {
+					t.Errorf("%s: the summary shows the label %s, which the metrics do not have", r.Alert, match[1])
+				}
+			}
+		}
+	}
+}
+
+// checkMatcher finds out whether a matcher can ever match.
+func checkMatcher(t *testing.T, alert, name string, m metric, matcher *labels.Matcher) {
+	t.Helper()
+	if matcher.Name == "job" {
+		return // set by whoever scrapes
+	}
+	if !slices.Contains(m.labels, matcher.Name) {
+		t.Errorf("%s: %s has no label %s", alert, name, matcher.Name)
+		return
+	}
+	values, ok := m.values[matcher.Name]
+	if !ok {
+		return // any text
+	}
+	if !slices.ContainsFunc(values, matcher.Matches) {
+		t.Errorf("%s: %s matches none of %q", alert, matcher, values)
+	}
+}
+
+// TestLossesHaveAnAlert: what the components call lost, unknown or refused wakes
+// somebody.
+func TestLossesHaveAnAlert(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("prometheus", "corehour.rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range knownMetrics(t) {
+		if m.ours && regexp.MustCompile(`lost|unknown|rows_refused|write_failures`).MatchString(name) &&
+			!strings.Contains(string(data), name) {
+			t.Errorf("%s has no alert", name)
+		}
+	}
+}
