@@ -139,6 +139,17 @@ func minuteOf(unix int64) int64 {
 	return m
 }
 
+// measurements is how many timed calls the cells stand for.
+func (t *cellTable) measurements() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := int64(0)
+	for _, c := range t.cells {
+		n += c.wall.n
+	}
+	return n
+}
+
 func (t *cellTable) snapshot(s *Snapshot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -256,6 +256,7 @@ func (e *engine) shutdown(ctx context.Context) error {
 	}
 	release := context.AfterFunc(ctx, e.giveUp)
 	defer release()
+	unsure := ledger.writeUnknown.Load()
 	close(e.stopping)
 	e.stopped.Wait()
 	e.giveUp()
@@ -265,21 +266,22 @@ func (e *engine) shutdown(ctx context.Context) error {
 	registry.engine = nil
 	registry.mu.Unlock()
 	notes.write()
-	return e.leftovers(ctx)
+	return e.leftovers(ctx, unsure)
 }
 
 // shutdownPatience holds when the context of shutdown has no deadline.
 const shutdownPatience = 10 * time.Second
 
-// leftovers says what shutdown could not deliver.
-func (e *engine) leftovers(ctx context.Context) error {
+// leftovers says what shutdown could not deliver, given the calls of unknown fate
+// before it.
+func (e *engine) leftovers(ctx context.Context, unsure int64) error {
 	calls := e.intervals.calls()
-	records := e.ring.length()
-	cells := e.cells.length()
-	if calls == 0 && records == 0 && cells == 0 {
+	measurements := int64(e.ring.length()) + e.cells.measurements()
+	unsure = ledger.writeUnknown.Load() - unsure
+	if calls == 0 && measurements == 0 && unsure == 0 {
 		return nil
 	}
-	err := fmt.Errorf("corehour: shutdown: not delivered: %d calls, %d measurements, %d sums", calls, records, cells)
+	err := fmt.Errorf("corehour: shutdown: not delivered: %d calls and %d measurements; of unknown fate: %d calls", calls, measurements, unsure)
 	if last := e.out.lastFault(); last != nil {
 		err = fmt.Errorf("%w: %w", err, last)
 	}

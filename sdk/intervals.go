@@ -13,6 +13,14 @@ type interval struct {
 	final      bool
 }
 
+// spans is how many spans the interval makes.
+func (iv *interval) spans() int {
+	if iv.total > 0 {
+		return 2
+	}
+	return 1
+}
+
 // intervalList holds the intervals that no one has accepted yet. It is bounded:
 // when it is full the two oldest become one, which is exact in its counts and
 // coarser in its times.
@@ -65,11 +73,20 @@ func (iv *interval) absorb(older *interval) {
 	iv.cpuKnown = iv.cpuKnown && older.cpuKnown
 }
 
-func (l *intervalList) take() []*interval {
+// take removes the oldest intervals, as many as have so many counts together, but
+// one at least.
+func (l *intervalList) take(counts int) []*interval {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	taken := l.waiting
-	l.waiting = nil
+	n := 0
+	for n < len(l.waiting) {
+		if counts -= len(l.waiting[n].methods); counts < 0 && n > 0 {
+			break
+		}
+		n++
+	}
+	taken := l.waiting[:n:n]
+	l.waiting = l.waiting[n:]
 	return taken
 }
 

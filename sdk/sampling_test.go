@@ -49,8 +49,10 @@ func TestGapsAreGeometric(t *testing.T) {
 				below = edges[bin]
 			}
 		}
-		// 5 standard deviations of the chi-square law: false once in a million runs.
-		if limit := float64(freedom) + 5*math.Sqrt(2*float64(freedom)); chi > limit {
+		// The chi-square quantile of Wilson and Hilferty at 6 standard deviations:
+		// wrong once in a billion runs.
+		k := float64(freedom)
+		if limit := k * math.Pow(1-2/(9*k)+6*math.Sqrt(2/(9*k)), 3); chi > limit {
 			t.Errorf("p = %v: chi-square %.1f with %d degrees of freedom, at most %.1f", p, chi, freedom, limit)
 		}
 	}

@@ -53,7 +53,12 @@ type outlet interface {
 	close()
 }
 
-const cellsPerRequest = 256
+// A request holds so many cells, and intervals until they have so many counts:
+// some megabytes at most.
+const (
+	cellsPerRequest  = 256
+	countsPerRequest = 1 << 14
+)
 
 // send is the sender: it waits until something is worth sending and delivers it,
 // one request after the other.
@@ -77,16 +82,15 @@ func (e *engine) send() {
 	}
 }
 
-// flush sends all there is, until a delivery fails: what was put back waits for
-// the next time.
+// flush sends what is worth sending, all of it at the last, until a delivery
+// fails: what was put back waits for the next time.
 func (e *engine) flush(last bool) {
 	for {
 		r := e.seal(last)
-		if r == nil {
+		if r == nil || !e.deliver(r) {
 			return
 		}
-		more := len(r.records) == e.batch || len(r.cells) == cellsPerRequest
-		if !e.deliver(r) || !more {
+		if !last && len(r.records) < e.batch && !e.sumsLeft && e.intervals.length() == 0 {
 			return
 		}
 	}
@@ -96,17 +100,18 @@ func (e *engine) flush(last bool) {
 // take up half of their room.
 func (e *engine) seal(last bool) *request {
 	e.records = e.ring.take(e.records[:0], e.batch)
-	r := &request{records: e.records, intervals: e.intervals.take()}
+	r := &request{records: e.records, intervals: e.intervals.take(countsPerRequest)}
 	if last || len(r.intervals) > 0 || e.sumsLeft || e.cells.length() > e.config.cells/2 {
 		r.cells = e.cells.take(cellsPerRequest)
 		e.sumsLeft = len(r.cells) == cellsPerRequest
 	}
-	r.spans = len(r.records) + len(r.cells) + 2*len(r.intervals)
-	if r.spans == 0 {
-		return nil
-	}
+	r.spans = len(r.records) + len(r.cells)
 	for _, iv := range r.intervals {
 		r.calls += iv.total
+		r.spans += iv.spans()
+	}
+	if r.spans == 0 {
+		return nil
 	}
 	for i := range r.records {
 		e.counters.states[r.records[i].state].Add(1)

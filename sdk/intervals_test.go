@@ -1,0 +1,160 @@
+package corehour
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var paced = NewMethod("paced.Method", Rate(0))
+
+// Counts leave on the clock: aligned intervals that never cross a minute, each
+// with the calls made in it, and the last one says so.
+func TestIntervalsAreAligned(t *testing.T) {
+	for _, interval := range []time.Duration{time.Minute, 20 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &collector{}
+			time.Sleep(7 * time.Second) // the bubble begins at midnight; a program does not
+			began := time.Now()
+			_, stop := start(t, WithHTTPClient(c.client()), WithInterval(interval))
+			made := int64(0)
+			for range 200 {
+				time.Sleep(time.Second - time.Millisecond)
+				paced.Begin().End()
+				made++
+			}
+			stop()
+			ended := time.Now()
+			spans := c.spans(t, "counts")
+			processes := c.spans(t, "process")
+			if len(processes) != len(spans) {
+				t.Errorf("%d process spans beside %d counts spans", len(processes), len(spans))
+			}
+			total := int64(0)
+			at := began.UnixNano()
+			for i, s := range spans {
+				calls := s.attrs["corehour.counts.calls"].([]any)[0].(int64)
+				total += calls
+				last := i == len(spans)-1
+				if s.start != at || (s.end%int64(interval) != 0) != last || s.end-s.start > int64(interval) {
+					t.Errorf("interval %d from %s to %s, want it to begin at %s", i, clock(s.start), clock(s.end), clock(at))
+				}
+				if rate := float64(calls) / time.Duration(s.end-s.start).Seconds(); rate < 0.9 || rate > 1.1 {
+					t.Errorf("interval %d: %d calls in %s", i, calls, time.Duration(s.end-s.start))
+				}
+				p := processes[i]
+				if p.start != s.start || p.end != s.end || p.attrs["corehour.process.final"] != last {
+					t.Errorf("process span %d from %s to %s, final %v", i, clock(p.start), clock(p.end), p.attrs["corehour.process.final"])
+				}
+				at = s.end
+			}
+			if total != made || at != ended.UnixNano() {
+				t.Errorf("%d counted of %d, until %s of %s", total, made, clock(at), ended.UTC())
+			}
+		})
+	}
+}
+
+// A long outage loses no count and no order: intervals wait, the oldest merge,
+// and all arrive when the collector is back.
+func TestAnOutageLosesNoCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var up atomic.Bool
+		c := &collector{answer: func(*http.Request) (bool, int, http.Header, bool) {
+			if up.Load() {
+				return true, http.StatusOK, nil, false
+			}
+			return false, http.StatusServiceUnavailable, nil, false
+		}}
+		_, stop := start(t, WithHTTPClient(c.client()), WithInterval(10*time.Second))
+		made := int64(0)
+		for range 2000 {
+			time.Sleep(time.Second)
+			paced.Begin().End()
+			made++
+		}
+		up.Store(true)
+		time.Sleep(time.Minute)
+		stop()
+		if got := counted(c, t)["paced.Method"]; got != made {
+			t.Errorf("%d counted of %d", got, made)
+		}
+		spans := c.spans(t, "counts")
+		if n := len(spans); n > 2*maxIntervals || n < maxIntervals/2 {
+			t.Errorf("%d intervals of 200 arrived, want about %d", n, maxIntervals)
+		}
+		var last int64
+		for _, s := range spans {
+			if s.start < last || minuteOf(s.start) != minuteOf(s.end-1) {
+				t.Errorf("interval from %s to %s after %s", clock(s.start), clock(s.end), clock(last))
+			}
+			last = s.end
+		}
+	})
+}
+
+// Shutdown keeps to its deadline with a collector that never answers, says what
+// is left, and leaves no goroutine behind (the bubble would not end).
+func TestShutdownKeepsItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			trace(r)
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})}
+		shutdown, err := Start(context.Background(), WithHTTPClient(hang))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paced.Begin().End()
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		began := time.Now()
+		unsure := Stats().WriteUnknown
+		err = shutdown(ctx)
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("shutdown took %s", took)
+		}
+		if err == nil {
+			t.Error("no error from a shutdown that delivered nothing")
+		}
+		if lost := Stats().WriteUnknown - unsure; lost != 1 {
+			t.Errorf("%d calls of unknown fate, want 1", lost)
+		}
+		if again := shutdown(context.Background()); again != err {
+			t.Errorf("the second shutdown says %v, the first %v", again, err)
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A collector that is not there at shutdown costs an error that says what is lost.
+func TestShutdownWithoutCollector(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nobody := &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			return nil, errLost // before any connection: nothing was sent
+		})}
+		shutdown, err := Start(context.Background(), WithHTTPClient(nobody), WithSample(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			childMethod.Begin().End()
+		}
+		began := time.Now()
+		err = shutdown(context.Background())
+		want := "corehour: shutdown: not delivered: 3 calls and 3 measurements; of unknown fate: 0 calls: "
+		if err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
+			t.Errorf("error %v", err)
+		}
+		if took := time.Since(began); took > shutdownPatience {
+			t.Errorf("shutdown took %s", took)
+		}
+	})
+}

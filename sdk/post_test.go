@@ -1,0 +1,121 @@
+package corehour
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Which answers are tried again, with the same number, and when.
+func TestRetries(t *testing.T) {
+	ok := answerOf(http.StatusOK, false)
+	for name, c := range map[string]struct {
+		answers  []answerFunc
+		arrived  int // requests taken
+		attempts int
+		waited   time.Duration
+		outcome  outcome
+	}{
+		"accepted":                {[]answerFunc{ok}, 1, 1, 0, accepted},
+		"busy, then accepted":     {[]answerFunc{answerOf(503, false), ok}, 1, 2, 0, accepted},
+		"too many, wait 7 s":      {[]answerFunc{waitOf(429, "7"), ok}, 1, 2, 7 * time.Second, accepted},
+		"bad gateway":             {[]answerFunc{answerOf(502, false), ok}, 1, 2, 0, accepted},
+		"gateway timeout":         {[]answerFunc{answerOf(504, false), ok}, 1, 2, 0, accepted},
+		"taken, answer lost":      {[]answerFunc{answerOf(200, true), ok}, 2, 2, 0, accepted},
+		"bad request":             {[]answerFunc{answerOf(400, false)}, 0, 1, 0, refused},
+		"not found":               {[]answerFunc{answerOf(404, false)}, 0, 1, 0, refused},
+		"redirect":                {[]answerFunc{answerOf(307, false)}, 0, 1, 0, refused},
+		"server error":            {[]answerFunc{answerOf(500, false)}, 0, 1, 0, unknown},
+		"lost, then refused":      {[]answerFunc{answerOf(200, true), answerOf(400, false)}, 1, 2, 0, unknown},
+		"busy, then refused":      {[]answerFunc{answerOf(503, false), answerOf(400, false)}, 0, 2, 0, refused},
+		"asked to wait too long":  {[]answerFunc{waitOf(503, "600")}, 0, 1, 0, refused},
+		"asked to wait by a date": {[]answerFunc{waitOf(503, "Sat, 01 Jan 2000 00:00:30 GMT"), ok}, 1, 2, 30 * time.Second, accepted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				attempts := 0
+				server := &collector{answer: func(r *http.Request) (bool, int, http.Header, bool) {
+					if attempts >= len(c.answers) {
+						t.Fatalf("attempt %d", attempts+1)
+					}
+					attempts++
+					if r.Header.Get("Content-Type") != "application/x-protobuf" || r.Header.Get("X-Token") != "s3cret" {
+						t.Errorf("headers %v", r.Header)
+					}
+					return c.answers[attempts-1]()
+				}}
+				e, _ := startWith(t, func(cfg *config) {
+					cfg.client = server.client()
+					cfg.headers["X-Token"] = "s3cret"
+				})
+				e.cut(e.unix(now()), false)
+				began := time.Now()
+				r := e.seal(false)
+				if got := e.out.deliver(e, r); got != c.outcome {
+					t.Errorf("outcome %d, want %d", got, c.outcome)
+				}
+				if attempts != c.attempts || int(e.counters.retried.Load()) != attempts-1 {
+					t.Errorf("%d attempts, %d retries counted; want %d attempts", attempts, e.counters.retried.Load(), c.attempts)
+				}
+				if waited := time.Since(began); waited < c.waited || waited > c.waited+time.Second {
+					t.Errorf("waited %s, want %s", waited, c.waited)
+				}
+				if len(server.requests) != c.arrived {
+					t.Errorf("%d arrived, want %d", len(server.requests), c.arrived)
+				}
+				if len(server.all(t)) > 1 {
+					t.Error("the same request came with two numbers")
+				}
+			})
+		})
+	}
+}
+
+type answerFunc func() (bool, int, http.Header, bool)
+
+func answerOf(status int, lost bool) answerFunc {
+	return func() (bool, int, http.Header, bool) { return status == 200, status, http.Header{}, lost }
+}
+
+func waitOf(status int, after string) answerFunc {
+	return func() (bool, int, http.Header, bool) {
+		return false, status, http.Header{"Retry-After": {after}}, false
+	}
+}
+
+// A request that never gets through is given up in the end; what it was made of
+// is put back.
+func TestGivingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &collector{answer: answerOfAll(http.StatusServiceUnavailable)}
+		e, _ := startWith(t, func(cfg *config) { cfg.client = server.client() })
+		force(e, childMethod, settings{rate: 1})
+		for range 5 {
+			childMethod.Begin().End()
+		}
+		e.cut(e.unix(now()), false)
+		began := time.Now()
+		e.flush(false)
+		if took := time.Since(began); took > e.retry.total || took < e.retry.total/2 {
+			t.Errorf("given up after %s, want about %s", took, e.retry.total)
+		}
+		if e.intervals.calls() != 5 || e.cells.length() != 1 || e.cells.folded != 5 || e.counters.failed.Load() != 7 {
+			t.Errorf("%d calls and %d cells put back, %d folded, %d spans failed", e.intervals.calls(), e.cells.length(), e.cells.folded, e.counters.failed.Load())
+		}
+		server.answer = nil
+		e.flush(false)
+		if got := counted(server, t)["called.Child"]; got != 5 {
+			t.Errorf("%d counted", got)
+		}
+		if cells := server.spans(t, "aggregate"); len(cells) != 1 || cells[0].int("corehour.measured") != 5 {
+			t.Errorf("cells %+v", cells)
+		} else {
+			checkCell(t, cells[0])
+		}
+	})
+}
+
+func answerOfAll(status int) func(*http.Request) (bool, int, http.Header, bool) {
+	return func(*http.Request) (bool, int, http.Header, bool) { return false, status, http.Header{}, false }
+}

@@ -1,0 +1,72 @@
+package corehour
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Every record that is put is taken once, in the order of its goroutine; a full
+// ring refuses and overwrites nothing.
+func TestTheRingLosesNothing(t *testing.T) {
+	r := newRing(64)
+	const goroutines, each = 4, 20_000
+	var refused atomic.Int64
+	var running sync.WaitGroup
+	for g := range goroutines {
+		running.Go(func() {
+			for i := range each {
+				if _, ok := r.put(&record{start: int64(g), wall: int64(i)}); !ok {
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() {
+		running.Wait()
+		close(done)
+	}()
+	last := [goroutines]int64{-1, -1, -1, -1}
+	taken := int64(0)
+	var batch []record
+	for finished := false; !finished; {
+		select {
+		case <-done:
+			finished = true
+		default:
+		}
+		batch = r.take(batch[:0], 64)
+		for _, rec := range batch {
+			if rec.wall <= last[rec.start] {
+				t.Fatalf("goroutine %d: %d after %d", rec.start, rec.wall, last[rec.start])
+			}
+			last[rec.start] = rec.wall
+			taken++
+		}
+	}
+	if taken+refused.Load() != goroutines*each || taken != r.accepted() || r.length() != 0 {
+		t.Errorf("%d taken, %d refused of %d, %d left", taken, refused.Load(), goroutines*each, r.length())
+	}
+}
+
+func TestAFullRingRefuses(t *testing.T) {
+	r := newRing(4)
+	for i := range 4 {
+		if at, ok := r.put(&record{wall: int64(i)}); !ok || at != uint64(i) {
+			t.Fatalf("place %d: %d %t", i, at, ok)
+		}
+	}
+	if _, ok := r.put(&record{wall: 9}); ok {
+		t.Error("a full ring took a record")
+	}
+	r.drop()
+	if _, ok := r.put(&record{wall: 4}); !ok {
+		t.Error("a ring with room refused a record")
+	}
+	for i, rec := range r.take(nil, 9) {
+		if rec.wall != int64(i+1) {
+			t.Errorf("record %d is %d", i, rec.wall)
+		}
+	}
+}

@@ -1,0 +1,324 @@
+package corehour
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var started = NewMethod("started.Method")
+
+func TestStartTwice(t *testing.T) {
+	var out bytes.Buffer
+	_, stop := start(t, WithWriter(&out))
+	if _, err := Start(context.Background()); !errors.Is(err, errStarted) {
+		t.Errorf("the second Start says %v", err)
+	}
+	before := started.Calls()
+	started.Begin().End()
+	stop()
+	started.Begin().End() // off: not counted
+	if n := started.Calls() - before; n != 1 {
+		t.Errorf("%d calls counted, want 1", n)
+	}
+	out.Reset()
+	_, stop = start(t, WithWriter(&out))
+	started.Begin().End()
+	stop()
+	if !strings.Contains(out.String(), "method=started.Method calls=1\n") {
+		t.Errorf("after a restart:\n%s", out.String())
+	}
+}
+
+func TestBadOptionsAreNamedAllAtOnce(t *testing.T) {
+	_, err := Start(context.Background(), WithSample(2), WithCPURate(-1), WithEndpoint("localhost:4318"),
+		WithInterval(7*time.Second), WithQueue(1), WithFlush(0, 0), WithTimeout(-1), WithDefaultMode(9))
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		"WithSample: rate must be within 0 and 1, found 2",
+		"WithCPURate: cpu rate must be within 0 and 1, found -1",
+		`WithEndpoint: an endpoint must be an http or https URL such as http://localhost:4318, found "localhost:4318"`,
+		"WithInterval: must divide a minute and be at least 1s, found 7s",
+		"WithQueue: must be within 2 and 1048576, found 1",
+		"WithFlush: both must be positive, found 0s and 0",
+		"WithTimeout: must be positive, found -1ns",
+		"WithDefaultMode: must be Sample, Aggregate or Off, found Mode(9)",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q:\n%v", want, err)
+		}
+	}
+	if started.plan.Load() != nil {
+		t.Error("a probe is on after a failed Start")
+	}
+}
+
+func TestTheEnvironment(t *testing.T) {
+	for key, value := range map[string]string{
+		"OTEL_SERVICE_NAME":                 "shop",
+		"OTEL_RESOURCE_ATTRIBUTES":          "service.name=other, service.version=2.0 ,team=a%20b,bad",
+		"OTEL_EXPORTER_OTLP_ENDPOINT":       "https://collector:4318/base/",
+		"OTEL_EXPORTER_OTLP_HEADERS":        "authorization=Bearer%20x",
+		"OTEL_EXPORTER_OTLP_TRACES_HEADERS": "x-tenant=7",
+		"OTEL_EXPORTER_OTLP_TIMEOUT":        "2500",
+		"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT": "soon",
+		"COREHOUR_SAMPLE":                   "0.125",
+		"COREHOUR_EXPORT":                   "otlp",
+		"OTEL_SDK_DISABLED":                 "False",
+	} {
+		t.Setenv(key, value)
+	}
+	said := hear(t)
+	c := defaultConfig()
+	c.fromEnvironment()
+	if c.attributes["service.name"] != "shop" || c.attributes["service.version"] != "2.0" || c.attributes["team"] != "a b" || len(c.attributes) != 3 {
+		t.Errorf("attributes %v", c.attributes)
+	}
+	if c.endpoint != "https://collector:4318/base/v1/traces" || c.timeout != 2500*time.Millisecond {
+		t.Errorf("endpoint %s, timeout %s", c.endpoint, c.timeout)
+	}
+	if c.headers["authorization"] != "Bearer x" || c.headers["x-tenant"] != "7" {
+		t.Errorf("headers %v", c.headers)
+	}
+	if c.defaults.rate != 0.125 || c.defaults.mode != Sample || c.disabled || c.writer != nil {
+		t.Errorf("config %+v", c)
+	}
+	for _, want := range []string{"OTEL_RESOURCE_ATTRIBUTES: entry 4 is left out", `OTEL_EXPORTER_OTLP_TRACES_TIMEOUT is left out: must be a positive number of milliseconds, found "soon"`} {
+		if !strings.Contains(said(), want) {
+			t.Errorf("not said: %s\n%s", want, said())
+		}
+	}
+
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces:1/custom")
+	t.Setenv("COREHOUR_SAMPLE", "off")
+	t.Setenv("COREHOUR_EXPORT", "stderr")
+	t.Setenv("OTEL_SDK_DISABLED", "true")
+	c = defaultConfig()
+	c.fromEnvironment()
+	if c.endpoint != "http://traces:1/custom" || c.defaults.mode != Off || c.writer != os.Stderr || !c.disabled {
+		t.Errorf("config %+v", c)
+	}
+	shutdown, err := Start(context.Background(), WithSample(1))
+	if err != nil || started.plan.Load() != nil {
+		t.Errorf("disabled: %v, plan %v", err, started.plan.Load())
+	}
+	if err := shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// hear collects what the SDK would say on stderr.
+func hear(t *testing.T) (said func() string) {
+	var out bytes.Buffer
+	old := notes
+	notes = &noteBook{out: &out, said: map[string]bool{}}
+	t.Cleanup(func() { notes = old })
+	return func() string {
+		notes.last = time.Time{}
+		notes.write()
+		return out.String()
+	}
+}
+
+func TestOffSaysOnceWhatToSet(t *testing.T) {
+	said := hear(t)
+	t.Setenv("COREHOUR_SAMPLE", "off")
+	for range 2 {
+		stopped, err := Start(context.Background(), WithDefaultMode(Off), WithWriter(io.Discard))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopped(context.Background())
+	}
+	// Methods of other tests that ask for a rate are on: only those of none count.
+	on := 0
+	for _, m := range registry.ordered {
+		if m.options.rate != nil || m.options.mode != nil && *m.options.mode != Off {
+			on++
+		}
+	}
+	if n := strings.Count(said(), "every method is off"); (n == 1) != (on == 0) {
+		t.Errorf("said %d times with %d methods on:\n%s", n, on, said())
+	}
+}
+
+func TestNotesAreRareAndPrintable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		n := &noteBook{out: &out, said: map[string]bool{}}
+		writes := 0
+		for i := range 600 {
+			n.add("fault %d of \x1b[31mred\n", i%50)
+			before := out.Len()
+			if n.write(); out.Len() > before {
+				writes++
+			}
+			time.Sleep(time.Second)
+		}
+		if writes > 10 || writes < 1 {
+			t.Errorf("%d writes in ten minutes", writes)
+		}
+		if strings.ContainsAny(out.String(), "\x1b") || strings.Count(out.String(), "fault 7 of") != 1 {
+			t.Errorf("written:\n%s", out.String())
+		}
+	})
+}
+
+func TestTheMethodFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "methods.json")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := hear(t)
+	write(`{"version": 1, "defaults": {"rate": 0.5, "cpu_rate": 0.25}, "methods": [
+	  {"class": "filed.Cart", "method": "Total", "rate": 0.001},
+	  {"class": "filed.Cart", "method": "Coded", "rate": 0.001, "cpu_rate": 1},
+	  {"match": "filed.*", "mode": "aggregate"},
+	  {"class": "filed", "method": "Off", "mode": "off"},
+	  {"class": "filed", "method": "Wait", "blocking": true},
+	  {"class": "filed", "method": "Never", "rate": 3},
+	  {"class": "filed", "method": "Absent", "rate": 0.3}]}`)
+	methods := map[string]*Method{
+		"total": NewMethod("filed.(*Cart).Total"),
+		"coded": NewMethod("filed.(*Cart).Coded", Rate(0.75), Blocking()),
+		"match": NewMethod("filed.Any"),
+		"off":   NewMethod("filed.Off", WithMode(Sample)),
+		"wait":  NewMethod("filed.Wait", CPURate(1)),
+		"other": NewMethod("unfiled.Method"),
+	}
+	t.Setenv("COREHOUR_METHODS", path)
+	e, stop := start(t, WithWriter(&bytes.Buffer{}))
+	for name, want := range map[string]settings{
+		"total": {rate: 0.001, cpuRate: 0.25},
+		"coded": {rate: 0.75},
+		"match": {mode: Aggregate, rate: 0.5, cpuRate: 0.25},
+		"wait":  {rate: 0.5},
+		"other": {rate: 0.5, cpuRate: 0.25},
+	} {
+		if pl := methods[name].plan.Load(); pl == nil || pl.settings != want {
+			t.Errorf("%s: plan %+v, want %+v", name, pl, want)
+		}
+	}
+	if methods["off"].plan.Load() != nil {
+		t.Error("a method that the file switches off is on")
+	}
+	if late := NewMethod("filed.(*Late).Any"); late.plan.Load() == nil || late.plan.Load().mode != Aggregate {
+		t.Error("a method made after Start has no plan of the file")
+	}
+	e.reportUnused()
+	if got := said(); !strings.Contains(got, "methods[5].rate: must be within 0 and 1, found 3") || !strings.Contains(got, "entries that fit no method: methods[6] (filed.Absent)") {
+		t.Errorf("said:\n%s", got)
+	}
+	stop()
+
+	write(`{"version": 1, "strict": true, "methods": [{"class": "filed", "method": "Never", "rate": 3}]}`)
+	if _, err := Start(context.Background()); err == nil || !strings.Contains(err.Error(), "strict: methods[0].rate") {
+		t.Errorf("a strict file with a fault: %v", err)
+	}
+	write(`{"version": 1, "strict": true, "methods": [{"class": "filed", "method": "Absent"}]}`)
+	if _, err := Start(context.Background()); err == nil || !strings.Contains(err.Error(), "fit no method: methods[0] (filed.Absent)") {
+		t.Errorf("a strict file with an entry too many: %v", err)
+	}
+	if methods["total"].plan.Load() != nil || registry.engine != nil {
+		t.Error("a probe is on after a failed Start")
+	}
+	if _, err := Start(context.Background(), WithMethodFile(path+".absent")); err == nil || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there, named by the program: %v", err)
+	}
+	t.Setenv("COREHOUR_METHODS", path+".absent")
+	_, stop = start(t, WithWriter(&bytes.Buffer{}))
+	if methods["total"].plan.Load().rate != defaultRate || !strings.Contains(said(), "COREHOUR_METHODS is left out") {
+		t.Errorf("a file that is not there, named by the environment: %s", said())
+	}
+	stop()
+}
+
+// Nothing stays behind after shutdown, with a real server and real connections.
+func TestNoGoroutineStays(t *testing.T) {
+	server := newMoody(1)
+	server.calm()
+	before := runtime.NumGoroutine()
+	for range 3 {
+		_, stop := start(t, WithEndpoint(server.URL), WithSample(1))
+		for range 100 {
+			started.Begin().End()
+		}
+		stop()
+	}
+	server.Close()
+	for range 200 { // connections take a moment to notice
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	stacks := make([]byte, 1<<16)
+	t.Errorf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), stacks[:runtime.Stack(stacks, true)])
+}
+
+// A fault of a background goroutine is counted and survived.
+func TestAFaultInsideIsSurvived(t *testing.T) {
+	said := hear(t)
+	synctest.Test(t, func(t *testing.T) {
+		c := defaultConfig()
+		e, err := newEngine(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.out = &faulty{}
+		if err := e.install(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		if n := e.counters.recovered.Load(); n != 1 {
+			t.Errorf("%d faults survived", n)
+		}
+		if err := e.shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if !strings.Contains(said(), "recovered from a fault of its own") {
+		t.Errorf("said: %s", said())
+	}
+}
+
+type faulty struct {
+	drain
+	calls int
+}
+
+func (f *faulty) deliver(*engine, *request) outcome {
+	if f.calls++; f.calls == 1 {
+		panic("a fault")
+	}
+	return accepted
+}
+
+// The address of a collector that is not there is no reason to fail.
+func TestStartWithoutCollector(t *testing.T) {
+	server := httptest.NewServer(nil)
+	server.Close()
+	shutdown, err := Start(context.Background(), WithEndpoint(server.URL), WithSample(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	started.Begin().End()
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if err := shutdown(ctx); err == nil || !strings.Contains(err.Error(), "not delivered: 1 calls") {
+		t.Errorf("shutdown says %v", err)
+	}
+}
