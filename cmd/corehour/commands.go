@@ -39,6 +39,7 @@ func init() {
 		{"cost", "rank methods by what their own code costs", runCost},
 		{"sql", "run a query of your own, read-only", runSQL},
 		{"check", "is every counted call stored? freshness, losses, prices", runCheck},
+		{"demo", "watch a bad release being found, here and now", runDemo},
 	}
 }
 

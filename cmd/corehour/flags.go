@@ -36,20 +36,11 @@ type common struct {
 // now is the clock.
 var now = time.Now
 
-// newCommon declares the flags of a command. usage is what its help says above
-// them, since the default of --since, empty = all times.
-func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
-	c := &common{flags: flag.NewFlagSet(name, flag.ContinueOnError)}
-	f := c.flags
+// newFlags makes a command's set of flags: its help goes to stdout, its errors are
+// returned.
+func newFlags(name, arguments, usage string, stdout io.Writer) *flag.FlagSet {
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.SetOutput(io.Discard) // errors are ours to print, once
-	f.StringVar(&c.warehouse, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to")
-	f.StringVar(&c.format, "format", "text", "text, json, markdown or csv")
-	f.StringVar(&c.from, "from", "", "start of the `time` looked at: 2026-11-21, \"2026-11-21 14:30\" or RFC 3339")
-	f.StringVar(&c.to, "to", "", "its end (`time`), not part of it (default: everything since the start)")
-	f.StringVar(&c.since, "since", since, "instead of --from: `duration` to look back from --to or from now, as 90m, 24h or 7d")
-	f.StringVar(&c.tz, "tz", "UTC", "time `zone` of times read and shown, as Europe/Berlin or Local")
-	f.StringVar(&c.filter.Service, "service", "", "only this service (`name`)")
-	f.StringVar(&c.filter.Environment, "environment", "", "only this environment (`name`)")
 	f.Usage = func() {
 		fmt.Fprintf(stdout, "usage: corehour %s [flags]%s\n\n%s\n\nflags:\n", name, arguments, usage)
 		f.VisitAll(func(fl *flag.Flag) {
@@ -64,28 +55,55 @@ func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
 			fmt.Fprintf(stdout, "  --%s%s\n        %s%s\n", fl.Name, value, what, def)
 		})
 	}
+	return f
+}
+
+// newCommon declares the flags of a command. usage is what its help says above
+// them, since the default of --since, empty = all times.
+func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
+	f := newFlags(name, arguments, usage, stdout)
+	c := &common{flags: f}
+	f.StringVar(&c.warehouse, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to")
+	f.StringVar(&c.format, "format", "text", "text, json, markdown or csv")
+	f.StringVar(&c.from, "from", "", "start of the `time` looked at: 2026-11-21, \"2026-11-21 14:30\" or RFC 3339")
+	f.StringVar(&c.to, "to", "", "its end (`time`), not part of it (default: everything since the start)")
+	f.StringVar(&c.since, "since", since, "instead of --from: `duration` to look back from --to or from now, as 90m, 24h or 7d")
+	f.StringVar(&c.tz, "tz", "UTC", "time `zone` of times read and shown, as Europe/Berlin or Local")
+	f.StringVar(&c.filter.Service, "service", "", "only this service (`name`)")
+	f.StringVar(&c.filter.Environment, "environment", "", "only this environment (`name`)")
 	return c
 }
 
 var undefinedFlag = regexp.MustCompile(`^flag provided but not defined: -(.*)$`)
 
-// parse reads the arguments and reports all that is wrong with them. more checks
-// the command's own flags.
-func (c *common) parse(args []string, more ...func() error) error {
-	if err := c.flags.Parse(args); err != nil {
+// parseFlags says what is wrong in the words of this command.
+func parseFlags(f *flag.FlagSet, args []string) error {
+	help := f.Usage
+	f.Usage = func() {} // the package would print it for every error
+	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
+			help()
 			return err
 		}
 		if m := undefinedFlag.FindStringSubmatch(err.Error()); m != nil {
 			var names []string
-			c.flags.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+			f.VisitAll(func(fl *flag.Flag) { names = append(names, fl.Name) })
 			hint := configfile.DidYouMean(m[1], names)
 			if strings.HasPrefix(hint, "did you mean ") {
 				hint = strings.Replace(hint, `"`, `"--`, 1)
 				return fmt.Errorf("unknown flag --%s: %s", m[1], hint)
 			}
-			return fmt.Errorf("unknown flag --%s: see corehour %s --help", m[1], c.flags.Name())
+			return fmt.Errorf("unknown flag --%s: see corehour %s --help", m[1], f.Name())
 		}
+		return err
+	}
+	return nil
+}
+
+// parse reads the arguments and reports all that is wrong with them. more checks
+// the command's own flags.
+func (c *common) parse(args []string, more ...func() error) error {
+	if err := parseFlags(c.flags, args); err != nil {
 		return err
 	}
 	var errs []error

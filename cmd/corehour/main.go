@@ -5,8 +5,9 @@
 //	corehour cost      rank methods by what their own code costs
 //	corehour sql       run a query of your own, read-only
 //	corehour check     is every counted call stored? freshness, losses, prices
+//	corehour demo      watch a bad release being found, here and now
 //
-// `corehour <command> --help` lists a command's flags. These all commands have:
+// `corehour <command> --help` lists a command's flags. These all commands but demo have:
 //
 //	--warehouse DIR      the directory the collector's warehouse exporter writes to
 //	                     (default ./corehour-warehouse)

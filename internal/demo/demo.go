@@ -23,7 +23,8 @@ import (
 type Settings struct {
 	Dir       string // where its files go; what an earlier run left there is removed
 	Binaries  string // directory of corehour, corehour-collector and corehour-shop
-	Config    []byte // collector configuration
+	Config    string // collector configuration
+	Prices    string // price book
 	Out       io.Writer
 	HTTP      string // addresses the collector listens on
 	GRPC      string
@@ -97,7 +98,7 @@ func (r *run) prepare() error {
 		return err
 	}
 	// Only what a demo makes is removed, should somebody point --dir elsewhere.
-	for _, name := range []string{"warehouse", "truth", "logs", "alerts.jsonl", "cost.json", "ledger.json", "truth.json", "collector.yaml"} {
+	for _, name := range []string{"warehouse", "truth", "logs", "alerts.jsonl", "cost.json", "ledger.json", "truth.json", "collector.yaml", "prices.yaml"} {
 		if err := os.RemoveAll(r.path(name)); err != nil {
 			return err
 		}
@@ -107,7 +108,10 @@ func (r *run) prepare() error {
 			return err
 		}
 	}
-	return os.WriteFile(r.path("collector.yaml"), r.Config, 0o644)
+	return errors.Join(
+		os.WriteFile(r.path("collector.yaml"), []byte(r.Config), 0o644),
+		os.WriteFile(r.path("prices.yaml"), []byte(r.Prices), 0o644),
+	)
 }
 
 func (r *run) binary(name string) string { return filepath.Join(r.Binaries, name) }
@@ -117,6 +121,7 @@ func (r *run) startCollector(ctx context.Context) (*process, error) {
 	metricsHost, metricsPort, _ := strings.Cut(r.Metrics, ":")
 	collector, err := r.start("collector", []string{
 		"COREHOUR_WAREHOUSE=" + r.path("warehouse"),
+		"COREHOUR_PRICE_BOOK=" + r.path("prices.yaml"),
 		"COREHOUR_HTTP_ENDPOINT=" + r.HTTP,
 		"COREHOUR_GRPC_ENDPOINT=" + r.GRPC,
 		"COREHOUR_HEALTH_ENDPOINT=" + r.Health,
