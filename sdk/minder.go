@@ -23,6 +23,7 @@ func (e *engine) mind() {
 	defer boundary.Stop()
 	seen := map[*Method]int64{}
 	reportUnused := sync.OnceFunc(e.reportUnused)
+	lastTick := now()
 	for {
 		select {
 		case <-e.stopping:
@@ -35,7 +36,13 @@ func (e *engine) mind() {
 			reportUnused() // by now the program has made its methods
 			boundary.Reset(e.untilBoundary())
 		case <-ticker.C:
-			e.freeSlots(now())
+			// After a tick that came late the whole program had no processor, so a
+			// slot held long says nothing about its method. The next tick tells.
+			at := now()
+			if at-lastTick < int64(tick)+int64(slotPatience)/4 {
+				e.freeSlots(at)
+			}
+			lastTick = at
 			e.spreadBusy(seen)
 			notes.write()
 		}
