@@ -37,7 +37,7 @@ func batch(r *rand.Rand, seq int64) ptraceotlp.ExportRequest {
 	scope.Scope().Attributes().PutInt("corehour.batch.seq", seq)
 	scope.Scope().Attributes().PutInt("corehour.calls.total", 0)
 
-	const threshold = uint64((1 - p) * (1 << 56))
+	const threshold = 0xf3333333333333 // rejects 1 - p of 2^56
 	now := time.Now().UnixNano()
 	spans := scope.Spans()
 	spans.EnsureCapacity(batchSpans)
@@ -60,7 +60,7 @@ func batch(r *rand.Rand, seq int64) ptraceotlp.ExportRequest {
 		}
 		span.SetTraceID(trace)
 		span.SetSpanID(id)
-		span.TraceState().FromRaw(fmt.Sprintf("ot=th:%s;rv:%014x", "f3333333333333", threshold+r.Uint64N(1<<56-threshold)))
+		span.TraceState().FromRaw(fmt.Sprintf("ot=th:%x;rv:%014x", threshold, threshold+r.Uint64N(1<<56-threshold)))
 		attributes := span.Attributes()
 		attributes.PutStr("corehour.kind", "call")
 		attributes.PutStr("code.function.name", name)
