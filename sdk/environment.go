@@ -42,6 +42,15 @@ func (c *config) fromEnvironment() {
 			}
 		}
 	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_COMPRESSION", "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION"} {
+		switch value := os.Getenv(name); value {
+		case "":
+		case "gzip", "none":
+			c.gzip = value == "gzip"
+		default:
+			notes.add("%s is left out: must be gzip or none, found %q", name, value)
+		}
+	}
 
 	if strings.EqualFold(os.Getenv("COREHOUR_EXPORT"), "stderr") {
 		c.writer = os.Stderr

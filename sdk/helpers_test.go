@@ -1,6 +1,7 @@
 package corehour
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -33,7 +34,7 @@ var errLost = errors.New("the answer was lost")
 
 func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
 	trace(r)
-	body, err := io.ReadAll(r.Body)
+	body, err := bodyOf(r)
 	r.Body.Close()
 	if err != nil {
 		return nil, err
@@ -49,6 +50,17 @@ func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errLost
 	}
 	return &http.Response{StatusCode: status, Status: http.StatusText(status), Header: header, Body: http.NoBody, Request: r}, nil
+}
+
+func bodyOf(r *http.Request) ([]byte, error) {
+	if r.Header.Get("Content-Encoding") != "gzip" {
+		return io.ReadAll(r.Body)
+	}
+	plain, err := gzip.NewReader(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(plain)
 }
 
 func (c *collector) take(body []byte) {

@@ -1,7 +1,6 @@
 package corehour
 
 import (
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -89,7 +88,7 @@ func (s *moody) mood() int {
 }
 
 func (s *moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
+	body, err := bodyOf(r)
 	if err != nil {
 		return
 	}

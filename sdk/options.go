@@ -22,6 +22,7 @@ type config struct {
 	endpoint   string            // the full URL of the trace endpoint
 	headers    map[string]string
 	timeout    time.Duration
+	gzip       bool
 	client     *http.Client
 	writer     io.Writer // prints instead of sending
 
@@ -55,6 +56,7 @@ func defaultConfig() config {
 		endpoint:   defaultEndpoint + tracesPath,
 		headers:    map[string]string{},
 		timeout:    10 * time.Second,
+		gzip:       true,
 		defaults:   settings{mode: Sample, rate: defaultRate, cpuRate: 1},
 		interval:   time.Minute,
 		flushEvery: 5 * time.Second,

@@ -1,7 +1,6 @@
 package corehour
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 type poster struct {
 	client *http.Client
 	fault  error // of the last request; the sender's
+	packer
 }
 
 // retryPolicy bounds how long one request is tried.
@@ -42,7 +42,7 @@ func newPoster(c *config) *poster {
 		}
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &poster{client: client}
+	return &poster{client: client, packer: newPacker(c.gzip)}
 }
 
 func (p *poster) lastFault() error { return p.fault }
@@ -61,7 +61,7 @@ type answer struct {
 // same place. One attempt of unknown outcome makes the whole unknown unless a
 // later one is accepted: the collector knows a repeat by its number.
 func (p *poster) deliver(e *engine, r *request) outcome {
-	body := e.encode(r)
+	body := p.pack(e, r)
 	result := refused
 	start := time.Now()
 	pause := e.retry.first
@@ -113,10 +113,11 @@ func (p *poster) attempt(e *engine, body []byte) answer {
 		// From here on bytes may be on their way: the outcome can be unknown.
 		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
 	})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.endpoint, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.endpoint, nil)
 	if err != nil {
 		return answer{outcome: refused, fault: err}
 	}
+	p.lend(req, body)
 	for key, value := range e.headers {
 		req.Header.Set(key, value)
 	}

@@ -66,16 +66,18 @@ func TestBadOptionsAreNamedAllAtOnce(t *testing.T) {
 
 func TestTheEnvironment(t *testing.T) {
 	for key, value := range map[string]string{
-		"OTEL_SERVICE_NAME":                 "shop",
-		"OTEL_RESOURCE_ATTRIBUTES":          "service.name=other, service.version=2.0 ,team=a%20b,bad",
-		"OTEL_EXPORTER_OTLP_ENDPOINT":       "https://collector:4318/base/",
-		"OTEL_EXPORTER_OTLP_HEADERS":        "authorization=Bearer%20x",
-		"OTEL_EXPORTER_OTLP_TRACES_HEADERS": "x-tenant=7",
-		"OTEL_EXPORTER_OTLP_TIMEOUT":        "2500",
-		"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT": "soon",
-		"COREHOUR_SAMPLE":                   "0.125",
-		"COREHOUR_EXPORT":                   "otlp",
-		"OTEL_SDK_DISABLED":                 "False",
+		"OTEL_SERVICE_NAME":                     "shop",
+		"OTEL_RESOURCE_ATTRIBUTES":              "service.name=other, service.version=2.0 ,team=a%20b,bad",
+		"OTEL_EXPORTER_OTLP_ENDPOINT":           "https://collector:4318/base/",
+		"OTEL_EXPORTER_OTLP_HEADERS":            "authorization=Bearer%20x",
+		"OTEL_EXPORTER_OTLP_TRACES_HEADERS":     "x-tenant=7",
+		"OTEL_EXPORTER_OTLP_TIMEOUT":            "2500",
+		"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT":     "soon",
+		"COREHOUR_SAMPLE":                       "0.125",
+		"COREHOUR_EXPORT":                       "otlp",
+		"OTEL_EXPORTER_OTLP_COMPRESSION":        "none",
+		"OTEL_EXPORTER_OTLP_TRACES_COMPRESSION": "brotli",
+		"OTEL_SDK_DISABLED":                     "False",
 	} {
 		t.Setenv(key, value)
 	}
@@ -90,6 +92,9 @@ func TestTheEnvironment(t *testing.T) {
 	}
 	if c.headers["authorization"] != "Bearer x" || c.headers["x-tenant"] != "7" {
 		t.Errorf("headers %v", c.headers)
+	}
+	if c.gzip || !strings.Contains(said(), `OTEL_EXPORTER_OTLP_TRACES_COMPRESSION is left out: must be gzip or none, found "brotli"`) {
+		t.Errorf("gzip %t, said %s", c.gzip, said())
 	}
 	if c.defaults.rate != 0.125 || c.defaults.mode != Sample || c.disabled || c.writer != nil {
 		t.Errorf("config %+v", c)

@@ -1,0 +1,30 @@
+package corehour
+
+import "testing"
+
+// Encoding and compressing, per record.
+func BenchmarkEncode(b *testing.B) {
+	benchExport(b, func(e *engine, r *request) int { return len(e.encode(r)) })
+}
+
+func BenchmarkEncodeGzip(b *testing.B) {
+	c := defaultConfig()
+	p := newPoster(&c)
+	benchExport(b, func(e *engine, r *request) int { return len(p.pack(e, r)) })
+}
+
+func benchExport(b *testing.B, export func(*engine, *request) int) {
+	e, _ := startWith(b, func(c *config) { c.defaults = settings{rate: 0.5, cpuRate: 1} })
+	for e.ring.length() < 1024 {
+		parent(1)
+	}
+	r := e.seal(false)
+	b.ReportAllocs()
+	records, size := 0, 0
+	for b.Loop() {
+		size += export(e, r)
+		records += len(r.records)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(records), "ns/record")
+	b.ReportMetric(float64(size)/float64(records), "B/record")
+}
