@@ -1,0 +1,57 @@
+package costattribution
+
+import (
+	"errors"
+
+	"go.opentelemetry.io/collector/component"
+
+	"github.com/corehour/corehour/internal/configfile"
+)
+
+// Config is the configuration of the processor. Without prices every process is
+// unpriced.
+type Config struct {
+	// PriceBook is the path of a YAML file with prices. It is read again when
+	// it changes.
+	PriceBook string `mapstructure:"price_book"`
+
+	// Prices are the same, written in place.
+	Prices *Prices `mapstructure:"prices"`
+
+	// Previews stamps on measured calls the CPU time and the dollars they stand
+	// for.
+	Previews bool `mapstructure:"previews"`
+
+	// Strict makes errors of the price book's faulty entries.
+	Strict bool `mapstructure:"strict"`
+
+	warnings []configfile.Warning // of the last validation
+
+	_ struct{}
+}
+
+func createDefaultConfig() component.Config { return &Config{Previews: true} }
+
+// Validate reports all faults at once, those of the price book among them;
+// those of prices are reported by these, with their paths.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.PriceBook != "" && c.Prices != nil {
+		errs = append(errs, errors.New("`price_book` and `prices` must not stand beside each other, found both: keep one"))
+	}
+	switch {
+	case c.PriceBook != "":
+		_, warnings, err := c.source().Load()
+		c.warnings = warnings
+		if err != nil {
+			errs = append(errs, err)
+		}
+	case c.Strict:
+		errs = append(errs, errors.New("`strict` has an effect only beside `price_book`, found it without: remove it"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) source() configfile.Source[*book] {
+	return configfile.Source[*book]{Key: "price_book", Path: c.PriceBook, Strict: c.Strict, Parse: parseBook}
+}

@@ -1,0 +1,132 @@
+package costattribution
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.uber.org/zap"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// pricer is the processor.
+type pricer struct {
+	telemetry *telemetry
+	log       *zap.Logger
+	previews  bool
+	file      *configfile.Live[*book] // nil without a price book
+	fixed     *book                   // in force without a price book
+}
+
+func newPricer(cfg *Config, set component.TelemetrySettings) (*pricer, error) {
+	t, err := newTelemetry(set)
+	if err != nil {
+		return nil, err
+	}
+	p := &pricer{telemetry: t, log: set.Logger, previews: cfg.Previews}
+	switch {
+	case cfg.PriceBook != "":
+		p.file = configfile.NewLive(cfg.source(), set.Logger, t.reloaded)
+	case cfg.Prices != nil:
+		p.fixed, _ = cfg.Prices.book() // repeated entries are errors of the configuration
+	default:
+		p.fixed = emptyBook()
+	}
+	return p, nil
+}
+
+func (p *pricer) start(context.Context, component.Host) error {
+	if p.file != nil {
+		return p.file.Start()
+	}
+	if p.fixed.fallback.outcome == noPrices {
+		p.log.Info("no prices are configured: everything is unpriced", zap.Strings("keys", []string{"price_book", "prices"}))
+	}
+	return nil
+}
+
+func (p *pricer) shutdown(context.Context) error {
+	if p.file != nil {
+		p.file.Shutdown()
+	}
+	p.telemetry.shutdown()
+	return nil
+}
+
+func (p *pricer) book() *book {
+	if p.file == nil {
+		return p.fixed
+	}
+	return *p.file.Get()
+}
+
+func (p *pricer) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, error) {
+	b := p.book()
+	var counted tally
+	var writer previewWriter
+	writer.visit = writer.reading.visit
+	resources := td.ResourceSpans()
+	for i := range resources.Len() {
+		rs := resources.At(i)
+		if !hasMethodSpans(rs) {
+			continue // other people's traces pass as they came
+		}
+		v := b.lookup(placeOf(rs.Resource().Attributes()))
+		v.stamp(rs.Resource().Attributes())
+		scopes := rs.ScopeSpans()
+		for j := range scopes.Len() {
+			spans := scopes.At(j).Spans()
+			counted[v.outcome] += int64(spans.Len())
+			if p.previews {
+				writer.write(spans, v.usd)
+			}
+		}
+	}
+	p.telemetry.record(ctx, &counted)
+	return td, nil
+}
+
+// hasMethodSpans looks for the first one; in our pipelines it is the first span.
+func hasMethodSpans(rs ptrace.ResourceSpans) bool {
+	scopes := rs.ScopeSpans()
+	for i := range scopes.Len() {
+		spans := scopes.At(i).Spans()
+		for j := range spans.Len() {
+			if _, ok := spans.At(j).Attributes().Get(methodspan.AttrKind); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func placeOf(attributes pcommon.Map) (p place) {
+	attributes.Range(func(name string, v pcommon.Value) bool {
+		switch name {
+		case methodspan.ResourceHostType:
+			p.hostType = v.Str()
+		case methodspan.ResourceCapacityType:
+			p.capacityType = v.Str()
+		case methodspan.ResourceRegion:
+			p.region = v.Str()
+		case methodspan.ResourceCloudProvider:
+			p.cloudProvider = v.Str()
+		}
+		return true
+	})
+	return p
+}
+
+// stamp writes the price on a resource. A price that came with it is replaced:
+// whoever runs the collector says what a core costs.
+func (v *verdict) stamp(attributes pcommon.Map) {
+	if v.usd > 0 {
+		attributes.PutDouble(methodspan.AttrPrice, v.usd)
+	} else {
+		attributes.Remove(methodspan.AttrPrice)
+	}
+	attributes.PutStr(methodspan.AttrPriceSource, v.source)
+}
