@@ -97,7 +97,7 @@ receivers: {method_spans: {limits: {max_methods: 5}}}
 func TestCountsAreExactWhenEverythingOverflows(t *testing.T) {
 	t.Parallel()
 	p := startPipeline(t, smallWarehouse+`
-processors: {adaptive_sampler: {methods: {version: 1, defaults: {rate: 0.01}}}}
+processors: {adaptive_sampler: {default_rate: 0.01}}
 `)
 	proxy := p.newProxy(t, func(int) harness.Fault { return harness.Delay(100 * time.Millisecond) })
 	args := []string{"--duration", "5s", "--pause", "100us", "--queue", "16", "--batch", "16", "--methods", "40"}

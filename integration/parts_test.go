@@ -29,7 +29,7 @@ func newPipeline(t *testing.T, overrides string) *pipeline {
 			t.Error(err)
 		}
 		if p := c.Process(); t.Failed() && p != nil {
-			t.Logf("the collector: %s", p.LastLines(40))
+			t.Logf("the collector printed: %s", p.LastLines(40))
 		}
 	})
 	return &pipeline{c, harness.Command{Binary: programs.command, Warehouse: c.Warehouse}}
@@ -128,8 +128,8 @@ func startProgram(t *testing.T, name, binary string, args ...string) *harness.Pr
 		if err := p.Kill(); err != nil {
 			t.Error(err)
 		}
-		if t.Failed() {
-			t.Logf("%s: %s", name, p.LastLines(20))
+		if lines := p.LastLines(20); t.Failed() && lines != "" {
+			t.Logf("%s: %s", name, lines)
 		}
 	})
 	return p

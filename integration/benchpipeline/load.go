@@ -79,9 +79,9 @@ func batch(r *rand.Rand, seq int64) ptraceotlp.ExportRequest {
 	return ptraceotlp.NewExportRequestFromTraces(td)
 }
 
-// send sends spans in batches, each acknowledged before the next, over two
-// connections' worth of streams so that the collector never waits for us.
-func send(ctx context.Context, endpoint string, spans int) error {
+// send sends spans in batches, each acknowledged before the next, at a rate that
+// leaves a collector time to write: a full queue would fold what is to be measured.
+func send(ctx context.Context, endpoint string, spans, perSecond int) error {
 	connection, err := grpc.NewClient(endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err
@@ -95,7 +95,14 @@ func send(ctx context.Context, endpoint string, spans int) error {
 	for i := range pool {
 		pool[i] = batch(r, 1)
 	}
+	start := time.Now()
 	for n := range (spans + batchSpans - 1) / batchSpans {
+		due := start.Add(time.Duration(float64(n*batchSpans) / float64(perSecond) * float64(time.Second)))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Until(due)):
+		}
 		request := pool[n%len(pool)]
 		request.Traces().ResourceSpans().At(0).ScopeSpans().At(0).Scope().Attributes().PutInt("corehour.batch.seq", int64(n+1))
 		answer, err := client.Export(ctx, request)

@@ -27,20 +27,21 @@ func main() {
 	bin := flag.String("bin", "../bin", "directory of corehour-collector")
 	out := flag.String("out", "../build/bench", "directory for the figures")
 	spans := flag.Int("spans", 1_000_000, "spans sent to each collector in a round")
+	perSecond := flag.Int("rate", 60_000, "spans sent per second")
 	rounds := flag.Int("rounds", 3, "rounds, the two collectors in turn in each")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *bin, *out, *spans, *rounds); err != nil {
+	if err := run(ctx, *bin, *out, *spans, *perSecond, *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, "benchpipeline:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, bin, out string, spans, rounds int) error {
-	if spans < batchSpans || rounds < 1 {
-		return fmt.Errorf("--spans must be at least %d and --rounds at least 1, found %d and %d", batchSpans, spans, rounds)
+func run(ctx context.Context, bin, out string, spans, perSecond, rounds int) error {
+	if spans < batchSpans || perSecond < 1 || rounds < 1 {
+		return fmt.Errorf("--spans must be at least %d, --rate and --rounds at least 1, found %d, %d and %d", batchSpans, spans, perSecond, rounds)
 	}
 	scratch, err := os.MkdirTemp("", "corehour-bench-")
 	if err != nil {
@@ -55,7 +56,7 @@ func run(ctx context.Context, bin, out string, spans, rounds int) error {
 			to   *[]usage
 		}{{"stock", &stock}, {"ours", &ours}} {
 			dir := filepath.Join(scratch, fmt.Sprintf("%s-%d", p.name, round))
-			u, err := measure(ctx, filepath.Join(bin, "corehour-collector"), p.name, dir, spans)
+			u, err := measure(ctx, filepath.Join(bin, "corehour-collector"), p.name, dir, spans, perSecond)
 			if err != nil {
 				return fmt.Errorf("round %d, %s: %w", round+1, p.name, err)
 			}

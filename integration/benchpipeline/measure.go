@@ -48,7 +48,7 @@ service:
   pipelines: {traces: {receivers: [method_spans], processors: [adaptive_sampler, cost_attribution], exporters: [warehouse]}}
 `
 
-func measure(ctx context.Context, binary, which, dir string, spans int) (usage, error) {
+func measure(ctx context.Context, binary, which, dir string, spans, perSecond int) (usage, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return usage{}, err
 	}
@@ -86,7 +86,7 @@ func measure(ctx context.Context, binary, which, dir string, spans int) (usage, 
 	if err != nil {
 		return failed(err)
 	}
-	if err := send(ctx, endpoint, spans); err != nil {
+	if err := send(ctx, endpoint, spans, perSecond); err != nil {
 		return failed(err)
 	}
 	peak, err := peakMemory(cmd.Process.Pid)

@@ -52,7 +52,7 @@ extensions:
 service:
   extensions: [health_check]
   telemetry:
-    logs: {level: info, encoding: json}
+    logs: {level: warn, encoding: json}
     metrics:
       level: detailed
       readers:

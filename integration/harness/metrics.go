@@ -68,4 +68,3 @@ func hasLabels(metric *dto.Metric, labels []string) bool {
 	}
 	return true
 }
-

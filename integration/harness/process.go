@@ -118,11 +118,14 @@ func (p *Process) Stop(patience time.Duration) error {
 	return err
 }
 
-// LastLines are the last n lines it printed.
+// LastLines are the last n lines it printed, if it printed any.
 func (p *Process) LastLines(n int) string {
 	data, err := os.ReadFile(p.Log)
 	if err != nil {
 		return err.Error()
+	}
+	if len(data) == 0 {
+		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	return fmt.Sprintf("its last lines, of %s:\n  %s", p.Log, strings.Join(lines[max(0, len(lines)-n):], "\n  "))

@@ -17,9 +17,8 @@ const { values: options } = parseArgs({
     version: { type: 'string', default: '1.0' },
     instance: { type: 'string', default: 'storefront-1' },
     requests: { type: 'string', default: '200' },
-    'render-us': { type: 'string', default: '200' }, // how long a page takes to render
-    'pause-ms': { type: 'string', default: '0' }, // between requests
-    'seconds': { type: 'string', default: '0' }, // serve so long instead of so many requests
+    'render-ms': { type: 'string', default: '10' }, // how long a page takes to render, by a timer
+    seconds: { type: 'string', default: '0' }, // serve so long instead of so many requests
     report: { type: 'string' },
   },
 });
@@ -65,17 +64,9 @@ async function timed(method, name, attributes, work) {
   });
 }
 
-function spin(microseconds) {
-  const end = process.hrtime.bigint() + BigInt(Math.round(microseconds * 1000));
-  while (process.hrtime.bigint() < end);
-}
-
-// vary makes calls differ, the same way in every run.
-let state = 42;
-function vary(microseconds) {
-  state = (state * 1103515245 + 12345) % 2147483648;
-  return microseconds * (0.7 + (0.6 * state) / 2147483648);
-}
+// wait takes time without taking a processor, so that what it takes depends
+// little on who else wants one.
+const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 // Named by the attribute of the convention.
 const serve = () =>
@@ -86,18 +77,16 @@ const serve = () =>
 
 // Named by the older pair of attributes.
 const load = () =>
-  timed('storefront/store.Store.load', 'load', { 'code.namespace': 'storefront/store.Store', 'code.function': 'load' }, async () =>
-    spin(vary(150)));
+  timed('storefront/store.Store.load', 'load', { 'code.namespace': 'storefront/store.Store', 'code.function': 'load' }, () =>
+    wait(5));
 
 // Named by the tracer and the span alone.
-const render = () => timed('storefront/pages.render', 'render', {}, async () => spin(vary(Number(options['render-us']))));
+const render = () => timed('storefront/pages.render', 'render', {}, () => wait(Number(options['render-ms'])));
 
 async function main() {
-  const pause = Number(options['pause-ms']);
   const deadline = Date.now() + 1000 * Number(options.seconds);
   for (let n = 0; Number(options.seconds) > 0 ? Date.now() < deadline : n < Number(options.requests); n++) {
     await serve();
-    if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
   }
   await provider.shutdown();
   fs.writeFileSync(options.report, JSON.stringify(done));

@@ -1,0 +1,70 @@
+package integration
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/corehour/corehour/integration/harness"
+)
+
+// TestRegressionOfNodeClientIsFound proves that a method of a stock Node.js
+// client that takes twice the time in a new version is found by wall time, and
+// that neither its callers, nor its healthy siblings, nor a service deployed
+// without a change raise an alert.
+func TestRegressionOfNodeClientIsFound(t *testing.T) {
+	t.Parallel()
+	const instances = 3 // of each version; they and slots of time are what intervals are made of
+	p := startPipeline(t, quickWarehouse)
+	var clients []*harness.Process
+	deploy := func(version string, render map[string]string) {
+		for i := range instances {
+			for service, milliseconds := range render {
+				instance := fmt.Sprintf("%s-%s-%d", service, version, i)
+				clients = append(clients, startProgram(t, instance, programs.node, programs.nodeClient,
+					"--endpoint", p.Endpoint(), "--service", service, "--version", version, "--instance", instance,
+					"--render-ms", milliseconds, "--seconds", "7", "--report", filepath.Join(t.TempDir(), "did.json")))
+			}
+		}
+	}
+	// Both versions serve at the same time, so that a slow moment of the machine
+	// is one of both.
+	deploy("1.0", map[string]string{"storefront": "10", "healthy": "10"})
+	p.awaitMetric(t, 100, "otelcol_receiver_method_spans_received", "kind", "foreign")
+	deploy("1.1", map[string]string{"storefront": "20", "healthy": "10"})
+	for _, client := range clients {
+		waitFor(t, client)
+	}
+	p.stop(t)
+
+	found, err := p.command.Regress(t.Context(), "--metric", "wall")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Output.Code != harness.ExitFound || len(found.Alerts) != 1 {
+		t.Fatalf("one method is to be raised: %s", found.Output)
+	}
+	a := found.Alerts[0]
+	a.ChangePercent = 0
+	if want := (harness.Alert{Service: "storefront", Class: "storefront/pages", Method: "render", BaseVersion: "1.0", HeadVersion: "1.1", Metric: "wall"}); a != want {
+		t.Errorf("the alert is %+v, want %+v", a, want)
+	}
+	if change := found.Alerts[0].ChangePercent; change < 60 || change > 120 {
+		t.Errorf("render takes 100%% longer, the alert says %.1f%%", change)
+	}
+	// Healthy means judged and not raised, rather than not looked at.
+	judged := map[string]int{}
+	for _, c := range found.Comparisons {
+		for _, m := range c.Methods {
+			if m.State == "regressed" || m.State == "not_proven" || m.State == "explained" {
+				judged[c.Service]++
+			}
+			if m.ChangePercent != nil {
+				t.Logf("%s %s.%s: %s, %+.1f%%", c.Service, m.Class, m.Method, m.State, *m.ChangePercent)
+			}
+		}
+	}
+	if judged["storefront"] != 3 || judged["healthy"] != 3 {
+		t.Errorf("all 3 methods of both services are to be judged: %s", found.Output)
+	}
+}
