@@ -123,7 +123,7 @@ func (f *foreignScratch) normalForm(id identity) string {
 	if id.method == "" {
 		function = methodspan.ParseFunction(id.class)
 	}
-	s := validUTF8(function.Full())
+	s := function.Full()
 	f.normal[id] = s
 	return s
 }

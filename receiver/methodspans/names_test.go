@@ -47,6 +47,21 @@ func TestNamesKeepTheirPlaceWhileTheyAreUsed(t *testing.T) {
 	assert.EqualValues(t, 1, sizes[tableMethods])
 }
 
+func TestNamesSeenAgainTakeOnePlace(t *testing.T) {
+	c := newClock()
+	n := newNames(10, 4, c.now)
+	var tl tally
+	for range 3 {
+		for _, name := range []string{"a", "b", "c"} {
+			assert.True(t, admit(n, "shop", name, &tl))
+		}
+		c.forward(1)
+	}
+	assert.True(t, admit(n, "shop", "a", &tl))
+	assert.True(t, admit(n, "shop", "d", &tl), "one place is left")
+	assert.False(t, admit(n, "shop", "e", &tl))
+}
+
 func TestServicesBeyondTheBoundShareOneTable(t *testing.T) {
 	c := newClock()
 	n := newNames(2, 3, c.now)

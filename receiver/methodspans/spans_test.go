@@ -115,7 +115,7 @@ func TestCalls(t *testing.T) {
 		{name: "cpu never timed", spoil: both(put(methodspan.AttrCPUTime, nil), put(methodspan.AttrCPUP, 0.0), put(methodspan.AttrCPUState, methodspan.CPUUnavailable))},
 		{name: "cpu within the tolerance", spoil: put(methodspan.AttrCPUTime, 21_200_000)},
 		{name: "tail", spoil: both(put(methodspan.AttrStratum, methodspan.StratumTail), put(methodspan.AttrP, 1.0), state("ot=th:0;rv:00000000000000"))},
-		{name: "a rounded threshold", spoil: both(put(methodspan.AttrP, 0.1), state("ot=th:e666;rv:ffffffffffffff"))},
+		{name: "a rounded threshold", spoil: both(put(methodspan.AttrP, 0.1), state("ot=th:e667;rv:ffffffffffffff"))},
 
 		{name: "times reversed", spoil: times(noon, noon-1), gone: true, faults: []string{"dropped time_reversed"}},
 		{name: "no start", spoil: times(0, noon), gone: true, faults: []string{"dropped time_invalid"}},
@@ -323,4 +323,17 @@ func TestDuplicateAttributes(t *testing.T) {
 		return true
 	})
 	assert.Equal(t, []float64{0.5}, found)
+}
+
+// A text of a resource or a scope is in every row, so it must be writable too.
+func TestSharedTextsAreRepaired(t *testing.T) {
+	r := start(t, testConfig(nil), nil)
+	td := foreign("web", func(spans ptrace.SpanSlice) { addForeign(spans, 1, 0) })
+	td.ResourceSpans().At(0).Resource().Attributes().PutStr(methodspan.ResourceVersion, "1\xff")
+	td.ResourceSpans().At(0).ScopeSpans().At(0).Scope().SetName("io\xff")
+	got := r.receive(td).ResourceSpans().At(0)
+	version, _ := got.Resource().Attributes().Get(methodspan.ResourceVersion)
+	assert.Equal(t, "1\uFFFD", version.Str())
+	assert.Equal(t, "io\uFFFD", got.ScopeSpans().At(0).Scope().Name())
+	assert.Equal(t, []string{"corrected not_utf8 x2"}, r.faults())
 }
