@@ -57,9 +57,10 @@ generate: ## Regenerate the distribution's sources and the components' metadata.
 	@for dir in $(GENERATED); do (cd $$dir && $(GO) tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml); done
 
 .PHONY: generate-check
-generate-check: generate ## Fail if generated files differ from what is committed.
-	@changed=$$(git status --porcelain -- cmd/corehour-collector $(GENERATED)); \
-	[ -z "$$changed" ] || { echo "generated files are stale; run make generate and commit:"; echo "$$changed"; exit 1; }
+generate-check: ## Fail if the generated files are not what generating gives.
+	@sums() { find cmd/corehour-collector $(GENERATED) -type f \( -name 'generated_*' -o -name documentation.md -o -path 'cmd/*' \) -print0 | sort -z | xargs -0 sha256sum; }; \
+	before=$$(sums); $(MAKE) generate; after=$$(sums); \
+	[ "$$before" = "$$after" ] || { echo "generated files were stale; commit what make generate made of them:"; diff <(echo "$$before") <(echo "$$after") || true; exit 1; }
 
 .PHONY: bench-pipeline
 bench-pipeline: build ## Measure the collector's CPU per span beside a stock one.
