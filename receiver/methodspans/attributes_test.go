@@ -1,0 +1,73 @@
+package methodspans
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+func TestUnknownKindPasses(t *testing.T) {
+	r := start(t, testConfig(nil), nil)
+	for _, value := range []any{"stack", 7} {
+		sent := batch("a", 0, func(spans ptrace.SpanSlice) {
+			put(methodspan.AttrKind, value)(addCall(spans))
+			put(methodspan.AttrP, math.NaN())(spans.At(0))
+		})
+		want := ptrace.NewTraces()
+		sent.CopyTo(want)
+		got := r.receive(sent)
+		gotBytes, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(got)
+		require.NoError(t, err)
+		wantBytes, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(want)
+		require.NoError(t, err)
+		assert.Equal(t, wantBytes, gotBytes)
+	}
+	assert.Equal(t, []string{"passed kind_unknown x2"}, r.faults())
+	assert.Equal(t, map[string]int64{"other": 2}, r.counted("received"))
+}
+
+// pcommon.Map makes no two attributes of one name; a wire may carry them. The
+// first counts, for us and for whoever reads the span behind us.
+func TestDuplicateAttributes(t *testing.T) {
+	td := batch("a", 1, func(spans ptrace.SpanSlice) {
+		addCall(spans).Attributes().PutDouble("corehour.cpu.q", math.NaN())
+	})
+	wire, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
+	require.NoError(t, err)
+	wire = []byte(strings.Replace(string(wire), "corehour.cpu.q", methodspan.AttrCPUP, 1))
+
+	r := start(t, testConfig(nil), nil)
+	status, answer := r.post("/v1/traces", "application/x-protobuf", wire)
+	require.Equal(t, 200, status, answer)
+	assert.Equal(t, []string{"corrected attribute_duplicate"}, r.faults())
+	got := spansOf(r.sink.AllTraces()[0])
+	require.Len(t, got, 1)
+	var found []float64
+	got[0].Attributes().Range(func(name string, v pcommon.Value) bool {
+		if name == methodspan.AttrCPUP {
+			found = append(found, v.Double())
+		}
+		return true
+	})
+	assert.Equal(t, []float64{0.5}, found)
+}
+
+// A text of a resource or a scope is in every row, so it must be writable too.
+func TestSharedTextsAreRepaired(t *testing.T) {
+	r := start(t, testConfig(nil), nil)
+	td := foreign("web", func(spans ptrace.SpanSlice) { addForeign(spans, 1, 0) })
+	td.ResourceSpans().At(0).Resource().Attributes().PutStr(methodspan.ResourceVersion, "1\xff")
+	td.ResourceSpans().At(0).ScopeSpans().At(0).Scope().SetName("io\xff")
+	got := r.receive(td).ResourceSpans().At(0)
+	version, _ := got.Resource().Attributes().Get(methodspan.ResourceVersion)
+	assert.Equal(t, "1\uFFFD", version.Str())
+	assert.Equal(t, "io\uFFFD", got.ScopeSpans().At(0).Scope().Name())
+	assert.Equal(t, []string{"corrected not_utf8 x2"}, r.faults())
+}
