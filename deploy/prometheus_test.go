@@ -134,7 +134,7 @@ func TestRulesNameWhatExists(t *testing.T) {
 				}
 				outgoing = append(outgoing, metric.labels...)
 				for _, matcher := range selector.LabelMatchers {
-					if matcher.Name != labels.MetricName {
+					if matcher.Name != "__name__" {
 						checkMatcher(t, r.Alert, selector.Name, metric, matcher)
 					}
 				}

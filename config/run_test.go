@@ -1,0 +1,121 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// required are the variables without a default, by file.
+var required = map[string]map[string]string{
+	"collector.yaml": nil,
+	"tee.yaml":       {"COREHOUR_TEE_ENDPOINT": "traces.example:4317"},
+	"gateway.yaml": {
+		"COREHOUR_TLS_CERT": "gateway.pem", "COREHOUR_TLS_KEY": "gateway.key", "COREHOUR_TLS_CLIENT_CA": "ca.pem",
+	},
+	"agent.yaml": {
+		"COREHOUR_GATEWAY": "gateway.example:4317", "COREHOUR_TLS_CERT": "agent.pem",
+		"COREHOUR_TLS_KEY": "agent.key", "COREHOUR_TLS_CA": "ca.pem",
+	},
+}
+
+// TestFilesAreValid lets the distribution itself judge every key of every file,
+// with nothing set but what must be.
+func TestFilesAreValid(t *testing.T) {
+	for name := range files {
+		t.Run(name, func(t *testing.T) {
+			out, err := command(t, t.Context(), t.TempDir(), name, required[name], "validate").CombinedOutput()
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// TestWhatMustBeSetIsAskedFor: a file without its variables is refused, by the key
+// that is missing.
+func TestWhatMustBeSetIsAskedFor(t *testing.T) {
+	for name, key := range map[string]string{"tee.yaml": "endpoint", "gateway.yaml": "certificate", "agent.yaml": "endpoint"} {
+		out, err := command(t, t.Context(), t.TempDir(), name, nil, "validate").CombinedOutput()
+		var status *exec.ExitError
+		if !errors.As(err, &status) {
+			t.Errorf("%s: accepted with nothing set (%v)", name, err)
+		}
+		if !strings.Contains(string(out), key) {
+			t.Errorf("%s: the error does not speak of %q:\n%s", name, key, out)
+		}
+	}
+}
+
+// TestMisspeltKeyIsRefused: the test above would be worth nothing if unknown keys
+// passed.
+func TestMisspeltKeyIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "wrong.yaml")
+	text := strings.Replace(Collector, "    path: ", "    pfad: ", 1)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := command(t, t.Context(), dir, file, nil, "validate").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "pfad") {
+		t.Errorf("want an error that names the key, got %v\n%s", err, out)
+	}
+}
+
+// TestDefaultStartsAlone starts the default in an empty directory, with no file
+// beside it and the price of the example in its head, stores a call and ends.
+func TestDefaultStartsAlone(t *testing.T) {
+	c := start(t, "collector.yaml", nil, "--set=processors.cost_attribution.prices.default.usd_per_core_hour=0.05")
+	if err := post("http://"+c.http+"/v1/traces", callOf("shop", "shop/cart.(*Cart).Total")); err != nil {
+		t.Fatal(err)
+	}
+	var metrics string
+	eventually(t, "the metrics show the span", func() (err error) {
+		metrics, err = get("http://" + c.metric + "/metrics")
+		if err == nil && !strings.Contains(metrics, "otelcol_receiver_method_spans_received{") {
+			err = errors.New("no otelcol_receiver_method_spans_received")
+		}
+		return err
+	})
+	// deploy/prometheus and the documentation name metrics as they are declared.
+	for line := range strings.Lines(metrics) {
+		if name, _, _ := strings.Cut(line, "{"); strings.HasPrefix(name, "otelcol_") && strings.HasSuffix(name, "_total") {
+			t.Errorf("the metric %s has a suffix", name)
+		}
+	}
+	c.stop(t)
+	rows := storedRows(t, filepath.Join(c.dir, "corehour-warehouse"))
+	if len(rows) != 1 || rows[0] != "shop shop/cart.Cart.Total 0.05" {
+		t.Errorf("stored %q, want the one call with its price", rows)
+	}
+}
+
+// storedRows lists service, method and price of all rows of a warehouse.
+func storedRows(t *testing.T, root string) []string {
+	t.Helper()
+	snapshot, err := parquet.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, file := range snapshot.Files {
+		rows, err := parquet.ReadRows(file.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range rows {
+			name := rows[i].Resource.Service + " " + rows[i].Class + "." + rows[i].Method
+			if usd := rows[i].USDPerCoreHour; usd != nil {
+				name += fmt.Sprint(" ", *usd)
+			}
+			found = append(found, name)
+		}
+	}
+	return found
+}
