@@ -3,6 +3,7 @@ package methodspans
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/confignet"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -159,16 +161,17 @@ func (g *numberedGenerator) Generate() []receivertest.UniqueIDAttrVal {
 }
 
 func TestConsumeContract(t *testing.T) {
-	probe := start(t, testConfig(nil), nil)
-	addr := probe.grpcAddr // free again in a moment
-	require.NoError(t, probe.receiver.Shutdown(context.Background()))
-	config := testConfig(func(c *Config) { c.Protocols.GRPC.Get().NetAddr.Endpoint = addr })
+	socket := filepath.Join(t.TempDir(), "grpc") // no port to find, none to lose to another process
+	config := testConfig(func(c *Config) {
+		c.Protocols.GRPC.Get().NetAddr.Transport = confignet.TransportTypeUnix
+		c.Protocols.GRPC.Get().NetAddr.Endpoint = socket
+	})
 	receivertest.CheckConsumeContract(receivertest.CheckConsumeContractParams{
 		T:             t,
 		Factory:       NewFactory(),
 		Signal:        pipeline.SignalTraces,
 		Config:        config,
-		Generator:     &numberedGenerator{t: t, addr: addr},
+		Generator:     &numberedGenerator{t: t, addr: "unix://" + socket},
 		GenerateCount: 500,
 	})
 }
