@@ -246,7 +246,7 @@ func (t *tally) faultNames() (names []string) {
 
 func TestNormalizationProperties(t *testing.T) {
 	reasons := map[string]bool{}
-	for seed := range uint64(4000) {
+	for seed := range uint64(2000) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		data := make([]byte, 20+random.IntN(300))
 		for i := range data {
