@@ -53,9 +53,22 @@ Where to look next:
   %[1]s cost --warehouse %[2]s --since 1h
   %[1]s sql --warehouse %[2]s "SELECT version, method, SUM(w * cpu_ns) / 1e9 AS cpu_seconds FROM method_cost GROUP BY ALL ORDER BY 3 DESC"
   %[1]s check --warehouse %[2]s
-`, r.binary("corehour"), r.path("warehouse"))
+`, fromHere(r.binary("corehour")), r.path("warehouse"))
 	fmt.Fprintf(r.Out, "The demo's files are in %s; its own measure of the change is in truth.json.\n", r.Dir)
 	return nil
+}
+
+// fromHere is the shortest way to say where a file is.
+func fromHere(path string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	relative, err := filepath.Rel(here, path)
+	if err != nil || len(relative) >= len(path) {
+		return path
+	}
+	return relative
 }
 
 // judge holds the alerts against what was planted.
