@@ -94,11 +94,15 @@ func settle(a *query.Account, firstDate string, now time.Time) Process {
 	}
 	if !a.ProcessStart.IsZero() {
 		p.ProcessStart = &a.ProcessStart
-		if a.Beats > 0 && a.ProcessStart.Format(time.DateOnly) < firstDate {
-			p.Partial = true
-			p.HandedOutCalls = a.LastTotal - a.FirstTotal
-			p.CountedCalls = int64(math.Round(a.CountedLater))
-		}
+	}
+	switch {
+	case a.Beats == 0: // nothing says what was handed out
+		p.Partial = true
+		p.HandedOutCalls = p.CountedCalls
+	case p.ProcessStart != nil && p.ProcessStart.Format(time.DateOnly) < firstDate:
+		p.Partial = true
+		p.HandedOutCalls = a.LastTotal - a.FirstTotal
+		p.CountedCalls = int64(math.Round(a.CountedLater))
 	}
 	interval := a.Interval
 	if a.Beats < 2 {

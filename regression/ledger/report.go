@@ -61,8 +61,9 @@ type Process struct {
 	HandedOutCalls int64      `json:"handed_out_calls"`
 	CountedCalls   int64      `json:"counted_calls"`
 	LostInTransit  int64      `json:"lost_in_transit"`
-	// Partial: the process began before the first date that is stored; its
-	// account starts at its first process row that is.
+	// Partial: the process began before the first date that is stored, and its
+	// account starts at its first process row that is; or no process row is,
+	// and nothing can be missed.
 	Partial bool `json:"partial"`
 	// SDK holds the process's own counters as of its last process row.
 	SDK map[string]float64 `json:"sdk"`

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/internal/fixture"
+	"github.com/corehour/corehour/regression/fixture"
 )
 
 // weight is what the rule says of one row; NaN = no weight.

@@ -171,7 +171,7 @@ func (w *Warehouse) User(ctx context.Context, text string, limit int) (*Table, e
 		return nil, err
 	}
 	defer conn.Close()
-	if err := conn.Raw(func(c any) error { return checkReads(ctx, c, text) }); err != nil {
+	if err := conn.Raw(func(c any) error { return checkReads(c, text) }); err != nil {
 		return nil, err
 	}
 	rows, err := conn.QueryContext(ctx, text)
@@ -201,10 +201,14 @@ func (w *Warehouse) User(ctx context.Context, text string, limit int) (*Table, e
 	return t, rows.Err()
 }
 
-// checkReads lets the engine itself say what a statement is.
-func checkReads(ctx context.Context, c any, text string) error {
-	prepared, err := c.(driver.ConnPrepareContext).PrepareContext(ctx, text)
-	if err != nil {
+// checkReads lets the engine itself say what a statement is. Prepare, unlike
+// PrepareContext, refuses a list of statements; the other runs all but the last.
+func checkReads(c any, text string) error {
+	prepared, err := c.(driver.Conn).Prepare(text)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "multi-statement"):
+		return errors.New("want one statement, found several")
+	case err != nil:
 		return err
 	}
 	defer prepared.Close()

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+// A watching regress starts before there is a warehouse, finds the regression
+// when there is, says and writes it once, and ends well when told to.
+func TestWatch(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	clock(t, evening)
+	root := twoReleases(t, 1)
+	hidden := root + ".later"
+	if err := os.Rename(root, hidden); err != nil {
+		t.Fatal(err)
+	}
+	alerts := filepath.Join(t.TempDir(), "alerts.jsonl")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	outR, outW := io.Pipe()
+	errR, errW := io.Pipe()
+	code := make(chan int)
+	go func() {
+		code <- run(ctx, []string{"regress", "--warehouse", root, "--every", "1s", "--alerts", alerts, "--format", "json"}, outW, errW)
+		outW.Close()
+		errW.Close()
+	}()
+	stderr := bufio.NewReader(errR)
+	complaint, err := stderr.ReadString('\n')
+	if err != nil || !strings.Contains(complaint, "no warehouse there") {
+		t.Fatal(complaint, err)
+	}
+	rest := make(chan string)
+	go func() {
+		all, _ := io.ReadAll(stderr)
+		rest <- string(all)
+	}()
+	if err := os.Rename(hidden, root); err != nil {
+		t.Fatal(err)
+	}
+	stdout := bufio.NewReader(outR)
+	line, err := stdout.ReadString('\n')
+	var alert verdict.Alert
+	if err != nil || json.Unmarshal([]byte(line), &alert) != nil || alert.Method != "Rate" {
+		t.Fatal(line, err)
+	}
+	more := make(chan string)
+	go func() {
+		all, _ := io.ReadAll(stdout)
+		more <- string(all)
+	}()
+	cancel()
+	if c := <-code; c != exitNothing {
+		t.Errorf("exit %d", c)
+	}
+	if s := <-more; s != "" {
+		t.Errorf("said again: %s", s)
+	}
+	<-rest
+	data, err := os.ReadFile(alerts)
+	if err != nil || string(data) != line {
+		t.Errorf("%v: the file holds %s, printed was %s", err, data, line)
+	}
+	// One who starts anew does not repeat what the file holds, yet finds it.
+	r := corehour("regress", "--warehouse", root, "--alerts", alerts)
+	if again, _ := os.ReadFile(alerts); r.code != exitFound || !bytes.Equal(again, data) {
+		t.Errorf("%+v: the file holds %s", r, again)
+	}
+}
+
+func TestAppendAlerts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	of := func(ids ...string) (out []verdict.Alert) {
+		for _, id := range ids {
+			out = append(out, verdict.Alert{ID: id, Reason: "r\n\x1b"})
+		}
+		return out
+	}
+	appended := func(want string, alerts []verdict.Alert) {
+		t.Helper()
+		fresh, err := appendAlerts(path, alerts)
+		got := ""
+		for _, a := range fresh {
+			got += a.ID
+		}
+		if err != nil || got != want {
+			t.Errorf("appended %q, %v; want %q", got, err, want)
+		}
+	}
+	appended("", nil)
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Error("a file without alerts")
+	}
+	appended("ab", of("a", "b"))
+	appended("c", of("a", "c", "b"))
+	appended("", of("a", "b", "c"))
+
+	// A crash cut the last line off; somebody wrote a very long one.
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(strings.Repeat("x", 3<<20) + "\n" + `{"id":"d","met`); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	appended("d", of("d", "a"))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := 0
+	for line := range strings.SplitSeq(string(data), "\n") {
+		var a verdict.Alert
+		if json.Unmarshal([]byte(line), &a) == nil {
+			whole++
+		}
+	}
+	if whole != 4 {
+		t.Errorf("%d whole alerts", whole)
+	}
+	if _, err := appendAlerts(t.TempDir(), of("a")); err == nil || !strings.Contains(err.Error(), "--alerts") {
+		t.Errorf("a directory: %v", err)
+	}
+}

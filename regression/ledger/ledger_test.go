@@ -1,0 +1,219 @@
+package ledger
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// minutes makes the items of a process that counts 10 calls a minute.
+func minutes(p *fixture.Process, n int, final bool) []methodspan.Item {
+	var items []methodspan.Item
+	for i := range n {
+		at := p.Start.Add(time.Duration(i) * time.Minute)
+		p.Counts("a.B", at, time.Minute, 10)
+		p.Call("a.B", "(entry)", at, time.Millisecond, time.Millisecond, 1, 1)
+		beat := p.Beat(at, time.Minute, time.Second, final && i == n-1)
+		beat.Process.Stats = []methodspan.Stat{{Name: "dropped", Value: float64(i)}, {Name: "recorded", Value: 5}}
+		items = append(items, p.Item())
+	}
+	return items
+}
+
+func check(t *testing.T, root string, window query.Window, now time.Time) *Report {
+	t.Helper()
+	w, err := query.Open(context.Background(), root, query.Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	r, err := Check(context.Background(), w, window, query.Filter{}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+var end = fixture.Start.Add(30 * time.Minute)
+
+func TestBalanced(t *testing.T) {
+	items := append(minutes(fixture.NewProcess("1", "a", fixture.Start), 10, true), minutes(fixture.NewProcess("1", "b", fixture.Start), 30, false)...)
+	r := check(t, fixture.Write(t, items), query.Window{}, end)
+	if !r.Balanced || len(r.Faults) > 0 || r.Losses.LostInTransit != 0 || len(r.Losses.DeadProcess) != 0 {
+		t.Errorf("%+v", r)
+	}
+	s := r.Services[0]
+	if s.Processes != 2 || s.HandedOutCalls != 400 || s.CountedCalls != 400 || s.Rows != 120 {
+		t.Errorf("%+v", s)
+	}
+	if r.Processes[0].State != Ended || r.Processes[1].State != Running {
+		t.Errorf("%+v", r.Processes)
+	}
+	if r.Losses.SDK["dropped"] != 9+29 || r.Processes[0].SDK["recorded"] != 5 {
+		t.Errorf("SDK counters: %v, %v", r.Losses.SDK, r.Processes[0].SDK)
+	}
+	if _, ok := r.Losses.SDK["recorded"]; ok {
+		t.Error("recorded is no loss")
+	}
+	if r.SchemaVersion != 1 || r.FreshnessP99Seconds == nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAnItemThatNeverArrivedIsLostInTransit(t *testing.T) {
+	items := minutes(fixture.NewProcess("1", "a", fixture.Start), 10, true)
+	r := check(t, fixture.Write(t, append(items[:4:4], items[5:]...)), query.Window{}, end)
+	if r.Balanced || r.Losses.LostInTransit != 10 || r.Services[0].LostInTransit != 10 || len(r.Faults) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestOneProcessesSurplusHidesNoLoss(t *testing.T) {
+	a := minutes(fixture.NewProcess("1", "a", fixture.Start), 10, true)
+	b := minutes(fixture.NewProcess("1", "b", fixture.Start), 10, true)
+	extra := b[3]
+	extra.ID = "resent-under-another-name"
+	extra.Rows = append([]methodspan.Row(nil), extra.Rows...)
+	for i := range extra.Rows {
+		extra.Rows[i].BatchID = extra.ID
+	}
+	items := append(append(a[:4:4], a[5:]...), append(b, extra)...)
+	r := check(t, fixture.Write(t, items), query.Window{}, end)
+	if r.Balanced || r.Losses.LostInTransit != 10 || r.Losses.OverCounted != 10 {
+		t.Errorf("%+v", r.Losses)
+	}
+}
+
+func TestDuplicateRowsAreFound(t *testing.T) {
+	items := minutes(fixture.NewProcess("1", "a", fixture.Start), 10, true)
+	root := fixture.Write(t, items)
+	// Long after the writer has forgotten which items it stored.
+	fixture.Append(t, root, fixture.Start.Add(20*24*time.Hour), items[3:4])
+	r := check(t, root, query.Window{}, end)
+	if r.Balanced || r.Losses.DuplicateRows != 3 || len(r.Losses.DuplicateItems) != 1 || r.Losses.DuplicateItems[0].BatchID != items[3].ID {
+		t.Errorf("%+v", r.Losses)
+	}
+}
+
+func TestDeadProcess(t *testing.T) {
+	root := fixture.Write(t, minutes(fixture.NewProcess("1", "a", fixture.Start), 10, false))
+	last := fixture.Start.Add(10 * time.Minute)
+	if r := check(t, root, query.Window{}, last.Add(2*time.Minute)); r.Processes[0].State != Running {
+		t.Errorf("after two intervals: %s", r.Processes[0].State)
+	}
+	r := check(t, root, query.Window{}, last.Add(2*time.Minute+time.Second))
+	if r.Processes[0].State != Dead || len(r.Losses.DeadProcess) != 1 || r.Losses.DeadProcess[0].CallsLost != nil {
+		t.Errorf("%+v", r)
+	}
+	if !r.Balanced {
+		t.Error("calls that nobody handed out unbalance the account of those handed out")
+	}
+}
+
+// A process with one short interval so far is not dead after two of these.
+func TestYoungProcessIsNotDead(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	p.Beat(fixture.Start, time.Second, time.Second, false)
+	r := check(t, fixture.Write(t, []methodspan.Item{p.Item()}), query.Window{}, fixture.Start.Add(time.Minute))
+	if r.Processes[0].State != Running {
+		t.Errorf("%+v", r.Processes)
+	}
+}
+
+// The window chooses processes and cuts no account.
+func TestWindowChoosesProcesses(t *testing.T) {
+	early := minutes(fixture.NewProcess("1", "a", fixture.Start), 10, true)
+	long := minutes(fixture.NewProcess("1", "b", fixture.Start), 60, true)
+	r := check(t, fixture.Write(t, append(early, long...)), query.Window{From: end}, end.Add(time.Hour))
+	if len(r.Processes) != 1 || r.Processes[0].Instance != "b" || r.Processes[0].CountedCalls != 600 || !r.Balanced {
+		t.Errorf("%+v", r.Processes)
+	}
+}
+
+// Of a process older than the oldest stored date the rest must balance.
+func TestPartialAccount(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start.Add(-24*time.Hour))
+	p.Counts("a.B", p.Start, time.Minute, 1000)
+	p.Item() // dropped with its date
+	for i := range 5 {
+		at := fixture.Start.Add(time.Duration(i) * time.Minute)
+		p.Counts("a.B", at, time.Minute, 10)
+		p.Beat(at, time.Minute, time.Second, i == 4)
+	}
+	items := []methodspan.Item{p.Item()}
+	for i := range items[0].Rows { // totals as of each minute
+		if r := &items[0].Rows[i]; r.Process != nil {
+			r.Process.CallsTotal = 1000 + 10*int64(i/2+1)
+		}
+	}
+	r := check(t, fixture.Write(t, items), query.Window{}, end)
+	if !r.Balanced || !r.Processes[0].Partial || r.Processes[0].CountedCalls != 40 {
+		t.Errorf("%+v", r.Processes)
+	}
+}
+
+func TestForeignRowsAreOutsideOfTheLedger(t *testing.T) {
+	row := methodspan.Row{
+		Resource: &methodspan.Resource{Service: "java"}, Kind: methodspan.KindCall,
+		StartNS: fixture.Start.UnixNano(), EndNS: fixture.Start.UnixNano() + 5,
+		Class: "a", Method: "b", Measured: 1, P: 0.1, Calls: 10, WallNS: 5, WeightBasis: methodspan.BasisThreshold,
+	}
+	r := check(t, fixture.Write(t, fixture.Items("f", row)), query.Window{}, end)
+	s := r.Services[0]
+	if !r.Balanced || len(r.Processes) != 0 || s.ForeignRows != 1 || s.ForeignCalls != 10 || s.UnpricedShare != 1 || s.VersionlessRows != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestCollector(t *testing.T) {
+	const page = `# TYPE otelcol_exporter_warehouse_write_unknown_total counter
+otelcol_exporter_warehouse_write_unknown_total{exporter="warehouse"} 7
+# TYPE otelcol_exporter_warehouse_rows_refused_total counter
+otelcol_exporter_warehouse_rows_refused_total{reason="too_late",exporter="warehouse"} 3
+otelcol_exporter_warehouse_rows_refused_total{reason="in_future",exporter="warehouse"} 0
+# TYPE otelcol_exporter_warehouse_rows_written counter
+otelcol_exporter_warehouse_rows_written 1000
+# TYPE go_gc_failed gauge
+go_gc_failed 4
+`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/metrics":
+			_, _ = w.Write([]byte(page))
+		case "/html":
+			_, _ = w.Write([]byte("<html>no metrics</html>"))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	got, err := Collector(context.Background(), server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{
+		"otelcol_exporter_warehouse_write_unknown":                    7,
+		`otelcol_exporter_warehouse_rows_refused{reason="too_late"}`:  3,
+		`otelcol_exporter_warehouse_rows_refused{reason="in_future"}`: 0,
+	}
+	if len(got) != len(want) {
+		t.Errorf("%v", got)
+	}
+	for k, v := range want {
+		if got[k] != v {
+			t.Errorf("%s = %v, want %v", k, got[k], v)
+		}
+	}
+	for _, bad := range []string{"localhost:8888", "ftp://x", server.URL + "/html", server.URL + "/none", "http://127.0.0.1:1/"} {
+		if _, err := Collector(context.Background(), bad); err == nil || !strings.Contains(err.Error(), "--collector") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

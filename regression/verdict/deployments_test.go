@@ -1,0 +1,91 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/regression/query"
+)
+
+// run is a run of a version by minutes since a start; process < 0 = unknown.
+func run(version string, first, last, process int) query.Run {
+	at := func(m int) time.Time {
+		return time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC).Add(time.Duration(m) * time.Minute)
+	}
+	r := query.Run{Service: query.Service{Name: "shop"}, Version: version, First: at(first), Last: at(last), Until: at(last)}
+	if process >= 0 {
+		r.OldestProcess = at(process)
+	} else {
+		r.UnknownProcesses = true
+	}
+	return r
+}
+
+func TestPairs(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		runs       []query.Run
+		base, head string // asked for
+		want       string // "base<head", or part of the reason for none
+	}{
+		{"one after the other", []query.Run{run("1", 0, 60, 0), run("2", 60, 90, 60)}, "", "", "1<2"},
+		{"time, not spelling", []query.Run{run("9", 0, 60, 0), run("10", 60, 90, 60)}, "", "", "9<10"},
+		{"time, not spelling, downwards", []query.Run{run("2.0", 0, 60, 0), run("1.9", 60, 90, 60)}, "", "", "2.0<1.9"},
+		{"a canary beside", []query.Run{run("1", 0, 120, 0), run("2", 60, 90, 60)}, "", "", "1<2"},
+		{"three versions", []query.Run{run("a", 0, 30, 0), run("b", 30, 60, 30), run("c", 60, 90, 60)}, "", "", "b<c"},
+		{"last seen, not last begun", []query.Run{run("old", 0, 60, 0), run("failed", 10, 20, 10), run("new", 60, 90, 60)}, "", "", "old<new"},
+		{"a version returns", []query.Run{run("1", 0, 60, 0), run("2", 60, 90, 60), run("1", 95, 120, 95)}, "", "", "2<1"},
+		{"a returned version is replaced", []query.Run{run("1", 0, 60, 0), run("2", 60, 90, 60), run("1", 95, 120, 95), run("2", 130, 150, 130)}, "", "", "1<2"},
+		{"old processes live on", []query.Run{run("1", 0, 60, 0), run("2", 50, 90, 50), run("1", 70, 120, 0)}, "", "", "1<2"},
+		{"a hole in which nothing was seen", []query.Run{run("1", 0, 30, 0), run("2", 30, 60, 30), run("2", 80, 99, 80)}, "", "", "1<2"},
+		{"unknown processes, short hole", []query.Run{run("1", 0, 30, -1), run("2", 20, 60, -1), run("1", 40, 99, -1)}, "", "", "1<2"},
+		{"unknown processes, long hole", []query.Run{run("1", 0, 30, -1), run("2", 20, 90, -1), run("1", 85, 99, -1)}, "", "", "2<1"},
+		{"the window cuts both", []query.Run{run("2", 100, 190, 40), run("1", 101, 190, 10)}, "", "", "1<2"},
+		{"named", []query.Run{run("a", 0, 30, 0), run("b", 30, 60, 30), run("c", 60, 90, 60)}, "a", "b", "a<b"},
+		{"head named", []query.Run{run("a", 0, 30, 0), run("b", 30, 60, 30), run("c", 60, 90, 60)}, "", "b", "a<b"},
+		{"base named", []query.Run{run("a", 0, 30, 0), run("b", 30, 60, 30), run("c", 60, 90, 60)}, "a", "", "a<c"},
+		{"base named after head", []query.Run{run("a", 0, 30, 0), run("b", 30, 60, 30)}, "b", "a", "b<a"},
+		{"only one", []query.Run{run("1", 0, 60, 0)}, "", "", `only version "1"`},
+		{"none known", []query.Run{run("", 0, 60, 0)}, "", "", "service.version"},
+		{"unknown is not compared", []query.Run{run("", 0, 60, 0), run("1", 60, 90, 60)}, "", "", `only version "1"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			pairs, skips, err := Pairs(tc.runs, tc.base, tc.head)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, p := range pairs {
+				got += p.Base.Version + "<" + p.Head.Version
+			}
+			for _, s := range skips {
+				got += s.Reason
+			}
+			if !strings.Contains(got, tc.want) || len(pairs)+len(skips) != 1 {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestReturnedDeploymentHasItsOwnTime(t *testing.T) {
+	d := Deployments([]query.Run{run("1", 0, 60, 0), run("2", 60, 90, 60), run("1", 95, 120, 95), run("1", 125, 130, 96)})
+	if len(d) != 3 || d[2].Version != "1" || d[2].First.Minute() != 35 || d[2].Until.Sub(d[2].First) != 35*time.Minute {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestUnknownVersion(t *testing.T) {
+	runs := []query.Run{run("1.4.2", 0, 60, 0), run("1.4.3", 60, 90, 60)}
+	for _, tc := range []struct{ base, head, want string }{
+		{"", "1.4.33", `--head: version not seen in the time looked at: "1.4.33" (did you mean "1.4.3"?)`},
+		{"none", "", `--base: version not seen in the time looked at: "none" (known are "1.4.2", "1.4.3")`},
+		{"1.4.2", "1.4.2", "twice"},
+	} {
+		_, _, err := Pairs(runs, tc.base, tc.head)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%+v: %v", tc, err)
+		}
+	}
+}
