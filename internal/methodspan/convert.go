@@ -84,7 +84,9 @@ func (c *Converter) Items(td ptrace.Traces) ([]Item, Skipped) {
 			shared.scope = ss.Scope().Name()
 			seq, total, numbered := BatchOf(ss.Scope())
 			shared.callsTotal = total
-			if !numbered {
+			// A number alone could be shared by two processes, and the second
+			// one's batch would pass for a repeat.
+			if !numbered || !resource.Identified() {
 				rest = c.appendRows(rest, ss.Spans(), &shared, &skipped)
 				continue
 			}

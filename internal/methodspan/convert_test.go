@@ -122,6 +122,20 @@ func TestConvertForeignSpans(t *testing.T) {
 	}
 }
 
+func TestProcessesThatCannotBeToldApartShareNoItem(t *testing.T) {
+	for _, missing := range []string{ResourceInstance, ResourceProcessStart} {
+		td, spans := request(5)
+		addSpan(t, spans, 100, map[string]any{AttrKind: KindCall, AttrP: 1.0})
+		td.ResourceSpans().At(0).Resource().Attributes().Remove(missing)
+		c := NewConverter()
+		one, _ := c.Items(td)
+		other, _ := c.Items(td)
+		if one[0].ID == other[0].ID {
+			t.Errorf("without %s two requests have the id %q", missing, one[0].ID)
+		}
+	}
+}
+
 func TestConvertPrices(t *testing.T) {
 	td, spans := request(1)
 	addSpan(t, spans, 1, map[string]any{AttrKind: KindCall, AttrP: 1.0})

@@ -66,6 +66,9 @@ func (r *Resource) Key() ProcessKey {
 	return ProcessKey{r.ServiceNamespace, r.Service, r.Version, r.Environment, r.Instance, r.ProcessStartNS}
 }
 
+// Identified tells whether the process can be told from every other one.
+func (r *Resource) Identified() bool { return r.Instance != "" && r.ProcessStartNS != 0 }
+
 // Hash names the process in 32 hex digits. The parts are length-prefixed, so
 // that no two identities share a spelling.
 func (k ProcessKey) Hash() string {

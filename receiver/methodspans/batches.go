@@ -154,21 +154,20 @@ func (b *batches) sizes(sizes *[tableCount]int64) {
 func numberedScopes(td ptrace.Traces, t *tally) []numbered {
 	var found []numbered
 	for i, rs := range td.ResourceSpans().All() {
-		var process methodspan.ProcessKey
-		known := false
+		var resource *methodspan.Resource
 		for j, ss := range rs.ScopeSpans().All() {
 			seq, _, ok := methodspan.BatchOf(ss.Scope())
 			if !ok {
 				continue
 			}
-			if !known {
-				process, known = methodspan.ReadResource(rs.Resource()).Key(), true
+			if resource == nil {
+				resource = methodspan.ReadResource(rs.Resource())
 			}
-			if process.Instance == "" || process.ProcessStartNS == 0 {
+			if !resource.Identified() {
 				t.fault(identityIncomplete, passed)
 				continue
 			}
-			found = append(found, numbered{place{i, j}, batchKey{process, seq}})
+			found = append(found, numbered{place{i, j}, batchKey{resource.Key(), seq}})
 		}
 	}
 	return found
