@@ -2,7 +2,9 @@ package deploy
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -24,6 +26,25 @@ func checkCommand(t *testing.T, where string, words []string) {
 			if _, err := os.Stat(filepath.Join("..", "config", file)); err != nil {
 				t.Errorf("%s: reads %s, and there is no config/%s", where, word, file)
 			}
+		}
+	}
+	if program == "corehour" && len(words) > 1 && !strings.HasPrefix(words[1], "-") {
+		checkFlags(t, where, words[1], words[2:])
+	}
+}
+
+// checkFlags looks flags up in the help of the command itself.
+func checkFlags(t *testing.T, where, command string, words []string) {
+	t.Helper()
+	help, err := exec.CommandContext(t.Context(), "go", "run", "../cmd/corehour", command, "--help").CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: corehour %s --help: %v\n%s", where, command, err, help)
+		return
+	}
+	for _, word := range words {
+		flag, _, _ := strings.Cut(word, "=")
+		if !regexp.MustCompile(`(?m)^  ` + regexp.QuoteMeta(flag) + `\b`).Match(help) {
+			t.Errorf("%s: corehour %s has no flag %s", where, command, flag)
 		}
 	}
 }

@@ -305,6 +305,21 @@ func TestLimiterActsBeforeTheKernel(t *testing.T) {
 	t.Error("the container sets no COREHOUR_MEMORY_LIMIT_MIB")
 }
 
+// TestPodsRunOurCommands: what the manifests run is a command of this repository,
+// with flags it has.
+func TestPodsRunOurCommands(t *testing.T) {
+	for name, spec := range load(t).pods() {
+		container := spec.Containers[0]
+		words := container.Args
+		if len(container.Command) > 0 { // a shell: the first line of its script
+			words = strings.Fields(strings.SplitN(container.Args[0], "\n", 2)[0])
+		} else {
+			words = append([]string{container.Image}, words...) // the image's own program
+		}
+		checkCommand(t, name, words)
+	}
+}
+
 // TestVariablesAreRead finds every COREHOUR_ variable of the container in the
 // configuration it is given.
 func TestVariablesAreRead(t *testing.T) {
