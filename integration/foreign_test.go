@@ -109,7 +109,7 @@ func TestNodeClient(t *testing.T) {
 		service := "storefront-" + protocol
 		reports[service] = filepath.Join(t.TempDir(), "did.json")
 		clients = append(clients, startProgram(t, service, programs.node, programs.nodeClient, "--protocol", protocol,
-			"--endpoint", endpoint, "--service", service, "--requests", "150", "--report", reports[service]))
+			"--endpoint", endpoint, "--service", service, "--requests", "80", "--report", reports[service]))
 	}
 	for _, client := range clients {
 		waitFor(t, client)

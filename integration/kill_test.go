@@ -9,24 +9,24 @@ import (
 
 // TestKilledCollectorLosesAtMostWhatItHeld proves the ledger under kill -9, at
 // points that a collector passes: with rows in its queue, while it writes and
-// commits, and right after a start. What was lost has a name, to the call.
+// commits, while it stops, and right after a start. What was lost has a name, to the call.
 func TestKilledCollectorLosesAtMostWhatItHeld(t *testing.T) {
 	t.Parallel()
+	const seldom = `exporters: {warehouse: {sending_queue: {queue_size: 50000, batch: {min_size: 50000, flush_timeout: 1s}}}}`
+	const always = `exporters: {warehouse: {sending_queue: {queue_size: 50000, batch: {min_size: 1, flush_timeout: 1ms}}}}`
 	for _, c := range []struct {
-		name, overrides string
-		flush           time.Duration
-		alive           []time.Duration // how long each run lasts before it is killed
+		name, config string
+		flush        time.Duration
+		alive        []time.Duration // how long each run lasts before it is killed
+		stopping     bool            // it is killed while it stops
 	}{
-		{"rows in the queue", `
-exporters: {warehouse: {sending_queue: {queue_size: 50000, batch: {min_size: 50000, flush_timeout: 1s}}}}
-`, time.Second, []time.Duration{2700 * time.Millisecond, 3300 * time.Millisecond}},
-		{"writing all the time", `
-exporters: {warehouse: {sending_queue: {queue_size: 50000, batch: {min_size: 1, flush_timeout: 1ms}}}}
-`, time.Millisecond, []time.Duration{2900 * time.Millisecond, 50 * time.Millisecond, 3300 * time.Millisecond}},
+		{"rows in the queue", seldom, time.Second, []time.Duration{2700 * time.Millisecond, 3300 * time.Millisecond}, false},
+		{"stopping", seldom, time.Second, []time.Duration{2900 * time.Millisecond, 2100 * time.Millisecond}, true},
+		{"writing all the time", always, time.Millisecond, []time.Duration{2900 * time.Millisecond, 50 * time.Millisecond, 3300 * time.Millisecond}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p := startPipeline(t, c.overrides)
+			p := startPipeline(t, c.config)
 			l := startLoad(t, p.Endpoint(), "w", "--pause", "1ms", "--flush", "50ms", "--interval", "1s")
 			counters := l.counters(t)
 			history := sample(t, counters)
@@ -40,6 +40,12 @@ exporters: {warehouse: {sending_queue: {queue_size: 50000, batch: {min_size: 1, 
 					t.Fatal("the workload ended by itself")
 				}
 				committed := sum(storedCalls(t, p)["w"])
+				if c.stopping {
+					if err := p.Process().Terminate(); err != nil {
+						t.Fatal(err)
+					}
+					<-time.After(5 * time.Millisecond)
+				}
 				if err := p.Kill(); err != nil {
 					t.Fatal(err)
 				}

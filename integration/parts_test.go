@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -29,7 +30,7 @@ func newPipeline(t *testing.T, overrides string) *pipeline {
 			t.Error(err)
 		}
 		if p := c.Process(); t.Failed() && p != nil {
-			t.Logf("the collector printed: %s", p.LastLines(40))
+			t.Logf("the collector has ended: %s", cmp.Or(p.LastLines(40), "without a word"))
 		}
 	})
 	return &pipeline{c, harness.Command{Binary: programs.command, Warehouse: c.Warehouse}}

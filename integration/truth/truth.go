@@ -13,21 +13,23 @@ import (
 	"os"
 	"sync/atomic"
 	"syscall"
-	"time"
 	"unsafe"
 )
 
-// Method is the bookkeeping of one method.
+// Method is the bookkeeping of one method. What a probe measures lies between
+// WallNS and OuterWallNS: a thread may lose its processor between two readings of
+// the clock.
 type Method struct {
-	Calls  int64 `json:"calls"`
-	WallNS int64 `json:"wall_ns"`
-	CPUNS  int64 `json:"cpu_ns"`
+	Calls       int64 `json:"calls"`
+	WallNS      int64 `json:"wall_ns"`       // read inside the probe
+	OuterWallNS int64 `json:"outer_wall_ns"` // read around it
+	CPUNS       int64 `json:"cpu_ns"`        // read inside
 }
 
 // entry is a Method in the file, a cache line of its own.
 type entry struct {
-	calls, wall, cpu atomic.Int64
-	_                [64 - 3*8]byte
+	calls, wall, outer, cpu atomic.Int64
+	_                       [64 - 4*8]byte
 }
 
 const headSize = 64 // the number of methods, then nothing
@@ -92,10 +94,12 @@ func (c *Counters) Close() error { return syscall.Munmap(c.memory) }
 // Call counts a call, when it begins.
 func (c *Counters) Call(method int) { c.entries[method].calls.Add(1) }
 
-// Took adds what a call took, when it ends.
-func (c *Counters) Took(method int, wall, cpu time.Duration) {
-	c.entries[method].wall.Add(int64(wall))
-	c.entries[method].cpu.Add(int64(cpu))
+// Took adds what a call took, when it has ended. It does not count it.
+func (c *Counters) Took(method int, took Method) {
+	e := &c.entries[method]
+	e.wall.Add(took.WallNS)
+	e.outer.Add(took.OuterWallNS)
+	e.cpu.Add(took.CPUNS)
 }
 
 // Methods are the counters now.
@@ -103,7 +107,7 @@ func (c *Counters) Methods() []Method {
 	methods := make([]Method, len(c.entries))
 	for i := range c.entries {
 		e := &c.entries[i]
-		methods[i] = Method{e.calls.Load(), e.wall.Load(), e.cpu.Load()}
+		methods[i] = Method{e.calls.Load(), e.wall.Load(), e.outer.Load(), e.cpu.Load()}
 	}
 	return methods
 }

@@ -61,18 +61,24 @@ func (p pattern) run(ctx context.Context, methods []*corehour.Method, counters *
 }
 
 // call is one call of an instrumented method, with its own readings of the
-// clocks right inside those of the probe.
+// clocks around those of the probe and right inside of them.
 func call(m *corehour.Method, counters *truth.Counters, i int, work time.Duration) {
+	outer := time.Now()
+	wall, cpu := probed(m, counters, i, work)
+	counters.Took(i, truth.Method{WallNS: int64(wall), OuterWallNS: int64(time.Since(outer)), CPUNS: int64(cpu)})
+}
+
+func probed(m *corehour.Method, counters *truth.Counters, i int, work time.Duration) (wall, cpu time.Duration) {
 	counters.Call(i)
 	defer m.Begin().End()
 	if work == 0 {
-		return
+		return 0, 0
 	}
 	begin := time.Now()
-	cpu := threadCPU()
+	cpu = threadCPU()
 	compute(begin, work)
 	cpu = threadCPU() - cpu
-	counters.Took(i, time.Since(begin), cpu)
+	return time.Since(begin), cpu
 }
 
 // compute is busy until so much time has passed. It looks at the clock seldom:

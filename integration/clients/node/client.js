@@ -17,7 +17,7 @@ const { values: options } = parseArgs({
     version: { type: 'string', default: '1.0' },
     instance: { type: 'string', default: 'storefront-1' },
     requests: { type: 'string', default: '200' },
-    'render-ms': { type: 'string', default: '10' }, // how long a page takes to render, by a timer
+    'render-ms': { type: 'string', default: '20' }, // how long a page takes to render, by a timer
     seconds: { type: 'string', default: '0' }, // serve so long instead of so many requests
     report: { type: 'string' },
   },
@@ -78,7 +78,7 @@ const serve = () =>
 // Named by the older pair of attributes.
 const load = () =>
   timed('storefront/store.Store.load', 'load', { 'code.namespace': 'storefront/store.Store', 'code.function': 'load' }, () =>
-    wait(5));
+    wait(20));
 
 // Named by the tracer and the span alone.
 const render = () => timed('storefront/pages.render', 'render', {}, () => wait(Number(options['render-ms'])));
