@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/corehour/corehour/config"
@@ -74,7 +75,13 @@ func (c *cluster) add(t *testing.T, path string, document []byte) {
 		t.Fatalf("%s: %v", path, err)
 	}
 	strict := func(into any) {
-		if err := yaml.UnmarshalStrict(document, into); err != nil {
+		// As the API server reads: names are compared with their case.
+		data, err := yaml.YAMLToJSONStrict(document)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		faults, err := json.UnmarshalStrict(data, into)
+		if err := errors.Join(append(faults, err)...); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
