@@ -9,7 +9,7 @@ func BenchmarkEncode(b *testing.B) {
 
 func BenchmarkEncodeGzip(b *testing.B) {
 	c := defaultConfig()
-	p := newPoster(&c)
+	p := newPoster(&c, nil)
 	benchExport(b, func(e *engine, r *request) int { return len(p.pack(e, r)) })
 }
 

@@ -41,7 +41,6 @@ type drain struct{}
 
 func (drain) deliver(*engine, *request) outcome { return accepted }
 func (drain) lastFault() error                  { return nil }
-func (drain) close()                            {}
 
 func benchEngine(b *testing.B) *engine {
 	c := defaultConfig()

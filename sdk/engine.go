@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +42,14 @@ type engine struct {
 	stopped  sync.WaitGroup
 	hurry    context.Context // ends when shutdown may wait no longer
 	giveUp   context.CancelFunc
+
+	http        *http.Client
+	rateHomes   *homes // nil = rates are not asked for
+	rateQuery   string
+	served      chan *rateTable // from the poller to the minder
+	ratesUntil  int64           // as now() counts: then they are no longer fresh; the minder's
+	polling     context.Context // ends when shutdown begins
+	stopPolling context.CancelFunc
 }
 
 // counters are those of an engine that are not kept elsewhere.
@@ -98,6 +107,8 @@ func nothing(context.Context) error { return nil }
 
 func newEngine(c config) (*engine, error) {
 	histogram.Prepare()
+	attributes := resourceOf(c.attributes)
+	c.collectors = rank(c.collectors, attributes["service.namespace"], attributes["service.name"], attributes["deployment.environment.name"])
 	e := &engine{
 		config:      c,
 		threadClock: hostclock.ThreadCPUAvailable(),
@@ -106,9 +117,13 @@ func newEngine(c config) (*engine, error) {
 		wake:        make(chan struct{}, 1),
 		stopping:    make(chan struct{}),
 		lastCutDone: make(chan struct{}),
-		resource:    encodeResource(c.attributes),
+		resource:    encodeResource(attributes),
+		rateQuery:   rateQuery(attributes),
+		served:      make(chan *rateTable),
+		http:        newClient(c.client),
 	}
 	e.hurry, e.giveUp = context.WithCancel(context.Background())
+	e.polling, e.stopPolling = context.WithCancel(e.hurry)
 	e.anchor()
 	e.lastCut = e.unix(now())
 	e.lastCPU, _ = hostclock.ProcessCPU()
@@ -117,10 +132,17 @@ func newEngine(c config) (*engine, error) {
 	if e.policy, err = newPolicy(c); err != nil {
 		return nil, err
 	}
+	if c.rates != "" {
+		urls, err := ratesURLs(c.rates, c.collectors)
+		if err != nil {
+			return nil, err
+		}
+		e.rateHomes = newHomes(urls)
+	}
 	if c.writer != nil {
 		e.out = &printer{to: c.writer}
 	} else {
-		e.out = newPoster(&e.config)
+		e.out = newPoster(&e.config, e.http)
 	}
 	return e, nil
 }
@@ -144,6 +166,9 @@ func (e *engine) install() error {
 	notes.write()
 	e.run(e.mind)
 	e.run(e.send)
+	if e.rateHomes != nil {
+		e.run(e.poll)
+	}
 	return nil
 }
 
@@ -257,10 +282,13 @@ func (e *engine) shutdown(ctx context.Context) error {
 	release := context.AfterFunc(ctx, e.giveUp)
 	defer release()
 	unsure := ledger.writeUnknown.Load()
+	e.stopPolling()
 	close(e.stopping)
 	e.stopped.Wait()
 	e.giveUp()
-	e.out.close()
+	if e.client == nil { // the program's own client may have others' connections
+		e.http.CloseIdleConnections()
+	}
 
 	registry.mu.Lock()
 	registry.engine = nil

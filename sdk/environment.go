@@ -17,18 +17,14 @@ func (c *config) fromEnvironment() {
 	pairs(c.attributes, "OTEL_RESOURCE_ATTRIBUTES")
 	c.set("service.name", os.Getenv("OTEL_SERVICE_NAME"))
 
-	if base := os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"); base != "" {
-		if full, err := tracesURL(base); err != nil {
-			notes.add("OTEL_EXPORTER_OTLP_ENDPOINT is left out: %v", err)
+	c.endpoints("OTEL_EXPORTER_OTLP_ENDPOINT", tracesPath, false)
+	c.endpoints("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "", false) // by the standard, taken as it is
+	c.endpoints("COREHOUR_ENDPOINTS", tracesPath, true)
+	if base := os.Getenv("COREHOUR_RATES_ENDPOINT"); base != "" {
+		if _, err := ratesURLs(base, c.collectors); err != nil {
+			notes.add("COREHOUR_RATES_ENDPOINT is left out: %v", err)
 		} else {
-			c.endpoint = full
-		}
-	}
-	if full := os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"); full != "" {
-		if _, err := tracesURL(full); err != nil {
-			notes.add("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is left out: %v", err)
-		} else {
-			c.endpoint = full // by the standard, taken as it is
+			c.rates = base
 		}
 	}
 	pairs(c.headers, "OTEL_EXPORTER_OTLP_HEADERS")
@@ -68,6 +64,23 @@ func (c *config) fromEnvironment() {
 		}
 	}
 	c.methodFile = os.Getenv("COREHOUR_METHODS")
+}
+
+// endpoints reads a variable that holds one base URL, or several after commas.
+func (c *config) endpoints(variable, path string, several bool) {
+	value := os.Getenv(variable)
+	if value == "" {
+		return
+	}
+	bases := []string{value}
+	if several {
+		bases = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	if all, err := addressedAll(bases, path); err != nil {
+		notes.add("%s is left out: %v", variable, err)
+	} else {
+		c.collectors = all
+	}
 }
 
 // pairs reads a variable of the form key=value,key=value with escaped values.

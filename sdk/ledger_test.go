@@ -19,7 +19,7 @@ func TestTheLedgerBalances(t *testing.T) {
 		before := Stats()
 		m := NewMethod("ledger.Method", Rate(0.05))
 		e, _ := startWith(t, func(c *config) {
-			c.endpoint = server.URL + "/v1/traces"
+			c.collectors = []string{server.URL + "/v1/traces"}
 			c.retry = retryPolicy{first: time.Microsecond, most: 100 * time.Microsecond, total: 2 * time.Millisecond}
 		})
 		made := int64(0)

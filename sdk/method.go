@@ -112,9 +112,12 @@ func (m *Method) Calls() int64 {
 	return total
 }
 
-// spread gives a busy method a counter per shard. The first counter keeps what
-// it has and goes on being added up: a call may still be on its way to it.
+// spread gives a busy method a counter per shard, once. The first counter keeps
+// what it has and goes on being added up: a call may still be on its way to it.
 func (m *Method) spread(shards int) {
+	if len(*m.calls.Load()) > 1 {
+		return
+	}
 	counters := make([]callCounter, shards)
 	m.calls.Store(&counters)
 }

@@ -35,6 +35,11 @@ func (e *engine) mind() {
 			e.cut(floor(e.unix(now()), int64(e.interval)), false)
 			reportUnused() // by now the program has made its methods
 			boundary.Reset(e.untilBoundary())
+		case rates := <-e.served:
+			e.ratesUntil = now() + int64(rates.ttl)
+			if e.policy.rates != rates {
+				e.adoptRates(rates)
+			}
 		case <-ticker.C:
 			// After a tick that came late the whole program had no processor, so a
 			// slot held long says nothing about its method. The next tick tells.
@@ -43,6 +48,10 @@ func (e *engine) mind() {
 				e.freeSlots(at)
 			}
 			lastTick = at
+			if e.policy.rates != nil && at > e.ratesUntil {
+				e.adoptRates(nil)
+				notes.add("the rates served are no longer fresh; the method file and the defaults hold")
+			}
 			e.spreadBusy(seen)
 			notes.write()
 		}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/bits"
 	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -19,7 +18,8 @@ type config struct {
 	disabled bool
 
 	attributes map[string]string // of the resource: OTEL_RESOURCE_ATTRIBUTES and options
-	endpoint   string            // the full URL of the trace endpoint
+	collectors []string          // full URLs of trace endpoints, in any order
+	rates      string            // base URL or :port; "" = not asked for
 	headers    map[string]string
 	timeout    time.Duration
 	gzip       bool
@@ -44,16 +44,12 @@ type config struct {
 	faults []error
 }
 
-const (
-	defaultEndpoint = "http://localhost:4318"
-	tracesPath      = "/v1/traces"
-	defaultRate     = 0.01
-)
+const defaultRate = 0.01
 
 func defaultConfig() config {
 	return config{
 		attributes: map[string]string{},
-		endpoint:   defaultEndpoint + tracesPath,
+		collectors: []string{defaultEndpoint + tracesPath},
 		headers:    map[string]string{},
 		timeout:    10 * time.Second,
 		gzip:       true,
@@ -96,26 +92,29 @@ func (c *config) set(key, value string) {
 	}
 }
 
-// WithEndpoint sets the base URL of the collector; /v1/traces is appended.
-func WithEndpoint(base string) Option {
+// WithEndpoint sets the base URL of the collector; /v1/traces is appended. Of
+// several, the processes of one service choose the same, and the next while it
+// cannot be reached.
+func WithEndpoint(bases ...string) Option {
 	return func(c *config) {
-		if full, err := tracesURL(base); err != nil {
+		if all, err := addressedAll(bases, tracesPath); err != nil {
 			c.fault("WithEndpoint: %w", err)
 		} else {
-			c.endpoint = full
+			c.collectors = all
 		}
 	}
 }
 
-func tracesURL(base string) (string, error) {
-	u, err := url.Parse(base)
-	if err != nil {
-		return "", fmt.Errorf("an endpoint must be a URL: %w", err)
+// WithRates asks a collector at this base URL what each method should sample;
+// /v1/rates is appended. A port alone, ":4319", is that of the endpoint's host.
+func WithRates(base string) Option {
+	return func(c *config) {
+		if _, err := ratesURLs(base, c.collectors); err != nil {
+			c.fault("WithRates: %w", err)
+		} else {
+			c.rates = base
+		}
 	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", fmt.Errorf("an endpoint must be an http or https URL such as %s, found %q", defaultEndpoint, u.Redacted())
-	}
-	return u.JoinPath(tracesPath).String(), nil
 }
 
 // WithHeaders adds headers to every request.

@@ -9,12 +9,15 @@ import (
 	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
 
-// policy decides what each method's probe does. Authority, from above: what the
-// code says to NewMethod, the method file, the defaults of Start or the
-// environment. Off and Blocking, wherever they come from, are final.
+// policy decides what each method's probe does. Authority, from above: rates that
+// a collector serves for the method while they are fresh, what the code says to
+// NewMethod, the method's entry in the file, the collector's default, those of the
+// file, of Start and of the environment. Off and Blocking in code and file are
+// final, and so are the file's bounds of rates.
 type policy struct {
 	defaults settings
 	file     *methodfile.File // nil = none
+	rates    *rateTable       // nil = none, or no longer fresh
 }
 
 func newPolicy(c config) (policy, error) {
@@ -63,17 +66,27 @@ func readMethodFile(path string) (*methodfile.File, error) {
 func (p *policy) settingsFor(m *Method) settings {
 	s := p.defaults
 	own := m.options.wish
-	blocking := own.blocking
-	off := own.mode != nil && *own.mode == Off
-	if p.file != nil {
-		filed := wishOf(p.file.Lookup(m.normal))
+	filed, entered, bounds := p.filed(m)
+	if !entered {
 		filed.apply(&s)
-		blocking = blocking || filed.blocking
-		off = off || filed.mode != nil && *filed.mode == Off
+	}
+	if p.rates != nil {
+		p.rates.fallback.apply(&s)
+	}
+	if entered {
+		filed.apply(&s)
 	}
 	own.apply(&s)
+	blocking := own.blocking || filed.blocking
+	if p.rates != nil {
+		if served, ok := p.rates.wishFor(m.normal); ok {
+			served.apply(&s)
+			s.rate = bounds.hold(s.rate)
+			blocking = blocking || served.blocking
+		}
+	}
 	s.noCaller = m.options.noCaller
-	if off {
+	if own.isOff() || filed.isOff() {
 		s.mode = Off
 	}
 	if blocking || m.wallOnly != "" {
@@ -82,15 +95,33 @@ func (p *policy) settingsFor(m *Method) settings {
 	return s
 }
 
-func wishOf(s methodfile.Settings) wish {
-	w := wish{rate: s.Rate, cpuRate: s.CPURate, blocking: s.Blocking != nil && *s.Blocking}
-	if mode, ok := map[string]Mode{
-		methodfile.ModeSample: Sample, methodfile.ModeAggregate: Aggregate, methodfile.ModeOff: Off,
-	}[s.Mode]; ok {
+// filed returns what the file says of a method, whether by an entry of its own or
+// by its defaults, and the bounds it sets.
+func (p *policy) filed(m *Method) (w wish, entered bool, b bounds) {
+	if p.file == nil {
+		return wish{}, false, bounds{}
+	}
+	s, entered := p.file.Lookup(m.normal)
+	w = wish{rate: s.Rate, cpuRate: s.CPURate, blocking: s.Blocking != nil && *s.Blocking}
+	if mode, ok := modeNamed(s.Mode); ok {
 		w.mode = &mode
 	}
-	return w
+	return w, entered, bounds{s.Min, s.Max}
 }
+
+type bounds struct{ min, max *float64 }
+
+func (b bounds) hold(rate float64) float64 {
+	if b.min != nil {
+		rate = max(rate, *b.min)
+	}
+	if b.max != nil {
+		rate = min(rate, *b.max)
+	}
+	return rate
+}
+
+func (w *wish) isOff() bool { return w.mode != nil && *w.mode == Off }
 
 func (w *wish) apply(s *settings) {
 	if w.rate != nil {

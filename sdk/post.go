@@ -15,6 +15,7 @@ import (
 // poster sends requests by OTLP/HTTP and decides what became of them.
 type poster struct {
 	client *http.Client
+	homes  *homes
 	fault  error // of the last request; the sender's
 	packer
 }
@@ -26,47 +27,51 @@ type retryPolicy struct {
 
 var defaultRetry = retryPolicy{first: 500 * time.Millisecond, most: 10 * time.Second, total: time.Minute}
 
-func newPoster(c *config) *poster {
-	client := &http.Client{}
-	if c.client != nil {
-		*client = *c.client
-	} else {
-		// A transport of our own: the program may have wrapped the default one in
-		// a probe, which would then measure its own export.
-		client.Transport = &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			ForceAttemptHTTP2:   true,
-			MaxIdleConnsPerHost: 1,
-			IdleConnTimeout:     90 * time.Second,
-			TLSHandshakeTimeout: 10 * time.Second,
-		}
+func newPoster(c *config, client *http.Client) *poster {
+	return &poster{client: client, homes: newHomes(c.collectors), packer: newPacker(c.gzip)}
+}
+
+// newClient makes the HTTP client of the SDK from the program's, or one of its own:
+// the program may have wrapped the default transport in a probe, which would then
+// measure its own export.
+func newClient(given *http.Client) *http.Client {
+	client := &http.Client{Transport: &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: 2,
+		IdleConnTimeout:     90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second,
+	}}
+	if given != nil {
+		*client = *given
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &poster{client: client, packer: newPacker(c.gzip)}
+	return client
 }
 
 func (p *poster) lastFault() error { return p.fault }
-
-func (p *poster) close() { p.client.CloseIdleConnections() }
 
 // answer is what one attempt tells.
 type answer struct {
 	outcome outcome
 	again   bool          // worth another attempt
+	unsent  bool          // there was not even a connection
 	wait    time.Duration // as the server asks
 	fault   error
 }
 
-// deliver sends a request, again where that may help, with the same number at the
-// same place. One attempt of unknown outcome makes the whole unknown unless a
-// later one is accepted: the collector knows a repeat by its number.
+// deliver sends a request, again where that may help, with the same number. One
+// attempt of unknown outcome makes the whole unknown unless a later one is
+// accepted: the collector knows a repeat by its number, so from then on it goes to
+// that one alone. As long as nothing was sent, the next collector may have it.
 func (p *poster) deliver(e *engine, r *request) outcome {
 	body := p.pack(e, r)
 	result := refused
 	start := time.Now()
 	pause := e.retry.first
+	at := p.homes.best()
 	for {
-		a := p.attempt(e, body)
+		a := p.attempt(e, p.homes.urls[at], body)
 		p.fault = a.fault
 		if a.outcome == accepted {
 			return accepted
@@ -75,6 +80,12 @@ func (p *poster) deliver(e *engine, r *request) outcome {
 			result = unknown
 		}
 		wait := max(a.wait, time.Duration(float64(pause)*(0.5+rand.Float64())))
+		if a.unsent && result == refused {
+			p.homes.down(at)
+			if next := p.homes.best(); next != at {
+				at, wait = next, 0
+			}
+		}
 		pause = min(2*pause, e.retry.most)
 		if !a.again || time.Since(start)+wait > e.retry.total || !e.rest(wait) {
 			return result
@@ -105,7 +116,7 @@ func (e *engine) rest(wait time.Duration) bool {
 
 const maxAnswer = 64 << 10
 
-func (p *poster) attempt(e *engine, body []byte) answer {
+func (p *poster) attempt(e *engine, url string, body []byte) answer {
 	ctx, cancel := context.WithTimeout(e.hurry, e.timeout)
 	defer cancel()
 	var sent atomic.Bool
@@ -113,7 +124,7 @@ func (p *poster) attempt(e *engine, body []byte) answer {
 		// From here on bytes may be on their way: the outcome can be unknown.
 		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
 	})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.endpoint, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
 		return answer{outcome: refused, fault: err}
 	}
@@ -128,7 +139,7 @@ func (p *poster) attempt(e *engine, body []byte) answer {
 		if sent.Load() {
 			return answer{outcome: unknown, again: true, fault: err}
 		}
-		return answer{outcome: refused, again: true, fault: err}
+		return answer{outcome: refused, again: true, unsent: true, fault: err}
 	}
 	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
 	resp.Body.Close()

@@ -15,7 +15,6 @@ type printer struct {
 }
 
 func (p *printer) lastFault() error { return p.fault }
-func (p *printer) close()           {}
 
 // deliver prints. A write that failed may have gone out in part.
 func (p *printer) deliver(e *engine, r *request) outcome {

@@ -3,6 +3,7 @@ package corehour
 import (
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,20 +57,18 @@ func detected() map[string]string {
 	return attributes
 }
 
-// encodeResource writes the resource message; what was configured wins over what
-// was detected.
-func encodeResource(configured map[string]string) []byte {
+// resourceOf returns all attributes of the process but its id; what was configured
+// wins over what was detected.
+func resourceOf(configured map[string]string) map[string]string {
 	attributes := detected()
-	for key, value := range configured {
-		attributes[key] = value
-	}
-	keys := make([]string, 0, len(attributes))
-	for key := range attributes {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
+	maps.Copy(attributes, configured)
+	delete(attributes, "process.pid") // is a number, and known
+	return attributes
+}
+
+func encodeResource(attributes map[string]string) []byte {
 	b := otlp.IntAttribute(nil, otlp.ResourceAttributes, "process.pid", int64(os.Getpid()))
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(attributes)) {
 		b = otlp.StringAttribute(b, otlp.ResourceAttributes, otlp.Text(key), otlp.Text(attributes[key]))
 	}
 	return b

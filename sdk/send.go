@@ -50,7 +50,6 @@ type request struct {
 type outlet interface {
 	deliver(*engine, *request) outcome
 	lastFault() error
-	close()
 }
 
 // A request holds so many cells, and intervals until they have so many counts:

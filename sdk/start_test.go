@@ -87,8 +87,8 @@ func TestTheEnvironment(t *testing.T) {
 	if c.attributes["service.name"] != "shop" || c.attributes["service.version"] != "2.0" || c.attributes["team"] != "a b" || len(c.attributes) != 3 {
 		t.Errorf("attributes %v", c.attributes)
 	}
-	if c.endpoint != "https://collector:4318/base/v1/traces" || c.timeout != 2500*time.Millisecond {
-		t.Errorf("endpoint %s, timeout %s", c.endpoint, c.timeout)
+	if c.collectors[0] != "https://collector:4318/base/v1/traces" || c.timeout != 2500*time.Millisecond {
+		t.Errorf("endpoint %s, timeout %s", c.collectors, c.timeout)
 	}
 	if c.headers["authorization"] != "Bearer x" || c.headers["x-tenant"] != "7" {
 		t.Errorf("headers %v", c.headers)
@@ -105,14 +105,28 @@ func TestTheEnvironment(t *testing.T) {
 		}
 	}
 
+	t.Setenv("COREHOUR_ENDPOINTS", "http://a:4318, http://b:4318/x")
+	t.Setenv("COREHOUR_RATES_ENDPOINT", ":4319")
+	c = defaultConfig()
+	c.fromEnvironment()
+	if strings.Join(c.collectors, " ") != "http://a:4318/v1/traces http://b:4318/x/v1/traces" || c.rates != ":4319" {
+		t.Errorf("collectors %v, rates %s", c.collectors, c.rates)
+	}
+	t.Setenv("COREHOUR_ENDPOINTS", "http://a:4318,b:4318")
+	t.Setenv("COREHOUR_RATES_ENDPOINT", "rates")
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces:1/custom")
 	t.Setenv("COREHOUR_SAMPLE", "off")
 	t.Setenv("COREHOUR_EXPORT", "stderr")
 	t.Setenv("OTEL_SDK_DISABLED", "true")
 	c = defaultConfig()
 	c.fromEnvironment()
-	if c.endpoint != "http://traces:1/custom" || c.defaults.mode != Off || c.writer != os.Stderr || !c.disabled {
+	if c.collectors[0] != "http://traces:1/custom" || c.defaults.mode != Off || c.writer != os.Stderr || !c.disabled {
 		t.Errorf("config %+v", c)
+	}
+	for _, want := range []string{"COREHOUR_ENDPOINTS is left out", "COREHOUR_RATES_ENDPOINT is left out"} {
+		if !strings.Contains(said(), want) {
+			t.Errorf("not said: %s\n%s", want, said())
+		}
 	}
 	shutdown, err := Start(context.Background(), WithSample(1))
 	if err != nil || started.plan.Load() != nil {

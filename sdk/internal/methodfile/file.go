@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/corehour/corehour/sdk/internal/match"
 )
 
 // File is what was read. Faults name what was left out.
@@ -15,8 +17,7 @@ type File struct {
 	tiers    map[string]Settings
 	exact    map[string]*entry // by class.method
 	classes  map[string]*entry // by class, for all its methods
-	patterns []*pattern        // by specificity, of equals the later first
-	byText   map[string]*pattern
+	patterns match.Patterns[*entry]
 }
 
 type entry struct {
@@ -25,18 +26,9 @@ type entry struct {
 	used     bool
 }
 
-type pattern struct {
-	text   string
-	prefix int // length of what comes before the first wildcard
-	*entry
-}
-
 func newFile() *File {
-	return &File{tiers: map[string]Settings{}, exact: map[string]*entry{}, classes: map[string]*entry{}, byText: map[string]*pattern{}}
+	return &File{tiers: map[string]Settings{}, exact: map[string]*entry{}, classes: map[string]*entry{}}
 }
-
-// Defaults are the settings of methods without an entry.
-func (f *File) Defaults() Settings { return f.defaults }
 
 func (f *File) addMethod(class, method string, e *entry) {
 	if method == "*" {
@@ -47,18 +39,11 @@ func (f *File) addMethod(class, method string, e *entry) {
 }
 
 func (f *File) addMatch(text string, e *entry) {
-	wild := strings.IndexByte(text, '*')
-	if wild < 0 {
+	if !match.IsPattern(text) {
 		f.put(f.exact, text, text, e)
-		return
+	} else if earlier, replaced := f.patterns.Add(text, e); replaced {
+		f.overruled(earlier, e, text)
 	}
-	if other, ok := f.byText[text]; ok {
-		f.overruled(other.entry, e, text)
-		other.entry = e
-		return
-	}
-	f.byText[text] = &pattern{text: text, prefix: wild, entry: e}
-	f.patterns = append(f.patterns, f.byText[text])
 }
 
 func (f *File) put(into map[string]*entry, key, what string, e *entry) {
@@ -72,22 +57,14 @@ func (f *File) overruled(earlier, later *entry, what string) {
 	f.Faults = append(f.Faults, fmt.Sprintf("methods[%d] overrules methods[%d]: both are for %q", later.index, earlier.index, what))
 }
 
-func (f *File) sort() {
-	slices.SortStableFunc(f.patterns, func(a, b *pattern) int {
-		if a.prefix != b.prefix {
-			return b.prefix - a.prefix
-		}
-		return b.index - a.index
-	})
-}
-
-// Lookup returns the settings of a method by its normal name, class.method.
-func (f *File) Lookup(name string) Settings {
+// Lookup returns the settings of a method by its normal name, class.method, and
+// whether an entry speaks of it or the defaults alone.
+func (f *File) Lookup(name string) (s Settings, entered bool) {
 	if e := f.find(name); e != nil {
 		e.used = true
-		return e.settings
+		return e.settings, true
 	}
-	return f.defaults
+	return f.defaults, false
 }
 
 func (f *File) find(name string) *entry {
@@ -99,35 +76,8 @@ func (f *File) find(name string) *entry {
 			return e
 		}
 	}
-	for _, p := range f.patterns {
-		if matches(p.text, name) {
-			return p.entry
-		}
-	}
-	return nil
-}
-
-// matches tells whether a name fits a pattern, in which * is any text.
-func matches(pattern, name string) bool {
-	first, rest, wild := strings.Cut(pattern, "*")
-	if !wild {
-		return pattern == name
-	}
-	if !strings.HasPrefix(name, first) {
-		return false
-	}
-	name = name[len(first):]
-	for {
-		part, more, wild := strings.Cut(rest, "*")
-		if !wild {
-			return strings.HasSuffix(name, part)
-		}
-		at := strings.Index(name, part)
-		if at < 0 {
-			return false
-		}
-		name, rest = name[at+len(part):], more
-	}
+	e, _ := f.patterns.Find(name)
+	return e
 }
 
 // Unused lists the entries that no Lookup has met, in the order of the file.
@@ -148,9 +98,7 @@ func (f *File) Unused() []string {
 	for class, e := range f.classes {
 		add(class+".*", e)
 	}
-	for _, p := range f.patterns {
-		add(p.text, p.entry)
-	}
+	f.patterns.Each(add)
 	slices.SortFunc(found, func(a, b unused) int { return a.index - b.index })
 	lines := make([]string, len(found))
 	for i, u := range found {

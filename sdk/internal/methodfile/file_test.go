@@ -45,7 +45,8 @@ func TestTheMostSpecificEntryHolds(t *testing.T) {
 		{"shop/web.Handler.Health", `{"Mode":"off","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Blocking":null,"Tail":null,"Tier":""}`},
 		{"shop/cart.Cart.Total", `{"Mode":"","Rate":0.004,"CPURate":0.5,"Min":0.00001,"Max":0.1,"Blocking":null,"Tail":true,"Tier":"inner"}`},
 	} {
-		got, err := json.Marshal(f.Lookup(c.name))
+		settings, _ := f.Lookup(c.name)
+		got, err := json.Marshal(settings)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,11 +92,11 @@ func TestABadEntryCostsOnlyItself(t *testing.T) {
 	if got := strings.Join(f.Faults, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("faults:\n%s\nwant:\n%s", got, strings.Join(want, "\n"))
 	}
-	if s := f.Lookup("a.B.good"); s.Rate == nil || *s.Rate != 0.25 {
+	if s, _ := f.Lookup("a.B.good"); s.Rate == nil || *s.Rate != 0.25 {
 		t.Errorf("the good entry is lost: %+v", s)
 	}
 	for _, name := range []string{"a.B.C", "a.B.D", "a.B.G", "a.B.I", "a.B.J", "a.B.K"} {
-		if s := f.Lookup(name); s != f.Defaults() {
+		if s, entered := f.Lookup(name); entered {
 			t.Errorf("%s: a bad entry holds: %+v", name, s)
 		}
 	}
@@ -105,10 +106,10 @@ func TestOfEqualsTheLaterHolds(t *testing.T) {
 	f := parse(t, `{"version": 1, "methods": [
 	  {"class": "a.B", "method": "C", "rate": 0.1}, {"match": "a.B.C", "rate": 0.2},
 	  {"match": "x.*", "rate": 0.3}, {"match": "x.*", "rate": 0.4}]}`)
-	if s := f.Lookup("a.B.C"); *s.Rate != 0.2 {
+	if s, _ := f.Lookup("a.B.C"); *s.Rate != 0.2 {
 		t.Errorf("rate %v, want the later, 0.2", *s.Rate)
 	}
-	if s := f.Lookup("x.Y"); *s.Rate != 0.4 {
+	if s, _ := f.Lookup("x.Y"); *s.Rate != 0.4 {
 		t.Errorf("rate %v, want the later, 0.4", *s.Rate)
 	}
 	want := "methods[1] overrules methods[0]: both are for \"a.B.C\"\nmethods[3] overrules methods[2]: both are for \"x.*\""
@@ -154,7 +155,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s := file.Lookup(name)
+		s, _ := file.Lookup(name)
 		for _, share := range []*float64{s.Rate, s.CPURate, s.Min, s.Max} {
 			if share != nil && !(*share >= 0 && *share <= 1) {
 				t.Errorf("a share of %v came through", *share)

@@ -48,7 +48,6 @@ func Parse(data []byte, normal func(string) string) (*File, error) {
 	}
 	p.tiers(top["tiers"])
 	p.methods(top["methods"])
-	p.file.sort()
 	return p.file, nil
 }
 

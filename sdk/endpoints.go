@@ -1,0 +1,112 @@
+package corehour
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	defaultEndpoint = "http://localhost:4318"
+	tracesPath      = "/v1/traces"
+	ratesPath       = "/v1/rates"
+	maxEndpoints    = 64
+	// downFor is how long a collector that could not be reached is passed over.
+	downFor = 30 * time.Second
+)
+
+// homes are the places one thing can be had at, the wanted one first. It belongs
+// to one goroutine.
+type homes struct {
+	urls  []string
+	until []time.Time // passed over until then
+}
+
+func newHomes(urls []string) *homes { return &homes{urls: urls, until: make([]time.Time, len(urls))} }
+
+// best is the first place not known to be down; if all are, the wanted one.
+func (h *homes) best() int {
+	now := time.Now()
+	for i := range h.urls {
+		if !now.Before(h.until[i]) {
+			return i
+		}
+	}
+	return 0
+}
+
+func (h *homes) down(i int) { h.until[i] = time.Now().Add(downFor) }
+
+// rank orders collectors by rendezvous hashing: every process of a service in one
+// environment has the same order, whatever order they were given in, and a
+// collector that goes moves only those who were with it. Hashes are FNV-1a of
+// collector, namespace, service and environment, each ended by a zero byte, mixed
+// by the finalizer of splitmix64.
+func rank(collectors []string, namespace, service, environment string) []string {
+	ranked := slices.Clone(collectors)
+	weight := func(collector string) uint64 {
+		h := fnv.New64a()
+		for _, part := range []string{collector, namespace, service, environment} {
+			h.Write(append([]byte(part), 0))
+		}
+		x := h.Sum64()
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		return x ^ x>>31
+	}
+	slices.SortFunc(ranked, func(a, b string) int {
+		return cmp.Or(cmp.Compare(weight(b), weight(a)), strings.Compare(a, b))
+	})
+	return slices.Compact(ranked)
+}
+
+// addressed turns a base URL into one of a path.
+func addressed(base, path string) (string, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "", errors.New("an endpoint must be a URL") // the parser's own words repeat it, with what may be secret
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("an endpoint must be an http or https URL such as %s, found %q", defaultEndpoint, u.Redacted())
+	}
+	return u.JoinPath(path).String(), nil
+}
+
+// addressedAll does so for several, and reports every fault.
+func addressedAll(bases []string, path string) ([]string, error) {
+	if len(bases) == 0 || len(bases) > maxEndpoints {
+		return nil, fmt.Errorf("there must be 1 to %d endpoints, found %d", maxEndpoints, len(bases))
+	}
+	var all []string
+	var faults []error
+	for _, base := range bases {
+		full, err := addressed(base, path)
+		faults = append(faults, err)
+		all = append(all, full)
+	}
+	return all, errors.Join(faults...)
+}
+
+// ratesURLs says where rates are served: at one place, or, if only a port is given
+// such as ":4319", at that port of every collector.
+func ratesURLs(rates string, collectors []string) ([]string, error) {
+	port, onPort := strings.CutPrefix(rates, ":")
+	if !onPort {
+		return addressedAll([]string{rates}, ratesPath)
+	}
+	var bases []string
+	for _, collector := range collectors {
+		u, err := url.Parse(collector)
+		if err != nil {
+			return nil, err
+		}
+		bases = append(bases, (&url.URL{Scheme: u.Scheme, User: u.User, Host: net.JoinHostPort(u.Hostname(), port)}).String())
+	}
+	return addressedAll(bases, ratesPath)
+}

@@ -1,0 +1,122 @@
+package corehour
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	// pollWait is how long a collector may hold a question until rates change.
+	pollWait  = 25 * time.Second
+	pollPause = time.Second // between questions at least, should it answer at once
+	pollMost  = time.Minute // between questions at most, while it fails
+	maxRates  = 16 << 20    // bytes of an answer
+)
+
+// poll asks a collector for rates, again and again, and hands every answer to the
+// minder.
+func (e *engine) poll() {
+	var known *rateTable
+	etag, asked := "", -1
+	pause := pollPause
+	for {
+		began := time.Now()
+		at := e.rateHomes.best()
+		if at != asked {
+			etag, asked = "", at // another collector, another revision
+		}
+		table, tag, err := e.askRates(e.rateHomes.urls[at], etag)
+		switch {
+		case e.polling.Err() != nil:
+			return
+		case err != nil:
+			notes.add("no rates: %v", err)
+			e.rateHomes.down(at)
+			pause = min(2*pause, pollMost)
+		default:
+			pause = pollPause
+			if table != nil {
+				known, etag = table, tag
+			}
+			select {
+			case e.served <- known:
+			case <-e.polling.Done():
+				return
+			}
+		}
+		jittered := time.Duration(float64(pause) * (0.75 + rand.Float64()/2))
+		if !e.idle(jittered - time.Since(began)) {
+			return
+		}
+	}
+}
+
+// idle waits, and tells whether there is a next question.
+func (e *engine) idle(wait time.Duration) bool {
+	timer := time.NewTimer(max(0, wait))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-e.polling.Done():
+		return false
+	}
+}
+
+// askRates returns the rates, or nil if they are those of etag still.
+func (e *engine) askRates(base, etag string) (*rateTable, string, error) {
+	ctx, cancel := context.WithTimeout(e.polling, pollWait+e.timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"?"+e.rateQuery, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	for key, value := range e.headers {
+		req.Header.Set(key, value)
+	}
+	req.Header.Set("User-Agent", "corehour-go/"+Version)
+	if etag != "" {
+		req.Header.Set("If-None-Match", etag)
+	}
+	resp, err := e.http.Do(req)
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxRates+1))
+	switch {
+	case err != nil:
+		return nil, "", err
+	case resp.StatusCode == http.StatusNotModified && etag != "":
+		return nil, etag, nil
+	case resp.StatusCode != http.StatusOK:
+		return nil, "", fmt.Errorf("%s answered %s", req.URL.Host, resp.Status)
+	case len(data) > maxRates:
+		return nil, "", fmt.Errorf("%s answered with more than %d bytes", req.URL.Host, maxRates)
+	}
+	table, err := parseRates(data)
+	if err != nil {
+		return nil, "", err
+	}
+	if table.faults > 0 {
+		notes.add("%d entries of the rates of %s make no sense and are left out", table.faults, req.URL.Host)
+	}
+	return table, resp.Header.Get("ETag"), nil
+}
+
+// rateQuery says for whom rates are asked.
+func rateQuery(attributes map[string]string) string {
+	q := url.Values{"wait": {pollWait.String()}}
+	for name, key := range map[string]string{
+		"namespace": "service.namespace", "service": "service.name", "environment": "deployment.environment.name",
+		"version": "service.version", "instance": "service.instance.id",
+	} {
+		q.Set(name, attributes[key])
+	}
+	return q.Encode()
+}
