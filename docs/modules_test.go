@@ -1,0 +1,101 @@
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/modfile"
+)
+
+const module = "github.com/corehour/corehour"
+
+// TestModulesKeepTheRules holds every go.mod to docs/adr/0001-modules.md.
+func TestModulesKeepTheRules(t *testing.T) {
+	mayReplace := regexp.MustCompile(`^(integration(/.*)?|sdk/otelbridge|sdk/bench)$`)
+	leaves := []string{} // modules that nobody may require
+	required := make(map[string]string)
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "build" || name == "testdata") {
+			return filepath.SkipDir
+		}
+		if name == "go.work" {
+			t.Errorf("%s: there must be no go.work", path)
+		}
+		if name != "go.mod" {
+			return nil
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		file, err := modfile.Parse(path, data, nil)
+		if err != nil {
+			return err
+		}
+		for _, replace := range file.Replace {
+			if !mayReplace.MatchString(rel) {
+				t.Errorf("%s: replaces %s: only leaf modules may", path, replace.Old.Path)
+			}
+			if !strings.HasPrefix(replace.New.Path, ".") {
+				t.Errorf("%s: replaces %s by %s: want a relative path", path, replace.Old.Path, replace.New.Path)
+			}
+		}
+		if strings.HasPrefix(rel, "integration") {
+			leaves = append(leaves, file.Module.Mod.Path)
+		}
+		for _, require := range file.Require {
+			if strings.HasPrefix(require.Mod.Path, module) {
+				required[require.Mod.Path] = rel
+			}
+			if rel == "sdk" || rel == "." && strings.HasPrefix(require.Mod.Path, module) {
+				t.Errorf("%s: must not require %s", path, require.Mod.Path)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, by := range required {
+		if slices.Contains(leaves, path) && !strings.HasPrefix(by, "integration") {
+			t.Errorf("%s requires %s, a leaf", by, path)
+		}
+	}
+}
+
+// TestMakeTargetsExist looks up every target that a page names.
+func TestMakeTargetsExist(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`(?m)(?:^|\s)make ([a-z][a-z-]*)`)
+	checked := 0
+	for page, text := range pages(t) {
+		for _, code := range codeOf(text) {
+			for _, match := range shown.FindAllStringSubmatch(code, -1) {
+				checked++
+				if !regexp.MustCompile(`(?m)^` + match[1] + `:`).Match(makefile) {
+					t.Errorf("%s names make %s, which the Makefile does not have", page, match[1])
+				}
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("no page names a target")
+	}
+}
