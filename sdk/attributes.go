@@ -5,6 +5,7 @@ const (
 	attrKind       = "corehour.kind"
 	attrFunction   = "code.function.name"
 	attrP          = "corehour.p"
+	attrStratum    = "corehour.stratum"
 	attrCaller     = "corehour.caller"
 	attrIDs        = "corehour.ids"
 	attrRequestID  = "corehour.request.id"
@@ -34,5 +35,6 @@ const (
 	nameCounts  = "corehour.counts"
 	nameProcess = "corehour.process"
 
+	stratumTail  = "tail"
 	syntheticIDs = "synthetic"
 )

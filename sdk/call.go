@@ -53,17 +53,19 @@ func now() int64 { return hostclock.Now() }
 func (c Call) end(failed bool) {
 	if c.detail == nil {
 		r := record{plan: c.plan, start: c.word, wall: now() - c.word, failed: failed}
-		c.plan.finish(&r)
+		c.plan.finish(&r, c.plan.plain)
 		return
 	}
 	c.detail.end(c.word, failed)
 }
 
-// finish hands a finished call on.
-func (pl *plan) finish(r *record) {
-	if pl.mode == Aggregate {
+// finish hands a finished call on. A call that was not chosen is timed only for a
+// tail or for mode Aggregate.
+func (pl *plan) finish(r *record, chosen bool) {
+	switch {
+	case pl.mode == Aggregate:
 		pl.addUp(r)
-		return
+	case !pl.tail || pl.keepTail(r, chosen):
+		pl.engine.offer(r)
 	}
-	pl.engine.offer(r)
 }

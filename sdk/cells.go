@@ -10,6 +10,7 @@ type cellKey struct {
 	p      float64
 	cpuP   float64
 	minute int64 // Unix minutes
+	tail   bool
 }
 
 type cell struct {
@@ -125,7 +126,7 @@ func (t *cellTable) length() int {
 
 // key is the cell a record of mode Sample belongs to.
 func (r *record) key(start int64) cellKey {
-	return cellKey{method: r.plan.method, caller: r.caller, p: r.plan.rate, cpuP: r.cpuP(), minute: minuteOf(start)}
+	return cellKey{method: r.plan.method, caller: r.caller, p: r.p(), cpuP: r.cpuP(), minute: minuteOf(start), tail: r.tail}
 }
 
 const minuteNS = 60_000_000_000

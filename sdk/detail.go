@@ -107,7 +107,7 @@ func (d *detail) end(use int64, failed bool) {
 		d.plan, d.trace = nil, nil
 		cpuSlots.release(slot, r.plan.method)
 	}
-	r.plan.finish(&r)
+	r.plan.finish(&r, true)
 }
 
 // settleCPU accepts a reading of the thread's CPU. The kernel's two clocks are

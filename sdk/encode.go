@@ -60,13 +60,17 @@ func (w *encoder) double(key string, v float64) {
 // headOf returns what all measurements of a plan have in common, encoded once.
 func headOf(pl *plan) []byte {
 	if pl.head == nil {
-		b := otlp.String(nil, otlp.SpanName, pl.method.name)
-		b = otlp.Uint(b, otlp.SpanKind, otlp.KindInternal)
-		b = otlp.StringAttribute(b, otlp.SpanAttributes, attrKind, kindCall)
-		b = otlp.StringAttribute(b, otlp.SpanAttributes, attrFunction, pl.method.name)
-		pl.head = otlp.DoubleAttribute(b, otlp.SpanAttributes, attrP, pl.rate)
+		pl.head = appendHead(nil, pl.method.name, pl.rate)
 	}
 	return pl.head
+}
+
+func appendHead(b []byte, name string, p float64) []byte {
+	b = otlp.String(b, otlp.SpanName, name)
+	b = otlp.Uint(b, otlp.SpanKind, otlp.KindInternal)
+	b = otlp.StringAttribute(b, otlp.SpanAttributes, attrKind, kindCall)
+	b = otlp.StringAttribute(b, otlp.SpanAttributes, attrFunction, name)
+	return otlp.DoubleAttribute(b, otlp.SpanAttributes, attrP, p)
 }
 
 var (
@@ -86,8 +90,14 @@ func (w *encoder) call(r *record, start int64) {
 	} else {
 		w.ids()
 	}
-	w.traceState(r.plan)
-	w.span = append(w.span, headOf(r.plan)...)
+	if r.tail {
+		w.span = otlp.String(w.span, otlp.SpanTraceState, keepAll)
+		w.span = appendHead(w.span, r.plan.method.name, r.p())
+		w.text(attrStratum, stratumTail)
+	} else {
+		w.traceState(r.plan)
+		w.span = append(w.span, headOf(r.plan)...)
+	}
 	w.times(start, start+r.wall)
 	w.double(attrCPUP, r.cpuP())
 	w.span = append(w.span, stateAttrs[r.state]...)
@@ -134,7 +144,7 @@ func (w *encoder) traceState(pl *plan) {
 	w.span = otlp.Bytes(w.span, otlp.SpanTraceState, b)
 }
 
-// never thinned: what stands for many calls has threshold 0.
+// never thinned: what stands for many calls, or was kept in any case, has threshold 0.
 const keepAll = "ot=th:0"
 
 func (w *encoder) summary(name, kind string, start, end int64) {
@@ -153,6 +163,9 @@ func (w *encoder) aggregate(c *cell, threadClock bool) {
 	w.text(attrFunction, c.method.name)
 	w.double(attrP, c.p)
 	w.double(attrCPUP, c.cpuP)
+	if c.tail {
+		w.text(attrStratum, stratumTail)
+	}
 	state := cpuNotSampled
 	if c.cpu.n > 0 {
 		state = cpuExact

@@ -28,6 +28,7 @@ type Method struct {
 	options  methodOptions
 	wallOnly string // why its CPU is no longer timed; "" = it is
 	handed   int64  // calls already cut into an interval
+	tailFrom int64  // the threshold of its tail
 }
 
 // callCounter has a cache line to itself: two goroutines that count on one line
@@ -60,7 +61,7 @@ func NewMethod(name string, options ...MethodOption) *Method {
 		}
 		return m
 	}
-	m := &Method{name: name, normal: normalName(name), options: wanted}
+	m := &Method{name: name, normal: normalName(name), options: wanted, tailFrom: never}
 	for _, fault := range wanted.faults {
 		notes.add("method %q: %s", name, fault)
 	}

@@ -45,6 +45,7 @@ type wish struct {
 	rate     *float64
 	cpuRate  *float64
 	blocking bool
+	tail     *bool
 }
 
 func collect(options []MethodOption) methodOptions {
@@ -57,7 +58,7 @@ func collect(options []MethodOption) methodOptions {
 
 func (o methodOptions) same(p methodOptions) bool {
 	return sameValue(o.mode, p.mode) && sameValue(o.rate, p.rate) && sameValue(o.cpuRate, p.cpuRate) &&
-		o.blocking == p.blocking && o.noCaller == p.noCaller
+		sameValue(o.tail, p.tail) && o.blocking == p.blocking && o.noCaller == p.noCaller
 }
 
 func sameValue[T comparable](a, b *T) bool {
@@ -102,6 +103,16 @@ func WithMode(mode Mode) MethodOption {
 			return
 		}
 		o.mode = &mode
+	}
+}
+
+// Tail keeps every long call, about one in a thousand, beside those chosen at
+// random. Every call is then timed by the wall, about 0.1 us each. It means nothing
+// in mode Aggregate.
+func Tail() MethodOption {
+	return func(o *methodOptions) {
+		yes := true
+		o.tail = &yes
 	}
 }
 

@@ -85,11 +85,12 @@ func (e *engine) cut(end int64, final bool) {
 	registry.mu.Lock()
 	minute := minuteOf(e.unix(now()))
 	for _, m := range registry.ordered {
-		if total := m.Calls(); total != m.handed {
+		if calls := m.Calls() - m.handed; calls > 0 {
 			iv.methods = append(iv.methods, m)
-			iv.calls = append(iv.calls, total-m.handed)
-			iv.total += total - m.handed
-			m.handed = total
+			iv.calls = append(iv.calls, calls)
+			iv.total += calls
+			m.handed += calls
+			e.followTail(m, calls)
 		}
 		if pl := m.plan.Load(); pl != nil && pl.mode == Aggregate {
 			pl.openShards(minute, true)

@@ -27,6 +27,10 @@ type plan struct {
 	head      []byte  // what its measurements have in common, encoded by the sender
 
 	aggregate []aggregateShard // mode Aggregate only, one per counter
+
+	tailFrom int64        // wall time from which a call is kept; with a tail only
+	above    atomic.Int64 // calls kept for it
+	longest  atomic.Int64 // wall time among those that were not
 }
 
 // settings is what all sources together want for a method.
@@ -35,6 +39,7 @@ type settings struct {
 	rate     float64
 	cpuRate  float64
 	noCaller bool
+	tail     bool
 }
 
 func newPlan(e *engine, m *Method, s settings) *plan {
@@ -45,14 +50,17 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 		method:    m,
 		engine:    e,
 		settings:  s,
-		plain:     s.noCaller && s.cpuRate == 0 && e.traceContext == nil,
+		plain:     s.noCaller && s.cpuRate == 0 && e.traceContext == nil && !s.tail,
+		tailFrom:  m.tailFrom,
 		logRest:   math.Log1p(-s.rate),
 		threshold: rejectionThreshold(s.rate),
 	}
 	pl.th = thresholdText(pl.threshold)
 	pl.marks = pl.next
-	if s.mode == Aggregate { // every call needs the closer look
+	if s.mode == Aggregate || s.tail { // every call needs the closer look
 		pl.marks = make([]atomic.Int64, len(counters))
+	}
+	if s.mode == Aggregate {
 		pl.aggregate = make([]aggregateShard, len(counters))
 		pl.openShards(minuteOf(e.unix(now())), true)
 	}
@@ -91,7 +99,7 @@ func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
 	switch {
 	case chosen:
 		return pl.time(ctx)
-	case pl.mode == Aggregate:
+	case pl.mode == Aggregate, pl.tail:
 		return Call{plan: pl, word: now()}
 	}
 	return Call{}

@@ -86,6 +86,7 @@ func (p *policy) settingsFor(m *Method) settings {
 		}
 	}
 	s.noCaller = m.options.noCaller
+	s.tail = s.tail && s.mode != Aggregate // there every call is in the sums
 	if own.isOff() || filed.isOff() {
 		s.mode = Off
 	}
@@ -102,7 +103,7 @@ func (p *policy) filed(m *Method) (w wish, entered bool, b bounds) {
 		return wish{}, false, bounds{}
 	}
 	s, entered := p.file.Lookup(m.normal)
-	w = wish{rate: s.Rate, cpuRate: s.CPURate, blocking: s.Blocking != nil && *s.Blocking}
+	w = wish{rate: s.Rate, cpuRate: s.CPURate, blocking: s.Blocking != nil && *s.Blocking, tail: s.Tail}
 	if mode, ok := modeNamed(s.Mode); ok {
 		w.mode = &mode
 	}
@@ -135,6 +136,9 @@ func (w *wish) apply(s *settings) {
 	}
 	if w.cpuRate != nil {
 		s.cpuRate = *w.cpuRate
+	}
+	if w.tail != nil {
+		s.tail = *w.tail
 	}
 }
 
@@ -175,7 +179,7 @@ func (e *engine) settle(m *Method) {
 		}
 		return
 	}
-	if current != nil && current.settings == wanted && len(current.calls) == len(*m.calls.Load()) {
+	if current != nil && current.settings == wanted && current.tailFrom == m.tailFrom && len(current.calls) == len(*m.calls.Load()) {
 		return
 	}
 	m.settleTo(newPlan(e, m, wanted))

@@ -47,7 +47,7 @@ func printCall(w io.Writer, r *record, start int64) {
 	} else {
 		fmt.Fprintf(w, " cpu=%s", r.state)
 	}
-	fmt.Fprintf(w, " p=%g cpu_p=%g failed=%t\n", r.plan.rate, r.cpuP(), r.failed)
+	fmt.Fprintf(w, " p=%g cpu_p=%g failed=%t tail=%t\n", r.p(), r.cpuP(), r.failed, r.tail)
 }
 
 func callerText(m *Method) string {

@@ -38,6 +38,7 @@ type servedRate struct {
 	Mode     string   `json:"mode"`
 	P        *float64 `json:"p"`
 	CPUP     *float64 `json:"cpu_p"`
+	Tail     *bool    `json:"tail"`
 	Blocking bool     `json:"blocking"`
 }
 
@@ -80,7 +81,7 @@ func (r *servedRate) wish() (wish, bool) {
 	if r.Mode != "" && !known || !isShare(r.P) || !isShare(r.CPUP) {
 		return wish{}, false
 	}
-	w := wish{rate: r.P, cpuRate: r.CPUP, blocking: r.Blocking}
+	w := wish{rate: r.P, cpuRate: r.CPUP, tail: r.Tail, blocking: r.Blocking}
 	if known {
 		w.mode = &mode
 	}

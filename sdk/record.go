@@ -12,10 +12,25 @@ type record struct {
 	state  cpuState
 	load   slotLoad // when the call began: with the plan's CPU rate, its cpu_p
 	failed bool
+	tail   bool // kept because it was long
 }
 
-// cpuP is the probability that the call had its CPU timed, given that it was timed.
-func (r *record) cpuP() float64 { return r.load.share(r.plan.cpuRate) }
+// p is the probability that the call was timed and kept.
+func (r *record) p() float64 {
+	if r.tail {
+		return 1
+	}
+	return r.plan.rate
+}
+
+// cpuP is the probability that the call had its CPU timed, given that it was kept.
+func (r *record) cpuP() float64 {
+	share := r.load.share(r.plan.cpuRate)
+	if r.tail { // kept in any case, but its CPU timed only if chosen when it began
+		share *= r.plan.rate
+	}
+	return share
+}
 
 // cpuState says whether the CPU time of a call is known, and why not.
 type cpuState uint8
