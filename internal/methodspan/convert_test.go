@@ -270,3 +270,12 @@ func BenchmarkConvert(b *testing.B) {
 		c.Items(td)
 	}
 }
+
+func BenchmarkReadOT(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ReadOT("ot=th:f3333333333333;rv:f8c0ffee012345"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -75,22 +75,28 @@ func readPlainOT(traceState string) (ot OT, ok bool) {
 	return ot, errT == nil && errR == nil
 }
 
-func parseHex(s string) (uint64, bool) {
-	var x uint64
+func parseHex(s string) (x uint64, ok bool) {
+	bad := byte(0)
 	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		default:
-			return 0, false
-		}
-		x = x<<4 | uint64(c)
+		digit := hexDigits[s[i]]
+		bad |= digit
+		x = x<<4 | uint64(digit&0xf)
 	}
-	return x, true
+	return x, bad&notHex == 0
 }
+
+const notHex = 0x80
+
+// hexDigits is the value of a lower-case hex digit, or notHex.
+var hexDigits = func() (values [256]byte) {
+	for i := range values {
+		values[i] = notHex
+	}
+	for i, c := range "0123456789abcdef" {
+		values[c] = byte(i)
+	}
+	return values
+}()
 
 // SetThreshold writes th, and rv where it is given, into the `ot` member of a
 // span's trace state and leaves all other members as they are. A trace state
