@@ -102,7 +102,6 @@ func (tx *transaction) writeFiles(ctx context.Context, dates []dateRows, ids map
 		if err := ctx.Err(); err != nil {
 			return &Error{Op: "write", Path: w.root, Err: err}
 		}
-		sortRows(d.rows)
 		entry, err := tx.writeTmp(group.Files[i], d.rows, group)
 		if err != nil {
 			return err
@@ -141,13 +140,13 @@ func (tx *transaction) writeTmp(name string, rows []*methodspan.Row, group *writ
 		w.state.addDir(dir)
 	}
 	tmp := path + tmpSuffix
+	tx.created = append(tx.created, tmp)
 	f, err := w.opts.disk.create(tmp)
 	if err != nil {
 		return fileEntry{}, diskError("create file", tmp, err)
 	}
-	tx.created = append(tx.created, tmp)
 	out := &summed{file: f, sum: crc32.New(castagnoli)}
-	err = encodeFile(out, rows, group)
+	err = w.encoder.encode(out, rows, group)
 	if err == nil {
 		err = f.Sync()
 	}

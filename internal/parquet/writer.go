@@ -23,6 +23,7 @@ type Writer struct {
 
 	mu       sync.Mutex // taken before idsMu
 	lockFile *os.File   // nil once closed
+	encoder  *encoder
 	state    state
 	sweep    sweep
 	// sequence is the highest file number this writer has used, committed or
@@ -67,7 +68,7 @@ func NewWriter(root string, opts Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{root: root, opts: opts, lockFile: lockFile}
+	w := &Writer{root: root, opts: opts, lockFile: lockFile, encoder: newEncoder()}
 	if err := w.recover(); err != nil {
 		return nil, multierr.Append(err, lockFile.Close())
 	}

@@ -1,0 +1,291 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"math"
+	"strings"
+
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// dictColumn holds values that repeat: names, rates, small counts. It numbers
+// them as they come and stores the numbers, or the values themselves where too
+// few repeat.
+type dictColumn[K comparable] struct {
+	kind     valueKind[K]
+	required bool
+	rows     []int32 // the value's number, null for none
+	numbers  map[K]int32
+	values   []K
+	nulls    int
+	last     K // of the row before: mostly the same again
+	lastAt   int32
+	remap    []int32
+}
+
+const null = int32(-1)
+
+// valueKind is what differs from type to type.
+type valueKind[K comparable] struct {
+	clean func(v K) K                  // if not nil: what is stored for it
+	plain func(dst []byte, v K) []byte // PLAIN encoding
+	// bounds are the smallest and the largest value as statistics hold them,
+	// false if they have none.
+	bounds func(values []K) (low, high []byte, ok bool)
+}
+
+// add adds the next row's value.
+func (c *dictColumn[K]) add(v K) {
+	if v == c.last && c.lastAt != null {
+		c.rows = append(c.rows, c.lastAt)
+		return
+	}
+	c.addOther(v)
+}
+
+func (c *dictColumn[K]) addOther(v K) {
+	c.last = v
+	n, ok := c.numbers[v]
+	if !ok {
+		n = int32(len(c.values))
+		c.numbers[v] = n
+		if c.kind.clean != nil {
+			v = c.kind.clean(v)
+		}
+		c.values = append(c.values, v)
+	}
+	c.lastAt = n
+	c.rows = append(c.rows, n)
+}
+
+func (c *dictColumn[K]) addNull() {
+	c.nulls++
+	c.rows = append(c.rows, null)
+}
+
+func (c *dictColumn[K]) reset() {
+	if c.numbers == nil || len(c.values) > 1024 {
+		c.numbers = map[K]int32{}
+	} else {
+		clear(c.numbers)
+	}
+	clear(c.values) // let go of the strings
+	var zero K
+	c.rows, c.values, c.nulls, c.last, c.lastAt = c.rows[:0], c.values[:0], 0, zero, null
+}
+
+func (c *dictColumn[K]) encode(b *chunk, group *rowOrder) {
+	n := len(group.rows)
+	b.values = n
+	if len(c.values) == 0 {
+		b.nulls = n
+		b.levels = constantLevel(b.levels, n, 0)
+		return
+	}
+	if len(c.values) == 1 && c.nulls == 0 {
+		c.encodeConstant(b, n)
+		return
+	}
+	indexes := c.gather(b, group)
+	values := c.values
+	if !group.all {
+		values = c.compact(indexes)
+	}
+	if len(indexes) == 0 {
+		return // nothing but nulls in this group
+	}
+	if low, high, ok := c.kind.bounds(values); ok {
+		b.bounds(low, high)
+	}
+	if 2*len(values) > len(indexes) && len(values) > 16 {
+		b.encoding = format.Plain
+		for _, i := range indexes {
+			b.data = c.kind.plain(b.data, values[i])
+		}
+		return
+	}
+	c.setDictionary(b, values)
+	e := rle.DictionaryEncoding{}
+	data, err := e.EncodeInt32(b.data[:0], indexes)
+	if err != nil { // indexes are never too wide
+		panic(err)
+	}
+	b.data = data
+}
+
+func (c *dictColumn[K]) setDictionary(b *chunk, values []K) {
+	b.encoding = format.RLEDictionary
+	b.entries = len(values)
+	for _, v := range values {
+		b.dictionary = c.kind.plain(b.dictionary, v)
+	}
+}
+
+// encodeConstant writes the usual case, one value in all rows, without looking
+// at them.
+func (c *dictColumn[K]) encodeConstant(b *chunk, n int) {
+	c.setDictionary(b, c.values)
+	if !c.required {
+		b.levels = constantLevel(b.levels, n, 1)
+	}
+	b.data = constantLevel(append(b.data, 1), n, 0) // one bit wide
+	if low, high, ok := c.kind.bounds(c.values); ok {
+		b.bounds(low, high)
+	}
+}
+
+// gather picks the numbers of the group's rows, in its order, and sets the
+// levels.
+func (c *dictColumn[K]) gather(b *chunk, group *rowOrder) []int32 {
+	indexes := b.indexes[:0]
+	if c.nulls == 0 {
+		for _, row := range group.rows {
+			indexes = append(indexes, c.rows[row])
+		}
+		if !c.required {
+			b.levels = constantLevel(b.levels, len(group.rows), 1)
+		}
+	} else {
+		defs := b.defs[:0]
+		for _, row := range group.rows {
+			if i := c.rows[row]; i != null {
+				indexes = append(indexes, i)
+				defs = append(defs, 1)
+			} else {
+				defs = append(defs, 0)
+			}
+		}
+		b.setLevels(defs)
+		b.defs = defs
+	}
+	b.indexes = indexes
+	return indexes
+}
+
+// compact renumbers the indexes by the values that the group has.
+func (c *dictColumn[K]) compact(indexes []int32) []K {
+	c.remap = c.remap[:0]
+	for range c.values {
+		c.remap = append(c.remap, null)
+	}
+	var values []K
+	for i, old := range indexes {
+		if c.remap[old] == null {
+			c.remap[old] = int32(len(values))
+			values = append(values, c.values[old])
+		}
+		indexes[i] = c.remap[old]
+	}
+	return values
+}
+
+// stringKind stores valid UTF-8, because a reader may refuse the whole file for
+// one name that is not.
+var stringKind = valueKind[string]{
+	clean: validName,
+	plain: func(dst []byte, v string) []byte {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(v)))
+		return append(dst, v...)
+	},
+	bounds: func(values []string) (low, high []byte, ok bool) {
+		lo, hi := values[0], values[0]
+		for _, v := range values[1:] {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+		return []byte(lo), []byte(hi), true
+	},
+}
+
+func validName(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+var longKind = valueKind[int64]{
+	plain: appendLong,
+	bounds: func(values []int64) (low, high []byte, ok bool) {
+		lo, hi := values[0], values[0]
+		for _, v := range values[1:] {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+		return appendLong(nil, lo), appendLong(nil, hi), true
+	},
+}
+
+// doubleKind goes by the bits: so NaN, which equals nothing, is one value too.
+var doubleKind = valueKind[uint64]{
+	plain: func(dst []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(dst, v) },
+	bounds: func(values []uint64) (low, high []byte, ok bool) {
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for _, bits := range values {
+			v := math.Float64frombits(bits)
+			if math.IsNaN(v) {
+				return nil, nil, false // statistics have no place for it
+			}
+			lo, hi = min(lo, v), max(hi, v)
+		}
+		return doubleBound(lo, math.Copysign(0, -1)), doubleBound(hi, 0), true
+	},
+}
+
+// doubleBound spells a bound of zero with the sign that includes both zeros.
+func doubleBound(v, zero float64) []byte {
+	if v == 0 {
+		v = zero
+	}
+	return appendDouble(nil, v)
+}
+
+type (
+	stringColumn struct{ dictColumn[string] }
+	longColumn   struct{ dictColumn[int64] }
+	doubleColumn struct{ dictColumn[uint64] }
+)
+
+// addName adds a name, "" for unknown.
+func (c *stringColumn) addName(v string) {
+	if v == "" {
+		c.addNull()
+	} else {
+		c.add(v)
+	}
+}
+
+func (c *doubleColumn) addDouble(v float64) { c.add(math.Float64bits(v)) }
+
+// addKnown adds a rate or probability, 0 for unknown.
+func (c *doubleColumn) addKnown(v float64) {
+	if v == 0 {
+		c.addNull()
+	} else {
+		c.add(math.Float64bits(v))
+	}
+}
+
+func (c *doubleColumn) addPointer(v *float64) {
+	if v == nil {
+		c.addNull()
+	} else {
+		c.add(math.Float64bits(*v))
+	}
+}
+
+func optionalString() stringColumn {
+	return stringColumn{dictColumn[string]{kind: stringKind}}
+}
+
+func requiredString() stringColumn {
+	return stringColumn{dictColumn[string]{kind: stringKind, required: true}}
+}
+
+func optionalLong() longColumn { return longColumn{dictColumn[int64]{kind: longKind}} }
+
+func requiredLong() longColumn {
+	return longColumn{dictColumn[int64]{kind: longKind, required: true}}
+}
+
+func optionalDouble() doubleColumn {
+	return doubleColumn{dictColumn[uint64]{kind: doubleKind}}
+}
+
+func requiredDouble() doubleColumn {
+	return doubleColumn{dictColumn[uint64]{kind: doubleKind, required: true}}
+}

@@ -1,0 +1,196 @@
+package parquet
+
+import (
+	"encoding/binary"
+
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// timeColumn holds numbers that differ from row to row: starts, durations. It
+// stores differences, which are small where rows are sorted by start, and need
+// no more bits than the largest of 32 where they are not.
+type timeColumn struct {
+	required bool
+	values   []int64
+	known    []byte // 1 where there is a value; unused if required
+	nulls    int
+}
+
+func (c *timeColumn) add(v int64) {
+	c.values = append(c.values, v)
+	if !c.required {
+		c.known = append(c.known, 1)
+	}
+}
+
+func (c *timeColumn) addNull() {
+	c.values = append(c.values, 0)
+	c.known = append(c.known, 0)
+	c.nulls++
+}
+
+func (c *timeColumn) reset() { c.values, c.known, c.nulls = c.values[:0], c.known[:0], 0 }
+
+func (c *timeColumn) encode(b *chunk, group *rowOrder) {
+	b.values = len(group.rows)
+	b.encoding = format.DeltaBinaryPacked
+	b.random = true // as good as
+	longs := b.longs[:0]
+	switch {
+	case c.required || c.nulls == 0:
+		for _, row := range group.rows {
+			longs = append(longs, c.values[row])
+		}
+		if !c.required {
+			b.levels = constantLevel(b.levels, b.values, 1)
+		}
+	case c.nulls == len(c.values):
+		b.nulls = b.values
+		b.levels = constantLevel(b.levels, b.values, 0)
+	default:
+		defs := b.defs[:0]
+		for _, row := range group.rows {
+			defs = append(defs, c.known[row])
+			if c.known[row] != 0 {
+				longs = append(longs, c.values[row])
+			}
+		}
+		b.setLevels(defs)
+		b.defs = defs
+	}
+	b.longs = longs
+	if len(longs) == 0 {
+		b.encoding = format.Plain
+		return
+	}
+	low, high, _ := longKind.bounds(longs)
+	b.bounds(low, high)
+	e := delta.BinaryPackedEncoding{}
+	data, err := e.EncodeInt64(b.data[:0], longs)
+	if err != nil { // any numbers can be encoded
+		panic(err)
+	}
+	b.data = data
+}
+
+// seqColumn holds the row's place in its item.
+type seqColumn struct{ values []int32 }
+
+func (c *seqColumn) reset() { c.values = c.values[:0] }
+
+func (c *seqColumn) encode(b *chunk, group *rowOrder) {
+	b.values = len(group.rows)
+	b.encoding = format.DeltaBinaryPacked
+	b.random = true
+	ints := b.ints[:0]
+	for _, row := range group.rows {
+		ints = append(ints, c.values[row])
+	}
+	b.ints = ints
+	e := delta.BinaryPackedEncoding{}
+	data, err := e.EncodeInt32(b.data[:0], ints)
+	if err != nil {
+		panic(err)
+	}
+	b.data = data
+}
+
+// dayColumn holds the one day that all rows of a file have.
+type dayColumn struct{ day int32 }
+
+func (c *dayColumn) reset() {}
+
+func (c *dayColumn) encode(b *chunk, group *rowOrder) {
+	b.values = len(group.rows)
+	b.encoding = format.RLEDictionary
+	b.entries = 1
+	b.dictionary = binary.LittleEndian.AppendUint32(b.dictionary, uint32(c.day))
+	b.data = constantLevel(append(b.data, 1), b.values, 0)
+	b.bounds(b.dictionary[:4:4], b.dictionary[:4:4])
+}
+
+// sparseColumn holds what few rows have: squares, columns of process rows, ids.
+// Each value is size bytes, as PLAIN has it.
+type sparseColumn struct {
+	size   int
+	random bool
+	bits   bool    // values are single bits, one byte each until encoded
+	rows   []int32 // place among the values, null for none
+	values []byte
+}
+
+func (c *sparseColumn) addNull() { c.rows = append(c.rows, null) }
+
+func (c *sparseColumn) next() { c.rows = append(c.rows, int32(len(c.values)/c.size)) }
+
+func (c *sparseColumn) addDouble(v float64) {
+	c.next()
+	c.values = appendDouble(c.values, v)
+}
+
+func (c *sparseColumn) addLong(v int64) {
+	c.next()
+	c.values = appendLong(c.values, v)
+}
+
+func (c *sparseColumn) addBool(v bool) {
+	c.next()
+	if v {
+		c.values = append(c.values, 1)
+	} else {
+		c.values = append(c.values, 0)
+	}
+}
+
+// addID adds an id, all zeros for none.
+func (c *sparseColumn) addID(id []byte) {
+	for _, x := range id {
+		if x != 0 {
+			c.next()
+			c.values = append(c.values, id...)
+			return
+		}
+	}
+	c.addNull()
+}
+
+func (c *sparseColumn) reset() { c.rows, c.values = c.rows[:0], c.values[:0] }
+
+func (c *sparseColumn) encode(b *chunk, group *rowOrder) {
+	b.values = len(group.rows)
+	b.random = c.random
+	if len(c.values) == 0 {
+		b.nulls = b.values
+		b.levels = constantLevel(b.levels, b.values, 0)
+		return
+	}
+	defs := b.defs[:0]
+	for _, row := range group.rows {
+		i := int(c.rows[row])
+		if i < 0 {
+			defs = append(defs, 0)
+			continue
+		}
+		defs = append(defs, 1)
+		b.data = append(b.data, c.values[i*c.size:(i+1)*c.size]...)
+	}
+	b.setLevels(defs)
+	b.defs = defs
+	if c.bits {
+		b.data = packBits(b.data)
+	}
+}
+
+// packBits turns one byte per value into one bit per value, in place.
+func packBits(values []byte) []byte {
+	n := (len(values) + 7) / 8
+	for i := range n {
+		var x byte
+		for j := 0; j < 8 && 8*i+j < len(values); j++ {
+			x |= values[8*i+j] << j
+		}
+		values[i] = x
+	}
+	return values[:n]
+}

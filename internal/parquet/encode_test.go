@@ -1,0 +1,269 @@
+package parquet
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	pq "github.com/parquet-go/parquet-go"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// hostile are names that break whatever is not careful with them.
+var hostile = []string{
+	"../../etc/passwd", `a'; DROP TABLE method_calls; --`, `"quoted"`, "new\nline\r\t", "nul\x00byte", "\x1b[31mred",
+	"🦀.(*Überprüfung).λ", "\xff\xfe not utf-8", "<script>alert(1)</script>", "=cmd|' /C calc'!A0", " ", "%s%d%n",
+	strings.Repeat("x", 64<<10), strings.Repeat("ü", 300) + "a", strings.Repeat("ü", 300) + "b", "(overflow)", "NULL",
+}
+
+// anyRow makes a row with any combination of what is known and unknown.
+func anyRow(rng *rand.Rand, resources []*methodspan.Resource) methodspan.Row {
+	name := func() string {
+		switch rng.IntN(4) {
+		case 0:
+			return ""
+		case 1:
+			return hostile[rng.IntN(len(hostile))]
+		default:
+			return string(rune('a' + rng.IntN(5)))
+		}
+	}
+	number := func() float64 {
+		return []float64{0, 1, 0.5, -3, math.Copysign(0, -1), math.Inf(1), 1e-300, rng.Float64()}[rng.IntN(8)]
+	}
+	r := methodspan.Row{
+		Resource: resources[rng.IntN(len(resources))], Kind: name(), Level: methodspan.LevelRaw,
+		StartNS: noon.UnixNano() + rng.Int64N(1e9), Class: name(), Method: name(), Signature: name(), Caller: name(),
+		Stack: name(), Group: name(), Calls: number(), Errors: number(), P: math.Abs(number()), CPUP: math.Abs(number()), Stratum: name(),
+		ConfiguredRate: math.Abs(number()), EffectiveRate: math.Abs(number()), Tier: name(), Reason: name(), WeightBasis: name(), CPUState: name(),
+		PriceSource: name(), RequestID: name(), BatchID: name(), RowSeq: rng.Int32(),
+	}
+	r.EndNS = r.StartNS + rng.Int64N(1e12)
+	histogram := func() (h methodspan.Histogram) {
+		for i := range rng.IntN(4) {
+			h = append(h, methodspan.Bin{Bin: int32(i * 3), N: rng.Float64()})
+		}
+		return h
+	}
+	if r.Measured = int64(rng.IntN(3)); r.Measured > 0 {
+		r.WallNS, r.WallMaxNS, r.WallSq, r.WallHist = rng.Int64()-rng.Int64(), rng.Int64N(5), float64(rng.IntN(2)), histogram()
+	}
+	if r.CPUMeasured = int64(rng.IntN(3)); r.CPUMeasured > 0 {
+		r.CPUNS, r.CPUMaxNS, r.CPUSq, r.CPUHist = rng.Int64N(2), rng.Int64N(5), float64(rng.IntN(2)), histogram()
+	}
+	if rng.IntN(3) == 0 {
+		price := number()
+		r.USDPerCoreHour = &price
+	}
+	if rng.IntN(10) == 0 {
+		r.Process = &methodspan.ProcessStats{Cores: number(), RSSBytes: rng.Int64(), CallsTotal: rng.Int64(), Final: rng.IntN(2) == 0}
+		for range rng.IntN(3) {
+			r.Process.Stats = append(r.Process.Stats, methodspan.Stat{Name: name(), Value: number()})
+		}
+	}
+	if rng.IntN(2) == 0 {
+		r.TraceID[rng.IntN(16)], r.SpanID[rng.IntN(8)], r.ParentSpanID[rng.IntN(8)] = 1, 2, byte(rng.IntN(2))
+	}
+	return r
+}
+
+func anyResources(rng *rand.Rand, n int) []*methodspan.Resource {
+	list := make([]*methodspan.Resource, n)
+	for i := range list {
+		r := &methodspan.Resource{Service: string(rune('a' + rng.IntN(3))), ProcessStartNS: rng.Int64N(2)}
+		v := reflect.ValueOf(r).Elem()
+		for f := range v.NumField() {
+			if v.Field(f).Kind() == reflect.String && rng.IntN(3) == 0 {
+				v.Field(f).SetString(hostile[rng.IntN(len(hostile))])
+			}
+		}
+		list[i] = r
+	}
+	return list
+}
+
+// encodeRows writes the rows with the encoder and reads them with the library.
+func encodeRows(t testing.TB, e *encoder, rows []methodspan.Row) []methodspan.Row {
+	t.Helper()
+	pointers := make([]*methodspan.Row, len(rows))
+	for i := range rows {
+		pointers[i] = &rows[i]
+	}
+	var buf bytes.Buffer
+	if err := e.encode(&buf, pointers, &writeGroup{}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "f.parquet")
+	if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadRows(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// clean replaces what is no valid UTF-8 in any name of the row.
+func clean(r *methodspan.Row) {
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.String:
+			v.SetString(strings.ToValidUTF8(v.String(), "\uFFFD"))
+		case reflect.Struct:
+			for i := range v.NumField() {
+				walk(v.Field(i))
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				walk(v.Index(i))
+			}
+		case reflect.Pointer:
+			if !v.IsNil() {
+				c := reflect.New(v.Type().Elem())
+				c.Elem().Set(v.Elem())
+				v.Set(c)
+				walk(c.Elem())
+			}
+		}
+	}
+	walk(reflect.ValueOf(r).Elem())
+}
+
+// sortedCopy sorts rows by what files are sorted by, and by all else after it.
+func sortedCopy(rows []methodspan.Row) []methodspan.Row {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b methodspan.Row) int {
+		for _, c := range []int{
+			strings.Compare(a.Resource.Service, b.Resource.Service), strings.Compare(a.Class, b.Class),
+			strings.Compare(a.Method, b.Method), strings.Compare(a.Resource.Version, b.Resource.Version),
+		} {
+			if c != 0 {
+				return c
+			}
+		}
+		return int(a.StartNS - b.StartNS)
+	})
+	return rows
+}
+
+// Whatever a row holds, the file holds it too, in the order that is promised.
+func TestEncodeRoundTrip(t *testing.T) {
+	e := newEncoder() // one for all: nothing may be left over from the last file
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		resources := anyResources(rng, 1+rng.IntN(4))
+		rows := make([]methodspan.Row, 1+rng.IntN(60))
+		for i := range rows {
+			rows[i] = anyRow(rng, resources)
+			rows[i].StartNS = noon.UnixNano() + int64(i)*7 // so that the order is one
+		}
+		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		got := encodeRows(t, e, rows)
+		for i := range rows {
+			clean(&rows[i])
+		}
+		want := sortedCopy(rows)
+		if len(got) != len(want) {
+			t.Fatalf("seed %d: %d rows, want %d", seed, len(got), len(want))
+		}
+		for i := range want {
+			if !reflect.DeepEqual(got[i], want[i]) {
+				t.Fatalf("seed %d, row %d:\n got %+v\nwant %+v", seed, i, got[i], want[i])
+			}
+		}
+	}
+}
+
+// More rows than a row group holds, and more distinct values than a dictionary
+// pays for.
+func TestEncodeManyRowGroups(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	items := randomItems(rng, 30, 256, false)
+	var rows []methodspan.Row
+	for i := range items {
+		for j := range items[i].Rows {
+			r := items[i].Rows[j]
+			r.StartNS = noon.UnixNano() + int64(len(rows))
+			r.RequestID = time.Duration(rng.Int64()).String()
+			if j%7 == 0 {
+				r.RequestID = ""
+			}
+			rows = append(rows, r)
+		}
+	}
+	e := newEncoder()
+	e.groupRows = 1000
+	got, want := encodeRows(t, e, rows), sortedCopy(rows)
+	for i := range want {
+		if !reflect.DeepEqual(got[i], want[i]) {
+			t.Fatalf("row %d:\n got %+v\nwant %+v", i, got[i], want[i])
+		}
+	}
+}
+
+// The columns that are written are those of the schema, name by name.
+func TestColumnsMatchTheSchema(t *testing.T) {
+	var want [][]string
+	for _, path := range pq.SchemaOf(record{}).Columns() {
+		want = append(want, path)
+	}
+	var got [][]string
+	for _, c := range newTable().columns() {
+		got = append(got, c.path)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("columns %v\nschema  %v", got, want)
+	}
+	if n := len(schemaTypes()); n != len(want) {
+		t.Errorf("%d types for %d columns", n, len(want))
+	}
+}
+
+// Row groups carry the statistics that queries skip them by.
+func TestStatistics(t *testing.T) {
+	rows := item("a-1", noon, 10).Rows
+	pointers := make([]*methodspan.Row, len(rows))
+	for i := range rows {
+		pointers[i] = &rows[i]
+	}
+	var buf bytes.Buffer
+	if err := newEncoder().encode(&buf, pointers, &writeGroup{}); err != nil {
+		t.Fatal(err)
+	}
+	file, err := pq.OpenFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rg := file.Metadata().RowGroups[0]
+	if len(rg.SortingColumns) != 5 || rg.NumRows != 10 {
+		t.Errorf("row group: %+v", rg)
+	}
+	found := map[string][2]string{}
+	for _, c := range rg.Columns {
+		found[c.MetaData.PathInSchema[0]] = [2]string{string(c.MetaData.Statistics.MinValue), string(c.MetaData.Statistics.MaxValue)}
+		if c.MetaData.PathInSchema[0] == "revision" && c.MetaData.Statistics.NullCount != 10 {
+			t.Errorf("revision: %+v", c.MetaData.Statistics)
+		}
+	}
+	for name, want := range map[string][2]string{
+		"service":  {"shop", "shop"},
+		"method":   {"M0", "M2"},
+		"start_ns": {string(appendLong(nil, rows[0].StartNS)), string(appendLong(nil, rows[9].StartNS))},
+		"revision": {"", ""},
+		"calls":    {string(appendDouble(nil, math.Copysign(0, -1))), string(appendDouble(nil, 0))},
+	} {
+		if found[name] != want {
+			t.Errorf("%s: statistics %q, want %q", name, found[name], want)
+		}
+	}
+}

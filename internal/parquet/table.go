@@ -1,0 +1,248 @@
+package parquet
+
+import (
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// table holds the rows of one file by column.
+type table struct {
+	day       dayColumn
+	resources resources
+	kind      stringColumn
+	level     stringColumn
+	start     timeColumn
+	end       timeColumn
+	resource  [11]resourceColumn
+	class     stringColumn
+	method    stringColumn
+	signature stringColumn
+	caller    stringColumn
+	stack     stringColumn
+	group     stringColumn
+
+	calls       doubleColumn
+	measured    longColumn
+	cpuMeasured longColumn
+	errors      doubleColumn
+	wall, cpu   quantityColumns
+
+	p, cpuP                       doubleColumn
+	stratum                       stringColumn
+	configuredRate, effectiveRate doubleColumn
+	tier, reason                  stringColumn
+	weightBasis, cpuState         stringColumn
+	price                         doubleColumn
+	priceSource                   stringColumn
+	processStart                  startColumn
+	cores, rss, callsTotal, final sparseColumn
+	statNames, statValues         listColumn
+	trace, spanID, parent         sparseColumn
+	requestID, batchID            stringColumn
+	seq                           seqColumn
+}
+
+// quantityColumns are those of wall or of CPU time.
+type quantityColumns struct {
+	sum     timeColumn
+	squares sparseColumn
+	max     timeColumn
+	bins    listColumn
+	counts  listColumn
+}
+
+// namedColumn is a leaf of the schema.
+type namedColumn struct {
+	path []string
+	column
+	codec   format.CompressionCodec // of the file that is being written
+	decided bool
+}
+
+func newTable() *table {
+	t := &table{
+		kind: requiredString(), level: requiredString(),
+		start: timeColumn{required: true}, end: timeColumn{required: true},
+		class: optionalString(), method: optionalString(), signature: optionalString(),
+		caller: optionalString(), stack: optionalString(), group: optionalString(),
+		calls: requiredDouble(), measured: requiredLong(), cpuMeasured: requiredLong(), errors: requiredDouble(),
+		wall: newQuantity(), cpu: newQuantity(),
+		p: optionalDouble(), cpuP: optionalDouble(), stratum: optionalString(),
+		configuredRate: optionalDouble(), effectiveRate: optionalDouble(),
+		tier: optionalString(), reason: optionalString(), weightBasis: optionalString(), cpuState: optionalString(),
+		price: optionalDouble(), priceSource: optionalString(),
+		cores: sparseColumn{size: 8}, rss: sparseColumn{size: 8}, callsTotal: sparseColumn{size: 8},
+		final:     sparseColumn{size: 1, bits: true},
+		statNames: listColumn{}, statValues: listColumn{size: 8},
+		trace:  sparseColumn{size: 16, random: true},
+		spanID: sparseColumn{size: 8, random: true}, parent: sparseColumn{size: 8, random: true},
+		requestID: optionalString(), batchID: optionalString(),
+	}
+	for i, value := range [...]func(*methodspan.Resource) string{
+		func(r *methodspan.Resource) string { return r.ServiceNamespace },
+		func(r *methodspan.Resource) string { return r.Service },
+		func(r *methodspan.Resource) string { return r.Version },
+		func(r *methodspan.Resource) string { return r.Revision },
+		func(r *methodspan.Resource) string { return r.Environment },
+		func(r *methodspan.Resource) string { return r.Instance },
+		func(r *methodspan.Resource) string { return r.Host },
+		func(r *methodspan.Resource) string { return r.HostType },
+		func(r *methodspan.Resource) string { return r.CloudProvider },
+		func(r *methodspan.Resource) string { return r.Region },
+		func(r *methodspan.Resource) string { return r.CapacityType },
+	} {
+		t.resource[i] = resourceColumn{stringColumn: optionalString(), of: &t.resources, value: value}
+	}
+	t.processStart = startColumn{longColumn: optionalLong(), of: &t.resources}
+	return t
+}
+
+func newQuantity() quantityColumns {
+	return quantityColumns{squares: sparseColumn{size: 8}, bins: listColumn{size: 4}, counts: listColumn{size: 8}}
+}
+
+// columns lists the leaves in the order of the schema.
+func (t *table) columns() []namedColumn {
+	list := func(name, field string) []string { return []string{name, "list", "element", field} }
+	flat := func(name string, c column) namedColumn { return namedColumn{path: []string{name}, column: c} }
+	columns := []namedColumn{
+		flat("event_date", &t.day), flat("kind", &t.kind), flat("level", &t.level),
+		flat("start_ns", &t.start), flat("end_ns", &t.end),
+	}
+	for i, name := range [...]string{
+		"service_namespace", "service", "version", "revision", "environment", "instance",
+		"host", "host_type", "cloud_provider", "region", "capacity_type",
+	} {
+		columns = append(columns, flat(name, &t.resource[i]))
+	}
+	return append(columns,
+		flat("class", &t.class), flat("method", &t.method), flat("signature", &t.signature),
+		flat("caller", &t.caller), flat("stack", &t.stack), flat("goroutine_group", &t.group),
+		flat("calls", &t.calls), flat("measured", &t.measured), flat("cpu_measured", &t.cpuMeasured), flat("errors", &t.errors),
+		flat("wall_ns", &t.wall.sum), flat("cpu_ns", &t.cpu.sum),
+		flat("wall_sq", &t.wall.squares), flat("cpu_sq", &t.cpu.squares),
+		flat("wall_max_ns", &t.wall.max), flat("cpu_max_ns", &t.cpu.max),
+		namedColumn{path: list("wall_hist", "bin"), column: &t.wall.bins}, namedColumn{path: list("wall_hist", "n"), column: &t.wall.counts},
+		namedColumn{path: list("cpu_hist", "bin"), column: &t.cpu.bins}, namedColumn{path: list("cpu_hist", "n"), column: &t.cpu.counts},
+		flat("p", &t.p), flat("cpu_p", &t.cpuP), flat("stratum", &t.stratum),
+		flat("configured_rate", &t.configuredRate), flat("effective_rate", &t.effectiveRate),
+		flat("tier", &t.tier), flat("reason", &t.reason), flat("weight_basis", &t.weightBasis), flat("cpu_state", &t.cpuState),
+		flat("usd_per_core_hour", &t.price), flat("price_source", &t.priceSource), flat("process_start_ns", &t.processStart),
+		flat("cores", &t.cores), flat("rss_bytes", &t.rss), flat("calls_total", &t.callsTotal), flat("final", &t.final),
+		namedColumn{path: list("sdk_stats", "name"), column: &t.statNames}, namedColumn{path: list("sdk_stats", "value"), column: &t.statValues},
+		flat("trace_id", &t.trace), flat("span_id", &t.spanID), flat("parent_span_id", &t.parent),
+		flat("request_id", &t.requestID), flat("batch_id", &t.batchID), flat("row_seq", &t.seq),
+	)
+}
+
+// set takes over the rows of one date.
+func (t *table) set(rows []*methodspan.Row) {
+	t.day.day = rows[0].EventDay()
+	for _, r := range rows {
+		t.add(r)
+	}
+	for i := range t.resource {
+		t.resource[i].fill()
+	}
+	t.processStart.fill()
+}
+
+func (t *table) add(r *methodspan.Row) {
+	t.resources.add(r.Resource)
+	t.kind.add(r.Kind)
+	t.level.add(r.Level)
+	t.start.add(r.StartNS)
+	t.end.add(r.EndNS)
+	t.class.addName(r.Class)
+	t.method.addName(r.Method)
+	t.signature.addName(r.Signature)
+	t.caller.addName(r.Caller)
+	t.stack.addName(r.Stack)
+	t.group.addName(r.Group)
+	t.calls.addDouble(r.Calls)
+	t.measured.add(r.Measured)
+	t.cpuMeasured.add(r.CPUMeasured)
+	t.errors.addDouble(r.Errors)
+	t.wall.add(r.Measured, r.WallNS, r.WallSq, r.WallMaxNS, r.WallHist)
+	t.cpu.add(r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS, r.CPUHist)
+	t.p.addKnown(r.P)
+	t.cpuP.addKnown(r.CPUP)
+	t.stratum.addName(r.Stratum)
+	t.configuredRate.addKnown(r.ConfiguredRate)
+	t.effectiveRate.addKnown(r.EffectiveRate)
+	t.tier.addName(r.Tier)
+	t.reason.addName(r.Reason)
+	t.weightBasis.addName(r.WeightBasis)
+	t.cpuState.addName(r.CPUState)
+	t.price.addPointer(r.USDPerCoreHour)
+	t.priceSource.addName(r.PriceSource)
+	t.addProcess(r.Process)
+	t.trace.addID(r.TraceID[:])
+	t.spanID.addID(r.SpanID[:])
+	t.parent.addID(r.ParentSpanID[:])
+	t.requestID.addName(r.RequestID)
+	t.batchID.addName(r.BatchID)
+	t.seq.values = append(t.seq.values, r.RowSeq)
+}
+
+// add decides which columns of one measured quantity are known: nothing where
+// nothing was measured; no squares, and no maximum of zero, where there was one
+// value.
+func (q *quantityColumns) add(measured, sum int64, squares float64, maximum int64, hist methodspan.Histogram) {
+	if len(hist) == 0 {
+		q.bins.none()
+		q.counts.none()
+	} else {
+		q.bins.begin(len(hist))
+		q.counts.begin(len(hist))
+		for _, b := range hist {
+			q.bins.addInt(b.Bin)
+			q.counts.addDouble(b.N)
+		}
+	}
+	if measured <= 0 {
+		q.sum.addNull()
+		q.squares.addNull()
+		q.max.addNull()
+		return
+	}
+	q.sum.add(sum)
+	if measured == 1 && squares == 0 {
+		q.squares.addNull()
+	} else {
+		q.squares.addDouble(squares)
+	}
+	if measured == 1 && maximum == 0 {
+		q.max.addNull()
+	} else {
+		q.max.add(maximum)
+	}
+}
+
+func (t *table) addProcess(p *methodspan.ProcessStats) {
+	if p == nil {
+		t.cores.addNull()
+		t.rss.addNull()
+		t.callsTotal.addNull()
+		t.final.addNull()
+		t.statNames.none()
+		t.statValues.none()
+		return
+	}
+	t.cores.addDouble(p.Cores)
+	t.rss.addLong(p.RSSBytes)
+	t.callsTotal.addLong(p.CallsTotal)
+	t.final.addBool(p.Final)
+	if len(p.Stats) == 0 {
+		t.statNames.none()
+		t.statValues.none()
+		return
+	}
+	t.statNames.begin(len(p.Stats))
+	t.statValues.begin(len(p.Stats))
+	for _, s := range p.Stats {
+		t.statNames.addString(s.Name)
+		t.statValues.addDouble(s.Value)
+	}
+}
