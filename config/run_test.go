@@ -119,3 +119,26 @@ func storedRows(t *testing.T, root string) []string {
 	}
 	return found
 }
+
+// TestReadmeShowsAValidChange merges the example of README.md into the default.
+func TestReadmeShowsAValidChange(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(readme), "```yaml\n")
+	change, _, okEnd := strings.Cut(rest, "```")
+	if !ok || !okEnd {
+		t.Fatal("README.md shows no change")
+	}
+	dir := t.TempDir()
+	mine := filepath.Join(dir, "mine.yaml")
+	if err := os.WriteFile(mine, []byte(change), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, t.Context(), dir, "collector.yaml", nil, "validate")
+	cmd.Args = append(cmd.Args, "--config=file:"+mine)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

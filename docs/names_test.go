@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 )
 
 var (
@@ -63,5 +65,22 @@ func TestVariablesExist(t *testing.T) {
 		if !strings.Contains(pages["docs/operations.md"], "`"+name+"`") {
 			t.Errorf("docs/operations.md does not explain %s, which %s reads", name, read[name])
 		}
+	}
+}
+
+// TestYAMLBlocksParse reads every YAML block that a page shows.
+func TestYAMLBlocksParse(t *testing.T) {
+	blocks := 0
+	for page, text := range pages(t) {
+		for _, match := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(text, -1) {
+			blocks++
+			var into any
+			if err := yaml.UnmarshalStrict([]byte(match[1]), &into); err != nil {
+				t.Errorf("%s: %v\n%s", page, err, match[1])
+			}
+		}
+	}
+	if blocks == 0 {
+		t.Error("no page shows YAML")
 	}
 }
