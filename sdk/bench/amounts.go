@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/sdk"
+)
+
+// memory measures what methods that are seldom called hold.
+func memory(report *figures.Report) {
+	const methods = 10_000
+	all := make([]*corehour.Method, methods)
+	before := heap()
+	for i := range all {
+		all[i] = corehour.NewMethod(fmt.Sprintf("bench/many.(*Type).Method%d", i), corehour.Rate(rare))
+		all[i].Begin().End()
+	}
+	used := float64(heap() - before)
+	runtime.KeepAlive(all)
+	report.Add("memory of a method seldom called", used/methods/1024, "KB", figures.Lower, figures.Goal(2))
+	report.Add("memory of 10,000 methods", used/(1<<20), "MB", figures.Lower, figures.Goal(20))
+}
+
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// allocations counts those of every path together: each must be 0.
+func allocations(report *figures.Report) {
+	total := 0.0
+	for _, f := range []func(int) int{disabled, disabledDefer, skipped, skippedDefer, wall, wallCaller, cpu, cpuCaller, aggregate, tailed} {
+		settled()
+		total += testing.AllocsPerRun(1000, func() { sinkhole = f(0) })
+	}
+	report.Add("allocations per call, all paths", total, "", figures.Lower, figures.Goal(0))
+}
+
+// counts compares the calls counted with those made, while GOMAXPROCS changes.
+func counts(report *figures.Report) {
+	const goroutines, each = 8, 500_000
+	before := skippedMethod.Calls()
+	procs := runtime.GOMAXPROCS(0)
+	var running sync.WaitGroup
+	for range goroutines {
+		running.Go(func() { loop(skipped)(each) })
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		running.Wait()
+	}()
+	for i := 0; ; i++ {
+		select {
+		case <-done:
+			runtime.GOMAXPROCS(procs)
+			miscounted := skippedMethod.Calls() - before - goroutines*each
+			report.Add("calls miscounted of 4,000,000", float64(max(miscounted, -miscounted)), "", figures.Lower, figures.Goal(0))
+			return
+		default:
+			runtime.GOMAXPROCS(1 + i%procs)
+			runtime.Gosched()
+		}
+	}
+}

@@ -1,0 +1,61 @@
+// Command bench measures the paths of a probe beside the OpenTelemetry SDK and
+// beside the floors they stand on, in interleaved rounds of one run, and prints
+// every figure with its goal.
+//
+//	bench --out ../../build/bench --rounds 400
+//
+// A path is timed in batches of about 40 us; its figure is the median of its
+// batches, less that of the bare method. Only ratios mean something on another
+// machine, and only those of a machine that is not busy.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/sdk"
+)
+
+func main() {
+	out := flag.String("out", "../../build/bench", "directory for the figures")
+	rounds := flag.Int("rounds", 400, "batches of each path")
+	spans := flag.Int("spans", 40_000, "records and spans exported")
+	flag.Parse()
+	if err := run(*out, *rounds, *spans); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out string, rounds, spans int) error {
+	sink := newSink()
+	defer sink.Close()
+	shutdown, err := corehour.Start(context.Background(),
+		corehour.WithEndpoint(sink.URL), corehour.WithService("bench", "1"), corehour.WithQueue(1<<16), corehour.WithDefaultMode(corehour.Off))
+	if err != nil {
+		return err
+	}
+	peers := newPeers()
+	warmUp()
+	report := figures.New("sdk")
+	paths(report, peers, rounds)
+	memory(report)
+	allocations(report)
+	counts(report)
+	if err := export(report, sink, spans); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := shutdown(ctx); err != nil {
+		return err
+	}
+	if err := report.Print(os.Stdout); err != nil {
+		return err
+	}
+	return report.Write(out)
+}
