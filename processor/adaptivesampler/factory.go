@@ -31,6 +31,7 @@ func createTraces(ctx context.Context, set processor.Settings, cfg component.Con
 // concurrent use.
 func newTraces(ctx context.Context, set processor.Settings, cfg *Config, next consumer.Traces, random func() uint64) (processor.Traces, error) {
 	configfile.Announce(os.Stderr, set.Logger, "processors::"+set.ID.String(), cfg.MethodsFile, cfg.warnings)
+	cfg.warnings = nil // said once, in however many pipelines
 	s, err := newSampler(cfg, set.TelemetrySettings, random)
 	if err != nil {
 		return nil, err

@@ -22,34 +22,32 @@ const (
 
 // decision is what is done with the measurements of a method.
 type decision struct {
-	rate      float64
+	rate      float64 // 0 = off
 	threshold sampling.Threshold
 	tvalue    string // the threshold as it stands in trace states
-	off       bool
 	tier      string
 	reason    string
 	label     int // of the tier, in metrics
 }
 
 func newDecision(rule *methodfile.Rule, defaultRate float64, label func(tier string) int) *decision {
-	rate, reason, off := rule.Rate, rule.Reason, rule.Mode == methodfile.ModeOff
-	if rate == 0 {
-		rate = rule.Bound(defaultRate)
-		if rule.Index < 0 && !off {
-			reason = "default_rate"
+	d := &decision{rate: rule.Rate, tier: rule.Tier, reason: rule.Reason, label: label(rule.Tier)}
+	if rule.Mode == methodfile.ModeOff {
+		d.rate = 0
+		return d
+	}
+	if d.rate == 0 {
+		d.rate = rule.Bound(defaultRate)
+		if rule.Index < 0 {
+			d.reason = "default_rate"
 		}
 	}
-	threshold := methodspan.ThresholdOf(rate)
-	return &decision{
-		rate:      rate,
-		threshold: threshold,
-		tvalue:    threshold.TValue(),
-		off:       off,
-		tier:      rule.Tier,
-		reason:    reason,
-		label:     label(rule.Tier),
-	}
+	d.threshold = methodspan.ThresholdOf(d.rate)
+	d.tvalue = d.threshold.TValue()
+	return d
 }
+
+func (d *decision) off() bool { return d.rate == 0 }
 
 // rules are one state of the method file.
 type rules struct {

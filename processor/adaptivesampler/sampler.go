@@ -130,7 +130,7 @@ func (p *pass) decide(span ptrace.Span, d *decision) outcome {
 	case m.kind == methodspan.KindCounts: // a method that is off has been called all the same
 		stamp(span, m, d, 0)
 		return exempt
-	case d.off: // all its measurements, or the rest would stand for all of it
+	case d.off(): // all its measurements, or the rest would stand for all of it
 		return off
 	case m.kind == methodspan.KindAggregate:
 		stamp(span, m, d, m.p)
@@ -186,7 +186,9 @@ func stamp(span ptrace.Span, m *measurement, d *decision, effective float64) {
 		attributes.Remove(methodspan.AttrTier)
 	}
 	attributes.PutStr(methodspan.AttrReason, d.reason)
-	attributes.PutDouble(methodspan.AttrConfiguredRate, d.rate)
+	if !d.off() {
+		attributes.PutDouble(methodspan.AttrConfiguredRate, d.rate)
+	}
 	if effective > 0 {
 		attributes.PutDouble(methodspan.AttrEffectiveRate, effective)
 	}

@@ -1,0 +1,168 @@
+package adaptivesampler
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/processor"
+	"go.opentelemetry.io/collector/processor/processortest"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// rig is a real processor between a test and a sink.
+type rig struct {
+	t         testing.TB
+	processor processor.Traces
+	sink      *consumertest.TracesSink
+	metrics   *componenttest.Telemetry
+	logs      *observer.ObservedLogs
+}
+
+// start builds the processor. With a seed its random bits are the same in every
+// run.
+func start(t testing.TB, config *Config, seed uint64) *rig {
+	t.Helper()
+	core, logs := observer.New(zapcore.InfoLevel)
+	r := &rig{t: t, sink: new(consumertest.TracesSink), metrics: componenttest.NewTelemetry(), logs: logs}
+	set := processortest.NewNopSettings(NewFactory().Type())
+	set.TelemetrySettings = r.metrics.NewTelemetrySettings()
+	set.Logger = zap.New(core)
+	var err error
+	r.processor, err = newTraces(context.Background(), set, config, r.sink, seeded(seed))
+	require.NoError(t, err)
+	require.NoError(t, r.processor.Start(context.Background(), componenttest.NewNopHost()))
+	t.Cleanup(func() {
+		require.NoError(t, r.processor.Shutdown(context.Background()))
+		require.NoError(t, r.metrics.Shutdown(context.Background()))
+	})
+	return r
+}
+
+func seeded(seed uint64) func() uint64 {
+	var mu sync.Mutex
+	source := rand.NewPCG(seed, 0)
+	return func() uint64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return source.Uint64()
+	}
+}
+
+// send returns what comes out, nothing if that is nothing.
+func (r *rig) send(td ptrace.Traces) ptrace.Traces {
+	r.t.Helper()
+	r.sink.Reset()
+	require.NoError(r.t, r.processor.ConsumeTraces(context.Background(), td))
+	if len(r.sink.AllTraces()) == 0 {
+		return ptrace.NewTraces()
+	}
+	return r.sink.AllTraces()[0]
+}
+
+// counters are the processor's own metrics as lines, sorted, zeros left out.
+func (r *rig) counters() []string {
+	var lines []string
+	var collected metricdata.ResourceMetrics
+	require.NoError(r.t, r.metrics.Reader.Collect(context.Background(), &collected))
+	for _, scope := range collected.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			sum, ok := m.Data.(metricdata.Sum[int64])
+			if !ok || !isOurs(m.Name) {
+				continue
+			}
+			for _, point := range sum.DataPoints {
+				line := m.Name[len(prefix):]
+				for _, label := range point.Attributes.ToSlice() {
+					line += fmt.Sprintf(" %s=%s", label.Key, label.Value.AsString())
+				}
+				lines = append(lines, fmt.Sprintf("%s: %d", line, point.Value))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+const prefix = "otelcol_processor_adaptive_sampler_"
+
+func isOurs(name string) bool { return len(name) > len(prefix) && name[:len(prefix)] == prefix }
+
+// batch builds a request with one scope.
+type batch struct {
+	ptrace.Traces
+	spans ptrace.SpanSlice
+}
+
+func newBatch(scope string) batch {
+	td := ptrace.NewTraces()
+	rs := td.ResourceSpans().AppendEmpty()
+	rs.Resource().Attributes().PutStr(methodspan.ResourceService, "shop")
+	ss := rs.ScopeSpans().AppendEmpty()
+	ss.Scope().SetName(scope)
+	return batch{td, ss.Spans()}
+}
+
+// call adds a measured call of our SDK.
+func (b batch) call(function string, p float64, traceState string) ptrace.Span {
+	span := b.spans.AppendEmpty()
+	span.SetName(function)
+	span.SetStartTimestamp(1_000_000)
+	span.SetEndTimestamp(2_000_000)
+	span.Attributes().PutStr(methodspan.AttrKind, methodspan.KindCall)
+	span.Attributes().PutStr(methodspan.AttrFunction, function)
+	span.Attributes().PutDouble(methodspan.AttrP, p)
+	span.TraceState().FromRaw(traceState)
+	return span
+}
+
+// foreign adds a method span of another SDK, as the receiver hands it on.
+func (b batch) foreign(name string, p float64, basis, traceState string, id pcommon.TraceID) ptrace.Span {
+	span := b.call(name, p, traceState)
+	span.Attributes().Remove(methodspan.AttrFunction)
+	span.Attributes().PutStr(methodspan.AttrWeightBasis, basis)
+	span.SetTraceID(id)
+	return span
+}
+
+func spansOf(td ptrace.Traces) []ptrace.Span {
+	var all []ptrace.Span
+	for _, rs := range td.ResourceSpans().All() {
+		for _, ss := range rs.ScopeSpans().All() {
+			for _, span := range ss.Spans().All() {
+				all = append(all, span)
+			}
+		}
+	}
+	return all
+}
+
+func number(t testing.TB, span ptrace.Span, name string) float64 {
+	t.Helper()
+	v, ok := span.Attributes().Get(name)
+	require.True(t, ok, name)
+	x, ok := methodspan.FloatOf(v)
+	require.True(t, ok, name)
+	return x
+}
+
+// text is an attribute as text, "" if there is none.
+func text(span ptrace.Span, name string) string {
+	if v, ok := span.Attributes().Get(name); ok {
+		return v.AsString()
+	}
+	return ""
+}
