@@ -45,6 +45,7 @@ func (x export) traces() ptrace.Traces {
 	attrs.PutStr(methodspan.ResourceService, "shop")
 	attrs.PutStr(methodspan.ResourceVersion, "1.4.2")
 	attrs.PutStr(methodspan.ResourceInstance, x.instance)
+	attrs.PutStr(methodspan.ResourceProcessStart, "2026-11-21T08:00:00Z")
 	ss := rs.ScopeSpans().AppendEmpty()
 	ss.Scope().Attributes().PutInt(methodspan.AttrBatchSeq, x.seq)
 	ss.Scope().Attributes().PutInt(methodspan.AttrCallsTotal, x.seq*1000)
