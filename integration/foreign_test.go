@@ -2,6 +2,7 @@ package integration
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -26,6 +27,7 @@ type foreignRow struct {
 
 func foreignRows(t *testing.T, p *pipeline, service string) []foreignRow {
 	t.Helper()
+	requireSoundRows(t, p)
 	return query[foreignRow](t, p, `SELECT class || '.' || method AS name, caller, weight_basis, version, cpu_state,
 		COUNT(*) AS row_count, SUM(calls) AS calls, SUM(wall_ns) AS wall_ns, SUM(cpu_ns) AS cpu_ns, MAX(p) AS p
 		FROM method_calls WHERE service = '`+service+`' AND kind = 'call' GROUP BY ALL ORDER BY ALL`)
@@ -124,6 +126,57 @@ func TestNodeClient(t *testing.T) {
 	}
 }
 
+// TestConsistentlySampledClient proves that the rate a stock SDK tells in the
+// trace state is composed with the collector's own: the lower one holds for both
+// together, and the estimates of calls are right.
+func TestConsistentlySampledClient(t *testing.T) {
+	t.Parallel()
+	const head, requests = 0.25, 4000
+	for _, c := range []struct {
+		name, config string
+		p            float64
+	}{
+		{"kept by the collector", "", head},
+		{"thinned by the collector", `processors: {adaptive_sampler: {default_rate: 0.125}}`, 0.125},
+		{"not thinned again", `processors: {adaptive_sampler: {default_rate: 0.5}}`, head},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := startPipeline(t, c.config)
+			report := filepath.Join(t.TempDir(), "did.json")
+			waitFor(t, startProgram(t, "node", programs.node, programs.nodeClient, "--endpoint", p.Endpoint(),
+				"--ratio", fmt.Sprint(head), "--requests", fmt.Sprint(requests), "--load-ms", "0", "--render-ms", "0", "--report", report))
+			p.stop(t)
+			rows := foreignRows(t, p, "storefront")
+			for _, r := range rows {
+				if r.Basis != "threshold" || math.Abs(r.P-c.p) > 1e-6 {
+					t.Errorf("%s: p = %v by %q, it should be %v by threshold", r.Method, r.P, r.Basis, c.p)
+				}
+			}
+			requireEstimates(t, rows, readDid(t, report), requests, c.p)
+		})
+	}
+}
+
+// requireEstimates asserts that the calls of a sampled client are estimated as
+// well as a draw with probability p allows.
+func requireEstimates(t *testing.T, rows []foreignRow, want map[string]did, calls int64, p float64) {
+	t.Helper()
+	estimates := map[string]float64{}
+	for _, r := range rows {
+		estimates[r.Method] += r.Calls
+	}
+	allowed := 5 * math.Sqrt(float64(calls)*(1-p)/p) // five standard errors
+	for method, d := range want {
+		t.Logf("%s: %d calls made, estimated %.0f", method, d.Calls, estimates[method])
+		if d.Calls != calls || math.Abs(estimates[method]-float64(calls)) > allowed {
+			t.Errorf("%s: the client made %d calls, estimated are %.0f, allowed is a deviation of %.0f", method, d.Calls, estimates[method], allowed)
+		}
+	}
+	if len(estimates) != len(want) {
+		t.Errorf("%d methods are stored, the client has %d", len(estimates), len(want))
+	}
+}
+
 // TestGoClient proves the same for the OpenTelemetry SDK of Go, and that a head
 // sampler's rate, told to the receiver, gives estimates of calls.
 func TestGoClient(t *testing.T) {
@@ -136,7 +189,7 @@ receivers: {method_spans: {assumed_rates: {billing-sampled: 0.25}}}
 	for _, c := range []struct{ service, protocol, endpoint, ratio, orders string }{
 		{"billing-http", "http", p.HTTP, "1", "500"},
 		{"billing-grpc", "grpc", p.GRPC, "1", "500"},
-		{"billing-sampled", "grpc", p.GRPC, "0.25", "3000"},
+		{"billing-sampled", "grpc", p.GRPC, fmt.Sprint(ratio), fmt.Sprint(orders)},
 	} {
 		reports[c.service] = filepath.Join(t.TempDir(), "did.json")
 		waitFor(t, startProgram(t, c.service, programs.gotel, "--protocol", c.protocol, "--endpoint", c.endpoint,
@@ -150,30 +203,13 @@ receivers: {method_spans: {assumed_rates: {billing-sampled: 0.25}}}
 			"billing/orders.total":          "billing/orders.Handler.Handle",
 		})
 	}
-	estimates := map[string]*did{}
-	for _, r := range foreignRows(t, p, "billing-sampled") {
+	sampled := foreignRows(t, p, "billing-sampled")
+	for _, r := range sampled {
 		if r.Basis != "assumed" || r.P != ratio {
 			t.Errorf("%s: p = %v by %q, the receiver was told to assume %v", r.Method, r.P, r.Basis, ratio)
 		}
-		if estimates[r.Method] == nil {
-			estimates[r.Method] = new(did)
-		}
-		estimates[r.Method].Calls += int64(r.Calls)
-		estimates[r.Method].WallNS += r.WallNS / r.P
 	}
-	// Five standard errors of a count that is drawn.
-	allowed := 5 * math.Sqrt(orders*(1-ratio)/ratio)
-	for method, want := range readDid(t, reports["billing-sampled"]) {
-		got := estimates[method]
-		if got == nil {
-			t.Errorf("%s: no rows", method)
-			continue
-		}
-		t.Logf("%s: %d calls made, estimated %d; wall time %.1f ms, estimated %.1f ms", method, want.Calls, got.Calls, want.WallNS/1e6, got.WallNS/1e6)
-		if want.Calls != orders || math.Abs(float64(got.Calls-want.Calls)) > allowed {
-			t.Errorf("%s: the client made %d calls, estimated are %d, allowed is a deviation of %.0f", method, want.Calls, got.Calls, allowed)
-		}
-	}
+	requireEstimates(t, sampled, readDid(t, reports["billing-sampled"]), orders, ratio)
 }
 
 // TestTelemetrygen proves that spans of the collector's own load generator, that

@@ -58,7 +58,7 @@ func TestKilledCollectorLosesAtMostWhatItHeld(t *testing.T) {
 			r := l.end(t)
 			p.stop(t)
 
-			requireNoDuplicates(t, p)
+			requireSoundRows(t, p)
 			lost := requireNamedLosses(t, p, r)
 			if lost > most {
 				t.Errorf("%d calls were lost; queue, batch and one interval of counts hold at most %d", lost, most)
@@ -100,7 +100,7 @@ func TestKilledProcessLosesAtMostOneInterval(t *testing.T) {
 	madeCalls := counters.Calls()
 	p.stop(t)
 
-	requireNoDuplicates(t, p)
+	requireSoundRows(t, p)
 	stored := sum(storedCalls(t, p)["w"])
 	lost, most := madeCalls-stored, history.since(counters, time.Since(boundary))
 	if lost < 0 || lost > most {

@@ -87,7 +87,7 @@ receivers: {method_spans: {limits: {max_methods: 5}}}
 	if stored["(overflow)"] != rest || rest == 0 {
 		t.Errorf("(overflow) stands for %d calls, it should be %d", stored["(overflow)"], rest)
 	}
-	requireNoDuplicates(t, p)
+	requireSoundRows(t, p)
 	requireBalanced(t, p, r)
 }
 

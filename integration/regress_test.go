@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"testing"
 
@@ -11,19 +12,21 @@ import (
 // TestRegressionOfNodeClientIsFound proves that a method of a stock Node.js
 // client that takes twice the time in a new version is found by wall time, and
 // that neither its callers, nor its healthy siblings, nor a service deployed
-// without a change raise an alert.
+// without a change raise an alert. It has the machine to itself: what other tests
+// do to the clients' clocks would be a regression, too.
 func TestRegressionOfNodeClientIsFound(t *testing.T) {
-	t.Parallel()
 	const instances = 3 // of each version; they and slots of time are what intervals are made of
 	p := startPipeline(t, quickWarehouse)
 	var clients []*harness.Process
+	reports := map[string][]string{} // by service and version
 	deploy := func(version string, render map[string]string) {
 		for i := range instances {
 			for service, milliseconds := range render {
-				instance := fmt.Sprintf("%s-%s-%d", service, version, i)
+				instance, report := fmt.Sprintf("%s-%s-%d", service, version, i), filepath.Join(t.TempDir(), "did.json")
+				reports[service+" "+version] = append(reports[service+" "+version], report)
 				clients = append(clients, startProgram(t, instance, programs.node, programs.nodeClient,
 					"--endpoint", p.Endpoint(), "--service", service, "--version", version, "--instance", instance,
-					"--render-ms", milliseconds, "--seconds", "7", "--report", filepath.Join(t.TempDir(), "did.json")))
+					"--render-ms", milliseconds, "--seconds", "7", "--report", report))
 			}
 		}
 	}
@@ -49,8 +52,12 @@ func TestRegressionOfNodeClientIsFound(t *testing.T) {
 	if want := (harness.Alert{Service: "storefront", Class: "storefront/pages", Method: "render", BaseVersion: "1.0", HeadVersion: "1.1", Metric: "wall"}); a != want {
 		t.Errorf("the alert is %+v, want %+v", a, want)
 	}
-	if change := found.Alerts[0].ChangePercent; change < 50 || change > 130 {
-		t.Errorf("render takes 100%% longer, the alert says %.1f%%", change)
+	// Timers are late on a busy machine: what really changed the clients know.
+	before, after := meanWall(t, reports["storefront 1.0"], "storefront/pages.render"), meanWall(t, reports["storefront 1.1"], "storefront/pages.render")
+	change, alerted := 100*(after/before-1), found.Alerts[0].ChangePercent
+	t.Logf("render takes %.1f%% longer by the clients' clocks, %.1f%% by the alert", change, alerted)
+	if math.Abs(change-alerted) > 5 {
+		t.Errorf("render takes %.1f%% longer by the clients' clocks, the alert says %.1f%%", change, alerted)
 	}
 	// Healthy means judged and not raised, rather than not looked at.
 	judged := map[string]int{}
@@ -67,4 +74,15 @@ func TestRegressionOfNodeClientIsFound(t *testing.T) {
 	if judged["storefront"] != 3 || judged["healthy"] != 3 {
 		t.Errorf("all 3 methods of both services are to be judged: %s", found.Output)
 	}
+}
+
+// meanWall is how long a method took on average, by the clients' own clocks.
+func meanWall(t *testing.T, reports []string, method string) float64 {
+	t.Helper()
+	var all did
+	for _, report := range reports {
+		d := readDid(t, report)[method]
+		all.Calls, all.WallNS = all.Calls+d.Calls, all.WallNS+d.WallNS
+	}
+	return all.WallNS / float64(all.Calls)
 }

@@ -17,8 +17,10 @@ const { values: options } = parseArgs({
     version: { type: 'string', default: '1.0' },
     instance: { type: 'string', default: 'storefront-1' },
     requests: { type: 'string', default: '200' },
-    'render-ms': { type: 'string', default: '20' }, // how long a page takes to render, by a timer
+    'load-ms': { type: 'string', default: '20' }, // how long data take to load, by a timer
+    'render-ms': { type: 'string', default: '20' }, // how long a page takes to render, likewise
     seconds: { type: 'string', default: '0' }, // serve so long instead of so many requests
+    ratio: { type: 'string' }, // share of requests to sample consistently, which is told in the trace state
     report: { type: 'string' },
   },
 });
@@ -32,7 +34,18 @@ function newExporter() {
   return new OTLPTraceExporter({ url: options.endpoint + '/v1/traces' });
 }
 
+// newSampler makes a sampler of OpenTelemetry's consistent probability sampling.
+function newSampler(ratio) {
+  const {
+    createCompositeSampler,
+    createComposableParentThresholdSampler,
+    createComposableProbabilitySampler,
+  } = require('@opentelemetry/sampler-composite');
+  return createCompositeSampler(createComposableParentThresholdSampler(createComposableProbabilitySampler(ratio)));
+}
+
 const provider = new NodeTracerProvider({
+  sampler: options.ratio && newSampler(Number(options.ratio)),
   resource: resourceFromAttributes({
     'service.name': options.service,
     'service.version': options.version,
@@ -66,7 +79,8 @@ async function timed(method, name, attributes, work) {
 
 // wait takes time without taking a processor, so that what it takes depends
 // little on who else wants one.
-const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const wait = (milliseconds) =>
+  new Promise((resolve) => (milliseconds > 0 ? setTimeout(resolve, milliseconds) : setImmediate(resolve)));
 
 // Named by the attribute of the convention.
 const serve = () =>
@@ -78,7 +92,7 @@ const serve = () =>
 // Named by the older pair of attributes.
 const load = () =>
   timed('storefront/store.Store.load', 'load', { 'code.namespace': 'storefront/store.Store', 'code.function': 'load' }, () =>
-    wait(20));
+    wait(Number(options['load-ms'])));
 
 // Named by the tracer and the span alone.
 const render = () => timed('storefront/pages.render', 'render', {}, () => wait(Number(options['render-ms'])));
