@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -320,6 +323,143 @@ func BenchmarkWrite(b *testing.B) {
 				b.ReportMetric(float64(bytes)/float64(rows), "bytes/row")
 				b.ReportMetric(0, "ns/op")
 			})
+		}
+	}
+}
+
+func items(n, rows int) []methodspan.Item {
+	return []methodspan.Item{item(fmt.Sprintf("p-%d", n), noon, rows)}
+}
+
+// wantManifests checks how many manifests there are at most.
+func wantManifests(t *testing.T, root string, most int) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(root, manifestDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) > most {
+		t.Errorf("%d manifests are left, want %d at most", len(entries), most)
+	}
+}
+
+// Replaced manifests stay for the grace, across a restart too, and not longer.
+func TestGrace(t *testing.T) {
+	root := t.TempDir()
+	now := &clock{noon}
+	w := openWriter(t, root, Options{Now: now.now, Grace: 10 * time.Minute})
+	for i := range 5 {
+		write(t, w, items(i, 1)...)
+	}
+	wantManifests(t, root, 10)
+	if entries, _ := os.ReadDir(filepath.Join(root, manifestDir)); len(entries) != 10 {
+		t.Errorf("%d manifests within the grace, want all 10", len(entries))
+	}
+	w.Close()
+	now.t = now.t.Add(time.Hour)
+	w = openWriter(t, root, Options{Now: now.now, Grace: 10 * time.Minute})
+	write(t, w, items(5, 1)...)
+	if entries, _ := os.ReadDir(filepath.Join(root, manifestDir)); len(entries) != 12 {
+		t.Errorf("%d manifests right after a start, want all 12: readers may have them open", len(entries))
+	}
+	now.t = now.t.Add(11 * time.Minute)
+	write(t, w, items(6, 1)...)
+	wantManifests(t, root, 4)
+	now.t = now.t.Add(11 * time.Minute)
+	write(t, w, items(7, 1)...)
+	wantManifests(t, root, 4)
+	if n := len(storedPlaces(t, root)); n != 8 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// A date with many files is listed in parts that are written once.
+func TestManyFilesOfADate(t *testing.T) {
+	root := t.TempDir()
+	now := &clock{noon}
+	w := openWriter(t, root, Options{Now: now.now, Grace: time.Nanosecond})
+	const commits = 2*filesPerPart + 10
+	for i := range commits {
+		write(t, w, items(i, 1)...)
+		now.t = now.t.Add(time.Second)
+	}
+	wantManifests(t, root, 2+4)
+	d := w.state.loaded["2026-11-21"]
+	if len(d.manifest.Parts) != 2 || len(d.manifest.Files) != 10 || d.ref.Files != commits {
+		t.Errorf("%d parts, %d files, %d in all", len(d.manifest.Parts), len(d.manifest.Files), d.ref.Files)
+	}
+	w.Close()
+	w = openWriter(t, root, Options{Now: now.now})
+	for i := range commits {
+		if res := write(t, w, items(i, 1)...); res.DuplicateItems != 1 {
+			t.Fatalf("item %d was forgotten", i)
+		}
+	}
+	if n := len(storedPlaces(t, root)); n != commits {
+		t.Errorf("%d rows", n)
+	}
+}
+
+func TestRowsAreRefusedOneByOne(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	late := item("late-1", noon.Add(-31*24*time.Hour), 3)
+	mixed := item("mixed-1", noon, 2)
+	mixed.Rows[1].StartNS = noon.Add(25 * time.Hour).UnixNano()
+	bad := []methodspan.Item{item("", noon, 1), item("a\nb", noon, 1), item(strings.Repeat("x", 300), noon, 1), item("\xff", noon, 1)}
+	fold := item("fold-1", noon, 1)
+	fold.Folds = []string{"good-1", "other-1"}
+	res, err := w.Write(context.Background(), append(bad, late, mixed, item("good-1", noon, 4), fold))
+	refused, failure := RowErrors(err)
+	if failure != nil || len(refused) != 7 {
+		t.Fatalf("%d refusals, failure %v", len(refused), failure)
+	}
+	want := map[Reason]int{TooLate: 3, InFuture: 1, BadID: 4, FoldConflict: 1}
+	if !maps.Equal(res.Refused, want) || res.Rows != 5 {
+		t.Errorf("refused %v, want %v; %d rows written", res.Refused, want, res.Rows)
+	}
+	for _, e := range refused {
+		if e.Detail == "" || strings.ContainsAny(e.Error(), "\n\xff") {
+			t.Errorf("%q", e.Error())
+		}
+	}
+	if got := len(storedPlaces(t, root)); got != 5 {
+		t.Errorf("%d rows are stored", got)
+	}
+	// So many errors that they are not all told.
+	var many []methodspan.Item
+	for i := range 200 {
+		many = append(many, item(fmt.Sprintf("late-%d", i+2), noon.Add(-40*24*time.Hour), 2))
+	}
+	res, err = w.Write(context.Background(), many)
+	if refused, _ := RowErrors(err); len(refused) != maxRowErrors || res.Refused[TooLate] != 400 {
+		t.Errorf("%d errors, %v", len(refused), res.Refused)
+	}
+}
+
+func TestWriteAfterCloseAndCancel(t *testing.T) {
+	w := openWriter(t, t.TempDir(), Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := w.Write(ctx, items(1, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+	if _, err := w.Write(context.Background(), items(1, 1)); !errors.Is(err, ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	_, err := NewWriter(t.TempDir(), Options{Late: -1, Future: -1, Grace: -1, RememberFor: -1, RememberMax: 3})
+	for _, want := range []string{"Late", "Future", "Grace", "RememberFor", "RememberMax must be at least 24, found 3"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
 		}
 	}
 }

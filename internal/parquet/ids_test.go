@@ -1,0 +1,143 @@
+package parquet
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSplitIDIsReversible(t *testing.T) {
+	for id, want := range map[string]string{
+		"p-1": "p- 1", "p-0": "p- 0", "p-01": "", "p": "", "7": " 7", "p-1/0": "p-1/ 0", "p-999999999999999999": "p- 999999999999999999",
+		"p-1000000000000000000": "", "p1x": "",
+	} {
+		prefix, n, numbered := splitID(id)
+		got := ""
+		if numbered {
+			got = fmt.Sprintf("%s %d", prefix, n)
+			if joined := fmt.Sprintf("%s%d", prefix, n); joined != id {
+				t.Errorf("%q came back as %q", id, joined)
+			}
+		}
+		if got != want {
+			t.Errorf("splitID(%q) is %q, want %q", id, got, want)
+		}
+	}
+}
+
+// randomID makes ids that share prefixes, touch each other and look alike.
+func randomID(rng *rand.Rand) string {
+	prefix := []string{"a-", "a-1/", "b", "", "a-0"}[rng.IntN(5)]
+	switch rng.IntN(5) {
+	case 0:
+		return prefix + "x"
+	case 1:
+		return prefix + fmt.Sprintf("%02d", rng.IntN(20))
+	default:
+		return prefix + fmt.Sprint(rng.IntN(40))
+	}
+}
+
+// A set of ids is a map of them, whatever the order they come in and however
+// often it is packed and unpacked.
+func TestIDSetIsASet(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		set, want, runs := idSet{}, map[string]bool{}, 0
+		for range rng.IntN(120) {
+			id := randomID(rng)
+			if id == "" {
+				continue
+			}
+			if set.has(id) != want[id] {
+				t.Fatalf("seed %d: has(%q) is %v", seed, id, set.has(id))
+			}
+			runs += set.add(id)
+			want[id] = true
+		}
+		unpacked := idSet{}
+		grown, err := unpacked.unpack(set.pack())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, s := range map[string]idSet{"set": set, "unpacked": unpacked} {
+			got := slices.Sorted(s.all())
+			if !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
+				t.Fatalf("seed %d: %s has %q, want %q", seed, name, got, slices.Sorted(maps.Keys(want)))
+			}
+			for range 50 {
+				if id := randomID(rng); id != "" && s.has(id) != want[id] {
+					t.Fatalf("seed %d: %s.has(%q) is %v", seed, name, id, s.has(id))
+				}
+			}
+		}
+		if grown != runs {
+			t.Fatalf("seed %d: %d runs were counted, %d are there", seed, runs, grown)
+		}
+	}
+}
+
+func TestInOrderIDsAreOneRun(t *testing.T) {
+	set, runs := idSet{}, 0
+	for i := 1; i <= 100_000; i++ {
+		runs += set.add(fmt.Sprintf("process-%d", i))
+	}
+	if got := set.pack(); runs != 1 || len(got) != 1 || got["process-"] != "1-100000" {
+		t.Errorf("%d runs, packed as %v", runs, got)
+	}
+}
+
+// Ids are kept for the window, no longer, and up to the number of runs.
+func TestIDBookBounds(t *testing.T) {
+	b := idBook{window: 24 * time.Hour, max: 240}
+	for hour := range 72 {
+		now := noon.Add(time.Duration(hour) * time.Hour)
+		b.add([]string{fmt.Sprintf("p%d-1", hour)}, now)
+		for age := range min(hour, 60) {
+			has := b.has(fmt.Sprintf("p%d-1", hour-age))
+			if age <= 24 && !has || age > 26 && has {
+				t.Fatalf("hour %d: the id of %d hours ago is known: %v", hour, age, has)
+			}
+		}
+	}
+	if b.dropped != 0 {
+		t.Errorf("%d runs were dropped early", b.dropped)
+	}
+	for i := range 1000 {
+		b.add([]string{fmt.Sprintf("q%d-1", i)}, noon.Add(72*time.Hour))
+		if b.runs > b.max {
+			t.Fatalf("%d runs after %d items", b.runs, i)
+		}
+	}
+	if !b.has("q999-1") || !b.has("q800-1") || b.has("q0-1") || b.dropped == 0 {
+		t.Errorf("newest known: %v, newer known: %v, oldest known: %v, dropped: %d", b.has("q999-1"), b.has("q800-1"), b.has("q0-1"), b.dropped)
+	}
+}
+
+// What a manifest says about ids is read without a panic and written back as it
+// was, or refused.
+func FuzzUnpackIDs(f *testing.F) {
+	for _, seed := range [][2]string{{"p-", "1-5,9"}, {"\x00plain", ""}, {"p-", ""}, {"p-", "9-1"}, {"\x00p-1", ""}, {"", "0-999999999999999999"}, {"p-", "1,2,3"}, {"p-", "-"}} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, key, runs string) {
+		set := idSet{}
+		if _, err := set.unpack(map[string]string{key: runs}); err != nil {
+			return
+		}
+		again := idSet{}
+		if _, err := again.unpack(set.pack()); err != nil {
+			t.Fatalf("%q %q: %v", key, runs, err)
+		}
+		if !maps.Equal(set.pack(), again.pack()) {
+			t.Fatalf("%q %q: %v and %v", key, runs, set.pack(), again.pack())
+		}
+		if prefix, plain := strings.CutPrefix(key, "\x00"); plain && !set.has(prefix) {
+			t.Fatalf("%q is not there", prefix)
+		}
+	})
+}
