@@ -110,8 +110,13 @@ func start(t *testing.T, file string, env map[string]string, args ...string) *co
 		_, err := get("http://" + c.health + "/")
 		return err
 	})
+	// The collector listens to SIGTERM only after it has said that it is ready
+	// (otelcol, Collector.Run), and nothing tells when; before, it just dies.
+	time.Sleep(signalsHeard)
 	return c
 }
+
+const signalsHeard = 300 * time.Millisecond
 
 // stop asks it to end and tells how it did.
 func (c *collector) stop(t *testing.T) {

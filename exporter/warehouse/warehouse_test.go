@@ -52,7 +52,7 @@ func TestRowsAreVisibleAfterTheFlushTimeout(t *testing.T) {
 		assert.Zero(t, r.metric("rows_written"))
 		time.Sleep(2 * time.Second)
 		assert.InDelta(t, 2, r.metric("oldest_unflushed_age"), 0.01)
-		time.Sleep(3*time.Second + time.Millisecond)
+		time.Sleep(r.cfg.Queue.Batch.Get().FlushTimeout - 2*time.Second + time.Millisecond)
 		synctest.Wait()
 		balanced(t, booksOf(r.in...), storedBooks(t, r.cfg.Path))
 		assert.EqualValues(t, 4, r.metric("rows_written"))

@@ -121,6 +121,7 @@ func (r *run) startCollector(ctx context.Context) (*process, error) {
 	metricsHost, metricsPort, _ := strings.Cut(r.Metrics, ":")
 	collector, err := r.start("collector", []string{
 		"COREHOUR_WAREHOUSE=" + r.path("warehouse"),
+		"COREHOUR_FLUSH_TIMEOUT=2s",
 		"COREHOUR_PRICE_BOOK=" + r.path("prices.yaml"),
 		"COREHOUR_HTTP_ENDPOINT=" + r.HTTP,
 		"COREHOUR_GRPC_ENDPOINT=" + r.GRPC,
