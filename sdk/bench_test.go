@@ -99,7 +99,7 @@ func BenchmarkFourClocks(b *testing.B) {
 
 func BenchmarkTwoClocksAndStack(b *testing.B) {
 	for b.Loop() {
-		var pcs [firstFrames]uintptr
+		var pcs [nearFrames]uintptr
 		runtime.Callers(1, pcs[:])
 		_ = now()
 		_ = now()

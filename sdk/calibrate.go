@@ -13,7 +13,7 @@ const (
 // take that out.
 func (e *engine) calibrate() {
 	bench := &engine{config: e.config, threadClock: e.threadClock, ring: newRing(2), cells: newCellTable(1)}
-	bench.batch = len(bench.ring.places)
+	bench.batchMask = uint64(len(bench.ring.places) - 1)
 	e.counters.wallCost.Store(bench.costOf(settings{rate: 1}))
 	if e.threadClock {
 		e.counters.cpuCost.Store(bench.costOf(settings{rate: 1, cpuRate: 1}))

@@ -51,12 +51,20 @@ func now() int64 { return hostclock.Now() }
 
 //go:noinline
 func (c Call) end(failed bool) {
-	if c.detail == nil {
-		r := record{plan: c.plan, start: c.word, wall: now() - c.word, failed: failed}
-		c.plan.finish(&r, c.plan.plain)
+	if c.detail != nil {
+		c.detail.end(c.word, failed)
 		return
 	}
-	c.detail.end(c.word, failed)
+	wall := now() - c.word
+	pl := c.plan
+	if pl.plain {
+		if p, at := pl.engine.ring.claim(); p != nil {
+			p.plan, p.start, p.wall, p.failed = pl, c.word, wall, failed
+			pl.engine.publish(p, at)
+			return
+		}
+	}
+	pl.finish(&record{plan: pl, start: c.word, wall: wall, failed: failed}, pl.plain)
 }
 
 // finish hands a finished call on. A call that was not chosen is timed only for a

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 var (
@@ -190,6 +191,16 @@ func TestTheSameNameIsTheSameMethod(t *testing.T) {
 	}
 	if childMethod.options.rate != nil && *childMethod.options.rate == 0.5 {
 		t.Error("the later options hold")
+	}
+}
+
+// A Call lives in registers.
+func TestACallIsThreeWords(t *testing.T) {
+	if size := unsafe.Sizeof(Call{}); size > 3*unsafe.Sizeof(uintptr(0)) && size > 24 {
+		t.Errorf("%d bytes", size)
+	}
+	if size := unsafe.Sizeof(place{}); size > 64 {
+		t.Errorf("a place of the ring has %d bytes, more than a cache line", size)
 	}
 }
 

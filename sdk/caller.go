@@ -96,40 +96,33 @@ func resolve(pc uintptr) *function {
 	return functionNamed(runtimeName(frame.Function))
 }
 
-// Frames between runtime.Callers and the function that called Begin, which is
-// inlined into it but has a frame of its own all the same.
 const (
-	framesToBegin = 6 // Callers, stack reader, its caller, reached, begin, Begin
-	firstFrames   = 16
-	moreFrames    = 48
+	// framesToCaller is how many frames reached sees from runtime.Callers to the
+	// method: Callers, reached, begin, and Begin, which is inlined into the method
+	// but has a frame of its own all the same.
+	framesToCaller = 4
+	nearFrames     = 16
+	farFrames      = 48
 )
 
-// callerOnStack looks for the nearest frame whose method is on. nil = unknown.
-func (m *Method) callerOnStack() *Method {
-	var pcs [firstFrames]uintptr
-	n := runtime.Callers(framesToBegin, pcs[:])
-	if n == 0 || ownerAt(pcs[0]) != m {
-		return nil // another method's probe in the same function: it may be the caller, or not
+// callerAmong looks for the nearest frame whose method is on, in a stack that
+// begins with the method's own frame. nil = unknown; far = further up, perhaps.
+func (m *Method) callerAmong(pcs []uintptr) (caller *Method, far bool) {
+	if len(pcs) == 0 || ownerAt(pcs[0]) != m {
+		return nil, false // another method's probe in the same function: it may be the caller, or not
 	}
-	if caller := nearest(pcs[1:n]); caller != nil {
-		return known(caller)
+	if caller := nearest(pcs[1:]); caller != nil {
+		return known(caller), false
 	}
-	if n < len(pcs) {
-		return entry
-	}
-	return farCaller()
+	return entry, len(pcs) == nearFrames
 }
 
-// farCaller goes on where the first frames end.
-//
-//go:noinline
-func farCaller() *Method {
-	var pcs [moreFrames]uintptr
-	n := runtime.Callers(framesToBegin+1+firstFrames, pcs[:])
-	if caller := nearest(pcs[:n]); caller != nil {
+// callerAmongFar goes on where the near frames end.
+func callerAmongFar(pcs []uintptr) *Method {
+	if caller := nearest(pcs); caller != nil {
 		return known(caller)
 	}
-	if n < len(pcs) {
+	if len(pcs) < farFrames {
 		return entry
 	}
 	return nil
@@ -166,7 +159,7 @@ func ownerAt(pc uintptr) *Method {
 //go:noinline
 func (m *Method) locate() {
 	var pcs [1]uintptr
-	if runtime.Callers(framesToBegin-1, pcs[:]) == 1 {
+	if runtime.Callers(framesToCaller+1, pcs[:]) == 1 {
 		if f := functionAt(pcs[0]); f != nil && !f.owner.CompareAndSwap(nil, m) && f.owner.Load() != m {
 			f.owner.Store(ambiguous)
 		}

@@ -34,14 +34,7 @@ var details = sync.Pool{New: func() any { return &detail{slot: noSlot} }}
 // time starts to time a chosen call. All that takes time (the stack, the draw,
 // the trace) comes before the clocks are read, and wall time is read outside CPU
 // time, so that wall >= CPU holds for every record.
-func (pl *plan) time(ctx context.Context) Call {
-	if pl.plain {
-		return Call{plan: pl, word: now()}
-	}
-	var caller *Method
-	if !pl.noCaller {
-		caller = pl.method.callerOnStack()
-	}
+func (pl *plan) time(ctx context.Context, caller *Method) Call {
 	var trace *TraceContext
 	if ctx != nil && pl.engine.traceContext != nil {
 		trace = pl.engine.traceOf(ctx)
@@ -74,7 +67,6 @@ func (pl *plan) time(ctx context.Context) Call {
 	runtime.LockOSThread()
 	d.goroutine = hostclock.Goroutine()
 	d.start = now()
-	cpuSlots.since[slot].Store(d.start)
 	d.cpuStart = hostclock.ThreadCPU()
 	return Call{plan: pl, word: word, detail: d}
 }

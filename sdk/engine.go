@@ -21,6 +21,7 @@ type engine struct {
 	threadClock bool
 	offset      atomic.Int64 // Unix time minus now()
 	ring        *ring
+	batchMask   uint64 // a batch is full when these bits of the ring's count are 0
 	cells       *cellTable
 	intervals   intervalList
 	out         outlet
@@ -113,6 +114,7 @@ func newEngine(c config) (*engine, error) {
 		config:      c,
 		threadClock: hostclock.ThreadCPUAvailable(),
 		ring:        newRing(c.queue),
+		batchMask:   uint64(c.batch - 1),
 		cells:       newCellTable(c.cells),
 		wake:        make(chan struct{}, 1),
 		stopping:    make(chan struct{}),
@@ -222,13 +224,20 @@ func (e *engine) attempt(work func()) (done bool) {
 
 // offer hands a finished call to the exporter, or adds it up if the queue is full.
 func (e *engine) offer(r *record) {
-	at, ok := e.ring.put(r)
-	if !ok {
+	p, at := e.ring.claim()
+	if p == nil {
 		e.counters.dropped.Add(1)
 		e.fold(r)
 		return
 	}
-	if (at+1)%uint64(e.batch) == 0 {
+	p.record = *r
+	e.publish(p, at)
+}
+
+// publish wakes the sender whenever another batch is full.
+func (e *engine) publish(p *place, at uint64) {
+	p.publish(at)
+	if (at+1)&e.batchMask == 0 {
 		e.wakeSender()
 	}
 }

@@ -199,15 +199,15 @@ func WithInterval(interval time.Duration) Option {
 	}
 }
 
-// WithFlush sends at the latest every so often, and as soon as records wait.
-// Default 5 s and 1024 records.
+// WithFlush sends at the latest every so often, and as soon as so many records
+// wait, rounded up to a power of two. Default 5 s and 1024 records.
 func WithFlush(every time.Duration, records int) Option {
 	return func(c *config) {
 		if every <= 0 || records <= 0 {
 			c.fault("WithFlush: both must be positive, found %s and %d", every, records)
 			return
 		}
-		c.flushEvery, c.batch = every, records
+		c.flushEvery, c.batch = every, powerOfTwo(min(records, maxQueue))
 	}
 }
 
@@ -222,9 +222,12 @@ func WithQueue(records int) Option {
 			c.fault("WithQueue: must be within 2 and %d, found %d", maxQueue, records)
 			return
 		}
-		c.queue = 1 << bits.Len(uint(records-1))
+		c.queue = powerOfTwo(records)
 	}
 }
+
+// powerOfTwo rounds up.
+func powerOfTwo(n int) int { return 1 << bits.Len(uint(n-1)) }
 
 // WithTraceContext ties measurements to traces: find is called for chosen calls
 // of BeginContext, on their goroutine.

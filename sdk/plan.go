@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -50,7 +51,7 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 		method:    m,
 		engine:    e,
 		settings:  s,
-		plain:     s.noCaller && s.cpuRate == 0 && e.traceContext == nil && !s.tail,
+		plain:     s.mode == Sample && s.noCaller && s.cpuRate == 0 && e.traceContext == nil && !s.tail,
 		tailFrom:  m.tailFrom,
 		logRest:   math.Log1p(-s.rate),
 		threshold: rejectionThreshold(s.rate),
@@ -90,19 +91,29 @@ func shardOf(stack uintptr) uint {
 }
 
 // reached handles a call that may be chosen: its count has been reached, or the
-// rate is 1, or every call is timed.
+// rate is 1, or every call is timed. The stack is read here, near the method: each
+// frame more costs as much as a reading of the clock.
 func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
 	if !pl.method.located.Load() {
 		pl.method.locate()
 	}
 	chosen := pl.rate == 1 || pl.claim(&pl.marks[i], n)
-	switch {
-	case chosen:
-		return pl.time(ctx)
-	case pl.mode == Aggregate, pl.tail:
+	if pl.plain && chosen || !chosen && (pl.mode == Aggregate || pl.tail) {
 		return Call{plan: pl, word: now()}
 	}
-	return Call{}
+	if !chosen {
+		return Call{}
+	}
+	if pl.noCaller {
+		return pl.time(ctx, nil)
+	}
+	var pcs [nearFrames]uintptr
+	caller, far := pl.method.callerAmong(pcs[:runtime.Callers(framesToCaller, pcs[:])])
+	if far {
+		var pcs [farFrames]uintptr
+		caller = callerAmongFar(pcs[:runtime.Callers(framesToCaller+nearFrames, pcs[:])])
+	}
+	return pl.time(ctx, caller)
 }
 
 // claim decides for the call with number n. The gap to the next chosen call is

@@ -7,6 +7,7 @@ import "sync/atomic"
 // queue: the sequence number of a place says whose turn it is.)
 type ring struct {
 	places []place
+	mask   uint64
 	tail   atomic.Uint64
 	_      [56]byte
 	head   atomic.Uint64 // written by the one that takes
@@ -20,35 +21,36 @@ type place struct {
 
 // newRing makes a ring; size is a power of two.
 func newRing(size int) *ring {
-	r := &ring{places: make([]place, size)}
+	r := &ring{places: make([]place, size), mask: uint64(size - 1)}
 	for i := range r.places {
 		r.places[i].turn.Store(uint64(i))
 	}
 	return r
 }
 
-// put offers a record. It returns its number, or false when the ring is full.
-func (r *ring) put(rec *record) (uint64, bool) {
-	at := r.tail.Load()
+// claim takes a place, or nil when the ring is full. Whoever has it fills it, all
+// of it empty before, and publishes it.
+func (r *ring) claim() (*place, uint64) {
 	for {
-		p := &r.places[at&uint64(len(r.places)-1)]
-		switch ahead := int64(p.turn.Load() - at); {
-		case ahead < 0:
-			return 0, false
-		case ahead == 0 && r.tail.CompareAndSwap(at, at+1):
-			p.record = *rec
-			p.turn.Store(at + 1)
-			return at, true
+		at := r.tail.Load()
+		p := &r.places[at&r.mask]
+		turn := p.turn.Load()
+		if turn == at && r.tail.CompareAndSwap(at, at+1) {
+			return p, at
 		}
-		at = r.tail.Load()
+		if int64(turn-at) < 0 {
+			return nil, 0
+		}
 	}
 }
+
+func (p *place) publish(at uint64) { p.turn.Store(at + 1) }
 
 // take appends up to limit records to batch.
 func (r *ring) take(batch []record, limit int) []record {
 	at := r.head.Load()
 	for range limit {
-		p := &r.places[at&uint64(len(r.places)-1)]
+		p := &r.places[at&r.mask]
 		if p.turn.Load() != at+1 {
 			break
 		}

@@ -125,13 +125,23 @@ func (e *engine) seal(last bool) *request {
 	return r
 }
 
-// deliver settles the account of a request and tells whether it was accepted.
+// deliver settles the account of a request and tells whether it was accepted. A
+// panic on the way leaves the outcome unknown, and the account settled.
 func (e *engine) deliver(r *request) bool {
-	switch e.out.deliver(e, r) {
+	fate := unknown
+	defer func() { e.settleAccount(r, fate) }()
+	fate = e.out.deliver(e, r)
+	if fault := e.out.lastFault(); fault != nil && fate != accepted {
+		notes.add("not delivered: %v", fault)
+	}
+	return fate == accepted
+}
+
+func (e *engine) settleAccount(r *request, fate outcome) {
+	switch fate {
 	case accepted:
 		ledger.handedOut.Add(r.calls)
 		e.counters.sent.Add(int64(r.spans))
-		return true
 	case unknown:
 		ledger.handedOut.Add(r.calls)
 		ledger.writeUnknown.Add(r.calls)
@@ -140,10 +150,6 @@ func (e *engine) deliver(r *request) bool {
 		e.counters.failed.Add(int64(r.spans))
 		e.putBack(r)
 	}
-	if err := e.out.lastFault(); err != nil {
-		notes.add("not delivered: %v", err)
-	}
-	return false
 }
 
 // putBack keeps what a refused request was made of: counts as they are,

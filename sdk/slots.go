@@ -18,10 +18,13 @@ const (
 
 type slotTable struct {
 	taken   [slotsPerProgram / 64]atomic.Uint64
-	since   [slotsPerProgram]atomic.Int64 // when its call began; 0 = free
 	details [slotsPerProgram]detail
-	method  [slotsPerProgram]atomic.Pointer[Method]
+	method  [slotsPerProgram]atomic.Pointer[Method] // that has or had the slot
+	seen    [slotsPerProgram]heldSlot               // the minder's
 }
+
+// heldSlot is what the minder saw of a slot: since when it is in the same use.
+type heldSlot struct{ use, since int64 }
 
 // cpuSlots belongs to the program, not to what Start made: threads locked before
 // a restart are still locked after it.
@@ -79,7 +82,9 @@ func (e *engine) takeSlot(m *Method) int {
 			bit := bits.TrailingZeros64(^taken)
 			if word.CompareAndSwap(taken, taken|1<<bit) {
 				slot := w*64 + bit
-				cpuSlots.method[slot].Store(m)
+				if at := &cpuSlots.method[slot]; at.Load() != m {
+					at.Store(m)
+				}
 				return slot
 			}
 		}
@@ -90,19 +95,21 @@ func (e *engine) takeSlot(m *Method) int {
 }
 
 func (t *slotTable) release(slot int, m *Method) {
-	t.since[slot].Store(0)
 	t.taken[slot/64].And(^(uint64(1) << (slot % 64)))
 	m.cpuHeld.Add(-1)
 }
 
-// patience calls f for every method that has held a slot too long.
+// patience calls f for every method that has held a slot too long. It is asked
+// once a tick, by one goroutine: a use of a slot that is still the same after so
+// long is held so long at least.
 func (t *slotTable) patience(now int64, f func(*Method)) {
-	for slot := range t.since {
-		since := t.since[slot].Load()
-		if since != 0 && now-since > int64(slotPatience) {
-			if m := t.method[slot].Load(); m != nil {
-				f(m)
-			}
+	for slot := range t.details {
+		use := t.details[slot].use.Load()
+		seen := &t.seen[slot]
+		if use%2 == 0 || use != seen.use {
+			*seen = heldSlot{use: use, since: now}
+		} else if now-seen.since >= int64(slotPatience)*9/10 { // ticks are not exact
+			f(t.method[slot].Load())
 		}
 	}
 }

@@ -86,10 +86,11 @@ func TestAMethodThatWaitsBecomesWallOnly(t *testing.T) {
 	force(e, slotted, settings{rate: 1, cpuRate: 1})
 	release := heldCalls(slotted, 1)
 	e.freeSlots(now())
+	e.freeSlots(now() + int64(slotPatience)/2)
 	if slotted.plan.Load().cpuRate != 1 {
 		t.Error("wall only at once")
 	}
-	e.freeSlots(now() + int64(slotPatience) + 1)
+	e.freeSlots(now() + int64(slotPatience))
 	if slotted.plan.Load().cpuRate != 0 || e.counters.wallOnly.Load() != 1 {
 		t.Errorf("CPU rate %v, %d methods wall-only", slotted.plan.Load().cpuRate, e.counters.wallOnly.Load())
 	}

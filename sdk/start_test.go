@@ -301,7 +301,12 @@ func TestAFaultInsideIsSurvived(t *testing.T) {
 		if err := e.install(); err != nil {
 			t.Fatal(err)
 		}
+		started.Begin().End()
+		before := Stats()
 		time.Sleep(5 * time.Minute)
+		if after := Stats(); after.WriteUnknown-before.WriteUnknown != 1 || after.HandedOut-before.HandedOut != 1 {
+			t.Errorf("the calls of the request with the fault are not accounted for: %+v", after)
+		}
 		if n := e.counters.recovered.Load(); n != 1 {
 			t.Errorf("%d faults survived", n)
 		}

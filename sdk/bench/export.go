@@ -68,7 +68,7 @@ func exportOurs(s *sink, spans int) (us, bytes float64, err error) {
 	before, cpuBefore, bytesBefore := corehour.Stats(), processCPU(), s.bytes.Load()
 	for done := 0; done < spans; done += recordsPerBatch {
 		loop(wall)(recordsPerBatch)
-		for corehour.Stats().QueueLength > 32*recordsPerBatch {
+		for corehour.Stats().QueueLength > 4*recordsPerBatch {
 			time.Sleep(time.Millisecond)
 		}
 	}

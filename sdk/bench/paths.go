@@ -41,10 +41,18 @@ func warmUp() {
 	}
 }
 
-// settled waits until the queue is empty, so that no batch finds it full.
+// waitingMost is half of the SDK's queue.
+const waitingMost = 4096
+
+// settled waits until the sender has nothing to do, so that no batch finds the
+// queue full or shares the processors with it.
 func settled() {
-	for corehour.Stats().QueueLength > 1024 {
-		time.Sleep(time.Millisecond)
+	for {
+		s := corehour.Stats()
+		if s.QueueLength < waitingMost && s.Recorded-int64(s.QueueLength) <= s.Sent {
+			return
+		}
+		time.Sleep(100 * time.Microsecond)
 	}
 }
 

@@ -1,0 +1,62 @@
+package corehour
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func FuzzPairs(f *testing.F) {
+	f.Add("service.name=shop,team=a%20b")
+	f.Add("=,x,=%zz,a=b=c,,")
+	f.Fuzz(func(t *testing.T, value string) {
+		if strings.ContainsRune(value, 0) {
+			return // no variable of the environment holds it
+		}
+		t.Setenv("COREHOUR_FUZZED", value)
+		into := map[string]string{}
+		pairs(into, "COREHOUR_FUZZED")
+		if len(into) > strings.Count(value, ",")+1 {
+			t.Errorf("%d pairs of %q", len(into), value)
+		}
+		if _, ok := into[""]; ok {
+			t.Errorf("a pair without key of %q", value)
+		}
+	})
+}
+
+func FuzzNames(f *testing.F) {
+	f.Add("shop/cart.(*Cart).Total")
+	f.Add("pkg.Map[go.shape.int,[]string].Get")
+	f.Add("main.(*T[...]).M-fm")
+	f.Add("\xff(*)[[]")
+	f.Fuzz(func(t *testing.T, name string) {
+		if got := methodName(name); !utf8.ValidString(got) || len(got) > maxNameLength+2 {
+			t.Errorf("%q becomes %q", name, got)
+		}
+		once := normalName(name)
+		if again := normalName(once); again != once {
+			t.Errorf("%q becomes %q, which becomes %q", name, once, again)
+		}
+		if got := printable(name); strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			t.Errorf("%q is printed as %q", name, got)
+		}
+	})
+}
+
+func TestNormalNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"shop/cart.(*Cart).Total":            "shop/cart.Cart.Total",
+		"shop/cart.Cart.Total":               "shop/cart.Cart.Total",
+		"shop/cart.Map[...]":                 "shop/cart.Map",
+		"shop/cart.(*Set[go.shape.int]).Add": "shop/cart.Set.Add",
+		"shop/cart.(*Cart).Total.func1":      "shop/cart.Cart.Total.func1",
+	} {
+		if got := normalName(name); got != want {
+			t.Errorf("%s becomes %s, want %s", name, got, want)
+		}
+	}
+	if got := runtimeName("gopkg.in/yaml%2ev3.Unmarshal"); got != "gopkg.in/yaml.v3.Unmarshal" {
+		t.Errorf("the runtime's name becomes %s", got)
+	}
+}
