@@ -231,7 +231,7 @@ func TestErrorAtEveryStep(t *testing.T) {
 // stored once, and everything that was acknowledged is stored.
 func TestRandomFaultsNeverLoseOrDouble(t *testing.T) {
 	faults := 0
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		root := t.TempDir()
 		disk := &flakyDisk{}
@@ -289,7 +289,7 @@ func TestRandomFaultsNeverLoseOrDouble(t *testing.T) {
 		wantStored(t, fmt.Sprintf("seed %d, started again", seed), root, all...)
 		w.Close()
 	}
-	if faults < 300 {
+	if faults < 150 {
 		t.Errorf("only %d faults came to pass", faults)
 	}
 }
