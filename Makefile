@@ -11,7 +11,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X main.version=$(VERSION)
 
 # Every module of the repository that holds Go code to be tested.
-MODULES := . sdk sdk/otelbridge internal/figures integration integration/shop
+MODULES := . sdk sdk/otelbridge sdk/bench internal/figures deploy integration integration/shop
 GENERATED := receiver/methodspans processor/adaptivesampler processor/costattribution exporter/warehouse
 
 .DEFAULT_GOAL := help

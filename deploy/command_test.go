@@ -36,7 +36,7 @@ func checkCommand(t *testing.T, where string, words []string) {
 // checkFlags looks flags up in the help of the command itself.
 func checkFlags(t *testing.T, where, command string, words []string) {
 	t.Helper()
-	help, err := exec.CommandContext(t.Context(), "go", "run", "../cmd/corehour", command, "--help").CombinedOutput()
+	help, err := exec.CommandContext(t.Context(), "go", "-C", "..", "run", "./cmd/corehour", command, "--help").CombinedOutput()
 	if err != nil {
 		t.Errorf("%s: corehour %s --help: %v\n%s", where, command, err, help)
 		return

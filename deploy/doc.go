@@ -5,5 +5,6 @@
 // it, and whatever it names (commands, flags, paths, metrics, labels, headings of
 // the documentation) exists.
 //
-// It does not test a running cluster.
+// It does not test a running cluster. It is a module of its own, so that the
+// types of Kubernetes and the parser of PromQL stay out of the collector's.
 package deploy

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/corehour/corehour/config"
 )
 
 // instruction is one of a Dockerfile, continuation lines joined.
@@ -118,7 +116,7 @@ func TestImagesAreConfined(t *testing.T) {
 		case "ENV":
 			for _, pair := range strings.Fields(in.args) {
 				name, _, _ := strings.Cut(pair, "=")
-				if !strings.Contains(config.Collector, "${env:"+name+":-") {
+				if !strings.Contains(collectorConfig, "${env:"+name+":-") {
 					t.Errorf("Dockerfile:%d: sets %s, which config/collector.yaml does not read", in.line, name)
 				}
 			}

@@ -20,8 +20,6 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
-
-	"github.com/corehour/corehour/config"
 )
 
 var update = flag.Bool("update", false, "write the ConfigMap anew")
@@ -155,9 +153,9 @@ func TestConfigMapIsTheDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(data, configMap()) {
-		t.Error("kubernetes/configmap.yaml differs from config/collector.yaml: run go test ./deploy -update")
+		t.Error("kubernetes/configmap.yaml differs from config/collector.yaml: run cd deploy && go test . -update")
 	}
-	if got := load(t).config.Data["collector.yaml"]; got != config.Collector {
+	if got := load(t).config.Data["collector.yaml"]; got != collectorConfig {
 		t.Errorf("the ConfigMap holds another text than config/collector.yaml:\n%s", got)
 	}
 }
@@ -165,7 +163,7 @@ func TestConfigMapIsTheDefault(t *testing.T) {
 func configMap() []byte {
 	var b bytes.Buffer
 	b.WriteString(`# The text of config/collector.yaml, unchanged; what differs here is set by the
-# environment of the container. After a change: go test ./deploy -update
+# environment of the container. After a change: cd deploy && go test . -update
 apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -174,7 +172,7 @@ metadata:
 data:
   collector.yaml: |
 `)
-	for line := range strings.Lines(config.Collector) {
+	for line := range strings.Lines(collectorConfig) {
 		if line != "\n" {
 			b.WriteString("    ")
 		}
@@ -331,7 +329,7 @@ func TestPodsRunOurCommands(t *testing.T) {
 // configuration it is given.
 func TestVariablesAreRead(t *testing.T) {
 	for _, env := range load(t).collector.Spec.Template.Spec.Containers[0].Env {
-		if strings.HasPrefix(env.Name, "COREHOUR_") && !strings.Contains(config.Collector, "${env:"+env.Name+":-") {
+		if strings.HasPrefix(env.Name, "COREHOUR_") && !strings.Contains(collectorConfig, "${env:"+env.Name+":-") {
 			t.Errorf("the container sets %s, which config/collector.yaml does not read", env.Name)
 		}
 	}

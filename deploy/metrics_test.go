@@ -53,7 +53,7 @@ func knownMetrics(t *testing.T) map[string]metric {
 		}
 	}
 	for module, added := range helpers {
-		out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", module).Output()
+		out, err := exec.CommandContext(t.Context(), "go", "-C", "..", "list", "-f", "{{.Dir}}", module).Output()
 		if err != nil {
 			t.Fatalf("go list %s: %v", module, err)
 		}

@@ -70,7 +70,7 @@ func createDefaultConfig() component.Config {
 	queue.NumConsumers = 1
 	queue.BlockOnOverflow = false
 	queue.Batch = configoptional.Some(exporterhelper.BatchConfig{
-		Sizer:        exporterhelper.RequestSizerTypeItems,
+		Sizer: exporterhelper.RequestSizerTypeItems,
 		// A batch is a file, and large files compress better and read faster: of
 		// 8,192 rows a file takes twice the bytes per row of one of 65,536.
 		MinSize:      32_768,
