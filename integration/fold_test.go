@@ -51,6 +51,49 @@ func TestTotalsAreRightWhenSlowCallsMeetAFullQueue(t *testing.T) {
 	requireWithin(t, "CPU time", got.CPU, truth.CPUNS, truth.CPUNS, 0.01)
 }
 
+// TestTotalsAreRightWhenEveryStageSamples proves that estimates compose: the
+// process times one call in five, its queue refuses most of these, which are
+// folded with that rate, and the collector thins the others to one in twenty. The
+// cell then holds records of two probabilities, quick ones mostly of the lower and
+// slow ones of the higher.
+func TestTotalsAreRightWhenEveryStageSamples(t *testing.T) {
+	t.Parallel()
+	p := startPipeline(t, quickWarehouse+`
+processors: {adaptive_sampler: {default_rate: 0.05}}
+`)
+	proxy := p.newProxy(t, func(int) harness.Fault { return harness.Delay(100 * time.Millisecond) })
+	r := startLoad(t, proxy.Endpoint(), "w", "--calls", "24000", "--goroutines", "2", "--methods", "1", "--rate", "0.2",
+		"--work", "20us", "--pause", "500us", "--slow-every", "3000", "--slow-burst", "2000", "--slow-work", "200us",
+		"--queue", "64", "--batch", "64", "--flush", "20ms").finish(t)
+	p.stop(t)
+	requireExact(t, p, r)
+	truth := r.Methods["workload/unit0.Worker.Step0"]
+	rows := query[struct {
+		CPU     float64 `json:"cpu"`
+		Rows    int64   `json:"row_count"`
+		Thinned int64   `json:"thinned"`
+		Folded  int64   `json:"folded"`
+		Plain   float64 `json:"plain"`
+	}](t, p, `SELECT SUM(w * cpu_ns) AS cpu, SUM(cpu_ns) / SUM(cpu_measured) AS plain,
+		COUNT(*) FILTER (kind = 'call' AND abs(p - 0.05) < 1e-9) AS thinned,
+		CAST(SUM(measured) FILTER (kind = 'aggregate' AND abs(p - 0.2) < 1e-9) AS BIGINT) AS folded,
+		COUNT(*) FILTER (kind = 'call') AS row_count
+		FROM method_cost WHERE method = 'Step0' AND measured > 0`)
+	if len(rows) != 1 {
+		t.Fatalf("%d rows of sums", len(rows))
+	}
+	got := rows[0]
+	t.Logf("of %d calls %d are rows of their own, %d are folded; calls times the plain mean is %+.1f%% off",
+		truth.Calls, got.Rows, got.Folded, 100*(got.Plain*float64(truth.Calls)/float64(truth.CPUNS)-1))
+	if got.Rows == 0 || got.Thinned != got.Rows || got.Folded < 300 {
+		t.Errorf("rows are to have the lower probability and folded sums the higher: %+v", got)
+	}
+	// About four standard errors of what is drawn; the counts have none. Of wall
+	// time a sample can't say as much: one call that lost its processor for long
+	// stands for twenty.
+	requireWithin(t, "CPU time", got.CPU, truth.CPUNS, truth.CPUNS, 0.08)
+}
+
 // requireWithin asserts that an estimate is no further off than so much from a
 // truth that is known between two bounds.
 func requireWithin(t *testing.T, what string, estimate float64, low, high int64, relative float64) {

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,19 @@ func TestCountsAreExactWhenTheWarehouseQueueOverflows(t *testing.T) {
 		if m.Sum("otelcol_exporter_warehouse_"+name) == 0 {
 			t.Errorf("otelcol_exporter_warehouse_%s is zero: the exporter's queue never overflowed", name)
 		}
+	}
+	c, err := p.command.Check(t.Context(), "--collector", "http://"+p.Metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0.0
+	for name, n := range c.Losses.Collector {
+		if strings.HasPrefix(name, "otelcol_exporter_warehouse_offers_refused") {
+			refused += n
+		}
+	}
+	if refused == 0 {
+		t.Errorf("check --collector does not show what the exporter refused: %v", c.Losses.Collector)
 	}
 	if lost := m.Sum("otelcol_exporter_warehouse_fold_lost"); lost != 0 {
 		t.Errorf("the fold table lost %v", lost)

@@ -104,24 +104,33 @@ type load struct {
 // startLoad starts a workload that sends to an endpoint.
 func startLoad(t *testing.T, endpoint, instance string, args ...string) *load {
 	t.Helper()
+	return startLoadByEnvironment(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint}, instance, args...)
+}
+
+// startLoadByEnvironment starts a workload that learns from its environment where
+// to send.
+func startLoadByEnvironment(t *testing.T, env []string, instance string, args ...string) *load {
+	t.Helper()
 	dir := t.TempDir()
 	l := &load{
 		instance:     instance,
 		countersFile: filepath.Join(dir, "counters"),
 		reportFile:   filepath.Join(dir, "report.json"),
 	}
-	all := append([]string{
-		"--endpoint", endpoint, "--instance", instance,
-		"--counters", l.countersFile, "--report", l.reportFile,
-	}, args...)
-	l.Process = startProgram(t, instance, programs.workload, all...)
+	all := append([]string{"--instance", instance, "--counters", l.countersFile, "--report", l.reportFile}, args...)
+	l.Process = startProgramWith(t, env, instance, programs.workload, all...)
 	return l
 }
 
 // startProgram starts a program that does not outlive the test.
 func startProgram(t *testing.T, name, binary string, args ...string) *harness.Process {
 	t.Helper()
-	p, err := harness.Start(name, filepath.Join(t.TempDir(), "log"), nil, binary, args...)
+	return startProgramWith(t, nil, name, binary, args...)
+}
+
+func startProgramWith(t *testing.T, env []string, name, binary string, args ...string) *harness.Process {
+	t.Helper()
+	p, err := harness.Start(name, filepath.Join(t.TempDir(), "log"), env, binary, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

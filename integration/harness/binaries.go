@@ -12,7 +12,6 @@ import (
 const (
 	CommandBinary   = "corehour"
 	CollectorBinary = "corehour-collector"
-	ShopBinary      = "corehour-shop"
 )
 
 // BinariesVariable says where the binaries are.

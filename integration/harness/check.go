@@ -15,6 +15,7 @@ type Check struct {
 			Name     string `json:"service"`
 			Instance string `json:"instance"`
 		} `json:"dead_process"`
+		Collector map[string]float64 `json:"collector"`
 	} `json:"losses"`
 	Output Output `json:"-"`
 }
@@ -30,9 +31,9 @@ type ProcessAccount struct {
 }
 
 // Check runs `corehour check`.
-func (c Command) Check(ctx context.Context) (Check, error) {
+func (c Command) Check(ctx context.Context, args ...string) (Check, error) {
 	var check Check
 	var err error
-	check.Output, err = c.json(ctx, &check, "check")
+	check.Output, err = c.json(ctx, &check, "check", args...)
 	return check, err
 }

@@ -54,9 +54,6 @@ func CleanEnvironment() []string {
 	return kept
 }
 
-// PID is the process id.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
-
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 

@@ -5,7 +5,8 @@
 //	workload --calls 100000 --goroutines 4 --methods 8 --counters c.bin --report r.json
 //
 // It ends after so many calls, after --duration, or at SIGTERM; then it shuts the
-// SDK down.
+// SDK down. Where spans go is said by the environment, as for any program with the
+// SDK.
 package main
 
 import (
@@ -25,7 +26,7 @@ import (
 )
 
 type settings struct {
-	service, version, instance, endpoint string
+	service, version, instance string
 
 	counters, report string
 
@@ -43,7 +44,6 @@ func main() {
 	flag.StringVar(&s.service, "service", "workload", "name of the service")
 	flag.StringVar(&s.version, "version", "1.0", "version of the service")
 	flag.StringVar(&s.instance, "instance", "workload-1", "name of this instance")
-	flag.StringVar(&s.endpoint, "endpoint", "", "base URL of the collector")
 	flag.StringVar(&s.counters, "counters", "", "file for the counters, mapped into memory")
 	flag.StringVar(&s.report, "report", "", "file for the report, written at the end")
 
@@ -74,8 +74,8 @@ func main() {
 
 func (s settings) check() error {
 	var faults []error
-	if s.endpoint == "" || s.counters == "" || s.report == "" {
-		faults = append(faults, errors.New("--endpoint, --counters and --report must be given"))
+	if s.counters == "" || s.report == "" {
+		faults = append(faults, errors.New("--counters and --report must be given"))
 	}
 	if s.pattern.goroutines < 1 || s.pattern.methods < 1 {
 		faults = append(faults, errors.New("--goroutines and --methods must be at least 1"))
@@ -103,7 +103,6 @@ func run(s settings) error {
 			"service.instance.id":         s.instance,
 			"deployment.environment.name": "test",
 		}),
-		corehour.WithEndpoint(s.endpoint),
 		corehour.WithTimeout(s.timeout),
 		corehour.WithSample(s.rate),
 		corehour.WithCPURate(s.cpuRate),

@@ -1,0 +1,49 @@
+package integration
+
+import (
+	"context"
+	"testing"
+)
+
+// TestProcessMovesToTheNextCollector proves that a process that knows several
+// collectors sends to one, goes to the next when that is gone, and that no call is
+// lost or stored twice on the way: what each of them has adds up.
+func TestProcessMovesToTheNextCollector(t *testing.T) {
+	t.Parallel()
+	pipelines := []*pipeline{startPipeline(t, quickWarehouse), startPipeline(t, quickWarehouse)}
+	l := startLoadByEnvironment(t, []string{"COREHOUR_ENDPOINTS=" + pipelines[0].Endpoint() + "," + pipelines[1].Endpoint()}, "w",
+		"--pause", "1ms", "--flush", "50ms")
+
+	home := -1
+	await(t, "a collector to be chosen", func(ctx context.Context) (bool, error) {
+		for i, p := range pipelines {
+			m, err := p.Scrape(ctx)
+			if err != nil {
+				return false, err
+			}
+			if m.Sum("otelcol_receiver_method_spans_received", "kind", "process") >= 2 {
+				home = i
+			}
+		}
+		return home >= 0, nil
+	})
+	first, next := pipelines[home], pipelines[1-home]
+	if received := next.metrics(t).Sum("otelcol_receiver_method_spans_received"); received != 0 {
+		t.Errorf("%v spans went to the other collector while the first was there", received)
+	}
+	first.stop(t)
+	next.awaitMetric(t, 2, "otelcol_receiver_method_spans_received", "kind", "process")
+	r := l.end(t)
+	next.stop(t)
+
+	stored := map[string]int64{}
+	for _, p := range pipelines {
+		requireSoundRows(t, p)
+		for name, calls := range storedCalls(t, p)["w"] {
+			stored[name] += calls
+		}
+	}
+	if d := differences(made(r), stored); len(d) > 0 || r.Shutdown != "" {
+		t.Errorf("the workload counted %d calls, %d are stored in both warehouses: %v %s", sum(made(r)), sum(stored), d, r.Shutdown)
+	}
+}
