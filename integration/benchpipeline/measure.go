@@ -35,11 +35,12 @@ service:
   pipelines: {traces: {receivers: [otlp], exporters: [nop]}}
 `
 
+// ourConfig is config/collector.yaml without its memory limiter, and with a price.
 const ourConfig = `
 receivers: {method_spans: {protocols: {grpc: {endpoint: "ENDPOINT"}}}}
 processors:
   adaptive_sampler: {}
-  cost_attribution: {prices: {default: {usd_per_core_hour: 0.04}}}
+  cost_attribution: {previews: false, prices: {default: {usd_per_core_hour: 0.04}}}
 exporters: {warehouse: {path: "WAREHOUSE"}}
 extensions: {health_check: {endpoint: "HEALTH"}}
 service:

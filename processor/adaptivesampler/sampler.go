@@ -141,6 +141,10 @@ func (p *pass) decide(span ptrace.Span, d *decision) outcome {
 	case !m.hasP:
 		return unweighted
 	}
+	if d.rate >= 1 { // nothing to decide: the trace state need not be read
+		stamp(span, m, d, m.p)
+		return kept
+	}
 	foreign := m.basis != "" && m.basis != methodspan.BasisExact
 	a, contradicts := arrive(m.p, foreign, span.TraceState().AsRaw(), span.TraceID())
 	if contradicts != noContradiction {
