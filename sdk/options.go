@@ -31,6 +31,7 @@ type config struct {
 	// methodFileAsked: the program named the file itself, so it wants to know if it
 	// cannot be read.
 	methodFileAsked bool
+	strictMethods   bool
 
 	interval   time.Duration // of counts
 	flushEvery time.Duration
@@ -185,6 +186,12 @@ func WithDefaultMode(mode Mode) Option {
 // WithMethodFile reads rates and modes from a file; see config/methods.schema.json.
 func WithMethodFile(path string) Option {
 	return func(c *config) { c.methodFile, c.methodFileAsked = path, true }
+}
+
+// WithStrictMethods makes every fault of the method file an error of Start, and so
+// every entry that fits no method made by then.
+func WithStrictMethods() Option {
+	return func(c *config) { c.strictMethods = true }
 }
 
 // WithInterval sets how often counts leave: a divisor of a minute, from a second

@@ -17,6 +17,7 @@ import (
 type policy struct {
 	defaults settings
 	file     *methodfile.File // nil = none
+	strict   bool             // faults of the file are errors of Start
 	rates    *rateTable       // nil = none, or no longer fresh
 }
 
@@ -34,8 +35,9 @@ func newPolicy(c config) (policy, error) {
 		return p, nil
 	}
 	p.file = file
-	if file.Strict && len(file.Faults) > 0 {
-		return p, fmt.Errorf("method file %s: strict: %s", c.methodFile, strings.Join(file.Faults, "; "))
+	p.strict = c.strictMethods
+	if p.strict && len(file.Faults) > 0 {
+		return p, fmt.Errorf("method file %s: %s", c.methodFile, strings.Join(file.Faults, "; "))
 	}
 	for _, fault := range file.Faults {
 		notes.add("method file %s: %s", c.methodFile, fault)
@@ -55,7 +57,7 @@ func readMethodFile(path string) (*methodfile.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("method file: %w", err)
 	}
-	file, err := methodfile.Parse(data, normalName)
+	file, err := methodfile.Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("method file %s: %w", path, err)
 	}
@@ -103,7 +105,7 @@ func (p *policy) filed(m *Method) (w wish, entered bool, b bounds) {
 		return wish{}, false, bounds{}
 	}
 	s, entered := p.file.Lookup(m.normal)
-	w = wish{rate: s.Rate, cpuRate: s.CPURate, blocking: s.Blocking != nil && *s.Blocking, tail: s.Tail}
+	w = wish{rate: s.Rate, cpuRate: s.CPURate, blocking: s.Blocking, tail: s.Tail}
 	if mode, ok := modeNamed(s.Mode); ok {
 		w.mode = &mode
 	}
@@ -142,10 +144,10 @@ func (w *wish) apply(s *settings) {
 	}
 }
 
-// strictlyUsed is an error if a strict file has entries for methods that are not
+// strictlyUsed is an error if the policy is strict and the file has entries for methods that are not
 // there when Start is called.
 func (p *policy) strictlyUsed() error {
-	if p.file == nil || !p.file.Strict {
+	if !p.strict {
 		return nil
 	}
 	return p.unused()

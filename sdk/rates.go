@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/corehour/corehour/sdk/internal/match"
+	"github.com/corehour/corehour/sdk/internal/prefix"
 )
 
 // rateTable is what a collector wants methods to sample, as served at /v1/rates.
@@ -15,7 +15,7 @@ type rateTable struct {
 	ttl      time.Duration
 	fallback wish // for methods that nothing else speaks of
 	exact    map[string]wish
-	patterns match.Patterns[wish]
+	prefixes prefix.Table[wish]
 	faults   int // entries left out
 }
 
@@ -67,10 +67,12 @@ func parseRates(data []byte) (*rateTable, error) {
 			t.faults++
 		case r.Name != "":
 			t.exact[normalName(r.Name)] = w
-		case match.IsPattern(r.Match):
-			t.patterns.Add(r.Match, w)
 		default:
-			t.exact[r.Match] = w
+			if text, ok := prefix.Of(r.Match); ok {
+				t.prefixes.Add(text, w)
+			} else {
+				t.faults++
+			}
 		}
 	}
 	return t, nil
@@ -99,12 +101,12 @@ func modeNamed(name string) (Mode, bool) {
 	return 0, false
 }
 
-// wishFor returns what the collector wants for this method by name or pattern.
+// wishFor returns what the collector wants for this method by name or prefix.
 func (t *rateTable) wishFor(normal string) (wish, bool) {
 	if w, ok := t.exact[normal]; ok {
 		return w, true
 	}
-	return t.patterns.Find(normal)
+	return t.prefixes.Find(normal)
 }
 
 // adoptRates puts rates in force, or none. Methods whose mode changes close their

@@ -1,4 +1,5 @@
-// Package methodfile reads the file that says how methods are sampled:
+// Package methodfile reads the file that says how methods are sampled. Its form is
+// config/methods.schema.json of the project:
 //
 //	{"version": 1,
 //	 "defaults": {"rate": 0.01},
@@ -10,19 +11,21 @@
 //
 // Its invariant: one bad entry costs that entry and nothing else, and is named
 // with its place, the rule and what was found. For one method the most specific
-// entry holds: its exact name, then its class with any method, then the pattern
-// with the longest literal prefix; of two equals the later.
+// entry holds: its exact name, then its class with any method, then the longest
+// prefix; of two equals the later.
 //
 // It does not know which methods a program has, nor what a build does with them.
+// Methods of Go have no signature, so entries with one are checked and not used.
 package methodfile
 
 // Settings are what the file says about a method; nil and "" say nothing.
 type Settings struct {
-	Mode           string // sample, aggregate, off
-	Rate, CPURate  *float64
-	Min, Max       *float64 // bounds of rates that adapt
-	Blocking, Tail *bool
-	Tier           string
+	Mode          string // sample, aggregate, off
+	Rate, CPURate *float64
+	Min, Max      *float64 // bounds of rates that adapt
+	Tail          *bool
+	Blocking      bool
+	Tier          string
 }
 
 // Modes are the values of mode.
@@ -39,8 +42,8 @@ func (s Settings) over(base Settings) Settings {
 	choose(&base.CPURate, s.CPURate)
 	choose(&base.Min, s.Min)
 	choose(&base.Max, s.Max)
-	choose(&base.Blocking, s.Blocking)
 	choose(&base.Tail, s.Tail)
+	choose(&base.Blocking, s.Blocking)
 	choose(&base.Tier, s.Tier)
 	return base
 }
@@ -51,3 +54,10 @@ func choose[T comparable](to *T, v T) {
 		*to = v
 	}
 }
+
+// ordered tells whether min <= rate <= max.
+func (s Settings) ordered() bool {
+	return atMost(s.Min, s.Max) && atMost(s.Min, s.Rate) && atMost(s.Rate, s.Max)
+}
+
+func atMost(a, b *float64) bool { return a == nil || b == nil || *a <= *b }

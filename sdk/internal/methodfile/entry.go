@@ -6,104 +6,142 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/corehour/corehour/sdk/internal/prefix"
 )
 
 var (
-	settingKeys = []string{"mode", "rate", "cpu_rate", "min", "max", "blocking", "tail"}
-	entryKeys   = append([]string{"class", "method", "signature", "match", "tier", "scope"}, settingKeys...)
+	settingKeys = []string{"mode", "rate", "cpu_rate", "min", "max", "tail"}
+	entryKeys   = append([]string{"class", "method", "signature", "match", "tier", "scope", "blocking"}, settingKeys...)
 	modes       = []string{ModeSample, ModeAggregate, ModeOff}
 	// scopes tell a build which callees get a probe too; at run time they mean nothing.
-	scopes = []string{"eager", "lazy", "total"}
+	scopes = []string{"lazy", "eager", "total"}
 )
 
-// settings reads the keys every place may have. It reports all faults at once and
-// is of no use if there was any.
-func (p *parser) settings(where string, raw json.RawMessage, known []string) (Settings, bool) {
+// minRate is the lowest rate: a method that is not to be timed has a mode for it.
+const minRate = 1e-9
+
+// object reads an object; of another type nothing is left but a fault.
+func (p *parser) object(where string, raw json.RawMessage) object {
 	var o object
-	if err := json.Unmarshal(raw, &o); err != nil || o == nil {
+	if json.Unmarshal(raw, &o) != nil || o == nil {
 		p.fault("%s: must be an object, found %s", where, shortened(raw))
-		return Settings{}, false
 	}
-	before := len(p.file.Faults)
-	p.unknown(where, o, known...)
-	var s Settings
-	s.Mode = p.oneOf(where, o, "mode", modes)
-	s.Rate = p.share(where, o, "rate")
-	s.CPURate = p.share(where, o, "cpu_rate")
-	s.Min = p.share(where, o, "min")
-	s.Max = p.share(where, o, "max")
-	s.Blocking = p.flag(where, o, "blocking")
-	s.Tail = p.flag(where, o, "tail")
-	if s.Min != nil && s.Max != nil && *s.Min > *s.Max {
-		p.fault("%s.min: must be at most max, found %v and %v", where, *s.Min, *s.Max)
-	}
-	return s, len(p.file.Faults) == before
+	return o
 }
 
+// settings reads the keys every place may have, and reports all faults at once.
+func (p *parser) settings(where string, o object, known []string) Settings {
+	p.unknown(where, o, known...)
+	s := Settings{
+		Mode:    p.oneOf(where, o, "mode", modes),
+		Rate:    p.share(where, o, "rate", minRate),
+		CPURate: p.share(where, o, "cpu_rate", 0),
+		Min:     p.share(where, o, "min", minRate),
+		Max:     p.share(where, o, "max", minRate),
+		Tail:    p.flag(where, o, "tail"),
+	}
+	if !s.ordered() {
+		p.fault("%s: must hold min <= rate <= max, found %s", where, boundsOf(s))
+	}
+	return s
+}
+
+func boundsOf(s Settings) string {
+	var parts []string
+	for _, x := range []struct {
+		name  string
+		value *float64
+	}{{"min", s.Min}, {"rate", s.Rate}, {"max", s.Max}} {
+		if x.value != nil {
+			parts = append(parts, fmt.Sprintf("%s %v", x.name, *x.value))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// entry reads one entry, which is in force only if nothing is wrong with it.
 func (p *parser) entry(i int, raw json.RawMessage) {
 	where := fmt.Sprintf("methods[%d]", i)
 	before := len(p.file.Faults)
-	own, _ := p.settings(where, raw, entryKeys)
-	var o object
-	if json.Unmarshal(raw, &o) != nil {
+	o := p.object(where, raw)
+	if o == nil {
 		return
 	}
-	class, method, match := p.text(where, o, "class"), p.text(where, o, "method"), p.text(where, o, "match")
-	p.text(where, o, "signature")
+	s := p.settings(where, o, entryKeys)
+	if blocking := p.flag(where, o, "blocking"); blocking != nil {
+		s.Blocking = *blocking
+	}
 	p.oneOf(where, o, "scope", scopes)
+	s = s.over(p.tier(where, o).over(p.file.defaults))
+	if !s.ordered() && len(p.file.Faults) == before {
+		p.fault("%s: must hold min <= rate <= max, with what its tier and the defaults say, found %s", where, boundsOf(s))
+	}
+	put := p.name(where, o)
+	if len(p.file.Faults) == before {
+		put(&entry{index: i, settings: s})
+	}
+}
+
+// name reads which methods an entry is for, and returns what puts it there.
+func (p *parser) name(where string, o object) func(*entry) {
+	class, method, match := p.text(where, o, "class"), p.text(where, o, "method"), p.text(where, o, "match")
+	signature := p.text(where, o, "signature")
 	switch {
-	case match != "" && class+method != "":
-		p.fault("%s: must have either match, or class and method, found both", where)
-	case match == "" && class == "":
-		p.fault("%s: must have match, or class and method", where)
-	case match == "" && method == "":
-		p.fault("%s.method: must name a method, or * for all of the class", where)
-	case strings.Contains(class, "*") && !strings.Contains(class, "(*"):
-		p.fault("%s.class: must be a class; for a pattern use match, found %q", where, class)
-	}
-	settings := own.over(p.file.defaults)
-	if tier := p.text(where, o, "tier"); tier != "" {
-		if base, ok := p.file.tiers[tier]; ok {
-			settings = own.over(base.over(p.file.defaults))
-		} else {
-			p.fault("%s.tier: must be one of the tiers, found %q%s", where, tier, p.nearTier(tier))
+	case match != nil && (class != nil || method != nil || signature != nil):
+		p.fault("%s.match: must not stand beside class, method or signature, found %q", where, *match)
+	case match != nil:
+		text, ok := prefix.Of(*match)
+		if !ok {
+			p.fault("%s.match: must end in *, its only one, found %q; a single method is named by class and method", where, *match)
 		}
+		return func(e *entry) { p.file.addPrefix(text, e) }
+	case class == nil && method == nil:
+		p.fault("%s: must have class and method, or match", where)
+	case class == nil:
+		p.fault("%s.class: must be said beside method; a function outside any class has \"\"", where)
+	case method == nil:
+		p.fault("%s.method: must be said beside class; * is for all methods of the class", where)
+	case *method == "*" && signature != nil:
+		p.fault("%s.signature: must not stand beside method *, found %q", where, *signature)
+	case signature != nil:
+		return func(*entry) {} // a method of another language
+	default:
+		return func(e *entry) { p.file.addMethod(*class, *method, e) }
 	}
-	if len(p.file.Faults) > before {
-		return
-	}
-	e := &entry{index: i, settings: settings}
-	if match != "" {
-		p.file.addMatch(p.normalPattern(match), e)
-	} else {
-		p.file.addMethod(p.normal(class), method, e)
-	}
+	return nil
 }
 
-func (p *parser) nearTier(tier string) string {
-	if near := nearest(tier, slices.Sorted(maps.Keys(p.file.tiers))); near != "" {
-		return fmt.Sprintf("; did you mean %q", near)
+// tier returns the settings of the tier that an object names.
+func (p *parser) tier(where string, o object) Settings {
+	name := p.text(where, o, "tier")
+	if name == nil {
+		return Settings{}
 	}
-	return ""
+	s, ok := p.file.tiers[*name]
+	if !ok {
+		p.fault("%s.tier: must be one of the tiers, found %q%s", where, *name, meant(*name, slices.Sorted(maps.Keys(p.file.tiers))))
+	}
+	return s
 }
 
-// normalPattern normalises what is no wildcard: (*Cart) is a type.
-func (p *parser) normalPattern(match string) string {
-	const wild = "\x00"
-	match = strings.ReplaceAll(match, "(*", "(\x01")
-	match = strings.ReplaceAll(match, "*", wild)
-	match = strings.ReplaceAll(match, "(\x01", "(*")
-	return strings.ReplaceAll(p.normal(match), wild, "*")
-}
-
-func (p *parser) text(where string, o object, key string) string {
+// text reads a text. Only a class may be empty; names are compared in their normal
+// form, so another form would never fit.
+func (p *parser) text(where string, o object, key string) *string {
 	raw, ok := o[key]
 	if !ok {
-		return ""
+		return nil
 	}
-	var s string
-	if json.Unmarshal(raw, &s) != nil || s == "" {
+	var s *string
+	switch {
+	case json.Unmarshal(raw, &s) != nil || s == nil || *s == "" && key != "class":
 		p.fault("%s.%s: must be a text that is not empty, found %s", where, key, shortened(raw))
+		return new(string)
+	case len(*s) > maxText:
+		p.fault("%s.%s: must be at most %d bytes, found %d", where, key, maxText, len(*s))
+	case key != "signature" && (strings.Contains(*s, "(*") || strings.Contains(*s, "[...]")):
+		p.fault("%s.%s: must have neither (* nor [...], found %q; write %q", where, key, *s,
+			strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(*s))
 	}
 	return s
 }
@@ -111,19 +149,20 @@ func (p *parser) text(where string, o object, key string) string {
 func (p *parser) oneOf(where string, o object, key string, allowed []string) string {
 	s := ""
 	if raw, ok := o[key]; ok && (json.Unmarshal(raw, &s) != nil || !slices.Contains(allowed, s)) {
-		p.fault("%s.%s: must be %s, found %s", where, key, strings.Join(allowed, ", "), shortened(raw))
+		p.fault("%s.%s: must be one of %s, found %s%s", where, key, strings.Join(allowed, ", "), shortened(raw), meant(s, allowed))
+		return ""
 	}
 	return s
 }
 
-func (p *parser) share(where string, o object, key string) *float64 {
+func (p *parser) share(where string, o object, key string, least float64) *float64 {
 	raw, ok := o[key]
 	if !ok {
 		return nil
 	}
 	var x *float64
-	if json.Unmarshal(raw, &x) != nil || x == nil || !(*x >= 0 && *x <= 1) {
-		p.fault("%s.%s: must be within 0 and 1, found %s", where, key, shortened(raw))
+	if json.Unmarshal(raw, &x) != nil || x == nil || !(*x >= least && *x <= 1) {
+		p.fault("%s.%s: must be a number between %v and 1, found %s", where, key, least, shortened(raw))
 		return nil
 	}
 	return x

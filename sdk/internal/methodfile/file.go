@@ -5,19 +5,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/corehour/corehour/sdk/internal/match"
+	"github.com/corehour/corehour/sdk/internal/prefix"
 )
 
 // File is what was read. Faults name what was left out.
 type File struct {
-	Strict bool
 	Faults []string
 
 	defaults Settings
 	tiers    map[string]Settings
 	exact    map[string]*entry // by class.method
 	classes  map[string]*entry // by class, for all its methods
-	patterns match.Patterns[*entry]
+	prefixes prefix.Table[*entry]
 }
 
 type entry struct {
@@ -31,26 +30,24 @@ func newFile() *File {
 }
 
 func (f *File) addMethod(class, method string, e *entry) {
+	name := method
+	if class != "" {
+		name = class + "." + method
+	}
+	into, key := f.exact, name
 	if method == "*" {
-		f.put(f.classes, class, "all methods of "+class, e)
-	} else {
-		f.put(f.exact, class+"."+method, class+"."+method, e)
+		into, key = f.classes, class
 	}
-}
-
-func (f *File) addMatch(text string, e *entry) {
-	if !match.IsPattern(text) {
-		f.put(f.exact, text, text, e)
-	} else if earlier, replaced := f.patterns.Add(text, e); replaced {
-		f.overruled(earlier, e, text)
-	}
-}
-
-func (f *File) put(into map[string]*entry, key, what string, e *entry) {
-	if other, ok := into[key]; ok {
-		f.overruled(other, e, what)
+	if earlier, ok := into[key]; ok {
+		f.overruled(earlier, e, name)
 	}
 	into[key] = e
+}
+
+func (f *File) addPrefix(text string, e *entry) {
+	if earlier, ok := f.prefixes.Add(text, e); ok {
+		f.overruled(earlier, e, text+"*")
+	}
 }
 
 func (f *File) overruled(earlier, later *entry, what string) {
@@ -60,24 +57,22 @@ func (f *File) overruled(earlier, later *entry, what string) {
 // Lookup returns the settings of a method by its normal name, class.method, and
 // whether an entry speaks of it or the defaults alone.
 func (f *File) Lookup(name string) (s Settings, entered bool) {
-	if e := f.find(name); e != nil {
-		e.used = true
-		return e.settings, true
-	}
-	return f.defaults, false
-}
-
-func (f *File) find(name string) *entry {
-	if e, ok := f.exact[name]; ok {
-		return e
-	}
-	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
-		if e, ok := f.classes[name[:dot]]; ok {
-			return e
+	e, ok := f.exact[name]
+	if !ok {
+		class := ""
+		if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
+			class = name[:dot]
 		}
+		e, ok = f.classes[class]
 	}
-	e, _ := f.patterns.Find(name)
-	return e
+	if !ok {
+		e, ok = f.prefixes.Find(name)
+	}
+	if !ok {
+		return f.defaults, false
+	}
+	e.used = true
+	return e.settings, true
 }
 
 // Unused lists the entries that no Lookup has met, in the order of the file.
@@ -98,7 +93,7 @@ func (f *File) Unused() []string {
 	for class, e := range f.classes {
 		add(class+".*", e)
 	}
-	f.patterns.Each(add)
+	f.prefixes.Each(func(text string, e *entry) { add(text+"*", e) })
 	slices.SortFunc(found, func(a, b unused) int { return a.index - b.index })
 	lines := make([]string, len(found))
 	for i, u := range found {

@@ -2,33 +2,31 @@ package methodfile
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 )
 
-func normal(name string) string {
-	return strings.NewReplacer("(*", "", ")", "").Replace(name)
-}
-
 func parse(t *testing.T, text string) *File {
 	t.Helper()
-	f, err := Parse([]byte(text), normal)
+	f, err := Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-const shop = `{"version": 1, "defaults": {"rate": 0.02, "cpu_rate": 0.5},
- "tiers": {"entry": {"rate": 1, "cpu_rate": 0.05}, "inner": {"rate": 0.001, "tail": true}},
+const shop = `{"version": 1, "$schema": "x", "defaults": {"tier": "mid", "cpu_rate": 0.5},
+ "tiers": {"entry": {"rate": 1, "cpu_rate": 0.05}, "mid": {"rate": 0.02}, "inner": {"rate": 0.001, "tail": true}},
  "methods": [
   {"match": "shop/*", "rate": 0.3},
   {"match": "shop/codec.*", "mode": "aggregate"},
-  {"match": "shop/*.Encode", "rate": 0.7},
   {"class": "shop/web.Handler", "method": "*", "tier": "entry", "scope": "eager"},
-  {"class": "shop/web.(*Handler)", "method": "Health", "mode": "off"},
-  {"class": "shop/cart.Cart", "method": "Total", "signature": "func() int", "tier": "inner", "rate": 0.004, "min": 1e-5, "max": 0.1},
-  {"match": "shop/codec.Wire.Encode", "blocking": true}]}`
+  {"class": "shop/web.Handler", "method": "Health", "mode": "off"},
+  {"class": "shop/cart.Cart", "method": "Total", "tier": "inner", "rate": 0.004, "min": 1e-5, "max": 0.1},
+  {"class": "shop/cart.Cart", "method": "Total", "signature": "(int)", "rate": 0.5},
+  {"class": "shop/codec.Wire", "method": "Encode", "blocking": true},
+  {"class": "", "method": "outside", "rate": 0.6}]}`
 
 func TestTheMostSpecificEntryHolds(t *testing.T) {
 	f := parse(t, shop)
@@ -36,14 +34,14 @@ func TestTheMostSpecificEntryHolds(t *testing.T) {
 		t.Fatalf("faults: %q", f.Faults)
 	}
 	for _, c := range []struct{ name, want string }{
-		{"bank.Pay", `{"Mode":"","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Blocking":null,"Tail":null,"Tier":""}`},
-		{"shop/a.B.C", `{"Mode":"","Rate":0.3,"CPURate":0.5,"Min":null,"Max":null,"Blocking":null,"Tail":null,"Tier":""}`},
-		{"shop/codec.Wire.Decode", `{"Mode":"aggregate","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Blocking":null,"Tail":null,"Tier":""}`},
-		{"shop/codec.Wire.Encode", `{"Mode":"","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Blocking":true,"Tail":null,"Tier":""}`},
-		{"shop/a.Encode", `{"Mode":"","Rate":0.7,"CPURate":0.5,"Min":null,"Max":null,"Blocking":null,"Tail":null,"Tier":""}`},
-		{"shop/web.Handler.Serve", `{"Mode":"","Rate":1,"CPURate":0.05,"Min":null,"Max":null,"Blocking":null,"Tail":null,"Tier":"entry"}`},
-		{"shop/web.Handler.Health", `{"Mode":"off","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Blocking":null,"Tail":null,"Tier":""}`},
-		{"shop/cart.Cart.Total", `{"Mode":"","Rate":0.004,"CPURate":0.5,"Min":0.00001,"Max":0.1,"Blocking":null,"Tail":true,"Tier":"inner"}`},
+		{"bank.Pay", `{"Mode":"","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Blocking":false,"Tier":"mid"}`},
+		{"shop/a.B.C", `{"Mode":"","Rate":0.3,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Blocking":false,"Tier":"mid"}`},
+		{"shop/codec.Wire.Decode", `{"Mode":"aggregate","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Blocking":false,"Tier":"mid"}`},
+		{"shop/codec.Wire.Encode", `{"Mode":"","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Blocking":true,"Tier":"mid"}`},
+		{"shop/web.Handler.Serve", `{"Mode":"","Rate":1,"CPURate":0.05,"Min":null,"Max":null,"Tail":null,"Blocking":false,"Tier":"entry"}`},
+		{"shop/web.Handler.Health", `{"Mode":"off","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Blocking":false,"Tier":"mid"}`},
+		{"shop/cart.Cart.Total", `{"Mode":"","Rate":0.004,"CPURate":0.5,"Min":0.00001,"Max":0.1,"Tail":true,"Blocking":false,"Tier":"inner"}`},
+		{"outside", `{"Mode":"","Rate":0.6,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Blocking":false,"Tier":"mid"}`},
 	} {
 		settings, _ := f.Lookup(c.name)
 		got, err := json.Marshal(settings)
@@ -57,54 +55,67 @@ func TestTheMostSpecificEntryHolds(t *testing.T) {
 }
 
 func TestABadEntryCostsOnlyItself(t *testing.T) {
-	f := parse(t, `{"version": 1, "stric": true, "defaults": {"rate": "high"}, "tiers": {"inner": {"rate": 0.1}, "bad": 7},
+	f := parse(t, `{"version": 1, "method": [], "defaults": {"rate": "high", "cpu_rate": 0.5},
+	 "tiers": {"inner": {"rate": 0.1, "max": 0.2}, "half": {"rate": 2, "cpu_rate": 0.75}, "bad": 7, "": {}},
 	 "methods": [
-	  {"class": "a.B", "method": "C", "rate": 1.5, "mode": "all"},
+	  {"class": "a.B", "method": "C", "rate": 1.5, "mode": "sampel"},
 	  {"class": "a.B", "method": "D", "raet": 0.5},
 	  {"match": "a.*", "class": "a"},
 	  {"method": "E"},
 	  {"class": "a.B"},
-	  {"class": "a.*", "method": "F"},
+	  {"match": "a.*.F"},
 	  {"class": "a.B", "method": "G", "tier": "iner"},
 	  "a.B.H",
 	  {"class": "a.B", "method": "I", "min": 0.5, "max": 0.1},
 	  {"class": "a.B", "method": "J", "blocking": 1, "scope": "all"},
-	  {"class": "a.B", "method": "K", "rate": null},
+	  {"class": "a.B", "method": "K", "rate": 0},
+	  {"class": "a.(*B)", "method": "L"},
+	  {"class": "a.B", "method": "*", "signature": "()"},
+	  {"class": "a.B", "method": "M", "tier": "inner", "min": 0.3},
+	  {"class": "a.B", "method": "half", "tier": "half"},
 	  {"class": "a.B", "method": "good", "rate": 0.25}]}`)
 	want := []string{
-		`method file: unknown key "stric"; did you mean "strict"`,
-		`defaults.rate: must be within 0 and 1, found "high"`,
+		`method file: unknown key "method"; did you mean "methods"`,
+		`tiers.: a tier's name must have 1 to 64 characters, found 0`,
 		`tiers.bad: must be an object, found 7`,
-		`methods[0].mode: must be sample, aggregate, off, found "all"`,
-		`methods[0].rate: must be within 0 and 1, found 1.5`,
+		`tiers.half.rate: must be a number between 1e-09 and 1, found 2`,
+		`defaults.rate: must be a number between 1e-09 and 1, found "high"`,
+		`methods[0].mode: must be one of sample, aggregate, off, found "sampel"; did you mean "sample"`,
+		`methods[0].rate: must be a number between 1e-09 and 1, found 1.5`,
 		`methods[1]: unknown key "raet"; did you mean "rate"`,
-		`methods[2]: must have either match, or class and method, found both`,
-		`methods[3]: must have match, or class and method`,
-		`methods[4].method: must name a method, or * for all of the class`,
-		`methods[5].class: must be a class; for a pattern use match, found "a.*"`,
+		`methods[2].match: must not stand beside class, method or signature, found "a.*"`,
+		`methods[3].class: must be said beside method; a function outside any class has ""`,
+		`methods[4].method: must be said beside class; * is for all methods of the class`,
+		`methods[5].match: must end in *, its only one, found "a.*.F"; a single method is named by class and method`,
 		`methods[6].tier: must be one of the tiers, found "iner"; did you mean "inner"`,
 		`methods[7]: must be an object, found "a.B.H"`,
-		`methods[8].min: must be at most max, found 0.5 and 0.1`,
+		`methods[8]: must hold min <= rate <= max, found min 0.5, max 0.1`,
 		`methods[9].blocking: must be true or false, found 1`,
-		`methods[9].scope: must be eager, lazy, total, found "all"`,
-		`methods[10].rate: must be within 0 and 1, found null`,
+		`methods[9].scope: must be one of lazy, eager, total, found "all"`,
+		`methods[10].rate: must be a number between 1e-09 and 1, found 0`,
+		`methods[11].class: must have neither (* nor [...], found "a.(*B)"; write "a.B"`,
+		`methods[12].signature: must not stand beside method *, found "()"`,
+		`methods[13]: must hold min <= rate <= max, with what its tier and the defaults say, found min 0.3, rate 0.1, max 0.2`,
 	}
 	if got := strings.Join(f.Faults, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("faults:\n%s\nwant:\n%s", got, strings.Join(want, "\n"))
 	}
-	if s, _ := f.Lookup("a.B.good"); s.Rate == nil || *s.Rate != 0.25 {
+	if s, _ := f.Lookup("a.B.good"); s.Rate == nil || *s.Rate != 0.25 || *s.CPURate != 0.5 {
 		t.Errorf("the good entry is lost: %+v", s)
 	}
-	for _, name := range []string{"a.B.C", "a.B.D", "a.B.G", "a.B.I", "a.B.J", "a.B.K"} {
-		if s, entered := f.Lookup(name); entered {
-			t.Errorf("%s: a bad entry holds: %+v", name, s)
+	if s, _ := f.Lookup("a.B.half"); s.Rate != nil || *s.CPURate != 0.75 {
+		t.Errorf("what is good of a tier is lost: %+v", s)
+	}
+	for _, method := range strings.Split("CDEFGHIJKLM", "") {
+		if s, entered := f.Lookup("a.B." + method); entered {
+			t.Errorf("%s: a bad entry holds: %+v", method, s)
 		}
 	}
 }
 
 func TestOfEqualsTheLaterHolds(t *testing.T) {
 	f := parse(t, `{"version": 1, "methods": [
-	  {"class": "a.B", "method": "C", "rate": 0.1}, {"match": "a.B.C", "rate": 0.2},
+	  {"class": "a.B", "method": "C", "rate": 0.1}, {"class": "a.B", "method": "C", "rate": 0.2},
 	  {"match": "x.*", "rate": 0.3}, {"match": "x.*", "rate": 0.4}]}`)
 	if s, _ := f.Lookup("a.B.C"); *s.Rate != 0.2 {
 		t.Errorf("rate %v, want the later, 0.2", *s.Rate)
@@ -123,9 +134,27 @@ func TestUnusedEntriesAreNamed(t *testing.T) {
 	f.Lookup("shop/cart.Cart.Total")
 	f.Lookup("shop/web.Handler.Health")
 	got := strings.Join(f.Unused(), ", ")
-	want := "methods[0] (shop/*), methods[1] (shop/codec.*), methods[2] (shop/*.Encode), methods[3] (shop/web.Handler.*), methods[6] (shop/codec.Wire.Encode)"
+	want := "methods[0] (shop/*), methods[1] (shop/codec.*), methods[2] (shop/web.Handler.*), methods[6] (shop/codec.Wire.Encode), methods[7] (outside)"
 	if got != want {
 		t.Errorf("unused: %s, want %s", got, want)
+	}
+}
+
+// The project's example is as good here as it is in the collector.
+func TestTheExample(t *testing.T) {
+	data, err := os.ReadFile("../../../config/methods.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := parse(t, string(data))
+	if len(f.Faults) > 0 {
+		t.Errorf("faults: %q", f.Faults)
+	}
+	if s, _ := f.Lookup("shop/web.Handler.Serve"); *s.Rate != 1 || s.Tier != "entry" {
+		t.Errorf("settings %+v", s)
+	}
+	if s, _ := f.Lookup("shop/store.DB.Query"); *s.Rate != 0.05 || !s.Blocking {
+		t.Errorf("settings %+v", s)
 	}
 }
 
@@ -139,7 +168,7 @@ func TestAUselessFileIsAnError(t *testing.T) {
 		`{"version": 1} {}`:         "found more after it",
 		strings.Repeat(" ", 17<<20): "at most",
 	} {
-		_, err := Parse([]byte(text), normal)
+		_, err := Parse([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: error %v, want %q in it", text, err, want)
 		}
@@ -148,18 +177,21 @@ func TestAUselessFileIsAnError(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(shop), "shop/cart.Cart.Total")
-	f.Add([]byte(`{"version":1,"methods":[{"match":"*a*b*"}]}`), "xaxbx")
-	f.Add([]byte(`{"version":1,"tiers":{"":null},"methods":[null,{"match":"(*"}]}`), ".")
+	f.Add([]byte(`{"version":1,"methods":[{"match":"*"}]}`), "x")
+	f.Add([]byte(`{"version":1,"tiers":{"":null,"a":null},"defaults":null,"methods":[null,{"match":"(*"}]}`), ".")
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
-		file, err := Parse(data, normal)
+		file, err := Parse(data)
 		if err != nil {
 			return
 		}
-		s, _ := file.Lookup(name)
+		s, entered := file.Lookup(name)
 		for _, share := range []*float64{s.Rate, s.CPURate, s.Min, s.Max} {
 			if share != nil && !(*share >= 0 && *share <= 1) {
 				t.Errorf("a share of %v came through", *share)
 			}
+		}
+		if entered && !s.ordered() {
+			t.Errorf("the bounds of %+v came through", s)
 		}
 		file.Unused()
 	})

@@ -9,44 +9,43 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
-// MaxSize and maxEntries bound what is read.
+// Bounds of what is read.
 const (
-	MaxSize    = 16 << 20
-	maxEntries = 100_000
-	version    = 1
+	MaxSize     = 16 << 20
+	maxEntries  = 100_000
+	maxTiers    = 64
+	maxTierName = 64
+	maxText     = 1024
+	version     = 1
 )
 
 type object = map[string]json.RawMessage
 
-// Parse reads a file. normal brings names to the form class.method. The error is
-// for a file of which nothing can be used; all other faults are in the File.
-func Parse(data []byte, normal func(string) string) (*File, error) {
+// Parse reads a file. The error is for a file of which nothing can be used; all
+// other faults are in the File.
+func Parse(data []byte) (*File, error) {
 	if len(data) > MaxSize {
-		return nil, fmt.Errorf("the method file must be at most %d bytes, found %d", MaxSize, len(data))
+		return nil, fmt.Errorf("must be at most %d bytes, found %d", MaxSize, len(data))
 	}
 	var top object
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if err := decoder.Decode(&top); err != nil {
-		return nil, fmt.Errorf("the method file must be a JSON object: %w", located(data, err))
+		return nil, fmt.Errorf("must be a JSON object: %w", located(data, err))
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		return nil, errors.New("the method file must be one JSON object, found more after it")
+		return nil, errors.New("must be one JSON object, found more after it")
 	}
-	p := parser{file: newFile(), normal: normal}
-	p.unknown("", top, "version", "defaults", "tiers", "methods", "strict", "$schema")
 	found := 0
 	if raw, ok := top["version"]; !ok || json.Unmarshal(raw, &found) != nil || found != version {
-		return nil, fmt.Errorf("version must be %d, found %s", version, orAbsent(top["version"]))
+		return nil, fmt.Errorf("version must be %d, found %s", version, orNothing(top["version"]))
 	}
-	if raw, ok := top["strict"]; ok && json.Unmarshal(raw, &p.file.Strict) != nil {
-		p.fault("strict must be true or false, found %s", raw)
-	}
-	if raw, ok := top["defaults"]; ok {
-		p.file.defaults, _ = p.settings("defaults", raw, settingKeys)
-	}
+	p := parser{file: newFile()}
+	p.unknown("method file", top, "version", "defaults", "tiers", "methods", "$schema")
 	p.tiers(top["tiers"])
+	p.defaults(top["defaults"])
 	p.methods(top["methods"])
 	return p.file, nil
 }
@@ -61,7 +60,7 @@ func located(data []byte, err error) error {
 	return err
 }
 
-func orAbsent(raw json.RawMessage) string {
+func orNothing(raw json.RawMessage) string {
 	if raw == nil {
 		return "nothing"
 	}
@@ -78,62 +77,68 @@ func shortened(raw []byte) string {
 }
 
 type parser struct {
-	file   *File
-	normal func(string) string
+	file *File
 }
 
 func (p *parser) fault(format string, args ...any) {
 	p.file.Faults = append(p.file.Faults, fmt.Sprintf(format, args...))
 }
 
-// unknown reports keys that mean nothing, and tells whether there were any.
-func (p *parser) unknown(where string, o object, known ...string) bool {
-	strangers := slices.DeleteFunc(slices.Sorted(maps.Keys(o)), func(key string) bool { return slices.Contains(known, key) })
-	for _, key := range strangers {
-		hint := ""
-		if near := nearest(key, known); near != "" {
-			hint = fmt.Sprintf("; did you mean %q", near)
+// unknown reports keys that mean nothing.
+func (p *parser) unknown(where string, o object, known ...string) {
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		if !slices.Contains(known, key) {
+			p.fault("%s: unknown key %q%s", where, shortened([]byte(key)), meant(key, known))
 		}
-		p.fault("%s: unknown key %q%s", place(where), shortened([]byte(key)), hint)
 	}
-	return len(strangers) > 0
 }
 
-func place(where string) string {
-	if where == "" {
-		return "method file"
+// meant suggests the name that was probably meant.
+func meant(name string, known []string) string {
+	if near := nearest(name, known); near != "" {
+		return fmt.Sprintf("; did you mean %q", near)
 	}
-	return where
+	return ""
 }
 
+// tiers keeps of each tier what makes sense.
 func (p *parser) tiers(raw json.RawMessage) {
+	var tiers object
+	if raw != nil && json.Unmarshal(raw, &tiers) != nil {
+		p.fault("tiers: must be an object of tiers, found %s", shortened(raw))
+	}
+	for _, name := range slices.Sorted(maps.Keys(tiers)) {
+		where := "tiers." + shortened([]byte(name))
+		if n := utf8.RuneCountInString(name); n < 1 || n > maxTierName {
+			p.fault("%s: a tier's name must have 1 to %d characters, found %d", where, maxTierName, n)
+			continue
+		}
+		if len(p.file.tiers) == maxTiers {
+			p.fault("tiers: must be at most %d, found %d", maxTiers, len(tiers))
+			return
+		}
+		s := p.settings(where, p.object(where, tiers[name]), settingKeys)
+		s.Tier = name
+		p.file.tiers[name] = s
+	}
+}
+
+func (p *parser) defaults(raw json.RawMessage) {
 	if raw == nil {
 		return
 	}
-	var tiers object
-	if err := json.Unmarshal(raw, &tiers); err != nil {
-		p.fault("tiers must be an object of tiers, found %s", shortened(raw))
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(tiers)) {
-		if s, ok := p.settings(fmt.Sprintf("tiers.%s", shortened([]byte(name))), tiers[name], settingKeys); ok {
-			s.Tier = name
-			p.file.tiers[name] = s
-		}
-	}
+	o := p.object("defaults", raw)
+	s := p.settings("defaults", o, append([]string{"tier"}, settingKeys...))
+	p.file.defaults = s.over(p.tier("defaults", o))
 }
 
 func (p *parser) methods(raw json.RawMessage) {
-	if raw == nil {
-		return
-	}
 	var entries []json.RawMessage
-	if err := json.Unmarshal(raw, &entries); err != nil {
-		p.fault("methods must be a list, found %s", shortened(raw))
-		return
+	if raw != nil && json.Unmarshal(raw, &entries) != nil {
+		p.fault("methods: must be a list, found %s", shortened(raw))
 	}
 	if len(entries) > maxEntries {
-		p.fault("methods must be at most %d, found %d; the others are left out", maxEntries, len(entries))
+		p.fault("methods: must be at most %d, found %d; the others are left out", maxEntries, len(entries))
 		entries = entries[:maxEntries]
 	}
 	for i, raw := range entries {

@@ -1,0 +1,57 @@
+// Package prefix finds what is said about a name by patterns of the form text*.
+//
+// Its invariant: of the patterns that fit, the longest holds; of two equal ones,
+// the one added last.
+//
+// It does not know exact names, which a map finds.
+package prefix
+
+import (
+	"slices"
+	"strings"
+)
+
+// Of returns what comes before the star of a pattern, which must be its last
+// character and the only star.
+func Of(pattern string) (text string, ok bool) {
+	text, ok = strings.CutSuffix(pattern, "*")
+	return text, ok && !strings.Contains(text, "*")
+}
+
+// Table maps prefixes to values. The zero Table is empty.
+type Table[T any] struct {
+	values  map[string]T
+	lengths []int // of the prefixes, longest first
+}
+
+// Add adds a prefix. If it was added before, its value is replaced and returned.
+func (t *Table[T]) Add(text string, value T) (earlier T, replaced bool) {
+	if t.values == nil {
+		t.values = map[string]T{}
+	}
+	earlier, replaced = t.values[text]
+	t.values[text] = value
+	if at, known := slices.BinarySearchFunc(t.lengths, len(text), func(a, b int) int { return b - a }); !known {
+		t.lengths = slices.Insert(t.lengths, at, len(text))
+	}
+	return earlier, replaced
+}
+
+// Find returns the value of the longest prefix of a name.
+func (t *Table[T]) Find(name string) (value T, ok bool) {
+	for _, n := range t.lengths {
+		if n <= len(name) {
+			if value, ok = t.values[name[:n]]; ok {
+				return value, true
+			}
+		}
+	}
+	return value, false
+}
+
+// Each calls f for every prefix, in no order.
+func (t *Table[T]) Each(f func(text string, value T)) {
+	for text, value := range t.values {
+		f(text, value)
+	}
+}
