@@ -32,8 +32,11 @@ func (w Warning) Error() string {
 		}
 		b.WriteString(w.Field)
 	}
-	if w.Line > 0 {
+	switch {
+	case w.Line > 0 && b.Len() > 0:
 		fmt.Fprintf(&b, " (line %d)", w.Line)
+	case w.Line > 0:
+		fmt.Fprintf(&b, "line %d", w.Line)
 	}
 	b.WriteString(": ")
 	b.WriteString(w.Rule)

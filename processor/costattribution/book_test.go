@@ -1,0 +1,210 @@
+package costattribution
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func parse(t *testing.T, text string) (*book, []string) {
+	t.Helper()
+	b, warnings, err := parseBook([]byte(text))
+	require.NoError(t, err)
+	var lines []string
+	for _, w := range warnings {
+		lines = append(lines, w.Error())
+	}
+	return b, lines
+}
+
+func TestTheExampleIsFaultless(t *testing.T) {
+	text, err := os.ReadFile("../../config/prices.yaml")
+	require.NoError(t, err)
+	b, warnings := parse(t, string(text))
+	assert.Empty(t, warnings)
+	v := b.lookup(place{cloudProvider: "aws", region: "eu-west-1", hostType: "m7i.large", capacityType: "spot"})
+	assert.Equal(t, verdict{usd: 0.0212, source: "prices[1] aws/eu-west-1/m7i.large/spot", outcome: byEntry}, *v)
+	assert.Equal(t, "default", b.lookup(place{region: "eu-west-1"}).source)
+}
+
+func TestErrorsOfTheWholeFile(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "must hold `prices` or `default`, found an empty file"},
+		{"# nothing\n", "must hold `prices` or `default`, found an empty file"},
+		{"- a", "must hold a mapping with `prices` or `default`, found something else"},
+		{"a: [", "not YAML: yaml: line 1: did not find expected node content"},
+		{"default: {usd_per_core_hour: 1}\n---\ndefault: {}", "must hold one YAML document, found several"},
+		{"a\xff", "not YAML: yaml: invalid leading UTF-8 octet"},
+	} {
+		b, warnings, err := parseBook([]byte(c.text))
+		assert.EqualError(t, err, c.want)
+		assert.Nil(t, b)
+		assert.Empty(t, warnings)
+	}
+}
+
+// Every fault costs its entry and no other: the entry after it is in force.
+func TestFaultsOfEntries(t *testing.T) {
+	for _, c := range []struct{ name, entry, want string }{
+		{"negative", `{region: a, usd_per_core_hour: -0.5}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found "-0.5"`},
+		{"zero", `{region: a, usd_per_core_hour: 0}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found "0"`},
+		{"infinite", `{region: a, usd_per_core_hour: .inf}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found ".inf"`},
+		{"no number", `{region: a, usd_per_core_hour: .nan}`, `prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found ".nan"`},
+		{"huge", `{region: a, usd_per_core_hour: 1e999}`, `prices[0].usd_per_core_hour (line 2): must be a number, found "1e999"`},
+		{"quoted", `{region: a, usd_per_core_hour: "0.5"}`, `prices[0].usd_per_core_hour (line 2): must be a number, found "0.5": remove the quotes`},
+		{"text", `{region: a, usd_per_core_hour: cheap}`, `prices[0].usd_per_core_hour (line 2): must be a number, found "cheap"`},
+		{"list", `{region: a, usd_per_core_hour: [1]}`, `prices[0].usd_per_core_hour (line 2): must be a number, found a list`},
+		{"no price", `{region: a}`, `prices[0].usd_per_core_hour (line 2): must be said, found nothing`},
+		{"null price", `{region: a, usd_per_core_hour: }`, `prices[0].usd_per_core_hour (line 2): must be a number, found nothing`},
+		{"nothing named", `{usd_per_core_hour: 1}`, "prices[0] (line 2): must name at least one of cloud_provider, region, host_type and capacity_type, found none: the price of all other processes is `default`"},
+		{"unknown key", `{region: a, host: b, usd_per_core_hour: 1}`, `prices[0] (line 2): must have known keys only, found "host": known are "capacity_type", "cloud_provider", "host_type", "region", "usd_per_core_hour"`},
+		{"misspelt key", `{region: a, hosttype: b, usd_per_core_hour: 1}`, `prices[0] (line 2): must have known keys only, found "hosttype": did you mean "host_type"?`},
+		{"key said twice", `{region: a, region: b, usd_per_core_hour: 1}`, `prices[0].region (line 2): must be said once, found it a second time`},
+		{"key of another type", `{[a]: b, region: a, usd_per_core_hour: 1}`, `prices[0] (line 2): must have known keys only, found a list: known are "capacity_type", "cloud_provider", "host_type", "region", "usd_per_core_hour"`},
+		{"number as name", `{host_type: 96, usd_per_core_hour: 1}`, `prices[0].host_type (line 2): must be a text, found "96": put it in quotes, or leave the key out for any`},
+		{"null as name", `{host_type: , usd_per_core_hour: 1}`, `prices[0].host_type (line 2): must be a text, found nothing: put it in quotes, or leave the key out for any`},
+		{"empty name", `{host_type: "", usd_per_core_hour: 1}`, `prices[0].host_type (line 2): must have 1 to 256 bytes, found ""`},
+		{"mapping as name", `{host_type: {a: b}, usd_per_core_hour: 1}`, `prices[0].host_type (line 2): must be a text, found a mapping`},
+		{"control characters", `{host_type: "a", "\e[2J": 1, usd_per_core_hour: 1}`, `prices[0] (line 2): must have known keys only, found "\x1b[2J": known are "capacity_type", "cloud_provider", "host_type", "region", "usd_per_core_hour"`},
+		{"no mapping", `aws`, `prices[0] (line 2): must be a mapping, found "aws"`},
+		{"merge key", `{<<: {region: a}, usd_per_core_hour: 1}`, `prices[0] (line 2): must have known keys only, found "<<": known are "capacity_type", "cloud_provider", "host_type", "region", "usd_per_core_hour"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b, warnings := parse(t, "prices:\n- "+c.entry+"\n- {cloud_provider: good, usd_per_core_hour: 0.25}\n")
+			assert.Equal(t, []string{c.want}, warnings)
+			assert.Len(t, b.entries, 1)
+			assert.Equal(t, verdict{usd: 0.25, source: "prices[1] good/*/*/*", outcome: byEntry}, *b.lookup(place{cloudProvider: "good"}))
+		})
+	}
+}
+
+func TestAllFaultsAtOnce(t *testing.T) {
+	b, warnings := parse(t, `
+currency: dollars
+default: 0.04
+price: []
+prices:
+  - {region: a, usd_per_core_hour: 1}
+  - {region: a, usd_per_core_hour: 2}
+  - {region: b, usd_per_core_hour: -1}
+`)
+	assert.Equal(t, []string{
+		`currency (line 2): must be three capital letters, as in USD, found "dollars"`,
+		`default (line 3): must be a mapping, found "0.04": write {usd_per_core_hour: ...}`,
+		`line 4: must have known keys only, found "price": did you mean "prices"?`,
+		`prices[2].usd_per_core_hour (line 8): must be a finite number above 0, found "-1"`,
+		`prices[0]: must be the only entry for its attributes, found prices[1] for "*/a/*/*" too: prices[1], the later, is used: remove one`,
+	}, warnings)
+	assert.Equal(t, 2.0, b.lookup(place{region: "a"}).usd)
+
+	_, warnings = parse(t, "default: {}\nprices: {a: b}\ncurrency: 3")
+	assert.Equal(t, []string{
+		"default.usd_per_core_hour (line 1): must be said, found nothing",
+		"prices (line 2): must be a list, found a mapping",
+		`currency (line 3): must be three capital letters, as in USD, found "3"`,
+	}, warnings)
+}
+
+func TestCurrencyIsALabel(t *testing.T) {
+	b, warnings := parse(t, "currency: EUR\ndefault: {usd_per_core_hour: 2}\nprices: [{region: a, usd_per_core_hour: 1}]")
+	assert.Empty(t, warnings)
+	assert.Equal(t, verdict{usd: 1, source: "prices[0] */a/*/* EUR", outcome: byEntry}, *b.lookup(place{region: "a"}))
+	assert.Equal(t, verdict{usd: 2, source: "default EUR", outcome: byDefault}, *b.lookup(place{}))
+}
+
+func TestAnchorsAndAliases(t *testing.T) {
+	b, warnings := parse(t, "default: &d {usd_per_core_hour: &p 2}\nprices: [{region: &r a, usd_per_core_hour: *p}, {region: b, host_type: *r, usd_per_core_hour: 3}]")
+	assert.Empty(t, warnings)
+	assert.Equal(t, 2.0, b.lookup(place{region: "a"}).usd)
+	assert.Equal(t, 3.0, b.lookup(place{region: "b", hostType: "a"}).usd)
+}
+
+func TestUnpriced(t *testing.T) {
+	assert.Equal(t, verdict{source: "unpriced: no_prices", outcome: noPrices}, *emptyBook().lookup(place{region: "a"}))
+	assert.Equal(t, verdict{source: "unpriced: no_prices", outcome: noPrices}, *emptyBook().lookup(place{}))
+	b, _ := parse(t, "prices: [{region: a, usd_per_core_hour: 1}]")
+	assert.Equal(t, verdict{source: "unpriced: no_entry", outcome: noEntry}, *b.lookup(place{region: "b"}))
+	assert.Equal(t, verdict{source: "unpriced: no_attributes", outcome: noAttributes}, *b.lookup(place{}))
+}
+
+func TestEntriesAreBounded(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("prices:\n")
+	for i := range maxEntries + 1 {
+		fmt.Fprintf(&text, "- {region: r%d, usd_per_core_hour: 1}\n", i)
+	}
+	b, warnings := parse(t, text.String())
+	assert.Equal(t, []string{"prices (line 10002): must have at most 10000 entries, found 10001"}, warnings)
+	assert.Len(t, b.entries, maxEntries)
+}
+
+// A lookup finds what a look at every entry finds, by the documented order.
+func TestLookupAgreesWithTheRule(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	word := func() string { return []string{"", "a", "b"}[random.IntN(3)] }
+	where := func() place { return place{word(), word(), word(), word()} }
+	for range 500 {
+		var entries []entry
+		for i := range random.IntN(12) {
+			if p := where(); p.parts() != 0 {
+				entries = append(entries, entry{place: p, index: i, usd: 1})
+			}
+		}
+		b, _ := newBook("", 0, entries)
+		for range 20 {
+			p := where()
+			want := "unpriced: no_entry"
+			if p.parts() == 0 {
+				want = "unpriced: no_attributes"
+			}
+			best := -1
+			for _, e := range entries {
+				// host_type, capacity_type, region, cloud_provider, by falling rank.
+				score, matches := 0, true
+				for rank, pair := range [][2]string{{e.cloudProvider, p.cloudProvider}, {e.region, p.region}, {e.capacityType, p.capacityType}, {e.hostType, p.hostType}} {
+					if pair[0] != "" {
+						score |= 1 << rank
+						matches = matches && pair[0] == pair[1]
+					}
+				}
+				if score += 100 * bits.OnesCount(uint(score)); matches && score >= best {
+					best, want = score, fmt.Sprintf("prices[%d] %s", e.index, e.place)
+				}
+			}
+			require.Equal(t, want, b.lookup(p).source, "%v in %v", p, entries)
+		}
+	}
+}
+
+func FuzzParseBook(f *testing.F) {
+	for _, seed := range []string{
+		"currency: EUR\ndefault: {usd_per_core_hour: 0.04}\nprices:\n- {cloud_provider: aws, region: r, host_type: h, capacity_type: c, usd_per_core_hour: 1}",
+		"prices: [{region: a, usd_per_core_hour: 1}, {region: a, usd_per_core_hour: 2}, {}, [], 3, null]",
+		"a: &a [*a]\nprices: *a", "default: &d {usd_per_core_hour: 1}\nprices: [*d]", "? [a]\n: b", "{", "!!binary a", "default: !!float x",
+		"prices: [{<<: {region: a}}]", "\xef\xbb\xbfdefault: {usd_per_core_hour: 0x10}", "default: {usd_per_core_hour: 1_000}", "---\n---\n",
+	} {
+		f.Add(seed, "a", "b")
+	}
+	f.Fuzz(func(t *testing.T, text, region, hostType string) {
+		b, warnings, err := parseBook([]byte(text))
+		if err != nil {
+			require.Nil(t, b)
+			require.False(t, strings.ContainsFunc(err.Error(), unicode.IsControl), "%q", err)
+			return
+		}
+		for _, w := range warnings {
+			require.False(t, strings.ContainsFunc(w.Error(), unicode.IsControl), "%q", w.Error())
+		}
+		v := b.lookup(place{region: region, hostType: hostType})
+		require.Equal(t, v.outcome > byDefault, v.usd == 0)
+		require.True(t, v.usd == 0 || priceFault(v.usd) == "")
+		require.NotEmpty(t, v.source)
+	})
+}

@@ -1,0 +1,130 @@
+package costattribution
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"gopkg.in/yaml.v3"
+
+	"github.com/corehour/corehour/internal/configfile/configfiletest"
+)
+
+func writeFile(t testing.TB, path, text string) string {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func priceBook(t testing.TB, text string) string {
+	t.Helper()
+	return writeFile(t, filepath.Join(t.TempDir(), "prices.yaml"), text)
+}
+
+// The command tells everything at once: what is wrong with the configuration
+// and what is wrong with the file.
+func TestValidateCommand(t *testing.T) {
+	faulty := priceBook(t, "prices:\n- {region: a, usd_per_core_hour: -1}\n- {region: b, usd_per_core_hour: 1}\n- {regin: c, usd_per_core_hour: 1}\n")
+	const (
+		first  = "prices[0].usd_per_core_hour (line 2): must be a finite number above 0, found \"-1\""
+		second = "prices[2] (line 4): must have known keys only, found \"regin\": did you mean \"region\"?"
+	)
+	absent := filepath.Join(t.TempDir(), "absent.yaml")
+	for _, c := range []struct {
+		name, section string
+		printed       []string
+		errs          []string // lines
+	}{
+		{"nothing", `{}`, nil, nil},
+		{"empty path", `{price_book: }`, nil, nil},
+		{"in place", `{prices: {default: {usd_per_core_hour: 0.04}}}`, nil, nil},
+		{"warnings", `{price_book: "` + faulty + `"}`, []string{
+			`warning: processors::cost_attribution: "` + faulty + `": ` + first,
+			`warning: processors::cost_attribution: "` + faulty + `": ` + second,
+		}, nil},
+		{"strict", `{price_book: "` + faulty + `", strict: true}`, nil, []string{
+			"processors::cost_attribution: `price_book` \"" + faulty + "\": " + first,
+			"`price_book` \"" + faulty + "\": " + second,
+		}},
+		{"absent, and twice", `{price_book: "` + absent + `", prices: {}}`, nil, []string{
+			"processors::cost_attribution: `price_book` and `prices` must not stand beside each other, found both: keep one",
+			"`price_book` \"" + absent + "\" must exist, found no such file: a relative path starts where the collector was started",
+			"processors::cost_attribution::prices: must have `default` or `prices`, found neither"}},
+		{"faults in place", `{strict: true, prices: {currency: euro, default: {usd_per_core_hour: 0}, prices: [` +
+			`{region: a, usd_per_core_hour: -0.1}, {usd_per_core_hour: .inf}, {region: a, usd_per_core_hour: 1}, {host_type: ` + strings.Repeat("x", 257) + `, usd_per_core_hour: .nan}]}}`,
+			nil, []string{
+				"processors::cost_attribution: `strict` has an effect only beside `price_book`, found it without: remove it",
+				"processors::cost_attribution::prices: `currency` must be three capital letters, as in USD, found \"euro\"",
+				"prices[0]: must be the only entry for its attributes, found prices[2] for \"*/a/*/*\" too: prices[2], the later, is used: remove one",
+				"processors::cost_attribution::prices::default: `usd_per_core_hour` must be a finite number above 0, found 0",
+				"processors::cost_attribution::prices::prices::0: `usd_per_core_hour` must be a finite number above 0, found -0.1",
+				"processors::cost_attribution::prices::prices::1: `usd_per_core_hour` must be a finite number above 0, found +Inf",
+				"must name at least one of cloud_provider, region, host_type and capacity_type, found none: the price of all other processes is `default`",
+				"processors::cost_attribution::prices::prices::3: `usd_per_core_hour` must be a finite number above 0, found NaN",
+				"`host_type` must have 1 to 256 bytes, found 257",
+			}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			printed, err := configfiletest.Validate(t, NewFactory(), c.section)
+			assert.Equal(t, strings.Join(append(c.printed, ""), "\n"), printed)
+			if c.errs == nil {
+				assert.NoError(t, err)
+				return
+			}
+			assert.EqualError(t, err, strings.Join(c.errs, "\n"))
+		})
+	}
+	_, err := configfiletest.Validate(t, NewFactory(), `{pricebook: x, prices: {defaults: 1, prices: [{zone: 1}]}}`)
+	require.Error(t, err)
+	for _, key := range []string{"pricebook", "defaults", "zone"} {
+		assert.Contains(t, err.Error(), key)
+	}
+}
+
+func readme(t *testing.T) string {
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	return string(text)
+}
+
+// Every configuration in the README is one that the processor takes, with the
+// files that the repository ships.
+func TestReadmeConfigurations(t *testing.T) {
+	text := readme(t)
+	t.Chdir("../..")
+	blocks := strings.Split(text, "```yaml\n")[1:]
+	require.NotEmpty(t, blocks)
+	for _, block := range blocks {
+		block, _, _ = strings.Cut(block, "```")
+		var raw struct {
+			Processors map[component.ID]map[string]any
+		}
+		require.NoError(t, yaml.Unmarshal([]byte(block), &raw), block)
+		require.NotEmpty(t, raw.Processors, block)
+		for id, section := range raw.Processors {
+			require.Equal(t, NewFactory().Type(), id.Type())
+			config := NewFactory().CreateDefaultConfig().(*Config)
+			require.NoError(t, confmap.NewFromStringMap(section).Unmarshal(config), block)
+			require.NoError(t, confmap.Validate(config), block)
+			assert.Empty(t, config.warnings)
+		}
+	}
+}
+
+// Every option and every word of the metrics is explained.
+func TestReadmeIsComplete(t *testing.T) {
+	text := readme(t)
+	config := confmap.New()
+	require.NoError(t, config.Marshal(createDefaultConfig()))
+	for key := range config.ToStringMap() {
+		assert.Contains(t, text, "| `"+key+"` |")
+	}
+	for _, name := range outcomeNames {
+		assert.Contains(t, text, "`"+name+"`")
+	}
+}
