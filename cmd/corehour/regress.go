@@ -145,11 +145,11 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 		return nil, err
 	}
 	f.NotCompared = append(f.NotCompared, skips...)
-	for _, p := range pairs {
-		c, err := verdict.Compare(ctx, w, p, r.options)
-		if err != nil {
-			return nil, err
-		}
+	comparisons, err := verdict.Compare(ctx, w, r.filter, pairs, r.options)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range comparisons {
 		f.Comparisons = append(f.Comparisons, c)
 		f.Alerts = append(f.Alerts, c.Alerts...)
 		f.CouldNotTell = f.CouldNotTell && !c.Told()

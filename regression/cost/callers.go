@@ -24,24 +24,29 @@ type caller struct {
 	name string
 }
 
-func unknownCallers(ctx context.Context, w *query.Warehouse, ask query.Ask) (*unknown, error) {
-	edges, err := w.Edges(ctx, ask)
-	if err != nil {
-		return nil, err
-	}
+func unknownCallers(ctx context.Context, w *query.Warehouse, ask query.Ask, profiles []query.Profile) (*unknown, error) {
 	u := &unknown{
 		total: map[query.Service]float64{}, byCaller: map[caller]float64{},
 		anybody: map[query.Service]float64{}, own: map[caller]float64{},
 	}
 	lost := map[caller]float64{} // by callee
-	known := map[caller]bool{}   // callees some caller of which is known
+	for _, p := range profiles {
+		if p.OrphanX != 0 {
+			lost[caller{p.Service, p.Full}] = p.OrphanX
+			u.total[p.Service] += p.OrphanX
+		}
+	}
+	if len(lost) == 0 {
+		return u, nil
+	}
+	edges, err := w.Edges(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	known := map[caller]bool{} // callees some caller of which is known
 	for _, e := range edges {
-		callee := caller{e.Service, e.Callee}
-		if e.Caller == "" {
-			lost[callee] += e.X
-			u.total[e.Service] += e.X
-		} else {
-			known[callee] = true
+		if e.Caller != "" {
+			known[caller{e.Service, e.Callee}] = true
 		}
 	}
 	for _, e := range edges {

@@ -35,7 +35,7 @@ func Compute(ctx context.Context, w *query.Warehouse, filter query.Filter) (*Rep
 	if err != nil {
 		return nil, err
 	}
-	callers, err := unknownCallers(ctx, w, ask)
+	callers, err := unknownCallers(ctx, w, ask, profiles)
 	if err != nil {
 		return nil, err
 	}

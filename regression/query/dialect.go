@@ -15,9 +15,12 @@ var files embed.FS
 type dialect struct {
 	Double string // the type of a float64
 	Param  string // what comes before the name of a parameter
+	// Inline keeps a common table expression that is read twice from being
+	// stored in between.
+	Inline string
 }
 
-var duckdbDialect = dialect{Double: "DOUBLE", Param: "$"}
+var duckdbDialect = dialect{Double: "DOUBLE", Param: "$", Inline: "NOT MATERIALIZED"}
 
 // metric is what a statement measures: its columns in method_calls and
 // method_cost.
@@ -39,12 +42,27 @@ type scope struct {
 	metricColumns
 	Source string // the relation that method_cost reads
 	Sides  bool   // whether rows are told apart by side of a comparison
+	Filter Filter
 }
 
 // From is the same scope with another source.
 func (s scope) From(source string) scope {
 	s.Source = source
 	return s
+}
+
+// Only is the condition that the filter makes, to be put behind others. It leaves
+// out what does not filter: an engine skips row groups by `column = parameter`,
+// and by nothing with an OR in it.
+func (s scope) Only(prefix string) string {
+	condition := ""
+	if s.Filter.Service != "" {
+		condition += fmt.Sprintf(" AND %sservice = %sservice", prefix, s.Param)
+	}
+	if s.Filter.Environment != "" {
+		condition += fmt.Sprintf(" AND %senvironment = %senvironment", prefix, s.Param)
+	}
+	return condition
 }
 
 // Key lists the columns of a weight cell's key, each behind a prefix.

@@ -35,7 +35,7 @@ type Account struct {
 // can't balance.
 func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter) ([]Account, error) {
 	var out []Account
-	err := w.each(ctx, "processes", scope{}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err := w.each(ctx, "processes", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var a Account
 		var start, first, last, interval int64
 		var stats any
@@ -111,7 +111,7 @@ type Stock struct {
 // Stocks lists it for every service.
 func (w *Warehouse) Stocks(ctx context.Context, window Window, f Filter) ([]Stock, error) {
 	var out []Stock
-	err := w.each(ctx, "stock", scope{}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err := w.each(ctx, "stock", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var s Stock
 		var first, last int64
 		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment),
@@ -127,40 +127,33 @@ func (w *Warehouse) Stocks(ctx context.Context, window Window, f Filter) ([]Stoc
 // of the rows stay below. False if no file that is still as it was written has
 // rows: compacted files are newer than their rows.
 func (w *Warehouse) Freshness(ctx context.Context, window Window, f Filter) (time.Duration, bool, error) {
-	conn, err := w.db.Conn(ctx)
-	if err != nil {
-		return 0, false, err
-	}
-	defer conn.Close()
 	const table = "CREATE OR REPLACE TABLE file_commits (parquet_file VARCHAR, committed_ns BIGINT)"
-	if _, err := conn.ExecContext(ctx, table); err != nil {
-		return 0, false, err
-	}
-	insert, err := conn.PrepareContext(ctx, "INSERT INTO file_commits VALUES (?, ?)")
+	err := w.fill(ctx, table, "INSERT INTO file_commits VALUES (?, ?)", func(insert func(...any) error) error {
+		for _, file := range w.Files {
+			if file.Kind != parquet.KindRaw {
+				continue
+			}
+			// A file gets its last change just before the commit that names it.
+			info, err := os.Stat(file.Path)
+			if err != nil {
+				return err
+			}
+			path, err := filepath.Abs(file.Path)
+			if err != nil {
+				return err
+			}
+			if err := insert(path, info.ModTime().UnixNano()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return 0, false, err
-	}
-	defer insert.Close()
-	for _, file := range w.Files {
-		if file.Kind != parquet.KindRaw {
-			continue
-		}
-		// A file gets its last change just before the commit that names it.
-		info, err := os.Stat(file.Path)
-		if err != nil {
-			return 0, false, err
-		}
-		path, err := filepath.Abs(file.Path)
-		if err != nil {
-			return 0, false, err
-		}
-		if _, err := insert.ExecContext(ctx, path, info.ModTime().UnixNano()); err != nil {
-			return 0, false, err
-		}
 	}
 	var rows int64
 	var seconds float64
-	err = w.each(ctx, "freshness", scope{}, filterArgs(window, f), func(r *sql.Rows) error {
+	err = w.each(ctx, "freshness", scope{Filter: f}, filterArgs(window, f), func(r *sql.Rows) error {
 		return r.Scan(&rows, into(&seconds))
 	})
 	return time.Duration(seconds * float64(time.Second)), rows > 0, err

@@ -191,6 +191,7 @@ func randomRows(rng *rand.Rand, n int) []methodspan.Row {
 }
 
 func TestMethodCostIsTheRule(t *testing.T) {
+	cells := map[any]int{}
 	for seed := range uint64(6) {
 		for _, n := range []int{3, 50, 500, 4000} {
 			t.Run(fmt.Sprintf("seed %d rows %d", seed, n), func(t *testing.T) {
@@ -202,14 +203,13 @@ func TestMethodCostIsTheRule(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer w.Close()
-				got, err := w.User(context.Background(), "SELECT row_seq, w, w_wall, cost_usd FROM method_cost ORDER BY row_seq", n+1)
+				got, err := w.User(context.Background(), "SELECT row_seq, w, w_wall, cost_usd, cell, cell_wall FROM method_cost ORDER BY row_seq", n+1)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if len(got.Rows) != n {
 					t.Fatalf("%d rows of %d", len(got.Rows), n)
 				}
-				weighted := 0
 				for i, row := range got.Rows {
 					cost := math.NaN()
 					if rows[i].USDPerCoreHour != nil {
@@ -220,15 +220,18 @@ func TestMethodCostIsTheRule(t *testing.T) {
 						if ok != !math.IsNaN(w) || ok && math.Abs(g-w) > 1e-9*math.Max(math.Abs(w), 1e-9) {
 							t.Fatalf("row %d column %d: %v, want %v (%+v)", i, j, row[j+1], w, rows[i])
 						}
-						if ok {
-							weighted++
-						}
 					}
-				}
-				if n >= 50 && weighted == 0 {
-					t.Error("no row had a weight: the test shows nothing")
+					if row[1] != nil {
+						cells[row[4]]++
+					}
+					cells[row[5]]++
 				}
 			})
+		}
+	}
+	for _, cell := range []string{"minute", "hour", "date", "none"} {
+		if cells[cell] < 20 {
+			t.Errorf("%d rows were in cells of kind %s: the test shows nothing of them", cells[cell], cell)
 		}
 	}
 }

@@ -41,18 +41,16 @@ type Profile struct {
 	OuterUSD  float64
 	SelfUSD   float64 // of what has a price
 	UnpricedX float64 // self time without a price, ns
+	OrphanX   float64 // of X, in calls whose caller is not known and can't be inferred
 }
 
-// Pair says which rows of a service are compared.
-type Pair struct {
+// Compared is one of the two deployments that are compared in a service.
+type Compared struct {
 	Service
-	Base, Head VersionSpan
-}
-
-// VersionSpan is one deployment of a version.
-type VersionSpan struct {
+	Side    Side
 	Version string
 	Window  Window
+	Slot    time.Duration // the length of a cluster
 }
 
 // Ask says what to measure, where and when.
@@ -60,37 +58,55 @@ type Ask struct {
 	Metric Metric
 	Window Window
 	Filter Filter
-	Slot   time.Duration // the length of a cluster
-	Pair   *Pair         // nil: all versions as one
+	// Slot is the length of a cluster where no versions are compared.
+	Slot time.Duration
+	// Compared are the versions to measure, each by itself; empty means all
+	// rows, whatever their version, as one side.
+	Compared []Compared
 }
 
 func (a Ask) scope() scope {
-	return scope{dialect: duckdbDialect, metricColumns: columnsOf[a.Metric], Sides: a.Pair != nil}
+	return scope{dialect: duckdbDialect, metricColumns: columnsOf[a.Metric], Filter: a.Filter, Sides: len(a.Compared) > 0}
 }
 
 func (a Ask) args() map[string]any {
 	args := filterArgs(a.Window, a.Filter)
-	args["slot_ns"] = a.Slot.Nanoseconds()
-	if p := a.Pair; p != nil {
-		args["service_namespace"] = orNull(p.Namespace)
-		args["exact_service"] = orNull(p.Name)
-		args["exact_environment"] = orNull(p.Environment)
-		args["base_version"], args["head_version"] = p.Base.Version, p.Head.Version
-		args["base_from_ns"], args["base_to_ns"] = p.Base.Window.nanos()
-		args["head_from_ns"], args["head_to_ns"] = p.Head.Window.nanos()
+	if len(a.Compared) == 0 {
+		args["slot_ns"] = a.Slot.Nanoseconds()
 	}
 	return args
 }
 
+// prepare fills the table that the statements read what is compared from.
+func (w *Warehouse) prepare(ctx context.Context, compared []Compared) error {
+	if len(compared) == 0 {
+		return nil
+	}
+	const table = `CREATE OR REPLACE TABLE compared (service_namespace VARCHAR, service VARCHAR, environment VARCHAR,
+		version VARCHAR, side VARCHAR, from_ns BIGINT, to_ns BIGINT, slot_ns BIGINT)`
+	return w.fill(ctx, table, "INSERT INTO compared VALUES (?, ?, ?, ?, ?, ?, ?, ?)", func(insert func(...any) error) error {
+		for _, c := range compared {
+			from, to := c.Window.nanos()
+			if err := insert(orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), c.Version, string(c.Side), from, to, c.Slot.Nanoseconds()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // Profiles measures every method that has measurements in the metric.
 func (w *Warehouse) Profiles(ctx context.Context, a Ask) ([]Profile, error) {
+	if err := w.prepare(ctx, a.Compared); err != nil {
+		return nil, err
+	}
 	var out []Profile
 	err := w.each(ctx, "profile", a.scope(), a.args(), func(rows *sql.Rows) error {
 		var p Profile
 		err := rows.Scan(into(&p.Namespace), into(&p.Service.Name), into(&p.Environment), &p.Side,
 			into(&p.Class), into(&p.Method), into(&p.Signature), &p.Full,
 			&p.Records, &p.Clusters, &p.N, &p.X, &p.SelfX,
-			&p.OuterX, &p.OuterUSD, &p.SelfUSD, &p.UnpricedX,
+			&p.OuterX, &p.OuterUSD, &p.SelfUSD, &p.UnpricedX, &p.OrphanX,
 			&p.NN, &p.NX, &p.XX, &p.NS, &p.SS)
 		out = append(out, p)
 		return err
@@ -109,6 +125,9 @@ type Edge struct {
 
 // Edges lists them.
 func (w *Warehouse) Edges(ctx context.Context, a Ask) ([]Edge, error) {
+	if err := w.prepare(ctx, a.Compared); err != nil {
+		return nil, err
+	}
 	var out []Edge
 	err := w.each(ctx, "edges", a.scope(), a.args(), func(rows *sql.Rows) error {
 		var e Edge
@@ -136,7 +155,7 @@ type Method struct {
 // Methods lists all methods with calls or measurements.
 func (w *Warehouse) Methods(ctx context.Context, window Window, f Filter) ([]Method, error) {
 	var out []Method
-	err := w.each(ctx, "methods", scope{}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err := w.each(ctx, "methods", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var m Method
 		err := rows.Scan(into(&m.Namespace), into(&m.Name), into(&m.Environment),
 			into(&m.Class), into(&m.Method), into(&m.Signature),
@@ -160,7 +179,7 @@ type ProcessCPU struct {
 // ProcessCPUs lists it for every service with rows.
 func (w *Warehouse) ProcessCPUs(ctx context.Context, window Window, f Filter) ([]ProcessCPU, error) {
 	var out []ProcessCPU
-	err := w.each(ctx, "processes_cpu", scope{}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err := w.each(ctx, "processes_cpu", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var p ProcessCPU
 		var first, last int64
 		err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment),

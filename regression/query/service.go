@@ -56,7 +56,7 @@ type Run struct {
 // Runs lists the runs of all versions, by time.
 func (w *Warehouse) Runs(ctx context.Context, window Window, f Filter) ([]Run, error) {
 	var runs []Run
-	err := w.each(ctx, "runs", scope{}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err := w.each(ctx, "runs", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var r Run
 		var first, last, until, oldest, unknown int64
 		err := rows.Scan(into(&r.Namespace), into(&r.Name), into(&r.Environment), into(&r.Version),
@@ -77,9 +77,14 @@ func at(ns int64) time.Time { return time.Unix(0, ns).UTC() }
 
 func filterArgs(window Window, f Filter) map[string]any {
 	from, to := window.nanos()
-	return map[string]any{
-		"from_ns": from, "to_ns": to, "service": orNull(f.Service), "environment": orNull(f.Environment),
+	args := map[string]any{"from_ns": from, "to_ns": to}
+	if f.Service != "" {
+		args["service"] = f.Service
 	}
+	if f.Environment != "" {
+		args["environment"] = f.Environment
+	}
+	return args
 }
 
 // nanos is the window as numbers; open sides are as far away as can be.

@@ -76,7 +76,7 @@ func TestAgainstSimulatedTruth(t *testing.T) {
 		tolerance float64 // of the view's bias
 		naive     float64 // bias of the naive rule, 0 = not judged
 	}{
-		{"the rate adapts inside the minute", 10, func(w *world) {
+		{"the rate adapts inside the minute", 6, func(w *world) {
 			// A burst in each minute: calls are many and dear, and the rate falls.
 			for minute := range 60 {
 				at := fixture.Start.Add(time.Duration(minute) * time.Minute)
@@ -94,7 +94,7 @@ func TestAgainstSimulatedTruth(t *testing.T) {
 				w.p.Counts("m.M", at, time.Minute, calls)
 			}
 		}, 0.015, -0.2},
-		{"one call a second at p = 0.01", 30, func(w *world) {
+		{"one call a second at p = 0.01", 20, func(w *world) {
 			for minute := range 240 {
 				at := fixture.Start.Add(time.Duration(minute) * time.Minute)
 				for second := range 60 {
@@ -103,16 +103,16 @@ func TestAgainstSimulatedTruth(t *testing.T) {
 				w.p.Counts("m.M", at, time.Minute, 60)
 			}
 		}, 0.03, 0},
-		{"CPU timed for a twentieth of the records", 20, func(w *world) {
+		{"CPU timed for a twentieth of the records", 10, func(w *world) {
 			for minute := range 60 {
 				at := fixture.Start.Add(time.Duration(minute) * time.Minute)
 				for range 600 {
-					w.call(at.Add(time.Second), 1e5, 0.5, 0.05, 0)
+					w.call(at.Add(time.Second), 1e5, 0.2, 0.1, 0)
 				}
 				w.p.Counts("m.M", at, time.Minute, 600)
 			}
 		}, 0.02, 0},
-		{"every call of the tail is kept", 20, func(w *world) {
+		{"every call of the tail is kept", 10, func(w *world) {
 			for minute := range 60 {
 				at := fixture.Start.Add(time.Duration(minute) * time.Minute)
 				for range 600 {

@@ -39,8 +39,8 @@ const (
 	Wall Metric = "wall"
 )
 
-// Warehouse is one commit of a warehouse, ready for questions. It stays the same
-// while the collector writes on.
+// Warehouse is one commit of a warehouse, ready for questions, one at a time. It
+// stays the same while the collector writes on.
 type Warehouse struct {
 	Snapshot *parquet.Snapshot
 	Window   Window
@@ -250,6 +250,22 @@ func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[str
 		return fmt.Errorf("query %s: %w", name, err)
 	}
 	return nil
+}
+
+// fill makes a small table of our own anew, for statements to join with.
+func (w *Warehouse) fill(ctx context.Context, create, insert string, rows func(insert func(...any) error) error) error {
+	if _, err := w.db.ExecContext(ctx, create); err != nil {
+		return err
+	}
+	prepared, err := w.db.PrepareContext(ctx, insert)
+	if err != nil {
+		return err
+	}
+	defer prepared.Close()
+	return rows(func(values ...any) error {
+		_, err := prepared.ExecContext(ctx, values...)
+		return err
+	})
 }
 
 // orNull passes an empty string as unknown.

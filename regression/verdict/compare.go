@@ -84,45 +84,89 @@ func (c *Comparison) Told() bool {
 	return slices.ContainsFunc(c.Methods, func(l Line) bool { return l.State.Judged() })
 }
 
-// Compare compares the two deployments of a pair.
-func Compare(ctx context.Context, w *query.Warehouse, p Pair, o Options) (*Comparison, error) {
-	metric := query.Metric(o.Metric)
-	if metric == "" {
-		metric = query.Wall
-		if p.Base.CPUMeasured > 0 && p.Head.CPUMeasured > 0 {
-			metric = query.CPU
+// Compare compares the two deployments of each pair.
+func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options) ([]*Comparison, error) {
+	out := make([]*Comparison, len(pairs))
+	for _, metric := range []query.Metric{query.CPU, query.Wall} {
+		at := map[query.Service]int{} // the comparisons of this metric
+		ask := query.Ask{Metric: metric, Window: w.Window, Filter: filter}
+		for i, p := range pairs {
+			if metricOf(p, o) != metric {
+				continue
+			}
+			slot := slotFor(p)
+			at[p.Service] = i
+			out[i] = &Comparison{
+				Service:     p.Service,
+				BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
+				BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision,
+				BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
+				Metric: metric, Clusters: "instance x " + slotName(slot), Methods: []Line{},
+			}
+			ask.Compared = append(ask.Compared, p.side(query.SideBase, p.Base, slot), p.side(query.SideHead, p.Head, slot))
 		}
-	}
-	span := func(d Deployment) query.VersionSpan {
-		return query.VersionSpan{Version: d.Version, Window: query.Window{From: d.First, To: d.Until}}
-	}
-	ask := query.Ask{
-		Metric: metric, Window: w.Window, Slot: slotFor(p),
-		Pair: &query.Pair{Service: p.Service, Base: span(p.Base), Head: span(p.Head)},
-	}
-	profiles, err := w.Profiles(ctx, ask)
-	if err != nil {
-		return nil, err
-	}
-	c := &Comparison{
-		Service:     p.Service,
-		BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
-		BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision,
-		BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
-		Metric: metric, Clusters: "instance x " + slotName(ask.Slot),
-		Methods: lines(profiles),
-	}
-	j := judge{options: o}
-	if j.first(c.Methods) {
-		// What callers paid their callees is needed only where something grew.
-		edges, err := w.Edges(ctx, ask)
+		if len(at) == 0 {
+			continue
+		}
+		profiles, err := w.Profiles(ctx, ask)
 		if err != nil {
 			return nil, err
 		}
-		j.settle(c.Methods, edges)
+		if err := judgeAll(ctx, w, ask, o, profiles, at, out); err != nil {
+			return nil, err
+		}
 	}
-	c.Alerts = alerts(c, p)
-	return c, nil
+	for i, c := range out {
+		c.Alerts = alerts(c, pairs[i])
+	}
+	return out, nil
+}
+
+// judgeAll fills in the lines of the comparisons of one metric.
+func judgeAll(ctx context.Context, w *query.Warehouse, ask query.Ask, o Options, profiles []query.Profile, at map[query.Service]int, out []*Comparison) error {
+	byService := map[query.Service][]query.Profile{}
+	for _, p := range profiles {
+		byService[p.Service] = append(byService[p.Service], p)
+	}
+	unsettled := map[query.Service]*judge{}
+	for service, own := range byService {
+		c := out[at[service]]
+		c.Methods = lines(own)
+		j := &judge{options: o}
+		if j.first(c.Methods) {
+			unsettled[service] = j
+		}
+	}
+	if len(unsettled) == 0 {
+		return nil
+	}
+	// What callers paid their callees is needed only where something grew.
+	edges, err := w.Edges(ctx, ask)
+	if err != nil {
+		return err
+	}
+	edgesOf := map[query.Service][]query.Edge{}
+	for _, e := range edges {
+		edgesOf[e.Service] = append(edgesOf[e.Service], e)
+	}
+	for service, j := range unsettled {
+		j.settle(out[at[service]].Methods, edgesOf[service])
+	}
+	return nil
+}
+
+func metricOf(p Pair, o Options) query.Metric {
+	switch {
+	case o.Metric != "":
+		return query.Metric(o.Metric)
+	case p.Base.CPUMeasured > 0 && p.Head.CPUMeasured > 0:
+		return query.CPU
+	}
+	return query.Wall
+}
+
+func (p Pair) side(side query.Side, d Deployment, slot time.Duration) query.Compared {
+	return query.Compared{Service: p.Service, Side: side, Version: d.Version, Window: query.Window{From: d.First, To: d.Until}, Slot: slot}
 }
 
 // wantClusters is how many slots in time a side should have: with fewer the

@@ -43,11 +43,11 @@ func compareItems(t *testing.T, o Options, items []methodspan.Item) *Comparison 
 	if err != nil || len(pairs) != 1 {
 		t.Fatal(pairs, skips, err)
 	}
-	c, err := Compare(ctx, w, pairs[0], o)
+	c, err := Compare(ctx, w, query.Filter{}, pairs, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return c[0]
 }
 
 func raised(c *Comparison) []string {

@@ -12,8 +12,7 @@ WITH own AS (
     ) AS place
   FROM method_calls
   WHERE kind IN ('process', 'counts') AND weight_basis = 'exact' AND level = 'raw'
-    AND ({{.Param}}service IS NULL OR service = {{.Param}}service)
-    AND ({{.Param}}environment IS NULL OR environment = {{.Param}}environment)
+    {{.Only ""}}
   WINDOW one_process AS (PARTITION BY {{.Service ""}}, version, instance, process_start_ns)
 ),
 last_beat AS (
@@ -74,8 +73,7 @@ SELECT
   MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns
 FROM method_calls
 WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
-  AND ({{.Param}}service IS NULL OR service = {{.Param}}service)
-  AND ({{.Param}}environment IS NULL OR environment = {{.Param}}environment)
+  {{.Only ""}}
 GROUP BY {{.Service ""}}
 ORDER BY {{.Service ""}}
 {{end}}
@@ -88,6 +86,5 @@ FROM method_files AS r
 JOIN file_commits AS f ON f.parquet_file = r.parquet_file
 WHERE r.level = 'raw' AND r.kind IN ('call', 'counts')
   AND r.start_ns >= {{.Param}}from_ns AND r.start_ns < {{.Param}}to_ns
-  AND ({{.Param}}service IS NULL OR r.service = {{.Param}}service)
-  AND ({{.Param}}environment IS NULL OR r.environment = {{.Param}}environment)
+  {{.Only "r."}}
 {{end}}

@@ -19,12 +19,12 @@ WITH minutes AS (
     start_ns - MOD(start_ns, 3600000000000) AS hour_ns,
     start_ns - MOD(start_ns, 86400000000000) AS date_ns,
     SUM(calls) AS calls,
-    SUM(CASE WHEN stratum = 'tail' THEN cpu_measured / NULLIF(p * cpu_p, 0) ELSE 0 END) AS cpu_tail,
-    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE cpu_measured / NULLIF(p * cpu_p, 0) END) AS cpu_sum,
-    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE cpu_measured / NULLIF(p * cpu_p * p * cpu_p, 0) END) AS cpu_squares,
-    SUM(CASE WHEN stratum = 'tail' THEN measured / NULLIF(p, 0) ELSE 0 END) AS wall_tail,
-    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE measured / NULLIF(p, 0) END) AS wall_sum,
-    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE measured / NULLIF(p * p, 0) END) AS wall_squares
+    SUM(CASE WHEN stratum = 'tail' THEN COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) ELSE 0 END) AS cpu_tail,
+    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) END) AS cpu_sum,
+    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE COALESCE(cpu_measured / NULLIF(p * cpu_p * p * cpu_p, 0), 0) END) AS cpu_squares,
+    SUM(CASE WHEN stratum = 'tail' THEN COALESCE(measured / NULLIF(p, 0), 0) ELSE 0 END) AS wall_tail,
+    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE COALESCE(measured / NULLIF(p, 0), 0) END) AS wall_sum,
+    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE COALESCE(measured / NULLIF(p * p, 0), 0) END) AS wall_squares
   FROM {{.Source}}
   WHERE level = 'raw' AND kind IN ('call', 'counts', 'aggregate')
   GROUP BY
@@ -35,50 +35,56 @@ WITH minutes AS (
 ),
 hours AS (
   SELECT
-    *,
-    SUM(calls) OVER one_hour AS hour_calls,
-    SUM(cpu_sum) OVER one_hour AS hour_cpu_sum,
-    SUM(cpu_squares) OVER one_hour AS hour_cpu_squares,
-    SUM(wall_sum) OVER one_hour AS hour_wall_sum,
-    SUM(wall_squares) OVER one_hour AS hour_wall_squares,
-    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 20 THEN 0 ELSE 1 END)
-      OVER one_hour AS cpu_by_minute,
-    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 20 THEN 0 ELSE 1 END)
-      OVER one_hour AS wall_by_minute
+    {{.Key ""}}, hour_ns, date_ns,
+    SUM(calls) AS calls,
+    SUM(cpu_tail) AS cpu_tail, SUM(cpu_sum) AS cpu_sum, SUM(cpu_squares) AS cpu_squares,
+    SUM(wall_tail) AS wall_tail, SUM(wall_sum) AS wall_sum, SUM(wall_squares) AS wall_squares,
+    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 20 THEN 0 ELSE 1 END) AS cpu_minutes_hold,
+    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 20 THEN 0 ELSE 1 END) AS wall_minutes_hold
   FROM minutes
-  WINDOW one_hour AS (PARTITION BY {{.Key ""}}, hour_ns)
+  GROUP BY {{.Key ""}}, hour_ns, date_ns
 ),
 dates AS (
   SELECT
-    *,
-    MIN(CASE WHEN hour_calls > 0
-             AND COALESCE(hour_cpu_sum * hour_cpu_sum / NULLIF(hour_cpu_squares, 0), 0) < 20 THEN 0 ELSE 1 END)
-      OVER one_date AS cpu_by_hour,
-    MIN(CASE WHEN hour_calls > 0
-             AND COALESCE(hour_wall_sum * hour_wall_sum / NULLIF(hour_wall_squares, 0), 0) < 20 THEN 0 ELSE 1 END)
-      OVER one_date AS wall_by_hour
+    {{.Key ""}}, date_ns,
+    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 20 THEN 0 ELSE 1 END) AS cpu_hours_hold,
+    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 20 THEN 0 ELSE 1 END) AS wall_hours_hold,
+    SUM(CASE WHEN cpu_minutes_hold = 0 THEN calls - cpu_tail END) AS cpu_calls_left,
+    SUM(CASE WHEN cpu_minutes_hold = 0 THEN cpu_sum END) AS cpu_sum_left,
+    SUM(CASE WHEN wall_minutes_hold = 0 THEN calls - wall_tail END) AS wall_calls_left,
+    SUM(CASE WHEN wall_minutes_hold = 0 THEN wall_sum END) AS wall_sum_left
   FROM hours
-  WINDOW one_date AS (PARTITION BY {{.Key ""}}, date_ns)
+  GROUP BY {{.Key ""}}, date_ns
 ),
-cells AS (
+plan AS (
   SELECT
-    *,
-    CASE WHEN cpu_by_minute = 1 THEN 'minute' WHEN cpu_by_hour = 1 THEN 'hour' ELSE 'date' END AS cell,
-    CASE WHEN cpu_by_minute = 1 THEN minute_ns WHEN cpu_by_hour = 1 THEN hour_ns ELSE date_ns END AS cell_ns,
-    CASE WHEN wall_by_minute = 1 THEN 'minute' WHEN wall_by_hour = 1 THEN 'hour' ELSE 'date' END AS cell_wall,
-    CASE WHEN wall_by_minute = 1 THEN minute_ns WHEN wall_by_hour = 1 THEN hour_ns ELSE date_ns END AS cell_wall_ns
-  FROM dates
+    {{.Key "h."}}, h.hour_ns,
+    CASE WHEN h.cpu_minutes_hold = 1 THEN 'minute' WHEN d.cpu_hours_hold = 1 THEN 'hour' ELSE 'date' END AS cell,
+    CASE WHEN d.cpu_hours_hold = 1 THEN h.hour_ns ELSE h.date_ns END AS cell_ns,
+    CASE WHEN d.cpu_hours_hold = 1 THEN (h.calls - h.cpu_tail) / NULLIF(h.cpu_sum, 0)
+      ELSE d.cpu_calls_left / NULLIF(d.cpu_sum_left, 0) END AS cpu_factor,
+    CASE WHEN h.wall_minutes_hold = 1 THEN 'minute' WHEN d.wall_hours_hold = 1 THEN 'hour' ELSE 'date' END AS cell_wall,
+    CASE WHEN d.wall_hours_hold = 1 THEN h.hour_ns ELSE h.date_ns END AS cell_wall_ns,
+    CASE WHEN d.wall_hours_hold = 1 THEN (h.calls - h.wall_tail) / NULLIF(h.wall_sum, 0)
+      ELSE d.wall_calls_left / NULLIF(d.wall_sum_left, 0) END AS wall_factor
+  FROM hours AS h
+  JOIN dates AS d
+    ON h.date_ns = d.date_ns
+    AND {{.Same "h" "d" "service_namespace" "service" "environment" "version" "class" "method"}}
 ),
 factors AS (
   SELECT
-    {{.Key ""}},
-    minute_ns, cell, cell_ns, cell_wall, cell_wall_ns,
-    SUM(calls - cpu_tail) OVER cpu_cell / NULLIF(SUM(cpu_sum) OVER cpu_cell, 0) AS cpu_factor,
-    SUM(calls - wall_tail) OVER wall_cell / NULLIF(SUM(wall_sum) OVER wall_cell, 0) AS wall_factor
-  FROM cells
-  WINDOW
-    cpu_cell AS (PARTITION BY {{.Key ""}}, cell, cell_ns),
-    wall_cell AS (PARTITION BY {{.Key ""}}, cell_wall, cell_wall_ns)
+    {{.Key "m."}}, m.minute_ns,
+    a.cell,
+    CASE WHEN a.cell = 'minute' THEN m.minute_ns ELSE a.cell_ns END AS cell_ns,
+    CASE WHEN a.cell = 'minute' THEN (m.calls - m.cpu_tail) / NULLIF(m.cpu_sum, 0) ELSE a.cpu_factor END AS cpu_factor,
+    a.cell_wall,
+    CASE WHEN a.cell_wall = 'minute' THEN m.minute_ns ELSE a.cell_wall_ns END AS cell_wall_ns,
+    CASE WHEN a.cell_wall = 'minute' THEN (m.calls - m.wall_tail) / NULLIF(m.wall_sum, 0) ELSE a.wall_factor END AS wall_factor
+  FROM minutes AS m
+  JOIN plan AS a
+    ON m.hour_ns = a.hour_ns
+    AND {{.Same "m" "a" "service_namespace" "service" "environment" "version" "class" "method"}}
 ),
 weighed AS (
   SELECT
@@ -97,7 +103,6 @@ weighed AS (
   LEFT JOIN factors AS f
     ON c.start_ns - MOD(c.start_ns, 60000000000) = f.minute_ns
     AND {{.Same "c" "f" "service_namespace" "service" "environment" "version" "class" "method"}}
-    AND c.kind <> 'process'
 )
 SELECT
   *,

@@ -1,11 +1,10 @@
 {{define "methods"}}
 -- Calls and wall time of every method, measured or not.
-WITH scoped AS (
+WITH scoped AS {{.Inline}} (
   SELECT *
   FROM method_calls
   WHERE kind IN ('call', 'counts', 'aggregate')
-    AND ({{.Param}}service IS NULL OR service = {{.Param}}service)
-    AND ({{.Param}}environment IS NULL OR environment = {{.Param}}environment)
+    {{.Only ""}}
 ),
 weighted AS ({{template "method_cost" .From "scoped"}})
 SELECT
@@ -34,8 +33,7 @@ SELECT
   SUM(CASE WHEN kind = 'process' AND cpu_measured > 0 AND usd_per_core_hour IS NULL THEN CAST(cpu_ns AS {{.Double}}) END) AS unpriced_ns
 FROM method_calls
 WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
-  AND ({{.Param}}service IS NULL OR service = {{.Param}}service)
-  AND ({{.Param}}environment IS NULL OR environment = {{.Param}}environment)
+  {{.Only ""}}
 GROUP BY {{.Service ""}}
 ORDER BY {{.Service ""}}
 {{end}}

@@ -2,41 +2,42 @@
 -- What was measured in the window, added up by method, caller, instance and
 -- slot, with the rows whose caller is unknown shared out among the callers that
 -- are known in their weight cell.
-WITH scoped AS (
+WITH scoped AS {{.Inline}} (
   SELECT *
-  FROM method_calls
+  FROM method_calls AS c
   WHERE kind IN ('call', 'counts', 'aggregate')
-    AND ({{.Param}}service IS NULL OR service = {{.Param}}service)
-    AND ({{.Param}}environment IS NULL OR environment = {{.Param}}environment)
+    {{.Only ""}}
     {{- if .Sides}}
-    AND service_namespace IS NOT DISTINCT FROM {{.Param}}service_namespace
-    AND service IS NOT DISTINCT FROM {{.Param}}exact_service
-    AND environment IS NOT DISTINCT FROM {{.Param}}exact_environment
-    AND version IN ({{.Param}}base_version, {{.Param}}head_version)
+    AND EXISTS (
+      SELECT 1 FROM compared AS t
+      WHERE t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
+    )
     {{- end}}
 ),
 weighted AS ({{template "method_cost" .From "scoped"}}),
 sided AS (
   SELECT
-    *,
+    m.*,
     {{- if .Sides}}
-    CASE
-      WHEN version = {{.Param}}base_version AND start_ns >= {{.Param}}base_from_ns AND start_ns < {{.Param}}base_to_ns THEN 'base'
-      WHEN version = {{.Param}}head_version AND start_ns >= {{.Param}}head_from_ns AND start_ns < {{.Param}}head_to_ns THEN 'head'
-    END AS side
+    t.side AS side, t.slot_ns AS slot_length
     {{- else}}
-    'all' AS side
+    'all' AS side, {{.Param}}slot_ns AS slot_length
     {{- end}}
-  FROM weighted
-  WHERE measured > 0 AND w_wall IS NOT NULL
-    AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+  FROM weighted AS m
+  {{- if .Sides}}
+  JOIN compared AS t
+    ON t.version = m.version AND m.start_ns >= t.from_ns AND m.start_ns < t.to_ns
+    AND {{.Same "t" "m" "service_namespace" "service" "environment"}}
+  {{- end}}
+  WHERE m.measured > 0 AND m.w_wall IS NOT NULL
+    AND m.start_ns >= {{.Param}}from_ns AND m.start_ns < {{.Param}}to_ns
 ),
 seen AS (
   SELECT
     {{.Key ""}}, side,
     CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
     caller, instance,
-    start_ns - MOD(start_ns, {{.Param}}slot_ns) AS slot_ns,
+    start_ns - MOD(start_ns, slot_length) AS slot_ns,
     {{.Cell}} AS cell, {{.Cell}}_ns AS cell_ns,
     MAX(signature) AS signature,
     SUM(w_wall * measured) AS flow,
@@ -46,10 +47,9 @@ seen AS (
     COALESCE(SUM({{.Weight}} * {{.Value}} * usd_per_core_hour / 3.6e12), 0) AS usd,
     COALESCE(SUM(CASE WHEN usd_per_core_hour IS NULL THEN {{.Weight}} * {{.Value}} END), 0) AS unpriced_x
   FROM sided
-  WHERE side IS NOT NULL
   GROUP BY
     {{.Key ""}}, side, caller, instance,
-    start_ns - MOD(start_ns, {{.Param}}slot_ns), {{.Cell}}, {{.Cell}}_ns
+    start_ns - MOD(start_ns, slot_length), {{.Cell}}, {{.Cell}}_ns
 ),
 known AS (
   SELECT {{.Key ""}}, side, cell, cell_ns, caller, SUM(flow) AS flow
@@ -91,16 +91,24 @@ entries AS (
     class, method, signature, records, n, x,
     CASE WHEN caller = name THEN 0 ELSE x END AS outer_x,
     CASE WHEN caller = name THEN 0 ELSE usd END AS outer_usd,
-    x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x
+    x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
   FROM seen
   UNION ALL
   SELECT
     {{.Service ""}}, side, caller AS name, instance, slot_ns,
     NULL AS class, NULL AS method, NULL AS signature, 0 AS records, 0 AS n, 0 AS x,
     0 AS outer_x, 0 AS outer_usd,
-    -x AS self_x, -usd AS self_usd, -unpriced_x AS self_unpriced_x
+    -x AS self_x, -usd AS self_usd, -unpriced_x AS self_unpriced_x, 0 AS orphan_x
   FROM paid
   WHERE caller IS NOT NULL AND caller <> '(entry)'
+  UNION ALL
+  SELECT
+    {{.Service ""}}, side, name, instance, slot_ns,
+    NULL AS class, NULL AS method, NULL AS signature, 0 AS records, 0 AS n, 0 AS x,
+    0 AS outer_x, 0 AS outer_usd,
+    0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
+  FROM paid
+  WHERE caller IS NULL
 ),
 clusters AS (
   SELECT
@@ -108,7 +116,8 @@ clusters AS (
     MAX(class) AS class, MAX(method) AS method, MAX(signature) AS signature,
     SUM(records) AS records, SUM(n) AS n, SUM(x) AS x,
     SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
-    SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x
+    SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x,
+    SUM(orphan_x) AS orphan_x
   FROM entries
   GROUP BY {{.Service ""}}, side, name, instance, slot_ns
 )
@@ -118,7 +127,7 @@ SELECT
   CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS BIGINT) AS clusters,
   SUM(n) AS n, SUM(x) AS x, SUM(self_x) AS self_x,
   SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
-  SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x,
+  SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x,
   SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx,
   SUM(n * self_x) AS ns, SUM(self_x * self_x) AS ss
 FROM clusters

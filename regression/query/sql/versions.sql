@@ -14,8 +14,7 @@ WITH minutes AS (
     MAX(revision) AS revision
   FROM method_calls
   WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
-    AND ({{.Param}}service IS NULL OR service = {{.Param}}service)
-    AND ({{.Param}}environment IS NULL OR environment = {{.Param}}environment)
+    {{.Only ""}}
   GROUP BY {{.Service ""}}, version, start_ns - MOD(start_ns, 60000000000)
 ),
 marked AS (
