@@ -79,7 +79,9 @@ func (p *poster) deliver(e *engine, r *request) outcome {
 		if a.outcome == unknown {
 			result = unknown
 		}
-		wait := max(a.wait, time.Duration(float64(pause)*(0.5+rand.Float64())))
+		wait := time.Duration(float64(pause) * (0.5 + rand.Float64()))
+		over := time.Since(start)+wait > e.retry.total
+		wait = max(wait, a.wait) // as long as the server asks, which is not held against it
 		if a.unsent && result == refused {
 			p.homes.down(at)
 			if next := p.homes.best(); next != at {
@@ -87,7 +89,7 @@ func (p *poster) deliver(e *engine, r *request) outcome {
 			}
 		}
 		pause = min(2*pause, e.retry.most)
-		if !a.again || time.Since(start)+wait > e.retry.total || !e.rest(wait) {
+		if !a.again || over || !e.rest(wait) {
 			return result
 		}
 		e.counters.retried.Add(1)
