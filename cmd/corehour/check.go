@@ -41,7 +41,7 @@ func runCheck(ctx context.Context, args []string, stdout, _ io.Writer) (int, err
 		return exitFailed, err
 	}
 	if len(r.Services) == 0 {
-		return exitFailed, c.nothing()
+		return exitFailed, c.nothing(ctx, w)
 	}
 	if *collector != "" {
 		if r.Losses.Collector, err = ledger.Collector(ctx, *collector); err != nil {

@@ -15,11 +15,10 @@ import (
 
 // Exit codes.
 const (
-	exitNothing     = 0
-	exitFound       = 1
-	exitFailed      = 2
-	exitCannotTell  = 3
-	exitInterrupted = 130
+	exitNothing    = 0
+	exitFound      = 1
+	exitFailed     = 2
+	exitCannotTell = 3
 )
 
 // command is one subcommand. run returns the exit code; an error means
@@ -70,7 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return code
 	case ctx.Err() != nil:
 		fmt.Fprintf(stderr, "corehour %s: interrupted\n", name)
-		return exitInterrupted
+		return exitFailed
 	}
 	printError(stderr, name, err)
 	if errors.Is(err, query.ErrNoData) {

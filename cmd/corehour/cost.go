@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
+	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -42,19 +44,38 @@ func runCost(ctx context.Context, args []string, stdout, _ io.Writer) (int, erro
 		r.To = now()
 	}
 	if len(r.Services) == 0 {
-		return exitFailed, c.nothing()
+		return exitFailed, c.nothing(ctx, w)
 	}
 	return exitNothing, costDocument(r, *top, c.zone).Write(stdout, c.out)
 }
 
-// nothing says that no row passed the filters.
-func (c *common) nothing() error {
+// nothing says that no row passed the filters, and what would have.
+func (c *common) nothing(ctx context.Context, w *query.Warehouse) error {
+	services, err := w.Services(ctx)
+	if err != nil {
+		return err
+	}
 	what := "any service"
+	var names, environments []string
+	for _, s := range services {
+		names, environments = append(names, s.Name), append(environments, s.Environment)
+	}
+	hint := func(found string, all []string) string {
+		slices.Sort(all)
+		all = slices.Compact(all)
+		if slices.Contains(all, found) {
+			return ""
+		}
+		if h := configfile.DidYouMean(found, all); h != "" {
+			return " (" + h + ")"
+		}
+		return ""
+	}
 	if c.filter.Service != "" {
-		what = fmt.Sprintf("service %q", c.filter.Service)
+		what = fmt.Sprintf("service %q", c.filter.Service) + hint(c.filter.Service, names)
 	}
 	if c.filter.Environment != "" {
-		what += fmt.Sprintf(" in environment %q", c.filter.Environment)
+		what += fmt.Sprintf(" in environment %q", c.filter.Environment) + hint(c.filter.Environment, environments)
 	}
 	return fmt.Errorf("%w: nothing of %s %s", query.ErrNoData, what, c.span())
 }

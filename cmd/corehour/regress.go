@@ -138,7 +138,7 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 		return nil, err
 	}
 	if len(runs) == 0 {
-		return nil, r.nothing()
+		return nil, r.nothing(ctx, w)
 	}
 	pairs, skips, err := verdict.Pairs(runs, r.options.Base, r.options.Head)
 	if err != nil {

@@ -138,7 +138,7 @@ func TestRegressCouldNotTell(t *testing.T) {
 		{"one version", []string{"--warehouse", fixture.Write(t, one)}, `only version "1" was seen`},
 		{"no version", []string{"--warehouse", fixture.Write(t, nameless)}, "set service.version"},
 		{"few records", []string{"--warehouse", root, "--min-records", "100000"}, "4 with too few records"},
-		{"no such service", []string{"--warehouse", root, "--service", "shopp"}, `nothing of service "shopp"`},
+		{"no such service", []string{"--warehouse", root, "--service", "shopp"}, `nothing of service "shopp" (did you mean "shop"?)`},
 		{"no such time", []string{"--warehouse", root, "--from", "2020-01-01", "--to", "2020-01-02"}, "no rows in this time"},
 		{"time without versions", []string{"--warehouse", root, "--from", "2026-03-10 23:00", "--to", "2026-03-10 23:30"}, "no rows in this time"},
 	} {
@@ -188,7 +188,7 @@ func TestSQL(t *testing.T) {
 	if r = corehour("sql", "--warehouse", root, "--format", "csv", "SELECT COUNT(*) AS n FROM method_calls"); r.stdout != "n\n13600\n" {
 		t.Errorf("%+v", r)
 	}
-	if r = corehour("sql", "--warehouse", root, "--limit", "2", "SELECT 1 AS a FROM method_calls"); strings.Count(r.stdout, "1\n") != 2 || !strings.Contains(r.stdout, "--limit") {
+	if r = corehour("sql", "--warehouse", root, "--limit", "2", "SELECT 1 AS a FROM method_calls"); strings.Count(r.stdout, "1\n") != 2 || !strings.Contains(r.stderr, "--limit") {
 		t.Errorf("%+v", r)
 	}
 	if r = corehour("sql", "--warehouse", root, "--format", "json", "SELECT 1 AS a, 2 AS a"); !strings.Contains(r.stdout, `"a_2": 2`) {

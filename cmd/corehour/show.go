@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/output"
 )
 
 // unknown stands for a figure that is not known.
@@ -38,21 +39,12 @@ func relative(se, value *float64) string {
 	return fmt.Sprintf("%.1f%%", share)
 }
 
-// nanos shows a duration with three digits.
+// nanos shows a duration that may be unknown.
 func nanos(ns *float64) string {
 	if ns == nil {
 		return unknown
 	}
-	x := *ns
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}} {
-		if math.Abs(x) >= unit.size {
-			return fmt.Sprintf("%.3g%s", x/unit.size, unit.name)
-		}
-	}
-	return fmt.Sprintf("%.3gns", x)
+	return output.Nanos(*ns)
 }
 
 func coverage(days float64) string {

@@ -28,7 +28,7 @@ Only statements that read are run. --from, --to and --since choose whole UTC dat
 here, because weights are made of whole dates; cut finer in WHERE. --service and
 --environment do not apply: filter in WHERE.`
 
-func runSQL(ctx context.Context, args []string, stdout, _ io.Writer) (int, error) {
+func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	c := newCommon("sql", ` "SELECT ..."`, sqlUsage, "", stdout)
 	limit := c.flags.Int("limit", 10_000, "print at most so many rows")
 	err := c.parse(args, func() error {
@@ -56,10 +56,13 @@ func runSQL(ctx context.Context, args []string, stdout, _ io.Writer) (int, error
 	if err != nil {
 		return exitFailed, err
 	}
-	return exitNothing, sqlDocument(table, *limit, c.zone).Write(stdout, c.out)
+	if table.Cut {
+		fmt.Fprintf(stderr, "corehour sql: printed the first %d rows, there are more: see --limit\n", *limit)
+	}
+	return exitNothing, sqlDocument(table, c.zone).Write(stdout, c.out)
 }
 
-func sqlDocument(t *query.Table, limit int, zone *time.Location) *output.Document {
+func sqlDocument(t *query.Table, zone *time.Location) *output.Document {
 	d := &output.Document{}
 	columns := distinct(t.Columns)
 	table := &output.Table{Columns: columns}
@@ -75,9 +78,6 @@ func sqlDocument(t *query.Table, limit int, zone *time.Location) *output.Documen
 	}
 	d.Data = data
 	d.Add(table)
-	if t.Cut {
-		d.Say(fmt.Sprintf("only the first %d rows: see --limit", limit))
-	}
 	return d
 }
 

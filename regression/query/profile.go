@@ -166,6 +166,18 @@ func (w *Warehouse) Methods(ctx context.Context, window Window, f Filter) ([]Met
 	return out, err
 }
 
+// Services lists the services with rows on the dates of the window.
+func (w *Warehouse) Services(ctx context.Context) ([]Service, error) {
+	var out []Service
+	err := w.each(ctx, "services", scope{}, nil, func(rows *sql.Rows) error {
+		var s Service
+		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment))
+		out = append(out, s)
+		return err
+	})
+	return out, err
+}
+
 // ProcessCPU is the CPU time of a service's processes.
 type ProcessCPU struct {
 	Service

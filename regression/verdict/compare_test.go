@@ -146,6 +146,36 @@ func TestCallersAreNamedInTheReason(t *testing.T) {
 	}
 }
 
+// A method that does next to nothing itself has no own time to take a percentage
+// of: it is raised by its whole time, and only if its own part grew.
+func TestOwnTimeTooSmallToBeABase(t *testing.T) {
+	own := func(s fixture.Shop, serve time.Duration) fixture.Shop {
+		s.OwnCPU = fixture.DefaultOwnCPU()
+		s.OwnCPU[fixture.Serve] = serve
+		return s
+	}
+	t.Run("a callee grew", func(t *testing.T) {
+		b, a := own(before(5), 2*time.Microsecond), own(after(5), 2*time.Microsecond)
+		a.OwnCPU[fixture.Rate] *= 2
+		c := compare(t, defaults, b, a)
+		if l := line(t, c, "Serve"); l.Basis != "inclusive" || l.State != Explained {
+			t.Errorf("%+v", l)
+		}
+		if !slices.Equal(raised(c), []string{"Rate"}) {
+			t.Errorf("raised %v", raised(c))
+		}
+	})
+	t.Run("it grew", func(t *testing.T) {
+		c := compare(t, defaults, own(before(6), 2*time.Microsecond), own(after(6), 500*time.Microsecond))
+		if !slices.Equal(raised(c), []string{"Serve"}) {
+			t.Fatalf("raised %v", raised(c))
+		}
+		if l := line(t, c, "Serve"); l.Basis != "inclusive" || !strings.Contains(c.Alerts[0].Reason, "with all it calls") {
+			t.Errorf("%+v: %s", l, c.Alerts[0].Reason)
+		}
+	})
+}
+
 // A method that is called three times as often costs its caller more, and its own
 // code is as dear as before: nobody's own time grew.
 func TestMoreCallsRaiseNobody(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -106,7 +106,7 @@ func reason(c *Comparison, l *Line, callers []*Line) string {
 	}
 	fmt.Fprintf(&b, "%s per call went from %s to %s, %+.1f%% (95%% interval %+.1f%% to %+.1f%%), from version %s to %s; "+
 		"%d and %d measured calls, clusters: %s (%d and %d)",
-		what, duration(l.BaseNSPerCall), duration(l.HeadNSPerCall), *l.ChangePercent, l.Interval[0], l.Interval[1],
+		what, output.Nanos(l.BaseNSPerCall), output.Nanos(l.HeadNSPerCall), *l.ChangePercent, l.Interval[0], l.Interval[1],
 		c.BaseVersion, c.HeadVersion, l.BaseRecords, l.HeadRecords, c.Clusters, l.BaseClusters, l.HeadClusters)
 	if len(callers) > 0 {
 		b.WriteString("; callers that are dearer because of it: ")
@@ -123,17 +123,4 @@ func reason(c *Comparison, l *Line, callers []*Line) string {
 		}
 	}
 	return b.String()
-}
-
-func duration(ns float64) string {
-	d := time.Duration(ns)
-	switch {
-	case d >= time.Second:
-		return d.Round(time.Millisecond).String()
-	case d >= time.Millisecond:
-		return d.Round(time.Microsecond).String()
-	case d >= time.Microsecond:
-		return d.Round(10 * time.Nanosecond).String()
-	}
-	return fmt.Sprintf("%.1fns", ns)
 }

@@ -8,7 +8,8 @@ WITH scoped AS {{.Inline}} (
 ),
 weighted AS ({{template "method_cost" .From "scoped"}})
 SELECT
-  {{.Service ""}}, class, method, MAX(signature) AS signature,
+  {{.Service ""}}, class, method,
+  CASE WHEN MIN(signature) = MAX(signature) THEN MAX(signature) END AS signature,
   SUM(calls) AS calls,
   SUM(CASE WHEN cell_wall = 'none' THEN calls - COALESCE(w_wall * measured, 0) ELSE 0 END) AS unmeasured_calls,
   CAST(SUM(measured) AS BIGINT) AS measured,
@@ -35,5 +36,11 @@ FROM method_calls
 WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
   {{.Only ""}}
 GROUP BY {{.Service ""}}
+ORDER BY {{.Service ""}}
+{{end}}
+
+{{define "services"}}
+SELECT DISTINCT {{.Service ""}}
+FROM method_calls
 ORDER BY {{.Service ""}}
 {{end}}

@@ -39,7 +39,7 @@ seen AS (
     caller, instance,
     start_ns - MOD(start_ns, slot_length) AS slot_ns,
     {{.Cell}} AS cell, {{.Cell}}_ns AS cell_ns,
-    MAX(signature) AS signature,
+    MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
     SUM(w_wall * measured) AS flow,
     SUM({{.Measured}}) AS records,
     COALESCE(SUM({{.Weight}} * {{.Measured}}), 0) AS n,
@@ -88,7 +88,7 @@ paid AS (
 entries AS (
   SELECT
     {{.Service ""}}, side, name, instance, slot_ns,
-    class, method, signature, records, n, x,
+    1 AS own, class, method, first_signature, last_signature, records, n, x,
     CASE WHEN caller = name THEN 0 ELSE x END AS outer_x,
     CASE WHEN caller = name THEN 0 ELSE usd END AS outer_usd,
     x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
@@ -96,7 +96,7 @@ entries AS (
   UNION ALL
   SELECT
     {{.Service ""}}, side, caller AS name, instance, slot_ns,
-    NULL AS class, NULL AS method, NULL AS signature, 0 AS records, 0 AS n, 0 AS x,
+    0 AS own, NULL AS class, NULL AS method, NULL AS first_signature, NULL AS last_signature, 0 AS records, 0 AS n, 0 AS x,
     0 AS outer_x, 0 AS outer_usd,
     -x AS self_x, -usd AS self_usd, -unpriced_x AS self_unpriced_x, 0 AS orphan_x
   FROM paid
@@ -104,7 +104,7 @@ entries AS (
   UNION ALL
   SELECT
     {{.Service ""}}, side, name, instance, slot_ns,
-    NULL AS class, NULL AS method, NULL AS signature, 0 AS records, 0 AS n, 0 AS x,
+    0 AS own, NULL AS class, NULL AS method, NULL AS first_signature, NULL AS last_signature, 0 AS records, 0 AS n, 0 AS x,
     0 AS outer_x, 0 AS outer_usd,
     0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
   FROM paid
@@ -113,7 +113,8 @@ entries AS (
 clusters AS (
   SELECT
     {{.Service ""}}, side, name, instance, slot_ns,
-    MAX(class) AS class, MAX(method) AS method, MAX(signature) AS signature,
+    MAX(own) AS own, MAX(class) AS class, MAX(method) AS method,
+    MIN(first_signature) AS first_signature, MAX(last_signature) AS last_signature,
     SUM(records) AS records, SUM(n) AS n, SUM(x) AS x,
     SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
     SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x,
@@ -122,7 +123,8 @@ clusters AS (
   GROUP BY {{.Service ""}}, side, name, instance, slot_ns
 )
 SELECT
-  {{.Service ""}}, side, MAX(class) AS class, MAX(method) AS method, MAX(signature) AS signature, name,
+  {{.Service ""}}, side, MAX(class) AS class, MAX(method) AS method,
+  CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature, name,
   CAST(SUM(records) AS BIGINT) AS records,
   CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS BIGINT) AS clusters,
   SUM(n) AS n, SUM(x) AS x, SUM(self_x) AS self_x,
@@ -132,7 +134,7 @@ SELECT
   SUM(n * self_x) AS ns, SUM(self_x * self_x) AS ss
 FROM clusters
 GROUP BY {{.Service ""}}, side, name
-HAVING SUM(records) > 0
+HAVING MAX(own) = 1
 ORDER BY {{.Service ""}}, side, name
 {{end}}
 
