@@ -30,6 +30,13 @@ type File struct {
 	Matcher
 }
 
+// Rules between a rate and its bounds, by where their values come from.
+const (
+	ordered         = "must hold min <= rate <= max"
+	orderedWithTier = ordered + ", with what its tier says"
+	orderedWithAll  = ordered + ", with what its tier and the defaults say"
+)
+
 var (
 	fileFields    = []string{"version", "defaults", "tiers", "methods", "$schema"}
 	defaultFields = append([]string{"tier"}, settingFields...)
@@ -110,8 +117,12 @@ func (p *parser) readDefaults(v *node) {
 		return
 	}
 	s := &section{reader: p.reader, where: "defaults", index: -1}
-	p.defaults = p.readSettings(s, v, defaultFields)
-	p.defaults = p.withTier(s, v.line, p.defaults)
+	own := p.readSettings(s, v, defaultFields)
+	p.defaults = own.under(p.tierOf(own))
+	if values := p.defaults.disorder(); values != "" {
+		s.warn("", v.line, orderedWithTier, values, "")
+		p.defaults.min, p.defaults.max = nil, nil
+	}
 }
 
 // readSettings leaves out the faulty fields only: without its tier or the
@@ -125,8 +136,8 @@ func (p *parser) readSettings(s *section, v *node, known []string) settings {
 		}
 		s.setting(&found, name, v)
 	})
-	if rule, values := found.boundsFault(); rule != "" {
-		s.warn("", v.line, rule, values, "")
+	if values := found.disorder(); values != "" {
+		s.warn("", v.line, ordered, values, "")
 		found.min, found.max = nil, nil
 	}
 	return found
@@ -154,23 +165,12 @@ func (p *parser) tier(s *section, v *node) *string {
 	return name
 }
 
-// withTier puts what the tier says under what was said in place.
-func (p *parser) withTier(s *section, line int, own settings) settings {
-	if own.tier == nil {
-		return own
+// tierOf is what the tier says that settings refer to.
+func (p *parser) tierOf(s settings) settings {
+	if s.tier == nil {
+		return settings{}
 	}
-	return p.combine(s, line, own, p.tiers[*own.tier])
-}
-
-// combine puts general settings under specific ones.
-func (p *parser) combine(s *section, line int, own, general settings) settings {
-	all := own.under(general)
-	if value(all.min, 0) > value(all.max, 1) {
-		s.warn("", line, "must hold min <= max, with what its tier and the defaults say",
-			fmt.Sprintf("min %v, max %v", *all.min, value(all.max, 1)), "")
-		all.min, all.max = nil, nil
-	}
-	return all
+	return p.tiers[*s.tier]
 }
 
 func (p *parser) readMethods(v *node) {
@@ -220,11 +220,12 @@ func (p *parser) readEntry(i int, v *node) {
 		return
 	}
 	s.name(rule, v.line, class, method, signature, match)
-	if text, values := own.boundsFault(); text != "" {
-		s.warn("", v.line, text, values, "")
-		return
+	all := own.under(p.tierOf(own)).under(p.defaults)
+	if values := own.disorder(); values != "" {
+		s.warn("", v.line, ordered, values, "")
+	} else if values := all.disorder(); values != "" {
+		s.warn("", v.line, orderedWithAll, values, "")
 	}
-	all := p.combine(s, v.line, p.withTier(s, v.line, own), p.defaults)
 	if s.faulty {
 		return
 	}

@@ -90,7 +90,9 @@ func TestFaultsOfEntries(t *testing.T) {
 		{"bounds crossed", `{"match": "a*", "min": 0.5, "max": 0.1}`, `methods[0] (line 3): must hold min <= rate <= max, found min 0.5, max 0.1`},
 		{"rate out of bounds", `{"match": "a*", "rate": 0.5, "max": 0.1}`, `methods[0] (line 3): must hold min <= rate <= max, found rate 0.5, max 0.1`},
 		{"bounds crossed by the tier", `{"match": "a*", "min": 0.5, "tier": "inner"}`,
-			`methods[0] (line 3): must hold min <= max, with what its tier and the defaults say, found min 0.5, max 0.1`},
+			`methods[0] (line 3): must hold min <= rate <= max, with what its tier and the defaults say, found min 0.5, rate 0.001, max 0.1`},
+		{"rate out of the tier's bounds", `{"match": "a*", "rate": 0.5, "tier": "inner"}`,
+			`methods[0] (line 3): must hold min <= rate <= max, with what its tier and the defaults say, found rate 0.5, max 0.1`},
 		{"too long", `{"match": "` + strings.Repeat("a", 1025) + `*"}`, `methods[0].match (line 3): must be at most 1024 characters, found 1026`},
 		{"no object", `"shop/*"`, `methods[0] (line 3): must be an object, found "shop/*"`},
 	} {
@@ -148,7 +150,7 @@ func TestWrongTypesOfParts(t *testing.T) {
 func TestWhatEntriesInherit(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1,
   "defaults": {"rate": 0.2, "cpu_rate": 0.5, "mode": "aggregate", "tier": "mid"},
-  "tiers": {"mid": {"max": 0.15}, "inner": {"rate": 0.001, "cpu_rate": 0, "tail": true, "mode": "sample"}},
+  "tiers": {"mid": {"max": 0.5}, "inner": {"rate": 0.001, "cpu_rate": 0, "tail": true, "mode": "sample"}},
   "methods": [
     {"class": "c", "method": "own", "tier": "inner", "rate": 0.3, "tail": false, "blocking": true, "scope": "total"},
     {"class": "c", "method": "tier", "tier": "inner"},
@@ -164,15 +166,34 @@ func TestWhatEntriesInherit(t *testing.T) {
 		r.class, r.method = "", ""
 		return r
 	}
-	assert.Equal(t, Rule{Index: 0, Reason: "methods[0] c.own", Tier: "inner", Rate: 0.15, Max: 0.15, CPURate: 0, Mode: ModeSample,
-		Blocking: true, Scope: ScopeTotal}, get("own"), "the tier of the defaults bounds it: nothing more specific does")
-	assert.Equal(t, Rule{Index: 1, Reason: "methods[1] c.tier", Tier: "inner", Rate: 0.001, Max: 0.15, Mode: ModeSample, Tail: true,
+	assert.Equal(t, Rule{Index: 0, Reason: "methods[0] c.own", Tier: "inner", Rate: 0.3, Max: 0.5, CPURate: 0, Mode: ModeSample,
+		Blocking: true, Scope: ScopeTotal}, get("own"))
+	assert.Equal(t, Rule{Index: 1, Reason: "methods[1] c.tier", Tier: "inner", Rate: 0.001, Max: 0.5, Mode: ModeSample, Tail: true,
 		Scope: ScopeLazy}, get("tier"))
-	assert.Equal(t, Rule{Index: 2, Reason: "methods[2] c.default", Tier: "mid", Rate: 0.15, Max: 0.15, CPURate: 0.5, Mode: ModeAggregate,
+	assert.Equal(t, Rule{Index: 2, Reason: "methods[2] c.default", Tier: "mid", Rate: 0.2, Max: 0.5, CPURate: 0.5, Mode: ModeAggregate,
 		Scope: ScopeLazy}, get("default"))
 	assert.Equal(t, ModeOff, get("off").Mode)
 	assert.Equal(t, "mid", f.Default.Tier)
-	assert.Equal(t, 0.15, f.Default.Rate)
+	assert.Equal(t, 0.2, f.Default.Rate)
+}
+
+// Bounds that contradict a rate go, wherever a fault must not cost an entry.
+func TestDisorderOutsideEntries(t *testing.T) {
+	f, warnings := parse(t, `{"version": 1,
+  "tiers": {"t": {"rate": 0.5, "max": 0.1}, "u": {"max": 0.1}},
+  "defaults": {"rate": 0.5, "tier": "u"},
+  "methods": [{"match": "a*", "tier": "t"}]}`)
+	assert.Equal(t, []string{
+		"tiers.t (line 2): must hold min <= rate <= max, found rate 0.5, max 0.1",
+		"defaults (line 3): must hold min <= rate <= max, with what its tier says, found rate 0.5, max 0.1",
+	}, warnings)
+	rule, ok := f.Lookup(methodspan.ParseFunction("abc"))
+	require.True(t, ok)
+	assert.Equal(t, 0.5, rule.Rate)
+	assert.Equal(t, 1.0, rule.Max)
+	assert.Equal(t, 0.5, f.Default.Rate)
+	assert.Equal(t, 0.05, (&Rule{Max: 0.05}).Bound(1))
+	assert.Equal(t, 0.5, (&Rule{Min: 0.5, Max: 1}).Bound(0.1))
 }
 
 func TestBounds(t *testing.T) {

@@ -102,29 +102,25 @@ func value[T any](p *T, otherwise T) T {
 	return otherwise
 }
 
-// fill writes the settings into a rule. A rate from a more general place is
-// moved inside the bounds of a more specific one.
+// fill writes the settings into a rule.
 func (s settings) fill(r *Rule) {
+	r.Rate = value(s.rate, 0)
+	r.CPURate = value(s.cpuRate, math.NaN())
 	r.Min = value(s.min, 0)
 	r.Max = value(s.max, 1)
-	if s.rate != nil {
-		r.Rate = r.Bound(*s.rate)
-	}
-	r.CPURate = value(s.cpuRate, math.NaN())
 	r.Mode = value(s.mode, ModeSample)
 	r.Tail = value(s.tail, false)
 	r.Tier = value(s.tier, "")
 }
 
-// Bound moves a rate inside the rule's bounds.
+// Bound moves a rate that is not the file's inside the rule's bounds.
 func (r *Rule) Bound(rate float64) float64 { return min(max(rate, r.Min), r.Max) }
 
-// boundsFault says what is wrong between a rate and its bounds. That a rate
-// lies between them is asked only of what is said in one place.
-func (s settings) boundsFault() (rule, found string) {
+// disorder is what is said if min <= rate <= max does not hold, else "".
+func (s settings) disorder() string {
 	low, high := value(s.min, 0), value(s.max, 1)
-	if low <= high && (s.rate == nil || low <= *s.rate && *s.rate <= high) {
-		return "", ""
+	if rate := value(s.rate, low); low <= rate && rate <= high {
+		return ""
 	}
 	var parts []string
 	say := func(name string, p *float64) {
@@ -135,5 +131,5 @@ func (s settings) boundsFault() (rule, found string) {
 	say("min", s.min)
 	say("rate", s.rate)
 	say("max", s.max)
-	return "must hold min <= rate <= max", strings.Join(parts, ", ")
+	return strings.Join(parts, ", ")
 }

@@ -21,7 +21,6 @@ type section struct {
 	*reader
 	where  string
 	index  int // -1 outside lists
-	line   int
 	faulty bool
 }
 

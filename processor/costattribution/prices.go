@@ -89,10 +89,7 @@ func (p *Prices) Validate() error {
 		errs = append(errs, fmt.Errorf("`prices` must have at most %d entries, found %d", maxEntries, len(p.Prices)))
 	}
 	_, repeated := p.book()
-	for _, warning := range repeated {
-		errs = append(errs, warning)
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, repeated...)...)
 }
 
 // Validate checks the default price.
