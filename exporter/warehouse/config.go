@@ -133,7 +133,6 @@ func (c *Config) validateQueue() []error {
 	fault(q.NumConsumers == 1, "`sending_queue::num_consumers` must be 1, since one write is under way at a time; found %d", q.NumConsumers)
 	fault(!q.BlockOnOverflow, "`sending_queue::block_on_overflow` must be false, the pipeline never waits for the warehouse; set `on_full: reject` to make clients try again; found true")
 	fault(!q.WaitForResult, "`sending_queue::wait_for_result` must be false, the pipeline never waits for the warehouse; found true")
-	fault(q.StorageID == nil, "`sending_queue::storage` must be left out, the queue is held in memory; found `%v`", q.StorageID)
 	if !q.Batch.HasValue() {
 		fault(false, "`sending_queue::batch` must be set, since every batch is a file; found nothing")
 		return errs

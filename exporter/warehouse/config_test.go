@@ -25,6 +25,12 @@ func load(t *testing.T, text string) (*Config, error) {
 	return cfg, confmap.Validate(cfg)
 }
 
+func TestStorageIsAllowed(t *testing.T) {
+	cfg, err := load(t, "sending_queue: {storage: file_storage/queue}")
+	require.NoError(t, err)
+	assert.Equal(t, "file_storage/queue", cfg.Queue.StorageID.String())
+}
+
 func TestDefaultsAreValid(t *testing.T) {
 	cfg, err := load(t, "{}")
 	require.NoError(t, err)

@@ -82,6 +82,10 @@ func (t *telemetry) unknown(rows int) {
 	t.builder.ExporterWarehouseWriteUnknown.Add(context.Background(), int64(rows))
 }
 
+func (t *telemetry) damaged() {
+	t.builder.ExporterWarehouseRequestsDamaged.Add(context.Background(), 1)
+}
+
 func (t *telemetry) attempt(d time.Duration, err error) {
 	ctx := context.Background()
 	t.builder.ExporterWarehouseWriteDuration.Record(ctx, d.Seconds())

@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/exporter"
-	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -250,7 +251,7 @@ func newRig(t *testing.T, cfg *Config) *rig {
 	t.Cleanup(func() { _ = r.tel.Shutdown(context.Background()) })
 	core, logs := observer.New(zapcore.InfoLevel)
 	r.logs = logs
-	set := exporter.Settings{ID: exportertest.NewNopSettings(typ).ID, TelemetrySettings: r.tel.NewTelemetrySettings()}
+	set := exporter.Settings{ID: component.NewID(typ), TelemetrySettings: r.tel.NewTelemetrySettings()}
 	set.Logger = zap.New(core)
 	w, err := newWarehouse(context.Background(), set, cfg, func(cfg *Config) (sink, error) {
 		s, err := openParquet(cfg)
@@ -323,4 +324,11 @@ func (r *rig) metric(name string, attrs ...string) float64 {
 		r.t.Fatalf("%s is a %T", name, m.Data)
 	}
 	return sum
+}
+
+func attrOf(set attribute.Set) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := set.Value(attribute.Key(name))
+		return v.AsString(), ok
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
@@ -78,16 +79,29 @@ func newWarehouse(ctx context.Context, set exporter.Settings, cfg *Config, open 
 	if err := t.observe(w); err != nil {
 		return nil, err
 	}
-	w.inner, err = xexporterhelper.NewTracesRequest(ctx, set, takeRequest, w.push,
-		xexporterhelper.WithQueueBatch(configoptional.Some(cfg.Queue), xexporterhelper.QueueBatchSettings{}),
-		// Retrying is ours, so the helper must not limit how long it takes.
-		exporterhelper.WithTimeout(exporterhelper.TimeoutConfig{Timeout: 0}),
-	)
+	w.inner, err = xexporterhelper.NewTracesRequest(ctx, set, takeRequest, w.push, w.helperOptions()...)
 	if err != nil {
 		t.builder.Shutdown()
 		return nil, err
 	}
 	return w, nil
+}
+
+func (w *warehouse) helperOptions() []exporterhelper.Option {
+	options := []exporterhelper.Option{
+		xexporterhelper.WithQueueBatch(configoptional.Some(w.cfg.Queue), xexporterhelper.QueueBatchSettings{Encoding: encoding{w.telemetry.damaged}}),
+		// Retrying is ours, so the helper must not limit how long it takes.
+		exporterhelper.WithTimeout(exporterhelper.TimeoutConfig{Timeout: 0}),
+	}
+	if w.cfg.Queue.StorageID != nil {
+		// A stored request stays stored if its write ends, at a shutdown, with an
+		// error that the helper's retry knows. It never retries: all our other
+		// errors are permanent, and the interval is longer than any shutdown.
+		never := configretry.NewDefaultBackOffConfig()
+		never.InitialInterval, never.MaxInterval, never.MaxElapsedTime = 24*time.Hour, 24*time.Hour, 0
+		options = append(options, exporterhelper.WithRetry(never))
+	}
+	return options
 }
 
 // Capabilities: rows are made of the spans' strings, the spans are left alone.

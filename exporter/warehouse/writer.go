@@ -9,6 +9,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter/exporterhelper/xexporterhelper"
 	"go.uber.org/zap"
 
@@ -57,8 +58,11 @@ func (w *warehouse) flushFolded() {
 	}
 }
 
-var errFolded = errors.New("the rows were folded into sums, which are stored later")
-var errGivenUp = errors.New("it is not known whether the rows are stored, and they were given up")
+var (
+	errLeft    = errors.New("the collector shuts down: the rows stay in the stored queue")
+	errFolded  = errors.New("the rows were folded into sums, which are stored later")
+	errGivenUp = errors.New("it is not known whether the rows are stored, and they were given up")
+)
 
 // deliver writes items, together with what is folded, until that is done, or
 // the retries are used up, or a shutdown's deadline is past.
@@ -77,6 +81,9 @@ func (w *writer) deliver(items []methodspan.Item) error {
 			break
 		}
 	}
+	if w.cfg.Queue.StorageID != nil && w.run.Err() != nil {
+		return errors.Join(errLeft, err)
+	}
 	if unknown {
 		rows := 0
 		for i := range items {
@@ -84,14 +91,14 @@ func (w *writer) deliver(items []methodspan.Item) error {
 		}
 		w.telemetry.unknown(rows)
 		w.taken.settle(idsOf(items)...)
-		return errors.Join(errGivenUp, err)
+		return consumererror.NewPermanent(errors.Join(errGivenUp, err))
 	}
 	cause := causeWriteFailed
 	if w.run.Err() != nil {
 		cause = causeShutdown
 	}
 	w.fold(items, cause)
-	return errors.Join(errFolded, err)
+	return consumererror.NewPermanent(errors.Join(errFolded, err))
 }
 
 // withFolded adds what is folded to items.

@@ -37,6 +37,7 @@ type TelemetryBuilder struct {
 	ExporterWarehouseMeasurementsFolded metric.Int64Counter
 	ExporterWarehouseOffersRefused      metric.Int64Counter
 	ExporterWarehouseOldestUnflushedAge metric.Float64ObservableGauge
+	ExporterWarehouseRequestsDamaged    metric.Int64Counter
 	ExporterWarehouseRowsRefused        metric.Int64Counter
 	ExporterWarehouseRowsWritten        metric.Int64Counter
 	ExporterWarehouseSpansSkipped       metric.Int64Counter
@@ -191,6 +192,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_exporter_warehouse_oldest_unflushed_age",
 		metric.WithDescription("Age of the oldest row that was taken and is not stored yet. [Alpha]"),
 		metric.WithUnit("s"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseRequestsDamaged, err = builder.meter.Int64Counter(
+		"otelcol_exporter_warehouse_requests_damaged",
+		metric.WithDescription("Requests of a stored queue that could not be read back. Their rows are lost. [Alpha]"),
+		metric.WithUnit("{request}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseRowsRefused, err = builder.meter.Int64Counter(

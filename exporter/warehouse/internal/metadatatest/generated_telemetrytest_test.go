@@ -38,6 +38,7 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ExporterWarehouseFoldLost.Add(context.Background(), 1)
 	tb.ExporterWarehouseMeasurementsFolded.Add(context.Background(), 1)
 	tb.ExporterWarehouseOffersRefused.Add(context.Background(), 1)
+	tb.ExporterWarehouseRequestsDamaged.Add(context.Background(), 1)
 	tb.ExporterWarehouseRowsRefused.Add(context.Background(), 1)
 	tb.ExporterWarehouseRowsWritten.Add(context.Background(), 1)
 	tb.ExporterWarehouseSpansSkipped.Add(context.Background(), 1)
@@ -70,6 +71,9 @@ func TestSetupTelemetry(t *testing.T) {
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterWarehouseOldestUnflushedAge(t, testTel,
 		[]metricdata.DataPoint[float64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterWarehouseRequestsDamaged(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterWarehouseRowsRefused(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},

@@ -1,0 +1,184 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/extension/extensiontest"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// anyRequest has rows of all kinds and of no kind at all.
+func anyRequest(seed uint64) *request {
+	rng := rand.New(rand.NewPCG(seed, 9))
+	var items []methodspan.Item
+	for i := range rng.IntN(4) {
+		item := methodspan.Item{ID: fmt.Sprintf("p-%d", i), Rows: randomRows(rng, rng.IntN(20))}
+		for j := range rng.IntN(3) {
+			item.Folds = append(item.Folds, fmt.Sprintf("p-%d", 100*i+j))
+		}
+		resources := map[string]*methodspan.Resource{}
+		for j := range item.Rows {
+			r := &item.Rows[j]
+			r.BatchID = item.ID
+			if resources[r.Resource.Instance] == nil {
+				resources[r.Resource.Instance] = r.Resource
+			}
+			r.Resource = resources[r.Resource.Instance]
+			if rng.IntN(5) == 0 {
+				r.Resource = nil
+			}
+			if rng.IntN(2) == 0 {
+				r.TraceID[3], r.SpanID[1], r.ParentSpanID[7] = 1, 2, 3
+				r.WallHist = methodspan.Histogram{{Bin: -3, N: 0.5}, {Bin: 7, N: 1e9}}
+				r.CPUSq, r.RequestID, r.Signature = 4, "r\x00\xff", "(int)"
+			}
+			if r.Process != nil {
+				r.Process.Final = true
+				r.Process.Stats = []methodspan.Stat{{Name: "queue", Value: -1.5}}
+			}
+		}
+		items = append(items, item)
+	}
+	return newRequest(items...)
+}
+
+func TestEncodingRoundTrip(t *testing.T) {
+	for seed := range uint64(200) {
+		want := anyRequest(seed)
+		data, err := encoding{}.Marshal(context.Background(), want)
+		require.NoError(t, err)
+		got, err := decode(data)
+		require.NoError(t, err)
+		require.Equal(t, want.rows, got.ItemsCount())
+		require.Len(t, got.items, len(want.items))
+		for i, item := range got.items {
+			require.Equal(t, want.items[i].ID, item.ID)
+			require.Equal(t, want.items[i].Folds, item.Folds)
+			require.Len(t, item.Rows, len(want.items[i].Rows))
+			for j := range item.Rows {
+				require.Equal(t, want.items[i].Rows[j], item.Rows[j])
+			}
+		}
+		// Cut short anywhere it is an error and nothing worse.
+		for n := range data {
+			if _, err := decode(data[:n]); err == nil {
+				t.Fatalf("seed %d: %d of %d bytes are a request", seed, n, len(data))
+			}
+		}
+	}
+}
+
+func FuzzDecoding(f *testing.F) {
+	for seed := range uint64(8) {
+		data, err := encoding{}.Marshal(context.Background(), anyRequest(seed))
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Add([]byte{})
+	f.Add([]byte{encodingVersion})
+	f.Add([]byte{encodingVersion + 1, 0, 0, 0})
+	f.Add([]byte{encodingVersion, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		req, err := decode(data)
+		if err != nil {
+			require.ErrorIs(t, err, errDamaged)
+			return
+		}
+		again, err := encoding{}.Marshal(context.Background(), req)
+		require.NoError(t, err)
+		_, err = decode(again)
+		require.NoError(t, err)
+	})
+}
+
+func TestDamagedRequestsAreCounted(t *testing.T) {
+	r := newRig(t, testConfig(t))
+	_, _, err := encoding{r.telemetry.damaged}.Unmarshal([]byte("garbage"))
+	require.ErrorIs(t, err, errDamaged)
+	assert.EqualValues(t, 1, r.metric("requests_damaged"))
+	r.stop()
+}
+
+// storageHost has one storage extension.
+type storageHost struct {
+	id  component.ID
+	ext component.Component
+}
+
+func (h storageHost) GetExtensions() map[component.ID]component.Component {
+	return map[component.ID]component.Component{h.id: h.ext}
+}
+
+// With a storage the queue outlives the collector: what it could not store
+// before it stopped the next one stores, once, even what was stored and never
+// acknowledged.
+func TestPersistentQueue(t *testing.T) {
+	for _, unknown := range []bool{false, true} {
+		t.Run(fmt.Sprintf("unknown=%v", unknown), func(t *testing.T) { testPersistentQueue(t, unknown) })
+	}
+}
+
+func testPersistentQueue(t *testing.T, unknown bool) {
+	cfg := testConfig(t)
+	id := component.MustNewID("file_storage")
+	cfg.Queue.StorageID = &id
+	cfg.Queue.QueueSize = 10_000
+	cfg.Queue.Batch.Get().MinSize = 100
+	cfg.ShutdownTimeout = 50 * time.Millisecond
+	start := func(r *rig) (stop func()) {
+		factory := filestorage.NewFactory()
+		fcfg := factory.CreateDefaultConfig().(*filestorage.Config)
+		fcfg.Directory, fcfg.CreateDirectory = filepath.Join(filepath.Dir(cfg.Path), "queue"), true
+		ext, err := factory.Create(context.Background(), extensiontest.NewNopSettings(factory.Type()), fcfg)
+		require.NoError(t, err)
+		require.NoError(t, ext.Start(context.Background(), componenttest.NewNopHost()))
+		require.NoError(t, r.Start(context.Background(), storageHost{id, ext}))
+		return func() {
+			r.stop()
+			require.NoError(t, ext.Shutdown(context.Background()))
+		}
+	}
+	first := newRig(t, cfg)
+	if unknown {
+		first.store.after = func(int) error { return errUnsure }
+	} else {
+		first.store.before = func(int, []methodspan.Item) error { return errBroken }
+	}
+	stop := start(first)
+	for i := range 50 {
+		first.send(busyExport(i))
+	}
+	stop()
+	assert.Zero(t, first.metric("calls_folded"))
+	assert.Zero(t, first.metric("write_unknown"))
+
+	cfg.ShutdownTimeout = time.Minute
+	second := newRig(t, cfg)
+	rows := 0
+	for _, td := range first.in {
+		rows += td.SpanCount()
+	}
+	stop = start(second)
+	require.Eventually(t, func() bool {
+		return second.metric("rows_written")+second.metric("duplicate_rows") > float64(rows)-100
+	}, 10*time.Second, 10*time.Millisecond, "all but a batch that is waiting for more")
+	stop()
+	balanced(t, booksOf(first.in...), storedBooks(t, cfg.Path))
+	if unknown {
+		assert.Positive(t, second.metric("duplicate_rows"))
+	}
+	third := newRig(t, cfg)
+	start(third)()
+	assert.Zero(t, third.metric("rows_written"), "the queue must be empty by now")
+}
