@@ -1,8 +1,14 @@
 package corehour
 
-import "slices"
+import (
+	"runtime"
+	"slices"
+
+	"github.com/corehour/corehour/sdk/internal/hostclock"
+)
 
 const (
+	warmingRounds     = 12 // until tables, caches and predictions are as they will be
 	calibrationRounds = 7
 	calibrationCalls  = 64
 	calibrationDepth  = 10 // frames, since a look at the stack costs by depth
@@ -10,8 +16,10 @@ const (
 
 // calibrate measures what one timed call costs in CPU, by the wall alone and with
 // CPU. A timed call inside another is charged to it: whoever compares methods can
-// take that out.
+// take that out. Without a thread clock the wall has to do.
 func (e *engine) calibrate() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	bench := &engine{config: e.config, threadClock: e.threadClock, ring: newRing(2), cells: newCellTable(1)}
 	bench.batchMask = uint64(len(bench.ring.places) - 1)
 	e.counters.wallCost.Store(bench.costOf(settings{rate: 1}))
@@ -25,18 +33,23 @@ func (e *engine) costOf(s settings) int64 {
 	counters := m.first[:]
 	m.calls.Store(&counters)
 	m.plan.Store(newPlan(e, m, s))
-	rounds := make([]int64, calibrationRounds)
+	clock := now
+	if e.threadClock {
+		clock = hostclock.ThreadCPU
+	}
+	rounds := make([]int64, warmingRounds+calibrationRounds)
 	for i := range rounds {
-		start := now()
+		start := clock()
 		descend(calibrationDepth, func() {
 			for range calibrationCalls {
 				m.Begin().End()
 				e.ring.drop()
 			}
 		})
-		rounds[i] = (now() - start) / calibrationCalls
+		rounds[i] = (clock() - start) / calibrationCalls
 	}
 	m.plan.Store(nil)
+	rounds = rounds[warmingRounds:]
 	slices.Sort(rounds)
 	return rounds[len(rounds)/2]
 }
