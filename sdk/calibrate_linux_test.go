@@ -2,11 +2,11 @@ package corehour
 
 import "testing"
 
-// The calibrated costs are of the order of what a timed call costs, and that of
-// CPU, which reads two more clocks, is the higher one.
+// The calibrated costs are of the order of what a timed call costs; in the end that
+// of CPU, which reads two more clocks, is the higher one.
 func TestCalibration(t *testing.T) {
 	e := &engine{config: defaultConfig(), threadClock: true}
-	for range 20 { // a busy machine may spoil some
+	for range 20 {
 		e.calibrate()
 		wall, cpu := e.counters.wallCost.Load(), e.counters.cpuCost.Load()
 		if wall > 100 && wall < cpu && cpu < 100_000 {

@@ -22,6 +22,7 @@ func (e *engine) mind() {
 	boundary := time.NewTimer(e.untilBoundary())
 	defer boundary.Stop()
 	seen := map[*Method]int64{}
+	calibrated := 1 // by Start
 	reportUnused := sync.OnceFunc(e.reportUnused)
 	lastTick := now()
 	for {
@@ -33,6 +34,10 @@ func (e *engine) mind() {
 		case <-boundary.C:
 			e.anchor()
 			e.cut(floor(e.unix(now()), int64(e.interval)), false)
+			if calibrated < calibrations {
+				calibrated++
+				e.calibrate()
+			}
 			reportUnused() // by now the program has made its methods
 			boundary.Reset(e.untilBoundary())
 		case rates := <-e.served:
