@@ -110,7 +110,7 @@ func (l *Live[T]) look() {
 	}
 	Log(l.log, l.source.Path, warnings)
 	l.value.Store(&value)
-	l.log.Info("file reloaded", zap.String("file", l.source.Path), zap.Int("entries_ignored", len(warnings)))
+	l.log.Info("file reloaded", zap.String("file", l.source.Path), zap.Int("faults", len(warnings)))
 	l.reloaded(true)
 }
 

@@ -101,7 +101,7 @@ func TestAnnounceSpeaksWhereTheLoggerDoesNot(t *testing.T) {
 	printed := strings.Split(out.String(), "\n")
 	assert.Len(t, printed, 102)
 	assert.Equal(t, `warning: processors::c: "a\nb": lines: must be good`, printed[0])
-	assert.Equal(t, `warning: processors::c: "a\nb": and 1 more entries ignored`, printed[100])
+	assert.Equal(t, `warning: processors::c: "a\nb": and 1 more faults`, printed[100])
 
 	out.Reset()
 	core, _ := observer.New(zapcore.FatalLevel)
@@ -144,7 +144,7 @@ func TestFollowing(t *testing.T) {
 		write(t, path, "a bad")
 		require.NoError(t, l.Start())
 		assert.Equal(t, []string{"a"}, *l.Get())
-		assert.Equal(t, []string{"warn entry ignored"}, messages())
+		assert.Equal(t, []string{"warn faulty part left out"}, messages())
 		look()
 		assert.Empty(t, messages(), "nothing changed")
 
@@ -153,7 +153,7 @@ func TestFollowing(t *testing.T) {
 		assert.Equal(t, []string{"a"}, *l.Get(), "it may still be being written")
 		look()
 		assert.Equal(t, []string{"b", "c"}, *l.Get())
-		assert.Equal(t, []string{"warn entry ignored", "info file reloaded"}, messages())
+		assert.Equal(t, []string{"warn faulty part left out", "info file reloaded"}, messages())
 		assert.Equal(t, int64(1), applied.Load())
 
 		write(t, path, "broken")
@@ -175,7 +175,7 @@ func TestFollowing(t *testing.T) {
 		write(t, path, "b bad c") // what is in force, but not what was looked at last
 		look()
 		look()
-		assert.Equal(t, []string{"warn entry ignored", "info file reloaded"}, messages())
+		assert.Equal(t, []string{"warn faulty part left out", "info file reloaded"}, messages())
 
 		l.Shutdown()
 		write(t, path, "d")

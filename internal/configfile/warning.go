@@ -67,10 +67,10 @@ func Shown(warnings []Warning) (shown []Warning, rest int) {
 func Log(log *zap.Logger, path string, warnings []Warning) {
 	shown, rest := Shown(warnings)
 	for _, w := range shown {
-		log.Warn("entry ignored", zap.String("file", path), zap.String("fault", w.Error()))
+		log.Warn("faulty part left out", zap.String("file", path), zap.String("fault", w.Error()))
 	}
 	if rest > 0 {
-		log.Warn("more entries ignored", zap.String("file", path), zap.Int("count", rest))
+		log.Warn("more faulty parts left out", zap.String("file", path), zap.Int("count", rest))
 	}
 }
 
@@ -86,7 +86,7 @@ func Announce(w io.Writer, log *zap.Logger, name, path string, warnings []Warnin
 		fmt.Fprintf(w, "warning: %s: %s: %s\n", name, Quote(path), warning)
 	}
 	if rest > 0 {
-		fmt.Fprintf(w, "warning: %s: %s: and %d more entries ignored\n", name, Quote(path), rest)
+		fmt.Fprintf(w, "warning: %s: %s: and %d more faults\n", name, Quote(path), rest)
 	}
 }
 

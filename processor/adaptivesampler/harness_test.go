@@ -153,9 +153,13 @@ func spansOf(td ptrace.Traces) []ptrace.Span {
 func number(t testing.TB, span ptrace.Span, name string) float64 {
 	t.Helper()
 	v, ok := span.Attributes().Get(name)
-	require.True(t, ok, name)
+	if !ok {
+		t.Fatalf("%s is absent", name)
+	}
 	x, ok := methodspan.FloatOf(v)
-	require.True(t, ok, name)
+	if !ok {
+		t.Fatalf("%s is no number", name)
+	}
 	return x
 }
 
