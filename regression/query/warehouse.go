@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -99,15 +100,16 @@ func filesOf(s *parquet.Snapshot, window Window) []parquet.File {
 	return files
 }
 
-func (w *Warehouse) start(ctx context.Context) error {
+// start makes the engine and the views. settings are statements to run first.
+func (w *Warehouse) start(ctx context.Context, settings ...string) error {
 	connector, err := duckdb.NewConnector("", nil)
 	if err != nil {
 		return err
 	}
 	w.db = sql.OpenDB(connector)
-	if w.spill, err = os.MkdirTemp("", "corehour-spill-"); err != nil {
-		return err
-	}
+	// The engine makes the directory when it first needs it, which few queries
+	// do; nobody can guess the name and put something in its place.
+	w.spill = filepath.Join(os.TempDir(), "corehour-spill-"+rand.Text())
 	paths := make([]string, len(w.Files))
 	for i, f := range w.Files {
 		// Paths are the only text in a statement that is neither ours nor a
@@ -122,18 +124,18 @@ func (w *Warehouse) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, statement := range []string{
-		"SET temp_directory = " + quoteText(w.spill),
+	for _, statement := range append(settings,
+		"SET temp_directory = "+quoteText(w.spill),
 		"SET TimeZone = 'UTC'",
-		"CREATE VIEW method_calls AS SELECT * FROM read_parquet(" + list + ", union_by_name = true, hive_partitioning = false)",
-		"CREATE VIEW method_files AS SELECT * FROM read_parquet(" + list + ", union_by_name = true, hive_partitioning = false, filename = 'parquet_file')",
+		"CREATE VIEW method_calls AS SELECT * FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false)",
+		"CREATE VIEW method_files AS SELECT * FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false, filename = 'parquet_file')",
 		costs,
 		// From here on no statement, whoever wrote it, reaches another file.
-		"SET allowed_paths = " + list,
-		"SET allowed_directories = [" + quoteText(w.spill) + "]",
+		"SET allowed_paths = "+list,
+		"SET allowed_directories = ["+quoteText(w.spill)+"]",
 		"SET enable_external_access = false",
 		"SET lock_configuration = true",
-	} {
+	) {
 		if _, err := w.db.ExecContext(ctx, statement); err != nil {
 			return err
 		}

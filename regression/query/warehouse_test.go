@@ -1,0 +1,180 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+// threeDays has one row at noon of each of three dates, in files of their own.
+func threeDays(t *testing.T) string {
+	t.Helper()
+	var commits [][]methodspan.Item
+	for day := range 3 {
+		p := fixture.NewProcess("1", "a", fixture.Start.Add(time.Duration(day-2)*24*time.Hour))
+		p.Counts("a.B", p.Start, time.Minute, int64(1+day))
+		p.Call("a.B", "(entry)", p.Start, time.Second, time.Second, 1, 1)
+		commits = append(commits, []methodspan.Item{p.Item()})
+	}
+	return fixture.Write(t, commits...)
+}
+
+func TestOpenReadsWholeDates(t *testing.T) {
+	root := threeDays(t)
+	for _, tc := range []struct {
+		name     string
+		from, to time.Time
+		files    int
+	}{
+		{"all", time.Time{}, time.Time{}, 3},
+		{"from the middle of the second", fixture.Start.Add(-23 * time.Hour), time.Time{}, 2},
+		{"to the start of the third", time.Time{}, fixture.Start.Truncate(24 * time.Hour), 2},
+		{"some minutes without rows", fixture.Start.Add(time.Hour), fixture.Start.Add(2 * time.Hour), 1},
+	} {
+		w, err := Open(context.Background(), root, Window{tc.from, tc.to})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(w.Files) != tc.files {
+			t.Errorf("%s: %d files, want %d", tc.name, len(w.Files), tc.files)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err := Open(context.Background(), root, Window{From: fixture.Start.Add(48 * time.Hour)})
+	if !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), "from 2026-03-08 to 2026-03-10") {
+		t.Error(err)
+	}
+}
+
+// The window cuts rows and not their weights: those are made of whole dates.
+func TestWindowDoesNotChangeWeights(t *testing.T) {
+	shop := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 90, Requests: 3,
+		Rate: map[string]float64{fixture.Rate: 0.2}}
+	items, _ := shop.Run()
+	root := fixture.Write(t, items)
+	total := func(window Window) (n float64) {
+		w, err := Open(context.Background(), root, window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		profiles, err := w.Profiles(context.Background(), Ask{Metric: CPU, Window: window, Slot: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range profiles {
+			if p.Method == "Rate" {
+				n += p.N
+			}
+		}
+		return n
+	}
+	cut := fixture.Start.Add(37*time.Minute + 20*time.Second)
+	whole, before, after := total(Window{}), total(Window{To: cut}), total(Window{From: cut})
+	if d := before + after - whole; d > 1e-9 || d < -1e-9 || before == 0 || after == 0 {
+		t.Errorf("%v calls before the cut, %v after, %v in all", before, after, whole)
+	}
+}
+
+// A warehouse stays as it was opened while the collector writes on.
+func TestOpenIsOneCommit(t *testing.T) {
+	root := threeDays(t)
+	w, err := Open(context.Background(), root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	p := fixture.NewProcess("1", "b", fixture.Start)
+	p.Counts("a.B", p.Start, time.Minute, 1)
+	fixture.Append(t, root, fixture.Start.Add(25*time.Hour), []methodspan.Item{p.Item()})
+	if n := count(t, w); n != 6 {
+		t.Errorf("%d rows, want the 6 of the commit that was opened", n)
+	}
+	later, err := Open(context.Background(), root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer later.Close()
+	if n := count(t, later); n != 7 {
+		t.Errorf("%d rows, want 7", n)
+	}
+}
+
+func count(t *testing.T, w *Warehouse) int64 {
+	t.Helper()
+	table, err := w.User(context.Background(), "SELECT COUNT(*) FROM method_calls", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table.Rows[0][0].(int64)
+}
+
+// Paths with quotes and wildcards are names of files and nothing else.
+func TestOddPaths(t *testing.T) {
+	odd := filepath.Join(t.TempDir(), "a'b [c] * ? {d}")
+	if err := os.Rename(threeDays(t), odd); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Open(context.Background(), odd, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if n := count(t, w); n != 6 {
+		t.Errorf("%d rows, want 6", n)
+	}
+	if _, known, err := w.Freshness(context.Background(), Window{}, Filter{}); err != nil || !known {
+		t.Error("freshness is not known", err)
+	}
+}
+
+// What does not fit in memory goes to a directory that Close removes.
+func TestCloseRemovesWhatWasSpilled(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	snapshot, err := parquet.Open(threeDays(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Warehouse{Snapshot: snapshot, Files: snapshot.Files}
+	if err := w.start(context.Background(), "SET memory_limit = '128MB'"); err != nil {
+		t.Fatal(err)
+	}
+	// Sorting 2 million texts of 100 bytes takes twice the memory there is.
+	rows, err := w.db.Query("SELECT range, repeat('x', 100) || range AS t FROM range(2000000) ORDER BY hash(range)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !rows.Next() {
+		t.Fatal(rows.Err())
+	}
+	spilled, err := os.ReadDir(temp)
+	if err != nil || len(spilled) != 1 || !strings.HasPrefix(spilled[0].Name(), "corehour-spill-") {
+		t.Errorf("spilled to %v, %v", spilled, err)
+	}
+	if err := errors.Join(rows.Close(), w.Close()); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestForeignSchemes(t *testing.T) {
+	for _, root := range []string{"s3://bucket/x", "gs://b", "bigquery://project/dataset"} {
+		_, err := Open(context.Background(), root, Window{})
+		if err == nil || !strings.Contains(err.Error(), "--warehouse") || !strings.Contains(err.Error(), root) {
+			t.Errorf("%s: %v", root, err)
+		}
+	}
+}
