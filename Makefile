@@ -66,6 +66,16 @@ generate-check: ## Fail if the generated files are not what generating gives.
 bench-pipeline: build ## Measure the collector's CPU per span beside a stock one.
 	@cd integration && $(GO) run ./benchpipeline --bin ../$(BIN) --out ../build/bench $(if $(SPANS),--spans $(SPANS) --rounds 1)
 
+.PHONY: bench-sdk
+bench-sdk: ## Measure the probe beside the OpenTelemetry SDK, path by path.
+	@cd sdk/bench && $(GO) run . --out ../../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
+
+.PHONY: cross
+cross: ## Build the SDK and its tests for every platform it supports.
+	@for os in linux darwin windows; do for arch in amd64 arm64; do \
+		echo "sdk for $$os/$$arch"; (cd sdk && CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) vet ./...); \
+	done; done
+
 .PHONY: clean
 clean: ## Remove what was built.
 	@rm -rf $(BIN) build
