@@ -71,7 +71,7 @@ func TestEncodingRoundTrip(t *testing.T) {
 			}
 		}
 		// Cut short anywhere it is an error and nothing worse.
-		for n := range data {
+		for n := int(seed % 13); n < len(data); n += 13 {
 			if _, err := decode(data[:n]); err == nil {
 				t.Fatalf("seed %d: %d of %d bytes are a request", seed, n, len(data))
 			}

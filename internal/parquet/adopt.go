@@ -67,6 +67,10 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 	return a.commit(now)
 }
 
+// maxWriteIDs is more than one write can settle; a footer that says otherwise is
+// none of ours.
+const maxWriteIDs = 100_000_000
+
 // complete tells whether all files that were written together are there.
 func (g *writeGroup) complete(name string, present map[string]bool) bool {
 	for _, f := range g.Files {
@@ -82,7 +86,7 @@ func (a *adoption) known(id string) bool { return a.seen.has(id) || a.w.Committe
 // add decides about the files of one write.
 func (a *adoption) add(group *writeGroup, now time.Time) error {
 	ids := idSet{}
-	if _, err := ids.unpack(group.Items); err != nil {
+	if _, err := ids.unpack(group.Items); err != nil || ids.count() > maxWriteIDs {
 		a.discard = append(a.discard, group.Files...)
 		return nil
 	}

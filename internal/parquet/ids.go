@@ -145,6 +145,19 @@ func (s idSet) unpack(packed map[string]string) (grown int, err error) {
 	return grown, nil
 }
 
+// count tells how many ids there are.
+func (s idSet) count() (n uint64) {
+	for _, runs := range s {
+		if runs == nil {
+			n++
+		}
+		for _, r := range runs {
+			n += r.to - r.from + 1
+		}
+	}
+	return n
+}
+
 // all goes through the ids.
 func (s idSet) all() iter.Seq[string] {
 	return func(yield func(string) bool) {

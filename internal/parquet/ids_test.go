@@ -75,6 +75,9 @@ func TestIDSetIsASet(t *testing.T) {
 				}
 			}
 		}
+		if n := set.count(); n != uint64(len(want)) {
+			t.Fatalf("seed %d: %d ids are counted, want %d", seed, n, len(want))
+		}
 		if grown != runs {
 			t.Fatalf("seed %d: %d runs were counted, %d are there", seed, runs, grown)
 		}

@@ -8,12 +8,8 @@ import (
 	"time"
 )
 
-// Kinds of files.
-const (
-	KindRaw   = "raw"   // as they came in
-	KindMerge = "merge" // raw rows, compacted
-	KindRoll  = "roll"  // rows of level minute or hour
-)
+// KindRaw is the kind of files that hold rows as they came in.
+const KindRaw = "raw"
 
 // File is one Parquet file of a snapshot.
 type File struct {

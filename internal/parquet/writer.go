@@ -158,7 +158,9 @@ func (w *Writer) gather(items []methodspan.Item, now time.Time, res *Result, ref
 			b.ids = append(b.ids, id)
 		}
 		for j := range item.Rows {
-			item.Rows[j].BatchID = item.ID // what adoption goes by
+			if r := &item.Rows[j]; r.BatchID != item.ID {
+				r.BatchID = item.ID // what adoption goes by
+			}
 		}
 		b.rows = refused.accept(b.rows, item, window)
 		res.Items++
