@@ -143,3 +143,28 @@ func requireEveryCallMeasured(t *testing.T, p *pipeline, reports ...truth.Report
 		}
 	}
 }
+
+// TestProcessesOfOneNameAreToldApart proves that two processes that were given
+// the same instance name, and number their batches alike, are not taken for
+// repeats of each other.
+func TestProcessesOfOneNameAreToldApart(t *testing.T) {
+	t.Parallel()
+	p := startPipeline(t, quickWarehouse)
+	first := startLoad(t, p.Endpoint(), "w", "--calls", "20000", "--methods", "3")
+	second := startLoad(t, p.Endpoint(), "w", "--calls", "30000", "--methods", "3")
+	want := map[string]int64{}
+	for _, r := range []truth.Report{first.finish(t), second.finish(t)} {
+		for name, calls := range made(r) {
+			want[name] += calls
+		}
+	}
+	p.stop(t)
+	if d := differences(want, storedCalls(t, p)["w"]); len(d) > 0 {
+		t.Errorf("calls of both processes together: %v", d)
+	}
+	requireSoundRows(t, p)
+	c := check(t, p)
+	if !c.Balanced || len(c.Processes) != 2 || c.Processes[0].CountedCalls+c.Processes[1].CountedCalls != 50_000 {
+		t.Errorf("there are two accounts that balance, of 50000 calls: %s", c.Output)
+	}
+}
