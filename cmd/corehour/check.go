@@ -108,7 +108,7 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 func lossTable(r *ledger.Report) *output.Table {
 	t := &output.Table{Title: "losses and overflows", Columns: []string{"where", "what", "how much"}}
 	line := func(where, what string, n float64) {
-		t.Rows = append(t.Rows, []output.Cell{output.Name(where), output.Name(what), output.Figure(number(&n, 0))})
+		t.Rows = append(t.Rows, []output.Cell{output.Name(where), output.Name(what), output.Figure(wholeNumber(n))})
 	}
 	line("ledger", "lost_in_transit", float64(r.Losses.LostInTransit))
 	line("ledger", "over_counted", float64(r.Losses.OverCounted))

@@ -21,7 +21,7 @@ uncertain to act on: a standard error above 30%, or calls of unknown caller.`
 
 func runCost(ctx context.Context, args []string, stdout, _ io.Writer) (int, error) {
 	c := newCommon("cost", "", costUsage, "24h", stdout)
-	top := c.flags.Int("top", 30, "how many methods to print, 0 = all; json has all of them")
+	top := c.flags.Int("top", 30, "how many methods to print, 0 = all; json and csv have all of them")
 	err := c.parse(args, c.noArguments, func() error {
 		if *top < 0 {
 			return fmt.Errorf("--top: want 0 or more, found %d", *top)
@@ -45,6 +45,9 @@ func runCost(ctx context.Context, args []string, stdout, _ io.Writer) (int, erro
 	}
 	if len(r.Services) == 0 {
 		return exitFailed, c.nothing(ctx, w)
+	}
+	if c.out == output.CSV {
+		return exitNothing, costRows(r).Write(stdout, c.out)
 	}
 	return exitNothing, costDocument(r, *top, c.zone).Write(stdout, c.out)
 }
@@ -111,10 +114,10 @@ func costDocument(r *cost.Report, top int, zone *time.Location) *output.Document
 		}
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(m.Name), output.Name(m.Environment), output.Name(fullName(m.Class, m.Method, m.Signature)),
-			output.Figure(mark + number(m.SelfUSDPerDay, 4)), output.Figure(mark + number(m.SelfUSD, 6)),
+			output.Figure(mark + amount(m.SelfUSDPerDay)), output.Figure(mark + amount(m.SelfUSD)),
 			output.Figure(relative(m.SelfCoreHoursSE, m.SelfCoreHours)), output.Figure(mark + percent(m.ShareOfProcessCPU)),
-			output.Figure(mark + number(m.SelfCoreHours, 6)), output.Figure(number(m.InclusiveCoreHours, 6)),
-			output.Figure(number(&m.Calls, 0)), output.Figure(nanos(m.CPUNSPerCall)), output.Figure(nanos(m.WallNSPerCall)),
+			output.Figure(mark + amount(m.SelfCoreHours)), output.Figure(amount(m.InclusiveCoreHours)),
+			output.Figure(wholeNumber(m.Calls)), output.Figure(nanos(m.CPUNSPerCall)), output.Figure(nanos(m.WallNSPerCall)),
 		})
 	}
 	d.Say(fmt.Sprintf("self cost of methods, %s to %s; rows cover %s, per-day figures are scaled to a day",
@@ -138,7 +141,7 @@ func reconciliation(r *cost.Report) *output.Table {
 		line := func(what string, hours, usd *float64, calls string) {
 			t.Rows = append(t.Rows, []output.Cell{
 				output.Name(s.Name), output.Name(s.Environment), output.Name(what),
-				output.Figure(number(hours, 6)), output.Figure(number(usd, 6)), output.Figure(calls),
+				output.Figure(amount(hours)), output.Figure(amount(usd)), output.Figure(calls),
 			})
 		}
 		line("sum of self costs", &s.AttributedCoreHours, &s.AttributedUSD, "")
@@ -151,7 +154,7 @@ func reconciliation(r *cost.Report) *output.Table {
 			line("in calls of unknown caller", &s.UnknownCallerCoreHours, nil, "")
 		}
 		if s.UnmeasuredCalls >= 0.5 {
-			line("unmeasured calls", nil, nil, number(&s.UnmeasuredCalls, 0))
+			line("unmeasured calls", nil, nil, wholeNumber(s.UnmeasuredCalls))
 		}
 	}
 	return t

@@ -60,7 +60,11 @@ func runRegress(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 			return exitFailed, err
 		}
 	}
-	if err := regressDocument(found, r.common).Write(stdout, r.out); err != nil {
+	document := regressDocument(found)
+	if r.out == output.CSV {
+		document = regressRows(found)
+	}
+	if err := document.Write(stdout, r.out); err != nil {
 		return exitFailed, err
 	}
 	return found.exitCode(), nil
@@ -160,25 +164,21 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 // manyLines is how many methods a comparison may have to be printed in full.
 const manyLines = 30
 
-func regressDocument(f *findings, c *common) *output.Document {
+func regressDocument(f *findings) *output.Document {
 	d := &output.Document{Data: f}
 	t := &output.Table{Columns: []string{
 		"service", "environment", "base", "head", "method", "verdict", "metric", "basis", "change", "95% interval", "base/call", "head/call", "records", "$/day",
 	}}
-	usd := map[string]*float64{}
-	for _, a := range f.Alerts {
-		usd[a.Service+"\x00"+a.Environment+"\x00"+a.ServiceNamespace+"\x00"+a.Class+"\x00"+a.Method] = a.USDPerDay
-	}
 	var notes []string
 	for _, cmp := range f.Comparisons {
 		notes = append(notes, summary(cmp))
 		for i := range cmp.Methods {
 			l := &cmp.Methods[i]
 			raised := l.State == verdict.Regressed || l.State == verdict.Explained
-			if !raised && len(cmp.Methods) > manyLines && c.out != output.CSV {
+			if !raised && len(cmp.Methods) > manyLines {
 				continue
 			}
-			t.Rows = append(t.Rows, lineOf(cmp, l, usd[cmp.Name+"\x00"+cmp.Environment+"\x00"+cmp.Namespace+"\x00"+l.Class+"\x00"+l.Method]))
+			t.Rows = append(t.Rows, lineOf(cmp, l, usdOf(cmp.Alerts, l)))
 		}
 	}
 	for _, s := range f.NotCompared {
@@ -228,14 +228,18 @@ func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell 
 		interval = fmt.Sprintf("%+.1f%% to %+.1f%%", l.Interval[0], l.Interval[1])
 		base, head = nanos(&l.BaseNSPerCall), nanos(&l.HeadNSPerCall)
 	}
+	state := stateNames[l.State]
+	if c.Metric == query.CPU && l.State == verdict.FewRecords && l.BaseRecords+l.HeadRecords == 0 {
+		state = "no CPU measured"
+	}
 	basis := l.Basis
 	if basis == "" {
 		basis = unknown
 	}
 	return []output.Cell{
 		output.Name(c.Name), output.Name(c.Environment), output.Name(c.BaseVersion), output.Name(c.HeadVersion),
-		output.Name(fullName(l.Class, l.Method, l.Signature)), output.Name(stateNames[l.State]), output.Name(string(c.Metric)), output.Name(basis),
+		output.Name(fullName(l.Class, l.Method, l.Signature)), output.Name(state), output.Name(string(c.Metric)), output.Name(basis),
 		output.Figure(change), output.Figure(interval), output.Figure(base), output.Figure(head),
-		output.Figure(fmt.Sprintf("%d, %d", l.BaseRecords, l.HeadRecords)), output.Figure(number(usd, 4)),
+		output.Figure(fmt.Sprintf("%d, %d", l.BaseRecords, l.HeadRecords)), output.Figure(amount(usd)),
 	}
 }

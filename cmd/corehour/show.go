@@ -13,12 +13,15 @@ import (
 // unknown stands for a figure that is not known.
 const unknown = "-"
 
-func number(x *float64, decimals int) string {
+// amount shows dollars or core hours that may be unknown.
+func amount(x *float64) string {
 	if x == nil {
 		return unknown
 	}
-	return strconv.FormatFloat(*x, 'f', decimals, 64)
+	return output.Amount(*x)
 }
+
+func wholeNumber(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
 
 func percent(x *float64) string {
 	if x == nil {

@@ -3,6 +3,7 @@ package output
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // Nanos shows a duration given in ns with three digits.
@@ -16,4 +17,14 @@ func Nanos(ns float64) string {
 		}
 	}
 	return fmt.Sprintf("%.3gns", ns)
+}
+
+// Amount shows dollars or core hours: two decimals, or as many as three digits of
+// a small amount take.
+func Amount(x float64) string {
+	decimals := 2
+	if a := math.Abs(x); a > 0 && a < 1 {
+		decimals = min(12, 2-int(math.Floor(math.Log10(a))))
+	}
+	return strconv.FormatFloat(x, 'f', decimals, 64)
 }

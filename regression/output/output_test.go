@@ -122,3 +122,18 @@ func TestParseFormat(t *testing.T) {
 		}
 	}
 }
+
+func TestFigures(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "0.00", 1234.567: "1234.57", -2: "-2.00", 0.5: "0.500", 0.0138123: "0.0138", -0.000013049: "-0.0000130", 1e-30: "0.000000000000",
+	} {
+		if got := Amount(x); got != want {
+			t.Errorf("Amount(%v) = %q, want %q", x, got, want)
+		}
+	}
+	for x, want := range map[float64]string{0: "0ns", 12.34: "12.3ns", -1500: "-1.5us", 2.5e6: "2.5ms", 61e9: "61s"} {
+		if got := Nanos(x); got != want {
+			t.Errorf("Nanos(%v) = %q, want %q", x, got, want)
+		}
+	}
+}
