@@ -48,14 +48,12 @@ type dateRows struct {
 func byDate(rows []*methodspan.Row) []dateRows {
 	var dates []dateRows
 	index := map[int32]int{}
-	days := []int32{}
 	for _, r := range rows {
 		day := r.EventDay()
 		i, ok := index[day]
 		if !ok {
 			i = len(dates)
 			index[day] = i
-			days = append(days, day)
 			dates = append(dates, dateRows{date: time.Unix(int64(day)*86400, 0).UTC().Format(dateLayout)})
 		}
 		dates[i].rows = append(dates[i].rows, r)

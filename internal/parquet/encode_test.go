@@ -213,10 +213,7 @@ func TestEncodeManyRowGroups(t *testing.T) {
 
 // The columns that are written are those of the schema, name by name.
 func TestColumnsMatchTheSchema(t *testing.T) {
-	var want [][]string
-	for _, path := range pq.SchemaOf(record{}).Columns() {
-		want = append(want, path)
-	}
+	want := pq.SchemaOf(record{}).Columns()
 	var got [][]string
 	for _, c := range newTable().columns() {
 		got = append(got, c.path)

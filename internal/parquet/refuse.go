@@ -77,7 +77,6 @@ func checkID(id string) string {
 type refusals struct {
 	byReason map[Reason]int
 	errs     []error
-	more     int
 }
 
 func (r *refusals) add(item string, reason Reason, rows int, detail string) {
