@@ -91,8 +91,9 @@ func shardOf(stack uintptr) uint {
 }
 
 // reached handles a call that may be chosen: its count has been reached, or the
-// rate is 1, or every call is timed. The stack is read here, near the method: each
-// frame more costs as much as a reading of the clock.
+// rate is 1, or every call is timed. The stack is read here because each frame
+// more costs as much as a reading of the clock, and so does each step into the
+// frame's code: this function stays small.
 func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
 	if !pl.method.located.Load() {
 		pl.method.locate()
@@ -108,10 +109,17 @@ func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
 		return pl.time(ctx, nil)
 	}
 	var pcs [nearFrames]uintptr
-	caller, far := pl.method.callerAmong(pcs[:runtime.Callers(framesToCaller, pcs[:])])
+	return pl.timeCalled(ctx, pcs[:runtime.Callers(framesToCaller, pcs[:])])
+}
+
+// timeCalled times a chosen call whose stack begins with these frames.
+//
+//go:noinline
+func (pl *plan) timeCalled(ctx context.Context, pcs []uintptr) Call {
+	caller, far := pl.method.callerAmong(pcs)
 	if far {
 		var pcs [farFrames]uintptr
-		caller = callerAmongFar(pcs[:runtime.Callers(framesToCaller+nearFrames, pcs[:])])
+		caller = callerAmongFar(pcs[:runtime.Callers(framesToCaller+1+nearFrames, pcs[:])])
 	}
 	return pl.time(ctx, caller)
 }

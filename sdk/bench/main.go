@@ -4,7 +4,7 @@
 //
 //	bench --out ../../build/bench --rounds 400
 //
-// A path is timed in batches of about 40 us; its figure is the median of its
+// A path is timed in batches of some 200 us; its figure is the median of its
 // batches, less that of the bare method. Only ratios mean something on another
 // machine, and only those of a machine that is not busy.
 package main

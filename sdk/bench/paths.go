@@ -89,7 +89,7 @@ func paths(report *figures.Report, otel peers, rounds int) {
 	named := map[string]*path{}
 	var all []*path
 	add := func(name string, run func(int)) {
-		p := &path{run: run, least: 30 * time.Microsecond}
+		p := &path{run: run, least: 150 * time.Microsecond}
 		named[name] = p
 		all = append(all, p)
 	}
