@@ -3,16 +3,12 @@ package parquet
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	pq "github.com/parquet-go/parquet-go"
 
 	"github.com/corehour/corehour/internal/methodspan"
 )
@@ -48,15 +44,17 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 		if done[o.name] {
 			continue
 		}
-		group, err := w.readGroup(o.name)
-		var unreadable *fs.PathError
-		if errors.As(err, &unreadable) {
+		// A disk that fails is no reason to give up what is on it.
+		data, err := os.ReadFile(w.path(o.name))
+		if err != nil {
 			return diskError("read file", w.path(o.name), err)
 		}
-		if err != nil || !group.complete(o.name, present) {
+		c, err := readContentOf(data)
+		if err != nil || !c.group.complete(o.name, present) {
 			a.discard = append(a.discard, o.name)
 			continue
 		}
+		group := &c.group
 		for _, name := range group.Files {
 			done[name] = true
 		}
@@ -93,14 +91,16 @@ func (a *adoption) add(group *writeGroup, now time.Time) error {
 	var files []fileEntry
 	var rows [][]methodspan.Row
 	for _, name := range group.Files {
-		entry, inFile, err := describe(a.w.path(name), name)
-		if errors.Is(err, ErrCorrupt) || err == nil && len(inFile) == 0 {
+		data, err := os.ReadFile(a.w.path(name))
+		if err != nil {
+			return diskError("read file", a.w.path(name), err)
+		}
+		c, err := readContentOf(data)
+		if err != nil || len(c.rows) == 0 {
 			a.discard = append(a.discard, group.Files...)
 			return nil
 		}
-		if err != nil {
-			return err
-		}
+		entry, inFile := describe(name, data, c.rows), c.rows
 		entry.Committed, entry.Items = now.UTC(), group.Items
 		files, rows = append(files, entry), append(rows, inFile)
 	}
@@ -166,53 +166,26 @@ func (a *adoption) commit(now time.Time) error {
 	return nil
 }
 
-// readGroup reads from a file's footer what it was written with.
-func (w *Writer) readGroup(name string) (*writeGroup, error) {
-	path := w.path(name)
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	file, err := pq.OpenFile(f, info.Size(), pq.SkipPageIndex(true), pq.SkipBloomFilters(true))
-	if err != nil {
-		return nil, err
-	}
-	text, ok := file.Lookup(metaGroup)
-	if !ok {
-		return nil, fmt.Errorf("%s: no %s in its footer", path, metaGroup)
-	}
-	var group writeGroup
+// parseGroup reads what a file's footer says it was written with.
+func parseGroup(text string) (group writeGroup, err error) {
 	if err := json.Unmarshal([]byte(text), &group); err != nil {
-		return nil, err
+		return group, err
 	}
 	for _, name := range group.Files {
 		if !filepath.IsLocal(name) || !strings.HasPrefix(name, datePrefix) || strings.Count(name, "/") != 1 {
-			return nil, fmt.Errorf("%s: %q is no file of a warehouse", path, name)
+			return group, fmt.Errorf("%q is no file of a warehouse", name)
 		}
 	}
-	return &group, nil
+	return group, nil
 }
 
 // describe makes the entry of a file from the file itself.
-func describe(path, name string) (fileEntry, []methodspan.Row, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return fileEntry{}, nil, diskError("read file", path, err)
-	}
-	rows, err := ReadRows(path)
-	if err != nil || len(rows) == 0 {
-		return fileEntry{}, nil, err
-	}
+func describe(name string, data []byte, rows []methodspan.Row) fileEntry {
 	entry := fileEntry{Path: name, Kind: KindRaw, Rows: int64(len(rows)), Bytes: int64(len(data)), Checksum: checksum(data), Schema: SchemaVersion}
 	entry.MinStartNS, entry.MaxStartNS = rows[0].StartNS, rows[0].StartNS
 	for i := range rows {
 		entry.MinStartNS = min(entry.MinStartNS, rows[i].StartNS)
 		entry.MaxStartNS = max(entry.MaxStartNS, rows[i].StartNS)
 	}
-	return entry, rows, nil
+	return entry
 }

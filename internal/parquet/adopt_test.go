@@ -1,0 +1,135 @@
+package parquet
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// stuckDisk can neither commit nor clean up: every write leaves its files.
+type stuckDisk struct {
+	lazyDisk
+	works bool
+}
+
+func (d *stuckDisk) create(path string) (diskFile, error) {
+	if !d.works && strings.HasPrefix(filepath.Base(path), currentName) {
+		return nil, errInjected
+	}
+	return d.lazyDisk.create(path)
+}
+
+func (d *stuckDisk) remove(path string) error {
+	if !d.works {
+		return errInjected
+	}
+	return d.lazyDisk.remove(path)
+}
+
+// fail writes items and leaves their files behind.
+func fail(t *testing.T, w *Writer, items ...methodspan.Item) {
+	t.Helper()
+	if _, err := w.Write(context.Background(), items); err == nil {
+		t.Fatal("the write did not fail")
+	}
+}
+
+// Files of failed writes that overlap are adopted as the last attempt has it:
+// what was repeated counts once, what was folded counts in the sum alone.
+func TestAdoptionOfRepeatedWrites(t *testing.T) {
+	root := t.TempDir()
+	disk := &stuckDisk{works: true}
+	w := openWriter(t, root, Options{disk: disk})
+	before := item("before-1", noon, 2)
+	write(t, w, before)
+	disk.works = false
+	a, b, c := item("a-1", noon, 3), item("b-1", noon.Add(-24*time.Hour), 2), item("c-1", noon, 4)
+	fold := item("fold-1", noon, 1)
+	fold.Folds = []string{"c-1", "x-1"}
+	fail(t, w, a, b)
+	fail(t, w, a)
+	fail(t, w, b, c)
+	fail(t, w, fold)
+	// A file that can't be read, and one whose companions are gone.
+	garbage := filepath.Join(root, "date=2026-11-21", "raw-000000000099.parquet")
+	if err := os.WriteFile(garbage, []byte("PAR1 garbage PAR1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := item("d-1", noon.Add(-24*time.Hour), 1)
+	d.Rows = append(d.Rows, item("d-1", noon, 1).Rows...)
+	fail(t, w, d)
+	half, err := filepath.Glob(filepath.Join(root, "date=2026-11-20", "raw-*.parquet"))
+	if err != nil || len(half) == 0 {
+		t.Fatal(half, err)
+	}
+	if err := os.Remove(half[len(half)-1]); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+
+	w = openWriter(t, root, Options{})
+	wantStored(t, "adopted", root, before, a, b, fold)
+	wantTidy(t, "adopted", root)
+	r := w.Recovered()
+	if r.FilesAdopted != 3 || r.RowsAdopted != int64(len(a.Rows)+len(b.Rows)+len(fold.Rows)) || r.FilesRemoved != 6 {
+		t.Errorf("%+v", r)
+	}
+	for _, id := range []string{"a-1", "b-1", "c-1", "x-1", "fold-1", "before-1"} {
+		if !w.Committed(id) {
+			t.Errorf("%s is not known", id)
+		}
+	}
+	if w.Committed("d-1") {
+		t.Error("half a write was adopted")
+	}
+	if runs, dropped := w.Remembered(); runs != 6 || dropped != 0 {
+		t.Errorf("%d runs, %d dropped", runs, dropped)
+	}
+	write(t, w, a, b, c, d)
+	wantStored(t, "written again", root, before, a, b, fold, d)
+	w.Close()
+	w = openWriter(t, root, Options{})
+	if w.Recovered() != (Recovery{}) {
+		t.Errorf("a second start recovers %+v", w.Recovered())
+	}
+	write(t, w, a, b, c, d)
+	wantStored(t, "and again", root, before, a, b, fold, d)
+}
+
+// The file of a failed write that was repeated successfully never counts, and
+// goes once readers had their grace.
+func TestNothingRisesFromTheDead(t *testing.T) {
+	root := t.TempDir()
+	disk := &stuckDisk{}
+	now := &clock{noon}
+	w := openWriter(t, root, Options{disk: disk, Now: now.now})
+	a := item("a-1", noon, 3)
+	fail(t, w, a)
+	disk.works = true
+	write(t, w, a)
+	w.Close()
+	files := func() int {
+		paths, err := filepath.Glob(filepath.Join(root, "date=*", "raw-*.parquet"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(paths)
+	}
+	w = openWriter(t, root, Options{Now: now.now})
+	wantStored(t, "started again", root, a)
+	if n := files(); n != 2 {
+		t.Errorf("%d files, want the dead one too", n)
+	}
+	now.t = now.t.Add(11 * time.Minute)
+	b := item("b-1", noon, 1)
+	write(t, w, b)
+	wantStored(t, "after the grace", root, a, b)
+	if n := files(); n != 2 {
+		t.Errorf("%d files, want the dead one gone", n)
+	}
+}
