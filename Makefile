@@ -47,7 +47,7 @@ test: build ## Run all tests, with the race detector.
 lint: ## Check formatting, vet every module and lint the code.
 	@unformatted=$$(git ls-files -- '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "not gofmt-clean:"; echo "$$unformatted"; exit 1; }
 	@for module in $(MODULES); do (cd $$module && $(GO) vet ./...); done
-	@$(GO) tool -modfile=internal/tools/lint/go.mod golangci-lint run ./...
+	@for module in . sdk; do (cd $$module && $(GO) tool -modfile=$(CURDIR)/internal/tools/lint/go.mod golangci-lint run ./...); done
 
 .PHONY: generate
 generate: ## Regenerate the distribution's sources and the components' metadata.

@@ -177,7 +177,8 @@ func TestARealTraceIsCarried(t *testing.T) {
 	m.BeginContext(context.WithValue(context.Background(), key{}, want)).End()
 	m.BeginContext(context.Background()).End()
 	m.BeginContext(context.WithValue(context.Background(), key{}, TraceContext{Group: "panic"})).End()
-	m.BeginContext(nil).End()
+	var none context.Context // a careless program's
+	m.BeginContext(none).End()
 	stop()
 	spans := c.spans(t, "call")
 	if len(spans) != 4 {

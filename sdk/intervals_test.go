@@ -2,6 +2,7 @@ package corehour
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -124,7 +125,7 @@ func TestShutdownKeepsItsDeadline(t *testing.T) {
 		if lost := Stats().WriteUnknown - unsure; lost != 1 {
 			t.Errorf("%d calls of unknown fate, want 1", lost)
 		}
-		if again := shutdown(context.Background()); again != err {
+		if again := shutdown(context.Background()); !errors.Is(again, err) {
 			t.Errorf("the second shutdown says %v, the first %v", again, err)
 		}
 	})

@@ -59,7 +59,7 @@ func (n *noteBook) write() {
 		fmt.Fprintf(&b, "corehour: and %d more remarks\n", n.more)
 	}
 	n.waiting, n.more, n.last = nil, 0, time.Now()
-	io.WriteString(n.out, b.String()) // nothing to be done if stderr is closed
+	_, _ = io.WriteString(n.out, b.String()) // nothing to be done if stderr is closed
 }
 
 // printable keeps names made by others from driving a terminal.

@@ -40,8 +40,8 @@ func (p *packer) pack(e *engine, r *request) []byte {
 	}
 	p.zipped.Reset()
 	p.zipper.Reset(p.zipped)
-	p.zipper.Write(body) // a bytes.Buffer takes everything
-	p.zipper.Close()
+	_, _ = p.zipper.Write(body) // a bytes.Buffer takes everything
+	_ = p.zipper.Close()
 	return p.zipped.Bytes()
 }
 

@@ -36,7 +36,6 @@ const (
 // request is what is sent at once, and what it was made of.
 type request struct {
 	seq       uint64
-	body      []byte
 	spans     int
 	records   []record
 	cells     []*cell

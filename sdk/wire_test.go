@@ -164,7 +164,7 @@ func readSpan(b []byte) (wireSpan, error) {
 		case 15:
 			status, err := wireFields(f.bytes)
 			if err != nil || len(status) != 1 || status[0].number != 3 {
-				return s, fmt.Errorf("bad status: %v", err)
+				return s, fmt.Errorf("bad status: %d fields, %w", len(status), err)
 			}
 			s.status = status[0].value
 		default:

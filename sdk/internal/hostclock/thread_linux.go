@@ -16,7 +16,7 @@ const clockThreadCPUTimeID = 3
 // scheduler need not hear of it.
 func ThreadCPU() int64 {
 	var ts syscall.Timespec
-	syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockThreadCPUTimeID, uintptr(unsafe.Pointer(&ts)), 0)
+	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockThreadCPUTimeID, uintptr(unsafe.Pointer(&ts)), 0)
 	return ts.Nano()
 }
 
