@@ -1,8 +1,6 @@
 package cost
 
 import (
-	"context"
-
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -24,7 +22,7 @@ type caller struct {
 	name string
 }
 
-func unknownCallers(ctx context.Context, w *query.Warehouse, ask query.Ask, profiles []query.Profile) (*unknown, error) {
+func unknownCallers(profiles []query.Profile, edges []query.Edge) *unknown {
 	u := &unknown{
 		total: map[query.Service]float64{}, byCaller: map[caller]float64{},
 		anybody: map[query.Service]float64{}, own: map[caller]float64{},
@@ -35,13 +33,6 @@ func unknownCallers(ctx context.Context, w *query.Warehouse, ask query.Ask, prof
 			lost[caller{p.Service, p.Full}] = p.OrphanX
 			u.total[p.Service] += p.OrphanX
 		}
-	}
-	if len(lost) == 0 {
-		return u, nil
-	}
-	edges, err := w.Edges(ctx, ask)
-	if err != nil {
-		return nil, err
 	}
 	known := map[caller]bool{} // callees some caller of which is known
 	for _, e := range edges {
@@ -60,7 +51,7 @@ func unknownCallers(ctx context.Context, w *query.Warehouse, ask query.Ask, prof
 			u.own[callee] = x
 		}
 	}
-	return u, nil
+	return u
 }
 
 // of is the most by which the self time of a method may be too high.

@@ -31,15 +31,11 @@ func Compute(ctx context.Context, w *query.Warehouse, filter query.Filter) (*Rep
 	r := &Report{From: w.Window.From, To: w.Window.To}
 	r.observe(processes)
 	ask := query.Ask{Metric: query.CPU, Window: w.Window, Filter: filter, Slot: Slot(r.ObservedDays)}
-	profiles, err := w.Profiles(ctx, ask)
+	profiles, edges, err := w.Profiles(ctx, ask)
 	if err != nil {
 		return nil, err
 	}
-	callers, err := unknownCallers(ctx, w, ask, profiles)
-	if err != nil {
-		return nil, err
-	}
-	r.fill(methods, profiles, processes, callers)
+	r.fill(methods, profiles, processes, unknownCallers(profiles, edges))
 	return r, nil
 }
 

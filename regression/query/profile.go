@@ -56,13 +56,12 @@ type Compared struct {
 // Ask says what to measure, where and when.
 type Ask struct {
 	Metric Metric
-	Window Window
 	Filter Filter
-	// Slot is the length of a cluster where no versions are compared.
-	Slot time.Duration
-	// Compared are the versions to measure, each by itself; empty means all
-	// rows, whatever their version, as one side.
+	// Compared are the versions to measure, each by itself. Empty means all rows
+	// of Window as one side, whatever their version, in clusters of length Slot.
 	Compared []Compared
+	Window   Window
+	Slot     time.Duration
 }
 
 func (a Ask) scope() scope {
@@ -71,9 +70,12 @@ func (a Ask) scope() scope {
 
 func (a Ask) args() map[string]any {
 	args := filterArgs(a.Window, a.Filter)
-	if len(a.Compared) == 0 {
-		args["slot_ns"] = a.Slot.Nanoseconds()
+	if len(a.Compared) > 0 { // each has its own window and slot
+		delete(args, "from_ns")
+		delete(args, "to_ns")
+		return args
 	}
+	args["slot_ns"] = a.Slot.Nanoseconds()
 	return args
 }
 
@@ -95,25 +97,6 @@ func (w *Warehouse) prepare(ctx context.Context, compared []Compared) error {
 	})
 }
 
-// Profiles measures every method that has measurements in the metric.
-func (w *Warehouse) Profiles(ctx context.Context, a Ask) ([]Profile, error) {
-	if err := w.prepare(ctx, a.Compared); err != nil {
-		return nil, err
-	}
-	var out []Profile
-	err := w.each(ctx, "profile", a.scope(), a.args(), func(rows *sql.Rows) error {
-		var p Profile
-		err := rows.Scan(into(&p.Namespace), into(&p.Service.Name), into(&p.Environment), &p.Side,
-			into(&p.Class), into(&p.Method), into(&p.Signature), &p.Full,
-			&p.Records, &p.Clusters, &p.N, &p.X, &p.SelfX,
-			&p.OuterX, &p.OuterUSD, &p.SelfUSD, &p.UnpricedX, &p.OrphanX,
-			&p.NN, &p.NX, &p.XX, &p.NS, &p.SS)
-		out = append(out, p)
-		return err
-	})
-	return out, err
-}
-
 // Edge is what a method paid for one of its callees.
 type Edge struct {
 	Service
@@ -123,20 +106,28 @@ type Edge struct {
 	N, X   float64
 }
 
-// Edges lists them.
-func (w *Warehouse) Edges(ctx context.Context, a Ask) ([]Edge, error) {
+// Profiles measures every method with measurements of any kind, and who paid for
+// whom.
+func (w *Warehouse) Profiles(ctx context.Context, a Ask) (methods []Profile, edges []Edge, err error) {
 	if err := w.prepare(ctx, a.Compared); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []Edge
-	err := w.each(ctx, "edges", a.scope(), a.args(), func(rows *sql.Rows) error {
-		var e Edge
-		err := rows.Scan(into(&e.Namespace), into(&e.Service.Name), into(&e.Environment), &e.Side,
-			into(&e.Caller), &e.Callee, &e.N, &e.X)
-		out = append(out, e)
+	err = w.each(ctx, "profile", a.scope(), a.args(), func(rows *sql.Rows) error {
+		var p Profile
+		var what, caller string
+		err := rows.Scan(&what, into(&p.Namespace), into(&p.Service.Name), into(&p.Environment), &p.Side, into(&caller), &p.Full,
+			&p.N, &p.X, into(&p.Class), into(&p.Method), into(&p.Signature),
+			&p.Records, &p.Clusters, &p.SelfX,
+			&p.OuterX, &p.OuterUSD, &p.SelfUSD, &p.UnpricedX, &p.OrphanX,
+			&p.NN, &p.NX, &p.XX, &p.NS, &p.SS)
+		if what == "method" {
+			methods = append(methods, p)
+		} else {
+			edges = append(edges, Edge{Service: p.Service, Side: p.Side, Caller: caller, Callee: p.Full, N: p.N, X: p.X})
+		}
 		return err
 	})
-	return out, err
+	return methods, edges, err
 }
 
 // Method is what is known of a method beside its cost.

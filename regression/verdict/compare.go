@@ -89,7 +89,7 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 	out := make([]*Comparison, len(pairs))
 	for _, metric := range []query.Metric{query.CPU, query.Wall} {
 		at := map[query.Service]int{} // the comparisons of this metric
-		ask := query.Ask{Metric: metric, Window: w.Window, Filter: filter}
+		ask := query.Ask{Metric: metric, Filter: filter}
 		for i, p := range pairs {
 			if metricOf(p, o) != metric {
 				continue
@@ -108,13 +108,11 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 		if len(at) == 0 {
 			continue
 		}
-		profiles, err := w.Profiles(ctx, ask)
+		profiles, edges, err := w.Profiles(ctx, ask)
 		if err != nil {
 			return nil, err
 		}
-		if err := judgeAll(ctx, w, ask, o, profiles, at, out); err != nil {
-			return nil, err
-		}
+		judgeAll(o, profiles, edges, at, out)
 	}
 	for i, c := range out {
 		c.Alerts = alerts(c, pairs[i])
@@ -123,36 +121,22 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 }
 
 // judgeAll fills in the lines of the comparisons of one metric.
-func judgeAll(ctx context.Context, w *query.Warehouse, ask query.Ask, o Options, profiles []query.Profile, at map[query.Service]int, out []*Comparison) error {
-	byService := map[query.Service][]query.Profile{}
+func judgeAll(o Options, profiles []query.Profile, edges []query.Edge, at map[query.Service]int, out []*Comparison) {
+	profilesOf := map[query.Service][]query.Profile{}
 	for _, p := range profiles {
-		byService[p.Service] = append(byService[p.Service], p)
-	}
-	unsettled := map[query.Service]*judge{}
-	for service, own := range byService {
-		c := out[at[service]]
-		c.Methods = lines(own)
-		j := &judge{options: o}
-		if j.first(c.Methods) {
-			unsettled[service] = j
-		}
-	}
-	if len(unsettled) == 0 {
-		return nil
-	}
-	// What callers paid their callees is needed only where something grew.
-	edges, err := w.Edges(ctx, ask)
-	if err != nil {
-		return err
+		profilesOf[p.Service] = append(profilesOf[p.Service], p)
 	}
 	edgesOf := map[query.Service][]query.Edge{}
 	for _, e := range edges {
 		edgesOf[e.Service] = append(edgesOf[e.Service], e)
 	}
-	for service, j := range unsettled {
-		j.settle(out[at[service]].Methods, edgesOf[service])
+	for service, own := range profilesOf {
+		c := out[at[service]]
+		c.Methods = lines(own)
+		j := judge{options: o}
+		j.first(c.Methods)
+		j.settle(c.Methods, edgesOf[service])
 	}
-	return nil
 }
 
 func metricOf(p Pair, o Options) query.Metric {

@@ -30,13 +30,11 @@ type judge struct {
 	grown   []*Line // whole time grew beyond doubt; in no order
 }
 
-// first judges what each line says by itself, and tells whether callers and
-// callees must be looked at.
-func (j *judge) first(lines []Line) bool {
+// first judges what each line says by itself.
+func (j *judge) first(lines []Line) {
 	for i := range lines {
 		j.line(&lines[i])
 	}
-	return len(j.grown) > 0 || slices.ContainsFunc(lines, func(l Line) bool { return l.State == Regressed })
 }
 
 func (j *judge) line(l *Line) {

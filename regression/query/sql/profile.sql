@@ -3,35 +3,22 @@
 -- slot, with the rows whose caller is unknown shared out among the callers that
 -- are known in their weight cell.
 WITH scoped AS {{.Inline}} (
-  SELECT *
-  FROM method_calls AS c
-  WHERE kind IN ('call', 'counts', 'aggregate')
-    {{.Only ""}}
-    {{- if .Sides}}
-    AND EXISTS (
-      SELECT 1 FROM compared AS t
-      WHERE t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
-    )
-    {{- end}}
-),
-weighted AS ({{template "method_cost" .From "scoped"}}),
-sided AS (
   SELECT
-    m.*,
+    c.*,
     {{- if .Sides}}
-    t.side AS side, t.slot_ns AS slot_length
+    t.side, t.slot_ns AS slot_length, t.from_ns, t.to_ns
     {{- else}}
-    'all' AS side, {{.Param}}slot_ns AS slot_length
+    'all' AS side, {{.Param}}slot_ns AS slot_length, {{.Param}}from_ns AS from_ns, {{.Param}}to_ns AS to_ns
     {{- end}}
-  FROM weighted AS m
+  FROM method_calls AS c
   {{- if .Sides}}
   JOIN compared AS t
-    ON t.version = m.version AND m.start_ns >= t.from_ns AND m.start_ns < t.to_ns
-    AND {{.Same "t" "m" "service_namespace" "service" "environment"}}
+    ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
   {{- end}}
-  WHERE m.measured > 0 AND m.w_wall IS NOT NULL
-    AND m.start_ns >= {{.Param}}from_ns AND m.start_ns < {{.Param}}to_ns
+  WHERE c.kind IN ('call', 'counts', 'aggregate')
+    {{.Only "c."}}
 ),
+weighted AS ({{template "method_cost" .From "scoped"}}),
 seen AS (
   SELECT
     {{.Key ""}}, side,
@@ -46,7 +33,8 @@ seen AS (
     COALESCE(SUM({{.Weight}} * {{.Value}}), 0) AS x,
     COALESCE(SUM({{.Weight}} * {{.Value}} * usd_per_core_hour / 3.6e12), 0) AS usd,
     COALESCE(SUM(CASE WHEN usd_per_core_hour IS NULL THEN {{.Weight}} * {{.Value}} END), 0) AS unpriced_x
-  FROM sided
+  FROM weighted
+  WHERE measured > 0 AND w_wall IS NOT NULL AND start_ns >= from_ns AND start_ns < to_ns
   GROUP BY
     {{.Key ""}}, side, caller, instance,
     start_ns - MOD(start_ns, slot_length), {{.Cell}}, {{.Cell}}_ns
@@ -83,7 +71,8 @@ paid AS (
 {{define "profile"}}
 -- One row per method: its totals, and the sums over clusters that its standard
 -- errors are made of. What a method paid its callees is taken off in the cluster
--- in which they ran.
+-- in which they ran. And one row per edge: what a method paid for one callee,
+-- caller NULL where it is not known and can't be inferred.
 {{template "measurements" .}},
 entries AS (
   SELECT
@@ -123,11 +112,13 @@ clusters AS (
   GROUP BY {{.Service ""}}, side, name, instance, slot_ns
 )
 SELECT
-  {{.Service ""}}, side, MAX(class) AS class, MAX(method) AS method,
-  CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature, name,
+  'method' AS what, {{.Service ""}}, side, NULL AS caller, name,
+  SUM(n) AS n, SUM(x) AS x,
+  MAX(class) AS class, MAX(method) AS method,
+  CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
   CAST(SUM(records) AS BIGINT) AS records,
   CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS BIGINT) AS clusters,
-  SUM(n) AS n, SUM(x) AS x, SUM(self_x) AS self_x,
+  SUM(self_x) AS self_x,
   SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
   SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x,
   SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx,
@@ -135,15 +126,15 @@ SELECT
 FROM clusters
 GROUP BY {{.Service ""}}, side, name
 HAVING MAX(own) = 1
-ORDER BY {{.Service ""}}, side, name
-{{end}}
-
-{{define "edges"}}
--- What each method paid for its callees; caller NULL where it is not known and
--- can't be inferred.
-{{template "measurements" .}}
-SELECT {{.Service ""}}, side, caller, name, SUM(n) AS n, SUM(x) AS x
+UNION ALL
+SELECT
+  'edge' AS what, {{.Service ""}}, side, caller, name,
+  SUM(n) AS n, SUM(x) AS x,
+  NULL AS class, NULL AS method, NULL AS signature,
+  0 AS records, 0 AS clusters, 0 AS self_x, 0 AS outer_x, 0 AS outer_usd,
+  0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
+  0 AS nn, 0 AS nx, 0 AS xx, 0 AS ns, 0 AS ss
 FROM paid
 GROUP BY {{.Service ""}}, side, caller, name
-ORDER BY {{.Service ""}}, side, caller, name
+ORDER BY {{.Service ""}}, side, name, caller
 {{end}}
