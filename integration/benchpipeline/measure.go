@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/corehour/corehour/integration/harness"
 )
 
 // usage is what one collector used for the spans it was sent.
@@ -53,7 +52,11 @@ func measure(ctx context.Context, binary, which, dir string, spans, perSecond in
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return usage{}, err
 	}
-	endpoint, health := freeAddress(), freeAddress()
+	addresses, err := harness.FreeAddresses(2)
+	if err != nil {
+		return usage{}, err
+	}
+	endpoint, health := addresses[0], addresses[1]
 	warehouse := filepath.Join(dir, "warehouse")
 	config := stockConfig
 	if which == "ours" {
@@ -64,47 +67,16 @@ func measure(ctx context.Context, binary, which, dir string, spans, perSecond in
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return usage{}, err
 	}
-	log, err := os.Create(filepath.Join(dir, "collector.log"))
+	collector, err := harness.Start(which, filepath.Join(dir, "collector.log"), nil, binary, "--config", path)
 	if err != nil {
 		return usage{}, err
 	}
-	defer log.Close()
-	cmd := exec.CommandContext(ctx, binary, "--config", path)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		return usage{}, err
-	}
-	failed := func(err error) (usage, error) {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		output, _ := os.ReadFile(log.Name())
-		return usage{}, fmt.Errorf("%w; the collector's log:\n%s", err, output)
-	}
-	if err := awaitReady(ctx, health); err != nil {
-		return failed(err)
-	}
-	before, err := cpuSeconds(cmd.Process.Pid)
+	u, err := load(ctx, collector, endpoint, health, spans, perSecond)
 	if err != nil {
-		return failed(err)
+		return usage{}, errors.Join(err, errors.New(collector.LastLines(20)), collector.Kill())
 	}
-	if err := send(ctx, endpoint, spans, perSecond); err != nil {
-		return failed(err)
-	}
-	peak, err := peakMemory(cmd.Process.Pid)
-	if err != nil {
-		return failed(err)
-	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return failed(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		output, _ := os.ReadFile(log.Name())
-		return usage{}, fmt.Errorf("the collector ended badly: %w:\n%s", err, output)
-	}
-	total := (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
-	u := usage{cpuPerMillion: (total - before) / float64(spans) * 1e6, peakBytes: peak}
 	if which == "ours" {
-		rows, bytes, err := stored(filepath.Dir(binary), warehouse)
+		rows, bytes, err := stored(ctx, filepath.Dir(binary), warehouse)
 		if err != nil {
 			return usage{}, err
 		}
@@ -113,19 +85,44 @@ func measure(ctx context.Context, binary, which, dir string, spans, perSecond in
 	return u, nil
 }
 
-// stored asks the command how many rows there are, and the disk how many bytes.
-func stored(bin, warehouse string) (rows, bytes int64, err error) {
-	out, err := exec.Command(filepath.Join(bin, "corehour"), "sql", "--warehouse", warehouse, "--format", "csv", "--since", "24h",
-		"SELECT COUNT(*) AS n FROM method_calls").CombinedOutput()
+// load sends the spans, lets the collector end and tells what it used for them.
+func load(ctx context.Context, collector *harness.Process, endpoint, health string, spans, perSecond int) (usage, error) {
+	err := harness.Await(ctx, 30*time.Second, "the collector is ready", func(context.Context) (bool, error) {
+		answer, err := http.Get("http://" + health)
+		if err != nil {
+			return false, nil
+		}
+		return answer.StatusCode == http.StatusOK, answer.Body.Close()
+	})
 	if err != nil {
-		return 0, 0, fmt.Errorf("%w: %s", err, out)
+		return usage{}, err
 	}
-	lines := strings.Fields(string(out))
-	if len(lines) != 2 {
-		return 0, 0, fmt.Errorf("corehour sql printed %q", out)
+	before, err := cpuSeconds(collector.Pid())
+	if err != nil {
+		return usage{}, err
 	}
-	if rows, err = strconv.ParseInt(lines[1], 10, 64); err != nil {
+	if err := send(ctx, endpoint, spans, perSecond); err != nil {
+		return usage{}, err
+	}
+	peak, err := peakMemory(collector.Pid())
+	if err != nil {
+		return usage{}, err
+	}
+	if err := collector.Stop(harness.StopPatience); err != nil {
+		return usage{}, err
+	}
+	return usage{cpuPerMillion: (collector.CPU().Seconds() - before) / float64(spans) * 1e6, peakBytes: peak}, nil
+}
+
+// stored asks the command how many rows there are, and the disk how many bytes.
+func stored(ctx context.Context, bin, warehouse string) (rows, bytes int64, err error) {
+	var counted []struct{ N int64 }
+	command := harness.Command{Binary: filepath.Join(bin, harness.CommandBinary), Warehouse: warehouse}
+	if err := command.SQL(ctx, &counted, "SELECT COUNT(*) AS n FROM method_calls"); err != nil {
 		return 0, 0, err
+	}
+	if len(counted) != 1 {
+		return 0, 0, fmt.Errorf("a count of rows has %d rows", len(counted))
 	}
 	err = filepath.WalkDir(warehouse, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".parquet") {
@@ -137,25 +134,7 @@ func stored(bin, warehouse string) (rows, bytes int64, err error) {
 		}
 		return err
 	})
-	return rows, bytes, err
-}
-
-func awaitReady(ctx context.Context, health string) error {
-	deadline := time.Now().Add(30 * time.Second)
-	for time.Now().Before(deadline) {
-		if answer, err := http.Get("http://" + health); err == nil {
-			_ = answer.Body.Close()
-			if answer.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	return errors.New("the collector was not ready within 30 s")
+	return counted[0].N, bytes, err
 }
 
 // cpuSeconds reads what a running process has used, user and system.
@@ -187,13 +166,4 @@ func peakMemory(pid int) (int64, error) {
 		}
 	}
 	return 0, errors.New("no VmHWM")
-}
-
-func freeAddress() string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "127.0.0.1:0"
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }

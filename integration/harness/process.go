@@ -54,6 +54,17 @@ func CleanEnvironment() []string {
 	return kept
 }
 
+// Pid is its number while it runs.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// CPU is what it used in all, user and system, once it has ended.
+func (p *Process) CPU() time.Duration {
+	if !p.Ended() {
+		return 0
+	}
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+}
+
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
