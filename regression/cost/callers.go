@@ -30,7 +30,7 @@ func unknownCallers(profiles []query.Profile, edges []query.Edge) *unknown {
 	lost := map[caller]float64{} // by callee
 	for _, p := range profiles {
 		if p.OrphanX != 0 {
-			lost[caller{p.Service, p.Full}] = p.OrphanX
+			lost[caller{p.Service, p.Full}] += p.OrphanX
 			u.total[p.Service] += p.OrphanX
 		}
 	}
@@ -55,7 +55,7 @@ func unknownCallers(profiles []query.Profile, edges []query.Edge) *unknown {
 }
 
 // of is the most by which the self time of a method may be too high.
-func (u *unknown) of(p *query.Profile) float64 {
+func (u *unknown) of(p *measurements) float64 {
 	c := caller{p.Service, p.Full}
 	// A method has paid at most what it took.
 	return min(u.byCaller[c]+u.anybody[p.Service]-u.own[c], p.X)

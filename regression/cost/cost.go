@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/stats"
 )
 
 const nsPerCoreHour = 3.6e12
@@ -87,16 +86,20 @@ func (r *Report) fill(methods []query.Method, profiles []query.Profile, processe
 		}
 		services[p.Service] = s
 	}
-	profileOf := map[methodKey]*query.Profile{}
+	measured := map[methodKey]*measurements{}
 	for i := range profiles {
 		p := &profiles[i]
-		profileOf[methodKey{p.Service, p.Class, p.Method}] = p
+		key := methodKey{p.Service, p.Class, p.Method}
+		if measured[key] == nil {
+			measured[key] = &measurements{}
+		}
+		measured[key].add(p)
 	}
 	for i := range methods {
 		m := line(&methods[i])
 		s := services[m.Service]
 		s.UnmeasuredCalls += m.UnmeasuredCalls
-		if p := profileOf[methodKey{m.Service, m.Class, m.Method}]; p != nil {
+		if p := measured[methodKey{m.Service, m.Class, m.Method}]; p != nil {
 			m.price(p, s, r.ObservedDays)
 			m.doubt(p, callers)
 		}
@@ -131,12 +134,8 @@ func line(q *query.Method) *Method {
 	return m
 }
 
-func clusters(p *query.Profile) stats.Clusters {
-	return stats.Clusters{Count: p.Clusters, N: p.N, X: p.SelfX, NN: p.NN, NX: p.NS, XX: p.SS}
-}
-
 // price fills in what follows from CPU measurements.
-func (m *Method) price(p *query.Profile, s *Service, days float64) {
+func (m *Method) price(p *measurements, s *Service, days float64) {
 	if !(p.N > 0) {
 		return
 	}
@@ -144,7 +143,7 @@ func (m *Method) price(p *query.Profile, s *Service, days float64) {
 	m.SelfCoreHours = pointer(p.SelfX / nsPerCoreHour)
 	m.InclusiveCoreHours = pointer(p.OuterX / nsPerCoreHour)
 	m.UnpricedCoreHours = p.UnpricedX / nsPerCoreHour
-	total, known := clusters(p).Total()
+	total, known := p.self()
 	if known {
 		m.SelfCoreHoursSE = pointer(total.SE / nsPerCoreHour)
 	}
@@ -170,8 +169,8 @@ func (m *Method) price(p *query.Profile, s *Service, days float64) {
 }
 
 // doubt marks figures that are none to act on.
-func (m *Method) doubt(p *query.Profile, callers *unknown) {
-	total, known := clusters(p).Total()
+func (m *Method) doubt(p *measurements, callers *unknown) {
+	total, known := p.self()
 	switch {
 	case m.SelfCoreHours == nil:
 		return

@@ -9,6 +9,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/stats"
 )
 
 func compute(t *testing.T, root string) (*Report, map[string]*Method) {
@@ -177,4 +178,45 @@ func TestRecursion(t *testing.T) {
 	_, methods := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
 	near(t, "self", methods["a.Walk"].SelfCoreHours, 40*6e6/nsPerCoreHour, 1e-9)
 	near(t, "outermost", methods["a.Walk"].InclusiveCoreHours, 40*6e6/nsPerCoreHour, 1e-9)
+}
+
+// That a new version is dearer makes the cost of both no less certain.
+func TestVersionsDifferWithoutDoubt(t *testing.T) {
+	first := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 30, Requests: 20}
+	second := first
+	second.Seed, second.Version, second.Start = 2, "2", fixture.Start.Add(30*time.Minute)
+	second.OwnCPU = fixture.DefaultOwnCPU()
+	second.OwnCPU[fixture.Rate] *= 20
+	items, _ := first.Run()
+	more, _ := second.Run()
+	_, methods := compute(t, fixture.Write(t, items, more))
+	m := methods[full(fixture.Rate)]
+	if m.Uncertain || *m.SelfCoreHoursSE > 0.05**m.SelfCoreHours {
+		t.Errorf("%v +- %v: %s", *m.SelfCoreHours, *m.SelfCoreHoursSE, m.Why)
+	}
+}
+
+// A version seen in one slot only has no error of its own.
+func TestVersionOfOneSlot(t *testing.T) {
+	slot := func(x float64) stats.Clusters {
+		return stats.Clusters{Count: 1, N: 10, X: x, NN: 100, NX: 10 * x, XX: x * x}
+	}
+	several := slot(100)
+	several.Add(slot(110))
+	s := measurements{versions: []stats.Clusters{several, slot(90)}}
+	want := several
+	want.Add(slot(90))
+	e, ok := s.self()
+	if all, _ := want.Total(); !ok || e != all {
+		t.Errorf("%+v %v, want %+v", e, ok, all)
+	}
+	s.versions = []stats.Clusters{slot(90)}
+	if _, ok := s.self(); ok {
+		t.Error("an error from one slot")
+	}
+	s = measurements{versions: []stats.Clusters{slot(90), slot(110), several}}
+	own, _ := several.Total()
+	if e, ok := s.self(); !ok || !(e.SE > own.SE) {
+		t.Errorf("%+v %v: the small ones have an error too", e, ok)
+	}
 }

@@ -27,9 +27,10 @@ type Sums struct {
 	NS, SS      float64 // the same for the self time
 }
 
-// Profile is one method's measurements in one metric.
+// Profile is the measurements of one method of one version in one metric.
 type Profile struct {
 	Service
+	Version   string
 	Side      Side
 	Class     string
 	Method    string
@@ -57,8 +58,8 @@ type Compared struct {
 type Ask struct {
 	Metric Metric
 	Filter Filter
-	// Compared are the versions to measure, each by itself. Empty means all rows
-	// of Window as one side, whatever their version, in clusters of length Slot.
+	// Compared are the deployments to measure. Empty means all rows of Window, in
+	// clusters of length Slot.
 	Compared []Compared
 	Window   Window
 	Slot     time.Duration
@@ -115,7 +116,7 @@ func (w *Warehouse) Profiles(ctx context.Context, a Ask) (methods []Profile, edg
 	err = w.each(ctx, "profile", a.scope(), a.args(), func(rows *sql.Rows) error {
 		var p Profile
 		var what, caller string
-		err := rows.Scan(&what, into(&p.Namespace), into(&p.Service.Name), into(&p.Environment), &p.Side, into(&caller), &p.Full,
+		err := rows.Scan(&what, into(&p.Namespace), into(&p.Service.Name), into(&p.Environment), into(&p.Version), &p.Side, into(&caller), &p.Full,
 			&p.N, &p.X, into(&p.Class), into(&p.Method), into(&p.Signature),
 			&p.Records, &p.Clusters, &p.SelfX,
 			&p.OuterX, &p.OuterUSD, &p.SelfUSD, &p.UnpricedX, &p.OrphanX,

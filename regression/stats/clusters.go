@@ -10,6 +10,16 @@ type Clusters struct {
 	NN, NX, XX float64
 }
 
+// Add adds the sums of other clusters.
+func (c *Clusters) Add(o Clusters) {
+	c.Count += o.Count
+	c.N += o.N
+	c.X += o.X
+	c.NN += o.NN
+	c.NX += o.NX
+	c.XX += o.XX
+}
+
 // Estimate is a value with its standard error. DF are the degrees of freedom
 // that the standard error has.
 type Estimate struct {

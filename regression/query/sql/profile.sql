@@ -69,14 +69,14 @@ paid AS (
 {{end}}
 
 {{define "profile"}}
--- One row per method: its totals, and the sums over clusters that its standard
+-- One row per method and version: its totals, and the sums over clusters that its standard
 -- errors are made of. What a method paid its callees is taken off in the cluster
 -- in which they ran. And one row per edge: what a method paid for one callee,
 -- caller NULL where it is not known and can't be inferred.
 {{template "measurements" .}},
 entries AS (
   SELECT
-    {{.Service ""}}, side, name, instance, slot_ns,
+    {{.Service ""}}, version, side, name, instance, slot_ns,
     1 AS own, class, method, first_signature, last_signature, records, n, x,
     CASE WHEN caller = name THEN 0 ELSE x END AS outer_x,
     CASE WHEN caller = name THEN 0 ELSE usd END AS outer_usd,
@@ -84,7 +84,7 @@ entries AS (
   FROM seen
   UNION ALL
   SELECT
-    {{.Service ""}}, side, caller AS name, instance, slot_ns,
+    {{.Service ""}}, version, side, caller AS name, instance, slot_ns,
     0 AS own, NULL AS class, NULL AS method, NULL AS first_signature, NULL AS last_signature, 0 AS records, 0 AS n, 0 AS x,
     0 AS outer_x, 0 AS outer_usd,
     -x AS self_x, -usd AS self_usd, -unpriced_x AS self_unpriced_x, 0 AS orphan_x
@@ -92,7 +92,7 @@ entries AS (
   WHERE caller IS NOT NULL AND caller <> '(entry)'
   UNION ALL
   SELECT
-    {{.Service ""}}, side, name, instance, slot_ns,
+    {{.Service ""}}, version, side, name, instance, slot_ns,
     0 AS own, NULL AS class, NULL AS method, NULL AS first_signature, NULL AS last_signature, 0 AS records, 0 AS n, 0 AS x,
     0 AS outer_x, 0 AS outer_usd,
     0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
@@ -101,7 +101,7 @@ entries AS (
 ),
 clusters AS (
   SELECT
-    {{.Service ""}}, side, name, instance, slot_ns,
+    {{.Service ""}}, version, side, name, instance, slot_ns,
     MAX(own) AS own, MAX(class) AS class, MAX(method) AS method,
     MIN(first_signature) AS first_signature, MAX(last_signature) AS last_signature,
     SUM(records) AS records, SUM(n) AS n, SUM(x) AS x,
@@ -109,10 +109,10 @@ clusters AS (
     SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x,
     SUM(orphan_x) AS orphan_x
   FROM entries
-  GROUP BY {{.Service ""}}, side, name, instance, slot_ns
+  GROUP BY {{.Service ""}}, version, side, name, instance, slot_ns
 )
 SELECT
-  'method' AS what, {{.Service ""}}, side, NULL AS caller, name,
+  'method' AS what, {{.Service ""}}, version, side, NULL AS caller, name,
   SUM(n) AS n, SUM(x) AS x,
   MAX(class) AS class, MAX(method) AS method,
   CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
@@ -124,11 +124,11 @@ SELECT
   SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx,
   SUM(n * self_x) AS ns, SUM(self_x * self_x) AS ss
 FROM clusters
-GROUP BY {{.Service ""}}, side, name
+GROUP BY {{.Service ""}}, version, side, name
 HAVING MAX(own) = 1
 UNION ALL
 SELECT
-  'edge' AS what, {{.Service ""}}, side, caller, name,
+  'edge' AS what, {{.Service ""}}, NULL AS version, side, caller, name,
   SUM(n) AS n, SUM(x) AS x,
   NULL AS class, NULL AS method, NULL AS signature,
   0 AS records, 0 AS clusters, 0 AS self_x, 0 AS outer_x, 0 AS outer_usd,
@@ -136,5 +136,5 @@ SELECT
   0 AS nn, 0 AS nx, 0 AS xx, 0 AS ns, 0 AS ss
 FROM paid
 GROUP BY {{.Service ""}}, side, caller, name
-ORDER BY {{.Service ""}}, side, name, caller
+ORDER BY {{.Service ""}}, side, name, caller, version
 {{end}}
