@@ -11,6 +11,7 @@ import (
 
 	"github.com/corehour/corehour/sdk/internal/histogram"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
+	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
 
 // engine is what lives between Start and shutdown: the queue, the cells, and two
@@ -47,9 +48,11 @@ type engine struct {
 	http        *http.Client
 	rateHomes   *homes // nil = rates are not asked for
 	rateQuery   string
-	served      chan *rateTable // from the poller to the minder
-	ratesUntil  int64           // as now() counts: then they are no longer fresh; the minder's
-	polling     context.Context // ends when shutdown begins
+	methodWatch *methodWatch          // nil = there is no method file
+	filed       chan *methodfile.File // from who follows it to the minder
+	served      chan *rateTable       // from the poller to the minder
+	ratesUntil  int64                 // as now() counts: then they are no longer fresh; the minder's
+	polling     context.Context       // ends when shutdown begins
 	stopPolling context.CancelFunc
 }
 
@@ -122,6 +125,7 @@ func newEngine(c config) (*engine, error) {
 		resource:    encodeResource(attributes),
 		rateQuery:   rateQuery(attributes),
 		served:      make(chan *rateTable),
+		filed:       make(chan *methodfile.File),
 		http:        newClient(c.client),
 	}
 	e.hurry, e.giveUp = context.WithCancel(context.Background())
@@ -130,8 +134,11 @@ func newEngine(c config) (*engine, error) {
 	e.lastCut = e.unix(now())
 	e.lastCPU, _ = hostclock.ProcessCPU()
 	e.calibrate()
+	if c.methodFile != "" {
+		e.methodWatch = &methodWatch{path: c.methodFile, strict: c.strictMethods}
+	}
 	var err error
-	if e.policy, err = newPolicy(c); err != nil {
+	if e.policy, err = newPolicy(c, e.methodWatch); err != nil {
 		return nil, err
 	}
 	if c.rates != "" {
@@ -170,6 +177,12 @@ func (e *engine) install() error {
 	e.run(e.send)
 	if e.rateHomes != nil {
 		e.run(e.poll)
+	}
+	if e.methodWatch != nil {
+		go func() {
+			for !e.attempt(e.followFile) {
+			}
+		}()
 	}
 	return nil
 }

@@ -45,6 +45,8 @@ func (e *engine) mind() {
 			if e.policy.rates != rates {
 				e.adoptRates(rates)
 			}
+		case file := <-e.filed:
+			e.adoptFile(file)
 		case <-ticker.C:
 			// After a tick that came late the whole program had no processor, so a
 			// slot held long says nothing about its method. The next tick tells.

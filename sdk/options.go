@@ -184,12 +184,15 @@ func WithDefaultMode(mode Mode) Option {
 }
 
 // WithMethodFile reads rates and modes from a file; see config/methods.schema.json.
+// The file is read again every 5 s: a change holds once two readings agree, and one
+// that is no good is named on stderr and changes nothing.
 func WithMethodFile(path string) Option {
 	return func(c *config) { c.methodFile, c.methodFileAsked = path, true }
 }
 
 // WithStrictMethods makes every fault of the method file an error of Start, and so
-// every entry that fits no method made by then.
+// every entry that fits no method made by then. A change of the file that has faults
+// is not taken.
 func WithStrictMethods() Option {
 	return func(c *config) { c.strictMethods = true }
 }

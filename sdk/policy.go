@@ -3,7 +3,6 @@ package corehour
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/corehour/corehour/sdk/internal/methodfile"
@@ -21,47 +20,23 @@ type policy struct {
 	rates    *rateTable       // nil = none, or no longer fresh
 }
 
-func newPolicy(c config) (policy, error) {
-	p := policy{defaults: c.defaults}
-	if c.methodFile == "" {
+// newPolicy reads the method file that w is to follow; nil = there is none.
+func newPolicy(c config, w *methodWatch) (policy, error) {
+	p := policy{defaults: c.defaults, strict: c.strictMethods}
+	if w == nil {
 		return p, nil
 	}
-	file, err := readMethodFile(c.methodFile)
-	if err != nil && c.methodFileAsked {
+	file, err := w.first()
+	if err != nil && (c.methodFileAsked || c.strictMethods) {
 		return p, err
 	}
 	if err != nil {
+		w.fault = err.Error()
 		notes.add("COREHOUR_METHODS is left out: %v", err)
 		return p, nil
 	}
 	p.file = file
-	p.strict = c.strictMethods
-	if p.strict && len(file.Faults) > 0 {
-		return p, fmt.Errorf("method file %s: %s", c.methodFile, strings.Join(file.Faults, "; "))
-	}
-	for _, fault := range file.Faults {
-		notes.add("method file %s: %s", c.methodFile, fault)
-	}
 	return p, nil
-}
-
-func readMethodFile(path string) (*methodfile.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("method file: %w", err)
-	}
-	if info.Size() > methodfile.MaxSize {
-		return nil, fmt.Errorf("method file %s: must be at most %d bytes, found %d", path, methodfile.MaxSize, info.Size())
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("method file: %w", err)
-	}
-	file, err := methodfile.Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("method file %s: %w", path, err)
-	}
-	return file, nil
 }
 
 // settingsFor returns what all sources want for a method. registry.mu is held.
@@ -169,6 +144,35 @@ func (p *policy) unused() error {
 		unused = unused[:most]
 	}
 	return errors.New("method file: entries that fit no method: " + strings.Join(unused, ", ") + more)
+}
+
+// repolicy changes the policy of a running engine. Methods whose mode changes
+// close their interval before, so that its counts are of one mode.
+func (e *engine) repolicy(change func(*policy)) {
+	registry.mu.Lock()
+	change(&e.policy)
+	changes := false
+	for _, m := range registry.ordered {
+		changes = changes || m.mode() != e.policy.settingsFor(m).mode
+	}
+	registry.mu.Unlock()
+	if changes {
+		e.cut(e.unix(now()), false)
+	}
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	for _, m := range registry.ordered {
+		e.settle(m)
+	}
+}
+
+func (e *engine) adoptRates(rates *rateTable) {
+	e.repolicy(func(p *policy) { p.rates = rates })
+}
+
+func (e *engine) adoptFile(file *methodfile.File) {
+	e.repolicy(func(p *policy) { p.file = file })
+	e.reportUnused()
 }
 
 // settle gives a method the plan its settings ask for. registry.mu is held.

@@ -109,26 +109,6 @@ func (t *rateTable) wishFor(normal string) (wish, bool) {
 	return t.prefixes.Find(normal)
 }
 
-// adoptRates puts rates in force, or none. Methods whose mode changes close their
-// interval before, so that its counts are of one mode.
-func (e *engine) adoptRates(rates *rateTable) {
-	registry.mu.Lock()
-	e.policy.rates = rates
-	changes := false
-	for _, m := range registry.ordered {
-		changes = changes || m.mode() != e.policy.settingsFor(m).mode
-	}
-	registry.mu.Unlock()
-	if changes {
-		e.cut(e.unix(now()), false)
-	}
-	registry.mu.Lock()
-	defer registry.mu.Unlock()
-	for _, m := range registry.ordered {
-		e.settle(m)
-	}
-}
-
 // mode is what the method's probe does now.
 func (m *Method) mode() Mode {
 	if pl := m.plan.Load(); pl != nil {
