@@ -120,23 +120,38 @@ func storedRows(t *testing.T, root string) []string {
 	return found
 }
 
-// TestReadmeShowsAValidChange merges the example of README.md into the default.
-func TestReadmeShowsAValidChange(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+// example writes the YAML block of a page to a file.
+func example(t *testing.T, page string) (path string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, ok := strings.Cut(string(readme), "```yaml\n")
-	change, _, okEnd := strings.Cut(rest, "```")
+	_, rest, ok := strings.Cut(string(text), "```yaml\n")
+	block, _, okEnd := strings.Cut(rest, "```")
 	if !ok || !okEnd {
-		t.Fatal("README.md shows no change")
+		t.Fatalf("%s shows no configuration", page)
 	}
-	dir := t.TempDir()
-	mine := filepath.Join(dir, "mine.yaml")
-	if err := os.WriteFile(mine, []byte(change), 0o600); err != nil {
+	path = filepath.Join(t.TempDir(), "example.yaml")
+	if err := os.WriteFile(path, []byte(block), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := command(t, t.Context(), dir, "collector.yaml", nil, "validate")
+	return path
+}
+
+// TestFrontPageShowsAValidConfiguration checks the ten lines of the README at the
+// root, from where they are to be run.
+func TestFrontPageShowsAValidConfiguration(t *testing.T) {
+	cmd := command(t, t.Context(), "..", example(t, filepath.Join("..", "README.md")), nil, "validate")
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestReadmeShowsAValidChange merges the example of README.md into the default.
+func TestReadmeShowsAValidChange(t *testing.T) {
+	mine := example(t, "README.md")
+	cmd := command(t, t.Context(), t.TempDir(), "collector.yaml", nil, "validate")
 	cmd.Args = append(cmd.Args, "--config=file:"+mine)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
