@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -74,6 +75,9 @@ func losses(r io.Reader) (map[string]float64, error) {
 				v = m.GetGauge().GetValue()
 			default:
 				v = m.GetUntyped().GetValue()
+			}
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				continue // no count, and JSON has no word for it
 			}
 			key := name
 			for _, l := range m.GetLabel() {

@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,7 +23,7 @@ func minutes(p *fixture.Process, n int, final bool) []methodspan.Item {
 		p.Counts("a.B", at, time.Minute, 10)
 		p.Call("a.B", "(entry)", at, time.Millisecond, time.Millisecond, 1, 1)
 		beat := p.Beat(at, time.Minute, time.Second, final && i == n-1)
-		beat.Process.Stats = []methodspan.Stat{{Name: "dropped", Value: float64(i)}, {Name: "recorded", Value: 5}}
+		beat.Process.Stats = []methodspan.Stat{{Name: "dropped", Value: float64(i)}, {Name: "recorded", Value: 5}, {Name: "folded", Value: math.NaN()}}
 		items = append(items, p.Item())
 	}
 	return items
@@ -58,6 +60,9 @@ func TestBalanced(t *testing.T) {
 	}
 	if r.Losses.SDK["dropped"] != 9+29 || r.Processes[0].SDK["recorded"] != 5 {
 		t.Errorf("SDK counters: %v, %v", r.Losses.SDK, r.Processes[0].SDK)
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Error(err)
 	}
 	if _, ok := r.Losses.SDK["recorded"]; ok {
 		t.Error("recorded is no loss")
@@ -216,4 +221,22 @@ go_gc_failed 4
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
+}
+
+func FuzzLosses(f *testing.F) {
+	for _, page := range []string{
+		"otelcol_x_dropped_total{reason=\"a\\\"b\"} 1\n", "# TYPE otelcol_failed histogram\notelcol_failed_bucket{le=\"1\"} 2\n",
+		"otelcol_refused NaN\n", "otelcol_refused{", "\x00", "otelcol_dropped 1\notelcol_dropped 1\n",
+	} {
+		f.Add(page)
+	}
+	f.Fuzz(func(t *testing.T, page string) {
+		got, err := losses(strings.NewReader(page))
+		if err != nil {
+			return
+		}
+		if _, err := json.Marshal(got); err != nil || len(got) > maxSeries {
+			t.Errorf("%d series, %v", len(got), err)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -56,7 +57,8 @@ func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter) ([]Ac
 	return out, err
 }
 
-// statsOf reads a list of structs of a name and a value.
+// statsOf reads a list of structs of a name and a value. What is no number is left
+// out: a process says what it likes.
 func statsOf(v any) (map[string]float64, error) {
 	if v == nil {
 		return nil, nil
@@ -72,8 +74,10 @@ func statsOf(v any) (map[string]float64, error) {
 			return nil, fmt.Errorf("column sdk_stats: want structs, found %T", e)
 		}
 		name, _ := pair["name"].(string)
-		value, _ := pair["value"].(float64)
-		out[name] = value
+		value, ok := pair["value"].(float64)
+		if ok && !math.IsNaN(value) && !math.IsInf(value, 0) {
+			out[name] = value
+		}
 	}
 	return out, nil
 }
