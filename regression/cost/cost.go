@@ -29,7 +29,7 @@ func Compute(ctx context.Context, w *query.Warehouse, filter query.Filter) (*Rep
 	}
 	r := &Report{From: w.Window.From, To: w.Window.To}
 	r.observe(processes)
-	ask := query.Ask{Metric: query.CPU, Window: w.Window, Filter: filter, Slot: Slot(r.ObservedDays)}
+	ask := query.Ask{Metric: query.CPU, Window: w.Window, Filter: filter, Slot: slotFor(r.ObservedDays)}
 	profiles, edges, err := w.Profiles(ctx, ask)
 	if err != nil {
 		return nil, err
@@ -38,10 +38,10 @@ func Compute(ctx context.Context, w *query.Warehouse, filter query.Filter) (*Rep
 	return r, nil
 }
 
-// Slot is the length of a cluster: long enough that what happens in one is
+// slotFor is the length of a cluster: long enough that what happens in one is
 // nearly independent of the next, short enough that there are some dozens of
 // them.
-func Slot(days float64) time.Duration {
+func slotFor(days float64) time.Duration {
 	span := time.Duration(days * 24 * float64(time.Hour))
 	for _, slot := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {
 		if span >= 24*slot {

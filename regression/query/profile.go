@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// Side is which of two versions a row is about; SideAll where none are compared.
+// Side is which of two deployments a row is about; "all" where none are compared.
 type Side string
 
 const (
-	SideAll  Side = "all"
 	SideBase Side = "base"
 	SideHead Side = "head"
 )

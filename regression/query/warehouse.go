@@ -23,9 +23,6 @@ var ErrNoData = errors.New("no rows in this time")
 // Window is a stretch of time by the start of rows; To is not part of it.
 type Window struct{ From, To time.Time }
 
-// Days is the length of the window.
-func (w Window) Days() float64 { return w.To.Sub(w.From).Hours() / 24 }
-
 // Filter leaves out rows; an empty field lets all pass.
 type Filter struct {
 	Service     string
