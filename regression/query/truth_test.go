@@ -132,7 +132,7 @@ func TestAgainstSimulatedTruth(t *testing.T) {
 				view += (e.view/w.truth - 1) / float64(s.runs)
 				naive += (e.naive/w.truth - 1) / float64(s.runs)
 			}
-			t.Log(fmt.Sprintf("bias: weights %+.2f%%, counts x plain mean %+.2f%%", 100*view, 100*naive))
+			t.Logf("bias: weights %+.2f%%, counts x plain mean %+.2f%%", 100*view, 100*naive)
 			if math.Abs(view) > s.tolerance {
 				t.Errorf("the weights are off by %+.2f%%", 100*view)
 			}
