@@ -47,6 +47,10 @@ func export(report *figures.Report, s *sink, spans int) error {
 	if err != nil {
 		return err
 	}
+	dear, _, err := exportOurs(s, cpu, spans)
+	if err != nil {
+		return err
+	}
 	dearest, _, err := exportOurs(s, cpuCaller, spans)
 	if err != nil {
 		return err
@@ -57,6 +61,7 @@ func export(report *figures.Report, s *sink, spans int) error {
 	}
 	report.Add("export of a record, from call to answer", mine, "us CPU", figures.Lower, figures.Goal(3))
 	report.Compare("export beside otel", mine, "us CPU", "otel batch + OTLP/HTTP", theirs, figures.Lower, figures.Goal(0.5))
+	report.Compare("the same with wall and CPU at rate 1", dear, "us CPU", "otel always, to the answer", theirs, figures.Lower, figures.Goal(1))
 	report.Compare("the same with wall, CPU and caller at rate 1", dearest, "us CPU", "otel always, to the answer", theirs, figures.Lower, figures.Goal(1))
 	report.Compare("bytes of a record, gzip", bytes, "B", "otel, no attributes", theirBytes, figures.Lower, nil)
 	return nil

@@ -1,12 +1,15 @@
-// Command bench measures the paths of a probe beside the OpenTelemetry SDK and
-// beside the floors they stand on, in interleaved rounds of one run, and prints
-// every figure with its goal.
+// Command bench measures the paths of a probe beside the OpenTelemetry SDK, the
+// Prometheus client and the floors they stand on, in interleaved rounds of one run,
+// and prints every figure with its goal.
 //
 //	bench --out ../../build/bench --rounds 400
+//	bench --moobench    recursion in the manner of MooBench, over ten process starts
+//	bench --harmless    throughput of a service whose collector fails
 //
-// A path is timed in batches of some 200 us; its figure is the median of its
-// batches, less that of the bare method. Only ratios mean something on another
-// machine, and only those of a machine that is not busy.
+// Without either it measures the paths, and both others in a short form. A path is
+// timed in batches of some 200 us; its figure is the median of its batches, less
+// that of the bare method. Only ratios mean something on another machine, and only
+// those of a machine that is not busy.
 package main
 
 import (
@@ -21,46 +24,99 @@ import (
 	"github.com/corehour/corehour/sdk"
 )
 
+// oneStartFlag is what the program starts itself with.
+const oneStartFlag = "--one-start"
+
+type options struct {
+	out                        string
+	rounds, spans              int
+	starts, pairs              int
+	moobenchOnly, harmlessOnly bool
+	busy                       time.Duration // before the paths are measured
+}
+
 func main() {
-	out := flag.String("out", "../../build/bench", "directory for the figures")
-	rounds := flag.Int("rounds", 400, "batches of each path")
-	spans := flag.Int("spans", 40_000, "records and spans exported")
+	o := options{busy: noticed}
+	flag.StringVar(&o.out, "out", "../../build/bench", "directory for the figures")
+	flag.IntVar(&o.rounds, "rounds", 0, "batches of each path (400), or of each variant in a process start (60, short 30)")
+	flag.IntVar(&o.spans, "spans", 40_000, "records and spans exported")
+	flag.IntVar(&o.starts, "starts", 0, "process starts of --moobench (10, short 3)")
+	flag.IntVar(&o.pairs, "pairs", 0, "pairs of slices of --harmless (1000, short 150)")
+	flag.BoolVar(&o.moobenchOnly, "moobench", false, "measure recursion over process starts, in full, and nothing else")
+	flag.BoolVar(&o.harmlessOnly, "harmless", false, "measure a service's throughput, in full, and nothing else")
+	start := flag.Bool(oneStartFlag[2:], false, "be one process start of --moobench: print its values as JSON")
 	flag.Parse()
-	if err := run(*out, *rounds, *spans); err != nil {
+	var err error
+	if *start {
+		err = oneStart(os.Stdout, o.rounds)
+	} else {
+		err = run(o)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out string, rounds, spans int) error {
+func run(o options) error {
+	switch {
+	case o.moobenchOnly:
+		return show(o.out)(moobench(or(o.starts, 10), or(o.rounds, 60)))
+	case o.harmlessOnly:
+		return show(o.out)(harmless(or(o.pairs, 1000)))
+	}
+	return errors.Join(
+		show(o.out)(allPaths(or(o.rounds, 400), o.spans, o.busy)),
+		show(o.out)(moobench(or(o.starts, 3), min(30, or(o.rounds, 30)))),
+		show(o.out)(harmless(or(o.pairs, 150))),
+	)
+}
+
+func or(given, otherwise int) int {
+	if given > 0 {
+		return given
+	}
+	return otherwise
+}
+
+func show(dir string) func(*figures.Report, error) error {
+	return func(report *figures.Report, err error) error {
+		if err != nil {
+			return err
+		}
+		return errors.Join(report.Print(os.Stdout), report.Write(dir))
+	}
+}
+
+func allPaths(rounds, spans int, busy time.Duration) (*figures.Report, error) {
 	sink := newSink()
 	defer sink.Close()
 	report := figures.New("sdk")
 	// Large batches keep the sender out of most rounds.
 	if err := with(sink, waitingMost, func() error {
-		warmUp()
+		warmUp(busy)
 		paths(report, newPeers(), rounds)
 		memory(report)
 		allocations(report)
 		counts(report)
 		return nil
 	}); err != nil {
-		return err
+		return nil, err
+	}
+	if err := truth(report); err != nil {
+		return nil, err
 	}
 	if err := with(sink, recordsPerBatch, func() error { return export(report, sink, spans) }); err != nil {
-		return err
+		return nil, err
 	}
-	if err := report.Print(os.Stdout); err != nil {
-		return err
-	}
-	return report.Write(out)
+	return report, encoding(report)
 }
 
 // with runs f while the SDK sends to the sink in batches of so many records.
-func with(s *sink, batch int, f func() error) error {
-	shutdown, err := corehour.Start(context.Background(),
+func with(s *sink, batch int, f func() error, more ...corehour.Option) error {
+	shutdown, err := corehour.Start(context.Background(), append([]corehour.Option{
 		corehour.WithEndpoint(s.URL), corehour.WithService("bench", "1"),
-		corehour.WithFlush(5*time.Second, batch))
+		corehour.WithFlush(5*time.Second, batch)}, more...)...)
 	if err != nil {
 		return err
 	}

@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 )
 
 // peers are tracers of the OpenTelemetry SDK, set up as one would to save costs.
 type peers struct {
-	never, rare, always trace.Tracer
+	none, never, rare, always trace.Tracer
 }
 
 func newPeers() peers {
@@ -18,6 +21,7 @@ func newPeers() peers {
 		return provider.Tracer("bench")
 	}
 	return peers{
+		none:   noop.NewTracerProvider().Tracer("bench"),
 		never:  tracer(sdktrace.NeverSample()),
 		rare:   tracer(sdktrace.TraceIDRatioBased(rare)),
 		always: tracer(sdktrace.AlwaysSample()),
@@ -46,4 +50,26 @@ func deepSpanned(ctx context.Context, tracer trace.Tracer, n int) int {
 	}
 	span.End()
 	return n
+}
+
+// The metrics of Prometheus are held ready, as code that saves costs does: no
+// labels are looked up.
+var (
+	promCalls   = prometheus.NewCounter(prometheus.CounterOpts{Name: "bench_calls_total"})
+	promSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "bench_seconds"})
+)
+
+//go:noinline
+func observed(x int) int {
+	begin := time.Now()
+	x++
+	promCalls.Inc()
+	promSeconds.Observe(time.Since(begin).Seconds())
+	return x
+}
+
+//go:noinline
+func counted(x int) int {
+	promCalls.Inc()
+	return x + 1
 }

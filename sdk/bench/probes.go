@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/corehour/corehour/sdk"
@@ -131,6 +132,13 @@ func deepBare(n int) int {
 	}
 	return n
 }
+
+// locked is what a probe that counts cannot do without: an instruction that
+// locks the line it counts on.
+var locked atomic.Int64
+
+//go:noinline
+func lockedAdd(x int) int { return x + int(locked.Add(1)) }
 
 var base = time.Now()
 

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// state is how a collector treats those who send to it.
+type state string
+
+const (
+	healthy    state = "healthy"
+	absent     state = "absent"
+	blackHoled state = "black-holed"
+	slow       state = "slow"
+	busy       state = "answering 429"
+	failing    state = "answering 500"
+	garbage    state = "answering garbage"
+)
+
+var states = []state{healthy, absent, blackHoled, slow, busy, failing, garbage}
+
+// collector is one in a state; requests counts those that reached it.
+type collector struct {
+	url      string
+	requests atomic.Int64
+	Close    func()
+}
+
+func newCollector(is state) *collector {
+	c := &collector{}
+	closing := make(chan struct{})
+	answer := func(w http.ResponseWriter, r *http.Request) {
+		c.requests.Add(1)
+		_, _ = io.Copy(io.Discard, r.Body) // the sender may give up
+		switch is {
+		case slow:
+			select {
+			case <-time.After(time.Second):
+			case <-closing:
+			}
+		case busy:
+			w.WriteHeader(http.StatusTooManyRequests)
+		case failing:
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}
+	switch is {
+	case absent, blackHoled, garbage:
+		c.url, c.Close = c.raw(is)
+	default:
+		server := httptest.NewServer(http.HandlerFunc(answer))
+		c.url = server.URL
+		c.Close = func() {
+			close(closing)
+			server.Close()
+		}
+	}
+	return c
+}
+
+// raw is a collector that speaks no HTTP.
+func (c *collector) raw(is state) (url string, stop func()) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	url = "http://" + listener.Addr().String()
+	if is == absent {
+		listener.Close() // the port was free a moment ago: connections are refused
+		return url, func() {}
+	}
+	var mu sync.Mutex
+	var open []net.Conn
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			if err != nil {
+				continue
+			}
+			c.requests.Add(1)
+			if is == garbage {
+				noise := make([]byte, 512)
+				for i := range noise {
+					noise[i] = byte(rand.Uint32())
+				}
+				_, _ = conn.Write(noise)
+				conn.Close()
+				continue
+			}
+			mu.Lock()
+			open = append(open, conn)
+			mu.Unlock()
+		}
+	}()
+	return url, func() {
+		listener.Close()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, conn := range open {
+			conn.Close()
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/sdk"
+)
+
+const (
+	requestTime     = 200 * time.Microsecond
+	requestsInSlice = 12
+)
+
+// harmless asks what a service loses by its probes while its collector is in any
+// state. Short slices with the probes on and off take turns, so that what disturbs
+// the machine disturbs both.
+func harmless(pairs int) (*figures.Report, error) {
+	report := figures.New("sdk-harmless")
+	fit()
+	same, uncertain := medianWithin(ratios(probesOff, probesOff, pairs))
+	report.Add("noise: throughput off/off", same, "", figures.Higher, nil)
+	report.Add("noise: 95% interval +-", uncertain, "", figures.Lower, nil)
+	for _, is := range states {
+		if err := harm(report, is, pairs); err != nil {
+			return nil, err
+		}
+	}
+	return report, nil
+}
+
+func harm(report *figures.Report, is state, pairs int) error {
+	c := newCollector(is)
+	defer c.Close()
+	shutdown, err := corehour.Start(context.Background(), corehour.WithEndpoint(c.url), corehour.WithService("bench", "1"))
+	if err != nil {
+		return err
+	}
+	// More than the queue holds: what a collector that fails leaves behind after a
+	// while is there from the start.
+	loop(wallCaller)(2 * 8192)
+	time.Sleep(10 * time.Millisecond) // the sender has begun
+
+	runtime.LockOSThread()
+	service, process := threadCPU(), processCPU()
+	found := ratios(probesOn, probesOff, pairs)
+	service, process = threadCPU()-service, processCPU()-process
+	runtime.UnlockOSThread()
+
+	ratio, uncertain := medianWithin(found)
+	who := "collector " + string(is)
+	report.Add(who+": throughput on/off", ratio, "", figures.Higher, figures.Goal(0.99))
+	report.Add(who+": 95% interval +-", uncertain, "", figures.Lower, nil)
+	report.Add(who+": CPU beside the service, collector's included", float64(process.Nanoseconds()-service)/float64(service), "", figures.Lower, nil)
+
+	wait := 100 * time.Millisecond
+	if is == healthy {
+		wait = patience
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	if err := shutdown(ctx); err != nil && is == healthy {
+		return err
+	}
+	return nil
+}
+
+// fit makes a request last as long as it should on this machine.
+func fit() {
+	fastest := time.Duration(math.MaxInt64)
+	for range 200 {
+		begin := time.Now()
+		probesOff.serve()
+		fastest = min(fastest, time.Since(begin))
+	}
+	stepsPerCall = max(1, int(float64(stepsPerCall)*float64(requestTime)/float64(fastest)))
+}
+
+// ratios of the throughput of a to that of b, in the order a b b a: what becomes
+// faster or slower all the while is in neither's favour.
+func ratios(a, b *service, pairs int) []float64 {
+	found := make([]float64, pairs)
+	for i := range found {
+		first := slice(a)
+		found[i] = (slice(b) + slice(b)) / (first + slice(a))
+	}
+	return found
+}
+
+// slice tells how long a few requests take.
+func slice(s *service) float64 {
+	begin := time.Now()
+	for range requestsInSlice {
+		s.serve()
+	}
+	return float64(time.Since(begin))
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/sdk"
+)
+
+// truthSlack is what may lie between the SDK's readings of the thread's clock and
+// those inside the method.
+const truthSlack = 100 * time.Microsecond
+
+// truth asks whether CPU times marked exact are so, while goroutines that spin take
+// the processors from methods that spin, sleep, or block in the kernel. Each method
+// is called once and reads the clock of its thread for itself.
+func truth(report *figures.Report) error {
+	const calls, callers = 240, 16
+	var printed bytes.Buffer
+	shutdown, err := corehour.Start(context.Background(), corehour.WithWriter(&printed), corehour.WithService("bench", "1"))
+	if err != nil {
+		return err
+	}
+	methods := make([]*corehour.Method, calls)
+	for i := range methods {
+		methods[i] = corehour.NewMethod(fmt.Sprintf("bench.truth%03d", i), corehour.Rate(1), corehour.CPURate(1), corehour.NoCaller())
+	}
+	spent := make([]time.Duration, calls) // -1: the goroutine changed its thread
+	var next, over atomic.Int64
+	var running, spinning sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		spinning.Go(func() {
+			for over.Load() == 0 {
+				spin(1000)
+			}
+		})
+	}
+	for range callers {
+		running.Go(func() {
+			for i := next.Add(1) - 1; i < calls; i = next.Add(1) - 1 {
+				spent[i] = truthful(methods[i], int(i))
+			}
+		})
+	}
+	running.Wait()
+	over.Store(1)
+	spinning.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := shutdown(ctx); err != nil {
+		return err
+	}
+
+	exact, wrong := 0, 0
+	for line := range strings.Lines(printed.String()) {
+		var i int
+		_, rest, found := strings.Cut(line, " method=bench.truth")
+		if !found || !strings.HasPrefix(line, "corehour call ") {
+			continue
+		}
+		if _, err := fmt.Sscanf(rest, "%d", &i); err != nil {
+			return err
+		}
+		_, rest, _ = strings.Cut(rest, " cpu=")
+		value, _, _ := strings.Cut(rest, " ")
+		cpu, err := time.ParseDuration(value)
+		if err != nil {
+			continue // a state instead of a value
+		}
+		exact++
+		if off := cpu - spent[i]; spent[i] < 0 || off > truthSlack || off < -truthSlack {
+			wrong++
+		}
+	}
+	if exact == 0 {
+		return fmt.Errorf("no CPU time is marked exact in %d calls", calls)
+	}
+	report.Add("CPU times marked exact, of 240 calls", float64(exact), "", figures.Higher, nil)
+	report.Add("of them false", float64(wrong), "", figures.Lower, figures.Goal(0))
+	return nil
+}
+
+func truthful(m *corehour.Method, i int) time.Duration {
+	defer m.Begin().End()
+	thread, begin := syscall.Gettid(), threadCPU()
+	switch i % 3 {
+	case 0:
+		spin(1_000_000)
+	case 1:
+		time.Sleep(2 * time.Millisecond)
+	case 2:
+		pause := syscall.NsecToTimespec(int64(2 * time.Millisecond))
+		_ = syscall.Nanosleep(&pause, nil) // a signal of the scheduler may cut it short, which does not matter
+	}
+	spin(10_000)
+	end := threadCPU()
+	if syscall.Gettid() != thread {
+		return -1
+	}
+	return time.Duration(end - begin)
+}
+
+// spin uses the processor for about a nanosecond a step.
+//
+//go:noinline
+func spin(steps int) uint64 {
+	x := uint64(88172645463325252)
+	for range steps {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+	}
+	return x
+}
