@@ -7,6 +7,7 @@ const (
 	attrP          = "corehour.p"
 	attrStratum    = "corehour.stratum"
 	attrCaller     = "corehour.caller"
+	attrStack      = "corehour.stack"
 	attrIDs        = "corehour.ids"
 	attrRequestID  = "corehour.request.id"
 	attrGroup      = "corehour.group"

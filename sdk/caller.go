@@ -130,12 +130,16 @@ func callerAmongFar(pcs []uintptr) *Method {
 
 func nearest(pcs []uintptr) *Method {
 	for _, pc := range pcs {
-		owner := ownerAt(pc)
-		if owner != nil && (owner == ambiguous || owner.plan.Load() != nil) {
+		if owner := ownerAt(pc); owner.mayCall() {
 			return owner
 		}
 	}
 	return nil
+}
+
+// mayCall tells whether the method of a frame, nil if it has none, is on.
+func (m *Method) mayCall() bool {
+	return m != nil && (m == ambiguous || m.plan.Load() != nil)
 }
 
 func known(caller *Method) *Method {

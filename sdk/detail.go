@@ -17,7 +17,7 @@ type detail struct {
 	use    atomic.Int64
 	plan   *plan
 	caller *Method
-	trace  *TraceContext
+	extra  *extra
 	start  int64
 	state  cpuState
 	load   slotLoad
@@ -34,10 +34,13 @@ var details = sync.Pool{New: func() any { return &detail{slot: noSlot} }}
 // time starts to time a chosen call. All that takes time (the stack, the draw,
 // the trace) comes before the clocks are read, and wall time is read outside CPU
 // time, so that wall >= CPU holds for every record.
-func (pl *plan) time(ctx context.Context, caller *Method) Call {
-	var trace *TraceContext
+func (pl *plan) time(ctx context.Context, caller *Method, stack string) Call {
+	var x *extra
 	if ctx != nil && pl.engine.traceContext != nil {
-		trace = pl.engine.traceOf(ctx)
+		x = pl.engine.traceOf(ctx)
+	}
+	if stack != "" {
+		x = x.withStack(stack)
 	}
 	state := cpuNotSampled
 	load := slotLoad(0)
@@ -59,7 +62,7 @@ func (pl *plan) time(ctx context.Context, caller *Method) Call {
 		d = &cpuSlots.details[slot]
 	}
 	word := d.use.Add(1)
-	d.plan, d.caller, d.trace, d.state, d.load = pl, caller, trace, state, load
+	d.plan, d.caller, d.extra, d.state, d.load = pl, caller, x, state, load
 	if slot == noSlot {
 		d.start = now()
 		return Call{plan: pl, word: word, detail: d}
@@ -83,11 +86,11 @@ func (d *detail) end(use int64, failed bool) {
 		return // ended before
 	}
 	r := record{
-		plan: d.plan, caller: d.caller, trace: d.trace,
+		plan: d.plan, caller: d.caller, extra: d.extra,
 		start: d.start, wall: end - d.start, state: d.state, load: d.load, failed: failed,
 	}
 	if slot == noSlot {
-		d.plan, d.trace = nil, nil
+		d.plan, d.extra = nil, nil
 		details.Put(d)
 	} else {
 		if trusted {
@@ -96,7 +99,7 @@ func (d *detail) end(use int64, failed bool) {
 		} else {
 			r.state = cpuUntrusted
 		}
-		d.plan, d.trace = nil, nil
+		d.plan, d.extra = nil, nil
 		cpuSlots.release(slot, r.plan.method)
 	}
 	r.plan.finish(&r, true)

@@ -85,8 +85,8 @@ var (
 
 // call writes a measurement.
 func (w *encoder) call(r *record, start int64) {
-	if r.trace != nil {
-		w.tracedIDs(r.trace)
+	if r.traced() {
+		w.tracedIDs(&r.extra.trace)
 	} else {
 		w.ids()
 	}
@@ -107,10 +107,13 @@ func (w *encoder) call(r *record, start int64) {
 	if r.caller != nil {
 		w.span = append(w.span, r.caller.callerAttr...)
 	}
-	if r.trace == nil {
-		w.span = append(w.span, syntheticAttr...)
+	if r.extra != nil && r.extra.stack != "" {
+		w.text(attrStack, r.extra.stack)
+	}
+	if r.traced() {
+		w.correlation(&r.extra.trace)
 	} else {
-		w.correlation(r.trace)
+		w.span = append(w.span, syntheticAttr...)
 	}
 	if r.failed {
 		w.span = otlp.Status(w.span, otlp.StatusError)

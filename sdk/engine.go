@@ -275,17 +275,17 @@ func (e *engine) unix(mono int64) int64 { return mono + e.offset.Load() }
 func (e *engine) mono(unix int64) int64 { return unix - e.offset.Load() }
 
 // traceOf asks the program's hook, which may panic: not through us.
-func (e *engine) traceOf(ctx context.Context) (t *TraceContext) {
+func (e *engine) traceOf(ctx context.Context) (x *extra) {
 	defer func() {
 		if recover() != nil {
 			e.counters.traceFaults.Add(1)
-			t = nil
+			x = nil
 		}
 	}()
 	if found, ok := e.traceContext(ctx); ok {
-		t = &found
+		x = &extra{trace: found, traced: true}
 	}
-	return t
+	return x
 }
 
 // shutdown switches the probes off and sends what is left. Until it is done there

@@ -16,7 +16,7 @@ import (
 func force(e *engine, m *Method, s settings) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
-	m.options.wish = wish{mode: &s.mode, rate: &s.rate, cpuRate: &s.cpuRate, tail: &s.tail}
+	m.options.wish = wish{mode: &s.mode, rate: &s.rate, cpuRate: &s.cpuRate, tail: &s.tail, stack: &s.stack}
 	m.options.noCaller = s.noCaller
 	e.settle(m)
 }

@@ -41,6 +41,7 @@ type settings struct {
 	cpuRate  float64
 	noCaller bool
 	tail     bool
+	stack    bool // never with noCaller or mode Aggregate
 }
 
 func newPlan(e *engine, m *Method, s settings) *plan {
@@ -106,7 +107,7 @@ func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
 		return Call{}
 	}
 	if pl.noCaller {
-		return pl.time(ctx, nil)
+		return pl.time(ctx, nil, "")
 	}
 	var pcs [nearFrames]uintptr
 	return pl.timeCalled(ctx, pcs[:runtime.Callers(framesToCaller, pcs[:])])
@@ -116,12 +117,15 @@ func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
 //
 //go:noinline
 func (pl *plan) timeCalled(ctx context.Context, pcs []uintptr) Call {
+	if pl.stack {
+		return pl.timeStacked(ctx, pcs)
+	}
 	caller, far := pl.method.callerAmong(pcs)
 	if far {
 		var pcs [farFrames]uintptr
 		caller = callerAmongFar(pcs[:runtime.Callers(framesToCaller+1+nearFrames, pcs[:])])
 	}
-	return pl.time(ctx, caller)
+	return pl.time(ctx, caller, "")
 }
 
 // claim decides for the call with number n. The gap to the next chosen call is

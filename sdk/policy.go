@@ -64,6 +64,7 @@ func (p *policy) settingsFor(m *Method) settings {
 	}
 	s.noCaller = m.options.noCaller
 	s.tail = s.tail && s.mode != Aggregate // there every call is in the sums
+	s.stack = s.stack && s.mode != Aggregate && !s.noCaller
 	if own.isOff() || filed.isOff() {
 		s.mode = Off
 	}
@@ -116,6 +117,9 @@ func (w *wish) apply(s *settings) {
 	}
 	if w.tail != nil {
 		s.tail = *w.tail
+	}
+	if w.stack != nil {
+		s.stack = *w.stack
 	}
 }
 

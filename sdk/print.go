@@ -47,7 +47,11 @@ func printCall(w io.Writer, r *record, start int64) {
 	} else {
 		fmt.Fprintf(w, " cpu=%s", r.state)
 	}
-	fmt.Fprintf(w, " p=%g cpu_p=%g failed=%t tail=%t\n", r.p(), r.cpuP(), r.failed, r.tail)
+	fmt.Fprintf(w, " p=%g cpu_p=%g failed=%t tail=%t", r.p(), r.cpuP(), r.failed, r.tail)
+	if r.extra != nil && r.extra.stack != "" {
+		fmt.Fprintf(w, " stack=%s", printable(r.extra.stack))
+	}
+	fmt.Fprintln(w)
 }
 
 func callerText(m *Method) string {

@@ -39,6 +39,7 @@ type servedRate struct {
 	P        *float64 `json:"p"`
 	CPUP     *float64 `json:"cpu_p"`
 	Tail     *bool    `json:"tail"`
+	Stack    *bool    `json:"stack"`
 	Blocking bool     `json:"blocking"`
 }
 
@@ -83,7 +84,7 @@ func (r *servedRate) wish() (wish, bool) {
 	if r.Mode != "" && !known || !isShare(r.P) || !isShare(r.CPUP) {
 		return wish{}, false
 	}
-	w := wish{rate: r.P, cpuRate: r.CPUP, tail: r.Tail, blocking: r.Blocking}
+	w := wish{rate: r.P, cpuRate: r.CPUP, tail: r.Tail, stack: r.Stack, blocking: r.Blocking}
 	if known {
 		w.mode = &mode
 	}

@@ -5,8 +5,8 @@ package corehour
 type record struct {
 	plan   *plan
 	caller *Method // nil = unknown, entry = looked for and none
-	trace  *TraceContext
-	start  int64 // as now() counts
+	extra  *extra  // nil mostly
+	start  int64   // as now() counts
 	wall   int64
 	cpu    int64 // only if state is cpuExact
 	state  cpuState
@@ -46,6 +46,24 @@ const (
 func (s cpuState) String() string {
 	return [cpuStates]string{"not_sampled", "exact", "untrusted", "unavailable"}[s]
 }
+
+// extra is what few records have.
+type extra struct {
+	trace  TraceContext
+	traced bool
+	stack  string // "" = unknown
+}
+
+func (x *extra) withStack(stack string) *extra {
+	if x == nil {
+		x = new(extra)
+	}
+	x.stack = stack
+	return x
+}
+
+// traced tells whether the record bears the ids of a trace.
+func (r *record) traced() bool { return r.extra != nil && r.extra.traced }
 
 // TraceContext ties a measurement to a trace. A hook given to Start finds it in
 // the context of a chosen call.
