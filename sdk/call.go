@@ -8,6 +8,12 @@ import (
 
 // Call is a call that has begun. End it once, best by defer: a panic or a Goexit
 // that passes a Call whose CPU is timed leaves its goroutine locked to a thread.
+//
+// What a second End does: nothing to the count, which Begin made; nothing at all to
+// a call that was chosen to have its caller, stack, CPU or trace looked at. A call
+// timed by the wall alone is measured twice: with NoCaller and CPURate(0), and those
+// that are timed without being chosen, with Tail and in mode Aggregate. To tell
+// would need memory that both Ends see, which costs more than the probe.
 type Call struct {
 	plan   *plan
 	word   int64 // when it began; with a detail, the detail's use this call is

@@ -157,6 +157,20 @@ func TestEndedTwice(t *testing.T) {
 	}
 }
 
+// A second End of a call timed by the wall alone is a second measurement, as the
+// documentation says, and still one call.
+func TestEndedTwiceByTheWall(t *testing.T) {
+	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1, noCaller: true} })
+	force(e, childMethod, settings{rate: 1, noCaller: true})
+	before := childMethod.Calls()
+	call := childMethod.Begin()
+	call.End()
+	call.End()
+	if calls, records := childMethod.Calls()-before, len(e.ring.take(nil, 10)); calls != 1 || records != 2 {
+		t.Errorf("%d calls, %d records", calls, records)
+	}
+}
+
 func TestEndErrorLooksWhenTheCallEnds(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	f := func(fail bool) (err error) {

@@ -1,11 +1,13 @@
 package corehour_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"strings"
 	"time"
 
 	"github.com/corehour/corehour/sdk"
@@ -41,4 +43,61 @@ func Example() {
 	}
 	fmt.Println(checkout.Calls(), "calls")
 	// Output: 3 calls
+}
+
+// Which method deserves what.
+func ExampleNewMethod() {
+	entry := corehour.NewMethod("shop/web.(*Handler).Serve", corehour.Rate(1), corehour.CPURate(0.05))
+	inner := corehour.NewMethod("shop/price.Round", corehour.Rate(0.001))                                        // called a lot
+	every := corehour.NewMethod("shop/codec.Decode", corehour.WithMode(corehour.Aggregate), corehour.Rate(0.01)) // its distribution matters
+	waits := corehour.NewMethod("shop/store.(*DB).Query", corehour.Blocking())                                   // waits for others
+	spiky := corehour.NewMethod("shop/search.Rank", corehour.Tail())                                             // few calls are most of its cost
+
+	shutdown, err := corehour.Start(context.Background(), corehour.WithWriter(io.Discard))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range []*corehour.Method{entry, inner, every, waits, spiky} {
+		for range 1000 {
+			m.Begin().End()
+		}
+		fmt.Println(m.Name(), m.Calls()) // exact, whatever was timed
+	}
+	if err := shutdown(context.Background()); err != nil {
+		log.Print(err)
+	}
+	// Output:
+	// shop/web.(*Handler).Serve 1000
+	// shop/price.Round 1000
+	// shop/codec.Decode 1000
+	// shop/store.(*DB).Query 1000
+	// shop/search.Rank 1000
+}
+
+var (
+	serve = corehour.NewMethod("shop/web.Serve")
+	total = corehour.NewMethod("shop/cart.(*Cart).Total", corehour.Rate(1), corehour.Stack())
+)
+
+func serveOne() {
+	defer serve.Begin().End()
+	totalOf()
+}
+
+func totalOf() { defer total.Begin().End() }
+
+func ExampleStack() {
+	var sent bytes.Buffer
+	shutdown, err := corehour.Start(context.Background(), corehour.WithWriter(&sent))
+	if err != nil {
+		log.Fatal(err)
+	}
+	serveOne()
+	if err := shutdown(context.Background()); err != nil {
+		log.Print(err)
+	}
+	_, stack, _ := strings.Cut(sent.String(), "stack=")
+	stack, _, _ = strings.Cut(stack, "\n")
+	fmt.Println(stack)
+	// Output: shop/web.Serve;shop/cart.Cart.Total
 }
