@@ -136,7 +136,12 @@ func (j *judge) settle(lines []Line, edges []query.Edge) {
 		case share < explainedFrom:
 			l.explained = nil
 		case l.State == NotProven || l.State == Regressed && l.Basis == "inclusive":
+			// The state is about the whole time, and so are the figures.
 			l.State = Explained
+			whole0, _ := wholeOf(l.base).Mean()
+			whole1, _ := wholeOf(l.head).Mean()
+			change, interval, _ := stats.Change(whole0, whole1, Level)
+			l.say("inclusive", whole0, whole1, change, interval)
 		default:
 			l.explained = nil // its own time grew as well
 		}
