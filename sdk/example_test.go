@@ -75,8 +75,8 @@ func ExampleNewMethod() {
 }
 
 var (
-	serve = corehour.NewMethod("shop/web.Serve")
-	total = corehour.NewMethod("shop/cart.(*Cart).Total", corehour.Rate(1), corehour.Stack())
+	serve = corehour.NewMethod("github.com/corehour/corehour/sdk_test.serveOne")
+	total = corehour.NewMethod("github.com/corehour/corehour/sdk_test.totalOf", corehour.Rate(1), corehour.Stack())
 )
 
 func serveOne() {
@@ -98,6 +98,10 @@ func ExampleStack() {
 	}
 	_, stack, _ := strings.Cut(sent.String(), "stack=")
 	stack, _, _ = strings.Cut(stack, "\n")
-	fmt.Println(stack)
-	// Output: shop/web.Serve;shop/cart.Cart.Total
+	for _, name := range strings.Split(stack, ";") {
+		fmt.Println(name)
+	}
+	// Output:
+	// github.com/corehour/corehour/sdk_test.serveOne
+	// github.com/corehour/corehour/sdk_test.totalOf
 }

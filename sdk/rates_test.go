@@ -116,6 +116,7 @@ func TestServedRates(t *testing.T) {
 		    {"name": "rated.Bounded", "p": 0.9},
 		    {"name": "rated.Plain", "p": 7},
 		    {"p": 0.5}]}`)
+		server.mu.Lock() // no answer yet
 		_, stop := start(t, WithHTTPClient(&http.Client{Transport: server}), WithRates(":4319"), WithMethodFile(path),
 			WithService("shop", "2"), WithAttributes(map[string]string{"service.namespace": "demo", "deployment.environment.name": "test"}))
 		before := map[*Method]settings{
@@ -136,6 +137,7 @@ func TestServedRates(t *testing.T) {
 		}
 		check("at the start", before)
 		ratedPlain.Begin().End()
+		server.mu.Unlock()
 		time.Sleep(5 * time.Second)
 		check("served", map[*Method]settings{
 			ratedPlain:    {mode: Aggregate, rate: 0.02, cpuRate: 1},
