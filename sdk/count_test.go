@@ -3,6 +3,7 @@ package corehour
 import (
 	"context"
 	"io"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -40,21 +41,22 @@ func TestCountsAreExact(t *testing.T) {
 	quit := make(chan struct{})
 	go func() {
 		defer close(changed)
-		modes := []settings{{rate: 1, noCaller: true}, {rate: 0.3}, {mode: Aggregate, rate: 0.1, cpuRate: 0.5}, {rate: 0.5, cpuRate: 1}, {rate: 0}}
+		random := rand.New(rand.NewPCG(8, 1))
+		modes := []settings{{rate: 0.7, tail: true, stack: true}, {rate: 1, noCaller: true}, {rate: 0.3}, {mode: Aggregate, rate: 0.1, cpuRate: 0.5}, {rate: 0.5, cpuRate: 1}, {rate: 0}}
 		for i := 0; ; i++ {
 			select {
 			case <-quit:
 				return
 			default:
 			}
-			runtime.GOMAXPROCS(1 + i%4)
-			m := exactMethods[i%len(exactMethods)]
+			runtime.GOMAXPROCS(1 + random.IntN(4))
+			m := exactMethods[random.IntN(len(exactMethods))]
 			if i == 20 {
 				registry.mu.Lock()
 				exactMethods[0].spread(8)
 				registry.mu.Unlock()
 			}
-			force(e, m, modes[i%len(modes)])
+			force(e, m, modes[random.IntN(len(modes))])
 			runtime.Gosched()
 		}
 	}()
