@@ -70,7 +70,8 @@ func TestCPUIsTrue(t *testing.T) {
 			reader.Read(make([]byte, 1))
 			return used + burn(time.Millisecond)
 		},
-		"spin": func() time.Duration { return burn(15 * time.Millisecond) },
+		"no wait": func() time.Duration { return burn(2 * time.Millisecond) },
+		"spin":    func() time.Duration { return burn(15 * time.Millisecond) },
 	}
 	for name, work := range scenarios {
 		var others sync.WaitGroup
@@ -87,8 +88,20 @@ func TestCPUIsTrue(t *testing.T) {
 				}
 			})
 		}
-		for range 5 {
-			used := timed(work)
+		var recorded, truly time.Duration
+		const repeats = 8
+		for range repeats {
+			var inside time.Duration
+			used := timed(func() time.Duration {
+				// Locked by the test itself, the thread's clock is the truth whatever
+				// the probe does.
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+				start := hostclock.ThreadCPU()
+				used := work()
+				inside = time.Duration(hostclock.ThreadCPU() - start)
+				return used
+			})
 			r := e.ring.take(nil, 1)
 			if len(r) != 1 || r[0].state != cpuExact {
 				t.Fatalf("%s: records %+v", name, r)
@@ -99,13 +112,33 @@ func TestCPUIsTrue(t *testing.T) {
 			if cpu := time.Duration(r[0].cpu); cpu < used || cpu > used+beside {
 				t.Errorf("%s: %s of CPU recorded, %s burnt", name, cpu, used)
 			}
+			recorded += time.Duration(r[0].cpu)
+			truly += inside
 			if r[0].cpu > r[0].wall {
 				t.Errorf("%s: CPU %d, wall %d", name, r[0].cpu, r[0].wall)
 			}
 		}
 		close(quit)
 		others.Wait()
+		// Between the readings of the probe and those of the test lie four readings'
+		// worth of work and a few calls; a thread that is preempted there, once in all
+		// repeats, pays for a switch too.
+		tolerance := truly/100 + repeats*8*costOfReading() + 20*time.Microsecond
+		t.Logf("%s: %s recorded of %s", name, recorded, truly)
+		if off := recorded - truly; off < 0 || off > tolerance {
+			t.Errorf("%s: %s recorded of %s, off by %s, at most %s", name, recorded, truly, off, tolerance)
+		}
 	}
+}
+
+// costOfReading is what a reading of the thread's clock costs now.
+func costOfReading() time.Duration {
+	const readings = 2000
+	start := hostclock.ThreadCPU()
+	for range readings - 1 {
+		hostclock.ThreadCPU()
+	}
+	return time.Duration(hostclock.ThreadCPU()-start) / readings
 }
 
 func burnFreely() {

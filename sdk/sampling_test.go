@@ -11,7 +11,7 @@ var sampled = NewMethod("sampled.Method")
 // Gaps between chosen calls follow the geometric law: chi-square over bins of
 // equal probability.
 func TestGapsAreGeometric(t *testing.T) {
-	for _, p := range []float64{0.5, 0.1, 0.01} {
+	for _, p := range []float64{0.5, 0.3, 0.1, 0.03, 0.01, 0.001} {
 		pl := &plan{settings: settings{rate: p}, logRest: math.Log1p(-p)}
 		const draws, bins = 200_000, 20
 		// Bin edges: the smallest gaps whose cumulative probability reaches k/bins.
