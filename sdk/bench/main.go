@@ -41,7 +41,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 0, "batches of each path (400), or of each variant in a process start (60, short 30)")
 	flag.IntVar(&o.spans, "spans", 40_000, "records and spans exported")
 	flag.IntVar(&o.starts, "starts", 0, "process starts of --moobench (10, short 3)")
-	flag.IntVar(&o.pairs, "pairs", 0, "pairs of slices of --harmless (1000, short 150)")
+	flag.IntVar(&o.pairs, "pairs", 0, "pairs of slices of --harmless (600, short 150)")
 	flag.BoolVar(&o.moobenchOnly, "moobench", false, "measure recursion over process starts, in full, and nothing else")
 	flag.BoolVar(&o.harmlessOnly, "harmless", false, "measure a service's throughput, in full, and nothing else")
 	start := flag.Bool(oneStartFlag[2:], false, "be one process start of --moobench: print its values as JSON")
@@ -63,7 +63,7 @@ func run(o options) error {
 	case o.moobenchOnly:
 		return show(o.out)(moobench(or(o.starts, 10), or(o.rounds, 60)))
 	case o.harmlessOnly:
-		return show(o.out)(harmless(or(o.pairs, 1000)))
+		return show(o.out)(harmless(or(o.pairs, 600)))
 	}
 	return errors.Join(
 		show(o.out)(allPaths(or(o.rounds, 400), o.spans, o.busy)),

@@ -44,6 +44,7 @@ const (
 	mooOTelRare   = "otel ratio 0.001"
 	mooCombined   = "combined"
 	mooEvery      = "naive"
+	mooFloor      = "floor: a locked add a call"
 	mooSums       = "sums + reduced record"
 )
 
@@ -59,6 +60,7 @@ func variants(otel peers) []variant {
 		{name: mooSums, root: summedOnlyCalls, peer: mooOTelAlways},
 		{name: "skipping", root: skipCalls, peer: mooOTelRare},
 		{name: mooCombined, root: allCalls, peer: mooOTelRare},
+		{name: mooFloor, root: lockedCalls, peer: mooOTelRare},
 		{name: "otel no-op", root: otelCalls(otel.none)},
 		{name: mooOTelRare, root: otelCalls(otel.rare)},
 		{name: mooOTelAlways, root: otelCalls(otel.always)},
@@ -120,6 +122,8 @@ func mooRows(report *figures.Report, ns map[string][]float64) {
 	}
 	report.Compare("combined, less the bare recursion", mean(mooCombined)-mean(mooNone), "ns",
 		mooOTelRare, mean(mooOTelRare)-mean(mooNone), figures.Lower, figures.Goal(1.0/40))
+	report.Compare("floor: ten locked adds, less the bare recursion", mean(mooFloor)-mean(mooNone), "ns",
+		mooOTelRare, mean(mooOTelRare)-mean(mooNone), figures.Lower, nil)
 	growth(report, mean, mooNone, "")
 	growth(report, mean, mooCombined, mooOTelRare)
 	growth(report, mean, mooSums, mooOTelAlways)

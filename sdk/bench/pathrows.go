@@ -25,6 +25,7 @@ func pathRows(report *figures.Report, named map[string]*path) {
 	floor("a thousandth of a timed call", rare*net("cpu, caller"), "otel ratio 0.001", net("otel rare"))
 	compare("not chosen, beside a counter", net("skipped"), "prometheus Inc", net("counter"), nil)
 	compare("the same in two goroutines", named["skipped, two goroutines"].median(), "in one", named["skipped"].median(), goal(1.5))
+	floor("locked adds on two lines in two goroutines", named["locked adds, two goroutines"].median(), "in one", named["locked add"].median())
 	floor("the bare method in two goroutines", named["bare, two goroutines"].median(), "in one", named["bare"].median())
 	compare("not chosen, two goroutines, beside otel", twoNet("skipped"), "otel ratio 0.001, two goroutines", twoNet("otel rare"), nil)
 	compare("not chosen, two goroutines, beside a counter", twoNet("skipped"), "prometheus Inc, two goroutines", twoNet("counter"), nil)

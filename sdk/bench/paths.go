@@ -99,7 +99,7 @@ func paths(report *figures.Report, otel peers, rounds int) {
 	twice := func(name string, f func(int) int) {
 		add(name, loop(f))
 		two := name + ", two goroutines"
-		add(two, func(n int) { both(loop(f), n) })
+		add(two, func(n int) { both(loop(f), loop(f), n) })
 		named[two].least = time.Millisecond // against the time to start them
 	}
 	with := func(tracer trace.Tracer) func(int) int {
@@ -107,6 +107,8 @@ func paths(report *figures.Report, otel peers, rounds int) {
 	}
 	twice("bare", bare)
 	add("locked add", loop(lockedAdd))
+	add("locked adds, two goroutines", func(n int) { both(loop(lockedAdd), loop(lockedAddElsewhere), n) })
+	named["locked adds, two goroutines"].least = time.Millisecond
 	add("empty defer", loop(emptyDefer))
 	add("two clocks", loop(twoClocks))
 	add("two clocks and stack", loop(twoClocksAndStack))
@@ -147,10 +149,10 @@ func paths(report *figures.Report, otel peers, rounds int) {
 	pathRows(report, named)
 }
 
-// both runs a loop on two goroutines at once; the time is that of the slower one.
-func both(run func(int), n int) {
+// both runs two loops on two goroutines at once; the time is that of the slower one.
+func both(one, other func(int), n int) {
 	var running sync.WaitGroup
-	running.Go(func() { run(n) })
-	running.Go(func() { run(n) })
+	running.Go(func() { one(n) })
+	running.Go(func() { other(n) })
 	running.Wait()
 }

@@ -135,10 +135,29 @@ func deepBare(n int) int {
 
 // locked is what a probe that counts cannot do without: an instruction that
 // locks the line it counts on.
-var locked atomic.Int64
+var locked, lockedElsewhere line
+
+// line has a cache line to itself.
+type line struct {
+	_ [64]byte
+	n atomic.Int64
+	_ [64]byte
+}
 
 //go:noinline
-func lockedAdd(x int) int { return x + int(locked.Add(1)) }
+func lockedAdd(x int) int { return x + int(locked.n.Add(1)) }
+
+//go:noinline
+func lockedAddElsewhere(x int) int { return x + int(lockedElsewhere.n.Add(1)) }
+
+//go:noinline
+func lockedCalls(n int) int {
+	locked.n.Add(1)
+	if n > 1 {
+		n = lockedCalls(n - 1)
+	}
+	return n
+}
 
 var base = time.Now()
 
