@@ -21,6 +21,23 @@ func force(e *engine, m *Method, s settings) {
 	e.settle(m)
 }
 
+// keepOptions undoes at the end of the test what force does in it.
+func keepOptions(t testing.TB) {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	kept := map[*Method]methodOptions{}
+	for _, m := range registry.ordered {
+		kept[m] = m.options
+	}
+	t.Cleanup(func() {
+		registry.mu.Lock()
+		defer registry.mu.Unlock()
+		for m, options := range kept {
+			m.options = options
+		}
+	})
+}
+
 // collector is a server in memory that decodes what it is sent. answer decides,
 // before and after the request is taken, what the client sees of it.
 type collector struct {
@@ -116,6 +133,7 @@ func (c *collector) client() *http.Client { return &http.Client{Transport: c} }
 // and fails the test if anything was not delivered.
 func start(t testing.TB, options ...Option) (*engine, func()) {
 	t.Helper()
+	keepOptions(t)
 	shutdown, err := Start(context.Background(), options...)
 	if err != nil {
 		t.Fatal(err)
@@ -164,6 +182,7 @@ func trace(r *http.Request) {
 // and its sender.
 func startWith(t testing.TB, change func(*config)) (*engine, *config) {
 	t.Helper()
+	keepOptions(t)
 	c := defaultConfig()
 	change(&c)
 	e, err := newEngine(c)

@@ -7,12 +7,14 @@ import (
 )
 
 var (
-	stackedOuter  = NewMethod("stacked.(*T).Outer")
-	stackedOff    = NewMethod("stacked.off")
-	stackedInner  = NewMethod("stacked.Inner[...]")
-	stackedDeep   = NewMethod("stacked.Deep")
-	stackedTraced = NewMethod("stacked.Traced")
-	stackedLong   = NewMethod("stacked." + strings.Repeat("long;", 150))
+	stackedOuter      = NewMethod("stacked.(*T).Outer")
+	stackedOff        = NewMethod("stacked.off")
+	stackedInner      = NewMethod("stacked.Inner[...]")
+	stackedDeep       = NewMethod("stacked.Deep")
+	stackedCoded      = NewMethod("stacked.Coded", Stack())
+	stackedCallerless = NewMethod("stacked.Callerless", Stack(), NoCaller())
+	stackedTraced     = NewMethod("stacked.Traced")
+	stackedLong       = NewMethod("stacked." + strings.Repeat("long;", 150))
 )
 
 //go:noinline
@@ -133,8 +135,7 @@ func TestStacksOfRecursion(t *testing.T) {
 
 // Options, served rates, modes and options against each other.
 func TestWhoHasAStack(t *testing.T) {
-	coded := NewMethod("stacked.Coded", Stack())
-	callerless := NewMethod("stacked.Callerless", Stack(), NoCaller())
+	coded, callerless := stackedCoded, stackedCallerless
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	rates, err := parseRates([]byte(`{"methods": [{"name": "stacked.T.Outer", "stack": true}, {"name": "stacked.Coded", "stack": false}]}`))
 	if err != nil {
