@@ -157,45 +157,50 @@ func timed(work func() time.Duration) time.Duration {
 func TestScarceSlotsDoNotBias(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 1 << 14 })
 	force(e, truth, settings{rate: 1, cpuRate: 1, noCaller: true})
-	var used, calls atomic.Int64
-	var running sync.WaitGroup
-	for g := range 40 {
-		running.Go(func() {
-			for i := range 200 {
-				calls.Add(1)
-				used.Add(int64(timed(func() time.Duration {
-					if (i+g)%2 == 0 {
-						return burn(10 * time.Microsecond)
-					}
-					spent := burn(100 * time.Microsecond)
-					time.Sleep(2 * time.Millisecond) // a slot is held, for a dear call
-					return spent
-				})))
-			}
-		})
-	}
-	running.Wait()
 	type weighted struct{ cpu, w float64 }
 	var exact []weighted
-	sum, weights := 0.0, 0.0
-	for _, r := range e.ring.take(nil, 1<<14) {
-		if r.state == cpuExact {
-			x := weighted{float64(r.cpu), 1 / (r.p() * r.cpuP())}
-			exact = append(exact, x)
+	var used, calls atomic.Int64
+	off, se := 0.0, math.Inf(1)
+	// A call that another program interrupts weighs much: a busy machine takes
+	// more rounds to say as much.
+	for round := 0; round < 6 && se > 0.1; round++ {
+		var running sync.WaitGroup
+		for g := range 40 {
+			running.Go(func() {
+				for i := range 200 {
+					calls.Add(1)
+					used.Add(int64(timed(func() time.Duration {
+						if (i+g)%2 == 0 {
+							return burn(10 * time.Microsecond)
+						}
+						spent := burn(100 * time.Microsecond)
+						time.Sleep(2 * time.Millisecond) // a slot is held, for a dear call
+						return spent
+					})))
+				}
+			})
+		}
+		running.Wait()
+		for _, r := range e.ring.take(nil, 1<<14) {
+			if r.state == cpuExact {
+				exact = append(exact, weighted{float64(r.cpu), 1 / (r.p() * r.cpuP())})
+			}
+		}
+		sum, weights, variance := 0.0, 0.0, 0.0
+		for _, x := range exact {
 			sum += x.w * x.cpu
 			weights += x.w
 		}
+		mean := sum / weights
+		for _, x := range exact {
+			variance += x.w * x.w * (x.cpu - mean) * (x.cpu - mean)
+		}
+		want := float64(used.Load()) / float64(calls.Load())
+		off, se = mean/want-1, math.Sqrt(variance)/weights/want
 	}
 	if n := int64(len(exact)); n > calls.Load()/2 || n < calls.Load()/50 {
 		t.Errorf("%d of %d calls have CPU time: slots were not scarce, or nearly nothing", n, calls.Load())
 	}
-	mean := sum / weights
-	variance := 0.0
-	for _, x := range exact {
-		variance += x.w * x.w * (x.cpu - mean) * (x.cpu - mean)
-	}
-	want := float64(used.Load()) / float64(calls.Load())
-	off, se := mean/want-1, math.Sqrt(variance)/weights/want
 	if math.Abs(off) > 5*se || se > 0.1 {
 		t.Errorf("the mean is off by %.1f%%, standard error %.1f%%", 100*off, 100*se)
 	}
