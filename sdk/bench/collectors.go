@@ -23,9 +23,11 @@ const (
 	busy       state = "answering 429"
 	failing    state = "answering 500"
 	garbage    state = "answering garbage"
+	hangingUp  state = "closing connections"
+	badRates   state = "serving hostile rates"
 )
 
-var states = []state{healthy, absent, blackHoled, slow, busy, failing, garbage}
+var states = []state{healthy, absent, blackHoled, slow, busy, failing, garbage, hangingUp, badRates}
 
 // collector is one in a state; requests counts those that reached it.
 type collector struct {
@@ -38,9 +40,15 @@ func newCollector(is state) *collector {
 	c := &collector{}
 	closing := make(chan struct{})
 	answer := func(w http.ResponseWriter, r *http.Request) {
-		c.requests.Add(1)
+		n := c.requests.Add(1)
+		if is == badRates && r.Method == http.MethodGet {
+			hostileRates(w, n)
+			return
+		}
 		_, _ = io.Copy(io.Discard, r.Body) // the sender may give up
 		switch is {
+		case hangingUp:
+			panic(http.ErrAbortHandler) // the server closes the connection, silently
 		case slow:
 			select {
 			case <-time.After(time.Second):
@@ -64,6 +72,24 @@ func newCollector(is state) *collector {
 		}
 	}
 	return c
+}
+
+// hugeAnswer is more than the SDK reads of rates.
+var hugeAnswer = make([]byte, 17<<20)
+
+// hostileRates answers with what no collector should: rates that flap, text that
+// breaks off, more than anybody wants to read.
+func hostileRates(w io.Writer, n int64) {
+	switch n % 4 {
+	case 0:
+		_, _ = w.Write(hugeAnswer)
+	case 1:
+		_, _ = io.WriteString(w, `{"revision":"1","ttl_s":60,"methods":[{"match":"bench/service/on.*","p":`)
+	case 2:
+		_, _ = io.WriteString(w, `{"revision":"2","ttl_s":1e308,"methods":[{"match":"bench/service/on.*","mode":"sample","p":0.009}]}`)
+	case 3:
+		_, _ = io.WriteString(w, `{"revision":"3","ttl_s":-1,"methods":[{"match":"bench/service/on.*","mode":"sample","p":0.011},{"match":"*","p":7}]}`)
+	}
 }
 
 // raw is a collector that speaks no HTTP.

@@ -35,7 +35,11 @@ func harmless(pairs int) (*figures.Report, error) {
 func harm(report *figures.Report, is state, pairs int) error {
 	c := newCollector(is)
 	defer c.Close()
-	shutdown, err := corehour.Start(context.Background(), corehour.WithEndpoint(c.url), corehour.WithService("bench", "1"))
+	options := []corehour.Option{corehour.WithEndpoint(c.url), corehour.WithService("bench", "1")}
+	if is == badRates {
+		options = append(options, corehour.WithRates(c.url))
+	}
+	shutdown, err := corehour.Start(context.Background(), options...)
 	if err != nil {
 		return err
 	}
