@@ -47,11 +47,14 @@ type Operation struct {
 // Source decides rates. Both methods are safe for concurrent use and quick.
 type Source interface {
 	// Rates returns what holds for the target now, and a channel that is closed
-	// once something else does. The same table has the same revision.
+	// once something else does. The same table has the same revision. A target of
+	// a service alone is a stock SDK's, which cannot say more of itself: its
+	// Operations are those of all namespaces, environments and versions.
 	Rates(Target) (table *Table, changed <-chan struct{})
 
 	// Explain says why a method of the target has the rate it has. It answers
-	// for methods never seen, too. An empty version means all versions.
+	// for methods never seen, too. An empty namespace, environment or version
+	// means all of them.
 	Explain(target Target, method string) []Explanation
 }
 
@@ -65,7 +68,8 @@ type Publisher interface {
 // Server knows which rates were served to whom: the extension, asked by the
 // receiver for spans whose p nothing else tells.
 type Server interface {
-	// ServedRate is the probability that a span of this name, started then, was
-	// kept with according to the rates served to the target; false = none was.
+	// ServedRate is the probability that a trace which began in the target then,
+	// with a span of this name, was kept with according to the rates that were
+	// served to stock SDKs of its service; false = none was.
 	ServedRate(target Target, operation string, start time.Time) (p float64, ok bool)
 }
