@@ -17,9 +17,10 @@ import (
 
 // programs are the paths of what the tests start.
 var programs struct {
-	command, collector            string
-	workload, gotel, telemetrygen string
-	node, nodeClient              string
+	command, collector  string
+	workload, shop      string
+	gotel, telemetrygen string
+	node, nodeClient    string
 }
 
 func TestMain(m *testing.M) {
@@ -52,6 +53,7 @@ func runTests(m *testing.M) int {
 func prepareClients(dir string) error {
 	jobs := []func() error{
 		func() error { return goBuild(".", "./workload", dir, &programs.workload) },
+		func() error { return goBuild("shop", "shop", dir, &programs.shop) },
 		func() error { return goBuild(".", "./clients/gotel", dir, &programs.gotel) },
 		func() error {
 			return goBuild("clients/telemetrygen",

@@ -17,6 +17,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,6 +51,7 @@ type settings struct {
 	workers  int
 	duration time.Duration
 	truth    string
+	profile  string
 	interval time.Duration
 }
 
@@ -64,6 +66,7 @@ func main() {
 	flag.DurationVar(&s.duration, "duration", 0, "how long to serve; 0 = until told to stop")
 	flag.DurationVar(&s.interval, "counts-interval", 0, "how often counts leave; 0 = the SDK's default")
 	flag.StringVar(&s.truth, "truth", "", "file for the shop's own counters, written at the end")
+	flag.StringVar(&s.profile, "cpu-profile", "", "file for the runtime's own CPU profile of the serving")
 	flag.BoolVar(&calibrate, "calibrate", false, "measure both joins against each other, print the change and end")
 	flag.Parse()
 
@@ -117,7 +120,12 @@ func serve(s settings) error {
 		load, cancel = context.WithTimeout(ctx, s.duration)
 	}
 	defer cancel()
+	endProfile, err := startProfile(s.profile)
+	if err != nil {
+		return err
+	}
 	requests := generate(load, s)
+	endProfile()
 
 	flush, cancelFlush := context.WithTimeout(context.Background(), flushTime)
 	defer cancelFlush()
@@ -128,6 +136,27 @@ func serve(s settings) error {
 		}))
 	}
 	return err
+}
+
+// startProfile lets the runtime profile the process, by which corehour's CPU times
+// can be judged.
+func startProfile(path string) (end func(), err error) {
+	if path == "" {
+		return func() {}, nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		if err := file.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "shop: the profile:", err)
+		}
+	}, nil
 }
 
 // generate serves requests at the wanted rate until the context ends, and lets
