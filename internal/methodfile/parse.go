@@ -220,7 +220,8 @@ func (p *parser) readEntry(i int, v *node) {
 		return
 	}
 	s.name(rule, v.line, class, method, signature, match)
-	all := own.under(p.tierOf(own)).under(p.defaults)
+	near := own.under(p.tierOf(own))
+	all := near.under(p.defaults)
 	if values := own.disorder(); values != "" {
 		s.warn("", v.line, ordered, values, "")
 	} else if values := all.disorder(); values != "" {
@@ -230,6 +231,8 @@ func (p *parser) readEntry(i int, v *node) {
 		return
 	}
 	all.fill(rule)
+	rule.Explicit = near.rate != nil
+	rule.Adaptive = near.min != nil || near.max != nil
 	rule.Reason = fmt.Sprintf("methods[%d] %s", i, rule.name())
 	p.rules = append(p.rules, rule)
 }

@@ -166,15 +166,40 @@ func TestWhatEntriesInherit(t *testing.T) {
 		r.class, r.method = "", ""
 		return r
 	}
-	assert.Equal(t, Rule{Index: 0, Reason: "methods[0] c.own", Tier: "inner", Rate: 0.3, Max: 0.5, CPURate: 0, Mode: ModeSample,
+	assert.Equal(t, Rule{Index: 0, Reason: "methods[0] c.own", Tier: "inner", Rate: 0.3, Max: 0.5, Explicit: true, CPURate: 0, Mode: ModeSample,
 		Blocking: true, Scope: ScopeTotal}, get("own"))
-	assert.Equal(t, Rule{Index: 1, Reason: "methods[1] c.tier", Tier: "inner", Rate: 0.001, Max: 0.5, Mode: ModeSample, Tail: true,
+	assert.Equal(t, Rule{Index: 1, Reason: "methods[1] c.tier", Tier: "inner", Rate: 0.001, Max: 0.5, Explicit: true, Mode: ModeSample, Tail: true,
 		Scope: ScopeLazy}, get("tier"))
 	assert.Equal(t, Rule{Index: 2, Reason: "methods[2] c.default", Tier: "mid", Rate: 0.2, Max: 0.5, CPURate: 0.5, Mode: ModeAggregate,
 		Scope: ScopeLazy}, get("default"))
 	assert.Equal(t, ModeOff, get("off").Mode)
 	assert.Equal(t, "mid", f.Default.Tier)
 	assert.Equal(t, 0.2, f.Default.Rate)
+}
+
+// A rate beside bounds is where an adaptive rate starts; alone it stays.
+func TestWhatIsPinned(t *testing.T) {
+	f, warnings := parse(t, `{"version": 1,
+	  "defaults": {"rate": 0.5, "max": 0.9},
+	  "tiers": {"fixed": {"rate": 0.1}, "bounded": {"max": 0.2}},
+	  "methods": [
+	    {"class": "a", "method": "own", "rate": 0.3},
+	    {"class": "a", "method": "bounded", "rate": 0.3, "min": 0.1},
+	    {"class": "a", "method": "tier", "tier": "fixed"},
+	    {"class": "a", "method": "both", "tier": "bounded", "rate": 0.1},
+	    {"class": "a", "method": "default", "blocking": true},
+	    {"class": "a", "method": "off", "mode": "off"},
+	    {"class": "a", "method": "all", "mode": "aggregate"}
+	  ]}`)
+	require.Empty(t, warnings)
+	for method, want := range map[string]bool{
+		"own": true, "bounded": false, "tier": true, "both": false, "default": false, "off": true, "all": true,
+	} {
+		rule, ok := f.Lookup(methodspan.Function{Class: "a", Method: method})
+		require.True(t, ok)
+		assert.Equal(t, want, rule.Pinned(), method)
+	}
+	assert.False(t, f.Default.Pinned())
 }
 
 // Bounds that contradict a rate go, wherever a fault must not cost an entry.

@@ -44,6 +44,11 @@ type Rule struct {
 	// the file does not say.
 	Rate, Min, Max float64
 
+	// Explicit tells that the rate is the entry's or its tier's, not that of the
+	// defaults; Adaptive, that one of these says min or max, between which the
+	// rate may move.
+	Explicit, Adaptive bool
+
 	// CPURate is the share of timed calls whose CPU is timed too, NaN where
 	// the file does not say.
 	CPURate float64
@@ -111,6 +116,12 @@ func (s settings) fill(r *Rule) {
 	r.Mode = value(s.mode, ModeSample)
 	r.Tail = value(s.tail, false)
 	r.Tier = value(s.tier, "")
+}
+
+// Pinned tells whether nothing but the file decides: about the mode, or about a
+// rate that no bounds stand beside.
+func (r *Rule) Pinned() bool {
+	return r.Mode != ModeSample && r.Mode != "" || r.Explicit && !r.Adaptive
 }
 
 // Bound moves a rate that is not the file's inside the rule's bounds.
