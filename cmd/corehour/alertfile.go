@@ -8,8 +8,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/output"
-	"github.com/corehour/corehour/regression/verdict"
 )
 
 // maxAlertLine bounds what is read of one line; our own are far below.
@@ -17,7 +17,7 @@ const maxAlertLine = 1 << 20
 
 // appendAlerts adds alerts to a file of JSON lines and returns those that it did
 // not hold yet. A line that is no alert, as a crash may leave one, is left alone.
-func appendAlerts(path string, alerts []verdict.Alert) (fresh []verdict.Alert, err error) {
+func appendAlerts(path string, alerts []alert.Alert) (fresh []alert.Alert, err error) {
 	if len(alerts) == 0 {
 		return nil, nil
 	}
@@ -63,7 +63,7 @@ func appendAlerts(path string, alerts []verdict.Alert) (fresh []verdict.Alert, e
 
 // heldAlerts tells which of the alerts the file holds, and whether it ends with a
 // whole line.
-func heldAlerts(f io.Reader, alerts []verdict.Alert) (held map[string]bool, whole bool, err error) {
+func heldAlerts(f io.Reader, alerts []alert.Alert) (held map[string]bool, whole bool, err error) {
 	wanted := map[string]bool{}
 	for _, a := range alerts {
 		wanted[a.ID] = true

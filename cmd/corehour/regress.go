@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
@@ -107,7 +108,7 @@ type findings struct {
 	To           time.Time             `json:"to"`
 	Threshold    float64               `json:"threshold_percent"`
 	MinRecords   int64                 `json:"min_records"`
-	Alerts       []verdict.Alert       `json:"alerts"`
+	Alerts       []alert.Alert         `json:"alerts"`
 	Comparisons  []*verdict.Comparison `json:"comparisons"`
 	NotCompared  []verdict.Skip        `json:"not_compared"`
 	CouldNotTell bool                  `json:"could_not_tell"`
@@ -132,7 +133,7 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 	defer w.Close()
 	f := &findings{
 		From: r.window.From, To: r.window.To, Threshold: r.options.ThresholdPercent, MinRecords: r.options.MinRecords,
-		Alerts: []verdict.Alert{}, Comparisons: []*verdict.Comparison{}, NotCompared: []verdict.Skip{}, CouldNotTell: true,
+		Alerts: []alert.Alert{}, Comparisons: []*verdict.Comparison{}, NotCompared: []verdict.Skip{}, CouldNotTell: true,
 	}
 	if f.To.IsZero() {
 		f.To = now()

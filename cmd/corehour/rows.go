@@ -3,6 +3,7 @@ package main
 import (
 	"strconv"
 
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -73,7 +74,7 @@ func regressRows(f *findings) *output.Document {
 }
 
 // usdOf is what the growth of a raised method costs a day.
-func usdOf(alerts []verdict.Alert, l *verdict.Line) *float64 {
+func usdOf(alerts []alert.Alert, l *verdict.Line) *float64 {
 	for _, a := range alerts {
 		if a.Class == l.Class && a.Method == l.Method {
 			return a.USDPerDay

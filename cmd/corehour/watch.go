@@ -7,9 +7,9 @@ import (
 	"io"
 	"time"
 
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/verdict"
 )
 
 // maxRemembered bounds the ids of alerts that a watching process remembers to
@@ -55,7 +55,7 @@ func (r *regressFlags) watch(ctx context.Context, stdout, stderr io.Writer) (int
 
 // lookOnce looks and returns the alerts not printed yet. Those that the alert
 // file holds already count as printed, so a restart does not repeat them.
-func (r *regressFlags) lookOnce(ctx context.Context, printed map[string]bool) ([]verdict.Alert, error) {
+func (r *regressFlags) lookOnce(ctx context.Context, printed map[string]bool) ([]alert.Alert, error) {
 	if err := r.parseWindow(); err != nil { // --since moves with the clock
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (r *regressFlags) lookOnce(ctx context.Context, printed map[string]bool) ([
 	if err != nil {
 		return nil, err
 	}
-	var fresh []verdict.Alert
+	var fresh []alert.Alert
 	for _, a := range found.Alerts {
 		if !printed[a.ID] {
 			fresh = append(fresh, a)
@@ -75,7 +75,7 @@ func (r *regressFlags) lookOnce(ctx context.Context, printed map[string]bool) ([
 	return appendAlerts(r.alerts, fresh)
 }
 
-func printAlert(w io.Writer, a *verdict.Alert, f output.Format) error {
+func printAlert(w io.Writer, a *alert.Alert, f output.Format) error {
 	if f == output.JSON {
 		line, err := output.Line(a)
 		if err == nil {

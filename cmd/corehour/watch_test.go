@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/corehour/corehour/regression/verdict"
+	"github.com/corehour/corehour/regression/alert"
 )
 
 // A watching regress starts before there is a warehouse, finds the regression
@@ -52,7 +52,7 @@ func TestWatch(t *testing.T) {
 	}
 	stdout := bufio.NewReader(outR)
 	line, err := stdout.ReadString('\n')
-	var alert verdict.Alert
+	var alert alert.Alert
 	if err != nil || json.Unmarshal([]byte(line), &alert) != nil || alert.Method != "Rate" {
 		t.Fatal(line, err)
 	}
@@ -82,13 +82,13 @@ func TestWatch(t *testing.T) {
 
 func TestAppendAlerts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
-	of := func(ids ...string) (out []verdict.Alert) {
+	of := func(ids ...string) (out []alert.Alert) {
 		for _, id := range ids {
-			out = append(out, verdict.Alert{ID: id, Reason: "r\n\x1b"})
+			out = append(out, alert.Alert{ID: id, Reason: "r\n\x1b"})
 		}
 		return out
 	}
-	appended := func(want string, alerts []verdict.Alert) {
+	appended := func(want string, alerts []alert.Alert) {
 		t.Helper()
 		fresh, err := appendAlerts(path, alerts)
 		got := ""
@@ -123,7 +123,7 @@ func TestAppendAlerts(t *testing.T) {
 	}
 	whole := 0
 	for line := range strings.SplitSeq(string(data), "\n") {
-		var a verdict.Alert
+		var a alert.Alert
 		if json.Unmarshal([]byte(line), &a) == nil {
 			whole++
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/stats"
 )
@@ -74,9 +75,9 @@ type Comparison struct {
 	HeadTo       time.Time    `json:"head_to"`
 	Metric       query.Metric `json:"metric"`
 	// Clusters says what the intervals are made of.
-	Clusters string  `json:"clusters"`
-	Methods  []Line  `json:"methods"`
-	Alerts   []Alert `json:"alerts"`
+	Clusters string        `json:"clusters"`
+	Methods  []Line        `json:"methods"`
+	Alerts   []alert.Alert `json:"alerts"`
 }
 
 // Told tells whether any method could be judged.

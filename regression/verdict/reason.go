@@ -6,21 +6,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
 // alerts makes the alerts of a comparison, dearest first.
-func alerts(c *Comparison, p Pair) []Alert {
+func alerts(c *Comparison, p Pair) []alert.Alert {
 	callers := callersOf(c.Methods)
-	var out []Alert
+	var out []alert.Alert
 	for i := range c.Methods {
 		l := &c.Methods[i]
 		if l.State != Regressed {
 			continue
 		}
-		a := Alert{
-			Schema: AlertSchema, Kind: KindRegression,
+		a := alert.Alert{
+			Schema: alert.Schema, Kind: alert.Regression,
 			ServiceNamespace: c.Namespace, Service: c.Name, Environment: c.Environment,
 			Class: l.Class, Method: l.Method, Signature: l.Signature,
 			BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion,
@@ -32,12 +33,12 @@ func alerts(c *Comparison, p Pair) []Alert {
 		if c.Metric == query.CPU {
 			a.USDPerDay = usdPerDay(l, p.Head)
 		}
-		a.Severity = severityOf(a.Interval[0], a.USDPerDay)
+		a.Severity = alert.SeverityOf(a.Interval[0], a.USDPerDay)
 		a.Reason = reason(c, l, callers[l.full])
-		a.ID = alertID(&a)
+		a.ID = alert.ID(&a)
 		out = append(out, a)
 	}
-	slices.SortStableFunc(out, func(a, b Alert) int {
+	slices.SortStableFunc(out, func(a, b alert.Alert) int {
 		var x, y float64
 		if a.USDPerDay != nil {
 			x = *a.USDPerDay

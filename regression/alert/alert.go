@@ -1,4 +1,4 @@
-package verdict
+package alert
 
 import (
 	"crypto/sha256"
@@ -7,13 +7,16 @@ import (
 	"time"
 )
 
-// AlertSchema numbers the form of an alert. Fields are only added.
-const AlertSchema = 1
+// Schema numbers the form of an alert. Fields are only added.
+const Schema = 1
 
-// KindRegression is a method that a new version made dearer.
-const KindRegression = "regression"
+// Kinds of alerts.
+const (
+	Regression = "regression" // a method that a new version made dearer
+	Budget     = "budget"     // what is spent is above what was planned
+)
 
-// Alert is one regression, as other programs read it.
+// Alert is one thing to know of, as other programs read it.
 type Alert struct {
 	Schema           int    `json:"schema"`
 	ID               string `json:"id"`
@@ -30,7 +33,8 @@ type Alert struct {
 	HeadRevision     string `json:"head_revision"`
 	Metric           string `json:"metric"`
 	// Base and Head are ns per call of what was tested; Reason says whether
-	// that is the method's own time or its whole.
+	// that is the method's own time or its whole. Of a budget they are dollars a
+	// day: planned and spent.
 	Base          float64 `json:"base"`
 	Head          float64 `json:"head"`
 	ChangePercent float64 `json:"change_percent"`
@@ -38,12 +42,13 @@ type Alert struct {
 	Interval [2]float64 `json:"interval"`
 	// EValue is null: the rule makes none.
 	EValue *float64 `json:"e_value"`
-	// Records are the measured calls of the head version.
+	// Records are the measured calls of the head version, or behind what is spent.
 	Records int64 `json:"records"`
-	// USDPerDay is what the change costs at the head version's rate of calls;
-	// null without a price, and for wall time.
+	// USDPerDay is what the change costs at the head version's rate of calls, or
+	// what is spent above a budget; null without a price, and for wall time.
 	USDPerDay *float64 `json:"usd_per_day"`
-	// FirstSeen is the first row of the head version.
+	// FirstSeen is the first row of the head version, or when a budget was first
+	// found broken.
 	FirstSeen time.Time `json:"first_seen"`
 	Severity  Severity  `json:"severity"`
 	Owner     string    `json:"owner"`
@@ -63,7 +68,8 @@ const (
 	Critical Severity = "critical"
 )
 
-func severityOf(lowPercent float64, usdPerDay *float64) Severity {
+// SeverityOf is the place of an alert on the scale.
+func SeverityOf(lowPercent float64, usdPerDay *float64) Severity {
 	usd := 0.0
 	if usdPerDay != nil {
 		usd = *usdPerDay
@@ -77,9 +83,9 @@ func severityOf(lowPercent float64, usdPerDay *float64) Severity {
 	return Info
 }
 
-// alertID names the regression for ever: the same method between the same two
-// versions has the same one, however often it is looked at.
-func alertID(a *Alert) string {
+// ID names the alert for ever: the same method between the same two versions has
+// the same one, however often it is looked at.
+func ID(a *Alert) string {
 	var buf []byte
 	for _, part := range []string{
 		a.Kind, a.ServiceNamespace, a.Service, a.Environment, a.Class, a.Method, a.BaseVersion, a.HeadVersion, a.Metric,
