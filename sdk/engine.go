@@ -62,6 +62,8 @@ type counters struct {
 	slotRefusals atomic.Int64
 	wallOnly     atomic.Int64 // methods whose CPU is no longer timed
 	traceFaults  atomic.Int64
+	reloads      atomic.Int64 // of the method file
+	fileFaults   atomic.Int64
 	states       [cpuStates]atomic.Int64
 	recovered    atomic.Int64
 	sent         atomic.Int64 // spans

@@ -95,11 +95,13 @@ func (e *engine) followFile() {
 		file, err := e.methodWatch.next()
 		if err != nil && err.Error() != e.methodWatch.fault {
 			e.methodWatch.fault = err.Error()
+			e.counters.fileFaults.Add(1)
 			notes.add("a change of the method file is not taken: %v", err)
 		}
 		if file == nil {
 			continue
 		}
+		e.methodWatch.fault = "" // the next one counts, even the same
 		select {
 		case e.filed <- file:
 		case <-e.polling.Done():

@@ -87,7 +87,17 @@ func TestTheMethodFileIsFollowed(t *testing.T) {
 		write(watched("sample", "1"))
 		time.Sleep(2 * filePause)
 		check("back", Sample, 1)
+		write("{")
+		time.Sleep(10 * filePause)
+		check("broken again", Sample, 1)
+		if s := Stats(); s.FileReloads != 3 || s.FileFaults != 3 {
+			t.Errorf("%d reloads and %d faults counted, want 3 and 3", s.FileReloads, s.FileFaults)
+		}
 		stop()
+		intervals := c.spans(t, "process")
+		if last := intervals[len(intervals)-1]; last.int("corehour.sdk.method_file.reloads") != 3 || last.int("corehour.sdk.method_file.faults") != 3 {
+			t.Errorf("the last interval says %v", last.attrs)
+		}
 		got := counted(c, t)
 		for m, n := range made {
 			if got[m.Name()] != n {

@@ -81,7 +81,7 @@ func (p *policy) filed(m *Method) (w wish, entered bool, b bounds) {
 		return wish{}, false, bounds{}
 	}
 	s, entered := p.file.Lookup(m.normal)
-	w = wish{rate: s.Rate, cpuRate: s.CPURate, blocking: s.Blocking, tail: s.Tail}
+	w = wish{rate: s.Rate, cpuRate: s.CPURate, blocking: s.Blocking, tail: s.Tail, stack: s.Stack}
 	if mode, ok := modeNamed(s.Mode); ok {
 		w.mode = &mode
 	}
@@ -176,6 +176,7 @@ func (e *engine) adoptRates(rates *rateTable) {
 
 func (e *engine) adoptFile(file *methodfile.File) {
 	e.repolicy(func(p *policy) { p.file = file })
+	e.counters.reloads.Add(1)
 	e.reportUnused()
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/corehour/corehour/sdk/internal/methodfile"
 )
 
 var (
@@ -154,6 +156,14 @@ func TestWhoHasAStack(t *testing.T) {
 	check("with rates", map[*Method]bool{coded: false, callerless: false, stackedOuter: true})
 	force(e, coded, settings{mode: Aggregate, rate: 1, stack: true})
 	check("in sums", map[*Method]bool{coded: false})
+	e.adoptRates(nil)
+	file, err := methodfile.Parse([]byte(`{"version": 1, "defaults": {"stack": true},
+	 "methods": [{"class": "stacked", "method": "off", "stack": false}, {"class": "stacked", "method": "Callerless", "rate": 1}]}`))
+	if err != nil || len(file.Faults) > 0 {
+		t.Fatal(err, file.Faults)
+	}
+	e.adoptFile(file)
+	check("with a file", map[*Method]bool{coded: false, callerless: false, stackedOuter: true, stackedOff: false})
 }
 
 // A stack travels with its record, beside the ids of a trace or without; what a

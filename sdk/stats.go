@@ -32,6 +32,9 @@ type Snapshot struct {
 	CPUSlotsHeld    int
 	CPUWallOnly     int64 // methods that held a slot too long
 
+	FileReloads int64 // changes of the method file that were taken up
+	FileFaults  int64 // times that it could not be: broken, or gone
+
 	Recovered   int64 // faults of the SDK's own goroutines
 	TraceFaults int64 // panics of the trace hook
 
@@ -85,6 +88,8 @@ func (e *engine) snapshot() Snapshot {
 	s.CPUUnavailable = c.states[cpuUnavailable].Load()
 	s.CPUSlotRefusals = c.slotRefusals.Load()
 	s.CPUWallOnly = c.wallOnly.Load()
+	s.FileReloads = c.reloads.Load()
+	s.FileFaults = c.fileFaults.Load()
 	s.Recovered = c.recovered.Load()
 	s.TraceFaults = c.traceFaults.Load()
 	s.WallProbeNS = c.wallCost.Load()
@@ -120,6 +125,8 @@ func (s *Snapshot) list() []namedCounter {
 		{"cpu.unavailable", s.CPUUnavailable},
 		{"cpu.slot_refusals", s.CPUSlotRefusals},
 		{"cpu.wall_only_methods", s.CPUWallOnly},
+		{"method_file.reloads", s.FileReloads},
+		{"method_file.faults", s.FileFaults},
 		{"recovered", s.Recovered},
 		{"trace_faults", s.TraceFaults},
 		{"probe.wall.cost_ns", s.WallProbeNS},

@@ -61,7 +61,7 @@ func TestFaultsOfEntries(t *testing.T) {
 		{"null", `{"match": "a*", "rate": null}`, `methods[0].rate (line 3): must be a number, found null`},
 		{"unknown field", `{"match": "a*", "rte": 1}`, `methods[0].rte (line 3): must be a known field, found "rte": did you mean "rate"?`},
 		{"control characters", `{"match": "a*", "\u001b[31m": 1}`,
-			`methods[0]."\x1b[31m" (line 3): must be a known field, found "\x1b[31m": known are "blocking", "class", "cpu_rate", "match", "max", "method", "min", "mode", "rate", "scope", "signature", "tail", "tier"`},
+			`methods[0]."\x1b[31m" (line 3): must be a known field, found "\x1b[31m": known are "blocking", "class", "cpu_rate", "match", "max", "method", "min", "mode", "rate", "scope", "signature", "stack", "tail", "tier"`},
 		{"said twice", `{"match": "a*", "rate": 1, "rate": 0.5}`, `methods[0].rate (line 3): must be said once, found it a second time`},
 		{"unknown mode", `{"match": "a*", "mode": "sampel"}`,
 			`methods[0].mode (line 3): must be one of ["sample" "aggregate" "off"], found "sampel": did you mean "sample"?`},
@@ -124,7 +124,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 		`tiers."" (line 5): a tier's name must have 1 to 64 characters, found 0`,
 		`tiers.b (line 5): must be an object, found 7`,
 		`defaults.rate (line 4): must be between 1e-09 and 1, found 2: it is a share, not a percentage: 2% is 0.02`,
-		`defaults.scope (line 4): must be a known field, found "scope": known are "cpu_rate", "max", "min", "mode", "rate", "tail", "tier"`,
+		`defaults.scope (line 4): must be a known field, found "scope": known are "cpu_rate", "max", "min", "mode", "rate", "stack", "tail", "tier"`,
 		"defaults.tier (line 4): must be a key of `tiers`, found \"x\": known are \"a\", \"b\"",
 		`methods[0].rate (line 6): must be between 1e-09 and 1, found 3: it is a share, not a percentage: 3% is 0.03`,
 		`methods[0].mode (line 6): must be one of ["sample" "aggregate" "off"], found "x": known are "aggregate", "off", "sample"`,
@@ -150,9 +150,9 @@ func TestWrongTypesOfParts(t *testing.T) {
 func TestWhatEntriesInherit(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1,
   "defaults": {"rate": 0.2, "cpu_rate": 0.5, "mode": "aggregate", "tier": "mid"},
-  "tiers": {"mid": {"max": 0.5}, "inner": {"rate": 0.001, "cpu_rate": 0, "tail": true, "mode": "sample"}},
+  "tiers": {"mid": {"max": 0.5}, "inner": {"rate": 0.001, "cpu_rate": 0, "tail": true, "stack": true, "mode": "sample"}},
   "methods": [
-    {"class": "c", "method": "own", "tier": "inner", "rate": 0.3, "tail": false, "blocking": true, "scope": "total"},
+    {"class": "c", "method": "own", "tier": "inner", "rate": 0.3, "tail": false, "stack": false, "blocking": true, "scope": "total"},
     {"class": "c", "method": "tier", "tier": "inner"},
     {"class": "c", "method": "default"},
     {"class": "c", "method": "off", "mode": "off"}
@@ -168,7 +168,7 @@ func TestWhatEntriesInherit(t *testing.T) {
 	}
 	assert.Equal(t, Rule{Index: 0, Reason: "methods[0] c.own", Tier: "inner", Rate: 0.3, Max: 0.5, Explicit: true, CPURate: 0, Mode: ModeSample,
 		Blocking: true, Scope: ScopeTotal}, get("own"))
-	assert.Equal(t, Rule{Index: 1, Reason: "methods[1] c.tier", Tier: "inner", Rate: 0.001, Max: 0.5, Explicit: true, Mode: ModeSample, Tail: true,
+	assert.Equal(t, Rule{Index: 1, Reason: "methods[1] c.tier", Tier: "inner", Rate: 0.001, Max: 0.5, Explicit: true, Mode: ModeSample, Tail: true, Stack: true,
 		Scope: ScopeLazy}, get("tier"))
 	assert.Equal(t, Rule{Index: 2, Reason: "methods[2] c.default", Tier: "mid", Rate: 0.2, Max: 0.5, CPURate: 0.5, Mode: ModeAggregate,
 		Scope: ScopeLazy}, get("default"))

@@ -55,6 +55,7 @@ type Rule struct {
 
 	Mode     Mode
 	Tail     bool // keep every call above a threshold
+	Stack    bool // chosen calls carry the methods above them
 	Blocking bool // calls wait: never time CPU
 	Scope    Scope
 
@@ -76,7 +77,7 @@ func (r *Rule) name() string {
 type settings struct {
 	rate, cpuRate, min, max *float64
 	mode                    *Mode
-	tail                    *bool
+	tail, stack             *bool
 	tier                    *string
 }
 
@@ -89,6 +90,7 @@ func (s settings) under(general settings) settings {
 		max:     first(s.max, general.max),
 		mode:    first(s.mode, general.mode),
 		tail:    first(s.tail, general.tail),
+		stack:   first(s.stack, general.stack),
 		tier:    first(s.tier, general.tier),
 	}
 }
@@ -115,6 +117,7 @@ func (s settings) fill(r *Rule) {
 	r.Max = value(s.max, 1)
 	r.Mode = value(s.mode, ModeSample)
 	r.Tail = value(s.tail, false)
+	r.Stack = value(s.stack, false)
 	r.Tier = value(s.tier, "")
 }
 

@@ -160,7 +160,9 @@ func (s *section) setting(to *settings, name string, v *node) {
 		to.mode = choice(s, name, v, ModeSample, ModeAggregate, ModeOff)
 	case "tail":
 		to.tail = s.bool(name, v)
+	case "stack":
+		to.stack = s.bool(name, v)
 	}
 }
 
-var settingFields = []string{"rate", "cpu_rate", "min", "max", "mode", "tail"}
+var settingFields = []string{"rate", "cpu_rate", "min", "max", "mode", "tail", "stack"}

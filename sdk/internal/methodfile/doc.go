@@ -23,7 +23,7 @@ type Settings struct {
 	Mode          string // sample, aggregate, off
 	Rate, CPURate *float64
 	Min, Max      *float64 // bounds of rates that adapt
-	Tail          *bool
+	Tail, Stack   *bool
 	Blocking      bool
 	Tier          string
 }
@@ -43,6 +43,7 @@ func (s Settings) over(base Settings) Settings {
 	choose(&base.Min, s.Min)
 	choose(&base.Max, s.Max)
 	choose(&base.Tail, s.Tail)
+	choose(&base.Stack, s.Stack)
 	choose(&base.Blocking, s.Blocking)
 	choose(&base.Tier, s.Tier)
 	return base

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	settingKeys = []string{"mode", "rate", "cpu_rate", "min", "max", "tail"}
+	settingKeys = []string{"mode", "rate", "cpu_rate", "min", "max", "tail", "stack"}
 	entryKeys   = append([]string{"class", "method", "signature", "match", "tier", "scope", "blocking"}, settingKeys...)
 	modes       = []string{ModeSample, ModeAggregate, ModeOff}
 	// scopes tell a build which callees get a probe too; at run time they mean nothing.
@@ -40,6 +40,7 @@ func (p *parser) settings(where string, o object, known []string) Settings {
 		Min:     p.share(where, o, "min", minRate),
 		Max:     p.share(where, o, "max", minRate),
 		Tail:    p.flag(where, o, "tail"),
+		Stack:   p.flag(where, o, "stack"),
 	}
 	if !s.ordered() {
 		p.fault("%s: must hold min <= rate <= max, found %s", where, boundsOf(s))

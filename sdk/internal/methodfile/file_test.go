@@ -17,7 +17,7 @@ func parse(t *testing.T, text string) *File {
 }
 
 const shop = `{"version": 1, "$schema": "x", "defaults": {"tier": "mid", "cpu_rate": 0.5},
- "tiers": {"entry": {"rate": 1, "cpu_rate": 0.05}, "mid": {"rate": 0.02}, "inner": {"rate": 0.001, "tail": true}},
+ "tiers": {"entry": {"rate": 1, "cpu_rate": 0.05}, "mid": {"rate": 0.02}, "inner": {"rate": 0.001, "tail": true, "stack": false}},
  "methods": [
   {"match": "shop/*", "rate": 0.3},
   {"match": "shop/codec.*", "mode": "aggregate"},
@@ -25,7 +25,7 @@ const shop = `{"version": 1, "$schema": "x", "defaults": {"tier": "mid", "cpu_ra
   {"class": "shop/web.Handler", "method": "Health", "mode": "off"},
   {"class": "shop/cart.Cart", "method": "Total", "tier": "inner", "rate": 0.004, "min": 1e-5, "max": 0.1},
   {"class": "shop/cart.Cart", "method": "Total", "signature": "(int)", "rate": 0.5},
-  {"class": "shop/codec.Wire", "method": "Encode", "blocking": true},
+  {"class": "shop/codec.Wire", "method": "Encode", "blocking": true, "stack": true},
   {"class": "", "method": "outside", "rate": 0.6}]}`
 
 func TestTheMostSpecificEntryHolds(t *testing.T) {
@@ -34,14 +34,14 @@ func TestTheMostSpecificEntryHolds(t *testing.T) {
 		t.Fatalf("faults: %q", f.Faults)
 	}
 	for _, c := range []struct{ name, want string }{
-		{"bank.Pay", `{"Mode":"","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Blocking":false,"Tier":"mid"}`},
-		{"shop/a.B.C", `{"Mode":"","Rate":0.3,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Blocking":false,"Tier":"mid"}`},
-		{"shop/codec.Wire.Decode", `{"Mode":"aggregate","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Blocking":false,"Tier":"mid"}`},
-		{"shop/codec.Wire.Encode", `{"Mode":"","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Blocking":true,"Tier":"mid"}`},
-		{"shop/web.Handler.Serve", `{"Mode":"","Rate":1,"CPURate":0.05,"Min":null,"Max":null,"Tail":null,"Blocking":false,"Tier":"entry"}`},
-		{"shop/web.Handler.Health", `{"Mode":"off","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Blocking":false,"Tier":"mid"}`},
-		{"shop/cart.Cart.Total", `{"Mode":"","Rate":0.004,"CPURate":0.5,"Min":0.00001,"Max":0.1,"Tail":true,"Blocking":false,"Tier":"inner"}`},
-		{"outside", `{"Mode":"","Rate":0.6,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Blocking":false,"Tier":"mid"}`},
+		{"bank.Pay", `{"Mode":"","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid"}`},
+		{"shop/a.B.C", `{"Mode":"","Rate":0.3,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid"}`},
+		{"shop/codec.Wire.Decode", `{"Mode":"aggregate","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid"}`},
+		{"shop/codec.Wire.Encode", `{"Mode":"","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":true,"Blocking":true,"Tier":"mid"}`},
+		{"shop/web.Handler.Serve", `{"Mode":"","Rate":1,"CPURate":0.05,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"entry"}`},
+		{"shop/web.Handler.Health", `{"Mode":"off","Rate":0.02,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid"}`},
+		{"shop/cart.Cart.Total", `{"Mode":"","Rate":0.004,"CPURate":0.5,"Min":0.00001,"Max":0.1,"Tail":true,"Stack":false,"Blocking":false,"Tier":"inner"}`},
+		{"outside", `{"Mode":"","Rate":0.6,"CPURate":0.5,"Min":null,"Max":null,"Tail":null,"Stack":null,"Blocking":false,"Tier":"mid"}`},
 	} {
 		settings, _ := f.Lookup(c.name)
 		got, err := json.Marshal(settings)
