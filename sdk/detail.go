@@ -2,7 +2,6 @@ package corehour
 
 import (
 	"context"
-	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -47,7 +46,7 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string) Call {
 	slot := noSlot
 	if pl.cpuRate > 0 {
 		load = cpuSlots.load(pl.method)
-		if share := load.share(pl.cpuRate); share == 1 || rand.Float64() < share {
+		if share := load.share(pl.cpuRate); share == 1 || float64(pl.engine.random()>>11)/(1<<53) < share {
 			slot = pl.engine.takeSlot(pl.method)
 			state = cpuExact
 			if slot == noSlot {

@@ -271,7 +271,7 @@ func (e *engine) wakeSender() {
 
 // anchor ties now() to the clock on the wall, again and again: over days the two
 // part by milliseconds, and a suspended machine stops one of them.
-func (e *engine) anchor() { e.offset.Store(time.Now().UnixNano() - now()) }
+func (e *engine) anchor() { e.offset.Store(hostclock.Wall() - now()) }
 
 func (e *engine) unix(mono int64) int64 { return mono + e.offset.Load() }
 func (e *engine) mono(unix int64) int64 { return unix - e.offset.Load() }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptrace"
 	"sync"
@@ -184,6 +185,7 @@ func startWith(t testing.TB, change func(*config)) (*engine, *config) {
 	t.Helper()
 	keepOptions(t)
 	c := defaultConfig()
+	c.random = seeded(1)
 	change(&c)
 	e, err := newEngine(c)
 	if err != nil {
@@ -197,6 +199,25 @@ func startWith(t testing.TB, change func(*config)) (*engine, *config) {
 	e.adopt()
 	t.Cleanup(func() { e.shutdownForTest() })
 	return e, &e.config
+}
+
+// seeded returns a source that gives the same numbers every time, whoever asks.
+func seeded(seed uint64) func() uint64 {
+	var mu sync.Mutex
+	source := rand.NewPCG(seed, 0)
+	return func() uint64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return source.Uint64()
+	}
+}
+
+// renew gives a method a plan that begins anew, with numbers of its own.
+func renew(e *engine, m *Method, seed uint64) {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	e.random = seeded(seed)
+	m.settleTo(newPlan(e, m, e.policy.settingsFor(m)))
 }
 
 // shutdownForTest ends such an engine; what the test left in its queue is of no

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/corehour/corehour/sdk/internal/hostclock"
 )
 
 var paced = NewMethod("paced.Method", Rate(0))
@@ -156,6 +158,33 @@ func TestShutdownWithoutCollector(t *testing.T) {
 		}
 		if took := time.Since(began); took > shutdownPatience {
 			t.Errorf("shutdown took %s", took)
+		}
+	})
+}
+
+// The clock on the wall is set forth and back, by hours: counts stay exact, and no
+// interval is longer than its minute or ends before it begins.
+func TestTheClockIsSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{}
+		_, stop := start(t, WithHTTPClient(c.client()), WithInterval(10*time.Second), WithSample(1))
+		m := NewMethod("intervals.Set")
+		before := m.Calls()
+		for _, by := range []time.Duration{3 * time.Hour, -5 * time.Hour, 17 * time.Second, -23 * time.Second, 2*time.Hour + 6*time.Second} {
+			hostclock.StepWall(by) // five steps that come to nothing
+			for range 25 {
+				m.Begin().End()
+				time.Sleep(time.Second)
+			}
+		}
+		stop()
+		if got, made := counted(c, t)[m.Name()], m.Calls()-before; got != made || made != 125 {
+			t.Errorf("%d counted of %d, want 125", got, made)
+		}
+		for _, s := range c.spans(t, "counts") {
+			if s.end < s.start || s.end-s.start > int64(time.Minute) || minuteOf(s.start) != minuteOf(s.end-1) {
+				t.Errorf("an interval from %d to %d", s.start, s.end)
+			}
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"math/rand/v2"
 	"net/http"
 	"time"
 )
@@ -42,6 +43,7 @@ type config struct {
 	traceContext func(context.Context) (TraceContext, bool)
 
 	retry  retryPolicy
+	random func() uint64 // uniform; asked by many goroutines
 	faults []error
 }
 
@@ -61,6 +63,7 @@ func defaultConfig() config {
 		queue:      8192,
 		cells:      1024,
 		retry:      defaultRetry,
+		random:     rand.Uint64,
 	}
 }
 

@@ -3,7 +3,6 @@ package corehour
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"strconv"
 	"strings"
@@ -163,7 +162,7 @@ func (pl *plan) gap() int64 {
 	if pl.rate == 0 {
 		return never
 	}
-	uniform := float64(rand.Uint64()>>11+1) / (1 << 53) // in (0, 1]
+	uniform := float64(pl.engine.random()>>11+1) / (1 << 53) // in (0, 1]
 	g := 1 + math.Floor(math.Log(uniform)/pl.logRest)
 	if g >= never {
 		return never

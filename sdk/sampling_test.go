@@ -12,7 +12,7 @@ var sampled = NewMethod("sampled.Method")
 // equal probability.
 func TestGapsAreGeometric(t *testing.T) {
 	for _, p := range []float64{0.5, 0.3, 0.1, 0.03, 0.01, 0.001} {
-		pl := &plan{settings: settings{rate: p}, logRest: math.Log1p(-p)}
+		pl := &plan{settings: settings{rate: p}, logRest: math.Log1p(-p), engine: &engine{config: config{random: seeded(1)}}}
 		const draws, bins = 200_000, 20
 		// Bin edges: the smallest gaps whose cumulative probability reaches k/bins.
 		var edges []int64

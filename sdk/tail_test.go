@@ -16,6 +16,9 @@ var tailed = NewMethod("tailed.Method", Tail(), Rate(0.02), CPURate(1))
 func TestTheTailIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{}
+		registry.mu.Lock()
+		tailed.tailFrom = never // whatever ran before
+		registry.mu.Unlock()
 		_, stop := start(t, WithHTTPClient(c.client()))
 		random := rand.New(rand.NewPCG(5, 6))
 		// Calls of some milliseconds with a tail of Pareto's law, shape 1.5.

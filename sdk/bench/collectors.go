@@ -25,9 +25,12 @@ const (
 	garbage    state = "answering garbage"
 	hangingUp  state = "closing connections"
 	badRates   state = "serving hostile rates"
+	// clockSteps is no state of the collector, which is healthy, but of the clock on
+	// the wall, which is set forth and back all the while.
+	clockSteps state = "healthy while the clock is set"
 )
 
-var states = []state{healthy, absent, blackHoled, slow, busy, failing, garbage, hangingUp, badRates}
+var states = []state{healthy, absent, blackHoled, slow, busy, failing, garbage, hangingUp, badRates, clockSteps}
 
 // collector is one in a state; requests counts those that reached it.
 type collector struct {

@@ -12,7 +12,7 @@ import (
 
 // Every collector treats a request as its state says.
 func TestCollectors(t *testing.T) {
-	answers := map[state]int{healthy: http.StatusOK, badRates: http.StatusOK, busy: http.StatusTooManyRequests, failing: http.StatusInternalServerError}
+	answers := map[state]int{healthy: http.StatusOK, badRates: http.StatusOK, clockSteps: http.StatusOK, busy: http.StatusTooManyRequests, failing: http.StatusInternalServerError}
 	for _, is := range states {
 		t.Run(string(is), func(t *testing.T) {
 			c := newCollector(is)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/corehour/corehour/internal/figures"
 	"github.com/corehour/corehour/sdk"
+	"github.com/corehour/corehour/sdk/internal/hostclock"
 )
 
 const (
@@ -39,6 +40,10 @@ func harm(report *figures.Report, is state, pairs int) error {
 	if is == badRates {
 		options = append(options, corehour.WithRates(c.url))
 	}
+	if is == clockSteps {
+		options = append(options, corehour.WithInterval(time.Second)) // whose end asks for the time
+		defer stepClock()()
+	}
 	shutdown, err := corehour.Start(context.Background(), options...)
 	if err != nil {
 		return err
@@ -61,15 +66,44 @@ func harm(report *figures.Report, is state, pairs int) error {
 	report.Add(who+": CPU beside the service, collector's included", float64(process.Nanoseconds()-service)/float64(service), "", figures.Lower, nil)
 
 	wait := 100 * time.Millisecond
-	if is == healthy {
+	if is == healthy || is == clockSteps {
 		wait = patience
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
-	if err := shutdown(ctx); err != nil && is == healthy {
+	if err := shutdown(ctx); err != nil && wait == patience {
 		return err
 	}
 	return nil
+}
+
+// stepClock sets the clock on the wall an hour and a half forth, and back again, as
+// the SDK reads it: to set the machine's own needs rights over everybody on it.
+func stepClock() (stop func()) {
+	const step, every = 90 * time.Minute, 50 * time.Millisecond
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		by := step
+		for {
+			hostclock.StepWall(by)
+			by = -by
+			select {
+			case <-ticker.C:
+			case <-quit:
+				if by < 0 {
+					hostclock.StepWall(by)
+				}
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
 }
 
 // fit makes a request last as long as it should on this machine.
