@@ -70,6 +70,11 @@ bench-pipeline: build ## Measure the collector's CPU per span beside a stock one
 bench-sdk: ## Measure the probe beside the OpenTelemetry SDK, path by path.
 	@cd sdk/bench && $(GO) run . --out ../../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
 
+.PHONY: sim
+sim: ## Count on drawn deployments how often verdicts are wrong and what they miss.
+	@mkdir -p build && $(GO) run ./regression/sim/simulate $(if $(DEPLOYMENTS),--deployments $(DEPLOYMENTS)) > build/sim.json
+	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/sim.json
+
 .PHONY: cross
 cross: ## Build the SDK and its tests for every platform it supports.
 	@for os in linux darwin windows; do for arch in amd64 arm64; do \

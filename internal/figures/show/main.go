@@ -1,0 +1,56 @@
+// Command show prints figures that a program of another module measured and
+// writes them to a file, as package figures does for programs that can import it.
+// The root module cannot: its go.mod must not require another module of the
+// repository (docs/adr/0001-modules.md).
+//
+//	simulate | show --out ../../build/bench
+//
+// It reads one JSON object, {"name": ..., "results": [...]}, a result being a name,
+// value, unit, better ("lower" or "higher") and, if it is judged, a goal.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/corehour/corehour/internal/figures"
+)
+
+func main() {
+	out := flag.String("out", "", "directory for the figures")
+	flag.Parse()
+	if err := run(os.Stdin, os.Stdout, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "show:", err)
+		os.Exit(1)
+	}
+}
+
+func run(in io.Reader, to io.Writer, dir string) error {
+	if dir == "" {
+		return errors.New("--out is missing: name the directory for the figures")
+	}
+	var given struct {
+		Name    string           `json:"name"`
+		Results []figures.Result `json:"results"`
+	}
+	decoder := json.NewDecoder(in)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&given); err != nil {
+		return fmt.Errorf("read the figures from standard input: %w", err)
+	}
+	if given.Name == "" || len(given.Results) == 0 {
+		return fmt.Errorf("read the figures from standard input: want a name and results, found name %q and %d results", given.Name, len(given.Results))
+	}
+	report := figures.New(given.Name)
+	for i, r := range given.Results {
+		if r.Better != figures.Lower && r.Better != figures.Higher {
+			return fmt.Errorf("results[%d] (%s): better must be lower or higher, found %q", i, r.Name, r.Better)
+		}
+		report.Add(r.Name, r.Value, r.Unit, r.Better, r.Goal)
+	}
+	return errors.Join(report.Print(to), report.Write(dir))
+}

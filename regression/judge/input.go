@@ -1,0 +1,82 @@
+package judge
+
+import "time"
+
+// Side tells which of the two deployments an instance runs.
+type Side uint8
+
+const (
+	Base Side = iota
+	Head
+)
+
+// Overlap says how the two versions lie in time.
+type Overlap uint8
+
+const (
+	// Concurrent: both ran in the same slots. The strongest comparison.
+	Concurrent Overlap = iota
+	// PreviousDays: nothing overlaps, and the base's slots are those of the same
+	// minutes of earlier days. Weaker: days differ.
+	PreviousDays
+	// Sequential: nothing overlaps and there are no earlier days; the base's
+	// slots come before the head's. The weakest.
+	Sequential
+)
+
+// Instance is one process: an instance that was restarted with a new version is
+// another one. Above 64 instances a side, hash them to 64 random groups; the
+// cluster structure survives.
+type Instance struct {
+	ID   string
+	Side Side
+	// Started is when the process began; what it does within Options.WarmUp of
+	// it is left out. Zero means before the first slot, long ago.
+	Started time.Time
+}
+
+// Cell holds the sums over the measured calls of one method, called by one
+// caller, in one instance and one slot. It is what one GROUP BY delivers. The
+// version is that of the instance.
+type Cell struct {
+	Method   int32 // index into Deployment.Methods
+	Caller   int32 // index into Deployment.Callers
+	Instance int32 // index into Deployment.Instances
+	Slot     int32 // 0 begins at Deployment.Begin
+
+	// Records is the number of measured calls, SUM(measured): it says how much
+	// was seen.
+	Records float64
+	// Weight is SUM(w * measured): the calls that the records stand for.
+	Weight float64
+	// Sum is SUM(w * x), x in ns.
+	Sum float64
+	// Capped is SUM(w * LEAST(x, cap)), the cap being the 99.5% quantile of x for
+	// this method and caller over the days before, the same for both versions.
+	Capped float64
+	// Log is SUM(w * LN(x)).
+	Log float64
+}
+
+// Deployment is everything that a look needs: the cells of both versions since
+// the head began. A look that sees more slots than the one before must see the
+// same cells for the slots they share, or later ones of more rows.
+type Deployment struct {
+	// Methods are full names, class.method. A method with calls in either version
+	// is listed even if nothing of it was measured: the control of false alarms
+	// counts the methods that could have been raised.
+	Methods []string
+	// Callers are names as in Methods; "(entry)" and "" (unknown) are callers
+	// like others.
+	Callers   []string
+	Instances []Instance
+	Overlap   Overlap
+
+	Begin time.Time     // of slot 0
+	Slot  time.Duration // length of a slot
+	Slots int           // slots that are complete; cells of later ones are ignored
+
+	// Cells are in any order; each (method, caller, instance, slot) at most once.
+	// A look is fastest where they are sorted by method.
+	Cells []Cell
+}

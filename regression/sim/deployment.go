@@ -1,0 +1,123 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/corehour/corehour/regression/judge"
+)
+
+// Plan says what deployments to draw.
+type Plan struct {
+	Methods int
+	// Effects are given to Changed of the methods in turn, as a share: 0.05 is 5%
+	// dearer. Uniform moves all methods.
+	Effects []float64
+	Changed float64
+	Uniform float64
+	// Samples also draws records for tests that need them.
+	Samples bool
+}
+
+// Deployment is one that was drawn: the truth, and what is known of it.
+type Deployment struct {
+	judge.Deployment
+	Truth []Method
+	// Totals are by method, side and slot, of all records, warm or not.
+	Totals [][2][Looks]Total
+	// Samples are the logarithms of some records by method, side and slot.
+	Samples [][2][Looks][]float32
+}
+
+// Total is what naive tests look at.
+type Total struct{ Records, Sum, Squares float64 }
+
+// sampled is the number of records that are drawn for tests which need records,
+// by side and slot, on average.
+const sampled = 500
+
+// Draw draws a deployment, using the memory of reuse if that is not nil.
+func Draw(p Plan, seed, run uint64, reuse *Deployment) *Deployment {
+	d := reuse
+	if d == nil {
+		d = &Deployment{}
+	}
+	r := source(seed, run, "deployment")
+	instances := rollout(r)
+	phase := 2 * math.Pi * r.Float64()
+	d.Deployment = judge.Deployment{
+		Begin: begin, Slot: slotMinutes * 60e9, Slots: Looks,
+		Instances: described(instances), Callers: []string{"a", "b", "c"}, Cells: d.Cells[:0],
+	}
+	d.Truth, d.Samples = d.Truth[:0], nil
+	d.Totals = make([][2][Looks]Total, p.Methods)
+	if p.Samples {
+		d.Samples = make([][2][Looks][]float32, p.Methods)
+	}
+	for n := range p.Methods {
+		rm := source(seed, run, fmt.Sprint("method ", n))
+		effect := math.Log1p(p.Uniform)
+		if float64(n) < p.Changed*float64(p.Methods) {
+			effect += math.Log1p(p.Effects[n%len(p.Effects)])
+		}
+		d.Methods = append(d.Methods, fmt.Sprintf("service.Method%d", n))
+		d.Truth = append(d.Truth, newMethod(rm, effect, phase))
+		d.method(rm, n, instances)
+	}
+	return d
+}
+
+// method draws the cells of one method.
+func (d *Deployment) method(r *rand.Rand, n int, instances []instance) {
+	m := &d.Truth[n]
+	records := m.Records / headMinutes * slotMinutes // of an instance and slot
+	for i := range instances {
+		in := &instances[i]
+		own := ofInstanceMethod * r.NormFloat64()
+		cold := warmUp * r.Float64()
+		for slot := in.from; slot < in.to; slot++ {
+			shift := m.at(slot) + in.factor[slot] + own + math.Log1p(cold*in.cold(slot))
+			if in.side == judge.Head {
+				shift += m.Effect
+			}
+			for class := range classes {
+				expected := records * m.share[in.side][class]
+				s := m.draw(r, class, expected, shift)
+				if s.n == 0 {
+					continue
+				}
+				d.Cells = append(d.Cells, judge.Cell{
+					Method: int32(n), Caller: int32(class), Instance: int32(i), Slot: int32(slot),
+					Records: s.n, Weight: s.n, Sum: s.x, Capped: s.capped, Log: s.log,
+				})
+				t := &d.Totals[n][in.side][slot]
+				t.Records += s.n
+				t.Sum += s.x
+				t.Squares += s.xx
+				if d.Samples != nil {
+					d.sample(r, n, in.side, slot, class, expected, shift)
+				}
+			}
+		}
+	}
+}
+
+// sample draws records of a cell anew: as many as its share of the slot's.
+func (d *Deployment) sample(r *rand.Rand, n int, side judge.Side, slot, class int, expected, shift float64) {
+	m := &d.Truth[n]
+	running := canaries
+	switch {
+	case slot >= canaryMinutes/slotMinutes:
+		running = instancesOld / 2
+	case side == judge.Base:
+		running = instancesOld - canaries
+	}
+	thin := math.Min(1, sampled/(m.Records/headMinutes*slotMinutes*float64(running)))
+	for range poisson(r, expected*thin/(1+moreInRequest)) {
+		shared := m.location[class] + shift + sharedByRequest*r.NormFloat64()
+		for range 1 + poisson(r, moreInRequest) {
+			d.Samples[n][side][slot] = append(d.Samples[n][side][slot], float32(shared+m.within*r.NormFloat64()+m.tailOf(r)))
+		}
+	}
+}

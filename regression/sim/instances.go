@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/corehour/corehour/regression/judge"
+)
+
+// instance is the truth about one process.
+type instance struct {
+	side     judge.Side
+	from, to int // slots
+	factor   [Looks]float64
+	warm     float64 // minutes until it is, 0 from the start
+}
+
+// rollout is who runs when: some canaries beside the old version, then half.
+func rollout(r *rand.Rand) []instance {
+	const half, all = canaryMinutes / slotMinutes, Looks
+	var out []instance
+	add := func(n int, side judge.Side, from, to int, warming bool) {
+		for range n {
+			i := instance{side: side, from: from, to: to}
+			base := ofInstance * r.NormFloat64()
+			if r.Float64() < slowInstances {
+				base += math.Log(slowFactor)
+			}
+			noise := r.NormFloat64()
+			for s := range i.factor {
+				i.factor[s] = base + ofInstanceSlot*noise
+				noise = slotCorrelation*noise + math.Sqrt(1-slotCorrelation*slotCorrelation)*r.NormFloat64()
+			}
+			if warming {
+				i.warm = warmUpLow + (warmUpHigh-warmUpLow)*r.Float64()
+			}
+			out = append(out, i)
+		}
+	}
+	replaced := instancesOld/2 - canaries
+	add(instancesOld/2, judge.Base, 0, all, false)
+	add(replaced, judge.Base, 0, half, false)
+	add(canaries, judge.Head, 0, all, true)
+	add(replaced, judge.Head, half, all, true)
+	return out
+}
+
+// cold is how much dearer the instance's calls are in a slot, as a share of its
+// cost when it begins: the average over the slot of what falls linearly to zero.
+func (i *instance) cold(slot int) float64 {
+	if i.warm == 0 {
+		return 0
+	}
+	a := float64(slot-i.from) * slotMinutes
+	b := math.Min(a+slotMinutes, i.warm)
+	if b <= a {
+		return 0
+	}
+	return (b - a) / slotMinutes * (1 - (a+b)/(2*i.warm))
+}
+
+// described is what the judge may know of the instances.
+func described(instances []instance) []judge.Instance {
+	out := make([]judge.Instance, len(instances))
+	for n, i := range instances {
+		out[n] = judge.Instance{ID: fmt.Sprintf("i%02d", n), Side: i.side}
+		if i.warm > 0 {
+			out[n].Started = begin.Add(time.Duration(i.from) * slotMinutes * time.Minute)
+		}
+	}
+	return out
+}

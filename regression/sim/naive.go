@@ -1,0 +1,140 @@
+package sim
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Detector looks at a deployment slot by slot and names the methods it raises.
+// One detector sees one deployment.
+type Detector interface {
+	// Look is shown the deployment up to a number of slots, one more each time.
+	Look(d *Deployment, slots int) []int
+}
+
+// Kind is a way of judging under test.
+type Kind struct {
+	Name string
+	New  func() Detector
+}
+
+// Naive are the ways in use elsewhere. They look at all records as they come.
+func Naive() []Kind {
+	const atLeast = 100
+	kinds := []Kind{
+		{"change > 5%, n >= 100", func() Detector { return threshold{0.05, atLeast} }},
+		{"change > 10%, n >= 100", func() Detector { return threshold{0.10, atLeast} }},
+		{"change > 20%, n >= 100", func() Detector { return threshold{0.20, atLeast} }},
+		{"change > 50%, n >= 100", func() Detector { return threshold{0.50, atLeast} }},
+		{"Welch + BH 5%", func() Detector { return tested{welchTail} }},
+		{"Mann-Whitney + BH 5%", func() Detector { return tested{mannWhitneyTail} }},
+	}
+	return kinds
+}
+
+// upTo adds up a side of a method.
+func (d *Deployment) upTo(method, side, slots int) Total {
+	var t Total
+	for _, s := range d.Totals[method][side][:slots] {
+		t.Records += s.Records
+		t.Sum += s.Sum
+		t.Squares += s.Squares
+	}
+	return t
+}
+
+type threshold struct{ change, records float64 }
+
+func (t threshold) Look(d *Deployment, slots int) []int {
+	var raised []int
+	for m := range d.Truth {
+		base, head := d.upTo(m, 0, slots), d.upTo(m, 1, slots)
+		if min(base.Records, head.Records) >= t.records && head.Sum/head.Records > (1+t.change)*base.Sum/base.Records {
+			raised = append(raised, m)
+		}
+	}
+	return raised
+}
+
+// tested raises what Benjamini and Hochberg's procedure lets pass at 5%.
+type tested struct {
+	p func(d *Deployment, method, slots int) float64 // one-sided
+}
+
+func (t tested) Look(d *Deployment, slots int) []int {
+	type scored struct {
+		p      float64
+		method int
+	}
+	all := make([]scored, len(d.Truth))
+	for m := range all {
+		all[m] = scored{t.p(d, m, slots), m}
+	}
+	slices.SortFunc(all, func(a, b scored) int {
+		if a.p != b.p {
+			if a.p < b.p {
+				return -1
+			}
+			return 1
+		}
+		return a.method - b.method
+	})
+	passed := 0
+	for k, s := range all {
+		if s.p <= 0.05*float64(k+1)/float64(len(all)) {
+			passed = k + 1
+		}
+	}
+	raised := make([]int, passed)
+	for k := range raised {
+		raised[k] = all[k].method
+	}
+	return raised
+}
+
+// welchTail takes records for independent.
+func welchTail(d *Deployment, method, slots int) float64 {
+	base, head := d.upTo(method, 0, slots), d.upTo(method, 1, slots)
+	if min(base.Records, head.Records) < 2 {
+		return 1
+	}
+	mean := func(t Total) (m, variance float64) {
+		m = t.Sum / t.Records
+		return m, math.Max(0, t.Squares/t.Records-m*m) / (t.Records - 1)
+	}
+	m0, v0 := mean(base)
+	m1, v1 := mean(head)
+	if v0+v1 == 0 {
+		return 1
+	}
+	df := (v0 + v1) * (v0 + v1) / (v0*v0/(base.Records-1) + v1*v1/(head.Records-1))
+	return distuv.StudentsT{Sigma: 1, Nu: df}.Survival((m1 - m0) / math.Sqrt(v0+v1))
+}
+
+// mannWhitneyTail ranks the records that were drawn for it, in bins so narrow
+// that their ties do not matter.
+func mannWhitneyTail(d *Deployment, method, slots int) float64 {
+	const width, bins = 0.02, 2000
+	var counts [2][bins]float64
+	var n [2]float64
+	for side := range 2 {
+		for _, logs := range d.Samples[method][side][:slots] {
+			for _, y := range logs {
+				bin := min(max(int(y/width), 0), bins-1)
+				counts[side][bin]++
+				n[side]++
+			}
+		}
+	}
+	if min(n[0], n[1]) < 8 {
+		return 1
+	}
+	below, u := 0.0, 0.0
+	for bin := range bins {
+		u += counts[1][bin] * (below + counts[0][bin]/2)
+		below += counts[0][bin]
+	}
+	return upper((u - n[0]*n[1]/2) / math.Sqrt(n[0]*n[1]*(n[0]+n[1]+1)/12))
+}
