@@ -35,6 +35,15 @@ type Config struct {
 	// ForgetAfter is how long a method that is not called stays in the book.
 	ForgetAfter time.Duration `mapstructure:"forget_after"`
 
+	// FloorRecordsPerDay is what every method gets at least, as far as it is
+	// called that often and the budget reaches.
+	FloorRecordsPerDay float64 `mapstructure:"floor_records_per_day"`
+
+	// MinRate and MaxRate bound every rate; a method's own bounds in the method
+	// file count before them.
+	MinRate float64 `mapstructure:"min_rate"`
+	MaxRate float64 `mapstructure:"max_rate"`
+
 	ColdStart ColdStartConfig `mapstructure:"cold_start"`
 	Overflow  OverflowConfig  `mapstructure:"overflow"`
 	Budget    BudgetConfig    `mapstructure:"budget"`
@@ -67,19 +76,10 @@ type BudgetConfig struct {
 	// Per says whether each service has this budget or all share it.
 	Per string `mapstructure:"per"`
 
-	// FloorRecordsPerDay is what every method gets before the rest is shared
-	// out, as far as it is called that often.
-	FloorRecordsPerDay float64 `mapstructure:"floor_records_per_day"`
-
 	// UniformShare of the budget is spread over all calls alike: it finds what
 	// the means and spreads learned so far do not tell.
 	UniformShare float64 `mapstructure:"uniform_share"`
-
-	// MinRate and MaxRate bound every rate; a method's own bounds in the method
-	// file count before them.
-	MinRate float64 `mapstructure:"min_rate"`
-	MaxRate float64 `mapstructure:"max_rate"`
-	_       struct{}
+	_            struct{}
 }
 
 // ClassesConfig is about the classes that are learned, and about the rates they
@@ -169,16 +169,17 @@ type ScoreConfig struct {
 // DefaultConfig is what holds where nothing is said.
 func DefaultConfig() Config {
 	return Config{
-		Strategy:    StrategyBudget,
-		Interval:    time.Minute,
-		HalfLife:    72 * time.Hour,
-		MaxMethods:  50_000,
-		ForgetAfter: 7 * 24 * time.Hour,
-		ColdStart:   ColdStartConfig{Rate: 0.01},
-		Overflow:    OverflowConfig{MaxRate: 0.01},
-		Budget: BudgetConfig{
-			RecordsPerSecond: 25, Per: PerService, FloorRecordsPerDay: 200, UniformShare: 0.1, MinRate: 1e-5, MaxRate: 1,
-		},
+		Strategy:           StrategyBudget,
+		Interval:           time.Minute,
+		HalfLife:           72 * time.Hour,
+		MaxMethods:         50_000,
+		ForgetAfter:        7 * 24 * time.Hour,
+		FloorRecordsPerDay: 200,
+		MinRate:            1e-5,
+		MaxRate:            1,
+		ColdStart:          ColdStartConfig{Rate: 0.01},
+		Overflow:           OverflowConfig{MaxRate: 0.01},
+		Budget:             BudgetConfig{RecordsPerSecond: 25, Per: PerService, UniformShare: 0.1},
 		Classes: ClassesConfig{
 			EntryRate: 1, MidRate: 0.05, InnerRate: 0.001,
 			EntryShare: 0.5, InnerCallsPerSecond: 1000, Hysteresis: 2, HoldIntervals: 5,
@@ -192,4 +193,12 @@ func DefaultConfig() Config {
 			MinRecords: 100, ProbationBalance: 1e4, BackOff: 10 * time.Minute, MaxBackOff: 24 * time.Hour,
 		},
 	}
+}
+
+// New makes the strategy that a valid configuration names.
+func New(cfg Config) Strategy {
+	if cfg.Strategy == StrategyTiers {
+		return newTiers(cfg)
+	}
+	return newBudget(cfg)
 }

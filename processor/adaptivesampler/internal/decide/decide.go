@@ -36,6 +36,8 @@ type Key struct {
 // Overflow is the key of the group's methods that found no place.
 func (g Group) Overflow() Key { return Key{Group: g, Method: OverflowMethod} }
 
+func (k Key) isOverflow() bool { return k.Method == OverflowMethod && k.Class == "" }
+
 // Sums are weighted moments of one quantity over records: each record counts
 // 1/q times, q the probability it was kept with.
 type Sums struct {

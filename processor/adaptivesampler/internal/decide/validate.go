@@ -59,12 +59,30 @@ func (c *Config) Validate() error {
 	}
 	f.rate("cold_start::rate", c.ColdStart.Rate)
 	f.rate("overflow::max_rate", c.Overflow.MaxRate)
+	c.bounds(&f)
 	c.Budget.validate(&f)
 	c.Classes.validate(&f)
 	c.Boost.validate(&f)
 	c.Scorecard.validate(&f)
 	c.effective(&f)
 	return errors.Join(f...)
+}
+
+// bounds checks what holds for the rates of both strategies.
+func (c *Config) bounds(f *faults) {
+	f.rate("min_rate", c.MinRate)
+	f.rate("max_rate", c.MaxRate)
+	if c.MinRate > c.MaxRate {
+		f.say("`min_rate` must be at most `max_rate`, found %v above %v: exchange them", c.MinRate, c.MaxRate)
+	}
+	if !(c.FloorRecordsPerDay >= 0 && c.FloorRecordsPerDay <= 1e18) {
+		f.say("`floor_records_per_day` must be a number that is not negative, found %v", c.FloorRecordsPerDay)
+	}
+	day := c.Budget.RecordsPerSecond * secondsPerDay
+	if c.Strategy == StrategyBudget && day > 0 && c.FloorRecordsPerDay > day {
+		f.say("`floor_records_per_day` must fit into the budget, found %v for each method above %v for all of them "+
+			"(`budget::records_per_second` %v): lower the floor or raise the budget", c.FloorRecordsPerDay, day, c.Budget.RecordsPerSecond)
+	}
 }
 
 // effective refuses what has been said and has no effect.
@@ -85,18 +103,6 @@ func (c *BudgetConfig) validate(f *faults) {
 	f.oneOf("budget::per", c.Per, PerService, PerAll)
 	if !(c.UniformShare >= 0 && c.UniformShare <= 1) {
 		f.say("`budget::uniform_share` must be between 0 and 1, found %v", c.UniformShare)
-	}
-	f.rate("budget::min_rate", c.MinRate)
-	f.rate("budget::max_rate", c.MaxRate)
-	if c.MinRate > c.MaxRate {
-		f.say("`budget::min_rate` must be at most `budget::max_rate`, found %v above %v: exchange them", c.MinRate, c.MaxRate)
-	}
-	if !(c.FloorRecordsPerDay >= 0) {
-		f.say("`budget::floor_records_per_day` must not be negative, found %v", c.FloorRecordsPerDay)
-	}
-	if day := c.RecordsPerSecond * secondsPerDay; c.RecordsPerSecond > 0 && c.FloorRecordsPerDay > day {
-		f.say("`budget::floor_records_per_day` must fit into the budget, found %v for each method above %v for all of them "+
-			"(`budget::records_per_second` %v): lower the floor or raise the budget", c.FloorRecordsPerDay, day, c.RecordsPerSecond)
 	}
 }
 

@@ -1,0 +1,87 @@
+package decide
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func budgetOf(perSecond float64) func(*Config) {
+	return func(c *Config) { c.Budget.RecordsPerSecond = perSecond }
+}
+
+// planned is what the decisions bring in records per second.
+func (b *bench) planned() float64 {
+	total := 0.0
+	for _, d := range b.last {
+		total += d.P * d.CallsPerSecond
+	}
+	return total
+}
+
+func TestTheBudgetIsSpentAndNotExceeded(t *testing.T) {
+	b := newBench(t, budgetOf(50))
+	var seen []Seen
+	for i := range 300 {
+		calls := math.Pow(10, float64(i%7)) * 6 // per minute
+		seen = append(seen, called(named(shop, fmt.Sprint(i)), calls, 0.001, 1e5, 1))
+	}
+	b.steps(30, seen...)
+	within(t, 50, b.planned(), 0.05)
+	within(t, b.planned(), b.s.Stats().Planned, 1e-9)
+}
+
+func TestRecordsGoByTheRootOfTimeAndBySpread(t *testing.T) {
+	b := newBench(t, func(c *Config) {
+		c.Budget.RecordsPerSecond, c.Budget.UniformShare, c.FloorRecordsPerDay = 100, 0, 0
+	})
+	plain := called(named(shop, "plain"), 6e6, 1e-3, 1e5, 1)
+	dear := called(named(shop, "dear"), 6e6, 1e-3, 16e5, 1)
+	often := called(named(shop, "often"), 4*6e6, 1e-3, 1e5, 1)
+	wide := called(named(shop, "wide"), 6e6, 1e-3, 1e5, 3)
+	b.steps(60, plain, dear, often, wide)
+	records := func(s Seen) float64 { return b.decision(s.Key).P * s.Calls }
+	within(t, 4, records(dear)/records(plain), 0.1)
+	within(t, 2, records(often)/records(plain), 0.1)
+	within(t, 3, records(wide)/records(plain), 0.1)
+}
+
+func TestRareMethodsHaveTheFloor(t *testing.T) {
+	b := newBench(t, budgetOf(50))
+	busy := called(named(shop, "busy"), 6e7, 1e-5, 1e7, 1)
+	rare := called(named(shop, "rare"), 1, 0.01, 10, 1)           // 1,440 a day
+	rarest := called(named(shop, "rarest"), 100.0/1440, 1, 10, 1) // 100 a day
+	b.steps(60, busy, rare, rarest)
+	assert.GreaterOrEqual(t, b.decision(rare.Key).P*1440, 200*(1-quiet))
+	assert.Equal(t, 1.0, b.decision(rarest.Key).P)
+}
+
+func TestFloorsBeyondTheBudgetAreScaled(t *testing.T) {
+	b := newBench(t, budgetOf(1))
+	var seen []Seen
+	for i := range 1000 { // 200 a day each would be 2.3 a second
+		seen = append(seen, called(named(shop, fmt.Sprint(i)), 60, 0.001, 1e5, 1))
+	}
+	b.steps(30, seen...)
+	within(t, 1, b.planned(), 0.06)
+}
+
+func TestPinsAreTakenFromTheBudget(t *testing.T) {
+	b := newBench(t, budgetOf(50))
+	pinned := called(named(shop, "pinned"), 40*60, 1, 1e5, 1)
+	pinned.Rule = ruled(t, `"rate": 1`)
+	free := called(named(shop, "free"), 6e6, 1e-3, 1e5, 1)
+	b.steps(20, pinned, free)
+	within(t, 10, b.decision(free.Key).P*1e5, 0.06)
+}
+
+func TestOneBudgetForAllOrOneForEachService(t *testing.T) {
+	for per, want := range map[string]float64{PerAll: 50, PerService: 100} {
+		b := newBench(t, func(c *Config) { c.Budget.RecordsPerSecond, c.Budget.Per = 50, per })
+		other := Group{Service: "mail", Version: "1"}
+		b.steps(20, called(named(shop, "m"), 6e6, 1e-3, 1e5, 1), called(named(other, "m"), 6e6, 1e-3, 1e5, 1))
+		within(t, want, b.planned(), 0.06)
+	}
+}

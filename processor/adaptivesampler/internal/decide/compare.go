@@ -1,0 +1,126 @@
+package decide
+
+import (
+	"math"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodfile"
+)
+
+// What it takes to see a change of a mean: it must stand out by compareFalse
+// standard errors, so that one of a thousand methods that are looked at again
+// and again does not by chance, and is to do so nine times in ten.
+const (
+	compareFalse = 4.5
+	comparePower = 1.28
+)
+
+// beside is for how many intervals a version that is not heard still runs beside
+// the others.
+const beside = 5
+
+// pair is a method in the new version and in those running beside it.
+type pair struct {
+	head *method
+	old  []*method
+}
+
+// recordsFor is how many records each side needs for an effect to be seen.
+func recordsFor(spread, effect float64) float64 {
+	z := (compareFalse + comparePower) / math.Log1p(effect)
+	return 2 * z * z * spread * spread
+}
+
+// compare finds the versions that are compared, and counts their records.
+func (b *book) compare(now time.Time) {
+	b.stats.Boosted = 0
+	running := func(v *version) bool { return now.Sub(v.last) < beside*b.cfg.Interval }
+	for _, s := range b.services {
+		var head *version
+		olds := 0
+		for _, v := range s.versions {
+			if running(v) && (head == nil || v.first.After(head.first)) {
+				head = v
+			}
+		}
+		for _, v := range s.versions {
+			if running(v) && v != head {
+				olds++
+			}
+		}
+		if !b.cfg.Boost.Enabled || head == nil || !head.follows || olds == 0 || now.Sub(head.first) >= b.cfg.Boost.Deadline {
+			s.head = nil
+			continue
+		}
+		b.stats.Boosted++
+		if s.head != head {
+			s.head, s.opened = head, now
+		}
+	}
+	for _, m := range b.order {
+		switch s := m.version.service; {
+		case s.head == nil || s.opened.Equal(now):
+			m.compared = 0
+		default:
+			m.compared += m.now.records
+		}
+	}
+}
+
+// pairs are the methods that are compared now: in both versions, free to have
+// another rate, and not yet with the records it takes.
+func (b *book) pairs() []*pair {
+	if b.stats.Boosted == 0 {
+		return nil
+	}
+	var all []*pair
+	found := make(map[Key]*pair)
+	anonymous := func(k Key) Key { k.Version = ""; return k }
+	for _, m := range b.order {
+		if m.version.service.head == m.version && m.comparable() {
+			p := &pair{head: m}
+			found[anonymous(m.key)] = p
+			all = append(all, p)
+		}
+	}
+	for _, m := range b.order {
+		if s := m.version.service; s.head != nil && s.head != m.version && m.comparable() {
+			if p, ok := found[anonymous(m.key)]; ok {
+				p.old = append(p.old, m)
+			}
+		}
+	}
+	open := all[:0]
+	for _, p := range all {
+		if p.open(b.cfg.Boost.Effect) {
+			open = append(open, p)
+		}
+	}
+	return open
+}
+
+func (m *method) comparable() bool {
+	return m.version.heard && m.mode == methodfile.ModeSample && !m.pinned() && !m.key.isOverflow()
+}
+
+// open tells whether one of the sides still lacks records.
+func (p *pair) open(effect float64) bool {
+	if len(p.old) == 0 {
+		return false
+	}
+	need := recordsFor(p.spread(), effect)
+	var old float64
+	for _, m := range p.old {
+		old += m.compared
+	}
+	return min(p.head.compared, old) < need
+}
+
+// spread is the larger of the two sides'.
+func (p *pair) spread() float64 {
+	spread := p.head.spread()
+	for _, m := range p.old {
+		spread = max(spread, m.spread())
+	}
+	return spread
+}

@@ -1,0 +1,115 @@
+package decide
+
+import (
+	"math"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodfile"
+	"github.com/corehour/corehour/internal/rates"
+)
+
+// age lets what was learned count less.
+func (m *method) age(factor float64) {
+	m.wall.decay(factor)
+	m.cpu.decay(factor)
+	m.entry *= factor
+	m.called *= factor
+	m.callees *= factor
+	m.now = interval{}
+}
+
+// interval is what a step has shown of a method.
+type interval struct {
+	seen           bool
+	calls          float64
+	records        float64 // of the quantity that decisions go by
+	weight, above  float64 // of the quantity that the scorecard meters
+	metered        float64 // plain records of it
+	foreignRecords float64
+}
+
+// take adds what was seen of the method, or of one that shares its place.
+func (m *method) take(now time.Time, s *Seen, meter string) {
+	m.seen = now
+	m.foreign = s.Foreign
+	m.rule = s.Rule
+	if s.Arrived > 0 && s.Arrived <= 1 {
+		m.arrived = s.Arrived
+	}
+	m.wall.add(s.Wall)
+	m.cpu.add(s.CPU)
+	if sound(s.Entry) && sound(s.Called) {
+		m.entry += min(s.Entry, s.Called)
+		m.called += s.Called
+		m.version.called += s.Called
+	}
+	if s.Wall.sound() {
+		m.version.weight += s.Wall.Weight
+	}
+	if sound(s.Callees) {
+		m.callees += s.Callees
+	}
+	m.version.heard, m.version.last = true, now
+
+	m.now.seen = true
+	m.now.calls += s.Calls
+	records, metered := s.Wall, s.Wall
+	if m.cpu.Records > 0 {
+		records = s.CPU
+	}
+	if meter == MeterCPU {
+		metered = s.CPU
+	}
+	m.now.records += records.Records
+	if metered.sound() && sound(s.Above) {
+		m.now.metered += metered.Records
+		m.now.weight += metered.Weight
+		m.now.above += min(s.Above, metered.Weight)
+	}
+	if s.Foreign {
+		m.now.foreignRecords += s.Wall.Records
+	}
+}
+
+// observe follows how often the method is called, if anything is known of it.
+func (m *method) observe(seconds float64) {
+	if m.frozen() {
+		return
+	}
+	scale := 1.0
+	switch {
+	case m.now.foreignRecords > 0 && m.now.calls > m.now.foreignRecords:
+		scale = m.now.calls / m.now.foreignRecords
+	case m.foreign && !m.now.seen && m.p > 0:
+		scale = 1 / m.p
+	}
+	m.calls.observe(m.now.calls, seconds, scale)
+}
+
+// decision is what the step has decided, with what is known.
+func (m *method) decision() Decision {
+	own, name := m.measured()
+	d := Decision{
+		Key: m.key, Mode: m.mode, P: m.p, Class: m.class.is, Score: m.score.label, Reason: m.reason,
+		State: rates.Known, CallsPerSecond: m.calls.Now, EntryShare: math.NaN(),
+		Mean: own.mean(), Spread: m.spread(), SpreadOf: name, SpreadRecords: own.Records,
+	}
+	if m.rule != nil {
+		d.Tier = m.rule.Tier
+		if m.rule.CPURate > 0 { // not if it is NaN
+			d.CPUP = m.rule.CPURate
+		}
+	}
+	if m.called > 0 {
+		d.EntryShare = m.entry / m.called
+	}
+	switch {
+	case m.mode == methodfile.ModeOff:
+		d.State, d.P = rates.Off, 0
+	case m.key.isOverflow():
+		d.State = rates.Overflow
+	case own.Records < priorRecords:
+		d.State = rates.Rare
+	}
+	return d
+}

@@ -1,0 +1,79 @@
+package decide
+
+import (
+	"math"
+	"time"
+)
+
+// How a level follows what it sees. A mean over so many calls is known to about
+// 5%; a change is one when it is out of all proportion to chance and large enough
+// to matter.
+const (
+	levelCalls   = 400
+	levelSigmas  = 4
+	levelChanges = 0.25
+)
+
+// averageHalfLife is that of the average, which knows the time of day and the
+// batch job at night.
+const averageHalfLife = 24 * time.Hour
+
+// level is how often a method is called, per second.
+type level struct {
+	Now float64 // lately
+
+	// A run of intervals on the same side of Now.
+	Run, RunSeconds float64 // calls, length; negative length = below
+
+	// The average over the life of the method, the last day above all.
+	Sum, Seconds float64
+}
+
+// observe takes the calls of an interval. scale is the number of calls that one
+// record stands for, 1 for exact counts.
+//
+// A rise counts at once. A fall needs two intervals, because counts that come
+// late look like one.
+func (l *level) observe(calls, seconds, scale float64) {
+	first := l.Seconds == 0
+	f := halved(time.Duration(seconds*float64(time.Second)), averageHalfLife)
+	l.Sum, l.Seconds = l.Sum*f+calls, l.Seconds*f+seconds
+	if first {
+		l.Now = calls / seconds
+		return
+	}
+	expected := l.Now * seconds
+	side := 1.0
+	if calls < expected {
+		side = -1
+	}
+	if l.RunSeconds*side <= 0 {
+		l.Run, l.RunSeconds = 0, 0
+	}
+	l.Run += calls
+	l.RunSeconds += side * seconds
+	long := math.Abs(l.RunSeconds)
+	difference := l.Run - l.Now*long
+	chance := levelSigmas * math.Sqrt(max(l.Now*long, 1)*scale)
+	if math.Abs(difference) > max(chance, levelChanges*l.Now*long) {
+		switch {
+		case side > 0:
+			l.Now = max(l.Run/long, calls/seconds)
+			l.Run, l.RunSeconds = 0, 0
+		case long > 1.5*seconds:
+			l.Now = (l.Run + scale) / long
+			l.Run, l.RunSeconds = 0, 0
+		}
+		return
+	}
+	alpha := min(1, max(calls, expected)/(levelCalls*scale))
+	l.Now += alpha * (calls/seconds - l.Now)
+}
+
+// average is the mean over the last day, or the method's life if shorter.
+func (l *level) average() float64 {
+	if l.Seconds <= 0 {
+		return 0
+	}
+	return l.Sum / l.Seconds
+}

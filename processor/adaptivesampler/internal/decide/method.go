@@ -1,0 +1,152 @@
+package decide
+
+import (
+	"math"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodfile"
+)
+
+const (
+	// priorRecords is how many records the service's spread counts for beside a
+	// method's own.
+	priorRecords = 20
+
+	// priorMeanRecords is the same for the mean, which differs more from method
+	// to method than within one.
+	priorMeanRecords = 1
+
+	// quiet is the relative change of a rate that is not worth telling SDKs.
+	quiet = 0.05
+
+	// maxRise is the factor by which a rate may rise in one step.
+	maxRise = 2
+)
+
+// method is what the book holds of one key.
+type method struct {
+	key     Key
+	version *version
+	rule    *methodfile.Rule
+	foreign bool
+
+	seen        time.Time // last
+	calls       level
+	wall, cpu   moments
+	entry       float64 // weights by caller, decayed
+	called      float64
+	callees     float64 // ns in methods it called, decayed like its own time
+	compared    float64 // records since the comparison began
+	priorSpread float64 // of the version before, 0 = none
+	priorMean   float64
+	class       class
+	score       score
+	p           float64 // in force, 0 = nothing decided yet
+	arrived     float64 // p of the last records
+
+	// Of this step.
+	now    interval
+	mode   methodfile.Mode
+	reason string
+}
+
+// pinned tells whether the method file alone decides.
+func (m *method) pinned() bool { return m.rule != nil && m.rule.Pinned() }
+
+// frozen tells whether nothing is known of now: no process of the version has
+// been heard, or the method is off, so it cannot be.
+func (m *method) frozen() bool { return !m.version.heard || m.mode == methodfile.ModeOff }
+
+// measured are the moments that decisions go by: CPU where it is known.
+func (m *method) measured() (of *moments, name string) {
+	if m.cpu.Records > 0 {
+		return &m.cpu, MeterCPU
+	}
+	return &m.wall, MeterWall
+}
+
+// spread is the coefficient of variation, shrunk to what is known of the
+// service, or of the version before.
+func (m *method) spread() float64 {
+	prior := m.version.service.spread
+	if m.priorSpread > 0 {
+		prior = m.priorSpread
+	}
+	own, _ := m.measured()
+	return (priorRecords*prior + own.Records*own.spread()) / (priorRecords + own.Records)
+}
+
+// cost is the mean time of a call in ns, in the unit of the service: CPU if any
+// of its methods has it. It is shrunk in logarithms, since means differ by orders
+// of magnitude.
+func (m *method) cost() float64 {
+	own, name := m.measured()
+	mean := own.mean()
+	if name == MeterWall {
+		mean *= m.version.service.cpuPerWall
+	}
+	prior, n := m.version.service.cost, float64(priorMeanRecords)
+	if m.priorMean > 0 {
+		prior, n = m.priorMean, priorRecords
+	}
+	if mean <= 0 {
+		return prior
+	}
+	return math.Exp((n*math.Log(prior) + own.Records*math.Log(mean)) / (n + own.Records))
+}
+
+// usual is how often the method is called when it is: a method that rests now
+// must not start again at a rate made for rest.
+func (m *method) usual() float64 { return max(m.calls.Now, m.calls.average()) }
+
+// bounds are the lowest and highest rate it may have.
+func (m *method) bounds(cfg *Config) (low, high float64) {
+	low, high = cfg.MinRate, cfg.MaxRate
+	if m.key.isOverflow() {
+		high = min(high, cfg.Overflow.MaxRate)
+		low = min(low, high)
+	}
+	if m.rule != nil && m.rule.Max > 0 {
+		low, high = m.rule.Bound(low), m.rule.Bound(high)
+	}
+	return low, high
+}
+
+// floorRate is the rate that gives the floor over a day. It holds while the
+// method is called up to twice as often as on average: beyond that the average
+// is not true any more.
+func (m *method) floorRate(cfg *Config) float64 {
+	often := max(m.calls.average(), m.calls.Now/2)
+	if often <= 0 {
+		return 1
+	}
+	return min(1, cfg.FloorRecordsPerDay/secondsPerDay/often)
+}
+
+// start is the rate that the first decision starts from: the one in force.
+func (m *method) start(cfg *Config) float64 {
+	switch {
+	case m.p > 0:
+		return m.p
+	case m.arrived > 0:
+		return m.arrived
+	case m.rule != nil && m.rule.Rate > 0:
+		return m.rule.Rate
+	}
+	return cfg.ColdStart.Rate
+}
+
+// settle moves the rate in force towards the one that should be: down at once,
+// up by at most maxRise, and not at all for what nobody would notice.
+func (m *method) settle(want float64, reason string, cfg *Config) {
+	low, high := m.bounds(cfg)
+	want = min(max(want, low), high)
+	from := m.start(cfg)
+	switch {
+	case want > from*maxRise:
+		want, reason = max(from*maxRise, low), reasonRising
+	case m.p > 0 && math.Abs(want-m.p) < quiet*m.p && m.p >= low && m.p <= high:
+		want = m.p
+	}
+	m.p, m.reason = want, reason
+}

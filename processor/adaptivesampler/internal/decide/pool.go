@@ -1,0 +1,83 @@
+package decide
+
+import "math"
+
+// pooledRecords is the most that one method counts for in the spread of its
+// service: an inner loop must not be all that is known.
+const pooledRecords = 1000
+
+// pooled are the sums a service's pooled figures are made of.
+type pooled struct {
+	cpu, wall       float64
+	records, spread float64
+	methods, logs   float64
+}
+
+// pool works out what the methods of each service have in common. Where nothing
+// is known the spread is 1, that of exponential times.
+func (b *book) pool() {
+	for _, s := range b.services {
+		s.sums = pooled{}
+	}
+	for _, m := range b.order {
+		if cpu, wall := m.cpu.mean(), m.wall.mean(); cpu > 0 && wall > 0 {
+			m.version.service.sums.cpu += cpu * m.calls.Now
+			m.version.service.sums.wall += wall * m.calls.Now
+		}
+	}
+	for _, s := range b.services {
+		s.cpuPerWall = 1
+		if s.sums.cpu > 0 && s.sums.wall > 0 {
+			s.cpuPerWall = s.sums.cpu / s.sums.wall
+		}
+	}
+	for _, m := range b.order {
+		m.pool(m.version.service)
+	}
+	for _, s := range b.services {
+		s.spread = (priorRecords + s.sums.spread) / (priorRecords + s.sums.records)
+		s.cost = 1
+		if s.sums.methods > 0 {
+			s.cost = math.Exp(s.sums.logs / s.sums.methods)
+		}
+	}
+}
+
+// pool adds what the method knows to the sums of its service.
+func (m *method) pool(s *service) {
+	own, name := m.measured()
+	if own.Records < 2 || own.mean() <= 0 {
+		return
+	}
+	n := min(own.Records, pooledRecords)
+	s.sums.records += n
+	s.sums.spread += n * own.spread()
+	mean := own.mean()
+	if name == MeterWall {
+		mean *= s.cpuPerWall
+	}
+	s.sums.methods++
+	s.sums.logs += math.Log(mean)
+}
+
+// inherit gives a new version's method what is known of the version before: it
+// is the best guess until it has records of its own, except that it is never
+// taken for more even than the service.
+func (b *book) inherit(m *method) {
+	var before *method
+	for _, v := range m.version.service.versions {
+		key := m.key
+		key.Group = v.group
+		if other, ok := b.methods[key]; ok && other != m && (before == nil || v.last.After(before.version.last)) {
+			before = other
+		}
+	}
+	if before == nil {
+		return
+	}
+	m.priorSpread = max(before.spread(), m.version.service.spread)
+	m.priorMean = before.cost()
+	m.arrived = before.p
+	m.class = before.class
+	m.score = before.score.reborn(&b.cfg.Scorecard)
+}

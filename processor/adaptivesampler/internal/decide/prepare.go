@@ -1,0 +1,45 @@
+package decide
+
+import (
+	"time"
+
+	"github.com/corehour/corehour/internal/methodfile"
+)
+
+// prepare is what all strategies do before they decide about rates: it tells
+// what a method is, whether it is measured at all, and what is compared.
+func (b *book) prepare(now time.Time) {
+	for _, m := range b.order {
+		m.classify(&b.cfg.Classes)
+		m.mode = methodfile.ModeSample
+		m.keep(now, &b.cfg.Scorecard)
+		switch {
+		case m.pinned():
+			m.pin(&b.cfg)
+		case m.mode == methodfile.ModeSample && !m.version.heard:
+			m.p, m.reason = m.start(&b.cfg), reasonResting
+		}
+	}
+	b.compare(now)
+}
+
+// pin does what the method file says.
+func (m *method) pin(cfg *Config) {
+	m.reason = reasonFile
+	if m.rule.Mode != "" {
+		m.mode = m.rule.Mode
+	}
+	switch {
+	case m.rule.Rate > 0 && m.rule.Explicit:
+		m.p = m.rule.Rate
+	case m.mode == methodfile.ModeAggregate:
+		m.p = 1
+	default:
+		m.p = m.start(cfg)
+	}
+}
+
+// free tells whether a rate is to be decided.
+func (m *method) free() bool {
+	return m.version.heard && m.mode == methodfile.ModeSample && !m.pinned()
+}

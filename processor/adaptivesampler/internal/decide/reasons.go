@@ -1,0 +1,19 @@
+package decide
+
+// Reasons of decisions. They are few, because they are values of a metric's
+// label, too.
+const (
+	reasonFile     = "method file"
+	reasonShare    = "share of the budget"
+	reasonFloor    = "floor for rare methods"
+	reasonUniform  = "uniform share of the budget"
+	reasonClass    = "class"
+	reasonCold     = "cold start"
+	reasonCompared = "two versions are compared"
+	reasonMinimum  = "lowest rate"
+	reasonMaximum  = "highest rate"
+	reasonRising   = "rising step by step"
+	reasonResting  = "not heard"
+	reasonScore    = "scorecard"
+	reasonOverflow = "methods beyond the bound"
+)

@@ -1,0 +1,155 @@
+package decide
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// Restore puts a state in the place of what is known. Beyond max_methods those
+// seen longest ago are left out.
+func (b *book) Restore(data []byte) error {
+	if limit := (b.cfg.MaxMethods + maxOverflows + 1) * maxStateMethod; len(data) > limit {
+		return fmt.Errorf("state must have at most %d bytes for `max_methods` %d, found %d", limit, b.cfg.MaxMethods, len(data))
+	}
+	var s state
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&s); err != nil {
+		return fmt.Errorf("state must be JSON that Snapshot made: %w", err)
+	}
+	if decoder.More() {
+		return errors.New("state must be one JSON object, found more behind it")
+	}
+	if s.Version != stateVersion {
+		return fmt.Errorf("state must have version %d, found %d", stateVersion, s.Version)
+	}
+	last, err := moment("last", s.Last)
+	if err != nil {
+		return err
+	}
+	fresh := newBook(b.cfg)
+	fresh.last = last
+	for i := range s.Groups {
+		if err := fresh.restore(&s.Groups[i]); err != nil {
+			return fmt.Errorf("state: groups[%d]: %w", i, err)
+		}
+	}
+	fresh.shrink()
+	fresh.stats.Methods = len(fresh.order)
+	*b = *fresh
+	return nil
+}
+
+// shrink takes out what does not fit, the longest unseen first.
+func (b *book) shrink() {
+	excess := len(b.order) - b.overflows - b.cfg.MaxMethods
+	if excess <= 0 && b.overflows <= maxOverflows {
+		return
+	}
+	byAge := slices.Clone(b.order)
+	slices.SortStableFunc(byAge, func(x, y *method) int { return x.seen.Compare(y.seen) })
+	out := make(map[*method]bool)
+	overflows := b.overflows - maxOverflows
+	for _, m := range byAge {
+		room := &excess
+		if m.key.isOverflow() {
+			room = &overflows
+		}
+		if *room > 0 {
+			*room--
+			out[m] = true
+		}
+	}
+	b.remove(func(m *method) bool { return out[m] })
+}
+
+func (b *book) restore(g *groupState) error {
+	group := Group{g.Namespace, g.Service, g.Environment, g.Version}
+	if _, ok := b.versions[group]; ok {
+		return errors.New("group must be there once, found it twice")
+	}
+	if err := names(g.Namespace, g.Service, g.Environment, g.Version); err != nil {
+		return err
+	}
+	if err := amounts("group", g.Weight, g.Called); err != nil {
+		return err
+	}
+	first, err1 := moment("first", g.First)
+	last, err2 := moment("last", g.Last)
+	opened, err3 := moment("opened", g.Opened)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	if len(g.Methods) == 0 {
+		return errors.New("group must have methods, found none")
+	}
+	v := b.version(first, group)
+	v.last, v.follows, v.weight, v.called = last, g.Follows, g.Weight, g.Called
+	if g.Opened > 0 {
+		v.service.head, v.service.opened = v, opened
+	}
+	for i := range g.Methods {
+		m, err := g.Methods[i].method(v)
+		if err != nil {
+			return fmt.Errorf("methods[%d]: %w", i, err)
+		}
+		if _, ok := b.methods[m.key]; ok {
+			return fmt.Errorf("methods[%d]: method must be there once, found it twice", i)
+		}
+		if m.key.isOverflow() {
+			b.overflows++
+		}
+		b.add(m)
+	}
+	return nil
+}
+
+func (s *methodState) method(v *version) (*method, error) {
+	seen, err := moment("seen", s.Seen)
+	if err != nil {
+		return nil, err
+	}
+	run := s.Calls
+	run[2] = math.Abs(run[2])
+	for _, err := range []error{
+		names(s.Class, s.Method, s.Signature),
+		amounts("calls", run[:]...), amounts("wall", s.Wall[:]...), amounts("cpu", s.CPU[:]...),
+		amounts("entry, called, callees, compared", s.Entry, s.Called, s.Callees, s.Compared),
+		amounts("prior_spread, prior_mean", s.PriorSpread, s.PriorMean),
+		share("p", s.P), share("arrived", s.Arrived),
+		word("learned", s.Learned, "", ClassEntry, ClassMid, ClassInner),
+	} {
+		if err != nil {
+			return nil, err
+		}
+	}
+	m := &method{
+		key:     Key{Group: v.group, Class: s.Class, Method: s.Method, Signature: s.Signature},
+		version: v, foreign: s.Foreign, seen: seen,
+		calls: level{s.Calls[0], s.Calls[1], s.Calls[2], s.Calls[3], s.Calls[4]},
+		wall:  moments{s.Wall[0], s.Wall[1], s.Wall[2], s.Wall[3]},
+		cpu:   moments{s.CPU[0], s.CPU[1], s.CPU[2], s.CPU[3]},
+		entry: s.Entry, called: s.Called, callees: s.Callees, compared: s.Compared,
+		priorSpread: s.PriorSpread, priorMean: s.PriorMean, class: class{is: s.Learned}, p: s.P, arrived: s.Arrived,
+	}
+	if s.Score != nil {
+		if m.score, err = s.Score.score(); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (s *scoreSaid) score() (score, error) {
+	until, err1 := moment("until", s.Until)
+	err2 := word("label", s.Label, ScoreNormal, ScoreHotspot, ScoreUnmanaged, ScoreOff)
+	err3 := amounts("score", math.Abs(s.Balance), s.Records)
+	_, err4 := moment("back_off", s.BackOff)
+	backOff := time.Duration(s.BackOff * float64(time.Second))
+	return score{s.Label, s.Balance, s.Records, until, backOff, s.Probation}, errors.Join(err1, err2, err3, err4)
+}

@@ -1,0 +1,106 @@
+package decide
+
+import (
+	"time"
+
+	"github.com/corehour/corehour/internal/methodfile"
+)
+
+// Labels of the scorecard.
+const (
+	ScoreNormal    = "normal"
+	ScoreHotspot   = "hotspot"
+	ScoreUnmanaged = "unmanaged"
+	ScoreOff       = "off"
+)
+
+// score is a method's account. The balance is in calls: a record stands for 1/p
+// of them, so how a method is sampled changes how exactly its account is kept,
+// and not where it goes.
+type score struct {
+	label     string // "" = not scored
+	balance   float64
+	records   float64       // since the account was opened
+	until     time.Time     // off until then
+	backOff   time.Duration // of the last time it was off, 0 = never
+	probation bool
+}
+
+func (s *score) off() bool { return s.label == ScoreOff }
+
+// reborn is the account of the same method in a new version. What was off is
+// tried, what was heavy is trusted.
+func (s *score) reborn(cfg *ScorecardConfig) score {
+	switch {
+	case s.off() || s.probation:
+		return score{label: ScoreNormal, balance: cfg.ProbationBalance, probation: true, backOff: s.backOff}
+	case s.label == ScoreUnmanaged:
+		return score{label: ScoreHotspot, balance: cfg.HotspotBalance}
+	}
+	return score{}
+}
+
+// keep carries on the account over one interval and says whether the method is
+// to be off. Pinned methods, those of other SDKs and the overflow have none.
+func (m *method) keep(now time.Time, cfg *ScorecardConfig) {
+	s := &m.score
+	if !cfg.Enabled || m.pinned() || m.foreign || m.key.isOverflow() {
+		*s = score{}
+		return
+	}
+	if s.label == "" {
+		*s = score{label: ScoreNormal, balance: cfg.InitialBalance}
+	}
+	switch {
+	case s.off() && now.Before(s.until):
+	case s.off():
+		*s = score{label: ScoreNormal, balance: cfg.ProbationBalance, probation: true, backOff: s.backOff}
+	case s.label != ScoreUnmanaged:
+		s.balance = min(s.balance+m.change(cfg), cfg.UnmanagedBalance)
+		s.records += m.now.metered
+		s.judge(now, cfg)
+	}
+	if s.off() {
+		m.mode, m.reason = methodfile.ModeOff, reasonScore
+	}
+}
+
+// change is what an interval's calls do to the balance. A single call has no
+// exclusive time of its own, so all have the mean: what the method took less
+// what the methods it called took. Where callers are not known there is none.
+func (m *method) change(cfg *ScorecardConfig) float64 {
+	if m.now.weight <= 0 {
+		return 0
+	}
+	in, ex := &cfg.Inclusive, &cfg.Exclusive
+	change := m.now.above*in.Credit - (m.now.weight-m.now.above)*in.Debit
+	metered := &m.wall
+	if cfg.Meter == MeterCPU {
+		metered = &m.cpu
+	}
+	if !m.version.edges() || metered.Weight <= 0 {
+		return change
+	}
+	if exclusive := (metered.Sum - m.callees) / metered.Weight; exclusive >= float64(ex.Threshold) {
+		return change + m.now.weight*ex.Credit
+	}
+	return change - m.now.weight*ex.Debit
+}
+
+// judge gives the account its label.
+func (s *score) judge(now time.Time, cfg *ScorecardConfig) {
+	switch {
+	case s.balance >= cfg.UnmanagedBalance:
+		*s = score{label: ScoreUnmanaged, balance: s.balance}
+	case s.balance >= cfg.HotspotBalance:
+		s.label = ScoreHotspot
+	case s.balance > 0 || s.records < cfg.MinRecords:
+		s.label = ScoreNormal
+	default:
+		s.backOff = min(max(2*s.backOff, cfg.BackOff), cfg.MaxBackOff)
+		*s = score{label: ScoreOff, until: now.Add(s.backOff), backOff: s.backOff}
+	}
+	if s.probation && s.balance >= cfg.InitialBalance {
+		s.probation, s.backOff = false, 0
+	}
+}

@@ -1,0 +1,119 @@
+package decide
+
+import "encoding/json"
+
+// stateVersion is that of the state's form. Another one is refused: what was
+// learned is learned again.
+const stateVersion = 1
+
+const (
+	// maxStateName bounds each name in a state.
+	maxStateName = 4096
+
+	// maxStateMethod is more than a method takes in a state with ordinary names;
+	// it bounds what Restore reads.
+	maxStateMethod = 4096
+)
+
+// state is what is kept across restarts. Times are Unix seconds.
+type state struct {
+	Version int          `json:"version"`
+	Last    float64      `json:"last"`
+	Groups  []groupState `json:"groups"`
+}
+
+type groupState struct {
+	Namespace   string        `json:"namespace,omitempty"`
+	Service     string        `json:"service"`
+	Environment string        `json:"environment,omitempty"`
+	Version     string        `json:"version,omitempty"`
+	First       float64       `json:"first"`
+	Last        float64       `json:"last"`
+	Follows     bool          `json:"follows,omitempty"`
+	Opened      float64       `json:"opened,omitempty"` // its comparison with the versions before
+	Weight      float64       `json:"weight"`
+	Called      float64       `json:"called"`
+	Methods     []methodState `json:"methods"`
+}
+
+type methodState struct {
+	Class     string `json:"class,omitempty"`
+	Method    string `json:"method"`
+	Signature string `json:"signature,omitempty"`
+	Foreign   bool   `json:"foreign,omitempty"`
+
+	Seen        float64    `json:"seen"`
+	Calls       [5]float64 `json:"calls"` // the fields of level
+	Wall        [4]float64 `json:"wall"`  // the fields of moments
+	CPU         [4]float64 `json:"cpu"`
+	Entry       float64    `json:"entry,omitempty"`
+	Called      float64    `json:"called,omitempty"`
+	Callees     float64    `json:"callees,omitempty"`
+	Compared    float64    `json:"compared,omitempty"`
+	PriorSpread float64    `json:"prior_spread,omitempty"`
+	PriorMean   float64    `json:"prior_mean,omitempty"`
+	Learned     string     `json:"learned,omitempty"` // its class
+	P           float64    `json:"p,omitempty"`
+	Arrived     float64    `json:"arrived,omitempty"`
+	Score       *scoreSaid `json:"score,omitempty"`
+}
+
+type scoreSaid struct {
+	Label     string  `json:"label"`
+	Balance   float64 `json:"balance"`
+	Records   float64 `json:"records"`
+	Until     float64 `json:"until,omitempty"`
+	BackOff   float64 `json:"back_off,omitempty"` // seconds
+	Probation bool    `json:"probation,omitempty"`
+}
+
+// Snapshot is what has been learned, as JSON. Its size is bounded by max_methods
+// and the length of names.
+func (b *book) Snapshot() []byte {
+	s := state{Version: stateVersion, Last: seconds(b.last), Groups: []groupState{}}
+	place := make(map[*version]int)
+	for _, m := range b.order {
+		v := m.version
+		i, ok := place[v]
+		if !ok {
+			i = len(s.Groups)
+			place[v] = i
+			s.Groups = append(s.Groups, v.state())
+		}
+		s.Groups[i].Methods = append(s.Groups[i].Methods, m.state())
+	}
+	data, err := json.Marshal(s)
+	if err != nil { // numbers are sound and the rest cannot fail
+		return nil
+	}
+	return data
+}
+
+func (v *version) state() groupState {
+	g := groupState{
+		Namespace: v.group.Namespace, Service: v.group.Service, Environment: v.group.Environment, Version: v.group.Version,
+		First: seconds(v.first), Last: seconds(v.last), Follows: v.follows, Weight: v.weight, Called: v.called,
+	}
+	if v.service.head == v {
+		g.Opened = seconds(v.service.opened)
+	}
+	return g
+}
+
+func (m *method) state() methodState {
+	l := m.calls
+	s := methodState{
+		Class: m.key.Class, Method: m.key.Method, Signature: m.key.Signature, Foreign: m.foreign,
+		Seen:  seconds(m.seen),
+		Calls: [5]float64{l.Now, l.Run, l.RunSeconds, l.Sum, l.Seconds},
+		Wall:  m.wall.state(), CPU: m.cpu.state(),
+		Entry: m.entry, Called: m.called, Callees: m.callees, Compared: m.compared,
+		PriorSpread: m.priorSpread, PriorMean: m.priorMean, Learned: m.class.is, P: m.p, Arrived: m.arrived,
+	}
+	if a := m.score; a.label != "" {
+		s.Score = &scoreSaid{a.label, a.balance, a.records, seconds(a.until), a.backOff.Seconds(), a.probation}
+	}
+	return s
+}
+
+func (m *moments) state() [4]float64 { return [4]float64{m.Records, m.Weight, m.Sum, m.Squares} }
