@@ -12,7 +12,7 @@ LDFLAGS := -X main.version=$(VERSION)
 
 # Every module of the repository that holds Go code to be tested.
 MODULES := . sdk sdk/otelbridge sdk/bench internal/figures deploy integration integration/shop
-GENERATED := receiver/methodspans processor/adaptivesampler processor/costattribution exporter/warehouse
+GENERATED := receiver/methodspans processor/adaptivesampler processor/costattribution exporter/warehouse extension/samplingrates
 
 .DEFAULT_GOAL := help
 

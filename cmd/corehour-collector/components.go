@@ -4,6 +4,7 @@ package main
 
 import (
 	warehouse "github.com/corehour/corehour/exporter/warehouse"
+	samplingrates "github.com/corehour/corehour/extension/samplingrates"
 	adaptivesampler "github.com/corehour/corehour/processor/adaptivesampler"
 	costattribution "github.com/corehour/corehour/processor/costattribution"
 	methodspans "github.com/corehour/corehour/receiver/methodspans"
@@ -49,6 +50,7 @@ func components() (otelcol.Factories, error) {
 	}
 
 	factories.Extensions, err = otelcol.MakeFactoryMap[extension.Factory](
+		samplingrates.NewFactory(),
 		healthcheckextension.NewFactory(),
 		pprofextension.NewFactory(),
 		filestorage.NewFactory(),
@@ -58,6 +60,7 @@ func components() (otelcol.Factories, error) {
 		return otelcol.Factories{}, err
 	}
 	factories.ExtensionModules = makeModulesMap(factories.Extensions, map[component.Type]string{
+		samplingrates.NewFactory().Type():        "github.com/corehour/corehour v0.0.0",
 		healthcheckextension.NewFactory().Type(): "github.com/open-telemetry/opentelemetry-collector-contrib/extension/healthcheckextension v0.161.0",
 		pprofextension.NewFactory().Type():       "github.com/open-telemetry/opentelemetry-collector-contrib/extension/pprofextension v0.161.0",
 		filestorage.NewFactory().Type():          "github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage v0.161.0",

@@ -1,0 +1,115 @@
+package samplingrates
+
+import (
+	"bytes"
+	"compress/gzip"
+	"container/list"
+	"sync"
+)
+
+// answerKey says whose answer of which endpoint it is.
+type answerKey struct {
+	endpoint                                 endpoint
+	namespace, service, environment, version string
+}
+
+// answer is a table encoded for one endpoint: once, by whoever asks first.
+type answer struct {
+	key      answerKey
+	revision string
+	once     sync.Once
+	plain    []byte
+	packed   []byte    // gzip
+	strategy *strategy // of endpoint sampling: what it says
+	err      error
+
+	accounted bool // its bytes are; guarded by the mutex of answers
+}
+
+// answers keep what is served encoded. There is one of each endpoint and target,
+// that of the newest table; those asked for least recently go first.
+type answers struct {
+	mu    sync.Mutex
+	most  int // bytes
+	bytes int
+	order *list.List // of *answer, the one asked for last in front
+	byKey map[answerKey]*list.Element
+}
+
+func newAnswers(most int) *answers {
+	return &answers{most: most, order: list.New(), byKey: make(map[answerKey]*list.Element)}
+}
+
+func (a *answers) size() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return int64(len(a.byKey))
+}
+
+// of returns the answer of this revision, made by encode if it is new, and how
+// many others had to go.
+func (a *answers) of(key answerKey, revision string, encode func(*answer) ([]byte, error)) (*answer, int64) {
+	found := a.place(key, revision)
+	var gone int64
+	found.once.Do(func() {
+		if found.plain, found.err = encode(found); found.err == nil {
+			found.packed, found.err = pack(found.plain)
+		}
+		gone = a.account(found)
+	})
+	return found, gone
+}
+
+func (a *answers) place(key answerKey, revision string) *answer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if at, ok := a.byKey[key]; ok {
+		if found := at.Value.(*answer); found.revision == revision {
+			a.order.MoveToFront(at)
+			return found
+		}
+		a.remove(at)
+	}
+	made := &answer{key: key, revision: revision}
+	a.byKey[key] = a.order.PushFront(made)
+	return made
+}
+
+// weight is about what an answer takes in memory; names are what is left of a
+// small one.
+func (a *answer) weight() int { return len(a.plain) + len(a.packed) + 512 }
+
+// account adds an answer that has been made, unless it was replaced meanwhile.
+func (a *answers) account(made *answer) (gone int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at, ok := a.byKey[made.key]
+	if !ok || at.Value.(*answer) != made {
+		return 0
+	}
+	a.bytes += made.weight()
+	made.accounted = true
+	for a.bytes > a.most && a.order.Len() > 0 {
+		a.remove(a.order.Back())
+		gone++
+	}
+	return gone
+}
+
+func (a *answers) remove(at *list.Element) {
+	old := a.order.Remove(at).(*answer)
+	delete(a.byKey, old.key)
+	if old.accounted {
+		a.bytes -= old.weight()
+	}
+}
+
+func pack(plain []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write(plain)
+	if err == nil {
+		err = w.Close()
+	}
+	return packed.Bytes(), err
+}

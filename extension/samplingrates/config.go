@@ -1,0 +1,121 @@
+package samplingrates
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/confmap"
+)
+
+const (
+	// longestWait is how long a question is held at most.
+	longestWait = 25 * time.Second
+
+	// writeReserve is left of the server's timeouts to write an answer.
+	writeReserve = 5 * time.Second
+)
+
+// Config is the configuration of the extension: that of an HTTP server, and
+// limits.
+type Config struct {
+	// HTTP is not embedded: its Unmarshal would become that of the whole.
+	HTTP confighttp.ServerConfig `mapstructure:",squash"`
+
+	Limits Limits `mapstructure:"limits"`
+
+	_ struct{}
+}
+
+// Limits bound what clients can make the collector hold.
+type Limits struct {
+	// MaxWaiting is how many clients may wait for a change; the others are
+	// answered at once.
+	MaxWaiting int `mapstructure:"max_waiting"`
+
+	// MaxAnswersMiB is how much memory encoded answers may take.
+	MaxAnswersMiB int `mapstructure:"max_answers_mib"`
+
+	// MaxServices is how many services have remembered what stock SDKs were
+	// served.
+	MaxServices int `mapstructure:"max_services"`
+
+	// RememberedTables is how many tables are remembered of a service.
+	RememberedTables int `mapstructure:"remembered_tables"`
+
+	_ struct{}
+}
+
+func createDefaultConfig() component.Config {
+	server := confighttp.NewDefaultServerConfig()
+	server.NetAddr.Endpoint = "localhost:4319"
+	return &Config{
+		HTTP: server,
+		Limits: Limits{
+			MaxWaiting:       5000,
+			MaxAnswersMiB:    64,
+			MaxServices:      1000,
+			RememberedTables: 64,
+		},
+	}
+}
+
+// Unmarshal refuses keys that nothing reads. The HTTP server's own way of reading
+// its options passes over them.
+func (c *Config) Unmarshal(conf *confmap.Conf) error {
+	type options confighttp.ServerConfig // without its methods
+	var strict struct {
+		HTTP   options `mapstructure:",squash"`
+		Limits Limits  `mapstructure:"limits"`
+	}
+	if err := conf.Unmarshal(&strict); err != nil {
+		return err
+	}
+	return conf.Unmarshal(c)
+}
+
+// Validate reports all faults at once.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.HTTP.NetAddr.Endpoint == "" {
+		errs = append(errs, errors.New("`endpoint` must be host:port, found nothing"))
+	}
+	for _, timeout := range []struct {
+		key   string
+		value time.Duration
+	}{{"write_timeout", c.HTTP.WriteTimeout}, {"read_timeout", c.HTTP.ReadTimeout}} {
+		if timeout.value > 0 && timeout.value <= writeReserve {
+			errs = append(errs, fmt.Errorf("`%s` must be above %v, which are kept for writing an answer, or 0s for none, found %v",
+				timeout.key, writeReserve, timeout.value))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Validate reports all faults of the limits.
+func (l Limits) Validate() error {
+	var errs []error
+	check := func(key string, found, low, high int) {
+		if found < low || found > high {
+			errs = append(errs, fmt.Errorf("`%s` must be between %d and %d, found %d", key, low, high, found))
+		}
+	}
+	check("max_waiting", l.MaxWaiting, 1, 100_000)
+	check("max_answers_mib", l.MaxAnswersMiB, 1, 4096)
+	check("max_services", l.MaxServices, 1, 100_000)
+	check("remembered_tables", l.RememberedTables, 1, 4096)
+	return errors.Join(errs...)
+}
+
+// maxWait is how long a question can be held: both timeouts end the request.
+func (c *Config) maxWait() time.Duration {
+	wait := longestWait
+	for _, timeout := range []time.Duration{c.HTTP.WriteTimeout, c.HTTP.ReadTimeout} {
+		if timeout > 0 {
+			wait = min(wait, timeout-writeReserve)
+		}
+	}
+	return wait
+}

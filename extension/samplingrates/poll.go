@@ -1,0 +1,127 @@
+package samplingrates
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/rates"
+)
+
+// retryUnheld is when a client that could not be let wait should come again.
+const retryUnheld = 5 // seconds
+
+// serveRates answers a corehour SDK: at once if its rates are not those of its
+// If-None-Match, else as soon as they change, or, at the end of the wait, that
+// they have not.
+func (s *server) serveRates(x *exchange) result {
+	q, err := ratesParameters.parse(x.request.URL.RawQuery)
+	if err != nil {
+		return x.bad(err)
+	}
+	from := s.get()
+	if from == nil {
+		return x.unavailable()
+	}
+	table, changed := from.source.Rates(q.target)
+	known := x.request.Header.Get("If-None-Match")
+	switch {
+	case table == nil:
+		return x.unavailable()
+	case !isKnown(known, table.Revision):
+		return s.sendRates(x, q.target, table)
+	}
+	wait := min(q.wait, s.config.maxWait())
+	if wait == 0 {
+		return x.unchanged(table)
+	}
+	if !s.waiting.enter() {
+		s.telemetry.overflowed(x.request.Context(), tableWaiting, 1)
+		x.retryAfter(retryUnheld)
+		return x.unchanged(table)
+	}
+	defer s.waiting.leave()
+	return s.hold(x, q.target, from, table, changed, jittered(wait))
+}
+
+// hold keeps a client waiting for rates that differ from those it has.
+func (s *server) hold(x *exchange, target rates.Target, from *published, table *rates.Table, changed <-chan struct{}, wait time.Duration) result {
+	known := table.Revision
+	end := time.NewTimer(wait)
+	defer end.Stop()
+	var turn <-chan time.Time // when it is this client's, once there is a change
+	for {
+		select {
+		case <-x.request.Context().Done():
+			return resultGone
+		case <-from.gone:
+			return x.unavailable()
+		case <-s.stopping:
+			x.Header().Set("Connection", "close")
+			return x.unchanged(table)
+		case <-end.C:
+			return x.unchanged(table)
+		case <-changed:
+			changed, turn = nil, time.After(s.waiting.turn())
+			continue
+		case <-turn:
+		}
+		turn = nil
+		if table, changed = from.source.Rates(target); table == nil {
+			return x.unavailable()
+		}
+		if table.Revision != known {
+			s.telemetry.pushed(x.request.Context())
+			return s.sendRates(x, target, table)
+		}
+	}
+}
+
+func (s *server) sendRates(x *exchange, target rates.Target, table *rates.Table) result {
+	key := answerKey{endpointRates, target.Namespace, target.Service, target.Environment, target.Version}
+	a, gone := s.answers.of(key, table.Revision, func(*answer) ([]byte, error) { return encodeRates(table) })
+	s.telemetry.overflowed(x.request.Context(), tableAnswers, gone)
+	x.Header().Set("ETag", etag(table.Revision))
+	return x.send(a)
+}
+
+// encodeRates makes an empty list of no methods, as the contract has it.
+func encodeRates(table *rates.Table) ([]byte, error) {
+	if table.Methods == nil {
+		filled := *table
+		filled.Methods = []rates.Rate{}
+		table = &filled
+	}
+	return json.Marshal(table)
+}
+
+func (x *exchange) unchanged(table *rates.Table) result {
+	x.Header().Set("ETag", etag(table.Revision))
+	x.Header().Set("Cache-Control", "no-cache")
+	x.WriteHeader(http.StatusNotModified)
+	return resultUnchanged
+}
+
+// etag is a weak one, since the same rates travel compressed and not. A revision
+// that would not fit into a header goes by its hash.
+func etag(revision string) string {
+	if len(revision) > 64 || strings.ContainsFunc(revision, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == ',' }) {
+		sum := sha256.Sum256([]byte(revision))
+		revision = hex.EncodeToString(sum[:16])
+	}
+	return `W/"` + revision + `"`
+}
+
+// isKnown compares weakly, as If-None-Match is to be compared.
+func isKnown(ifNoneMatch, revision string) bool {
+	strong := strings.TrimPrefix(etag(revision), "W/")
+	for tag := range strings.SplitSeq(ifNoneMatch, ",") {
+		if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == strong {
+			return true
+		}
+	}
+	return false
+}

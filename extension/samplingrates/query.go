@@ -1,0 +1,82 @@
+package samplingrates
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+	"unicode/utf8"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/rates"
+)
+
+const (
+	maxQuery     = 16 << 10 // bytes
+	maxParameter = 4 << 10  // bytes, unescaped
+)
+
+// question is what a query asks for.
+type question struct {
+	target rates.Target
+	method string
+	wait   time.Duration
+}
+
+// parameters are those of an endpoint. Others are not looked at: a newer client
+// may send more.
+type parameters []string
+
+var (
+	ratesParameters    = parameters{"namespace", "service", "environment", "version", "instance", "wait"}
+	samplingParameters = parameters{"service"}
+	explainParameters  = parameters{"namespace", "service", "environment", "version", "method"}
+)
+
+// parse reads a query and says of the first fault whose it is.
+func (names parameters) parse(raw string) (question, error) {
+	var q question
+	if len(raw) > maxQuery {
+		return q, fmt.Errorf("the query must have at most %d bytes, found %d", maxQuery, len(raw))
+	}
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return q, errors.New("the query must be of the form name=value&name=value, with what is special escaped as %XX")
+	}
+	into := map[string]*string{
+		"namespace": &q.target.Namespace, "service": &q.target.Service, "environment": &q.target.Environment,
+		"version": &q.target.Version, "instance": &q.target.Instance, "method": &q.method, "wait": new(string),
+	}
+	for _, name := range names {
+		given := values[name]
+		switch {
+		case len(given) > 1:
+			return q, fmt.Errorf("`%s` must be given once, found it %d times", name, len(given))
+		case len(given) == 0 || given[0] == "":
+			if name == "service" || name == "method" {
+				return q, fmt.Errorf("`%s` must be given, found nothing", name)
+			}
+		case len(given[0]) > maxParameter:
+			return q, fmt.Errorf("`%s` must have at most %d bytes, found %d", name, maxParameter, len(given[0]))
+		case !utf8.ValidString(given[0]):
+			return q, fmt.Errorf("`%s` must be UTF-8, found %s", name, configfile.Quote(given[0]))
+		default:
+			*into[name] = given[0]
+		}
+	}
+	q.wait, err = parseWait(*into["wait"])
+	return q, err
+}
+
+// parseWait reads how long a client is ready to wait. It may be longer than
+// anybody is let wait.
+func parseWait(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	wait, err := time.ParseDuration(text)
+	if err != nil || wait < 0 {
+		return 0, fmt.Errorf("`wait` must be a duration of 0s or more such as 25s, found %s", configfile.Quote(text))
+	}
+	return wait, nil
+}

@@ -1,0 +1,47 @@
+package samplingrates
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// wakePace is the time between two clients that learn of a change, on the
+	// average: 1,000 waiting ones are woken within half a second.
+	wakePace = 500 * time.Microsecond
+
+	// longestSpread is how long a client may have to wait for its turn, however
+	// many there are.
+	longestSpread = time.Second
+)
+
+// waiting counts the clients that wait for a change.
+type waiting struct {
+	now  atomic.Int64
+	most int64
+}
+
+// enter takes a place, if there is one.
+func (w *waiting) enter() bool {
+	if w.now.Add(1) > w.most {
+		w.now.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (w *waiting) leave() { w.now.Add(-1) }
+
+// turn is how long after a change a client is told. Each draws its own moment, so
+// that a change makes a hum of work and no spike, here and where the answers go.
+func (w *waiting) turn() time.Duration {
+	spread := min(time.Duration(w.now.Load())*wakePace, longestSpread)
+	return time.Duration(rand.Float64() * float64(spread))
+}
+
+// jittered takes up to a tenth off, so that clients that asked together do not
+// ask together again.
+func jittered(wait time.Duration) time.Duration {
+	return time.Duration(float64(wait) * (0.9 + 0.1*rand.Float64()))
+}
