@@ -43,7 +43,7 @@ var helpers = map[string][]string{
 func knownMetrics(t *testing.T) map[string]metric {
 	t.Helper()
 	found := map[string]metric{"up": {}} // Prometheus makes it
-	for _, pattern := range []string{"receiver/*", "processor/*", "exporter/*"} {
+	for _, pattern := range []string{"receiver/*", "processor/*", "exporter/*", "extension/*"} {
 		paths, err := filepath.Glob(filepath.Join("..", pattern, "metadata.yaml"))
 		if err != nil {
 			t.Fatal(err)

@@ -102,6 +102,7 @@ func TestShippedConfigurationWorks(t *testing.T) {
 		"COREHOUR_WAREHOUSE=" + p.Warehouse,
 		"COREHOUR_GRPC_ENDPOINT=" + p.GRPC,
 		"COREHOUR_HTTP_ENDPOINT=" + p.HTTP,
+		"COREHOUR_RATES_ADDRESS=" + p.Rates,
 		"COREHOUR_HEALTH_ENDPOINT=" + p.Health,
 		"COREHOUR_METRICS_HOST=" + host,
 		"COREHOUR_METRICS_PORT=" + port,

@@ -29,6 +29,7 @@ func runDemo(ctx context.Context, args []string, stdout, _ io.Writer) (int, erro
 	f.StringVar(&s.Binaries, "bin", filepath.Dir(own), "`directory` of the binaries")
 	f.StringVar(&s.HTTP, "http", "localhost:4318", "`address` where the collector listens to OTLP over HTTP")
 	f.StringVar(&s.GRPC, "grpc", "localhost:4317", "`address` where it listens to OTLP over gRPC")
+	f.StringVar(&s.Rates, "rates", "localhost:4319", "`address` where SDKs ask it for rates")
 	f.StringVar(&s.Health, "health", "localhost:13133", "`address` of its health check")
 	f.StringVar(&s.Metrics, "metrics", "localhost:8888", "`address` of its own metrics")
 	f.Float64Var(&s.Rate, "rate", 60, "`requests` per second of each shop instance")

@@ -21,6 +21,7 @@ type Collector struct {
 	GRPC      string
 	Health    string
 	Metrics   string
+	Rates     string   // host:port of sampling_rates
 	Configs   []string // configuration files, the later win
 	Env       []string // NAME=value
 
@@ -40,6 +41,7 @@ const baseConfig = `receivers:
     protocols:
       grpc: {endpoint: %[1]q}
       http: {endpoint: %[2]q}
+    served_rates: sampling_rates
 processors:
   adaptive_sampler: {}
   cost_attribution:
@@ -49,8 +51,9 @@ exporters:
     path: %[5]q
 extensions:
   health_check: {endpoint: %[3]q}
+  sampling_rates: {endpoint: %[7]q}
 service:
-  extensions: [health_check]
+  extensions: [health_check, sampling_rates]
   telemetry:
     logs: {level: warn, encoding: json}
     metrics:
@@ -67,7 +70,7 @@ service:
 // NewCollector writes the configuration: the base, and over it overrides, a
 // YAML text of the same form or "". An empty warehouse is one below dir.
 func NewCollector(binary, dir, warehouse, overrides string) (*Collector, error) {
-	addresses, err := FreeAddresses(4)
+	addresses, err := FreeAddresses(5)
 	if err != nil {
 		return nil, err
 	}
@@ -76,13 +79,13 @@ func NewCollector(binary, dir, warehouse, overrides string) (*Collector, error) 
 	}
 	c := &Collector{
 		Binary: binary, Dir: dir, Warehouse: warehouse,
-		GRPC: addresses[0], HTTP: addresses[1], Health: addresses[2], Metrics: addresses[3],
+		GRPC: addresses[0], HTTP: addresses[1], Health: addresses[2], Metrics: addresses[3], Rates: addresses[4],
 	}
 	host, port, err := net.SplitHostPort(c.Metrics)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.addConfig("base.yaml", fmt.Sprintf(baseConfig, c.GRPC, c.HTTP, c.Health, host, warehouse, port)); err != nil {
+	if err := c.addConfig("base.yaml", fmt.Sprintf(baseConfig, c.GRPC, c.HTTP, c.Health, host, warehouse, port, c.Rates)); err != nil {
 		return nil, err
 	}
 	if overrides != "" {

@@ -28,6 +28,7 @@ type Settings struct {
 	Out       io.Writer
 	HTTP      string // addresses the collector listens on
 	GRPC      string
+	Rates     string
 	Health    string
 	Metrics   string
 	Rate      float64       // requests per second of each shop instance
@@ -93,7 +94,7 @@ func (r *run) prepare() error {
 			faults = append(faults, fmt.Errorf("%s is not in %s: build it with `make build`, or say where it is with --bin", name, r.Binaries))
 		}
 	}
-	faults = append(faults, freePort("--http", r.HTTP), freePort("--grpc", r.GRPC), freePort("--health", r.Health), freePort("--metrics", r.Metrics))
+	faults = append(faults, freePort("--http", r.HTTP), freePort("--grpc", r.GRPC), freePort("--rates", r.Rates), freePort("--health", r.Health), freePort("--metrics", r.Metrics))
 	if err := errors.Join(faults...); err != nil {
 		return err
 	}
@@ -125,6 +126,7 @@ func (r *run) startCollector(ctx context.Context) (*process, error) {
 		"COREHOUR_PRICE_BOOK=" + r.path("prices.yaml"),
 		"COREHOUR_HTTP_ENDPOINT=" + r.HTTP,
 		"COREHOUR_GRPC_ENDPOINT=" + r.GRPC,
+		"COREHOUR_RATES_ADDRESS=" + r.Rates,
 		"COREHOUR_HEALTH_ENDPOINT=" + r.Health,
 		"COREHOUR_METRICS_HOST=" + metricsHost,
 		"COREHOUR_METRICS_PORT=" + metricsPort,

@@ -32,7 +32,7 @@ func TestEverythingMissingIsSaidAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	err = Run(context.Background(), Settings{
 		Dir: filepath.Join(dir, "demo"), Binaries: dir, Out: &strings.Builder{}, Patience: time.Second,
-		HTTP: taken.Addr().String(), GRPC: "127.0.0.1:0", Health: "127.0.0.1:0", Metrics: "no address",
+		HTTP: taken.Addr().String(), GRPC: "127.0.0.1:0", Rates: "127.0.0.1:0", Health: "127.0.0.1:0", Metrics: "no address",
 	})
 	if err == nil {
 		t.Fatal("no error")

@@ -45,4 +45,5 @@ func TestBoundsAreDocumented(t *testing.T) {
 	}
 	assert.True(t, documented[fmt.Sprintf("2^%g calls", math.Log2(maxCalls))])
 	assert.True(t, documented[fmt.Sprintf("%d bins", maxBins)])
+	assert.True(t, documented[fmt.Sprintf("%d spans", maxDepth)])
 }

@@ -45,6 +45,10 @@ type Config struct {
 	// AssumedRates overrides AssumedRate by service.name.
 	AssumedRates map[string]float64 `mapstructure:"assumed_rates"`
 
+	// ServedRates names the extension that serves rates to stock SDKs. What it
+	// told them counts before what is assumed.
+	ServedRates *component.ID `mapstructure:"served_rates"`
+
 	// ClockTolerance is how far CPU time may exceed wall time.
 	ClockTolerance ClockTolerance `mapstructure:"clock_tolerance"`
 
@@ -171,6 +175,9 @@ func (c *Config) validateForeign() []error {
 	}
 	if c.Foreign == ForeignNone && (c.AssumedRate != 1 || len(c.AssumedRates) > 0) {
 		errs = append(errs, errors.New("`assumed_rate` and `assumed_rates` have no effect when `foreign` is `none`: remove them"))
+	}
+	if c.Foreign == ForeignNone && c.ServedRates != nil {
+		errs = append(errs, fmt.Errorf("`served_rates` has no effect when `foreign` is `none`, found %q: remove it", c.ServedRates))
 	}
 	return errs
 }

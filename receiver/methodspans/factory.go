@@ -35,7 +35,7 @@ func createTraces(ctx context.Context, set receiver.Settings, cfg component.Conf
 		in.shutdown()
 		return nil, err
 	}
-	return &methodSpansReceiver{Traces: inner, intake: in}, nil
+	return &methodSpansReceiver{Traces: inner, intake: in, servedRates: config.ServedRates}, nil
 }
 
 // stockSettings renames the component, since a factory refuses ids of another
@@ -47,7 +47,18 @@ func stockSettings(set receiver.Settings, stock component.Type) receiver.Setting
 
 type methodSpansReceiver struct {
 	receiver.Traces
-	intake *intake
+	intake      *intake
+	servedRates *component.ID
+}
+
+// Start finds the extension before the first request can arrive.
+func (r *methodSpansReceiver) Start(ctx context.Context, host component.Host) (err error) {
+	if r.servedRates != nil {
+		if r.intake.normalizer.server, err = findServer(host, *r.servedRates); err != nil {
+			return err
+		}
+	}
+	return r.Traces.Start(ctx, host)
 }
 
 // Shutdown stops the servers before what they feed.

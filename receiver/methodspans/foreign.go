@@ -25,6 +25,7 @@ type foreignScratch struct {
 	spans    []foreignSpan
 	places   map[spanKey]int32 // of spans by their ids
 	normal   map[identity]string
+	served   servedScratch
 }
 
 type foreignSpan struct {
@@ -41,7 +42,7 @@ type spanKey struct {
 }
 
 func newForeignScratch() foreignScratch {
-	return foreignScratch{places: make(map[spanKey]int32), normal: make(map[identity]string)}
+	return foreignScratch{places: make(map[spanKey]int32), normal: make(map[identity]string), served: newServedScratch()}
 }
 
 func (f *foreignScratch) release() {
@@ -51,10 +52,14 @@ func (f *foreignScratch) release() {
 	f.patterns = f.patterns[:0]
 	clear(f.places)
 	clear(f.normal)
+	f.served.release()
 }
 
-func (n *normalizer) beginForeign(service string, p *pass) {
+func (n *normalizer) beginForeign(resource pcommon.Resource, service string, p *pass) {
 	p.foreign.release()
+	if n.server != nil {
+		p.foreign.served.begin(n.server, resource)
+	}
 	p.foreign.rate = n.assumedRate
 	if rate, ok := n.assumedRates[service]; ok {
 		p.foreign.rate = rate
@@ -67,6 +72,7 @@ func (n *normalizer) beginForeign(service string, p *pass) {
 // collectForeign decides whether a span of another SDK is a method span. If
 // not, or if it is faulty, it passes as it came: other exporters may want it.
 func (n *normalizer) collectForeign(span ptrace.Span, p *pass) {
+	p.foreign.served.note(span)
 	if !n.takes(span, p) {
 		p.received[kindOther]++
 		return
@@ -161,6 +167,11 @@ func (p *pass) foreignProbability(span ptrace.Span) (float64, string) {
 func (n *normalizer) stampForeign(p *pass) {
 	for i := range p.foreign.spans {
 		f := &p.foreign.spans[i]
+		if f.basis == methodspan.BasisAssumed {
+			if served, ok := p.foreign.served.rateOf(f.span); ok {
+				f.p, f.basis = served, methodspan.BasisServed
+			}
+		}
 		attributes := f.span.Attributes()
 		attributes.EnsureCapacity(attributes.Len() + 4)
 		attributes.PutStr(methodspan.AttrKind, methodspan.KindCall)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
@@ -54,6 +55,11 @@ func testConfig(change func(*Config)) *Config {
 
 func start(t *testing.T, config *Config, next consumer.Traces) *rig {
 	t.Helper()
+	return startWith(t, config, next, componenttest.NewNopHost())
+}
+
+func startWith(t *testing.T, config *Config, next consumer.Traces, host component.Host) *rig {
+	t.Helper()
 	core, logs := observer.New(zap.InfoLevel)
 	r := &rig{t: t, sink: new(consumertest.TracesSink), metrics: componenttest.NewTelemetry()}
 	if next == nil {
@@ -67,7 +73,7 @@ func start(t *testing.T, config *Config, next consumer.Traces) *rig {
 	var err error
 	r.receiver, err = factory.CreateTraces(context.Background(), set, config, next)
 	require.NoError(t, err)
-	require.NoError(t, r.receiver.Start(context.Background(), componenttest.NewNopHost()))
+	require.NoError(t, r.receiver.Start(context.Background(), host))
 	stopped := false
 	stop := func() {
 		if !stopped {

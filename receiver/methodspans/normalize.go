@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/rates"
 )
 
 // normalizer gives every span of a request its one meaning. It is safe for
@@ -20,6 +21,7 @@ type normalizer struct {
 	rules        rules
 	assumedRate  float64
 	assumedRates map[string]float64
+	server       rates.Server // nil = not asked
 	names        *names
 	now          func() time.Time
 }
@@ -77,7 +79,7 @@ func (n *normalizer) resource(rs ptrace.ResourceSpans, p *pass) {
 	p.service = n.names.lock(serviceKey{namespace, service}, &p.tally)
 	defer p.service.mu.Unlock()
 
-	n.beginForeign(service, p)
+	n.beginForeign(rs.Resource(), service, p)
 	rs.ScopeSpans().RemoveIf(func(ss ptrace.ScopeSpans) bool {
 		before := ss.Spans().Len()
 		n.scope(ss, p)
