@@ -3,11 +3,13 @@
 //
 //	corehour regress   compare each service's newest version with the one before
 //	corehour cost      rank methods by what their own code costs
+//	corehour explain   why a method is sampled as it is
 //	corehour sql       run a query of your own, read-only
 //	corehour check     is every counted call stored? freshness, losses, prices
 //	corehour demo      watch a bad release being found, here and now
 //
-// `corehour <command> --help` lists a command's flags. These all commands but demo have:
+// `corehour <command> --help` lists a command's flags. These all commands but demo
+// and explain have:
 //
 //	--warehouse DIR      the directory the collector's warehouse exporter writes to
 //	                     (default ./corehour-warehouse)

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/rates"
+)
+
+const (
+	askPatience     = 10 * time.Second
+	maxExplanations = 16 << 20 // bytes of an answer
+	maxComplaint    = 300      // bytes repeated of an answer that is none
+)
+
+// explanations are the answer of /v1/explain.
+type explanations struct {
+	Explanations []rates.Explanation `json:"explanations"`
+	More         int                 `json:"more,omitempty"`
+}
+
+func explainURL(call *explainCall) (*url.URL, error) {
+	base, err := url.Parse(call.collector)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return nil, errors.New("--collector: want a URL like http://localhost:4319") // what it is may hold a secret
+	}
+	u := base.JoinPath("v1", "explain")
+	q := url.Values{"service": {call.target.Service}, "method": {call.method}}
+	for name, value := range map[string]string{
+		"namespace": call.target.Namespace, "environment": call.target.Environment, "version": call.target.Version,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	u.RawQuery = q.Encode()
+	return u, nil
+}
+
+// askExplanations asks the collector. Whatever goes wrong, the error says what the
+// collector would have to be.
+func askExplanations(ctx context.Context, call *explainCall) (*explanations, error) {
+	u, err := explainURL(call)
+	if err != nil {
+		return nil, err
+	}
+	at := u.Scheme + "://" + u.Host
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("--collector: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		var failed *url.Error
+		if errors.As(err, &failed) {
+			err = failed.Err // without the whole query
+		}
+		return nil, fmt.Errorf("--collector: %s cannot be reached: %w: does the collector run, with the extension sampling_rates?", at, err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(response.Body, maxExplanations+1))
+	if err != nil {
+		return nil, fmt.Errorf("--collector: reading the answer of %s: %w", at, err)
+	}
+	return readExplanations(at, response, data)
+}
+
+func readExplanations(at string, response *http.Response, data []byte) (*explanations, error) {
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	switch {
+	case response.StatusCode == http.StatusNotFound:
+		return nil, fmt.Errorf("--collector: %s explains nothing: want the address of the extension sampling_rates "+
+			"(port 4319 by default) of a collector of this version", at)
+	case response.StatusCode == http.StatusUnauthorized, response.StatusCode == http.StatusForbidden:
+		return nil, fmt.Errorf("--collector: %s answered %s: it asks who is calling, and this command cannot say; "+
+			"ask from where no proof is needed, as by a port that is forwarded", at, response.Status)
+	case response.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("--collector: %s answered %s: %s", at, response.Status, complaint(data))
+	case len(data) > maxExplanations:
+		return nil, fmt.Errorf("--collector: %s answered with more than %d bytes", at, maxExplanations)
+	}
+	var answer explanations
+	if err := json.Unmarshal(data, &answer); err != nil || kind != "application/json" {
+		return nil, fmt.Errorf("--collector: %s answered something that explains nothing: want the address of the extension "+
+			"sampling_rates, port 4319 by default", at)
+	}
+	return &answer, nil
+}
+
+// complaint is the first line of what was answered instead.
+func complaint(data []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	if len(line) > maxComplaint {
+		line = strings.ToValidUTF8(line[:maxComplaint], "") + "..."
+	}
+	return line
+}

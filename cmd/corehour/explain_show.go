@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/corehour/corehour/internal/rates"
+	"github.com/corehour/corehour/regression/output"
+)
+
+func explainDocument(answer *explanations) *output.Document {
+	d := &output.Document{Data: answer}
+	for i := range answer.Explanations {
+		d.Add(explainTable(&answer.Explanations[i]))
+	}
+	if answer.More > 0 {
+		d.Say(fmt.Sprintf("%d more versions and environments: choose with --version and --environment", answer.More))
+	}
+	return d
+}
+
+// headline says whose rate it is, and which.
+func headline(e *rates.Explanation) string {
+	service := e.Service
+	if e.Namespace != "" {
+		service = e.Namespace + "/" + service
+	}
+	of := strings.TrimSpace(service + " " + e.Version)
+	if e.Environment != "" {
+		of += " in " + e.Environment
+	}
+	rate := share(e.RateAsked) + " of its calls are to be measured"
+	switch e.State {
+	case rates.Off:
+		rate = "off: its calls are counted and not measured"
+	case rates.Unseen:
+		rate = "nothing has arrived from it; " + share(e.RateAsked) + " of its calls would be measured"
+	case rates.Overflow:
+		rate = "it shares one place with others, since there are too many methods; " + rate
+	case rates.Rare:
+		rate = "too few records to know how much its calls differ; " + rate
+	}
+	return fmt.Sprintf("%s of %s: %s", e.Method, of, rate)
+}
+
+func explainTable(e *rates.Explanation) *output.Table {
+	t := &output.Table{Title: headline(e), Columns: []string{"", ""}}
+	row := func(what, value string) {
+		if value != "" {
+			t.Rows = append(t.Rows, []output.Cell{output.Name(what), output.Name(value)})
+		}
+	}
+	row("reason", e.Reason)
+	row("rule", orElse(e.Rule, "none speaks of it"))
+	row("tier", e.Tier)
+	row("class", e.Class)
+	row("mode", e.Mode)
+	row("strategy", e.Strategy)
+	row("score", e.Score)
+	if e.State != rates.Unseen {
+		row("traffic", perSecond(e.CallsPerSecond)+" calls/s, "+perSecond(e.RecordsPerSecond)+" records/s kept")
+		row("called from outside", known(e.EntryShare, share))
+		row("CPU time of a call", known(e.MeanCPUNs, output.Nanos))
+		spread := known(e.Spread, func(x float64) string { return fmt.Sprintf("%.3g", x) })
+		if spread != unknown && e.SpreadOf != "" {
+			spread += " (" + e.SpreadOf + ")"
+		}
+		row("spread, sd / mean", spread)
+	}
+	row("rate asked", share(e.RateAsked))
+	row("rate in force", known(e.RateInForce, share))
+	if e.ErrorOfDay != nil {
+		row("error of a day's total", share(*e.ErrorOfDay))
+		row("with twice the records", known(e.ErrorOfDayDouble, share))
+	}
+	return t
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func known(x *float64, show func(float64) string) string {
+	if x == nil {
+		return unknown
+	}
+	return show(*x)
+}
+
+// share shows a probability or a relative error with three digits.
+func share(x float64) string { return strconv.FormatFloat(100*x, 'g', 3, 64) + "%" }
+
+func perSecond(x float64) string {
+	if x >= 100 {
+		return wholeNumber(x)
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
+}
