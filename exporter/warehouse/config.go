@@ -25,6 +25,8 @@ const (
 type Config struct {
 	// Path is the directory of the warehouse. It is created if it is missing.
 	Path string `mapstructure:"path"`
+	// BigQuery is where rows go instead of Path, if it is set.
+	BigQuery configoptional.Optional[BigQueryConfig] `mapstructure:"bigquery"`
 	// OnFull says what becomes of a request that the queue has no room for.
 	OnFull string `mapstructure:"on_full"`
 	// Queue is the bounded queue in front of the writer; its unit are rows.
@@ -61,7 +63,10 @@ type ParquetConfig struct {
 	RememberMax int `mapstructure:"remember_max"`
 }
 
-const minRememberMax = 1000
+const (
+	defaultPath    = "./corehour-warehouse"
+	minRememberMax = 1000
+)
 
 func createDefaultConfig() component.Config {
 	queue := exporterhelper.NewDefaultQueueConfig()
@@ -78,7 +83,8 @@ func createDefaultConfig() component.Config {
 	retry := configretry.NewDefaultBackOffConfig()
 	retry.InitialInterval = time.Second
 	return &Config{
-		Path:            "./corehour-warehouse",
+		Path:            defaultPath,
+		BigQuery:        configoptional.Default(defaultBigQuery()),
 		OnFull:          Drop,
 		Queue:           queue,
 		Retry:           retry,
@@ -111,6 +117,9 @@ func (c *Config) Validate() error {
 	fault(c.Parquet.Grace > 0, "`parquet::grace` must be positive, found %s", c.Parquet.Grace)
 	fault(c.Parquet.RememberFor > 0, "`parquet::remember_for` must be positive, found %s", c.Parquet.RememberFor)
 	fault(c.Parquet.RememberMax >= minRememberMax, "`parquet::remember_max` must be at least %d, found %d", minRememberMax, c.Parquet.RememberMax)
+	if c.BigQuery.HasValue() {
+		fault(c.Path == defaultPath, "`path` has no effect beside `bigquery` and must be left out, found %q", c.Path)
+	}
 	errs = append(errs, c.validateQueue()...)
 	if c.Retry.Enabled {
 		fault(c.Retry.InitialInterval > 0, "`retry::initial_interval` must be positive, found %s", c.Retry.InitialInterval)

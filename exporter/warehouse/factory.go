@@ -20,7 +20,15 @@ func NewFactory() exporter.Factory {
 }
 
 func createTraces(ctx context.Context, set exporter.Settings, cfg component.Config) (exporter.Traces, error) {
-	return newWarehouse(ctx, set, cfg.(*Config), openParquet)
+	return newWarehouse(ctx, set, cfg.(*Config), openSink)
+}
+
+// openSink opens the store that is configured.
+func openSink(cfg *Config) (sink, error) {
+	if cfg.BigQuery.HasValue() {
+		return openBigQuery(cfg)
+	}
+	return openParquet(cfg)
 }
 
 // openParquet opens the embedded store, at Start and not before.

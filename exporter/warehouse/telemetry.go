@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/corehour/corehour/exporter/warehouse/internal/metadata"
+	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
@@ -118,11 +119,46 @@ func (t *telemetry) observe(w *warehouse) error {
 	}); err != nil {
 		return err
 	}
+	if w.cfg.BigQuery.HasValue() {
+		if err := t.observeBigQuery(w); err != nil {
+			return err
+		}
+	}
 	return t.builder.RegisterExporterWarehouseForgottenItemsCallback(func(_ context.Context, o metric.Int64Observer) error {
 		if s := w.sink.Load(); s != nil {
 			_, dropped := (*s).Remembered()
 			o.Observe(dropped)
 		}
+		return nil
+	})
+}
+
+// observeBigQuery registers what only that store counts.
+func (t *telemetry) observeBigQuery(w *warehouse) error {
+	stats := func() (s bigquery.Stats) {
+		if open := w.sink.Load(); open != nil {
+			if b, ok := (*open).(interface{ Stats() bigquery.Stats }); ok {
+				s = b.Stats()
+			}
+		}
+		return s
+	}
+	if err := t.builder.RegisterExporterWarehouseBigqueryDeadLettersCallback(func(_ context.Context, o metric.Int64Observer) error {
+		s := stats()
+		o.Observe(s.DeadLetters, label("outcome", "kept"))
+		o.Observe(s.DeadLettersDropped, label("outcome", "dropped"))
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := t.builder.RegisterExporterWarehouseBigqueryReconnectsCallback(func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(stats().Reconnects)
+		return nil
+	}); err != nil {
+		return err
+	}
+	return t.builder.RegisterExporterWarehouseBigqueryUnknownRowsCallback(func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(stats().UnknownRows)
 		return nil
 	})
 }

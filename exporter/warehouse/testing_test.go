@@ -254,7 +254,7 @@ func newRig(t *testing.T, cfg *Config) *rig {
 	set := exporter.Settings{ID: component.NewID(typ), TelemetrySettings: r.tel.NewTelemetrySettings()}
 	set.Logger = zap.New(core)
 	w, err := newWarehouse(context.Background(), set, cfg, func(cfg *Config) (sink, error) {
-		s, err := openParquet(cfg)
+		s, err := openSink(cfg)
 		r.store.sink = s
 		return r.store, err
 	})

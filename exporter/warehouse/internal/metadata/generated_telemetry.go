@@ -25,25 +25,28 @@ func Tracer(settings component.TelemetrySettings) trace.Tracer {
 // TelemetryBuilder provides an interface for components to report telemetry
 // as defined in metadata and user config.
 type TelemetryBuilder struct {
-	meter                               metric.Meter
-	mu                                  sync.Mutex
-	registrations                       []metric.Registration
-	ExporterWarehouseBytesWritten       metric.Int64Counter
-	ExporterWarehouseCallsFolded        metric.Float64Counter
-	ExporterWarehouseDuplicateRows      metric.Int64Counter
-	ExporterWarehouseFoldCells          metric.Int64ObservableGauge
-	ExporterWarehouseFoldLost           metric.Float64Counter
-	ExporterWarehouseForgottenItems     metric.Int64ObservableCounter
-	ExporterWarehouseMeasurementsFolded metric.Int64Counter
-	ExporterWarehouseOffersRefused      metric.Int64Counter
-	ExporterWarehouseOldestUnflushedAge metric.Float64ObservableGauge
-	ExporterWarehouseRequestsDamaged    metric.Int64Counter
-	ExporterWarehouseRowsRefused        metric.Int64Counter
-	ExporterWarehouseRowsWritten        metric.Int64Counter
-	ExporterWarehouseSpansSkipped       metric.Int64Counter
-	ExporterWarehouseWriteDuration      metric.Float64Histogram
-	ExporterWarehouseWriteFailures      metric.Int64Counter
-	ExporterWarehouseWriteUnknown       metric.Int64Counter
+	meter                                metric.Meter
+	mu                                   sync.Mutex
+	registrations                        []metric.Registration
+	ExporterWarehouseBigqueryDeadLetters metric.Int64ObservableCounter
+	ExporterWarehouseBigqueryReconnects  metric.Int64ObservableCounter
+	ExporterWarehouseBigqueryUnknownRows metric.Int64ObservableCounter
+	ExporterWarehouseBytesWritten        metric.Int64Counter
+	ExporterWarehouseCallsFolded         metric.Float64Counter
+	ExporterWarehouseDuplicateRows       metric.Int64Counter
+	ExporterWarehouseFoldCells           metric.Int64ObservableGauge
+	ExporterWarehouseFoldLost            metric.Float64Counter
+	ExporterWarehouseForgottenItems      metric.Int64ObservableCounter
+	ExporterWarehouseMeasurementsFolded  metric.Int64Counter
+	ExporterWarehouseOffersRefused       metric.Int64Counter
+	ExporterWarehouseOldestUnflushedAge  metric.Float64ObservableGauge
+	ExporterWarehouseRequestsDamaged     metric.Int64Counter
+	ExporterWarehouseRowsRefused         metric.Int64Counter
+	ExporterWarehouseRowsWritten         metric.Int64Counter
+	ExporterWarehouseSpansSkipped        metric.Int64Counter
+	ExporterWarehouseWriteDuration       metric.Float64Histogram
+	ExporterWarehouseWriteFailures       metric.Int64Counter
+	ExporterWarehouseWriteUnknown        metric.Int64Counter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -55,6 +58,51 @@ type telemetryBuilderOptionFunc func(mb *TelemetryBuilder)
 
 func (tbof telemetryBuilderOptionFunc) apply(mb *TelemetryBuilder) {
 	tbof(mb)
+}
+
+// RegisterExporterWarehouseBigqueryDeadLettersCallback sets callback for observable ExporterWarehouseBigqueryDeadLetters metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBigqueryDeadLettersCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterWarehouseBigqueryDeadLetters, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBigqueryDeadLetters)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterWarehouseBigqueryReconnectsCallback sets callback for observable ExporterWarehouseBigqueryReconnects metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBigqueryReconnectsCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterWarehouseBigqueryReconnects, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBigqueryReconnects)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterWarehouseBigqueryUnknownRowsCallback sets callback for observable ExporterWarehouseBigqueryUnknownRows metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBigqueryUnknownRowsCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterWarehouseBigqueryUnknownRows, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBigqueryUnknownRows)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
 }
 
 // RegisterExporterWarehouseFoldCellsCallback sets callback for observable ExporterWarehouseFoldCells metric.
@@ -140,9 +188,27 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	}
 	builder.meter = Meter(settings)
 	var err, errs error
+	builder.ExporterWarehouseBigqueryDeadLetters, err = builder.meter.Int64ObservableCounter(
+		"otelcol_exporter_warehouse_bigquery_dead_letters",
+		metric.WithDescription("Rows that BigQuery refused for good, kept in the file of dead letters (kept) or beyond its bound (dropped). [Alpha]"),
+		metric.WithUnit("{row}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseBigqueryReconnects, err = builder.meter.Int64ObservableCounter(
+		"otelcol_exporter_warehouse_bigquery_reconnects",
+		metric.WithDescription("Calls to the Storage Write API that broke and were made anew. [Alpha]"),
+		metric.WithUnit("{call}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseBigqueryUnknownRows, err = builder.meter.Int64ObservableCounter(
+		"otelcol_exporter_warehouse_bigquery_unknown_rows",
+		metric.WithDescription("Rows whose stream BigQuery forgot before it said whether they are stored. They are not sent again. [Alpha]"),
+		metric.WithUnit("{row}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseBytesWritten, err = builder.meter.Int64Counter(
 		"otelcol_exporter_warehouse_bytes_written",
-		metric.WithDescription("Bytes of the files that were committed. [Alpha]"),
+		metric.WithDescription("Bytes of the files or requests that were committed. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)

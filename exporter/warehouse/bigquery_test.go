@@ -1,0 +1,93 @@
+package warehouse
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/bigquery/fake"
+)
+
+var testDataset = bigquery.Dataset{Project: "my-project", Name: "corehour"}
+
+func bigQueryConfig(t *testing.T, s *fake.Server) *Config {
+	t.Helper()
+	cfg, err := load(t, "bigquery: {project: my-project, dataset: corehour, directory: "+strconv.Quote(filepath.Join(t.TempDir(), "state"))+
+		", endpoints: {api: "+strconv.Quote(s.Endpoints.API)+", write: "+strconv.Quote(s.Endpoints.Write)+"}}")
+	require.NoError(t, err)
+	cfg.Queue.Batch.Get().FlushTimeout = 10 * time.Millisecond
+	cfg.Retry.InitialInterval = time.Millisecond
+	return cfg
+}
+
+// What goes in is in the table once, whatever breaks on the way.
+func TestBigQueryBooksBalance(t *testing.T) {
+	s := fake.New(t)
+	faults := []fake.Fault{fake.None, fake.AckLost, fake.Unavailable, fake.Quota, fake.None, fake.StreamEnded, fake.Internal}
+	s.OnAppend = func(n int) fake.Fault { return faults[n%len(faults)] }
+	r := newRig(t, bigQueryConfig(t, s)).start()
+	for seq := range int64(40) {
+		r.send(export{instance: "a", seq: seq + 1, calls: map[string]int64{"a.B": 10 + seq, "a.C": 1}, measured: 5, process: seq%10 == 9})
+		r.send(export{instance: "b", seq: seq + 1, calls: map[string]int64{"a.B": 3}, measured: 2})
+	}
+	r.stop()
+	stored := books{}
+	stored.add(fake.MethodRows(s.Rows(testDataset)))
+	balanced(t, booksOf(r.in...), stored)
+	assert.Positive(t, r.store.Stats().Reconnects)
+	assert.Zero(t, r.metric("write_unknown"))
+	assert.Zero(t, r.metric("rows_refused"))
+	assert.NotNil(t, s.Table(testDataset, "method_calls"))
+}
+
+// A refused row is counted by name, and a metric says that it was kept.
+func TestBigQueryRefusals(t *testing.T) {
+	s := fake.New(t)
+	var once sync.Once
+	s.Refuse = func(fake.Row) (why string) {
+		once.Do(func() { why = "no" })
+		return why
+	}
+	r := newRig(t, bigQueryConfig(t, s)).start()
+	r.send(export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 10}, measured: 5})
+	require.Eventually(t, func() bool { return len(s.Rows(testDataset)) == 5 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.metric("rows_refused", "reason", "invalid") == 1 }, 10*time.Second, time.Millisecond)
+	assert.Equal(t, 1.0, r.metric("bigquery_dead_letters", "outcome", "kept"))
+	r.stop()
+}
+
+func TestBigQueryConfig(t *testing.T) {
+	for text, want := range map[string]string{
+		"path: ./x\nbigquery: {project: my-project, dataset: d}":                         "`path` has no effect beside `bigquery`",
+		"bigquery: {project: P, dataset: d}":                                             "the project must be the id",
+		"bigquery: {project: my-project, dataset: a-b}":                                  "the dataset must be letters, digits",
+		"bigquery: {project: my-project, dataset: d, directory: ''}":                     "`directory` must name",
+		"bigquery: {project: my-project, dataset: d, partition_expiration: 1h}":          "`partition_expiration` must be 0 (for ever) or at least 24h0m0s, found 1h0m0s",
+		"bigquery: {project: my-project, dataset: d, dead_letter_bytes: -1}":             "`dead_letter_bytes` must be positive, found -1",
+		"bigquery: {project: my-project, dataset: d, nonsense: 1}":                       "nonsense",
+		"bigquery: {project: my-project, dataset: d, endpoints: {write: bigquery.test}}": "",
+	} {
+		_, err := load(t, text)
+		if want == "" {
+			assert.NoError(t, err, text)
+			continue
+		}
+		require.Error(t, err, text)
+		assert.True(t, strings.Contains(err.Error(), want), "%s: %v", text, err)
+	}
+}
+
+// Stats is the real store's.
+func (f *faulty) Stats() (s bigquery.Stats) {
+	if b, ok := f.sink.(*bigquery.Writer); ok {
+		s = b.Stats()
+	}
+	return s
+}

@@ -1,0 +1,243 @@
+package bigquery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/bigquery/storage/apiv1/storagepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+const (
+	// deliveryAttempts is how often a request is sent, at once or after short
+	// pauses, before the write fails and the exporter waits longer.
+	deliveryAttempts = 4
+	// quotaPause bounds the wait that the service may wish for.
+	quotaPause = 30 * time.Second
+)
+
+// deliver sends a request whose intent is on disk until its outcome is known. If
+// that can't be found out now, the request becomes pending and the error is of
+// kind ErrUnknown. Any other error means that it is not stored. sent tells that
+// an earlier attempt was left open.
+func (w *Writer) deliver(ctx context.Context, r *request, in *intent, sent bool, t *tally) error {
+	var a answer
+	for n := range deliveryAttempts {
+		if n > 0 {
+			w.reconnects.Add(1)
+			if !pause(ctx, w.opts.firstPause<<n) {
+				break
+			}
+		}
+		a = w.attempt(ctx, r, in)
+		switch a.verdict {
+		case stored:
+			return w.delivered(r, in, t)
+		case unsure, unreached:
+			sent = sent || a.verdict == unsure
+			w.disconnect()
+			continue
+		case badRows:
+			left, err := w.setAside(r, a.rows, t)
+			if err != nil {
+				return errors.Join(err, w.finish(in, false))
+			}
+			if err := w.finish(in, false); err != nil {
+				return err
+			}
+			if len(left.ends) == 0 {
+				return w.settled(&intent{At: w.now(), Items: r.ids, Part: r.part, Stored: r.partRows})
+			}
+			return w.again(ctx, left, t)
+		case lost:
+			return w.moved(ctx, r, in, sent, a, t)
+		}
+		break
+	}
+	if sent {
+		w.pending = &pending{r, in}
+		return w.fail("append rows", parquet.ErrUnknown, a.err)
+	}
+	if a.verdict == quota && a.after > 0 {
+		pause(ctx, min(a.after, quotaPause))
+	}
+	return errors.Join(w.refusal(a), w.finish(in, false))
+}
+
+// refusal is the error of a request that is not stored.
+func (w *Writer) refusal(a answer) error {
+	e := &parquet.Error{Op: "append rows", Path: w.opts.Dataset.String() + "." + TableName, Err: a.err}
+	switch {
+	case a.verdict == unseen:
+		e.Hint = "columns were added to the table; streams see them after some minutes"
+	case a.verdict == quota:
+		e.Hint = "a quota of the project is used up; rows wait"
+	case status.Code(a.err) == codes.PermissionDenied:
+		e.Hint = "the account needs the permission bigquery.tables.updateData on the table"
+	}
+	return e
+}
+
+// again sends what is left of a request, as a new intent.
+func (w *Writer) again(ctx context.Context, r *request, t *tally) error {
+	if err := w.ensureStream(ctx); err != nil {
+		return err
+	}
+	in := w.intentOf(r)
+	if err := w.journal.begin(in); err != nil {
+		return w.fail("write the journal", nil, err)
+	}
+	return w.deliver(ctx, r, in, false, t)
+}
+
+// attempt sends the request once.
+func (w *Writer) attempt(ctx context.Context, r *request, in *intent) answer {
+	if w.conn == nil || w.conn.stream != in.Stream {
+		w.disconnect()
+		c, err := connect(w.channel, in.Stream)
+		if err != nil {
+			return answer{verdict: unreached, err: err}
+		}
+		w.conn = c
+	}
+	resp, err := w.conn.append(ctx, r, in.Offset, w.opts.answerWithin)
+	if err != nil {
+		w.disconnect()
+	}
+	return answerOf(resp, err)
+}
+
+func (w *Writer) disconnect() {
+	if w.conn != nil {
+		w.conn.close()
+		w.conn = nil
+	}
+}
+
+func (w *Writer) delivered(r *request, in *intent, t *tally) error {
+	if in.Stream == w.stream {
+		w.offset = in.Offset + int64(in.Rows)
+	}
+	t.stored(len(r.ends), len(r.rows))
+	return w.finish(in, true)
+}
+
+// moved goes on after a stream has come to its end. How many rows it holds says
+// whether the request is among them.
+func (w *Writer) moved(ctx context.Context, r *request, in *intent, sent bool, a answer, t *tally) error {
+	w.disconnect()
+	n, known, err := w.finalize(ctx, in.Stream)
+	switch {
+	case err != nil && sent:
+		w.pending = &pending{r, in}
+		return w.fail("ask how far a stream got", parquet.ErrUnknown, errors.Join(a.err, err))
+	case err != nil:
+		return errors.Join(w.fail("ask how far a stream got", nil, errors.Join(a.err, err)), w.finish(in, false))
+	}
+	w.stream = ""
+	if known && n >= in.Offset+int64(in.Rows) {
+		return w.delivered(r, in, t)
+	}
+	if !known && sent {
+		// Sent again, the rows might count twice; they are a named loss instead.
+		w.unknown.Add(int64(in.Rows))
+		return w.finish(in, true)
+	}
+	if err := w.finish(in, false); err != nil {
+		return err
+	}
+	return w.again(ctx, r, t)
+}
+
+// finalize closes a stream for ever and tells how many rows it holds; known is
+// false if the service does not know the stream.
+func (w *Writer) finalize(ctx context.Context, stream string) (rows int64, known bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, w.opts.answerWithin)
+	defer cancel()
+	resp, err := w.client.FinalizeWriteStream(routed(ctx, "name", stream), &storagepb.FinalizeWriteStreamRequest{Name: stream})
+	if status.Code(err) == codes.NotFound {
+		return 0, false, nil
+	}
+	return resp.GetRowCount(), err == nil, err
+}
+
+// ensureStream makes a committed stream: what is appended to it is in the table
+// at once.
+func (w *Writer) ensureStream(ctx context.Context) error {
+	if w.stream != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.opts.answerWithin)
+	defer cancel()
+	parent := tablePath(w.opts.Dataset)
+	s, err := w.client.CreateWriteStream(routed(ctx, "parent", parent), &storagepb.CreateWriteStreamRequest{
+		Parent: parent, WriteStream: &storagepb.WriteStream{Type: storagepb.WriteStream_COMMITTED},
+	})
+	if err != nil {
+		return w.fail("create a write stream", nil, err)
+	}
+	w.stream, w.offset = s.GetName(), 0
+	return nil
+}
+
+// setAside takes the rows out that the service refused and keeps them as dead
+// letters.
+func (w *Writer) setAside(r *request, rows []*storagepb.RowError, t *tally) (*request, error) {
+	byPlace := map[int]*storagepb.RowError{}
+	for _, e := range rows {
+		if i := int(e.GetIndex()); i >= 0 && i < len(r.ends) {
+			byPlace[i] = e
+		}
+	}
+	if len(byPlace) == 0 {
+		return nil, w.fail("append rows", nil, fmt.Errorf("the service refused rows that were not sent, %d of them", len(rows)))
+	}
+	places := make([]int, 0, len(byPlace))
+	for i := range byPlace {
+		places = append(places, i)
+	}
+	slices.Sort(places)
+	for _, i := range places {
+		w.bury([]*methodspan.Row{r.refs[i]}, Invalid, byPlace[i].GetMessage(), t)
+	}
+	return r.without(places), nil
+}
+
+// bury counts rows that are never stored, and keeps them as dead letters.
+func (w *Writer) bury(rows []*methodspan.Row, reason parquet.Reason, detail string, t *tally) {
+	letters := make([]DeadLetter, len(rows))
+	for i, row := range rows {
+		letters[i] = DeadLetter{Time: w.now().UTC(), Reason: string(reason), Detail: detail, Row: row}
+	}
+	dropped, _ := w.letters.put(letters) // counted either way
+	w.dropped.Add(int64(dropped))
+	w.kept.Add(int64(len(letters) - dropped))
+	t.refused(rows[0].BatchID, reason, len(rows), detail)
+}
+
+func (w *Writer) refuseLarge(c *cutter, t *tally) {
+	for _, row := range c.tooLarge {
+		w.bury([]*methodspan.Row{row}, TooLarge, "the row does not fit into a request", t)
+	}
+	c.tooLarge = nil
+}
+
+// pause waits for about d; false if the context ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d/2 + rand.N(d/2+1))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

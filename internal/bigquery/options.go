@@ -1,0 +1,111 @@
+package bigquery
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// TableName is the name of the table of rows in its dataset, ViewName that of
+// the view with their weights.
+const (
+	TableName = "method_calls"
+	ViewName  = "method_cost"
+)
+
+// Defaults of Options.
+const (
+	DefaultAPI         = "https://bigquery.googleapis.com"
+	DefaultWriteAPI    = "https://bigquerystorage.googleapis.com"
+	DefaultStorageAPI  = "https://storage.googleapis.com"
+	DefaultDeadLetters = 16 << 20
+)
+
+// Dataset names where the table is.
+type Dataset struct{ Project, Name string }
+
+func (d Dataset) String() string { return d.Project + "." + d.Name }
+
+var (
+	projectPattern = regexp.MustCompile(`^([a-z][a-z0-9.-]{0,61}[a-z0-9]:)?[a-z][a-z0-9-]{2,61}[a-z0-9]$`)
+	datasetPattern = regexp.MustCompile(`^[A-Za-z0-9_]{1,1000}$`)
+)
+
+// Check says what is wrong with the names. They stand in paths and statements,
+// so nothing else may.
+func (d Dataset) Check() error {
+	var errs []error
+	if !projectPattern.MatchString(d.Project) {
+		errs = append(errs, fmt.Errorf("the project must be the id of a Google Cloud project, as my-project-1; found %q", d.Project))
+	}
+	if !datasetPattern.MatchString(d.Name) {
+		errs = append(errs, fmt.Errorf("the dataset must be letters, digits and underscores; found %q", d.Name))
+	}
+	return errors.Join(errs...)
+}
+
+// Endpoints are where the services are. http:// is for tests and emulators:
+// without encryption and without credentials.
+type Endpoints struct {
+	API     string // BigQuery's REST API
+	Write   string // the Storage Write API
+	Storage string // Cloud Storage
+}
+
+func (e Endpoints) withDefaults() Endpoints {
+	for _, f := range [...]struct {
+		value *string
+		def   string
+	}{{&e.API, DefaultAPI}, {&e.Write, DefaultWriteAPI}, {&e.Storage, DefaultStorageAPI}} {
+		if *f.value == "" {
+			*f.value = f.def
+		}
+	}
+	return e
+}
+
+// Options of a Writer. Zero values stand for the defaults.
+type Options struct {
+	Dataset   Dataset
+	Endpoints Endpoints
+	// Credentials are those of the environment if nil.
+	Credentials oauth2.TokenSource
+	// Directory is where the writer remembers what it stored, and keeps the rows
+	// that were refused. One writer per directory.
+	Directory string
+	// DeadLetters is how many bytes of refused rows are kept.
+	DeadLetters int64
+	// Intake bounds the age of rows and the memory of items.
+	Intake parquet.Options
+	// Expiration is how long partitions are kept in a table that the writer
+	// creates; 0 = for ever.
+	Expiration time.Duration
+
+	// requestBytes and answerWithin are smaller in tests.
+	requestBytes int
+	answerWithin time.Duration
+	// firstPause is that before the first of the attempts to reconnect.
+	firstPause time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	o.Endpoints = o.Endpoints.withDefaults()
+	if o.DeadLetters == 0 {
+		o.DeadLetters = DefaultDeadLetters
+	}
+	if o.requestBytes == 0 {
+		o.requestBytes = maxRequestBytes - requestHeaderAtMost - len(writerSchema())
+	}
+	if o.answerWithin == 0 {
+		o.answerWithin = time.Minute
+	}
+	if o.firstPause == 0 {
+		o.firstPause = 100 * time.Millisecond
+	}
+	return o
+}

@@ -1,0 +1,192 @@
+package bigquery
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
+)
+
+const scope = "https://www.googleapis.com/auth/cloud-platform"
+
+// sourceOf finds credentials when they are first needed: those given, else the
+// application default credentials of the environment.
+func sourceOf(given oauth2.TokenSource) func() (oauth2.TokenSource, error) {
+	return sync.OnceValues(func() (oauth2.TokenSource, error) {
+		if given != nil {
+			return given, nil
+		}
+		found, err := google.DefaultTokenSource(context.Background(), scope)
+		if err != nil {
+			return nil, fmt.Errorf("no Google Cloud credentials: %w (set GOOGLE_APPLICATION_CREDENTIALS, run `gcloud auth application-default login`, or give the machine a service account)", err)
+		}
+		return found, nil
+	})
+}
+
+// REST is a client of the REST interfaces of BigQuery and Cloud Storage, as far
+// as they are needed here.
+type REST struct {
+	endpoints Endpoints
+	client    *http.Client
+	// firstPause is that before the first repetition of a request.
+	firstPause time.Duration
+}
+
+// NewREST prepares the client; it does not connect.
+func NewREST(endpoints Endpoints, credentials func() (oauth2.TokenSource, error)) (*REST, error) {
+	r := &REST{endpoints: endpoints.withDefaults(), client: &http.Client{}, firstPause: 500 * time.Millisecond}
+	for name, endpoint := range map[string]string{"BigQuery": r.endpoints.API, "Cloud Storage": r.endpoints.Storage} {
+		if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return nil, fmt.Errorf("the endpoint of %s must be a URL as %s, found %q", name, DefaultAPI, endpoint)
+		}
+	}
+	if strings.HasPrefix(r.endpoints.API, "http://") {
+		r.firstPause = time.Millisecond
+		return r, nil
+	}
+	source, err := credentials()
+	if err != nil {
+		return nil, err
+	}
+	r.client.Transport = &oauth2.Transport{Source: source}
+	return r, nil
+}
+
+// Failure is an error that a service answered with.
+type Failure struct {
+	Status  int
+	Reason  string
+	Message string
+}
+
+func (f *Failure) Error() string {
+	if f.Reason == "" {
+		return fmt.Sprintf("%s (HTTP %d)", f.Message, f.Status)
+	}
+	return fmt.Sprintf("%s (%s, HTTP %d)", f.Message, f.Reason, f.Status)
+}
+
+// HasStatus tells whether an error is an answer with this HTTP status.
+func HasStatus(err error, code int) bool {
+	var f *Failure
+	return errors.As(err, &f) && f.Status == code
+}
+
+// restAttempts is how often a request is sent when the service is not able to
+// answer or the network fails. All requests here may be repeated.
+const restAttempts = 4
+
+// maxAnswer bounds the answers that are read: a page of results has 20 MB at most.
+const maxAnswer = 64 << 20
+
+// call is one request.
+type call struct {
+	method, url string
+	body        any // as JSON, or an io.ReadSeeker as it is
+	header      map[string]string
+}
+
+// do sends a request, several times if need be, and decodes the answer.
+func (r *REST) do(ctx context.Context, c call, into any) error {
+	var err error
+	for n := range restAttempts {
+		if n > 0 && !pause(ctx, r.firstPause<<n) {
+			return errors.Join(ctx.Err(), err)
+		}
+		if err = r.once(ctx, c, into); err == nil || !temporary(ctx, err) {
+			return err
+		}
+	}
+	return err
+}
+
+func temporary(ctx context.Context, err error) bool {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return ctx.Err() == nil
+	}
+	return f.Status == http.StatusTooManyRequests || f.Status >= 500 ||
+		f.Status == http.StatusForbidden && (f.Reason == "rateLimitExceeded" || f.Reason == "backendError")
+}
+
+func (r *REST) once(ctx context.Context, c call, into any) error {
+	var body io.Reader
+	contentType := ""
+	switch b := c.body.(type) {
+	case nil:
+	case io.ReadSeeker:
+		if _, err := b.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		body = io.NopCloser(b)
+	default:
+		data, err := json.Marshal(b)
+		if err != nil {
+			return err
+		}
+		body, contentType = bytes.NewReader(data), "application/json"
+	}
+	req, err := http.NewRequestWithContext(ctx, c.method, c.url, body)
+	if err != nil {
+		return err
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	for k, v := range c.header {
+		req.Header.Set(k, v)
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode >= 300 {
+		return failureOf(resp.StatusCode, data)
+	}
+	if into == nil || len(data) == 0 {
+		return nil
+	}
+	return json.Unmarshal(data, into)
+}
+
+func failureOf(code int, data []byte) *Failure {
+	var body struct {
+		Error struct {
+			Message string
+			Errors  []struct{ Reason string }
+		}
+	}
+	f := &Failure{Status: code, Message: http.StatusText(code)}
+	if json.Unmarshal(data, &body) == nil && body.Error.Message != "" {
+		f.Message = body.Error.Message
+		if len(body.Error.Errors) > 0 {
+			f.Reason = body.Error.Errors[0].Reason
+		}
+	}
+	return f
+}
+
+// of is the address of something in a project.
+func (r *REST) of(project string, parts ...string) string {
+	path := r.endpoints.API + "/bigquery/v2/projects/" + url.PathEscape(project)
+	for _, p := range parts {
+		path += "/" + url.PathEscape(p)
+	}
+	return path
+}

@@ -1,0 +1,286 @@
+package bigquery
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cloud.google.com/go/bigquery/storage/apiv1/storagepb"
+	"go.uber.org/multierr"
+	"google.golang.org/grpc"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// Reasons for which BigQuery refuses a row, beside those of package parquet.
+const (
+	// Invalid: the service does not take it; it is in the file of dead letters.
+	Invalid parquet.Reason = "invalid"
+	// TooLarge: it does not fit into a request.
+	TooLarge parquet.Reason = "too_large"
+)
+
+// Stats are counters since the writer was opened.
+type Stats struct {
+	Reconnects         int64 // calls that broke and were made anew
+	DeadLetters        int64 // rows in the file
+	DeadLettersDropped int64 // rows it had no room for
+	// UnknownRows may or may not be stored and will not be sent again: the stream
+	// that they went to is gone.
+	UnknownRows int64
+}
+
+// Writer stores rows through the Storage Write API, on a committed stream of its
+// own. Its methods may be called concurrently; writes happen one after the other.
+type Writer struct {
+	opts    Options
+	intake  *parquet.Intake
+	letters *deadLetters
+
+	reconnects, kept, dropped, unknown atomic.Int64
+
+	mu       sync.Mutex
+	lockFile *os.File // nil once closed
+	journal  *journal
+	channel  *grpc.ClientConn
+	client   storagepb.BigQueryWriteClient
+	conn     *connection
+	encoder  encoder
+	stream   string // "" = to be made
+	offset   int64  // of the next row in it
+	pending  *pending
+}
+
+// pending is a request that was sent and whose outcome is not known.
+type pending struct {
+	request *request
+	intent  *intent
+}
+
+// NewWriter opens the directory and makes sure that the table is there and has
+// all columns. It fails with a *parquet.Error, of kind ErrLocked if another
+// process uses the directory.
+func NewWriter(ctx context.Context, opts Options) (*Writer, error) {
+	opts = opts.withDefaults()
+	if err := opts.Dataset.Check(); err != nil {
+		return nil, err
+	}
+	intake, err := parquet.NewIntake(opts.Intake)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{opts: opts, intake: intake, letters: newDeadLetters(opts.Directory, opts.DeadLetters)}
+	if err := w.open(ctx); err != nil {
+		return nil, multierr.Append(err, w.release())
+	}
+	return w, nil
+}
+
+func (w *Writer) open(ctx context.Context) error {
+	if err := os.MkdirAll(w.opts.Directory, 0o755); err != nil {
+		return w.fail("create directory", nil, err)
+	}
+	var err error
+	if w.lockFile, err = parquet.LockDirectory(w.opts.Directory); err != nil {
+		return err
+	}
+	if w.journal, err = openJournal(w.opts.Directory, w.intake); err != nil {
+		return w.fail("read the journal", parquet.ErrCorrupt, err)
+	}
+	source := sourceOf(w.opts.Credentials)
+	rest, err := NewREST(w.opts.Endpoints, source)
+	if err != nil {
+		return err
+	}
+	if err := rest.EnsureTable(ctx, w.opts.Dataset, w.opts.Expiration); err != nil {
+		return err
+	}
+	if w.channel, err = dial(w.opts.Endpoints.Write, source); err != nil {
+		return err
+	}
+	w.client = storagepb.NewBigQueryWriteClient(w.channel)
+	if w.journal.open == nil {
+		return nil
+	}
+	if err := w.settleOpen(ctx); err != nil {
+		return err
+	}
+	return w.journal.compact()
+}
+
+// settleOpen finds out what became of the request that the last run sent last.
+func (w *Writer) settleOpen(ctx context.Context) error {
+	in := w.journal.open
+	if in.Stream == "" { // there was nothing to send
+		w.journal.open = nil
+		return w.journal.end(in, true)
+	}
+	n, known, err := w.finalize(ctx, in.Stream)
+	if err != nil {
+		return w.fail("ask how far the last run got", nil, err)
+	}
+	if !known {
+		w.unknown.Add(int64(in.Rows))
+	}
+	w.journal.open = nil
+	// What is not known is not sent again: a repeat would count twice.
+	return w.journal.end(in, !known || n >= in.Offset+int64(in.Rows))
+}
+
+// Write stores the items it is given; see parquet.Writer.Write for what its
+// errors mean. A write that fails half way is of kind ErrUnknown, too.
+func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Result, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lockFile == nil {
+		return parquet.Result{}, w.fail("write", parquet.ErrClosed, nil)
+	}
+	if err := ctx.Err(); err != nil {
+		return parquet.Result{}, w.fail("write", nil, err)
+	}
+	t := &tally{}
+	if p := w.pending; p != nil {
+		w.pending = nil
+		// Its rows are counted as those of duplicates, which its items are now.
+		if err := w.deliver(ctx, p.request, p.intent, true, &tally{quiet: t}); err != nil {
+			return parquet.Result{}, err
+		}
+	}
+	items = w.rest(items)
+	batch, res, refused := w.intake.Gather(items)
+	t.add(res, refused)
+	cut := &cutter{encoder: &w.encoder, items: chosen(items, batch), rows: batch.Rows, skipped: maps.Clone(w.journal.parts), limit: w.opts.requestBytes}
+	wrote := len(w.journal.parts) > 0
+	for r := cut.next(); r != nil; r = cut.next() {
+		w.refuseLarge(cut, t)
+		if err := w.store(ctx, r, t); err != nil {
+			if wrote && !errors.Is(err, parquet.ErrUnknown) {
+				err = w.fail("write the rest", parquet.ErrUnknown, err)
+			}
+			return parquet.Result{}, err
+		}
+		wrote = true
+	}
+	w.refuseLarge(cut, t)
+	return t.res, multierr.Combine(t.errs...)
+}
+
+// rest leaves out the rows of items that were stored before the items were complete.
+func (w *Writer) rest(items []methodspan.Item) []methodspan.Item {
+	if len(w.journal.parts) == 0 {
+		return items
+	}
+	items = slices.Clone(items)
+	for i := range items {
+		if n := w.journal.parts[items[i].ID]; n > 0 && n <= len(items[i].Rows) {
+			items[i].Rows = items[i].Rows[n:]
+		}
+	}
+	return items
+}
+
+// store sends one request and makes sure of its outcome.
+func (w *Writer) store(ctx context.Context, r *request, t *tally) error {
+	if len(r.ends) == 0 {
+		return w.settled(&intent{At: w.now(), Items: r.ids})
+	}
+	if err := w.ensureStream(ctx); err != nil {
+		return err
+	}
+	in := w.intentOf(r)
+	if err := w.journal.begin(in); err != nil {
+		return w.fail("write the journal", nil, err)
+	}
+	return w.deliver(ctx, r, in, false, t)
+}
+
+func (w *Writer) intentOf(r *request) *intent {
+	return &intent{At: w.now(), Stream: w.stream, Offset: w.offset, Rows: len(r.ends), Items: r.ids, Part: r.part, Stored: r.partRows}
+}
+
+// settled notes items that need no request.
+func (w *Writer) settled(in *intent) error {
+	if err := w.journal.begin(in); err != nil {
+		return w.fail("write the journal", nil, err)
+	}
+	return w.finish(in, true)
+}
+
+func (w *Writer) finish(in *intent, done bool) error {
+	if err := w.journal.end(in, done); err != nil {
+		return w.fail("write the journal", nil, err)
+	}
+	return nil
+}
+
+func (w *Writer) now() time.Time {
+	if w.opts.Intake.Now != nil {
+		return w.opts.Intake.Now()
+	}
+	return time.Now()
+}
+
+// Committed tells whether an item is stored and still remembered.
+func (w *Writer) Committed(id string) bool { return w.intake.Committed(id) }
+
+// Remembered is as parquet.Writer's.
+func (w *Writer) Remembered() (runs int, dropped int64) { return w.intake.Remembered() }
+
+// Stats tells what happened so far.
+func (w *Writer) Stats() Stats {
+	return Stats{Reconnects: w.reconnects.Load(), DeadLetters: w.kept.Load(), DeadLettersDropped: w.dropped.Load(), UnknownRows: w.unknown.Load()}
+}
+
+// closeWithin bounds what Close asks of the service.
+const closeWithin = 5 * time.Second
+
+// Close ends the stream and releases the directory. It may be called more than
+// once.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lockFile == nil {
+		return nil
+	}
+	var err error
+	if w.pending == nil {
+		err = w.journal.compact()
+		if w.stream != "" {
+			ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+			_, _, _ = w.finalize(ctx, w.stream) // else the service does, some day
+			cancel()
+		}
+	}
+	return multierr.Append(err, w.release())
+}
+
+func (w *Writer) release() error {
+	if w.conn != nil {
+		w.conn.close()
+		w.conn = nil
+	}
+	var errs error
+	if w.channel != nil {
+		errs = multierr.Append(errs, w.channel.Close())
+		w.channel = nil
+	}
+	if w.journal != nil && w.journal.file != nil {
+		errs = multierr.Append(errs, w.journal.file.Close())
+		w.journal.file = nil
+	}
+	if w.lockFile != nil {
+		errs = multierr.Append(errs, w.lockFile.Close())
+		w.lockFile = nil
+	}
+	return errs
+}
+
+func (w *Writer) fail(op string, kind, err error) error {
+	return &parquet.Error{Op: op, Path: w.opts.Dataset.String() + "." + TableName, Kind: kind, Err: err}
+}

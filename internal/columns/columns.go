@@ -1,0 +1,118 @@
+// Package columns describes the table method_calls: what its columns are called,
+// what type they have in Parquet and in BigQuery, what they hold, and since
+// which version of the schema.
+//
+// Its invariant: columns are only ever added, at the end of the list or behind
+// the one they belong to, with the version that brought them.
+//
+// It reads and writes no rows; the stores are tested against it, and
+// docs/schema.md is made of it.
+package columns
+
+// Type is a column's type.
+type Type struct {
+	Parquet  string // as docs/schema.md spells it
+	DuckDB   string
+	BigQuery string // STRING, INT64, FLOAT64, BOOL, DATE, BYTES or RECORD
+}
+
+// The types of leaves.
+var (
+	String  = Type{"STRING", "VARCHAR", "STRING"}
+	Int64   = Type{"INT64", "BIGINT", "INT64"}
+	Int32   = Type{"INT32", "INTEGER", "INT64"}
+	Double  = Type{"DOUBLE", "DOUBLE", "FLOAT64"}
+	Boolean = Type{"BOOLEAN", "BOOLEAN", "BOOL"}
+	Date    = Type{"DATE", "DATE", "DATE"}
+	Bytes16 = Type{"16 BYTES", "BLOB", "BYTES"}
+	Bytes8  = Type{"8 BYTES", "BLOB", "BYTES"}
+	// List is a list of structs with the column's fields.
+	List = Type{"LIST", "STRUCT(...)[]", "RECORD"}
+)
+
+// Column is one column.
+type Column struct {
+	Name     string
+	Type     Type
+	Fields   []Column // of the structs of a List
+	Required bool     // never NULL
+	Unit     string   // or what the values are
+	Null     string   // what NULL means
+	Since    int      // version of the schema
+}
+
+var bins = []Column{{Name: "bin", Type: Int32, Required: true}, {Name: "n", Type: Double, Required: true}}
+
+// All are the columns of method_calls, in the order of the table.
+var All = []Column{
+	required("event_date", Date, "UTC day of `start_ns`"),
+	required("kind", String, ""),
+	required("level", String, "`raw`, `minute`, `hour`"),
+	required("start_ns", Int64, "ns since 1970, UTC"),
+	required("end_ns", Int64, "ns since 1970, UTC"),
+	optional("service_namespace", String, "", "not given"),
+	optional("service", String, "", "not given"),
+	optional("version", String, "", "not given; not compared"),
+	optional("revision", String, "commit", "not given"),
+	optional("environment", String, "", "not given"),
+	optional("instance", String, "", "not given"),
+	optional("host", String, "", "not given"),
+	optional("host_type", String, "", "not given"),
+	optional("cloud_provider", String, "", "not given"),
+	optional("region", String, "", "not given"),
+	optional("capacity_type", String, "`on-demand`, `spot`, ...", "not given"),
+	optional("class", String, "", "the method has none"),
+	optional("method", String, "", "only on `process` rows"),
+	optional("signature", String, "", "not given, or the language has none"),
+	optional("caller", String, "`class.method`", "unknown; `(entry)` = looked for, none is on"),
+	optional("stack", String, "folded, `;` between frames", "not recorded"),
+	optional("goroutine_group", String, "", "not given"),
+	required("calls", Double, "calls"),
+	required("measured", Int64, "calls timed"),
+	required("cpu_measured", Int64, "calls whose CPU was timed"),
+	required("errors", Double, "calls that failed, of those timed"),
+	optional("wall_ns", Int64, "ns, sum", "nothing was timed"),
+	optional("cpu_ns", Int64, "ns, sum", "CPU was not timed; see `cpu_state`"),
+	optional("wall_sq", Double, "ns², sum of squares", "nothing timed, or it follows from one value"),
+	optional("cpu_sq", Double, "ns², sum of squares", "as above, for CPU"),
+	optional("wall_max_ns", Int64, "ns", "nothing was timed"),
+	optional("cpu_max_ns", Int64, "ns", "CPU was not timed"),
+	list("wall_hist", bins, "see below", "nothing timed, or it follows from one value"),
+	list("cpu_hist", bins, "see below", "as above, for CPU"),
+	optional("p", Double, "probability", "no measurement in the row"),
+	optional("cpu_p", Double, "probability, given that the call was timed; may exceed 1 on sums", "no CPU measurement in the row"),
+	optional("stratum", String, "`tail`", "not of the tail"),
+	optional("configured_rate", Double, "probability", "not stamped"),
+	optional("effective_rate", Double, "probability, as known at the sampler", "not stamped"),
+	optional("tier", String, "", "the method has none"),
+	optional("reason", String, "", "not stamped"),
+	optional("weight_basis", String, "`exact`, `threshold`, `served`, `assumed`", "not stamped"),
+	optional("cpu_state", String, "`exact`, `not_sampled`, `untrusted`, `unavailable`", "counts rows"),
+	optional("usd_per_core_hour", Double, "USD per hour of CPU time", "unpriced"),
+	optional("price_source", String, "where the price is from, or `unpriced: ` and why", "no price was looked for"),
+	optional("process_start_ns", Int64, "ns since 1970, UTC", "a foreign SDK did not say"),
+	optional("cores", Double, "cores the process may use", "not a `process` row"),
+	optional("rss_bytes", Int64, "bytes", "not a `process` row"),
+	optional("calls_total", Int64, "calls handed out by the process so far", "not a `process` row"),
+	optional("final", Boolean, "the process said good-bye", "not a `process` row"),
+	list("sdk_stats", []Column{{Name: "name", Type: String, Required: true}, {Name: "value", Type: Double, Required: true}},
+		"the SDK's counters", "none"),
+	optional("trace_id", Bytes16, "", "no trace"),
+	optional("span_id", Bytes8, "", "no trace"),
+	optional("parent_span_id", Bytes8, "", "no parent, or no trace"),
+	optional("request_id", String, "", "not given"),
+	optional("batch_id", String, "the item the row travelled in", "a sum over items"),
+	required("row_seq", Int32, "place in the item, from 0"),
+}
+
+func required(name string, t Type, unit string) Column {
+	return Column{Name: name, Type: t, Required: true, Unit: unit, Null: "never", Since: 1}
+}
+
+func optional(name string, t Type, unit, null string) Column {
+	return Column{Name: name, Type: t, Unit: unit, Null: null, Since: 1}
+}
+
+func list(name string, fields []Column, unit, null string) Column {
+	return Column{Name: name, Type: List, Fields: fields, Unit: unit, Null: null, Since: 1}
+}
