@@ -37,6 +37,7 @@ func init() {
 		{"regress", "compare each service's newest version with the one before", runRegress},
 		{"cost", "rank methods by what their own code costs", runCost},
 		{"explain", "why a method is sampled as it is", runExplain},
+		{"report", "one page of all of it, to be read and passed on", runReport},
 		{"sql", "run a query of your own, read-only", runSQL},
 		{"check", "is every counted call stored? freshness, losses, prices", runCheck},
 		{"demo", "watch a bad release being found, here and now", runDemo},
@@ -44,7 +45,7 @@ func init() {
 }
 
 // reserved are names that mean something later.
-var reserved = []string{"accept", "build", "compact", "drift", "probes", "report", "tree", "ui"}
+var reserved = []string{"accept", "build", "compact", "drift", "probes", "tree", "ui"}
 
 // run is the command without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {

@@ -26,11 +26,19 @@ type common struct {
 	since     string
 	tz        string
 	filter    query.Filter
+	html      bool // whether the command writes it, by default then
 
 	// What parse makes of them.
 	out    output.Format
 	zone   *time.Location
 	window query.Window
+}
+
+// alsoHTML is for commands that write a page.
+func (c *common) alsoHTML() {
+	c.html = true
+	format := c.flags.Lookup("format")
+	c.format, format.DefValue, format.Usage = string(output.HTML), string(output.HTML), "html, text, markdown or json"
 }
 
 // now is the clock.
@@ -108,7 +116,9 @@ func (c *common) parse(args []string, more ...func() error) error {
 	}
 	var errs []error
 	var err error
-	if c.out, err = output.ParseFormat(c.format); err != nil {
+	if c.html && c.format == string(output.HTML) {
+		c.out = output.HTML
+	} else if c.out, err = output.ParseFormat(c.format); err != nil {
 		errs = append(errs, err)
 	}
 	if c.zone, err = time.LoadLocation(c.tz); err != nil || c.tz == "" {

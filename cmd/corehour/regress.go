@@ -27,6 +27,12 @@ Exit codes: 0 nothing found, 1 a regression, 2 failed, 3 could not tell.
 The severity of an alert: critical from 100 dollars a day or if the cost at least
 doubled (lower end of the interval), warning from 10 dollars a day or +50%, else info.`
 
+// What a change must be to be raised, unless flags say otherwise.
+const (
+	defaultThreshold  = 10 // percent
+	defaultMinRecords = 100
+)
+
 // regressFlags are the flags of regress beside the common ones.
 type regressFlags struct {
 	*common
@@ -42,8 +48,8 @@ func runRegress(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 	f.StringVar(&r.options.Base, "base", "", "`version` to compare with (default: the one before head)")
 	f.StringVar(&r.options.Head, "head", "", "`version` to judge (default: the newest)")
 	f.StringVar(&r.options.Metric, "metric", "", "cpu or wall (default: cpu where both versions have it, else wall)")
-	f.Float64Var(&r.options.ThresholdPercent, "threshold", 10, "`percent` that a change must be above")
-	f.Int64Var(&r.options.MinRecords, "min-records", 100, "measured `calls` that both sides must have")
+	f.Float64Var(&r.options.ThresholdPercent, "threshold", defaultThreshold, "`percent` that a change must be above")
+	f.Int64Var(&r.options.MinRecords, "min-records", defaultMinRecords, "measured `calls` that both sides must have")
 	f.StringVar(&r.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
 	f.StringVar(&r.every, "every", "", "look again after each such `duration`, until SIGTERM or SIGINT")
 	if err := r.parse(args, r.noArguments, r.check); err != nil {

@@ -18,9 +18,12 @@ const (
 	JSON         Format = "json"
 	MarkdownPage Format = "markdown"
 	CSV          Format = "csv"
+
+	// HTML is written by few commands, which do it themselves.
+	HTML Format = "html"
 )
 
-// Formats lists them all.
+// Formats lists those of every command.
 var Formats = []Format{Text, JSON, MarkdownPage, CSV}
 
 // ParseFormat reads a value of --format.

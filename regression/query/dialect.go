@@ -25,15 +25,16 @@ var duckdbDialect = dialect{Double: "DOUBLE", Param: "$", Inline: "NOT MATERIALI
 // metric is what a statement measures: its columns in method_calls and
 // method_cost.
 type metricColumns struct {
-	Value    string // ns
-	Measured string
-	Weight   string
-	Cell     string
+	Value     string // ns
+	Measured  string
+	Weight    string
+	Cell      string
+	Histogram string
 }
 
 var columnsOf = map[Metric]metricColumns{
-	CPU:  {Value: "cpu_ns", Measured: "cpu_measured", Weight: "w", Cell: "cell"},
-	Wall: {Value: "wall_ns", Measured: "measured", Weight: "w_wall", Cell: "cell_wall"},
+	CPU:  {Value: "cpu_ns", Measured: "cpu_measured", Weight: "w", Cell: "cell", Histogram: "cpu_hist"},
+	Wall: {Value: "wall_ns", Measured: "measured", Weight: "w_wall", Cell: "cell_wall", Histogram: "wall_hist"},
 }
 
 // scope is what a template sees.

@@ -1,0 +1,84 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"math"
+	"time"
+)
+
+// MethodName names a method of a service.
+type MethodName struct {
+	Service
+	Class  string `json:"class"`
+	Method string `json:"method"`
+}
+
+// Point is one method of one version in one stretch of time.
+type Point struct {
+	MethodName
+	Version string
+	At      time.Time
+	Calls   float64
+	Sums    // Records, Clusters, N, X, NN, NX and XX
+}
+
+// Share is the part of a method's calls whose time lies in one bin.
+type Share struct {
+	MethodName
+	Version string
+	Bin     int64   // see BinStart
+	N       float64 // calls, estimated
+}
+
+// BinStart is the time in ns at which a bin of a Share begins: a quarter of an
+// octave each.
+func BinStart(bin int64) float64 { return math.Exp2(float64(bin) / 4) }
+
+// History returns how the chosen methods went over time, in buckets.
+func (w *Warehouse) History(ctx context.Context, a Ask, bucket time.Duration, chosen []MethodName) ([]Point, error) {
+	if err := w.choose(ctx, chosen); err != nil {
+		return nil, err
+	}
+	args := filterArgs(a.Window, a.Filter)
+	args["bucket_ns"], args["slot_ns"] = bucket.Nanoseconds(), a.Slot.Nanoseconds()
+	var out []Point
+	err := w.each(ctx, "history", a.scope(), args, func(rows *sql.Rows) error {
+		var p Point
+		var at64 int64
+		err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment), into(&p.Version), into(&p.Class), into(&p.Method), &at64,
+			into(&p.Calls), into(&p.Records), &p.Clusters, &p.N, &p.X, &p.NN, &p.NX, &p.XX)
+		p.At = at(at64)
+		out = append(out, p)
+		return err
+	})
+	return out, err
+}
+
+// Distribution returns how long single calls of the chosen methods take.
+func (w *Warehouse) Distribution(ctx context.Context, a Ask, chosen []MethodName) ([]Share, error) {
+	if err := w.choose(ctx, chosen); err != nil {
+		return nil, err
+	}
+	var out []Share
+	err := w.each(ctx, "distribution", a.scope(), filterArgs(a.Window, a.Filter), func(rows *sql.Rows) error {
+		var s Share
+		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment), into(&s.Version), into(&s.Class), into(&s.Method), &s.Bin, &s.N)
+		out = append(out, s)
+		return err
+	})
+	return out, err
+}
+
+// choose fills the table that the statements read the methods from.
+func (w *Warehouse) choose(ctx context.Context, chosen []MethodName) error {
+	const table = `CREATE OR REPLACE TABLE chosen (service_namespace VARCHAR, service VARCHAR, environment VARCHAR, class VARCHAR, method VARCHAR)`
+	return w.fill(ctx, table, "INSERT INTO chosen VALUES (?, ?, ?, ?, ?)", func(insert func(...any) error) error {
+		for _, c := range chosen {
+			if err := insert(orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), orNull(c.Class), orNull(c.Method)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,65 @@
+{{define "history"}}
+-- The cost of a call of the chosen methods over time: sums by bucket and version,
+-- and the sums over clusters (instance x part of the bucket) that standard errors
+-- are made of.
+WITH scoped AS {{.Inline}} (
+  SELECT m.*
+  FROM method_calls AS m
+  JOIN chosen AS c ON {{.Same "m" "c" "service_namespace" "service" "environment" "class" "method"}}
+  WHERE m.kind IN ('call', 'counts', 'aggregate')
+    {{.Only "m."}}
+),
+weighted AS ({{template "method_cost" .From "scoped"}}),
+clusters AS (
+  SELECT
+    {{.Key ""}}, start_ns - MOD(start_ns, {{.Param}}bucket_ns) AS bucket_ns,
+    SUM(calls) AS calls,
+    SUM({{.Measured}}) AS records,
+    COALESCE(SUM({{.Weight}} * {{.Measured}}), 0) AS n,
+    COALESCE(SUM({{.Weight}} * {{.Value}}), 0) AS x
+  FROM weighted
+  WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+  GROUP BY {{.Key ""}}, instance, start_ns - MOD(start_ns, {{.Param}}bucket_ns), start_ns - MOD(start_ns, {{.Param}}slot_ns)
+)
+SELECT
+  {{.Key ""}}, bucket_ns,
+  SUM(calls) AS calls,
+  CAST(SUM(records) AS BIGINT) AS records,
+  CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS BIGINT) AS clusters,
+  SUM(n) AS n, SUM(x) AS x, SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx
+FROM clusters
+GROUP BY {{.Key ""}}, bucket_ns
+ORDER BY {{.Key ""}}, bucket_ns
+{{end}}
+
+{{define "distribution"}}
+-- How the times of single calls of the chosen methods are spread, by version:
+-- weights by bin of a quarter of an octave. Sums of several calls have a
+-- histogram of their own.
+WITH scoped AS {{.Inline}} (
+  SELECT m.*
+  FROM method_calls AS m
+  JOIN chosen AS c ON {{.Same "m" "c" "service_namespace" "service" "environment" "class" "method"}}
+  WHERE m.kind IN ('call', 'counts', 'aggregate')
+    {{.Only "m."}}
+),
+weighted AS ({{template "method_cost" .From "scoped"}}),
+measured AS (
+  SELECT *
+  FROM weighted
+  WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns AND {{.Weight}} IS NOT NULL
+),
+binned AS (
+  SELECT {{.Key ""}}, FLOOR(LN(GREATEST({{.Value}}, 1)) / LN(2) * 4) AS bin, {{.Weight}} AS n
+  FROM measured
+  WHERE {{.Measured}} = 1
+  UNION ALL
+  SELECT {{.Key ""}}, FLOOR((h.bin + 0.5) * LN(1.01 / 0.99) / LN(2) * 4) AS bin, {{.Weight}} * h.n AS n
+  FROM measured, UNNEST({{.Histogram}}) AS u(h)
+  WHERE {{.Measured}} > 1
+)
+SELECT {{.Key ""}}, CAST(bin AS BIGINT) AS bin, SUM(n) AS n
+FROM binned
+GROUP BY {{.Key ""}}, bin
+ORDER BY {{.Key ""}}, bin
+{{end}}

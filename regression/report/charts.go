@@ -1,0 +1,226 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// costBar is the bar of one line of the ranking: the cost and its 95% interval.
+func costBar(c Cost, most float64) template.HTML {
+	s := scale{0, most}
+	d := newDrawing(18, fmt.Sprintf("%s core hours", output.Amount(c.SelfCoreHours)))
+	d.rect(0, 3, s.at(c.SelfCoreHours), 12, "bar", "")
+	if c.Error != nil {
+		low, high := s.at(c.SelfCoreHours-1.96**c.Error), s.at(c.SelfCoreHours+1.96**c.Error)
+		d.line(low, 9, high, 9, "whisker")
+		d.line(low, 5, low, 13, "whisker")
+		d.line(high, 5, high, 13, "whisker")
+	}
+	return d.html()
+}
+
+// moveBar is a change with its interval on the scale of all changes.
+func moveBar(m Move, s scale) template.HTML {
+	d := newDrawing(18, fmt.Sprintf("%+.1f%%, between %+.1f%% and %+.1f%%", m.ChangePercent, m.Interval[0], m.Interval[1]))
+	d.line(s.at(0), 0, s.at(0), 18, "zero")
+	class := "open"
+	if m.Proven {
+		class = "proven"
+	}
+	d.line(s.at(m.Interval[0]), 9, s.at(m.Interval[1]), 9, "whisker")
+	d.dot(s.at(m.ChangePercent), 9, 4, class, d.label)
+	return d.html()
+}
+
+// movesScale holds nearly all intervals; what is wider is cut at the edge.
+func movesScale(moves []Move) scale {
+	var ends []float64
+	for _, m := range moves {
+		ends = append(ends, math.Abs(m.Interval[0]), math.Abs(m.Interval[1]), math.Abs(m.ChangePercent))
+	}
+	if len(ends) == 0 {
+		return scale{-1, 1}
+	}
+	slices.Sort(ends)
+	most := max(1, ends[len(ends)*9/10])
+	for _, m := range moves {
+		if m.Proven {
+			most = max(most, math.Abs(m.ChangePercent)*1.1)
+		}
+	}
+	return scale{-most, most}
+}
+
+// Places of the charts with axes: room for the labels of the y axis, in percent,
+// and of the x axis, in pixels.
+const (
+	chartHeight = 200
+	chartTop    = 12
+	chartFoot   = 24
+	chartLeft   = 9.0
+)
+
+func across(place float64) float64 { return chartLeft + place*(99-chartLeft)/100 }
+
+func down(place float64) float64 {
+	return chartHeight - chartFoot - place*(chartHeight-chartFoot-chartTop)/100
+}
+
+// anchorAt keeps a text inside of the chart.
+func anchorAt(place float64) string {
+	if place > 90 {
+		return "end"
+	}
+	return "middle"
+}
+
+func (d *drawing) yAxis(s scale, show func(float64) string) {
+	for _, v := range s.ticks(4) {
+		d.line(chartLeft, down(s.at(v)), 99, down(s.at(v)), "grid")
+		d.text(chartLeft-1, down(s.at(v))+4, "end", "axis", show(v))
+	}
+}
+
+// spreadChart draws how the times of single calls are spread, by version.
+func spreadChart(m Method) template.HTML {
+	low, high, most := int64(math.MaxInt64), int64(math.MinInt64), 0.0
+	for _, s := range m.Spreads {
+		for bin, share := range s.Bins {
+			low, high, most = min(low, bin), max(high, bin+1), max(most, share)
+		}
+	}
+	if low > high {
+		return ""
+	}
+	x, y := scale{float64(low), float64(high)}, scale{0, most * 100 * 1.05}
+	d := newDrawing(chartHeight, "share of the calls of "+m.Class+"."+m.Method+" by their time, one line per version")
+	d.yAxis(y, func(v float64) string { return fmt.Sprintf("%.3g%%", v) })
+	step := max(1, (high-low)/6)
+	for bin := low; bin <= high; bin += step {
+		place := across(x.at(float64(bin)))
+		d.text(place, chartHeight-6, anchorAt(place), "axis", output.Nanos(query.BinStart(bin)))
+	}
+	for i, s := range m.Spreads {
+		class := fmt.Sprintf("curve v%d", versionClass(i, len(m.Spreads)))
+		before := 0.0
+		for bin := low; bin <= high; bin++ {
+			share := 100 * s.Bins[bin]
+			left, right := across(x.at(float64(bin))), across(x.at(float64(bin+1)))
+			if share != before {
+				d.line(left, down(y.at(before)), left, down(y.at(share)), class)
+			}
+			if share > 0 {
+				d.line(left, down(y.at(share)), right, down(y.at(share)), class)
+			}
+			before = share
+		}
+	}
+	return d.html()
+}
+
+// versionClass numbers versions from the newest: it has the same colour in every
+// chart.
+func versionClass(i, of int) int { return of - 1 - i }
+
+// courseChart draws the mean time of a call over time. A line marks where a
+// version was first seen.
+func (r *Report) courseChart(m Method) template.HTML {
+	var first, last time.Time
+	most := 0.0
+	for _, c := range m.Course {
+		for _, p := range c.Points {
+			if first.IsZero() || p.At.Before(first) {
+				first = p.At
+			}
+			if p.At.After(last) {
+				last = p.At
+			}
+			most = max(most, p.NS)
+		}
+	}
+	if first.IsZero() {
+		return ""
+	}
+	x := scale{float64(first.Unix()), float64(last.Unix())}
+	y := scale{0, most * 1.3}
+	d := newDrawing(chartHeight, "mean time of a call of "+m.Class+"."+m.Method+" over time, by version")
+	d.yAxis(y, output.Nanos)
+	layout := "15:04:05"
+	if last.Sub(first) > 36*time.Hour {
+		layout = "2 Jan"
+	} else if last.Sub(first) > time.Hour {
+		layout = "15:04"
+	}
+	for i := range 5 {
+		at := first.Add(last.Sub(first) * time.Duration(i) / 4)
+		anchor := []string{"start", "middle", "middle", "middle", "end"}[i]
+		if last.Equal(first) && i > 0 {
+			break
+		}
+		d.text(across(x.at(float64(at.Unix()))), chartHeight-6, anchor, "axis", at.In(r.zone).Format(layout))
+	}
+	for i, c := range m.Course {
+		class := fmt.Sprintf("v%d", versionClass(i, len(m.Course)))
+		if i > 0 {
+			at := across(x.at(float64(c.Points[0].At.Unix())))
+			d.line(at, chartTop, at, chartHeight-chartFoot, "deploy")
+			d.text(at, chartTop-2, anchorAt(at), "axis", c.Version)
+		}
+		for _, p := range c.Points {
+			at := across(x.at(float64(p.At.Unix())))
+			title := fmt.Sprintf("%s, %s: %s a call, %d records", c.Version, showTime(p.At, r.zone), output.Nanos(p.NS), p.Records)
+			if p.Interval != nil {
+				d.line(at, down(y.at(p.Interval[0])), at, down(y.at(p.Interval[1])), "band "+class)
+			}
+			d.dot(at, down(y.at(p.NS)), 3, "dot "+class, title)
+		}
+	}
+	return d.html()
+}
+
+const (
+	boxHeight = 20
+	// textFrom is the width of a box in percent from which a name is worth
+	// printing in it.
+	textFrom = 4
+)
+
+// icicle draws a tree of callers: each box as wide as its part of the service's
+// measured time, callees below their callers.
+func icicle(t Tree) template.HTML {
+	d := newDrawing(float64(depth(t.Roots))*boxHeight, "who calls whom in "+t.String()+", by time")
+	d.boxes(t.Roots, 0, 0, t.TotalNS)
+	return d.html()
+}
+
+func (d *drawing) boxes(nodes []*Node, x float64, level int, total float64) {
+	for _, n := range nodes {
+		width := 100 * n.NS / total
+		name := ""
+		if width >= textFrom {
+			name = output.Printable(n.Name)
+		}
+		title := fmt.Sprintf("%s: %s, %.1f%%", n.Name, output.Nanos(n.NS), width)
+		d.box(x, float64(level*boxHeight), width, boxHeight-1, fmt.Sprintf("call c%d", level%4), title, name)
+		d.boxes(n.Children, x, level+1, total)
+		x += width
+	}
+}
+
+func depth(nodes []*Node) int {
+	deepest := 0
+	for _, n := range nodes {
+		deepest = max(deepest, 1+depth(n.Children))
+	}
+	return deepest
+}
+
+func showTime(t time.Time, zone *time.Location) string {
+	return t.In(zone).Format("2006-01-02 15:04:05 MST")
+}

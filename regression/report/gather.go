@@ -1,0 +1,260 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/ledger"
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/stats"
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+// Bounds of a page: a reader does not look at more, and a browser should not
+// have to.
+const (
+	maxCosts    = 30
+	maxMoves    = 40
+	maxVersions = 6 // of one method, the newest
+	maxPoints   = 120
+	level       = 0.95
+)
+
+// Options choose what is looked at.
+type Options struct {
+	Warehouse string
+	Window    query.Window
+	Zone      *time.Location
+	Now       time.Time
+	Filter    query.Filter
+	Methods   int // looked at closely: those that were raised, then those that cost most
+	Verdict   verdict.Options
+}
+
+// Gather asks the warehouse. It fails with query.ErrNoData where there is nothing
+// in the window.
+func Gather(ctx context.Context, o Options) (*Report, error) {
+	r := &Report{Made: o.Now, Warehouse: o.Warehouse, zone: o.Zone}
+	if err := r.gather(ctx, o); err != nil {
+		return nil, err
+	}
+	// Accounts of processes are made of all their rows.
+	all, err := query.Open(ctx, o.Warehouse, query.Window{})
+	if err != nil {
+		return nil, err
+	}
+	defer all.Close()
+	r.Health, err = ledger.Check(ctx, all, o.Window, o.Filter, r.To)
+	if err != nil {
+		return nil, err
+	}
+	r.Instances = len(r.Health.Processes)
+	return r, nil
+}
+
+func (r *Report) gather(ctx context.Context, o Options) error {
+	w, err := query.Open(ctx, o.Warehouse, o.Window)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	costs, err := cost.Compute(ctx, w, o.Filter)
+	if err != nil {
+		return err
+	}
+	r.From, r.To = costs.From, costs.To
+	if r.To.IsZero() {
+		r.To = o.Now
+	}
+	r.rank(costs)
+	runs, err := w.Runs(ctx, w.Window, o.Filter)
+	if err != nil {
+		return err
+	}
+	if err := r.compare(ctx, w, o, runs); err != nil {
+		return err
+	}
+	metric := query.CPU
+	if !slices.ContainsFunc(costs.Methods, func(m cost.Method) bool { return m.CPUMeasured > 0 }) {
+		metric = query.Wall
+	}
+	r.Metric = string(metric)
+	if err := r.lookClosely(ctx, w, o, metric, runs); err != nil {
+		return err
+	}
+	_, edges, err := w.Profiles(ctx, query.Ask{Metric: metric, Window: w.Window, Filter: o.Filter, Slot: time.Hour})
+	r.Trees = trees(edges)
+	return err
+}
+
+// rank takes over the costs, the dearest first.
+func (r *Report) rank(costs *cost.Report) {
+	for _, m := range costs.Methods {
+		r.Records += m.Measured
+		if m.SelfCoreHours == nil {
+			continue
+		}
+		r.Costs = append(r.Costs, Cost{
+			MethodName:    query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method},
+			SelfCoreHours: *m.SelfCoreHours, Error: m.SelfCoreHoursSE, SelfUSD: m.SelfUSD,
+			Calls: m.Calls, Records: m.CPUMeasured, Uncertain: m.Why,
+		})
+	}
+	slices.SortStableFunc(r.Costs, func(a, b Cost) int { return cmp.Compare(b.SelfCoreHours, a.SelfCoreHours) })
+	if len(r.Costs) > maxCosts {
+		r.Costs, r.CostsLeft = r.Costs[:maxCosts], len(r.Costs)-maxCosts
+	}
+}
+
+func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, runs []query.Run) error {
+	pairs, _, err := verdict.Pairs(runs, o.Verdict.Base, o.Verdict.Head)
+	if err != nil {
+		return err
+	}
+	comparisons, err := verdict.Compare(ctx, w, o.Filter, pairs, o.Verdict)
+	if err != nil {
+		return err
+	}
+	for _, c := range comparisons {
+		for _, l := range c.Methods {
+			if l.ChangePercent == nil || l.Interval == nil {
+				continue
+			}
+			r.Moves = append(r.Moves, Move{
+				MethodName:  query.MethodName{Service: c.Service, Class: l.Class, Method: l.Method},
+				BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Metric: string(c.Metric), State: string(l.State),
+				ChangePercent: *l.ChangePercent, Interval: *l.Interval, BaseRecords: l.BaseRecords, HeadRecords: l.HeadRecords,
+				Proven: l.State == verdict.Regressed,
+			})
+		}
+	}
+	slices.SortStableFunc(r.Moves, func(a, b Move) int {
+		if a.Proven != b.Proven {
+			if a.Proven {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(math.Abs(b.ChangePercent), math.Abs(a.ChangePercent))
+	})
+	if len(r.Moves) > maxMoves {
+		r.Moves, r.MovesLeft = r.Moves[:maxMoves], len(r.Moves)-maxMoves
+	}
+	return nil
+}
+
+// lookClosely takes the methods that were raised, then those that cost most.
+func (r *Report) lookClosely(ctx context.Context, w *query.Warehouse, o Options, metric query.Metric, runs []query.Run) error {
+	var chosen []query.MethodName
+	choose := func(m query.MethodName) {
+		if len(chosen) < o.Methods && !slices.Contains(chosen, m) {
+			chosen = append(chosen, m)
+		}
+	}
+	for _, m := range r.Moves {
+		if m.Proven {
+			choose(m.MethodName)
+		}
+	}
+	for _, c := range r.Costs {
+		choose(c.MethodName)
+	}
+	if len(chosen) == 0 {
+		return nil
+	}
+	bucket := bucketFor(seen(runs))
+	ask := query.Ask{Metric: metric, Window: w.Window, Filter: o.Filter, Slot: max(bucket/6, time.Second)}
+	points, err := w.History(ctx, ask, bucket, chosen)
+	if err != nil {
+		return err
+	}
+	shares, err := w.Distribution(ctx, ask, chosen)
+	if err != nil {
+		return err
+	}
+	for _, name := range chosen {
+		m := Method{MethodName: name}
+		m.course(points)
+		m.spread(shares)
+		r.Methods = append(r.Methods, m)
+	}
+	return nil
+}
+
+// seen is the part of the window in which there are rows.
+func seen(runs []query.Run) time.Duration {
+	var first, last time.Time
+	for _, run := range runs {
+		if first.IsZero() || run.First.Before(first) {
+			first = run.First
+		}
+		if run.Last.After(last) {
+			last = run.Last
+		}
+	}
+	return last.Sub(first)
+}
+
+var buckets = []time.Duration{
+	5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour,
+}
+
+func bucketFor(span time.Duration) time.Duration {
+	for _, b := range buckets {
+		if span <= maxPoints*b {
+			return b
+		}
+	}
+	return 7 * 24 * time.Hour
+}
+
+func (m *Method) course(points []query.Point) {
+	at := map[string]int{}
+	for _, p := range points {
+		if p.MethodName != m.MethodName || !(p.N > 0) {
+			continue
+		}
+		i, ok := at[p.Version]
+		if !ok {
+			i = len(m.Course)
+			at[p.Version] = i
+			m.Course = append(m.Course, Course{Version: p.Version})
+		}
+		instant := Instant{At: p.At, NS: p.X / p.N, Records: p.Records}
+		sums := stats.Clusters{Count: p.Clusters, N: p.N, X: p.X, NN: p.NN, NX: p.NX, XX: p.XX}
+		if e, ok := sums.Mean(); ok {
+			margin := e.Margin(level)
+			instant.Interval = &[2]float64{max(0, e.Value-margin), e.Value + margin}
+		}
+		m.Course[i].Points = append(m.Course[i].Points, instant)
+		m.Records += p.Records
+	}
+	slices.SortStableFunc(m.Course, func(a, b Course) int { return a.Points[0].At.Compare(b.Points[0].At) })
+	if len(m.Course) > maxVersions {
+		m.Course = m.Course[len(m.Course)-maxVersions:]
+	}
+}
+
+// spread keeps the versions of the course, in their order.
+func (m *Method) spread(shares []query.Share) {
+	for _, c := range m.Course {
+		s := Spread{Version: c.Version, Bins: map[int64]float64{}}
+		for _, share := range shares {
+			if share.MethodName == m.MethodName && share.Version == c.Version {
+				s.Bins[share.Bin] += share.N
+				s.Calls += share.N
+			}
+		}
+		if !(s.Calls > 0) {
+			continue
+		}
+		for bin := range s.Bins {
+			s.Bins[bin] /= s.Calls
+		}
+		m.Spreads = append(m.Spreads, s)
+	}
+}

@@ -1,0 +1,167 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+)
+
+//go:embed page.html
+var pageText string
+
+var page = template.Must(template.New("page").Parse(pageText))
+
+// pageData is what the template prints: texts and charts, nothing to be worked
+// out.
+type pageData struct {
+	Window, Basis, Made, Warehouse, Caption, Metric string
+
+	Costs     []costLine
+	CostsLeft int
+
+	Moves               []moveLine
+	MovesLeft           int
+	MovesLow, MovesHigh string
+
+	Methods []methodPart
+	Trees   []treePart
+
+	Balanced bool
+	Verdict  string
+	Health   []healthLine
+	Losses   []string
+
+	Palette []int
+}
+
+type costLine struct {
+	Name, Service, CoreHours, USD, Calls, Records string
+	Bar                                           template.HTML
+}
+
+type moveLine struct {
+	Name, Service, Versions, Change, Interval, Records string
+	Proven                                             bool
+	Bar                                                template.HTML
+}
+
+type methodPart struct {
+	Name, Service, Caption string
+	Versions               []versionLine
+	Spread, Course         template.HTML
+	Points                 []pointLine
+}
+
+type versionLine struct {
+	Class               int
+	Sign, Version, Text string
+}
+
+type pointLine struct{ At, Version, Mean, Interval, Records string }
+
+type treePart struct {
+	Service string
+	Chart   template.HTML
+	Lines   []treeLine
+}
+
+type treeLine struct {
+	Indent            int
+	Name, Time, Share string
+}
+
+type healthLine struct {
+	Service string
+	Figures []string
+}
+
+// WriteHTML writes the page.
+func (r *Report) WriteHTML(w io.Writer) error {
+	d := pageData{
+		Window: r.window(), Basis: r.basis(), Made: showTime(r.Made, r.zone), Warehouse: output.Printable(r.Warehouse), Metric: r.metricName(),
+		Caption: r.window() + "; " + r.basis(), CostsLeft: r.CostsLeft, MovesLeft: r.MovesLeft,
+		Balanced: r.Health.Balanced, Verdict: output.Printable(r.healthVerdict()),
+	}
+	for i := range maxVersions {
+		d.Palette = append(d.Palette, i)
+	}
+	most := 0.0
+	for _, c := range r.Costs {
+		most = max(most, c.high())
+	}
+	for _, c := range r.Costs {
+		d.Costs = append(d.Costs, costLine{
+			Name: name(c.MethodName), Service: output.Printable(c.Service.String()), Bar: costBar(c, most),
+			CoreHours: c.mark() + output.Amount(c.SelfCoreHours), USD: c.usd(), Calls: whole(c.Calls), Records: strconv.FormatInt(c.Records, 10),
+		})
+	}
+	s := movesScale(r.Moves)
+	d.MovesLow, d.MovesHigh = percent(s.low), percent(s.high)
+	for _, m := range r.Moves {
+		d.Moves = append(d.Moves, moveLine{
+			Name: name(m.MethodName), Service: output.Printable(m.Service.String()), Proven: m.Proven, Bar: moveBar(m, s),
+			Versions: output.Printable(m.BaseVersion + " → " + m.HeadVersion), Change: m.change(), Interval: m.interval(), Records: m.records(),
+		})
+	}
+	for _, m := range r.Methods {
+		d.Methods = append(d.Methods, r.methodPart(m))
+	}
+	for _, t := range r.Trees {
+		part := treePart{Service: output.Printable(t.String()), Chart: icicle(t)}
+		t.each(func(n *Node, level int) {
+			part.Lines = append(part.Lines, treeLine{level, output.Printable(n.Name), output.Nanos(n.NS), percent(100 * n.NS / t.TotalNS)})
+		})
+		d.Trees = append(d.Trees, part)
+	}
+	for _, s := range r.Health.Services {
+		d.Health = append(d.Health, healthLine{output.Printable(s.Service.String()), healthFigures(s)})
+	}
+	for _, what := range slices.Sorted(maps.Keys(r.Health.Losses.SDK)) {
+		if n := r.Health.Losses.SDK[what]; n != 0 {
+			d.Losses = append(d.Losses, fmt.Sprintf("%s %s", output.Printable(what), whole(n)))
+		}
+	}
+	return page.Execute(w, d)
+}
+
+var signs = []string{"━", "┅"} // as the curves: solid and dashed in turn
+
+func (r *Report) methodPart(m Method) methodPart {
+	part := methodPart{
+		Name: name(m.MethodName), Service: output.Printable(m.Service.String()),
+		Caption: fmt.Sprintf("%s; %d records", r.window(), m.Records), Spread: spreadChart(m), Course: r.courseChart(m),
+	}
+	for i, c := range m.Course {
+		class := versionClass(i, len(m.Course))
+		part.Versions = append(part.Versions, versionLine{class, signs[class%2], version(c.Version), m.versionText(c.Version)})
+		for _, p := range c.Points {
+			line := pointLine{At: showTime(p.At, r.zone), Version: version(c.Version), Mean: output.Nanos(p.NS), Interval: "~", Records: strconv.FormatInt(p.Records, 10)}
+			if p.Interval != nil {
+				line.Interval = output.Nanos(p.Interval[0]) + " to " + output.Nanos(p.Interval[1])
+			}
+			part.Points = append(part.Points, line)
+		}
+	}
+	return part
+}
+
+func name(m query.MethodName) string {
+	if m.Class == "" {
+		return output.Printable(m.Method)
+	}
+	return output.Printable(m.Class + "." + m.Method)
+}
+
+func version(v string) string {
+	if v == "" {
+		return "(no version)"
+	}
+	return output.Printable(v)
+}

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"time"
+
+	"github.com/corehour/corehour/regression/ledger"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// Report is the content of the page, whatever it is written as.
+type Report struct {
+	From      time.Time `json:"from"`
+	To        time.Time `json:"to"`
+	Made      time.Time `json:"made"`
+	Warehouse string    `json:"warehouse"`
+	Metric    string    `json:"metric"` // of distributions, histories and trees: cpu, or wall where nothing has CPU
+	Records   int64     `json:"records"`
+	Instances int       `json:"instances"`
+
+	Costs     []Cost         `json:"costs"`
+	CostsLeft int            `json:"costs_left_out"` // methods beyond the bound
+	Moves     []Move         `json:"moves"`
+	MovesLeft int            `json:"moves_left_out"`
+	Methods   []Method       `json:"methods"`
+	Trees     []Tree         `json:"trees"`
+	Health    *ledger.Report `json:"health"`
+
+	zone *time.Location
+}
+
+// Cost is one line of the ranking. Error is a standard error in core hours.
+type Cost struct {
+	query.MethodName
+	SelfCoreHours float64  `json:"self_core_hours"`
+	Error         *float64 `json:"self_core_hours_se"`
+	SelfUSD       *float64 `json:"self_usd"`
+	Calls         float64  `json:"calls"`
+	Records       int64    `json:"records"`
+	Uncertain     string   `json:"uncertain,omitempty"` // why it prints ~
+}
+
+// Move is a method that two versions differ in.
+type Move struct {
+	query.MethodName
+	BaseVersion   string     `json:"base_version"`
+	HeadVersion   string     `json:"head_version"`
+	Metric        string     `json:"metric"`
+	State         string     `json:"state"`
+	ChangePercent float64    `json:"change_percent"`
+	Interval      [2]float64 `json:"interval"`
+	BaseRecords   int64      `json:"base_records"`
+	HeadRecords   int64      `json:"head_records"`
+	Proven        bool       `json:"proven"` // raised by the verdict; all others print ~
+}
+
+// Method is one method looked at closely.
+type Method struct {
+	query.MethodName
+	Spreads []Spread `json:"distribution"` // one per version, the newest last
+	Course  []Course `json:"history"`      // one per version, by first appearance
+	Records int64    `json:"records"`
+}
+
+// Spread is how the times of single calls of one version are spread.
+type Spread struct {
+	Version string            `json:"version"`
+	Calls   float64           `json:"calls"`
+	Bins    map[int64]float64 `json:"bins"` // share of the calls by quarter of an octave, see query.BinStart
+}
+
+// Course is the mean time of a call of one version over time.
+type Course struct {
+	Version string    `json:"version"`
+	Points  []Instant `json:"points"`
+}
+
+// Instant is a mean with its 95% interval, null where too little is known.
+type Instant struct {
+	At       time.Time   `json:"at"`
+	NS       float64     `json:"ns_per_call"`
+	Interval *[2]float64 `json:"interval"`
+	Records  int64       `json:"records"`
+}
+
+// Tree is who calls whom in a service, by cost.
+type Tree struct {
+	query.Service
+	TotalNS float64 `json:"total_ns"`
+	Roots   []*Node `json:"roots"`
+}
+
+// Node is a method below one chain of callers. NS is its whole time there.
+type Node struct {
+	Name     string  `json:"name"`
+	NS       float64 `json:"ns"`
+	Children []*Node `json:"children,omitempty"`
+}

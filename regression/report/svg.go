@@ -1,0 +1,59 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"strings"
+
+	"github.com/corehour/corehour/regression/output"
+)
+
+// drawing is a chart as SVG. Places across are percentages and places down are
+// pixels, so that it fits every screen while its text stays as large as it is.
+type drawing struct {
+	b      strings.Builder
+	height float64
+	label  string // what somebody hears who can't see it
+}
+
+func newDrawing(height float64, label string) *drawing { return &drawing{height: height, label: label} }
+
+// clean makes text of anybody's fit for an attribute or an element.
+func clean(s string) string { return html.EscapeString(output.Printable(s)) }
+
+func (d *drawing) rect(x, y, width, height float64, class, title string) {
+	fmt.Fprintf(&d.b, `<rect x="%.3f%%" y="%.1f" width="%.3f%%" height="%.1f" class="%s">`, x, y, max(0, width), height, class)
+	if title != "" {
+		fmt.Fprintf(&d.b, `<title>%s</title>`, clean(title))
+	}
+	d.b.WriteString(`</rect>`)
+}
+
+func (d *drawing) line(x1, y1, x2, y2 float64, class string) {
+	fmt.Fprintf(&d.b, `<line x1="%.3f%%" y1="%.1f" x2="%.3f%%" y2="%.1f" class="%s"/>`, x1, y1, x2, y2, class)
+}
+
+func (d *drawing) dot(x, y, radius float64, class, title string) {
+	fmt.Fprintf(&d.b, `<circle cx="%.3f%%" cy="%.1f" r="%.1f" class="%s"><title>%s</title></circle>`, x, y, radius, class, clean(title))
+}
+
+// text is set at, before (end) or around (middle) a place.
+func (d *drawing) text(x, y float64, anchor, class, s string) {
+	fmt.Fprintf(&d.b, `<text x="%.3f%%" y="%.1f" text-anchor="%s" class="%s">%s</text>`, x, y, anchor, class, clean(s))
+}
+
+// box is a rectangle with a text that ends where the box does.
+func (d *drawing) box(x, y, width, height float64, class, title, s string) {
+	fmt.Fprintf(&d.b, `<svg x="%.3f%%" y="%.1f" width="%.3f%%" height="%.1f"><rect width="100%%" height="100%%" class="%s"><title>%s</title></rect>`,
+		x, y, width, height, class, clean(title))
+	if s != "" {
+		fmt.Fprintf(&d.b, `<text x="4" y="%.1f" class="in">%s</text>`, height-5, clean(s))
+	}
+	d.b.WriteString(`</svg>`)
+}
+
+func (d *drawing) html() template.HTML {
+	//nolint:gosec // every text in it went through clean
+	return template.HTML(fmt.Sprintf(`<svg role="img" aria-label="%s" width="100%%" height="%.0f">%s</svg>`, clean(d.label), d.height, d.b.String()))
+}

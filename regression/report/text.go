@@ -1,0 +1,100 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/corehour/corehour/regression/output"
+)
+
+// Document is the content of the page as text.
+func (r *Report) Document() *output.Document {
+	d := &output.Document{Data: r}
+	d.Say("what methods cost, "+r.window(), r.basis())
+	d.Add(r.costTable())
+	if len(r.Moves) > 0 {
+		d.Add(r.moveTable())
+	} else {
+		d.Say("no two versions could be compared")
+	}
+	for _, m := range r.Methods {
+		d.Add(r.methodTable(m))
+	}
+	for _, t := range r.Trees {
+		d.Add(treeTable(t))
+	}
+	d.Say(r.healthVerdict())
+	health := &output.Table{Title: "health", Columns: []string{"service", "processes", "dead", "handed out", "stored", "lost", "foreign rows", "unpriced"}}
+	for _, s := range r.Health.Services {
+		row := []output.Cell{output.Name(s.Service.String())}
+		for _, figure := range healthFigures(s) {
+			row = append(row, output.Figure(figure))
+		}
+		health.Rows = append(health.Rows, row)
+	}
+	d.Add(health)
+	return d
+}
+
+func (r *Report) costTable() *output.Table {
+	t := &output.Table{Title: "own CPU time of methods", Columns: []string{"service", "method", "core hours", "±95%", "$", "calls", "records"}}
+	for _, c := range r.Costs {
+		margin := "~"
+		if c.Error != nil {
+			margin = output.Amount(1.96 * *c.Error)
+		}
+		t.Rows = append(t.Rows, []output.Cell{
+			output.Name(c.Service.String()), output.Name(name(c.MethodName)), output.Figure(c.mark() + output.Amount(c.SelfCoreHours)), output.Figure(margin),
+			output.Figure(c.usd()), output.Figure(whole(c.Calls)), output.Whole(c.Records),
+		})
+	}
+	return t
+}
+
+func (r *Report) moveTable() *output.Table {
+	t := &output.Table{Title: "version over version, ~ where nothing is proven", Columns: []string{"service", "method", "base", "head", "metric", "change", "interval", "records"}}
+	for _, m := range r.Moves {
+		t.Rows = append(t.Rows, []output.Cell{
+			output.Name(m.Service.String()), output.Name(name(m.MethodName)), output.Name(m.BaseVersion), output.Name(m.HeadVersion), output.Name(m.Metric),
+			output.Figure(m.change()), output.Figure(m.interval()), output.Figure(m.records()),
+		})
+	}
+	return t
+}
+
+func (r *Report) methodTable(m Method) *output.Table {
+	t := &output.Table{
+		Title:   fmt.Sprintf("%s of %s, %s time of a call", name(m.MethodName), m.Service, r.metricName()),
+		Columns: []string{"version", "first seen", "last seen", "mean at first", "mean at last", "p50", "p95", "p99", "records"},
+	}
+	for _, c := range m.Course {
+		first, last := c.Points[0], c.Points[len(c.Points)-1]
+		row := []output.Cell{
+			output.Name(c.Version), output.Name(showTime(first.At, r.zone)), output.Name(showTime(last.At, r.zone)),
+			output.Figure(output.Nanos(first.NS)), output.Figure(output.Nanos(last.NS)),
+		}
+		quantiles := [3]string{"~", "~", "~"}
+		for _, s := range m.Spreads {
+			if s.Version == c.Version {
+				quantiles = [3]string{output.Nanos(s.quantile(.5)), output.Nanos(s.quantile(.95)), output.Nanos(s.quantile(.99))}
+			}
+		}
+		records := int64(0)
+		for _, p := range c.Points {
+			records += p.Records
+		}
+		t.Rows = append(t.Rows, append(row, output.Figure(quantiles[0]), output.Figure(quantiles[1]), output.Figure(quantiles[2]), output.Figure(strconv.FormatInt(records, 10))))
+	}
+	return t
+}
+
+func treeTable(t Tree) *output.Table {
+	table := &output.Table{Title: "who calls whom in " + t.String(), Columns: []string{"method", "time", "share"}}
+	t.each(func(n *Node, level int) {
+		table.Rows = append(table.Rows, []output.Cell{
+			output.Name(strings.Repeat("· ", level) + n.Name), output.Figure(output.Nanos(n.NS)), output.Figure(percent(100 * n.NS / t.TotalNS)),
+		})
+	})
+	return table
+}

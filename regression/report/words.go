@@ -1,0 +1,126 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/corehour/corehour/regression/ledger"
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+func (r *Report) window() string {
+	return showTime(r.From, r.zone) + " to " + showTime(r.To, r.zone)
+}
+
+func (r *Report) basis() string {
+	return fmt.Sprintf("%d records of %d processes", r.Records, r.Instances)
+}
+
+func (r *Report) metricName() string {
+	if r.Metric == string(query.CPU) {
+		return "CPU"
+	}
+	return r.Metric
+}
+
+func (r *Report) healthVerdict() string {
+	if r.Health.Balanced {
+		return "The ledger balances: every call that was handed out is stored once."
+	}
+	return "The ledger does not balance: " + strings.Join(r.Health.Faults, "; ")
+}
+
+func healthFigures(s ledger.Service) []string {
+	share := 100 * s.UnpricedShare
+	return []string{
+		strconv.Itoa(s.Processes), strconv.Itoa(s.DeadProcesses), strconv.FormatInt(s.HandedOutCalls, 10), strconv.FormatInt(s.CountedCalls, 10),
+		strconv.FormatInt(s.LostInTransit, 10), strconv.FormatInt(s.ForeignRows, 10), percent(share),
+	}
+}
+
+// high is the upper end of the interval that is drawn.
+func (c Cost) high() float64 {
+	if c.Error == nil {
+		return c.SelfCoreHours
+	}
+	return c.SelfCoreHours + 1.96**c.Error
+}
+
+func (c Cost) mark() string {
+	if c.Uncertain != "" {
+		return "~ "
+	}
+	return ""
+}
+
+func (c Cost) usd() string {
+	if c.SelfUSD == nil {
+		return "unpriced"
+	}
+	return c.mark() + output.Amount(*c.SelfUSD)
+}
+
+func (m Move) change() string {
+	switch {
+	case m.Proven:
+		return fmt.Sprintf("%+.1f%%", m.ChangePercent)
+	case m.State == string(verdict.Explained):
+		return fmt.Sprintf("%+.1f%% by its callees", m.ChangePercent)
+	}
+	return fmt.Sprintf("~ %+.1f%%", m.ChangePercent)
+}
+
+func (m Move) interval() string {
+	return fmt.Sprintf("%+.1f%% to %+.1f%%", m.Interval[0], m.Interval[1])
+}
+
+func (m Move) records() string { return fmt.Sprintf("%d / %d", m.BaseRecords, m.HeadRecords) }
+
+func percent(x float64) string { return fmt.Sprintf("%.3g%%", x) }
+
+func whole(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }
+
+// versionText says in words how long calls of one version take.
+func (m Method) versionText(version string) string {
+	i := slices.IndexFunc(m.Spreads, func(s Spread) bool { return s.Version == version })
+	if i < 0 {
+		return "not measured"
+	}
+	s := m.Spreads[i]
+	return fmt.Sprintf("half of the calls take up to %s, 95%% up to %s, 99%% up to %s",
+		output.Nanos(s.quantile(.5)), output.Nanos(s.quantile(.95)), output.Nanos(s.quantile(.99)))
+}
+
+// quantile is the end of the bin that the quantile lies in: a fifth too much at
+// most.
+func (s Spread) quantile(q float64) float64 {
+	bins := make([]int64, 0, len(s.Bins))
+	for bin := range s.Bins {
+		bins = append(bins, bin)
+	}
+	slices.Sort(bins)
+	sum := 0.0
+	for _, bin := range bins {
+		if sum += s.Bins[bin]; sum >= q-1e-9 {
+			return query.BinStart(bin + 1)
+		}
+	}
+	return math.NaN()
+}
+
+// each visits the tree from the top.
+func (t Tree) each(visit func(n *Node, level int)) {
+	var walk func(nodes []*Node, level int)
+	walk = func(nodes []*Node, level int) {
+		for _, n := range nodes {
+			visit(n, level)
+			walk(n.Children, level+1)
+		}
+	}
+	walk(t.Roots, 0)
+}
