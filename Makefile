@@ -74,6 +74,7 @@ bench-sdk: ## Measure the probe beside the OpenTelemetry SDK, path by path.
 sim: ## Count on drawn deployments how often verdicts are wrong and what they miss.
 	@mkdir -p build && $(GO) run ./regression/sim/simulate $(if $(DEPLOYMENTS),--deployments $(DEPLOYMENTS)) > build/sim.json
 	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/sim.json
+
 .PHONY: browser
 browser: ## Look at the HTML report in headless Chromium.
 	@command -v chromium >/dev/null || { echo "make: chromium is missing: install it, for example by apt-get install chromium" >&2; exit 1; }
