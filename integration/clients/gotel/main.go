@@ -14,6 +14,7 @@ import (
 	"os"
 	"time"
 
+	"go.opentelemetry.io/contrib/samplers/jaegerremote"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -31,10 +32,11 @@ func main() {
 	service := flag.String("service", "billing", "name of the service")
 	version := flag.String("version", "1.0", "version of the service")
 	ratio := flag.Float64("ratio", 1, "share of traces that are sampled at the head")
+	rates := flag.String("rates", "", "URL of a server of Jaeger's remote sampling protocol, instead of --ratio")
 	orders := flag.Int("orders", 100, "orders to handle")
 	report := flag.String("report", "", "file for the report")
 	flag.Parse()
-	if err := run(*protocol, *endpoint, *service, *version, *ratio, *orders, *report); err != nil {
+	if err := run(*protocol, *endpoint, *service, *version, *ratio, *rates, *orders, *report); err != nil {
 		fmt.Fprintln(os.Stderr, "gotel:", err)
 		os.Exit(1)
 	}
@@ -46,15 +48,21 @@ type done struct {
 	WallNS int64 `json:"wall_ns"`
 }
 
-func run(protocol, endpoint, service, version string, ratio float64, orders int, report string) error {
+func run(protocol, endpoint, service, version string, ratio float64, rates string, orders int, report string) error {
 	ctx := context.Background()
 	exporter, err := newExporter(ctx, protocol, endpoint)
 	if err != nil {
 		return err
 	}
+	sampler := trace.TraceIDRatioBased(ratio)
+	if rates != "" {
+		remote := newRemoteSampler(rates, service)
+		defer remote.Close()
+		sampler = trace.ParentBased(remote)
+	}
 	provider := trace.NewTracerProvider(
 		trace.WithBatcher(exporter, trace.WithMaxQueueSize(1<<16), trace.WithBlocking()),
-		trace.WithSampler(trace.TraceIDRatioBased(ratio)),
+		trace.WithSampler(sampler),
 		trace.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", service),
 			attribute.String("service.version", version),
@@ -74,6 +82,16 @@ func run(protocol, endpoint, service, version string, ratio float64, orders int,
 		return err
 	}
 	return os.WriteFile(report, data, 0o644)
+}
+
+// newRemoteSampler has been told what to sample when it is returned.
+func newRemoteSampler(url, service string) *jaegerremote.Sampler {
+	remote := jaegerremote.New(service,
+		jaegerremote.WithSamplingServerURL(url),
+		jaegerremote.WithSamplingRefreshInterval(100*time.Millisecond),
+		jaegerremote.WithInitialSampler(trace.NeverSample()))
+	remote.UpdateSampler()
+	return remote
 }
 
 func newExporter(ctx context.Context, protocol, endpoint string) (trace.SpanExporter, error) {

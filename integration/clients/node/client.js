@@ -7,7 +7,7 @@ const fs = require('node:fs');
 const { parseArgs } = require('node:util');
 const { trace, SpanStatusCode } = require('@opentelemetry/api');
 const { resourceFromAttributes } = require('@opentelemetry/resources');
-const { NodeTracerProvider, BatchSpanProcessor } = require('@opentelemetry/sdk-trace-node');
+const { NodeTracerProvider, BatchSpanProcessor, AlwaysOffSampler } = require('@opentelemetry/sdk-trace-node');
 
 const { values: options } = parseArgs({
   options: {
@@ -21,6 +21,7 @@ const { values: options } = parseArgs({
     'render-ms': { type: 'string', default: '20' }, // how long a page takes to render, likewise
     seconds: { type: 'string', default: '0' }, // serve so long instead of so many requests
     ratio: { type: 'string' }, // share of requests to sample consistently, which is told in the trace state
+    rates: { type: 'string' }, // a server of Jaeger's remote sampling protocol, which says what to sample
     report: { type: 'string' },
   },
 });
@@ -44,8 +45,20 @@ function newSampler(ratio) {
   return createCompositeSampler(createComposableParentThresholdSampler(createComposableProbabilitySampler(ratio)));
 }
 
+// newRemoteSampler samples nothing until it was told what to.
+function newRemoteSampler(endpoint) {
+  const { JaegerRemoteSampler } = require('@opentelemetry/sampler-jaeger-remote');
+  return new JaegerRemoteSampler({
+    endpoint,
+    serviceName: options.service,
+    poolingInterval: 100,
+    initialSampler: new AlwaysOffSampler(),
+  });
+}
+
+const remote = options.rates && newRemoteSampler(options.rates);
 const provider = new NodeTracerProvider({
-  sampler: options.ratio && newSampler(Number(options.ratio)),
+  sampler: remote || (options.ratio && newSampler(Number(options.ratio))),
   resource: resourceFromAttributes({
     'service.name': options.service,
     'service.version': options.version,
@@ -98,12 +111,16 @@ const load = () =>
 const render = () => timed('storefront/pages.render', 'render', {}, () => wait(Number(options['render-ms'])));
 
 async function main() {
+  while (remote && remote.toString().includes('sampler=AlwaysOff')) {
+    await wait(10);
+  }
   const deadline = Date.now() + 1000 * Number(options.seconds);
   for (let n = 0; Number(options.seconds) > 0 ? Date.now() < deadline : n < Number(options.requests); n++) {
     await serve();
   }
   await provider.shutdown();
   fs.writeFileSync(options.report, JSON.stringify(done));
+  process.exit(0); // the remote sampler would ask for ever
 }
 
 main().catch((fault) => {
