@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
 )
 
 // Schema numbers the form of an alert. Fields are only added.
@@ -54,6 +56,14 @@ type Alert struct {
 	Owner     string    `json:"owner"`
 	Reason    string    `json:"reason"`
 	Links     []string  `json:"links"`
+	// Resolution says why an alert went away; only resolved ones have it.
+	Resolution string `json:"resolution,omitempty"`
+}
+
+// Name is the method or the class that the alert is about; empty if it is about a
+// whole service.
+func (a *Alert) Name() string {
+	return methodspan.Function{Class: a.Class, Method: a.Method}.Full() + a.Signature
 }
 
 // Severity is the scale of alerts.

@@ -62,3 +62,21 @@ func csvField(s string) string {
 	}
 	return s
 }
+
+// maxSlack bounds a name in a message, in characters.
+const maxSlack = 200
+
+var slackEscapes = strings.NewReplacer("`", "'", "&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// SlackCode is a name as code of Slack's mrkdwn, in which nothing is markup, a link
+// or a mention.
+func SlackCode(s string) string {
+	s = Printable(s)
+	if utf8.RuneCountInString(s) > maxSlack {
+		s = string([]rune(s)[:maxSlack]) + "..."
+	}
+	if strings.TrimSpace(s) == "" {
+		s = "?" // two backticks beside each other are no code
+	}
+	return "`" + slackEscapes.Replace(s) + "`"
+}

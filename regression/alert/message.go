@@ -1,0 +1,113 @@
+package alert
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+)
+
+// Status says whether a message raises its alerts or takes them back.
+type Status string
+
+const (
+	Firing   Status = "firing"
+	Resolved Status = "resolved"
+)
+
+// MaxInMessage bounds the alerts of one message; more travel in further ones.
+const MaxInMessage = 100
+
+// Message is what sinks send: the alerts of one deployment, dearest first.
+type Message struct {
+	Schema           int    `json:"schema"`
+	ID               string `json:"id"`
+	Status           Status `json:"status"`
+	Kind             string `json:"kind"`
+	ServiceNamespace string `json:"service_namespace"`
+	Service          string `json:"service"`
+	Environment      string `json:"environment"`
+	BaseVersion      string `json:"base_version"`
+	HeadVersion      string `json:"head_version"`
+	BaseRevision     string `json:"base_revision"`
+	HeadRevision     string `json:"head_revision"`
+	// USDPerDay is the sum of those of the alerts; null if none is known.
+	USDPerDay *float64 `json:"usd_per_day"`
+	Alerts    []Alert  `json:"alerts"`
+}
+
+// deployment is what the alerts of a message have in common.
+type deployment struct {
+	kind, namespace, service, environment, base, head string
+}
+
+func deploymentOf(a *Alert) deployment {
+	return deployment{a.Kind, a.ServiceNamespace, a.Service, a.Environment, a.BaseVersion, a.HeadVersion}
+}
+
+// Messages makes one message for each deployment, the dearest first.
+func Messages(status Status, alerts []Alert) []Message {
+	alerts = slices.Clone(alerts)
+	slices.SortStableFunc(alerts, Dearer)
+	at := map[deployment]int{} // the last message of each
+	var out []Message
+	for i := range alerts {
+		a := &alerts[i]
+		j, ok := at[deploymentOf(a)]
+		if !ok || len(out[j].Alerts) == MaxInMessage {
+			j = len(out)
+			at[deploymentOf(a)] = j
+			out = append(out, Message{
+				Schema: Schema, Status: status, Kind: a.Kind,
+				ServiceNamespace: a.ServiceNamespace, Service: a.Service, Environment: a.Environment,
+				BaseVersion: a.BaseVersion, HeadVersion: a.HeadVersion, BaseRevision: a.BaseRevision, HeadRevision: a.HeadRevision,
+			})
+		}
+		m := &out[j]
+		m.Alerts = append(m.Alerts, *a)
+		if a.USDPerDay != nil {
+			sum := *a.USDPerDay
+			if m.USDPerDay != nil {
+				sum += *m.USDPerDay
+			}
+			m.USDPerDay = &sum
+		}
+	}
+	for i := range out {
+		out[i].ID = out[i].id()
+	}
+	slices.SortStableFunc(out, func(a, b Message) int { return descending(a.USDPerDay, b.USDPerDay) })
+	return out
+}
+
+// id follows from the alerts, whatever their order.
+func (m *Message) id() string {
+	ids := make([]string, len(m.Alerts))
+	for i, a := range m.Alerts {
+		ids[i] = a.ID
+	}
+	slices.Sort(ids)
+	sum := sha256.New()
+	for _, part := range append([]string{string(m.Status)}, ids...) {
+		sum.Write([]byte(part + "\n"))
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:12])
+}
+
+// Dearer orders alerts by dollars a day, then by change; what has no price comes
+// after what has one.
+func Dearer(a, b Alert) int {
+	return cmp.Or(descending(a.USDPerDay, b.USDPerDay), cmp.Compare(b.ChangePercent, a.ChangePercent), cmp.Compare(a.ID, b.ID))
+}
+
+func descending(a, b *float64) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	}
+	return cmp.Compare(*b, *a)
+}

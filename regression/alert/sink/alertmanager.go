@@ -1,0 +1,139 @@
+package sink
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/output"
+)
+
+// AlertmanagerPath is where the Alertmanager takes alerts (its API v2).
+const AlertmanagerPath = "/api/v2/alerts"
+
+// Alertmanager posts alerts to the Alertmanager. It identifies an alert by its
+// labels, so only what stays the same from look to look is one; and it forgets an
+// alert that is not sent again before it ends.
+type Alertmanager struct {
+	name string
+	to   *Endpoint
+	hold time.Duration
+	now  func() time.Time
+}
+
+// NewAlertmanager makes one. A firing alert ends by itself after hold, unless it is
+// sent again.
+func NewAlertmanager(name string, to *Endpoint, hold time.Duration, now func() time.Time) *Alertmanager {
+	return &Alertmanager{name, to, hold, now}
+}
+
+// Name implements Sink.
+func (a *Alertmanager) Name() string { return a.name }
+
+// Refreshes implements Sink.
+func (a *Alertmanager) Refreshes() bool { return true }
+
+// postable is postableAlert of the Alertmanager's OpenAPI document.
+type postable struct {
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+	StartsAt    time.Time         `json:"startsAt"`
+	EndsAt      time.Time         `json:"endsAt"`
+}
+
+// Send implements Sink.
+func (a *Alertmanager) Send(ctx context.Context, m alert.Message) error {
+	now := a.now().UTC()
+	ends := now
+	if m.Status == alert.Firing {
+		ends = now.Add(a.hold)
+	}
+	alerts := make([]postable, len(m.Alerts))
+	for i := range m.Alerts {
+		alerts[i] = postableOf(&m.Alerts[i])
+		if alerts[i].StartsAt.After(now) { // of a clock that runs ahead
+			alerts[i].StartsAt = now
+		}
+		alerts[i].EndsAt = ends
+	}
+	body, err := output.Line(alerts)
+	if err != nil {
+		return permanent("the alerts can't be written: %v", err)
+	}
+	return a.to.post(ctx, m.ID, body)
+}
+
+// alertNames by kind, as rules of the Alertmanager match them.
+var alertNames = map[string]string{alert.Regression: "CorehourRegression", alert.Budget: "CorehourBudget"}
+
+func postableOf(a *alert.Alert) postable {
+	name := alertNames[a.Kind]
+	if name == "" {
+		name = "Corehour"
+	}
+	p := postable{Labels: map[string]string{"alertname": name}, Annotations: map[string]string{}, StartsAt: a.FirstSeen.UTC()}
+	set := func(into map[string]string, key, value string) {
+		if value != "" { // an empty label is none
+			into[key] = cut(output.Printable(value))
+		}
+	}
+	for key, value := range map[string]string{
+		"corehour_id": a.ID, "kind": a.Kind, "severity": string(a.Severity), "owner": a.Owner,
+		"service_namespace": a.ServiceNamespace, "service": a.Service, "environment": a.Environment,
+		"class": a.Class, "method": a.Method, "base_version": a.BaseVersion, "head_version": a.HeadVersion, "metric": a.Metric,
+	} {
+		set(p.Labels, key, value)
+	}
+	for key, value := range map[string]string{
+		"summary": summary(a), "description": a.Reason, "resolution": a.Resolution,
+		"base_revision": a.BaseRevision, "head_revision": a.HeadRevision,
+		"change_percent": strconv.FormatFloat(a.ChangePercent, 'f', 1, 64),
+	} {
+		set(p.Annotations, key, value)
+	}
+	if a.USDPerDay != nil {
+		p.Annotations["usd_per_day"] = output.Amount(*a.USDPerDay)
+	}
+	if len(a.Links) > 0 {
+		set(p.Annotations, "link", a.Links[0])
+	}
+	return p
+}
+
+func summary(a *alert.Alert) string {
+	if a.Kind == alert.Budget {
+		return fmt.Sprintf("%s spends $%s a day, planned are $%s", subject(a), output.Amount(a.Head), output.Amount(a.Base))
+	}
+	return fmt.Sprintf("%s of %s became %.1f%% dearer from %s to %s", a.Name(), a.Service, a.ChangePercent, a.BaseVersion, a.HeadVersion)
+}
+
+// subject is what a budget is about.
+func subject(a *alert.Alert) string {
+	switch {
+	case a.Class != "" && a.Service != "":
+		return a.Class + " of " + a.Service
+	case a.Class != "":
+		return a.Class
+	case a.Service != "":
+		return a.Service
+	case a.Owner != "":
+		return a.Owner
+	}
+	return "everything"
+}
+
+// maxText bounds a label or an annotation, in bytes.
+const maxText = 2048
+
+func cut(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	end := maxText
+	for end > 0 && s[end]&0xc0 == 0x80 { // inside of a character
+		end--
+	}
+	return s[:end] + "..."
+}

@@ -1,0 +1,116 @@
+package sink
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/corehour/corehour/regression/alert"
+)
+
+// indented makes a payload readable, and proves that it is JSON.
+func indented(t *testing.T, body string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Indent(&b, []byte(body), "", "  "); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return b.String()
+}
+
+// sinks of every kind that post to one address.
+func sinks(e *Endpoint) map[string]Sink {
+	return map[string]Sink{
+		"webhook":      NewWebhook("webhook", e),
+		"slack":        NewSlack("slack", e),
+		"alertmanager": NewAlertmanager("alertmanager", e, time.Hour, func() time.Time { return noon }),
+	}
+}
+
+func TestPayloads(t *testing.T) {
+	address, got := server(t)
+	resolved := dearer()[:1]
+	resolved[0].Resolution = "it is back to 291us"
+	for kind, s := range sinks(endpoint(t, address+"/hooks/secret-token", "Authorization: Bearer very-secret\nX-Team: a")) {
+		for name, messages := range map[string][]alert.Message{
+			"firing":   alert.Messages(alert.Firing, dearer()),
+			"resolved": alert.Messages(alert.Resolved, resolved),
+			"budget":   alert.Messages(alert.Firing, []alert.Alert{overBudget()}),
+		} {
+			if len(messages) != 1 {
+				t.Fatalf("%d messages for one deployment", len(messages))
+			}
+			if err := s.Send(t.Context(), messages[0]); err != nil {
+				t.Fatal(kind, err)
+			}
+			r := <-got
+			golden(t, kind+"_"+name+".json", indented(t, r.body))
+			if r.path != "/hooks/secret-token" || r.header.Get("Authorization") != "Bearer very-secret" || r.header.Get("X-Team") != "a" ||
+				r.header.Get("Content-Type") != "application/json" || r.header.Get("Idempotency-Key") != messages[0].ID {
+				t.Errorf("%s: %+v", kind, r)
+			}
+		}
+	}
+}
+
+// No name acts in what it ends up in.
+func TestHostileNamesInPayloads(t *testing.T) {
+	address, got := server(t)
+	for kind, s := range sinks(endpoint(t, address, "")) {
+		for _, status := range []alert.Status{alert.Firing, alert.Resolved} {
+			if err := s.Send(t.Context(), alert.Messages(status, []alert.Alert{hostile()})[0]); err != nil {
+				t.Fatal(kind, err)
+			}
+			body := (<-got).body
+			for _, r := range body {
+				if r != '\n' && unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
+					t.Errorf("%s: %U in %q", kind, r, body)
+				}
+			}
+			indented(t, body)
+			if kind != "slack" {
+				continue
+			}
+			var message struct{ Text string }
+			if err := json.Unmarshal([]byte(body), &message); err != nil {
+				t.Fatal(err)
+			}
+			// Everything hostile stands in code: outside of backticks there is nothing.
+			for i, part := range strings.Split(message.Text, "`") {
+				if i%2 == 0 && strings.ContainsAny(part, "<>@&") {
+					t.Errorf("outside of code: %q in %q", part, message.Text)
+				}
+				if strings.ContainsAny(part, "<>") || strings.Contains(part, "& ") {
+					t.Errorf("not escaped: %q", part)
+				}
+			}
+			if strings.Count(message.Text, "`")%2 != 0 {
+				t.Errorf("a name closes its code: %q", message.Text)
+			}
+		}
+	}
+}
+
+// A deployment that made everything dearer still makes a short message.
+func TestManyAlerts(t *testing.T) {
+	var many []alert.Alert
+	for i := range 250 {
+		a := dearer()[0]
+		a.ID, a.USDPerDay = strings.Repeat("x", 1+i), usd(float64(i))
+		many = append(many, a)
+	}
+	messages := alert.Messages(alert.Firing, many)
+	if len(messages) != 3 || len(messages[0].Alerts) != alert.MaxInMessage || *messages[0].Alerts[0].USDPerDay != 249 {
+		t.Fatalf("%d messages", len(messages))
+	}
+	text := slackText(&messages[0])
+	if strings.Count(text, "\n") != maxListed+1 || !strings.HasSuffix(text, "and 80 more") {
+		t.Error(text)
+	}
+	if messages[0].ID == messages[1].ID || messages[0].ID != alert.Messages(alert.Firing, many)[0].ID {
+		t.Error("ids of messages")
+	}
+}

@@ -1,0 +1,82 @@
+package sink
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Secret is a text that must not be seen. Printed, marshalled or formatted in any
+// way it shows where it came from.
+type Secret struct {
+	source string
+	value  func() string // no formatting verb looks inside a function
+}
+
+// maxSecret bounds a secret, in bytes.
+const maxSecret = 64 << 10
+
+// ReadSecret reads what env:NAME or file:PATH stands for. Blanks around it do not
+// belong to it.
+func ReadSecret(source string) (Secret, error) {
+	kind, name, _ := strings.Cut(source, ":")
+	var value string
+	switch {
+	case kind == "env" && name != "":
+		value = os.Getenv(name)
+		if strings.TrimSpace(value) == "" {
+			return Secret{}, fmt.Errorf("the environment variable %q is not set or empty", name)
+		}
+	case kind == "file" && name != "":
+		var err error
+		if value, err = readSecretFile(name); err != nil {
+			return Secret{}, err
+		}
+	default:
+		// What was found may be the secret itself.
+		return Secret{}, errors.New("want env:NAME or file:PATH, found something else: a secret on a command line is seen by everybody on the machine")
+	}
+	return newSecret(source, strings.TrimSpace(value)), nil
+}
+
+func newSecret(source, value string) Secret {
+	return Secret{source, func() string { return value }}
+}
+
+func readSecretFile(path string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular(): // a pipe would block for ever
+		return "", fmt.Errorf("%s: want a regular file, found %s", path, info.Mode().Type())
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(data) > maxSecret:
+		return "", fmt.Errorf("%s: want at most %d bytes, found more", path, maxSecret)
+	case strings.TrimSpace(string(data)) == "":
+		return "", fmt.Errorf("%s: want a value, found an empty file", path)
+	}
+	return string(data), nil
+}
+
+func (s Secret) reveal() string { return s.value() }
+
+// String implements fmt.Stringer.
+func (s Secret) String() string { return s.source }
+
+// GoString implements fmt.GoStringer.
+func (s Secret) GoString() string { return s.source }
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.source), nil }

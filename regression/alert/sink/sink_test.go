@@ -1,0 +1,117 @@
+package sink
+
+import (
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/corehour/corehour/regression/alert"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		client.CloseIdleConnections()
+		os.Exit(code)
+	}))
+}
+
+var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+
+func usd(x float64) *float64 { return &x }
+
+// dearer is two methods that one deployment made dearer.
+func dearer() []alert.Alert {
+	a := alert.Alert{
+		Schema: alert.Schema, ID: "0a1b2c3d4e5f", Kind: alert.Regression,
+		ServiceNamespace: "store", Service: "shop", Environment: "production", Class: "shop/tax", Method: "Rate",
+		BaseVersion: "1.9.0", HeadVersion: "1.10.0", BaseRevision: "4f2c11d", HeadRevision: "9be07aa", Metric: "cpu",
+		Base: 290e3, Head: 602e3, ChangePercent: 107.7, Interval: [2]float64{98.1, 117.8}, Records: 816, USDPerDay: usd(12.3),
+		FirstSeen: noon.Add(-time.Hour), Severity: alert.Warning, Owner: "tax-team", Reason: "its own cpu time grew", Links: []string{},
+	}
+	b := a
+	b.ID, b.Class, b.Method, b.Owner, b.USDPerDay, b.Severity = "f5e4d3c2b1a0", "shop/cart.Cart", "Total", "", usd(240), alert.Critical
+	return []alert.Alert{a, b}
+}
+
+func overBudget() alert.Alert {
+	return alert.Alert{
+		Schema: alert.Schema, ID: "00ff00ff00ff", Kind: alert.Budget, Class: "shop/tax", Owner: "tax-team", Metric: "usd_per_day",
+		Base: 10, Head: 12.5, ChangePercent: 25, Interval: [2]float64{20, 30}, USDPerDay: usd(2.5),
+		FirstSeen: noon.Add(-time.Hour), Severity: alert.Info, Reason: "budget tax: $12.50 a day, planned are $10.00", Links: []string{},
+	}
+}
+
+// hostile is an alert whose every name is an attack.
+func hostile() alert.Alert {
+	const evil = "`<!channel> *x* <https://e.example|y> & @here\x1b[2J\n\u202e\"}],\"a\":\xff"
+	a := dearer()[0]
+	for _, name := range []*string{
+		&a.ServiceNamespace, &a.Service, &a.Environment, &a.Class, &a.Method, &a.Signature, &a.BaseVersion, &a.HeadVersion,
+		&a.BaseRevision, &a.HeadRevision, &a.Owner, &a.Reason, &a.Resolution,
+	} {
+		*name += evil
+	}
+	return a
+}
+
+// received is what a server got.
+type received struct {
+	header http.Header
+	path   string
+	body   string
+}
+
+// server takes everything and hands it on.
+func server(t *testing.T) (address string, got <-chan received) {
+	t.Helper()
+	c := make(chan received, 10)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		c <- received{r.Header, r.URL.Path, string(body)}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, c
+}
+
+func endpoint(t *testing.T, address, headers string) *Endpoint {
+	t.Helper()
+	secret := Secret{}
+	if headers != "" {
+		secret = newSecret("env:HEADERS", headers)
+	}
+	e, err := NewEndpoint(newSecret("env:ADDRESS", address), secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+	}
+}

@@ -1,0 +1,113 @@
+package sink
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/output"
+)
+
+// Slack posts a message as text to an incoming webhook of Slack, or of what
+// understands the same (Mattermost, Rocket.Chat, Discord with /slack).
+type Slack struct {
+	name string
+	to   *Endpoint
+}
+
+// NewSlack makes one.
+func NewSlack(name string, to *Endpoint) *Slack { return &Slack{name, to} }
+
+// Name implements Sink.
+func (s *Slack) Name() string { return s.name }
+
+// Refreshes implements Sink.
+func (s *Slack) Refreshes() bool { return false }
+
+// Send implements Sink.
+func (s *Slack) Send(ctx context.Context, m alert.Message) error {
+	body, err := output.Line(map[string]any{"text": slackText(&m), "unfurl_links": false, "unfurl_media": false})
+	if err != nil {
+		return permanent("the message can't be written: %v", err)
+	}
+	return s.to.post(ctx, m.ID, body)
+}
+
+// maxListed is how many methods a message lists: more nobody reads in a chat, and
+// Slack cuts long texts.
+const maxListed = 20
+
+var slackMarks = map[alert.Severity]string{
+	alert.Critical: ":red_circle:", alert.Warning: ":large_orange_circle:", alert.Info: ":large_blue_circle:",
+}
+
+func slackText(m *alert.Message) string {
+	var b strings.Builder
+	code := output.SlackCode
+	if m.Status == alert.Resolved {
+		b.WriteString(":white_check_mark: *Resolved*: ")
+	}
+	service := m.Service
+	if m.ServiceNamespace != "" {
+		service = m.ServiceNamespace + "/" + m.Service
+	}
+	if m.Environment != "" {
+		service += " (" + m.Environment + ")"
+	}
+	if m.Kind == alert.Budget {
+		b.WriteString("*Budget*")
+		if service != "" {
+			b.WriteString(" of " + code(service))
+		}
+	} else {
+		fmt.Fprintf(&b, "%s from version %s to %s", code(service), versionText(m.BaseVersion, m.BaseRevision), versionText(m.HeadVersion, m.HeadRevision))
+	}
+	if m.Status == alert.Firing {
+		fmt.Fprintf(&b, ": %d raised", len(m.Alerts))
+		if m.USDPerDay != nil {
+			fmt.Fprintf(&b, ", *$%s a day*", output.Amount(*m.USDPerDay))
+		}
+	}
+	for i := range m.Alerts {
+		if i == maxListed {
+			fmt.Fprintf(&b, "\nand %d more", len(m.Alerts)-i)
+			break
+		}
+		b.WriteString("\n" + slackLine(m.Status, &m.Alerts[i]))
+	}
+	return b.String()
+}
+
+func versionText(version, revision string) string {
+	if revision == "" || revision == version {
+		return output.SlackCode(version)
+	}
+	return output.SlackCode(version) + " (" + output.SlackCode(revision) + ")"
+}
+
+func slackLine(status alert.Status, a *alert.Alert) string {
+	code := output.SlackCode
+	name := a.Name()
+	if a.Kind == alert.Budget {
+		name = subject(a)
+	}
+	if status == alert.Resolved {
+		return "• " + code(name) + ": " + code(a.Resolution)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: %s ", slackMarks[a.Severity], a.Severity, code(name))
+	if a.Kind == alert.Budget {
+		fmt.Fprintf(&b, "spends $%s a day, planned are $%s", output.Amount(a.Head), output.Amount(a.Base))
+	} else {
+		fmt.Fprintf(&b, "%+.1f%% (95%% interval %+.1f%% to %+.1f%%), %s of %s time per call instead of %s",
+			a.ChangePercent, a.Interval[0], a.Interval[1], output.Nanos(a.Head), code(a.Metric), output.Nanos(a.Base))
+	}
+	if a.USDPerDay != nil {
+		fmt.Fprintf(&b, ", $%s a day more", output.Amount(*a.USDPerDay))
+	}
+	if a.Owner != "" {
+		b.WriteString(", owner " + code(a.Owner))
+	}
+	return b.String() + ", id " + code(a.ID)
+}
