@@ -2,6 +2,7 @@
 // which method dearer, and whether the figures can be believed.
 //
 //	corehour regress   compare each service's newest version with the one before
+//	corehour accept    say that a slowdown is meant: its level is the new baseline
 //	corehour cost      rank methods by what their own code costs
 //	corehour explain   why a method is sampled as it is
 //	corehour sql       run a query of your own, read-only

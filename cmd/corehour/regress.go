@@ -6,9 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/delivery"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
@@ -25,7 +27,11 @@ time; every line says which. ~ marks a change that is not proven.
 Exit codes: 0 nothing found, 1 a regression, 2 failed, 3 could not tell.
 
 The severity of an alert: critical from 100 dollars a day or if the cost at least
-doubled (lower end of the interval), warning from 10 dollars a day or +50%, else info.`
+doubled (lower end of the interval), warning from 10 dollars a day or +50%, else info.
+
+With --webhook, --slack or --alertmanager each alert is sent once, again if it gets
+worse, and taken back when it goes away. corehour accept makes a slowdown that is
+meant the new baseline. A file of --owners says who owns what.`
 
 // What a change must be to be raised, unless flags say otherwise.
 const (
@@ -36,23 +42,24 @@ const (
 // regressFlags are the flags of regress beside the common ones.
 type regressFlags struct {
 	*common
-	options verdict.Options
-	alerts  string
-	every   string
-	period  time.Duration
+	options  verdict.Options
+	alerts   string
+	every    string
+	period   time.Duration
+	delivery deliverFlags
 }
 
 func runRegress(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	r := &regressFlags{common: newCommon("regress", "", regressUsage, "7d", stdout)}
 	f := r.flags
-	f.StringVar(&r.options.Base, "base", "", "`version` to compare with (default: the one before head)")
-	f.StringVar(&r.options.Head, "head", "", "`version` to judge (default: the newest)")
-	f.StringVar(&r.options.Metric, "metric", "", "cpu or wall (default: cpu where both versions have it, else wall)")
-	f.Float64Var(&r.options.ThresholdPercent, "threshold", defaultThreshold, "`percent` that a change must be above")
-	f.Int64Var(&r.options.MinRecords, "min-records", defaultMinRecords, "measured `calls` that both sides must have")
+	r.declareRule(f)
 	f.StringVar(&r.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
 	f.StringVar(&r.every, "every", "", "look again after each such `duration`, until SIGTERM or SIGINT")
-	if err := r.parse(args, r.noArguments, r.check); err != nil {
+	r.delivery.declare(f)
+	if err := r.parse(args, r.noArguments, r.checkRule, r.check); err != nil {
+		return exitFailed, err
+	}
+	if err := r.delivery.prepare(r.warehouse, r.period, stderr, "regress"); err != nil {
 		return exitFailed, err
 	}
 	if r.period > 0 {
@@ -62,22 +69,50 @@ func runRegress(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 	if err != nil {
 		return exitFailed, err
 	}
+	undelivered := r.tell(ctx, found)
+	if found.Alerts == nil {
+		return exitFailed, undelivered
+	}
 	if r.alerts != "" {
 		if _, err := appendAlerts(r.alerts, found.Alerts); err != nil {
-			return exitFailed, err
+			return exitFailed, errors.Join(undelivered, err)
 		}
 	}
 	document := regressDocument(found)
-	if r.out == output.CSV {
+	switch r.out {
+	case output.CSV:
 		document = regressRows(found)
+	case output.MarkdownPage:
+		document = regressPage(found)
 	}
 	if err := document.Write(stdout, r.out); err != nil {
-		return exitFailed, err
+		return exitFailed, errors.Join(undelivered, err)
 	}
-	return found.exitCode(), nil
+	return found.exitCode(), undelivered
 }
 
-func (r *regressFlags) check() error {
+// tell sorts out what nobody is to be told of and sends the rest. Alerts that could
+// not be sent count all the same.
+func (r *regressFlags) tell(ctx context.Context, f *findings) error {
+	sorted, err := r.delivery.desk.Handle(ctx, delivery.Look{Alerts: f.Alerts, ThresholdPercent: f.Threshold, Gone: f.gone})
+	if sorted == nil {
+		f.Alerts = nil
+		return err
+	}
+	f.Alerts, f.Accepted, f.Silenced = sorted.Raised, sorted.Accepted, sorted.Silenced
+	return err
+}
+
+// declareRule declares the flags that say what is compared and raised.
+func (r *regressFlags) declareRule(f *flag.FlagSet) {
+	f.StringVar(&r.options.Base, "base", "", "`version` to compare with (default: the one before head)")
+	f.StringVar(&r.options.Head, "head", "", "`version` to judge (default: the newest)")
+	f.StringVar(&r.options.Metric, "metric", "", "cpu or wall (default: cpu where both versions have it, else wall)")
+	f.Float64Var(&r.options.ThresholdPercent, "threshold", defaultThreshold, "`percent` that a change must be above")
+	f.Int64Var(&r.options.MinRecords, "min-records", defaultMinRecords, "measured `calls` that both sides must have")
+}
+
+func (r *regressFlags) checkRule() error {
 	var errs []error
 	o := &r.options
 	if o.Metric != "" && o.Metric != string(query.CPU) && o.Metric != string(query.Wall) {
@@ -89,6 +124,11 @@ func (r *regressFlags) check() error {
 	if o.MinRecords < 1 {
 		errs = append(errs, fmt.Errorf("--min-records: want 1 or more, found %d", o.MinRecords))
 	}
+	return errors.Join(errs...)
+}
+
+func (r *regressFlags) check() error {
+	var errs []error
 	if r.every != "" {
 		var err error
 		r.period, err = parseDuration("--every", r.every)
@@ -115,6 +155,8 @@ type findings struct {
 	Threshold    float64               `json:"threshold_percent"`
 	MinRecords   int64                 `json:"min_records"`
 	Alerts       []alert.Alert         `json:"alerts"`
+	Accepted     []delivery.Accepted   `json:"accepted"`
+	Silenced     []delivery.Silenced   `json:"silenced"`
 	Comparisons  []*verdict.Comparison `json:"comparisons"`
 	NotCompared  []verdict.Skip        `json:"not_compared"`
 	CouldNotTell bool                  `json:"could_not_tell"`
@@ -165,88 +207,6 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 		f.Alerts = append(f.Alerts, c.Alerts...)
 		f.CouldNotTell = f.CouldNotTell && !c.Told()
 	}
+	slices.SortStableFunc(f.Alerts, alert.Dearer)
 	return f, nil
-}
-
-// manyLines is how many methods a comparison may have to be printed in full.
-const manyLines = 30
-
-func regressDocument(f *findings) *output.Document {
-	d := &output.Document{Data: f}
-	t := &output.Table{Columns: []string{
-		"service", "environment", "base", "head", "method", "verdict", "metric", "basis", "change", "95% interval", "base/call", "head/call", "records", "$/day",
-	}}
-	var notes []string
-	for _, cmp := range f.Comparisons {
-		notes = append(notes, summary(cmp))
-		for i := range cmp.Methods {
-			l := &cmp.Methods[i]
-			raised := l.State == verdict.Regressed || l.State == verdict.Explained
-			if !raised && len(cmp.Methods) > manyLines {
-				continue
-			}
-			t.Rows = append(t.Rows, lineOf(cmp, l, usdOf(cmp.Alerts, l)))
-		}
-	}
-	for _, s := range f.NotCompared {
-		notes = append(notes, fmt.Sprintf("%s: not compared: %s", s.Service, s.Reason))
-	}
-	for _, a := range f.Alerts {
-		d.Say(fmt.Sprintf("%s: %s of %s: %s", a.Severity, fullName(a.Class, a.Method, a.Signature), a.Service, a.Reason))
-	}
-	if len(t.Rows) > 0 {
-		d.Add(t)
-	}
-	if len(f.Alerts) == 0 {
-		verdict := fmt.Sprintf("no method became more than %g%% dearer beyond doubt", f.Threshold)
-		if f.CouldNotTell {
-			verdict = "could not tell: no method could be compared"
-		}
-		notes = append([]string{verdict}, notes...)
-	}
-	d.Say(notes...)
-	return d
-}
-
-func summary(c *verdict.Comparison) string {
-	n := map[verdict.State]int{}
-	judged := 0
-	for _, l := range c.Methods {
-		n[l.State]++
-		if l.State.Judged() {
-			judged++
-		}
-	}
-	return fmt.Sprintf("%s: version %s against %s by %s time, clusters: %s: %d methods compared, %d raised, %d dearer through these, "+
-		"%d with too few records, %d in too few slots, %d new, %d gone",
-		c.Service, c.HeadVersion, c.BaseVersion, c.Metric, c.Clusters, judged, n[verdict.Regressed], n[verdict.Explained],
-		n[verdict.FewRecords], n[verdict.FewSlots], n[verdict.New], n[verdict.Gone])
-}
-
-var stateNames = map[verdict.State]string{
-	verdict.Regressed: "REGRESSED", verdict.Explained: "by its callees", verdict.NotProven: "~",
-	verdict.FewRecords: "too few records", verdict.FewSlots: "too few slots", verdict.New: "new", verdict.Gone: "gone",
-}
-
-func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell {
-	change, interval, base, head := unknown, unknown, unknown, unknown
-	if l.ChangePercent != nil {
-		change = fmt.Sprintf("%+.1f%%", *l.ChangePercent)
-		interval = fmt.Sprintf("%+.1f%% to %+.1f%%", l.Interval[0], l.Interval[1])
-		base, head = nanos(&l.BaseNSPerCall), nanos(&l.HeadNSPerCall)
-	}
-	state := stateNames[l.State]
-	if c.Metric == query.CPU && l.State == verdict.FewRecords && l.BaseRecords+l.HeadRecords == 0 {
-		state = "no CPU measured"
-	}
-	basis := l.Basis
-	if basis == "" {
-		basis = unknown
-	}
-	return []output.Cell{
-		output.Name(c.Name), output.Name(c.Environment), output.Name(c.BaseVersion), output.Name(c.HeadVersion),
-		output.Name(fullName(l.Class, l.Method, l.Signature)), output.Name(state), output.Name(string(c.Metric)), output.Name(basis),
-		output.Figure(change), output.Figure(interval), output.Figure(base), output.Figure(head),
-		output.Figure(fmt.Sprintf("%d, %d", l.BaseRecords, l.HeadRecords)), output.Figure(amount(usd)),
-	}
 }

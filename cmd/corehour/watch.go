@@ -25,7 +25,7 @@ func (r *regressFlags) watch(ctx context.Context, stdout, stderr io.Writer) (int
 	printed := map[string]bool{}
 	var order []string
 	for {
-		fresh, err := r.lookOnce(ctx, printed)
+		fresh, err := r.lookOnce(ctx, printed, stderr)
 		for _, a := range fresh {
 			if err := printAlert(stdout, &a, r.out); err != nil {
 				return exitFailed, err
@@ -39,7 +39,7 @@ func (r *regressFlags) watch(ctx context.Context, stdout, stderr io.Writer) (int
 		}
 		switch {
 		case ctx.Err() != nil:
-			return exitNothing, nil
+			return r.end(stderr, err)
 		case errors.Is(err, query.ErrNoData):
 			fmt.Fprintf(stderr, "corehour regress: could not tell: %s\n", output.Printable(err.Error()))
 		case err != nil:
@@ -47,15 +47,23 @@ func (r *regressFlags) watch(ctx context.Context, stdout, stderr io.Writer) (int
 		}
 		select {
 		case <-ctx.Done():
-			return exitNothing, nil
+			return r.end(stderr, r.delivery.desk.Flush(ctx))
 		case <-ticker.C:
 		}
 	}
 }
 
+// end says what could not be sent any more; it is sent when somebody looks again.
+func (r *regressFlags) end(stderr io.Writer, err error) (int, error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		printError(stderr, "regress", err)
+	}
+	return exitNothing, nil
+}
+
 // lookOnce looks and returns the alerts not printed yet. Those that the alert
 // file holds already count as printed, so a restart does not repeat them.
-func (r *regressFlags) lookOnce(ctx context.Context, printed map[string]bool) ([]alert.Alert, error) {
+func (r *regressFlags) lookOnce(ctx context.Context, printed map[string]bool, stderr io.Writer) ([]alert.Alert, error) {
 	if err := r.parseWindow(); err != nil { // --since moves with the clock
 		return nil, err
 	}
@@ -63,6 +71,10 @@ func (r *regressFlags) lookOnce(ctx context.Context, printed map[string]bool) ([
 	if err != nil {
 		return nil, err
 	}
+	if err := r.delivery.reload(stderr, "regress"); err != nil {
+		printError(stderr, "regress", err)
+	}
+	err = r.tell(ctx, found)
 	var fresh []alert.Alert
 	for _, a := range found.Alerts {
 		if !printed[a.ID] {
@@ -70,9 +82,10 @@ func (r *regressFlags) lookOnce(ctx context.Context, printed map[string]bool) ([
 		}
 	}
 	if r.alerts == "" || len(fresh) == 0 {
-		return fresh, nil
+		return fresh, err
 	}
-	return appendAlerts(r.alerts, fresh)
+	fresh, failed := appendAlerts(r.alerts, fresh)
+	return fresh, errors.Join(err, failed)
 }
 
 func printAlert(w io.Writer, a *alert.Alert, f output.Format) error {

@@ -34,6 +34,8 @@ type Alert struct {
 	BaseRevision     string `json:"base_revision"`
 	HeadRevision     string `json:"head_revision"`
 	Metric           string `json:"metric"`
+	// Basis is what was tested: "self" or "inclusive" time; empty for a budget.
+	Basis string `json:"basis"`
 	// Base and Head are ns per call of what was tested; Reason says whether
 	// that is the method's own time or its whole. Of a budget they are dollars a
 	// day: planned and spent.

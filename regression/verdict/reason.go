@@ -26,7 +26,7 @@ func alerts(c *Comparison, p Pair) []alert.Alert {
 			Class: l.Class, Method: l.Method, Signature: l.Signature,
 			BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion,
 			BaseRevision: c.BaseRevision, HeadRevision: c.HeadRevision,
-			Metric: string(c.Metric), Base: l.BaseNSPerCall, Head: l.HeadNSPerCall,
+			Metric: string(c.Metric), Basis: l.Basis, Base: l.BaseNSPerCall, Head: l.HeadNSPerCall,
 			ChangePercent: *l.ChangePercent, Interval: *l.Interval,
 			Records: l.HeadRecords, FirstSeen: c.HeadFrom, Links: []string{},
 		}

@@ -35,14 +35,14 @@ func transport() *http.Transport {
 	return t
 }
 
-// NewEndpoint checks an address and headers. headers are lines of `Name: value`
-// and may be the zero Secret.
-func NewEndpoint(address, headers Secret) (*Endpoint, error) {
+// NewEndpoint checks an address and headers. path is added to the address, unless it
+// ends with it. headers are lines of `Name: value` and may be the zero Secret.
+func NewEndpoint(address Secret, path string, headers Secret) (*Endpoint, error) {
 	u, err := url.Parse(address.reveal())
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("%s: want an http:// or https:// URL, found something else", address)
 	}
-	e := &Endpoint{url: u.String(), headers: http.Header{}, client: client}
+	e := &Endpoint{headers: http.Header{}, client: client}
 	e.hide(u.String())
 	e.hide(u.RequestURI())
 	e.hide(u.RawQuery)
@@ -61,6 +61,10 @@ func NewEndpoint(address, headers Secret) (*Endpoint, error) {
 			e.hide(password)
 		}
 	}
+	if path != "" && !strings.HasSuffix(u.Path, path) {
+		u = u.JoinPath(path)
+	}
+	e.url = u.String()
 	if headers.value == nil {
 		return e, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 )
@@ -39,6 +40,19 @@ func ReadSecret(source string) (Secret, error) {
 		return Secret{}, errors.New("want env:NAME or file:PATH, found something else: a secret on a command line is seen by everybody on the machine")
 	}
 	return newSecret(source, strings.TrimSpace(value)), nil
+}
+
+// ReadAddress reads an address that need not be secret: a plain URL without a user
+// and without parameters may stand for itself.
+func ReadAddress(source string) (Secret, error) {
+	if strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://") {
+		u, err := url.Parse(source)
+		if err != nil || u.User != nil || u.RawQuery != "" {
+			return Secret{}, errors.New("want a URL without user and parameters, or env:NAME or file:PATH, found something else")
+		}
+		return newSecret(source, source), nil
+	}
+	return ReadSecret(source)
 }
 
 func newSecret(source, value string) Secret {

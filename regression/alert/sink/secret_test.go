@@ -67,7 +67,7 @@ func TestNewEndpoint(t *testing.T) {
 		if tc.headers != "" {
 			headers = newSecret("env:B", tc.headers)
 		}
-		_, err := NewEndpoint(newSecret("env:A", tc.address), headers)
+		_, err := NewEndpoint(newSecret("env:A", tc.address), "", headers)
 		switch {
 		case tc.want == "":
 			if err != nil {
@@ -87,7 +87,7 @@ func FuzzNewEndpoint(f *testing.F) {
 		if headers != "" {
 			secret = newSecret("env:B", headers)
 		}
-		e, err := NewEndpoint(newSecret("env:A", address), secret)
+		e, err := NewEndpoint(newSecret("env:A", address), "", secret)
 		if err != nil {
 			return
 		}

@@ -92,7 +92,7 @@ func endpoint(t *testing.T, address, headers string) *Endpoint {
 	if headers != "" {
 		secret = newSecret("env:HEADERS", headers)
 	}
-	e, err := NewEndpoint(newSecret("env:ADDRESS", address), secret)
+	e, err := NewEndpoint(newSecret("env:ADDRESS", address), "", secret)
 	if err != nil {
 		t.Fatal(err)
 	}

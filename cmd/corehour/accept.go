@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/user"
+	"strings"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/state"
+	"github.com/corehour/corehour/regression/output"
+)
+
+const acceptUsage = `Says that a slowdown is meant. From then on its level is what the method is
+measured by: regress names it as accepted and raises no alert of it, until it is
+dearer than that level by more than the threshold, beyond doubt. Open alerts of it
+are resolved. ID is that of the alert, or its beginning; it is looked for among the
+open alerts of the state, and then in a comparison with the flags given here, which
+are those of regress.`
+
+func runAccept(ctx context.Context, args []string, stdout, _ io.Writer) (int, error) {
+	r := &regressFlags{common: newCommon("accept", " ID", acceptUsage, "7d", stdout)}
+	r.declareRule(r.flags)
+	r.delivery.declareState(r.flags)
+	reason := r.flags.String("reason", "", "why the slowdown is meant (`text`)")
+	by := r.flags.String("by", "", "`name` of who says so (default: the user's)")
+	withdraw := r.flags.Bool("withdraw", false, "take back what was accepted under this id")
+	id := ""
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") { // flags may stand behind
+		id, args = args[0], args[1:]
+	}
+	err := r.parse(args, r.checkRule, func() error {
+		if id == "" && r.flags.NArg() == 1 {
+			id = r.flags.Arg(0)
+		} else if r.flags.NArg() > 0 {
+			return fmt.Errorf("want one id, found the further argument %q", r.flags.Arg(0))
+		}
+		var errs []error
+		if len(id) < minID {
+			errs = append(errs, fmt.Errorf("want the id of an alert, at least its first %d characters, found %q", minID, id))
+		}
+		switch {
+		case *withdraw && *reason != "":
+			errs = append(errs, errors.New("--reason has no effect with --withdraw"))
+		case !*withdraw && strings.TrimSpace(*reason) == "":
+			errs = append(errs, errors.New("--reason: want why the slowdown is meant, found nothing"))
+		case len(*reason) > state.MaxReason || len(*by) > state.MaxReason:
+			errs = append(errs, fmt.Errorf("--reason and --by: want at most %d bytes, found more", state.MaxReason))
+		}
+		return errors.Join(errs...)
+	})
+	if err != nil {
+		return exitFailed, err
+	}
+	store := r.delivery.store(r.warehouse)
+	if *withdraw {
+		return exitNothing, withdrawFrom(store, id, stdout)
+	}
+	if *by == "" {
+		if u, err := user.Current(); err == nil {
+			*by = u.Username
+		}
+	}
+	return exitNothing, r.accept(ctx, store, id, *by, *reason, stdout)
+}
+
+// minID keeps a slip of the hand from accepting something else.
+const minID = 6
+
+func (r *regressFlags) accept(ctx context.Context, store *state.Store, id, by, reason string, stdout io.Writer) error {
+	known, err := store.Read()
+	if err != nil {
+		return err
+	}
+	found, err := known.Find(id)
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		f, err := r.look(ctx)
+		if err != nil {
+			return fmt.Errorf("no open alert has the id %q, and the comparison failed: %w", id, err)
+		}
+		if found, err = state.Find(f.Alerts, id); err != nil {
+			return err
+		}
+	}
+	if found == nil {
+		return fmt.Errorf("no alert has the id %q: corehour regress shows them, with the flags it was found with", id)
+	}
+	var accepted *state.Accepted
+	err = store.Update(func(s *state.State) (err error) {
+		accepted, err = s.Accept(found, by, reason, now())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(stdout, output.Printable(fmt.Sprintf("%s of %s, %s per call: %s", found.Name(), serviceOf(found), output.Nanos(found.Head), accepted)))
+	return err
+}
+
+func withdrawFrom(store *state.Store, id string, stdout io.Writer) error {
+	err := store.Update(func(s *state.State) error {
+		if !s.Withdraw(id) {
+			return fmt.Errorf("nothing was accepted under the id %q: it has to be the whole id", id)
+		}
+		return nil
+	})
+	if err == nil {
+		_, err = fmt.Fprintln(stdout, output.Printable(id+" is no longer accepted"))
+	}
+	return err
+}
+
+// serviceOf names the service of an alert for people.
+func serviceOf(a *alert.Alert) string {
+	s := a.Service
+	if a.ServiceNamespace != "" {
+		s = a.ServiceNamespace + "/" + s
+	}
+	if a.Environment != "" {
+		s += " (" + a.Environment + ")"
+	}
+	return s
+}

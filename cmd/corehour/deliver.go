@@ -1,0 +1,149 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/regression/alert/delivery"
+	"github.com/corehour/corehour/regression/alert/rules"
+	"github.com/corehour/corehour/regression/alert/sink"
+	"github.com/corehour/corehour/regression/alert/state"
+	"github.com/corehour/corehour/regression/output"
+)
+
+// deliverFlags say where alerts go, whose they are, and what is to be silent.
+type deliverFlags struct {
+	webhook, webhookHeaders           string
+	slack                             string
+	alertmanager, alertmanagerHeaders string
+	owners, silences                  string
+	state                             string
+	timeout                           time.Duration
+
+	desk *delivery.Desk
+	said string // warnings of the files, as they were said last
+}
+
+func (d *deliverFlags) declare(f *flag.FlagSet) {
+	f.StringVar(&d.webhook, "webhook", "", "send alerts to the URL in `env:NAME or file:PATH` as JSON")
+	f.StringVar(&d.webhookHeaders, "webhook-headers", "", "with these headers, lines of Name: value in `env:NAME or file:PATH`")
+	f.StringVar(&d.slack, "slack", "", "send alerts to the Slack webhook in `env:NAME or file:PATH`")
+	f.StringVar(&d.alertmanager, "alertmanager", "", "send alerts to the Alertmanager at this `URL`, or env:NAME or file:PATH")
+	f.StringVar(&d.alertmanagerHeaders, "alertmanager-headers", "", "with these headers, lines of Name: value in `env:NAME or file:PATH`")
+	f.DurationVar(&d.timeout, "deliver-timeout", 30*time.Second, "how `long` the deliveries of one look may take; what is left is sent at the next look")
+	f.StringVar(&d.silences, "silences", "", "`file` of alerts that nobody is told of for a while")
+	d.declareOwners(f)
+	d.declareState(f)
+}
+
+func (d *deliverFlags) declareOwners(f *flag.FlagSet) {
+	f.StringVar(&d.owners, "owners", "", "`file` that says who owns what, and where an owner's alerts go")
+}
+
+func (d *deliverFlags) declareState(f *flag.FlagSet) {
+	f.StringVar(&d.state, "state", "", "`directory` of what was accepted and sent (default: that of --warehouse with .state behind its name)")
+}
+
+// grace is what is left of deliveries when the process is told to end.
+const grace = 10 * time.Second
+
+// holdAlone is how long the Alertmanager keeps alerts of a command that looks once:
+// a timer may run it once a day.
+const holdAlone = 25 * time.Hour
+
+// store is where the state is.
+func (d *deliverFlags) store(warehouse string) *state.Store {
+	dir := d.state
+	if dir == "" {
+		dir = filepath.Clean(warehouse) + ".state"
+	}
+	return state.At(dir)
+}
+
+// prepare reads files and secrets and makes the desk. period is that of looks, 0 for
+// one look alone.
+func (d *deliverFlags) prepare(warehouse string, period time.Duration, stderr io.Writer, name string) error {
+	hold := holdAlone
+	if period > 0 {
+		hold = max(4*period, 15*time.Minute)
+	}
+	clock := func() time.Time { return now() }
+	d.desk = &delivery.Desk{Store: d.store(warehouse), Timeout: d.timeout, Grace: grace, Now: clock}
+	var faults []error
+	if d.timeout <= 0 {
+		faults = append(faults, fmt.Errorf("--deliver-timeout: want more than 0, found %s", d.timeout))
+	}
+	faults = append(faults, d.reload(stderr, name))
+	add := func(flag string, s sink.Spec) {
+		if s.URL == "" {
+			if s.Headers != "" {
+				faults = append(faults, fmt.Errorf("--%s-headers has no effect without --%s", flag, flag))
+			}
+			return
+		}
+		made, err := sink.New(s, hold, clock)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("--%s: %w", flag, err))
+			return
+		}
+		d.desk.Targets = append(d.desk.Targets, delivery.Target{Sink: made, Owner: s.Owner})
+	}
+	add("webhook", sink.Spec{Kind: "webhook", URL: d.webhook, Headers: d.webhookHeaders})
+	add("slack", sink.Spec{Kind: "slack", URL: d.slack})
+	add("alertmanager", sink.Spec{Kind: "alertmanager", URL: d.alertmanager, Headers: d.alertmanagerHeaders})
+	if d.desk.Owners != nil {
+		for _, r := range d.desk.Owners.Routes {
+			add("owners", sink.Spec{Kind: r.Sink, Owner: r.Owner, URL: r.URL, Headers: r.Headers})
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// reload reads the files of rules. Routes are made once; who owns what and what is
+// silent may change while it watches. What was read well stays in force.
+func (d *deliverFlags) reload(stderr io.Writer, name string) error {
+	var warnings []configfile.Warning
+	var faults []error
+	if d.owners != "" {
+		owners, found, err := configfile.Source[*rules.Owners]{Key: "--owners", Path: d.owners, Parse: rules.ParseOwners}.Load()
+		if err != nil {
+			faults = append(faults, err)
+		} else {
+			d.desk.Owners = owners
+			warnings = append(warnings, found...)
+		}
+	}
+	if d.silences != "" {
+		silences, found, err := configfile.Source[*rules.Silences]{Key: "--silences", Path: d.silences, Parse: rules.ParseSilences}.Load()
+		if err != nil {
+			faults = append(faults, err)
+		} else {
+			d.desk.Silences = silences
+			warnings = append(warnings, found...)
+		}
+	}
+	d.warn(stderr, name, warnings)
+	return errors.Join(faults...)
+}
+
+// warn says what of the files is left out, once.
+func (d *deliverFlags) warn(stderr io.Writer, name string, warnings []configfile.Warning) {
+	var b strings.Builder
+	shown, rest := configfile.Shown(warnings)
+	for _, w := range shown {
+		fmt.Fprintf(&b, "corehour %s: left out: %s\n", name, output.Printable(w.Error()))
+	}
+	if rest > 0 {
+		fmt.Fprintf(&b, "corehour %s: left out: %d more\n", name, rest)
+	}
+	if b.String() != d.said {
+		fmt.Fprint(stderr, b.String())
+		d.said = b.String()
+	}
+}

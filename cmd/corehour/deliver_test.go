@@ -1,0 +1,227 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+// inbox is a server that keeps what is posted, or fails while it is told to.
+type inbox struct {
+	*httptest.Server
+	mu     sync.Mutex
+	status int
+	bodies []string
+}
+
+func newInbox(t *testing.T) *inbox {
+	in := &inbox{status: http.StatusOK}
+	in.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		w.WriteHeader(in.status)
+		if in.status == http.StatusOK {
+			in.bodies = append(in.bodies, r.URL.Path+" "+string(body))
+		}
+	}))
+	t.Cleanup(in.Close)
+	return in
+}
+
+// take empties the inbox.
+func (in *inbox) take() []string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	out := in.bodies
+	in.bodies = nil
+	return out
+}
+
+func firstAlert(t *testing.T, r result) alert.Alert {
+	t.Helper()
+	var found struct{ Alerts []alert.Alert }
+	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Alerts) == 0 {
+		t.Fatalf("%v %+v", err, r)
+	}
+	return found.Alerts[0]
+}
+
+// third appends a release to the warehouse of twoReleases.
+func third(t *testing.T, root, version string, rate time.Duration) {
+	s := fixture.Shop{
+		Seed: 3, Version: version, Instances: []string{"e", "f"}, Start: fixture.Start.Add(75 * time.Minute), Minutes: 40, Requests: 20,
+		OwnCPU: fixture.DefaultOwnCPU(),
+	}
+	s.OwnCPU[fixture.Rate] = rate
+	items, _ := s.Run()
+	fixture.Append(t, root, fixture.Start.Add(24*time.Hour), items)
+}
+
+// From a slowdown to its end: told once over restarts, silenced, taken back.
+func TestDelivery(t *testing.T) {
+	clock(t, evening)
+	root := twoReleases(t, 1)
+	hook, chat, manager := newInbox(t), newInbox(t), newInbox(t)
+	t.Setenv("COREHOUR_TEST_HOOK", hook.URL+"/very-secret-token")
+	secret := filepath.Join(t.TempDir(), "chat")
+	if err := os.WriteFile(secret, []byte(chat.URL+"/very-secret-token\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	owners := filepath.Join(t.TempDir(), "owners.json")
+	if err := os.WriteFile(owners, []byte(`{"version":1,"owners":[{"class":"shop/tax","owner":"tax-team"},{"clas":"x"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	regress := func(args ...string) result {
+		return corehour(append([]string{"regress", "--warehouse", root, "--webhook", "env:COREHOUR_TEST_HOOK", "--slack", "file:" + secret,
+			"--alertmanager", manager.URL, "--owners", owners, "--format", "json"}, args...)...)
+	}
+	hook.status = http.StatusBadRequest
+	r := regress()
+	if r.code != exitFailed || !strings.Contains(r.stderr, "webhook: answered 400") || !strings.Contains(r.stderr, `did you mean "class"?`) {
+		t.Errorf("%+v", r)
+	}
+	a := firstAlert(t, r) // found all the same
+	if a.Owner != "tax-team" || a.Basis != "self" {
+		t.Errorf("%+v", a)
+	}
+	if got := chat.take(); len(got) != 1 || !strings.Contains(got[0], "`tax-team`") {
+		t.Errorf("chat: %q", got)
+	}
+	if got := manager.take(); len(got) != 1 || !strings.HasPrefix(got[0], "/api/v2/alerts [{") {
+		t.Errorf("manager: %q", got)
+	}
+	hook.status = http.StatusOK
+	if r = regress(); r.code != exitFound {
+		t.Errorf("%+v", r)
+	}
+	if got := hook.take(); len(got) != 1 || len(chat.take()) != 0 || len(manager.take()) != 1 || !strings.Contains(got[0], a.ID) {
+		t.Errorf("hook: %q", got)
+	}
+	data, err := os.ReadFile(root + ".state/state.json")
+	if err != nil || strings.Contains(string(data), "very-secret") || strings.Contains(r.stdout+r.stderr, "very-secret") {
+		t.Errorf("a secret was written: %v", err)
+	}
+
+	third(t, root, "1.11.0", fixture.DefaultOwnCPU()[fixture.Rate]) // it is as cheap as before
+	clock(t, evening.Add(time.Hour))
+	if r = regress(); r.code != exitNothing {
+		t.Errorf("%+v", r)
+	}
+	for name, in := range map[string]*inbox{"hook": hook, "chat": chat, "manager": manager} {
+		got := in.take()
+		if len(got) != 1 || !strings.Contains(got[0], "version 1.11.0 takes") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if regress(); len(hook.take())+len(chat.take())+len(manager.take()) != 0 {
+		t.Error("told again")
+	}
+}
+
+func TestSilence(t *testing.T) {
+	clock(t, evening)
+	root := twoReleases(t, 1)
+	chat := newInbox(t)
+	t.Setenv("COREHOUR_TEST_CHAT", chat.URL)
+	path := filepath.Join(t.TempDir(), "silences.json")
+	silence := fmt.Sprintf(`{"version":1,"silences":[{"service":"shop","method":"shop/tax.R","until":%q,"reason":"tax day"}]}`, evening.Add(time.Hour).Format(time.RFC3339))
+	if err := os.WriteFile(path, []byte(silence), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"regress", "--warehouse", root, "--slack", "env:COREHOUR_TEST_CHAT", "--silences", path}
+	if r := corehour(args...); r.code != exitNothing || !strings.Contains(r.stdout, "silenced until 2026-03-10T12:00:00Z because tax day") || len(chat.take()) != 0 {
+		t.Errorf("%+v", r)
+	}
+	clock(t, evening.Add(time.Hour))
+	if r := corehour(args...); r.code != exitFound || len(chat.take()) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What is accepted is quiet, until it gets worse.
+func TestAccept(t *testing.T) {
+	clock(t, evening)
+	root := twoReleases(t, 1)
+	a := firstAlert(t, corehour("regress", "--warehouse", root, "--format", "json"))
+	for _, args := range [][]string{
+		{"accept"}, {"accept", a.ID}, {"accept", "--reason", "x"}, {"accept", a.ID, "--reason", " "}, {"accept", a.ID[:5], "--reason", "x"},
+		{"accept", a.ID, "b", "--reason", "x"}, {"accept", a.ID, "--reason", strings.Repeat("x", 2000)}, {"accept", "ffffffffffff", "--reason", "x", "--warehouse", root},
+		{"accept", a.ID, "--withdraw", "--warehouse", root}, {"accept", a.ID, "--withdraw", "--reason", "x"},
+	} {
+		if r := corehour(args...); r.code != exitFailed || r.stderr == "" {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+	r := corehour("accept", a.ID[:8], "--warehouse", root, "--reason", "it rounds right now", "--by", "ann")
+	if r.code != exitNothing || !strings.Contains(r.stdout, "shop/tax.Rate of store/shop (production)") {
+		t.Fatalf("%+v", r)
+	}
+	r = corehour("regress", "--warehouse", root)
+	if r.code != exitNothing || !strings.Contains(r.stdout, "accepted by ann on 2026-03-10 because it rounds right now") {
+		t.Errorf("%+v", r)
+	}
+	third(t, root, "1.11.0", 4*fixture.DefaultOwnCPU()[fixture.Rate])
+	clock(t, evening.Add(time.Hour))
+	if r = corehour("regress", "--warehouse", root); r.code != exitFound || !strings.Contains(r.stdout, "from version 1.10.0 to 1.11.0") {
+		t.Errorf("twice the accepted level: %+v", r)
+	}
+	if r = corehour("accept", "--warehouse", root, "--withdraw", a.ID); r.code != exitNothing {
+		t.Errorf("%+v", r)
+	}
+	if r = corehour("regress", "--warehouse", root, "--base", "1.9.0", "--head", "1.10.0"); r.code != exitFound {
+		t.Errorf("withdrawn: %+v", r)
+	}
+}
+
+// A damaged state stops the command before it tells anybody anything.
+func TestDamagedState(t *testing.T) {
+	clock(t, evening)
+	root := twoReleases(t, 1)
+	if err := os.MkdirAll(root+".state", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(root+".state/state.json", []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := corehour("regress", "--warehouse", root); r.code != exitFailed || !strings.Contains(r.stderr, root+".state/state.json is damaged") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestDeliveryFlags(t *testing.T) {
+	clock(t, evening)
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--slack", "https://hooks.example/very-secret"}, "--slack: want env:NAME or file:PATH"},
+		{[]string{"--webhook", "env:COREHOUR_TEST_NOT_SET"}, `"COREHOUR_TEST_NOT_SET" is not set`},
+		{[]string{"--webhook-headers", "env:X"}, "no effect without --webhook"},
+		{[]string{"--alertmanager", "http://user:very-secret@h"}, "--alertmanager: want a URL without user"},
+		{[]string{"--owners", "/nonexistent"}, "--owners"},
+		{[]string{"--silences", "/nonexistent"}, "--silences"},
+		{[]string{"--deliver-timeout", "-1s"}, "--deliver-timeout"},
+	} {
+		r := corehour(append([]string{"regress"}, tc.args...)...)
+		if r.code != exitFailed || !strings.Contains(r.stderr, tc.want) || strings.Contains(r.stderr, "very-secret") {
+			t.Errorf("%q: %+v", tc.args, r)
+		}
+	}
+}
+
+func TestRegressMarkdown(t *testing.T) {
+	clock(t, evening)
+	golden(t, "regress.md", corehour("regress", "--warehouse", twoReleases(t, 1), "--format", "markdown").stdout)
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+// gone says whether an open regression that a look did not raise again went away.
+// It stays open while the newest version costs as much more than the alert's base
+// as the threshold asks for, whatever that version is compared with now, and while
+// nothing is known.
+func (f *findings) gone(a *alert.Alert) (why string, gone bool) {
+	if a.Kind != alert.Regression {
+		return "", false
+	}
+	for _, c := range f.Comparisons {
+		if c.Namespace != a.ServiceNamespace || c.Name != a.Service || c.Environment != a.Environment || string(c.Metric) != a.Metric {
+			continue
+		}
+		for i := range c.Methods {
+			l := &c.Methods[i]
+			if l.Class != a.Class || l.Method != a.Method {
+				continue
+			}
+			return f.over(a, c, l)
+		}
+	}
+	return "", false
+}
+
+func (f *findings) over(a *alert.Alert, c *verdict.Comparison, l *verdict.Line) (string, bool) {
+	samePair := c.BaseVersion == a.BaseVersion && c.HeadVersion == a.HeadVersion
+	switch {
+	case l.State == verdict.Gone:
+		return fmt.Sprintf("version %s does not call it", c.HeadVersion), true
+	case !l.State.Judged() || l.Basis == "":
+		return "", false
+	case samePair && l.State == verdict.Explained:
+		return "dearer only because of what it calls", true
+	case samePair && l.State == verdict.NotProven:
+		return fmt.Sprintf("the same comparison shows %+.1f%% now, which is not proven", *l.ChangePercent), true
+	case l.Basis == a.Basis && l.HeadNSPerCall <= a.Base*(1+f.Threshold/100):
+		return fmt.Sprintf("version %s takes %s per call; before the alert it took %s", c.HeadVersion, output.Nanos(l.HeadNSPerCall), output.Nanos(a.Base)), true
+	}
+	return "", false
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+// manyLines is how many methods a comparison may have to be printed in full.
+const manyLines = 30
+
+func regressDocument(f *findings) *output.Document {
+	d := &output.Document{Data: f}
+	t := &output.Table{Columns: []string{
+		"service", "environment", "base", "head", "method", "verdict", "metric", "basis", "change", "95% interval", "base/call", "head/call", "records", "$/day",
+	}}
+	var notes []string
+	for _, cmp := range f.Comparisons {
+		notes = append(notes, summary(cmp))
+		for i := range cmp.Methods {
+			l := &cmp.Methods[i]
+			raised := l.State == verdict.Regressed || l.State == verdict.Explained
+			if !raised && len(cmp.Methods) > manyLines {
+				continue
+			}
+			t.Rows = append(t.Rows, lineOf(cmp, l, usdOf(cmp.Alerts, l)))
+		}
+	}
+	for _, s := range f.NotCompared {
+		notes = append(notes, fmt.Sprintf("%s: not compared: %s", s.Service, s.Reason))
+	}
+	for i := range f.Alerts {
+		d.Say(alertLines(&f.Alerts[i])...)
+	}
+	notes = append(notes, untold(f)...)
+	if len(t.Rows) > 0 {
+		d.Add(t)
+	}
+	if len(f.Alerts) == 0 {
+		verdict := fmt.Sprintf("no method became more than %g%% dearer beyond doubt", f.Threshold)
+		if f.CouldNotTell {
+			verdict = "could not tell: no method could be compared"
+		}
+		notes = append([]string{verdict}, notes...)
+	}
+	d.Say(notes...)
+	return d
+}
+
+// alertLines say one alert.
+func alertLines(a *alert.Alert) []string {
+	about := "id " + a.ID
+	if a.Owner != "" {
+		about += ", owner " + a.Owner
+	}
+	return []string{fmt.Sprintf("%s: %s of %s: %s", a.Severity, a.Name(), a.Service, a.Reason), about}
+}
+
+// untold says which alerts nobody is told of, and why.
+func untold(f *findings) (lines []string) {
+	for i := range f.Accepted {
+		a := &f.Accepted[i]
+		lines = append(lines, fmt.Sprintf("%s of %s, %+.1f%%: %s", a.Name(), a.Service, a.ChangePercent, a.Accepted.String()))
+	}
+	for i := range f.Silenced {
+		a := &f.Silenced[i]
+		lines = append(lines, fmt.Sprintf("%s of %s, %+.1f%%: silenced until %s because %s", a.Name(), a.Service, a.ChangePercent, a.Until.UTC().Format(time.RFC3339), a.Reason))
+	}
+	return lines
+}
+
+func summary(c *verdict.Comparison) string {
+	n := map[verdict.State]int{}
+	judged := 0
+	for _, l := range c.Methods {
+		n[l.State]++
+		if l.State.Judged() {
+			judged++
+		}
+	}
+	return fmt.Sprintf("%s: version %s against %s by %s time, clusters: %s: %d methods compared, %d raised, %d dearer through these, "+
+		"%d with too few records, %d in too few slots, %d new, %d gone",
+		c.Service, c.HeadVersion, c.BaseVersion, c.Metric, c.Clusters, judged, n[verdict.Regressed], n[verdict.Explained],
+		n[verdict.FewRecords], n[verdict.FewSlots], n[verdict.New], n[verdict.Gone])
+}
+
+var stateNames = map[verdict.State]string{
+	verdict.Regressed: "REGRESSED", verdict.Explained: "by its callees", verdict.NotProven: "~",
+	verdict.FewRecords: "too few records", verdict.FewSlots: "too few slots", verdict.New: "new", verdict.Gone: "gone",
+}
+
+func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell {
+	change, interval, base, head := unknown, unknown, unknown, unknown
+	if l.ChangePercent != nil {
+		change = fmt.Sprintf("%+.1f%%", *l.ChangePercent)
+		interval = fmt.Sprintf("%+.1f%% to %+.1f%%", l.Interval[0], l.Interval[1])
+		base, head = nanos(&l.BaseNSPerCall), nanos(&l.HeadNSPerCall)
+	}
+	state := stateNames[l.State]
+	if c.Metric == query.CPU && l.State == verdict.FewRecords && l.BaseRecords+l.HeadRecords == 0 {
+		state = "no CPU measured"
+	}
+	basis := l.Basis
+	if basis == "" {
+		basis = unknown
+	}
+	return []output.Cell{
+		output.Name(c.Name), output.Name(c.Environment), output.Name(c.BaseVersion), output.Name(c.HeadVersion),
+		output.Name(fullName(l.Class, l.Method, l.Signature)), output.Name(state), output.Name(string(c.Metric)), output.Name(basis),
+		output.Figure(change), output.Figure(interval), output.Figure(base), output.Figure(head),
+		output.Figure(fmt.Sprintf("%d, %d", l.BaseRecords, l.HeadRecords)), output.Figure(amount(usd)),
+	}
+}

@@ -1,0 +1,187 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/rules"
+	"github.com/corehour/corehour/regression/alert/sink"
+	"github.com/corehour/corehour/regression/alert/state"
+)
+
+// fake is a sink that does as it is told and notes what it took.
+type fake struct {
+	name  string
+	mu    sync.Mutex
+	fails []error
+	hangs bool
+	took  []string
+}
+
+func (f *fake) Name() string  { return f.name }
+func (*fake) Refreshes() bool { return false }
+
+func (f *fake) Send(ctx context.Context, m alert.Message) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.hangs {
+		<-ctx.Done()
+		return &sink.Failure{Reason: "no answer in time", Retry: true}
+	}
+	if len(f.fails) > 0 {
+		err := f.fails[0]
+		f.fails = f.fails[1:]
+		return err
+	}
+	for _, a := range m.Alerts {
+		f.took = append(f.took, string(m.Status)+" "+a.ID)
+	}
+	return nil
+}
+
+func (f *fake) tookAll() string { return strings.Join(f.took, ", ") }
+
+func desk(dir string, targets ...Target) *Desk {
+	return &Desk{Store: state.At(dir), Targets: targets, Timeout: 30 * time.Second, Grace: 10 * time.Second, Now: time.Now}
+}
+
+func look(gone bool, ids ...string) Look {
+	l := Look{ThresholdPercent: 10, Gone: func(*alert.Alert) (string, bool) { return "gone", gone }}
+	for _, id := range ids {
+		l.Alerts = append(l.Alerts, alert.Alert{ID: id, Kind: alert.Regression, Service: "service-" + id, Method: id, Head: 2, Base: 1})
+	}
+	return l
+}
+
+// Over restarts each sink hears of each alert once, and of its end.
+func TestOnceOverRestarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		a := &fake{name: "a"}
+		for range 3 {
+			if _, err := desk(dir, Target{Sink: a}).Handle(t.Context(), look(false, "x", "y")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if _, err := desk(dir, Target{Sink: a}).Handle(t.Context(), look(true, "y")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := a.tookAll(); got != "firing x, firing y, resolved x" {
+			t.Errorf("took %s", got)
+		}
+	})
+}
+
+// A sink that is down delays nobody else, and hears of everything when it is back.
+func TestOneSinkDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		up, down := &fake{name: "up"}, &fake{name: "down", hangs: true}
+		d := desk(dir, Target{Sink: up}, Target{Sink: down})
+		begin := time.Now()
+		sorted, err := d.Handle(t.Context(), look(false, "x"))
+		var undelivered *Undelivered
+		if !errors.As(err, &undelivered) || undelivered.Sink != "down" || undelivered.Alerts != 1 || len(sorted.Raised) != 1 {
+			t.Errorf("%v %+v", err, sorted)
+		}
+		if time.Since(begin) != d.Timeout || up.tookAll() != "firing x" {
+			t.Errorf("took %s after %s", up.tookAll(), time.Since(begin))
+		}
+		down.hangs = false
+		if _, err := desk(dir, Target{Sink: up}, Target{Sink: down}).Handle(t.Context(), look(false, "x")); err != nil {
+			t.Error(err)
+		}
+		if up.tookAll() != "firing x" || down.tookAll() != "firing x" {
+			t.Errorf("up took %s, down %s", up.tookAll(), down.tookAll())
+		}
+	})
+}
+
+// Told to end, what is under way has the grace and no more.
+func TestGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := desk(t.TempDir(), Target{Sink: &fake{name: "down", hangs: true}})
+		ctx, cancel := context.WithCancel(t.Context())
+		begin := time.Now()
+		time.AfterFunc(time.Second, cancel)
+		if _, err := d.Handle(ctx, look(false, "x")); err == nil || time.Since(begin) != time.Second+d.Grace {
+			t.Errorf("%v after %s", err, time.Since(begin))
+		}
+		// One that answers in time is still told after the end.
+		slow := &fake{name: "slow", fails: []error{&sink.Failure{Reason: "busy", Retry: true, After: 5 * time.Second}}}
+		if _, err := desk(t.TempDir(), Target{Sink: slow}).Handle(ctx, look(false, "x")); err != nil || slow.tookAll() != "firing x" {
+			t.Errorf("%v: took %s", err, slow.tookAll())
+		}
+	})
+}
+
+// A sink that wants to be left alone is.
+func TestLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{name: "f", fails: []error{&sink.Failure{Reason: "later", Retry: true, After: time.Hour}}}
+		d := desk(t.TempDir(), Target{Sink: f})
+		for _, want := range []string{"", "", "firing x"} {
+			_, _ = d.Handle(t.Context(), look(false, "x"))
+			if f.tookAll() != want {
+				t.Errorf("after %s: took %q", time.Now(), f.tookAll())
+			}
+			time.Sleep(31 * time.Minute)
+		}
+	})
+}
+
+// A message that is refused for good costs itself only.
+func TestRefusedMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{name: "f", fails: []error{&sink.Failure{Reason: "answered 400"}}}
+		_, err := desk(t.TempDir(), Target{Sink: f}).Handle(t.Context(), look(false, "x", "y"))
+		var undelivered *Undelivered
+		if !errors.As(err, &undelivered) || undelivered.Alerts != 1 || f.tookAll() != "firing y" {
+			t.Errorf("%v: took %s", err, f.tookAll())
+		}
+	})
+}
+
+// Alerts go to the sinks of their owner, and to everybody's if he has none.
+func TestRouting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		owners, _, err := rules.ParseOwners([]byte(`{"version": 1, "owners": [{"service": "service-x", "owner": "xs"}, {"service": "service-y", "owner": "ys"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		silences, _, err := rules.ParseSilences([]byte(`{"version": 1, "silences": [{"service": "service-s", "until": "2100-01-01", "reason": "quiet"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, own := &fake{name: "all"}, &fake{name: "own"}
+		d := desk(t.TempDir(), Target{Sink: all}, Target{Sink: own, Owner: "xs"})
+		d.Owners, d.Silences = owners, silences
+		sorted, err := d.Handle(t.Context(), look(false, "s", "x", "y", "z"))
+		if err != nil || own.tookAll() != "firing x" || all.tookAll() != "firing y, firing z" {
+			t.Errorf("%v: own took %s, all %s", err, own.tookAll(), all.tookAll())
+		}
+		if len(sorted.Silenced) != 1 || sorted.Silenced[0].Reason != "quiet" || len(sorted.Raised) != 3 || sorted.Raised[0].Owner != "xs" {
+			t.Errorf("%+v", sorted)
+		}
+	})
+}
+
+// Without sinks the state is read, for what was accepted, and never written.
+func TestWithoutSinks(t *testing.T) {
+	dir := t.TempDir() + "/none"
+	sorted, err := desk(dir).Handle(t.Context(), look(false, "x"))
+	if err != nil || len(sorted.Raised) != 1 {
+		t.Errorf("%+v %v", sorted, err)
+	}
+	if s, err := state.At(dir).Read(); err != nil || len(s.Open) != 0 {
+		t.Errorf("%+v %v", s, err)
+	}
+}

@@ -1,0 +1,141 @@
+package state
+
+import (
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/regression/alert"
+)
+
+// Look is what one look found.
+type Look struct {
+	At time.Time
+	// Raised are the alerts, Silenced those of them that nobody is to be told.
+	Raised, Silenced []alert.Alert
+	// Gone says why an open alert that was not raised again has gone away. Alerts
+	// that the look could not judge, because they are of another service or of too
+	// few records, have not.
+	Gone func(a *alert.Alert) (why string, gone bool)
+}
+
+// Merge takes in what a look found.
+func (s *State) Merge(l Look) {
+	found := map[string]bool{}
+	for i := range l.Raised {
+		s.raise(&l.Raised[i], false, l.At)
+		found[l.Raised[i].ID] = true
+	}
+	for i := range l.Silenced {
+		s.raise(&l.Silenced[i], true, l.At)
+		found[l.Silenced[i].ID] = true
+	}
+	for i := range s.Open {
+		o := &s.Open[i]
+		switch {
+		case o.Resolved || found[o.Alert.ID]:
+		case l.At.Sub(o.Seen) >= forgetAfter:
+			s.resolve(i, "not looked at for 30 days", l.At)
+		default:
+			if why, gone := l.Gone(&o.Alert); gone {
+				s.resolve(i, why, l.At)
+			}
+		}
+	}
+	s.sweep(l.At)
+}
+
+// outdated is what a sink knows of an alert that got worse since.
+const outdated = alert.Status("outdated")
+
+var ranks = []alert.Severity{alert.Info, alert.Warning, alert.Critical}
+
+func (s *State) raise(a *alert.Alert, silenced bool, now time.Time) {
+	i := s.find(a.ID)
+	if i < 0 {
+		s.Open = append(s.Open, Open{Alert: *a, Raised: now, Seen: now, Silenced: silenced, Sent: map[string]alert.Status{}})
+		return
+	}
+	if o := &s.Open[i]; o.Resolved { // it comes back: who knows of its end is told anew
+		*o = Open{Alert: *a, Raised: now, Seen: now, Silenced: silenced, Sent: o.Sent}
+		return
+	}
+	o := &s.Open[i]
+	before := o.Alert
+	o.Alert, o.Seen, o.Silenced = *a, now, silenced
+	// The Alertmanager knows an alert by its labels, so these stay. One that got
+	// worse is told anew; one that got milder is not worth a word.
+	o.Alert.Owner, o.Alert.FirstSeen = before.Owner, before.FirstSeen
+	if slices.Index(ranks, a.Severity) > slices.Index(ranks, before.Severity) {
+		for sink, status := range o.Sent {
+			if status == alert.Firing {
+				o.Sent[sink] = outdated
+			}
+		}
+	} else {
+		o.Alert.Severity = before.Severity
+	}
+}
+
+func (s *State) resolve(i int, why string, now time.Time) {
+	o := &s.Open[i]
+	o.Resolved, o.Seen, o.Alert.Resolution = true, now, why
+}
+
+// sweep removes what nobody has to be told any more, and what there is no room for.
+func (s *State) sweep(now time.Time) {
+	s.Open = slices.DeleteFunc(s.Open, func(o Open) bool { return o.done(now) })
+	if extra := len(s.Open) - MaxOpen; extra > 0 {
+		slices.SortStableFunc(s.Open, func(a, b Open) int { return a.Seen.Compare(b.Seen) })
+		s.Open = slices.Delete(s.Open, 0, extra)
+		s.Dropped += int64(extra)
+	}
+}
+
+func (o *Open) done(now time.Time) bool {
+	if !o.Resolved {
+		return false
+	}
+	for _, status := range o.Sent {
+		if status != alert.Resolved {
+			return now.Sub(o.Seen) >= forgetAfter
+		}
+	}
+	return true
+}
+
+// Pending are the alerts that a sink has to be told, by what it is to be told. A
+// sink that refreshes is told of firing ones every time. wanted says whether the
+// alert goes to the sink at all.
+func (s *State) Pending(sink string, refreshes bool, wanted func(*alert.Alert) bool) map[alert.Status][]alert.Alert {
+	out := map[alert.Status][]alert.Alert{}
+	for i := range s.Open {
+		o := &s.Open[i]
+		told := o.Sent[sink]
+		switch o.status() {
+		case alert.Firing:
+			if !o.Silenced && wanted(&o.Alert) && (refreshes || told != alert.Firing) {
+				out[alert.Firing] = append(out[alert.Firing], o.Alert)
+			}
+		case alert.Resolved:
+			if told == alert.Firing || told == outdated { // wherever it went, there it is taken back
+				out[alert.Resolved] = append(out[alert.Resolved], o.Alert)
+			}
+		}
+	}
+	return out
+}
+
+// Told notes that a sink took alerts.
+func (s *State) Told(sink string, status alert.Status, alerts []alert.Alert, now time.Time) {
+	for i := range alerts {
+		j := s.find(alerts[i].ID)
+		// Another process may have changed it since; then it is told anew.
+		if j >= 0 && s.Open[j].status() == status {
+			if s.Open[j].Sent == nil {
+				s.Open[j].Sent = map[string]alert.Status{}
+			}
+			s.Open[j].Sent[sink] = status
+		}
+	}
+	s.sweep(now)
+}

@@ -1,0 +1,252 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/regression/alert"
+)
+
+var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+
+func raised(id string, severity alert.Severity) alert.Alert {
+	return alert.Alert{
+		ID: id, Kind: alert.Regression, Service: "shop", Class: "c", Method: "m", Metric: "cpu", Basis: "self", Severity: severity,
+		Base: 100, Head: 200, ChangePercent: 100, Interval: [2]float64{90, 110}, FirstSeen: noon,
+	}
+}
+
+func everybody(*alert.Alert) bool { return true }
+
+// told is what a sink has to be told, as text.
+func told(s *State, name string, refreshes bool) string {
+	var out []string
+	pending := s.Pending(name, refreshes, everybody)
+	for _, status := range []alert.Status{alert.Firing, alert.Resolved} {
+		for _, a := range pending[status] {
+			out = append(out, string(status)+" "+a.ID)
+		}
+		s.Told(name, status, pending[status], noon)
+	}
+	return strings.Join(out, ", ")
+}
+
+// The life of an alert, as a sink hears of it.
+func TestLife(t *testing.T) {
+	s := &State{Version: Version}
+	at := noon
+	look := func(gone bool, alerts ...alert.Alert) {
+		at = at.Add(time.Minute)
+		s.Merge(Look{At: at, Raised: alerts, Gone: func(*alert.Alert) (string, bool) { return "gone", gone }})
+	}
+	expect := func(step, want string) {
+		t.Helper()
+		if got := told(s, "slack", false); got != want {
+			t.Errorf("%s: told %q, want %q", step, got, want)
+		}
+	}
+	look(false, raised("a", alert.Info), raised("b", alert.Info))
+	expect("raised", "firing a, firing b")
+	look(false, raised("a", alert.Info), raised("b", alert.Info))
+	expect("seen again", "")
+	if got := told(s, "alertmanager", true); got != "firing a, firing b" {
+		t.Errorf("refreshed with %q", got)
+	}
+	look(false, raised("a", alert.Critical))
+	expect("worse, and one not looked at", "firing a")
+	look(false, raised("a", alert.Info))
+	expect("milder", "")
+	if s.Open[0].Alert.Severity != alert.Critical {
+		t.Error("the severity went down")
+	}
+	look(true, raised("a", alert.Info))
+	expect("gone", "resolved b")
+	look(true, raised("a", alert.Info), raised("b", alert.Info))
+	expect("back", "firing b")
+	s.Merge(Look{At: at, Silenced: []alert.Alert{raised("c", alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", false }})
+	expect("silenced", "")
+	look(false, raised("c", alert.Info))
+	expect("the silence ended", "firing c")
+	at = at.Add(forgetAfter)
+	look(false)
+	expect("forgotten", "resolved a, resolved b, resolved c")
+	if told(s, "alertmanager", true) != "resolved a, resolved b" {
+		t.Error("who was told is told again")
+	}
+	if len(s.Open) != 0 {
+		t.Errorf("still open: %+v", s.Open)
+	}
+}
+
+// An alert that no sink ever heard of goes without a word.
+func TestGoneUntold(t *testing.T) {
+	s := &State{Version: Version}
+	s.Merge(Look{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}})
+	s.Merge(Look{At: noon, Gone: func(*alert.Alert) (string, bool) { return "gone", true }})
+	if len(s.Open) != 0 {
+		t.Errorf("%+v", s.Open)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	s := &State{Version: Version}
+	var many []alert.Alert
+	for i := range MaxOpen + 10 {
+		many = append(many, raised(fmt.Sprintf("id-%d", i), alert.Info))
+	}
+	s.Merge(Look{At: noon, Raised: many[:20]})
+	s.Merge(Look{At: noon.Add(time.Minute), Raised: many[20:], Gone: func(*alert.Alert) (string, bool) { return "", false }})
+	if len(s.Open) != MaxOpen || s.Dropped != 10 {
+		t.Errorf("%d open, %d dropped", len(s.Open), s.Dropped)
+	}
+	s.Accepted = make([]Accepted, MaxAccepted)
+	for i := range 3 {
+		a := raised(fmt.Sprintf("id-%d", i), alert.Info)
+		a.Method = a.ID
+		if _, err := s.Accept(&a, "me", "because", noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.Accepted) != MaxAccepted || s.Accepted[MaxAccepted-1].ID != "id-2" {
+		t.Errorf("%d accepted", len(s.Accepted))
+	}
+}
+
+func TestAccept(t *testing.T) {
+	s := &State{Version: Version}
+	a := raised("0123456789", alert.Info)
+	s.Merge(Look{At: noon, Raised: []alert.Alert{a}})
+	told(s, "slack", false)
+	if found, err := s.Find("0123"); err != nil || found == nil {
+		t.Fatal(found, err)
+	}
+	accepted, err := s.Accept(&a, "ann", "it checks signatures now", noon)
+	if err != nil || accepted.String() != "accepted by ann on 2026-03-10 because it checks signatures now" {
+		t.Fatal(accepted, err)
+	}
+	if got := told(s, "slack", false); got != "resolved 0123456789" {
+		t.Errorf("told %q", got)
+	}
+	change := func(base, head, low float64, f func(*alert.Alert)) *alert.Alert {
+		b := raised("other", alert.Info)
+		b.BaseVersion, b.Base, b.Head, b.Interval[0] = "9", base, head, low
+		if f != nil {
+			f(&b)
+		}
+		return &b
+	}
+	for _, tc := range []struct {
+		name  string
+		alert *alert.Alert
+		want  bool
+	}{
+		{"itself", &a, true},
+		{"a little more", change(100, 215, 110, nil), true},
+		{"more, not beyond doubt", change(100, 300, 50, nil), true},
+		{"more beyond doubt", change(100, 300, 150, nil), false},
+		{"the next version, from the accepted level", change(200, 300, 30, nil), false},
+		{"another method", change(100, 200, 90, func(a *alert.Alert) { a.Method = "n" }), false},
+		{"another environment", change(100, 200, 90, func(a *alert.Alert) { a.Environment = "test" }), false},
+		{"wall time", change(100, 200, 90, func(a *alert.Alert) { a.Metric = "wall" }), false},
+		{"the whole time", change(100, 200, 90, func(a *alert.Alert) { a.Basis = "inclusive" }), false},
+	} {
+		if got := s.Covers(tc.alert, 10) != nil; got != tc.want {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+	}
+	if !s.Withdraw("0123456789") || s.Withdraw("0123456789") || s.Covers(&a, 10) != nil {
+		t.Error("not withdrawn")
+	}
+	budget := raised("b", alert.Info)
+	budget.Kind = alert.Budget
+	if _, err := s.Accept(&budget, "ann", "x", noon); err == nil {
+		t.Error("a budget was accepted")
+	}
+	if _, err := Find([]alert.Alert{raised("aa1", ""), raised("aa2", "")}, "aa"); err == nil {
+		t.Error("an ambiguous id")
+	}
+}
+
+func TestStore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "state")
+	store := At(dir)
+	if s, err := store.Read(); err != nil || len(s.Open) != 0 {
+		t.Fatal(s, err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Error("reading made a directory")
+	}
+	// Many at a time, each adding one: none is lost.
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			err := At(dir).Update(func(s *State) error {
+				s.Merge(Look{At: noon, Raised: []alert.Alert{raised(fmt.Sprint(i), alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", false }})
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	s, err := store.Read()
+	if err != nil || len(s.Open) != 8 {
+		t.Fatal(s, err)
+	}
+	if err := store.Update(func(s *State) error { s.Open = nil; return errors.New("no") }); err == nil {
+		t.Error("the error is lost")
+	}
+	if s, _ = store.Read(); len(s.Open) != 8 {
+		t.Error("a failed change counts")
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+	path := filepath.Join(dir, fileName)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for data, want := range map[string]string{
+		string(whole[:len(whole)/2]): "is damaged", "": "is damaged", "[]": "is damaged", `{"version": 0}`: "is damaged", "\x00\x00": "is damaged",
+		`{"version": 1, "opne": []}`: "is damaged", `{"version": 2, "new": true}`: "use the newer program",
+	} {
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := store.Read()
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", data, err)
+		}
+		if uerr := store.Update(func(*State) error { return nil }); uerr == nil {
+			t.Errorf("%q was overwritten", data)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(`{"version":1,"open":[{"alert":{"id":"a"},"sent":null}],"accepted":[],"dropped":0}`)
+	f.Fuzz(func(t *testing.T, data string) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, fileName), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := At(dir).Read()
+		if err != nil {
+			return
+		}
+		s.Merge(Look{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", true }})
+		told(s, "slack", false)
+	})
+}

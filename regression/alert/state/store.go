@@ -1,0 +1,122 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	fileName = "state.json"
+	lockName = "LOCK"
+	// maxFile bounds the file, in bytes; a full state is far below.
+	maxFile = 256 << 20
+)
+
+// Store is a directory with a state.
+type Store struct{ dir string }
+
+// At is the store in a directory, which need not exist yet.
+func At(dir string) *Store { return &Store{dir} }
+
+// Read is the state as it is; empty if there is none.
+func (s *Store) Read() (*State, error) {
+	path := filepath.Join(s.dir, fileName)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &State{Version: Version}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("state: read %s: %w", path, err)
+	}
+	broken := func(what string) error {
+		return fmt.Errorf("state: %s is damaged: %s. Put a copy of it back, or move it away: then accepted slowdowns raise alerts again, and open alerts are sent again", path, what)
+	}
+	if len(data) > maxFile {
+		return nil, broken("it is larger than any state")
+	}
+	var version struct{ Version int }
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, broken(err.Error())
+	}
+	if version.Version > Version {
+		return nil, fmt.Errorf("state: %s has version %d, this program knows up to %d: use the newer program, or another --state", path, version.Version, Version)
+	}
+	var state State
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&state); err != nil {
+		return nil, broken(err.Error())
+	}
+	if state.Version != Version {
+		return nil, broken(fmt.Sprintf("it has the version %d", state.Version))
+	}
+	return &state, nil
+}
+
+// Update changes the state while nobody else does. If change fails nothing changes.
+func (s *Store) Update(change func(*State) error) (err error) {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(s.dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
+	defer lock.Close() // which releases it
+	if err := flock(lock); err != nil {
+		return fmt.Errorf("state: lock %s: %w", lock.Name(), err)
+	}
+	state, err := s.Read()
+	if err != nil {
+		return err
+	}
+	if err := change(state); err != nil {
+		return err
+	}
+	return s.write(state)
+}
+
+// write replaces the file at once: who reads it meanwhile, or after a crash, finds
+// the one before or this one.
+func (s *Store) write(state *State) (err error) {
+	data, err := json.MarshalIndent(state, "", " ")
+	if err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
+	f, err := os.CreateTemp(s.dir, fileName+".*.tmp")
+	if err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("state: write %s: %w", filepath.Join(s.dir, fileName), err)
+			os.Remove(f.Name())
+		}
+	}()
+	if _, err := f.Write(append(data, '\n')); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), filepath.Join(s.dir, fileName)); err != nil {
+		return err
+	}
+	return syncDirectory(s.dir)
+}
