@@ -66,6 +66,10 @@ generate-check: ## Fail if the generated files are not what generating gives.
 bench-pipeline: build ## Measure the collector's CPU per span beside a stock one.
 	@cd integration && $(GO) run ./benchpipeline --bin ../$(BIN) --out ../build/bench $(if $(SPANS),--spans $(SPANS) --rounds 1)
 
+.PHONY: bench-sampler
+bench-sampler: ## Measure the adaptive sampler's CPU beside a stock one, and its memory.
+	@cd integration && $(GO) run ./benchsampler --root .. --out ../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
+
 .PHONY: bench-sdk
 bench-sdk: ## Measure the probe beside the OpenTelemetry SDK, path by path.
 	@cd sdk/bench && $(GO) run . --out ../../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))

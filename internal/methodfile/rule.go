@@ -147,3 +147,20 @@ func (s settings) disorder() string {
 	say("max", s.max)
 	return strings.Join(parts, ", ")
 }
+
+// Names is what the rule matches in the form that SDKs are told: the name of one
+// method, or a prefix and `*`. Neither if it is for one of several signatures,
+// which no SDK that asks knows.
+func (r *Rule) Names() (name, match string) {
+	switch {
+	case r.isPrefix:
+		return "", r.prefix + "*"
+	case r.Index < 0 || r.signature != "":
+		return "", ""
+	case r.method == "*" && r.class == "":
+		return "", ""
+	case r.method == "*":
+		return "", r.class + ".*"
+	}
+	return methodspan.Function{Class: r.class, Method: r.method}.Full(), ""
+}

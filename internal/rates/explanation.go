@@ -26,15 +26,17 @@ type Explanation struct {
 	Tier     string `json:"tier,omitempty"`  // of the method file
 	Class    string `json:"class,omitempty"` // entry, mid or inner, learned
 	Mode     string `json:"mode,omitempty"`
-	Rule     string `json:"rule,omitempty"`  // the entry of the method file, `methods[3] shop/codec.*`
-	Reason   string `json:"reason"`          // a sentence
-	Score    string `json:"score,omitempty"` // of the scorecard: normal, hotspot, unmanaged or off
+	Rule     string `json:"rule,omitempty"`   // the entry of the method file, `methods[3] shop/codec.*`
+	Reason   string `json:"reason"`           // a sentence
+	Score    string `json:"score,omitempty"`  // of the scorecard: normal, hotspot, unmanaged or off
+	Shadow   bool   `json:"shadow,omitempty"` // only computed: neither served nor enforced
 
 	CallsPerSecond   float64  `json:"calls_per_second"`
 	RecordsPerSecond float64  `json:"records_per_second"` // kept
 	EntryShare       *float64 `json:"entry_share,omitempty"`
 	MeanCPUNs        *float64 `json:"mean_cpu_ns,omitempty"`
-	Spread           *float64 `json:"spread,omitempty"` // of CPU, or of wall time where no CPU is known: sd / mean
+	MeanWallNs       *float64 `json:"mean_wall_ns,omitempty"` // where no CPU is known
+	Spread           *float64 `json:"spread,omitempty"`       // of CPU, or of wall time where no CPU is known: sd / mean
 	SpreadOf         string   `json:"spread_of,omitempty"`
 
 	RateAsked   float64  `json:"rate_asked"`              // what the sampler serves

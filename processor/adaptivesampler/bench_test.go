@@ -62,7 +62,7 @@ func BenchmarkBatch(b *testing.B) {
 			set := processortest.NewNopSettings(NewFactory().Type())
 			set.TelemetrySettings = componenttest.NewTelemetry().NewTelemetrySettings()
 			path := methodsFile(b, fmt.Sprintf(`{"version": 1, "tiers": {"inner": {"rate": %v}}, "methods": [{"match": "shop/cart.*", "tier": "inner"}]}`, c.rate))
-			p, err := NewFactory().CreateTraces(context.Background(), set, &Config{DefaultRate: 1, MethodsFile: path}, consumertest.NewNop())
+			p, err := NewFactory().CreateTraces(context.Background(), set, complete(&Config{DefaultRate: 1, MethodsFile: path}), consumertest.NewNop())
 			require.NoError(b, err)
 			require.NoError(b, p.Start(context.Background(), componenttest.NewNopHost()))
 			defer func() { require.NoError(b, p.Shutdown(context.Background())) }()

@@ -3,12 +3,26 @@ package adaptivesampler
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodfile"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
+
+// strategyFile is the strategy that changes nothing: what the method file says
+// stays.
+const strategyFile = "file"
+
+var strategies = []string{strategyFile, decide.StrategyTiers, decide.StrategyBudget}
+
+// Deciding are the options of strategies. It is a type of its own so that its
+// rules are checked only where there is a strategy.
+type Deciding decide.Config
 
 // Config is the configuration of the processor.
 type Config struct {
@@ -16,18 +30,45 @@ type Config struct {
 	// the default rate. It is read again when it changes.
 	MethodsFile string `mapstructure:"methods_file"`
 
-	// DefaultRate is the rate of methods that the method file gives none.
+	// DefaultRate is the rate of methods that the method file gives none, under
+	// the strategy file.
 	DefaultRate float64 `mapstructure:"default_rate"`
 
 	// Strict makes errors of the method file's faulty entries.
 	Strict bool `mapstructure:"strict"`
+
+	Deciding `mapstructure:",squash"`
+
+	// Rates is the id of the extension that serves rates to SDKs.
+	Rates *component.ID `mapstructure:"rates"`
+
+	// Shadow is true, or a list of tiers, for only reporting what would be done.
+	Shadow any `mapstructure:"shadow"`
+
+	State StateConfig `mapstructure:"state"`
 
 	warnings []configfile.Warning // of the last validation
 
 	_ struct{}
 }
 
-func createDefaultConfig() component.Config { return &Config{DefaultRate: 1} }
+// StateConfig is about what survives a restart.
+type StateConfig struct {
+	// File holds what was learned; none keeps nothing.
+	File string `mapstructure:"file"`
+
+	// Interval is the time between two writes. The last is at shutdown.
+	Interval time.Duration `mapstructure:"interval"`
+	_        struct{}
+}
+
+const defaultSaveInterval = 5 * time.Minute
+
+func createDefaultConfig() component.Config {
+	c := &Config{DefaultRate: 1, Deciding: Deciding(decide.DefaultConfig()), State: StateConfig{Interval: defaultSaveInterval}}
+	c.Strategy = strategyFile
+	return c
+}
 
 // Validate reports all faults at once, those of the method file among them.
 func (c *Config) Validate() error {
@@ -35,16 +76,124 @@ func (c *Config) Validate() error {
 	if !(c.DefaultRate >= methodfile.MinRate && c.DefaultRate <= 1) {
 		errs = append(errs, fmt.Errorf("`default_rate` must be between %v and 1, found %v", methodfile.MinRate, c.DefaultRate))
 	}
+	var file *methodfile.File
 	switch {
 	case c.MethodsFile != "":
 		source := configfile.Source[*methodfile.File]{Key: "methods_file", Path: c.MethodsFile, Strict: c.Strict, Parse: methodfile.Parse}
-		_, warnings, err := source.Load()
-		c.warnings = warnings
+		var err error
+		file, c.warnings, err = source.Load()
 		if err != nil {
 			errs = append(errs, err)
 		}
 	case c.Strict:
 		errs = append(errs, errors.New("`strict` has an effect only beside `methods_file`, found it alone: remove it"))
 	}
+	return errors.Join(append(errs, c.validateStrategy(), c.validateShadow(file), c.State.validate())...)
+}
+
+func (c *Config) validateStrategy() error {
+	all := decide.Config(c.Deciding)
+	switch {
+	case !slices.Contains(strategies, c.Strategy):
+		return fmt.Errorf("`strategy` must be one of %q, found %s: %s", strategies, configfile.Quote(c.Strategy), configfile.DidYouMean(c.Strategy, strategies))
+	case c.Strategy != strategyFile:
+		if c.DefaultRate != 1 {
+			return errors.Join(fmt.Errorf("`default_rate` has an effect only with `strategy: file`, found %v beside `strategy: %s`: the rate of methods never seen is `cold_start::rate`", c.DefaultRate, c.Strategy), all.Validate())
+		}
+		return all.Validate()
+	}
+	plain := decide.DefaultConfig()
+	plain.Interval, plain.MaxMethods = all.Interval, all.MaxMethods // these are the processor's, too
+	checked := plain
+	plain.Strategy = strategyFile
+	if all != plain {
+		return fmt.Errorf("%s have an effect only with `strategy: tiers` or `strategy: budget`, found them beside `strategy: file`: set a strategy or remove them", changedOf(all, plain))
+	}
+	return checked.Validate()
+}
+
+// changedOf names the options of strategies that are said.
+func changedOf(c, plain decide.Config) string {
+	var names []string
+	for _, option := range []struct {
+		name string
+		said bool
+	}{
+		{"half_life", c.HalfLife != plain.HalfLife},
+		{"forget_after", c.ForgetAfter != plain.ForgetAfter},
+		{"floor_records_per_day", c.FloorRecordsPerDay != plain.FloorRecordsPerDay},
+		{"min_rate", c.MinRate != plain.MinRate},
+		{"max_rate", c.MaxRate != plain.MaxRate},
+		{"cold_start", c.ColdStart != plain.ColdStart},
+		{"overflow", c.Overflow != plain.Overflow},
+		{"budget", c.Budget != plain.Budget},
+		{"classes", c.Classes != plain.Classes},
+		{"boost", c.Boost != plain.Boost},
+		{"scorecard", c.Scorecard != plain.Scorecard},
+	} {
+		if option.said {
+			names = append(names, "`"+option.name+"`")
+		}
+	}
+	return join(names)
+}
+
+func join(names []string) string {
+	s := ""
+	for i, name := range names {
+		switch {
+		case i > 0 && i == len(names)-1:
+			s += " and "
+		case i > 0:
+			s += ", "
+		}
+		s += name
+	}
+	return s
+}
+
+// validateShadow checks that the tiers in shadow exist: those of the method file
+// and, with a strategy that learns them, its classes.
+func (c *Config) validateShadow(file *methodfile.File) error {
+	shadow, err := shadowOf(c.Shadow)
+	if err != nil {
+		return err
+	}
+	known := c.tiers(file)
+	var errs []error
+	for i, tier := range shadow.tiers {
+		if !slices.Contains(known, tier) {
+			hint := configfile.DidYouMean(tier, known)
+			if len(known) == 0 {
+				hint = "there are no tiers without a method file that names them, or a strategy: to put everything in shadow write `shadow: true`"
+			}
+			errs = append(errs, fmt.Errorf("`shadow[%d]` must be a tier, found %s: %s", i, configfile.Quote(tier), hint))
+		}
+	}
 	return errors.Join(errs...)
+}
+
+func (c *Config) tiers(file *methodfile.File) []string {
+	var known []string
+	if file != nil {
+		known = append(known, file.Tiers...)
+	}
+	if c.Strategy != strategyFile {
+		known = append(known, "entry", "mid", "inner")
+	}
+	return known
+}
+
+func (c *StateConfig) validate() error {
+	switch {
+	case c.File == "" && c.Interval != defaultSaveInterval:
+		return errors.New("`state::interval` has an effect only beside `state::file`, found it alone: remove it")
+	case c.File == "":
+		return nil
+	case c.Interval < time.Second:
+		return fmt.Errorf("`state::interval` must be at least 1s, found %v", c.Interval)
+	case filepath.Base(c.File) == "." || filepath.Base(c.File) == "/":
+		return fmt.Errorf("`state::file` must be the path of a file, found %s", configfile.Quote(c.File))
+	}
+	return nil
 }

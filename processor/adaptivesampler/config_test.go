@@ -84,8 +84,14 @@ func TestValidateCommand(t *testing.T) {
 
 func TestRatesThatAreNone(t *testing.T) {
 	for _, rate := range []float64{0, -1, 1.01, 1e-10, math.NaN(), math.Inf(1)} {
-		assert.Error(t, (&Config{DefaultRate: rate}).Validate(), "%v", rate)
+		assert.Error(t, fileConfig(rate).Validate(), "%v", rate)
 	}
+}
+
+func fileConfig(rate float64) *Config {
+	c := createDefaultConfig().(*Config)
+	c.DefaultRate = rate
+	return c
 }
 
 func readme(t *testing.T) string {
@@ -126,9 +132,9 @@ func TestReadmeIsComplete(t *testing.T) {
 	config := confmap.New()
 	require.NoError(t, config.Marshal(createDefaultConfig()))
 	for _, key := range config.AllKeys() {
-		assert.Contains(t, text, "| `"+key+"` |")
+		assert.True(t, strings.Contains(text, "| `"+key+"` |"), "the README explains the option %s", key)
 	}
 	for _, name := range append(outcomeNames[:], contradictionNames[1:]...) {
-		assert.Contains(t, text, "`"+name+"`")
+		assert.True(t, strings.Contains(text, "`"+name+"`"), "the README explains %s", name)
 	}
 }

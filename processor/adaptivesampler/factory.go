@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/processor/processorhelper"
 
 	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/metadata"
 )
 
@@ -24,21 +25,27 @@ func NewFactory() processor.Factory {
 }
 
 func createTraces(ctx context.Context, set processor.Settings, cfg component.Config, next consumer.Traces) (processor.Traces, error) {
-	return newTraces(ctx, set, cfg.(*Config), next, rand.Uint64)
+	c := cfg.(*Config)
+	return newTraces(ctx, set, c, next, strategyOf(c), rand.Uint64)
 }
 
 // newTraces takes its random bits from random, which must be safe for
-// concurrent use.
-func newTraces(ctx context.Context, set processor.Settings, cfg *Config, next consumer.Traces, random func() uint64) (processor.Traces, error) {
+// concurrent use. Without a strategy the method file's rates stay.
+func newTraces(ctx context.Context, set processor.Settings, cfg *Config, next consumer.Traces, strategy decide.Strategy, random func() uint64) (processor.Traces, error) {
 	configfile.Announce(os.Stderr, set.Logger, "processors::"+set.ID.String(), cfg.MethodsFile, cfg.warnings)
 	cfg.warnings = nil // said once, in however many pipelines
-	s, err := newSampler(cfg, set.TelemetrySettings, random)
+	s, err := newSampler(cfg, set.ID, set.TelemetrySettings, strategy, random)
 	if err != nil {
 		return nil, err
 	}
-	return processorhelper.NewTraces(ctx, set, cfg, next, s.process,
+	work, err := processorhelper.NewTraces(ctx, set, cfg, next, s.process,
 		processorhelper.WithCapabilities(consumer.Capabilities{MutatesData: true}),
 		processorhelper.WithStart(s.start),
 		processorhelper.WithShutdown(s.shutdown),
 	)
+	if err != nil {
+		return nil, err
+	}
+	s.resends.Traces = work
+	return &s.resends, nil
 }

@@ -42,7 +42,7 @@ func start(t testing.TB, config *Config, seed uint64) *rig {
 	set.TelemetrySettings = r.metrics.NewTelemetrySettings()
 	set.Logger = zap.New(core)
 	var err error
-	r.processor, err = newTraces(context.Background(), set, config, r.sink, seeded(seed))
+	r.processor, err = newTraces(context.Background(), set, complete(config), r.sink, strategyOf(config), seeded(seed))
 	require.NoError(t, err)
 	require.NoError(t, r.processor.Start(context.Background(), componenttest.NewNopHost()))
 	t.Cleanup(func() {
@@ -50,6 +50,21 @@ func start(t testing.TB, config *Config, seed uint64) *rig {
 		require.NoError(t, r.metrics.Shutdown(context.Background()))
 	})
 	return r
+}
+
+// complete gives a configuration the defaults of what a test leaves out.
+func complete(c *Config) *Config {
+	plain := createDefaultConfig().(*Config)
+	if c.DefaultRate == 0 {
+		c.DefaultRate = plain.DefaultRate
+	}
+	if c.Strategy == "" {
+		c.Deciding = plain.Deciding
+	}
+	if c.State.Interval == 0 {
+		c.State.Interval = plain.State.Interval
+	}
+	return c
 }
 
 func seeded(seed uint64) func() uint64 {

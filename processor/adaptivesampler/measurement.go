@@ -7,8 +7,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// measurement is what a decision needs of a span. It is reused from span to
-// span.
+// measurement is what deciding and learning need of a span. It is reused from
+// span to span.
 type measurement struct {
 	kind        string
 	basis       string
@@ -17,10 +17,23 @@ type measurement struct {
 	oldClass    string
 	oldFunction string
 	signature   string
+	caller      string
 	p           float64
 	pValue      pcommon.Value
 	hasP        bool
 	hasTier     bool
+
+	cpuP       float64 // 0 = absent or none
+	cpu        int64   // of a call
+	hasCPU     bool
+	calls      float64 // of counts
+	hasCalls   bool
+	measured   int64 // these of aggregates
+	cpuCount   int64
+	wallSum    int64
+	cpuSum     int64
+	wallSquare float64
+	cpuSquare  float64
 }
 
 // read reads a span in one pass over its attributes; visit is m.visit, bound
@@ -52,9 +65,40 @@ func (m *measurement) visit(name string, v pcommon.Value) bool {
 		m.stratum = v.Str()
 	case methodspan.AttrTier:
 		m.hasTier = true
+	case methodspan.AttrCaller:
+		m.caller = v.Str()
+	case methodspan.AttrCPUTime:
+		m.cpu, m.hasCPU = methodspan.IntOf(v)
+	case methodspan.AttrCPUP:
+		m.cpuP, _ = methodspan.FloatOf(v)
+	case methodspan.AttrCalls:
+		m.calls, m.hasCalls = methodspan.FloatOf(v)
+	default:
+		m.visitSums(name, v)
 	}
 	return true
 }
+
+// visitSums reads what only aggregates have.
+func (m *measurement) visitSums(name string, v pcommon.Value) {
+	switch name {
+	case methodspan.AttrMeasured:
+		m.measured, _ = methodspan.IntOf(v)
+	case methodspan.AttrCPUMeasured:
+		m.cpuCount, _ = methodspan.IntOf(v)
+	case methodspan.AttrWallSum:
+		m.wallSum, _ = methodspan.IntOf(v)
+	case methodspan.AttrCPUSum:
+		m.cpuSum, _ = methodspan.IntOf(v)
+	case methodspan.AttrWallSquares:
+		m.wallSquare, _ = methodspan.FloatOf(v)
+	case methodspan.AttrCPUSquares:
+		m.cpuSquare, _ = methodspan.FloatOf(v)
+	}
+}
+
+// foreign tells whether the span is another SDK's.
+func (m *measurement) foreign() bool { return m.basis != "" && m.basis != methodspan.BasisExact }
 
 // key is the method, by the same order of names as methodspan.IdentityOf.
 func (m *measurement) key(span ptrace.Span, scope string) methodKey {

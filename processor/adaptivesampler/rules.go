@@ -2,62 +2,10 @@ package adaptivesampler
 
 import (
 	"strings"
-	"sync"
-
-	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/sampling"
 
 	"github.com/corehour/corehour/internal/methodfile"
 	"github.com/corehour/corehour/internal/methodspan"
 )
-
-const (
-	// maxCached bounds the methods whose decision is remembered; the decisions
-	// of others are worked out for each span.
-	maxCached = 1 << 16
-
-	// maxCachedName keeps senders that are not behind method_spans, which bounds
-	// names, from filling memory with long ones.
-	maxCachedName = 2048
-)
-
-// decision is what is done with the measurements of a method.
-type decision struct {
-	rate      float64 // 0 = off
-	threshold sampling.Threshold
-	tvalue    string // the threshold as it stands in trace states
-	tier      string
-	reason    string
-	label     int // of the tier, in metrics
-}
-
-func newDecision(rule *methodfile.Rule, defaultRate float64, label func(tier string) int) *decision {
-	d := &decision{rate: rule.Rate, tier: rule.Tier, reason: rule.Reason, label: label(rule.Tier)}
-	if rule.Mode == methodfile.ModeOff {
-		d.rate = 0
-		return d
-	}
-	if d.rate == 0 {
-		d.rate = rule.Bound(defaultRate)
-		if rule.Index < 0 {
-			d.reason = "default_rate"
-		}
-	}
-	d.threshold = methodspan.ThresholdOf(d.rate)
-	d.tvalue = d.threshold.TValue()
-	return d
-}
-
-func (d *decision) off() bool { return d.rate == 0 }
-
-// rules are one state of the method file.
-type rules struct {
-	matcher   *methodfile.Matcher
-	decisions map[*methodfile.Rule]*decision
-	otherwise *decision // for methods that no entry matches
-
-	mu     sync.RWMutex
-	cached map[methodKey]*decision
-}
 
 // methodKey is a method as a span spells it: by a qualified name, or, with apart
 // set, by class and method.
@@ -81,76 +29,46 @@ func (k methodKey) clone() methodKey {
 	return methodKey{strings.Clone(k.function), strings.Clone(k.class), strings.Clone(k.signature), k.apart}
 }
 
-// compile prepares all decisions of a file.
-func compile(file *methodfile.File, defaultRate float64, label func(tier string) int) *rules {
+func (k methodKey) len() int { return len(k.function) + len(k.class) + len(k.signature) }
+
+// rules are one state of the method file.
+type rules struct {
+	file      *methodfile.File
+	decisions map[*methodfile.Rule]*decision
+	otherwise *decision // for methods that no entry matches
+}
+
+// compile prepares what holds for the methods of each entry as long as no
+// strategy says otherwise.
+func compile(file *methodfile.File, prepare *preparer) *rules {
 	r := &rules{
-		matcher:   &file.Matcher,
+		file:      file,
 		decisions: make(map[*methodfile.Rule]*decision, file.Len()),
-		otherwise: newDecision(&file.Default, defaultRate, label),
-		cached:    make(map[methodKey]*decision),
+		otherwise: prepare.fixed(&file.Default),
 	}
 	for rule := range file.All() {
-		r.decisions[rule] = newDecision(rule, defaultRate, label)
+		r.decisions[rule] = prepare.fixed(rule)
 	}
 	return r
 }
 
 // withoutFile gives every method the default rate.
-func withoutFile(defaultRate float64, label func(tier string) int) *rules {
-	return compile(&methodfile.File{Default: methodfile.Rule{Index: -1, Max: 1}}, defaultRate, label)
+func withoutFile(prepare *preparer) *rules {
+	return compile(&methodfile.File{Default: methodfile.Rule{Index: -1, Max: 1}}, prepare)
 }
 
-func (r *rules) decide(key methodKey) *decision {
-	if rule, ok := r.matcher.Lookup(key.parse()); ok {
-		return r.decisions[rule]
+// find returns the entry of a method, nil if there is none, and what it decides.
+func (r *rules) find(f methodspan.Function) (*methodfile.Rule, *decision) {
+	if rule, ok := r.file.Lookup(f); ok {
+		return rule, r.decisions[rule]
 	}
-	return r.otherwise
+	return nil, r.otherwise
 }
 
-// reading is the use of the rules by one batch. It holds the cache for reading
-// from begin to end, which costs less than a lock for each span.
-type reading struct {
-	rules *rules
-	found map[methodKey]*decision // not in the cache yet
-	full  int64                   // spans that found the cache full
-}
-
-func (r *rules) begin() reading {
-	r.mu.RLock()
-	return reading{rules: r}
-}
-
-func (r *reading) lookup(key methodKey) *decision {
-	if d, ok := r.rules.cached[key]; ok {
-		return d
+// bounds are those of a method's rule.
+func (r *rules) bounds(rule *methodfile.Rule) *methodfile.Rule {
+	if rule != nil {
+		return rule
 	}
-	if d, ok := r.found[key]; ok {
-		return d
-	}
-	d := r.rules.decide(key)
-	if len(r.rules.cached)+len(r.found) >= maxCached || len(key.function)+len(key.class)+len(key.signature) > maxCachedName {
-		r.full++
-		return d
-	}
-	if r.found == nil {
-		r.found = make(map[methodKey]*decision)
-	}
-	r.found[key] = d
-	return d
-}
-
-// end gives up the cache and adds to it what was missing, in memory of its own:
-// the names belong to the batch.
-func (r *reading) end() {
-	r.rules.mu.RUnlock()
-	if len(r.found) == 0 {
-		return
-	}
-	r.rules.mu.Lock()
-	defer r.rules.mu.Unlock()
-	for key, d := range r.found {
-		if len(r.rules.cached) < maxCached {
-			r.rules.cached[key.clone()] = d
-		}
-	}
+	return &r.file.Default
 }

@@ -2,83 +2,101 @@ package adaptivesampler
 
 import (
 	"context"
+	"time"
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/sampling"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/processor/processorhelper"
+	"go.uber.org/zap"
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodfile"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
 // sampler is the processor.
 type sampler struct {
+	id        component.ID
+	config    *Config
+	log       *zap.Logger
 	telemetry *telemetry
 	random    func() uint64
-	file      *configfile.Live[*rules] // nil without a method file
-	fixed     *rules                   // in force without a method file
+	prepare   *preparer
+	file      *configfile.Live[*methodfile.File] // nil without a method file
+	table     *table
+	loop      *loop
+	resends   resends
 }
 
-func newSampler(cfg *Config, set component.TelemetrySettings, random func() uint64) (*sampler, error) {
+func newSampler(cfg *Config, id component.ID, set component.TelemetrySettings, strategy decide.Strategy, random func() uint64) (*sampler, error) {
 	t, err := newTelemetry(set)
 	if err != nil {
 		return nil, err
 	}
-	s := &sampler{telemetry: t, random: random}
+	shadow, err := shadowOf(cfg.Shadow)
+	if err != nil {
+		return nil, err
+	}
+	s := &sampler{id: id, config: cfg, log: set.Logger, telemetry: t, random: random,
+		prepare: &preparer{defaultRate: cfg.DefaultRate, shadow: shadow, label: t.label}}
+	s.table = newTable(cfg.MaxMethods, s.prepare, meterOf(&cfg.Scorecard))
+	s.loop = newLoop(s, strategy)
+	if strategy != nil {
+		s.table.unknown = s.loop.unknownOf(decide.Group{})
+	}
 	if cfg.MethodsFile == "" {
-		s.fixed = withoutFile(cfg.DefaultRate, t.label)
+		s.table.adopt(withoutFile(s.prepare))
 		return s, nil
 	}
-	source := configfile.Source[*rules]{
-		Key: "methods_file", Path: cfg.MethodsFile, Strict: cfg.Strict,
-		Parse: func(data []byte) (*rules, []configfile.Warning, error) {
-			file, warnings, err := methodfile.Parse(data)
-			if err != nil {
-				return nil, nil, err
-			}
-			return compile(file, cfg.DefaultRate, t.label), warnings, nil
-		},
+	source := configfile.Source[*methodfile.File]{
+		Key: "methods_file", Path: cfg.MethodsFile, Strict: cfg.Strict, Parse: methodfile.Parse,
 	}
-	s.file = configfile.NewLive(source, set.Logger, t.reloaded)
+	s.file = configfile.NewLive(source, set.Logger, s.reloaded)
 	return s, nil
 }
 
-func (s *sampler) start(context.Context, component.Host) error {
-	if s.file == nil {
-		return nil
+func (s *sampler) start(_ context.Context, host component.Host) error {
+	if s.file != nil {
+		if err := s.file.Start(); err != nil {
+			return err
+		}
+		s.table.adopt(compile(*s.file.Get(), s.prepare))
 	}
-	return s.file.Start()
+	return s.loop.start(host)
+}
+
+func (s *sampler) reloaded(applied bool) {
+	s.telemetry.reloaded(applied)
+	if applied {
+		s.loop.fileChanged(*s.file.Get())
+	}
 }
 
 func (s *sampler) shutdown(context.Context) error {
 	if s.file != nil {
 		s.file.Shutdown()
 	}
+	s.loop.shutdown()
 	s.telemetry.shutdown()
 	return nil
 }
 
-func (s *sampler) rules() *rules {
-	if s.file == nil {
-		return s.fixed
-	}
-	return *s.file.Get()
-}
-
-// process goes over a batch once. All of it follows one state of the rules.
+// process goes over a batch once. All of it follows one state of the rates.
 func (s *sampler) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, error) {
-	p := pass{reading: s.rules().begin(), random: s.random}
+	p := pass{reading: s.table.begin(), random: s.random, resends: &s.resends}
 	p.visit = p.measurement.visit
 	td.ResourceSpans().RemoveIf(func(rs ptrace.ResourceSpans) bool {
+		p.reading.enter(groupOf(rs.Resource()))
+		p.resource = rs
 		before := rs.ScopeSpans().Len()
 		rs.ScopeSpans().RemoveIf(p.emptied)
 		return before > 0 && rs.ScopeSpans().Len() == 0
 	})
-	p.reading.end()
-	p.tally.uncached = p.reading.full
+	p.reading.end(time.Now())
+	p.tally.overflow = p.reading.overflow
 	s.telemetry.record(ctx, &p.tally)
 	if td.ResourceSpans().Len() == 0 {
 		return td, processorhelper.ErrSkipProcessingData
@@ -90,7 +108,10 @@ func (s *sampler) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces,
 type pass struct {
 	reading     reading
 	random      func() uint64
+	resends     *resends
+	resource    ptrace.ResourceSpans
 	scope       string
+	known       bool // the scope was learned before
 	tally       tally
 	measurement measurement
 	visit       func(string, pcommon.Value) bool
@@ -101,6 +122,7 @@ func (p *pass) emptied(ss ptrace.ScopeSpans) bool {
 	spans := ss.Spans()
 	before := spans.Len()
 	p.scope = ss.Scope().Name()
+	p.known = p.resends.again(p.resource, ss)
 	spans.RemoveIf(p.drop)
 	return before > 0 && spans.Len() == 0
 }
@@ -118,41 +140,49 @@ func (p *pass) drop(span ptrace.Span) bool {
 		p.tally.spans[noTier][other]++
 		return false
 	}
-	d := p.reading.lookup(m.key(span, p.scope))
-	became := p.decide(span, d)
+	method, d := p.reading.lookup(m.key(span, p.scope))
+	arrived, became := p.decide(span, d)
+	dropped := became == thinnedOut || became == off
 	p.tally.spans[d.label][became]++
-	return became == thinnedOut || became == off
+	if !p.known {
+		p.reading.table.learn(method, span, m, arrived, !dropped)
+	}
+	return dropped
 }
 
-func (p *pass) decide(span ptrace.Span, d *decision) outcome {
+// decide returns the probability that the span arrived with, 0 where it has none,
+// and what became of it.
+func (p *pass) decide(span ptrace.Span, d *decision) (float64, outcome) {
 	m := &p.measurement
 	switch {
+	case d.shadow:
+		p.shadow(d)
+		return m.p, reported
 	case m.kind == methodspan.KindCounts: // a method that is off has been called all the same
 		stamp(span, m, d, 0)
-		return exempt
+		return 0, exempt
 	case d.off(): // all its measurements, or the rest would stand for all of it
-		return off
+		return m.p, off
 	case m.kind == methodspan.KindAggregate:
 		stamp(span, m, d, m.p)
-		return exempt
+		return m.p, exempt
 	case m.stratum == methodspan.StratumTail:
 		stamp(span, m, d, m.p)
-		return tail
+		return m.p, tail
 	case !m.hasP:
-		return unweighted
+		return 0, unweighted
 	}
 	if d.rate >= 1 { // nothing to decide: the trace state need not be read
 		stamp(span, m, d, m.p)
-		return kept
+		return m.p, kept
 	}
-	foreign := m.basis != "" && m.basis != methodspan.BasisExact
-	a, contradicts := arrive(m.p, foreign, span.TraceState().AsRaw(), span.TraceID())
+	a, contradicts := arrive(m.p, m.foreign(), span.TraceState().AsRaw(), span.TraceID())
 	if contradicts != noContradiction {
 		p.tally.contradictions[contradicts]++
 	}
 	result := a.thin(d, p.random)
 	if !result.keep {
-		return thinnedOut
+		return a.p, thinnedOut
 	}
 	if result.p != m.p {
 		m.pValue.SetDouble(result.p)
@@ -164,7 +194,7 @@ func (p *pass) decide(span ptrace.Span, d *decision) outcome {
 		methodspan.ClearThreshold(span)
 	}
 	stamp(span, m, d, result.p)
-	return kept
+	return a.p, kept
 }
 
 func setThreshold(span ptrace.Span, d *decision, rv *sampling.Randomness) {

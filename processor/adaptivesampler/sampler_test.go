@@ -246,7 +246,7 @@ func TestFileChangesWhileRunning(t *testing.T) {
 }
 
 func TestStartWithoutTheFile(t *testing.T) {
-	config := &Config{MethodsFile: methodsFile(t, "{"), DefaultRate: 1}
+	config := complete(&Config{MethodsFile: methodsFile(t, "{"), DefaultRate: 1})
 	p, err := NewFactory().CreateTraces(context.Background(), processortest.NewNopSettings(NewFactory().Type()), config, consumertest.NewNop())
 	require.NoError(t, err, "creating touches no file")
 	assert.ErrorContains(t, p.Start(context.Background(), componenttest.NewNopHost()), "not JSON")
@@ -254,7 +254,7 @@ func TestStartWithoutTheFile(t *testing.T) {
 }
 
 func TestShutdown(t *testing.T) {
-	processortest.VerifyShutdown(t, NewFactory(), &Config{DefaultRate: 1, MethodsFile: methodsFile(t, twoTiers)})
+	processortest.VerifyShutdown(t, NewFactory(), complete(&Config{DefaultRate: 1, MethodsFile: methodsFile(t, twoTiers)}))
 }
 
 func TestTierLabelsAreBounded(t *testing.T) {
@@ -269,28 +269,6 @@ func TestTierLabelsAreBounded(t *testing.T) {
 	assert.Equal(t, first, tel.label("t0"))
 	assert.Equal(t, labelCount-1, tel.label("t63"))
 	assert.Equal(t, overflowTier, tel.label("t64"))
-}
-
-func TestMethodCacheIsBounded(t *testing.T) {
-	r := withoutFile(0.5, func(string) int { return noTier })
-	use := func(keys ...methodKey) int64 {
-		reading := r.begin()
-		for _, key := range keys {
-			assert.Equal(t, 0.5, reading.lookup(key).rate)
-		}
-		reading.end()
-		return reading.full
-	}
-	assert.Equal(t, int64(1), use(methodKey{function: strings.Repeat("x", maxCachedName+1)}))
-	assert.Empty(t, r.cached)
-	keys := make([]methodKey, maxCached+10)
-	for i := range keys {
-		keys[i] = methodKey{function: fmt.Sprint("f", i)}
-	}
-	assert.Equal(t, int64(10), use(keys...))
-	assert.Len(t, r.cached, maxCached)
-	assert.Equal(t, int64(0), use(keys[:maxCached]...))
-	assert.Equal(t, int64(1), use(keys[maxCached]))
 }
 
 // Batches from many goroutines, while the file changes, lose and mix nothing.

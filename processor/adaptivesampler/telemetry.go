@@ -22,6 +22,7 @@ const (
 	exempt             // counts, aggregates and process reports
 	unweighted         // a measurement without a probability: nothing can be decided
 	other              // no method span
+	reported           // in shadow: it passes, and what would have become of it is counted
 	outcomeCount
 )
 
@@ -33,6 +34,7 @@ var outcomeNames = [outcomeCount]string{
 	exempt:     "exempt",
 	unweighted: "unweighted",
 	other:      "other",
+	reported:   "reported",
 }
 
 var contradictionNames = [contradictionCount]string{
@@ -55,19 +57,27 @@ const (
 // because one update of a metric costs about as much as a span does here.
 type tally struct {
 	spans          [labelCount][outcomeCount]int64
+	shadow         [labelCount]shadowTally
 	contradictions [contradictionCount]int64
-	uncached       int64
+	overflow       int64
 }
+
+// shadowTally are expected numbers of records.
+type shadowTally struct{ kept, dropped float64 }
 
 // telemetry turns tallies into metrics, by attribute sets that are made once.
 type telemetry struct {
 	builder        *metadata.TelemetryBuilder
 	contradictions [contradictionCount][]metric.AddOption
-	reloads        map[bool][]metric.AddOption
+	results        map[string][]metric.AddOption
 
 	mu    sync.RWMutex
 	tiers map[string]int
+	names [labelCount]string
 	spans [labelCount][outcomeCount][]metric.AddOption
+	fates [labelCount][2][]metric.AddOption // kept, dropped
+
+	steps stepTelemetry
 }
 
 func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
@@ -78,10 +88,10 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 	t := &telemetry{
 		builder: builder,
 		tiers:   map[string]int{"": noTier},
-		reloads: map[bool][]metric.AddOption{
-			true:  addOption(attribute.String("result", "applied")),
-			false: addOption(attribute.String("result", "refused")),
-		},
+		results: make(map[string][]metric.AddOption),
+	}
+	for _, result := range []string{"applied", "refused", "saved", "failed"} {
+		t.results[result] = addOption(attribute.String("result", result))
 	}
 	for i, name := range contradictionNames {
 		t.contradictions[i] = addOption(attribute.String("contradiction", name))
@@ -96,6 +106,10 @@ func addOption(attributes ...attribute.KeyValue) []metric.AddOption {
 }
 
 func (t *telemetry) prepare(label int, name string) {
+	t.names[label] = name
+	for i, fate := range []string{"kept", "dropped"} {
+		t.fates[label][i] = addOption(attribute.String("tier", name), attribute.String("fate", fate))
+	}
 	for i, outcome := range outcomeNames {
 		t.spans[label][i] = addOption(attribute.String("tier", name), attribute.String("outcome", outcome))
 	}
@@ -132,13 +146,37 @@ func (t *telemetry) record(ctx context.Context, counted *tally) {
 			t.builder.ProcessorAdaptiveSamplerContradictions.Add(ctx, n, t.contradictions[i]...)
 		}
 	}
-	if counted.uncached > 0 {
-		t.builder.ProcessorAdaptiveSamplerCacheMisses.Add(ctx, counted.uncached)
+	for i := range counted.shadow {
+		if would := counted.shadow[i]; would != (shadowTally{}) {
+			for j, n := range []float64{would.kept, would.dropped} {
+				t.builder.ProcessorAdaptiveSamplerShadowRecords.Add(ctx, n, t.fates[i][j]...)
+				t.builder.ProcessorAdaptiveSamplerShadowBytes.Add(ctx, int64(n*rowBytes), t.fates[i][j]...)
+			}
+		}
+	}
+	if counted.overflow > 0 {
+		t.builder.ProcessorAdaptiveSamplerOverflowSpans.Add(ctx, counted.overflow)
 	}
 }
 
 func (t *telemetry) reloaded(applied bool) {
-	t.builder.ProcessorAdaptiveSamplerReloads.Add(context.Background(), 1, t.reloads[applied]...)
+	result := "refused"
+	if applied {
+		result = "applied"
+	}
+	t.builder.ProcessorAdaptiveSamplerReloads.Add(context.Background(), 1, t.results[result]...)
+}
+
+func (t *telemetry) saved(ok bool) {
+	result := "failed"
+	if ok {
+		result = "saved"
+	}
+	t.builder.ProcessorAdaptiveSamplerStateWrites.Add(context.Background(), 1, t.results[result]...)
+}
+
+func (t *telemetry) served(changes int) {
+	t.builder.ProcessorAdaptiveSamplerServedChanges.Add(context.Background(), int64(changes))
 }
 
 func (t *telemetry) shutdown() { t.builder.Shutdown() }

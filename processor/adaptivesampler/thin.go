@@ -14,6 +14,10 @@ import (
 // a threshold written with four hex digits may be off by 2^-16.
 const agreement = 1e-4
 
+// slack is how far above the rate in force a probability may arrive and still be
+// that rate: what was rounded on its way is not thinned once more.
+const slack = 1e-3
+
 // contradiction is what a trace state does not agree with.
 type contradiction uint8
 
@@ -84,7 +88,7 @@ type thinned struct {
 
 // thin decides. It looks at nothing but probabilities.
 func (a *arrival) thin(d *decision, random func() uint64) thinned {
-	if d.rate >= a.p {
+	if d.rate*(1+slack) >= a.p {
 		return thinned{keep: true, p: a.p}
 	}
 	if a.settled {

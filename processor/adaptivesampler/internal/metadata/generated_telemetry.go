@@ -26,10 +26,21 @@ type TelemetryBuilder struct {
 	meter                                  metric.Meter
 	mu                                     sync.Mutex
 	registrations                          []metric.Registration
-	ProcessorAdaptiveSamplerCacheMisses    metric.Int64Counter
 	ProcessorAdaptiveSamplerContradictions metric.Int64Counter
+	ProcessorAdaptiveSamplerEvictions      metric.Int64Counter
+	ProcessorAdaptiveSamplerMethods        metric.Int64Gauge
+	ProcessorAdaptiveSamplerOverflowSpans  metric.Int64Counter
+	ProcessorAdaptiveSamplerReasons        metric.Int64Gauge
+	ProcessorAdaptiveSamplerRecords        metric.Float64Gauge
 	ProcessorAdaptiveSamplerReloads        metric.Int64Counter
+	ProcessorAdaptiveSamplerServedChanges  metric.Int64Counter
+	ProcessorAdaptiveSamplerShadowBytes    metric.Int64Counter
+	ProcessorAdaptiveSamplerShadowCost     metric.Float64Gauge
+	ProcessorAdaptiveSamplerShadowError    metric.Float64Gauge
+	ProcessorAdaptiveSamplerShadowRecords  metric.Float64Counter
 	ProcessorAdaptiveSamplerSpans          metric.Int64Counter
+	ProcessorAdaptiveSamplerStateWrites    metric.Int64Counter
+	ProcessorAdaptiveSamplerSteps          metric.Int64Counter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -61,16 +72,40 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	}
 	builder.meter = Meter(settings)
 	var err, errs error
-	builder.ProcessorAdaptiveSamplerCacheMisses, err = builder.meter.Int64Counter(
-		"otelcol_processor_adaptive_sampler_cache_misses",
-		metric.WithDescription("Spans whose method was looked up anew because the cache of methods was full. [Alpha]"),
-		metric.WithUnit("{span}"),
-	)
-	errs = errors.Join(errs, err)
 	builder.ProcessorAdaptiveSamplerContradictions, err = builder.meter.Int64Counter(
 		"otelcol_processor_adaptive_sampler_contradictions",
 		metric.WithDescription("Measurements whose trace state did not agree with their probability, by what it contradicts. [Alpha]"),
 		metric.WithUnit("{span}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorAdaptiveSamplerEvictions, err = builder.meter.Int64Counter(
+		"otelcol_processor_adaptive_sampler_evictions",
+		metric.WithDescription("Methods that made room for others. [Alpha]"),
+		metric.WithUnit("{method}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorAdaptiveSamplerMethods, err = builder.meter.Int64Gauge(
+		"otelcol_processor_adaptive_sampler_methods",
+		metric.WithDescription("Methods that were met and have a place of their own, by tier and learned class. [Alpha]"),
+		metric.WithUnit("{method}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorAdaptiveSamplerOverflowSpans, err = builder.meter.Int64Counter(
+		"otelcol_processor_adaptive_sampler_overflow_spans",
+		metric.WithDescription("Spans of methods that share one place, because the table of methods is full. [Alpha]"),
+		metric.WithUnit("{span}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorAdaptiveSamplerReasons, err = builder.meter.Int64Gauge(
+		"otelcol_processor_adaptive_sampler_reasons",
+		metric.WithDescription("Methods by the reason of their rate. [Alpha]"),
+		metric.WithUnit("{method}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorAdaptiveSamplerRecords, err = builder.meter.Float64Gauge(
+		"otelcol_processor_adaptive_sampler_records",
+		metric.WithDescription("Measurements per second, of the budget and in fact. [Alpha]"),
+		metric.WithUnit("{record}/s"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorAdaptiveSamplerReloads, err = builder.meter.Int64Counter(
@@ -79,10 +114,52 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{change}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ProcessorAdaptiveSamplerServedChanges, err = builder.meter.Int64Counter(
+		"otelcol_processor_adaptive_sampler_served_changes",
+		metric.WithDescription("Tables of rates that SDKs were given anew. [Alpha]"),
+		metric.WithUnit("{table}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorAdaptiveSamplerShadowBytes, err = builder.meter.Int64Counter(
+		"otelcol_processor_adaptive_sampler_shadow_bytes",
+		metric.WithDescription("Bytes in the warehouse that the tiers in shadow would cost, estimated by the usual size of a row. [Alpha]"),
+		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorAdaptiveSamplerShadowCost, err = builder.meter.Float64Gauge(
+		"otelcol_processor_adaptive_sampler_shadow_cost",
+		metric.WithDescription("Dollars a day that the methods in shadow cost, as estimated from what arrives; only of services that have a price. [Alpha]"),
+		metric.WithUnit("{USD}/d"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorAdaptiveSamplerShadowError, err = builder.meter.Float64Gauge(
+		"otelcol_processor_adaptive_sampler_shadow_error",
+		metric.WithDescription("Relative standard error of a day's total of a tier in shadow, with the rates of what arrives and with the sampler's. [Alpha]"),
+		metric.WithUnit("1"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorAdaptiveSamplerShadowRecords, err = builder.meter.Float64Counter(
+		"otelcol_processor_adaptive_sampler_shadow_records",
+		metric.WithDescription("Measurements of the tiers in shadow, by what would become of them. [Alpha]"),
+		metric.WithUnit("{record}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ProcessorAdaptiveSamplerSpans, err = builder.meter.Int64Counter(
 		"otelcol_processor_adaptive_sampler_spans",
 		metric.WithDescription("Spans that arrived, by tier and by what became of them. [Alpha]"),
 		metric.WithUnit("{span}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorAdaptiveSamplerStateWrites, err = builder.meter.Int64Counter(
+		"otelcol_processor_adaptive_sampler_state_writes",
+		metric.WithDescription("Writes of the state file. [Alpha]"),
+		metric.WithUnit("{write}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorAdaptiveSamplerSteps, err = builder.meter.Int64Counter(
+		"otelcol_processor_adaptive_sampler_steps",
+		metric.WithDescription("Turns of the control loop. [Alpha]"),
+		metric.WithUnit("{step}"),
 	)
 	errs = errors.Join(errs, err)
 	return &builder, errs

@@ -19,20 +19,64 @@ func TestSetupTelemetry(t *testing.T) {
 	tb, err := metadata.NewTelemetryBuilder(testTel.NewTelemetrySettings())
 	require.NoError(t, err)
 	defer tb.Shutdown()
-	tb.ProcessorAdaptiveSamplerCacheMisses.Add(context.Background(), 1)
 	tb.ProcessorAdaptiveSamplerContradictions.Add(context.Background(), 1)
+	tb.ProcessorAdaptiveSamplerEvictions.Add(context.Background(), 1)
+	tb.ProcessorAdaptiveSamplerMethods.Record(context.Background(), 1)
+	tb.ProcessorAdaptiveSamplerOverflowSpans.Add(context.Background(), 1)
+	tb.ProcessorAdaptiveSamplerReasons.Record(context.Background(), 1)
+	tb.ProcessorAdaptiveSamplerRecords.Record(context.Background(), 1)
 	tb.ProcessorAdaptiveSamplerReloads.Add(context.Background(), 1)
+	tb.ProcessorAdaptiveSamplerServedChanges.Add(context.Background(), 1)
+	tb.ProcessorAdaptiveSamplerShadowBytes.Add(context.Background(), 1)
+	tb.ProcessorAdaptiveSamplerShadowCost.Record(context.Background(), 1)
+	tb.ProcessorAdaptiveSamplerShadowError.Record(context.Background(), 1)
+	tb.ProcessorAdaptiveSamplerShadowRecords.Add(context.Background(), 1)
 	tb.ProcessorAdaptiveSamplerSpans.Add(context.Background(), 1)
-	AssertEqualProcessorAdaptiveSamplerCacheMisses(t, testTel,
-		[]metricdata.DataPoint[int64]{{Value: 1}},
-		metricdatatest.IgnoreTimestamp())
+	tb.ProcessorAdaptiveSamplerStateWrites.Add(context.Background(), 1)
+	tb.ProcessorAdaptiveSamplerSteps.Add(context.Background(), 1)
 	AssertEqualProcessorAdaptiveSamplerContradictions(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorAdaptiveSamplerEvictions(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorAdaptiveSamplerMethods(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorAdaptiveSamplerOverflowSpans(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorAdaptiveSamplerReasons(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorAdaptiveSamplerRecords(t, testTel,
+		[]metricdata.DataPoint[float64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorAdaptiveSamplerReloads(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorAdaptiveSamplerServedChanges(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorAdaptiveSamplerShadowBytes(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorAdaptiveSamplerShadowCost(t, testTel,
+		[]metricdata.DataPoint[float64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorAdaptiveSamplerShadowError(t, testTel,
+		[]metricdata.DataPoint[float64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorAdaptiveSamplerShadowRecords(t, testTel,
+		[]metricdata.DataPoint[float64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorAdaptiveSamplerSpans(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorAdaptiveSamplerStateWrites(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorAdaptiveSamplerSteps(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 

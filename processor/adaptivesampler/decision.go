@@ -1,0 +1,124 @@
+package adaptivesampler
+
+import (
+	"math"
+
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/sampling"
+
+	"github.com/corehour/corehour/internal/methodfile"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+// decision is what is done with the measurements of a method, in the collector
+// and, where rates are served, in its process. It never changes.
+type decision struct {
+	mode      methodfile.Mode
+	rate      float64 // 0 = off
+	cpuRate   float64 // 0 = as the SDK has it
+	threshold sampling.Threshold
+	tvalue    string // the threshold as it stands in trace states
+
+	tier, class, score, reason string
+
+	label   int  // of the tier, in metrics
+	open    bool // the file gives no rate: a strategy may
+	learned bool // by a strategy
+	shadow  bool // only reported
+}
+
+func (d *decision) off() bool { return d.rate == 0 }
+
+// band is how far a strategy's rate may move before the rate in force follows.
+// Learned rates are never twice the same, and each change wakes every SDK of the
+// service.
+const band = 1.1
+
+func withinBand(a, b float64) bool { return a == b || a <= b*band && b <= a*band }
+
+// sameForSDK tells whether a process would do the same by both.
+func (d *decision) sameForSDK(other *decision) bool {
+	return d.mode == other.mode && d.rate == other.rate && d.cpuRate == other.cpuRate && d.shadow == other.shadow
+}
+
+// preparer makes decisions.
+type preparer struct {
+	defaultRate float64
+	shadow      shadowed
+	label       func(tier string) int
+}
+
+func (p *preparer) finish(d *decision) *decision {
+	if d.rate > 0 {
+		d.threshold = methodspan.ThresholdOf(d.rate)
+		d.tvalue = d.threshold.TValue()
+	}
+	d.label = p.label(d.tier)
+	d.shadow = p.shadow.has(d.tier, d.class)
+	return d
+}
+
+// fixed is what the method file says.
+func (p *preparer) fixed(rule *methodfile.Rule) *decision {
+	d := &decision{mode: rule.Mode, rate: rule.Rate, tier: rule.Tier, reason: rule.Reason}
+	if !math.IsNaN(rule.CPURate) {
+		d.cpuRate = rule.CPURate
+	}
+	switch {
+	case rule.Mode == methodfile.ModeOff:
+		d.rate = 0
+	case d.rate == 0:
+		d.open = true
+		d.rate = rule.Bound(p.defaultRate)
+		if rule.Index < 0 {
+			d.reason = "default_rate"
+		}
+	}
+	return p.finish(d)
+}
+
+// learned is what a strategy says, inside what the file allows. While it is the
+// same as what is in force, but for noise, that stays.
+func (p *preparer) learned(wish *decide.Decision, inForce, fixed *decision, bounds *methodfile.Rule) *decision {
+	if fixed.off() || bounds.Pinned() { // the file's word is final
+		return fixed
+	}
+	d := &decision{mode: wish.Mode, rate: wish.P, cpuRate: wish.CPUP, learned: true,
+		tier: wish.Tier, class: wish.Class, score: wish.Score, reason: wish.Reason}
+	switch {
+	case d.mode == methodfile.ModeOff:
+		d.rate = 0
+	case d.rate > 0:
+		d.rate = min(max(bounds.Bound(d.rate), methodfile.MinRate), 1)
+	default: // it does not say
+		d.rate = fixed.rate
+	}
+	if !(d.cpuRate >= 0 && d.cpuRate <= 1) {
+		d.cpuRate = 0
+	}
+	if inForce.learned && d.mode == inForce.mode {
+		if withinBand(d.rate, inForce.rate) {
+			d.rate = inForce.rate
+		}
+		if withinBand(d.cpuRate, inForce.cpuRate) {
+			d.cpuRate = inForce.cpuRate
+		}
+		if d.rate == inForce.rate && d.cpuRate == inForce.cpuRate && d.tier == inForce.tier &&
+			d.class == inForce.class && d.score == inForce.score && d.reason == inForce.reason {
+			return inForce
+		}
+	}
+	return p.finish(d)
+}
+
+// bounded is a decision under another state of the file.
+func (p *preparer) bounded(d, fixed *decision, bounds *methodfile.Rule) *decision {
+	if !d.learned || fixed.off() || bounds.Pinned() {
+		return fixed
+	}
+	again := *d
+	if d.rate > 0 {
+		again.rate = bounds.Bound(d.rate)
+	}
+	return p.finish(&again)
+}

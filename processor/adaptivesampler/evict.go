@@ -1,0 +1,64 @@
+package adaptivesampler
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+// evict makes room for the methods of the next interval while the table is nearly
+// full: those that were met least recently go, but none that was met in the last
+// two intervals. So methods that come one after the other, each once, push out
+// each other and never those that are in use.
+func (t *table) evict() (evicted int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if room := t.maxMethods - t.maxMethods/8; t.count > room {
+		evicted = t.evictMethods(t.count - room)
+	}
+	if len(t.groups) > maxGroups-maxGroups/8 {
+		maps.DeleteFunc(t.groups, func(_ decide.Group, g *group) bool { return len(g.methods) == 0 && t.idle(g.rest) })
+	}
+	return evicted
+}
+
+func (t *table) idle(m *method) bool { return m.used < t.epoch-2 }
+
+// evictMethods frees that many places, if it can. t.mu is held.
+func (t *table) evictMethods(places int) int {
+	var idle []*method
+	for _, g := range t.groups {
+		for _, m := range g.methods {
+			if t.idle(m) {
+				idle = append(idle, m)
+			}
+		}
+	}
+	slices.SortFunc(idle, func(a, b *method) int { return cmp.Compare(a.used, b.used) })
+	gone := make(map[*method]bool)
+	touched := make(map[*group]bool)
+	for _, m := range idle {
+		if places <= 0 {
+			break
+		}
+		places -= m.spellings
+		t.count -= m.spellings
+		gone[m] = true
+		touched[m.group] = true
+	}
+	for g := range touched {
+		g.forget(gone)
+	}
+	return len(gone)
+}
+
+func (g *group) forget(gone map[*method]bool) {
+	g.changed = true
+	maps.DeleteFunc(g.plain, func(_ string, m *method) bool { return gone[m] })
+	maps.DeleteFunc(g.apart, func(_ methodKey, m *method) bool { return gone[m] })
+	maps.DeleteFunc(g.methods, func(_ methodspan.Function, m *method) bool { return gone[m] })
+	maps.DeleteFunc(g.callers, func(_ string, m *method) bool { return gone[m] })
+}

@@ -1,0 +1,229 @@
+package adaptivesampler
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/corehour/corehour/internal/methodfile"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/rates"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+// fewRecords are too few to say how much calls differ from each other.
+const fewRecords = 30
+
+// maxExplained bounds an answer: one service can have more versions than anybody
+// reads.
+const maxExplained = 100
+
+// Explain implements rates.Source: one answer for each version, the newest first,
+// that has met the method, or one that says that none has.
+func (s source) Explain(target rates.Target, name string) []rates.Explanation {
+	t := s.table
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	var groups []*group
+	for _, g := range t.groups {
+		if matches(target.Namespace, g.Namespace) && target.Service == g.Service &&
+			matches(target.Environment, g.Environment) && matches(target.Version, g.Version) {
+			groups = append(groups, g)
+		}
+	}
+	slices.SortFunc(groups, func(a, b *group) int { return cmp.Compare(b.ordinal, a.ordinal) })
+	f := methodspan.ParseFunction(name)
+	var all []rates.Explanation
+	for _, g := range groups {
+		found := g.named(name, f)
+		for _, m := range found {
+			all = append(all, s.explain(m))
+		}
+		if len(found) == 0 {
+			all = append(all, s.explainAbsent(g, name, f))
+		}
+	}
+	if len(groups) == 0 {
+		g := &group{Group: decide.Group{Namespace: target.Namespace, Service: target.Service, Environment: target.Environment, Version: target.Version}, unknown: t.unknown}
+		all = append(all, s.explainAbsent(g, name, f))
+	}
+	return all[:min(len(all), maxExplained)]
+}
+
+func matches(asked, is string) bool { return asked == "" || asked == is }
+
+// named finds a method by its name in any form: as its spans spell it, in normal
+// form, or by the name of its spans.
+func (g *group) named(name string, f methodspan.Function) []*method {
+	if m, ok := g.plain[name]; ok {
+		return []*method{m}
+	}
+	if m, ok := g.methods[f]; ok {
+		return []*method{m}
+	}
+	if name == methodspan.Overflow {
+		return []*method{g.rest}
+	}
+	var found []*method
+	for have, m := range g.methods {
+		if have.Full() == name || have.Full() == f.Full() || m.spanName() == name {
+			found = append(found, m)
+		}
+	}
+	slices.SortFunc(found, func(a, b *method) int {
+		return cmp.Or(cmp.Compare(a.function.Full(), b.function.Full()), cmp.Compare(a.function.Signature, b.function.Signature))
+	})
+	return found
+}
+
+func (m *method) spanName() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.operation
+}
+
+// base is what an explanation says whether the method was met or not.
+func (s source) base(g *group, name string, rule *methodfile.Rule, d *decision) rates.Explanation {
+	e := rates.Explanation{
+		Namespace: g.Namespace, Service: g.Service, Environment: g.Environment, Version: g.Version, Method: name,
+		Strategy: s.config.Strategy, Tier: d.tier, Class: d.class, Score: d.score, Mode: string(d.mode),
+		RateAsked: d.rate, Shadow: d.shadow,
+	}
+	if e.Mode == "" {
+		e.Mode = string(methodfile.ModeSample)
+	}
+	switch {
+	case rule != nil:
+		e.Rule = rule.Reason
+	case s.file != nil:
+		e.Rule = s.table.rules.file.Default.Reason
+	}
+	return e
+}
+
+func (s source) explain(m *method) rates.Explanation {
+	d, t := m.decision, m.traffic()
+	name := m.name
+	if m.function.Class != "" && name == m.function.Method { // spelled in two parts
+		name = m.function.Full()
+	}
+	e := s.base(m.group, name, m.rule, d)
+	e.CallsPerSecond, e.RecordsPerSecond = t.calls, t.kept
+	side, of := t.side()
+	e.SpreadOf = of
+	cv, mean, records := spread(side), 0.0, side.Records
+	if side.Weight > 0 {
+		mean = side.Sum / side.Weight
+	}
+	entry := t.entryShare
+	if told := m.told; told.amount > 0 { // what the decision was made of
+		cv, mean, records, e.SpreadOf = told.spread, told.mean, told.amount, told.of
+		if !math.IsNaN(told.entry) {
+			entry = told.entry
+		}
+		if told.calls > 0 {
+			e.CallsPerSecond = told.calls
+		}
+	}
+	if !math.IsNaN(entry) {
+		e.EntryShare = &entry
+	}
+	if mean > 0 && e.SpreadOf == "cpu" {
+		e.MeanCPUNs = &mean
+	}
+	if mean > 0 && e.SpreadOf == "wall" {
+		e.MeanWallNs = &mean
+	}
+	if t.arrived > 0 {
+		e.RateInForce = &t.arrived
+	}
+	e.State = stateOf(m, d, records)
+	if records >= 2 && mean > 0 {
+		e.Spread = &cv
+	}
+	if e.State == rates.Known {
+		share := 1.0
+		if e.SpreadOf == "cpu" && t.wall.Records > 0 {
+			share = min(t.cpu.Records/t.wall.Records, 1)
+		}
+		inForce := d.rate
+		if d.shadow || t.arrived > 0 && t.arrived < inForce {
+			inForce = t.arrived
+		}
+		e.ErrorOfDay = known(dayError(cv, e.CallsPerSecond, inForce*share))
+		e.ErrorOfDayDouble = known(dayError(cv, e.CallsPerSecond, min(1, 2*inForce*share)))
+	}
+	e.Reason = s.sentence(&e, d)
+	return e
+}
+
+func known(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+func stateOf(m *method, d *decision, records float64) rates.State {
+	switch {
+	case m == m.group.rest:
+		return rates.Overflow
+	case d.off():
+		return rates.Off
+	case m.told.state == rates.Rare, records < fewRecords:
+		return rates.Rare
+	}
+	return rates.Known
+}
+
+// explainAbsent is about a method without a place of its own: nobody has met it, or
+// it shares one with others.
+func (s source) explainAbsent(g *group, name string, f methodspan.Function) rates.Explanation {
+	t := s.table
+	rule, d := t.rules.find(f)
+	state := rates.Unseen
+	switch {
+	case d.open && g.rest != nil && (rule == nil || rule.Rate == 0):
+		d = g.rest.decision
+	case d.open && g.unknown != nil:
+		d = t.prepare.learned(g.unknown, d, d, t.rules.bounds(rule))
+	}
+	switch {
+	case d.off():
+		state = rates.Off
+	case g.rest != nil && g.rest.used > 0:
+		state = rates.Overflow
+	}
+	e := s.base(g, name, rule, d)
+	e.State = state
+	e.Reason = s.sentence(&e, d)
+	return e
+}
+
+// sentence says why, for people.
+func (s source) sentence(e *rates.Explanation, d *decision) string {
+	said := d.reason
+	if !d.learned {
+		switch {
+		case e.Rule != "" && !d.open:
+			said = "the method file says so, by " + e.Rule
+		default:
+			said = "nothing but `default_rate` speaks of it"
+		}
+	}
+	switch e.State {
+	case rates.Unseen:
+		said = "no span of it has arrived; until one does: " + said
+	case rates.Overflow:
+		said = fmt.Sprintf("the table of %d methods was full, so it may share one place and one rate with others: %s", s.config.MaxMethods, said)
+	case rates.Off:
+		said = "it is not measured: " + said
+	case rates.Rare:
+		said = fmt.Sprintf("fewer than %d records say how much its calls differ: %s", fewRecords, said)
+	}
+	if d.shadow {
+		said += "; its tier is in shadow, so nothing of this is done"
+	}
+	return said
+}

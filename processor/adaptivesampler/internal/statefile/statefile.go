@@ -1,0 +1,121 @@
+// Package statefile keeps a state in a file of its own across restarts.
+//
+// Its invariant: what Load returns is what one Save was given, whole. The file is
+// written aside, synced and renamed, and carries its form's version, its length
+// and a checksum, so that a torn, cut or foreign file is told from a state. It does
+// not know what the state means.
+package statefile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	// Version is that of the file's form and of the state's.
+	Version = 1
+
+	// MaxSize bounds what is read, in bytes.
+	MaxSize = 512 << 20
+
+	magic = "corehour adaptive_sampler state"
+)
+
+// Encode puts a header line before a state.
+func Encode(state []byte) []byte {
+	sum := sha256.Sum256(state)
+	header := fmt.Sprintf("%s %d %d %s\n", magic, Version, len(state), hex.EncodeToString(sum[:]))
+	return append([]byte(header), state...)
+}
+
+// Decode returns the state in a file's content. Its errors say what is wrong with
+// the file.
+func Decode(data []byte) ([]byte, error) {
+	header, state, ok := bytes.Cut(data, []byte{'\n'})
+	if !ok || !bytes.HasPrefix(header, []byte(magic+" ")) {
+		return nil, errors.New("must be a state of adaptive_sampler, found another file")
+	}
+	var version, size int
+	var sum string
+	if n, err := fmt.Sscanf(string(header[len(magic)+1:]), "%d %d %64s", &version, &size, &sum); err != nil && n < 1 {
+		return nil, errors.New("must have a header with version, length and checksum, found another")
+	}
+	if version != Version {
+		return nil, fmt.Errorf("must have version %d, found %d: it was written by another release", Version, version)
+	}
+	if size != len(state) {
+		return nil, fmt.Errorf("must hold %d bytes, found %d: it is cut or has grown", size, len(state))
+	}
+	if found := sha256.Sum256(state); sum != hex.EncodeToString(found[:]) {
+		return nil, errors.New("must have the checksum of its header, found another: its content was changed")
+	}
+	return state, nil
+}
+
+// Load reads a state. A file that is not there is fs.ErrNotExist; any other error
+// says what is wrong with it.
+func Load(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // a pipe would block for ever
+		return nil, fmt.Errorf("must be a regular file, found %s", info.Mode().Type())
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > MaxSize {
+		return nil, fmt.Errorf("must be at most %d bytes, found more", MaxSize)
+	}
+	return Decode(data)
+}
+
+// Save replaces the state at once: after a crash at any moment the file holds the
+// old state or the new one.
+func Save(path string, state []byte) (err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	aside := path + ".new" // one name, so that crashes leave one file at most
+	f, err := os.OpenFile(aside, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(Encode(state))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(aside))
+	}
+	if err := os.Rename(aside, path); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Refuse moves a file aside that is no state, and returns where to. There is one
+// such place: the file refused last stays.
+func Refuse(path string) (string, error) {
+	to := path + ".refused"
+	return to, os.Rename(path, to)
+}
+
+// IsAbsent tells that there is no file yet.
+func IsAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,230 @@
+package adaptivesampler
+
+import (
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/corehour/corehour/internal/methodfile"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+const (
+	// leastQ is the lowest probability that is learned from: one record below it
+	// would outweigh all others for good.
+	leastQ = 1e-12
+
+	// halfLife is how fast what a method costs and how often it is called is
+	// forgotten where it is explained. Strategies remember for themselves.
+	halfLife = 10 * time.Minute
+)
+
+// method is what is known of one method of a group.
+type method struct {
+	group    *group
+	function methodspan.Function
+	name     string // as its spans spell it
+
+	// These change under the table's lock.
+	rule      *methodfile.Rule // nil = no entry matches
+	fixed     *decision        // what the file says
+	decision  *decision        // in force
+	told      told
+	spellings int
+	decided   int64 // the interval the strategy last spoke of it
+
+	mu        sync.Mutex
+	ours      bool  // our SDK sends it
+	foreign   bool  // another SDK does
+	used      int64 // the interval it was last met in
+	now       sums  // of this interval
+	arrived   float64
+	operation string // name of its spans, if foreign
+	named     int64  // the interval operation is of
+
+	recent  sums // faded
+	seconds float64
+	faded   time.Time
+}
+
+// sums are what is added up of a method.
+type sums struct {
+	calls, kept   float64
+	wall, cpu     decide.Sums
+	entry, called float64
+
+	above, callees float64 // for the scorecard, ns of callees
+}
+
+// fade forgets a part of the sums.
+func (s *sums) fade(by float64) {
+	s.calls *= by
+	s.kept *= by
+	s.entry *= by
+	s.called *= by
+	s.above *= by
+	s.callees *= by
+	fadeSums(&s.wall, by)
+	fadeSums(&s.cpu, by)
+}
+
+func fadeSums(s *decide.Sums, by float64) {
+	s.Records *= by
+	s.Weight *= by
+	s.Sum *= by
+	s.Squares *= by
+}
+
+func (s *sums) add(o *sums) {
+	s.calls += o.calls
+	s.kept += o.kept
+	s.entry += o.entry
+	s.called += o.called
+	s.above += o.above
+	s.callees += o.callees
+	addSums(&s.wall, &o.wall)
+	addSums(&s.cpu, &o.cpu)
+}
+
+func addSums(s, o *decide.Sums) {
+	s.Records += o.Records
+	s.Weight += o.Weight
+	s.Sum += o.Sum
+	s.Squares += o.Squares
+}
+
+// one adds a record of weight 1/q.
+func one(s *decide.Sums, x, weight float64) {
+	s.Records++
+	s.Weight += weight
+	s.Sum += x * weight
+	s.Squares += x * x * weight
+}
+
+// some adds n records of probability q.
+func some(s *decide.Sums, n, sum int64, squares, q float64) {
+	switch {
+	case n == 1:
+		squares = float64(sum) * float64(sum)
+	case !(squares > 0) && sum > 0, math.IsInf(squares, 0):
+		return
+	}
+	s.Records += float64(n)
+	s.Weight += float64(n) / q
+	s.Sum += float64(sum) / q
+	s.Squares += squares / q
+}
+
+// learn adds a span that arrived with probability p, 0 where it has none.
+func (t *table) learn(m *method, span ptrace.Span, s *measurement, p float64, kept bool) {
+	m.mu.Lock()
+	if t.meter == nil {
+		m.add(t.epoch, span, s, p, kept)
+		m.mu.Unlock()
+		return
+	}
+	side := t.meter.side(&m.now)
+	before := *side
+	m.add(t.epoch, span, s, p, kept)
+	weight, took := side.Weight-before.Weight, side.Sum-before.Sum
+	if weight > 0 && took >= t.meter.threshold*weight {
+		m.now.above += weight
+	}
+	m.mu.Unlock()
+	m.group.charge(s.caller, m, took)
+}
+
+// add adds a span in the interval epoch. m.mu is held.
+func (m *method) add(epoch int64, span ptrace.Span, s *measurement, p float64, kept bool) {
+	m.used = epoch
+	if s.foreign() {
+		m.foreign = true
+	} else {
+		m.ours = true
+	}
+	switch {
+	case s.kind == methodspan.KindCounts:
+		if s.hasCalls && s.calls > 0 && !math.IsInf(s.calls, 0) {
+			m.now.calls += s.calls
+		}
+		return
+	case !(p >= leastQ):
+		return
+	case s.kind == methodspan.KindAggregate:
+		m.now.aggregate(s, p)
+	default:
+		m.call(epoch, span, s, p)
+	}
+	if s.stratum == "" {
+		m.arrived = p
+	}
+	if kept {
+		m.now.kept += float64(max(s.measured, 1))
+	}
+}
+
+func (m *method) call(epoch int64, span ptrace.Span, s *measurement, p float64) {
+	weight := 1 / p
+	if s.foreign() {
+		m.now.calls += weight
+		if m.named != epoch && m.operation != span.Name() {
+			m.operation = strings.Clone(span.Name())
+		}
+		m.named = epoch
+	}
+	m.now.caller(s.caller, weight)
+	if start, end := span.StartTimestamp(), span.EndTimestamp(); end >= start && end <= math.MaxInt64 {
+		one(&m.now.wall, float64(end-start), weight)
+	}
+	if q := p * s.cpuP; s.hasCPU && s.cpu >= 0 && methodspan.ValidProbability(s.cpuP) && q >= leastQ {
+		one(&m.now.cpu, float64(s.cpu), 1/q)
+	}
+}
+
+func (s *sums) caller(name string, weight float64) {
+	if name == "" {
+		return
+	}
+	s.called += weight
+	if name == methodspan.CallerEntry {
+		s.entry += weight
+	}
+}
+
+// aggregate adds a sum of calls. Without squares nothing can be said of spread, so
+// a sum that should have them and does not is left out.
+func (s *sums) aggregate(a *measurement, p float64) {
+	if a.measured <= 0 || a.wallSum < 0 {
+		return
+	}
+	s.caller(a.caller, float64(a.measured)/p)
+	some(&s.wall, a.measured, a.wallSum, a.wallSquare, p)
+	if q := p * a.cpuP; a.cpuCount > 0 && a.cpuSum >= 0 && a.cpuP > 0 && q >= leastQ {
+		some(&s.cpu, a.cpuCount, a.cpuSum, a.cpuSquare, q)
+	}
+}
+
+// fold puts the sums of the interval to the faded ones, and returns them.
+func (m *method) fold(now time.Time, elapsed time.Duration) (seen sums, arrived float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen, arrived = m.now, m.arrived
+	m.fadeTo(now)
+	m.recent.add(&seen)
+	m.seconds += elapsed.Seconds()
+	m.now = sums{}
+	return seen, arrived
+}
+
+// fadeTo forgets what time has made old. m.mu is held.
+func (m *method) fadeTo(now time.Time) {
+	if by := math.Exp2(-now.Sub(m.faded).Seconds() / halfLife.Seconds()); by < 1 {
+		m.recent.fade(by)
+		m.seconds *= by
+	}
+	m.faded = now
+}

@@ -1,0 +1,249 @@
+package adaptivesampler
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+
+	"github.com/corehour/corehour/internal/methodfile"
+	"github.com/corehour/corehour/internal/rates"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+// loop closes the circle: once per interval it hands what was learned to the
+// strategy, and puts what that decides in force, here and in the processes.
+type loop struct {
+	*sampler
+	strategy decide.Strategy // nil = what the file says stays
+	served   *served
+
+	mu      sync.Mutex // one step, or one change of the file, at a time
+	last    time.Time
+	seen    []decide.Seen // used again
+	pending []change
+
+	unknowns map[*group]*decide.Decision // of nil: of groups that are new
+
+	tables   map[decide.Group]*rates.Table // of the groups themselves, as served
+	fallback *rates.Table
+	tablesOf *rules
+	patterns []rates.Rate // of tablesOf
+
+	withdraw func()
+	begin    sync.Once
+	end      sync.Once
+	stop     chan struct{}
+	done     sync.WaitGroup
+}
+
+// change is a decision that is to be put in force.
+type change struct {
+	method *method
+	to     *decision
+	told   told
+}
+
+// told is what a strategy knows of a method, for explanations.
+type told struct {
+	state                              rates.State
+	of                                 string
+	calls, entry, mean, spread, amount float64
+}
+
+func newLoop(s *sampler, strategy decide.Strategy) *loop {
+	return &loop{sampler: s, strategy: strategy, served: newServed(), stop: make(chan struct{})}
+}
+
+func (l *loop) start(host component.Host) error {
+	var err error
+	l.begin.Do(func() { err = l.open(host) })
+	return err
+}
+
+func (l *loop) open(host component.Host) error {
+	l.last = time.Now()
+	l.restore()
+	l.update()
+	if err := l.publish(host); err != nil {
+		return err
+	}
+	l.done.Go(l.run)
+	return nil
+}
+
+// shutdown may come twice, or without a start.
+func (l *loop) shutdown() {
+	l.end.Do(func() {
+		close(l.stop)
+		l.done.Wait()
+		if l.withdraw != nil {
+			l.withdraw()
+		}
+		l.begin.Do(func() {}) // a start after this does nothing
+		if l.config.State.File != "" && !l.last.IsZero() {
+			l.save()
+		}
+	})
+}
+
+func (l *loop) run() {
+	ticker := time.NewTicker(l.config.Interval)
+	defer ticker.Stop()
+	var saves <-chan time.Time
+	if l.config.State.File != "" {
+		saver := time.NewTicker(l.config.State.Interval)
+		defer saver.Stop()
+		saves = saver.C
+	}
+	for {
+		select {
+		case <-l.stop:
+			return
+		case now := <-ticker.C:
+			l.step(now)
+		case <-saves:
+			l.save()
+		}
+	}
+}
+
+// step is one turn.
+func (l *loop) step(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	elapsed := now.Sub(l.last)
+	if elapsed <= 0 {
+		return
+	}
+	l.last = now
+	kept := l.collect(now, elapsed)
+	if l.strategy != nil {
+		l.decide(now)
+	}
+	evicted := l.table.evict()
+	l.update()
+	l.telemetry.stepped(context.Background(), l, evicted, kept/elapsed.Seconds())
+}
+
+// collect takes what was learned since the last step. Batches go on meanwhile:
+// each method is emptied at once, and what comes after belongs to the next step.
+func (l *loop) collect(now time.Time, elapsed time.Duration) (kept float64) {
+	t := l.table
+	t.mu.Lock()
+	t.epoch++
+	t.mu.Unlock()
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	l.seen = l.seen[:0]
+	for m := range t.all() {
+		s, arrived := m.fold(now, elapsed)
+		kept += s.kept
+		if l.strategy == nil || s == (sums{}) {
+			continue
+		}
+		rule := m.rule
+		if rule == nil && l.file != nil {
+			rule = &t.rules.file.Default
+		}
+		l.seen = append(l.seen, decide.Seen{
+			Key: m.key(), Rule: rule, Calls: s.calls, Foreign: m.foreign, Wall: s.wall, CPU: s.cpu,
+			Entry: s.entry, Called: s.called, Arrived: arrived, Above: s.above, Callees: s.callees,
+		})
+	}
+	return kept
+}
+
+// decide asks the strategy, and puts in force what differs by more than noise.
+func (l *loop) decide(now time.Time) {
+	t := l.table
+	decisions := l.strategy.Step(now, l.seen)
+	clear(l.seen) // the names of methods that may go
+	l.pending = l.pending[:0]
+	t.mu.RLock()
+	for i := range decisions {
+		d := &decisions[i]
+		if m := t.find(d.Key); m != nil {
+			m.decided = t.epoch
+			l.pending = append(l.pending, change{m, t.prepare.learned(d, m.decision, m.fixed, t.rules.bounds(m.rule)), toldOf(d)})
+		}
+	}
+	l.unknown()
+	t.mu.RUnlock()
+	l.install()
+}
+
+func toldOf(d *decide.Decision) told {
+	return told{state: d.State, of: d.SpreadOf, calls: d.CallsPerSecond, entry: d.EntryShare,
+		mean: d.Mean, spread: d.Spread, amount: d.SpreadRecords}
+}
+
+// unknown gives the methods that the strategy did not name what it says of those.
+// t.mu is held for reading.
+func (l *loop) unknown() {
+	t := l.table
+	l.unknowns = map[*group]*decide.Decision{nil: l.unknownOf(decide.Group{})}
+	for g := range t.everyGroup() {
+		l.unknowns[g] = l.unknownOf(g.Group)
+	}
+	for m := range t.all() {
+		if m.decided != t.epoch {
+			d := t.prepare.learned(l.unknowns[m.group], m.decision, m.fixed, t.rules.bounds(m.rule))
+			l.pending = append(l.pending, change{m, d, told{state: rates.Unseen, entry: math.NaN()}})
+		}
+	}
+}
+
+func (l *loop) unknownOf(id decide.Group) *decide.Decision {
+	d := l.strategy.Unknown(id)
+	return &d
+}
+
+func (l *loop) install() {
+	t := l.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for g, d := range l.unknowns {
+		if g == nil {
+			t.unknown = d
+			continue
+		}
+		g.unknown = d
+	}
+	for _, c := range l.pending {
+		if c.to != c.method.decision {
+			if !c.to.sameForSDK(c.method.decision) {
+				c.method.group.changed = true
+			}
+			c.method.decision = c.to
+		}
+		c.method.told = c.told
+	}
+	clear(l.pending)
+}
+
+// fileChanged puts another method file in force.
+func (l *loop) fileChanged(file *methodfile.File) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.table.adopt(compile(file, l.prepare))
+	l.followFile()
+	l.update()
+}
+
+// followFile makes the strategy's methods follow the file that is in force.
+func (l *loop) followFile() {
+	if l.strategy == nil {
+		return
+	}
+	r := l.table.rules // changes under l.mu alone
+	l.strategy.Rules(func(key decide.Key) *methodfile.Rule {
+		rule, _ := r.find(functionOf(key))
+		if rule == nil && l.file != nil {
+			rule = &r.file.Default
+		}
+		return rule
+	})
+}

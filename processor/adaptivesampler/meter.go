@@ -1,0 +1,42 @@
+package adaptivesampler
+
+import (
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+// meter is what the scorecard wants to know of records beyond their sums: how many
+// reach the inclusive threshold, and how much of a method's time is its callees'.
+type meter struct {
+	cpu       bool
+	threshold float64 // ns
+}
+
+// meterOf returns nil if there is no scorecard.
+func meterOf(c *decide.ScorecardConfig) *meter {
+	if !c.Enabled {
+		return nil
+	}
+	return &meter{cpu: c.Meter == decide.MeterCPU, threshold: float64(c.Inclusive.Threshold)}
+}
+
+// side is the quantity that is metered.
+func (m *meter) side(s *sums) *decide.Sums {
+	if m.cpu {
+		return &s.cpu
+	}
+	return &s.wall
+}
+
+// charge gives the caller what a record of another method of its group took.
+// Callers are found once they have been met themselves.
+func (g *group) charge(caller string, self *method, took float64) {
+	if took <= 0 || caller == "" || caller == methodspan.CallerEntry {
+		return
+	}
+	if by, ok := g.callers[caller]; ok && by != self {
+		by.mu.Lock()
+		by.now.callees += took
+		by.mu.Unlock()
+	}
+}

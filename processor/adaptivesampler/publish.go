@@ -1,0 +1,57 @@
+package adaptivesampler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/collector/component"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/rates"
+)
+
+func (l *loop) publishing() bool { return l.config.Rates != nil }
+
+// publish hands the tables to the extension that serves them.
+func (l *loop) publish(host component.Host) error {
+	if !l.publishing() {
+		return nil
+	}
+	id := *l.config.Rates
+	extension, ok := host.GetExtensions()[id]
+	if !ok {
+		return fmt.Errorf("`rates` must name an extension of `service::extensions`, found %s: %s", configfile.Quote(id.String()), there(host))
+	}
+	publisher, ok := extension.(rates.Publisher)
+	if !ok {
+		return fmt.Errorf("`rates` must name an extension that serves rates, found %s of type %s: use a `sampling_rates` extension", configfile.Quote(id.String()), id.Type())
+	}
+	withdraw, err := publisher.Publish("processors::"+l.id.String(), source{l})
+	if err != nil {
+		return fmt.Errorf("`rates` %s: %w", configfile.Quote(id.String()), err)
+	}
+	l.withdraw = withdraw
+	return nil
+}
+
+// there says which extensions could be named.
+func there(host component.Host) string {
+	var names []string
+	for id := range host.GetExtensions() {
+		names = append(names, configfile.Quote(id.String()))
+	}
+	if len(names) == 0 {
+		return "there is none"
+	}
+	slices.Sort(names)
+	return "there are " + strings.Join(names, ", ")
+}
+
+// source is what the extension asks.
+type source struct{ *loop }
+
+// Rates implements rates.Source.
+func (s source) Rates(target rates.Target) (*rates.Table, <-chan struct{}) {
+	return s.loop.served.Rates(target)
+}

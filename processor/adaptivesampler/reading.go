@@ -1,0 +1,221 @@
+package adaptivesampler
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+// reading is the use of the table by one batch. It holds the table for reading
+// from begin to end, which costs less than a lock for each span, and keeps what it
+// met for the first time until then.
+type reading struct {
+	table    *table
+	group    *group
+	newborn  map[decide.Group]*group
+	found    map[foundKey]*method
+	overflow int64 // spans whose method has no place of its own
+}
+
+type foundKey struct {
+	group *group
+	key   methodKey
+}
+
+func (t *table) begin() reading {
+	t.mu.RLock()
+	return reading{table: t}
+}
+
+// enter says whose the next spans are, and what a core hour costs there.
+func (r *reading) enter(id decide.Group, price float64) {
+	r.group = r.groupOf(id)
+	if price > 0 {
+		r.group.usd.Store(math.Float64bits(price))
+	}
+}
+
+func (r *reading) groupOf(id decide.Group) *group {
+	if g, ok := r.table.groups[id]; ok {
+		return g
+	}
+	if g, ok := r.newborn[id]; ok {
+		return g
+	}
+	size := len(id.Namespace) + len(id.Service) + len(id.Environment) + len(id.Version)
+	if len(r.table.groups)+len(r.newborn) >= maxGroups || size > maxName {
+		return r.table.beyond
+	}
+	if r.newborn == nil {
+		r.newborn = make(map[decide.Group]*group)
+	}
+	g := r.table.newGroup(id)
+	r.newborn[id] = g
+	return g
+}
+
+// lookup finds the place of a method, and what is to be done with its spans.
+func (r *reading) lookup(key methodKey) (*method, *decision) {
+	g := r.group
+	if key.plainly() {
+		if m, ok := g.plain[key.function]; ok {
+			return m, m.decision
+		}
+	} else if m, ok := g.apart[key]; ok {
+		return m, m.decision
+	}
+	return r.miss(key)
+}
+
+func (r *reading) miss(key methodKey) (*method, *decision) {
+	g := r.group
+	if m, ok := r.found[foundKey{g, key}]; ok {
+		return m, m.decision
+	}
+	f := key.parse()
+	if f == g.rest.function {
+		return g.rest, g.rest.decision
+	}
+	m, known := g.methods[f] // by another spelling
+	if full := r.table.count+len(r.found) >= r.table.maxMethods; full || g == r.table.beyond || key.len() > maxName {
+		if known {
+			return m, m.decision
+		}
+		r.overflow++
+		return g.rest, r.shared(f)
+	}
+	if r.found == nil {
+		r.found = make(map[foundKey]*method)
+	}
+	if !known {
+		m = r.table.newMethod(g, f, key.function)
+	}
+	r.found[foundKey{g, key}] = m
+	return m, m.decision
+}
+
+// shared is what is done with a method that has no place of its own: what the file
+// says of it where it says something, else what holds for all of them.
+func (r *reading) shared(f methodspan.Function) *decision {
+	rule, fixed := r.table.rules.find(f)
+	if fixed.off() || rule != nil && rule.Rate > 0 {
+		return fixed
+	}
+	return r.group.rest.decision
+}
+
+// end gives up the table and adds to it what was missing, in memory of its own:
+// the names belong to the batch.
+func (r *reading) end(now time.Time) {
+	t := r.table
+	t.mu.RUnlock()
+	if len(r.found) == 0 && len(r.newborn) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	homes := make(map[*group]*group, len(r.newborn))
+	for _, g := range r.newborn {
+		homes[g] = t.settle(g)
+	}
+	for at, m := range r.found {
+		home, ok := homes[at.group]
+		if !ok {
+			home = at.group
+		}
+		t.place(home, at.key, m, now)
+	}
+}
+
+// settle returns the group of that name, which another batch may have brought in
+// the meantime. t.mu is held.
+func (t *table) settle(g *group) *group {
+	home, ok := t.groups[g.Group]
+	switch {
+	case ok:
+	case len(t.groups) >= maxGroups:
+		home = t.beyond
+	default:
+		home = t.newGroup(cloneGroup(g.Group))
+		t.born++
+		home.ordinal = t.born
+		t.groups[home.Group] = home
+	}
+	home.rest.merge(g.rest)
+	home.usd.Store(g.usd.Load())
+	return home
+}
+
+// place adds a method under a spelling. t.mu is held.
+func (t *table) place(g *group, key methodKey, m *method, now time.Time) {
+	home, ok := g.methods[m.function]
+	full := t.count >= t.maxMethods
+	switch {
+	case !ok && (full || g == t.beyond):
+		home = g.rest
+	case !ok:
+		key = key.clone()
+		home = t.newMethod(g, key.parse(), key.function)
+		home.faded = now
+		g.methods[home.function] = home
+		g.changed = true
+		t.spell(g, key, home)
+	case !full && !g.spelled(key):
+		t.spell(g, key.clone(), home)
+	}
+	if home != m {
+		home.merge(m)
+	}
+}
+
+// plainly tells whether the key is a qualified name and nothing else.
+func (k methodKey) plainly() bool { return !k.apart && k.signature == "" }
+
+func (g *group) spelled(key methodKey) bool {
+	if key.plainly() {
+		return g.plain[key.function] != nil
+	}
+	return g.apart[key] != nil
+}
+
+// spell adds a spelling of a method. They are what is bounded: a method may have
+// any number of them.
+func (t *table) spell(g *group, key methodKey, m *method) {
+	t.count++
+	m.spellings++
+	if key.plainly() {
+		g.plain[key.function] = m
+	} else {
+		g.apart[key] = m
+	}
+	if g.callers != nil {
+		g.callers[m.function.Full()] = m
+	}
+}
+
+// merge adds what another place of the method has learned, which is not used any
+// more.
+func (m *method) merge(from *method) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.add(&from.now)
+	m.used = max(m.used, from.used)
+	if from.arrived > 0 {
+		m.arrived = from.arrived
+	}
+	if from.operation != "" {
+		m.operation = from.operation
+	}
+	m.foreign = m.foreign || from.foreign
+	m.ours = m.ours || from.ours
+}
+
+func cloneGroup(g decide.Group) decide.Group {
+	return decide.Group{
+		Namespace: strings.Clone(g.Namespace), Service: strings.Clone(g.Service),
+		Environment: strings.Clone(g.Environment), Version: strings.Clone(g.Version),
+	}
+}

@@ -1,0 +1,229 @@
+package adaptivesampler
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"github.com/corehour/corehour/internal/methodfile"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/statefile"
+)
+
+// state is what survives a restart: what the strategy has learned, and the rates in
+// force, so that SDKs that ask at once find what they have.
+type state struct {
+	Strategy string       `json:"strategy"`
+	Learned  []byte       `json:"learned"` // the strategy's own
+	Groups   []groupState `json:"groups"`
+}
+
+type groupState struct {
+	Namespace   string        `json:"namespace,omitempty"`
+	Service     string        `json:"service"`
+	Environment string        `json:"environment,omitempty"`
+	Version     string        `json:"version,omitempty"`
+	Methods     []methodState `json:"methods"`
+}
+
+type methodState struct {
+	Name      string          `json:"name"`
+	Class     string          `json:"class,omitempty"` // of a spelling in two parts
+	Signature string          `json:"signature,omitempty"`
+	Apart     bool            `json:"apart,omitempty"`
+	Operation string          `json:"operation,omitempty"`
+	Ours      bool            `json:"ours,omitempty"`
+	Foreign   bool            `json:"foreign,omitempty"`
+	Mode      methodfile.Mode `json:"mode,omitempty"` // the decision, absent if the strategy made none
+	Rate      float64         `json:"rate,omitempty"`
+	CPURate   float64         `json:"cpu_rate,omitempty"`
+	Tier      string          `json:"tier,omitempty"`
+	Learned   string          `json:"learned_class,omitempty"`
+	Score     string          `json:"score,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Arrived   float64         `json:"arrived,omitempty"`
+}
+
+func (m *methodState) key() methodKey {
+	return methodKey{function: m.Name, class: m.Class, signature: m.Signature, apart: m.Apart}
+}
+
+// valid tells whether the values can be true: a checksum tells of accidents only.
+func (m *methodState) valid() bool {
+	share := func(x float64) bool { return x >= 0 && x <= 1 }
+	switch m.Mode {
+	case "", methodfile.ModeOff:
+	case methodfile.ModeSample, methodfile.ModeAggregate:
+		if m.Rate < methodfile.MinRate {
+			return false
+		}
+	default:
+		return false
+	}
+	return share(m.Rate) && share(m.CPURate) && share(m.Arrived) && m.key().len() <= maxName && len(m.Operation) <= maxName
+}
+
+// decodeState reads a state and refuses what no sampler writes.
+func decodeState(data []byte) (*state, error) {
+	var s state
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("must hold one state, found more behind it")
+	}
+	for i := range s.Groups {
+		for j := range s.Groups[i].Methods {
+			if m := &s.Groups[i].Methods[j]; !m.valid() {
+				return nil, fmt.Errorf("groups[%d].methods[%d] must hold a mode and rates between 0 and 1, found mode %q, rate %v, CPU rate %v", i, j, m.Mode, m.Rate, m.CPURate)
+			}
+		}
+	}
+	return &s, nil
+}
+
+// capture makes the state of what holds now.
+func (l *loop) capture() *state {
+	s := &state{Strategy: l.config.Strategy}
+	if l.strategy != nil {
+		s.Learned = l.strategy.Snapshot()
+	}
+	t := l.table
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	groups := slices.SortedFunc(maps.Values(t.groups), func(a, b *group) int { return cmp.Compare(a.ordinal, b.ordinal) })
+	for _, g := range groups { // the oldest first, so that the newest is still known
+		gs := groupState{Namespace: g.Namespace, Service: g.Service, Environment: g.Environment, Version: g.Version}
+		for name, m := range g.plain {
+			gs.Methods = append(gs.Methods, m.state(methodKey{function: name}))
+		}
+		for key, m := range g.apart {
+			gs.Methods = append(gs.Methods, m.state(key))
+		}
+		s.Groups = append(s.Groups, gs)
+	}
+	return s
+}
+
+func (m *method) state(key methodKey) methodState {
+	s := methodState{Name: key.function, Class: key.class, Signature: key.signature, Apart: key.apart}
+	m.mu.Lock()
+	s.Operation, s.Ours, s.Foreign, s.Arrived = m.operation, m.ours, m.foreign, m.arrived
+	m.mu.Unlock()
+	if d := m.decision; d.learned && m.decided > 0 {
+		s.Mode, s.Rate, s.CPURate = d.mode, d.rate, d.cpuRate
+		s.Tier, s.Learned, s.Score, s.Reason = d.tier, d.class, d.score, d.reason
+		if s.Mode == "" {
+			s.Mode = methodfile.ModeSample
+		}
+	}
+	return s
+}
+
+// save writes the state. A failure is said, counted, and tried again at the next
+// interval; what is in force stays.
+func (l *loop) save() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	data, err := json.Marshal(l.capture())
+	if err == nil {
+		err = statefile.Save(l.config.State.File, data)
+	}
+	l.telemetry.saved(err == nil)
+	if err != nil {
+		l.log.Error("state could not be written: after a restart rates are learned anew", zap.String("file", l.config.State.File), zap.Error(err))
+	}
+}
+
+// restore takes up where the process before ended. A file that is no state of this
+// strategy is moved aside and said once: the start is then as the first one was.
+func (l *loop) restore() {
+	if l.config.State.File == "" {
+		return
+	}
+	path := l.config.State.File
+	s, err := l.read(path)
+	switch {
+	case statefile.IsAbsent(err):
+		l.log.Info("no state yet: rates are learned anew", zap.String("file", path))
+	case err != nil:
+		to, moveErr := statefile.Refuse(path)
+		l.telemetry.saved(false)
+		l.log.Error("state is not usable: rates are learned anew, beginning with what the method file says",
+			zap.String("file", path), zap.String("moved_to", to), zap.Error(errors.Join(err, moveErr)))
+	default:
+		l.adoptState(s)
+		l.log.Info("state restored", zap.String("file", path), zap.Int("methods", l.table.count))
+	}
+}
+
+func (l *loop) read(path string) (*state, error) {
+	data, err := statefile.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := decodeState(data)
+	if err != nil {
+		return nil, err
+	}
+	if s.Strategy != l.config.Strategy {
+		return nil, fmt.Errorf("must be of the strategy %s, found %s", l.config.Strategy, s.Strategy)
+	}
+	if l.strategy != nil {
+		if err := l.strategy.Restore(s.Learned); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// adoptState puts the rates of a state in force, inside what the file allows now.
+func (l *loop) adoptState(s *state) {
+	l.followFile()
+	t := l.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range s.Groups {
+		gs := &s.Groups[i]
+		id := decide.Group{Namespace: gs.Namespace, Service: gs.Service, Environment: gs.Environment, Version: gs.Version}
+		if len(t.groups) >= maxGroups || len(id.Namespace)+len(id.Service)+len(id.Environment)+len(id.Version) > maxName {
+			continue
+		}
+		g := t.settle(t.newGroup(id))
+		if l.strategy != nil {
+			g.unknown = l.unknownOf(id)
+		}
+		for j := range gs.Methods {
+			t.adoptMethod(g, &gs.Methods[j], l)
+		}
+	}
+}
+
+func (t *table) adoptMethod(g *group, s *methodState, l *loop) {
+	key := s.key()
+	f := key.parse()
+	if f == g.rest.function || t.count >= t.maxMethods {
+		return
+	}
+	t.place(g, key, t.newMethod(g, f, key.function), l.last)
+	m := g.methods[f]
+	m.operation, m.arrived, m.used = s.Operation, s.Arrived, t.epoch
+	m.ours, m.foreign = m.ours || s.Ours, m.foreign || s.Foreign
+	if s.Mode == "" || l.strategy == nil {
+		return
+	}
+	m.decision = t.prepare.learned(&decide.Decision{Mode: s.Mode, P: s.Rate, CPUP: s.CPURate, Tier: s.Tier,
+		Class: s.Learned, Score: s.Score, Reason: s.Reason}, m.decision, m.fixed, t.rules.bounds(m.rule))
+	m.decided = t.epoch
+	m.told.entry = math.NaN()
+}

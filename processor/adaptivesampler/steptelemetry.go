@@ -1,0 +1,155 @@
+package adaptivesampler
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+// maxReasons bounds the reasons that are told apart in metrics since the start.
+const maxReasons = 64
+
+// stepTelemetry are the gauges that each turn of the loop sets anew. What was set
+// once is set to zero when it is no more.
+type stepTelemetry struct {
+	mu      sync.Mutex
+	methods map[[2]string]int64 // by tier and class
+	reasons map[string]int64
+	costs   map[int]bool // labels of tiers
+}
+
+func (t *telemetry) stepped(ctx context.Context, l *loop, evicted int, kept float64) {
+	t.builder.ProcessorAdaptiveSamplerSteps.Add(ctx, 1)
+	if evicted > 0 {
+		t.builder.ProcessorAdaptiveSamplerEvictions.Add(ctx, int64(evicted))
+	}
+	t.records(ctx, l, kept)
+	t.steps.mu.Lock()
+	defer t.steps.mu.Unlock()
+	t.countMethods(ctx, l.table)
+	t.shadowed(ctx, l.table)
+}
+
+func (t *telemetry) records(ctx context.Context, l *loop, kept float64) {
+	record := func(figure string, perSecond float64) {
+		t.builder.ProcessorAdaptiveSamplerRecords.Record(ctx, perSecond, metric.WithAttributeSet(attribute.NewSet(attribute.String("figure", figure))))
+	}
+	record("kept", kept)
+	if l.strategy == nil {
+		return
+	}
+	record("planned", l.strategy.Stats().Planned)
+	if l.config.Strategy == decide.StrategyBudget {
+		target := l.config.Budget.RecordsPerSecond
+		if l.config.Budget.Per == decide.PerService {
+			target *= float64(l.table.services())
+		}
+		record("target", target)
+	}
+}
+
+// services is how many there are, versions and instances aside.
+func (t *table) services() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	all := make(map[decide.Group]bool, len(t.groups))
+	for id := range t.groups {
+		id.Version = ""
+		all[id] = true
+	}
+	return len(all)
+}
+
+func (t *telemetry) countMethods(ctx context.Context, table *table) {
+	s := &t.steps
+	if s.methods == nil {
+		s.methods, s.reasons = make(map[[2]string]int64), make(map[string]int64)
+	}
+	for key := range s.methods {
+		s.methods[key] = 0
+	}
+	for reason := range s.reasons {
+		s.reasons[reason] = 0
+	}
+	table.mu.RLock()
+	for m := range table.all() {
+		if m == m.group.rest {
+			continue
+		}
+		d := m.decision
+		s.methods[[2]string{t.name(d.label), className(d.class)}]++
+		reason := reasonLabel(d)
+		if _, known := s.reasons[reason]; !known && len(s.reasons) >= maxReasons {
+			reason = methodspan.Overflow
+		}
+		s.reasons[reason]++
+	}
+	table.mu.RUnlock()
+	for key, n := range s.methods {
+		t.builder.ProcessorAdaptiveSamplerMethods.Record(ctx, n, metric.WithAttributeSet(attribute.NewSet(
+			attribute.String("tier", key[0]), attribute.String("class", key[1]))))
+	}
+	for reason, n := range s.reasons {
+		t.builder.ProcessorAdaptiveSamplerReasons.Record(ctx, n, metric.WithAttributeSet(attribute.NewSet(attribute.String("reason", reason))))
+	}
+}
+
+// reasonLabel is a reason without the name of a method.
+func reasonLabel(d *decision) string {
+	if !d.learned && strings.HasPrefix(d.reason, "methods[") {
+		return "method file"
+	}
+	return d.reason
+}
+
+func className(class string) string {
+	if class == "" {
+		return "(none)"
+	}
+	return class
+}
+
+func (t *telemetry) name(label int) string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.names[label]
+}
+
+// shadowed tells what the tiers in shadow cost, and how well that is known with
+// the rates of what arrives and with those that are only computed.
+func (t *telemetry) shadowed(ctx context.Context, table *table) {
+	s := &t.steps
+	sums := make(map[int]*shadowError)
+	for label := range s.costs {
+		sums[label] = &shadowError{}
+	}
+	table.mu.RLock()
+	for m := range table.all() {
+		if m.decision.shadow {
+			sum := sums[m.decision.label]
+			if sum == nil {
+				sum = &shadowError{}
+				sums[m.decision.label] = sum
+			}
+			sum.add(m)
+		}
+	}
+	table.mu.RUnlock()
+	if len(sums) > 0 && s.costs == nil {
+		s.costs = make(map[int]bool)
+	}
+	for label, sum := range sums {
+		s.costs[label] = true
+		tier := attribute.String("tier", t.name(label))
+		for which, e := range map[string]float64{"arriving": sum.relative(sum.arriving), "shadow": sum.relative(sum.shadow)} {
+			t.builder.ProcessorAdaptiveSamplerShadowError.Record(ctx, e, metric.WithAttributeSet(attribute.NewSet(tier, attribute.String("rates", which))))
+		}
+		t.builder.ProcessorAdaptiveSamplerShadowCost.Record(ctx, sum.usd, metric.WithAttributeSet(attribute.NewSet(tier)))
+	}
+}

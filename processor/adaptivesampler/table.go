@@ -1,0 +1,154 @@
+package adaptivesampler
+
+import (
+	"iter"
+	"maps"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+const (
+	// maxGroups bounds the versions of services that are told apart.
+	maxGroups = 4096
+
+	// maxName keeps senders that are not behind method_spans, which bounds names,
+	// from filling memory with long ones.
+	maxName = 2048
+)
+
+// group is one version of a service, and the methods that were met in it. Its
+// maps change under the table's lock.
+type group struct {
+	decide.Group
+	plain   map[string]*method    // by qualified name, without signature
+	apart   map[methodKey]*method // by any other spelling
+	methods map[methodspan.Function]*method
+	callers map[string]*method // by the normal form, where callees are asked for
+	rest    *method            // what shares one place: methods beyond the bound
+	unknown *decide.Decision   // the strategy's, of methods without a decision; nil = none
+	ordinal int64              // of two versions, the newer has the higher
+	changed bool               // what is served is not what is in force
+	usd     atomic.Uint64      // per core hour, the bits of a float; 0 = no price
+}
+
+func (g *group) price() float64 { return math.Float64frombits(g.usd.Load()) }
+
+// table holds all methods that were met, and what is done with them.
+type table struct {
+	maxMethods int
+	prepare    *preparer
+	meter      *meter // nil = no scorecard
+
+	mu      sync.RWMutex
+	rules   *rules
+	groups  map[decide.Group]*group
+	beyond  *group           // of versions beyond the bound
+	unknown *decide.Decision // of groups that are new
+	count   int              // spellings of methods
+	born    int64            // groups since the start
+	epoch   int64            // the interval
+}
+
+func newTable(maxMethods int, prepare *preparer, m *meter) *table {
+	return &table{maxMethods: maxMethods, prepare: prepare, meter: m, groups: make(map[decide.Group]*group), epoch: 1}
+}
+
+func (t *table) newGroup(id decide.Group) *group {
+	g := &group{
+		Group:   id,
+		plain:   make(map[string]*method),
+		apart:   make(map[methodKey]*method),
+		methods: make(map[methodspan.Function]*method),
+		unknown: t.unknown,
+	}
+	if t.meter != nil {
+		g.callers = make(map[string]*method)
+	}
+	g.rest = t.newMethod(g, methodspan.Function{Method: decide.OverflowMethod}, decide.OverflowMethod)
+	return g
+}
+
+func (t *table) newMethod(g *group, f methodspan.Function, name string) *method {
+	m := &method{group: g, function: f, name: name}
+	m.rule, m.fixed = t.rules.find(f)
+	m.decision = t.first(m)
+	return m
+}
+
+// first is what holds for a method until the strategy has decided about it.
+func (t *table) first(m *method) *decision {
+	if m.group.unknown == nil || !m.fixed.open {
+		return m.fixed
+	}
+	if m.rule == nil && m.group.rest != nil {
+		return m.group.rest.decision
+	}
+	return t.prepare.learned(m.group.unknown, m.fixed, m.fixed, t.rules.bounds(m.rule))
+}
+
+func (m *method) key() decide.Key {
+	return decide.Key{Group: m.group.Group, Class: m.function.Class, Method: m.function.Method, Signature: m.function.Signature}
+}
+
+// adopt puts another state of the method file in force: its modes and bounds at
+// once, the rates inside them as the strategy says from the next step on.
+func (t *table) adopt(r *rules) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rules = r
+	if t.beyond == nil {
+		t.beyond = t.newGroup(decide.Group{Service: methodspan.Overflow})
+	}
+	for m := range t.all() {
+		m.rule, m.fixed = r.find(m.function)
+		m.decision = t.prepare.bounded(m.decision, m.fixed, r.bounds(m.rule))
+		m.group.changed = true
+	}
+}
+
+// all gives the methods, the shared places among them. t.mu is held.
+func (t *table) all() iter.Seq[*method] {
+	return func(yield func(*method) bool) {
+		for g := range t.everyGroup() {
+			if !yield(g.rest) {
+				return
+			}
+			for _, m := range g.methods {
+				if !yield(m) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (t *table) everyGroup() iter.Seq[*group] {
+	return func(yield func(*group) bool) {
+		for g := range maps.Values(t.groups) {
+			if !yield(g) {
+				return
+			}
+		}
+		yield(t.beyond)
+	}
+}
+
+// find returns the place of a method by its key, nil if it has none. t.mu is held.
+func (t *table) find(key decide.Key) *method {
+	g, ok := t.groups[key.Group]
+	if !ok && key.Group == t.beyond.Group {
+		g, ok = t.beyond, true
+	}
+	if !ok {
+		return nil
+	}
+	f := methodspan.Function{Class: key.Class, Method: key.Method, Signature: key.Signature}
+	if f == g.rest.function {
+		return g.rest
+	}
+	return g.methods[f]
+}

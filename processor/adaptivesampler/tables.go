@@ -1,0 +1,246 @@
+package adaptivesampler
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodfile"
+	"github.com/corehour/corehour/internal/rates"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+const (
+	// maxServed bounds the learned methods of one table, and its operations: the
+	// busiest are named, the others have what the default and the file say.
+	maxServed = 10_000
+
+	// leastTTL is how long rates hold in an SDK that cannot ask, at least.
+	leastTTL = 5 * time.Minute
+)
+
+// update makes the tables of the groups whose rates changed. l.mu is held.
+func (l *loop) update() {
+	if !l.publishing() {
+		return
+	}
+	t := l.table
+	t.mu.RLock()
+	var groups []*group
+	dirty := len(t.groups) != len(l.tables)
+	for _, g := range t.groups {
+		groups = append(groups, g)
+		dirty = dirty || g.changed || l.tables[g.Group] == nil
+	}
+	if !dirty && l.fallback != nil && l.tablesOf == t.rules {
+		t.mu.RUnlock()
+		return
+	}
+	if l.tablesOf != t.rules {
+		l.tablesOf, l.patterns = t.rules, t.rules.patterns()
+	}
+	own := make(map[decide.Group]*rates.Table, len(groups))
+	for _, g := range groups {
+		own[g.Group] = l.tables[g.Group]
+		if own[g.Group] == nil || g.changed {
+			own[g.Group] = l.tableOf(g)
+			g.changed = false // nobody else reads or writes it but under t.mu and l.mu
+		}
+	}
+	l.tables = own
+	l.fallback = l.finish(&rates.Table{Default: l.defaultRate(t.unknown), Methods: l.patterns})
+	t.mu.RUnlock()
+
+	all := make(map[decide.Group]*rates.Table, 2*len(own))
+	for id, table := range own {
+		all[id] = table
+	}
+	aliases(all, groups)
+	l.telemetry.served(l.served.replace(all, l.fallback))
+}
+
+func (l *loop) finish(t *rates.Table) *rates.Table {
+	t.TTLSeconds = max(leastTTL, 5*l.config.Interval).Seconds()
+	if t.Methods == nil {
+		t.Methods = []rates.Rate{}
+	}
+	t.Revision = revisionOf(t)
+	return t
+}
+
+// tableOf makes the table of a group. The table's lock is held for reading.
+func (l *loop) tableOf(g *group) *rates.Table {
+	var named, operations []candidate
+	own := make(map[string]bool) // methods with an entry of their own
+	for f, m := range g.methods {
+		c := m.candidate()
+		if c.ours && m.decision.learned && m.decided > 0 && !m.decision.shadow {
+			named = append(named, c)
+			own[f.Full()] = true
+		}
+		if c.operation != "" && !m.decision.shadow && (m.decision.learned || !m.fixed.open || l.config.DefaultRate < 1) {
+			operations = append(operations, c)
+		}
+	}
+	t := &rates.Table{Default: l.defaultRate(g.unknown)}
+	for _, c := range busiest(named) {
+		t.Methods = append(t.Methods, rateOf(c.method))
+	}
+	for _, pattern := range l.patterns {
+		if pattern.Name == "" || !own[pattern.Name] {
+			t.Methods = append(t.Methods, pattern)
+		}
+	}
+	slices.SortStableFunc(t.Methods, byName)
+	places := make(map[string]int)
+	for _, c := range busiest(operations) {
+		rate := c.method.decision.rate
+		if at, ok := places[c.operation]; ok {
+			t.Operations[at].P = max(t.Operations[at].P, rate)
+			continue
+		}
+		places[c.operation] = len(t.Operations)
+		t.Operations = append(t.Operations, rates.Operation{Name: c.operation, P: rate})
+	}
+	return l.finish(t)
+}
+
+func byName(a, b rates.Rate) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Match, b.Match))
+}
+
+// candidate is a method that may be named in a table.
+type candidate struct {
+	method    *method
+	ours      bool
+	operation string // "" if it is not another SDK's
+	calls     float64
+}
+
+func (m *method) candidate() candidate {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return candidate{m, m.ours, m.operation, m.recent.calls}
+}
+
+// busiest keeps those with the most calls.
+func busiest(all []candidate) []candidate {
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.calls, a.calls), strings.Compare(a.method.name, b.method.name))
+	})
+	return all[:min(len(all), maxServed)]
+}
+
+func rateOf(m *method) rates.Rate {
+	d := m.decision
+	r := rates.Rate{Name: m.name, Mode: string(d.mode), Tier: d.tier, Reason: d.reason}
+	if r.Mode == "" {
+		r.Mode = string(methodfile.ModeSample)
+	}
+	if d.rate > 0 {
+		r.P = &d.rate
+	}
+	if d.cpuRate > 0 {
+		r.CPUP = &d.cpuRate
+	}
+	if m.rule != nil {
+		r.Blocking = m.rule.Blocking
+		if m.rule.Tail {
+			r.Tail = &m.rule.Tail
+		}
+		if m.rule.Stack {
+			r.Stack = &m.rule.Stack
+		}
+	}
+	return r
+}
+
+// defaultRate is what methods do that the table does not name. With a tier in
+// shadow nothing is served that might hold for it.
+func (l *loop) defaultRate(unknown *decide.Decision) rates.Rate {
+	rule, d := &l.table.rules.file.Default, l.table.rules.otherwise
+	if l.prepare.shadow.any() {
+		return rates.Rate{}
+	}
+	if unknown != nil && d.open {
+		d = l.prepare.learned(unknown, d, d, rule)
+	}
+	r := fileRate(rule, d)
+	if d.open && l.config.DefaultRate < 1 {
+		r.P = &d.rate
+	}
+	return r
+}
+
+// fileRate is a rule of the file without the name of what it matches.
+func fileRate(rule *methodfile.Rule, d *decision) rates.Rate {
+	r := rates.Rate{Tier: d.tier, Reason: d.reason, Blocking: rule.Blocking}
+	switch {
+	case d.shadow:
+		return rates.Rate{Tier: d.tier, Reason: "shadow"}
+	case d.off():
+		r.Mode = string(methodfile.ModeOff)
+		return r
+	case rule.Mode == methodfile.ModeAggregate:
+		r.Mode = string(rule.Mode)
+	}
+	if !d.open {
+		r.P = &d.rate
+	}
+	if !math.IsNaN(rule.CPURate) {
+		r.CPUP = &rule.CPURate
+	}
+	if rule.Tail {
+		r.Tail = &rule.Tail
+	}
+	if rule.Stack {
+		r.Stack = &rule.Stack
+	}
+	return r
+}
+
+// patterns are the entries of the file as SDKs understand them, who know neither
+// signatures nor tiers.
+func (r *rules) patterns() []rates.Rate {
+	var all []rates.Rate
+	for rule, d := range r.decisions {
+		name, match := rule.Names()
+		if name == "" && match == "" {
+			continue
+		}
+		rate := fileRate(rule, d)
+		rate.Name, rate.Match = name, match
+		all = append(all, rate)
+	}
+	slices.SortFunc(all, byName)
+	return all
+}
+
+// revisionOf names what a table makes SDKs do: not why, which may change without
+// anything to do.
+func revisionOf(t *rates.Table) string {
+	h := sha256.New()
+	number := func(x *float64) string {
+		if x == nil {
+			return ""
+		}
+		return fmt.Sprint(*x)
+	}
+	line := func(r *rates.Rate) {
+		fmt.Fprintf(h, "%q %q %q %s %s %t %t %t %q\n", r.Name, r.Match, r.Mode, number(r.P), number(r.CPUP),
+			r.Tail != nil, r.Stack != nil, r.Blocking, r.Tier)
+	}
+	line(&t.Default)
+	for i := range t.Methods {
+		line(&t.Methods[i])
+	}
+	for _, op := range t.Operations {
+		fmt.Fprintf(h, "%q %v\n", op.Name, op.P)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
