@@ -44,7 +44,7 @@ const (
 	incidentHigh    = 2.0 // greatest factor
 
 	// Records of the head version over the whole deployment, log-uniform.
-	recordsLow, recordsHigh = 30, 300_000
+	recordsLow, recordsHigh = 30, 1_000_000
 )
 
 // headMinutes are the minutes that all head instances run, added up.

@@ -1,0 +1,84 @@
+package judge
+
+import "math"
+
+// leastCallsChange is the smallest change of calls per call that is raised. A loop
+// that asks once per item at least doubles them; small changes are data.
+const leastCallsChange = 0.10
+
+// pair is a caller and a method it calls, as indices into Methods.
+type pair struct{ caller, method int32 }
+
+// compareCalls asks of every pair of methods how many calls one call of the caller
+// makes: a query in a loop raises no method's cost per call. Calls of the caller
+// take the place of records' weights and calls of the method that of their cost;
+// the rest is as for costs. The pairs are a family of hypotheses of their own.
+func compareCalls(x *index, o Options) ([]compared, error) {
+	d := &Deployment{
+		Callers: []string{""}, Instances: x.d.Instances, Overlap: x.d.Overlap,
+		Begin: x.d.Begin, Slot: x.d.Slot, Slots: x.d.Slots,
+	}
+	type key struct{ instance, slot int32 }
+	calls := map[int32]map[key][2]float64{} // of a method: weight, records
+	position := map[string]int32{}
+	for m, name := range x.d.Methods {
+		position[name] = int32(m)
+	}
+	callerMethod := make([]int32, len(x.d.Callers))
+	for i, name := range x.d.Callers {
+		callerMethod[i] = -1
+		if m, ok := position[name]; ok {
+			callerMethod[i] = m
+			calls[m] = map[key][2]float64{}
+		}
+	}
+	for i := range x.cells {
+		c := &x.cells[i]
+		if own := calls[c.Method]; own != nil && x.counts(c) {
+			k := key{c.Instance, c.Slot}
+			own[k] = [2]float64{own[k][0] + c.Weight, own[k][1] + c.Records}
+		}
+	}
+	number := map[pair]int32{}
+	for i := range x.cells {
+		c := &x.cells[i]
+		caller := callerMethod[c.Caller]
+		if caller < 0 || caller == c.Method || !x.counts(c) {
+			continue
+		}
+		of := calls[caller][key{c.Instance, c.Slot}]
+		if !(of[0] > 0) {
+			continue // the caller's own calls were not measured here
+		}
+		p := pair{caller, c.Method}
+		n, ok := number[p]
+		if !ok {
+			n = int32(len(d.Methods))
+			number[p] = n
+			d.Methods = append(d.Methods, pairName(x.d.Methods[caller], x.d.Methods[c.Method]))
+		}
+		ratio := c.Weight / of[0]
+		d.Cells = append(d.Cells, Cell{
+			Method: n, Instance: c.Instance, Slot: c.Slot,
+			Records: math.Min(c.Records, of[1]), Weight: of[0], Sum: c.Weight, Capped: c.Weight, Log: of[0] * math.Log(ratio),
+		})
+	}
+	y, err := newIndex(d, o)
+	if err != nil {
+		return nil, err
+	}
+	pairs := compare(y, newStandard(y), nil)
+	for i := range pairs {
+		pairs[i].used = int(cost) + 1
+	}
+	infer(pairs, o)
+	return pairs, nil
+}
+
+func pairName(caller, method string) string { return caller + " -> " + method }
+
+// describeCalls turns what was compared as a cost into words about calls.
+func describeCalls(v *Verdict) {
+	v.Mix, v.ExcessPerDay = 0, 0
+	v.Reason = callsReason(v)
+}

@@ -1,0 +1,152 @@
+package judge
+
+import (
+	"math"
+
+	"github.com/corehour/corehour/regression/stats"
+)
+
+// fit is what the grid of one statistic says about a method.
+type fit struct {
+	change float64 // estimate of ln(head/base)
+	last   float64 // that of the last slot, 0 if it has too few records
+	// The variance of change is kappa*within + slots + between*spread.
+	kappa, within, slots, spread float64
+	instances             stats.Heterogeneity
+	ok                    bool
+}
+
+// lastRecords are needed in the last slot to ask whether it is still up.
+const lastRecords = 10
+
+// fitOf estimates the change and what its error is made of: residuals of slots
+// around their instance's mean give the variance within, per unit of v; instances
+// around their version's mean the variance between.
+func (z *standard) fitOf(s statistic) fit {
+	g, slots := &z.grids[s], z.x.d.Slots
+	n := len(z.x.d.Instances)
+	sums := make([]instanceSums, n)
+	var head instanceSums
+	var used float64
+	for i := range sums {
+		a := &sums[i]
+		for at := i * slots; at < (i+1)*slots; at++ {
+			a.u += g.expected[at]
+			a.e += g.residual[at]
+			a.v += g.variance[at]
+			a.known += g.known[at]
+			a.used += g.used[at]
+		}
+		used += a.used
+		if z.x.d.Instances[i].Side == Head {
+			head.u, head.e, head.v = head.u+a.u, head.e+a.e, head.v+a.v
+		}
+	}
+	if !(head.u > 0) || !(used > 0) || s == cost && head.e <= -head.u {
+		return fit{}
+	}
+	ratio := head.e / head.u
+	f := fit{change: ratio, last: z.last(g)}
+	scale := 1.0 // of the head's residuals, so that a dearer version is not a noisier one
+	if s == cost {
+		f.change, scale = math.Log1p(ratio), 1/(1+ratio)
+	}
+	if f.kappa, f.ok = z.kappa(g, sums, scale); !f.ok {
+		return fit{}
+	}
+	f.slots = z.slotError
+	f.within = (head.v + g.usedVariance) / (head.u * head.u)
+	f.instances = z.between(sums, f.kappa, scale)
+	for i := range sums {
+		if z.x.d.Instances[i].Side == Head {
+			f.spread += sums[i].u * sums[i].u / (head.u * head.u)
+		} else {
+			f.spread += sums[i].used * sums[i].used / (used * used)
+		}
+	}
+	return f
+}
+
+type instanceSums struct{ u, e, v, known, used float64 }
+
+// kappa is the variance of a residual per unit of v, from what slots differ by
+// within an instance. It is made larger for want of degrees of freedom: an e-value
+// forgives no variance that came out too small.
+func (z *standard) kappa(g *grid, sums []instanceSums, scale float64) (float64, bool) {
+	slots := z.x.d.Slots
+	var squares, expected, expected2 float64
+	for i := range sums {
+		a := &sums[i]
+		if !(a.u > 0) {
+			continue
+		}
+		k := 1.0
+		if z.x.d.Instances[i].Side == Head {
+			k = scale
+		}
+		for at := i * slots; at < (i+1)*slots; at++ {
+			u := g.expected[at]
+			if u == 0 {
+				continue
+			}
+			share := u / a.u
+			r := k * (g.residual[at] - share*a.e)
+			v := g.known[at]*(1-2*share) + share*share*a.known
+			squares += r * r
+			expected += v
+			expected2 += v * v
+		}
+	}
+	if !(expected > 0) || !(squares > 0) {
+		return 0, false
+	}
+	df := expected * expected / expected2
+	if df < 3 {
+		return 0, false
+	}
+	return squares / expected * (1 + 2/df), true
+}
+
+// between compares instances of one version with each other.
+func (z *standard) between(sums []instanceSums, kappa, scale float64) stats.Heterogeneity {
+	var h stats.Heterogeneity
+	var estimates, variances []float64
+	for _, side := range []Side{Base, Head} {
+		estimates, variances = estimates[:0], variances[:0]
+		k := 1.0
+		if side == Head {
+			k = scale
+		}
+		for i, a := range sums {
+			if z.x.d.Instances[i].Side == side && a.u > 0 {
+				estimates = append(estimates, k*a.e/a.u)
+				variances = append(variances, kappa*a.v/(a.u*a.u))
+			}
+		}
+		h = h.Add(stats.HeterogeneityOf(estimates, variances))
+	}
+	return h
+}
+
+// last is the change in the last slot alone.
+func (z *standard) last(g *grid) float64 {
+	var u, e, n float64
+	slot := z.x.d.Slots - 1
+	for i, in := range z.x.d.Instances {
+		if in.Side == Head {
+			at := z.x.at(int32(i), int32(slot))
+			u += g.expected[at]
+			e += g.residual[at]
+			n += z.records[at]
+		}
+	}
+	if n < lastRecords || !(u > 0) {
+		return 0
+	}
+	return e / u
+}
+
+// variance of the change, the variance between instances being given.
+func (f fit) variance(between, inflation float64) float64 {
+	return inflation * (f.kappa*f.within + f.slots + between*f.spread)
+}

@@ -1,0 +1,68 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// index is a deployment made ready: the cells by method, and which slots of which
+// instances count.
+type index struct {
+	d        *Deployment
+	cells    []Cell
+	first    []int  // of a method in cells; one more at the end
+	warm     []bool // instance x slot: after warm-up
+	heads    int    // instances
+	bases    int
+	position []int32 // of a caller among those of the current method, -1 none
+}
+
+func (x *index) at(instance, slot int32) int { return int(instance)*x.d.Slots + int(slot) }
+
+func (x *index) of(method int) []Cell { return x.cells[x.first[method]:x.first[method+1]] }
+
+func newIndex(d *Deployment, o Options) (*index, error) {
+	if d.Slot <= 0 || d.Slots < 0 {
+		return nil, fmt.Errorf("deployment: Slot must be positive and Slots at least 0, found %v and %d", d.Slot, d.Slots)
+	}
+	x := &index{d: d, cells: d.Cells, first: make([]int, len(d.Methods)+1), warm: make([]bool, len(d.Instances)*d.Slots)}
+	x.position = make([]int32, len(d.Callers))
+	for i := range x.position {
+		x.position[i] = -1
+	}
+	for i, in := range d.Instances {
+		if in.Side == Head {
+			x.heads++
+		} else {
+			x.bases++
+		}
+		for s := range d.Slots {
+			begins := d.Begin.Add(d.Slot * time.Duration(s))
+			x.warm[i*d.Slots+s] = in.Started.IsZero() || !begins.Before(in.Started.Add(o.WarmUp))
+		}
+	}
+	sorted := true
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		if int(c.Method) >= len(d.Methods) || int(c.Caller) >= len(d.Callers) || int(c.Instance) >= len(d.Instances) ||
+			min(c.Method, c.Caller, c.Instance, c.Slot) < 0 {
+			return nil, fmt.Errorf("deployment: cell %d points outside of the lists: %+v", i, *c)
+		}
+		x.first[c.Method+1]++
+		sorted = sorted && (i == 0 || d.Cells[i-1].Method <= c.Method)
+	}
+	for m := range d.Methods {
+		x.first[m+1] += x.first[m]
+	}
+	if !sorted {
+		x.cells = slices.Clone(d.Cells)
+		slices.SortStableFunc(x.cells, func(a, b Cell) int { return int(a.Method) - int(b.Method) })
+	}
+	return x, nil
+}
+
+// counts tells whether a cell is part of the comparison.
+func (x *index) counts(c *Cell) bool {
+	return int(c.Slot) < x.d.Slots && c.Records > 0 && c.Weight > 0 && x.warm[x.at(c.Instance, c.Slot)]
+}

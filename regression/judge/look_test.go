@@ -1,0 +1,272 @@
+package judge_test
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/regression/judge"
+)
+
+func wantAlerts(t *testing.T, r *judge.Result, want ...string) {
+	t.Helper()
+	if got := alerted(r); !slices.Equal(got, want) {
+		t.Errorf("alerts %q, want %q", got, want)
+		for _, v := range append(slices.Clone(r.Methods), r.Calls...) {
+			t.Logf("%s: %s: %s", v.Method, v.State, v.Reason)
+		}
+	}
+}
+
+func TestNothingChanged(t *testing.T) {
+	for seed := range uint64(5) {
+		wantAlerts(t, watch(t, newShop().deployment(seed), judge.Defaults()))
+	}
+}
+
+// The leaf that got dearer is told; its callers are folded into it.
+func TestDeepestMethodIsRaised(t *testing.T) {
+	s := newShop()
+	s.at("Parse").self[1] *= 1.3
+	r := watch(t, s.deployment(1), judge.Defaults())
+	wantAlerts(t, r, "regression Parse")
+	parse := verdictOf(t, r, "Parse")
+	if math.Abs(parse.Change-0.3) > 0.05 || parse.Interval[0] > 0.3 || parse.Interval[1] < 0.3 || parse.EValue < 1000 {
+		t.Errorf("change %+v", parse)
+	}
+	for caller, callee := range map[string]string{"Price": "Parse", "Total": "Price"} {
+		v := verdictOf(t, r, caller)
+		if v.State != judge.Explained || !slices.Contains(v.Explains, callee) {
+			t.Errorf("%s is %s because of %v, want explained by %s", caller, v.State, v.Explains, callee)
+		}
+	}
+	// 2 Parse a call of Total, 300 calls of that in each of 6 instances and 5 minutes.
+	if want := 0.3 * 4000 * 2 * 300 * 6 * 288; math.Abs(parse.ExcessPerDay/want-1) > 0.2 {
+		t.Errorf("excess %.4g ns a day, want about %.4g", parse.ExcessPerDay, want)
+	}
+}
+
+// A caller whose own code got dearer as well is told beside its callee.
+func TestCallerWithGrowthOfItsOwn(t *testing.T) {
+	s := newShop()
+	s.at("Parse").self[1] *= 1.3
+	s.at("Total").self[1] *= 4
+	r := watch(t, s.deployment(2), judge.Defaults())
+	got := alerted(r)
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"regression Parse", "regression Total"}) {
+		t.Errorf("alerts %q", got)
+	}
+}
+
+func TestWholeServiceIsRaisedAlone(t *testing.T) {
+	s := newShop()
+	for i := range s.methods {
+		s.methods[i].self[1] *= 1.4
+	}
+	r := watch(t, s.deployment(3), judge.Defaults())
+	wantAlerts(t, r, "whole_service whole service")
+	if math.Abs(r.Service.Change-0.4) > 0.1 {
+		t.Errorf("the service changed by %v", r.Service.Change)
+	}
+}
+
+// Who calls decides the plain mean; it is told apart and raises nobody.
+func TestMixIsNoRegression(t *testing.T) {
+	s := newShop()
+	s.methods = append(s.methods,
+		shopMethod{name: "Cheap", self: [2]float64{10, 10}, entry: [2]float64{300, 100}, calls: [2]map[string]float64{{"Shared": 1}, {"Shared": 1}}},
+		shopMethod{name: "Shared", self: [2]float64{2000, 2000}, entry: [2]float64{100, 300}})
+	d := s.deployment(4)
+	for i := range d.Cells { // calls from outside do three times the work
+		c := &d.Cells[i]
+		if d.Methods[c.Method] == "Shared" && c.Caller == 0 {
+			c.Sum, c.Capped, c.Log = 3*c.Sum, 3*c.Capped, c.Log+c.Weight*math.Log(3)
+		}
+	}
+	r := watch(t, d, judge.Defaults())
+	wantAlerts(t, r)
+	// Means 1.5 and 2.5 times the cheap one: all of the difference is mix.
+	if v := verdictOf(t, r, "Shared"); math.Abs(v.Mix-2.0/3) > 0.1 || math.Abs(v.Change) > 0.05 {
+		t.Errorf("mix %v, change %v", v.Mix, v.Change)
+	}
+}
+
+func TestCostThatMoved(t *testing.T) {
+	s := newShop()
+	s.at("Tax").self[1] -= 1500
+	s.at("Parse").self[1] += 750 // two calls
+	r := watch(t, s.deployment(5), judge.Defaults())
+	wantAlerts(t, r)
+	v := verdictOf(t, r, "Price")
+	if v.State != judge.Moved && v.State != judge.Explained {
+		t.Errorf("Price is %s", v.State)
+	}
+	if v := verdictOf(t, r, "Parse"); v.State != judge.Moved {
+		t.Errorf("Parse is %s: %s", v.State, v.Reason)
+	}
+}
+
+// A query in a loop makes no call dearer.
+func TestMoreCalls(t *testing.T) {
+	s := newShop()
+	s.at("Price").calls[1] = map[string]float64{"Parse": 3}
+	r := watch(t, s.deployment(6), judge.Defaults())
+	wantAlerts(t, r, "more_calls Price -> Parse")
+	if v := verdictOf(t, r, "Price"); v.State != judge.Explained || v.Explains[0] != "more calls of Parse" {
+		t.Errorf("Price is %s because of %v", v.State, v.Explains)
+	}
+	if v := verdictOf(t, r, "Parse"); v.State != judge.NotProven {
+		t.Errorf("Parse is %s, a call of it costs what it did", v.State)
+	}
+}
+
+func TestWarmUpIsLeftOut(t *testing.T) {
+	s := newShop()
+	s.started, s.slow = 3, 0.5
+	d := s.deployment(7)
+	wantAlerts(t, watch(t, d, judge.Defaults()))
+	o := judge.Defaults()
+	o.WarmUp = 0
+	d.Slots = 6
+	r := watch(t, d, o)
+	if r.Service.Change < 0.1 {
+		t.Errorf("with the warm-up the service changed by %v", r.Service.Change)
+	}
+}
+
+func TestWhatCannotBeJudged(t *testing.T) {
+	s := newShop()
+	s.methods = append(s.methods,
+		shopMethod{name: "Rare", self: [2]float64{10, 10}, entry: [2]float64{0.2, 0.2}},
+		shopMethod{name: "New", self: [2]float64{10, 10}, entry: [2]float64{0, 100}},
+		shopMethod{name: "Gone", self: [2]float64{10, 10}, entry: [2]float64{100, 0}})
+	r := watch(t, s.deployment(8), judge.Defaults())
+	for method, want := range map[string]judge.State{"Rare": judge.FewRecords, "New": judge.New, "Gone": judge.Gone} {
+		if v := verdictOf(t, r, method); v.State != want || v.State.Judged() || !strings.HasPrefix(v.Reason, "~ ") {
+			t.Errorf("%s is %s (%s), want %s", method, v.State, v.Reason, want)
+		}
+	}
+}
+
+// No verdict without power: what was not found could have been seen from there.
+func TestPowerIsTold(t *testing.T) {
+	r := watch(t, newShop().deployment(9), judge.Defaults())
+	for _, v := range r.Methods {
+		if v.State != judge.NotProven {
+			continue
+		}
+		if !(v.Seen90 > 0.02 && v.Seen90 < 0.5) || !strings.Contains(v.Reason, "would have been seen with 90% probability") {
+			t.Errorf("%s: %v: %s", v.Method, v.Seen90, v.Reason)
+		}
+	}
+}
+
+func TestOneLookIsNotEnough(t *testing.T) {
+	s := newShop()
+	s.at("Tax").self[1] *= 2
+	d := s.deployment(10)
+	r, memory, err := judge.Look(d, judge.Defaults(), judge.Memory{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := verdictOf(t, r, "Tax"); v.State != judge.Pending || len(r.Alerts) != 0 {
+		t.Errorf("after one look Tax is %s, alerts %v", v.State, alerted(r))
+	}
+	text, err := json.Marshal(memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored judge.Memory
+	if err := json.Unmarshal(text, &stored); err != nil {
+		t.Fatal(err)
+	}
+	// The same slots again are the same look; one more slot is another.
+	r, again, err := judge.Look(d, judge.Defaults(), stored)
+	if err != nil || len(r.Alerts) != 0 || !maps.Equal(again.InARow, stored.InARow) {
+		t.Errorf("the same look counted twice: %v %v %v", again, alerted(r), err)
+	}
+	d.Slots++
+	r, _, err = judge.Look(d, judge.Defaults(), again)
+	if err != nil || verdictOf(t, r, "Tax").State != judge.Regressed {
+		t.Errorf("after two looks: %v %v", alerted(r), err)
+	}
+}
+
+// Neither the order of cells nor the unit of cost is evidence.
+func TestInvariance(t *testing.T) {
+	s := newShop()
+	s.at("Tax").self[1] *= 1.15
+	d := s.deployment(11)
+	want, _, err := judge.Look(d, judge.Defaults(), judge.Memory{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shuffled := *d
+	shuffled.Cells = slices.Clone(d.Cells)
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(d.Cells), func(i, j int) {
+		shuffled.Cells[i], shuffled.Cells[j] = shuffled.Cells[j], shuffled.Cells[i]
+	})
+	scaled := *d
+	scaled.Cells = slices.Clone(d.Cells)
+	for i := range scaled.Cells {
+		c := &scaled.Cells[i]
+		c.Sum, c.Capped, c.Log = 1000*c.Sum, 1000*c.Capped, c.Log+c.Weight*math.Log(1000)
+	}
+	for name, other := range map[string]*judge.Deployment{"shuffled": &shuffled, "scaled": &scaled} {
+		got, _, err := judge.Look(other, judge.Defaults(), judge.Memory{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range got.Methods {
+			if w := want.Methods[i]; v.State != w.State || math.Abs(v.Change-w.Change) > 1e-9 || math.Abs(v.LogE-w.LogE) > 1e-6 {
+				t.Errorf("%s: %s: %+v, want %+v", name, v.Method, v, w)
+			}
+		}
+	}
+}
+
+func TestSameCellsSameVerdicts(t *testing.T) {
+	d := newShop().deployment(12)
+	a, _, _ := judge.Look(d, judge.Defaults(), judge.Memory{})
+	b, _, _ := judge.Look(d, judge.Defaults(), judge.Memory{})
+	if !reflect.DeepEqual(a, b) {
+		t.Error("two looks at the same cells differ")
+	}
+}
+
+func TestOneInstanceEachIsSaid(t *testing.T) {
+	s := newShop()
+	s.bases, s.heads = 1, 1
+	d := s.deployment(13)
+	d.Overlap = judge.Sequential
+	r := watch(t, d, judge.Defaults())
+	if len(r.Warnings) != 2 || r.Service.State != judge.FewSlots {
+		t.Errorf("warnings %q, service %s", r.Warnings, r.Service.State)
+	}
+	wantAlerts(t, r)
+}
+
+func TestRefusals(t *testing.T) {
+	bad := judge.Options{WarmUp: -time.Second, Alpha: 2}
+	_, _, err := judge.Look(newShop().deployment(1), bad, judge.Memory{})
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, name := range []string{"WarmUp", "Records", "Looks", "Alpha", "Inflation", "Explained"} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%v does not name %s", err, name)
+		}
+	}
+	d := newShop().deployment(1)
+	d.Cells[3].Instance = 99
+	if _, _, err := judge.Look(d, judge.Defaults(), judge.Memory{}); err == nil || !strings.Contains(err.Error(), "cell 3") {
+		t.Errorf("a cell of no instance: %v", err)
+	}
+}

@@ -1,0 +1,159 @@
+package judge_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/regression/judge"
+)
+
+// shop is a small service of which the truth is known: entry points that call
+// others, so many times per call, and cost something of their own.
+type shop struct {
+	methods []shopMethod
+	// Instances that run all the time, of each version; slots of 5 minutes.
+	bases, heads, slots int
+	started             int // slot the head begins in
+	slow                float64
+}
+
+type shopMethod struct {
+	name  string
+	self  [2]float64            // ns per call, by side
+	calls [2]map[string]float64 // per call of this one
+	entry [2]float64            // calls from outside, per instance and slot
+}
+
+func newShop() *shop {
+	s := &shop{bases: 12, heads: 6, slots: 12}
+	for i := range 12 { // enough others for a common mode
+		s.methods = append(s.methods, shopMethod{name: fmt.Sprintf("other%d", i), self: [2]float64{1000, 1000}, entry: [2]float64{200, 200}})
+	}
+	add := func(name string, self, entry float64, calls map[string]float64) {
+		s.methods = append(s.methods, shopMethod{name: name, self: [2]float64{self, self}, entry: [2]float64{entry, entry},
+			calls: [2]map[string]float64{calls, calls}})
+	}
+	add("Total", 2000, 300, map[string]float64{"Price": 2, "Tax": 1})
+	add("Price", 1500, 0, map[string]float64{"Parse": 1})
+	add("Tax", 3000, 0, nil)
+	add("Parse", 4000, 0, nil)
+	return s
+}
+
+func (s *shop) at(name string) *shopMethod {
+	i := slices.IndexFunc(s.methods, func(m shopMethod) bool { return m.name == name })
+	return &s.methods[i]
+}
+
+// inclusive is what a call costs with all it calls.
+func (s *shop) inclusive(name string, side int) float64 {
+	m := s.at(name)
+	total := m.self[side]
+	for callee, n := range m.calls[side] {
+		total += n * s.inclusive(callee, side)
+	}
+	return total
+}
+
+var epoch = time.Date(2026, 5, 6, 7, 0, 0, 0, time.UTC)
+
+// deployment draws the cells: calls follow Poisson's distribution, and costs are
+// off by 60% a record, 5% an instance and 2% an instance and slot.
+func (s *shop) deployment(seed uint64) *judge.Deployment {
+	r := rand.New(rand.NewPCG(seed, 1))
+	d := &judge.Deployment{Begin: epoch, Slot: 5 * time.Minute, Slots: s.slots, Callers: []string{"(entry)"}}
+	for _, m := range s.methods {
+		d.Methods = append(d.Methods, m.name)
+		d.Callers = append(d.Callers, m.name)
+	}
+	for i := range s.bases + s.heads {
+		in := judge.Instance{ID: fmt.Sprint("i", i)}
+		if i >= s.bases {
+			in.Side = judge.Head
+			in.Started = epoch.Add(time.Duration(s.started) * d.Slot)
+		}
+		d.Instances = append(d.Instances, in)
+		own := 0.05 * r.NormFloat64()
+		for slot := range s.slots {
+			if in.Side == judge.Head && slot < s.started {
+				continue
+			}
+			shift := own + 0.02*r.NormFloat64()
+			if in.Side == judge.Head && slot < s.started+2 {
+				shift += s.slow // until it is warm
+			}
+			for _, m := range s.methods {
+				if n := m.entry[in.Side]; n > 0 {
+					s.call(d, r, m.name, "(entry)", i, slot, n, shift)
+				}
+			}
+		}
+	}
+	return d
+}
+
+// call adds n calls of a method from a caller, and those that they make.
+func (s *shop) call(d *judge.Deployment, r *rand.Rand, name, caller string, instance, slot int, n, shift float64) {
+	side := int(d.Instances[instance].Side)
+	calls := math.Round(n + math.Sqrt(n)*r.NormFloat64())
+	if calls <= 0 {
+		return
+	}
+	noise := 0.6 / math.Sqrt(calls) * r.NormFloat64()
+	cost := s.inclusive(name, side) * math.Exp(shift)
+	d.Cells = append(d.Cells, judge.Cell{
+		Method: int32(slices.Index(d.Methods, name)), Caller: int32(slices.Index(d.Callers, caller)),
+		Instance: int32(instance), Slot: int32(slot), Records: calls, Weight: calls,
+		Sum: calls * cost * (1 + noise), Capped: calls * cost * (1 + noise), Log: calls * (math.Log(cost) + noise),
+	})
+	for _, callee := range slices.Sorted(func(yield func(string) bool) {
+		for c := range s.at(name).calls[side] {
+			if !yield(c) {
+				return
+			}
+		}
+	}) {
+		s.call(d, r, callee, name, instance, slot, calls*s.at(name).calls[side][callee], shift)
+	}
+}
+
+// watch looks after every slot and returns the last result.
+func watch(t *testing.T, d *judge.Deployment, o judge.Options) *judge.Result {
+	t.Helper()
+	var memory judge.Memory
+	var last *judge.Result
+	slots := d.Slots
+	for d.Slots = 1; d.Slots <= slots; d.Slots++ {
+		result, next, err := judge.Look(d, o, memory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, memory = result, next
+	}
+	d.Slots = slots
+	return last
+}
+
+func verdictOf(t *testing.T, r *judge.Result, method string) judge.Verdict {
+	t.Helper()
+	for _, v := range append(slices.Clone(r.Methods), r.Calls...) {
+		if v.Method == method {
+			return v
+		}
+	}
+	t.Fatalf("no verdict on %s", method)
+	return judge.Verdict{}
+}
+
+// alerted lists what people are told, as "kind method".
+func alerted(r *judge.Result) []string {
+	out := []string{}
+	for _, a := range r.Alerts {
+		out = append(out, string(a.Kind)+" "+a.Method)
+	}
+	return out
+}

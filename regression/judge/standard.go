@@ -1,0 +1,325 @@
+package judge
+
+import (
+	"math"
+
+	"github.com/corehour/corehour/regression/stats"
+)
+
+// A statistic is what is compared of a method.
+type statistic int
+
+const (
+	cost  statistic = iota // the mean of capped cost, as a ratio: what is paid
+	level                  // the mean logarithm, as a difference: sees more under heavy tails
+	statistics
+)
+
+// A slot's mean is drawn towards that of all slots, which counts as so many records
+// as make it as uncertain as slots differ: 1 over the variance of slots' means,
+// the logarithms of records having a variance of about 1. It is 20 where the method
+// has incidents, and at most 2000: slots differ by 2% at least.
+const shrinkLow, shrinkHigh = 20, 2000
+
+// grid holds, per instance and slot, what the method's calls were expected to
+// cost by the base's means per caller and slot, and how far they are off.
+type grid struct {
+	expected []float64 // u: sum of W * mean of the base; W for level
+	residual []float64 // e: observed - expected
+	variance []float64 // v: what the variance of e is proportional to
+	known    []float64 // the part of v that residuals show: base cells are in their own mean
+	// The base again, each cell as often as it was used for the head's
+	// expectation: the error of the expectation is that of these.
+	used         []float64 // b*u
+	usedVariance float64   // sum of b^2 v
+}
+
+// standard compares the cells of one method with the base's means. It is indirect
+// standardisation by caller and slot: a version that is called from elsewhere or
+// at another time is not dearer for that. Buffers are reused from method to
+// method.
+type standard struct {
+	x        *index
+	grids    [statistics]grid
+	records  []float64 // instance x slot
+	common   []float64 // instance x slot: what is removed
+	factorOf []float64 // exp(-common)
+	// The records and the calls that could be compared, and the calls of callers
+	// that the base never had.
+	seen      [2]float64
+	weight    [2]float64
+	unmatched float64
+
+	callers []int32
+	mean    [statistics][]float64 // of the base, by caller and slot
+	share   []float64             // weight of the slot's own mean in it
+	use     []float64             // b
+	baseW   []float64
+	baseN   []float64
+	baseY   [statistics][]float64
+	headW   []float64
+	factor  [statistics][]float64 // of a slot
+	known   []float64             // share of the slot's own difference in its factor
+	shrink  float64
+	// By slot, to compare slots with each other.
+	differences, errors []float64
+	slotError           float64   // variance of the change because slots differ
+	totalW              []float64 // by caller
+	totalN              []float64
+	totalMean           [statistics][]float64
+}
+
+func newStandard(x *index) *standard {
+	z := &standard{x: x, records: make([]float64, len(x.warm))}
+	for k := range z.grids {
+		g := &z.grids[k]
+		for _, p := range []*[]float64{&g.expected, &g.residual, &g.variance, &g.known, &g.used} {
+			*p = make([]float64, len(x.warm))
+		}
+		z.factor[k] = make([]float64, x.d.Slots)
+	}
+	z.known = make([]float64, x.d.Slots)
+	return z
+}
+
+// observed is what a cell holds of the statistics, less what the common mode of
+// its instance and slot accounts for.
+func (z *standard) observed(c *Cell) (costs, logs float64) {
+	if z.common == nil {
+		return c.Capped, c.Log
+	}
+	at := z.x.at(c.Instance, c.Slot)
+	return c.Capped * z.factorOf[at], c.Log - c.Weight*z.common[at]
+}
+
+// remove sets the common mode by instance and slot, nil for none.
+func (z *standard) remove(common []float64) {
+	z.common = common
+	z.factorOf = zeros(z.factorOf, len(common))
+	for at, f := range common {
+		z.factorOf[at] = math.Exp(-f)
+	}
+}
+
+// method fills the grids with a method. It is false where nothing can be compared.
+func (z *standard) method(cells []Cell) bool {
+	z.clear(cells)
+	slots := z.x.d.Slots
+	for i := range cells {
+		c := &cells[i]
+		if !z.x.counts(c) {
+			continue
+		}
+		k := int(z.x.position[c.Caller])*slots + int(c.Slot)
+		if z.x.d.Instances[c.Instance].Side == Head {
+			z.headW[k] += c.Weight
+			continue
+		}
+		costs, logs := z.observed(c)
+		z.baseW[k] += c.Weight
+		z.baseN[k] += c.Records
+		z.baseY[cost][k] += costs
+		z.baseY[level][k] += logs
+	}
+	z.means()
+	ok := false
+	for i := range cells {
+		ok = z.add(&cells[i]) || ok
+	}
+	for _, c := range z.callers {
+		z.x.position[c] = -1
+	}
+	return ok
+}
+
+// add puts a cell into the grids.
+func (z *standard) add(c *Cell) bool {
+	if !z.x.counts(c) {
+		return false
+	}
+	caller := int(z.x.position[c.Caller])
+	k := caller*z.x.d.Slots + int(c.Slot)
+	side := z.x.d.Instances[c.Instance].Side
+	if !(z.totalN[caller] > 0) {
+		z.unmatched += c.Weight
+		return false
+	}
+	at := z.x.at(c.Instance, c.Slot)
+	z.records[at] += c.Records
+	z.seen[side] += c.Records
+	z.weight[side] += c.Weight
+	var y [statistics]float64
+	y[cost], y[level] = z.observed(c)
+	spread := c.Weight * c.Weight / c.Records
+	known := 1.0
+	if side == Base {
+		own := c.Weight / z.baseW[k]
+		known = 1 - 2*z.share[k]*own + z.share[k]*z.share[k]*own
+	}
+	for s := range z.grids {
+		g := &z.grids[s]
+		u, v := c.Weight, spread
+		expected := u * z.mean[s][k]
+		if statistic(s) == cost {
+			u = expected
+			v = spread * z.mean[s][k] * z.mean[s][k]
+		}
+		g.expected[at] += u
+		g.residual[at] += y[s] - expected
+		g.variance[at] += v
+		g.known[at] += v * known
+		if side == Base {
+			g.used[at] += z.use[k] * u
+			g.usedVariance += z.use[k] * z.use[k] * v
+		}
+	}
+	return true
+}
+
+// means makes the base's means per caller and slot. The mean of a slot with few
+// records is drawn towards that of all slots times what the slot does to all
+// callers.
+func (z *standard) means() {
+	slots := z.x.d.Slots
+	for c := range z.callers {
+		for s := range slots {
+			k := c*slots + s
+			z.totalW[c] += z.baseW[k]
+			z.totalN[c] += z.baseN[k]
+			z.totalMean[cost][c] += z.baseY[cost][k]
+			z.totalMean[level][c] += z.baseY[level][k]
+		}
+		if z.totalW[c] > 0 {
+			z.totalMean[cost][c] /= z.totalW[c]
+			z.totalMean[level][c] /= z.totalW[c]
+		}
+	}
+	z.factors()
+	for c := range z.callers {
+		if !(z.totalN[c] > 0) {
+			continue
+		}
+		spread := 0.0 // of the head's calls, compared with the mean of all slots
+		for s := range slots {
+			k := c*slots + s
+			share := z.baseN[k] / (z.baseN[k] + z.shrink)
+			z.share[k] = share
+			z.mean[cost][k] = (1 - share) * z.totalMean[cost][c] * z.factor[cost][s]
+			z.mean[level][k] = (1 - share) * (z.totalMean[level][c] + z.factor[level][s])
+			if share > 0 {
+				z.mean[cost][k] += share * z.baseY[cost][k] / z.baseW[k]
+				z.mean[level][k] += share * z.baseY[level][k] / z.baseW[k]
+			}
+			spread += (1 - share) * z.headW[k]
+		}
+		for s := range slots {
+			k := c*slots + s
+			if z.baseW[k] > 0 {
+				z.use[k] = z.share[k]*z.headW[k]/z.baseW[k] + spread/z.totalW[c]
+			}
+		}
+	}
+	z.slotError = z.errorOfSlots()
+}
+
+// errorOfSlots is the variance of the change that comes from calls of the head in
+// slots of which the base's mean is not known: as much as slots differ, for the
+// part of the calls that lies in other slots than the base's.
+func (z *standard) errorOfSlots() float64 {
+	slots := z.x.d.Slots
+	head := 0.0
+	for _, w := range z.headW {
+		head += w
+	}
+	if head == 0 {
+		return 0
+	}
+	total := 0.0
+	for s := range slots {
+		off := 0.0
+		for c := range z.callers {
+			if !(z.totalW[c] > 0) {
+				continue
+			}
+			own := 0.0
+			for k := c * slots; k < (c+1)*slots; k++ {
+				own += z.headW[k]
+			}
+			k := c*slots + s
+			off += (1 - z.share[k]) * (z.headW[k] - own*z.baseW[k]/z.totalW[c]) / head
+		}
+		off *= 1 - z.known[s]
+		total += off * off
+	}
+	return total / z.shrink
+}
+
+// factors are what a slot does to all callers of the method: an incident, the
+// hour. They tell how much slots differ, and so how far their means can be trusted.
+func (z *standard) factors() {
+	slots := z.x.d.Slots
+	z.differences, z.errors = z.differences[:0], z.errors[:0]
+	for s := range slots {
+		var n, w, expected, y, difference float64
+		for c := range z.callers {
+			k := c*slots + s
+			n += z.baseN[k]
+			w += z.baseW[k]
+			expected += z.baseW[k] * z.totalMean[cost][c]
+			y += z.baseY[cost][k]
+			difference += z.baseY[level][k] - z.baseW[k]*z.totalMean[level][c]
+		}
+		z.known[s], z.factor[cost][s], z.factor[level][s] = n, 1, 0
+		if expected > 0 && w > 0 {
+			z.factor[cost][s], z.factor[level][s] = y/expected, difference/w
+			z.differences = append(z.differences, difference/w)
+			z.errors = append(z.errors, 1/n)
+		}
+	}
+	differ := stats.HeterogeneityOf(z.differences, z.errors).Between()
+	z.shrink = min(max(1/differ, shrinkLow), shrinkHigh)
+	for s := range slots {
+		share := z.known[s] / (z.known[s] + z.shrink)
+		z.known[s] = share
+		z.factor[cost][s] = 1 + share*(z.factor[cost][s]-1)
+		z.factor[level][s] *= share
+	}
+}
+
+// clear empties the buffers and numbers the callers of the method.
+func (z *standard) clear(cells []Cell) {
+	z.callers = z.callers[:0]
+	for i := range cells {
+		if c := cells[i].Caller; z.x.position[c] < 0 {
+			z.x.position[c] = int32(len(z.callers))
+			z.callers = append(z.callers, c)
+		}
+	}
+	n := len(z.callers) * z.x.d.Slots
+	for _, p := range []*[]float64{
+		&z.mean[cost], &z.mean[level], &z.share, &z.use, &z.baseW, &z.baseN, &z.baseY[cost], &z.baseY[level], &z.headW,
+	} {
+		*p = zeros(*p, n)
+	}
+	for _, p := range []*[]float64{&z.totalW, &z.totalN, &z.totalMean[cost], &z.totalMean[level]} {
+		*p = zeros(*p, len(z.callers))
+	}
+	z.seen, z.weight, z.unmatched = [2]float64{}, [2]float64{}, 0
+	clear(z.records)
+	for k := range z.grids {
+		g := &z.grids[k]
+		g.usedVariance = 0
+		for _, values := range [][]float64{g.expected, g.residual, g.variance, g.known, g.used} {
+			clear(values)
+		}
+	}
+}
+
+func zeros(values []float64, n int) []float64 {
+	if cap(values) < n {
+		return make([]float64, n)
+	}
+	values = values[:n]
+	clear(values)
+	return values
+}

@@ -1,0 +1,103 @@
+package judge
+
+// State says what a look found out about a method.
+type State string
+
+const (
+	// Regressed: dearer beyond doubt, in enough looks in a row.
+	Regressed State = "regressed"
+	// Pending: dearer beyond doubt, in too few looks yet.
+	Pending State = "pending"
+	// Explained: dearer, and raised callees are why.
+	Explained State = "explained"
+	// Moved: dearer, and another method got cheaper by as much; who calls both
+	// pays the same.
+	Moved State = "moved"
+	// NotProven: nothing that could not be chance. Printed as ~.
+	NotProven State = "not_proven"
+	// FewRecords: not enough measured calls on one side.
+	FewRecords State = "few_records"
+	// FewSlots: too few slots and instances to tell the size of chance.
+	FewSlots State = "few_slots"
+	// New and Gone: only one version has it, or none of its callers is in both.
+	New  State = "new"
+	Gone State = "gone"
+)
+
+// Judged tells whether the method was really compared.
+func (s State) Judged() bool {
+	switch s {
+	case Regressed, Pending, Explained, Moved, NotProven:
+		return true
+	}
+	return false
+}
+
+// Verdict is what a look says of one method. Changes are shares: 0.1 is 10%.
+type Verdict struct {
+	Method string `json:"method"`
+	State  State  `json:"state"`
+	// Reason says in one sentence what follows from what.
+	Reason string `json:"reason"`
+
+	// Change of the cost per call, callers and hours being equal, and its 95%
+	// interval.
+	Change   float64    `json:"change"`
+	Interval [2]float64 `json:"interval"`
+	// EValue is the evidence against "at most Margin dearer"; LogE its logarithm,
+	// which cannot overflow.
+	EValue float64 `json:"e_value"`
+	LogE   float64 `json:"log_e"`
+	// Seen90 is the change that would have been raised with 90% probability, and
+	// PowerAt10 the probability that 10% would have.
+	Seen90    float64 `json:"seen_90"`
+	PowerAt10 float64 `json:"power_at_10"`
+
+	// Records compared, of each version, after warm-up.
+	BaseRecords float64 `json:"base_records"`
+	HeadRecords float64 `json:"head_records"`
+	// Means are ns per call, capped; BaseMean is what the head's calls would have
+	// cost in the base version.
+	BaseMean float64 `json:"base_mean"`
+	HeadMean float64 `json:"head_mean"`
+	// Mix is the part of the plain means' change that is due to who calls, as a
+	// share of the base's mean: no regression, and no part of Change.
+	Mix float64 `json:"mix"`
+	// ExcessPerDay is what the change costs in ns a day, at the rate of calls of
+	// the head version so far.
+	ExcessPerDay float64 `json:"excess_per_day"`
+	// Explains names raised callees, or where the cost came from.
+	Explains []string `json:"explains,omitempty"`
+	// Warnings are what makes the figures weaker than they look.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Result is one look at one deployment.
+type Result struct {
+	Methods []Verdict `json:"methods"`
+	// Service is about all methods together: the common mode.
+	Service Verdict `json:"service"`
+	// Calls are pairs "caller -> method" in which one call of the caller makes
+	// more calls than it did.
+	Calls []Verdict `json:"calls"`
+	// Alerts are the verdicts to tell people, in one message: regressed ones of
+	// all kinds, by ExcessPerDay.
+	Alerts []Alert `json:"alerts"`
+	// Warnings hold for all verdicts.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Kind is what an alert is about.
+type Kind string
+
+const (
+	Regression   Kind = "regression"
+	MoreCalls    Kind = "more_calls"
+	WholeService Kind = "whole_service"
+)
+
+// Alert is a verdict of a kind.
+type Alert struct {
+	Kind Kind `json:"kind"`
+	Verdict
+}

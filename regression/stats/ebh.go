@@ -1,0 +1,57 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// EBH tells which hypotheses the e-BH procedure rejects: those with the k largest
+// e-values, for the greatest k whose k-th is at least total/(alpha*k) (Wang and
+// Ramdas 2022). The share of false ones among them is at most alpha on average,
+// whatever depends on what. total counts all hypotheses, also those that no
+// e-value could be made for. required is the logarithm that one more e-value would
+// have had to reach.
+func EBH(logE []float64, total int, alpha float64) (rejected []bool, required float64) {
+	order := make([]int, len(logE))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logE[b], logE[a]) })
+	passed := 0
+	for k, i := range order {
+		if logE[i] >= logThreshold(total, k+1, alpha) {
+			passed = k + 1
+		}
+	}
+	rejected = make([]bool, len(logE))
+	for _, i := range order[:passed] {
+		rejected[i] = true
+	}
+	return rejected, logThreshold(max(total, 1), passed+1, alpha)
+}
+
+func logThreshold(total, k int, alpha float64) float64 {
+	return math.Log(float64(max(total, k)) / (alpha * float64(k)))
+}
+
+// BH tells which hypotheses Benjamini and Hochberg's procedure rejects (1995). It
+// holds for tests that are independent or positively dependent.
+func BH(p []float64, alpha float64) []bool {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	passed := 0
+	for k, i := range order {
+		if p[i] <= alpha*float64(k+1)/float64(len(p)) {
+			passed = k + 1
+		}
+	}
+	rejected := make([]bool, len(p))
+	for _, i := range order[:passed] {
+		rejected[i] = true
+	}
+	return rejected
+}

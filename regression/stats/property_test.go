@@ -1,0 +1,307 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"testing"
+)
+
+var testScales = []float64{0.02, 0.06, 0.20}
+
+// Under the hypothesis an e-value is 1 on average at most, at its edge as well,
+// and the largest of a growing series of looks exceeds 20 in 5% at most (Ville).
+func TestEValuesUnderTheHypothesis(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	const trials, looks, step = 40_000, 18, 0.02 // standard error of one look's data
+	margin := math.Log(1.01)
+	for _, truth := range []float64{margin, 0, -0.05} {
+		mean, crossed := 0.0, 0
+		for range trials {
+			sum, top, last := 0.0, math.Inf(-1), 0.0
+			for k := 1; k <= looks; k++ {
+				sum += truth + step*r.NormFloat64()
+				last = LogE(sum/float64(k), step*step/float64(k), margin, testScales)
+				top = math.Max(top, last)
+			}
+			mean += math.Exp(last) / trials
+			if top >= math.Log(20) {
+				crossed++
+			}
+		}
+		if mean > 1.1 {
+			t.Errorf("truth %v: the mean of e-values is %.3f", truth, mean)
+		}
+		if share := float64(crossed) / trials; share > 0.05 {
+			t.Errorf("truth %v: %.4f of the series ever exceeded 20", truth, share)
+		}
+	}
+}
+
+func TestLogEIsMonotone(t *testing.T) {
+	last := math.Inf(-1)
+	for x := -0.5; x < 1; x += 0.01 {
+		e := LogE(x, 1e-4, 0.01, testScales)
+		if !(e > last) || math.IsInf(e, 0) {
+			t.Fatalf("log e %v at %v after %v", e, x, last)
+		}
+		last = e
+	}
+	if LogE(0.1, 1e-4, 0.01, testScales) <= LogE(0.1, 4e-4, 0.01, testScales) {
+		t.Error("less noise is less evidence")
+	}
+	if LogE(0.1, 0, 0.01, testScales) != 0 || LogE(math.NaN(), 1, 0.01, testScales) != 0 {
+		t.Error("nothing known is evidence")
+	}
+}
+
+func TestEBHByHand(t *testing.T) {
+	// Thresholds are 100, 50, 33.3 and 25 for the first four of five at 5%.
+	e := []float64{24, 200, 34, 51, 0.5}
+	logs := make([]float64, len(e))
+	for i, v := range e {
+		logs[i] = math.Log(v)
+	}
+	got, required := EBH(logs, 5, 0.05)
+	if want := []bool{false, true, true, true, false}; !slices.Equal(got, want) {
+		t.Errorf("rejected %v, want %v", got, want)
+	}
+	near(t, "required", math.Exp(required), 25, 1e-9)
+	// Hypotheses without an e-value count: 200 is now the threshold of one.
+	if got, _ := EBH(logs, 10, 0.05); !slices.Equal(got, []bool{false, true, false, false, false}) {
+		t.Errorf("of ten: rejected %v", got)
+	}
+}
+
+func TestWeightedMedianAgainstSorting(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for range 3000 {
+		values := make([]Weighted, 1+r.IntN(20))
+		total := 0.0
+		for i := range values {
+			values[i] = Weighted{float64(r.IntN(8)), float64(r.IntN(4))}
+			total += values[i].Weight
+		}
+		sorted := slices.Clone(values)
+		sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].Value < sorted[j].Value })
+		want, below := 0.0, 0.0
+		for _, v := range sorted {
+			if below += v.Weight; total > 0 && below >= total/2 {
+				want = v.Value
+				break
+			}
+		}
+		if got := WeightedMedian(slices.Clone(values)); got != want {
+			t.Fatalf("median of %v is %v, want %v", values, got, want)
+		}
+	}
+}
+
+// The variance between is found, on average, whatever the groups' own errors.
+func TestPoolFindsTheVarianceBetween(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	const truth = 0.015
+	var groups []Heterogeneity
+	for range 500 {
+		errors := 0.003 * math.Exp(2*r.NormFloat64())
+		y, v := make([]float64, 24), make([]float64, 24)
+		for i := range y {
+			y[i] = math.Hypot(truth, errors) * r.NormFloat64()
+			v[i] = errors * errors
+		}
+		groups = append(groups, HeterogeneityOf(y, v))
+	}
+	pooled := Pool(groups, 0.02*0.02, 4)
+	if sd := math.Sqrt(pooled); math.Abs(sd/truth-1) > 0.05 {
+		t.Errorf("pooled %v, want %v", sd, truth)
+	}
+	if got := (Heterogeneity{}).Moderated(pooled, 10); got != pooled {
+		t.Errorf("a group that knows nothing has %v, want %v", got, pooled)
+	}
+	noisy := Heterogeneity{Q: 200, DF: 23, C: 23} // own errors of 1: tells nothing
+	if got := noisy.Moderated(pooled, 10); math.Abs(got/pooled-1) > 0.05 {
+		t.Errorf("noise moved the variance from %v to %v", pooled, got)
+	}
+	if got := Pool(nil, 0.0004, 4); math.Abs(got-0.0004) > 1e-15 {
+		t.Errorf("pooled from nothing: %v, want the prior", got)
+	}
+}
+
+func TestPowerIsWhatSimulationSays(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	const trials = 40_000
+	variance, need := 4e-4, math.Log(1000.0)
+	seen := DetectableLogE(variance, 0.01, testScales, need, 0.9)
+	found := 0
+	for range trials {
+		if LogE(seen+math.Sqrt(variance)*r.NormFloat64(), variance, 0.01, testScales) >= need {
+			found++
+		}
+	}
+	near(t, "power", float64(found)/trials, 0.9, 0.007)
+	near(t, "power as computed", PowerLogE(seen, variance, 0.01, testScales, need), 0.9, 1e-6)
+	if DetectableLogE(4*variance, 0.01, testScales, need, 0.9) <= seen {
+		t.Error("with more noise a smaller change is seen")
+	}
+}
+
+// Hall's interval misses less than the symmetric one where calls are skew.
+func TestHallIntervalCovers(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	const trials, n, s = 3000, 100, 1.5
+	truth := math.Exp(s * s / 2)
+	hall, normal := 0, 0
+	for range trials {
+		var m Moments
+		for range n {
+			m.AddCluster(1, math.Exp(s*r.NormFloat64()))
+		}
+		estimate, interval, ok := m.HallInterval(0.95)
+		if !ok {
+			t.Fatal("not known")
+		}
+		if interval.Low <= truth && truth <= interval.High {
+			hall++
+		}
+		if math.Abs(estimate.Value-truth) <= 1.96*estimate.SE {
+			normal++
+		}
+	}
+	if a, b := float64(hall)/trials, float64(normal)/trials; a < 0.90 || a > 0.96 || b > 0.88 {
+		t.Errorf("coverage %.3f of Hall's, %.3f of the symmetric interval", a, b)
+	}
+}
+
+func TestHallWithoutSkewIsStudent(t *testing.T) {
+	var m, halves Moments
+	for i := range 10 {
+		m.AddCluster(1, float64(i))
+		var one Moments
+		one.AddCluster(1, float64(i))
+		halves.Add(one)
+	}
+	if m != halves {
+		t.Errorf("clusters added one by one differ: %+v, %+v", m, halves)
+	}
+	_, interval, _ := m.HallInterval(0.95)
+	// t(0.975, 9) = 2.26216 (tables), standard error sqrt(55/6/10).
+	near(t, "low", interval.Low, 4.5-2.26216*math.Sqrt(55.0/60), 1e-4)
+	near(t, "high", interval.High, 4.5+2.26216*math.Sqrt(55.0/60), 1e-4)
+}
+
+func TestTailGate(t *testing.T) {
+	for _, c := range []struct {
+		records, skewness float64
+		ok                bool
+	}{{99, 0, false}, {100, 2, true}, {899, 6, false}, {900, 6, true}} {
+		warning, ok := TailGate(c.records, c.skewness)
+		if ok != c.ok || ok == (warning == LowerBound) {
+			t.Errorf("%v records, skewness %v: %v %q", c.records, c.skewness, ok, warning)
+		}
+	}
+	// An exponential variable has skewness 2.
+	h := Histogram{Gamma: 1.02, Bins: map[int]float64{}}
+	for bin := -600; bin < 200; bin++ {
+		low, high := math.Pow(h.Gamma, float64(bin)), math.Pow(h.Gamma, float64(bin+1))
+		h.Bins[bin] = math.Exp(-low) - math.Exp(-high)
+	}
+	skewness, err := h.Skewness()
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "skewness", skewness, 2, 0.01)
+	if _, err := (Histogram{Gamma: 1}).Skewness(); err == nil {
+		t.Error("gamma of 1 accepted")
+	}
+}
+
+func TestMannKendallKeepsItsLevel(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	const trials, n, rho = 4000, 56, 0.4
+	below := 0
+	for range trials {
+		y := make([]float64, n)
+		last := r.NormFloat64() / math.Sqrt(1-rho*rho)
+		for i := range y {
+			last = rho*last + r.NormFloat64()
+			y[i] = last
+		}
+		if MannKendall(y).P < 0.05 {
+			below++
+		}
+	}
+	if share := float64(below) / trials; share > 0.085 { // 0.17 without the correction
+		t.Errorf("p < 0.05 in %.3f of series without a trend", share)
+	}
+	rising := make([]float64, n)
+	for i := range rising {
+		rising[i] = 0.1*float64(i) + r.NormFloat64()
+	}
+	trend := MannKendall(rising)
+	near(t, "slope", trend.Slope, 0.1, 0.03)
+	falling := slices.Clone(rising)
+	slices.Reverse(falling)
+	if trend.P > 1e-4 || MannKendall(falling).P < 0.999 {
+		t.Errorf("rising p %v, falling p %v", trend.P, MannKendall(falling).P)
+	}
+}
+
+func TestStepScan(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	const trials, n = 4000, 56
+	below := 0
+	for range trials {
+		y := make([]float64, n)
+		for i := range y {
+			y[i] = r.NormFloat64()
+		}
+		if s, ok := StepScan(y, 7); !ok || s.P < 0.05 {
+			below++
+		}
+	}
+	if share := float64(below) / trials; share > 0.05 {
+		t.Errorf("p < 0.05 in %.3f of series without a step", share)
+	}
+	y := make([]float64, n)
+	for i := range y {
+		y[i] = r.NormFloat64()
+		if i >= 30 {
+			y[i] += 3
+		}
+	}
+	s, ok := StepScan(y, 7)
+	if !ok || s.At < 29 || s.At > 31 || s.P > 1e-6 {
+		t.Errorf("step %+v", s)
+	}
+	near(t, "size", s.Size, 3, 0.8)
+	if _, ok := StepScan(y[:10], 7); ok {
+		t.Error("a step in ten values")
+	}
+}
+
+func TestDateChanges(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	y := make([]float64, 120)
+	for i := range y {
+		y[i] = r.NormFloat64()
+		if i >= 40 {
+			y[i] += 4
+		}
+		if i >= 90 {
+			y[i] -= 3
+		}
+	}
+	got := DateChanges(y)
+	if len(got) != 2 || got[0] < 39 || got[0] > 41 || got[1] < 88 || got[1] > 92 {
+		t.Errorf("changes at %v, want about 40 and 90", got)
+	}
+	spike := make([]float64, 60)
+	for i := range spike {
+		spike[i] = r.NormFloat64()
+	}
+	spike[30] = 50
+	if got := DateChanges(spike); len(got) != 0 {
+		t.Errorf("a spike became changes at %v", got)
+	}
+}

@@ -1,0 +1,146 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// Trend is what the Mann-Kendall test says of a series.
+type Trend struct {
+	S        float64 // pairs that rise less pairs that fall
+	Variance float64 // of S under no trend, ties and autocorrelation allowed for
+	Rho      float64 // autocorrelation at lag 1, without the trend
+	P        float64 // one-sided: the chance of so much rise
+	Slope    float64 // per step, Theil and Sen's
+}
+
+// MannKendall tests a series for a rise (Mann 1945, Kendall 1975, with the variance
+// for ties), the variance being multiplied by what autocorrelation of first order
+// does to it: 1 + 2 sum (1 - k/n) rho^k (Yue and Wang 2004). rho is taken from the
+// residuals of the Theil-Sen line (a trend would count as autocorrelation); a
+// negative one is taken for 0.
+func MannKendall(y []float64) Trend {
+	n := len(y)
+	t := Trend{P: 1}
+	if n < 4 {
+		return t
+	}
+	t.Slope = TheilSen(y)
+	for i := range y {
+		for j := i + 1; j < n; j++ {
+			switch {
+			case y[j] > y[i]:
+				t.S++
+			case y[j] < y[i]:
+				t.S--
+			}
+		}
+	}
+	size := float64(n)
+	t.Variance = size * (size - 1) * (2*size + 5)
+	sorted := slices.Sorted(slices.Values(y))
+	for i := 0; i < n; {
+		j := i
+		for j < n && sorted[j] == sorted[i] {
+			j++
+		}
+		tied := float64(j - i)
+		t.Variance -= tied * (tied - 1) * (2*tied + 5)
+		i = j
+	}
+	residuals := make([]float64, n)
+	for i := range y {
+		residuals[i] = y[i] - t.Slope*float64(i)
+	}
+	t.Rho = Autocorrelation(residuals)
+	t.Variance *= varianceRatio(math.Max(0, t.Rho), n) / 18
+	if t.Variance > 0 {
+		t.P = upperTail((t.S - sign(t.S)) / math.Sqrt(t.Variance))
+	}
+	return t
+}
+
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return 0
+}
+
+func upperTail(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
+
+// Autocorrelation at lag 1.
+func Autocorrelation(y []float64) float64 {
+	mean := 0.0
+	for _, v := range y {
+		mean += v / float64(len(y))
+	}
+	var products, squares float64
+	for i, v := range y {
+		squares += (v - mean) * (v - mean)
+		if i > 0 {
+			products += (v - mean) * (y[i-1] - mean)
+		}
+	}
+	if squares == 0 {
+		return 0
+	}
+	return products / squares
+}
+
+// varianceRatio is how many times the variance of a mean of n values is that of
+// independent ones.
+func varianceRatio(rho float64, n int) float64 {
+	ratio, power := 1.0, 1.0
+	for k := 1; k < n; k++ {
+		power *= rho
+		ratio += 2 * (1 - float64(k)/float64(n)) * power
+	}
+	return ratio
+}
+
+// TheilSen is the median of the slopes of all pairs (Theil 1950, Sen 1968).
+func TheilSen(y []float64) float64 {
+	slopes := make([]Weighted, 0, len(y)*(len(y)-1)/2)
+	for i := range y {
+		for j := i + 1; j < len(y); j++ {
+			slopes = append(slopes, Weighted{(y[j] - y[i]) / float64(j-i), 1})
+		}
+	}
+	return medianOf(slopes)
+}
+
+// medianOf takes the mean of the two in the middle where their number is even.
+func medianOf(values []Weighted) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	low := WeightedMedian(values)
+	if len(values)%2 == 1 {
+		return low
+	}
+	below, high := 0, math.Inf(1)
+	for _, v := range values {
+		if v.Value <= low {
+			below++
+		} else {
+			high = math.Min(high, v.Value)
+		}
+	}
+	if below > len(values)/2 {
+		high = low
+	}
+	return (low + high) / 2
+}
+
+// Median of values.
+func Median(values []float64) float64 {
+	weighted := make([]Weighted, len(values))
+	for i, v := range values {
+		weighted[i] = Weighted{v, 1}
+	}
+	return medianOf(weighted)
+}
