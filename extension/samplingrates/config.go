@@ -54,7 +54,7 @@ func createDefaultConfig() component.Config {
 	return &Config{
 		HTTP: server,
 		Limits: Limits{
-			MaxWaiting:       5000,
+			MaxWaiting:       2000,
 			MaxAnswersMiB:    64,
 			MaxServices:      1000,
 			RememberedTables: 64,
