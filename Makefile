@@ -84,6 +84,11 @@ browser: ## Look at the HTML report in headless Chromium.
 	@command -v chromium >/dev/null || { echo "make: chromium is missing: install it, for example by apt-get install chromium" >&2; exit 1; }
 	@COREHOUR_CHROMIUM=chromium $(GO) test -count=1 -run InBrowser ./cmd/corehour
 
+.PHONY: sim-sampling
+sim-sampling: ## Show on simulated services that adaptive rates keep to the budget and do not bias.
+	@mkdir -p build && $(GO) run ./processor/adaptivesampler/internal/decide/sim/simsampling > build/sim-sampling.json
+	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/sim-sampling.json
+
 .PHONY: cross
 cross: ## Build the SDK and its tests for every platform it supports.
 	@for os in linux darwin windows; do for arch in amd64 arm64; do \

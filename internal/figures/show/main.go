@@ -6,7 +6,8 @@
 //	simulate | show --out ../../build/bench
 //
 // It reads one JSON object, {"name": ..., "results": [...]}, a result being a name,
-// value, unit, better ("lower" or "higher") and, if it is judged, a goal.
+// value, unit, better ("lower" or "higher"), if it is judged a goal, and where
+// there is one a peer and its peer_value, which make the goal one for the ratio.
 package main
 
 import (
@@ -49,6 +50,10 @@ func run(in io.Reader, to io.Writer, dir string) error {
 	for i, r := range given.Results {
 		if r.Better != figures.Lower && r.Better != figures.Higher {
 			return fmt.Errorf("results[%d] (%s): better must be lower or higher, found %q", i, r.Name, r.Better)
+		}
+		if r.PeerValue != nil {
+			report.Compare(r.Name, r.Value, r.Unit, r.Peer, *r.PeerValue, r.Better, r.Goal)
+			continue
 		}
 		report.Add(r.Name, r.Value, r.Unit, r.Better, r.Goal)
 	}

@@ -58,7 +58,10 @@ func (b *book) learn(now time.Time, seen []Seen) {
 	b.last, b.running = now, true
 	b.forget(now)
 	for _, v := range b.versions {
-		v.heard = false
+		if !v.late {
+			v.owed = 0
+		}
+		v.heard, v.calls, v.kept, v.stood = false, 0, 0, 0
 		v.weight *= factor
 		v.called *= factor
 	}
@@ -68,8 +71,11 @@ func (b *book) learn(now time.Time, seen []Seen) {
 	for i := range seen {
 		b.take(now, &seen[i])
 	}
+	for _, v := range b.versions {
+		v.wait(seconds)
+	}
 	for _, m := range b.order {
-		m.observe(seconds)
+		m.observe()
 	}
 	b.pool()
 	b.stats.Methods = len(b.order)

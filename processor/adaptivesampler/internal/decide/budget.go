@@ -14,21 +14,34 @@ const tiny = 1e-12
 // proportion to sqrt(T) * CV, T the time it takes in all and CV its spread. That
 // is between one that serves the total only (T * CV, Neyman's) and one that
 // serves every method alike, and brings most methods below a given error.
-type budget struct{ *book }
+type budget struct {
+	*book
+	trims map[*service]float64 // of the last step; nil = of the budget of all
+}
 
-func newBudget(cfg Config) *budget { return &budget{newBook(cfg)} }
+func newBudget(cfg Config) *budget { return &budget{book: newBook(cfg)} }
 
 func (b *budget) Step(now time.Time, seen []Seen) []Decision {
 	b.learn(now, seen)
 	b.prepare(now)
-	for _, p := range b.pots() {
+	pots := b.pots()
+	trims := make(map[*service]float64, len(pots))
+	for _, p := range pots {
+		before, ok := b.trims[p.of]
+		if !ok {
+			before = 1
+		}
+		trims[p.of] = p.trim(before)
+		p.left /= trims[p.of]
 		p.share(&b.cfg)
 	}
+	b.trims = trims
 	return b.report()
 }
 
 // pot is one budget and those who draw on it.
 type pot struct {
+	of     *service
 	left   float64 // records per second, after what is pinned
 	calls  float64 // per second, of all who draw
 	claims []*claim
@@ -37,13 +50,14 @@ type pot struct {
 
 // claim is what one method asks for.
 type claim struct {
-	m         *method
-	calls     float64 // per second, now
-	power     float64 // rate for each unit of the pot's price
-	floor     float64 // rate
-	low, high float64
-	rate      float64 // decided
-	paired    bool
+	m     *method
+	calls float64 // per second, now
+	power float64 // rate for each unit of the pot's price
+	floor float64 // rate
+	limits
+	rising float64 // the highest rate in this step
+	rate   float64 // decided
+	paired bool
 }
 
 // pairClaim is what a comparison asks for.
@@ -64,7 +78,7 @@ func (b *budget) pots() []*pot {
 		}
 		p, ok := of[s]
 		if !ok {
-			p = &pot{left: b.cfg.Budget.RecordsPerSecond}
+			p = &pot{of: s, left: b.cfg.Budget.RecordsPerSecond}
 			of[s] = p
 			all = append(all, p)
 		}
@@ -92,9 +106,8 @@ func (b *budget) pots() []*pot {
 
 func (b *budget) claim(m *method) *claim {
 	usual := max(m.usual(), tiny)
-	c := &claim{m: m, calls: m.calls.Now, floor: m.floorRate(&b.cfg)}
+	c := &claim{m: m, calls: m.calls.Now, floor: m.floorRate(&b.cfg), limits: m.limits(&b.cfg), rising: maxRise * m.start(&b.cfg)}
 	c.power = math.Sqrt(usual*m.cost()) * m.spread() / usual
-	c.low, c.high = m.bounds(&b.cfg)
 	return c
 }
 
@@ -115,16 +128,38 @@ func (b *budget) pairClaim(p *pair, claims map[*method]*claim) *pairClaim {
 	return c
 }
 
+// trimmed is how much of what an interval shows goes into the trim.
+const trimmed = 0.3
+
+// trim corrects what the levels get wrong together: each follows its method with
+// care, and a thousand rare methods that are called less make a difference long
+// before one of them shows it. It is the rates in force times the calls there
+// were, by the same rates times the levels.
+func (p *pot) trim(before float64) float64 {
+	var levels, calls float64
+	for _, c := range p.claims {
+		if !c.m.version.late {
+			levels += c.m.p * c.calls
+			calls += c.m.p * c.m.lately
+		}
+	}
+	if levels <= 0 {
+		return before
+	}
+	now := min(max(calls/levels, 0.5), 2)
+	return before + trimmed*(now-before)
+}
+
 // share finds the price at which the pot is spent and sets the rates. Where even
-// the floors cost more than there is, all get the same part of them.
+// the floors and the lowest rates cost more than there is, all get the same part
+// of them.
 func (p *pot) share(cfg *Config) {
 	left := max(p.left, 0)
 	uniform := cfg.Budget.UniformShare * left / max(p.calls, tiny)
-	floors := 1.0
-	price := 0.0
-	if spent := p.spend(0, 1, uniform); spent > left {
-		floors = search(0, 1, func(part float64) bool { return p.spend(0, part, uniform*part) <= left })
-		p.spend(0, floors, uniform*floors)
+	part, price := 1.0, 0.0
+	if p.spend(0, 1, uniform) > left {
+		part = search(0, 1, func(part float64) bool { return p.spend(0, part, uniform*part) <= left })
+		p.spend(0, part, uniform*part)
 	} else {
 		high := p.unbounded(left)
 		for range 40 { // bounds may leave more to the others, up to all that is asked
@@ -136,9 +171,25 @@ func (p *pot) share(cfg *Config) {
 		price = search(0, high, func(price float64) bool { return p.spend(price, 1, uniform) <= left })
 		p.spend(price, 1, uniform)
 	}
+	calm := p.calm()
 	for _, c := range p.claims {
-		c.m.settle(c.rate, c.reason(price, floors, uniform), cfg)
+		want := c.rate
+		if calm {
+			want = c.m.calm(want, c.limits)
+		}
+		c.m.settle(want, c.reason(price, part, uniform), c.limits, cfg)
 	}
+}
+
+// calm tells whether rates that are nearly in force can stay: many small steps
+// not taken may add up.
+func (p *pot) calm() bool {
+	var asked, spent float64
+	for _, c := range p.claims {
+		asked += c.rate * c.calls
+		spent += c.m.calm(c.rate, c.limits) * c.calls
+	}
+	return math.Abs(spent-asked) <= balanced*asked
 }
 
 // unbounded is the price there would be if no rate had bounds.
@@ -170,14 +221,22 @@ func search(low, high float64, ok func(float64) bool) float64 {
 	return low
 }
 
+// bound moves a rate inside its limits. What may not rise further yet leaves its
+// share to the others, so that the budget is spent meanwhile.
+func (c *claim) bound(rate, part float64) float64 {
+	return min(c.limits.bound(rate, part), c.most())
+}
+
+func (c *claim) most() float64 { return min(c.high, max(c.rising, c.least)) }
+
 // spend sets the rates that a price leads to and returns what they cost, in
 // records per second.
-func (p *pot) spend(price, floors, uniform float64) float64 {
+func (p *pot) spend(price, part, uniform float64) float64 {
 	for _, c := range p.claims {
-		c.rate = c.bound(max(price*c.power, floors*c.floor) + uniform)
+		c.rate = c.bound(max(price*c.power, part*c.floor)+uniform, part)
 	}
 	for _, pair := range p.pairs {
-		pair.level(price)
+		pair.level(price, part)
 	}
 	total := 0.0
 	for _, c := range p.claims {
@@ -186,36 +245,36 @@ func (p *pot) spend(price, floors, uniform float64) float64 {
 	return total
 }
 
-func (c *claim) bound(rate float64) float64 { return min(max(rate, c.low), c.high) }
-
 // level gives both sides of a comparison the same number of records: what the
 // comparison asks for, and no less than either side would have by itself. What
 // one side cannot reach the other is not given for its sake.
-func (p *pairClaim) level(price float64) {
+func (p *pairClaim) level(price, part float64) {
 	var own, most, ordinary float64
 	own = p.head.rate * p.head.calls
 	for _, c := range p.old {
-		most += c.high * c.calls
+		most += c.most() * c.calls
 		ordinary += c.rate * c.calls
 	}
 	records := max(price*p.power, own, ordinary)
-	records = min(records, p.head.high*p.head.calls, most)
+	records = min(records, p.head.most()*p.head.calls, most)
 	if records > own {
-		p.head.rate = p.head.bound(records / max(p.head.calls, tiny))
+		p.head.rate = p.head.bound(records/max(p.head.calls, tiny), part)
 	}
 	if records > ordinary {
 		for _, c := range p.old {
-			c.rate = max(c.rate, c.bound(records/max(p.calls, tiny)))
+			c.rate = max(c.rate, c.bound(records/max(p.calls, tiny), part))
 		}
 	}
 }
 
-func (c *claim) reason(price, floors, uniform float64) string {
-	share, floor := price*c.power, floors*c.floor
+func (c *claim) reason(price, part, uniform float64) string {
+	share, floor := price*c.power, part*c.floor
 	switch {
 	case c.rate >= c.high:
 		return reasonMaximum
-	case c.rate <= c.low:
+	case c.rate >= c.rising:
+		return reasonRising
+	case c.rate <= part*c.low:
 		return reasonMinimum
 	case c.paired:
 		return reasonCompared

@@ -43,8 +43,11 @@ func (m *method) take(now time.Time, s *Seen, meter string) {
 		m.called += s.Called
 		m.version.called += s.Called
 	}
+	m.version.calls += s.Calls
 	if s.Wall.sound() {
 		m.version.weight += s.Wall.Weight
+		m.version.kept += s.Wall.Records
+		m.version.stood += s.Wall.Weight
 	}
 	if sound(s.Callees) {
 		m.callees += s.Callees
@@ -72,10 +75,16 @@ func (m *method) take(now time.Time, s *Seen, meter string) {
 }
 
 // observe follows how often the method is called, if anything is known of it.
-func (m *method) observe(seconds float64) {
+func (m *method) observe() {
 	if m.frozen() {
 		return
 	}
+	m.owed += m.now.calls
+	if m.version.late {
+		return
+	}
+	calls, seconds := m.owed, m.version.owed
+	m.owed = 0
 	scale := 1.0
 	switch {
 	case m.now.foreignRecords > 0 && m.now.calls > m.now.foreignRecords:
@@ -83,7 +92,8 @@ func (m *method) observe(seconds float64) {
 	case m.foreign && !m.now.seen && m.p > 0:
 		scale = 1 / m.p
 	}
-	m.calls.observe(m.now.calls, seconds, scale)
+	m.lately = calls / seconds
+	m.calls.observe(calls, seconds, scale)
 }
 
 // decision is what the step has decided, with what is known.

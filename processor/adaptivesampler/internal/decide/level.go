@@ -6,10 +6,11 @@ import (
 )
 
 // How a level follows what it sees. A mean over so many calls is known to about
-// 5%; a change is one when it is out of all proportion to chance and large enough
-// to matter.
+// 2%, and no mean goes back further than so many seconds; a change is one when it
+// is out of all proportion to chance and large enough to matter.
 const (
-	levelCalls   = 400
+	levelCalls   = 2500
+	levelSeconds = 60 * 60
 	levelSigmas  = 4
 	levelChanges = 0.25
 )
@@ -31,9 +32,6 @@ type level struct {
 
 // observe takes the calls of an interval. scale is the number of calls that one
 // record stands for, 1 for exact counts.
-//
-// A rise counts at once. A fall needs two intervals, because counts that come
-// late look like one.
 func (l *level) observe(calls, seconds, scale float64) {
 	first := l.Seconds == 0
 	f := halved(time.Duration(seconds*float64(time.Second)), averageHalfLife)
@@ -56,17 +54,14 @@ func (l *level) observe(calls, seconds, scale float64) {
 	difference := l.Run - l.Now*long
 	chance := levelSigmas * math.Sqrt(max(l.Now*long, 1)*scale)
 	if math.Abs(difference) > max(chance, levelChanges*l.Now*long) {
-		switch {
-		case side > 0:
-			l.Now = max(l.Run/long, calls/seconds)
-			l.Run, l.RunSeconds = 0, 0
-		case long > 1.5*seconds:
-			l.Now = (l.Run + scale) / long
-			l.Run, l.RunSeconds = 0, 0
+		l.Now = l.Run / long
+		if side > 0 {
+			l.Now = max(l.Now, calls/seconds)
 		}
+		l.Run, l.RunSeconds = 0, 0
 		return
 	}
-	alpha := min(1, max(calls, expected)/(levelCalls*scale))
+	alpha := min(1, max(calls, expected)/(levelCalls*scale)+seconds/levelSeconds)
 	l.Now += alpha * (calls/seconds - l.Now)
 }
 

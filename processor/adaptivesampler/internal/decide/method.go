@@ -16,8 +16,10 @@ const (
 	// to method than within one.
 	priorMeanRecords = 1
 
-	// quiet is the relative change of a rate that is not worth telling SDKs.
-	quiet = 0.05
+	// quiet is the relative change of a rate that is not worth telling SDKs, as
+	// long as a budget is spent to within balanced all the same.
+	quiet    = 0.05
+	balanced = 0.02
 
 	// maxRise is the factor by which a rate may rise in one step.
 	maxRise = 2
@@ -32,6 +34,8 @@ type method struct {
 
 	seen        time.Time // last
 	calls       level
+	owed        float64 // calls of intervals that are not judged yet
+	lately      float64 // calls per second of the last interval
 	wall, cpu   moments
 	entry       float64 // weights by caller, decayed
 	called      float64
@@ -99,17 +103,26 @@ func (m *method) cost() float64 {
 // must not start again at a rate made for rest.
 func (m *method) usual() float64 { return max(m.calls.Now, m.calls.average()) }
 
-// bounds are the lowest and highest rate it may have.
-func (m *method) bounds(cfg *Config) (low, high float64) {
-	low, high = cfg.MinRate, cfg.MaxRate
+// limits are the rates between which a method's may move. The lowest of the
+// configuration gives way where a budget does not reach, the file's does not.
+type limits struct{ least, low, high float64 }
+
+func (m *method) limits(cfg *Config) limits {
+	l := limits{methodfile.MinRate, cfg.MinRate, cfg.MaxRate}
 	if m.key.isOverflow() {
-		high = min(high, cfg.Overflow.MaxRate)
-		low = min(low, high)
+		l.high = min(l.high, cfg.Overflow.MaxRate)
 	}
 	if m.rule != nil && m.rule.Max > 0 {
-		low, high = m.rule.Bound(low), m.rule.Bound(high)
+		l.least = m.rule.Bound(l.least)
+		l.low, l.high = m.rule.Bound(l.low), m.rule.Bound(l.high)
 	}
-	return low, high
+	l.low = min(l.low, l.high)
+	return l
+}
+
+// bound moves a rate inside, part of the lowest rate being in force.
+func (l limits) bound(rate, part float64) float64 {
+	return min(max(rate, l.least, part*l.low), l.high)
 }
 
 // floorRate is the rate that gives the floor over a day. It holds while the
@@ -137,16 +150,18 @@ func (m *method) start(cfg *Config) float64 {
 }
 
 // settle moves the rate in force towards the one that should be: down at once,
-// up by at most maxRise, and not at all for what nobody would notice.
-func (m *method) settle(want float64, reason string, cfg *Config) {
-	low, high := m.bounds(cfg)
-	want = min(max(want, low), high)
-	from := m.start(cfg)
-	switch {
-	case want > from*maxRise:
-		want, reason = max(from*maxRise, low), reasonRising
-	case m.p > 0 && math.Abs(want-m.p) < quiet*m.p && m.p >= low && m.p <= high:
-		want = m.p
+// up by at most maxRise.
+func (m *method) settle(want float64, reason string, l limits, cfg *Config) {
+	if most := m.start(cfg) * maxRise; want > most {
+		want, reason = max(most, l.least), reasonRising
 	}
 	m.p, m.reason = want, reason
+}
+
+// calm is the rate to ask for instead of one that is nearly in force.
+func (m *method) calm(want float64, l limits) float64 {
+	if m.p > 0 && math.Abs(want-m.p) < quiet*m.p && m.p >= l.least && m.p <= l.high {
+		return m.p
+	}
+	return want
 }

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/corehour/corehour/internal/methodfile"
 )
 
 // Restore puts a state in the place of what is known. Beyond max_methods those
@@ -140,6 +142,9 @@ func (s *methodState) method(v *version) (*method, error) {
 	if s.Score != nil {
 		if m.score, err = s.Score.score(); err != nil {
 			return nil, err
+		}
+		if m.score.off() {
+			m.mode = methodfile.ModeOff
 		}
 	}
 	return m, nil

@@ -27,6 +27,12 @@ type version struct {
 	follows bool      // another version of the service was there before
 	methods int
 
+	// Of this step: calls, records, and the calls these stand for.
+	calls, kept, stood float64
+
+	late bool    // its counts have not come yet
+	owed float64 // seconds since they were judged last
+
 	// Weight of its records and of those whose caller is known, decayed.
 	weight, called float64
 }
@@ -36,4 +42,23 @@ type version struct {
 func (v *version) edges() bool {
 	const nearlyAll = 0.9
 	return v.weight > 0 && v.called >= nearlyAll*v.weight
+}
+
+// Counts are late when many fewer calls are counted than the records stand for.
+// They are waited for, but not for ever.
+const (
+	lateRecords = 50
+	lateFactor  = 1.5
+	lateFor     = 2 // intervals
+)
+
+// wait judges whether the counts of an interval are all there. What looks like a
+// fall would raise the rates, and what looks like a rise after it cut them.
+func (v *version) wait(seconds float64) {
+	if v.late = false; !v.heard {
+		v.owed = 0
+		return
+	}
+	v.owed += seconds
+	v.late = v.kept >= lateRecords && v.stood > lateFactor*v.calls && v.owed < (lateFor+0.5)*seconds
 }

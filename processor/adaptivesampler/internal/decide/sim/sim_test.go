@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+// The short form of make sim-sampling: every goal is reached.
+func TestShort(t *testing.T) {
+	table := Short(t.Output())
+	require.NotEmpty(t, table.Results)
+	for _, f := range table.Results {
+		if !f.Met() {
+			t.Errorf("%s: %v, want %s than %v", f.Name, f.Value, f.Better, *f.Goal)
+		}
+	}
+}
+
+// The goals must be ones that can be missed.
+func TestWhatIsWrongIsSeen(t *testing.T) {
+	u := Measure(20, 1)
+	assert.Less(t, u.Plain, -0.05, "calls times the plain mean")
+	assert.Less(t, u.Dropped, -0.05, "drops that are not folded")
+
+	_, budget := budgetOf(200)
+	methods := Population(seeds[0], 200, decide.Group{})
+	day := OneDay(methods, Uniform(budget), budget, 200, 5, 1)
+	assert.Less(t, day.Floor, 0.9, "one rate for all has no floor")
+
+	w := NewWorld(methods, &fixed{1e-3}, 1)
+	assert.Greater(t, Change(w, budget, times(100)).TooMany, 2, "rates that never change exceed the budget")
+}
+
+// A rate that swings to and fro is seen as such, one that goes somewhere is not.
+func TestTurnsAreCounted(t *testing.T) {
+	count := func(rate func(i int) float64) int {
+		var z zigzag
+		n := 0
+		for i := range 60 {
+			n += z.next(rate(i))
+		}
+		return n
+	}
+	assert.Zero(t, count(func(i int) float64 { return math.Pow(1.2, -float64(i)) }))
+	assert.Zero(t, count(func(i int) float64 { return 1 + 0.04*float64(i%2) }), "noise")
+	assert.Equal(t, 58, count(func(i int) float64 { return 1 + 0.5*float64(i%2) }))
+	assert.Equal(t, 1, count(func(i int) float64 { return 1 + math.Abs(float64(i)-30) }))
+}
+
+// fixed never changes a rate.
+type fixed struct{ rate float64 }
+
+func (f *fixed) Step(_ time.Time, seen []decide.Seen) []decide.Decision {
+	decisions := make([]decide.Decision, len(seen))
+	for i, s := range seen {
+		decisions[i] = decide.Decision{Key: s.Key, P: f.rate}
+	}
+	return decisions
+}
+
+func TestTheSameSeedGivesTheSame(t *testing.T) {
+	assert.Equal(t, Deploy(50, true, 3), Deploy(50, true, 3))
+	assert.NotEqual(t, Deploy(50, true, 3), Deploy(50, true, 4))
+}

@@ -1,0 +1,139 @@
+package sim
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodfile"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+// Stepper is what decides: a strategy of package decide, or a peer.
+type Stepper interface {
+	Step(now time.Time, seen []decide.Seen) []decide.Decision
+}
+
+// Load is how often a method is called in a minute, beside its average.
+type Load func(m *Method, minute int) float64
+
+// steady is the same at all times.
+func steady(*Method, int) float64 { return 1 }
+
+// diurnal is a wave of a day between a half and one and a half.
+func diurnal(m *Method, minute int) float64 {
+	return 1 + 0.5*math.Sin(2*math.Pi*float64(minute)/minutesPerDay+m.Phase)
+}
+
+// World is services, what decides about them, and a clock.
+type World struct {
+	Methods []*Method
+	Stepper Stepper
+	Minute  int
+
+	random  *rand.Rand
+	index   map[decide.Key]int
+	rates   []inForce // by place in Methods, as the tallies
+	tallies []Tally
+	seen    []decide.Seen
+}
+
+// inForce are the rates of a method: the one that all have, and the one that has
+// been decided and is on its way.
+type inForce struct{ now, next float64 }
+
+// Tally is what was kept of a method, and what there was.
+type Tally struct {
+	Calls, Records float64
+	Weights        float64 // sum of 1/p
+	Lost           float64 // sum of (1/p)(1/p - 1): the variance of a total is made of it
+}
+
+// Passed is what a minute brought.
+type Passed struct{ Calls, Records float64 }
+
+// coldStart is the rate of methods that nobody has decided about.
+const coldStart = 0.01
+
+// NewWorld starts with no rate decided.
+func NewWorld(methods []*Method, stepper Stepper, seed uint64) *World {
+	w := &World{Stepper: stepper, random: source(seed, 2), index: make(map[decide.Key]int)}
+	w.Add(methods)
+	return w
+}
+
+// Add starts processes of other methods.
+func (w *World) Add(methods []*Method) {
+	for _, m := range methods {
+		w.index[m.Key] = len(w.Methods)
+		w.Methods = append(w.Methods, m)
+		w.rates = append(w.rates, inForce{coldStart, coldStart})
+		w.tallies = append(w.tallies, Tally{})
+	}
+}
+
+// Reset forgets the tallies.
+func (w *World) Reset() { clear(w.tallies) }
+
+// Tally of a method since the last reset.
+func (w *World) Tally(m *Method) *Tally { return &w.tallies[w.index[m.Key]] }
+
+// Rate in force of a method.
+func (w *World) Rate(m *Method) float64 { return w.rates[w.index[m.Key]].now }
+
+var start = time.Unix(1_800_000_000, 0)
+
+// Pass lets a minute pass and the stepper decide.
+func (w *World) Pass(load Load) Passed {
+	var passed Passed
+	w.seen = w.seen[:0]
+	for i, m := range w.Methods {
+		rate := &w.rates[i]
+		calls := poisson(w.random, m.Calls*load(m, w.Minute))
+		if calls > 0 {
+			s := decide.Seen{Key: m.Key, Calls: calls}
+			early := math.Round(calls / 2)
+			w.keep(i, &s, early, rate.now)
+			w.keep(i, &s, calls-early, rate.next)
+			s.CPU = s.Wall
+			s.Called = s.Wall.Weight
+			w.tallies[i].Calls += calls
+			passed.Calls += calls
+			passed.Records += s.Wall.Records
+			w.seen = append(w.seen, s)
+		}
+		rate.now = rate.next
+	}
+	w.Minute++
+	for _, d := range w.Stepper.Step(start.Add(time.Duration(w.Minute)*time.Minute), w.seen) {
+		if i, ok := w.index[d.Key]; ok {
+			w.rates[i].next = d.P
+			if d.Mode == methodfile.ModeOff {
+				w.rates[i].next = 0
+			}
+		}
+	}
+	return passed
+}
+
+// keep draws which of the calls are kept, and what they took.
+func (w *World) keep(i int, s *decide.Seen, calls, p float64) {
+	n := binomial(w.random, calls, p)
+	if n == 0 {
+		return
+	}
+	weight := 1 / p
+	values := w.Methods[i].values
+	for range int(n) {
+		x := values.draw(w.random)
+		s.Wall.Sum += x * weight
+		s.Wall.Squares += x * x * weight
+	}
+	s.Wall.Records += n
+	s.Wall.Weight += n * weight
+	s.Arrived = p
+	t := &w.tallies[i]
+	t.Records += n
+	t.Weights += n * weight
+	t.Lost += n * weight * (weight - 1)
+}
