@@ -21,7 +21,7 @@ type adoption struct {
 	seen    idSet
 	keep    []fileEntry       // files that count as they are
 	ids     []string          // of them
-	rows    []*methodspan.Row // of files that hold known items too
+	rows    []*methodspan.Row // of files that hold known items, or dropped dates, too
 	rowIDs  []string          // of them
 	discard []string          // files that are not needed afterwards
 }
@@ -104,6 +104,11 @@ func (a *adoption) add(group *writeGroup, now time.Time) error {
 		entry.Committed, entry.Items = now.UTC(), group.Items
 		files, rows = append(files, entry), append(rows, inFile)
 	}
+	floor := floorOf(a.w.state.floor)
+	whole := true // all its rows may count
+	for i := range files {
+		whole = whole && files[i].MinStartNS >= floor
+	}
 	fresh, stale := 0, 0
 	for id := range ids.all() {
 		if a.known(id) {
@@ -112,15 +117,16 @@ func (a *adoption) add(group *writeGroup, now time.Time) error {
 			fresh++
 		}
 	}
+	whole = whole && stale == 0
 	switch {
 	case fresh == 0:
 		a.discard = append(a.discard, group.Files...)
-	case stale == 0:
+	case whole:
 		a.keep = append(a.keep, files...)
 	default:
 		for _, inFile := range rows {
 			for i := range inFile {
-				if !a.known(inFile[i].BatchID) {
+				if inFile[i].StartNS >= floor && !a.known(inFile[i].BatchID) {
 					a.rows = append(a.rows, &inFile[i])
 				}
 			}
@@ -131,7 +137,7 @@ func (a *adoption) add(group *writeGroup, now time.Time) error {
 		switch {
 		case a.known(id):
 			continue
-		case stale == 0:
+		case whole:
 			a.ids = append(a.ids, id)
 		default:
 			a.rowIDs = append(a.rowIDs, id)

@@ -2,7 +2,7 @@ package parquet
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 	"hash/crc32"
@@ -34,7 +34,7 @@ func (w *Writer) commit(ctx context.Context, b *batch, now time.Time, res *Resul
 		res.Bytes += f.Bytes
 		res.Files++
 	}
-	w.sweep.run(w, now)
+	w.sweep.run(&w.committer, now)
 	return nil
 }
 
@@ -72,7 +72,7 @@ type transaction struct {
 	w       *Writer
 	now     time.Time
 	files   []fileEntry
-	created []string // what undo removes
+	created []string // files, which undo removes
 }
 
 // run writes the rows and makes them count, together with files that are on
@@ -180,102 +180,42 @@ func (s *summed) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// publish writes the manifests and replaces CURRENT.
+// publish makes the files count.
 func (tx *transaction) publish() error {
 	w := tx.w
-	next, replaced, err := tx.nextState()
-	if err != nil {
-		return err
-	}
-	name := generationName(next.generation)
-	sum, err := tx.writeManifest(name, next.encode(w.sequence, tx.now))
-	if err != nil {
-		return err
-	}
-	dir := w.path(manifestDir)
-	if err := w.opts.disk.syncDir(dir); err != nil {
-		return diskError("sync directory", dir, err)
-	}
-	current := w.path(currentName)
-	tmp := current + tmpSuffix
-	tx.created = append(tx.created, tmp)
-	if err := writeFile(w.opts.disk, tmp, []byte(name+" "+sum+"\n")); err != nil {
-		return diskError("write file", tmp, err)
-	}
-	// Once this rename was tried the commit may count, whatever it returns.
-	err = w.opts.disk.rename(tmp, current)
-	if err == nil {
-		err = w.opts.disk.syncDir(w.root)
-	}
-	if err != nil {
-		w.unsettled = true
-		typed := diskError("replace", current, err)
-		typed.Kind = ErrUnknown
-		typed.Hint = hintUnknown
-		return typed
-	}
-	w.sweep.add(tx.now, replaced...)
-	w.state = *next
-	return nil
-}
-
-// nextState is the state after the commit; its date manifests are on disk. It
-// lists the paths of the manifests that it replaces.
-func (tx *transaction) nextState() (next *state, replaced []string, err error) {
-	w := tx.w
-	next = w.state.clone()
-	// No number is used twice, so a name is never that of an older attempt.
-	w.lastGeneration++
-	next.generation = w.lastGeneration
-	if w.state.generation > 0 {
-		replaced = append(replaced, w.path(manifestDir, generationName(w.state.generation)))
-	}
-	for _, f := range tx.files {
-		date := f.Path[len(datePrefix):][:len(dateLayout)]
-		old, err := next.load(w.root, date)
-		if err != nil {
-			return nil, nil, err
-		}
-		if old.ref.Manifest != "" {
-			replaced = append(replaced, w.path(manifestDir, old.ref.Manifest))
-		}
-		ref, m := old.ref, old.manifest.clone()
-		if len(m.Files) >= filesPerPart {
-			part := fmt.Sprintf("%s%s-%012d-part.json", datePrefix, date, next.generation)
-			sum, err := tx.writeManifest(part, &dateManifest{Schema: SchemaVersion, Date: date, Files: m.Files})
-			if err != nil {
-				return nil, nil, err
+	return w.committer.publish(tx.now, func(t *commit, next *state) error {
+		next.sequence, next.remember, next.grace = w.sequence, w.opts.RememberFor, w.opts.Grace
+		for _, f := range tx.files {
+			date := f.Path[len(datePrefix):][:len(dateLayout)]
+			if date < next.floor {
+				return errExpired
 			}
-			m.Parts = append(m.Parts, partRef{Manifest: part, Checksum: sum, Files: len(m.Files)})
-			m.Files = nil
+			old, err := next.load(w.root, date)
+			if err != nil {
+				return err
+			}
+			ref, m := old.ref, old.manifest.clone()
+			if len(m.Files) >= filesPerPart {
+				if err := t.seal(next, m, m.Files, 0); err != nil {
+					return err
+				}
+				m.Files = nil
+			}
+			m.Files = append(m.Files, f)
+			ref.Files++
+			ref.Rows += f.Rows
+			ref.Bytes += f.Bytes
+			ref.LastCommitted = tx.now.UTC()
+			if err := t.setDate(next, old, ref, m); err != nil {
+				return err
+			}
 		}
-		m.Files = append(m.Files, f)
-		ref.Date = date
-		ref.Manifest = fmt.Sprintf("%s%s-%012d.json", datePrefix, date, next.generation)
-		ref.Files++
-		ref.Rows += f.Rows
-		ref.LastCommitted = tx.now.UTC()
-		if ref.Checksum, err = tx.writeManifest(ref.Manifest, m); err != nil {
-			return nil, nil, err
-		}
-		next.set(dateState{ref: ref, manifest: m})
-	}
-	return next, replaced, nil
+		return nil
+	})
 }
 
-// writeManifest writes v under a name that nothing refers to yet.
-func (tx *transaction) writeManifest(name string, v any) (sum string, err error) {
-	path := tx.w.path(manifestDir, name)
-	data, err := json.Marshal(v)
-	if err != nil {
-		return "", &Error{Op: "encode manifest", Path: path, Err: err}
-	}
-	tx.created = append(tx.created, path)
-	if err := writeFile(tx.w.opts.disk, path, data); err != nil {
-		return "", diskError("write manifest", path, err)
-	}
-	return checksum(data), nil
-}
+// errExpired means that a date was dropped while its rows were written.
+var errExpired = errors.New("the date was dropped")
 
 // undo removes what a failed commit has created. What can't be removed does no
 // harm: no manifest names it, and a start finds it.
@@ -283,24 +223,6 @@ func (tx *transaction) undo() {
 	for _, path := range tx.created {
 		_ = tx.w.opts.disk.remove(path)
 	}
-}
-
-func (w *Writer) path(elems ...string) string {
-	p := w.root
-	for _, e := range elems {
-		p = filepath.Join(p, filepath.FromSlash(e))
-	}
-	return p
-}
-
-const hintUnknown = "writing the same items again settles it"
-
-// diskError types a failure of the file system.
-func diskError(op, path string, err error) *Error {
-	e := &Error{Op: op, Path: path, Err: err, Hint: "check that the directory exists and is writable for the collector's user"}
-	if isFull(err) {
-		e.Kind = ErrFull
-		e.Hint = "free space on the file system, drop old dates, or move the warehouse"
-	}
-	return e
+	// The directory of a date that was dropped may be gone.
+	tx.w.state.dirs = nil
 }

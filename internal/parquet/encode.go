@@ -75,44 +75,67 @@ func newEncoder() *encoder {
 func (e *encoder) encode(w io.Writer, rows []*methodspan.Row, group *writeGroup) error {
 	defer e.reset()
 	e.table.set(rows)
-	meta := schema() // a copy
-	meta.Version = 2
-	meta.NumRows = int64(len(rows))
-	meta.CreatedBy = "corehour version " + strconv.Itoa(SchemaVersion)
 	groupJSON, err := json.Marshal(group)
 	if err != nil {
 		return fmt.Errorf("encode the footer: %w", err)
 	}
-	meta.KeyValueMetadata = []format.KeyValue{
-		{Key: metaGamma, Value: strconv.FormatFloat(methodspan.Gamma, 'g', -1, 64)},
-		{Key: metaSchema, Value: strconv.Itoa(SchemaVersion)},
-		{Key: metaGroup, Value: string(groupJSON)},
-	}
-
-	e.out = append(e.out[:0], magic...)
-	var offset int64 // of what is written already
+	f := e.begin(w)
+	f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: metaGroup, Value: string(groupJSON)})
 	order := e.table.sorted()
 	size := e.rowGroupSize(len(rows))
 	for begin := 0; begin < len(order); begin += size {
 		part := order[begin:min(begin+size, len(order))]
-		rowGroup, n, err := e.encodeGroup(w, &rowOrder{part, len(part) == len(order)}, offset)
-		if err != nil {
+		if err := f.group(&rowOrder{part, len(part) == len(order)}); err != nil {
 			return err
 		}
-		offset = n
-		rowGroup.Ordinal = int16(len(meta.RowGroups))
-		meta.RowGroups = append(meta.RowGroups, *rowGroup)
 	}
+	return f.finish()
+}
 
+// fileEncoder is a file under way.
+type fileEncoder struct {
+	*encoder
+	w      io.Writer
+	meta   format.FileMetaData
+	offset int64 // of what is written already
+}
+
+func (e *encoder) begin(w io.Writer) *fileEncoder {
+	f := &fileEncoder{encoder: e, w: w, meta: schema()} // a copy
+	f.meta.Version = 2
+	f.meta.CreatedBy = "corehour version " + strconv.Itoa(SchemaVersion)
+	f.meta.KeyValueMetadata = []format.KeyValue{
+		{Key: metaGamma, Value: strconv.FormatFloat(methodspan.Gamma, 'g', -1, 64)},
+		{Key: metaSchema, Value: strconv.Itoa(SchemaVersion)},
+	}
+	e.out = append(e.out[:0], magic...)
+	return f
+}
+
+// group writes rows of the table as a row group.
+func (f *fileEncoder) group(order *rowOrder) error {
+	rowGroup, offset, err := f.encodeGroup(f.w, order, f.offset)
+	if err != nil {
+		return err
+	}
+	f.offset = offset
+	rowGroup.Ordinal = int16(len(f.meta.RowGroups))
+	f.meta.RowGroups = append(f.meta.RowGroups, *rowGroup)
+	f.meta.NumRows += rowGroup.NumRows
+	return nil
+}
+
+// finish writes the footer.
+func (f *fileEncoder) finish() error {
 	var footer bytes.Buffer
 	var protocol thrift.CompactProtocol
-	if err := thrift.NewEncoder(protocol.NewWriter(&footer)).Encode(&meta); err != nil {
+	if err := thrift.NewEncoder(protocol.NewWriter(&footer)).Encode(&f.meta); err != nil {
 		return fmt.Errorf("encode the footer: %w", err)
 	}
-	e.out = append(e.out, footer.Bytes()...)
-	e.out = binary.LittleEndian.AppendUint32(e.out, uint32(footer.Len()))
-	e.out = append(e.out, magic...)
-	_, err = w.Write(e.out)
+	f.out = append(f.out, footer.Bytes()...)
+	f.out = binary.LittleEndian.AppendUint32(f.out, uint32(footer.Len()))
+	f.out = append(f.out, magic...)
+	_, err := f.w.Write(f.out)
 	return err
 }
 
@@ -166,9 +189,16 @@ func (e *encoder) encodeGroup(w io.Writer, order *rowOrder, offset int64) (*form
 
 // reset lets go of the rows.
 func (e *encoder) reset() {
+	e.clear()
+	for i := range e.columns {
+		e.columns[i].decided = false
+	}
+}
+
+// clear makes the table empty.
+func (e *encoder) clear() {
 	e.table.resources.reset()
 	for i := range e.columns {
 		e.columns[i].reset()
-		e.columns[i].decided = false
 	}
 }

@@ -5,35 +5,84 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
-const lockName = "LOCK"
+// The locks of a warehouse. The operating system releases them when a process
+// ends, however it ends, so a crash needs no cleaning up. Readers need none.
+const (
+	// writerLock is held by the one writer of raw rows for as long as it lives.
+	writerLock = "LOCK"
+	// maintenanceLock is held by the one Maintainer for as long as it lives.
+	maintenanceLock = "LOCK.maintenance"
+	// commitLock is held for a commit: from reading CURRENT to replacing it.
+	commitLock = "LOCK.commit"
+)
 
-// lock makes this process the one writer of the warehouse until the file is
-// closed. The operating system releases it when the process ends, however it
-// ends, so a crash needs no cleaning up. Readers need no lock.
-func lock(root string) (*os.File, error) {
-	path := filepath.Join(root, lockName)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+// commitWait is how long a commit waits for another one, which takes
+// milliseconds unless its process was stopped.
+const commitWait = 30 * time.Second
+
+// lock takes a lock that its holder keeps; it does not wait.
+func lock(root, name, hint string) (*os.File, error) {
+	f, err := openLock(root, name)
 	if err != nil {
-		return nil, &Error{Op: "lock", Path: root, Err: err, Hint: "the directory must be writable for the collector's user"}
+		return nil, err
 	}
+	path := filepath.Join(root, name)
 	if err := flock(f); err != nil {
 		holder, _ := os.ReadFile(path)
 		f.Close()
-		typed := &Error{Op: "lock", Path: root, Err: err, Hint: "check that the file system has locks"}
-		if isHeld(err) {
-			typed.Kind, typed.Err = ErrLocked, nil
-			typed.Hint = "one directory has one writer: stop the other one or give this one a `path` of its own"
-			if s := strings.TrimSpace(string(holder)); s != "" {
-				typed.Hint = fmt.Sprintf("held by %.120q; ", s) + typed.Hint
-			}
+		if !isHeld(err) {
+			return nil, errNoLocks(root, err)
 		}
-		return nil, typed
+		if s := strings.TrimSpace(string(holder)); s != "" {
+			hint = fmt.Sprintf("held by %.120q; ", s) + hint
+		}
+		return nil, &Error{Op: "lock", Path: root, Kind: ErrLocked, Hint: hint}
 	}
 	host, _ := os.Hostname()
 	if err := f.Truncate(0); err == nil {
 		fmt.Fprintf(f, "process %d on %s\n", os.Getpid(), host)
 	}
 	return f, nil
+}
+
+// lockCommit waits until no other commit is under way. Closing the file ends the
+// lock.
+func lockCommit(root string) (*os.File, error) {
+	f, err := openLock(root, commitLock)
+	if err != nil {
+		return nil, err
+	}
+	pause, waited := time.Millisecond, time.Duration(0)
+	for {
+		err := flock(f)
+		if err == nil {
+			return f, nil
+		}
+		if !isHeld(err) || waited >= commitWait {
+			f.Close()
+			if !isHeld(err) {
+				return nil, errNoLocks(root, err)
+			}
+			return nil, &Error{Op: "lock", Path: root, Kind: ErrLocked,
+				Hint: fmt.Sprintf("another commit holds %s for more than %s: look for a stopped process", commitLock, commitWait)}
+		}
+		time.Sleep(pause)
+		waited += pause
+		pause = min(2*pause, 50*time.Millisecond)
+	}
+}
+
+func openLock(root, name string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(root, name), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, &Error{Op: "lock", Path: root, Err: err, Hint: "the directory must be writable for the collector's user"}
+	}
+	return f, nil
+}
+
+func errNoLocks(root string, err error) error {
+	return &Error{Op: "lock", Path: root, Err: err, Hint: "check that the file system has locks"}
 }

@@ -28,8 +28,30 @@ type generation struct {
 	Generation int64     `json:"generation"`
 	Sequence   int64     `json:"sequence"` // the highest raw file that is settled
 	Committed  time.Time `json:"committed"`
+	// Floor is the first date that retention has left; rows of earlier ones are
+	// refused.
+	Floor string `json:"floor,omitempty"`
+	// Remember is for how long the writer recognises items that come again, and
+	// Grace how long it leaves readers what was taken out.
+	Remember time.Duration `json:"remember_ns,omitempty"`
+	Grace    time.Duration `json:"grace_ns,omitempty"`
 	// Dates is sorted by date.
 	Dates []dateRef `json:"dates"`
+	// Removed names what is to be deleted when its grace is over.
+	Removed []removedRef `json:"removed,omitempty"`
+}
+
+// removedRef names a list of files that one commit has taken out.
+type removedRef struct {
+	Manifest string    `json:"manifest"`
+	Checksum string    `json:"checksum"`
+	Due      time.Time `json:"due"`
+}
+
+// removedFiles is such a list: paths below the root, with forward slashes.
+type removedFiles struct {
+	Schema int      `json:"schema_version"`
+	Files  []string `json:"files"`
 }
 
 // dateRef names the manifest of one date and sums it up.
@@ -39,7 +61,8 @@ type dateRef struct {
 	Checksum      string    `json:"checksum"`
 	Files         int       `json:"files"`
 	Rows          int64     `json:"rows"`
-	LastCommitted time.Time `json:"last_committed"`
+	Bytes         int64     `json:"bytes"`
+	LastCommitted time.Time `json:"last_committed"` // of rows; maintenance does not count
 }
 
 // dateManifest lists the files of one date. Sealed parts hold the older ones, so
@@ -49,6 +72,14 @@ type dateManifest struct {
 	Date   string      `json:"date"`
 	Parts  []partRef   `json:"parts,omitempty"`
 	Files  []fileEntry `json:"files"`
+	// Settled are the ids that files settled which are no longer listed.
+	Settled []settled `json:"settled,omitempty"`
+}
+
+// settled are the items of one commit.
+type settled struct {
+	Committed time.Time         `json:"committed"`
+	Items     map[string]string `json:"items"`
 }
 
 type partRef struct {
@@ -61,6 +92,8 @@ type partRef struct {
 type fileEntry struct {
 	Path       string    `json:"path"` // below the root, with forward slashes
 	Kind       string    `json:"kind"`
+	Level      string    `json:"level,omitempty"` // of all its rows; none is raw
+	NoIDs      bool      `json:"no_ids,omitempty"`
 	Rows       int64     `json:"rows"`
 	MinStartNS int64     `json:"min_start_ns"`
 	MaxStartNS int64     `json:"max_start_ns"`
@@ -163,10 +196,15 @@ func (m *dateManifest) allFiles(root string) ([]fileEntry, error) {
 	}
 	files = append(files, m.Files...)
 	for _, f := range files {
-		dir, file, _ := strings.Cut(f.Path, "/")
-		if dir != datePrefix+m.Date || file == "" || strings.ContainsAny(file, `/\`) || !filepath.IsLocal(f.Path) {
+		if !isFileOf(f.Path, m.Date) {
 			return nil, corrupt("read manifest", filepath.Join(root, manifestDir), fmt.Errorf("date %s lists the file %q", m.Date, f.Path))
 		}
 	}
 	return files, nil
+}
+
+// isFileOf tells whether a path is that of a file of a date.
+func isFileOf(path, date string) bool {
+	dir, file, _ := strings.Cut(path, "/")
+	return dir == datePrefix+date && file != "" && !strings.ContainsAny(file, `/\`) && filepath.IsLocal(path)
 }

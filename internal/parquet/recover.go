@@ -26,11 +26,16 @@ func (w *Writer) recover() error {
 		return err
 	}
 	now := w.opts.Now()
-	orphans, err := w.scan(now)
-	if err != nil {
-		return err
+	for {
+		orphans, err := w.scanLocked(now)
+		if err != nil {
+			return err
+		}
+		// Maintenance may drop a date meanwhile.
+		if err = w.adopt(orphans, now); !errors.Is(err, errExpired) {
+			return err
+		}
 	}
-	return w.adopt(orphans, now)
 }
 
 // settle finds out whether a commit of unknown outcome counts. As long as it
@@ -62,15 +67,14 @@ func (w *Writer) load() error {
 	if err != nil {
 		return err
 	}
-	w.state = state{generation: g.Generation, dates: g.Dates}
+	w.take(g, sum)
 	w.sequence = max(w.sequence, g.Sequence)
-	w.lastGeneration = max(w.lastGeneration, g.Generation)
 	return w.loadIDs(g)
 }
 
 func (w *Writer) loadIDs(g *generation) error {
 	since := w.opts.Now().Add(-w.opts.RememberFor)
-	var recent []fileEntry
+	var recent []settled
 	for _, ref := range g.Dates {
 		if ref.LastCommitted.Before(since) {
 			continue
@@ -83,17 +87,19 @@ func (w *Writer) loadIDs(g *generation) error {
 		if err != nil {
 			return err
 		}
+		recent = append(recent, m.Settled...)
 		for _, f := range files {
-			if !f.Committed.Before(since) && len(f.Items) > 0 {
-				recent = append(recent, f)
+			if len(f.Items) > 0 {
+				recent = append(recent, settled{f.Committed, f.Items})
 			}
 		}
 	}
-	slices.SortStableFunc(recent, func(a, b fileEntry) int { return a.Committed.Compare(b.Committed) })
+	recent = slices.DeleteFunc(recent, func(s settled) bool { return s.Committed.Before(since) })
+	slices.SortStableFunc(recent, func(a, b settled) int { return a.Committed.Compare(b.Committed) })
 	ids := idBook{window: w.opts.RememberFor, max: w.opts.RememberMax}
-	for _, f := range recent {
-		if err := ids.addPacked(f.Items, f.Committed); err != nil {
-			return corrupt("read manifest", w.path(manifestDir), fmt.Errorf("items of %s: %w", f.Path, err))
+	for _, s := range recent {
+		if err := ids.addPacked(s.Items, s.Committed); err != nil {
+			return corrupt("read manifest", w.path(manifestDir), fmt.Errorf("items committed at %s: %w", s.Committed, err))
 		}
 	}
 	w.setIDs(ids)
@@ -106,12 +112,30 @@ type orphan struct {
 	sequence int64
 }
 
+// scanLocked scans while nobody commits, so that what the newest generation does
+// not lead to is nobody's.
+func (w *Writer) scanLocked(now time.Time) ([]orphan, error) {
+	held, err := lockCommit(w.root)
+	if err != nil {
+		return nil, err
+	}
+	defer held.Close()
+	if err := w.refresh(); err != nil {
+		return nil, err
+	}
+	return w.scan(now)
+}
+
 // scan goes through the directory: it deletes unfinished files, finds orphans
-// and dooms what the current generation doesn't lead to.
+// and dooms what the current generation doesn't lead to. Files of maintenance it
+// leaves to a Maintainer.
 func (w *Writer) scan(now time.Time) ([]orphan, error) {
 	named := map[string]bool{}
 	if w.state.generation > 0 {
 		named[generationName(w.state.generation)] = true
+	}
+	for _, r := range w.state.removed {
+		named[r.Manifest] = true
 	}
 	committed := w.sequence
 	var orphans []orphan
@@ -168,8 +192,12 @@ func (w *Writer) scanManifests(named map[string]bool, now time.Time) error {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		w.lastGeneration = max(w.lastGeneration, generationOf(name))
-		if strings.HasSuffix(name, ".json") && !named[name] {
+		switch {
+		case !strings.HasSuffix(name, ".json") || named[name]:
+		case generationOf(name) > w.state.generation:
+			// Of a commit that came to nothing: another one may use the name.
+			_ = w.opts.disk.remove(w.path(manifestDir, name))
+		default:
 			w.sweep.add(now, w.path(manifestDir, name))
 		}
 	}
@@ -202,11 +230,12 @@ func (w *Writer) scanDate(dir string, named map[string]bool, committed int64, no
 	var orphans []orphan
 	for _, e := range entries {
 		name := dir + "/" + e.Name()
-		if strings.HasSuffix(name, ".parquet"+tmpSuffix) {
+		finished, unfinished := strings.CutSuffix(e.Name(), tmpSuffix)
+		sequence, ok := sequenceOf(finished)
+		if ok && unfinished {
 			w.removeTmp(w.path(name))
 			continue
 		}
-		sequence, ok := sequenceOf(e.Name())
 		if !ok || named[name] {
 			continue
 		}

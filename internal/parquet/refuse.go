@@ -3,6 +3,7 @@ package parquet
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -17,13 +18,14 @@ type Reason string
 
 const (
 	TooLate      Reason = "too_late"      // started before Options.Late
+	Expired      Reason = "expired"       // of a date that retention has dropped
 	InFuture     Reason = "in_future"     // starts after Options.Future
 	BadID        Reason = "bad_id"        // the item's id can't be remembered
 	FoldConflict Reason = "fold_conflict" // some of what was folded in is stored already
 )
 
 // Reasons lists all of them.
-var Reasons = []Reason{TooLate, InFuture, BadID, FoldConflict}
+var Reasons = []Reason{TooLate, Expired, InFuture, BadID, FoldConflict}
 
 // RowError says which rows of an item were refused. They never will be
 // accepted, so there is no use in trying again.
@@ -93,15 +95,29 @@ func (r *refusals) add(item string, reason Reason, rows int, detail string) {
 type window struct {
 	from, to     int64
 	late, future time.Duration
+	floor        string // the first date that is not dropped
+	floorNS      int64
 }
 
-func (o *Options) window(now time.Time) window {
-	return window{from: now.Add(-o.Late).UnixNano(), to: now.Add(o.Future).UnixNano(), late: o.Late, future: o.Future}
+func (o *Options) window(now time.Time, floor string) window {
+	return window{
+		from: now.Add(-o.Late).UnixNano(), to: now.Add(o.Future).UnixNano(), late: o.Late, future: o.Future,
+		floor: floor, floorNS: floorOf(floor),
+	}
+}
+
+// floorOf is the start of a date, the beginning of time for none.
+func floorOf(date string) int64 {
+	t, err := time.Parse(dateLayout, date)
+	if err != nil {
+		return math.MinInt64
+	}
+	return t.UnixNano()
 }
 
 // accept appends the rows of an item that may be stored.
 func (r *refusals) accept(rows []*methodspan.Row, item *methodspan.Item, w window) []*methodspan.Row {
-	var late, future int
+	var late, expired, future int
 	var lateNS, futureNS int64
 	for i := range item.Rows {
 		row := &item.Rows[i]
@@ -111,6 +127,8 @@ func (r *refusals) accept(rows []*methodspan.Row, item *methodspan.Item, w windo
 				lateNS = row.StartNS
 			}
 			late++
+		case row.StartNS < w.floorNS:
+			expired++
 		case row.StartNS > w.to:
 			futureNS = max(futureNS, row.StartNS)
 			future++
@@ -120,6 +138,9 @@ func (r *refusals) accept(rows []*methodspan.Row, item *methodspan.Item, w windo
 	}
 	if late > 0 {
 		r.add(item.ID, TooLate, late, fmt.Sprintf("the earliest started at %s, more than %s ago", utc(lateNS), w.late))
+	}
+	if expired > 0 {
+		r.add(item.ID, Expired, expired, fmt.Sprintf("they started before %s, the first date that retention has left", w.floor))
 	}
 	if future > 0 {
 		r.add(item.ID, InFuture, future, fmt.Sprintf("the latest starts at %s, more than %s ahead of this machine's clock", utc(futureNS), w.future))

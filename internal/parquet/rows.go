@@ -2,12 +2,8 @@ package parquet
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-
-	pq "github.com/parquet-go/parquet-go"
 
 	"github.com/corehour/corehour/internal/methodspan"
 )
@@ -36,41 +32,28 @@ type content struct {
 	rows  []methodspan.Row
 }
 
-// readContent reads a file. The library may panic over one that is damaged,
-// which must not stop more than the reading of it.
-func readContent(r io.ReaderAt, size int64) (c *content, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			c, err = nil, fmt.Errorf("reading it panics: %v", p)
-		}
-	}()
-	file, err := pq.OpenFile(r, size)
+func readContent(r io.ReaderAt, size int64) (*content, error) {
+	file, err := openFile(r, size)
 	if err != nil {
 		return nil, err
 	}
-	c = &content{rows: make([]methodspan.Row, 0, min(file.NumRows(), size))}
+	c := &content{rows: make([]methodspan.Row, 0, max(0, min(file.NumRows(), size)))}
 	if text, ok := file.Lookup(metaGroup); ok {
 		if c.group, err = parseGroup(text); err != nil {
 			return nil, err
 		}
 	}
-	reader := pq.NewGenericReader[record](file)
-	defer reader.Close()
-	resources := map[methodspan.Resource]*methodspan.Resource{}
-	buf := make([]record, 512)
-	for {
-		clear(buf)
-		n, err := reader.Read(buf)
-		for i := range buf[:n] {
-			c.rows = append(c.rows, buf[i].row(resources))
-		}
-		if errors.Is(err, io.EOF) {
-			return c, nil
-		}
-		if err != nil {
+	b := newBlock(nil, nil)
+	for _, group := range file.RowGroups() {
+		if err := b.read(file.Schema(), group); err != nil {
 			return nil, err
 		}
+		for i := range b.rows {
+			c.rows = append(c.rows, methodspan.Row{})
+			b.row(i, &c.rows[len(c.rows)-1])
+		}
 	}
+	return c, nil
 }
 
 func readContentOf(data []byte) (*content, error) {

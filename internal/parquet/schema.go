@@ -11,8 +11,8 @@ import (
 )
 
 // record is one row as a file holds it: the columns of the table method_calls,
-// by name and type. Files are written column by column (table.go) and read by
-// this. A column that is optional holds NULL for
+// by name and type. Files are written and read column by column (table.go,
+// block.go); this is their schema. A column that is optional holds NULL for
 // unknown; where zero is a value of its own the field is a pointer.
 type record struct {
 	EventDate        int32    `parquet:"event_date,date"`
@@ -107,53 +107,3 @@ var schema = sync.OnceValue(func() (s format.FileMetaData) {
 	s.Schema, s.ColumnOrders = meta.Schema, meta.ColumnOrders
 	return s
 })
-
-// row is the row that the record stands for; equal resources are shared.
-func (c *record) row(resources map[methodspan.Resource]*methodspan.Resource) methodspan.Row {
-	res := methodspan.Resource{
-		ServiceNamespace: c.ServiceNamespace, Service: c.Service, Version: c.Version,
-		Revision: c.Revision, Environment: c.Environment, Instance: c.Instance,
-		Host: c.Host, HostType: c.HostType, CloudProvider: c.CloudProvider,
-		Region: c.Region, CapacityType: c.CapacityType, ProcessStartNS: c.ProcessStartNS,
-	}
-	shared := resources[res]
-	if shared == nil {
-		shared = &res
-		resources[res] = shared
-	}
-	r := methodspan.Row{
-		Resource: shared, Kind: c.Kind, Level: c.Level, StartNS: c.StartNS, EndNS: c.EndNS,
-		Class: c.Class, Method: c.Method, Signature: c.Signature, Caller: c.Caller,
-		Stack: c.Stack, Group: c.Group,
-		Calls: c.Calls, Measured: c.Measured, CPUMeasured: c.CPUMeasured, Errors: c.Errors,
-		WallNS: orZero(c.WallNS), WallSq: orZero(c.WallSq), WallMaxNS: orZero(c.WallMaxNS),
-		CPUNS: orZero(c.CPUNS), CPUSq: orZero(c.CPUSq), CPUMaxNS: orZero(c.CPUMaxNS),
-		P: c.P, CPUP: c.CPUP, Stratum: c.Stratum, ConfiguredRate: c.ConfiguredRate,
-		EffectiveRate: c.EffectiveRate, Tier: c.Tier, Reason: c.Reason, WeightBasis: c.WeightBasis,
-		CPUState: c.CPUState, USDPerCoreHour: c.USDPerCoreHour, PriceSource: c.PriceSource,
-		TraceID: c.TraceID, SpanID: c.SpanID, ParentSpanID: c.ParentSpanID,
-		RequestID: c.RequestID, BatchID: c.BatchID, RowSeq: c.RowSeq,
-	}
-	for _, b := range c.WallHist {
-		r.WallHist = append(r.WallHist, methodspan.Bin(b))
-	}
-	for _, b := range c.CPUHist {
-		r.CPUHist = append(r.CPUHist, methodspan.Bin(b))
-	}
-	if c.Final != nil {
-		r.Process = &methodspan.ProcessStats{
-			Cores: orZero(c.Cores), RSSBytes: orZero(c.RSSBytes), CallsTotal: orZero(c.CallsTotal), Final: *c.Final,
-		}
-		for _, s := range c.SDKStats {
-			r.Process.Stats = append(r.Process.Stats, methodspan.Stat(s))
-		}
-	}
-	return r
-}
-
-func orZero[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}

@@ -6,10 +6,16 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// KindRaw is the kind of files that hold rows as they came in.
-const KindRaw = "raw"
+// Kinds of files.
+const (
+	KindRaw   = "raw"   // rows as they came in, one file per write and date
+	KindMerge = "merge" // the same rows from several files
+	KindRoll  = "roll"  // sums of rows, see File.Level
+)
 
 // File is one Parquet file of a snapshot.
 type File struct {
@@ -20,6 +26,10 @@ type File struct {
 	MinStartNS int64
 	MaxStartNS int64
 	Bytes      int64
+	Checksum   string
+	Level      string // of all its rows: raw, minute or hour
+	NoIDs      bool   // ids of traces and requests were left out
+	Committed  time.Time
 }
 
 // Snapshot is the warehouse after one commit. Its files stay on disk for the
@@ -89,16 +99,26 @@ func openGeneration(root, name, sum string) (*Snapshot, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			s.Files = append(s.Files, File{
-				Path: filepath.Join(root, filepath.FromSlash(e.Path)), Date: ref.Date, Kind: e.Kind, Rows: e.Rows,
-				MinStartNS: e.MinStartNS, MaxStartNS: e.MaxStartNS, Bytes: e.Bytes,
-			})
+			s.Files = append(s.Files, e.file(root, ref.Date))
 		}
 	}
 	if len(s.Files) == 0 {
 		return nil, errEmpty(root)
 	}
 	return s, nil
+}
+
+// file is the entry as callers see it.
+func (e *fileEntry) file(root, date string) File {
+	level := e.Level
+	if level == "" {
+		level = methodspan.LevelRaw
+	}
+	return File{
+		Path: filepath.Join(root, filepath.FromSlash(e.Path)), Date: date, Kind: e.Kind, Rows: e.Rows,
+		MinStartNS: e.MinStartNS, MaxStartNS: e.MaxStartNS, Bytes: e.Bytes, Checksum: e.Checksum,
+		Level: level, NoIDs: e.NoIDs, Committed: e.Committed,
+	}
 }
 
 // Select lists the files that may hold rows that started in [from, to). A zero

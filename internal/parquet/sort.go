@@ -27,7 +27,7 @@ func (k sortKey) compare(o sortKey) int {
 func (t *table) sorted() []int32 {
 	var services, versions []string
 	for _, r := range t.resources.values {
-		services, versions = append(services, r.Service), append(versions, r.Version)
+		services, versions = append(services, validName(r.Service)), append(versions, validName(r.Version))
 	}
 	service, version := ranks(services), ranks(versions)
 	class, method := ranks(t.class.values), ranks(t.method.values)

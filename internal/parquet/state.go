@@ -18,6 +18,12 @@ const datesInMemory = 48
 // state is what CURRENT leads to, as far as a writer needs it.
 type state struct {
 	generation int64
+	checksum   string // of the generation
+	sequence   int64
+	floor      string
+	remember   time.Duration
+	grace      time.Duration
+	removed    []removedRef
 	dates      []dateRef // sorted
 	loaded     map[string]dateState
 	dirs       map[string]bool // known to exist and to be durable
@@ -29,7 +35,9 @@ type dateState struct {
 }
 
 func (s *state) clone() *state {
-	return &state{generation: s.generation, dates: slices.Clone(s.dates), loaded: maps.Clone(s.loaded), dirs: s.dirs}
+	c := *s
+	c.dates, c.loaded, c.removed = slices.Clone(s.dates), maps.Clone(s.loaded), slices.Clone(s.removed)
+	return &c
 }
 
 func (s *state) hasDir(dir string) bool { return s.dirs[dir] }
@@ -47,11 +55,11 @@ func (s *state) find(date string) (int, bool) {
 
 // load is the manifest of a date, empty if it has none yet.
 func (s *state) load(root, date string) (dateState, error) {
-	if d, ok := s.loaded[date]; ok {
-		return d, nil
-	}
 	d := dateState{ref: dateRef{Date: date}, manifest: &dateManifest{Schema: SchemaVersion, Date: date}}
 	if i, ok := s.find(date); ok {
+		if d, ok := s.loaded[date]; ok && d.ref.Manifest == s.dates[i].Manifest {
+			return d, nil
+		}
 		m, err := readDate(root, s.dates[i])
 		if err != nil {
 			return dateState{}, err
@@ -74,13 +82,32 @@ func (s *state) set(d dateState) {
 	s.loaded[d.ref.Date] = d
 }
 
-func (s *state) encode(sequence int64, now time.Time) *generation {
-	return &generation{Schema: SchemaVersion, Generation: s.generation, Sequence: sequence, Committed: now.UTC(), Dates: s.dates}
+// drop takes a date out.
+func (s *state) drop(date string) {
+	if i, ok := s.find(date); ok {
+		s.dates = slices.Delete(s.dates, i, i+1)
+	}
+	delete(s.loaded, date)
+}
+
+// bytes is the size of all files that count.
+func (s *state) bytes() (n int64) {
+	for _, d := range s.dates {
+		n += d.Bytes
+	}
+	return n
+}
+
+func (s *state) encode(now time.Time) *generation {
+	return &generation{
+		Schema: SchemaVersion, Generation: s.generation, Sequence: s.sequence, Committed: now.UTC(),
+		Floor: s.floor, Remember: s.remember, Grace: s.grace, Dates: s.dates, Removed: s.removed,
+	}
 }
 
 // clone copies the lists, so that a failed commit leaves the old ones alone.
 func (m *dateManifest) clone() *dateManifest {
 	c := *m
-	c.Parts, c.Files = slices.Clone(m.Parts), slices.Clone(m.Files)
+	c.Parts, c.Files, c.Settled = slices.Clone(m.Parts), slices.Clone(m.Files), slices.Clone(m.Settled)
 	return &c
 }

@@ -21,10 +21,10 @@ func (s *sweep) add(now time.Time, paths ...string) {
 
 // run deletes what is due. What can't be deleted is dropped from the list: the
 // next start lists it again.
-func (s *sweep) run(w *Writer, now time.Time) {
+func (s *sweep) run(c *committer, now time.Time) {
 	n := 0
-	for n < len(s.due) && now.Sub(s.due[n].since) >= w.opts.Grace {
-		_ = w.opts.disk.remove(s.due[n].path)
+	for n < len(s.due) && now.Sub(s.due[n].since) >= c.opts.Grace {
+		_ = c.opts.disk.remove(s.due[n].path)
 		n++
 	}
 	s.due = s.due[n:]

@@ -102,6 +102,12 @@ func newQuantity() quantityColumns {
 	return quantityColumns{squares: sparseColumn{size: 8}, bins: listColumn{size: 4}, counts: listColumn{size: 8}}
 }
 
+// resourceNames are the columns that follow from the resource, in its order.
+var resourceNames = [...]string{
+	"service_namespace", "service", "version", "revision", "environment", "instance",
+	"host", "host_type", "cloud_provider", "region", "capacity_type",
+}
+
 // columns lists the leaves in the order of the schema.
 func (t *table) columns() []namedColumn {
 	list := func(name, field string) []string { return []string{name, "list", "element", field} }
@@ -110,10 +116,7 @@ func (t *table) columns() []namedColumn {
 		flat("event_date", &t.day), flat("kind", &t.kind), flat("level", &t.level),
 		flat("start_ns", &t.start), flat("end_ns", &t.end),
 	}
-	for i, name := range [...]string{
-		"service_namespace", "service", "version", "revision", "environment", "instance",
-		"host", "host_type", "cloud_provider", "region", "capacity_type",
-	} {
+	for i, name := range resourceNames {
 		columns = append(columns, flat(name, &t.resource[i]))
 	}
 	return append(columns,

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -15,8 +16,7 @@ import (
 // Writer is the one writer of a warehouse. Its methods may be called
 // concurrently; writes happen one after the other.
 type Writer struct {
-	root string
-	opts Options
+	committer
 
 	idsMu sync.RWMutex
 	ids   idBook
@@ -24,17 +24,10 @@ type Writer struct {
 	mu       sync.Mutex // taken before idsMu
 	lockFile *os.File   // nil once closed
 	encoder  *encoder
-	state    state
-	sweep    sweep
 	// sequence is the highest file number this writer has used, committed or
 	// not: a number is never used twice.
 	sequence int64
-	// lastGeneration likewise.
-	lastGeneration int64
-	// unsettled is set after a commit whose outcome is not known; the next
-	// write resolves it before it does anything else.
-	unsettled bool
-	recovery  Recovery
+	recovery Recovery
 }
 
 // Result says what one Write did.
@@ -64,11 +57,11 @@ func NewWriter(root string, opts Options) (*Writer, error) {
 	if err := opts.disk.mkdir(filepath.Join(root, manifestDir)); err != nil {
 		return nil, diskError("create directory", root, err)
 	}
-	lockFile, err := lock(root)
+	lockFile, err := lock(root, writerLock, "one directory has one writer: stop the other one or give this one a `path` of its own")
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{root: root, opts: opts, lockFile: lockFile, encoder: newEncoder()}
+	w := &Writer{committer: committer{root: root, opts: opts}, lockFile: lockFile, encoder: newEncoder()}
 	if err := w.recover(); err != nil {
 		return nil, multierr.Append(err, lockFile.Close())
 	}
@@ -98,19 +91,25 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (Result, er
 			return Result{}, err
 		}
 	}
-	var res Result
-	var refused refusals
 	now := w.opts.Now()
-	b := w.gather(items, now, &res, &refused)
-	res.Refused = refused.byReason
-	if len(b.rows) > 0 {
-		if err := w.commit(ctx, b, now, &res); err != nil {
-			return Result{Generation: w.state.generation}, err
+	for {
+		var res Result
+		var refused refusals
+		b := w.gather(items, now, &res, &refused)
+		res.Refused = refused.byReason
+		if len(b.rows) > 0 {
+			err := w.commit(ctx, b, now, &res)
+			if errors.Is(err, errExpired) {
+				continue // the state says so now, and gather goes by it
+			}
+			if err != nil {
+				return Result{Generation: w.state.generation}, err
+			}
 		}
+		w.remember(b.ids, now)
+		res.Generation = w.state.generation
+		return res, multierr.Combine(refused.errs...)
 	}
-	w.remember(b.ids, now)
-	res.Generation = w.state.generation
-	return res, multierr.Combine(refused.errs...)
 }
 
 // batch is what one Write is going to commit.
@@ -126,7 +125,7 @@ func (w *Writer) gather(items []methodspan.Item, now time.Time, res *Result, ref
 		n += len(items[i].Rows)
 	}
 	b := &batch{rows: make([]*methodspan.Row, 0, n)}
-	window := w.opts.window(now)
+	window := w.opts.window(now, w.state.floor)
 	mine := idSet{} // the same item twice in one Write
 	for i := range items {
 		item := &items[i]

@@ -1,0 +1,159 @@
+package parquet
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// manifestsStay is how old a manifest must be before maintenance deletes it when
+// nothing leads to it any more. A reader that has just resolved it looks again.
+const manifestsStay = time.Hour
+
+// clean deletes what an interrupted maintenance has left: unfinished files, files
+// that no generation names, and old manifests. The writer's own files it leaves
+// to the writer.
+func (m *Maintainer) clean() error {
+	held, err := lockCommit(m.root)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	if err := m.refresh(); err != nil {
+		return err
+	}
+	named := map[string]bool{generationName(m.state.generation): true}
+	for _, r := range m.state.removed {
+		files, err := m.readRemoved(r)
+		if err != nil {
+			return err
+		}
+		named[r.Manifest] = true
+		for _, f := range files {
+			named[f] = true
+		}
+	}
+	for _, ref := range m.state.dates {
+		manifest, err := readDate(m.root, ref)
+		if err != nil {
+			return err
+		}
+		files, err := manifest.allFiles(m.root)
+		if err != nil {
+			return err
+		}
+		named[ref.Manifest] = true
+		for _, p := range manifest.Parts {
+			named[p.Manifest] = true
+		}
+		for _, f := range files {
+			named[f.Path] = true
+		}
+	}
+	entries, err := os.ReadDir(m.root)
+	if err != nil {
+		return diskError("list", m.root, err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), datePrefix) {
+			if err := m.cleanDate(e.Name(), named); err != nil {
+				return err
+			}
+		}
+	}
+	return m.cleanManifests(named)
+}
+
+func (m *Maintainer) cleanDate(dir string, named map[string]bool) error {
+	entries, err := os.ReadDir(m.path(dir))
+	if err != nil {
+		return diskError("list", m.path(dir), err)
+	}
+	for _, e := range entries {
+		ours := strings.HasPrefix(e.Name(), KindMerge+"-") || strings.HasPrefix(e.Name(), KindRoll+"-")
+		if name := dir + "/" + e.Name(); ours && !named[name] {
+			m.remove(m.path(name))
+		}
+	}
+	return nil
+}
+
+func (m *Maintainer) cleanManifests(named map[string]bool) error {
+	entries, err := os.ReadDir(m.path(manifestDir))
+	if err != nil {
+		return diskError("list", m.path(manifestDir), err)
+	}
+	before := m.opts.Now().Add(-max(manifestsStay, m.grace(&m.state)))
+	for _, e := range entries {
+		name := e.Name()
+		if !strings.HasSuffix(name, ".json") || named[name] {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			continue // gone already
+		}
+		if generationOf(name) > m.state.generation || info.ModTime().Before(before) {
+			m.remove(m.path(manifestDir, name))
+		}
+	}
+	return nil
+}
+
+func (m *Maintainer) remove(path string) {
+	if m.opts.disk.remove(path) == nil {
+		m.removed++
+	}
+}
+
+// removeDue deletes the files whose grace is over. They are deleted before the
+// lists that name them, so that an interruption leaves nothing behind.
+func (m *Maintainer) removeDue() error {
+	now := m.opts.Now()
+	due := func(r removedRef) bool { return !now.Before(r.Due) }
+	if !slices.ContainsFunc(m.state.removed, due) {
+		return nil
+	}
+	dirs := map[string]bool{}
+	for _, r := range m.state.removed {
+		if !due(r) {
+			continue
+		}
+		files, err := m.readRemoved(r)
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			m.remove(m.path(f))
+			dirs[filepath.Dir(m.path(f))] = true
+		}
+	}
+	for dir := range dirs {
+		// It stays if there is a file in it; the writer makes it again if need be.
+		if date := strings.TrimPrefix(filepath.Base(dir), datePrefix); date < m.state.floor {
+			_ = m.opts.disk.remove(dir)
+		}
+	}
+	err := m.publish(now, func(_ *commit, next *state) error {
+		next.removed = slices.DeleteFunc(next.removed, due)
+		return nil
+	})
+	return m.settled(err, func() (bool, error) { return !slices.ContainsFunc(m.state.removed, due), nil })
+}
+
+func (m *Maintainer) readRemoved(r removedRef) ([]string, error) {
+	var list removedFiles
+	if err := readManifest(m.root, r.Manifest, r.Checksum, &list); err != nil {
+		return nil, err
+	}
+	for _, f := range list.Files {
+		date := strings.TrimPrefix(filepath.Dir(f), datePrefix)
+		if !isFileOf(f, date) || !strings.HasPrefix(f, datePrefix) {
+			return nil, corrupt("read manifest", m.path(manifestDir, r.Manifest), fmt.Errorf("it lists the file %q", f))
+		}
+	}
+	return list.Files, nil
+}

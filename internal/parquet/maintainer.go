@@ -1,0 +1,354 @@
+package parquet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/multierr"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// Maintainer replaces and drops files of a warehouse, beside the writer, which
+// goes on. There is one at a time. It never adds rows of its own, and never
+// touches a file that no commit names.
+type Maintainer struct {
+	committer
+	encoder  *encoder
+	lockFile *os.File
+	removed  int
+}
+
+// NewMaintainer opens the warehouse at root for maintenance, deletes what an
+// interrupted one has left, and what earlier ones took out once its grace is over.
+// It fails with an *Error, of kind ErrLocked if another Maintainer is at work and
+// ErrMissing or ErrEmpty if there is nothing to maintain.
+func NewMaintainer(root string, opts Options) (*Maintainer, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, &Error{Op: "open for maintenance", Path: root, Err: err}
+	}
+	if _, _, err := openCurrent(root); err != nil {
+		return nil, err
+	}
+	lockFile, err := lock(root, maintenanceLock, "one maintenance runs at a time: wait for it to end")
+	if err != nil {
+		return nil, err
+	}
+	m := &Maintainer{committer: committer{root: root, opts: opts}, encoder: newEncoder(), lockFile: lockFile}
+	if err = m.clean(); err == nil {
+		err = m.removeDue()
+	}
+	if err != nil {
+		return nil, multierr.Append(err, lockFile.Close())
+	}
+	return m, nil
+}
+
+// Removed tells how many files were deleted since NewMaintainer began.
+func (m *Maintainer) Removed() int { return m.removed }
+
+// Close lets another Maintainer begin.
+func (m *Maintainer) Close() error {
+	if m.lockFile == nil {
+		return nil
+	}
+	err := m.lockFile.Close()
+	m.lockFile = nil
+	return err
+}
+
+// Date is the files of one date.
+type Date struct {
+	Date          string
+	Files         []File // in the order of their commits
+	LastCommitted time.Time
+}
+
+// Dates lists the dates of the newest commit, oldest first.
+func (m *Maintainer) Dates() ([]Date, error) {
+	if err := m.refresh(); err != nil {
+		return nil, err
+	}
+	var dates []Date
+	for _, ref := range m.state.dates {
+		manifest, err := readDate(m.root, ref)
+		if err != nil {
+			return nil, err
+		}
+		entries, err := manifest.allFiles(m.root)
+		if err != nil {
+			return nil, err
+		}
+		d := Date{Date: ref.Date, LastCommitted: ref.LastCommitted}
+		for i := range entries {
+			d.Files = append(d.Files, entries[i].file(m.root, ref.Date))
+		}
+		dates = append(dates, d)
+	}
+	return dates, nil
+}
+
+// Output says what a replacement is.
+type Output struct {
+	Kind  string // KindMerge or KindRoll
+	Level string
+	NoIDs bool
+}
+
+// Replace puts one file in the place of several of a date, in one commit: a
+// reader sees the old ones or the new one. produce hands its rows to add, in the
+// order of a Run; without rows the old files just go. They are deleted when their
+// grace is over.
+func (m *Maintainer) Replace(ctx context.Context, date string, old []File, o Output, produce func(add func(*methodspan.Row) error) error) (File, error) {
+	if len(old) == 0 {
+		return File{}, &Error{Op: "replace files", Path: m.path(datePrefix + date), Err: errors.New("no files were given")}
+	}
+	m.unsettled = false // the commit begins by reading what counts
+	name := fmt.Sprintf("%s%s/%s-%012d-%s.parquet", datePrefix, date, o.Kind, m.state.generation, randomName())
+	entry, err := m.write(ctx, fileEntry{Path: name, Kind: o.Kind, Level: o.Level, NoIDs: o.NoIDs, Schema: SchemaVersion}, produce)
+	if err != nil {
+		return File{}, err
+	}
+	var added []fileEntry
+	if entry.Rows > 0 {
+		added = append(added, entry)
+	}
+	err = m.publishReplaced(date, old, added)
+	if err != nil && !m.unsettled {
+		_ = m.opts.disk.remove(m.path(name))
+	}
+	if err != nil {
+		return File{}, err
+	}
+	return entry.file(m.root, date), nil
+}
+
+func randomName() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails since Go 1.24
+	return hex.EncodeToString(b[:])
+}
+
+// write writes a file under its final name; no manifest names it yet.
+func (m *Maintainer) write(ctx context.Context, entry fileEntry, produce func(add func(*methodspan.Row) error) error) (fileEntry, error) {
+	path := m.path(entry.Path)
+	tmp := path + tmpSuffix
+	f, err := m.opts.disk.create(tmp)
+	if err != nil {
+		return entry, diskError("create file", tmp, err)
+	}
+	s := newStream(m.encoder, f, entry)
+	err = produce(func(r *methodspan.Row) error {
+		if err := s.add(r); err != nil {
+			return diskError("write file", tmp, err)
+		}
+		return nil
+	})
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		if entry, err = s.finish(); err != nil {
+			err = diskError("write file", tmp, err)
+		}
+	} else {
+		m.encoder.reset()
+	}
+	if cerr := f.Close(); err == nil && cerr != nil {
+		err = diskError("write file", tmp, cerr)
+	}
+	if err == nil && entry.Rows > 0 {
+		if err = m.opts.disk.rename(tmp, path); err != nil {
+			err = diskError("rename file", path, err)
+		} else if err = m.opts.disk.syncDir(filepath.Dir(path)); err != nil {
+			err = diskError("sync directory", filepath.Dir(path), err)
+		}
+	}
+	if err != nil || entry.Rows == 0 {
+		_ = m.opts.disk.remove(tmp)
+	}
+	if err != nil {
+		_ = m.opts.disk.remove(path)
+	}
+	return entry, err
+}
+
+// errGone means that somebody else took out what was to be replaced.
+var errGone = errors.New("the date is not as it was read: another maintenance has changed it")
+
+func (m *Maintainer) publishReplaced(date string, old []File, added []fileEntry) error {
+	gone := map[string]bool{}
+	for _, f := range old {
+		gone[m.below(f.Path)] = true
+	}
+	now := m.opts.Now()
+	err := m.publish(now, func(t *commit, next *state) error {
+		before, err := next.load(m.root, date)
+		if err != nil {
+			return err
+		}
+		files, err := before.manifest.allFiles(m.root)
+		if err != nil {
+			return err
+		}
+		manifest := &dateManifest{Schema: SchemaVersion, Date: date}
+		ref := dateRef{Date: date, LastCommitted: before.ref.LastCommitted}
+		since := now.Add(-m.remember(next))
+		for _, s := range before.manifest.Settled {
+			if !s.Committed.Before(since) {
+				manifest.Settled = append(manifest.Settled, s)
+			}
+		}
+		var left []fileEntry
+		var taken []string
+		for _, f := range files {
+			if !gone[f.Path] {
+				left = append(left, f)
+				continue
+			}
+			taken = append(taken, f.Path)
+			if len(f.Items) > 0 && !f.Committed.Before(since) {
+				manifest.Settled = append(manifest.Settled, settled{f.Committed, f.Items})
+			}
+		}
+		if len(taken) != len(gone) {
+			return &Error{Op: "replace files", Path: m.path(datePrefix + date), Err: errGone}
+		}
+		for i := range added {
+			added[i].Committed = now.UTC()
+		}
+		// Merged files come first: parts hold what is older.
+		left = append(added[:len(added):len(added)], left...)
+		for _, f := range left {
+			ref.Files++
+			ref.Rows += f.Rows
+			ref.Bytes += f.Bytes
+		}
+		if err := t.doom(next, now.Add(m.grace(next)), taken); err != nil {
+			return err
+		}
+		if len(left) == 0 && len(manifest.Settled) == 0 {
+			next.drop(date)
+			return nil
+		}
+		for n := 0; len(left) > filesPerPart; n++ {
+			if err := t.seal(next, manifest, left[:filesPerPart], n); err != nil {
+				return err
+			}
+			left = left[filesPerPart:]
+		}
+		manifest.Files = left
+		return t.setDate(next, before, ref, manifest)
+	})
+	return m.settled(err, func() (bool, error) { return m.unlisted(date, m.below(old[0].Path)) })
+}
+
+// settled finds out what became of a commit of unknown outcome, if it can: gone
+// tells whether the newest state no longer lists what was to be taken out.
+func (m *Maintainer) settled(err error, gone func() (bool, error)) error {
+	if !errors.Is(err, ErrUnknown) {
+		return err
+	}
+	if serr := m.opts.disk.syncDir(m.root); serr != nil {
+		return err
+	}
+	if rerr := m.refresh(); rerr != nil {
+		return err
+	}
+	counts, gerr := gone()
+	if gerr != nil {
+		return err
+	}
+	m.unsettled = false
+	if counts {
+		return nil
+	}
+	return &Error{Op: "commit", Path: m.root, Err: errors.New("CURRENT could not be replaced"), Hint: "try again"}
+}
+
+// unlisted tells whether the newest state does not list a file of a date.
+func (m *Maintainer) unlisted(date, path string) (bool, error) {
+	d, err := m.state.load(m.root, date)
+	if err != nil {
+		return false, err
+	}
+	files, err := d.manifest.allFiles(m.root)
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(files, func(f fileEntry) bool { return f.Path == path }), nil
+}
+
+// Drop takes out dates with all their files, in one commit. Rows of these dates
+// and of earlier ones are refused from then on.
+func (m *Maintainer) Drop(dates []Date) error {
+	if len(dates) == 0 {
+		return nil
+	}
+	m.unsettled = false
+	now := m.opts.Now()
+	err := m.publish(now, func(t *commit, next *state) error {
+		var taken []string
+		for _, d := range dates {
+			before, err := next.load(m.root, d.Date)
+			if err != nil {
+				return err
+			}
+			files, err := before.manifest.allFiles(m.root)
+			if err != nil {
+				return err
+			}
+			for _, f := range files {
+				taken = append(taken, f.Path)
+			}
+			next.drop(d.Date)
+			day, err := time.Parse(dateLayout, d.Date)
+			if err != nil {
+				return &Error{Op: "drop", Path: m.path(datePrefix + d.Date), Err: err}
+			}
+			next.floor = max(next.floor, day.AddDate(0, 0, 1).Format(dateLayout))
+		}
+		return t.doom(next, now.Add(m.grace(next)), taken)
+	})
+	return m.settled(err, func() (bool, error) {
+		_, listed := m.state.find(dates[0].Date)
+		return !listed, nil
+	})
+}
+
+// doom notes files that are to be deleted when they are due.
+func (t *commit) doom(next *state, due time.Time, files []string) error {
+	if len(files) == 0 {
+		return nil
+	}
+	name := fmt.Sprintf("removed-%012d.json", next.generation)
+	sum, err := t.writeManifest(name, &removedFiles{Schema: SchemaVersion, Files: files})
+	if err != nil {
+		return err
+	}
+	next.removed = append(next.removed, removedRef{Manifest: name, Checksum: sum, Due: due.UTC()})
+	return nil
+}
+
+// remember and grace are the longer of what the writer says and what is set here.
+func (m *Maintainer) remember(s *state) time.Duration { return max(s.remember, m.opts.RememberFor) }
+
+func (m *Maintainer) grace(s *state) time.Duration { return max(s.grace, m.opts.Grace) }
+
+// below is a path as manifests spell it.
+func (m *Maintainer) below(path string) string {
+	rel, err := filepath.Rel(m.root, path)
+	if err != nil {
+		return path
+	}
+	return strings.ReplaceAll(rel, string(filepath.Separator), "/")
+}

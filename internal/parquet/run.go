@@ -1,0 +1,222 @@
+package parquet
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	pq "github.com/parquet-go/parquet-go"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// Run reads the rows of several files of one date in the order in which every
+// file is sorted: by service, class, method, version and start. In memory it has
+// one row group of each file.
+type Run struct {
+	ctx     context.Context
+	sources sourceHeap
+	files   []*os.File
+	current *source // whose row was handed out last
+	rows    int
+}
+
+// RunOptions say what a Run reads.
+type RunOptions struct {
+	// Columns are the columns to read, all if there are none; the others come
+	// out as unknown.
+	Columns []string
+	// Edit, if not nil, may change the service of a row and leave rows out by
+	// returning false. It is called for the rows of each of Parts parts of a
+	// file, and each part's rows must stay in order.
+	Edit  func(part int, r *methodspan.Row) bool
+	Parts int
+}
+
+// OpenRun begins to read. Every file is compared with its checksum first, so that
+// damage is found before anything is made of it.
+func OpenRun(ctx context.Context, files []File, o RunOptions) (*Run, error) {
+	var want func(string) bool
+	if len(o.Columns) > 0 {
+		columns := map[string]bool{}
+		for _, c := range o.Columns {
+			columns[c] = true
+		}
+		want = func(c string) bool { return columns[c] }
+	}
+	names := map[string]string{}
+	intern := func(s string) string {
+		if shared, ok := names[s]; ok {
+			return shared
+		}
+		names[s] = s
+		return s
+	}
+	r := &Run{ctx: ctx}
+	for i := range files {
+		for part := range max(1, o.Parts) {
+			s := &source{meta: &files[i], part: part, edit: o.Edit, block: newBlock(want, intern)}
+			if err := r.open(s); err != nil {
+				return nil, errors.Join(err, r.Close())
+			}
+		}
+	}
+	heap.Init(&r.sources)
+	return r, nil
+}
+
+func (r *Run) open(s *source) error {
+	f, err := os.Open(s.meta.Path)
+	if err != nil {
+		return s.meta.unreadable(err)
+	}
+	r.files = append(r.files, f)
+	if s.part == 0 {
+		if err := s.meta.verify(r.ctx, f); err != nil {
+			return err
+		}
+	}
+	if s.file, err = openFile(f, s.meta.Bytes); err != nil {
+		return corrupt("read file", s.meta.Path, err)
+	}
+	more, err := s.next()
+	if err != nil {
+		return err
+	}
+	if more {
+		r.sources = append(r.sources, s)
+	}
+	return nil
+}
+
+// Next hands out the next row, nil after the last one. It may be changed, and is
+// valid until the next call.
+func (r *Run) Next() (*methodspan.Row, error) {
+	if r.rows++; r.rows%8192 == 0 && r.ctx.Err() != nil {
+		return nil, r.ctx.Err()
+	}
+	if s := r.current; s != nil {
+		r.current = nil
+		more, err := s.next()
+		switch {
+		case err != nil:
+			return nil, err
+		case more:
+			heap.Fix(&r.sources, 0)
+		default:
+			heap.Pop(&r.sources)
+		}
+	}
+	if len(r.sources) == 0 {
+		return nil, nil
+	}
+	r.current = r.sources[0]
+	return &r.current.row, nil
+}
+
+// Close lets go of the files.
+func (r *Run) Close() error {
+	var err error
+	for _, f := range r.files {
+		err = errors.Join(err, f.Close())
+	}
+	r.files, r.sources, r.current = nil, nil, nil
+	return err
+}
+
+// source is the rows of one file, or of one part of them.
+type source struct {
+	meta  *File
+	file  *pq.File
+	part  int
+	edit  func(part int, r *methodspan.Row) bool
+	block *block
+	group int // the next row group
+	at    int // the next row of the block
+	key   rowKey
+	row   methodspan.Row
+}
+
+// rowKey is what rows are sorted by.
+type rowKey struct {
+	service, class, method, version string
+	start                           int64
+}
+
+func keyOf(r *methodspan.Row) rowKey {
+	res := r.Resource
+	return rowKey{res.Service, r.Class, r.Method, res.Version, r.StartNS}
+}
+
+func (k *rowKey) compare(o *rowKey) int {
+	if c := cmp.Compare(k.service, o.service); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(k.class, o.class); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(k.method, o.method); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(k.version, o.version); c != 0 {
+		return c
+	}
+	return cmp.Compare(k.start, o.start)
+}
+
+// next moves on to the next row, false at the end.
+func (s *source) next() (bool, error) {
+	for {
+		for s.at == s.block.rows {
+			groups := s.file.RowGroups()
+			if s.group == len(groups) {
+				s.block = nil
+				return false, nil
+			}
+			if err := s.block.read(s.file.Schema(), groups[s.group]); err != nil {
+				return false, corrupt("read file", s.meta.Path, err)
+			}
+			s.group++
+			s.at = 0
+		}
+		s.block.row(s.at, &s.row)
+		s.at++
+		if s.edit != nil && !s.edit(s.part, &s.row) {
+			continue
+		}
+		key := keyOf(&s.row)
+		if key.compare(&s.key) < 0 {
+			return false, corrupt("read file", s.meta.Path, fmt.Errorf("row %d of row group %d is out of order", s.at-1, s.group-1))
+		}
+		s.key = key
+		return true, nil
+	}
+}
+
+type sourceHeap []*source
+
+func (h sourceHeap) Len() int { return len(h) }
+
+// Less keeps rows of equal keys in the order of their commits.
+func (h sourceHeap) Less(i, j int) bool {
+	if c := h[i].key.compare(&h[j].key); c != 0 {
+		return c < 0
+	}
+	return h[i].meta.Path < h[j].meta.Path
+}
+
+func (h sourceHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+func (h *sourceHeap) Push(x any) { *h = append(*h, x.(*source)) }
+
+func (h *sourceHeap) Pop() any {
+	old := *h
+	n := len(old) - 1
+	s := old[n]
+	old[n] = nil
+	*h = old[:n]
+	return s
+}

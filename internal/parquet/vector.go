@@ -1,0 +1,378 @@
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	pq "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding"
+)
+
+// A vector holds one column of a row group as it is needed to make rows of it.
+// The zero vector is a column that is NULL everywhere, as is one that an older
+// file does not have.
+type vector interface {
+	reset()
+	// take adds the values of one page. defs tell which rows have a value; there
+	// are none where all have.
+	take(page pq.Page, defs []byte) error
+}
+
+var errShort = errors.New("a page has fewer values than rows")
+
+// each goes through the rows of a page: at is the value's place in it, or -1.
+func each(page pq.Page, defs []byte, values int, visit func(at int)) error {
+	if len(defs) == 0 {
+		if values < int(page.NumRows()) {
+			return errShort
+		}
+		for i := range int(page.NumRows()) {
+			visit(i)
+		}
+		return nil
+	}
+	at := 0
+	for _, d := range defs {
+		if d == 0 {
+			visit(-1)
+			continue
+		}
+		if at >= values {
+			return errShort
+		}
+		visit(at)
+		at++
+	}
+	return nil
+}
+
+// known tells whether any row has a value.
+func known(page pq.Page) bool { return page.NumNulls() < page.NumValues() }
+
+// nameVector holds names; each distinct one once where the file does so too.
+type nameVector struct {
+	rows   int
+	at     []int32 // the row's value, null for none; empty if all have the first or none
+	values []string
+	// intern shares equal names among files, nil to keep them apart.
+	intern func(string) string
+}
+
+func (v *nameVector) reset() { v.rows, v.at, v.values = 0, v.at[:0], nil }
+
+func (v *nameVector) get(row int) string {
+	i := int32(0)
+	if len(v.at) > 0 {
+		i = v.at[row]
+	}
+	if i == null || int(i) >= len(v.values) {
+		return ""
+	}
+	return v.values[i]
+}
+
+func (v *nameVector) take(page pq.Page, defs []byte) error {
+	n := int(page.NumRows())
+	if v.rows == 0 && !known(page) {
+		v.rows = n
+		return nil
+	}
+	v.spread()
+	v.rows += n
+	base := int32(len(v.values))
+	data := page.Data()
+	if dict := page.Dictionary(); dict != nil {
+		texts := dict.Page().Data()
+		if err := v.texts(texts); err != nil {
+			return err
+		}
+		indexes := data.Int32()
+		size := int32(len(v.values)) - base
+		constant := base == 0 && size == 1 && page.NumNulls() == 0 && v.rows == n
+		bad := false
+		err := each(page, defs, len(indexes), func(at int) {
+			i := null
+			if at >= 0 {
+				i = indexes[at]
+				bad = bad || i < 0 || i >= size
+				i += base
+			}
+			if !constant {
+				v.at = append(v.at, i)
+			}
+		})
+		if bad {
+			return errors.New("an index leads outside of the dictionary")
+		}
+		return err
+	}
+	if err := v.texts(data); err != nil {
+		return err
+	}
+	return each(page, defs, len(v.values)-int(base), func(at int) {
+		if at < 0 {
+			v.at = append(v.at, null)
+		} else {
+			v.at = append(v.at, base+int32(at))
+		}
+	})
+}
+
+// spread writes out what is the same for all rows so far.
+func (v *nameVector) spread() {
+	if v.rows == 0 || len(v.at) > 0 {
+		return
+	}
+	value := null
+	if len(v.values) > 0 {
+		value = 0
+	}
+	for range v.rows {
+		v.at = append(v.at, value)
+	}
+}
+
+func (v *nameVector) texts(data encoding.Values) error {
+	text, offsets := data.ByteArray()
+	for i := 0; i+1 < len(offsets); i++ {
+		from, to := offsets[i], offsets[i+1]
+		if from > to || int(to) > len(text) {
+			return errShort
+		}
+		s := string(text[from:to])
+		if v.intern != nil {
+			s = v.intern(s)
+		}
+		v.values = append(v.values, s)
+	}
+	return nil
+}
+
+// numberVector holds numbers of 8 bytes or less.
+type numberVector[T int64 | float64] struct {
+	rows   int
+	values []T // of the rows; empty if none has a value
+	has    []bool
+	page   func(data encoding.Values) []T
+}
+
+func (v *numberVector[T]) reset() { v.rows, v.values, v.has = 0, v.values[:0], v.has[:0] }
+
+func (v *numberVector[T]) get(row int) (x T, ok bool) {
+	if len(v.values) == 0 {
+		return 0, false
+	}
+	return v.values[row], len(v.has) == 0 || v.has[row]
+}
+
+func (v *numberVector[T]) value(row int) T {
+	if len(v.values) == 0 {
+		return 0
+	}
+	return v.values[row]
+}
+
+func (v *numberVector[T]) take(page pq.Page, defs []byte) error {
+	n := int(page.NumRows())
+	if len(v.values) == 0 && !known(page) {
+		v.rows += n
+		return nil
+	}
+	nulls := page.NumNulls() > 0
+	before := len(v.values) > 0 // then all of these rows have one
+	for len(v.values) < v.rows {
+		v.values = append(v.values, 0)
+	}
+	if len(v.has) == 0 && (nulls || v.rows > 0 && !before) {
+		for range v.rows {
+			v.has = append(v.has, before)
+		}
+	}
+	v.rows += n
+	values := v.page(page.Data())
+	if dict := page.Dictionary(); dict != nil {
+		indexes := page.Data()
+		entries := v.page(dict.Page().Data())
+		values = make([]T, 0, n)
+		for _, i := range indexes.Int32() {
+			if i < 0 || int(i) >= len(entries) {
+				return errors.New("an index leads outside of the dictionary")
+			}
+			values = append(values, entries[i])
+		}
+	}
+	if len(defs) == 0 && len(v.has) == 0 {
+		if len(values) < n {
+			return errShort
+		}
+		v.values = append(v.values, values[:n]...)
+		return nil
+	}
+	return each(page, defs, len(values), func(at int) {
+		var x T
+		if at >= 0 {
+			x = values[at]
+		}
+		v.values = append(v.values, x)
+		if nulls || len(v.has) > 0 {
+			v.has = append(v.has, at >= 0)
+		}
+	})
+}
+
+// The numbers of a page by physical type; a page of indexes has none.
+
+func longsOf(data encoding.Values) []int64 {
+	switch data.Kind() {
+	case encoding.Int64:
+		return data.Int64()
+	case encoding.Boolean:
+		bits := data.Boolean()
+		out := make([]int64, 8*len(bits))
+		for i := range out {
+			out[i] = int64(bits[i/8] >> (i % 8) & 1)
+		}
+		return out
+	case encoding.Int32:
+		ints := data.Int32()
+		out := make([]int64, len(ints))
+		for i, x := range ints {
+			out[i] = int64(x)
+		}
+		return out
+	}
+	return nil
+}
+
+func doublesOf(data encoding.Values) []float64 {
+	if data.Kind() == encoding.Double {
+		return data.Double()
+	}
+	return nil
+}
+
+// idVector holds ids of a fixed size, all zeros for none.
+type idVector struct {
+	rows, size int
+	values     []byte // of the rows; empty if none has an id
+}
+
+func (v *idVector) reset() { v.rows, v.values = 0, v.values[:0] }
+
+// get writes the row's id to one of zeros.
+func (v *idVector) get(row int, id []byte) {
+	if len(v.values) > 0 {
+		copy(id, v.values[row*v.size:])
+	}
+}
+
+func (v *idVector) take(page pq.Page, defs []byte) error {
+	n := int(page.NumRows())
+	if len(v.values) == 0 && !known(page) {
+		v.rows += n
+		return nil
+	}
+	if missing := v.rows*v.size - len(v.values); missing > 0 {
+		v.values = append(v.values, make([]byte, missing)...)
+	}
+	v.rows += n
+	if page.Dictionary() != nil {
+		return errors.New("ids are in a dictionary")
+	}
+	data := page.Data()
+	ids, size := data.FixedLenByteArray()
+	if size != v.size {
+		return fmt.Errorf("ids have %d bytes, want %d", size, v.size)
+	}
+	zero := make([]byte, v.size)
+	return each(page, defs, len(ids)/size, func(at int) {
+		if at < 0 {
+			v.values = append(v.values, zero...)
+		} else {
+			v.values = append(v.values, ids[at*size:(at+1)*size]...)
+		}
+	})
+}
+
+// listVector holds one field of the elements of a list.
+type listVector[T int64 | float64] struct {
+	ends   []int32 // where the row's elements end; empty if no row has any
+	rows   int
+	values []T
+	page   func(data encoding.Values) []T
+}
+
+func (v *listVector[T]) reset() { v.rows, v.ends, v.values = 0, v.ends[:0], v.values[:0] }
+
+func (v *listVector[T]) get(row int) []T {
+	if len(v.ends) == 0 {
+		return nil
+	}
+	from := int32(0)
+	if row > 0 {
+		from = v.ends[row-1]
+	}
+	return v.values[from:v.ends[row]]
+}
+
+// take reads lists as they are written: level 2 is an element, what is below it
+// a row without.
+func (v *listVector[T]) take(page pq.Page, defs []byte) error {
+	n := int(page.NumRows())
+	if len(v.ends) == 0 && !known(page) {
+		v.rows += n
+		return nil
+	}
+	for len(v.ends) < v.rows {
+		v.ends = append(v.ends, 0)
+	}
+	v.rows += n
+	values := v.page(page.Data())
+	if page.Dictionary() != nil {
+		return errors.New("lists are in a dictionary")
+	}
+	reps := page.RepetitionLevels()
+	if len(reps) != len(defs) {
+		return errShort
+	}
+	at := 0
+	for i, r := range reps {
+		if r == 0 {
+			v.ends = append(v.ends, int32(len(v.values)))
+		}
+		if defs[i] < 2 {
+			continue
+		}
+		if at >= len(values) || len(v.ends) == 0 {
+			return errShort
+		}
+		v.values = append(v.values, values[at])
+		at++
+		v.ends[len(v.ends)-1]++
+	}
+	if len(v.ends) != v.rows {
+		return errShort
+	}
+	return nil
+}
+
+// readVector fills a vector from one column chunk.
+func readVector(chunk pq.ColumnChunk, v vector) error {
+	pages := chunk.Pages()
+	defer pages.Close()
+	for {
+		page, err := pages.ReadPage()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = v.take(page, page.DefinitionLevels())
+		pq.Release(page)
+		if err != nil {
+			return err
+		}
+	}
+}

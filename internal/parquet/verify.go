@@ -1,0 +1,59 @@
+package parquet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+)
+
+// Verify compares a file with what its commit said of it. It fails with an *Error
+// of kind ErrCorrupt that names the file.
+func (f *File) Verify(ctx context.Context) error {
+	file, err := os.Open(f.Path)
+	if err != nil {
+		return f.unreadable(err)
+	}
+	defer file.Close()
+	return f.verify(ctx, file)
+}
+
+func (f *File) verify(ctx context.Context, r io.Reader) error {
+	sum := crc32.New(castagnoli)
+	n, err := io.Copy(sum, &cancelable{ctx, r})
+	if ctx.Err() != nil {
+		return &Error{Op: "verify", Path: f.Path, Err: ctx.Err()}
+	}
+	if err != nil {
+		return f.unreadable(err)
+	}
+	if n != f.Bytes {
+		return corrupt("verify", f.Path, fmt.Errorf("it has %d bytes, %d were committed", n, f.Bytes))
+	}
+	if got := formatChecksum(sum.Sum32()); got != f.Checksum {
+		return corrupt("verify", f.Path, fmt.Errorf("its checksum is %s, %s was committed", got, f.Checksum))
+	}
+	return nil
+}
+
+func (f *File) unreadable(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return corrupt("read file", f.Path, err)
+	}
+	return &Error{Op: "read file", Path: f.Path, Err: err, Hint: "check that the file is readable"}
+}
+
+// cancelable ends reading when the context does.
+type cancelable struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c *cancelable) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
