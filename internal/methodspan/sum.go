@@ -12,7 +12,8 @@ import "math"
 // squares, errors and histograms alike; calls by plain sum, maxima by max. It
 // adds in float64 and rounds once, in Row. Rows must have a common cell and
 // stratum; which columns the cell has is the caller's choice: the sum keeps
-// those of the first row.
+// those of the first row. Probabilities that stand for weights (see Final) may be
+// below zero; those of one sum must be of one sign.
 //
 // The zero value is an empty sum.
 type Sum struct {
@@ -41,7 +42,7 @@ type side struct {
 }
 
 func (s *side) add(n, x int64, squares float64, max int64, hist Histogram, prob float64) {
-	if n <= 0 || prob <= 0 {
+	if n <= 0 || prob == 0 {
 		return
 	}
 	if s.n == 0 {
@@ -107,7 +108,7 @@ func (s *Sum) Add(r *Row) {
 	s.start, s.end = min(s.start, r.StartNS), max(s.end, r.EndNS)
 	s.calls += r.Calls
 	s.wall.add(r.Measured, r.WallNS, r.WallSq, r.WallMaxNS, r.WallHist, r.P)
-	if r.Measured > 0 && r.P > 0 {
+	if r.Measured > 0 && r.P != 0 {
 		s.errors += r.Errors / r.P
 	}
 	if r.CPUMeasured > 0 {

@@ -1,7 +1,9 @@
 package parquet
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,26 +112,45 @@ func (m *Maintainer) remove(path string) {
 }
 
 // removeDue deletes the files whose grace is over. They are deleted before the
-// lists that name them, so that an interruption leaves nothing behind.
+// lists that name them, so that an interruption leaves nothing behind; a list stays
+// until all of its files are gone.
 func (m *Maintainer) removeDue() error {
 	now := m.opts.Now()
-	due := func(r removedRef) bool { return !now.Before(r.Due) }
-	if !slices.ContainsFunc(m.state.removed, due) {
-		return nil
-	}
-	dirs := map[string]bool{}
+	gone := map[string]bool{} // lists
 	for _, r := range m.state.removed {
-		if !due(r) {
+		if now.Before(r.Due) {
 			continue
 		}
 		files, err := m.readRemoved(r)
 		if err != nil {
 			return err
 		}
-		for _, f := range files {
-			m.remove(m.path(f))
-			dirs[filepath.Dir(m.path(f))] = true
+		gone[r.Manifest] = m.removeAll(files)
+	}
+	done := func(r removedRef) bool { return gone[r.Manifest] }
+	if !slices.ContainsFunc(m.state.removed, done) {
+		return nil
+	}
+	err := m.publish(now, func(_ *commit, next *state) error {
+		next.removed = slices.DeleteFunc(next.removed, done)
+		return nil
+	})
+	return m.settled(err, func() (bool, error) { return !slices.ContainsFunc(m.state.removed, done), nil })
+}
+
+// removeAll tells whether all the files are gone afterwards.
+func (m *Maintainer) removeAll(files []string) bool {
+	all := true
+	dirs := map[string]bool{}
+	for _, f := range files {
+		path := m.path(f)
+		switch err := m.opts.disk.remove(path); {
+		case err == nil:
+			m.removed++
+		case !errors.Is(err, fs.ErrNotExist):
+			all = false
 		}
+		dirs[filepath.Dir(path)] = true
 	}
 	for dir := range dirs {
 		// It stays if there is a file in it; the writer makes it again if need be.
@@ -137,11 +158,7 @@ func (m *Maintainer) removeDue() error {
 			_ = m.opts.disk.remove(dir)
 		}
 	}
-	err := m.publish(now, func(_ *commit, next *state) error {
-		next.removed = slices.DeleteFunc(next.removed, due)
-		return nil
-	})
-	return m.settled(err, func() (bool, error) { return !slices.ContainsFunc(m.state.removed, due), nil })
+	return all
 }
 
 func (m *Maintainer) readRemoved(r removedRef) ([]string, error) {

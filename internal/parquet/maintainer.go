@@ -352,3 +352,23 @@ func (m *Maintainer) below(path string) string {
 	}
 	return strings.ReplaceAll(rel, string(filepath.Separator), "/")
 }
+
+// Size tells how many bytes the files take that count, and how many those that
+// are taken out and not deleted yet.
+func (m *Maintainer) Size() (counting, doomed int64, err error) {
+	if err := m.refresh(); err != nil {
+		return 0, 0, err
+	}
+	for _, r := range m.state.removed {
+		files, err := m.readRemoved(r)
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, f := range files {
+			if info, err := os.Stat(m.path(f)); err == nil {
+				doomed += info.Size()
+			}
+		}
+	}
+	return m.state.bytes(), doomed, nil
+}

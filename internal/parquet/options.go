@@ -7,7 +7,7 @@ import (
 	"go.uber.org/multierr"
 )
 
-// Options of a Writer. Zero values stand for the defaults.
+// Options of a Writer and of a Maintainer. Zero values stand for the defaults.
 type Options struct {
 	// Late is how old a row may be. Older ones are refused: a date that
 	// retention is about to drop would make them vanish without a trace.
@@ -23,6 +23,10 @@ type Options struct {
 	// forgotten and a repeat of them is stored twice.
 	RememberFor time.Duration
 	RememberMax int
+	// MaxBytes is how large the warehouse may get, MinFree how many bytes the file
+	// system must have left. Beyond either a Write fails with ErrFull. 0 is no limit.
+	MaxBytes int64
+	MinFree  int64
 	// Now is the clock.
 	Now func() time.Time
 

@@ -98,7 +98,10 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (Result, er
 		b := w.gather(items, now, &res, &refused)
 		res.Refused = refused.byReason
 		if len(b.rows) > 0 {
-			err := w.commit(ctx, b, now, &res)
+			err := w.room()
+			if err == nil {
+				err = w.commit(ctx, b, now, &res)
+			}
 			if errors.Is(err, errExpired) {
 				continue // the state says so now, and gather goes by it
 			}

@@ -65,8 +65,9 @@ func Check(ctx context.Context, w *query.Warehouse, window query.Window, filter 
 		}
 		services[s.Service] = entry
 	}
+	firstDate, _ := w.RawFrom()
 	for i := range accounts {
-		p := settle(&accounts[i], w.Snapshot.Files[0].Date, now)
+		p := settle(&accounts[i], firstDate, now)
 		if services[p.Service] == nil {
 			services[p.Service] = &Service{Service: p.Service}
 		}

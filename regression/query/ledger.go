@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 )
 
@@ -31,12 +32,42 @@ type Account struct {
 	Stats                 map[string]float64 // the SDK's own counters, as of the last process row
 }
 
+// RawFrom is the first date from which on all dates hold raw rows only. Sums of
+// rows do not tell processes apart. False if there is none.
+func (w *Warehouse) RawFrom() (date string, ok bool) {
+	for i := len(w.Files) - 1; i >= 0; i-- {
+		if w.Files[i].Level != methodspan.LevelRaw {
+			rolled := w.Files[i].Date
+			for _, f := range w.Files[i:] {
+				if f.Date > rolled {
+					return f.Date, true
+				}
+			}
+			return "", false
+		}
+	}
+	if len(w.Files) == 0 {
+		return "", false
+	}
+	return w.Files[0].Date, true
+}
+
 // Accounts lists the processes that have a row in the window. Their rows are
 // added up over all files opened, whatever the window: an account that is cut
-// can't balance.
+// can't balance. Only dates from RawFrom on are looked at.
 func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter) ([]Account, error) {
+	from, ok := w.RawFrom()
+	if !ok {
+		return nil, nil
+	}
+	day, err := time.Parse(time.DateOnly, from)
+	if err != nil {
+		return nil, err
+	}
+	args := filterArgs(window, f)
+	args["raw_from_ns"] = day.UnixNano()
 	var out []Account
-	err := w.each(ctx, "processes", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err = w.each(ctx, "processes", scope{Filter: f}, args, func(rows *sql.Rows) error {
 		var a Account
 		var start, first, last, interval int64
 		var stats any

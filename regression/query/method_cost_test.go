@@ -190,6 +190,41 @@ func randomRows(rng *rand.Rand, n int) []methodspan.Row {
 	return rows
 }
 
+// The weights that maintenance makes sums with are those of the rule, too.
+func TestCellsAreTheRule(t *testing.T) {
+	for seed := range uint64(6) {
+		rows := randomRows(rand.New(rand.NewPCG(seed, 1)), 3000)
+		want := weigh(rows)
+		type key struct {
+			methodspan.ProcessKey
+			class, method string
+			day           int32
+		}
+		cells := map[key]*methodspan.Cells{}
+		keyOf := func(r *methodspan.Row) key {
+			k := key{r.Resource.Key(), r.Class, r.Method, r.EventDay()}
+			k.Instance, k.ProcessStartNS = "", 0
+			return k
+		}
+		for i := range rows {
+			k := keyOf(&rows[i])
+			if cells[k] == nil {
+				cells[k] = &methodspan.Cells{}
+			}
+			cells[k].Add(&rows[i])
+		}
+		for i := range rows {
+			got := cells[keyOf(&rows[i])].Weigh(&rows[i])
+			for j, pair := range [][2]float64{{got.W, want[i].w}, {got.Wall, want[i].wall}} {
+				known := []bool{got.KnownW, got.KnownWall}[j]
+				if known == math.IsNaN(pair[1]) || known && math.Abs(pair[0]-pair[1]) > 1e-9*math.Abs(pair[1]) {
+					t.Fatalf("seed %d row %d side %d: %v (%v), want %v: %+v", seed, i, j, pair[0], known, pair[1], rows[i])
+				}
+			}
+		}
+	}
+}
+
 func TestMethodCostIsTheRule(t *testing.T) {
 	cells := map[any]int{}
 	for seed := range uint64(6) {

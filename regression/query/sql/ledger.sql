@@ -1,6 +1,6 @@
 {{define "processes"}}
 -- The account of every process of ours: what it says it has handed out, and what
--- is stored of it.
+-- is stored of it. Dates that were rolled up keep no account of processes.
 WITH own AS (
   SELECT
     {{.Service ""}}, version, instance, process_start_ns,
@@ -11,7 +11,7 @@ WITH own AS (
       ORDER BY CASE WHEN kind = 'process' THEN 0 ELSE 1 END, calls_total DESC, end_ns DESC
     ) AS place
   FROM method_calls
-  WHERE kind IN ('process', 'counts') AND weight_basis = 'exact' AND level = 'raw'
+  WHERE kind IN ('process', 'counts') AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns
     {{.Only ""}}
   WINDOW one_process AS (PARTITION BY {{.Service ""}}, version, instance, process_start_ns)
 ),

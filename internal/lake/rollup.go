@@ -1,0 +1,265 @@
+package lake
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// maxInstanceGroups is how many groups the instances of a service fall into, by
+// the hash of their names: enough clusters for standard errors, and a bound.
+const maxInstanceGroups = 64
+
+// weighing are the columns that weights are made of.
+var weighing = []string{
+	"kind", "level", "start_ns", "service_namespace", "service", "version", "environment", "class", "method",
+	"calls", "measured", "cpu_measured", "p", "cpu_p", "stratum",
+}
+
+// roll puts the sums of a date's rows in their place. The date is read twice side
+// by side: ahead for the weights of a method's rows, behind for the rows. Rows come
+// sorted by method, then by time, so what is in memory are the weight cells of one
+// method and the sums of one minute or hour.
+func roll(ctx context.Context, m *parquet.Maintainer, date string, files []parquet.File, level string) (parquet.File, error) {
+	return m.Replace(ctx, date, files, parquet.Output{Kind: parquet.KindRoll, Level: level, NoIDs: true}, func(add func(*methodspan.Row) error) error {
+		ahead, err := parquet.OpenRun(ctx, files, parquet.RunOptions{Columns: weighing})
+		if err != nil {
+			return err
+		}
+		defer ahead.Close()
+		behind, err := parquet.OpenRun(ctx, files, parquet.RunOptions{})
+		if err != nil {
+			return err
+		}
+		defer behind.Close()
+		r := &roller{level: level, unit: unitOf(level), add: add, cells: map[cellKey]*methodspan.Cells{}}
+		return r.run(ahead, behind)
+	})
+}
+
+func unitOf(level string) int64 {
+	if level == methodspan.LevelHour {
+		return int64(time.Hour)
+	}
+	return int64(time.Minute)
+}
+
+// methodKey is what the rows of a Run come grouped by.
+type methodKey struct{ service, class, method, version string }
+
+func methodOf(r *methodspan.Row) methodKey {
+	return methodKey{r.Resource.Service, r.Class, r.Method, r.Resource.Version}
+}
+
+// cellKey is what else weights are made by.
+type cellKey struct{ namespace, environment string }
+
+func cellOf(r *methodspan.Row) cellKey {
+	return cellKey{r.Resource.ServiceNamespace, r.Resource.Environment}
+}
+
+type roller struct {
+	level string
+	unit  int64
+	add   func(*methodspan.Row) error
+
+	cells map[cellKey]*methodspan.Cells // of the method
+	spare []*methodspan.Cells
+
+	at        int64 // the minute or hour under way
+	sums      map[sumKey]*sum
+	resources resources
+}
+
+func (r *roller) run(ahead, behind *parquet.Run) error {
+	next, err := ahead.Next()
+	if err != nil {
+		return err
+	}
+	row, err := behind.Next()
+	if err != nil {
+		return err
+	}
+	for row != nil {
+		method := methodOf(row)
+		for key, c := range r.cells {
+			c.Reset()
+			r.spare = append(r.spare, c)
+			delete(r.cells, key)
+		}
+		for next != nil && methodOf(next) == method {
+			r.cellsOf(next).Add(next)
+			if next, err = ahead.Next(); err != nil {
+				return err
+			}
+		}
+		for row != nil && methodOf(row) == method {
+			if err := r.take(row); err != nil {
+				return err
+			}
+			if row, err = behind.Next(); err != nil {
+				return err
+			}
+		}
+		if err := r.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *roller) cellsOf(row *methodspan.Row) *methodspan.Cells {
+	key := cellOf(row)
+	c := r.cells[key]
+	if c == nil {
+		if n := len(r.spare); n > 0 {
+			c, r.spare = r.spare[n-1], r.spare[:n-1]
+		} else {
+			c = &methodspan.Cells{}
+		}
+		r.cells[key] = c
+	}
+	return c
+}
+
+// sumKey says which rows are added up, of one method and one minute or hour.
+type sumKey struct {
+	resource  int
+	kind      string
+	signature string
+	caller    string
+	stratum   string
+	basis     string
+	cells     string // kinds of the weight cells, see Weight
+	source    string // of the price
+	price     uint64 // its bits
+	unpriced  bool
+	minus     [2]bool // weights below zero are not added to others
+}
+
+type sum struct {
+	methodspan.Sum
+	resource *methodspan.Resource
+	oldest   int64 // process of which a row is
+	unknown  bool  // a row does not say when its process started
+	cells    string
+}
+
+// take adds one row to its sum.
+func (r *roller) take(row *methodspan.Row) error {
+	if at := row.StartNS - row.StartNS%r.unit; at != r.at || r.sums == nil {
+		if err := r.flush(); err != nil {
+			return err
+		}
+		r.at, r.sums = at, map[sumKey]*sum{}
+	}
+	cells := row.Reason // what rows that are sums already were weighed in
+	if row.Level == methodspan.LevelRaw {
+		weight := r.cellsOf(row).Weigh(row)
+		row.Final(weight)
+		cells = weight.Cell + "/" + weight.CellWall
+	}
+	if r.level == methodspan.LevelHour {
+		cells = strings.ReplaceAll(cells, methodspan.LevelMinute, methodspan.LevelHour)
+	}
+	number, resource := r.resources.of(row)
+	key := sumKey{
+		resource: number, kind: row.Kind, signature: row.Signature, caller: row.Caller, stratum: row.Stratum, basis: row.WeightBasis,
+		cells: cells, source: row.PriceSource, unpriced: row.USDPerCoreHour == nil,
+		minus: [2]bool{row.P < 0, row.CPUMeasured > 0 && row.Q() < 0},
+	}
+	if key.kind == methodspan.KindCall {
+		key.kind = methodspan.KindAggregate
+	}
+	if !key.unpriced {
+		key.price = math.Float64bits(*row.USDPerCoreHour)
+	}
+	if row.Kind == methodspan.KindProcess {
+		row.P, row.CPUP = 1, 1 // its CPU time is counted and not sampled
+	}
+	s := r.sums[key]
+	if s == nil {
+		s = &sum{resource: resource, cells: cells, oldest: row.Resource.ProcessStartNS}
+		r.sums[key] = s
+	}
+	s.oldest = min(s.oldest, row.Resource.ProcessStartNS)
+	s.unknown = s.unknown || row.Resource.ProcessStartNS == 0
+	s.Add(row)
+	return nil
+}
+
+// flush writes the sums of a minute or hour.
+func (r *roller) flush() error {
+	rows := make([]methodspan.Row, 0, len(r.sums))
+	for _, s := range r.sums {
+		row := s.Row()
+		res := *s.resource
+		if !s.unknown {
+			res.ProcessStartNS = s.oldest
+		}
+		row.Resource, row.Level, row.Reason = &res, r.level, s.cells
+		row.Stack, row.Group, row.Tier, row.ConfiguredRate, row.EffectiveRate = "", "", "", 0, 0
+		rows = append(rows, row)
+	}
+	r.sums = nil
+	slices.SortFunc(rows, func(a, b methodspan.Row) int {
+		return cmp.Or(cmp.Compare(a.StartNS, b.StartNS), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Resource.Instance, b.Resource.Instance), cmp.Compare(a.Caller, b.Caller))
+	})
+	for i := range rows {
+		if err := r.add(&rows[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resources maps the resource of a row to what a sum keeps of it.
+type resources struct {
+	byPointer map[*methodspan.Resource]int
+	numbers   map[methodspan.Resource]int
+	values    []*methodspan.Resource
+}
+
+// of numbers the resource without what tells hosts and single instances apart.
+func (n *resources) of(r *methodspan.Row) (int, *methodspan.Resource) {
+	if i, ok := n.byPointer[r.Resource]; ok {
+		return i, n.values[i]
+	}
+	if n.byPointer == nil || len(n.byPointer) > 100_000 {
+		n.byPointer = map[*methodspan.Resource]int{}
+	}
+	if n.numbers == nil {
+		n.numbers = map[methodspan.Resource]int{}
+	}
+	res := *r.Resource
+	res.Host, res.ProcessStartNS = "", 0
+	if r.Level == methodspan.LevelRaw {
+		res.Instance = instanceGroup(res.Instance)
+	}
+	i, ok := n.numbers[res]
+	if !ok {
+		i = len(n.values)
+		n.numbers[res] = i
+		n.values = append(n.values, &res)
+	}
+	n.byPointer[r.Resource] = i
+	return i, n.values[i]
+}
+
+// instanceGroup is the name of the group that an instance falls into.
+func instanceGroup(instance string) string {
+	if instance == "" {
+		return ""
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(instance)) // never fails
+	return fmt.Sprintf("group-%02d", h.Sum32()%maxInstanceGroups)
+}

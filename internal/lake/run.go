@@ -1,0 +1,234 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// Job is what one run of maintenance does.
+type Job struct {
+	Root   string
+	Policy Policy
+	// Parquet are the options of the store; its clock is the job's.
+	Parquet parquet.Options
+	// DryRun lists the steps and takes none. What a step would leave is not known
+	// then, and what would follow from it is not listed.
+	DryRun bool
+	// Done, if not nil, is told of every step.
+	Done func(Step)
+}
+
+// Report is what a run did.
+type Report struct {
+	Steps []Step `json:"steps"`
+	// Removed counts the files of earlier runs that were deleted.
+	Removed int `json:"removed_files"`
+	// Bytes is the size of the warehouse afterwards, Doomed that of files which go
+	// when the grace of their readers is over.
+	Bytes  int64 `json:"bytes"`
+	Doomed int64 `json:"doomed_bytes"`
+}
+
+// Run does what is due, oldest dates first. A date that fails does not keep the
+// others from being looked after: all errors are returned together. It fails with
+// an error of kind parquet.ErrLocked if another run is under way.
+func (j *Job) Run(ctx context.Context) (*Report, error) {
+	return j.with(func(r *runner) error {
+		dates, err := r.m.Dates()
+		if err != nil {
+			return err
+		}
+		if dates, err = r.drop(dates); err != nil {
+			return err
+		}
+		return r.each(ctx, dates, r.look)
+	})
+}
+
+// runner is a run under way.
+type runner struct {
+	*Job
+	m      *parquet.Maintainer
+	now    time.Time
+	report Report
+}
+
+func (j *Job) with(do func(*runner) error) (*Report, error) {
+	m, err := parquet.NewMaintainer(j.Root, j.Parquet)
+	if err != nil {
+		return &Report{Steps: []Step{}}, err
+	}
+	r := &runner{Job: j, m: m, now: time.Now(), report: Report{Steps: []Step{}}}
+	if j.Parquet.Now != nil {
+		r.now = j.Parquet.Now()
+	}
+	err = do(r)
+	r.report.Removed = m.Removed()
+	var serr error
+	r.report.Bytes, r.report.Doomed, serr = m.Size()
+	return &r.report, errors.Join(err, serr, m.Close())
+}
+
+// each does something to every date and goes on when one fails, unless nothing
+// else can succeed.
+func (r *runner) each(ctx context.Context, dates []parquet.Date, do func(context.Context, *parquet.Date) error) error {
+	var errs []error
+	for i := range dates {
+		if err := do(ctx, &dates[i]); err != nil {
+			errs = append(errs, err)
+			if ctx.Err() != nil || errors.Is(err, parquet.ErrFull) || errors.Is(err, parquet.ErrUnknown) {
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// drop drops the dates that are too old or that there is no room for.
+func (r *runner) drop(dates []parquet.Date) ([]parquet.Date, error) {
+	var expired []parquet.Date
+	for i := range dates {
+		if r.Policy.expired(&dates[i], r.now) {
+			expired = append(expired, dates[i])
+		}
+	}
+	counting, doomed, err := r.m.Size()
+	if err != nil {
+		return nil, err
+	}
+	left := without(dates, expired)
+	for _, d := range expired {
+		for _, f := range d.Files {
+			counting -= f.Bytes
+			doomed += f.Bytes
+		}
+	}
+	free, known := parquet.FreeBytes(r.Root)
+	shed := r.Policy.sheds(left, r.now, counting, doomed, free, known)
+	if err := r.dropAll(Expire, expired); err != nil {
+		return nil, err
+	}
+	return without(left, shed), r.dropAll(Shed, shed)
+}
+
+func (r *runner) dropAll(action Action, dates []parquet.Date) error {
+	if !r.DryRun {
+		if err := r.m.Drop(dates); err != nil {
+			return err
+		}
+	}
+	for _, d := range dates {
+		r.done(newStep(action, d.Date, d.Files))
+	}
+	return nil
+}
+
+func without(dates, gone []parquet.Date) []parquet.Date {
+	return slices.DeleteFunc(slices.Clone(dates), func(d parquet.Date) bool {
+		return slices.ContainsFunc(gone, func(g parquet.Date) bool { return g.Date == d.Date })
+	})
+}
+
+func (r *runner) done(s Step) {
+	r.report.Steps = append(r.report.Steps, s)
+	if r.Done != nil {
+		r.Done(s)
+	}
+}
+
+// look does to one date what is due, one thing after the other.
+func (r *runner) look(ctx context.Context, d *parquet.Date) error {
+	for {
+		action := r.Policy.due(d, r.now)
+		if action == "" {
+			return nil
+		}
+		if err := r.act(ctx, d, action); err != nil || r.DryRun {
+			return err
+		}
+	}
+}
+
+func (r *runner) act(ctx context.Context, d *parquet.Date, action Action) error {
+	switch action {
+	case Hour:
+		return r.roll(ctx, d, action, methodspan.LevelHour)
+	case Minute:
+		return r.roll(ctx, d, action, methodspan.LevelMinute)
+	case DropIDs:
+		return r.replace(ctx, d, action, batch(withIDs(d.Files)), func(files []parquet.File) (parquet.File, error) {
+			return rewrite(ctx, r.m, d.Date, files, parquet.RunOptions{}, forgetIDs)
+		})
+	}
+	return r.merge(ctx, d, batch(small(d.Files)))
+}
+
+// roll adds a date up. All its files go in, so that it has one file afterwards.
+func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level string) error {
+	// Weights are made of all raw rows of a date at once, and only so many files
+	// can be read side by side.
+	for !r.DryRun && !fits(d.Files) {
+		files := mostOfOneLevel(d.Files)
+		if len(files) < 2 {
+			break
+		}
+		if err := r.merge(ctx, d, batch(files)); err != nil {
+			return err
+		}
+	}
+	return r.replace(ctx, d, action, d.Files, func(files []parquet.File) (parquet.File, error) {
+		return roll(ctx, r.m, d.Date, files, level)
+	})
+}
+
+func mostOfOneLevel(files []parquet.File) []parquet.File {
+	byLevel := map[string][]parquet.File{}
+	var most []parquet.File
+	for _, f := range files {
+		same := append(byLevel[f.Level], f)
+		byLevel[f.Level] = same
+		if len(same) > len(most) {
+			most = same
+		}
+	}
+	return most
+}
+
+// merge makes one file of several of one level.
+func (r *runner) merge(ctx context.Context, d *parquet.Date, files []parquet.File) error {
+	return r.replace(ctx, d, Merge, files, func(files []parquet.File) (parquet.File, error) {
+		return rewrite(ctx, r.m, d.Date, files, parquet.RunOptions{}, nil)
+	})
+}
+
+// replace takes one step: do makes one file of several.
+func (r *runner) replace(ctx context.Context, d *parquet.Date, action Action, files []parquet.File, do func([]parquet.File) (parquet.File, error)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	step := newStep(action, d.Date, files)
+	if r.DryRun {
+		r.done(step)
+		return nil
+	}
+	begin := time.Now()
+	file, err := do(files)
+	if err != nil {
+		return err
+	}
+	step.OutRows, step.OutBytes, step.Seconds = file.Rows, file.Bytes, time.Since(begin).Seconds()
+	left := slices.DeleteFunc(slices.Clone(d.Files), func(f parquet.File) bool {
+		return slices.ContainsFunc(files, func(g parquet.File) bool { return g.Path == f.Path })
+	})
+	if file.Rows > 0 {
+		left = append([]parquet.File{file}, left...)
+	}
+	d.Files = left
+	r.done(step)
+	return nil
+}

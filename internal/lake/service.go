@@ -1,0 +1,113 @@
+package lake
+
+import (
+	"context"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// DeleteService takes all rows of a service out. Rows of it that arrive later are
+// stored again.
+func (j *Job) DeleteService(ctx context.Context, service string) (*Report, error) {
+	return j.service(ctx, Delete, service, parquet.RunOptions{
+		Edit: func(_ int, r *methodspan.Row) bool { return r.Resource.Service != service },
+	})
+}
+
+// RelabelService gives all rows of a service another service's name.
+func (j *Job) RelabelService(ctx context.Context, from, to string) (*Report, error) {
+	renamed := map[*methodspan.Resource]*methodspan.Resource{}
+	return j.service(ctx, Relabel, from, parquet.RunOptions{
+		// Rows of the new name belong elsewhere in the order, so they are read apart.
+		Parts: 2,
+		Edit: func(part int, r *methodspan.Row) bool {
+			ours := r.Resource.Service == from
+			if ours != (part == 1) {
+				return false
+			}
+			if ours {
+				res := renamed[r.Resource]
+				if res == nil {
+					changed := *r.Resource
+					changed.Service = to
+					res = &changed
+					if len(renamed) > maxRenamed {
+						clear(renamed)
+					}
+					renamed[r.Resource] = res
+				}
+				r.Resource = res
+			}
+			return true
+		},
+	})
+}
+
+// maxRenamed bounds the resources that are remembered to be shared by rows.
+const maxRenamed = 100_000
+
+// service rewrites the files that have rows of a service.
+func (j *Job) service(ctx context.Context, action Action, service string, o parquet.RunOptions) (*Report, error) {
+	return j.with(func(r *runner) error {
+		dates, err := r.m.Dates()
+		if err != nil {
+			return err
+		}
+		return r.each(ctx, dates, func(ctx context.Context, d *parquet.Date) error {
+			var files []parquet.File
+			for _, f := range d.Files {
+				has, err := hasService(ctx, f, service)
+				if err != nil {
+					return err
+				}
+				if has {
+					files = append(files, f)
+				}
+			}
+			for len(files) > 0 {
+				var next []parquet.File
+				next, files = take(files)
+				err := r.replace(ctx, d, action, next, func(next []parquet.File) (parquet.File, error) {
+					return rewrite(ctx, r.m, d.Date, next, o, nil)
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// take parts files into those that are rewritten next, of one level and half of
+// what can be read side by side, since each may be read in two parts; and the rest.
+func take(files []parquet.File) (next, rest []parquet.File) {
+	for _, f := range files {
+		with := append(next[:len(next):len(next)], f)
+		if len(next) == 0 || f.Level == next[0].Level && fits(append(with, with...)) {
+			next = with
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	return next, rest
+}
+
+// hasService tells whether a file has rows of a service.
+func hasService(ctx context.Context, f parquet.File, service string) (bool, error) {
+	run, err := parquet.OpenRun(ctx, []parquet.File{f}, parquet.RunOptions{Columns: []string{"service"}})
+	if err != nil {
+		return false, err
+	}
+	defer run.Close()
+	for {
+		row, err := run.Next()
+		if row == nil || err != nil {
+			return false, err
+		}
+		if row.Resource.Service == service {
+			return true, nil
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package lake
+
+import (
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// Action is what a step does.
+type Action string
+
+const (
+	Expire  Action = "expire"    // drop a date that is older than the policy keeps
+	Shed    Action = "shed"      // drop a date because the disk is full
+	Hour    Action = "roll_hour" // add up by hour
+	Minute  Action = "roll_minute"
+	DropIDs Action = "drop_ids"
+	Merge   Action = "merge"
+	Delete  Action = "delete_service"
+	Relabel Action = "relabel_service"
+)
+
+// Actions lists all of them.
+var Actions = []Action{Expire, Shed, Hour, Minute, DropIDs, Merge, Delete, Relabel}
+
+// Step is one commit: what it took out and what it put in.
+type Step struct {
+	Action   Action  `json:"action"`
+	Date     string  `json:"date"`
+	Files    int     `json:"files"`
+	Rows     int64   `json:"rows"`
+	Bytes    int64   `json:"bytes"`
+	OutRows  int64   `json:"out_rows"`
+	OutBytes int64   `json:"out_bytes"`
+	Seconds  float64 `json:"seconds"`
+}
+
+func newStep(action Action, date string, files []parquet.File) Step {
+	s := Step{Action: action, Date: date, Files: len(files)}
+	for _, f := range files {
+		s.Rows += f.Rows
+		s.Bytes += f.Bytes
+	}
+	return s
+}
+
+// age tells how long ago a date ended.
+func age(date string, now time.Time) time.Duration {
+	start, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return 0
+	}
+	return now.Sub(start.Add(day))
+}
+
+// levels orders the levels from fine to coarse.
+var levels = map[string]int{methodspan.LevelRaw: 0, methodspan.LevelMinute: 1, methodspan.LevelHour: 2}
+
+// finer lists the files that are not of a level yet.
+func finer(files []parquet.File, level string) []parquet.File {
+	var out []parquet.File
+	for _, f := range files {
+		if levels[f.Level] < levels[level] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func rawFiles(files []parquet.File) []parquet.File { return finer(files, methodspan.LevelMinute) }
+
+// due tells what is to be done to a date next, "" if nothing. Dropping is decided
+// for all dates together.
+func (p *Policy) due(d *parquet.Date, now time.Time) Action {
+	old := age(d.Date, now)
+	settled := now.Sub(d.LastCommitted) >= quiet
+	switch {
+	case p.HourAfter > 0 && old >= p.HourAfter && settled && len(finer(d.Files, methodspan.LevelHour)) > 0:
+		return Hour
+	case p.MinuteAfter > 0 && old >= p.MinuteAfter && settled && len(rawFiles(d.Files)) > 0:
+		return Minute
+	case p.KeepIDs > 0 && old >= p.KeepIDs && len(withIDs(d.Files)) > 0:
+		return DropIDs
+	case len(rawFiles(d.Files)) > p.MaxFiles && len(small(d.Files)) > 1:
+		return Merge
+	}
+	return ""
+}
+
+func withIDs(files []parquet.File) []parquet.File {
+	var out []parquet.File
+	for _, f := range rawFiles(files) {
+		if !f.NoIDs {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// small lists the files that are worth merging.
+func small(files []parquet.File) []parquet.File {
+	var out []parquet.File
+	for _, f := range rawFiles(files) {
+		if f.Rows < smallRows {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// expired tells whether the policy keeps a date no longer.
+func (p *Policy) expired(d *parquet.Date, now time.Time) bool {
+	old := age(d.Date, now)
+	raw := len(rawFiles(d.Files))
+	return p.KeepRaw > 0 && old >= p.KeepRaw && raw == len(d.Files) ||
+		p.KeepRollups > 0 && old >= p.KeepRollups && raw < len(d.Files)
+}

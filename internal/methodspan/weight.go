@@ -1,0 +1,233 @@
+package methodspan
+
+import "math"
+
+// EnoughRecords is how many effective records a weight cell must hold, so that no
+// coarser one is needed. It is a little less than the 20 of the rule: records of
+// equal probability add up to their number only to rounding.
+const EnoughRecords = 20 * (1 - 1e-9)
+
+// Cells are the weight cells of one method (its namespace, service, environment,
+// version, class and method) on one UTC date. All rows of the date are added
+// first; then each can be weighed:
+//
+//	N_G = sum of calls - sum over tail rows of cpu_measured / q
+//	w   = N_G x (1/q) / sum over the cell of (cpu_measured / q)
+//
+// and the same with p for q and measured for cpu_measured, in cells of their own
+// (w_wall). A tail row weighs 1/q, as does a row whose probabilities are final.
+// A cell is the minute of start, if every minute of its hour with calls holds
+// enough records; else the hour, if every hour of the date does; else what is left
+// of the date. The view method_cost says the same in SQL.
+//
+// The zero value is ready for rows.
+type Cells struct {
+	minutes []minuteSums // of the date
+	cpu     cellPlan
+	wall    cellPlan
+	planned bool
+}
+
+const (
+	minutesPerHour = 60
+	minutesPerDate = 24 * minutesPerHour
+	nanosPerMinute = nanosPerDay / minutesPerDate
+)
+
+// minuteSums are the sums of one minute; seen is set once it has a row.
+type minuteSums struct {
+	seen      bool
+	calls     float64
+	cpu, wall recordSums
+}
+
+// recordSums are the sums of what was measured: weighed by 1/probability, apart
+// for the tail, and by its square.
+type recordSums struct{ tail, n, squares float64 }
+
+func (s *recordSums) add(o recordSums) {
+	s.tail += o.tail
+	s.n += o.n
+	s.squares += o.squares
+}
+
+func (s *recordSums) record(measured int64, prob float64, tail bool) {
+	switch {
+	case prob == 0:
+	case tail:
+		s.tail += float64(measured) / prob
+	default:
+		s.n += float64(measured) / prob
+		s.squares += float64(measured) / (prob * prob)
+	}
+}
+
+// holds tells whether there are enough records for the calls.
+func (s recordSums) holds(calls float64) bool {
+	return calls <= 0 || s.squares != 0 && s.n*s.n/s.squares >= EnoughRecords
+}
+
+// inCells tells whether a row takes part in weights.
+func inCells(r *Row) bool {
+	return r.Level == LevelRaw && (r.Kind == KindCall || r.Kind == KindCounts || r.Kind == KindAggregate)
+}
+
+func minuteOf(r *Row) int {
+	ns := r.StartNS % nanosPerDay
+	if ns < 0 {
+		ns += nanosPerDay
+	}
+	return int(ns / nanosPerMinute)
+}
+
+// Reset makes the cells empty.
+func (c *Cells) Reset() {
+	clear(c.minutes)
+	c.planned = false
+}
+
+// Add adds a row.
+func (c *Cells) Add(r *Row) {
+	if !inCells(r) {
+		return
+	}
+	if c.minutes == nil {
+		c.minutes = make([]minuteSums, minutesPerDate)
+	}
+	m := &c.minutes[minuteOf(r)]
+	m.seen = true
+	m.calls += r.Calls
+	tail := r.Stratum == StratumTail
+	m.cpu.record(r.CPUMeasured, r.Q(), tail)
+	m.wall.record(r.Measured, r.P, tail)
+}
+
+// Weight is what a row stands for.
+type Weight struct {
+	W, Wall float64
+	// Known is false where nothing was measured, or with an unknown probability.
+	KnownW, KnownWall bool
+	// Cell and CellWall name the cells: minute, hour, date, or none where no
+	// record outside of the tail is in it.
+	Cell, CellWall string
+}
+
+// Kinds of cells beside LevelMinute and LevelHour.
+const (
+	CellDate = "date"
+	CellNone = "none"
+)
+
+// Weigh tells what a row stands for.
+func (c *Cells) Weigh(r *Row) Weight {
+	w := Weight{Cell: r.Level, CellWall: r.Level}
+	cpuFactor, wallFactor := 1.0, 1.0
+	if r.Level == LevelRaw {
+		if !c.planned {
+			c.plan()
+		}
+		minute := minuteOf(r)
+		if inCells(r) {
+			cpuFactor, w.Cell = c.cpu.factor(minute)
+			wallFactor, w.CellWall = c.wall.factor(minute)
+		} else {
+			cpuFactor, wallFactor = math.NaN(), math.NaN()
+			w.Cell, w.CellWall = CellNone, CellNone
+		}
+		if r.Stratum == StratumTail {
+			cpuFactor, wallFactor = 1, 1
+		}
+	}
+	if r.Measured <= 0 || r.Kind != KindCall && r.Kind != KindAggregate {
+		return w
+	}
+	if r.P != 0 && !math.IsNaN(wallFactor) {
+		w.Wall, w.KnownWall = wallFactor/r.P, true
+	}
+	if r.CPUMeasured > 0 && r.Q() != 0 && !math.IsNaN(cpuFactor) {
+		w.W, w.KnownW = cpuFactor/r.Q(), true
+	}
+	return w
+}
+
+// cellPlan says in which cell each minute is and what its rows' weights are
+// multiplied by, NaN where that is not known.
+type cellPlan struct {
+	cells   [minutesPerDate]byte
+	factors [minutesPerDate]float64
+}
+
+const (
+	byMinute = iota
+	byHour
+	byDate
+)
+
+func (p *cellPlan) factor(minute int) (float64, string) {
+	f := p.factors[minute]
+	switch {
+	case math.IsNaN(f):
+		return f, CellNone
+	case p.cells[minute] == byMinute:
+		return f, LevelMinute
+	case p.cells[minute] == byHour:
+		return f, LevelHour
+	}
+	return f, CellDate
+}
+
+func (c *Cells) plan() {
+	c.planned = true
+	if c.minutes == nil {
+		c.minutes = make([]minuteSums, minutesPerDate)
+	}
+	c.cpu.make(c.minutes, func(m *minuteSums) recordSums { return m.cpu })
+	c.wall.make(c.minutes, func(m *minuteSums) recordSums { return m.wall })
+}
+
+// ratio is NaN where there is nothing to divide by.
+func ratio(calls float64, s recordSums) float64 {
+	if s.n == 0 {
+		return math.NaN()
+	}
+	return (calls - s.tail) / s.n
+}
+
+func (p *cellPlan) make(minutes []minuteSums, side func(*minuteSums) recordSums) {
+	const hours = minutesPerDate / minutesPerHour
+	var hourSums [hours]recordSums
+	var hourCalls [hours]float64
+	var minutesHold [hours]bool
+	hoursHold := true
+	var left recordSums
+	var callsLeft float64
+	for h := range hours {
+		minutesHold[h] = true
+		for i := range minutesPerHour {
+			m := &minutes[h*minutesPerHour+i]
+			if !m.seen {
+				continue
+			}
+			s := side(m)
+			hourSums[h].add(s)
+			hourCalls[h] += m.calls
+			minutesHold[h] = minutesHold[h] && s.holds(m.calls)
+		}
+		hoursHold = hoursHold && hourSums[h].holds(hourCalls[h])
+		if !minutesHold[h] {
+			left.add(hourSums[h])
+			callsLeft += hourCalls[h]
+		}
+	}
+	for i := range minutes {
+		h := i / minutesPerHour
+		switch {
+		case minutesHold[h]:
+			p.cells[i], p.factors[i] = byMinute, ratio(minutes[i].calls, side(&minutes[i]))
+		case hoursHold:
+			p.cells[i], p.factors[i] = byHour, ratio(hourCalls[h], hourSums[h])
+		default:
+			p.cells[i], p.factors[i] = byDate, ratio(callsLeft, left)
+		}
+	}
+}

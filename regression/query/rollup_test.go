@@ -1,0 +1,341 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/lake"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+// maintain runs maintenance at a given time.
+func maintain(t *testing.T, root string, now time.Time, p lake.Policy) *lake.Report {
+	t.Helper()
+	if p.MaxFiles == 0 {
+		p.MaxFiles = lake.DefaultMaxFiles
+	}
+	job := lake.Job{Root: root, Policy: p, Parquet: parquet.Options{Now: func() time.Time { return now }}}
+	report, err := job.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// answers are what the statements say, by name.
+type answers map[string]float64
+
+func (a answers) add(name string, x float64) { a[name] += x }
+
+// ask runs every statement whose totals a rollup must keep.
+func ask(t *testing.T, root string) answers {
+	t.Helper()
+	ctx := context.Background()
+	w, err := Open(ctx, root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	a := answers{}
+	for _, metric := range []Metric{CPU, Wall} {
+		profiles, edges, err := w.Profiles(ctx, Ask{Metric: metric, Slot: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range profiles {
+			name := fmt.Sprintf("profile %s %s %s %q ", metric, p.Service, p.Full, p.Version)
+			a.add(name+"records", float64(p.Records))
+			a.add(name+"n", p.N)
+			a.add(name+"x", p.X)
+			a.add(name+"self", p.SelfX)
+			a.add(name+"self usd", p.SelfUSD)
+			a.add(name+"unpriced", p.UnpricedX)
+			a.add(name+"orphan", p.OrphanX)
+		}
+		for _, e := range edges {
+			name := fmt.Sprintf("edge %s %s %s %s ", metric, e.Service, e.Caller, e.Callee)
+			a.add(name+"n", e.N)
+			a.add(name+"x", e.X)
+		}
+	}
+	methods, err := w.Methods(ctx, Window{}, Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range methods {
+		name := fmt.Sprintf("method %s %s.%s ", m.Service, m.Class, m.Method)
+		a.add(name+"calls", m.Calls)
+		a.add(name+"unmeasured", m.UnmeasuredCalls)
+		a.add(name+"measured", float64(m.Measured))
+		a.add(name+"cpu measured", float64(m.CPUMeasured))
+		a.add(name+"wall n", m.WallN)
+		a.add(name+"wall x", m.WallX)
+		a.add(name+"errors", m.Errors)
+	}
+	processes, err := w.ProcessCPUs(ctx, Window{}, Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range processes {
+		a.add("process "+p.Service.String()+" intervals", float64(p.Intervals))
+		a.add("process "+p.Service.String()+" cpu", p.CPUNS)
+		a.add("process "+p.Service.String()+" usd", p.USD)
+	}
+	runs, err := w.Runs(ctx, Window{}, Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range runs {
+		name := fmt.Sprintf("runs %s %q ", r.Service, r.Version)
+		a.add(name+"measured", float64(r.Measured))
+		a.add(name+"number", 1)
+	}
+	table, err := w.User(ctx, "SELECT SUM(cost_usd), SUM(w * cpu_ns), SUM(w_wall * wall_ns), SUM(calls), MAX(COALESCE(wall_max_ns, CASE WHEN measured = 1 THEN wall_ns END)) FROM method_cost", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"usd", "cpu", "wall", "calls", "longest"} {
+		switch x := table.Rows[0][i].(type) {
+		case float64:
+			a.add("view "+name, x)
+		case int64:
+			a.add("view "+name, float64(x))
+		}
+	}
+	return a
+}
+
+// compare wants the same answers: counts exactly, estimates to the rounding of
+// times to whole nanoseconds, which shows where times are short.
+func compare(t *testing.T, what string, got, want answers, skip func(name string) bool) {
+	t.Helper()
+	wrong := 0
+	for name, w := range want {
+		if skip != nil && skip(name) {
+			continue
+		}
+		g, ok := got[name]
+		if (!ok && w != 0) || math.Abs(g-w) > 3e-6*math.Abs(w)+1e-6 {
+			if wrong++; wrong <= 10 {
+				t.Errorf("%s: %s is %v, want %v", what, name, g, w)
+			}
+		}
+	}
+	for name, g := range got {
+		if _, ok := want[name]; !ok && g != 0 && (skip == nil || !skip(name)) {
+			t.Errorf("%s: %s is %v, want nothing", what, name, g)
+		}
+	}
+}
+
+// busyDates is a shop whose rates and lookups of callers are such that weight
+// cells of every kind come up, over two dates, beside rows of every other kind.
+func busyDates(t *testing.T) string {
+	t.Helper()
+	var commits [][]methodspan.Item
+	for i, rates := range []float64{1, 0.02} {
+		shop := fixture.Shop{
+			Seed: uint64(i), Version: fmt.Sprint(i + 1), Instances: []string{"a", "b", "c"}, Minutes: 150, Requests: 8,
+			Start: fixture.Start.Add(time.Duration(i-1) * 24 * time.Hour),
+			Rate:  map[string]float64{fixture.Rate: rates, fixture.Total: 0.3, fixture.Log: 0.001}, CPURate: 0.6,
+			CallerLookups: 0.6,
+		}
+		items, _ := shop.Run()
+		// Several commits a date.
+		for len(items) > 0 {
+			n := min(len(items), 60)
+			commits = append(commits, items[:n])
+			items = items[n:]
+		}
+	}
+	return fixture.Write(t, commits...)
+}
+
+// What the statements say of raw rows they say of their sums by minute, and of
+// sums by hour of these.
+func TestRollupTruth(t *testing.T) {
+	root := busyDates(t)
+	raw := ask(t, root)
+	quantiles := quantilesOf(t, root)
+	end := fixture.Start.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	report := maintain(t, root, end.Add(48*time.Hour), lake.Policy{MinuteAfter: 24 * time.Hour})
+	if len(report.Steps) != 2 {
+		t.Fatalf("%+v", report)
+	}
+	compare(t, "by minute", ask(t, root), raw, nil)
+	wantQuantiles(t, root, quantiles)
+	report = maintain(t, root, end.Add(96*time.Hour), lake.Policy{MinuteAfter: 24 * time.Hour, HourAfter: 72 * time.Hour})
+	if len(report.Steps) != 2 {
+		t.Fatalf("%+v", report)
+	}
+	compare(t, "by hour", ask(t, root), raw, shared)
+	wantQuantiles(t, root, quantiles)
+	for _, s := range report.Steps {
+		if s.OutRows >= s.Rows {
+			t.Errorf("%+v", s)
+		}
+	}
+
+	straight := busyDates(t)
+	maintain(t, straight, end.Add(96*time.Hour), lake.Policy{HourAfter: 72 * time.Hour})
+	compare(t, "by hour at once", ask(t, straight), raw, shared)
+}
+
+// shared leaves out what depends on how rows of unknown caller are shared out: by
+// minute as in raw rows, by hour over the whole hour.
+func shared(name string) bool {
+	return strings.HasPrefix(name, "edge ") || strings.HasSuffix(name, " self") || strings.HasSuffix(name, " self usd") || strings.HasSuffix(name, " orphan")
+}
+
+// quantilesOf are the weighted quantiles of the wall time of each method.
+func quantilesOf(t *testing.T, root string) map[string][3]float64 {
+	t.Helper()
+	type weighed struct{ x, w float64 }
+	values := map[string][]weighed{}
+	w, err := Open(context.Background(), root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	table, err := w.User(context.Background(), "SELECT method, measured, CAST(wall_ns AS DOUBLE), w_wall, wall_hist FROM method_cost WHERE w_wall IS NOT NULL", 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range table.Rows {
+		method, weight := r[0].(string), r[3].(float64)
+		bins, ok := r[4].([]any)
+		if !ok {
+			values[method] = append(values[method], weighed{r[2].(float64), weight})
+			continue
+		}
+		for _, b := range bins {
+			bin := b.(map[string]any)
+			values[method] = append(values[method], weighed{methodspan.BinValue(bin["bin"].(int32)), weight * bin["n"].(float64)})
+		}
+	}
+	out := map[string][3]float64{}
+	for method, list := range values {
+		slices.SortFunc(list, func(a, b weighed) int { return cmp.Compare(a.x, b.x) })
+		total := 0.0
+		for _, v := range list {
+			total += v.w
+		}
+		var q [3]float64
+		for i, share := range []float64{0.5, 0.9, 0.99} {
+			sum := 0.0
+			for _, v := range list {
+				if sum += v.w; sum >= share*total*(1-1e-9) {
+					q[i] = v.x
+					break
+				}
+			}
+		}
+		out[method] = q
+	}
+	return out
+}
+
+// wantQuantiles wants them within the 1% of a histogram's bins.
+func wantQuantiles(t *testing.T, root string, want map[string][3]float64) {
+	t.Helper()
+	for method, got := range quantilesOf(t, root) {
+		for i, q := range got {
+			if w := want[method][i]; math.Abs(q-w) > 0.0101*w {
+				t.Errorf("%s: quantile %d is %v, of raw rows %v", method, i, q, w)
+			}
+		}
+	}
+}
+
+// What arrives late for a date that was rolled up is added as raw rows, which
+// weigh by themselves, and rolled up with the rest once no more comes.
+func TestLateRowsOfARolledDate(t *testing.T) {
+	root := busyDates(t)
+	end := fixture.Start.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	policy := lake.Policy{MinuteAfter: 24 * time.Hour}
+	maintain(t, root, end.Add(48*time.Hour), policy)
+	before := ask(t, root)
+	late, truth := fixture.Shop{Seed: 9, Version: "1", Instances: []string{"late"}, Start: fixture.Start.Add(-24 * time.Hour), Minutes: 5, Requests: 7}.Run()
+	fixture.Append(t, root, end.Add(49*time.Hour), late)
+	withLate := ask(t, root)
+	calls := 0.0
+	for _, n := range truth.Calls {
+		calls += float64(n)
+	}
+	if got := withLate["view calls"] - before["view calls"]; got != calls {
+		t.Fatalf("%v calls were added, want %v", got, calls)
+	}
+	if report := maintain(t, root, end.Add(49*time.Hour+time.Minute), policy); len(report.Steps) != 0 {
+		t.Errorf("rolled up although rows may follow: %+v", report.Steps)
+	}
+	if report := maintain(t, root, end.Add(51*time.Hour), policy); len(report.Steps) != 1 || report.Steps[0].Files != 2 {
+		t.Errorf("%+v", report.Steps)
+	}
+	compare(t, "late rows", ask(t, root), withLate, shared)
+}
+
+// A query of some dates opens their files and no others, raw or rolled up.
+func TestFilesReadFollowTheWindow(t *testing.T) {
+	root := busyDates(t)
+	midnight := fixture.Start.Truncate(24 * time.Hour)
+	bytes := func(window Window) (total int64) {
+		w, err := Open(context.Background(), root, window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		for _, f := range w.Files {
+			total += f.Bytes
+		}
+		return total
+	}
+	first, second := Window{To: midnight}, Window{From: midnight}
+	check := func(what string) {
+		if a, b, all := bytes(first), bytes(second), bytes(Window{}); a == 0 || b == 0 || a+b != all {
+			t.Errorf("%s: %d bytes of the first date, %d of the second, %d of both", what, a, b, all)
+		}
+	}
+	check("raw")
+	rawFirst := bytes(first)
+	maintain(t, root, midnight.Add(36*time.Hour), lake.Policy{MinuteAfter: 30 * time.Hour})
+	check("the first date by minute")
+	if bytes(first) >= rawFirst {
+		t.Errorf("%d bytes by minute, %d raw", bytes(first), rawFirst)
+	}
+}
+
+// Rows of every kind, probability and stratum, with cells of every size; callers
+// are known. Errors of the sums show up in the totals.
+func TestRollupOfRandomRows(t *testing.T) {
+	for seed := range uint64(4) {
+		for _, n := range []int{50, 4000} {
+			rows := randomRows(rand.New(rand.NewPCG(seed, uint64(n))), n)
+			for i := range rows {
+				rows[i].Level = methodspan.LevelRaw
+				rows[i].WeightBasis = methodspan.BasisExact
+				if rows[i].Measured > 1 {
+					rows[i].WallMaxNS, rows[i].CPUMaxNS = rows[i].WallNS, rows[i].CPUNS
+				}
+			}
+			root := fixture.Write(t, fixture.Items("i", rows...))
+			raw := ask(t, root)
+			start := fixture.Start.Add(10 * 24 * time.Hour)
+			maintain(t, root, start, lake.Policy{MinuteAfter: 24 * time.Hour})
+			compare(t, fmt.Sprintf("seed %d rows %d by minute", seed, n), ask(t, root), raw, ofRuns)
+			maintain(t, root, start, lake.Policy{HourAfter: 24 * time.Hour})
+			compare(t, fmt.Sprintf("seed %d rows %d by hour", seed, n), ask(t, root), raw, ofRuns)
+		}
+	}
+}
+
+// ofRuns leaves out how often a version came and went: an hour hides holes in it.
+func ofRuns(name string) bool { return strings.HasPrefix(name, "runs ") }
