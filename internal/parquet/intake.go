@@ -75,4 +75,6 @@ func (in *Intake) AddPage(p Page) error {
 
 // LockDirectory makes this process the one that uses a directory, until the file
 // is closed. It fails with an *Error of kind ErrLocked if another one does.
-func LockDirectory(path string) (*os.File, error) { return lock(path) }
+func LockDirectory(path string) (*os.File, error) {
+	return lock(path, writerLock, "one directory has one user: stop the other one or give this one a directory of its own")
+}
