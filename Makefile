@@ -67,8 +67,10 @@ bench-pipeline: build ## Measure the collector's CPU per span beside a stock one
 	@cd integration && $(GO) run ./benchpipeline --bin ../$(BIN) --out ../build/bench $(if $(SPANS),--spans $(SPANS) --rounds 1)
 
 .PHONY: bench-sampler
-bench-sampler: ## Measure the adaptive sampler's CPU beside a stock one, and its memory.
+bench-sampler: ## Measure the adaptive sampler beside a stock one, and a thousand SDKs that ask for rates.
 	@cd integration && $(GO) run ./benchsampler --root .. --out ../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
+	@mkdir -p build && $(GO) run ./extension/samplingrates/pollbench $(if $(ROUNDS),--rounds $(ROUNDS)) > build/rates.json
+	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/rates.json
 
 .PHONY: bench-sdk
 bench-sdk: ## Measure the probe beside the OpenTelemetry SDK, path by path.

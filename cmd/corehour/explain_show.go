@@ -41,6 +41,9 @@ func headline(e *rates.Explanation) string {
 	case rates.Rare:
 		rate = "too few records to know how much its calls differ; " + rate
 	}
+	if e.Shadow {
+		rate += "; in shadow: nothing of this is done"
+	}
 	return fmt.Sprintf("%s of %s: %s", e.Method, of, rate)
 }
 
@@ -62,6 +65,9 @@ func explainTable(e *rates.Explanation) *output.Table {
 		row("traffic", perSecond(e.CallsPerSecond)+" calls/s, "+perSecond(e.RecordsPerSecond)+" records/s kept")
 		row("called from outside", known(e.EntryShare, share))
 		row("CPU time of a call", known(e.MeanCPUNs, output.Nanos))
+		if e.MeanWallNs != nil {
+			row("wall time of a call", output.Nanos(*e.MeanWallNs))
+		}
 		spread := known(e.Spread, func(x float64) string { return fmt.Sprintf("%.3g", x) })
 		if spread != unknown && e.SpreadOf != "" {
 			spread += " (" + e.SpreadOf + ")"

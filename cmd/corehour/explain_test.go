@@ -49,7 +49,7 @@ func knowing() *sampler {
 	old := codec
 	old.Version, old.RateInForce, old.CallsPerSecond = "1.4.1", nil, 3.5
 	rare := of("shop/report.Print", rates.Rare, "kept whole until more is known")
-	rare.CallsPerSecond, rare.RecordsPerSecond = 0.0031, 0.0031
+	rare.CallsPerSecond, rare.RecordsPerSecond, rare.MeanWallNs, rare.Shadow = 0.0031, 0.0031, number(2.5e6), true
 	off := of("shop/log.Debug", rates.Off, "the method file says off")
 	off.Mode, off.RateAsked, off.Rule, off.CallsPerSecond = "off", 0, "methods[0] shop/log.*", 90
 	crowd := of("shop/gen.F1", rates.Overflow, "the table of 10000 methods is full")

@@ -43,7 +43,7 @@ const baseConfig = `receivers:
       http: {endpoint: %[2]q}
     served_rates: sampling_rates
 processors:
-  adaptive_sampler: {}
+  adaptive_sampler: {rates: sampling_rates}
   cost_attribution:
     prices: {default: {usd_per_core_hour: 0.04}}
 exporters:
