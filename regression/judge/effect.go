@@ -12,8 +12,8 @@ type fit struct {
 	last   float64 // that of the last slot, 0 if it has too few records
 	// The variance of change is kappa*within + slots + between*spread.
 	kappa, within, slots, spread float64
-	instances             stats.Heterogeneity
-	ok                    bool
+	instances                    stats.Heterogeneity
+	ok                           bool
 }
 
 // lastRecords are needed in the last slot to ask whether it is still up.

@@ -270,3 +270,21 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("a cell of no instance: %v", err)
 	}
 }
+
+func TestWarmUpIsLearned(t *testing.T) {
+	s := newShop()
+	s.heads, s.started, s.slow = 10, 2, 0.2 // for two slots
+	d := s.deployment(14)
+	got, ok, err := judge.LearnWarmUp(d, 20*time.Minute)
+	if err != nil || !ok || got != 10*time.Minute {
+		t.Errorf("learned %v, %v, %v, want 10m", got, ok, err)
+	}
+	s.slow = 0
+	if got, ok, err = judge.LearnWarmUp(s.deployment(15), 20*time.Minute); err != nil || !ok || got != 5*time.Minute {
+		t.Errorf("learned %v, %v, %v of instances that start warm, want one slot", got, ok, err)
+	}
+	s.heads = 3
+	if _, ok, _ := judge.LearnWarmUp(s.deployment(16), 20*time.Minute); ok {
+		t.Error("learned from three instances")
+	}
+}

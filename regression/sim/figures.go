@@ -47,3 +47,46 @@ func (t *Table) FalseAlarms(scores []Score, goal float64) {
 		t.Lower(name, s.FalsePer1000(), "per 1000 methods and deployment", goal)
 	}
 }
+
+// powerGoals are the goals by effect and lower end of a bucket, in percent.
+var powerGoals = map[float64]map[float64]float64{
+	0.05: {30_000: 55},
+	0.10: {3_000: 75, 30_000: 95},
+	0.50: {300: 95, 3_000: 95, 30_000: 95},
+}
+
+// Powers adds the power by effect and bucket, and how soon it was there.
+func (t *Table) Powers(s Score, effects []float64) {
+	for _, effect := range effects {
+		buckets := s.Power[effect]
+		if buckets == nil {
+			continue
+		}
+		var above Power // 300 records
+		for b, p := range buckets {
+			if b > 0 {
+				above.merge(p)
+			}
+			goal, ok := powerGoals[effect][Buckets[b]]
+			if !ok {
+				goal = None
+			}
+			if p.Methods > 0 {
+				name := fmt.Sprintf("%+.0f%% found, %s records (%d of %d)", 100*effect, bucketName(b), p.Found, p.Methods)
+				t.Higher(name, 100*float64(p.Found)/float64(p.Methods), "%", goal)
+			}
+		}
+		if effect != 0.5 {
+			continue
+		}
+		t.Lower("+50% from 300 records, median time", above.MedianMinutes(), "minutes", 20)
+		t.Higher(fmt.Sprintf("+50%%, within 10 minutes of 300 records (%d of %d)", above.OnTime, above.Due), 100*float64(above.OnTime)/float64(max(1, above.Due)), "%", 95)
+	}
+}
+
+func bucketName(b int) string {
+	if b == len(Buckets)-1 {
+		return fmt.Sprintf("above %.0f", Buckets[b])
+	}
+	return fmt.Sprintf("%.0f to %.0f", Buckets[b], Buckets[b+1])
+}

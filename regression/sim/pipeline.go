@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/corehour/corehour/regression/judge"
+import (
+	"sync"
+
+	"github.com/corehour/corehour/regression/judge"
+)
 
 // Pipeline is package judge, as the command uses it.
 func Pipeline(o judge.Options) Kind {
@@ -10,6 +14,7 @@ func Pipeline(o judge.Options) Kind {
 type pipeline struct {
 	options judge.Options
 	memory  judge.Memory
+	service bool // was ever raised
 }
 
 func (p *pipeline) Look(d *Deployment, slots int) []int {
@@ -20,6 +25,7 @@ func (p *pipeline) Look(d *Deployment, slots int) []int {
 		panic(err) // the harness drew a deployment that is none
 	}
 	p.memory = memory
+	p.service = p.service || result.Service.State == judge.Regressed
 	var raised []int
 	for m, v := range result.Methods {
 		if v.State == judge.Regressed {
@@ -27,4 +33,53 @@ func (p *pipeline) Look(d *Deployment, slots int) []int {
 		}
 	}
 	return raised
+}
+
+// Learned is the pipeline with the warm-up that an earlier deployment of the same
+// service shows.
+func Learned(p Plan, seed uint64) (Kind, error) {
+	earlier := Draw(Plan{Methods: p.Methods}, seed, 1<<32, nil)
+	o := judge.Defaults()
+	warmUp, ok, err := judge.LearnWarmUp(&earlier.Deployment, o.WarmUp)
+	if err != nil {
+		return Kind{}, err
+	}
+	if ok {
+		o.WarmUp = warmUp
+	}
+	return Pipeline(o), nil
+}
+
+// ServiceFound counts in how many deployments of a plan the whole service was
+// raised, and in how many of them any method beside it.
+func ServiceFound(p Plan, seed uint64, deployments int, progress func(done int)) (found, methods int) {
+	results := make([][2]bool, deployments)
+	var mutex sync.Mutex
+	done := 0
+	parallel(deployments, func() func(int) {
+		var memory *Deployment
+		return func(run int) {
+			memory = Draw(p, seed, uint64(run), memory)
+			d := &pipeline{options: judge.Defaults()}
+			raised := false
+			for slots := 1; slots <= Looks; slots++ {
+				raised = len(d.Look(memory, slots)) > 0 || raised
+			}
+			mutex.Lock()
+			defer mutex.Unlock()
+			results[run] = [2]bool{d.service, raised}
+			if done++; progress != nil {
+				progress(done)
+			}
+		}
+	})
+	for _, r := range results {
+		if r[0] {
+			found++
+		}
+		if r[1] {
+			methods++
+		}
+	}
+	return found, methods
 }

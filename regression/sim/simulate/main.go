@@ -36,6 +36,9 @@ func run(deployments int, out, progress io.Writer) error {
 	}
 	s := simulation{deployments: deployments, progress: progress, table: sim.Table{Name: "sim"}}
 	s.naive()
+	if err := s.pipeline(); err != nil {
+		return err
+	}
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(s.table)
@@ -64,3 +67,31 @@ func (s *simulation) naive() {
 	n := max(1, s.deployments/5)
 	s.table.FalseAlarms(sim.Count(sim.Plan{Methods: methods, Samples: true}, seed, n, sim.Naive(), s.told("naive ways", n)), sim.None)
 }
+
+// effects of the changed methods, as shares.
+var effects = []float64{0.02, 0.05, 0.10, 0.50}
+
+// pipeline counts false alarms where nothing changed, and what is found where a
+// tenth of the methods did.
+func (s *simulation) pipeline() error {
+	null := sim.Plan{Methods: methods}
+	kind, err := sim.Learned(null, seed)
+	if err != nil {
+		return err
+	}
+	n := s.deployments
+	s.table.FalseAlarms(sim.Count(null, seed+1, n, []sim.Kind{kind}, s.told("nothing changed", n)), 0.3)
+
+	changed := sim.Plan{Methods: methods, Changed: 0.1, Effects: effects}
+	scores := sim.Count(changed, seed+2, n, []sim.Kind{kind}, s.told("a tenth changed", n))
+	s.table.FalseAlarms([]sim.Score{{Name: "pipeline, beside changed methods", False: scores[0].False, Unchanged: scores[0].Unchanged}}, 0.3)
+	s.table.Powers(scores[0], effects)
+
+	uniform := max(1, n/5)
+	found, beside := sim.ServiceFound(sim.Plan{Methods: methods, Uniform: 0.2}, seed+3, uniform, s.told("all methods 20% dearer", uniform))
+	s.table.Higher("whole service +20%, found", share(found, uniform), "% of deployments", sim.None)
+	s.table.Lower("whole service +20%, methods raised beside it", share(beside, uniform), "% of deployments", sim.None)
+	return nil
+}
+
+func share(n, of int) float64 { return 100 * float64(n) / float64(of) }
