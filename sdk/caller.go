@@ -2,9 +2,8 @@ package corehour
 
 import (
 	"runtime"
-	"sync"
-	"sync/atomic"
 
+	"github.com/corehour/corehour/sdk/internal/frames"
 	"github.com/corehour/corehour/sdk/internal/otlp"
 )
 
@@ -19,81 +18,11 @@ func callerAttribute(normal string) []byte {
 	return otlp.StringAttribute(nil, otlp.SpanAttributes, attrCaller, normal)
 }
 
-// function is a function seen on a stack, and the method whose probe it holds.
-type function struct {
-	owner atomic.Pointer[Method]
-}
-
-const (
-	// maxFunctions bounds the functions known by name. A stack frame of one
-	// beyond it makes the caller unknown.
-	maxFunctions = 1 << 16
-	// addressTable and addressProbes bound the addresses remembered; others are
-	// resolved each time.
-	addressTable  = 1 << 13
-	addressProbes = 8
-)
-
-var functions = struct {
-	mu     sync.Mutex
-	byName map[string]*function
-}{byName: map[string]*function{}}
-
-func functionNamed(name string) *function {
-	functions.mu.Lock()
-	defer functions.mu.Unlock()
-	f, ok := functions.byName[name]
-	if !ok {
-		if len(functions.byName) >= maxFunctions {
-			return nil
-		}
-		f = new(function)
-		functions.byName[name] = f
-	}
-	return f
-}
-
 // declareFunction says that the function with the method's name holds its probe.
 func declareFunction(m *Method) {
 	if f := functionNamed(m.normal); f != nil {
 		f.owner.CompareAndSwap(nil, m)
 	}
-}
-
-// addresses maps return addresses to functions, without a lock to read. A slot
-// is claimed by its key; a reader that meets a key without function resolves it
-// by itself.
-var addresses [addressTable]struct {
-	pc       atomic.Uintptr
-	function atomic.Pointer[function]
-}
-
-func functionAt(pc uintptr) *function {
-	h := uint64(pc) * 0x9E3779B97F4A7C15 >> 32
-	for i := range uint64(addressProbes) {
-		a := &addresses[(h+i)%addressTable]
-		key := a.pc.Load()
-		if key == 0 && a.pc.CompareAndSwap(0, pc) {
-			f := resolve(pc)
-			a.function.Store(f)
-			return f
-		}
-		if key == 0 {
-			key = a.pc.Load()
-		}
-		if key == pc {
-			if f := a.function.Load(); f != nil {
-				return f
-			}
-			break
-		}
-	}
-	return resolve(pc)
-}
-
-func resolve(pc uintptr) *function {
-	frame, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-	return functionNamed(runtimeName(frame.Function))
 }
 
 const (
@@ -106,15 +35,16 @@ const (
 )
 
 // callerAmong looks for the nearest frame whose method is on, in a stack that
-// begins with the method's own frame. nil = unknown; far = further up, perhaps.
-func (m *Method) callerAmong(pcs []uintptr) (caller *Method, far bool) {
+// begins with the method's own frame and has been looked at so far up. nil =
+// unknown; more = further up, perhaps.
+func (m *Method) callerAmong(pcs []uintptr, up int) (caller *Method, more bool) {
 	if len(pcs) == 0 || ownerAt(pcs[0]) != m {
 		return nil, false // another method's probe in the same function: it may be the caller, or not
 	}
 	if caller := nearest(pcs[1:]); caller != nil {
 		return known(caller), false
 	}
-	return entry, len(pcs) == nearFrames
+	return entry, len(pcs) == up
 }
 
 // callerAmongFar goes on where the near frames end.
@@ -126,6 +56,73 @@ func callerAmongFar(pcs []uintptr) *Method {
 		return entry
 	}
 	return nil
+}
+
+// callerWalked is callerAmong for a stack walked by its frame pointers, which begins
+// with the frame that Begin and perhaps the method are inlined into. found = false:
+// it cannot tell, because of the site at this address if there is one.
+func (m *Method) callerWalked(pcs []uintptr, ended bool) (caller *Method, found bool, because uintptr) {
+	place := -1 // of a function in the stack; Begin is before the method's own
+	for _, pc := range pcs {
+		s := siteAt(pc)
+		if !s.whole {
+			return nil, false, pc
+		}
+		if s.wrapper {
+			continue
+		}
+		for _, f := range s.functions {
+			owner := f.owner.Load()
+			switch {
+			case place > 0 && owner.mayCall():
+				return known(owner), true, 0
+			case place == 0 && owner != m:
+				return nil, true, 0
+			}
+			place++
+		}
+	}
+	if ended && place > 0 {
+		return entry, true, 0
+	}
+	return nil, false, 0
+}
+
+// callerWalkedFar walks further up, from the same frame.
+//
+//go:noinline
+func (m *Method) callerWalkedFar() (caller *Method, found bool, because uintptr) {
+	var pcs [nearFrames + farFrames + 3]uintptr
+	n, ended := frames.Walk(&pcs[0], len(pcs))
+	if n < 3 {
+		return nil, false, 0
+	}
+	return m.callerWalked(pcs[3:n], ended) // without timeWalked, reached and begin
+}
+
+// callerUnwound asks the runtime for the stack, and learns from it if a site was in
+// the way.
+//
+//go:noinline
+func (m *Method) callerUnwound(because uintptr) *Method {
+	var pcs [1 + nearFrames + farFrames]uintptr
+	n := runtime.Callers(framesToCaller+1, pcs[:]) // from Begin, with timeWalked and this function below
+	if s := siteAt(because); because != 0 && !s.tried {
+		learn(pcs[:n])
+		if !siteAt(because).whole {
+			hopeless := *s
+			hopeless.tried = true
+			remember(because, &hopeless)
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	caller, more := m.callerAmong(pcs[1:n], nearFrames+farFrames)
+	if more {
+		return nil
+	}
+	return caller
 }
 
 func nearest(pcs []uintptr) *Method {
@@ -150,11 +147,7 @@ func known(caller *Method) *Method {
 }
 
 func ownerAt(pc uintptr) *Method {
-	f := functionAt(pc)
-	if f == nil {
-		return ambiguous
-	}
-	return f.owner.Load()
+	return siteAt(pc).functions[0].owner.Load()
 }
 
 // locate learns at the first call which function holds the probe, so that callees
@@ -164,7 +157,7 @@ func ownerAt(pc uintptr) *Method {
 func (m *Method) locate() {
 	var pcs [1]uintptr
 	if runtime.Callers(framesToCaller+1, pcs[:]) == 1 {
-		if f := functionAt(pcs[0]); f != nil && !f.owner.CompareAndSwap(nil, m) && f.owner.Load() != m {
+		if f := siteAt(pcs[0]).functions[0]; !f.owner.CompareAndSwap(nil, m) && f.owner.Load() != m {
 			f.owner.Store(ambiguous)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/corehour/corehour/sdk/internal/frames"
 	"github.com/corehour/corehour/sdk/internal/histogram"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
 	"github.com/corehour/corehour/sdk/internal/methodfile"
@@ -20,6 +21,7 @@ import (
 type engine struct {
 	config
 	threadClock bool
+	walkable    bool         // stacks, by their frame pointers
 	offset      atomic.Int64 // Unix time minus now()
 	ring        *ring
 	batchMask   uint64 // a batch is full when these bits of the ring's count are 0
@@ -118,6 +120,7 @@ func newEngine(c config) (*engine, error) {
 	e := &engine{
 		config:      c,
 		threadClock: hostclock.ThreadCPUAvailable(),
+		walkable:    frames.Trusted(),
 		ring:        newRing(c.queue),
 		batchMask:   uint64(c.batch - 1),
 		cells:       newCellTable(c.cells),

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/corehour/corehour/sdk/internal/frames"
 )
 
 // plan is what a method's probe does from now on. It never changes: another rate
@@ -20,6 +22,7 @@ type plan struct {
 	method *Method
 	engine *engine
 	settings
+	walked    bool    // the caller is looked for by frame pointers
 	plain     bool    // a chosen call needs nothing but two readings of the clock
 	logRest   float64 // ln(1 - rate)
 	threshold uint64  // rejection threshold of the rate, of 2^56
@@ -52,6 +55,7 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 		engine:    e,
 		settings:  s,
 		plain:     s.mode == Sample && s.noCaller && s.cpuRate == 0 && e.traceContext == nil && !s.tail,
+		walked:    e.walkable && !s.stack,
 		tailFrom:  m.tailFrom,
 		logRest:   math.Log1p(-s.rate),
 		threshold: rejectionThreshold(s.rate),
@@ -109,7 +113,27 @@ func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
 		return pl.time(ctx, nil, "")
 	}
 	var pcs [nearFrames]uintptr
+	if pl.walked {
+		n, ended := frames.Walk(&pcs[0], len(pcs))
+		return pl.timeWalked(ctx, pcs[:n], ended)
+	}
 	return pl.timeCalled(ctx, pcs[:runtime.Callers(framesToCaller, pcs[:])])
+}
+
+// timeWalked times a chosen call whose stack, walked by its frame pointers, begins with
+// these frames: that of begin, then the one that Begin is inlined into.
+//
+//go:noinline
+func (pl *plan) timeWalked(ctx context.Context, pcs []uintptr, ended bool) Call {
+	m := pl.method
+	caller, found, because := m.callerWalked(pcs[min(1, len(pcs)):], ended)
+	if !found && because == 0 && !ended {
+		caller, found, because = m.callerWalkedFar()
+	}
+	if !found {
+		caller = m.callerUnwound(because)
+	}
+	return pl.time(ctx, caller, "")
 }
 
 // timeCalled times a chosen call whose stack begins with these frames.
@@ -119,7 +143,7 @@ func (pl *plan) timeCalled(ctx context.Context, pcs []uintptr) Call {
 	if pl.stack {
 		return pl.timeStacked(ctx, pcs)
 	}
-	caller, far := pl.method.callerAmong(pcs)
+	caller, far := pl.method.callerAmong(pcs, nearFrames)
 	if far {
 		var pcs [farFrames]uintptr
 		caller = callerAmongFar(pcs[:runtime.Callers(framesToCaller+1+nearFrames, pcs[:])])
