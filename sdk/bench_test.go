@@ -133,6 +133,19 @@ func BenchmarkUnsampledDefer(b *testing.B) {
 	}
 }
 
+func BenchmarkUnsampledBusy(b *testing.B) {
+	e := benchEngine(b)
+	registry.mu.Lock()
+	benchMethod.spread(shardCount())
+	registry.mu.Unlock()
+	force(e, benchMethod, settings{rate: 0.001, cpuRate: 1})
+	sink := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		sink = probed(sink)
+	}
+}
+
 func BenchmarkUnsampledTwoGoroutines(b *testing.B) {
 	e := benchEngine(b)
 	registry.mu.Lock()

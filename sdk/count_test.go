@@ -54,6 +54,7 @@ func TestCountsAreExact(t *testing.T) {
 			if i == 20 {
 				registry.mu.Lock()
 				exactMethods[0].spread(8)
+				exactMethods[1].spread(2) // fewer than processors
 				registry.mu.Unlock()
 			}
 			force(e, m, modes[random.IntN(len(modes))])

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/sdk/internal/hostclock"
+	"github.com/corehour/corehour/sdk/internal/processor"
 )
 
 const (
@@ -151,12 +152,22 @@ func (e *engine) spreadBusy(seen map[*Method]int64) {
 	}
 }
 
-// shardCount is the power of two from four stacks a processor up, at most 64: with
-// fewer, two busy goroutines too often meet on one.
+// shardCount is the power of two with one for each processor and one more. Where
+// counters do not belong to processors it is that from four stacks a processor up, at
+// most 64: with fewer, two busy goroutines too often meet on one.
 func shardCount() int {
+	atLeast := min(4*runtime.NumCPU(), maxStackShards)
+	if processor.Available {
+		atLeast = min(runtime.GOMAXPROCS(0)+1, maxShards)
+	}
 	n := 1
-	for n < 4*runtime.NumCPU() && n < 64 {
+	for n < atLeast {
 		n *= 2
 	}
 	return n
 }
+
+const (
+	maxShards      = 256
+	maxStackShards = 64
+)

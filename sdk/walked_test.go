@@ -2,11 +2,12 @@ package corehour
 
 import (
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/corehour/corehour/sdk/internal/frames"
 )
 
 var (
@@ -140,7 +141,7 @@ func TestWalkedStacksTellTheSameCallers(t *testing.T) {
 		},
 	}
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
-	if e.walkable != (runtime.GOARCH == "amd64" && runtime.GOOS == "linux") && !raceEnabled {
+	if e.walkable != frames.Available {
 		t.Errorf("stacks are walked: %t", e.walkable)
 	}
 	trusted := e.walkable

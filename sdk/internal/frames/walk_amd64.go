@@ -1,4 +1,4 @@
-//go:build linux && gc
+//go:build linux && gc && !purego
 
 package frames
 
