@@ -4,34 +4,46 @@ import (
 	"runtime"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/corehour/corehour/sdk/internal/processor"
 )
 
 // aggregateShard adds up the calls of one minute, one shard per call counter.
 // The lock is only ever tried: whoever finds it taken goes to the cell table.
 type aggregateShard struct {
-	busy     atomic.Bool
+	busy     atomic.Uint64
 	from, to int64 // starts, as now() counts, that belong to the shard's minute
 	minute   int64
 	cellSums
 	_ [64]byte
 }
 
+// lock tries to take the shard for a few instructions.
+func (s *aggregateShard) lock() bool { return s.busy.CompareAndSwap(0, 1) }
+
+func (s *aggregateShard) unlock() { processor.Publish(&s.busy, 0) }
+
+// addWall adds a finished call of mode Aggregate that was not looked at closer, and
+// tells whether it could.
+func (pl *plan) addWall(start, wall int64, failed bool) bool {
+	var here byte
+	s := &pl.aggregate[shardOf(uintptr(unsafe.Pointer(&here)))&uint(len(pl.aggregate)-1)]
+	if !s.lock() {
+		return false
+	}
+	ours := start >= s.from && start < s.to
+	if ours {
+		s.addWall(start, wall, failed)
+	}
+	s.unlock()
+	return ours
+}
+
 // addUp adds a finished call of mode Aggregate. Calls whose caller was looked at
 // go to that caller's cell, the others to the method's.
 func (pl *plan) addUp(r *record) {
-	if r.caller == nil && r.state == cpuNotSampled {
-		var here byte
-		s := &pl.aggregate[shardOf(uintptr(unsafe.Pointer(&here)))&uint(len(pl.aggregate)-1)]
-		if s.busy.CompareAndSwap(false, true) {
-			ours := r.start >= s.from && r.start < s.to
-			if ours {
-				s.add(r, r.start)
-			}
-			s.busy.Store(false)
-			if ours {
-				return
-			}
-		}
+	if r.caller == nil && r.state == cpuNotSampled && pl.addWall(r.start, r.wall, r.failed) {
+		return
 	}
 	start := pl.engine.unix(r.start)
 	pl.engine.cells.add(pl.aggregateKey(r.caller, r.cpuP(), minuteOf(start)), r, start)
@@ -50,7 +62,7 @@ func (pl *plan) openShards(minute int64, open bool) {
 	e := pl.engine
 	for i := range pl.aggregate {
 		s := &pl.aggregate[i]
-		for !s.busy.CompareAndSwap(false, true) {
+		for !s.lock() {
 			runtime.Gosched()
 		}
 		if s.wall.n > 0 {
@@ -63,6 +75,6 @@ func (pl *plan) openShards(minute int64, open bool) {
 		if open {
 			s.to += minuteNS
 		}
-		s.busy.Store(false)
+		s.unlock()
 	}
 }

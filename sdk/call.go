@@ -63,7 +63,12 @@ func (c Call) end(failed bool) {
 	}
 	wall := now() - c.word
 	pl := c.plan
-	if pl.plain {
+	switch {
+	case pl.mode == Aggregate:
+		if pl.addWall(c.word, wall, failed) {
+			return
+		}
+	case pl.plain:
 		if p, at := pl.engine.ring.claim(); p != nil {
 			p.plan, p.start, p.wall, p.failed = pl, c.word, wall, failed
 			pl.engine.publish(p, at)

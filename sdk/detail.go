@@ -7,13 +7,14 @@ import (
 	"sync/atomic"
 
 	"github.com/corehour/corehour/sdk/internal/hostclock"
+	"github.com/corehour/corehour/sdk/internal/processor"
 )
 
 // detail holds what a timed call needs beyond its start. Details are reused; the
 // use count tells a Call that is ended twice from the next one with the same
 // detail: it is odd while a call is under way.
 type detail struct {
-	use    atomic.Int64
+	use    atomic.Uint64
 	plan   *plan
 	caller *Method
 	extra  *extra
@@ -60,7 +61,9 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string) Call {
 	} else {
 		d = &cpuSlots.details[slot]
 	}
-	word := d.use.Add(1)
+	use := d.use.Load() + 1 // nobody else has this detail now
+	processor.Publish(&d.use, use)
+	word := int64(use)
 	d.plan, d.caller, d.extra, d.state, d.load = pl, caller, x, state, load
 	if slot == noSlot {
 		d.start = now()
@@ -81,7 +84,7 @@ func (d *detail) end(use int64, failed bool) {
 		cpuEnd = hostclock.ThreadCPU()
 	}
 	end := now()
-	if !d.use.CompareAndSwap(use, use+1) {
+	if !d.use.CompareAndSwap(uint64(use), uint64(use)+1) {
 		return // ended before
 	}
 	r := record{

@@ -1,6 +1,10 @@
 package corehour
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/corehour/corehour/sdk/internal/processor"
+)
 
 // ring is the queue between the program's goroutines and the exporter: made once,
 // never overwritten, never waited for. Many put, one takes. (Vyukov's bounded
@@ -44,7 +48,7 @@ func (r *ring) claim() (*place, uint64) {
 	}
 }
 
-func (p *place) publish(at uint64) { p.turn.Store(at + 1) }
+func (p *place) publish(at uint64) { processor.Publish(&p.turn, at+1) }
 
 // take appends up to limit records to batch.
 func (r *ring) take(batch []record, limit int) []record {

@@ -24,7 +24,10 @@ type slotTable struct {
 }
 
 // heldSlot is what the minder saw of a slot: since when it is in the same use.
-type heldSlot struct{ use, since int64 }
+type heldSlot struct {
+	use   uint64
+	since int64
+}
 
 // cpuSlots belongs to the program, not to what Start made: threads locked before
 // a restart are still locked after it.

@@ -39,15 +39,19 @@ type cellSums struct {
 }
 
 func (c *cellSums) add(r *record, start int64) {
+	c.addWall(start, r.wall, r.failed)
+	if r.state == cpuExact {
+		c.cpu.add(r.cpu)
+	}
+}
+
+func (c *cellSums) addWall(start, wall int64, failed bool) {
 	if c.wall.n == 0 {
 		c.first, c.last = start, start
 	}
 	c.first, c.last = min(c.first, start), max(c.last, start)
-	c.wall.add(r.wall)
-	if r.state == cpuExact {
-		c.cpu.add(r.cpu)
-	}
-	if r.failed {
+	c.wall.add(wall)
+	if failed {
 		c.errors++
 	}
 }

@@ -1,0 +1,9 @@
+//go:build !(amd64 && gc && !race && !purego)
+
+package processor
+
+import "sync/atomic"
+
+// Publish stores a word that only the caller may write now, so that whoever reads it
+// sees all that was stored before.
+func Publish(word *atomic.Uint64, v uint64) { word.Store(v) }
