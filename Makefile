@@ -91,6 +91,11 @@ sim-sampling: ## Show on simulated services that adaptive rates keep to the budg
 	@mkdir -p build && $(GO) run ./processor/adaptivesampler/internal/decide/sim/simsampling > build/sim-sampling.json
 	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/sim-sampling.json
 
+.PHONY: chaos
+chaos: ## Kill writers and maintenance, fill disks, spoil files: nothing lost, nothing twice (FAULTS=1000).
+	@mkdir -p build && FAULTS=$(or $(FAULTS),1000) CHAOS_FIGURES=$(CURDIR)/build/chaos.json $(GO) test ./internal/lake -run '^TestChaos$$' -count=1 -timeout 60m
+	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/chaos.json
+
 .PHONY: cross
 cross: ## Build the SDK and its tests for every platform it supports.
 	@for os in linux darwin windows; do for arch in amd64 arm64; do \

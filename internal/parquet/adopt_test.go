@@ -101,13 +101,12 @@ func TestAdoptionOfRepeatedWrites(t *testing.T) {
 	wantStored(t, "and again", root, before, a, b, fold, d)
 }
 
-// The file of a failed write that was repeated successfully never counts, and
-// goes once readers had their grace.
+// The file of a failed write that was repeated successfully never counts, and goes
+// with the next start.
 func TestNothingRisesFromTheDead(t *testing.T) {
 	root := t.TempDir()
 	disk := &stuckDisk{}
-	now := &clock{noon}
-	w := openWriter(t, root, Options{disk: disk, Now: now.now})
+	w := openWriter(t, root, Options{disk: disk})
 	a := item("a-1", noon, 3)
 	fail(t, w, a)
 	disk.works = true
@@ -120,16 +119,9 @@ func TestNothingRisesFromTheDead(t *testing.T) {
 		}
 		return len(paths)
 	}
-	w = openWriter(t, root, Options{Now: now.now})
+	w = openWriter(t, root, Options{})
 	wantStored(t, "started again", root, a)
-	if n := files(); n != 2 {
-		t.Errorf("%d files, want the dead one too", n)
-	}
-	now.t = now.t.Add(11 * time.Minute)
-	b := item("b-1", noon, 1)
-	write(t, w, b)
-	wantStored(t, "after the grace", root, a, b)
-	if n := files(); n != 2 {
+	if n := files(); n != 1 {
 		t.Errorf("%d files, want the dead one gone", n)
 	}
 }

@@ -161,15 +161,16 @@ func (m *Maintainer) removeAll(files []string) bool {
 	return all
 }
 
-func (m *Maintainer) readRemoved(r removedRef) ([]string, error) {
+// readRemoved lists the files that a commit has taken out.
+func (c *committer) readRemoved(r removedRef) ([]string, error) {
 	var list removedFiles
-	if err := readManifest(m.root, r.Manifest, r.Checksum, &list); err != nil {
+	if err := readManifest(c.root, r.Manifest, r.Checksum, &list); err != nil {
 		return nil, err
 	}
 	for _, f := range list.Files {
 		date := strings.TrimPrefix(filepath.Dir(f), datePrefix)
 		if !isFileOf(f, date) || !strings.HasPrefix(f, datePrefix) {
-			return nil, corrupt("read manifest", m.path(manifestDir, r.Manifest), fmt.Errorf("it lists the file %q", f))
+			return nil, corrupt("read manifest", c.path(manifestDir, r.Manifest), fmt.Errorf("it lists the file %q", f))
 		}
 	}
 	return list.Files, nil

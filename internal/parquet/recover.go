@@ -135,7 +135,14 @@ func (w *Writer) scan(now time.Time) ([]orphan, error) {
 		named[generationName(w.state.generation)] = true
 	}
 	for _, r := range w.state.removed {
+		files, err := w.readRemoved(r)
+		if err != nil {
+			return nil, err
+		}
 		named[r.Manifest] = true
+		for _, f := range files {
+			named[f] = true // maintenance deletes them when their grace is over
+		}
 	}
 	committed := w.sequence
 	var orphans []orphan
@@ -169,7 +176,7 @@ func (w *Writer) scan(now time.Time) ([]orphan, error) {
 				return nil, err
 			}
 		case strings.HasPrefix(name, datePrefix) && e.IsDir():
-			found, err := w.scanDate(name, named, committed, now)
+			found, err := w.scanDate(name, named, committed)
 			if err != nil {
 				return nil, err
 			}
@@ -222,7 +229,7 @@ func generationOf(name string) int64 {
 	return max(n, 0)
 }
 
-func (w *Writer) scanDate(dir string, named map[string]bool, committed int64, now time.Time) ([]orphan, error) {
+func (w *Writer) scanDate(dir string, named map[string]bool, committed int64) ([]orphan, error) {
 	entries, err := os.ReadDir(w.path(dir))
 	if err != nil {
 		return nil, diskError("list", w.path(dir), err)
@@ -243,9 +250,9 @@ func (w *Writer) scanDate(dir string, named map[string]bool, committed int64, no
 		if sequence > committed {
 			orphans = append(orphans, orphan{name, sequence})
 		} else {
-			// Dropped by a commit, or left by a failed one that was repeated
-			// under a higher number: never to count again.
-			w.sweep.add(now, w.path(name))
+			// Left by a failed write that was repeated under a higher number:
+			// it never counted and never will.
+			_ = w.opts.disk.remove(w.path(name))
 		}
 	}
 	return orphans, nil
