@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/parquet-go/parquet-go/encoding/delta"
@@ -107,7 +108,8 @@ func (c *dayColumn) encode(b *chunk, group *rowOrder) {
 	b.entries = 1
 	b.dictionary = binary.LittleEndian.AppendUint32(b.dictionary, uint32(c.day))
 	b.data = constantLevel(append(b.data, 1), b.values, 0)
-	b.bounds(b.dictionary[:4:4], b.dictionary[:4:4])
+	day := bytes.Clone(b.dictionary) // the buffer is used again before the footer is written
+	b.bounds(day, day)
 }
 
 // sparseColumn holds what few rows have: squares, columns of process rows, ids.
