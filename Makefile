@@ -49,6 +49,10 @@ lint: ## Check formatting, vet every module and lint the code.
 	@for module in $(MODULES); do (cd $$module && $(GO) vet ./...); done
 	@for module in . sdk; do (cd $$module && $(GO) tool -modfile=$(CURDIR)/internal/tools/lint/go.mod golangci-lint run ./...); done
 
+.PHONY: check-bigquery-sql
+check-bigquery-sql: ## Check the statements for BigQuery with an analyzer (the first time takes ten minutes and 7 GB).
+	@cd internal/tools/googlesql && $(GO) run . ../../../regression/query/testdata/bigquery
+
 .PHONY: generate
 generate: ## Regenerate the distribution's sources and the components' metadata.
 	@mkdir -p build

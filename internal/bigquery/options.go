@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -30,6 +31,11 @@ const (
 type Dataset struct{ Project, Name string }
 
 func (d Dataset) String() string { return d.Project + "." + d.Name }
+
+// Qualify puts the names into a statement that says PROJECT.DATASET.
+func (d Dataset) Qualify(statement string) string {
+	return strings.ReplaceAll(statement, "PROJECT.DATASET", d.String())
+}
 
 var (
 	projectPattern = regexp.MustCompile(`^([a-z][a-z0-9.-]{0,61}[a-z0-9]:)?[a-z][a-z0-9-]{2,61}[a-z0-9]$`)

@@ -14,13 +14,49 @@ var files embed.FS
 // statements themselves keep to what engines have in common.
 type dialect struct {
 	Double string // the type of a float64
+	Long   string // the type of an int64
+	Text   string // the type of a string
 	Param  string // what comes before the name of a parameter
 	// Inline keeps a common table expression that is read twice from being
 	// stored in between.
 	Inline string
+	// partitioned: what reads the table must say which dates.
+	partitioned bool
 }
 
-var duckdbDialect = dialect{Double: "DOUBLE", Param: "$", Inline: "NOT MATERIALIZED"}
+var (
+	duckdbDialect   = dialect{Double: "DOUBLE", Long: "BIGINT", Text: "VARCHAR", Param: "$", Inline: "NOT MATERIALIZED"}
+	bigqueryDialect = dialect{Double: "FLOAT64", Long: "INT64", Text: "STRING", Param: "@", partitioned: true}
+)
+
+// Given is a small table of the program's own: stored, or a parameter.
+func (d dialect) Given(name string) string {
+	if d.partitioned {
+		return "UNNEST(" + d.Param + name + ")"
+	}
+	return name
+}
+
+// Unnest is the elements of a list as rows, under a name.
+func (d dialect) Unnest(list, name string) string {
+	if d.partitioned {
+		return "UNNEST(" + list + ") AS " + name
+	}
+	return "UNNEST(" + list + ") AS u(" + name + ")"
+}
+
+// equal compares two columns, unknown being equal to unknown. BigQuery joins by
+// equality only.
+func (d dialect) equal(a, b, column string) string {
+	if !d.partitioned {
+		return fmt.Sprintf("%s.%s IS NOT DISTINCT FROM %s.%s", a, column, b, column)
+	}
+	unknown := "''"
+	if strings.HasSuffix(column, "_ns") {
+		unknown = "0"
+	}
+	return fmt.Sprintf("COALESCE(%s.%s, %s) = COALESCE(%s.%s, %s)", a, column, unknown, b, column, unknown)
+}
 
 // metric is what a statement measures: its columns in method_calls and
 // method_cost.
@@ -57,6 +93,9 @@ func (s scope) From(source string) scope {
 // and by nothing with an OR in it.
 func (s scope) Only(prefix string) string {
 	condition := ""
+	if s.partitioned {
+		condition += fmt.Sprintf(" AND %sevent_date BETWEEN %sfrom_date AND %sto_date", prefix, s.Param, s.Param)
+	}
 	if s.Filter.Service != "" {
 		condition += fmt.Sprintf(" AND %sservice = %sservice", prefix, s.Param)
 	}
@@ -80,7 +119,7 @@ func (s scope) Service(prefix string) string {
 func (s scope) Same(a, b string, columns ...string) string {
 	parts := make([]string, len(columns))
 	for i, c := range columns {
-		parts[i] = fmt.Sprintf("%s.%s IS NOT DISTINCT FROM %s.%s", a, c, b, c)
+		parts[i] = s.equal(a, b, c)
 	}
 	return strings.Join(parts, " AND ")
 }

@@ -70,15 +70,11 @@ func (w *Warehouse) Distribution(ctx context.Context, a Ask, chosen []MethodName
 	return out, err
 }
 
-// choose fills the table that the statements read the methods from.
+// choose makes the table that the statements read the methods from.
 func (w *Warehouse) choose(ctx context.Context, chosen []MethodName) error {
-	const table = `CREATE OR REPLACE TABLE chosen (service_namespace VARCHAR, service VARCHAR, environment VARCHAR, class VARCHAR, method VARCHAR)`
-	return w.fill(ctx, table, "INSERT INTO chosen VALUES (?, ?, ?, ?, ?)", func(insert func(...any) error) error {
-		for _, c := range chosen {
-			if err := insert(orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), orNull(c.Class), orNull(c.Method)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	g := given{columns: texts("service_namespace", "service", "environment", "class", "method")}
+	for _, c := range chosen {
+		g.rows = append(g.rows, []any{orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), orNull(c.Class), orNull(c.Method)})
+	}
+	return w.give(ctx, "chosen", g)
 }

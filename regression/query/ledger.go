@@ -98,6 +98,9 @@ func statsOf(v any) (map[string]float64, error) {
 	if !ok {
 		return nil, fmt.Errorf("column sdk_stats: want a list, found %T", v)
 	}
+	if len(list) == 0 { // where lists are never NULL
+		return nil, nil
+	}
 	out := make(map[string]float64, len(list))
 	for _, e := range list {
 		pair, ok := e.(map[string]any)
@@ -162,33 +165,31 @@ func (w *Warehouse) Stocks(ctx context.Context, window Window, f Filter) ([]Stoc
 // of the rows stay below. False if no file that is still as it was written has
 // rows: compacted files are newer than their rows.
 func (w *Warehouse) Freshness(ctx context.Context, window Window, f Filter) (time.Duration, bool, error) {
-	const table = "CREATE OR REPLACE TABLE file_commits (parquet_file VARCHAR, committed_ns BIGINT)"
-	err := w.fill(ctx, table, "INSERT INTO file_commits VALUES (?, ?)", func(insert func(...any) error) error {
-		for _, file := range w.Files {
-			if file.Kind != parquet.KindRaw {
-				continue
-			}
-			// A file gets its last change just before the commit that names it.
-			info, err := os.Stat(file.Path)
-			if err != nil {
-				return err
-			}
-			path, err := filepath.Abs(file.Path)
-			if err != nil {
-				return err
-			}
-			if err := insert(path, info.ModTime().UnixNano()); err != nil {
-				return err
-			}
+	if w.remote != nil { // its rows are in no files
+		return 0, false, nil
+	}
+	g := given{columns: append(texts("parquet_file"), longs("committed_ns")...)}
+	for _, file := range w.Files {
+		if file.Kind != parquet.KindRaw {
+			continue
 		}
-		return nil
-	})
-	if err != nil {
+		// A file gets its last change just before the commit that names it.
+		info, err := os.Stat(file.Path)
+		if err != nil {
+			return 0, false, err
+		}
+		path, err := filepath.Abs(file.Path)
+		if err != nil {
+			return 0, false, err
+		}
+		g.rows = append(g.rows, []any{path, info.ModTime().UnixNano()})
+	}
+	if err := w.give(ctx, "file_commits", g); err != nil {
 		return 0, false, err
 	}
 	var rows int64
 	var seconds float64
-	err = w.each(ctx, "freshness", scope{Filter: f}, filterArgs(window, f), func(r *sql.Rows) error {
+	err := w.each(ctx, "freshness", scope{Filter: f}, filterArgs(window, f), func(r *sql.Rows) error {
 		return r.Scan(&rows, into(&seconds))
 	})
 	return time.Duration(seconds * float64(time.Second)), rows > 0, err

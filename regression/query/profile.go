@@ -65,7 +65,7 @@ type Ask struct {
 }
 
 func (a Ask) scope() scope {
-	return scope{dialect: duckdbDialect, metricColumns: columnsOf[a.Metric], Filter: a.Filter, Sides: len(a.Compared) > 0}
+	return scope{metricColumns: columnsOf[a.Metric], Filter: a.Filter, Sides: len(a.Compared) > 0}
 }
 
 func (a Ask) args() map[string]any {
@@ -79,22 +79,17 @@ func (a Ask) args() map[string]any {
 	return args
 }
 
-// prepare fills the table that the statements read what is compared from.
+// prepare makes the table that the statements read what is compared from.
 func (w *Warehouse) prepare(ctx context.Context, compared []Compared) error {
 	if len(compared) == 0 {
 		return nil
 	}
-	const table = `CREATE OR REPLACE TABLE compared (service_namespace VARCHAR, service VARCHAR, environment VARCHAR,
-		version VARCHAR, side VARCHAR, from_ns BIGINT, to_ns BIGINT, slot_ns BIGINT)`
-	return w.fill(ctx, table, "INSERT INTO compared VALUES (?, ?, ?, ?, ?, ?, ?, ?)", func(insert func(...any) error) error {
-		for _, c := range compared {
-			from, to := c.Window.nanos()
-			if err := insert(orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), c.Version, string(c.Side), from, to, c.Slot.Nanoseconds()); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	g := given{columns: append(texts("service_namespace", "service", "environment", "version", "side"), longs("from_ns", "to_ns", "slot_ns")...)}
+	for _, c := range compared {
+		from, to := c.Window.nanos()
+		g.rows = append(g.rows, []any{orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), c.Version, string(c.Side), from, to, c.Slot.Nanoseconds()})
+	}
+	return w.give(ctx, "compared", g)
 }
 
 // Edge is what a method paid for one of its callees.

@@ -44,15 +44,23 @@ type Warehouse struct {
 	Window   Window
 	Files    []parquet.File // that may hold rows of the dates of the window
 
-	db    *sql.DB
-	spill string
+	db      *sql.DB
+	dialect dialect
+	spill   string
+	remote  *remote // nil for a directory
+	given   map[string]given
 }
 
 // Open resolves the newest commit of the warehouse at root and defines the views
 // over it. Weights are made of whole UTC dates, so files of all dates that the
 // window touches are read and the window is cut afterwards. Zero times leave a
 // side of the window open. It fails with ErrNoData if there is no such file.
-func Open(ctx context.Context, root string, window Window) (*Warehouse, error) {
+//
+// root may also be bigquery://project/dataset, see openBigQuery.
+func Open(ctx context.Context, root string, window Window, options ...Option) (*Warehouse, error) {
+	if strings.HasPrefix(root, bigqueryScheme) {
+		return openBigQuery(ctx, root, window, options)
+	}
 	if err := checkRoot(root); err != nil {
 		return nil, err
 	}
@@ -63,7 +71,7 @@ func Open(ctx context.Context, root string, window Window) (*Warehouse, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Warehouse{Snapshot: snapshot, Window: window}
+	w := &Warehouse{Snapshot: snapshot, Window: window, dialect: duckdbDialect}
 	w.Files = filesOf(snapshot, window)
 	if len(w.Files) == 0 {
 		return nil, fmt.Errorf("%w: %s holds rows from %s to %s (UTC dates)", ErrNoData, root,
@@ -77,7 +85,7 @@ func Open(ctx context.Context, root string, window Window) (*Warehouse, error) {
 
 func checkRoot(root string) error {
 	if scheme, _, ok := strings.Cut(root, "://"); ok {
-		return fmt.Errorf("--warehouse: %q: there is no reader for %s:// yet; found a URL, want the directory that the warehouse exporter writes to", root, scheme)
+		return fmt.Errorf("--warehouse: %q: there is no reader for %s:// yet; found a URL, want the directory that the warehouse exporter writes to, or bigquery://project/dataset", root, scheme)
 	}
 	return nil
 }
@@ -165,6 +173,13 @@ type Table struct {
 // User runs a statement of the user's own and keeps at most limit rows. Only one
 // that reads is accepted.
 func (w *Warehouse) User(ctx context.Context, text string, limit int) (*Table, error) {
+	if w.remote != nil {
+		rows, err := w.remoteUser(ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		return tableOf(rows, limit)
+	}
 	conn, err := w.db.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -177,7 +192,12 @@ func (w *Warehouse) User(ctx context.Context, text string, limit int) (*Table, e
 	if err != nil {
 		return nil, err
 	}
+	return tableOf(rows, limit)
+}
+
+func tableOf(rows *sql.Rows, limit int) (*Table, error) {
 	defer rows.Close()
+	var err error
 	t := &Table{}
 	if t.Columns, err = rows.Columns(); err != nil {
 		return nil, err
@@ -226,10 +246,13 @@ func checkReads(c any, text string) error {
 
 // each runs one of the statements of sql/ and hands every row to read.
 func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[string]any, read func(*sql.Rows) error) error {
-	s.dialect = duckdbDialect
+	s.dialect = w.dialect
 	text, err := render(name, s)
 	if err != nil {
 		return err
+	}
+	if w.remote != nil {
+		args = w.remote.arguments(name, text, args, w.given)
 	}
 	named := make([]any, 0, len(args))
 	for k, v := range args {
@@ -251,20 +274,60 @@ func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[str
 	return nil
 }
 
-// fill makes a small table of our own anew, for statements to join with.
-func (w *Warehouse) fill(ctx context.Context, create, insert string, rows func(insert func(...any) error) error) error {
-	if _, err := w.db.ExecContext(ctx, create); err != nil {
+// given is a small table of our own, for statements to join with.
+type given struct {
+	columns []givenColumn
+	rows    [][]any
+}
+
+type givenColumn struct {
+	name string
+	long bool // else a text
+}
+
+// give makes a small table anew.
+func (w *Warehouse) give(ctx context.Context, name string, g given) error {
+	if w.remote != nil {
+		w.given[name] = g
+		return nil
+	}
+	columns, marks := make([]string, len(g.columns)), make([]string, len(g.columns))
+	for i, c := range g.columns {
+		columns[i], marks[i] = c.name+" VARCHAR", "?"
+		if c.long {
+			columns[i] = c.name + " BIGINT"
+		}
+	}
+	if _, err := w.db.ExecContext(ctx, "CREATE OR REPLACE TABLE "+name+" ("+strings.Join(columns, ", ")+")"); err != nil {
 		return err
 	}
-	prepared, err := w.db.PrepareContext(ctx, insert)
+	prepared, err := w.db.PrepareContext(ctx, "INSERT INTO "+name+" VALUES ("+strings.Join(marks, ", ")+")")
 	if err != nil {
 		return err
 	}
 	defer prepared.Close()
-	return rows(func(values ...any) error {
-		_, err := prepared.ExecContext(ctx, values...)
-		return err
-	})
+	for _, row := range g.rows {
+		if _, err := prepared.ExecContext(ctx, row...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func texts(names ...string) []givenColumn {
+	out := make([]givenColumn, len(names))
+	for i, n := range names {
+		out[i].name = n
+	}
+	return out
+}
+
+func longs(names ...string) []givenColumn {
+	out := texts(names...)
+	for i := range out {
+		out[i].long = true
+	}
+	return out
 }
 
 // orNull passes an empty string as unknown.

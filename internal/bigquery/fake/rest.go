@@ -15,6 +15,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET "+dataset+"/tables/{table}", s.getTable)
 	mux.HandleFunc("POST "+dataset+"/tables", s.insertTable)
 	mux.HandleFunc("PATCH "+dataset+"/tables/{table}", s.patchTable)
+	s.jobRoutes(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.OnREST != nil {
 			if code := s.OnREST(r.Method, r.URL.Path); code != 0 {

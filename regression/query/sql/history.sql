@@ -5,7 +5,7 @@
 WITH scoped AS {{.Inline}} (
   SELECT m.*
   FROM method_calls AS m
-  JOIN chosen AS c ON {{.Same "m" "c" "service_namespace" "service" "environment" "class" "method"}}
+  JOIN {{.Given "chosen"}} AS c ON {{.Same "m" "c" "service_namespace" "service" "environment" "class" "method"}}
   WHERE m.kind IN ('call', 'counts', 'aggregate')
     {{.Only "m."}}
 ),
@@ -24,8 +24,8 @@ clusters AS (
 SELECT
   {{.Key ""}}, bucket_ns,
   SUM(calls) AS calls,
-  CAST(SUM(records) AS BIGINT) AS records,
-  CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS BIGINT) AS clusters,
+  CAST(SUM(records) AS {{.Long}}) AS records,
+  CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS {{.Long}}) AS clusters,
   SUM(n) AS n, SUM(x) AS x, SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx
 FROM clusters
 GROUP BY {{.Key ""}}, bucket_ns
@@ -39,26 +39,26 @@ ORDER BY {{.Key ""}}, bucket_ns
 WITH scoped AS {{.Inline}} (
   SELECT m.*
   FROM method_calls AS m
-  JOIN chosen AS c ON {{.Same "m" "c" "service_namespace" "service" "environment" "class" "method"}}
+  JOIN {{.Given "chosen"}} AS c ON {{.Same "m" "c" "service_namespace" "service" "environment" "class" "method"}}
   WHERE m.kind IN ('call', 'counts', 'aggregate')
     {{.Only "m."}}
 ),
 weighted AS ({{template "method_cost" .From "scoped"}}),
-measured AS (
+timed AS (
   SELECT *
   FROM weighted
   WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns AND {{.Weight}} IS NOT NULL
 ),
 binned AS (
   SELECT {{.Key ""}}, FLOOR(LN(GREATEST({{.Value}}, 1)) / LN(2) * 4) AS bin, {{.Weight}} AS n
-  FROM measured
+  FROM timed
   WHERE {{.Measured}} = 1
   UNION ALL
   SELECT {{.Key ""}}, FLOOR((h.bin + 0.5) * LN(1.01 / 0.99) / LN(2) * 4) AS bin, {{.Weight}} * h.n AS n
-  FROM measured, UNNEST({{.Histogram}}) AS u(h)
+  FROM timed, {{.Unnest .Histogram "h"}}
   WHERE {{.Measured}} > 1
 )
-SELECT {{.Key ""}}, CAST(bin AS BIGINT) AS bin, SUM(n) AS n
+SELECT {{.Key ""}}, CAST(bin AS {{.Long}}) AS bin, SUM(n) AS n
 FROM binned
 GROUP BY {{.Key ""}}, bin
 ORDER BY {{.Key ""}}, bin

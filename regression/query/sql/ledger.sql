@@ -36,7 +36,7 @@ accounts AS (
 SELECT
   {{.Service "a."}}, a.version, a.instance, a.process_start_ns,
   a.first_ns, a.last_ns,
-  CAST(a.beats AS BIGINT) AS beats, a.interval_ns, a.first_total, a.last_total, a.counted, a.counted_later,
+  CAST(a.beats AS {{.Long}}) AS beats, a.interval_ns, a.first_total, a.last_total, a.counted, a.counted_later,
   b.final, b.sdk_stats
 FROM accounts AS a
 LEFT JOIN last_beat AS b
@@ -51,10 +51,11 @@ WITH places AS (
   SELECT batch_id, row_seq, COUNT(*) AS copies
   FROM method_calls
   WHERE level = 'raw' AND batch_id IS NOT NULL
+    {{.Only ""}}
   GROUP BY batch_id, row_seq
   HAVING COUNT(*) > 1
 )
-SELECT batch_id, CAST(SUM(copies - 1) AS BIGINT) AS surplus
+SELECT batch_id, CAST(SUM(copies - 1) AS {{.Long}}) AS surplus
 FROM places
 GROUP BY batch_id
 ORDER BY surplus DESC, batch_id
@@ -64,12 +65,12 @@ ORDER BY surplus DESC, batch_id
 -- What is stored of each service.
 SELECT
   {{.Service ""}},
-  CAST(COUNT(*) AS BIGINT) AS row_count,
-  CAST(SUM(CASE WHEN weight_basis <> 'exact' THEN 1 ELSE 0 END) AS BIGINT) AS foreign_rows,
+  CAST(COUNT(*) AS {{.Long}}) AS row_count,
+  CAST(SUM(CASE WHEN weight_basis <> 'exact' THEN 1 ELSE 0 END) AS {{.Long}}) AS foreign_rows,
   SUM(CASE WHEN weight_basis <> 'exact' THEN calls ELSE 0 END) AS foreign_calls,
-  CAST(SUM(CASE WHEN kind IN ('call', 'aggregate') THEN 1 ELSE 0 END) AS BIGINT) AS measurement_rows,
-  CAST(SUM(CASE WHEN kind IN ('call', 'aggregate') AND usd_per_core_hour IS NULL THEN 1 ELSE 0 END) AS BIGINT) AS unpriced_rows,
-  CAST(SUM(CASE WHEN version IS NULL THEN 1 ELSE 0 END) AS BIGINT) AS versionless_rows,
+  CAST(SUM(CASE WHEN kind IN ('call', 'aggregate') THEN 1 ELSE 0 END) AS {{.Long}}) AS measurement_rows,
+  CAST(SUM(CASE WHEN kind IN ('call', 'aggregate') AND usd_per_core_hour IS NULL THEN 1 ELSE 0 END) AS {{.Long}}) AS unpriced_rows,
+  CAST(SUM(CASE WHEN version IS NULL THEN 1 ELSE 0 END) AS {{.Long}}) AS versionless_rows,
   MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns
 FROM method_calls
 WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
@@ -81,7 +82,7 @@ ORDER BY {{.Service ""}}
 {{define "freshness"}}
 -- How long after their end rows were committed; file_commits is made by the
 -- program from the files of the warehouse.
-SELECT CAST(COUNT(*) AS BIGINT) AS row_count, QUANTILE_CONT((f.committed_ns - r.end_ns) / 1e9, 0.99) AS p99_seconds
+SELECT CAST(COUNT(*) AS {{.Long}}) AS row_count, QUANTILE_CONT((f.committed_ns - r.end_ns) / 1e9, 0.99) AS p99_seconds
 FROM method_files AS r
 JOIN file_commits AS f ON f.parquet_file = r.parquet_file
 WHERE r.level = 'raw' AND r.kind IN ('call', 'counts')

@@ -12,8 +12,8 @@ SELECT
   CASE WHEN MIN(signature) = MAX(signature) THEN MAX(signature) END AS signature,
   SUM(calls) AS calls,
   SUM(CASE WHEN cell_wall = 'none' THEN calls - COALESCE(w_wall * measured, 0) ELSE 0 END) AS unmeasured_calls,
-  CAST(SUM(measured) AS BIGINT) AS measured,
-  CAST(SUM(cpu_measured) AS BIGINT) AS cpu_measured,
+  CAST(SUM(measured) AS {{.Long}}) AS measured,
+  CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
   COALESCE(SUM(w_wall * measured), 0) AS wall_n,
   COALESCE(SUM(w_wall * wall_ns), 0) AS wall_x,
   COALESCE(SUM(w_wall * errors), 0) AS errors
@@ -28,7 +28,7 @@ ORDER BY {{.Service ""}}, class, method
 SELECT
   {{.Service ""}},
   MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
-  CAST(SUM(CASE WHEN kind = 'process' THEN cpu_measured ELSE 0 END) AS BIGINT) AS intervals,
+  CAST(SUM(CASE WHEN kind = 'process' THEN cpu_measured ELSE 0 END) AS {{.Long}}) AS intervals,
   SUM(CASE WHEN kind = 'process' AND cpu_measured > 0 THEN CAST(cpu_ns AS {{.Double}}) END) AS cpu_ns,
   SUM(CASE WHEN kind = 'process' AND cpu_measured > 0 THEN cpu_ns * usd_per_core_hour / 3.6e12 END) AS usd,
   SUM(CASE WHEN kind = 'process' AND cpu_measured > 0 AND usd_per_core_hour IS NULL THEN CAST(cpu_ns AS {{.Double}}) END) AS unpriced_ns
@@ -42,5 +42,7 @@ ORDER BY {{.Service ""}}
 {{define "services"}}
 SELECT DISTINCT {{.Service ""}}
 FROM method_calls
+WHERE kind IS NOT NULL
+  {{.Only ""}}
 ORDER BY {{.Service ""}}
 {{end}}

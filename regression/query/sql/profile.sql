@@ -12,7 +12,7 @@ WITH scoped AS {{.Inline}} (
     {{- end}}
   FROM method_calls AS c
   {{- if .Sides}}
-  JOIN compared AS t
+  JOIN {{.Given "compared"}} AS t
     ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
   {{- end}}
   WHERE c.kind IN ('call', 'counts', 'aggregate')
@@ -85,7 +85,7 @@ entries AS (
   UNION ALL
   SELECT
     {{.Service ""}}, version, side, caller AS name, instance, slot_ns,
-    0 AS own, NULL AS class, NULL AS method, NULL AS first_signature, NULL AS last_signature, 0 AS records, 0 AS n, 0 AS x,
+    0 AS own, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS first_signature, CAST(NULL AS {{.Text}}) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
     0 AS outer_x, 0 AS outer_usd,
     -x AS self_x, -usd AS self_usd, -unpriced_x AS self_unpriced_x, 0 AS orphan_x
   FROM paid
@@ -93,7 +93,7 @@ entries AS (
   UNION ALL
   SELECT
     {{.Service ""}}, version, side, name, instance, slot_ns,
-    0 AS own, NULL AS class, NULL AS method, NULL AS first_signature, NULL AS last_signature, 0 AS records, 0 AS n, 0 AS x,
+    0 AS own, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS first_signature, CAST(NULL AS {{.Text}}) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
     0 AS outer_x, 0 AS outer_usd,
     0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
   FROM paid
@@ -112,12 +112,12 @@ clusters AS (
   GROUP BY {{.Service ""}}, version, side, name, instance, slot_ns
 )
 SELECT
-  'method' AS what, {{.Service ""}}, version, side, NULL AS caller, name,
+  'method' AS what, {{.Service ""}}, version, side, CAST(NULL AS {{.Text}}) AS caller, name,
   SUM(n) AS n, SUM(x) AS x,
   MAX(class) AS class, MAX(method) AS method,
   CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
-  CAST(SUM(records) AS BIGINT) AS records,
-  CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS BIGINT) AS clusters,
+  CAST(SUM(records) AS {{.Long}}) AS records,
+  CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS {{.Long}}) AS clusters,
   SUM(self_x) AS self_x,
   SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
   SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x,
@@ -128,9 +128,9 @@ GROUP BY {{.Service ""}}, version, side, name
 HAVING MAX(own) = 1
 UNION ALL
 SELECT
-  'edge' AS what, {{.Service ""}}, NULL AS version, side, caller, name,
+  'edge' AS what, {{.Service ""}}, CAST(NULL AS {{.Text}}) AS version, side, caller, name,
   SUM(n) AS n, SUM(x) AS x,
-  NULL AS class, NULL AS method, NULL AS signature,
+  CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS signature,
   0 AS records, 0 AS clusters, 0 AS self_x, 0 AS outer_x, 0 AS outer_usd,
   0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
   0 AS nn, 0 AS nx, 0 AS xx, 0 AS ns, 0 AS ss

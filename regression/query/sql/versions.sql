@@ -41,9 +41,9 @@ SELECT
   MAX(last_ns) AS last_ns,
   MAX(until_minute_ns) + 60000000000 AS until_ns,
   MIN(oldest_process_ns) AS oldest_process_ns,
-  CAST(SUM(unknown_processes) AS BIGINT) AS unknown_processes,
-  CAST(SUM(measured) AS BIGINT) AS measured,
-  CAST(SUM(cpu_measured) AS BIGINT) AS cpu_measured,
+  CAST(SUM(unknown_processes) AS {{.Long}}) AS unknown_processes,
+  CAST(SUM(measured) AS {{.Long}}) AS measured,
+  CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
   MAX(revision) AS revision
 FROM numbered
 GROUP BY {{.Service ""}}, version, run

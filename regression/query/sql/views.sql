@@ -2,3 +2,36 @@
 CREATE VIEW method_cost AS
 {{template "method_cost" .}}
 {{end}}
+
+{{define "view_of_method_cost"}}
+-- The rows of the last 31 days with their weights. Made by internal/bigquery, which
+-- puts the names of project and dataset in.
+WITH recent AS (
+  SELECT *
+  FROM `PROJECT.DATASET.method_calls`
+  WHERE event_date >= DATE_SUB(CURRENT_DATE('UTC'), INTERVAL 31 DAY)
+)
+SELECT *, TIMESTAMP_MICROS(DIV(start_ns, 1000)) AS start_time
+FROM ({{template "method_cost" .From "recent"}})
+{{end}}
+
+{{define "user"}}
+-- A statement of the user's own behind the two relations that it may read.
+WITH method_calls AS (
+  SELECT *
+  FROM `PROJECT.DATASET.method_calls`
+  WHERE event_date BETWEEN {{.Param}}from_date AND {{.Param}}to_date
+),
+method_cost AS ({{template "method_cost" .From "method_calls"}})
+(
+STATEMENT
+)
+{{end}}
+
+{{define "extent"}}
+-- From which date there are rows, and how many.
+SELECT CAST(MIN(event_date) AS STRING) AS first_date, COUNT(*) AS row_count
+FROM method_calls
+WHERE kind IS NOT NULL
+  {{.Only ""}}
+{{end}}

@@ -1,0 +1,124 @@
+package bigquery
+
+// Job is a job as the REST interface has it, as far as it matters.
+type Job struct {
+	Reference     JobReference     `json:"jobReference"`
+	Configuration JobConfiguration `json:"configuration"`
+	Status        JobStatus        `json:"status"`
+	Statistics    JobStatistics    `json:"statistics"`
+}
+
+// JobReference names a job.
+type JobReference struct {
+	ProjectID string `json:"projectId"`
+	JobID     string `json:"jobId,omitempty"`
+	Location  string `json:"location,omitempty"`
+}
+
+// JobConfiguration is what a job is to do.
+type JobConfiguration struct {
+	DryRun bool              `json:"dryRun,omitempty"`
+	Query  *QueryConfig      `json:"query,omitempty"`
+	Load   *LoadConfig       `json:"load,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// QueryConfig is a query to run.
+type QueryConfig struct {
+	Query              string          `json:"query"`
+	UseLegacySQL       bool            `json:"useLegacySql"`
+	DefaultDataset     *DatasetRef     `json:"defaultDataset,omitempty"`
+	MaximumBytesBilled string          `json:"maximumBytesBilled,omitempty"`
+	ParameterMode      string          `json:"parameterMode,omitempty"`
+	Parameters         []NamedArgument `json:"queryParameters,omitempty"`
+}
+
+// DatasetRef names a dataset.
+type DatasetRef struct {
+	ProjectID string `json:"projectId"`
+	DatasetID string `json:"datasetId"`
+}
+
+// LoadConfig is files to load.
+type LoadConfig struct {
+	SourceURIs        []string        `json:"sourceUris"`
+	SourceFormat      string          `json:"sourceFormat"`
+	Destination       TableReference  `json:"destinationTable"`
+	CreateDisposition string          `json:"createDisposition"`
+	WriteDisposition  string          `json:"writeDisposition"`
+	ParquetOptions    *ParquetOptions `json:"parquetOptions,omitempty"`
+}
+
+// ParquetOptions say how files are read.
+type ParquetOptions struct {
+	EnableListInference bool `json:"enableListInference"`
+}
+
+// JobStatus is how far a job got.
+type JobStatus struct {
+	State       string    `json:"state"` // PENDING, RUNNING, DONE
+	ErrorResult *JobError `json:"errorResult,omitempty"`
+}
+
+// JobError is why a job failed.
+type JobError struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// JobStatistics are what a job read or wrote.
+type JobStatistics struct {
+	TotalBytesProcessed string           `json:"totalBytesProcessed,omitempty"`
+	Query               *QueryStatistics `json:"query,omitempty"`
+}
+
+// QueryStatistics are those of a query.
+type QueryStatistics struct {
+	StatementType string `json:"statementType"`
+}
+
+// Results is one page of a query's results.
+type Results struct {
+	JobComplete bool         `json:"jobComplete"`
+	Schema      *Schema      `json:"schema,omitempty"`
+	Rows        []ResultRow  `json:"rows,omitempty"`
+	PageToken   string       `json:"pageToken,omitempty"`
+	Reference   JobReference `json:"jobReference"`
+}
+
+// ResultRow is one row: its values are texts, or lists of them, or rows.
+type ResultRow struct {
+	F []ResultValue `json:"f"`
+}
+
+// ResultValue is one value.
+type ResultValue struct {
+	V any `json:"v"`
+}
+
+// NamedArgument is the value of a parameter.
+type NamedArgument struct {
+	Name  string   `json:"name"`
+	Type  ArgType  `json:"parameterType"`
+	Value ArgValue `json:"parameterValue"`
+}
+
+// ArgType is a parameter's type.
+type ArgType struct {
+	Type        string     `json:"type"`
+	ArrayType   *ArgType   `json:"arrayType,omitempty"`
+	StructTypes []ArgField `json:"structTypes,omitempty"`
+}
+
+// ArgField is a field of a struct.
+type ArgField struct {
+	Name string  `json:"name"`
+	Type ArgType `json:"type"`
+}
+
+// ArgValue is a value; without any of these it is NULL.
+type ArgValue struct {
+	Value        *string             `json:"value,omitempty"`
+	ArrayValues  []ArgValue          `json:"arrayValues,omitempty"`
+	StructValues map[string]ArgValue `json:"structValues,omitempty"`
+}

@@ -1,0 +1,89 @@
+// Command googlesql checks the statements for BigQuery with the analyzer of
+// BigQuery's SQL: their grammar, names, types and functions, against the table as
+// the exporter makes it.
+//
+//	googlesql DIR
+//
+// DIR holds *.sql, and table.json with the columns. Statements that are accepted
+// are noted in checked.json by their hash and the table's, so that an ordinary test
+// sees when one was changed since. It fails if one is refused.
+//
+// It does not see limits of the engine, as that joins need equalities: a test of
+// the package that makes the statements does.
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// parameters are all that the statements have.
+var parameters = map[string]string{
+	"from_ns": "INT64", "to_ns": "INT64", "slot_ns": "INT64", "bucket_ns": "INT64",
+	"service": "STRING", "environment": "STRING", "from_date": "DATE", "to_date": "DATE",
+	"compared": "ARRAY<STRUCT<service_namespace STRING, service STRING, environment STRING, version STRING, side STRING, from_ns INT64, to_ns INT64, slot_ns INT64>>",
+	"chosen":   "ARRAY<STRUCT<service_namespace STRING, service STRING, environment STRING, class STRING, method STRING>>",
+}
+
+// tables are the names under which statements read the table.
+var tables = []string{"method_calls", "PROJECT.DATASET.method_calls"}
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: googlesql DIR")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "googlesql:", err)
+		os.Exit(1)
+	}
+}
+
+func run(dir string) error {
+	table, err := os.ReadFile(filepath.Join(dir, "table.json"))
+	if err != nil {
+		return err
+	}
+	var columns []column
+	if err := json.Unmarshal(table, &columns); err != nil {
+		return fmt.Errorf("table.json: %w", err)
+	}
+	a, err := newAnalyzer(columns)
+	if err != nil {
+		return err
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.sql"))
+	if err != nil || len(paths) == 0 {
+		return errors.Join(err, fmt.Errorf("no statements in %s", dir))
+	}
+	checked := map[string]string{}
+	var refused []error
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".sql")
+		if err := a.check(string(text)); err != nil {
+			refused = append(refused, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		sum := sha256.Sum256(append(text, table...))
+		checked[name] = hex.EncodeToString(sum[:])
+	}
+	fmt.Printf("%d of %d statements are valid\n", len(checked), len(paths))
+	out, err := json.MarshalIndent(checked, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "checked.json"), append(out, '\n'), 0o644); err != nil {
+		return err
+	}
+	return errors.Join(refused...)
+}

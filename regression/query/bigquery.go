@@ -1,0 +1,171 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+const bigqueryScheme = "bigquery://"
+
+// Option changes how a warehouse is opened.
+type Option func(*settings)
+
+type settings struct{ notices io.Writer }
+
+// Tell has estimates and waits of a warehouse that costs money written to w, a
+// line each.
+func Tell(w io.Writer) Option { return func(s *settings) { s.notices = w } }
+
+// remote is what a warehouse in BigQuery has in the place of files.
+type remote struct {
+	dataset  bigquery.Dataset
+	from, to bigquery.Date
+}
+
+// Dates of an open window: those that the type DATE can hold.
+const (
+	firstDate = bigquery.Date("0001-01-01")
+	lastDate  = bigquery.Date("9999-12-31")
+)
+
+// ParseBigQuery reads bigquery://project/dataset, with the options billing (the
+// project that pays), max_bytes_billed, and api (the address of the REST
+// interface, for emulators).
+func ParseBigQuery(root string) (bigquery.QueryOptions, error) {
+	var o bigquery.QueryOptions
+	wrong := func(format string, args ...any) (bigquery.QueryOptions, error) {
+		return o, fmt.Errorf("--warehouse: %q: want bigquery://project/dataset: "+format, append([]any{root}, args...)...)
+	}
+	u, err := url.Parse(root)
+	if err != nil {
+		return wrong("%w", err)
+	}
+	o.Dataset = bigquery.Dataset{Project: u.Host, Name: strings.Trim(u.Path, "/")}
+	if err := o.Dataset.Check(); err != nil {
+		return wrong("%w", err)
+	}
+	for name, values := range u.Query() {
+		switch name {
+		case "billing":
+			o.Billing = values[0]
+		case "api":
+			o.Endpoints.API = values[0]
+		case "max_bytes_billed":
+			if o.MaxBytesBilled, err = strconv.ParseInt(values[0], 10, 64); err != nil || o.MaxBytesBilled < 0 {
+				return wrong("max_bytes_billed must be a number of bytes, found %q", values[0])
+			}
+		default:
+			return wrong("unknown option %q: there are api, billing and max_bytes_billed", name)
+		}
+	}
+	return o, nil
+}
+
+// openBigQuery prepares questions to a dataset. They see the table as it is at the
+// time of each. Like files, whole UTC dates that the window touches are read.
+func openBigQuery(ctx context.Context, root string, window Window, options []Option) (*Warehouse, error) {
+	o, err := ParseBigQuery(root)
+	if err != nil {
+		return nil, err
+	}
+	set := settings{notices: io.Discard}
+	for _, option := range options {
+		option(&set)
+	}
+	o.Estimated = func(name string, n int64) {
+		fmt.Fprintf(set.notices, "BigQuery: %s reads up to %s\n", name, bigquery.Bytes(n))
+	}
+	o.Waiting = func(name string, since time.Duration) {
+		fmt.Fprintf(set.notices, "BigQuery: %s runs for %s\n", name, since.Round(time.Second))
+	}
+	querier, err := bigquery.NewQuerier(o)
+	if err != nil {
+		return nil, fmt.Errorf("--warehouse: %w", err)
+	}
+	w := &Warehouse{
+		Window: window, dialect: bigqueryDialect, db: sql.OpenDB(querier.Connector()), given: map[string]given{},
+		remote: &remote{dataset: o.Dataset, from: firstDate, to: lastDate},
+	}
+	if !window.From.IsZero() {
+		w.remote.from = bigquery.Date(window.From.UTC().Format(time.DateOnly))
+	}
+	if !window.To.IsZero() {
+		w.remote.to = bigquery.Date(window.To.Add(-1).UTC().Format(time.DateOnly))
+	}
+	var first string
+	var rows int64
+	err = w.each(ctx, "extent", scope{}, nil, func(r *sql.Rows) error { return r.Scan(into(&first), &rows) })
+	if err == nil && rows == 0 {
+		err = fmt.Errorf("%w: %s has none from %s to %s (UTC dates)", ErrNoData, o.Dataset, w.remote.from, w.remote.to)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open warehouse %s: %w", root, errors.Join(err, w.Close()))
+	}
+	w.Snapshot = &parquet.Snapshot{Files: []parquet.File{{Date: first, Rows: rows}}}
+	return w, nil
+}
+
+var parameter = regexp.MustCompile(`@([a-z_]+)`)
+
+// arguments are those that a statement has parameters for.
+func (r *remote) arguments(name, text string, args map[string]any, tables map[string]given) map[string]any {
+	out := map[string]any{bigquery.ArgumentName: name}
+	for _, m := range parameter.FindAllStringSubmatch(text, -1) {
+		p := m[1]
+		switch g, isTable := tables[p]; {
+		case p == "from_date":
+			out[p] = r.from
+		case p == "to_date":
+			out[p] = r.to
+		case isTable:
+			out[p] = g.records()
+		default:
+			if v, ok := args[p]; ok {
+				out[p] = v
+			}
+		}
+	}
+	return out
+}
+
+// records is the table as a parameter.
+func (g given) records() bigquery.Records {
+	r := bigquery.Records{Rows: g.rows}
+	for _, c := range g.columns {
+		kind := "STRING"
+		if c.long {
+			kind = "INT64"
+		}
+		r.Fields = append(r.Fields, bigquery.ArgField{Name: c.name, Type: bigquery.ArgType{Type: kind}})
+	}
+	return r
+}
+
+// remoteUser runs a statement of the user's own, which sees the dates of the
+// window and nothing else. The service says in the dry run what kind of statement
+// it is; in parentheses only one that reads is any.
+func (w *Warehouse) remoteUser(ctx context.Context, text string) (*sql.Rows, error) {
+	frame, err := render("user", scope{dialect: w.dialect})
+	if err != nil {
+		return nil, err
+	}
+	frame = w.remote.dataset.Qualify(frame)
+	before, after, _ := strings.Cut(frame, "STATEMENT")
+	args := w.remote.arguments("your query", before, nil, nil)
+	named := make([]any, 0, len(args))
+	for k, v := range args {
+		named = append(named, sql.Named(k, v))
+	}
+	return w.db.QueryContext(ctx, before+strings.TrimRight(strings.TrimSpace(text), ";")+after, named...)
+}

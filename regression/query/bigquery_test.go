@@ -1,0 +1,228 @@
+package query_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/regression/fixture/remote"
+	"github.com/corehour/corehour/regression/query"
+)
+
+func shops(t *testing.T) string {
+	t.Helper()
+	first := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 12, Requests: 4,
+		Rate: map[string]float64{fixture.Total: 0.5, fixture.Rate: 0.3}}
+	second := first
+	second.Seed, second.Version, second.Start = 2, "2", fixture.Start.Add(12*time.Minute)
+	items, _ := first.Run()
+	more, _ := second.Run()
+	p := fixture.NewProcess("1", "c", fixture.Start)
+	p.Resource.Environment = "" // unknown is a value of its own
+	p.Counts("a.B", p.Start, time.Minute, 7)
+	p.Call("a.B", "", p.Start, time.Second, -1, 0.5, 0)
+	p.Beat(p.Start, time.Minute, time.Second, true)
+	return fixture.Write(t, items, more, append(items[:0:0], p.Item()))
+}
+
+// Every question has the same answer from files and from BigQuery.
+func TestAnswersAreThoseOfFiles(t *testing.T) {
+	root := shops(t)
+	s, address := remote.Serve(t, root)
+	var asked atomic.Int64
+	s.OnREST = func(string, string) int {
+		if asked.Add(1)%5 == 0 {
+			return http.StatusServiceUnavailable
+		}
+		return 0
+	}
+	window := query.Window{From: fixture.Start, To: fixture.Start.Add(time.Hour)}
+	shop := query.Service{Namespace: "store", Name: "shop", Environment: "production"}
+	filter := query.Filter{Service: "shop", Environment: "production"}
+	compared := []query.Compared{
+		{Service: shop, Side: query.SideBase, Version: "1", Window: window, Slot: time.Minute},
+		{Service: shop, Side: query.SideHead, Version: "2", Window: window, Slot: time.Minute},
+	}
+	chosen := []query.MethodName{{Service: shop, Class: "shop/tax", Method: "Rate"}, {Service: query.Service{Namespace: "store", Name: "shop"}, Class: "a", Method: "B"}}
+	ask := query.Ask{Metric: query.CPU, Window: window, Slot: time.Minute, Filter: filter}
+	wall := ask
+	wall.Metric, wall.Filter = query.Wall, query.Filter{}
+	sides := ask
+	sides.Compared = compared
+	type answers map[string]any
+	all := func(root string) answers {
+		t.Helper()
+		var notices bytes.Buffer
+		ctx := context.Background()
+		w, err := query.Open(ctx, root, window, query.Tell(&notices))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		out := answers{}
+		put := func(name string, v any, err error) {
+			if err != nil {
+				t.Errorf("%s: %s: %v", root, name, err)
+			}
+			out[name] = v
+		}
+		for name, a := range map[string]query.Ask{"cpu": ask, "wall": wall, "sides": sides} {
+			methods, edges, err := w.Profiles(ctx, a)
+			put("profiles "+name, methods, err)
+			put("edges "+name, edges, err)
+		}
+		history, err := w.History(ctx, wall, 10*time.Minute, chosen)
+		put("history", history, err)
+		spread, err := w.Distribution(ctx, wall, chosen)
+		put("distribution", spread, err)
+		nothing, err := w.Distribution(ctx, wall, nil)
+		put("distribution of nothing", nothing, err)
+		methods, err := w.Methods(ctx, window, query.Filter{})
+		put("methods", methods, err)
+		services, err := w.Services(ctx)
+		put("services", services, err)
+		cpus, err := w.ProcessCPUs(ctx, window, filter)
+		put("process cpu", cpus, err)
+		runs, err := w.Runs(ctx, window, query.Filter{})
+		put("runs", runs, err)
+		accounts, err := w.Accounts(ctx, window, query.Filter{})
+		put("accounts", accounts, err)
+		duplicates, err := w.Duplicates(ctx)
+		put("duplicates", duplicates, err)
+		stocks, err := w.Stocks(ctx, window, query.Filter{})
+		put("stocks", stocks, err)
+		table, err := w.User(ctx, "SELECT class, SUM(w * cpu_ns) AS cpu, COUNT(*) AS n FROM method_cost GROUP BY class ORDER BY class;\n", 2)
+		put("user", table, err)
+		if strings.HasPrefix(root, "bigquery") != strings.Contains(notices.String(), "BigQuery: profile reads up to 123 MB") {
+			t.Errorf("%s: notices %q", root, notices.String())
+		}
+		return out
+	}
+	files, theirs := all(root), all(address)
+	for name, want := range files {
+		if got := theirs[name]; !alike(t, want, got) {
+			t.Errorf("%s: BigQuery says\n%+v\nthe files\n%+v", name, got, want)
+		}
+		if v := reflect.ValueOf(want); v.Kind() == reflect.Slice && v.Len() == 0 && name != "duplicates" && name != "distribution of nothing" {
+			t.Errorf("%s: no rows, nothing is shown", name)
+		}
+	}
+}
+
+// alike compares numbers to nine digits and does not tell kinds of numbers apart.
+func alike(t *testing.T, a, b any) bool {
+	t.Helper()
+	var plain [2]any
+	for i, v := range []any{a, b} {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &plain[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return same(plain[0], plain[1])
+}
+
+func same(a, b any) bool {
+	switch a := a.(type) {
+	case float64:
+		b, ok := b.(float64)
+		return ok && math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a), math.Abs(b))
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !same(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for k := range a {
+			if !same(a[k], b[k]) {
+				return false
+			}
+		}
+		return true
+	}
+	return a == b
+}
+
+func TestBytesBilledAreBounded(t *testing.T) {
+	_, address := remote.Serve(t, shops(t))
+	_, err := query.Open(t.Context(), address+"&max_bytes_billed=1000", query.Window{})
+	if !errors.Is(err, bigquery.ErrTooDear) || !strings.Contains(err.Error(), "reads 123 MB, after 0 B of 1 kB") {
+		t.Error(err)
+	}
+	w, err := query.Open(t.Context(), address+"&max_bytes_billed=300000000", query.Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := w.Services(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Services(t.Context()); !errors.Is(err, bigquery.ErrTooDear) {
+		t.Errorf("the third query: %v", err)
+	}
+}
+
+func TestUserStatementsOnlyRead(t *testing.T) {
+	_, address := remote.Serve(t, shops(t))
+	w, err := query.Open(t.Context(), address, query.Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, text := range []string{"DROP TABLE method_calls", "SELECT 1; SELECT 2", "INSERT INTO method_calls SELECT * FROM method_calls", "SELECT @nonsense", ""} {
+		if _, err := w.User(t.Context(), text, 1); err == nil {
+			t.Errorf("%q is run", text)
+		}
+	}
+}
+
+func TestAddressesAreChecked(t *testing.T) {
+	for address, want := range map[string]string{
+		"bigquery://":                                    "the project must be the id",
+		"bigquery://my-project":                          "the dataset must be letters",
+		"bigquery://my-project/a.b":                      "the dataset must be letters",
+		"bigquery://my-project/d?nonsense=":              "unknown option",
+		"bigquery://my-project/d?max_bytes_billed=1GB":   "max_bytes_billed must be a number",
+		"bigquery://my-project/d?api=ftp://x":            "the endpoint of BigQuery",
+		"bigquery://my-project/d?api=http://x&billing=X": "billing",
+		"gs://bucket":                                    "there is no reader for gs://",
+	} {
+		if _, err := query.Open(t.Context(), address, query.Window{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+	}
+	if _, err := query.ParseBigQuery("bigquery://my-project/d?billing=other-project&max_bytes_billed=5"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoRowsIsNoData(t *testing.T) {
+	_, address := remote.Serve(t, shops(t))
+	_, err := query.Open(t.Context(), address, query.Window{From: fixture.Start.Add(1000 * time.Hour)})
+	if !errors.Is(err, query.ErrNoData) {
+		t.Error(err)
+	}
+}

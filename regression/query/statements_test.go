@@ -1,0 +1,145 @@
+package query
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corehour/corehour/internal/columns"
+)
+
+var update = flag.Bool("update", false, "write the statements for BigQuery anew")
+
+// statements are all that BigQuery is asked, with every condition that there may
+// be: one that is left out leaves a part of them.
+func statements(t *testing.T) map[string]string {
+	t.Helper()
+	filter := Filter{Service: "s", Environment: "e"}
+	out := map[string]string{}
+	add := func(name, template string, s scope) {
+		s.dialect, s.Filter = bigqueryDialect, filter
+		text, err := render(template, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = strings.TrimSpace(text) + "\n"
+	}
+	for _, metric := range []Metric{CPU, Wall} {
+		for _, template := range []string{"profile", "history", "distribution"} {
+			add(template+"_"+string(metric), template, Ask{Metric: metric}.scope())
+		}
+		add("profile_sides_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{}}}.scope())
+	}
+	for _, template := range []string{"methods", "processes_cpu", "services", "runs", "processes", "duplicates", "stock", "extent", "view_of_method_cost"} {
+		add(template, template, scope{})
+	}
+	add("user", "user", scope{})
+	out["user"] = strings.Replace(out["user"], "STATEMENT", "SELECT service, SUM(w * cpu_ns) AS ns FROM method_cost GROUP BY service ORDER BY ns DESC", 1)
+	return out
+}
+
+const statementsDir = "testdata/bigquery"
+
+// TestStatementsForBigQueryAreChecked: the files hold the statements as they are
+// rendered, and each was accepted by the analyzer in this very spelling.
+// `make check-bigquery-sql` checks them and writes checked.json.
+func TestStatementsForBigQueryAreChecked(t *testing.T) {
+	var checked map[string]string
+	data, err := os.ReadFile(filepath.Join(statementsDir, "checked.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &checked)
+	}
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	all := statements(t)
+	table, err := json.MarshalIndent(tableColumns(columns.All), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range all {
+		compareFile(t, filepath.Join(statementsDir, name+".sql"), text)
+		if sum := sha256.Sum256([]byte(text + string(table))); checked[name] != hex.EncodeToString(sum[:]) && !*update {
+			t.Errorf("%s has changed since an analyzer of BigQuery's SQL accepted it: run make check-bigquery-sql", name)
+		}
+	}
+	compareFile(t, filepath.Join(statementsDir, "table.json"), string(table))
+	compareFile(t, "../../internal/bigquery/method_cost.sql", all["view_of_method_cost"])
+	files, err := filepath.Glob(filepath.Join(statementsDir, "*.sql"))
+	if err != nil || len(files) != len(all) {
+		t.Errorf("%d files for %d statements", len(files), len(all))
+	}
+	for _, name := range slices.Sorted(maps.Keys(checked)) {
+		if all[name] == "" {
+			t.Errorf("checked.json names %s, which is no statement", name)
+		}
+	}
+}
+
+func compareFile(t *testing.T, path, want string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is stale: go test ./regression/query -run Statements -update, then make check-bigquery-sql", path)
+	}
+}
+
+// tableColumns are the columns as the analyzer is told them.
+func tableColumns(list []columns.Column) []map[string]string {
+	var out []map[string]string
+	for _, c := range list {
+		out = append(out, map[string]string{"name": c.Name, "type": analyzerType(c)})
+	}
+	return out
+}
+
+func analyzerType(c columns.Column) string {
+	if c.Type != columns.List {
+		return c.Type.BigQuery
+	}
+	var fields []string
+	for _, f := range c.Fields {
+		fields = append(fields, f.Name+" "+f.Type.BigQuery)
+	}
+	return "ARRAY<STRUCT<" + strings.Join(fields, ", ") + ">>"
+}
+
+// What the analyzer does not see: every read of the table has a filter on the
+// partition, and joins have only equalities, which are what BigQuery joins by.
+func TestStatementsKeepTheRulesOfTheEngine(t *testing.T) {
+	scan := regexp.MustCompile("(?:FROM|JOIN) (?:method_calls|`PROJECT\\.DATASET\\.method_calls`)")
+	filter := regexp.MustCompile(`event_date (?:BETWEEN @from_date AND @to_date|>= DATE_SUB)`)
+	for name, text := range statements(t) {
+		scans, filters := len(scan.FindAllString(text, -1)), len(filter.FindAllString(text, -1))
+		if name == "user" { // the statement reads the relation that is cut already
+			scans -= strings.Count(text, "FROM method_calls") + strings.Count(text, "JOIN method_calls")
+		}
+		if scans == 0 || scans != filters {
+			t.Errorf("%s reads the table %d times and has %d filters on the partition", name, scans, filters)
+		}
+		if strings.Contains(text, "IS NOT DISTINCT FROM") {
+			t.Errorf("%s joins by IS NOT DISTINCT FROM", name)
+		}
+		for _, foreign := range []string{"DOUBLE", "BIGINT", "QUANTILE_CONT", "NOT MATERIALIZED", "$"} {
+			if strings.Contains(text, foreign) {
+				t.Errorf("%s has %q, which is not BigQuery's", name, foreign)
+			}
+		}
+	}
+}

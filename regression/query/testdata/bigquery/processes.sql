@@ -1,0 +1,44 @@
+-- The account of every process of ours: what it says it has handed out, and what
+-- is stored of it.
+WITH own AS (
+  SELECT
+    service_namespace, service, environment, version, instance, process_start_ns,
+    kind, start_ns, end_ns, calls, calls_total, final, sdk_stats,
+    MIN(CASE WHEN kind = 'process' THEN end_ns END) OVER one_process AS first_beat_ns,
+    ROW_NUMBER() OVER (
+      PARTITION BY service_namespace, service, environment, version, instance, process_start_ns
+      ORDER BY CASE WHEN kind = 'process' THEN 0 ELSE 1 END, calls_total DESC, end_ns DESC
+    ) AS place
+  FROM method_calls
+  WHERE kind IN ('process', 'counts') AND weight_basis = 'exact' AND level = 'raw'
+     AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
+  WINDOW one_process AS (PARTITION BY service_namespace, service, environment, version, instance, process_start_ns)
+),
+last_beat AS (
+  SELECT service_namespace, service, environment, version, instance, process_start_ns, final, sdk_stats
+  FROM own
+  WHERE place = 1 AND kind = 'process'
+),
+accounts AS (
+  SELECT
+    service_namespace, service, environment, version, instance, process_start_ns,
+    MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
+    SUM(CASE WHEN kind = 'process' THEN 1 ELSE 0 END) AS beats,
+    MAX(CASE WHEN kind = 'process' THEN end_ns - start_ns END) AS interval_ns,
+    MIN(CASE WHEN kind = 'process' THEN calls_total END) AS first_total,
+    MAX(CASE WHEN kind = 'process' THEN calls_total END) AS last_total,
+    SUM(CASE WHEN kind = 'counts' THEN calls ELSE 0 END) AS counted,
+    SUM(CASE WHEN kind = 'counts' AND start_ns >= first_beat_ns THEN calls ELSE 0 END) AS counted_later
+  FROM own
+  GROUP BY service_namespace, service, environment, version, instance, process_start_ns
+)
+SELECT
+  a.service_namespace, a.service, a.environment, a.version, a.instance, a.process_start_ns,
+  a.first_ns, a.last_ns,
+  CAST(a.beats AS INT64) AS beats, a.interval_ns, a.first_total, a.last_total, a.counted, a.counted_later,
+  b.final, b.sdk_stats
+FROM accounts AS a
+LEFT JOIN last_beat AS b
+  ON COALESCE(a.service_namespace, '') = COALESCE(b.service_namespace, '') AND COALESCE(a.service, '') = COALESCE(b.service, '') AND COALESCE(a.environment, '') = COALESCE(b.environment, '') AND COALESCE(a.version, '') = COALESCE(b.version, '') AND COALESCE(a.instance, '') = COALESCE(b.instance, '') AND COALESCE(a.process_start_ns, 0) = COALESCE(b.process_start_ns, 0)
+WHERE a.last_ns >= @from_ns AND a.first_ns < @to_ns
+ORDER BY a.service_namespace, a.service, a.environment, a.version, a.first_ns, a.instance

@@ -1,0 +1,42 @@
+-- Stretches of time in which a version was seen without a hole of more than two
+-- minutes: a living process of ours says so every minute.
+WITH minutes AS (
+  SELECT
+    service_namespace, service, environment, version,
+    start_ns - MOD(start_ns, 60000000000) AS minute_ns,
+    MIN(start_ns) AS first_ns,
+    MAX(end_ns) AS last_ns,
+    MIN(process_start_ns) AS oldest_process_ns,
+    SUM(CASE WHEN process_start_ns IS NULL THEN 1 ELSE 0 END) AS unknown_processes,
+    SUM(CASE WHEN kind IN ('call', 'aggregate') THEN measured ELSE 0 END) AS measured,
+    SUM(CASE WHEN kind IN ('call', 'aggregate') THEN cpu_measured ELSE 0 END) AS cpu_measured,
+    MAX(revision) AS revision
+  FROM method_calls
+  WHERE start_ns >= @from_ns AND start_ns < @to_ns
+     AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
+  GROUP BY service_namespace, service, environment, version, start_ns - MOD(start_ns, 60000000000)
+),
+marked AS (
+  SELECT
+    *,
+    CASE WHEN minute_ns - LAG(minute_ns) OVER by_time <= 180000000000 THEN 0 ELSE 1 END AS starts
+  FROM minutes
+  WINDOW by_time AS (PARTITION BY service_namespace, service, environment, version ORDER BY minute_ns)
+),
+numbered AS (
+  SELECT *, SUM(starts) OVER (PARTITION BY service_namespace, service, environment, version ORDER BY minute_ns) AS run
+  FROM marked
+)
+SELECT
+  service_namespace, service, environment, version,
+  MIN(first_ns) AS first_ns,
+  MAX(last_ns) AS last_ns,
+  MAX(minute_ns) + 60000000000 AS until_ns,
+  MIN(oldest_process_ns) AS oldest_process_ns,
+  CAST(SUM(unknown_processes) AS INT64) AS unknown_processes,
+  CAST(SUM(measured) AS INT64) AS measured,
+  CAST(SUM(cpu_measured) AS INT64) AS cpu_measured,
+  MAX(revision) AS revision
+FROM numbered
+GROUP BY service_namespace, service, environment, version, run
+ORDER BY first_ns, version
