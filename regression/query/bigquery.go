@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 )
 
@@ -112,7 +113,9 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 	if err != nil {
 		return nil, fmt.Errorf("open warehouse %s: %w", root, errors.Join(err, w.Close()))
 	}
-	w.Snapshot = &parquet.Snapshot{Files: []parquet.File{{Date: first, Rows: rows}}}
+	// All rows stand for one file; BigQuery holds raw ones only.
+	w.Files = []parquet.File{{Date: first, Rows: rows, Level: methodspan.LevelRaw}}
+	w.Snapshot = &parquet.Snapshot{Files: w.Files}
 	return w, nil
 }
 

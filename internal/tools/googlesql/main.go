@@ -25,7 +25,7 @@ import (
 
 // parameters are all that the statements have.
 var parameters = map[string]string{
-	"from_ns": "INT64", "to_ns": "INT64", "slot_ns": "INT64", "bucket_ns": "INT64",
+	"from_ns": "INT64", "to_ns": "INT64", "raw_from_ns": "INT64", "slot_ns": "INT64", "bucket_ns": "INT64",
 	"service": "STRING", "environment": "STRING", "from_date": "DATE", "to_date": "DATE",
 	"compared": "ARRAY<STRUCT<service_namespace STRING, service STRING, environment STRING, version STRING, side STRING, from_ns INT64, to_ns INT64, slot_ns INT64>>",
 	"chosen":   "ARRAY<STRUCT<service_namespace STRING, service STRING, environment STRING, class STRING, method STRING>>",

@@ -1,5 +1,5 @@
 -- The account of every process of ours: what it says it has handed out, and what
--- is stored of it.
+-- is stored of it. Dates that were rolled up keep no account of processes.
 WITH own AS (
   SELECT
     service_namespace, service, environment, version, instance, process_start_ns,
@@ -10,7 +10,7 @@ WITH own AS (
       ORDER BY CASE WHEN kind = 'process' THEN 0 ELSE 1 END, calls_total DESC, end_ns DESC
     ) AS place
   FROM method_calls
-  WHERE kind IN ('process', 'counts') AND weight_basis = 'exact' AND level = 'raw'
+  WHERE kind IN ('process', 'counts') AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= @raw_from_ns
      AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
   WINDOW one_process AS (PARTITION BY service_namespace, service, environment, version, instance, process_start_ns)
 ),

@@ -21,11 +21,12 @@ weighted AS (
 -- A row of the tail stratum weighs 1/q and leaves the rest of its cell N_G calls:
 -- those counted less those that tail rows stand for. A raw row outside of it
 -- weighs N_G * (1/q) / sum over its cell of (cpu_measured / q). A row of level
--- minute or hour weighs 1/q: its probabilities are final. The same with p for
--- wall time, errors and callers.
+-- minute or hour weighs 1/q: its probabilities are final, and its reason says in
+-- which cells its rows were, as in 'minute/hour' for CPU and wall time. The same
+-- with p for wall time, errors and callers.
 --
 -- Cells are nested: the minute of start, if every minute of its hour with calls
--- holds 20 effective records; else what such hours leave of the hour, if every
+-- holds 20 effective records (less what adding 20 equal ones may round); else what such hours leave of the hour, if every
 -- hour of the date with calls holds them; else what is left of the date. Each
 -- call and each raw row is in one cell.
 WITH minutes AS (
@@ -55,16 +56,16 @@ hours AS (
     SUM(calls) AS calls,
     SUM(cpu_tail) AS cpu_tail, SUM(cpu_sum) AS cpu_sum, SUM(cpu_squares) AS cpu_squares,
     SUM(wall_tail) AS wall_tail, SUM(wall_sum) AS wall_sum, SUM(wall_squares) AS wall_squares,
-    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 20 THEN 0 ELSE 1 END) AS cpu_minutes_hold,
-    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 20 THEN 0 ELSE 1 END) AS wall_minutes_hold
+    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_minutes_hold,
+    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_minutes_hold
   FROM minutes
   GROUP BY service_namespace, service, environment, version, class, method, hour_ns, date_ns
 ),
 dates AS (
   SELECT
     service_namespace, service, environment, version, class, method, date_ns,
-    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 20 THEN 0 ELSE 1 END) AS cpu_hours_hold,
-    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 20 THEN 0 ELSE 1 END) AS wall_hours_hold,
+    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_hours_hold,
+    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_hours_hold,
     SUM(CASE WHEN cpu_minutes_hold = 0 THEN calls - cpu_tail END) AS cpu_calls_left,
     SUM(CASE WHEN cpu_minutes_hold = 0 THEN cpu_sum END) AS cpu_sum_left,
     SUM(CASE WHEN wall_minutes_hold = 0 THEN calls - wall_tail END) AS wall_calls_left,
@@ -111,10 +112,28 @@ weighed AS (
     CASE WHEN c.kind IN ('call', 'aggregate') AND c.measured > 0
       THEN (CASE WHEN c.level <> 'raw' OR c.stratum = 'tail' THEN 1 ELSE f.wall_factor END) / NULLIF(c.p, 0)
       END AS w_wall,
-    CASE WHEN c.level <> 'raw' THEN c.level WHEN f.cpu_factor IS NULL THEN 'none' ELSE f.cell END AS cell,
-    CASE WHEN c.level <> 'raw' THEN c.start_ns ELSE f.cell_ns END AS cell_ns,
-    CASE WHEN c.level <> 'raw' THEN c.level WHEN f.wall_factor IS NULL THEN 'none' ELSE f.cell_wall END AS cell_wall,
-    CASE WHEN c.level <> 'raw' THEN c.start_ns ELSE f.cell_wall_ns END AS cell_wall_ns
+    CASE
+      WHEN c.level = 'raw' THEN CASE WHEN f.cpu_factor IS NULL THEN 'none' ELSE f.cell END
+      WHEN c.reason LIKE 'none/%' THEN 'none'
+      WHEN c.reason LIKE 'hour/%' THEN 'hour'
+      WHEN c.reason LIKE 'date/%' THEN 'date'
+      ELSE c.level END AS cell,
+    CASE
+      WHEN c.level = 'raw' THEN f.cell_ns
+      WHEN c.reason LIKE 'date/%' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
+      WHEN c.reason LIKE 'hour/%' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
+      ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_ns,
+    CASE
+      WHEN c.level = 'raw' THEN CASE WHEN f.wall_factor IS NULL THEN 'none' ELSE f.cell_wall END
+      WHEN c.reason LIKE '%/none' THEN 'none'
+      WHEN c.reason LIKE '%/hour' THEN 'hour'
+      WHEN c.reason LIKE '%/date' THEN 'date'
+      ELSE c.level END AS cell_wall,
+    CASE
+      WHEN c.level = 'raw' THEN f.cell_wall_ns
+      WHEN c.reason LIKE '%/date' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
+      WHEN c.reason LIKE '%/hour' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
+      ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
   FROM scoped AS c
   LEFT JOIN factors AS f
     ON c.start_ns - MOD(c.start_ns, 60000000000) = f.minute_ns

@@ -1,9 +1,13 @@
 -- Stretches of time in which a version was seen without a hole of more than two
--- minutes: a living process of ours says so every minute.
+-- minutes: a living process of ours says so every minute. A row of level hour
+-- stands for the time from its start to its end, within the hour.
 WITH minutes AS (
   SELECT
     service_namespace, service, environment, version,
     start_ns - MOD(start_ns, 60000000000) AS minute_ns,
+    MAX(CASE WHEN level = 'hour' AND end_ns > start_ns
+      THEN LEAST(end_ns - 1 - MOD(end_ns - 1, 60000000000), start_ns - MOD(start_ns, 3600000000000) + 3540000000000)
+      ELSE start_ns - MOD(start_ns, 60000000000) END) AS until_minute_ns,
     MIN(start_ns) AS first_ns,
     MAX(end_ns) AS last_ns,
     MIN(process_start_ns) AS oldest_process_ns,
@@ -19,9 +23,12 @@ WITH minutes AS (
 marked AS (
   SELECT
     *,
-    CASE WHEN minute_ns - LAG(minute_ns) OVER by_time <= 180000000000 THEN 0 ELSE 1 END AS starts
+    CASE WHEN minute_ns - MAX(until_minute_ns) OVER before <= 180000000000 THEN 0 ELSE 1 END AS starts
   FROM minutes
-  WINDOW by_time AS (PARTITION BY service_namespace, service, environment, version ORDER BY minute_ns)
+  WINDOW before AS (
+    PARTITION BY service_namespace, service, environment, version ORDER BY minute_ns
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+  )
 ),
 numbered AS (
   SELECT *, SUM(starts) OVER (PARTITION BY service_namespace, service, environment, version ORDER BY minute_ns) AS run
@@ -31,7 +38,7 @@ SELECT
   service_namespace, service, environment, version,
   MIN(first_ns) AS first_ns,
   MAX(last_ns) AS last_ns,
-  MAX(minute_ns) + 60000000000 AS until_ns,
+  MAX(until_minute_ns) + 60000000000 AS until_ns,
   MIN(oldest_process_ns) AS oldest_process_ns,
   CAST(SUM(unknown_processes) AS INT64) AS unknown_processes,
   CAST(SUM(measured) AS INT64) AS measured,
