@@ -33,7 +33,7 @@ func headline(e *rates.Explanation) string {
 	rate := share(e.RateAsked) + " of its calls are to be measured"
 	switch e.State {
 	case rates.Off:
-		rate = "off: its calls are counted and not measured"
+		rate = "it is off"
 	case rates.Unseen:
 		rate = "nothing has arrived from it; " + share(e.RateAsked) + " of its calls would be measured"
 	case rates.Overflow:

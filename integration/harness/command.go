@@ -25,6 +25,11 @@ func (c Command) Run(ctx context.Context, subcommand string, args ...string) (Ou
 	return run(ctx, c.Binary, append([]string{subcommand, "--warehouse", c.Warehouse}, args...)...)
 }
 
+// Explain asks the extension at a URL why a method has its rate, and returns JSON.
+func (c Command) Explain(ctx context.Context, url, service, method string) (Output, error) {
+	return run(ctx, c.Binary, "explain", method, "--collector", url, "--service", service, "--format", "json")
+}
+
 // json runs a subcommand, decodes what it prints and returns its exit code.
 func (c Command) json(ctx context.Context, into any, subcommand string, args ...string) (Output, error) {
 	o, err := c.Run(ctx, subcommand, append([]string{"--format", "json", "--since", "2h"}, args...)...)

@@ -55,6 +55,7 @@ func main() {
 	flag.Int64Var(&s.pattern.slowEvery, "slow-every", 0, "a burst of slow calls begins at every n-th call of a goroutine; 0 = never")
 	flag.Int64Var(&s.pattern.slowBurst, "slow-burst", 0, "slow calls in a burst, without a pause between them")
 	flag.DurationVar(&s.pattern.slowWork, "slow-work", 0, "how long a slow call computes")
+	flag.DurationVar(&s.pattern.rare, "rare", 0, "how often the last method is called, by a goroutine of its own; 0 = like the others")
 	flag.DurationVar(&s.duration, "duration", 0, "how long to make calls; 0 = no limit")
 
 	flag.Float64Var(&s.rate, "rate", 1, "share of calls that are timed")
@@ -79,6 +80,9 @@ func (s settings) check() error {
 	}
 	if s.pattern.goroutines < 1 || s.pattern.methods < 1 {
 		faults = append(faults, errors.New("--goroutines and --methods must be at least 1"))
+	}
+	if s.pattern.rare > 0 && s.pattern.methods < 2 {
+		faults = append(faults, errors.New("--rare takes a method of its own: --methods must be at least 2"))
 	}
 	return errors.Join(faults...)
 }

@@ -21,6 +21,7 @@ type pattern struct {
 	slowEvery  int64
 	slowBurst  int64
 	slowWork   time.Duration
+	rare       time.Duration
 }
 
 func newMethods(n int) []*corehour.Method {
@@ -35,6 +36,12 @@ func newMethods(n int) []*corehour.Method {
 func (p pattern) run(ctx context.Context, methods []*corehour.Method, counters *truth.Counters) {
 	var taken atomic.Int64
 	var wg sync.WaitGroup
+	if p.rare > 0 {
+		last := len(methods) - 1
+		rare := methods[last]
+		methods = methods[:last]
+		wg.Go(func() { p.callSeldom(ctx, rare, counters, last) })
+	}
 	for g := range p.goroutines {
 		wg.Go(func() {
 			// The thread's CPU clock is this goroutine's as long as it keeps the thread.
@@ -60,6 +67,30 @@ func (p pattern) run(ctx context.Context, methods []*corehour.Method, counters *
 	wg.Wait()
 }
 
+// callSeldom calls one method at a pace.
+func (p pattern) callSeldom(ctx context.Context, m *corehour.Method, counters *truth.Counters, i int) {
+	ticker := time.NewTicker(p.rare)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			outer := time.Now()
+			wall, cpu := probedSeldom(m, counters, i, p.work)
+			counters.Took(i, truth.Method{WallNS: int64(wall), OuterWallNS: int64(time.Since(outer)), CPUNS: int64(cpu)})
+		}
+	}
+}
+
+// probedSeldom is a function of its own: one that begins several methods is nobody's
+// known caller.
+func probedSeldom(m *corehour.Method, counters *truth.Counters, i int, work time.Duration) (wall, cpu time.Duration) {
+	counters.Call(i)
+	defer m.Begin().End()
+	return working(work)
+}
+
 // call is one call of an instrumented method, with its own readings of the
 // clocks around those of the probe and right inside of them.
 func call(m *corehour.Method, counters *truth.Counters, i int, work time.Duration) {
@@ -71,6 +102,10 @@ func call(m *corehour.Method, counters *truth.Counters, i int, work time.Duratio
 func probed(m *corehour.Method, counters *truth.Counters, i int, work time.Duration) (wall, cpu time.Duration) {
 	counters.Call(i)
 	defer m.Begin().End()
+	return working(work)
+}
+
+func working(work time.Duration) (wall, cpu time.Duration) {
 	if work == 0 {
 		return 0, 0
 	}
