@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -241,12 +240,4 @@ func (b *book) report() []Decision {
 		b.decisions = append(b.decisions, d)
 	}
 	return b.decisions
-}
-
-// byKey orders keys as people would.
-func byKey(a, b Key) int {
-	return cmp.Or(
-		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Service, b.Service),
-		cmp.Compare(a.Environment, b.Environment), cmp.Compare(a.Version, b.Version),
-		cmp.Compare(a.Class, b.Class), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Signature, b.Signature))
 }

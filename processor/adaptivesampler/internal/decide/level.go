@@ -41,6 +41,10 @@ func (l *level) observe(calls, seconds, scale float64) {
 		return
 	}
 	expected := l.Now * seconds
+	if changed(calls, expected, scale) {
+		l.Now, l.Run, l.RunSeconds = calls/seconds, 0, 0
+		return
+	}
 	side := 1.0
 	if calls < expected {
 		side = -1
@@ -50,19 +54,19 @@ func (l *level) observe(calls, seconds, scale float64) {
 	}
 	l.Run += calls
 	l.RunSeconds += side * seconds
-	long := math.Abs(l.RunSeconds)
-	difference := l.Run - l.Now*long
-	chance := levelSigmas * math.Sqrt(max(l.Now*long, 1)*scale)
-	if math.Abs(difference) > max(chance, levelChanges*l.Now*long) {
-		l.Now = l.Run / long
-		if side > 0 {
-			l.Now = max(l.Now, calls/seconds)
-		}
-		l.Run, l.RunSeconds = 0, 0
+	if long := math.Abs(l.RunSeconds); changed(l.Run, l.Now*long, scale) {
+		l.Now, l.Run, l.RunSeconds = l.Run/long, 0, 0
 		return
 	}
 	alpha := min(1, max(calls, expected)/(levelCalls*scale)+seconds/levelSeconds)
 	l.Now += alpha * (calls/seconds - l.Now)
+}
+
+// changed tells whether so many calls are another level than expected. The square
+// root is chance, what is added to it its longer tail where little is expected.
+func changed(calls, expected, scale float64) bool {
+	chance := levelSigmas * (math.Sqrt(expected*scale) + scale)
+	return math.Abs(calls-expected) > max(chance, levelChanges*expected)
 }
 
 // average is the mean over the last day, or the method's life if shorter.

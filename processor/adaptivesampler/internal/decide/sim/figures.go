@@ -37,6 +37,7 @@ type Table struct {
 	size     int
 	seeds    []uint64
 	runs     int
+	peers    bool
 	progress io.Writer
 }
 
@@ -46,12 +47,12 @@ var seeds = []uint64{56, 117, 121}
 
 // All is the whole table.
 func All(progress io.Writer) *Table {
-	return run(&Table{Name: "sim-sampling", size: designSize, seeds: seeds, runs: 500, progress: progress})
+	return run(&Table{Name: "sim-sampling", size: designSize, seeds: seeds, runs: 500, peers: true, progress: progress})
 }
 
-// Short is the same with fewer methods, one population and few runs.
+// Short is the same with few methods, one population, few runs and no peers.
 func Short(progress io.Writer) *Table {
-	return run(&Table{Name: "sim-sampling-short", size: 200, seeds: seeds[:1], runs: 40, progress: progress})
+	return run(&Table{Name: "sim-sampling-short", size: 200, seeds: seeds[:1], runs: 20, progress: progress})
 }
 
 func run(t *Table) *Table {
@@ -92,6 +93,9 @@ func (t *Table) days() {
 		{"throughput per key", 5, func([]*Method) Stepper { return Throughput(budget) }},
 		{"Neyman, truth known", 5, func(ms []*Method) Stepper { return Neyman(budget, ms) }},
 		{"power without floor, truth known", 5, func(ms []*Method) Stepper { return Power(budget, ms) }},
+	}
+	if !t.peers {
+		ways = ways[:1]
 	}
 	days := make([]Day, len(ways))
 	for i, way := range ways {

@@ -24,12 +24,12 @@ func TestShort(t *testing.T) {
 
 // The goals must be ones that can be missed.
 func TestWhatIsWrongIsSeen(t *testing.T) {
-	u := Measure(20, 1)
+	u := Measure(5, 1)
 	assert.Less(t, u.Plain, -0.05, "calls times the plain mean")
 	assert.Less(t, u.Dropped, -0.05, "drops that are not folded")
 
-	_, budget := budgetOf(200)
-	methods := Population(seeds[0], 200, decide.Group{})
+	_, budget := budgetOf(50)
+	methods := Population(seeds[0], 50, decide.Group{})
 	day := OneDay(methods, Uniform(budget), budget, 200, 5, 1)
 	assert.Less(t, day.Floor, 0.9, "one rate for all has no floor")
 
