@@ -1,0 +1,122 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// strategies is an answer in Jaeger's remote sampling protocol.
+type strategies struct {
+	Operation struct {
+		Default      float64 `json:"defaultSamplingProbability"`
+		PerOperation []struct {
+			Operation     string `json:"operation"`
+			Probabilistic struct {
+				Rate float64 `json:"samplingRate"`
+			} `json:"probabilisticSampling"`
+		} `json:"perOperationStrategies"`
+	} `json:"operationSampling"`
+}
+
+// strategiesFor asks as a stock SDK does, and gives the rates by operation.
+func strategiesFor(ctx context.Context, p *pipeline, service string) (map[string]float64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Rates+"/sampling?service="+url.QueryEscape(service), nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%w: %s: %s", err, response.Status, text)
+	}
+	var answer strategies
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, text)
+	}
+	byName := map[string]float64{}
+	for _, o := range answer.Operation.PerOperation {
+		byName[o.Operation] = o.Probabilistic.Rate
+	}
+	return byName, nil
+}
+
+// told are the collector's rates: those below the root are not what decides.
+const told = `{"version": 1, "defaults": {"rate": 0.5}, "methods": [
+	{"class": "billing/orders.Handler", "method": "*", "rate": 0.25},
+	{"class": "storefront/server.Server", "method": "*", "rate": 0.25}]}`
+
+// TestStockSDKsObeyServedRates proves that programs with the stock SDKs of Go and
+// Node.js, whose samplers ask by Jaeger's protocol, sample as this collector says;
+// that their rows have that probability, known by what was served to the root of
+// their trace; and that the estimates of their calls are right.
+func TestStockSDKsObeyServedRates(t *testing.T) {
+	t.Parallel()
+	const rate, calls = 0.25, 4000
+	file := filepath.Join(t.TempDir(), "methods.json")
+	if err := os.WriteFile(file, []byte(told), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, service, operation string
+		command                  func(p *pipeline, rates string) []string
+	}{
+		{"Go", "billing", "POST /orders", func(p *pipeline, rates string) []string {
+			return []string{programs.gotel, "--endpoint", p.GRPC, "--rates", rates + "/sampling", "--orders"}
+		}},
+		{"Node.js", "storefront", "GET /page", func(p *pipeline, rates string) []string {
+			return []string{programs.node, programs.nodeClient, "--endpoint", p.Endpoint(), "--rates", rates, "--load-ms", "0", "--render-ms", "0", "--requests"}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := startPipeline(t, quickWarehouse+fmt.Sprintf("\nprocessors: {adaptive_sampler: {methods_file: %q, interval: 1s}}\n", file))
+			run := func(version string, calls int) map[string]did {
+				report := filepath.Join(t.TempDir(), "did.json")
+				args := append(c.command(p, "http://"+p.Rates), fmt.Sprint(calls), "--service", c.service, "--version", version, "--report", report)
+				waitFor(t, startProgram(t, c.service, args[0], args[1:]...))
+				return readDid(t, report)
+			}
+			// The collector has to meet an operation before it can say anything of it.
+			run("0.9", 200)
+			await(t, c.operation+" to have a rate", func(ctx context.Context) (bool, error) {
+				byName, err := strategiesFor(ctx, p, c.service)
+				if err == nil && byName[c.operation] != rate {
+					err = fmt.Errorf("the strategies are %v", byName)
+				}
+				return err == nil, err
+			})
+			want := run("1.0", calls)
+			p.stop(t)
+
+			var rows []foreignRow
+			basis := map[string]int64{}
+			for _, r := range foreignRows(t, p, c.service) {
+				if *r.Version != "1.0" {
+					continue
+				}
+				rows = append(rows, r)
+				basis[r.Basis] += r.Rows
+				if r.Basis == "served" && r.P != rate {
+					t.Errorf("%s: p = %v by what was served, that was %v", r.Method, r.P, rate)
+				}
+			}
+			t.Logf("rows by what tells their probability: %v", basis)
+			// A root that ends after its request was cut leaves spans that nothing tells of.
+			if basis["served"] < 20*(basis["assumed"]+basis["threshold"]) || basis["served"] < calls/4 {
+				t.Errorf("rows by what tells their probability: %v", basis)
+			}
+			requireEstimates(t, rows, want, calls, rate)
+		})
+	}
+}
