@@ -9,14 +9,15 @@ import (
 
 // The population: call rates over six orders of magnitude (99% of a lognormal
 // with a standard deviation of 1.18 decades), means over four, spreads around
-// 1.4. The figures are such that the two strategies whose rule leaves nothing
-// open, one rate for all and Neyman's, do as the design says they do: 0.253% and
-// 30%, 0.096% and 24.5%.
+// 1.2. The figures are such that the two strategies whose rule leaves nothing
+// open come near the design's: one rate for all 0.252% and 32% (0.253% and 30%),
+// Neyman's 0.098% and 24.5% (0.096% and 24.5%). The errors are in proportion to
+// the spreads, so the goals for them mean something beside these two only.
 const (
 	decadesOfCalls  = 1.18
 	decadesOfMeans  = 0.77
 	callsWithMeans  = 0.2 // correlation
-	medianSpread    = 1.26
+	medianSpread    = 1.17
 	spreadOfSpreads = 0.67
 
 	designSize    = 2000
