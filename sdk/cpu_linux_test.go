@@ -26,6 +26,14 @@ func burn(cpu time.Duration) time.Duration {
 	}
 }
 
+// burnLocked is burn for a call that may not be locked by the probe: what it says was
+// used is true on a busy machine too, which moves goroutines.
+func burnLocked(cpu time.Duration) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return burn(cpu)
+}
+
 // CPU time is true in every situation that makes the thread's clock lie about a
 // goroutine that is free to move: sleep, channels, blocking system calls, and
 // spinning among others.
@@ -173,9 +181,9 @@ func TestScarceSlotsDoNotBias(t *testing.T) {
 					calls.Add(1)
 					used.Add(int64(timed(func() time.Duration {
 						if (i+g)%2 == 0 {
-							return burn(10 * time.Microsecond)
+							return burnLocked(10 * time.Microsecond)
 						}
-						spent := burn(100 * time.Microsecond)
+						spent := burnLocked(100 * time.Microsecond)
 						time.Sleep(2 * time.Millisecond) // a slot is held, for a dear call
 						return spent
 					})))

@@ -32,11 +32,11 @@ type options struct {
 	rounds, spans              int
 	starts, pairs              int
 	moobenchOnly, harmlessOnly bool
-	busy                       time.Duration // before the paths are measured
+	busy                       time.Duration // before paths and variants are measured
 }
 
 func main() {
-	o := options{busy: noticed}
+	var o options
 	flag.StringVar(&o.out, "out", "../../build/bench", "directory for the figures")
 	flag.IntVar(&o.rounds, "rounds", 0, "batches of each path (400), or of each variant in a process start (60, short 30)")
 	flag.IntVar(&o.spans, "spans", 40_000, "records and spans exported")
@@ -44,11 +44,12 @@ func main() {
 	flag.IntVar(&o.pairs, "pairs", 0, "pairs of slices of --harmless (600, short 150)")
 	flag.BoolVar(&o.moobenchOnly, "moobench", false, "measure recursion over process starts, in full, and nothing else")
 	flag.BoolVar(&o.harmlessOnly, "harmless", false, "measure a service's throughput, in full, and nothing else")
+	flag.DurationVar(&o.busy, "busy", noticed, "how long everything is called before it is measured")
 	start := flag.Bool(oneStartFlag[2:], false, "be one process start of --moobench: print its values as JSON")
 	flag.Parse()
 	var err error
 	if *start {
-		err = oneStart(os.Stdout, o.rounds)
+		err = oneStart(os.Stdout, o.rounds, o.busy)
 	} else {
 		err = run(o)
 	}
@@ -61,13 +62,13 @@ func main() {
 func run(o options) error {
 	switch {
 	case o.moobenchOnly:
-		return show(o.out)(moobench(or(o.starts, 10), or(o.rounds, 60)))
+		return show(o.out)(moobench(or(o.starts, 10), or(o.rounds, 60), o.busy))
 	case o.harmlessOnly:
 		return show(o.out)(harmless(or(o.pairs, 600)))
 	}
 	return errors.Join(
 		show(o.out)(allPaths(or(o.rounds, 400), o.spans, o.busy)),
-		show(o.out)(moobench(or(o.starts, 3), min(30, or(o.rounds, 30)))),
+		show(o.out)(moobench(or(o.starts, 3), min(30, or(o.rounds, 30)), o.busy)),
 		show(o.out)(harmless(or(o.pairs, 150))),
 	)
 }

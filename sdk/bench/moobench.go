@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"time"
 
 	"github.com/corehour/corehour/internal/figures"
 )
@@ -73,7 +74,7 @@ var grown = []string{mooNone, mooCombined, mooSums, mooEvery, mooOTelRare, mooOT
 func grownName(depth int, variant string) string { return fmt.Sprintf("depth %d, %s", depth, variant) }
 
 // moobench starts this program anew so many times and reports over the starts.
-func moobench(starts, rounds int) (*figures.Report, error) {
+func moobench(starts, rounds int, busy time.Duration) (*figures.Report, error) {
 	if starts < 2 || starts > len(students)+1 {
 		return nil, fmt.Errorf("--starts must be within 2 and %d, found %d", len(students)+1, starts)
 	}
@@ -83,7 +84,7 @@ func moobench(starts, rounds int) (*figures.Report, error) {
 	}
 	ns := map[string][]float64{}
 	for range starts {
-		child := exec.Command(program, oneStartFlag, "--rounds", strconv.Itoa(rounds))
+		child := exec.Command(program, oneStartFlag, "--rounds", strconv.Itoa(rounds), "--busy", busy.String())
 		child.Stderr = os.Stderr
 		out, err := child.Output()
 		if err != nil {
