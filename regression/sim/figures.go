@@ -34,6 +34,9 @@ func (t *Table) Higher(name string, value float64, unit string, goal float64) {
 var None = math.NaN()
 
 func (t *Table) add(f Figure, goal float64) {
+	if math.IsInf(f.Value, 0) || math.IsNaN(f.Value) {
+		return // nothing was found: the figure before says so
+	}
 	if !math.IsNaN(goal) {
 		f.Goal = &goal
 	}

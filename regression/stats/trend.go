@@ -104,43 +104,60 @@ func varianceRatio(rho float64, n int) float64 {
 
 // TheilSen is the median of the slopes of all pairs (Theil 1950, Sen 1968).
 func TheilSen(y []float64) float64 {
-	slopes := make([]Weighted, 0, len(y)*(len(y)-1)/2)
+	slopes := make([]float64, 0, len(y)*(len(y)-1)/2)
 	for i := range y {
 		for j := i + 1; j < len(y); j++ {
-			slopes = append(slopes, Weighted{(y[j] - y[i]) / float64(j-i), 1})
+			slopes = append(slopes, (y[j]-y[i])/float64(j-i))
 		}
 	}
-	return medianOf(slopes)
+	return medianIn(slopes)
 }
 
-// medianOf takes the mean of the two in the middle where their number is even.
-func medianOf(values []Weighted) float64 {
-	if len(values) == 0 {
+// Median of values; 0 if there are none.
+func Median(values []float64) float64 { return medianIn(slices.Clone(values)) }
+
+// medianIn reorders what it is given. It takes the mean of the two in the middle
+// where their number is even.
+func medianIn(values []float64) float64 {
+	n := len(values)
+	if n == 0 {
 		return 0
 	}
-	low := WeightedMedian(values)
-	if len(values)%2 == 1 {
-		return low
+	high := selectIn(values, n/2)
+	if n%2 == 1 {
+		return high
 	}
-	below, high := 0, math.Inf(1)
-	for _, v := range values {
-		if v.Value <= low {
-			below++
-		} else {
-			high = math.Min(high, v.Value)
-		}
-	}
-	if below > len(values)/2 {
-		high = low
-	}
-	return (low + high) / 2
+	return (slices.Max(values[:n/2]) + high) / 2
 }
 
-// Median of values.
-func Median(values []float64) float64 {
-	weighted := make([]Weighted, len(values))
-	for i, v := range values {
-		weighted[i] = Weighted{v, 1}
+// selectIn puts the k-th smallest value in its place, smaller ones before it
+// (Hoare 1961).
+func selectIn(values []float64, k int) float64 {
+	low, high := 0, len(values)-1
+	for low < high {
+		pivot := middle(values[low], values[(low+high)/2], values[high])
+		i, j := low, high
+		for i <= j {
+			for values[i] < pivot {
+				i++
+			}
+			for values[j] > pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			high = j
+		case k >= i:
+			low = i
+		default:
+			return values[k]
+		}
 	}
-	return medianOf(weighted)
+	return values[k]
 }

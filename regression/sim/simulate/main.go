@@ -36,8 +36,10 @@ func run(deployments int, out, progress io.Writer) error {
 	}
 	s := simulation{deployments: deployments, progress: progress, table: sim.Table{Name: "sim"}}
 	s.naive()
-	if err := s.pipeline(); err != nil {
-		return err
+	for _, part := range []func() error{s.pipeline, s.drift, s.coverage, s.speed} {
+		if err := part(); err != nil {
+			return err
+		}
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")

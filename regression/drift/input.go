@@ -1,0 +1,42 @@
+package drift
+
+import "fmt"
+
+// Day holds the sums over the measured calls of one method from one caller on one
+// UTC date. It is what one GROUP BY over the daily rollup delivers.
+type Day struct {
+	Method int32 // index into History.Methods
+	Caller int32 // index into History.Callers
+	Day    int32 // 0 is the first date of the history
+
+	// Records is the number of measured calls.
+	Records float64
+	// Weight is SUM(w * measured), the calls they stand for.
+	Weight float64
+	// Capped is SUM(w * LEAST(x, cap)) in ns, the cap being the 99.5% quantile of
+	// x for this method and caller over the first days of the history, the same on
+	// all days.
+	Capped float64
+}
+
+// History is what a weekly look needs: 56 days are looked at, and more do no harm.
+type History struct {
+	Methods []string
+	Callers []string
+	Days    int // complete dates; rows of later ones are ignored
+	Rows    []Day
+	// Weekday of day 0, from 0 for Sunday as time.Weekday.
+	Weekday int
+}
+
+func (h *History) validate() error {
+	if h.Days < 0 || h.Weekday < 0 || h.Weekday > 6 {
+		return fmt.Errorf("history: Days must be at least 0 and Weekday 0 to 6, found %d and %d", h.Days, h.Weekday)
+	}
+	for i, r := range h.Rows {
+		if int(r.Method) >= len(h.Methods) || int(r.Caller) >= len(h.Callers) || min(r.Method, r.Caller, r.Day) < 0 {
+			return fmt.Errorf("history: row %d points outside of the lists: %+v", i, r)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package drift
+
+import (
+	"math"
+
+	"github.com/corehour/corehour/regression/stats"
+)
+
+// leastRecords a caller needs on a day to be part of it.
+const leastRecords = 5
+
+// commonMethods is the number of methods from which a day's common mode is taken:
+// the median of fewer would be the change of one of them.
+const commonMethods = 5
+
+// series are the daily logarithms of the cost per call of each method, callers
+// being equal: on each day the mean, over the callers seen, of how far each is from
+// its own mean over the window. So a change of who calls is no drift. A caller's
+// weight is the geometric mean of its cost, which says what it matters, and its
+// records, which say how well it is known. NaN where nothing was seen.
+func (h *History) series(from int) [][]float64 {
+	days := h.Days - from
+	n := len(h.Callers)
+	type sums struct{ cost, records, logs, n float64 }
+	window := make([]sums, len(h.Methods)*n)
+	use := func(r *Day) bool {
+		return int(r.Day) >= from && int(r.Day) < h.Days && r.Records >= leastRecords && r.Weight > 0 && r.Capped > 0
+	}
+	for i := range h.Rows {
+		if r := &h.Rows[i]; use(r) {
+			s := &window[int(r.Method)*n+int(r.Caller)]
+			s.cost += r.Capped
+			s.records += r.Records
+			s.logs += math.Log(r.Capped / r.Weight)
+			s.n++
+		}
+	}
+	out := make([][]float64, len(h.Methods))
+	weights := make([][]float64, len(h.Methods))
+	for m := range out {
+		out[m], weights[m] = make([]float64, days), make([]float64, days)
+	}
+	for i := range h.Rows {
+		if r := &h.Rows[i]; use(r) {
+			s := window[int(r.Method)*n+int(r.Caller)]
+			d := int(r.Day) - from
+			weight := math.Sqrt(s.cost * s.records)
+			out[r.Method][d] += weight * (math.Log(r.Capped/r.Weight) - s.logs/s.n)
+			weights[r.Method][d] += weight
+		}
+	}
+	for m := range out {
+		for d := range out[m] {
+			out[m][d] /= weights[m][d] // 0/0 is NaN
+		}
+	}
+	return out
+}
+
+// takeCommon removes from all series what all methods share on a day, their median,
+// and returns it: a series of its own, the whole service's.
+func takeCommon(series [][]float64, days int) []float64 {
+	common := make([]float64, days)
+	values := make([]float64, 0, len(series))
+	for d := range common {
+		values = values[:0]
+		for _, y := range series {
+			if !math.IsNaN(y[d]) {
+				values = append(values, y[d])
+			}
+		}
+		if len(values) < commonMethods {
+			continue
+		}
+		common[d] = stats.Median(values)
+		for _, y := range series {
+			y[d] -= common[d]
+		}
+	}
+	return common
+}
+
+// takeWeekdays removes from a series what its weekdays differ by, and leaves out
+// days without a value.
+func takeWeekdays(y []float64, weekday int) (values []float64, days []int) {
+	var by [7][]float64
+	for d, v := range y {
+		if !math.IsNaN(v) {
+			values = append(values, v)
+			days = append(days, d)
+			w := (weekday + d) % 7
+			by[w] = append(by[w], v)
+		}
+	}
+	whole := stats.Median(values)
+	var median [7]float64
+	for w := range by {
+		if len(by[w]) >= 3 {
+			median[w] = stats.Median(by[w]) - whole
+		}
+	}
+	for i, d := range days {
+		values[i] -= median[(weekday+d)%7]
+	}
+	return values, days
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/corehour/corehour/regression/sim"
+)
+
+// drifts are the changes that are looked for, with their goals in percent found.
+var drifts = []struct {
+	name   string
+	months sim.Months
+	goal   float64
+}{
+	{"+5% over 60 days, 20,000 records a day", sim.Months{Records: 20_000, Effect: 0.05, Over: 60}, 98},
+	{"+10% over 60 days, 20,000 records a day", sim.Months{Records: 20_000, Effect: 0.10, Over: 60}, 100},
+	{"step of +3%, 20,000 records a day", sim.Months{Records: 20_000, Effect: 0.03}, 95},
+	{"+5% over 60 days, 2,000 records a day", sim.Months{Records: 2_000, Effect: 0.05, Over: 60}, 96},
+}
+
+// drift counts false alarms in a year without changes, and what is found where a
+// tenth of the methods change.
+func (s *simulation) drift() error {
+	for _, records := range []float64{20_000, 2_000} {
+		null := sim.Months{Methods: methods, Days: 365, Records: records}
+		h := sim.DrawMonths(null, seed, 1)
+		ours, err := sim.WatchDrift(h, null)
+		if err != nil {
+			return err
+		}
+		weeks := sim.WatchWeeks(h, null)
+		name := fmt.Sprintf("drift, %.0f records a day, false alarms", records)
+		s.table.Lower(fmt.Sprintf("%s (%d in a year)", name, ours.False), ours.FalsePer1000Days(), "per 1000 methods and day", 0.13)
+		s.table.Lower(name+", week over four weeks > 5%", weeks.FalsePer1000Days(), "per 1000 methods and day", sim.None)
+		fmt.Fprintf(s.progress, "drift: a year with %.0f records a day\n", records)
+	}
+	for i, d := range drifts {
+		p := d.months
+		p.Methods, p.Days, p.Changed, p.Begin = methods, 154, 0.1, 70
+		h := sim.DrawMonths(p, seed, uint64(i)+2)
+		ours, err := sim.WatchDrift(h, p)
+		if err != nil {
+			return err
+		}
+		weeks := sim.WatchWeeks(h, p)
+		s.table.Higher(fmt.Sprintf("drift, %s, found (%d of %d)", d.name, ours.Found, ours.Methods), ours.FoundShare(), "%", d.goal)
+		s.table.Lower("drift, "+d.name+", median of those found", ours.MedianDay(), "days", sim.None)
+		s.table.Higher("drift, "+d.name+", found by week over four weeks > 5%", weeks.FoundShare(), "%", sim.None)
+		fmt.Fprintf(s.progress, "drift: %s\n", d.name)
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/corehour/corehour/regression/sim"
+)
+
+// trials of each cell of the coverage table; ownError is twice the standard error
+// of such a count, in percent, by which a goal may be missed by chance.
+const (
+	trials   = 1500
+	ownError = 1.5
+)
+
+// coverage counts how often intervals of totals hold the truth.
+func (s *simulation) coverage() error {
+	costs := sim.Costs()
+	for i, row := range sim.Cover(costs, sim.Sizes, trials, seed) {
+		for j, c := range row {
+			name := fmt.Sprintf("coverage of 95%%, %s, n=%d", costs[i].Name, sim.Sizes[j])
+			s.table.Higher(name+", Hall", c.Hall, "%", costs[i].Goals[j]-ownError)
+			s.table.Higher(name+", symmetric", c.Normal, "%", sim.None)
+		}
+	}
+	return nil
+}
+
+// speed measures one look at a whole deployment and one at a year.
+func (s *simulation) speed() error {
+	d := sim.Draw(sim.Plan{Methods: methods}, seed, 0, nil)
+	seconds, err := sim.JudgeSeconds(d)
+	if err != nil {
+		return err
+	}
+	s.table.Lower(fmt.Sprintf("one look at %d methods, %d cells", methods, len(d.Cells)), seconds, "s", 2)
+	h := sim.DrawMonths(sim.Months{Methods: 2 * methods, Days: 365, Records: 20_000}, seed, 0)
+	if seconds, err = sim.DriftSeconds(h); err != nil {
+		return err
+	}
+	s.table.Lower(fmt.Sprintf("one look for drift at a year of %d methods", 2*methods), seconds, "s", 10)
+	return nil
+}
