@@ -41,7 +41,9 @@ func warmUp(lasting time.Duration) {
 		for _, f := range []func(int) int{skipped, skippedDefer, wall, aggregate, tailed} {
 			loop(f)(200)
 		}
-		deep(depth)
+		for range 200 {
+			deep(depth)
+		}
 		settled()
 	}
 }
