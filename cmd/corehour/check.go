@@ -24,6 +24,7 @@ are still on their way.`
 func runCheck(ctx context.Context, args []string, stdout, _ io.Writer) (int, error) {
 	c := newCommon("check", "", checkUsage, "", stdout)
 	collector := c.flags.String("collector", "", "`URL` of the collector's Prometheus metrics, to add its own counters of losses")
+	deep := c.flags.Bool("deep", false, "compare every file with its checksum first")
 	if err := c.parse(args, c.noArguments); err != nil {
 		return exitFailed, err
 	}
@@ -32,6 +33,11 @@ func runCheck(ctx context.Context, args []string, stdout, _ io.Writer) (int, err
 		return exitFailed, err
 	}
 	defer w.Close()
+	if *deep {
+		if err := w.Verify(ctx); err != nil {
+			return exitFailed, err
+		}
+	}
 	at := now()
 	if !c.window.To.IsZero() && c.window.To.Before(at) {
 		at = c.window.To

@@ -41,12 +41,13 @@ func init() {
 		{"report", "one page of all of it, to be read and passed on", runReport},
 		{"sql", "run a query of your own, read-only", runSQL},
 		{"check", "is every counted call stored? freshness, losses, prices", runCheck},
+		{"compact", "merge files, roll old dates up, drop what is too old", runCompact},
 		{"demo", "watch a bad release being found, here and now", runDemo},
 	}
 }
 
 // reserved are names that mean something later.
-var reserved = []string{"build", "compact", "drift", "probes", "tree", "ui"}
+var reserved = []string{"build", "drift", "probes", "tree", "ui"}
 
 // run is the command without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {

@@ -7,10 +7,11 @@
 //	corehour explain   why a method is sampled as it is
 //	corehour sql       run a query of your own, read-only
 //	corehour check     is every counted call stored? freshness, losses, prices
+//	corehour compact   merge files, roll old dates up, drop what is too old
 //	corehour demo      watch a bad release being found, here and now
 //
-// `corehour <command> --help` lists a command's flags. These all commands but demo
-// and explain have:
+// `corehour <command> --help` lists a command's flags. These all commands but
+// compact, demo and explain have:
 //
 //	--warehouse DIR      the directory the collector's warehouse exporter writes to
 //	                     (default ./corehour-warehouse)

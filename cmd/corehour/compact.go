@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/lake"
+	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/regression/output"
+)
+
+const compactUsage = `Keeps a warehouse in shape, beside the collector that writes to it or without one:
+merges the small files of a date, and deletes files that earlier runs took out once
+their readers had ten minutes. What loses detail is done only if a flag says so:
+rolling old dates up into sums by minute or hour, leaving ids out, dropping dates.
+Ages are durations like 36h, 7d or 4w, from the end of a UTC date. The collector does
+the same by itself (option maintenance of the exporter); one of them is at work at
+a time.
+
+--delete-service and --relabel change what is stored of one service, instead of all
+else; without --yes they only say what they would do.
+
+Exit codes: 0 done, or nothing to do; 2 failed, the other dates were looked after; 3 not
+now: another maintenance is at work, or there are no rows yet.`
+
+// compactCall is what the command was called with.
+type compactCall struct {
+	job        lake.Job
+	out        output.Format
+	delete     string
+	from, to   string // of --relabel
+	yes        bool
+	age        map[string]*string
+	relabelled string
+}
+
+func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
+	call, err := parseCompact(args, stdout)
+	if err != nil {
+		return exitFailed, err
+	}
+	call.job.Done = func(s lake.Step) {
+		if call.out == output.Text && !call.job.DryRun {
+			fmt.Fprintf(stderr, "corehour compact: %s\n", stepLine(s))
+		}
+	}
+	call.job.Parquet.Now = func() time.Time { return now() }
+	var report *lake.Report
+	switch {
+	case call.delete != "":
+		report, err = call.job.DeleteService(ctx, call.delete)
+	case call.from != "":
+		report, err = call.job.RelabelService(ctx, call.from, call.to)
+	default:
+		report, err = call.job.Run(ctx)
+	}
+	if errors.Is(err, parquet.ErrLocked) || errors.Is(err, parquet.ErrEmpty) {
+		printError(stderr, "compact", err)
+		return exitCannotTell, nil
+	}
+	if err != nil && len(report.Steps) == 0 {
+		return exitFailed, err
+	}
+	return exitNothing, errors.Join(err, compactDocument(report, call).Write(stdout, call.out))
+}
+
+func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
+	call := &compactCall{age: map[string]*string{}}
+	p := &call.job.Policy
+	f := newFlags("compact", "", compactUsage, stdout)
+	f.StringVar(&call.job.Root, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to")
+	format := f.String("format", "text", "text, json, markdown or csv")
+	f.BoolVar(&call.job.DryRun, "dry-run", false, "say what would be done, and do none of it; only files that earlier runs took out are deleted")
+	f.IntVar(&p.MaxFiles, "max-files", lake.DefaultMaxFiles, "merge a date's small files if it has more files of raw rows than this `number`")
+	age := func(name, what string) {
+		call.age[name] = f.String(name, "", what)
+	}
+	age("minute-after", "add rows up by minute on dates of this `age`")
+	age("hour-after", "add rows up by hour on dates of this `age`")
+	age("keep-raw", "drop dates of raw rows of this `age`")
+	age("keep-ids", "leave ids of traces and requests out of raw rows of this `age`")
+	age("keep-rollups", "drop dates that were rolled up, of this `age`")
+	f.Int64Var(&p.MaxBytes, "max-bytes", 0, "with --drop-oldest: drop the oldest dates while the warehouse has more `bytes`")
+	f.Int64Var(&p.MinFree, "min-free-bytes", 0, "with --drop-oldest: drop the oldest dates while the file system has fewer `bytes` left")
+	f.BoolVar(&p.DropOldest, "drop-oldest", false, "allow it")
+	f.StringVar(&call.delete, "delete-service", "", "delete what is stored of a service (`name`)")
+	f.StringVar(&call.relabelled, "relabel", "", "give what is stored of a service another service's name: `old=new`")
+	f.BoolVar(&call.yes, "yes", false, "really delete or relabel")
+	if err := parseFlags(f, args); err != nil {
+		return nil, err
+	}
+	var errs []error
+	var err error
+	if call.out, err = output.ParseFormat(*format); err != nil {
+		errs = append(errs, err)
+	}
+	if f.NArg() > 0 {
+		errs = append(errs, fmt.Errorf("want flags only, found the argument %q", f.Arg(0)))
+	}
+	for name, into := range map[string]*time.Duration{
+		"minute-after": &p.MinuteAfter, "hour-after": &p.HourAfter, "keep-raw": &p.KeepRaw, "keep-ids": &p.KeepIDs, "keep-rollups": &p.KeepRollups,
+	} {
+		if text := *call.age[name]; text != "" {
+			if *into, err = parseDuration("--"+name, text); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	if len(errs) == 0 {
+		errs = append(errs, p.Validate(flagOf))
+	}
+	errs = append(errs, call.parseService())
+	return call, errors.Join(errs...)
+}
+
+// flagOf spells a field of the policy as a flag.
+func flagOf(field string) string {
+	return "--" + strings.ReplaceAll(field, "_", "-")
+}
+
+func (c *compactCall) parseService() error {
+	if c.relabelled != "" {
+		c.from, c.to, _ = strings.Cut(c.relabelled, "=")
+		if c.from == "" || c.to == "" || c.from == c.to {
+			return fmt.Errorf("--relabel: want two different names as old=new, found %q", c.relabelled)
+		}
+	}
+	if c.delete != "" && c.from != "" {
+		return errors.New("--delete-service and --relabel: want one of them, found both")
+	}
+	service := c.delete != "" || c.from != ""
+	if c.yes && !service {
+		return errors.New("--yes has no effect without --delete-service or --relabel")
+	}
+	if service && !c.yes {
+		c.job.DryRun = true
+	}
+	return nil
+}
+
+// what each action does, for people.
+var actionNames = map[lake.Action]string{
+	lake.Expire: "drop (age)", lake.Shed: "drop (disk)", lake.Hour: "add up by hour", lake.Minute: "add up by minute",
+	lake.DropIDs: "leave ids out", lake.Merge: "merge", lake.Delete: "delete service", lake.Relabel: "relabel service",
+}
+
+func stepLine(s lake.Step) string {
+	line := fmt.Sprintf("%s: %s: %d files, %d rows, %d bytes", s.Date, actionNames[s.Action], s.Files, s.Rows, s.Bytes)
+	if s.Action == lake.Expire || s.Action == lake.Shed {
+		return line
+	}
+	return fmt.Sprintf("%s -> %d rows, %d bytes in %.1f s", line, s.OutRows, s.OutBytes, s.Seconds)
+}
+
+func compactDocument(r *lake.Report, c *compactCall) *output.Document {
+	d := &output.Document{Data: struct {
+		DryRun bool `json:"dry_run"`
+		*lake.Report
+	}{c.job.DryRun, r}}
+	switch {
+	case len(r.Steps) == 0:
+		d.Say("nothing to do")
+	case c.job.DryRun && (c.delete != "" || c.from != ""):
+		d.Say("nothing was done: say --yes to do it")
+	case c.job.DryRun:
+		d.Say("nothing was done: this is what is due")
+	}
+	d.Say(fmt.Sprintf("the warehouse has %d bytes, and %d in files that go when the grace of their readers is over; %d files of earlier runs were deleted",
+		r.Bytes, r.Doomed, r.Removed))
+	t := &output.Table{Columns: []string{"date", "step", "files", "rows", "bytes", "rows after", "bytes after"}}
+	for _, s := range r.Steps {
+		after, bytes := output.Whole(s.OutRows), output.Whole(s.OutBytes)
+		if c.job.DryRun {
+			after, bytes = output.Figure(unknown), output.Figure(unknown)
+		}
+		t.Rows = append(t.Rows, []output.Cell{
+			output.Figure(s.Date), output.Name(actionNames[s.Action]), output.Whole(int64(s.Files)), output.Whole(s.Rows), output.Whole(s.Bytes), after, bytes,
+		})
+	}
+	if len(t.Rows) > 0 || c.out == output.CSV {
+		d.Add(t)
+	}
+	return d
+}
