@@ -40,6 +40,12 @@ type Config struct {
 	Fold FoldConfig `mapstructure:"fold"`
 	// Parquet are the options of the directory's writer.
 	Parquet ParquetConfig `mapstructure:"parquet"`
+	// IDs says which rows keep the ids of their trace and request.
+	IDs string `mapstructure:"ids"`
+	// Disk are the limits of the directory.
+	Disk DiskConfig `mapstructure:"disk"`
+	// Maintenance says how the directory is kept in shape.
+	Maintenance MaintenanceConfig `mapstructure:"maintenance"`
 }
 
 // FoldConfig bounds the fold table.
@@ -97,6 +103,9 @@ func createDefaultConfig() component.Config {
 			RememberFor: parquet.DefaultRememberFor,
 			RememberMax: parquet.DefaultRememberMax,
 		},
+		IDs:         IDsAll,
+		Disk:        DiskConfig{MinFreeBytes: 256 << 20},
+		Maintenance: defaultMaintenance(),
 	}
 }
 
@@ -120,6 +129,8 @@ func (c *Config) Validate() error {
 	if c.BigQuery.HasValue() {
 		fault(c.Path == defaultPath, "`path` has no effect beside `bigquery` and must be left out, found %q", c.Path)
 	}
+	fault(c.IDs == IDsAll || c.IDs == IDsExemplar || c.IDs == IDsNone, "`ids` must be %q, %q or %q, found %q", IDsAll, IDsExemplar, IDsNone, c.IDs)
+	errs = append(errs, c.validateMaintenance())
 	errs = append(errs, c.validateQueue()...)
 	if c.Retry.Enabled {
 		fault(c.Retry.InitialInterval > 0, "`retry::initial_interval` must be positive, found %s", c.Retry.InitialInterval)

@@ -49,6 +49,9 @@ shutdown_timeout: -1s
 fold: {max_cells: 0}
 parquet: {late: 0s, future: -1h, grace: 0s, remember_for: 0s, remember_max: 12}
 retry: {initial_interval: 0s, multiplier: 0.5}
+ids: some
+disk: {max_bytes: -1}
+maintenance: {interval: 0s, max_files: 1, minute_after: 3h, hour_after: 2h, keep_raw: 1h, drop_oldest: true}
 sending_queue:
   sizer: bytes
   num_consumers: 10
@@ -65,6 +68,9 @@ sending_queue:
 		"`path` must name", "`on_full` must be \"drop\" or \"reject\", found \"block\"",
 		"`shutdown_timeout` must be positive, found -1s", "`fold::max_cells` must be positive, found 0",
 		"`parquet::late` must be positive, found 0s", "`parquet::future` must be positive, found -1h0m0s",
+		"`ids` must be \"all\", \"exemplar\" or \"none\", found \"some\"", "`disk::max_bytes` must not be negative, found -1",
+		"`maintenance::interval` must be positive", "`maintenance::max_files` must be at least 2, found 1",
+		"`maintenance::hour_after` must be more than `maintenance::minute_after`", "`maintenance::keep_raw` has no effect",
 		"`parquet::grace`", "`parquet::remember_for`", "`parquet::remember_max` must be at least 1000, found 12",
 		"`retry::initial_interval` must be positive, found 0s", "`retry::multiplier` must be at least 1, found 0.5",
 		"`sending_queue::sizer` must be `items`", "found `bytes`", "`sending_queue::num_consumers` must be 1", "found 10",

@@ -33,11 +33,17 @@ func openSink(cfg *Config) (sink, error) {
 
 // openParquet opens the embedded store, at Start and not before.
 func openParquet(cfg *Config) (sink, error) {
-	return parquet.NewWriter(cfg.Path, parquet.Options{
-		Late:        cfg.Parquet.Late,
-		Future:      cfg.Parquet.Future,
-		Grace:       cfg.Parquet.Grace,
-		RememberFor: cfg.Parquet.RememberFor,
-		RememberMax: cfg.Parquet.RememberMax,
-	})
+	return parquet.NewWriter(cfg.Path, cfg.parquetOptions())
+}
+
+func (c *Config) parquetOptions() parquet.Options {
+	return parquet.Options{
+		Late:        c.Parquet.Late,
+		Future:      c.Parquet.Future,
+		Grace:       c.Parquet.Grace,
+		RememberFor: c.Parquet.RememberFor,
+		RememberMax: c.Parquet.RememberMax,
+		MaxBytes:    c.Disk.MaxBytes,
+		MinFree:     c.Disk.MinFreeBytes,
+	}
 }

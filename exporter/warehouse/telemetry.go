@@ -10,6 +10,7 @@ import (
 
 	"github.com/corehour/corehour/exporter/warehouse/internal/metadata"
 	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
@@ -103,6 +104,22 @@ func (t *telemetry) written(rows int, bytes int64) {
 
 func (t *telemetry) rowsRefused(reason string, rows int) {
 	t.builder.ExporterWarehouseRowsRefused.Add(context.Background(), int64(rows), label("reason", reason))
+}
+
+func (t *telemetry) maintained(s lake.Step) {
+	ctx := context.Background()
+	t.builder.ExporterWarehouseMaintenanceSteps.Add(ctx, 1, label("action", string(s.Action)))
+	t.builder.ExporterWarehouseMaintenanceRows.Add(ctx, s.Rows, label("action", string(s.Action)))
+}
+
+func (t *telemetry) maintenanceFailed() {
+	t.builder.ExporterWarehouseMaintenanceFailures.Add(context.Background(), 1)
+}
+
+func (t *telemetry) maintenance(r *lake.Report, took time.Duration) {
+	ctx := context.Background()
+	t.builder.ExporterWarehouseMaintenanceDuration.Record(ctx, took.Seconds())
+	t.builder.ExporterWarehouseSize.Record(ctx, r.Bytes)
 }
 
 // observe registers what is read when metrics are collected.

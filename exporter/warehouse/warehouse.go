@@ -59,6 +59,8 @@ type warehouse struct {
 	run       context.Context
 	cancelRun context.CancelFunc
 	loop      sync.WaitGroup
+	// stopMaintenance ends maintenance, between two steps or within one.
+	stopMaintenance context.CancelFunc
 }
 
 func newWarehouse(ctx context.Context, set exporter.Settings, cfg *Config, open opener) (*warehouse, error) {
@@ -73,6 +75,8 @@ func newWarehouse(ctx context.Context, set exporter.Settings, cfg *Config, open 
 		taken:     newTaken(),
 		folder:    newFolder(cfg.Fold.MaxCells),
 		stopping:  make(chan struct{}),
+
+		stopMaintenance: func() {},
 	}
 	w.run, w.cancelRun = context.WithCancel(context.Background())
 	w.writer.warehouse = w
@@ -129,6 +133,11 @@ func (w *warehouse) Start(ctx context.Context, host component.Host) error {
 		return multierr.Append(err, s.Close())
 	}
 	w.loop.Go(w.flushFolded)
+	if w.cfg.Maintenance.Enabled && !w.cfg.BigQuery.HasValue() {
+		var maintenance context.Context
+		maintenance, w.stopMaintenance = context.WithCancel(context.Background())
+		w.loop.Go(func() { w.maintain(maintenance) })
+	}
 	return nil
 }
 
@@ -144,6 +153,9 @@ func (w *warehouse) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	}
 	items, skipped := w.converter.Items(td)
 	w.telemetry.skipped(skipped)
+	for i := range items {
+		forgetIDs(items[i].Rows, w.cfg.IDs)
+	}
 	now := time.Now()
 	for i, req := range split(items, partSize(w.cfg.Queue.QueueSize)) {
 		req = w.fresh(req, now)
@@ -235,6 +247,7 @@ func (w *warehouse) Shutdown(ctx context.Context) error {
 	}
 	timer := time.AfterFunc(time.Until(deadline), w.cancelRun)
 	close(w.stopping)
+	w.stopMaintenance()
 	err := w.inner.Shutdown(ctx)
 	w.loop.Wait()
 	timer.Stop()

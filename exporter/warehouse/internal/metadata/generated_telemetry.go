@@ -37,12 +37,17 @@ type TelemetryBuilder struct {
 	ExporterWarehouseFoldCells           metric.Int64ObservableGauge
 	ExporterWarehouseFoldLost            metric.Float64Counter
 	ExporterWarehouseForgottenItems      metric.Int64ObservableCounter
+	ExporterWarehouseMaintenanceDuration metric.Float64Histogram
+	ExporterWarehouseMaintenanceFailures metric.Int64Counter
+	ExporterWarehouseMaintenanceRows     metric.Int64Counter
+	ExporterWarehouseMaintenanceSteps    metric.Int64Counter
 	ExporterWarehouseMeasurementsFolded  metric.Int64Counter
 	ExporterWarehouseOffersRefused       metric.Int64Counter
 	ExporterWarehouseOldestUnflushedAge  metric.Float64ObservableGauge
 	ExporterWarehouseRequestsDamaged     metric.Int64Counter
 	ExporterWarehouseRowsRefused         metric.Int64Counter
 	ExporterWarehouseRowsWritten         metric.Int64Counter
+	ExporterWarehouseSize                metric.Int64Gauge
 	ExporterWarehouseSpansSkipped        metric.Int64Counter
 	ExporterWarehouseWriteDuration       metric.Float64Histogram
 	ExporterWarehouseWriteFailures       metric.Int64Counter
@@ -242,6 +247,31 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{run}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseMaintenanceDuration, err = builder.meter.Float64Histogram(
+		"otelcol_exporter_warehouse_maintenance_duration",
+		metric.WithDescription("How long one run of maintenance took. [Alpha]"),
+		metric.WithUnit("s"),
+		metric.WithExplicitBucketBoundaries([]float64{0.01, 0.1, 1, 10, 60, 300, 1800}...),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseMaintenanceFailures, err = builder.meter.Int64Counter(
+		"otelcol_exporter_warehouse_maintenance_failures",
+		metric.WithDescription("Runs of maintenance that failed for one date or all. [Alpha]"),
+		metric.WithUnit("{run}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseMaintenanceRows, err = builder.meter.Int64Counter(
+		"otelcol_exporter_warehouse_maintenance_rows",
+		metric.WithDescription("Rows that steps of maintenance took out, by what became of them; expire and shed dropped them. [Alpha]"),
+		metric.WithUnit("{row}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseMaintenanceSteps, err = builder.meter.Int64Counter(
+		"otelcol_exporter_warehouse_maintenance_steps",
+		metric.WithDescription("Steps of maintenance, each one commit. [Alpha]"),
+		metric.WithUnit("{step}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseMeasurementsFolded, err = builder.meter.Int64Counter(
 		"otelcol_exporter_warehouse_measurements_folded",
 		metric.WithDescription("Measured calls whose rows were added up instead of stored one by one. [Alpha]"),
@@ -276,6 +306,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_exporter_warehouse_rows_written",
 		metric.WithDescription("Rows that were committed. [Alpha]"),
 		metric.WithUnit("{row}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseSize, err = builder.meter.Int64Gauge(
+		"otelcol_exporter_warehouse_size",
+		metric.WithDescription("Bytes of the files that count, as of the last run of maintenance. [Alpha]"),
+		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseSpansSkipped, err = builder.meter.Int64Counter(

@@ -48,11 +48,16 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ExporterWarehouseCallsFolded.Add(context.Background(), 1)
 	tb.ExporterWarehouseDuplicateRows.Add(context.Background(), 1)
 	tb.ExporterWarehouseFoldLost.Add(context.Background(), 1)
+	tb.ExporterWarehouseMaintenanceDuration.Record(context.Background(), 1)
+	tb.ExporterWarehouseMaintenanceFailures.Add(context.Background(), 1)
+	tb.ExporterWarehouseMaintenanceRows.Add(context.Background(), 1)
+	tb.ExporterWarehouseMaintenanceSteps.Add(context.Background(), 1)
 	tb.ExporterWarehouseMeasurementsFolded.Add(context.Background(), 1)
 	tb.ExporterWarehouseOffersRefused.Add(context.Background(), 1)
 	tb.ExporterWarehouseRequestsDamaged.Add(context.Background(), 1)
 	tb.ExporterWarehouseRowsRefused.Add(context.Background(), 1)
 	tb.ExporterWarehouseRowsWritten.Add(context.Background(), 1)
+	tb.ExporterWarehouseSize.Record(context.Background(), 1)
 	tb.ExporterWarehouseSpansSkipped.Add(context.Background(), 1)
 	tb.ExporterWarehouseWriteDuration.Record(context.Background(), 1)
 	tb.ExporterWarehouseWriteFailures.Add(context.Background(), 1)
@@ -84,6 +89,18 @@ func TestSetupTelemetry(t *testing.T) {
 	AssertEqualExporterWarehouseForgottenItems(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterWarehouseMaintenanceDuration(t, testTel,
+		[]metricdata.HistogramDataPoint[float64]{{}}, metricdatatest.IgnoreValue(),
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterWarehouseMaintenanceFailures(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterWarehouseMaintenanceRows(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterWarehouseMaintenanceSteps(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterWarehouseMeasurementsFolded(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
@@ -100,6 +117,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterWarehouseRowsWritten(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterWarehouseSize(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterWarehouseSpansSkipped(t, testTel,

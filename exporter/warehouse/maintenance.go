@@ -1,0 +1,122 @@
+package warehouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/corehour/corehour/internal/lake"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// MaintenanceConfig says how the directory is kept in shape, beside the writing.
+// An age is counted from the end of a UTC date; 0 switches its rule off.
+type MaintenanceConfig struct {
+	Enabled bool `mapstructure:"enabled"`
+	// Interval is the pause between two runs.
+	Interval time.Duration `mapstructure:"interval"`
+	// MaxFiles is how many files of raw rows a date may have before its small ones
+	// are merged.
+	MaxFiles int `mapstructure:"max_files"`
+	// MinuteAfter and HourAfter are the ages at which rows are added up.
+	MinuteAfter time.Duration `mapstructure:"minute_after"`
+	HourAfter   time.Duration `mapstructure:"hour_after"`
+	// KeepRaw, KeepIDs and KeepRollups are the ages beyond which dates of raw rows
+	// go, ids are left out of raw rows, and rolled dates go.
+	KeepRaw     time.Duration `mapstructure:"keep_raw"`
+	KeepIDs     time.Duration `mapstructure:"keep_ids"`
+	KeepRollups time.Duration `mapstructure:"keep_rollups"`
+	// DropOldest allows dates to be dropped at the limits of the disk.
+	DropOldest bool `mapstructure:"drop_oldest"`
+}
+
+// DiskConfig are the limits beyond which nothing more is written.
+type DiskConfig struct {
+	// MaxBytes is how large the warehouse may get; 0 is no limit.
+	MaxBytes int64 `mapstructure:"max_bytes"`
+	// MinFreeBytes is how much the file system must have left; 0 is no limit.
+	MinFreeBytes int64 `mapstructure:"min_free_bytes"`
+}
+
+// highWater is the share of the limits at which dates are dropped, if that is
+// allowed, so that writing need not stop.
+const highWater = 0.9
+
+func defaultMaintenance() MaintenanceConfig {
+	return MaintenanceConfig{
+		Enabled: true, Interval: 5 * time.Minute, MaxFiles: lake.DefaultMaxFiles,
+		MinuteAfter: lake.DefaultMinuteAfter, HourAfter: lake.DefaultHourAfter, KeepRollups: lake.DefaultKeepRollups,
+	}
+}
+
+func (c *Config) policy() lake.Policy {
+	m := &c.Maintenance
+	return lake.Policy{
+		MaxFiles: m.MaxFiles, MinuteAfter: m.MinuteAfter, HourAfter: m.HourAfter,
+		KeepRaw: m.KeepRaw, KeepIDs: m.KeepIDs, KeepRollups: m.KeepRollups,
+		MaxBytes: int64(highWater * float64(c.Disk.MaxBytes)), MinFree: int64(float64(c.Disk.MinFreeBytes) / highWater),
+		DropOldest: m.DropOldest,
+	}
+}
+
+func (c *Config) validateMaintenance() error {
+	var errs []error
+	if c.Disk.MaxBytes < 0 {
+		errs = append(errs, fmt.Errorf("`disk::max_bytes` must not be negative, found %d", c.Disk.MaxBytes))
+	}
+	if c.Disk.MinFreeBytes < 0 {
+		errs = append(errs, fmt.Errorf("`disk::min_free_bytes` must not be negative, found %d", c.Disk.MinFreeBytes))
+	}
+	if !c.Maintenance.Enabled {
+		return errors.Join(errs...)
+	}
+	if c.Maintenance.Interval <= 0 {
+		errs = append(errs, fmt.Errorf("`maintenance::interval` must be positive, found %s", c.Maintenance.Interval))
+	}
+	p := c.policy()
+	p.MaxBytes, p.MinFree = max(0, p.MaxBytes), max(0, p.MinFree)
+	errs = append(errs, p.Validate(func(field string) string {
+		if field == "max_bytes" || field == "min_free_bytes" {
+			return "`disk::" + field + "`"
+		}
+		return "`maintenance::" + field + "`"
+	}))
+	return errors.Join(errs...)
+}
+
+// maintain keeps the directory in shape until the shutdown begins. It has a
+// goroutine of its own and takes the commit lock for moments only, so it never
+// keeps a write waiting.
+func (w *warehouse) maintain(ctx context.Context) {
+	ticker := time.NewTicker(w.cfg.Maintenance.Interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		w.maintainOnce(ctx)
+	}
+}
+
+func (w *warehouse) maintainOnce(ctx context.Context) {
+	job := lake.Job{Root: w.cfg.Path, Policy: w.cfg.policy(), Parquet: w.cfg.parquetOptions(), Done: w.telemetry.maintained}
+	begin := time.Now()
+	report, err := job.Run(ctx)
+	switch {
+	case errors.Is(err, parquet.ErrLocked), errors.Is(err, parquet.ErrEmpty), errors.Is(err, parquet.ErrMissing), ctx.Err() != nil:
+		return // somebody else is at it, or there is nothing to do
+	case err != nil:
+		w.telemetry.maintenanceFailed()
+		w.logger.Error("Maintenance of the warehouse fails; it goes on with what it can and tries again.", zap.Error(err))
+	}
+	w.telemetry.maintenance(report, time.Since(begin))
+	if len(report.Steps) > 0 {
+		w.logger.Info("Maintained the warehouse.", zap.Int("steps", len(report.Steps)), zap.Int("files_deleted", report.Removed),
+			zap.Int64("bytes", report.Bytes), zap.Duration("took", time.Since(begin)))
+	}
+}
