@@ -17,6 +17,8 @@ type Day struct {
 	// x for this method and caller over the first days of the history, the same on
 	// all days.
 	Capped float64
+	// Log is SUM(w * LN(x)).
+	Log float64
 }
 
 // History is what a weekly look needs: 56 days are looked at, and more do no harm.

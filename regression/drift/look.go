@@ -43,8 +43,7 @@ type Finding struct {
 	Confirmed bool   `json:"confirmed"`
 	Reason    string `json:"reason"`
 
-	values []float64
-	days   []int
+	points points
 }
 
 // Memory is what the weekly look before found. It can be stored as JSON; the zero
@@ -65,19 +64,23 @@ func Look(h *History, memory Memory) ([]Finding, Memory, error) {
 		return nil, memory, nil
 	}
 	from := max(0, h.Days-window)
-	series := h.series(from)
-	common := takeCommon(series, h.Days-from)
 	names := append(slices.Clone(h.Methods), wholeService)
-	series = append(series, common)
-
-	found := detect(names, series, (h.Weekday+from)%7)
+	tested := make([]tested, len(names))
+	for _, of := range []statistic{costOf, levelOf} {
+		series := h.series(from, of)
+		common := takeCommon(series, h.Days-from)
+		for i, y := range append(series, common) {
+			tested[i].better(test(y, (h.Weekday+from)%7))
+		}
+	}
+	found := detect(names, tested)
 	next := Memory{Day: h.Days}
 	for i := range found {
 		f := &found[i]
 		next.Found = append(next.Found, f.Method)
 		f.Confirmed = h.Days-memory.Day >= 7 && slices.Contains(memory.Found, f.Method)
 		if f.Confirmed { // dating takes a thousand permutations
-			f.Began = began(f.values, f.days, f.Began)
+			f.Began = f.points.began(f.Began)
 		}
 		f.Began += from
 		f.Reason = reason(f, h.Days)
@@ -101,34 +104,67 @@ func reason(f *Finding, days int) string {
 	return fmt.Sprintf("%s, p %.2g, began %d days ago, %s", what, f.P, days-f.Began, told)
 }
 
-// detect applies both tests to all series, each with its own control of false
-// discoveries over them.
-func detect(names []string, series [][]float64, weekday int) []Finding {
-	trends, steps := make([]stats.Trend, len(series)), make([]stats.Step, len(series))
-	trendP, stepP := make([]float64, len(series)), make([]float64, len(series))
-	values, days := make([][]float64, len(series)), make([][]int, len(series))
-	for i, y := range series {
-		trendP[i], stepP[i] = 1, 1
-		values[i], days[i] = takeWeekdays(y, weekday)
-		if len(values[i]) < leastDays {
-			continue
-		}
-		trends[i] = stats.MannKendall(values[i])
-		trendP[i] = trends[i].P
-		if s, ok := stats.StepScan(values[i], leastSide); ok {
-			steps[i], stepP[i] = s, s.P
-		}
+// tested is what both tests say of one method.
+type tested struct {
+	trend            stats.Trend
+	step             stats.Step
+	trendP, stepP    float64
+	inTrend, inSteps points
+	known            bool
+}
+
+// points are the values of a series and their days in the window.
+type points struct {
+	values []float64
+	days   []int
+}
+
+// test applies both tests to a series.
+func test(y []float64, weekday int) tested {
+	t := tested{trendP: 1, stepP: 1, known: true}
+	var p points
+	p.values, p.days = takeWeekdays(y, weekday)
+	if len(p.values) < leastDays {
+		return t
+	}
+	t.inTrend, t.inSteps = p, p
+	t.trend = stats.MannKendall(p.values)
+	t.trendP = t.trend.P
+	if s, ok := stats.StepScan(p.values, leastSide); ok {
+		t.step, t.stepP = s, s.P
+	}
+	return t
+}
+
+// better keeps, of two statistics, what is surer by each test, at twice its p-value
+// for there being two (Bonferroni).
+func (t *tested) better(o tested) {
+	o.trendP, o.stepP = min(1, 2*o.trendP), min(1, 2*o.stepP)
+	if !t.known || o.trendP < t.trendP {
+		t.trend, t.trendP, t.inTrend = o.trend, o.trendP, o.inTrend
+	}
+	if !t.known || o.stepP < t.stepP {
+		t.step, t.stepP, t.inSteps = o.step, o.stepP, o.inSteps
+	}
+	t.known = true
+}
+
+// detect controls the false discoveries of each test over all methods.
+func detect(names []string, all []tested) []Finding {
+	trendP, stepP := make([]float64, len(all)), make([]float64, len(all))
+	for i, t := range all {
+		trendP[i], stepP[i] = t.trendP, t.stepP
 	}
 	isTrend, isStep := stats.BH(trendP, trendAlpha), stats.BH(stepP, stepAlpha)
 	var found []Finding
-	for i, name := range names {
-		rise := math.Expm1(trends[i].Slope * float64(len(values[i])))
-		size := math.Expm1(steps[i].Size)
+	for i, t := range all {
+		rise := math.Expm1(t.trend.Slope * float64(len(t.inTrend.values)))
+		size := math.Expm1(t.step.Size)
 		switch {
-		case isStep[i] && size >= leastStep && (stepP[i] <= trendP[i] || !isTrend[i]):
-			found = append(found, Finding{Method: name, Shape: Jump, Change: size, P: stepP[i], Began: days[i][steps[i].At], values: values[i], days: days[i]})
+		case isStep[i] && size >= leastStep && (t.stepP <= t.trendP || !isTrend[i]):
+			found = append(found, Finding{Method: names[i], Shape: Jump, Change: size, P: t.stepP, Began: t.inSteps.days[t.step.At], points: t.inSteps})
 		case isTrend[i] && rise >= leastRise:
-			found = append(found, Finding{Method: name, Shape: Trend, Change: rise, P: trendP[i], values: values[i], days: days[i]})
+			found = append(found, Finding{Method: names[i], Shape: Trend, Change: rise, P: t.trendP, points: t.inTrend})
 		}
 	}
 	return found
@@ -136,7 +172,8 @@ func detect(names []string, series [][]float64, weekday int) []Finding {
 
 // began is the day of the first change that leads up, otherwise what is known
 // without one.
-func began(values []float64, days []int, otherwise int) int {
+func (p points) began(otherwise int) int {
+	values, days := p.values, p.days
 	changes := stats.DateChanges(values)
 	for i, at := range changes {
 		from, to := 0, len(values)

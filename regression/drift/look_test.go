@@ -26,7 +26,7 @@ func history(methods, days int, change, share func(day int) float64) *History {
 			for c, part := range []float64{1 - dear, dear} {
 				n := math.Round(10_000 * part)
 				h.Rows = append(h.Rows, Day{Method: int32(m), Caller: int32(c), Day: int32(d), Records: n, Weight: 10 * n,
-					Capped: 10 * n * []float64{1000, 5000}[c] * math.Exp(level)})
+					Capped: 10 * n * []float64{1000, 5000}[c] * math.Exp(level), Log: 10 * n * (math.Log([]float64{1000, 5000}[c]) + level)})
 			}
 		}
 	}
@@ -95,7 +95,9 @@ func TestMixIsNoDrift(t *testing.T) {
 func TestWholeServiceDrifts(t *testing.T) {
 	h := history(20, 77, none, half)
 	for i := range h.Rows {
-		h.Rows[i].Capped *= math.Exp(0.002 * float64(h.Rows[i].Day))
+		r := &h.Rows[i]
+		r.Capped *= math.Exp(0.002 * float64(r.Day))
+		r.Log += r.Weight * 0.002 * float64(r.Day)
 	}
 	found := weeks(t, h)
 	if len(found) != 1 || found[0].Method != wholeService {

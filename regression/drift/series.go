@@ -13,15 +13,23 @@ const leastRecords = 5
 // the median of fewer would be the change of one of them.
 const commonMethods = 5
 
-// series are the daily logarithms of the cost per call of each method, callers
-// being equal: on each day the mean, over the callers seen, of how far each is from
-// its own mean over the window. So a change of who calls is no drift. A caller's
-// weight is the geometric mean of its cost, which says what it matters, and its
-// records, which say how well it is known. NaN where nothing was seen.
-func (h *History) series(from int) [][]float64 {
+// statistic is what a day's calls from one caller say, as a logarithm.
+type statistic func(*Day) float64
+
+// The mean cost is what is paid; the mean logarithm is known better, most of all
+// under heavy tails.
+func costOf(r *Day) float64  { return math.Log(r.Capped / r.Weight) }
+func levelOf(r *Day) float64 { return r.Log / r.Weight }
+
+// series are the daily values of each method, callers being equal: on each day the
+// mean, over the callers seen, of how far each is from its own mean over the
+// window. So a change of who calls is no drift. A caller's weight is the geometric
+// mean of its cost, which says what it matters, and its records, which say how well
+// it is known. NaN where nothing was seen.
+func (h *History) series(from int, of statistic) [][]float64 {
 	days := h.Days - from
 	n := len(h.Callers)
-	type sums struct{ cost, records, logs, n float64 }
+	type sums struct{ cost, records, values, n float64 }
 	window := make([]sums, len(h.Methods)*n)
 	use := func(r *Day) bool {
 		return int(r.Day) >= from && int(r.Day) < h.Days && r.Records >= leastRecords && r.Weight > 0 && r.Capped > 0
@@ -31,7 +39,7 @@ func (h *History) series(from int) [][]float64 {
 			s := &window[int(r.Method)*n+int(r.Caller)]
 			s.cost += r.Capped
 			s.records += r.Records
-			s.logs += math.Log(r.Capped / r.Weight)
+			s.values += of(r)
 			s.n++
 		}
 	}
@@ -45,7 +53,7 @@ func (h *History) series(from int) [][]float64 {
 			s := window[int(r.Method)*n+int(r.Caller)]
 			d := int(r.Day) - from
 			weight := math.Sqrt(s.cost * s.records)
-			out[r.Method][d] += weight * (math.Log(r.Capped/r.Weight) - s.logs/s.n)
+			out[r.Method][d] += weight * (of(r) - s.values/s.n)
 			weights[r.Method][d] += weight
 		}
 	}

@@ -32,6 +32,9 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 			calls[m] = map[key][2]float64{}
 		}
 	}
+	if len(calls) == 0 { // no caller was measured itself
+		return nil, nil
+	}
 	for i := range x.cells {
 		c := &x.cells[i]
 		if own := calls[c.Method]; own != nil && x.counts(c) {

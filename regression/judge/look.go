@@ -27,7 +27,6 @@ type compared struct {
 	logE    float64
 	seen    [2]float64
 	weight  [2]float64
-	base    float64 // mean the head's calls would have had
 	spread  float64 // variance of the change of cost, inflated
 	verdict Verdict
 }

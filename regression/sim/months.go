@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/corehour/corehour/regression/drift"
 )
@@ -75,6 +74,7 @@ func (h *History) method(r *rand.Rand, p Months, n int, service []float64) {
 		shares[c] = autoregression(r, p.Days, ofShares, shareDays)
 	}
 	capped, plain := m.meanSpreads()
+	spread, correlation := m.logSpread()
 	h.Means[n] = make([]float64, p.Days)
 	for d := range p.Days {
 		level := service[d] + own[d] + weekdays[d%7] + ofInstanceMethod/math.Sqrt(instancesOld)*r.NormFloat64()
@@ -94,9 +94,13 @@ func (h *History) method(r *rand.Rand, p Months, n int, service []float64) {
 				continue
 			}
 			mean := math.Exp(m.location[c] + level)
+			// The errors of the two statistics come from the same records.
+			z, own := r.NormFloat64(), r.NormFloat64()
+			logs := spread / math.Sqrt(records) * z
+			costs := capped / math.Sqrt(records) * (correlation*z + math.Sqrt(1-correlation*correlation)*own)
 			h.Rows = append(h.Rows, drift.Day{
 				Method: int32(n), Caller: int32(c), Day: int32(d), Records: records, Weight: records,
-				Capped: records * mean * math.Exp(capped/math.Sqrt(records)*r.NormFloat64()),
+				Capped: records * mean * math.Exp(costs), Log: records * (m.location[c] + level + logs),
 			})
 			sum += records / p.Records * mean * math.Exp(plain/math.Sqrt(records)*r.NormFloat64())
 		}
@@ -137,6 +141,20 @@ func (m *Method) meanSpreads() (capped, plain float64) {
 	return math.Sqrt(square/(mean*mean) - 1 + shared), math.Sqrt(plainSquare/(plainMean*plainMean) - 1 + shared)
 }
 
+// logSpread is the standard deviation of the logarithm of one record, likewise, and
+// the correlation of a mean of logarithms with the capped mean: taken as that of a
+// lognormal variable and its logarithm, that of the tail being lower.
+func (m *Method) logSpread() (spread, correlation float64) {
+	v := m.sigma() * m.sigma()
+	correlation = m.sigma() / math.Sqrt(math.Expm1(v))
+	shared := (moreInRequest*moreInRequest + 2*moreInRequest) / (1.0 + moreInRequest) * sharedByRequest * sharedByRequest
+	if m.tail {
+		v += tailCalls * (math.Pow(math.Log(tailFactor)+1/tailExponent, 2) + 1/(tailExponent*tailExponent))
+		correlation *= 0.7
+	}
+	return math.Sqrt(v + shared), correlation
+}
+
 // autoregression is a stationary series of first order.
 func autoregression(r *rand.Rand, n int, sd, rho float64) []float64 {
 	y := make([]float64, n)
@@ -146,108 +164,4 @@ func autoregression(r *rand.Rand, n int, sd, rho float64) []float64 {
 		last = rho*last + math.Sqrt(1-rho*rho)*r.NormFloat64()
 	}
 	return y
-}
-
-// DriftScore is what is counted of a way of finding drift.
-type DriftScore struct {
-	MethodDays float64 // of unchanged methods, looked at
-	False      int     // alarms on them, counted when they begin
-	Methods    int     // changed ones
-	Found      int
-	Days       []float64 // from the beginning to the alarm, sorted
-}
-
-// FalsePer1000Days are the false alarms per 1000 methods and day.
-func (s *DriftScore) FalsePer1000Days() float64 { return 1000 * float64(s.False) / s.MethodDays }
-
-// FoundShare is in percent.
-func (s *DriftScore) FoundShare() float64 { return 100 * float64(s.Found) / float64(s.Methods) }
-
-// MedianDay is that of those found.
-func (s *DriftScore) MedianDay() float64 {
-	if len(s.Days) == 0 {
-		return math.Inf(1)
-	}
-	return s.Days[(len(s.Days)-1)/2]
-}
-
-// firstLook is the day from which alarms count: the methods have their 56 days.
-const firstLook = 63
-
-// count adds the alarms of a day, by method, those of the look before being known.
-func (s *DriftScore) count(h *History, p Months, day int, now, before, ever []bool) {
-	for m := range now {
-		switch {
-		case h.Changed[m] && day >= p.Begin && now[m] && !ever[m]:
-			ever[m] = true
-			s.Found++
-			s.Days = append(s.Days, float64(day-p.Begin))
-		case !h.Changed[m] && now[m] && !before[m]:
-			s.False++
-		}
-	}
-}
-
-func (h *History) score() (s DriftScore) {
-	for _, changed := range h.Changed {
-		if changed {
-			s.Methods++
-		}
-	}
-	s.MethodDays = float64((len(h.Changed) - s.Methods) * (h.Days - firstLook))
-	return s
-}
-
-// WatchDrift looks at a history every week.
-func WatchDrift(h *History, p Months) (DriftScore, error) {
-	s := h.score()
-	number := map[string]int{}
-	for m, name := range h.Methods {
-		number[name] = m
-	}
-	var memory drift.Memory
-	before, ever := make([]bool, len(h.Methods)), make([]bool, len(h.Methods))
-	for day := firstLook - 7; day <= h.Days; day += 7 {
-		shown := h.History
-		shown.Days = day
-		findings, next, err := drift.Look(&shown, memory)
-		if err != nil {
-			return s, err
-		}
-		memory = next
-		now := make([]bool, len(h.Methods))
-		for _, f := range findings {
-			if m, ok := number[f.Method]; ok && f.Confirmed {
-				now[m] = true
-			}
-		}
-		s.count(h, p, day, now, before, ever)
-		before = now
-	}
-	slices.Sort(s.Days)
-	return s, nil
-}
-
-// WatchWeeks looks every day, the naive way: the last week's mean above that of the
-// four weeks before it by more than 5%.
-func WatchWeeks(h *History, p Months) DriftScore {
-	s := h.score()
-	before, ever := make([]bool, len(h.Methods)), make([]bool, len(h.Methods))
-	average := func(y []float64) float64 {
-		sum := 0.0
-		for _, v := range y {
-			sum += v
-		}
-		return sum / float64(len(y))
-	}
-	for day := firstLook; day <= h.Days; day++ {
-		now := make([]bool, len(h.Methods))
-		for m, y := range h.Means {
-			now[m] = average(y[day-7:day]) > 1.05*average(y[day-35:day-7])
-		}
-		s.count(h, p, day, now, before, ever)
-		before = now
-	}
-	slices.Sort(s.Days)
-	return s
 }

@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"math"
+	"slices"
+
+	"github.com/corehour/corehour/regression/drift"
+)
+
+// DriftScore is what is counted of a way of finding drift.
+type DriftScore struct {
+	MethodDays float64 // of unchanged methods, looked at
+	False      int     // alarms on them, counted when they begin
+	Methods    int     // changed ones
+	Found      int
+	Days       []float64 // from the beginning to the alarm, sorted
+}
+
+// FalsePer1000Days are the false alarms per 1000 methods and day.
+func (s *DriftScore) FalsePer1000Days() float64 { return 1000 * float64(s.False) / s.MethodDays }
+
+// FoundShare is in percent.
+func (s *DriftScore) FoundShare() float64 { return 100 * float64(s.Found) / float64(s.Methods) }
+
+// MedianDay is that of those found.
+func (s *DriftScore) MedianDay() float64 {
+	if len(s.Days) == 0 {
+		return math.Inf(1)
+	}
+	return s.Days[(len(s.Days)-1)/2]
+}
+
+// firstLook is the day from which alarms count: the methods have their 56 days.
+const firstLook = 63
+
+// count adds the alarms of a day, by method, those of the look before being known.
+func (s *DriftScore) count(h *History, p Months, day int, now, before, ever []bool) {
+	for m := range now {
+		switch {
+		case h.Changed[m] && day >= p.Begin && now[m] && !ever[m]:
+			ever[m] = true
+			s.Found++
+			s.Days = append(s.Days, float64(day-p.Begin))
+		case !h.Changed[m] && now[m] && !before[m]:
+			s.False++
+		}
+	}
+}
+
+func (h *History) score() (s DriftScore) {
+	for _, changed := range h.Changed {
+		if changed {
+			s.Methods++
+		}
+	}
+	s.MethodDays = float64((len(h.Changed) - s.Methods) * (h.Days - firstLook))
+	return s
+}
+
+// WatchDrift looks at a history every week.
+func WatchDrift(h *History, p Months) (DriftScore, error) {
+	s := h.score()
+	number := map[string]int{}
+	for m, name := range h.Methods {
+		number[name] = m
+	}
+	var memory drift.Memory
+	before, ever := make([]bool, len(h.Methods)), make([]bool, len(h.Methods))
+	for day := firstLook - 7; day <= h.Days; day += 7 {
+		shown := h.History
+		shown.Days = day
+		findings, next, err := drift.Look(&shown, memory)
+		if err != nil {
+			return s, err
+		}
+		memory = next
+		now := make([]bool, len(h.Methods))
+		for _, f := range findings {
+			if m, ok := number[f.Method]; ok && f.Confirmed {
+				now[m] = true
+			}
+		}
+		s.count(h, p, day, now, before, ever)
+		before = now
+	}
+	slices.Sort(s.Days)
+	return s, nil
+}
+
+// WatchWeeks looks every day, the naive way: the last week's mean above that of the
+// four weeks before it by more than 5%.
+func WatchWeeks(h *History, p Months) DriftScore {
+	s := h.score()
+	before, ever := make([]bool, len(h.Methods)), make([]bool, len(h.Methods))
+	average := func(y []float64) float64 {
+		sum := 0.0
+		for _, v := range y {
+			sum += v
+		}
+		return sum / float64(len(y))
+	}
+	for day := firstLook; day <= h.Days; day++ {
+		now := make([]bool, len(h.Methods))
+		for m, y := range h.Means {
+			now[m] = average(y[day-7:day]) > 1.05*average(y[day-35:day-7])
+		}
+		s.count(h, p, day, now, before, ever)
+		before = now
+	}
+	slices.Sort(s.Days)
+	return s
+}
