@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/corehour/corehour/regression/judge"
+)
+
+// A short form of the tables of make sim: where naive ways raise hundreds, nothing
+// is raised that did not change, and nearly all that clearly did.
+func TestPipelineFindsWhatChangedAlone(t *testing.T) {
+	plan := Plan{Methods: 150, Changed: 0.2, Effects: []float64{0.5}}
+	kind, err := Learned(plan, 21)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Count(plan, 22, 2, []Kind{kind}, nil)[0]
+	if s.Unchanged != 240 || s.False > 0 {
+		t.Errorf("%d of %d unchanged methods raised", s.False, s.Unchanged)
+	}
+	var clear Power
+	for _, p := range s.Power[0.5][2:] {
+		clear.merge(p)
+	}
+	if clear.Methods < 20 || clear.Found < clear.Methods || clear.MedianMinutes() > 20 {
+		t.Errorf("of +50%% with 3000 records and more: %+v", clear)
+	}
+}
+
+func TestWholeServiceIsFound(t *testing.T) {
+	found, beside := ServiceFound(Plan{Methods: 60, Uniform: 0.3}, 23, 1, nil)
+	if found != 1 || beside != 0 {
+		t.Errorf("found in %d of 1, methods raised beside it in %d", found, beside)
+	}
+}
+
+func TestLearnedWarmUp(t *testing.T) {
+	d := Draw(Plan{Methods: 60}, 24, 0, nil)
+	got, ok, err := judge.LearnWarmUp(&d.Deployment, judge.Defaults().WarmUp)
+	if err != nil || !ok || got < d.Slot || got > judge.Defaults().WarmUp {
+		t.Errorf("learned %v, %v, %v", got, ok, err)
+	}
+}
+
+func TestTableIsJSON(t *testing.T) {
+	var table Table
+	table.Powers(Score{Power: map[float64][]Power{0.5: make([]Power, len(Buckets))}}, []float64{0.5, 0.1})
+	table.Lower("nothing", math.Inf(1), "s", 1)
+	table.Higher("something", 1, "%", None)
+	text, err := json.Marshal(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Table
+	if err := json.Unmarshal(text, &back); err != nil || len(back.Results) == 0 {
+		t.Fatalf("%s: %v", text, err)
+	}
+	if last := back.Results[len(back.Results)-1]; last.Name != "something" || last.Goal != nil {
+		t.Errorf("last figure %+v", last)
+	}
+}

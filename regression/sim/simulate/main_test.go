@@ -1,0 +1,13 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestRefusesNoDeployments(t *testing.T) {
+	if err := run(0, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--deployments") {
+		t.Errorf("accepted: %v", err)
+	}
+}
