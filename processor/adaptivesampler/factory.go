@@ -46,6 +46,6 @@ func newTraces(ctx context.Context, set processor.Settings, cfg *Config, next co
 	if err != nil {
 		return nil, err
 	}
-	s.resends.Traces = work
+	s.resends.Traces, s.resends.loop = work, s.loop
 	return &s.resends, nil
 }

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -21,6 +23,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
 // rig is a real processor between a test and a sink.
@@ -30,11 +33,26 @@ type rig struct {
 	sink      *consumertest.TracesSink
 	metrics   *componenttest.Telemetry
 	logs      *observer.ObservedLogs
+	refuse    error // what is behind says
+	stopped   bool
 }
 
 // start builds the processor. With a seed its random bits are the same in every
 // run.
 func start(t testing.TB, config *Config, seed uint64) *rig {
+	t.Helper()
+	return startWith(t, config, seed, strategyOf(complete(config)), componenttest.NewNopHost())
+}
+
+func startWith(t testing.TB, config *Config, seed uint64, strategy decide.Strategy, host component.Host) *rig {
+	t.Helper()
+	r := build(t, config, seed, strategy)
+	require.NoError(t, r.processor.Start(context.Background(), host))
+	t.Cleanup(r.stop)
+	return r
+}
+
+func build(t testing.TB, config *Config, seed uint64, strategy decide.Strategy) *rig {
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
 	r := &rig{t: t, sink: new(consumertest.TracesSink), metrics: componenttest.NewTelemetry(), logs: logs}
@@ -42,14 +60,25 @@ func start(t testing.TB, config *Config, seed uint64) *rig {
 	set.TelemetrySettings = r.metrics.NewTelemetrySettings()
 	set.Logger = zap.New(core)
 	var err error
-	r.processor, err = newTraces(context.Background(), set, complete(config), r.sink, strategyOf(config), seeded(seed))
-	require.NoError(t, err)
-	require.NoError(t, r.processor.Start(context.Background(), componenttest.NewNopHost()))
-	t.Cleanup(func() {
-		require.NoError(t, r.processor.Shutdown(context.Background()))
-		require.NoError(t, r.metrics.Shutdown(context.Background()))
+	next, err := consumer.NewTraces(func(ctx context.Context, td ptrace.Traces) error {
+		if r.refuse != nil {
+			return r.refuse
+		}
+		return r.sink.ConsumeTraces(ctx, td)
 	})
+	require.NoError(t, err)
+	r.processor, err = newTraces(context.Background(), set, complete(config), next, strategy, seeded(seed))
+	require.NoError(t, err)
 	return r
+}
+
+// stop ends the processor; it may be called again.
+func (r *rig) stop() {
+	require.NoError(r.t, r.processor.Shutdown(context.Background()))
+	if !r.stopped {
+		require.NoError(r.t, r.metrics.Shutdown(context.Background()))
+	}
+	r.stopped = true
 }
 
 // complete gives a configuration the defaults of what a test leaves out.

@@ -32,6 +32,7 @@ type loop struct {
 	tablesOf *rules
 	patterns []rates.Rate // of tablesOf
 
+	claimed  string // the state file
 	withdraw func()
 	begin    sync.Once
 	end      sync.Once
@@ -64,6 +65,9 @@ func (l *loop) start(host component.Host) error {
 }
 
 func (l *loop) open(host component.Host) error {
+	if err := l.claim(); err != nil {
+		return err
+	}
 	l.last = time.Now()
 	l.restore()
 	l.update()
@@ -83,8 +87,9 @@ func (l *loop) shutdown() {
 			l.withdraw()
 		}
 		l.begin.Do(func() {}) // a start after this does nothing
-		if l.config.State.File != "" && !l.last.IsZero() {
+		if l.claimed != "" {
 			l.save()
+			claims.Delete(l.claimed)
 		}
 	})
 }

@@ -25,6 +25,7 @@ type batchID struct {
 // learned twice. The oldest is forgotten first.
 type resends struct {
 	processor.Traces // does the work
+	loop             *loop
 
 	some   atomic.Bool
 	mu     sync.Mutex

@@ -1,6 +1,7 @@
 package adaptivesampler
 
 import (
+	"math"
 	"strings"
 
 	"github.com/corehour/corehour/internal/methodfile"
@@ -54,7 +55,7 @@ func compile(file *methodfile.File, prepare *preparer) *rules {
 
 // withoutFile gives every method the default rate.
 func withoutFile(prepare *preparer) *rules {
-	return compile(&methodfile.File{Default: methodfile.Rule{Index: -1, Max: 1}}, prepare)
+	return compile(&methodfile.File{Default: methodfile.Rule{Index: -1, Max: 1, CPURate: math.NaN()}}, prepare)
 }
 
 // find returns the entry of a method, nil if there is none, and what it decides.

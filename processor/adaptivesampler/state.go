@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
+	"sync"
 
 	"go.uber.org/zap"
 
+	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodfile"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/statefile"
@@ -148,23 +152,28 @@ func (l *loop) save() {
 // restore takes up where the process before ended. A file that is no state of this
 // strategy is moved aside and said once: the start is then as the first one was.
 func (l *loop) restore() {
-	if l.config.State.File == "" {
+	path := l.config.State.File
+	if path == "" {
 		return
 	}
-	path := l.config.State.File
 	s, err := l.read(path)
-	switch {
-	case statefile.IsAbsent(err):
-		l.log.Info("no state yet: rates are learned anew", zap.String("file", path))
-	case err != nil:
-		to, moveErr := statefile.Refuse(path)
-		l.telemetry.saved(false)
-		l.log.Error("state is not usable: rates are learned anew, beginning with what the method file says",
-			zap.String("file", path), zap.String("moved_to", to), zap.Error(errors.Join(err, moveErr)))
-	default:
+	if err == nil {
 		l.adoptState(s)
 		l.log.Info("state restored", zap.String("file", path), zap.Int("methods", l.table.count))
+		return
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		l.log.Info("no state yet: rates are learned anew", zap.String("file", path))
+		return
+	}
+	l.telemetry.saved(false)
+	about := []zap.Field{zap.String("file", path), zap.Error(err)}
+	var fault *statefile.Fault
+	if errors.As(err, &fault) {
+		to, err := statefile.Refuse(path)
+		about = append(about, zap.String("moved_to", to), zap.NamedError("moving", err))
+	}
+	l.log.Error("state is not usable: rates are learned anew, beginning with what the method file and cold_start say", about...)
 }
 
 func (l *loop) read(path string) (*state, error) {
@@ -173,18 +182,36 @@ func (l *loop) read(path string) (*state, error) {
 		return nil, err
 	}
 	s, err := decodeState(data)
+	if err == nil && s.Strategy != l.config.Strategy {
+		err = fmt.Errorf("must be of the strategy %s, found %s", l.config.Strategy, configfile.Quote(s.Strategy))
+	}
+	if err == nil && l.strategy != nil {
+		err = l.strategy.Restore(s.Learned)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if s.Strategy != l.config.Strategy {
-		return nil, fmt.Errorf("must be of the strategy %s, found %s", l.config.Strategy, s.Strategy)
-	}
-	if l.strategy != nil {
-		if err := l.strategy.Restore(s.Learned); err != nil {
-			return nil, err
-		}
+		return nil, &statefile.Fault{Rule: err.Error()}
 	}
 	return s, nil
+}
+
+// claims are the state files in use by this process.
+var claims sync.Map
+
+// claim keeps a second sampler from the same file.
+func (l *loop) claim() error {
+	if l.config.State.File == "" {
+		return nil
+	}
+	path, err := filepath.Abs(l.config.State.File)
+	if err != nil {
+		return fmt.Errorf("`state::file` must be a path, found %s: %w", configfile.Quote(l.config.State.File), err)
+	}
+	name := "processors::" + l.id.String()
+	if other, taken := claims.LoadOrStore(path, name); taken {
+		return fmt.Errorf("`state::file` must be one sampler's alone, found %s of %s and %s: a sampler in two pipelines is two samplers", configfile.Quote(path), other, name)
+	}
+	l.claimed = path
+	return nil
 }
 
 // adoptState puts the rates of a state in force, inside what the file allows now.

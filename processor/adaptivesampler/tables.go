@@ -20,6 +20,10 @@ const (
 	// busiest are named, the others have what the default and the file say.
 	maxServed = 10_000
 
+	// mostRates is how many an SDK takes, the entries of the method file among
+	// them.
+	mostRates = 100_000
+
 	// leastTTL is how long rates hold in an SDK that cannot ask, at least.
 	leastTTL = 5 * time.Minute
 )
@@ -88,7 +92,7 @@ func (l *loop) tableOf(g *group) *rates.Table {
 		}
 	}
 	t := &rates.Table{Default: l.defaultRate(g.unknown)}
-	for _, c := range busiest(named) {
+	for _, c := range busiest(named, mostRates-len(l.patterns)) {
 		t.Methods = append(t.Methods, rateOf(c.method))
 	}
 	for _, pattern := range l.patterns {
@@ -98,7 +102,7 @@ func (l *loop) tableOf(g *group) *rates.Table {
 	}
 	slices.SortStableFunc(t.Methods, byName)
 	places := make(map[string]int)
-	for _, c := range busiest(operations) {
+	for _, c := range busiest(operations, maxServed) {
 		rate := c.method.decision.rate
 		if at, ok := places[c.operation]; ok {
 			t.Operations[at].P = max(t.Operations[at].P, rate)
@@ -129,11 +133,11 @@ func (m *method) candidate() candidate {
 }
 
 // busiest keeps those with the most calls.
-func busiest(all []candidate) []candidate {
+func busiest(all []candidate, most int) []candidate {
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.calls, a.calls), strings.Compare(a.method.name, b.method.name))
 	})
-	return all[:min(len(all), maxServed)]
+	return all[:min(len(all), max(most, 0), maxServed)]
 }
 
 func rateOf(m *method) rates.Rate {
@@ -149,6 +153,9 @@ func rateOf(m *method) rates.Rate {
 		r.CPUP = &d.cpuRate
 	}
 	if m.rule != nil {
+		if r.CPUP == nil && !math.IsNaN(m.rule.CPURate) {
+			r.CPUP = &m.rule.CPURate
+		}
 		r.Blocking = m.rule.Blocking
 		if m.rule.Tail {
 			r.Tail = &m.rule.Tail

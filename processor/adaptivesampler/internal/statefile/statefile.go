@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -35,32 +34,39 @@ func Encode(state []byte) []byte {
 	return append([]byte(header), state...)
 }
 
-// Decode returns the state in a file's content. Its errors say what is wrong with
-// the file.
+// Fault is what is wrong with a file that can be read and is no state: it will
+// never be one.
+type Fault struct{ Rule string }
+
+func (f *Fault) Error() string { return f.Rule }
+
+func fault(format string, a ...any) error { return &Fault{fmt.Sprintf(format, a...)} }
+
+// Decode returns the state in a file's content. Its errors are Faults.
 func Decode(data []byte) ([]byte, error) {
 	header, state, ok := bytes.Cut(data, []byte{'\n'})
 	if !ok || !bytes.HasPrefix(header, []byte(magic+" ")) {
-		return nil, errors.New("must be a state of adaptive_sampler, found another file")
+		return nil, fault("must be a state of adaptive_sampler, found another file")
 	}
 	var version, size int
 	var sum string
-	if n, err := fmt.Sscanf(string(header[len(magic)+1:]), "%d %d %64s", &version, &size, &sum); err != nil && n < 1 {
-		return nil, errors.New("must have a header with version, length and checksum, found another")
+	if n, _ := fmt.Sscanf(string(header[len(magic)+1:]), "%d %d %64s", &version, &size, &sum); n < 1 {
+		return nil, fault("must have a header with version, length and checksum, found another")
 	}
 	if version != Version {
-		return nil, fmt.Errorf("must have version %d, found %d: it was written by another release", Version, version)
+		return nil, fault("must have version %d, found %d: it was written by another release", Version, version)
 	}
 	if size != len(state) {
-		return nil, fmt.Errorf("must hold %d bytes, found %d: it is cut or has grown", size, len(state))
+		return nil, fault("must hold %d bytes, found %d: it is cut or has grown", size, len(state))
 	}
 	if found := sha256.Sum256(state); sum != hex.EncodeToString(found[:]) {
-		return nil, errors.New("must have the checksum of its header, found another: its content was changed")
+		return nil, fault("must have the checksum of its header, found another: its content was changed")
 	}
 	return state, nil
 }
 
-// Load reads a state. A file that is not there is fs.ErrNotExist; any other error
-// says what is wrong with it.
+// Load reads a state. A file that is not there is fs.ErrNotExist, one that is no
+// state a Fault; any other error is about reading.
 func Load(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -68,6 +74,9 @@ func Load(path string) ([]byte, error) {
 	}
 	if !info.Mode().IsRegular() { // a pipe would block for ever
 		return nil, fmt.Errorf("must be a regular file, found %s", info.Mode().Type())
+	}
+	if info.Size() > MaxSize {
+		return nil, fault("must be at most %d bytes, found %d", MaxSize, info.Size())
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -77,9 +86,6 @@ func Load(path string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
 		return nil, err
-	}
-	if len(data) > MaxSize {
-		return nil, fmt.Errorf("must be at most %d bytes, found more", MaxSize)
 	}
 	return Decode(data)
 }
@@ -116,6 +122,3 @@ func Refuse(path string) (string, error) {
 	to := path + ".refused"
 	return to, os.Rename(path, to)
 }
-
-// IsAbsent tells that there is no file yet.
-func IsAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
