@@ -1,19 +1,23 @@
 package adaptivesampler
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/confmap"
 	"gopkg.in/yaml.v3"
 
 	"github.com/corehour/corehour/internal/configfile/configfiletest"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/statefile"
 )
 
 func writeFile(t testing.TB, path, text string) string {
@@ -65,6 +69,31 @@ func TestValidateCommand(t *testing.T) {
 		{"no effect", `{strict: true, default_rate: 0}`, nil, []string{
 			"processors::adaptive_sampler: `default_rate` must be between 1e-09 and 1, found 0",
 			"`strict` has an effect only beside `methods_file`, found it alone: remove it"}},
+		{"strategy unknown", `{strategy: bugdet}`, nil, []string{
+			"processors::adaptive_sampler: `strategy` must be one of [\"file\" \"tiers\" \"budget\"], found \"bugdet\": did you mean \"budget\"?"}},
+		{"options of strategies", `{half_life: 1h, budget: {records_per_second: 5}, min_rate: 0.1}`, nil, []string{
+			"processors::adaptive_sampler: `half_life`, `min_rate` and `budget` have an effect only with `strategy: tiers` or `strategy: budget`, found them beside `strategy: file`: set a strategy or remove them"}},
+		{"the processor's own", `{interval: 10ms, max_methods: 0}`, nil, []string{
+			"processors::adaptive_sampler: `interval` must be at least 1s, found 10ms",
+			"`max_methods` must be between 1 and 1000000, found 0"}},
+		{"default rate", `{strategy: tiers, default_rate: 0.5}`, nil, []string{
+			"processors::adaptive_sampler: `default_rate` has an effect only with `strategy: file`, found 0.5 beside `strategy: tiers`: the rate of methods never seen is `cold_start::rate`"}},
+		{"rates", `{strategy: budget, cold_start: {rate: 2}, min_rate: 0.5, max_rate: 0.1}`, nil, []string{
+			"processors::adaptive_sampler: `cold_start::rate` must be between 1e-09 and 1, found 2: it is the share of calls that are kept",
+			"`min_rate` must be at most `max_rate`, found 0.5 above 0.1: exchange them"}},
+		{"shadow", `{strategy: budget, shadow: [iner, 7]}`, nil, []string{
+			"processors::adaptive_sampler: `shadow[1]` must be the name of a tier, found 7"}},
+		{"shadow of a tier that is none", `{strategy: budget, shadow: [iner]}`, nil, []string{
+			"processors::adaptive_sampler: `shadow[0]` must be a tier, found \"iner\": did you mean \"inner\"?"}},
+		{"shadow without tiers", `{shadow: [inner]}`, nil, []string{
+			"processors::adaptive_sampler: `shadow[0]` must be a tier, found \"inner\": there are no tiers without a method file that names them, or a strategy: to put everything in shadow write `shadow: true`"}},
+		{"shadow of all", `{shadow: true}`, nil, nil},
+		{"shadow of what", `{shadow: inner}`, nil, []string{
+			"processors::adaptive_sampler: `shadow` must be true, false or a list of tiers, found inner"}},
+		{"state", `{state: {interval: 1m}}`, nil, []string{
+			"processors::adaptive_sampler: `state::interval` has an effect only beside `state::file`, found it alone: remove it"}},
+		{"state too often", `{state: {file: x, interval: 1ms}}`, nil, []string{
+			"processors::adaptive_sampler: `state::interval` must be at least 1s, found 1ms"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			printed, err := configfiletest.Validate(t, NewFactory(), c.section)
@@ -124,6 +153,59 @@ func TestReadmeConfigurations(t *testing.T) {
 			assert.Empty(t, config.warnings)
 		}
 	}
+}
+
+func TestConfigStruct(t *testing.T) {
+	require.NoError(t, componenttest.CheckConfigStruct(NewFactory().CreateDefaultConfig()))
+}
+
+// What is written in YAML arrives where it is read.
+func TestUnmarshal(t *testing.T) {
+	c := createDefaultConfig().(*Config)
+	require.NoError(t, confmap.NewFromStringMap(map[string]any{
+		"strategy": "budget", "interval": "30s", "rates": "sampling_rates/a", "shadow": []any{"mid", "inner"},
+		"budget": map[string]any{"records_per_second": 5}, "state": map[string]any{"file": "x"},
+	}).Unmarshal(c))
+	require.NoError(t, confmap.Validate(c))
+	assert.Equal(t, "budget", c.Strategy)
+	assert.Equal(t, 30*time.Second, c.Interval)
+	assert.Equal(t, "sampling_rates/a", c.Rates.String())
+	assert.Equal(t, 5.0, c.Budget.RecordsPerSecond)
+	assert.Equal(t, 0.1, c.Budget.UniformShare, "what is not said has its default")
+	assert.Equal(t, StateConfig{File: "x", Interval: 5 * time.Minute}, c.State)
+	shadow, err := shadowOf(c.Shadow)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"mid", "inner"}, shadow.tiers)
+}
+
+// What bounds.yaml says, and with it docs/bounds.md, is what the code does.
+func TestBoundsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("bounds.yaml")
+	require.NoError(t, err)
+	metrics, err := os.ReadFile("documentation.md")
+	require.NoError(t, err)
+	var list struct {
+		Bounds []struct{ What, Default, Metric string }
+	}
+	require.NoError(t, yaml.Unmarshal(text, &list))
+	said := make(map[string]bool)
+	for _, b := range list.Bounds {
+		said[b.Default] = true
+		if b.Metric != "" {
+			assert.True(t, strings.Contains(string(metrics), "### "+b.Metric+"\n"), "%s: %s", b.What, b.Metric)
+		}
+	}
+	for _, is := range []string{
+		fmt.Sprintf("%d methods, names of at most %d kB", createDefaultConfig().(*Config).MaxMethods, maxName>>10),
+		fmt.Sprintf("%d versions", maxGroups),
+		fmt.Sprintf("%d of each, the busiest", maxServed),
+		fmt.Sprintf("%d batches", maxFailed),
+		fmt.Sprintf("%d MiB", statefile.MaxSize>>20),
+		fmt.Sprintf("%d of each since the start", maxTiers),
+	} {
+		assert.True(t, said[is], "bounds.yaml says %s", is)
+	}
+	assert.Equal(t, maxTiers, maxReasons)
 }
 
 // Every option and every word of the metrics is explained.

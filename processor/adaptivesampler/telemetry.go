@@ -2,6 +2,7 @@ package adaptivesampler
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"go.opentelemetry.io/collector/component"
@@ -150,7 +151,7 @@ func (t *telemetry) record(ctx context.Context, counted *tally) {
 		if would := counted.shadow[i]; would != (shadowTally{}) {
 			for j, n := range []float64{would.kept, would.dropped} {
 				t.builder.ProcessorAdaptiveSamplerShadowRecords.Add(ctx, n, t.fates[i][j]...)
-				t.builder.ProcessorAdaptiveSamplerShadowBytes.Add(ctx, int64(n*rowBytes), t.fates[i][j]...)
+				t.builder.ProcessorAdaptiveSamplerShadowBytes.Add(ctx, int64(math.Round(n*rowBytes)), t.fates[i][j]...)
 			}
 		}
 	}

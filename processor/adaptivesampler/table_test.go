@@ -1,0 +1,167 @@
+package adaptivesampler
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/rates"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+func bounded(methods int) *Config {
+	c := adaptive()
+	c.Rates, c.MaxMethods = nil, methods
+	return c
+}
+
+func names(from, to int) batch {
+	b := of("1")
+	for i := from; i < to; i++ {
+		b.call(fmt.Sprint("pkg.f", i), 1, "ot=th:0;rv:ffffffffffffff")
+	}
+	return b
+}
+
+// sizes are the places that count, the spellings there are, and the groups.
+func (t *table) sizes() (places, spellings, groups int) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, g := range t.groups {
+		spellings += len(g.plain) + len(g.apart)
+	}
+	return t.count, spellings, len(t.groups)
+}
+
+// Methods beyond the bound share one place: they are counted there, sampled at its
+// rate, and what the file says of one of them holds all the same.
+func TestOverflow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := bounded(8)
+		config.MethodsFile = methodsFile(t, `{"version": 1, "methods": [{"class": "pkg", "method": "f19", "mode": "off"}, {"class": "pkg", "method": "f18", "rate": 0.75}]}`)
+		s := &scripted{unknown: 0.5}
+		s.say(decide.OverflowMethod, 0.125)
+		r := startWith(t, config, 1, s, componenttest.NewNopHost())
+		r.send(names(0, 8).Traces)
+		for range 3 {
+			r.send(names(8, 20).Traces)
+		}
+		turn(t)
+		got := s.last()
+		assert.Len(t, got, 9)
+		assert.Equal(t, 36.0, got[decide.OverflowMethod].Wall.Records)
+		assert.Equal(t, decide.Group{Service: "shop", Version: "1"}.Overflow(), got[decide.OverflowMethod].Key)
+		assert.Contains(t, r.counters(), "overflow_spans: 36")
+		inForce := make(map[string]float64)
+		for _, span := range spansOf(r.send(names(7, 20).Traces)) {
+			inForce[span.Name()] = number(t, span, methodspan.AttrP)
+		}
+		assert.Equal(t, 0.5, inForce["pkg.f7"])
+		assert.Equal(t, 0.125, inForce["pkg.f8"])
+		assert.Equal(t, 0.75, inForce["pkg.f18"])
+		assert.NotContains(t, inForce, "pkg.f19")
+	})
+}
+
+// Methods that come once each make room for each other, never those in use.
+func TestEviction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{unknown: 1}
+		r := startWith(t, bounded(80), 1, s, componenttest.NewNopHost())
+		l := r.processor.(*resends).loop
+		for i := range 20 {
+			r.send(names(0, 40).Traces)                    // in use
+			r.send(names(1000+40*i, 1000+40*(i+1)).Traces) // once each
+			turn(t)
+		}
+		places, spellings, _ := l.table.sizes()
+		assert.LessOrEqual(t, places, 80)
+		assert.Equal(t, spellings, places)
+		for i := range 40 {
+			assert.Contains(t, s.last(), fmt.Sprint("f", i))
+		}
+		assert.Greater(t, r.figures()["evictions"], 100.0)
+		for range 5 { // one spelling after the other of one method
+			b := of("1")
+			for i := range 200 {
+				b.call(fmt.Sprintf("pkg/x.Sum[int%d]", i), 1, "")
+			}
+			r.send(b.Traces)
+		}
+		places, _, _ = l.table.sizes()
+		assert.LessOrEqual(t, places, 80, "spellings are bounded, too")
+		turn(t)
+		assert.Equal(t, 1000.0, s.last()["Sum"].Wall.Records+s.last()[decide.OverflowMethod].Wall.Records)
+	})
+}
+
+// Versions of services are bounded; those without methods in use make room.
+func TestVersionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{unknown: 0.5}
+		r := startWith(t, bounded(50_000), 1, s, componenttest.NewNopHost())
+		l := r.processor.(*resends).loop
+		for i := range maxGroups + 10 {
+			b := of(fmt.Sprint(i))
+			b.call("f", 1, "ot=th:0;rv:ffffffffffffff")
+			require.Len(t, spansOf(r.send(b.Traces)), 1)
+		}
+		b := of(strings.Repeat("v", maxName+1))
+		b.call("f", 1, "")
+		r.send(b.Traces)
+		_, _, groups := l.table.sizes()
+		assert.Equal(t, maxGroups, groups)
+		assert.Contains(t, r.counters(), "overflow_spans: 11")
+		turn(t)
+		assert.Equal(t, 11.0, s.last()[decide.OverflowMethod].Wall.Records)
+		assert.Equal(t, methodspan.Overflow, s.last()[decide.OverflowMethod].Key.Service)
+	})
+}
+
+// Names are data, whatever is in them.
+func TestHostileNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, d := &scripted{unknown: 0.5}, &desk{}
+		config := keeping(t)
+		r := startWith(t, config, 1, s, host{deskID: d})
+		hostile := []string{"", "\x00", "\xff\xfe", "(overflow)", "(entry)", "../../etc/passwd", "a\nb", "*", "\u202e", "'; DROP TABLE", strings.Repeat("n", 3000), "a.b.c::d#e", "[[[", "(*", ")"}
+		for range 3 {
+			b := of("\x1b[31m")
+			for _, name := range hostile {
+				b.call(name, 1, "").SetName(name)
+				counts(b, name, 1)
+			}
+			r.send(b.Traces)
+			for _, name := range hostile {
+				s.say(name, 0.5)
+			}
+			turn(t)
+		}
+		for _, name := range hostile {
+			for _, e := range d.source.Explain(rates.Target{Service: "shop"}, name) {
+				assert.NotEmpty(t, e.Reason)
+			}
+		}
+		var calls float64
+		for _, step := range s.steps {
+			for _, m := range step {
+				calls += m.Calls
+			}
+		}
+		assert.Equal(t, float64(3*len(hostile)), calls, "no call is lost for want of a name")
+		was, _ := d.source.Rates(rates.Target{Service: "shop", Version: "\x1b[31m"})
+		r.stop()
+		d = &desk{}
+		again := startWith(t, config, 1, s, host{deskID: d})
+		is, _ := d.source.Rates(rates.Target{Service: "shop", Version: "\x1b[31m"})
+		assert.NotNil(t, was)
+		assert.NotNil(t, is)
+		assert.Equal(t, 0, again.logs.FilterMessageSnippet("not usable").Len())
+	})
+}

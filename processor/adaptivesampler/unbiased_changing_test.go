@@ -1,0 +1,71 @@
+package adaptivesampler
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/sampling"
+	"go.opentelemetry.io/collector/component/componenttest"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+// The estimates stay right while rates change from step to step: by a script, and
+// by the real strategies, which decide by what they have seen of the same calls.
+func TestChangingRatesAreUnbiased(t *testing.T) {
+	origins := map[string]add{
+		"ours":            ours(0.5, plain),
+		"ours, no state":  ours(0.5, func(sampling.Threshold, sampling.Randomness) string { return "" }),
+		"other SDK":       consistent(0.6, false),
+		"other SDK, none": stock(0.8),
+	}
+	for i, name := range slices.Sorted(maps.Keys(origins)) {
+		for _, strategy := range []string{"script", decide.StrategyTiers, decide.StrategyBudget} {
+			t.Run(fmt.Sprint(name, "/", strategy), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					config := adaptive()
+					config.Rates = nil
+					script := &scripted{unknown: 0.3}
+					var by decide.Strategy = script
+					if strategy != "script" {
+						config.Strategy = strategy
+						config.ColdStart.Rate = 0.3
+						config.MinRate = 0.05
+						if strategy == decide.StrategyBudget {
+							config.Budget.RecordsPerSecond = 2
+						}
+						by = strategyOf(config)
+					}
+					r := startWith(t, config, uint64(500+i), by, componenttest.NewNopHost())
+					total := newBatch("")
+					truth, calls := 0.0, 0
+					random := rand.New(rand.NewPCG(uint64(i), 7))
+					for _, rate := range []float64{0.3, 0.05, 0.9, 0.2, 0.2, 1, 0.1, 0.5} {
+						const each = 4000
+						sent, cost := origin{name, each, origins[name]}.send(random.Uint64())
+						truth += cost
+						calls += each
+						if name == "ours" {
+							for _, rs := range sent.ResourceSpans().All() {
+								counts(batch{sent, rs.ScopeSpans().At(0).Spans()}, "shop/cart.(*Cart).Total", each)
+							}
+						}
+						for _, span := range spansOf(r.send(sent)) {
+							if text(span, methodspan.AttrKind) == methodspan.KindCall {
+								span.MoveTo(total.spans.AppendEmpty())
+							}
+						}
+						script.say("Total", rate)
+						turn(t)
+					}
+					checkUnbiased(t, spansOf(total.Traces), 1, truth, calls)
+				})
+			})
+		}
+	}
+}
