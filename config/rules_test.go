@@ -5,6 +5,7 @@ import (
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/regression/alert/rules"
+	"github.com/corehour/corehour/regression/cost"
 )
 
 // The example files of rules are read without a warning.
@@ -17,6 +18,9 @@ func TestRules(t *testing.T) {
 		t.Errorf("%q owns the tax, %d routes", got, len(owners.Routes))
 	}
 	if _, _, err := (configfile.Source[*rules.Silences]{Key: "--silences", Path: "silences.json", Strict: true, Parse: rules.ParseSilences}).Load(); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := (configfile.Source[*cost.Budgets]{Key: "--budgets", Path: "budgets.json", Strict: true, Parse: cost.ParseBudgets}).Load(); err != nil {
 		t.Error(err)
 	}
 }

@@ -2,32 +2,60 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
-	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
 const costUsage = `Ranks methods by the dollars that their own code costs (self: without the calls
-they make), with standard errors from clusters of instance and time. Inclusive
-costs nest and are never added up. A method whose CPU was never measured is listed
-with its calls and wall time, without a cost. ~ marks self costs that are too
-uncertain to act on: a standard error above 30%, or calls of unknown caller.`
+they make), with standard errors from clusters of instance and time. --by adds up
+by class, service, version, caller, environment or owner instead, or by several, as
+in --by service,version. Inclusive costs nest and are never added up; by caller there
+are no others. A method whose CPU was never measured is listed with its calls and wall
+time, without a cost.
 
-func runCost(ctx context.Context, args []string, stdout, _ io.Writer) (int, error) {
-	c := newCommon("cost", "", costUsage, "24h", stdout)
-	top := c.flags.Int("top", 30, "how many methods to print, 0 = all; json and csv have all of them")
-	err := c.parse(args, c.noArguments, func() error {
-		if *top < 0 {
-			return fmt.Errorf("--top: want 0 or more, found %d", *top)
-		}
-		return nil
-	})
+~ marks self costs that are too uncertain to act on: a standard error above 30%, or
+calls of unknown caller. >= marks those of fewer than 100 measured calls: a lower
+bound, the tail is not sampled.
+
+--budgets raises alerts where more is spent than planned, beyond doubt, and sends them
+as regress does.
+
+The second table shows how the lines add up to what is paid: cores x time x price.`
+
+// costFlags are the flags of cost beside the common ones.
+type costFlags struct {
+	*common
+	top         int
+	by          string
+	percentiles bool
+	budgets     string
+	delivery    deliverFlags
+
+	options cost.Options
+}
+
+func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
+	c := &costFlags{common: newCommon("cost", "", costUsage, "24h", stdout)}
+	f := c.flags
+	f.StringVar(&c.by, "by", "method", "`what` to add up by: method, class, service, version, caller, environment, owner; several with commas")
+	f.IntVar(&c.top, "top", 30, "how many lines to print, 0 = all; json and csv have all of them")
+	f.BoolVar(&c.percentiles, "percentiles", false, "p50, p95 and p99 of the wall and CPU time of calls, by method; takes twice as long")
+	f.StringVar(&c.budgets, "budgets", "", "`file` of budgets: those that are broken raise alerts, and exit status 1")
+	c.delivery.declare(f)
+	if err := c.parse(args, c.noArguments, c.check); err != nil {
+		return exitFailed, err
+	}
+	if err := c.delivery.prepare(c.warehouse, 0, stderr, "cost"); err != nil {
+		return exitFailed, err
+	}
+	c.options.Filter, c.options.Owners, c.options.Percentiles = c.filter, c.delivery.desk.Owners, c.percentiles
+	budgets, err := c.loadBudgets(stderr)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -36,7 +64,7 @@ func runCost(ctx context.Context, args []string, stdout, _ io.Writer) (int, erro
 		return exitFailed, err
 	}
 	defer w.Close()
-	r, err := cost.Compute(ctx, w, c.filter)
+	r, err := cost.Compute(ctx, w, c.options)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -46,116 +74,48 @@ func runCost(ctx context.Context, args []string, stdout, _ io.Writer) (int, erro
 	if len(r.Services) == 0 {
 		return exitFailed, c.nothing(ctx, w)
 	}
+	answer := costAnswer{Report: r}
+	code := exitNothing
+	var undelivered error
+	if budgets != nil {
+		if answer.Budgets, undelivered = c.hold(ctx, w, r, budgets); answer.Budgets == nil {
+			return exitFailed, undelivered
+		}
+		if len(answer.Budgets.Alerts) > 0 {
+			code = exitFound
+		}
+	}
+	document := costDocument(r, c)
+	document.Data = answer
+	if answer.Budgets != nil {
+		answer.Budgets.add(document)
+	}
 	if c.out == output.CSV {
-		return exitNothing, costRows(r).Write(stdout, c.out)
+		document = costRows(r)
 	}
-	return exitNothing, costDocument(r, *top, c.zone).Write(stdout, c.out)
+	return code, errors.Join(undelivered, document.Write(stdout, c.out))
 }
 
-// nothing says that no row passed the filters, and what would have.
-func (c *common) nothing(ctx context.Context, w *query.Warehouse) error {
-	services, err := w.Services(ctx)
-	if err != nil {
-		return err
+func (c *costFlags) check() error {
+	var errs []error
+	if c.top < 0 {
+		errs = append(errs, fmt.Errorf("--top: want 0 or more, found %d", c.top))
 	}
-	what := "any service"
-	var names, environments []string
-	for _, s := range services {
-		names, environments = append(names, s.Name), append(environments, s.Environment)
+	var err error
+	if c.options.By, err = cost.ParseBy(c.by); err != nil {
+		errs = append(errs, err)
 	}
-	hint := func(found string, all []string) string {
-		slices.Sort(all)
-		all = slices.Compact(all)
-		if slices.Contains(all, found) {
-			return ""
-		}
-		if h := configfile.DidYouMean(found, all); h != "" {
-			return " (" + h + ")"
-		}
-		return ""
+	if slices.Contains(c.options.By, cost.ByOwner) && c.delivery.owners == "" {
+		errs = append(errs, errors.New("--by owner: nobody owns anything without a file of --owners"))
 	}
-	if c.filter.Service != "" {
-		what = fmt.Sprintf("service %q", c.filter.Service) + hint(c.filter.Service, names)
+	if c.budgets != "" && c.filter != (query.Filter{}) {
+		errs = append(errs, errors.New("--budgets: they are about everything: leave --service and --environment out"))
 	}
-	if c.filter.Environment != "" {
-		what += fmt.Sprintf(" in environment %q", c.filter.Environment) + hint(c.filter.Environment, environments)
+	if c.budgets == "" {
+		errs = append(errs, c.delivery.unused())
 	}
-	return fmt.Errorf("%w: nothing of %s %s", query.ErrNoData, what, c.span())
-}
-
-func (c *common) span() string {
-	from, to := "since the first row", "until now"
-	if !c.window.From.IsZero() {
-		from = "from " + showTime(c.window.From, c.zone)
+	if c.percentiles && !slices.Equal(c.options.By, []cost.Dimension{cost.ByMethod}) {
+		errs = append(errs, errors.New("--percentiles: only single methods have any: leave --by out"))
 	}
-	if !c.window.To.IsZero() {
-		to = "to " + showTime(c.window.To, c.zone)
-	}
-	return from + " " + to
-}
-
-func showTime(t time.Time, zone *time.Location) string {
-	return t.In(zone).Format("2006-01-02 15:04:05 MST")
-}
-
-func costDocument(r *cost.Report, top int, zone *time.Location) *output.Document {
-	d := &output.Document{Data: r}
-	shown := r.Methods
-	if top > 0 && len(shown) > top {
-		shown = shown[:top]
-	}
-	t := &output.Table{Columns: []string{
-		"service", "environment", "method", "self $/day", "self $", "±se", "share", "self core-h", "incl core-h", "calls", "cpu/call", "wall/call",
-	}}
-	for _, m := range shown {
-		mark := ""
-		if m.Uncertain {
-			mark = "~"
-		}
-		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(m.Name), output.Name(m.Environment), output.Name(fullName(m.Class, m.Method, m.Signature)),
-			output.Figure(mark + amount(m.SelfUSDPerDay)), output.Figure(mark + amount(m.SelfUSD)),
-			output.Figure(relative(m.SelfCoreHoursSE, m.SelfCoreHours)), output.Figure(mark + percent(m.ShareOfProcessCPU)),
-			output.Figure(mark + amount(m.SelfCoreHours)), output.Figure(amount(m.InclusiveCoreHours)),
-			output.Figure(wholeNumber(m.Calls)), output.Figure(nanos(m.CPUNSPerCall)), output.Figure(nanos(m.WallNSPerCall)),
-		})
-	}
-	d.Say(fmt.Sprintf("self cost of methods, %s to %s; rows cover %s, per-day figures are scaled to a day",
-		showTime(r.From, zone), showTime(r.To, zone), coverage(r.ObservedDays)))
-	d.Add(t)
-	if n := len(r.Methods) - len(shown); n > 0 {
-		d.Say(fmt.Sprintf("%d more methods: --top 0 prints all", n))
-	}
-	d.Add(reconciliation(r))
-	return d
-}
-
-// reconciliation shows how self costs add up to the processes' CPU.
-func reconciliation(r *cost.Report) *output.Table {
-	t := &output.Table{
-		Title:   "how it adds up",
-		Columns: []string{"service", "environment", "line", "core-h", "$", "calls"},
-	}
-	for i := range r.Services {
-		s := &r.Services[i]
-		line := func(what string, hours, usd *float64, calls string) {
-			t.Rows = append(t.Rows, []output.Cell{
-				output.Name(s.Name), output.Name(s.Environment), output.Name(what),
-				output.Figure(amount(hours)), output.Figure(amount(usd)), output.Figure(calls),
-			})
-		}
-		line("sum of self costs", &s.AttributedCoreHours, &s.AttributedUSD, "")
-		line("unattributed process CPU", s.UnattributedCoreHours, s.UnattributedUSD, "")
-		line("process CPU", s.ProcessCoreHours, s.ProcessUSD, "")
-		if s.UnpricedCoreHours > 0 {
-			line("of it unpriced", &s.UnpricedCoreHours, nil, "")
-		}
-		if s.UnknownCallerCoreHours > 0 {
-			line("in calls of unknown caller", &s.UnknownCallerCoreHours, nil, "")
-		}
-		if s.UnmeasuredCalls >= 0.5 {
-			line("unmeasured calls", nil, nil, wholeNumber(s.UnmeasuredCalls))
-		}
-	}
-	return t
+	return errors.Join(errs...)
 }

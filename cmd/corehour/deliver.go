@@ -60,7 +60,9 @@ const holdAlone = 25 * time.Hour
 // store is where the state is.
 func (d *deliverFlags) store(warehouse string) *state.Store {
 	dir := d.state
-	if dir == "" {
+	if scheme, place, ok := strings.Cut(warehouse, "://"); ok && dir == "" { // nothing lies beside it here
+		dir = "corehour-" + scheme + "-" + strings.ReplaceAll(place, "/", "-") + ".state"
+	} else if dir == "" {
 		dir = filepath.Clean(warehouse) + ".state"
 	}
 	return state.At(dir)
@@ -103,6 +105,18 @@ func (d *deliverFlags) prepare(warehouse string, period time.Duration, stderr io
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// unused refuses sinks of a command that raises nothing.
+func (d *deliverFlags) unused() error {
+	for _, f := range []struct{ name, value string }{
+		{"webhook", d.webhook}, {"slack", d.slack}, {"alertmanager", d.alertmanager}, {"silences", d.silences},
+	} {
+		if f.value != "" {
+			return fmt.Errorf("--%s has no effect without --budgets: nothing else raises alerts here", f.name)
+		}
+	}
+	return nil
 }
 
 // reload reads the files of rules. Routes are made once; who owns what and what is

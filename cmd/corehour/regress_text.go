@@ -57,6 +57,9 @@ func alertLines(a *alert.Alert) []string {
 	if a.Owner != "" {
 		about += ", owner " + a.Owner
 	}
+	if a.Kind == alert.Budget {
+		return []string{fmt.Sprintf("%s: %s", a.Severity, a.Reason), about}
+	}
 	return []string{fmt.Sprintf("%s: %s of %s: %s", a.Severity, a.Name(), a.Service, a.Reason), about}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/cost"
@@ -28,22 +29,47 @@ func serviceCells(s query.Service) []output.Cell {
 
 func costRows(r *cost.Report) *output.Document {
 	t := &output.Table{Columns: []string{
-		"service_namespace", "service", "environment", "class", "method", "signature", "calls", "unmeasured_calls", "measured", "cpu_measured",
-		"self_usd_per_day", "self_usd", "self_usd_se", "self_core_hours", "self_core_hours_se", "unpriced_core_hours", "share_of_process_cpu",
-		"inclusive_core_hours", "inclusive_usd", "cpu_ns_per_call", "wall_ns_per_call", "error_share", "uncertain",
+		"from", "to", "observed_days", "service_namespace", "service", "environment", "version", "class", "method", "signature", "owner", "caller",
+		"calls", "unmeasured_calls", "instances", "measured", "cpu_measured",
+		"self_usd_per_day", "self_usd_per_month", "self_usd_per_call", "self_usd_per_request", "self_usd", "self_usd_se", "self_usd_low", "self_usd_high",
+		"self_core_hours", "self_core_hours_se", "self_core_hours_low", "self_core_hours_high", "unpriced_core_hours", "share_of_process_cpu",
+		"inclusive_core_hours", "inclusive_usd", "cpu_ns_per_call", "wall_ns_per_call", "error_share",
+		"cpu_ns_p50", "cpu_ns_p95", "cpu_ns_p99", "wall_ns_p50", "wall_ns_p95", "wall_ns_p99", "lower_bound", "uncertain",
 	}}
-	for i := range r.Methods {
-		m := &r.Methods[i]
-		t.Rows = append(t.Rows, append(serviceCells(m.Service),
-			output.Name(m.Class), output.Name(m.Method), output.Name(m.Signature),
-			plain(m.Calls), plain(m.UnmeasuredCalls), output.Whole(m.Measured), output.Whole(m.CPUMeasured),
-			plainOr(m.SelfUSDPerDay), plainOr(m.SelfUSD), plainOr(m.SelfUSDSE), plainOr(m.SelfCoreHours), plainOr(m.SelfCoreHoursSE),
-			plain(m.UnpricedCoreHours), plainOr(m.ShareOfProcessCPU), plainOr(m.InclusiveCoreHours), plainOr(m.InclusiveUSD),
-			plainOr(m.CPUNSPerCall), plainOr(m.WallNSPerCall), plain(m.ErrorShare), output.Figure(strconv.FormatBool(m.Uncertain))))
+	lines := r.Lines()
+	for i := range lines {
+		l := &lines[i]
+		row := []output.Cell{
+			output.Figure(r.From.UTC().Format(time.RFC3339)), output.Figure(r.To.UTC().Format(time.RFC3339)), plain(r.ObservedDays),
+		}
+		row = append(append(row, serviceCells(l.Service)...),
+			output.Name(l.Version), output.Name(l.Class), output.Name(l.Method), output.Name(l.Signature), output.Name(l.Owner), output.Name(l.Caller),
+			plain(l.Calls), plain(l.UnmeasuredCalls), output.Whole(l.Instances), output.Whole(l.Measured), output.Whole(l.CPUMeasured),
+			plainOr(l.SelfUSDPerDay), plainOr(l.SelfUSDPerMonth), plainOr(l.SelfUSDPerCall), plainOr(l.SelfUSDPerRequest), plainOr(l.SelfUSD), plainOr(l.SelfUSDSE))
+		row = append(row, pairCells(l.SelfUSDInterval)...)
+		row = append(row, plainOr(l.SelfCoreHours), plainOr(l.SelfCoreHoursSE))
+		row = append(row, pairCells(l.SelfCoreHoursInterval)...)
+		row = append(row, plain(l.UnpricedCoreHours), plainOr(l.ShareOfProcessCPU), plainOr(l.InclusiveCoreHours), plainOr(l.InclusiveUSD),
+			plainOr(l.CPUNSPerCall), plainOr(l.WallNSPerCall), plain(l.ErrorShare))
+		for _, p := range []*cost.Percentiles{l.CPU, l.Wall} {
+			if p == nil {
+				row = append(row, output.Figure(""), output.Figure(""), output.Figure(""))
+			} else {
+				row = append(row, plain(p.P50), plain(p.P95), plain(p.P99))
+			}
+		}
+		t.Rows = append(t.Rows, append(row, output.Figure(strconv.FormatBool(l.LowerBound)), output.Figure(strconv.FormatBool(l.Uncertain))))
 	}
 	d := &output.Document{}
 	d.Add(t)
 	return d
+}
+
+func pairCells(x *[2]float64) []output.Cell {
+	if x == nil {
+		return []output.Cell{output.Figure(""), output.Figure("")}
+	}
+	return []output.Cell{plain(x[0]), plain(x[1])}
 }
 
 func regressRows(f *findings) *output.Document {

@@ -56,8 +56,10 @@ type Alert struct {
 	FirstSeen time.Time `json:"first_seen"`
 	Severity  Severity  `json:"severity"`
 	Owner     string    `json:"owner"`
-	Reason    string    `json:"reason"`
-	Links     []string  `json:"links"`
+	// Budget is the name of a budget; other alerts have none.
+	Budget string   `json:"budget,omitempty"`
+	Reason string   `json:"reason"`
+	Links  []string `json:"links"`
 	// Resolution says why an alert went away; only resolved ones have it.
 	Resolution string `json:"resolution,omitempty"`
 }
@@ -99,9 +101,13 @@ func SeverityOf(lowPercent float64, usdPerDay *float64) Severity {
 // the same one, however often it is looked at.
 func ID(a *Alert) string {
 	var buf []byte
-	for _, part := range []string{
+	parts := []string{
 		a.Kind, a.ServiceNamespace, a.Service, a.Environment, a.Class, a.Method, a.BaseVersion, a.HeadVersion, a.Metric,
-	} {
+	}
+	if a.Budget != "" {
+		parts = append(parts, a.Budget)
+	}
+	for _, part := range parts {
 		buf = binary.AppendUvarint(buf, uint64(len(part)))
 		buf = append(buf, part...)
 	}

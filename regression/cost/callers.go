@@ -11,38 +11,42 @@ type unknown struct {
 	total map[query.Service]float64
 	// byCaller is what may belong to one caller: the time of methods that it is
 	// known to have called at other times.
-	byCaller map[caller]float64
+	byCaller map[function]float64
 	// anybody is the time of methods no caller of which is known at any time.
 	anybody map[query.Service]float64
-	own     map[caller]float64 // part of anybody
+	own     map[function]float64 // part of anybody
 }
 
-type caller struct {
+// function is a method of a service, whatever its version.
+type function struct {
 	query.Service
 	name string
 }
 
-func unknownCallers(profiles []query.Profile, edges []query.Edge) *unknown {
+func unknownCallers(methods []query.MethodCost, edges []query.CostEdge) *unknown {
 	u := &unknown{
-		total: map[query.Service]float64{}, byCaller: map[caller]float64{},
-		anybody: map[query.Service]float64{}, own: map[caller]float64{},
+		total: map[query.Service]float64{}, byCaller: map[function]float64{},
+		anybody: map[query.Service]float64{}, own: map[function]float64{},
 	}
-	lost := map[caller]float64{} // by callee
-	for _, p := range profiles {
-		if p.OrphanX != 0 {
-			lost[caller{p.Service, p.Full}] += p.OrphanX
-			u.total[p.Service] += p.OrphanX
+	lost := map[function]float64{} // by callee
+	for i := range methods {
+		if m := &methods[i]; m.OrphanX != 0 {
+			lost[function{m.Service, m.Full}] += m.OrphanX
+			u.total[m.Service] += m.OrphanX
 		}
 	}
-	known := map[caller]bool{} // callees some caller of which is known
+	known := map[function]bool{} // callees some caller of which is known
+	seen := map[[2]function]bool{}
 	for _, e := range edges {
-		if e.Caller != "" {
-			known[caller{e.Service, e.Callee}] = true
+		if e.Caller == "" {
+			continue
 		}
-	}
-	for _, e := range edges {
-		if e.Caller != "" && e.Caller != e.Callee {
-			u.byCaller[caller{e.Service, e.Caller}] += lost[caller{e.Service, e.Callee}]
+		callee := function{e.Service, e.Callee}
+		known[callee] = true
+		caller := function{e.Service, e.Caller}
+		if pair := [2]function{caller, callee}; caller != callee && !seen[pair] { // of several versions once
+			seen[pair] = true
+			u.byCaller[caller] += lost[callee]
 		}
 	}
 	for callee, x := range lost {
@@ -54,9 +58,8 @@ func unknownCallers(profiles []query.Profile, edges []query.Edge) *unknown {
 	return u
 }
 
-// of is the most by which the self time of a method may be too high.
-func (u *unknown) of(p *measurements) float64 {
-	c := caller{p.Service, p.Full}
-	// A method has paid at most what it took.
-	return min(u.byCaller[c]+u.anybody[p.Service]-u.own[c], p.X)
+// of is the most by which the self time of a method may be too high. x is its whole
+// time: it has paid at most that.
+func (u *unknown) of(f function, x float64) float64 {
+	return min(u.byCaller[f]+u.anybody[f.Service]-u.own[f], x)
 }

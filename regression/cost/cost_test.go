@@ -9,21 +9,20 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/stats"
 )
 
-func compute(t *testing.T, root string) (*Report, map[string]*Method) {
+func compute(t *testing.T, root string) (*Report, map[string]*Line) {
 	t.Helper()
 	w, err := query.Open(context.Background(), root, query.Window{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	r, err := Compute(context.Background(), w, query.Filter{})
+	r, err := Compute(context.Background(), w, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	byName := map[string]*Method{}
+	byName := map[string]*Line{}
 	for i := range r.Methods {
 		m := &r.Methods[i]
 		byName[methodspan.Function{Class: m.Class, Method: m.Method}.Full()] = m
@@ -193,30 +192,5 @@ func TestVersionsDifferWithoutDoubt(t *testing.T) {
 	m := methods[full(fixture.Rate)]
 	if m.Uncertain || *m.SelfCoreHoursSE > 0.05**m.SelfCoreHours {
 		t.Errorf("%v +- %v: %s", *m.SelfCoreHours, *m.SelfCoreHoursSE, m.Why)
-	}
-}
-
-// A version seen in one slot only has no error of its own.
-func TestVersionOfOneSlot(t *testing.T) {
-	slot := func(x float64) stats.Clusters {
-		return stats.Clusters{Count: 1, N: 10, X: x, NN: 100, NX: 10 * x, XX: x * x}
-	}
-	several := slot(100)
-	several.Add(slot(110))
-	s := measurements{versions: []stats.Clusters{several, slot(90)}}
-	want := several
-	want.Add(slot(90))
-	e, ok := s.self()
-	if all, _ := want.Total(); !ok || e != all {
-		t.Errorf("%+v %v, want %+v", e, ok, all)
-	}
-	s.versions = []stats.Clusters{slot(90)}
-	if _, ok := s.self(); ok {
-		t.Error("an error from one slot")
-	}
-	s = measurements{versions: []stats.Clusters{slot(90), slot(110), several}}
-	own, _ := several.Total()
-	if e, ok := s.self(); !ok || !(e.SE > own.SE) {
-		t.Errorf("%+v %v: the small ones have an error too", e, ok)
 	}
 }

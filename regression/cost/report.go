@@ -11,43 +11,78 @@ type Report struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 	// ObservedDays is the part of the window in which there are rows; per-day
-	// figures are figures of the window divided by it.
-	ObservedDays float64   `json:"observed_days"`
-	Methods      []Method  `json:"methods"`
-	Services     []Service `json:"services"`
+	// figures are figures of the window divided by it. A month has 365/12 days.
+	ObservedDays float64 `json:"observed_days"`
+	// Instances and Records (measured calls) are what the figures rest on.
+	Instances int64       `json:"instances"`
+	Records   int64       `json:"records"`
+	By        []Dimension `json:"by"`
+	// Methods are the lines if By is the method, else Groups are.
+	Methods  []Line    `json:"methods"`
+	Groups   []Line    `json:"groups,omitempty"`
+	Services []Service `json:"services"`
 }
 
-// Method is one line. CPU figures are null where no CPU was measured, dollars
-// where nothing has a price.
-type Method struct {
+// Lines are the lines, whatever they are by.
+func (r *Report) Lines() []Line {
+	if r.Groups != nil {
+		return r.Groups
+	}
+	return r.Methods
+}
+
+// Line is a method or a group of methods. Parts that it was not added up by are
+// empty. CPU figures are null where no CPU was measured, dollars where nothing has
+// a price.
+type Line struct {
 	query.Service
+	Version   string `json:"version,omitempty"`
 	Class     string `json:"class"`
 	Method    string `json:"method"`
 	Signature string `json:"signature,omitempty"`
+	Owner     string `json:"owner,omitempty"`
+	Caller    string `json:"caller,omitempty"`
 
 	Calls           float64 `json:"calls"`
 	UnmeasuredCalls float64 `json:"unmeasured_calls"`
+	Instances       int64   `json:"instances"`
 	Measured        int64   `json:"measured"`
 	CPUMeasured     int64   `json:"cpu_measured"`
 	ErrorShare      float64 `json:"error_share"`
 
 	WallNSPerCall *float64 `json:"wall_ns_per_call"`
-	CPUNSPerCall  *float64 `json:"cpu_ns_per_call"`
+	CPUNSPerCall  *float64 `json:"cpu_ns_per_call"` // with callees; of methods only
 
-	SelfCoreHours   *float64 `json:"self_core_hours"`
-	SelfCoreHoursSE *float64 `json:"self_core_hours_se"`
-	SelfUSD         *float64 `json:"self_usd"`
-	SelfUSDSE       *float64 `json:"self_usd_se"`
-	SelfUSDPerDay   *float64 `json:"self_usd_per_day"`
+	SelfCoreHours         *float64    `json:"self_core_hours"`
+	SelfCoreHoursSE       *float64    `json:"self_core_hours_se"`
+	SelfCoreHoursInterval *[2]float64 `json:"self_core_hours_interval"`
+	SelfUSD               *float64    `json:"self_usd"`
+	SelfUSDSE             *float64    `json:"self_usd_se"`
+	SelfUSDInterval       *[2]float64 `json:"self_usd_interval"`
+	SelfUSDPerCall        *float64    `json:"self_usd_per_call"`
+	// SelfUSDPerRequest is by calls that nothing measured made: what came from
+	// outside.
+	SelfUSDPerRequest *float64 `json:"self_usd_per_request"`
+	SelfUSDPerDay     *float64 `json:"self_usd_per_day"`
+	SelfUSDPerMonth   *float64 `json:"self_usd_per_month"`
 	// UnpricedCoreHours is the part of SelfCoreHours that has no price.
 	UnpricedCoreHours float64 `json:"unpriced_core_hours"`
-	// ShareOfProcessCPU is SelfCoreHours as a share of the CPU time of the
-	// service's processes.
+	// ShareOfProcessCPU is SelfCoreHours as a share of the CPU time of the processes
+	// of all services that it has a part in.
 	ShareOfProcessCPU *float64 `json:"share_of_process_cpu"`
 
+	// Inclusive figures nest. They leave out calls from inside of the group.
 	InclusiveCoreHours *float64 `json:"inclusive_core_hours"`
 	InclusiveUSD       *float64 `json:"inclusive_usd"`
 
+	// Wall and CPU are how long calls take, within 1%; of methods only, if asked
+	// for.
+	Wall *Percentiles `json:"wall_ns,omitempty"`
+	CPU  *Percentiles `json:"cpu_ns,omitempty"`
+
+	// LowerBound is set where so few calls were measured that those that cost most
+	// may be missing: the cost is at least that.
+	LowerBound bool `json:"lower_bound"`
 	// Uncertain is set where the standard error is above 30% of the self cost,
 	// or unknown callers of other methods could change it by as much. Why says
 	// which.
@@ -55,9 +90,23 @@ type Method struct {
 	Why       string `json:"why,omitempty"`
 }
 
-// Service says how the methods' self costs add up to the processes' CPU time.
+// Percentiles in ns.
+type Percentiles struct {
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+	P99 float64 `json:"p99"`
+}
+
+// Service says how the methods' self costs add up to what is paid.
 type Service struct {
 	query.Service
+	Instances int64 `json:"instances"`
+	// Paid is cores x time of the processes, idle what of it no process used; null
+	// where process rows do not say how many cores there are.
+	PaidCoreHours *float64 `json:"paid_core_hours"`
+	IdleCoreHours *float64 `json:"idle_core_hours"`
+	PaidUSD       *float64 `json:"paid_usd"`
+	IdleUSD       *float64 `json:"idle_usd"`
 	// Process and unattributed figures are null where no process row says how
 	// much CPU the processes used.
 	ProcessCoreHours      *float64 `json:"process_core_hours"`
@@ -66,13 +115,27 @@ type Service struct {
 	ProcessUSD            *float64 `json:"process_usd"`
 	AttributedUSD         float64  `json:"attributed_usd"`
 	UnattributedUSD       *float64 `json:"unattributed_usd"`
+	// Owned are the parts of the attributed figures by owner, the unowned one last;
+	// only where a file says who owns what.
+	Owned []OwnedCost `json:"owned,omitempty"`
 	// UnpricedCoreHours are process CPU (or, without process rows, self CPU)
-	// that no price is known for; dollars leave it out.
-	UnpricedCoreHours float64 `json:"unpriced_core_hours"`
+	// that no price is known for; dollars leave it out. UnpricedPaidCoreHours are
+	// the same of what is paid.
+	UnpricedCoreHours     float64 `json:"unpriced_core_hours"`
+	UnpricedPaidCoreHours float64 `json:"unpriced_paid_core_hours"`
 	// UnmeasuredCalls were counted in stretches of time of which no measurement
-	// exists; costs leave them out.
+	// exists; what they cost is in the unattributed part.
 	UnmeasuredCalls float64 `json:"unmeasured_calls"`
+	// Requests are calls that nothing measured made, an estimate.
+	Requests float64 `json:"requests"`
 	// UnknownCallerCoreHours were spent in calls whose caller is not known and
 	// can't be inferred: too much self cost of the methods that called them.
 	UnknownCallerCoreHours float64 `json:"unknown_caller_core_hours"`
+}
+
+// OwnedCost is the part of one owner; an empty owner is nobody.
+type OwnedCost struct {
+	Owner     string  `json:"owner"`
+	CoreHours float64 `json:"core_hours"`
+	USD       float64 `json:"usd"`
 }

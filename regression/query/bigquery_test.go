@@ -87,12 +87,20 @@ func TestAnswersAreThoseOfFiles(t *testing.T) {
 		put("distribution", spread, err)
 		nothing, err := w.Distribution(ctx, wall, nil)
 		put("distribution of nothing", nothing, err)
-		methods, err := w.Methods(ctx, window, query.Filter{})
-		put("methods", methods, err)
+		cost := query.CostAsk{Window: window, Filter: filter, Slot: time.Minute, Group: []string{"service", "version"}}
+		costs, err := w.Costs(ctx, cost)
+		put("costs", costs, err)
+		cost.Price = func(query.Place) float64 { return 0.5 }
+		cost.Owners = func(c query.Class) string { return "owner of " + c.Class }
+		cost.Group = []string{"owner"}
+		costs, err = w.Costs(ctx, cost)
+		put("costs by owner", costs, err)
+		bills, err := w.Bills(ctx, cost)
+		put("bills", bills, err)
+		spreads, err := w.Spreads(ctx, window, query.Filter{})
+		put("spreads", spreads, err)
 		services, err := w.Services(ctx)
 		put("services", services, err)
-		cpus, err := w.ProcessCPUs(ctx, window, filter)
-		put("process cpu", cpus, err)
 		runs, err := w.Runs(ctx, window, query.Filter{})
 		put("runs", runs, err)
 		accounts, err := w.Accounts(ctx, window, query.Filter{})

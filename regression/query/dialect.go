@@ -80,6 +80,10 @@ type scope struct {
 	Source string // the relation that method_cost reads
 	Sides  bool   // whether rows are told apart by side of a comparison
 	Filter Filter
+
+	// Of statements about costs.
+	Group           []string // columns of groups
+	Repriced, Owned bool     // whether the tables of these names are joined
 }
 
 // From is the same scope with another source.

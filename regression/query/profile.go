@@ -125,33 +125,6 @@ func (w *Warehouse) Profiles(ctx context.Context, a Ask) (methods []Profile, edg
 	return methods, edges, err
 }
 
-// Method is what is known of a method beside its cost.
-type Method struct {
-	Service
-	Class, Method, Signature string
-
-	Calls           float64
-	UnmeasuredCalls float64 // of these in cells where nothing was measured
-	Measured        int64
-	CPUMeasured     int64
-	WallN, WallX    float64 // estimates: calls, ns
-	Errors          float64
-}
-
-// Methods lists all methods with calls or measurements.
-func (w *Warehouse) Methods(ctx context.Context, window Window, f Filter) ([]Method, error) {
-	var out []Method
-	err := w.each(ctx, "methods", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
-		var m Method
-		err := rows.Scan(into(&m.Namespace), into(&m.Name), into(&m.Environment),
-			into(&m.Class), into(&m.Method), into(&m.Signature),
-			&m.Calls, &m.UnmeasuredCalls, &m.Measured, &m.CPUMeasured, &m.WallN, &m.WallX, &m.Errors)
-		out = append(out, m)
-		return err
-	})
-	return out, err
-}
-
 // Services lists the services with rows on the dates of the window.
 func (w *Warehouse) Services(ctx context.Context) ([]Service, error) {
 	var out []Service
@@ -159,31 +132,6 @@ func (w *Warehouse) Services(ctx context.Context) ([]Service, error) {
 		var s Service
 		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment))
 		out = append(out, s)
-		return err
-	})
-	return out, err
-}
-
-// ProcessCPU is the CPU time of a service's processes.
-type ProcessCPU struct {
-	Service
-	First, Last time.Time // of all its rows
-	Intervals   int64     // process rows with CPU time; 0 = not known
-	CPUNS       float64
-	USD         float64 // of what has a price
-	UnpricedNS  float64
-}
-
-// ProcessCPUs lists it for every service with rows.
-func (w *Warehouse) ProcessCPUs(ctx context.Context, window Window, f Filter) ([]ProcessCPU, error) {
-	var out []ProcessCPU
-	err := w.each(ctx, "processes_cpu", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
-		var p ProcessCPU
-		var first, last int64
-		err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment),
-			&first, &last, &p.Intervals, into(&p.CPUNS), into(&p.USD), into(&p.UnpricedNS))
-		p.First, p.Last = at(first), at(last)
-		out = append(out, p)
 		return err
 	})
 	return out, err

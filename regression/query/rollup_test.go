@@ -67,12 +67,16 @@ func ask(t *testing.T, root string) answers {
 			a.add(name+"x", e.X)
 		}
 	}
-	methods, err := w.Methods(ctx, Window{}, Filter{})
+	costs, err := w.Costs(ctx, CostAsk{Slot: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range methods {
-		name := fmt.Sprintf("method %s %s.%s ", m.Service, m.Class, m.Method)
+	for _, m := range costs.Methods {
+		name := fmt.Sprintf("method %s %s.%s %q ", m.Service, m.Class, m.Method, m.Version)
+		a.add(name+"n", m.N)
+		a.add(name+"x", m.X)
+		a.add(name+"self", m.SelfX)
+		a.add(name+"self usd", m.SelfUSD)
 		a.add(name+"calls", m.Calls)
 		a.add(name+"unmeasured", m.UnmeasuredCalls)
 		a.add(name+"measured", float64(m.Measured))
@@ -81,14 +85,13 @@ func ask(t *testing.T, root string) answers {
 		a.add(name+"wall x", m.WallX)
 		a.add(name+"errors", m.Errors)
 	}
-	processes, err := w.ProcessCPUs(ctx, Window{}, Filter{})
+	bills, err := w.Bills(ctx, CostAsk{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range processes {
-		a.add("process "+p.Service.String()+" intervals", float64(p.Intervals))
-		a.add("process "+p.Service.String()+" cpu", p.CPUNS)
-		a.add("process "+p.Service.String()+" usd", p.USD)
+	for _, b := range bills {
+		a.add("process "+b.Service.String()+" cpu", b.CPUNS)
+		a.add("process "+b.Service.String()+" usd", b.CPUUSD)
 	}
 	runs, err := w.Runs(ctx, Window{}, Filter{})
 	if err != nil {

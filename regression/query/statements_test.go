@@ -38,9 +38,13 @@ func statements(t *testing.T) map[string]string {
 		}
 		add("profile_sides_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{}}}.scope())
 	}
-	for _, template := range []string{"methods", "processes_cpu", "services", "runs", "processes", "duplicates", "stock", "extent", "view_of_method_cost"} {
+	for _, template := range []string{"services", "places", "classes", "percentiles", "runs", "processes", "duplicates", "stock", "extent", "view_of_method_cost"} {
 		add(template, template, scope{})
 	}
+	add("cost_methods", "cost", scope{Group: []string{"service_namespace", "service", "environment", "class", "method"}})
+	add("cost_owners", "cost", scope{Group: []string{"owner"}, Owned: true, Repriced: true})
+	add("bill", "bill", scope{})
+	add("bill_repriced", "bill", scope{Repriced: true})
 	add("user", "user", scope{})
 	out["user"] = strings.Replace(out["user"], "STATEMENT", "SELECT service, SUM(w * cpu_ns) AS ns FROM method_cost GROUP BY service ORDER BY ns DESC", 1)
 	return out

@@ -62,7 +62,7 @@ func (r *Report) gather(ctx context.Context, o Options) error {
 		return err
 	}
 	defer w.Close()
-	costs, err := cost.Compute(ctx, w, o.Filter)
+	costs, err := cost.Compute(ctx, w, cost.Options{Filter: o.Filter})
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (r *Report) gather(ctx context.Context, o Options) error {
 		return err
 	}
 	metric := query.CPU
-	if !slices.ContainsFunc(costs.Methods, func(m cost.Method) bool { return m.CPUMeasured > 0 }) {
+	if !slices.ContainsFunc(costs.Methods, func(m cost.Line) bool { return m.CPUMeasured > 0 }) {
 		metric = query.Wall
 	}
 	r.Metric = string(metric)

@@ -29,6 +29,8 @@ var parameters = map[string]string{
 	"service": "STRING", "environment": "STRING", "from_date": "DATE", "to_date": "DATE",
 	"compared": "ARRAY<STRUCT<service_namespace STRING, service STRING, environment STRING, version STRING, side STRING, from_ns INT64, to_ns INT64, slot_ns INT64>>",
 	"chosen":   "ARRAY<STRUCT<service_namespace STRING, service STRING, environment STRING, class STRING, method STRING>>",
+	"owned":    "ARRAY<STRUCT<service_namespace STRING, service STRING, environment STRING, class STRING, owner STRING>>",
+	"repriced": "ARRAY<STRUCT<cloud_provider STRING, region STRING, host_type STRING, capacity_type STRING, usd_per_core_hour STRING>>",
 }
 
 // tables are the names under which statements read the table.

@@ -80,7 +80,7 @@ func postableOf(a *alert.Alert) postable {
 		}
 	}
 	for key, value := range map[string]string{
-		"corehour_id": a.ID, "kind": a.Kind, "severity": string(a.Severity), "owner": a.Owner,
+		"corehour_id": a.ID, "kind": a.Kind, "severity": string(a.Severity), "owner": a.Owner, "budget": a.Budget,
 		"service_namespace": a.ServiceNamespace, "service": a.Service, "environment": a.Environment,
 		"class": a.Class, "method": a.Method, "base_version": a.BaseVersion, "head_version": a.HeadVersion, "metric": a.Metric,
 	} {
@@ -104,24 +104,9 @@ func postableOf(a *alert.Alert) postable {
 
 func summary(a *alert.Alert) string {
 	if a.Kind == alert.Budget {
-		return fmt.Sprintf("%s spends $%s a day, planned are $%s", subject(a), output.Amount(a.Head), output.Amount(a.Base))
+		return fmt.Sprintf("budget %s: $%s a day, planned are $%s", a.Budget, output.Amount(a.Head), output.Amount(a.Base))
 	}
 	return fmt.Sprintf("%s of %s became %.1f%% dearer from %s to %s", a.Name(), a.Service, a.ChangePercent, a.BaseVersion, a.HeadVersion)
-}
-
-// subject is what a budget is about.
-func subject(a *alert.Alert) string {
-	switch {
-	case a.Class != "" && a.Service != "":
-		return a.Class + " of " + a.Service
-	case a.Class != "":
-		return a.Class
-	case a.Service != "":
-		return a.Service
-	case a.Owner != "":
-		return a.Owner
-	}
-	return "everything"
 }
 
 // maxText bounds a label or an annotation, in bytes.

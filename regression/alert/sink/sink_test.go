@@ -34,7 +34,7 @@ func dearer() []alert.Alert {
 	a := alert.Alert{
 		Schema: alert.Schema, ID: "0a1b2c3d4e5f", Kind: alert.Regression,
 		ServiceNamespace: "store", Service: "shop", Environment: "production", Class: "shop/tax", Method: "Rate",
-		BaseVersion: "1.9.0", HeadVersion: "1.10.0", BaseRevision: "4f2c11d", HeadRevision: "9be07aa", Metric: "cpu",
+		BaseVersion: "1.9.0", HeadVersion: "1.10.0", BaseRevision: "4f2c11d", HeadRevision: "9be07aa", Metric: "cpu", Basis: "self",
 		Base: 290e3, Head: 602e3, ChangePercent: 107.7, Interval: [2]float64{98.1, 117.8}, Records: 816, USDPerDay: usd(12.3),
 		FirstSeen: noon.Add(-time.Hour), Severity: alert.Warning, Owner: "tax-team", Reason: "its own cpu time grew", Links: []string{},
 	}
@@ -45,7 +45,7 @@ func dearer() []alert.Alert {
 
 func overBudget() alert.Alert {
 	return alert.Alert{
-		Schema: alert.Schema, ID: "00ff00ff00ff", Kind: alert.Budget, Class: "shop/tax", Owner: "tax-team", Metric: "usd_per_day",
+		Schema: alert.Schema, ID: "00ff00ff00ff", Kind: alert.Budget, Budget: "tax", Class: "shop/tax", Owner: "tax-team", Metric: "usd_per_day",
 		Base: 10, Head: 12.5, ChangePercent: 25, Interval: [2]float64{20, 30}, USDPerDay: usd(2.5),
 		FirstSeen: noon.Add(-time.Hour), Severity: alert.Info, Reason: "budget tax: $12.50 a day, planned are $10.00", Links: []string{},
 	}

@@ -90,7 +90,7 @@ func slackLine(status alert.Status, a *alert.Alert) string {
 	code := output.SlackCode
 	name := a.Name()
 	if a.Kind == alert.Budget {
-		name = subject(a)
+		name = a.Budget
 	}
 	if status == alert.Resolved {
 		return "• " + code(name) + ": " + code(a.Resolution)
@@ -98,7 +98,7 @@ func slackLine(status alert.Status, a *alert.Alert) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s ", slackMarks[a.Severity], a.Severity, code(name))
 	if a.Kind == alert.Budget {
-		fmt.Fprintf(&b, "spends $%s a day, planned are $%s", output.Amount(a.Head), output.Amount(a.Base))
+		fmt.Fprintf(&b, "$%s a day, planned are $%s", output.Amount(a.Head), output.Amount(a.Base))
 	} else {
 		fmt.Fprintf(&b, "%+.1f%% (95%% interval %+.1f%% to %+.1f%%), %s of %s time per call instead of %s",
 			a.ChangePercent, a.Interval[0], a.Interval[1], output.Nanos(a.Head), code(a.Metric), output.Nanos(a.Base))

@@ -47,5 +47,5 @@ SELECT
   MAX(revision) AS revision
 FROM numbered
 GROUP BY {{.Service ""}}, version, run
-ORDER BY first_ns, version
+ORDER BY first_ns, version, {{.Service ""}}
 {{end}}

@@ -46,4 +46,4 @@ SELECT
   MAX(revision) AS revision
 FROM numbered
 GROUP BY service_namespace, service, environment, version, run
-ORDER BY first_ns, version
+ORDER BY first_ns, version, service_namespace, service, environment

@@ -1,4 +1,5 @@
--- Calls and wall time of every method, measured or not.
+-- How the times of calls of each method are spread: weights by the bins of
+-- histograms. Single calls fall into the bin of their time.
 WITH scoped AS  (
   SELECT *
   FROM method_calls
@@ -134,18 +135,30 @@ SELECT
   *,
   w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
 FROM weighed
+),
+timed AS (
+  SELECT *
+  FROM weighted
+  WHERE start_ns >= @from_ns AND start_ns < @to_ns AND measured > 0
+),
+binned AS (
+  SELECT service_namespace, service, environment, class, method, 'wall' AS metric, FLOOR(LN(GREATEST(wall_ns, 1)) / LN(1.01 / 0.99)) AS bin, w_wall AS n
+  FROM timed
+  WHERE measured = 1 AND w_wall IS NOT NULL
+  UNION ALL
+  SELECT service_namespace, service, environment, class, method, 'wall' AS metric, h.bin AS bin, w_wall * h.n AS n
+  FROM timed, UNNEST(wall_hist) AS h
+  WHERE measured > 1 AND w_wall IS NOT NULL
+  UNION ALL
+  SELECT service_namespace, service, environment, class, method, 'cpu' AS metric, FLOOR(LN(GREATEST(cpu_ns, 1)) / LN(1.01 / 0.99)) AS bin, w AS n
+  FROM timed
+  WHERE cpu_measured = 1 AND w IS NOT NULL
+  UNION ALL
+  SELECT service_namespace, service, environment, class, method, 'cpu' AS metric, h.bin AS bin, w * h.n AS n
+  FROM timed, UNNEST(cpu_hist) AS h
+  WHERE cpu_measured > 1 AND w IS NOT NULL
 )
-SELECT
-  service_namespace, service, environment, class, method,
-  CASE WHEN MIN(signature) = MAX(signature) THEN MAX(signature) END AS signature,
-  SUM(calls) AS calls,
-  SUM(CASE WHEN cell_wall = 'none' THEN calls - COALESCE(w_wall * measured, 0) ELSE 0 END) AS unmeasured_calls,
-  CAST(SUM(measured) AS INT64) AS measured,
-  CAST(SUM(cpu_measured) AS INT64) AS cpu_measured,
-  COALESCE(SUM(w_wall * measured), 0) AS wall_n,
-  COALESCE(SUM(w_wall * wall_ns), 0) AS wall_x,
-  COALESCE(SUM(w_wall * errors), 0) AS errors
-FROM weighted
-WHERE start_ns >= @from_ns AND start_ns < @to_ns
-GROUP BY service_namespace, service, environment, class, method
-ORDER BY service_namespace, service, environment, class, method
+SELECT service_namespace, service, environment, class, method, metric, CAST(bin AS INT64) AS bin, SUM(n) AS n
+FROM binned
+GROUP BY service_namespace, service, environment, class, method, metric, bin
+ORDER BY service_namespace, service, environment, class, method, metric, bin

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const someOwners = `{"version":1,"owners":[{"class":"shop/tax","owner":"tax-team"}]}`
+
+func TestCostBy(t *testing.T) {
+	clock(t, evening)
+	root := twoReleases(t, 1)
+	files := write(t, "owners.json", someOwners)
+	all := ""
+	for _, args := range [][]string{
+		{"--by", "owner", "--owners", files}, {"--by", "service,version"}, {"--by", "class"}, {"--by", "environment"}, {"--by", "caller,method"},
+		{"--percentiles", "--top", "1"},
+	} {
+		r := corehour(append([]string{"cost", "--warehouse", root}, args...)...)
+		if r.code != exitNothing || r.stderr != "" {
+			t.Errorf("%q: %+v", args, r)
+		}
+		all += strings.ReplaceAll(strings.Join(args, " "), files, "owners.json") + "\n" + r.stdout + "\n"
+		r = corehour(append([]string{"cost", "--warehouse", root, "--format", "csv"}, args...)...)
+		if rows, err := csv.NewReader(strings.NewReader(r.stdout)).ReadAll(); err != nil || len(rows) < 2 {
+			t.Errorf("%q: %d lines of CSV, %v", args, len(rows), err)
+		}
+	}
+	golden(t, "cost_by.txt", all)
+}
+
+func TestCostFlags(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--by", "methods"}, `did you mean "method"?`},
+		{[]string{"--by", "owner"}, "--owners"},
+		{[]string{"--by", "class", "--percentiles"}, "--percentiles"},
+		{[]string{"--slack", "env:X"}, "no effect without --budgets"},
+		{[]string{"--budgets", "x", "--service", "shop"}, "leave --service"},
+		{[]string{"--budgets", "/nonexistent"}, "--budgets"},
+		{[]string{"--budgets", write(t, "b.json", `{"version":1,"budgets":[{"name":"a","owner":"x","usd_per_day":1}]}`)}, "without a file of --owners"},
+	} {
+		if r := corehour(append([]string{"cost"}, tc.args...)...); r.code != exitFailed || !strings.Contains(r.stderr, tc.want) {
+			t.Errorf("%q: %+v", tc.args, r)
+		}
+	}
+}
+
+// A broken budget is told once, and taken back when it is raised.
+func TestBudgets(t *testing.T) {
+	clock(t, evening)
+	root := twoReleases(t, 1)
+	chat := newInbox(t)
+	t.Setenv("COREHOUR_TEST_CHAT", chat.URL)
+	files := write(t, "owners.json", someOwners)
+	budgets := write(t, "budgets.json", `{"version":1,"budgets":[
+		{"name":"shop","service":"shop","usd_per_month":100}, {"name":"tax","owner":"tax-team","usd_per_day":0.0001},
+		{"name":"log","class":"shop/log","usd_per_day":1}, {"name":"other","service":"other","usd_per_day":1}, {"name":"odd"}]}`)
+	args := []string{"cost", "--warehouse", root, "--owners", files, "--budgets", budgets, "--slack", "env:COREHOUR_TEST_CHAT"}
+	r := corehour(args...)
+	if r.code != exitFound || !strings.Contains(r.stderr, "budgets[4]") {
+		t.Errorf("%+v", r)
+	}
+	golden(t, "budgets.txt", r.stdout)
+	if got := chat.take(); len(got) != 2 || !strings.Contains(strings.Join(got, ""), "`tax-team`") {
+		t.Errorf("told %q", got)
+	}
+	r = corehour(append(args, "--by", "class", "--format", "json")...)
+	var answer struct {
+		Groups  []map[string]any
+		Budgets struct{ Spendings, Alerts []map[string]any }
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil || r.code != exitFound || len(chat.take()) != 0 ||
+		len(answer.Groups) != 4 || len(answer.Budgets.Spendings) != 4 || len(answer.Budgets.Alerts) != 2 {
+		t.Errorf("%v %+v", err, r)
+	}
+	raised := `{"version":1,"budgets":[{"name":"shop","service":"shop","usd_per_month":500}]}`
+	if err := os.WriteFile(budgets, []byte(raised), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r = corehour(args...); r.code != exitNothing {
+		t.Errorf("%+v", r)
+	}
+	got := strings.Join(chat.take(), "\n")
+	if !strings.Contains(got, "planned are $16.44 a day") || !strings.Contains(got, "no such budget") {
+		t.Errorf("told %q", got)
+	}
+}

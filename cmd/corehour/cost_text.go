@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/output"
+)
+
+func costDocument(r *cost.Report, c *costFlags) *output.Document {
+	d := &output.Document{}
+	lines := r.Lines()
+	shown := lines
+	if c.top > 0 && len(shown) > c.top {
+		shown = shown[:c.top]
+	}
+	d.Say(fmt.Sprintf("cost by %s, %s to %s; rows cover %s, per-day figures are scaled to a day",
+		dimensions(r.By), showTime(r.From, c.zone), showTime(r.To, c.zone), coverage(r.ObservedDays)),
+		fmt.Sprintf("%d instances, %d calls with measured CPU", r.Instances, r.Records))
+	if slices.Contains(r.By, cost.ByCaller) {
+		d.Add(callerTable(r, shown))
+	} else {
+		d.Add(costTable(r, shown, c.percentiles))
+	}
+	if n := len(lines) - len(shown); n > 0 {
+		what := "lines"
+		if r.Groups == nil {
+			what = "methods"
+		}
+		d.Say(fmt.Sprintf("%d more %s: --top 0 prints all", n, what))
+	}
+	d.Add(reconciliation(r))
+	return d
+}
+
+func dimensions(by []cost.Dimension) string {
+	s := string(by[0])
+	for _, d := range by[1:] {
+		s += ", " + string(d)
+	}
+	return s
+}
+
+// nameColumns are the columns that tell lines apart, and how to fill them.
+func nameColumns(by []cost.Dimension) (names []string, cells func(*cost.Line) []output.Cell) {
+	has := func(ds ...cost.Dimension) bool {
+		return slices.ContainsFunc(ds, func(d cost.Dimension) bool { return slices.Contains(by, d) })
+	}
+	var fill []func(*cost.Line) string
+	column := func(name string, f func(*cost.Line) string) {
+		names, fill = append(names, name), append(fill, f)
+	}
+	if has(cost.ByMethod, cost.ByClass, cost.ByService, cost.ByVersion, cost.ByCaller) {
+		column("service", func(l *cost.Line) string { return l.Name })
+	}
+	if len(names) > 0 || has(cost.ByEnvironment) {
+		column("environment", func(l *cost.Line) string { return l.Environment })
+	}
+	if has(cost.ByVersion) {
+		column("version", func(l *cost.Line) string { return l.Version })
+	}
+	if has(cost.ByOwner) {
+		column("owner", func(l *cost.Line) string {
+			if l.Owner == "" {
+				return "(unowned)"
+			}
+			return l.Owner
+		})
+	}
+	if has(cost.ByCaller) {
+		column("caller", func(l *cost.Line) string { return l.Caller })
+	}
+	if has(cost.ByMethod) {
+		column("method", func(l *cost.Line) string { return fullName(l.Class, l.Method, l.Signature) })
+	} else if has(cost.ByClass) {
+		column("class", func(l *cost.Line) string { return l.Class })
+	}
+	return names, func(l *cost.Line) []output.Cell {
+		out := make([]output.Cell, len(fill))
+		for i, f := range fill {
+			out[i] = output.Name(f(l))
+		}
+		return out
+	}
+}
+
+func costTable(r *cost.Report, lines []cost.Line, percentiles bool) *output.Table {
+	names, cells := nameColumns(r.By)
+	t := &output.Table{Columns: append(names, "self $/day", "self $", "±se", "share", "self core-h", "incl core-h", "calls", "instances", "records")}
+	methods := r.Groups == nil
+	if methods {
+		t.Columns = append(t.Columns, "cpu/call", "wall/call")
+	}
+	if percentiles {
+		t.Columns = append(t.Columns, "cpu p50", "cpu p95", "cpu p99", "wall p50", "wall p95", "wall p99")
+	}
+	for i := range lines {
+		l := &lines[i]
+		mark := ""
+		if l.LowerBound && l.SelfCoreHours != nil {
+			mark = ">="
+		}
+		if l.Uncertain {
+			mark = "~"
+		}
+		row := append(cells(l),
+			output.Figure(mark+amount(l.SelfUSDPerDay)), output.Figure(mark+amount(l.SelfUSD)),
+			output.Figure(relative(l.SelfCoreHoursSE, l.SelfCoreHours)), output.Figure(mark+percent(l.ShareOfProcessCPU)),
+			output.Figure(mark+amount(l.SelfCoreHours)), output.Figure(amount(l.InclusiveCoreHours)),
+			output.Figure(wholeNumber(l.Calls)), output.Whole(l.Instances), output.Whole(l.CPUMeasured))
+		if methods {
+			row = append(row, output.Figure(nanos(l.CPUNSPerCall)), output.Figure(nanos(l.WallNSPerCall)))
+		}
+		if percentiles {
+			row = append(append(row, percentileCells(l.CPU)...), percentileCells(l.Wall)...)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func percentileCells(p *cost.Percentiles) []output.Cell {
+	if p == nil {
+		return []output.Cell{output.Figure(unknown), output.Figure(unknown), output.Figure(unknown)}
+	}
+	return []output.Cell{output.Figure(output.Nanos(p.P50)), output.Figure(output.Nanos(p.P95)), output.Figure(output.Nanos(p.P99))}
+}
+
+func callerTable(r *cost.Report, lines []cost.Line) *output.Table {
+	names, cells := nameColumns(r.By)
+	t := &output.Table{Columns: append(names, "incl $", "incl core-h", "calls")}
+	for i := range lines {
+		l := &lines[i]
+		t.Rows = append(t.Rows, append(cells(l),
+			output.Figure(amount(l.InclusiveUSD)), output.Figure(amount(l.InclusiveCoreHours)), output.Figure(wholeNumber(l.Calls))))
+	}
+	return t
+}
+
+// reconciliation shows how self costs add up to what is paid. Lines with a + add up
+// to the one with = below them.
+func reconciliation(r *cost.Report) *output.Table {
+	t := &output.Table{
+		Title:   "how it adds up",
+		Columns: []string{"service", "environment", "line", "core-h", "$", "calls"},
+	}
+	for i := range r.Services {
+		s := &r.Services[i]
+		line := func(what string, hours, usd *float64, calls string) {
+			t.Rows = append(t.Rows, []output.Cell{
+				output.Name(s.Name), output.Name(s.Environment), output.Name(what),
+				output.Figure(amount(hours)), output.Figure(amount(usd)), output.Figure(calls),
+			})
+		}
+		for _, o := range s.Owned {
+			what := "self costs, unowned"
+			if o.Owner != "" {
+				what = "self costs, owned by " + o.Owner
+			}
+			line("+ "+what, &o.CoreHours, &o.USD, "")
+		}
+		if s.Owned == nil {
+			line("+ self costs of methods", &s.AttributedCoreHours, &s.AttributedUSD, "")
+		}
+		line("+ unattributed process CPU", s.UnattributedCoreHours, s.UnattributedUSD, "")
+		line("= process CPU", s.ProcessCoreHours, s.ProcessUSD, "")
+		line("+ idle cores", s.IdleCoreHours, s.IdleUSD, "")
+		line("= paid: cores x time", s.PaidCoreHours, s.PaidUSD, "")
+		if s.PaidCoreHours != nil && s.UnpricedPaidCoreHours > 0 {
+			line("of it unpriced", &s.UnpricedPaidCoreHours, nil, "")
+		} else if s.UnpricedCoreHours > 0 {
+			line("of it unpriced", &s.UnpricedCoreHours, nil, "")
+		}
+		if s.UnknownCallerCoreHours > 0 {
+			line("in calls of unknown caller", &s.UnknownCallerCoreHours, nil, "")
+		}
+		if s.UnmeasuredCalls >= 0.5 {
+			line("unmeasured calls, in unattributed", nil, nil, wholeNumber(s.UnmeasuredCalls))
+		}
+	}
+	return t
+}

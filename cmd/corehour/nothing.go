@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// nothing says that no row passed the filters, and what would have.
+func (c *common) nothing(ctx context.Context, w *query.Warehouse) error {
+	services, err := w.Services(ctx)
+	if err != nil {
+		return err
+	}
+	what := "any service"
+	var names, environments []string
+	for _, s := range services {
+		names, environments = append(names, s.Name), append(environments, s.Environment)
+	}
+	hint := func(found string, all []string) string {
+		slices.Sort(all)
+		all = slices.Compact(all)
+		if slices.Contains(all, found) {
+			return ""
+		}
+		if h := configfile.DidYouMean(found, all); h != "" {
+			return " (" + h + ")"
+		}
+		return ""
+	}
+	if c.filter.Service != "" {
+		what = fmt.Sprintf("service %q", c.filter.Service) + hint(c.filter.Service, names)
+	}
+	if c.filter.Environment != "" {
+		what += fmt.Sprintf(" in environment %q", c.filter.Environment) + hint(c.filter.Environment, environments)
+	}
+	return fmt.Errorf("%w: nothing of %s %s", query.ErrNoData, what, c.span())
+}
+
+func (c *common) span() string {
+	from, to := "since the first row", "until now"
+	if !c.window.From.IsZero() {
+		from = "from " + showTime(c.window.From, c.zone)
+	}
+	if !c.window.To.IsZero() {
+		to = "to " + showTime(c.window.To, c.zone)
+	}
+	return from + " " + to
+}
+
+func showTime(t time.Time, zone *time.Location) string {
+	return t.In(zone).Format("2006-01-02 15:04:05 MST")
+}

@@ -1,0 +1,155 @@
+package cost
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/rulefile"
+	"github.com/corehour/corehour/regression/alert/rules"
+)
+
+// Budget is what may be spent on something.
+type Budget struct {
+	Name string
+	rules.Scope
+	Owner     string
+	USDPerDay float64
+}
+
+// Budgets is a file of budgets.
+type Budgets struct{ Budgets []Budget }
+
+// ParseBudgets reads the file.
+func ParseBudgets(data []byte) (*Budgets, []configfile.Warning, error) {
+	out := &Budgets{}
+	warnings, err := rulefile.Parse(data, rulefile.List{
+		Name: "budgets", Fields: []string{"name", "namespace", "service", "environment", "class", "owner", "usd_per_day", "usd_per_month"},
+		Read: func(e *rulefile.Entry) {
+			b := Budget{
+				Name:  e.Required("name"),
+				Scope: rules.Scope{Namespace: e.Text("namespace"), Service: e.Text("service"), Environment: e.Text("environment"), Class: e.Text("class")},
+				Owner: e.Text("owner"), USDPerDay: e.Positive("usd_per_day"),
+			}
+			month := e.Positive("usd_per_month")
+			switch {
+			case e.Has("usd_per_day") == e.Has("usd_per_month"):
+				e.Fault("", "must have one of usd_per_day and usd_per_month", "both or none", "")
+			case month > 0:
+				b.USDPerDay = month / daysPerMonth
+			}
+			if !e.Faulty() && slices.ContainsFunc(out.Budgets, func(x Budget) bool { return x.Name == b.Name }) {
+				e.Fault("name", "must be said once", configfile.Quote(b.Name), "alerts are told apart by it")
+			}
+			if !e.Faulty() {
+				out.Budgets = append(out.Budgets, b)
+			}
+		}})
+	if err != nil {
+		return nil, nil, err
+	}
+	return out, warnings, nil
+}
+
+// Spending is a budget and what is spent.
+type Spending struct {
+	Name   string `json:"name"`
+	Budget Budget `json:"-"`
+	// What says what was added up: what is paid for services, or self costs.
+	What       string  `json:"what"`
+	PlannedUSD float64 `json:"planned_usd_per_day"`
+	// SpentUSD and its interval are null where nothing has a price.
+	SpentUSD *float64    `json:"spent_usd_per_day"`
+	Interval *[2]float64 `json:"interval"`
+	Records  int64       `json:"records"`
+	// Broken is set if more is spent beyond doubt.
+	Broken bool `json:"broken"`
+}
+
+// Spend holds a budget against a report by method. A budget of classes or of an
+// owner is about self costs. Its interval is that of methods which are wrong all in
+// one direction, so it is wide rather than narrow. A budget of services is about
+// what is paid, idle cores included.
+func (r *Report) Spend(b Budget) Spending {
+	s := Spending{Name: b.Name, Budget: b, PlannedUSD: b.USDPerDay}
+	if r.ObservedDays <= 0 {
+		return s
+	}
+	if b.Class != "" || b.Owner != "" {
+		r.spendOnMethods(&s)
+	} else {
+		r.spendOnServices(&s)
+	}
+	s.Broken = s.Interval != nil && s.Interval[0] > s.PlannedUSD
+	return s
+}
+
+func (r *Report) spendOnMethods(s *Spending) {
+	s.What = "self costs"
+	spent, margin := 0.0, 0.0
+	for i := range r.Methods {
+		l := &r.Methods[i]
+		b := &s.Budget
+		if b.Owner != "" && l.Owner != b.Owner || !b.Matches(l.Namespace, l.Name, l.Environment, l.Class) || l.SelfUSD == nil {
+			continue
+		}
+		s.Records += l.CPUMeasured
+		spent += *l.SelfUSD
+		s.SpentUSD = pointer(spent / r.ObservedDays)
+		if l.SelfUSDInterval == nil { // of one slot: nothing is proven by it
+			margin += *l.SelfUSD
+			continue
+		}
+		margin += l.SelfUSDInterval[1] - *l.SelfUSD
+	}
+	if s.SpentUSD != nil {
+		s.Interval = interval(*s.SpentUSD, margin/r.ObservedDays)
+	}
+}
+
+func (r *Report) spendOnServices(s *Spending) {
+	var what []string
+	spent := 0.0
+	for i := range r.Services {
+		service := &r.Services[i]
+		if !s.Budget.Matches(service.Namespace, service.Name, service.Environment, "") {
+			continue
+		}
+		switch {
+		case service.PaidUSD != nil:
+			spent += *service.PaidUSD
+			what = append(what, "cores x time")
+		case service.ProcessUSD != nil:
+			spent += *service.ProcessUSD
+			what = append(what, "process CPU")
+		case service.AttributedUSD > 0:
+			spent += service.AttributedUSD
+			what = append(what, "self costs")
+		default:
+			continue
+		}
+		s.SpentUSD = pointer(spent / r.ObservedDays)
+	}
+	if s.SpentUSD != nil {
+		slices.Sort(what)
+		s.What = strings.Join(slices.Compact(what), " and ")
+		s.Interval = interval(*s.SpentUSD, 0) // read, not estimated
+	}
+}
+
+// Subject is what the budget is about, for people.
+func (b *Budget) Subject() string {
+	var parts []string
+	for _, part := range []struct{ name, value string }{
+		{"owner", b.Owner}, {"class", b.Class}, {"service", b.Service}, {"namespace", b.Namespace}, {"environment", b.Environment},
+	} {
+		if part.value != "" {
+			parts = append(parts, fmt.Sprintf("%s %s", part.name, part.value))
+		}
+	}
+	if parts == nil {
+		return "everything"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,94 @@
+package cost
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// Dimension is what costs are added up by.
+type Dimension string
+
+const (
+	ByMethod      Dimension = "method"
+	ByClass       Dimension = "class"
+	ByService     Dimension = "service"
+	ByVersion     Dimension = "version"
+	ByEnvironment Dimension = "environment"
+	ByOwner       Dimension = "owner"
+	ByCaller      Dimension = "caller"
+)
+
+// columnsOf says which columns tell the groups of a dimension apart.
+var columnsOf = map[Dimension][]string{
+	ByMethod:      {"service_namespace", "service", "environment", "class", "method"},
+	ByClass:       {"service_namespace", "service", "environment", "class"},
+	ByService:     {"service_namespace", "service", "environment"},
+	ByVersion:     {"service_namespace", "service", "environment", "version"},
+	ByEnvironment: {"environment"},
+	ByOwner:       {"owner"},
+	ByCaller:      {"service_namespace", "service", "environment"},
+}
+
+// Dimensions lists them all.
+var Dimensions = []Dimension{ByMethod, ByClass, ByService, ByVersion, ByCaller, ByEnvironment, ByOwner}
+
+// ParseBy reads a list like `service,version`.
+func ParseBy(s string) ([]Dimension, error) {
+	var out []Dimension
+	for part := range strings.SplitSeq(s, ",") {
+		d := Dimension(strings.TrimSpace(part))
+		switch {
+		case !slices.Contains(Dimensions, d):
+			names := make([]string, len(Dimensions))
+			for i, known := range Dimensions {
+				names[i] = string(known)
+			}
+			return nil, fmt.Errorf("--by: want some of %s, found %q (%s)", strings.Join(names, ", "), part, configfile.DidYouMean(string(d), names))
+		case slices.Contains(out, d):
+			return nil, fmt.Errorf("--by: want each once, found %q twice", d)
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// columns are those of all dimensions, in the order of the statement.
+func columns(by []Dimension) []string {
+	var out []string
+	for _, c := range query.GroupColumns {
+		if slices.ContainsFunc(by, func(d Dimension) bool { return slices.Contains(columnsOf[d], c) }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// grouper finds the group of a method.
+type grouper map[string]bool
+
+func newGrouper(by []Dimension) grouper {
+	g := grouper{}
+	for _, c := range columns(by) {
+		g[c] = true
+	}
+	return g
+}
+
+func (g grouper) of(m *query.MethodCost) query.Group {
+	only := func(column, value string) string {
+		if g[column] {
+			return value
+		}
+		return ""
+	}
+	return query.Group{
+		Service: query.Service{
+			Namespace: only("service_namespace", m.Namespace), Name: only("service", m.Name), Environment: only("environment", m.Environment),
+		},
+		Version: only("version", m.Version), Class: only("class", m.Class), Method: only("method", m.Method), Owner: only("owner", m.Owner),
+	}
+}

@@ -1,0 +1,298 @@
+package cost
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/stats"
+)
+
+const (
+	// uncertainAbove is the relative error above which a self cost is no figure to
+	// act on.
+	uncertainAbove = 0.30
+	// enoughRecords is how many measured calls an interval asks for.
+	enoughRecords = 100
+	// level of intervals.
+	level = 0.95
+)
+
+// sums are what a line is made of.
+type sums struct {
+	line         *Line
+	services     map[query.Service]bool
+	functions    map[function]float64 // whole time
+	n, x         float64
+	selfX        float64
+	selfUSD      float64
+	inclusiveX   float64
+	inclusiveUSD float64
+	wallN, wallX float64
+	errors       float64
+	signatures   map[string]bool
+}
+
+// lines makes the lines that were asked for.
+func (b *builder) lines() {
+	if slices.Contains(b.By, ByCaller) {
+		b.Groups = b.callerLines()
+		return
+	}
+	lines := b.methodLines()
+	slices.SortStableFunc(lines, compare)
+	if len(b.By) == 1 && b.By[0] == ByMethod {
+		b.Methods = lines
+	} else {
+		b.Groups = lines
+	}
+}
+
+func (b *builder) methodLines() []Line {
+	g := newGrouper(b.By)
+	type versioned struct {
+		function
+		version string
+	}
+	groupOf := map[versioned]query.Group{}
+	groups := map[query.Group]*sums{}
+	var order []query.Group
+	for i := range b.costs.Methods {
+		m := &b.costs.Methods[i]
+		key := g.of(m)
+		groupOf[versioned{function{m.Service, m.Full}, m.Version}] = key
+		s := groups[key]
+		if s == nil {
+			s = &sums{
+				line:     &Line{Service: key.Service, Version: key.Version, Class: key.Class, Method: key.Method, Owner: key.Owner},
+				services: map[query.Service]bool{}, functions: map[function]float64{}, signatures: map[string]bool{},
+			}
+			if g["class"] {
+				s.line.Owner = m.Owner // whoever owns the class
+			}
+			groups[key] = s
+			order = append(order, key)
+		}
+		s.add(m)
+	}
+	for _, e := range b.costs.Edges { // what comes from outside of a group is its inclusive cost
+		callee, ok := groupOf[versioned{function{e.Service, e.Callee}, e.Version}]
+		caller, known := groupOf[versioned{function{e.Service, e.Caller}, e.Version}]
+		if ok && !(known && caller == callee) {
+			groups[callee].inclusiveX += e.X
+			groups[callee].inclusiveUSD += e.USD
+		}
+	}
+	errors := map[query.Group]query.GroupCost{}
+	for _, e := range b.costs.Groups {
+		errors[e.Group] = e
+	}
+	lines := make([]Line, 0, len(order))
+	for _, key := range order {
+		b.finish(groups[key], errors[key], g["method"])
+		lines = append(lines, *groups[key].line)
+	}
+	return lines
+}
+
+func (s *sums) add(m *query.MethodCost) {
+	s.services[m.Service] = true
+	s.functions[function{m.Service, m.Full}] += m.X
+	s.signatures[m.Signature] = true
+	l := s.line
+	l.Calls += m.Calls
+	l.UnmeasuredCalls += max(0, m.UnmeasuredCalls)
+	l.Measured += m.Measured
+	l.CPUMeasured += m.CPUMeasured
+	l.UnpricedCoreHours += m.SelfUnpricedX / nsPerCoreHour
+	s.n += m.N
+	s.x += m.X
+	s.selfX += m.SelfX
+	s.selfUSD += m.SelfUSD
+	s.wallN += m.WallN
+	s.wallX += m.WallX
+	s.errors += m.Errors
+}
+
+// finish turns sums into a line. e is what its standard error is made of.
+func (b *builder) finish(s *sums, e query.GroupCost, method bool) {
+	l := s.line
+	l.Instances = e.Instances
+	if s.wallN > 0 {
+		l.WallNSPerCall = pointer(s.wallX / s.wallN)
+		l.ErrorShare = s.errors / s.wallN
+	}
+	if method && len(s.signatures) == 1 {
+		for signature := range s.signatures {
+			l.Signature = signature
+		}
+	}
+	if !(s.n > 0) {
+		return
+	}
+	if method {
+		l.CPUNSPerCall = pointer(s.x / s.n)
+	}
+	l.SelfCoreHours = pointer(s.selfX / nsPerCoreHour)
+	l.InclusiveCoreHours = pointer(s.inclusiveX / nsPerCoreHour)
+	total, known := errorOf(s.selfX, e)
+	if known {
+		l.SelfCoreHoursSE = pointer(total.SE / nsPerCoreHour)
+		l.SelfCoreHoursInterval = interval(*l.SelfCoreHours, total.Margin(level)/nsPerCoreHour)
+	}
+	b.share(s)
+	b.dollars(s, total, known)
+	b.doubt(s, total, known)
+}
+
+// errorOf is the total with its standard error: residuals around the means of
+// methods, added up by cluster, so that methods that go up and down together count
+// together (Cochran, Sampling Techniques, 3rd ed., section 6.3).
+func errorOf(x float64, e query.GroupCost) (stats.Estimate, bool) {
+	if e.Clusters < 2 {
+		return stats.Estimate{Value: x}, false
+	}
+	k := float64(e.Clusters)
+	return stats.Estimate{Value: x, SE: math.Sqrt(k / (k - 1) * e.ResidualSquares), DF: k - 1}, true
+}
+
+func interval(value, margin float64) *[2]float64 { return &[2]float64{value - margin, value + margin} }
+
+func (b *builder) share(s *sums) {
+	process := 0.0
+	for service := range s.services {
+		hours := b.service[service].ProcessCoreHours
+		if hours == nil {
+			return
+		}
+		process += *hours
+	}
+	if process > 0 {
+		s.line.ShareOfProcessCPU = pointer(*s.line.SelfCoreHours / process)
+	}
+}
+
+func (b *builder) dollars(s *sums, total stats.Estimate, known bool) {
+	l := s.line
+	if s.inclusiveUSD == 0 && s.selfUSD == 0 {
+		return // nothing has a price
+	}
+	l.SelfUSD, l.InclusiveUSD = pointer(s.selfUSD), pointer(s.inclusiveUSD)
+	if b.ObservedDays > 0 {
+		l.SelfUSDPerDay = pointer(s.selfUSD / b.ObservedDays)
+		l.SelfUSDPerMonth = pointer(s.selfUSD / b.ObservedDays * daysPerMonth)
+	}
+	if l.Calls > 0 {
+		l.SelfUSDPerCall = pointer(s.selfUSD / l.Calls)
+	}
+	requests := 0.0
+	for service := range s.services {
+		requests += b.service[service].Requests
+	}
+	if requests > 0 {
+		l.SelfUSDPerRequest = pointer(s.selfUSD / requests)
+	}
+	if priced := s.selfX - l.UnpricedCoreHours*nsPerCoreHour; known && priced != 0 {
+		// The error of the time at the price that its priced part has.
+		perNS := math.Abs(s.selfUSD / priced)
+		l.SelfUSDSE = pointer(total.SE * perNS)
+		l.SelfUSDInterval = interval(s.selfUSD, total.Margin(level)*perNS)
+	}
+}
+
+// doubt marks figures that are none to act on.
+func (b *builder) doubt(s *sums, total stats.Estimate, known bool) {
+	l := s.line
+	l.LowerBound = l.CPUMeasured < enoughRecords
+	orphans := 0.0
+	for f, x := range s.functions {
+		orphans += b.unknown.of(f, x)
+	}
+	orphans = min(orphans, s.x)
+	switch {
+	case !known:
+		l.Why = "measured in one slot of time only"
+	case total.Relative() > uncertainAbove:
+		l.Why = "standard error above 30%"
+	case orphans > uncertainAbove*s.selfX:
+		l.Why = fmt.Sprintf("calls of unknown caller worth %.0f%% of it may belong to it", 100*orphans/s.selfX)
+	default:
+		return
+	}
+	l.Uncertain = true
+}
+
+// callerLines are what callers pay for what they call: inclusive figures, which
+// nest. What of it is the callee's own is not known by caller.
+func (b *builder) callerLines() []Line {
+	g := newGrouper(b.By)
+	methods := map[[2]string]map[query.Service]*query.MethodCost{}
+	for i := range b.costs.Methods {
+		m := &b.costs.Methods[i]
+		key := [2]string{m.Full, m.Version}
+		if methods[key] == nil {
+			methods[key] = map[query.Service]*query.MethodCost{}
+		}
+		methods[key][m.Service] = m
+	}
+	type key struct {
+		query.Group
+		caller string
+	}
+	at := map[key]int{}
+	var out []Line
+	for _, e := range b.costs.Edges {
+		m := methods[[2]string{e.Callee, e.Version}][e.Service]
+		if m == nil {
+			continue
+		}
+		k := key{g.of(m), cmp.Or(e.Caller, "(unknown)")}
+		i, ok := at[k]
+		if !ok {
+			i = len(out)
+			at[k] = i
+			out = append(out, Line{Service: k.Service, Version: k.Version, Class: k.Class, Method: k.Method, Owner: k.Owner, Caller: k.caller})
+		}
+		l := &out[i]
+		l.Calls += e.Calls
+		if e.N > 0 {
+			l.InclusiveCoreHours = add(l.InclusiveCoreHours, e.X/nsPerCoreHour)
+		}
+		if e.USD != 0 {
+			l.InclusiveUSD = add(l.InclusiveUSD, e.USD)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y Line) int {
+		return cmp.Or(descending(x.InclusiveUSD, y.InclusiveUSD), descending(x.InclusiveCoreHours, y.InclusiveCoreHours), cmp.Compare(y.Calls, x.Calls))
+	})
+	return out
+}
+
+func add(x *float64, y float64) *float64 {
+	if x != nil {
+		y += *x
+	}
+	return &y
+}
+
+// compare ranks by dollars of self cost, then core hours, then calls; what is
+// not known comes after what is.
+func compare(a, b Line) int {
+	return cmp.Or(
+		descending(a.SelfUSD, b.SelfUSD), descending(a.SelfCoreHours, b.SelfCoreHours), cmp.Compare(b.Calls, a.Calls),
+		cmp.Compare(a.Name, b.Name), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Method, b.Method))
+}
+
+func descending(a, b *float64) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	}
+	return cmp.Compare(*b, *a)
+}

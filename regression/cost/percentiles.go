@@ -1,0 +1,45 @@
+package cost
+
+import (
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// spread fills in percentiles of methods.
+func (r *Report) spread(spreads []query.Spread) {
+	type key struct {
+		query.MethodName
+		metric query.Metric
+	}
+	of := make(map[key]methodspan.Histogram, len(spreads))
+	for _, s := range spreads {
+		of[key{s.MethodName, s.Metric}] = s.Bins
+	}
+	for i := range r.Methods {
+		l := &r.Methods[i]
+		name := query.MethodName{Service: l.Service, Class: l.Class, Method: l.Method}
+		l.Wall = percentilesOf(of[key{name, query.Wall}])
+		l.CPU = percentilesOf(of[key{name, query.CPU}])
+	}
+}
+
+// percentilesOf reads them off weights by bin, sorted by bin; nil without any.
+func percentilesOf(h methodspan.Histogram) *Percentiles {
+	total := 0.0
+	for _, b := range h {
+		total += b.N
+	}
+	if !(total > 0) {
+		return nil
+	}
+	at := func(share float64) float64 {
+		sum := 0.0
+		for _, b := range h {
+			if sum += b.N; sum >= share*total {
+				return methodspan.BinValue(b.Bin)
+			}
+		}
+		return methodspan.BinValue(h[len(h)-1].Bin)
+	}
+	return &Percentiles{P50: at(0.50), P95: at(0.95), P99: at(0.99)}
+}

@@ -1,0 +1,108 @@
+package cost
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/corehour/corehour/regression/query"
+)
+
+// callerEntry is the caller of calls that nothing measured made.
+const callerEntry = "(entry)"
+
+// builder makes a report of what was queried.
+type builder struct {
+	*Report
+	options Options
+	costs   *query.Costs
+	unknown *unknown
+	service map[query.Service]*Service
+}
+
+func newBuilder(r *Report, o Options, costs *query.Costs, bills []query.Bill) *builder {
+	b := &builder{Report: r, options: o, costs: costs, unknown: unknownCallers(costs.Methods, costs.Edges), service: map[query.Service]*Service{}}
+	for i := range bills {
+		b.service[bills[i].Service] = serviceOf(&bills[i])
+	}
+	return b
+}
+
+// serviceOf is what the process rows of a service say.
+func serviceOf(bill *query.Bill) *Service {
+	s := &Service{Service: bill.Service, Instances: bill.Instances}
+	if bill.Intervals == 0 {
+		return s
+	}
+	s.ProcessCoreHours = pointer(bill.CPUNS / nsPerCoreHour)
+	s.UnpricedCoreHours = bill.UnpricedCPUNS / nsPerCoreHour
+	priced := bill.UnpricedCPUNS < bill.CPUNS
+	if priced {
+		s.ProcessUSD = pointer(bill.CPUUSD)
+	}
+	if bill.IntervalsWithCores < bill.Intervals {
+		return s // idle cores of some are not known
+	}
+	s.PaidCoreHours = pointer(bill.PaidNS / nsPerCoreHour)
+	s.IdleCoreHours = pointer((bill.PaidNS - bill.CPUNS) / nsPerCoreHour)
+	s.UnpricedPaidCoreHours = bill.UnpricedPaidNS / nsPerCoreHour
+	if priced {
+		s.PaidUSD = pointer(bill.PaidUSD)
+		s.IdleUSD = pointer(bill.PaidUSD - bill.CPUUSD)
+	}
+	return s
+}
+
+// services adds up what the methods of each service cost. The rest is what no
+// method accounts for.
+func (b *builder) services() {
+	owned := map[query.Service]map[string]*OwnedCost{}
+	for i := range b.costs.Methods {
+		m := &b.costs.Methods[i]
+		s := b.service[m.Service]
+		s.UnmeasuredCalls += max(0, m.UnmeasuredCalls)
+		b.Records += m.CPUMeasured
+		s.AttributedCoreHours += m.SelfX / nsPerCoreHour
+		s.AttributedUSD += m.SelfUSD
+		if s.ProcessCoreHours == nil {
+			s.UnpricedCoreHours += m.SelfUnpricedX / nsPerCoreHour
+		}
+		if owned[m.Service] == nil {
+			owned[m.Service] = map[string]*OwnedCost{}
+		}
+		o := owned[m.Service][m.Owner]
+		if o == nil {
+			o = &OwnedCost{Owner: m.Owner}
+			owned[m.Service][m.Owner] = o
+		}
+		o.CoreHours += m.SelfX / nsPerCoreHour
+		o.USD += m.SelfUSD
+	}
+	for _, e := range b.costs.Edges {
+		if e.Caller == callerEntry {
+			b.service[e.Service].Requests += e.Calls
+		}
+	}
+	for _, s := range b.service {
+		s.UnknownCallerCoreHours = b.unknown.total[s.Service] / nsPerCoreHour
+		if s.ProcessCoreHours != nil {
+			s.UnattributedCoreHours = pointer(*s.ProcessCoreHours - s.AttributedCoreHours)
+		}
+		if s.ProcessUSD != nil {
+			s.UnattributedUSD = pointer(*s.ProcessUSD - s.AttributedUSD)
+		}
+		if b.options.Owners != nil {
+			for _, o := range owned[s.Service] {
+				s.Owned = append(s.Owned, *o)
+			}
+			slices.SortFunc(s.Owned, func(x, y OwnedCost) int {
+				return cmp.Or(cmp.Compare(len(y.Owner), 0)-cmp.Compare(len(x.Owner), 0), cmp.Compare(y.CoreHours, x.CoreHours), cmp.Compare(x.Owner, y.Owner))
+			})
+		}
+		b.Services = append(b.Services, *s)
+	}
+	slices.SortFunc(b.Services, func(x, y Service) int {
+		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Environment, y.Environment))
+	})
+}
+
+func pointer(x float64) *float64 { return &x }

@@ -1,0 +1,243 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// Place is where a process runs, as far as prices depend on it. Empty parts are
+// unknown.
+type Place struct{ CloudProvider, Region, HostType, CapacityType string }
+
+// Class is a class of a service.
+type Class struct {
+	Service
+	Class string
+}
+
+// Group is what costs are added up by. Parts that are not asked for are empty.
+type Group struct {
+	Service
+	Version, Class, Method, Owner string
+}
+
+// GroupColumns are the columns that costs can be added up by.
+var GroupColumns = []string{"service_namespace", "service", "environment", "version", "class", "method", "owner"}
+
+// CostAsk is what is asked of costs.
+type CostAsk struct {
+	Window Window
+	Filter Filter
+	Slot   time.Duration
+	Group  []string // of GroupColumns
+	// Owners says who owns a class; nil = nobody.
+	Owners func(Class) string
+	// Price replaces the stored prices; 0 = unpriced. Nil keeps them.
+	Price func(Place) float64
+}
+
+// MethodCost is one method of one version. Times are in ns, for all calls.
+type MethodCost struct {
+	Service
+	Version, Class, Method, Signature, Owner string
+	Full                                     string // class.method, as callers are called
+
+	Calls           float64
+	UnmeasuredCalls float64 // of these in cells where nothing was measured
+	Measured        int64
+	CPUMeasured     int64
+	WallN, WallX    float64 // estimates: calls, ns
+	Errors          float64
+
+	N, X           float64 // calls and time with what it calls
+	SelfX, SelfUSD float64 // dollars of what has a price
+	SelfUnpricedX  float64
+	OrphanX        float64 // of X, in calls whose caller is not known and can't be inferred
+}
+
+// GroupCost is what the standard error of a group's self time is made of.
+type GroupCost struct {
+	Group
+	N               float64
+	ResidualSquares float64 // over clusters
+	Clusters        int64
+	Instances       int64
+}
+
+// CostEdge is what a method of a version paid for one of its callees.
+type CostEdge struct {
+	Service
+	Version, Caller, Callee string // the caller empty = not known
+	Calls, N, X, USD        float64
+}
+
+// Costs is the answer.
+type Costs struct {
+	Methods []MethodCost
+	Groups  []GroupCost
+	Edges   []CostEdge
+}
+
+// Grouped is a column of a group, or NULL if it is not asked for.
+func (s scope) Grouped(column string) string {
+	if slices.Contains(s.Group, column) {
+		return column
+	}
+	return "CAST(NULL AS " + s.Text + ") AS " + column
+}
+
+func (w *Warehouse) costScope(ctx context.Context, a CostAsk) (scope, error) {
+	s := scope{Filter: a.Filter, Group: a.Group, Repriced: a.Price != nil, Owned: a.Owners != nil}
+	if s.Repriced {
+		if err := w.reprice(ctx, a.Price); err != nil {
+			return s, err
+		}
+	}
+	if s.Owned {
+		if err := w.own(ctx, a.Filter, a.Owners); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// Costs adds up what methods cost.
+func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
+	s, err := w.costScope(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	args := filterArgs(a.Window, a.Filter)
+	args["slot_ns"] = a.Slot.Nanoseconds()
+	out := &Costs{}
+	err = w.each(ctx, "cost", s, args, func(rows *sql.Rows) error {
+		var what, caller string
+		var m MethodCost
+		var squares float64
+		var clusters, instances int64
+		err := rows.Scan(&what, into(&m.Namespace), into(&m.Name), into(&m.Environment), into(&m.Version), into(&m.Class), into(&m.Method),
+			into(&m.Owner), into(&m.Full), into(&caller), into(&m.Signature),
+			into(&m.Calls), into(&m.UnmeasuredCalls), into(&m.Measured), into(&m.CPUMeasured), into(&m.WallN), into(&m.WallX), into(&m.Errors),
+			into(&m.N), into(&m.X), into(&m.SelfX), into(&m.SelfUSD), into(&m.SelfUnpricedX), into(&m.OrphanX),
+			into(&squares), into(&clusters), into(&instances))
+		switch what {
+		case "method":
+			out.Methods = append(out.Methods, m)
+		case "group":
+			out.Groups = append(out.Groups, GroupCost{Group{m.Service, m.Version, m.Class, m.Method, m.Owner}, m.N, squares, clusters, instances})
+		default:
+			out.Edges = append(out.Edges, CostEdge{m.Service, m.Version, caller, m.Full, m.Calls, m.N, m.X, m.SelfUSD})
+		}
+		return err
+	})
+	return out, err
+}
+
+// reprice makes the table of prices by place.
+func (w *Warehouse) reprice(ctx context.Context, price func(Place) float64) error {
+	var places []Place
+	err := w.each(ctx, "places", scope{}, nil, func(rows *sql.Rows) error {
+		var p Place
+		err := rows.Scan(into(&p.CloudProvider), into(&p.Region), into(&p.HostType), into(&p.CapacityType))
+		places = append(places, p)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	g := given{columns: texts("cloud_provider", "region", "host_type", "capacity_type", "usd_per_core_hour")}
+	for _, p := range places {
+		usd := "" // unpriced
+		if x := price(p); x > 0 {
+			usd = strconv.FormatFloat(x, 'g', -1, 64)
+		}
+		g.rows = append(g.rows, []any{orNull(p.CloudProvider), orNull(p.Region), orNull(p.HostType), orNull(p.CapacityType), orNull(usd)})
+	}
+	return w.give(ctx, "repriced", g)
+}
+
+// own makes the table of owners by class.
+func (w *Warehouse) own(ctx context.Context, f Filter, owner func(Class) string) error {
+	args := filterArgs(Window{}, f)
+	delete(args, "from_ns")
+	delete(args, "to_ns")
+	var classes []Class
+	err := w.each(ctx, "classes", scope{Filter: f}, args, func(rows *sql.Rows) error {
+		var c Class
+		err := rows.Scan(into(&c.Namespace), into(&c.Name), into(&c.Environment), into(&c.Class))
+		classes = append(classes, c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	g := given{columns: texts("service_namespace", "service", "environment", "class", "owner")}
+	for _, c := range classes {
+		if name := owner(c); name != "" {
+			g.rows = append(g.rows, []any{orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), orNull(c.Class), name})
+		}
+	}
+	return w.give(ctx, "owned", g)
+}
+
+// Bill is what the processes of a service used and could have used.
+type Bill struct {
+	Service
+	First, Last        time.Time // of all its rows
+	Intervals          int64     // process rows with CPU time; 0 = not known
+	IntervalsWithCores int64     // of these with the number of cores
+	Instances          int64
+	CPUNS, CPUUSD      float64 // dollars of what has a price
+	UnpricedCPUNS      float64
+	PaidNS, PaidUSD    float64 // cores x time
+	UnpricedPaidNS     float64
+}
+
+// Bills lists it for every service with rows.
+func (w *Warehouse) Bills(ctx context.Context, a CostAsk) ([]Bill, error) {
+	s, err := w.costScope(ctx, CostAsk{Filter: a.Filter, Price: a.Price})
+	if err != nil {
+		return nil, err
+	}
+	var out []Bill
+	err = w.each(ctx, "bill", s, filterArgs(a.Window, a.Filter), func(rows *sql.Rows) error {
+		var b Bill
+		var first, last int64
+		err := rows.Scan(into(&b.Namespace), into(&b.Name), into(&b.Environment), &first, &last, &b.Intervals, &b.IntervalsWithCores, &b.Instances,
+			into(&b.CPUNS), into(&b.CPUUSD), into(&b.UnpricedCPUNS), into(&b.PaidNS), into(&b.PaidUSD), into(&b.UnpricedPaidNS))
+		b.First, b.Last = at(first), at(last)
+		out = append(out, b)
+		return err
+	})
+	return out, err
+}
+
+// Spread is how often the calls of a method take about how long.
+type Spread struct {
+	MethodName
+	Metric Metric
+	Bins   methodspan.Histogram
+}
+
+// Spreads lists it for every method, by service, class, method and metric.
+func (w *Warehouse) Spreads(ctx context.Context, window Window, f Filter) ([]Spread, error) {
+	var out []Spread
+	err := w.each(ctx, "percentiles", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+		var s Spread
+		var b methodspan.Bin
+		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment), into(&s.Class), into(&s.Method), &s.Metric, &b.Bin, &b.N)
+		if n := len(out); n > 0 && out[n-1].MethodName == s.MethodName && out[n-1].Metric == s.Metric {
+			out[n-1].Bins = append(out[n-1].Bins, b)
+		} else {
+			s.Bins = methodspan.Histogram{b}
+			out = append(out, s)
+		}
+		return err
+	})
+	return out, err
+}

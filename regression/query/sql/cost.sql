@@ -1,0 +1,272 @@
+{{define "cost"}}
+-- What methods cost, with weights formed once. Three kinds of rows:
+--
+-- method   one of each version: calls, measurements, its time with and without what
+--          it calls
+-- group    one of each group asked for: the sum over clusters (instance x slot) of
+--          the squares of what its self time there differs from what its methods'
+--          means say, from which its standard error follows
+-- edge     what a method paid for one callee; caller NULL where it is not known and
+--          can't be inferred
+WITH scoped AS {{.Inline}} (
+  SELECT
+    {{- if .Repriced}}
+    c.* REPLACE (CAST(r.usd_per_core_hour AS {{.Double}}) AS usd_per_core_hour)
+    {{- else}}
+    c.*
+    {{- end}}
+  FROM method_calls AS c
+  {{- if .Repriced}}
+  LEFT JOIN {{.Given "repriced"}} AS r ON {{.Same "c" "r" "cloud_provider" "region" "host_type" "capacity_type"}}
+  {{- end}}
+  WHERE c.kind IN ('call', 'counts', 'aggregate')
+    {{.Only "c."}}
+),
+weighted AS ({{template "method_cost" .From "scoped"}}),
+seen AS (
+  SELECT
+    {{.Key ""}},
+    CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
+    caller, instance,
+    start_ns - MOD(start_ns, {{.Param}}slot_ns) AS slot_ns,
+    cell, cell_ns,
+    MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
+    SUM(calls) AS calls,
+    SUM(CASE WHEN cell_wall = 'none' THEN calls - COALESCE(w_wall * measured, 0) ELSE 0 END) AS unmeasured_calls,
+    SUM(measured) AS measured,
+    SUM(cpu_measured) AS cpu_measured,
+    COALESCE(SUM(w_wall * measured), 0) AS flow,
+    COALESCE(SUM(w_wall * wall_ns), 0) AS wall_x,
+    COALESCE(SUM(w_wall * errors), 0) AS errors,
+    COALESCE(SUM(w * cpu_measured), 0) AS n,
+    COALESCE(SUM(w * cpu_ns), 0) AS x,
+    COALESCE(SUM(w * cpu_ns * usd_per_core_hour / 3.6e12), 0) AS usd,
+    COALESCE(SUM(CASE WHEN usd_per_core_hour IS NULL THEN w * cpu_ns END), 0) AS unpriced_x
+  FROM weighted
+  WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+  GROUP BY {{.Key ""}}, caller, instance, start_ns - MOD(start_ns, {{.Param}}slot_ns), cell, cell_ns
+),
+known AS (
+  SELECT {{.Key ""}}, cell, cell_ns, caller, SUM(flow) AS flow
+  FROM seen
+  WHERE caller IS NOT NULL
+  GROUP BY {{.Key ""}}, cell, cell_ns, caller
+),
+shares AS (
+  SELECT *, flow / NULLIF(SUM(flow) OVER (PARTITION BY {{.Key ""}}, cell, cell_ns), 0) AS share
+  FROM known
+),
+paid AS (
+  SELECT {{.Service ""}}, version, name, instance, slot_ns, caller, flow, n, x, usd, unpriced_x
+  FROM seen
+  WHERE caller IS NOT NULL
+  UNION ALL
+  SELECT
+    {{.Service "u."}}, u.version, u.name, u.instance, u.slot_ns,
+    s.caller,
+    u.flow * COALESCE(s.share, 1) AS flow,
+    u.n * COALESCE(s.share, 1) AS n,
+    u.x * COALESCE(s.share, 1) AS x,
+    u.usd * COALESCE(s.share, 1) AS usd,
+    u.unpriced_x * COALESCE(s.share, 1) AS unpriced_x
+  FROM seen AS u
+  LEFT JOIN shares AS s
+    ON {{.Same "u" "s" "service_namespace" "service" "environment" "version" "class" "method" "cell" "cell_ns"}}
+  WHERE u.caller IS NULL AND u.flow > 0
+),
+entries AS (
+  SELECT
+    {{.Service ""}}, version, name, instance, slot_ns,
+    1 AS own, class, method, n, x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  FROM seen
+  UNION ALL
+  SELECT
+    {{.Service ""}}, version, caller AS name, instance, slot_ns,
+    0 AS own, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, 0 AS n, -x AS self_x, -usd AS self_usd, -unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  FROM paid
+  WHERE caller IS NOT NULL AND caller <> '(entry)'
+  UNION ALL
+  SELECT
+    {{.Service ""}}, version, name, instance, slot_ns,
+    0 AS own, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, 0 AS n, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
+  FROM paid
+  WHERE caller IS NULL
+),
+clusters AS (
+  SELECT
+    {{.Service ""}}, version, name, instance, slot_ns,
+    MAX(own) AS own, MAX(class) AS class, MAX(method) AS method,
+    SUM(n) AS n, SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x
+  FROM entries
+  GROUP BY {{.Service ""}}, version, name, instance, slot_ns
+),
+totals AS (
+  SELECT
+    {{.Service ""}}, version, name,
+    MAX(class) AS class, MAX(method) AS method,
+    SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS clusters,
+    SUM(n) AS n, SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x
+  FROM clusters
+  GROUP BY {{.Service ""}}, version, name
+  HAVING MAX(own) = 1
+),
+means AS (
+  -- A version of too few clusters would be its own mean.
+  SELECT
+    t.*,
+    {{if .Owned}}o.owner{{else}}CAST(NULL AS {{.Text}}){{end}} AS owner,
+    CASE WHEN t.clusters >= 3 THEN t.self_x / NULLIF(t.n, 0)
+      ELSE SUM(t.self_x) OVER versions / NULLIF(SUM(t.n) OVER versions, 0) END AS mean
+  FROM totals AS t
+  {{- if .Owned}}
+  LEFT JOIN {{.Given "owned"}} AS o ON {{.Same "t" "o" "service_namespace" "service" "environment" "class"}}
+  {{- end}}
+  WINDOW versions AS (PARTITION BY {{.Service "t."}}, t.name)
+),
+grouped AS (
+  SELECT
+    {{range .Group}}m.{{.}} AS {{.}}, {{end}}
+    c.instance, c.slot_ns, c.version AS cluster_version, m.service AS cluster_service, m.environment AS cluster_environment,
+    SUM(c.n) AS n, SUM(c.self_x - COALESCE(m.mean, 0) * c.n) AS residual
+  FROM clusters AS c
+  JOIN means AS m ON {{.Same "c" "m" "service_namespace" "service" "environment" "version" "name"}}
+  GROUP BY {{range .Group}}m.{{.}}, {{end}} c.instance, c.slot_ns, c.version, m.service, m.environment
+),
+own AS (
+  SELECT
+    {{.Service ""}}, version, name,
+    CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
+    SUM(calls) AS calls, SUM(unmeasured_calls) AS unmeasured_calls,
+    CAST(SUM(measured) AS {{.Long}}) AS measured, CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
+    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(errors) AS errors, SUM(x) AS x
+  FROM seen
+  GROUP BY {{.Service ""}}, version, name
+)
+SELECT
+  'method' AS what, {{.Service "m."}}, m.version, m.class, m.method, m.owner, m.name, CAST(NULL AS {{.Text}}) AS caller, o.signature,
+  o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.errors,
+  m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, 0 AS residual_squares, 0 AS clusters, 0 AS instances
+FROM means AS m
+JOIN own AS o ON {{.Same "m" "o" "service_namespace" "service" "environment" "version" "name"}}
+UNION ALL
+SELECT
+  'group' AS what,
+  {{.Grouped "service_namespace"}}, {{.Grouped "service"}}, {{.Grouped "environment"}}, {{.Grouped "version"}},
+  {{.Grouped "class"}}, {{.Grouped "method"}}, {{.Grouped "owner"}}, CAST(NULL AS {{.Text}}) AS name, CAST(NULL AS {{.Text}}) AS caller, CAST(NULL AS {{.Text}}) AS signature,
+  0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
+  SUM(n) AS n, 0 AS x, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
+  SUM(residual * residual) AS residual_squares,
+  CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS {{.Long}}) AS clusters,
+  COUNT(DISTINCT COALESCE(cluster_service, '') || ' ' || COALESCE(cluster_environment, '') || ' ' || COALESCE(instance, '')) AS instances
+FROM grouped
+{{- if .Group}}
+GROUP BY {{range $i, $c := .Group}}{{if $i}}, {{end}}{{$c}}{{end}}
+{{- end}}
+UNION ALL
+SELECT
+  'edge' AS what, {{.Service ""}}, version, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS owner, name, caller, CAST(NULL AS {{.Text}}) AS signature,
+  SUM(flow) AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
+  SUM(n) AS n, SUM(x) AS x, 0 AS self_x, SUM(usd) AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS clusters, 0 AS instances
+FROM paid
+GROUP BY {{.Service ""}}, version, caller, name
+ORDER BY what, service_namespace, service, environment, version, name, caller, class, method, owner
+{{end}}
+
+{{define "bill"}}
+-- What processes used and could have used: cores x time, which is paid for whether
+-- it is used or not. A process that used more than its cores say, as threads of the
+-- system may, could have used that.
+WITH rows_of AS (
+  SELECT
+    {{.Service "c."}}, c.kind, c.instance, c.start_ns, c.end_ns, c.cpu_measured,
+    CAST(c.cpu_ns AS {{.Double}}) AS cpu_ns,
+    GREATEST(CAST(c.cpu_ns AS {{.Double}}), COALESCE(CAST(c.cores AS {{.Double}}), 0) * (c.end_ns - c.start_ns)) AS paid_ns,
+    c.cores,
+    {{if .Repriced}}CAST(r.usd_per_core_hour AS {{.Double}}){{else}}c.usd_per_core_hour{{end}} AS price
+  FROM method_calls AS c
+  {{- if .Repriced}}
+  LEFT JOIN {{.Given "repriced"}} AS r ON {{.Same "c" "r" "cloud_provider" "region" "host_type" "capacity_type"}}
+  {{- end}}
+  WHERE c.start_ns >= {{.Param}}from_ns AND c.start_ns < {{.Param}}to_ns
+    {{.Only "c."}}
+),
+used AS (
+  SELECT *, CASE WHEN kind = 'process' AND cpu_measured > 0 THEN 1 END AS counts FROM rows_of
+)
+SELECT
+  {{.Service ""}},
+  MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
+  CAST(COALESCE(SUM(counts), 0) AS {{.Long}}) AS intervals,
+  CAST(COALESCE(SUM(CASE WHEN cores > 0 THEN counts END), 0) AS {{.Long}}) AS intervals_with_cores,
+  COUNT(DISTINCT instance) AS instances,
+  SUM(counts * cpu_ns) AS cpu_ns, SUM(counts * cpu_ns * price / 3.6e12) AS cpu_usd,
+  SUM(CASE WHEN price IS NULL THEN counts * cpu_ns END) AS unpriced_cpu_ns,
+  SUM(counts * paid_ns) AS paid_ns, SUM(counts * paid_ns * price / 3.6e12) AS paid_usd,
+  SUM(CASE WHEN price IS NULL THEN counts * paid_ns END) AS unpriced_paid_ns
+FROM used
+GROUP BY {{.Service ""}}
+ORDER BY {{.Service ""}}
+{{end}}
+
+{{define "places"}}
+-- Where processes ran, as far as prices depend on it.
+SELECT DISTINCT cloud_provider, region, host_type, capacity_type
+FROM method_calls
+WHERE kind IS NOT NULL
+  {{.Only ""}}
+ORDER BY cloud_provider, region, host_type, capacity_type
+{{end}}
+
+{{define "classes"}}
+SELECT DISTINCT {{.Service ""}}, class
+FROM method_calls
+WHERE kind IN ('call', 'counts', 'aggregate')
+  {{.Only ""}}
+ORDER BY {{.Service ""}}, class
+{{end}}
+
+{{define "services"}}
+SELECT DISTINCT {{.Service ""}}
+FROM method_calls
+WHERE kind IS NOT NULL
+  {{.Only ""}}
+ORDER BY {{.Service ""}}
+{{end}}
+
+{{define "percentiles"}}
+-- How the times of calls of each method are spread: weights by the bins of
+-- histograms. Single calls fall into the bin of their time.
+WITH scoped AS {{.Inline}} (
+  SELECT *
+  FROM method_calls
+  WHERE kind IN ('call', 'counts', 'aggregate')
+    {{.Only ""}}
+),
+weighted AS ({{template "method_cost" .From "scoped"}}),
+timed AS (
+  SELECT *
+  FROM weighted
+  WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns AND measured > 0
+),
+binned AS (
+  SELECT {{.Service ""}}, class, method, 'wall' AS metric, FLOOR(LN(GREATEST(wall_ns, 1)) / LN(1.01 / 0.99)) AS bin, w_wall AS n
+  FROM timed
+  WHERE measured = 1 AND w_wall IS NOT NULL
+  UNION ALL
+  SELECT {{.Service ""}}, class, method, 'wall' AS metric, h.bin AS bin, w_wall * h.n AS n
+  FROM timed, {{.Unnest "wall_hist" "h"}}
+  WHERE measured > 1 AND w_wall IS NOT NULL
+  UNION ALL
+  SELECT {{.Service ""}}, class, method, 'cpu' AS metric, FLOOR(LN(GREATEST(cpu_ns, 1)) / LN(1.01 / 0.99)) AS bin, w AS n
+  FROM timed
+  WHERE cpu_measured = 1 AND w IS NOT NULL
+  UNION ALL
+  SELECT {{.Service ""}}, class, method, 'cpu' AS metric, h.bin AS bin, w * h.n AS n
+  FROM timed, {{.Unnest "cpu_hist" "h"}}
+  WHERE cpu_measured > 1 AND w IS NOT NULL
+)
+SELECT {{.Service ""}}, class, method, metric, CAST(bin AS {{.Long}}) AS bin, SUM(n) AS n
+FROM binned
+GROUP BY {{.Service ""}}, class, method, metric, bin
+ORDER BY {{.Service ""}}, class, method, metric, bin
+{{end}}
