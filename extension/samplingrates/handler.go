@@ -92,7 +92,7 @@ func (x *exchange) bad(err error) result {
 // unavailable tells clients to go on by their own configuration and to ask again,
 // not all at once.
 func (x *exchange) unavailable() result {
-	x.retryAfter(2)
+	x.retryAfter(retrySource)
 	return x.refuse(http.StatusServiceUnavailable, resultUnavailable,
 		"no rates are published: a sampler in a pipeline of this collector has to name this extension under `rates`")
 }

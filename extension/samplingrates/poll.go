@@ -14,9 +14,14 @@ import (
 // retryUnheld is when a client that could not be let wait should come again.
 const retryUnheld = 5 // seconds
 
+// retrySource is when there may be rates where there are none.
+const retrySource = 2 // seconds
+
 // serveRates answers a corehour SDK: at once if its rates are not those of its
 // If-None-Match, else as soon as they change, or, at the end of the wait, that
-// they have not.
+// they have not. Provisional rates are like none: a process that has moved here
+// from another collector keeps what it has until its records have told what that
+// is.
 func (s *server) serveRates(x *exchange) result {
 	q, err := ratesParameters.parse(x.request.URL.RawQuery)
 	if err != nil {
@@ -31,17 +36,17 @@ func (s *server) serveRates(x *exchange) result {
 	switch {
 	case table == nil:
 		return x.unavailable()
-	case !isKnown(known, table.Revision):
+	case !table.Provisional && !isKnown(known, table.Revision):
 		return s.sendRates(x, q.target, table)
 	}
 	wait := min(q.wait, s.config.maxWait())
 	if wait == 0 {
-		return x.unchanged(table)
+		return x.nothingNew(table)
 	}
 	if !s.waiting.enter() {
 		s.telemetry.overflowed(x.request.Context(), tableWaiting, 1)
 		x.retryAfter(retryUnheld)
-		return x.unchanged(table)
+		return x.nothingNew(table)
 	}
 	defer s.waiting.leave()
 	return s.hold(x, q.target, from, table, changed, jittered(wait))
@@ -49,7 +54,7 @@ func (s *server) serveRates(x *exchange) result {
 
 // hold keeps a client waiting for rates that differ from those it has.
 func (s *server) hold(x *exchange, target rates.Target, from *published, table *rates.Table, changed <-chan struct{}, wait time.Duration) result {
-	known := table.Revision
+	had := table
 	end := time.NewTimer(wait)
 	defer end.Stop()
 	var turn <-chan time.Time // when it is this client's, once there is a change
@@ -61,9 +66,9 @@ func (s *server) hold(x *exchange, target rates.Target, from *published, table *
 			return x.unavailable()
 		case <-s.stopping:
 			x.Header().Set("Connection", "close")
-			return x.unchanged(table)
+			return x.nothingNew(table)
 		case <-end.C:
-			return x.unchanged(table)
+			return x.nothingNew(table)
 		case <-changed:
 			changed, turn = nil, time.After(s.waiting.turn())
 			continue
@@ -73,7 +78,7 @@ func (s *server) hold(x *exchange, target rates.Target, from *published, table *
 		if table, changed = from.source.Rates(target); table == nil {
 			return x.unavailable()
 		}
-		if table.Revision != known {
+		if !table.Provisional && (had.Provisional || table.Revision != had.Revision) {
 			s.telemetry.pushed(x.request.Context())
 			return s.sendRates(x, target, table)
 		}
@@ -98,7 +103,13 @@ func encodeRates(table *rates.Table) ([]byte, error) {
 	return json.Marshal(table)
 }
 
-func (x *exchange) unchanged(table *rates.Table) result {
+func (x *exchange) nothingNew(table *rates.Table) result {
+	if table.Provisional {
+		if x.Header().Get("Retry-After") == "" {
+			x.retryAfter(retrySource)
+		}
+		return x.refuse(http.StatusServiceUnavailable, resultUnavailable, "nothing has arrived from this service yet, so nothing is known of it")
+	}
 	x.Header().Set("ETag", etag(table.Revision))
 	x.Header().Set("Cache-Control", "no-cache")
 	x.WriteHeader(http.StatusNotModified)

@@ -45,6 +45,36 @@ func (f *fakeSource) count() int {
 	return f.asked
 }
 
+// Provisional rates are kept from a process, which may have better ones, until
+// there are others; a stock SDK, which would not begin without, gets them.
+func TestProvisional(t *testing.T) {
+	r := start(t, testConfig(nil))
+	unmet := tableOf("1", 0.01)
+	unmet.Provisional = true
+	r.source.set("shop", unmet)
+	got := r.get("/v1/rates?service=shop")
+	assert.Equal(t, 503, got.status)
+	assert.Contains(t, got.body, "nothing has arrived from this service yet")
+	assert.Regexp(t, "^[2-4]$", got.header.Get("Retry-After"))
+	assert.Equal(t, 200, r.get("/sampling?service=shop").status)
+
+	answered := r.later(question1)
+	r.awaitWaiting(1)
+	again := tableOf("1", 0.01)
+	again.Provisional = true
+	asked := r.source.count()
+	r.source.set("shop", again)
+	require.Eventually(t, func() bool { return r.source.count() > asked }, 10*time.Second, time.Millisecond)
+	r.source.set("shop", tableOf("1", 0.01)) // the same rates, learned
+	assert.Equal(t, 200, (<-answered).status)
+
+	r.source.set("shop", unmet)
+	answered = r.later(question1)
+	r.awaitWaiting(1)
+	require.NoError(t, r.server.Shutdown(t.Context()))
+	assert.Equal(t, 503, (<-answered).status)
+}
+
 // How long a client is held, on the clock of a bubble.
 func TestHowLongAClientWaits(t *testing.T) {
 	for _, c := range []struct {

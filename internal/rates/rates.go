@@ -33,6 +33,11 @@ type Table struct {
 	Default    Rate    `json:"default"`
 	Methods    []Rate  `json:"methods"`
 
+	// Provisional tables are made for targets of which nothing has arrived, by a
+	// source that learns. A process that has rates of another collector keeps them
+	// until this one has learned what they are.
+	Provisional bool `json:"-"`
+
 	// Operations are the rates of other SDKs' spans by span name, the busiest
 	// first. They are what stock SDKs ask for.
 	Operations []Operation `json:"-"`

@@ -50,10 +50,18 @@ func (s *served) find(target rates.Target) *slot {
 }
 
 // replace puts tables in force and returns how many of them are new. Who waits for
-// a table that is gone is woken as well.
+// a table that is gone is woken as well, and so is who waits at the fallback when
+// there are tables for others than before: one may be its own.
 func (s *served) replace(tables map[decide.Group]*rates.Table, fallback *rates.Table) (changes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	met := false
+	for id := range tables {
+		if _, ok := s.slots[id]; !ok {
+			met = true
+			break
+		}
+	}
 	for id, at := range s.slots {
 		if t, ok := tables[id]; !ok || t.Revision != at.table.Revision {
 			close(at.changed)
@@ -67,9 +75,12 @@ func (s *served) replace(tables map[decide.Group]*rates.Table, fallback *rates.T
 		}
 	}
 	if fallback.Revision != s.fallback.table.Revision {
+		changes++
+		met = true
+	}
+	if met {
 		close(s.fallback.changed)
 		s.fallback = newSlot(fallback)
-		changes++
 	}
 	return changes
 }

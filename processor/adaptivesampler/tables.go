@@ -57,7 +57,7 @@ func (l *loop) update() {
 		}
 	}
 	l.tables = own
-	l.fallback = l.finish(&rates.Table{Default: l.defaultRate(t.unknown), Methods: l.patterns})
+	l.fallback = l.finish(&rates.Table{Default: l.defaultRate(t.unknown), Methods: l.patterns, Provisional: t.unknown != nil})
 	t.mu.RUnlock()
 
 	all := make(map[decide.Group]*rates.Table, 2*len(own))

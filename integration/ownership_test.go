@@ -1,0 +1,107 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net"
+	"slices"
+	"testing"
+	"time"
+)
+
+// startPair starts two collectors whose rates have one port, as in a cluster, on two
+// addresses of this machine.
+func startPair(t *testing.T, config string) []*pipeline {
+	t.Helper()
+	first := startPipeline(t, config)
+	beside := func(address string) string {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return net.JoinHostPort("127.0.0.2", port)
+	}
+	http, rates := beside(first.HTTP), beside(first.Rates)
+	second := newPipeline(t, config+fmt.Sprintf("receivers: {method_spans: {protocols: {http: {endpoint: %q}}}}\nextensions: {sampling_rates: {endpoint: %q}}\n", http, rates))
+	second.HTTP, second.Rates = http, rates
+	second.start(t)
+	return []*pipeline{first, second}
+}
+
+// home is the place of the collector that spans are sent to.
+func home(t *testing.T, pipelines []*pipeline) int {
+	t.Helper()
+	at := -1
+	await(t, "a collector to be chosen", func(ctx context.Context) (bool, error) {
+		for i, p := range pipelines {
+			m, err := p.Scrape(ctx)
+			if err != nil {
+				return false, err
+			}
+			if m.Sum("otelcol_receiver_method_spans_received", "kind", "process") >= 2 {
+				at = i
+			}
+		}
+		return at >= 0, nil
+	})
+	return at
+}
+
+// TestRatesStayWhenACollectorGoes proves that a service keeps its rates when the
+// collector that decided them goes: the next one takes them over from what arrives.
+// No call is lost by an orderly stop; by a kill only what that collector held.
+func TestRatesStayWhenACollectorGoes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		end  func(*pipeline) error
+		most float64 // seconds of calls that may be lost
+	}{
+		{"stopped", func(p *pipeline) error { return p.Stop() }, 0},
+		{"killed", func(p *pipeline) error { return p.Kill() }, 5},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pipelines := startPair(t, quickWarehouse+"\nprocessors: {adaptive_sampler: {strategy: tiers, interval: 1s, cold_start: {rate: 0.1}, classes: {hold_intervals: 1, inner_calls_per_second: 100}}}\n")
+			_, port, err := net.SplitHostPort(pipelines[0].Rates)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := busyAndRare(t, []string{
+				"COREHOUR_ENDPOINTS=" + pipelines[0].Endpoint() + "," + pipelines[1].Endpoint(), "COREHOUR_RATES_ENDPOINT=:" + port,
+			}, "w", "--pause", "100us")
+			at := home(t, pipelines)
+			first, next := pipelines[at], pipelines[1-at]
+			first.awaitRate(t, "workload", busy, 0.00099, 0.00101)
+			first.awaitRate(t, "workload", rare, 1, 1)
+			pace := observe(t, first, l.counters(t), time.Second).busy
+			if err := c.end(first); err != nil {
+				t.Fatal(err)
+			}
+			next.awaitRate(t, "workload", busy, 0.00099, 0.00101)
+			next.awaitRate(t, "workload", rare, 1, 1)
+			next.awaitMetric(t, 50, "otelcol_receiver_method_spans_received", "kind", "call")
+			r := l.end(t)
+			next.stop(t)
+			// Until its first decision the next collector thins what arrives to the rate
+			// of a method never seen. A rate that had begun anew in the SDK would have
+			// come back by doubling, and left records on its way.
+			allowed := map[string][]float64{"Step0": {0.001}, "Step1": {0.1, 1}}
+			for _, row := range query[struct {
+				Method string  `json:"method"`
+				P      float64 `json:"p"`
+			}](t, next, "SELECT DISTINCT method, p FROM method_calls WHERE kind = 'call'") {
+				near := func(p float64) bool { return math.Abs(row.P/p-1) < 0.01 }
+				if !slices.ContainsFunc(allowed[row.Method], near) {
+					t.Errorf("%s: the next collector has records with p = %v: its rate did not stay", row.Method, row.P)
+				}
+			}
+			stored := sum(storedCalls(t, first)["w"]) + sum(storedCalls(t, next)["w"])
+			lost := sum(made(r)) - stored
+			t.Logf("%d calls made, %d stored, %d lost", sum(made(r)), stored, lost)
+			if r.Shutdown != "" || lost < 0 || float64(lost) > c.most*pace {
+				t.Errorf("%d calls made, %d stored in both warehouses: %s", sum(made(r)), stored, r.Shutdown)
+			}
+		})
+	}
+}
