@@ -39,6 +39,9 @@ func (h *History) validate() error {
 		if int(r.Method) >= len(h.Methods) || int(r.Caller) >= len(h.Callers) || min(r.Method, r.Caller, r.Day) < 0 {
 			return fmt.Errorf("history: row %d points outside of the lists: %+v", i, r)
 		}
+		if sum := r.Records + r.Weight + r.Capped + r.Log; sum-sum != 0 {
+			return fmt.Errorf("history: row %d must hold finite sums, found %+v", i, r)
+		}
 	}
 	return nil
 }

@@ -49,6 +49,9 @@ func newIndex(d *Deployment, o Options) (*index, error) {
 			min(c.Method, c.Caller, c.Instance, c.Slot) < 0 {
 			return nil, fmt.Errorf("deployment: cell %d points outside of the lists: %+v", i, *c)
 		}
+		if sum := c.Records + c.Weight + c.Sum + c.Capped + c.Log; sum-sum != 0 {
+			return nil, fmt.Errorf("deployment: cell %d must hold finite sums, found %+v", i, *c)
+		}
 		x.first[c.Method+1]++
 		sorted = sorted && (i == 0 || d.Cells[i-1].Method <= c.Method)
 	}

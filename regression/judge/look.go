@@ -215,9 +215,9 @@ func (c *compared) infer(pooled [statistics]float64, o Options) {
 	}
 	c.logE = stats.LogMean(logs...)
 	v.LogE, v.EValue = c.logE, math.Exp(min(c.logE, 700))
-	v.Change = math.Expm1(c.fits[cost].change)
+	v.Change = shareOf(c.fits[cost].change)
 	half := 1.959964 * math.Sqrt(c.spread)
-	v.Interval = [2]float64{math.Expm1(c.fits[cost].change - half), math.Expm1(c.fits[cost].change + half)}
+	v.Interval = [2]float64{shareOf(c.fits[cost].change - half), shareOf(c.fits[cost].change + half)}
 }
 
 func margin(o Options) float64 { return math.Log1p(o.Margin) }
@@ -235,7 +235,7 @@ func raise(family []*compared, least float64, o Options) []string {
 		if !c.verdict.State.Judged() {
 			continue
 		}
-		c.verdict.Seen90 = math.Expm1(stats.DetectableLogE(c.spread, margin(o), scales, required, 0.9))
+		c.verdict.Seen90 = shareOf(stats.DetectableLogE(c.spread, margin(o), scales, required, 0.9))
 		c.verdict.PowerAt10 = stats.PowerLogE(math.Log(1.1), c.spread, margin(o), scales, required)
 		if rejected[i] && c.verdict.Change >= least && c.fits[cost].last >= 0 {
 			raised = append(raised, c.name)

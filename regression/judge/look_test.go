@@ -269,6 +269,11 @@ func TestRefusals(t *testing.T) {
 	if _, _, err := judge.Look(d, judge.Defaults(), judge.Memory{}); err == nil || !strings.Contains(err.Error(), "cell 3") {
 		t.Errorf("a cell of no instance: %v", err)
 	}
+	d = newShop().deployment(1)
+	d.Cells[4].Log = math.Inf(-1) // of a call of 0 ns
+	if _, _, err := judge.Look(d, judge.Defaults(), judge.Memory{}); err == nil || !strings.Contains(err.Error(), "cell 4") {
+		t.Errorf("a sum without end: %v", err)
+	}
 }
 
 func TestWarmUpIsLearned(t *testing.T) {
@@ -286,5 +291,31 @@ func TestWarmUpIsLearned(t *testing.T) {
 	s.heads = 3
 	if _, ok, _ := judge.LearnWarmUp(s.deployment(16), 20*time.Minute); ok {
 		t.Error("learned from three instances")
+	}
+}
+
+// What is hardly known is still said in JSON.
+func TestVerdictsAreJSON(t *testing.T) {
+	s := newShop()
+	s.bases, s.heads, s.slots = 2, 2, 3
+	for i := range s.methods {
+		s.methods[i].entry = [2]float64{8, 8}
+	}
+	for seed := range uint64(20) {
+		d := s.deployment(seed)
+		r := rand.New(rand.NewPCG(seed, 2))
+		for i := range d.Cells { // costs over many orders of magnitude
+			c, z := &d.Cells[i], 5*r.NormFloat64()
+			c.Sum, c.Capped, c.Log = c.Sum*math.Exp(z), c.Capped*math.Exp(z), c.Log+c.Weight*z
+		}
+		o := judge.Defaults()
+		o.Records = 1
+		result, _, err := judge.Look(d, o, judge.Memory{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := json.Marshal(result); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
 	}
 }

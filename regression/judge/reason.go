@@ -2,7 +2,6 @@ package judge
 
 import (
 	"fmt"
-	"math"
 	"strings"
 )
 
@@ -11,7 +10,7 @@ func percent(share float64) string { return fmt.Sprintf("%+.1f%%", 100*share) }
 
 // power says what a look would have seen: no verdict without it.
 func power(v *Verdict) string {
-	if math.IsInf(v.Seen90, 1) || v.Seen90 > 10 {
+	if v.Seen90 > 9 {
 		return "no change below a tenfold one would have been seen"
 	}
 	return fmt.Sprintf("%s would have been seen with 90%% probability", percent(v.Seen90))

@@ -66,8 +66,8 @@ func judgeService(x *index, common []float64, o Options) *compared {
 	c.spread = o.Inflation * variance
 	c.logE = stats.LogE(change, c.spread, margin(o), scales)
 	v.LogE, v.EValue = c.logE, math.Exp(min(c.logE, 700))
-	v.Change = math.Expm1(change)
+	v.Change = shareOf(change)
 	half := 1.959964 * math.Sqrt(c.spread)
-	v.Interval = [2]float64{math.Expm1(change - half), math.Expm1(change + half)}
+	v.Interval = [2]float64{shareOf(change - half), shareOf(change + half)}
 	return c
 }

@@ -1,5 +1,7 @@
 package judge
 
+import "math"
+
 // State says what a look found out about a method.
 type State string
 
@@ -71,6 +73,10 @@ type Verdict struct {
 	// Warnings are what makes the figures weaker than they look.
 	Warnings []string `json:"warnings,omitempty"`
 }
+
+// shareOf turns a change of a logarithm into a share. It ends at a millionfold, so
+// that what is not known at all is still a number that JSON can hold.
+func shareOf(log float64) float64 { return math.Expm1(min(log, math.Log1p(1e6))) }
 
 // Result is one look at one deployment.
 type Result struct {
