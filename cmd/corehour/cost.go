@@ -26,6 +26,8 @@ bound, the tail is not sampled.
 --budgets raises alerts where more is spent than planned, beyond doubt, and sends them
 as regress does.
 
+--prices prices what is stored anew, by the price book that the collector takes.
+
 The second table shows how the lines add up to what is paid: cores x time x price.`
 
 // costFlags are the flags of cost beside the common ones.
@@ -35,6 +37,7 @@ type costFlags struct {
 	by          string
 	percentiles bool
 	budgets     string
+	prices      string
 	delivery    deliverFlags
 
 	options cost.Options
@@ -47,6 +50,7 @@ func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 	f.IntVar(&c.top, "top", 30, "how many lines to print, 0 = all; json and csv have all of them")
 	f.BoolVar(&c.percentiles, "percentiles", false, "p50, p95 and p99 of the wall and CPU time of calls, by method; takes twice as long")
 	f.StringVar(&c.budgets, "budgets", "", "`file` of budgets: those that are broken raise alerts, and exit status 1")
+	f.StringVar(&c.prices, "prices", "", "price book (`file`) to price everything by, instead of the prices that were stored")
 	c.delivery.declare(f)
 	if err := c.parse(args, c.noArguments, c.check); err != nil {
 		return exitFailed, err
@@ -55,6 +59,9 @@ func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 		return exitFailed, err
 	}
 	c.options.Filter, c.options.Owners, c.options.Percentiles = c.filter, c.delivery.desk.Owners, c.percentiles
+	if err := c.loadPrices(stderr); err != nil {
+		return exitFailed, err
+	}
 	budgets, err := c.loadBudgets(stderr)
 	if err != nil {
 		return exitFailed, err

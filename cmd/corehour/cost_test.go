@@ -101,3 +101,38 @@ func TestBudgets(t *testing.T) {
 		t.Errorf("told %q", got)
 	}
 }
+
+// The past at other prices: what is stored has none of them.
+func TestPrices(t *testing.T) {
+	clock(t, evening)
+	root := twoReleases(t, 1)
+	self := func(args ...string) float64 {
+		t.Helper()
+		r := corehour(append([]string{"cost", "--warehouse", root, "--format", "json"}, args...)...)
+		var report struct {
+			Methods []struct {
+				SelfUSD *float64 `json:"self_usd"`
+			}
+			Services []struct {
+				PaidUSD *float64 `json:"paid_usd"`
+			}
+		}
+		if err := json.Unmarshal([]byte(r.stdout), &report); err != nil || r.code != exitNothing {
+			t.Fatalf("%v %+v", err, r)
+		}
+		if report.Methods[0].SelfUSD == nil || report.Services[0].PaidUSD == nil {
+			return 0
+		}
+		return *report.Methods[0].SelfUSD
+	}
+	dearer := write(t, "dearer.yaml", "default: {usd_per_core_hour: 0.5}\n")
+	if ratio := self("--prices", dearer) / self(); ratio < 9.999 || ratio > 10.001 {
+		t.Errorf("at ten times the price %v times the cost", ratio)
+	}
+	if usd := self("--prices", write(t, "elsewhere.yaml", "prices: [{region: mars, usd_per_core_hour: 1}]\n")); usd != 0 {
+		t.Errorf("%v dollars without a price", usd)
+	}
+	if r := corehour("cost", "--warehouse", root, "--prices", write(t, "bad.yaml", "[]")); r.code != exitFailed || !strings.Contains(r.stderr, "--prices") {
+		t.Errorf("%+v", r)
+	}
+}
