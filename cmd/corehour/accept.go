@@ -20,8 +20,9 @@ are resolved. ID is that of the alert, or its beginning; it is looked for among 
 open alerts of the state, and then in a comparison with the flags given here, which
 are those of regress.`
 
-func runAccept(ctx context.Context, args []string, stdout, _ io.Writer) (int, error) {
+func runAccept(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	r := &regressFlags{common: newCommon("accept", " ID", acceptUsage, "7d", stdout)}
+	r.notices = stderr
 	r.declareRule(r.flags)
 	r.delivery.declareState(r.flags)
 	reason := r.flags.String("reason", "", "why the slowdown is meant (`text`)")

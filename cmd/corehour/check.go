@@ -21,14 +21,14 @@ one interval, size unknown). Spans of other SDKs are outside of the ledger.
 their accounts are made of all their rows. A running process may show calls that
 are still on their way.`
 
-func runCheck(ctx context.Context, args []string, stdout, _ io.Writer) (int, error) {
+func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	c := newCommon("check", "", checkUsage, "", stdout)
 	collector := c.flags.String("collector", "", "`URL` of the collector's Prometheus metrics, to add its own counters of losses")
 	deep := c.flags.Bool("deep", false, "compare every file with its checksum first")
 	if err := c.parse(args, c.noArguments); err != nil {
 		return exitFailed, err
 	}
-	w, err := query.Open(ctx, c.warehouse, query.Window{})
+	w, err := query.Open(ctx, c.warehouse, query.Window{}, query.Tell(stderr))
 	if err != nil {
 		return exitFailed, err
 	}

@@ -66,7 +66,7 @@ func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 	if err != nil {
 		return exitFailed, err
 	}
-	w, err := query.Open(ctx, c.warehouse, c.window)
+	w, err := query.Open(ctx, c.warehouse, c.window, query.Tell(stderr))
 	if err != nil {
 		return exitFailed, err
 	}

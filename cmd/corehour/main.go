@@ -14,7 +14,9 @@
 // compact, demo and explain have:
 //
 //	--warehouse DIR      the directory the collector's warehouse exporter writes to
-//	                     (default ./corehour-warehouse)
+//	                     (default ./corehour-warehouse), or bigquery://project/dataset
+//	--max-bytes-billed N BigQuery: what all queries of a command together may read
+//	                     (default 100GB); each is estimated on standard error first
 //	--format FORMAT      text, json, markdown or csv
 //	--since DURATION     look back from --to, or from now: 90m, 24h, 7d
 //	--from, --to TIME    2026-11-21, "2026-11-21 14:30" or RFC 3339; to is not part of it

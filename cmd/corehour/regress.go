@@ -51,6 +51,7 @@ type regressFlags struct {
 
 func runRegress(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	r := &regressFlags{common: newCommon("regress", "", regressUsage, "7d", stdout)}
+	r.notices = stderr
 	f := r.flags
 	r.declareRule(f)
 	f.StringVar(&r.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
@@ -174,7 +175,7 @@ func (f *findings) exitCode() int {
 
 // look opens the newest commit of the warehouse and compares.
 func (r *regressFlags) look(ctx context.Context) (*findings, error) {
-	w, err := query.Open(ctx, r.warehouse, r.window)
+	w, err := query.Open(ctx, r.warehouse, r.window, query.Tell(r.notices))
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, 
 	if err != nil {
 		return exitFailed, err
 	}
-	w, err := query.Open(ctx, c.warehouse, c.window)
+	w, err := query.Open(ctx, c.warehouse, c.window, query.Tell(stderr))
 	if err != nil {
 		return exitFailed, err
 	}

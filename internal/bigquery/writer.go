@@ -101,6 +101,9 @@ func (w *Writer) open(ctx context.Context) error {
 	if err := rest.EnsureTable(ctx, w.opts.Dataset, w.opts.Expiration); err != nil {
 		return err
 	}
+	if err := rest.EnsureView(ctx, w.opts.Dataset); err != nil {
+		return err
+	}
 	if w.channel, err = dial(w.opts.Endpoints.Write, source); err != nil {
 		return err
 	}

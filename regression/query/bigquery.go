@@ -26,7 +26,13 @@ type settings struct{ notices io.Writer }
 
 // Tell has estimates and waits of a warehouse that costs money written to w, a
 // line each.
-func Tell(w io.Writer) Option { return func(s *settings) { s.notices = w } }
+func Tell(w io.Writer) Option {
+	return func(s *settings) {
+		if w != nil {
+			s.notices = w
+		}
+	}
+}
 
 // remote is what a warehouse in BigQuery has in the place of files.
 type remote struct {
@@ -88,6 +94,9 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 		fmt.Fprintf(set.notices, "BigQuery: %s reads up to %s\n", name, bigquery.Bytes(n))
 	}
 	o.Waiting = func(name string, since time.Duration) {
+		if since < time.Second {
+			return
+		}
 		fmt.Fprintf(set.notices, "BigQuery: %s runs for %s\n", name, since.Round(time.Second))
 	}
 	querier, err := bigquery.NewQuerier(o)

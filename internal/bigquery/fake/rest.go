@@ -118,6 +118,9 @@ func (s *Server) patchTable(w http.ResponseWriter, r *http.Request) {
 		}
 		t.Schema = change.Schema
 	}
+	if change.View != nil {
+		t.View = change.View
+	}
 	for k, v := range change.Labels {
 		if t.Labels == nil {
 			t.Labels = map[string]string{}

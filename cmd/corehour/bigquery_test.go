@@ -1,0 +1,66 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/corehour/corehour/regression/fixture/remote"
+)
+
+// Every command says of rows in BigQuery what it says of the same rows in files.
+func TestCommandsAskBigQuery(t *testing.T) {
+	clock(t, evening)
+	root := twoReleases(t, 0.5)
+	_, address := remote.Serve(t, root)
+	for _, args := range [][]string{
+		{"regress"},
+		{"cost", "--since", "24h"},
+		{"sql", "SELECT class, SUM(calls) AS calls FROM method_calls GROUP BY class ORDER BY class"},
+	} {
+		where := func(warehouse string) result {
+			return corehour(append([]string{args[0], "--warehouse", warehouse}, args[1:]...)...)
+		}
+		files, theirs := where(root), where(address)
+		if files.code == exitFailed || theirs.code != files.code || theirs.stdout != files.stdout {
+			t.Errorf("%v: from files\n%+v\nfrom BigQuery\n%+v", args, files, theirs)
+		}
+		if !strings.Contains(theirs.stderr, " reads up to 123 MB\n") {
+			t.Errorf("%v: no estimate in %q", args, theirs.stderr)
+		}
+	}
+	r := corehour("check", "--warehouse", address)
+	if r.code == exitFailed || !strings.Contains(r.stdout, "balanced: ") {
+		t.Errorf("check: %+v", r)
+	}
+}
+
+func TestBytesBilledAreBounded(t *testing.T) {
+	clock(t, evening)
+	_, address := remote.Serve(t, twoReleases(t, 0.5))
+	r := corehour("cost", "--warehouse", address, "--max-bytes-billed", "200MB")
+	if r.code != exitFailed || !strings.Contains(r.stderr, "the query would read more than allowed") {
+		t.Errorf("%+v", r)
+	}
+	for args, want := range map[string]string{
+		"--warehouse=" + address + " --max-bytes-billed=much": "want a number of bytes above 0",
+		"--warehouse=/x --max-bytes-billed=1GB":               "has no effect on a directory",
+		"--warehouse=bigquery://P/d":                          "the project must be the id",
+	} {
+		if r := corehour(append([]string{"cost"}, strings.Fields(args)...)...); r.code != exitFailed || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: %+v", args, r)
+		}
+	}
+}
+
+func TestParseBytes(t *testing.T) {
+	for text, want := range map[string]int64{"1": 1, "5B": 5, "1kB": 1000, "1.5 GB": 1.5e9, "2TB": 2e12} {
+		if n, err := parseBytes("--x", text); err != nil || n != want {
+			t.Errorf("%s: %d %v", text, n, err)
+		}
+	}
+	for _, text := range []string{"", "0", "-1GB", "GB", "1PB", "NaN", "1e30"} {
+		if n, err := parseBytes("--x", text); err == nil {
+			t.Errorf("%q: %d", text, n)
+		}
+	}
+}

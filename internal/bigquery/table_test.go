@@ -1,0 +1,120 @@
+package bigquery_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/bigquery/fake"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+func TestTableIsMade(t *testing.T) {
+	s := fake.New(t)
+	o := options(s, t.TempDir())
+	o.Expiration = 48 * time.Hour
+	open(t, o)
+	table := s.Table(dataset, "method_calls")
+	if table == nil || table.TimePartitioning.Field != "event_date" || table.TimePartitioning.Type != "DAY" ||
+		table.TimePartitioning.ExpirationMS != "172800000" || !table.RequirePartitionFilter ||
+		!slices.Equal(table.Clustering.Fields, []string{"service", "class", "method", "version"}) || table.Labels[bigquery.LabelSchema] == "" {
+		t.Errorf("%+v", table)
+	}
+	view := s.Table(dataset, "method_cost")
+	if view == nil || view.View.UseLegacySQL || !strings.Contains(view.View.Query, "`my-project.corehour.method_calls`") || strings.Contains(view.View.Query, "PROJECT") {
+		t.Errorf("%+v", view)
+	}
+}
+
+// Tables of an older version get the columns that they lack; what is set by hand
+// stays.
+func TestTableGrows(t *testing.T) {
+	s := fake.New(t)
+	open(t, options(s, t.TempDir()))
+	old := *s.Table(dataset, "method_calls")
+	fields := slices.DeleteFunc(slices.Clone(old.Schema.Fields), func(f bigquery.Field) bool { return f.Name == "stack" || f.Name == "row_seq" })
+	old.Schema = &bigquery.Schema{Fields: append(fields, bigquery.Field{Name: "mine", Type: "STRING", Mode: "NULLABLE"})}
+	old.Labels = map[string]string{"team": "shop", bigquery.LabelSchema: "0"}
+	old.TimePartitioning = &bigquery.TimePartitioning{Type: "DAY", Field: "event_date", ExpirationMS: "5"}
+	s.PutTable(old)
+	w := open(t, options(s, t.TempDir()))
+	grown := s.Table(dataset, "method_calls")
+	names := map[string]bigquery.Field{}
+	for _, f := range grown.Schema.Fields {
+		names[f.Name] = f
+	}
+	if names["stack"].Type != "STRING" || names["row_seq"].Mode != "NULLABLE" || names["mine"].Name == "" || grown.Labels["team"] != "shop" ||
+		grown.Labels[bigquery.LabelSchema] == "0" || grown.TimePartitioning.ExpirationMS != "5" {
+		t.Errorf("%+v", grown)
+	}
+	row := methodspan.Row{Kind: methodspan.KindCounts, Level: methodspan.LevelRaw, StartNS: noon.UnixNano(), Stack: "a;b"}
+	if _, err := w.Write(t.Context(), []methodspan.Item{{ID: "a-1", Rows: []methodspan.Row{row}}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A stream that does not know the new columns yet refuses, and nothing is lost.
+func TestStreamsLearnOfColumnsLater(t *testing.T) {
+	s := fake.New(t)
+	w := open(t, options(s, t.TempDir()))
+	full := *s.Table(dataset, "method_calls")
+	short := full
+	short.Schema = &bigquery.Schema{Fields: full.Schema.Fields[:20]}
+	s.PutTable(short)
+	items := []methodspan.Item{{ID: "a-1", Rows: []methodspan.Row{{Resource: &methodspan.Resource{}, Kind: "counts", Level: "raw", StartNS: noon.UnixNano()}}}}
+	if _, err := w.Write(t.Context(), items); err == nil || isUnknown(err) || !strings.Contains(err.Error(), "streams see them after some minutes") {
+		t.Errorf("%v", err)
+	}
+	s.PutTable(full)
+	persist(t, w, items)
+	exact(t, s, items)
+}
+
+func TestUnfitTablesAreRefused(t *testing.T) {
+	for want, spoil := range map[string]func(*bigquery.Table){
+		"the column calls must be REQUIRED FLOAT, and is REQUIRED STRING": func(b *bigquery.Table) {
+			for i := range b.Schema.Fields {
+				if b.Schema.Fields[i].Name == "calls" {
+					b.Schema.Fields[i].Type = "STRING"
+				}
+			}
+		},
+		"must be partitioned by day of event_date": func(b *bigquery.Table) { b.TimePartitioning = nil },
+		"the column mine is required": func(b *bigquery.Table) {
+			b.Schema.Fields = append(b.Schema.Fields, bigquery.Field{Name: "mine", Type: "STRING", Mode: "REQUIRED"})
+		},
+	} {
+		s := fake.New(t)
+		open(t, options(s, t.TempDir()))
+		table := *s.Table(dataset, "method_calls")
+		table.Schema = &bigquery.Schema{Fields: slices.Clone(table.Schema.Fields)}
+		spoil(&table)
+		s.PutTable(table)
+		if _, err := bigquery.NewWriter(t.Context(), options(s, t.TempDir())); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// A service that is down for a moment at the start does not stop the collector.
+func TestStartIsPatient(t *testing.T) {
+	s := fake.New(t)
+	n := 0
+	s.OnREST = func(string, string) int {
+		if n++; n <= 3 {
+			return 503
+		}
+		return 0
+	}
+	open(t, options(s, t.TempDir()))
+	s.OnREST = func(string, string) int { return 403 }
+	var typed *parquet.Error
+	_, err := bigquery.NewWriter(t.Context(), options(s, t.TempDir()))
+	if !errors.As(err, &typed) || !strings.Contains(typed.Hint, "roles/bigquery.dataEditor") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,46 @@
+package bigquery
+
+import (
+	"context"
+	_ "embed"
+	"net/http"
+	"strconv"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// viewSQL is made of the statements of regression/query by a test there.
+//
+//go:embed method_cost.sql
+var viewSQL string
+
+// EnsureView makes the view with the rows' weights, and makes it anew if it is of
+// an older version. One that was made by someone else is left alone.
+func (r *REST) EnsureView(ctx context.Context, d Dataset) error {
+	version := strconv.Itoa(parquet.SchemaVersion)
+	want := &Table{
+		Reference:   TableReference{d.Project, d.Name, ViewName},
+		Description: "method_calls of the last 31 days with their weights, made by corehour.",
+		View:        &View{Query: d.Qualify(viewSQL)},
+		Labels:      map[string]string{LabelSchema: version},
+	}
+	have, err := r.Table(ctx, d, ViewName)
+	switch {
+	case HasStatus(err, http.StatusNotFound):
+		err = r.do(ctx, call{method: http.MethodPost, url: r.of(d.Project, "datasets", d.Name, "tables"), body: want}, nil)
+		if HasStatus(err, http.StatusConflict) {
+			err = nil // another collector was quicker
+		}
+	case err != nil || have.View == nil || have.Labels[LabelSchema] == "" || have.View.Query == want.View.Query:
+	default:
+		err = r.do(ctx, call{method: http.MethodPatch, url: r.of(d.Project, "datasets", d.Name, "tables", ViewName),
+			body: want, header: map[string]string{"If-Match": have.ETag}}, nil)
+		if HasStatus(err, http.StatusPreconditionFailed) {
+			err = nil // likewise
+		}
+	}
+	if err != nil {
+		return &parquet.Error{Op: "prepare the view", Path: d.String() + "." + ViewName, Err: err, Hint: "the account needs roles/bigquery.dataEditor on the dataset"}
+	}
+	return nil
+}
