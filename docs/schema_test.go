@@ -3,7 +3,6 @@ package docs_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,13 +10,14 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
+	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 )
 
-// TestSchemaPageListsTheColumns writes a warehouse and compares the page with
-// the file that lies there.
-func TestSchemaPageListsTheColumns(t *testing.T) {
+// TestColumnsAreThoseOfFiles writes a warehouse and compares the list of columns
+// with the file that lies there.
+func TestColumnsAreThoseOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	writer, err := parquet.NewWriter(dir, parquet.Options{})
 	if err != nil {
@@ -53,7 +53,10 @@ func TestSchemaPageListsTheColumns(t *testing.T) {
 	for _, field := range written.Schema().Fields() {
 		stored = append(stored, fmt.Sprintf("%s %s %v", field.Name(), typeOf(t, field), field.Optional()))
 	}
-	documented := columnsOfPage(t)
+	documented := make([]string, len(columns.All))
+	for i, c := range columns.All {
+		documented[i] = fmt.Sprintf("%s %s %v", c.Name, parquetType(c), !c.Required)
+	}
 	for i := range max(len(stored), len(documented)) {
 		var s, d string
 		if i < len(stored) {
@@ -63,7 +66,7 @@ func TestSchemaPageListsTheColumns(t *testing.T) {
 			d = documented[i]
 		}
 		if s != d {
-			t.Errorf("column %d: the file has %q, docs/schema.md says %q (name, type, can be NULL)", i+1, s, d)
+			t.Errorf("column %d: the file has %q, internal/columns says %q (name, type, can be NULL)", i+1, s, d)
 		}
 	}
 	for _, key := range []string{"corehour.histogram_gamma", "corehour.schema_version"} {
@@ -114,24 +117,38 @@ func typeOf(t *testing.T, field pq.Field) string {
 	}
 }
 
-// columnsOfPage reads the table below "## Columns".
-func columnsOfPage(t *testing.T) []string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "docs", "schema.md"))
-	if err != nil {
-		t.Fatal(err)
+// parquetType is the type as the page spells it.
+func parquetType(c columns.Column) string {
+	if c.Type != columns.List {
+		return c.Type.Parquet
 	}
-	_, section, _ := strings.Cut(string(text), "## Columns\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	var columns []string
-	for line := range strings.Lines(section) {
-		cells := strings.Split(line, "|")
-		if len(cells) != 6 || !strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
-			continue
+	var parts []string
+	for _, f := range c.Fields {
+		parts = append(parts, fmt.Sprintf("`%s` %s", f.Name, f.Type.Parquet))
+	}
+	return "LIST of (" + strings.Join(parts, ", ") + ")"
+}
+
+func bigQueryType(c columns.Column) string {
+	if c.Type != columns.List {
+		return c.Type.BigQuery
+	}
+	var parts []string
+	for _, f := range c.Fields {
+		parts = append(parts, f.Name+" "+f.Type.BigQuery)
+	}
+	return "ARRAY<STRUCT<" + strings.Join(parts, ", ") + ">>"
+}
+
+// TestSchemaPageListsTheColumns makes the page's table of the list of columns.
+func TestSchemaPageListsTheColumns(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| column | in files | in BigQuery | unit, or what it is | NULL means | since |\n|---|---|---|---|---|---|\n")
+	for _, c := range columns.All {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %d |\n", c.Name, parquetType(c), bigQueryType(c), c.Unit, c.Null, c.Since)
+		if c.Since < 1 || c.Since > parquet.SchemaVersion {
+			t.Errorf("%s is there since version %d, the newest is %d", c.Name, c.Since, parquet.SchemaVersion)
 		}
-		name := strings.Trim(strings.TrimSpace(cells[1]), "`")
-		canBeNull := strings.TrimSpace(cells[4]) != "never"
-		columns = append(columns, fmt.Sprintf("%s %s %v", name, strings.TrimSpace(cells[2]), canBeNull))
 	}
-	return columns
+	compareComputed(t, "docs/schema.md", "columns", b.String())
 }
