@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/big"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/duckdb/duckdb-go/v2"
@@ -16,7 +17,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-const sqlUsage = `Runs a query of your own, in the SQL of DuckDB, against two views:
+const sqlUsage = `Runs a query of your own against two views, in the SQL of DuckDB, or of BigQuery if
+the warehouse is there:
 
   method_calls   the rows as they are stored, see docs/schema.md
   method_cost    the same with their weights: w (CPU time), w_wall (wall time,
@@ -26,17 +28,22 @@ An estimate for all calls is a weighted sum: SUM(w * cpu_ns), SUM(w_wall * wall_
 SUM(w_wall * errors). Calls are counted, not estimated: SUM(calls).
 Only statements that read are run. --from, --to and --since choose whole UTC dates
 here, because weights are made of whole dates; cut finer in WHERE. --service and
---environment do not apply: filter in WHERE.`
+--environment do not apply: filter in WHERE. With --output all rows go to a Parquet file.`
 
 func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	c := newCommon("sql", ` "SELECT ..."`, sqlUsage, "", stdout)
 	limit := c.flags.Int("limit", 10_000, "print at most so many rows")
+	file := c.flags.String("output", "", "write all rows to this new Parquet `file` instead of printing them")
 	err := c.parse(args, func() error {
 		switch {
 		case c.flags.NArg() == 0:
 			return errors.New(`want a query as the last argument: corehour sql "SELECT ..."`)
 		case c.flags.NArg() > 1:
 			return fmt.Errorf("want one query, in quotes and after the flags, found the further argument %q", c.flags.Arg(1))
+		case *file != "" && !strings.HasSuffix(*file, ".parquet"):
+			return fmt.Errorf("--output: want a name that ends in .parquet, found %q", *file)
+		case *file != "" && given(c.flags, "limit", "format", "tz"):
+			return errors.New("--limit, --format and --tz have no effect beside --output: all rows are written as they are")
 		case *limit < 1:
 			return fmt.Errorf("--limit: want 1 or more, found %d", *limit)
 		case c.filter != query.Filter{}:
@@ -52,7 +59,12 @@ func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, 
 		return exitFailed, err
 	}
 	defer w.Close()
+	if *file != "" {
+		return exitNothing, writeParquet(ctx, w, c.flags.Arg(0), *file, stderr)
+	}
+	stop := saysItRuns(stderr)
 	table, err := w.User(ctx, c.flags.Arg(0), *limit)
+	stop()
 	if err != nil {
 		return exitFailed, err
 	}

@@ -67,6 +67,23 @@ func (r *rows) Columns() []string {
 	return names
 }
 
+// ColumnTypeDatabaseTypeName is the type in the words of BigQuery's SQL.
+func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
+	f := r.answer.Fields[i]
+	if f.Mode == "REPEATED" {
+		return "ARRAY"
+	}
+	switch f.Type {
+	case "INTEGER":
+		return "INT64"
+	case "FLOAT":
+		return "FLOAT64"
+	case "BOOLEAN":
+		return "BOOL"
+	}
+	return f.Type
+}
+
 func (r *rows) Close() error { return nil }
 
 func (r *rows) Next(dest []driver.Value) error {

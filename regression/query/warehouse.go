@@ -173,51 +173,85 @@ type Table struct {
 // User runs a statement of the user's own and keeps at most limit rows. Only one
 // that reads is accepted.
 func (w *Warehouse) User(ctx context.Context, text string, limit int) (*Table, error) {
-	if w.remote != nil {
-		rows, err := w.remoteUser(ctx, text)
-		if err != nil {
-			return nil, err
-		}
-		return tableOf(rows, limit)
-	}
-	conn, err := w.db.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	if err := conn.Raw(func(c any) error { return checkReads(c, text) }); err != nil {
-		return nil, err
-	}
-	rows, err := conn.QueryContext(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	return tableOf(rows, limit)
-}
-
-func tableOf(rows *sql.Rows, limit int) (*Table, error) {
-	defer rows.Close()
-	var err error
 	t := &Table{}
-	if t.Columns, err = rows.Columns(); err != nil {
-		return nil, err
-	}
-	for rows.Next() {
+	err := w.UserRows(ctx, text, func(columns []UserColumn) error {
+		for _, c := range columns {
+			t.Columns = append(t.Columns, c.Name)
+		}
+		return nil
+	}, func(row []any) error {
 		if len(t.Rows) == limit {
 			t.Cut = true
-			return t, nil
+			return errEnough
 		}
-		row := make([]any, len(t.Columns))
-		dest := make([]any, len(row))
+		t.Rows = append(t.Rows, row)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	return t, nil
+}
+
+var errEnough = errors.New("enough rows")
+
+// UserColumn is a column of an answer, its type in the engine's words.
+type UserColumn struct{ Name, Type string }
+
+// UserRows is User for answers of any size: begin is told the columns, then each
+// gets the rows, which it may keep.
+func (w *Warehouse) UserRows(ctx context.Context, text string, begin func([]UserColumn) error, each func([]any) error) error {
+	rows, closeRows, err := w.userRows(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer closeRows()
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return err
+	}
+	columns := make([]UserColumn, len(types))
+	for i, t := range types {
+		columns[i] = UserColumn{t.Name(), t.DatabaseTypeName()}
+	}
+	if err := begin(columns); err != nil {
+		return err
+	}
+	for rows.Next() {
+		row, dest := make([]any, len(columns)), make([]any, len(columns))
 		for i := range row {
 			dest[i] = &row[i]
 		}
 		if err := rows.Scan(dest...); err != nil {
-			return nil, err
+			return err
 		}
-		t.Rows = append(t.Rows, row)
+		if err := each(row); err != nil {
+			return err
+		}
 	}
-	return t, rows.Err()
+	return rows.Err()
+}
+
+func (w *Warehouse) userRows(ctx context.Context, text string) (*sql.Rows, func(), error) {
+	if w.remote != nil {
+		rows, err := w.remoteUser(ctx, text)
+		if err != nil {
+			return nil, nil, err
+		}
+		return rows, func() { rows.Close() }, nil
+	}
+	conn, err := w.db.Conn(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := conn.Raw(func(c any) error { return checkReads(c, text) }); err != nil {
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	rows, err := conn.QueryContext(ctx, text)
+	if err != nil {
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	return rows, func() { rows.Close(); conn.Close() }, nil
 }
 
 // checkReads lets the engine itself say what a statement is. Prepare, unlike
