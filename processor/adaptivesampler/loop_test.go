@@ -60,14 +60,14 @@ func TestTheLoop(t *testing.T) {
 			return number(t, spansOf(r.send(b.Traces))[0], methodspan.AttrP)
 		}
 		assert.Equal(t, 0.5, send(1), "before anything was decided")
-		table, changed := d.source.Rates(shop1)
+		table, _ := d.source.Rates(shop1)
 		assert.Equal(t, 0.5, *table.Default.P)
 		assert.Empty(t, table.Methods)
 
 		s.say("Total", 0.1)
 		turn(t)
 		assert.Equal(t, 0.1, send(1))
-		table, changed = d.source.Rates(shop1)
+		table, changed := d.source.Rates(shop1)
 		rate := rateNamed(t, table, "shop/cart.(*Cart).Total")
 		assert.Equal(t, 0.1, *rate.P)
 		assert.Equal(t, "sample", rate.Mode)
