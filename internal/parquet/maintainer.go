@@ -272,7 +272,11 @@ func (m *Maintainer) settled(err error, gone func() (bool, error)) error {
 	if counts {
 		return nil
 	}
-	return &Error{Op: "commit", Path: m.root, Err: errors.New("CURRENT could not be replaced"), Hint: "try again"}
+	cause := err
+	if typed := (*Error)(nil); errors.As(err, &typed) && typed.Err != nil {
+		cause = typed.Err
+	}
+	return diskError("replace", m.path(currentName), cause)
 }
 
 // unlisted tells whether the newest state does not list a file of a date.

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	pq "github.com/parquet-go/parquet-go"
+
+	"github.com/corehour/corehour/internal/lake"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/regression/query"
+)
+
+const (
+	// Goals of the design.
+	goalWrite      = 1.0e6 // rows per CPU second
+	goalBytesIDs   = 50
+	goalBytesPlain = 16
+	goalMerge      = 0.5e6
+	goalMemory     = 1e9
+	goalRawQuery   = 10 // seconds on 100M rows
+	goalSumQuery   = 2
+	goalOneService = 0.3
+	bigRows        = 100_000_000
+
+	batchRows = 32_768 // as the exporter writes them
+)
+
+// midnight begins the date that is measured.
+var midnight = time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC)
+
+type bench struct {
+	*table
+	root string
+	rows int
+	ids  bool
+}
+
+func (b *bench) with() string {
+	if b.ids {
+		return "ids of all traces"
+	}
+	return "ids of exemplars"
+}
+
+// write writes the rows as the exporter does, with every sync.
+func (b *bench) write(ctx context.Context) error {
+	w, err := parquet.NewWriter(b.root, parquet.Options{Now: func() time.Time { return midnight.Add(30 * time.Hour) }})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	source := newSource(b.ids)
+	var total cost
+	var bytes int64
+	for done := 0; done < b.rows; done += batchRows {
+		item := source.item(done, b.rows)
+		c, err := measure(func() error {
+			res, err := w.Write(ctx, []methodspan.Item{item})
+			bytes += res.Bytes
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		total.cpu += c.cpu
+		total.wall += c.wall
+	}
+	rows := float64(b.rows / batchRows * batchRows)
+	goal := float64(goalBytesPlain)
+	if b.ids {
+		goal = goalBytesIDs
+	}
+	b.add("write with sort and fsync, "+b.with(), rows/total.cpu, "rows/CPU-s", "higher", goalWrite)
+	b.add("write with sort and fsync by the clock, "+b.with(), rows/total.wall, "rows/s", "higher", 0)
+	b.add("bytes per row, "+b.with(), float64(bytes)/rows, "B", "lower", goal)
+	return nil
+}
+
+// columns tells which columns the bytes of the first file are in.
+func (b *bench) columns(context.Context) error {
+	s, err := parquet.Open(b.root)
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(s.Files[0].Path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	read, err := pq.OpenFile(file, s.Files[0].Bytes)
+	if err != nil {
+		return err
+	}
+	type column struct {
+		name  string
+		bytes int64
+	}
+	var columns []column
+	var total int64
+	for _, group := range read.Metadata().RowGroups {
+		for i, c := range group.Columns {
+			if i >= len(columns) {
+				columns = append(columns, column{name: c.MetaData.PathInSchema[0]})
+			}
+			columns[i].bytes += c.MetaData.TotalCompressedSize
+			total += c.MetaData.TotalCompressedSize
+		}
+	}
+	slices.SortFunc(columns, func(a, b column) int { return int(b.bytes - a.bytes) })
+	rows := float64(s.Files[0].Rows)
+	rest := total
+	for _, c := range columns[:10] {
+		b.add("bytes per row in "+c.name, float64(c.bytes)/rows, "B", "lower", 0)
+		rest -= c.bytes
+	}
+	b.add("bytes per row in the other columns", float64(rest)/rows, "B", "lower", 0)
+	return nil
+}
+
+func (b *bench) maintain(ctx context.Context, p lake.Policy, after time.Duration) (*lake.Report, cost, error) {
+	debug.FreeOSMemory()
+	job := lake.Job{Root: b.root, Policy: p, Parquet: parquet.Options{Now: func() time.Time { return midnight.Add(after) }}}
+	var report *lake.Report
+	c, err := measure(func() (err error) {
+		report, err = job.Run(ctx)
+		return err
+	})
+	return report, c, err
+}
+
+func (b *bench) merge(ctx context.Context) error {
+	report, c, err := b.maintain(ctx, lake.Policy{MaxFiles: 2}, 31*time.Hour)
+	if err != nil {
+		return err
+	}
+	var in, bytes, out int64
+	for _, s := range report.Steps {
+		in += s.Rows
+		bytes += s.Bytes
+		out += s.OutBytes
+	}
+	b.add("merging", float64(in)/c.cpu, "rows/CPU-s", "higher", goalMerge)
+	b.add("merging, memory", c.peakBytes, "B", "lower", goalMemory)
+	b.add("merging, bytes after by bytes before", float64(out)/float64(bytes), "", "lower", 0)
+	return nil
+}
+
+// roll adds the date up by minute, then by hour, and asks both.
+func (b *bench) roll(ctx context.Context) error {
+	for _, level := range []struct {
+		name   string
+		policy lake.Policy
+	}{
+		{"minute", lake.Policy{MaxFiles: lake.DefaultMaxFiles, MinuteAfter: time.Hour}},
+		{"hour", lake.Policy{MaxFiles: lake.DefaultMaxFiles, HourAfter: time.Hour}},
+	} {
+		report, c, err := b.maintain(ctx, level.policy, 40*time.Hour)
+		if err != nil {
+			return err
+		}
+		last := report.Steps[len(report.Steps)-1]
+		b.add("rolling up by "+level.name, float64(last.Rows)/c.cpu, "rows/CPU-s", "higher", 0)
+		b.add("rolling up by "+level.name+", memory", c.peakBytes, "B", "lower", goalMemory)
+		b.add("rows by "+level.name+" of a row before", float64(last.OutRows)/float64(last.Rows), "", "lower", 0)
+		b.add("bytes by "+level.name+" of a byte before", float64(last.OutBytes)/float64(last.Bytes), "", "lower", 0)
+		if err := b.ask(ctx, "by "+level.name, goalSumQuery); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) askRaw(ctx context.Context) error { return b.ask(ctx, "raw", goalRawQuery) }
+
+// ask times the query behind cost and regress, of everything and of one service.
+func (b *bench) ask(ctx context.Context, what string, goal float64) error {
+	for _, q := range []struct {
+		name   string
+		filter query.Filter
+		goal   float64
+	}{{"all services", query.Filter{}, goal}, {"one service", query.Filter{Service: "service-3"}, goalOneService}} {
+		begin := time.Now()
+		w, err := query.Open(ctx, b.root, query.Window{From: midnight, To: midnight.Add(24 * time.Hour)})
+		if err != nil {
+			return err
+		}
+		profiles, _, err := w.Profiles(ctx, query.Ask{Metric: query.CPU, Filter: q.filter, Slot: time.Hour})
+		if cerr := w.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return err
+		}
+		if len(profiles) == 0 {
+			return fmt.Errorf("%s of %s: no answer", what, q.name)
+		}
+		if b.rows < bigRows {
+			q.goal = 0
+		}
+		b.add("profile of "+q.name+", "+what, time.Since(begin).Seconds(), "s", "lower", q.goal)
+	}
+	return nil
+}
+
+// source makes rows like those of a busy installation: 300 methods of 12 services
+// by a law of Zipf, 3 versions, log-normal times.
+type source struct {
+	rng       *rand.Rand
+	zipf      *rand.Zipf
+	ids       bool
+	resources []*methodspan.Resource
+	classes   []string
+	methods   []string
+}
+
+func newSource(ids bool) *source {
+	s := &source{rng: rand.New(rand.NewPCG(1, 2)), ids: ids}
+	s.zipf = rand.NewZipf(s.rng, 1.2, 4, 299)
+	for i := range 36 {
+		s.resources = append(s.resources, &methodspan.Resource{
+			ServiceNamespace: "shop", Service: fmt.Sprintf("service-%d", i/3), Version: fmt.Sprintf("1.%d.0", i%3),
+			Revision: fmt.Sprintf("%040x", i), Environment: "production", Instance: fmt.Sprintf("pod-%d", i),
+			Host: fmt.Sprintf("node-%d", i%7), HostType: "c7g.2xlarge", CloudProvider: "aws", Region: "eu-central-1",
+			CapacityType: "spot", ProcessStartNS: midnight.UnixNano() - int64(i)*1e9,
+		})
+	}
+	for i := range 300 {
+		s.classes = append(s.classes, fmt.Sprintf("shop/package%d.Type%d", i/30, i/6))
+		s.methods = append(s.methods, fmt.Sprintf("Method%d", i))
+	}
+	return s
+}
+
+// item makes one batch; rows start in the part of the date that it is of.
+func (s *source) item(from, of int) methodspan.Item {
+	id := fmt.Sprintf("p-%d", from/batchRows+1)
+	item := methodspan.Item{ID: id, Rows: make([]methodspan.Row, batchRows)}
+	price := 0.0425
+	length := 24 * time.Hour * batchRows / time.Duration(of)
+	start := midnight.Add(24 * time.Hour / time.Duration(of) * time.Duration(from))
+	for i := range item.Rows {
+		m := int(s.zipf.Uint64())
+		at := start.Add(time.Duration(s.rng.Int64N(int64(length)))).UnixNano()
+		wall := int64(20_000 * (1 + s.rng.ExpFloat64()*s.rng.ExpFloat64()))
+		r := &item.Rows[i]
+		*r = methodspan.Row{
+			Resource: s.resources[s.rng.IntN(len(s.resources))], Kind: methodspan.KindCall, Level: methodspan.LevelRaw, StartNS: at, EndNS: at + wall,
+			Class: s.classes[m], Method: s.methods[m], Caller: "shop/web.Handler.Serve",
+			Measured: 1, WallNS: wall, WallMaxNS: wall, P: 0.05, WeightBasis: methodspan.BasisExact,
+			Tier: "mid", Reason: "tier", ConfiguredRate: 0.05, EffectiveRate: 0.05,
+			USDPerCoreHour: &price, PriceSource: "book", CPUState: methodspan.CPUNotSampled, BatchID: id, RowSeq: int32(i),
+		}
+		switch s.rng.IntN(8) {
+		case 0, 1:
+			r.CPUMeasured, r.CPUNS, r.CPUMaxNS, r.CPUP, r.CPUState = 1, wall*3/4, wall*3/4, 0.25, methodspan.CPUExact
+		case 2:
+			r.Kind, r.Calls, r.Measured, r.WallNS, r.WallMaxNS, r.P, r.CPUState, r.Caller = methodspan.KindCounts, 140, 0, 0, 0, 0, "", ""
+			continue
+		}
+		if s.ids || s.rng.IntN(50) == 0 {
+			for k := range 16 {
+				r.TraceID[k] = byte(s.rng.Uint32())
+			}
+			for k := range 8 {
+				r.SpanID[k], r.ParentSpanID[k] = byte(s.rng.Uint32()), byte(s.rng.Uint32())
+			}
+		}
+	}
+	return item
+}

@@ -1,0 +1,82 @@
+// Command benchwarehouse measures the warehouse: writing with sort and sync, bytes
+// by column, merging, rolling up, and what queries take on raw rows and on sums.
+//
+//	benchwarehouse --rows 2000000 | show --out build/bench
+//
+// Rates are per CPU second of this process; queries are told in seconds of the
+// clock, with the engine on one thread per core. The goals for queries are for 100
+// million rows and are judged from that many on.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	rows := flag.Int("rows", 2_000_000, "rows of the measured date")
+	dir := flag.String("dir", "", "directory to work in (default: a temporary one)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, *rows, *dir)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "benchwarehouse:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, rows int, dir string) error {
+	if rows < batchRows {
+		return fmt.Errorf("--rows must be at least %d, found %d", batchRows, rows)
+	}
+	temporary, err := os.MkdirTemp(dir, "benchwarehouse-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary)
+	t := &table{Name: "warehouse"}
+	for _, ids := range []bool{false, true} {
+		b := &bench{table: t, root: fmt.Sprintf("%s/ids-%v", temporary, ids), rows: rows, ids: ids}
+		if err := b.write(ctx); err != nil {
+			return err
+		}
+		if !ids {
+			continue // what follows takes the dearer one
+		}
+		for _, do := range []func(context.Context) error{b.columns, b.merge, b.askRaw, b.roll} {
+			if err := do(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return json.NewEncoder(os.Stdout).Encode(t)
+}
+
+// table and figure are what internal/figures/show reads.
+type table struct {
+	Name    string   `json:"name"`
+	Results []figure `json:"results"`
+}
+
+type figure struct {
+	Name   string   `json:"name"`
+	Value  float64  `json:"value"`
+	Unit   string   `json:"unit"`
+	Better string   `json:"better"`
+	Goal   *float64 `json:"goal,omitempty"`
+}
+
+// add notes a figure; a goal of 0 is none.
+func (t *table) add(name string, value float64, unit, better string, goal float64) {
+	f := figure{Name: name, Value: value, Unit: unit, Better: better}
+	if goal != 0 {
+		f.Goal = &goal
+	}
+	t.Results = append(t.Results, f)
+	fmt.Fprintf(os.Stderr, "%s: %.4g %s\n", name, value, unit)
+}
