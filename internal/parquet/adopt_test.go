@@ -119,7 +119,7 @@ func TestNothingRisesFromTheDead(t *testing.T) {
 		}
 		return len(paths)
 	}
-	w = openWriter(t, root, Options{})
+	openWriter(t, root, Options{})
 	wantStored(t, "started again", root, a)
 	if n := files(); n != 1 {
 		t.Errorf("%d files, want the dead one gone", n)

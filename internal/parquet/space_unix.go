@@ -11,5 +11,5 @@ func FreeBytes(dir string) (int64, bool) {
 	if err := syscall.Statfs(dir, &s); err != nil {
 		return 0, false
 	}
-	return int64(s.Bavail) * int64(s.Bsize), true
+	return int64(s.Bavail) * int64(s.Bsize), true //nolint:unconvert // its type differs from system to system
 }
