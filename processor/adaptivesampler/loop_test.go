@@ -216,7 +216,7 @@ func TestTheFileIsServed(t *testing.T) {
 		b.call("shop/cart.(*Cart).Total", 1, "")
 		r.send(b.Traces)
 		turn(t)
-		assert.False(t, isClosed(changed), "of an unknown service: the same as before")
+		assert.True(t, isClosed(changed), "the service is known now, and what it is told another")
 		table, _ = d.source.Rates(shop1)
 		assert.Equal(t, []rates.Operation{{Name: "GET /cart", P: 0.5}}, table.Operations)
 		assert.Len(t, table.Methods, 4)

@@ -51,13 +51,13 @@ func (s *served) find(target rates.Target) *slot {
 
 // replace puts tables in force and returns how many of them are new. Who waits for
 // a table that is gone is woken as well, and so is who waits at the fallback when
-// there are tables for others than before: one may be its own.
+// there are other tables for others than before: one may be its own.
 func (s *served) replace(tables map[decide.Group]*rates.Table, fallback *rates.Table) (changes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	met := false
-	for id := range tables {
-		if _, ok := s.slots[id]; !ok {
+	for id, t := range tables {
+		if _, ok := s.slots[id]; !ok && (s.fallback.table.Provisional || t.Revision != s.fallback.table.Revision) {
 			met = true
 			break
 		}
