@@ -1,0 +1,65 @@
+package bigquery
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// Whatever is left of a journal, a start reads it or says why not.
+func FuzzJournal(f *testing.F) {
+	f.Add([]byte(`{"seq":1,"at":"2026-03-10T12:00:00Z","stream":"s","offset":0,"rows":2,"items":["a-1"]}`+"\n"+`{"seq":1,"done":true}`+"\n"), []byte(`{"seq":0}`))
+	f.Add([]byte(`{"seq":3,"stream":"s","offset":5,"rows":2,"part":"a-2","stored":7}`+"\n"+`{"seq":`), []byte(`{"seq":2,"parts":{"a-2":5},"pages":[{"last":"2026-03-10T12:00:00Z","ids":{"a-":"1-5"}}]}`))
+	f.Fuzz(func(t *testing.T, lines, state []byte) {
+		dir := t.TempDir()
+		for name, data := range map[string][]byte{journalName: lines, stateName: state} {
+			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		intake, err := parquet.NewIntake(parquet.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := openJournal(dir, intake)
+		if err != nil {
+			return
+		}
+		defer j.file.Close()
+		if err := j.compact(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := parquet.NewIntake(parquet.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k, err := openJournal(dir, again); err != nil {
+			t.Errorf("what was written can't be read: %v", err)
+		} else {
+			if k.seq != j.seq || len(k.parts) != len(j.parts) {
+				t.Errorf("read %d and %d parts, want %d and %d", k.seq, len(k.parts), j.seq, len(j.parts))
+			}
+			k.file.Close()
+		}
+	})
+}
+
+// Whatever a service answers is a value or an error.
+func FuzzValue(f *testing.F) {
+	f.Add(`"5"`, "INTEGER", "")
+	f.Add(`[{"v":{"f":[{"v":"a"},{"v":"1.5"}]}}]`, "RECORD", "REPEATED")
+	f.Add(`"AAE="`, "BYTES", "NULLABLE")
+	f.Fuzz(func(t *testing.T, text, kind, mode string) {
+		var v any
+		if json.Unmarshal([]byte(text), &v) != nil {
+			return
+		}
+		field := Field{Name: "x", Type: kind, Mode: mode, Fields: []Field{{Name: "name", Type: "STRING"}, {Name: "value", Type: "FLOAT"}}}
+		if got, err := valueOf(v, field); err == nil && v != nil && got == nil {
+			t.Errorf("%s as %s %s is NULL", text, mode, kind)
+		}
+	})
+}
