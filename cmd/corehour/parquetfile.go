@@ -94,7 +94,7 @@ func dirOf(path string) string {
 // parquetFile is rows of a shape that the query decides. The type of a row is made
 // at run time, one field per column, because a struct keeps their order.
 type parquetFile struct {
-	writer *pq.Writer
+	writer *pq.GenericWriter[any]
 	row    reflect.Value
 	rows   int64
 }
@@ -126,7 +126,7 @@ func (p *parquetFile) begin(w io.Writer, columns []query.UserColumn) error {
 		fields[i] = reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: kind, Tag: reflect.StructTag(fmt.Sprintf(`parquet:"%s,optional,zstd"`, name))}
 	}
 	p.row = reflect.New(reflect.StructOf(fields)).Elem()
-	p.writer = pq.NewWriter(w, pq.SchemaOf(p.row.Addr().Interface()))
+	p.writer = pq.NewGenericWriter[any](w, pq.SchemaOf(p.row.Addr().Interface()))
 	return nil
 }
 
@@ -149,7 +149,8 @@ func (p *parquetFile) add(values []any) error {
 		into.Set(value)
 	}
 	p.rows++
-	return p.writer.Write(p.row.Addr().Interface())
+	_, err := p.writer.Write([]any{p.row.Addr().Interface()})
+	return err
 }
 
 func (p *parquetFile) close() error { return p.writer.Close() }
