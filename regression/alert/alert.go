@@ -14,8 +14,10 @@ const Schema = 1
 
 // Kinds of alerts.
 const (
-	Regression = "regression" // a method that a new version made dearer
-	Budget     = "budget"     // what is spent is above what was planned
+	Regression   = "regression"    // a method that a new version made dearer
+	MoreCalls    = "more_calls"    // a method that its caller calls more often per call
+	WholeService = "whole_service" // what all methods have in common became dearer
+	Budget       = "budget"        // what is spent is above what was planned
 )
 
 // Alert is one thing to know of, as other programs read it.
@@ -34,7 +36,8 @@ type Alert struct {
 	BaseRevision     string `json:"base_revision"`
 	HeadRevision     string `json:"head_revision"`
 	Metric           string `json:"metric"`
-	// Basis is what was tested: "self" or "inclusive" time; empty for a budget.
+	// Basis is what was tested: "self", "inclusive" or "standardised" time; empty
+	// for a budget.
 	Basis string `json:"basis"`
 	// Base and Head are ns per call of what was tested; Reason says whether
 	// that is the method's own time or its whole. Of a budget they are dollars a
@@ -44,7 +47,7 @@ type Alert struct {
 	ChangePercent float64 `json:"change_percent"`
 	// Interval holds the change in percent with 95% confidence: low, high.
 	Interval [2]float64 `json:"interval"`
-	// EValue is null: the rule makes none.
+	// EValue is the evidence against chance; null where the rule makes none.
 	EValue *float64 `json:"e_value"`
 	// Records are the measured calls of the head version, or behind what is spent.
 	Records int64 `json:"records"`

@@ -20,6 +20,10 @@ type Options struct {
 	Metric           string  // cpu, wall, or empty: cpu where both versions have it
 	ThresholdPercent float64 // a change must be above it
 	MinRecords       int64   // on both sides
+
+	// Of Evidence only.
+	WarmUp time.Duration // left out of every process
+	Slot   time.Duration // 0 = by the length of the run
 }
 
 // State says what was found out about a method.
@@ -31,12 +35,16 @@ const (
 	NotProven  State = "not_proven" // nothing above the threshold that could not be chance
 	FewRecords State = "few_records"
 	FewSlots   State = "few_slots" // too few clusters for an interval
+	Pending    State = "pending"   // dearer, to be confirmed by the next look
+	Moved      State = "moved"     // dearer, and another method got cheaper by as much
 	New        State = "new"       // not in the base version
 	Gone       State = "gone"      // not in the head version
 )
 
 // Judged tells whether the method was really compared.
-func (s State) Judged() bool { return s == Regressed || s == Explained || s == NotProven }
+func (s State) Judged() bool {
+	return slices.Contains([]State{Regressed, Pending, Explained, Moved, NotProven}, s)
+}
 
 // Line is one method of a comparison.
 type Line struct {
@@ -44,7 +52,9 @@ type Line struct {
 	Method    string `json:"method"`
 	Signature string `json:"signature,omitempty"`
 	State     State  `json:"state"`
-	// Basis is what was tested: "self" or "inclusive" time.
+	// Basis is what was tested: "self" or "inclusive" time, or "standardised": the
+	// whole time with callers and hours being equal, raised where its own part of
+	// it grew.
 	Basis string `json:"basis,omitempty"`
 	// Times are ns per call.
 	BaseNSPerCall float64     `json:"base_ns_per_call"`
@@ -55,6 +65,16 @@ type Line struct {
 	HeadRecords   int64       `json:"head_records"`
 	BaseClusters  int64       `json:"base_clusters"`
 	HeadClusters  int64       `json:"head_clusters"`
+
+	// By evidence only: the evidence, the part of the plain change that is due to
+	// who calls, the change that would have been raised with 90% probability, and
+	// the probability that +10% would have.
+	EValue        *float64 `json:"e_value"`
+	MixPercent    *float64 `json:"mix_percent"`
+	Seen90Percent *float64 `json:"seen_90_percent"`
+	PowerAt10     *float64 `json:"power_at_10_percent"`
+	Reason        string   `json:"reason,omitempty"`
+	Warnings      []string `json:"warnings,omitempty"`
 
 	full       string
 	base, head *query.Profile
@@ -75,9 +95,13 @@ type Comparison struct {
 	HeadTo       time.Time    `json:"head_to"`
 	Metric       query.Metric `json:"metric"`
 	// Clusters says what the intervals are made of.
-	Clusters string        `json:"clusters"`
-	Methods  []Line        `json:"methods"`
-	Alerts   []alert.Alert `json:"alerts"`
+	Clusters string `json:"clusters"`
+	// WholeService is about what all methods have in common; null where it was not
+	// judged.
+	WholeService *Line         `json:"whole_service"`
+	Warnings     []string      `json:"warnings"`
+	Methods      []Line        `json:"methods"`
+	Alerts       []alert.Alert `json:"alerts"`
 }
 
 // Told tells whether any method could be judged.
@@ -102,7 +126,7 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 				BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
 				BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision,
 				BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
-				Metric: metric, Clusters: "instance x " + slotName(slot), Methods: []Line{},
+				Metric: metric, Clusters: "instance x " + slotName(slot), Warnings: []string{}, Methods: []Line{},
 			}
 			ask.Compared = append(ask.Compared, p.side(query.SideBase, p.Base, slot), p.side(query.SideHead, p.Head, slot))
 		}
@@ -134,7 +158,7 @@ func judgeAll(o Options, profiles []query.Profile, edges []query.Edge, at map[qu
 	for service, own := range profilesOf {
 		c := out[at[service]]
 		c.Methods = lines(own)
-		j := judge{options: o}
+		j := threshold{options: o}
 		j.first(c.Methods)
 		j.settle(c.Methods, edgesOf[service])
 	}

@@ -24,20 +24,20 @@ type explanation struct {
 	share  float64
 }
 
-// judge decides line by line.
-type judge struct {
+// threshold decides line by line.
+type threshold struct {
 	options Options
 	grown   []*Line // whole time grew beyond doubt; in no order
 }
 
 // first judges what each line says by itself.
-func (j *judge) first(lines []Line) {
+func (j *threshold) first(lines []Line) {
 	for i := range lines {
 		j.line(&lines[i])
 	}
 }
 
-func (j *judge) line(l *Line) {
+func (j *threshold) line(l *Line) {
 	switch {
 	case l.base == nil:
 		l.State = New
@@ -92,7 +92,7 @@ func (l *Line) say(basis string, base, head stats.Estimate, change float64, iv s
 
 // settle finds out which growth is only that of callees. It goes from the
 // cheapest whole to the dearest, so callees come before their callers.
-func (j *judge) settle(lines []Line, edges []query.Edge) {
+func (j *threshold) settle(lines []Line, edges []query.Edge) {
 	calls := map[string]map[string][2]float64{} // caller, callee -> ns per call of the caller, base and head
 	byName := map[string]*Line{}
 	for i := range lines {

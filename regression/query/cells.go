@@ -1,0 +1,128 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// Process is one process of a side of a comparison.
+type Process struct {
+	Side     Side
+	Instance string
+	// Start is when it began, zero where it is not known.
+	Start       time.Time
+	First, Last time.Time // of its measurements
+}
+
+// Member says which sums a process goes into.
+type Member struct {
+	Process
+	Member int
+	// Warm is the time from which its rows count.
+	Warm time.Time
+}
+
+// Cell is the sums over one method, caller, member and slot.
+type Cell struct {
+	Full   string // class.method
+	Caller string // empty = unknown
+	Member int
+	Slot   int64
+
+	Class, Method, Signature string
+
+	Records float64 // measured calls
+	Weight  float64 // calls they stand for
+	Sum     float64 // ns
+	Capped  float64 // ns, each call at most the 99.5% quantile
+	Log     float64
+	// PricedNS is the part of Sum that has a price; PriceNS is its sum with each
+	// ns times its price per core hour.
+	PricedNS, PriceNS float64
+	// Calls that were timed, without and with their CPU: each is a probe that the
+	// caller paid for.
+	TimedWall, TimedCPU float64
+}
+
+// Processes lists the processes of both sides of one comparison.
+func (w *Warehouse) Processes(ctx context.Context, base, head Compared) ([]Process, error) {
+	if err := w.prepare(ctx, []Compared{base, head}); err != nil {
+		return nil, err
+	}
+	var out []Process
+	err := w.each(ctx, "members", scope{Filter: Filter{Service: base.Name, Environment: base.Environment}}, serviceArgs(base.Service), func(rows *sql.Rows) error {
+		var p Process
+		var start, first, last int64
+		err := rows.Scan(&p.Side, into(&p.Instance), into(&start), &first, &last)
+		if start != 0 {
+			p.Start = at(start)
+		}
+		p.First, p.Last = at(first), at(last)
+		out = append(out, p)
+		return err
+	})
+	return out, err
+}
+
+// Grid is how the time of a comparison is cut.
+type Grid struct {
+	Begin time.Time
+	Slot  time.Duration
+	// Daily puts the base's rows into the slots of the same time of day.
+	Daily bool
+}
+
+// Cells measures both sides of one comparison, sorted by method.
+func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compared, members []Member, grid Grid) ([]Cell, error) {
+	if err := w.prepare(ctx, []Compared{base, head}); err != nil {
+		return nil, err
+	}
+	const table = `CREATE OR REPLACE TABLE members (side VARCHAR, instance VARCHAR, process_start_ns BIGINT, member BIGINT, warm_ns BIGINT)`
+	err := w.fill(ctx, table, "INSERT INTO members VALUES (?, ?, ?, ?, ?)", func(insert func(...any) error) error {
+		for _, m := range members {
+			var start any
+			if !m.Start.IsZero() {
+				start = m.Start.UnixNano()
+			}
+			warm := int64(0)
+			if !m.Warm.IsZero() {
+				warm = m.Warm.UnixNano()
+			}
+			if err := insert(string(m.Side), orNull(m.Instance), start, m.Member, warm); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	args := serviceArgs(base.Service)
+	args["begin_ns"], args["slot_ns"], args["daily"] = grid.Begin.UnixNano(), grid.Slot.Nanoseconds(), 0
+	if grid.Daily {
+		args["daily"] = 1
+	}
+	s := scope{metricColumns: columnsOf[metric], Filter: Filter{Service: base.Name, Environment: base.Environment}}
+	var out []Cell
+	err = w.each(ctx, "cells", s, args, func(rows *sql.Rows) error {
+		var c Cell
+		err := rows.Scan(&c.Full, &c.Caller, &c.Member, &c.Slot, into(&c.Class), into(&c.Method), into(&c.Signature),
+			&c.Records, &c.Weight, &c.Sum, &c.Capped, &c.Log, &c.PricedNS, &c.PriceNS, &c.TimedWall, &c.TimedCPU)
+		out = append(out, c)
+		return err
+	})
+	return out, err
+}
+
+// serviceArgs are the values that Only asks for; an unknown part does not filter.
+func serviceArgs(s Service) map[string]any {
+	args := map[string]any{}
+	if s.Name != "" {
+		args["service"] = s.Name
+	}
+	if s.Environment != "" {
+		args["environment"] = s.Environment
+	}
+	return args
+}

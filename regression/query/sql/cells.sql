@@ -1,0 +1,101 @@
+{{define "members"}}
+-- The processes of the two sides of one comparison that measured anything.
+SELECT
+  t.side, c.instance, c.process_start_ns,
+  MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns
+FROM method_calls AS c
+JOIN compared AS t
+  ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
+WHERE c.kind IN ('call', 'aggregate') AND c.measured > 0 AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns
+  {{.Only "c."}}
+GROUP BY t.side, c.instance, c.process_start_ns
+ORDER BY t.side, first_ns, c.instance, c.process_start_ns
+{{end}}
+
+{{define "cells"}}
+-- What one comparison is made of: sums by method, caller, member (a process, or a
+-- group of them) and slot. The cap is the 99.5% quantile of the method and caller
+-- over both versions. Where the base did not run at the same time but on earlier
+-- days, its rows count in the slots of the same time of day.
+WITH scoped AS {{.Inline}} (
+  SELECT c.*, t.side, t.from_ns, t.to_ns
+  FROM method_calls AS c
+  JOIN compared AS t
+    ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
+  WHERE c.kind IN ('call', 'counts', 'aggregate')
+    {{.Only "c."}}
+),
+weighted AS ({{template "method_cost" .From "scoped"}}),
+seen AS (
+  SELECT
+    m.member, w.side,
+    CASE WHEN COALESCE(w.class, '') = '' THEN w.method WHEN COALESCE(w.method, '') = '' THEN w.class ELSE w.class || '.' || w.method END AS name,
+    w.class, w.method, w.signature,
+    COALESCE(w.caller, '') AS caller,
+    CASE WHEN {{.Param}}daily = 1 AND w.side = 'base'
+      THEN MOD(MOD(w.start_ns - {{.Param}}begin_ns, 86400000000000) + 86400000000000, 86400000000000)
+      ELSE w.start_ns - {{.Param}}begin_ns END AS offset_ns,
+    w.{{.Weight}} AS weight, w.{{.Measured}} AS n, CAST(w.{{.Value}} AS {{.Double}}) AS x, w.{{.Histogram}} AS bins,
+    w.measured AS timed, COALESCE(w.cpu_measured, 0) AS timed_cpu,
+    w.usd_per_core_hour AS price
+  FROM weighted AS w
+  JOIN members AS m
+    ON m.side = w.side AND {{.Same "m" "w" "instance" "process_start_ns"}}
+  WHERE w.measured > 0 AND w.start_ns >= w.from_ns AND w.start_ns < w.to_ns AND w.start_ns >= m.warm_ns
+),
+binned AS (
+  SELECT name, caller, FLOOR(LN(GREATEST(x, 1)) / LN(1.01 / 0.99)) AS bin, weight
+  FROM seen
+  WHERE weight IS NOT NULL AND n = 1
+  UNION ALL
+  SELECT s.name, s.caller, h.bin, s.weight * h.n AS weight
+  FROM seen AS s, UNNEST(s.bins) AS u(h)
+  WHERE s.weight IS NOT NULL AND s.n > 1
+),
+bins AS (
+  SELECT name, caller, bin, SUM(weight) AS weight
+  FROM binned
+  GROUP BY name, caller, bin
+),
+ranked AS (
+  SELECT
+    name, caller, bin,
+    SUM(weight) OVER (PARTITION BY name, caller ORDER BY bin) / SUM(weight) OVER (PARTITION BY name, caller) AS share
+  FROM bins
+),
+caps AS (
+  SELECT name, caller, EXP((MIN(bin) + 1) * LN(1.01 / 0.99)) AS cap
+  FROM ranked
+  WHERE share >= 0.995
+  GROUP BY name, caller
+),
+single AS (
+  SELECT
+    s.*,
+    CASE WHEN s.n = 1 THEN LEAST(s.x, p.cap)
+      ELSE s.x * COALESCE(
+        (SELECT SUM(h.n * LEAST(EXP((h.bin + 0.5) * LN(1.01 / 0.99)), p.cap)) / SUM(h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99)))
+         FROM UNNEST(s.bins) AS u(h)), 1) END AS capped,
+    CASE WHEN s.n = 1 THEN LN(GREATEST(s.x, 1))
+      ELSE COALESCE(
+        (SELECT SUM(h.n * (h.bin + 0.5) * LN(1.01 / 0.99)) FROM UNNEST(s.bins) AS u(h)),
+        s.n * LN(GREATEST(s.x / s.n, 1))) END AS logs
+  FROM seen AS s
+  LEFT JOIN caps AS p ON s.name = p.name AND s.caller = p.caller
+)
+SELECT
+  name, caller, member, CAST(FLOOR(offset_ns / {{.Param}}slot_ns) AS BIGINT) AS slot,
+  MAX(class) AS class, MAX(method) AS method,
+  CASE WHEN MIN(COALESCE(signature, '')) = MAX(COALESCE(signature, '')) THEN MAX(signature) END AS signature,
+  SUM(CASE WHEN weight IS NOT NULL THEN n ELSE 0 END) AS records,
+  COALESCE(SUM(weight * n), 0) AS weight,
+  COALESCE(SUM(weight * x), 0) AS x,
+  COALESCE(SUM(weight * capped), 0) AS capped,
+  COALESCE(SUM(weight * logs), 0) AS logs,
+  COALESCE(SUM(CASE WHEN price IS NOT NULL THEN weight * x END), 0) AS priced_x,
+  COALESCE(SUM(weight * x * price), 0) AS price_x,
+  SUM(timed - timed_cpu) AS timed_wall, SUM(timed_cpu) AS timed_cpu
+FROM single
+GROUP BY name, caller, member, FLOOR(offset_ns / {{.Param}}slot_ns)
+ORDER BY name, caller, member, slot
+{{end}}

@@ -1,0 +1,123 @@
+package verdict
+
+import (
+	"context"
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// maxMembers is how many processes of one version are told apart. More are put
+// into so many groups by chance: clusters are larger then, and still independent.
+const maxMembers = 64
+
+// assemble reads one comparison.
+func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metric, o Options, costs probeCost) (*subject, error) {
+	plan := planFor(p, o)
+	base := query.Compared{Service: p.Service, Side: query.SideBase, Version: p.Base.Version, Window: plan.base, Slot: plan.grid.Slot}
+	head := query.Compared{Service: p.Service, Side: query.SideHead, Version: p.Head.Version, Window: plan.head, Slot: plan.grid.Slot}
+	processes, err := w.Processes(ctx, base, head)
+	if err != nil {
+		return nil, err
+	}
+	s := &subject{plan: plan, deployment: &judge.Deployment{Overlap: plan.overlap, Begin: plan.grid.Begin, Slot: plan.grid.Slot}}
+	members := s.members(processes, o)
+	cells, err := w.Cells(ctx, metric, base, head, members, plan.grid)
+	if err != nil {
+		return nil, err
+	}
+	costs.subtract(cells, s.side, p)
+	s.fill(cells)
+	s.deployment.Slots = int(plan.head.To.Sub(plan.grid.Begin) / plan.grid.Slot)
+	return s, nil
+}
+
+func (s *subject) side(member int) judge.Side { return s.deployment.Instances[member].Side }
+
+// members makes the instances of the deployment.
+func (s *subject) members(processes []query.Process, o Options) []query.Member {
+	for _, p := range processes {
+		s.processes[sideOf(p.Side)]++
+	}
+	d := s.deployment
+	groups := map[uint64]int{} // of a side that has too many
+	out := make([]query.Member, 0, len(processes))
+	for i, p := range processes {
+		side := sideOf(p.Side)
+		from := s.plan.base.From
+		if side == judge.Head {
+			from = s.plan.head.From
+		}
+		start := started(p, from, s.plan.grid.Slot)
+		if s.processes[side] <= maxMembers {
+			out = append(out, query.Member{Process: p, Member: len(d.Instances)})
+			d.Instances = append(d.Instances, judge.Instance{ID: p.Instance + "/" + strconv.Itoa(i), Side: side, Started: start})
+			continue
+		}
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(p.Instance))
+		_, _ = h.Write(strconv.AppendInt(nil, p.Start.UnixNano(), 10))
+		group := h.Sum64()%maxMembers*2 + uint64(side)
+		member, ok := groups[group]
+		if !ok {
+			member = len(d.Instances)
+			groups[group] = member
+			d.Instances = append(d.Instances, judge.Instance{ID: "group " + strconv.FormatUint(group, 10), Side: side})
+		}
+		m := query.Member{Process: p, Member: member}
+		if !start.IsZero() { // processes of a group warm up at different times
+			m.Warm = start.Add(o.WarmUp + s.plan.grid.Slot - time.Nanosecond).Truncate(s.plan.grid.Slot)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func sideOf(s query.Side) judge.Side {
+	if s == query.SideHead {
+		return judge.Head
+	}
+	return judge.Base
+}
+
+// fill takes the cells over, by numbers instead of names.
+func (s *subject) fill(cells []query.Cell) {
+	d := s.deployment
+	callers := map[string]int32{}
+	var priced, price float64
+	for i := range cells {
+		c := &cells[i]
+		if i == 0 || cells[i-1].Full != c.Full {
+			d.Methods = append(d.Methods, c.Full)
+			s.names = append(s.names, *c)
+			s.prices = append(s.prices, 0)
+			priced, price = 0, 0
+		}
+		m := len(d.Methods) - 1
+		if s.names[m].Signature != c.Signature {
+			s.names[m].Signature = "" // several
+		}
+		caller, ok := callers[c.Caller]
+		if !ok {
+			caller = int32(len(d.Callers))
+			callers[c.Caller] = caller
+			d.Callers = append(d.Callers, c.Caller)
+		}
+		if s.side(c.Member) == judge.Head {
+			priced, price = priced+c.PricedNS, price+c.PriceNS
+			if priced > 0 {
+				s.prices[m] = price / priced
+			}
+		}
+		if !(c.Weight > 0) || c.Slot < 0 {
+			continue
+		}
+		d.Cells = append(d.Cells, judge.Cell{
+			Method: int32(m), Caller: caller, Instance: int32(c.Member), Slot: int32(c.Slot),
+			Records: c.Records, Weight: c.Weight, Sum: c.Sum, Capped: c.Capped, Log: c.Log,
+		})
+	}
+}

@@ -1,0 +1,117 @@
+package verdict
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/query"
+)
+
+const (
+	// maxSlots bounds a comparison in time: beyond it slots get longer.
+	maxSlots = 300
+	// minOverlap is how many slots after warm-up both versions must have run at
+	// the same time to be compared in these alone.
+	minOverlap = 3
+	// leastBefore is the least time before a deployment that is taken as its base
+	// where nothing overlaps.
+	leastBefore = 2 * time.Hour
+	// earlierDays are those whose same minutes are a base.
+	earlierDays = 7
+	day         = 24 * time.Hour
+)
+
+// slots are the lengths to choose from. What happens in one depends the less on
+// the one before the longer they are; shorter ones make sense of shorter runs.
+var slots = []time.Duration{
+	time.Second, 5 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, day,
+}
+
+// usualSlot is that of a deployment of hours.
+const usualSlot = 5 * time.Minute
+
+// plan says which rows of two deployments are compared with each other.
+type plan struct {
+	overlap    judge.Overlap
+	grid       query.Grid
+	base, head query.Window
+}
+
+// planFor compares what ran at the same time, if that is enough; else the head with
+// the same minutes of earlier days; else with what came before it.
+func planFor(p Pair, o Options) plan {
+	from, to := later(p.Base.First, p.Head.First), p.Head.Last
+	if p.Base.Last.Before(to) {
+		to = p.Base.Last
+	}
+	slot := slotOf(to.Sub(from), o)
+	if to.Sub(later(from, p.Head.Since).Add(o.WarmUp)) >= minOverlap*slot {
+		begin := from.Truncate(slot)
+		w := query.Window{From: begin, To: to}
+		return plan{judge.Concurrent, query.Grid{Begin: begin, Slot: slot}, w, w}
+	}
+	if p.Head.First.Sub(p.Base.First) >= day && p.Base.Last.Sub(p.Head.First.Add(-earlierDays*day)) > 0 {
+		slot = slotOf(min(p.Head.Last.Sub(p.Head.First), day), o)
+		begin := p.Head.First.Truncate(slot)
+		return plan{
+			judge.PreviousDays, query.Grid{Begin: begin, Slot: slot, Daily: true},
+			query.Window{From: begin.Add(-earlierDays * day), To: begin},
+			query.Window{From: begin, To: p.Head.Last},
+		}
+	}
+	length := p.Head.Last.Sub(p.Head.First)
+	end := p.Base.Last
+	if end.After(p.Head.First) {
+		end = p.Head.First
+	}
+	start := later(p.Base.First, end.Add(-max(length, leastBefore)))
+	slot = slotOf(length, o)
+	for length+p.Head.First.Sub(start) > maxSlots*slot && slot < 30*day {
+		slot *= 2
+	}
+	return plan{
+		judge.Sequential, query.Grid{Begin: start.Truncate(slot), Slot: slot},
+		query.Window{From: start, To: end.Add(1)},
+		query.Window{From: p.Head.First, To: p.Head.Last},
+	}
+}
+
+// slotOf is the longest slot of which a span has twelve, up to the usual one, and
+// from there the shortest of which it has no more than the most.
+func slotOf(span time.Duration, o Options) time.Duration {
+	if o.Slot > 0 {
+		return o.Slot
+	}
+	chosen := slots[0]
+	for _, s := range slots {
+		if s <= usualSlot && span >= 12*s || s > usualSlot && span > maxSlots*chosen {
+			chosen = s
+		}
+	}
+	return chosen
+}
+
+func (p plan) how() string {
+	switch p.overlap {
+	case judge.Concurrent:
+		return "processes of both versions at the same time"
+	case judge.PreviousDays:
+		return "the same minutes of earlier days"
+	}
+	return "before against after"
+}
+
+// warnings say what is missing and what it would take.
+func (p plan) warnings(s *subject, o Options) []string {
+	var out []string
+	ran := p.head.To.Sub(p.head.From)
+	if s.deployment.Slots > 0 && ran < o.WarmUp+minOverlap*p.grid.Slot {
+		out = append(out, fmt.Sprintf("the new version was seen for %s, and the first %s of every process are left out: look again later, or say less with --warm-up",
+			ran.Round(time.Second), o.WarmUp))
+	}
+	if p.grid.Slot < usualSlot && o.Slot == 0 {
+		out = append(out, fmt.Sprintf("slots of %s instead of %s, because the time is short: what happens in one may last into the next, and chance looks smaller than it is", p.grid.Slot, usualSlot))
+	}
+	return out
+}
