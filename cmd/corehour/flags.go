@@ -198,6 +198,14 @@ func parseDuration(name, s string) (time.Duration, error) {
 	return d, nil
 }
 
+// parseSpan is parseDuration, and 0 is one.
+func parseSpan(name, s string) (time.Duration, error) {
+	if d, err := time.ParseDuration(s); err == nil && d == 0 {
+		return 0, nil
+	}
+	return parseDuration(name, s)
+}
+
 func (c *common) noArguments() error {
 	if c.flags.NArg() > 0 {
 		return fmt.Errorf("want flags only, found the argument %q", c.flags.Arg(0))

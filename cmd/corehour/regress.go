@@ -17,12 +17,15 @@ import (
 )
 
 const regressUsage = `Compares the newest version of each service and environment with the version last
-seen before its first row: by time, never by the spelling of versions. A method is
-raised if the weighted mean per call of its own time grew by more than --threshold
-percent, both sides have --min-records measured calls, and the lower end of the 95%
-interval of the change is above zero. Callers that are dearer only because of it are
-named in its alert. CPU time is compared where both versions have it, else wall
-time; every line says which. ~ marks a change that is not proven.
+seen before its first row: by time, never by the spelling of versions. By evidence
+(the default) processes of both versions that run at the same time are compared,
+callers and hours being equal, and a method is raised when its e-value proves that
+it is dearer, among all methods of the deployment and in two looks in a row. What
+runs at different times is compared with earlier days or with the time before, and
+the output says so. --method threshold raises what grew by more than --threshold
+percent with the lower end of the 95% interval above zero. CPU time is compared where
+both versions have it, else wall time; every line says which. ~ marks a change that
+is not proven.
 
 Exit codes: 0 nothing found, 1 a regression, 2 failed, 3 could not tell.
 
@@ -33,7 +36,13 @@ With --webhook, --slack or --alertmanager each alert is sent once, again if it g
 worse, and taken back when it goes away. corehour accept makes a slowdown that is
 meant the new baseline. A file of --owners says who owns what.`
 
-// What a change must be to be raised, unless flags say otherwise.
+// The rules to choose from.
+const (
+	byEvidence  = "evidence"
+	byThreshold = "threshold"
+)
+
+// What a change must be to be raised by the threshold, unless flags say otherwise.
 const (
 	defaultThreshold  = 10 // percent
 	defaultMinRecords = 100
@@ -43,6 +52,9 @@ const (
 type regressFlags struct {
 	*common
 	options  verdict.Options
+	method   string
+	slot     string
+	warmUp   string
 	alerts   string
 	every    string
 	period   time.Duration
@@ -109,8 +121,11 @@ func (r *regressFlags) declareRule(f *flag.FlagSet) {
 	f.StringVar(&r.options.Base, "base", "", "`version` to compare with (default: the one before head)")
 	f.StringVar(&r.options.Head, "head", "", "`version` to judge (default: the newest)")
 	f.StringVar(&r.options.Metric, "metric", "", "cpu or wall (default: cpu where both versions have it, else wall)")
-	f.Float64Var(&r.options.ThresholdPercent, "threshold", defaultThreshold, "`percent` that a change must be above")
-	f.Int64Var(&r.options.MinRecords, "min-records", defaultMinRecords, "measured `calls` that both sides must have")
+	f.StringVar(&r.method, "method", byEvidence, "evidence (e-values, see docs/statistics.md) or threshold (percent and an interval)")
+	f.Float64Var(&r.options.ThresholdPercent, "threshold", 0, "`percent` that a change must be above (default: 2 by evidence, 10 by threshold)")
+	f.Int64Var(&r.options.MinRecords, "min-records", 0, "measured `calls` that both sides must have (default: 30 by evidence, 100 by threshold)")
+	f.StringVar(&r.warmUp, "warm-up", "10m", "`duration` from its start that is left out of every process (by evidence)")
+	f.StringVar(&r.slot, "slot", "", "`duration` of a slot of time (by evidence; default: 5m, shorter if the run is short)")
 }
 
 func (r *regressFlags) checkRule() error {
@@ -119,11 +134,49 @@ func (r *regressFlags) checkRule() error {
 	if o.Metric != "" && o.Metric != string(query.CPU) && o.Metric != string(query.Wall) {
 		errs = append(errs, fmt.Errorf("--metric: want cpu or wall, found %q", o.Metric))
 	}
+	errs = append(errs, r.checkMethod())
 	if !(o.ThresholdPercent >= 0) || o.ThresholdPercent > 1e6 {
 		errs = append(errs, fmt.Errorf("--threshold: want a percentage of 0 or more, found %v", o.ThresholdPercent))
 	}
 	if o.MinRecords < 1 {
 		errs = append(errs, fmt.Errorf("--min-records: want 1 or more, found %d", o.MinRecords))
+	}
+	return errors.Join(errs...)
+}
+
+// checkMethod also sets what depends on the method.
+func (r *regressFlags) checkMethod() error {
+	given := map[string]bool{}
+	r.flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	threshold, records := 2.0, int64(30)
+	var errs []error
+	switch r.method {
+	case byEvidence:
+		var err error
+		if r.options.WarmUp, err = parseSpan("--warm-up", r.warmUp); err != nil {
+			errs = append(errs, err)
+		}
+		if given["slot"] {
+			if r.options.Slot, err = parseDuration("--slot", r.slot); err == nil && r.options.Slot < time.Second {
+				err = fmt.Errorf("--slot: want 1s or more, found %q", r.slot)
+			}
+			errs = append(errs, err)
+		}
+	case byThreshold:
+		threshold, records = defaultThreshold, defaultMinRecords
+		for _, name := range []string{"warm-up", "slot"} {
+			if given[name] {
+				errs = append(errs, fmt.Errorf("--%s: has no effect with --method threshold: leave one of them out", name))
+			}
+		}
+	default:
+		errs = append(errs, fmt.Errorf("--method: want evidence or threshold, found %q", r.method))
+	}
+	if !given["threshold"] {
+		r.options.ThresholdPercent = threshold
+	}
+	if !given["min-records"] {
+		r.options.MinRecords = records
 	}
 	return errors.Join(errs...)
 }
@@ -153,6 +206,7 @@ func (r *regressFlags) check() error {
 type findings struct {
 	From         time.Time             `json:"from"`
 	To           time.Time             `json:"to"`
+	Method       string                `json:"method"`
 	Threshold    float64               `json:"threshold_percent"`
 	MinRecords   int64                 `json:"min_records"`
 	Alerts       []alert.Alert         `json:"alerts"`
@@ -181,7 +235,7 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 	}
 	defer w.Close()
 	f := &findings{
-		From: r.window.From, To: r.window.To, Threshold: r.options.ThresholdPercent, MinRecords: r.options.MinRecords,
+		From: r.window.From, To: r.window.To, Method: r.method, Threshold: r.options.ThresholdPercent, MinRecords: r.options.MinRecords,
 		Alerts: []alert.Alert{}, Comparisons: []*verdict.Comparison{}, NotCompared: []verdict.Skip{}, CouldNotTell: true,
 	}
 	if f.To.IsZero() {
@@ -199,7 +253,11 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 		return nil, err
 	}
 	f.NotCompared = append(f.NotCompared, skips...)
-	comparisons, err := verdict.Compare(ctx, w, r.filter, pairs, r.options)
+	compare := verdict.Evidence
+	if r.method == byThreshold {
+		compare = verdict.Compare
+	}
+	comparisons, err := compare(ctx, w, r.filter, pairs, r.options)
 	if err != nil {
 		return nil, err
 	}

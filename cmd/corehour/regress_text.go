@@ -16,14 +16,15 @@ const manyLines = 30
 func regressDocument(f *findings) *output.Document {
 	d := &output.Document{Data: f}
 	t := &output.Table{Columns: []string{
-		"service", "environment", "base", "head", "method", "verdict", "metric", "basis", "change", "95% interval", "base/call", "head/call", "records", "$/day",
+		"service", "environment", "base", "head", "method", "verdict", "metric", "basis", "change", "95% interval", "base/call", "head/call", "records", "seen from", "$/day",
 	}}
 	var notes []string
 	for _, cmp := range f.Comparisons {
 		notes = append(notes, summary(cmp))
+		notes = append(notes, whole(cmp)...)
 		for i := range cmp.Methods {
 			l := &cmp.Methods[i]
-			raised := l.State == verdict.Regressed || l.State == verdict.Explained
+			raised := l.State.Judged() && l.State != verdict.NotProven
 			if !raised && len(cmp.Methods) > manyLines {
 				continue
 			}
@@ -76,6 +77,18 @@ func untold(f *findings) (lines []string) {
 	return lines
 }
 
+// whole says what was found out about all methods together, and what weakens the
+// verdicts.
+func whole(c *verdict.Comparison) (lines []string) {
+	if s := c.WholeService; s != nil {
+		lines = append(lines, "  whole service: "+s.Reason)
+	}
+	for _, w := range c.Warnings {
+		lines = append(lines, "  "+w)
+	}
+	return lines
+}
+
 func summary(c *verdict.Comparison) string {
 	n := map[verdict.State]int{}
 	judged := 0
@@ -93,7 +106,7 @@ func summary(c *verdict.Comparison) string {
 
 var stateNames = map[verdict.State]string{
 	verdict.Regressed: "REGRESSED", verdict.Explained: "by its callees", verdict.NotProven: "~",
-	verdict.FewRecords: "too few records", verdict.FewSlots: "too few slots", verdict.New: "new", verdict.Gone: "gone",
+	verdict.Pending: "to be confirmed", verdict.Moved: "moved", verdict.FewRecords: "too few records", verdict.FewSlots: "too few slots", verdict.New: "new", verdict.Gone: "gone",
 }
 
 func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell {
@@ -107,6 +120,10 @@ func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell 
 	if c.Metric == query.CPU && l.State == verdict.FewRecords && l.BaseRecords+l.HeadRecords == 0 {
 		state = "no CPU measured"
 	}
+	seen := unknown
+	if l.Seen90Percent != nil {
+		seen = fmt.Sprintf("%+.1f%%", *l.Seen90Percent)
+	}
 	basis := l.Basis
 	if basis == "" {
 		basis = unknown
@@ -115,6 +132,6 @@ func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell 
 		output.Name(c.Name), output.Name(c.Environment), output.Name(c.BaseVersion), output.Name(c.HeadVersion),
 		output.Name(fullName(l.Class, l.Method, l.Signature)), output.Name(state), output.Name(string(c.Metric)), output.Name(basis),
 		output.Figure(change), output.Figure(interval), output.Figure(base), output.Figure(head),
-		output.Figure(fmt.Sprintf("%d, %d", l.BaseRecords, l.HeadRecords)), output.Figure(amount(usd)),
+		output.Figure(fmt.Sprintf("%d, %d", l.BaseRecords, l.HeadRecords)), output.Figure(seen), output.Figure(amount(usd)),
 	}
 }

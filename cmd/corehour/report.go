@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/report"
@@ -23,7 +24,7 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 	c := newCommon("report", "", reportUsage, "24h", stdout)
 	c.alsoHTML()
 	file := c.flags.String("output", "", "`file` to write, replaced in one step (default: standard output)")
-	o := report.Options{Verdict: verdict.Options{ThresholdPercent: defaultThreshold, MinRecords: defaultMinRecords}}
+	o := report.Options{Verdict: verdict.Options{ThresholdPercent: 2, MinRecords: 30, WarmUp: 10 * time.Minute}}
 	c.flags.IntVar(&o.Methods, "methods", 8, "how many `methods` to look at closely, at most 50: those that were raised, then those that cost most")
 	c.flags.StringVar(&o.Verdict.Base, "base", "", "`version` to compare with (default: the one before head)")
 	c.flags.StringVar(&o.Verdict.Head, "head", "", "`version` to look at (default: the newest)")

@@ -100,7 +100,7 @@ func TestRegress(t *testing.T) {
 			t.Errorf("the alert has no %s", field)
 		}
 	}
-	if alert["class"] != "shop/tax" || alert["method"] != "Rate" || alert["base_version"] != "1.9.0" || alert["head_version"] != "1.10.0" || alert["e_value"] != nil {
+	if alert["class"] != "shop/tax" || alert["method"] != "Rate" || alert["base_version"] != "1.9.0" || alert["head_version"] != "1.10.0" || alert["e_value"].(float64) < 20 {
 		t.Errorf("%v", alert)
 	}
 	change, interval := alert["change_percent"].(float64), alert["interval"].([]any)
@@ -123,6 +123,9 @@ func TestRegress(t *testing.T) {
 	if r = corehour("regress", "--warehouse", root, "--threshold", "500"); r.code != exitNothing {
 		t.Errorf("%+v", r)
 	}
+	// The other rule makes no e-value.
+	r = corehour("regress", "--warehouse", root, "--method", "threshold")
+	golden(t, "regress_threshold.txt", r.stdout)
 }
 
 func TestRegressCouldNotTell(t *testing.T) {

@@ -73,9 +73,12 @@ func (f *flows) sums(method int, caller int32) (calls, paid [2][]float64) {
 		if caller != all && c.Caller != caller || !f.x.counts(c) {
 			continue
 		}
-		side := f.x.d.Instances[c.Instance].Side
-		calls[side][c.Slot] += c.Weight
-		paid[side][c.Slot] += c.Capped * math.Exp(-f.common[f.x.at(c.Instance, c.Slot)])
+		side, slot := f.x.d.Instances[c.Instance].Side, c.Slot
+		if f.x.d.Overlap == Sequential {
+			slot = 0 // no slot has both versions
+		}
+		calls[side][slot] += c.Weight
+		paid[side][slot] += c.Capped * math.Exp(-f.common[f.x.at(c.Instance, c.Slot)])
 	}
 	return calls, paid
 }

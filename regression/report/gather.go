@@ -115,7 +115,7 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 	if err != nil {
 		return err
 	}
-	comparisons, err := verdict.Compare(ctx, w, o.Filter, pairs, o.Verdict)
+	comparisons, err := verdict.Evidence(ctx, w, o.Filter, pairs, o.Verdict)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 	}
 	costs.subtract(cells, s.side, p)
 	s.fill(cells)
-	s.deployment.Slots = int(plan.head.To.Sub(plan.grid.Begin) / plan.grid.Slot)
+	s.deployment.Slots = int(later(plan.head.To, plan.base.To).Sub(plan.grid.Begin) / plan.grid.Slot)
 	return s, nil
 }
 

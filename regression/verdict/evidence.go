@@ -17,7 +17,7 @@ import (
 // docs/statistics.md has it. A method is raised by two looks in a row: at all
 // complete slots but the last, and at all of them. So the verdict follows from what
 // is stored, whoever looks and how often.
-func Evidence(ctx context.Context, w *query.Warehouse, pairs []Pair, o Options) ([]*Comparison, error) {
+func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []Pair, o Options) ([]*Comparison, error) {
 	costs, err := probeCosts(ctx, w)
 	if err != nil {
 		return nil, err

@@ -46,7 +46,8 @@ func planFor(p Pair, o Options) plan {
 		to = p.Base.Last
 	}
 	slot := slotOf(to.Sub(from), o)
-	if to.Sub(later(from, p.Head.Since).Add(o.WarmUp)) >= minOverlap*slot {
+	warm := later(from, later(p.Head.Since, p.Base.Since).Add(o.WarmUp))
+	if to.Sub(warm) >= minOverlap*slot {
 		begin := from.Truncate(slot)
 		w := query.Window{From: begin, To: to}
 		return plan{judge.Concurrent, query.Grid{Begin: begin, Slot: slot}, w, w}
@@ -60,21 +61,35 @@ func planFor(p Pair, o Options) plan {
 			query.Window{From: begin, To: p.Head.Last},
 		}
 	}
-	length := p.Head.Last.Sub(p.Head.First)
-	end := p.Base.Last
-	if end.After(p.Head.First) {
-		end = p.Head.First
+	return oneAfterTheOther(p, o)
+}
+
+// oneAfterTheOther takes what came before and after the change from the earlier to
+// the later version, whichever of them is the base.
+func oneAfterTheOther(p Pair, o Options) plan {
+	earlier, next := p.Base, p.Head
+	if next.First.Before(earlier.First) {
+		earlier, next = next, earlier
 	}
-	start := later(p.Base.First, end.Add(-max(length, leastBefore)))
-	slot = slotOf(length, o)
-	for length+p.Head.First.Sub(start) > maxSlots*slot && slot < 30*day {
+	end := earlier.Last
+	if end.After(next.First) {
+		end = next.First
+	}
+	length := max(p.Head.Last.Sub(p.Head.First), leastBefore)
+	old := query.Window{From: later(earlier.First, end.Add(-length)), To: end}
+	young := query.Window{From: next.First, To: next.Last}
+	if most := next.First.Add(length); next.Last.After(most) {
+		young.To = most
+	}
+	slot := slotOf(young.To.Sub(young.From), o)
+	for young.To.Sub(old.From) > maxSlots*slot && slot < 30*day {
 		slot *= 2
 	}
-	return plan{
-		judge.Sequential, query.Grid{Begin: start.Truncate(slot), Slot: slot},
-		query.Window{From: start, To: end.Add(1)},
-		query.Window{From: p.Head.First, To: p.Head.Last},
+	made := plan{judge.Sequential, query.Grid{Begin: old.From.Truncate(slot), Slot: slot}, old, young}
+	if earlier.First.Equal(p.Head.First) && !p.Head.First.Equal(p.Base.First) {
+		made.base, made.head = young, old
 	}
+	return made
 }
 
 // slotOf is the longest slot of which a span has twelve, up to the usual one, and
