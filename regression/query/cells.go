@@ -78,24 +78,19 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	if err := w.prepare(ctx, []Compared{base, head}); err != nil {
 		return nil, err
 	}
-	const table = `CREATE OR REPLACE TABLE members (side VARCHAR, instance VARCHAR, process_start_ns BIGINT, member BIGINT, warm_ns BIGINT)`
-	err := w.fill(ctx, table, "INSERT INTO members VALUES (?, ?, ?, ?, ?)", func(insert func(...any) error) error {
-		for _, m := range members {
-			var start any
-			if !m.Start.IsZero() {
-				start = m.Start.UnixNano()
-			}
-			warm := int64(0)
-			if !m.Warm.IsZero() {
-				warm = m.Warm.UnixNano()
-			}
-			if err := insert(string(m.Side), orNull(m.Instance), start, m.Member, warm); err != nil {
-				return err
-			}
+	g := given{columns: append(texts("side", "instance"), longs("process_start_ns", "member", "warm_ns")...)}
+	for _, m := range members {
+		var start any
+		if !m.Start.IsZero() {
+			start = m.Start.UnixNano()
 		}
-		return nil
-	})
-	if err != nil {
+		warm := int64(0)
+		if !m.Warm.IsZero() {
+			warm = m.Warm.UnixNano()
+		}
+		g.rows = append(g.rows, []any{string(m.Side), orNull(m.Instance), start, int64(m.Member), warm})
+	}
+	if err := w.give(ctx, "members", g); err != nil {
 		return nil, err
 	}
 	args := serviceArgs(base.Service)
@@ -105,7 +100,7 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	}
 	s := scope{metricColumns: columnsOf[metric], Filter: Filter{Service: base.Name, Environment: base.Environment}}
 	var out []Cell
-	err = w.each(ctx, "cells", s, args, func(rows *sql.Rows) error {
+	err := w.each(ctx, "cells", s, args, func(rows *sql.Rows) error {
 		var c Cell
 		err := rows.Scan(&c.Full, &c.Caller, &c.Member, &c.Slot, into(&c.Class), into(&c.Method), into(&c.Signature),
 			&c.Records, &c.Weight, &c.Sum, &c.Capped, &c.Log, &c.PricedNS, &c.PriceNS, &c.TimedWall, &c.TimedCPU)

@@ -36,9 +36,10 @@ func statements(t *testing.T) map[string]string {
 		for _, template := range []string{"profile", "history", "distribution"} {
 			add(template+"_"+string(metric), template, Ask{Metric: metric}.scope())
 		}
+		add("cells_"+string(metric), "cells", scope{metricColumns: columnsOf[metric]})
 		add("profile_sides_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{}}}.scope())
 	}
-	for _, template := range []string{"services", "places", "classes", "percentiles", "runs", "processes", "duplicates", "stock", "extent", "view_of_method_cost"} {
+	for _, template := range []string{"members", "services", "places", "classes", "percentiles", "runs", "processes", "duplicates", "stock", "extent", "view_of_method_cost"} {
 		add(template, template, scope{})
 	}
 	add("cost_methods", "cost", scope{Group: []string{"service_namespace", "service", "environment", "class", "method"}})

@@ -4,7 +4,7 @@ SELECT
   t.side, c.instance, c.process_start_ns,
   MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns
 FROM method_calls AS c
-JOIN compared AS t
+JOIN {{.Given "compared"}} AS t
   ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
 WHERE c.kind IN ('call', 'aggregate') AND c.measured > 0 AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns
   {{.Only "c."}}
@@ -20,7 +20,7 @@ ORDER BY t.side, first_ns, c.instance, c.process_start_ns
 WITH scoped AS {{.Inline}} (
   SELECT c.*, t.side, t.from_ns, t.to_ns
   FROM method_calls AS c
-  JOIN compared AS t
+  JOIN {{.Given "compared"}} AS t
     ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
   WHERE c.kind IN ('call', 'counts', 'aggregate')
     {{.Only "c."}}
@@ -39,7 +39,7 @@ seen AS (
     w.measured AS timed, COALESCE(w.cpu_measured, 0) AS timed_cpu,
     w.usd_per_core_hour AS price
   FROM weighted AS w
-  JOIN members AS m
+  JOIN {{.Given "members"}} AS m
     ON m.side = w.side AND {{.Same "m" "w" "instance" "process_start_ns"}}
   WHERE w.measured > 0 AND w.start_ns >= w.from_ns AND w.start_ns < w.to_ns AND w.start_ns >= m.warm_ns
 ),
@@ -49,7 +49,7 @@ binned AS (
   WHERE weight IS NOT NULL AND n = 1
   UNION ALL
   SELECT s.name, s.caller, h.bin, s.weight * h.n AS weight
-  FROM seen AS s, UNNEST(s.bins) AS u(h)
+  FROM seen AS s, {{.Unnest "s.bins" "h"}}
   WHERE s.weight IS NOT NULL AND s.n > 1
 ),
 bins AS (
@@ -75,16 +75,16 @@ single AS (
     CASE WHEN s.n = 1 THEN LEAST(s.x, p.cap)
       ELSE s.x * COALESCE(
         (SELECT SUM(h.n * LEAST(EXP((h.bin + 0.5) * LN(1.01 / 0.99)), p.cap)) / SUM(h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99)))
-         FROM UNNEST(s.bins) AS u(h)), 1) END AS capped,
+         FROM {{.Unnest "s.bins" "h"}}), 1) END AS capped,
     CASE WHEN s.n = 1 THEN LN(GREATEST(s.x, 1))
       ELSE COALESCE(
-        (SELECT SUM(h.n * (h.bin + 0.5) * LN(1.01 / 0.99)) FROM UNNEST(s.bins) AS u(h)),
+        (SELECT SUM(h.n * (h.bin + 0.5) * LN(1.01 / 0.99)) FROM {{.Unnest "s.bins" "h"}}),
         s.n * LN(GREATEST(s.x / s.n, 1))) END AS logs
   FROM seen AS s
   LEFT JOIN caps AS p ON s.name = p.name AND s.caller = p.caller
 )
 SELECT
-  name, caller, member, CAST(FLOOR(offset_ns / {{.Param}}slot_ns) AS BIGINT) AS slot,
+  name, caller, member, CAST(FLOOR(offset_ns / {{.Param}}slot_ns) AS {{.Long}}) AS slot,
   MAX(class) AS class, MAX(method) AS method,
   CASE WHEN MIN(COALESCE(signature, '')) = MAX(COALESCE(signature, '')) THEN MAX(signature) END AS signature,
   SUM(CASE WHEN weight IS NOT NULL THEN n ELSE 0 END) AS records,
