@@ -42,8 +42,11 @@ const (
 	byThreshold = "threshold"
 )
 
-// What a change must be to be raised by the threshold, unless flags say otherwise.
+// What a change must be to be raised, unless flags say otherwise: by evidence and
+// by the threshold.
 const (
+	leastChange       = 2 // percent
+	leastRecords      = 30
 	defaultThreshold  = 10 // percent
 	defaultMinRecords = 100
 )
@@ -53,8 +56,7 @@ type regressFlags struct {
 	*common
 	options  verdict.Options
 	method   string
-	slot     string
-	warmUp   string
+	times    evidenceFlags
 	alerts   string
 	every    string
 	period   time.Duration
@@ -124,8 +126,7 @@ func (r *regressFlags) declareRule(f *flag.FlagSet) {
 	f.StringVar(&r.method, "method", byEvidence, "evidence (e-values, see docs/statistics.md) or threshold (percent and an interval)")
 	f.Float64Var(&r.options.ThresholdPercent, "threshold", 0, "`percent` that a change must be above (default: 2 by evidence, 10 by threshold)")
 	f.Int64Var(&r.options.MinRecords, "min-records", 0, "measured `calls` that both sides must have (default: 30 by evidence, 100 by threshold)")
-	f.StringVar(&r.warmUp, "warm-up", "10m", "`duration` from its start that is left out of every process (by evidence)")
-	f.StringVar(&r.slot, "slot", "", "`duration` of a slot of time (by evidence; default: 5m, shorter if the run is short)")
+	r.times.declare(f)
 }
 
 func (r *regressFlags) checkRule() error {
@@ -148,20 +149,11 @@ func (r *regressFlags) checkRule() error {
 func (r *regressFlags) checkMethod() error {
 	given := map[string]bool{}
 	r.flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	threshold, records := 2.0, int64(30)
+	threshold, records := float64(leastChange), int64(leastRecords)
 	var errs []error
 	switch r.method {
 	case byEvidence:
-		var err error
-		if r.options.WarmUp, err = parseSpan("--warm-up", r.warmUp); err != nil {
-			errs = append(errs, err)
-		}
-		if given["slot"] {
-			if r.options.Slot, err = parseDuration("--slot", r.slot); err == nil && r.options.Slot < time.Second {
-				err = fmt.Errorf("--slot: want 1s or more, found %q", r.slot)
-			}
-			errs = append(errs, err)
-		}
+		errs = append(errs, r.times.check(r.flags, &r.options))
 	case byThreshold:
 		threshold, records = defaultThreshold, defaultMinRecords
 		for _, name := range []string{"warm-up", "slot"} {

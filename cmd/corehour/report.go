@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/report"
@@ -24,7 +23,9 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 	c := newCommon("report", "", reportUsage, "24h", stdout)
 	c.alsoHTML()
 	file := c.flags.String("output", "", "`file` to write, replaced in one step (default: standard output)")
-	o := report.Options{Verdict: verdict.Options{ThresholdPercent: 2, MinRecords: 30, WarmUp: 10 * time.Minute}}
+	o := report.Options{Verdict: verdict.Options{ThresholdPercent: leastChange, MinRecords: leastRecords}}
+	var times evidenceFlags
+	times.declare(c.flags)
 	c.flags.IntVar(&o.Methods, "methods", 8, "how many `methods` to look at closely, at most 50: those that were raised, then those that cost most")
 	c.flags.StringVar(&o.Verdict.Base, "base", "", "`version` to compare with (default: the one before head)")
 	c.flags.StringVar(&o.Verdict.Head, "head", "", "`version` to look at (default: the newest)")
@@ -32,7 +33,7 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 		if o.Methods < 0 || o.Methods > 50 {
 			return fmt.Errorf("--methods: want 0 to 50, found %d", o.Methods)
 		}
-		return nil
+		return times.check(c.flags, &o.Verdict)
 	}, func() error {
 		if c.out == output.CSV {
 			return errors.New("--format: a report has many tables and csv holds one; want html, text, markdown or json")

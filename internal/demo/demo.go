@@ -41,6 +41,10 @@ type Settings struct {
 const (
 	shopMethod    = "shop/receipt.Printer.Join"
 	lookEvery     = 5 * time.Second
+	// A service that runs for minutes is given 10 minutes to warm up and slots of
+	// 5 minutes.
+	warmUp = "3s"
+	slot   = "5s"
 	startPatience = 60 * time.Second
 )
 
@@ -157,7 +161,8 @@ func (r *run) rollOut(ctx context.Context) ([]*process, error) {
 	}
 
 	job, err := r.start("regress", nil, r.binary("corehour"), "regress", "--warehouse", r.path("warehouse"),
-		"--alerts", r.path("alerts.jsonl"), "--every", lookEvery.String(), "--threshold", fmt.Sprint(r.Threshold), "--since", "1h")
+		"--alerts", r.path("alerts.jsonl"), "--every", lookEvery.String(), "--threshold", fmt.Sprint(r.Threshold), "--since", "1h",
+		"--warm-up", warmUp, "--slot", slot)
 	if err != nil {
 		return nil, err
 	}

@@ -117,6 +117,9 @@ func lineOf(v judge.Verdict) Line {
 
 func (s *subject) line(m int, v judge.Verdict) Line {
 	l := lineOf(v)
+	if l.BaseRecords+l.HeadRecords == 0 && !l.State.Judged() {
+		l.State = FewRecords // called, and never measured in this metric
+	}
 	l.Class, l.Method, l.Signature, l.full = s.names[m].Class, s.names[m].Method, s.names[m].Signature, v.Method
 	return l
 }

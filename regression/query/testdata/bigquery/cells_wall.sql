@@ -186,6 +186,7 @@ caps AS (
 single AS (
   SELECT
     s.*,
+    CAST(FLOOR(s.offset_ns / @slot_ns) AS INT64) AS slot,
     CASE WHEN s.n = 1 THEN LEAST(s.x, p.cap)
       ELSE s.x * COALESCE(
         (SELECT SUM(h.n * LEAST(EXP((h.bin + 0.5) * LN(1.01 / 0.99)), p.cap)) / SUM(h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99)))
@@ -198,7 +199,7 @@ single AS (
   LEFT JOIN caps AS p ON s.name = p.name AND s.caller = p.caller
 )
 SELECT
-  name, caller, member, CAST(FLOOR(offset_ns / @slot_ns) AS INT64) AS slot,
+  name, caller, member, slot,
   MAX(class) AS class, MAX(method) AS method,
   CASE WHEN MIN(COALESCE(signature, '')) = MAX(COALESCE(signature, '')) THEN MAX(signature) END AS signature,
   SUM(CASE WHEN weight IS NOT NULL THEN n ELSE 0 END) AS records,
@@ -210,5 +211,5 @@ SELECT
   COALESCE(SUM(weight * x * price), 0) AS price_x,
   SUM(timed - timed_cpu) AS timed_wall, SUM(timed_cpu) AS timed_cpu
 FROM single
-GROUP BY name, caller, member, FLOOR(offset_ns / @slot_ns)
+GROUP BY name, caller, member, slot
 ORDER BY name, caller, member, slot

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+// evidenceFlags say how time is cut where versions are compared by evidence.
+type evidenceFlags struct{ warmUp, slot string }
+
+func (e *evidenceFlags) declare(f *flag.FlagSet) {
+	f.StringVar(&e.warmUp, "warm-up", "10m", "`duration` from its start that is left out of every process (by evidence)")
+	f.StringVar(&e.slot, "slot", "", "`duration` of a slot of time (by evidence; default: 5m, shorter if the run is short)")
+}
+
+func (e *evidenceFlags) check(f *flag.FlagSet, o *verdict.Options) error {
+	var errs []error
+	var err error
+	if o.WarmUp, err = parseSpan("--warm-up", e.warmUp); err != nil {
+		errs = append(errs, err)
+	}
+	f.Visit(func(given *flag.Flag) {
+		if given.Name != "slot" {
+			return
+		}
+		if o.Slot, err = parseDuration("--slot", e.slot); err == nil && o.Slot < time.Second {
+			err = fmt.Errorf("--slot: want 1s or more, found %q", e.slot)
+		}
+		errs = append(errs, err)
+	})
+	return errors.Join(errs...)
+}
