@@ -39,12 +39,12 @@ type Settings struct {
 }
 
 const (
-	shopMethod    = "shop/receipt.Printer.Join"
-	lookEvery     = 5 * time.Second
+	shopMethod = "shop/receipt.Printer.Join"
+	lookEvery  = 5 * time.Second
 	// A service that runs for minutes is given 10 minutes to warm up and slots of
 	// 5 minutes.
-	warmUp = "3s"
-	slot   = "5s"
+	warmUp        = "3s"
+	slot          = "5s"
 	startPatience = 60 * time.Second
 )
 
