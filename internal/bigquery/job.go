@@ -19,7 +19,6 @@ type JobReference struct {
 type JobConfiguration struct {
 	DryRun bool              `json:"dryRun,omitempty"`
 	Query  *QueryConfig      `json:"query,omitempty"`
-	Load   *LoadConfig       `json:"load,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
@@ -37,21 +36,6 @@ type QueryConfig struct {
 type DatasetRef struct {
 	ProjectID string `json:"projectId"`
 	DatasetID string `json:"datasetId"`
-}
-
-// LoadConfig is files to load.
-type LoadConfig struct {
-	SourceURIs        []string        `json:"sourceUris"`
-	SourceFormat      string          `json:"sourceFormat"`
-	Destination       TableReference  `json:"destinationTable"`
-	CreateDisposition string          `json:"createDisposition"`
-	WriteDisposition  string          `json:"writeDisposition"`
-	ParquetOptions    *ParquetOptions `json:"parquetOptions,omitempty"`
-}
-
-// ParquetOptions say how files are read.
-type ParquetOptions struct {
-	EnableListInference bool `json:"enableListInference"`
 }
 
 // JobStatus is how far a job got.

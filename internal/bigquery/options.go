@@ -23,7 +23,6 @@ const (
 const (
 	DefaultAPI         = "https://bigquery.googleapis.com"
 	DefaultWriteAPI    = "https://bigquerystorage.googleapis.com"
-	DefaultStorageAPI  = "https://storage.googleapis.com"
 	DefaultDeadLetters = 16 << 20
 )
 
@@ -58,16 +57,15 @@ func (d Dataset) Check() error {
 // Endpoints are where the services are. http:// is for tests and emulators:
 // without encryption and without credentials.
 type Endpoints struct {
-	API     string // BigQuery's REST API
-	Write   string // the Storage Write API
-	Storage string // Cloud Storage
+	API   string // BigQuery's REST API
+	Write string // the Storage Write API
 }
 
 func (e Endpoints) withDefaults() Endpoints {
 	for _, f := range [...]struct {
 		value *string
 		def   string
-	}{{&e.API, DefaultAPI}, {&e.Write, DefaultWriteAPI}, {&e.Storage, DefaultStorageAPI}} {
+	}{{&e.API, DefaultAPI}, {&e.Write, DefaultWriteAPI}} {
 		if *f.value == "" {
 			*f.value = f.def
 		}

@@ -34,8 +34,8 @@ func sourceOf(given oauth2.TokenSource) func() (oauth2.TokenSource, error) {
 	})
 }
 
-// REST is a client of the REST interfaces of BigQuery and Cloud Storage, as far
-// as they are needed here.
+// REST is a client of the REST interface of BigQuery, as far as it is needed
+// here.
 type REST struct {
 	endpoints Endpoints
 	client    *http.Client
@@ -46,10 +46,8 @@ type REST struct {
 // NewREST prepares the client; it does not connect.
 func NewREST(endpoints Endpoints, credentials func() (oauth2.TokenSource, error)) (*REST, error) {
 	r := &REST{endpoints: endpoints.withDefaults(), client: &http.Client{}, firstPause: 500 * time.Millisecond}
-	for name, endpoint := range map[string]string{"BigQuery": r.endpoints.API, "Cloud Storage": r.endpoints.Storage} {
-		if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			return nil, fmt.Errorf("the endpoint of %s must be a URL as %s, found %q", name, DefaultAPI, endpoint)
-		}
+	if u, err := url.Parse(r.endpoints.API); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, fmt.Errorf("the endpoint of BigQuery must be a URL as %s, found %q", DefaultAPI, r.endpoints.API)
 	}
 	if strings.HasPrefix(r.endpoints.API, "http://") {
 		r.firstPause = time.Millisecond

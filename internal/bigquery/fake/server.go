@@ -81,7 +81,7 @@ func New(t testing.TB) *Server {
 		_ = s.grpc.Serve(listener) // it ends with Stop
 	}()
 	s.rest = httptest.NewServer(s.routes())
-	s.Endpoints = bigquery.Endpoints{API: s.rest.URL, Storage: s.rest.URL, Write: "http://" + listener.Addr().String()}
+	s.Endpoints = bigquery.Endpoints{API: s.rest.URL, Write: "http://" + listener.Addr().String()}
 	t.Cleanup(func() {
 		s.grpc.Stop()
 		<-done
