@@ -2,6 +2,7 @@ package corehour
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -31,9 +32,14 @@ func (e *engine) poll() {
 			etag, asked = "", at // another collector, another revision
 		}
 		table, tag, err := e.askRates(e.rateHomes.urls[at], etag)
+		var later notYet
 		switch {
 		case e.polling.Err() != nil:
 			return
+		case errors.As(err, &later):
+			if !e.idle(later.after) {
+				return
+			}
 		case err != nil:
 			notes.add("no rates: %v", err)
 			e.rateHomes.down(at)
@@ -55,6 +61,12 @@ func (e *engine) poll() {
 		}
 	}
 }
+
+// notYet is the answer of a collector that knows nothing of this service so far, or
+// holds as many questions as it may: it says when to come again.
+type notYet struct{ after time.Duration }
+
+func (n notYet) Error() string { return fmt.Sprintf("to be asked again in %s", n.after) }
 
 // idle waits, and tells whether there is a next question.
 func (e *engine) idle(wait time.Duration) bool {
@@ -94,6 +106,8 @@ func (e *engine) askRates(base, etag string) (*rateTable, string, error) {
 		return nil, "", err
 	case resp.StatusCode == http.StatusNotModified && etag != "":
 		return nil, etag, nil
+	case resp.StatusCode == http.StatusServiceUnavailable && retryAfter(resp.Header.Get("Retry-After")) > 0:
+		return nil, "", notYet{min(retryAfter(resp.Header.Get("Retry-After")), pollMost)}
 	case resp.StatusCode != http.StatusOK:
 		return nil, "", fmt.Errorf("%s answered %s", req.URL.Host, resp.Status)
 	case len(data) > maxRates:

@@ -223,3 +223,31 @@ func FuzzParseRates(f *testing.F) {
 		}
 	})
 }
+
+// A collector that knows nothing of the service yet is asked again when it says,
+// is not taken to be down, and nothing is printed.
+func TestRatesThatAreNotThereYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []time.Time
+		begin := time.Now()
+		young := roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.Method != http.MethodGet {
+				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Header: http.Header{}, Request: r}, nil
+			}
+			asked = append(asked, time.Now())
+			if len(asked) < 3 {
+				return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Header: http.Header{"Retry-After": {"7"}}, Request: r}, nil
+			}
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"ttl_s": 60, "methods": [{"name": "rated.Plain", "p": 0.5}]}`)), Header: http.Header{}, Request: r}, nil
+		})
+		_, stop := start(t, WithHTTPClient(&http.Client{Transport: young}), WithRates("http://rates:1"))
+		time.Sleep(30 * time.Second)
+		if len(asked) < 3 || asked[2].Sub(begin) < 14*time.Second || asked[2].Sub(begin) > 20*time.Second {
+			t.Errorf("asked at %v", asked)
+		}
+		if got := planOf(ratedPlain).rate; got != 0.5 {
+			t.Errorf("the rate is %v, want 0.5", got)
+		}
+		stop()
+	})
+}
