@@ -15,3 +15,35 @@ func TestCalibration(t *testing.T) {
 	}
 	t.Errorf("a call timed by the wall costs %d ns, one whose CPU is timed %d ns", e.counters.wallCost.Load(), e.counters.cpuCost.Load())
 }
+
+// A call that does nothing takes next to nothing: reading the clocks is no part of
+// it, neither of its CPU nor, where that was read too, of its wall time.
+func TestReadingsAreNoPartOfACall(t *testing.T) {
+	e, _ := startWith(t, func(c *config) {})
+	e.calibrate()
+	if c := e.counters.reading.Load(); c < 20 {
+		t.Fatalf("a reading of the CPU is said to cost %d ns", c)
+	}
+	least := func(s settings) (cpu, wall int64) {
+		force(e, truth, s)
+		cpu, wall = 1<<62, 1<<62
+		for range 3000 {
+			truth.Begin().End()
+			r := e.ring.take(nil, 1)
+			if len(r) != 1 || r[0].cpu > r[0].wall {
+				t.Fatalf("records %+v", r)
+			}
+			cpu, wall = min(cpu, r[0].cpu), min(wall, r[0].wall)
+		}
+		return cpu, wall
+	}
+	_, plain := least(settings{rate: 1})
+	cpu, wall := least(settings{rate: 1, cpuRate: 1})
+	reading := e.counters.reading.Load()
+	if cpu > reading/2 {
+		t.Errorf("a call that does nothing takes %d ns of CPU, a reading takes %d ns", cpu, reading)
+	}
+	if wall > plain+reading {
+		t.Errorf("a call that does nothing takes %d ns of wall time with CPU timed, %d ns without", wall, plain)
+	}
+}

@@ -97,6 +97,7 @@ func (d *detail) end(use int64, failed bool) {
 	} else {
 		if trusted {
 			r.settleCPU(cpuEnd - d.cpuStart)
+			r.takeOffReadings(&r.plan.engine.counters)
 			runtime.UnlockOSThread()
 		} else {
 			r.state = cpuUntrusted
@@ -105,6 +106,16 @@ func (d *detail) end(use int64, failed bool) {
 		cpuSlots.release(slot, r.plan.method)
 	}
 	r.plan.finish(&r, true)
+}
+
+// takeOffReadings takes the readings of the clocks out of what they show. Wall time
+// stays at least CPU time.
+func (r *record) takeOffReadings(c *counters) {
+	if r.state != cpuExact {
+		return
+	}
+	r.wall = max(0, r.wall-c.readingWall.Load())
+	r.cpu = min(max(0, r.cpu-c.reading.Load()), r.wall)
 }
 
 // settleCPU accepts a reading of the thread's CPU. The kernel's two clocks are

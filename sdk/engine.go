@@ -74,6 +74,8 @@ type counters struct {
 	unsure       atomic.Int64 // measurements in requests of unknown outcome
 	wallCost     atomic.Int64 // ns
 	cpuCost      atomic.Int64
+	reading      atomic.Int64 // ns of CPU that a call which does nothing reads
+	readingWall  atomic.Int64 // ns of wall that reading the CPU adds
 }
 
 var errStarted = errors.New("corehour: Start: already started; shut down first")
