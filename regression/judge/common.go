@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/corehour/corehour/regression/stats"
 )
@@ -51,11 +53,13 @@ func commonMode(x *index, z *standard, leaveOut []bool) []float64 {
 	for i := range whole {
 		instance := 0.0
 		if len(whole[i]) >= leastMethods {
+			limitVotes(whole[i])
 			instance = stats.WeightedMedian(whole[i])
 		}
 		for at := i * slots; at < (i+1)*slots; at++ {
 			f[at] = instance
 			if len(cells[at]) >= leastMethods {
+				limitVotes(cells[at])
 				f[at] = stats.WeightedMedian(cells[at])
 			}
 		}
@@ -65,6 +69,30 @@ func commonMode(x *index, z *standard, leaveOut []bool) []float64 {
 
 func vote(residual, records float64) stats.Weighted {
 	return stats.Weighted{Value: residual, Weight: records / (1 + records/saturation)}
+}
+
+// limitVotes lets no method have more to say than one of the least number of methods
+// would: in a service of few methods the median would be the change of the one that
+// is called most, and the others would be judged by it.
+func limitVotes(votes []stats.Weighted) {
+	total, largest := 0.0, 0.0
+	for _, v := range votes {
+		total += v.Weight
+		largest = max(largest, v.Weight)
+	}
+	if largest*leastMethods <= total {
+		return
+	}
+	slices.SortFunc(votes, func(a, b stats.Weighted) int { return cmp.Compare(b.Weight, a.Weight) })
+	for limited := range leastMethods - 1 { // the heaviest so many have a limit, the rest their own weight
+		total -= votes[limited].Weight
+		if limit := total / float64(leastMethods-1-limited); votes[limited+1].Weight <= limit || limited == leastMethods-2 {
+			for i := range limited + 1 {
+				votes[i].Weight = limit
+			}
+			return
+		}
+	}
 }
 
 // ownReasons finds methods that moved beyond doubt beside the common mode. In a

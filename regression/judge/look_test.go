@@ -65,6 +65,30 @@ func TestCallerWithGrowthOfItsOwn(t *testing.T) {
 	}
 }
 
+// In a service of few methods one that is called a hundred times as often as the
+// others does not decide what all have in common: neither when it gets cheaper nor
+// when it gets dearer.
+func TestBusiestMethodIsNotTheCommonMode(t *testing.T) {
+	for _, change := range []float64{0.7, 1.4} {
+		s := newShop()
+		s.methods = s.methods[:6]
+		for i := range s.methods {
+			s.methods[i].entry = [2]float64{100, 100}
+		}
+		s.methods[5].calls = [2]map[string]float64{{"busy": 100}, {"busy": 100}}
+		s.methods = append(s.methods, shopMethod{name: "busy", self: [2]float64{1000, 1000 * change}})
+		r := watch(t, s.deployment(8), judge.Defaults())
+		if change > 1 {
+			wantAlerts(t, r, "regression busy")
+		} else {
+			wantAlerts(t, r)
+		}
+		if v := verdictOf(t, r, "other0"); math.Abs(v.Change) > 0.1 {
+			t.Errorf("other0 changed by %+.1f%%", 100*v.Change)
+		}
+	}
+}
+
 func TestWholeServiceIsRaisedAlone(t *testing.T) {
 	s := newShop()
 	for i := range s.methods {
