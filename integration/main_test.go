@@ -19,6 +19,7 @@ import (
 var programs struct {
 	command, collector  string
 	workload, shop      string
+	scenarios           string
 	gotel, telemetrygen string
 	node, nodeClient    string
 }
@@ -54,6 +55,7 @@ func prepareClients(dir string) error {
 	jobs := []func() error{
 		func() error { return goBuild(".", "./workload", dir, &programs.workload) },
 		func() error { return goBuild("shop", "shop", dir, &programs.shop) },
+		func() error { return goBuild(".", "./scenarios", dir, &programs.scenarios) },
 		func() error { return goBuild(".", "./clients/gotel", dir, &programs.gotel) },
 		func() error {
 			return goBuild("clients/telemetrygen",

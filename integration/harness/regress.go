@@ -7,22 +7,32 @@ type Findings struct {
 	Alerts       []Alert `json:"alerts"`
 	CouldNotTell bool    `json:"could_not_tell"`
 	Comparisons  []struct {
-		Service     string `json:"service"`
-		BaseVersion string `json:"base_version"`
-		HeadVersion string `json:"head_version"`
-		Metric      string `json:"metric"`
-		Methods     []struct {
-			Class         string   `json:"class"`
-			Method        string   `json:"method"`
-			State         string   `json:"state"`
-			ChangePercent *float64 `json:"change_percent"`
-		} `json:"methods"`
+		Service     string    `json:"service"`
+		BaseVersion string    `json:"base_version"`
+		HeadVersion string    `json:"head_version"`
+		Metric      string    `json:"metric"`
+		Clusters    string    `json:"clusters"`
+		Methods     []Verdict `json:"methods"`
+		Alerts      []Alert   `json:"alerts"`
 	} `json:"comparisons"`
 	Output Output `json:"-"`
 }
 
+// Verdict is what was found out about one method.
+type Verdict struct {
+	Class         string   `json:"class"`
+	Method        string   `json:"method"`
+	State         string   `json:"state"`
+	ChangePercent *float64 `json:"change_percent"`
+	MixPercent    *float64 `json:"mix_percent"`
+	BaseRecords   int64    `json:"base_records"`
+	HeadRecords   int64    `json:"head_records"`
+	Reason        string   `json:"reason"`
+}
+
 // Alert is one regression.
 type Alert struct {
+	Kind          string  `json:"kind"`
 	Service       string  `json:"service"`
 	Class         string  `json:"class"`
 	Method        string  `json:"method"`

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// release is what a version of the service does. Work is in thousands of
+// iterations, each of which takes about a nanosecond.
+type release struct {
+	ordersInTen int // of ten requests; the others look
+
+	pricesPerOrder, pricesPerLook, stocksPerOrder int
+
+	order, look, stock, print, pay, search, render int
+	priceOfOrder, priceOfLook                      int
+
+	priceRate float64       // share of the calls of price that are timed
+	coldFor   time.Duration // how long after the start everything is dearer
+}
+
+// coldTimes is how many times as much a cold process works.
+const coldTimes = 3
+
+func firstRelease() release {
+	return release{
+		ordersInTen: 5, pricesPerOrder: 4, pricesPerLook: 4, stocksPerOrder: 1,
+		order: 20, look: 20, stock: 20, print: 40, pay: 30, search: 30, render: 40,
+		priceOfOrder: 20, priceOfLook: 20,
+		priceRate: 1,
+	}
+}
+
+// scenarios are what versions 1 and 2 make of the first release.
+var scenarios = map[string]struct{ before, after func(*release) }{
+	"steady": {},
+	"slower": {after: func(r *release) { r.priceOfOrder, r.priceOfLook = 30, 30 }},
+	"mix": {
+		before: func(r *release) { r.ordersInTen, r.priceOfLook = 7, 60 },
+		after:  func(r *release) { r.ordersInTen, r.priceOfLook = 3, 60 },
+	},
+	"moved": {
+		before: func(r *release) { r.stock, r.print = 140, 20 },
+		after:  func(r *release) { r.stock, r.print = 20, 140 },
+	},
+	"oftener": {after: func(r *release) { r.stocksPerOrder = 6 }},
+	"rates": {
+		before: func(r *release) { r.manyPrices(); r.priceRate = 0.001 },
+		after:  func(r *release) { r.manyPrices() },
+	},
+	"whole": {after: (*release).everythingDearer},
+	"cold":  {after: func(r *release) { r.coldFor = 2 * time.Second }},
+}
+
+// manyPrices makes price so short, and called so often, that timing it costs its
+// callers more than a threshold.
+func (r *release) manyPrices() {
+	r.pricesPerOrder, r.pricesPerLook = 30, 30
+	r.priceOfOrder, r.priceOfLook = 2, 2
+}
+
+func (r *release) everythingDearer() {
+	for _, work := range []*int{&r.order, &r.look, &r.stock, &r.print, &r.pay, &r.search, &r.render, &r.priceOfOrder, &r.priceOfLook} {
+		*work += *work / 2
+	}
+}
+
+func releaseOf(scenario, version string) (release, error) {
+	changes, ok := scenarios[scenario]
+	if !ok {
+		return release{}, fmt.Errorf("--scenario %q is none: --help lists them", scenario)
+	}
+	r := firstRelease()
+	change := changes.before
+	switch version {
+	case "1":
+	case "2":
+		change = changes.after
+	default:
+		return release{}, fmt.Errorf("--version must be 1 or 2, found %q", version)
+	}
+	if change != nil {
+		change(&r)
+	}
+	return r, nil
+}

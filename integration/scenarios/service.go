@@ -1,0 +1,94 @@
+package main
+
+import (
+	"sync/atomic"
+
+	corehour "github.com/corehour/corehour/sdk"
+)
+
+var (
+	orderMethod  = corehour.NewMethod("main.(*service).order")
+	lookMethod   = corehour.NewMethod("main.(*service).look")
+	stockMethod  = corehour.NewMethod("main.(*service).stock")
+	printMethod  = corehour.NewMethod("main.(*service).print")
+	payMethod    = corehour.NewMethod("main.(*service).pay")
+	searchMethod = corehour.NewMethod("main.(*service).search")
+	renderMethod = corehour.NewMethod("main.(*service).render")
+)
+
+// service is a tree of methods: order calls price, stock, print and pay, look calls
+// price, search and render.
+type service struct {
+	release release
+	priced  *corehour.Method // its rate is a matter of the release
+	times   int
+}
+
+func newService(r release) *service {
+	return &service{release: r, priced: corehour.NewMethod("main.(*service).price", corehour.Rate(r.priceRate)), times: 1}
+}
+
+func (s *service) order() {
+	defer orderMethod.Begin().End()
+	s.work(s.release.order)
+	for range s.release.pricesPerOrder {
+		s.price(s.release.priceOfOrder)
+	}
+	for range s.release.stocksPerOrder {
+		s.stock()
+	}
+	s.print()
+	s.pay()
+}
+
+func (s *service) look() {
+	defer lookMethod.Begin().End()
+	s.work(s.release.look)
+	for range s.release.pricesPerLook {
+		s.price(s.release.priceOfLook)
+	}
+	s.search()
+	s.render()
+}
+
+// price has its rate from the release.
+func (s *service) price(thousands int) {
+	defer s.priced.Begin().End()
+	s.work(thousands)
+}
+
+func (s *service) stock() {
+	defer stockMethod.Begin().End()
+	s.work(s.release.stock)
+}
+
+func (s *service) print() {
+	defer printMethod.Begin().End()
+	s.work(s.release.print)
+}
+
+func (s *service) pay() {
+	defer payMethod.Begin().End()
+	s.work(s.release.pay)
+}
+
+func (s *service) search() {
+	defer searchMethod.Begin().End()
+	s.work(s.release.search)
+}
+
+func (s *service) render() {
+	defer renderMethod.Begin().End()
+	s.work(s.release.render)
+}
+
+// work is busy for so many thousands of iterations.
+func (s *service) work(thousands int) {
+	x := uint64(1)
+	for range thousands * s.times * 1000 {
+		x = x*6364136223846793005 + 1442695040888963407
+	}
+	result.Store(x)
+}
+
+var result atomic.Uint64 // so that the work is not optimised away
