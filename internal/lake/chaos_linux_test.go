@@ -183,7 +183,7 @@ func (c *chaosChild) write() error {
 		return err
 	}
 	w, err := parquet.NewWriter(c.root(), o)
-	if errors.Is(err, parquet.ErrFull) {
+	if errors.Is(err, parquet.ErrFull) || errors.Is(err, parquet.ErrUnknown) {
 		return nil // the next one tries again
 	}
 	if err != nil {
@@ -229,7 +229,7 @@ func (c *chaosChild) maintain() error {
 	}, Done: func(s Step) { _ = c.note("steps", string(s.Action)) }}
 	_, err = job.Run(context.Background())
 	var typed *parquet.Error
-	if errors.Is(err, parquet.ErrFull) || errors.Is(err, parquet.ErrEmpty) || errors.Is(err, parquet.ErrMissing) ||
+	if errors.Is(err, parquet.ErrFull) || errors.Is(err, parquet.ErrUnknown) || errors.Is(err, parquet.ErrEmpty) || errors.Is(err, parquet.ErrMissing) ||
 		errors.As(err, &typed) && errors.Is(typed.Err, syscall.ENOSPC) {
 		return nil
 	}
