@@ -14,8 +14,7 @@ type Day struct {
 	// Weight is SUM(w * measured), the calls they stand for.
 	Weight float64
 	// Capped is SUM(w * LEAST(x, cap)) in ns, the cap being the 99.5% quantile of
-	// x for this method and caller over the first days of the history, the same on
-	// all days.
+	// x for this method and caller over the whole history, the same on all days.
 	Capped float64
 	// Log is SUM(w * LN(x)).
 	Log float64

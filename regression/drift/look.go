@@ -34,6 +34,8 @@ type Finding struct {
 	Shape  Shape  `json:"shape"`
 	// Change over the 56 days of a trend, or the size of a step, as a share.
 	Change float64 `json:"change"`
+	// Interval holds Change with about 95% confidence, taken from the test.
+	Interval [2]float64 `json:"interval"`
 	// P is the one-sided p-value, before the control of false discoveries.
 	P float64 `json:"p"`
 	// Began is the day of the history on which it began, as well as that can be
@@ -60,8 +62,15 @@ func Look(h *History, memory Memory) ([]Finding, Memory, error) {
 	if err := h.validate(); err != nil {
 		return nil, memory, err
 	}
+	found, _, next := look(h, memory)
+	return found, next, nil
+}
+
+// look also returns what the tests say of each method and of the whole service,
+// which comes last.
+func look(h *History, memory Memory) ([]Finding, []tested, Memory) {
 	if h.Days < leastDays {
-		return nil, memory, nil
+		return nil, nil, memory
 	}
 	from := max(0, h.Days-window)
 	names := append(slices.Clone(h.Methods), wholeService)
@@ -89,7 +98,7 @@ func Look(h *History, memory Memory) ([]Finding, Memory, error) {
 		next = memory
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.Change, a.Change) })
-	return found, next, nil
+	return found, tested, next
 }
 
 func reason(f *Finding, days int) string {
@@ -157,17 +166,48 @@ func detect(names []string, all []tested) []Finding {
 	}
 	isTrend, isStep := stats.BH(trendP, trendAlpha), stats.BH(stepP, stepAlpha)
 	var found []Finding
-	for i, t := range all {
-		rise := math.Expm1(t.trend.Slope * float64(len(t.inTrend.values)))
-		size := math.Expm1(t.step.Size)
+	for i := range all {
+		t := &all[i]
+		step, trend := t.asStep(names[i]), t.asTrend(names[i])
 		switch {
-		case isStep[i] && size >= leastStep && (t.stepP <= t.trendP || !isTrend[i]):
-			found = append(found, Finding{Method: names[i], Shape: Jump, Change: size, P: t.stepP, Began: t.inSteps.days[t.step.At], points: t.inSteps})
-		case isTrend[i] && rise >= leastRise:
-			found = append(found, Finding{Method: names[i], Shape: Trend, Change: rise, P: t.trendP, points: t.inTrend})
+		case isStep[i] && step.Change >= leastStep && (t.stepP <= t.trendP || !isTrend[i]):
+			found = append(found, step)
+		case isTrend[i] && trend.Change >= leastRise:
+			found = append(found, trend)
 		}
 	}
 	return found
+}
+
+func (t *tested) asStep(name string) Finding {
+	f := Finding{Method: name, Shape: Jump, P: t.stepP, points: t.inSteps}
+	if t.step.At < len(t.inSteps.days) {
+		f.Began = t.inSteps.days[t.step.At]
+	}
+	f.setChange(t.step.Size, t.step.T)
+	return f
+}
+
+func (t *tested) asTrend(name string) Finding {
+	f := Finding{Method: name, Shape: Trend, P: t.trendP, points: t.inTrend}
+	z := 0.0
+	if t.trend.Variance > 0 {
+		z = t.trend.S / math.Sqrt(t.trend.Variance)
+	}
+	f.setChange(t.trend.Slope*float64(len(t.inTrend.values)), z)
+	return f
+}
+
+// setChange takes a change of the logarithm and how many of its standard errors it
+// is, of which the interval is made (Miettinen 1976): it excludes 0 just where the
+// test does.
+func (f *Finding) setChange(size, z float64) {
+	f.Change = math.Expm1(size)
+	margin := 0.0
+	if z != 0 {
+		margin = math.Abs(1.96 * size / z)
+	}
+	f.Interval = [2]float64{math.Expm1(size - margin), math.Expm1(size + margin)}
 }
 
 // began is the day of the first change that leads up, otherwise what is known

@@ -21,6 +21,9 @@ type statistic func(*Day) float64
 func costOf(r *Day) float64  { return math.Log(r.Capped / r.Weight) }
 func levelOf(r *Day) float64 { return r.Log / r.Weight }
 
+// usable says whether a caller was seen well enough on a day.
+func (r *Day) usable() bool { return r.Records >= leastRecords && r.Weight > 0 && r.Capped > 0 }
+
 // series are the daily values of each method, callers being equal: on each day the
 // mean, over the callers seen, of how far each is from its own mean over the
 // window. So a change of who calls is no drift. A caller's weight is the geometric
@@ -32,7 +35,7 @@ func (h *History) series(from int, of statistic) [][]float64 {
 	type sums struct{ cost, records, values, n float64 }
 	window := make([]sums, len(h.Methods)*n)
 	use := func(r *Day) bool {
-		return int(r.Day) >= from && int(r.Day) < h.Days && r.Records >= leastRecords && r.Weight > 0 && r.Capped > 0
+		return int(r.Day) >= from && int(r.Day) < h.Days && r.usable()
 	}
 	for i := range h.Rows {
 		if r := &h.Rows[i]; use(r) {

@@ -37,6 +37,7 @@ func statements(t *testing.T) map[string]string {
 			add(template+"_"+string(metric), template, Ask{Metric: metric}.scope())
 		}
 		add("cells_"+string(metric), "cells", scope{metricColumns: columnsOf[metric]})
+		add("days_"+string(metric), "days", scope{metricColumns: columnsOf[metric]})
 		add("profile_sides_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{}}}.scope())
 	}
 	for _, template := range []string{"members", "services", "places", "classes", "percentiles", "runs", "processes", "duplicates", "stock", "extent", "view_of_method_cost"} {

@@ -1,0 +1,204 @@
+package drift
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of what is read of a file of series.
+const (
+	maxBytes  = 256 << 20
+	maxRows   = 2_000_000
+	maxNames  = 20_000
+	maxDays   = 3660
+	maxFaults = 10 // said; there may be more
+)
+
+// Series is a history that was read from a file, and the date of its day 0.
+type Series struct {
+	History
+	First time.Time
+}
+
+// value is a line of the file.
+type value struct {
+	name          int32
+	date          time.Time
+	value, weight float64
+}
+
+// ReadCSV reads series of daily values: the columns date and value, and where there
+// are any, name (of the series) and weight (how many measurements the value is the
+// mean of), in any order. Lines of the same name and date are averaged. All faults
+// are reported with their lines.
+func ReadCSV(r io.Reader) (*Series, error) {
+	limited := &io.LimitedReader{R: r, N: maxBytes + 1}
+	lines := csv.NewReader(limited)
+	lines.ReuseRecord = true
+	p := reader{lines: lines, numbers: map[string]int32{}}
+	p.read()
+	if limited.N <= 0 {
+		return nil, fmt.Errorf("want at most %d MB, found more: pass fewer series at a time", maxBytes>>20)
+	}
+	if len(p.faults) > 0 {
+		return nil, errors.Join(p.faults...)
+	}
+	return p.series()
+}
+
+type reader struct {
+	lines   *csv.Reader
+	columns struct{ date, value, name, weight int }
+	names   []string
+	numbers map[string]int32
+	values  []value
+	faults  []error
+}
+
+func (p *reader) fault(line int, format string, args ...any) {
+	p.faults = append(p.faults, fmt.Errorf("line %d: "+format, append([]any{line}, args...)...))
+}
+
+func (p *reader) read() {
+	for first := true; len(p.faults) < maxFaults; first = false {
+		record, err := p.lines.Read()
+		var wrong *csv.ParseError
+		switch {
+		case errors.Is(err, io.EOF):
+			if first {
+				p.fault(1, "want a line with the names of the columns, found an empty file")
+			}
+			return
+		case errors.As(err, &wrong) && errors.Is(err, csv.ErrFieldCount) && !first:
+			p.fault(wrong.Line, "want as many fields as the first line has, found %d", len(record))
+			continue
+		case errors.As(err, &wrong):
+			p.fault(wrong.Line, "%w", wrong.Err)
+			return // what follows is read in the wrong place
+		case err != nil:
+			p.faults = append(p.faults, err)
+			return
+		}
+		line, _ := p.lines.FieldPos(0)
+		switch {
+		case first:
+			if !p.header(record, line) {
+				return
+			}
+		case len(p.values) == maxRows:
+			p.fault(line, "want at most %d lines, found more", maxRows)
+			return
+		default:
+			p.row(record, line)
+		}
+	}
+}
+
+func (p *reader) header(record []string, line int) bool {
+	places := map[string]int{"date": -1, "value": -1, "name": -1, "weight": -1}
+	for i, name := range record {
+		if i == 0 {
+			name = strings.TrimPrefix(name, "\ufeff") // as spreadsheets write it
+		}
+		name = strings.ToLower(strings.TrimSpace(name))
+		place, known := places[name]
+		switch {
+		case !known:
+			p.fault(line, "column %d: want date, value, name or weight, found %q", i+1, name)
+		case place >= 0:
+			p.fault(line, "column %d: found %q again", i+1, name)
+		}
+		places[name] = i
+	}
+	for _, name := range []string{"date", "value"} {
+		if places[name] < 0 {
+			p.fault(line, "want a column %s, found %q", name, strings.Join(record, ","))
+		}
+	}
+	c := &p.columns
+	c.date, c.value, c.name, c.weight = places["date"], places["value"], places["name"], places["weight"]
+	return len(p.faults) == 0
+}
+
+func (p *reader) row(record []string, line int) {
+	v := value{weight: 1}
+	var err error
+	text := strings.TrimSpace(record[p.columns.date])
+	if v.date, err = time.Parse(time.DateOnly, text); err != nil {
+		p.fault(line, "date: want a day like 2026-11-21, found %q", text)
+	}
+	positive := func(column string, at int) float64 {
+		text := strings.TrimSpace(record[at])
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(x > 0) || x < 1e-100 || x > 1e100 {
+			p.fault(line, "%s: want a number above 0, found %q", column, text)
+		}
+		return x
+	}
+	v.value = positive("value", p.columns.value)
+	if p.columns.weight >= 0 {
+		v.weight = positive("weight", p.columns.weight)
+	}
+	name := "value"
+	if p.columns.name >= 0 {
+		name = record[p.columns.name]
+	}
+	number, known := p.numbers[name]
+	if !known {
+		if number = int32(len(p.names)); number == maxNames {
+			p.fault(line, "name: want at most %d names, found %q too", maxNames, name)
+			return
+		}
+		name = strings.Clone(name)
+		p.numbers[name] = number
+		p.names = append(p.names, name)
+	}
+	v.name = number
+	p.values = append(p.values, v)
+}
+
+// series puts the values in the place of methods' days. Each is known well enough to
+// be looked at, whatever its weight.
+func (p *reader) series() (*Series, error) {
+	if len(p.values) == 0 {
+		return nil, errors.New("want a line for each day below the names of the columns, found none")
+	}
+	byDate := func(a, b value) int { return a.date.Compare(b.date) }
+	first, last := slices.MinFunc(p.values, byDate).date, slices.MaxFunc(p.values, byDate).date
+	if days := int(last.Sub(first) / (24 * time.Hour)); days >= maxDays {
+		return nil, fmt.Errorf("want at most %d days, found %s to %s", maxDays, first.Format(time.DateOnly), last.Format(time.DateOnly))
+	}
+	s := &Series{First: first, History: History{Methods: p.names, Callers: []string{""}, Weekday: int(first.Weekday())}}
+	s.Days = int(last.Sub(first)/(24*time.Hour)) + 1
+	type key struct{ name, day int32 }
+	sums := map[key]*Day{}
+	for _, v := range p.values {
+		k := key{v.name, int32(v.date.Sub(first) / (24 * time.Hour))}
+		d := sums[k]
+		if d == nil {
+			d = &Day{Method: k.name, Day: k.day}
+			sums[k] = d
+		}
+		d.Weight += v.weight
+		d.Capped += v.weight * v.value
+		d.Log += v.weight * math.Log(v.value)
+	}
+	for _, d := range sums {
+		d.Records = leastRecords
+		s.Rows = append(s.Rows, *d)
+	}
+	slices.SortFunc(s.Rows, func(a, b Day) int {
+		if a.Method != b.Method {
+			return int(a.Method - b.Method)
+		}
+		return int(a.Day - b.Day)
+	})
+	return s, nil
+}

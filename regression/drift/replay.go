@@ -1,0 +1,135 @@
+package drift
+
+import (
+	"cmp"
+	"slices"
+)
+
+// lookDay is the weekday on which a week's look is made: at the beginning of
+// Monday, of the days before it. So the looks are the same whoever replays them, on
+// whatever day, and there is one a week, as the rates of false alarms have it.
+const lookDay = 1
+
+// Course is what the weekly looks at a history said.
+type Course struct {
+	// Looks is how many there were, Seen the number of days that the last one saw;
+	// 0 if the history is too short for one.
+	Looks, Seen int
+	// Drifts are in the order in which they were told.
+	Drifts []Drift
+	// Methods are as the last look saw them, in the order of the history.
+	Methods []State
+}
+
+// Drift is a method that was found dearer by two looks or more in a row.
+type Drift struct {
+	// Finding is of the look that was surest; Began is of the one that told it.
+	Finding
+	// Told and Last are the days that the first and the last look saw that confirmed
+	// it.
+	Told, Last int
+	// Now: the last look of the history confirmed it.
+	Now bool
+}
+
+// State is what is known of a method.
+type State struct {
+	Method string
+	// Days with a value and Records on them, of the window.
+	Days    int
+	Records float64
+	// Judged: two looks in a row had days enough, so that a drift would be told.
+	Judged bool
+	// Surest is what the test says that is surer; it proves nothing.
+	Surest *Finding
+}
+
+// Replay makes all weekly looks that a history allows, one after the other, so that
+// what is found follows from the rows alone.
+func Replay(h *History) (*Course, error) {
+	if err := h.validate(); err != nil {
+		return nil, err
+	}
+	byDay := slices.SortedFunc(slices.Values(h.Rows), func(a, b Day) int { return cmp.Compare(a.Day, b.Day) })
+	upTo := func(day int) int {
+		at, _ := slices.BinarySearchFunc(byDay, int32(day), func(r Day, day int32) int { return cmp.Compare(r.Day, day) })
+		return at
+	}
+	c := &Course{}
+	var memory Memory
+	var before []State
+	var last []tested
+	for day := 1; day <= h.Days; day++ {
+		if (h.Weekday+day)%7 != lookDay {
+			continue
+		}
+		shown := *h
+		shown.Days, shown.Rows = day, byDay[upTo(day-window):upTo(day)]
+		before, c.Methods, c.Seen = c.Methods, shown.states(), day
+		if day < leastDays {
+			continue
+		}
+		c.Looks++
+		var found []Finding
+		found, last, memory = look(&shown, memory)
+		c.add(found, day)
+	}
+	for i := range c.Drifts {
+		c.Drifts[i].Now = c.Drifts[i].Last == c.Seen
+	}
+	for m := range c.Methods {
+		s := &c.Methods[m]
+		s.Judged = c.Looks >= 2 && s.Days >= leastDays && before[m].Days >= leastDays
+		if s.Judged {
+			surest := last[m].asTrend(s.Method)
+			if last[m].stepP < last[m].trendP {
+				surest = last[m].asStep(s.Method)
+			}
+			s.Surest = &surest
+		}
+	}
+	return c, nil
+}
+
+// add joins what a look confirmed with what an earlier look did that saw some of the
+// same days.
+func (c *Course) add(found []Finding, day int) {
+	for _, f := range found {
+		if !f.Confirmed {
+			continue
+		}
+		at := slices.IndexFunc(c.Drifts, func(d Drift) bool { return d.Method == f.Method && day-d.Last < window })
+		if at < 0 {
+			c.Drifts = append(c.Drifts, Drift{Finding: f, Told: day, Last: day})
+			continue
+		}
+		d := &c.Drifts[at]
+		d.Last = day
+		if f.P < d.P {
+			f.Began = d.Began
+			d.Finding = f
+		}
+	}
+}
+
+// states counts what there is of each method in the window.
+func (h *History) states() []State {
+	out := make([]State, len(h.Methods))
+	seen := make([]int32, len(h.Methods)) // the day counted last, from 1
+	for m := range out {
+		out[m].Method = h.Methods[m]
+	}
+	for i := range h.Rows { // sorted by day
+		r := &h.Rows[i]
+		if !r.usable() {
+			continue
+		}
+		s := &out[r.Method]
+		s.Records += r.Records
+		if seen[r.Method] != r.Day+1 {
+			seen[r.Method] = r.Day + 1
+			s.Days++
+		}
+	}
+	return out
+}

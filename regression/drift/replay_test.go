@@ -1,0 +1,96 @@
+package drift
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+)
+
+// up is a step of a logarithm.
+func up(at int, size float64) func(int) float64 {
+	return func(day int) float64 {
+		if day < at {
+			return 0
+		}
+		return size
+	}
+}
+
+func TestReplay(t *testing.T) {
+	h := history(8, 200, up(70, math.Log(1.1)), half)
+	c, err := Replay(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Drifts) != 1 {
+		t.Fatalf("found %+v", c.Drifts)
+	}
+	d := c.Drifts[0]
+	if d.Method != "A" || d.Shape != Jump || d.Began < 69 || d.Began > 71 || d.Told < 77 || d.Told > 98 || d.Now {
+		t.Errorf("found %+v", d)
+	}
+	if d.Change < 0.08 || d.Change > 0.12 || d.Interval[0] > 0.1 || d.Interval[1] < 0.1 || d.Interval[0] < 0.03 {
+		t.Errorf("changed by %v, %v", d.Change, d.Interval)
+	}
+	for _, s := range c.Methods {
+		if !s.Judged || s.Days != window || s.Surest == nil {
+			t.Errorf("state %+v", s)
+		}
+	}
+}
+
+// Within a week, whoever asks on whatever day is told the same, in whatever order
+// the rows come.
+func TestReplayIsTheSameAllWeek(t *testing.T) {
+	h := history(6, 100, up(60, 0.1), half)
+	for (h.Weekday+h.Days)%7 != lookDay {
+		h.Days--
+	}
+	monday := h.Days
+	want, err := Replay(h)
+	if err != nil || len(want.Drifts) != 1 || !want.Drifts[0].Now {
+		t.Fatalf("%v, %+v", err, want)
+	}
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(h.Rows), func(i, j int) { h.Rows[i], h.Rows[j] = h.Rows[j], h.Rows[i] })
+	for h.Days = monday; h.Days < monday+7; h.Days++ {
+		got, err := Replay(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Seen != monday || len(got.Drifts) != 1 || got.Drifts[0].Began != want.Drifts[0].Began || got.Drifts[0].Told != want.Drifts[0].Told {
+			t.Errorf("asked %d days later: %+v", h.Days-monday, got.Drifts)
+		}
+	}
+}
+
+func TestReplayOfTooLittle(t *testing.T) {
+	for _, days := range []int{0, 1, 41, 47} {
+		c, err := Replay(history(6, days, none, half))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range c.Methods {
+			if s.Judged || len(c.Drifts) > 0 {
+				t.Errorf("%d days: %+v", days, c)
+			}
+		}
+	}
+	// Days with few records are no days.
+	h := history(6, 90, none, half)
+	for i := range h.Rows {
+		if h.Rows[i].Method == 2 {
+			h.Rows[i].Records = leastRecords - 1
+		}
+	}
+	c, err := Replay(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Methods[2].Judged || c.Methods[2].Days != 0 || !c.Methods[3].Judged {
+		t.Errorf("%+v", c.Methods)
+	}
+	if same, err := Replay(h); err != nil || !reflect.DeepEqual(same.Drifts, c.Drifts) {
+		t.Errorf("%v", err)
+	}
+}

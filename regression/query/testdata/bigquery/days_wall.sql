@@ -1,0 +1,205 @@
+-- The sums of each method, caller and UTC date that drift is looked for in. The cap
+-- is the 99.5% quantile of the method and caller over all dates that are asked for,
+-- the same on each: one that moved along would follow a drift.
+WITH scoped AS  (
+  SELECT c.*
+  FROM method_calls AS c
+  WHERE c.kind IN ('call', 'counts', 'aggregate')
+     AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+),
+weighted AS (
+-- What a row weighs. q = p * cpu_p is the probability that a row's CPU was
+-- measured with, p that of its wall time.
+--
+-- A row of the tail stratum weighs 1/q and leaves the rest of its cell N_G calls:
+-- those counted less those that tail rows stand for. A raw row outside of it
+-- weighs N_G * (1/q) / sum over its cell of (cpu_measured / q). A row of level
+-- minute or hour weighs 1/q: its probabilities are final, and its reason says in
+-- which cells its rows were, as in 'minute/hour' for CPU and wall time. The same
+-- with p for wall time, errors and callers.
+--
+-- Cells are nested: the minute of start, if every minute of its hour with calls
+-- holds 20 effective records (less what adding 20 equal ones may round); else what such hours leave of the hour, if every
+-- hour of the date with calls holds them; else what is left of the date. Each
+-- call and each raw row is in one cell.
+WITH minutes AS (
+  SELECT
+    service_namespace, service, environment, version, class, method,
+    start_ns - MOD(start_ns, 60000000000) AS minute_ns,
+    start_ns - MOD(start_ns, 3600000000000) AS hour_ns,
+    start_ns - MOD(start_ns, 86400000000000) AS date_ns,
+    SUM(calls) AS calls,
+    SUM(CASE WHEN stratum = 'tail' THEN COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) ELSE 0 END) AS cpu_tail,
+    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) END) AS cpu_sum,
+    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE COALESCE(cpu_measured / NULLIF(p * cpu_p * p * cpu_p, 0), 0) END) AS cpu_squares,
+    SUM(CASE WHEN stratum = 'tail' THEN COALESCE(measured / NULLIF(p, 0), 0) ELSE 0 END) AS wall_tail,
+    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE COALESCE(measured / NULLIF(p, 0), 0) END) AS wall_sum,
+    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE COALESCE(measured / NULLIF(p * p, 0), 0) END) AS wall_squares
+  FROM scoped
+  WHERE level = 'raw' AND kind IN ('call', 'counts', 'aggregate')
+  GROUP BY
+    service_namespace, service, environment, version, class, method,
+    start_ns - MOD(start_ns, 60000000000),
+    start_ns - MOD(start_ns, 3600000000000),
+    start_ns - MOD(start_ns, 86400000000000)
+),
+hours AS (
+  SELECT
+    service_namespace, service, environment, version, class, method, hour_ns, date_ns,
+    SUM(calls) AS calls,
+    SUM(cpu_tail) AS cpu_tail, SUM(cpu_sum) AS cpu_sum, SUM(cpu_squares) AS cpu_squares,
+    SUM(wall_tail) AS wall_tail, SUM(wall_sum) AS wall_sum, SUM(wall_squares) AS wall_squares,
+    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_minutes_hold,
+    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_minutes_hold
+  FROM minutes
+  GROUP BY service_namespace, service, environment, version, class, method, hour_ns, date_ns
+),
+dates AS (
+  SELECT
+    service_namespace, service, environment, version, class, method, date_ns,
+    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_hours_hold,
+    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_hours_hold,
+    SUM(CASE WHEN cpu_minutes_hold = 0 THEN calls - cpu_tail END) AS cpu_calls_left,
+    SUM(CASE WHEN cpu_minutes_hold = 0 THEN cpu_sum END) AS cpu_sum_left,
+    SUM(CASE WHEN wall_minutes_hold = 0 THEN calls - wall_tail END) AS wall_calls_left,
+    SUM(CASE WHEN wall_minutes_hold = 0 THEN wall_sum END) AS wall_sum_left
+  FROM hours
+  GROUP BY service_namespace, service, environment, version, class, method, date_ns
+),
+plan AS (
+  SELECT
+    h.service_namespace, h.service, h.environment, h.version, h.class, h.method, h.hour_ns,
+    CASE WHEN h.cpu_minutes_hold = 1 THEN 'minute' WHEN d.cpu_hours_hold = 1 THEN 'hour' ELSE 'date' END AS cell,
+    CASE WHEN d.cpu_hours_hold = 1 THEN h.hour_ns ELSE h.date_ns END AS cell_ns,
+    CASE WHEN d.cpu_hours_hold = 1 THEN (h.calls - h.cpu_tail) / NULLIF(h.cpu_sum, 0)
+      ELSE d.cpu_calls_left / NULLIF(d.cpu_sum_left, 0) END AS cpu_factor,
+    CASE WHEN h.wall_minutes_hold = 1 THEN 'minute' WHEN d.wall_hours_hold = 1 THEN 'hour' ELSE 'date' END AS cell_wall,
+    CASE WHEN d.wall_hours_hold = 1 THEN h.hour_ns ELSE h.date_ns END AS cell_wall_ns,
+    CASE WHEN d.wall_hours_hold = 1 THEN (h.calls - h.wall_tail) / NULLIF(h.wall_sum, 0)
+      ELSE d.wall_calls_left / NULLIF(d.wall_sum_left, 0) END AS wall_factor
+  FROM hours AS h
+  JOIN dates AS d
+    ON h.date_ns = d.date_ns
+    AND COALESCE(h.service_namespace, '') = COALESCE(d.service_namespace, '') AND COALESCE(h.service, '') = COALESCE(d.service, '') AND COALESCE(h.environment, '') = COALESCE(d.environment, '') AND COALESCE(h.version, '') = COALESCE(d.version, '') AND COALESCE(h.class, '') = COALESCE(d.class, '') AND COALESCE(h.method, '') = COALESCE(d.method, '')
+),
+factors AS (
+  SELECT
+    m.service_namespace, m.service, m.environment, m.version, m.class, m.method, m.minute_ns,
+    a.cell,
+    CASE WHEN a.cell = 'minute' THEN m.minute_ns ELSE a.cell_ns END AS cell_ns,
+    CASE WHEN a.cell = 'minute' THEN (m.calls - m.cpu_tail) / NULLIF(m.cpu_sum, 0) ELSE a.cpu_factor END AS cpu_factor,
+    a.cell_wall,
+    CASE WHEN a.cell_wall = 'minute' THEN m.minute_ns ELSE a.cell_wall_ns END AS cell_wall_ns,
+    CASE WHEN a.cell_wall = 'minute' THEN (m.calls - m.wall_tail) / NULLIF(m.wall_sum, 0) ELSE a.wall_factor END AS wall_factor
+  FROM minutes AS m
+  JOIN plan AS a
+    ON m.hour_ns = a.hour_ns
+    AND COALESCE(m.service_namespace, '') = COALESCE(a.service_namespace, '') AND COALESCE(m.service, '') = COALESCE(a.service, '') AND COALESCE(m.environment, '') = COALESCE(a.environment, '') AND COALESCE(m.version, '') = COALESCE(a.version, '') AND COALESCE(m.class, '') = COALESCE(a.class, '') AND COALESCE(m.method, '') = COALESCE(a.method, '')
+),
+weighed AS (
+  SELECT
+    c.*,
+    CASE WHEN c.kind IN ('call', 'aggregate') AND c.measured > 0 AND c.cpu_measured > 0
+      THEN (CASE WHEN c.level <> 'raw' OR c.stratum = 'tail' THEN 1 ELSE f.cpu_factor END) / NULLIF(c.p * c.cpu_p, 0)
+      END AS w,
+    CASE WHEN c.kind IN ('call', 'aggregate') AND c.measured > 0
+      THEN (CASE WHEN c.level <> 'raw' OR c.stratum = 'tail' THEN 1 ELSE f.wall_factor END) / NULLIF(c.p, 0)
+      END AS w_wall,
+    CASE
+      WHEN c.level = 'raw' THEN CASE WHEN f.cpu_factor IS NULL THEN 'none' ELSE f.cell END
+      WHEN c.reason LIKE 'none/%' THEN 'none'
+      WHEN c.reason LIKE 'hour/%' THEN 'hour'
+      WHEN c.reason LIKE 'date/%' THEN 'date'
+      ELSE c.level END AS cell,
+    CASE
+      WHEN c.level = 'raw' THEN f.cell_ns
+      WHEN c.reason LIKE 'date/%' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
+      WHEN c.reason LIKE 'hour/%' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
+      ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_ns,
+    CASE
+      WHEN c.level = 'raw' THEN CASE WHEN f.wall_factor IS NULL THEN 'none' ELSE f.cell_wall END
+      WHEN c.reason LIKE '%/none' THEN 'none'
+      WHEN c.reason LIKE '%/hour' THEN 'hour'
+      WHEN c.reason LIKE '%/date' THEN 'date'
+      ELSE c.level END AS cell_wall,
+    CASE
+      WHEN c.level = 'raw' THEN f.cell_wall_ns
+      WHEN c.reason LIKE '%/date' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
+      WHEN c.reason LIKE '%/hour' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
+      ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
+  FROM scoped AS c
+  LEFT JOIN factors AS f
+    ON c.start_ns - MOD(c.start_ns, 60000000000) = f.minute_ns
+    AND COALESCE(c.service_namespace, '') = COALESCE(f.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(f.service, '') AND COALESCE(c.environment, '') = COALESCE(f.environment, '') AND COALESCE(c.version, '') = COALESCE(f.version, '') AND COALESCE(c.class, '') = COALESCE(f.class, '') AND COALESCE(c.method, '') = COALESCE(f.method, '')
+)
+SELECT
+  *,
+  w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
+FROM weighed
+),
+seen AS (
+  SELECT
+    COALESCE(service_namespace, '') AS service_namespace, COALESCE(service, '') AS service, COALESCE(environment, '') AS environment,
+    CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
+    class, method, signature,
+    COALESCE(caller, '') AS caller,
+    start_ns - MOD(start_ns, 86400000000000) AS date_ns,
+    w_wall AS weight, measured AS n, CAST(wall_ns AS FLOAT64) AS x, wall_hist AS bins
+  FROM weighted
+  WHERE w_wall IS NOT NULL AND measured > 0
+    AND start_ns >= @from_ns AND start_ns < @to_ns
+),
+binned AS (
+  SELECT service_namespace, service, environment, name, caller, FLOOR(LN(GREATEST(x, 1)) / LN(1.01 / 0.99)) AS bin, weight
+  FROM seen
+  WHERE n = 1
+  UNION ALL
+  SELECT s.service_namespace, s.service, s.environment, s.name, s.caller, h.bin, s.weight * h.n AS weight
+  FROM seen AS s, UNNEST(s.bins) AS h
+  WHERE s.n > 1
+),
+bins AS (
+  SELECT service_namespace, service, environment, name, caller, bin, SUM(weight) AS weight
+  FROM binned
+  GROUP BY service_namespace, service, environment, name, caller, bin
+),
+ranked AS (
+  SELECT
+    service_namespace, service, environment, name, caller, bin,
+    SUM(weight) OVER (PARTITION BY service_namespace, service, environment, name, caller ORDER BY bin)
+      / NULLIF(SUM(weight) OVER (PARTITION BY service_namespace, service, environment, name, caller), 0) AS share
+  FROM bins
+),
+caps AS (
+  SELECT service_namespace, service, environment, name, caller, EXP((MIN(bin) + 1) * LN(1.01 / 0.99)) AS cap
+  FROM ranked
+  WHERE share >= 0.995
+  GROUP BY service_namespace, service, environment, name, caller
+),
+single AS (
+  SELECT
+    s.*,
+    CASE WHEN s.n = 1 THEN LEAST(s.x, COALESCE(p.cap, s.x))
+      ELSE s.x * COALESCE(
+        (SELECT SUM(h.n * LEAST(EXP((h.bin + 0.5) * LN(1.01 / 0.99)), p.cap)) / SUM(h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99)))
+         FROM UNNEST(s.bins) AS h), 1) END AS capped,
+    CASE WHEN s.n = 1 THEN LN(GREATEST(s.x, 1))
+      ELSE COALESCE(
+        (SELECT SUM(h.n * (h.bin + 0.5) * LN(1.01 / 0.99)) FROM UNNEST(s.bins) AS h),
+        s.n * LN(GREATEST(s.x / s.n, 1))) END AS logs
+  FROM seen AS s
+  LEFT JOIN caps AS p
+    ON s.service_namespace = p.service_namespace AND s.service = p.service AND s.environment = p.environment
+    AND s.name = p.name AND s.caller = p.caller
+)
+SELECT
+  service_namespace, service, environment, name, caller, date_ns,
+  MAX(class) AS class, MAX(method) AS method,
+  CASE WHEN MIN(COALESCE(signature, '')) = MAX(COALESCE(signature, '')) THEN MAX(signature) END AS signature,
+  CAST(SUM(n) AS FLOAT64) AS records,
+  SUM(weight * n) AS weight,
+  SUM(weight * capped) AS capped,
+  SUM(weight * logs) AS logs
+FROM single
+GROUP BY service_namespace, service, environment, name, caller, date_ns
+ORDER BY service_namespace, service, environment, name, caller, date_ns
