@@ -36,6 +36,7 @@ func init() {
 	commands = []command{
 		{"regress", "compare each service's newest version with the one before", runRegress},
 		{"accept", "say that a slowdown is meant: its level is the new baseline", runAccept},
+		{"drift", "find methods that became dearer over weeks, and since when", runDrift},
 		{"cost", "rank methods by what their own code costs", runCost},
 		{"explain", "why a method is sampled as it is", runExplain},
 		{"report", "one page of all of it, to be read and passed on", runReport},
@@ -47,7 +48,7 @@ func init() {
 }
 
 // reserved are names that mean something later.
-var reserved = []string{"build", "drift", "probes", "tree", "ui"}
+var reserved = []string{"build", "probes", "tree", "ui"}
 
 // run is the command without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {

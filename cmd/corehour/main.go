@@ -3,6 +3,7 @@
 //
 //	corehour regress   compare each service's newest version with the one before
 //	corehour accept    say that a slowdown is meant: its level is the new baseline
+//	corehour drift     find methods that became dearer over weeks, and since when
 //	corehour cost      rank methods by what their own code costs
 //	corehour explain   why a method is sampled as it is
 //	corehour sql       run a query of your own, read-only
@@ -27,7 +28,7 @@
 // # Exit codes
 //
 //	0  nothing to report
-//	1  regress: a regression; check: the ledger does not balance
+//	1  regress: a regression; drift: a drift; check: the ledger does not balance
 //	2  failed: bad flags, no warehouse, a query that can't run
 //	3  could not tell: no rows, only one version, too few records
 //

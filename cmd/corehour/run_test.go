@@ -316,7 +316,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	root := fixture.Write(t, items)
 	for _, command := range [][]string{
-		{"regress"}, {"cost"}, {"check"}, {"sql", "SELECT * EXCLUDE (cpu_hist) FROM method_cost"},
+		{"regress"}, {"cost"}, {"drift", "--to", "2030-01-01"}, {"check"}, {"sql", "SELECT * EXCLUDE (cpu_hist) FROM method_cost"},
 		{"regress", "--service", "s" + evil, "--environment", "e" + evil}, {"cost", "--service", evil}, {"regress", "--head", evil},
 		{"cost", "--" + evil}, {evil}, {"sql", evil}, {"cost", "--tz", evil}, {"cost", "--from", evil},
 	} {
@@ -349,7 +349,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"--help"}, exitNothing, []string{"usage: corehour", "regress"}},
 		{[]string{"help"}, exitNothing, []string{"usage: corehour"}},
 		{[]string{"regres"}, exitFailed, []string{`did you mean "regress"?`}},
-		{[]string{"drift"}, exitFailed, []string{"reserved for a later release"}},
+		{[]string{"tree"}, exitFailed, []string{"reserved for a later release"}},
 		{[]string{"cost", "--help"}, exitNothing, []string{"--warehouse", "--tz", "default 24h"}},
 		{[]string{"sql", "-h"}, exitNothing, []string{"method_cost"}},
 		{[]string{"check", "--help"}, exitNothing, []string{"lost_in_transit"}},

@@ -18,6 +18,7 @@ const (
 	MoreCalls    = "more_calls"    // a method that its caller calls more often per call
 	WholeService = "whole_service" // what all methods have in common became dearer
 	Budget       = "budget"        // what is spent is above what was planned
+	Drift        = "drift"         // a method that became dearer over weeks
 )
 
 // Alert is one thing to know of, as other programs read it.
@@ -55,7 +56,7 @@ type Alert struct {
 	// what is spent above a budget; null without a price, and for wall time.
 	USDPerDay *float64 `json:"usd_per_day"`
 	// FirstSeen is the first row of the head version, or when a budget was first
-	// found broken.
+	// found broken, or the day on which a drift began.
 	FirstSeen time.Time `json:"first_seen"`
 	Severity  Severity  `json:"severity"`
 	Owner     string    `json:"owner"`
@@ -101,7 +102,8 @@ func SeverityOf(lowPercent float64, usdPerDay *float64) Severity {
 }
 
 // ID names the alert for ever: the same method between the same two versions has
-// the same one, however often it is looked at.
+// the same one, however often it is looked at. A drift has no versions; another one
+// of the same method begins on another day.
 func ID(a *Alert) string {
 	var buf []byte
 	parts := []string{
@@ -109,6 +111,9 @@ func ID(a *Alert) string {
 	}
 	if a.Budget != "" {
 		parts = append(parts, a.Budget)
+	}
+	if a.Kind == Drift {
+		parts = append(parts, a.FirstSeen.UTC().Format(time.DateOnly))
 	}
 	for _, part := range parts {
 		buf = binary.AppendUvarint(buf, uint64(len(part)))

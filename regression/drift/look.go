@@ -24,7 +24,7 @@ const (
 type Shape string
 
 const (
-	Trend Shape = "trend"
+	Trend Shape = "rise"
 	Jump  Shape = "step"
 )
 

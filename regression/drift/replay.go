@@ -10,6 +10,13 @@ import (
 // whatever day, and there is one a week, as the rates of false alarms have it.
 const lookDay = 1
 
+// WantDays is how many days with a value a method needs at least to be told of: for
+// two looks, a week apart.
+const WantDays = leastDays + 7
+
+// WantRecords is what a caller of a method needs on a day for the day to count.
+const WantRecords = leastRecords
+
 // Course is what the weekly looks at a history said.
 type Course struct {
 	// Looks is how many there were, Seen the number of days that the last one saw;
@@ -19,6 +26,10 @@ type Course struct {
 	Drifts []Drift
 	// Methods are as the last look saw them, in the order of the history.
 	Methods []State
+	// Best is the method with the most days of the last 56, and NextLook the day
+	// before which the look is made that could tell of it at the earliest.
+	Best     State
+	NextLook int
 }
 
 // Drift is a method that was found dearer by two looks or more in a row.
@@ -88,7 +99,23 @@ func Replay(h *History) (*Course, error) {
 			s.Surest = &surest
 		}
 	}
+	c.Best, c.NextLook = h.best(byDay[upTo(h.Days-window):upTo(h.Days)])
 	return c, nil
+}
+
+func (h *History) best(rows []Day) (best State, look int) {
+	last := *h
+	last.Rows = rows
+	for i, s := range last.states() {
+		if i == 0 || cmp.Or(cmp.Compare(s.Days, best.Days), cmp.Compare(s.Records, best.Records)) > 0 {
+			best = s
+		}
+	}
+	look = h.Days + max(1, WantDays-best.Days)
+	for (h.Weekday+look)%7 != lookDay {
+		look++
+	}
+	return best, look
 }
 
 // add joins what a look confirmed with what an earlier look did that saw some of the

@@ -66,6 +66,14 @@ func ask(t *testing.T, root string) answers {
 			a.add(name+"n", e.N)
 			a.add(name+"x", e.X)
 		}
+		if err := w.Days(ctx, metric, Window{}, Filter{}, func(d *MethodDay) error {
+			name := fmt.Sprintf("day %s %s %s %s ", metric, d.Service, d.Full, d.Date.Format(time.DateOnly))
+			a.add(name+"records", d.Records)
+			a.add(name+"weight", d.Weight)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	costs, err := w.Costs(ctx, CostAsk{Slot: time.Hour})
 	if err != nil {

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/delivery"
+	"github.com/corehour/corehour/regression/drift"
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+)
+
+const driftUsage = `Finds methods that became dearer over weeks and months, with the day it began: a rise
+(Mann-Kendall) or a step, over 56 days, callers and weekdays being equal and what all
+methods of a service share set aside. A look is made at the beginning of every Monday
+(UTC) and told when the next one finds it again. All looks that the stored history
+allows are replayed, so the answer follows from the rows alone, whoever asks.
+
+Only whole UTC dates count. A method needs 42 of the 56 days before each of two looks,
+with 5 measured calls from one caller on each. CPU time is looked at where a service
+has it, else wall time. ~ marks a change that is not proven.
+
+With --csv any daily series is judged: columns date and value, and if need be name
+and weight.
+
+Exit codes: 0 nothing found, 1 a drift that the last look confirms, 2 failed, 3 too
+little history.`
+
+// driftFlags are the flags of drift beside the common ones.
+type driftFlags struct {
+	*common
+	metric   string
+	csv      string
+	alerts   string
+	delivery deliverFlags
+}
+
+func runDrift(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
+	d := &driftFlags{common: newCommon("drift", "", driftUsage, "365d", stdout)}
+	d.notices = stderr
+	f := d.flags
+	f.StringVar(&d.metric, "metric", "", "cpu or wall (default: cpu where a service has it, else wall)")
+	f.StringVar(&d.csv, "csv", "", "judge the series of this `file` instead of a warehouse")
+	f.StringVar(&d.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
+	d.delivery.declareOwners(f)
+	if err := d.parse(args, d.noArguments, d.check); err != nil {
+		return exitFailed, err
+	}
+	d.delivery.desk = &delivery.Desk{}
+	if err := d.delivery.reload(stderr, "drift"); err != nil {
+		return exitFailed, err
+	}
+	look := d.lookAtWarehouse
+	if d.csv != "" {
+		look = d.lookAtFile
+	}
+	found, err := look(ctx)
+	if err != nil {
+		return exitFailed, err
+	}
+	if d.alerts != "" {
+		if _, err := appendAlerts(d.alerts, found.Alerts); err != nil {
+			return exitFailed, err
+		}
+	}
+	document := driftDocument(found)
+	if d.out == output.CSV {
+		document = driftRows(found)
+	}
+	return found.exitCode(), document.Write(stdout, d.out)
+}
+
+func (d *driftFlags) check() error {
+	var errs []error
+	if d.metric != "" && d.metric != string(query.CPU) && d.metric != string(query.Wall) {
+		errs = append(errs, fmt.Errorf("--metric: want cpu or wall, found %q", d.metric))
+	}
+	for _, name := range []string{"warehouse", "from", "to", "since", "service", "environment", "metric", "alerts", "owners"} {
+		if d.csv != "" && given(d.flags, name) {
+			errs = append(errs, fmt.Errorf("--%s has no effect beside --csv: leave one of them out", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// lookAtFile judges a file of series.
+func (d *driftFlags) lookAtFile(context.Context) (*driftFindings, error) {
+	file, err := os.Open(d.csv)
+	if err != nil {
+		return nil, fmt.Errorf("--csv: %w", err)
+	}
+	defer file.Close()
+	series, err := drift.ReadCSV(file)
+	if err != nil {
+		return nil, fmt.Errorf("--csv: %w", inLines(d.csv, err))
+	}
+	h := &serviceHistory{History: series.History, first: series.First}
+	for _, name := range series.Methods {
+		h.names = append(h.names, query.MethodDay{Method: name, Full: name})
+	}
+	return d.judge([]*serviceHistory{h})
+}
+
+// inLines puts the name of a file before every fault.
+func inLines(path string, err error) error {
+	var several interface{ Unwrap() []error }
+	if !errors.As(err, &several) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	var out []error
+	for _, e := range several.Unwrap() {
+		out = append(out, fmt.Errorf("%s: %w", path, e))
+	}
+	return errors.Join(out...)
+}
+
+// judge replays the looks at each history.
+func (d *driftFlags) judge(histories []*serviceHistory) (*driftFindings, error) {
+	f := &driftFindings{Services: []*driftService{}, Alerts: []alert.Alert{}, CouldNotTell: true, series: d.csv != ""}
+	for _, h := range histories {
+		course, err := drift.Replay(&h.History)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", h.Service, err)
+		}
+		s := h.told(course, d.delivery.desk.Owners)
+		f.Services = append(f.Services, s)
+		f.CouldNotTell = f.CouldNotTell && s.Judged == 0
+		if !f.series {
+			f.Alerts = append(f.Alerts, h.alerts(s)...)
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/rules"
+	"github.com/corehour/corehour/regression/drift"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// driftFindings is what the replayed looks found.
+type driftFindings struct {
+	Services     []*driftService `json:"services"`
+	Alerts       []alert.Alert   `json:"alerts"`
+	CouldNotTell bool            `json:"could_not_tell"`
+
+	series bool // of a file
+}
+
+// driftService is one service, or a file of series.
+type driftService struct {
+	query.Service
+	Metric query.Metric `json:"metric"`
+	// From and To are the dates with rows, To not being part of it; LastLook is the
+	// Monday of the last look, null if there was none.
+	From     string  `json:"from"`
+	To       string  `json:"to"`
+	Looks    int     `json:"looks"`
+	LastLook *string `json:"last_look"`
+	// Judged of the Methods have history enough.
+	Methods int         `json:"methods"`
+	Judged  int         `json:"judged"`
+	Lines   []driftLine `json:"lines"`
+	// Missing says what is missing where no method is judged.
+	Missing string `json:"missing,omitempty"`
+}
+
+// What is said of a method.
+const (
+	driftNow     = "drift"   // confirmed by the last look
+	driftEarlier = "earlier" // confirmed by looks before
+	driftNone    = "not_proven"
+	driftShort   = "too_little_history"
+)
+
+// driftLine is one drift of a method, or that there is none.
+type driftLine struct {
+	Class     string `json:"class"`
+	Method    string `json:"method"`
+	Signature string `json:"signature"`
+	// WholeService: it is what all methods have in common.
+	WholeService bool        `json:"whole_service"`
+	State        string      `json:"state"`
+	Shape        drift.Shape `json:"shape,omitempty"`
+	// Since is the day on which it began, Told the Monday from which it was
+	// confirmed, both null where nothing is proven.
+	Since *string `json:"since"`
+	Told  *string `json:"told"`
+	// Change, over 56 days or of the step, and its interval; null without history
+	// enough.
+	ChangePercent *float64    `json:"change_percent"`
+	Interval      *[2]float64 `json:"interval"`
+	P             *float64    `json:"p"`
+	// Days with a value and Records on them, of the 56 days of the last look.
+	Days    int    `json:"days"`
+	Records int64  `json:"records"`
+	Owner   string `json:"owner"`
+
+	began      time.Time
+	base, head float64 // ns per call
+}
+
+func (f *driftFindings) exitCode() int {
+	for _, s := range f.Services {
+		if slices.ContainsFunc(s.Lines, func(l driftLine) bool { return l.State == driftNow }) {
+			return exitFound
+		}
+	}
+	if f.CouldNotTell {
+		return exitCannotTell
+	}
+	return exitNothing
+}
+
+func date(t time.Time) string { return t.Format(time.DateOnly) }
+
+// told puts the course of a history into words.
+func (h *serviceHistory) told(c *drift.Course, owners *rules.Owners) *driftService {
+	s := &driftService{Service: h.Service, Metric: h.metric, From: date(h.first), To: date(h.day(h.Days)), Looks: c.Looks, Methods: len(h.Methods), Lines: []driftLine{}}
+	if c.Looks > 0 {
+		s.LastLook = new(date(h.day(c.Seen)))
+	}
+	states := map[string]*drift.State{}
+	for i := range c.Methods {
+		states[c.Methods[i].Method] = &c.Methods[i]
+	}
+	found := map[string]bool{}
+	for i := range c.Drifts {
+		d := &c.Drifts[i]
+		l := h.line(d.Method, states[d.Method], owners)
+		l.State, l.began = driftEarlier, h.day(d.Began)
+		if d.Now {
+			l.State = driftNow
+		}
+		found[d.Method] = true
+		l.measure(&d.Finding)
+		l.Since, l.Told = new(date(l.began)), new(date(h.day(d.Told)))
+		l.head = h.recent(d.Method, c.Seen)
+		l.base = l.head / (1 + d.Change)
+		s.Lines = append(s.Lines, l)
+	}
+	for i := range c.Methods {
+		m := &c.Methods[i]
+		if m.Judged {
+			s.Judged++
+		}
+		if found[m.Method] {
+			continue
+		}
+		l := h.line(m.Method, m, owners)
+		l.State = driftShort
+		if m.Judged {
+			l.State = driftNone
+			l.measure(m.Surest)
+		}
+		s.Lines = append(s.Lines, l)
+	}
+	order := []string{driftNow, driftEarlier, driftNone, driftShort}
+	slices.SortStableFunc(s.Lines, func(a, b driftLine) int {
+		return slices.Index(order, a.State) - slices.Index(order, b.State)
+	})
+	if s.Judged == 0 {
+		s.Missing = h.missing(c)
+	}
+	return s
+}
+
+// line names the method; that of the whole service has no state.
+func (h *serviceHistory) line(name string, state *drift.State, owners *rules.Owners) driftLine {
+	if state == nil {
+		return driftLine{WholeService: true, Owner: owners.Of(h.Namespace, h.Name, h.Environment, "")}
+	}
+	m := &h.names[slices.Index(h.Methods, name)]
+	return driftLine{
+		Class: m.Class, Method: m.Method, Signature: m.Signature, Days: state.Days, Records: int64(state.Records),
+		Owner: owners.Of(h.Namespace, h.Name, h.Environment, m.Class),
+	}
+}
+
+func (l *driftLine) measure(f *drift.Finding) {
+	l.Shape = f.Shape
+	l.ChangePercent = new(100 * f.Change)
+	l.Interval = &[2]float64{100 * f.Interval[0], 100 * f.Interval[1]}
+	l.P = new(f.P)
+}
+
+// missing says what there would have to be.
+func (h *serviceHistory) missing(c *drift.Course) string {
+	want := "a value"
+	best := "no method has one of the last 56"
+	if c.Best.Days > 0 {
+		best = fmt.Sprintf("%s has most, %d of the last 56", c.Best.Method, c.Best.Days)
+	}
+	if h.metric != "" {
+		want = fmt.Sprintf("%d measured calls from one caller", drift.WantRecords)
+		best += fmt.Sprintf(" with %.0f records", c.Best.Records)
+	}
+	return fmt.Sprintf("too little history: %d days from %s on; a drift is told from %d days with %s (42 of 56, at two weekly looks), and %s; %s is the first look that could tell",
+		h.Days, date(h.first), drift.WantDays, want, best, date(h.day(c.NextLook)))
+}
+
+// recent is what a call took in the week before a look; 0 of a whole service.
+func (h *serviceHistory) recent(name string, day int) float64 {
+	var cost, calls float64
+	method := int32(slices.Index(h.Methods, name))
+	for i := range h.Rows {
+		if r := &h.Rows[i]; r.Method == method && int(r.Day) >= day-7 && int(r.Day) < day {
+			cost, calls = cost+r.Capped, calls+r.Weight
+		}
+	}
+	if calls == 0 {
+		return 0
+	}
+	return cost / calls
+}
+
+// alerts are of the drifts that the last look confirms.
+func (h *serviceHistory) alerts(s *driftService) []alert.Alert {
+	var out []alert.Alert
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		if l.State != driftNow {
+			continue
+		}
+		a := alert.Alert{
+			Schema: alert.Schema, Kind: alert.Drift,
+			ServiceNamespace: h.Namespace, Service: h.Name, Environment: h.Environment,
+			Class: l.Class, Method: l.Method, Signature: l.Signature,
+			Metric: string(h.metric), Basis: "standardised", Base: l.base, Head: l.head,
+			ChangePercent: *l.ChangePercent, Interval: *l.Interval, Records: l.Records,
+			FirstSeen: l.began, Owner: l.Owner, Reason: l.sentence(h.metric), Links: []string{},
+		}
+		a.Severity = alert.SeverityOf(a.Interval[0], nil)
+		a.ID = alert.ID(&a)
+		out = append(out, a)
+	}
+	return out
+}
+
+func (l *driftLine) sentence(metric query.Metric) string {
+	what := "a rise of %+.1f%% over 56 days"
+	if l.Shape == drift.Jump {
+		what = "a step of %+.1f%%"
+	}
+	of := "time per call, callers and weekdays being equal"
+	if l.WholeService {
+		of = "time that all methods have in common"
+	}
+	return fmt.Sprintf(what+" (95%% interval %+.1f%% to %+.1f%%) in the %s %s, since %s, p %.2g, confirmed by the look of %s",
+		*l.ChangePercent, l.Interval[0], l.Interval[1], metric, of, *l.Since, *l.P, *l.Told)
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/corehour/corehour/regression/drift"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// serviceHistory is the days of one service.
+type serviceHistory struct {
+	drift.History
+	query.Service
+	metric query.Metric
+	names  []query.MethodDay // of each method: class, method and signature
+	first  time.Time         // the date of day 0
+
+	methods, callers map[string]int32
+}
+
+// wholeDates cuts the window to UTC dates that are over.
+func (d *driftFlags) wholeDates() (query.Window, error) {
+	w := d.window
+	if w.To.IsZero() {
+		w.To = now()
+	}
+	w.To = w.To.UTC().Truncate(24 * time.Hour)
+	if !w.From.IsZero() {
+		w.From = w.From.UTC().Truncate(24 * time.Hour)
+	}
+	if !w.From.Before(w.To) {
+		return w, fmt.Errorf("%w: no UTC date %s is over", query.ErrNoData, d.span())
+	}
+	return w, nil
+}
+
+func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error) {
+	window, err := d.wholeDates()
+	if err != nil {
+		return nil, err
+	}
+	w, err := query.Open(ctx, d.warehouse, window, query.Tell(d.notices))
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	runs, err := w.Runs(ctx, window, d.filter)
+	if err != nil {
+		return nil, err
+	}
+	if len(runs) == 0 {
+		return nil, d.nothing(ctx, w)
+	}
+	metrics := d.metricsOf(runs)
+	asked := map[query.Metric]bool{}
+	for _, metric := range metrics {
+		asked[metric] = true
+	}
+	var all []*serviceHistory
+	for _, metric := range []query.Metric{query.CPU, query.Wall} {
+		if !asked[metric] {
+			continue
+		}
+		var h *serviceHistory
+		err := w.Days(ctx, metric, window, d.filter, func(row *query.MethodDay) error {
+			if metrics[row.Service] != metric {
+				return nil
+			}
+			if h == nil || h.Service != row.Service {
+				h = &serviceHistory{Service: row.Service, metric: metric, methods: map[string]int32{}, callers: map[string]int32{}}
+				all = append(all, h)
+			}
+			h.add(row)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: calls were counted %s, and none was measured", query.ErrNoData, d.span())
+	}
+	for _, h := range all {
+		h.finish()
+	}
+	return d.judge(all)
+}
+
+// metricsOf says what is looked at of each service.
+func (d *driftFlags) metricsOf(runs []query.Run) map[query.Service]query.Metric {
+	out := map[query.Service]query.Metric{}
+	for i := range runs {
+		r := &runs[i]
+		switch {
+		case d.metric != "":
+			out[r.Service] = query.Metric(d.metric)
+		case r.CPUMeasured > 0:
+			out[r.Service] = query.CPU
+		case out[r.Service] == "":
+			out[r.Service] = query.Wall
+		}
+	}
+	return out
+}
+
+// add takes a row; days are counted from 1970 until finish knows the first.
+func (h *serviceHistory) add(row *query.MethodDay) {
+	m, known := h.methods[row.Full]
+	if !known {
+		m = int32(len(h.names))
+		h.methods[row.Full] = m
+		h.names = append(h.names, *row)
+		h.Methods = append(h.Methods, row.Full)
+	}
+	c, known := h.callers[row.Caller]
+	if !known {
+		c = int32(len(h.Callers))
+		h.callers[row.Caller] = c
+		h.Callers = append(h.Callers, row.Caller)
+	}
+	h.Rows = append(h.Rows, drift.Day{
+		Method: m, Caller: c, Day: int32(row.Date.Unix() / 86400),
+		Records: row.Records, Weight: row.Weight, Capped: row.Capped, Log: row.Log,
+	})
+}
+
+func (h *serviceHistory) finish() {
+	first, last := h.Rows[0].Day, h.Rows[0].Day
+	for i := range h.Rows {
+		first, last = min(first, h.Rows[i].Day), max(last, h.Rows[i].Day)
+	}
+	for i := range h.Rows {
+		h.Rows[i].Day -= first
+	}
+	h.first = time.Unix(int64(first)*86400, 0).UTC()
+	h.Days, h.Weekday = int(last-first)+1, int(h.first.Weekday())
+}
+
+// day is the date of a day of the history.
+func (h *serviceHistory) day(n int) time.Time { return h.first.AddDate(0, 0, n) }

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+const (
+	rises = "shop/cart.(*Cart).Total"
+	steps = "shop/tax.Rate"
+)
+
+// months are 90 days of a shop, from Monday, January 5th on: one method became 10%
+// dearer from February 2nd to April 2nd, another by 5% on March 10th, which is found
+// within three days.
+func months() fixture.Daily {
+	return fixture.Daily{
+		Seed: 3, First: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), Days: 90, Records: 400,
+		Methods: []string{rises, steps, "shop/log.Write", "shop/web.(*Handler).Serve", "shop/store.Load", "shop/store.Save", "shop/mail.Send",
+			"shop/price.Of", "shop/stock.Count", "shop/user.Login", "shop/user.Logout"},
+		Cost: func(method string, day int) float64 {
+			switch {
+			case method == rises:
+				return 1 + 0.1*math.Min(1, math.Max(0, float64(day-28)/60))
+			case method == steps && day >= 64:
+				return 1.05
+			}
+			return 1
+		},
+	}
+}
+
+var april = time.Date(2026, 4, 7, 15, 0, 0, 0, time.UTC)
+
+func TestDrift(t *testing.T) {
+	clock(t, april)
+	root := months().Write(t)
+	r := corehour("drift", "--warehouse", root)
+	if r.code != exitFound || r.stderr != "" {
+		t.Fatalf("%+v", r)
+	}
+	golden(t, "drift.txt", r.stdout)
+	golden(t, "drift.md", corehour("drift", "--warehouse", root, "--format", "markdown").stdout)
+
+	r = corehour("drift", "--warehouse", root, "--format", "json")
+	var found driftFindings
+	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != exitFound || len(found.Services) != 1 || len(found.Alerts) != 2 {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	for _, l := range found.Services[0].Lines {
+		switch l.Method {
+		case "Total":
+			began, err := time.Parse(time.DateOnly, *l.Since)
+			if err != nil || l.State != driftNow || l.Shape != "rise" || *l.ChangePercent < 7 || *l.ChangePercent > 14 || began.Before(months().First.AddDate(0, 0, 20)) {
+				t.Errorf("the rise: %+v since %s", l, *l.Since)
+			}
+		case "Rate":
+			if l.State != driftNow || l.Shape != "step" || *l.Since < "2026-03-07" || *l.Since > "2026-03-13" || *l.ChangePercent < 4 || *l.ChangePercent > 6 {
+				t.Errorf("the step: %+v since %s", l, *l.Since)
+			}
+		default:
+			if l.State != driftNone || l.Since != nil || l.Days != 56 {
+				t.Errorf("%+v", l)
+			}
+		}
+	}
+	for _, a := range found.Alerts {
+		if a.Kind != "drift" || a.Service != "shop" || a.ID == "" || a.Interval[0] > a.ChangePercent || a.Base >= a.Head || a.Records != 56*800 {
+			t.Errorf("%+v", a)
+		}
+	}
+	rows, err := csv.NewReader(strings.NewReader(corehour("drift", "--warehouse", root, "--format", "csv").stdout)).ReadAll()
+	if err != nil || len(rows) != 12 {
+		t.Errorf("%v, %q", err, rows)
+	}
+}
+
+// The same rows give the same answer on every day of the week, and alerts are told
+// once.
+func TestDriftIsToldOnce(t *testing.T) {
+	root := months().Write(t)
+	file := filepath.Join(t.TempDir(), "alerts.jsonl")
+	owners := filepath.Join(t.TempDir(), "owners.json")
+	if err := os.WriteFile(owners, []byte(`{"version": 1, "owners": [{"owner": "team-tax", "class": "shop/tax"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	outputs := map[string]bool{}
+	for day := range 3 {
+		clock(t, april.AddDate(0, 0, day))
+		r := corehour("drift", "--warehouse", root, "--alerts", file, "--owners", owners, "--to", date(april.AddDate(0, 0, day)))
+		if r.code != exitFound || r.stderr != "" {
+			t.Fatalf("%+v", r)
+		}
+		outputs[r.stdout] = true
+		if !strings.Contains(r.stdout, "team-tax") {
+			t.Errorf("no owner: %s", r.stdout)
+		}
+	}
+	data, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(data), "\n") != 2 || len(outputs) != 1 {
+		t.Errorf("%v: %d answers; alerts: %s", err, len(outputs), data)
+	}
+}
+
+func TestDriftCouldNotTell(t *testing.T) {
+	clock(t, april)
+	short, thin, flat := months(), months(), months()
+	short.Days = 20
+	thin.Records = 4 // a row, which is too few
+	flat.Cost = nil
+	flat.WallOnly = true
+	for _, test := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"short", []string{"--warehouse", short.Write(t)}, exitCannotTell, "too little history: 20 days from 2026-01-05 on; a drift is told from 49 days with 5 measured calls from one caller (42 of 56, at two weekly looks), and shop/cart.Cart.Total has most, 20 of the last 56 with 16000 records; 2026-02-23 is the first look that could tell"},
+		{"thin", []string{"--warehouse", thin.Write(t)}, exitCannotTell, "no method has one of the last 56"},
+		{"flat", []string{"--warehouse", flat.Write(t)}, exitNothing, "nothing became dearer over weeks beyond doubt"},
+		{"no CPU", []string{"--warehouse", flat.Write(t), "--metric", "cpu"}, exitCannotTell, "none was measured"},
+		{"nobody", []string{"--warehouse", flat.Write(t), "--service", "shopp"}, exitCannotTell, `did you mean "shop"?`},
+		{"no date", []string{"--warehouse", flat.Write(t), "--from", "2026-04-07 01:00", "--to", "2026-04-07 02:00"}, exitCannotTell, "no UTC date from 2026-04-07 01:00:00 UTC to 2026-04-07 02:00:00 UTC is over"},
+		{"flags", []string{"--metric", "gpu", "--csv", "x", "--service", "shop"}, exitFailed, "--service has no effect beside --csv"},
+	} {
+		r := corehour(append([]string{"drift"}, test.args...)...)
+		if r.code != test.code || !strings.Contains(r.stdout+r.stderr, test.want) {
+			t.Errorf("%s: want %q: %+v", test.name, test.want, r)
+		}
+	}
+}
+
+// Any series can be judged.
+func TestDriftOfCSV(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "series.csv")
+	var b strings.Builder
+	b.WriteString("name,date,value\n")
+	start := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
+	for day := range 90 {
+		for i := range 3 {
+			value := 100 + math.Sin(float64(17*day*(i+1)))
+			if i == 1 && day >= 60 {
+				value *= 1.08
+			}
+			fmt.Fprintf(&b, "=build %d,%s,%.3f\n", i, date(start.AddDate(0, 0, day)), value)
+		}
+	}
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(b.String())
+	r := corehour("drift", "--csv", path)
+	if r.code != exitFound || r.stderr != "" {
+		t.Fatalf("%+v", r)
+	}
+	golden(t, "drift_csv.txt", r.stdout)
+	write(b.String()[:2000])
+	if r = corehour("drift", "--csv", path); r.code != exitFailed || !strings.Contains(r.stderr, path+": line ") {
+		t.Errorf("%+v", r)
+	}
+	write("date,value\n2026-01-05,1\n2026-01-06,2\n")
+	if r = corehour("drift", "--csv", path); r.code != exitCannotTell || !strings.Contains(r.stdout, "49 days with a value") {
+		t.Errorf("%+v", r)
+	}
+	if r = corehour("drift", "--csv", path+".none"); r.code != exitFailed || !strings.Contains(r.stderr, "--csv: ") {
+		t.Errorf("%+v", r)
+	}
+}

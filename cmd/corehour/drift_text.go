@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/corehour/corehour/regression/output"
+)
+
+var driftNames = map[string]string{driftNow: "DRIFT", driftEarlier: "earlier", driftNone: "~", driftShort: "too little history"}
+
+func (l *driftLine) name() string {
+	if l.WholeService {
+		return "whole service"
+	}
+	return fullName(l.Class, l.Method, l.Signature)
+}
+
+// driftDocument prints what was found; what is not proven only where the lines are
+// few.
+func driftDocument(f *driftFindings) *output.Document {
+	d := &output.Document{Data: f}
+	t := &output.Table{Columns: []string{"service", "environment", "method", "verdict", "since", "change", "95% interval", "shape", "p", "metric", "days", "records", "owner"}}
+	if f.series {
+		t.Columns = []string{"series", "verdict", "since", "change", "95% interval", "shape", "p", "days"}
+	}
+	var notes []string
+	drifts := 0
+	for _, s := range f.Services {
+		for i := range s.Lines {
+			l := &s.Lines[i]
+			proven := l.State == driftNow || l.State == driftEarlier
+			if l.State == driftNow {
+				drifts++
+			}
+			if proven || len(s.Lines) <= manyLines {
+				t.Rows = append(t.Rows, l.cells(s, f.series))
+			}
+		}
+		notes = append(notes, s.summary(f.series))
+		if s.Missing != "" {
+			notes = append(notes, "  "+s.Missing)
+		}
+	}
+	for i := range f.Alerts {
+		d.Say(alertLines(&f.Alerts[i])...)
+	}
+	if len(t.Rows) > 0 {
+		d.Add(t)
+	}
+	switch {
+	case drifts > 0:
+	case f.CouldNotTell:
+		notes = append([]string{"could not tell: nothing has history enough"}, notes...)
+	default:
+		notes = append([]string{"nothing became dearer over weeks beyond doubt"}, notes...)
+	}
+	d.Say(notes...)
+	return d
+}
+
+func (l *driftLine) cells(s *driftService, series bool) []output.Cell {
+	since, change, interval, shape, p, owner := unknown, unknown, unknown, unknown, unknown, unknown
+	if l.Since != nil {
+		since = *l.Since
+	}
+	if l.P != nil {
+		change = fmt.Sprintf("%+.1f%%", *l.ChangePercent)
+		interval = fmt.Sprintf("%+.1f%% to %+.1f%%", l.Interval[0], l.Interval[1])
+		p, shape = fmt.Sprintf("%.2g", *l.P), string(l.Shape)
+	}
+	if l.Owner != "" {
+		owner = l.Owner
+	}
+	found := []output.Cell{
+		output.Name(l.name()), output.Name(driftNames[l.State]), output.Name(since), output.Figure(change), output.Figure(interval), output.Name(shape), output.Figure(p),
+	}
+	if series {
+		return append(found, output.Whole(int64(l.Days)))
+	}
+	return slices.Concat([]output.Cell{output.Name(s.Name), output.Name(s.Environment)}, found,
+		[]output.Cell{output.Name(string(s.Metric)), output.Whole(int64(l.Days)), output.Whole(l.Records), output.Name(owner)})
+}
+
+func (s *driftService) summary(series bool) string {
+	what := fmt.Sprintf("%s: %s time of %d methods", s.Service, s.Metric, s.Methods)
+	if series {
+		what = fmt.Sprintf("%d series", s.Methods)
+	}
+	last := "no weekly look yet"
+	if s.LastLook != nil {
+		last = fmt.Sprintf("%d weekly looks, the last of %s", s.Looks, *s.LastLook)
+	}
+	return fmt.Sprintf("%s, %d with history enough; days from %s to %s; %s", what, s.Judged, s.From, s.To, last)
+}
+
+// driftRows is for spreadsheets.
+func driftRows(f *driftFindings) *output.Document {
+	t := &output.Table{Columns: []string{
+		"service_namespace", "service", "environment", "class", "method", "signature", "whole_service", "owner", "metric", "state", "shape", "since", "told",
+		"change_percent", "change_low", "change_high", "p", "days", "records", "last_look",
+	}}
+	text := func(s *string) output.Cell {
+		if s == nil {
+			return output.Name("")
+		}
+		return output.Name(*s)
+	}
+	for _, s := range f.Services {
+		for i := range s.Lines {
+			l := &s.Lines[i]
+			var low, high *float64
+			if l.Interval != nil {
+				low, high = &l.Interval[0], &l.Interval[1]
+			}
+			whole := "false"
+			if l.WholeService {
+				whole = "true"
+			}
+			t.Rows = append(t.Rows, slices.Concat(serviceCells(s.Service), []output.Cell{
+				output.Name(l.Class), output.Name(l.Method), output.Name(l.Signature), output.Name(whole), output.Name(l.Owner), output.Name(string(s.Metric)),
+				output.Name(l.State), output.Name(string(l.Shape)), text(l.Since), text(l.Told),
+				plainOr(l.ChangePercent), plainOr(low), plainOr(high), plainOr(l.P), output.Whole(int64(l.Days)), output.Whole(l.Records), text(s.LastLook),
+			}))
+		}
+	}
+	d := &output.Document{Data: f}
+	d.Add(t)
+	return d
+}
