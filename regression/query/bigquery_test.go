@@ -103,6 +103,14 @@ func TestAnswersAreThoseOfFiles(t *testing.T) {
 		put("services", services, err)
 		runs, err := w.Runs(ctx, window, query.Filter{})
 		put("runs", runs, err)
+		for _, metric := range []query.Metric{query.CPU, query.Wall} {
+			var days []query.MethodDay
+			err := w.Days(ctx, metric, window, query.Filter{}, func(d *query.MethodDay) error {
+				days = append(days, *d)
+				return nil
+			})
+			put("days by "+string(metric), days, err)
+		}
 		accounts, err := w.Accounts(ctx, window, query.Filter{})
 		put("accounts", accounts, err)
 		duplicates, err := w.Duplicates(ctx)
