@@ -36,7 +36,7 @@ func main() {
 	flag.StringVar(&s.scenario, "scenario", "steady", "what was changed: "+strings.Join(slices.Sorted(maps.Keys(scenarios)), ", "))
 	flag.StringVar(&s.version, "version", "1", "version of the service, 1 or 2")
 	flag.StringVar(&s.instance, "instance", "scenarios-1", "name of this instance")
-	flag.Float64Var(&s.rate, "rate", 80, "requests per second")
+	flag.Float64Var(&s.rate, "rate", 40, "requests per second")
 	flag.DurationVar(&s.duration, "duration", 12*time.Second, "how long to serve")
 	flag.DurationVar(&s.ending, "ending", 20*time.Second, "how long the SDK may take to shut down")
 	flag.Parse()

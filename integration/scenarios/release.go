@@ -55,7 +55,7 @@ var scenarios = map[string]struct{ before, after func(*release) }{
 // manyPrices makes price so short, and called so often, that timing it costs its
 // callers more than a threshold.
 func (r *release) manyPrices() {
-	r.pricesPerOrder, r.pricesPerLook = 30, 30
+	r.pricesPerOrder, r.pricesPerLook = 60, 60
 	r.priceOfOrder, r.priceOfLook = 2, 2
 }
 
