@@ -12,6 +12,7 @@ LDFLAGS := -X main.version=$(VERSION)
 
 # Every module of the repository that holds Go code to be tested.
 MODULES := . sdk sdk/otelbridge sdk/bench internal/figures deploy integration integration/shop
+SIMULATIONS := ./regression/sim/... ./processor/adaptivesampler/internal/decide/sim/...
 GENERATED := receiver/methodspans processor/adaptivesampler processor/costattribution exporter/warehouse extension/samplingrates
 
 .DEFAULT_GOAL := help
@@ -40,8 +41,9 @@ demo: build ## Build everything and watch a bad deployment being found (about tw
 .PHONY: test
 test: build ## Run all tests, with the race detector.
 	@begin=$$SECONDS; for module in $(MODULES); do \
-		echo "== tests of $$module"; (cd $$module && $(GO) test -race -timeout 20m ./...); \
-	done; echo "make test took $$((SECONDS - begin)) s"
+		echo "== tests of $$module"; (cd $$module && $(GO) test -race -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)')); \
+	done; echo "== simulations, too slow with the race detector"; $(GO) test -timeout 20m $(SIMULATIONS); \
+	echo "make test took $$((SECONDS - begin)) s"
 
 .PHONY: lint
 lint: ## Check formatting, vet every module and lint the code.

@@ -2,6 +2,8 @@ package warehouse
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,10 +55,14 @@ func TestMaintenanceSaysWhatFails(t *testing.T) {
 		synctest.Wait()
 		assert.Zero(t, r.metric("maintenance_failures"), "another maintenance is no failure")
 		require.NoError(t, m.Close())
-		r.cfg.Path += "/CURRENT" // no directory
+		current := filepath.Join(cfg.Path, "CURRENT")
+		before, err := os.ReadFile(current)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(current, []byte("no number\n"), 0o644))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		assert.EqualValues(t, 1, r.metric("maintenance_failures"))
+		require.NoError(t, os.WriteFile(current, before, 0o644))
 		r.stop()
 	})
 }
