@@ -242,6 +242,7 @@ func TestRatesThatAreNotThereYet(t *testing.T) {
 		})
 		_, stop := start(t, WithHTTPClient(&http.Client{Transport: young}), WithRates("http://rates:1"))
 		time.Sleep(30 * time.Second)
+		synctest.Wait()
 		if len(asked) < 3 || asked[2].Sub(begin) < 14*time.Second || asked[2].Sub(begin) > 20*time.Second {
 			t.Errorf("asked at %v", asked)
 		}
