@@ -193,7 +193,9 @@ func (l *load) counters(t *testing.T) *truth.Counters {
 	return c
 }
 
-const awaitPatience = 30 * time.Second
+// awaitPatience is longer than an SDK tries a request of unknown outcome at a
+// collector that is gone, a minute, before it turns to the next.
+const awaitPatience = 100 * time.Second
 
 func await(t *testing.T, what string, holds func(context.Context) (bool, error)) {
 	t.Helper()
