@@ -22,15 +22,28 @@ const (
 func harmless(pairs int) (*figures.Report, error) {
 	report := figures.New("sdk-harmless")
 	fit()
-	same, uncertain := medianWithin(ratios(probesOff, probesOff, pairs))
-	report.Add("noise: throughput off/off", same, "", figures.Higher, nil)
-	report.Add("noise: 95% interval +-", uncertain, "", figures.Lower, nil)
+	compare(report, "noise", "off/off", probesOff, pairs, nil)
 	for _, is := range states {
 		if err := harm(report, is, pairs); err != nil {
 			return nil, err
 		}
 	}
 	return report, nil
+}
+
+// compare one service with the one whose probes are off. CPU beside them is the
+// runtime's, and where there is one the sender's and the collector's.
+func compare(report *figures.Report, who, what string, with *service, pairs int, goal *float64) {
+	runtime.LockOSThread()
+	service, process := threadCPU(), processCPU()
+	found := ratios(with, probesOff, pairs)
+	service, process = threadCPU()-service, processCPU()-process
+	runtime.UnlockOSThread()
+
+	ratio, uncertain := medianWithin(found)
+	report.Add(who+": throughput "+what, ratio, "", figures.Higher, goal)
+	report.Add(who+": 95% interval +-", uncertain, "", figures.Lower, nil)
+	report.Add(who+": CPU beside the service, collector's included", float64(process.Nanoseconds()-service)/float64(service), "", figures.Lower, nil)
 }
 
 func harm(report *figures.Report, is state, pairs int) error {
@@ -53,17 +66,7 @@ func harm(report *figures.Report, is state, pairs int) error {
 	loop(wallCaller)(2 * 8192)
 	time.Sleep(10 * time.Millisecond) // the sender has begun
 
-	runtime.LockOSThread()
-	service, process := threadCPU(), processCPU()
-	found := ratios(probesOn, probesOff, pairs)
-	service, process = threadCPU()-service, processCPU()-process
-	runtime.UnlockOSThread()
-
-	ratio, uncertain := medianWithin(found)
-	who := "collector " + string(is)
-	report.Add(who+": throughput on/off", ratio, "", figures.Higher, figures.Goal(0.99))
-	report.Add(who+": 95% interval +-", uncertain, "", figures.Lower, nil)
-	report.Add(who+": CPU beside the service, collector's included", float64(process.Nanoseconds()-service)/float64(service), "", figures.Lower, nil)
+	compare(report, "collector "+string(is), "on/off", probesOn, pairs, figures.Goal(0.99))
 
 	wait := 100 * time.Millisecond
 	if is == healthy || is == clockSteps {
