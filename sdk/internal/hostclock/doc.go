@@ -21,13 +21,18 @@ func Now() int64 { return int64(time.Since(base)) }
 // clock: above it, the cost of a method of a few microseconds is invisible.
 const coarsestStep = 50 * time.Microsecond
 
+// leastReadings are made whatever the time: a process that has to wait for a
+// processor between its first readings has used up its time and seen one step, in
+// which the machine may have been away.
+const leastReadings = 1_000
+
 // finestStep spins on the clock and returns its smallest visible step, or
-// the time spent when it never moved.
+// the budget when it never moved.
 func finestStep(read func() int64, budget time.Duration) time.Duration {
 	start := time.Now()
 	finest := budget
 	last := read()
-	for range 10_000 {
+	for n := range 10_000 {
 		now := read()
 		if now > last {
 			finest = min(finest, time.Duration(now-last))
@@ -36,7 +41,7 @@ func finestStep(read func() int64, budget time.Duration) time.Duration {
 			}
 			last = now
 		}
-		if time.Since(start) > budget {
+		if n >= leastReadings && time.Since(start) > budget {
 			break
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -93,6 +94,25 @@ func TestACoarseClockIsFound(t *testing.T) {
 	if step := finestStep(Now, 5*time.Millisecond); step >= coarsestStep {
 		t.Errorf("no step below %s found in a fine clock", step)
 	}
+}
+
+// A machine that is away while the clock is looked at makes no clock coarse: its
+// absence is one step, however long.
+func TestAMachineThatIsAwayMakesNoClockCoarse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		readings, shown := 0, int64(0)
+		fine := func() int64 {
+			readings++
+			if shown += 300; readings <= 3 {
+				shown += int64(2 * coarsestStep)
+				time.Sleep(time.Second)
+			}
+			return shown
+		}
+		if step := finestStep(fine, 20*time.Millisecond); step >= coarsestStep {
+			t.Errorf("no step below %s found", step)
+		}
+	})
 }
 
 func BenchmarkGoroutine(b *testing.B) {
