@@ -1,9 +1,9 @@
 package integration
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,21 +11,38 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// plantedChanges are the services of command scenarios: what version 2 changed, and
-// what is to be said about it.
-var plantedChanges = []struct {
-	scenario string
-	raised   []string           // kind and method of the alerts
-	states   map[string]string  // of methods that are not healthy
-	changes  map[string]float64 // of methods in percent, as planted
-	mix      map[string]float64
-	args     []string
-}{
+// planted is a service of command scenarios: what its version 2 changed, where and
+// when the versions run, and what is to be said about it.
+type planted struct {
+	scenario  string
+	raised    []string           // kind and method of the alerts
+	states    map[string]string  // of methods that are not healthy
+	changes   map[string]float64 // of methods in percent, as planted
+	mix       map[string]float64
+	args      []string // of regress
+	instances int      // of each version, as many as usual if not said
+	run       func(version string, instance int) []string
+}
+
+const (
+	usualInstances = 3
+	mostInstances  = 6
+)
+
+func (c *planted) count() int { return cmp.Or(c.instances, usualInstances) }
+
+var plantedChanges = []planted{
 	{scenario: "steady"},
 	{
 		scenario: "slower", raised: []string{"regression price"},
 		states:  map[string]string{"price": "regressed", "order": "explained", "look": "explained"},
 		changes: map[string]float64{"price": 50},
+	},
+	{
+		// Callers become 4% dearer by it, which may or may not be proven.
+		scenario: "slightly", raised: []string{"regression price"}, instances: mostInstances,
+		states:  map[string]string{"price": "regressed", "order": "explained or not_proven", "look": "explained or not_proven"},
+		changes: map[string]float64{"price": 10},
 	},
 	{scenario: "mix", mix: map[string]float64{"price": 50}},
 	{
@@ -40,6 +57,22 @@ var plantedChanges = []struct {
 	{scenario: "rates"},
 	{scenario: "whole", raised: []string{"whole_service "}},
 	{scenario: "cold", args: []string{"--warm-up", "3s"}},
+	{
+		scenario: "host", // one of those that run version 2 is slow
+		run: func(version string, instance int) []string {
+			if version == "2" && instance == 0 {
+				return []string{"--slow", "1.5"}
+			}
+			return nil
+		},
+	},
+	{
+		// Both versions have it, and it is a larger part of what version 2 ran for.
+		scenario: "incident", changes: map[string]float64{"price": 0},
+		run: func(version string, _ int) []string {
+			return []string{"--duration", map[string]string{"1": "16s", "2": "8s"}[version]}
+		},
+	},
 }
 
 // manyPrograms have many rows to be written at once.
@@ -51,84 +84,79 @@ exporters:
 
 // TestVerdictsOnPlantedChanges proves the verdicts by evidence on real executions:
 // services that run in two versions at the same time, with one known change between
-// them or none. What changed is raised as what it is, and nothing else is. It has the
-// machine to itself.
+// them or none. What changed is raised as what it is, and nothing else is; and what is
+// rolled back is taken back. It has the machine to itself.
 func TestVerdictsOnPlantedChanges(t *testing.T) {
-	const instances = 3 // of each version
 	p := startPipeline(t, manyPrograms)
-	env := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + p.Endpoint()}
-	running := map[string][]*harness.Process{} // by scenario
-	for i := range instances {
-		for _, planted := range plantedChanges {
-			for _, version := range []string{"1", "2"} {
-				instance := fmt.Sprintf("%s-%s-%d", planted.scenario, version, i)
-				running[planted.scenario] = append(running[planted.scenario], startProgramWith(t, env, instance, programs.scenarios,
-					"--scenario", planted.scenario, "--version", version, "--instance", instance))
-			}
-		}
-	}
-	for _, processes := range running {
-		for _, process := range processes {
-			waitFor(t, process)
-		}
-	}
-	p.stop(t)
+	half := len(plantedChanges) / 2
+	first, second := plantedChanges[:half], plantedChanges[half:]
+	h := newHook(t)
 
-	for _, planted := range plantedChanges {
-		t.Run(planted.scenario, func(t *testing.T) {
-			requireCPUTimes(t, running[planted.scenario])
-			args := []string{"--service", planted.scenario, "--base", "1", "--head", "2", "--metric", "cpu", "--slot", "1s", "--warm-up", "0s"}
-			found, err := p.command.Regress(t.Context(), append(args, planted.args...)...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			raised := []string{}
-			for _, a := range found.Alerts {
-				raised = append(raised, a.Kind+" "+a.Method)
-				t.Logf("alert: %s %s %+.1f%%", a.Kind, a.Method, a.ChangePercent)
-			}
-			if !slices.Equal(raised, planted.raised) {
-				t.Errorf("raised are %q, want %q", raised, planted.raised)
-			}
-			if len(found.Comparisons) != 1 || len(found.Comparisons[0].Methods) != 8 {
-				t.Fatalf("8 methods of one service are to be compared: %s", found.Output)
-			}
-			for _, m := range found.Comparisons[0].Methods {
-				if m.ChangePercent == nil || m.MixPercent == nil {
-					t.Errorf("%s was not judged: %s, %s", m.Method, m.State, m.Reason)
-					continue
-				}
-				t.Logf("%-6s %-10s %+6.1f%%, mix %+.1f%%, %d and %d records: %s",
-					m.Method, m.State, *m.ChangePercent, *m.MixPercent, m.BaseRecords, m.HeadRecords, m.Reason)
-				want, unhealthy := planted.states[m.Method]
-				if !unhealthy {
-					want = "not_proven"
-				}
-				if m.State != want {
-					t.Errorf("%s is %s, want %s", m.Method, m.State, want)
-				}
-				if percent, ok := planted.changes[m.Method]; ok && math.Abs(math.Log((100+*m.ChangePercent)/(100+percent))) > 0.12 {
-					t.Errorf("%s changed by %+.1f%%, planted were %+.0f%%", m.Method, *m.ChangePercent, percent)
-				}
-				if percent := planted.mix[m.Method]; math.Abs(*m.MixPercent-percent) > 12 {
-					t.Errorf("%+.1f%% of the change of %s are because of who calls, planted were %+.0f%%", *m.MixPercent, m.Method, percent)
-				}
-			}
-		})
+	s := newStage(p.Endpoint())
+	s.start(t, "1", rolledBack)
+	s.start(t, "1", first...)
+	s.start(t, "2", first...)
+	s.start(t, "2", rolledBack)
+	s.wait(t)
+	p.stop(t)
+	s.judge(t, p, first)
+	t.Run("a slowdown", func(t *testing.T) { s.look(t, p, h, "1", "2", slowdownTold) })
+
+	p.start(t)
+	s = newStage(p.Endpoint())
+	s.start(t, "1", rolledBack)
+	s.start(t, "1", second...)
+	s.start(t, "2", second...)
+	s.wait(t)
+	p.stop(t)
+	s.judge(t, p, second)
+	t.Run("rolled back", func(t *testing.T) { s.look(t, p, h, "2", "1", slowdownTold, rollBackTold) })
+}
+
+// judge compares what the command says of a scenario with what was planted.
+func (c *planted) judge(t *testing.T, p *pipeline) {
+	args := []string{"--service", c.scenario, "--base", "1", "--head", "2", "--metric", "cpu", "--slot", "1s", "--warm-up", "0s"}
+	found, err := p.command.Regress(t.Context(), append(args, c.args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raised := []string{}
+	for _, a := range found.Alerts {
+		raised = append(raised, a.Kind+" "+a.Method)
+		t.Logf("alert: %s %s %+.1f%%", a.Kind, a.Method, a.ChangePercent)
+	}
+	if !slices.Equal(raised, c.raised) {
+		t.Errorf("raised are %q, want %q", raised, c.raised)
+	}
+	if len(found.Comparisons) != 1 || len(found.Comparisons[0].Methods) != 8 {
+		t.Fatalf("8 methods of one service are to be compared: %s", found.Output)
+	}
+	if clusters, want := found.Comparisons[0].Clusters, fmt.Sprintf("%d and %d processes", c.count(), c.count()); !strings.Contains(clusters, want) {
+		t.Errorf("compared are %s, want %s; %q", clusters, want, found.Comparisons[0].Warnings)
+	}
+	for _, m := range found.Comparisons[0].Methods {
+		c.judgeMethod(t, m)
 	}
 }
 
-// requireCPUTimes skips where a machine stood still for so long that the SDK gave up
-// timing the CPU of a method.
-func requireCPUTimes(t *testing.T, processes []*harness.Process) {
-	t.Helper()
-	for _, process := range processes {
-		log, err := os.ReadFile(process.Log)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(log), "timed by the wall only") {
-			t.Skipf("the machine is too busy: %s", process.LastLines(3))
-		}
+func (c *planted) judgeMethod(t *testing.T, m harness.Verdict) {
+	if m.ChangePercent == nil || m.MixPercent == nil {
+		t.Errorf("%s was not judged: %s, %s", m.Method, m.State, m.Reason)
+		return
+	}
+	t.Logf("%-6s %-10s %+6.1f%%, mix %+.1f%%, %d and %d records: %s",
+		m.Method, m.State, *m.ChangePercent, *m.MixPercent, m.BaseRecords, m.HeadRecords, m.Reason)
+	want := "not_proven"
+	if state, unhealthy := c.states[m.Method]; unhealthy {
+		want = state
+	}
+	if !slices.Contains(strings.Split(want, " or "), m.State) {
+		t.Errorf("%s is %s, want %s", m.Method, m.State, want)
+	}
+	if percent, ok := c.changes[m.Method]; ok && math.Abs(math.Log((100+*m.ChangePercent)/(100+percent))) > 0.12 {
+		t.Errorf("%s changed by %+.1f%%, planted were %+.0f%%", m.Method, *m.ChangePercent, percent)
+	}
+	if percent := c.mix[m.Method]; math.Abs(*m.MixPercent-percent) > 12 {
+		t.Errorf("%+.1f%% of the change of %s are because of who calls, planted were %+.0f%%", *m.MixPercent, m.Method, percent)
 	}
 }

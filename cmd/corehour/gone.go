@@ -2,23 +2,30 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// gone says whether an open regression that a look did not raise again went away.
-// It stays open while the newest version costs as much more than the alert's base
-// as the threshold asks for, whatever that version is compared with now, and while
-// nothing is known.
+// gone says whether an open alert of a deployment that a look did not raise again went
+// away. It has if the version that it is compared with is back. Else it stays open while
+// the newest version costs as much more than the alert's base as the threshold asks for,
+// whatever that version is compared with now, and while nothing is known.
 func (f *findings) gone(a *alert.Alert) (why string, gone bool) {
-	if a.Kind != alert.Regression {
+	if !slices.Contains([]string{alert.Regression, alert.MoreCalls, alert.WholeService}, a.Kind) {
 		return "", false
 	}
 	for _, c := range f.Comparisons {
 		if c.Namespace != a.ServiceNamespace || c.Name != a.Service || c.Environment != a.Environment || string(c.Metric) != a.Metric {
 			continue
+		}
+		if c.HeadVersion == a.BaseVersion && c.BaseVersion == a.HeadVersion {
+			return fmt.Sprintf("version %s, which it is compared with, is back", c.HeadVersion), true
+		}
+		if a.Kind != alert.Regression {
+			return notShown(a, c)
 		}
 		for i := range c.Methods {
 			l := &c.Methods[i]
@@ -29,6 +36,19 @@ func (f *findings) gone(a *alert.Alert) (why string, gone bool) {
 		}
 	}
 	return "", false
+}
+
+// notShown is for what no line of a comparison is about: only the same comparison can
+// tell that it is over.
+func notShown(a *alert.Alert, c *verdict.Comparison) (string, bool) {
+	judged := c.Told()
+	if a.Kind == alert.WholeService {
+		judged = c.WholeService != nil
+	}
+	if !judged || c.BaseVersion != a.BaseVersion || c.HeadVersion != a.HeadVersion {
+		return "", false
+	}
+	return "the same comparison does not show it any more", true
 }
 
 func (f *findings) over(a *alert.Alert, c *verdict.Comparison, l *verdict.Line) (string, bool) {

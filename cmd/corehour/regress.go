@@ -233,7 +233,7 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 	if f.To.IsZero() {
 		f.To = now()
 	}
-	runs, err := w.Runs(ctx, r.window, r.filter)
+	runs, err := w.RunsBy(ctx, r.options.Unit(), r.window, r.filter)
 	if err != nil {
 		return nil, err
 	}

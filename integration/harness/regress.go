@@ -12,6 +12,7 @@ type Findings struct {
 		HeadVersion string    `json:"head_version"`
 		Metric      string    `json:"metric"`
 		Clusters    string    `json:"clusters"`
+		Warnings    []string  `json:"warnings"`
 		Methods     []Verdict `json:"methods"`
 		Alerts      []Alert   `json:"alerts"`
 	} `json:"comparisons"`

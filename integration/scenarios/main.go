@@ -29,6 +29,8 @@ type settings struct {
 	scenario, version, instance string
 	rate                        float64
 	duration, ending            time.Duration
+	slow                        float64
+	incident                    time.Time
 }
 
 func main() {
@@ -39,6 +41,8 @@ func main() {
 	flag.Float64Var(&s.rate, "rate", 40, "requests per second")
 	flag.DurationVar(&s.duration, "duration", 12*time.Second, "how long to serve")
 	flag.DurationVar(&s.ending, "ending", 20*time.Second, "how long the SDK may take to shut down")
+	flag.Float64Var(&s.slow, "slow", 1, "how many times as long this host takes for everything")
+	flag.TextVar(&s.incident, "incident", time.Time{}, "when the incident begins, if the scenario has one")
 	flag.Parse()
 	if err := run(s); err != nil {
 		fmt.Fprintln(os.Stderr, "scenarios:", err)
@@ -54,9 +58,13 @@ func run(s settings) error {
 	if !(s.rate > 0) {
 		return fmt.Errorf("--rate must be above 0, found %v", s.rate)
 	}
+	if !(s.slow > 0) {
+		return fmt.Errorf("--slow must be above 0, found %v", s.slow)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	shop := newService(r)
+	shop.host = s.slow
 	shutdown, err := corehour.Start(ctx,
 		corehour.WithService(s.scenario, s.version),
 		corehour.WithAttributes(map[string]string{
@@ -72,7 +80,7 @@ func run(s settings) error {
 	}
 	load, cancel := context.WithTimeout(ctx, s.duration)
 	defer cancel()
-	shop.serve(load, s.rate)
+	shop.serve(load, s.rate, s.incident)
 
 	patience, done := context.WithTimeout(context.Background(), s.ending)
 	defer done()
@@ -80,7 +88,7 @@ func run(s settings) error {
 }
 
 // serve serves requests, each when it is due, until the context ends.
-func (s *service) serve(ctx context.Context, rate float64) {
+func (s *service) serve(ctx context.Context, rate float64, incident time.Time) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	start := time.Now()
@@ -91,9 +99,12 @@ func (s *service) serve(ctx context.Context, rate float64) {
 			return
 		case <-time.After(time.Until(start.Add(due))):
 		}
-		s.times = 1
+		s.times, s.upset = s.host, 1
 		if due < s.release.coldFor {
-			s.times = coldTimes
+			s.times *= coldTimes
+		}
+		if since := time.Since(incident); s.release.incidents && since >= 0 && since < incidentLength {
+			s.upset = incidentTimes
 		}
 		if n%10 < s.release.ordersInTen {
 			s.order()

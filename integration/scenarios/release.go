@@ -17,10 +17,14 @@ type release struct {
 
 	priceRate float64       // share of the calls of price that are timed
 	coldFor   time.Duration // how long after the start everything is dearer
+	incidents bool          // price becomes dearer while there is an incident
 }
 
-// coldTimes is how many times as much a cold process works.
-const coldTimes = 3
+const (
+	coldTimes      = 3 // as much is what a cold process works
+	incidentTimes  = 4
+	incidentLength = 3 * time.Second
+)
 
 func firstRelease() release {
 	return release{
@@ -33,8 +37,9 @@ func firstRelease() release {
 
 // scenarios are what versions 1 and 2 make of the first release.
 var scenarios = map[string]struct{ before, after func(*release) }{
-	"steady": {},
-	"slower": {after: func(r *release) { r.priceOfOrder, r.priceOfLook = 30, 30 }},
+	"steady":   {},
+	"slower":   {after: func(r *release) { r.priceOfOrder, r.priceOfLook = 30, 30 }},
+	"slightly": {after: func(r *release) { r.priceOfOrder, r.priceOfLook = 22, 22 }},
 	"mix": {
 		before: func(r *release) { r.ordersInTen, r.priceOfLook = 7, 60 },
 		after:  func(r *release) { r.ordersInTen, r.priceOfLook = 3, 60 },
@@ -50,6 +55,10 @@ var scenarios = map[string]struct{ before, after func(*release) }{
 	},
 	"whole": {after: (*release).everythingDearer},
 	"cold":  {after: func(r *release) { r.coldFor = 2 * time.Second }},
+	// The others are about where, when and how long the versions run.
+	"host":       {},
+	"incident":   {before: func(r *release) { r.incidents = true }, after: func(r *release) { r.incidents = true }},
+	"rolledback": {after: func(r *release) { r.priceOfOrder, r.priceOfLook = 30, 30 }},
 }
 
 // manyPrices makes price so short, and called so often, that timing it costs its

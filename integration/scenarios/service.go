@@ -21,11 +21,13 @@ var (
 type service struct {
 	release release
 	priced  *corehour.Method // its rate is a matter of the release
-	times   int
+	host    float64          // how many times as long everything takes on this host
+	times   float64          // and at the moment
+	upset   int              // how many times as much price works at the moment
 }
 
 func newService(r release) *service {
-	return &service{release: r, priced: corehour.NewMethod("main.(*service).price", corehour.Rate(r.priceRate)), times: 1}
+	return &service{release: r, priced: corehour.NewMethod("main.(*service).price", corehour.Rate(r.priceRate)), host: 1, times: 1, upset: 1}
 }
 
 func (s *service) order() {
@@ -54,7 +56,7 @@ func (s *service) look() {
 // price has its rate from the release.
 func (s *service) price(thousands int) {
 	defer s.priced.Begin().End()
-	s.work(thousands)
+	s.work(thousands * s.upset)
 }
 
 func (s *service) stock() {
@@ -85,7 +87,7 @@ func (s *service) render() {
 // work is busy for so many thousands of iterations.
 func (s *service) work(thousands int) {
 	x := uint64(1)
-	for range thousands * s.times * 1000 {
+	for range int(float64(thousands) * s.times * 1000) {
 		x = x*6364136223846793005 + 1442695040888963407
 	}
 	result.Store(x)

@@ -13,6 +13,16 @@ type Process struct {
 	// Start is when it began, zero where it is not known.
 	Start       time.Time
 	First, Last time.Time // of its measurements
+	// Measured calls, and those of them whose CPU was timed.
+	Measured, CPUMeasured int64
+}
+
+// Records are the measured calls that tell something of a metric.
+func (p *Process) Records(m Metric) int64 {
+	if m == CPU {
+		return p.CPUMeasured
+	}
+	return p.Measured
 }
 
 // Member says which sums a process goes into.
@@ -54,7 +64,7 @@ func (w *Warehouse) Processes(ctx context.Context, base, head Compared) ([]Proce
 	err := w.each(ctx, "members", scope{Filter: Filter{Service: base.Name, Environment: base.Environment}}, serviceArgs(base.Service), func(rows *sql.Rows) error {
 		var p Process
 		var start, first, last int64
-		err := rows.Scan(&p.Side, into(&p.Instance), into(&start), &first, &last)
+		err := rows.Scan(&p.Side, into(&p.Instance), into(&start), &first, &last, &p.Measured, &p.CPUMeasured)
 		if start != 0 {
 			p.Start = at(start)
 		}

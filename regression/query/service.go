@@ -46,18 +46,28 @@ type Run struct {
 	Version          string // empty = unknown
 	Revision         string
 	First, Last      time.Time // of the first row's start and the last row's end
-	Until            time.Time // the end of the last minute with a row
+	Until            time.Time // the end of the last unit with a row
 	OldestProcess    time.Time // of those seen in it; zero = unknown
 	UnknownProcesses bool      // some rows do not say when their process started
 	Measured         int64     // records
 	CPUMeasured      int64     // of these with CPU
+	Unit             time.Duration
 }
 
-// Runs lists the runs of all versions, by time.
+// Runs lists the runs of all versions, by time. A version that was not seen for more
+// than two minutes runs anew.
 func (w *Warehouse) Runs(ctx context.Context, window Window, f Filter) ([]Run, error) {
+	return w.RunsBy(ctx, time.Minute, window, f)
+}
+
+// RunsBy takes another unit of time than the minute: where everything happens within
+// minutes, a deployment ends in seconds.
+func (w *Warehouse) RunsBy(ctx context.Context, unit time.Duration, window Window, f Filter) ([]Run, error) {
 	var runs []Run
-	err := w.each(ctx, "runs", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
-		var r Run
+	args := filterArgs(window, f)
+	args["unit_ns"] = unit.Nanoseconds()
+	err := w.each(ctx, "runs", scope{Filter: f}, args, func(rows *sql.Rows) error {
+		r := Run{Unit: unit}
 		var first, last, until, oldest, unknown int64
 		err := rows.Scan(into(&r.Namespace), into(&r.Name), into(&r.Environment), into(&r.Version),
 			into(&first), into(&last), into(&until), into(&oldest), into(&unknown),

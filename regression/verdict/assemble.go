@@ -24,7 +24,7 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 		return nil, err
 	}
 	s := &subject{plan: plan, deployment: &judge.Deployment{Overlap: plan.overlap, Begin: plan.grid.Begin, Slot: plan.grid.Slot}}
-	members := s.members(processes, o)
+	members := s.members(processes, metric, o)
 	cells, err := w.Cells(ctx, metric, base, head, members, plan.grid)
 	if err != nil {
 		return nil, err
@@ -38,9 +38,12 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 func (s *subject) side(member int) judge.Side { return s.deployment.Instances[member].Side }
 
 // members makes the instances of the deployment.
-func (s *subject) members(processes []query.Process, o Options) []query.Member {
+func (s *subject) members(processes []query.Process, metric query.Metric, o Options) []query.Member {
 	for _, p := range processes {
 		s.processes[sideOf(p.Side)]++
+		if p.Records(metric) == 0 {
+			s.silent[sideOf(p.Side)]++
+		}
 	}
 	d := s.deployment
 	groups := map[uint64]int{} // of a side that has too many

@@ -26,6 +26,15 @@ type Options struct {
 	Slot   time.Duration // 0 = by the length of the run
 }
 
+// Unit is that of the holes after which a version is taken to run anew: a minute, or
+// a slot that is shorter.
+func (o Options) Unit() time.Duration {
+	if o.Slot > 0 {
+		return min(o.Slot, time.Minute)
+	}
+	return time.Minute
+}
+
 // State says what was found out about a method.
 type State string
 

@@ -17,7 +17,7 @@ type Deployment struct {
 	Since time.Time
 	First time.Time // row
 	Last  time.Time // end of the last row
-	Until time.Time // end of the last minute with a row
+	Until time.Time // end of the last unit with a row
 
 	Measured    int64
 	CPUMeasured int64
@@ -84,12 +84,9 @@ func returned(version string, before Deployment, r query.Run, all []query.Run) b
 	if r.UnknownProcesses {
 		return r.First.Sub(before.Until) >= unseenFor
 	}
-	return !r.OldestProcess.Before(before.Last.Add(-processOverlap))
+	// A new process may have started so much sooner than the last row of the old ones.
+	return !r.OldestProcess.Before(before.Last.Add(-cmp.Or(r.Unit, time.Minute)))
 }
-
-// processOverlap is how much sooner than the last row of the old processes a new
-// one may have started.
-const processOverlap = time.Minute
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {

@@ -50,6 +50,7 @@ type subject struct {
 	names      []query.Cell // of each method: class, method and signature
 	prices     []float64    // USD per core hour of each method in the head version, 0 = unpriced
 	processes  [2]int
+	silent     [2]int // of these, measured nothing in the metric
 }
 
 func (s *subject) judge(c *Comparison, o Options) error {
@@ -73,6 +74,7 @@ func (s *subject) judge(c *Comparison, o Options) error {
 	if err != nil {
 		return err
 	}
+	c.Warnings = append(c.Warnings, s.missing(c)...)
 	c.Warnings = append(c.Warnings, result.Warnings...)
 	c.Warnings = append(c.Warnings, s.plan.warnings(s, o)...)
 	for m, v := range result.Methods {
@@ -90,7 +92,24 @@ func (s *subject) judge(c *Comparison, o Options) error {
 }
 
 func (s *subject) describe() string {
-	return fmt.Sprintf("%s; %d and %d processes, %d slots of %s", s.plan.how(), s.processes[0], s.processes[1], s.deployment.Slots, s.plan.grid.Slot)
+	return fmt.Sprintf("%s; %d and %d processes, %d slots of %s", s.plan.how(),
+		s.processes[judge.Base]-s.silent[judge.Base], s.processes[judge.Head]-s.silent[judge.Head], s.deployment.Slots, s.plan.grid.Slot)
+}
+
+// missing says which processes ran and have no part in the comparison.
+func (s *subject) missing(c *Comparison) []string {
+	var out []string
+	for side, version := range [2]string{judge.Base: c.BaseVersion, judge.Head: c.HeadVersion} {
+		if n := s.silent[side]; n > 0 {
+			are := "are"
+			if n == 1 {
+				are = "is"
+			}
+			out = append(out, fmt.Sprintf("%d of %d processes of version %s measured no %s time and %s not compared: corehour check shows what SDKs say of it",
+				n, s.processes[side], version, c.Metric, are))
+		}
+	}
+	return out
 }
 
 func lineOf(v judge.Verdict) Line {

@@ -2,7 +2,8 @@
 -- The processes of the two sides of one comparison that measured anything.
 SELECT
   t.side, c.instance, c.process_start_ns,
-  MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns
+  MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns,
+  CAST(SUM(c.measured) AS {{.Long}}) AS measured, CAST(SUM(COALESCE(c.cpu_measured, 0)) AS {{.Long}}) AS cpu_measured
 FROM method_calls AS c
 JOIN {{.Given "compared"}} AS t
   ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}

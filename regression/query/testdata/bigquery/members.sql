@@ -1,7 +1,8 @@
 -- The processes of the two sides of one comparison that measured anything.
 SELECT
   t.side, c.instance, c.process_start_ns,
-  MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns
+  MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns,
+  CAST(SUM(c.measured) AS INT64) AS measured, CAST(SUM(COALESCE(c.cpu_measured, 0)) AS INT64) AS cpu_measured
 FROM method_calls AS c
 JOIN UNNEST(@compared) AS t
   ON t.version = c.version AND COALESCE(t.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(t.service, '') = COALESCE(c.service, '') AND COALESCE(t.environment, '') = COALESCE(c.environment, '')

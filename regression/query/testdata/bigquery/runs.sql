@@ -1,13 +1,14 @@
 -- Stretches of time in which a version was seen without a hole of more than two
--- minutes: a living process of ours says so every minute. A row of level hour
--- stands for the time from its start to its end, within the hour.
-WITH minutes AS (
+-- units, which are minutes where nobody says less: a living process of ours says so
+-- every minute. A row of level hour stands for the time from its start to its end,
+-- within the hour.
+WITH units AS (
   SELECT
     service_namespace, service, environment, version,
-    start_ns - MOD(start_ns, 60000000000) AS minute_ns,
+    start_ns - MOD(start_ns, @unit_ns) AS unit_start_ns,
     MAX(CASE WHEN level = 'hour' AND end_ns > start_ns
-      THEN LEAST(end_ns - 1 - MOD(end_ns - 1, 60000000000), start_ns - MOD(start_ns, 3600000000000) + 3540000000000)
-      ELSE start_ns - MOD(start_ns, 60000000000) END) AS until_minute_ns,
+      THEN LEAST(end_ns - 1 - MOD(end_ns - 1, @unit_ns), start_ns - MOD(start_ns, 3600000000000) + 3600000000000 - @unit_ns)
+      ELSE start_ns - MOD(start_ns, @unit_ns) END) AS until_unit_ns,
     MIN(start_ns) AS first_ns,
     MAX(end_ns) AS last_ns,
     MIN(process_start_ns) AS oldest_process_ns,
@@ -18,27 +19,27 @@ WITH minutes AS (
   FROM method_calls
   WHERE start_ns >= @from_ns AND start_ns < @to_ns
      AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
-  GROUP BY service_namespace, service, environment, version, start_ns - MOD(start_ns, 60000000000)
+  GROUP BY service_namespace, service, environment, version, start_ns - MOD(start_ns, @unit_ns)
 ),
 marked AS (
   SELECT
     *,
-    CASE WHEN minute_ns - MAX(until_minute_ns) OVER before <= 180000000000 THEN 0 ELSE 1 END AS starts
-  FROM minutes
+    CASE WHEN unit_start_ns - MAX(until_unit_ns) OVER before <= 3 * @unit_ns THEN 0 ELSE 1 END AS starts
+  FROM units
   WINDOW before AS (
-    PARTITION BY service_namespace, service, environment, version ORDER BY minute_ns
+    PARTITION BY service_namespace, service, environment, version ORDER BY unit_start_ns
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
   )
 ),
 numbered AS (
-  SELECT *, SUM(starts) OVER (PARTITION BY service_namespace, service, environment, version ORDER BY minute_ns) AS run
+  SELECT *, SUM(starts) OVER (PARTITION BY service_namespace, service, environment, version ORDER BY unit_start_ns) AS run
   FROM marked
 )
 SELECT
   service_namespace, service, environment, version,
   MIN(first_ns) AS first_ns,
   MAX(last_ns) AS last_ns,
-  MAX(until_minute_ns) + 60000000000 AS until_ns,
+  MAX(until_unit_ns) + @unit_ns AS until_ns,
   MIN(oldest_process_ns) AS oldest_process_ns,
   CAST(SUM(unknown_processes) AS INT64) AS unknown_processes,
   CAST(SUM(measured) AS INT64) AS measured,

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+// An alert that a look did not raise again is over, or nothing is known of it.
+func TestGone(t *testing.T) {
+	shop := query.Service{Name: "shop"}
+	change := 3.0
+	compared := func(base, head string, state verdict.State) *verdict.Comparison {
+		c := &verdict.Comparison{Service: shop, BaseVersion: base, HeadVersion: head, Metric: query.CPU}
+		c.Methods = []verdict.Line{{Class: "shop", Method: "total", State: state, Basis: "standardised", HeadNSPerCall: 150, ChangePercent: &change}}
+		if state == verdict.NotProven {
+			c.WholeService = &verdict.Line{State: state}
+		}
+		return c
+	}
+	for _, test := range []struct {
+		name  string
+		found *verdict.Comparison
+		gone  map[string]bool // by kind
+	}{
+		{"not proven any more", compared("1", "2", verdict.NotProven), map[string]bool{alert.Regression: true, alert.MoreCalls: true, alert.WholeService: true}},
+		{"not called any more", compared("1", "2", verdict.Gone), map[string]bool{alert.Regression: true}},
+		{"too few records", compared("1", "2", verdict.FewRecords), nil},
+		{"rolled back", compared("2", "1", verdict.FewRecords), map[string]bool{alert.Regression: true, alert.MoreCalls: true, alert.WholeService: true}},
+		{"a newer version, as dear", compared("2", "3", verdict.NotProven), nil},
+	} {
+		f := &findings{Threshold: 2, Comparisons: []*verdict.Comparison{test.found}}
+		for _, kind := range []string{alert.Regression, alert.MoreCalls, alert.WholeService, alert.Budget} {
+			a := &alert.Alert{Kind: kind, Service: "shop", Class: "shop", Method: "total", Metric: "cpu", Basis: "standardised", BaseVersion: "1", HeadVersion: "2", Base: 100}
+			if why, gone := f.gone(a); gone != test.gone[kind] || gone == (why == "") {
+				t.Errorf("%s: %s: %t, %q", test.name, kind, gone, why)
+			}
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package integration
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// rolledBack is a service whose version 2 is as that of scenario slower: it takes the
+// place of version 1, and then version 1 comes back.
+var rolledBack = planted{scenario: "rolledback", run: func(version string, _ int) []string {
+	return []string{"--duration", map[string]string{"1": "10s", "2": "15s"}[version]}
+}}
+
+// What a webhook hears of it.
+const (
+	slowdownTold = "firing regression price: "
+	rollBackTold = "resolved regression price: version 1, which it is compared with, is back"
+)
+
+// hook is a webhook that notes what it is told, and the state of who tells it.
+type hook struct {
+	address, state string // files
+
+	mu   sync.Mutex
+	told []string
+}
+
+func newHook(t *testing.T) *hook {
+	h := &hook{address: filepath.Join(t.TempDir(), "address"), state: filepath.Join(t.TempDir(), "state")}
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	if err := os.WriteFile(h.address, []byte(server.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (h *hook) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	var m struct {
+		Status string
+		Alerts []struct{ Kind, Method, Resolution string }
+	}
+	if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+		m.Status = err.Error()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range m.Alerts {
+		h.told = append(h.told, m.Status+" "+a.Kind+" "+a.Method+": "+a.Resolution)
+	}
+}
+
+// look looks for regressions of the service that is rolled back, as a timer does: the
+// slowdown of version 2 is told once, and taken back when version 1 returns, which is a
+// deployment of its own.
+func (s *stage) look(t *testing.T, p *pipeline, h *hook, base, head string, told ...string) {
+	s.requireCPUTimes(t, rolledBack)
+	found, err := p.command.Regress(t.Context(), "--service", rolledBack.scenario, "--metric", "cpu", "--slot", "1s", "--warm-up", "0s",
+		"--webhook", "file:"+h.address, "--state", h.state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Comparisons) != 1 || found.Comparisons[0].BaseVersion != base || found.Comparisons[0].HeadVersion != head {
+		t.Fatalf("version %s is to be compared with %s: %s", head, base, found.Output)
+	}
+	for _, m := range found.Comparisons[0].Methods {
+		t.Logf("%s of version %s: %s, %s", m.Method, head, m.State, m.Reason)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Equal(h.told, told) {
+		t.Errorf("told were %q, want %q", h.told, told)
+	}
+}

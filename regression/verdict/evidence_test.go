@@ -1,0 +1,81 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// byEvidence stores items and compares the newest versions.
+func byEvidence(t *testing.T, o Options, items []methodspan.Item) *Comparison {
+	t.Helper()
+	w, err := query.Open(t.Context(), fixture.Write(t, items), query.Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	runs, err := w.RunsBy(t.Context(), o.Unit(), query.Window{}, query.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs, skips, err := Pairs(runs, "", "")
+	if err != nil || len(pairs) != 1 {
+		t.Fatal(pairs, skips, err)
+	}
+	c, err := Evidence(t.Context(), w, query.Filter{}, pairs, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c[0]
+}
+
+// A process whose CPU could not be timed is not compared, and that is said.
+func TestProcessesWithoutCPUAreNamed(t *testing.T) {
+	base, head, blind := before(1), before(2), before(3)
+	head.Version, blind.Version = "2", "2"
+	head.Instances, blind.Instances = []string{"d", "e"}, []string{"f"}
+	head.Start, blind.Start = head.Start.Add(5*time.Minute), blind.Start.Add(5*time.Minute)
+	blind.CPURate = 1e-12
+	var items []methodspan.Item
+	for _, shop := range []fixture.Shop{base, head, blind} {
+		more, _ := shop.Run()
+		items = append(items, more...)
+	}
+	c := byEvidence(t, Options{Slot: time.Minute}, items)
+	if !strings.Contains(c.Clusters, "3 and 2 processes") || len(c.Warnings) == 0 ||
+		!strings.Contains(c.Warnings[0], "1 of 3 processes of version 2 measured no cpu time and is not compared") {
+		t.Errorf("%s: %q", c.Clusters, c.Warnings)
+	}
+	if !c.Told() {
+		t.Error("the others are compared all the same")
+	}
+	if c := byEvidence(t, Options{Slot: time.Minute, Metric: "wall"}, items); !strings.Contains(c.Clusters, "3 and 3 processes") || len(c.Warnings) > 0 {
+		t.Errorf("by wall time: %s: %q", c.Clusters, c.Warnings)
+	}
+}
+
+// A version that returns within a minute is a new deployment where slots are as short.
+func TestReturnWithinSeconds(t *testing.T) {
+	var items []methodspan.Item
+	for _, run := range []struct {
+		version  string
+		from, to int // seconds
+	}{{"1", 0, 20}, {"2", 10, 40}, {"1", 38, 60}} {
+		begin := fixture.Start.Add(time.Duration(run.from) * time.Second)
+		p := fixture.NewProcess(run.version, "a", begin)
+		for second := run.from; second < run.to; second++ {
+			p.Call(fixture.Rate, methodspan.CallerEntry, fixture.Start.Add(time.Duration(second)*time.Second), time.Millisecond, time.Millisecond, 1, 1)
+		}
+		items = append(items, p.Item())
+	}
+	if c := byEvidence(t, Options{Slot: time.Second}, items); c.BaseVersion != "2" || c.HeadVersion != "1" {
+		t.Errorf("by seconds %s is compared with %s", c.HeadVersion, c.BaseVersion)
+	}
+	if c := byEvidence(t, Options{}, items); c.BaseVersion != "1" || c.HeadVersion != "2" {
+		t.Errorf("by minutes %s is compared with %s", c.HeadVersion, c.BaseVersion)
+	}
+}
