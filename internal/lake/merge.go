@@ -33,38 +33,29 @@ func batch(files []parquet.File) []parquet.File {
 	return sorted[:n]
 }
 
-// rewrite puts the rows of files of one level into one file. It adds no rows:
-// each keeps its place in its queue item, by which a repeat is told.
-func rewrite(ctx context.Context, m *parquet.Maintainer, date string, files []parquet.File, o parquet.RunOptions, change func(*methodspan.Row)) (parquet.File, error) {
-	out := parquet.Output{Kind: parquet.KindMerge, Level: files[0].Level, NoIDs: change != nil}
+// ids are the columns that lead from a row to one request.
+var ids = []string{"trace_id", "span_id", "parent_span_id", "request_id"}
+
+// output describes a file of the rows of files of one level.
+func output(files []parquet.File, noIDs bool) parquet.Output {
+	out := parquet.Output{Kind: parquet.KindMerge, Level: files[0].Level, NoIDs: noIDs}
 	if out.Level != methodspan.LevelRaw {
 		out.Kind = parquet.KindRoll
 	}
-	if change == nil {
-		out.NoIDs = !slices.ContainsFunc(files, func(f parquet.File) bool { return !f.NoIDs })
-	}
-	return m.Replace(ctx, date, files, out, func(add func(*methodspan.Row) error) error {
-		run, err := parquet.OpenRun(ctx, files, o)
-		if err != nil {
-			return err
-		}
-		defer run.Close()
-		for {
-			row, err := run.Next()
-			if row == nil || err != nil {
-				return err
-			}
-			if change != nil {
-				change(row)
-			}
-			if err := add(row); err != nil {
-				return err
-			}
-		}
-	})
+	return out
 }
 
-// forgetIDs leaves out what leads from a row to one request.
-func forgetIDs(r *methodspan.Row) {
-	r.TraceID, r.SpanID, r.ParentSpanID, r.RequestID = [16]byte{}, [8]byte{}, [8]byte{}, ""
+func haveNoIDs(files []parquet.File) bool {
+	return !slices.ContainsFunc(files, func(f parquet.File) bool { return !f.NoIDs })
+}
+
+// merge puts the rows of files of one level into one file. It adds no rows: each
+// keeps its place in its queue item, by which a repeat is told.
+func merge(ctx context.Context, m *parquet.Maintainer, date string, files []parquet.File) (parquet.File, error) {
+	return m.Merge(ctx, date, files, output(files, haveNoIDs(files)))
+}
+
+// dropIDs does so and leaves out what leads from a row to one request.
+func dropIDs(ctx context.Context, m *parquet.Maintainer, date string, files []parquet.File) (parquet.File, error) {
+	return m.Merge(ctx, date, files, output(files, true), ids...)
 }

@@ -162,7 +162,7 @@ func (r *runner) act(ctx context.Context, d *parquet.Date, action Action) error 
 		return r.roll(ctx, d, action, methodspan.LevelMinute)
 	case DropIDs:
 		return r.replace(ctx, d, action, batch(withIDs(d.Files)), func(files []parquet.File) (parquet.File, error) {
-			return rewrite(ctx, r.m, d.Date, files, parquet.RunOptions{}, forgetIDs)
+			return dropIDs(ctx, r.m, d.Date, files)
 		})
 	}
 	return r.merge(ctx, d, batch(small(d.Files)))
@@ -202,7 +202,7 @@ func mostOfOneLevel(files []parquet.File) []parquet.File {
 // merge makes one file of several of one level.
 func (r *runner) merge(ctx context.Context, d *parquet.Date, files []parquet.File) error {
 	return r.replace(ctx, d, Merge, files, func(files []parquet.File) (parquet.File, error) {
-		return rewrite(ctx, r.m, d.Date, files, parquet.RunOptions{}, nil)
+		return merge(ctx, r.m, d.Date, files)
 	})
 }
 

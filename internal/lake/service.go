@@ -69,7 +69,7 @@ func (j *Job) service(ctx context.Context, action Action, service string, o parq
 				var next []parquet.File
 				next, files = take(files)
 				err := r.replace(ctx, d, action, next, func(next []parquet.File) (parquet.File, error) {
-					return rewrite(ctx, r.m, d.Date, next, o, nil)
+					return edit(ctx, r.m, d.Date, next, o)
 				})
 				if err != nil {
 					return err
@@ -77,6 +77,26 @@ func (j *Job) service(ctx context.Context, action Action, service string, o parq
 			}
 			return nil
 		})
+	})
+}
+
+// edit puts the rows of files that are left by the options into one file.
+func edit(ctx context.Context, m *parquet.Maintainer, date string, files []parquet.File, o parquet.RunOptions) (parquet.File, error) {
+	return m.Replace(ctx, date, files, output(files, haveNoIDs(files)), func(add func(*methodspan.Row) error) error {
+		run, err := parquet.OpenRun(ctx, files, o)
+		if err != nil {
+			return err
+		}
+		defer run.Close()
+		for {
+			row, err := run.Next()
+			if row == nil || err != nil {
+				return err
+			}
+			if err := add(row); err != nil {
+				return err
+			}
+		}
 	})
 }
 

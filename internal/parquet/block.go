@@ -16,6 +16,7 @@ import (
 type block struct {
 	rows    int
 	columns []blockColumn
+	heavy   bool // with many or long names
 
 	kind, level                             nameVector
 	class, method, signature, caller, stack nameVector
@@ -160,6 +161,7 @@ func (b *block) read(schema *pq.Schema, group pq.RowGroup) (err error) {
 			return fmt.Errorf("column %s has %d rows of %d", c.path, n, b.rows)
 		}
 	}
+	b.weigh()
 	return nil
 }
 
@@ -183,6 +185,11 @@ func rowsOf(v vector) int {
 	return -1
 }
 
+// key is what row i is sorted by.
+func (b *block) key(i int) rowKey {
+	return rowKey{b.resource[1].get(i), b.class.get(i), b.method.get(i), b.resource[2].get(i), b.start.value(i)}
+}
+
 // row makes a row. Equal resources are shared within the block.
 func (b *block) row(i int, r *methodspan.Row) {
 	*r = methodspan.Row{
@@ -204,17 +211,25 @@ func (b *block) row(i int, r *methodspan.Row) {
 	b.trace.get(i, r.TraceID[:])
 	b.spanID.get(i, r.SpanID[:])
 	b.parent.get(i, r.ParentSpanID[:])
-	if final, ok := b.final.get(i); ok {
-		r.Process = &methodspan.ProcessStats{
-			Cores: b.cores.value(i), RSSBytes: b.rss.value(i), CallsTotal: b.callsTotal.value(i), Final: final != 0,
-		}
-		values := b.statValues.get(i)
-		for j, name := range b.statNames.get(i) {
-			if j < len(values) {
-				r.Process.Stats = append(r.Process.Stats, methodspan.Stat{Name: name, Value: values[j]})
-			}
+	r.Process = b.process(i)
+}
+
+// process is what only process rows have, nil for others.
+func (b *block) process(i int) *methodspan.ProcessStats {
+	final, ok := b.final.get(i)
+	if !ok {
+		return nil
+	}
+	p := &methodspan.ProcessStats{
+		Cores: b.cores.value(i), RSSBytes: b.rss.value(i), CallsTotal: b.callsTotal.value(i), Final: final != 0,
+	}
+	values := b.statValues.get(i)
+	for j, name := range b.statNames.get(i) {
+		if j < len(values) {
+			p.Stats = append(p.Stats, methodspan.Stat{Name: name, Value: values[j]})
 		}
 	}
+	return p
 }
 
 func histogramOf(bins *listVector[int64], counts *listVector[float64], row int) methodspan.Histogram {

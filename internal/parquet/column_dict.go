@@ -3,6 +3,7 @@ package parquet
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go/encoding/rle"
@@ -45,7 +46,12 @@ func (c *dictColumn[K]) add(v K) {
 }
 
 func (c *dictColumn[K]) addOther(v K) {
-	c.last = v
+	c.last, c.lastAt = v, c.number(v)
+	c.rows = append(c.rows, c.lastAt)
+}
+
+// number is the number of a value, which becomes one of the column's.
+func (c *dictColumn[K]) number(v K) int32 {
 	n, ok := c.numbers[v]
 	if !ok {
 		n = int32(len(c.values))
@@ -55,13 +61,27 @@ func (c *dictColumn[K]) addOther(v K) {
 		}
 		c.values = append(c.values, v)
 	}
-	c.lastAt = n
-	c.rows = append(c.rows, n)
+	return n
 }
 
 func (c *dictColumn[K]) addNull() {
 	c.nulls++
 	c.rows = append(c.rows, null)
+}
+
+func (c *dictColumn[K]) addNulls(n int) {
+	c.nulls += n
+	c.rows = appendSame(c.rows, null, n)
+}
+
+func (c *dictColumn[K]) addSame(v K, n int) { c.rows = appendSame(c.rows, c.number(v), n) }
+
+func appendSame(rows []int32, v int32, n int) []int32 {
+	rows = slices.Grow(rows, n)
+	for range n {
+		rows = append(rows, v)
+	}
+	return rows
 }
 
 func (c *dictColumn[K]) reset() {

@@ -131,6 +131,14 @@ func (c *sparseColumn) addDouble(v float64) {
 	c.values = appendDouble(c.values, v)
 }
 
+func (c *sparseColumn) addKnown(v float64, known bool) {
+	if known {
+		c.addDouble(v)
+	} else {
+		c.addNull()
+	}
+}
+
 func (c *sparseColumn) addLong(v int64) {
 	c.next()
 	c.values = appendLong(c.values, v)

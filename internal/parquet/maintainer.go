@@ -109,6 +109,24 @@ type Output struct {
 // order of a Run; without rows the old files just go. They are deleted when their
 // grace is over.
 func (m *Maintainer) Replace(ctx context.Context, date string, old []File, o Output, produce func(add func(*methodspan.Row) error) error) (File, error) {
+	return m.replace(ctx, date, old, o, func(s *stream) error { return produce(s.add) })
+}
+
+// Merge puts the rows of files of one level into one, as Replace does, column by
+// column and in a third of the time. The columns named in without come out as
+// unknown.
+func (m *Maintainer) Merge(ctx context.Context, date string, old []File, o Output, without ...string) (File, error) {
+	return m.replace(ctx, date, old, o, func(s *stream) error {
+		run, err := OpenRun(ctx, old, RunOptions{Without: without})
+		if err != nil {
+			return err
+		}
+		defer run.Close()
+		return run.copyTo(s)
+	})
+}
+
+func (m *Maintainer) replace(ctx context.Context, date string, old []File, o Output, produce func(*stream) error) (File, error) {
 	if len(old) == 0 {
 		return File{}, &Error{Op: "replace files", Path: m.path(datePrefix + date), Err: errors.New("no files were given")}
 	}
@@ -139,27 +157,20 @@ func randomName() string {
 }
 
 // write writes a file under its final name; no manifest names it yet.
-func (m *Maintainer) write(ctx context.Context, entry fileEntry, produce func(add func(*methodspan.Row) error) error) (fileEntry, error) {
+func (m *Maintainer) write(ctx context.Context, entry fileEntry, produce func(*stream) error) (fileEntry, error) {
 	path := m.path(entry.Path)
 	tmp := path + tmpSuffix
 	f, err := m.opts.disk.create(tmp)
 	if err != nil {
 		return entry, diskError("create file", tmp, err)
 	}
-	s := newStream(m.encoder, f, entry)
-	err = produce(func(r *methodspan.Row) error {
-		if err := s.add(r); err != nil {
-			return diskError("write file", tmp, err)
-		}
-		return nil
-	})
+	s := newStream(m.encoder, f, tmp, entry)
+	err = produce(s)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
-		if entry, err = s.finish(); err != nil {
-			err = diskError("write file", tmp, err)
-		}
+		entry, err = s.finish()
 	} else {
 		m.encoder.reset()
 	}

@@ -36,22 +36,7 @@ func mergeDate(m *Maintainer, date int) (File, error) {
 		return File{}, err
 	}
 	d := dates[date]
-	return m.Replace(context.Background(), d.Date, d.Files, Output{Kind: KindMerge}, func(add func(*methodspan.Row) error) error {
-		run, err := OpenRun(context.Background(), d.Files, RunOptions{})
-		if err != nil {
-			return err
-		}
-		defer run.Close()
-		for {
-			row, err := run.Next()
-			if row == nil || err != nil {
-				return err
-			}
-			if err := add(row); err != nil {
-				return err
-			}
-		}
-	})
+	return m.Merge(context.Background(), d.Date, d.Files, Output{Kind: KindMerge})
 }
 
 // A writer and a Maintainer take turns on one directory, and nothing is lost,

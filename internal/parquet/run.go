@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	pq "github.com/parquet-go/parquet-go"
 
@@ -19,6 +20,7 @@ import (
 type Run struct {
 	ctx     context.Context
 	sources sourceHeap
+	blocks  []*block // one of each source, by its number
 	files   []*os.File
 	current *source // whose row was handed out last
 	rows    int
@@ -29,6 +31,8 @@ type RunOptions struct {
 	// Columns are the columns to read, all if there are none; the others come
 	// out as unknown.
 	Columns []string
+	// Without are columns to leave out, of those.
+	Without []string
 	// Edit, if not nil, may change the service of a row and leave rows out by
 	// returning false. It is called for the rows of each of Parts parts of a
 	// file, and each part's rows must stay in order.
@@ -39,13 +43,8 @@ type RunOptions struct {
 // OpenRun begins to read. Every file is compared with its checksum first, so that
 // damage is found before anything is made of it.
 func OpenRun(ctx context.Context, files []File, o RunOptions) (*Run, error) {
-	var want func(string) bool
-	if len(o.Columns) > 0 {
-		columns := map[string]bool{}
-		for _, c := range o.Columns {
-			columns[c] = true
-		}
-		want = func(c string) bool { return columns[c] }
+	want := func(c string) bool {
+		return (len(o.Columns) == 0 || slices.Contains(o.Columns, c)) && !slices.Contains(o.Without, c)
 	}
 	names := map[string]string{}
 	intern := func(s string) string {
@@ -58,7 +57,8 @@ func OpenRun(ctx context.Context, files []File, o RunOptions) (*Run, error) {
 	r := &Run{ctx: ctx}
 	for i := range files {
 		for part := range max(1, o.Parts) {
-			s := &source{meta: &files[i], part: part, edit: o.Edit, block: newBlock(want, intern)}
+			s := &source{meta: &files[i], part: part, edit: o.Edit, number: int32(len(r.blocks)), block: newBlock(want, intern)}
+			r.blocks = append(r.blocks, s.block)
 			if err := r.open(s); err != nil {
 				return nil, errors.Join(err, r.Close())
 			}
@@ -98,23 +98,35 @@ func (r *Run) Next() (*methodspan.Row, error) {
 	if r.rows++; r.rows%8192 == 0 && r.ctx.Err() != nil {
 		return nil, r.ctx.Err()
 	}
-	if s := r.current; s != nil {
+	if r.current != nil {
 		r.current = nil
-		more, err := s.next()
-		switch {
-		case err != nil:
+		if err := r.advance(); err != nil {
 			return nil, err
-		case more:
-			heap.Fix(&r.sources, 0)
-		default:
-			heap.Pop(&r.sources)
 		}
 	}
 	if len(r.sources) == 0 {
 		return nil, nil
 	}
-	r.current = r.sources[0]
-	return &r.current.row, nil
+	s := r.sources[0]
+	r.current = s
+	if s.edit == nil {
+		s.block.row(s.at-1, &s.row)
+	}
+	return &s.row, nil
+}
+
+// advance moves on from the first row of the first source.
+func (r *Run) advance() error {
+	more, err := r.sources[0].next()
+	switch {
+	case err != nil:
+		return err
+	case more:
+		heap.Fix(&r.sources, 0)
+	default:
+		heap.Pop(&r.sources)
+	}
+	return nil
 }
 
 // Close lets go of the files.
@@ -123,21 +135,23 @@ func (r *Run) Close() error {
 	for _, f := range r.files {
 		err = errors.Join(err, f.Close())
 	}
-	r.files, r.sources, r.current = nil, nil, nil
+	r.files, r.sources, r.blocks, r.current = nil, nil, nil, nil
 	return err
 }
 
 // source is the rows of one file, or of one part of them.
 type source struct {
-	meta  *File
-	file  *pq.File
-	part  int
-	edit  func(part int, r *methodspan.Row) bool
-	block *block
-	group int // the next row group
-	at    int // the next row of the block
-	key   rowKey
-	row   methodspan.Row
+	meta *File
+	file *pq.File
+	part int
+	edit func(part int, r *methodspan.Row) bool
+	// number is its place among the sources.
+	number int32
+	block  *block
+	group  int // the next row group
+	at     int // the next row of the block
+	key    rowKey
+	row    methodspan.Row // made at once if it may be edited, else when asked for
 }
 
 // rowKey is what rows are sorted by.
@@ -182,12 +196,15 @@ func (s *source) next() (bool, error) {
 			s.group++
 			s.at = 0
 		}
-		s.block.row(s.at, &s.row)
+		key := s.block.key(s.at)
 		s.at++
-		if s.edit != nil && !s.edit(s.part, &s.row) {
-			continue
+		if s.edit != nil {
+			s.block.row(s.at-1, &s.row)
+			if !s.edit(s.part, &s.row) {
+				continue
+			}
+			key = keyOf(&s.row)
 		}
-		key := keyOf(&s.row)
 		if key.compare(&s.key) < 0 {
 			return false, corrupt("read file", s.meta.Path, fmt.Errorf("row %d of row group %d is out of order", s.at-1, s.group-1))
 		}

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"hash/crc32"
+	"slices"
 
 	"github.com/parquet-go/parquet-go/format"
 
@@ -11,18 +12,21 @@ import (
 // stream writes a file of rows that come in order, row group by row group, and so
 // holds one row group in memory however large the file gets.
 type stream struct {
-	file     *fileEncoder
-	out      *summed
-	rows     []methodspan.Row // of the row group under way
+	file *fileEncoder
+	path string
+	out  *summed
+	// The row group under way, as rows or as columns of so many rows.
+	rows     []methodspan.Row
 	pointers []*methodspan.Row
+	copied   int
 	order    []int32
 	text     int // bytes of names in it
 	entry    fileEntry
 }
 
 // newStream begins a file.
-func newStream(e *encoder, f diskFile, entry fileEntry) *stream {
-	s := &stream{out: &summed{file: f, sum: crc32.New(castagnoli)}, entry: entry, rows: make([]methodspan.Row, 0, e.groupRows)}
+func newStream(e *encoder, f diskFile, path string, entry fileEntry) *stream {
+	s := &stream{path: path, out: &summed{file: f, sum: crc32.New(castagnoli)}, entry: entry}
 	e.reset()
 	// What a column's codec is must be known before all of its values are: where
 	// compressing never pays it is none, everywhere else zstd.
@@ -49,6 +53,9 @@ func incompressible(c column) bool {
 
 // add adds a row, which must not be smaller than the one before. It is copied.
 func (s *stream) add(r *methodspan.Row) error {
+	if s.rows == nil {
+		s.rows = make([]methodspan.Row, 0, s.file.groupRows)
+	}
 	s.rows = append(s.rows, *r)
 	s.text += len(r.Stack) + len(r.RequestID) + len(r.BatchID) + len(r.Caller) + len(r.Signature)
 	if len(s.rows) == s.file.groupRows || s.text > rowGroupText {
@@ -57,37 +64,62 @@ func (s *stream) add(r *methodspan.Row) error {
 	return nil
 }
 
+// copy adds rows of blocks, which must not be smaller than those before.
+func (s *stream) copy(picks []pick, blocks []*block) {
+	if s.copied == 0 {
+		for _, b := range blocks {
+			b.renumber()
+		}
+	}
+	s.file.table.copyRows(picks, blocks)
+	s.copied += len(picks)
+}
+
+// flush writes a row group of the rows that were added or copied.
 func (s *stream) flush() error {
-	if len(s.rows) == 0 {
+	n := max(len(s.rows), s.copied)
+	if n == 0 {
 		return nil
 	}
 	e := s.file.encoder
-	s.pointers, s.order = s.pointers[:0], s.order[:0]
+	if len(s.rows) > 0 {
+		s.pointers = s.pointers[:0]
+		for i := range s.rows {
+			s.pointers = append(s.pointers, &s.rows[i])
+		}
+		e.table.set(s.pointers)
+	} else {
+		e.table.fill()
+	}
+	starts := e.table.start.values
 	if s.entry.Rows == 0 {
-		s.entry.MinStartNS, s.entry.MaxStartNS = s.rows[0].StartNS, s.rows[0].StartNS
+		s.entry.MinStartNS, s.entry.MaxStartNS = starts[0], starts[0]
 	}
-	for i := range s.rows {
-		r := &s.rows[i]
-		s.pointers, s.order = append(s.pointers, r), append(s.order, int32(i))
-		s.entry.MinStartNS, s.entry.MaxStartNS = min(s.entry.MinStartNS, r.StartNS), max(s.entry.MaxStartNS, r.StartNS)
+	s.entry.MinStartNS, s.entry.MaxStartNS = min(s.entry.MinStartNS, slices.Min(starts)), max(s.entry.MaxStartNS, slices.Max(starts))
+	for len(s.order) < n {
+		s.order = append(s.order, int32(len(s.order)))
 	}
-	s.entry.Rows += int64(len(s.rows))
-	e.table.set(s.pointers)
-	err := s.file.group(&rowOrder{s.order, true})
+	s.entry.Rows += int64(n)
+	err := s.file.group(&rowOrder{s.order[:n], true})
 	e.clear()
 	clear(s.rows)
-	s.rows, s.text = s.rows[:0], 0
-	return err
+	s.rows, s.copied, s.text = s.rows[:0], 0, 0
+	if err != nil {
+		return diskError("write file", s.path, err)
+	}
+	return nil
 }
 
 // finish writes the rest, makes it durable and describes the file.
 func (s *stream) finish() (fileEntry, error) {
 	err := s.flush()
 	if err == nil {
-		err = s.file.finish()
-	}
-	if err == nil {
-		err = s.out.file.Sync()
+		if err = s.file.finish(); err == nil {
+			err = s.out.file.Sync()
+		}
+		if err != nil {
+			err = diskError("write file", s.path, err)
+		}
 	}
 	s.file.reset()
 	s.entry.Bytes, s.entry.Checksum = s.out.n, formatChecksum(s.out.sum.Sum32())

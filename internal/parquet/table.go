@@ -145,6 +145,11 @@ func (t *table) set(rows []*methodspan.Row) {
 	for _, r := range rows {
 		t.add(r)
 	}
+	t.fill()
+}
+
+// fill sets the columns that follow from the resources, once all rows are known.
+func (t *table) fill() {
 	for i := range t.resource {
 		t.resource[i].fill()
 	}
@@ -193,17 +198,7 @@ func (t *table) add(r *methodspan.Row) {
 // nothing was measured; no squares, and no maximum of zero, where there was one
 // value.
 func (q *quantityColumns) add(measured, sum int64, squares float64, maximum int64, hist methodspan.Histogram) {
-	if len(hist) == 0 {
-		q.bins.none()
-		q.counts.none()
-	} else {
-		q.bins.begin(len(hist))
-		q.counts.begin(len(hist))
-		for _, b := range hist {
-			q.bins.addInt(b.Bin)
-			q.counts.addDouble(b.N)
-		}
-	}
+	q.addHistogram(hist)
 	if measured <= 0 {
 		q.sum.addNull()
 		q.squares.addNull()
@@ -220,6 +215,20 @@ func (q *quantityColumns) add(measured, sum int64, squares float64, maximum int6
 		q.max.addNull()
 	} else {
 		q.max.add(maximum)
+	}
+}
+
+func (q *quantityColumns) addHistogram(hist methodspan.Histogram) {
+	if len(hist) == 0 {
+		q.bins.none()
+		q.counts.none()
+		return
+	}
+	q.bins.begin(len(hist))
+	q.counts.begin(len(hist))
+	for _, b := range hist {
+		q.bins.addInt(b.Bin)
+		q.counts.addDouble(b.N)
 	}
 }
 

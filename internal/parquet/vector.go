@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	pq "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding"
@@ -19,7 +20,10 @@ type vector interface {
 	take(page pq.Page, defs []byte) error
 }
 
-var errShort = errors.New("a page has fewer values than rows")
+var (
+	errShort   = errors.New("a page has fewer values than rows")
+	errOutside = errors.New("an index leads outside of the dictionary")
+)
 
 // each goes through the rows of a page: at is the value's place in it, or -1.
 func each(page pq.Page, defs []byte, values int, visit func(at int)) error {
@@ -57,9 +61,11 @@ type nameVector struct {
 	values []string
 	// intern shares equal names among files, nil to keep them apart.
 	intern func(string) string
+	// numbers are those of the values in the column that rows are copied to.
+	numbers []int32
 }
 
-func (v *nameVector) reset() { v.rows, v.at, v.values = 0, v.at[:0], nil }
+func (v *nameVector) reset() { v.rows, v.at, v.values, v.numbers = 0, v.at[:0], nil, v.numbers[:0] }
 
 func (v *nameVector) get(row int) string {
 	i := int32(0)
@@ -90,22 +96,22 @@ func (v *nameVector) take(page pq.Page, defs []byte) error {
 		indexes := data.Int32()
 		size := int32(len(v.values)) - base
 		constant := base == 0 && size == 1 && page.NumNulls() == 0 && v.rows == n
-		bad := false
-		err := each(page, defs, len(indexes), func(at int) {
+		for _, i := range indexes {
+			if i < 0 || i >= size {
+				return errOutside
+			}
+		}
+		if constant {
+			return each(page, defs, len(indexes), func(int) {})
+		}
+		v.at = slices.Grow(v.at, n)
+		return each(page, defs, len(indexes), func(at int) {
 			i := null
 			if at >= 0 {
-				i = indexes[at]
-				bad = bad || i < 0 || i >= size
-				i += base
+				i = base + indexes[at]
 			}
-			if !constant {
-				v.at = append(v.at, i)
-			}
+			v.at = append(v.at, i)
 		})
-		if bad {
-			return errors.New("an index leads outside of the dictionary")
-		}
-		return err
 	}
 	if err := v.texts(data); err != nil {
 		return err
@@ -159,6 +165,8 @@ type numberVector[T int64 | float64] struct {
 
 func (v *numberVector[T]) reset() { v.rows, v.values, v.has = 0, v.values[:0], v.has[:0] }
 
+func (v *numberVector[T]) empty() bool { return len(v.values) == 0 }
+
 func (v *numberVector[T]) get(row int) (x T, ok bool) {
 	if len(v.values) == 0 {
 		return 0, false
@@ -197,10 +205,14 @@ func (v *numberVector[T]) take(page pq.Page, defs []byte) error {
 		values = make([]T, 0, n)
 		for _, i := range indexes.Int32() {
 			if i < 0 || int(i) >= len(entries) {
-				return errors.New("an index leads outside of the dictionary")
+				return errOutside
 			}
 			values = append(values, entries[i])
 		}
+	}
+	v.values = slices.Grow(v.values, n)
+	if nulls || len(v.has) > 0 {
+		v.has = slices.Grow(v.has, n)
 	}
 	if len(defs) == 0 && len(v.has) == 0 {
 		if len(values) < n {
@@ -286,6 +298,7 @@ func (v *idVector) take(page pq.Page, defs []byte) error {
 		return fmt.Errorf("ids have %d bytes, want %d", size, v.size)
 	}
 	zero := make([]byte, v.size)
+	v.values = slices.Grow(v.values, n*v.size)
 	return each(page, defs, len(ids)/size, func(at int) {
 		if at < 0 {
 			v.values = append(v.values, zero...)
