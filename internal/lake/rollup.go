@@ -40,7 +40,7 @@ func roll(ctx context.Context, m *parquet.Maintainer, date string, files []parqu
 			return err
 		}
 		defer behind.Close()
-		r := &roller{level: level, unit: unitOf(level), add: add, cells: map[cellKey]*methodspan.Cells{}}
+		r := &roller{level: level, unit: unitOf(level), add: add, cells: map[cellKey]*methodspan.Cells{}, numbers: map[sumKey]int{}}
 		return r.run(ahead, behind)
 	})
 }
@@ -75,7 +75,10 @@ type roller struct {
 	spare []*methodspan.Cells
 
 	at        int64 // the minute or hour under way
-	sums      map[sumKey]*sum
+	numbers   map[sumKey]int
+	sums      []sum
+	order     []int
+	row       methodspan.Row
 	resources resources
 }
 
@@ -147,19 +150,18 @@ type sumKey struct {
 
 type sum struct {
 	methodspan.Sum
-	resource *methodspan.Resource
-	oldest   int64 // process of which a row is
-	unknown  bool  // a row does not say when its process started
-	cells    string
+	key     sumKey
+	oldest  int64 // process of which a row is
+	unknown bool  // a row does not say when its process started
 }
 
 // take adds one row to its sum.
 func (r *roller) take(row *methodspan.Row) error {
-	if at := row.StartNS - row.StartNS%r.unit; at != r.at || r.sums == nil {
+	if at := row.StartNS - row.StartNS%r.unit; at != r.at {
 		if err := r.flush(); err != nil {
 			return err
 		}
-		r.at, r.sums = at, map[sumKey]*sum{}
+		r.at = at
 	}
 	cells := row.Reason // what rows that are sums already were weighed in
 	if row.Level == methodspan.LevelRaw {
@@ -170,9 +172,8 @@ func (r *roller) take(row *methodspan.Row) error {
 	if r.level == methodspan.LevelHour {
 		cells = strings.ReplaceAll(cells, methodspan.LevelMinute, methodspan.LevelHour)
 	}
-	number, resource := r.resources.of(row)
 	key := sumKey{
-		resource: number, kind: row.Kind, signature: row.Signature, caller: row.Caller, stratum: row.Stratum, basis: row.WeightBasis,
+		resource: r.resources.of(row), kind: row.Kind, signature: row.Signature, caller: row.Caller, stratum: row.Stratum, basis: row.WeightBasis,
 		cells: cells, source: row.PriceSource, unpriced: row.USDPerCoreHour == nil,
 		minus: [2]bool{row.P < 0, row.CPUMeasured > 0 && row.Q() < 0},
 	}
@@ -185,11 +186,13 @@ func (r *roller) take(row *methodspan.Row) error {
 	if row.Kind == methodspan.KindProcess {
 		row.P, row.CPUP = 1, 1 // its CPU time is counted and not sampled
 	}
-	s := r.sums[key]
-	if s == nil {
-		s = &sum{resource: resource, cells: cells, oldest: row.Resource.ProcessStartNS}
-		r.sums[key] = s
+	n, ok := r.numbers[key]
+	if !ok {
+		n = len(r.sums)
+		r.numbers[key] = n
+		r.sums = append(r.sums, sum{key: key, oldest: row.Resource.ProcessStartNS})
 	}
+	s := &r.sums[n]
 	s.oldest = min(s.oldest, row.Resource.ProcessStartNS)
 	s.unknown = s.unknown || row.Resource.ProcessStartNS == 0
 	s.Add(row)
@@ -198,27 +201,36 @@ func (r *roller) take(row *methodspan.Row) error {
 
 // flush writes the sums of a minute or hour.
 func (r *roller) flush() error {
-	rows := make([]methodspan.Row, 0, len(r.sums))
-	for _, s := range r.sums {
-		row := s.Row()
-		res := *s.resource
-		if !s.unknown {
-			res.ProcessStartNS = s.oldest
-		}
-		row.Resource, row.Level, row.Reason = &res, r.level, s.cells
-		row.Stack, row.Group, row.Tier, row.ConfiguredRate, row.EffectiveRate = "", "", "", 0, 0
-		rows = append(rows, row)
+	r.order = r.order[:0]
+	for i := range r.sums {
+		r.order = append(r.order, i)
 	}
-	r.sums = nil
-	slices.SortFunc(rows, func(a, b methodspan.Row) int {
-		return cmp.Or(cmp.Compare(a.StartNS, b.StartNS), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Resource.Instance, b.Resource.Instance), cmp.Compare(a.Caller, b.Caller))
-	})
-	for i := range rows {
-		if err := r.add(&rows[i]); err != nil {
+	slices.SortFunc(r.order, func(i, j int) int { return r.compare(&r.sums[i], &r.sums[j]) })
+	for _, i := range r.order {
+		s := &r.sums[i]
+		if s.unknown {
+			s.oldest = 0
+		}
+		r.row = s.Row()
+		row := &r.row
+		row.Resource, row.Level, row.Reason = r.resources.since(s.key.resource, s.oldest), r.level, s.key.cells
+		row.Stack, row.Group, row.Tier, row.ConfiguredRate, row.EffectiveRate = "", "", "", 0, 0
+		if err := r.add(row); err != nil {
 			return err
 		}
 	}
+	clear(r.numbers)
+	clear(r.sums)
+	r.sums = r.sums[:0]
 	return nil
+}
+
+// compare orders the sums of one minute or hour as rows are, by start, and those
+// of one start by what is likely to be asked for.
+func (r *roller) compare(a, b *sum) int {
+	instance := func(s *sum) string { return r.resources.values[s.key.resource].Instance }
+	return cmp.Or(
+		cmp.Compare(a.Start(), b.Start()), cmp.Compare(a.key.kind, b.key.kind), cmp.Compare(instance(a), instance(b)), cmp.Compare(a.key.caller, b.key.caller))
 }
 
 // resources maps the resource of a row to what a sum keeps of it.
@@ -226,14 +238,24 @@ type resources struct {
 	byPointer map[*methodspan.Resource]int
 	numbers   map[methodspan.Resource]int
 	values    []*methodspan.Resource
+	// started holds them with the start of a process again.
+	started map[startedResource]*methodspan.Resource
 }
 
+type startedResource struct {
+	number int
+	start  int64
+}
+
+// maxResources bounds how many are remembered only to be shared by rows.
+const maxResources = 100_000
+
 // of numbers the resource without what tells hosts and single instances apart.
-func (n *resources) of(r *methodspan.Row) (int, *methodspan.Resource) {
+func (n *resources) of(r *methodspan.Row) int {
 	if i, ok := n.byPointer[r.Resource]; ok {
-		return i, n.values[i]
+		return i
 	}
-	if n.byPointer == nil || len(n.byPointer) > 100_000 {
+	if n.byPointer == nil || len(n.byPointer) > maxResources {
 		n.byPointer = map[*methodspan.Resource]int{}
 	}
 	if n.numbers == nil {
@@ -251,7 +273,23 @@ func (n *resources) of(r *methodspan.Row) (int, *methodspan.Resource) {
 		n.values = append(n.values, &res)
 	}
 	n.byPointer[r.Resource] = i
-	return i, n.values[i]
+	return i
+}
+
+// since is a numbered resource of a process that started then, 0 for unknown.
+func (n *resources) since(number int, start int64) *methodspan.Resource {
+	key := startedResource{number, start}
+	res := n.started[key]
+	if res == nil {
+		if n.started == nil || len(n.started) > maxResources {
+			n.started = map[startedResource]*methodspan.Resource{}
+		}
+		changed := *n.values[number]
+		changed.ProcessStartNS = start
+		res = &changed
+		n.started[key] = res
+	}
+	return res
 }
 
 // instanceGroup is the name of the group that an instance falls into.

@@ -38,6 +38,20 @@ func BinValue(bin int32) float64 {
 // MaxBin is the highest bin a count of nanoseconds can fall into.
 var MaxBin = BinOf(math.MaxInt64)
 
+// add adds to one bin.
+func (h *Histogram) add(bin int32, n float64) {
+	list := *h
+	i := len(list)
+	if i > 0 && list[i-1].Bin >= bin {
+		i, _ = slices.BinarySearchFunc(list, bin, func(b Bin, bin int32) int { return int(b.Bin) - int(bin) })
+		if list[i].Bin == bin {
+			list[i].N += n
+			return
+		}
+	}
+	*h = slices.Insert(list, i, Bin{bin, n})
+}
+
 // Normalize sorts the bins and adds up equal ones, in place.
 func (h Histogram) Normalize() Histogram {
 	slices.SortFunc(h, func(a, b Bin) int { return int(a.Bin) - int(b.Bin) })

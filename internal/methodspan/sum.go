@@ -36,7 +36,7 @@ type side struct {
 	sum     float64 // sum of x / prob
 	squares float64
 	max     int64
-	hist    map[int32]float64
+	hist    Histogram
 	prob    float64 // of the first row, exact while same is true
 	same    bool
 }
@@ -64,15 +64,12 @@ func (s *side) add(n, x int64, squares float64, max int64, hist Histogram, prob 
 	if max > s.max {
 		s.max = max
 	}
-	if s.hist == nil {
-		s.hist = make(map[int32]float64, 8)
-	}
 	if n == 1 && len(hist) == 0 {
-		s.hist[BinOf(float64(x))] += w
+		s.hist.add(BinOf(float64(x)), w)
 		return
 	}
 	for _, b := range hist {
-		s.hist[b.Bin] += b.N * w
+		s.hist.add(b.Bin, b.N*w)
 	}
 }
 
@@ -91,11 +88,11 @@ func (s *side) histogram(scale float64) Histogram {
 	if s.n <= 1 {
 		return nil
 	}
-	h := make(Histogram, 0, len(s.hist))
-	for bin, n := range s.hist {
-		h = append(h, Bin{bin, n * scale})
+	h := make(Histogram, len(s.hist))
+	for i, b := range s.hist {
+		h[i] = Bin{b.Bin, b.N * scale}
 	}
-	return h.Normalize()
+	return h
 }
 
 // Add adds a row.
@@ -123,6 +120,9 @@ func (s *Sum) Add(r *Row) {
 
 // Rows tells how many rows were added.
 func (s *Sum) Rows() int { return s.rows }
+
+// Start is the earliest start of the rows.
+func (s *Sum) Start() int64 { return s.start }
 
 // Row is the sum. What belongs to single records (ids, process columns, place
 // in a batch) is dropped; the kind becomes aggregate where records were added.
