@@ -20,13 +20,15 @@ type dialect struct {
 	// Inline keeps a common table expression that is read twice from being
 	// stored in between.
 	Inline string
+	// Except is what comes before the columns that * leaves out.
+	Except string
 	// partitioned: what reads the table must say which dates.
 	partitioned bool
 }
 
 var (
-	duckdbDialect   = dialect{Double: "DOUBLE", Long: "BIGINT", Text: "VARCHAR", Param: "$", Inline: "NOT MATERIALIZED"}
-	bigqueryDialect = dialect{Double: "FLOAT64", Long: "INT64", Text: "STRING", Param: "@", partitioned: true}
+	duckdbDialect   = dialect{Double: "DOUBLE", Long: "BIGINT", Text: "VARCHAR", Param: "$", Inline: "NOT MATERIALIZED", Except: "EXCLUDE"}
+	bigqueryDialect = dialect{Double: "FLOAT64", Long: "INT64", Text: "STRING", Param: "@", Except: "EXCEPT", partitioned: true}
 )
 
 // Given is a small table of the program's own: stored, or a parameter.
@@ -52,7 +54,7 @@ func (d dialect) equal(a, b, column string) string {
 		return fmt.Sprintf("%s.%s IS NOT DISTINCT FROM %s.%s", a, column, b, column)
 	}
 	unknown := "''"
-	if strings.HasSuffix(column, "_ns") {
+	if strings.HasSuffix(column, "_ns") || strings.HasSuffix(column, "_id") {
 		unknown = "0"
 	}
 	return fmt.Sprintf("COALESCE(%s.%s, %s) = COALESCE(%s.%s, %s)", a, column, unknown, b, column, unknown)

@@ -22,14 +22,14 @@ WITH scoped AS {{.Inline}} (
   WHERE c.kind IN ('call', 'counts', 'aggregate')
     {{.Only "c."}}
 ),
-weighted AS ({{template "method_cost" .From "scoped"}}),
+{{template "weights" .From "scoped"}},
 seen AS (
+  -- What was counted needs no slot and, as what has a caller, no cell.
   SELECT
-    {{.Key ""}},
-    CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
-    caller, instance,
-    start_ns - MOD(start_ns, {{.Param}}slot_ns) AS slot_ns,
-    cell, cell_ns,
+    key_id, name_id, caller, instance,
+    CASE WHEN measured > 0 THEN start_ns - MOD(start_ns, {{.Param}}slot_ns) ELSE 0 END AS slot_ns,
+    CASE WHEN measured > 0 AND holes = 1 THEN cell ELSE '' END AS cell,
+    CASE WHEN measured > 0 AND holes = 1 THEN cell_ns ELSE 0 END AS cell_ns,
     MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
     SUM(calls) AS calls,
     SUM(CASE WHEN cell_wall = 'none' THEN calls - COALESCE(w_wall * measured, 0) ELSE 0 END) AS unmeasured_calls,
@@ -44,25 +44,29 @@ seen AS (
     COALESCE(SUM(CASE WHEN usd_per_core_hour IS NULL THEN w * cpu_ns END), 0) AS unpriced_x
   FROM weighted
   WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
-  GROUP BY {{.Key ""}}, caller, instance, start_ns - MOD(start_ns, {{.Param}}slot_ns), cell, cell_ns
+  GROUP BY
+    key_id, name_id, caller, instance,
+    CASE WHEN measured > 0 THEN start_ns - MOD(start_ns, {{.Param}}slot_ns) ELSE 0 END,
+    CASE WHEN measured > 0 AND holes = 1 THEN cell ELSE '' END,
+    CASE WHEN measured > 0 AND holes = 1 THEN cell_ns ELSE 0 END
 ),
 known AS (
-  SELECT {{.Key ""}}, cell, cell_ns, caller, SUM(flow) AS flow
+  SELECT key_id, cell, cell_ns, caller, SUM(flow) AS flow
   FROM seen
   WHERE caller IS NOT NULL
-  GROUP BY {{.Key ""}}, cell, cell_ns, caller
+  GROUP BY key_id, cell, cell_ns, caller
 ),
 shares AS (
-  SELECT *, flow / NULLIF(SUM(flow) OVER (PARTITION BY {{.Key ""}}, cell, cell_ns), 0) AS share
+  SELECT *, flow / NULLIF(SUM(flow) OVER (PARTITION BY key_id, cell, cell_ns), 0) AS share
   FROM known
 ),
 paid AS (
-  SELECT {{.Service ""}}, version, name, instance, slot_ns, caller, flow, n, x, usd, unpriced_x
+  SELECT key_id, name_id, instance, slot_ns, caller, flow, n, x, usd, unpriced_x
   FROM seen
   WHERE caller IS NOT NULL
   UNION ALL
   SELECT
-    {{.Service "u."}}, u.version, u.name, u.instance, u.slot_ns,
+    u.key_id, u.name_id, u.instance, u.slot_ns,
     s.caller,
     u.flow * COALESCE(s.share, 1) AS flow,
     u.n * COALESCE(s.share, 1) AS n,
@@ -70,105 +74,125 @@ paid AS (
     u.usd * COALESCE(s.share, 1) AS usd,
     u.unpriced_x * COALESCE(s.share, 1) AS unpriced_x
   FROM seen AS u
-  LEFT JOIN shares AS s
-    ON {{.Same "u" "s" "service_namespace" "service" "environment" "version" "class" "method" "cell" "cell_ns"}}
+  LEFT JOIN shares AS s ON {{.Same "u" "s" "key_id" "cell" "cell_ns"}}
   WHERE u.caller IS NULL AND u.flow > 0
 ),
+names AS (
+  SELECT {{.Service ""}}, version, name, name_id, MAX(class) AS class, MAX(method) AS method
+  FROM keys
+  GROUP BY {{.Service ""}}, version, name, name_id
+),
+callers AS (
+  -- Which method of ours a caller is, if it is one.
+  SELECT c.name_id, c.caller, o.name_id AS caller_id
+  FROM (SELECT DISTINCT name_id, caller FROM paid WHERE caller IS NOT NULL) AS c
+  JOIN names AS e ON e.name_id = c.name_id
+  JOIN names AS o ON o.name = c.caller AND {{.Same "e" "o" "service_namespace" "service" "environment" "version"}}
+),
 entries AS (
-  SELECT
-    {{.Service ""}}, version, name, instance, slot_ns,
-    1 AS own, class, method, n, x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  SELECT name_id, instance, slot_ns, n, x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
   FROM seen
   UNION ALL
-  SELECT
-    {{.Service ""}}, version, caller AS name, instance, slot_ns,
-    0 AS own, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, 0 AS n, -x AS self_x, -usd AS self_usd, -unpriced_x AS self_unpriced_x, 0 AS orphan_x
-  FROM paid
-  WHERE caller IS NOT NULL AND caller <> '(entry)'
+  SELECT c.caller_id AS name_id, p.instance, p.slot_ns, 0 AS n, -p.x AS self_x, -p.usd AS self_usd, -p.unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  FROM paid AS p
+  JOIN callers AS c ON c.name_id = p.name_id AND c.caller = p.caller
   UNION ALL
-  SELECT
-    {{.Service ""}}, version, name, instance, slot_ns,
-    0 AS own, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, 0 AS n, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
+  SELECT name_id, instance, slot_ns, 0 AS n, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
   FROM paid
   WHERE caller IS NULL
 ),
 clusters AS (
   SELECT
-    {{.Service ""}}, version, name, instance, slot_ns,
-    MAX(own) AS own, MAX(class) AS class, MAX(method) AS method,
+    name_id, instance, slot_ns,
     SUM(n) AS n, SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x
   FROM entries
-  GROUP BY {{.Service ""}}, version, name, instance, slot_ns
+  GROUP BY name_id, instance, slot_ns
 ),
 totals AS (
   SELECT
-    {{.Service ""}}, version, name,
-    MAX(class) AS class, MAX(method) AS method,
+    name_id,
     SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS clusters,
     SUM(n) AS n, SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x
   FROM clusters
-  GROUP BY {{.Service ""}}, version, name
-  HAVING MAX(own) = 1
-),
-means AS (
-  -- A version of too few clusters would be its own mean.
-  SELECT
-    t.*,
-    {{if .Owned}}o.owner{{else}}CAST(NULL AS {{.Text}}){{end}} AS owner,
-    CASE WHEN t.clusters >= 3 THEN t.self_x / NULLIF(t.n, 0)
-      ELSE SUM(t.self_x) OVER versions / NULLIF(SUM(t.n) OVER versions, 0) END AS mean
-  FROM totals AS t
-  {{- if .Owned}}
-  LEFT JOIN {{.Given "owned"}} AS o ON {{.Same "t" "o" "service_namespace" "service" "environment" "class"}}
-  {{- end}}
-  WINDOW versions AS (PARTITION BY {{.Service "t."}}, t.name)
-),
-grouped AS (
-  SELECT
-    {{range .Group}}m.{{.}} AS {{.}}, {{end}}
-    c.instance, c.slot_ns, c.version AS cluster_version, m.service AS cluster_service, m.environment AS cluster_environment,
-    SUM(c.n) AS n, SUM(c.self_x - COALESCE(m.mean, 0) * c.n) AS residual
-  FROM clusters AS c
-  JOIN means AS m ON {{.Same "c" "m" "service_namespace" "service" "environment" "version" "name"}}
-  GROUP BY {{range .Group}}m.{{.}}, {{end}} c.instance, c.slot_ns, c.version, m.service, m.environment
+  GROUP BY name_id
 ),
 own AS (
   SELECT
-    {{.Service ""}}, version, name,
+    name_id,
     CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
     SUM(calls) AS calls, SUM(unmeasured_calls) AS unmeasured_calls,
     CAST(SUM(measured) AS {{.Long}}) AS measured, CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
     SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(errors) AS errors, SUM(x) AS x
   FROM seen
-  GROUP BY {{.Service ""}}, version, name
+  GROUP BY name_id
+),
+means AS (
+  -- A version of too few clusters would be its own mean.
+  SELECT
+    {{.Service "e."}}, e.version, e.class, e.method, e.name, t.*,
+    {{if .Owned}}o.owner{{else}}CAST(NULL AS {{.Text}}){{end}} AS owner,
+    CASE WHEN t.clusters >= 3 THEN t.self_x / NULLIF(t.n, 0)
+      ELSE SUM(t.self_x) OVER versions / NULLIF(SUM(t.n) OVER versions, 0) END AS mean
+  FROM totals AS t
+  JOIN names AS e ON e.name_id = t.name_id
+  {{- if .Owned}}
+  LEFT JOIN {{.Given "owned"}} AS o ON {{.Same "e" "o" "service_namespace" "service" "environment" "class"}}
+  {{- end}}
+  WINDOW versions AS (PARTITION BY {{.Service "e."}}, e.name)
+),
+ranked AS (
+  SELECT
+    *,
+    DENSE_RANK() OVER (ORDER BY {{.Service ""}}) AS service_id,
+    DENSE_RANK() OVER (ORDER BY {{.Service ""}}, version) AS version_id,
+    {{if .Group}}DENSE_RANK() OVER (ORDER BY {{range $i, $c := .Group}}{{if $i}}, {{end}}{{$c}}{{end}}){{else}}1{{end}} AS group_id
+  FROM means
+),
+grouped AS (
+  SELECT
+    m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns,
+    SUM(c.n) AS n, SUM(c.self_x - COALESCE(m.mean, 0) * c.n) AS residual
+  FROM clusters AS c
+  JOIN ranked AS m ON c.name_id = m.name_id
+  GROUP BY m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns
+),
+spread AS (
+  SELECT
+    group_id,
+    SUM(n) AS n,
+    SUM(residual * residual) AS residual_squares,
+    CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS {{.Long}}) AS clusters,
+    COUNT(DISTINCT CAST(service_id AS {{.Text}}) || ' ' || COALESCE(instance, '')) AS instances
+  FROM grouped
+  GROUP BY group_id
 )
 SELECT
   'method' AS what, {{.Service "m."}}, m.version, m.class, m.method, m.owner, m.name, CAST(NULL AS {{.Text}}) AS caller, o.signature,
   o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.errors,
   m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, 0 AS residual_squares, 0 AS clusters, 0 AS instances
 FROM means AS m
-JOIN own AS o ON {{.Same "m" "o" "service_namespace" "service" "environment" "version" "name"}}
+JOIN own AS o ON m.name_id = o.name_id
 UNION ALL
 SELECT
   'group' AS what,
   {{.Grouped "service_namespace"}}, {{.Grouped "service"}}, {{.Grouped "environment"}}, {{.Grouped "version"}},
   {{.Grouped "class"}}, {{.Grouped "method"}}, {{.Grouped "owner"}}, CAST(NULL AS {{.Text}}) AS name, CAST(NULL AS {{.Text}}) AS caller, CAST(NULL AS {{.Text}}) AS signature,
   0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
-  SUM(n) AS n, 0 AS x, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
-  SUM(residual * residual) AS residual_squares,
-  CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS {{.Long}}) AS clusters,
-  COUNT(DISTINCT COALESCE(cluster_service, '') || ' ' || COALESCE(cluster_environment, '') || ' ' || COALESCE(instance, '')) AS instances
-FROM grouped
-{{- if .Group}}
-GROUP BY {{range $i, $c := .Group}}{{if $i}}, {{end}}{{$c}}{{end}}
-{{- end}}
+  s.n, 0 AS x, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
+  s.residual_squares, s.clusters, s.instances
+FROM spread AS s
+JOIN (SELECT DISTINCT group_id{{range .Group}}, {{.}}{{end}} FROM ranked) AS g ON g.group_id = s.group_id
 UNION ALL
 SELECT
-  'edge' AS what, {{.Service ""}}, version, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS owner, name, caller, CAST(NULL AS {{.Text}}) AS signature,
-  SUM(flow) AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
-  SUM(n) AS n, SUM(x) AS x, 0 AS self_x, SUM(usd) AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS clusters, 0 AS instances
-FROM paid
-GROUP BY {{.Service ""}}, version, caller, name
+  'edge' AS what, {{.Service "e."}}, e.version, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS owner, e.name, p.caller, CAST(NULL AS {{.Text}}) AS signature,
+  p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
+  p.n, p.x, 0 AS self_x, p.usd AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS clusters, 0 AS instances
+FROM (
+  SELECT name_id, caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd
+  FROM paid
+  GROUP BY name_id, caller
+) AS p
+JOIN names AS e ON e.name_id = p.name_id
 ORDER BY what, service_namespace, service, environment, version, name, caller, class, method, owner
 {{end}}
 

@@ -1,4 +1,4 @@
-{{define "method_cost"}}
+{{define "weights"}}
 -- What a row weighs. q = p * cpu_p is the probability that a row's CPU was
 -- measured with, p that of its wall time.
 --
@@ -10,44 +10,60 @@
 -- with p for wall time, errors and callers.
 --
 -- Cells are nested: the minute of start, if every minute of its hour with calls
--- holds 20 effective records (less what adding 20 equal ones may round); else what such hours leave of the hour, if every
--- hour of the date with calls holds them; else what is left of the date. Each
--- call and each raw row is in one cell.
-WITH minutes AS (
+-- holds 20 effective records (less what adding 20 equal ones may round); else what
+-- such hours leave of the hour, if every hour of the date with calls holds them;
+-- else what is left of the date. Each call and each raw row is in one cell.
+--
+-- Methods of versions go by number: six names are dear to group and to join by.
+-- holes says whether the caller of some of a method's measurements is not known,
+-- name_id which methods of a version have the same full name.
+keys AS (
+  SELECT *, MIN(key_id) OVER (PARTITION BY {{.Service ""}}, version, name) AS name_id
+  FROM (
+    SELECT
+      {{.Key ""}}, holes,
+      CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
+      ROW_NUMBER() OVER (ORDER BY {{.Key ""}}) AS key_id
+    FROM (
+      SELECT {{.Key ""}}, MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes
+      FROM {{.Source}}
+      WHERE kind IN ('call', 'counts', 'aggregate')
+      GROUP BY {{.Key ""}}
+    )
+  )
+),
+minutes AS (
   SELECT
-    {{.Key ""}},
-    start_ns - MOD(start_ns, 60000000000) AS minute_ns,
-    start_ns - MOD(start_ns, 3600000000000) AS hour_ns,
-    start_ns - MOD(start_ns, 86400000000000) AS date_ns,
-    SUM(calls) AS calls,
-    SUM(CASE WHEN stratum = 'tail' THEN COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) ELSE 0 END) AS cpu_tail,
-    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) END) AS cpu_sum,
-    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE COALESCE(cpu_measured / NULLIF(p * cpu_p * p * cpu_p, 0), 0) END) AS cpu_squares,
-    SUM(CASE WHEN stratum = 'tail' THEN COALESCE(measured / NULLIF(p, 0), 0) ELSE 0 END) AS wall_tail,
-    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE COALESCE(measured / NULLIF(p, 0), 0) END) AS wall_sum,
-    SUM(CASE WHEN stratum = 'tail' THEN 0 ELSE COALESCE(measured / NULLIF(p * p, 0), 0) END) AS wall_squares
-  FROM {{.Source}}
-  WHERE level = 'raw' AND kind IN ('call', 'counts', 'aggregate')
-  GROUP BY
-    {{.Key ""}},
-    start_ns - MOD(start_ns, 60000000000),
-    start_ns - MOD(start_ns, 3600000000000),
-    start_ns - MOD(start_ns, 86400000000000)
+    k.key_id,
+    c.start_ns - MOD(c.start_ns, 60000000000) AS minute_ns,
+    SUM(c.calls) AS calls,
+    SUM(CASE WHEN c.stratum = 'tail' THEN COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p, 0), 0) ELSE 0 END) AS cpu_tail,
+    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p, 0), 0) END) AS cpu_sum,
+    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p * c.p * c.cpu_p, 0), 0) END) AS cpu_squares,
+    SUM(CASE WHEN c.stratum = 'tail' THEN COALESCE(c.measured / NULLIF(c.p, 0), 0) ELSE 0 END) AS wall_tail,
+    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.measured / NULLIF(c.p, 0), 0) END) AS wall_sum,
+    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.measured / NULLIF(c.p * c.p, 0), 0) END) AS wall_squares
+  FROM {{.Source}} AS c
+  JOIN keys AS k ON {{.Same "c" "k" "service_namespace" "service" "environment" "version" "class" "method"}}
+  WHERE c.level = 'raw' AND c.kind IN ('call', 'counts', 'aggregate')
+  GROUP BY k.key_id, c.start_ns - MOD(c.start_ns, 60000000000)
 ),
 hours AS (
   SELECT
-    {{.Key ""}}, hour_ns, date_ns,
+    key_id,
+    minute_ns - MOD(minute_ns, 3600000000000) AS hour_ns,
+    minute_ns - MOD(minute_ns, 86400000000000) AS date_ns,
     SUM(calls) AS calls,
     SUM(cpu_tail) AS cpu_tail, SUM(cpu_sum) AS cpu_sum, SUM(cpu_squares) AS cpu_squares,
     SUM(wall_tail) AS wall_tail, SUM(wall_sum) AS wall_sum, SUM(wall_squares) AS wall_squares,
     MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_minutes_hold,
     MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_minutes_hold
   FROM minutes
-  GROUP BY {{.Key ""}}, hour_ns, date_ns
+  GROUP BY key_id, minute_ns - MOD(minute_ns, 3600000000000), minute_ns - MOD(minute_ns, 86400000000000)
 ),
 dates AS (
   SELECT
-    {{.Key ""}}, date_ns,
+    key_id, date_ns,
     MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_hours_hold,
     MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_hours_hold,
     SUM(CASE WHEN cpu_minutes_hold = 0 THEN calls - cpu_tail END) AS cpu_calls_left,
@@ -55,76 +71,77 @@ dates AS (
     SUM(CASE WHEN wall_minutes_hold = 0 THEN calls - wall_tail END) AS wall_calls_left,
     SUM(CASE WHEN wall_minutes_hold = 0 THEN wall_sum END) AS wall_sum_left
   FROM hours
-  GROUP BY {{.Key ""}}, date_ns
+  GROUP BY key_id, date_ns
 ),
 plan AS (
+  -- A factor is of an hour or a date; those of minutes follow.
   SELECT
-    {{.Key "h."}}, h.hour_ns,
+    h.key_id, h.hour_ns,
     CASE WHEN h.cpu_minutes_hold = 1 THEN 'minute' WHEN d.cpu_hours_hold = 1 THEN 'hour' ELSE 'date' END AS cell,
     CASE WHEN d.cpu_hours_hold = 1 THEN h.hour_ns ELSE h.date_ns END AS cell_ns,
-    CASE WHEN d.cpu_hours_hold = 1 THEN (h.calls - h.cpu_tail) / NULLIF(h.cpu_sum, 0)
+    CASE WHEN h.cpu_minutes_hold = 1 THEN NULL WHEN d.cpu_hours_hold = 1 THEN (h.calls - h.cpu_tail) / NULLIF(h.cpu_sum, 0)
       ELSE d.cpu_calls_left / NULLIF(d.cpu_sum_left, 0) END AS cpu_factor,
     CASE WHEN h.wall_minutes_hold = 1 THEN 'minute' WHEN d.wall_hours_hold = 1 THEN 'hour' ELSE 'date' END AS cell_wall,
     CASE WHEN d.wall_hours_hold = 1 THEN h.hour_ns ELSE h.date_ns END AS cell_wall_ns,
-    CASE WHEN d.wall_hours_hold = 1 THEN (h.calls - h.wall_tail) / NULLIF(h.wall_sum, 0)
+    CASE WHEN h.wall_minutes_hold = 1 THEN NULL WHEN d.wall_hours_hold = 1 THEN (h.calls - h.wall_tail) / NULLIF(h.wall_sum, 0)
       ELSE d.wall_calls_left / NULLIF(d.wall_sum_left, 0) END AS wall_factor
   FROM hours AS h
-  JOIN dates AS d
-    ON h.date_ns = d.date_ns
-    AND {{.Same "h" "d" "service_namespace" "service" "environment" "version" "class" "method"}}
+  JOIN dates AS d ON h.key_id = d.key_id AND h.date_ns = d.date_ns
 ),
-factors AS (
+tight AS (
   SELECT
-    {{.Key "m."}}, m.minute_ns,
-    a.cell,
-    CASE WHEN a.cell = 'minute' THEN m.minute_ns ELSE a.cell_ns END AS cell_ns,
-    CASE WHEN a.cell = 'minute' THEN (m.calls - m.cpu_tail) / NULLIF(m.cpu_sum, 0) ELSE a.cpu_factor END AS cpu_factor,
-    a.cell_wall,
-    CASE WHEN a.cell_wall = 'minute' THEN m.minute_ns ELSE a.cell_wall_ns END AS cell_wall_ns,
-    CASE WHEN a.cell_wall = 'minute' THEN (m.calls - m.wall_tail) / NULLIF(m.wall_sum, 0) ELSE a.wall_factor END AS wall_factor
+    m.key_id, m.minute_ns,
+    CASE WHEN a.cell = 'minute' THEN (m.calls - m.cpu_tail) / NULLIF(m.cpu_sum, 0) END AS cpu_factor,
+    CASE WHEN a.cell_wall = 'minute' THEN (m.calls - m.wall_tail) / NULLIF(m.wall_sum, 0) END AS wall_factor
   FROM minutes AS m
-  JOIN plan AS a
-    ON m.hour_ns = a.hour_ns
-    AND {{.Same "m" "a" "service_namespace" "service" "environment" "version" "class" "method"}}
+  JOIN plan AS a ON m.key_id = a.key_id AND m.minute_ns - MOD(m.minute_ns, 3600000000000) = a.hour_ns
+  WHERE a.cell = 'minute' OR a.cell_wall = 'minute'
 ),
-weighed AS (
+weighted AS (
   SELECT
     c.*,
+    k.key_id, k.name_id, k.holes,
     CASE WHEN c.kind IN ('call', 'aggregate') AND c.measured > 0 AND c.cpu_measured > 0
-      THEN (CASE WHEN c.level <> 'raw' OR c.stratum = 'tail' THEN 1 ELSE f.cpu_factor END) / NULLIF(c.p * c.cpu_p, 0)
+      THEN (CASE WHEN c.level <> 'raw' OR c.stratum = 'tail' THEN 1 ELSE COALESCE(t.cpu_factor, a.cpu_factor) END) / NULLIF(c.p * c.cpu_p, 0)
       END AS w,
     CASE WHEN c.kind IN ('call', 'aggregate') AND c.measured > 0
-      THEN (CASE WHEN c.level <> 'raw' OR c.stratum = 'tail' THEN 1 ELSE f.wall_factor END) / NULLIF(c.p, 0)
+      THEN (CASE WHEN c.level <> 'raw' OR c.stratum = 'tail' THEN 1 ELSE COALESCE(t.wall_factor, a.wall_factor) END) / NULLIF(c.p, 0)
       END AS w_wall,
     CASE
-      WHEN c.level = 'raw' THEN CASE WHEN f.cpu_factor IS NULL THEN 'none' ELSE f.cell END
+      WHEN c.level = 'raw' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL THEN 'none' ELSE a.cell END
       WHEN c.reason LIKE 'none/%' THEN 'none'
       WHEN c.reason LIKE 'hour/%' THEN 'hour'
       WHEN c.reason LIKE 'date/%' THEN 'date'
       ELSE c.level END AS cell,
     CASE
-      WHEN c.level = 'raw' THEN f.cell_ns
+      WHEN c.level = 'raw' AND a.cell = 'minute' THEN c.start_ns - MOD(c.start_ns, 60000000000)
+      WHEN c.level = 'raw' THEN a.cell_ns
       WHEN c.reason LIKE 'date/%' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
       WHEN c.reason LIKE 'hour/%' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_ns,
     CASE
-      WHEN c.level = 'raw' THEN CASE WHEN f.wall_factor IS NULL THEN 'none' ELSE f.cell_wall END
+      WHEN c.level = 'raw' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL THEN 'none' ELSE a.cell_wall END
       WHEN c.reason LIKE '%/none' THEN 'none'
       WHEN c.reason LIKE '%/hour' THEN 'hour'
       WHEN c.reason LIKE '%/date' THEN 'date'
       ELSE c.level END AS cell_wall,
     CASE
-      WHEN c.level = 'raw' THEN f.cell_wall_ns
+      WHEN c.level = 'raw' AND a.cell_wall = 'minute' THEN c.start_ns - MOD(c.start_ns, 60000000000)
+      WHEN c.level = 'raw' THEN a.cell_wall_ns
       WHEN c.reason LIKE '%/date' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
       WHEN c.reason LIKE '%/hour' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
   FROM {{.Source}} AS c
-  LEFT JOIN factors AS f
-    ON c.start_ns - MOD(c.start_ns, 60000000000) = f.minute_ns
-    AND {{.Same "c" "f" "service_namespace" "service" "environment" "version" "class" "method"}}
+  LEFT JOIN keys AS k ON {{.Same "c" "k" "service_namespace" "service" "environment" "version" "class" "method"}}
+  LEFT JOIN plan AS a ON a.key_id = k.key_id AND a.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000)
+  LEFT JOIN tight AS t ON t.key_id = k.key_id AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000)
 )
+{{end}}
+
+{{define "method_cost"}}
+WITH {{template "weights" .}}
 SELECT
-  *,
+  * {{.Except}} (key_id, name_id, holes),
   w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
-FROM weighed
+FROM weighted
 {{end}}
