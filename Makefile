@@ -72,6 +72,10 @@ generate-check: ## Fail if the generated files are not what generating gives.
 bench-pipeline: build ## Measure the collector's CPU per span beside a stock one.
 	@cd integration && $(GO) run ./benchpipeline --bin ../$(BIN) --out ../build/bench $(if $(SPANS),--spans $(SPANS) --rounds 1)
 
+.PHONY: soak
+soak: build ## Offer the collector twice the load of one core and watch its memory and its books (FOR=10m).
+	@cd integration && $(GO) run ./soak --bin ../$(BIN) --out ../build/bench --for $(or $(FOR),10m)
+
 .PHONY: bench-sampler
 bench-sampler: ## Measure the adaptive sampler beside a stock one, and a thousand SDKs that ask for rates.
 	@cd integration && $(GO) run ./benchsampler --root .. --out ../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -97,21 +96,21 @@ func load(ctx context.Context, collector *harness.Process, endpoint, health stri
 	if err != nil {
 		return usage{}, err
 	}
-	before, err := cpuSeconds(collector.Pid())
+	before, err := harness.CPUOf(collector.Pid())
 	if err != nil {
 		return usage{}, err
 	}
 	if err := send(ctx, endpoint, spans, perSecond); err != nil {
 		return usage{}, err
 	}
-	peak, err := peakMemory(collector.Pid())
+	peak, err := harness.PeakMemoryOf(collector.Pid())
 	if err != nil {
 		return usage{}, err
 	}
 	if err := collector.Stop(harness.StopPatience); err != nil {
 		return usage{}, err
 	}
-	return usage{cpuPerMillion: (collector.CPU().Seconds() - before) / float64(spans) * 1e6, peakBytes: peak}, nil
+	return usage{cpuPerMillion: (collector.CPU() - before).Seconds() / float64(spans) * 1e6, peakBytes: peak}, nil
 }
 
 // stored asks the command how many rows there are, and the disk how many bytes.
@@ -135,35 +134,4 @@ func stored(ctx context.Context, bin, warehouse string) (rows, bytes int64, err 
 		return err
 	})
 	return counted[0].N, bytes, err
-}
-
-// cpuSeconds reads what a running process has used, user and system.
-func cpuSeconds(pid int) (float64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, _ := strings.Cut(string(data), ") ") // the name may hold spaces
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
-	}
-	user, err1 := strconv.ParseFloat(fields[11], 64)
-	system, err2 := strconv.ParseFloat(fields[12], 64)
-	const ticksPerSecond = 100 // USER_HZ, the same on every Linux
-	return (user + system) / ticksPerSecond, errors.Join(err1, err2)
-}
-
-func peakMemory(pid int) (int64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			return kilobytes << 10, err
-		}
-	}
-	return 0, errors.New("no VmHWM")
 }

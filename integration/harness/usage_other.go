@@ -1,0 +1,19 @@
+//go:build !linux
+
+package harness
+
+import (
+	"errors"
+	"time"
+)
+
+var errNoUsage = errors.New("what a process uses is read from /proc, which only Linux has")
+
+// CPUOf is what a running process has used, user and system.
+func CPUOf(int) (time.Duration, error) { return 0, errNoUsage }
+
+// MemoryOf is the resident memory of a running process in bytes, PeakMemoryOf the
+// most it ever had.
+func MemoryOf(int) (int64, error) { return 0, errNoUsage }
+
+func PeakMemoryOf(int) (int64, error) { return 0, errNoUsage }

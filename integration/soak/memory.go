@@ -1,0 +1,78 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/integration/harness"
+)
+
+// watch notes the resident memory of a process every second.
+type watch struct {
+	pid     int
+	began   time.Time
+	samples []float64 // MiB
+	err     error
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+// memory is what was seen, in MiB. The first tenth, in which buffers grow, is left
+// out of the quarters; each is represented by its median, since the runtime's
+// collection makes saw teeth.
+type memory struct{ first, last, peak float64 }
+
+const reports = 10
+
+func watchMemory(pid int) *watch {
+	w := &watch{pid: pid, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+func (w *watch) run() {
+	defer close(w.done)
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-ticker.C:
+			bytes, err := harness.MemoryOf(w.pid)
+			if err != nil {
+				w.err = err
+				return
+			}
+			w.samples = append(w.samples, float64(bytes)/(1<<20))
+		}
+	}
+}
+
+// end ends the watch and prints the memory over time.
+func (w *watch) end() (memory, error) {
+	close(w.stop)
+	<-w.done
+	if w.err != nil {
+		return memory{}, w.err
+	}
+	if len(w.samples) < 2*reports {
+		return memory{}, errors.New("there are too few samples of the memory")
+	}
+	for i := range reports {
+		part := w.samples[i*len(w.samples)/reports : (i+1)*len(w.samples)/reports]
+		fmt.Fprintf(os.Stderr, "after %3.0f%%: %4.0f MiB resident, %4.0f at the peak\n", 100*float64(i+1)/reports, median(part), slices.MaxFunc(part, cmp.Compare))
+	}
+	warm := w.samples[len(w.samples)/10:]
+	quarter := len(warm) / 4
+	return memory{first: median(warm[:quarter]), last: median(warm[len(warm)-quarter:]), peak: slices.Max(w.samples)}, nil
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
