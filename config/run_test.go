@@ -96,6 +96,30 @@ func TestDefaultStartsAlone(t *testing.T) {
 	}
 }
 
+// TestShadowIsInDollars proves that the order of the pipeline lets the sampler see a
+// price: what a tier in shadow costs is more than nothing.
+func TestShadowIsInDollars(t *testing.T) {
+	c := start(t, "collector.yaml", nil, "--set=processors.cost_attribution.prices.default.usd_per_core_hour=0.05",
+		"--set=processors.adaptive_sampler.shadow=true", "--set=processors.adaptive_sampler.interval=1s")
+	if err := post("http://"+c.http+"/v1/traces", timedBatchOf("shop")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the metrics show what is in shadow in dollars", func() error {
+		metrics, err := get("http://" + c.metric + "/metrics")
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(metrics) {
+			const name = "otelcol_processor_adaptive_sampler_shadow_cost{"
+			if value := strings.TrimSpace(line[strings.LastIndexByte(line, ' ')+1:]); strings.HasPrefix(line, name) && value != "0" {
+				return nil
+			}
+		}
+		return errors.New("shadow_cost is nothing, or absent")
+	})
+	c.stop(t)
+}
+
 // storedRows lists service, method and price of all rows of a warehouse.
 func storedRows(t *testing.T, root string) []string {
 	t.Helper()

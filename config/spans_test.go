@@ -45,15 +45,27 @@ func batchOf(service string, seq int) string {
 		text("corehour.kind", "call"), text("code.function.name", "shop/cart.(*Cart).Total"), double("corehour.p", 0.5),
 		text("corehour.cpu.state", "not_sampled"),
 	}
-	counts := []string{
+	return request(service, scope,
+		span(1, "shop/cart.(*Cart).Total", append(call, text("corehour.ids", "synthetic"))...),
+		span(2, "shop/cart.(*Cart).Total", call...),
+		span(3, "counts", sevenCalls()...),
+		span(4, "process", text("corehour.kind", "process"), double("corehour.process.cores", 2)),
+	)
+}
+
+// timedBatchOf is such a request with the CPU time of one call.
+func timedBatchOf(service string) string {
+	return request(service, `"name":"github.com/corehour/corehour/sdk","attributes":[`+number("corehour.batch.seq", 1)+`,`+number("corehour.calls.total", 7)+`]`,
+		span(1, "shop/cart.(*Cart).Total", text("corehour.kind", "call"), text("code.function.name", "shop/cart.(*Cart).Total"), double("corehour.p", 0.5),
+			text("corehour.cpu.state", "exact"), number("corehour.cpu.time", 4_000_000), double("corehour.cpu.p", 1), text("corehour.ids", "synthetic")),
+		span(2, "counts", sevenCalls()...),
+	)
+}
+
+func sevenCalls() []string {
+	return []string{
 		text("corehour.kind", "counts"),
 		`{"key":"corehour.counts.methods","value":{"arrayValue":{"values":[{"stringValue":"shop/cart.(*Cart).Total"}]}}}`,
 		`{"key":"corehour.counts.calls","value":{"arrayValue":{"values":[{"intValue":"7"}]}}}`,
 	}
-	return request(service, scope,
-		span(1, "shop/cart.(*Cart).Total", append(call, text("corehour.ids", "synthetic"))...),
-		span(2, "shop/cart.(*Cart).Total", call...),
-		span(3, "counts", counts...),
-		span(4, "process", text("corehour.kind", "process"), double("corehour.process.cores", 2)),
-	)
 }

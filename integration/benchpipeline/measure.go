@@ -44,7 +44,7 @@ extensions: {health_check: {endpoint: "HEALTH"}}
 service:
   extensions: [health_check]
   telemetry: {metrics: {level: none}, logs: {level: warn}}
-  pipelines: {traces: {receivers: [method_spans], processors: [adaptive_sampler, cost_attribution], exporters: [warehouse]}}
+  pipelines: {traces: {receivers: [method_spans], processors: [cost_attribution, adaptive_sampler], exporters: [warehouse]}}
 `
 
 func measure(ctx context.Context, binary, which, dir string, spans, perSecond int) (usage, error) {

@@ -45,6 +45,7 @@ const baseConfig = `receivers:
 processors:
   adaptive_sampler: {rates: sampling_rates}
   cost_attribution:
+    previews: false
     prices: {default: {usd_per_core_hour: 0.04}}
 exporters:
   warehouse:
@@ -63,7 +64,7 @@ service:
   pipelines:
     traces:
       receivers: [method_spans]
-      processors: [adaptive_sampler, cost_attribution]
+      processors: [cost_attribution, adaptive_sampler]
       exporters: [warehouse]
 `
 
