@@ -11,9 +11,11 @@ import (
 const tiny = 1e-12
 
 // budget shares a number of records per second out among methods: each gets in
-// proportion to sqrt(T) * CV, T the time it takes in all and CV its spread. That
-// is between one that serves the total only (T * CV, Neyman's) and one that
-// serves every method alike, and brings most methods below a given error.
+// proportion to sqrt(T) * CV, T the time it takes in all and CV its spread, until
+// a day of it is known well enough. That is between one that serves the total
+// only (T * CV, Neyman's) and one that serves every method alike, and brings most
+// methods below a given error. What the total alone needs of the dearest is a
+// part of its own.
 type budget struct {
 	*book
 	trims map[*service]float64 // of the last step; nil = of the budget of all
@@ -50,10 +52,12 @@ type pot struct {
 
 // claim is what one method asks for.
 type claim struct {
-	m     *method
-	calls float64 // per second, now
-	power float64 // rate for each unit of the pot's price
-	floor float64 // rate
+	m      *method
+	calls  float64 // per second, now
+	power  float64 // rate for each unit of the pot's price
+	heavy  float64 // time of a call times its spread: what the total wants
+	floor  float64 // rate
+	enough float64 // rate from which on a day of it is known well
 	limits
 	rising float64 // the highest rate in this step
 	rate   float64 // decided
@@ -108,6 +112,8 @@ func (b *budget) claim(m *method) *claim {
 	usual := max(m.usual(), tiny)
 	c := &claim{m: m, calls: m.calls.Now, floor: m.floorRate(&b.cfg), limits: m.limits(&b.cfg), rising: maxRise * m.start(&b.cfg)}
 	c.power = math.Sqrt(usual*m.cost()) * m.spread() / usual
+	c.heavy = m.cost() * m.spread()
+	c.enough = m.enoughRate(b.cfg.Budget.Enough)
 	return c
 }
 
@@ -150,34 +156,54 @@ func (p *pot) trim(before float64) float64 {
 	return before + trimmed*(now-before)
 }
 
+// offer is what a pot offers to all of its claims alike.
+type offer struct {
+	price   float64 // per unit of power
+	beyond  bool    // all have enough, and the price is for more
+	part    float64 // of the floors, lowest rates and shares that there is
+	uniform float64 // rate
+	total   float64 // rate per unit of heavy
+}
+
 // share finds the price at which the pot is spent and sets the rates. Where even
-// the floors and the lowest rates cost more than there is, all get the same part
-// of them.
+// the floors, the lowest rates and the parts for all calls and for the total cost
+// more than there is, all get the same part of them. Where there is more than
+// enough for all, the rest is shared out by the same rule.
 func (p *pot) share(cfg *Config) {
 	left := max(p.left, 0)
-	uniform := cfg.Budget.UniformShare * left / max(p.calls, tiny)
-	part, price := 1.0, 0.0
-	if p.spend(0, 1, uniform) > left {
-		part = search(0, 1, func(part float64) bool { return p.spend(0, part, uniform*part) <= left })
-		p.spend(0, part, uniform*part)
+	heavy := 0.0
+	for _, c := range p.claims {
+		heavy += c.heavy * c.calls
+	}
+	whole := offer{part: 1, uniform: cfg.Budget.UniformShare * left / max(p.calls, tiny), total: cfg.Budget.TotalShare * left / max(heavy, tiny)}
+	found := whole
+	if p.spend(whole) > left {
+		at := func(part float64) offer {
+			return offer{part: part, uniform: part * whole.uniform, total: part * whole.total}
+		}
+		found = at(search(0, 1, func(part float64) bool { return p.spend(at(part)) <= left }))
 	} else {
+		most := whole
+		most.price = math.MaxFloat64
+		whole.beyond = p.spend(most) <= left
+		at := func(price float64) offer { o := whole; o.price = price; return o }
 		high := p.unbounded(left)
 		for range 40 { // bounds may leave more to the others, up to all that is asked
-			if p.spend(high, 1, uniform) > left {
+			if p.spend(at(high)) > left {
 				break
 			}
 			high *= 4
 		}
-		price = search(0, high, func(price float64) bool { return p.spend(price, 1, uniform) <= left })
-		p.spend(price, 1, uniform)
+		found = at(search(0, high, func(price float64) bool { return p.spend(at(price)) <= left }))
 	}
+	p.spend(found)
 	calm := p.calm()
 	for _, c := range p.claims {
 		want := c.rate
 		if calm {
 			want = c.m.calm(want, c.limits)
 		}
-		c.m.settle(want, c.reason(price, part, uniform), c.limits, cfg)
+		c.m.settle(want, c.reason(found), c.limits, cfg)
 	}
 }
 
@@ -229,14 +255,14 @@ func (c *claim) bound(rate, part float64) float64 {
 
 func (c *claim) most() float64 { return min(c.high, max(c.rising, c.least)) }
 
-// spend sets the rates that a price leads to and returns what they cost, in
+// spend sets the rates that an offer leads to and returns what they cost, in
 // records per second.
-func (p *pot) spend(price, part, uniform float64) float64 {
+func (p *pot) spend(o offer) float64 {
 	for _, c := range p.claims {
-		c.rate = c.bound(max(price*c.power, part*c.floor)+uniform, part)
+		c.rate = c.bound(max(c.share(o), o.total*c.heavy, o.part*c.floor)+o.uniform, o.part)
 	}
 	for _, pair := range p.pairs {
-		pair.level(price, part)
+		pair.level(o.price, o.part)
 	}
 	total := 0.0
 	for _, c := range p.claims {
@@ -267,21 +293,34 @@ func (p *pairClaim) level(price, part float64) {
 	}
 }
 
-func (c *claim) reason(price, part, uniform float64) string {
-	share, floor := price*c.power, part*c.floor
+// share is what the claim gets for its own sake. In the first place that is no
+// more than enough, so that what it does not need reaches the others.
+func (c *claim) share(o offer) float64 {
+	if o.beyond {
+		return max(o.price*c.power, c.enough)
+	}
+	return min(o.price*c.power, c.enough)
+}
+
+func (c *claim) reason(o offer) string {
+	share, total, floor := c.share(o), o.total*c.heavy, o.part*c.floor
 	switch {
 	case c.rate >= c.high:
 		return reasonMaximum
 	case c.rate >= c.rising:
 		return reasonRising
-	case c.rate <= part*c.low:
+	case c.rate <= o.part*c.low:
 		return reasonMinimum
 	case c.paired:
 		return reasonCompared
-	case share >= max(floor, uniform):
-		return reasonShare
-	case floor >= uniform:
+	case o.uniform > max(share, total, floor):
+		return reasonUniform
+	case floor > max(share, total):
 		return reasonFloor
+	case total > share:
+		return reasonTotal
+	case share == c.enough:
+		return reasonEnough
 	}
-	return reasonUniform
+	return reasonShare
 }

@@ -35,7 +35,7 @@ func TestTheBudgetIsSpentAndNotExceeded(t *testing.T) {
 
 func TestRecordsGoByTheRootOfTimeAndBySpread(t *testing.T) {
 	b := newBench(t, func(c *Config) {
-		c.Budget.RecordsPerSecond, c.Budget.UniformShare, c.FloorRecordsPerDay = 100, 0, 0
+		c.Budget.RecordsPerSecond, c.Budget.UniformShare, c.Budget.TotalShare, c.FloorRecordsPerDay = 100, 0, 0, 0
 	})
 	plain := called(named(shop, "plain"), 6e6, 1e-3, 1e5, 1)
 	dear := called(named(shop, "dear"), 6e6, 1e-3, 16e5, 1)
@@ -46,6 +46,45 @@ func TestRecordsGoByTheRootOfTimeAndBySpread(t *testing.T) {
 	within(t, 4, records(dear)/records(plain), 0.1)
 	within(t, 2, records(often)/records(plain), 0.1)
 	within(t, 3, records(wide)/records(plain), 0.1)
+}
+
+// What a method does not need for its own sake reaches those that know less.
+func TestNoMoreThanEnoughWhileOthersLack(t *testing.T) {
+	even, wide := called(named(shop, "even"), 6e6, 1e-3, 1e6, 0.2), called(named(shop, "wide"), 6e6, 1e-3, 1e3, 5)
+	dayOf := func(perSecond float64) (evens, wides float64, reason string) {
+		b := newBench(t, func(c *Config) {
+			c.Budget.RecordsPerSecond, c.Budget.UniformShare, c.Budget.TotalShare = perSecond, 0, 0
+			c.FloorRecordsPerDay, c.MinRate = 0, 1e-9
+		})
+		b.steps(60, even, wide)
+		within(t, perSecond, b.planned(), 0.06)
+		return b.decision(even.Key).P * 8.64e9, b.decision(wide.Key).P * 8.64e9, b.decision(even.Key).Reason
+	}
+	enough := func(spread float64) float64 { return math.Pow(spread/(aimed*0.02), 2) }
+	evens, wides, reason := dayOf(0.9) // of 78,000 a day a rule without enough gives 43,000
+	within(t, enough(0.2), evens, 0.1)
+	within(t, 0.9*secondsPerDay-evens, wides, 0.1)
+	assert.Equal(t, reasonEnough, reason)
+	evens, wides, reason = dayOf(10) // more than enough for both: the rest is shared out
+	assert.Greater(t, evens, 10*enough(0.2))
+	assert.Greater(t, wides, enough(5))
+	assert.Equal(t, reasonShare, reason)
+}
+
+// Few dear methods decide the error of the total, and have a part for that.
+func TestTheTotalHasAPartOfItsOwn(t *testing.T) {
+	b := newBench(t, func(c *Config) {
+		c.Budget.RecordsPerSecond, c.Budget.UniformShare, c.Budget.TotalShare, c.MinRate = 10, 0, 0.5, 1e-9
+	})
+	seen := []Seen{called(named(shop, "dear"), 6e6, 1e-3, 1e8, 1)}
+	for i := range 100 {
+		seen = append(seen, called(named(shop, fmt.Sprint(i)), 6e6, 1e-3, 1e4, 2))
+	}
+	b.steps(60, seen...)
+	d := b.decision(seen[0].Key)
+	assert.Equal(t, reasonTotal, d.Reason)
+	within(t, 5, d.P*d.CallsPerSecond, 0.06)
+	within(t, 10, b.planned(), 0.06)
 }
 
 func TestRareMethodsHaveTheFloor(t *testing.T) {

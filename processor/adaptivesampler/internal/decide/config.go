@@ -79,7 +79,15 @@ type BudgetConfig struct {
 	// UniformShare of the budget is spread over all calls alike: it finds what
 	// the means and spreads learned so far do not tell.
 	UniformShare float64 `mapstructure:"uniform_share"`
-	_            struct{}
+
+	// TotalShare of the budget is spread so that the total of all methods is known
+	// best, which few dear ones decide.
+	TotalShare float64 `mapstructure:"total_share"`
+
+	// Enough is the relative standard error of a method's day from which on it gets
+	// no more for its own sake while another one knows less.
+	Enough float64 `mapstructure:"enough"`
+	_      struct{}
 }
 
 // ClassesConfig is about the classes that are learned, and about the rates they
@@ -179,7 +187,7 @@ func DefaultConfig() Config {
 		MaxRate:            1,
 		ColdStart:          ColdStartConfig{Rate: 0.01},
 		Overflow:           OverflowConfig{MaxRate: 0.01},
-		Budget:             BudgetConfig{RecordsPerSecond: 25, Per: PerService, UniformShare: 0.1},
+		Budget:             BudgetConfig{RecordsPerSecond: 25, Per: PerService, UniformShare: 0.1, TotalShare: 0.2, Enough: 0.02},
 		Classes: ClassesConfig{
 			EntryRate: 1, MidRate: 0.05, InnerRate: 0.001,
 			EntryShare: 0.5, InnerCallsPerSecond: 1000, Hysteresis: 2, HoldIntervals: 5,

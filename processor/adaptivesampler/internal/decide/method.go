@@ -125,15 +125,41 @@ func (l limits) bound(rate, part float64) float64 {
 	return min(max(rate, l.least, part*l.low), l.high)
 }
 
-// floorRate is the rate that gives the floor over a day. It holds while the
-// method is called up to twice as often as on average: beyond that the average
-// is not true any more.
+// daily is how often the method is called in a day. The average holds while it is
+// called up to twice as often: beyond that the average is not true any more.
+func (m *method) daily() float64 {
+	return max(m.calls.average(), m.calls.Now/2) * secondsPerDay
+}
+
+// floorRate is the rate that gives the floor over a day.
 func (m *method) floorRate(cfg *Config) float64 {
-	often := max(m.calls.average(), m.calls.Now/2)
-	if often <= 0 {
+	daily := m.daily()
+	if daily <= 0 {
 		return 1
 	}
-	return min(1, cfg.FloorRecordsPerDay/secondsPerDay/often)
+	return min(1, cfg.FloorRecordsPerDay/daily)
+}
+
+// aimed is the part of an error that is aimed at: spreads are not quite known and
+// records come unevenly over a day, and what is aimed at exactly is missed half of
+// the time.
+const aimed = 0.85
+
+// enoughRate is the rate at which the total of a day has that relative standard
+// error, but for the aim: spread * sqrt((1 - q) / (q * calls)), q the probability
+// of a record that has the quantity.
+func (m *method) enoughRate(err float64) float64 {
+	err *= aimed
+	square := m.spread() * m.spread()
+	if square <= 0 {
+		return 0
+	}
+	q := square / (square + err*err*m.daily())
+	own, _ := m.measured()
+	if m.wall.Records > own.Records && own.Records > 0 {
+		q *= m.wall.Records / own.Records
+	}
+	return min(1, q)
 }
 
 // start is the rate that the first decision starts from: the one in force.

@@ -5,6 +5,8 @@ package decide
 const (
 	reasonFile     = "method file"
 	reasonShare    = "share of the budget"
+	reasonTotal    = "share for the total cost"
+	reasonEnough   = "known well enough"
 	reasonFloor    = "floor for rare methods"
 	reasonUniform  = "uniform share of the budget"
 	reasonClass    = "class"

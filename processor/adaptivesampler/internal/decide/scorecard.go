@@ -87,6 +87,15 @@ func (m *method) change(cfg *ScorecardConfig) float64 {
 	return change - m.now.weight*ex.Debit
 }
 
+// enough is how many records an account must show. One on probation has been judged
+// before: fewer tell whether the method is still what it was.
+func (s *score) enough(cfg *ScorecardConfig) float64 {
+	if s.probation {
+		return cfg.MinRecords / 10
+	}
+	return cfg.MinRecords
+}
+
 // judge gives the account its label.
 func (s *score) judge(now time.Time, cfg *ScorecardConfig) {
 	switch {
@@ -94,7 +103,7 @@ func (s *score) judge(now time.Time, cfg *ScorecardConfig) {
 		*s = score{label: ScoreUnmanaged, balance: s.balance}
 	case s.balance >= cfg.HotspotBalance:
 		s.label = ScoreHotspot
-	case s.balance > 0 || s.records < cfg.MinRecords:
+	case s.balance > 0 || s.records < s.enough(cfg):
 		s.label = ScoreNormal
 	default:
 		s.backOff = min(max(2*s.backOff, cfg.BackOff), cfg.MaxBackOff)

@@ -101,8 +101,11 @@ func (c *Config) effective(f *faults) {
 func (c *BudgetConfig) validate(f *faults) {
 	f.positive("budget::records_per_second", c.RecordsPerSecond)
 	f.oneOf("budget::per", c.Per, PerService, PerAll)
-	if !(c.UniformShare >= 0 && c.UniformShare <= 1) {
-		f.say("`budget::uniform_share` must be between 0 and 1, found %v", c.UniformShare)
+	if !(c.UniformShare >= 0 && c.TotalShare >= 0 && c.UniformShare+c.TotalShare <= 1) {
+		f.say("`budget::uniform_share` and `budget::total_share` must be parts of the budget, not negative and together at most 1, found %v and %v", c.UniformShare, c.TotalShare)
+	}
+	if !(c.Enough > 0 && c.Enough <= 1) {
+		f.say("`budget::enough` must be above 0 and at most 1, found %v: a relative standard error of 2%% is 0.02", c.Enough)
 	}
 }
 

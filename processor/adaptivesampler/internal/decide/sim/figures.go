@@ -35,6 +35,7 @@ type Table struct {
 	Results []Figure `json:"results"`
 
 	size     int
+	fewer    int // methods of scenes that need no more to show what they are for
 	seeds    []uint64
 	runs     int
 	peers    bool
@@ -47,19 +48,19 @@ var seeds = []uint64{56, 117, 121}
 
 // All is the whole table.
 func All(progress io.Writer) *Table {
-	return run(&Table{Name: "sim-sampling", size: designSize, seeds: seeds, runs: 500, peers: true, progress: progress})
+	return run(&Table{Name: "sim-sampling", size: designSize, fewer: 240, seeds: seeds, runs: 500, peers: true, progress: progress})
 }
 
 // Short is the same with few methods, one population, few runs and no peers.
 func Short(progress io.Writer) *Table {
-	return run(&Table{Name: "sim-sampling-short", size: 200, seeds: seeds[:1], runs: 20, progress: progress})
+	return run(&Table{Name: "sim-sampling-short", size: 200, fewer: 60, seeds: seeds[:1], runs: 20, progress: progress})
 }
 
 func run(t *Table) *Table {
 	for _, part := range []struct {
 		name string
 		add  func()
-	}{{"days", t.days}, {"steps", t.steps}, {"rest", t.rest}, {"deployments", t.deployments}, {"bias", t.unbiased}} {
+	}{{"days", t.days}, {"steps", t.steps}, {"rest", t.rest}, {"deployments", t.deployments}, {"tiers", t.tiers}, {"scorecard", t.scorecard}, {"bias", t.unbiased}} {
 		fmt.Fprintf(t.progress, "%s ...\n", part.name)
 		part.add()
 	}
@@ -171,6 +172,26 @@ func (t *Table) deployments() {
 	t.higher("new version at 10% of calls: its records by the old one's", with.Even, "", 0.8)
 	t.beside("new version at 10% of calls: its records by the old one's", with.Even, "", "higher", "no boost", without.Even)
 	t.beside("new version: records of the scarcer side", with.Scarcer, "", "higher", "no boost", without.Scarcer)
+}
+
+func (t *Table) tiers() {
+	r := Tier(t.fewer, t.seeds[0])
+	t.lower("tiers: turns of a rate, at rest, in a day of waves, after x100, /100 and a new version", r.Turns, "per hour", 0.1)
+	t.lower("tiers: returns to a class left within half an hour", r.Returns, "per hour", 0.01)
+	t.higher("tiers: methods with 200 records a day or all their calls", 100*r.Floor, "%", 100)
+	t.higher("tiers: methods at the rate of their class, or above it, at the end", 100*r.Settled, "%", 100)
+	t.higher("tiers: looks that found a pin in force", 100*r.Pins, "%", 100)
+}
+
+func (t *Table) scorecard() {
+	r := Score(t.fewer, t.seeds[0])
+	t.beside("scorecard: calls of cheap methods without a probe on the second day", 100*r.Off[1], "%", "higher", "the first day", 100*r.Off[0])
+	t.lower("scorecard: methods worth a probe that were ever off", 100*r.Wrong, "%", 0)
+	t.higher("scorecard: of them hotspots or unmanaged after two days", 100*r.Heavy, "%", 100)
+	t.higher("scorecard: cheap ones that became dear and passed their probation", 100*r.Back, "%", 100)
+	t.lower("scorecard: changes of a mode on the second day", r.Switches, "per hour", 0.1)
+	t.higher("scorecard: looks that found a pin in force", 100*r.Pins, "%", 100)
+	t.lower("scorecard: calls that records stand for, beside those counted while on", 100*max(r.Counted, -r.Counted), "%", 1)
 }
 
 func (t *Table) unbiased() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/corehour/corehour/internal/methodfile"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
@@ -33,6 +34,10 @@ type Method struct {
 	Mean   float64 // ns
 	Spread float64
 	Phase  float64 // of its day, in radians
+
+	Entry  float64          // share of the calls that come from outside
+	Caller *Method          // that makes all its other calls, nil = unknown
+	Rule   *methodfile.Rule // nil = the method file does not speak of it
 
 	values lognormal
 }

@@ -68,8 +68,9 @@ func (d *Day) judge(w *World, floor float64) {
 		if i < top && relative <= 0.02 {
 			known++
 		}
-		// Four standard deviations: in 2,000 methods chance takes no more.
-		if want := min(floor, t.Calls); t.Records >= want-4*math.Sqrt(want) {
+		// Four standard deviations: in 2,000 methods chance takes no more. A pin of the
+		// method file is no promise of a floor.
+		if want := min(floor, t.Calls); m.Rule != nil || t.Records >= want-4*math.Sqrt(want) {
 			floored++
 		}
 	}

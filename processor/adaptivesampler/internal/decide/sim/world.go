@@ -35,18 +35,21 @@ type World struct {
 	index   map[decide.Key]int
 	rates   []inForce // by place in Methods, as the tallies
 	tallies []Tally
+	callees []float64 // ns in methods that each called, of this minute
 	seen    []decide.Seen
+	last    map[decide.Key]decide.Decision
 }
 
 // inForce are the rates of a method: the one that all have, and the one that has
 // been decided and is on its way.
 type inForce struct{ now, next float64 }
 
-// Tally is what was kept of a method, and what there was.
+// Tally is what was kept of a method, and what there was while it was on.
 type Tally struct {
 	Calls, Records float64
 	Weights        float64 // sum of 1/p
 	Lost           float64 // sum of (1/p)(1/p - 1): the variance of a total is made of it
+	Off            float64 // minutes in which it was off
 }
 
 // Passed is what a minute brought.
@@ -57,7 +60,7 @@ const coldStart = 0.01
 
 // NewWorld starts with no rate decided.
 func NewWorld(methods []*Method, stepper Stepper, seed uint64) *World {
-	w := &World{Stepper: stepper, random: source(seed, 2), index: make(map[decide.Key]int)}
+	w := &World{Stepper: stepper, random: source(seed, 2), index: make(map[decide.Key]int), last: make(map[decide.Key]decide.Decision)}
 	w.Add(methods)
 	return w
 }
@@ -69,6 +72,7 @@ func (w *World) Add(methods []*Method) {
 		w.Methods = append(w.Methods, m)
 		w.rates = append(w.rates, inForce{coldStart, coldStart})
 		w.tallies = append(w.tallies, Tally{})
+		w.callees = append(w.callees, 0)
 	}
 }
 
@@ -83,30 +87,44 @@ func (w *World) Rate(m *Method) float64 { return w.rates[w.index[m.Key]].now }
 
 var start = time.Unix(1_800_000_000, 0)
 
-// Pass lets a minute pass and the stepper decide.
+// threshold is from where on a call is heavy for the scorecard, ns.
+var threshold = float64(decide.DefaultConfig().Scorecard.Inclusive.Threshold)
+
+// Pass lets a minute pass and the stepper decide. A method that is off does not
+// even count its calls.
 func (w *World) Pass(load Load) Passed {
 	var passed Passed
 	w.seen = w.seen[:0]
+	clear(w.callees)
 	for i, m := range w.Methods {
 		rate := &w.rates[i]
 		calls := poisson(w.random, m.Calls*load(m, w.Minute))
-		if calls > 0 {
-			s := decide.Seen{Key: m.Key, Calls: calls}
-			early := math.Round(calls / 2)
-			w.keep(i, &s, early, rate.now)
-			w.keep(i, &s, calls-early, rate.next)
+		early := math.Round(calls / 2)
+		s := decide.Seen{Key: m.Key, Rule: m.Rule}
+		w.keep(i, &s, early, rate.now)
+		w.keep(i, &s, calls-early, rate.next)
+		if rate.now == 0 {
+			w.tallies[i].Off++
+		}
+		if s.Calls > 0 {
 			s.CPU = s.Wall
 			s.Called = s.Wall.Weight
-			w.tallies[i].Calls += calls
-			passed.Calls += calls
+			w.tallies[i].Calls += s.Calls
+			passed.Calls += s.Calls
 			passed.Records += s.Wall.Records
 			w.seen = append(w.seen, s)
 		}
 		rate.now = rate.next
 	}
+	for i := range w.seen {
+		w.seen[i].Callees = w.callees[w.index[w.seen[i].Key]]
+	}
 	w.Minute++
-	for _, d := range w.Stepper.Step(start.Add(time.Duration(w.Minute)*time.Minute), w.seen) {
+	decisions := w.Stepper.Step(start.Add(time.Duration(w.Minute)*time.Minute), w.seen)
+	clear(w.last)
+	for _, d := range decisions {
 		if i, ok := w.index[d.Key]; ok {
+			w.last[d.Key] = d
 			w.rates[i].next = d.P
 			if d.Mode == methodfile.ModeOff {
 				w.rates[i].next = 0
@@ -116,18 +134,36 @@ func (w *World) Pass(load Load) Passed {
 	return passed
 }
 
-// keep draws which of the calls are kept, and what they took.
+// Decision is the last one about a method.
+func (w *World) Decision(m *Method) decide.Decision { return w.last[m.Key] }
+
+// keep counts the calls, and draws which of them are kept and what they took.
 func (w *World) keep(i int, s *decide.Seen, calls, p float64) {
+	if p == 0 {
+		return
+	}
+	s.Calls += calls
 	n := binomial(w.random, calls, p)
 	if n == 0 {
 		return
 	}
 	weight := 1 / p
-	values := w.Methods[i].values
+	m := w.Methods[i]
+	took := 0.0
 	for range int(n) {
-		x := values.draw(w.random)
-		s.Wall.Sum += x * weight
+		x := m.values.draw(w.random)
+		took += x * weight
 		s.Wall.Squares += x * x * weight
+		if x >= threshold {
+			s.Above += weight
+		}
+	}
+	s.Wall.Sum += took
+	if m.Caller != nil {
+		w.callees[w.index[m.Caller.Key]] += took
+	}
+	if m.Entry > 0 {
+		s.Entry += binomial(w.random, n, m.Entry) * weight
 	}
 	s.Wall.Records += n
 	s.Wall.Weight += n * weight
