@@ -21,9 +21,12 @@ const appendMethod = "/google.cloud.bigquery.storage.v1.BigQueryWrite/AppendRows
 
 // dial prepares the channel to the Storage Write API; it does not connect.
 func dial(endpoint string, credentialsOf func() (oauth2.TokenSource, error)) (*grpc.ClientConn, error) {
+	if err := checkEndpoint("the Storage Write API", endpoint, DefaultWriteAPI); err != nil {
+		return nil, err
+	}
 	u, err := url.Parse(endpoint)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("the endpoint of the Storage Write API must be a URL as %s, found %q", DefaultWriteAPI, endpoint)
+	if err != nil {
+		return nil, err
 	}
 	if u.Scheme == "http" {
 		return grpc.NewClient("passthrough:///"+u.Host, grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -1,6 +1,7 @@
 package bigquery
 
 import (
+	"os"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 )
+
+func init() { syncFile = func(*os.File) error { return nil } }
 
 // Small makes the bounds of a writer small, for tests.
 func (o *Options) Small(requestBytes int, answerWithin time.Duration) {
@@ -40,3 +43,33 @@ func Descriptor() *descriptorpb.DescriptorProto {
 	}
 	return d
 }
+
+// ByHand leaves it to the test to make rounds; step is told what was just done.
+func (o *LoadOptions) ByHand(step func(what string)) {
+	o.byHand, o.step = true, step
+	o.pollEvery, o.retryAfter = time.Millisecond, time.Millisecond
+}
+
+// Quick makes the pauses short.
+func (o *LoadOptions) Quick() { o.pollEvery, o.retryAfter = time.Millisecond, time.Millisecond }
+
+// Abandon lets go of everything as a crash does. Of what was not made durable the
+// journal loses all behind the first keep bytes.
+func (l *Loader) Abandon(keep func(unsynced int64) int64) error {
+	l.stop()
+	l.running.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.book == nil || l.book.file == nil {
+		return nil
+	}
+	if at := l.book.synced + keep(l.book.size-l.book.synced); at < l.book.size {
+		if err := l.book.file.Truncate(at); err != nil {
+			return err
+		}
+	}
+	return l.release()
+}
+
+// CloseAtOnce makes Close leave the spool as it is.
+func (o *LoadOptions) CloseAtOnce() { o.closeWithin = time.Nanosecond }

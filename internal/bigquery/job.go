@@ -8,6 +8,12 @@ type Job struct {
 	Statistics    JobStatistics    `json:"statistics"`
 }
 
+// JobList is one page of a project's jobs.
+type JobList struct {
+	Jobs          []Job  `json:"jobs,omitempty"`
+	NextPageToken string `json:"nextPageToken,omitempty"`
+}
+
 // JobReference names a job.
 type JobReference struct {
 	ProjectID string `json:"projectId"`
@@ -19,6 +25,7 @@ type JobReference struct {
 type JobConfiguration struct {
 	DryRun bool              `json:"dryRun,omitempty"`
 	Query  *QueryConfig      `json:"query,omitempty"`
+	Load   *LoadConfig       `json:"load,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
@@ -30,6 +37,21 @@ type QueryConfig struct {
 	MaximumBytesBilled string          `json:"maximumBytesBilled,omitempty"`
 	ParameterMode      string          `json:"parameterMode,omitempty"`
 	Parameters         []NamedArgument `json:"queryParameters,omitempty"`
+}
+
+// LoadConfig is files to load into a table.
+type LoadConfig struct {
+	SourceURIs        []string        `json:"sourceUris"`
+	SourceFormat      string          `json:"sourceFormat"`
+	Destination       TableReference  `json:"destinationTable"`
+	WriteDisposition  string          `json:"writeDisposition"`
+	CreateDisposition string          `json:"createDisposition"`
+	ParquetOptions    *ParquetOptions `json:"parquetOptions,omitempty"`
+}
+
+// ParquetOptions say how files of this format are understood.
+type ParquetOptions struct {
+	EnableListInference bool `json:"enableListInference"`
 }
 
 // DatasetRef names a dataset.
@@ -50,10 +72,18 @@ type JobError struct {
 	Message string `json:"message"`
 }
 
-// JobStatistics are what a job read or wrote.
+// JobStatistics are what a job read or wrote. Times are milliseconds since 1970.
 type JobStatistics struct {
+	CreationTime        string           `json:"creationTime,omitempty"`
+	EndTime             string           `json:"endTime,omitempty"`
 	TotalBytesProcessed string           `json:"totalBytesProcessed,omitempty"`
 	Query               *QueryStatistics `json:"query,omitempty"`
+	Load                *LoadStatistics  `json:"load,omitempty"`
+}
+
+// LoadStatistics are those of a load job.
+type LoadStatistics struct {
+	OutputRows string `json:"outputRows,omitempty"`
 }
 
 // QueryStatistics are those of a query.

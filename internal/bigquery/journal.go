@@ -1,8 +1,6 @@
 package bigquery
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,9 +48,8 @@ type state struct {
 
 // journal keeps on disk which items are stored, and which request is on its way.
 type journal struct {
+	lines
 	dir    string
-	file   *os.File
-	size   int64
 	seq    int64
 	intake *parquet.Intake
 	parts  map[string]int // rows stored of items that are not complete
@@ -81,46 +78,32 @@ func openJournal(dir string, intake *parquet.Intake) (*journal, error) {
 			}
 		}
 	}
-	if err := j.replay(); err != nil {
-		return nil, err
-	}
-	j.file, err = os.OpenFile(filepath.Join(dir, journalName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	j.lines, err = openLines(filepath.Join(dir, journalName), j.replay)
 	return j, err
 }
 
-// replay reads the lines behind the state. A torn last line was never acted upon.
-func (j *journal) replay() error {
-	data, err := os.ReadFile(filepath.Join(j.dir, journalName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// replay takes over a line behind the state. One that is damaged was never acted
+// upon.
+func (j *journal) replay(line []byte) {
+	var end outcome
+	if err := json.Unmarshal(line, &end); err != nil {
+		return
 	}
-	if err != nil {
-		return err
+	if end.Seq <= j.seq && (j.open == nil || end.Seq != j.open.Seq) {
+		return // in the state already
 	}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, len(data)+1)
-	for lines.Scan() {
-		var end outcome
-		if err := json.Unmarshal(lines.Bytes(), &end); err != nil {
-			continue
+	if end.Done == nil {
+		next := &intent{}
+		if err := json.Unmarshal(line, next); err != nil {
+			return
 		}
-		if end.Seq <= j.seq && (j.open == nil || end.Seq != j.open.Seq) {
-			continue // in the state already
-		}
-		if end.Done == nil {
-			next := &intent{}
-			if err := json.Unmarshal(lines.Bytes(), next); err != nil {
-				continue
-			}
-			j.seq, j.open = next.Seq, next
-			continue
-		}
-		if j.open != nil && *end.Done {
-			j.apply(j.open)
-		}
-		j.open = nil
+		j.seq, j.open = next.Seq, next
+		return
 	}
-	return lines.Err()
+	if j.open != nil && *end.Done {
+		j.apply(j.open)
+	}
+	j.open = nil
 }
 
 // apply notes that what was intended is stored.
@@ -138,10 +121,7 @@ func (j *journal) apply(in *intent) {
 func (j *journal) begin(in *intent) error {
 	j.seq++
 	in.Seq = j.seq
-	if err := j.write(in); err != nil {
-		return err
-	}
-	return j.file.Sync()
+	return j.writeDurably(in)
 }
 
 // end closes it. It need not be durable: a start asks the service.
@@ -158,21 +138,6 @@ func (j *journal) end(in *intent, done bool) error {
 	return j.compact()
 }
 
-func (j *journal) write(v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	line = append(line, '\n')
-	n, err := j.file.Write(line)
-	j.size += int64(n)
-	if err != nil && n > 0 { // a torn line spoils the one behind it
-		err = errors.Join(err, j.file.Truncate(j.size-int64(n)))
-		j.size -= int64(n)
-	}
-	return err
-}
-
 // compact writes the state anew and empties the journal. A crash in between
 // leaves lines that the state has already.
 func (j *journal) compact() error {
@@ -181,36 +146,8 @@ func (j *journal) compact() error {
 		return err
 	}
 	path := filepath.Join(j.dir, stateName)
-	if err := writeDurably(path, data); err != nil {
+	if err := replaceDurably(path, data); err != nil {
 		return err
 	}
-	if err := j.file.Truncate(0); err != nil {
-		return err
-	}
-	j.size = 0
-	return nil
-}
-
-// writeDurably replaces a file: readers see the old contents or the new ones.
-func writeDurably(path string, data []byte) error {
-	tmp := path + ".tmp"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return j.empty()
 }

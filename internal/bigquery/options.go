@@ -23,6 +23,7 @@ const (
 const (
 	DefaultAPI         = "https://bigquery.googleapis.com"
 	DefaultWriteAPI    = "https://bigquerystorage.googleapis.com"
+	DefaultStorageAPI  = "https://storage.googleapis.com"
 	DefaultDeadLetters = 16 << 20
 )
 
@@ -57,15 +58,16 @@ func (d Dataset) Check() error {
 // Endpoints are where the services are. http:// is for tests and emulators:
 // without encryption and without credentials.
 type Endpoints struct {
-	API   string // BigQuery's REST API
-	Write string // the Storage Write API
+	API     string // BigQuery's REST API
+	Write   string // the Storage Write API
+	Storage string // Cloud Storage's JSON API
 }
 
 func (e Endpoints) withDefaults() Endpoints {
 	for _, f := range [...]struct {
 		value *string
 		def   string
-	}{{&e.API, DefaultAPI}, {&e.Write, DefaultWriteAPI}} {
+	}{{&e.API, DefaultAPI}, {&e.Write, DefaultWriteAPI}, {&e.Storage, DefaultStorageAPI}} {
 		if *f.value == "" {
 			*f.value = f.def
 		}

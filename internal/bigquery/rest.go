@@ -45,20 +45,37 @@ type REST struct {
 
 // NewREST prepares the client; it does not connect.
 func NewREST(endpoints Endpoints, credentials func() (oauth2.TokenSource, error)) (*REST, error) {
-	r := &REST{endpoints: endpoints.withDefaults(), client: &http.Client{}, firstPause: 500 * time.Millisecond}
-	if u, err := url.Parse(r.endpoints.API); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("the endpoint of BigQuery must be a URL as %s, found %q", DefaultAPI, r.endpoints.API)
+	r := &REST{endpoints: endpoints.withDefaults()}
+	if err := checkEndpoint("BigQuery", r.endpoints.API, DefaultAPI); err != nil {
+		return nil, err
 	}
-	if strings.HasPrefix(r.endpoints.API, "http://") {
+	if err := r.connect(r.endpoints.API, credentials); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// connect makes the client for an address.
+func (r *REST) connect(address string, credentials func() (oauth2.TokenSource, error)) error {
+	r.client, r.firstPause = &http.Client{}, 500*time.Millisecond
+	if strings.HasPrefix(address, "http://") {
 		r.firstPause = time.Millisecond
-		return r, nil
+		return nil
 	}
 	source, err := credentials()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.client.Transport = &oauth2.Transport{Source: source}
-	return r, nil
+	return nil
+}
+
+func checkEndpoint(service, address, example string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return fmt.Errorf("the endpoint of %s must be a URL as %s, found %q", service, example, address)
+	}
+	return nil
 }
 
 // Failure is an error that a service answered with.
@@ -91,7 +108,7 @@ const maxAnswer = 64 << 20
 // call is one request.
 type call struct {
 	method, url string
-	body        any // as JSON, or an io.ReadSeeker as it is
+	body        any // as JSON, or []byte as it is
 	header      map[string]string
 }
 
@@ -123,11 +140,8 @@ func (r *REST) once(ctx context.Context, c call, into any) error {
 	contentType := ""
 	switch b := c.body.(type) {
 	case nil:
-	case io.ReadSeeker:
-		if _, err := b.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		body = io.NopCloser(b)
+	case []byte:
+		body = bytes.NewReader(b)
 	default:
 		data, err := json.Marshal(b)
 		if err != nil {

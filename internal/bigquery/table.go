@@ -40,6 +40,7 @@ type TableReference struct {
 type Table struct {
 	Reference              TableReference    `json:"tableReference"`
 	ETag                   string            `json:"etag,omitempty"`
+	Location               string            `json:"location,omitempty"` // of the dataset
 	Type                   string            `json:"type,omitempty"`
 	Description            string            `json:"description,omitempty"`
 	Schema                 *Schema           `json:"schema,omitempty"`
@@ -82,7 +83,7 @@ func fieldsOf(list []columns.Column) []Field {
 		switch {
 		case c.Type == columns.List:
 			f.Mode, f.Fields = "REPEATED", fieldsOf(c.Fields)
-		case c.Required && c.Since == 1: // what is added later is never required
+		case c.Required && c.Since <= 1: // what is added later is never required
 			f.Mode = "REQUIRED"
 		}
 		out = append(out, f)

@@ -34,6 +34,14 @@ type Stats struct {
 	// UnknownRows may or may not be stored and will not be sent again: the stream
 	// that they went to is gone.
 	UnknownRows int64
+
+	// Of a Loader only.
+	SpoolBytes, SpoolRows int64     // what waits to be loaded
+	SpooledSince          time.Time // of the oldest of it; zero if nothing waits
+	LoadsRunning          int64
+	Loads, LoadsFailed    int64
+	LoadedRows            int64
+	ObjectsLeft           int64 // objects that could not be deleted
 }
 
 // Writer stores rows through the Storage Write API, on a committed stream of its
@@ -88,6 +96,9 @@ func (w *Writer) open(ctx context.Context) error {
 	}
 	var err error
 	if w.lockFile, err = parquet.LockDirectory(w.opts.Directory); err != nil {
+		return err
+	}
+	if err := nothingSpooled(w.opts.Directory); err != nil {
 		return err
 	}
 	if w.journal, err = openJournal(w.opts.Directory, w.intake); err != nil {

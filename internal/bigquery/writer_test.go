@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -150,15 +151,19 @@ func TestErrorsSayWhetherSomethingMayBeStored(t *testing.T) {
 	o.Small(1<<20, time.Minute)
 	w := open(t, o)
 	item := []methodspan.Item{randomItem(rand.New(rand.NewPCG(5, 5)), "a-1", 5)}
-	s.OnAppend = func(int) fake.Fault { return fake.Quota }
+	// Requests that were given up may still be on their way, so what goes wrong is
+	// changed without taking the function away.
+	var fault atomic.Int64
+	s.OnAppend = func(int) fake.Fault { return fake.Fault(fault.Load()) }
+	fault.Store(int64(fake.Quota))
 	if _, err := w.Write(t.Context(), item); err == nil || isUnknown(err) || !strings.Contains(err.Error(), "quota") {
 		t.Errorf("over the quota: %v", err)
 	}
-	s.OnAppend = func(int) fake.Fault { return fake.AckLost }
+	fault.Store(int64(fake.AckLost))
 	if _, err := w.Write(t.Context(), item); !isUnknown(err) && w.Committed("a-1") == (err != nil) {
 		t.Errorf("no answers: %v", err)
 	}
-	s.OnAppend = nil
+	fault.Store(int64(fake.None))
 	persist(t, w, item)
 	exact(t, s, item)
 

@@ -44,6 +44,8 @@ type chunk struct {
 	// not every reader looks it up again.
 	codec   format.CompressionCodec
 	decided bool
+	// plain leaves out what some readers lack: delta encodings, pages of version 2.
+	plain bool
 
 	// Scratch.
 	indexes []int32
@@ -110,6 +112,10 @@ const worthCompressing = 48
 // write appends the pages to out, which ends at offset in the file, and
 // describes them.
 func (b *chunk) write(out []byte, offset int64, meta *format.ColumnMetaData) []byte {
+	leveled := len(b.levels)+len(b.repeats) > 0
+	if b.plain {
+		b.levelsIntoData()
+	}
 	dictionary, data := b.dictionary, b.data
 	if !b.decided || b.codec == format.Zstd {
 		dictionary, data = b.choose()
@@ -133,7 +139,7 @@ func (b *chunk) write(out []byte, offset int64, meta *format.ColumnMetaData) []b
 	}
 	second := len(out)
 	meta.DataPageOffset = offset + int64(second-begin)
-	if len(b.levels)+len(b.repeats) > 0 {
+	if leveled {
 		meta.Encoding = append(meta.Encoding, format.RLE)
 	}
 	if b.encoding != format.Plain || b.entries == 0 {
@@ -144,7 +150,7 @@ func (b *chunk) write(out []byte, offset int64, meta *format.ColumnMetaData) []b
 		rows = bytes.Count(b.reps, []byte{0})
 	}
 	levels := len(b.repeats) + len(b.levels)
-	out = b.page(out, &format.PageHeader{
+	header := &format.PageHeader{
 		Type:                 format.DataPageV2,
 		UncompressedPageSize: int32(levels + len(b.data)),
 		CompressedPageSize:   int32(levels + len(data)),
@@ -153,7 +159,11 @@ func (b *chunk) write(out []byte, offset int64, meta *format.ColumnMetaData) []b
 			DefinitionLevelsByteLength: int32(len(b.levels)), RepetitionLevelsByteLength: int32(len(b.repeats)),
 			IsCompressed: thrift.New(b.codec != format.Uncompressed && len(data) > 0),
 		}),
-	}, b.repeats, b.levels, data)
+	}
+	if b.plain {
+		b.firstVersion(header)
+	}
+	out = b.page(out, header, b.repeats, b.levels, data)
 	meta.TotalCompressedSize = int64(len(out) - begin)
 	meta.TotalUncompressedSize = int64(uncompressed + len(out) - second - len(data) + len(b.data))
 	return out

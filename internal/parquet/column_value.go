@@ -67,6 +67,10 @@ func (c *timeColumn) encode(b *chunk, group *rowOrder) {
 	}
 	low, high, _ := longKind.bounds(longs)
 	b.bounds(low, high)
+	if b.plain {
+		b.plainLongs(longs)
+		return
+	}
 	e := delta.BinaryPackedEncoding{}
 	data, err := e.EncodeInt64(b.data[:0], longs)
 	if err != nil { // any numbers can be encoded
@@ -89,6 +93,10 @@ func (c *seqColumn) encode(b *chunk, group *rowOrder) {
 		ints = append(ints, c.values[row])
 	}
 	b.ints = ints
+	if b.plain {
+		b.plainInts(ints)
+		return
+	}
 	e := delta.BinaryPackedEncoding{}
 	data, err := e.EncodeInt32(b.data[:0], ints)
 	if err != nil {

@@ -75,12 +75,14 @@ func newEncoder() *encoder {
 func (e *encoder) encode(w io.Writer, rows []*methodspan.Row, group *writeGroup) error {
 	defer e.reset()
 	e.table.set(rows)
-	groupJSON, err := json.Marshal(group)
-	if err != nil {
-		return fmt.Errorf("encode the footer: %w", err)
-	}
 	f := e.begin(w)
-	f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: metaGroup, Value: string(groupJSON)})
+	if group != nil {
+		groupJSON, err := json.Marshal(group)
+		if err != nil {
+			return fmt.Errorf("encode the footer: %w", err)
+		}
+		f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: metaGroup, Value: string(groupJSON)})
+	}
 	order := e.table.sorted()
 	size := e.rowGroupSize(len(rows))
 	for begin := 0; begin < len(order); begin += size {

@@ -55,6 +55,10 @@ func (s *Server) insertJob(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusConflict, "duplicate", "already exists: job %s", j.Reference.JobID)
 		return
 	}
+	if j.Configuration.Load != nil {
+		s.insertLoad(w, &j)
+		return
+	}
 	if j.Configuration.Query == nil || s.Query == nil {
 		fail(w, http.StatusBadRequest, "invalid", "this server runs no such jobs")
 		return
@@ -82,7 +86,7 @@ func (s *Server) query(w http.ResponseWriter, j *job) {
 		return
 	}
 	j.Statistics = bigquery.JobStatistics{TotalBytesProcessed: strconv.Itoa(DryRunBytes), Query: &bigquery.QueryStatistics{StatementType: "SELECT"}}
-	j.Reference.Location = "EU"
+	j.Reference.Location = Location
 	if j.Configuration.DryRun {
 		j.Status.State = "DONE"
 		answer(w, j.Job)
@@ -100,7 +104,7 @@ func (s *Server) results(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := s.jobs[r.PathValue("job")]
-	if j == nil || r.URL.Query().Get("location") != "EU" {
+	if j == nil || r.URL.Query().Get("location") != Location {
 		fail(w, http.StatusNotFound, "notFound", "no such job in this location")
 		return
 	}

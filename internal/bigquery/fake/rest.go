@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 
 	"github.com/corehour/corehour/internal/bigquery"
@@ -16,12 +17,18 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST "+dataset+"/tables", s.insertTable)
 	mux.HandleFunc("PATCH "+dataset+"/tables/{table}", s.patchTable)
 	s.jobRoutes(mux)
+	s.loadRoutes(mux)
+	s.storageRoutes(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.OnREST != nil {
 			if code := s.OnREST(r.Method, r.URL.Path); code != 0 {
 				fail(w, code, "backendError", "injected")
 				return
 			}
+		}
+		if s.LoseAnswer != nil && s.LoseAnswer(r.Method, r.URL.Path) {
+			mux.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
 		}
 		mux.ServeHTTP(w, r)
 	})
@@ -84,7 +91,7 @@ func (s *Server) insertTable(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusConflict, "duplicate", "already exists")
 		return
 	}
-	made.ETag, made.Type = s.newETag(), "TABLE"
+	made.ETag, made.Type, made.Location = s.newETag(), "TABLE", Location
 	s.tables[made.Reference] = &table{Table: made}
 	answer(w, made)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"cloud.google.com/go/bigquery/storage/apiv1/storagepb"
 	"google.golang.org/grpc"
@@ -39,6 +40,14 @@ type Server struct {
 	// OnREST may answer a request in the place of the server, by its HTTP status; 0
 	// lets it pass.
 	OnREST func(method, path string) int
+	// LoseAnswer says which requests are done and then not answered.
+	LoseAnswer func(method, path string) bool
+	// OnLoad chooses what goes wrong with the n-th load job, from 1; nil is nothing.
+	OnLoad func(n int) *bigquery.JobError
+	// Polls is how often a load job is still running when it is asked for.
+	Polls int
+	// Now is when load jobs end.
+	Now func() time.Time
 	// Query answers queries.
 	Query func(q Query) (*Result, error)
 
@@ -46,6 +55,7 @@ type Server struct {
 	tables  map[bigquery.TableReference]*table
 	streams map[string]*stream
 	appends int
+	loads   int
 	made    int // streams and etags
 	jobs    map[string]*job
 	objects map[string][]byte
@@ -81,7 +91,7 @@ func New(t testing.TB) *Server {
 		_ = s.grpc.Serve(listener) // it ends with Stop
 	}()
 	s.rest = httptest.NewServer(s.routes())
-	s.Endpoints = bigquery.Endpoints{API: s.rest.URL, Write: "http://" + listener.Addr().String()}
+	s.Endpoints = bigquery.Endpoints{API: s.rest.URL, Storage: s.rest.URL, Write: "http://" + listener.Addr().String()}
 	t.Cleanup(func() {
 		s.grpc.Stop()
 		<-done

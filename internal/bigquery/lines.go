@@ -1,0 +1,87 @@
+package bigquery
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// lines is a file of JSON lines that is only appended to. What a crash or a full
+// disk leaves of the last line is cut off before the next one is written.
+type lines struct {
+	file *os.File
+	size int64 // of whole lines
+	// synced is how much of it a crash of the machine leaves.
+	synced int64
+	torn   bool
+}
+
+// openLines hands what is there to each, line by line.
+func openLines(path string, each func(line []byte)) (lines, error) {
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return lines{}, err
+	}
+	whole := bytes.LastIndexByte(data, '\n') + 1
+	for line := range bytes.Lines(data[:whole]) {
+		each(line)
+	}
+	l := lines{size: int64(whole), synced: int64(whole), torn: whole < len(data)}
+	l.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	return l, err
+}
+
+// write appends a line. After an error it is not in the file, or will be cut off.
+func (l *lines) write(v any) error {
+	if err := l.mend(); err != nil {
+		return err
+	}
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	line = append(line, '\n')
+	if _, err := l.file.Write(line); err != nil {
+		l.torn = true
+		return errors.Join(err, l.mend())
+	}
+	l.size += int64(len(line))
+	return nil
+}
+
+// writeDurably appends a line and waits until it is on disk.
+func (l *lines) writeDurably(v any) error {
+	before := l.size
+	if err := l.write(v); err != nil {
+		return err
+	}
+	if err := syncFile(l.file); err != nil {
+		l.size, l.torn = before, true
+		return errors.Join(err, l.mend())
+	}
+	l.synced = l.size
+	return nil
+}
+
+// mend cuts off what is no whole line.
+func (l *lines) mend() error {
+	if !l.torn {
+		return nil
+	}
+	if err := l.file.Truncate(l.size); err != nil {
+		return err
+	}
+	l.torn = false
+	return nil
+}
+
+// empty takes all lines out.
+func (l *lines) empty() error {
+	if err := l.file.Truncate(0); err != nil {
+		return err
+	}
+	l.size, l.synced, l.torn = 0, 0, false
+	return nil
+}

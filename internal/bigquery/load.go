@@ -1,0 +1,82 @@
+package bigquery
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// LoadOptions say how rows travel by load jobs. Zero values stand for the
+// defaults.
+type LoadOptions struct {
+	// Bucket and Prefix are where files are put for the jobs.
+	Bucket string
+	Prefix string
+	// Interval is the time from one job to the next.
+	Interval time.Duration
+	// SpoolBytes is how much may wait on the local disk. Beyond it a Write fails
+	// with ErrFull.
+	SpoolBytes int64
+	// Jobs is how many may run at the same time.
+	Jobs int
+
+	// pollEvery and retryAfter are shorter in tests; closeWithin too.
+	pollEvery   time.Duration
+	retryAfter  time.Duration
+	closeWithin time.Duration
+	// byHand leaves it to a test to call Round.
+	byHand bool
+	// step is told what has just been done, for tests that stop there as a crash
+	// does.
+	step func(what string)
+}
+
+// Defaults of LoadOptions.
+const (
+	DefaultLoadPrefix   = "corehour"
+	DefaultLoadInterval = 5 * time.Minute
+	DefaultSpoolBytes   = 1 << 30
+	DefaultLoadJobs     = 4
+)
+
+// MinLoadInterval keeps one loader within the 1,500 jobs a day that a table takes.
+const MinLoadInterval = time.Minute
+
+// filesPerJob bounds the list of a job's files, of which the service takes 10,000.
+const filesPerJob = 1000
+
+func (o LoadOptions) withDefaults() LoadOptions {
+	if o.Interval == 0 {
+		o.Interval = DefaultLoadInterval
+	}
+	if o.SpoolBytes == 0 {
+		o.SpoolBytes = DefaultSpoolBytes
+	}
+	if o.Jobs == 0 {
+		o.Jobs = DefaultLoadJobs
+	}
+	if o.pollEvery == 0 {
+		o.pollEvery = 2 * time.Second
+	}
+	if o.retryAfter == 0 {
+		o.retryAfter = 5 * time.Second
+	}
+	if o.closeWithin == 0 {
+		o.closeWithin = 10 * time.Second
+	}
+	if o.step == nil {
+		o.step = func(string) {}
+	}
+	return o
+}
+
+func (o LoadOptions) check() error {
+	var errs []error
+	if err := CheckBucket(o.Bucket); err != nil {
+		errs = append(errs, fmt.Errorf("the bucket: %w", err))
+	}
+	if err := CheckPrefix(o.Prefix); err != nil {
+		errs = append(errs, fmt.Errorf("the prefix: %w", err))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,112 @@
+package bigquery
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+)
+
+// faultOfFiles are the reasons for which a job fails that may lie in its files. All
+// others lie in the service, a quota or the privileges, and the same files are
+// tried again.
+var faultOfFiles = []string{"invalid", "resourcesExceeded"}
+
+// maxGroups bounds how many parts of refused jobs are tried by themselves while it
+// is not known whether the fault is the files' at all.
+const maxGroups = 16
+
+// failed ends a job that has stored nothing, as the service says. Its files wait
+// for another one, with another id. If the fault may be theirs they are loaded apart
+// from others and halved, which finds one bad file among many in a few jobs.
+func (l *Loader) failed(p *plan, e *JobError) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	failure := fmt.Errorf("job %s failed: %s (%s)", p.ID, cutText(e.Message, maxDetail), e.Reason)
+	if err := l.book.note(&bookLine{At: l.now(), Failed: p.ID}, true); err != nil {
+		return l.fail("write the journal", nil, err)
+	}
+	l.stats.LoadsFailed++
+	files := l.book.named(p.Files)
+	for _, f := range files {
+		f.stored = e.Reason != "notFound" // of a file that the bucket has lost
+	}
+	l.ungroup(p.Files)
+	if slices.Contains(faultOfFiles, e.Reason) {
+		if bad := l.suspect(files); bad != nil {
+			return l.bury(bad, e)
+		}
+	}
+	l.load.step("failed")
+	return failure
+}
+
+// suspect sets the files of a refused job apart. One that was refused alone, before
+// and after others were loaded, is handed back: table, bucket and privileges are in
+// order, so it is the file.
+func (l *Loader) suspect(files []*spooledFile) (bad *spooledFile) {
+	proven := true
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.Name
+		proven = proven && f.refused >= 0 && f.refused < l.stats.Loads
+		if f.refused < 0 {
+			f.refused = l.stats.Loads
+		}
+	}
+	switch n := len(files); {
+	case n == 1 && proven:
+		return files[0]
+	case n == 0 || len(l.groups) >= maxGroups && !proven:
+	case n == 1:
+		l.groups = append(l.groups, names)
+	default:
+		l.groups = append(l.groups, names[:n/2:n/2], names[n/2:])
+	}
+	return nil
+}
+
+// ungroup forgets the group that a job was made of.
+func (l *Loader) ungroup(files []string) {
+	l.groups = slices.DeleteFunc(l.groups, func(g []string) bool { return slices.Contains(files, g[0]) })
+}
+
+// buriedFile is written beside a file that was given up.
+type buriedFile struct {
+	Time   time.Time `json:"time"`
+	Reason string    `json:"reason"`
+	Detail string    `json:"detail"`
+	Rows   int       `json:"rows"`
+}
+
+// bury gives a file up: it is kept beside the spool as long as there is room, and
+// can be loaded by hand.
+func (l *Loader) bury(f *spooledFile, e *JobError) error {
+	kept := l.buried+f.Bytes <= l.opts.DeadLetters
+	if kept {
+		note, err := json.Marshal(buriedFile{l.now().UTC(), e.Reason, cutText(e.Message, maxDetail), f.Rows})
+		if err != nil {
+			return err
+		}
+		if err := createDurably(l.deadPath(f.Name+".json"), note); err != nil {
+			return l.fail("keep a file that was refused", nil, err)
+		}
+		if err := os.Rename(l.path(f.Name), l.deadPath(f.Name)); err != nil {
+			return l.fail("keep a file that was refused", nil, err)
+		}
+		l.load.step("moved")
+		l.buried += f.Bytes
+	}
+	name, rows := f.Name, int64(f.Rows)
+	if err := l.book.note(&bookLine{At: l.now(), Buried: name}, true); err != nil {
+		return l.fail("write the journal", nil, err)
+	}
+	if kept {
+		l.stats.DeadLetters += rows
+	} else {
+		l.stats.DeadLettersDropped += rows
+		_ = os.Remove(l.path(name)) // else a start does
+	}
+	return fmt.Errorf("%d rows are given up, which BigQuery refuses: %s", rows, cutText(e.Message, maxDetail))
+}

@@ -1,0 +1,37 @@
+package parquet
+
+import (
+	"bytes"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// ExchangeEncoder makes files for other programs to read: the columns are those of
+// the warehouse's own files, by name, type and repetition; encodings and pages are
+// those that every reader of Parquet has. It keeps its buffers.
+type ExchangeEncoder struct {
+	encoder *encoder
+	out     bytes.Buffer
+}
+
+// NewExchangeEncoder makes one.
+func NewExchangeEncoder() *ExchangeEncoder {
+	e := &ExchangeEncoder{encoder: newEncoder()}
+	e.encoder.chunk.plain = true
+	return e
+}
+
+// Encode makes one file for each UTC date on which rows started, and hands it on.
+// The bytes are valid until emit returns.
+func (e *ExchangeEncoder) Encode(rows []*methodspan.Row, emit func(date string, rows []*methodspan.Row, file []byte) error) error {
+	for _, d := range byDate(rows) {
+		e.out.Reset()
+		if err := e.encoder.encode(&e.out, d.rows, nil); err != nil {
+			return err
+		}
+		if err := emit(d.date, d.rows, e.out.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
