@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/collector/config/configoptional"
+
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/parquet"
 )
@@ -15,8 +17,13 @@ type BigQueryConfig struct {
 	// Project and Dataset name where the table method_calls is, or is made.
 	Project string `mapstructure:"project"`
 	Dataset string `mapstructure:"dataset"`
-	// Directory is where the exporter remembers what it stored, and keeps the rows
-	// that BigQuery refused. It is local, and one collector's.
+	// Mode says how rows get into the table: storage_write or load.
+	Mode string `mapstructure:"mode"`
+	// Load says how load jobs do it.
+	Load configoptional.Optional[BigQueryLoadConfig] `mapstructure:"load"`
+	// Directory is where the exporter remembers what it stored, where rows wait for
+	// load jobs, and where those are kept that BigQuery refused. It is local, and one
+	// collector's.
 	Directory string `mapstructure:"directory"`
 	// PartitionExpiration is how long a table that the exporter makes keeps a date;
 	// 0 = for ever.
@@ -30,15 +37,18 @@ type BigQueryConfig struct {
 // BigQueryEndpoints are addresses of the services; http:// sends no credentials
 // and is for emulators.
 type BigQueryEndpoints struct {
-	API   string `mapstructure:"api"`
-	Write string `mapstructure:"write"`
+	API     string `mapstructure:"api"`
+	Write   string `mapstructure:"write"`
+	Storage string `mapstructure:"storage"`
 }
 
 func defaultBigQuery() BigQueryConfig {
 	return BigQueryConfig{
+		Mode:            ModeStorageWrite,
+		Load:            configoptional.Default(defaultBigQueryLoad()),
 		Directory:       "./corehour-bigquery",
 		DeadLetterBytes: bigquery.DefaultDeadLetters,
-		Endpoints:       BigQueryEndpoints{API: bigquery.DefaultAPI, Write: bigquery.DefaultWriteAPI},
+		Endpoints:       BigQueryEndpoints{API: bigquery.DefaultAPI, Write: bigquery.DefaultWriteAPI, Storage: bigquery.DefaultStorageAPI},
 	}
 }
 
@@ -50,6 +60,7 @@ func (c *BigQueryConfig) Validate() error {
 	if err := c.dataset().Check(); err != nil {
 		errs = append(errs, fmt.Errorf("`project` and `dataset`: %w", err))
 	}
+	errs = append(errs, c.validateMode())
 	if c.Directory == "" {
 		errs = append(errs, errors.New("`directory` must name a local directory, found nothing"))
 	}
@@ -73,9 +84,9 @@ func openBigQuery(cfg *Config) (sink, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openWithin)
 	defer cancel()
 	b := cfg.BigQuery.Get()
-	return bigquery.NewWriter(ctx, bigquery.Options{
+	options := bigquery.Options{
 		Dataset:     b.dataset(),
-		Endpoints:   bigquery.Endpoints{API: b.Endpoints.API, Write: b.Endpoints.Write},
+		Endpoints:   bigquery.Endpoints{API: b.Endpoints.API, Write: b.Endpoints.Write, Storage: b.Endpoints.Storage},
 		Directory:   b.Directory,
 		DeadLetters: b.DeadLetterBytes,
 		Expiration:  b.PartitionExpiration,
@@ -83,5 +94,9 @@ func openBigQuery(cfg *Config) (sink, error) {
 			Late: cfg.Parquet.Late, Future: cfg.Parquet.Future,
 			RememberFor: cfg.Parquet.RememberFor, RememberMax: cfg.Parquet.RememberMax,
 		},
-	})
+	}
+	if b.Mode == ModeLoad {
+		return bigquery.NewLoader(ctx, options, b.Load.Get().options())
+	}
+	return bigquery.NewWriter(ctx, options)
 }

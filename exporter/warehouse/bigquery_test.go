@@ -86,8 +86,15 @@ func TestBigQueryConfig(t *testing.T) {
 
 // Stats is the real store's.
 func (f *faulty) Stats() (s bigquery.Stats) {
-	if b, ok := f.sink.(*bigquery.Writer); ok {
+	if b, ok := f.sink.(interface{ Stats() bigquery.Stats }); ok {
 		s = b.Stats()
 	}
 	return s
+}
+
+// Watch is the real store's.
+func (f *faulty) Watch(told func(error)) {
+	if l, ok := f.sink.(*bigquery.Loader); ok {
+		l.Watch(told)
+	}
 }

@@ -174,6 +174,9 @@ func (t *telemetry) observeBigQuery(w *warehouse) error {
 	}); err != nil {
 		return err
 	}
+	if err := t.observeLoads(stats); err != nil {
+		return err
+	}
 	return t.builder.RegisterExporterWarehouseBigqueryUnknownRowsCallback(func(_ context.Context, o metric.Int64Observer) error {
 		o.Observe(stats().UnknownRows)
 		return nil

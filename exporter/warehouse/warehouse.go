@@ -49,6 +49,7 @@ type warehouse struct {
 	taken  *taken
 	folder *folder
 	writer writer
+	health health
 
 	// gate is closed, with stopped set, before the queue is drained, so that
 	// nothing enters it afterwards.
@@ -127,6 +128,9 @@ func (w *warehouse) Start(ctx context.Context, host component.Host) error {
 				zap.Int("files_adopted", r.FilesAdopted), zap.Int64("rows_adopted", r.RowsAdopted),
 				zap.Int("files_removed", r.FilesRemoved), zap.Int("unfinished_files_removed", r.TmpRemoved))
 		}
+	}
+	if l, ok := s.(interface{ Watch(func(error)) }); ok {
+		l.Watch(w.loads)
 	}
 	if err := w.inner.Start(ctx, host); err != nil {
 		w.sink.Store(nil)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter/exporterhelper/xexporterhelper"
@@ -27,8 +26,7 @@ type writer struct {
 	drained *methodspan.Item
 	// unsure are the items of the last attempt, if its outcome is not known. The
 	// next attempt settles them: what then is a duplicate was stored by it.
-	unsure  map[string]bool
-	failing bool // reported
+	unsure map[string]bool
 }
 
 // push is the end of the helper's queue.
@@ -154,14 +152,12 @@ func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 // report says once that the store fails, and once that it works again.
 func (w *writer) report(failure error) {
 	switch {
-	case failure != nil && !w.failing:
+	case !w.health.set(writing, failure, w.host):
+	case failure != nil:
 		w.logger.Error("Writing to the warehouse fails. Rows wait in the queue, then they are folded into sums.", zap.Error(failure))
-		componentstatus.ReportStatus(w.host, componentstatus.NewRecoverableErrorEvent(failure))
-	case failure == nil && w.failing:
+	default:
 		w.logger.Info("Writing to the warehouse works again.")
-		componentstatus.ReportStatus(w.host, componentstatus.NewEvent(componentstatus.StatusOK))
 	}
-	w.failing = failure != nil
 }
 
 // finish writes what is folded, after the queue has been drained: the item that

@@ -25,33 +25,39 @@ func Tracer(settings component.TelemetrySettings) trace.Tracer {
 // TelemetryBuilder provides an interface for components to report telemetry
 // as defined in metadata and user config.
 type TelemetryBuilder struct {
-	meter                                metric.Meter
-	mu                                   sync.Mutex
-	registrations                        []metric.Registration
-	ExporterWarehouseBigqueryDeadLetters metric.Int64ObservableCounter
-	ExporterWarehouseBigqueryReconnects  metric.Int64ObservableCounter
-	ExporterWarehouseBigqueryUnknownRows metric.Int64ObservableCounter
-	ExporterWarehouseBytesWritten        metric.Int64Counter
-	ExporterWarehouseCallsFolded         metric.Float64Counter
-	ExporterWarehouseDuplicateRows       metric.Int64Counter
-	ExporterWarehouseFoldCells           metric.Int64ObservableGauge
-	ExporterWarehouseFoldLost            metric.Float64Counter
-	ExporterWarehouseForgottenItems      metric.Int64ObservableCounter
-	ExporterWarehouseMaintenanceDuration metric.Float64Histogram
-	ExporterWarehouseMaintenanceFailures metric.Int64Counter
-	ExporterWarehouseMaintenanceRows     metric.Int64Counter
-	ExporterWarehouseMaintenanceSteps    metric.Int64Counter
-	ExporterWarehouseMeasurementsFolded  metric.Int64Counter
-	ExporterWarehouseOffersRefused       metric.Int64Counter
-	ExporterWarehouseOldestUnflushedAge  metric.Float64ObservableGauge
-	ExporterWarehouseRequestsDamaged     metric.Int64Counter
-	ExporterWarehouseRowsRefused         metric.Int64Counter
-	ExporterWarehouseRowsWritten         metric.Int64Counter
-	ExporterWarehouseSize                metric.Int64Gauge
-	ExporterWarehouseSpansSkipped        metric.Int64Counter
-	ExporterWarehouseWriteDuration       metric.Float64Histogram
-	ExporterWarehouseWriteFailures       metric.Int64Counter
-	ExporterWarehouseWriteUnknown        metric.Int64Counter
+	meter                                    metric.Meter
+	mu                                       sync.Mutex
+	registrations                            []metric.Registration
+	ExporterWarehouseBigqueryDeadLetters     metric.Int64ObservableCounter
+	ExporterWarehouseBigqueryLoadJobs        metric.Int64ObservableCounter
+	ExporterWarehouseBigqueryLoadJobsRunning metric.Int64ObservableGauge
+	ExporterWarehouseBigqueryLoadedRows      metric.Int64ObservableCounter
+	ExporterWarehouseBigqueryObjectsLeft     metric.Int64ObservableCounter
+	ExporterWarehouseBigqueryReconnects      metric.Int64ObservableCounter
+	ExporterWarehouseBigquerySpoolAge        metric.Float64ObservableGauge
+	ExporterWarehouseBigquerySpoolSize       metric.Int64ObservableGauge
+	ExporterWarehouseBigqueryUnknownRows     metric.Int64ObservableCounter
+	ExporterWarehouseBytesWritten            metric.Int64Counter
+	ExporterWarehouseCallsFolded             metric.Float64Counter
+	ExporterWarehouseDuplicateRows           metric.Int64Counter
+	ExporterWarehouseFoldCells               metric.Int64ObservableGauge
+	ExporterWarehouseFoldLost                metric.Float64Counter
+	ExporterWarehouseForgottenItems          metric.Int64ObservableCounter
+	ExporterWarehouseMaintenanceDuration     metric.Float64Histogram
+	ExporterWarehouseMaintenanceFailures     metric.Int64Counter
+	ExporterWarehouseMaintenanceRows         metric.Int64Counter
+	ExporterWarehouseMaintenanceSteps        metric.Int64Counter
+	ExporterWarehouseMeasurementsFolded      metric.Int64Counter
+	ExporterWarehouseOffersRefused           metric.Int64Counter
+	ExporterWarehouseOldestUnflushedAge      metric.Float64ObservableGauge
+	ExporterWarehouseRequestsDamaged         metric.Int64Counter
+	ExporterWarehouseRowsRefused             metric.Int64Counter
+	ExporterWarehouseRowsWritten             metric.Int64Counter
+	ExporterWarehouseSize                    metric.Int64Gauge
+	ExporterWarehouseSpansSkipped            metric.Int64Counter
+	ExporterWarehouseWriteDuration           metric.Float64Histogram
+	ExporterWarehouseWriteFailures           metric.Int64Counter
+	ExporterWarehouseWriteUnknown            metric.Int64Counter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -80,12 +86,102 @@ func (builder *TelemetryBuilder) RegisterExporterWarehouseBigqueryDeadLettersCal
 	return nil
 }
 
+// RegisterExporterWarehouseBigqueryLoadJobsCallback sets callback for observable ExporterWarehouseBigqueryLoadJobs metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBigqueryLoadJobsCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterWarehouseBigqueryLoadJobs, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBigqueryLoadJobs)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterWarehouseBigqueryLoadJobsRunningCallback sets callback for observable ExporterWarehouseBigqueryLoadJobsRunning metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBigqueryLoadJobsRunningCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterWarehouseBigqueryLoadJobsRunning, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBigqueryLoadJobsRunning)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterWarehouseBigqueryLoadedRowsCallback sets callback for observable ExporterWarehouseBigqueryLoadedRows metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBigqueryLoadedRowsCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterWarehouseBigqueryLoadedRows, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBigqueryLoadedRows)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterWarehouseBigqueryObjectsLeftCallback sets callback for observable ExporterWarehouseBigqueryObjectsLeft metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBigqueryObjectsLeftCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterWarehouseBigqueryObjectsLeft, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBigqueryObjectsLeft)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
 // RegisterExporterWarehouseBigqueryReconnectsCallback sets callback for observable ExporterWarehouseBigqueryReconnects metric.
 func (builder *TelemetryBuilder) RegisterExporterWarehouseBigqueryReconnectsCallback(cb metric.Int64Callback) error {
 	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		cb(ctx, &observerInt64{inst: builder.ExporterWarehouseBigqueryReconnects, obs: o})
 		return nil
 	}, builder.ExporterWarehouseBigqueryReconnects)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterWarehouseBigquerySpoolAgeCallback sets callback for observable ExporterWarehouseBigquerySpoolAge metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBigquerySpoolAgeCallback(cb metric.Float64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerFloat64{inst: builder.ExporterWarehouseBigquerySpoolAge, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBigquerySpoolAge)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterWarehouseBigquerySpoolSizeCallback sets callback for observable ExporterWarehouseBigquerySpoolSize metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBigquerySpoolSizeCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterWarehouseBigquerySpoolSize, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBigquerySpoolSize)
 	if err != nil {
 		return err
 	}
@@ -195,8 +291,32 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.ExporterWarehouseBigqueryDeadLetters, err = builder.meter.Int64ObservableCounter(
 		"otelcol_exporter_warehouse_bigquery_dead_letters",
-		metric.WithDescription("Rows that BigQuery refused for good, kept in the file of dead letters (kept) or beyond its bound (dropped). [Alpha]"),
+		metric.WithDescription("Rows that BigQuery refused for good, kept as dead letters (kept) or beyond their bound (dropped). [Alpha]"),
 		metric.WithUnit("{row}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseBigqueryLoadJobs, err = builder.meter.Int64ObservableCounter(
+		"otelcol_exporter_warehouse_bigquery_load_jobs",
+		metric.WithDescription("Load jobs that have ended, by outcome. A job that failed has stored nothing; its files go with another one. [Alpha]"),
+		metric.WithUnit("{job}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseBigqueryLoadJobsRunning, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_warehouse_bigquery_load_jobs_running",
+		metric.WithDescription("Load jobs that were begun and have not ended. [Alpha]"),
+		metric.WithUnit("{job}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseBigqueryLoadedRows, err = builder.meter.Int64ObservableCounter(
+		"otelcol_exporter_warehouse_bigquery_loaded_rows",
+		metric.WithDescription("Rows that load jobs have stored in the table. [Alpha]"),
+		metric.WithUnit("{row}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseBigqueryObjectsLeft, err = builder.meter.Int64ObservableCounter(
+		"otelcol_exporter_warehouse_bigquery_objects_left",
+		metric.WithDescription("Objects that were loaded and could not be deleted from the bucket. [Alpha]"),
+		metric.WithUnit("{object}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseBigqueryReconnects, err = builder.meter.Int64ObservableCounter(
@@ -205,9 +325,21 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{call}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseBigquerySpoolAge, err = builder.meter.Float64ObservableGauge(
+		"otelcol_exporter_warehouse_bigquery_spool_age",
+		metric.WithDescription("Age of the oldest file that waits to be loaded. [Alpha]"),
+		metric.WithUnit("s"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseBigquerySpoolSize, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_warehouse_bigquery_spool_size",
+		metric.WithDescription("Bytes of the files that wait to be loaded. [Alpha]"),
+		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseBigqueryUnknownRows, err = builder.meter.Int64ObservableCounter(
 		"otelcol_exporter_warehouse_bigquery_unknown_rows",
-		metric.WithDescription("Rows whose stream BigQuery forgot before it said whether they are stored. They are not sent again. [Alpha]"),
+		metric.WithDescription("Rows of which it is not known whether they are stored, because BigQuery forgot their stream, or counted other rows than were sent, or their file is gone. They are not sent again. [Alpha]"),
 		metric.WithUnit("{row}"),
 	)
 	errs = errors.Join(errs, err)

@@ -24,7 +24,7 @@ func NewSettings(tt *componenttest.Telemetry) exporter.Settings {
 func AssertEqualExporterWarehouseBigqueryDeadLetters(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_warehouse_bigquery_dead_letters",
-		Description: "Rows that BigQuery refused for good, kept in the file of dead letters (kept) or beyond its bound (dropped). [Alpha]",
+		Description: "Rows that BigQuery refused for good, kept as dead letters (kept) or beyond their bound (dropped). [Alpha]",
 		Unit:        "{row}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -33,6 +33,68 @@ func AssertEqualExporterWarehouseBigqueryDeadLetters(t *testing.T, tt *component
 		},
 	}
 	got, err := tt.GetMetric("otelcol_exporter_warehouse_bigquery_dead_letters")
+	require.NoError(t, err)
+	metricdatatest.AssertEqual(t, want, got, opts...)
+}
+
+func AssertEqualExporterWarehouseBigqueryLoadJobs(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	want := metricdata.Metrics{
+		Name:        "otelcol_exporter_warehouse_bigquery_load_jobs",
+		Description: "Load jobs that have ended, by outcome. A job that failed has stored nothing; its files go with another one. [Alpha]",
+		Unit:        "{job}",
+		Data: metricdata.Sum[int64]{
+			Temporality: metricdata.CumulativeTemporality,
+			IsMonotonic: true,
+			DataPoints:  dps,
+		},
+	}
+	got, err := tt.GetMetric("otelcol_exporter_warehouse_bigquery_load_jobs")
+	require.NoError(t, err)
+	metricdatatest.AssertEqual(t, want, got, opts...)
+}
+
+func AssertEqualExporterWarehouseBigqueryLoadJobsRunning(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	want := metricdata.Metrics{
+		Name:        "otelcol_exporter_warehouse_bigquery_load_jobs_running",
+		Description: "Load jobs that were begun and have not ended. [Alpha]",
+		Unit:        "{job}",
+		Data: metricdata.Gauge[int64]{
+			DataPoints: dps,
+		},
+	}
+	got, err := tt.GetMetric("otelcol_exporter_warehouse_bigquery_load_jobs_running")
+	require.NoError(t, err)
+	metricdatatest.AssertEqual(t, want, got, opts...)
+}
+
+func AssertEqualExporterWarehouseBigqueryLoadedRows(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	want := metricdata.Metrics{
+		Name:        "otelcol_exporter_warehouse_bigquery_loaded_rows",
+		Description: "Rows that load jobs have stored in the table. [Alpha]",
+		Unit:        "{row}",
+		Data: metricdata.Sum[int64]{
+			Temporality: metricdata.CumulativeTemporality,
+			IsMonotonic: true,
+			DataPoints:  dps,
+		},
+	}
+	got, err := tt.GetMetric("otelcol_exporter_warehouse_bigquery_loaded_rows")
+	require.NoError(t, err)
+	metricdatatest.AssertEqual(t, want, got, opts...)
+}
+
+func AssertEqualExporterWarehouseBigqueryObjectsLeft(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	want := metricdata.Metrics{
+		Name:        "otelcol_exporter_warehouse_bigquery_objects_left",
+		Description: "Objects that were loaded and could not be deleted from the bucket. [Alpha]",
+		Unit:        "{object}",
+		Data: metricdata.Sum[int64]{
+			Temporality: metricdata.CumulativeTemporality,
+			IsMonotonic: true,
+			DataPoints:  dps,
+		},
+	}
+	got, err := tt.GetMetric("otelcol_exporter_warehouse_bigquery_objects_left")
 	require.NoError(t, err)
 	metricdatatest.AssertEqual(t, want, got, opts...)
 }
@@ -53,10 +115,38 @@ func AssertEqualExporterWarehouseBigqueryReconnects(t *testing.T, tt *componentt
 	metricdatatest.AssertEqual(t, want, got, opts...)
 }
 
+func AssertEqualExporterWarehouseBigquerySpoolAge(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[float64], opts ...metricdatatest.Option) {
+	want := metricdata.Metrics{
+		Name:        "otelcol_exporter_warehouse_bigquery_spool_age",
+		Description: "Age of the oldest file that waits to be loaded. [Alpha]",
+		Unit:        "s",
+		Data: metricdata.Gauge[float64]{
+			DataPoints: dps,
+		},
+	}
+	got, err := tt.GetMetric("otelcol_exporter_warehouse_bigquery_spool_age")
+	require.NoError(t, err)
+	metricdatatest.AssertEqual(t, want, got, opts...)
+}
+
+func AssertEqualExporterWarehouseBigquerySpoolSize(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	want := metricdata.Metrics{
+		Name:        "otelcol_exporter_warehouse_bigquery_spool_size",
+		Description: "Bytes of the files that wait to be loaded. [Alpha]",
+		Unit:        "By",
+		Data: metricdata.Gauge[int64]{
+			DataPoints: dps,
+		},
+	}
+	got, err := tt.GetMetric("otelcol_exporter_warehouse_bigquery_spool_size")
+	require.NoError(t, err)
+	metricdatatest.AssertEqual(t, want, got, opts...)
+}
+
 func AssertEqualExporterWarehouseBigqueryUnknownRows(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_warehouse_bigquery_unknown_rows",
-		Description: "Rows whose stream BigQuery forgot before it said whether they are stored. They are not sent again. [Alpha]",
+		Description: "Rows of which it is not known whether they are stored, because BigQuery forgot their stream, or counted other rows than were sent, or their file is gone. They are not sent again. [Alpha]",
 		Unit:        "{row}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

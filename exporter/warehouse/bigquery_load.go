@@ -1,0 +1,99 @@
+package warehouse
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/configfile"
+)
+
+// Values of bigquery::mode.
+const (
+	// ModeStorageWrite sends rows over the Storage Write API: they are in the table
+	// when a write ends, and are billed by bytes.
+	ModeStorageWrite = "storage_write"
+	// ModeLoad has files loaded by jobs: rows are in the table some minutes later, and
+	// loading is free.
+	ModeLoad = "load"
+)
+
+// BigQueryLoadConfig says how rows travel by load jobs.
+type BigQueryLoadConfig struct {
+	// Bucket is the Cloud Storage bucket that files are loaded from, Prefix how the
+	// names of the objects in it begin.
+	Bucket string `mapstructure:"bucket"`
+	Prefix string `mapstructure:"prefix"`
+	// Interval is the time from one job to the next.
+	Interval time.Duration `mapstructure:"interval"`
+	// SpoolBytes is how much may wait in the directory.
+	SpoolBytes int64 `mapstructure:"spool_bytes"`
+	// JobsInFlight is how many jobs may run at the same time.
+	JobsInFlight int `mapstructure:"jobs_in_flight"`
+}
+
+func defaultBigQueryLoad() BigQueryLoadConfig {
+	return BigQueryLoadConfig{
+		Prefix: bigquery.DefaultLoadPrefix, Interval: bigquery.DefaultLoadInterval,
+		SpoolBytes: bigquery.DefaultSpoolBytes, JobsInFlight: bigquery.DefaultLoadJobs,
+	}
+}
+
+// maxJobsInFlight is more than one table has use for.
+const maxJobsInFlight = 100
+
+// Validate reports all faults at once.
+func (c *BigQueryLoadConfig) Validate() error {
+	var errs []error
+	if err := bigquery.CheckBucket(c.Bucket); err != nil {
+		errs = append(errs, fmt.Errorf("`bucket`: %w", err))
+	}
+	if err := bigquery.CheckPrefix(c.Prefix); err != nil {
+		errs = append(errs, fmt.Errorf("`prefix`: %w", err))
+	}
+	if c.Interval < bigquery.MinLoadInterval {
+		errs = append(errs, fmt.Errorf("`interval` must be at least %s, because a table takes 1,500 load jobs a day, found %s", bigquery.MinLoadInterval, c.Interval))
+	}
+	if c.SpoolBytes <= 0 {
+		errs = append(errs, fmt.Errorf("`spool_bytes` must be positive, found %d", c.SpoolBytes))
+	}
+	if c.JobsInFlight < 1 || c.JobsInFlight > maxJobsInFlight {
+		errs = append(errs, fmt.Errorf("`jobs_in_flight` must be from 1 to %d, found %d", maxJobsInFlight, c.JobsInFlight))
+	}
+	return errors.Join(errs...)
+}
+
+// options are those of the sink.
+func (c *BigQueryLoadConfig) options() bigquery.LoadOptions {
+	return bigquery.LoadOptions{Bucket: c.Bucket, Prefix: c.Prefix, Interval: c.Interval, SpoolBytes: c.SpoolBytes, Jobs: c.JobsInFlight}
+}
+
+// validateMode also refuses what has no effect in the mode.
+func (c *BigQueryConfig) validateMode() error {
+	switch c.Mode {
+	case ModeStorageWrite:
+		var errs []error
+		if c.Load.HasValue() {
+			errs = append(errs, fmt.Errorf("`load` has no effect with `mode: %s` and must be left out; set `mode: %s` to load by jobs", ModeStorageWrite, ModeLoad))
+		}
+		if c.Endpoints.Storage != bigquery.DefaultStorageAPI {
+			errs = append(errs, fmt.Errorf("`endpoints::storage` has no effect with `mode: %s` and must be left out, found %q", ModeStorageWrite, c.Endpoints.Storage))
+		}
+		return errors.Join(errs...)
+	case ModeLoad:
+		var errs []error
+		if !c.Load.HasValue() {
+			errs = append(errs, fmt.Errorf("`load::bucket` must name a Cloud Storage bucket with `mode: %s`, found nothing", ModeLoad))
+		}
+		if c.Endpoints.Write != bigquery.DefaultWriteAPI {
+			errs = append(errs, fmt.Errorf("`endpoints::write` has no effect with `mode: %s` and must be left out, found %q", ModeLoad, c.Endpoints.Write))
+		}
+		return errors.Join(errs...)
+	}
+	err := fmt.Errorf("`mode` must be %q or %q, found %q", ModeStorageWrite, ModeLoad, c.Mode)
+	if hint := configfile.DidYouMean(c.Mode, []string{ModeStorageWrite, ModeLoad}); hint != "" {
+		err = fmt.Errorf("%w (%s)", err, hint)
+	}
+	return err
+}
