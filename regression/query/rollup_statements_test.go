@@ -1,0 +1,309 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/lake"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+// Where each statement is compared on raw rows and on sums of them. A new one must
+// find its place here.
+var comparedOnSums = map[string]string{
+	"profile": "ask", "days": "ask", "cost": "ask and askMore", "bill": "ask and askMore", "runs": "ask", "user": "ask", "create_method_cost": "ask",
+	"members": "askMore", "cells": "askMore", "history": "askMore", "places": "askMore", "classes": "askMore", "services": "askMore", "stock": "askMore",
+	"distribution": "distributionOf", "percentiles": "spreadsOf",
+	// These are about single processes, items and files, which sums have none of.
+	"processes": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
+	// Parts of others, and what only BigQuery is asked.
+	"measurements": "", "method_cost": "", "weights": "", "view_of_method_cost": "", "extent": "",
+}
+
+func TestEveryStatementIsComparedOnSums(t *testing.T) {
+	list, err := files.ReadDir("sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, f := range list {
+		text, err := files.ReadFile("sql/" + f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\{\{define "(\w+)"}}`).FindAllStringSubmatch(string(text), -1) {
+			found++
+			if _, ok := comparedOnSums[m[1]]; !ok {
+				t.Errorf("%s: nothing compares what %q says of raw rows with what it says of sums", f.Name(), m[1])
+			}
+		}
+	}
+	if found != len(comparedOnSums) {
+		t.Errorf("%d statements are listed, there are %d", len(comparedOnSums), found)
+	}
+}
+
+// askMore runs the statements that ask does not.
+func askMore(t *testing.T, root string) answers {
+	t.Helper()
+	ctx := context.Background()
+	w, err := Open(ctx, root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	a := answers{}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	services, err := w.Services(ctx)
+	must(err)
+	for _, s := range services {
+		a.add("service "+s.String(), 1)
+	}
+	stocks, err := w.Stocks(ctx, Window{}, Filter{})
+	must(err)
+	for _, s := range stocks { // rows are fewer, that is what sums are for
+		a.add("stock "+s.String()+" foreign calls", s.ForeignCalls)
+		a.add("stock "+s.String()+" first", float64(s.First.UnixNano()))
+		a.add("stock "+s.String()+" last", float64(s.Last.UnixNano()))
+	}
+
+	place := func(p Place) float64 {
+		a["place "+fmt.Sprintf("%+v", p)] = 1
+		return 0.07
+	}
+	owner := func(c Class) string { return "team of " + c.Class }
+	for _, group := range [][]string{{"owner"}, {"service", "version"}, {"class", "method"}} {
+		costs, err := w.Costs(ctx, CostAsk{Slot: time.Hour, Group: group, Owners: owner, Price: place})
+		must(err)
+		for _, g := range costs.Groups {
+			a.add(fmt.Sprintf("group %v %+v n", group, g.Group), g.N)
+		}
+		for _, e := range costs.Edges {
+			a.add(fmt.Sprintf("edge %v %s %s %s n", group, e.Version, e.Caller, e.Callee), e.N)
+			a.add(fmt.Sprintf("edge %v %s %s %s x", group, e.Version, e.Caller, e.Callee), e.X)
+		}
+		for _, m := range costs.Methods {
+			a.add(fmt.Sprintf("owned %v %s %s x", group, m.Owner, m.Full), m.X)
+			a.add(fmt.Sprintf("owned %v %s %s usd self usd", group, m.Owner, m.Full), m.SelfUSD)
+		}
+	}
+	bills, err := w.Bills(ctx, CostAsk{Price: place})
+	must(err)
+	for _, b := range bills {
+		a.add("bill "+b.Service.String()+" cpu", b.CPUNS)
+		a.add("bill "+b.Service.String()+" usd", b.CPUUSD)
+		a.add("bill "+b.Service.String()+" unpriced", b.UnpricedCPUNS)
+	}
+
+	compared := comparedVersions(services[0])
+	processes, err := w.Processes(ctx, compared[0], compared[1])
+	must(err)
+	var members []Member
+	for _, p := range processes {
+		a.add(fmt.Sprintf("members %s measured", p.Side), float64(p.Measured))
+		a.add(fmt.Sprintf("members %s cpu", p.Side), float64(p.CPUMeasured))
+		members = append(members, Member{Process: p})
+	}
+	grid := Grid{Begin: fixture.Start.Truncate(24 * time.Hour), Slot: time.Hour}
+	var chosen []MethodName
+	for _, metric := range []Metric{CPU, Wall} {
+		cells, err := w.Cells(ctx, metric, compared[0], compared[1], members, grid)
+		must(err)
+		for _, c := range cells {
+			name := fmt.Sprintf("cell %s %s %q %d ", metric, c.Full, c.Caller, c.Slot)
+			a.add(name+"records", c.Records)
+			a.add(name+"weight", c.Weight)
+			a.add(name+"sum", c.Sum)
+			a.add(name+"priced", c.PricedNS)
+			a.add(name+"price", c.PriceNS)
+			a.add(name+"timed wall", c.TimedWall)
+			a.add(name+"timed cpu", c.TimedCPU)
+			a.add(name+"~capped", c.Capped)
+			if c.Weight > 0 {
+				a.add(name+"~mean of logs", math.Exp(c.Log/c.Weight))
+			}
+			if m := (MethodName{services[0], c.Class, c.Method}); !slices.Contains(chosen, m) {
+				chosen = append(chosen, m)
+			}
+		}
+		points, err := w.History(ctx, Ask{Metric: metric, Slot: time.Hour}, time.Hour, chosen)
+		must(err)
+		for _, p := range points {
+			name := fmt.Sprintf("history %s %s.%s %s %s ", metric, p.Class, p.Method, p.Version, p.At.Format(time.RFC3339))
+			a.add(name+"calls", p.Calls)
+			a.add(name+"records", float64(p.Records))
+			a.add(name+"n", p.N)
+			a.add(name+"x", p.X)
+		}
+	}
+	return a
+}
+
+func comparedVersions(s Service) [2]Compared {
+	return [2]Compared{
+		{Service: s, Side: SideBase, Version: "1", Slot: time.Hour}, {Service: s, Side: SideHead, Version: "2", Slot: time.Hour},
+	}
+}
+
+// spreadsOf are the bins of the times of single calls: the same of sums, since a
+// call falls into the bin of a histogram that it falls into by itself.
+func spreadsOf(t *testing.T, root string) answers {
+	t.Helper()
+	w, err := Open(context.Background(), root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	spreads, err := w.Spreads(context.Background(), Window{}, Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := answers{}
+	for _, s := range spreads {
+		for _, b := range s.Bins {
+			a.add(fmt.Sprintf("spread %s.%s %s %d", s.Class, s.Method, s.Metric, b.Bin), b.N)
+		}
+	}
+	return a
+}
+
+// distributionOf are the shares of calls by bins of a quarter of an octave, from
+// which of 1% a call may come out in the next one.
+func distributionOf(t *testing.T, root string) map[string][]Share {
+	t.Helper()
+	ctx := context.Background()
+	w, err := Open(ctx, root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	costs, err := w.Costs(ctx, CostAsk{Slot: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var chosen []MethodName
+	for _, m := range costs.Methods {
+		if name := (MethodName{m.Service, m.Class, m.Method}); !slices.Contains(chosen, name) {
+			chosen = append(chosen, name)
+		}
+	}
+	out := map[string][]Share{}
+	for _, metric := range []Metric{CPU, Wall} {
+		shares, err := w.Distribution(ctx, Ask{Metric: metric}, chosen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range shares {
+			name := fmt.Sprintf("%s %s.%s %s", metric, s.Class, s.Method, s.Version)
+			out[name] = append(out[name], s)
+		}
+	}
+	return out
+}
+
+// wantDistribution wants the same calls, and at the edge of every bin no more of
+// them on the other side than lie within 1% of it by the finer bins.
+func wantDistribution(t *testing.T, got, want map[string][]Share, fine answers) {
+	t.Helper()
+	below := func(shares []Share, bin int64) (n float64) {
+		for _, s := range shares {
+			if s.Bin < bin {
+				n += s.N
+			}
+		}
+		return n
+	}
+	for name, w := range want {
+		all := below(w, math.MaxInt64)
+		if g := below(got[name], math.MaxInt64); math.Abs(g-all) > 3e-6*all+1e-6 {
+			t.Errorf("distribution %s: %v calls, want %v", name, g, all)
+		}
+		for _, s := range w {
+			edge := methodspan.BinOf(BinStart(s.Bin))
+			near := 3e-6*all + 1e-6
+			for bin := edge - 1; bin <= edge+1; bin++ {
+				metric := CPU
+				if name[:4] == "wall" {
+					metric = Wall
+				}
+				near += fine[fmt.Sprintf("spread %s.%s %s %d", s.Class, s.Method, metric, bin)]
+			}
+			if g, b := below(got[name], s.Bin), below(w, s.Bin); math.Abs(g-b) > near {
+				t.Errorf("distribution %s: %v calls below bin %d, want %v to %v", name, g, s.Bin, b, near)
+			}
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d distributions, want %d", len(got), len(want))
+	}
+}
+
+// wantNothingOfSums: what is about single processes, queue items and files says
+// nothing of sums rather than something wrong.
+func wantNothingOfSums(t *testing.T, root string) {
+	t.Helper()
+	ctx := context.Background()
+	w, err := Open(ctx, root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if accounts, err := w.Accounts(ctx, Window{}, Filter{}); err != nil || len(accounts) != 0 {
+		t.Errorf("%d accounts of processes, %v", len(accounts), err)
+	}
+	if duplicates, err := w.Duplicates(ctx); err != nil || len(duplicates) != 0 {
+		t.Errorf("duplicates %v, %v", duplicates, err)
+	}
+	if age, known, err := w.Freshness(ctx, Window{}, Filter{}); err != nil || known {
+		t.Errorf("fresh within %s, %v", age, err)
+	}
+}
+
+// wantAlike compares with a tolerance of 1% what is read from histograms, the rest
+// to rounding.
+func wantAlike(t *testing.T, what string, got, want answers, skip func(string) bool) {
+	t.Helper()
+	histogram := func(name string) bool { return regexp.MustCompile(` ~`).MatchString(name) }
+	compare(t, what, got, want, func(name string) bool { return histogram(name) || skip != nil && skip(name) })
+	for name, w := range want {
+		if g := got[name]; histogram(name) && math.Abs(g-w) > 0.0101*math.Abs(w) {
+			t.Errorf("%s: %s is %v, want %v to 1%%", what, name, g, w)
+		}
+	}
+}
+
+// The other statements say of sums what they say of raw rows, too.
+func TestRollupTruthOfTheOtherStatements(t *testing.T) {
+	root := busyDates(t)
+	raw, spreads, distributions := askMore(t, root), spreadsOf(t, root), distributionOf(t, root)
+	end := fixture.Start.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	for _, level := range []struct {
+		name   string
+		age    time.Duration
+		policy lake.Policy
+		skip   func(string) bool
+	}{
+		{"by minute", 48 * time.Hour, lake.Policy{MinuteAfter: 24 * time.Hour}, nil},
+		{"by hour", 96 * time.Hour, lake.Policy{HourAfter: 72 * time.Hour}, shared},
+	} {
+		if report := maintain(t, root, end.Add(level.age), level.policy); len(report.Steps) != 2 {
+			t.Fatalf("%+v", report)
+		}
+		wantAlike(t, level.name, askMore(t, root), raw, level.skip)
+		wantAlike(t, level.name, spreadsOf(t, root), spreads, nil)
+		wantDistribution(t, distributionOf(t, root), distributions, spreads)
+		wantNothingOfSums(t, root)
+	}
+}
