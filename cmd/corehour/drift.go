@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/alert/delivery"
+	"github.com/corehour/corehour/regression/alert/rules"
 	"github.com/corehour/corehour/regression/drift"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -28,7 +30,11 @@ With --csv any daily series is judged: columns date and value, and if need be na
 and weight.
 
 Exit codes: 0 nothing found, 1 a drift that the last look confirms, 2 failed, 3 too
-little history.`
+little history.
+
+With --webhook, --slack or --alertmanager each drift is sent once, again if it gets
+worse, and taken back when a later look does not confirm it any more. With --every 24h
+it looks again every day.`
 
 // driftFlags are the flags of drift beside the common ones.
 type driftFlags struct {
@@ -36,6 +42,7 @@ type driftFlags struct {
 	metric   string
 	csv      string
 	alerts   string
+	every    everyFlag
 	delivery deliverFlags
 }
 
@@ -46,32 +53,58 @@ func runDrift(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 	f.StringVar(&d.metric, "metric", "", "cpu or wall (default: cpu where a service has it, else wall)")
 	f.StringVar(&d.csv, "csv", "", "judge the series of this `file` instead of a warehouse")
 	f.StringVar(&d.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
-	d.delivery.declareOwners(f)
+	d.every.declare(f)
+	d.delivery.declare(f)
 	if err := d.parse(args, d.noArguments, d.check); err != nil {
 		return exitFailed, err
 	}
-	d.delivery.desk = &delivery.Desk{}
-	if err := d.delivery.reload(stderr, "drift"); err != nil {
+	if d.csv != "" {
+		found, err := d.lookAtFile()
+		if err != nil {
+			return exitFailed, err
+		}
+		return found.exitCode(), d.print(found, stdout)
+	}
+	if err := d.delivery.prepare(d.warehouse, d.every.period, stderr, "drift"); err != nil {
 		return exitFailed, err
 	}
-	look := d.lookAtWarehouse
-	if d.csv != "" {
-		look = d.lookAtFile
+	if d.every.period > 0 {
+		w := &watcher{common: d.common, name: "drift", period: d.every.period, alerts: d.alerts, delivery: &d.delivery, stdout: stdout, stderr: stderr}
+		w.look = func(ctx context.Context) ([]alert.Alert, error) {
+			found, err := d.lookAtWarehouse(ctx)
+			if err != nil {
+				return nil, err
+			}
+			err = d.tell(ctx, found)
+			return found.Alerts, err
+		}
+		return w.watch(ctx)
 	}
-	found, err := look(ctx)
+	found, err := d.lookAtWarehouse(ctx)
 	if err != nil {
 		return exitFailed, err
 	}
+	undelivered := d.tell(ctx, found)
+	if found.Alerts == nil {
+		return exitFailed, undelivered
+	}
 	if d.alerts != "" {
 		if _, err := appendAlerts(d.alerts, found.Alerts); err != nil {
-			return exitFailed, err
+			return exitFailed, errors.Join(undelivered, err)
 		}
 	}
-	document := driftDocument(found)
-	if d.out == output.CSV {
-		document = driftRows(found)
+	if err := d.print(found, stdout); err != nil {
+		return exitFailed, errors.Join(undelivered, err)
 	}
-	return found.exitCode(), document.Write(stdout, d.out)
+	return found.exitCode(), undelivered
+}
+
+func (d *driftFlags) print(f *driftFindings, stdout io.Writer) error {
+	document := driftDocument(f)
+	if d.out == output.CSV {
+		document = driftRows(f)
+	}
+	return document.Write(stdout, d.out)
 }
 
 func (d *driftFlags) check() error {
@@ -79,16 +112,17 @@ func (d *driftFlags) check() error {
 	if d.metric != "" && d.metric != string(query.CPU) && d.metric != string(query.Wall) {
 		errs = append(errs, fmt.Errorf("--metric: want cpu or wall, found %q", d.metric))
 	}
-	for _, name := range []string{"warehouse", "from", "to", "since", "service", "environment", "metric", "alerts", "owners"} {
-		if d.csv != "" && given(d.flags, name) {
-			errs = append(errs, fmt.Errorf("--%s has no effect beside --csv: leave one of them out", name))
+	d.flags.Visit(func(f *flag.Flag) {
+		if d.csv != "" && f.Name != "csv" && f.Name != "format" {
+			errs = append(errs, fmt.Errorf("--%s has no effect beside --csv: leave one of them out", f.Name))
 		}
-	}
+	})
+	errs = append(errs, d.every.check(d.common))
 	return errors.Join(errs...)
 }
 
 // lookAtFile judges a file of series.
-func (d *driftFlags) lookAtFile(context.Context) (*driftFindings, error) {
+func (d *driftFlags) lookAtFile() (*driftFindings, error) {
 	file, err := os.Open(d.csv)
 	if err != nil {
 		return nil, fmt.Errorf("--csv: %w", err)
@@ -120,13 +154,20 @@ func inLines(path string, err error) error {
 
 // judge replays the looks at each history.
 func (d *driftFlags) judge(histories []*serviceHistory) (*driftFindings, error) {
-	f := &driftFindings{Services: []*driftService{}, Alerts: []alert.Alert{}, CouldNotTell: true, series: d.csv != ""}
+	f := &driftFindings{
+		Services: []*driftService{}, Alerts: []alert.Alert{}, Accepted: []delivery.Accepted{}, Silenced: []delivery.Silenced{},
+		CouldNotTell: true, series: d.csv != "",
+	}
+	var owners *rules.Owners
+	if d.delivery.desk != nil {
+		owners = d.delivery.desk.Owners
+	}
 	for _, h := range histories {
 		course, err := drift.Replay(&h.History)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", h.Service, err)
 		}
-		s := h.told(course, d.delivery.desk.Owners)
+		s := h.told(course, owners)
 		f.Services = append(f.Services, s)
 		f.CouldNotTell = f.CouldNotTell && s.Judged == 0
 		if !f.series {

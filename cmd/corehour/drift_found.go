@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/delivery"
 	"github.com/corehour/corehour/regression/alert/rules"
 	"github.com/corehour/corehour/regression/drift"
 	"github.com/corehour/corehour/regression/query"
@@ -13,9 +14,11 @@ import (
 
 // driftFindings is what the replayed looks found.
 type driftFindings struct {
-	Services     []*driftService `json:"services"`
-	Alerts       []alert.Alert   `json:"alerts"`
-	CouldNotTell bool            `json:"could_not_tell"`
+	Services     []*driftService     `json:"services"`
+	Alerts       []alert.Alert       `json:"alerts"`
+	Accepted     []delivery.Accepted `json:"accepted"`
+	Silenced     []delivery.Silenced `json:"silenced"`
+	CouldNotTell bool                `json:"could_not_tell"`
 
 	series bool // of a file
 }
@@ -70,19 +73,26 @@ type driftLine struct {
 	Owner   string `json:"owner"`
 
 	began      time.Time
-	base, head float64 // ns per call
+	base, head float64  // ns per call
+	usdPerDay  *float64 // of the growth, at last week's calls
+	now        float64  // ns per call in the week before the last look
 }
 
 func (f *driftFindings) exitCode() int {
-	for _, s := range f.Services {
-		if slices.ContainsFunc(s.Lines, func(l driftLine) bool { return l.State == driftNow }) {
-			return exitFound
-		}
-	}
-	if f.CouldNotTell {
+	switch {
+	case len(f.Alerts) > 0 || f.series && f.confirmed():
+		return exitFound
+	case f.CouldNotTell:
 		return exitCannotTell
 	}
 	return exitNothing
+}
+
+// confirmed tells whether the last look confirms any drift.
+func (f *driftFindings) confirmed() bool {
+	return slices.ContainsFunc(f.Services, func(s *driftService) bool {
+		return slices.ContainsFunc(s.Lines, func(l driftLine) bool { return l.State == driftNow })
+	})
 }
 
 func date(t time.Time) string { return t.Format(time.DateOnly) }
@@ -93,6 +103,7 @@ func (h *serviceHistory) told(c *drift.Course, owners *rules.Owners) *driftServi
 	if c.Looks > 0 {
 		s.LastLook = new(date(h.day(c.Seen)))
 	}
+	recent := h.recent(c.Seen)
 	states := map[string]*drift.State{}
 	for i := range c.Methods {
 		states[c.Methods[i].Method] = &c.Methods[i]
@@ -108,8 +119,12 @@ func (h *serviceHistory) told(c *drift.Course, owners *rules.Owners) *driftServi
 		found[d.Method] = true
 		l.measure(&d.Finding)
 		l.Since, l.Told = new(date(l.began)), new(date(h.day(d.Told)))
-		l.head = h.recent(d.Method, c.Seen)
+		if m := slices.Index(h.Methods, d.Method); m >= 0 { // else the whole service
+			l.now = recent[m]
+		}
+		l.head = l.now
 		l.base = l.head / (1 + d.Change)
+		l.usdPerDay = h.dearerBy(d.Method, d.Change, c.Seen)
 		s.Lines = append(s.Lines, l)
 	}
 	for i := range c.Methods {
@@ -121,7 +136,7 @@ func (h *serviceHistory) told(c *drift.Course, owners *rules.Owners) *driftServi
 			continue
 		}
 		l := h.line(m.Method, m, owners)
-		l.State = driftShort
+		l.State, l.now = driftShort, recent[i]
 		if m.Judged {
 			l.State = driftNone
 			l.measure(m.Surest)
@@ -172,53 +187,20 @@ func (h *serviceHistory) missing(c *drift.Course) string {
 		h.Days, date(h.first), drift.WantDays, want, best, date(h.day(c.NextLook)))
 }
 
-// recent is what a call took in the week before a look; 0 of a whole service.
-func (h *serviceHistory) recent(name string, day int) float64 {
-	var cost, calls float64
-	method := int32(slices.Index(h.Methods, name))
+// recent is what a call of each method took in the week before a look; 0 where there
+// was none.
+func (h *serviceHistory) recent(day int) []float64 {
+	cost, calls := make([]float64, len(h.Methods)), make([]float64, len(h.Methods))
 	for i := range h.Rows {
-		if r := &h.Rows[i]; r.Method == method && int(r.Day) >= day-7 && int(r.Day) < day {
-			cost, calls = cost+r.Capped, calls+r.Weight
+		if r := &h.Rows[i]; int(r.Day) >= day-7 && int(r.Day) < day {
+			cost[r.Method] += r.Capped
+			calls[r.Method] += r.Weight
 		}
 	}
-	if calls == 0 {
-		return 0
-	}
-	return cost / calls
-}
-
-// alerts are of the drifts that the last look confirms.
-func (h *serviceHistory) alerts(s *driftService) []alert.Alert {
-	var out []alert.Alert
-	for i := range s.Lines {
-		l := &s.Lines[i]
-		if l.State != driftNow {
-			continue
+	for m := range cost {
+		if calls[m] > 0 {
+			cost[m] /= calls[m]
 		}
-		a := alert.Alert{
-			Schema: alert.Schema, Kind: alert.Drift,
-			ServiceNamespace: h.Namespace, Service: h.Name, Environment: h.Environment,
-			Class: l.Class, Method: l.Method, Signature: l.Signature,
-			Metric: string(h.metric), Basis: "standardised", Base: l.base, Head: l.head,
-			ChangePercent: *l.ChangePercent, Interval: *l.Interval, Records: l.Records,
-			FirstSeen: l.began, Owner: l.Owner, Reason: l.sentence(h.metric), Links: []string{},
-		}
-		a.Severity = alert.SeverityOf(a.Interval[0], nil)
-		a.ID = alert.ID(&a)
-		out = append(out, a)
 	}
-	return out
-}
-
-func (l *driftLine) sentence(metric query.Metric) string {
-	what := "a rise of %+.1f%% over 56 days"
-	if l.Shape == drift.Jump {
-		what = "a step of %+.1f%%"
-	}
-	of := "time per call, callers and weekdays being equal"
-	if l.WholeService {
-		of = "time that all methods have in common"
-	}
-	return fmt.Sprintf(what+" (95%% interval %+.1f%% to %+.1f%%) in the %s %s, since %s, p %.2g, confirmed by the look of %s",
-		*l.ChangePercent, l.Interval[0], l.Interval[1], metric, of, *l.Since, *l.P, *l.Told)
+	return cost
 }

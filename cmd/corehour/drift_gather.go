@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/corehour/corehour/regression/drift"
 	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/verdict"
 )
 
 // serviceHistory is the days of one service.
@@ -16,6 +18,9 @@ type serviceHistory struct {
 	metric query.Metric
 	names  []query.MethodDay // of each method: class, method and signature
 	first  time.Time         // the date of day 0
+	// priceNS, of each row: ns, each times its price per core hour.
+	priceNS     []float64
+	deployments []verdict.Deployment
 
 	methods, callers map[string]int32
 }
@@ -84,8 +89,13 @@ func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error
 	}
 	for _, h := range all {
 		h.finish()
+		h.deployments = deploymentsOf(h.Service, runs)
 	}
 	return d.judge(all)
+}
+
+func deploymentsOf(service query.Service, runs []query.Run) []verdict.Deployment {
+	return verdict.Deployments(slices.DeleteFunc(slices.Clone(runs), func(r query.Run) bool { return r.Service != service }))
 }
 
 // metricsOf says what is looked at of each service.
@@ -124,6 +134,7 @@ func (h *serviceHistory) add(row *query.MethodDay) {
 		Method: m, Caller: c, Day: int32(row.Date.Unix() / 86400),
 		Records: row.Records, Weight: row.Weight, Capped: row.Capped, Log: row.Log,
 	})
+	h.priceNS = append(h.priceNS, row.PriceNS)
 }
 
 func (h *serviceHistory) finish() {

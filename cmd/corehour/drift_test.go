@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -108,6 +112,127 @@ func TestDriftIsToldOnce(t *testing.T) {
 	data, err := os.ReadFile(file)
 	if err != nil || strings.Count(string(data), "\n") != 2 || len(outputs) != 1 {
 		t.Errorf("%v: %d answers; alerts: %s", err, len(outputs), data)
+	}
+}
+
+// A drift is sent to the sinks once, with its dollars and the versions around the day
+// it began; accepted it is quiet; and when no look confirms it any more it is taken back.
+func TestDriftIsSent(t *testing.T) {
+	clock(t, april)
+	m := months()
+	m.Days, m.Price = 130, 0.05
+	m.Version = func(day int) string {
+		if day >= 63 {
+			return "1.1.0"
+		}
+		return "1.0.0"
+	}
+	root := m.Write(t)
+	hook, manager := newInbox(t), newInbox(t)
+	t.Setenv("COREHOUR_TEST_HOOK", hook.URL)
+	drift := func(day time.Time, args ...string) result {
+		clock(t, day)
+		return corehour(append([]string{"drift", "--warehouse", root, "--format", "json",
+			"--webhook", "env:COREHOUR_TEST_HOOK", "--alertmanager", manager.URL, "--to", date(day)}, args...)...)
+	}
+	var alerts []alert.Alert
+	for _, day := range []int{0, 1, 7} { // the same look, and the next
+		r := drift(april.AddDate(0, 0, day))
+		if r.code != exitFound || r.stderr != "" {
+			t.Fatalf("%+v", r)
+		}
+		for _, body := range hook.take() {
+			var message alert.Message
+			if err := json.Unmarshal([]byte(strings.TrimPrefix(body, "/ ")), &message); err != nil || message.Status != alert.Firing {
+				t.Fatalf("%v: %s", err, body)
+			}
+			alerts = append(alerts, message.Alerts...)
+		}
+	}
+	if len(alerts) != 2 {
+		t.Fatalf("told were %+v", alerts)
+	}
+	step := alerts[0]
+	if step.Method != "Rate" {
+		step = alerts[1]
+	}
+	if step.BaseVersion != "1.0.0" || step.HeadVersion != "1.1.0" || step.BaseRevision != "rev-1.0.0" || step.HeadRevision != "rev-1.1.0" ||
+		!strings.Contains(step.Reason, "around then version 1.1.0 came after 1.0.0") {
+		t.Errorf("%+v", step)
+	}
+	// Two rows of 40,000 calls a day, of 0.2 and 0.4 ms, 5% of which is new.
+	if want := 40_000 * 0.6e6 / 3.6e12 * 0.05 * 0.05; step.USDPerDay == nil || math.Abs(*step.USDPerDay/want-1) > 0.2 {
+		t.Errorf("%v dollars a day, want %v", step.USDPerDay, want)
+	}
+	if got := manager.take(); len(got) != 3 || !strings.Contains(got[0], `"alertname":"CorehourDrift"`) {
+		t.Errorf("the Alertmanager got %q", got)
+	}
+
+	for _, a := range alerts {
+		if a.Method == "Total" {
+			if r := corehour("accept", a.ID[:8], "--warehouse", root, "--reason", "more data", "--by", "ann"); r.code != exitNothing {
+				t.Fatalf("%+v", r)
+			}
+		}
+	}
+	r := drift(april.AddDate(0, 0, 8))
+	var found driftFindings
+	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Accepted) != 1 || len(found.Alerts) != 1 {
+		t.Errorf("%v: %+v", err, r)
+	}
+	if got := hook.take(); len(got) != 1 || !strings.Contains(got[0], "accepted by ann") {
+		t.Errorf("told were %q", got)
+	}
+	if r := drift(m.First.AddDate(0, 0, 129)); r.code != exitNothing {
+		t.Errorf("%+v", r)
+	}
+	if got := hook.take(); len(got) != 1 || !strings.Contains(got[0], "does not confirm it any more: a call takes") {
+		t.Errorf("told were %q", got)
+	}
+}
+
+// A drift that is dated anew, because the days by which it was told are no longer
+// stored, is the same drift.
+func TestDriftKeepsItsID(t *testing.T) {
+	clock(t, april)
+	m := months()
+	m.Days = 98
+	root := m.Write(t)
+	hook := newInbox(t)
+	t.Setenv("COREHOUR_TEST_HOOK", hook.URL)
+	day := m.First.AddDate(0, 0, 98)
+	clock(t, day)
+	for _, from := range []int{0, 35, 35} {
+		r := corehour("drift", "--warehouse", root, "--webhook", "env:COREHOUR_TEST_HOOK", "--from", date(m.First.AddDate(0, 0, from)), "--to", date(day))
+		if r.code != exitFound {
+			t.Errorf("%+v", r)
+		}
+	}
+	if got := hook.take(); len(got) != 1 {
+		t.Errorf("told were %q", got)
+	}
+}
+
+// A watching drift prints what it finds once.
+func TestWatchDrift(t *testing.T) {
+	clock(t, april)
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	code := make(chan int, 1)
+	root := months().Write(t)
+	go func() {
+		code <- run(ctx, []string{"drift", "--warehouse", root, "--every", "1s"}, in, io.Discard)
+		in.Close()
+	}()
+	lines := bufio.NewReader(out)
+	for _, want := range []string{"shop/cart.Cart.Total", "shop/tax.Rate"} {
+		if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, want) {
+			t.Errorf("%v: %q", err, line)
+		}
+	}
+	cancel()
+	if rest, _ := io.ReadAll(lines); len(rest) > 0 || <-code != exitNothing {
+		t.Errorf("said again: %s", rest)
 	}
 }
 

@@ -55,7 +55,7 @@ func driftDocument(f *driftFindings) *output.Document {
 	default:
 		notes = append([]string{"nothing became dearer over weeks beyond doubt"}, notes...)
 	}
-	d.Say(notes...)
+	d.Say(append(notes, untold(f.Accepted, f.Silenced)...)...)
 	return d
 }
 

@@ -58,8 +58,7 @@ type regressFlags struct {
 	method   string
 	times    evidenceFlags
 	alerts   string
-	every    string
-	period   time.Duration
+	every    everyFlag
 	delivery deliverFlags
 }
 
@@ -69,16 +68,25 @@ func runRegress(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 	f := r.flags
 	r.declareRule(f)
 	f.StringVar(&r.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
-	f.StringVar(&r.every, "every", "", "look again after each such `duration`, until SIGTERM or SIGINT")
+	r.every.declare(f)
 	r.delivery.declare(f)
-	if err := r.parse(args, r.noArguments, r.checkRule, r.check); err != nil {
+	if err := r.parse(args, r.noArguments, r.checkRule, func() error { return r.every.check(r.common) }); err != nil {
 		return exitFailed, err
 	}
-	if err := r.delivery.prepare(r.warehouse, r.period, stderr, "regress"); err != nil {
+	if err := r.delivery.prepare(r.warehouse, r.every.period, stderr, "regress"); err != nil {
 		return exitFailed, err
 	}
-	if r.period > 0 {
-		return r.watch(ctx, stdout, stderr)
+	if r.every.period > 0 {
+		w := &watcher{common: r.common, name: "regress", period: r.every.period, alerts: r.alerts, delivery: &r.delivery, stdout: stdout, stderr: stderr}
+		w.look = func(ctx context.Context) ([]alert.Alert, error) {
+			found, err := r.look(ctx)
+			if err != nil {
+				return nil, err
+			}
+			err = r.tell(ctx, found)
+			return found.Alerts, err
+		}
+		return w.watch(ctx)
 	}
 	found, err := r.look(ctx)
 	if err != nil {
@@ -169,27 +177,6 @@ func (r *regressFlags) checkMethod() error {
 	}
 	if !given["min-records"] {
 		r.options.MinRecords = records
-	}
-	return errors.Join(errs...)
-}
-
-func (r *regressFlags) check() error {
-	var errs []error
-	if r.every != "" {
-		var err error
-		r.period, err = parseDuration("--every", r.every)
-		if err == nil && r.period < time.Second {
-			err = fmt.Errorf("--every: want 1s or more, found %q", r.every)
-		}
-		errs = append(errs, err)
-		given := false
-		r.flags.Visit(func(f *flag.Flag) { given = given || f.Name == "from" || f.Name == "to" })
-		if given {
-			errs = append(errs, errors.New("--every: --from and --to stand still: use --since"))
-		}
-		if r.out != output.Text && r.out != output.JSON {
-			errs = append(errs, fmt.Errorf("--every: writes text or json, found --format %q", r.format))
-		}
 	}
 	return errors.Join(errs...)
 }

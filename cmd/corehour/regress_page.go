@@ -40,7 +40,7 @@ func regressPage(f *findings) *output.Document {
 	for _, s := range f.NotCompared {
 		notes = append(notes, fmt.Sprintf("%s: not compared: %s", s.Service, s.Reason))
 	}
-	d.Say(append(notes, untold(f)...)...)
+	d.Say(append(notes, untold(f.Accepted, f.Silenced)...)...)
 	return d
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/delivery"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
@@ -37,7 +38,7 @@ func regressDocument(f *findings) *output.Document {
 	for i := range f.Alerts {
 		d.Say(alertLines(&f.Alerts[i])...)
 	}
-	notes = append(notes, untold(f)...)
+	notes = append(notes, untold(f.Accepted, f.Silenced)...)
 	if len(t.Rows) > 0 {
 		d.Add(t)
 	}
@@ -65,13 +66,13 @@ func alertLines(a *alert.Alert) []string {
 }
 
 // untold says which alerts nobody is told of, and why.
-func untold(f *findings) (lines []string) {
-	for i := range f.Accepted {
-		a := &f.Accepted[i]
+func untold(accepted []delivery.Accepted, silenced []delivery.Silenced) (lines []string) {
+	for i := range accepted {
+		a := &accepted[i]
 		lines = append(lines, fmt.Sprintf("%s of %s, %+.1f%%: %s", a.Name(), a.Service, a.ChangePercent, a.Accepted.String()))
 	}
-	for i := range f.Silenced {
-		a := &f.Silenced[i]
+	for i := range silenced {
+		a := &silenced[i]
 		lines = append(lines, fmt.Sprintf("%s of %s, %+.1f%%: silenced until %s because %s", a.Name(), a.Service, a.ChangePercent, a.Until.UTC().Format(time.RFC3339), a.Reason))
 	}
 	return lines

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"time"
@@ -16,18 +17,59 @@ import (
 // have printed; beyond it the oldest are forgotten and may be printed again.
 const maxRemembered = 100_000
 
-// watch looks at the warehouse again and again until the context ends. A look
+// everyFlag makes a command look again and again.
+type everyFlag struct {
+	every  string
+	period time.Duration // 0 = one look
+}
+
+func (e *everyFlag) declare(f *flag.FlagSet) {
+	f.StringVar(&e.every, "every", "", "look again after each such `duration`, until SIGTERM or SIGINT")
+}
+
+func (e *everyFlag) check(c *common) error {
+	if e.every == "" {
+		return nil
+	}
+	var errs []error
+	var err error
+	e.period, err = parseDuration("--every", e.every)
+	if err == nil && e.period < time.Second {
+		err = fmt.Errorf("--every: want 1s or more, found %q", e.every)
+	}
+	errs = append(errs, err)
+	if given(c.flags, "from") || given(c.flags, "to") {
+		errs = append(errs, errors.New("--every: --from and --to stand still: use --since"))
+	}
+	if c.out != output.Text && c.out != output.JSON {
+		errs = append(errs, fmt.Errorf("--every: writes text or json, found --format %q", c.format))
+	}
+	return errors.Join(errs...)
+}
+
+// watcher looks at the warehouse again and again until the context ends. A look
 // that fails is said and does not end it: the warehouse may not be there yet, or
 // its disk be away for a while.
-func (r *regressFlags) watch(ctx context.Context, stdout, stderr io.Writer) (int, error) {
-	ticker := time.NewTicker(r.period)
+type watcher struct {
+	*common
+	name     string // of the command
+	period   time.Duration
+	alerts   string // file
+	delivery *deliverFlags
+	// look looks and sends what is to be sent, and returns what is raised.
+	look           func(context.Context) ([]alert.Alert, error)
+	stdout, stderr io.Writer
+}
+
+func (w *watcher) watch(ctx context.Context) (int, error) {
+	ticker := time.NewTicker(w.period)
 	defer ticker.Stop()
 	printed := map[string]bool{}
 	var order []string
 	for {
-		fresh, err := r.lookOnce(ctx, printed, stderr)
+		fresh, err := w.lookOnce(ctx, printed)
 		for _, a := range fresh {
-			if err := printAlert(stdout, &a, r.out); err != nil {
+			if err := printAlert(w.stdout, &a, w.out); err != nil {
 				return exitFailed, err
 			}
 			printed[a.ID] = true
@@ -39,52 +81,48 @@ func (r *regressFlags) watch(ctx context.Context, stdout, stderr io.Writer) (int
 		}
 		switch {
 		case ctx.Err() != nil:
-			return r.end(stderr, err)
+			return w.end(err)
 		case errors.Is(err, query.ErrNoData):
-			fmt.Fprintf(stderr, "corehour regress: could not tell: %s\n", output.Printable(err.Error()))
+			fmt.Fprintf(w.stderr, "corehour %s: could not tell: %s\n", w.name, output.Printable(err.Error()))
 		case err != nil:
-			printError(stderr, "regress", err)
+			printError(w.stderr, w.name, err)
 		}
 		select {
 		case <-ctx.Done():
-			return r.end(stderr, r.delivery.desk.Flush(ctx))
+			return w.end(w.delivery.desk.Flush(ctx))
 		case <-ticker.C:
 		}
 	}
 }
 
 // end says what could not be sent any more; it is sent when somebody looks again.
-func (r *regressFlags) end(stderr io.Writer, err error) (int, error) {
+func (w *watcher) end(err error) (int, error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		printError(stderr, "regress", err)
+		printError(w.stderr, w.name, err)
 	}
 	return exitNothing, nil
 }
 
 // lookOnce looks and returns the alerts not printed yet. Those that the alert
 // file holds already count as printed, so a restart does not repeat them.
-func (r *regressFlags) lookOnce(ctx context.Context, printed map[string]bool, stderr io.Writer) ([]alert.Alert, error) {
-	if err := r.parseWindow(); err != nil { // --since moves with the clock
+func (w *watcher) lookOnce(ctx context.Context, printed map[string]bool) ([]alert.Alert, error) {
+	if err := w.parseWindow(); err != nil { // --since moves with the clock
 		return nil, err
 	}
-	found, err := r.look(ctx)
-	if err != nil {
-		return nil, err
+	if err := w.delivery.reload(w.stderr, w.name); err != nil {
+		printError(w.stderr, w.name, err)
 	}
-	if err := r.delivery.reload(stderr, "regress"); err != nil {
-		printError(stderr, "regress", err)
-	}
-	err = r.tell(ctx, found)
+	raised, err := w.look(ctx)
 	var fresh []alert.Alert
-	for _, a := range found.Alerts {
+	for _, a := range raised {
 		if !printed[a.ID] {
 			fresh = append(fresh, a)
 		}
 	}
-	if r.alerts == "" || len(fresh) == 0 {
+	if w.alerts == "" || len(fresh) == 0 {
 		return fresh, err
 	}
-	fresh, failed := appendAlerts(r.alerts, fresh)
+	fresh, failed := appendAlerts(w.alerts, fresh)
 	return fresh, errors.Join(err, failed)
 }
 

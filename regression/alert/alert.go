@@ -42,7 +42,8 @@ type Alert struct {
 	Basis string `json:"basis"`
 	// Base and Head are ns per call of what was tested; Reason says whether
 	// that is the method's own time or its whole. Of a budget they are dollars a
-	// day: planned and spent.
+	// day: planned and spent. Of more calls they are calls per call of the caller, of a
+	// whole service 0.
 	Base          float64 `json:"base"`
 	Head          float64 `json:"head"`
 	ChangePercent float64 `json:"change_percent"`
@@ -52,8 +53,9 @@ type Alert struct {
 	EValue *float64 `json:"e_value"`
 	// Records are the measured calls of the head version, or behind what is spent.
 	Records int64 `json:"records"`
-	// USDPerDay is what the change costs at the head version's rate of calls, or
-	// what is spent above a budget; null without a price, and for wall time.
+	// USDPerDay is what the change costs at the head version's rate of calls, of a
+	// drift at last week's, or what is spent above a budget; null without a price, and
+	// for wall time.
 	USDPerDay *float64 `json:"usd_per_day"`
 	// FirstSeen is the first row of the head version, or when a budget was first
 	// found broken, or the day on which a drift began.
@@ -68,9 +70,12 @@ type Alert struct {
 	Resolution string `json:"resolution,omitempty"`
 }
 
-// Name is the method or the class that the alert is about; empty if it is about a
+// Name is the method or the class that the alert is about; empty if it is a budget of a
 // whole service.
 func (a *Alert) Name() string {
+	if a.Class == "" && a.Method == "" && a.Kind != Budget {
+		return "whole service"
+	}
 	return methodspan.Function{Class: a.Class, Method: a.Method}.Full() + a.Signature
 }
 
@@ -102,12 +107,17 @@ func SeverityOf(lowPercent float64, usdPerDay *float64) Severity {
 }
 
 // ID names the alert for ever: the same method between the same two versions has
-// the same one, however often it is looked at. A drift has no versions; another one
-// of the same method begins on another day.
+// the same one, however often it is looked at. A drift is no matter of versions, which
+// are only those around the day it began; another one of the same method begins on
+// another day.
 func ID(a *Alert) string {
 	var buf []byte
+	base, head := a.BaseVersion, a.HeadVersion
+	if a.Kind == Drift {
+		base, head = "", ""
+	}
 	parts := []string{
-		a.Kind, a.ServiceNamespace, a.Service, a.Environment, a.Class, a.Method, a.BaseVersion, a.HeadVersion, a.Metric,
+		a.Kind, a.ServiceNamespace, a.Service, a.Environment, a.Class, a.Method, base, head, a.Metric,
 	}
 	if a.Budget != "" {
 		parts = append(parts, a.Budget)

@@ -18,6 +18,13 @@ func TestAlertIDIsStable(t *testing.T) {
 	if ID(&b) == id {
 		t.Error("two methods share an id")
 	}
+	b = a
+	b.Kind, b.FirstSeen = Drift, time.Unix(0, 0)
+	id = ID(&b)
+	b.BaseVersion, b.HeadVersion, b.FirstSeen = "", "3", time.Unix(86399, 0)
+	if ID(&b) != id {
+		t.Error("the id of a drift depends on versions, or on the hour")
+	}
 }
 
 func TestSeverity(t *testing.T) {

@@ -18,7 +18,8 @@ const (
 // MaxInMessage bounds the alerts of one message; more travel in further ones.
 const MaxInMessage = 100
 
-// Message is what sinks send: the alerts of one deployment, dearest first.
+// Message is what sinks send: the alerts of one deployment, or the drifts of one service,
+// dearest first. A drift is no matter of versions, so a message of drifts names none.
 type Message struct {
 	Schema           int    `json:"schema"`
 	ID               string `json:"id"`
@@ -42,7 +43,14 @@ type deployment struct {
 }
 
 func deploymentOf(a *Alert) deployment {
-	return deployment{a.Kind, a.ServiceNamespace, a.Service, a.Environment, a.BaseVersion, a.HeadVersion}
+	kind := a.Kind
+	switch kind {
+	case Drift:
+		return deployment{kind: kind, namespace: a.ServiceNamespace, service: a.Service, environment: a.Environment}
+	case MoreCalls, WholeService:
+		kind = Regression // found by the same comparison
+	}
+	return deployment{kind, a.ServiceNamespace, a.Service, a.Environment, a.BaseVersion, a.HeadVersion}
 }
 
 // Messages makes one message for each deployment, the dearest first.
@@ -58,10 +66,12 @@ func Messages(status Status, alerts []Alert) []Message {
 			j = len(out)
 			at[deploymentOf(a)] = j
 			out = append(out, Message{
-				Schema: Schema, Status: status, Kind: a.Kind,
+				Schema: Schema, Status: status, Kind: deploymentOf(a).kind,
 				ServiceNamespace: a.ServiceNamespace, Service: a.Service, Environment: a.Environment,
-				BaseVersion: a.BaseVersion, HeadVersion: a.HeadVersion, BaseRevision: a.BaseRevision, HeadRevision: a.HeadRevision,
 			})
+			if m := &out[j]; a.Kind != Drift {
+				m.BaseVersion, m.HeadVersion, m.BaseRevision, m.HeadRevision = a.BaseVersion, a.HeadVersion, a.BaseRevision, a.HeadRevision
+			}
 		}
 		m := &out[j]
 		m.Alerts = append(m.Alerts, *a)

@@ -20,6 +20,8 @@ type MethodDay struct {
 	Weight  float64 // calls they stand for
 	Capped  float64 // ns, each call at most the 99.5% quantile over all dates
 	Log     float64
+	// PriceNS is the sum of ns, each times its price per core hour; of what has one.
+	PriceNS float64
 }
 
 // Days hands over the days of all methods, service after service. What is handed
@@ -31,7 +33,7 @@ func (w *Warehouse) Days(ctx context.Context, metric Metric, window Window, f Fi
 		d = MethodDay{}
 		var date int64
 		err := rows.Scan(into(&d.Namespace), into(&d.Name), into(&d.Environment), into(&d.Full), &d.Caller, &date,
-			into(&d.Class), into(&d.Method), into(&d.Signature), &d.Records, &d.Weight, &d.Capped, &d.Log)
+			into(&d.Class), into(&d.Method), into(&d.Signature), &d.Records, &d.Weight, &d.Capped, &d.Log, &d.PriceNS)
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,10 @@ func (a *Alertmanager) Send(ctx context.Context, m alert.Message) error {
 }
 
 // alertNames by kind, as rules of the Alertmanager match them.
-var alertNames = map[string]string{alert.Regression: "CorehourRegression", alert.Budget: "CorehourBudget"}
+var alertNames = map[string]string{
+	alert.Regression: "CorehourRegression", alert.MoreCalls: "CorehourRegression", alert.WholeService: "CorehourRegression",
+	alert.Budget: "CorehourBudget", alert.Drift: "CorehourDrift",
+}
 
 func postableOf(a *alert.Alert) postable {
 	name := alertNames[a.Kind]
@@ -103,8 +106,13 @@ func postableOf(a *alert.Alert) postable {
 }
 
 func summary(a *alert.Alert) string {
-	if a.Kind == alert.Budget {
+	switch a.Kind {
+	case alert.Budget:
 		return fmt.Sprintf("budget %s: $%s a day, planned are $%s", a.Budget, output.Amount(a.Head), output.Amount(a.Base))
+	case alert.Drift:
+		return fmt.Sprintf("%s of %s became %.1f%% dearer since %s", a.Name(), a.Service, a.ChangePercent, a.FirstSeen.UTC().Format(time.DateOnly))
+	case alert.MoreCalls:
+		return fmt.Sprintf("%s of %s is called %.1f%% more often per call of its caller from %s to %s", a.Name(), a.Service, a.ChangePercent, a.BaseVersion, a.HeadVersion)
 	}
 	return fmt.Sprintf("%s of %s became %.1f%% dearer from %s to %s", a.Name(), a.Service, a.ChangePercent, a.BaseVersion, a.HeadVersion)
 }

@@ -38,6 +38,8 @@ func TestPayloads(t *testing.T) {
 		for name, messages := range map[string][]alert.Message{
 			"firing":   alert.Messages(alert.Firing, dearer()),
 			"resolved": alert.Messages(alert.Resolved, resolved),
+			"others":   alert.Messages(alert.Firing, others()),
+			"drift":    alert.Messages(alert.Firing, drifting()),
 			"budget":   alert.Messages(alert.Firing, []alert.Alert{overBudget()}),
 		} {
 			if len(messages) != 1 {

@@ -43,6 +43,27 @@ func dearer() []alert.Alert {
 	return []alert.Alert{a, b}
 }
 
+// others of the same deployment: a method that is called more often, and all methods
+// together.
+func others() []alert.Alert {
+	oftener, whole := dearer()[0], dearer()[0]
+	oftener.ID, oftener.Kind, oftener.Base, oftener.Head, oftener.ChangePercent = "123412341234", alert.MoreCalls, 1, 6, 500
+	oftener.Interval, oftener.USDPerDay = [2]float64{480, 520}, nil
+	whole.ID, whole.Kind, whole.Class, whole.Method, whole.Base, whole.Head = "432143214321", alert.WholeService, "", "", 0, 0
+	whole.USDPerDay = nil
+	return []alert.Alert{oftener, whole}
+}
+
+// drifting are two methods of a service with different versions around.
+func drifting() []alert.Alert {
+	a, b := dearer()[0], dearer()[1]
+	for _, d := range []*alert.Alert{&a, &b} {
+		d.Kind, d.FirstSeen = alert.Drift, noon.AddDate(0, -1, 0)
+	}
+	b.BaseVersion, b.BaseRevision = b.HeadVersion, b.HeadRevision
+	return []alert.Alert{a, b}
+}
+
 func overBudget() alert.Alert {
 	return alert.Alert{
 		Schema: alert.Schema, ID: "00ff00ff00ff", Kind: alert.Budget, Budget: "tax", Class: "shop/tax", Owner: "tax-team", Metric: "usd_per_day",

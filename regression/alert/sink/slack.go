@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/output"
@@ -55,12 +56,15 @@ func slackText(m *alert.Message) string {
 	if m.Environment != "" {
 		service += " (" + m.Environment + ")"
 	}
-	if m.Kind == alert.Budget {
+	switch m.Kind {
+	case alert.Budget:
 		b.WriteString("*Budget*")
 		if service != "" {
 			b.WriteString(" of " + code(service))
 		}
-	} else {
+	case alert.Drift:
+		b.WriteString(code(service) + ", dearer over weeks")
+	default:
 		fmt.Fprintf(&b, "%s from version %s to %s", code(service), versionText(m.BaseVersion, m.BaseRevision), versionText(m.HeadVersion, m.HeadRevision))
 	}
 	if m.Status == alert.Firing {
@@ -97,11 +101,15 @@ func slackLine(status alert.Status, a *alert.Alert) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s ", slackMarks[a.Severity], a.Severity, code(name))
-	if a.Kind == alert.Budget {
-		fmt.Fprintf(&b, "$%s a day, planned are $%s", output.Amount(a.Head), output.Amount(a.Base))
-	} else {
-		fmt.Fprintf(&b, "%+.1f%% (95%% interval %+.1f%% to %+.1f%%), %s of %s time per call instead of %s",
-			a.ChangePercent, a.Interval[0], a.Interval[1], output.Nanos(a.Head), code(a.Metric), output.Nanos(a.Base))
+	if a.Kind != alert.Budget {
+		fmt.Fprintf(&b, "%+.1f%% (95%% interval %+.1f%% to %+.1f%%), ", a.ChangePercent, a.Interval[0], a.Interval[1])
+	}
+	b.WriteString(slackLevels(a))
+	if a.Kind == alert.Drift {
+		b.WriteString(", since " + a.FirstSeen.UTC().Format(time.DateOnly))
+		if a.BaseVersion != a.HeadVersion && a.BaseVersion != "" {
+			fmt.Fprintf(&b, " (version %s, then %s)", versionText(a.BaseVersion, a.BaseRevision), versionText(a.HeadVersion, a.HeadRevision))
+		}
 	}
 	if a.USDPerDay != nil {
 		fmt.Fprintf(&b, ", $%s a day more", output.Amount(*a.USDPerDay))
@@ -110,4 +118,17 @@ func slackLine(status alert.Status, a *alert.Alert) string {
 		b.WriteString(", owner " + code(a.Owner))
 	}
 	return b.String() + ", id " + code(a.ID)
+}
+
+// slackLevels are what it was and what it is.
+func slackLevels(a *alert.Alert) string {
+	switch {
+	case a.Kind == alert.Budget:
+		return fmt.Sprintf("$%s a day, planned are $%s", output.Amount(a.Head), output.Amount(a.Base))
+	case a.Kind == alert.MoreCalls:
+		return fmt.Sprintf("%.3g calls per call of its caller instead of %.3g", a.Head, a.Base)
+	case !(a.Base > 0):
+		return output.SlackCode(a.Metric) + " time that all methods have in common"
+	}
+	return fmt.Sprintf("%s of %s time per call instead of %s", output.Nanos(a.Head), output.SlackCode(a.Metric), output.Nanos(a.Base))
 }

@@ -65,6 +65,7 @@ func (s *State) raise(a *alert.Alert, silenced bool, now time.Time) {
 	// The Alertmanager knows an alert by its labels, so these stay. One that got
 	// worse is told anew; one that got milder is not worth a word.
 	o.Alert.Owner, o.Alert.FirstSeen = before.Owner, before.FirstSeen
+	o.Alert.BaseVersion, o.Alert.HeadVersion = before.BaseVersion, before.HeadVersion
 	if slices.Index(ranks, a.Severity) > slices.Index(ranks, before.Severity) {
 		for sink, status := range o.Sent {
 			if status == alert.Firing {

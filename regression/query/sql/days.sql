@@ -16,7 +16,8 @@ seen AS (
     class, method, signature,
     COALESCE(caller, '') AS caller,
     start_ns - MOD(start_ns, 86400000000000) AS date_ns,
-    {{.Weight}} AS weight, {{.Measured}} AS n, CAST({{.Value}} AS {{.Double}}) AS x, {{.Histogram}} AS bins
+    {{.Weight}} AS weight, {{.Measured}} AS n, CAST({{.Value}} AS {{.Double}}) AS x, {{.Histogram}} AS bins,
+    usd_per_core_hour AS price
   FROM weighted
   WHERE {{.Weight}} IS NOT NULL AND {{.Measured}} > 0
     AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
@@ -71,7 +72,8 @@ SELECT
   CAST(SUM(n) AS {{.Double}}) AS records,
   SUM(weight * n) AS weight,
   SUM(weight * capped) AS capped,
-  SUM(weight * logs) AS logs
+  SUM(weight * logs) AS logs,
+  COALESCE(SUM(weight * x * price), 0) AS price_x
 FROM single
 GROUP BY {{.Service ""}}, name, caller, date_ns
 ORDER BY {{.Service ""}}, name, caller, date_ns

@@ -159,7 +159,8 @@ seen AS (
     class, method, signature,
     COALESCE(caller, '') AS caller,
     start_ns - MOD(start_ns, 86400000000000) AS date_ns,
-    w AS weight, cpu_measured AS n, CAST(cpu_ns AS FLOAT64) AS x, cpu_hist AS bins
+    w AS weight, cpu_measured AS n, CAST(cpu_ns AS FLOAT64) AS x, cpu_hist AS bins,
+    usd_per_core_hour AS price
   FROM weighted
   WHERE w IS NOT NULL AND cpu_measured > 0
     AND start_ns >= @from_ns AND start_ns < @to_ns
@@ -214,7 +215,8 @@ SELECT
   CAST(SUM(n) AS FLOAT64) AS records,
   SUM(weight * n) AS weight,
   SUM(weight * capped) AS capped,
-  SUM(weight * logs) AS logs
+  SUM(weight * logs) AS logs,
+  COALESCE(SUM(weight * x * price), 0) AS price_x
 FROM single
 GROUP BY service_namespace, service, environment, name, caller, date_ns
 ORDER BY service_namespace, service, environment, name, caller, date_ns

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/drift"
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+// alerts are of the drifts that the last look confirms.
+func (h *serviceHistory) alerts(s *driftService) []alert.Alert {
+	var out []alert.Alert
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		if l.State != driftNow {
+			continue
+		}
+		before, after := h.around(l.began)
+		a := alert.Alert{
+			Schema: alert.Schema, Kind: alert.Drift,
+			ServiceNamespace: h.Namespace, Service: h.Name, Environment: h.Environment,
+			Class: l.Class, Method: l.Method, Signature: l.Signature,
+			BaseVersion: before.Version, BaseRevision: before.Revision, HeadVersion: after.Version, HeadRevision: after.Revision,
+			Metric: string(h.metric), Basis: "standardised", Base: l.base, Head: l.head,
+			ChangePercent: *l.ChangePercent, Interval: *l.Interval, Records: l.Records, USDPerDay: l.usdPerDay,
+			FirstSeen: l.began, Owner: l.Owner, Reason: l.sentence(h.metric) + versions(before, after), Links: []string{},
+		}
+		a.Severity = alert.SeverityOf(a.Interval[0], a.USDPerDay)
+		a.ID = alert.ID(&a)
+		out = append(out, a)
+	}
+	return out
+}
+
+func (l *driftLine) sentence(metric query.Metric) string {
+	what := "a rise of %+.1f%% over 56 days"
+	if l.Shape == drift.Jump {
+		what = "a step of %+.1f%%"
+	}
+	of := "time per call, callers and weekdays being equal"
+	if l.WholeService {
+		of = "time that all methods have in common"
+	}
+	return fmt.Sprintf(what+" (95%% interval %+.1f%% to %+.1f%%) in the %s %s, since %s, p %.2g, confirmed by the look of %s",
+		*l.ChangePercent, l.Interval[0], l.Interval[1], metric, of, *l.Since, *l.P, *l.Told)
+}
+
+// dated is how far from the day that it is dated on a drift may have begun.
+const dated = 3 * 24 * time.Hour
+
+// around are the newest deployments some days before and after a day; without a version
+// where none is known.
+func (h *serviceHistory) around(day time.Time) (before, after verdict.Deployment) {
+	newest := func(at time.Time) (found verdict.Deployment) {
+		for _, d := range h.deployments { // by when they began
+			if d.Since.Before(at) {
+				found = d
+			}
+		}
+		return found
+	}
+	return newest(day.Add(-dated)), newest(day.AddDate(0, 0, 1).Add(dated))
+}
+
+func versions(before, after verdict.Deployment) string {
+	switch {
+	case after.Version == "":
+		return ""
+	case before.Version == "":
+		return fmt.Sprintf("; version %s is the first that is known around then", after.Version)
+	case before.Version == after.Version:
+		return fmt.Sprintf("; version %s ran before and after, so it is not the deployment", after.Version)
+	}
+	return fmt.Sprintf("; around then version %s came after %s", after.Version, before.Version)
+}
+
+// dearerBy is what a method costs more a day for having changed, by what its calls cost
+// in the week before a look; nil without a price. Of the whole service it is what comes
+// from outside, with all that it calls.
+func (h *serviceHistory) dearerBy(name string, change float64, day int) *float64 {
+	if h.metric != query.CPU {
+		return nil
+	}
+	method, usd := int32(slices.Index(h.Methods, name)), 0.0
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		if int(r.Day) < day-7 || int(r.Day) >= day {
+			continue
+		}
+		if r.Method == method || method < 0 && h.Callers[r.Caller] == methodspan.CallerEntry {
+			usd += h.priceNS[i] / nsPerCoreHour / 7
+		}
+	}
+	if !(usd > 0) {
+		return nil
+	}
+	more := usd * change / (1 + change)
+	return &more
+}
+
+const nsPerCoreHour = 3.6e12

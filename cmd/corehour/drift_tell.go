@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/delivery"
+	"github.com/corehour/corehour/regression/alert/state"
+	"github.com/corehour/corehour/regression/output"
+)
+
+// leastDrift is the percentage by which a method must be dearer than what was accepted
+// of it: that of the smallest step that is told.
+const leastDrift = 2
+
+// tell sorts out what nobody is to be told of and sends the rest.
+func (d *driftFlags) tell(ctx context.Context, f *driftFindings) error {
+	known, err := d.delivery.desk.Store.Read()
+	if err != nil {
+		f.Alerts = nil
+		return err
+	}
+	carryOn(f.Alerts, known.Open)
+	sorted, err := d.delivery.desk.Handle(ctx, delivery.Look{Alerts: f.Alerts, ThresholdPercent: leastDrift, Gone: f.gone})
+	if sorted == nil {
+		f.Alerts = nil
+		return err
+	}
+	f.Alerts, f.Accepted, f.Silenced = sorted.Raised, sorted.Accepted, sorted.Silenced
+	return err
+}
+
+// sameDrift is how far apart two dates of one drift may lie: it is dated anew when the
+// days by which it was told are no longer stored.
+const sameDrift = 28 * 24 * time.Hour
+
+// carryOn lets alerts keep the ids under which they were sent.
+func carryOn(alerts []alert.Alert, open []state.Open) {
+	taken, sent := map[string]bool{}, map[string]bool{}
+	for i := range alerts {
+		taken[alerts[i].ID] = true
+	}
+	for i := range open {
+		sent[open[i].Alert.ID] = true
+	}
+	for i := range alerts {
+		a := &alerts[i]
+		if sent[a.ID] {
+			continue
+		}
+		for j := range open {
+			o := &open[j].Alert
+			same := o.Kind == a.Kind && o.ServiceNamespace == a.ServiceNamespace && o.Service == a.Service && o.Environment == a.Environment &&
+				o.Class == a.Class && o.Method == a.Method && o.Metric == a.Metric
+			if same && !open[j].Resolved && !taken[o.ID] && o.FirstSeen.Sub(a.FirstSeen).Abs() <= sameDrift {
+				taken[o.ID] = true
+				a.ID = o.ID
+				break
+			}
+		}
+	}
+}
+
+// gone says whether an open drift that the last look did not confirm is over: whoever
+// had days enough for that look was judged by it.
+func (f *driftFindings) gone(a *alert.Alert) (string, bool) {
+	if a.Kind != alert.Drift {
+		return "", false
+	}
+	for _, s := range f.Services {
+		if s.Namespace != a.ServiceNamespace || s.Name != a.Service || s.Environment != a.Environment || string(s.Metric) != a.Metric || s.LastLook == nil {
+			continue
+		}
+		judged := a.Class == "" && a.Method == "" && s.Judged > 0 // the whole service
+		now := 0.0
+		for i := range s.Lines {
+			l := &s.Lines[i]
+			if l.Class != a.Class || l.Method != a.Method || l.State != driftNone && l.State != driftEarlier {
+				continue
+			}
+			judged, now = true, max(now, l.now)
+		}
+		switch {
+		case !judged:
+			return "", false
+		case now > 0 && a.Base > 0:
+			return fmt.Sprintf("the look of %s does not confirm it any more: a call takes %s now, and took %s before", *s.LastLook, output.Nanos(now), output.Nanos(a.Base)), true
+		}
+		return fmt.Sprintf("the look of %s does not confirm it any more", *s.LastLook), true
+	}
+	return "", false
+}
