@@ -110,6 +110,27 @@ func TestTextIsAligned(t *testing.T) {
 	}
 }
 
+// One long name does not make every line long, and is whole in other formats.
+func TestLongNamesAreCutInText(t *testing.T) {
+	long := strings.Repeat("ü", 65_536)
+	d := document(long, "short")
+	d.Say(long)
+	for f, most := range map[Format]int{Text: maxLine + 1, CSV: 1 << 17, MarkdownPage: 1 << 17} {
+		var b strings.Builder
+		if err := d.Write(&b, f); err != nil {
+			t.Fatal(err)
+		}
+		if whole := strings.Contains(b.String(), long[:2*maxLine]); whole == (f == Text) {
+			t.Errorf("%s: the name is whole: %v", f, whole)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(line); n > most {
+				t.Errorf("%s: a line of %d characters", f, n)
+			}
+		}
+	}
+}
+
 func TestParseFormat(t *testing.T) {
 	for _, f := range Formats {
 		if got, err := ParseFormat(string(f)); err != nil || got != f {

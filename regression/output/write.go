@@ -127,7 +127,7 @@ func (d *Document) text(w io.Writer) error {
 			b.WriteByte('\n')
 		}
 		for _, line := range block.Lines {
-			b.WriteString(Printable(line) + "\n")
+			b.WriteString(shorten(Printable(line), maxLine) + "\n")
 		}
 		if block.Table != nil {
 			block.Table.text(&b)
@@ -135,6 +135,20 @@ func (d *Document) text(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// How many characters a cell of a text table has at most, of which every row is as
+// wide as the longest, and a line beside tables. The other formats have all of them.
+const (
+	maxCell = 200
+	maxLine = 4000
+)
+
+func shorten(s string, most int) string {
+	if len(s) <= most || utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-3]) + "..."
 }
 
 func (t *Table) text(b *strings.Builder) {
@@ -152,7 +166,7 @@ func (t *Table) text(b *strings.Builder) {
 	for _, row := range t.Rows {
 		cells := make([]string, len(row))
 		for i, c := range row {
-			cells[i] = Printable(c.text)
+			cells[i] = shorten(Printable(c.text), maxCell)
 		}
 		rows = append(rows, cells)
 	}
