@@ -191,6 +191,52 @@ func TestRestartWithRealStrategies(t *testing.T) {
 	}
 }
 
+// A sampler that is killed goes on by what it had written last: its successor decides
+// the same as it would have itself.
+func TestKilled(t *testing.T) {
+	for _, strategy := range []string{decide.StrategyTiers, decide.StrategyBudget} {
+		t.Run(strategy, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				config := keeping(t)
+				config.Strategy, config.State.Interval = strategy, config.Interval+time.Second
+				d, successors := &desk{}, &desk{}
+				r := startWith(t, config, 1, strategyOf(config), host{deskID: d})
+				minute := func(calls int64, all ...*rig) {
+					for _, r := range all {
+						b := of("1")
+						for range 50 {
+							b.call("f", 0.01, "")
+							b.call("g", 0.5, "")
+						}
+						counts(b, "f", 5000*calls)
+						counts(b, "g", 100)
+						r.send(b.Traces)
+					}
+					turn(t)
+				}
+				for range 12 {
+					minute(1, r)
+				}
+				minute(20, r)                // looks like another class from now on
+				time.Sleep(20 * time.Second) // it is written once more
+				synctest.Wait()
+				last, err := os.ReadFile(config.State.File)
+				require.NoError(t, err)
+				next := *config
+				next.State.File = filepath.Join(t.TempDir(), "sampler.state")
+				require.NoError(t, os.WriteFile(next.State.File, last, 0o600))
+				successor := startWith(t, &next, 1, strategyOf(&next), host{deskID: successors})
+				for range 6 {
+					minute(20, r, successor)
+					was, _ := d.source.Rates(shop1)
+					is, _ := successors.source.Rates(shop1)
+					assert.Equal(t, was, is)
+				}
+			})
+		})
+	}
+}
+
 func FuzzDecodeState(f *testing.F) {
 	f.Add([]byte(`{"strategy":"budget","learned":"eA==","groups":[{"service":"shop","methods":[{"name":"f","mode":"sample","rate":0.5}]}]}`))
 	f.Add([]byte(`{"groups":[{"methods":[{"name":"(overflow)","apart":true,"class":"\u0000"}]}]}`))

@@ -26,6 +26,7 @@ type book struct {
 	services  map[serviceKey]*service
 	versions  map[Group]*version
 	overflows int
+	trim      float64   // of the budget that all share, see pot.trimmed
 	last      time.Time // of the last step
 	running   bool      // there was a step since the start
 	evictedAt time.Time
@@ -39,6 +40,7 @@ func newBook(cfg Config) *book {
 		methods:  make(map[Key]*method),
 		services: make(map[serviceKey]*service),
 		versions: make(map[Group]*version),
+		trim:     1,
 		stats:    Stats{Capacity: cfg.MaxMethods},
 	}
 }
@@ -130,7 +132,7 @@ func (b *book) version(now time.Time, g Group) *version {
 	key := serviceKey{g.Namespace, g.Service, g.Environment}
 	s, ok := b.services[key]
 	if !ok {
-		s = &service{key: key, spread: 1, cost: 1, cpuPerWall: 1}
+		s = &service{key: key, spread: 1, cost: 1, cpuPerWall: 1, trim: 1}
 		b.services[key] = s
 	}
 	v := &version{group: g, service: s, first: now, last: now}
@@ -206,10 +208,13 @@ func (b *book) drop(v *version) {
 	}
 }
 
-// Rules makes the methods follow another method file.
+// Rules makes the methods follow another method file. What it says is off is not
+// heard from now on, so the next step learns nothing of it.
 func (b *book) Rules(of func(Key) *methodfile.Rule) {
 	for _, m := range b.order {
-		m.rule = of(m.key)
+		if m.rule = of(m.key); m.rule != nil && m.rule.Mode == methodfile.ModeOff {
+			m.mode = methodfile.ModeOff
+		}
 	}
 }
 

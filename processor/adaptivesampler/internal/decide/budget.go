@@ -16,36 +16,26 @@ const tiny = 1e-12
 // only (T * CV, Neyman's) and one that serves every method alike, and brings most
 // methods below a given error. What the total alone needs of the dearest is a
 // part of its own.
-type budget struct {
-	*book
-	trims map[*service]float64 // of the last step; nil = of the budget of all
-}
+type budget struct{ *book }
 
-func newBudget(cfg Config) *budget { return &budget{book: newBook(cfg)} }
+func newBudget(cfg Config) *budget { return &budget{newBook(cfg)} }
 
 func (b *budget) Step(now time.Time, seen []Seen) []Decision {
 	b.learn(now, seen)
 	b.prepare(now)
-	pots := b.pots()
-	trims := make(map[*service]float64, len(pots))
-	for _, p := range pots {
-		before, ok := b.trims[p.of]
-		if !ok {
-			before = 1
-		}
-		trims[p.of] = p.trim(before)
-		p.left /= trims[p.of]
+	for _, p := range b.pots() {
+		*p.trim = p.trimmed(*p.trim)
+		p.left /= *p.trim
 		p.share(&b.cfg)
 	}
-	b.trims = trims
 	return b.report()
 }
 
 // pot is one budget and those who draw on it.
 type pot struct {
-	of     *service
-	left   float64 // records per second, after what is pinned
-	calls  float64 // per second, of all who draw
+	trim   *float64 // of the service, or of the budget of all
+	left   float64  // records per second, after what is pinned
+	calls  float64  // per second, of all who draw
 	claims []*claim
 	pairs  []*pairClaim
 }
@@ -77,12 +67,13 @@ func (b *budget) pots() []*pot {
 	var all []*pot
 	of := make(map[*service]*pot)
 	find := func(s *service) *pot {
+		trim := &s.trim
 		if b.cfg.Budget.Per == PerAll {
-			s = nil
+			s, trim = nil, &b.trim
 		}
 		p, ok := of[s]
 		if !ok {
-			p = &pot{of: s, left: b.cfg.Budget.RecordsPerSecond}
+			p = &pot{trim: trim, left: b.cfg.Budget.RecordsPerSecond}
 			of[s] = p
 			all = append(all, p)
 		}
@@ -134,14 +125,17 @@ func (b *budget) pairClaim(p *pair, claims map[*method]*claim) *pairClaim {
 	return c
 }
 
-// trimmed is how much of what an interval shows goes into the trim.
-const trimmed = 0.3
+// How much of what an interval shows goes into the trim, and how far that goes.
+const (
+	trimShare = 0.3
+	trimMost  = 2
+)
 
-// trim corrects what the levels get wrong together: each follows its method with
+// trimmed is the trim that corrects what the levels get wrong together: each follows its method with
 // care, and a thousand rare methods that are called less make a difference long
 // before one of them shows it. It is the rates in force times the calls there
 // were, by the same rates times the levels.
-func (p *pot) trim(before float64) float64 {
+func (p *pot) trimmed(before float64) float64 {
 	var levels, calls float64
 	for _, c := range p.claims {
 		if !c.m.version.late {
@@ -152,8 +146,8 @@ func (p *pot) trim(before float64) float64 {
 	if levels <= 0 {
 		return before
 	}
-	now := min(max(calls/levels, 0.5), 2)
-	return before + trimmed*(now-before)
+	now := min(max(calls/levels, 1./trimMost), trimMost)
+	return before + trimShare*(now-before)
 }
 
 // offer is what a pot offers to all of its claims alike.

@@ -36,6 +36,9 @@ func (b *book) Restore(data []byte) error {
 	}
 	fresh := newBook(b.cfg)
 	fresh.last = last
+	if fresh.trim, err = trimOf(s.Trim); err != nil {
+		return err
+	}
 	for i := range s.Groups {
 		if err := fresh.restore(&s.Groups[i]); err != nil {
 			return fmt.Errorf("state: groups[%d]: %w", i, err)
@@ -70,6 +73,17 @@ func (b *book) shrink() {
 	b.remove(func(m *method) bool { return out[m] })
 }
 
+// trimOf reads a trim, 0 standing for none.
+func trimOf(x float64) (float64, error) {
+	switch {
+	case x == 0:
+		return 1, nil
+	case x >= 1./trimMost && x <= trimMost:
+		return x, nil
+	}
+	return 0, fmt.Errorf("`trim` must be between %v and %v, found %v", 1./trimMost, trimMost, x)
+}
+
 func (b *book) restore(g *groupState) error {
 	group := Group{g.Namespace, g.Service, g.Environment, g.Version}
 	if _, ok := b.versions[group]; ok {
@@ -78,13 +92,14 @@ func (b *book) restore(g *groupState) error {
 	if err := names(g.Namespace, g.Service, g.Environment, g.Version); err != nil {
 		return err
 	}
-	if err := amounts("group", g.Weight, g.Called); err != nil {
+	if err := amounts("group", g.Weight, g.Called, g.Owed); err != nil {
 		return err
 	}
 	first, err1 := moment("first", g.First)
 	last, err2 := moment("last", g.Last)
 	opened, err3 := moment("opened", g.Opened)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	trim, err4 := trimOf(g.Trim)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
 	}
 	if len(g.Methods) == 0 {
@@ -92,6 +107,7 @@ func (b *book) restore(g *groupState) error {
 	}
 	v := b.version(first, group)
 	v.last, v.follows, v.weight, v.called = last, g.Follows, g.Weight, g.Called
+	v.late, v.owed, v.service.trim = g.Late, g.Owed, trim
 	if g.Opened > 0 {
 		v.service.head, v.service.opened = v, opened
 	}
@@ -122,9 +138,11 @@ func (s *methodState) method(v *version) (*method, error) {
 		names(s.Class, s.Method, s.Signature),
 		amounts("calls", run[:]...), amounts("wall", s.Wall[:]...), amounts("cpu", s.CPU[:]...),
 		amounts("entry, called, callees, compared", s.Entry, s.Called, s.Callees, s.Compared),
+		amounts("owed, lately, streak", s.Owed, s.Lately, float64(s.Streak)),
 		amounts("prior_spread, prior_mean", s.PriorSpread, s.PriorMean),
 		share("p", s.P), share("arrived", s.Arrived),
 		word("learned", s.Learned, "", ClassEntry, ClassMid, ClassInner),
+		word("looks", s.Looks, "", ClassEntry, ClassMid, ClassInner),
 	} {
 		if err != nil {
 			return nil, err
@@ -137,7 +155,8 @@ func (s *methodState) method(v *version) (*method, error) {
 		wall:  moments{s.Wall[0], s.Wall[1], s.Wall[2], s.Wall[3]},
 		cpu:   moments{s.CPU[0], s.CPU[1], s.CPU[2], s.CPU[3]},
 		entry: s.Entry, called: s.Called, callees: s.Callees, compared: s.Compared,
-		priorSpread: s.PriorSpread, priorMean: s.PriorMean, class: class{is: s.Learned}, p: s.P, arrived: s.Arrived,
+		priorSpread: s.PriorSpread, priorMean: s.PriorMean, class: class{s.Learned, s.Looks, s.Streak},
+		owed: s.Owed, lately: s.Lately, p: s.P, arrived: s.Arrived,
 	}
 	if s.Score != nil {
 		if m.score, err = s.Score.score(); err != nil {

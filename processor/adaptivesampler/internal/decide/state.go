@@ -19,6 +19,7 @@ const (
 type state struct {
 	Version int          `json:"version"`
 	Last    float64      `json:"last"`
+	Trim    float64      `json:"trim,omitempty"` // of the budget that all share
 	Groups  []groupState `json:"groups"`
 }
 
@@ -33,6 +34,9 @@ type groupState struct {
 	Opened      float64       `json:"opened,omitempty"` // its comparison with the versions before
 	Weight      float64       `json:"weight"`
 	Called      float64       `json:"called"`
+	Late        bool          `json:"late,omitempty"` // its counts are waited for
+	Owed        float64       `json:"owed,omitempty"` // for so many seconds
+	Trim        float64       `json:"trim,omitempty"` // of its service's budget
 	Methods     []methodState `json:"methods"`
 }
 
@@ -53,6 +57,10 @@ type methodState struct {
 	PriorSpread float64    `json:"prior_spread,omitempty"`
 	PriorMean   float64    `json:"prior_mean,omitempty"`
 	Learned     string     `json:"learned,omitempty"` // its class
+	Looks       string     `json:"looks,omitempty"`   // another class, for so many intervals
+	Streak      int        `json:"streak,omitempty"`
+	Owed        float64    `json:"owed,omitempty"`   // calls not judged yet
+	Lately      float64    `json:"lately,omitempty"` // calls per second of the last interval
 	P           float64    `json:"p,omitempty"`
 	Arrived     float64    `json:"arrived,omitempty"`
 	Score       *scoreSaid `json:"score,omitempty"`
@@ -70,7 +78,7 @@ type scoreSaid struct {
 // Snapshot is what has been learned, as JSON. Its size is bounded by max_methods
 // and the length of names.
 func (b *book) Snapshot() []byte {
-	s := state{Version: stateVersion, Last: seconds(b.last), Groups: []groupState{}}
+	s := state{Version: stateVersion, Last: seconds(b.last), Trim: b.trim, Groups: []groupState{}}
 	place := make(map[*version]int)
 	for _, m := range b.order {
 		v := m.version
@@ -93,6 +101,7 @@ func (v *version) state() groupState {
 	g := groupState{
 		Namespace: v.group.Namespace, Service: v.group.Service, Environment: v.group.Environment, Version: v.group.Version,
 		First: seconds(v.first), Last: seconds(v.last), Follows: v.follows, Weight: v.weight, Called: v.called,
+		Late: v.late, Owed: v.owed, Trim: v.service.trim,
 	}
 	if v.service.head == v {
 		g.Opened = seconds(v.service.opened)
@@ -108,7 +117,8 @@ func (m *method) state() methodState {
 		Calls: [5]float64{l.Now, l.Run, l.RunSeconds, l.Sum, l.Seconds},
 		Wall:  m.wall.state(), CPU: m.cpu.state(),
 		Entry: m.entry, Called: m.called, Callees: m.callees, Compared: m.compared,
-		PriorSpread: m.priorSpread, PriorMean: m.priorMean, Learned: m.class.is, P: m.p, Arrived: m.arrived,
+		PriorSpread: m.priorSpread, PriorMean: m.priorMean, Learned: m.class.is, Looks: m.class.looks, Streak: m.class.streak,
+		Owed: m.owed, Lately: m.lately, P: m.p, Arrived: m.arrived,
 	}
 	if a := m.score; a.label != "" {
 		s.Score = &scoreSaid{a.label, a.balance, a.records, seconds(a.until), a.backOff.Seconds(), a.probation}

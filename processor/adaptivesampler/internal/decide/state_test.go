@@ -80,6 +80,8 @@ func TestACorruptedStateIsAnErrorAndChangesNothing(t *testing.T) {
 		"rate above 1":     {in(`, "p": 1.5`), "state: groups[0]: methods[0]: `p` must be between 0 and 1, found 1.5"},
 		"negative":         {in(`, "entry": -1`), "state: groups[0]: methods[0]: `entry, called, callees, compared` must be amounts, found -1"},
 		"unknown class":    {in(`, "learned": "x"`), "state: groups[0]: methods[0]: `learned` must be one of [\"\" \"entry\" \"mid\" \"inner\"], found \"x\""},
+		"unknown looks":    {in(`, "looks": "x"`), "state: groups[0]: methods[0]: `looks` must be one of [\"\" \"entry\" \"mid\" \"inner\"], found \"x\""},
+		"trim":             {`{"version": 1, "last": 1, "trim": 3}`, "`trim` must be between 0.5 and 2, found 3"},
 		"unknown score":    {in(`, "score": {"label": "x", "balance": 1, "records": 1}`), "state: groups[0]: methods[0]: `label` must be one of [\"normal\" \"hotspot\" \"unmanaged\" \"off\"], found \"x\""},
 		"no time":          {`{"version": 1, "last": -1}`, "`last` must be between 0 and 8589934592 seconds, found -1"},
 		"group twice":      {fmt.Sprintf(`{"version": 1, "last": 1, "groups": [`+group+","+group+`]}`, fmt.Sprintf(method, ""), fmt.Sprintf(method, "")), "state: groups[1]: group must be there once, found it twice"},
