@@ -290,6 +290,17 @@ func fillAggregate(r *Row, a *attributes) bool {
 	return okWall && okCPU
 }
 
+// HistogramOf reads the histogram of a sum, by the names of its two attributes. False
+// if there is none, or none that can be one.
+func HistogramOf(attributes pcommon.Map, bins, counts string) (Histogram, bool) {
+	b, okBins := attributes.Get(bins)
+	n, okCounts := attributes.Get(counts)
+	if !okBins || !okCounts || b.Type() != pcommon.ValueTypeSlice || n.Type() != pcommon.ValueTypeSlice {
+		return nil, false
+	}
+	return histogramOf(b.Slice(), n.Slice())
+}
+
 func histogramOf(bins, counts pcommon.Slice) (Histogram, bool) {
 	if (bins == pcommon.Slice{}) && (counts == pcommon.Slice{}) {
 		return nil, true

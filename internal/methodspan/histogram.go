@@ -66,6 +66,26 @@ func (h Histogram) Normalize() Histogram {
 	return out
 }
 
+// From is the weight of the values at or above x. Those of the bin that x is in are
+// taken to lie evenly.
+func (h Histogram) From(x float64) float64 {
+	at := BinOf(x)
+	var above float64
+	for _, b := range h {
+		switch {
+		case b.Bin > at:
+			above += b.N
+		case b.Bin == at:
+			low, high := math.Pow(Gamma, float64(at)), math.Pow(Gamma, float64(at)+1)
+			if at == 0 {
+				low = 0
+			}
+			above += b.N * min(max((high-x)/(high-low), 0), 1)
+		}
+	}
+	return above
+}
+
 // Total is the sum of the weights.
 func (h Histogram) Total() float64 {
 	var t float64

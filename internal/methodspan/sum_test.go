@@ -174,3 +174,22 @@ func TestEventDay(t *testing.T) {
 		}
 	}
 }
+
+// What a histogram has from a value on is right to the width of a bin.
+func TestHistogramFrom(t *testing.T) {
+	var h Histogram
+	for x := 1.0; x <= 10_000; x++ {
+		h.add(BinOf(x), 1)
+	}
+	for _, x := range []float64{0, 1, 2, 999.5, 5000, 9999} {
+		if got, want := h.From(x), 10_000-max(math.Ceil(x)-1, 0); math.Abs(got-want) > 0.01*10_000 {
+			t.Errorf("from %v on: %v, want %v", x, got, want)
+		}
+	}
+	if got := h.From(1e6); got != 0 {
+		t.Errorf("beyond the last: %v", got)
+	}
+	if got := (Histogram{{BinOf(100), 8}}).From(BinValue(BinOf(100))); got < 3 || got > 5 {
+		t.Errorf("in the middle of a bin: %v of 8", got)
+	}
+}

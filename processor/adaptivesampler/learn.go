@@ -131,8 +131,8 @@ func (t *table) learn(m *method, span ptrace.Span, s *measurement, p float64, ke
 	before := *side
 	m.add(t.epoch, span, s, p, kept)
 	weight, took := side.Weight-before.Weight, side.Sum-before.Sum
-	if weight > 0 && took >= t.meter.threshold*weight {
-		m.now.above += weight
+	if weight > 0 {
+		m.now.above += weight * t.meter.heavy(span, s, took/weight)
 	}
 	m.mu.Unlock()
 	m.group.charge(s.caller, m, took)

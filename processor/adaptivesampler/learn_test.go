@@ -242,3 +242,56 @@ func TestLearningForTheScorecard(t *testing.T) {
 		assert.Zero(t, got["Total"].Callees)
 	})
 }
+
+// A method whose calls arrive added up is judged like one whose calls arrive one by
+// one: by each of them, not by their mean.
+func TestSumsAreScoredByTheirCalls(t *testing.T) {
+	for _, meter := range []string{decide.MeterWall, decide.MeterCPU} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &scripted{unknown: 1}
+			config := adaptive()
+			config.Rates = nil
+			config.Scorecard.Enabled, config.Scorecard.Meter = true, meter
+			r := startWith(t, config, 1, s, componenttest.NewNopHost())
+			b := newBatch("shop")
+			each := []int64{1000, 6000, 15_000, 1000, 6000, 15_000} // a third is heavy, their mean is not
+			var sum int64
+			var squares float64
+			for _, x := range each {
+				single := lasting(b.call("single", 0.25, ""), time.Duration(x))
+				single.Attributes().PutInt(methodspan.AttrCPUTime, x)
+				single.Attributes().PutDouble(methodspan.AttrCPUP, 0.5)
+				sum += x
+				squares += float64(x) * float64(x)
+			}
+			for _, name := range []string{"sum", "blind"} {
+				span := b.call(name, 0.25, "")
+				span.Attributes().PutStr(methodspan.AttrKind, methodspan.KindAggregate)
+				for _, side := range []string{"wall", "cpu"} {
+					put := span.Attributes()
+					put.PutInt("corehour."+side+".sum", sum)
+					put.PutDouble("corehour."+side+".sum_squares", squares)
+					if name == "blind" {
+						continue
+					}
+					bins, counts := put.PutEmptySlice("corehour."+side+".bins"), put.PutEmptySlice("corehour."+side+".counts")
+					for _, x := range each[:3] {
+						bins.AppendEmpty().SetInt(int64(methodspan.BinOf(float64(x))))
+						counts.AppendEmpty().SetDouble(2)
+					}
+				}
+				span.Attributes().PutInt(methodspan.AttrMeasured, int64(len(each)))
+				span.Attributes().PutInt(methodspan.AttrCPUMeasured, int64(len(each)))
+				span.Attributes().PutDouble(methodspan.AttrCPUP, 0.5)
+			}
+			r.send(b.Traces)
+			turn(t)
+			got := s.last()
+			weight := map[string]float64{decide.MeterWall: 4, decide.MeterCPU: 8}[meter]
+			assert.Equal(t, 2*weight, got["single"].Above)
+			assert.InEpsilon(t, 2*weight, got["sum"].Above, 1e-9)
+			assert.Zero(t, got["blind"].Above, "without a histogram its mean is all there is")
+			assert.InEpsilon(t, got["single"].Wall.Squares, got["sum"].Wall.Squares, 1e-9)
+		})
+	}
+}

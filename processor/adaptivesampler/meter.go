@@ -1,6 +1,8 @@
 package adaptivesampler
 
 import (
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
@@ -26,6 +28,24 @@ func (m *meter) side(s *sums) *decide.Sums {
 		return &s.cpu
 	}
 	return &s.wall
+}
+
+// heavy is the part of a span's calls that reach the threshold. Of a sum its histogram
+// tells; without one its calls are taken for equal to their mean.
+func (m *meter) heavy(span ptrace.Span, s *measurement, mean float64) float64 {
+	if s.kind == methodspan.KindAggregate {
+		bins, counts := methodspan.AttrWallBins, methodspan.AttrWallCounts
+		if m.cpu {
+			bins, counts = methodspan.AttrCPUBins, methodspan.AttrCPUCounts
+		}
+		if h, ok := methodspan.HistogramOf(span.Attributes(), bins, counts); ok && h.Total() > 0 {
+			return h.From(m.threshold) / h.Total()
+		}
+	}
+	if mean >= m.threshold {
+		return 1
+	}
+	return 0
 }
 
 // charge gives the caller what a record of another method of its group took.

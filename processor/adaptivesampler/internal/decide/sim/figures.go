@@ -176,7 +176,7 @@ func (t *Table) deployments() {
 
 func (t *Table) tiers() {
 	r := Tier(t.fewer, t.seeds[0])
-	t.lower("tiers: turns of a rate, at rest, in a day of waves, after x100, /100 and a new version", r.Turns, "per hour", 0.1)
+	t.lower("tiers: turns of a rate in all of it", r.Turns, "per hour", 0.1)
 	t.lower("tiers: returns to a class left within half an hour", r.Returns, "per hour", 0.01)
 	t.higher("tiers: methods with 200 records a day or all their calls", 100*r.Floor, "%", 100)
 	t.higher("tiers: methods at the rate of their class, or above it, at the end", 100*r.Settled, "%", 100)
