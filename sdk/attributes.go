@@ -27,6 +27,7 @@ const (
 	attrCounter    = "corehour.sdk."
 	attrBatch      = "corehour.batch.seq"
 	attrCallsTotal = "corehour.calls.total"
+	attrServed     = "corehour.rates.served"
 
 	kindCall      = "call"
 	kindAggregate = "aggregate"

@@ -228,12 +228,16 @@ func (w *encoder) process(iv *interval, s *Snapshot) {
 	w.close()
 }
 
-// request wraps the spans written so far.
-func (w *encoder) request(resource []byte, seq uint64, callsTotal int64) []byte {
+// request wraps the spans written so far. served says that rates of a collector are in
+// force: one that is new to this process leaves them as they are.
+func (w *encoder) request(resource []byte, seq uint64, callsTotal int64, served bool) []byte {
 	scope := otlp.String(nil, otlp.ScopeName, scopeName)
 	scope = otlp.String(scope, otlp.ScopeVersion, Version)
 	scope = otlp.IntAttribute(scope, otlp.ScopeAttributes, attrBatch, int64(seq))
 	scope = otlp.IntAttribute(scope, otlp.ScopeAttributes, attrCallsTotal, callsTotal)
+	if served {
+		scope = otlp.BoolAttribute(scope, otlp.ScopeAttributes, attrServed, true)
+	}
 	w.body = otlp.Request(w.body[:0], resource, scope, w.spans)
 	return w.body
 }

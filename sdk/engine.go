@@ -54,6 +54,7 @@ type engine struct {
 	filed       chan *methodfile.File // from who follows it to the minder
 	served      chan *rateTable       // from the poller to the minder
 	ratesUntil  int64                 // as now() counts: then they are no longer fresh; the minder's
+	ratesServed atomic.Bool           // rates are in force that a collector served
 	polling     context.Context       // ends when shutdown begins
 	stopPolling context.CancelFunc
 }

@@ -172,6 +172,7 @@ func (e *engine) repolicy(change func(*policy)) {
 
 func (e *engine) adoptRates(rates *rateTable) {
 	e.repolicy(func(p *policy) { p.rates = rates })
+	e.ratesServed.Store(rates != nil)
 }
 
 func (e *engine) adoptFile(file *methodfile.File) {

@@ -167,12 +167,20 @@ func TestServedRates(t *testing.T) {
 		}
 		server.serve(`{"revision": "b", "ttl_s": 60, "methods": [{"name": "rated.T.Coded", "mode": "off"}]}`)
 		time.Sleep(2 * time.Second)
+		inForce := server.all(t)
+		if last := inForce[len(inForce)-1].scope; last["corehour.rates.served"] != true {
+			t.Errorf("a request with rates in force says %v", last)
+		}
 		check("changed", map[*Method]settings{ratedCoded: {mode: Off}, ratedPlain: {rate: 0.01, cpuRate: 1}})
 		server.fail(true)
 		time.Sleep(30 * time.Second)
 		check("not yet stale", map[*Method]settings{ratedCoded: {mode: Off}})
 		time.Sleep(2 * time.Minute)
 		check("stale", before)
+		stale := server.all(t)
+		if last := stale[len(stale)-1].scope; last["corehour.rates.served"] != nil {
+			t.Errorf("a request with stale rates says %v", last)
+		}
 		asked := len(server.questions())
 		time.Sleep(10 * time.Minute)
 		if n := len(server.questions()) - asked; n > 20 {

@@ -187,5 +187,5 @@ func (e *engine) encode(r *request) []byte {
 		}
 		w.process(iv, r.stats)
 	}
-	return w.request(e.resource, r.seq, r.total)
+	return w.request(e.resource, r.seq, r.total, e.ratesServed.Load())
 }

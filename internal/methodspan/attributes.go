@@ -69,6 +69,10 @@ const (
 const (
 	AttrBatchSeq   = "corehour.batch.seq"
 	AttrCallsTotal = "corehour.calls.total"
+
+	// AttrRatesServed is true while the process goes by rates that a collector
+	// served, this one or another.
+	AttrRatesServed = "corehour.rates.served"
 )
 
 // Names of resource attributes that a row keeps.

@@ -25,6 +25,10 @@ type decision struct {
 	open    bool // the file gives no rate: a strategy may
 	learned bool // by a strategy
 	shadow  bool // only reported
+
+	// cold is above 0 until the strategy has spoken for the first time: rates that
+	// another collector served stay up to here.
+	cold float64
 }
 
 func (d *decision) off() bool { return d.rate == 0 }
@@ -96,7 +100,7 @@ func (p *preparer) learned(wish *decide.Decision, inForce, fixed *decision, boun
 	if !(d.cpuRate >= 0 && d.cpuRate <= 1) {
 		d.cpuRate = 0
 	}
-	if inForce.learned && d.mode == inForce.mode {
+	if inForce.learned && inForce.cold == 0 && d.mode == inForce.mode {
 		if withinBand(d.rate, inForce.rate) {
 			d.rate = inForce.rate
 		}

@@ -112,6 +112,7 @@ type pass struct {
 	resource    ptrace.ResourceSpans
 	scope       string
 	known       bool // the scope was learned before
+	served      bool // its process goes by rates that a collector served
 	tally       tally
 	measurement measurement
 	visit       func(string, pcommon.Value) bool
@@ -123,6 +124,8 @@ func (p *pass) emptied(ss ptrace.ScopeSpans) bool {
 	before := spans.Len()
 	p.scope = ss.Scope().Name()
 	p.known = p.resends.again(p.resource, ss)
+	served, ok := ss.Scope().Attributes().Get(methodspan.AttrRatesServed)
+	p.served = ok && served.Bool()
 	spans.RemoveIf(p.drop)
 	return before > 0 && spans.Len() == 0
 }
@@ -172,6 +175,12 @@ func (p *pass) decide(span ptrace.Span, d *decision) (float64, outcome) {
 	case !m.hasP:
 		return 0, unweighted
 	}
+	if p.served && m.p <= d.cold {
+		stamp(span, m, d, m.p)
+		span.Attributes().PutStr(methodspan.AttrReason, reasonTakenOver)
+		span.Attributes().PutDouble(methodspan.AttrConfiguredRate, m.p)
+		return m.p, kept
+	}
 	if d.rate >= 1 { // nothing to decide: the trace state need not be read
 		stamp(span, m, d, m.p)
 		return m.p, kept
@@ -196,6 +205,10 @@ func (p *pass) decide(span ptrace.Span, d *decision) (float64, outcome) {
 	stamp(span, m, d, result.p)
 	return a.p, kept
 }
+
+// reasonTakenOver is why measurements of a process that comes from another collector
+// keep the rate they have: what that had learned is in it.
+const reasonTakenOver = "rate of the collector before"
 
 func setThreshold(span ptrace.Span, d *decision, rv *sampling.Randomness) {
 	value := ""

@@ -87,7 +87,12 @@ func (t *table) first(m *method) *decision {
 	if m.rule == nil && m.group.rest != nil {
 		return m.group.rest.decision
 	}
-	return t.prepare.learned(m.group.unknown, m.fixed, m.fixed, t.rules.bounds(m.rule))
+	bounds := t.rules.bounds(m.rule)
+	d := t.prepare.learned(m.group.unknown, m.fixed, m.fixed, bounds)
+	if d.learned && !d.off() {
+		d.cold = bounds.Bound(1)
+	}
+	return d
 }
 
 func (m *method) key() decide.Key {
