@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.uber.org/zap"
 
 	"github.com/corehour/corehour/internal/methodfile"
 	"github.com/corehour/corehour/internal/rates"
@@ -24,6 +25,7 @@ type loop struct {
 	last    time.Time
 	seen    []decide.Seen // used again
 	pending []change
+	warned  time.Time // of a budget that is too small
 
 	unknowns map[*group]*decide.Decision // of nil: of groups that are new
 
@@ -165,6 +167,7 @@ func (l *loop) collect(now time.Time, elapsed time.Duration) (kept float64) {
 func (l *loop) decide(now time.Time) {
 	t := l.table
 	decisions := l.strategy.Step(now, l.seen)
+	l.warn(now)
 	clear(l.seen) // the names of methods that may go
 	l.pending = l.pending[:0]
 	t.mu.RLock()
@@ -178,6 +181,22 @@ func (l *loop) decide(now time.Time) {
 	l.unknown()
 	t.mu.RUnlock()
 	l.install()
+}
+
+// warnEvery is how often it is said that a budget is too small.
+const warnEvery = time.Hour
+
+// warn says it if what must be costs more than there is: rates are below what was asked
+// for, and nothing else would say why.
+func (l *loop) warn(now time.Time) {
+	n := l.strategy.Stats().Short
+	if n == 0 || now.Sub(l.warned) < warnEvery {
+		return
+	}
+	l.warned = now
+	l.log.Warn("the budget is too small for what must be kept: the rates that the method file fixes leave less than a tenth of it, or floors and lowest rates of all methods have less than half of what they ask for; "+
+		"raise `budget::records_per_second`, lower `floor_records_per_day` or `min_rate`, or give fixed rates a `min` or `max`",
+		zap.Int("budgets", n), zap.Float64("records_per_second", l.config.Budget.RecordsPerSecond), zap.String("per", l.config.Budget.Per))
 }
 
 func toldOf(d *decide.Decision) told {

@@ -47,6 +47,27 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
+// A budget that is too small is said once an hour as long as it is.
+func TestABudgetThatIsTooSmallIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{unknown: 0.5}
+		r := startWith(t, adaptive(), 1, s, host{deskID: &desk{}})
+		said := func() int { return r.logs.FilterMessageSnippet("the budget is too small").Len() }
+		turn(t)
+		assert.Zero(t, said())
+		s.lack(1)
+		for range 61 {
+			turn(t)
+		}
+		assert.Equal(t, 2, said())
+		s.lack(0)
+		for range 120 {
+			turn(t)
+		}
+		assert.Equal(t, 2, said())
+	})
+}
+
 // What is decided holds here and is served, at once if it is less; what differs by
 // noise only wakes nobody.
 func TestTheLoop(t *testing.T) {

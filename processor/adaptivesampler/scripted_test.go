@@ -23,6 +23,7 @@ type scripted struct {
 	class   string
 	unknown float64 // 0 = it says nothing
 	state   string
+	short   int
 	rules   func(decide.Key) *methodfile.Rule
 }
 
@@ -52,8 +53,20 @@ func (s *scripted) Unknown(g decide.Group) decide.Decision {
 }
 
 func (s *scripted) Rules(of func(decide.Key) *methodfile.Rule) { s.rules = of }
-func (s *scripted) Stats() decide.Stats                        { return decide.Stats{Planned: 3} }
 func (s *scripted) Snapshot() []byte                           { return []byte(s.state) }
+
+func (s *scripted) Stats() decide.Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return decide.Stats{Planned: 3, Short: s.short}
+}
+
+// lack says that so many budgets are too small.
+func (s *scripted) lack(budgets int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.short = budgets
+}
 
 func (s *scripted) Restore(state []byte) error {
 	if string(state) == "no good" {

@@ -23,10 +23,13 @@ func newBudget(cfg Config) *budget { return &budget{newBook(cfg)} }
 func (b *budget) Step(now time.Time, seen []Seen) []Decision {
 	b.learn(now, seen)
 	b.prepare(now)
+	b.stats.Short = 0
 	for _, p := range b.pots() {
 		*p.trim = p.trimmed(*p.trim)
 		p.left /= *p.trim
-		p.share(&b.cfg)
+		if p.share(&b.cfg) {
+			b.stats.Short++
+		}
 	}
 	return b.report()
 }
@@ -150,6 +153,15 @@ func (p *pot) trimmed(before float64) float64 {
 	return before + trimShare*(now-before)
 }
 
+const (
+	// leftByPins is the part of a budget that pins leave to the others at least.
+	leftByPins = 0.1
+
+	// mostlyThere is the part of floors and lowest rates below which a budget is
+	// said to be too small for them.
+	mostlyThere = 0.5
+)
+
 // offer is what a pot offers to all of its claims alike.
 type offer struct {
 	price   float64 // per unit of power
@@ -162,9 +174,12 @@ type offer struct {
 // share finds the price at which the pot is spent and sets the rates. Where even
 // the floors, the lowest rates and the parts for all calls and for the total cost
 // more than there is, all get the same part of them. Where there is more than
-// enough for all, the rest is shared out by the same rule.
-func (p *pot) share(cfg *Config) {
-	left := max(p.left, 0)
+// enough for all, the rest is shared out by the same rule. Pins may take what they
+// like, but leave a tenth of the budget: nobody falls to nothing because of others.
+// It tells whether there is too little for what must be.
+func (p *pot) share(cfg *Config) (short bool) {
+	least := leftByPins * cfg.Budget.RecordsPerSecond
+	left := max(p.left, least)
 	heavy := 0.0
 	for _, c := range p.claims {
 		heavy += c.heavy * c.calls
@@ -199,6 +214,7 @@ func (p *pot) share(cfg *Config) {
 		}
 		c.m.settle(want, c.reason(found), c.limits, cfg)
 	}
+	return len(p.claims) > 0 && (p.left < least || found.part < mostlyThere)
 }
 
 // calm tells whether rates that are nearly in force can stay: many small steps

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -114,6 +115,33 @@ func TestPinsAreTakenFromTheBudget(t *testing.T) {
 	free := called(named(shop, "free"), 6e6, 1e-3, 1e5, 1)
 	b.steps(20, pinned, free)
 	within(t, 10, b.decision(free.Key).P*1e5, 0.06)
+}
+
+// Pins that take more than there is leave the others a tenth all the same, and it is
+// said.
+func TestPinsLeaveATenth(t *testing.T) {
+	b := newBench(t, budgetOf(50))
+	pinned := called(named(shop, "pinned"), 1000*60, 1, 1e5, 1)
+	pinned.Rule = ruled(t, `"rate": 1`)
+	free := called(named(shop, "free"), 6e6, 1e-3, 1e5, 1)
+	b.steps(20, free)
+	assert.Zero(t, b.s.Stats().Short)
+	b.steps(20, pinned, free)
+	assert.Equal(t, 1.0, b.decision(pinned.Key).P)
+	within(t, 5, b.decision(free.Key).P*1e5, 0.06)
+	assert.Equal(t, 1, b.s.Stats().Short)
+}
+
+func TestFloorsThatDoNotFitAreSaid(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Budget.RecordsPerSecond, c.ForgetAfter = 0.1, time.Hour })
+	var seen []Seen
+	for i := range 100 {
+		seen = append(seen, called(named(shop, fmt.Sprint(i)), 60, 0.001, 1e5, 1))
+	}
+	b.steps(30, seen...)
+	assert.Equal(t, 1, b.s.Stats().Short)
+	b.steps(61, seen[:10]...)
+	assert.Zero(t, b.s.Stats().Short, "most have gone")
 }
 
 func TestOneBudgetForAllOrOneForEachService(t *testing.T) {

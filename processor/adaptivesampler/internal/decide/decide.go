@@ -95,6 +95,7 @@ type Stats struct {
 	Boosted    int     // services that compare two versions now
 	Planned    float64 // records per second that the rates in force should bring, as of the last step
 	Off        int     // methods that the scorecard has switched off
+	Short      int     // budgets that pins and floors alone would overdraw
 }
 
 // Strategy decides rates. One algorithm, one file. It is not safe for concurrent
