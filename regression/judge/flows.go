@@ -1,0 +1,135 @@
+package judge
+
+import "math"
+
+// flows answer what the head version paid beyond the base version: a method in
+// all, or to one callee, per slot at equal calls of the one who pays.
+type flows struct {
+	x      *index
+	common []float64
+	caller map[string]int32 // of a caller
+
+	payer int // whose calls are
+	calls []float64
+}
+
+func newFlows(x *index, common []float64) *flows {
+	f := &flows{x: x, common: common, caller: map[string]int32{}, payer: -1}
+	for c, name := range x.d.Callers {
+		f.caller[name] = int32(c)
+	}
+	return f
+}
+
+// all stands for calls from any caller.
+const all int32 = -1
+
+// sums adds up calls and capped cost of a method by instance and slot, less the
+// common mode.
+func (f *flows) sums(method int, caller int32) (calls, paid []float64) {
+	calls, paid = make([]float64, len(f.x.warm)), make([]float64, len(f.x.warm))
+	cells := f.x.of(method)
+	for i := range cells {
+		c := &cells[i]
+		if caller != all && c.Caller != caller || !f.x.counts(c) {
+			continue
+		}
+		at := f.x.at(c.Instance, c.Slot)
+		calls[at] += c.Weight
+		paid[at] += c.Capped * math.Exp(-f.common[at])
+	}
+	return calls, paid
+}
+
+// stratum is where calls of the versions are compared: the slot, or all time where
+// no slot has both.
+func (f *flows) stratum(at int) int {
+	if f.x.d.Overlap == Sequential {
+		return 0
+	}
+	return at % f.x.d.Slots
+}
+
+// excess is what payer pays more for a method, with its standard error; with
+// payer == method, for itself.
+func (f *flows) excess(payer, method int) (ns, se float64) {
+	if f.payer != payer {
+		f.calls, _ = f.sums(payer, all)
+		f.payer = payer
+	}
+	from := all
+	if payer != method {
+		var ok bool
+		if from, ok = f.caller[f.x.d.Methods[payer]]; !ok {
+			return 0, 0
+		}
+	}
+	_, paid := f.sums(method, from)
+	var calls, costs [2][]float64
+	for side := range calls {
+		calls[side], costs[side] = make([]float64, f.x.d.Slots), make([]float64, f.x.d.Slots)
+	}
+	for at, n := range f.calls {
+		side, s := f.side(at), f.stratum(at)
+		calls[side][s] += n
+		costs[side][s] += paid[at]
+	}
+	compared := 0.0 // calls of the head
+	for s, base := range calls[Base] {
+		if base > 0 {
+			ns += costs[Head][s] - calls[Head][s]*costs[Base][s]/base
+			compared += calls[Head][s]
+		}
+	}
+	if !(compared > 0) {
+		return 0, 0
+	}
+	return ns, math.Sqrt(f.variance(paid, calls, costs, ns/compared))
+}
+
+// variance of an excess: what instances differ by, and what their slots do, the
+// greater of both, as few instances say little and slots do not say all. A side's
+// residuals are around what is paid per call in it, perCall being that of the head
+// beyond the base's.
+func (f *flows) variance(paid []float64, calls, costs [2][]float64, perCall float64) float64 {
+	instances := make([]float64, len(f.x.d.Instances))
+	var slots, between, n [2]float64
+	for at, own := range f.calls {
+		side, s := f.side(at), f.stratum(at)
+		base := calls[Base][s]
+		if !(base > 0) || own == 0 && paid[at] == 0 {
+			continue
+		}
+		residual := paid[at] - own*costs[Base][s]/base
+		if side == Head {
+			residual -= own * perCall
+		} else { // counts as often as the head's calls are held against it
+			residual *= calls[Head][s] / base
+		}
+		slots[side] += residual * residual
+		instances[at/f.x.d.Slots] += residual
+	}
+	for i, in := range f.x.d.Instances {
+		if r := instances[i]; r != 0 {
+			between[in.Side] += r * r
+			n[in.Side]++
+		}
+	}
+	total := 0.0
+	for side := range slots {
+		if n[side] > 1 {
+			between[side] *= n[side] / (n[side] - 1)
+		}
+		total += max(slots[side], between[side])
+	}
+	return total
+}
+
+func (f *flows) side(at int) Side { return f.x.d.Instances[at/f.x.d.Slots].Side }
+
+// mostly tells whether a method's growth is what one of its callers pays more for it.
+func (f *flows) mostly(payer, method int, o Options) bool {
+	part, _ := f.excess(payer, method)
+	whole, _ := f.excess(method, method)
+	return part >= o.Explained*whole
+}
