@@ -12,14 +12,16 @@ type pair struct{ caller, method int32 }
 // compareCalls asks of every pair of methods how many calls one call of the caller
 // makes: a query in a loop raises no method's cost per call. Calls of the caller
 // take the place of records' weights and calls of the method that of their cost;
-// the rest is as for costs. The pairs are a family of hypotheses of their own.
+// the rest is as for costs. Calls are those of timed calls, with or without CPU: the
+// weights of CPU times let other processes stand for one that times none, each method
+// over stretches of its own. The pairs are a family of hypotheses of their own.
 func compareCalls(x *index, o Options) ([]compared, error) {
 	d := &Deployment{
 		Callers: []string{""}, Instances: x.d.Instances, Overlap: x.d.Overlap,
 		Begin: x.d.Begin, Slot: x.d.Slot, Slots: x.d.Slots,
 	}
 	type key struct{ instance, slot int32 }
-	calls := map[int32]map[key][2]float64{} // of a method: weight, records
+	calls := map[int32]map[key][2]float64{} // of a method: calls, records
 	position := map[string]int32{}
 	for m, name := range x.d.Methods {
 		position[name] = int32(m)
@@ -37,16 +39,16 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 	}
 	for i := range x.cells {
 		c := &x.cells[i]
-		if own := calls[c.Method]; own != nil && x.counts(c) {
+		if own := calls[c.Method]; own != nil && c.made() && x.shown(c) {
 			k := key{c.Instance, c.Slot}
-			own[k] = [2]float64{own[k][0] + c.Weight, own[k][1] + c.Records}
+			own[k] = [2]float64{own[k][0] + c.Calls, own[k][1] + c.Timed}
 		}
 	}
 	number := map[pair]int32{}
 	for i := range x.cells {
 		c := &x.cells[i]
 		caller := callerMethod[c.Caller]
-		if caller < 0 || caller == c.Method || !x.counts(c) {
+		if caller < 0 || caller == c.Method || !c.made() || !x.shown(c) {
 			continue
 		}
 		of := calls[caller][key{c.Instance, c.Slot}]
@@ -60,10 +62,9 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 			number[p] = n
 			d.Methods = append(d.Methods, pairName(x.d.Methods[caller], x.d.Methods[c.Method]))
 		}
-		ratio := c.Weight / of[0]
 		d.Cells = append(d.Cells, Cell{
 			Method: n, Instance: c.Instance, Slot: c.Slot,
-			Records: math.Min(c.Records, of[1]), Weight: of[0], Sum: c.Weight, Capped: c.Weight, Log: of[0] * math.Log(ratio),
+			Records: math.Min(c.Timed, of[1]), Weight: of[0], Sum: c.Calls, Capped: c.Calls, Log: of[0] * math.Log(c.Calls/of[0]),
 		})
 	}
 	y, err := newIndex(d, o)
@@ -77,6 +78,9 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 	infer(pairs, o)
 	return pairs, nil
 }
+
+// made tells whether calls are known to have been made.
+func (c *Cell) made() bool { return c.Calls > 0 && c.Timed > 0 }
 
 func pairName(caller, method string) string { return caller + " -> " + method }
 

@@ -49,7 +49,7 @@ func newIndex(d *Deployment, o Options) (*index, error) {
 			min(c.Method, c.Caller, c.Instance, c.Slot) < 0 {
 			return nil, fmt.Errorf("deployment: cell %d points outside of the lists: %+v", i, *c)
 		}
-		if sum := c.Records + c.Weight + c.Sum + c.Capped + c.Log; sum-sum != 0 {
+		if sum := c.Records + c.Weight + c.Sum + c.Capped + c.Log + c.Calls + c.Timed; sum-sum != 0 {
 			return nil, fmt.Errorf("deployment: cell %d must hold finite sums, found %+v", i, *c)
 		}
 		x.first[c.Method+1]++
@@ -65,7 +65,12 @@ func newIndex(d *Deployment, o Options) (*index, error) {
 	return x, nil
 }
 
-// counts tells whether a cell is part of the comparison.
+// shown tells whether a cell is of a complete slot after warm-up.
+func (x *index) shown(c *Cell) bool {
+	return int(c.Slot) < x.d.Slots && x.warm[x.at(c.Instance, c.Slot)]
+}
+
+// counts tells whether a cell is part of the comparison of costs.
 func (x *index) counts(c *Cell) bool {
-	return int(c.Slot) < x.d.Slots && c.Records > 0 && c.Weight > 0 && x.warm[x.at(c.Instance, c.Slot)]
+	return c.Records > 0 && c.Weight > 0 && x.shown(c)
 }

@@ -56,6 +56,12 @@ type Cell struct {
 	Capped float64
 	// Log is SUM(w * LN(x)).
 	Log float64
+
+	// Calls is SUM(w_wall * measured): how often the caller called the method. A
+	// process that times no CPU, or not that of every method, still counts its calls.
+	Calls float64
+	// Timed is SUM(measured), the records behind Calls.
+	Timed float64
 }
 
 // Deployment is everything that a look needs: the cells of both versions since

@@ -109,6 +109,7 @@ func (s *shop) call(d *judge.Deployment, r *rand.Rand, name, caller string, inst
 		Method: int32(slices.Index(d.Methods, name)), Caller: int32(slices.Index(d.Callers, caller)),
 		Instance: int32(instance), Slot: int32(slot), Records: calls, Weight: calls,
 		Sum: calls * cost * (1 + noise), Capped: calls * cost * (1 + noise), Log: calls * (math.Log(cost) + noise),
+		Calls: calls, Timed: calls,
 	})
 	for _, callee := range slices.Sorted(func(yield func(string) bool) {
 		for c := range s.at(name).calls[side] {

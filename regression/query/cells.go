@@ -47,6 +47,8 @@ type Cell struct {
 	Sum     float64 // ns
 	Capped  float64 // ns, each call at most the 99.5% quantile
 	Log     float64
+	// Calls are those that all timed calls stand for, whatever was measured of them.
+	Calls float64
 	// PricedNS is the part of Sum that has a price; PriceNS is its sum with each
 	// ns times its price per core hour.
 	PricedNS, PriceNS float64
@@ -113,7 +115,7 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	err := w.each(ctx, "cells", s, args, func(rows *sql.Rows) error {
 		var c Cell
 		err := rows.Scan(&c.Full, &c.Caller, &c.Member, &c.Slot, into(&c.Class), into(&c.Method), into(&c.Signature),
-			&c.Records, &c.Weight, &c.Sum, &c.Capped, &c.Log, &c.PricedNS, &c.PriceNS, &c.TimedWall, &c.TimedCPU)
+			&c.Records, &c.Weight, &c.Sum, &c.Capped, &c.Log, &c.Calls, &c.PricedNS, &c.PriceNS, &c.TimedWall, &c.TimedCPU)
 		out = append(out, c)
 		return err
 	})

@@ -89,7 +89,7 @@ func (d *Deployment) method(r *rand.Rand, n int, instances []instance) {
 				}
 				d.Cells = append(d.Cells, judge.Cell{
 					Method: int32(n), Caller: int32(class), Instance: int32(i), Slot: int32(slot),
-					Records: s.n, Weight: s.n, Sum: s.x, Capped: s.capped, Log: s.log,
+					Records: s.n, Weight: s.n, Sum: s.x, Capped: s.capped, Log: s.log, Calls: s.n, Timed: s.n,
 				})
 				t := &d.Totals[n][in.side][slot]
 				t.Records += s.n

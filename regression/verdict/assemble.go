@@ -115,12 +115,13 @@ func (s *subject) fill(cells []query.Cell) {
 				s.prices[m] = price / priced
 			}
 		}
-		if !(c.Weight > 0) || c.Slot < 0 {
+		if !(c.Weight > 0 || c.Calls > 0) || c.Slot < 0 {
 			continue
 		}
 		d.Cells = append(d.Cells, judge.Cell{
 			Method: int32(m), Caller: caller, Instance: int32(c.Member), Slot: int32(c.Slot),
 			Records: c.Records, Weight: c.Weight, Sum: c.Sum, Capped: c.Capped, Log: c.Log,
+			Calls: c.Calls, Timed: c.TimedWall + c.TimedCPU,
 		})
 	}
 }

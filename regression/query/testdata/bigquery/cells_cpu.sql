@@ -164,7 +164,7 @@ seen AS (
     CASE WHEN @daily = 1 AND w.side = 'base'
       THEN MOD(MOD(w.start_ns - @begin_ns, 86400000000000) + 86400000000000, 86400000000000)
       ELSE w.start_ns - @begin_ns END AS offset_ns,
-    w.w AS weight, w.cpu_measured AS n, CAST(w.cpu_ns AS FLOAT64) AS x, w.cpu_hist AS bins,
+    w.w_wall * w.measured AS flow, w.w AS weight, w.cpu_measured AS n, CAST(w.cpu_ns AS FLOAT64) AS x, w.cpu_hist AS bins,
     w.measured AS timed, COALESCE(w.cpu_measured, 0) AS timed_cpu,
     w.usd_per_core_hour AS price
   FROM weighted AS w
@@ -222,6 +222,7 @@ SELECT
   COALESCE(SUM(weight * x), 0) AS x,
   COALESCE(SUM(weight * capped), 0) AS capped,
   COALESCE(SUM(weight * logs), 0) AS logs,
+  COALESCE(SUM(flow), 0) AS flow,
   COALESCE(SUM(CASE WHEN price IS NOT NULL THEN weight * x END), 0) AS priced_x,
   COALESCE(SUM(weight * x * price), 0) AS price_x,
   SUM(timed - timed_cpu) AS timed_wall, SUM(timed_cpu) AS timed_cpu

@@ -1,0 +1,72 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+// evidence stores what two versions send that run side by side for an hour, and
+// compares them.
+func evidence(t *testing.T, head func(*fixture.Shop)) *Comparison {
+	t.Helper()
+	var items []methodspan.Item
+	for side := range 2 {
+		s := fixture.Shop{
+			Seed: uint64(1 + side), Version: fmt.Sprint(1 + side), Start: fixture.Start.Add(time.Duration(side) * time.Second), Minutes: 60, Requests: 60,
+			Rate: map[string]float64{fixture.Serve: 1, fixture.Total: 0.3, fixture.Rate: 0.1, fixture.Log: 0.3}, CPURate: 0.6,
+		}
+		for i := range 4 {
+			s.Instances = append(s.Instances, fmt.Sprint("v", 1+side, "-", i))
+		}
+		if side == 1 {
+			head(&s)
+		}
+		more, _ := s.Run()
+		items = append(items, more...)
+	}
+	return byEvidence(t, Options{WarmUp: 20 * time.Minute}, items)
+}
+
+// alerted lists what people are told, as "kind method".
+func alerted(c *Comparison) []string {
+	out := []string{}
+	for _, a := range c.Alerts {
+		out = append(out, a.Kind+" "+a.Method)
+	}
+	return out
+}
+
+// Processes that time no CPU for a while: methods of many records are weighed by
+// the minute, so that others stand for them in it, and those of few by the hour, so
+// that all of the hour does. That is no change of who calls whom how often.
+func TestLostCPUTimesAreNotMoreCalls(t *testing.T) {
+	c := evidence(t, func(s *fixture.Shop) {
+		s.CPUFrom = map[string]int{}
+		for _, instance := range s.Instances[1:] {
+			s.CPUFrom[instance] = 20
+		}
+	})
+	if got := alerted(c); len(got) > 0 {
+		t.Errorf("alerts %q: %s", got, c.Alerts[0].Reason)
+	}
+}
+
+// The same loss hides no query in a loop.
+func TestMoreCallsAreFoundInSpiteOfLostCPUTimes(t *testing.T) {
+	c := evidence(t, func(s *fixture.Shop) {
+		s.Calls = map[string]int{fixture.Log: 3}
+		s.CPUFrom = map[string]int{s.Instances[1]: 30, s.Instances[2]: 60}
+	})
+	if got := alerted(c); !slices.Equal(got, []string{"more_calls Write"}) {
+		t.Fatalf("alerts %q", got)
+	}
+	if a := c.Alerts[0]; math.Abs(a.ChangePercent-200) > 10 || math.Abs(a.Base-1) > 0.05 || math.Abs(a.Head-3) > 0.15 {
+		t.Errorf("%+v", a)
+	}
+}
