@@ -87,7 +87,7 @@ bench-sdk: ## Measure the probe beside the OpenTelemetry SDK, path by path.
 	@cd sdk/bench && $(GO) run . --out ../../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
 
 .PHONY: bench-warehouse
-bench-warehouse: ## Measure writing, merging, rolling up and queries of the warehouse (ROWS=2000000, BIG=1: 100 million).
+bench-warehouse: ## Measure the warehouse: writing, merging, rollups, queries, other stores (ROWS=2000000, BIG=1: 100 million).
 	@mkdir -p build && $(GO) run ./internal/lake/benchwarehouse --rows $(if $(BIG),100000000,$(or $(ROWS),2000000)) > build/warehouse.json
 	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/warehouse.json
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -32,8 +33,14 @@ const (
 	batchRows = 32_768 // as the exporter writes them
 )
 
-// midnight begins the date that is measured.
+// midnight begins the newest date that is measured.
 var midnight = time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC)
+
+// dates is how many the rows are spread over, so that each has enough files.
+func dates(rows int) int { return min(max(rows/(16*batchRows), 1), 10) }
+
+// first begins the oldest of them.
+func first(rows int) time.Time { return midnight.AddDate(0, 0, 1-dates(rows)) }
 
 type bench struct {
 	*table
@@ -165,11 +172,20 @@ func (b *bench) roll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		last := report.Steps[len(report.Steps)-1]
-		b.add("rolling up by "+level.name, float64(last.Rows)/c.cpu, "rows/CPU-s", "higher", 0)
+		var rolled lake.Step
+		for _, s := range report.Steps {
+			if s.Action == lake.Merge { // so that the files of a date can be read side by side
+				continue
+			}
+			rolled.Rows += s.Rows
+			rolled.Bytes += s.Bytes
+			rolled.OutRows += s.OutRows
+			rolled.OutBytes += s.OutBytes
+		}
+		b.add("rolling up by "+level.name, float64(rolled.Rows)/c.cpu, "rows/CPU-s", "higher", 0)
 		b.add("rolling up by "+level.name+", memory", c.peakBytes, "B", "lower", goalMemory)
-		b.add("rows by "+level.name+" of a row before", float64(last.OutRows)/float64(last.Rows), "", "lower", 0)
-		b.add("bytes by "+level.name+" of a byte before", float64(last.OutBytes)/float64(last.Bytes), "", "lower", 0)
+		b.add("rows by "+level.name+" of a row before", float64(rolled.OutRows)/float64(rolled.Rows), "", "lower", 0)
+		b.add("bytes by "+level.name+" of a byte before", float64(rolled.OutBytes)/float64(rolled.Bytes), "", "lower", 0)
 		if err := b.ask(ctx, "by "+level.name, goalSumQuery); err != nil {
 			return err
 		}
@@ -179,33 +195,47 @@ func (b *bench) roll(ctx context.Context) error {
 
 func (b *bench) askRaw(ctx context.Context) error { return b.ask(ctx, "raw", goalRawQuery) }
 
-// ask times the query behind cost and regress, of everything and of one service.
+// ask times the query behind cost and regress, of everything and of one service and
+// day, and tells how much of the files is opened for it.
 func (b *bench) ask(ctx context.Context, what string, goal float64) error {
-	for _, q := range []struct {
+	day := query.Window{From: midnight, To: midnight.Add(24 * time.Hour)}
+	var files [2]int
+	var bytes [2]int64
+	for i, q := range []struct {
 		name   string
+		window query.Window
 		filter query.Filter
 		goal   float64
-	}{{"all services", query.Filter{}, goal}, {"one service", query.Filter{Service: "service-3"}, goalOneService}} {
-		begin := time.Now()
-		w, err := query.Open(ctx, b.root, query.Window{From: midnight, To: midnight.Add(24 * time.Hour)})
+	}{
+		{"all services and days", query.Window{From: first(b.rows), To: day.To}, query.Filter{}, goal},
+		{"one service and day", day, query.Filter{Service: "service-3"}, goalOneService},
+	} {
+		c, err := measure(func() error {
+			w, err := query.Open(ctx, b.root, q.window)
+			if err != nil {
+				return err
+			}
+			files[i] = len(w.Files)
+			for _, f := range w.Files {
+				bytes[i] += f.Bytes
+			}
+			profiles, _, err := w.Profiles(ctx, query.Ask{Metric: query.CPU, Window: q.window, Filter: q.filter, Slot: time.Hour})
+			if len(profiles) == 0 && err == nil {
+				err = fmt.Errorf("%s of %s: no answer", what, q.name)
+			}
+			return errors.Join(err, w.Close())
+		})
 		if err != nil {
 			return err
-		}
-		profiles, _, err := w.Profiles(ctx, query.Ask{Metric: query.CPU, Filter: q.filter, Slot: time.Hour})
-		if cerr := w.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
-			return err
-		}
-		if len(profiles) == 0 {
-			return fmt.Errorf("%s of %s: no answer", what, q.name)
 		}
 		if b.rows < bigRows {
 			q.goal = 0
 		}
-		b.add("profile of "+q.name+", "+what, time.Since(begin).Seconds(), "s", "lower", q.goal)
+		b.add("profile of "+q.name+", "+what, c.wall, "s", "lower", q.goal)
+		b.add("profile of "+q.name+", "+what+", CPU", c.cpu, "CPU-s", "lower", 0)
 	}
+	b.add("files opened for one day of "+fmt.Sprint(dates(b.rows))+", "+what+", of all", float64(files[1])/float64(files[0]), "", "lower", 0)
+	b.add("bytes of these, of all", float64(bytes[1])/float64(bytes[0]), "", "lower", 0)
 	return nil
 }
 
@@ -238,13 +268,14 @@ func newSource(ids bool) *source {
 	return s
 }
 
-// item makes one batch; rows start in the part of the date that it is of.
+// item makes one batch; rows start in the part of the dates that it is of.
 func (s *source) item(from, of int) methodspan.Item {
 	id := fmt.Sprintf("p-%d", from/batchRows+1)
 	item := methodspan.Item{ID: id, Rows: make([]methodspan.Row, batchRows)}
 	price := 0.0425
-	length := 24 * time.Hour * batchRows / time.Duration(of)
-	start := midnight.Add(24 * time.Hour / time.Duration(of) * time.Duration(from))
+	whole := float64(dates(of)) * 24 * float64(time.Hour)
+	length := time.Duration(whole * batchRows / float64(of))
+	start := first(of).Add(time.Duration(whole * float64(from) / float64(of)))
 	for i := range item.Rows {
 		m := int(s.zipf.Uint64())
 		at := start.Add(time.Duration(s.rng.Int64N(int64(length)))).UnixNano()
