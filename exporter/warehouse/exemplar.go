@@ -1,10 +1,6 @@
 package warehouse
 
-import (
-	"hash/fnv"
-
-	"github.com/corehour/corehour/internal/methodspan"
-)
+import "github.com/corehour/corehour/internal/methodspan"
 
 // Values of ids.
 const (
@@ -26,6 +22,9 @@ func forgetIDs(rows []methodspan.Row, keep string) {
 	}
 	for i := range rows {
 		r := &rows[i]
+		if r.TraceID == [16]byte{} && r.SpanID == [8]byte{} && r.ParentSpanID == [8]byte{} && r.RequestID == "" {
+			continue
+		}
 		if keep == IDsExemplar && (r.Errors > 0 || r.Stratum == methodspan.StratumTail || chosen(r)) {
 			continue
 		}
@@ -33,13 +32,19 @@ func forgetIDs(rows []methodspan.Row, keep string) {
 	}
 }
 
-// chosen picks whole traces, the same ones in every collector.
+// chosen picks whole traces, the same ones in every collector, by the 64-bit FNV-1a
+// of the trace id.
 func chosen(r *methodspan.Row) bool {
-	h := fnv.New64a()
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
 	if r.TraceID != [16]byte{} {
-		_, _ = h.Write(r.TraceID[:]) // never fails
+		for _, b := range r.TraceID {
+			h = (h ^ uint64(b)) * prime
+		}
 	} else {
-		_, _ = h.Write([]byte(r.RequestID))
+		for i := range len(r.RequestID) {
+			h = (h ^ uint64(r.RequestID[i])) * prime
+		}
 	}
-	return float64(uint32(h.Sum64())) < exemplarShare*(1<<32) // the lower bits are mixed best
+	return float64(uint32(h)) < exemplarShare*(1<<32) // the lower bits are mixed best
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/corehour/corehour/internal/figures"
 )
 
-const ratioGoal = 2.0
+const ratioGoal = 1.6
 
 func main() {
 	bin := flag.String("bin", "../bin", "directory of corehour-collector")

@@ -58,7 +58,7 @@ const (
 	AttrTier           = "corehour.tier"
 	AttrReason         = "corehour.reason"
 	AttrConfiguredRate = "corehour.rate.configured"
-	AttrEffectiveRate  = "corehour.rate.effective"
+	AttrEffectiveRate  = "corehour.rate.effective" // of older samplers; absent = AttrP
 	AttrPrice          = "corehour.usd_per_core_hour"
 	AttrPriceSource    = "corehour.price.source"
 	AttrPreviewCPU     = "corehour.preview.cpu_ns"

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -33,17 +32,15 @@ type Skipped struct {
 }
 
 const (
-	maxCachedFunctions = 1 << 16 // beyond it names are parsed anew each time
-	maxStats           = 64      // counters kept of one process span
-	maxBins            = 4096    // bins kept of one histogram: all there can be
+	maxStats = 64   // counters kept of one process span
+	maxBins  = 4096 // bins kept of one histogram: all there can be
 )
 
 // Converter turns spans into rows. It is safe for concurrent use.
 type Converter struct {
-	functions sync.Map // string -> Function
-	cached    atomic.Int64
-	runID     string // makes ids of items without a number unique across runs
-	items     atomic.Uint64
+	names names
+	runID string // makes ids of items without a number unique across runs
+	items atomic.Uint64
 }
 
 // NewConverter makes a converter; an exporter has one.
@@ -53,25 +50,13 @@ func NewConverter() *Converter {
 	return &Converter{runID: hex.EncodeToString(id[:])}
 }
 
-func (c *Converter) function(name string) Function {
-	if f, ok := c.functions.Load(name); ok {
-		return f.(Function)
-	}
-	f := ParseFunction(name)
-	if c.cached.Load() < maxCachedFunctions {
-		if _, loaded := c.functions.LoadOrStore(strings.Clone(name), f); !loaded {
-			c.cached.Add(1)
-		}
-	}
-	return f
-}
-
 // Items converts a request: one item for every scope with a batch number, one
 // for all the rest. The rows keep no part of td but its strings.
 func (c *Converter) Items(td ptrace.Traces) ([]Item, Skipped) {
 	var items []Item
-	var rest []Row
-	var skipped Skipped
+	var rest Item
+	conversion := newConversion(&c.names)
+	defer conversion.end()
 	resources := td.ResourceSpans()
 	for i := range resources.Len() {
 		rs := resources.At(i)
@@ -87,31 +72,26 @@ func (c *Converter) Items(td ptrace.Traces) ([]Item, Skipped) {
 			// A number alone could be shared by two processes, and the second
 			// one's batch would pass for a repeat.
 			if !numbered || !resource.Identified() {
-				rest = c.appendRows(rest, ss.Spans(), &shared, &skipped)
-				continue
-			}
-			rows := c.appendRows(make([]Row, 0, ss.Spans().Len()), ss.Spans(), &shared, &skipped)
-			if len(rows) == 0 {
+				if rest.ID == "" {
+					rest.ID = fmt.Sprintf("%s-%d", c.runID, c.items.Add(1))
+				}
+				conversion.add(&rest, ss.Spans(), &shared)
 				continue
 			}
 			if hash == "" {
 				hash = resource.Key().Hash()
 			}
-			items = append(items, newItem(hash+"-"+strconv.FormatInt(seq, 10), rows))
+			item := Item{ID: hash + "-" + strconv.FormatInt(seq, 10)}
+			conversion.add(&item, ss.Spans(), &shared)
+			if len(item.Rows) > 0 {
+				items = append(items, item)
+			}
 		}
 	}
-	if len(rest) > 0 {
-		items = append(items, newItem(fmt.Sprintf("%s-%d", c.runID, c.items.Add(1)), rest))
+	if len(rest.Rows) > 0 {
+		items = append(items, rest)
 	}
-	return items, skipped
-}
-
-func newItem(id string, rows []Row) Item {
-	for i := range rows {
-		rows[i].BatchID = id
-		rows[i].RowSeq = int32(i)
-	}
-	return Item{ID: id, Rows: rows}
+	return items, conversion.skipped
 }
 
 // shared is what the spans of a scope have in common.
@@ -142,30 +122,41 @@ func priceOf(v pcommon.Value) *float64 {
 	return &price
 }
 
-func (c *Converter) appendRows(rows []Row, spans ptrace.SpanSlice, s *shared, skipped *Skipped) []Row {
-	rows = slices.Grow(rows, spans.Len())
-	reader := attributeReader{}
-	reader.read = reader.attributes.read // bound once: a method value allocates
+// conversion is the conversion of one request.
+type conversion struct {
+	nameReader
+	attributes attributes // of the span under way
+	read       func(string, pcommon.Value) bool
+	skipped    Skipped
+}
+
+func newConversion(n *names) *conversion {
+	c := &conversion{nameReader: n.begin()}
+	c.attributes.names = &c.nameReader
+	c.read = c.attributes.read // bound once: a method value allocates
+	return c
+}
+
+// add makes rows of spans and puts them to an item.
+func (c *conversion) add(item *Item, spans ptrace.SpanSlice, s *shared) {
+	rows := slices.Grow(item.Rows, spans.Len())
 	for i := range spans.Len() {
-		span := spans.At(i)
 		rows = rows[:len(rows)+1]
 		row := &rows[len(rows)-1]
-		*row = Row{
-			Resource:       s.resource,
-			Level:          LevelRaw,
-			USDPerCoreHour: s.price,
-			PriceSource:    s.priceSource,
-		}
-		switch c.fill(row, span, s, &reader) {
+		*row = Row{}
+		row.Resource, row.Level = s.resource, LevelRaw
+		row.USDPerCoreHour, row.PriceSource = s.price, s.priceSource
+		row.BatchID, row.RowSeq = item.ID, int32(len(rows)-1)
+		switch c.fill(row, spans.At(i), s) {
 		case notMethod:
-			skipped.NotMethod++
+			c.skipped.NotMethod++
 			rows = rows[:len(rows)-1]
 		case invalid:
-			skipped.Invalid++
+			c.skipped.Invalid++
 			rows = rows[:len(rows)-1]
 		}
 	}
-	return rows
+	item.Rows = rows
 }
 
 type outcome int
@@ -177,14 +168,14 @@ const (
 )
 
 // fill reads a span in one pass over its attributes.
-func (c *Converter) fill(r *Row, span ptrace.Span, s *shared, reader *attributeReader) outcome {
+func (c *conversion) fill(r *Row, span ptrace.Span, s *shared) outcome {
 	r.StartNS, r.EndNS = int64(span.StartTimestamp()), int64(span.EndTimestamp())
 	if r.StartNS < 0 || r.EndNS < r.StartNS { // beyond 2262, or reversed
 		return invalid
 	}
-	a := &reader.attributes
-	*a = attributes{row: r}
-	span.Attributes().Range(reader.read)
+	a := &c.attributes
+	a.begin(r)
+	span.Attributes().Range(c.read)
 	switch r.Kind {
 	case "":
 		return notMethod
@@ -198,23 +189,25 @@ func (c *Converter) fill(r *Row, span ptrace.Span, s *shared, reader *attributeR
 
 	if r.Kind != KindProcess {
 		r.Process = nil
+		var f Function
 		if a.function != "" {
-			f := c.function(a.function)
-			r.Class, r.Method = f.Class, f.Method
-			if r.Signature == "" {
-				r.Signature = f.Signature
-			}
-		} else if f, ok := IdentityOf(span, s.scope); ok {
-			r.Class, r.Method = f.Class, f.Method
-			if r.Signature == "" {
-				r.Signature = f.Signature
-			}
+			f = c.function(a.function)
 		} else {
-			return invalid
+			var ok bool
+			if f, ok = IdentityOf(span, s.scope); !ok {
+				return invalid
+			}
+		}
+		r.Class, r.Method = f.Class, f.Method
+		if r.Signature == "" {
+			r.Signature = f.Signature
 		}
 	}
 	if r.WeightBasis == "" {
 		r.WeightBasis = BasisExact
+	}
+	if r.ConfiguredRate > 0 && r.EffectiveRate == 0 {
+		r.EffectiveRate = r.P // the sampler that stamped the one has set the other to it
 	}
 
 	switch r.Kind {

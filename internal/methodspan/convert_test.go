@@ -1,6 +1,7 @@
 package methodspan
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -51,7 +52,8 @@ func TestConvertEveryKind(t *testing.T) {
 	addSpan(t, spans, 100, map[string]any{AttrKind: KindCall, AttrFunction: name, AttrP: 0.1, AttrCPUP: 0.5, AttrCPUTime: 60,
 		AttrCPUState: CPUExact, AttrCaller: "shop/web.Handler.Serve", AttrTier: "inner", AttrReason: "r", AttrConfiguredRate: 0.2,
 		AttrEffectiveRate: 0.1}).Status().SetCode(ptrace.StatusCodeError)
-	addSpan(t, spans, 100, map[string]any{AttrKind: KindCall, AttrFunction: name, AttrP: 1.0, AttrCPUState: CPUNotSampled, AttrIDs: IDsSynthetic})
+	addSpan(t, spans, 100, map[string]any{AttrKind: KindCall, AttrFunction: name, AttrP: 1.0, AttrCPUState: CPUNotSampled, AttrIDs: IDsSynthetic,
+		AttrConfiguredRate: 1.0})
 	addSpan(t, spans, 60e9, map[string]any{AttrKind: KindCounts, AttrFunction: name, AttrCalls: 12})
 	addSpan(t, spans, 50, map[string]any{AttrKind: KindAggregate, AttrFunction: name, AttrP: 0.5, AttrCPUP: 1.0, AttrMeasured: 3, AttrCPUMeasured: 2,
 		AttrErrors: 1, AttrWallSum: 300, AttrWallSquares: 30000.0, AttrWallMax: 150, AttrWallBins: []any{3, 4}, AttrWallCounts: []any{1.0, 2.0},
@@ -86,7 +88,7 @@ func TestConvertEveryKind(t *testing.T) {
 		call.Tier != "inner" || call.ConfiguredRate != 0.2 || call.EffectiveRate != 0.1 {
 		t.Errorf("call: %+v", call)
 	}
-	if r := rows[1]; r.CPUMeasured != 0 || r.CPUState != CPUNotSampled || r.TraceID != [16]byte{} || r.SpanID != [8]byte{} {
+	if r := rows[1]; r.CPUMeasured != 0 || r.CPUState != CPUNotSampled || r.TraceID != [16]byte{} || r.SpanID != [8]byte{} || r.EffectiveRate != 1 {
 		t.Errorf("synthetic call: %+v", r)
 	}
 	if r := rows[2]; r.Calls != 12 || r.Measured != 0 || r.Kind != KindCounts {
@@ -104,6 +106,30 @@ func TestConvertEveryKind(t *testing.T) {
 	again, _ := NewConverter().Items(td)
 	if again[0].ID != id {
 		t.Errorf("a resend has id %q, first %q", again[0].ID, id)
+	}
+}
+
+// However many names senders make up, so many are remembered and no more, and what
+// is not remembered means the same.
+func TestRememberedNamesAreBounded(t *testing.T) {
+	c := NewConverter()
+	for request := range 3 {
+		td := ptrace.NewTraces()
+		spans := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
+		for i := range maxNames/2 + 10 {
+			name := fmt.Sprintf("c.m%d_%d", request, i)
+			addSpan(t, spans, 1, map[string]any{AttrKind: KindCall, AttrP: 1.0, AttrFunction: name, AttrCaller: name})
+		}
+		items, _ := c.Items(td)
+		for i, r := range items[0].Rows {
+			want := fmt.Sprintf("m%d_%d", request, i)
+			if r.Class != "c" || r.Method != want || r.Caller != "c."+want {
+				t.Fatalf("request %d, row %d: %+v", request, i, r)
+			}
+		}
+		if n, m := len(c.names.functions), len(c.names.callers); n > maxNames || m > maxNames {
+			t.Fatalf("%d functions and %d callers are remembered", n, m)
+		}
 	}
 }
 

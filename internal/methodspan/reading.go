@@ -7,30 +7,37 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// attributeReader is reused from span to span.
-type attributeReader struct {
-	attributes attributes
-	read       func(string, pcommon.Value) bool
-}
-
-// attributes collects what can only be understood once all are read.
+// attributes collects what of a span can only be understood once all is read. It
+// is used again for the next span.
 type attributes struct {
-	row       *Row
+	row   *Row
+	names *nameReader
+
 	function  string
 	cpu       int64
 	hasCPU    bool
 	hasCalls  bool
 	synthetic bool
 	bad       bool
+	histograms
+}
 
-	wallBins, wallCounts, cpuBins, cpuCounts pcommon.Slice
+// histograms are what only aggregates have.
+type histograms struct{ wallBins, wallCounts, cpuBins, cpuCounts pcommon.Slice }
+
+func (a *attributes) begin(r *Row) {
+	a.row, a.function, a.cpu = r, "", 0
+	a.hasCPU, a.hasCalls, a.synthetic, a.bad = false, false, false, false
+	if a.histograms != (histograms{}) {
+		a.histograms = histograms{}
+	}
 }
 
 func (a *attributes) read(name string, v pcommon.Value) bool {
 	r := a.row
 	switch name {
 	case AttrKind:
-		r.Kind = v.Str()
+		r.Kind = spelled(v.Str())
 	case AttrFunction:
 		a.function = v.Str()
 	case AttrSignature:
@@ -39,25 +46,25 @@ func (a *attributes) read(name string, v pcommon.Value) bool {
 		a.cpu, a.hasCPU = IntOf(v)
 		a.bad = a.bad || !a.hasCPU
 	case AttrCPUState:
-		r.CPUState = v.Str()
+		r.CPUState = spelled(v.Str())
 	case AttrP:
 		a.float(&r.P, v)
 	case AttrCPUP:
 		a.float(&r.CPUP, v)
 	case AttrStratum:
-		r.Stratum = v.Str()
+		r.Stratum = spelled(v.Str())
 	case AttrCaller:
-		r.Caller = v.Str()
+		r.Caller = a.names.caller(v.Str())
 	case AttrStack:
 		r.Stack = v.Str()
 	case AttrRequest:
 		r.RequestID = v.Str()
 	case AttrGroup:
-		r.Group = v.Str()
+		r.Group = a.names.group(v.Str())
 	case AttrIDs:
 		a.synthetic = v.Str() == IDsSynthetic
 	case AttrWeightBasis:
-		r.WeightBasis = v.Str()
+		r.WeightBasis = spelled(v.Str())
 	case AttrTier:
 		r.Tier = v.Str()
 	case AttrReason:

@@ -22,6 +22,8 @@ type measurement struct {
 	pValue      pcommon.Value
 	hasP        bool
 	hasTier     bool
+	// hasEffective tells that a stage before this one has said what p was there.
+	hasEffective bool
 
 	cpuP       float64 // 0 = absent or none
 	cpu        int64   // of a call
@@ -65,6 +67,8 @@ func (m *measurement) visit(name string, v pcommon.Value) bool {
 		m.stratum = v.Str()
 	case methodspan.AttrTier:
 		m.hasTier = true
+	case methodspan.AttrEffectiveRate:
+		m.hasEffective = true
 	case methodspan.AttrCaller:
 		m.caller = v.Str()
 	case methodspan.AttrCPUTime:

@@ -222,11 +222,12 @@ func setThreshold(span ptrace.Span, d *decision, rv *sampling.Randomness) {
 	methodspan.SetThreshold(span, d.threshold, rv)
 }
 
-// stamp says what was decided and why; effective is the probability after this
-// stage, 0 where there is none.
+// stamp says what was decided and why. The probability after this stage needs no
+// stamp of its own: it is corehour.p. Where an earlier stage has written one, it
+// follows; effective is 0 where there is none.
 func stamp(span ptrace.Span, m *measurement, d *decision, effective float64) {
 	attributes := span.Attributes()
-	attributes.EnsureCapacity(attributes.Len() + 4)
+	attributes.EnsureCapacity(attributes.Len() + 3)
 	if d.tier != "" {
 		attributes.PutStr(methodspan.AttrTier, d.tier)
 	} else if m.hasTier {
@@ -236,7 +237,7 @@ func stamp(span ptrace.Span, m *measurement, d *decision, effective float64) {
 	if !d.off() {
 		attributes.PutDouble(methodspan.AttrConfiguredRate, d.rate)
 	}
-	if effective > 0 {
+	if m.hasEffective && effective > 0 {
 		attributes.PutDouble(methodspan.AttrEffectiveRate, effective)
 	}
 }

@@ -86,7 +86,7 @@ func TestDecisions(t *testing.T) {
 			}
 			require.Len(t, out, 1)
 			assert.Equal(t, c.wantP, number(t, out[0], methodspan.AttrP))
-			assert.Equal(t, c.wantP, number(t, out[0], methodspan.AttrEffectiveRate))
+			assert.NotContains(t, out[0].Attributes().AsRaw(), methodspan.AttrEffectiveRate, "corehour.p says it")
 			assert.Equal(t, 0.25, number(t, out[0], methodspan.AttrConfiguredRate))
 			assert.Equal(t, c.wantState, out[0].TraceState().AsRaw())
 			assert.Contains(t, r.counters(), "spans outcome=kept tier=inner: 1")
@@ -94,6 +94,22 @@ func TestDecisions(t *testing.T) {
 				assert.Contains(t, r.counters(), "contradictions contradiction="+c.contradict+": 1")
 			}
 		})
+	}
+}
+
+// A stamp of a sampler before this one does not outlive its rate.
+func TestEarlierStampsFollow(t *testing.T) {
+	r := start(t, &Config{MethodsFile: methodsFile(t, `{"version": 1, "methods": [{"class": "c", "method": "m", "rate": 0.25}]}`), DefaultRate: 1}, 1)
+	b := newBatch("scope")
+	span := b.call("c.m", 0.5, "ot=th:8;rv:f0000000000000")
+	span.Attributes().PutStr(methodspan.AttrTier, "outer")
+	span.Attributes().PutDouble(methodspan.AttrConfiguredRate, 0.5)
+	span.Attributes().PutDouble(methodspan.AttrEffectiveRate, 0.5)
+	out := spansOf(r.send(b.Traces))
+	require.Len(t, out, 1)
+	assert.NotContains(t, out[0].Attributes().AsRaw(), methodspan.AttrTier)
+	for _, name := range []string{methodspan.AttrP, methodspan.AttrConfiguredRate, methodspan.AttrEffectiveRate} {
+		assert.Equal(t, 0.25, number(t, out[0], name), name)
 	}
 }
 
@@ -125,16 +141,16 @@ func TestWhatIsNeverThinned(t *testing.T) {
 	var got []string
 	for _, span := range out {
 		got = append(got, strings.Join([]string{span.Name(), text(span, methodspan.AttrKind), text(span, methodspan.AttrTier),
-			text(span, methodspan.AttrReason), text(span, methodspan.AttrEffectiveRate)}, "|"))
+			text(span, methodspan.AttrReason), text(span, methodspan.AttrP)}, "|"))
 	}
 	assert.Equal(t, []string{
 		"c.on|counts||defaults|",
 		"c.on|aggregate||defaults|0.5",
 		"c.on|call||defaults|1",
 		"c.off|counts|t|methods[0] c.off|",
-		"|process|||",
+		"|process|||1",
 		"GET /||||",
-		"c.on|call|||",
+		"c.on|call|||0",
 	}, got)
 	assert.Equal(t, 1, out[5].Attributes().Len(), "not ours to touch")
 	assert.Equal(t, []string{

@@ -46,6 +46,7 @@ type pass struct {
 	gone    []bool // by place in the scope: the span is removed at the end
 
 	service *serviceNames // of the resource, locked
+	caller  string        // within the service's bounds: mostly the next span's too
 	scope   string        // name of the scope
 	counts  countsScratch
 	foreign foreignScratch
@@ -60,7 +61,7 @@ func newPass() *pass {
 func (p *pass) reset() {
 	p.tally = tally{}
 	p.reading.release()
-	p.service, p.scope = nil, ""
+	p.service, p.caller, p.scope = nil, "", ""
 	p.counts.release()
 	p.foreign.release()
 }
@@ -76,7 +77,7 @@ func (n *normalizer) normalize(td ptrace.Traces, p *pass) {
 func (n *normalizer) resource(rs ptrace.ResourceSpans, p *pass) {
 	repairResource(rs.Resource().Attributes(), &p.tally)
 	namespace, service := serviceOf(rs.Resource())
-	p.service = n.names.lock(serviceKey{namespace, service}, &p.tally)
+	p.service, p.caller = n.names.lock(serviceKey{namespace, service}, &p.tally), ""
 	defer p.service.mu.Unlock()
 
 	n.beginForeign(rs.Resource(), service, p)
@@ -294,7 +295,7 @@ func (n *normalizer) boundMethod(name string, p *pass) string {
 }
 
 func (n *normalizer) boundCaller(name string, p *pass) string {
-	if name == methodspan.Overflow || name == methodspan.CallerEntry {
+	if name == methodspan.Overflow || name == methodspan.CallerEntry || name == p.caller {
 		return name
 	}
 	if len(name) > n.limits.MaxNameLength {
@@ -305,5 +306,6 @@ func (n *normalizer) boundCaller(name string, p *pass) string {
 		p.overflow[tableCallers]++
 		return methodspan.Overflow
 	}
+	p.caller = name
 	return name
 }
