@@ -205,6 +205,13 @@ func (b *block) row(i int, r *methodspan.Row) {
 		Tier: b.tier.get(i), Reason: b.reason.get(i), WeightBasis: b.weightBasis.get(i), CPUState: b.cpuState.get(i),
 		PriceSource: b.priceSource.get(i), RequestID: b.requestID.get(i), BatchID: b.batchID.get(i), RowSeq: int32(b.seq.value(i)),
 	}
+	// A maximum that follows from the sum is not stored.
+	if r.Measured == 1 && r.WallMaxNS == 0 {
+		r.WallMaxNS = r.WallNS
+	}
+	if r.CPUMeasured == 1 && r.CPUMaxNS == 0 {
+		r.CPUMaxNS = r.CPUNS
+	}
 	if price, ok := b.price.get(i); ok {
 		r.USDPerCoreHour = &price
 	}

@@ -3,8 +3,8 @@ package parquet
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/format"
@@ -16,21 +16,33 @@ import (
 type dictColumn[K comparable] struct {
 	kind     valueKind[K]
 	required bool
-	rows     []int32 // the value's number, null for none
+	rows     rowNumbers // the value's number, null for none
 	numbers  map[K]int32
 	values   []K
 	nulls    int
 	last     K // of the row before: mostly the same again
 	lastAt   int32
+	recent   []numbered[K] // by slot, so that the map is asked less often
 	remap    []int32
 }
 
-const null = int32(-1)
+// numbered is a value whose number is known; place is one more than the number,
+// so that zero is no value.
+type numbered[K comparable] struct {
+	value K
+	place int32
+}
+
+const (
+	null        = int32(-1)
+	recentSlots = 256
+)
 
 // valueKind is what differs from type to type.
 type valueKind[K comparable] struct {
 	clean func(v K) K                  // if not nil: what is stored for it
 	plain func(dst []byte, v K) []byte // PLAIN encoding
+	slot  func(v K) uint64             // where a value is looked for first; nothing depends on it
 	// bounds are the smallest and the largest value as statistics hold them,
 	// false if they have none.
 	bounds func(values []K) (low, high []byte, ok bool)
@@ -38,20 +50,25 @@ type valueKind[K comparable] struct {
 
 // add adds the next row's value.
 func (c *dictColumn[K]) add(v K) {
-	if v == c.last && c.lastAt != null {
-		c.rows = append(c.rows, c.lastAt)
-		return
+	if v != c.last || c.lastAt == null {
+		c.last, c.lastAt = v, c.number(v)
 	}
-	c.addOther(v)
-}
-
-func (c *dictColumn[K]) addOther(v K) {
-	c.last, c.lastAt = v, c.number(v)
-	c.rows = append(c.rows, c.lastAt)
+	c.rows.add(c.lastAt)
 }
 
 // number is the number of a value, which becomes one of the column's.
 func (c *dictColumn[K]) number(v K) int32 {
+	if c.recent == nil {
+		c.recent = make([]numbered[K], recentSlots)
+	}
+	slot := &c.recent[c.kind.slot(v)%recentSlots]
+	if slot.place == 0 || slot.value != v {
+		*slot = numbered[K]{v, c.lookup(v) + 1}
+	}
+	return slot.place - 1
+}
+
+func (c *dictColumn[K]) lookup(v K) int32 {
 	n, ok := c.numbers[v]
 	if !ok {
 		n = int32(len(c.values))
@@ -66,23 +83,15 @@ func (c *dictColumn[K]) number(v K) int32 {
 
 func (c *dictColumn[K]) addNull() {
 	c.nulls++
-	c.rows = append(c.rows, null)
+	c.rows.add(null)
 }
 
 func (c *dictColumn[K]) addNulls(n int) {
 	c.nulls += n
-	c.rows = appendSame(c.rows, null, n)
+	c.rows.addSame(null, n)
 }
 
-func (c *dictColumn[K]) addSame(v K, n int) { c.rows = appendSame(c.rows, c.number(v), n) }
-
-func appendSame(rows []int32, v int32, n int) []int32 {
-	rows = slices.Grow(rows, n)
-	for range n {
-		rows = append(rows, v)
-	}
-	return rows
-}
+func (c *dictColumn[K]) addSame(v K, n int) { c.rows.addSame(c.number(v), n) }
 
 func (c *dictColumn[K]) reset() {
 	if c.numbers == nil || len(c.values) > 1024 {
@@ -91,8 +100,10 @@ func (c *dictColumn[K]) reset() {
 		clear(c.numbers)
 	}
 	clear(c.values) // let go of the strings
+	clear(c.recent)
 	var zero K
-	c.rows, c.values, c.nulls, c.last, c.lastAt = c.rows[:0], c.values[:0], 0, zero, null
+	c.rows.reset()
+	c.values, c.nulls, c.last, c.lastAt = c.values[:0], 0, zero, null
 }
 
 func (c *dictColumn[K]) encode(b *chunk, group *rowOrder) {
@@ -161,7 +172,7 @@ func (c *dictColumn[K]) gather(b *chunk, group *rowOrder) []int32 {
 	indexes := b.indexes[:0]
 	if c.nulls == 0 {
 		for _, row := range group.rows {
-			indexes = append(indexes, c.rows[row])
+			indexes = append(indexes, c.rows.at(row))
 		}
 		if !c.required {
 			b.levels = constantLevel(b.levels, len(group.rows), 1)
@@ -169,7 +180,7 @@ func (c *dictColumn[K]) gather(b *chunk, group *rowOrder) []int32 {
 	} else {
 		defs := b.defs[:0]
 		for _, row := range group.rows {
-			if i := c.rows[row]; i != null {
+			if i := c.rows.at(row); i != null {
 				indexes = append(indexes, i)
 				defs = append(defs, 1)
 			} else {
@@ -200,10 +211,17 @@ func (c *dictColumn[K]) compact(indexes []int32) []K {
 	return values
 }
 
+// mixer spreads numbers over the upper bits of a product (the golden ratio).
+const mixer = 0x9e3779b97f4a7c15
+
 // stringKind stores valid UTF-8, because a reader may refuse the whole file for
 // one name that is not.
 var stringKind = valueKind[string]{
 	clean: validName,
+	// Rows share their names, so the place of a name in memory mostly tells it.
+	slot: func(v string) uint64 {
+		return uint64(uintptr(unsafe.Pointer(unsafe.StringData(v)))) * mixer >> 56
+	},
 	plain: func(dst []byte, v string) []byte {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(v)))
 		return append(dst, v...)
@@ -220,6 +238,7 @@ var stringKind = valueKind[string]{
 func validName(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 var longKind = valueKind[int64]{
+	slot:  func(v int64) uint64 { return uint64(v) * mixer >> 56 },
 	plain: appendLong,
 	bounds: func(values []int64) (low, high []byte, ok bool) {
 		lo, hi := values[0], values[0]
@@ -232,6 +251,7 @@ var longKind = valueKind[int64]{
 
 // doubleKind goes by the bits: so NaN, which equals nothing, is one value too.
 var doubleKind = valueKind[uint64]{
+	slot:  func(v uint64) uint64 { return v * mixer >> 56 },
 	plain: func(dst []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(dst, v) },
 	bounds: func(values []uint64) (low, high []byte, ok bool) {
 		lo, hi := math.Inf(1), math.Inf(-1)

@@ -3,6 +3,7 @@ package parquet
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/format"
@@ -13,25 +14,38 @@ import (
 // no more bits than the largest of 32 where they are not.
 type timeColumn struct {
 	required bool
-	values   []int64
-	known    []byte // 1 where there is a value; unused if required
+	n        int     // rows
+	values   []int64 // of all rows up to the last that has one
+	known    []byte  // 1 where there is a value; unused if required
 	nulls    int
 }
 
 func (c *timeColumn) add(v int64) {
-	c.values = append(c.values, v)
 	if !c.required {
-		c.known = append(c.known, 1)
+		c.known = append(grown(c.known, c.n), 1)
+		c.values = grown(c.values, c.n)
 	}
+	c.values = append(c.values, v)
+	c.n++
 }
 
 func (c *timeColumn) addNull() {
-	c.values = append(c.values, 0)
-	c.known = append(c.known, 0)
+	c.n++
 	c.nulls++
 }
 
-func (c *timeColumn) reset() { c.values, c.known, c.nulls = c.values[:0], c.known[:0], 0 }
+// grown is s with zeros at the end, n long.
+func grown[T any](s []T, n int) []T {
+	var zero T
+	for len(s) < n {
+		s = append(s, zero)
+	}
+	return s
+}
+
+func (c *timeColumn) reset() {
+	c.values, c.known, c.n, c.nulls = c.values[:0], c.known[:0], 0, 0
+}
 
 func (c *timeColumn) encode(b *chunk, group *rowOrder) {
 	b.values = len(group.rows)
@@ -46,15 +60,17 @@ func (c *timeColumn) encode(b *chunk, group *rowOrder) {
 		if !c.required {
 			b.levels = constantLevel(b.levels, b.values, 1)
 		}
-	case c.nulls == len(c.values):
+	case c.nulls == c.n:
 		b.nulls = b.values
 		b.levels = constantLevel(b.levels, b.values, 0)
 	default:
 		defs := b.defs[:0]
 		for _, row := range group.rows {
-			defs = append(defs, c.known[row])
-			if c.known[row] != 0 {
+			if int(row) < len(c.known) && c.known[row] != 0 {
+				defs = append(defs, 1)
 				longs = append(longs, c.values[row])
+			} else {
+				defs = append(defs, 0)
 			}
 		}
 		b.setLevels(defs)
@@ -125,14 +141,14 @@ func (c *dayColumn) encode(b *chunk, group *rowOrder) {
 type sparseColumn struct {
 	size   int
 	random bool
-	bits   bool    // values are single bits, one byte each until encoded
-	rows   []int32 // place among the values, null for none
+	bits   bool       // values are single bits, one byte each until encoded
+	rows   rowNumbers // place among the values, null for none
 	values []byte
 }
 
-func (c *sparseColumn) addNull() { c.rows = append(c.rows, null) }
+func (c *sparseColumn) addNull() { c.rows.add(null) }
 
-func (c *sparseColumn) next() { c.rows = append(c.rows, int32(len(c.values)/c.size)) }
+func (c *sparseColumn) next() { c.rows.add(int32(len(c.values) / c.size)) }
 
 func (c *sparseColumn) addDouble(v float64) {
 	c.next()
@@ -161,19 +177,24 @@ func (c *sparseColumn) addBool(v bool) {
 	}
 }
 
-// addID adds an id, all zeros for none.
-func (c *sparseColumn) addID(id []byte) {
-	for _, x := range id {
-		if x != 0 {
-			c.next()
-			c.values = append(c.values, id...)
-			return
-		}
+func (c *sparseColumn) addBytes(v []byte, known bool) {
+	if !known {
+		c.addNull()
+		return
 	}
-	c.addNull()
+	c.next()
+	c.values = append(c.values, v...)
 }
 
-func (c *sparseColumn) reset() { c.rows, c.values = c.rows[:0], c.values[:0] }
+// addID adds an id, all zeros for none.
+func (c *sparseColumn) addID(id []byte) {
+	c.addBytes(id, slices.ContainsFunc(id, func(b byte) bool { return b != 0 }))
+}
+
+func (c *sparseColumn) reset() {
+	c.rows.reset()
+	c.values = c.values[:0]
+}
 
 func (c *sparseColumn) encode(b *chunk, group *rowOrder) {
 	b.values = len(group.rows)
@@ -185,7 +206,7 @@ func (c *sparseColumn) encode(b *chunk, group *rowOrder) {
 	}
 	defs := b.defs[:0]
 	for _, row := range group.rows {
-		i := int(c.rows[row])
+		i := int(c.rows.at(row))
 		if i < 0 {
 			defs = append(defs, 0)
 			continue

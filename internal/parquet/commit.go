@@ -44,19 +44,24 @@ type dateRows struct {
 	rows []*methodspan.Row
 }
 
-// byDate parts rows by the UTC day they started on, sorted by day.
+// byDate parts rows by the UTC day they started on, sorted by day. Mostly they
+// are all of one.
 func byDate(rows []*methodspan.Row) []dateRows {
 	var dates []dateRows
 	index := map[int32]int{}
-	for _, r := range rows {
-		day := r.EventDay()
+	for len(rows) > 0 {
+		day := rows[0].EventDay()
+		n := sameDay(rows, day)
 		i, ok := index[day]
 		if !ok {
 			i = len(dates)
 			index[day] = i
-			dates = append(dates, dateRows{date: time.Unix(int64(day)*86400, 0).UTC().Format(dateLayout)})
+			date := time.Unix(int64(day)*86400, 0).UTC().Format(dateLayout)
+			dates = append(dates, dateRows{date: date, rows: rows[:n:n]})
+		} else {
+			dates[i].rows = append(dates[i].rows, rows[:n]...)
 		}
-		dates[i].rows = append(dates[i].rows, r)
+		rows = rows[n:]
 	}
 	slices.SortFunc(dates, func(a, b dateRows) int {
 		if a.date < b.date {
@@ -65,6 +70,16 @@ func byDate(rows []*methodspan.Row) []dateRows {
 		return 1
 	})
 	return dates
+}
+
+// sameDay is how many rows, from the first on, started on the day.
+func sameDay(rows []*methodspan.Row, day int32) int {
+	for i, r := range rows {
+		if r.EventDay() != day {
+			return i
+		}
+	}
+	return len(rows)
 }
 
 // transaction is one commit under way.

@@ -28,8 +28,8 @@ func (t *table) copyRows(picks []pick, blocks []*block) {
 	c.doubles(&t.errors, func(b *block) *doubles { return &b.errors })
 	c.times(&t.wall.sum, func(b *block) *longs { return &b.wall })
 	c.times(&t.cpu.sum, func(b *block) *longs { return &b.cpu })
-	c.times(&t.wall.max, func(b *block) *longs { return &b.wallMax })
-	c.times(&t.cpu.max, func(b *block) *longs { return &b.cpuMax })
+	c.maxima(&t.wall.max, func(b *block) [3]*longs { return [...]*longs{&b.measured, &b.wall, &b.wallMax} })
+	c.maxima(&t.cpu.max, func(b *block) [3]*longs { return [...]*longs{&b.cpuMeasured, &b.cpu, &b.cpuMax} })
 	c.doubles(&t.p, func(b *block) *doubles { return &b.p })
 	c.doubles(&t.cpuP, func(b *block) *doubles { return &b.cpuP })
 	c.names(&t.stratum, func(b *block) *nameVector { return &b.stratum })
@@ -107,7 +107,7 @@ func (c *copier) names(to *stringColumn, of func(*block) *nameVector) {
 		}
 		switch {
 		case number != null:
-			to.rows = append(to.rows, number)
+			to.rows.add(number)
 		case to.required:
 			to.add("")
 		default:
@@ -137,6 +137,24 @@ func (c *copier) times(to *timeColumn, of func(*block) *longs) {
 			to.add(x)
 		} else {
 			to.addNull()
+		}
+	}
+}
+
+// maxima leaves out those that follow from one value, which older files have.
+func (c *copier) maxima(to *timeColumn, of func(*block) [3]*longs) {
+	from := make([][3]*longs, len(c.blocks))
+	for i, b := range c.blocks {
+		from[i] = of(b)
+	}
+	for _, p := range c.picks {
+		measured, sum, maximum := from[p.block][0], from[p.block][1], from[p.block][2]
+		row := int(p.row)
+		x, ok := maximum.get(row)
+		if !ok || followsFromSum(measured.value(row), sum.value(row), x) {
+			to.addNull()
+		} else {
+			to.add(x)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -139,6 +140,16 @@ func clean(r *methodspan.Row) {
 	walk(reflect.ValueOf(r).Elem())
 }
 
+// deduceMaxima sets the maxima that follow from one value.
+func deduceMaxima(r *methodspan.Row) {
+	if r.Measured == 1 && r.WallMaxNS == 0 {
+		r.WallMaxNS = r.WallNS
+	}
+	if r.CPUMeasured == 1 && r.CPUMaxNS == 0 {
+		r.CPUMaxNS = r.CPUNS
+	}
+}
+
 // sortedCopy sorts rows by what files are sorted by, and by all else after it.
 func sortedCopy(rows []methodspan.Row) []methodspan.Row {
 	rows = slices.Clone(rows)
@@ -171,6 +182,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 		got := encodeRows(t, e, rows)
 		for i := range rows {
 			clean(&rows[i])
+			deduceMaxima(&rows[i])
 		}
 		want := sortedCopy(rows)
 		if len(got) != len(want) {
@@ -181,6 +193,49 @@ func TestEncodeRoundTrip(t *testing.T) {
 				t.Fatalf("seed %d, row %d:\n got %+v\nwant %+v", seed, i, got[i], want[i])
 			}
 		}
+	}
+}
+
+// The maximum of one value is that value: it takes no room, and a file that has it
+// all the same, as older ones do, reads alike.
+func TestMaximumOfOneValueIsNotStored(t *testing.T) {
+	row := methodspan.Row{
+		Resource: &methodspan.Resource{Service: "shop"}, Kind: methodspan.KindCall, Level: methodspan.LevelRaw,
+		StartNS: noon.UnixNano(), EndNS: noon.UnixNano() + 40, Measured: 1, WallNS: 40, WallMaxNS: 40,
+		CPUMeasured: 1, CPUNS: 30, CPUMaxNS: 30, P: 0.5, CPUP: 1,
+	}
+	dir := t.TempDir()
+	older, err := os.Create(filepath.Join(dir, "older.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := pq.NewGenericWriter[record](older)
+	_, err = w.Write([]record{{
+		EventDate: row.EventDay(), Kind: row.Kind, Level: row.Level, Service: "shop", StartNS: row.StartNS, EndNS: row.EndNS,
+		Measured: 1, WallNS: &row.WallNS, WallMaxNS: &row.WallMaxNS, CPUMeasured: 1, CPUNS: &row.CPUNS, CPUMaxNS: &row.CPUMaxNS, P: 0.5, CPUP: 1,
+	}})
+	if err := errors.Join(err, w.Close(), older.Close()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadRows(older.Name())
+	if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], row) {
+		t.Fatalf("of an older file: %+v, %v, want %+v", got, err, row)
+	}
+
+	path := filepath.Join(dir, "new.parquet")
+	var buf bytes.Buffer
+	if err := newEncoder().encode(&buf, []*methodspan.Row{&row}, &writeGroup{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stored, err := pq.ReadFile[record](path)
+	if err != nil || stored[0].WallMaxNS != nil || stored[0].CPUMaxNS != nil {
+		t.Fatalf("stored: %+v, %v", stored, err)
+	}
+	if got, err = ReadRows(path); err != nil || !reflect.DeepEqual(got[0], row) {
+		t.Fatalf("read: %+v, %v, want %+v", got, err, row)
 	}
 }
 

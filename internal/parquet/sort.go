@@ -31,20 +31,20 @@ func (t *table) sorted() []int32 {
 	}
 	service, version := ranks(services), ranks(versions)
 	class, method := ranks(t.class.values), ranks(t.method.values)
-	rank := func(ranks, numbers []int32, row int) int32 {
-		if n := numbers[row]; n != null {
-			return ranks[n] + 1
+	rank := func(ranks []int32, number int32) int32 {
+		if number == null {
+			return 0
 		}
-		return 0
+		return ranks[number] + 1
 	}
-	n := len(t.resources.rows)
+	n := t.resources.rows.n
 	ids := map[sortKey]int32{}
 	var keys []numberedKey
 	var counts []int32
 	rows := make([]int32, n) // the row's key
-	for i := range n {
-		res := t.resources.rows[i]
-		key := newSortKey(service[res], rank(class, t.class.rows, i), rank(method, t.method.rows, i), version[res])
+	for i := range int32(n) {
+		res := t.resources.rows.at(i)
+		key := newSortKey(service[res], rank(class, t.class.rows.at(i)), rank(method, t.method.rows.at(i)), version[res])
 		id, ok := ids[key]
 		if !ok {
 			id = int32(len(keys))

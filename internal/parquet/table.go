@@ -186,17 +186,22 @@ func (t *table) add(r *methodspan.Row) {
 	t.price.addPointer(r.USDPerCoreHour)
 	t.priceSource.addName(r.PriceSource)
 	t.addProcess(r.Process)
-	t.trace.addID(r.TraceID[:])
-	t.spanID.addID(r.SpanID[:])
-	t.parent.addID(r.ParentSpanID[:])
+	t.addIDs(r)
 	t.requestID.addName(r.RequestID)
 	t.batchID.addName(r.BatchID)
 	t.seq.values = append(t.seq.values, r.RowSeq)
 }
 
+// addIDs adds the ids of a trace, all zeros for none.
+func (t *table) addIDs(r *methodspan.Row) {
+	t.trace.addBytes(r.TraceID[:], r.TraceID != [16]byte{})
+	t.spanID.addBytes(r.SpanID[:], r.SpanID != [8]byte{})
+	t.parent.addBytes(r.ParentSpanID[:], r.ParentSpanID != [8]byte{})
+}
+
 // add decides which columns of one measured quantity are known: nothing where
-// nothing was measured; no squares, and no maximum of zero, where there was one
-// value.
+// nothing was measured; no squares and no maximum that follow from the sum, where
+// there was one value.
 func (q *quantityColumns) add(measured, sum int64, squares float64, maximum int64, hist methodspan.Histogram) {
 	q.addHistogram(hist)
 	if measured <= 0 {
@@ -211,11 +216,16 @@ func (q *quantityColumns) add(measured, sum int64, squares float64, maximum int6
 	} else {
 		q.squares.addDouble(squares)
 	}
-	if measured == 1 && maximum == 0 {
+	if followsFromSum(measured, sum, maximum) {
 		q.max.addNull()
 	} else {
 		q.max.add(maximum)
 	}
+}
+
+// followsFromSum tells whether a maximum is that of one value.
+func followsFromSum(measured, sum, maximum int64) bool {
+	return measured == 1 && (maximum == 0 || maximum == sum)
 }
 
 func (q *quantityColumns) addHistogram(hist methodspan.Histogram) {

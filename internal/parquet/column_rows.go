@@ -1,0 +1,53 @@
+package parquet
+
+import "slices"
+
+// rowNumbers holds one number per row. While all rows have the same, which is the
+// usual case in most columns, it counts them and no more.
+type rowNumbers struct {
+	n    int     // rows
+	same int32   // the number of all of them, while each is empty
+	each []int32 // by row
+}
+
+func (r *rowNumbers) add(number int32) {
+	if len(r.each) == 0 {
+		if r.n == 0 || number == r.same {
+			r.same = number
+			r.n++
+			return
+		}
+		r.spread()
+	}
+	r.each = append(r.each, number)
+	r.n++
+}
+
+// addSame adds a number for n rows.
+func (r *rowNumbers) addSame(number int32, n int) {
+	if len(r.each) == 0 && (r.n == 0 || number == r.same) {
+		r.same = number
+		r.n += n
+		return
+	}
+	for range n {
+		r.add(number)
+	}
+}
+
+// spread writes down what was only counted so far.
+func (r *rowNumbers) spread() {
+	r.each = slices.Grow(r.each, r.n+1)
+	for range r.n {
+		r.each = append(r.each, r.same)
+	}
+}
+
+func (r *rowNumbers) at(row int32) int32 {
+	if len(r.each) == 0 {
+		return r.same
+	}
+	return r.each[row]
+}
+
+func (r *rowNumbers) reset() { r.n, r.each = 0, r.each[:0] }
