@@ -79,6 +79,7 @@ func newWarehouse(ctx context.Context, set exporter.Settings, cfg *Config, open 
 
 		stopMaintenance: func() {},
 	}
+	w.converter.ReuseRows(int(cfg.Queue.Batch.Get().MinSize))
 	w.run, w.cancelRun = context.WithCancel(context.Background())
 	w.writer.warehouse = w
 	if err := t.observe(w); err != nil {
@@ -123,6 +124,7 @@ func (w *warehouse) Start(ctx context.Context, host component.Host) error {
 	w.host = host
 	w.sink.Store(&s)
 	if p, ok := s.(*parquet.Writer); ok {
+		w.writer.recycles = true
 		if r := p.Recovered(); r != (parquet.Recovery{}) {
 			w.logger.Info("Finished what the last run of the collector had left over.", zap.String("path", w.cfg.Path),
 				zap.Int("files_adopted", r.FilesAdopted), zap.Int64("rows_adopted", r.RowsAdopted),

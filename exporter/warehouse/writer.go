@@ -27,6 +27,8 @@ type writer struct {
 	// unsure are the items of the last attempt, if its outcome is not known. The
 	// next attempt settles them: what then is a duplicate was stored by it.
 	unsure map[string]bool
+	// recycles tells that the store keeps nothing of rows that it has written.
+	recycles bool
 }
 
 // push is the end of the helper's queue.
@@ -72,6 +74,9 @@ func (w *writer) deliver(items []methodspan.Item) error {
 	for w.run.Err() == nil {
 		if err = w.attempt(w.run, batch); err == nil {
 			w.taken.settle(idsOf(items)...)
+			if w.recycles {
+				w.converter.Recycle(items)
+			}
 			return nil
 		}
 		unknown = errors.Is(err, parquet.ErrUnknown)

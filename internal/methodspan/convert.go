@@ -39,6 +39,7 @@ const (
 // Converter turns spans into rows. It is safe for concurrent use.
 type Converter struct {
 	names names
+	rows  rowPool
 	runID string // makes ids of items without a number unique across runs
 	items atomic.Uint64
 }
@@ -50,12 +51,25 @@ func NewConverter() *Converter {
 	return &Converter{runID: hex.EncodeToString(id[:])}
 }
 
+// ReuseRows lets the memory of so many rows be used again once they were given
+// back with Recycle. It is to be called before all else.
+func (c *Converter) ReuseRows(max int) { c.rows.max = max }
+
+// Recycle takes back the rows of items that Items has made. Nobody may use them, or
+// other parts of the same slices, afterwards; their strings stay what they are.
+func (c *Converter) Recycle(items []Item) {
+	for i := range items {
+		c.rows.give(items[i].Rows)
+		items[i].Rows = nil
+	}
+}
+
 // Items converts a request: one item for every scope with a batch number, one
 // for all the rest. The rows keep no part of td but its strings.
 func (c *Converter) Items(td ptrace.Traces) ([]Item, Skipped) {
 	var items []Item
 	var rest Item
-	conversion := newConversion(&c.names)
+	conversion := newConversion(c)
 	defer conversion.end()
 	resources := td.ResourceSpans()
 	for i := range resources.Len() {
@@ -125,35 +139,44 @@ func priceOf(v pcommon.Value) *float64 {
 // conversion is the conversion of one request.
 type conversion struct {
 	nameReader
+	rows       *rowPool
 	attributes attributes // of the span under way
 	read       func(string, pcommon.Value) bool
 	skipped    Skipped
 }
 
-func newConversion(n *names) *conversion {
-	c := &conversion{nameReader: n.begin()}
+func newConversion(of *Converter) *conversion {
+	c := &conversion{nameReader: of.names.begin(), rows: &of.rows}
 	c.attributes.names = &c.nameReader
 	c.read = c.attributes.read // bound once: a method value allocates
 	return c
 }
 
-// add makes rows of spans and puts them to an item.
+// add makes rows of spans and puts them to an item. What is behind the end of the
+// item's rows is zero.
 func (c *conversion) add(item *Item, spans ptrace.SpanSlice, s *shared) {
-	rows := slices.Grow(item.Rows, spans.Len())
+	rows := item.Rows
+	if rows == nil {
+		rows = c.rows.take(spans.Len())
+	}
+	rows = slices.Grow(rows, spans.Len())
 	for i := range spans.Len() {
-		rows = rows[:len(rows)+1]
-		row := &rows[len(rows)-1]
-		*row = Row{}
+		n := len(rows)
+		rows = rows[:n+1]
+		row := &rows[n]
 		row.Resource, row.Level = s.resource, LevelRaw
 		row.USDPerCoreHour, row.PriceSource = s.price, s.priceSource
-		row.BatchID, row.RowSeq = item.ID, int32(len(rows)-1)
-		switch c.fill(row, spans.At(i), s) {
-		case notMethod:
+		row.BatchID, row.RowSeq = item.ID, int32(n)
+		became := c.fill(row, spans.At(i), s)
+		if became == good {
+			continue
+		}
+		*row = Row{}
+		rows = rows[:n]
+		if became == notMethod {
 			c.skipped.NotMethod++
-			rows = rows[:len(rows)-1]
-		case invalid:
+		} else {
 			c.skipped.Invalid++
-			rows = rows[:len(rows)-1]
 		}
 	}
 	item.Rows = rows

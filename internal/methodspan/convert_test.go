@@ -3,6 +3,7 @@ package methodspan
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -129,6 +130,40 @@ func TestRememberedNamesAreBounded(t *testing.T) {
 		}
 		if n, m := len(c.names.functions), len(c.names.callers); n > maxNames || m > maxNames {
 			t.Fatalf("%d functions and %d callers are remembered", n, m)
+		}
+	}
+}
+
+// Memory that is used again shows nothing of the rows it had, nor of spans that gave
+// no row, and there is never more of it than was allowed.
+func TestRecycledRowsAreNew(t *testing.T) {
+	c, fresh := NewConverter(), NewConverter()
+	c.ReuseRows(100)
+	for round := range 20 {
+		td, spans := request(int64(round + 1))
+		for i := range 7 * (round%4 + 1) {
+			attrs := map[string]any{AttrKind: KindCall, AttrFunction: fmt.Sprintf("c.m%d", i), AttrP: 0.5}
+			switch (i + round) % 4 {
+			case 0:
+				attrs[AttrCaller], attrs[AttrCPUTime], attrs[AttrCPUP], attrs[AttrTier] = "c.caller", 7, 0.5, "inner"
+			case 1:
+				attrs[AttrStack], attrs[AttrP] = "a;b", 2.0 // no probability: no row
+			case 2:
+				attrs = map[string]any{AttrKind: KindProcess, AttrProcessCores: 2.0, AttrSDKPrefix + "dropped": 1.0}
+			}
+			addSpan(t, spans, 100, attrs)
+		}
+		got, skipped := c.Items(td)
+		want, wantSkipped := fresh.Items(td)
+		if !reflect.DeepEqual(got, want) || skipped != wantSkipped {
+			t.Fatalf("round %d:\n got %+v\nwant %+v", round, got, want)
+		}
+		if round%3 == 0 {
+			got = append(got, Item{Rows: make([]Row, 90)}, Item{Rows: make([]Row, 90)})
+		}
+		c.Recycle(got)
+		if c.rows.rows > 100 {
+			t.Fatalf("round %d: the memory of %d rows is kept", round, c.rows.rows)
 		}
 	}
 }

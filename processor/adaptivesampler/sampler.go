@@ -227,7 +227,11 @@ func setThreshold(span ptrace.Span, d *decision, rv *sampling.Randomness) {
 // follows; effective is 0 where there is none.
 func stamp(span ptrace.Span, m *measurement, d *decision, effective float64) {
 	attributes := span.Attributes()
-	attributes.EnsureCapacity(attributes.Len() + 3)
+	stamps := 2
+	if d.tier != "" {
+		stamps++
+	}
+	attributes.EnsureCapacity(attributes.Len() + stamps)
 	if d.tier != "" {
 		attributes.PutStr(methodspan.AttrTier, d.tier)
 	} else if m.hasTier {
