@@ -96,10 +96,16 @@ func (s source) base(g *group, name string, rule *methodfile.Rule, d *decision) 
 	switch {
 	case rule != nil:
 		e.Rule = rule.Reason
-	case s.file != nil:
+	case s.file != nil && speaks(&s.table.rules.file.Default):
 		e.Rule = s.table.rules.file.Default.Reason
 	}
 	return e
+}
+
+// speaks tells whether the defaults of a method file say anything.
+func speaks(d *methodfile.Rule) bool {
+	return d.Rate > 0 || d.Min > 0 || d.Max < 1 || d.Mode != methodfile.ModeSample || d.Tier != "" ||
+		d.CPURate > 0 || d.Tail || d.Stack || d.Blocking
 }
 
 func (s source) explain(m *method) rates.Explanation {

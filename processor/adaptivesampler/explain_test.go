@@ -124,3 +124,33 @@ func TestExplanationsOfTheFile(t *testing.T) {
 func plainOf(p float64) string {
 	return "ot=th:" + methodspan.ThresholdOf(p).TValue() + ";rv:ffffffffffffff"
 }
+
+// The sampler tells of itself by tier and reason, and names the file's defaults as the
+// rule only where there are any.
+func TestTiersReasonsAndRules(t *testing.T) {
+	for file, rule := range map[string]string{
+		`{"version": 1, "tiers": {"t": {}}, "methods": [{"match": "tiered*", "tier": "t"}, {"match": "pinned*", "tier": "t", "rate": 0.5}]}`:                           "",
+		`{"version": 1, "tiers": {"t": {}}, "defaults": {"max": 0.9}, "methods": [{"match": "tiered*", "tier": "t"}, {"match": "pinned*", "tier": "t", "rate": 0.5}]}`: "defaults",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			config := adaptive()
+			config.MethodsFile = methodsFile(t, file)
+			s, d := &scripted{unknown: 0.25}, &desk{}
+			s.say("free", 0.1)
+			r := startWith(t, config, 1, s, host{deskID: d})
+			b := of("1")
+			for _, name := range []string{"free", "tiered", "tiered2", "pinned"} {
+				b.call(name, 1, "")
+			}
+			r.send(b.Traces)
+			turn(t)
+			figures := r.figures()
+			assert.Equal(t, 1.0, figures["reasons tier=(none) reason=script"])
+			assert.Equal(t, 2.0, figures["reasons tier=t reason=cold start"]+figures["reasons tier=(none) reason=cold start"])
+			assert.Equal(t, 1.0, figures["reasons tier=t reason=method file"])
+			assert.Equal(t, rule, d.source.Explain(shop1, "free")[0].Rule)
+			assert.Equal(t, rule, d.source.Explain(shop1, "absent")[0].Rule)
+			assert.Contains(t, d.source.Explain(shop1, "pinned")[0].Rule, "pinned*")
+		})
+	}
+}

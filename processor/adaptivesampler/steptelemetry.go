@@ -20,8 +20,9 @@ const maxReasons = 64
 type stepTelemetry struct {
 	mu      sync.Mutex
 	methods map[[2]string]int64 // by tier and class
-	reasons map[string]int64
-	costs   map[int]bool // labels of tiers
+	reasons map[[2]string]int64 // by tier and reason
+	told    map[string]bool     // reasons that were told apart
+	costs   map[int]bool        // labels of tiers
 }
 
 func (t *telemetry) stepped(ctx context.Context, l *loop, evicted int, kept float64) {
@@ -69,13 +70,14 @@ func (t *table) services() int {
 func (t *telemetry) countMethods(ctx context.Context, table *table) {
 	s := &t.steps
 	if s.methods == nil {
-		s.methods, s.reasons = make(map[[2]string]int64), make(map[string]int64)
+		s.methods, s.reasons = make(map[[2]string]int64), make(map[[2]string]int64)
+		s.told = make(map[string]bool)
 	}
 	for key := range s.methods {
 		s.methods[key] = 0
 	}
-	for reason := range s.reasons {
-		s.reasons[reason] = 0
+	for key := range s.reasons {
+		s.reasons[key] = 0
 	}
 	table.mu.RLock()
 	for m := range table.all() {
@@ -85,18 +87,20 @@ func (t *telemetry) countMethods(ctx context.Context, table *table) {
 		d := m.decision
 		s.methods[[2]string{t.name(d.label), className(d.class)}]++
 		reason := reasonLabel(d)
-		if _, known := s.reasons[reason]; !known && len(s.reasons) >= maxReasons {
+		if !s.told[reason] && len(s.told) >= maxReasons {
 			reason = methodspan.Overflow
 		}
-		s.reasons[reason]++
+		s.told[reason] = true
+		s.reasons[[2]string{t.name(d.label), reason}]++
 	}
 	table.mu.RUnlock()
 	for key, n := range s.methods {
 		t.builder.ProcessorAdaptiveSamplerMethods.Record(ctx, n, metric.WithAttributeSet(attribute.NewSet(
 			attribute.String("tier", key[0]), attribute.String("class", key[1]))))
 	}
-	for reason, n := range s.reasons {
-		t.builder.ProcessorAdaptiveSamplerReasons.Record(ctx, n, metric.WithAttributeSet(attribute.NewSet(attribute.String("reason", reason))))
+	for key, n := range s.reasons {
+		t.builder.ProcessorAdaptiveSamplerReasons.Record(ctx, n, metric.WithAttributeSet(attribute.NewSet(
+			attribute.String("tier", key[0]), attribute.String("reason", key[1]))))
 	}
 }
 

@@ -98,7 +98,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ProcessorAdaptiveSamplerReasons, err = builder.meter.Int64Gauge(
 		"otelcol_processor_adaptive_sampler_reasons",
-		metric.WithDescription("Methods by the reason of their rate. [Alpha]"),
+		metric.WithDescription("Methods by tier and by the reason of their rate. [Alpha]"),
 		metric.WithUnit("{method}"),
 	)
 	errs = errors.Join(errs, err)

@@ -86,7 +86,7 @@ func AssertEqualProcessorAdaptiveSamplerOverflowSpans(t *testing.T, tt *componen
 func AssertEqualProcessorAdaptiveSamplerReasons(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_adaptive_sampler_reasons",
-		Description: "Methods by the reason of their rate. [Alpha]",
+		Description: "Methods by tier and by the reason of their rate. [Alpha]",
 		Unit:        "{method}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
