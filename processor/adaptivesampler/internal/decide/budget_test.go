@@ -61,7 +61,7 @@ func TestNoMoreThanEnoughWhileOthersLack(t *testing.T) {
 		within(t, perSecond, b.planned(), 0.06)
 		return b.decision(even.Key).P * 8.64e9, b.decision(wide.Key).P * 8.64e9, b.decision(even.Key).Reason
 	}
-	enough := func(spread float64) float64 { return math.Pow(spread/(aimed*0.02), 2) }
+	enough := func(spread float64) float64 { return spread * spread / (aimed * 0.02 * aimed * 0.02) }
 	evens, wides, reason := dayOf(0.9) // of 78,000 a day a rule without enough gives 43,000
 	within(t, enough(0.2), evens, 0.1)
 	within(t, 0.9*secondsPerDay-evens, wides, 0.1)
