@@ -6,6 +6,7 @@ import (
 
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/stats"
 )
 
 func costDocument(r *cost.Report, c *costFlags) *output.Document {
@@ -22,6 +23,17 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 		d.Add(callerTable(r, shown))
 	} else {
 		d.Add(costTable(r, shown, c.percentiles))
+	}
+	for _, warning := range []stats.Warning{stats.LowerBound, stats.LowerBoundCPU} {
+		n := 0
+		for i := range shown {
+			if shown[i].Warning == string(warning) {
+				n++
+			}
+		}
+		if n > 0 {
+			d.Say(fmt.Sprintf(">= %s: %d of the lines above", warning, n))
+		}
 	}
 	if n := len(lines) - len(shown); n > 0 {
 		what := "lines"
@@ -87,7 +99,7 @@ func nameColumns(by []cost.Dimension) (names []string, cells func(*cost.Line) []
 
 func costTable(r *cost.Report, lines []cost.Line, percentiles bool) *output.Table {
 	names, cells := nameColumns(r.By)
-	t := &output.Table{Columns: append(names, "self $/day", "self $", "±se", "share", "self core-h", "incl core-h", "calls", "instances", "records")}
+	t := &output.Table{Columns: append(names, "self $/day", "self $", "95%", "share", "self core-h", "incl core-h", "calls", "instances", "records")}
 	methods := r.Groups == nil
 	if methods {
 		t.Columns = append(t.Columns, "cpu/call", "wall/call")
@@ -106,7 +118,7 @@ func costTable(r *cost.Report, lines []cost.Line, percentiles bool) *output.Tabl
 		}
 		row := append(cells(l),
 			output.Figure(mark+amount(l.SelfUSDPerDay)), output.Figure(mark+amount(l.SelfUSD)),
-			output.Figure(relative(l.SelfCoreHoursSE, l.SelfCoreHours)), output.Figure(mark+percent(l.ShareOfProcessCPU)),
+			output.Figure(bounds(l)), output.Figure(mark+percent(l.ShareOfProcessCPU)),
 			output.Figure(mark+amount(l.SelfCoreHours)), output.Figure(amount(l.InclusiveCoreHours)),
 			output.Figure(wholeNumber(l.Calls)), output.Whole(l.Instances), output.Whole(l.CPUMeasured))
 		if methods {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
 )
 
@@ -30,16 +31,20 @@ func percent(x *float64) string {
 	return fmt.Sprintf("%.1f%%", 100**x)
 }
 
-// relative is a standard error as a share of its value.
-func relative(se, value *float64) string {
-	if se == nil || value == nil || !(*value > 0) {
+// bounds shows the interval of a self cost as shares of it.
+func bounds(l *cost.Line) string {
+	if l.SelfCoreHoursInterval == nil || !(*l.SelfCoreHours > 0) {
 		return unknown
 	}
-	share := 100 * *se / *value
-	if share > 999 {
-		return ">999%"
+	share := func(x float64) string {
+		if share := 100 * (x / *l.SelfCoreHours - 1); math.Abs(share) <= 999 {
+			return fmt.Sprintf("%+.1f%%", share)
+		} else if share > 0 {
+			return ">+999%"
+		}
+		return "<-999%"
 	}
-	return fmt.Sprintf("%.1f%%", share)
+	return share(l.SelfCoreHoursInterval[0]) + " " + share(l.SelfCoreHoursInterval[1])
 }
 
 // nanos shows a duration that may be unknown.

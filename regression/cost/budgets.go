@@ -87,7 +87,7 @@ func (r *Report) Spend(b Budget) Spending {
 
 func (r *Report) spendOnMethods(s *Spending) {
 	s.What = "self costs"
-	spent, margin := 0.0, 0.0
+	spent, low, high := 0.0, 0.0, 0.0
 	for i := range r.Methods {
 		l := &r.Methods[i]
 		b := &s.Budget
@@ -97,14 +97,14 @@ func (r *Report) spendOnMethods(s *Spending) {
 		s.Records += l.CPUMeasured
 		spent += *l.SelfUSD
 		s.SpentUSD = pointer(spent / r.ObservedDays)
-		if l.SelfUSDInterval == nil { // of one slot: nothing is proven by it
-			margin += *l.SelfUSD
+		if l.usdError == nil { // of one slot: nothing is proven by it
+			low, high = low-*l.SelfUSD, high+*l.SelfUSD
 			continue
 		}
-		margin += l.SelfUSDInterval[1] - *l.SelfUSD
+		low, high = low+l.usdError[0], high+l.usdError[1]
 	}
 	if s.SpentUSD != nil {
-		s.Interval = interval(*s.SpentUSD, margin/r.ObservedDays)
+		s.Interval = &[2]float64{*s.SpentUSD + low/r.ObservedDays, *s.SpentUSD + high/r.ObservedDays}
 	}
 }
 
@@ -134,7 +134,7 @@ func (r *Report) spendOnServices(s *Spending) {
 	if s.SpentUSD != nil {
 		slices.Sort(what)
 		s.What = strings.Join(slices.Compact(what), " and ")
-		s.Interval = interval(*s.SpentUSD, 0) // read, not estimated
+		s.Interval = &[2]float64{*s.SpentUSD, *s.SpentUSD} // read, not estimated
 	}
 }
 

@@ -40,13 +40,16 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	if err != nil {
 		return nil, err
 	}
-	r.observe(bills)
+	last := r.observe(bills)
 	ask.Slot = slotFor(r.ObservedDays)
 	costs, err := w.Costs(ctx, ask)
 	if err != nil {
 		return nil, err
 	}
 	b := newBuilder(r, o, costs, bills)
+	if b.tails, err = readTails(ctx, w, o, last); err != nil {
+		return nil, err
+	}
 	b.services()
 	b.lines()
 	if o.Percentiles {
@@ -72,9 +75,9 @@ func slotFor(days float64) time.Duration {
 	return 10 * time.Second
 }
 
-// observe finds out for how much of the window there are rows.
-func (r *Report) observe(bills []query.Bill) {
-	var first, last time.Time
+// observe finds out for how much of the window there are rows, and when they end.
+func (r *Report) observe(bills []query.Bill) (last time.Time) {
+	var first time.Time
 	for _, b := range bills {
 		if first.IsZero() || b.First.Before(first) {
 			first = b.First
@@ -88,4 +91,5 @@ func (r *Report) observe(bills []query.Bill) {
 		last = r.To
 	}
 	r.ObservedDays = max(0, last.Sub(first).Hours()/24)
+	return last
 }

@@ -14,8 +14,6 @@ const (
 	// uncertainAbove is the relative error above which a self cost is no figure to
 	// act on.
 	uncertainAbove = 0.30
-	// enoughRecords is how many measured calls an interval asks for.
-	enoughRecords = 100
 	// level of intervals.
 	level = 0.95
 )
@@ -33,7 +31,11 @@ type sums struct {
 	wallN, wallX float64
 	errors       float64
 	signatures   map[string]bool
+	measured     map[query.MethodName]*measured
 }
+
+// measured is how many calls of a method records stand for.
+type measured struct{ calls, records float64 }
 
 // lines makes the lines that were asked for.
 func (b *builder) lines() {
@@ -67,7 +69,7 @@ func (b *builder) methodLines() []Line {
 		if s == nil {
 			s = &sums{
 				line:     &Line{Service: key.Service, Version: key.Version, Class: key.Class, Method: key.Method, Owner: key.Owner},
-				services: map[query.Service]bool{}, functions: map[function]float64{}, signatures: map[string]bool{},
+				services: map[query.Service]bool{}, functions: map[function]float64{}, signatures: map[string]bool{}, measured: map[query.MethodName]*measured{},
 			}
 			if g["class"] {
 				s.line.Owner = m.Owner // whoever owns the class
@@ -85,13 +87,13 @@ func (b *builder) methodLines() []Line {
 			groups[callee].inclusiveUSD += e.USD
 		}
 	}
-	errors := map[query.Group]query.GroupCost{}
+	clusters := map[query.Group]query.GroupCost{}
 	for _, e := range b.costs.Groups {
-		errors[e.Group] = e
+		clusters[e.Group] = e
 	}
 	lines := make([]Line, 0, len(order))
 	for _, key := range order {
-		b.finish(groups[key], errors[key], g["method"])
+		b.finish(groups[key], clusters[key], g["method"])
 		lines = append(lines, *groups[key].line)
 	}
 	return lines
@@ -107,6 +109,14 @@ func (s *sums) add(m *query.MethodCost) {
 	l.Measured += m.Measured
 	l.CPUMeasured += m.CPUMeasured
 	l.UnpricedCoreHours += m.SelfUnpricedX / nsPerCoreHour
+	if m.N > 0 {
+		name := query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method}
+		if s.measured[name] == nil {
+			s.measured[name] = &measured{}
+		}
+		s.measured[name].calls += m.N
+		s.measured[name].records += float64(m.CPUMeasured)
+	}
 	s.n += m.N
 	s.x += m.X
 	s.selfX += m.SelfX
@@ -116,7 +126,9 @@ func (s *sums) add(m *query.MethodCost) {
 	s.errors += m.Errors
 }
 
-// finish turns sums into a line. e is what its standard error is made of.
+// finish turns sums into a line. e is what its interval is made of: residuals around
+// the means of methods, added up by cluster, so that methods that go up and down
+// together count together (Cochran, Sampling Techniques, 3rd ed., section 6.3).
 func (b *builder) finish(s *sums, e query.GroupCost, method bool) {
 	l := s.line
 	l.Instances = e.Instances
@@ -137,28 +149,19 @@ func (b *builder) finish(s *sums, e query.GroupCost, method bool) {
 	}
 	l.SelfCoreHours = pointer(s.selfX / nsPerCoreHour)
 	l.InclusiveCoreHours = pointer(s.inclusiveX / nsPerCoreHour)
-	total, known := errorOf(s.selfX, e)
+	total, interval, known := e.Residuals.HallInterval(s.selfX, level)
+	warning := b.gate(s)
+	l.LowerBound, l.Warning = warning != "", string(warning)
 	if known {
 		l.SelfCoreHoursSE = pointer(total.SE / nsPerCoreHour)
-		l.SelfCoreHoursInterval = interval(*l.SelfCoreHours, total.Margin(level)/nsPerCoreHour)
+		if !l.LowerBound {
+			l.SelfCoreHoursInterval = &[2]float64{interval.Low / nsPerCoreHour, interval.High / nsPerCoreHour}
+		}
 	}
 	b.share(s)
-	b.dollars(s, total, known)
+	b.dollars(s, total, interval, known)
 	b.doubt(s, total, known)
 }
-
-// errorOf is the total with its standard error: residuals around the means of
-// methods, added up by cluster, so that methods that go up and down together count
-// together (Cochran, Sampling Techniques, 3rd ed., section 6.3).
-func errorOf(x float64, e query.GroupCost) (stats.Estimate, bool) {
-	if e.Clusters < 2 {
-		return stats.Estimate{Value: x}, false
-	}
-	k := float64(e.Clusters)
-	return stats.Estimate{Value: x, SE: math.Sqrt(k / (k - 1) * e.ResidualSquares), DF: k - 1}, true
-}
-
-func interval(value, margin float64) *[2]float64 { return &[2]float64{value - margin, value + margin} }
 
 func (b *builder) share(s *sums) {
 	process := 0.0
@@ -174,7 +177,7 @@ func (b *builder) share(s *sums) {
 	}
 }
 
-func (b *builder) dollars(s *sums, total stats.Estimate, known bool) {
+func (b *builder) dollars(s *sums, total stats.Estimate, interval stats.Interval, known bool) {
 	l := s.line
 	if s.inclusiveUSD == 0 && s.selfUSD == 0 {
 		return // nothing has a price
@@ -198,14 +201,16 @@ func (b *builder) dollars(s *sums, total stats.Estimate, known bool) {
 		// The error of the time at the price that its priced part has.
 		perNS := math.Abs(s.selfUSD / priced)
 		l.SelfUSDSE = pointer(total.SE * perNS)
-		l.SelfUSDInterval = interval(s.selfUSD, total.Margin(level)*perNS)
+		l.usdError = &[2]float64{(interval.Low - total.Value) * perNS, (interval.High - total.Value) * perNS}
+		if !l.LowerBound {
+			l.SelfUSDInterval = &[2]float64{s.selfUSD + l.usdError[0], s.selfUSD + l.usdError[1]}
+		}
 	}
 }
 
 // doubt marks figures that are none to act on.
 func (b *builder) doubt(s *sums, total stats.Estimate, known bool) {
 	l := s.line
-	l.LowerBound = l.CPUMeasured < enoughRecords
 	orphans := 0.0
 	for f, x := range s.functions {
 		orphans += b.unknown.of(f, x)

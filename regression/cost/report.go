@@ -80,14 +80,18 @@ type Line struct {
 	Wall *Percentiles `json:"wall_ns,omitempty"`
 	CPU  *Percentiles `json:"cpu_ns,omitempty"`
 
-	// LowerBound is set where so few calls were measured that those that cost most
-	// may be missing: the cost is at least that.
-	LowerBound bool `json:"lower_bound"`
+	// LowerBound is set where so few calls were measured, of times so skew, that those
+	// that cost most may be missing: the cost is at least that, and there is no
+	// interval. Warning says it in words.
+	LowerBound bool   `json:"lower_bound"`
+	Warning    string `json:"warning,omitempty"`
 	// Uncertain is set where the standard error is above 30% of the self cost,
 	// or unknown callers of other methods could change it by as much. Why says
 	// which.
 	Uncertain bool   `json:"uncertain"`
 	Why       string `json:"why,omitempty"`
+
+	usdError *[2]float64 // how far the interval of SelfUSD goes, printed or not
 }
 
 // Percentiles in ns.

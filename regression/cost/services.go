@@ -16,6 +16,7 @@ type builder struct {
 	options Options
 	costs   *query.Costs
 	unknown *unknown
+	tails   map[query.MethodName]*tail
 	service map[query.Service]*Service
 }
 

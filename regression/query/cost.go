@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/stats"
 )
 
 // Place is where a process runs, as far as prices depend on it. Empty parts are
@@ -60,13 +61,12 @@ type MethodCost struct {
 	OrphanX        float64 // of X, in calls whose caller is not known and can't be inferred
 }
 
-// GroupCost is what the standard error of a group's self time is made of.
+// GroupCost is what the interval of a group's self time is made of.
 type GroupCost struct {
 	Group
-	N               float64
-	ResidualSquares float64 // over clusters
-	Clusters        int64
-	Instances       int64
+	N         float64
+	Residuals stats.Residuals // of clusters, in ns
+	Instances int64
 }
 
 // CostEdge is what a method of a version paid for one of its callees.
@@ -118,18 +118,18 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 	err = w.each(ctx, "cost", s, args, func(rows *sql.Rows) error {
 		var what, caller string
 		var m MethodCost
-		var squares float64
-		var clusters, instances int64
+		var residuals stats.Residuals
+		var instances int64
 		err := rows.Scan(&what, into(&m.Namespace), into(&m.Name), into(&m.Environment), into(&m.Version), into(&m.Class), into(&m.Method),
 			into(&m.Owner), into(&m.Full), into(&caller), into(&m.Signature),
 			into(&m.Calls), into(&m.UnmeasuredCalls), into(&m.Measured), into(&m.CPUMeasured), into(&m.WallN), into(&m.WallX), into(&m.Errors),
 			into(&m.N), into(&m.X), into(&m.SelfX), into(&m.SelfUSD), into(&m.SelfUnpricedX), into(&m.OrphanX),
-			into(&squares), into(&clusters), into(&instances))
+			into(&residuals.Squares), into(&residuals.Cubes), into(&residuals.Count), into(&instances))
 		switch what {
 		case "method":
 			out.Methods = append(out.Methods, m)
 		case "group":
-			out.Groups = append(out.Groups, GroupCost{Group{m.Service, m.Version, m.Class, m.Method, m.Owner}, m.N, squares, clusters, instances})
+			out.Groups = append(out.Groups, GroupCost{Group{m.Service, m.Version, m.Class, m.Method, m.Owner}, m.N, residuals, instances})
 		default:
 			out.Edges = append(out.Edges, CostEdge{m.Service, m.Version, caller, m.Full, m.Calls, m.N, m.X, m.SelfUSD})
 		}

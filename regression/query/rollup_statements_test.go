@@ -12,6 +12,7 @@ import (
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/regression/stats"
 )
 
 // Where each statement is compared on raw rows and on sums of them. A new one must
@@ -19,7 +20,7 @@ import (
 var comparedOnSums = map[string]string{
 	"profile": "ask", "days": "ask", "cost": "ask and askMore", "bill": "ask and askMore", "runs": "ask", "user": "ask", "create_method_cost": "ask",
 	"members": "askMore", "cells": "askMore", "history": "askMore", "places": "askMore", "classes": "askMore", "services": "askMore", "stock": "askMore",
-	"distribution": "distributionOf", "percentiles": "spreadsOf",
+	"distribution": "distributionOf", "percentiles": "spreadsOf", "tails": "tailsOf",
 	// These are about single processes, items and files, which sums have none of.
 	"processes": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
 	// Parts of others, and what only BigQuery is asked.
@@ -179,6 +180,39 @@ func spreadsOf(t *testing.T, root string) answers {
 	return a
 }
 
+// tailsOf are the calls that say how skew a method's are, by stratum, and the mean of
+// all: rows weigh what they were kept with, which sums are corrected of, so that it is
+// the same but for chance.
+func tailsOf(t *testing.T, root string) (timed answers, means map[MethodName]float64) {
+	t.Helper()
+	w, err := Open(context.Background(), root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	tails, err := w.Tails(context.Background(), Window{}, Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	timed, means = answers{}, map[MethodName]float64{}
+	all := map[MethodName]*stats.Powers{}
+	for _, tail := range tails {
+		name := fmt.Sprintf("timed %s.%s above %v", tail.Class, tail.Method, tail.Above)
+		timed.add(name, float64(tail.Measured))
+		timed.add(name+" with CPU", float64(tail.CPUMeasured))
+		if all[tail.MethodName] == nil {
+			all[tail.MethodName] = &stats.Powers{}
+		}
+		all[tail.MethodName].Add(tail.Powers)
+	}
+	for name, p := range all {
+		if p.N > 0 {
+			means[name] = p.X / p.N
+		}
+	}
+	return timed, means
+}
+
 // distributionOf are the shares of calls by bins of a quarter of an octave, from
 // which of 1% a call may come out in the next one.
 func distributionOf(t *testing.T, root string) map[string][]Share {
@@ -288,6 +322,7 @@ func wantAlike(t *testing.T, what string, got, want answers, skip func(string) b
 func TestRollupTruthOfTheOtherStatements(t *testing.T) {
 	root := busyDates(t)
 	raw, spreads, distributions := askMore(t, root), spreadsOf(t, root), distributionOf(t, root)
+	tails, means := tailsOf(t, root)
 	end := fixture.Start.Truncate(24 * time.Hour).Add(24 * time.Hour)
 	for _, level := range []struct {
 		name   string
@@ -303,6 +338,13 @@ func TestRollupTruthOfTheOtherStatements(t *testing.T) {
 		}
 		wantAlike(t, level.name, askMore(t, root), raw, level.skip)
 		wantAlike(t, level.name, spreadsOf(t, root), spreads, nil)
+		timed, sums := tailsOf(t, root)
+		wantAlike(t, level.name, timed, tails, nil)
+		for name, mean := range means {
+			if math.Abs(sums[name]/mean-1) > 0.1 {
+				t.Errorf("%s: a call of %v takes %.4g ms, of raw rows %.4g ms", level.name, name, sums[name], mean)
+			}
+		}
 		wantDistribution(t, distributionOf(t, root), distributions, spreads)
 		wantNothingOfSums(t, root)
 	}

@@ -16,8 +16,8 @@ func costBar(c Cost, most float64) template.HTML {
 	s := scale{0, most}
 	d := newDrawing(18, fmt.Sprintf("%s core hours", output.Amount(c.SelfCoreHours)))
 	d.rect(0, 3, s.at(c.SelfCoreHours), 12, "bar", "")
-	if c.Error != nil {
-		low, high := s.at(c.SelfCoreHours-1.96**c.Error), s.at(c.SelfCoreHours+1.96**c.Error)
+	if c.Interval != nil {
+		low, high := s.at(c.Interval[0]), s.at(c.Interval[1])
 		d.line(low, 9, high, 9, "whisker")
 		d.line(low, 5, low, 13, "whisker")
 		d.line(high, 5, high, 13, "whisker")

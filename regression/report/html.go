@@ -43,6 +43,7 @@ type pageData struct {
 
 type costLine struct {
 	Name, Service, CoreHours, USD, Calls, Records string
+	Warning                                       string
 	Bar                                           template.HTML
 }
 
@@ -98,7 +99,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	}
 	for _, c := range r.Costs {
 		d.Costs = append(d.Costs, costLine{
-			Name: name(c.MethodName), Service: output.Printable(c.Service.String()), Bar: costBar(c, most),
+			Name: name(c.MethodName), Service: output.Printable(c.Service.String()), Bar: costBar(c, most), Warning: c.Warning,
 			CoreHours: c.mark() + output.Amount(c.SelfCoreHours), USD: c.usd(), Calls: whole(c.Calls), Records: strconv.FormatInt(c.Records, 10),
 		})
 	}

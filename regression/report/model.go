@@ -28,15 +28,18 @@ type Report struct {
 	zone *time.Location
 }
 
-// Cost is one line of the ranking. Error is a standard error in core hours.
+// Cost is one line of the ranking, with the 95% interval of its core hours where the
+// tail of its calls was sampled well enough for one, else a warning.
 type Cost struct {
 	query.MethodName
-	SelfCoreHours float64  `json:"self_core_hours"`
-	Error         *float64 `json:"self_core_hours_se"`
-	SelfUSD       *float64 `json:"self_usd"`
-	Calls         float64  `json:"calls"`
-	Records       int64    `json:"records"`
-	Uncertain     string   `json:"uncertain,omitempty"` // why it prints ~
+	SelfCoreHours float64     `json:"self_core_hours"`
+	Error         *float64    `json:"self_core_hours_se"`
+	Interval      *[2]float64 `json:"self_core_hours_interval"`
+	Warning       string      `json:"warning,omitempty"`
+	SelfUSD       *float64    `json:"self_usd"`
+	Calls         float64     `json:"calls"`
+	Records       int64       `json:"records"`
+	Uncertain     string      `json:"uncertain,omitempty"` // why it prints ~
 }
 
 // Move is a method that two versions differ in.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -38,14 +39,14 @@ func (r *Report) Document() *output.Document {
 }
 
 func (r *Report) costTable() *output.Table {
-	t := &output.Table{Title: "own CPU time of methods", Columns: []string{"service", "method", "core hours", "±95%", "$", "calls", "records"}}
+	t := &output.Table{Title: "own CPU time of methods", Columns: []string{"service", "method", "core hours", "95%", "$", "calls", "records"}}
 	for _, c := range r.Costs {
-		margin := "~"
-		if c.Error != nil {
-			margin = output.Amount(1.96 * *c.Error)
+		interval := cmp.Or(c.Warning, "~")
+		if c.Interval != nil {
+			interval = output.Amount(c.Interval[0]) + " to " + output.Amount(c.Interval[1])
 		}
 		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(c.Service.String()), output.Name(name(c.MethodName)), output.Figure(c.mark() + output.Amount(c.SelfCoreHours)), output.Figure(margin),
+			output.Name(c.Service.String()), output.Name(name(c.MethodName)), output.Figure(c.mark() + output.Amount(c.SelfCoreHours)), output.Figure(interval),
 			output.Figure(c.usd()), output.Figure(whole(c.Calls)), output.Whole(c.Records),
 		})
 	}

@@ -45,15 +45,18 @@ func healthFigures(s ledger.Service) []string {
 
 // high is the upper end of the interval that is drawn.
 func (c Cost) high() float64 {
-	if c.Error == nil {
+	if c.Interval == nil {
 		return c.SelfCoreHours
 	}
-	return c.SelfCoreHours + 1.96**c.Error
+	return c.Interval[1]
 }
 
 func (c Cost) mark() string {
 	if c.Uncertain != "" {
 		return "~ "
+	}
+	if c.Warning != "" {
+		return ">= "
 	}
 	return ""
 }

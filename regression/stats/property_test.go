@@ -194,26 +194,30 @@ func TestTailGate(t *testing.T) {
 	for _, c := range []struct {
 		records, skewness float64
 		ok                bool
-	}{{99, 0, false}, {100, 2, true}, {899, 6, false}, {900, 6, true}} {
-		warning, ok := TailGate(c.records, c.skewness)
-		if ok != c.ok || ok == (warning == LowerBound) {
-			t.Errorf("%v records, skewness %v: %v %q", c.records, c.skewness, ok, warning)
+	}{{99, 0, false}, {100, 1.99, true}, {899, 6, false}, {901, 6, true}} {
+		sample := Sample{Calls: 1e6, Records: c.records, Powers: powersOf(c.skewness)}
+		if ok := TailGate(sample); ok != c.ok {
+			t.Errorf("%v records, skewness %v: %v", c.records, c.skewness, ok)
+		}
+		// The same calls in two samples; beside them one that leaves nothing to chance.
+		half := sample
+		half.Calls, half.Records = half.Calls/2, half.Records/2
+		if ok := TailGate(half, half, Sample{Calls: 5, Records: 5}); c.records > 100 && ok != c.ok {
+			t.Errorf("%v records of two samples, skewness %v: %v", c.records, c.skewness, ok)
 		}
 	}
-	// An exponential variable has skewness 2.
-	h := Histogram{Gamma: 1.02, Bins: map[int]float64{}}
-	for bin := -600; bin < 200; bin++ {
-		low, high := math.Pow(h.Gamma, float64(bin)), math.Pow(h.Gamma, float64(bin+1))
-		h.Bins[bin] = math.Exp(-low) - math.Exp(-high)
+	if !TailGate(Sample{Calls: 10, Records: 10}) || TailGate(Sample{Calls: 1e4, Records: 1e3}) {
+		t.Error("all calls are no sample, and nothing is known of calls without powers")
 	}
-	skewness, err := h.Skewness()
-	if err != nil {
-		t.Fatal(err)
-	}
-	near(t, "skewness", skewness, 2, 0.01)
-	if _, err := (Histogram{Gamma: 1}).Skewness(); err == nil {
-		t.Error("gamma of 1 accepted")
-	}
+	// An exponential variable has the powers k!, and skewness 2.
+	near(t, "skewness", Powers{N: 3, X: 3, XX: 6, XXX: 18}.Skewness(), 2, 1e-12)
+}
+
+// powersOf a variable of this skewness, that is 0 or 1.
+func powersOf(skewness float64) Powers {
+	// (1-2p)/sqrt(p(1-p)) = g
+	p := (1 - skewness/math.Sqrt(4+skewness*skewness)) / 2
+	return Powers{N: 1, X: p, XX: p, XXX: p}
 }
 
 func TestMannKendallKeepsItsLevel(t *testing.T) {

@@ -1,58 +1,86 @@
 package stats
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // Warning is a reason to believe a figure less. It is a value that travels with
 // the figure.
 type Warning string
 
-// LowerBound is the warning of a total whose tail was not sampled.
-const LowerBound Warning = "lower bound, tail not sampled"
+const (
+	// LowerBound is the warning of a total whose tail was not sampled.
+	LowerBound Warning = "lower bound, tail not sampled"
+	// LowerBoundCPU is that of a total of CPU times where the tail of wall times was
+	// taken, without the CPU times of all of it.
+	LowerBoundCPU Warning = "lower bound, CPU tail not sampled"
+)
 
-// TailGate tells whether an interval of a total may be printed: it takes
-// max(100, 25*G1^2) records, G1 being the skewness of single calls (Cochran,
-// Sampling Techniques, 3rd ed., section 2.15), for symmetric intervals to hold;
-// below it calls so dear that none was sampled yet may decide the total.
-func TailGate(records, skewness float64) (Warning, bool) {
-	if records >= math.Max(100, 25*skewness*skewness) {
-		return "", true
-	}
-	return LowerBound, false
+const (
+	leastSample = 100
+	// mostSkew is the skewness of an estimated total up to which its interval holds:
+	// that of the mean of n records of skewness G is G/sqrt(n), and n >= 25 G^2 is
+	// Cochran's rule (Sampling Techniques, 3rd ed., section 2.15).
+	mostSkew = 1.0 / 5
+)
+
+// Sample is what was measured of some calls.
+type Sample struct {
+	Calls, Records float64
+	Powers         Powers // of single calls
 }
 
-// Histogram is a histogram of logarithms: bin i holds values around gamma^i. Those
-// of the days before say how skew calls are.
-type Histogram struct {
-	Gamma float64
-	Bins  map[int]float64
+// TailGate tells whether an interval of a total may be printed that several samples
+// are part of: it takes 100 records, and 25 G^2 of them, G being the skewness of
+// single calls; below that, calls so dear that none was sampled yet may decide the
+// total. Of several samples it is the skewness of the sum that counts. A sample of
+// all calls leaves nothing to chance.
+func TailGate(samples ...Sample) bool {
+	var records, variance, cube float64
+	chance := false
+	for _, s := range samples {
+		records += s.Records
+		if !(s.Calls > s.Records) {
+			continue
+		}
+		chance = true
+		square, third, ok := s.Powers.central()
+		if !ok || s.Records == 0 {
+			return false
+		}
+		variance += s.Calls * s.Calls * square / s.Records
+		cube += s.Calls * s.Calls * s.Calls * third / (s.Records * s.Records)
+	}
+	return !chance || records >= leastSample && cube <= mostSkew*math.Pow(variance, 1.5)
 }
 
-// Skewness of what the histogram holds, each bin at its middle in logarithms.
-func (h Histogram) Skewness() (float64, error) {
-	if !(h.Gamma > 1) {
-		return 0, fmt.Errorf("histogram: gamma must be above 1, found %v", h.Gamma)
+// Powers are sums of powers of the values of single calls. They add up.
+type Powers struct{ N, X, XX, XXX float64 }
+
+// Add adds the sums of other calls.
+func (p *Powers) Add(o Powers) {
+	p.N += o.N
+	p.X += o.X
+	p.XX += o.XX
+	p.XXX += o.XXX
+}
+
+// central moments; 0 where only rounding says that values differ, false of no calls.
+func (p Powers) central() (square, cube float64, ok bool) {
+	if !(p.N > 0) {
+		return 0, 0, false
 	}
-	value := func(bin int) float64 { return math.Pow(h.Gamma, float64(bin)+0.5) }
-	var n, mean float64
-	for bin, count := range h.Bins {
-		n += count
-		mean += count * value(bin)
+	m, second := p.X/p.N, p.XX/p.N
+	const rounding = 1e-9
+	if square = second - m*m; square <= rounding*second {
+		return 0, 0, true
 	}
-	if !(n > 0) {
-		return 0, nil
+	return square, p.XXX/p.N - 3*m*second + 2*m*m*m, true
+}
+
+// Skewness of the values.
+func (p Powers) Skewness() float64 {
+	square, cube, _ := p.central()
+	if square == 0 {
+		return 0
 	}
-	mean /= n
-	var square, cube float64
-	for bin, count := range h.Bins {
-		d := value(bin) - mean
-		square += count * d * d
-		cube += count * d * d * d
-	}
-	if !(square > 0) {
-		return 0, nil
-	}
-	return cube / n / math.Pow(square/n, 1.5), nil
+	return cube / math.Pow(square, 1.5)
 }

@@ -3,9 +3,9 @@
 --
 -- method   one of each version: calls, measurements, its time with and without what
 --          it calls
--- group    one of each group asked for: the sum over clusters (instance x slot) of
---          the squares of what its self time there differs from what its methods'
---          means say, from which its standard error follows
+-- group    one of each group asked for: the sums over clusters (instance x slot) of
+--          the squares and cubes of what its self time there differs from what its
+--          methods' means say, from which its interval follows
 -- edge     what a method paid for one callee; caller NULL where it is not known and
 --          can't be inferred
 WITH scoped AS {{.Inline}} (
@@ -160,7 +160,7 @@ spread AS (
   SELECT
     group_id,
     SUM(n) AS n,
-    SUM(residual * residual) AS residual_squares,
+    SUM(residual * residual) AS residual_squares, SUM(residual * residual * residual) AS residual_cubes,
     CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS {{.Long}}) AS clusters,
     COUNT(DISTINCT CAST(service_id AS {{.Text}}) || ' ' || COALESCE(instance, '')) AS instances
   FROM grouped
@@ -169,7 +169,7 @@ spread AS (
 SELECT
   'method' AS what, {{.Service "m."}}, m.version, m.class, m.method, m.owner, m.name, CAST(NULL AS {{.Text}}) AS caller, o.signature,
   o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.errors,
-  m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, 0 AS residual_squares, 0 AS clusters, 0 AS instances
+  m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM means AS m
 JOIN own AS o ON m.name_id = o.name_id
 UNION ALL
@@ -179,14 +179,14 @@ SELECT
   {{.Grouped "class"}}, {{.Grouped "method"}}, {{.Grouped "owner"}}, CAST(NULL AS {{.Text}}) AS name, CAST(NULL AS {{.Text}}) AS caller, CAST(NULL AS {{.Text}}) AS signature,
   0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
   s.n, 0 AS x, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
-  s.residual_squares, s.clusters, s.instances
+  s.residual_squares, s.residual_cubes, s.clusters, s.instances
 FROM spread AS s
 JOIN (SELECT DISTINCT group_id{{range .Group}}, {{.}}{{end}} FROM ranked) AS g ON g.group_id = s.group_id
 UNION ALL
 SELECT
   'edge' AS what, {{.Service "e."}}, e.version, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS owner, e.name, p.caller, CAST(NULL AS {{.Text}}) AS signature,
   p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
-  p.n, p.x, 0 AS self_x, p.usd AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS clusters, 0 AS instances
+  p.n, p.x, 0 AS self_x, p.usd AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM (
   SELECT name_id, caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd
   FROM paid
@@ -293,4 +293,40 @@ SELECT {{.Service ""}}, class, method, metric, CAST(bin AS {{.Long}}) AS bin, SU
 FROM binned
 GROUP BY {{.Service ""}}, class, method, metric, bin
 ORDER BY {{.Service ""}}, class, method, metric, bin
+{{end}}
+
+{{define "tails"}}
+-- How skew the CPU times of single calls are: sums of powers, in ms, by method, apart
+-- for calls above the threshold of their tail, all of which were timed. Rows weigh
+-- what they were kept with: of a method only the shape is asked for.
+WITH timed AS (
+  SELECT
+    {{.Service ""}}, class, method,
+    CASE WHEN stratum = 'tail' THEN 1 ELSE 0 END AS tail,
+    measured, COALESCE(cpu_measured, 0) AS cpu_measured,
+    1 / NULLIF(p * cpu_p, 0) AS weight, cpu_ns / 1e6 AS x, cpu_hist AS bins
+  FROM method_calls
+  WHERE kind IN ('call', 'aggregate') AND measured > 0
+    AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+    {{.Only ""}}
+),
+valued AS (
+  SELECT
+    {{.Service ""}}, class, method, tail, measured, cpu_measured,
+    CASE WHEN cpu_measured = 1 THEN weight END AS n, x
+  FROM timed
+  UNION ALL
+  SELECT
+    {{.Service ""}}, class, method, tail, 0 AS measured, 0 AS cpu_measured,
+    weight * h.n AS n, EXP((h.bin + 0.5) * LN(1.01 / 0.99)) / 1e6 AS x
+  FROM timed, {{.Unnest "bins" "h"}}
+  WHERE cpu_measured > 1
+)
+SELECT
+  {{.Service ""}}, class, method, tail,
+  CAST(SUM(measured) AS {{.Long}}) AS measured, CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
+  COALESCE(SUM(n), 0) AS n, COALESCE(SUM(n * x), 0) AS x, COALESCE(SUM(n * x * x), 0) AS xx, COALESCE(SUM(n * x * x * x), 0) AS xxx
+FROM valued
+GROUP BY {{.Service ""}}, class, method, tail
+ORDER BY {{.Service ""}}, class, method, tail
 {{end}}

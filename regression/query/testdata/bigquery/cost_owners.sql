@@ -2,9 +2,9 @@
 --
 -- method   one of each version: calls, measurements, its time with and without what
 --          it calls
--- group    one of each group asked for: the sum over clusters (instance x slot) of
---          the squares of what its self time there differs from what its methods'
---          means say, from which its standard error follows
+-- group    one of each group asked for: the sums over clusters (instance x slot) of
+--          the squares and cubes of what its self time there differs from what its
+--          methods' means say, from which its interval follows
 -- edge     what a method paid for one callee; caller NULL where it is not known and
 --          can't be inferred
 WITH scoped AS  (
@@ -289,7 +289,7 @@ spread AS (
   SELECT
     group_id,
     SUM(n) AS n,
-    SUM(residual * residual) AS residual_squares,
+    SUM(residual * residual) AS residual_squares, SUM(residual * residual * residual) AS residual_cubes,
     CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS INT64) AS clusters,
     COUNT(DISTINCT CAST(service_id AS STRING) || ' ' || COALESCE(instance, '')) AS instances
   FROM grouped
@@ -298,7 +298,7 @@ spread AS (
 SELECT
   'method' AS what, m.service_namespace, m.service, m.environment, m.version, m.class, m.method, m.owner, m.name, CAST(NULL AS STRING) AS caller, o.signature,
   o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.errors,
-  m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, 0 AS residual_squares, 0 AS clusters, 0 AS instances
+  m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM means AS m
 JOIN own AS o ON m.name_id = o.name_id
 UNION ALL
@@ -308,14 +308,14 @@ SELECT
   CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, owner, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS caller, CAST(NULL AS STRING) AS signature,
   0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
   s.n, 0 AS x, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
-  s.residual_squares, s.clusters, s.instances
+  s.residual_squares, s.residual_cubes, s.clusters, s.instances
 FROM spread AS s
 JOIN (SELECT DISTINCT group_id, owner FROM ranked) AS g ON g.group_id = s.group_id
 UNION ALL
 SELECT
   'edge' AS what, e.service_namespace, e.service, e.environment, e.version, CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, CAST(NULL AS STRING) AS owner, e.name, p.caller, CAST(NULL AS STRING) AS signature,
   p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
-  p.n, p.x, 0 AS self_x, p.usd AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS clusters, 0 AS instances
+  p.n, p.x, 0 AS self_x, p.usd AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM (
   SELECT name_id, caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd
   FROM paid

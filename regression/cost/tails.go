@@ -1,0 +1,75 @@
+package cost
+
+import (
+	"context"
+	"time"
+
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/stats"
+)
+
+// tailDays are the days up to the end of the window that say how skew calls are,
+// whether it holds all of them or not.
+const tailDays = 7
+
+// tail is how skew the CPU times of a method are.
+type tail struct{ rest, above query.Tail }
+
+// readTails asks for those of all methods.
+func readTails(ctx context.Context, w *query.Warehouse, o Options, last time.Time) (map[query.MethodName]*tail, error) {
+	window := query.Window{From: last.AddDate(0, 0, -tailDays), To: w.Window.To}
+	all, err := w.Tails(ctx, window, o.Filter)
+	if err != nil {
+		return nil, err
+	}
+	out := map[query.MethodName]*tail{}
+	for _, t := range all {
+		if out[t.MethodName] == nil {
+			out[t.MethodName] = &tail{}
+		}
+		if t.Above {
+			out[t.MethodName].above = t
+		} else {
+			out[t.MethodName].rest = t
+		}
+	}
+	return out, nil
+}
+
+// sample is what chance decides of a method's total: all of its measured calls, or
+// those below the threshold where the CPU of all calls above it was timed. calls and
+// records are those of the window. cpu is false where the tail was timed without
+// its CPU.
+func (t *tail) sample(calls, records float64) (s stats.Sample, cpu bool) {
+	s = stats.Sample{Calls: calls, Records: records}
+	if t == nil {
+		return s, true
+	}
+	s.Powers = t.rest.Powers
+	if t.above.Measured > 0 && t.above.CPUMeasured == t.above.Measured {
+		whole := t.rest.Powers
+		whole.Add(t.above.Powers)
+		s.Calls *= t.rest.Powers.N / whole.N
+		s.Records *= float64(t.rest.CPUMeasured) / float64(t.rest.CPUMeasured+t.above.CPUMeasured)
+		return s, true
+	}
+	s.Powers.Add(t.above.Powers)
+	return s, t.above.Measured == 0
+}
+
+// gate tells what an interval of a group is warned of, nothing where it may be
+// printed.
+func (b *builder) gate(s *sums) stats.Warning {
+	samples := make([]stats.Sample, 0, len(s.measured))
+	warning := stats.LowerBound
+	for name, m := range s.measured {
+		sample, cpu := b.tails[name].sample(m.calls, m.records)
+		if samples = append(samples, sample); !cpu {
+			warning = stats.LowerBoundCPU
+		}
+	}
+	if stats.TailGate(samples...) {
+		return ""
+	}
+	return warning
+}

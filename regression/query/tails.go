@@ -1,0 +1,64 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/regression/stats"
+)
+
+// Tail says how skew the CPU times of a method's calls are, and which of them were
+// timed.
+type Tail struct {
+	MethodName
+	// Above are the calls above the threshold from which all are timed; false, the
+	// others.
+	Above                 bool
+	Measured, CPUMeasured int64
+	// Powers are of the CPU times in ms, each call as often as it stands for others.
+	Powers stats.Powers
+}
+
+// Tails lists it for every method with measured calls. The window may begin before
+// that of the warehouse.
+func (w *Warehouse) Tails(ctx context.Context, window Window, f Filter) (out []Tail, err error) {
+	w, done, err := w.since(ctx, window.From)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	err = w.each(ctx, "tails", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+		var t Tail
+		var above int64
+		err := rows.Scan(into(&t.Namespace), into(&t.Name), into(&t.Environment), into(&t.Class), into(&t.Method), &above,
+			into(&t.Measured), into(&t.CPUMeasured), &t.Powers.N, &t.Powers.X, &t.Powers.XX, &t.Powers.XXX)
+		t.Above = above == 1
+		out = append(out, t)
+		return err
+	})
+	return out, err
+}
+
+// since is the same commit with rows from an earlier time too, and what to do when it
+// is no longer needed.
+func (w *Warehouse) since(ctx context.Context, from time.Time) (*Warehouse, func() error, error) {
+	if w.Window.From.IsZero() || !from.Before(w.Window.From) {
+		return w, func() error { return nil }, nil
+	}
+	longer := &Warehouse{Snapshot: w.Snapshot, Window: Window{from, w.Window.To}, dialect: w.dialect}
+	if w.remote != nil {
+		r := *w.remote
+		r.from = bigquery.Date(from.UTC().Format(time.DateOnly))
+		longer.remote, longer.db, longer.given, longer.Files = &r, w.db, w.given, w.Files
+		return longer, func() error { return nil }, nil
+	}
+	longer.Files = filesOf(w.Snapshot, longer.Window)
+	if err := longer.start(ctx); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("open rows from %s: %w", from.UTC().Format(time.RFC3339), err), longer.Close())
+	}
+	return longer, longer.Close, nil
+}

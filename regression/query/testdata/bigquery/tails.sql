@@ -1,0 +1,33 @@
+-- How skew the CPU times of single calls are: sums of powers, in ms, by method, apart
+-- for calls above the threshold of their tail, all of which were timed. Rows weigh
+-- what they were kept with: of a method only the shape is asked for.
+WITH timed AS (
+  SELECT
+    service_namespace, service, environment, class, method,
+    CASE WHEN stratum = 'tail' THEN 1 ELSE 0 END AS tail,
+    measured, COALESCE(cpu_measured, 0) AS cpu_measured,
+    1 / NULLIF(p * cpu_p, 0) AS weight, cpu_ns / 1e6 AS x, cpu_hist AS bins
+  FROM method_calls
+  WHERE kind IN ('call', 'aggregate') AND measured > 0
+    AND start_ns >= @from_ns AND start_ns < @to_ns
+     AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
+),
+valued AS (
+  SELECT
+    service_namespace, service, environment, class, method, tail, measured, cpu_measured,
+    CASE WHEN cpu_measured = 1 THEN weight END AS n, x
+  FROM timed
+  UNION ALL
+  SELECT
+    service_namespace, service, environment, class, method, tail, 0 AS measured, 0 AS cpu_measured,
+    weight * h.n AS n, EXP((h.bin + 0.5) * LN(1.01 / 0.99)) / 1e6 AS x
+  FROM timed, UNNEST(bins) AS h
+  WHERE cpu_measured > 1
+)
+SELECT
+  service_namespace, service, environment, class, method, tail,
+  CAST(SUM(measured) AS INT64) AS measured, CAST(SUM(cpu_measured) AS INT64) AS cpu_measured,
+  COALESCE(SUM(n), 0) AS n, COALESCE(SUM(n * x), 0) AS x, COALESCE(SUM(n * x * x), 0) AS xx, COALESCE(SUM(n * x * x * x), 0) AS xxx
+FROM valued
+GROUP BY service_namespace, service, environment, class, method, tail
+ORDER BY service_namespace, service, environment, class, method, tail
