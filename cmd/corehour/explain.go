@@ -9,50 +9,83 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/verdict"
 )
 
-const explainUsage = `Says why a method is sampled as it is: the rule that speaks of it, what it is taken
-for, its traffic, how much its calls differ, the rate asked for and the rate of the
-records that arrive, and what more records would buy. The sampler of a running
-collector knows; its extension sampling_rates is asked. A method that nothing has
-arrived from is answered too, with the rate it would have.
+const explainUsage = `Says all that is known of one method. From the warehouse: the versions that were seen,
+how their calls were sampled, what the method costs and how well that is known, the
+verdict on the newest version with every condition of an alert and the one that
+decided, drift, and what people said of it.
+
+With --collector why it is sampled as it is: the rule that speaks of it, what it is
+taken for, its traffic, how much its calls differ, the rate asked for and the rate of
+the records that arrive, and what more records would buy. The sampler of a running
+collector knows; its extension sampling_rates is asked, as at http://localhost:4319. A
+method that nothing has arrived from is answered too, with the rate it would have. The
+warehouse is read beside it if --warehouse is given.
 
 METHOD is a full name as the program spells it, shop/cart.(*Cart).Total, or as
-reports do, shop/cart.Cart.Total. Of several versions and environments each is
-explained.`
+reports do, shop/cart.Cart.Total; of the warehouse the end of it will do, as Cart.Total,
+if one method has it. Of several environments each is explained.`
 
-// explainCall is what the command was called with.
-type explainCall struct {
-	collector string
-	target    rates.Target
-	method    string
-	out       output.Format
+// explainFlags are the flags of explain beside the common ones.
+type explainFlags struct {
+	*common
+	collector, namespace, version, method string
+	options                               verdict.Options
+	times                                 evidenceFlags
+	delivery                              deliverFlags
 }
 
-func runExplain(ctx context.Context, args []string, stdout, _ io.Writer) (int, error) {
-	call, err := parseExplain(args, stdout)
+// explainAnswer is the JSON form.
+type explainAnswer struct {
+	*explanations
+	Methods []account `json:"methods,omitempty"`
+}
+
+func runExplain(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
+	e, err := parseExplain(args, stdout)
 	if err != nil {
 		return exitFailed, err
 	}
-	answer, err := askExplanations(ctx, call)
-	if err != nil {
-		return exitFailed, err
+	e.notices = stderr
+	var answer explainAnswer
+	document := &output.Document{}
+	if e.collector != "" {
+		if answer.explanations, err = askExplanations(ctx, e); err != nil {
+			return exitFailed, err
+		}
+		if len(answer.Explanations) == 0 {
+			return exitCannotTell, fmt.Errorf("%w: the sampler says nothing of %s of %s", query.ErrNoData, e.method, e.filter.Service)
+		}
+		document = explainDocument(answer.explanations)
 	}
-	if len(answer.Explanations) == 0 {
-		return exitCannotTell, fmt.Errorf("%w: the sampler says nothing of %s of %s", query.ErrNoData, call.method, call.target.Service)
+	if e.collector == "" || given(e.flags, "warehouse") {
+		if err := e.delivery.prepare(e.warehouse, 0, stderr, "explain"); err != nil {
+			return exitFailed, err
+		}
+		if answer.Methods, err = e.readAccounts(ctx); err != nil {
+			return exitFailed, err
+		}
+		for i := range answer.Methods {
+			answer.Methods[i].add(document, e.zone)
+		}
 	}
-	return exitNothing, explainDocument(answer).Write(stdout, call.out)
+	document.Data = answer
+	return exitNothing, document.Write(stdout, e.out)
 }
 
-func parseExplain(args []string, stdout io.Writer) (*explainCall, error) {
-	call := &explainCall{}
-	f := newFlags("explain", " METHOD", explainUsage, stdout)
-	format := f.String("format", "text", "text, json or markdown")
-	f.StringVar(&call.collector, "collector", "http://localhost:4319", "`URL` of the collector's extension sampling_rates")
-	f.StringVar(&call.target.Service, "service", "", "the service (`name`), must be given")
-	f.StringVar(&call.target.Namespace, "namespace", "", "only this namespace (`name`)")
-	f.StringVar(&call.target.Environment, "environment", "", "only this environment (`name`)")
-	f.StringVar(&call.target.Version, "version", "", "only this version (`name`)")
+func parseExplain(args []string, stdout io.Writer) (*explainFlags, error) {
+	e := &explainFlags{common: newCommon("explain", " METHOD", explainUsage, "7d", stdout)}
+	f := e.flags
+	f.Lookup("format").Usage = "text, json or markdown"
+	f.StringVar(&e.collector, "collector", "", "ask the extension sampling_rates of the collector at this `URL`, as http://localhost:4319")
+	f.StringVar(&e.namespace, "namespace", "", "only this namespace (`name`)")
+	f.StringVar(&e.version, "version", "", "only this version (`name`)")
+	e.times.declare(f)
+	f.StringVar(&e.delivery.silences, "silences", "", "`file` of alerts that nobody is told of for a while")
+	e.delivery.declareState(f)
+	e.delivery.timeout = grace
 	// The method may stand before the flags, between them or behind.
 	var methods []string
 	for rest := args; ; {
@@ -64,24 +97,35 @@ func parseExplain(args []string, stdout io.Writer) (*explainCall, error) {
 		}
 		methods, rest = append(methods, f.Arg(0)), f.Args()[1:]
 	}
+	return e, e.parse(nil, func() error { return e.check(methods) })
+}
+
+func (e *explainFlags) check(methods []string) error {
 	var faults []error
 	switch {
 	case len(methods) == 0 || methods[0] == "":
-		faults = append(faults, errors.New("want the method to explain: corehour explain shop/cart.Cart.Total --service shop"))
+		faults = append(faults, errors.New("want the method to explain: corehour explain shop/cart.Cart.Total"))
 	case len(methods) > 1:
 		faults = append(faults, fmt.Errorf("want one method, found the further argument %q", methods[1]))
 	default:
-		call.method = methods[0]
+		e.method = methods[0]
 	}
-	if call.target.Service == "" {
-		faults = append(faults, errors.New("--service: want the name of the service, found nothing"))
+	if e.out == output.CSV {
+		faults = append(faults, fmt.Errorf("--format: want text, json or markdown, found %q", e.format))
 	}
-	var err error
-	if call.out, err = output.ParseFormat(*format); err != nil || call.out == output.CSV {
-		faults = append(faults, fmt.Errorf("--format: want text, json or markdown, found %q", *format))
-	}
-	if _, err := explainURL(call); err != nil {
+	e.options.ThresholdPercent, e.options.MinRecords = leastChange, leastRecords
+	faults = append(faults, e.times.check(e.flags, &e.options))
+	if e.collector != "" {
+		if e.filter.Service == "" {
+			faults = append(faults, errors.New("--service: want the name of the service for a --collector, found nothing"))
+		}
+		_, err := explainURL(e)
 		faults = append(faults, err)
 	}
-	return call, errors.Join(faults...)
+	return errors.Join(faults...)
+}
+
+// target is what the collector is asked of.
+func (e *explainFlags) target() rates.Target {
+	return rates.Target{Namespace: e.namespace, Service: e.filter.Service, Environment: e.filter.Environment, Version: e.version}
 }

@@ -27,15 +27,16 @@ type explanations struct {
 	More         int                 `json:"more,omitempty"`
 }
 
-func explainURL(call *explainCall) (*url.URL, error) {
+func explainURL(call *explainFlags) (*url.URL, error) {
+	target := call.target()
 	base, err := url.Parse(call.collector)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, errors.New("--collector: want a URL like http://localhost:4319") // what it is may hold a secret
 	}
 	u := base.JoinPath("v1", "explain")
-	q := url.Values{"service": {call.target.Service}, "method": {call.method}}
+	q := url.Values{"service": {target.Service}, "method": {call.method}}
 	for name, value := range map[string]string{
-		"namespace": call.target.Namespace, "environment": call.target.Environment, "version": call.target.Version,
+		"namespace": target.Namespace, "environment": target.Environment, "version": target.Version,
 	} {
 		if value != "" {
 			q.Set(name, value)
@@ -47,7 +48,7 @@ func explainURL(call *explainCall) (*url.URL, error) {
 
 // askExplanations asks the collector. Whatever goes wrong, the error says what the
 // collector would have to be.
-func askExplanations(ctx context.Context, call *explainCall) (*explanations, error) {
+func askExplanations(ctx context.Context, call *explainFlags) (*explanations, error) {
 	u, err := explainURL(call)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/alert/delivery"
+	"github.com/corehour/corehour/regression/alert/state"
+	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+// account is what the warehouse knows of one method of a service in one environment.
+type account struct {
+	query.MethodName
+	// Versions by the first row of each.
+	Versions []query.Sampling `json:"versions"`
+	// Cost is of all versions; null without a measurement.
+	Cost *cost.Line `json:"cost"`
+	// Verdict is of the newest version; null where there is none to compare with.
+	Verdict *methodVerdict `json:"verdict"`
+	// NoVerdict says why there is none.
+	NoVerdict string `json:"no_verdict,omitempty"`
+	// Drift is what the weekly looks say; null where nothing was measured.
+	Drift   *driftLine `json:"drift"`
+	NoDrift string     `json:"no_drift,omitempty"`
+	// What people said of it, and what sinks were told.
+	Accepted []state.Accepted    `json:"accepted"`
+	Silenced []delivery.Silenced `json:"silenced"`
+	Open     []state.Open        `json:"open"`
+}
+
+// methodVerdict is the line of a method in a comparison, and how it was decided.
+type methodVerdict struct {
+	verdict.Line
+	BaseVersion string       `json:"base_version"`
+	HeadVersion string       `json:"head_version"`
+	Metric      query.Metric `json:"metric"`
+	Compared    string       `json:"compared"`
+	AlertIDs    []string     `json:"alert_ids"`
+	Predicates  []predicate  `json:"predicates"`
+	Decided     string       `json:"decided"`
+	Warnings    []string     `json:"comparison_warnings"`
+}
+
+// readAccounts reads the accounts of the method that was asked for, one for each
+// environment.
+func (e *explainFlags) readAccounts(ctx context.Context) ([]account, error) {
+	w, err := query.Open(ctx, e.warehouse, e.window, query.Tell(e.notices))
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	all, err := w.Sampling(ctx, e.window, e.filter)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, e.nothing(ctx, w)
+	}
+	accounts, err := e.choose(all)
+	if err != nil {
+		return nil, err
+	}
+	for i := range accounts {
+		a := &accounts[i]
+		costs, err := cost.Compute(ctx, w, cost.Options{Filter: query.Filter{Service: a.Name, Environment: a.Environment}})
+		if err != nil {
+			return nil, err
+		}
+		if j := slices.IndexFunc(costs.Methods, func(l cost.Line) bool { return a.isMethod(l.Service, l.Class, l.Method) }); j >= 0 {
+			a.Cost = &costs.Methods[j]
+		}
+		if err := e.judge(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	return accounts, nil
+}
+
+func (a *account) isMethod(s query.Service, class, method string) bool {
+	return a.Service == s && a.Class == class && a.Method == method
+}
+
+// choose finds the one method that is meant: by its whole name, else by its end.
+func (e *explainFlags) choose(all []query.Sampling) ([]account, error) {
+	name := methodspan.ParseFunction(e.method).Full()
+	matching := func(match func(full, name string) bool) (found []query.Sampling) {
+		for _, s := range all {
+			if (match(s.Full, name) || match(s.Full, e.method)) && (e.namespace == "" || e.namespace == s.Namespace) && (e.version == "" || e.version == s.Version) {
+				found = append(found, s)
+			}
+		}
+		return found
+	}
+	found := matching(func(full, name string) bool { return full == name })
+	if len(found) == 0 {
+		found = matching(func(full, name string) bool { return strings.HasSuffix(full, "."+name) || strings.HasSuffix(full, "/"+name) })
+	}
+	if len(found) == 0 {
+		found = matching(strings.EqualFold)
+	}
+	var names, candidates []string
+	var accounts []account
+	for _, s := range found {
+		candidate := fmt.Sprintf("%s of %s", s.Full, query.Service{Namespace: s.Namespace, Name: s.Name})
+		if !slices.Contains(candidates, candidate) {
+			candidates = append(candidates, candidate)
+		}
+		i := slices.IndexFunc(accounts, func(a account) bool { return a.MethodName == s.MethodName })
+		if i < 0 {
+			i = len(accounts)
+			accounts = append(accounts, account{MethodName: s.MethodName, Accepted: []state.Accepted{}, Silenced: []delivery.Silenced{}, Open: []state.Open{}})
+		}
+		accounts[i].Versions = append(accounts[i].Versions, s)
+	}
+	switch {
+	case len(candidates) > 1:
+		const most = 16
+		more := ""
+		if len(candidates) > most {
+			more, candidates = fmt.Sprintf("\nand %d more", len(candidates)-most), candidates[:most]
+		}
+		return nil, fmt.Errorf("%q may be any of these: say more of the name, or --service:\n%s%s", e.method, strings.Join(candidates, "\n"), more)
+	case len(candidates) == 0:
+		for _, s := range all {
+			names = append(names, s.Full)
+		}
+		slices.Sort(names)
+		hint := configfile.DidYouMean(name, slices.Compact(names))
+		if hint != "" {
+			hint = ": " + hint
+		}
+		return nil, fmt.Errorf("%w: no method %q %s%s", query.ErrNoData, e.method, e.span(), hint)
+	}
+	for i := range accounts {
+		slices.SortFunc(accounts[i].Versions, func(a, b query.Sampling) int { return a.First.Compare(b.First) })
+	}
+	return accounts, nil
+}
+
+// judge asks what regress and drift say of the method, and what people said to that.
+func (e *explainFlags) judge(ctx context.Context, a *account) error {
+	of := *e.common
+	of.filter = query.Filter{Service: a.Name, Environment: a.Environment}
+	r := &regressFlags{common: &of, options: e.options, method: byEvidence, delivery: e.delivery}
+	found, err := r.look(ctx)
+	if err != nil {
+		return err
+	}
+	known, err := e.delivery.desk.Store.Read()
+	if err != nil {
+		return err
+	}
+	sorted, err := e.delivery.desk.Sort(delivery.Look{Alerts: found.Alerts, ThresholdPercent: found.Threshold})
+	if err != nil {
+		return err
+	}
+	for _, s := range sorted.Silenced {
+		if s.Class == a.Class && s.Method == a.Method {
+			a.Silenced = append(a.Silenced, s)
+		}
+	}
+	for _, x := range known.Accepted {
+		if a.isMethod(query.Service{Namespace: x.ServiceNamespace, Name: x.Service, Environment: x.Environment}, x.Class, x.Method) {
+			a.Accepted = append(a.Accepted, x)
+		}
+	}
+	for _, o := range known.Open {
+		x := &o.Alert
+		if a.isMethod(query.Service{Namespace: x.ServiceNamespace, Name: x.Service, Environment: x.Environment}, x.Class, x.Method) {
+			a.Open = append(a.Open, o)
+		}
+	}
+	a.compared(found)
+	return a.drifted(ctx, of)
+}
+
+// compared takes the method out of the newest comparison.
+func (a *account) compared(found *findings) {
+	for _, s := range found.NotCompared {
+		if s.Service == a.Service {
+			a.NoVerdict = s.Reason
+		}
+	}
+	for _, c := range found.Comparisons {
+		if c.Service != a.Service {
+			continue
+		}
+		a.NoVerdict = fmt.Sprintf("neither version %s nor %s was seen to call it", c.BaseVersion, c.HeadVersion)
+		for i := range c.Methods {
+			l := &c.Methods[i]
+			if l.Class != a.Class || l.Method != a.Method {
+				continue
+			}
+			v := &methodVerdict{
+				Line: *l, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Metric: c.Metric, Compared: c.Clusters,
+				AlertIDs: []string{}, Warnings: c.Warnings,
+			}
+			for _, alert := range c.Alerts {
+				if alert.Class == l.Class && alert.Method == l.Method {
+					v.AlertIDs = append(v.AlertIDs, alert.ID)
+				}
+			}
+			v.Predicates, v.Decided = decide(c, l, found)
+			a.Verdict, a.NoVerdict = v, ""
+		}
+	}
+}
+
+// drifted replays the weekly looks at the service.
+func (a *account) drifted(ctx context.Context, of common) error {
+	end := of.window.To
+	if end.IsZero() {
+		end = now()
+	}
+	of.window.From = end.AddDate(0, 0, -driftDays)
+	d := &driftFlags{common: &of}
+	found, err := d.lookAtWarehouse(ctx)
+	if errors.Is(err, query.ErrNoData) {
+		a.NoDrift = "too little history: no day with measured calls is over"
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range found.Services {
+		if s.Service != a.Service {
+			continue
+		}
+		a.NoDrift = s.Missing
+		for i := range s.Lines {
+			if l := &s.Lines[i]; l.Class == a.Class && l.Method == a.Method && !l.WholeService {
+				a.Drift = l
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// driftDays are enough for two looks and for telling what earlier ones found.
+const driftDays = 126

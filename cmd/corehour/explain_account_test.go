@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+// What the warehouse knows of a method, and which condition of an alert decided.
+func TestExplainFromTheWarehouse(t *testing.T) {
+	clock(t, evening)
+	root := twoReleases(t, 0.5)
+	a := firstAlert(t, corehour("regress", "--warehouse", root, "--format", "json"))
+	for _, c := range []struct{ name, method, decided string }{
+		{"raised", fixture.Rate, "an alert: every condition holds"},
+		{"explained", "Cart.Total", "because of what it calls"},
+		{"healthy", "shop/LOG.write", "no alert, because of the"},
+	} {
+		r := corehour("explain", c.method, "--warehouse", root)
+		if r.code != exitNothing || r.stderr != "" {
+			t.Fatalf("%s: %+v", c.name, r)
+		}
+		golden(t, "explain_"+c.name+"_account.txt", r.stdout)
+		r = corehour("explain", "--warehouse", root, "--format", "json", c.method)
+		var answer explainAnswer
+		if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil || len(answer.Methods) != 1 {
+			t.Fatalf("%s: %v: %+v", c.name, err, r)
+		}
+		m := answer.Methods[0]
+		if m.Verdict == nil || !strings.Contains(m.Verdict.Decided, c.decided) || len(m.Versions) != 2 || m.Cost == nil || m.NoDrift == "" {
+			t.Errorf("%s: %+v", c.name, m)
+		}
+	}
+
+	// What people say of it.
+	if r := corehour("accept", a.ID, "--warehouse", root, "--reason", "it rounds right now", "--by", "ann"); r.code != exitNothing {
+		t.Fatalf("%+v", r)
+	}
+	silences := filepath.Join(t.TempDir(), "silences.json")
+	if err := os.WriteFile(silences, []byte(`{"version":1,"silences":[{"service":"shop","until":"2100-01-01","reason":"quiet"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := corehour("explain", fixture.Rate, "--warehouse", root, "--silences", silences)
+	if r.code != exitNothing || !strings.Contains(r.stdout, "accepted by ann on 2026-03-10 because it rounds right now") {
+		t.Errorf("%+v", r)
+	}
+	if r = corehour("accept", a.ID, "--withdraw", "--warehouse", root); r.code != exitNothing {
+		t.Fatalf("%+v", r)
+	}
+	if r = corehour("explain", fixture.Rate, "--warehouse", root, "--silences", silences); !strings.Contains(r.stdout, "until 2100-01-01T00:00:00Z because quiet") {
+		t.Errorf("%+v", r)
+	}
+
+	// Beside the sampler of a collector.
+	r = corehour("explain", "shop/codec.Encode", "--collector", serve(t, knowing()), "--service", "shop", "--warehouse", root)
+	if r.code != exitCannotTell || !strings.Contains(r.stderr, `no method "shop/codec.Encode"`) {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestExplainWhichMethod(t *testing.T) {
+	clock(t, evening)
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	for _, name := range []string{"a/x.Run", "a/y.Run", "b.(*Type).Stop"} {
+		p.Call(name, "", fixture.Start, 1000, 1000, 1, 1)
+	}
+	root := fixture.Write(t, []methodspan.Item{p.Item()})
+	for _, c := range []struct {
+		method string
+		code   int
+		want   []string
+	}{
+		{"Run", exitFailed, []string{`"Run" may be any of these`, "a/x.Run of store/shop", "a/y.Run of store/shop"}},
+		{"x.Run", exitNothing, []string{"a/x.Run of store/shop (production)", `only version "1" was seen`}},
+		{"b.(*Type).Stop", exitNothing, []string{"b.Type.Stop"}},
+		{"b.Type.Stob", exitCannotTell, []string{`did you mean "b.Type.Stop"?`}},
+	} {
+		r := corehour("explain", c.method, "--warehouse", root)
+		for _, want := range c.want {
+			if r.code != c.code || !strings.Contains(r.stdout+r.stderr, want) {
+				t.Errorf("%s: no %q in %+v", c.method, want, r)
+			}
+		}
+	}
+	if r := corehour("explain", "Run", "--warehouse", root, "--service", "shoop"); r.code != exitCannotTell || !strings.Contains(r.stderr, `did you mean "shop"?`) {
+		t.Errorf("%+v", r)
+	}
+}

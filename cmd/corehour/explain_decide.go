@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+// predicate is one condition of an alert. Holds is null where it was not asked any more.
+type predicate struct {
+	Name  string `json:"name"`
+	Want  string `json:"want"`
+	Found string `json:"found"`
+	Holds *bool  `json:"holds"`
+}
+
+// decide repeats the conditions of an alert by evidence in their order, and names the
+// one that decided.
+func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, string) {
+	records := min(l.BaseRecords, l.HeadRecords) >= f.MinRecords
+	out := []predicate{{"records on both sides", fmt.Sprintf("%d or more", f.MinRecords), fmt.Sprintf("%d and %d", l.BaseRecords, l.HeadRecords), &records}}
+	if !l.State.Judged() {
+		return out, l.Reason
+	}
+	raised := 0
+	for i := range c.Methods {
+		switch c.Methods[i].State {
+		case verdict.Regressed, verdict.Pending, verdict.Explained, verdict.Moved:
+			raised++
+		}
+	}
+	if l.State == verdict.NotProven {
+		raised++ // if it were raised, too
+	}
+	hypotheses := len(c.Methods) + 1 // and the whole service
+	alpha := judge.Defaults().Alpha
+	needed := float64(hypotheses) / (alpha * float64(raised))
+	e := math.Inf(1)
+	if l.EValue != nil {
+		e = *l.EValue
+	}
+	up := l.State != verdict.NotProven
+	size, proven := *l.ChangePercent >= f.Threshold, e >= needed
+	out = append(out,
+		predicate{"change", fmt.Sprintf("%g%% or more", f.Threshold), fmt.Sprintf("%+.1f%% (95%% interval %+.1f%% to %+.1f%%)", *l.ChangePercent, l.Interval[0], l.Interval[1]), &size},
+		predicate{"e-value", fmt.Sprintf("%.3g or more: %d hypotheses, %d raised, %g%% of them by mistake", needed, hypotheses, raised, 100*alpha), fmt.Sprintf("%.3g", e), &proven})
+	if !up && !(size && proven) {
+		return out, undecided(out, l)
+	}
+	out = append(out, predicate{"the last slot", "not cheaper than the base", "", &up})
+	if !up {
+		return out, "raised by its size and evidence, but in the last slot it was no longer dearer"
+	}
+	twice := l.State != verdict.Pending
+	out = append(out, predicate{"looks in a row", fmt.Sprint(judge.Defaults().Looks), "", &twice})
+	own := l.State == verdict.Regressed
+	if twice {
+		out = append(out, predicate{"the growth is its own", "not of raised callees, not saved elsewhere", l.Reason, &own})
+	}
+	switch l.State {
+	case verdict.Pending:
+		return out, "the next look decides: only the last of two looks raised it"
+	case verdict.Explained:
+		return out, "no alert of its own, because of what it calls: " + l.Reason
+	case verdict.Moved:
+		return out, "no alert, because its caller pays what it paid: " + l.Reason
+	}
+	return out, "an alert: every condition holds"
+}
+
+// undecided names the first condition that does not hold.
+func undecided(all []predicate, l *verdict.Line) string {
+	for _, p := range all {
+		if p.Holds != nil && !*p.Holds {
+			return fmt.Sprintf("no alert, because of the %s: want %s, found %s. %s", p.Name, p.Want, p.Found, l.Reason)
+		}
+	}
+	return l.Reason
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/regression/output"
+)
+
+// add prints what the warehouse knows of a method.
+func (a *account) add(d *output.Document, zone *time.Location) {
+	name := fullName(a.Class, a.Method, "")
+	versions := &output.Table{
+		Title:   fmt.Sprintf("%s of %s", name, a.Service),
+		Columns: []string{"version", "seen from", "to", "calls", "measured", "with CPU", "sampled at", "lowest and highest", "CPU at", "configured", "basis", "tier"},
+	}
+	for i := range a.Versions {
+		v := &a.Versions[i]
+		version := orElse(v.Version, "unknown")
+		if v.Revision != "" && v.Revision != v.Version {
+			version += " (" + v.Revision + ")"
+		}
+		versions.Rows = append(versions.Rows, []output.Cell{
+			output.Name(version), output.Name(showTime(v.First, zone)), output.Name(showTime(v.Last, zone)),
+			output.Figure(wholeNumber(v.Calls)), output.Whole(v.Measured), output.Whole(v.CPUMeasured),
+			output.Figure(probability(v.P)), output.Figure(probability(v.LowestP) + " to " + probability(v.HighestP)), output.Figure(probability(v.CPUP)),
+			output.Figure(probability(v.ConfiguredRate)), output.Name(strings.Join(v.Bases, ", ")), output.Name(orElse(v.Tier, unknown)),
+		})
+	}
+	d.Add(versions)
+	facts := &output.Table{Columns: []string{"", ""}}
+	row := func(what, value string) {
+		facts.Rows = append(facts.Rows, []output.Cell{output.Name(what), output.Name(value)})
+	}
+	a.costs(row)
+	a.verdicts(row)
+	a.drifts(row)
+	a.people(row)
+	d.Add(facts)
+	if a.Verdict == nil {
+		return
+	}
+	conditions := &output.Table{Title: "conditions of an alert", Columns: []string{"condition", "wanted", "found", "holds"}}
+	for _, p := range a.Verdict.Predicates {
+		holds := unknown
+		if p.Holds != nil {
+			holds = map[bool]string{true: "yes", false: "NO"}[*p.Holds]
+		}
+		conditions.Rows = append(conditions.Rows, []output.Cell{output.Name(p.Name), output.Name(p.Want), output.Name(p.Found), output.Name(holds)})
+	}
+	d.Add(conditions)
+}
+
+func probability(p float64) string {
+	if !(p > 0) {
+		return unknown
+	}
+	return share(p)
+}
+
+func (a *account) costs(row func(what, value string)) {
+	l := a.Cost
+	if l == nil {
+		row("cost", "nothing measured")
+		return
+	}
+	row("CPU time of a call", nanos(l.CPUNSPerCall)+" with all it calls")
+	row("wall time of a call", nanos(l.WallNSPerCall))
+	own := fmt.Sprintf("$%s a day, $%s a month, standard error %s", amount(l.SelfUSDPerDay), amount(l.SelfUSDPerMonth), relative(l.SelfUSDSE, l.SelfUSD))
+	switch {
+	case l.SelfUSDPerDay == nil:
+		own = "not known: no price, or no CPU measured"
+	case l.Uncertain:
+		own += " ~"
+	case l.LowerBound:
+		own += ", a lower bound: the tail was not sampled"
+	}
+	row("own cost", own)
+}
+
+func (a *account) verdicts(row func(what, value string)) {
+	v := a.Verdict
+	if v == nil {
+		row("verdict", orElse(a.NoVerdict, "nothing to compare"))
+		return
+	}
+	row("compared", fmt.Sprintf("version %s with %s by %s time: %s", v.HeadVersion, v.BaseVersion, v.Metric, v.Compared))
+	row("verdict", stateNames[v.State])
+	row("why", v.Decided)
+	if v.Seen90Percent != nil {
+		row("power", fmt.Sprintf("%+.1f%% would have been seen with 90%% probability, +10%% with %s", *v.Seen90Percent, percent(v.PowerAt10)))
+	}
+	if v.MixPercent != nil {
+		row("because of who calls it", fmt.Sprintf("%+.1f%%, which is no part of the change", *v.MixPercent))
+	}
+	for _, id := range v.AlertIDs {
+		row("alert", id)
+	}
+	for _, w := range v.Warnings {
+		row("weakened", w)
+	}
+}
+
+func (a *account) drifts(row func(what, value string)) {
+	l := a.Drift
+	switch {
+	case l == nil || l.State == driftShort:
+		row("drift", orElse(a.NoDrift, "too little history"))
+	case l.State == driftNone:
+		row("drift", "~ nothing became dearer over weeks beyond doubt")
+	default:
+		row("drift", fmt.Sprintf("%s: a %s of %+.1f%% (95%% interval %+.1f%% to %+.1f%%) since %s", driftNames[l.State], l.Shape, *l.ChangePercent, l.Interval[0], l.Interval[1], *l.Since))
+	}
+}
+
+func (a *account) people(row func(what, value string)) {
+	for i := range a.Accepted {
+		x := &a.Accepted[i]
+		row("accepted", fmt.Sprintf("%s per call: %s", output.Nanos(x.Level), x))
+	}
+	for i := range a.Silenced {
+		x := &a.Silenced[i]
+		row("silenced", fmt.Sprintf("until %s because %s", x.Until.UTC().Format(time.RFC3339), x.Reason))
+	}
+	for i := range a.Open {
+		o := &a.Open[i]
+		told := "open"
+		if o.Resolved {
+			told = "resolved: " + o.Alert.Resolution
+		}
+		row("told", fmt.Sprintf("%s %s, raised %s, %s", o.Alert.Kind, o.Alert.ID, o.Raised.UTC().Format(time.RFC3339), told))
+	}
+}

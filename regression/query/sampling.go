@@ -1,0 +1,58 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// Sampling is how the calls of one method of one version were sampled.
+type Sampling struct {
+	MethodName
+	Full        string    `json:"-"` // class.method
+	Version     string    `json:"version"`
+	Revision    string    `json:"revision,omitempty"`
+	Signature   string    `json:"signature,omitempty"`
+	First       time.Time `json:"first"`
+	Last        time.Time `json:"last"`
+	Calls       float64   `json:"calls"`
+	Measured    int64     `json:"measured"`
+	CPUMeasured int64     `json:"cpu_measured"`
+	Tail        int64     `json:"tail"` // of the measured ones, kept for being long
+	// P is the probability in force after all stages that a call was measured, over
+	// all raw rows; CPUP that its CPU was. Zero where no raw row says it.
+	P        float64 `json:"p"`
+	LowestP  float64 `json:"lowest_p"`
+	HighestP float64 `json:"highest_p"`
+	CPUP     float64 `json:"cpu_p"`
+	// ConfiguredRate is the highest that the sampler was configured to.
+	ConfiguredRate float64 `json:"configured_rate"`
+	// Bases are what the probabilities rest on: exact, threshold, served, assumed.
+	Bases []string `json:"weight_basis"`
+	Tier  string   `json:"tier,omitempty"`
+}
+
+// Sampling lists it for every method and version.
+func (w *Warehouse) Sampling(ctx context.Context, window Window, f Filter) ([]Sampling, error) {
+	var out []Sampling
+	err := w.each(ctx, "sampling", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+		var s Sampling
+		var first, last int64
+		var one, other string
+		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment), into(&s.Version), into(&s.Class), into(&s.Method),
+			into(&s.Signature), into(&s.Revision), &first, &last, into(&s.Calls), into(&s.Measured), into(&s.CPUMeasured), into(&s.Tail),
+			into(&s.P), into(&s.LowestP), into(&s.HighestP), into(&s.CPUP), into(&s.ConfiguredRate), into(&one), into(&other), into(&s.Tier))
+		s.First, s.Last = at(first), at(last)
+		s.Full = methodspan.Function{Class: s.Class, Method: s.Method}.Full()
+		for _, basis := range []string{one, other} {
+			if basis != "" && (len(s.Bases) == 0 || s.Bases[0] != basis) {
+				s.Bases = append(s.Bases, basis)
+			}
+		}
+		out = append(out, s)
+		return err
+	})
+	return out, err
+}

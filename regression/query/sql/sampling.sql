@@ -1,0 +1,29 @@
+{{define "sampling"}}
+-- How the calls of each method and version were sampled, as raw rows say it, and how
+-- many there were. The records stand for so many calls as their probabilities say;
+-- those of the tail are kept for being long and are told apart.
+WITH marked AS (
+  SELECT
+    *,
+    CASE WHEN level = 'raw' AND measured > 0 AND p > 0 AND COALESCE(stratum, '') <> 'tail' THEN measured END AS drawn,
+    CASE WHEN level = 'raw' AND cpu_measured > 0 AND p > 0 AND cpu_p > 0 AND COALESCE(stratum, '') <> 'tail' THEN cpu_measured END AS cpu_drawn
+  FROM method_calls
+  WHERE kind IN ('call', 'counts', 'aggregate') AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+    {{.Only ""}}
+)
+SELECT
+  {{.Key ""}}, MAX(signature) AS signature, MAX(revision) AS revision,
+  MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
+  SUM(calls) AS calls,
+  CAST(SUM(measured) AS {{.Long}}) AS measured, CAST(SUM(COALESCE(cpu_measured, 0)) AS {{.Long}}) AS cpu_measured,
+  CAST(SUM(CASE WHEN stratum = 'tail' THEN measured ELSE 0 END) AS {{.Long}}) AS tail,
+  SUM(drawn) / NULLIF(SUM(drawn / p), 0) AS p,
+  MIN(CASE WHEN drawn > 0 THEN p END) AS lowest_p, MAX(CASE WHEN drawn > 0 THEN p END) AS highest_p,
+  SUM(cpu_drawn) / NULLIF(SUM(cpu_drawn / (p * cpu_p)), 0) AS cpu_p,
+  MAX(configured_rate) AS configured_rate,
+  MIN(weight_basis) AS one_basis, MAX(weight_basis) AS other_basis,
+  MAX(tier) AS tier
+FROM marked
+GROUP BY {{.Key ""}}
+ORDER BY {{.Key ""}}
+{{end}}
