@@ -307,3 +307,42 @@ func TestMaintenanceCrashesAtEveryStep(t *testing.T) {
 		}
 	}
 }
+
+// A directory that has lost CURRENT is no new one: its merged files would be
+// deleted as if nothing had ever named them.
+func TestALostStateIsNoNewWarehouse(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	write(t, w, items(1, 3)...)
+	all := items(1, 3)
+	w.Close()
+	current := filepath.Join(root, currentName)
+	if err := os.Remove(current); err != nil {
+		t.Fatal(err)
+	}
+	w = openWriter(t, root, Options{}) // after one commit, raw files say all
+	wantStored(t, "after one commit", root, all...)
+	all = append(all, items(2, 3)...)
+	write(t, w, items(2, 3)...)
+	w.Close()
+	m := openMaintainer(t, root, Options{})
+	if _, err := mergeDate(m, 0); err != nil {
+		t.Fatal(err)
+	}
+	m.Close()
+	saved, err := os.ReadFile(current)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(current); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewWriter(root, Options{}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "backup") {
+		t.Errorf("a writer begins with %v", err)
+	}
+	if err := os.WriteFile(current, saved, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	openWriter(t, root, Options{})
+	wantStored(t, "restored", root, all...)
+}

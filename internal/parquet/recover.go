@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +58,9 @@ func (w *Writer) settle() error {
 func (w *Writer) load() error {
 	name, sum, err := readCurrent(w.root)
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := neverCommitted(w.root); err != nil {
+			return err
+		}
 		w.state = state{}
 		w.setIDs(idBook{window: w.opts.RememberFor, max: w.opts.RememberMax})
 		return nil
@@ -70,6 +75,34 @@ func (w *Writer) load() error {
 	w.take(g, sum)
 	w.sequence = max(w.sequence, g.Sequence)
 	return w.loadIDs(g)
+}
+
+// neverCommitted makes sure that a directory without CURRENT is a new one. In one that
+// has lost it, files of maintenance would count no more, and be deleted for it.
+func neverCommitted(root string) error {
+	lost := func(by string) error {
+		return corrupt("read", filepath.Join(root, currentName), fmt.Errorf("it is gone, and %s shows that there were commits", by))
+	}
+	dir := os.DirFS(root)
+	manifests, err := fs.Glob(dir, manifestDir+"/*.json")
+	if err != nil {
+		return err
+	}
+	for _, name := range manifests {
+		if generationOf(path.Base(name)) > 1 { // the first leaves one behind if it comes to nothing
+			return lost(name)
+		}
+	}
+	for _, kind := range []string{KindMerge, KindRoll} {
+		files, err := fs.Glob(dir, datePrefix+"*/"+kind+"-*.parquet")
+		if err != nil {
+			return err
+		}
+		if len(files) > 0 {
+			return lost(files[0])
+		}
+	}
+	return nil
 }
 
 func (w *Writer) loadIDs(g *generation) error {
