@@ -101,7 +101,9 @@ func (e *explainFlags) choose(all []query.Sampling) ([]account, error) {
 	}
 	found := matching(func(full, name string) bool { return full == name })
 	if len(found) == 0 {
-		found = matching(func(full, name string) bool { return strings.HasSuffix(full, "."+name) || strings.HasSuffix(full, "/"+name) })
+		found = matching(func(full, name string) bool {
+			return strings.HasSuffix(full, "."+name) || strings.HasSuffix(full, "/"+name)
+		})
 	}
 	if len(found) == 0 {
 		found = matching(strings.EqualFold)
