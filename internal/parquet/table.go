@@ -8,6 +8,8 @@ import (
 
 // table holds the rows of one file by column.
 type table struct {
+	plain int // of the last rows, those that only noteAbsent has yet to tell rare columns of
+
 	day       dayColumn
 	resources resources
 	kind      stringColumn
@@ -145,6 +147,7 @@ func (t *table) set(rows []*methodspan.Row) {
 	for _, r := range rows {
 		t.add(r)
 	}
+	t.noteAbsent()
 	t.fill()
 }
 
@@ -164,19 +167,16 @@ func (t *table) add(r *methodspan.Row) {
 	t.end.add(r.EndNS)
 	t.class.addName(r.Class)
 	t.method.addName(r.Method)
-	t.signature.addName(r.Signature)
 	t.caller.addName(r.Caller)
-	t.stack.addName(r.Stack)
 	t.group.addName(r.Group)
 	t.calls.addDouble(r.Calls)
 	t.measured.add(r.Measured)
 	t.cpuMeasured.add(r.CPUMeasured)
 	t.errors.addDouble(r.Errors)
-	t.wall.add(r.Measured, r.WallNS, r.WallSq, r.WallMaxNS, r.WallHist)
-	t.cpu.add(r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS, r.CPUHist)
+	t.wall.add(r.Measured, r.WallNS)
+	t.cpu.add(r.CPUMeasured, r.CPUNS)
 	t.p.addKnown(r.P)
 	t.cpuP.addKnown(r.CPUP)
-	t.stratum.addName(r.Stratum)
 	t.configuredRate.addKnown(r.ConfiguredRate)
 	t.effectiveRate.addKnown(r.EffectiveRate)
 	t.tier.addName(r.Tier)
@@ -185,86 +185,21 @@ func (t *table) add(r *methodspan.Row) {
 	t.cpuState.addName(r.CPUState)
 	t.price.addPointer(r.USDPerCoreHour)
 	t.priceSource.addName(r.PriceSource)
-	t.addProcess(r.Process)
-	t.addIDs(r)
-	t.requestID.addName(r.RequestID)
 	t.batchID.addName(r.BatchID)
 	t.seq.values = append(t.seq.values, r.RowSeq)
+	if isPlain(r) {
+		t.plain++
+		return
+	}
+	t.noteAbsent()
+	t.addRare(r)
 }
 
-// addIDs adds the ids of a trace, all zeros for none.
-func (t *table) addIDs(r *methodspan.Row) {
-	t.trace.addBytes(r.TraceID[:], r.TraceID != [16]byte{})
-	t.spanID.addBytes(r.SpanID[:], r.SpanID != [8]byte{})
-	t.parent.addBytes(r.ParentSpanID[:], r.ParentSpanID != [8]byte{})
-}
-
-// add decides which columns of one measured quantity are known: nothing where
-// nothing was measured; no squares and no maximum that follow from the sum, where
-// there was one value.
-func (q *quantityColumns) add(measured, sum int64, squares float64, maximum int64, hist methodspan.Histogram) {
-	q.addHistogram(hist)
+// add adds the sum of a measured quantity, unknown where nothing was measured.
+func (q *quantityColumns) add(measured, sum int64) {
 	if measured <= 0 {
 		q.sum.addNull()
-		q.squares.addNull()
-		q.max.addNull()
-		return
-	}
-	q.sum.add(sum)
-	if measured == 1 && squares == 0 {
-		q.squares.addNull()
 	} else {
-		q.squares.addDouble(squares)
-	}
-	if followsFromSum(measured, sum, maximum) {
-		q.max.addNull()
-	} else {
-		q.max.add(maximum)
-	}
-}
-
-// followsFromSum tells whether a maximum is that of one value.
-func followsFromSum(measured, sum, maximum int64) bool {
-	return measured == 1 && (maximum == 0 || maximum == sum)
-}
-
-func (q *quantityColumns) addHistogram(hist methodspan.Histogram) {
-	if len(hist) == 0 {
-		q.bins.none()
-		q.counts.none()
-		return
-	}
-	q.bins.begin(len(hist))
-	q.counts.begin(len(hist))
-	for _, b := range hist {
-		q.bins.addInt(b.Bin)
-		q.counts.addDouble(b.N)
-	}
-}
-
-func (t *table) addProcess(p *methodspan.ProcessStats) {
-	if p == nil {
-		t.cores.addNull()
-		t.rss.addNull()
-		t.callsTotal.addNull()
-		t.final.addNull()
-		t.statNames.none()
-		t.statValues.none()
-		return
-	}
-	t.cores.addDouble(p.Cores)
-	t.rss.addLong(p.RSSBytes)
-	t.callsTotal.addLong(p.CallsTotal)
-	t.final.addBool(p.Final)
-	if len(p.Stats) == 0 {
-		t.statNames.none()
-		t.statValues.none()
-		return
-	}
-	t.statNames.begin(len(p.Stats))
-	t.statValues.begin(len(p.Stats))
-	for _, s := range p.Stats {
-		t.statNames.addString(s.Name)
-		t.statValues.addDouble(s.Value)
+		q.sum.add(sum)
 	}
 }
