@@ -33,8 +33,12 @@ func TestCommandsAskBigQuery(t *testing.T) {
 		}
 	}
 	r := corehour("check", "--warehouse", address)
-	if r.code == exitFailed || !strings.Contains(r.stdout, "balanced: ") {
+	if r.code == exitFailed || !strings.Contains(r.stdout, "balanced: ") || strings.Contains(r.stdout, "generation") ||
+		!strings.Contains(r.stdout, "is not known\nfreshness: no load job since ") {
 		t.Errorf("check: %+v", r)
+	}
+	if r := corehour("check", "--warehouse", address, "--deep"); r.code != exitFailed || !strings.Contains(r.stderr, "leave it out") {
+		t.Errorf("check --deep: %+v", r)
 	}
 }
 

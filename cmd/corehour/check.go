@@ -69,12 +69,19 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 	if !r.Balanced {
 		verdict = "NOT BALANCED: " + strings.Join(r.Faults, "; ")
 	}
-	fresh := "unknown"
-	if r.FreshnessP99Seconds != nil {
-		fresh = fmt.Sprintf("%.1f s", *r.FreshnessP99Seconds)
+	lines := []string{verdict, fmt.Sprintf("schema version %d, %d rows", r.SchemaVersion, r.Rows)}
+	if r.Files > 0 { // else in BigQuery
+		lines[1] = fmt.Sprintf("schema version %d, generation %d, %d files, %d rows", r.SchemaVersion, r.Generation, r.Files, r.Rows)
 	}
-	d.Say(verdict, fmt.Sprintf("schema version %d, generation %d, %d files, %d rows; 99%% of rows committed within %s of their end",
-		r.SchemaVersion, r.Generation, r.Files, r.Rows, fresh))
+	if r.FreshnessP99Seconds != nil {
+		lines[1] += fmt.Sprintf("; 99%% of rows committed within %.1f s of their end", *r.FreshnessP99Seconds)
+	} else {
+		lines[1] += "; how soon after their end they were committed is not known"
+	}
+	if r.FreshnessNote != "" {
+		lines = append(lines, "freshness: "+r.FreshnessNote)
+	}
+	d.Say(lines...)
 
 	services := &output.Table{Columns: []string{
 		"service", "environment", "processes", "dead", "handed out", "stored", "lost_in_transit", "foreign rows", "unpriced rows", "rows without version",

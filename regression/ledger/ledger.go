@@ -35,6 +35,9 @@ func Check(ctx context.Context, w *query.Warehouse, window query.Window, filter 
 		Services: []Service{}, Processes: []Process{}, Faults: []string{},
 		Losses: Losses{DeadProcess: []DeadProcess{}, DuplicateItems: []query.Duplicate{}, SDK: map[string]float64{}},
 	}
+	if !w.InFiles() {
+		r.Files = 0
+	}
 	accounts, err := w.Accounts(ctx, window, filter)
 	if err != nil {
 		return nil, err
@@ -47,12 +50,13 @@ func Check(ctx context.Context, w *query.Warehouse, window query.Window, filter 
 	if err != nil {
 		return nil, err
 	}
-	fresh, known, err := w.Freshness(ctx, window, filter)
+	fresh, err := w.Freshness(ctx, window, filter)
 	if err != nil {
 		return nil, err
 	}
-	if known {
-		seconds := fresh.Seconds()
+	r.FreshnessNote = fresh.Note
+	if fresh.Known {
+		seconds := fresh.P99.Seconds()
 		r.FreshnessP99Seconds = &seconds
 	}
 	services := map[query.Service]*Service{}

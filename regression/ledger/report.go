@@ -14,11 +14,13 @@ type Report struct {
 	Balanced      bool  `json:"balanced"`
 	SchemaVersion int   `json:"schema_version"`
 	Generation    int64 `json:"generation"`
-	Files         int   `json:"files"`
+	Files         int   `json:"files"` // 0 in BigQuery
 	Rows          int64 `json:"rows"`
 	// FreshnessP99Seconds is the time from the end of a row to the commit of
-	// its file that 99% stay below; null where no file tells.
+	// its file, or the end of its load job, that 99% stay below; null where none
+	// tells. The note says what it was found from, or why not.
 	FreshnessP99Seconds *float64  `json:"freshness_p99_seconds"`
+	FreshnessNote       string    `json:"freshness_note,omitempty"`
 	Services            []Service `json:"services"`
 	Processes           []Process `json:"processes"`
 	Losses              Losses    `json:"losses"`

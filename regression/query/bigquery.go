@@ -37,6 +37,7 @@ func Tell(w io.Writer) Option {
 // remote is what a warehouse in BigQuery has in the place of files.
 type remote struct {
 	dataset  bigquery.Dataset
+	querier  *bigquery.Querier
 	from, to bigquery.Date
 }
 
@@ -105,7 +106,7 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 	}
 	w := &Warehouse{
 		Window: window, dialect: bigqueryDialect, db: sql.OpenDB(querier.Connector()), given: map[string]given{},
-		remote: &remote{dataset: o.Dataset, from: firstDate, to: lastDate},
+		remote: &remote{dataset: o.Dataset, querier: querier, from: firstDate, to: lastDate},
 	}
 	if !window.From.IsZero() {
 		w.remote.from = bigquery.Date(window.From.UTC().Format(time.DateOnly))

@@ -5,12 +5,9 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 )
 
 // Account is what one process of ours handed out and what is stored of it.
@@ -159,38 +156,4 @@ func (w *Warehouse) Stocks(ctx context.Context, window Window, f Filter) ([]Stoc
 		return err
 	})
 	return out, err
-}
-
-// Freshness is the time from the end of a row to the commit of its file that 99%
-// of the rows stay below. False if no file that is still as it was written has
-// rows: compacted files are newer than their rows.
-func (w *Warehouse) Freshness(ctx context.Context, window Window, f Filter) (time.Duration, bool, error) {
-	if w.remote != nil { // its rows are in no files
-		return 0, false, nil
-	}
-	g := given{columns: append(texts("parquet_file"), longs("committed_ns")...)}
-	for _, file := range w.Files {
-		if file.Kind != parquet.KindRaw {
-			continue
-		}
-		// A file gets its last change just before the commit that names it.
-		info, err := os.Stat(file.Path)
-		if err != nil {
-			return 0, false, err
-		}
-		path, err := filepath.Abs(file.Path)
-		if err != nil {
-			return 0, false, err
-		}
-		g.rows = append(g.rows, []any{path, info.ModTime().UnixNano()})
-	}
-	if err := w.give(ctx, "file_commits", g); err != nil {
-		return 0, false, err
-	}
-	var rows int64
-	var seconds float64
-	err := w.each(ctx, "freshness", scope{Filter: f}, filterArgs(window, f), func(r *sql.Rows) error {
-		return r.Scan(&rows, into(&seconds))
-	})
-	return time.Duration(seconds * float64(time.Second)), rows > 0, err
 }

@@ -300,8 +300,8 @@ func wantNothingOfSums(t *testing.T, root string) {
 	if duplicates, err := w.Duplicates(ctx); err != nil || len(duplicates) != 0 {
 		t.Errorf("duplicates %v, %v", duplicates, err)
 	}
-	if age, known, err := w.Freshness(ctx, Window{}, Filter{}); err != nil || known {
-		t.Errorf("fresh within %s, %v", age, err)
+	if fresh, err := w.Freshness(ctx, Window{}, Filter{}); err != nil || fresh.Known {
+		t.Errorf("fresh within %s, %v", fresh.P99, err)
 	}
 }
 

@@ -90,6 +90,9 @@ func checkRoot(root string) error {
 	return nil
 }
 
+// InFiles tells whether the rows are in files, and not in BigQuery.
+func (w *Warehouse) InFiles() bool { return w.remote == nil }
+
 // filesOf selects by whole UTC dates.
 func filesOf(s *parquet.Snapshot, window Window) []parquet.File {
 	var files []parquet.File

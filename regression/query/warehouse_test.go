@@ -133,7 +133,7 @@ func TestOddPaths(t *testing.T) {
 	if n := count(t, w); n != 6 {
 		t.Errorf("%d rows, want 6", n)
 	}
-	if _, known, err := w.Freshness(context.Background(), Window{}, Filter{}); err != nil || !known {
+	if fresh, err := w.Freshness(context.Background(), Window{}, Filter{}); err != nil || !fresh.Known {
 		t.Error("freshness is not known", err)
 	}
 }

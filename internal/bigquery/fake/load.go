@@ -44,7 +44,7 @@ func (s *Server) insertLoad(w http.ResponseWriter, j *job) {
 		return
 	default:
 		s.loads++
-		j.Statistics.CreationTime = strconv.FormatInt(time.Now().UnixMilli(), 10)
+		j.Statistics.CreationTime = strconv.FormatInt(s.now().UnixMilli(), 10)
 		rows, fault := s.runLoad(t, load)
 		if s.OnLoad != nil && fault == nil {
 			fault = s.OnLoad(s.loads)
@@ -118,8 +118,11 @@ func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var names []string
-	for name := range s.jobs {
-		names = append(names, name)
+	for name, j := range s.jobs {
+		if created := j.Statistics.CreationTime; created == "" || created >= ask.Get("minCreationTime") && // of as many digits
+			(ask.Get("maxCreationTime") == "" || created <= ask.Get("maxCreationTime")) {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	begin, _ := strconv.Atoi(ask.Get("pageToken"))

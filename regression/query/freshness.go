@@ -1,0 +1,133 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// Freshness is how long rows take from their end until they are stored.
+type Freshness struct {
+	// P99 is the time that 99% of the rows stay below, if it is known.
+	P99   time.Duration
+	Known bool
+	// Note says what it was found from, or why it is not known; empty for files.
+	Note string
+}
+
+// Freshness compares the end of rows with the commit of their file. It is not known
+// if no file that is still as it was written has rows: compacted files are newer than
+// their rows. In BigQuery the load jobs tell.
+func (w *Warehouse) Freshness(ctx context.Context, window Window, f Filter) (Freshness, error) {
+	if w.remote != nil {
+		return w.remote.freshness(ctx, window, f, time.Now())
+	}
+	g := given{columns: append(texts("parquet_file"), longs("committed_ns")...)}
+	for _, file := range w.Files {
+		if file.Kind != parquet.KindRaw {
+			continue
+		}
+		// A file gets its last change just before the commit that names it.
+		info, err := os.Stat(file.Path)
+		if err != nil {
+			return Freshness{}, err
+		}
+		path, err := filepath.Abs(file.Path)
+		if err != nil {
+			return Freshness{}, err
+		}
+		g.rows = append(g.rows, []any{path, info.ModTime().UnixNano()})
+	}
+	if err := w.give(ctx, "file_commits", g); err != nil {
+		return Freshness{}, err
+	}
+	var rows int64
+	var seconds float64
+	err := w.each(ctx, "freshness", scope{Filter: f}, filterArgs(window, f), func(r *sql.Rows) error {
+		return r.Scan(&rows, into(&seconds))
+	})
+	return Freshness{P99: time.Duration(seconds * float64(time.Second)), Known: rows > 0}, err
+}
+
+const (
+	// jobsOf is how far back load jobs are looked for where no time is given.
+	jobsOf = 24 * time.Hour
+	// loadedWithin is how long after a time its rows are loaded.
+	loadedWithin = time.Hour
+)
+
+// freshness asks the load jobs. Each says of itself since when all but one in 200 of
+// its rows had ended; of the jobs those with one in 200 of all rows are left out. So
+// 99% of the rows were stored within the time that is said, or sooner.
+func (r *remote) freshness(ctx context.Context, window Window, f Filter, now time.Time) (Freshness, error) {
+	if f != (Filter{}) {
+		return Freshness{Note: "load jobs do not tell services and environments apart: ask without --service and --environment"}, nil
+	}
+	from, to := window.From, window.To
+	if from.IsZero() {
+		from = now.Add(-jobsOf)
+	}
+	if !to.IsZero() {
+		to = to.Add(loadedWithin)
+	}
+	runs, whole, err := r.querier.Loads(ctx, from, to)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Freshness{}, err
+		}
+		return Freshness{Note: unlisted(err)}, nil
+	}
+	fresh := latency(runs)
+	since := from.UTC().Format("2006-01-02 15:04")
+	switch {
+	case len(runs) == 0:
+		fresh.Note = "no load job since " + since + " UTC; with `mode: storage_write` rows are stored when a write ends, and the collector's metric " +
+			"otelcol_exporter_warehouse_oldest_unflushed_age says how long they waited"
+	default:
+		failed := 0
+		for _, run := range runs {
+			if run.Failed {
+				failed++
+			}
+		}
+		fresh.Note = fmt.Sprintf("%d load jobs since %s UTC, %d of them failed", len(runs), since, failed)
+	}
+	if !whole {
+		fresh.Note += "; the project has more jobs than were looked at"
+	}
+	return fresh, nil
+}
+
+// unlisted says why jobs can't be listed.
+func unlisted(err error) string {
+	var failure *bigquery.Failure
+	if errors.As(err, &failure) && failure.Status == 403 {
+		return "the jobs of the project can't be listed: it needs the permission bigquery.jobs.listAll, as in roles/bigquery.resourceViewer"
+	}
+	return "the jobs of the project can't be listed: " + err.Error()
+}
+
+func latency(runs []bigquery.LoadRun) Freshness {
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r bigquery.LoadRun) bool { return r.Failed || r.Rows == 0 })
+	took := func(r bigquery.LoadRun) time.Duration { return r.Ended.Sub(r.RowsFrom) }
+	slices.SortFunc(runs, func(a, b bigquery.LoadRun) int { return int(min(1, max(-1, took(a)-took(b)))) })
+	var all, sum int64
+	for _, r := range runs {
+		all += r.Rows
+	}
+	const leftOut = 200 // one row in as many
+	for _, r := range runs {
+		if sum += r.Rows; sum >= all-all/leftOut {
+			return Freshness{P99: took(r), Known: true}
+		}
+	}
+	return Freshness{}
+}
