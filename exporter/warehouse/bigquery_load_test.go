@@ -89,7 +89,7 @@ func TestBigQueryLoadFailures(t *testing.T) {
 func TestBigQueryLoadConfig(t *testing.T) {
 	const begin = "bigquery: {project: my-project, dataset: d, "
 	for text, want := range map[string]string{
-		begin + "mode: storage-write}":                           `did you mean "storage_write"?`,
+		begin + "mode: storage-write}":                  `did you mean "storage_write"?`,
 		begin + "mode: batch}":                          "`mode` must be \"storage_write\" or \"load\", found \"batch\"",
 		begin + "mode: load}":                           "`load::bucket` must name a Cloud Storage bucket",
 		begin + "mode: load, load: {}}":                 "`bucket`: it must be the name of a Cloud Storage bucket",

@@ -98,9 +98,17 @@ func TestSingleFaults(t *testing.T) {
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// Every YAML block of the README is a collector configuration that loads.
+// Every YAML block of the README, and of the page on BigQuery, is a collector
+// configuration that loads.
 func TestREADME(t *testing.T) {
-	text, err := os.ReadFile("README.md")
+	for _, page := range []string{"README.md", "../../docs/bigquery.md"} {
+		t.Run(page, func(t *testing.T) { loadBlocks(t, page) })
+	}
+}
+
+func loadBlocks(t *testing.T, page string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	blocks := yamlBlock.FindAllStringSubmatch(string(text), -1)
 	require.NotEmpty(t, blocks)

@@ -65,6 +65,9 @@ func newAnalyzer(columns []column) (*analyzer, error) {
 			return nil, fmt.Errorf("table %s: %w", name, err)
 		}
 	}
+	if err := a.addTable(foreign, foreignColumns); err != nil {
+		return nil, fmt.Errorf("table %s: %w", foreign, err)
+	}
 	return a, nil
 }
 

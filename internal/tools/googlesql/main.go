@@ -37,6 +37,11 @@ var parameters = map[string]string{
 // tables are the names under which statements read the table.
 var tables = []string{"method_calls", "PROJECT.DATASET.method_calls"}
 
+// foreign is a table that an example joins with.
+const foreign = "my-project.traces.spans"
+
+var foreignColumns = []column{{"trace_id", "STRING"}, {"name", "STRING"}, {"day", "DATE"}, {"duration_ms", "FLOAT64"}}
+
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: googlesql DIR")

@@ -1,0 +1,154 @@
+-- A statement of the user's own behind the two relations that it may read.
+WITH method_calls AS (
+  SELECT *
+  FROM `PROJECT.DATASET.method_calls`
+  WHERE event_date BETWEEN @from_date AND @to_date
+),
+method_cost AS (
+WITH 
+-- What a row weighs. q = p * cpu_p is the probability that a row's CPU was
+-- measured with, p that of its wall time.
+--
+-- A row of the tail stratum weighs 1/q and leaves the rest of its cell N_G calls:
+-- those counted less those that tail rows stand for. A raw row outside of it
+-- weighs N_G * (1/q) / sum over its cell of (cpu_measured / q). A row of level
+-- minute or hour weighs 1/q: its probabilities are final, and its reason says in
+-- which cells its rows were, as in 'minute/hour' for CPU and wall time. The same
+-- with p for wall time, errors and callers.
+--
+-- Cells are nested: the minute of start, if every minute of its hour with calls
+-- holds 20 effective records (less what adding 20 equal ones may round); else what
+-- such hours leave of the hour, if every hour of the date with calls holds them;
+-- else what is left of the date. Each call and each raw row is in one cell.
+--
+-- Methods of versions go by number: six names are dear to group and to join by.
+-- holes says whether the caller of some of a method's measurements is not known,
+-- name_id which methods of a version have the same full name.
+keys AS (
+  SELECT *, MIN(key_id) OVER (PARTITION BY service_namespace, service, environment, version, name) AS name_id
+  FROM (
+    SELECT
+      service_namespace, service, environment, version, class, method, holes,
+      CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
+      ROW_NUMBER() OVER (ORDER BY service_namespace, service, environment, version, class, method) AS key_id
+    FROM (
+      SELECT service_namespace, service, environment, version, class, method, MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes
+      FROM method_calls
+      WHERE kind IN ('call', 'counts', 'aggregate')
+      GROUP BY service_namespace, service, environment, version, class, method
+    )
+  )
+),
+minutes AS (
+  SELECT
+    k.key_id,
+    c.start_ns - MOD(c.start_ns, 60000000000) AS minute_ns,
+    SUM(c.calls) AS calls,
+    SUM(CASE WHEN c.stratum = 'tail' THEN COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p, 0), 0) ELSE 0 END) AS cpu_tail,
+    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p, 0), 0) END) AS cpu_sum,
+    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p * c.p * c.cpu_p, 0), 0) END) AS cpu_squares,
+    SUM(CASE WHEN c.stratum = 'tail' THEN COALESCE(c.measured / NULLIF(c.p, 0), 0) ELSE 0 END) AS wall_tail,
+    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.measured / NULLIF(c.p, 0), 0) END) AS wall_sum,
+    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.measured / NULLIF(c.p * c.p, 0), 0) END) AS wall_squares
+  FROM method_calls AS c
+  JOIN keys AS k ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
+  WHERE c.level = 'raw' AND c.kind IN ('call', 'counts', 'aggregate')
+  GROUP BY k.key_id, c.start_ns - MOD(c.start_ns, 60000000000)
+),
+hours AS (
+  SELECT
+    key_id,
+    minute_ns - MOD(minute_ns, 3600000000000) AS hour_ns,
+    minute_ns - MOD(minute_ns, 86400000000000) AS date_ns,
+    SUM(calls) AS calls,
+    SUM(cpu_tail) AS cpu_tail, SUM(cpu_sum) AS cpu_sum, SUM(cpu_squares) AS cpu_squares,
+    SUM(wall_tail) AS wall_tail, SUM(wall_sum) AS wall_sum, SUM(wall_squares) AS wall_squares,
+    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_minutes_hold,
+    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_minutes_hold
+  FROM minutes
+  GROUP BY key_id, minute_ns - MOD(minute_ns, 3600000000000), minute_ns - MOD(minute_ns, 86400000000000)
+),
+dates AS (
+  SELECT
+    key_id, date_ns,
+    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_hours_hold,
+    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_hours_hold,
+    SUM(CASE WHEN cpu_minutes_hold = 0 THEN calls - cpu_tail END) AS cpu_calls_left,
+    SUM(CASE WHEN cpu_minutes_hold = 0 THEN cpu_sum END) AS cpu_sum_left,
+    SUM(CASE WHEN wall_minutes_hold = 0 THEN calls - wall_tail END) AS wall_calls_left,
+    SUM(CASE WHEN wall_minutes_hold = 0 THEN wall_sum END) AS wall_sum_left
+  FROM hours
+  GROUP BY key_id, date_ns
+),
+plan AS (
+  -- A factor is of an hour or a date; those of minutes follow.
+  SELECT
+    h.key_id, h.hour_ns,
+    CASE WHEN h.cpu_minutes_hold = 1 THEN 'minute' WHEN d.cpu_hours_hold = 1 THEN 'hour' ELSE 'date' END AS cell,
+    CASE WHEN d.cpu_hours_hold = 1 THEN h.hour_ns ELSE h.date_ns END AS cell_ns,
+    CASE WHEN h.cpu_minutes_hold = 1 THEN NULL WHEN d.cpu_hours_hold = 1 THEN (h.calls - h.cpu_tail) / NULLIF(h.cpu_sum, 0)
+      ELSE d.cpu_calls_left / NULLIF(d.cpu_sum_left, 0) END AS cpu_factor,
+    CASE WHEN h.wall_minutes_hold = 1 THEN 'minute' WHEN d.wall_hours_hold = 1 THEN 'hour' ELSE 'date' END AS cell_wall,
+    CASE WHEN d.wall_hours_hold = 1 THEN h.hour_ns ELSE h.date_ns END AS cell_wall_ns,
+    CASE WHEN h.wall_minutes_hold = 1 THEN NULL WHEN d.wall_hours_hold = 1 THEN (h.calls - h.wall_tail) / NULLIF(h.wall_sum, 0)
+      ELSE d.wall_calls_left / NULLIF(d.wall_sum_left, 0) END AS wall_factor
+  FROM hours AS h
+  JOIN dates AS d ON h.key_id = d.key_id AND h.date_ns = d.date_ns
+),
+tight AS (
+  SELECT
+    m.key_id, m.minute_ns,
+    CASE WHEN a.cell = 'minute' THEN (m.calls - m.cpu_tail) / NULLIF(m.cpu_sum, 0) END AS cpu_factor,
+    CASE WHEN a.cell_wall = 'minute' THEN (m.calls - m.wall_tail) / NULLIF(m.wall_sum, 0) END AS wall_factor
+  FROM minutes AS m
+  JOIN plan AS a ON m.key_id = a.key_id AND m.minute_ns - MOD(m.minute_ns, 3600000000000) = a.hour_ns
+  WHERE a.cell = 'minute' OR a.cell_wall = 'minute'
+),
+weighted AS (
+  SELECT
+    c.*,
+    k.key_id, k.name_id, k.holes,
+    CASE WHEN c.kind IN ('call', 'aggregate') AND c.measured > 0 AND c.cpu_measured > 0
+      THEN (CASE WHEN c.level <> 'raw' OR c.stratum = 'tail' THEN 1 ELSE COALESCE(t.cpu_factor, a.cpu_factor) END) / NULLIF(c.p * c.cpu_p, 0)
+      END AS w,
+    CASE WHEN c.kind IN ('call', 'aggregate') AND c.measured > 0
+      THEN (CASE WHEN c.level <> 'raw' OR c.stratum = 'tail' THEN 1 ELSE COALESCE(t.wall_factor, a.wall_factor) END) / NULLIF(c.p, 0)
+      END AS w_wall,
+    CASE
+      WHEN c.level = 'raw' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL THEN 'none' ELSE a.cell END
+      WHEN c.reason LIKE 'none/%' THEN 'none'
+      WHEN c.reason LIKE 'hour/%' THEN 'hour'
+      WHEN c.reason LIKE 'date/%' THEN 'date'
+      ELSE c.level END AS cell,
+    CASE
+      WHEN c.level = 'raw' AND a.cell = 'minute' THEN c.start_ns - MOD(c.start_ns, 60000000000)
+      WHEN c.level = 'raw' THEN a.cell_ns
+      WHEN c.reason LIKE 'date/%' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
+      WHEN c.reason LIKE 'hour/%' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
+      ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_ns,
+    CASE
+      WHEN c.level = 'raw' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL THEN 'none' ELSE a.cell_wall END
+      WHEN c.reason LIKE '%/none' THEN 'none'
+      WHEN c.reason LIKE '%/hour' THEN 'hour'
+      WHEN c.reason LIKE '%/date' THEN 'date'
+      ELSE c.level END AS cell_wall,
+    CASE
+      WHEN c.level = 'raw' AND a.cell_wall = 'minute' THEN c.start_ns - MOD(c.start_ns, 60000000000)
+      WHEN c.level = 'raw' THEN a.cell_wall_ns
+      WHEN c.reason LIKE '%/date' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
+      WHEN c.reason LIKE '%/hour' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
+      ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
+  FROM method_calls AS c
+  LEFT JOIN keys AS k ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
+  LEFT JOIN plan AS a ON a.key_id = k.key_id AND a.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000)
+  LEFT JOIN tight AS t ON t.key_id = k.key_id AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000)
+)
+
+SELECT
+  * EXCEPT (key_id, name_id, holes),
+  w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
+FROM weighted
+)
+(
+SELECT class, method, SUM(cost_usd) AS usd FROM method_cost GROUP BY class, method ORDER BY usd DESC LIMIT 20
+)
