@@ -112,7 +112,8 @@ func (l *Loader) plan(now bool) error {
 		return nil
 	}
 	free := l.load.Jobs - len(l.book.plans)
-	for _, names := range l.lists() {
+	l.turn++
+	for _, names := range l.lists(free) {
 		if free <= 0 {
 			break
 		}
@@ -128,8 +129,9 @@ func (l *Loader) plan(now bool) error {
 }
 
 // lists are the files that wait in the bucket, by the jobs that are to load them:
-// those that no job was refused for, those that one was, and the halves of these.
-func (l *Loader) lists() [][]string {
+// first those that no job was refused for, then, taking turns, the halves of refused
+// jobs and the rest of these. Where there is one job at a time, both take turns.
+func (l *Loader) lists(free int) [][]string {
 	halves := map[string]bool{}
 	for _, g := range l.groups {
 		for _, name := range g {
@@ -150,16 +152,21 @@ func (l *Loader) lists() [][]string {
 		}
 		ready[f.Name] = true
 	}
-	var lists [][]string
-	for _, names := range [...][]string{fresh, refused} {
-		lists = slices.AppendSeq(lists, slices.Chunk(names, filesPerJob))
-	}
+	var suspects [][]string
 	for _, g := range l.groups {
 		if ready[g[0]] {
-			lists = append(lists, g)
+			suspects = append(suspects, g)
 		}
 	}
-	return lists
+	suspects = slices.AppendSeq(suspects, slices.Chunk(refused, filesPerJob))
+	lists := slices.Collect(slices.Chunk(fresh, filesPerJob))
+	if n := len(suspects); n > 0 {
+		suspects = append(suspects[l.turn%n:n:n], suspects[:l.turn%n]...)
+	}
+	if free == 1 && l.turn%2 == 0 {
+		return append(suspects, lists...)
+	}
+	return append(lists, suspects...)
 }
 
 // advance starts jobs and asks for those that run.

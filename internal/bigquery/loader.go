@@ -38,6 +38,7 @@ type Loader struct {
 	nextLoad time.Time
 	// groups are halves of jobs that were refused.
 	groups  [][]string
+	turn    int
 	stats   Stats
 	buried  int64 // bytes of files that were given up
 	trouble error // of the last round that failed, until a job succeeds

@@ -74,7 +74,11 @@ func (s *Server) runLoad(t *table, load *bigquery.LoadConfig) ([]Row, *bigquery.
 		if data == nil {
 			return nil, &bigquery.JobError{Reason: "notFound", Message: "Not found: URI " + uri}
 		}
-		rows, err := readParquet(data, t.Schema.Fields, load.ParquetOptions != nil && load.ParquetOptions.EnableListInference)
+		rows, err := s.parsed[uri], error(nil)
+		if rows == nil {
+			rows, err = readParquet(data, t.Schema.Fields, load.ParquetOptions != nil && load.ParquetOptions.EnableListInference)
+			s.parsed[uri] = rows // jobs are repeated; no object is written twice
+		}
 		if err != nil {
 			return nil, &bigquery.JobError{Reason: "invalid", Message: "Error while reading data, error message: " + err.Error()}
 		}

@@ -59,6 +59,7 @@ type Server struct {
 	made    int // streams and etags
 	jobs    map[string]*job
 	objects map[string][]byte
+	parsed  map[string][]Row // by URI
 
 	grpc *grpc.Server
 	rest *httptest.Server
@@ -77,7 +78,7 @@ func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
 		tables: map[bigquery.TableReference]*table{}, streams: map[string]*stream{},
-		jobs: map[string]*job{}, objects: map[string][]byte{},
+		jobs: map[string]*job{}, objects: map[string][]byte{}, parsed: map[string][]Row{},
 	}
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -128,6 +129,7 @@ func (s *Server) PutTable(made bigquery.Table) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	made.ETag = s.newETag()
+	clear(s.parsed)
 	if t := s.tables[made.Reference]; t != nil {
 		t.Table = made
 		return
