@@ -67,14 +67,14 @@ func (a *account) costs(row func(what, value string)) {
 	}
 	row("CPU time of a call", nanos(l.CPUNSPerCall)+" with all it calls")
 	row("wall time of a call", nanos(l.WallNSPerCall))
-	own := fmt.Sprintf("$%s a day, $%s a month, standard error %s", amount(l.SelfUSDPerDay), amount(l.SelfUSDPerMonth), relative(l.SelfUSDSE, l.SelfUSD))
+	own := fmt.Sprintf("$%s a day, $%s a month, 95%% interval %s", amount(l.SelfUSDPerDay), amount(l.SelfUSDPerMonth), bounds(l))
 	switch {
 	case l.SelfUSDPerDay == nil:
 		own = "not known: no price, or no CPU measured"
 	case l.Uncertain:
 		own += " ~"
-	case l.LowerBound:
-		own += ", a lower bound: the tail was not sampled"
+	case l.Warning != "":
+		own += ", " + l.Warning
 	}
 	row("own cost", own)
 }
