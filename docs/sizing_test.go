@@ -1,0 +1,124 @@
+package docs_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/corehour/corehour/internal/columns"
+)
+
+// What was measured, on two shared cores of an Intel Xeon, and by what: whoever
+// measures anew changes it here.
+const (
+	measurementsPerCore = 90_000.0 // a second, the whole collector; make soak
+	residentMiB         = 240.0    // at the peak of it, with one core at work; make soak
+	bytesAllIDs         = 51.0     // a row, in files; make bench-warehouse
+	bytesExemplarIDs    = 21.5     // the same
+	mergedPerCore       = 500_000.0
+	rolledPerCore       = 230_000.0 // by minute
+)
+
+// List prices of BigQuery in the multi-region US, in USD, as published in 2025;
+// look them up for your region and contract.
+const (
+	usdStoredPerGiBMonth = 0.02  // active logical storage
+	usdWrittenPerGiB     = 0.025 // Storage Write API, beyond 2 TiB a month
+	freeWrittenGiB       = 2048.0
+	usdReadPerTiB        = 6.25 // on demand, beyond 1 TiB a month
+)
+
+// Names of usual length, for columns of text. What is not here is NULL in a call
+// of our SDK without ids.
+var usualText = map[string]int{
+	"kind": 4, "level": 3, "service_namespace": 4, "service": 9, "version": 5, "revision": 40, "environment": 10, "instance": 16, "host": 12,
+	"host_type": 11, "cloud_provider": 3, "region": 12, "capacity_type": 4, "class": 20, "method": 8, "caller": 24, "tier": 3, "reason": 4,
+	"weight_basis": 5, "cpu_state": 12, "price_source": 4, "batch_id": 38,
+}
+
+// usualNulls are columns of other types that are NULL in most rows.
+var usualNulls = map[string]bool{
+	"wall_sq": true, "cpu_sq": true, "wall_hist": true, "cpu_hist": true, "cores": true, "rss_bytes": true, "calls_total": true, "final": true, "sdk_stats": true,
+}
+
+// logicalBytes is what BigQuery bills a row as: 8 bytes a number or date, 2 and its
+// length a text or id, nothing for NULL.
+func logicalBytes(t *testing.T, ids bool) (bytes float64) {
+	t.Helper()
+	for _, c := range columns.All {
+		switch {
+		case usualNulls[c.Name]:
+		case c.Type == columns.String:
+			if n := usualText[c.Name]; n > 0 {
+				bytes += float64(2 + n)
+			} else if c.Required {
+				t.Errorf("no usual length of %s", c.Name)
+			}
+		case c.Type == columns.Bytes16:
+			if ids {
+				bytes += 18
+			}
+		case c.Type == columns.Bytes8:
+			if ids {
+				bytes += 10
+			}
+		default:
+			bytes += 8
+		}
+	}
+	return bytes
+}
+
+// TestSizingIsComputed makes the table of what 10,000 records a second take.
+func TestSizingIsComputed(t *testing.T) {
+	const perSecond, days = 10_000.0, 30.0
+	rows := perSecond * 86_400 // a day
+	gib := func(bytes float64) float64 { return bytes / (1 << 30) }
+	var b strings.Builder
+	line := func(what, value, how string) { fmt.Fprintf(&b, "| %s | %s | %s |\n", what, value, how) }
+	b.WriteString("| 10,000 records a second take | | from |\n|---|---|---|\n")
+	line("CPU of the collector", fmt.Sprintf("%.2f cores", perSecond/measurementsPerCore), fmt.Sprintf("one core takes %.0f a second (`make soak`)", measurementsPerCore))
+	line("CPU of merging and rolling up", fmt.Sprintf("%.2f cores", perSecond*(1/mergedPerCore+1/rolledPerCore)),
+		fmt.Sprintf("%.0f rows a second merged once, %.0f rolled up once, by one core (`make bench-warehouse`)", mergedPerCore, rolledPerCore))
+	line("memory of the collector", fmt.Sprintf("%.0f MiB", residentMiB), "the peak with one core at work (`make soak`); the limiter's default is 512")
+	line("disk a day, ids of all traces", fmt.Sprintf("%.0f GiB", gib(rows*bytesAllIDs)), fmt.Sprintf("%.1f bytes a row (`make bench-warehouse`)", bytesAllIDs))
+	line("disk a day, ids of exemplars", fmt.Sprintf("%.0f GiB", gib(rows*bytesExemplarIDs)), fmt.Sprintf("%.1f bytes a row (`make bench-warehouse`)", bytesExemplarIDs))
+	line("disk for the 7 days until rows are rolled up, ids of exemplars", fmt.Sprintf("%.0f GiB", 7*gib(rows*bytesExemplarIDs)), "the same, 7 times")
+	for _, ids := range []bool{false, true} {
+		size := logicalBytes(t, ids)
+		month := gib(days * rows * size)
+		name := map[bool]string{false: "without ids", true: "with all ids"}[ids]
+		line("BigQuery, a month's rows stored for a month, "+name, fmt.Sprintf("%.0f USD", month*usdStoredPerGiBMonth),
+			fmt.Sprintf("%.0f logical bytes a row, %.2f USD per GiB and month", size, usdStoredPerGiBMonth))
+		line("BigQuery, a month of the Storage Write API, "+name, fmt.Sprintf("%.0f USD", max(0, month-freeWrittenGiB)*usdWrittenPerGiB),
+			fmt.Sprintf("%.3f USD per GiB beyond %.0f GiB; load jobs are free", usdWrittenPerGiB, freeWrittenGiB))
+	}
+	// What the weights and costs of a method are made of.
+	read := 0.0
+	for _, name := range []string{"event_date", "start_ns", "kind", "level", "service_namespace", "service", "version", "environment", "class", "method", "caller",
+		"calls", "measured", "cpu_measured", "errors", "wall_ns", "cpu_ns", "p", "cpu_p", "stratum", "usd_per_core_hour"} {
+		read += 8
+		if n, text := usualText[name]; text {
+			read += float64(n) - 6
+		}
+	}
+	line("BigQuery, `corehour cost` over one date", fmt.Sprintf("%.2f USD", rows*read/(1<<40)*usdReadPerTiB),
+		fmt.Sprintf("%.0f bytes of each row's columns for one query, %.2f USD per TiB; `--max-bytes-billed` bounds it", read, usdReadPerTiB))
+	compareComputed(t, "docs/operations.md", "sizing", b.String())
+}
+
+// TestVersionsOfTheSchemaAreListed makes the page's table of versions.
+func TestVersionsOfTheSchemaAreListed(t *testing.T) {
+	added := map[int]int{}
+	newest := 0
+	for _, c := range columns.All {
+		added[c.Since]++
+		newest = max(newest, c.Since)
+	}
+	var b strings.Builder
+	b.WriteString("| version | columns it added | read by programs of | written by programs of |\n|---|---|---|---|\n")
+	for v := 1; v <= newest; v++ {
+		fmt.Fprintf(&b, "| %d | %d | version %d and newer | version %d |\n", v, added[v], v, v)
+	}
+	compareComputed(t, "docs/schema.md", "versions", b.String())
+}
