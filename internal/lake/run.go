@@ -21,6 +21,9 @@ type Job struct {
 	DryRun bool
 	// Done, if not nil, is told of every step.
 	Done func(Step)
+	// Fetch, if not nil, is asked for files before they are read, where the
+	// directory need not hold all of them. They stay until done is called.
+	Fetch func(ctx context.Context, files []parquet.File) (done func(), err error)
 }
 
 // Report is what a run did.
@@ -58,7 +61,19 @@ type runner struct {
 	report Report
 }
 
+func (j *Job) fetch(ctx context.Context, files []parquet.File) (done func(), err error) {
+	if j.Fetch == nil {
+		return func() {}, nil
+	}
+	return j.Fetch(ctx, files)
+}
+
 func (j *Job) with(do func(*runner) error) (*Report, error) {
+	if j.Fetch == nil {
+		if err := parquet.Spooled(j.Root); err != nil {
+			return &Report{Steps: []Step{}}, err
+		}
+	}
 	m, err := parquet.NewMaintainer(j.Root, j.Parquet)
 	if err != nil {
 		return &Report{Steps: []Step{}}, err
@@ -217,7 +232,12 @@ func (r *runner) replace(ctx context.Context, d *parquet.Date, action Action, fi
 		return nil
 	}
 	begin := time.Now()
+	fetched, err := r.fetch(ctx, files)
+	if err != nil {
+		return err
+	}
 	file, err := do(files)
+	fetched()
 	if err != nil {
 		return err
 	}

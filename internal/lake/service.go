@@ -57,7 +57,12 @@ func (j *Job) service(ctx context.Context, action Action, service string, o parq
 		return r.each(ctx, dates, func(ctx context.Context, d *parquet.Date) error {
 			var files []parquet.File
 			for _, f := range d.Files {
+				done, err := r.fetch(ctx, []parquet.File{f})
+				if err != nil {
+					return err
+				}
 				has, err := hasService(ctx, f, service)
+				done()
 				if err != nil {
 					return err
 				}

@@ -76,5 +76,10 @@ func (in *Intake) AddPage(p Page) error {
 // LockDirectory makes this process the one that uses a directory, until the file
 // is closed. It fails with an *Error of kind ErrLocked if another one does.
 func LockDirectory(path string) (*os.File, error) {
-	return lock(path, writerLock, "one directory has one user: stop the other one or give this one a directory of its own")
+	return LockFile(path, writerLock, "one directory has one user: stop the other one or give this one a directory of its own")
 }
+
+// LockFile takes a lock of a directory by the name of its file, until that is
+// closed. It fails with an *Error of kind ErrLocked if another process holds it;
+// hint says what to do then.
+func LockFile(directory, name, hint string) (*os.File, error) { return lock(directory, name, hint) }

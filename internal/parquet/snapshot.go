@@ -44,6 +44,9 @@ type Snapshot struct {
 // Open resolves the newest commit of the warehouse at root. It fails with an
 // *Error of kind ErrMissing, ErrEmpty or ErrCorrupt.
 func Open(root string) (*Snapshot, error) {
+	if err := Spooled(root); err != nil {
+		return nil, err
+	}
 	// A reader that was stopped for longer than the grace may find that the
 	// generation it resolved is gone; the newer one is then the answer.
 	name, sum, err := openCurrent(root)

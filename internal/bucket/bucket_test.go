@@ -1,0 +1,54 @@
+package bucket
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func row(item string, n int) methodspan.Item {
+	start := time.Now().Add(-time.Hour).UnixNano()
+	it := methodspan.Item{ID: item}
+	res := &methodspan.Resource{Service: "shop"}
+	for i := range n {
+		it.Rows = append(it.Rows, methodspan.Row{
+			Kind: methodspan.KindCall, Level: methodspan.LevelRaw, StartNS: start + int64(i), EndNS: start + int64(i) + 5, Resource: res,
+			Class: "shop/cart.Cart", Method: "Total", Measured: 1, WallNS: 5, P: 1, RowSeq: int32(i),
+		})
+	}
+	return it
+}
+
+func TestRoundTripInADirectory(t *testing.T) {
+	address := "file://" + t.TempDir()
+	dir := t.TempDir()
+	w, err := NewWriter(t.Context(), Options{Address: address, Prefix: "host-1", Directory: dir, Interval: time.Hour}, parquet.Options{})
+	require.NoError(t, err)
+	_, err = w.Write(t.Context(), []methodspan.Item{row("a", 10)})
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+
+	b, err := Open(context.Background(), address)
+	require.NoError(t, err)
+	defer b.Close()
+	c, err := OpenCache(t.TempDir(), 1<<20)
+	require.NoError(t, err)
+	s, dates, err := c.Snapshot(t.Context(), b, Read{Tell: os.Stderr})
+	require.NoError(t, err)
+	assert.Len(t, dates, 1)
+	assert.EqualValues(t, 10, s.Rows())
+	rows, err := parquet.ReadRows(s.Files[0].Path)
+	require.NoError(t, err)
+	assert.Len(t, rows, 10)
+	require.NoError(t, c.Close())
+}

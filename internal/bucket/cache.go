@@ -1,0 +1,234 @@
+package bucket
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// DefaultCacheBytes bounds a Cache.
+const DefaultCacheBytes = 10_000_000_000
+
+// Cache keeps data files of buckets on the local disk, those that were used last.
+// Several processes may use it at once. Layout:
+//
+//	manifests/<address>/_manifest/*.json
+//	objects/<name and checksum>.parquet   what later commands find
+//	use/<random>/                         second names of the files of one command
+//
+// A command asks for the second names, so that no other one can take a file away
+// from it by making room; a directory in use whose lock is free is of a command that
+// was killed.
+type Cache struct {
+	root string
+	max  int64
+	use  string
+	lock *os.File
+}
+
+const useLock = "LOCK"
+
+// OpenCache begins to use the cache in a directory, which is made if need be.
+func OpenCache(root string, bytes int64) (*Cache, error) {
+	for _, dir := range []string{"objects", "use", "manifests"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+			return nil, &parquet.Error{Op: "open cache", Path: root, Err: err, Hint: "XDG_CACHE_HOME names another directory for it"}
+		}
+	}
+	c := &Cache{root: root, max: bytes, use: filepath.Join(root, "use", rand.Text())}
+	err := c.exclusively(func() error {
+		if err := c.sweep(); err != nil {
+			return err
+		}
+		if err := os.Mkdir(c.use, 0o700); err != nil {
+			return err
+		}
+		var err error
+		c.lock, err = parquet.LockFile(c.use, useLock, "")
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// DefaultCacheRoot is where a command keeps it.
+func DefaultCacheRoot() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no directory for cached files: %w: set HOME or XDG_CACHE_HOME", err)
+	}
+	return filepath.Join(dir, "corehour"), nil
+}
+
+// Close lets others take the room.
+func (c *Cache) Close() error {
+	if c.lock == nil {
+		return nil
+	}
+	err := errors.Join(c.lock.Close(), os.RemoveAll(c.use))
+	c.lock = nil
+	// Commands that ran side by side may have brought more than one alone.
+	return errors.Join(err, c.exclusively(func() error { return c.room(c.max) }))
+}
+
+// exclusively runs do while no other process looks after the cache.
+func (c *Cache) exclusively(do func() error) error {
+	deadline := time.Now().Add(patience)
+	for {
+		held, err := parquet.LockFile(c.root, useLock, "other commands are at work")
+		if err == nil {
+			return errors.Join(do(), held.Close())
+		}
+		if !errors.Is(err, parquet.ErrLocked) || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// sweep removes what killed commands have left.
+func (c *Cache) sweep() error {
+	entries, err := os.ReadDir(filepath.Join(c.root, "use"))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		dir := filepath.Join(c.root, "use", e.Name())
+		held, err := parquet.LockFile(dir, useLock, "")
+		if err != nil {
+			continue // in use
+		}
+		if err := errors.Join(held.Close(), os.RemoveAll(dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wanted is a file that a command needs.
+type wanted struct {
+	store  *Store
+	object parquet.Object
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (w *wanted) name() string {
+	return digest(fmt.Sprintf("%s\n%s\n%s\n%d", w.store.Address(), w.object.Path, w.object.Checksum, w.object.Bytes)) + ".parquet"
+}
+
+// hold has the files in the command's own directory and tells their paths.
+func (c *Cache) hold(ctx context.Context, want []wanted, tell io.Writer) ([]string, error) {
+	var all int64
+	for _, w := range want {
+		all += w.object.Bytes
+	}
+	if all > c.max {
+		return nil, &parquet.Error{Op: "fetch", Path: want[0].store.location.String(), Kind: parquet.ErrFull,
+			Hint: fmt.Sprintf("%d files with %d bytes are needed, and the cache is limited to %d: ask for fewer days or allow more with --cache-size", len(want), all, c.max)}
+	}
+	paths := make([]string, len(want))
+	var missing []int
+	var bytes int64
+	now := time.Now()
+	err := c.exclusively(func() error {
+		for i := range want {
+			name := want[i].name()
+			paths[i] = filepath.Join(c.use, name)
+			cached := filepath.Join(c.root, "objects", name)
+			err := os.Link(cached, paths[i])
+			if err == nil || errors.Is(err, fs.ErrExist) {
+				_ = os.Chtimes(cached, now, now)
+				continue
+			}
+			missing = append(missing, i)
+			bytes += want[i].object.Bytes
+		}
+		return c.room(c.max - bytes)
+	})
+	if err != nil || len(missing) == 0 {
+		return paths, err
+	}
+	fmt.Fprintf(tell, "fetching %d files, %s; %d are here already\n", len(missing), megabytes(bytes), len(want)-len(missing))
+	said := progress{tell: tell, all: bytes, next: now.Add(sayEvery)}
+	err = each(len(missing), func(n int) error {
+		w, path := want[missing[n]], paths[missing[n]]
+		if err := w.store.download(ctx, w.object, path); err != nil {
+			return err
+		}
+		said.add(w.object.Bytes)
+		err := os.Link(path, filepath.Join(c.root, "objects", w.name()))
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		return err
+	})
+	return paths, err
+}
+
+// room removes files that were not used for the longest time until at most max
+// bytes are left. Those of running commands stay on the disk until these end.
+func (c *Cache) room(max int64) error {
+	entries, err := os.ReadDir(filepath.Join(c.root, "objects"))
+	if err != nil {
+		return err
+	}
+	var files []fs.FileInfo
+	var total int64
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			files = append(files, info)
+			total += info.Size()
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, f := range files {
+		if total <= max {
+			break
+		}
+		if err := os.Remove(filepath.Join(c.root, "objects", f.Name())); err != nil {
+			return err
+		}
+		total -= f.Size()
+	}
+	return nil
+}
+
+// sayEvery is the pause between two lines about a download.
+const sayEvery = 5 * time.Second
+
+type progress struct {
+	mu        sync.Mutex
+	tell      io.Writer
+	done, all int64
+	next      time.Time
+}
+
+func (p *progress) add(bytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done += bytes
+	if now := time.Now(); now.After(p.next) {
+		p.next = now.Add(sayEvery)
+		fmt.Fprintf(p.tell, "fetched %s of %s\n", megabytes(p.done), megabytes(p.all))
+	}
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -1,0 +1,144 @@
+package bucket
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+const (
+	commitDir    = "_commit/"
+	manifestDir  = "_manifest/"
+	commitSchema = 1
+	// lookAgain is how often a list that is overtaken is made again.
+	lookAgain = 10
+)
+
+// commit says which generation counts from now on. It also says that its owner is
+// alive, so one is made from time to time even if nothing has changed.
+type commit struct {
+	Schema int   `json:"schema_version"`
+	Number int64 `json:"number"`
+	// Generation is that of Manifest; both are empty before the first row.
+	Generation int64  `json:"generation"`
+	Manifest   string `json:"manifest,omitempty"`
+	Checksum   string `json:"checksum,omitempty"`
+	// Owner is the directory that is followed, Session the process that does it.
+	Owner     string    `json:"owner"`
+	Session   string    `json:"session"`
+	Holder    string    `json:"holder"` // for people
+	Committed time.Time `json:"committed"`
+	// Released: whoever wants the prefix may have it.
+	Released bool `json:"released,omitempty"`
+
+	at time.Time // when the store got it, by its clock
+}
+
+func commitPath(number int64) string { return fmt.Sprintf("%s%012d.json", commitDir, number) }
+
+func commitNumber(p string) (int64, bool) {
+	name, ok := strings.CutSuffix(strings.TrimPrefix(p, commitDir), ".json")
+	n, err := strconv.ParseInt(name, 10, 64)
+	return n, ok && err == nil && n > 0 && commitPath(n) == p
+}
+
+// head is the commit that counts, nil if there is none.
+func (s *Store) head(ctx context.Context) (*commit, error) {
+	for range lookAgain {
+		objects, err := s.list(ctx, commitDir)
+		if err != nil {
+			return nil, err
+		}
+		var newest int64
+		var at time.Time
+		for _, o := range objects {
+			if n, ok := commitNumber(o.path); ok && n > newest {
+				newest, at = n, o.at
+			}
+		}
+		if newest == 0 {
+			return nil, nil
+		}
+		c, err := s.readCommit(ctx, newest)
+		if errors.Is(err, errAbsent) {
+			continue // newer ones came and this one's time was over
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.at = at
+		return c, nil
+	}
+	return nil, parquet.Damaged("read commit", s.Address(), errors.New("the newest commit is listed and can't be read"))
+}
+
+func (s *Store) readCommit(ctx context.Context, number int64) (*commit, error) {
+	data, err := s.read(ctx, commitPath(number))
+	if err != nil {
+		return nil, err
+	}
+	c := &commit{}
+	if err := json.Unmarshal(data, c); err != nil || c.Number != number {
+		return nil, parquet.Damaged("read commit", s.show(s.key(commitPath(number))), fmt.Errorf("it is no commit of number %d", number))
+	}
+	if c.Schema > commitSchema {
+		return nil, parquet.Damaged("read commit", s.show(s.key(commitPath(number))), fmt.Errorf("its schema version is %d, newer than %d: use a newer corehour", c.Schema, commitSchema))
+	}
+	if c.Manifest != "" && (path.Base(c.Manifest) != c.Manifest || !strings.HasSuffix(c.Manifest, ".json")) {
+		return nil, parquet.Damaged("read commit", s.show(s.key(commitPath(number))), fmt.Errorf("it names the manifest %q", c.Manifest))
+	}
+	return c, nil
+}
+
+// put makes a commit count. If it was there already, made by this session in an
+// attempt whose answer was lost, that one is returned; if another has made it, the
+// error is of kind ErrTaken.
+func (s *Store) put(ctx context.Context, c *commit) (*commit, error) {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	err = s.create(ctx, commitPath(c.Number), int64(len(data)), func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(data)), nil
+	})
+	made := c
+	if errors.Is(err, errExists) {
+		made, err = s.readCommit(ctx, c.Number)
+		if err == nil && made.Session != c.Session {
+			return nil, s.taken(made)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Old commits are deleted, so a name that is free again is no proof: whoever
+	// was stopped for long finds newer ones here.
+	head, err := s.head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if head == nil || head.Number > c.Number {
+		return nil, s.taken(head)
+	}
+	made.at = head.at
+	return made, nil
+}
+
+// taken says who has the prefix.
+func (s *Store) taken(by *commit) error {
+	e := &parquet.Error{Op: "commit", Path: s.Address(), Kind: ErrTaken,
+		Hint: "give each collector a `prefix` of its own; what this one has not uploaded is still in its directory"}
+	if by != nil {
+		e.Err = fmt.Errorf("%.200q has made commit %d at %s", by.Holder, by.Number, by.Committed.Format(time.RFC3339))
+	}
+	return e
+}

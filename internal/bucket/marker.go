@@ -1,0 +1,75 @@
+package bucket
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// marker is a file in the directory that says which prefix it belongs to and how
+// far the prefix was when they last agreed.
+type marker struct {
+	Address    string `json:"address"`
+	Owner      string `json:"owner"`
+	Session    string `json:"session"`
+	Number     int64  `json:"number"`
+	Generation int64  `json:"generation"`
+}
+
+func newMarker(address string) marker { return marker{Address: address, Owner: rand.Text()} }
+
+func readMarker(dir string) (*marker, error) {
+	path := filepath.Join(dir, parquet.SpoolName)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &parquet.Error{Op: "read", Path: path, Err: err}
+	}
+	m := &marker{}
+	if err := json.Unmarshal(data, m); err != nil || m.Address == "" || m.Owner == "" {
+		return nil, parquet.Damaged("read", path, fmt.Errorf("it does not say to which prefix the directory belongs"))
+	}
+	return m, nil
+}
+
+func (m marker) write(dir string) error {
+	path := filepath.Join(dir, parquet.SpoolName)
+	data, err := json.Marshal(m)
+	if err == nil {
+		err = replaceFile(path, append(data, '\n'))
+	}
+	if err != nil {
+		return &parquet.Error{Op: "write", Path: path, Err: err, Hint: "the directory must be writable for the collector's user"}
+	}
+	return nil
+}
+
+func replaceFile(path string, data []byte) error {
+	tmp := path + ".tmp"
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	return err
+}

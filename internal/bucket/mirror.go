@@ -1,0 +1,206 @@
+package bucket
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// Options of a Mirror.
+type Options struct {
+	// Address of the bucket, Prefix in it, Directory that is followed.
+	Address   string
+	Prefix    string
+	Directory string
+	// LocalBytes bounds the data files in the directory: uploaded ones go, the
+	// oldest first; beyond it nothing more is written.
+	LocalBytes int64
+	// MinFree is how much the file system must have left before uploaded files go.
+	MinFree int64
+	// Grace is how long objects stay after a commit no longer leads to them.
+	Grace time.Duration
+	// Interval is the pause between two uploads.
+	Interval time.Duration
+	// Abandoned is how long nobody must have shown up before a prefix that was not
+	// given back may be taken over.
+	Abandoned time.Duration
+	// CloseWithin bounds the last upload.
+	CloseWithin time.Duration
+	// Failed is told what keeps uploads from succeeding, and nil when they do again.
+	Failed func(error)
+}
+
+// Defaults of Options.
+const (
+	DefaultLocalBytes = 10 << 30
+	DefaultInterval   = 30 * time.Second
+	// renew is how often an owner shows up, at least; three times missed and the
+	// prefix is free.
+	renew            = time.Minute
+	DefaultAbandoned = 4 * renew
+)
+
+func (o *Options) defaults() {
+	if o.LocalBytes == 0 {
+		o.LocalBytes = DefaultLocalBytes
+	}
+	if o.Interval == 0 {
+		o.Interval = DefaultInterval
+	}
+	if o.Grace == 0 {
+		o.Grace = parquet.DefaultGrace
+	}
+	if o.Abandoned == 0 {
+		o.Abandoned = DefaultAbandoned
+	}
+	if o.CloseWithin == 0 {
+		o.CloseWithin = 10 * time.Second
+	}
+	if o.Failed == nil {
+		o.Failed = func(error) {}
+	}
+}
+
+// Mirror makes a prefix follow a directory.
+type Mirror struct {
+	opts  Options
+	store *Store
+	lock  *os.File
+	loop  sync.WaitGroup
+	stop  context.CancelFunc
+
+	mu      sync.Mutex // one step at a time
+	session string
+	marker  marker
+	held    bool // the prefix is ours
+	last    time.Time
+	commits int64 // made
+	// known are the objects of the prefix that are what their name says, doomed
+	// those that no commit leads to any more, since when.
+	known  map[string]bool
+	doomed map[string]time.Time
+
+	pins  pins
+	stats stats
+	lost  atomic.Pointer[error] // set for good when another has the prefix
+}
+
+// Stats is what a Mirror has to say about itself.
+type Stats struct {
+	UnsentBytes int64         // of data files that are not in the bucket yet
+	Behind      time.Duration // since the oldest commit that the bucket does not have
+	LocalBytes  int64         // of data files in the directory
+	Uploaded    int64         // bytes
+	Downloaded  int64         // bytes
+	Failures    int64
+}
+
+type stats struct {
+	unsent, local, uploaded, downloaded, failures atomic.Int64
+	behind                                        atomic.Int64 // Unix ns, 0 if it is not
+}
+
+// Stats may be called at any time.
+func (m *Mirror) Stats() Stats {
+	s := Stats{
+		UnsentBytes: m.stats.unsent.Load(), LocalBytes: m.stats.local.Load(),
+		Uploaded: m.stats.uploaded.Load(), Downloaded: m.stats.downloaded.Load(), Failures: m.stats.failures.Load(),
+	}
+	if since := m.stats.behind.Load(); since != 0 {
+		s.Behind = time.Since(time.Unix(0, since))
+	}
+	return s
+}
+
+// NewMirror makes the directory and the prefix one: what the prefix holds and the
+// directory does not know comes to the directory. The directory must not be open
+// for writing. It fails with an error of kind ErrTaken if another collector holds
+// the prefix, and ErrRefused if the store says no. If the store does not answer and
+// the directory was there before, the Mirror tries again when it is started.
+func NewMirror(ctx context.Context, b *Bucket, o Options) (*Mirror, error) {
+	o.defaults()
+	if err := CheckPrefix(o.Prefix); err != nil {
+		return nil, fmt.Errorf("prefix %w", err)
+	}
+	if err := os.MkdirAll(filepath.Join(o.Directory, "_manifest"), 0o755); err != nil {
+		return nil, &parquet.Error{Op: "create directory", Path: o.Directory, Err: err, Hint: "the collector's user must be able to create it"}
+	}
+	lock, err := parquet.LockFile(o.Directory, "LOCK.bucket", "one directory has one uploader")
+	if err != nil {
+		return nil, err
+	}
+	m := &Mirror{
+		opts: o, store: b.Store(o.Prefix), lock: lock, session: rand.Text(), stop: func() {},
+		known: map[string]bool{}, doomed: map[string]time.Time{},
+	}
+	err = m.acquire(ctx)
+	if err != nil && !permanent(err) && m.marker.Number > 0 {
+		m.opts.Failed(err)
+		err = nil
+	}
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// Start begins to follow.
+func (m *Mirror) Start() {
+	ctx, stop := context.WithCancel(context.Background())
+	m.stop = stop
+	m.loop.Go(func() {
+		ticker := time.NewTicker(m.opts.Interval)
+		defer ticker.Stop()
+		failing := false
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			err := m.Push(ctx)
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil || failing {
+				m.opts.Failed(err)
+			}
+			failing = err != nil
+		}
+	})
+}
+
+// Lost is not nil when another collector has taken the prefix over.
+func (m *Mirror) Lost() error {
+	if e := m.lost.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// Close uploads what is there and gives the prefix back. What it can't upload stays
+// in the directory.
+func (m *Mirror) Close() error {
+	m.stop()
+	m.loop.Wait()
+	if m.lock == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), m.opts.CloseWithin)
+	defer cancel()
+	err := m.step(ctx, true)
+	cerr := m.lock.Close()
+	m.lock = nil
+	if err != nil {
+		return fmt.Errorf("%w; %d bytes of rows wait in %q for the next start", err, m.stats.unsent.Load(), m.opts.Directory)
+	}
+	return cerr
+}

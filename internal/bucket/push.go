@@ -1,0 +1,260 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// Push uploads what the newest generation of the directory leads to and makes it
+// count. When it returns nil, all that was committed before is in the bucket.
+func (m *Mirror) Push(ctx context.Context) error { return m.step(ctx, false) }
+
+func (m *Mirror) step(ctx context.Context, release bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.Lost(); err != nil {
+		return err
+	}
+	err := m.push(ctx, release)
+	if err != nil && ctx.Err() == nil {
+		m.stats.failures.Add(1)
+		if errors.Is(err, ErrTaken) {
+			m.lost.Store(&err)
+		}
+	}
+	return err
+}
+
+func (m *Mirror) push(ctx context.Context, release bool) error {
+	if !m.held {
+		if err := m.acquire(ctx); err != nil {
+			return err
+		}
+	}
+	tree, err := parquet.CurrentTree(m.opts.Directory)
+	if err != nil {
+		return err
+	}
+	if tree == nil {
+		tree = &parquet.Tree{}
+	}
+	if tree.Generation > m.marker.Generation {
+		if m.stats.behind.Load() == 0 {
+			m.stats.behind.Store(tree.Committed.UnixNano())
+		}
+		if tree, err = m.upload(ctx, tree); err != nil {
+			return err
+		}
+	} else if !release && time.Since(m.last) < renew {
+		return m.tidy(ctx, tree)
+	}
+	c := m.commit(m.marker.Number+1, release)
+	if tree.Generation > 0 {
+		c.Generation, c.Manifest, c.Checksum = tree.Generation, tree.Name, tree.Checksum
+	}
+	if err := m.put(ctx, c); err != nil {
+		return err
+	}
+	if m.marker.Generation == tree.Generation {
+		m.stats.behind.Store(0)
+	}
+	return m.tidy(ctx, tree)
+}
+
+// commit is the next one.
+func (m *Mirror) commit(number int64, release bool) *commit {
+	host, _ := os.Hostname()
+	return &commit{
+		Schema: commitSchema, Number: number, Owner: m.marker.Owner, Session: m.session, Released: release,
+		Holder: fmt.Sprintf("process %d on %s, directory %s", os.Getpid(), host, m.opts.Directory), Committed: time.Now().UTC(),
+	}
+}
+
+// put commits. If an earlier attempt had succeeded without our knowing, that one is
+// taken note of and the commit follows it.
+func (m *Mirror) put(ctx context.Context, c *commit) error {
+	for {
+		made, err := m.store.put(ctx, c)
+		if err != nil {
+			return err
+		}
+		m.marker.Number, m.marker.Generation, m.marker.Session = made.Number, made.Generation, m.session
+		m.last = time.Now()
+		m.commits++
+		m.known[commitPath(made.Number)] = true
+		// Should this fail the next start finds a commit of the same session.
+		if err := m.marker.write(m.opts.Directory); err != nil {
+			return err
+		}
+		if made.Generation == c.Generation && made.Released == c.Released {
+			return nil
+		}
+		c.Number = made.Number + 1
+	}
+}
+
+// upload makes objects of all files that a tree leads to. A file may go while that
+// lasts because a newer commit counts: then the newer tree is uploaded.
+func (m *Mirror) upload(ctx context.Context, tree *parquet.Tree) (*parquet.Tree, error) {
+	for {
+		var missing []parquet.Object
+		for _, o := range append(tree.Objects, tree.Manifests...) {
+			if !m.known[o.Path] {
+				missing = append(missing, o)
+			}
+		}
+		done := make([]bool, len(missing))
+		err := each(len(missing), func(i int) error {
+			err := m.send(ctx, missing[i])
+			done[i] = err == nil
+			return err
+		})
+		for i, o := range missing {
+			if done[i] {
+				m.known[o.Path] = true
+				delete(m.doomed, o.Path)
+			}
+		}
+		if !errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
+			return tree, err
+		}
+		newer, terr := parquet.CurrentTree(m.opts.Directory)
+		if terr != nil {
+			return tree, terr
+		}
+		if newer == nil || newer.Generation == tree.Generation {
+			return tree, parquet.Damaged("upload", m.opts.Directory, err)
+		}
+		tree = newer
+	}
+}
+
+// send makes an object of a file.
+func (m *Mirror) send(ctx context.Context, o parquet.Object) error {
+	file := m.local(o)
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	create := func() error {
+		return m.store.create(ctx, o.Path, info.Size(), func() (io.ReadCloser, error) { return os.Open(file) })
+	}
+	if err = create(); errors.Is(err, errExists) {
+		err = m.same(ctx, o, info.Size())
+		if errors.Is(err, errOther) {
+			// Of an owner that was lost before it could commit, long ago.
+			if err = m.store.remove(ctx, o.Path); err == nil {
+				err = create()
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	m.stats.uploaded.Add(info.Size())
+	return nil
+}
+
+// errOther means that an object is not what its name says here.
+var errOther = errors.New("an object of other contents is in the way")
+
+// same compares an object that is there with what was to be uploaded.
+func (m *Mirror) same(ctx context.Context, o parquet.Object, size int64) error {
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	err := m.store.get(ctx, o.Path, size, func(r io.Reader) error {
+		sum.Reset()
+		_, err := io.Copy(sum, r)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if fmt.Sprintf("crc32c:%08x", sum.Sum32()) == o.Checksum {
+		return nil
+	}
+	// Nothing that counts is in the way, unless somebody else is at work: then we
+	// would lose the next commit, and must not spoil what that one names.
+	head, err := m.store.head(ctx)
+	if err != nil {
+		return err
+	}
+	if head == nil || head.Session != m.session {
+		return m.store.taken(head)
+	}
+	return fmt.Errorf("%s: %w", m.store.show(m.store.key(o.Path)), errOther)
+}
+
+func (m *Mirror) local(o parquet.Object) string {
+	return filepath.Join(m.opts.Directory, filepath.FromSlash(o.Path))
+}
+
+// ours tells whether an object is one of those that a Mirror makes: no other is
+// ever deleted.
+func ours(p string) bool {
+	dir, name := path.Split(p)
+	switch {
+	case dir == commitDir:
+		return true
+	case dir == manifestDir:
+		return strings.HasSuffix(name, ".json")
+	}
+	for _, kind := range [...]string{parquet.KindRaw, parquet.KindMerge, parquet.KindRoll} {
+		if strings.HasPrefix(dir, "date=") && strings.Count(dir, "/") == 1 && strings.HasPrefix(name, kind+"-") && strings.HasSuffix(name, ".parquet") {
+			return true
+		}
+	}
+	return false
+}
+
+// tidy deletes the objects whose grace is over and makes room in the directory.
+func (m *Mirror) tidy(ctx context.Context, tree *parquet.Tree) error {
+	now := time.Now()
+	named := map[string]bool{commitPath(m.marker.Number): true}
+	for _, o := range append(tree.Objects, tree.Manifests...) {
+		named[o.Path] = true
+	}
+	for p := range m.known {
+		if !named[p] {
+			delete(m.known, p)
+			m.doomed[p] = now
+		}
+	}
+	var due []string
+	for p, since := range m.doomed {
+		if now.Sub(since) >= m.opts.Grace {
+			due = append(due, p)
+		}
+	}
+	gone := make([]bool, len(due))
+	err := each(len(due), func(i int) error {
+		err := m.store.remove(ctx, due[i])
+		gone[i] = err == nil
+		return err
+	})
+	for i, p := range due {
+		if gone[i] {
+			delete(m.doomed, p)
+		}
+	}
+	return errors.Join(err, m.evict(tree))
+}
+
+// count finds out how much is in the directory and not in the bucket.
+func (m *Mirror) count() error {
+	tree, err := parquet.CurrentTree(m.opts.Directory)
+	if err != nil || tree == nil {
+		return err
+	}
+	return m.evict(tree)
+}

@@ -1,0 +1,161 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// Prefixes lists the collectors' prefixes of a bucket. Others that are there are
+// not for us, and left out.
+func (b *Bucket) Prefixes(ctx context.Context) ([]string, error) {
+	var names []string
+	root := b.key("")
+	err := b.step("list", root, func() error {
+		names = nil
+		it := b.blobs.List(&blob.ListOptions{Prefix: root, Delimiter: "/"})
+		for {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			o, err := it.Next(ctx)
+			cancel()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			name := strings.TrimSuffix(strings.TrimPrefix(o.Key, root), "/")
+			if o.IsDir && prefix.MatchString(name) {
+				names = append(names, name)
+			}
+		}
+	})
+	if err != nil {
+		return nil, b.fail("list", root, err)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Read says what is to be read of a bucket.
+type Read struct {
+	// Date, if not nil, tells which dates are of interest.
+	Date func(date string) bool
+	// Tell gets a line from time to time.
+	Tell io.Writer
+}
+
+// Snapshot resolves the newest commit of every collector and brings the files of
+// the dates asked for to the cache, where they stay until it is closed. dates are
+// all that the bucket holds. A collector that commits meanwhile does no harm.
+func (c *Cache) Snapshot(ctx context.Context, b *Bucket, r Read) (s *parquet.Snapshot, dates []string, err error) {
+	names, err := b.Prefixes(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Date == nil {
+		r.Date = func(string) bool { return true }
+	}
+	if r.Tell == nil {
+		r.Tell = io.Discard
+	}
+	// What is deleted while it is fetched is deleted because a newer commit counts.
+	for range lookAgain {
+		if s, dates, err = c.snapshot(ctx, b, names, r); !errors.Is(err, errAbsent) {
+			return s, dates, err
+		}
+	}
+	return nil, nil, err
+}
+
+func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read) (*parquet.Snapshot, []string, error) {
+	snapshots := make([]*parquet.Tree, len(names))
+	err := each(len(names), func(i int) error {
+		var err error
+		snapshots[i], err = c.tree(ctx, b.Store(names[i]), r)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &parquet.Snapshot{Root: b.String()}
+	var dates []string
+	var want []wanted
+	found := false
+	for i, tree := range snapshots {
+		if tree == nil {
+			continue
+		}
+		found = true
+		s.Generation = max(s.Generation, tree.Generation)
+		if tree.Committed.After(s.Committed) {
+			s.Committed = tree.Committed
+		}
+		dates = append(dates, tree.Dates...)
+		for j, o := range tree.Objects {
+			want = append(want, wanted{b.Store(names[i]), o})
+			s.Files = append(s.Files, tree.Files[j])
+		}
+	}
+	if !found {
+		return nil, nil, &parquet.Error{Op: "open", Path: b.String(), Kind: parquet.ErrMissing, Hint: "there is no prefix of a collector in it: name the bucket, and the path in it, that the warehouse exporter's `bucket::url` names"}
+	}
+	if len(dates) == 0 {
+		return nil, nil, &parquet.Error{Op: "open", Path: b.String(), Kind: parquet.ErrEmpty, Hint: "rows appear some seconds after the collector received the first spans"}
+	}
+	paths, err := c.hold(ctx, want, r.Tell)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range s.Files {
+		s.Files[i].Path = paths[i]
+	}
+	slices.SortStableFunc(s.Files, func(a, b parquet.File) int { return strings.Compare(a.Date, b.Date) })
+	slices.Sort(dates)
+	return s, slices.Compact(dates), nil
+}
+
+// tree is the newest commit of a collector, nil if there is none. Its manifests are
+// kept, so that the next command fetches only what is new.
+func (c *Cache) tree(ctx context.Context, s *Store, r Read) (*parquet.Tree, error) {
+	head, err := s.head(ctx)
+	if err != nil || head == nil {
+		return nil, err
+	}
+	if head.Manifest == "" {
+		return &parquet.Tree{}, nil
+	}
+	dir := filepath.Join(c.root, "manifests", digest(s.Address()))
+	tree, err := parquet.ReadTree(dir, head.Manifest, head.Checksum, parquet.TreeOptions{Fetch: s.manifests(ctx, dir), Date: r.Date, Readers: true})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Address(), err)
+	}
+	used := map[string]bool{}
+	for _, m := range tree.Manifests {
+		used[filepath.Base(m.Path)] = true
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "_manifest"))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		// Another command may look at other dates.
+		if info, err := e.Info(); err == nil && !used[e.Name()] && time.Since(info.ModTime()) > manifestsStay {
+			_ = os.Remove(filepath.Join(dir, "_manifest", e.Name()))
+		}
+	}
+	return tree, nil
+}
+
+// manifestsStay is how long manifests that a command did not need stay in the cache.
+const manifestsStay = 24 * time.Hour

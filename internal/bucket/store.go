@@ -1,0 +1,215 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// Store is one collector's prefix of a bucket.
+type Store struct {
+	*Bucket
+	name string
+}
+
+// Store is the prefix of that name.
+func (b *Bucket) Store(name string) *Store { return &Store{b, name} }
+
+// Address names the prefix for people.
+func (s *Store) Address() string { return s.location.String() + "/" + s.name }
+
+func (s *Store) key(path string) string { return s.location.key(s.name + "/" + path) }
+
+const (
+	// maxObject bounds what is read into memory: commits and manifests.
+	maxObject = 256 << 20
+	// Requests that take longer than the patience plus this pace allows are given up.
+	patience = time.Minute
+	pace     = 256 << 10 // bytes a second
+	// partBytes is how much of an upload is in memory at a time.
+	partBytes = 8 << 20
+)
+
+func timeFor(bytes int64) time.Duration {
+	return patience + time.Duration(bytes/pace)*time.Second
+}
+
+func (b *Bucket) step(op, key string, do func() error) error {
+	if b.inject != nil {
+		if err := b.inject(op, key, false); err != nil {
+			return err
+		}
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	if b.inject != nil {
+		return b.inject(op, key, true)
+	}
+	return nil
+}
+
+// create makes an object of a whole file or text, or nothing; errExists if there is
+// one. An error leaves open whether it was made.
+func (s *Store) create(ctx context.Context, path string, size int64, open func() (io.ReadCloser, error)) error {
+	key := s.key(path)
+	ctx, cancel := context.WithTimeout(ctx, timeFor(size))
+	defer cancel()
+	err := s.step("create", key, func() error {
+		from, err := open()
+		if err != nil {
+			return err
+		}
+		defer from.Close()
+		if s.scheme == schemeFile {
+			return link(ctx, filepath.Join(s.location.name, filepath.FromSlash(key)), from)
+		}
+		w, err := s.blobs.NewWriter(ctx, key, &blob.WriterOptions{
+			IfNotExist: true, ContentType: "application/octet-stream", BufferSize: partBytes, MaxConcurrency: 2,
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(w, from); err != nil {
+			cancel() // closing would finish the object
+			return errors.Join(err, ignore(w.Close()))
+		}
+		return w.Close()
+	})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errExists), gcerrors.Code(err) == gcerrors.FailedPrecondition:
+		return errExists
+	}
+	return s.fail("create", key, err)
+}
+
+// ignore is for a call whose error is sure and says nothing.
+func ignore(error) error { return nil }
+
+// read is the contents of a small object; errAbsent if there is none.
+func (s *Store) read(ctx context.Context, path string) ([]byte, error) {
+	var data []byte
+	err := s.get(ctx, path, 0, func(r io.Reader) error {
+		var err error
+		data, err = io.ReadAll(io.LimitReader(r, maxObject+1))
+		if err == nil && len(data) > maxObject {
+			err = fmt.Errorf("it is larger than %d bytes", maxObject)
+		}
+		return err
+	})
+	return data, err
+}
+
+func (s *Store) get(ctx context.Context, path string, size int64, use func(io.Reader) error) error {
+	key := s.key(path)
+	ctx, cancel := context.WithTimeout(ctx, timeFor(size))
+	defer cancel()
+	err := s.step("read", key, func() error {
+		r, err := s.blobs.NewReader(ctx, key, nil)
+		if err != nil {
+			return err
+		}
+		return errors.Join(use(r), r.Close())
+	})
+	switch {
+	case err == nil:
+		return nil
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return fmt.Errorf("%s: %w", s.show(key), errAbsent)
+	}
+	return s.fail("read", key, err)
+}
+
+// download brings an object to a file, which is there only when it is whole and
+// right. Two downloads of one file do not disturb each other.
+func (s *Store) download(ctx context.Context, o parquet.Object, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+"-*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	err = s.get(ctx, o.Path, o.Bytes, func(r io.Reader) error {
+		_, err := io.Copy(io.MultiWriter(tmp, sum), r)
+		return err
+	})
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	if got := fmt.Sprintf("crc32c:%08x", sum.Sum32()); got != o.Checksum {
+		return parquet.Damaged("download", s.show(s.key(o.Path)), fmt.Errorf("its checksum is %s, %s was committed", got, o.Checksum))
+	}
+	if err := os.Chmod(tmp.Name(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), to)
+}
+
+// listed is an object of the store.
+type listed struct {
+	path  string // below the prefix
+	bytes int64
+	at    time.Time // by the store's clock
+}
+
+// list lists the objects whose path begins with a text.
+func (s *Store) list(ctx context.Context, begin string) ([]listed, error) {
+	var found []listed
+	key := s.key(begin)
+	err := s.step("list", key, func() error {
+		found = nil
+		it := s.blobs.List(&blob.ListOptions{Prefix: key})
+		for {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			o, err := it.Next(ctx)
+			cancel()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if !o.IsDir {
+				found = append(found, listed{strings.TrimPrefix(o.Key, s.key("")), o.Size, o.ModTime})
+			}
+		}
+	})
+	if err != nil {
+		return nil, s.fail("list", key, err)
+	}
+	return found, nil
+}
+
+// remove deletes an object; one that is gone is no error.
+func (s *Store) remove(ctx context.Context, path string) error {
+	key := s.key(path)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := s.step("remove", key, func() error { return s.blobs.Delete(ctx, key) })
+	if err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+		return s.fail("delete", key, err)
+	}
+	return nil
+}

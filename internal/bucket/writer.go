@@ -1,0 +1,64 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// Writer writes to a directory that a Mirror uploads.
+type Writer struct {
+	*parquet.Writer
+	*Mirror
+	bucket *Bucket
+}
+
+// NewWriter opens the bucket and the directory.
+func NewWriter(ctx context.Context, o Options, p parquet.Options) (*Writer, error) {
+	b, err := Open(ctx, o.Address)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWriter(ctx, b, o, p)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return w, nil
+}
+
+func newWriter(ctx context.Context, b *Bucket, o Options, p parquet.Options) (*Writer, error) {
+	m, err := NewMirror(ctx, b, o)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := parquet.NewWriter(o.Directory, p)
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	m.Start()
+	return &Writer{inner, m, b}, nil
+}
+
+// Write commits to the directory; the upload follows. It fails while the directory
+// holds as much as it may of what is not uploaded, and for good when another
+// collector has the prefix.
+func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Result, error) {
+	if err := w.Lost(); err != nil {
+		return parquet.Result{}, err
+	}
+	if waiting := w.stats.unsent.Load(); waiting >= w.opts.LocalBytes {
+		return parquet.Result{}, &parquet.Error{Op: "write", Path: w.opts.Directory, Kind: parquet.ErrFull,
+			Hint: fmt.Sprintf("%d bytes wait to be uploaded to %s, the limit is %d", waiting, w.store.Address(), w.opts.LocalBytes)}
+	}
+	res, err := w.Writer.Write(ctx, items)
+	w.stats.unsent.Add(res.Bytes)
+	return res, err
+}
+
+// Close uploads what is written and gives the prefix back.
+func (w *Writer) Close() error {
+	return errors.Join(w.Mirror.Close(), w.Writer.Close(), w.bucket.Close())
+}
