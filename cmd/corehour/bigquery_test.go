@@ -51,7 +51,7 @@ func TestBytesBilledAreBounded(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--warehouse=" + address + " --max-bytes-billed=much": "want a number of bytes above 0",
-		"--warehouse=/x --max-bytes-billed=1GB":               "has no effect on a directory",
+		"--warehouse=/x --max-bytes-billed=1GB":               "has no effect on files",
 		"--warehouse=bigquery://P/d":                          "the project must be the id",
 	} {
 		if r := corehour(append([]string{"cost"}, strings.Fields(args)...)...); r.code != exitFailed || !strings.Contains(r.stderr, want) {

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/corehour/corehour/regression/query"
 )
 
 // defaultMaxBytes keeps a careless query from costing more than some cents.
@@ -13,12 +15,43 @@ const defaultMaxBytes = "100GB"
 
 const remotePrefix = "bigquery://"
 
+// defaultCacheSize is the bound of internal/bucket, as people write it.
+const defaultCacheSize = "10GB"
+
+// parseCacheSize puts the bound of the cache into the address of a bucket.
+func (c *common) parseCacheSize() error {
+	if !query.IsBucket(c.warehouse) {
+		if c.cacheSize != defaultCacheSize {
+			return errors.New("--cache-size has no effect here: it is for a --warehouse in a bucket")
+		}
+		return nil
+	}
+	n, err := parseBytes("--cache-size", c.cacheSize)
+	if err != nil {
+		return err
+	}
+	return c.addOption(query.CacheOption, n)
+}
+
+// addOption adds an option to the address of the warehouse.
+func (c *common) addOption(name string, value int64) error {
+	u, err := url.Parse(c.warehouse)
+	if err != nil {
+		return fmt.Errorf("--warehouse: %w", err)
+	}
+	q := u.Query()
+	q.Set(name, strconv.FormatInt(value, 10))
+	u.RawQuery = q.Encode()
+	c.warehouse = u.String()
+	return nil
+}
+
 // parseMaxBytes puts the bound into the address of the warehouse, where every
 // reader of it finds it.
 func (c *common) parseMaxBytes() error {
 	if !strings.HasPrefix(c.warehouse, remotePrefix) {
 		if c.maxBytes != defaultMaxBytes {
-			return errors.New("--max-bytes-billed has no effect on a directory: leave it out, or ask bigquery://project/dataset")
+			return errors.New("--max-bytes-billed has no effect on files: leave it out, or ask bigquery://project/dataset")
 		}
 		return nil
 	}
@@ -26,15 +59,7 @@ func (c *common) parseMaxBytes() error {
 	if err != nil {
 		return err
 	}
-	u, err := url.Parse(c.warehouse)
-	if err != nil {
-		return fmt.Errorf("--warehouse: %w", err)
-	}
-	q := u.Query()
-	q.Set("max_bytes_billed", strconv.FormatInt(n, 10))
-	u.RawQuery = q.Encode()
-	c.warehouse = u.String()
-	return nil
+	return c.addOption("max_bytes_billed", n)
 }
 
 // parseBytes reads a number of bytes with a unit of powers of ten.

@@ -61,6 +61,7 @@ const holdAlone = 25 * time.Hour
 func (d *deliverFlags) store(warehouse string) *state.Store {
 	dir := d.state
 	if scheme, place, ok := strings.Cut(warehouse, "://"); ok && dir == "" { // nothing lies beside it here
+		place, _, _ = strings.Cut(place, "?")
 		dir = "corehour-" + scheme + "-" + strings.ReplaceAll(place, "/", "-") + ".state"
 	} else if dir == "" {
 		dir = filepath.Clean(warehouse) + ".state"

@@ -28,6 +28,7 @@ type common struct {
 	filter    query.Filter
 	html      bool // whether the command writes it, by default then
 	maxBytes  string
+	cacheSize string
 	notices   io.Writer // for estimates of what queries read; nil = nowhere
 
 	// What parse makes of them.
@@ -73,8 +74,9 @@ func newFlags(name, arguments, usage string, stdout io.Writer) *flag.FlagSet {
 func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
 	f := newFlags(name, arguments, usage, stdout)
 	c := &common{flags: f}
-	f.StringVar(&c.warehouse, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, or bigquery://project/dataset")
+	f.StringVar(&c.warehouse, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, gs://bucket, s3://bucket or bigquery://project/dataset")
 	f.StringVar(&c.maxBytes, "max-bytes-billed", defaultMaxBytes, "BigQuery: `bytes` that all queries of the command together may read, as 50GB")
+	f.StringVar(&c.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files that are kept on the local disk")
 	f.StringVar(&c.format, "format", "text", "text, json, markdown or csv")
 	f.StringVar(&c.from, "from", "", "start of the `time` looked at: 2026-11-21, \"2026-11-21 14:30\" or RFC 3339")
 	f.StringVar(&c.to, "to", "", "its end (`time`), not part of it (default: everything since the start)")
@@ -128,7 +130,7 @@ func (c *common) parse(args []string, more ...func() error) error {
 		errs = append(errs, fmt.Errorf("--tz: want the name of a time zone like Europe/Berlin, UTC or Local, found %q", c.tz))
 		c.zone = time.UTC
 	}
-	errs = append(errs, c.parseWindow(), c.parseMaxBytes())
+	errs = append(errs, c.parseWindow(), c.parseMaxBytes(), c.parseCacheSize())
 	for _, check := range more {
 		errs = append(errs, check())
 	}

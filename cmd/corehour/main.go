@@ -15,7 +15,10 @@
 // compact, demo and explain have:
 //
 //	--warehouse DIR      the directory the collector's warehouse exporter writes to
-//	                     (default ./corehour-warehouse), or bigquery://project/dataset
+//	                     (default ./corehour-warehouse), gs://bucket, s3://bucket,
+//	                     file:///directory or bigquery://project/dataset
+//	--cache-size N       bucket: bytes of its files that are kept on the local disk
+//	                     (default 10GB)
 //	--max-bytes-billed N BigQuery: what all queries of a command together may read
 //	                     (default 100GB); each is estimated on standard error first
 //	--format FORMAT      text, json, markdown or csv

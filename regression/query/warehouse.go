@@ -14,6 +14,7 @@ import (
 
 	"github.com/duckdb/duckdb-go/v2"
 
+	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/parquet"
 )
 
@@ -47,7 +48,8 @@ type Warehouse struct {
 	db      *sql.DB
 	dialect dialect
 	spill   string
-	remote  *remote // nil for a directory
+	remote  *remote       // nil for files
+	cache   *bucket.Cache // nil unless the files are a bucket's
 	given   map[string]given
 }
 
@@ -56,10 +58,14 @@ type Warehouse struct {
 // window touches are read and the window is cut afterwards. Zero times leave a
 // side of the window open. It fails with ErrNoData if there is no such file.
 //
-// root may also be bigquery://project/dataset, see openBigQuery.
+// root may also be bigquery://project/dataset, see openBigQuery, or the address of a
+// bucket, see openBucket.
 func Open(ctx context.Context, root string, window Window, options ...Option) (*Warehouse, error) {
 	if strings.HasPrefix(root, bigqueryScheme) {
 		return openBigQuery(ctx, root, window, options)
+	}
+	if IsBucket(root) {
+		return openBucket(ctx, root, window, options)
 	}
 	if err := checkRoot(root); err != nil {
 		return nil, err
@@ -84,8 +90,8 @@ func Open(ctx context.Context, root string, window Window, options ...Option) (*
 }
 
 func checkRoot(root string) error {
-	if scheme, _, ok := strings.Cut(root, "://"); ok {
-		return fmt.Errorf("--warehouse: %q: there is no reader for %s:// yet; found a URL, want the directory that the warehouse exporter writes to, or bigquery://project/dataset", root, scheme)
+	if scheme := schemeOf(root); scheme != "" {
+		return fmt.Errorf("--warehouse: %q: there is no reader for %s://; want the directory that the warehouse exporter writes to, gs://bucket, s3://bucket, file:///directory or bigquery://project/dataset", root, scheme)
 	}
 	return nil
 }
@@ -97,13 +103,9 @@ func (w *Warehouse) InFiles() bool { return w.remote == nil }
 func filesOf(s *parquet.Snapshot, window Window) []parquet.File {
 	var files []parquet.File
 	for _, f := range s.Files {
-		if !window.From.IsZero() && f.Date < window.From.UTC().Format(time.DateOnly) {
-			continue
+		if window.touches(f.Date) {
+			files = append(files, f)
 		}
-		if !window.To.IsZero() && f.Date > window.To.Add(-1).UTC().Format(time.DateOnly) {
-			continue
-		}
-		files = append(files, f)
 	}
 	return files
 }
@@ -161,6 +163,9 @@ func (w *Warehouse) Close() error {
 	}
 	if w.spill != "" {
 		err = errors.Join(err, os.RemoveAll(w.spill))
+	}
+	if w.cache != nil {
+		err = errors.Join(err, w.cache.Close())
 	}
 	return err
 }

@@ -1,0 +1,100 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/bucket"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// CacheOption is the option of a bucket's address that bounds the cache, in bytes.
+const CacheOption = "cache_size"
+
+// IsBucket tells whether a warehouse is in an object store.
+func IsBucket(root string) bool { return bucket.IsAddress(root) }
+
+// openBucket brings the files of a window to the local cache; the engine reads them
+// there and needs no network.
+func openBucket(ctx context.Context, root string, window Window, options []Option) (*Warehouse, error) {
+	set := settings{notices: io.Discard}
+	for _, option := range options {
+		option(&set)
+	}
+	address, size, err := splitCacheSize(root)
+	if err != nil {
+		return nil, fmt.Errorf("--warehouse: %w", err)
+	}
+	b, err := bucket.Open(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("--warehouse: %w", err)
+	}
+	defer b.Close()
+	dir, err := bucket.DefaultCacheRoot()
+	if err != nil {
+		return nil, err
+	}
+	cache, err := bucket.OpenCache(dir, size)
+	if err != nil {
+		return nil, err
+	}
+	w := &Warehouse{Window: window, dialect: duckdbDialect, cache: cache}
+	var dates []string
+	w.Snapshot, dates, err = cache.Snapshot(ctx, b, bucket.Read{Date: window.touches, Tell: set.notices})
+	switch {
+	case errors.Is(err, parquet.ErrEmpty):
+		err = fmt.Errorf("%w: %w", ErrNoData, err)
+	case err == nil && len(w.Snapshot.Files) == 0:
+		err = fmt.Errorf("%w: %s holds rows from %s to %s (UTC dates)", ErrNoData, b, dates[0], dates[len(dates)-1])
+	case err == nil:
+		w.Files = w.Snapshot.Files
+		if err = w.start(ctx); err != nil {
+			err = fmt.Errorf("open warehouse %s: %w", b, err)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// splitCacheSize takes our own option out of an address.
+func splitCacheSize(root string) (address string, size int64, err error) {
+	u, err := url.Parse(root)
+	if err != nil {
+		return "", 0, bucket.Check(root)
+	}
+	q := u.Query()
+	size = bucket.DefaultCacheBytes
+	if text := q.Get(CacheOption); text != "" {
+		if size, err = strconv.ParseInt(text, 10, 64); err != nil || size <= 0 {
+			return "", 0, fmt.Errorf("%s must be a number of bytes above 0, found %q", CacheOption, text)
+		}
+		q.Del(CacheOption)
+		u.RawQuery = q.Encode()
+	}
+	return u.String(), size, nil
+}
+
+// touches tells whether a UTC date has a part in the window.
+func (w Window) touches(date string) bool {
+	if !w.From.IsZero() && date < w.From.UTC().Format(time.DateOnly) {
+		return false
+	}
+	return w.To.IsZero() || date <= w.To.Add(-1).UTC().Format(time.DateOnly)
+}
+
+// schemeOf is the scheme of an address, empty if it is a path.
+func schemeOf(root string) string {
+	scheme, _, ok := strings.Cut(root, "://")
+	if !ok {
+		return ""
+	}
+	return scheme
+}
