@@ -27,6 +27,8 @@ type Config struct {
 	Path string `mapstructure:"path"`
 	// BigQuery is where rows go instead of Path, if it is set.
 	BigQuery configoptional.Optional[BigQueryConfig] `mapstructure:"bigquery"`
+	// Bucket is where the directory is uploaded to, if it is set.
+	Bucket configoptional.Optional[BucketConfig] `mapstructure:"bucket"`
 	// OnFull says what becomes of a request that the queue has no room for.
 	OnFull string `mapstructure:"on_full"`
 	// Queue is the bounded queue in front of the writer; its unit are rows.
@@ -91,6 +93,7 @@ func createDefaultConfig() component.Config {
 	return &Config{
 		Path:            defaultPath,
 		BigQuery:        configoptional.Default(defaultBigQuery()),
+		Bucket:          configoptional.Default(defaultBucket()),
 		OnFull:          Drop,
 		Queue:           queue,
 		Retry:           retry,
@@ -128,6 +131,7 @@ func (c *Config) Validate() error {
 	fault(c.Parquet.RememberMax >= minRememberMax, "`parquet::remember_max` must be at least %d, found %d", minRememberMax, c.Parquet.RememberMax)
 	if c.BigQuery.HasValue() {
 		fault(c.Path == defaultPath, "`path` has no effect beside `bigquery` and must be left out, found %q", c.Path)
+		fault(!c.Bucket.HasValue(), "`bucket` and `bigquery` are two places for rows: set one of them, found both")
 	}
 	fault(c.IDs == IDsAll || c.IDs == IDsExemplar || c.IDs == IDsNone, "`ids` must be %q, %q or %q, found %q", IDsAll, IDsExemplar, IDsNone, c.IDs)
 	errs = append(errs, c.validateMaintenance())

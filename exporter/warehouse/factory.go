@@ -28,6 +28,9 @@ func openSink(cfg *Config) (sink, error) {
 	if cfg.BigQuery.HasValue() {
 		return openBigQuery(cfg)
 	}
+	if cfg.Bucket.HasValue() {
+		return openBucket(cfg)
+	}
 	return openParquet(cfg)
 }
 

@@ -105,6 +105,11 @@ func (w *warehouse) maintain(ctx context.Context) {
 
 func (w *warehouse) maintainOnce(ctx context.Context) {
 	job := lake.Job{Root: w.cfg.Path, Policy: w.cfg.policy(), Parquet: w.cfg.parquetOptions(), Done: w.telemetry.maintained}
+	if m := w.mirror(); m != nil {
+		job.Fetch = m.Fetch
+		// Dropping dates frees the bucket, not this disk.
+		job.Policy.MinFree = 0
+	}
 	begin := time.Now()
 	report, err := job.Run(ctx)
 	switch {

@@ -141,6 +141,11 @@ func (t *telemetry) observe(w *warehouse) error {
 			return err
 		}
 	}
+	if w.cfg.Bucket.HasValue() {
+		if err := t.observeBucket(w); err != nil {
+			return err
+		}
+	}
 	return t.builder.RegisterExporterWarehouseForgottenItemsCallback(func(_ context.Context, o metric.Int64Observer) error {
 		if s := w.sink.Load(); s != nil {
 			_, dropped := (*s).Remembered()

@@ -123,7 +123,7 @@ func (w *warehouse) Start(ctx context.Context, host component.Host) error {
 	}
 	w.host = host
 	w.sink.Store(&s)
-	if p, ok := s.(*parquet.Writer); ok {
+	if p, ok := s.(interface{ Recovered() parquet.Recovery }); ok {
 		w.writer.recycles = true
 		if r := p.Recovered(); r != (parquet.Recovery{}) {
 			w.logger.Info("Finished what the last run of the collector had left over.", zap.String("path", w.cfg.Path),
@@ -138,6 +138,7 @@ func (w *warehouse) Start(ctx context.Context, host component.Host) error {
 		w.sink.Store(nil)
 		return multierr.Append(err, s.Close())
 	}
+	w.startUploads()
 	w.loop.Go(w.flushFolded)
 	if w.cfg.Maintenance.Enabled && !w.cfg.BigQuery.HasValue() {
 		var maintenance context.Context

@@ -100,6 +100,10 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 			m.doomed[o.path] = time.Now()
 		}
 	}
+	if head != nil && head.Session == m.session {
+		m.known[commitPath(head.Number)] = true
+		return nil // an attempt whose answer was lost
+	}
 	c := m.commit(next.Number+1, false)
 	if head != nil {
 		c.Generation, c.Manifest, c.Checksum = head.Generation, head.Manifest, head.Checksum
@@ -123,7 +127,7 @@ func (m *Mirror) mayHave(found *marker, tree *parquet.Tree, head *commit, now ti
 		return nil
 	case found == nil && tree != nil && head.Manifest != "":
 		return refuse(errors.New("both the prefix and the directory hold rows already"), "name an empty `path`, or a `prefix` that is not in use")
-	case found != nil && head.Owner == found.Owner && (head.Session == found.Session || head.Number == found.Number) && local >= head.Generation:
+	case found != nil && head.Owner == found.Owner && (head.Session == found.Session || head.Session == m.session || head.Number == found.Number) && local >= head.Generation:
 		return nil // as this directory has left it
 	case found != nil && local > found.Generation:
 		return refuse(fmt.Errorf("%.200q has written to it since, and %q holds rows that were never uploaded", head.Holder, m.opts.Directory),

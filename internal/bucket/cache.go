@@ -79,10 +79,12 @@ func (c *Cache) Close() error {
 	if c.lock == nil {
 		return nil
 	}
-	err := errors.Join(c.lock.Close(), os.RemoveAll(c.use))
-	c.lock = nil
-	// Commands that ran side by side may have brought more than one alone.
-	return errors.Join(err, c.exclusively(func() error { return c.room(c.max) }))
+	return c.exclusively(func() error {
+		err := errors.Join(c.lock.Close(), os.RemoveAll(c.use))
+		c.lock = nil
+		// Commands that ran side by side may have brought more than one alone.
+		return errors.Join(err, c.room(c.max))
+	})
 }
 
 // exclusively runs do while no other process looks after the cache.

@@ -33,8 +33,6 @@ type Options struct {
 	Abandoned time.Duration
 	// CloseWithin bounds the last upload.
 	CloseWithin time.Duration
-	// Failed is told what keeps uploads from succeeding, and nil when they do again.
-	Failed func(error)
 }
 
 // Defaults of Options.
@@ -63,9 +61,6 @@ func (o *Options) defaults() {
 	if o.CloseWithin == 0 {
 		o.CloseWithin = 10 * time.Second
 	}
-	if o.Failed == nil {
-		o.Failed = func(error) {}
-	}
 }
 
 // Mirror makes a prefix follow a directory.
@@ -75,13 +70,13 @@ type Mirror struct {
 	lock  *os.File
 	loop  sync.WaitGroup
 	stop  context.CancelFunc
+	early error // what kept the store from being asked at first
 
 	mu      sync.Mutex // one step at a time
 	session string
 	marker  marker
 	held    bool // the prefix is ours
 	last    time.Time
-	commits int64 // made
 	// known are the objects of the prefix that are what their name says, doomed
 	// those that no commit leads to any more, since when.
 	known  map[string]bool
@@ -142,8 +137,7 @@ func NewMirror(ctx context.Context, b *Bucket, o Options) (*Mirror, error) {
 	}
 	err = m.acquire(ctx)
 	if err != nil && !permanent(err) && m.marker.Number > 0 {
-		m.opts.Failed(err)
-		err = nil
+		m.early, err = err, nil
 	}
 	if err != nil {
 		lock.Close()
@@ -152,14 +146,18 @@ func NewMirror(ctx context.Context, b *Bucket, o Options) (*Mirror, error) {
 	return m, nil
 }
 
-// Start begins to follow.
-func (m *Mirror) Start() {
+// Start begins to follow. failed is told what keeps uploads from succeeding, and nil
+// when they do again.
+func (m *Mirror) Start(failed func(error)) {
+	if m.early != nil {
+		failed(m.early)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
 	m.loop.Go(func() {
 		ticker := time.NewTicker(m.opts.Interval)
 		defer ticker.Stop()
-		failing := false
+		failing := m.early != nil
 		for {
 			select {
 			case <-ctx.Done():
@@ -171,7 +169,7 @@ func (m *Mirror) Start() {
 				return
 			}
 			if err != nil || failing {
-				m.opts.Failed(err)
+				failed(err)
 			}
 			failing = err != nil
 		}
@@ -204,3 +202,6 @@ func (m *Mirror) Close() error {
 	}
 	return cerr
 }
+
+// Address names the prefix for people.
+func (m *Mirror) Address() string { return m.store.Address() }

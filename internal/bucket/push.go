@@ -91,7 +91,6 @@ func (m *Mirror) put(ctx context.Context, c *commit) error {
 		}
 		m.marker.Number, m.marker.Generation, m.marker.Session = made.Number, made.Generation, m.session
 		m.last = time.Now()
-		m.commits++
 		m.known[commitPath(made.Number)] = true
 		// Should this fail the next start finds a commit of the same session.
 		if err := m.marker.write(m.opts.Directory); err != nil {

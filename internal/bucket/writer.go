@@ -16,7 +16,7 @@ type Writer struct {
 	bucket *Bucket
 }
 
-// NewWriter opens the bucket and the directory.
+// NewWriter opens the bucket and the directory. Nothing is uploaded until Start.
 func NewWriter(ctx context.Context, o Options, p parquet.Options) (*Writer, error) {
 	b, err := Open(ctx, o.Address)
 	if err != nil {
@@ -38,7 +38,6 @@ func newWriter(ctx context.Context, b *Bucket, o Options, p parquet.Options) (*W
 	if err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
-	m.Start()
 	return &Writer{inner, m, b}, nil
 }
 

@@ -264,6 +264,9 @@ func generationOf(name string) int64 {
 
 func (w *Writer) scanDate(dir string, named map[string]bool, committed int64) ([]orphan, error) {
 	entries, err := os.ReadDir(w.path(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // maintenance has deleted the last file of a date it dropped
+	}
 	if err != nil {
 		return nil, diskError("list", w.path(dir), err)
 	}

@@ -37,6 +37,11 @@ type TelemetryBuilder struct {
 	ExporterWarehouseBigquerySpoolAge        metric.Float64ObservableGauge
 	ExporterWarehouseBigquerySpoolSize       metric.Int64ObservableGauge
 	ExporterWarehouseBigqueryUnknownRows     metric.Int64ObservableCounter
+	ExporterWarehouseBucketBehind            metric.Float64ObservableGauge
+	ExporterWarehouseBucketFailures          metric.Int64ObservableCounter
+	ExporterWarehouseBucketLocalBytes        metric.Int64ObservableGauge
+	ExporterWarehouseBucketTransferred       metric.Int64ObservableCounter
+	ExporterWarehouseBucketUnsentBytes       metric.Int64ObservableGauge
 	ExporterWarehouseBytesWritten            metric.Int64Counter
 	ExporterWarehouseCallsFolded             metric.Float64Counter
 	ExporterWarehouseDuplicateRows           metric.Int64Counter
@@ -206,6 +211,81 @@ func (builder *TelemetryBuilder) RegisterExporterWarehouseBigqueryUnknownRowsCal
 	return nil
 }
 
+// RegisterExporterWarehouseBucketBehindCallback sets callback for observable ExporterWarehouseBucketBehind metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBucketBehindCallback(cb metric.Float64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerFloat64{inst: builder.ExporterWarehouseBucketBehind, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBucketBehind)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterWarehouseBucketFailuresCallback sets callback for observable ExporterWarehouseBucketFailures metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBucketFailuresCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterWarehouseBucketFailures, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBucketFailures)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterWarehouseBucketLocalBytesCallback sets callback for observable ExporterWarehouseBucketLocalBytes metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBucketLocalBytesCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterWarehouseBucketLocalBytes, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBucketLocalBytes)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterWarehouseBucketTransferredCallback sets callback for observable ExporterWarehouseBucketTransferred metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBucketTransferredCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterWarehouseBucketTransferred, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBucketTransferred)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterWarehouseBucketUnsentBytesCallback sets callback for observable ExporterWarehouseBucketUnsentBytes metric.
+func (builder *TelemetryBuilder) RegisterExporterWarehouseBucketUnsentBytesCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterWarehouseBucketUnsentBytes, obs: o})
+		return nil
+	}, builder.ExporterWarehouseBucketUnsentBytes)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
 // RegisterExporterWarehouseFoldCellsCallback sets callback for observable ExporterWarehouseFoldCells metric.
 func (builder *TelemetryBuilder) RegisterExporterWarehouseFoldCellsCallback(cb metric.Int64Callback) error {
 	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
@@ -341,6 +421,36 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_exporter_warehouse_bigquery_unknown_rows",
 		metric.WithDescription("Rows of which it is not known whether they are stored, because BigQuery forgot their stream, or counted other rows than were sent, or their file is gone. They are not sent again. [Alpha]"),
 		metric.WithUnit("{row}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseBucketBehind, err = builder.meter.Float64ObservableGauge(
+		"otelcol_exporter_warehouse_bucket_behind",
+		metric.WithDescription("Age of the oldest commit of the directory that the bucket does not have yet. [Alpha]"),
+		metric.WithUnit("s"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseBucketFailures, err = builder.meter.Int64ObservableCounter(
+		"otelcol_exporter_warehouse_bucket_failures",
+		metric.WithDescription("Uploads to the bucket that failed and are repeated. [Alpha]"),
+		metric.WithUnit("{upload}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseBucketLocalBytes, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_warehouse_bucket_local_bytes",
+		metric.WithDescription("Bytes of data files in the directory. [Alpha]"),
+		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseBucketTransferred, err = builder.meter.Int64ObservableCounter(
+		"otelcol_exporter_warehouse_bucket_transferred",
+		metric.WithDescription("Bytes that were uploaded to the bucket (up), and brought back for maintenance (down). [Alpha]"),
+		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterWarehouseBucketUnsentBytes, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_warehouse_bucket_unsent_bytes",
+		metric.WithDescription("Bytes of data files that are not in the bucket yet. At `bucket::local_bytes` nothing more is written. [Alpha]"),
+		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseBytesWritten, err = builder.meter.Int64Counter(

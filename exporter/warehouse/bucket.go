@@ -1,0 +1,149 @@
+package warehouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/multierr"
+	"go.uber.org/zap"
+
+	"github.com/corehour/corehour/internal/bucket"
+)
+
+// BucketConfig says to which object store the directory is uploaded.
+type BucketConfig struct {
+	// URL is gs://bucket/path, s3://bucket/path?region=... or file:///directory.
+	URL string `mapstructure:"url"`
+	// Prefix is this collector's own place in it; the host's name if it is empty.
+	Prefix string `mapstructure:"prefix"`
+	// Interval is the pause between two uploads.
+	Interval time.Duration `mapstructure:"interval"`
+	// LocalBytes bounds the data files in the directory.
+	LocalBytes int64 `mapstructure:"local_bytes"`
+}
+
+func defaultBucket() BucketConfig {
+	return BucketConfig{Interval: bucket.DefaultInterval, LocalBytes: bucket.DefaultLocalBytes}
+}
+
+const (
+	minLocalBytes = 64 << 20
+	minInterval   = time.Second
+	maxInterval   = time.Minute
+)
+
+// Validate reports all faults at once.
+func (c *BucketConfig) Validate() error {
+	var errs []error
+	if err := bucket.Check(c.URL); err != nil {
+		errs = append(errs, fmt.Errorf("`url`: %w", err))
+	}
+	if c.Prefix != "" {
+		if err := bucket.CheckPrefix(c.Prefix); err != nil {
+			errs = append(errs, fmt.Errorf("`prefix` %w", err))
+		}
+	}
+	if c.Interval < minInterval || c.Interval > maxInterval {
+		errs = append(errs, fmt.Errorf("`interval` must be between %s and %s, found %s", minInterval, maxInterval, c.Interval))
+	}
+	if c.LocalBytes < minLocalBytes {
+		errs = append(errs, fmt.Errorf("`local_bytes` must be at least %d, found %d", minLocalBytes, c.LocalBytes))
+	}
+	return errors.Join(errs...)
+}
+
+// prefix is the one of this collector.
+func (c *BucketConfig) prefix() (string, error) {
+	if c.Prefix != "" {
+		return c.Prefix, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("`bucket::prefix` must be set, since the host has no name: %w", err)
+	}
+	if err := bucket.CheckPrefix(host); err != nil {
+		return "", fmt.Errorf("`bucket::prefix` must be set, since the host's name can't be one: it %w", err)
+	}
+	return host, nil
+}
+
+func openBucket(cfg *Config) (sink, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), openWithin)
+	defer cancel()
+	b := cfg.Bucket.Get()
+	prefix, err := b.prefix()
+	if err != nil {
+		return nil, err
+	}
+	return bucket.NewWriter(ctx, bucket.Options{
+		Address: b.URL, Prefix: prefix, Directory: cfg.Path,
+		LocalBytes: b.LocalBytes, MinFree: cfg.Disk.MinFreeBytes, Interval: b.Interval,
+		Grace: cfg.Parquet.Grace, CloseWithin: cfg.ShutdownTimeout,
+	}, cfg.parquetOptions())
+}
+
+// mirror is what uploads the directory, nil if nothing does.
+func (w *warehouse) mirror() *bucket.Mirror {
+	if s := w.sink.Load(); s != nil {
+		if b, ok := (*s).(*bucket.Writer); ok {
+			return b.Mirror
+		}
+	}
+	return nil
+}
+
+func (w *warehouse) startUploads() {
+	m := w.mirror()
+	if m == nil {
+		return
+	}
+	w.logger.Info("The warehouse is uploaded.", zap.String("to", m.Address()), zap.String("path", w.cfg.Path))
+	m.Start(func(err error) {
+		if err == nil {
+			w.logger.Info("Uploading the warehouse works again.")
+			componentstatus.ReportStatus(w.host, componentstatus.NewEvent(componentstatus.StatusOK))
+			return
+		}
+		w.logger.Error("Uploading the warehouse fails. Rows wait in its directory.", zap.Error(err))
+		componentstatus.ReportStatus(w.host, componentstatus.NewRecoverableErrorEvent(err))
+	})
+}
+
+// observeBucket registers what only an upload has to say.
+func (t *telemetry) observeBucket(w *warehouse) error {
+	stats := func() (s bucket.Stats) {
+		if m := w.mirror(); m != nil {
+			s = m.Stats()
+		}
+		return s
+	}
+	return multierr.Combine(
+		t.builder.RegisterExporterWarehouseBucketUnsentBytesCallback(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(stats().UnsentBytes)
+			return nil
+		}),
+		t.builder.RegisterExporterWarehouseBucketBehindCallback(func(_ context.Context, o metric.Float64Observer) error {
+			o.Observe(stats().Behind.Seconds())
+			return nil
+		}),
+		t.builder.RegisterExporterWarehouseBucketLocalBytesCallback(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(stats().LocalBytes)
+			return nil
+		}),
+		t.builder.RegisterExporterWarehouseBucketTransferredCallback(func(_ context.Context, o metric.Int64Observer) error {
+			s := stats()
+			o.Observe(s.Uploaded, label("direction", "up"))
+			o.Observe(s.Downloaded, label("direction", "down"))
+			return nil
+		}),
+		t.builder.RegisterExporterWarehouseBucketFailuresCallback(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(stats().Failures)
+			return nil
+		}),
+	)
+}

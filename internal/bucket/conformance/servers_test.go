@@ -1,0 +1,149 @@
+package conformance
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/fsouza/fake-gcs-server/fakestorage"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/stretchr/testify/require"
+)
+
+// place is an object store of one test.
+type place struct {
+	address string
+	missing string // an address of a bucket that is not there
+	// put and has reach objects past the protocol, by their keys below the path.
+	put func(key string, data []byte) error
+	has func(key string) bool
+	// faults is nil where there is no protocol between us and the store.
+	faults *faults
+}
+
+// faults spoil requests on their way.
+type faults struct {
+	next http.Handler
+	// loseEvery: of so many requests that change something, one is carried out and its
+	// answer is lost.
+	loseEvery atomic.Int64
+	requests  atomic.Int64
+	lost      atomic.Int64
+	// forget makes the store one that does not know conditional writes.
+	forget atomic.Bool
+	// deny makes it refuse all requests that change something.
+	deny atomic.Bool
+}
+
+func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	changes := r.Method == http.MethodPut || r.Method == http.MethodPost || r.Method == http.MethodDelete
+	if f.deny.Load() && changes {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>`))
+		return
+	}
+	if f.forget.Load() {
+		r.Header.Del("If-None-Match")
+		q := r.URL.Query()
+		q.Del("ifGenerationMatch")
+		r.URL.RawQuery = q.Encode()
+	}
+	if n := f.loseEvery.Load(); n > 0 && changes && f.requests.Add(1)%n == 0 {
+		f.next.ServeHTTP(httptest.NewRecorder(), r)
+		f.lost.Add(1)
+		panic(http.ErrAbortHandler) // the connection ends without an answer
+	}
+	f.next.ServeHTTP(w, r)
+}
+
+// places are the stores that the suite runs over.
+var places = map[string]func(*testing.T) *place{
+	"directory": func(t *testing.T) *place {
+		dir := t.TempDir()
+		return &place{
+			address: "file://" + dir, missing: "file://" + dir + "/missing",
+			put: func(key string, data []byte) error {
+				path := filepath.Join(dir, filepath.FromSlash(key))
+				return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644))
+			},
+			has: func(key string) bool {
+				_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(key)))
+				return err == nil
+			},
+		}
+	},
+	"s3": func(t *testing.T) *place {
+		t.Setenv("AWS_ACCESS_KEY_ID", "key")
+		t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+		t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+		backend := s3mem.New()
+		require.NoError(t, backend.CreateBucket("warehouses"))
+		f := &faults{next: gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()}
+		server := httptest.NewServer(f)
+		t.Cleanup(server.Close)
+		options := "?region=eu-central-1&use_path_style=true&endpoint=" + url.QueryEscape(server.URL)
+		return &place{
+			address: "s3://warehouses/team-a/prod" + options, missing: "s3://nowhere" + options, faults: f,
+			put: func(key string, data []byte) error {
+				if _, err := backend.DeleteObject("warehouses", "team-a/prod/"+key); err != nil {
+					return err
+				}
+				_, err := backend.PutObject("warehouses", "team-a/prod/"+key, map[string]string{}, bytes.NewReader(data), int64(len(data)), nil)
+				return err
+			},
+			has: func(key string) bool {
+				_, err := backend.HeadObject("warehouses", "team-a/prod/"+key)
+				return err == nil
+			},
+		}
+	},
+	"gcs": func(t *testing.T) *place {
+		f := &faults{}
+		server := httptest.NewServer(f)
+		t.Cleanup(server.Close)
+		fake, err := fakestorage.NewServerWithOptions(fakestorage.Options{
+			NoListener: true, ExternalURL: server.URL, PublicHost: strings.TrimPrefix(server.URL, "http://"),
+		})
+		require.NoError(t, err)
+		fake.CreateBucket("warehouses")
+		f.next = fake.HTTPHandler()
+		options := "?endpoint=" + url.QueryEscape(server.URL+"/storage/v1/")
+		return &place{
+			address: "gs://warehouses/team-a/prod" + options, missing: "gs://nowhere" + options, faults: f,
+			put: func(key string, data []byte) error {
+				fake.CreateObject(fakestorage.Object{ObjectAttrs: fakestorage.ObjectAttrs{BucketName: "warehouses", Name: "team-a/prod/" + key}, Content: data})
+				return nil
+			},
+			has: func(key string) bool { _, err := fake.GetObject("warehouses", "team-a/prod/"+key); return err == nil },
+		}
+	},
+}
+
+// everywhere runs a test over all stores.
+func everywhere(t *testing.T, test func(t *testing.T, p *place)) {
+	for _, name := range []string{"directory", "s3", "gcs"} {
+		t.Run(name, func(t *testing.T) { test(t, places[name](t)) })
+	}
+}
+
+// overProtocols leaves the directory out.
+func overProtocols(t *testing.T, test func(t *testing.T, p *place)) {
+	for _, name := range []string{"s3", "gcs"} {
+		t.Run(name, func(t *testing.T) { test(t, places[name](t)) })
+	}
+}
+
+func TestMain(m *testing.M) {
+	// No test asks for credentials of the machine it runs on.
+	os.Unsetenv("GOOGLE_APPLICATION_CREDENTIALS")
+	os.Unsetenv("STORAGE_EMULATOR_HOST")
+	os.Exit(m.Run())
+}
