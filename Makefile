@@ -11,7 +11,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X main.version=$(VERSION)
 
 # Every module of the repository that holds Go code to be tested.
-MODULES := . sdk sdk/otelbridge sdk/bench internal/figures internal/bucket/conformance deploy integration integration/shop
+MODULES := . sdk sdk/otelbridge sdk/bench internal/figures deploy integration integration/buckets integration/shop
 SIMULATIONS := ./regression/sim/... ./processor/adaptivesampler/internal/decide/sim/...
 GENERATED := receiver/methodspans processor/adaptivesampler processor/costattribution exporter/warehouse extension/samplingrates
 

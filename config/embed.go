@@ -21,6 +21,11 @@ var Collector string
 //go:embed tee.yaml
 var Tee string
 
+// Bucket is Collector with the warehouse in an object store.
+//
+//go:embed bucket.yaml
+var Bucket string
+
 // Gateway takes method spans from agents over TLS and owns the warehouse.
 //
 //go:embed gateway.yaml

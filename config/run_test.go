@@ -16,6 +16,7 @@ import (
 var required = map[string]map[string]string{
 	"collector.yaml": nil,
 	"tee.yaml":       {"COREHOUR_TEE_ENDPOINT": "traces.example:4317"},
+	"bucket.yaml":    {"COREHOUR_BUCKET": "s3://my-warehouses/prod?region=eu-central-1"},
 	"gateway.yaml": {
 		"COREHOUR_TLS_CERT": "gateway.pem", "COREHOUR_TLS_KEY": "gateway.key", "COREHOUR_TLS_CLIENT_CA": "ca.pem",
 	},
@@ -41,7 +42,7 @@ func TestFilesAreValid(t *testing.T) {
 // TestWhatMustBeSetIsAskedFor: a file without its variables is refused, by the key
 // that is missing.
 func TestWhatMustBeSetIsAskedFor(t *testing.T) {
-	for name, key := range map[string]string{"tee.yaml": "endpoint", "gateway.yaml": "certificate", "agent.yaml": "endpoint"} {
+	for name, key := range map[string]string{"tee.yaml": "endpoint", "bucket.yaml": "url", "gateway.yaml": "certificate", "agent.yaml": "endpoint"} {
 		out, err := command(t, t.Context(), t.TempDir(), name, nil, "validate").CombinedOutput()
 		var status *exec.ExitError
 		if !errors.As(err, &status) {

@@ -12,6 +12,7 @@ import (
 var files = map[string]string{
 	"collector.yaml": Collector,
 	"tee.yaml":       Tee,
+	"bucket.yaml":    Bucket,
 	"gateway.yaml":   Gateway,
 	"agent.yaml":     Agent,
 }

@@ -18,11 +18,13 @@ const remotePrefix = "bigquery://"
 // defaultCacheSize is the bound of internal/bucket, as people write it.
 const defaultCacheSize = "10GB"
 
+const cacheSizeHasNoEffect = "--cache-size has no effect here: it is for a --warehouse in a bucket"
+
 // parseCacheSize puts the bound of the cache into the address of a bucket.
 func (c *common) parseCacheSize() error {
 	if !query.IsBucket(c.warehouse) {
 		if c.cacheSize != defaultCacheSize {
-			return errors.New("--cache-size has no effect here: it is for a --warehouse in a bucket")
+			return errors.New(cacheSizeHasNoEffect)
 		}
 		return nil
 	}

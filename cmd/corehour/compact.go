@@ -11,6 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
 )
 
 const compactUsage = `Keeps a warehouse in shape, beside the collector that writes to it or without one:
@@ -24,8 +25,12 @@ a time.
 --delete-service and --relabel change what is stored of one service, instead of all
 else; without --yes they only say what they would do.
 
+In a bucket it looks after the prefixes of collectors that are gone: those that were
+given back, or silent for a day. Running collectors look after theirs.
+
 Exit codes: 0 done, or nothing to do; 2 failed, the other dates were looked after; 3 not
-now: another maintenance is at work, or there are no rows yet.`
+now: another maintenance is at work, there are no rows yet, or every prefix has a
+collector.`
 
 // compactCall is what the command was called with.
 type compactCall struct {
@@ -36,6 +41,7 @@ type compactCall struct {
 	yes        bool
 	age        map[string]*string
 	relabelled string
+	cacheBytes int64
 }
 
 func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
@@ -50,15 +56,12 @@ func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 	}
 	call.job.Parquet.Now = func() time.Time { return now() }
 	var report *lake.Report
-	switch {
-	case call.delete != "":
-		report, err = call.job.DeleteService(ctx, call.delete)
-	case call.from != "":
-		report, err = call.job.RelabelService(ctx, call.from, call.to)
-	default:
-		report, err = call.job.Run(ctx)
+	if query.IsBucket(call.job.Root) {
+		report, err = call.inBucket(ctx, stderr)
+	} else {
+		report, err = call.run(ctx, &call.job)
 	}
-	if errors.Is(err, parquet.ErrLocked) || errors.Is(err, parquet.ErrEmpty) {
+	if errors.Is(err, parquet.ErrLocked) || errors.Is(err, parquet.ErrEmpty) || errors.Is(err, errAllHeld) {
 		printError(stderr, "compact", err)
 		return exitCannotTell, nil
 	}
@@ -68,11 +71,23 @@ func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 	return exitNothing, errors.Join(err, compactDocument(report, call).Write(stdout, call.out))
 }
 
+// run does to one warehouse what the command was called for.
+func (c *compactCall) run(ctx context.Context, job *lake.Job) (*lake.Report, error) {
+	switch {
+	case c.delete != "":
+		return job.DeleteService(ctx, c.delete)
+	case c.from != "":
+		return job.RelabelService(ctx, c.from, c.to)
+	}
+	return job.Run(ctx)
+}
+
 func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	call := &compactCall{age: map[string]*string{}}
 	p := &call.job.Policy
 	f := newFlags("compact", "", compactUsage, stdout)
-	f.StringVar(&call.job.Root, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to")
+	f.StringVar(&call.job.Root, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, or gs://bucket, s3://bucket: there, prefixes that no collector has")
+	cacheSize := f.String("cache-size", defaultCacheSize, "bucket: `bytes` of its files that are on the local disk at a time")
 	format := f.String("format", "text", "text, json, markdown or csv")
 	f.BoolVar(&call.job.DryRun, "dry-run", false, "say what would be done, and do none of it; only files that earlier runs took out are deleted")
 	f.IntVar(&p.MaxFiles, "max-files", lake.DefaultMaxFiles, "merge a date's small files if it has more files of raw rows than this `number`")
@@ -109,6 +124,16 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 				errs = append(errs, err)
 			}
 		}
+	}
+	if query.IsBucket(call.job.Root) {
+		if call.cacheBytes, err = parseBytes("--cache-size", *cacheSize); err != nil {
+			errs = append(errs, err)
+		}
+		if p.MinFree > 0 {
+			errs = append(errs, errors.New("--min-free-bytes has no effect on a bucket: say --max-bytes"))
+		}
+	} else if *cacheSize != defaultCacheSize {
+		errs = append(errs, errors.New(cacheSizeHasNoEffect))
 	}
 	if len(errs) == 0 {
 		errs = append(errs, p.Validate(flagOf))

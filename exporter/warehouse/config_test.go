@@ -89,7 +89,13 @@ func TestSingleFaults(t *testing.T) {
 		"sending_queue: {batch: {flush_timeout: 0s}}":            "`flush_timeout` must be positive, found 0",
 		"sending_queue: {batch: {enabled: false}}":               "`sending_queue::batch` must be set",
 		"retry: {max_elapsed_time: 1s, initial_interval: 2s}":    "max_elapsed_time",
-		"on_ful: drop": "on_ful",
+		"on_ful: drop":                      "on_ful",
+		"bucket: {}":                        "`url`: want gs://bucket",
+		"bucket: {url: 's3://user:pass@b'}": "credentials are those of the environment",
+		"bucket: {url: 'gs://b', prefix: a/b, interval: 5m}":                  "`prefix` must be one name of 1 to 128 letters",
+		"bucket: {url: 'gs://b', interval: 5m}":                               "`interval` must be between 1s and 1m0s, found 5m0s",
+		"bucket: {url: 'gs://b', local_bytes: 1000}":                          "`local_bytes` must be at least 67108864, found 1000",
+		"{bucket: {url: 'gs://b'}, bigquery: {project: p-12345, dataset: d}}": "set one of them, found both",
 	} {
 		_, err := load(t, text)
 		assert.ErrorContains(t, err, want, text)
@@ -152,5 +158,6 @@ func TestREADMEShowsTheDefaults(t *testing.T) {
 	require.NoError(t, confmap.NewFromStringMap(raw).Unmarshal(got))
 	want := createDefaultConfig().(*Config)
 	want.BigQuery = configoptional.None[BigQueryConfig]() // it has a block of its own
+	want.Bucket = configoptional.None[BucketConfig]()
 	assert.Equal(t, want, got)
 }

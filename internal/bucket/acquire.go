@@ -93,11 +93,17 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 	m.marker = next
 	clear(m.known)
 	clear(m.doomed)
+	// What the newest commit does not lead to was needed when it was made, at the
+	// latest.
+	since := time.Now()
+	if head != nil {
+		since = since.Add(-max(0, now.Sub(head.at)))
+	}
 	for _, o := range objects {
 		if named[o.path] {
 			m.known[o.path] = true
 		} else if ours(o.path) {
-			m.doomed[o.path] = time.Now()
+			m.doomed[o.path] = since
 		}
 	}
 	if head != nil && head.Session == m.session {

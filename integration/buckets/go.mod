@@ -1,8 +1,8 @@
-module github.com/corehour/corehour/internal/bucket/conformance
+module github.com/corehour/corehour/integration/buckets
 
 go 1.26.0
 
-replace github.com/corehour/corehour => ../../..
+replace github.com/corehour/corehour => ../..
 
 require (
 	cloud.google.com/go/bigquery v1.86.0

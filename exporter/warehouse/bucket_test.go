@@ -1,0 +1,103 @@
+package warehouse
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/corehour/corehour/internal/bucket"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// inBucket is a configuration whose bucket is a directory.
+func inBucket(t *testing.T) *Config {
+	t.Helper()
+	cfg := testConfig(t)
+	*cfg.Bucket.GetOrInsertDefault() = BucketConfig{URL: "file://" + t.TempDir(), Prefix: "host-1", Interval: time.Second, LocalBytes: minLocalBytes}
+	require.NoError(t, cfg.Validate())
+	return cfg
+}
+
+// uploading is an exporter as the collector makes it.
+func uploading(t *testing.T, cfg *Config) (exporter.Traces, *componenttest.Telemetry) {
+	t.Helper()
+	tel := componenttest.NewTelemetry()
+	t.Cleanup(func() { _ = tel.Shutdown(context.Background()) })
+	e, err := NewFactory().CreateTraces(t.Context(), exporter.Settings{ID: component.NewID(typ), TelemetrySettings: tel.NewTelemetrySettings()}, cfg)
+	require.NoError(t, err)
+	return e, tel
+}
+
+func bucketBooks(t *testing.T, address string) books {
+	t.Helper()
+	b, err := bucket.Open(t.Context(), address)
+	require.NoError(t, err)
+	defer b.Close()
+	c, err := bucket.OpenCache(t.TempDir(), 1<<30)
+	require.NoError(t, err)
+	defer c.Close()
+	s, _, err := c.Snapshot(t.Context(), b, bucket.Read{})
+	require.NoError(t, err)
+	var all []methodspan.Row
+	for _, f := range s.Files {
+		rows, err := parquet.ReadRows(f.Path)
+		require.NoError(t, err)
+		all = append(all, rows...)
+	}
+	stored := books{}
+	stored.add(all)
+	return stored
+}
+
+// What comes in is in the bucket after a shutdown, also when the next collector has
+// lost the directory, and a repeat is known there.
+func TestDirectoryIsUploaded(t *testing.T) {
+	cfg := inBucket(t)
+	var in []ptrace.Traces
+	for run := range int64(2) {
+		e, tel := uploading(t, cfg)
+		require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
+		for seq := range int64(3) {
+			x := export{instance: "a", seq: 2*run + seq + 1, calls: map[string]int64{"a.B": 5}, measured: 3, process: true}
+			require.NoError(t, e.ConsumeTraces(t.Context(), x.traces()))
+			if run == 0 || seq > 0 { // the first of the second run is the last of the first
+				in = append(in, x.traces())
+			}
+		}
+		if run == 0 {
+			second, _ := uploading(t, func() *Config { other := *cfg; other.Path = t.TempDir(); return &other }())
+			require.ErrorIs(t, second.Start(t.Context(), componenttest.NewNopHost()), bucket.ErrTaken)
+			require.NoError(t, second.Shutdown(t.Context()))
+		}
+		for _, name := range []string{"behind", "failures", "local_bytes", "transferred", "unsent_bytes"} {
+			m, err := tel.GetMetric("otelcol_exporter_warehouse_bucket_" + name)
+			require.NoError(t, err, name)
+			if sum, ok := m.Data.(metricdata.Sum[int64]); ok && name == "failures" {
+				assert.Zero(t, sum.DataPoints[0].Value)
+			}
+		}
+		require.NoError(t, e.Shutdown(t.Context()))
+		cfg.Path = t.TempDir()
+	}
+	balanced(t, booksOf(in...), bucketBooks(t, cfg.Bucket.Get().URL))
+}
+
+func TestPrefixIsTheHostsName(t *testing.T) {
+	name, err := (&BucketConfig{Prefix: "x"}).prefix()
+	require.NoError(t, err)
+	assert.Equal(t, "x", name)
+	if name, err = (&BucketConfig{}).prefix(); err == nil {
+		assert.NoError(t, bucket.CheckPrefix(name))
+	} else {
+		assert.ErrorContains(t, err, "`bucket::prefix` must be set")
+	}
+}
