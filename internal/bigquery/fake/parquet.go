@@ -21,7 +21,7 @@ import (
 // has had from the beginning.
 var (
 	codecs    = []format.CompressionCodec{format.Uncompressed, format.Snappy, format.Gzip, format.Zstd}
-	encodings = []format.Encoding{format.Plain, format.PlainDictionary, format.RLE, format.RLEDictionary}
+	encodings = []format.Encoding{format.Plain, format.RLE, format.RLEDictionary}
 )
 
 // leafOf is where the values of a leaf go.

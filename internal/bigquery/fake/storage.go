@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"hash/crc32"
 	"io"
 	"mime"
@@ -56,7 +57,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	var parts [][]byte
 	for reader := multipart.NewReader(http.MaxBytesReader(w, r.Body, maxObject), params["boundary"]); ; {
 		part, err := reader.NextRawPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		var data []byte
