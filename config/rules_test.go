@@ -20,6 +20,9 @@ func TestRules(t *testing.T) {
 	if _, _, err := (configfile.Source[*rules.Silences]{Key: "--silences", Path: "silences.json", Strict: true, Parse: rules.ParseSilences}).Load(); err != nil {
 		t.Error(err)
 	}
+	if _, _, err := (configfile.Source[*rules.Thresholds]{Key: "--thresholds", Path: "thresholds.json", Strict: true, Parse: rules.ParseThresholds}).Load(); err != nil {
+		t.Error(err)
+	}
 	if _, _, err := (configfile.Source[*cost.Budgets]{Key: "--budgets", Path: "budgets.json", Strict: true, Parse: cost.ParseBudgets}).Load(); err != nil {
 		t.Error(err)
 	}

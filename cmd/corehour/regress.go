@@ -9,8 +9,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/alert/delivery"
+	"github.com/corehour/corehour/regression/alert/rules"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
@@ -56,6 +58,7 @@ type regressFlags struct {
 	*common
 	options  verdict.Options
 	method   string
+	limits   string // file of thresholds
 	times    evidenceFlags
 	alerts   string
 	every    everyFlag
@@ -134,6 +137,7 @@ func (r *regressFlags) declareRule(f *flag.FlagSet) {
 	f.StringVar(&r.method, "method", byEvidence, "evidence (e-values, see docs/statistics.md) or threshold (percent and an interval)")
 	f.Float64Var(&r.options.ThresholdPercent, "threshold", 0, "`percent` that a change must be above (default: 2 by evidence, 10 by threshold)")
 	f.Int64Var(&r.options.MinRecords, "min-records", 0, "measured `calls` that both sides must have (default: 30 by evidence, 100 by threshold)")
+	f.StringVar(&r.limits, "thresholds", "", "`file` of thresholds of some services and methods (by threshold)")
 	r.times.declare(f)
 }
 
@@ -162,6 +166,9 @@ func (r *regressFlags) checkMethod() error {
 	switch r.method {
 	case byEvidence:
 		errs = append(errs, r.times.check(r.flags, &r.options))
+		if r.limits != "" {
+			errs = append(errs, errors.New("--thresholds: has no effect without --method threshold: leave it out"))
+		}
 	case byThreshold:
 		threshold, records = defaultThreshold, defaultMinRecords
 		for _, name := range []string{"warm-up", "slot"} {
@@ -235,6 +242,9 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 	compare := verdict.Evidence
 	if r.method == byThreshold {
 		compare = verdict.Compare
+		if err := r.readThresholds(); err != nil {
+			return nil, err
+		}
 	}
 	comparisons, err := compare(ctx, w, r.filter, pairs, r.options)
 	if err != nil {
@@ -247,4 +257,18 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 	}
 	slices.SortStableFunc(f.Alerts, alert.Dearer)
 	return f, nil
+}
+
+// readThresholds reads the file at every look, as the other files of rules are.
+func (r *regressFlags) readThresholds() error {
+	if r.limits == "" {
+		return nil
+	}
+	thresholds, warnings, err := configfile.Source[*rules.Thresholds]{Key: "--thresholds", Path: r.limits, Parse: rules.ParseThresholds}.Load()
+	if err != nil {
+		return err
+	}
+	r.options.Thresholds = thresholds
+	r.delivery.warn(r.notices, "regress", warnings)
+	return nil
 }

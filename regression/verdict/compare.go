@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/rules"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/stats"
 )
@@ -20,6 +21,8 @@ type Options struct {
 	Metric           string  // cpu, wall, or empty: cpu where both versions have it
 	ThresholdPercent float64 // a change must be above it
 	MinRecords       int64   // on both sides
+	// Thresholds are both of some methods; of Compare only.
+	Thresholds *rules.Thresholds
 
 	// Of Evidence only.
 	WarmUp time.Duration // left out of every process
@@ -167,7 +170,7 @@ func judgeAll(o Options, profiles []query.Profile, edges []query.Edge, at map[qu
 	for service, own := range profilesOf {
 		c := out[at[service]]
 		c.Methods = lines(own)
-		j := threshold{options: o}
+		j := threshold{options: o, service: service}
 		j.first(c.Methods)
 		j.settle(c.Methods, edgesOf[service])
 	}

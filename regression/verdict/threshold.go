@@ -27,6 +27,7 @@ type explanation struct {
 // threshold decides line by line.
 type threshold struct {
 	options Options
+	service query.Service
 	grown   []*Line // whole time grew beyond doubt; in no order
 }
 
@@ -38,6 +39,8 @@ func (j *threshold) first(lines []Line) {
 }
 
 func (j *threshold) line(l *Line) {
+	least, records := j.options.Thresholds.Of(j.service.Namespace, j.service.Name, j.service.Environment, l.Class, l.full,
+		j.options.ThresholdPercent, j.options.MinRecords)
 	switch {
 	case l.base == nil:
 		l.State = New
@@ -45,7 +48,7 @@ func (j *threshold) line(l *Line) {
 	case l.head == nil:
 		l.State = Gone
 		return
-	case min(l.BaseRecords, l.HeadRecords) < j.options.MinRecords:
+	case min(l.BaseRecords, l.HeadRecords) < records:
 		l.State = FewRecords
 		return
 	}
@@ -65,7 +68,7 @@ func (j *threshold) line(l *Line) {
 	if self0.Relative() <= knownBelow && self1.Relative() <= knownBelow {
 		change, interval, _ := stats.Change(self0, self1, Level)
 		l.say("self", self0, self1, change, interval)
-		if 100*change > j.options.ThresholdPercent && interval.Low > 0 {
+		if 100*change > least && interval.Low > 0 {
 			l.State = Regressed
 		}
 		return
@@ -75,7 +78,7 @@ func (j *threshold) line(l *Line) {
 	}
 	l.say("inclusive", whole0, whole1, wholeChange, wholeInterval)
 	_, difference := stats.Difference(self0, self1, Level)
-	if 100*wholeChange > j.options.ThresholdPercent && wholeInterval.Low > 0 && difference.Low > 0 {
+	if 100*wholeChange > least && wholeInterval.Low > 0 && difference.Low > 0 {
 		l.State = Regressed // unless settle finds that callees explain it
 	}
 }
