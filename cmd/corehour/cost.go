@@ -13,40 +13,45 @@ import (
 )
 
 const costUsage = `Ranks methods by the dollars that their own code costs (self: without the calls
-they make), with standard errors from clusters of instance and time. --by adds up
+they make), with intervals and standard errors from clusters of instance and time.
+Dollars are told per day: --per month, call, request or window tells them otherwise. --by adds up
 by class, service, version, caller, environment or owner instead, or by several, as
 in --by service,version. Inclusive costs nest and are never added up; by caller there
 are no others. A method whose CPU was never measured is listed with its calls and wall
 time, without a cost.
 
 ~ marks self costs that are too uncertain to act on: a standard error above 30%, or
-calls of unknown caller. >= marks those of fewer than 100 measured calls: a lower
-bound, the tail is not sampled.
+calls of unknown caller. >= marks a lower bound: too few calls were measured to know
+the tail.
 
 --budgets raises alerts where more is spent than planned, beyond doubt, and sends them
 as regress does.
 
 --prices prices what is stored anew, by the price book that the collector takes.
 
-The second table shows how the lines add up to what is paid: cores x time x price.`
+The second table shows how the lines add up to what is paid, cores x time x price, and
+what share of it each is.`
 
 // costFlags are the flags of cost beside the common ones.
 type costFlags struct {
 	*common
 	top         int
 	by          string
+	per         string
 	percentiles bool
 	budgets     string
 	prices      string
 	delivery    deliverFlags
 
 	options cost.Options
+	unit    cost.Per
 }
 
 func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	c := &costFlags{common: newCommon("cost", "", costUsage, "24h", stdout)}
 	f := c.flags
 	f.StringVar(&c.by, "by", "method", "`what` to add up by: method, class, service, version, caller, environment, owner; several with commas")
+	f.StringVar(&c.per, "per", string(cost.PerDay), "`what` dollars are told for one of: day, month, call, request or window; json and csv have all of them")
 	f.IntVar(&c.top, "top", 30, "how many lines to print, 0 = all; json and csv have all of them")
 	f.BoolVar(&c.percentiles, "percentiles", false, "p50, p95 and p99 of the wall and CPU time of calls, by method; takes twice as long")
 	f.StringVar(&c.budgets, "budgets", "", "`file` of budgets: those that are broken raise alerts, and exit status 1")
@@ -110,6 +115,9 @@ func (c *costFlags) check() error {
 	}
 	var err error
 	if c.options.By, err = cost.ParseBy(c.by); err != nil {
+		errs = append(errs, err)
+	}
+	if c.unit, err = cost.ParsePer(c.per); err != nil {
 		errs = append(errs, err)
 	}
 	if slices.Contains(c.options.By, cost.ByOwner) && c.delivery.owners == "" {

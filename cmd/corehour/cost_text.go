@@ -16,13 +16,13 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 	if c.top > 0 && len(shown) > c.top {
 		shown = shown[:c.top]
 	}
-	d.Say(fmt.Sprintf("cost by %s, %s to %s; rows cover %s, per-day figures are scaled to a day",
-		dimensions(r.By), showTime(r.From, c.zone), showTime(r.To, c.zone), coverage(r.ObservedDays)),
+	d.Say(fmt.Sprintf("cost by %s, %s to %s; rows cover %s%s",
+		dimensions(r.By), showTime(r.From, c.zone), showTime(r.To, c.zone), coverage(r.ObservedDays), scaled(c.unit)),
 		fmt.Sprintf("%d instances, %d calls with measured CPU", r.Instances, r.Records))
 	if slices.Contains(r.By, cost.ByCaller) {
-		d.Add(callerTable(r, shown))
+		d.Add(callerTable(r, shown, c.unit))
 	} else {
-		d.Add(costTable(r, shown, c.percentiles))
+		d.Add(costTable(r, shown, c.unit, c.percentiles))
 	}
 	for _, warning := range []stats.Warning{stats.LowerBound, stats.LowerBoundCPU} {
 		n := 0
@@ -44,6 +44,14 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 	}
 	d.Add(reconciliation(r))
 	return d
+}
+
+// scaled says what is made of the time that rows cover.
+func scaled(per cost.Per) string {
+	if per == cost.PerDay || per == cost.PerMonth {
+		return fmt.Sprintf(", dollars are scaled to a %s", per)
+	}
+	return ""
 }
 
 func dimensions(by []cost.Dimension) string {
@@ -97,9 +105,9 @@ func nameColumns(by []cost.Dimension) (names []string, cells func(*cost.Line) []
 	}
 }
 
-func costTable(r *cost.Report, lines []cost.Line, percentiles bool) *output.Table {
+func costTable(r *cost.Report, lines []cost.Line, per cost.Per, percentiles bool) *output.Table {
 	names, cells := nameColumns(r.By)
-	t := &output.Table{Columns: append(names, "self $/day", "self $", "95%", "share", "self core-h", "incl core-h", "calls", "instances", "records")}
+	t := &output.Table{Columns: append(names, "self $/"+string(per), "95% interval", "share", "incl $/"+string(per), "self core-h", "incl core-h", "calls", "instances", "records")}
 	methods := r.Groups == nil
 	if methods {
 		t.Columns = append(t.Columns, "cpu/call", "wall/call")
@@ -117,9 +125,10 @@ func costTable(r *cost.Report, lines []cost.Line, percentiles bool) *output.Tabl
 			mark = "~"
 		}
 		row := append(cells(l),
-			output.Figure(mark+amount(l.SelfUSDPerDay)), output.Figure(mark+amount(l.SelfUSD)),
-			output.Figure(bounds(l)), output.Figure(mark+percent(l.ShareOfProcessCPU)),
-			output.Figure(mark+amount(l.SelfCoreHours)), output.Figure(amount(l.InclusiveCoreHours)),
+			output.Figure(marked(mark, amount(r.For(per, l, l.SelfUSD)))), output.Figure(intervalOf(r, l, per)),
+			output.Figure(marked(mark, percent(l.ShareOfProcessCPU))),
+			output.Figure(amount(r.For(per, l, l.InclusiveUSD))),
+			output.Figure(marked(mark, amount(l.SelfCoreHours))), output.Figure(amount(l.InclusiveCoreHours)),
 			output.Figure(wholeNumber(l.Calls)), output.Whole(l.Instances), output.Whole(l.CPUMeasured))
 		if methods {
 			row = append(row, output.Figure(nanos(l.CPUNSPerCall)), output.Figure(nanos(l.WallNSPerCall)))
@@ -132,6 +141,26 @@ func costTable(r *cost.Report, lines []cost.Line, percentiles bool) *output.Tabl
 	return t
 }
 
+// marked puts a mark before a figure, if there is one.
+func marked(mark, figure string) string {
+	if figure == unknown {
+		return figure
+	}
+	return mark + figure
+}
+
+// intervalOf is that of a line's dollars, in percent where it has none, or why there
+// is none to rely on.
+func intervalOf(r *cost.Report, l *cost.Line, per cost.Per) string {
+	switch {
+	case l.LowerBound && l.SelfCoreHours != nil:
+		return l.Warning
+	case l.SelfUSDInterval == nil:
+		return bounds(l)
+	}
+	return amount(r.For(per, l, &l.SelfUSDInterval[0])) + " to " + amount(r.For(per, l, &l.SelfUSDInterval[1]))
+}
+
 func percentileCells(p *cost.Percentiles) []output.Cell {
 	if p == nil {
 		return []output.Cell{output.Figure(unknown), output.Figure(unknown), output.Figure(unknown)}
@@ -139,57 +168,13 @@ func percentileCells(p *cost.Percentiles) []output.Cell {
 	return []output.Cell{output.Figure(output.Nanos(p.P50)), output.Figure(output.Nanos(p.P95)), output.Figure(output.Nanos(p.P99))}
 }
 
-func callerTable(r *cost.Report, lines []cost.Line) *output.Table {
+func callerTable(r *cost.Report, lines []cost.Line, per cost.Per) *output.Table {
 	names, cells := nameColumns(r.By)
-	t := &output.Table{Columns: append(names, "incl $", "incl core-h", "calls")}
+	t := &output.Table{Columns: append(names, "incl $/"+string(per), "incl core-h", "calls")}
 	for i := range lines {
 		l := &lines[i]
 		t.Rows = append(t.Rows, append(cells(l),
-			output.Figure(amount(l.InclusiveUSD)), output.Figure(amount(l.InclusiveCoreHours)), output.Figure(wholeNumber(l.Calls))))
-	}
-	return t
-}
-
-// reconciliation shows how self costs add up to what is paid. Lines with a + add up
-// to the one with = below them.
-func reconciliation(r *cost.Report) *output.Table {
-	t := &output.Table{
-		Title:   "how it adds up",
-		Columns: []string{"service", "environment", "line", "core-h", "$", "calls"},
-	}
-	for i := range r.Services {
-		s := &r.Services[i]
-		line := func(what string, hours, usd *float64, calls string) {
-			t.Rows = append(t.Rows, []output.Cell{
-				output.Name(s.Name), output.Name(s.Environment), output.Name(what),
-				output.Figure(amount(hours)), output.Figure(amount(usd)), output.Figure(calls),
-			})
-		}
-		for _, o := range s.Owned {
-			what := "self costs, unowned"
-			if o.Owner != "" {
-				what = "self costs, owned by " + o.Owner
-			}
-			line("+ "+what, &o.CoreHours, &o.USD, "")
-		}
-		if s.Owned == nil {
-			line("+ self costs of methods", &s.AttributedCoreHours, &s.AttributedUSD, "")
-		}
-		line("+ unattributed process CPU", s.UnattributedCoreHours, s.UnattributedUSD, "")
-		line("= process CPU", s.ProcessCoreHours, s.ProcessUSD, "")
-		line("+ idle cores", s.IdleCoreHours, s.IdleUSD, "")
-		line("= paid: cores x time", s.PaidCoreHours, s.PaidUSD, "")
-		if s.PaidCoreHours != nil && s.UnpricedPaidCoreHours > 0 {
-			line("of it unpriced", &s.UnpricedPaidCoreHours, nil, "")
-		} else if s.UnpricedCoreHours > 0 {
-			line("of it unpriced", &s.UnpricedCoreHours, nil, "")
-		}
-		if s.UnknownCallerCoreHours > 0 {
-			line("in calls of unknown caller", &s.UnknownCallerCoreHours, nil, "")
-		}
-		if s.UnmeasuredCalls >= 0.5 {
-			line("unmeasured calls, in unattributed", nil, nil, wholeNumber(s.UnmeasuredCalls))
-		}
+			output.Figure(amount(r.For(per, l, l.InclusiveUSD))), output.Figure(amount(l.InclusiveCoreHours)), output.Figure(wholeNumber(l.Calls))))
 	}
 	return t
 }

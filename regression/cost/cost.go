@@ -50,6 +50,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	if b.tails, err = readTails(ctx, w, o, last); err != nil {
 		return nil, err
 	}
+	b.setApart()
 	b.services()
 	b.lines()
 	if o.Percentiles {

@@ -132,6 +132,9 @@ func (s *sums) add(m *query.MethodCost) {
 func (b *builder) finish(s *sums, e query.GroupCost, method bool) {
 	l := s.line
 	l.Instances = e.Instances
+	for service := range s.services {
+		l.Requests += b.service[service].Requests
+	}
 	if s.wallN > 0 {
 		l.WallNSPerCall = pointer(s.wallX / s.wallN)
 		l.ErrorShare = s.errors / s.wallN
@@ -183,20 +186,8 @@ func (b *builder) dollars(s *sums, total stats.Estimate, interval stats.Interval
 		return // nothing has a price
 	}
 	l.SelfUSD, l.InclusiveUSD = pointer(s.selfUSD), pointer(s.inclusiveUSD)
-	if b.ObservedDays > 0 {
-		l.SelfUSDPerDay = pointer(s.selfUSD / b.ObservedDays)
-		l.SelfUSDPerMonth = pointer(s.selfUSD / b.ObservedDays * daysPerMonth)
-	}
-	if l.Calls > 0 {
-		l.SelfUSDPerCall = pointer(s.selfUSD / l.Calls)
-	}
-	requests := 0.0
-	for service := range s.services {
-		requests += b.service[service].Requests
-	}
-	if requests > 0 {
-		l.SelfUSDPerRequest = pointer(s.selfUSD / requests)
-	}
+	l.SelfUSDPerDay, l.SelfUSDPerMonth = b.For(PerDay, l, l.SelfUSD), b.For(PerMonth, l, l.SelfUSD)
+	l.SelfUSDPerCall, l.SelfUSDPerRequest = b.For(PerCall, l, l.SelfUSD), b.For(PerRequest, l, l.SelfUSD)
 	if priced := s.selfX - l.UnpricedCoreHours*nsPerCoreHour; known && priced != 0 {
 		// The error of the time at the price that its priced part has.
 		perNS := math.Abs(s.selfUSD / priced)
@@ -258,7 +249,7 @@ func (b *builder) callerLines() []Line {
 		if !ok {
 			i = len(out)
 			at[k] = i
-			out = append(out, Line{Service: k.Service, Version: k.Version, Class: k.Class, Method: k.Method, Owner: k.Owner, Caller: k.caller})
+			out = append(out, Line{Service: k.Service, Version: k.Version, Class: k.Class, Method: k.Method, Owner: k.Owner, Caller: k.caller, Requests: b.service[e.Service].Requests})
 		}
 		l := &out[i]
 		l.Calls += e.Calls

@@ -49,6 +49,9 @@ type Line struct {
 	Measured        int64   `json:"measured"`
 	CPUMeasured     int64   `json:"cpu_measured"`
 	ErrorShare      float64 `json:"error_share"`
+	// Requests are calls that nothing measured made, in the services that the line
+	// has a part in: what came from outside. An estimate.
+	Requests float64 `json:"requests"`
 
 	WallNSPerCall *float64 `json:"wall_ns_per_call"`
 	CPUNSPerCall  *float64 `json:"cpu_ns_per_call"` // with callees; of methods only
@@ -60,11 +63,9 @@ type Line struct {
 	SelfUSDSE             *float64    `json:"self_usd_se"`
 	SelfUSDInterval       *[2]float64 `json:"self_usd_interval"`
 	SelfUSDPerCall        *float64    `json:"self_usd_per_call"`
-	// SelfUSDPerRequest is by calls that nothing measured made: what came from
-	// outside.
-	SelfUSDPerRequest *float64 `json:"self_usd_per_request"`
-	SelfUSDPerDay     *float64 `json:"self_usd_per_day"`
-	SelfUSDPerMonth   *float64 `json:"self_usd_per_month"`
+	SelfUSDPerRequest     *float64    `json:"self_usd_per_request"`
+	SelfUSDPerDay         *float64    `json:"self_usd_per_day"`
+	SelfUSDPerMonth       *float64    `json:"self_usd_per_month"`
 	// UnpricedCoreHours is the part of SelfCoreHours that has no price.
 	UnpricedCoreHours float64 `json:"unpriced_core_hours"`
 	// ShareOfProcessCPU is SelfCoreHours as a share of the CPU time of the processes
@@ -119,6 +120,10 @@ type Service struct {
 	ProcessUSD            *float64 `json:"process_usd"`
 	AttributedUSD         float64  `json:"attributed_usd"`
 	UnattributedUSD       *float64 `json:"unattributed_usd"`
+	// DoubleCoreHours is below zero or zero: CPU of methods that were called by one
+	// whose own CPU was not measured is in the self costs of that one's callers too.
+	DoubleCoreHours float64 `json:"double_core_hours"`
+	DoubleUSD       float64 `json:"double_usd"`
 	// Owned are the parts of the attributed figures by owner, the unowned one last;
 	// only where a file says who owns what.
 	Owned []OwnedCost `json:"owned,omitempty"`

@@ -8,6 +8,10 @@ import (
 
 // Nanos shows a duration given in ns with three digits.
 func Nanos(ns float64) string {
+	// Rounded first: 999.96 us are 1 ms.
+	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(ns, 'g', 3, 64), 64); err == nil {
+		ns = rounded
+	}
 	for _, unit := range []struct {
 		size float64
 		name string

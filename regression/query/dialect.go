@@ -47,6 +47,15 @@ func (d dialect) Unnest(list, name string) string {
 	return "UNNEST(" + list + ") AS u(" + name + ")"
 }
 
+// SumOf is the sum of an expression over the elements of a list of a row, NULL for
+// an empty one. DuckDB would make a join of a subquery.
+func (d dialect) SumOf(list, name, expression string) string {
+	if d.partitioned {
+		return "(SELECT SUM(" + expression + ") FROM UNNEST(" + list + ") AS " + name + ")"
+	}
+	return "LIST_SUM(LIST_TRANSFORM(" + list + ", LAMBDA " + name + " : " + expression + "))"
+}
+
 // equal compares two columns, unknown being equal to unknown. BigQuery joins by
 // equality only.
 func (d dialect) equal(a, b, column string) string {

@@ -83,7 +83,8 @@ func anchorAt(place float64) string {
 func (d *drawing) yAxis(s scale, show func(float64) string) {
 	for _, v := range s.ticks(4) {
 		d.line(chartLeft, down(s.at(v)), 99, down(s.at(v)), "grid")
-		d.text(chartLeft-1, down(s.at(v))+4, "end", "axis", show(v))
+		// From the edge: on a phone the room left of the axis is narrow.
+		d.text(0, down(s.at(v))+4, "start", "axis", show(v))
 	}
 }
 
@@ -101,7 +102,7 @@ func spreadChart(m Method) template.HTML {
 	x, y := scale{float64(low), float64(high)}, scale{0, most * 100 * 1.05}
 	d := newDrawing(chartHeight, "share of the calls of "+m.Class+"."+m.Method+" by their time, one line per version")
 	d.yAxis(y, func(v float64) string { return fmt.Sprintf("%.3g%%", v) })
-	step := max(1, (high-low)/6)
+	step := max(1, (high-low+4)/5)
 	for bin := low; bin <= high; bin += step {
 		place := across(x.at(float64(bin)))
 		d.text(place, chartHeight-6, anchorAt(place), "axis", output.Nanos(query.BinStart(bin)))

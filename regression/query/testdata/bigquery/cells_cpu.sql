@@ -10,8 +10,7 @@ WITH scoped AS  (
   WHERE c.kind IN ('call', 'counts', 'aggregate')
      AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
 ),
-weighted AS (
-WITH 
+
 -- What a row weighs. q = p * cpu_p is the probability that a row's CPU was
 -- measured with, p that of its wall time.
 --
@@ -149,18 +148,15 @@ weighted AS (
   LEFT JOIN plan AS a ON a.key_id = k.key_id AND a.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000)
   LEFT JOIN tight AS t ON t.key_id = k.key_id AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000)
 )
-
-SELECT
-  * EXCEPT (key_id, name_id, holes),
-  w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
-FROM weighted
+,
+names AS (
+  -- Methods by number: the same in both versions.
+  SELECT key_id, name, class, method, DENSE_RANK() OVER (ORDER BY name) AS method_id
+  FROM keys
 ),
 seen AS (
   SELECT
-    m.member, w.side,
-    CASE WHEN COALESCE(w.class, '') = '' THEN w.method WHEN COALESCE(w.method, '') = '' THEN w.class ELSE w.class || '.' || w.method END AS name,
-    w.class, w.method, w.signature,
-    COALESCE(w.caller, '') AS caller,
+    e.method_id, m.member, w.signature, w.caller,
     CASE WHEN @daily = 1 AND w.side = 'base'
       THEN MOD(MOD(w.start_ns - @begin_ns, 86400000000000) + 86400000000000, 86400000000000)
       ELSE w.start_ns - @begin_ns END AS offset_ns,
@@ -168,64 +164,79 @@ seen AS (
     w.measured AS timed, COALESCE(w.cpu_measured, 0) AS timed_cpu,
     w.usd_per_core_hour AS price
   FROM weighted AS w
+  JOIN names AS e ON e.key_id = w.key_id
   JOIN UNNEST(@members) AS m
     ON m.side = w.side AND COALESCE(m.instance, '') = COALESCE(w.instance, '') AND COALESCE(m.process_start_ns, 0) = COALESCE(w.process_start_ns, 0)
   WHERE w.measured > 0 AND w.start_ns >= w.from_ns AND w.start_ns < w.to_ns AND w.start_ns >= m.warm_ns
 ),
 binned AS (
-  SELECT name, caller, FLOOR(LN(GREATEST(x, 1)) / LN(1.01 / 0.99)) AS bin, weight
+  SELECT method_id, caller, FLOOR(LN(GREATEST(x, 1)) / LN(1.01 / 0.99)) AS bin, weight
   FROM seen
   WHERE weight IS NOT NULL AND n = 1
   UNION ALL
-  SELECT s.name, s.caller, h.bin, s.weight * h.n AS weight
+  SELECT s.method_id, s.caller, h.bin, s.weight * h.n AS weight
   FROM seen AS s, UNNEST(s.bins) AS h
   WHERE s.weight IS NOT NULL AND s.n > 1
 ),
 bins AS (
-  SELECT name, caller, bin, SUM(weight) AS weight
+  SELECT method_id, COALESCE(caller, '') AS caller, bin, SUM(weight) AS weight
   FROM binned
-  GROUP BY name, caller, bin
+  GROUP BY method_id, COALESCE(caller, ''), bin
 ),
 ranked AS (
   SELECT
-    name, caller, bin,
-    SUM(weight) OVER (PARTITION BY name, caller ORDER BY bin) / SUM(weight) OVER (PARTITION BY name, caller) AS share
+    method_id, caller, bin,
+    SUM(weight) OVER (PARTITION BY method_id, caller ORDER BY bin) / SUM(weight) OVER (PARTITION BY method_id, caller) AS share
   FROM bins
 ),
 caps AS (
-  SELECT name, caller, EXP((MIN(bin) + 1) * LN(1.01 / 0.99)) AS cap
+  SELECT method_id, caller, EXP((MIN(bin) + 1) * LN(1.01 / 0.99)) AS cap
   FROM ranked
   WHERE share >= 0.995
-  GROUP BY name, caller
+  GROUP BY method_id, caller
 ),
 single AS (
   SELECT
-    s.*,
+    s.method_id, s.member, s.signature, s.flow, s.weight, s.n, s.x, s.timed, s.timed_cpu, s.price,
+    COALESCE(s.caller, '') AS caller,
     CAST(FLOOR(s.offset_ns / @slot_ns) AS INT64) AS slot,
     CASE WHEN s.n = 1 THEN LEAST(s.x, p.cap)
       ELSE s.x * COALESCE(
-        (SELECT SUM(h.n * LEAST(EXP((h.bin + 0.5) * LN(1.01 / 0.99)), p.cap)) / SUM(h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99)))
-         FROM UNNEST(s.bins) AS h), 1) END AS capped,
+        (SELECT SUM(h.n * LEAST(EXP((h.bin + 0.5) * LN(1.01 / 0.99)), p.cap)) FROM UNNEST(s.bins) AS h)
+          / (SELECT SUM(h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99))) FROM UNNEST(s.bins) AS h), 1) END AS capped,
     CASE WHEN s.n = 1 THEN LN(GREATEST(s.x, 1))
       ELSE COALESCE(
         (SELECT SUM(h.n * (h.bin + 0.5) * LN(1.01 / 0.99)) FROM UNNEST(s.bins) AS h),
         s.n * LN(GREATEST(s.x / s.n, 1))) END AS logs
   FROM seen AS s
-  LEFT JOIN caps AS p ON s.name = p.name AND s.caller = p.caller
+  LEFT JOIN caps AS p ON s.method_id = p.method_id AND COALESCE(s.caller, '') = p.caller
+),
+cells AS (
+  SELECT
+    method_id, caller, member, slot,
+    MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
+    SUM(CASE WHEN weight IS NOT NULL THEN n ELSE 0 END) AS records,
+    COALESCE(SUM(weight * n), 0) AS weight,
+    COALESCE(SUM(weight * x), 0) AS x,
+    COALESCE(SUM(weight * capped), 0) AS capped,
+    COALESCE(SUM(weight * logs), 0) AS logs,
+    COALESCE(SUM(flow), 0) AS flow,
+    COALESCE(SUM(CASE WHEN price IS NOT NULL THEN weight * x END), 0) AS priced_x,
+    COALESCE(SUM(weight * x * price), 0) AS price_x,
+    SUM(timed - timed_cpu) AS timed_wall, SUM(timed_cpu) AS timed_cpu
+  FROM single
+  GROUP BY method_id, caller, member, slot
+),
+methods AS (
+  SELECT method_id, name, MAX(class) AS class, MAX(method) AS method
+  FROM names
+  GROUP BY method_id, name
 )
 SELECT
-  name, caller, member, slot,
-  MAX(class) AS class, MAX(method) AS method,
-  CASE WHEN MIN(COALESCE(signature, '')) = MAX(COALESCE(signature, '')) THEN MAX(signature) END AS signature,
-  SUM(CASE WHEN weight IS NOT NULL THEN n ELSE 0 END) AS records,
-  COALESCE(SUM(weight * n), 0) AS weight,
-  COALESCE(SUM(weight * x), 0) AS x,
-  COALESCE(SUM(weight * capped), 0) AS capped,
-  COALESCE(SUM(weight * logs), 0) AS logs,
-  COALESCE(SUM(flow), 0) AS flow,
-  COALESCE(SUM(CASE WHEN price IS NOT NULL THEN weight * x END), 0) AS priced_x,
-  COALESCE(SUM(weight * x * price), 0) AS price_x,
-  SUM(timed - timed_cpu) AS timed_wall, SUM(timed_cpu) AS timed_cpu
-FROM single
-GROUP BY name, caller, member, slot
-ORDER BY name, caller, member, slot
+  m.name, c.caller, c.member, c.slot,
+  m.class, m.method,
+  CASE WHEN c.first_signature = c.last_signature AND c.last_signature <> '' THEN c.last_signature END AS signature,
+  c.records, c.weight, c.x, c.capped, c.logs, c.flow, c.priced_x, c.price_x, c.timed_wall, c.timed_cpu
+FROM cells AS c
+JOIN methods AS m ON m.method_id = c.method_id
+ORDER BY c.method_id, c.caller, c.member, c.slot

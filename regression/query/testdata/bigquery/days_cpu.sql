@@ -7,8 +7,7 @@ WITH scoped AS  (
   WHERE c.kind IN ('call', 'counts', 'aggregate')
      AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
 ),
-weighted AS (
-WITH 
+
 -- What a row weighs. q = p * cpu_p is the probability that a row's CPU was
 -- measured with, p that of its wall time.
 --
@@ -146,77 +145,90 @@ weighted AS (
   LEFT JOIN plan AS a ON a.key_id = k.key_id AND a.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000)
   LEFT JOIN tight AS t ON t.key_id = k.key_id AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000)
 )
-
-SELECT
-  * EXCEPT (key_id, name_id, holes),
-  w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
-FROM weighted
+,
+names AS (
+  -- Methods by number: the same in all versions.
+  SELECT
+    key_id, class, method, name,
+    COALESCE(service_namespace, '') AS service_namespace, COALESCE(service, '') AS service, COALESCE(environment, '') AS environment,
+    DENSE_RANK() OVER (ORDER BY COALESCE(service_namespace, ''), COALESCE(service, ''), COALESCE(environment, ''), name) AS method_id
+  FROM keys
 ),
 seen AS (
   SELECT
-    COALESCE(service_namespace, '') AS service_namespace, COALESCE(service, '') AS service, COALESCE(environment, '') AS environment,
-    CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
-    class, method, signature,
-    COALESCE(caller, '') AS caller,
-    start_ns - MOD(start_ns, 86400000000000) AS date_ns,
-    w AS weight, cpu_measured AS n, CAST(cpu_ns AS FLOAT64) AS x, cpu_hist AS bins,
-    usd_per_core_hour AS price
-  FROM weighted
-  WHERE w IS NOT NULL AND cpu_measured > 0
-    AND start_ns >= @from_ns AND start_ns < @to_ns
+    e.method_id, w.signature, w.caller,
+    w.start_ns - MOD(w.start_ns, 86400000000000) AS date_ns,
+    w.w AS weight, w.cpu_measured AS n, CAST(w.cpu_ns AS FLOAT64) AS x, w.cpu_hist AS bins,
+    w.usd_per_core_hour AS price
+  FROM weighted AS w
+  JOIN names AS e ON e.key_id = w.key_id
+  WHERE w.w IS NOT NULL AND w.cpu_measured > 0
+    AND w.start_ns >= @from_ns AND w.start_ns < @to_ns
 ),
 binned AS (
-  SELECT service_namespace, service, environment, name, caller, FLOOR(LN(GREATEST(x, 1)) / LN(1.01 / 0.99)) AS bin, weight
+  SELECT method_id, caller, FLOOR(LN(GREATEST(x, 1)) / LN(1.01 / 0.99)) AS bin, weight
   FROM seen
   WHERE n = 1
   UNION ALL
-  SELECT s.service_namespace, s.service, s.environment, s.name, s.caller, h.bin, s.weight * h.n AS weight
+  SELECT s.method_id, s.caller, h.bin, s.weight * h.n AS weight
   FROM seen AS s, UNNEST(s.bins) AS h
   WHERE s.n > 1
 ),
 bins AS (
-  SELECT service_namespace, service, environment, name, caller, bin, SUM(weight) AS weight
+  SELECT method_id, COALESCE(caller, '') AS caller, bin, SUM(weight) AS weight
   FROM binned
-  GROUP BY service_namespace, service, environment, name, caller, bin
+  GROUP BY method_id, COALESCE(caller, ''), bin
 ),
 ranked AS (
   SELECT
-    service_namespace, service, environment, name, caller, bin,
-    SUM(weight) OVER (PARTITION BY service_namespace, service, environment, name, caller ORDER BY bin)
-      / NULLIF(SUM(weight) OVER (PARTITION BY service_namespace, service, environment, name, caller), 0) AS share
+    method_id, caller, bin,
+    SUM(weight) OVER (PARTITION BY method_id, caller ORDER BY bin)
+      / NULLIF(SUM(weight) OVER (PARTITION BY method_id, caller), 0) AS share
   FROM bins
 ),
 caps AS (
-  SELECT service_namespace, service, environment, name, caller, EXP((MIN(bin) + 1) * LN(1.01 / 0.99)) AS cap
+  SELECT method_id, caller, EXP((MIN(bin) + 1) * LN(1.01 / 0.99)) AS cap
   FROM ranked
   WHERE share >= 0.995
-  GROUP BY service_namespace, service, environment, name, caller
+  GROUP BY method_id, caller
 ),
 single AS (
   SELECT
-    s.*,
+    s.method_id, s.signature, s.date_ns, s.weight, s.n, s.x, s.price,
+    COALESCE(s.caller, '') AS caller,
     CASE WHEN s.n = 1 THEN LEAST(s.x, COALESCE(p.cap, s.x))
       ELSE s.x * COALESCE(
-        (SELECT SUM(h.n * LEAST(EXP((h.bin + 0.5) * LN(1.01 / 0.99)), p.cap)) / SUM(h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99)))
-         FROM UNNEST(s.bins) AS h), 1) END AS capped,
+        (SELECT SUM(h.n * LEAST(EXP((h.bin + 0.5) * LN(1.01 / 0.99)), p.cap)) FROM UNNEST(s.bins) AS h)
+          / (SELECT SUM(h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99))) FROM UNNEST(s.bins) AS h), 1) END AS capped,
     CASE WHEN s.n = 1 THEN LN(GREATEST(s.x, 1))
       ELSE COALESCE(
         (SELECT SUM(h.n * (h.bin + 0.5) * LN(1.01 / 0.99)) FROM UNNEST(s.bins) AS h),
         s.n * LN(GREATEST(s.x / s.n, 1))) END AS logs
   FROM seen AS s
-  LEFT JOIN caps AS p
-    ON s.service_namespace = p.service_namespace AND s.service = p.service AND s.environment = p.environment
-    AND s.name = p.name AND s.caller = p.caller
+  LEFT JOIN caps AS p ON s.method_id = p.method_id AND COALESCE(s.caller, '') = p.caller
+),
+dated AS (
+  SELECT
+    method_id, caller, date_ns,
+    MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
+    CAST(SUM(n) AS FLOAT64) AS records,
+    SUM(weight * n) AS weight,
+    SUM(weight * capped) AS capped,
+    SUM(weight * logs) AS logs,
+    COALESCE(SUM(weight * x * price), 0) AS price_x
+  FROM single
+  GROUP BY method_id, caller, date_ns
+),
+methods AS (
+  SELECT method_id, service_namespace, service, environment, name, MAX(class) AS class, MAX(method) AS method
+  FROM names
+  GROUP BY method_id, service_namespace, service, environment, name
 )
 SELECT
-  service_namespace, service, environment, name, caller, date_ns,
-  MAX(class) AS class, MAX(method) AS method,
-  CASE WHEN MIN(COALESCE(signature, '')) = MAX(COALESCE(signature, '')) THEN MAX(signature) END AS signature,
-  CAST(SUM(n) AS FLOAT64) AS records,
-  SUM(weight * n) AS weight,
-  SUM(weight * capped) AS capped,
-  SUM(weight * logs) AS logs,
-  COALESCE(SUM(weight * x * price), 0) AS price_x
-FROM single
-GROUP BY service_namespace, service, environment, name, caller, date_ns
-ORDER BY service_namespace, service, environment, name, caller, date_ns
+  m.service_namespace, m.service, m.environment, m.name, d.caller, d.date_ns,
+  m.class, m.method,
+  CASE WHEN d.first_signature = d.last_signature AND d.last_signature <> '' THEN d.last_signature END AS signature,
+  d.records, d.weight, d.capped, d.logs, d.price_x
+FROM dated AS d
+JOIN methods AS m ON m.method_id = d.method_id
+ORDER BY d.method_id, d.caller, d.date_ns

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/output"
+)
+
+// reconciliation shows how self costs add up to what is paid. Lines with a + add up
+// to the one with = below them.
+func reconciliation(r *cost.Report) *output.Table {
+	t := &output.Table{
+		Title:   "how it adds up",
+		Columns: []string{"service", "environment", "line", "core-h", "$", "share of bill", "calls"},
+	}
+	for i := range r.Services {
+		b := bill{t, &r.Services[i]}
+		b.add()
+	}
+	return t
+}
+
+// bill is the lines of one service.
+type bill struct {
+	*output.Table
+	*cost.Service
+}
+
+func (b *bill) add() {
+	for _, o := range b.Owned {
+		what := "self costs, unowned"
+		if o.Owner != "" {
+			what = "self costs, owned by " + o.Owner
+		}
+		b.line("+ "+what, &o.CoreHours, &o.USD)
+	}
+	if b.Owned == nil {
+		b.line("+ self costs of methods", &b.AttributedCoreHours, &b.AttributedUSD)
+	}
+	if b.DoubleCoreHours != 0 {
+		b.line("+ counted twice, around methods without measured CPU", &b.DoubleCoreHours, &b.DoubleUSD)
+	}
+	b.line("+ unattributed process CPU", b.UnattributedCoreHours, b.UnattributedUSD)
+	b.line("= process CPU", b.ProcessCoreHours, b.ProcessUSD)
+	b.line("+ idle cores", b.IdleCoreHours, b.IdleUSD)
+	b.line("= paid: cores x time", b.PaidCoreHours, b.PaidUSD)
+	if b.PaidCoreHours != nil && b.UnpricedPaidCoreHours > 0 {
+		b.line("of it unpriced", &b.UnpricedPaidCoreHours, nil)
+	} else if b.UnpricedCoreHours > 0 {
+		b.line("of it unpriced", &b.UnpricedCoreHours, nil)
+	}
+	if b.UnknownCallerCoreHours > 0 {
+		b.line("in calls of unknown caller", &b.UnknownCallerCoreHours, nil)
+	}
+	if b.UnmeasuredCalls >= 0.5 {
+		b.cells("unmeasured calls, in unattributed", nil, nil, unknown, wholeNumber(b.UnmeasuredCalls))
+	}
+}
+
+func (b *bill) line(what string, hours, usd *float64) {
+	b.cells(what, hours, usd, percent(b.share(hours, usd)), "")
+}
+
+func (b *bill) cells(what string, hours, usd *float64, share, calls string) {
+	b.Rows = append(b.Rows, []output.Cell{
+		output.Name(b.Name), output.Name(b.Environment), output.Name(what),
+		output.Figure(amount(hours)), output.Figure(amount(usd)), output.Figure(share), output.Figure(calls),
+	})
+}
+
+// share is that of the dollars that are paid. Where some of it has no price it is
+// that of the core hours: the dollars are not the whole bill.
+func (b *bill) share(hours, usd *float64) *float64 {
+	part, whole := usd, b.PaidUSD
+	if whole == nil || b.UnpricedPaidCoreHours > 0 {
+		part, whole = hours, b.PaidCoreHours
+	}
+	if part == nil || whole == nil || !(*whole > 0) {
+		return nil
+	}
+	x := *part / *whole
+	return &x
+}

@@ -1,0 +1,50 @@
+package cost
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/corehour/corehour/internal/configfile"
+)
+
+// Per is what dollars are told for one of.
+type Per string
+
+const (
+	PerDay     Per = "day"
+	PerMonth   Per = "month"
+	PerCall    Per = "call"
+	PerRequest Per = "request"
+	PerWindow  Per = "window" // all that was looked at
+)
+
+var allPer = []string{string(PerDay), string(PerMonth), string(PerCall), string(PerRequest), string(PerWindow)}
+
+// ParsePer reads one of them.
+func ParsePer(s string) (Per, error) {
+	if !slices.Contains(allPer, s) {
+		return "", fmt.Errorf("--per: want one of %s, found %q (%s)", strings.Join(allPer, ", "), s, configfile.DidYouMean(s, allPer))
+	}
+	return Per(s), nil
+}
+
+// For tells a figure of a line, which is about the window, for one of something
+// else; nil where there is none of that.
+func (r *Report) For(per Per, l *Line, usd *float64) *float64 {
+	of := 1.0
+	switch per {
+	case PerDay:
+		of = r.ObservedDays
+	case PerMonth:
+		of = r.ObservedDays / daysPerMonth
+	case PerCall:
+		of = l.Calls
+	case PerRequest:
+		of = l.Requests
+	}
+	if usd == nil || !(of > 0) {
+		return nil
+	}
+	return pointer(*usd / of)
+}

@@ -1,0 +1,52 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/corehour/corehour/regression/sim"
+)
+
+// Exit codes of the command: what was found.
+const (
+	nothing = 0
+	found   = 1
+)
+
+// command runs corehour and notes how long it takes and how much memory it needs
+// at most.
+func (b *bench) command(ctx context.Context, least int, args ...string) error {
+	c := exec.CommandContext(ctx, b.corehour, append(args, "--format", "json")...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	begin := time.Now()
+	err := c.Run()
+	seconds := time.Since(begin).Seconds()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return err
+	}
+	if code := c.ProcessState.ExitCode(); !slices.Contains([]int{least, found}, code) {
+		return fmt.Errorf("%s %s ended with status %d: %s", b.corehour, args[0], code, stderr.String())
+	}
+	name := "corehour " + args[0] + " on it"
+	b.lower(name, seconds, "s", sim.None)
+	b.lower(name+", CPU", (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(), "CPU-s", sim.None)
+	if usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		kilobyte := 1024.0
+		if runtime.GOOS == "darwin" {
+			kilobyte = 1 // there it is in bytes
+		}
+		b.lower(name+", greatest memory", float64(usage.Maxrss)*kilobyte/1e6, "MB", sim.None)
+	}
+	return nil
+}

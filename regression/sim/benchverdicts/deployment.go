@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/sim"
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+// versions by side.
+var versions = [2]string{judge.Base: "1.0.0", judge.Head: "1.1.0"}
+
+// goalJudge is in seconds, for one look at the whole deployment.
+const goalJudge = 2
+
+// deployment draws one in which a fiftieth of the methods became half as dear
+// again, stores it, and judges it.
+func (b *bench) deployment(ctx context.Context, root string, s size) error {
+	d := sim.Draw(sim.Plan{Methods: s.methods, Changed: 0.02, Effects: []float64{0.5}}, seed, 0, nil)
+	rows, err := storeDeployment(ctx, root, d)
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("%d methods, %d processes, %d minutes", s.methods, len(d.Instances), int((time.Duration(d.Slots) * d.Slot).Minutes()))
+	b.lower("rows stored, "+what, float64(rows), "", sim.None)
+	seconds, cells, err := queryDeployment(ctx, root)
+	if err != nil {
+		return err
+	}
+	b.lower(fmt.Sprintf("query of the cells, %d of them", cells), seconds, "s", sim.None)
+	if seconds, err = sim.JudgeSeconds(d); err != nil {
+		return err
+	}
+	b.lower(fmt.Sprintf("one look at %s, after the query", what), seconds, "s", goalJudge)
+	return b.command(ctx, found, "regress", "--warehouse", root, "--from", day(d.Begin), "--to", day(d.Begin.AddDate(0, 0, 1)))
+}
+
+func day(t time.Time) string { return t.Format(time.DateOnly) }
+
+// storeDeployment stores the cells as sums, and counts of every minute.
+func storeDeployment(ctx context.Context, root string, d *sim.Deployment) (rows int, err error) {
+	s, err := newStore(root, d.Begin.Add(4*time.Hour))
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if cerr := s.close(ctx); err == nil {
+			rows, err = s.stored, cerr
+		}
+	}()
+	price := 0.04
+	resources := make([]*methodspan.Resource, len(d.Instances))
+	for i, in := range d.Instances {
+		start := in.Started
+		if start.IsZero() {
+			start = d.Begin.Add(-24 * time.Hour)
+		}
+		resources[i] = &methodspan.Resource{
+			ServiceNamespace: "store", Service: "shop", Environment: "production",
+			Version: versions[in.Side], Instance: fmt.Sprintf("shop-7d9f-%02d", i), ProcessStartNS: start.UnixNano(),
+		}
+	}
+	// Cells of one method, instance and slot follow each other, by caller.
+	for i := 0; i < len(d.Cells); {
+		c := d.Cells[i]
+		f := methodspan.ParseFunction(d.Methods[c.Method])
+		row := methodspan.Row{Resource: resources[c.Instance], Level: methodspan.LevelRaw, Class: f.Class, Method: f.Method, USDPerCoreHour: &price}
+		start := d.Begin.Add(time.Duration(c.Slot) * d.Slot)
+		calls := 0.0
+		for ; i < len(d.Cells) && d.Cells[i].Method == c.Method && d.Cells[i].Instance == c.Instance && d.Cells[i].Slot == c.Slot; i++ {
+			cell := d.Cells[i]
+			r := row
+			r.Kind, r.Caller = methodspan.KindAggregate, "shop/caller."+d.Callers[cell.Caller]
+			r.StartNS, r.EndNS = start.UnixNano(), start.Add(d.Slot).UnixNano()
+			measure(&r, cell.Records, cell.Sum/cell.Records)
+			calls += float64(r.Measured)
+			if err := s.add(ctx, r); err != nil {
+				return 0, err
+			}
+		}
+		minutes := int(d.Slot / time.Minute)
+		for m := range minutes {
+			r := row
+			at := start.Add(time.Duration(m) * time.Minute)
+			r.Kind, r.WeightBasis, r.Calls = methodspan.KindCounts, methodspan.BasisExact, calls/float64(minutes)
+			r.StartNS, r.EndNS = at.UnixNano(), at.Add(time.Minute).UnixNano()
+			if err := s.add(ctx, r); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return 0, nil
+}
+
+// queryDeployment asks for the cells as the command does.
+func queryDeployment(ctx context.Context, root string) (seconds float64, cells int, err error) {
+	begin := time.Now()
+	w, err := query.Open(ctx, root, query.Window{})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() {
+		if cerr := w.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	runs, err := w.Runs(ctx, query.Window{}, query.Filter{})
+	if err != nil {
+		return 0, 0, err
+	}
+	pairs, _, err := verdict.Pairs(runs, "", "")
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(pairs) != 1 {
+		return 0, 0, errors.New("the stored deployment has no two versions")
+	}
+	p := pairs[0]
+	side := func(side query.Side, d verdict.Deployment) query.Compared {
+		return query.Compared{Service: p.Service, Side: side, Version: d.Version, Window: query.Window{From: d.First, To: d.Last}, Slot: 5 * time.Minute}
+	}
+	base, head := side(query.SideBase, p.Base), side(query.SideHead, p.Head)
+	processes, err := w.Processes(ctx, base, head)
+	if err != nil {
+		return 0, 0, err
+	}
+	members := make([]query.Member, len(processes))
+	for i, process := range processes {
+		members[i] = query.Member{Process: process, Member: i}
+	}
+	list, err := w.Cells(ctx, query.CPU, base, head, members, query.Grid{Begin: p.Head.First, Slot: 5 * time.Minute})
+	return time.Since(begin).Seconds(), len(list), err
+}

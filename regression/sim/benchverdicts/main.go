@@ -1,0 +1,76 @@
+// Command benchverdicts measures how long verdicts take and what memory they need:
+// on a deployment of 1,000 methods on 40 instances over 90 minutes, and on a year
+// of sums of 2,000 methods. Both are drawn by package sim and stored by the
+// collector's writer; the command `corehour` is run on them as users run it.
+//
+//	benchverdicts --corehour bin/corehour | show --out build/bench
+//
+// The goals are those for judging, after the query.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/corehour/corehour/regression/sim"
+)
+
+// seed is fixed: what is stored is the same on every run.
+const seed = 20260304
+
+// size is what is drawn.
+type size struct{ methods, days, yearMethods int }
+
+var full = size{methods: 1000, days: 365, yearMethods: 2000}
+
+func main() {
+	corehour := flag.String("corehour", "", "the built `command`")
+	dir := flag.String("dir", "", "directory to work in (default: a temporary one)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	table, err := run(ctx, *corehour, *dir, full)
+	stop()
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(table)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "benchverdicts:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, corehour, dir string, s size) (*sim.Table, error) {
+	if corehour == "" {
+		return nil, errors.New("--corehour is missing: name the built command, as bin/corehour")
+	}
+	temporary, err := os.MkdirTemp(dir, "benchverdicts-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temporary)
+	b := &bench{corehour: corehour, table: &sim.Table{Name: "verdicts"}}
+	if err := b.deployment(ctx, filepath.Join(temporary, "deployment"), s); err != nil {
+		return nil, err
+	}
+	if err := b.year(ctx, filepath.Join(temporary, "year"), s); err != nil {
+		return nil, err
+	}
+	return b.table, nil
+}
+
+type bench struct {
+	corehour string
+	table    *sim.Table
+}
+
+// lower notes a figure that should be small.
+func (b *bench) lower(name string, value float64, unit string, goal float64) {
+	b.table.Lower(name, value, unit, goal)
+	fmt.Fprintf(os.Stderr, "%s: %.4g %s\n", name, value, unit)
+}
