@@ -34,7 +34,11 @@ func (b *bill) add() {
 		b.line("+ "+what, &o.CoreHours, &o.USD)
 	}
 	if b.Owned == nil {
-		b.line("+ self costs of methods", &b.AttributedCoreHours, &b.AttributedUSD)
+		hours, usd := &b.AttributedCoreHours, &b.AttributedUSD
+		if *hours == 0 { // nothing was measured
+			hours, usd = nil, nil
+		}
+		b.line("+ self costs of methods", hours, usd)
 	}
 	if b.DoubleCoreHours != 0 {
 		b.line("+ counted twice, around methods without measured CPU", &b.DoubleCoreHours, &b.DoubleUSD)

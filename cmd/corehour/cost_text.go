@@ -19,6 +19,11 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 	d.Say(fmt.Sprintf("cost by %s, %s to %s; rows cover %s%s",
 		dimensions(r.By), showTime(r.From, c.zone), showTime(r.To, c.zone), coverage(r.ObservedDays), scaled(c.unit)),
 		fmt.Sprintf("%d instances, %d calls with measured CPU", r.Instances, r.Records))
+	if !slices.Contains(r.By, cost.ByCaller) {
+		if notes := costNotes(r, r.LastRow); notes != nil {
+			d.Say(notes...)
+		}
+	}
 	if slices.Contains(r.By, cost.ByCaller) {
 		d.Add(callerTable(r, shown, c.unit))
 	} else {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -41,14 +42,22 @@ func (d *driftFlags) wholeDates() (query.Window, error) {
 	return w, nil
 }
 
+// takesDays adds to the sentence that there is nothing what it would take.
+func takesDays(err error) error {
+	if !errors.Is(err, query.ErrNoData) {
+		return err
+	}
+	return fmt.Errorf("%w; drift takes UTC dates that are over, and of each method 42 of the 56 before each of two Mondays in a row", err)
+}
+
 func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error) {
 	window, err := d.wholeDates()
 	if err != nil {
-		return nil, err
+		return nil, takesDays(err)
 	}
 	w, err := query.Open(ctx, d.warehouse, window, query.Tell(d.notices))
 	if err != nil {
-		return nil, err
+		return nil, takesDays(err)
 	}
 	defer w.Close()
 	runs, err := w.Runs(ctx, window, d.filter)
@@ -56,7 +65,7 @@ func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error
 		return nil, err
 	}
 	if len(runs) == 0 {
-		return nil, d.nothing(ctx, w)
+		return nil, takesDays(d.nothing(ctx, w))
 	}
 	metrics := d.metricsOf(runs)
 	asked := map[query.Metric]bool{}

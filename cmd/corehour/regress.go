@@ -201,6 +201,7 @@ type findings struct {
 	Comparisons  []*verdict.Comparison `json:"comparisons"`
 	NotCompared  []verdict.Skip        `json:"not_compared"`
 	CouldNotTell bool                  `json:"could_not_tell"`
+	Warnings     []string              `json:"warnings,omitempty"`
 }
 
 func (f *findings) exitCode() int {
@@ -234,6 +235,7 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 	if len(runs) == 0 {
 		return nil, r.nothing(ctx, w)
 	}
+	f.Warnings = aheadOf(slices.MaxFunc(runs, func(a, b query.Run) int { return a.Last.Compare(b.Last) }).Last)
 	pairs, skips, err := verdict.Pairs(runs, r.options.Base, r.options.Head)
 	if err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func regressDocument(f *findings) *output.Document {
 		}
 		notes = append([]string{verdict}, notes...)
 	}
-	d.Say(notes...)
+	d.Say(append(notes, f.Warnings...)...)
 	return d
 }
 

@@ -88,6 +88,7 @@ func (r *Report) observe(bills []query.Bill) (last time.Time) {
 		}
 		r.Instances += b.Instances
 	}
+	r.LastRow = last
 	if !r.To.IsZero() && last.After(r.To) {
 		last = r.To
 	}

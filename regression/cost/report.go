@@ -13,6 +13,8 @@ type Report struct {
 	// ObservedDays is the part of the window in which there are rows; per-day
 	// figures are figures of the window divided by it. A month has 365/12 days.
 	ObservedDays float64 `json:"observed_days"`
+	// LastRow is the end of the last row.
+	LastRow time.Time `json:"last_row"`
 	// Instances and Records (measured calls) are what the figures rest on.
 	Instances int64       `json:"instances"`
 	Records   int64       `json:"records"`

@@ -69,7 +69,7 @@ func warnings(d *Deployment) []string {
 	for _, in := range d.Instances {
 		n[in.Side]++
 	}
-	if n[Base] < 2 || n[Head] < 2 {
+	if (n[Base] < 2 || n[Head] < 2) && n[Base]+n[Head] > 0 {
 		out = append(out, fmt.Sprintf("%d and %d instances: what they differ by is assumed, not seen", n[Base], n[Head]))
 	}
 	return out

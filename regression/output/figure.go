@@ -6,12 +6,18 @@ import (
 	"strconv"
 )
 
+// rounded keeps three digits. What is shown is rounded first: 999.96 us are 1 ms.
+func rounded(x float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
+	if err != nil {
+		return x
+	}
+	return r
+}
+
 // Nanos shows a duration given in ns with three digits.
 func Nanos(ns float64) string {
-	// Rounded first: 999.96 us are 1 ms.
-	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(ns, 'g', 3, 64), 64); err == nil {
-		ns = rounded
-	}
+	ns = rounded(ns)
 	for _, unit := range []struct {
 		size float64
 		name string
@@ -27,7 +33,7 @@ func Nanos(ns float64) string {
 // a small amount take.
 func Amount(x float64) string {
 	decimals := 2
-	if a := math.Abs(x); a > 0 && a < 1 {
+	if a := rounded(math.Abs(x)); a > 0 && a < 1 {
 		decimals = min(12, 2-int(math.Floor(math.Log10(a))))
 	}
 	return strconv.FormatFloat(x, 'f', decimals, 64)

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -111,15 +112,24 @@ func (r *Report) rank(costs *cost.Report) {
 }
 
 func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, runs []query.Run) error {
-	pairs, _, err := verdict.Pairs(runs, o.Verdict.Base, o.Verdict.Head)
+	pairs, skips, err := verdict.Pairs(runs, o.Verdict.Base, o.Verdict.Head)
 	if err != nil {
 		return err
+	}
+	for _, s := range skips {
+		r.Untold = append(r.Untold, fmt.Sprintf("%s: %s", s.Service, s.Reason))
 	}
 	comparisons, err := verdict.Evidence(ctx, w, o.Filter, pairs, o.Verdict)
 	if err != nil {
 		return err
 	}
 	for _, c := range comparisons {
+		if !c.Told() {
+			r.Untold = append(r.Untold, fmt.Sprintf("%s: version %s against %s: no method has enough of both to compare", c.Service, c.HeadVersion, c.BaseVersion))
+			for _, warning := range c.Warnings {
+				r.Untold = append(r.Untold, fmt.Sprintf("%s: %s", c.Service, warning))
+			}
+		}
 		for _, l := range c.Methods {
 			if l.ChangePercent == nil || l.Interval == nil {
 				continue

@@ -25,10 +25,13 @@ type pageData struct {
 
 	Costs     []costLine
 	CostsLeft int
+	NoCosts   string
 
 	Moves               []moveLine
 	MovesLeft           int
 	MovesLow, MovesHigh string
+	NoMoves             string
+	Untold              []string
 
 	Methods []methodPart
 	Trees   []treePart
@@ -88,6 +91,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	d := pageData{
 		Window: r.window(), Basis: r.basis(), Made: showTime(r.Made, r.zone), Warehouse: output.Printable(r.Warehouse), Metric: r.metricName(),
 		Caption: r.window() + "; " + r.basis(), CostsLeft: r.CostsLeft, MovesLeft: r.MovesLeft,
+		NoCosts: noCosts, NoMoves: noMoves, Untold: r.Untold,
 		Balanced: r.Health.Balanced, Verdict: output.Printable(r.healthVerdict()),
 	}
 	for i := range maxVersions {

@@ -17,13 +17,15 @@ type Report struct {
 	Records   int64     `json:"records"`
 	Instances int       `json:"instances"`
 
-	Costs     []Cost         `json:"costs"`
-	CostsLeft int            `json:"costs_left_out"` // methods beyond the bound
-	Moves     []Move         `json:"moves"`
-	MovesLeft int            `json:"moves_left_out"`
-	Methods   []Method       `json:"methods"`
-	Trees     []Tree         `json:"trees"`
-	Health    *ledger.Report `json:"health"`
+	Costs     []Cost `json:"costs"`
+	CostsLeft int    `json:"costs_left_out"` // methods beyond the bound
+	Moves     []Move `json:"moves"`
+	MovesLeft int    `json:"moves_left_out"`
+	// Untold says of services why versions of them were not compared.
+	Untold  []string       `json:"not_compared,omitempty"`
+	Methods []Method       `json:"methods"`
+	Trees   []Tree         `json:"trees"`
+	Health  *ledger.Report `json:"health"`
 
 	zone *time.Location
 }

@@ -13,11 +13,15 @@ import (
 func (r *Report) Document() *output.Document {
 	d := &output.Document{Data: r}
 	d.Say("what methods cost, "+r.window(), r.basis())
-	d.Add(r.costTable())
+	if len(r.Costs) > 0 {
+		d.Add(r.costTable())
+	} else {
+		d.Say(noCosts)
+	}
 	if len(r.Moves) > 0 {
 		d.Add(r.moveTable())
 	} else {
-		d.Say("no two versions could be compared")
+		d.Say(append([]string{noMoves}, r.Untold...)...)
 	}
 	for _, m := range r.Methods {
 		d.Add(r.methodTable(m))

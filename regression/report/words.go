@@ -13,6 +13,12 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
+// What is said in place of an empty table.
+const (
+	noCosts = "No CPU time was measured in this window, so no method has a cost."
+	noMoves = "No two versions could be compared in this window."
+)
+
 func (r *Report) window() string {
 	return showTime(r.From, r.zone) + " to " + showTime(r.To, r.zone)
 }

@@ -90,6 +90,15 @@ func sideOf(s query.Side) judge.Side {
 func (s *subject) fill(cells []query.Cell) {
 	d := s.deployment
 	callers := map[string]int32{}
+	counted := map[string]bool{}
+	for i := range cells {
+		counted[cells[i].Full] = counted[cells[i].Full] || cells[i].Weight > 0 || cells[i].TimedWall+cells[i].TimedCPU == 0
+	}
+	for _, known := range counted {
+		if !known {
+			s.uncounted++
+		}
+	}
 	var priced, price float64
 	for i := range cells {
 		c := &cells[i]

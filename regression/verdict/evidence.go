@@ -51,6 +51,7 @@ type subject struct {
 	prices     []float64    // USD per core hour of each method in the head version, 0 = unpriced
 	processes  [2]int
 	silent     [2]int // of these, measured nothing in the metric
+	uncounted  int    // methods with measured calls and no weight of any
 }
 
 func (s *subject) judge(c *Comparison, o Options) error {
@@ -80,6 +81,7 @@ func (s *subject) judge(c *Comparison, o Options) error {
 	for m, v := range result.Methods {
 		c.Methods = append(c.Methods, s.line(m, v))
 	}
+	notGone(c.Methods)
 	if result.Service.State.Judged() {
 		service := lineOf(result.Service)
 		c.WholeService = &service
@@ -91,6 +93,20 @@ func (s *subject) judge(c *Comparison, o Options) error {
 	return nil
 }
 
+// notGone takes back that methods came or went where nothing at all is known of one of
+// the versions, because it has only begun or nothing of it was measured.
+func notGone(lines []Line) {
+	var base, head int64
+	for i := range lines {
+		base, head = base+lines[i].BaseRecords, head+lines[i].HeadRecords
+	}
+	for i := range lines {
+		if l := &lines[i]; l.State == Gone && head == 0 || l.State == New && base == 0 {
+			l.State = FewRecords
+		}
+	}
+}
+
 func (s *subject) describe() string {
 	return fmt.Sprintf("%s; %d and %d processes, %d slots of %s", s.plan.how(),
 		s.processes[judge.Base]-s.silent[judge.Base], s.processes[judge.Head]-s.silent[judge.Head], s.deployment.Slots, s.plan.grid.Slot)
@@ -100,6 +116,9 @@ func (s *subject) describe() string {
 func (s *subject) missing(c *Comparison) []string {
 	var out []string
 	for side, version := range [2]string{judge.Base: c.BaseVersion, judge.Head: c.HeadVersion} {
+		if s.processes[side] == 0 {
+			out = append(out, fmt.Sprintf("no call of version %s was measured in this time, calls were counted at most: corehour explain METHOD shows at what rates methods are measured", version))
+		}
 		if n := s.silent[side]; n > 0 {
 			are := "are"
 			if n == 1 {
@@ -108,6 +127,9 @@ func (s *subject) missing(c *Comparison) []string {
 			out = append(out, fmt.Sprintf("%d of %d processes of version %s measured no %s time and %s not compared: corehour check shows what SDKs say of it",
 				n, s.processes[side], version, c.Metric, are))
 		}
+	}
+	if s.uncounted > 0 {
+		out = append(out, fmt.Sprintf("%d methods were measured and not counted, so nobody knows how many calls a measured one stands for: corehour check shows what was lost", s.uncounted))
 	}
 	return out
 }

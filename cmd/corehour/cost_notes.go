@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/corehour/corehour/regression/cost"
+)
+
+// clockSlack is how far ahead of this machine's clock another may be without a word.
+const clockSlack = 5 * time.Minute
+
+// aheadOf says that rows end after now, if they do.
+func aheadOf(last time.Time) []string {
+	ahead := last.Sub(now())
+	if ahead <= clockSlack {
+		return nil
+	}
+	return []string{fmt.Sprintf("rows end %s after now: the clock of an instance is ahead, or that of this machine behind; what such instances did is put at the wrong time",
+		ahead.Round(time.Second))}
+}
+
+// costNotes say why lines have no cost, and what it would take.
+func costNotes(r *cost.Report, last time.Time) []string {
+	var counted, measured, withCPU, uncounted int
+	for _, l := range r.Lines() {
+		if l.Calls > 0 {
+			counted++
+		}
+		if l.Measured > 0 {
+			measured++
+		}
+		if l.CPUMeasured > 0 {
+			withCPU++
+		}
+		if l.Measured > 0 && !(l.Calls > 0) {
+			uncounted++
+		}
+	}
+	notes := aheadOf(last)
+	switch {
+	case r.Instances > 0 && counted+measured == 0:
+		notes = append(notes, "no call of a method was stored: no method is on, or only rows of processes arrived; corehour check shows what SDKs say they handed out")
+	case measured == 0:
+		notes = append(notes, "calls were counted and none was measured, so no cost is known: corehour explain METHOD shows at what rates methods are measured")
+	case withCPU == 0:
+		notes = append(notes, "calls were measured by the clock on the wall only, so no cost is known: CPU time takes a service with corehour's SDK and a cpu_rate above 0")
+	}
+	if uncounted > 0 {
+		notes = append(notes, fmt.Sprintf("%d lines were measured and not counted, so nobody knows how many calls a measured one stands for and they have no cost: corehour check shows what was lost", uncounted))
+	}
+	return notes
+}
