@@ -96,6 +96,11 @@ sim: ## Count on drawn deployments how often verdicts are wrong and what they mi
 	@mkdir -p build && $(GO) run ./regression/sim/simulate $(if $(DEPLOYMENTS),--deployments $(DEPLOYMENTS)) > build/sim.json
 	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/sim.json
 
+.PHONY: bench-verdicts
+bench-verdicts: build ## Measure verdicts on a stored deployment of 1,000 methods and on a year of 2,000: time and memory.
+	@mkdir -p build && $(GO) run ./regression/sim/benchverdicts --corehour $(BIN)/corehour > build/verdicts.json
+	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/verdicts.json
+
 .PHONY: browser
 browser: ## Look at the HTML report in headless Chromium.
 	@command -v chromium >/dev/null || { echo "make: chromium is missing: install it, for example by apt-get install chromium" >&2; exit 1; }
