@@ -224,7 +224,7 @@ func TestAddressesAreChecked(t *testing.T) {
 		"bigquery://my-project/d?max_bytes_billed=1GB":   "max_bytes_billed must be a number",
 		"bigquery://my-project/d?api=ftp://x":            "the endpoint of BigQuery",
 		"bigquery://my-project/d?api=http://x&billing=X": "billing",
-		"gs://bucket":                                    "there is no reader for gs://",
+		"azblob://bucket":                                "there is no reader for azblob://",
 	} {
 		if _, err := query.Open(t.Context(), address, query.Window{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", address, err, want)

@@ -171,7 +171,7 @@ func TestCloseRemovesWhatWasSpilled(t *testing.T) {
 }
 
 func TestForeignSchemes(t *testing.T) {
-	for _, root := range []string{"s3://bucket/x", "gs://b", "bigquery://project"} {
+	for _, root := range []string{"ftp://bucket/x", "azblob://b", "bigquery://project"} {
 		_, err := Open(context.Background(), root, Window{})
 		if err == nil || !strings.Contains(err.Error(), "--warehouse") || !strings.Contains(err.Error(), root) {
 			t.Errorf("%s: %v", root, err)
