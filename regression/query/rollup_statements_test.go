@@ -19,7 +19,7 @@ import (
 // find its place here.
 var comparedOnSums = map[string]string{
 	"profile": "ask", "days": "ask", "cost": "ask and askMore", "bill": "ask and askMore", "runs": "ask", "user": "ask", "create_method_cost": "ask",
-	"members": "askMore", "cells": "askMore", "history": "askMore", "places": "askMore", "classes": "askMore", "services": "askMore", "stock": "askMore",
+	"members": "askMore", "cells": "askMore", "history": "askMore", "places": "askMore", "classes": "askMore", "services": "askMore", "stock": "askMore", "sampling": "askMore",
 	"distribution": "distributionOf", "percentiles": "spreadsOf", "tails": "tailsOf",
 	// These are about single processes, items and files, which sums have none of.
 	"processes": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
@@ -78,6 +78,15 @@ func askMore(t *testing.T, root string) answers {
 		a.add("stock "+s.String()+" foreign calls", s.ForeignCalls)
 		a.add("stock "+s.String()+" first", float64(s.First.UnixNano()))
 		a.add("stock "+s.String()+" last", float64(s.Last.UnixNano()))
+	}
+
+	samplings, err := w.Sampling(ctx, Window{}, Filter{})
+	must(err)
+	for _, s := range samplings { // probabilities are those of raw rows
+		name := fmt.Sprintf("sampling %s %s %q ", s.Service, s.Full, s.Version)
+		a.add(name+"calls", s.Calls)
+		a.add(name+"measured", float64(s.Measured))
+		a.add(name+"cpu measured", float64(s.CPUMeasured))
 	}
 
 	place := func(p Place) float64 {
