@@ -47,18 +47,6 @@ func bounds(l *cost.Line) string {
 	return share(l.SelfCoreHoursInterval[0]) + " " + share(l.SelfCoreHoursInterval[1])
 }
 
-// relative is a standard error as a share of its value.
-func relative(se, value *float64) string {
-	if se == nil || value == nil || !(*value > 0) {
-		return unknown
-	}
-	share := 100 * *se / *value
-	if share > 999 {
-		return ">999%"
-	}
-	return fmt.Sprintf("%.1f%%", share)
-}
-
 // nanos shows a duration that may be unknown.
 func nanos(ns *float64) string {
 	if ns == nil {
