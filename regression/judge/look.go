@@ -200,20 +200,17 @@ func (c *compared) infer(pooled [statistics]float64, o Options) {
 		return
 	}
 	v.State = NotProven
-	logs := make([]float64, 0, statistics)
+	var logs, variances [statistics]float64
 	for s := range c.used {
-		f := &c.fits[s]
-		if !f.ok {
-			logs = append(logs, 0)
-			continue
-		}
-		variance := f.variance(f.instances.Moderated(pooled[s], moderation), o.Inflation)
-		logs = append(logs, stats.LogE(f.change, variance, margin(o), scales))
-		if statistic(s) == cost {
-			c.spread = variance
+		if f := &c.fits[s]; f.ok {
+			variances[s] = f.variance(f.instances.Moderated(pooled[s], moderation), o.Inflation)
+			logs[s] = stats.LogE(f.change, variances[s], margin(o), scales)
 		}
 	}
-	c.logE = stats.LogMean(logs...)
+	c.spread, c.logE = variances[cost], logs[cost]
+	if c.used == int(statistics) {
+		c.logE = combine(logs, variances)
+	}
 	v.LogE, v.EValue = c.logE, math.Exp(min(c.logE, 700))
 	v.Change = shareOf(c.fits[cost].change)
 	half := 1.959964 * math.Sqrt(c.spread)

@@ -33,7 +33,7 @@ type Options struct {
 func Defaults() Options {
 	return Options{
 		WarmUp: 10 * time.Minute, Records: 30, LeastChange: 0.02, Margin: 0.01,
-		Looks: 2, Alpha: 0.05, Inflation: 1.4, Explained: 0.8,
+		Looks: 2, Alpha: 0.05, Inflation: 1.2, Explained: 0.8,
 	}
 }
 
