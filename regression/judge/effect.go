@@ -55,6 +55,13 @@ func (z *standard) fitOf(s statistic) fit {
 		return fit{}
 	}
 	f.slots = z.slotError
+	if z.x.d.Overlap != Concurrent {
+		apart, ok := z.apart(g, ratio, scale)
+		if !ok {
+			return fit{}
+		}
+		f.slots = max(f.slots, apart)
+	}
 	f.within = (head.v + g.usedVariance) / (head.u * head.u)
 	f.instances = z.between(sums, f.kappa, scale)
 	for i := range sums {

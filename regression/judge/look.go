@@ -41,7 +41,9 @@ func Look(d *Deployment, o Options, memory Memory) (*Result, Memory, error) {
 	if err != nil {
 		return nil, memory, err
 	}
-	o.Inflation *= weaker(d.Overlap)
+	if d.Overlap != Concurrent {
+		o.Inflation *= apartInflation
+	}
 	z := newStandard(x)
 	common := commonMode(x, z, nil)
 	methods := compare(x, z, common)
@@ -106,19 +108,6 @@ func pointers(all []compared) []*compared {
 		out[i] = &all[i]
 	}
 	return out
-}
-
-// weaker is by how much more variances are inflated where the versions did not
-// run at the same time: what a day or an hour does to a method is then in the
-// difference, and cannot be seen in it.
-func weaker(o Overlap) float64 {
-	switch o {
-	case PreviousDays:
-		return 2
-	case Sequential:
-		return 4
-	}
-	return 1
 }
 
 // compare fits every method.

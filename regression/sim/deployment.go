@@ -16,6 +16,9 @@ type Plan struct {
 	Effects []float64
 	Changed float64
 	Uniform float64
+	// Overlap says how the versions lie in time. Where they do not overlap, all
+	// instances are replaced at once.
+	Overlap judge.Overlap
 	// Samples also draws records for tests that need them.
 	Samples bool
 }
@@ -28,6 +31,10 @@ type Deployment struct {
 	Totals [][2][Looks]Total
 	// Samples are the logarithms of some records by method, side and slot.
 	Samples [][2][Looks][]float32
+
+	before      int // slots before the head's first
+	headMinutes float64
+	days        [judgedDays]float64 // what dates do to all methods, the head's last
 }
 
 // Total is what naive tests look at.
@@ -45,10 +52,18 @@ func Draw(p Plan, seed, run uint64, reuse *Deployment) *Deployment {
 	}
 	r := source(seed, run, "deployment")
 	instances := rollout(r)
+	d.before, d.headMinutes = 0, headMinutes
+	if p.Overlap != judge.Concurrent {
+		instances, d.headMinutes = replaced(r), instancesOld*Looks*slotMinutes
+	}
+	if p.Overlap == judge.Sequential {
+		d.before = Looks
+	}
+	d.days = dates(source(seed, run, "dates"), ofServiceDay, serviceDays, serviceWeekdays)
 	phase := 2 * math.Pi * r.Float64()
 	d.Deployment = judge.Deployment{
-		Begin: begin, Slot: slotMinutes * 60e9, Slots: Looks,
-		Instances: described(instances), Callers: []string{"a", "b", "c"}, Cells: d.Cells[:0],
+		Begin: begin, Slot: slotMinutes * 60e9, Slots: d.before + Looks, Overlap: p.Overlap,
+		Instances: described(instances, d.before), Callers: []string{"a", "b", "c"}, Cells: d.Cells[:0],
 	}
 	d.Truth, d.Samples = d.Truth[:0], nil
 	d.Totals = make([][2][Looks]Total, p.Methods)
@@ -63,7 +78,11 @@ func Draw(p Plan, seed, run uint64, reuse *Deployment) *Deployment {
 		}
 		d.Methods = append(d.Methods, fmt.Sprintf("service.Method%d", n))
 		d.Truth = append(d.Truth, newMethod(rm, effect, phase))
-		d.method(rm, n, instances)
+		if p.Overlap == judge.Concurrent {
+			d.method(rm, n, instances)
+		} else {
+			d.apart(rm, n, instances)
+		}
 	}
 	return d
 }
@@ -71,7 +90,7 @@ func Draw(p Plan, seed, run uint64, reuse *Deployment) *Deployment {
 // method draws the cells of one method.
 func (d *Deployment) method(r *rand.Rand, n int, instances []instance) {
 	m := &d.Truth[n]
-	records := m.Records / headMinutes * slotMinutes // of an instance and slot
+	records := m.Records / d.headMinutes * slotMinutes // of an instance and slot
 	for i := range instances {
 		in := &instances[i]
 		own := ofInstanceMethod * r.NormFloat64()
@@ -87,14 +106,7 @@ func (d *Deployment) method(r *rand.Rand, n int, instances []instance) {
 				if s.n == 0 {
 					continue
 				}
-				d.Cells = append(d.Cells, judge.Cell{
-					Method: int32(n), Caller: int32(class), Instance: int32(i), Slot: int32(slot),
-					Records: s.n, Weight: s.n, Sum: s.x, Capped: s.capped, Log: s.log, Calls: s.n, Timed: s.n,
-				})
-				t := &d.Totals[n][in.side][slot]
-				t.Records += s.n
-				t.Sum += s.x
-				t.Squares += s.xx
+				d.add(n, class, i, in.side, slot, slot, s)
 				if d.Samples != nil {
 					d.sample(r, n, in.side, slot, class, expected, shift)
 				}

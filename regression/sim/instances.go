@@ -22,28 +22,39 @@ func rollout(r *rand.Rand) []instance {
 	const half, all = canaryMinutes / slotMinutes, Looks
 	var out []instance
 	add := func(n int, side judge.Side, from, to int, warming bool) {
-		for range n {
-			i := instance{side: side, from: from, to: to}
-			base := ofInstance * r.NormFloat64()
-			if r.Float64() < slowInstances {
-				base += math.Log(slowFactor)
-			}
-			noise := r.NormFloat64()
-			for s := range i.factor {
-				i.factor[s] = base + ofInstanceSlot*noise
-				noise = slotCorrelation*noise + math.Sqrt(1-slotCorrelation*slotCorrelation)*r.NormFloat64()
-			}
-			if warming {
-				i.warm = warmUpLow + (warmUpHigh-warmUpLow)*r.Float64()
-			}
-			out = append(out, i)
-		}
+		out = append(out, start(r, n, side, from, to, warming)...)
 	}
 	replaced := instancesOld/2 - canaries
 	add(instancesOld/2, judge.Base, 0, all, false)
 	add(replaced, judge.Base, 0, half, false)
 	add(canaries, judge.Head, 0, all, true)
 	add(replaced, judge.Head, half, all, true)
+	return out
+}
+
+// replaced are all instances of both versions, which run one after the other.
+func replaced(r *rand.Rand) []instance {
+	return append(start(r, instancesOld, judge.Base, 0, Looks, false), start(r, instancesOld, judge.Head, 0, Looks, true)...)
+}
+
+// start draws instances that run from a slot to another.
+func start(r *rand.Rand, n int, side judge.Side, from, to int, warming bool) (out []instance) {
+	for range n {
+		i := instance{side: side, from: from, to: to}
+		base := ofInstance * r.NormFloat64()
+		if r.Float64() < slowInstances {
+			base += math.Log(slowFactor)
+		}
+		noise := r.NormFloat64()
+		for s := range i.factor {
+			i.factor[s] = base + ofInstanceSlot*noise
+			noise = slotCorrelation*noise + math.Sqrt(1-slotCorrelation*slotCorrelation)*r.NormFloat64()
+		}
+		if warming {
+			i.warm = warmUpLow + (warmUpHigh-warmUpLow)*r.Float64()
+		}
+		out = append(out, i)
+	}
 	return out
 }
 
@@ -61,13 +72,14 @@ func (i *instance) cold(slot int) float64 {
 	return (b - a) / slotMinutes * (1 - (a+b)/(2*i.warm))
 }
 
-// described is what the judge may know of the instances.
-func described(instances []instance) []judge.Instance {
+// described is what the judge may know of the instances, the head's slots coming after
+// some others.
+func described(instances []instance, before int) []judge.Instance {
 	out := make([]judge.Instance, len(instances))
 	for n, i := range instances {
 		out[n] = judge.Instance{ID: fmt.Sprintf("i%02d", n), Side: i.side}
 		if i.warm > 0 {
-			out[n].Started = begin.Add(time.Duration(i.from) * slotMinutes * time.Minute)
+			out[n].Started = begin.Add(time.Duration(before+i.from) * slotMinutes * time.Minute)
 		}
 	}
 	return out

@@ -99,11 +99,16 @@ func newMethod(r *rand.Rand, effect, phase float64) Method {
 			m.share[side][c] /= total
 		}
 	}
+	m.drawIncident(r)
+	return m
+}
+
+func (m *Method) drawIncident(r *rand.Rand) {
+	m.incident = -1
 	if r.Float64() < incidents {
 		m.incident = r.IntN(Looks - incidentMinutes/slotMinutes + 1)
 		m.incidentBy = math.Log(1.2 + (incidentHigh-1.2)*r.Float64())
 	}
-	return m
 }
 
 // sigma is the spread of a call of one class whatever its request.
@@ -112,11 +117,14 @@ func (m *Method) sigma() float64 { return math.Hypot(m.within, sharedByRequest) 
 // at is what moves every call of the method in a slot, in both versions.
 func (m *Method) at(slot int) float64 {
 	hours := (float64(slot) + 0.5) * slotMinutes / 60
-	f := math.Log1p(diurnal * math.Sin(m.phase+2*math.Pi*hours/24))
+	return math.Log1p(diurnal*math.Sin(m.phase+2*math.Pi*hours/24)) + m.incidentAt(slot)
+}
+
+func (m *Method) incidentAt(slot int) float64 {
 	if m.incident >= 0 && slot >= m.incident && slot < m.incident+incidentMinutes/slotMinutes {
-		f += m.incidentBy
+		return m.incidentBy
 	}
-	return f
+	return 0
 }
 
 // quantile995 is the 99.5% quantile of the logarithm of a call around its

@@ -19,7 +19,7 @@ type pipeline struct {
 
 func (p *pipeline) Look(d *Deployment, slots int) []int {
 	shown := d.Deployment
-	shown.Slots = slots
+	shown.Slots = d.before + slots
 	result, memory, err := judge.Look(&shown, p.options, p.memory)
 	if err != nil {
 		panic(err) // the harness drew a deployment that is none

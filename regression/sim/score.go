@@ -132,7 +132,7 @@ func (d *Deployment) due(records float64) []int {
 	for _, c := range d.Cells {
 		in := d.Instances[c.Instance]
 		if in.Side == judge.Head && float64(c.Slot)*slotMinutes >= in.Started.Sub(begin).Minutes()+warmUpHigh {
-			warm[c.Method][c.Slot] += c.Records
+			warm[c.Method][int(c.Slot)-d.before] += c.Records
 		}
 	}
 	out := make([]int, len(warm))

@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/corehour/corehour/regression/judge"
+)
+
+// judgedDays are the days whose same minutes are the base of a comparison, and the
+// head's own.
+const judgedDays = 7 + 1
+
+// dates draws what dates do: an autocorrelated part, and what weekdays differ by. The
+// head's day is the weekday of the first.
+func dates(r *rand.Rand, sd, rho, weekdays float64) (out [judgedDays]float64) {
+	of := autoregression(r, judgedDays, sd, rho)
+	var week [7]float64
+	for w := range week {
+		week[w] = weekdays * r.NormFloat64()
+	}
+	for day := range out {
+		out[day] = of[day] + week[day%7]
+	}
+	return out
+}
+
+// apart draws the cells of a method in a deployment whose versions do not overlap: the
+// base ran in the same minutes of seven days before, or in the slots right before.
+func (d *Deployment) apart(r *rand.Rand, n int, instances []instance) {
+	m := &d.Truth[n]
+	records := m.Records / d.headMinutes * slotMinutes
+	own := dates(r, ofMethodDay, dayCorrelation, methodWeekdays)
+	var incident [judgedDays][Looks]float64
+	for day := range incident {
+		for slot := range Looks {
+			incident[day][slot] = m.incidentAt(slot)
+		}
+		m.drawIncident(r)
+	}
+	m.incident = -1 // each day has its own
+	for i := range instances {
+		in := &instances[i]
+		instance := ofInstanceMethod * r.NormFloat64()
+		cold := warmUp * r.Float64()
+		for slot := in.from; slot < in.to; slot++ {
+			common := in.factor[slot] + instance + math.Log1p(cold*in.cold(slot))
+			at, first, last := slot, 0, judgedDays-2
+			switch {
+			case in.side == judge.Head:
+				common += m.Effect
+				at, first, last = slot+d.before, judgedDays-1, judgedDays-1
+			case d.Overlap == judge.Sequential:
+				first = judgedDays - 2 // only for its incident
+			}
+			for class := range classes {
+				var s sums
+				for day := first; day <= last; day++ {
+					shift := common + m.at(at) + incident[day][slot]
+					if d.Overlap == judge.PreviousDays {
+						shift += d.days[day] + own[day]
+					}
+					s.join(m.draw(r, class, records*m.share[in.side][class], shift))
+				}
+				if s.n > 0 {
+					d.add(n, class, i, in.side, slot, at, s)
+				}
+			}
+		}
+	}
+}
+
+func (s *sums) join(o sums) {
+	s.n, s.x, s.xx, s.capped, s.log = s.n+o.n, s.x+o.x, s.xx+o.xx, s.capped+o.capped, s.log+o.log
+}
+
+// add adds a cell.
+func (d *Deployment) add(method, class, instance int, side judge.Side, slot, at int, s sums) {
+	d.Cells = append(d.Cells, judge.Cell{
+		Method: int32(method), Caller: int32(class), Instance: int32(instance), Slot: int32(at),
+		Records: s.n, Weight: s.n, Sum: s.x, Capped: s.capped, Log: s.log, Calls: s.n, Timed: s.n,
+	})
+	t := &d.Totals[method][side][slot]
+	t.Records += s.n
+	t.Sum += s.x
+	t.Squares += s.xx
+}
+
+// Name says how the versions of a plan lie in time.
+func (p Plan) Name() string {
+	return [...]string{"pipeline", "same minutes of seven days before", "one version after the other"}[p.Overlap]
+}
