@@ -202,10 +202,10 @@ func (m *Mirror) local(o parquet.Object) string {
 // ever deleted.
 func ours(p string) bool {
 	dir, name := path.Split(p)
-	switch {
-	case dir == commitDir:
+	switch dir {
+	case commitDir:
 		return true
-	case dir == manifestDir:
+	case manifestDir:
 		return strings.HasSuffix(name, ".json")
 	}
 	for _, kind := range [...]string{parquet.KindRaw, parquet.KindMerge, parquet.KindRoll} {
