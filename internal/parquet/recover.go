@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -77,29 +76,19 @@ func (w *Writer) load() error {
 	return w.loadIDs(g)
 }
 
-// neverCommitted makes sure that a directory without CURRENT is a new one. In one that
-// has lost it, files of maintenance would count no more, and be deleted for it.
+// neverCommitted makes sure that a directory without CURRENT holds nothing that only a
+// commit can have left: files of maintenance would count no more, and be deleted for
+// it. Manifests prove nothing, since a first commit that fails leaves them behind;
+// and raw files are adopted, so they lose nothing.
 func neverCommitted(root string) error {
-	lost := func(by string) error {
-		return corrupt("read", filepath.Join(root, currentName), fmt.Errorf("it is gone, and %s shows that there were commits", by))
-	}
 	dir := os.DirFS(root)
-	manifests, err := fs.Glob(dir, manifestDir+"/*.json")
-	if err != nil {
-		return err
-	}
-	for _, name := range manifests {
-		if generationOf(path.Base(name)) > 1 { // the first leaves one behind if it comes to nothing
-			return lost(name)
-		}
-	}
 	for _, kind := range []string{KindMerge, KindRoll} {
 		files, err := fs.Glob(dir, datePrefix+"*/"+kind+"-*.parquet")
 		if err != nil {
 			return err
 		}
 		if len(files) > 0 {
-			return lost(files[0])
+			return corrupt("read", filepath.Join(root, currentName), fmt.Errorf("it is gone, and %s shows that there were commits", files[0]))
 		}
 	}
 	return nil
