@@ -39,7 +39,6 @@ func TestRatesOfTheCollectorBefore(t *testing.T) {
 					b.call(method, 0.5, "ot=th:8;rv:ffffffffffffff")
 					out := spansOf(r.send(b.Traces))
 					require.Len(t, out, 1)
-					assert.Equal(t, number(t, out[0], methodspan.AttrP), number(t, out[0], methodspan.AttrEffectiveRate))
 					assert.Equal(t, number(t, out[0], methodspan.AttrP), number(t, out[0], methodspan.AttrConfiguredRate))
 					return number(t, out[0], methodspan.AttrP), text(out[0], methodspan.AttrReason)
 				}
