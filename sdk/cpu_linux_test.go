@@ -233,18 +233,23 @@ func TestWallIsNeverShorterThanCPU(t *testing.T) {
 	force(e, truth, settings{rate: 1, cpuRate: 1})
 	checked, zeros := 0, 0
 	for i := range 20_000 {
+		steps := 100 * (i % 50)
+		x := uint64(i)
 		call := truth.Begin()
-		for range i % 50 {
-			_ = i * i
+		for range steps {
+			x = x*6364136223846793005 + 1442695040888963407
 		}
 		call.End()
+		runtime.KeepAlive(x)
 		for _, r := range e.ring.take(nil, 1) {
 			checked++
 			if r.state == cpuExact && (r.cpu > r.wall || r.cpu < 0) {
 				t.Fatalf("CPU %d, wall %d", r.cpu, r.wall)
 			}
-			if r.state == cpuExact && r.cpu == 0 {
-				zeros++ // a kernel that takes stolen time off may take a short call off with it
+			// Reading the clocks is taken off, so the shortest calls may be nothing; and a
+			// kernel that takes stolen time off may take a short call off with it.
+			if r.state == cpuExact && r.cpu == 0 && steps >= 1000 {
+				zeros++
 			}
 		}
 	}
