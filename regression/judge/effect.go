@@ -76,12 +76,16 @@ func (z *standard) fitOf(s statistic) fit {
 
 type instanceSums struct{ u, e, v, known, used float64 }
 
+// leastDiffer is what slots differ by at least. Where they do not differ at all, as
+// the calls that a loop makes, nothing would be known of the error.
+const leastDiffer = 0.001
+
 // kappa is the variance of a residual per unit of v, from what slots differ by
 // within an instance. It is made larger for want of degrees of freedom: an e-value
 // forgives no variance that came out too small.
 func (z *standard) kappa(g *grid, sums []instanceSums, scale float64) (float64, bool) {
 	slots := z.x.d.Slots
-	var squares, expected, expected2 float64
+	var squares, least, expected, expected2 float64
 	for i := range sums {
 		a := &sums[i]
 		if !(a.u > 0) {
@@ -100,18 +104,19 @@ func (z *standard) kappa(g *grid, sums []instanceSums, scale float64) (float64, 
 			r := k * (g.residual[at] - share*a.e)
 			v := g.known[at]*(1-2*share) + share*share*a.known
 			squares += r * r
+			least += leastDiffer * u * leastDiffer * u
 			expected += v
 			expected2 += v * v
 		}
 	}
-	if !(expected > 0) || !(squares > 0) {
+	if !(expected > 0) {
 		return 0, false
 	}
 	df := expected * expected / expected2
 	if df < 3 {
 		return 0, false
 	}
-	return squares / expected * (1 + 2/df), true
+	return max(squares, least) / expected * (1 + 2/df), true
 }
 
 // between compares instances of one version with each other.

@@ -91,7 +91,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	d := pageData{
 		Window: r.window(), Basis: r.basis(), Made: showTime(r.Made, r.zone), Warehouse: output.Printable(r.Warehouse), Metric: r.metricName(),
 		Caption: r.window() + "; " + r.basis(), CostsLeft: r.CostsLeft, MovesLeft: r.MovesLeft,
-		NoCosts: noCosts, NoMoves: noMoves, Untold: r.Untold,
+		NoCosts: noCosts, NoMoves: noMoves, Untold: printable(r.Untold),
 		Balanced: r.Health.Balanced, Verdict: output.Printable(r.healthVerdict()),
 	}
 	for i := range maxVersions {
@@ -169,4 +169,14 @@ func version(v string) string {
 		return "(no version)"
 	}
 	return output.Printable(v)
+}
+
+// printable are the lines as html/template shows them safely: it escapes markup and
+// leaves what acts on a terminal.
+func printable(lines []string) []string {
+	safe := make([]string, len(lines))
+	for i, line := range lines {
+		safe[i] = output.Printable(line)
+	}
+	return safe
 }
