@@ -19,29 +19,17 @@ import (
 // Prefixes lists the collectors' prefixes of a bucket. Others that are there are
 // not for us, and left out.
 func (b *Bucket) Prefixes(ctx context.Context) ([]string, error) {
-	var names []string
 	root := b.key("")
-	err := b.step("list", root, func() error {
-		names = nil
-		it := b.blobs.List(&blob.ListOptions{Prefix: root, Delimiter: "/"})
-		for {
-			ctx, cancel := context.WithTimeout(ctx, patience)
-			o, err := it.Next(ctx)
-			cancel()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			name := strings.TrimSuffix(strings.TrimPrefix(o.Key, root), "/")
-			if o.IsDir && prefix.MatchString(name) {
-				names = append(names, name)
-			}
-		}
-	})
+	found, err := b.listed(ctx, &blob.ListOptions{Prefix: root, Delimiter: "/"})
 	if err != nil {
-		return nil, b.fail("list", root, err)
+		return nil, err
+	}
+	var names []string
+	for _, o := range found {
+		name := strings.TrimSuffix(strings.TrimPrefix(o.Key, root), "/")
+		if o.IsDir && prefix.MatchString(name) {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	return names, nil

@@ -176,14 +176,28 @@ type listed struct {
 
 // list lists the objects whose path begins with a text.
 func (s *Store) list(ctx context.Context, begin string) ([]listed, error) {
+	all, err := s.listed(ctx, &blob.ListOptions{Prefix: s.key(begin)})
+	if err != nil {
+		return nil, err
+	}
 	var found []listed
-	key := s.key(begin)
-	err := s.step("list", key, func() error {
+	for _, o := range all {
+		if !o.IsDir {
+			found = append(found, listed{strings.TrimPrefix(o.Key, s.key("")), o.Size, o.ModTime})
+		}
+	}
+	return found, nil
+}
+
+// listed is all that a listing gives, page by page, each within the usual patience.
+func (b *Bucket) listed(ctx context.Context, o *blob.ListOptions) ([]*blob.ListObject, error) {
+	var found []*blob.ListObject
+	err := b.step("list", o.Prefix, func() error {
 		found = nil
-		it := s.blobs.List(&blob.ListOptions{Prefix: key})
+		it := b.blobs.List(o)
 		for {
 			ctx, cancel := context.WithTimeout(ctx, patience)
-			o, err := it.Next(ctx)
+			next, err := it.Next(ctx)
 			cancel()
 			if errors.Is(err, io.EOF) {
 				return nil
@@ -191,13 +205,11 @@ func (s *Store) list(ctx context.Context, begin string) ([]listed, error) {
 			if err != nil {
 				return err
 			}
-			if !o.IsDir {
-				found = append(found, listed{strings.TrimPrefix(o.Key, s.key("")), o.Size, o.ModTime})
-			}
+			found = append(found, next)
 		}
 	})
 	if err != nil {
-		return nil, s.fail("list", key, err)
+		return nil, b.fail("list", o.Prefix, err)
 	}
 	return found, nil
 }
