@@ -134,8 +134,9 @@ func sample(t *testing.T, c *truth.Counters) *history {
 			select {
 			case <-stop:
 				return
-			case now := <-ticker.C:
-				h.samples <- append(<-h.samples, point{now, c.Calls()})
+			case <-ticker.C:
+				calls := c.Calls() // before the time, however late: until then at least so many were made
+				h.samples <- append(<-h.samples, point{time.Now(), calls})
 			}
 		}
 	}()

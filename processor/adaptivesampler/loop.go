@@ -72,7 +72,7 @@ func (l *loop) open(host component.Host) error {
 	}
 	l.last = time.Now()
 	l.restore()
-	l.update()
+	l.update(l.last)
 	if err := l.publish(host); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (l *loop) step(now time.Time) {
 		l.decide(now)
 	}
 	evicted := l.table.evict()
-	l.update()
+	l.update(now)
 	l.telemetry.stepped(context.Background(), l, evicted, kept/elapsed.Seconds())
 }
 
@@ -173,12 +173,12 @@ func (l *loop) decide(now time.Time) {
 	t.mu.RLock()
 	for i := range decisions {
 		d := &decisions[i]
-		if m := t.find(d.Key); m != nil {
+		if m := t.find(d.Key); m != nil && !m.group.moved.waits(now) {
 			m.decided = t.epoch
 			l.pending = append(l.pending, change{m, t.prepare.learned(d, m.decision, m.fixed, t.rules.bounds(m.rule)), toldOf(d)})
 		}
 	}
-	l.unknown()
+	l.unknown(now)
 	t.mu.RUnlock()
 	l.install()
 }
@@ -206,14 +206,14 @@ func toldOf(d *decide.Decision) told {
 
 // unknown gives the methods that the strategy did not name what it says of those.
 // t.mu is held for reading.
-func (l *loop) unknown() {
+func (l *loop) unknown(now time.Time) {
 	t := l.table
 	l.unknowns = map[*group]*decide.Decision{nil: l.unknownOf(decide.Group{})}
 	for g := range t.everyGroup() {
 		l.unknowns[g] = l.unknownOf(g.Group)
 	}
 	for m := range t.all() {
-		if m.decided != t.epoch {
+		if m.decided != t.epoch && !m.group.moved.waits(now) {
 			d := t.prepare.learned(l.unknowns[m.group], m.decision, m.fixed, t.rules.bounds(m.rule))
 			l.pending = append(l.pending, change{m, d, told{state: rates.Unseen, entry: math.NaN()}})
 		}
@@ -254,7 +254,7 @@ func (l *loop) fileChanged(file *methodfile.File) {
 	defer l.mu.Unlock()
 	l.table.adopt(compile(file, l.prepare))
 	l.followFile()
-	l.update()
+	l.update(time.Now())
 }
 
 // followFile makes the strategy's methods follow the file that is in force.

@@ -57,6 +57,14 @@ func (r *reading) groupOf(id decide.Group) *group {
 	return g
 }
 
+// arrives says that the service goes by rates that a collector served it: if it was
+// not met before, that was another one.
+func (r *reading) arrives(now time.Time) {
+	if r.newborn[r.group.Group] == r.group {
+		r.group.moved.arrives(now)
+	}
+}
+
 // lookup finds the place of a method, and what is to be done with its spans.
 func (r *reading) lookup(key methodKey) (*method, *decision) {
 	g := r.group
@@ -142,7 +150,11 @@ func (t *table) settle(g *group) *group {
 		home = t.newGroup(cloneGroup(g.Group))
 		t.born++
 		home.ordinal = t.born
+		home.moved.until.Store(g.moved.until.Load())
 		t.groups[home.Group] = home
+	}
+	if g.moved.until.Load() == hasReported {
+		home.moved.reports()
 	}
 	home.rest.merge(g.rest)
 	home.usd.Store(g.usd.Load())

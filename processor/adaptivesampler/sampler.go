@@ -86,7 +86,7 @@ func (s *sampler) shutdown(context.Context) error {
 
 // process goes over a batch once. All of it follows one state of the rates.
 func (s *sampler) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, error) {
-	p := pass{reading: s.table.begin(), random: s.random, resends: &s.resends}
+	p := pass{reading: s.table.begin(), now: time.Now(), random: s.random, resends: &s.resends}
 	p.visit = p.measurement.visit
 	td.ResourceSpans().RemoveIf(func(rs ptrace.ResourceSpans) bool {
 		p.reading.enter(groupOf(rs.Resource()))
@@ -95,7 +95,7 @@ func (s *sampler) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces,
 		rs.ScopeSpans().RemoveIf(p.emptied)
 		return before > 0 && rs.ScopeSpans().Len() == 0
 	})
-	p.reading.end(time.Now())
+	p.reading.end(p.now)
 	p.tally.overflow = p.reading.overflow
 	s.telemetry.record(ctx, &p.tally)
 	if td.ResourceSpans().Len() == 0 {
@@ -107,6 +107,7 @@ func (s *sampler) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces,
 // pass is one way over a batch.
 type pass struct {
 	reading     reading
+	now         time.Time
 	random      func() uint64
 	resends     *resends
 	resource    ptrace.ResourceSpans
@@ -125,7 +126,9 @@ func (p *pass) emptied(ss ptrace.ScopeSpans) bool {
 	p.scope = ss.Scope().Name()
 	p.known = p.resends.again(p.resource, ss)
 	served, ok := ss.Scope().Attributes().Get(methodspan.AttrRatesServed)
-	p.served = ok && served.Bool()
+	if p.served = ok && served.Bool(); p.served {
+		p.reading.arrives(p.now)
+	}
 	spans.RemoveIf(p.drop)
 	return before > 0 && spans.Len() == 0
 }
@@ -137,6 +140,7 @@ func (p *pass) drop(span ptrace.Span) bool {
 	switch m.kind {
 	case methodspan.KindCall, methodspan.KindAggregate, methodspan.KindCounts:
 	case methodspan.KindProcess:
+		p.reading.group.moved.reports()
 		p.tally.spans[noTier][exempt]++
 		return false
 	default:

@@ -33,6 +33,7 @@ type group struct {
 	ordinal int64              // of two versions, the newer has the higher
 	changed bool               // what is served is not what is in force
 	usd     atomic.Uint64      // per core hour, the bits of a float; 0 = no price
+	moved   moved
 }
 
 func (g *group) price() float64 { return math.Float64frombits(g.usd.Load()) }

@@ -28,19 +28,24 @@ const (
 	leastTTL = 5 * time.Minute
 )
 
-// update makes the tables of the groups whose rates changed. l.mu is held.
-func (l *loop) update() {
+// update makes the tables of the groups whose rates changed. One that is waited for
+// has none, so its processes keep what they have. l.mu is held.
+func (l *loop) update(now time.Time) {
 	if !l.publishing() {
 		return
 	}
 	t := l.table
 	t.mu.RLock()
 	var groups []*group
-	dirty := len(t.groups) != len(l.tables)
+	dirty := false
 	for _, g := range t.groups {
+		if l.strategy != nil && g.moved.waits(now) {
+			continue
+		}
 		groups = append(groups, g)
 		dirty = dirty || g.changed || l.tables[g.Group] == nil
 	}
+	dirty = dirty || len(groups) != len(l.tables)
 	if !dirty && l.fallback != nil && l.tablesOf == t.rules {
 		t.mu.RUnlock()
 		return

@@ -6,12 +6,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
 // A process that comes from another collector keeps the rates which that one served,
-// until the first decision here. What never had rates starts cold.
+// until it has reported here and there was a decision. What never had rates starts cold.
 func TestRatesOfTheCollectorBefore(t *testing.T) {
 	for name, c := range map[string]struct {
 		served bool
@@ -42,11 +43,15 @@ func TestRatesOfTheCollectorBefore(t *testing.T) {
 					assert.Equal(t, number(t, out[0], methodspan.AttrP), number(t, out[0], methodspan.AttrConfiguredRate))
 					return number(t, out[0], methodspan.AttrP), text(out[0], methodspan.AttrReason)
 				}
-				for range 2 { // in the batch that it is met in, and after
+				for i := range 3 { // in the batch that it is met in, after, and after a turn without a report
+					if i == 2 && c.served {
+						turn(t)
+					}
 					p, reason := sent("f")
 					assert.Equal(t, c.first, p)
 					assert.Equal(t, c.reason, reason)
 				}
+				r.send(report("1"))
 				turn(t)
 				p, _ := sent("f") // the strategy did not speak of it: the rate of methods unknown
 				assert.Less(t, p, 0.5, "the first decision ends it")
@@ -56,4 +61,76 @@ func TestRatesOfTheCollectorBefore(t *testing.T) {
 			})
 		})
 	}
+}
+
+// report is what a process says of itself once an interval.
+func report(version string) ptrace.Traces {
+	b := of(version)
+	b.spans.AppendEmpty().Attributes().PutStr(methodspan.AttrKind, methodspan.KindProcess)
+	return b.Traces
+}
+
+// What a collector serves in place of another is nothing until the service has
+// reported: of a method that is seldom kept nothing was met before. One that never
+// reports is not waited for without end.
+func TestServesWhatHasReported(t *testing.T) {
+	moved := func(method string) ptrace.Traces {
+		b := of("1")
+		b.ResourceSpans().At(0).ScopeSpans().At(0).Scope().Attributes().PutBool(methodspan.AttrRatesServed, true)
+		b.call(method, 1, "")
+		return b.Traces
+	}
+	provisional := func(d *desk) bool {
+		table, _ := d.source.Rates(shop1)
+		return table.Provisional
+	}
+	begin := func(t *testing.T) (*rig, *desk) {
+		d := &desk{}
+		return startWith(t, adaptive(), 1, &scripted{unknown: 0.1, rates: map[string]float64{"busy": 0.001, "rare": 1}}, host{deskID: d}), d
+	}
+	t.Run("reported", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r, d := begin(t)
+			r.send(moved("rare"))
+			turn(t)
+			assert.True(t, provisional(d), "nothing is known of the busy method")
+			_, changed := d.source.Rates(shop1)
+			b := of("1")
+			counts := b.call("busy", 1, "").Attributes()
+			counts.PutStr(methodspan.AttrKind, methodspan.KindCounts)
+			counts.PutInt(methodspan.AttrCalls, 1000)
+			r.send(b.Traces)
+			r.send(report("1"))
+			turn(t)
+			<-changed
+			table, _ := d.source.Rates(shop1)
+			assert.False(t, table.Provisional)
+			assert.Equal(t, 0.001, *rateNamed(t, table, "busy").P)
+			assert.Equal(t, 1.0, *rateNamed(t, table, "rare").P)
+			r.send(moved("rare")) // it is no newcomer any more
+			turn(t)
+			assert.False(t, provisional(d))
+		})
+	})
+	t.Run("reported in the batch it is met in", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r, d := begin(t)
+			td := moved("rare")
+			report("1").ResourceSpans().At(0).ScopeSpans().At(0).Spans().MoveAndAppendTo(td.ResourceSpans().At(0).ScopeSpans().At(0).Spans())
+			r.send(td)
+			turn(t)
+			assert.False(t, provisional(d))
+		})
+	})
+	t.Run("never reports", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r, d := begin(t)
+			r.send(moved("rare"))
+			turn(t)
+			assert.True(t, provisional(d))
+			turn(t)
+			turn(t)
+			assert.False(t, provisional(d))
+		})
+	})
 }
