@@ -3,22 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"time"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/corehour/corehour/integration/drawn"
 )
 
-const (
-	batchSpans = 1000
-	methods    = 300
-	p, cpuP    = 0.05, 0.5
-)
+const batchSpans = 1000
 
 // batch is a request as our SDK sends it: 1,000 measurements of 8 attributes.
 // Stock and own collector receive the very same bytes but for the number.
@@ -37,44 +33,10 @@ func batch(r *rand.Rand, seq int64) ptraceotlp.ExportRequest {
 	scope.Scope().Attributes().PutInt("corehour.batch.seq", seq)
 	scope.Scope().Attributes().PutInt("corehour.calls.total", 0)
 
-	const threshold = 0xf3333333333333 // rejects 1 - p of 2^56
-	now := time.Now().UnixNano()
 	spans := scope.Spans()
 	spans.EnsureCapacity(batchSpans)
 	for i := range batchSpans {
-		wall := int64(20_000 * math.Exp(r.NormFloat64()))
-		method := int(math.Pow(r.Float64(), 3) * methods) // a few methods have most calls
-		span := spans.AppendEmpty()
-		name := fmt.Sprintf("shop/package%d.(*Type%d).Method%d", method%17, method%5, method)
-		span.SetName(name)
-		span.SetKind(ptrace.SpanKindInternal)
-		span.SetStartTimestamp(pcommon.Timestamp(now - wall - int64(i)*1000))
-		span.SetEndTimestamp(pcommon.Timestamp(now - int64(i)*1000))
-		var trace [16]byte
-		var id [8]byte
-		for j := range trace {
-			trace[j] = byte(r.Uint32())
-		}
-		for j := range id {
-			id[j] = byte(r.Uint32())
-		}
-		span.SetTraceID(trace)
-		span.SetSpanID(id)
-		span.TraceState().FromRaw(fmt.Sprintf("ot=th:%x;rv:%014x", threshold, threshold+r.Uint64N(1<<56-threshold)))
-		attributes := span.Attributes()
-		attributes.PutStr("corehour.kind", "call")
-		attributes.PutStr("code.function.name", name)
-		attributes.PutDouble("corehour.p", p)
-		attributes.PutDouble("corehour.cpu.p", cpuP)
-		attributes.PutStr("corehour.caller", "shop/web.Handler.Checkout")
-		attributes.PutStr("corehour.ids", "synthetic")
-		if i%2 == 0 {
-			attributes.PutStr("corehour.cpu.state", "exact")
-			attributes.PutInt("corehour.cpu.time", wall*4/5)
-		} else {
-			attributes.PutStr("corehour.cpu.state", "not_sampled")
-			attributes.PutStr("corehour.group", "worker")
-		}
+		drawn.Call(spans.AppendEmpty(), r, i)
 	}
 	return ptraceotlp.NewExportRequestFromTraces(td)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -10,11 +9,12 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+
+	"github.com/corehour/corehour/integration/drawn"
 )
 
 const (
 	batchSpans      = 1000
-	methods         = 300
 	countsPerMethod = 2000
 )
 
@@ -34,7 +34,7 @@ func newProcess(r *rand.Rand, number int, client ptraceotlp.GRPCClient, t *tally
 	p := &process{client: client, tally: t}
 	request, spans := newRequest(number)
 	for i := range batchSpans {
-		addCall(spans.AppendEmpty(), r, i)
+		drawn.Call(spans.AppendEmpty(), r, i)
 	}
 	addCounts(spans.AppendEmpty())
 	p.usual = request
@@ -93,50 +93,6 @@ func newRequest(number int) (ptraceotlp.ExportRequest, ptrace.SpanSlice) {
 	return ptraceotlp.NewExportRequestFromTraces(td), scope.Spans()
 }
 
-func methodName(n int) string {
-	return fmt.Sprintf("shop/package%d.(*Type%d).Method%d", n%17, n%5, n)
-}
-
-const (
-	rate      = 0.05
-	cpuRate   = 0.5
-	threshold = 0xf3333333333333 // rejects 1 - rate of 2^56
-)
-
-func addCall(span ptrace.Span, r *rand.Rand, i int) {
-	wall := int64(20_000 * math.Exp(r.NormFloat64()))
-	end := time.Now().UnixNano() - int64(i)*1000
-	name := methodName(int(math.Pow(r.Float64(), 3) * methods)) // a few methods have most calls
-	span.SetName(name)
-	span.SetKind(ptrace.SpanKindInternal)
-	span.SetStartTimestamp(pcommon.Timestamp(end - wall))
-	span.SetEndTimestamp(pcommon.Timestamp(end))
-	var trace [16]byte
-	var id [8]byte
-	for j := range trace {
-		trace[j] = byte(r.Uint32())
-	}
-	for j := range id {
-		id[j] = byte(r.Uint32())
-	}
-	span.SetTraceID(trace)
-	span.SetSpanID(id)
-	span.TraceState().FromRaw(fmt.Sprintf("ot=th:%x;rv:%014x", threshold, threshold+r.Uint64N(1<<56-threshold)))
-	attributes := span.Attributes()
-	attributes.PutStr("corehour.kind", "call")
-	attributes.PutStr("code.function.name", name)
-	attributes.PutDouble("corehour.p", rate)
-	attributes.PutDouble("corehour.cpu.p", cpuRate)
-	attributes.PutStr("corehour.caller", "shop/web.Handler.Checkout")
-	attributes.PutStr("corehour.ids", "synthetic")
-	if i%2 == 0 {
-		attributes.PutStr("corehour.cpu.state", "exact")
-		attributes.PutInt("corehour.cpu.time", wall*4/5)
-	} else {
-		attributes.PutStr("corehour.cpu.state", "not_sampled")
-	}
-}
-
 // countedMethods are how many methods a counts span has.
 const countedMethods = 10
 
@@ -148,7 +104,7 @@ func addCounts(span ptrace.Span) {
 	names := span.Attributes().PutEmptySlice("corehour.counts.methods")
 	calls := span.Attributes().PutEmptySlice("corehour.counts.calls")
 	for i := range countedMethods {
-		names.AppendEmpty().SetStr(methodName(i))
+		names.AppendEmpty().SetStr(drawn.Method(i))
 		calls.AppendEmpty().SetInt(countsPerMethod)
 	}
 }
