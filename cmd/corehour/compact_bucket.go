@@ -30,7 +30,7 @@ func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*lake.Rep
 	defer b.Close()
 	names, err := b.Prefixes(ctx)
 	if err != nil {
-		return all, err
+		return all, fmt.Errorf("--warehouse: %w", err)
 	}
 	var errs []error
 	done := 0

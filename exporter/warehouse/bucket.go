@@ -80,11 +80,23 @@ func openBucket(cfg *Config) (sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bucket.NewWriter(ctx, bucket.Options{
+	w, err := bucket.NewWriter(ctx, bucket.Options{
 		Address: b.URL, Prefix: prefix, Directory: cfg.Path,
 		LocalBytes: b.LocalBytes, MinFree: cfg.Disk.MinFreeBytes, Interval: b.Interval,
 		Grace: cfg.Parquet.Grace, CloseWithin: cfg.ShutdownTimeout,
 	}, cfg.parquetOptions())
+	if err != nil {
+		return nil, aboutURL(err)
+	}
+	return w, nil
+}
+
+// aboutURL names the key behind what a store refuses.
+func aboutURL(err error) error {
+	if errors.Is(err, bucket.ErrRefused) {
+		return fmt.Errorf("`bucket::url`: %w", err)
+	}
+	return err
 }
 
 // mirror is what uploads the directory, nil if nothing does.
@@ -109,6 +121,7 @@ func (w *warehouse) startUploads() {
 			componentstatus.ReportStatus(w.host, componentstatus.NewEvent(componentstatus.StatusOK))
 			return
 		}
+		err = aboutURL(err)
 		w.logger.Error("Uploading the warehouse fails. Rows wait in its directory.", zap.Error(err))
 		componentstatus.ReportStatus(w.host, componentstatus.NewRecoverableErrorEvent(err))
 	})

@@ -101,3 +101,23 @@ func TestPrefixIsTheHostsName(t *testing.T) {
 		assert.ErrorContains(t, err, "`bucket::prefix` must be set")
 	}
 }
+
+// What no repetition helps against stops the collector, and names the key.
+func TestBucketThatCannotBe(t *testing.T) {
+	t.Setenv("AWS_REGION", "")
+	t.Setenv("AWS_DEFAULT_REGION", "")
+	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
+	for url, want := range map[string]string{
+		"s3://warehouses":                 "`bucket::url`: warehouse: open \"s3://warehouses\": the object store refuses it: no region: add it to the address",
+		"file://" + t.TempDir() + "/none": "`bucket::url`: warehouse: open",
+	} {
+		cfg := inBucket(t)
+		cfg.Bucket.Get().URL = url
+		require.NoError(t, cfg.Validate())
+		e, _ := uploading(t, cfg)
+		err := e.Start(t.Context(), componenttest.NewNopHost())
+		require.ErrorIs(t, err, bucket.ErrRefused)
+		assert.ErrorContains(t, err, want)
+		require.NoError(t, e.Shutdown(t.Context()))
+	}
+}

@@ -3,6 +3,7 @@ package buckets
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -41,13 +42,33 @@ type faults struct {
 	forget atomic.Bool
 	// deny makes it refuse all requests that change something.
 	deny atomic.Bool
+	// reply, if not nil, is the answer to all requests.
+	reply atomic.Pointer[reply]
+}
+
+// reply is an answer that says no: code is that of S3, empty for Cloud Storage.
+type reply struct {
+	status int
+	code   string
+}
+
+func (r *reply) write(w http.ResponseWriter) {
+	w.WriteHeader(r.status)
+	if r.code == "" {
+		fmt.Fprintf(w, `{"error":{"code":%d,"message":"no"}}`, r.status)
+		return
+	}
+	fmt.Fprintf(w, `<?xml version="1.0"?><Error><Code>%s</Code><Message>no</Message></Error>`, r.code)
 }
 
 func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	changes := r.Method == http.MethodPut || r.Method == http.MethodPost || r.Method == http.MethodDelete
+	if r := f.reply.Load(); r != nil {
+		r.write(w)
+		return
+	}
 	if f.deny.Load() && changes {
-		w.WriteHeader(http.StatusForbidden)
-		_, _ = w.Write([]byte(`<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>`))
+		(&reply{http.StatusForbidden, "AccessDenied"}).write(w)
 		return
 	}
 	if f.forget.Load() {

@@ -151,11 +151,7 @@ func (m *Mirror) mayHave(found *marker, tree *parquet.Tree, head *commit, now ti
 func (m *Mirror) probe(ctx context.Context) (time.Time, error) {
 	path := commitDir + "probe-" + m.session
 	text := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader([]byte(m.session))), nil }
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-		defer cancel()
-		_ = m.store.remove(ctx, path) // else it is removed as what nobody needs
-	}()
+	defer func() { _ = m.store.remove(ctx, path) }() // else it is removed later as what nobody needs
 	if err := m.store.create(ctx, path, 0, text); err != nil && !errors.Is(err, errExists) {
 		return time.Time{}, err
 	}

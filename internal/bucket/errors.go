@@ -3,9 +3,6 @@ package bucket
 import (
 	"context"
 	"errors"
-	"io/fs"
-
-	"gocloud.dev/gcerrors"
 
 	"github.com/corehour/corehour/internal/parquet"
 )
@@ -25,21 +22,19 @@ var errExists = errors.New("there is such an object already")
 var errAbsent = errors.New("there is no such object")
 
 // fail types an error of a request. Path is the address of the object.
-func (b *Bucket) fail(op, key string, err error) error {
+func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
 	e := &parquet.Error{Op: op, Path: b.show(key), Err: err, Hint: "the store does not answer as it should: it is tried again"}
-	switch gcerrors.Code(err) {
-	case gcerrors.NotFound:
-		e.Kind, e.Hint = ErrRefused, "check that the bucket exists and that the credentials may list, read, create and delete objects in it"
-	case gcerrors.PermissionDenied:
-		e.Kind, e.Hint = ErrRefused, "give the credentials of the environment the right to list, read, create and delete objects there"
-	case gcerrors.InvalidArgument, gcerrors.Unimplemented:
-		e.Kind, e.Hint = ErrRefused, "check the address of the bucket"
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		e.Kind, e.Hint = nil, "the store took too long: it is tried again"
-	}
-	if errors.Is(err, fs.ErrPermission) {
-		e.Kind, e.Hint = ErrRefused, "the directory must be writable for this user"
+	hint, lasts := b.refusal(err)
+	switch cause := b.unidentified(ctx); {
+	case cause != nil:
+		e.Err, e.Hint = cause, noCredentials
+		if !passing(cause) {
+			e.Kind = ErrRefused
+		}
+	case lasts:
+		e.Kind, e.Hint = ErrRefused, hint
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Hint = "the store took too long: it is tried again"
 	}
 	return e
 }

@@ -7,19 +7,24 @@ import (
 	"net/url"
 	"os"
 
+	"gocloud.dev/aws"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
 	"gocloud.dev/blob/gcsblob"
 	"gocloud.dev/blob/s3blob"
 	"gocloud.dev/gcp"
 	"google.golang.org/api/option"
+
+	"github.com/corehour/corehour/internal/parquet"
 )
 
 // Bucket is an object store that holds the prefixes of any number of collectors.
 type Bucket struct {
 	location
-	blobs  *blob.Bucket
-	inject Injector
+	blobs *blob.Bucket
+	// identify, if not nil, tells why there are no credentials.
+	identify func(context.Context) error
+	inject   Injector
 }
 
 // Injector is asked before and after every request, for tests: op is create, read,
@@ -41,8 +46,7 @@ func Open(ctx context.Context, address string) (*Bucket, error) {
 	case schemeGCS:
 		b.blobs, err = openGCS(ctx, l)
 	case schemeS3:
-		u := &url.URL{Scheme: schemeS3, Host: l.name, RawQuery: l.query.Encode()}
-		b.blobs, err = new(s3blob.URLOpener).OpenBucketURL(ctx, u)
+		b.blobs, b.identify, err = openS3(ctx, l)
 	case schemeFile:
 		// What a file holds is all there is to it, so no second one describes it.
 		b.blobs, err = fileblob.OpenBucket(l.name, &fileblob.Options{Metadata: fileblob.MetadataDontWrite, NoTempDir: true})
@@ -51,9 +55,34 @@ func Open(ctx context.Context, address string) (*Bucket, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", l, err)
+		return nil, &parquet.Error{Op: "open", Path: l.String(), Kind: ErrRefused, Err: err}
 	}
 	return b, nil
+}
+
+// openS3 leaves the options to the driver, but for a region that is missing: the
+// driver would find out with every request.
+func openS3(ctx context.Context, l *location) (*blob.Bucket, func(context.Context) error, error) {
+	who := url.Values{}
+	for _, option := range []string{"region", "profile", "anonymous"} {
+		if l.query.Has(option) {
+			who.Set(option, l.query.Get(option))
+		}
+	}
+	config, err := aws.V2ConfigFromURLParams(ctx, who)
+	if err != nil {
+		return nil, nil, err
+	}
+	if config.Region == "" {
+		return nil, nil, fmt.Errorf("no region: add it to the address, %s?region=eu-central-1, or set AWS_REGION; for a store that has none any will do", l)
+	}
+	u := &url.URL{Scheme: schemeS3, Host: l.name, RawQuery: l.query.Encode()}
+	blobs, err := new(s3blob.URLOpener).OpenBucketURL(ctx, u)
+	identify := func(ctx context.Context) error {
+		_, err := config.Credentials.Retrieve(ctx)
+		return err
+	}
+	return blobs, identify, err
 }
 
 // openGCS takes the credentials of the environment; an endpoint given as http:// is

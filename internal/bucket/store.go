@@ -64,9 +64,9 @@ func (b *Bucket) step(op, key string, do func() error) error {
 // one. An error leaves open whether it was made.
 func (s *Store) create(ctx context.Context, path string, size int64, open func() (io.ReadCloser, error)) error {
 	key := s.key(path)
-	ctx, cancel := context.WithTimeout(ctx, timeFor(size))
-	defer cancel()
 	err := s.step("create", key, func() error {
+		ctx, cancel := context.WithTimeout(ctx, timeFor(size))
+		defer cancel()
 		from, err := open()
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (s *Store) create(ctx context.Context, path string, size int64, open func()
 	case errors.Is(err, errExists), gcerrors.Code(err) == gcerrors.FailedPrecondition:
 		return errExists
 	}
-	return s.fail("create", key, err)
+	return s.fail(ctx, "create", key, err)
 }
 
 // ignore is for a call whose error is sure and says nothing.
@@ -115,9 +115,9 @@ func (s *Store) read(ctx context.Context, path string) ([]byte, error) {
 
 func (s *Store) get(ctx context.Context, path string, size int64, use func(io.Reader) error) error {
 	key := s.key(path)
-	ctx, cancel := context.WithTimeout(ctx, timeFor(size))
-	defer cancel()
 	err := s.step("read", key, func() error {
+		ctx, cancel := context.WithTimeout(ctx, timeFor(size))
+		defer cancel()
 		r, err := s.blobs.NewReader(ctx, key, nil)
 		if err != nil {
 			return err
@@ -127,10 +127,10 @@ func (s *Store) get(ctx context.Context, path string, size int64, use func(io.Re
 	switch {
 	case err == nil:
 		return nil
-	case gcerrors.Code(err) == gcerrors.NotFound:
+	case absent(err):
 		return fmt.Errorf("%s: %w", s.show(key), errAbsent)
 	}
-	return s.fail("read", key, err)
+	return s.fail(ctx, "read", key, err)
 }
 
 // download brings an object to a file, which is there only when it is whole and
@@ -209,7 +209,7 @@ func (b *Bucket) listed(ctx context.Context, o *blob.ListOptions) ([]*blob.ListO
 		}
 	})
 	if err != nil {
-		return nil, b.fail("list", o.Prefix, err)
+		return nil, b.fail(ctx, "list", o.Prefix, err)
 	}
 	return found, nil
 }
@@ -217,11 +217,13 @@ func (b *Bucket) listed(ctx context.Context, o *blob.ListOptions) ([]*blob.ListO
 // remove deletes an object; one that is gone is no error.
 func (s *Store) remove(ctx context.Context, path string) error {
 	key := s.key(path)
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	err := s.step("remove", key, func() error { return s.blobs.Delete(ctx, key) })
-	if err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-		return s.fail("delete", key, err)
+	err := s.step("remove", key, func() error {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return s.blobs.Delete(ctx, key)
+	})
+	if err != nil && !absent(err) {
+		return s.fail(ctx, "delete", key, err)
 	}
 	return nil
 }

@@ -48,6 +48,8 @@ func openBucket(ctx context.Context, root string, window Window, options []Optio
 	var dates []string
 	w.Snapshot, dates, err = cache.Snapshot(ctx, b, bucket.Read{Date: window.touches, Tell: set.notices})
 	switch {
+	case errors.Is(err, bucket.ErrRefused):
+		err = fmt.Errorf("--warehouse: %w", err)
 	case errors.Is(err, parquet.ErrEmpty):
 		err = fmt.Errorf("%w: %w", ErrNoData, err)
 	case err == nil && len(w.Snapshot.Files) == 0:

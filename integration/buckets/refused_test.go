@@ -1,0 +1,137 @@
+package buckets
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/corehour/corehour/internal/bucket"
+)
+
+// noRegion and noCredentials leave nothing of the kind in the environment, nor in
+// files, nor anybody to ask.
+func noRegion(t *testing.T) {
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
+}
+
+func noCredentials(t *testing.T) {
+	noRegion(t)
+	for _, name := range []string{
+		"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN",
+		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+	} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+}
+
+// begin opens a bucket and takes a prefix in it.
+func begin(ctx context.Context, t *testing.T, address string) error {
+	t.Helper()
+	b, err := bucket.Open(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	m, err := bucket.NewMirror(ctx, b, options(address, "host", t.TempDir()))
+	if err != nil {
+		_, perr := b.Prefixes(ctx)
+		assert.Equal(t, err != nil, perr != nil, "a reader is told the same")
+		return err
+	}
+	return m.Close()
+}
+
+func TestAddressThatLacksSomething(t *testing.T) {
+	for name, c := range map[string]struct{ address, want string }{
+		"region":  {"s3://warehouses", "no region: add it to the address, s3://warehouses?region=eu-central-1, or set AWS_REGION"},
+		"option":  {"s3://warehouses?region=eu-central-1&regoin=x", `unknown query parameter "regoin"`},
+		"profile": {"s3://warehouses?region=eu-central-1&profile=nobody", "failed to get shared config profile, nobody"},
+		"emulate": {"gs://warehouses?end=x", `unknown option "end"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			noCredentials(t)
+			_, err := bucket.Open(t.Context(), c.address)
+			require.ErrorIs(t, err, bucket.ErrRefused)
+			assert.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestNoCredentials(t *testing.T) {
+	p := places["s3"](t)
+	noCredentials(t)
+	err := begin(t.Context(), t, p.address)
+	require.ErrorIs(t, err, bucket.ErrRefused)
+	assert.ErrorContains(t, err, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+
+	// What would give them does not answer: it may, later.
+	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/credentials")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	err = begin(ctx, t, p.address)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, bucket.ErrRefused)
+
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", t.TempDir()+"/none")
+	_, err = bucket.Open(t.Context(), "gs://warehouses")
+	require.ErrorIs(t, err, bucket.ErrRefused)
+	assert.ErrorContains(t, err, "set GOOGLE_APPLICATION_CREDENTIALS")
+}
+
+// TestAnswers: which answers last and which pass, and what helps.
+func TestAnswers(t *testing.T) {
+	for _, c := range []struct {
+		place  string
+		status int
+		code   string
+		want   string // part of the hint; empty if trying again may help
+	}{
+		{"s3", http.StatusForbidden, "AccessDenied", "the right to list, read, create and delete"},
+		{"s3", http.StatusForbidden, "InvalidAccessKeyId", "renew them"},
+		{"s3", http.StatusForbidden, "SignatureDoesNotMatch", "renew them"},
+		{"s3", http.StatusBadRequest, "ExpiredToken", "renew them"},
+		{"s3", http.StatusForbidden, "RequestTimeTooSkewed", "set the clock"},
+		{"s3", http.StatusMovedPermanently, "PermanentRedirect", "`region`"},
+		{"s3", http.StatusBadRequest, "AuthorizationHeaderMalformed", "`region`"},
+		{"s3", http.StatusNotFound, "NoSuchBucket", "check that the bucket exists"},
+		{"s3", http.StatusNotImplemented, "NotImplemented", "check the address"},
+		{"s3", http.StatusBadRequest, "RequestTimeout", ""},
+		{"s3", http.StatusServiceUnavailable, "SlowDown", ""},
+		{"s3", http.StatusInternalServerError, "InternalError", ""},
+		{"gcs", http.StatusUnauthorized, "", "renew them"},
+		{"gcs", http.StatusForbidden, "", "check that the bucket exists"},
+		{"gcs", http.StatusNotFound, "", "check that the bucket exists"},
+		{"gcs", http.StatusBadRequest, "", "check the address"},
+		{"gcs", http.StatusTooManyRequests, "", ""},
+		{"gcs", http.StatusServiceUnavailable, "", ""},
+	} {
+		t.Run(c.place+" "+http.StatusText(c.status)+" "+c.code, func(t *testing.T) {
+			p := places[c.place](t)
+			p.faults.reply.Store(&reply{c.status, c.code})
+			ctx := t.Context()
+			if c.want == "" {
+				// Those that pass are repeated by the clients, too.
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, 500*time.Millisecond)
+				defer cancel()
+			}
+			err := begin(ctx, t, p.address)
+			require.Error(t, err)
+			if c.want == "" {
+				require.NotErrorIs(t, err, bucket.ErrRefused)
+				return
+			}
+			require.ErrorIs(t, err, bucket.ErrRefused)
+			assert.ErrorContains(t, err, c.want)
+		})
+	}
+}
