@@ -27,6 +27,7 @@ type plan struct {
 	walked    bool    // the caller is looked for by frame pointers
 	plain     bool    // a chosen call needs nothing but two readings of the clock
 	logRest   float64 // ln(1 - rate)
+	seed      uint64  // of its gaps
 	threshold uint64  // rejection threshold of the rate, of 2^56
 	th        string  // the same as a th value of W3C trace state
 	head      []byte  // what its measurements have in common, encoded by the sender
@@ -60,6 +61,7 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 		walked:    e.walkable && !s.stack,
 		tailFrom:  m.tailFrom,
 		logRest:   math.Log1p(-s.rate),
+		seed:      e.random(),
 		threshold: rejectionThreshold(s.rate),
 	}
 	if processor.Available && len(counters) > 1 {
@@ -130,7 +132,7 @@ func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
 	if !pl.method.located.Load() {
 		pl.method.locate()
 	}
-	chosen := pl.rate == 1 || pl.claim(&pl.marks[i], n)
+	chosen := pl.rate == 1 || pl.claim(i, n)
 	if pl.plain && chosen || !chosen && (pl.mode == Aggregate || pl.tail) {
 		return Call{plan: pl, word: now()}
 	}
@@ -179,24 +181,37 @@ func (pl *plan) timeCalled(ctx context.Context, pcs []uintptr) Call {
 	return pl.time(ctx, caller, "")
 }
 
-// claim decides for the call with number n. The gap to the next chosen call is
-// drawn once and counted down, which is exactly a draw per call. Counting on from
-// the old mark, not from n, keeps the law when calls overtake each other: every
+// claim decides for the call with number n on counter i. The gap to the next chosen
+// call is drawn once and counted down, which is exactly a draw per call. Counting on
+// from the old mark, not from n, keeps the law when calls overtake each other: every
 // mark is claimed once.
-func (pl *plan) claim(at *atomic.Int64, n int64) bool {
+func (pl *plan) claim(i uint, n int64) bool {
+	at := &pl.marks[i]
 	for {
 		mark := at.Load()
 		if mark == 0 { // the first call under this plan draws for itself
-			at.CompareAndSwap(0, later(n-1, pl.gap()))
+			at.CompareAndSwap(0, later(n-1, pl.gap(pl.draw(i, 0))))
 			continue
 		}
 		if n < mark {
 			return false
 		}
-		if at.CompareAndSwap(mark, later(mark, pl.gap())) {
+		if at.CompareAndSwap(mark, later(mark, pl.gap(pl.draw(i, mark)))) {
 			return true
 		}
 	}
+}
+
+// draw is the random number that belongs to a mark of a counter: the plan's seed and
+// their numbers, mixed by the finalizer of splitmix64. A counter passes each mark once,
+// so none comes twice; and a source that keeps a state, such as the runtime's, would be
+// out of the processor's caches by the next chosen call and cost a microsecond.
+func (pl *plan) draw(i uint, mark int64) uint64 {
+	const goldenRatio, plasticRatio = 0x9E3779B97F4A7C15, 0xC13FA9A902A6328F
+	x := pl.seed + uint64(mark)*goldenRatio + uint64(i)*plasticRatio
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }
 
 const never = math.MaxInt64
@@ -208,13 +223,13 @@ func later(mark, gap int64) int64 {
 	return mark + gap
 }
 
-// gap draws the number of calls up to and including the next chosen one, by
-// inversion of the geometric law.
-func (pl *plan) gap() int64 {
+// gap is the number of calls up to and including the next chosen one for a random
+// number, by inversion of the geometric law.
+func (pl *plan) gap(random uint64) int64 {
 	if pl.rate == 0 {
 		return never
 	}
-	uniform := float64(pl.engine.random()>>11+1) / (1 << 53) // in (0, 1]
+	uniform := float64(random>>11+1) / (1 << 53) // in (0, 1]
 	g := 1 + math.Floor(math.Log(uniform)/pl.logRest)
 	if g >= never {
 		return never

@@ -12,7 +12,7 @@ var sampled = NewMethod("sampled.Method")
 // equal probability.
 func TestGapsAreGeometric(t *testing.T) {
 	for _, p := range []float64{0.5, 0.3, 0.1, 0.03, 0.01, 0.001} {
-		pl := &plan{settings: settings{rate: p}, logRest: math.Log1p(-p), engine: &engine{config: config{random: seeded(1)}}}
+		pl := &plan{settings: settings{rate: p}, logRest: math.Log1p(-p), seed: 1}
 		const draws, bins = 200_000, 20
 		// Bin edges: the smallest gaps whose cumulative probability reaches k/bins.
 		var edges []int64
@@ -20,11 +20,13 @@ func TestGapsAreGeometric(t *testing.T) {
 			edges = append(edges, int64(math.Ceil(math.Log1p(-float64(k)/bins)/math.Log1p(-p))))
 		}
 		observed := map[int]int{}
-		for range draws {
-			g := pl.gap()
+		mark := int64(0)
+		for i := range draws {
+			g := pl.gap(pl.draw(uint(i%3), mark))
 			if g < 1 {
 				t.Fatalf("p = %v: gap %d", p, g)
 			}
+			mark += g
 			bin := 0
 			for bin < len(edges) && g > edges[bin] {
 				bin++
