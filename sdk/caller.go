@@ -20,8 +20,8 @@ func callerAttribute(normal string) []byte {
 
 // declareFunction says that the function with the method's name holds its probe.
 func declareFunction(m *Method) {
-	if f := functionNamed(m.normal); f != nil {
-		f.owner.CompareAndSwap(nil, m)
+	if f := functionNamed(m.normal); f != nil && f.owner.CompareAndSwap(nil, m) {
+		callersChanged.Add(1)
 	}
 }
 
@@ -58,15 +58,34 @@ func callerAmongFar(pcs []uintptr) *Method {
 	return nil
 }
 
+// callerLookedFor asks every frame of a stack that begins as callerWalked wants it.
+//
+//go:noinline
+func (m *Method) callerLookedFor(pcs []uintptr, ended bool) *Method {
+	as := callersChanged.Load()
+	caller, looked, because := m.callerWalked(pcs, ended)
+	if looked > 0 {
+		m.keepWay(as, pcs, looked, caller)
+		return caller
+	}
+	if because == 0 && !ended {
+		caller, looked, because = m.callerWalkedFar()
+	}
+	if looked == 0 {
+		caller = m.callerUnwound(because)
+	}
+	return caller
+}
+
 // callerWalked is callerAmong for a stack walked by its frame pointers, which begins
-// with the frame that Begin and perhaps the method are inlined into. found = false:
-// it cannot tell, because of the site at this address if there is one.
-func (m *Method) callerWalked(pcs []uintptr, ended bool) (caller *Method, found bool, because uintptr) {
+// with the frame that Begin and perhaps the method are inlined into. looked = so many frames
+// told; 0 = it cannot tell, because of the site at this address if there is one.
+func (m *Method) callerWalked(pcs []uintptr, ended bool) (caller *Method, looked int, because uintptr) {
 	place := -1 // of a function in the stack; Begin is before the method's own
-	for _, pc := range pcs {
+	for i, pc := range pcs {
 		s := siteAt(pc)
 		if !s.whole {
-			return nil, false, pc
+			return nil, 0, pc
 		}
 		if s.wrapper {
 			continue
@@ -75,29 +94,29 @@ func (m *Method) callerWalked(pcs []uintptr, ended bool) (caller *Method, found 
 			owner := f.owner.Load()
 			switch {
 			case place > 0 && owner.mayCall():
-				return known(owner), true, 0
+				return known(owner), i + 1, 0
 			case place == 0 && owner != m:
-				return nil, true, 0
+				return nil, i + 1, 0
 			}
 			place++
 		}
 	}
 	if ended && place > 0 {
-		return entry, true, 0
+		return entry, len(pcs), 0
 	}
-	return nil, false, 0
+	return nil, 0, 0
 }
 
 // callerWalkedFar walks further up, from the same frame.
 //
 //go:noinline
-func (m *Method) callerWalkedFar() (caller *Method, found bool, because uintptr) {
-	var pcs [nearFrames + farFrames + 3]uintptr
+func (m *Method) callerWalkedFar() (caller *Method, looked int, because uintptr) {
+	var pcs [nearFrames + farFrames + 4]uintptr
 	n, ended := frames.Walk(&pcs[0], len(pcs))
-	if n < 3 {
-		return nil, false, 0
+	if n < 4 {
+		return nil, 0, 0
 	}
-	return m.callerWalked(pcs[3:n], ended) // without timeWalked, reached and begin
+	return m.callerWalked(pcs[4:n], ended) // without callerLookedFor, timeWalked, reached and begin
 }
 
 // callerUnwound asks the runtime for the stack, and learns from it if a site was in
@@ -106,7 +125,7 @@ func (m *Method) callerWalkedFar() (caller *Method, found bool, because uintptr)
 //go:noinline
 func (m *Method) callerUnwound(because uintptr) *Method {
 	var pcs [1 + nearFrames + farFrames]uintptr
-	n := runtime.Callers(framesToCaller+1, pcs[:]) // from Begin, with timeWalked and this function below
+	n := runtime.Callers(framesToCaller+2, pcs[:]) // from Begin, with timeWalked and two functions below
 	if s := siteAt(because); because != 0 && !s.tried {
 		learn(pcs[:n])
 		if !siteAt(because).whole {
@@ -157,8 +176,11 @@ func ownerAt(pc uintptr) *Method {
 func (m *Method) locate() {
 	var pcs [1]uintptr
 	if runtime.Callers(framesToCaller+1, pcs[:]) == 1 {
-		if f := siteAt(pcs[0]).functions[0]; !f.owner.CompareAndSwap(nil, m) && f.owner.Load() != m {
-			f.owner.Store(ambiguous)
+		if f := siteAt(pcs[0]).functions[0]; f.owner.Load() != m {
+			if !f.owner.CompareAndSwap(nil, m) {
+				f.owner.Store(ambiguous)
+			}
+			callersChanged.Add(1)
 		}
 	}
 	m.located.Store(true)

@@ -23,6 +23,7 @@ type Method struct {
 	located atomic.Bool // its function has been seen on a stack
 
 	cpuHeld atomic.Int32 // CPU slots held now
+	ways    [waysOfMethod]atomic.Pointer[way]
 
 	// The rest is guarded by registry.mu.
 	options  methodOptions

@@ -155,15 +155,12 @@ func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
 //
 //go:noinline
 func (pl *plan) timeWalked(ctx context.Context, pcs []uintptr, ended bool) Call {
-	m := pl.method
-	caller, found, because := m.callerWalked(pcs[min(1, len(pcs)):], ended)
-	if !found && because == 0 && !ended {
-		caller, found, because = m.callerWalkedFar()
+	if pcs = pcs[min(1, len(pcs)):]; len(pcs) > 0 {
+		if caller, found := pl.method.callerByWay(pcs, ended); found {
+			return pl.time(ctx, caller, "")
+		}
 	}
-	if !found {
-		caller = m.callerUnwound(because)
-	}
-	return pl.time(ctx, caller, "")
+	return pl.time(ctx, pl.method.callerLookedFor(pcs, ended), "")
 }
 
 // timeCalled times a chosen call whose stack begins with these frames.

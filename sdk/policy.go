@@ -200,7 +200,11 @@ func (e *engine) settle(m *Method) {
 // settleTo replaces the plan. Calls under way keep the old one; what its shards
 // hold goes to the cell table, as does what those calls will add.
 func (m *Method) settleTo(pl *plan) {
-	if old := m.plan.Swap(pl); old != nil {
+	old := m.plan.Swap(pl)
+	if (old == nil) != (pl == nil) {
+		callersChanged.Add(1)
+	}
+	if old != nil {
 		old.openShards(minuteOf(old.engine.unix(now())), false)
 	}
 }

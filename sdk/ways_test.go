@@ -1,0 +1,141 @@
+package corehour
+
+import (
+	"runtime"
+	"testing"
+)
+
+var (
+	wayFar  = NewMethod("ways.Far")
+	wayNear = NewMethod("ways.Near")
+	wayHere = NewMethod("ways.Here")
+)
+
+//go:noinline
+func wayFarFunction(f func()) {
+	defer wayFar.Begin().End()
+	f()
+}
+
+//go:noinline
+func wayNearFunction() {
+	defer wayNear.Begin().End()
+	wayHereFunction()
+}
+
+//go:noinline
+func wayHereFunction() { defer wayHere.Begin().End() }
+
+//go:noinline
+func wayOther() { wayHereFunction() }
+
+// A way that was met before leads to the caller of now: methods are switched on and
+// off, and functions turn out to hold a probe, after it was kept.
+func TestWaysFollowWhatChanges(t *testing.T) {
+	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
+	caller := func() string {
+		t.Helper()
+		found := ""
+		for round := range 4 { // learnt, looked for, kept
+			e.ring.take(nil, 100)
+			wayFarFunction(wayNearFunction)
+			for _, r := range e.ring.take(nil, 100) {
+				if r.plan.method != wayHere {
+					continue
+				}
+				if got := callerText(r.caller); round > 0 && got != found {
+					t.Errorf("caller %s, and then %s", found, got)
+				} else {
+					found = got
+				}
+			}
+		}
+		return found
+	}
+	for _, step := range []struct {
+		m    *Method
+		mode Mode
+		want string
+	}{
+		{wayNear, Sample, "ways.Near"},
+		{wayNear, Off, "ways.Far"},
+		{wayFar, Off, "(entry)"},
+		{wayNear, Sample, "ways.Near"},
+		{wayFar, Sample, "ways.Near"},
+		{wayNear, Off, "ways.Far"},
+	} {
+		force(e, step.m, settings{mode: step.mode, rate: 1})
+		if got := caller(); got != step.want {
+			t.Errorf("after %s is %v: caller %s, want %s", step.m.name, step.mode, got, step.want)
+		}
+	}
+
+	// Once it has begun two methods a function tells of neither.
+	one, two := NewMethod("ways.One"), NewMethod("ways.Two")
+	both := func(m *Method) {
+		defer m.Begin().End()
+		wayHereFunction()
+	}
+	last := func() string {
+		e.ring.take(nil, 100)
+		both(one)
+		for _, r := range e.ring.take(nil, 100) {
+			if r.plan.method == wayHere {
+				return callerText(r.caller)
+			}
+		}
+		return "none"
+	}
+	for range 4 {
+		if got := last(); got != "ways.One" {
+			t.Errorf("caller %s, want ways.One", got)
+		}
+	}
+	both(two)
+	if got, want := last(), callerText(nil); got != want {
+		t.Errorf("caller %s, want %s: the function began two methods", got, want)
+	}
+}
+
+// More ways than are kept lead to their callers too, and what is kept once costs no
+// memory again.
+func TestWaysAreBounded(t *testing.T) {
+	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
+	if !e.walkable || raceEnabled {
+		return
+	}
+	all := func() {
+		wayFarFunction(func() { wayHereFunction() })
+		wayFarFunction(func() { wayHereFunction(); wayHereFunction(); wayHereFunction(); wayHereFunction() })
+		wayFarFunction(func() { wayHereFunction(); wayHereFunction(); wayHereFunction(); wayHereFunction() })
+		wayFarFunction(wayOther)
+	}
+	for range 4 {
+		all()
+	}
+	e.ring.take(nil, 1000)
+	all()
+	for _, r := range e.ring.take(nil, 1000) {
+		if r.plan.method == wayHere && r.caller != wayFar {
+			t.Errorf("caller %s", callerText(r.caller))
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 200 {
+		all()
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.Mallocs - before.Mallocs; n > 100 { // of the test's own runtime
+		t.Errorf("%d allocations in 2,000 calls by ways that are known", n)
+	}
+	kept := 0
+	for i := range wayHere.ways {
+		if wayHere.ways[i].Load() != nil {
+			kept++
+		}
+	}
+	if kept < 2 {
+		t.Errorf("%d ways are kept", kept)
+	}
+}
