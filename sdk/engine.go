@@ -25,6 +25,7 @@ type engine struct {
 	offset      atomic.Int64 // Unix time minus now()
 	ring        *ring
 	batchMask   uint64 // a batch is full when these bits of the ring's count are 0
+	room        int    // places kept free while a request lasts
 	cells       *cellTable
 	intervals   intervalList
 	out         outlet
@@ -36,12 +37,14 @@ type engine struct {
 	lastCPU     int64
 	lastCutDone chan struct{}
 
-	records  []record // the sender's, reused
-	sumsLeft bool     // the last request did not hold all cells
-	encoder  encoder
-	resource []byte
+	records    []record // the sender's, reused
+	sumsLeft   bool     // the last request did not hold all cells
+	delivering atomic.Bool
+	encoder    encoder
+	resource   []byte
 
 	wake     chan struct{} // to the sender: something is worth sending
+	crowded  chan struct{} // to the minder: the queue has little room left
 	stopping chan struct{}
 	stopped  sync.WaitGroup
 	hurry    context.Context // ends when shutdown may wait no longer
@@ -126,8 +129,10 @@ func newEngine(c config) (*engine, error) {
 		walkable:    frames.Trusted(),
 		ring:        newRing(c.queue),
 		batchMask:   uint64(c.batch - 1),
+		room:        roomOf(&c),
 		cells:       newCellTable(c.cells),
 		wake:        make(chan struct{}, 1),
+		crowded:     make(chan struct{}, 1),
 		stopping:    make(chan struct{}),
 		lastCutDone: make(chan struct{}),
 		resource:    encodeResource(attributes),
@@ -249,6 +254,9 @@ func (e *engine) offer(r *record) {
 	if p == nil {
 		e.counters.dropped.Add(1)
 		e.fold(r)
+		if e.room > 0 {
+			e.askForRoom()
+		}
 		return
 	}
 	p.record = *r
@@ -260,6 +268,9 @@ func (e *engine) publish(p *place, at uint64) {
 	p.publish(at)
 	if (at+1)&e.batchMask == 0 {
 		e.wakeSender()
+		if e.room > 0 && e.ring.length() > len(e.ring.places)-e.room {
+			e.askForRoom()
+		}
 	}
 }
 

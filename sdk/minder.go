@@ -15,8 +15,9 @@ const (
 	busyCalls = 10_000
 )
 
-// mind cuts intervals on the clock, watches the CPU slots and spreads the
-// counters of busy methods, until the engine stops; then it cuts the last one.
+// mind cuts intervals on the clock, watches the CPU slots, spreads the counters of
+// busy methods and keeps room in the queue, until the engine stops; then it cuts the
+// last one.
 func (e *engine) mind() {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -41,6 +42,8 @@ func (e *engine) mind() {
 			}
 			reportUnused() // by now the program has made its methods
 			boundary.Reset(e.untilBoundary())
+		case <-e.crowded:
+			e.makeRoom()
 		case rates := <-e.served:
 			e.ratesUntil = now() + int64(rates.ttl)
 			if e.policy.rates != rates {

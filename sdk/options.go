@@ -228,7 +228,7 @@ const maxQueue = 1 << 20
 
 // WithQueue sets how many timed calls may wait to be sent, rounded up to a power
 // of two. Default 8192. More are added up into cells, 1024 by caller and 1024
-// without.
+// without; while a request lasts so are the oldest, so that an eighth stays free.
 func WithQueue(records int) Option {
 	return func(c *config) {
 		if records < 2 || records > maxQueue {

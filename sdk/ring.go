@@ -1,14 +1,15 @@
 package corehour
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/corehour/corehour/sdk/internal/processor"
 )
 
 // ring is the queue between the program's goroutines and the exporter: made once,
-// never overwritten, never waited for. Many put, one takes. (Vyukov's bounded
-// queue: the sequence number of a place says whose turn it is.)
+// never overwritten, never waited for. Many put, one at a time takes. (Vyukov's
+// bounded queue: the sequence number of a place says whose turn it is.)
 type ring struct {
 	places []place
 	mask   uint64
@@ -16,6 +17,7 @@ type ring struct {
 	_      [56]byte
 	head   atomic.Uint64 // written by the one that takes
 	_      [56]byte
+	taking sync.Mutex // one at a time
 }
 
 type place struct {
@@ -52,6 +54,8 @@ func (p *place) publish(at uint64) { processor.Publish(&p.turn, at+1) }
 
 // take appends up to limit records to batch.
 func (r *ring) take(batch []record, limit int) []record {
+	r.taking.Lock()
+	defer r.taking.Unlock()
 	at := r.head.Load()
 	for range limit {
 		p := &r.places[at&r.mask]

@@ -128,7 +128,11 @@ func (e *engine) seal(last bool) *request {
 // panic on the way leaves the outcome unknown, and the account settled.
 func (e *engine) deliver(r *request) bool {
 	fate := unknown
-	defer func() { e.settleAccount(r, fate) }()
+	e.delivering.Store(true)
+	defer func() {
+		e.delivering.Store(false)
+		e.settleAccount(r, fate)
+	}()
 	fate = e.out.deliver(e, r)
 	if fault := e.out.lastFault(); fault != nil && fate != accepted {
 		notes.add("not delivered: %v", fault)
