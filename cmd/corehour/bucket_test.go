@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/bucket"
+	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -81,6 +82,74 @@ func TestWarehouseInABucket(t *testing.T) {
 		if r := corehour(strings.Fields(args)...); r.code < exitFailed || !strings.Contains(r.stderr, want) || strings.Contains(r.stderr, "secret") {
 			t.Errorf("%s: %+v", args, r)
 		}
+	}
+}
+
+// What is fetched are the files of the dates that the question is about, by every
+// command.
+func TestFetchedAreTheDatesAskedFor(t *testing.T) {
+	var items []methodspan.Item
+	root := t.TempDir()
+	const days = 6
+	for day := range days {
+		shop, _ := fixture.Shop{Seed: 1, Version: "1.9.0", Instances: []string{"a"}, Start: fixture.Start.AddDate(0, 0, day), Minutes: 2, Requests: 20}.Run()
+		items = append(items, shop...)
+	}
+	fixture.Append(t, root, fixture.Start.AddDate(0, 0, days), items)
+	clock(t, fixture.Start.AddDate(0, 0, days-1).Add(time.Hour))
+	address := inBucket(t, map[string]string{"host": root})
+	dates, err := filepath.Glob(filepath.Join(strings.TrimPrefix(address, "file://"), "host", "date=*"))
+	if err != nil || len(dates) != days {
+		t.Fatalf("%v %v", dates, err)
+	}
+	bytesOf := func(pattern string) (total int64) {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += info.Size()
+		}
+		return total
+	}
+	for _, c := range []struct {
+		args string
+		from int // the first date that is fetched
+		to   int // the one after the last
+	}{
+		{"check", days - 3, days}, // 48h touch three dates
+		{"check --since 2h", days - 1, days},
+		{"check --since 24h", days - 2, days},
+		{"check --from 2026-03-11 --to 2026-03-13", 1, 3},
+		{"check --from 2026-03-11 --to 2026-03-12T00:00:01Z", 1, 3},
+		{"check --since 1000d", 0, days},
+		{"check --deep", 0, days},
+		{"check --deep --since 2h", days - 1, days},
+		{"report", days - 2, days},
+		{"report --since 2h", days - 1, days},
+		{"cost --since 2h", days - 1, days},
+		{"regress --since 24h", days - 2, days},
+	} {
+		t.Setenv("XDG_CACHE_HOME", t.TempDir())
+		r := corehour(append(strings.Fields(c.args), "--warehouse", address)...)
+		if r.code >= exitFailed && !strings.HasPrefix(c.args, "regress") {
+			t.Errorf("%s: %+v", c.args, r)
+		}
+		var want int64
+		for _, date := range dates[c.from:c.to] {
+			want += bytesOf(date + "/*.parquet")
+		}
+		if got := bytesOf(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "corehour", "objects", "*")); got != want || want == 0 {
+			t.Errorf("%s: fetched %d bytes, want the %d of dates %d to %d", c.args, got, want, c.from, c.to-1)
+		}
+	}
+	r := corehour("check", "--warehouse", address)
+	if !strings.Contains(r.stdout, "bucket_behind") || r.code != exitNothing {
+		t.Errorf("%+v", r)
 	}
 }
 

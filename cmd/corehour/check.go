@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/output"
@@ -17,18 +18,26 @@ const checkUsage = `Says whether the ledger balances: every call that a process 
 exactly one stored counts row. What is missing is named: lost_in_transit (handed
 out and not stored), dead processes (ended without a word: at most the calls of
 one interval, size unknown). Spans of other SDKs are outside of the ledger.
---since, --from and --to choose the processes seen in that time (default: all);
-their accounts are made of all their rows. A running process may show calls that
-are still on their way.`
+--since, --from and --to choose the processes seen in that time (default: all;
+in a bucket the last 48h, because files have to be fetched). Only rows of the UTC
+dates of that time are read: the account of a process that lives longer is made
+from its first row there to its last. A running process may show calls that are
+still on their way.`
+
+// checkedInBucket is how far back a bucket is looked at if nothing else is said.
+const checkedInBucket = 48 * time.Hour
 
 func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	c := newCommon("check", "", checkUsage, "", stdout)
 	collector := c.flags.String("collector", "", "`URL` of the collector's Prometheus metrics, to add its own counters of losses")
-	deep := c.flags.Bool("deep", false, "compare every file with its checksum first")
+	deep := c.flags.Bool("deep", false, "compare every file with its checksum first; in a bucket, too, every file is looked at if no time is given")
 	if err := c.parse(args, c.noArguments); err != nil {
 		return exitFailed, err
 	}
-	w, err := query.Open(ctx, c.warehouse, query.Window{}, query.Tell(stderr))
+	if query.IsBucket(c.warehouse) && c.window == (query.Window{}) && !*deep {
+		c.window.From = now().Add(-checkedInBucket)
+	}
+	w, err := query.Open(ctx, c.warehouse, c.window, query.Tell(stderr))
 	if err != nil {
 		return exitFailed, err
 	}
@@ -42,7 +51,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 	if !c.window.To.IsZero() && c.window.To.Before(at) {
 		at = c.window.To
 	}
-	r, err := ledger.Check(ctx, w, c.window, c.filter, at)
+	r, err := ledger.Check(ctx, w, c.filter, at)
 	if err != nil {
 		return exitFailed, err
 	}

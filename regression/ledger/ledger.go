@@ -27,13 +27,18 @@ var sdkLosses = []string{
 	"cpu.untrusted", "cpu.unavailable",
 }
 
-// Check makes the report about the processes that were seen in the window. The
-// warehouse must have been opened without a window.
-func Check(ctx context.Context, w *query.Warehouse, window query.Window, filter query.Filter, now time.Time) (*Report, error) {
+// Check makes the report about the processes that were seen in the window that the
+// warehouse was opened with, and reads no other dates than those it touches. An
+// account that goes beyond them is made of what is between two of the process's rows.
+func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now time.Time) (*Report, error) {
+	window := w.Window
 	r := &Report{
-		SchemaVersion: parquet.SchemaVersion, Generation: w.Snapshot.Generation, Files: len(w.Snapshot.Files), Rows: w.Snapshot.Rows(),
+		SchemaVersion: parquet.SchemaVersion, Generation: w.Snapshot.Generation, Files: len(w.Files),
 		Services: []Service{}, Processes: []Process{}, Faults: []string{},
 		Losses: Losses{DeadProcess: []DeadProcess{}, DuplicateItems: []query.Duplicate{}, SDK: map[string]float64{}},
+	}
+	for i := range w.Files {
+		r.Rows += w.Files[i].Rows
 	}
 	if !w.InFiles() {
 		r.Files = 0
@@ -71,7 +76,7 @@ func Check(ctx context.Context, w *query.Warehouse, window query.Window, filter 
 	}
 	firstDate, _ := w.RawFrom()
 	for i := range accounts {
-		p := settle(&accounts[i], firstDate, now)
+		p := settle(&accounts[i], firstDate, !window.To.IsZero(), now)
 		if services[p.Service] == nil {
 			services[p.Service] = &Service{Service: p.Service}
 		}
@@ -91,8 +96,12 @@ func Check(ctx context.Context, w *query.Warehouse, window query.Window, filter 
 	return r, nil
 }
 
-// settle closes the account of one process.
-func settle(a *query.Account, firstDate string, now time.Time) Process {
+// settle closes the account of one process; with cut its later rows were not read.
+func settle(a *query.Account, firstDate string, cut bool, now time.Time) Process {
+	if cut && a.Beats > 0 {
+		a.Counted -= a.CountedAfter
+		a.CountedLater -= a.CountedAfter
+	}
 	p := Process{
 		Service: a.Service, Version: a.Version, Instance: a.Instance, LastSeen: a.Last, SDK: a.Stats,
 		HandedOutCalls: a.LastTotal, CountedCalls: int64(math.Round(a.Counted)), State: Running,

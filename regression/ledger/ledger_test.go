@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,12 +32,12 @@ func minutes(p *fixture.Process, n int, final bool) []methodspan.Item {
 
 func check(t *testing.T, root string, window query.Window, now time.Time) *Report {
 	t.Helper()
-	w, err := query.Open(context.Background(), root, query.Window{})
+	w, err := query.Open(context.Background(), root, window)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	r, err := Check(context.Background(), w, window, query.Filter{}, now)
+	r, err := Check(context.Background(), w, query.Filter{}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestYoungProcessIsNotDead(t *testing.T) {
 	}
 }
 
-// The window chooses processes and cuts no account.
+// The window chooses processes and cuts no account within a date.
 func TestWindowChoosesProcesses(t *testing.T) {
 	early := minutes(fixture.NewProcess("1", "a", fixture.Start), 10, true)
 	long := minutes(fixture.NewProcess("1", "b", fixture.Start), 60, true)
@@ -161,6 +162,51 @@ func TestPartialAccount(t *testing.T) {
 	r := check(t, fixture.Write(t, items), query.Window{}, end)
 	if !r.Balanced || !r.Processes[0].Partial || r.Processes[0].CountedCalls != 40 {
 		t.Errorf("%+v", r.Processes)
+	}
+}
+
+// A process that lives for days balances over each stretch of them, and what is lost
+// on a date is found there and nowhere else.
+func TestAccountsOfSomeDates(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start.Add(-30*time.Minute))
+	var items []methodspan.Item
+	days := 3
+	for hour := range days * 24 {
+		at := p.Start.Add(time.Duration(hour) * time.Hour)
+		p.Counts("a.B", at, 40*time.Minute, 7)
+		p.Counts("a.B", at.Add(40*time.Minute), 20*time.Minute, 3)
+		p.Beat(at, time.Hour, time.Second, false)
+		items = append(items, p.Item())
+	}
+	date := func(n int) time.Time { return fixture.Start.Truncate(24*time.Hour).AddDate(0, 0, n) }
+	lost := slices.IndexFunc(items, func(it methodspan.Item) bool { return it.Rows[0].StartNS > date(1).Add(12*time.Hour).UnixNano() })
+	write := func(items []methodspan.Item) string {
+		root := fixture.Write(t, items[:1])
+		fixture.Append(t, root, date(days), items[1:])
+		return root
+	}
+	whole, broken := write(items), write(slices.Delete(slices.Clone(items), lost, lost+1))
+	for from := -1; from < days; from++ {
+		for to := max(1, from+1); to <= days+1; to++ {
+			window := query.Window{From: date(from), To: date(to)}
+			if from < 0 {
+				window.From = time.Time{}
+			}
+			if to > days {
+				window.To = time.Time{}
+			}
+			now := p.Start.Add(time.Duration(days) * 24 * time.Hour)
+			if r := check(t, whole, window, now); !r.Balanced || len(r.Processes) != 1 || r.Processes[0].HandedOutCalls == 0 {
+				t.Errorf("%v: %+v", window, r.Processes)
+			}
+			want := int64(0)
+			if from <= 1 && to > 1 {
+				want = 10
+			}
+			if r := check(t, broken, window, now); r.Losses.LostInTransit != want || r.Losses.OverCounted != 0 {
+				t.Errorf("%v: %+v, want %d lost", window, r.Losses, want)
+			}
+		}
 	}
 }
 

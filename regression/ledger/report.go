@@ -14,8 +14,8 @@ type Report struct {
 	Balanced      bool  `json:"balanced"`
 	SchemaVersion int   `json:"schema_version"`
 	Generation    int64 `json:"generation"`
-	Files         int   `json:"files"` // 0 in BigQuery
-	Rows          int64 `json:"rows"`
+	Files         int   `json:"files"` // of the dates looked at; 0 in BigQuery
+	Rows          int64 `json:"rows"`  // in them
 	// FreshnessP99Seconds is the time from the end of a row to the commit of
 	// its file, or the end of its load job, that 99% stay below; null where none
 	// tells. The note says what it was found from, or why not.
@@ -63,9 +63,9 @@ type Process struct {
 	HandedOutCalls int64      `json:"handed_out_calls"`
 	CountedCalls   int64      `json:"counted_calls"`
 	LostInTransit  int64      `json:"lost_in_transit"`
-	// Partial: the process began before the first date that is stored, and its
-	// account starts at its first process row that is; or no process row is,
-	// and nothing can be missed.
+	// Partial: the process began before the first date that was looked at, and
+	// its account starts at its first process row there; or there is none, and
+	// nothing can be missed.
 	Partial bool `json:"partial"`
 	// SDK holds the process's own counters as of its last process row.
 	SDK map[string]float64 `json:"sdk"`

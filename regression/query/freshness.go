@@ -30,21 +30,29 @@ func (w *Warehouse) Freshness(ctx context.Context, window Window, f Filter) (Fre
 	if w.remote != nil {
 		return w.remote.freshness(ctx, window, f, time.Now())
 	}
+	fresh := Freshness{}
+	if w.cache != nil {
+		fresh.Note = "until the collector had the rows on its disk; in the bucket they were later by what its metric otelcol_exporter_warehouse_bucket_behind says"
+	}
 	g := given{columns: append(texts("parquet_file"), longs("committed_ns")...)}
 	for _, file := range w.Files {
 		if file.Kind != parquet.KindRaw {
 			continue
 		}
-		// A file gets its last change just before the commit that names it.
-		info, err := os.Stat(file.Path)
-		if err != nil {
-			return Freshness{}, err
-		}
 		path, err := filepath.Abs(file.Path)
 		if err != nil {
 			return Freshness{}, err
 		}
-		g.rows = append(g.rows, []any{path, info.ModTime().UnixNano()})
+		committed := file.Committed // when writing it began
+		if w.cache == nil {
+			// A file gets its last change just before the commit that names it.
+			info, err := os.Stat(file.Path)
+			if err != nil {
+				return Freshness{}, err
+			}
+			committed = info.ModTime()
+		}
+		g.rows = append(g.rows, []any{path, committed.UnixNano()})
 	}
 	if err := w.give(ctx, "file_commits", g); err != nil {
 		return Freshness{}, err
@@ -54,7 +62,8 @@ func (w *Warehouse) Freshness(ctx context.Context, window Window, f Filter) (Fre
 	err := w.each(ctx, "freshness", scope{Filter: f}, filterArgs(window, f), func(r *sql.Rows) error {
 		return r.Scan(&rows, into(&seconds))
 	})
-	return Freshness{P99: time.Duration(seconds * float64(time.Second)), Known: rows > 0}, err
+	fresh.P99, fresh.Known = time.Duration(seconds*float64(time.Second)), rows > 0
+	return fresh, err
 }
 
 const (

@@ -25,6 +25,7 @@ type Account struct {
 	FirstTotal, LastTotal int64
 	Counted               float64 // calls in counts rows
 	CountedLater          float64 // of these after the first process row
+	CountedAfter          float64 // of these after the last one
 	Final                 bool
 	Stats                 map[string]float64 // the SDK's own counters, as of the last process row
 }
@@ -50,8 +51,8 @@ func (w *Warehouse) RawFrom() (date string, ok bool) {
 }
 
 // Accounts lists the processes that have a row in the window. Their rows are
-// added up over all files opened, whatever the window: an account that is cut
-// can't balance. Only dates from RawFrom on are looked at.
+// added up over all files opened: whole dates, of which only those from RawFrom on
+// are looked at.
 func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter) ([]Account, error) {
 	from, ok := w.RawFrom()
 	if !ok {
@@ -62,14 +63,17 @@ func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter) ([]Ac
 		return nil, err
 	}
 	args := filterArgs(window, f)
-	args["raw_from_ns"] = day.UnixNano()
+	args["raw_from_ns"], args["read_to_ns"] = day.UnixNano(), int64(math.MaxInt64)
+	if !w.Window.To.IsZero() {
+		args["read_to_ns"] = w.Window.To.Add(-1).UTC().Truncate(24 * time.Hour).AddDate(0, 0, 1).UnixNano()
+	}
 	var out []Account
 	err = w.each(ctx, "processes", scope{Filter: f}, args, func(rows *sql.Rows) error {
 		var a Account
 		var start, first, last, interval int64
 		var stats any
 		err := rows.Scan(into(&a.Namespace), into(&a.Name), into(&a.Environment), into(&a.Version), into(&a.Instance), into(&start),
-			&first, &last, &a.Beats, into(&interval), into(&a.FirstTotal), into(&a.LastTotal), &a.Counted, &a.CountedLater,
+			&first, &last, &a.Beats, into(&interval), into(&a.FirstTotal), into(&a.LastTotal), &a.Counted, &a.CountedLater, &a.CountedAfter,
 			into(&a.Final), &stats)
 		if err != nil {
 			return err

@@ -40,16 +40,15 @@ type Options struct {
 // in the window.
 func Gather(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{Made: o.Now, Warehouse: o.Warehouse, zone: o.Zone}
-	if err := r.gather(ctx, o); err != nil {
-		return nil, err
-	}
-	// Accounts of processes are made of all their rows.
-	all, err := query.Open(ctx, o.Warehouse, query.Window{})
+	w, err := query.Open(ctx, o.Warehouse, o.Window)
 	if err != nil {
 		return nil, err
 	}
-	defer all.Close()
-	r.Health, err = ledger.Check(ctx, all, o.Window, o.Filter, r.To)
+	defer w.Close()
+	if err := r.gather(ctx, w, o); err != nil {
+		return nil, err
+	}
+	r.Health, err = ledger.Check(ctx, w, o.Filter, r.To)
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +56,7 @@ func Gather(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-func (r *Report) gather(ctx context.Context, o Options) error {
-	w, err := query.Open(ctx, o.Warehouse, o.Window)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
+func (r *Report) gather(ctx context.Context, w *query.Warehouse, o Options) error {
 	costs, err := cost.Compute(ctx, w, cost.Options{Filter: o.Filter})
 	if err != nil {
 		return err

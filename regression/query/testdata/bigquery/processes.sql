@@ -1,16 +1,19 @@
 -- The account of every process of ours: what it says it has handed out, and what
--- is stored of it. Dates that were rolled up keep no account of processes.
+-- is stored of it. Dates that were rolled up keep no account of processes. An
+-- account that begins or ends within the life of its process does so at a beat.
 WITH own AS (
   SELECT
     service_namespace, service, environment, version, instance, process_start_ns,
     kind, start_ns, end_ns, calls, calls_total, final, sdk_stats,
     MIN(CASE WHEN kind = 'process' THEN end_ns END) OVER one_process AS first_beat_ns,
+    MAX(CASE WHEN kind = 'process' THEN end_ns END) OVER one_process AS last_beat_ns,
     ROW_NUMBER() OVER (
       PARTITION BY service_namespace, service, environment, version, instance, process_start_ns
       ORDER BY CASE WHEN kind = 'process' THEN 0 ELSE 1 END, calls_total DESC, end_ns DESC
     ) AS place
   FROM method_calls
   WHERE kind IN ('process', 'counts') AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= @raw_from_ns
+    AND end_ns <= @read_to_ns
      AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
   WINDOW one_process AS (PARTITION BY service_namespace, service, environment, version, instance, process_start_ns)
 ),
@@ -28,14 +31,15 @@ accounts AS (
     MIN(CASE WHEN kind = 'process' THEN calls_total END) AS first_total,
     MAX(CASE WHEN kind = 'process' THEN calls_total END) AS last_total,
     SUM(CASE WHEN kind = 'counts' THEN calls ELSE 0 END) AS counted,
-    SUM(CASE WHEN kind = 'counts' AND start_ns >= first_beat_ns THEN calls ELSE 0 END) AS counted_later
+    SUM(CASE WHEN kind = 'counts' AND start_ns >= first_beat_ns THEN calls ELSE 0 END) AS counted_later,
+    SUM(CASE WHEN kind = 'counts' AND start_ns >= last_beat_ns THEN calls ELSE 0 END) AS counted_after
   FROM own
   GROUP BY service_namespace, service, environment, version, instance, process_start_ns
 )
 SELECT
   a.service_namespace, a.service, a.environment, a.version, a.instance, a.process_start_ns,
   a.first_ns, a.last_ns,
-  CAST(a.beats AS INT64) AS beats, a.interval_ns, a.first_total, a.last_total, a.counted, a.counted_later,
+  CAST(a.beats AS INT64) AS beats, a.interval_ns, a.first_total, a.last_total, a.counted, a.counted_later, a.counted_after,
   b.final, b.sdk_stats
 FROM accounts AS a
 LEFT JOIN last_beat AS b
