@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/corehour/corehour/internal/durable"
 )
 
 // link makes a file of which there was none, whole, durable and at once: a name for
@@ -44,13 +46,5 @@ func link(ctx context.Context, path string, from io.Reader) error {
 		return err
 	}
 	// The directory may be new, too.
-	return errors.Join(syncDir(dir), syncDir(filepath.Dir(dir)))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(durable.SyncDir(dir), durable.SyncDir(filepath.Dir(dir)))
 }

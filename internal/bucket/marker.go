@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/corehour/corehour/internal/durable"
 	"github.com/corehour/corehour/internal/parquet"
 )
 
@@ -44,32 +45,10 @@ func (m marker) write(dir string) error {
 	path := filepath.Join(dir, parquet.SpoolName)
 	data, err := json.Marshal(m)
 	if err == nil {
-		err = replaceFile(path, append(data, '\n'))
+		err = durable.Replace(path, append(data, '\n'))
 	}
 	if err != nil {
 		return &parquet.Error{Op: "write", Path: path, Err: err, Hint: "the directory must be writable for the collector's user"}
 	}
 	return nil
-}
-
-func replaceFile(path string, data []byte) error {
-	tmp := path + ".tmp"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err == nil {
-		err = syncDir(filepath.Dir(path))
-	}
-	return err
 }

@@ -1,8 +1,9 @@
 package parquet
 
 import (
-	"io"
 	"os"
+
+	"github.com/corehour/corehour/internal/durable"
 )
 
 // disk is what a commit does to the file system, one method per step that can
@@ -15,10 +16,7 @@ type disk interface {
 	remove(path string) error
 }
 
-type diskFile interface {
-	io.WriteCloser
-	Sync() error
-}
+type diskFile = durable.File
 
 type osDisk struct{}
 
@@ -32,18 +30,7 @@ func (osDisk) rename(from, to string) error { return os.Rename(from, to) }
 
 func (osDisk) remove(path string) error { return os.Remove(path) }
 
-// syncDir makes the names in a directory durable.
-func (osDisk) syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if cerr := d.Close(); err == nil {
-		err = cerr
-	}
-	return err
-}
+func (osDisk) syncDir(path string) error { return durable.SyncDir(path) }
 
 // writeFile creates a file and makes its contents durable, its name not yet.
 func writeFile(d disk, path string, data []byte) error {
@@ -51,12 +38,5 @@ func writeFile(d disk, path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return durable.Write(f, data)
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/corehour/corehour/internal/durable"
 )
 
 // SpoolName is a file that says that a directory belongs to a prefix of an object
@@ -154,15 +156,9 @@ func CurrentTree(root string) (*Tree, error) {
 // their generation.
 func SetCurrent(root, name, sum string) error {
 	current := filepath.Join(root, currentName)
-	if err := writeFile(osDisk{}, current+tmpSuffix, []byte(name+" "+sum+"\n")); err != nil {
-		return diskError("write file", current, err)
-	}
-	err := (osDisk{}).syncDir(filepath.Join(root, manifestDir))
+	err := durable.SyncDir(filepath.Join(root, manifestDir))
 	if err == nil {
-		err = os.Rename(current+tmpSuffix, current)
-	}
-	if err == nil {
-		err = (osDisk{}).syncDir(root)
+		err = durable.Replace(current, []byte(name+" "+sum+"\n"))
 	}
 	if err != nil {
 		return diskError("replace", current, err)
