@@ -53,18 +53,32 @@ func (f *flows) stratum(at int) int {
 // excess is what payer pays more for a method, with its standard error; with
 // payer == method, for itself.
 func (f *flows) excess(payer, method int) (ns, se float64) {
-	if f.payer != payer {
-		f.calls, _ = f.sums(payer, all)
-		f.payer = payer
-	}
+	return f.growth(payer, f.paid(payer, method))
+}
+
+// paid is what payer pays for a method by instance and slot; with payer == method, for
+// itself; nil where it is no caller.
+func (f *flows) paid(payer, method int) []float64 {
 	from := all
 	if payer != method {
 		var ok bool
 		if from, ok = f.caller[f.x.d.Methods[payer]]; !ok {
-			return 0, 0
+			return nil
 		}
 	}
 	_, paid := f.sums(method, from)
+	return paid
+}
+
+// growth is that of what was paid, at the head's calls of the payer.
+func (f *flows) growth(payer int, paid []float64) (ns, se float64) {
+	if paid == nil {
+		return 0, 0
+	}
+	if f.payer != payer {
+		f.calls, _ = f.sums(payer, all)
+		f.payer = payer
+	}
 	var calls, costs [2][]float64
 	for side := range calls {
 		calls[side], costs[side] = make([]float64, f.x.d.Slots), make([]float64, f.x.d.Slots)
@@ -132,4 +146,21 @@ func (f *flows) mostly(payer, method int, o Options) bool {
 	part, _ := f.excess(payer, method)
 	whole, _ := f.excess(method, method)
 	return part >= o.Explained*whole
+}
+
+// grewItself tells whether it is known that a method pays more than its callees account
+// for: that a share of its growth is beyond theirs by twice the error of the difference.
+// What a busy host does to a call and to the calls in it is in both.
+func (f *flows) grewItself(m int, callees []int, o Options) bool {
+	rest := f.paid(m, m)
+	for at := range rest {
+		rest[at] *= o.Explained
+	}
+	for _, callee := range callees {
+		for at, ns := range f.paid(m, callee) {
+			rest[at] -= ns
+		}
+	}
+	beyond, se := f.growth(m, rest)
+	return beyond > o.twice(se)
 }

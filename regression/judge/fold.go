@@ -34,7 +34,7 @@ func excesses(x *index, methods []compared) {
 }
 
 // fold lowers to Explained what raised callees account for, dearer ones and those
-// called more often, and to Moved what is saved elsewhere. Callees come before
+// called more often, as far as is known, and to Moved what is saved elsewhere. Callees come before
 // callers: they cost less in all. calls are the verdicts on pairs.
 func fold(x *index, methods, calls []compared, common []float64, o Options) {
 	f := newFlows(x, common)
@@ -56,7 +56,6 @@ func fold(x *index, methods, calls []compared, common []float64, o Options) {
 	by := map[int][]int{} // what explains a method
 	for _, m := range raised {
 		own, _ := f.excess(m, m)
-		explained := 0.0
 		var names []string
 		for callee := range methods {
 			dearer := callee != m && slices.Contains(raised, callee) && !reaches(by, callee, m)
@@ -65,14 +64,13 @@ func fold(x *index, methods, calls []compared, common []float64, o Options) {
 				continue
 			}
 			if e, _ := f.excess(m, callee); e > 0 {
-				explained += e
 				by[m] = append(by[m], callee)
 				if names = append(names, methods[callee].name); more {
 					names[len(names)-1] = "more calls of " + methods[callee].name
 				}
 			}
 		}
-		if own > 0 && explained >= o.Explained*own {
+		if own > 0 && len(names) > 0 && !f.grewItself(m, by[m], o) {
 			methods[m].verdict.State, methods[m].verdict.Explains = Explained, names
 			continue
 		}

@@ -65,6 +65,48 @@ func TestCallerWithGrowthOfItsOwn(t *testing.T) {
 	}
 }
 
+// On few instances of busy hosts a caller's growth comes out larger or smaller than
+// what it pays more for its callee. It is the callee's all the same, as long as nothing
+// else is known; what is, is told.
+func TestCallersAmidNoise(t *testing.T) {
+	o := judge.Defaults()
+	o.Looks = 1
+	const seeds = 60
+	for _, c := range []struct {
+		upset, own float64
+		told       [2]int // of the deployments, Total beside Parse, at least and at most
+	}{
+		{0.04, 1, [2]int{0, 0}},
+		{0.02, 1, [2]int{0, 0}},
+		{0, 1.5, [2]int{0, 3}}, // a fifth of its growth is its own: on the border
+		{0, 2, [2]int{50, seeds}},
+		{0.02, 3, [2]int{58, seeds}},
+		{0.04, 4, [2]int{55, seeds}},
+	} {
+		told := 0
+		for seed := range uint64(seeds) {
+			s := newShop()
+			s.bases, s.heads, s.upset = 3, 3, c.upset
+			s.at("Parse").self[1] *= 1.5
+			s.at("Total").self[1] *= c.own
+			r, _, err := judge.Look(s.deployment(seed), o, judge.Memory{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := alerted(r)
+			if !slices.Contains(got, "regression Parse") || slices.Contains(got, "regression Price") {
+				t.Errorf("upset by %v, seed %d: alerts %q", c.upset, seed, got)
+			}
+			if slices.Contains(got, "regression Total") {
+				told++
+			}
+		}
+		if told < c.told[0] || told > c.told[1] {
+			t.Errorf("upset by %v, %v times its own code: told of Total in %d of %d, want %v", c.upset, c.own, told, seeds, c.told)
+		}
+	}
+}
+
 // In a service of few methods one that is called a hundred times as often as the
 // others does not decide what all have in common: neither when it gets cheaper nor
 // when it gets dearer.

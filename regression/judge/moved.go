@@ -48,7 +48,10 @@ func (f *flows) movedFrom(methods []compared, m int, o Options) []string {
 }
 
 // known tells whether a flow with a standard error is known beside another.
-func (o Options) known(se, beside float64) bool { return 2*math.Sqrt(o.Inflation)*se <= beside/2 }
+func (o Options) known(se, beside float64) bool { return o.twice(se) <= beside/2 }
+
+// twice is how far off a flow with a standard error may be.
+func (o Options) twice(se float64) float64 { return 2 * math.Sqrt(o.Inflation) * se }
 
 func (c *compared) cheaper(o Options) bool {
 	return c.verdict.State.Judged() && stats.LogE(-c.fits[cost].change, c.spread, margin(o), scales) >= certain

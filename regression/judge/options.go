@@ -25,7 +25,7 @@ type Options struct {
 	// Inflation multiplies all variances: what the model of the errors leaves out.
 	Inflation float64
 	// Explained is the share of a caller's growth that raised callees must
-	// account for, so that it is theirs.
+	// account for, so that it is theirs; less where it could be so much.
 	Explained float64
 }
 

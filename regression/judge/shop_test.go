@@ -19,6 +19,9 @@ type shop struct {
 	bases, heads, slots int
 	started             int // slot the head begins in
 	slow                float64
+	// By how much a busy host upsets a method: in all of an instance, and in a slot.
+	upset           float64
+	lasting, upsets map[string]float64
 }
 
 type shopMethod struct {
@@ -83,6 +86,7 @@ func (s *shop) deployment(seed uint64) *judge.Deployment {
 				continue
 			}
 			shift := own + 0.02*r.NormFloat64()
+			s.disturb(r, slot)
 			if in.Side == judge.Head && slot < s.started+2 {
 				shift += s.slow // until it is warm
 			}
@@ -96,6 +100,22 @@ func (s *shop) deployment(seed uint64) *judge.Deployment {
 	return d
 }
 
+// disturb draws what the host does to methods in a slot of an instance.
+func (s *shop) disturb(r *rand.Rand, slot int) {
+	if s.upset == 0 {
+		return
+	}
+	if slot == 0 {
+		s.lasting, s.upsets = map[string]float64{}, map[string]float64{}
+	}
+	for _, m := range s.methods {
+		if slot == 0 {
+			s.lasting[m.name] = s.upset * r.NormFloat64()
+		}
+		s.upsets[m.name] = s.lasting[m.name] + s.upset*r.NormFloat64()
+	}
+}
+
 // call adds n calls of a method from a caller, and those that they make.
 func (s *shop) call(d *judge.Deployment, r *rand.Rand, name, caller string, instance, slot int, n, shift float64) {
 	side := int(d.Instances[instance].Side)
@@ -104,7 +124,7 @@ func (s *shop) call(d *judge.Deployment, r *rand.Rand, name, caller string, inst
 		return
 	}
 	noise := 0.6 / math.Sqrt(calls) * r.NormFloat64()
-	cost := s.inclusive(name, side) * math.Exp(shift)
+	cost := s.inclusive(name, side) * math.Exp(shift+s.upsets[name])
 	d.Cells = append(d.Cells, judge.Cell{
 		Method: int32(slices.Index(d.Methods, name)), Caller: int32(slices.Index(d.Callers, caller)),
 		Instance: int32(instance), Slot: int32(slot), Records: calls, Weight: calls,
