@@ -24,19 +24,12 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 	if !l.State.Judged() {
 		return out, l.Reason
 	}
-	raised := 0
-	for i := range c.Methods {
-		switch c.Methods[i].State {
-		case verdict.Regressed, verdict.Pending, verdict.Explained, verdict.Moved:
-			raised++
-		}
-	}
-	if l.State == verdict.NotProven {
-		raised++ // if it were raised, too
-	}
 	hypotheses := len(c.Methods) + 1 // and the whole service
 	alpha := judge.Defaults().Alpha
-	needed := float64(hypotheses) / (alpha * float64(raised))
+	needed := math.Inf(1)
+	if l.NeededEValue != nil {
+		needed = *l.NeededEValue
+	}
 	e := math.Inf(1)
 	if l.EValue != nil {
 		e = *l.EValue
@@ -45,7 +38,7 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 	size, proven := *l.ChangePercent >= f.Threshold, e >= needed
 	out = append(out,
 		predicate{"change", fmt.Sprintf("%g%% or more", f.Threshold), fmt.Sprintf("%+.1f%% (95%% interval %+.1f%% to %+.1f%%)", *l.ChangePercent, l.Interval[0], l.Interval[1]), &size},
-		predicate{"e-value", fmt.Sprintf("%.3g or more: %d hypotheses, %d raised, %g%% of them by mistake", needed, hypotheses, raised, 100*alpha), fmt.Sprintf("%.3g", e), &proven})
+		predicate{"e-value", fmt.Sprintf("%.3g or more: %s", needed, family(hypotheses, needed, alpha)), fmt.Sprintf("%.3g", e), &proven})
 	if !up && !(size && proven) {
 		return out, undecided(out, l)
 	}
@@ -68,6 +61,12 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 		return out, "no alert, because its caller pays what it paid: " + l.Reason
 	}
 	return out, "an alert: every condition holds"
+}
+
+// family says what an e-value is measured by: e-BH asks for just so much where so many
+// hypotheses are rejected.
+func family(hypotheses int, needed, alpha float64) string {
+	return fmt.Sprintf("as one of %.0f of %d hypotheses, %g%% of them by mistake", float64(hypotheses)/(alpha*needed), hypotheses, 100*alpha)
 }
 
 // undecided names the first condition that does not hold.

@@ -148,11 +148,15 @@ func (r *regressFlags) checkRule() error {
 		errs = append(errs, fmt.Errorf("--metric: want cpu or wall, found %q", o.Metric))
 	}
 	errs = append(errs, r.checkMethod())
-	if !(o.ThresholdPercent >= 0) || o.ThresholdPercent > 1e6 {
-		errs = append(errs, fmt.Errorf("--threshold: want a percentage of 0 or more, found %v", o.ThresholdPercent))
+	change, records := 0.0, int64(1)
+	if r.method == byEvidence { // less is not what its false alarms were counted with
+		change, records = leastChange, leastRecords
 	}
-	if o.MinRecords < 1 {
-		errs = append(errs, fmt.Errorf("--min-records: want 1 or more, found %d", o.MinRecords))
+	if !(o.ThresholdPercent >= change) || o.ThresholdPercent > 1e6 {
+		errs = append(errs, fmt.Errorf("--threshold: want a percentage of %g or more by %s, found %v", change, r.method, o.ThresholdPercent))
+	}
+	if o.MinRecords < records {
+		errs = append(errs, fmt.Errorf("--min-records: want %d or more by %s, found %d", records, r.method, o.MinRecords))
 	}
 	return errors.Join(errs...)
 }

@@ -359,6 +359,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"cost", "--since", "1h", "--from", "2026-01-01"}, exitFailed, []string{"found both"}},
 		{[]string{"cost", "--from", "2026-01-02", "--to", "2026-01-01"}, exitFailed, []string{"start before the end"}},
 		{[]string{"regress", "--metric", "gpu", "--threshold", "-3", "--min-records", "0", "--every", "1ms"}, exitFailed, []string{`"gpu"`, "--threshold", "--min-records", "--every"}},
+		{[]string{"regress", "--threshold", "1", "--min-records", "29"}, exitFailed, []string{"--threshold: want a percentage of 2 or more by evidence", "--min-records: want 30 or more by evidence"}},
 		{[]string{"regress", "--every", "5m", "--from", "2026-01-01"}, exitFailed, []string{"use --since"}},
 		{[]string{"regress", "--every", "5m", "--format", "csv"}, exitFailed, []string{"text or json"}},
 		{[]string{"cost", "--warehouse", "gs://bucket/x"}, exitFailed, []string{"--warehouse", "gs://"}},

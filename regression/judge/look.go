@@ -215,14 +215,15 @@ func raise(family []*compared, least float64, o Options) []string {
 	for i, c := range family {
 		logE[i] = c.logE
 	}
-	rejected, required := stats.EBH(logE, len(family), o.Alpha)
+	rejected, needed := stats.EBH(logE, len(family), o.Alpha)
 	var raised []string
 	for i, c := range family {
 		if !c.verdict.State.Judged() {
 			continue
 		}
-		c.verdict.Seen90 = shareOf(stats.DetectableLogE(c.spread, margin(o), scales, required, 0.9))
-		c.verdict.PowerAt10 = stats.PowerLogE(math.Log(1.1), c.spread, margin(o), scales, required)
+		c.verdict.NeededE = math.Exp(needed[i])
+		c.verdict.Seen90 = shareOf(stats.DetectableLogE(c.spread, margin(o), scales, needed[i], 0.9))
+		c.verdict.PowerAt10 = stats.PowerLogE(math.Log(1.1), c.spread, margin(o), scales, needed[i])
 		if rejected[i] && c.verdict.Change >= least && c.fits[cost].last >= 0 {
 			raised = append(raised, c.name)
 		}

@@ -50,6 +50,8 @@ type Verdict struct {
 	// which cannot overflow.
 	EValue float64 `json:"e_value"`
 	LogE   float64 `json:"log_e"`
+	// NeededE is what EValue has to reach beside those of all others, by e-BH.
+	NeededE float64 `json:"needed_e_value"`
 	// Seen90 is the change that would have been raised with 90% probability, and
 	// PowerAt10 the probability that 10% would have.
 	Seen90    float64 `json:"seen_90"`

@@ -10,9 +10,9 @@ import (
 // e-values, for the greatest k whose k-th is at least total/(alpha*k) (Wang and
 // Ramdas 2022). The share of false ones among them is at most alpha on average,
 // whatever depends on what. total counts all hypotheses, also those that no
-// e-value could be made for. required is the logarithm that one more e-value would
-// have had to reach.
-func EBH(logE []float64, total int, alpha float64) (rejected []bool, required float64) {
+// e-value could be made for. needed is the logarithm from which on each would be
+// rejected, the others being as they are.
+func EBH(logE []float64, total int, alpha float64) (rejected []bool, needed []float64) {
 	order := make([]int, len(logE))
 	for i := range order {
 		order[i] = i
@@ -24,11 +24,16 @@ func EBH(logE []float64, total int, alpha float64) (rejected []bool, required fl
 			passed = k + 1
 		}
 	}
-	rejected = make([]bool, len(logE))
-	for _, i := range order[:passed] {
-		rejected[i] = true
+	rejected, needed = make([]bool, len(logE)), make([]float64, len(logE))
+	with := 1 // how many would be rejected with it, if it were large enough
+	for k, i := range order {
+		if k > 0 && logE[order[k-1]] >= logThreshold(total, k+1, alpha) {
+			with = k + 1
+		}
+		rejected[i] = k < passed
+		needed[i] = logThreshold(total, max(with, passed), alpha)
 	}
-	return rejected, logThreshold(max(total, 1), passed+1, alpha)
+	return rejected, needed
 }
 
 func logThreshold(total, k int, alpha float64) float64 {

@@ -63,14 +63,42 @@ func TestEBHByHand(t *testing.T) {
 	for i, v := range e {
 		logs[i] = math.Log(v)
 	}
-	got, required := EBH(logs, 5, 0.05)
+	got, needed := EBH(logs, 5, 0.05)
 	if want := []bool{false, true, true, true, false}; !slices.Equal(got, want) {
 		t.Errorf("rejected %v, want %v", got, want)
 	}
-	near(t, "required", math.Exp(required), 25, 1e-9)
+	for i, want := range []float64{25, 33.3333, 33.3333, 33.3333, 20} {
+		near(t, "needed", math.Exp(needed[i]), want, 1e-4)
+	}
 	// Hypotheses without an e-value count: 200 is now the threshold of one.
 	if got, _ := EBH(logs, 10, 0.05); !slices.Equal(got, []bool{false, true, false, false, false}) {
 		t.Errorf("of ten: rejected %v", got)
+	}
+}
+
+// What each needs is exact: with it, and with nothing less, it is rejected.
+func TestEBHNeeds(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	const alpha, little = 0.05, 1e-9
+	for range 2000 {
+		logs := make([]float64, 1+r.IntN(8))
+		for i := range logs {
+			logs[i] = math.Log(20/float64(1+r.IntN(8))) + float64(r.IntN(6)) - 1 + r.Float64()
+		}
+		total := len(logs) + r.IntN(3)
+		rejected, needed := EBH(logs, total, alpha)
+		for i, own := range logs {
+			if rejected[i] != (own >= needed[i]) {
+				t.Fatalf("%v of %v is rejected: %v, needs %v", own, logs, rejected[i], needed[i])
+			}
+			for _, change := range []float64{-little, little} {
+				logs[i] = needed[i] + change
+				if with, _ := EBH(logs, total, alpha); with[i] != (change > 0) {
+					t.Fatalf("%v beside %v is rejected: %v", logs[i], logs, with[i])
+				}
+			}
+			logs[i] = own
+		}
 	}
 }
 

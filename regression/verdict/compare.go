@@ -78,10 +78,11 @@ type Line struct {
 	BaseClusters  int64       `json:"base_clusters"`
 	HeadClusters  int64       `json:"head_clusters"`
 
-	// By evidence only: the evidence, the part of the plain change that is due to
+	// By evidence only: the evidence and what it had to reach, the part of the plain change that is due to
 	// who calls, the change that would have been raised with 90% probability, and
 	// the probability that +10% would have.
 	EValue        *float64 `json:"e_value"`
+	NeededEValue  *float64 `json:"needed_e_value"`
 	MixPercent    *float64 `json:"mix_percent"`
 	Seen90Percent *float64 `json:"seen_90_percent"`
 	PowerAt10     *float64 `json:"power_at_10_percent"`

@@ -148,6 +148,7 @@ func lineOf(v judge.Verdict) Line {
 	l.Interval = &[2]float64{100 * v.Interval[0], 100 * v.Interval[1]}
 	if e := v.EValue; !math.IsInf(e, 0) && !math.IsNaN(e) {
 		l.EValue = &e
+		l.NeededEValue = &v.NeededE
 	}
 	if seen := 100 * v.Seen90; !math.IsInf(seen, 0) && !math.IsNaN(seen) {
 		l.Seen90Percent = &seen
