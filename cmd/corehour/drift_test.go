@@ -192,9 +192,8 @@ func TestDriftIsSent(t *testing.T) {
 }
 
 // A drift that is dated anew, because the days by which it was told are no longer
-// stored, is the same drift.
+// stored, is the same drift, if the dates are not too far apart.
 func TestDriftKeepsItsID(t *testing.T) {
-	clock(t, april)
 	m := months()
 	m.Days = 98
 	root := m.Write(t)
@@ -202,15 +201,124 @@ func TestDriftKeepsItsID(t *testing.T) {
 	t.Setenv("COREHOUR_TEST_HOOK", hook.URL)
 	day := m.First.AddDate(0, 0, 98)
 	clock(t, day)
-	for _, from := range []int{0, 35, 35} {
-		r := corehour("drift", "--warehouse", root, "--webhook", "env:COREHOUR_TEST_HOOK", "--from", date(m.First.AddDate(0, 0, from)), "--to", date(day))
-		if r.code != exitFound {
-			t.Errorf("%+v", r)
+	look := func(from int, args ...string) alert.Alert {
+		r := corehour(append([]string{"drift", "--warehouse", root, "--format", "json", "--from", date(m.First.AddDate(0, 0, from)), "--to", date(day)}, args...)...)
+		var found driftFindings
+		if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != exitFound {
+			t.Fatalf("%v: %+v", err, r)
+		}
+		for _, a := range found.Alerts {
+			if a.Method == "Total" {
+				return a
+			}
+		}
+		t.Fatalf("no drift of Total: %+v", found.Alerts)
+		return alert.Alert{}
+	}
+	sent := look(0, "--webhook", "env:COREHOUR_TEST_HOOK")
+	if got := hook.take(); len(got) != 1 || !strings.Contains(got[0], sent.ID) {
+		t.Fatalf("told were %q", got)
+	}
+	for _, test := range []struct {
+		from int
+		same bool
+	}{{35, true}, {35, true}, {49, false}} {
+		alone := look(test.from, "--state", t.TempDir())
+		apart := alone.FirstSeen.Sub(sent.FirstSeen)
+		if apart <= 0 || apart <= sameDrift != test.same || alone.ID == sent.ID {
+			t.Fatalf("from day %d on it is dated %s and before %s: nothing is tested", test.from, date(alone.FirstSeen), date(sent.FirstSeen))
+		}
+		found := look(test.from, "--webhook", "env:COREHOUR_TEST_HOOK")
+		if got := hook.take(); (found.ID == sent.ID) != test.same || (len(got) == 0) != test.same {
+			t.Errorf("from day %d on its id is %s, sent was %s; told were %q", test.from, found.ID, sent.ID, got)
 		}
 	}
-	if got := hook.take(); len(got) != 1 {
-		t.Errorf("told were %q", got)
+}
+
+// From one drift to the next: what is accepted is the level that the method is measured
+// by from then on. All sinks hear that it is taken back, and of nothing else until it is
+// dearer than that.
+func TestDriftIsAccepted(t *testing.T) {
+	m := months()
+	m.Days, m.Methods = 147, m.Methods[1:8]
+	m.Cost = func(method string, day int) float64 {
+		switch {
+		case method == steps && day >= 110:
+			return 1.05 * 1.2
+		case method == steps && day >= 64:
+			return 1.05
+		}
+		return 1
 	}
+	root := m.Write(t)
+	inboxes := map[string]*inbox{"hook": newInbox(t), "chat": newInbox(t), "manager": newInbox(t)}
+	t.Setenv("COREHOUR_TEST_HOOK", inboxes["hook"].URL)
+	t.Setenv("COREHOUR_TEST_CHAT", inboxes["chat"].URL)
+	look := func(day, code int) (alerts []alert.Alert, accepted int) {
+		t.Helper()
+		clock(t, m.First.AddDate(0, 0, day))
+		r := corehour("drift", "--warehouse", root, "--format", "json", "--to", date(m.First.AddDate(0, 0, day)),
+			"--webhook", "env:COREHOUR_TEST_HOOK", "--slack", "env:COREHOUR_TEST_CHAT", "--alertmanager", inboxes["manager"].URL)
+		var found driftFindings
+		if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != code || r.stderr != "" {
+			t.Fatalf("day %d: %v: %+v", day, err, r)
+		}
+		return found.Alerts, len(found.Accepted)
+	}
+	// heard tells what each sink got: all the same, or nothing.
+	heard := func(when string, want map[string]string) {
+		t.Helper()
+		for name, in := range inboxes {
+			got := in.take()
+			if part := want[name]; part == "" && len(got) > 0 || part != "" && (len(got) != 1 || !strings.Contains(got[0], part)) {
+				t.Errorf("%s: %s got %q, want %q", when, name, got, part)
+			}
+		}
+	}
+	raised := map[string]string{"hook": `"status":"firing"`, "chat": "shop/tax.Rate", "manager": `"alertname":"CorehourDrift"`}
+	accept := func(a alert.Alert, reason string) map[string]string {
+		t.Helper()
+		if r := corehour("accept", a.ID[:8], "--warehouse", root, "--reason", reason, "--by", "ann"); r.code != exitNothing {
+			t.Fatalf("%+v", r)
+		}
+		because := "because " + reason
+		return map[string]string{"hook": because, "chat": because, "manager": because}
+	}
+
+	alerts, _ := look(98, exitFound)
+	if len(alerts) != 1 || alerts[0].Method != "Rate" {
+		t.Fatalf("%+v", alerts)
+	}
+	heard("at first", raised)
+	first, taken := alerts[0], accept(alerts[0], "more data")
+	for _, day := range []int{98, 99, 105} {
+		if alerts, accepted := look(day, exitNothing); len(alerts) != 0 || accepted != 1 {
+			t.Errorf("day %d: alerts %+v, %d accepted", day, alerts, accepted)
+		}
+		heard(fmt.Sprintf("accepted, on day %d", day), taken)
+		taken = nil
+	}
+
+	alerts, accepted := look(133, exitFound)
+	if len(alerts) != 1 || accepted != 0 || alerts[0].ID == first.ID || math.Abs(alerts[0].Base/first.Head-1) > 0.03 {
+		t.Fatalf("dearer than accepted: %+v, before %+v", alerts, first)
+	}
+	heard("dearer than accepted", raised)
+	second, taken := alerts[0], accept(alerts[0], "still more data")
+	for _, day := range []int{133, 140} {
+		if alerts, accepted := look(day, exitNothing); len(alerts) != 0 || accepted != 1 {
+			t.Errorf("day %d: alerts %+v, %d accepted", day, alerts, accepted)
+		}
+		heard(fmt.Sprintf("accepted again, on day %d", day), taken)
+		taken = nil
+	}
+	if r := corehour("accept", "--warehouse", root, "--withdraw", second.ID); r.code != exitNothing {
+		t.Errorf("%+v", r)
+	}
+	if alerts, _ := look(141, exitFound); len(alerts) != 1 || alerts[0].ID != second.ID {
+		t.Errorf("withdrawn: %+v", alerts)
+	}
+	heard("withdrawn", raised)
 }
 
 // A watching drift prints what it finds once.

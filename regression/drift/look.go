@@ -10,10 +10,11 @@ import (
 )
 
 const (
-	window       = 56 // days looked at
-	leastDays    = 42 // with a value, of these
-	leastSide    = 7  // days on either side of a step
-	trendAlpha   = 0.05
+	window    = 56 // days looked at
+	leastDays = 42 // with a value, of these
+	leastSide = 7  // days on either side of a step
+	// Of what a look finds so many may be chance; what two in a row find is less often.
+	trendAlpha   = 0.10
 	stepAlpha    = 0.01
 	leastRise    = 0.03 // of a trend, over the window
 	leastStep    = 0.02
@@ -74,13 +75,18 @@ func look(h *History, memory Memory) ([]Finding, []tested, Memory) {
 	}
 	from := max(0, h.Days-window)
 	names := append(slices.Clone(h.Methods), wholeService)
-	tested := make([]tested, len(names))
-	for _, of := range []statistic{costOf, levelOf} {
-		series := h.series(from, of)
+	var by [statistics][]tested
+	for s := range by {
+		series := h.series(from, byStatistic[s])
 		common := takeCommon(series, h.Days-from)
-		for i, y := range append(series, common) {
-			tested[i].better(test(y, (h.Weekday+from)%7))
+		for _, y := range append(series, common) {
+			by[s] = append(by[s], test(y, (h.Weekday+from)%7))
 		}
+		poolRho(by[s][:len(h.Methods)]) // the whole service's days are of another kind
+	}
+	tested := make([]tested, len(names))
+	for i := range tested {
+		tested[i] = surer(by[cost][i], by[level][i])
 	}
 	found := detect(names, tested)
 	next := Memory{Day: h.Days}
@@ -113,51 +119,6 @@ func reason(f *Finding, days int) string {
 	return fmt.Sprintf("%s, p %.2g, began %d days ago, %s", what, f.P, days-f.Began, told)
 }
 
-// tested is what both tests say of one method.
-type tested struct {
-	trend            stats.Trend
-	step             stats.Step
-	trendP, stepP    float64
-	inTrend, inSteps points
-	known            bool
-}
-
-// points are the values of a series and their days in the window.
-type points struct {
-	values []float64
-	days   []int
-}
-
-// test applies both tests to a series.
-func test(y []float64, weekday int) tested {
-	t := tested{trendP: 1, stepP: 1, known: true}
-	var p points
-	p.values, p.days = takeWeekdays(y, weekday)
-	if len(p.values) < leastDays {
-		return t
-	}
-	t.inTrend, t.inSteps = p, p
-	t.trend = stats.MannKendall(p.values)
-	t.trendP = t.trend.P
-	if s, ok := stats.StepScan(p.values, leastSide); ok {
-		t.step, t.stepP = s, s.P
-	}
-	return t
-}
-
-// better keeps, of two statistics, what is surer by each test, at twice its p-value
-// for there being two (Bonferroni).
-func (t *tested) better(o tested) {
-	o.trendP, o.stepP = min(1, 2*o.trendP), min(1, 2*o.stepP)
-	if !t.known || o.trendP < t.trendP {
-		t.trend, t.trendP, t.inTrend = o.trend, o.trendP, o.inTrend
-	}
-	if !t.known || o.stepP < t.stepP {
-		t.step, t.stepP, t.inSteps = o.step, o.stepP, o.inSteps
-	}
-	t.known = true
-}
-
 // detect controls the false discoveries of each test over all methods.
 func detect(names []string, all []tested) []Finding {
 	trendP, stepP := make([]float64, len(all)), make([]float64, len(all))
@@ -169,10 +130,11 @@ func detect(names []string, all []tested) []Finding {
 	for i := range all {
 		t := &all[i]
 		step, trend := t.asStep(names[i]), t.asTrend(names[i])
+		jumped, rose := isStep[i] && step.Change >= leastStep, isTrend[i] && trend.Change >= leastRise
 		switch {
-		case isStep[i] && step.Change >= leastStep && (t.stepP <= t.trendP || !isTrend[i]):
+		case jumped && (t.stepP <= t.trendP || !rose):
 			found = append(found, step)
-		case isTrend[i] && trend.Change >= leastRise:
+		case rose:
 			found = append(found, trend)
 		}
 	}

@@ -118,6 +118,10 @@ func (h *History) best(rows []Day) (best State, look int) {
 	return best, look
 }
 
+// another is by how many days a step must be later than a drift that was told before it
+// began, to be another one: the same one is dated anew when days are no longer looked at.
+const another = window / 2
+
 // add joins what a look confirmed with what an earlier look did that saw some of the
 // same days.
 func (c *Course) add(found []Finding, day int) {
@@ -125,8 +129,11 @@ func (c *Course) add(found []Finding, day int) {
 		if !f.Confirmed {
 			continue
 		}
-		at := slices.IndexFunc(c.Drifts, func(d Drift) bool { return d.Method == f.Method && day-d.Last < window })
-		if at < 0 {
+		at := len(c.Drifts) - 1
+		for at >= 0 && c.Drifts[at].Method != f.Method {
+			at--
+		}
+		if at < 0 || day-c.Drifts[at].Last >= window || f.after(&c.Drifts[at]) {
 			c.Drifts = append(c.Drifts, Drift{Finding: f, Told: day, Last: day})
 			continue
 		}
@@ -137,6 +144,11 @@ func (c *Course) add(found []Finding, day int) {
 			d.Finding = f
 		}
 	}
+}
+
+// after tells whether it is a step that came after a drift was told.
+func (f *Finding) after(d *Drift) bool {
+	return f.Shape == Jump && f.Began > d.Told && f.Began-d.Began > another
 }
 
 // states counts what there is of each method in the window.

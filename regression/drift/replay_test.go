@@ -40,6 +40,23 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// A second step is a drift of its own, with a date of its own.
+func TestReplayOfTwoSteps(t *testing.T) {
+	h := history(8, 200, func(day int) float64 { return up(70, 0.06)(day) + up(120, 0.2)(day) }, half)
+	c, err := Replay(h)
+	if err != nil || len(c.Drifts) != 2 {
+		t.Fatalf("%v: %+v", err, c)
+	}
+	for i, began := range []int{70, 120} {
+		if d := c.Drifts[i]; d.Method != "A" || d.Began < began-1 || d.Began > began+1 || d.Told < began || d.Told > began+28 {
+			t.Errorf("found %+v, began on day %d", d, began)
+		}
+	}
+	if d := c.Drifts[1]; math.Abs(d.Change-0.22) > 0.03 {
+		t.Errorf("the second is %+v", d)
+	}
+}
+
 // Within a week, whoever asks on whatever day is told the same, in whatever order
 // the rows come.
 func TestReplayIsTheSameAllWeek(t *testing.T) {

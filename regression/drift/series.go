@@ -13,23 +13,41 @@ const leastRecords = 5
 // the median of fewer would be the change of one of them.
 const commonMethods = 5
 
-// statistic is what a day's calls from one caller say, as a logarithm.
-type statistic func(*Day) float64
+// A statistic is what a day's calls from one caller say, as a logarithm, and what that
+// caller counts for, by its cost and its records in the window.
+type statistic struct {
+	of     func(*Day) float64
+	weight func(cost, records float64) float64
+}
 
-// The mean cost is what is paid; the mean logarithm is known better, most of all
-// under heavy tails.
-func costOf(r *Day) float64  { return math.Log(r.Capped / r.Weight) }
-func levelOf(r *Day) float64 { return r.Log / r.Weight }
+const (
+	cost int = iota
+	level
+	statistics
+)
+
+// The mean cost is what is paid; a caller's weight is the geometric mean of its cost,
+// which says what it matters, and its records, which say how well it is known. The mean
+// logarithm is known better, most of all under heavy tails, and best where each record
+// counts alike.
+var byStatistic = [statistics]statistic{
+	cost: {
+		of:     func(r *Day) float64 { return math.Log(r.Capped / r.Weight) },
+		weight: func(cost, records float64) float64 { return math.Sqrt(cost * records) },
+	},
+	level: {
+		of:     func(r *Day) float64 { return r.Log / r.Weight },
+		weight: func(_, records float64) float64 { return records },
+	},
+}
 
 // usable says whether a caller was seen well enough on a day.
 func (r *Day) usable() bool { return r.Records >= leastRecords && r.Weight > 0 && r.Capped > 0 }
 
 // series are the daily values of each method, callers being equal: on each day the
 // mean, over the callers seen, of how far each is from its own mean over the
-// window. So a change of who calls is no drift. A caller's weight is the geometric
-// mean of its cost, which says what it matters, and its records, which say how well
-// it is known. NaN where nothing was seen.
-func (h *History) series(from int, of statistic) [][]float64 {
+// window. So a change of who calls is no drift. NaN where nothing was seen.
+func (h *History) series(from int, s statistic) [][]float64 {
 	days := h.Days - from
 	n := len(h.Callers)
 	type sums struct{ cost, records, values, n float64 }
@@ -39,11 +57,11 @@ func (h *History) series(from int, of statistic) [][]float64 {
 	}
 	for i := range h.Rows {
 		if r := &h.Rows[i]; use(r) {
-			s := &window[int(r.Method)*n+int(r.Caller)]
-			s.cost += r.Capped
-			s.records += r.Records
-			s.values += of(r)
-			s.n++
+			w := &window[int(r.Method)*n+int(r.Caller)]
+			w.cost += r.Capped
+			w.records += r.Records
+			w.values += s.of(r)
+			w.n++
 		}
 	}
 	out := make([][]float64, len(h.Methods))
@@ -53,10 +71,10 @@ func (h *History) series(from int, of statistic) [][]float64 {
 	}
 	for i := range h.Rows {
 		if r := &h.Rows[i]; use(r) {
-			s := window[int(r.Method)*n+int(r.Caller)]
+			w := window[int(r.Method)*n+int(r.Caller)]
 			d := int(r.Day) - from
-			weight := math.Sqrt(s.cost * s.records)
-			out[r.Method][d] += weight * (of(r) - s.values/s.n)
+			weight := s.weight(w.cost, w.records)
+			out[r.Method][d] += weight * (s.of(r) - w.values/w.n)
 			weights[r.Method][d] += weight
 		}
 	}

@@ -12,13 +12,16 @@ type Trend struct {
 	Rho      float64 // autocorrelation at lag 1, without the trend
 	P        float64 // one-sided: the chance of so much rise
 	Slope    float64 // per step, Theil and Sen's
+	Spread   float64 // standard deviation beside that slope
+
+	free float64 // Variance without autocorrelation
+	n    int
 }
 
 // MannKendall tests a series for a rise (Mann 1945, Kendall 1975, with the variance
 // for ties), the variance being multiplied by what autocorrelation of first order
 // does to it: 1 + 2 sum (1 - k/n) rho^k (Yue and Wang 2004). rho is taken from the
-// residuals of the Theil-Sen line (a trend would count as autocorrelation); a
-// negative one is taken for 0.
+// residuals of the Theil-Sen line (a trend would count as autocorrelation).
 func MannKendall(y []float64) Trend {
 	n := len(y)
 	t := Trend{P: 1}
@@ -52,12 +55,30 @@ func MannKendall(y []float64) Trend {
 	for i := range y {
 		residuals[i] = y[i] - t.Slope*float64(i)
 	}
-	t.Rho = Autocorrelation(residuals)
-	t.Variance *= varianceRatio(math.Max(0, t.Rho), n) / 18
+	t.Rho, t.Spread = Autocorrelation(residuals), deviation(residuals)
+	t.free, t.n = t.Variance/18, n
+	return t.With(t.Rho)
+}
+
+// With is the test with an autocorrelation that is known better; a negative one is taken
+// for 0.
+func (t Trend) With(rho float64) Trend {
+	if t.n == 0 {
+		return t
+	}
+	t.Variance, t.P = t.free*varianceRatio(math.Max(0, rho), t.n), 1
 	if t.Variance > 0 {
 		t.P = upperTail((t.S - sign(t.S)) / math.Sqrt(t.Variance))
 	}
 	return t
+}
+
+func deviation(y []float64) float64 {
+	m, squares := mean(y), 0.0
+	for _, v := range y {
+		squares += (v - m) * (v - m)
+	}
+	return math.Sqrt(squares / float64(len(y)))
 }
 
 func sign(x float64) float64 {

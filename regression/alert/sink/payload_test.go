@@ -34,12 +34,17 @@ func TestPayloads(t *testing.T) {
 	address, got := server(t)
 	resolved := dearer()[:1]
 	resolved[0].Resolution = "it is back to 291us"
+	over := drifting()
+	for i := range over {
+		over[i].Resolution = "the look of 2026-04-27 does not confirm it any more: a call takes 291us now, and took 290us before"
+	}
 	for kind, s := range sinks(endpoint(t, address+"/hooks/secret-token", "Authorization: Bearer very-secret\nX-Team: a")) {
 		for name, messages := range map[string][]alert.Message{
 			"firing":   alert.Messages(alert.Firing, dearer()),
 			"resolved": alert.Messages(alert.Resolved, resolved),
 			"others":   alert.Messages(alert.Firing, others()),
 			"drift":    alert.Messages(alert.Firing, drifting()),
+			"over":     alert.Messages(alert.Resolved, over),
 			"budget":   alert.Messages(alert.Firing, []alert.Alert{overBudget()}),
 		} {
 			if len(messages) != 1 {

@@ -1,0 +1,79 @@
+package drift
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/corehour/corehour/regression/stats"
+)
+
+// noise draws series of 56 days without a trend, each with its autocorrelation.
+func noise(seed uint64, methods int, rho func(int) float64) []tested {
+	r := rand.New(rand.NewPCG(seed, 4))
+	out := make([]tested, methods)
+	for m := range out {
+		y := make([]float64, window)
+		last := r.NormFloat64()
+		for d := range y {
+			y[d] = last
+			last = rho(m)*last + math.Sqrt(1-rho(m)*rho(m))*r.NormFloat64()
+		}
+		out[m] = test(y, 0)
+	}
+	return out
+}
+
+// Pooled, chance is as large as it is: whether days of all methods depend on each other,
+// of none, or of some, of a hundred trends that are not there about one is as sure as 1%.
+func TestPooledAutocorrelation(t *testing.T) {
+	for name, rho := range map[string]func(int) float64{
+		"none": func(int) float64 { return 0 },
+		"all":  func(int) float64 { return 0.4 },
+		"some": func(m int) float64 { return 0.6 * float64(m%2) },
+	} {
+		const methods = 2000
+		all := noise(1, methods, rho)
+		poolRho(all)
+		var squares, rare float64
+		for _, m := range all {
+			z := m.trend.S / math.Sqrt(m.trend.Variance)
+			squares += z * z
+			if m.trendP < 0.01 {
+				rare++
+			}
+		}
+		if sd, share := math.Sqrt(squares/methods), rare/methods; sd < 0.94 || sd > 1.1 || share < 0.005 || share > 0.02 {
+			t.Errorf("%s: z has a deviation of %.3f, and %.2f%% are below 1%%", name, sd, 100*share)
+		}
+	}
+	few := noise(2, commonMethods-1, func(int) float64 { return 0.4 })
+	before := few[0].trendP
+	if poolRho(few); few[0].trendP != before {
+		t.Error("too few methods were pooled")
+	}
+}
+
+// Two statistics cost what their weights say, the surer one less.
+func TestSurer(t *testing.T) {
+	of := func(p, spread float64) tested {
+		return tested{trendP: p, stepP: p, trend: stats.Trend{P: p, Spread: spread}, step: stats.Step{P: p}}
+	}
+	for _, c := range []struct {
+		cost, level tested
+		want        float64
+	}{
+		{of(0.01, 1), of(0.5, 1), 0.02},
+		{of(0.5, 1), of(0.01, 1), 0.02},
+		{of(0.5, 2), of(0.01, 1), 0.01 / 0.9},
+		{of(0.01, 2), of(0.5, 1), 0.1},
+		{of(0.5, 1), of(0.01, 10), 0.1},
+		{of(0.01, 0), of(0.5, 0), 0.02},
+		{of(0.9, 1), of(0.8, 1), 1},
+	} {
+		got := surer(c.cost, c.level)
+		if math.Abs(got.trendP-c.want) > 1e-3 || math.Abs(got.stepP-c.want) > 1e-3 {
+			t.Errorf("%v and %v: %v and %v, want %v", c.cost.trend, c.level.trend, got.trendP, got.stepP, c.want)
+		}
+	}
+}
