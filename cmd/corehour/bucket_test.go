@@ -153,6 +153,54 @@ func TestFetchedAreTheDatesAskedFor(t *testing.T) {
 	}
 }
 
+// A collector is killed before it has uploaded what it wrote, and its machine is gone
+// for so long that somebody else has its prefix.
+func TestImport(t *testing.T) {
+	clock(t, fixture.Start.Add(30*time.Hour))
+	address := inBucket(t, nil)
+	root := manyFiles(t)
+	open := func(directory string) *bucket.Mirror {
+		b, err := bucket.Open(t.Context(), address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := bucket.NewMirror(t.Context(), b, bucket.Options{Address: address, Prefix: "host", Directory: directory, Abandoned: time.Nanosecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	crashed := open(root)
+	second := open(t.TempDir())
+	if err := crashed.Close(); err == nil {
+		t.Fatal("the prefix is another's, and the first could close")
+	}
+	if err := second.Push(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"rows of", "an earlier import"} {
+		if r := corehour("compact", "--warehouse", address, "--import", root); r.code != exitNothing || !strings.Contains(r.stdout, want) || !strings.Contains(r.stdout, "/left-") {
+			t.Errorf("%+v, want %q", r, want)
+		}
+	}
+	r := corehour("check", "--warehouse", address, "--since", "48h")
+	if r.code != exitNothing || !strings.Contains(r.stdout, "balanced: every call") {
+		t.Errorf("%+v", r)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"--import " + root: "want the bucket that the directory belongs to",
+		"--warehouse " + address + " --import " + root + " --dry-run --minute-after 7d": "--dry-run has no effect with --import",
+		"--warehouse " + address + " --import " + t.TempDir():                           "want the `path` of a collector",
+	} {
+		if r := corehour(append([]string{"compact"}, strings.Fields(args)...)...); r.code != exitFailed || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: %+v", args, r)
+		}
+	}
+}
+
 func TestSpoolIsNoWarehouse(t *testing.T) {
 	address := inBucket(t, nil)
 	root := manyFiles(t)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"strings"
@@ -26,7 +27,9 @@ a time.
 else; without --yes they only say what they would do.
 
 In a bucket it looks after the prefixes of collectors that are gone: those that were
-given back, or silent for a day. Running collectors look after theirs.
+given back, or silent for a day. Running collectors look after theirs. --import does
+nothing else than to bring what the directory of a collector that is gone still holds,
+each row once however often it is called.
 
 Exit codes: 0 done, or nothing to do; 2 failed, the other dates were looked after; 3 not
 now: another maintenance is at work, there are no rows yet, or every prefix has a
@@ -42,12 +45,19 @@ type compactCall struct {
 	age        map[string]*string
 	relabelled string
 	cacheBytes int64
+	directory  string // of --import
 }
 
 func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	call, err := parseCompact(args, stdout)
 	if err != nil {
 		return exitFailed, err
+	}
+	if call.directory != "" {
+		if err := call.bringIn(ctx, stdout); err != nil {
+			return exitFailed, err
+		}
+		return exitNothing, nil
 	}
 	call.job.Done = func(s lake.Step) {
 		if call.out == output.Text && !call.job.DryRun {
@@ -104,6 +114,7 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	f.BoolVar(&p.DropOldest, "drop-oldest", false, "allow it")
 	f.StringVar(&call.delete, "delete-service", "", "delete what is stored of a service (`name`)")
 	f.StringVar(&call.relabelled, "relabel", "", "give what is stored of a service another service's name: `old=new`")
+	f.StringVar(&call.directory, "import", "", "bucket: bring in what a collector's `directory` (its option path) holds and never uploaded")
 	f.BoolVar(&call.yes, "yes", false, "really delete or relabel")
 	if err := parseFlags(f, args); err != nil {
 		return nil, err
@@ -135,6 +146,9 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	} else if *cacheSize != defaultCacheSize {
 		errs = append(errs, errors.New(cacheSizeHasNoEffect))
 	}
+	if call.directory != "" {
+		errs = append(errs, call.checkImport(f))
+	}
 	if len(errs) == 0 {
 		errs = append(errs, p.Validate(flagOf))
 	}
@@ -145,6 +159,20 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 // flagOf spells a field of the policy as a flag.
 func flagOf(field string) string {
 	return "--" + strings.ReplaceAll(field, "_", "-")
+}
+
+// checkImport refuses what has no effect on an import.
+func (c *compactCall) checkImport(f *flag.FlagSet) error {
+	if !query.IsBucket(c.job.Root) {
+		return fmt.Errorf("--import: want the bucket that the directory belongs to as --warehouse, found %q", c.job.Root)
+	}
+	var errs []error
+	f.Visit(func(fl *flag.Flag) {
+		if fl.Name != "import" && fl.Name != "warehouse" && fl.Name != "format" {
+			errs = append(errs, fmt.Errorf("--%s has no effect with --import", fl.Name))
+		}
+	})
+	return errors.Join(errs...)
 }
 
 func (c *compactCall) parseService() error {

@@ -91,6 +91,7 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 		}
 	}
 	m.marker = next
+	m.handed = handOver(head, theirs.Sequence, next.Owner)
 	clear(m.known)
 	clear(m.doomed)
 	// What the newest commit does not lead to was needed when it was made, at the
@@ -137,7 +138,7 @@ func (m *Mirror) mayHave(found *marker, tree *parquet.Tree, head *commit, now ti
 		return nil // as this directory has left it
 	case found != nil && local > found.Generation:
 		return refuse(fmt.Errorf("%.200q has written to it since, and %q holds rows that were never uploaded", head.Holder, m.opts.Directory),
-			"let this collector start with an empty `path`, and keep the directory")
+			"let this collector start with an empty `path`, keep the directory, and bring its rows in with `corehour compact --import`")
 	}
 	if age := now.Sub(head.at); !head.Released && age < m.opts.Abandoned {
 		return refuse(fmt.Errorf("%.200q holds it and was seen %s ago", head.Holder, max(0, age).Round(time.Second)),

@@ -39,6 +39,10 @@ type commit struct {
 	Committed time.Time `json:"committed"`
 	// Released: whoever wants the prefix may have it.
 	Released bool `json:"released,omitempty"`
+	// Scratch: the owner's directory is deleted at the end, so nothing is left in it.
+	Scratch bool `json:"scratch,omitempty"`
+	// Handed is what was taken over from owners before.
+	Handed []handed `json:"handed,omitempty"`
 
 	at time.Time // when the store got it, by its clock
 }
@@ -136,7 +140,7 @@ func (s *Store) put(ctx context.Context, c *commit) (*commit, error) {
 // taken says who has the prefix.
 func (s *Store) taken(by *commit) error {
 	e := &parquet.Error{Op: "commit", Path: s.Address(), Kind: ErrTaken,
-		Hint: "give each collector a `prefix` of its own; what this one has not uploaded is still in its directory"}
+		Hint: "give each collector a `prefix` of its own; what this one has not uploaded is still in its directory, and `corehour compact --import` brings it in"}
 	if by != nil {
 		e.Err = fmt.Errorf("%.200q has made commit %d at %s", by.Holder, by.Number, by.Committed.Format(time.RFC3339))
 	}

@@ -89,8 +89,13 @@ func (m *Mirror) evict(tree *parquet.Tree) error {
 }
 
 // Fetch brings files of the directory back that were removed to make room, and
-// keeps them until done is called.
+// keeps them until done is called. First it uploads what is not in the bucket yet:
+// maintenance works on nothing else, so that rows which only the directory has are
+// always in raw files (see Import).
 func (m *Mirror) Fetch(ctx context.Context, files []parquet.File) (done func(), err error) {
+	if err := m.Push(ctx); err != nil {
+		return nil, err
+	}
 	var paths []string
 	var all int64
 	for _, f := range files {

@@ -28,7 +28,7 @@ func Maintain(ctx context.Context, b *Bucket, name, scratch string, localBytes i
 	defer os.RemoveAll(directory)
 	root := filepath.Join(directory, "warehouse")
 	m, err := NewMirror(ctx, b, Options{
-		Address: b.String(), Prefix: name, Directory: root, LocalBytes: localBytes, Abandoned: leftFor, CloseWithin: patience,
+		Address: b.String(), Prefix: name, Directory: root, LocalBytes: localBytes, Abandoned: leftFor, CloseWithin: patience, Scratch: true,
 	})
 	if err != nil {
 		return err

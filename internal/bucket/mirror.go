@@ -33,6 +33,8 @@ type Options struct {
 	Abandoned time.Duration
 	// CloseWithin bounds the last upload.
 	CloseWithin time.Duration
+	// Scratch: the directory is deleted afterwards.
+	Scratch bool
 }
 
 // Defaults of Options.
@@ -75,7 +77,8 @@ type Mirror struct {
 	mu      sync.Mutex // one step at a time
 	session string
 	marker  marker
-	held    bool // the prefix is ours
+	held    bool     // the prefix is ours
+	handed  []handed // from owners before
 	last    time.Time
 	// known are the objects of the prefix that are what their name says, doomed
 	// those that no commit leads to any more, since when.

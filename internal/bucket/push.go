@@ -77,6 +77,7 @@ func (m *Mirror) commit(number int64, release bool) *commit {
 	host, _ := os.Hostname()
 	return &commit{
 		Schema: commitSchema, Number: number, Owner: m.marker.Owner, Session: m.session, Released: release,
+		Scratch: m.opts.Scratch, Handed: m.handed,
 		Holder: fmt.Sprintf("process %d on %s, directory %s", os.Getpid(), host, m.opts.Directory), Committed: time.Now().UTC(),
 	}
 }

@@ -189,29 +189,41 @@ func (s *Store) list(ctx context.Context, begin string) ([]listed, error) {
 	return found, nil
 }
 
-// listed is all that a listing gives, page by page, each within the usual patience.
+// listed is all that a listing gives.
 func (b *Bucket) listed(ctx context.Context, o *blob.ListOptions) ([]*blob.ListObject, error) {
 	var found []*blob.ListObject
 	err := b.step("list", o.Prefix, func() error {
-		found = nil
-		it := b.blobs.List(o)
-		for {
-			ctx, cancel := context.WithTimeout(ctx, patience)
-			next, err := it.Next(ctx)
-			cancel()
-			if errors.Is(err, io.EOF) {
-				return nil
+		var err error
+		for range lookAgain {
+			// The driver for directories fails if a file goes between finding its name
+			// and looking at it.
+			if found, err = b.pages(ctx, o); err == nil || b.scheme != schemeFile || !absent(err) {
+				break
 			}
-			if err != nil {
-				return err
-			}
-			found = append(found, next)
 		}
+		return err
 	})
 	if err != nil {
 		return nil, b.fail(ctx, "list", o.Prefix, err)
 	}
 	return found, nil
+}
+
+// pages asks for page after page, each within the usual patience.
+func (b *Bucket) pages(ctx context.Context, o *blob.ListOptions) (found []*blob.ListObject, err error) {
+	it := b.blobs.List(o)
+	for {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		next, err := it.Next(ctx)
+		cancel()
+		if errors.Is(err, io.EOF) {
+			return found, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, next)
+	}
 }
 
 // remove deletes an object; one that is gone is no error.

@@ -26,6 +26,7 @@ type Object struct {
 // same warehouse.
 type Tree struct {
 	Generation int64
+	Sequence   int64  // the highest raw file that is settled
 	Name       string // of the generation's manifest
 	Checksum   string // of it
 	Committed  time.Time
@@ -70,7 +71,7 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Generation, t.Committed = g.Generation, g.Committed
+	t.Generation, t.Sequence, t.Committed = g.Generation, g.Sequence, g.Committed
 	var refs []dateRef
 	var first, parts []Object
 	for _, ref := range g.Dates {

@@ -1,0 +1,178 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// handed says what counted of a directory when another took its prefix over: raw
+// files up to the sequence. What its collector had written beyond it is in the
+// directory alone.
+type handed struct {
+	Owner    string `json:"owner"`
+	Sequence int64  `json:"sequence"`
+}
+
+// maxHanded bounds how many are remembered, the newest ones.
+const maxHanded = 64
+
+// handOver notes that the owner of a commit is another from now on.
+func handOver(before *commit, sequence int64, to string) []handed {
+	if before == nil {
+		return nil
+	}
+	left := slices.Clone(before.Handed)
+	if before.Owner == to || before.Scratch {
+		return left
+	}
+	left = slices.DeleteFunc(left, func(h handed) bool { return h.Owner == before.Owner })
+	left = append(left, handed{before.Owner, sequence})
+	return left[max(0, len(left)-maxHanded):]
+}
+
+// Imported is what came of the rows that a directory still held.
+type Imported struct {
+	Address string `json:"address"` // of the prefix where they are now
+	Items   int    `json:"items"`
+	Rows    int64  `json:"rows"`
+	// Repeated items are stored by the collector that has the prefix now.
+	Repeated int `json:"repeated_items"`
+	// Already: an earlier import has brought them.
+	Already bool `json:"already"`
+}
+
+// leftPrefix is where the rows of a directory go whose prefix another has.
+func leftPrefix(owner string) string { return "left-" + owner }
+
+// always is longer than any row is old.
+const always = 100 * 365 * 24 * time.Hour
+
+// Import brings what the directory of a collector that is gone holds beyond what it
+// has uploaded. If nobody has taken its prefix over, it is uploaded there; else it goes
+// to a prefix of its own, in one commit, which is made once however often it is tried.
+// Items that the new owner of the prefix remembers are left out.
+func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Imported, error) {
+	found, err := readMarker(directory)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return nil, &parquet.Error{Op: "import", Path: directory, Kind: parquet.ErrMissing, Hint: "want the `path` of a collector with the option `bucket`: it holds a file " + parquet.SpoolName}
+	}
+	name, ours := strings.CutPrefix(found.Address, b.String()+"/")
+	if !ours || CheckPrefix(name) != nil {
+		return nil, &parquet.Error{Op: "import", Path: directory, Kind: ErrTaken, Hint: fmt.Sprintf("the directory belongs to %s: name that bucket", found.Address)}
+	}
+	// A writer adopts what is finished and not committed; it fails if one is at work.
+	w, err := parquet.NewWriter(directory, parquet.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	tree, err := parquet.CurrentTree(directory)
+	if err != nil {
+		return nil, err
+	}
+	into := &Imported{Address: found.Address}
+	if tree == nil {
+		return into, nil
+	}
+	m, err := NewMirror(ctx, b, Options{Address: b.String(), Prefix: name, Directory: directory, CloseWithin: patience})
+	if err == nil {
+		return into, errors.Join(m.Push(ctx), m.Close())
+	}
+	if !errors.Is(err, ErrTaken) {
+		return nil, err
+	}
+	head, herr := b.Store(name).head(ctx)
+	if herr != nil || head == nil {
+		return nil, errors.Join(err, herr)
+	}
+	i := slices.IndexFunc(head.Handed, func(h handed) bool { return h.Owner == found.Owner })
+	if i < 0 {
+		return nil, &parquet.Error{Op: "import", Path: directory, Kind: ErrTaken, Err: err, Hint: "nobody knows any more how much of it was uploaded when the prefix was taken over"}
+	}
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return nil, err
+	}
+	if scratch, err = os.MkdirTemp(scratch, "import-"); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	l := &left{bucket: b, from: b.Store(name), to: leftPrefix(found.Owner), scratch: scratch, Imported: into}
+	return into, l.bring(ctx, tree, head, head.Handed[i].Sequence)
+}
+
+// left is an import to a prefix of its own.
+type left struct {
+	*Imported
+	bucket  *Bucket
+	from    *Store
+	to      string
+	scratch string
+}
+
+func (l *left) bring(ctx context.Context, tree *parquet.Tree, taken *commit, sequence int64) error {
+	to := l.bucket.Store(l.to)
+	l.Address = to.Address()
+	before, err := to.head(ctx)
+	if err != nil {
+		return err
+	}
+	if before != nil && before.Generation > 0 {
+		l.Already = true
+		return nil
+	}
+	known, err := l.known(ctx, taken)
+	if err != nil {
+		return err
+	}
+	root := filepath.Join(l.scratch, "warehouse")
+	w, err := parquet.NewWriter(root, parquet.Options{Late: always, Future: always})
+	if err != nil {
+		return errors.Join(err, known.Close())
+	}
+	err = tree.Later(ctx, sequence, func(items []methodspan.Item) error {
+		fresh := slices.DeleteFunc(items, func(it methodspan.Item) bool { return known.Committed(it.ID) })
+		l.Repeated += len(items) - len(fresh)
+		if len(fresh) == 0 {
+			return nil
+		}
+		res, err := w.Write(ctx, fresh)
+		l.Items += len(fresh)
+		l.Rows += int64(res.Rows)
+		return err
+	})
+	if err = errors.Join(err, w.Close(), known.Close()); err != nil || l.Items == 0 {
+		return err
+	}
+	m, err := NewMirror(ctx, l.bucket, Options{Address: l.bucket.String(), Prefix: l.to, Directory: root, CloseWithin: patience, Scratch: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.Push(ctx), m.Close())
+}
+
+// known is what the new owner of the prefix remembers to have stored.
+func (l *left) known(ctx context.Context, taken *commit) (*parquet.Writer, error) {
+	root := filepath.Join(l.scratch, "known")
+	if taken.Manifest != "" {
+		_, err := parquet.ReadTree(root, taken.Manifest, taken.Checksum, parquet.TreeOptions{Fetch: l.from.manifests(ctx, root)})
+		if err == nil {
+			err = parquet.SetCurrent(root, taken.Manifest, taken.Checksum)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return parquet.NewWriter(root, parquet.Options{})
+}
