@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/corehour/corehour/regression/output"
@@ -38,7 +39,8 @@ func moveBar(m Move, s scale) template.HTML {
 	return d.html()
 }
 
-// movesScale holds nearly all intervals; what is wider is cut at the edge.
+// movesScale holds nearly all intervals; what is wider is cut at the edge. Nothing can
+// become more than 100% cheaper.
 func movesScale(moves []Move) scale {
 	var ends []float64
 	for _, m := range moves {
@@ -51,10 +53,11 @@ func movesScale(moves []Move) scale {
 	most := max(1, ends[len(ends)*9/10])
 	for _, m := range moves {
 		if m.Proven {
-			most = max(most, math.Abs(m.ChangePercent)*1.1)
+			change := math.Abs(m.ChangePercent)
+			most = max(most, 1.1*change, min(1.05*m.Interval[1], 1.5*change))
 		}
 	}
-	return scale{-most, most}
+	return scale{max(-most, -100), most}
 }
 
 // Places of the charts with axes: room for the labels of the y axis, in percent,
@@ -188,8 +191,10 @@ func (r *Report) courseChart(m Method) template.HTML {
 const (
 	boxHeight = 20
 	// textFrom is the width of a box in percent from which a name is worth
-	// printing in it.
-	textFrom = 4
+	// printing in it, wholeNameFrom that from which it is with its package; on a
+	// phone none is worth it in one that is narrower than that.
+	textFrom      = 4
+	wholeNameFrom = 20
 )
 
 // icicle draws a tree of callers: each box as wide as its part of the service's
@@ -207,8 +212,12 @@ func (d *drawing) boxes(nodes []*Node, x float64, level int, total float64) {
 		if width >= textFrom {
 			name = output.Printable(n.Name)
 		}
+		class := "in"
+		if width < wholeNameFrom { // the package is in the list, and where the pointer rests
+			name, class = name[strings.LastIndexByte(name, '/')+1:], "in wide"
+		}
 		title := fmt.Sprintf("%s: %s, %.1f%%", n.Name, output.Nanos(n.NS), width)
-		d.box(x, float64(level*boxHeight), width, boxHeight-1, fmt.Sprintf("call c%d", level%4), title, name)
+		d.box(x, float64(level*boxHeight), width, boxHeight-1, fmt.Sprintf("call c%d", level%4), title, name, class)
 		d.boxes(n.Children, x, level+1, total)
 		x += width
 	}

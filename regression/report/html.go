@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -16,7 +17,16 @@ import (
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("page").Parse(pageText))
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"breakable": breakable}).Parse(pageText))
+
+// separators stand where a name may be broken.
+var separators = strings.NewReplacer("/", "/<wbr>", ".", ".<wbr>")
+
+// breakable lets a long name be broken between its parts before it is broken inside of
+// one.
+func breakable(name string) template.HTML {
+	return template.HTML(separators.Replace(template.HTMLEscapeString(name)))
+}
 
 // pageData is what the template prints: texts and charts, nothing to be worked
 // out.
@@ -104,7 +114,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	for _, c := range r.Costs {
 		d.Costs = append(d.Costs, costLine{
 			Name: name(c.MethodName), Service: output.Printable(c.Service.String()), Bar: costBar(c, most), Warning: c.Warning,
-			CoreHours: c.mark() + output.Amount(c.SelfCoreHours), USD: c.usd(), Calls: whole(c.Calls), Records: strconv.FormatInt(c.Records, 10),
+			CoreHours: together(c.mark() + output.Amount(c.SelfCoreHours)), USD: together(c.usd()), Calls: whole(c.Calls), Records: strconv.FormatInt(c.Records, 10),
 		})
 	}
 	s := movesScale(r.Moves)
@@ -135,6 +145,9 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	}
 	return page.Execute(w, d)
 }
+
+// together keeps a mark with its figure on one line.
+func together(figure string) string { return strings.ReplaceAll(figure, " ", "\u00a0") }
 
 var signs = []string{"━", "┅"} // as the curves: solid and dashed in turn
 

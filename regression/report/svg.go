@@ -44,11 +44,11 @@ func (d *drawing) text(x, y float64, anchor, class, s string) {
 }
 
 // box is a rectangle with a text that ends where the box does.
-func (d *drawing) box(x, y, width, height float64, class, title, s string) {
+func (d *drawing) box(x, y, width, height float64, class, title, s, textClass string) {
 	fmt.Fprintf(&d.b, `<svg x="%.3f%%" y="%.1f" width="%.3f%%" height="%.1f"><rect width="100%%" height="100%%" class="%s"><title>%s</title></rect>`,
 		x, y, width, height, class, clean(title))
 	if s != "" {
-		fmt.Fprintf(&d.b, `<text x="4" y="%.1f" class="in">%s</text>`, height-5, clean(s))
+		fmt.Fprintf(&d.b, `<text x="4" y="%.1f" class="%s">%s</text>`, height-5, textClass, clean(s))
 	}
 	d.b.WriteString(`</svg>`)
 }

@@ -129,7 +129,11 @@ func (s *subject) missing(c *Comparison) []string {
 		}
 	}
 	if s.uncounted > 0 {
-		out = append(out, fmt.Sprintf("%d methods were measured and not counted, so nobody knows how many calls a measured one stands for: corehour check shows what was lost", s.uncounted))
+		methods := "methods were"
+		if s.uncounted == 1 {
+			methods = "method was"
+		}
+		out = append(out, fmt.Sprintf("%d %s measured and not counted, so nobody knows how many calls a measured one stands for: corehour check shows what was lost", s.uncounted, methods))
 	}
 	return out
 }
