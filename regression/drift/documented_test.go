@@ -1,0 +1,29 @@
+package drift
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/corehour/corehour/internal/documented"
+)
+
+func TestDocumentedFigures(t *testing.T) {
+	if commonMethods != 5 {
+		t.Error("docs/statistics.md and docs/drift.md say it in words")
+	}
+	documented.Says(t, "statistics.md",
+		fmt.Sprintf("Once a week, over %d days", window),
+		fmt.Sprintf("square of the precision of a day, at least %g each", leastWeight),
+		fmt.Sprintf("Benjamini-Hochberg at %g%% over the methods, and Theil and Sen's slope at least %g%% over the window", 100*trendAlpha, 100*leastRise),
+		"The autocorrelations of five methods or more are drawn together",
+		fmt.Sprintf("all places that leave %d days on either side", leastSide),
+		fmt.Sprintf("Benjamini-Hochberg at %g%%; at least %g%%", 100*stepAlpha, 100*leastStep),
+	)
+	documented.Says(t, "drift.md",
+		fmt.Sprintf("a **rise** over %d days (%g%% at least) and a **step** (%g%% at least)", window, 100*leastRise, 100*leastStep),
+		fmt.Sprintf("needs %d of the %d days before each of two looks, and on each of these days a caller with %d measured calls: %d days at least", leastDays, window, WantRecords, WantDays),
+		fmt.Sprintf("must keep rows for %d days or more", window+7),
+		"With fewer than five methods nothing in common is set aside",
+		fmt.Sprintf("more than %d days after its date is another drift", another),
+	)
+}

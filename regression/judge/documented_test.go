@@ -1,0 +1,40 @@
+package judge
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/corehour/corehour/internal/documented"
+)
+
+func TestDocumentedFigures(t *testing.T) {
+	o := Defaults()
+	if apartInflation != 2 || o.Looks != 2 || leastMethods != 5 || len(scales) != 3 {
+		t.Error("docs/statistics.md says these in words")
+	}
+	documented.Says(t, "statistics.md",
+		fmt.Sprintf("with variances %g times what the data show", o.Inflation),
+		fmt.Sprintf("became at most %g%% dearer", 100*o.Margin),
+		fmt.Sprintf("(%d slots are needed to know it)", leastApart),
+		fmt.Sprintf("%g%% a method between days, %g%% between hours. Variances are doubled", 100*dayDiffers, 100*hourDiffers),
+		fmt.Sprintf("The first %g minutes of an instance are left out", o.WarmUp.Minutes()),
+		fmt.Sprintf("weighted median over methods of the mean log residual, of five with %d records at least", leastRecords),
+		"no method with more than a fifth of the say",
+		fmt.Sprintf("a spread of %g%% counts as %d degrees of freedom", 100*betweenPrior, betweenPriorDF),
+		fmt.Sprintf("the pooled one counts as %d", moderation),
+		fmt.Sprintf("The sum is multiplied by %g:", o.Inflation),
+		fmt.Sprintf("the square of the precision, at least %g each", leastWeight),
+		fmt.Sprintf("d = x - ln(%g)", 1+o.Margin),
+		fmt.Sprintf("for each t of %g%%, %g%% and %g%%:", 100*scales[0], 100*scales[1], 100*scales[2]),
+		fmt.Sprintf("e-BH at %g%% over all methods of the deployment and the whole service", 100*o.Alpha),
+		fmt.Sprintf("the k-th is at least m/(%g k)", o.Alpha),
+		fmt.Sprintf("%g records on both sides, a change of at least %g%%, two looks in a row, and the last slot still up, if it has %d records", o.Records, 100*o.LeastChange, lastRecords),
+		"to a fifth of what moved, and that is known",
+		fmt.Sprintf("from %g%%. Calls are weighed", 100*leastCallsChange),
+		fmt.Sprintf("do not account for %g%% of its growth: what %g%% of it are", 100*o.Explained, 100*o.Explained),
+	)
+	documented.Says(t, "regression.md",
+		fmt.Sprintf("an estimate of at least `--threshold` (%g%%), at least `--min-records` (%g) on both sides", 100*o.LeastChange, o.Records),
+		fmt.Sprintf("The first %g minutes of every process", o.WarmUp.Minutes()),
+	)
+}

@@ -1,0 +1,18 @@
+package stats
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/corehour/corehour/internal/documented"
+)
+
+func TestDocumentedFigures(t *testing.T) {
+	documented.Says(t, "statistics.md",
+		fmt.Sprintf("printed from max(%d, %g G^2) records", leastSample, 1/(mostSkew*mostSkew)),
+		fmt.Sprintf("N^2 k2 / n being at most %g", mostSkew),
+		fmt.Sprintf("segments of %d days at least, p at most %g", leastSegment, dateAlpha),
+		"`"+string(LowerBound)+"`", "`"+string(LowerBoundCPU)+"`",
+	)
+	documented.Says(t, "cost-model.md", fmt.Sprintf("measured calls: %d, and %g times the square of the skewness", leastSample, 1/(mostSkew*mostSkew)))
+}

@@ -1,0 +1,22 @@
+package verdict
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/corehour/corehour/internal/documented"
+)
+
+func TestDocumentedFigures(t *testing.T) {
+	if minOverlap != 3 || doubt != 2 || slots[0].Seconds() != 1 {
+		t.Error("docs/regression.md says these in words")
+	}
+	documented.Says(t, "regression.md",
+		fmt.Sprintf("in the same slots of %g minutes, if they ran together for at least three of them after their warm-up", usualSlot.Minutes()),
+		fmt.Sprintf("the same minutes of the base's last %d days", earlierDays),
+		fmt.Sprintf("against the time before, %g hours of it at least", leastBefore.Hours()),
+		"down to a second, with a warning", "is subtracted twice",
+		fmt.Sprintf("More than %d processes of a version are put into %d groups", maxMembers, maxMembers),
+	)
+	documented.Says(t, "statistics.md", fmt.Sprintf("Above %d a side: hash to %d groups", maxMembers, maxMembers))
+}
