@@ -20,6 +20,8 @@ type dialect struct {
 	// Inline keeps a common table expression that is read twice from being
 	// stored in between.
 	Inline string
+	// Stored is the contrary.
+	Stored string
 	// Except is what comes before the columns that * leaves out.
 	Except string
 	// partitioned: what reads the table must say which dates.
@@ -27,7 +29,7 @@ type dialect struct {
 }
 
 var (
-	duckdbDialect   = dialect{Double: "DOUBLE", Long: "BIGINT", Text: "VARCHAR", Param: "$", Inline: "NOT MATERIALIZED", Except: "EXCLUDE"}
+	duckdbDialect   = dialect{Double: "DOUBLE", Long: "BIGINT", Text: "VARCHAR", Param: "$", Inline: "NOT MATERIALIZED", Stored: "MATERIALIZED", Except: "EXCLUDE"}
 	bigqueryDialect = dialect{Double: "FLOAT64", Long: "INT64", Text: "STRING", Param: "@", Except: "EXCEPT", partitioned: true}
 )
 
@@ -91,6 +93,7 @@ type scope struct {
 	Source string // the relation that method_cost reads
 	Sides  bool   // whether rows are told apart by side of a comparison
 	Filter Filter
+	Few    bool // the rows looked at are so few that they are better kept than read again
 
 	// Of statements about costs.
 	Group           []string // columns of groups

@@ -1,10 +1,15 @@
-{{define "measurements"}}
--- What was measured in the window, added up by method, caller, instance and
--- slot, with the rows whose caller is unknown shared out among the callers that
--- are known in their weight cell.
-WITH scoped AS {{.Inline}} (
+{{define "profile"}}
+-- One row per method and version: its totals, and the sums over clusters that its standard
+-- errors are made of. What a method paid its callees is taken off in the cluster
+-- in which they ran. And one row per edge: what a method paid for one callee,
+-- caller NULL where it is not known and can't be inferred.
+--
+-- Methods go by number until the end: their names are long, and grouping and joining
+-- by six of them was half of the work.
+WITH scoped AS {{if .Few}}{{.Stored}}{{else}}{{.Inline}}{{end}} (
   SELECT
-    c.*,
+    c.kind, c.level, c.start_ns, {{.Key "c."}}, c.instance, c.caller, c.signature,
+    c.calls, c.measured, c.cpu_measured, c.wall_ns, c.cpu_ns, c.p, c.cpu_p, c.stratum, c.reason, c.usd_per_core_hour,
     {{- if .Sides}}
     t.side, t.slot_ns AS slot_length, t.from_ns, t.to_ns
     {{- else}}
@@ -18,14 +23,15 @@ WITH scoped AS {{.Inline}} (
   WHERE c.kind IN ('call', 'counts', 'aggregate')
     {{.Only "c."}}
 ),
-weighted AS ({{template "method_cost" .From "scoped"}}),
+{{template "weights" .From "scoped"}},
 seen AS (
+  -- What was measured in the window. Cells matter only where the caller of some of a
+  -- method's measurements is not known.
   SELECT
-    {{.Key ""}}, side,
-    CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
-    caller, instance,
+    key_id, name_id, side, caller, instance,
     start_ns - MOD(start_ns, slot_length) AS slot_ns,
-    {{.Cell}} AS cell, {{.Cell}}_ns AS cell_ns,
+    CASE WHEN holes = 1 THEN {{.Cell}} ELSE '' END AS cell,
+    CASE WHEN holes = 1 THEN {{.Cell}}_ns ELSE 0 END AS cell_ns,
     MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
     SUM(w_wall * measured) AS flow,
     SUM({{.Measured}}) AS records,
@@ -36,26 +42,30 @@ seen AS (
   FROM weighted
   WHERE measured > 0 AND w_wall IS NOT NULL AND start_ns >= from_ns AND start_ns < to_ns
   GROUP BY
-    {{.Key ""}}, side, caller, instance,
-    start_ns - MOD(start_ns, slot_length), {{.Cell}}, {{.Cell}}_ns
+    key_id, name_id, side, caller, instance,
+    start_ns - MOD(start_ns, slot_length),
+    CASE WHEN holes = 1 THEN {{.Cell}} ELSE '' END,
+    CASE WHEN holes = 1 THEN {{.Cell}}_ns ELSE 0 END
 ),
 known AS (
-  SELECT {{.Key ""}}, side, cell, cell_ns, caller, SUM(flow) AS flow
+  SELECT key_id, side, cell, cell_ns, caller, SUM(flow) AS flow
   FROM seen
   WHERE caller IS NOT NULL
-  GROUP BY {{.Key ""}}, side, cell, cell_ns, caller
+  GROUP BY key_id, side, cell, cell_ns, caller
 ),
 shares AS (
-  SELECT *, flow / NULLIF(SUM(flow) OVER (PARTITION BY {{.Key ""}}, side, cell, cell_ns), 0) AS share
+  SELECT *, flow / NULLIF(SUM(flow) OVER (PARTITION BY key_id, side, cell, cell_ns), 0) AS share
   FROM known
 ),
 paid AS (
-  SELECT {{.Service ""}}, version, side, name, instance, slot_ns, caller, n, x, usd, unpriced_x
+  -- The rows whose caller is unknown are shared out among the callers that are known
+  -- in their weight cell.
+  SELECT name_id, side, instance, slot_ns, caller, n, x, usd, unpriced_x
   FROM seen
   WHERE caller IS NOT NULL
   UNION ALL
   SELECT
-    {{.Service "u."}}, u.version, u.side, u.name, u.instance, u.slot_ns,
+    u.name_id, u.side, u.instance, u.slot_ns,
     s.caller,
     u.n * COALESCE(s.share, 1) AS n,
     u.x * COALESCE(s.share, 1) AS x,
@@ -63,37 +73,43 @@ paid AS (
     u.unpriced_x * COALESCE(s.share, 1) AS unpriced_x
   FROM seen AS u
   LEFT JOIN shares AS s
-    ON {{.Same "u" "s" "service_namespace" "service" "environment" "version" "class" "method" "side" "cell" "cell_ns"}}
+    ON {{.Same "u" "s" "key_id" "side" "cell" "cell_ns"}}
   WHERE u.caller IS NULL
-)
-{{end}}
-
-{{define "profile"}}
--- One row per method and version: its totals, and the sums over clusters that its standard
--- errors are made of. What a method paid its callees is taken off in the cluster
--- in which they ran. And one row per edge: what a method paid for one callee,
--- caller NULL where it is not known and can't be inferred.
-{{template "measurements" .}},
+),
+names AS (
+  SELECT {{.Service ""}}, version, name, name_id, MAX(class) AS class, MAX(method) AS method
+  FROM keys
+  GROUP BY {{.Service ""}}, version, name, name_id
+),
+callers AS (
+  -- Which method of ours a caller is, if it is one.
+  SELECT c.name_id, c.caller, o.name_id AS caller_id
+  FROM (SELECT DISTINCT name_id, caller FROM paid WHERE caller IS NOT NULL) AS c
+  JOIN names AS e ON e.name_id = c.name_id
+  JOIN names AS o ON o.name = c.caller AND {{.Same "e" "o" "service_namespace" "service" "environment" "version"}}
+),
 entries AS (
   SELECT
-    {{.Service ""}}, version, side, name, instance, slot_ns,
-    1 AS own, class, method, first_signature, last_signature, records, n, x,
-    CASE WHEN caller = name THEN 0 ELSE x END AS outer_x,
-    CASE WHEN caller = name THEN 0 ELSE usd END AS outer_usd,
-    x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
-  FROM seen
+    s.name_id, s.side, s.instance, s.slot_ns,
+    1 AS own, s.first_signature, s.last_signature, s.records, s.n, s.x,
+    CASE WHEN c.caller_id = s.name_id THEN 0 ELSE s.x END AS outer_x,
+    CASE WHEN c.caller_id = s.name_id THEN 0 ELSE s.usd END AS outer_usd,
+    s.x AS self_x, s.usd AS self_usd, s.unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  FROM seen AS s
+  LEFT JOIN callers AS c ON c.name_id = s.name_id AND c.caller = s.caller
   UNION ALL
   SELECT
-    {{.Service ""}}, version, side, caller AS name, instance, slot_ns,
-    0 AS own, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS first_signature, CAST(NULL AS {{.Text}}) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
+    c.caller_id AS name_id, p.side, p.instance, p.slot_ns,
+    0 AS own, CAST(NULL AS {{.Text}}) AS first_signature, CAST(NULL AS {{.Text}}) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
     0 AS outer_x, 0 AS outer_usd,
-    -x AS self_x, -usd AS self_usd, -unpriced_x AS self_unpriced_x, 0 AS orphan_x
-  FROM paid
-  WHERE caller IS NOT NULL AND caller <> '(entry)'
+    -p.x AS self_x, -p.usd AS self_usd, -p.unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  FROM paid AS p
+  JOIN callers AS c ON c.name_id = p.name_id AND c.caller = p.caller
+  WHERE p.caller <> '(entry)'
   UNION ALL
   SELECT
-    {{.Service ""}}, version, side, name, instance, slot_ns,
-    0 AS own, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS first_signature, CAST(NULL AS {{.Text}}) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
+    name_id, side, instance, slot_ns,
+    0 AS own, CAST(NULL AS {{.Text}}) AS first_signature, CAST(NULL AS {{.Text}}) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
     0 AS outer_x, 0 AS outer_usd,
     0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
   FROM paid
@@ -101,40 +117,54 @@ entries AS (
 ),
 clusters AS (
   SELECT
-    {{.Service ""}}, version, side, name, instance, slot_ns,
-    MAX(own) AS own, MAX(class) AS class, MAX(method) AS method,
+    name_id, side, instance, slot_ns,
+    MAX(own) AS own,
     MIN(first_signature) AS first_signature, MAX(last_signature) AS last_signature,
     SUM(records) AS records, SUM(n) AS n, SUM(x) AS x,
     SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
     SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x,
     SUM(orphan_x) AS orphan_x
   FROM entries
-  GROUP BY {{.Service ""}}, version, side, name, instance, slot_ns
+  GROUP BY name_id, side, instance, slot_ns
+),
+totals AS (
+  SELECT
+    name_id, side,
+    SUM(n) AS n, SUM(x) AS x,
+    CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
+    CAST(SUM(records) AS {{.Long}}) AS records,
+    CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS {{.Long}}) AS clusters,
+    SUM(self_x) AS self_x,
+    SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
+    SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x,
+    SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx,
+    SUM(n * self_x) AS ns, SUM(self_x * self_x) AS ss
+  FROM clusters
+  GROUP BY name_id, side
+  HAVING MAX(own) = 1
+),
+edges AS (
+  SELECT name_id, side, caller, SUM(n) AS n, SUM(x) AS x
+  FROM paid
+  GROUP BY name_id, side, caller
 )
 SELECT
-  'method' AS what, {{.Service ""}}, version, side, CAST(NULL AS {{.Text}}) AS caller, name,
-  SUM(n) AS n, SUM(x) AS x,
-  MAX(class) AS class, MAX(method) AS method,
-  CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
-  CAST(SUM(records) AS {{.Long}}) AS records,
-  CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS {{.Long}}) AS clusters,
-  SUM(self_x) AS self_x,
-  SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
-  SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x,
-  SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx,
-  SUM(n * self_x) AS ns, SUM(self_x * self_x) AS ss
-FROM clusters
-GROUP BY {{.Service ""}}, version, side, name
-HAVING MAX(own) = 1
+  'method' AS what, {{.Service "e."}}, e.version, t.side, CAST(NULL AS {{.Text}}) AS caller, e.name,
+  t.n, t.x, e.class, e.method, t.signature, t.records, t.clusters, t.self_x,
+  t.outer_x, t.outer_usd, t.self_usd, t.self_unpriced_x, t.orphan_x,
+  t.nn, t.nx, t.xx, t.ns, t.ss
+FROM totals AS t
+JOIN names AS e ON e.name_id = t.name_id
 UNION ALL
 SELECT
-  'edge' AS what, {{.Service ""}}, CAST(NULL AS {{.Text}}) AS version, side, caller, name,
-  SUM(n) AS n, SUM(x) AS x,
+  'edge' AS what, {{.Service "e."}}, CAST(NULL AS {{.Text}}) AS version, p.side, p.caller, e.name,
+  SUM(p.n) AS n, SUM(p.x) AS x,
   CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS signature,
   0 AS records, 0 AS clusters, 0 AS self_x, 0 AS outer_x, 0 AS outer_usd,
   0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
   0 AS nn, 0 AS nx, 0 AS xx, 0 AS ns, 0 AS ss
-FROM paid
-GROUP BY {{.Service ""}}, side, caller, name
+FROM edges AS p
+JOIN names AS e ON e.name_id = p.name_id
+GROUP BY {{.Service "e."}}, p.side, p.caller, e.name
 ORDER BY {{.Service ""}}, side, name, caller, version
 {{end}}

@@ -2,20 +2,19 @@
 -- errors are made of. What a method paid its callees is taken off in the cluster
 -- in which they ran. And one row per edge: what a method paid for one callee,
 -- caller NULL where it is not known and can't be inferred.
-
--- What was measured in the window, added up by method, caller, instance and
--- slot, with the rows whose caller is unknown shared out among the callers that
--- are known in their weight cell.
+--
+-- Methods go by number until the end: their names are long, and grouping and joining
+-- by six of them was half of the work.
 WITH scoped AS  (
   SELECT
-    c.*,
+    c.kind, c.level, c.start_ns, c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.instance, c.caller, c.signature,
+    c.calls, c.measured, c.cpu_measured, c.wall_ns, c.cpu_ns, c.p, c.cpu_p, c.stratum, c.reason, c.usd_per_core_hour,
     'all' AS side, @slot_ns AS slot_length, @from_ns AS from_ns, @to_ns AS to_ns
   FROM method_calls AS c
   WHERE c.kind IN ('call', 'counts', 'aggregate')
      AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
 ),
-weighted AS (
-WITH 
+
 -- What a row weighs. q = p * cpu_p is the probability that a row's CPU was
 -- measured with, p that of its wall time.
 --
@@ -153,19 +152,15 @@ weighted AS (
   LEFT JOIN plan AS a ON a.key_id = k.key_id AND a.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000)
   LEFT JOIN tight AS t ON t.key_id = k.key_id AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000)
 )
-
-SELECT
-  * EXCEPT (key_id, name_id, holes),
-  w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
-FROM weighted
-),
+,
 seen AS (
+  -- What was measured in the window. Cells matter only where the caller of some of a
+  -- method's measurements is not known.
   SELECT
-    service_namespace, service, environment, version, class, method, side,
-    CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
-    caller, instance,
+    key_id, name_id, side, caller, instance,
     start_ns - MOD(start_ns, slot_length) AS slot_ns,
-    cell_wall AS cell, cell_wall_ns AS cell_ns,
+    CASE WHEN holes = 1 THEN cell_wall ELSE '' END AS cell,
+    CASE WHEN holes = 1 THEN cell_wall_ns ELSE 0 END AS cell_ns,
     MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
     SUM(w_wall * measured) AS flow,
     SUM(measured) AS records,
@@ -176,26 +171,30 @@ seen AS (
   FROM weighted
   WHERE measured > 0 AND w_wall IS NOT NULL AND start_ns >= from_ns AND start_ns < to_ns
   GROUP BY
-    service_namespace, service, environment, version, class, method, side, caller, instance,
-    start_ns - MOD(start_ns, slot_length), cell_wall, cell_wall_ns
+    key_id, name_id, side, caller, instance,
+    start_ns - MOD(start_ns, slot_length),
+    CASE WHEN holes = 1 THEN cell_wall ELSE '' END,
+    CASE WHEN holes = 1 THEN cell_wall_ns ELSE 0 END
 ),
 known AS (
-  SELECT service_namespace, service, environment, version, class, method, side, cell, cell_ns, caller, SUM(flow) AS flow
+  SELECT key_id, side, cell, cell_ns, caller, SUM(flow) AS flow
   FROM seen
   WHERE caller IS NOT NULL
-  GROUP BY service_namespace, service, environment, version, class, method, side, cell, cell_ns, caller
+  GROUP BY key_id, side, cell, cell_ns, caller
 ),
 shares AS (
-  SELECT *, flow / NULLIF(SUM(flow) OVER (PARTITION BY service_namespace, service, environment, version, class, method, side, cell, cell_ns), 0) AS share
+  SELECT *, flow / NULLIF(SUM(flow) OVER (PARTITION BY key_id, side, cell, cell_ns), 0) AS share
   FROM known
 ),
 paid AS (
-  SELECT service_namespace, service, environment, version, side, name, instance, slot_ns, caller, n, x, usd, unpriced_x
+  -- The rows whose caller is unknown are shared out among the callers that are known
+  -- in their weight cell.
+  SELECT name_id, side, instance, slot_ns, caller, n, x, usd, unpriced_x
   FROM seen
   WHERE caller IS NOT NULL
   UNION ALL
   SELECT
-    u.service_namespace, u.service, u.environment, u.version, u.side, u.name, u.instance, u.slot_ns,
+    u.name_id, u.side, u.instance, u.slot_ns,
     s.caller,
     u.n * COALESCE(s.share, 1) AS n,
     u.x * COALESCE(s.share, 1) AS x,
@@ -203,30 +202,43 @@ paid AS (
     u.unpriced_x * COALESCE(s.share, 1) AS unpriced_x
   FROM seen AS u
   LEFT JOIN shares AS s
-    ON COALESCE(u.service_namespace, '') = COALESCE(s.service_namespace, '') AND COALESCE(u.service, '') = COALESCE(s.service, '') AND COALESCE(u.environment, '') = COALESCE(s.environment, '') AND COALESCE(u.version, '') = COALESCE(s.version, '') AND COALESCE(u.class, '') = COALESCE(s.class, '') AND COALESCE(u.method, '') = COALESCE(s.method, '') AND COALESCE(u.side, '') = COALESCE(s.side, '') AND COALESCE(u.cell, '') = COALESCE(s.cell, '') AND COALESCE(u.cell_ns, 0) = COALESCE(s.cell_ns, 0)
+    ON COALESCE(u.key_id, 0) = COALESCE(s.key_id, 0) AND COALESCE(u.side, '') = COALESCE(s.side, '') AND COALESCE(u.cell, '') = COALESCE(s.cell, '') AND COALESCE(u.cell_ns, 0) = COALESCE(s.cell_ns, 0)
   WHERE u.caller IS NULL
-)
-,
+),
+names AS (
+  SELECT service_namespace, service, environment, version, name, name_id, MAX(class) AS class, MAX(method) AS method
+  FROM keys
+  GROUP BY service_namespace, service, environment, version, name, name_id
+),
+callers AS (
+  -- Which method of ours a caller is, if it is one.
+  SELECT c.name_id, c.caller, o.name_id AS caller_id
+  FROM (SELECT DISTINCT name_id, caller FROM paid WHERE caller IS NOT NULL) AS c
+  JOIN names AS e ON e.name_id = c.name_id
+  JOIN names AS o ON o.name = c.caller AND COALESCE(e.service_namespace, '') = COALESCE(o.service_namespace, '') AND COALESCE(e.service, '') = COALESCE(o.service, '') AND COALESCE(e.environment, '') = COALESCE(o.environment, '') AND COALESCE(e.version, '') = COALESCE(o.version, '')
+),
 entries AS (
   SELECT
-    service_namespace, service, environment, version, side, name, instance, slot_ns,
-    1 AS own, class, method, first_signature, last_signature, records, n, x,
-    CASE WHEN caller = name THEN 0 ELSE x END AS outer_x,
-    CASE WHEN caller = name THEN 0 ELSE usd END AS outer_usd,
-    x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
-  FROM seen
+    s.name_id, s.side, s.instance, s.slot_ns,
+    1 AS own, s.first_signature, s.last_signature, s.records, s.n, s.x,
+    CASE WHEN c.caller_id = s.name_id THEN 0 ELSE s.x END AS outer_x,
+    CASE WHEN c.caller_id = s.name_id THEN 0 ELSE s.usd END AS outer_usd,
+    s.x AS self_x, s.usd AS self_usd, s.unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  FROM seen AS s
+  LEFT JOIN callers AS c ON c.name_id = s.name_id AND c.caller = s.caller
   UNION ALL
   SELECT
-    service_namespace, service, environment, version, side, caller AS name, instance, slot_ns,
-    0 AS own, CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, CAST(NULL AS STRING) AS first_signature, CAST(NULL AS STRING) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
+    c.caller_id AS name_id, p.side, p.instance, p.slot_ns,
+    0 AS own, CAST(NULL AS STRING) AS first_signature, CAST(NULL AS STRING) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
     0 AS outer_x, 0 AS outer_usd,
-    -x AS self_x, -usd AS self_usd, -unpriced_x AS self_unpriced_x, 0 AS orphan_x
-  FROM paid
-  WHERE caller IS NOT NULL AND caller <> '(entry)'
+    -p.x AS self_x, -p.usd AS self_usd, -p.unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  FROM paid AS p
+  JOIN callers AS c ON c.name_id = p.name_id AND c.caller = p.caller
+  WHERE p.caller <> '(entry)'
   UNION ALL
   SELECT
-    service_namespace, service, environment, version, side, name, instance, slot_ns,
-    0 AS own, CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, CAST(NULL AS STRING) AS first_signature, CAST(NULL AS STRING) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
+    name_id, side, instance, slot_ns,
+    0 AS own, CAST(NULL AS STRING) AS first_signature, CAST(NULL AS STRING) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
     0 AS outer_x, 0 AS outer_usd,
     0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
   FROM paid
@@ -234,39 +246,53 @@ entries AS (
 ),
 clusters AS (
   SELECT
-    service_namespace, service, environment, version, side, name, instance, slot_ns,
-    MAX(own) AS own, MAX(class) AS class, MAX(method) AS method,
+    name_id, side, instance, slot_ns,
+    MAX(own) AS own,
     MIN(first_signature) AS first_signature, MAX(last_signature) AS last_signature,
     SUM(records) AS records, SUM(n) AS n, SUM(x) AS x,
     SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
     SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x,
     SUM(orphan_x) AS orphan_x
   FROM entries
-  GROUP BY service_namespace, service, environment, version, side, name, instance, slot_ns
+  GROUP BY name_id, side, instance, slot_ns
+),
+totals AS (
+  SELECT
+    name_id, side,
+    SUM(n) AS n, SUM(x) AS x,
+    CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
+    CAST(SUM(records) AS INT64) AS records,
+    CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS INT64) AS clusters,
+    SUM(self_x) AS self_x,
+    SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
+    SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x,
+    SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx,
+    SUM(n * self_x) AS ns, SUM(self_x * self_x) AS ss
+  FROM clusters
+  GROUP BY name_id, side
+  HAVING MAX(own) = 1
+),
+edges AS (
+  SELECT name_id, side, caller, SUM(n) AS n, SUM(x) AS x
+  FROM paid
+  GROUP BY name_id, side, caller
 )
 SELECT
-  'method' AS what, service_namespace, service, environment, version, side, CAST(NULL AS STRING) AS caller, name,
-  SUM(n) AS n, SUM(x) AS x,
-  MAX(class) AS class, MAX(method) AS method,
-  CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
-  CAST(SUM(records) AS INT64) AS records,
-  CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS INT64) AS clusters,
-  SUM(self_x) AS self_x,
-  SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
-  SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x,
-  SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx,
-  SUM(n * self_x) AS ns, SUM(self_x * self_x) AS ss
-FROM clusters
-GROUP BY service_namespace, service, environment, version, side, name
-HAVING MAX(own) = 1
+  'method' AS what, e.service_namespace, e.service, e.environment, e.version, t.side, CAST(NULL AS STRING) AS caller, e.name,
+  t.n, t.x, e.class, e.method, t.signature, t.records, t.clusters, t.self_x,
+  t.outer_x, t.outer_usd, t.self_usd, t.self_unpriced_x, t.orphan_x,
+  t.nn, t.nx, t.xx, t.ns, t.ss
+FROM totals AS t
+JOIN names AS e ON e.name_id = t.name_id
 UNION ALL
 SELECT
-  'edge' AS what, service_namespace, service, environment, CAST(NULL AS STRING) AS version, side, caller, name,
-  SUM(n) AS n, SUM(x) AS x,
+  'edge' AS what, e.service_namespace, e.service, e.environment, CAST(NULL AS STRING) AS version, p.side, p.caller, e.name,
+  SUM(p.n) AS n, SUM(p.x) AS x,
   CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, CAST(NULL AS STRING) AS signature,
   0 AS records, 0 AS clusters, 0 AS self_x, 0 AS outer_x, 0 AS outer_usd,
   0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
   0 AS nn, 0 AS nx, 0 AS xx, 0 AS ns, 0 AS ss
-FROM paid
-GROUP BY service_namespace, service, environment, side, caller, name
+FROM edges AS p
+JOIN names AS e ON e.name_id = p.name_id
+GROUP BY e.service_namespace, e.service, e.environment, p.side, p.caller, e.name
 ORDER BY service_namespace, service, environment, side, name, caller, version
