@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/corehour/corehour/internal/configfile"
-	"github.com/corehour/corehour/processor/costattribution"
+	"github.com/corehour/corehour/internal/pricebook"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -13,11 +13,13 @@ func (c *costFlags) loadPrices(stderr io.Writer) error {
 	if c.prices == "" {
 		return nil
 	}
-	lookup, warnings, err := configfile.Source[costattribution.Lookup]{Key: "--prices", Path: c.prices, Parse: costattribution.ParseLookup}.Load()
+	book, warnings, err := configfile.Source[*pricebook.Book]{Key: "--prices", Path: c.prices, Parse: pricebook.Parse}.Load()
 	if err != nil {
 		return err
 	}
 	c.delivery.warn(stderr, "cost", warnings)
-	c.options.Price = func(p query.Place) float64 { return lookup(p.CloudProvider, p.Region, p.HostType, p.CapacityType) }
+	c.options.Price = func(p query.Place) float64 {
+		return book.Lookup(pricebook.Place{CloudProvider: p.CloudProvider, Region: p.Region, HostType: p.HostType, CapacityType: p.CapacityType}).USD
+	}
 	return nil
 }

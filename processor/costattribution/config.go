@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 
 	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/pricebook"
 )
 
 // Config is the configuration of the processor. Without prices every process is
@@ -52,6 +53,6 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (c *Config) source() configfile.Source[*book] {
-	return configfile.Source[*book]{Key: "price_book", Path: c.PriceBook, Strict: c.Strict, Parse: parseBook}
+func (c *Config) source() configfile.Source[*pricebook.Book] {
+	return configfile.Source[*pricebook.Book]{Key: "price_book", Path: c.PriceBook, Strict: c.Strict, Parse: pricebook.Parse}
 }

@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/corehour/corehour/internal/configfile/configfiletest"
+	"github.com/corehour/corehour/internal/pricebook"
 )
 
 func writeFile(t testing.TB, path, text string) string {
@@ -124,7 +125,7 @@ func TestReadmeIsComplete(t *testing.T) {
 	for key := range config.ToStringMap() {
 		assert.Contains(t, text, "| `"+key+"` |")
 	}
-	for _, name := range outcomeNames {
-		assert.Contains(t, text, "`"+name+"`")
+	for o := range pricebook.Outcomes {
+		assert.Contains(t, text, "`"+o.String()+"`")
 	}
 }

@@ -2,8 +2,8 @@
 // resource what an hour of a core costs where its process runs, and on measured
 // calls previews of what they stand for.
 //
-// book.go is the price book in force, bookfile.go reads its file, prices.go is
-// the same inside the collector's configuration, processor.go stamps.
+// Package pricebook finds prices and reads their file; prices.go is the same inside the
+// collector's configuration, pricer.go stamps, preview.go writes previews.
 //
 // Its invariant: a price is a positive number that somebody wrote down, or it is
 // absent and the reason is there; never zero, never guessed.

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/pricebook"
 )
 
 // rig is a real processor between a test and a sink.
@@ -82,13 +83,13 @@ func (r *rig) counters() []string {
 }
 
 // process adds a resource that says where it runs; absent parts are "".
-func process(td ptrace.Traces, p place) ptrace.SpanSlice {
+func process(td ptrace.Traces, p pricebook.Place) ptrace.SpanSlice {
 	rs := td.ResourceSpans().AppendEmpty()
 	attributes := rs.Resource().Attributes()
 	attributes.PutStr(methodspan.ResourceService, "shop")
 	for name, value := range map[string]string{
-		methodspan.ResourceHostType: p.hostType, methodspan.ResourceCapacityType: p.capacityType,
-		methodspan.ResourceRegion: p.region, methodspan.ResourceCloudProvider: p.cloudProvider,
+		methodspan.ResourceHostType: p.HostType, methodspan.ResourceCapacityType: p.CapacityType,
+		methodspan.ResourceRegion: p.Region, methodspan.ResourceCloudProvider: p.CloudProvider,
 	} {
 		if value != "" {
 			attributes.PutStr(name, value)

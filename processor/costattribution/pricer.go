@@ -10,6 +10,7 @@ import (
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/pricebook"
 )
 
 // pricer is the processor.
@@ -17,8 +18,8 @@ type pricer struct {
 	telemetry *telemetry
 	log       *zap.Logger
 	previews  bool
-	file      *configfile.Live[*book] // nil without a price book
-	fixed     *book                   // in force without a price book
+	file      *configfile.Live[*pricebook.Book] // nil without a price book
+	fixed     *pricebook.Book                   // in force without a price book
 }
 
 func newPricer(cfg *Config, set component.TelemetrySettings) (*pricer, error) {
@@ -33,7 +34,7 @@ func newPricer(cfg *Config, set component.TelemetrySettings) (*pricer, error) {
 	case cfg.Prices != nil:
 		p.fixed, _ = cfg.Prices.book() // repeated entries are errors of the configuration
 	default:
-		p.fixed = emptyBook()
+		p.fixed = pricebook.Empty()
 	}
 	return p, nil
 }
@@ -42,7 +43,7 @@ func (p *pricer) start(context.Context, component.Host) error {
 	if p.file != nil {
 		return p.file.Start()
 	}
-	if p.fixed.fallback.outcome == noPrices {
+	if p.fixed.None() {
 		p.log.Info("no prices are configured: everything is unpriced", zap.Strings("keys", []string{"price_book", "prices"}))
 	}
 	return nil
@@ -56,7 +57,7 @@ func (p *pricer) shutdown(context.Context) error {
 	return nil
 }
 
-func (p *pricer) book() *book {
+func (p *pricer) book() *pricebook.Book {
 	if p.file == nil {
 		return p.fixed
 	}
@@ -74,14 +75,14 @@ func (p *pricer) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, 
 		if !hasMethodSpans(rs) {
 			continue // other people's traces pass as they came
 		}
-		v := b.lookup(placeOf(rs.Resource().Attributes()))
-		v.stamp(rs.Resource().Attributes())
+		v := b.Lookup(placeOf(rs.Resource().Attributes()))
+		stamp(v, rs.Resource().Attributes())
 		scopes := rs.ScopeSpans()
 		for j := range scopes.Len() {
 			spans := scopes.At(j).Spans()
-			counted[v.outcome] += int64(spans.Len())
+			counted[v.Outcome] += int64(spans.Len())
 			if p.previews {
-				writer.write(spans, v.usd)
+				writer.write(spans, v.USD)
 			}
 		}
 	}
@@ -103,17 +104,17 @@ func hasMethodSpans(rs ptrace.ResourceSpans) bool {
 	return false
 }
 
-func placeOf(attributes pcommon.Map) (p place) {
+func placeOf(attributes pcommon.Map) (p pricebook.Place) {
 	attributes.Range(func(name string, v pcommon.Value) bool {
 		switch name {
 		case methodspan.ResourceHostType:
-			p.hostType = v.Str()
+			p.HostType = v.Str()
 		case methodspan.ResourceCapacityType:
-			p.capacityType = v.Str()
+			p.CapacityType = v.Str()
 		case methodspan.ResourceRegion:
-			p.region = v.Str()
+			p.Region = v.Str()
 		case methodspan.ResourceCloudProvider:
-			p.cloudProvider = v.Str()
+			p.CloudProvider = v.Str()
 		}
 		return true
 	})
@@ -122,11 +123,11 @@ func placeOf(attributes pcommon.Map) (p place) {
 
 // stamp writes the price on a resource. A price that came with it is replaced:
 // whoever runs the collector says what a core costs.
-func (v *verdict) stamp(attributes pcommon.Map) {
-	if v.usd > 0 {
-		attributes.PutDouble(methodspan.AttrPrice, v.usd)
+func stamp(v *pricebook.Found, attributes pcommon.Map) {
+	if v.USD > 0 {
+		attributes.PutDouble(methodspan.AttrPrice, v.USD)
 	} else {
 		attributes.Remove(methodspan.AttrPrice)
 	}
-	attributes.PutStr(methodspan.AttrPriceSource, v.source)
+	attributes.PutStr(methodspan.AttrPriceSource, v.Source)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/pricebook"
 )
 
 const twoPrices = `
@@ -26,15 +27,15 @@ prices:
 `
 
 var (
-	onDemand = place{cloudProvider: "aws", region: "eu", hostType: "m7i.large", capacityType: "on-demand"}
-	spot     = place{cloudProvider: "aws", region: "eu", capacityType: "spot"}
-	abroad   = place{cloudProvider: "aws", region: "us"}
+	onDemand = pricebook.Place{CloudProvider: "aws", Region: "eu", HostType: "m7i.large", CapacityType: "on-demand"}
+	spot     = pricebook.Place{CloudProvider: "aws", Region: "eu", CapacityType: "spot"}
+	abroad   = pricebook.Place{CloudProvider: "aws", Region: "us"}
 )
 
 func TestPricesOnResources(t *testing.T) {
 	r := start(t, &Config{PriceBook: priceBook(t, twoPrices), Previews: true})
 	td := ptrace.NewTraces()
-	for _, p := range []place{onDemand, spot, abroad, {}} {
+	for _, p := range []pricebook.Place{onDemand, spot, abroad, {}} {
 		spans := process(td, p)
 		call(spans, 1000, 1, 1)
 		call(spans, 1000, 1, 1)
@@ -110,7 +111,7 @@ func TestPreviews(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		change   func(ptrace.Span)
-		place    place
+		place    pricebook.Place
 		cpu, usd any
 	}{
 		{"one call stands for two hundred", nil, onDemand, hour * 200, 200 * 0.05},
@@ -218,7 +219,7 @@ func TestShutdown(t *testing.T) {
 func TestRowsBearThePrice(t *testing.T) {
 	r := start(t, &Config{PriceBook: priceBook(t, twoPrices), Previews: true})
 	td := ptrace.NewTraces()
-	for _, p := range []place{spot, abroad} {
+	for _, p := range []pricebook.Place{spot, abroad} {
 		span := call(process(td, p), 1000, 1, 1)
 		span.SetEndTimestamp(2000)
 	}

@@ -3,7 +3,8 @@ package costattribution
 import (
 	"errors"
 	"fmt"
-	"math"
+
+	"github.com/corehour/corehour/internal/pricebook"
 )
 
 // Prices is a price book inside the collector's configuration. Its faults stop
@@ -41,52 +42,19 @@ type Price struct {
 	_ struct{}
 }
 
-// Rules that prices keep wherever they are written.
-const (
-	currencyRule = "must be three capital letters, as in USD"
-	mustSelect   = "must name at least one of cloud_provider, region, host_type and capacity_type"
-	useDefault   = "the price of all other processes is `default`"
-)
-
-func priceFault(usd float64) string {
-	if usd > 0 && !math.IsInf(usd, 0) {
-		return ""
-	}
-	return "must be a finite number above 0"
-}
-
-func textFault(s string) string {
-	if s == "" || len(s) > maxText {
-		return fmt.Sprintf("must have 1 to %d bytes", maxText)
-	}
-	return ""
-}
-
-func currencyFault(s string) string {
-	if len(s) != 3 {
-		return currencyRule
-	}
-	for _, c := range s {
-		if c < 'A' || c > 'Z' {
-			return currencyRule
-		}
-	}
-	return ""
-}
-
 // Validate reports the faults that are of no single entry.
 func (p *Prices) Validate() error {
 	var errs []error
 	if p.Currency != "" {
-		if fault := currencyFault(p.Currency); fault != "" {
+		if fault := pricebook.CurrencyFault(p.Currency); fault != "" {
 			errs = append(errs, fmt.Errorf("`currency` %s, found %q", fault, p.Currency))
 		}
 	}
 	if p.Default == nil && len(p.Prices) == 0 {
 		errs = append(errs, errors.New("must have `default` or `prices`, found neither"))
 	}
-	if len(p.Prices) > maxEntries {
-		errs = append(errs, fmt.Errorf("`prices` must have at most %d entries, found %d", maxEntries, len(p.Prices)))
+	if len(p.Prices) > pricebook.MaxEntries {
+		errs = append(errs, fmt.Errorf("`prices` must have at most %d entries, found %d", pricebook.MaxEntries, len(p.Prices)))
 	}
 	_, repeated := p.book()
 	return errors.Join(append(errs, repeated...)...)
@@ -94,7 +62,7 @@ func (p *Prices) Validate() error {
 
 // Validate checks the default price.
 func (p *DefaultPrice) Validate() error {
-	if fault := priceFault(p.USDPerCoreHour); fault != "" {
+	if fault := pricebook.PriceFault(p.USDPerCoreHour); fault != "" {
 		return fmt.Errorf("`usd_per_core_hour` %s, found %v", fault, p.USDPerCoreHour)
 	}
 	return nil
@@ -103,37 +71,37 @@ func (p *DefaultPrice) Validate() error {
 // Validate reports all faults of an entry.
 func (p *Price) Validate() error {
 	var errs []error
-	if fault := priceFault(p.USDPerCoreHour); fault != "" {
+	if fault := pricebook.PriceFault(p.USDPerCoreHour); fault != "" {
 		errs = append(errs, fmt.Errorf("`usd_per_core_hour` %s, found %v", fault, p.USDPerCoreHour))
 	}
-	if p.place().parts() == 0 {
-		errs = append(errs, fmt.Errorf("%s, found none: %s", mustSelect, useDefault))
+	if p.place() == (pricebook.Place{}) {
+		errs = append(errs, fmt.Errorf("%s, found none: %s", pricebook.MustSelect, pricebook.UseDefault))
 	}
 	for _, field := range []struct{ name, text string }{
 		{"cloud_provider", p.CloudProvider}, {"region", p.Region}, {"host_type", p.HostType}, {"capacity_type", p.CapacityType},
 	} {
-		if len(field.text) > maxText {
-			errs = append(errs, fmt.Errorf("`%s` %s, found %d", field.name, textFault(field.text), len(field.text)))
+		if len(field.text) > pricebook.MaxText {
+			errs = append(errs, fmt.Errorf("`%s` %s, found %d", field.name, pricebook.TextFault(field.text), len(field.text)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (p *Price) place() place {
-	return place{hostType: p.HostType, capacityType: p.CapacityType, region: p.Region, cloudProvider: p.CloudProvider}
+func (p *Price) place() pricebook.Place {
+	return pricebook.Place{HostType: p.HostType, CapacityType: p.CapacityType, Region: p.Region, CloudProvider: p.CloudProvider}
 }
 
 // book compiles the prices, with a warning for each that is repeated.
-func (p *Prices) book() (*book, []error) {
+func (p *Prices) book() (*pricebook.Book, []error) {
 	fallback := 0.0
 	if p.Default != nil {
 		fallback = p.Default.USDPerCoreHour
 	}
-	entries := make([]entry, len(p.Prices))
+	entries := make([]pricebook.Entry, len(p.Prices))
 	for i := range p.Prices {
-		entries[i] = entry{place: p.Prices[i].place(), index: i, usd: p.Prices[i].USDPerCoreHour}
+		entries[i] = pricebook.Entry{Place: p.Prices[i].place(), Index: i, USD: p.Prices[i].USDPerCoreHour}
 	}
-	b, warnings := newBook(p.Currency, fallback, entries)
+	b, warnings := pricebook.New(p.Currency, fallback, entries)
 	errs := make([]error, len(warnings))
 	for i, w := range warnings {
 		errs[i] = w

@@ -7,36 +7,17 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/corehour/corehour/internal/pricebook"
 	"github.com/corehour/corehour/processor/costattribution/internal/metadata"
 )
 
-// outcome is where a price comes from, or why there is none.
-type outcome uint8
-
-const (
-	byEntry outcome = iota
-	byDefault
-	noPrices     // none are configured
-	noAttributes // the resource does not say where the process runs, and there is no default
-	noEntry      // no entry matches, and there is no default
-	outcomeCount
-)
-
-var outcomeNames = [outcomeCount]string{
-	byEntry:      "entry",
-	byDefault:    "default",
-	noPrices:     "no_prices",
-	noAttributes: "no_attributes",
-	noEntry:      "no_entry",
-}
-
 // tally counts the spans of a batch; it is recorded once.
-type tally [outcomeCount]int64
+type tally [pricebook.Outcomes]int64
 
 // telemetry turns tallies into metrics, by attribute sets that are made once.
 type telemetry struct {
 	builder *metadata.TelemetryBuilder
-	spans   [outcomeCount][]metric.AddOption
+	spans   [pricebook.Outcomes][]metric.AddOption
 	reloads map[bool][]metric.AddOption
 }
 
@@ -52,12 +33,12 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 			false: addOption("result", "refused"),
 		},
 	}
-	for i, name := range outcomeNames {
+	for o := range pricebook.Outcomes {
 		key := "reason"
-		if outcome(i) <= byDefault {
+		if o.Priced() {
 			key = "source"
 		}
-		t.spans[i] = addOption(key, name)
+		t.spans[o] = addOption(key, o.String())
 	}
 	return t, nil
 }
@@ -70,7 +51,7 @@ func (t *telemetry) record(ctx context.Context, counted *tally) {
 	for i, n := range counted {
 		switch {
 		case n == 0:
-		case outcome(i) <= byDefault:
+		case pricebook.Outcome(i).Priced():
 			t.builder.ProcessorCostAttributionPriced.Add(ctx, n, t.spans[i]...)
 		default:
 			t.builder.ProcessorCostAttributionUnpriced.Add(ctx, n, t.spans[i]...)

@@ -1,4 +1,4 @@
-package costattribution
+package pricebook
 
 import (
 	"bytes"
@@ -13,28 +13,23 @@ import (
 	"github.com/corehour/corehour/internal/configfile"
 )
 
-const (
-	maxEntries = 10_000
-	maxText    = 256 // bytes of a name
-)
-
 var (
 	bookFields    = []string{"currency", "default", "prices"}
 	defaultFields = []string{"usd_per_core_hour"}
 	entryFields   = []string{"cloud_provider", "region", "host_type", "capacity_type", "usd_per_core_hour"}
 )
 
-// parseBook reads the file of a price book. An error means that it is none;
+// Parse reads the file of a price book. An error means that it is none;
 // every fault of a part of it is a warning, and that part is left out.
-func parseBook(data []byte) (*book, []configfile.Warning, error) {
+func Parse(data []byte) (*Book, []configfile.Warning, error) {
 	root, err := readYAML(data)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &bookReader{}
-	top := &section{bookReader: r, index: -1}
+	r := &reader{}
+	top := &section{reader: r, index: -1}
 	currency, fallback := "", 0.0
-	var entries []entry
+	var entries []Entry
 	top.each(root, bookFields, func(name string, v *yaml.Node) {
 		switch name {
 		case "currency":
@@ -45,7 +40,7 @@ func parseBook(data []byte) (*book, []configfile.Warning, error) {
 			entries = r.readEntries(top, v)
 		}
 	})
-	b, warnings := newBook(currency, fallback, entries)
+	b, warnings := New(currency, fallback, entries)
 	return b, append(r.warnings, warnings...), nil
 }
 
@@ -77,12 +72,12 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-type bookReader struct {
+type reader struct {
 	warnings []configfile.Warning
 }
 
-func (r *bookReader) readDefault(v *yaml.Node) float64 {
-	s := &section{bookReader: r, where: "default", index: -1}
+func (r *reader) readDefault(v *yaml.Node) float64 {
+	s := &section{reader: r, where: "default", index: -1}
 	usd := 0.0
 	s.each(v, defaultFields, func(_ string, v *yaml.Node) { usd = s.price(v) })
 	if usd == 0 && !s.faulty {
@@ -91,15 +86,15 @@ func (r *bookReader) readDefault(v *yaml.Node) float64 {
 	return usd
 }
 
-func (r *bookReader) readEntries(top *section, v *yaml.Node) []entry {
+func (r *reader) readEntries(top *section, v *yaml.Node) []Entry {
 	if v.Kind != yaml.SequenceNode {
 		top.warn("prices", v.Line, "must be a list", show(v), "")
 		return nil
 	}
-	var entries []entry
+	var entries []Entry
 	for i, n := range v.Content {
-		if i == maxEntries {
-			top.warn("prices", n.Line, fmt.Sprintf("must have at most %d entries", maxEntries), fmt.Sprint(len(v.Content)), "")
+		if i == MaxEntries {
+			top.warn("prices", n.Line, fmt.Sprintf("must have at most %d entries", MaxEntries), fmt.Sprint(len(v.Content)), "")
 			break
 		}
 		if e, ok := r.readEntry(i, resolve(n)); ok {
@@ -109,38 +104,38 @@ func (r *bookReader) readEntries(top *section, v *yaml.Node) []entry {
 	return entries
 }
 
-func (r *bookReader) readEntry(i int, v *yaml.Node) (entry, bool) {
-	s := &section{bookReader: r, where: fmt.Sprintf("prices[%d]", i), index: i}
-	e := entry{index: i}
+func (r *reader) readEntry(i int, v *yaml.Node) (Entry, bool) {
+	s := &section{reader: r, where: fmt.Sprintf("prices[%d]", i), index: i}
+	e := Entry{Index: i}
 	s.each(v, entryFields, func(name string, v *yaml.Node) {
 		switch name {
 		case "cloud_provider":
-			e.cloudProvider = s.text(name, v)
+			e.CloudProvider = s.text(name, v)
 		case "region":
-			e.region = s.text(name, v)
+			e.Region = s.text(name, v)
 		case "host_type":
-			e.hostType = s.text(name, v)
+			e.HostType = s.text(name, v)
 		case "capacity_type":
-			e.capacityType = s.text(name, v)
+			e.CapacityType = s.text(name, v)
 		case "usd_per_core_hour":
-			e.usd = s.price(v)
+			e.USD = s.price(v)
 		}
 	})
 	if s.faulty { // what was left out must not be reported as absent too
 		return e, false
 	}
-	if e.usd == 0 {
+	if e.USD == 0 {
 		s.warn("usd_per_core_hour", v.Line, "must be said", "nothing", "")
 	}
 	if e.parts() == 0 {
-		s.warn("", v.Line, mustSelect, "none", useDefault)
+		s.warn("", v.Line, MustSelect, "none", UseDefault)
 	}
 	return e, !s.faulty
 }
 
 // section is one mapping of the file.
 type section struct {
-	*bookReader
+	*reader
 	where  string
 	index  int // -1 outside the list
 	faulty bool
@@ -186,7 +181,7 @@ func (s *section) text(name string, v *yaml.Node) string {
 	case v.Tag != "!!str":
 		s.warn(name, v.Line, "must be a text", show(v), "put it in quotes, or leave the key out for any")
 	default:
-		if fault := textFault(v.Value); fault != "" {
+		if fault := TextFault(v.Value); fault != "" {
 			s.warn(name, v.Line, fault, show(v), "")
 			return ""
 		}
@@ -204,7 +199,7 @@ func (s *section) price(v *yaml.Node) float64 {
 	case v.Kind != yaml.ScalarNode || v.Tag != "!!float" && v.Tag != "!!int" || v.Decode(&usd) != nil:
 		s.warn(name, v.Line, "must be a number", show(v), "")
 	default:
-		if fault := priceFault(usd); fault != "" {
+		if fault := PriceFault(usd); fault != "" {
 			s.warn(name, v.Line, fault, show(v), "")
 			return 0
 		}
@@ -214,8 +209,8 @@ func (s *section) price(v *yaml.Node) float64 {
 }
 
 func (s *section) currency(v *yaml.Node) string {
-	if v.Kind != yaml.ScalarNode || v.Tag != "!!str" || currencyFault(v.Value) != "" {
-		s.warn("currency", v.Line, currencyRule, show(v), "")
+	if v.Kind != yaml.ScalarNode || v.Tag != "!!str" || CurrencyFault(v.Value) != "" {
+		s.warn("currency", v.Line, CurrencyRule, show(v), "")
 		return ""
 	}
 	return v.Value

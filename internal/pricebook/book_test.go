@@ -1,4 +1,4 @@
-package costattribution
+package pricebook
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func parse(t *testing.T, text string) (*book, []string) {
+func parse(t *testing.T, text string) (*Book, []string) {
 	t.Helper()
-	b, warnings, err := parseBook([]byte(text))
+	b, warnings, err := Parse([]byte(text))
 	require.NoError(t, err)
 	var lines []string
 	for _, w := range warnings {
@@ -29,9 +29,9 @@ func TestTheExampleIsFaultless(t *testing.T) {
 	require.NoError(t, err)
 	b, warnings := parse(t, string(text))
 	assert.Empty(t, warnings)
-	v := b.lookup(place{cloudProvider: "aws", region: "eu-west-1", hostType: "m7i.large", capacityType: "spot"})
-	assert.Equal(t, verdict{usd: 0.0212, source: "prices[1] aws/eu-west-1/m7i.large/spot", outcome: byEntry}, *v)
-	assert.Equal(t, "default", b.lookup(place{region: "eu-west-1"}).source)
+	v := b.Lookup(Place{CloudProvider: "aws", Region: "eu-west-1", HostType: "m7i.large", CapacityType: "spot"})
+	assert.Equal(t, Found{USD: 0.0212, Source: "prices[1] aws/eu-west-1/m7i.large/spot", Outcome: ByEntry}, *v)
+	assert.Equal(t, "default", b.Lookup(Place{Region: "eu-west-1"}).Source)
 }
 
 func TestErrorsOfTheWholeFile(t *testing.T) {
@@ -43,7 +43,7 @@ func TestErrorsOfTheWholeFile(t *testing.T) {
 		{"default: {usd_per_core_hour: 1}\n---\ndefault: {}", "must hold one YAML document, found several"},
 		{"a\xff", "not YAML: yaml: invalid leading UTF-8 octet"},
 	} {
-		b, warnings, err := parseBook([]byte(c.text))
+		b, warnings, err := Parse([]byte(c.text))
 		assert.EqualError(t, err, c.want)
 		assert.Nil(t, b)
 		assert.Empty(t, warnings)
@@ -80,7 +80,7 @@ func TestFaultsOfEntries(t *testing.T) {
 			b, warnings := parse(t, "prices:\n- "+c.entry+"\n- {cloud_provider: good, usd_per_core_hour: 0.25}\n")
 			assert.Equal(t, []string{c.want}, warnings)
 			assert.Len(t, b.entries, 1)
-			assert.Equal(t, verdict{usd: 0.25, source: "prices[1] good/*/*/*", outcome: byEntry}, *b.lookup(place{cloudProvider: "good"}))
+			assert.Equal(t, Found{USD: 0.25, Source: "prices[1] good/*/*/*", Outcome: ByEntry}, *b.Lookup(Place{CloudProvider: "good"}))
 		})
 	}
 }
@@ -102,7 +102,7 @@ prices:
 		`prices[2].usd_per_core_hour (line 8): must be a finite number above 0, found "-1"`,
 		`prices[0]: must be the only entry for its attributes, found prices[1] for "*/a/*/*" too: prices[1], the later, is used: remove one`,
 	}, warnings)
-	assert.Equal(t, 2.0, b.lookup(place{region: "a"}).usd)
+	assert.Equal(t, 2.0, b.Lookup(Place{Region: "a"}).USD)
 
 	_, warnings = parse(t, "default: {}\nprices: {a: b}\ncurrency: 3")
 	assert.Equal(t, []string{
@@ -115,49 +115,49 @@ prices:
 func TestCurrencyIsALabel(t *testing.T) {
 	b, warnings := parse(t, "currency: EUR\ndefault: {usd_per_core_hour: 2}\nprices: [{region: a, usd_per_core_hour: 1}]")
 	assert.Empty(t, warnings)
-	assert.Equal(t, verdict{usd: 1, source: "prices[0] */a/*/* EUR", outcome: byEntry}, *b.lookup(place{region: "a"}))
-	assert.Equal(t, verdict{usd: 2, source: "default EUR", outcome: byDefault}, *b.lookup(place{}))
+	assert.Equal(t, Found{USD: 1, Source: "prices[0] */a/*/* EUR", Outcome: ByEntry}, *b.Lookup(Place{Region: "a"}))
+	assert.Equal(t, Found{USD: 2, Source: "default EUR", Outcome: ByDefault}, *b.Lookup(Place{}))
 }
 
 func TestAnchorsAndAliases(t *testing.T) {
 	b, warnings := parse(t, "default: &d {usd_per_core_hour: &p 2}\nprices: [{region: &r a, usd_per_core_hour: *p}, {region: b, host_type: *r, usd_per_core_hour: 3}]")
 	assert.Empty(t, warnings)
-	assert.Equal(t, 2.0, b.lookup(place{region: "a"}).usd)
-	assert.Equal(t, 3.0, b.lookup(place{region: "b", hostType: "a"}).usd)
+	assert.Equal(t, 2.0, b.Lookup(Place{Region: "a"}).USD)
+	assert.Equal(t, 3.0, b.Lookup(Place{Region: "b", HostType: "a"}).USD)
 }
 
 func TestUnpriced(t *testing.T) {
-	assert.Equal(t, verdict{source: "unpriced: no_prices", outcome: noPrices}, *emptyBook().lookup(place{region: "a"}))
-	assert.Equal(t, verdict{source: "unpriced: no_prices", outcome: noPrices}, *emptyBook().lookup(place{}))
+	assert.Equal(t, Found{Source: "unpriced: no_prices", Outcome: NoPrices}, *Empty().Lookup(Place{Region: "a"}))
+	assert.Equal(t, Found{Source: "unpriced: no_prices", Outcome: NoPrices}, *Empty().Lookup(Place{}))
 	b, _ := parse(t, "prices: [{region: a, usd_per_core_hour: 1}]")
-	assert.Equal(t, verdict{source: "unpriced: no_entry", outcome: noEntry}, *b.lookup(place{region: "b"}))
-	assert.Equal(t, verdict{source: "unpriced: no_attributes", outcome: noAttributes}, *b.lookup(place{}))
+	assert.Equal(t, Found{Source: "unpriced: no_entry", Outcome: NoEntry}, *b.Lookup(Place{Region: "b"}))
+	assert.Equal(t, Found{Source: "unpriced: no_attributes", Outcome: NoAttributes}, *b.Lookup(Place{}))
 }
 
 func TestEntriesAreBounded(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("prices:\n")
-	for i := range maxEntries + 1 {
+	for i := range MaxEntries + 1 {
 		fmt.Fprintf(&text, "- {region: r%d, usd_per_core_hour: 1}\n", i)
 	}
 	b, warnings := parse(t, text.String())
 	assert.Equal(t, []string{"prices (line 10002): must have at most 10000 entries, found 10001"}, warnings)
-	assert.Len(t, b.entries, maxEntries)
+	assert.Len(t, b.entries, MaxEntries)
 }
 
 // A lookup finds what a look at every entry finds, by the documented order.
 func TestLookupAgreesWithTheRule(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	word := func() string { return []string{"", "a", "b"}[random.IntN(3)] }
-	where := func() place { return place{word(), word(), word(), word()} }
+	where := func() Place { return Place{word(), word(), word(), word()} }
 	for range 500 {
-		var entries []entry
+		var entries []Entry
 		for i := range random.IntN(12) {
 			if p := where(); p.parts() != 0 {
-				entries = append(entries, entry{place: p, index: i, usd: 1})
+				entries = append(entries, Entry{Place: p, Index: i, USD: 1})
 			}
 		}
-		b, _ := newBook("", 0, entries)
+		b, _ := New("", 0, entries)
 		for range 20 {
 			p := where()
 			want := "unpriced: no_entry"
@@ -168,22 +168,22 @@ func TestLookupAgreesWithTheRule(t *testing.T) {
 			for _, e := range entries {
 				// host_type, capacity_type, region, cloud_provider, by falling rank.
 				score, matches := 0, true
-				for rank, pair := range [][2]string{{e.cloudProvider, p.cloudProvider}, {e.region, p.region}, {e.capacityType, p.capacityType}, {e.hostType, p.hostType}} {
+				for rank, pair := range [][2]string{{e.CloudProvider, p.CloudProvider}, {e.Region, p.Region}, {e.CapacityType, p.CapacityType}, {e.HostType, p.HostType}} {
 					if pair[0] != "" {
 						score |= 1 << rank
 						matches = matches && pair[0] == pair[1]
 					}
 				}
 				if score += 100 * bits.OnesCount(uint(score)); matches && score >= best {
-					best, want = score, fmt.Sprintf("prices[%d] %s", e.index, e.place)
+					best, want = score, fmt.Sprintf("prices[%d] %s", e.Index, e.Place)
 				}
 			}
-			require.Equal(t, want, b.lookup(p).source, "%v in %v", p, entries)
+			require.Equal(t, want, b.Lookup(p).Source, "%v in %v", p, entries)
 		}
 	}
 }
 
-func FuzzParseBook(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"currency: EUR\ndefault: {usd_per_core_hour: 0.04}\nprices:\n- {cloud_provider: aws, region: r, host_type: h, capacity_type: c, usd_per_core_hour: 1}",
 		"prices: [{region: a, usd_per_core_hour: 1}, {region: a, usd_per_core_hour: 2}, {}, [], 3, null]",
@@ -193,7 +193,7 @@ func FuzzParseBook(f *testing.F) {
 		f.Add(seed, "a", "b")
 	}
 	f.Fuzz(func(t *testing.T, text, region, hostType string) {
-		b, warnings, err := parseBook([]byte(text))
+		b, warnings, err := Parse([]byte(text))
 		if err != nil {
 			require.Nil(t, b)
 			require.False(t, strings.ContainsFunc(err.Error(), unicode.IsControl), "%q", err)
@@ -202,9 +202,9 @@ func FuzzParseBook(f *testing.F) {
 		for _, w := range warnings {
 			require.False(t, strings.ContainsFunc(w.Error(), unicode.IsControl), "%q", w.Error())
 		}
-		v := b.lookup(place{region: region, hostType: hostType})
-		require.Equal(t, v.outcome > byDefault, v.usd == 0)
-		require.True(t, v.usd == 0 || priceFault(v.usd) == "")
-		require.NotEmpty(t, v.source)
+		v := b.Lookup(Place{Region: region, HostType: hostType})
+		require.Equal(t, v.Outcome > ByDefault, v.USD == 0)
+		require.True(t, v.USD == 0 || PriceFault(v.USD) == "")
+		require.NotEmpty(t, v.Source)
 	})
 }

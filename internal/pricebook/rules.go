@@ -1,0 +1,48 @@
+package pricebook
+
+import (
+	"fmt"
+	"math"
+)
+
+// Bounds of a price book.
+const (
+	MaxEntries = 10_000
+	MaxText    = 256 // bytes of a name
+)
+
+// Rules that prices keep wherever they are written.
+const (
+	CurrencyRule = "must be three capital letters, as in USD"
+	MustSelect   = "must name at least one of cloud_provider, region, host_type and capacity_type"
+	UseDefault   = "the price of all other processes is `default`"
+)
+
+// PriceFault says what is wrong with a price; empty if nothing is.
+func PriceFault(usd float64) string {
+	if usd > 0 && !math.IsInf(usd, 0) {
+		return ""
+	}
+	return "must be a finite number above 0"
+}
+
+// TextFault is that of a name.
+func TextFault(s string) string {
+	if s == "" || len(s) > MaxText {
+		return fmt.Sprintf("must have 1 to %d bytes", MaxText)
+	}
+	return ""
+}
+
+// CurrencyFault is that of a currency.
+func CurrencyFault(s string) string {
+	if len(s) != 3 {
+		return CurrencyRule
+	}
+	for _, c := range s {
+		if c < 'A' || c > 'Z' {
+			return CurrencyRule
+		}
+	}
+	return ""
+}
