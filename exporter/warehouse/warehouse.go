@@ -18,6 +18,7 @@ import (
 	"go.uber.org/multierr"
 	"go.uber.org/zap"
 
+	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 )
@@ -123,8 +124,10 @@ func (w *warehouse) Start(ctx context.Context, host component.Host) error {
 	}
 	w.host = host
 	w.sink.Store(&s)
-	if p, ok := s.(interface{ Recovered() parquet.Recovery }); ok {
-		w.writer.recycles = true
+	_, loads := s.(*bigquery.Loader)
+	p, files := s.(interface{ Recovered() parquet.Recovery })
+	w.writer.recycles = files || loads
+	if files {
 		if r := p.Recovered(); r != (parquet.Recovery{}) {
 			w.logger.Info("Finished what the last run of the collector had left over.", zap.String("path", w.cfg.Path),
 				zap.Int("files_adopted", r.FilesAdopted), zap.Int64("rows_adopted", r.RowsAdopted),

@@ -13,9 +13,7 @@ import (
 type lines struct {
 	file *os.File
 	size int64 // of whole lines
-	// synced is how much of it a crash of the machine leaves.
-	synced int64
-	torn   bool
+	torn bool
 }
 
 // openLines hands what is there to each, line by line.
@@ -28,7 +26,7 @@ func openLines(path string, each func(line []byte)) (lines, error) {
 	for line := range bytes.Lines(data[:whole]) {
 		each(line)
 	}
-	l := lines{size: int64(whole), synced: int64(whole), torn: whole < len(data)}
+	l := lines{size: int64(whole), torn: whole < len(data)}
 	l.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	return l, err
 }
@@ -61,7 +59,6 @@ func (l *lines) writeDurably(v any) error {
 		l.size, l.torn = before, true
 		return errors.Join(err, l.mend())
 	}
-	l.synced = l.size
 	return nil
 }
 
@@ -82,6 +79,6 @@ func (l *lines) empty() error {
 	if err := l.file.Truncate(0); err != nil {
 		return err
 	}
-	l.size, l.synced, l.torn = 0, 0, false
+	l.size, l.torn = 0, false
 	return nil
 }
