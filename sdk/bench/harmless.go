@@ -67,6 +67,9 @@ func harm(report *figures.Report, is state, pairs int) error {
 	time.Sleep(10 * time.Millisecond) // the sender has begun
 
 	compare(report, "collector "+string(is), "on/off", probesOn, pairs, figures.Goal(0.99))
+	if is == healthy || is == blackHoled {
+		byRecords(report, "collector "+string(is), pairs)
+	}
 
 	wait := 100 * time.Millisecond
 	if is == healthy || is == clockSteps {
