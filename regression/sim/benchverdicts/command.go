@@ -25,6 +25,7 @@ const (
 // command runs corehour and notes how long it takes and how much memory it needs
 // at most.
 func (b *bench) command(ctx context.Context, least int, args ...string) error {
+	b.tell("running corehour %s", args[0])
 	c := exec.CommandContext(ctx, b.corehour, append(args, "--format", "json")...)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr

@@ -22,18 +22,22 @@ const goalJudge = 2
 // deployment draws one in which a fiftieth of the methods became half as dear
 // again, stores it, and judges it.
 func (b *bench) deployment(ctx context.Context, root string, s size) error {
+	b.tell("drawing a deployment of %d methods", s.methods)
 	d := sim.Draw(sim.Plan{Methods: s.methods, Changed: 0.02, Effects: []float64{0.5}}, seed, 0, nil)
+	b.tell("storing it: %d sums, and counts of every minute", len(d.Cells))
 	rows, err := storeDeployment(ctx, root, d)
 	if err != nil {
 		return err
 	}
 	what := fmt.Sprintf("%d methods, %d processes, %d minutes", s.methods, len(d.Instances), int((time.Duration(d.Slots) * d.Slot).Minutes()))
 	b.lower("rows stored, "+what, float64(rows), "", sim.None)
+	b.tell("asking for its cells")
 	seconds, cells, err := queryDeployment(ctx, root)
 	if err != nil {
 		return err
 	}
 	b.lower(fmt.Sprintf("query of the cells, %d of them", cells), seconds, "s", sim.None)
+	b.tell("judging it")
 	if seconds, err = sim.JudgeSeconds(d); err != nil {
 		return err
 	}

@@ -23,22 +23,28 @@ const (
 var yearBegins = time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
 
 // year draws one in which a fiftieth of the methods drift, stores a sum for each
-// method, caller and date, and looks for drift.
+// method, caller and date, and looks for drift. A service that is called all day, by
+// several processes, has a sum of each hour and process: more to read, and as much to
+// judge. So the figure of what is stored says how many there are.
 func (b *bench) year(ctx context.Context, root string, s size) error {
+	b.tell("drawing %d days of %d methods", s.days, s.yearMethods)
 	h := sim.DrawMonths(sim.Months{
 		Methods: s.yearMethods, Days: s.days, Records: recordsADay, Changed: 0.02, Effect: 0.1, Begin: s.days / 2, Over: 60,
 	}, seed, 0)
+	b.tell("storing them: %d sums", len(h.Rows))
 	rows, err := storeYear(ctx, root, h)
 	if err != nil {
 		return err
 	}
 	what := fmt.Sprintf("%d methods, %d days", s.yearMethods, s.days)
-	b.lower("rows stored, "+what, float64(rows), "", sim.None)
+	b.lower("rows stored, "+what+", one sum of an hour each method, caller and date", float64(rows), "", sim.None)
+	b.tell("asking for the days")
 	seconds, found, err := queryYear(ctx, root)
 	if err != nil {
 		return err
 	}
 	b.lower(fmt.Sprintf("query of the days, %d of them", found), seconds, "s", sim.None)
+	b.tell("judging them")
 	if seconds, err = sim.DriftSeconds(h); err != nil {
 		return err
 	}

@@ -1,0 +1,95 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/corehour/corehour/regression/sim"
+)
+
+// exitVariable makes the test binary stand for the command: it ends with this status.
+const exitVariable = "BENCHVERDICTS_TEST_EXIT"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(exitVariable) {
+	case "":
+		os.Exit(m.Run())
+	case "0":
+		os.Exit(0)
+	case "1":
+		os.Exit(1)
+	}
+	fmt.Fprintln(os.Stderr, "told by the command")
+	os.Exit(2)
+}
+
+func command(t *testing.T, exit string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(exitVariable, exit)
+	return self
+}
+
+var small = size{methods: 12, days: 30, yearMethods: 3}
+
+// Everything that is drawn is stored and found again, and every figure is told.
+func TestSmall(t *testing.T) {
+	dir := t.TempDir()
+	table, err := run(context.Background(), command(t, "1"), dir, small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, goals := map[string]float64{}, 0
+	for _, f := range table.Results {
+		values[f.Name] = f.Value
+		if f.Goal != nil {
+			goals++
+		}
+	}
+	if goals != 2 {
+		t.Errorf("%d figures have a goal, want that of a look at a deployment and at a year", goals)
+	}
+	for _, want := range []string{
+		"corehour regress on it", "corehour regress on it, CPU", "corehour regress on it, greatest memory",
+		"corehour drift on it", "corehour drift on it, CPU", "corehour drift on it, greatest memory",
+		"rows stored, 12 methods, 56 processes, 90 minutes", "one look at 12 methods, 56 processes, 90 minutes, after the query",
+		"rows stored, 3 methods, 30 days, one sum of an hour each method, caller and date", "one look for drift at 3 methods, 30 days, after the query",
+		"query of the days, 270 of them",
+	} {
+		if _, ok := values[want]; !ok {
+			t.Errorf("there is no figure %q", want)
+		}
+	}
+	// Three callers of three methods.
+	if rows := values["rows stored, 3 methods, 30 days, one sum of an hour each method, caller and date"]; rows != 270 {
+		t.Errorf("%v rows of the year are stored", rows)
+	}
+	if !slices.ContainsFunc(table.Results, func(f sim.Figure) bool { return strings.HasPrefix(f.Name, "query of the cells, ") }) {
+		t.Error("nothing is told of the query of the cells")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v is left behind: %v", left, err)
+	}
+}
+
+// A command that fails says why, and nothing is measured of it.
+func TestCommandFails(t *testing.T) {
+	for exit, want := range map[string]string{"2": "told by the command", "0": "status 0"} {
+		_, err := run(context.Background(), command(t, exit), t.TempDir(), small)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("status %s: want an error that says %q, found %v", exit, want, err)
+		}
+	}
+	if _, err := run(context.Background(), "", t.TempDir(), small); err == nil || !strings.Contains(err.Error(), "--corehour") {
+		t.Errorf("without a command: %v", err)
+	}
+}
