@@ -5,8 +5,7 @@
 //
 //	benchverdicts --corehour bin/corehour | show --out build/bench
 //
-// The goals are those for judging, after the query. It says on stderr what it does;
-// two idle cores take some three minutes, 3 GB of memory and 400 MB of disk.
+// The goals are those for judging, after the query. It says on stderr what it does.
 package main
 
 import (
