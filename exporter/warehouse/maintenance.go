@@ -45,6 +45,10 @@ type DiskConfig struct {
 // allowed, so that writing need not stop.
 const highWater = 0.9
 
+// rowsInMemory keeps maintenance, at 270 bytes a row, from what the memory limiter
+// leaves to requests.
+const rowsInMemory = 500_000
+
 func defaultMaintenance() MaintenanceConfig {
 	return MaintenanceConfig{
 		Enabled: true, Interval: 5 * time.Minute, MaxFiles: lake.DefaultMaxFiles,
@@ -104,7 +108,7 @@ func (w *warehouse) maintain(ctx context.Context) {
 }
 
 func (w *warehouse) maintainOnce(ctx context.Context) {
-	job := lake.Job{Root: w.cfg.Path, Policy: w.cfg.policy(), Parquet: w.cfg.parquetOptions(), Done: w.telemetry.maintained}
+	job := lake.Job{Root: w.cfg.Path, Policy: w.cfg.policy(), RowsInMemory: rowsInMemory, Parquet: w.cfg.parquetOptions(), Done: w.telemetry.maintained}
 	if m := w.mirror(); m != nil {
 		job.Fetch = m.Fetch
 		// Dropping dates frees the bucket, not this disk.

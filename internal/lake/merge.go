@@ -13,21 +13,21 @@ import (
 func resident(f parquet.File) int64 { return min(f.Rows, rowGroupRows) }
 
 // fits tells whether files can be read side by side.
-func fits(files []parquet.File) bool {
+func (r *runner) fits(files []parquet.File) bool {
 	var rows int64
 	for _, f := range files {
 		rows += resident(f)
 	}
-	return len(files) <= maxOpenFiles && rows <= maxResidentRows
+	return len(files) <= maxOpenFiles && rows <= cmp.Or(r.RowsInMemory, DefaultRowsInMemory)
 }
 
 // batch picks the smallest files, as many as can be read side by side and two at
 // least.
-func batch(files []parquet.File) []parquet.File {
+func (r *runner) batch(files []parquet.File) []parquet.File {
 	sorted := slices.Clone(files)
 	slices.SortStableFunc(sorted, func(a, b parquet.File) int { return cmp.Compare(a.Rows, b.Rows) })
 	n := min(2, len(sorted))
-	for n < len(sorted) && fits(sorted[:n+1]) {
+	for n < len(sorted) && r.fits(sorted[:n+1]) {
 		n++
 	}
 	return sorted[:n]

@@ -35,6 +35,8 @@ const (
 	DefaultMinuteAfter = 7 * day
 	DefaultHourAfter   = 28 * day
 	DefaultKeepRollups = 400 * day
+
+	DefaultRowsInMemory = 2_000_000
 )
 
 const (
@@ -43,11 +45,9 @@ const (
 	// rolled up, so that late rows are added in few goes.
 	quiet = time.Hour
 	// smallRows is what a file of raw rows has less than to be worth merging.
-	smallRows = 1 << 20
-	// The files that are read side by side: a row group of each is in memory.
-	maxResidentRows = 2_000_000
-	maxOpenFiles    = 256
-	rowGroupRows    = 122_880
+	smallRows    = 1 << 20
+	maxOpenFiles = 256
+	rowGroupRows = 122_880
 )
 
 // Validate reports all that contradicts itself. name spells a field as the user

@@ -21,6 +21,10 @@ type Job struct {
 	DryRun bool
 	// Done, if not nil, is told of every step.
 	Done func(Step)
+	// RowsInMemory bounds the rows in memory of files that are read side by side, at
+	// some 270 bytes each: a row group of every file. 0 is DefaultRowsInMemory. With
+	// fewer, what is more is merged in more steps.
+	RowsInMemory int64
 	// Fetch, if not nil, is asked for files before they are read, where the
 	// directory need not hold all of them. They stay until done is called.
 	Fetch func(ctx context.Context, files []parquet.File) (done func(), err error)
@@ -176,23 +180,23 @@ func (r *runner) act(ctx context.Context, d *parquet.Date, action Action) error 
 	case Minute:
 		return r.roll(ctx, d, action, methodspan.LevelMinute)
 	case DropIDs:
-		return r.replace(ctx, d, action, batch(withIDs(d.Files)), func(files []parquet.File) (parquet.File, error) {
+		return r.replace(ctx, d, action, r.batch(withIDs(d.Files)), func(files []parquet.File) (parquet.File, error) {
 			return dropIDs(ctx, r.m, d.Date, files)
 		})
 	}
-	return r.merge(ctx, d, batch(small(d.Files)))
+	return r.merge(ctx, d, r.batch(small(d.Files)))
 }
 
 // roll adds a date up. All its files go in, so that it has one file afterwards.
 func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level string) error {
 	// Weights are made of all raw rows of a date at once, and only so many files
 	// can be read side by side.
-	for !r.DryRun && !fits(d.Files) {
+	for !r.DryRun && !r.fits(d.Files) {
 		files := mostOfOneLevel(d.Files)
 		if len(files) < 2 {
 			break
 		}
-		if err := r.merge(ctx, d, batch(files)); err != nil {
+		if err := r.merge(ctx, d, r.batch(files)); err != nil {
 			return err
 		}
 	}

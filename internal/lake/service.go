@@ -72,7 +72,7 @@ func (j *Job) service(ctx context.Context, action Action, service string, o parq
 			}
 			for len(files) > 0 {
 				var next []parquet.File
-				next, files = take(files)
+				next, files = r.take(files)
 				err := r.replace(ctx, d, action, next, func(next []parquet.File) (parquet.File, error) {
 					return edit(ctx, r.m, d.Date, next, o)
 				})
@@ -107,10 +107,10 @@ func edit(ctx context.Context, m *parquet.Maintainer, date string, files []parqu
 
 // take parts files into those that are rewritten next, of one level and half of
 // what can be read side by side, since each may be read in two parts; and the rest.
-func take(files []parquet.File) (next, rest []parquet.File) {
+func (r *runner) take(files []parquet.File) (next, rest []parquet.File) {
 	for _, f := range files {
 		with := append(next[:len(next):len(next)], f)
-		if len(next) == 0 || f.Level == next[0].Level && fits(append(with, with...)) {
+		if len(next) == 0 || f.Level == next[0].Level && r.fits(append(with, with...)) {
 			next = with
 		} else {
 			rest = append(rest, f)
