@@ -45,8 +45,8 @@ type DiskConfig struct {
 // allowed, so that writing need not stop.
 const highWater = 0.9
 
-// rowsInMemory keeps maintenance, at 270 bytes a row, from what the memory limiter
-// leaves to requests.
+// rowsInMemory leaves requests their part of what the memory limiter allows: each row
+// takes 270 bytes, and as much again until it is collected.
 const rowsInMemory = 500_000
 
 func defaultMaintenance() MaintenanceConfig {
