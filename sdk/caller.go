@@ -78,8 +78,8 @@ func (m *Method) callerLookedFor(pcs []uintptr, ended bool) *Method {
 }
 
 // callerWalked is callerAmong for a stack walked by its frame pointers, which begins
-// with the frame that Begin and perhaps the method are inlined into. looked = so many frames
-// told; 0 = it cannot tell, because of the site at this address if there is one.
+// with the frame that Begin and perhaps the method are inlined into. looked = so many
+// frames told; 0 = it cannot tell, because of the site at this address if there is one.
 func (m *Method) callerWalked(pcs []uintptr, ended bool) (caller *Method, looked int, because uintptr) {
 	place := -1 // of a function in the stack; Begin is before the method's own
 	for i, pc := range pcs {

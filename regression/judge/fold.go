@@ -34,8 +34,8 @@ func excesses(x *index, methods []compared) {
 }
 
 // fold lowers to Explained what raised callees account for, dearer ones and those
-// called more often, as far as is known, and to Moved what is saved elsewhere. Callees come before
-// callers: they cost less in all. calls are the verdicts on pairs.
+// called more often, as far as is known, and to Moved what is saved elsewhere. Callees
+// come before callers: they cost less in all. calls are the verdicts on pairs.
 func fold(x *index, methods, calls []compared, common []float64, o Options) {
 	f := newFlows(x, common)
 	oftener := map[string]bool{}

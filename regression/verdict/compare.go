@@ -78,9 +78,9 @@ type Line struct {
 	BaseClusters  int64       `json:"base_clusters"`
 	HeadClusters  int64       `json:"head_clusters"`
 
-	// By evidence only: the evidence and what it had to reach, the part of the plain change that is due to
-	// who calls, the change that would have been raised with 90% probability, and
-	// the probability that +10% would have.
+	// By evidence only: the evidence and what it had to reach, the part of the plain
+	// change that is due to who calls, the change that would have been raised with 90%
+	// probability, and the probability that +10% would have.
 	EValue        *float64 `json:"e_value"`
 	NeededEValue  *float64 `json:"needed_e_value"`
 	MixPercent    *float64 `json:"mix_percent"`

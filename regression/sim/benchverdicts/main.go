@@ -1,7 +1,7 @@
 // Command benchverdicts measures how long verdicts take and what memory they need:
 // on a deployment of 1,000 methods on 40 instances (56 processes: 16 are replaced) over
-// 90 minutes, and on a year of sums of 2,000 methods. Both are drawn by package sim and stored by the
-// collector's writer; the command `corehour` is run on them as users run it.
+// 90 minutes, and on a year of sums of 2,000 methods. Both are drawn by package sim and
+// stored by the collector's writer; the command `corehour` is run on them as users run it.
 //
 //	benchverdicts --corehour bin/corehour | show --out build/bench
 //
