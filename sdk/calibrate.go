@@ -39,18 +39,21 @@ func (e *engine) calibrate() {
 // reading them lies between the readings and would be taken for the method's. The
 // least of many is in every reading, so that nothing else is ever taken off. Of the
 // wall it is what two readings of the CPU add, so that calls are as long whether
-// their CPU is timed or not.
+// their CPU is timed or not: the least with them less the least without. The least
+// of the differences would be far too little, or nothing, where the processor is
+// taken away just once between two plain readings.
 func leastReading() (cpu, wall int64) {
-	cpu, wall = math.MaxInt64, math.MaxInt64
+	with, without := int64(math.MaxInt64), int64(math.MaxInt64)
+	cpu = math.MaxInt64
 	for range calibrationRounds * calibrationCalls {
 		start := now()
 		first := hostclock.ThreadCPU()
 		last := hostclock.ThreadCPU()
 		end := now()
 		cpu = min(cpu, last-first)
-		wall = min(wall, end-start-(now()-end))
+		with, without = min(with, end-start), min(without, now()-end)
 	}
-	return max(0, cpu), max(0, wall)
+	return max(0, cpu), max(0, with-without)
 }
 
 func keepLowest(lowest *atomic.Int64, cost int64) {

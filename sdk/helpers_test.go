@@ -145,7 +145,7 @@ func start(t testing.TB, options ...Option) (*engine, func()) {
 	var once sync.Once
 	stop := func() {
 		once.Do(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			if err := shutdown(ctx); err != nil {
 				t.Error(err)

@@ -54,10 +54,16 @@ func TestThreadCPU(t *testing.T) {
 	if spent := Now() - wall; spent < int64(2*time.Millisecond)*999/1000 {
 		t.Errorf("2 ms of CPU in %s", time.Duration(spent))
 	}
-	cpu = ThreadCPU()
-	time.Sleep(20 * time.Millisecond)
-	if spent := time.Duration(ThreadCPU() - cpu); spent > 5*time.Millisecond {
-		t.Errorf("%s of CPU while asleep", spent)
+	// Where a host takes the processor away just before or after the sleep, the
+	// clock may go on: not every time.
+	least := time.Hour
+	for try := 0; try < 5 && least > 5*time.Millisecond; try++ {
+		cpu = ThreadCPU()
+		time.Sleep(20 * time.Millisecond)
+		least = min(least, time.Duration(ThreadCPU()-cpu))
+	}
+	if least > 5*time.Millisecond {
+		t.Errorf("%s of CPU while asleep", least)
 	}
 }
 
