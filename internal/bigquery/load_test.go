@@ -342,7 +342,7 @@ func TestLoaderRuns(t *testing.T) {
 	}
 	first, second := item("a-1"), item("a-2")
 	spool(t, l, first)
-	for deadline := time.Now().Add(30 * time.Second); l.Stats().LoadedRows != 10; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); l.Stats().LoadedRows != 10; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%+v", l.Stats())
 		}

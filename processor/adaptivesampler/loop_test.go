@@ -310,6 +310,7 @@ func TestStepsBesideBatches(t *testing.T) {
 		}
 	}
 	l.step(time.Now().Add(time.Hour))
+	r.stop() // its own steps, too
 	var seen float64
 	for _, step := range s.steps {
 		for _, m := range step {
@@ -319,5 +320,4 @@ func TestStepsBesideBatches(t *testing.T) {
 		}
 	}
 	assert.Equal(t, float64(calls), seen)
-	r.stop()
 }
