@@ -37,7 +37,7 @@ func TestBigQueryLoadBooksBalance(t *testing.T) {
 		r.send(export{instance: "a", seq: seq + 1, calls: map[string]int64{"a.B": 10 + seq, "a.C": 1}, measured: 5, process: seq%10 == 9})
 		r.send(export{instance: "b", seq: seq + 1, calls: map[string]int64{"a.B": 3}, measured: 2})
 	}
-	require.Eventually(t, func() bool { return r.metric("bigquery_spool_size") > 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.metric("bigquery_spool_size") > 0 }, patience, time.Millisecond)
 	assert.Empty(t, s.Rows(testDataset))
 	assert.GreaterOrEqual(t, r.metric("bigquery_spool_age"), 0.0)
 	r.stop()
@@ -51,7 +51,7 @@ func TestBigQueryLoadBooksBalance(t *testing.T) {
 
 	again := newRig(t, cfg).start()
 	again.send(export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 10, "a.C": 1}, measured: 5})
-	require.Eventually(t, func() bool { return again.metric("duplicate_rows") > 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return again.metric("duplicate_rows") > 0 }, patience, time.Millisecond)
 	again.stop()
 	assert.Len(t, s.Rows(testDataset), n)
 }
@@ -70,7 +70,7 @@ func TestBigQueryLoadFailures(t *testing.T) {
 	require.NoError(t, r.Start(context.Background(), host))
 	l := r.store.sink.(*bigquery.Loader)
 	r.send(export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 10}, measured: 5})
-	require.Eventually(t, func() bool { return r.metric("bigquery_spool_size") > 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.metric("bigquery_spool_size") > 0 }, patience, time.Millisecond)
 	for range 3 {
 		_ = l.Round(t.Context(), true)
 	}

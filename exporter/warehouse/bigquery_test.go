@@ -57,8 +57,8 @@ func TestBigQueryRefusals(t *testing.T) {
 	}
 	r := newRig(t, bigQueryConfig(t, s)).start()
 	r.send(export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 10}, measured: 5})
-	require.Eventually(t, func() bool { return len(s.Rows(testDataset)) == 5 }, 10*time.Second, time.Millisecond)
-	require.Eventually(t, func() bool { return r.metric("rows_refused", "reason", "invalid") == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(s.Rows(testDataset)) == 5 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return r.metric("rows_refused", "reason", "invalid") == 1 }, patience, time.Millisecond)
 	assert.Equal(t, 1.0, r.metric("bigquery_dead_letters", "outcome", "kept"))
 	r.stop()
 }

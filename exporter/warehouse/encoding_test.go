@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -150,14 +151,19 @@ func testPersistentQueue(t *testing.T, unknown bool) {
 		}
 	}
 	first := newRig(t, cfg)
+	stored := make(chan struct{})
 	if unknown {
-		first.store.after = func(int) error { return errUnsure }
+		var once sync.Once
+		first.store.after = func(int) error { once.Do(func() { close(stored) }); return errUnsure }
 	} else {
 		first.store.before = func(int, []methodspan.Item) error { return errBroken }
 	}
 	stop := start(first)
 	for i := range 50 {
 		first.send(busyExport(i))
+	}
+	if unknown {
+		<-stored
 	}
 	stop()
 	assert.Zero(t, first.metric("calls_folded"))
@@ -172,7 +178,7 @@ func testPersistentQueue(t *testing.T, unknown bool) {
 	stop = start(second)
 	require.Eventually(t, func() bool {
 		return second.metric("rows_written")+second.metric("duplicate_rows") > float64(rows)-100
-	}, 10*time.Second, 10*time.Millisecond, "all but a batch that is waiting for more")
+	}, patience, 10*time.Millisecond, "all but a batch that is waiting for more")
 	stop()
 	balanced(t, booksOf(first.in...), storedBooks(t, cfg.Path))
 	if unknown {

@@ -234,6 +234,9 @@ var (
 	}
 )
 
+// patience is for what comes at once, on a machine that may be busy or away.
+const patience = 2 * time.Minute
+
 // rig is an exporter under test with all that it reports.
 type rig struct {
 	*warehouse

@@ -67,6 +67,9 @@ func tableOf(revision string, rate float64) *rates.Table {
 	}
 }
 
+// patience is for what comes at once, on a machine that may be busy or away.
+const patience = 2 * time.Minute
+
 // rig is a real extension on a free loopback port, and a client.
 type rig struct {
 	t       *testing.T
@@ -130,7 +133,7 @@ type reply struct {
 }
 
 func (r *rig) ask(method, path string, headers ...string) reply {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return r.askWith(ctx, method, path, headers...)
 }
@@ -166,7 +169,7 @@ func (r *rig) later(path string, headers ...string) <-chan reply {
 // awaitWaiting waits until so many clients wait.
 func (r *rig) awaitWaiting(n int64) {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool { return r.server.waiting.now.Load() == n }, 20*time.Second, time.Millisecond)
+	require.Eventually(r.t, func() bool { return r.server.waiting.now.Load() == n }, patience, time.Millisecond)
 }
 
 // counted is a metric as `value value` -> count, the values being those of the

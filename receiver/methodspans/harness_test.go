@@ -102,7 +102,7 @@ func startWith(t *testing.T, config *Config, next consumer.Traces, host componen
 
 // export sends over gRPC. It sends a copy of what it is given, as a wire does.
 func (r *rig) export(td ptrace.Traces) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	_, err := r.client.Export(ctx, ptraceotlp.NewExportRequestFromTraces(td))
 	return err
