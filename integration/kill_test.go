@@ -25,88 +25,113 @@ func TestKilledCollectorLosesAtMostWhatItHeld(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p := startPipeline(t, c.config)
-			l := startLoad(t, p.Endpoint(), "w", "--pause", "1ms", "--flush", "50ms", "--interval", "1s")
-			counters := l.counters(t)
-			history := sample(t, counters)
-			p.awaitMetric(t, 1, "otelcol_exporter_warehouse_rows_written")
-
-			most := int64(0) // that may be lost
-			for _, alive := range c.alive {
-				select {
-				case <-time.After(alive): // the fault's moment, not a wait for something
-				case <-l.Done():
-					t.Fatal("the workload ended by itself")
-				}
-				committed := sum(storedCalls(t, p)["w"])
-				held := time.Duration(p.metrics(t).Sum("otelcol_exporter_warehouse_oldest_unflushed_age") * float64(time.Second))
-				if c.stopping {
-					if err := p.Process().Terminate(); err != nil {
-						t.Fatal(err)
-					}
-					<-time.After(5 * time.Millisecond)
-				}
-				if err := p.Kill(); err != nil {
-					t.Fatal(err)
-				}
-				most += history.since(counters, held+countsInterval+slack)
-				if after := sum(storedCalls(t, p)["w"]); after < committed {
-					t.Errorf("%d calls were committed before the kill, %d after it", committed, after)
-				}
-				p.start(t)
-			}
-			r := l.end(t)
-			p.stop(t)
-
-			requireSoundRows(t, p)
-			lost := requireNamedLosses(t, p, r)
-			if lost > most {
-				t.Errorf("%d calls were lost; queue, batch and one interval of counts hold at most %d", lost, most)
-			}
-			t.Logf("%d calls made, %d lost in %d kills, at most %d explicable", sum(made(r)), lost, len(c.alive), most)
+			lasting(t, func() faults { return killCollector(t, c.config, c.alive, c.stopping) })
 		})
 	}
 }
 
+func killCollector(t *testing.T, config string, lives []time.Duration, stopping bool) faults {
+	f := faults{}
+	p := startPipeline(t, config)
+	l := startLoad(t, p.Endpoint(), "w", "--pause", "1ms", "--flush", "50ms", "--interval", "1s")
+	counters := l.counters(t)
+	history := sample(t, counters)
+	p.awaitMetric(t, 1, "otelcol_exporter_warehouse_rows_written")
+
+	most := int64(0) // that may be lost
+	for _, alive := range lives {
+		select {
+		case <-time.After(alive): // the fault's moment, not a wait for something
+		case <-l.Done():
+			t.Fatal("the workload ended by itself")
+		}
+		committed := sum(storedCalls(t, p)["w"])
+		asked := time.Now()
+		held := time.Duration(p.metrics(t).Sum("otelcol_exporter_warehouse_oldest_unflushed_age") * float64(time.Second))
+		if stopping {
+			if err := p.Process().Terminate(); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(5 * time.Millisecond)
+		}
+		if err := p.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		most += history.since(counters, held+countsInterval+slack+time.Since(asked))
+		if after := sum(storedCalls(t, p)["w"]); after < committed {
+			t.Errorf("%d calls were committed before the kill, %d after it", committed, after)
+		}
+		p.start(t)
+	}
+	r := l.end(t)
+	p.stop(t)
+
+	requireSoundRows(t, p)
+	lost := requireNamedLosses(t, p, r)
+	if lost > most {
+		f.add("calls lost", "%d; queue, batch and one interval of counts hold at most %d", lost, most)
+	}
+	t.Logf("%d calls made, %d lost in %d kills, at most %d explicable", sum(made(r)), lost, len(lives), most)
+	return f
+}
+
 const (
 	countsInterval = time.Second
-	// slack is between asking the collector how old the rows are that it holds,
-	// and its end.
+	// slack is between the end of an interval and the arrival of its counts.
 	slack = 500 * time.Millisecond
 )
 
 // TestKilledProcessLosesAtMostOneInterval proves that a process that dies is
 // listed as dead, and that no more is missing than it counted since its last
-// counts left.
+// counts left, which was less than an interval ago.
 func TestKilledProcessLosesAtMostOneInterval(t *testing.T) {
 	t.Parallel()
+	lasting(t, func() faults { return killProcess(t) })
+}
+
+func killProcess(t *testing.T) faults {
 	const interval = 2 * time.Second
+	f := faults{}
 	p := startPipeline(t, quickWarehouse)
 	l := startLoad(t, p.Endpoint(), "w", "--pause", "1ms", "--flush", "50ms", "--interval", interval.String())
 	counters := l.counters(t)
 	history := sample(t, counters)
-	// Two intervals have been sent, and the third is half over.
 	p.awaitMetric(t, 2, "otelcol_receiver_method_spans_received", "kind", "process")
-	boundary := time.Now().Truncate(interval)
-	if into := time.Since(boundary); into < interval/2 {
-		<-time.After(interval/2 - into)
-	} else {
-		boundary = boundary.Add(interval)
-		<-time.After(time.Until(boundary) + interval/2)
-	}
+	<-time.After(interval / 2) // the third interval is half over: the fault's moment
 	if err := l.Kill(); err != nil {
 		t.Fatal(err)
 	}
+	killed := time.Now()
 	madeCalls := counters.Calls()
 	p.stop(t)
 
 	requireSoundRows(t, p)
+	told := lastTold(t, p)
 	stored := sum(storedCalls(t, p)["w"])
-	lost, most := madeCalls-stored, history.since(counters, time.Since(boundary))
-	if lost < 0 || lost > most {
-		t.Errorf("of %d calls made before the process died %d are stored: %d are missing, at most %d were made in its last interval", madeCalls, stored, lost, most)
+	lost, most := madeCalls-stored, history.since(counters, time.Since(told))
+	if lost < 0 {
+		t.Errorf("%d calls were made before the process died, %d are stored", madeCalls, stored)
+	}
+	if lost > most {
+		f.add("calls", "of %d made before the process died %d are missing, %d were made since its last counts", madeCalls, lost, most)
+	}
+	if since := killed.Sub(told); since > interval {
+		f.add("counts", "the last are of %s before the process died, they leave every %s", since, interval)
 	}
 	requireDead(t, p, "w")
+	return f
+}
+
+// lastTold is the end of the last interval that a process has told of.
+func lastTold(t *testing.T, p *pipeline) time.Time {
+	t.Helper()
+	rows := query[struct {
+		End int64 `json:"end_ns"`
+	}](t, p, "SELECT MAX(end_ns) AS end_ns FROM method_calls WHERE kind = 'process'")
+	if len(rows) != 1 {
+		t.Fatalf("%d rows of the last interval", len(rows))
+	}
+	return time.Unix(0, rows[0].End)
 }
 
 // history is how many calls a workload had made at what time.

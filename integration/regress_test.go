@@ -15,6 +15,11 @@ import (
 // without a change raise an alert. It has the machine to itself: what other tests
 // do to the clients' clocks would be a regression, too.
 func TestRegressionOfNodeClientIsFound(t *testing.T) {
+	lasting(t, func() faults { return deployNodeClients(t) })
+}
+
+func deployNodeClients(t *testing.T) faults {
+	f := faults{}
 	const instances = 3 // of each version; they and slots of time are what intervals are made of
 	p := startPipeline(t, quickWarehouse)
 	var clients []*harness.Process
@@ -47,19 +52,20 @@ func TestRegressionOfNodeClientIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found.Output.Code != harness.ExitFound || len(found.Alerts) != 1 {
-		t.Fatalf("one method is to be raised: %s", found.Output)
+		f.add("alerts", "one method is to be raised: %s", found.Output)
+		return f
 	}
 	a := found.Alerts[0]
 	a.ChangePercent = 0
 	if want := (harness.Alert{Kind: "regression", Service: "storefront", Class: "storefront/pages", Method: "render", BaseVersion: "1.0", HeadVersion: "1.1", Metric: "wall"}); a != want {
-		t.Errorf("the alert is %+v, want %+v", a, want)
+		f.add("alerts", "the alert is %+v, want %+v", a, want)
 	}
 	// Timers are late on a busy machine: what really changed the clients know.
 	before, after := meanWall(t, reports["storefront 1.0"], "storefront/pages.render"), meanWall(t, reports["storefront 1.1"], "storefront/pages.render")
 	change, alerted := 100*(after/before-1), found.Alerts[0].ChangePercent
 	t.Logf("render takes %.1f%% longer by the clients' clocks, %.1f%% by the alert", change, alerted)
 	if math.Abs(change-alerted) > 5 {
-		t.Errorf("render takes %.1f%% longer by the clients' clocks, the alert says %.1f%%", change, alerted)
+		f.add("change", "render takes %.1f%% longer by the clients' clocks, the alert says %.1f%%", change, alerted)
 	}
 	// Healthy means judged and not raised, rather than not looked at.
 	judged := map[string]int{}
@@ -74,8 +80,9 @@ func TestRegressionOfNodeClientIsFound(t *testing.T) {
 		}
 	}
 	if judged["storefront"] != 3 || judged["healthy"] != 3 {
-		t.Errorf("all 3 methods of both services are to be judged: %s", found.Output)
+		f.add("judged", "all 3 methods of both services are to be judged: %s", found.Output)
 	}
+	return f
 }
 
 // meanWall is how long a method took on average, by the clients' own clocks.

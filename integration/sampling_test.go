@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -120,14 +121,19 @@ func TestRatesComeToTheSDK(t *testing.T) {
 			l := busyAndRare(t, p.askingForRates(), "w")
 			p.awaitRate(t, "workload", busy, c.low, c.high)
 			p.awaitRate(t, "workload", rare, 1, 1)
-			now := observe(t, p, l.counters(t), 3*time.Second)
-			t.Logf("%.0f and %.1f calls a second, %.1f records a second arrive", now.busy, now.rare, now.records)
-			if most := c.most(now); now.records > 1.5*most+20 || now.records < now.rare/2 {
-				t.Errorf("%.1f records a second arrive, by the rates it should be about %.1f", now.records, most)
-			}
-			if now.busy < 1e5 {
-				t.Errorf("the busy method was called %.0f times a second: this proves little", now.busy)
-			}
+			counters := l.counters(t)
+			lasting(t, func() faults {
+				f := faults{}
+				now := observe(t, p, counters, 3*time.Second)
+				t.Logf("%.0f and %.1f calls a second, %.1f records a second arrive", now.busy, now.rare, now.records)
+				if most := c.most(now); now.records > 1.5*most+20 || now.records < now.rare/2 {
+					f.add("records", "%.1f a second arrive, by the rates it should be about %.1f", now.records, most)
+				}
+				if now.busy < 1e5 {
+					f.add("the busy method", "it was called %.0f times a second: this proves little", now.busy)
+				}
+				return f
+			})
 			r := l.end(t)
 			p.stop(t)
 			requireExact(t, p, r)
@@ -174,8 +180,9 @@ func TestTheCollectorsFileReachesSDKs(t *testing.T) {
 	p.awaitRate(t, "workload", rare, 1, 1)
 
 	methodFile(t, file, "", `, "mode": "off"`)
+	counters := l.counters(t)
 	await(t, "the method to be off in its process", func(ctx context.Context) (bool, error) {
-		return silent(ctx, p, "rare", 1500*time.Millisecond)
+		return silent(ctx, p, counters)
 	})
 	if e, err := explain(t.Context(), p, "workload", rare); err != nil || e.State != "off" {
 		t.Errorf("explain says %+v, %v of a method that is off", e, err)
@@ -201,18 +208,41 @@ func TestTheCollectorsFileReachesSDKs(t *testing.T) {
 	}
 }
 
-// silent tells whether no measurement of a tier arrives for a while, in which the
-// method was called a dozen times.
-func silent(ctx context.Context, p *pipeline, tier string, while time.Duration) (bool, error) {
-	before, err := arrived(ctx, p, tier)
+// silent tells whether no measurement of the rare method arrives though it is called a
+// dozen times, and what its process says afterwards arrives.
+func silent(ctx context.Context, p *pipeline, counters *truth.Counters) (bool, error) {
+	before, err := arrived(ctx, p, "rare")
 	if err != nil || before == 0 {
 		return false, err
 	}
+	for called := counters.Methods()[1].Calls; counters.Methods()[1].Calls < called+12; {
+		if err := pause(ctx); err != nil {
+			return false, err
+		}
+	}
+	intervals := func() (float64, error) {
+		m, err := p.Scrape(ctx)
+		return m.Sum("otelcol_receiver_method_spans_received", "kind", "process"), err
+	}
+	told, err := intervals()
+	if err != nil {
+		return false, err
+	}
+	for now := told; now < told+2; now, err = intervals() { // the first may have been on its way
+		if err := errors.Join(err, pause(ctx)); err != nil {
+			return false, err
+		}
+	}
+	after, err := arrived(ctx, p, "rare")
+	return after == before, err
+}
+
+// pause is between two looks at what goes on.
+func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
-		return false, ctx.Err()
-	case <-time.After(while):
+		return ctx.Err()
+	case <-time.After(20 * time.Millisecond):
+		return nil
 	}
-	after, err := arrived(ctx, p, tier)
-	return after == before, err
 }

@@ -64,31 +64,37 @@ func TestProcessEndsInTimeWithoutACollector(t *testing.T) {
 	defer hole.Close()
 	for name, endpoint := range map[string]string{"nobody listens": "http://" + nobody[0], "nobody answers": hole.Endpoint()} {
 		t.Run(name, func(t *testing.T) {
-			const patience = 2 * time.Second
-			r := startLoad(t, endpoint, "w", "--calls", "100000", "--queue", "64", "--batch", "64", "--ending", patience.String()).finish(t)
-			if took := time.Duration(r.StoppingNS); took > patience+500*time.Millisecond {
-				t.Errorf("the SDK's shutdown took %s, its deadline was %s", took, patience)
-			}
-			if r.Shutdown == "" {
-				t.Error("the SDK's shutdown did not say that it could not deliver")
-			}
-			if r.Goroutines != 0 {
-				t.Errorf("%d goroutines were left", r.Goroutines)
-			}
-			total, outer := int64(0), int64(0)
-			for _, m := range r.Methods {
-				total, outer = total+m.Calls, outer+m.OuterWallNS
-			}
-			if total != 100_000 {
-				t.Errorf("the process made %d calls of 100000", total)
-			}
-			// Every call is timed, CPU too: microseconds, whoever else wants the
-			// processor. Waiting for a collector would be seconds.
-			if mean := time.Duration(outer / total); mean > 100*time.Microsecond {
-				t.Errorf("an empty call took %s on average", mean)
-			}
+			lasting(t, func() faults { return endWithoutCollector(t, endpoint) })
 		})
 	}
+}
+
+func endWithoutCollector(t *testing.T, endpoint string) faults {
+	f := faults{}
+	const patience = 2 * time.Second
+	r := startLoad(t, endpoint, "w", "--calls", "100000", "--queue", "64", "--batch", "64", "--ending", patience.String()).finish(t)
+	if took := time.Duration(r.StoppingNS); took > patience+500*time.Millisecond {
+		f.add("the SDK's shutdown", "it took %s, its deadline was %s", took, patience)
+	}
+	if r.Shutdown == "" {
+		t.Error("the SDK's shutdown did not say that it could not deliver")
+	}
+	if r.Goroutines != 0 {
+		t.Errorf("%d goroutines were left", r.Goroutines)
+	}
+	total, outer := int64(0), int64(0)
+	for _, m := range r.Methods {
+		total, outer = total+m.Calls, outer+m.OuterWallNS
+	}
+	if total != 100_000 {
+		t.Errorf("the process made %d calls of 100000", total)
+	}
+	// Every call is timed, CPU too: microseconds, whoever else wants the
+	// processor. Waiting for a collector would be seconds.
+	if mean := time.Duration(outer / total); mean > 100*time.Microsecond {
+		f.add("calls", "an empty one took %s on average", mean)
+	}
+	return f
 }
 
 // TestShippedConfigurationWorks proves that config/collector.yaml is what its

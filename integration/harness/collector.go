@@ -28,10 +28,12 @@ type Collector struct {
 	process *Process
 }
 
+// Patience costs nothing as long as all goes well: a machine that others use may stand
+// still for seconds, and be slow for minutes.
 const (
-	startPatience = 60 * time.Second
+	startPatience = 3 * time.Minute
 	// StopPatience is how long a collector may take to write what it holds.
-	StopPatience = 30 * time.Second
+	StopPatience = 3 * time.Minute
 )
 
 // baseConfig is the whole pipeline, with everything kept and one price. Its

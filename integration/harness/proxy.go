@@ -60,9 +60,9 @@ func NewProxy(target string, plan func(n int) Fault) (*Proxy, error) {
 	}
 	p := &Proxy{
 		target: target, plan: plan, listen: listener.Addr().String(),
-		client: &http.Client{Timeout: 30 * time.Second},
+		client: &http.Client{Timeout: 2 * time.Minute},
 	}
-	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
+	p.server = &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
 	go func() {
 		if err := p.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			p.fault(err)

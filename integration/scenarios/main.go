@@ -40,7 +40,7 @@ func main() {
 	flag.StringVar(&s.instance, "instance", "scenarios-1", "name of this instance")
 	flag.Float64Var(&s.rate, "rate", 40, "requests per second")
 	flag.DurationVar(&s.duration, "duration", 12*time.Second, "how long to serve")
-	flag.DurationVar(&s.ending, "ending", 20*time.Second, "how long the SDK may take to shut down")
+	flag.DurationVar(&s.ending, "ending", 2*time.Minute, "how long the SDK may take to shut down")
 	flag.Float64Var(&s.slow, "slow", 1, "how many times as long this host takes for everything")
 	flag.TextVar(&s.incident, "incident", time.Time{}, "when the incident begins, if the scenario has one")
 	flag.Parse()

@@ -18,18 +18,20 @@ import (
 
 // Method is the bookkeeping of one method. What a probe measures lies between
 // WallNS and OuterWallNS: a thread may lose its processor between two readings of
-// the clock.
+// the clock. CPU lies between its two as well: where the whole machine loses a
+// processor to another, the thread's clock may go on.
 type Method struct {
 	Calls       int64 `json:"calls"`
 	WallNS      int64 `json:"wall_ns"`       // read inside the probe
 	OuterWallNS int64 `json:"outer_wall_ns"` // read around it
 	CPUNS       int64 `json:"cpu_ns"`        // read inside
+	OuterCPUNS  int64 `json:"outer_cpu_ns"`  // read around it
 }
 
 // entry is a Method in the file, a cache line of its own.
 type entry struct {
-	calls, wall, outer, cpu atomic.Int64
-	_                       [64 - 4*8]byte
+	calls, wall, outer, cpu, outerCPU atomic.Int64
+	_                                 [64 - 5*8]byte
 }
 
 const headSize = 64 // the number of methods, then nothing
@@ -100,6 +102,7 @@ func (c *Counters) Took(method int, took Method) {
 	e.wall.Add(took.WallNS)
 	e.outer.Add(took.OuterWallNS)
 	e.cpu.Add(took.CPUNS)
+	e.outerCPU.Add(took.OuterCPUNS)
 }
 
 // Methods are the counters now.
@@ -107,7 +110,7 @@ func (c *Counters) Methods() []Method {
 	methods := make([]Method, len(c.entries))
 	for i := range c.entries {
 		e := &c.entries[i]
-		methods[i] = Method{e.calls.Load(), e.wall.Load(), e.outer.Load(), e.cpu.Load()}
+		methods[i] = Method{e.calls.Load(), e.wall.Load(), e.outer.Load(), e.cpu.Load(), e.outerCPU.Load()}
 	}
 	return methods
 }

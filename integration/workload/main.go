@@ -65,7 +65,7 @@ func main() {
 	flag.DurationVar(&s.flush, "flush", 500*time.Millisecond, "time after which the SDK sends")
 	flag.DurationVar(&s.interval, "interval", time.Second, "how often counts leave")
 	flag.DurationVar(&s.timeout, "timeout", 2*time.Second, "how long the SDK waits for an answer")
-	flag.DurationVar(&s.ending, "ending", 20*time.Second, "how long the SDK may take to shut down")
+	flag.DurationVar(&s.ending, "ending", 2*time.Minute, "how long the SDK may take to shut down")
 	flag.Parse()
 	if err := run(s); err != nil {
 		fmt.Fprintln(os.Stderr, "workload:", err)
@@ -146,7 +146,7 @@ func run(s settings) error {
 // leftGoroutines is how many there are more than before. One that was told to end
 // needs a moment.
 func leftGoroutines(before int) int {
-	for deadline := time.Now().Add(time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	return runtime.NumGoroutine() - before

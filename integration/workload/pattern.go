@@ -76,9 +76,10 @@ func (p pattern) callSeldom(ctx context.Context, m *corehour.Method, counters *t
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			outer := time.Now()
+			outer, outerCPU := time.Now(), cpuOf(p.work)
 			wall, cpu := probedSeldom(m, counters, i, p.work)
-			counters.Took(i, truth.Method{WallNS: int64(wall), OuterWallNS: int64(time.Since(outer)), CPUNS: int64(cpu)})
+			outerCPU = cpuOf(p.work) - outerCPU
+			counters.Took(i, truth.Method{WallNS: int64(wall), OuterWallNS: int64(time.Since(outer)), CPUNS: int64(cpu), OuterCPUNS: int64(outerCPU)})
 		}
 	}
 }
@@ -94,9 +95,19 @@ func probedSeldom(m *corehour.Method, counters *truth.Counters, i int, work time
 // call is one call of an instrumented method, with its own readings of the
 // clocks around those of the probe and right inside of them.
 func call(m *corehour.Method, counters *truth.Counters, i int, work time.Duration) {
-	outer := time.Now()
+	outer, outerCPU := time.Now(), cpuOf(work)
 	wall, cpu := probed(m, counters, i, work)
-	counters.Took(i, truth.Method{WallNS: int64(wall), OuterWallNS: int64(time.Since(outer)), CPUNS: int64(cpu)})
+	outerCPU = cpuOf(work) - outerCPU
+	counters.Took(i, truth.Method{WallNS: int64(wall), OuterWallNS: int64(time.Since(outer)), CPUNS: int64(cpu), OuterCPUNS: int64(outerCPU)})
+}
+
+// cpuOf reads the thread's CPU time around a call that computes. Of those that do
+// nothing there are too many.
+func cpuOf(work time.Duration) time.Duration {
+	if work == 0 {
+		return 0
+	}
+	return threadCPU()
 }
 
 func probed(m *corehour.Method, counters *truth.Counters, i int, work time.Duration) (wall, cpu time.Duration) {
