@@ -164,7 +164,7 @@ func TestImport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := bucket.NewMirror(t.Context(), b, bucket.Options{Address: address, Prefix: "host", Directory: directory, Abandoned: time.Nanosecond})
+		m, err := bucket.NewMirror(t.Context(), b, bucket.Options{Address: address, Prefix: "host", Directory: directory, Interval: time.Hour, Abandoned: time.Nanosecond})
 		if err != nil {
 			t.Fatal(err)
 		}

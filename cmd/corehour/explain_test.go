@@ -137,14 +137,13 @@ func TestExplainErrors(t *testing.T) {
 		t.Cleanup(server.Close)
 		return server.URL
 	}
-	gone := httptest.NewServer(nil)
-	gone.Close()
+	const gone = "http://127.0.0.1:1" // of a port that nobody is given
 	for _, c := range []struct {
 		name string
 		args []string
 		want []string
 	}{
-		{"nobody there", []string{"m", "--service", "s", "--collector", gone.URL}, []string{gone.URL, "cannot be reached", "refused", "does the collector run"}},
+		{"nobody there", []string{"m", "--service", "s", "--collector", gone}, []string{gone, "cannot be reached", "refused", "does the collector run"}},
 		{"an old collector", []string{"m", "--service", "s", "--collector", answering(404, "text/plain", "404 page not found")}, []string{"explains nothing", "sampling_rates", "4319"}},
 		{"no sampler", []string{"m", "--service", "s", "--collector", serve(t, nil)}, []string{"503", "no rates are published"}},
 		{"another server", []string{"m", "--service", "s", "--collector", answering(200, "text/html", "<html>")}, []string{"explains nothing", "4319"}},

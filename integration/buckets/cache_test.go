@@ -169,7 +169,7 @@ func TestDirectoryIsBounded(t *testing.T) {
 		assert.Positive(t, c.mirror.Stats().Downloaded)
 		require.NoError(t, c.mirror.Push(t.Context()))
 		require.NoError(t, c.mirror.Push(t.Context()))
-		day := time.Now().Add(-time.Hour).UTC().Format(time.DateOnly)
+		day := when.UTC().Format(time.DateOnly)
 		assert.False(t, p.has("host/date="+day+"/raw-000000000001.parquet"), "what was merged is deleted")
 		require.NoError(t, c.close())
 		assert.Equal(t, once(names...), stored(t, p.address))

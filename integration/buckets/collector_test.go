@@ -16,9 +16,13 @@ import (
 // rowsPerItem is how many rows an item of these tests has.
 const rowsPerItem = 7
 
+// when is the time of the items, the same for all: a date that begins while a test runs
+// would be in some of them.
+var when = time.Now().Add(-time.Hour)
+
 // item is what a collector's queue holds; everything follows from its name.
 func item(name string) methodspan.Item {
-	start := time.Now().Add(-time.Hour).UnixNano()
+	start := when.UnixNano()
 	it := methodspan.Item{ID: name}
 	resource := &methodspan.Resource{Service: "shop", Version: "1"}
 	for i := range rowsPerItem {

@@ -193,7 +193,7 @@ func TestDamageIsFoundAndNamed(t *testing.T) {
 		c := mustOpen(t, options(p.address, "host", t.TempDir()))
 		c.write(t, "a")
 		require.NoError(t, c.close())
-		day := time.Now().Add(-time.Hour).UTC().Format(time.DateOnly)
+		day := when.UTC().Format(time.DateOnly)
 		require.NoError(t, p.put("host/date="+day+"/raw-000000000001.parquet", []byte("spoiled")))
 		b, err := bucket.Open(t.Context(), p.address)
 		require.NoError(t, err)

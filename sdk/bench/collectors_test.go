@@ -17,7 +17,7 @@ func TestCollectors(t *testing.T) {
 		t.Run(string(is), func(t *testing.T) {
 			c := newCollector(is)
 			defer c.Close()
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			if is == slow || is == blackHoled {
 				ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 			}

@@ -36,7 +36,7 @@ func newSink() *sink {
 
 const (
 	recordsPerBatch = 1024
-	patience        = 30 * time.Second
+	patience        = 3 * time.Minute
 )
 
 // export measures the CPU of the process per record, from the timed call to the
