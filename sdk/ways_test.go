@@ -29,6 +29,12 @@ func wayHereFunction() { defer wayHere.Begin().End() }
 //go:noinline
 func wayOther() { wayHereFunction() }
 
+//go:noinline
+func wayBoth(m *Method) {
+	defer m.Begin().End()
+	wayHereFunction()
+}
+
 // A way that was met before leads to the caller of now: methods are switched on and
 // off, and functions turn out to hold a probe, after it was kept.
 func TestWaysFollowWhatChanges(t *testing.T) {
@@ -72,13 +78,14 @@ func TestWaysFollowWhatChanges(t *testing.T) {
 
 	// Once it has begun two methods a function tells of neither.
 	one, two := NewMethod("ways.One"), NewMethod("ways.Two")
-	both := func(m *Method) {
-		defer m.Begin().End()
-		wayHereFunction()
-	}
+	t.Cleanup(func() { // what was learnt about this function would hold for the next time
+		functionNamed("github.com/corehour/corehour/sdk.wayBoth").owner.Store(nil)
+		one.located.Store(false)
+		two.located.Store(false)
+	})
 	last := func() string {
 		e.ring.take(nil, 100)
-		both(one)
+		wayBoth(one)
 		for _, r := range e.ring.take(nil, 100) {
 			if r.plan.method == wayHere {
 				return callerText(r.caller)
@@ -91,7 +98,7 @@ func TestWaysFollowWhatChanges(t *testing.T) {
 			t.Errorf("caller %s, want ways.One", got)
 		}
 	}
-	both(two)
+	wayBoth(two)
 	if got, want := last(), callerText(nil); got != want {
 		t.Errorf("caller %s, want %s: the function began two methods", got, want)
 	}
