@@ -97,6 +97,7 @@ func TestCPUIsTrue(t *testing.T) {
 			})
 		}
 		var apart []time.Duration
+		untrusted := 0
 		const repeats = 8
 		for range repeats {
 			var inside time.Duration
@@ -111,6 +112,10 @@ func TestCPUIsTrue(t *testing.T) {
 				return used
 			})
 			r := e.ring.take(nil, 1)
+			if len(r) == 1 && r[0].state == cpuUntrusted {
+				untrusted++
+				continue
+			}
 			if len(r) != 1 || r[0].state != cpuExact {
 				t.Fatalf("%s: records %+v", name, r)
 			}
@@ -127,10 +132,16 @@ func TestCPUIsTrue(t *testing.T) {
 		}
 		close(quit)
 		others.Wait()
+		// Clocks that part where a host takes the processor away are not believed, which
+		// is seldom.
+		if untrusted > repeats/4 {
+			t.Errorf("%s: %d of %d calls have no CPU time that is trusted", name, untrusted, repeats)
+			continue
+		}
 		// A thread that loses its processor just there, to another one or to another
-		// machine on the same host, pays for it; that is seldom.
+		// machine on the same host, pays for it; that is seldom, too.
 		slices.Sort(apart)
-		if off := apart[repeats*3/4-1]; off > 2500*time.Nanosecond {
+		if off := apart[len(apart)*3/4-1]; off > 2500*time.Nanosecond {
 			t.Errorf("%s: CPU recorded is off by %s more than is tolerable: %s", name, off, apart)
 		}
 	}

@@ -22,6 +22,7 @@ func loadConfig(t *testing.T, s *fake.Server, directory string) *Config {
 		strconv.Quote(directory)+", endpoints: {api: "+strconv.Quote(s.Endpoints.API)+", storage: "+strconv.Quote(s.Endpoints.Storage)+"}}")
 	require.NoError(t, err)
 	cfg.Queue.Batch.Get().FlushTimeout = 10 * time.Millisecond
+	cfg.ShutdownTimeout = patience
 	cfg.Retry.InitialInterval = time.Millisecond
 	return cfg
 }

@@ -23,6 +23,7 @@ func bigQueryConfig(t *testing.T, s *fake.Server) *Config {
 		", endpoints: {api: "+strconv.Quote(s.Endpoints.API)+", write: "+strconv.Quote(s.Endpoints.Write)+"}}")
 	require.NoError(t, err)
 	cfg.Queue.Batch.Get().FlushTimeout = 10 * time.Millisecond
+	cfg.ShutdownTimeout = patience
 	cfg.Retry.InitialInterval = time.Millisecond
 	return cfg
 }
