@@ -277,8 +277,9 @@ func TestAnEndElsewhereIsUntrusted(t *testing.T) {
 	ended := make(chan struct{})
 	began := make(chan Call)
 	go func() {
-		began <- truth.Begin() // and this goroutine ends, locked: its thread goes with it
-	}()
+		began <- truth.Begin()
+		<-ended // one that is made after its end may have its number
+	}() // it ends locked: its thread goes with it
 	call := <-began
 	go func() {
 		defer close(ended)
