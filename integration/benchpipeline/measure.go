@@ -86,7 +86,7 @@ func measure(ctx context.Context, binary, which, dir string, spans, perSecond in
 
 // load sends the spans, lets the collector end and tells what it used for them.
 func load(ctx context.Context, collector *harness.Process, endpoint, health string, spans, perSecond int) (usage, error) {
-	err := harness.Await(ctx, 30*time.Second, "the collector is ready", func(context.Context) (bool, error) {
+	err := harness.Await(ctx, 3*time.Minute, "the collector is ready", func(context.Context) (bool, error) {
 		answer, err := http.Get("http://" + health)
 		if err != nil {
 			return false, nil

@@ -19,7 +19,8 @@ const { values: options } = parseArgs({
     requests: { type: 'string', default: '200' },
     'load-ms': { type: 'string', default: '20' }, // how long data take to load, by a timer
     'render-ms': { type: 'string', default: '20' }, // how long a page takes to render, likewise
-    seconds: { type: 'string', default: '0' }, // serve so long instead of so many requests
+    seconds: { type: 'string', default: '0' }, // serve so long at least, and so many requests at least
+    begin: { type: 'string' }, // a file: serve as soon as it is there; says by a file report.ready that it waits
     ratio: { type: 'string' }, // share of requests to sample consistently, which is told in the trace state
     rates: { type: 'string' }, // a server of Jaeger's remote sampling protocol, which says what to sample
     report: { type: 'string' },
@@ -117,8 +118,14 @@ async function main() {
   while (remote && remote.toString().includes('sampler=AlwaysOff')) {
     await wait(10);
   }
+  if (options.begin) {
+    fs.writeFileSync(options.report + '.ready', '');
+    while (!fs.existsSync(options.begin)) {
+      await wait(10);
+    }
+  }
   const deadline = Date.now() + 1000 * Number(options.seconds);
-  for (let n = 0; Number(options.seconds) > 0 ? Date.now() < deadline : n < Number(options.requests); n++) {
+  for (let n = 0; Date.now() < deadline || n < Number(options.requests); n++) {
     await serve();
   }
   await provider.shutdown();
