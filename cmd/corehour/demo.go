@@ -23,7 +23,7 @@ func runDemo(ctx context.Context, args []string, stdout, _ io.Writer) (int, erro
 	if err != nil {
 		return exitFailed, err
 	}
-	s := demo.Settings{Out: stdout, Config: config.Collector, Prices: config.Prices, Patience: 15 * time.Second}
+	s := demo.Settings{Out: stdout, Config: config.Collector, Prices: config.Prices, Patience: time.Minute}
 	f := newFlags("demo", "", demoUsage, stdout)
 	f.StringVar(&s.Dir, "dir", filepath.Join("build", "demo"), "`directory` for its files; an earlier demo's are replaced")
 	f.StringVar(&s.Binaries, "bin", filepath.Dir(own), "`directory` of the binaries")
