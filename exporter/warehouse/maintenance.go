@@ -45,13 +45,14 @@ type DiskConfig struct {
 // allowed, so that writing need not stop.
 const highWater = 0.9
 
-// rowsInMemory leaves requests their part of what the memory limiter allows: each row
-// takes 270 bytes, and as much again until it is collected.
+// rowsInMemory leaves requests their part of what the memory limiter allows: a row that
+// is merged takes 120 bytes, one that is added up 200, and as much again until it is
+// collected.
 const rowsInMemory = 500_000
 
 func defaultMaintenance() MaintenanceConfig {
 	return MaintenanceConfig{
-		Enabled: true, Interval: 5 * time.Minute, MaxFiles: lake.DefaultMaxFiles,
+		Enabled: true, Interval: time.Minute, MaxFiles: lake.DefaultMaxFiles,
 		MinuteAfter: lake.DefaultMinuteAfter, HourAfter: lake.DefaultHourAfter, KeepRollups: lake.DefaultKeepRollups,
 	}
 }

@@ -21,9 +21,10 @@ type Job struct {
 	DryRun bool
 	// Done, if not nil, is told of every step.
 	Done func(Step)
-	// RowsInMemory bounds the rows in memory of files that are read side by side, at
-	// some 270 bytes each: a row group of every file. 0 is DefaultRowsInMemory. With
-	// fewer, what is more is merged in more steps.
+	// RowsInMemory bounds the rows in memory of files that are read side by side, a row
+	// group of every file: at some 120 bytes each where rows are merged and 200 where they
+	// are added up. 0 is DefaultRowsInMemory. With fewer, what is more is merged in more
+	// steps.
 	RowsInMemory int64
 	// Fetch, if not nil, is asked for files before they are read, where the
 	// directory need not hold all of them. They stay until done is called.

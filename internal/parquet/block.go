@@ -3,6 +3,7 @@ package parquet
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	pq "github.com/parquet-go/parquet-go"
@@ -16,7 +17,6 @@ import (
 type block struct {
 	rows    int
 	columns []blockColumn
-	heavy   bool // with many or long names
 
 	kind, level                             nameVector
 	class, method, signature, caller, stack nameVector
@@ -40,6 +40,9 @@ type block struct {
 	resources map[resourceKey]*methodspan.Resource
 	last      resourceKey
 	lastRes   *methodspan.Resource
+	// Where only the resources are kept: the row's, by its number.
+	resourceAt rowNumbers
+	distinct   []*methodspan.Resource
 }
 
 // blockColumn is a leaf of the schema and where its values go.
@@ -136,19 +139,29 @@ func newBlock(want func(path string) bool, intern func(string) string) *block {
 	return b
 }
 
-// read takes over a row group. The library may panic over a file that is damaged,
-// which must not stop more than the reading of it.
-func (b *block) read(schema *pq.Schema, group pq.RowGroup) (err error) {
+// read takes over a row group.
+func (b *block) read(schema *pq.Schema, group pq.RowGroup) error {
+	b.begin(group)
+	return b.readColumns(schema, group, b.columns)
+}
+
+// begin takes over a row group of which no column is read yet.
+func (b *block) begin(group pq.RowGroup) {
+	b.rows = int(group.NumRows())
+	clear(b.resources)
+	b.lastRes = nil
+}
+
+// readColumns reads columns of the row group. The library may panic over a file that
+// is damaged, which must not stop more than the reading of it.
+func (b *block) readColumns(schema *pq.Schema, group pq.RowGroup, columns []blockColumn) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("reading it panics: %v", p)
 		}
 	}()
-	b.rows = int(group.NumRows())
-	clear(b.resources)
-	b.lastRes = nil
 	chunks := group.ColumnChunks()
-	for _, c := range b.columns {
+	for _, c := range columns {
 		c.reset()
 		leaf, ok := schema.Lookup(strings.Split(c.path, ".")...)
 		if !ok {
@@ -161,8 +174,18 @@ func (b *block) read(schema *pq.Schema, group pq.RowGroup) (err error) {
 			return fmt.Errorf("column %s has %d rows of %d", c.path, n, b.rows)
 		}
 	}
-	b.weigh()
 	return nil
+}
+
+// named are the columns of these paths, of those that are read.
+func (b *block) named(paths []string) []blockColumn {
+	var columns []blockColumn
+	for _, c := range b.columns {
+		if slices.Contains(paths, c.path) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
 }
 
 func rowsOf(v vector) int {
@@ -273,6 +296,23 @@ func (b *block) resourceOf(row int) *methodspan.Resource {
 	}
 	b.last, b.lastRes = key, res
 	return res
+}
+
+// numberResources keeps the resources of the rows when their columns are let go of.
+func (b *block) numberResources() {
+	b.resourceAt.reset()
+	b.distinct = b.distinct[:0]
+	numbers := map[*methodspan.Resource]int32{}
+	for i := range b.rows {
+		res := b.resourceOf(i)
+		n, ok := numbers[res]
+		if !ok {
+			n = int32(len(b.distinct))
+			numbers[res] = n
+			b.distinct = append(b.distinct, res)
+		}
+		b.resourceAt.add(n)
+	}
 }
 
 // nameListVector holds the names of the elements of a list.

@@ -15,6 +15,8 @@ import (
 // rows came, and writes one chunk of them for each row group.
 type column interface {
 	reset()
+	// forget lets go of the buffers too.
+	forget()
 	// encode writes the rows of the group, in its order, as one chunk.
 	encode(b *chunk, group *rowOrder)
 }

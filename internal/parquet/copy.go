@@ -1,60 +1,12 @@
 package parquet
 
-import "github.com/corehour/corehour/internal/methodspan"
-
-// copyRows adds rows of blocks column by column: what add does for a row that is
-// put together, which must stay alike.
-func (t *table) copyRows(picks []pick, blocks []*block) {
-	if len(picks) == 0 {
-		return
-	}
-	for _, p := range picks {
-		t.resources.add(blocks[p.block].resourceOf(int(p.row)))
-	}
-	c := &copier{picks, blocks}
-	c.names(&t.kind, func(b *block) *nameVector { return &b.kind })
-	c.names(&t.level, func(b *block) *nameVector { return &b.level })
-	c.times(&t.start, func(b *block) *longs { return &b.start })
-	c.times(&t.end, func(b *block) *longs { return &b.end })
-	c.names(&t.class, func(b *block) *nameVector { return &b.class })
-	c.names(&t.method, func(b *block) *nameVector { return &b.method })
-	c.names(&t.signature, func(b *block) *nameVector { return &b.signature })
-	c.names(&t.caller, func(b *block) *nameVector { return &b.caller })
-	c.names(&t.stack, func(b *block) *nameVector { return &b.stack })
-	c.names(&t.group, func(b *block) *nameVector { return &b.group })
-	c.doubles(&t.calls, func(b *block) *doubles { return &b.calls })
-	c.counts(&t.measured, func(b *block) *longs { return &b.measured })
-	c.counts(&t.cpuMeasured, func(b *block) *longs { return &b.cpuMeasured })
-	c.doubles(&t.errors, func(b *block) *doubles { return &b.errors })
-	c.times(&t.wall.sum, func(b *block) *longs { return &b.wall })
-	c.times(&t.cpu.sum, func(b *block) *longs { return &b.cpu })
-	c.maxima(&t.wall.max, func(b *block) [3]*longs { return [...]*longs{&b.measured, &b.wall, &b.wallMax} })
-	c.maxima(&t.cpu.max, func(b *block) [3]*longs { return [...]*longs{&b.cpuMeasured, &b.cpu, &b.cpuMax} })
-	c.doubles(&t.p, func(b *block) *doubles { return &b.p })
-	c.doubles(&t.cpuP, func(b *block) *doubles { return &b.cpuP })
-	c.names(&t.stratum, func(b *block) *nameVector { return &b.stratum })
-	c.doubles(&t.configuredRate, func(b *block) *doubles { return &b.configuredRate })
-	c.doubles(&t.effectiveRate, func(b *block) *doubles { return &b.effectiveRate })
-	c.names(&t.tier, func(b *block) *nameVector { return &b.tier })
-	c.names(&t.reason, func(b *block) *nameVector { return &b.reason })
-	c.names(&t.weightBasis, func(b *block) *nameVector { return &b.weightBasis })
-	c.names(&t.cpuState, func(b *block) *nameVector { return &b.cpuState })
-	c.doubles(&t.price, func(b *block) *doubles { return &b.price })
-	c.names(&t.priceSource, func(b *block) *nameVector { return &b.priceSource })
-	c.names(&t.requestID, func(b *block) *nameVector { return &b.requestID })
-	c.names(&t.batchID, func(b *block) *nameVector { return &b.batchID })
-	c.ids(&t.trace, func(b *block) *idVector { return &b.trace })
-	c.ids(&t.spanID, func(b *block) *idVector { return &b.spanID })
-	c.ids(&t.parent, func(b *block) *idVector { return &b.parent })
-	c.rare(t)
-	first := methodspan.Row{StartNS: t.start.values[0]}
-	t.day.day = first.EventDay()
-}
+// unseen is the number of a name that was not copied yet.
+const unseen = int32(-2)
 
 // copier copies columns of the picked rows.
 type copier struct {
-	picks  []pick
-	blocks []*block
+	picks []pick
+	parts []part
 }
 
 type (
@@ -62,18 +14,18 @@ type (
 	doubles = numberVector[float64]
 )
 
-// vectorsOf lists a column's vectors, by block, and tells whether any has a value.
+// vectorsOf lists a column's vectors, by part, and tells whether any has a value.
 func vectorsOf[V any](c *copier, of func(*block) *V, empty func(*V) bool) (all []*V, known bool) {
-	all = make([]*V, len(c.blocks))
-	for i, b := range c.blocks {
-		all[i] = of(b)
+	all = make([]*V, len(c.parts))
+	for i, p := range c.parts {
+		all[i] = of(p.block)
 		known = known || !empty(all[i])
 	}
 	return all, known
 }
 
-// names maps the numbers of a block's names to those of the column, so that each
-// name is looked up once per block.
+// names maps the numbers of a part's names to those of the column, so that each
+// name is looked up once per part.
 func (c *copier) names(to *stringColumn, of func(*block) *nameVector) {
 	from, known := vectorsOf(c, of, func(v *nameVector) bool { return len(v.values) == 0 })
 	if !known && !to.required {
@@ -90,7 +42,7 @@ func (c *copier) names(to *stringColumn, of func(*block) *nameVector) {
 		}
 	}
 	for _, p := range c.picks {
-		v, at := from[p.block], int32(0)
+		v, at := from[p.part], int32(0)
 		if len(v.at) > 0 {
 			at = v.at[p.row]
 		}
@@ -116,7 +68,7 @@ func (c *copier) names(to *stringColumn, of func(*block) *nameVector) {
 	}
 }
 
-// sameName is the one name that all rows of all blocks have.
+// sameName is the one name that all rows of all parts have.
 func sameName(from []*nameVector) (string, bool) {
 	for _, v := range from {
 		if len(v.at) > 0 || len(v.values) != 1 || v.values[0] != from[0].values[0] {
@@ -133,7 +85,7 @@ func (c *copier) times(to *timeColumn, of func(*block) *longs) {
 			to.addNull()
 			continue
 		}
-		if x, ok := from[p.block].get(int(p.row)); ok || to.required {
+		if x, ok := from[p.part].get(int(p.row)); ok || to.required {
 			to.add(x)
 		} else {
 			to.addNull()
@@ -143,12 +95,12 @@ func (c *copier) times(to *timeColumn, of func(*block) *longs) {
 
 // maxima leaves out those that follow from one value, which older files have.
 func (c *copier) maxima(to *timeColumn, of func(*block) [3]*longs) {
-	from := make([][3]*longs, len(c.blocks))
-	for i, b := range c.blocks {
-		from[i] = of(b)
+	from := make([][3]*longs, len(c.parts))
+	for i, p := range c.parts {
+		from[i] = of(p.block)
 	}
 	for _, p := range c.picks {
-		measured, sum, maximum := from[p.block][0], from[p.block][1], from[p.block][2]
+		measured, sum, maximum := from[p.part][0], from[p.part][1], from[p.part][2]
 		row := int(p.row)
 		x, ok := maximum.get(row)
 		if !ok || followsFromSum(measured.value(row), sum.value(row), x) {
@@ -162,7 +114,7 @@ func (c *copier) maxima(to *timeColumn, of func(*block) [3]*longs) {
 func (c *copier) counts(to *longColumn, of func(*block) *longs) {
 	from, _ := vectorsOf(c, of, (*longs).empty)
 	for _, p := range c.picks {
-		to.add(from[p.block].value(int(p.row)))
+		to.add(from[p.part].value(int(p.row)))
 	}
 }
 
@@ -173,7 +125,7 @@ func (c *copier) doubles(to *doubleColumn, of func(*block) *doubles) {
 		return
 	}
 	for _, p := range c.picks {
-		if x, ok := from[p.block].get(int(p.row)); ok || to.required {
+		if x, ok := from[p.part].get(int(p.row)); ok || to.required {
 			to.addDouble(x)
 		} else {
 			to.addNull()
@@ -184,7 +136,7 @@ func (c *copier) doubles(to *doubleColumn, of func(*block) *doubles) {
 func (c *copier) ids(to *sparseColumn, of func(*block) *idVector) {
 	from, _ := vectorsOf(c, of, func(v *idVector) bool { return len(v.values) == 0 })
 	for _, p := range c.picks {
-		v := from[p.block]
+		v := from[p.part]
 		if len(v.values) == 0 {
 			to.addNull()
 			continue
@@ -193,15 +145,29 @@ func (c *copier) ids(to *sparseColumn, of func(*block) *idVector) {
 	}
 }
 
-// rare copies the columns that few rows have, and the place in the item.
-func (c *copier) rare(t *table) {
+func (c *copier) squares(to *sparseColumn, of func(*block) *doubles) {
+	from, _ := vectorsOf(c, of, (*doubles).empty)
 	for _, p := range c.picks {
-		b, i := c.blocks[p.block], int(p.row)
-		t.seq.values = append(t.seq.values, int32(b.seq.value(i)))
-		t.wall.addHistogram(histogramOf(&b.wallBins, &b.wallCounts, i))
-		t.cpu.addHistogram(histogramOf(&b.cpuBins, &b.cpuCounts, i))
-		t.wall.squares.addKnown(b.wallSq.get(i))
-		t.cpu.squares.addKnown(b.cpuSq.get(i))
-		t.addProcess(b.process(i))
+		to.addKnown(from[p.part].get(int(p.row)))
+	}
+}
+
+func (c *copier) histograms(to *quantityColumns, of func(*block) (*listVector[int64], *listVector[float64])) {
+	for _, p := range c.picks {
+		bins, counts := of(c.parts[p.part].block)
+		to.addHistogram(histogramOf(bins, counts, int(p.row)))
+	}
+}
+
+func (c *copier) processes(t *table) {
+	for _, p := range c.picks {
+		t.addProcess(c.parts[p.part].block.process(int(p.row)))
+	}
+}
+
+func (c *copier) resources(to *resources) {
+	for _, p := range c.picks {
+		b := c.parts[p.part].block
+		to.add(b.distinct[b.resourceAt.at(p.row)])
 	}
 }

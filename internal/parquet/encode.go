@@ -54,10 +54,11 @@ type encoder struct {
 	sorting []format.SortingColumn
 
 	groupRows int // rows of a row group at most
+	groupText int // and bytes of names
 }
 
 func newEncoder() *encoder {
-	e := &encoder{table: newTable(), groupRows: rowGroupRows}
+	e := &encoder{table: newTable(), groupRows: rowGroupRows, groupText: rowGroupText}
 	e.columns = e.table.columns()
 	e.chunk.zstd = zstd.Codec{Level: zstd.SpeedFastest}
 	for _, name := range [...]string{"service", "class", "method", "version", "start_ns"} {
@@ -121,9 +122,40 @@ func (f *fileEncoder) group(order *rowOrder) error {
 		return err
 	}
 	f.offset = offset
-	rowGroup.Ordinal = int16(len(f.meta.RowGroups))
-	f.meta.RowGroups = append(f.meta.RowGroups, *rowGroup)
-	f.meta.NumRows += rowGroup.NumRows
+	f.note(rowGroup)
+	return nil
+}
+
+// note adds a row group to what the footer will say.
+func (f *fileEncoder) note(g *format.RowGroup) {
+	g.Ordinal = int16(len(f.meta.RowGroups))
+	f.meta.RowGroups = append(f.meta.RowGroups, *g)
+	f.meta.NumRows += g.NumRows
+}
+
+// take writes a row group that was encoded as if it stood at the beginning of a file.
+func (f *fileEncoder) take(g *format.RowGroup, data []byte) error {
+	if _, err := f.w.Write(f.out); err != nil {
+		return err
+	}
+	f.offset += int64(len(f.out))
+	f.out = f.out[:0]
+	g.FileOffset = f.offset
+	shift := f.offset - int64(len(magic))
+	for i := range g.Columns {
+		meta := &g.Columns[i].MetaData
+		meta.DataPageOffset += shift
+		if meta.DictionaryPageOffset != 0 {
+			meta.DictionaryPageOffset += shift
+		}
+		g.TotalByteSize += meta.TotalUncompressedSize
+		g.TotalCompressedSize += meta.TotalCompressedSize
+	}
+	if _, err := f.w.Write(data); err != nil {
+		return err
+	}
+	f.offset += int64(len(data))
+	f.note(g)
 	return nil
 }
 
@@ -153,7 +185,7 @@ func (e *encoder) rowGroupSize(rows int) int {
 			text = max(text, n)
 		}
 	}
-	return max(1, min(e.groupRows, rows/(1+text/rowGroupText)))
+	return max(1, min(e.groupRows, rows/(1+text/e.groupText)))
 }
 
 // encodeGroup writes one row group and tells where in the file the next begins.
@@ -164,18 +196,11 @@ func (e *encoder) encodeGroup(w io.Writer, order *rowOrder, offset int64) (*form
 		Columns: make([]format.ColumnChunk, len(e.columns)),
 	}
 	for i := range e.columns {
-		c := &e.columns[i]
-		e.chunk.reset()
-		e.chunk.codec, e.chunk.decided = c.codec, c.decided
-		c.encode(&e.chunk, order)
-		if len(e.chunk.dictionary) > math.MaxInt32/2 || len(e.chunk.data) > math.MaxInt32/2 {
-			return nil, 0, fmt.Errorf("column %s is too large for a page", c.path[0])
+		var err error
+		if e.out, err = e.encodeColumn(i, order, e.out, offset+int64(len(e.out)), &rg.Columns[i]); err != nil {
+			return nil, 0, err
 		}
 		meta := &rg.Columns[i].MetaData
-		meta.PathInSchema = c.path
-		meta.Type = schemaTypes()[i]
-		e.out = e.chunk.write(e.out, offset+int64(len(e.out)), meta)
-		c.codec, c.decided = e.chunk.codec, e.chunk.decided
 		rg.TotalByteSize += meta.TotalUncompressedSize
 		rg.TotalCompressedSize += meta.TotalCompressedSize
 		if len(e.out) >= bufferBytes {
@@ -187,6 +212,22 @@ func (e *encoder) encodeGroup(w io.Writer, order *rowOrder, offset int64) (*form
 		}
 	}
 	return rg, offset, nil
+}
+
+// encodeColumn appends one column of a row group to out, which ends at offset.
+func (e *encoder) encodeColumn(i int, order *rowOrder, out []byte, offset int64, to *format.ColumnChunk) ([]byte, error) {
+	c := &e.columns[i]
+	e.chunk.reset()
+	e.chunk.codec, e.chunk.decided = c.codec, c.decided
+	c.encode(&e.chunk, order)
+	if len(e.chunk.dictionary) > math.MaxInt32/2 || len(e.chunk.data) > math.MaxInt32/2 {
+		return nil, fmt.Errorf("column %s is too large for a page", c.path[0])
+	}
+	to.MetaData.PathInSchema = c.path
+	to.MetaData.Type = schemaTypes()[i]
+	out = e.chunk.write(out, offset, &to.MetaData)
+	c.codec, c.decided = e.chunk.codec, e.chunk.decided
+	return out, nil
 }
 
 // reset lets go of the rows.

@@ -117,12 +117,7 @@ func (m *Maintainer) Replace(ctx context.Context, date string, old []File, o Out
 // unknown.
 func (m *Maintainer) Merge(ctx context.Context, date string, old []File, o Output, without ...string) (File, error) {
 	return m.replace(ctx, date, old, o, func(s *stream) error {
-		run, err := OpenRun(ctx, old, RunOptions{Without: without})
-		if err != nil {
-			return err
-		}
-		defer run.Close()
-		return run.copyTo(s)
+		return mergeInto(ctx, s, old, without)
 	})
 }
 

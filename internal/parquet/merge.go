@@ -1,78 +1,306 @@
 package parquet
 
-// A pick is a row of one of several blocks.
-type pick struct{ block, row int32 }
+import (
+	"context"
+	"slices"
 
-// unseen is the number of a value that was not copied yet.
-const unseen = int32(-2)
+	pq "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
-// heavyText is the size from which on a block's names are counted row by row.
-const heavyText = 1 << 20
+	"github.com/corehour/corehour/internal/methodspan"
+)
 
-// copyTo merges the rows into a stream. Rows are picked in their order and then
-// copied column by column, so that none is ever put together.
-func (r *Run) copyTo(s *stream) error {
-	picks := make([]pick, 0, s.file.groupRows)
-	copyPicks := func() {
-		s.copy(picks, r.blocks)
-		picks = picks[:0]
+const (
+	// windowGroups are the row groups that a window fills. What is read for a column
+	// is read anew for each window.
+	windowGroups = 5
+	// heavyText is the size from which on the text of a row group is counted row by
+	// row.
+	heavyText = 1 << 20
+)
+
+var (
+	// keyColumns are those that rows are sorted by.
+	keyColumns = []string{"service", "version", "class", "method", "start_ns"}
+	// longNames may be long, and there may be many of them.
+	longNames = []string{"stack", "request_id", "batch_id", "caller", "signature"}
+)
+
+// merger puts the rows of files into one stream, window by window. It finds their
+// order by the columns that they are sorted by, and then copies the window column by
+// column, so that of all the others only one is in memory at a time.
+type merger struct {
+	ctx     context.Context
+	to      *stream
+	keys    *Run // of keyColumns
+	units   []unit
+	blocks  blocks
+	spare   buffers
+	perRow  float64 // bytes of the files
+	weighed *block
+
+	// The window.
+	picks []pick
+	ends  []int // of its row groups, among the picks
+	parts []part
+	at    map[*source]standing
+}
+
+// A pick is a row of one of several parts.
+type pick struct{ part, row int32 }
+
+// A part is a row group that a window has rows of.
+type part struct {
+	meta   *File
+	schema *pq.Schema
+	group  pq.RowGroup
+	block  *block
+}
+
+// standing is the part that a source hands out rows of.
+type standing struct {
+	group int
+	part  int32
+}
+
+// mergeInto merges the rows of files; the columns named in without come out as
+// unknown.
+func mergeInto(ctx context.Context, s *stream, files []File, without []string) error {
+	m := &merger{ctx: ctx, to: s, units: s.file.table.units(), at: map[*source]standing{}}
+	m.blocks.want = func(column string) bool { return !slices.Contains(without, column) }
+	m.blocks.intern = interner()
+	m.weighed = m.blocks.make()
+	var bytes, rows int64
+	for i := range files {
+		bytes += files[i].Bytes
+		rows += files[i].Rows
 	}
-	for len(r.sources) > 0 {
-		if r.rows++; r.rows%8192 == 0 && r.ctx.Err() != nil {
-			return r.ctx.Err()
-		}
-		source := r.sources[0]
-		picks = append(picks, pick{source.number, int32(source.at - 1)})
-		if source.block.heavy {
-			s.text += source.block.textOf(source.at - 1)
-		}
-		full := s.copied+len(picks) == s.file.groupRows || s.text > rowGroupText
-		if full || source.at == source.block.rows { // the next row group takes its place
-			copyPicks()
-		}
-		if full {
-			if err := s.flush(); err != nil {
-				return err
-			}
-		}
-		if err := r.advance(); err != nil {
+	m.perRow = float64(bytes) / float64(max(1, rows))
+	var err error
+	if m.keys, err = OpenRun(ctx, files, RunOptions{Columns: keyColumns, weigh: m.weigh}); err != nil {
+		return err
+	}
+	defer m.keys.Close()
+	for len(m.keys.sources) > 0 {
+		if err := m.pick(); err != nil {
 			return err
 		}
-	}
-	if len(picks) > 0 {
-		copyPicks()
+		if err := m.copy(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// renumber forgets the numbers that values had in the columns they were copied to.
-func (b *block) renumber() {
-	for _, c := range b.columns {
-		if v, ok := c.vector.(*nameVector); ok {
-			v.numbers = v.numbers[:0]
+// pick finds the rows of the next window. A row group with much text ends it.
+func (m *merger) pick() error {
+	m.picks, m.ends, m.parts = m.picks[:0], m.ends[:0], m.parts[:0]
+	clear(m.at)
+	m.blocks.used = 0
+	begin, text := 0, 0
+	for len(m.keys.sources) > 0 && len(m.ends) < windowGroups && text <= m.to.file.groupText {
+		if m.keys.rows++; m.keys.rows%8192 == 0 && m.ctx.Err() != nil {
+			return m.ctx.Err()
+		}
+		s := m.keys.sources[0]
+		row := s.at - 1
+		if len(m.picks) == 0 {
+			m.to.file.table.day.day = (&methodspan.Row{StartNS: s.key.start}).EventDay()
+		}
+		m.picks = append(m.picks, pick{m.partOf(s), int32(row)})
+		if len(s.texts) > 0 {
+			text += int(s.texts[row])
+		}
+		if len(m.picks)-begin == m.to.file.groupRows {
+			begin, text = len(m.picks), 0
+			m.ends = append(m.ends, begin)
+		}
+		if err := m.keys.advance(); err != nil {
+			return err
+		}
+	}
+	if len(m.picks) > begin {
+		m.ends = append(m.ends, len(m.picks))
+	}
+	return nil
+}
+
+// partOf is the part that a source hands out rows of.
+func (m *merger) partOf(s *source) int32 {
+	at, ok := m.at[s]
+	if !ok || at.group != s.group {
+		at = standing{s.group, int32(len(m.parts))}
+		m.at[s] = at
+		p := part{s.meta, s.file.Schema(), s.file.RowGroups()[s.group-1], m.blocks.next()}
+		p.block.begin(p.group)
+		m.parts = append(m.parts, p)
+	}
+	return at.part
+}
+
+// copy copies the window into row groups of the stream.
+func (m *merger) copy() error {
+	if err := m.readResources(); err != nil {
+		return err
+	}
+	e := m.to.file.encoder
+	groups := make([]format.RowGroup, len(m.ends))
+	data := make([][]byte, len(m.ends))
+	for g := range groups {
+		rows := len(m.picksOf(g))
+		groups[g] = format.RowGroup{NumRows: int64(rows), SortingColumns: e.sorting, Columns: make([]format.ColumnChunk, len(e.columns))}
+		data[g] = make([]byte, 0, int(1.1*m.perRow*float64(rows)))
+	}
+	column := 0
+	for _, u := range m.units {
+		first := column
+		if m.ctx.Err() != nil {
+			return m.ctx.Err()
+		}
+		if err := m.read(u.paths); err != nil {
+			return err
+		}
+		for g := range groups {
+			picks := m.picksOf(g)
+			u.copy(&copier{picks, m.parts})
+			if u.starts {
+				m.to.count(e.table.start.values)
+			}
+			for i := first; i < first+u.columns; i++ {
+				var err error
+				if data[g], err = e.encodeColumn(i, m.to.inOrder(len(picks)), data[g], int64(len(magic)+len(data[g])), &groups[g].Columns[i]); err != nil {
+					return diskError("write file", m.to.path, err)
+				}
+				e.columns[i].reset()
+			}
+			e.table.resources.reset()
+			m.renumber(u.paths)
+		}
+		m.letGo(u.paths)
+		for ; column < first+u.columns; column++ {
+			e.columns[column].forget()
+		}
+	}
+	for g := range groups {
+		if err := m.to.file.take(&groups[g], data[g]); err != nil {
+			return diskError("write file", m.to.path, err)
+		}
+		data[g] = nil
+	}
+	return nil
+}
+
+func (m *merger) picksOf(group int) []pick {
+	begin := 0
+	if group > 0 {
+		begin = m.ends[group-1]
+	}
+	return m.picks[begin:m.ends[group]]
+}
+
+// read reads columns of all parts.
+func (m *merger) read(paths []string) error {
+	for _, p := range m.parts {
+		columns := p.block.named(paths)
+		for _, c := range columns {
+			c.borrow(&m.spare)
+		}
+		if err := p.block.readColumns(p.schema, p.group, columns); err != nil {
+			return corrupt("read file", p.meta.Path, err)
+		}
+	}
+	return nil
+}
+
+// letGo forgets columns of all parts.
+func (m *merger) letGo(paths []string) {
+	for _, p := range m.parts {
+		for _, c := range p.block.named(paths) {
+			c.giveBack(&m.spare)
 		}
 	}
 }
 
-// longNames are the names that may be long and of which there may be many.
-func (b *block) longNames() [5]*nameVector {
-	return [...]*nameVector{&b.stack, &b.requestID, &b.batchID, &b.caller, &b.signature}
-}
-
-// weigh finds out whether the block's names must be counted row by row.
-func (b *block) weigh() {
-	n := 0
-	for _, v := range b.longNames() {
-		for _, s := range v.values {
-			n += len(s)
+// renumber forgets the numbers that names had in the columns they were copied to.
+func (m *merger) renumber(paths []string) {
+	for _, p := range m.parts {
+		for _, c := range p.block.named(paths) {
+			if v, ok := c.vector.(*nameVector); ok {
+				v.numbers = v.numbers[:0]
+			}
 		}
 	}
-	b.heavy = n > heavyText
 }
 
-func (b *block) textOf(row int) (n int) {
-	for _, v := range b.longNames() {
-		n += len(v.get(row))
+// readResources reads what the rows' resources are.
+func (m *merger) readResources() error {
+	for _, p := range m.parts {
+		columns := p.block.named(resourcePaths)
+		for _, c := range columns {
+			c.borrow(&m.spare)
+		}
+		if err := p.block.readColumns(p.schema, p.group, columns); err != nil {
+			return corrupt("read file", p.meta.Path, err)
+		}
+		p.block.numberResources()
+		for _, c := range columns {
+			c.giveBack(&m.spare)
+		}
 	}
-	return n
+	return nil
+}
+
+// weigh counts the text of each row of the row group that comes next, if there is
+// much of it.
+func (m *merger) weigh(s *source) ([]int32, error) {
+	b, group := m.weighed, s.file.RowGroups()[s.group]
+	columns := b.named(longNames)
+	size := int64(0)
+	for _, c := range columns {
+		if leaf, ok := s.file.Schema().Lookup(c.path); ok {
+			size += s.file.Metadata().RowGroups[s.group].Columns[leaf.ColumnIndex].MetaData.TotalUncompressedSize
+		}
+	}
+	if size <= heavyText {
+		return nil, nil
+	}
+	b.begin(group)
+	texts := make([]int32, b.rows)
+	distinct := 0
+	for _, c := range columns {
+		c.borrow(&m.spare)
+		if err := b.readColumns(s.file.Schema(), group, []blockColumn{c}); err != nil {
+			return nil, err
+		}
+		names := c.vector.(*nameVector)
+		for _, name := range names.values {
+			distinct += len(name)
+		}
+		for i := range texts {
+			texts[i] += int32(len(names.get(i)))
+		}
+		c.giveBack(&m.spare)
+	}
+	if distinct <= heavyText {
+		return nil, nil
+	}
+	return texts, nil
+}
+
+// blocks are made once and used again for each window.
+type blocks struct {
+	want   func(column string) bool
+	intern func(string) string
+	all    []*block
+	used   int
+}
+
+func (b *blocks) make() *block { return newBlock(b.want, b.intern) }
+
+func (b *blocks) next() *block {
+	if b.used == len(b.all) {
+		b.all = append(b.all, b.make())
+	}
+	b.used++
+	return b.all[b.used-1]
 }

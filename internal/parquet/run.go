@@ -20,7 +20,6 @@ import (
 type Run struct {
 	ctx     context.Context
 	sources sourceHeap
-	blocks  []*block // one of each source, by its number
 	files   []*os.File
 	current *source // whose row was handed out last
 	rows    int
@@ -38,6 +37,9 @@ type RunOptions struct {
 	// file, and each part's rows must stay in order.
 	Edit  func(part int, r *methodspan.Row) bool
 	Parts int
+	// weigh, if not nil, counts the bytes of text of each row of the row group that a
+	// source is to hand out next; none if there is little.
+	weigh func(*source) ([]int32, error)
 }
 
 // OpenRun begins to read. Every file is compared with its checksum first, so that
@@ -46,19 +48,11 @@ func OpenRun(ctx context.Context, files []File, o RunOptions) (*Run, error) {
 	want := func(c string) bool {
 		return (len(o.Columns) == 0 || slices.Contains(o.Columns, c)) && !slices.Contains(o.Without, c)
 	}
-	names := map[string]string{}
-	intern := func(s string) string {
-		if shared, ok := names[s]; ok {
-			return shared
-		}
-		names[s] = s
-		return s
-	}
+	intern := interner()
 	r := &Run{ctx: ctx}
 	for i := range files {
 		for part := range max(1, o.Parts) {
-			s := &source{meta: &files[i], part: part, edit: o.Edit, number: int32(len(r.blocks)), block: newBlock(want, intern)}
-			r.blocks = append(r.blocks, s.block)
+			s := &source{meta: &files[i], part: part, edit: o.Edit, weigh: o.weigh, block: newBlock(want, intern)}
 			if err := r.open(s); err != nil {
 				return nil, errors.Join(err, r.Close())
 			}
@@ -66,6 +60,18 @@ func OpenRun(ctx context.Context, files []File, o RunOptions) (*Run, error) {
 	}
 	heap.Init(&r.sources)
 	return r, nil
+}
+
+// interner makes equal names one.
+func interner() func(string) string {
+	names := map[string]string{}
+	return func(s string) string {
+		if shared, ok := names[s]; ok {
+			return shared
+		}
+		names[s] = s
+		return s
+	}
 }
 
 func (r *Run) open(s *source) error {
@@ -135,23 +141,23 @@ func (r *Run) Close() error {
 	for _, f := range r.files {
 		err = errors.Join(err, f.Close())
 	}
-	r.files, r.sources, r.blocks, r.current = nil, nil, nil, nil
+	r.files, r.sources, r.current = nil, nil, nil
 	return err
 }
 
 // source is the rows of one file, or of one part of them.
 type source struct {
-	meta *File
-	file *pq.File
-	part int
-	edit func(part int, r *methodspan.Row) bool
-	// number is its place among the sources.
-	number int32
-	block  *block
-	group  int // the next row group
-	at     int // the next row of the block
-	key    rowKey
-	row    methodspan.Row // made at once if it may be edited, else when asked for
+	meta  *File
+	file  *pq.File
+	part  int
+	edit  func(part int, r *methodspan.Row) bool
+	block *block
+	group int // the next row group
+	at    int // the next row of the block
+	weigh func(*source) ([]int32, error)
+	texts []int32 // of the rows, in bytes; empty if there is little
+	key   rowKey
+	row   methodspan.Row // made at once if it may be edited, else when asked for
 }
 
 // rowKey is what rows are sorted by.
@@ -192,6 +198,12 @@ func (s *source) next() (bool, error) {
 			}
 			if err := s.block.read(s.file.Schema(), groups[s.group]); err != nil {
 				return false, corrupt("read file", s.meta.Path, err)
+			}
+			if s.weigh != nil {
+				var err error
+				if s.texts, err = s.weigh(s); err != nil {
+					return false, corrupt("read file", s.meta.Path, err)
+				}
 			}
 			s.group++
 			s.at = 0

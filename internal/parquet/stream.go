@@ -15,10 +15,9 @@ type stream struct {
 	file *fileEncoder
 	path string
 	out  *summed
-	// The row group under way, as rows or as columns of so many rows.
+	// The row group under way.
 	rows     []methodspan.Row
 	pointers []*methodspan.Row
-	copied   int
 	order    []int32
 	text     int // bytes of names in it
 	entry    fileEntry
@@ -58,56 +57,49 @@ func (s *stream) add(r *methodspan.Row) error {
 	}
 	s.rows = append(s.rows, *r)
 	s.text += len(r.Stack) + len(r.RequestID) + len(r.BatchID) + len(r.Caller) + len(r.Signature)
-	if len(s.rows) == s.file.groupRows || s.text > rowGroupText {
+	if len(s.rows) == s.file.groupRows || s.text > s.file.groupText {
 		return s.flush()
 	}
 	return nil
 }
 
-// copy adds rows of blocks, which must not be smaller than those before.
-func (s *stream) copy(picks []pick, blocks []*block) {
-	if s.copied == 0 {
-		for _, b := range blocks {
-			b.renumber()
-		}
-	}
-	s.file.table.copyRows(picks, blocks)
-	s.copied += len(picks)
-}
-
-// flush writes a row group of the rows that were added or copied.
+// flush writes a row group of the rows that were added.
 func (s *stream) flush() error {
-	n := max(len(s.rows), s.copied)
-	if n == 0 {
+	if len(s.rows) == 0 {
 		return nil
 	}
 	e := s.file.encoder
-	if len(s.rows) > 0 {
-		s.pointers = s.pointers[:0]
-		for i := range s.rows {
-			s.pointers = append(s.pointers, &s.rows[i])
-		}
-		e.table.set(s.pointers)
-	} else {
-		e.table.fill()
+	s.pointers = s.pointers[:0]
+	for i := range s.rows {
+		s.pointers = append(s.pointers, &s.rows[i])
 	}
-	starts := e.table.start.values
-	if s.entry.Rows == 0 {
-		s.entry.MinStartNS, s.entry.MaxStartNS = starts[0], starts[0]
-	}
-	s.entry.MinStartNS, s.entry.MaxStartNS = min(s.entry.MinStartNS, slices.Min(starts)), max(s.entry.MaxStartNS, slices.Max(starts))
-	for len(s.order) < n {
-		s.order = append(s.order, int32(len(s.order)))
-	}
-	s.entry.Rows += int64(n)
-	err := s.file.group(&rowOrder{s.order[:n], true})
+	e.table.set(s.pointers)
+	s.count(e.table.start.values)
+	err := s.file.group(s.inOrder(len(s.rows)))
 	e.clear()
 	clear(s.rows)
-	s.rows, s.copied, s.text = s.rows[:0], 0, 0
+	s.rows, s.text = s.rows[:0], 0
 	if err != nil {
 		return diskError("write file", s.path, err)
 	}
 	return nil
+}
+
+// count notes the starts of a row group's rows.
+func (s *stream) count(starts []int64) {
+	if s.entry.Rows == 0 {
+		s.entry.MinStartNS, s.entry.MaxStartNS = starts[0], starts[0]
+	}
+	s.entry.MinStartNS, s.entry.MaxStartNS = min(s.entry.MinStartNS, slices.Min(starts)), max(s.entry.MaxStartNS, slices.Max(starts))
+	s.entry.Rows += int64(len(starts))
+}
+
+// inOrder is the order of n rows that are sorted.
+func (s *stream) inOrder(n int) *rowOrder {
+	for len(s.order) < n {
+		s.order = append(s.order, int32(len(s.order)))
+	}
+	return &rowOrder{s.order[:n], true}
 }
 
 // finish writes the rest, makes it durable and describes the file.

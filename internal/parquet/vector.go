@@ -18,6 +18,10 @@ type vector interface {
 	// take adds the values of one page. defs tell which rows have a value; there
 	// are none where all have.
 	take(page pq.Page, defs []byte) error
+	// borrow and giveBack take and leave the buffers, of a vector that is needed for
+	// a while only.
+	borrow(*buffers)
+	giveBack(*buffers)
 }
 
 var (
@@ -160,10 +164,13 @@ type numberVector[T int64 | float64] struct {
 	rows   int
 	values []T // of the rows; empty if none has a value
 	has    []bool
+	same   bool // all rows have the one value
 	page   func(data encoding.Values) []T
 }
 
-func (v *numberVector[T]) reset() { v.rows, v.values, v.has = 0, v.values[:0], v.has[:0] }
+func (v *numberVector[T]) reset() {
+	v.rows, v.values, v.has, v.same = 0, v.values[:0], v.has[:0], false
+}
 
 func (v *numberVector[T]) empty() bool { return len(v.values) == 0 }
 
@@ -171,14 +178,27 @@ func (v *numberVector[T]) get(row int) (x T, ok bool) {
 	if len(v.values) == 0 {
 		return 0, false
 	}
-	return v.values[row], len(v.has) == 0 || v.has[row]
+	return v.value(row), len(v.has) == 0 || v.has[row]
 }
 
 func (v *numberVector[T]) value(row int) T {
-	if len(v.values) == 0 {
+	switch {
+	case len(v.values) == 0:
 		return 0
+	case v.same:
+		return v.values[0]
 	}
 	return v.values[row]
+}
+
+// spread writes out what is the same for all rows so far.
+func (v *numberVector[T]) spread() {
+	if v.same {
+		v.same = false
+		for len(v.values) < v.rows {
+			v.values = append(v.values, v.values[0])
+		}
+	}
 }
 
 func (v *numberVector[T]) take(page pq.Page, defs []byte) error {
@@ -187,6 +207,7 @@ func (v *numberVector[T]) take(page pq.Page, defs []byte) error {
 		v.rows += n
 		return nil
 	}
+	v.spread()
 	nulls := page.NumNulls() > 0
 	before := len(v.values) > 0 // then all of these rows have one
 	for len(v.values) < v.rows {
@@ -197,34 +218,42 @@ func (v *numberVector[T]) take(page pq.Page, defs []byte) error {
 			v.has = append(v.has, before)
 		}
 	}
+	first := v.rows == 0
 	v.rows += n
 	values := v.page(page.Data())
+	of := func(at int) T { return values[at] }
+	count := len(values)
 	if dict := page.Dictionary(); dict != nil {
-		indexes := page.Data()
-		entries := v.page(dict.Page().Data())
-		values = make([]T, 0, n)
-		for _, i := range indexes.Int32() {
+		data := page.Data()
+		indexes, entries := data.Int32(), v.page(dict.Page().Data())
+		for _, i := range indexes {
 			if i < 0 || int(i) >= len(entries) {
 				return errOutside
 			}
-			values = append(values, entries[i])
 		}
+		if first && len(entries) == 1 && !nulls {
+			v.same = true
+			v.values = append(v.values, entries[0])
+			return each(page, defs, len(indexes), func(int) {})
+		}
+		of = func(at int) T { return entries[indexes[at]] }
+		count, values = len(indexes), nil
 	}
 	v.values = slices.Grow(v.values, n)
 	if nulls || len(v.has) > 0 {
 		v.has = slices.Grow(v.has, n)
 	}
-	if len(defs) == 0 && len(v.has) == 0 {
+	if values != nil && len(defs) == 0 && len(v.has) == 0 {
 		if len(values) < n {
 			return errShort
 		}
 		v.values = append(v.values, values[:n]...)
 		return nil
 	}
-	return each(page, defs, len(values), func(at int) {
+	return each(page, defs, count, func(at int) {
 		var x T
 		if at >= 0 {
-			x = values[at]
+			x = of(at)
 		}
 		v.values = append(v.values, x)
 		if nulls || len(v.has) > 0 {

@@ -1,0 +1,91 @@
+package parquet
+
+// What is merged goes column by column, each of which needs its buffers for a moment.
+
+// buffers are those that no vector has at the moment.
+type buffers struct {
+	longs   [][]int64
+	doubles [][]float64
+	places  [][]int32
+	bytes   [][]byte
+	known   [][]bool
+	names   [][]string
+	lists   [][][]string
+}
+
+// keptBuffers are how many of a kind are kept.
+const keptBuffers = 16
+
+// borrowed is an empty buffer, of those that are free if there is one.
+func borrowed[T any](free *[][]T) []T {
+	n := len(*free)
+	if n == 0 {
+		return nil
+	}
+	buffer := (*free)[n-1]
+	*free = (*free)[:n-1]
+	return buffer[:0]
+}
+
+// freed makes a buffer one of those that are free, unless there are enough.
+func freed[T any](free *[][]T, buffer []T) []T {
+	if cap(buffer) > 0 && len(*free) < keptBuffers {
+		*free = append(*free, buffer[:0])
+	}
+	return nil
+}
+
+func (v *nameVector) borrow(b *buffers) {
+	v.at, v.numbers, v.values = borrowed(&b.places), borrowed(&b.places), borrowed(&b.names)
+}
+
+func (v *nameVector) giveBack(b *buffers) {
+	clear(v.values) // let go of the names
+	v.rows, v.at, v.numbers, v.values = 0, freed(&b.places, v.at), freed(&b.places, v.numbers), freed(&b.names, v.values)
+}
+
+func (v *numberVector[T]) borrow(b *buffers) {
+	v.values, v.has = borrowed(numbersOf[T](b)), borrowed(&b.known)
+}
+
+func (v *numberVector[T]) giveBack(b *buffers) {
+	v.rows, v.same, v.values, v.has = 0, false, freed(numbersOf[T](b), v.values), freed(&b.known, v.has)
+}
+
+func (v *idVector) borrow(b *buffers) { v.values = borrowed(&b.bytes) }
+
+func (v *idVector) giveBack(b *buffers) { v.rows, v.values = 0, freed(&b.bytes, v.values) }
+
+func (v *listVector[T]) borrow(b *buffers) {
+	v.ends, v.values = borrowed(&b.places), borrowed(numbersOf[T](b))
+}
+
+func (v *listVector[T]) giveBack(b *buffers) {
+	v.rows, v.ends, v.values = 0, freed(&b.places, v.ends), freed(numbersOf[T](b), v.values)
+}
+
+func (v *nameListVector) borrow(b *buffers) { v.lists = borrowed(&b.lists) }
+
+func (v *nameListVector) giveBack(b *buffers) {
+	clear(v.lists)
+	v.rows, v.lists = 0, freed(&b.lists, v.lists)
+}
+
+func numbersOf[T int64 | float64](b *buffers) *[][]T {
+	if longs, ok := any(&b.longs).(*[][]T); ok {
+		return longs
+	}
+	return any(&b.doubles).(*[][]T)
+}
+
+func (c *dictColumn[K]) forget() { c.rows.each = nil }
+
+func (c *timeColumn) forget() { c.values, c.known = nil, nil }
+
+func (c *sparseColumn) forget() { c.rows.each, c.values = nil, nil }
+
+func (c *listColumn) forget() { c.rows, c.values, c.starts = nil, nil, nil }
+
+func (c *seqColumn) forget() { c.values = nil }
+
+func (c *dayColumn) forget() {}
