@@ -11,20 +11,15 @@ import (
 )
 
 const (
-	// windowGroups are the row groups that a window fills. What is read for a column
-	// is read anew for each window.
+	// windowGroups are the row groups that a window fills. What is read for a column is
+	// read anew for each window.
 	windowGroups = 5
-	// heavyText is the size from which on the text of a row group is counted row by
-	// row.
-	heavyText = 1 << 20
+	// mostExpected is how many bytes room is made for before a row group has them.
+	mostExpected = 8 << 20
 )
 
-var (
-	// keyColumns are those that rows are sorted by.
-	keyColumns = []string{"service", "version", "class", "method", "start_ns"}
-	// longNames may be long, and there may be many of them.
-	longNames = []string{"stack", "request_id", "batch_id", "caller", "signature"}
-)
+// keyColumns are those that rows are sorted by.
+var keyColumns = []string{"service", "version", "class", "method", "start_ns"}
 
 // merger puts the rows of files into one stream, window by window. It finds their
 // order by the columns that they are sorted by, and then copies the window column by
@@ -138,86 +133,109 @@ func (m *merger) partOf(s *source) int32 {
 	return at.part
 }
 
+// groupUnderWay is a row group that has only some of its columns yet.
+type groupUnderWay struct {
+	picks []pick
+	meta  format.RowGroup
+	data  []byte
+}
+
 // copy copies the window into row groups of the stream.
 func (m *merger) copy() error {
 	if err := m.readResources(); err != nil {
 		return err
 	}
 	e := m.to.file.encoder
-	groups := make([]format.RowGroup, len(m.ends))
-	data := make([][]byte, len(m.ends))
-	for g := range groups {
-		rows := len(m.picksOf(g))
-		groups[g] = format.RowGroup{NumRows: int64(rows), SortingColumns: e.sorting, Columns: make([]format.ColumnChunk, len(e.columns))}
-		data[g] = make([]byte, 0, int(1.1*m.perRow*float64(rows)))
+	groups := make([]groupUnderWay, len(m.ends))
+	begin := 0
+	for g, end := range m.ends {
+		rows := end - begin
+		groups[g] = groupUnderWay{
+			picks: m.picks[begin:end],
+			meta:  format.RowGroup{NumRows: int64(rows), SortingColumns: e.sorting, Columns: make([]format.ColumnChunk, len(e.columns))},
+			data:  make([]byte, 0, min(int(1.1*m.perRow*float64(rows)), mostExpected)),
+		}
+		begin = end
 	}
 	column := 0
 	for _, u := range m.units {
-		first := column
-		if m.ctx.Err() != nil {
-			return m.ctx.Err()
-		}
-		if err := m.read(u.paths); err != nil {
+		if err := m.copyUnit(u, column, groups); err != nil {
 			return err
 		}
-		for g := range groups {
-			picks := m.picksOf(g)
-			u.copy(&copier{picks, m.parts})
-			if u.starts {
-				m.to.count(e.table.start.values)
-			}
-			for i := first; i < first+u.columns; i++ {
-				var err error
-				if data[g], err = e.encodeColumn(i, m.to.inOrder(len(picks)), data[g], int64(len(magic)+len(data[g])), &groups[g].Columns[i]); err != nil {
-					return diskError("write file", m.to.path, err)
-				}
-				e.columns[i].reset()
-			}
-			e.table.resources.reset()
-			m.renumber(u.paths)
-		}
-		m.letGo(u.paths)
-		for ; column < first+u.columns; column++ {
-			e.columns[column].forget()
-		}
+		column += u.columns
 	}
 	for g := range groups {
-		if err := m.to.file.take(&groups[g], data[g]); err != nil {
+		if err := m.to.file.take(&groups[g].meta, groups[g].data); err != nil {
 			return diskError("write file", m.to.path, err)
 		}
-		data[g] = nil
+		groups[g].data = nil
 	}
 	return nil
 }
 
-func (m *merger) picksOf(group int) []pick {
-	begin := 0
-	if group > 0 {
-		begin = m.ends[group-1]
+// copyUnit copies columns from first on into all row groups of the window.
+func (m *merger) copyUnit(u unit, first int, groups []groupUnderWay) error {
+	if m.ctx.Err() != nil {
+		return m.ctx.Err()
 	}
-	return m.picks[begin:m.ends[group]]
+	if err := m.read(u.paths); err != nil {
+		return err
+	}
+	e := m.to.file.encoder
+	for i := range groups {
+		g := &groups[i]
+		u.copy(&copier{g.picks, m.parts})
+		if u.starts {
+			m.to.count(e.table.start.values)
+		}
+		for c := first; c < first+u.columns; c++ {
+			var err error
+			if g.data, err = e.encodeColumn(c, m.to.inOrder(len(g.picks)), g.data, int64(len(magic)+len(g.data)), &g.meta.Columns[c]); err != nil {
+				return diskError("write file", m.to.path, err)
+			}
+			e.columns[c].reset()
+		}
+		e.table.resources.reset()
+		m.renumber(u.paths)
+	}
+	m.letGo(u.paths)
+	for c := first; c < first+u.columns; c++ {
+		e.columns[c].forget()
+	}
+	return nil
 }
 
 // read reads columns of all parts.
 func (m *merger) read(paths []string) error {
-	for _, p := range m.parts {
-		columns := p.block.named(paths)
-		for _, c := range columns {
-			c.borrow(&m.spare)
+	for i := range m.parts {
+		if err := m.readPart(&m.parts[i], paths); err != nil {
+			return err
 		}
-		if err := p.block.readColumns(p.schema, p.group, columns); err != nil {
-			return corrupt("read file", p.meta.Path, err)
-		}
+	}
+	return nil
+}
+
+func (m *merger) readPart(p *part, paths []string) error {
+	columns := p.block.named(paths)
+	for _, c := range columns {
+		c.borrow(&m.spare)
+	}
+	if err := p.block.readColumns(p.schema, p.group, columns); err != nil {
+		return corrupt("read file", p.meta.Path, err)
 	}
 	return nil
 }
 
 // letGo forgets columns of all parts.
 func (m *merger) letGo(paths []string) {
-	for _, p := range m.parts {
-		for _, c := range p.block.named(paths) {
-			c.giveBack(&m.spare)
-		}
+	for i := range m.parts {
+		m.letGoPart(&m.parts[i], paths)
+	}
+}
+
+func (m *merger) letGoPart(p *part, paths []string) {
+	for _, c := range p.block.named(paths) {
+		c.giveBack(&m.spare)
 	}
 }
 
@@ -234,57 +252,14 @@ func (m *merger) renumber(paths []string) {
 
 // readResources reads what the rows' resources are.
 func (m *merger) readResources() error {
-	for _, p := range m.parts {
-		columns := p.block.named(resourcePaths)
-		for _, c := range columns {
-			c.borrow(&m.spare)
+	for i := range m.parts {
+		if err := m.readPart(&m.parts[i], resourcePaths); err != nil {
+			return err
 		}
-		if err := p.block.readColumns(p.schema, p.group, columns); err != nil {
-			return corrupt("read file", p.meta.Path, err)
-		}
-		p.block.numberResources()
-		for _, c := range columns {
-			c.giveBack(&m.spare)
-		}
+		m.parts[i].block.numberResources()
+		m.letGoPart(&m.parts[i], resourcePaths)
 	}
 	return nil
-}
-
-// weigh counts the text of each row of the row group that comes next, if there is
-// much of it.
-func (m *merger) weigh(s *source) ([]int32, error) {
-	b, group := m.weighed, s.file.RowGroups()[s.group]
-	columns := b.named(longNames)
-	size := int64(0)
-	for _, c := range columns {
-		if leaf, ok := s.file.Schema().Lookup(c.path); ok {
-			size += s.file.Metadata().RowGroups[s.group].Columns[leaf.ColumnIndex].MetaData.TotalUncompressedSize
-		}
-	}
-	if size <= heavyText {
-		return nil, nil
-	}
-	b.begin(group)
-	texts := make([]int32, b.rows)
-	distinct := 0
-	for _, c := range columns {
-		c.borrow(&m.spare)
-		if err := b.readColumns(s.file.Schema(), group, []blockColumn{c}); err != nil {
-			return nil, err
-		}
-		names := c.vector.(*nameVector)
-		for _, name := range names.values {
-			distinct += len(name)
-		}
-		for i := range texts {
-			texts[i] += int32(len(names.get(i)))
-		}
-		c.giveBack(&m.spare)
-	}
-	if distinct <= heavyText {
-		return nil, nil
-	}
-	return texts, nil
 }
 
 // blocks are made once and used again for each window.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"time"
@@ -34,13 +35,16 @@ type Options struct {
 	Filter    query.Filter
 	Methods   int // looked at closely: those that were raised, then those that cost most
 	Verdict   verdict.Options
+	// Notices, if not nil, is told what a warehouse that is not here will cost and what
+	// is waited for, a line each.
+	Notices io.Writer
 }
 
 // Gather asks the warehouse. It fails with query.ErrNoData where there is nothing
 // in the window.
 func Gather(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{Made: o.Now, Warehouse: o.Warehouse, zone: o.Zone}
-	w, err := query.Open(ctx, o.Warehouse, o.Window)
+	w, err := query.Open(ctx, o.Warehouse, o.Window, query.Tell(o.Notices))
 	if err != nil {
 		return nil, err
 	}
