@@ -45,10 +45,8 @@ type DiskConfig struct {
 // allowed, so that writing need not stop.
 const highWater = 0.9
 
-// rowsInMemory leaves requests their part of what the memory limiter allows: a row that
-// is merged takes 120 bytes, one that is added up 200, and as much again until it is
-// collected.
-const rowsInMemory = 500_000
+// rowsInMemory leaves requests their part of what the memory limiter allows.
+const rowsInMemory = 250_000
 
 func defaultMaintenance() MaintenanceConfig {
 	return MaintenanceConfig{

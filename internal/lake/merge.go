@@ -12,22 +12,31 @@ import (
 // resident is how many rows of a file are in memory while it is read.
 func resident(f parquet.File) int64 { return min(f.Rows, rowGroupRows) }
 
+// How many times Job.RowsInMemory rows may be in memory. Files are merged all day long.
+// A date is added up once; whatever does not fit then has to be merged first, again
+// and again.
+const (
+	merging   = 1
+	preparing = 4
+	wholeRows = 2
+)
+
 // fits tells whether files can be read side by side.
-func (r *runner) fits(files []parquet.File) bool {
+func (r *runner) fits(files []parquet.File, times int64) bool {
 	var rows int64
 	for _, f := range files {
 		rows += resident(f)
 	}
-	return len(files) <= maxOpenFiles && rows <= cmp.Or(r.RowsInMemory, DefaultRowsInMemory)
+	return len(files) <= maxOpenFiles && rows <= times*cmp.Or(r.RowsInMemory, DefaultRowsInMemory)
 }
 
 // batch picks the smallest files, as many as can be read side by side and two at
 // least.
-func (r *runner) batch(files []parquet.File) []parquet.File {
+func (r *runner) batch(files []parquet.File, times int64) []parquet.File {
 	sorted := slices.Clone(files)
 	slices.SortStableFunc(sorted, func(a, b parquet.File) int { return cmp.Compare(a.Rows, b.Rows) })
 	n := min(2, len(sorted))
-	for n < len(sorted) && r.fits(sorted[:n+1]) {
+	for n < len(sorted) && r.fits(sorted[:n+1], times) {
 		n++
 	}
 	return sorted[:n]

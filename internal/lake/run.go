@@ -21,10 +21,11 @@ type Job struct {
 	DryRun bool
 	// Done, if not nil, is told of every step.
 	Done func(Step)
-	// RowsInMemory bounds the rows in memory of files that are read side by side, a row
-	// group of every file: at some 120 bytes each where rows are merged and 200 where they
-	// are added up. 0 is DefaultRowsInMemory. With fewer, what is more is merged in more
-	// steps.
+	// RowsInMemory bounds the rows in memory of files that are merged, a row group of
+	// every file at some 120 bytes a row; what is more is merged in more steps. Where a
+	// date is added up or a service is taken out, twice as many whole rows are in
+	// memory, at some 200 bytes each, or four times as many while files are merged for
+	// it. 0 is DefaultRowsInMemory.
 	RowsInMemory int64
 	// Fetch, if not nil, is asked for files before they are read, where the
 	// directory need not hold all of them. They stay until done is called.
@@ -181,23 +182,23 @@ func (r *runner) act(ctx context.Context, d *parquet.Date, action Action) error 
 	case Minute:
 		return r.roll(ctx, d, action, methodspan.LevelMinute)
 	case DropIDs:
-		return r.replace(ctx, d, action, r.batch(withIDs(d.Files)), func(files []parquet.File) (parquet.File, error) {
+		return r.replace(ctx, d, action, r.batch(withIDs(d.Files), merging), func(files []parquet.File) (parquet.File, error) {
 			return dropIDs(ctx, r.m, d.Date, files)
 		})
 	}
-	return r.merge(ctx, d, r.batch(small(d.Files)))
+	return r.merge(ctx, d, r.batch(small(d.Files), merging))
 }
 
 // roll adds a date up. All its files go in, so that it has one file afterwards.
 func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level string) error {
 	// Weights are made of all raw rows of a date at once, and only so many files
 	// can be read side by side.
-	for !r.DryRun && !r.fits(d.Files) {
+	for !r.DryRun && !r.fits(d.Files, wholeRows) {
 		files := mostOfOneLevel(d.Files)
 		if len(files) < 2 {
 			break
 		}
-		if err := r.merge(ctx, d, r.batch(files)); err != nil {
+		if err := r.merge(ctx, d, r.batch(files, preparing)); err != nil {
 			return err
 		}
 	}

@@ -110,7 +110,7 @@ func edit(ctx context.Context, m *parquet.Maintainer, date string, files []parqu
 func (r *runner) take(files []parquet.File) (next, rest []parquet.File) {
 	for _, f := range files {
 		with := append(next[:len(next):len(next)], f)
-		if len(next) == 0 || f.Level == next[0].Level && r.fits(append(with, with...)) {
+		if len(next) == 0 || f.Level == next[0].Level && r.fits(append(with, with...), wholeRows) {
 			next = with
 		} else {
 			rest = append(rest, f)

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/parquet-go/parquet-go/compress/zstd"
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
@@ -56,7 +56,7 @@ type chunk struct {
 	defs    []byte
 	reps    []byte
 	packed  [2][]byte
-	zstd    zstd.Codec
+	zstd    *zstd.Encoder
 	header  bytes.Buffer
 }
 
@@ -193,10 +193,7 @@ func (b *chunk) compress(buffer int, raw []byte) []byte {
 	if len(raw) == 0 {
 		return nil
 	}
-	packed, err := b.zstd.Encode(b.packed[buffer][:0], raw)
-	if err != nil { // zstd has none
-		panic(err)
-	}
+	packed := b.zstd.EncodeAll(raw, b.packed[buffer][:0])
 	b.packed[buffer] = packed
 	return packed
 }

@@ -9,7 +9,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/parquet-go/parquet-go/compress/zstd"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
@@ -60,7 +59,7 @@ type encoder struct {
 func newEncoder() *encoder {
 	e := &encoder{table: newTable(), groupRows: rowGroupRows, groupText: rowGroupText}
 	e.columns = e.table.columns()
-	e.chunk.zstd = zstd.Codec{Level: zstd.SpeedFastest}
+	e.chunk.zstd = newCompressor()
 	for _, name := range [...]string{"service", "class", "method", "version", "start_ns"} {
 		for i, c := range e.columns {
 			if c.path[0] == name {

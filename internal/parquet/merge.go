@@ -10,13 +10,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-const (
-	// windowGroups are the row groups that a window fills. What is read for a column is
-	// read anew for each window.
-	windowGroups = 5
-	// mostExpected is how many bytes room is made for before a row group has them.
-	mostExpected = 8 << 20
-)
+// mostExpected is how many bytes room is made for before a row group has them.
+const mostExpected = 8 << 20
 
 // keyColumns are those that rows are sorted by.
 var keyColumns = []string{"service", "version", "class", "method", "start_ns"}
@@ -33,6 +28,9 @@ type merger struct {
 	spare   buffers
 	perRow  float64 // bytes of the files
 	weighed *block
+	// inWindow is how many row groups a window fills: as many as there are rows in
+	// memory while a column is read, so that it is read twice at most.
+	inWindow int
 
 	// The window.
 	picks []pick
@@ -65,11 +63,13 @@ func mergeInto(ctx context.Context, s *stream, files []File, without []string) e
 	m.blocks.want = func(column string) bool { return !slices.Contains(without, column) }
 	m.blocks.intern = interner()
 	m.weighed = m.blocks.make()
-	var bytes, rows int64
+	var bytes, rows, resident int64
 	for i := range files {
 		bytes += files[i].Bytes
 		rows += files[i].Rows
+		resident += min(files[i].Rows, rowGroupRows)
 	}
+	m.inWindow = int(resident/rowGroupRows) + 1
 	m.perRow = float64(bytes) / float64(max(1, rows))
 	var err error
 	if m.keys, err = OpenRun(ctx, files, RunOptions{Columns: keyColumns, weigh: m.weigh}); err != nil {
@@ -93,7 +93,7 @@ func (m *merger) pick() error {
 	clear(m.at)
 	m.blocks.used = 0
 	begin, text := 0, 0
-	for len(m.keys.sources) > 0 && len(m.ends) < windowGroups && text <= m.to.file.groupText {
+	for len(m.keys.sources) > 0 && len(m.ends) < m.inWindow && text <= m.to.file.groupText {
 		if m.keys.rows++; m.keys.rows%8192 == 0 && m.ctx.Err() != nil {
 			return m.ctx.Err()
 		}
