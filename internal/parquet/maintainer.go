@@ -229,6 +229,9 @@ func (m *Maintainer) publishReplaced(date string, old []File, added []fileEntry)
 		if len(taken) != len(gone) {
 			return &Error{Op: "replace files", Path: m.path(datePrefix + date), Err: errGone}
 		}
+		if manifest.Settled, err = merged(manifest.Settled, m.remember(next), m.opts.RememberMax); err != nil {
+			return corrupt("read manifest", m.path(manifestDir), fmt.Errorf("items of %s: %w", date, err))
+		}
 		for i := range added {
 			added[i].Committed = now.UTC()
 		}

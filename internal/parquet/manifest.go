@@ -76,12 +76,6 @@ type dateManifest struct {
 	Settled []settled `json:"settled,omitempty"`
 }
 
-// settled are the items of one commit.
-type settled struct {
-	Committed time.Time         `json:"committed"`
-	Items     map[string]string `json:"items"`
-}
-
 type partRef struct {
 	Manifest string `json:"manifest"`
 	Checksum string `json:"checksum"`

@@ -14,7 +14,7 @@ type buffers struct {
 }
 
 // keptBuffers are how many of a kind are kept.
-const keptBuffers = 16
+const keptBuffers = 6
 
 // borrowed is an empty buffer, of those that are free if there is one.
 func borrowed[T any](free *[][]T) []T {
