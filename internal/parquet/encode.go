@@ -116,12 +116,48 @@ func (e *encoder) begin(w io.Writer) *fileEncoder {
 
 // group writes rows of the table as a row group.
 func (f *fileEncoder) group(order *rowOrder) error {
-	rowGroup, offset, err := f.encodeGroup(f.w, order, f.offset)
-	if err != nil {
+	g := f.newGroup(len(order.rows))
+	for i := range f.columns {
+		if err := f.column(i, order, g); err != nil {
+			return err
+		}
+	}
+	f.note(g)
+	return nil
+}
+
+func (f *fileEncoder) newGroup(rows int) *format.RowGroup {
+	return &format.RowGroup{NumRows: int64(rows), SortingColumns: f.sorting, Columns: make([]format.ColumnChunk, len(f.columns))}
+}
+
+// column writes one column of a row group. The columns of a row group need not lie side
+// by side, but come in their order.
+func (f *fileEncoder) column(i int, order *rowOrder, g *format.RowGroup) error {
+	offset := f.offset + int64(len(f.out))
+	if i == 0 {
+		g.FileOffset = offset
+	}
+	c, meta := &f.columns[i], &g.Columns[i].MetaData
+	f.chunk.reset()
+	f.chunk.codec, f.chunk.decided = c.codec, c.decided
+	c.encode(&f.chunk, order)
+	if len(f.chunk.dictionary) > math.MaxInt32/2 || len(f.chunk.data) > math.MaxInt32/2 {
+		return fmt.Errorf("column %s is too large for a page", c.path[0])
+	}
+	meta.PathInSchema = c.path
+	meta.Type = schemaTypes()[i]
+	f.out = f.chunk.write(f.out, offset, meta)
+	c.codec, c.decided = f.chunk.codec, f.chunk.decided
+	g.TotalByteSize += meta.TotalUncompressedSize
+	g.TotalCompressedSize += meta.TotalCompressedSize
+	if len(f.out) < bufferBytes {
+		return nil
+	}
+	if _, err := f.w.Write(f.out); err != nil {
 		return err
 	}
-	f.offset = offset
-	f.note(rowGroup)
+	f.offset += int64(len(f.out))
+	f.out = f.out[:0]
 	return nil
 }
 
@@ -130,32 +166,6 @@ func (f *fileEncoder) note(g *format.RowGroup) {
 	g.Ordinal = int16(len(f.meta.RowGroups))
 	f.meta.RowGroups = append(f.meta.RowGroups, *g)
 	f.meta.NumRows += g.NumRows
-}
-
-// take writes a row group that was encoded as if it stood at the beginning of a file.
-func (f *fileEncoder) take(g *format.RowGroup, data []byte) error {
-	if _, err := f.w.Write(f.out); err != nil {
-		return err
-	}
-	f.offset += int64(len(f.out))
-	f.out = f.out[:0]
-	g.FileOffset = f.offset
-	shift := f.offset - int64(len(magic))
-	for i := range g.Columns {
-		meta := &g.Columns[i].MetaData
-		meta.DataPageOffset += shift
-		if meta.DictionaryPageOffset != 0 {
-			meta.DictionaryPageOffset += shift
-		}
-		g.TotalByteSize += meta.TotalUncompressedSize
-		g.TotalCompressedSize += meta.TotalCompressedSize
-	}
-	if _, err := f.w.Write(data); err != nil {
-		return err
-	}
-	f.offset += int64(len(data))
-	f.note(g)
-	return nil
 }
 
 // finish writes the footer.
@@ -185,48 +195,6 @@ func (e *encoder) rowGroupSize(rows int) int {
 		}
 	}
 	return max(1, min(e.groupRows, rows/(1+text/e.groupText)))
-}
-
-// encodeGroup writes one row group and tells where in the file the next begins.
-// The end of it may be in e.out still.
-func (e *encoder) encodeGroup(w io.Writer, order *rowOrder, offset int64) (*format.RowGroup, int64, error) {
-	rg := &format.RowGroup{
-		NumRows: int64(len(order.rows)), SortingColumns: e.sorting, FileOffset: offset + int64(len(e.out)),
-		Columns: make([]format.ColumnChunk, len(e.columns)),
-	}
-	for i := range e.columns {
-		var err error
-		if e.out, err = e.encodeColumn(i, order, e.out, offset+int64(len(e.out)), &rg.Columns[i]); err != nil {
-			return nil, 0, err
-		}
-		meta := &rg.Columns[i].MetaData
-		rg.TotalByteSize += meta.TotalUncompressedSize
-		rg.TotalCompressedSize += meta.TotalCompressedSize
-		if len(e.out) >= bufferBytes {
-			if _, err := w.Write(e.out); err != nil {
-				return nil, 0, err
-			}
-			offset += int64(len(e.out))
-			e.out = e.out[:0]
-		}
-	}
-	return rg, offset, nil
-}
-
-// encodeColumn appends one column of a row group to out, which ends at offset.
-func (e *encoder) encodeColumn(i int, order *rowOrder, out []byte, offset int64, to *format.ColumnChunk) ([]byte, error) {
-	c := &e.columns[i]
-	e.chunk.reset()
-	e.chunk.codec, e.chunk.decided = c.codec, c.decided
-	c.encode(&e.chunk, order)
-	if len(e.chunk.dictionary) > math.MaxInt32/2 || len(e.chunk.data) > math.MaxInt32/2 {
-		return nil, fmt.Errorf("column %s is too large for a page", c.path[0])
-	}
-	to.MetaData.PathInSchema = c.path
-	to.MetaData.Type = schemaTypes()[i]
-	out = e.chunk.write(out, offset, &to.MetaData)
-	c.codec, c.decided = e.chunk.codec, e.chunk.decided
-	return out, nil
 }
 
 // reset lets go of the rows.

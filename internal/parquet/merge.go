@@ -10,9 +10,6 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// mostExpected is how many bytes room is made for before a row group has them.
-const mostExpected = 8 << 20
-
 // keyColumns are those that rows are sorted by.
 var keyColumns = []string{"service", "version", "class", "method", "start_ns"}
 
@@ -26,7 +23,6 @@ type merger struct {
 	units   []unit
 	blocks  blocks
 	spare   buffers
-	perRow  float64 // bytes of the files
 	weighed *block
 	// inWindow is how many row groups a window fills: as many as there are rows in
 	// memory while a column is read, so that it is read twice at most.
@@ -63,14 +59,11 @@ func mergeInto(ctx context.Context, s *stream, files []File, without []string) e
 	m.blocks.want = func(column string) bool { return !slices.Contains(without, column) }
 	m.blocks.intern = interner()
 	m.weighed = m.blocks.make()
-	var bytes, rows, resident int64
+	var resident int64
 	for i := range files {
-		bytes += files[i].Bytes
-		rows += files[i].Rows
 		resident += min(files[i].Rows, rowGroupRows)
 	}
-	m.inWindow = int(resident/rowGroupRows) + 1
-	m.perRow = float64(bytes) / float64(max(1, rows))
+	m.inWindow = max(1, int((resident+rowGroupRows-1)/rowGroupRows))
 	var err error
 	if m.keys, err = OpenRun(ctx, files, RunOptions{Columns: keyColumns, weigh: m.weigh}); err != nil {
 		return err
@@ -133,29 +126,14 @@ func (m *merger) partOf(s *source) int32 {
 	return at.part
 }
 
-// groupUnderWay is a row group that has only some of its columns yet.
-type groupUnderWay struct {
-	picks []pick
-	meta  format.RowGroup
-	data  []byte
-}
-
 // copy copies the window into row groups of the stream.
 func (m *merger) copy() error {
 	if err := m.readResources(); err != nil {
 		return err
 	}
-	e := m.to.file.encoder
-	groups := make([]groupUnderWay, len(m.ends))
-	begin := 0
-	for g, end := range m.ends {
-		rows := end - begin
-		groups[g] = groupUnderWay{
-			picks: m.picks[begin:end],
-			meta:  format.RowGroup{NumRows: int64(rows), SortingColumns: e.sorting, Columns: make([]format.ColumnChunk, len(e.columns))},
-			data:  make([]byte, 0, min(int(1.1*m.perRow*float64(rows)), mostExpected)),
-		}
-		begin = end
+	groups := make([]*format.RowGroup, len(m.ends))
+	for g := range groups {
+		groups[g] = m.to.file.newGroup(len(m.picksOf(g)))
 	}
 	column := 0
 	for _, u := range m.units {
@@ -164,17 +142,22 @@ func (m *merger) copy() error {
 		}
 		column += u.columns
 	}
-	for g := range groups {
-		if err := m.to.file.take(&groups[g].meta, groups[g].data); err != nil {
-			return diskError("write file", m.to.path, err)
-		}
-		groups[g].data = nil
+	for _, g := range groups {
+		m.to.file.note(g)
 	}
 	return nil
 }
 
+func (m *merger) picksOf(group int) []pick {
+	begin := 0
+	if group > 0 {
+		begin = m.ends[group-1]
+	}
+	return m.picks[begin:m.ends[group]]
+}
+
 // copyUnit copies columns from first on into all row groups of the window.
-func (m *merger) copyUnit(u unit, first int, groups []groupUnderWay) error {
+func (m *merger) copyUnit(u unit, first int, groups []*format.RowGroup) error {
 	if m.ctx.Err() != nil {
 		return m.ctx.Err()
 	}
@@ -182,15 +165,14 @@ func (m *merger) copyUnit(u unit, first int, groups []groupUnderWay) error {
 		return err
 	}
 	e := m.to.file.encoder
-	for i := range groups {
-		g := &groups[i]
-		u.copy(&copier{g.picks, m.parts})
+	for i, g := range groups {
+		picks := m.picksOf(i)
+		u.copy(&copier{picks, m.parts})
 		if u.starts {
 			m.to.count(e.table.start.values)
 		}
 		for c := first; c < first+u.columns; c++ {
-			var err error
-			if g.data, err = e.encodeColumn(c, m.to.inOrder(len(g.picks)), g.data, int64(len(magic)+len(g.data)), &g.meta.Columns[c]); err != nil {
+			if err := m.to.file.column(c, m.to.inOrder(len(picks)), g); err != nil {
 				return diskError("write file", m.to.path, err)
 			}
 			e.columns[c].reset()

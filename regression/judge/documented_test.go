@@ -32,6 +32,7 @@ func TestDocumentedFigures(t *testing.T) {
 		"to a fifth of what moved, and that is known",
 		fmt.Sprintf("from %g%%. Calls are weighed", 100*leastCallsChange),
 		fmt.Sprintf("do not account for %g%% of its growth: what %g%% of it are", 100*o.Explained, 100*o.Explained),
+		fmt.Sprintf("run for no more than %d slots", patience),
 	)
 	documented.Says(t, "regression.md",
 		fmt.Sprintf("an estimate of at least `--threshold` (%g%%), at least `--min-records` (%g) on both sides", 100*o.LeastChange, o.Records),

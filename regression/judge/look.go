@@ -70,6 +70,7 @@ func Look(d *Deployment, o Options, memory Memory) (*Result, Memory, error) {
 		}
 	}
 	excesses(x, methods)
+	wait(x, methods, common)
 	fold(x, methods, calls, common, o)
 	return report(x, methods, service, calls, o), memory, nil
 }
