@@ -22,7 +22,7 @@ type Job struct {
 	// Done, if not nil, is told of every step.
 	Done func(Step)
 	// RowsInMemory bounds the rows in memory of files that are merged, a row group of
-	// every file at some 120 bytes a row; what is more is merged in more steps. Where a
+	// every file at some 70 bytes a row; what is more is merged in more steps. Where a
 	// date is added up or a service is taken out, twice as many whole rows are in
 	// memory, at some 200 bytes each, or four times as many while files are merged for
 	// it. 0 is DefaultRowsInMemory.

@@ -74,3 +74,22 @@ func (x *index) shown(c *Cell) bool {
 func (x *index) counts(c *Cell) bool {
 	return c.Records > 0 && c.Weight > 0 && x.shown(c)
 }
+
+// headSlots counts the slots in which the head version ran, warmed up.
+func (x *index) headSlots() (n int) {
+	for s := range x.d.Slots {
+		if x.headRuns(s) {
+			n++
+		}
+	}
+	return n
+}
+
+func (x *index) headRuns(slot int) bool {
+	for i, in := range x.d.Instances {
+		if in.Side == Head && x.warm[i*x.d.Slots+slot] {
+			return true
+		}
+	}
+	return false
+}
