@@ -176,7 +176,9 @@ func (r *run) rollOut(ctx context.Context) ([]*process, error) {
 	if err := r.stop(first); err != nil {
 		return nil, err
 	}
-	if err := r.wait(ctx, r.After/4, second, third, job); err != nil {
+	// Both releases serve for several slots, so that two looks find what is wrong: one
+	// alone is not believed.
+	if err := r.wait(ctx, r.After/2, second, third, job); err != nil {
 		return nil, err
 	}
 	fourth, err := r.startShop("shop-4", "1.1")
