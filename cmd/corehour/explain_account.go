@@ -203,7 +203,7 @@ func (a *account) compared(found *findings) {
 			}
 			v := &methodVerdict{
 				Line: *l, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Metric: c.Metric, Compared: c.Clusters,
-				AlertIDs: []string{}, Warnings: c.Warnings,
+				AlertIDs: []string{}, Warnings: slices.Concat(l.Warnings, c.Warnings),
 			}
 			for _, alert := range c.Alerts {
 				if alert.Class == l.Class && alert.Method == l.Method {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/fixture"
@@ -89,5 +90,31 @@ func TestExplainWhichMethod(t *testing.T) {
 	}
 	if r := corehour("explain", "Run", "--warehouse", root, "--service", "shoop"); r.code != exitCannotTell || !strings.Contains(r.stderr, `did you mean "shop"?`) {
 		t.Errorf("%+v", r)
+	}
+}
+
+// Where no other look can come, one with more evidence decides, and that is said.
+func TestExplainTheOnlyLook(t *testing.T) {
+	shop := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 5, Requests: 12}
+	items, _ := shop.Run()
+	shop.Seed, shop.Version, shop.Start, shop.OwnCPU = 2, "2", shop.Start.Add(time.Second), fixture.DefaultOwnCPU()
+	shop.OwnCPU[fixture.Rate] *= 3
+	more, _ := shop.Run()
+	root := fixture.Write(t, items, more)
+	for _, c := range []struct {
+		after   time.Duration
+		decided string
+		says    []string
+	}{
+		{6 * time.Minute, "the next look decides", []string{"to be confirmed", "looks in a row"}},
+		{7 * time.Minute, "an alert: every condition holds", []string{"REGRESSED", "20 times what two looks take, as no other look can come", "told by the last look alone"}},
+	} {
+		clock(t, fixture.Start.Add(c.after))
+		r := corehour("explain", fixture.Rate, "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
+		for _, want := range append(c.says, c.decided) {
+			if r.code != exitNothing || !strings.Contains(r.stdout, want) {
+				t.Errorf("after %s: no %q in %+v", c.after, want, r)
+			}
+		}
 	}
 }

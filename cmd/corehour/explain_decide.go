@@ -34,11 +34,11 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 	if l.EValue != nil {
 		e = *l.EValue
 	}
-	up := l.State != verdict.NotProven
+	up := l.State != verdict.NotProven || l.OnlyLook
 	size, proven := *l.ChangePercent >= f.Threshold, e >= needed
 	out = append(out,
 		predicate{"change", fmt.Sprintf("%g%% or more", f.Threshold), fmt.Sprintf("%+.1f%% (95%% interval %+.1f%% to %+.1f%%)", *l.ChangePercent, l.Interval[0], l.Interval[1]), &size},
-		predicate{"e-value", fmt.Sprintf("%.3g or more: %s", needed, family(hypotheses, needed, alpha)), fmt.Sprintf("%.3g", e), &proven})
+		predicate{"e-value", fmt.Sprintf("%.3g or more: %s", needed, family(hypotheses, needed, alpha, l.OnlyLook)), fmt.Sprintf("%.3g", e), &proven})
 	if !up && !(size && proven) {
 		return out, undecided(out, l)
 	}
@@ -47,7 +47,9 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 		return out, "raised by its size and evidence, but in the last slot it was no longer dearer"
 	}
 	twice := l.State != verdict.Pending
-	out = append(out, predicate{"looks in a row", fmt.Sprint(judge.Defaults().Looks), "", &twice})
+	if !l.OnlyLook { // its evidence stands for the other
+		out = append(out, predicate{"looks in a row", fmt.Sprint(judge.Defaults().Looks), "", &twice})
+	}
 	own := l.State == verdict.Regressed
 	if twice {
 		out = append(out, predicate{"the growth is its own", "not of raised callees, not saved elsewhere", l.Reason, &own})
@@ -65,7 +67,10 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 
 // family says what an e-value is measured by: e-BH asks for just so much where so many
 // hypotheses are rejected.
-func family(hypotheses int, needed, alpha float64) string {
+func family(hypotheses int, needed, alpha float64, onlyLook bool) string {
+	if onlyLook {
+		return fmt.Sprintf("%d times what two looks take, as no other look can come", judge.OnlyLook)
+	}
 	return fmt.Sprintf("as one of %.0f of %d hypotheses, %g%% of them by mistake", float64(hypotheses)/(alpha*needed), hypotheses, 100*alpha)
 }
 

@@ -252,7 +252,11 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 			return nil, err
 		}
 	}
-	comparisons, err := compare(ctx, w, r.filter, pairs, r.options)
+	o := r.options
+	if o.AsOf = now(); f.To.Before(o.AsOf) {
+		o.AsOf = f.To
+	}
+	comparisons, err := compare(ctx, w, r.filter, pairs, o)
 	if err != nil {
 		return nil, err
 	}

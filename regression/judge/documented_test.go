@@ -30,6 +30,7 @@ func TestDocumentedFigures(t *testing.T) {
 		fmt.Sprintf("the k-th is at least m/(%g k)", o.Alpha),
 		fmt.Sprintf("%g records on both sides, a change of at least %g%%, two looks in a row, and the last slot still up, if it has %d records", o.Records, 100*o.LeastChange, lastRecords),
 		"to a fifth of what moved, and that is known",
+		fmt.Sprintf("raised takes %d times the evidence", OnlyLook),
 		fmt.Sprintf("from %g%%. Calls are weighed", 100*leastCallsChange),
 		fmt.Sprintf("do not account for %g%% of its growth: what %g%% of it are", 100*o.Explained, 100*o.Explained),
 		fmt.Sprintf("run for no more than %d slots", patience),

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -68,15 +69,17 @@ func TestCallersWaitForTheirCallees(t *testing.T) {
 		callee State
 		slots  int
 		grows  int // the method whose own cost doubles
+		over   bool
 		want   State
 	}{
-		{"nothing is known of the callee", FewSlots, 6, 1, Pending},
-		{"the callee is judged", NotProven, 6, 1, Regressed},
-		{"the caller itself grew", FewSlots, 6, 0, Regressed},
-		{"the callee was hardly seen in many slots", FewSlots, 20, 1, Regressed},
+		{"nothing is known of the callee", FewSlots, 6, 1, false, Pending},
+		{"the callee is judged", NotProven, 6, 1, false, Regressed},
+		{"the caller itself grew", FewSlots, 6, 0, false, Regressed},
+		{"the callee was hardly seen in many slots", FewSlots, 20, 1, false, Regressed},
+		{"nothing will be known of the callee", FewSlots, 6, 1, true, Regressed},
 	} {
 		d := drawFlows(1, 3, 3)
-		d.Slots = c.slots
+		d.Slots, d.Over = c.slots, c.over
 		d.Cells = slices.DeleteFunc(d.Cells, func(cell Cell) bool { return int(cell.Slot) >= c.slots })
 		for i := range d.Cells {
 			cell := &d.Cells[i]
@@ -94,10 +97,13 @@ func TestCallersWaitForTheirCallees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		methods := []compared{{verdict: Verdict{State: Regressed}}, {verdict: Verdict{State: c.callee}}}
+		methods := []compared{{verdict: Verdict{State: Regressed}}, {name: "callee", verdict: Verdict{State: c.callee}}}
 		wait(x, methods, make([]float64, len(x.warm)))
 		if got := methods[0].verdict.State; got != c.want {
 			t.Errorf("%s: the caller is %s, want %s", c.name, got, c.want)
+		}
+		if warned := strings.Contains(strings.Join(methods[0].verdict.Warnings, " "), "in too few slots to be judged: callee"); warned != c.over {
+			t.Errorf("%s: warnings %q", c.name, methods[0].verdict.Warnings)
 		}
 	}
 }

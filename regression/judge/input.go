@@ -81,6 +81,8 @@ type Deployment struct {
 	Begin time.Time     // of slot 0
 	Slot  time.Duration // length of a slot
 	Slots int           // slots that are complete; cells of later ones are ignored
+	// Over tells that no more slots will come: no later look can confirm this one.
+	Over bool
 
 	// Cells are in any order; each (method, caller, instance, slot) at most once.
 	// A look is fastest where they are sorted by method.

@@ -69,6 +69,10 @@ func Look(d *Deployment, o Options, memory Memory) (*Result, Memory, error) {
 			c.verdict.State = Pending
 		}
 	}
+	if d.Over {
+		settle(costs, o)
+		settle(pointers(calls), o)
+	}
 	excesses(x, methods)
 	wait(x, methods, common)
 	fold(x, methods, calls, common, o)

@@ -117,6 +117,10 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 	for _, s := range skips {
 		r.Untold = append(r.Untold, fmt.Sprintf("%s: %s", s.Service, s.Reason))
 	}
+	o.Verdict.AsOf = o.Now
+	if to := w.Window.To; !to.IsZero() && to.Before(o.Now) {
+		o.Verdict.AsOf = to
+	}
 	comparisons, err := verdict.Evidence(ctx, w, o.Filter, pairs, o.Verdict)
 	if err != nil {
 		return err

@@ -61,3 +61,11 @@ func TestTableIsJSON(t *testing.T) {
 		t.Errorf("last figure %+v", last)
 	}
 }
+
+// Roll-outs that end early are judged by what there is, and rightly.
+func TestRollOutsThatEndEarly(t *testing.T) {
+	e := CountEnded(Plan{Methods: 150, Changed: 0.2, Effects: []float64{0.5}}, 25, 1, judge.Defaults(), nil)
+	if e.Unchanged != 120*len(Ends) || e.False > 0 || e.Clear < 30 || e.Found < e.Clear*9/10 || e.OneLook == 0 || e.OneLook > e.Found {
+		t.Errorf("%+v", e)
+	}
+}

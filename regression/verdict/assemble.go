@@ -31,7 +31,8 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 	}
 	costs.subtract(cells, s.side, p)
 	s.fill(cells)
-	s.deployment.Slots = int(later(plan.head.To, plan.base.To).Sub(plan.grid.Begin) / plan.grid.Slot)
+	s.deployment.Slots = int(plan.end().Sub(plan.grid.Begin) / plan.grid.Slot)
+	s.deployment.Over = plan.over(o.AsOf)
 	return s, nil
 }
 

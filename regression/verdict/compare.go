@@ -25,6 +25,7 @@ type Options struct {
 	Thresholds *rules.Thresholds
 
 	// Of Evidence only.
+	AsOf   time.Time     // what was stored by then is looked at; zero = more may come
 	WarmUp time.Duration // left out of every process
 	Slot   time.Duration // 0 = by the length of the run
 }
@@ -83,6 +84,7 @@ type Line struct {
 	// probability, and the probability that +10% would have.
 	EValue        *float64 `json:"e_value"`
 	NeededEValue  *float64 `json:"needed_e_value"`
+	OnlyLook      bool     `json:"only_look,omitempty"` // raised by the last look alone, and no other can come
 	MixPercent    *float64 `json:"mix_percent"`
 	Seen90Percent *float64 `json:"seen_90_percent"`
 	PowerAt10     *float64 `json:"power_at_10_percent"`

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/corehour/corehour/internal/documented"
 )
@@ -19,5 +20,9 @@ func TestDocumentedFigures(t *testing.T) {
 		"down to a second, with a warning", "is subtracted twice",
 		fmt.Sprintf("More than %d processes of a version are put into %d groups", maxMembers, maxMembers),
 	)
+	if overSlots != 2 || overAfter != time.Minute {
+		t.Error("docs/statistics.md says these in words")
+	}
+	documented.Says(t, "statistics.md", "nothing of it was seen for two slots, and for a minute")
 	documented.Says(t, "statistics.md", fmt.Sprintf("Above %d a side: hash to %d groups", maxMembers, maxMembers))
 }

@@ -15,8 +15,9 @@ import (
 
 // Evidence compares the two deployments of each pair by e-values, as
 // docs/statistics.md has it. A method is raised by two looks in a row: at all
-// complete slots but the last, and at all of them. So the verdict follows from what
-// is stored, whoever looks and how often.
+// complete slots but the last, and at all of them, or by one with more evidence where
+// no more slots will come. So the verdict follows from what is stored, whoever looks
+// and how often.
 func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []Pair, o Options) ([]*Comparison, error) {
 	costs, err := probeCosts(ctx, w)
 	if err != nil {
@@ -61,6 +62,7 @@ func (s *subject) judge(c *Comparison, o Options) error {
 	rule.Records = max(rule.Records, float64(o.MinRecords))
 	rule.LeastChange = max(rule.LeastChange, o.ThresholdPercent/100)
 	d := *s.deployment
+	d.Over = false
 	var memory judge.Memory
 	for looks := rule.Looks; looks > 1; looks-- {
 		if d.Slots = s.deployment.Slots - looks + 1; d.Slots < 1 {
@@ -154,6 +156,7 @@ func lineOf(v judge.Verdict) Line {
 		l.EValue = &e
 		l.NeededEValue = &v.NeededE
 	}
+	l.OnlyLook = v.OnlyLook
 	if seen := 100 * v.Seen90; !math.IsInf(seen, 0) && !math.IsNaN(seen) {
 		l.Seen90Percent = &seen
 	}
@@ -218,7 +221,8 @@ func (s *subject) sentence(c *Comparison, j judge.Alert) string {
 	if len(j.Explains) > 0 {
 		parts = append(parts, "because of "+strings.Join(j.Explains, ", "))
 	}
-	return strings.Join(append(parts, s.describe()), "; ")
+	parts = append(parts, s.describe())
+	return strings.Join(append(parts, j.Warnings...), "; ")
 }
 
 // started is from when a process counts as running, for its warm-up.

@@ -79,3 +79,35 @@ func TestReturnWithinSeconds(t *testing.T) {
 		t.Errorf("by minutes %s is compared with %s", c.HeadVersion, c.BaseVersion)
 	}
 }
+
+// A roll-out may be over before a second look confirms what the last one raised: that
+// one decides then, when no more rows are under way.
+func TestAVerdictDoesNotWaitForALookThatNeverComes(t *testing.T) {
+	var items []methodspan.Item
+	for side := range 2 {
+		s := fixture.Shop{
+			Seed: uint64(1 + side), Version: string(rune('1' + side)), Start: fixture.Start.Add(time.Duration(side) * time.Second), Minutes: 5, Requests: 12,
+			Instances: []string{"a"}, OwnCPU: fixture.DefaultOwnCPU(),
+		}
+		if side == 1 {
+			s.OwnCPU[fixture.Rate] *= 3
+		}
+		more, _ := s.Run()
+		items = append(items, more...)
+	}
+	end := fixture.Start.Add(5 * time.Minute)
+	for _, c := range []struct {
+		asOf time.Time
+		want State
+	}{{time.Time{}, Pending}, {end, Pending}, {end.Add(time.Minute), Pending}, {end.Add(2 * time.Minute), Regressed}} {
+		got := byEvidence(t, Options{Slot: time.Minute, WarmUp: time.Minute, AsOf: c.asOf}, items)
+		for _, l := range got.Methods {
+			if l.full == fixture.Rate && (l.State != c.want || l.OnlyLook != (c.want == Regressed)) {
+				t.Errorf("as of %s: %s, %t: %s", c.asOf, l.State, l.OnlyLook, l.Reason)
+			}
+		}
+		if told := alerted(got); len(told) > 0 != (c.want == Regressed) {
+			t.Errorf("as of %s: alerts %q", c.asOf, told)
+		}
+	}
+}

@@ -19,7 +19,11 @@ const (
 	leastBefore = 2 * time.Hour
 	// earlierDays are those whose same minutes are a base.
 	earlierDays = 7
-	day         = 24 * time.Hour
+	// What is compared is over when it was not seen for so many slots, and for a
+	// minute: rows are that long under way.
+	overSlots = 2
+	overAfter = time.Minute
+	day       = 24 * time.Hour
 )
 
 // slots are the lengths to choose from. What happens in one depends the less on
@@ -105,6 +109,14 @@ func slotOf(span time.Duration, o Options) time.Duration {
 		}
 	}
 	return chosen
+}
+
+// end is that of the last slot.
+func (p plan) end() time.Time { return later(p.head.To, p.base.To) }
+
+// over tells whether what is compared ended so long ago that no more of it will come.
+func (p plan) over(asOf time.Time) bool {
+	return asOf.Sub(p.end()) >= max(overSlots*p.grid.Slot, overAfter)
 }
 
 func (p plan) how() string {

@@ -1,0 +1,26 @@
+package judge
+
+import "fmt"
+
+// OnlyLook is how much more evidence one look takes that no other will confirm.
+const OnlyLook = 20
+
+// settle decides what a last look raised for the first time. Another look is there
+// to tell what lasts from what passes; where none can come, more evidence has to.
+func settle(family []*compared, o Options) {
+	for _, c := range family {
+		v := &c.verdict
+		if v.State != Pending {
+			continue
+		}
+		v.OnlyLook = true
+		v.NeededE *= OnlyLook
+		if v.EValue >= v.NeededE {
+			v.State = Regressed
+			v.Warnings = append(v.Warnings, fmt.Sprintf("told by the last look alone, with %d times the evidence, as no other look can come", OnlyLook))
+			continue
+		}
+		v.State = NotProven
+		v.Warnings = append(v.Warnings, fmt.Sprintf("%s in the last look alone, e-value %.3g: as no other look can come, it takes %.3g", interval(v), v.EValue, v.NeededE))
+	}
+}

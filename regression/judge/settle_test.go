@@ -1,0 +1,69 @@
+package judge_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/corehour/corehour/regression/judge"
+)
+
+// ended looks at a deployment a slot before its end and at its end, after which no
+// more slots come.
+func ended(t *testing.T, d *judge.Deployment, slots int, over bool) *judge.Result {
+	t.Helper()
+	d.Slots = slots - 1
+	_, memory, err := judge.Look(d, judge.Defaults(), judge.Memory{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Slots, d.Over = slots, over
+	r, _, err := judge.Look(d, judge.Defaults(), memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// What the last look alone raised is told at its end if there is much evidence, and
+// else is not; it waits for no look that never comes.
+func TestTheLastLookDecides(t *testing.T) {
+	told, refused := 0, 0
+	for percent := 3; percent <= 60; percent++ {
+		for slots := 3; slots <= 6; slots++ {
+			draw := func() *judge.Deployment {
+				s := newShop()
+				s.at("Tax").self[1] *= 1 + float64(percent)/100
+				return s.deployment(uint64(percent))
+			}
+			running, over := ended(t, draw(), slots, false), ended(t, draw(), slots, true)
+			before, after := verdictOf(t, running, "Tax"), verdictOf(t, over, "Tax")
+			for _, v := range over.Methods {
+				if v.State == judge.Pending {
+					t.Fatalf("+%d%%, %d slots: %s waits for a look that never comes", percent, slots, v.Method)
+				}
+			}
+			warnings := strings.Join(after.Warnings, " ")
+			switch enough := before.EValue >= judge.OnlyLook*before.NeededE; {
+			case before.State != judge.Pending: // two looks agree, or none raised it
+				if after.State != before.State || after.OnlyLook || len(after.Warnings) > 0 {
+					t.Fatalf("+%d%%, %d slots: %s becomes %s, %q", percent, slots, before.State, after.State, warnings)
+				}
+			case enough:
+				told++
+				if after.State != judge.Regressed || !after.OnlyLook || !strings.Contains(warnings, "told by the last look alone, with 20 times the evidence") {
+					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, slots, after.EValue, after.NeededE, after.State, warnings)
+				}
+				wantAlerts(t, over, "regression Tax")
+			default:
+				refused++
+				if after.State != judge.NotProven || !after.OnlyLook || !strings.Contains(warnings, "in the last look alone, e-value ") {
+					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, slots, after.EValue, after.NeededE, after.State, warnings)
+				}
+				wantAlerts(t, over)
+			}
+		}
+	}
+	if told < 10 || refused < 3 {
+		t.Errorf("only %d told and %d refused by one look: nothing is proven", told, refused)
+	}
+}

@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"math"
+	"sync"
+
+	"github.com/corehour/corehour/regression/judge"
+)
+
+// Ends are the looks with which roll-outs end that are over early.
+var Ends = []int{3, 4, 5, 6, 8, 10}
+
+// Ended is what the last looks of such roll-outs said, each deployment being ended at
+// each of Ends.
+type Ended struct {
+	Unchanged, False int
+	// Clear methods are 50% dearer and have 300 records of the head version by then;
+	// Found of them were told, OneLook of these by the last look alone.
+	Clear, Found, OneLook int
+}
+
+// CountEnded draws deployments and ends each early.
+func CountEnded(p Plan, seed uint64, deployments int, o judge.Options, progress func(done int)) Ended {
+	var total Ended
+	var mutex sync.Mutex
+	done := 0
+	parallel(deployments, func() func(int) {
+		var memory *Deployment
+		return func(run int) {
+			memory = Draw(p, seed, uint64(run), memory)
+			e := memory.ended(o)
+			mutex.Lock()
+			defer mutex.Unlock()
+			total.Unchanged, total.False = total.Unchanged+e.Unchanged, total.False+e.False
+			total.Clear, total.Found, total.OneLook = total.Clear+e.Clear, total.Found+e.Found, total.OneLook+e.OneLook
+			if done++; progress != nil {
+				progress(done)
+			}
+		}
+	})
+	return total
+}
+
+func (d *Deployment) ended(o judge.Options) (e Ended) {
+	for _, end := range Ends {
+		shown := d.Deployment
+		shown.Slots = d.before + end - 1
+		_, memory, err := judge.Look(&shown, o, judge.Memory{})
+		if err != nil {
+			panic(err) // the harness drew a deployment that is none
+		}
+		shown.Slots++
+		shown.Over = true
+		result, _, err := judge.Look(&shown, o, memory)
+		if err != nil {
+			panic(err)
+		}
+		for m, v := range result.Methods {
+			told := v.State == judge.Regressed
+			switch effect := d.Truth[m].Effect; {
+			case effect == 0:
+				e.Unchanged++
+				if told {
+					e.False++
+				}
+			case effect >= math.Log(1.5) && v.HeadRecords >= 300:
+				e.Clear++
+				if told {
+					e.Found++
+				}
+				if told && memory.InARow[v.Method] == 0 {
+					e.OneLook++
+				}
+			}
+		}
+	}
+	return e
+}
