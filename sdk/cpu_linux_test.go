@@ -270,29 +270,72 @@ func TestWallIsNeverShorterThanCPU(t *testing.T) {
 }
 
 // A call that ends on another goroutine has no CPU time, and leaves the lock of
-// the first goroutine alone.
+// the first goroutine alone. That one is dead here, and its thread is gone: what the
+// runtime knew it by is given to the next, in hundreds of the rounds.
 func TestAnEndElsewhereIsUntrusted(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {})
-	force(e, truth, settings{rate: 1, cpuRate: 1})
-	ended := make(chan struct{})
-	began := make(chan Call)
-	go func() {
-		began <- truth.Begin()
-		<-ended // one that is made after its end may have its number
-	}() // it ends locked: its thread goes with it
-	call := <-began
-	go func() {
-		defer close(ended)
-		call.End()
-	}()
-	<-ended
-	r := e.ring.take(nil, 2)
-	if len(r) != 1 || r[0].state != cpuUntrusted || r[0].cpu != 0 || r[0].wall <= 0 {
-		t.Fatalf("records %+v", r)
-	}
-	if held := cpuSlots.held(); held != 0 {
-		t.Errorf("%d slots held", held)
-	}
+	force(e, truth, settings{rate: 1, cpuRate: 1, noCaller: true})
+	byEitherID(t, func(t *testing.T) {
+		for range 3000 {
+			before := runtime.NumGoroutine()
+			began := make(chan Call)
+			go func() { began <- truth.Begin() }()
+			call := <-began
+			for runtime.NumGoroutine() > before {
+				runtime.Gosched()
+			}
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				call.End()
+			}()
+			<-ended
+			r := e.ring.take(nil, 2)
+			if len(r) != 1 || r[0].state != cpuUntrusted || r[0].cpu != 0 || r[0].wall <= 0 {
+				t.Fatalf("records %+v", r)
+			}
+		}
+		if held := cpuSlots.held(); held != 0 {
+			t.Errorf("%d slots held", held)
+		}
+	})
+}
+
+// A call that ends where it began has CPU time, and its thread is free afterwards,
+// wherever the goroutine has been in between.
+func TestAnEndInPlaceIsTrusted(t *testing.T) {
+	e, _ := startWith(t, func(c *config) {})
+	force(e, truth, settings{rate: 1, cpuRate: 1, noCaller: true})
+	byEitherID(t, func(t *testing.T) {
+		const calls = 100
+		exact := 0
+		for range calls {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				used := timed(func() time.Duration { runtime.Gosched(); return burn(20 * time.Microsecond) })
+				for _, r := range e.ring.take(nil, 2) {
+					if r.state == cpuExact && r.cpu >= int64(used) {
+						exact++
+					}
+				}
+			}()
+			<-done
+		}
+		// Clocks that part where a host takes the processor away are not believed.
+		if exact < calls/2 {
+			t.Errorf("%d of %d calls have their CPU time", exact, calls)
+		}
+	})
+}
+
+// byEitherID runs a test with the id of goroutines found in the runtime, and without.
+func byEitherID(t *testing.T, f func(t *testing.T)) {
+	t.Run("found", f)
+	t.Run("written", func(t *testing.T) {
+		defer hostclock.ForgetPlace()()
+		f(t)
+	})
 }
 
 // The unlock is exactly matched: a goroutine that was locked by the program stays

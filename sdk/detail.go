@@ -24,7 +24,7 @@ type detail struct {
 
 	slot      int // CPU slot, or noSlot
 	cpuStart  int64
-	goroutine uintptr
+	goroutine uint64
 }
 
 const noSlot = -1
@@ -78,10 +78,9 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string) Call {
 
 func (d *detail) end(use int64, failed bool) {
 	slot := d.slot
-	trusted := slot != noSlot && d.goroutine == hostclock.Goroutine()
 	var cpuEnd int64
-	if trusted {
-		cpuEnd = hostclock.ThreadCPU()
+	if slot != noSlot {
+		cpuEnd = hostclock.ThreadCPU() // that it is the right thread's is checked after the clocks
 	}
 	end := now()
 	if !d.use.CompareAndSwap(uint64(use), uint64(use)+1) {
@@ -95,7 +94,7 @@ func (d *detail) end(use int64, failed bool) {
 		d.plan, d.extra = nil, nil
 		details.Put(d)
 	} else {
-		if trusted {
+		if d.goroutine == hostclock.Goroutine() {
 			r.settleCPU(cpuEnd - d.cpuStart)
 			r.takeOffReadings(&r.plan.engine.counters)
 			runtime.UnlockOSThread()

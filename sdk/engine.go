@@ -125,7 +125,7 @@ func newEngine(c config) (*engine, error) {
 	c.collectors = rank(c.collectors, attributes["service.namespace"], attributes["service.name"], attributes["deployment.environment.name"])
 	e := &engine{
 		config:      c,
-		threadClock: hostclock.ThreadCPUAvailable(),
+		threadClock: hostclock.ThreadCPUAvailable() && hostclock.GoroutineAvailable(),
 		walkable:    frames.Trusted(),
 		ring:        newRing(c.queue),
 		batchMask:   uint64(c.batch - 1),

@@ -5,8 +5,10 @@
 // moves in scheduler ticks (some sandboxes, Windows) is absent, because a short
 // call would read as zero.
 //
-// It does not know about goroutines beyond telling two of them apart: keeping a
-// goroutine on its thread between two readings is the caller's business.
+// It also tells goroutines apart, by the id that the runtime gives to each: looked up
+// where the runtime keeps it, if it was found there beyond doubt, and else read from
+// what the runtime writes above a stack. Keeping a goroutine on its thread between two
+// readings is the caller's business.
 package hostclock
 
 import "time"

@@ -2,44 +2,10 @@ package hostclock
 
 import (
 	"runtime"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-// A goroutine keeps its number wherever its stack and its thread go; another one
-// has another.
-func TestGoroutinesAreToldApart(t *testing.T) {
-	mine := Goroutine()
-	var grow func(n int) uintptr
-	grow = func(n int) uintptr {
-		var frame [1024]byte
-		if n == 0 {
-			return Goroutine() + uintptr(frame[0])
-		}
-		return grow(n-1) + uintptr(frame[n])
-	}
-	threads := map[int]bool{}
-	for range 200 {
-		threads[syscall.Gettid()] = true
-		time.Sleep(10 * time.Microsecond)
-		runtime.GC()
-		if got := grow(50); got != mine {
-			t.Fatalf("number %x becomes %x", mine, got)
-		}
-		if len(threads) > 1 {
-			break
-		}
-	}
-	other := make(chan uintptr)
-	for range 100 {
-		go func() { other <- Goroutine() }()
-		if <-other == mine {
-			t.Fatal("two living goroutines share a number")
-		}
-	}
-}
 
 // The thread's clock shows what the thread spends, and not what it sleeps.
 func TestThreadCPU(t *testing.T) {
@@ -119,10 +85,4 @@ func TestAMachineThatIsAwayMakesNoClockCoarse(t *testing.T) {
 			t.Errorf("no step below %s found", step)
 		}
 	})
-}
-
-func BenchmarkGoroutine(b *testing.B) {
-	for b.Loop() {
-		Goroutine()
-	}
 }

@@ -1,0 +1,9 @@
+//go:build linux && !amd64 && !arm64
+
+package hostclock
+
+// goroutineWords tells whether there is a goroutineWord here.
+const goroutineWords = false
+
+// goroutineWord finds nothing here.
+func goroutineWord(uintptr) uint64 { return 0 }

@@ -1,0 +1,13 @@
+//go:build linux && (amd64 || arm64)
+
+package hostclock
+
+// goroutineWords tells whether there is a goroutineWord here.
+const goroutineWords = true
+
+// goroutineWord returns the word at an offset, in bytes, of the running goroutine's g.
+//
+// It is implemented in assembly: Go has no other way to get there.
+//
+//go:noescape
+func goroutineWord(at uintptr) uint64
