@@ -22,8 +22,10 @@ const (
 // again after the first intervals, a millisecond each, and the lowest cost holds.
 // Without a thread clock the wall has to do.
 func (e *engine) calibrate() {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	if e.threadClock {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
 	bench := &engine{config: e.config, threadClock: e.threadClock, walkable: e.walkable, ring: newRing(2), cells: newCellTable(1)}
 	bench.batchMask = uint64(len(bench.ring.places) - 1)
 	keepLowest(&e.counters.wallCost, bench.costOf(settings{rate: 1}))

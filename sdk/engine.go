@@ -20,7 +20,7 @@ import (
 // one request at a time.
 type engine struct {
 	config
-	threadClock bool
+	threadClock bool         // CPU is timed, and threads are locked
 	walkable    bool         // stacks, by their frame pointers
 	offset      atomic.Int64 // Unix time minus now()
 	ring        *ring
@@ -125,7 +125,7 @@ func newEngine(c config) (*engine, error) {
 	c.collectors = rank(c.collectors, attributes["service.namespace"], attributes["service.name"], attributes["deployment.environment.name"])
 	e := &engine{
 		config:      c,
-		threadClock: hostclock.ThreadCPUAvailable() && hostclock.GoroutineAvailable(),
+		threadClock: c.timesCPU(),
 		walkable:    frames.Trusted(),
 		ring:        newRing(c.queue),
 		batchMask:   uint64(c.batch - 1),

@@ -63,6 +63,15 @@ func (c *config) fromEnvironment() {
 			c.defaults.rate = rate
 		}
 	}
+	switch value := os.Getenv("COREHOUR_CPU"); {
+	case value == "":
+	case strings.EqualFold(value, "on"):
+		c.cpu = cpuOn
+	case strings.EqualFold(value, "off"):
+		c.cpu = cpuOff
+	default:
+		notes.add("COREHOUR_CPU is left out: must be on or off, found %q", value)
+	}
 	c.methodFile = os.Getenv("COREHOUR_METHODS")
 }
 

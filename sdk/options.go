@@ -28,6 +28,7 @@ type config struct {
 	writer     io.Writer // prints instead of sending
 
 	defaults   settings
+	cpu        cpuChoice
 	methodFile string
 	// methodFileAsked: the program named the file itself, so it wants to know if it
 	// cannot be read.
@@ -172,6 +173,19 @@ func WithCPURate(rate float64) Option {
 			return
 		}
 		c.defaults.cpuRate = rate
+	}
+}
+
+// WithCPU(true) has CPU timed in a program that uses iter.Pull too, where Go ends the
+// program if a coroutine is used in and out of a call whose CPU is timed: see the
+// README. WithCPU(false) never times CPU and never locks a thread. Without it CPU is
+// timed in programs that do not use iter.Pull.
+func WithCPU(on bool) Option {
+	return func(c *config) {
+		c.cpu = cpuOff
+		if on {
+			c.cpu = cpuOn
+		}
 	}
 }
 

@@ -75,6 +75,7 @@ func TestTheEnvironment(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT":     "soon",
 		"COREHOUR_SAMPLE":                       "0.125",
 		"COREHOUR_EXPORT":                       "otlp",
+		"COREHOUR_CPU":                          "sometimes",
 		"OTEL_EXPORTER_OTLP_COMPRESSION":        "none",
 		"OTEL_EXPORTER_OTLP_TRACES_COMPRESSION": "brotli",
 		"OTEL_SDK_DISABLED":                     "False",
@@ -96,10 +97,10 @@ func TestTheEnvironment(t *testing.T) {
 	if c.gzip || !strings.Contains(said(), `OTEL_EXPORTER_OTLP_TRACES_COMPRESSION is left out: must be gzip or none, found "brotli"`) {
 		t.Errorf("gzip %t, said %s", c.gzip, said())
 	}
-	if c.defaults.rate != 0.125 || c.defaults.mode != Sample || c.disabled || c.writer != nil {
+	if c.defaults.rate != 0.125 || c.defaults.mode != Sample || c.cpu != cpuIfSafe || c.disabled || c.writer != nil {
 		t.Errorf("config %+v", c)
 	}
-	for _, want := range []string{"OTEL_RESOURCE_ATTRIBUTES: entry 4 is left out", `OTEL_EXPORTER_OTLP_TRACES_TIMEOUT is left out: must be a positive number of milliseconds, found "soon"`} {
+	for _, want := range []string{"OTEL_RESOURCE_ATTRIBUTES: entry 4 is left out", `COREHOUR_CPU is left out: must be on or off, found "sometimes"`, `OTEL_EXPORTER_OTLP_TRACES_TIMEOUT is left out: must be a positive number of milliseconds, found "soon"`} {
 		if !strings.Contains(said(), want) {
 			t.Errorf("not said: %s\n%s", want, said())
 		}
@@ -117,10 +118,11 @@ func TestTheEnvironment(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces:1/custom")
 	t.Setenv("COREHOUR_SAMPLE", "off")
 	t.Setenv("COREHOUR_EXPORT", "stderr")
+	t.Setenv("COREHOUR_CPU", "OFF")
 	t.Setenv("OTEL_SDK_DISABLED", "true")
 	c = defaultConfig()
 	c.fromEnvironment()
-	if c.collectors[0] != "http://traces:1/custom" || c.defaults.mode != Off || c.writer != os.Stderr || !c.disabled {
+	if c.collectors[0] != "http://traces:1/custom" || c.defaults.mode != Off || c.writer != os.Stderr || c.cpu != cpuOff || !c.disabled {
 		t.Errorf("config %+v", c)
 	}
 	for _, want := range []string{"COREHOUR_ENDPOINTS is left out", "COREHOUR_RATES_ENDPOINT is left out"} {

@@ -1,0 +1,32 @@
+package corehour
+
+import (
+	"github.com/corehour/corehour/sdk/internal/coroutines"
+	"github.com/corehour/corehour/sdk/internal/hostclock"
+)
+
+// cpuChoice is what the environment or an option says of CPU times.
+type cpuChoice uint8
+
+const (
+	cpuIfSafe cpuChoice = iota // the default: not in a program that may use coroutines
+	cpuOn
+	cpuOff
+)
+
+// timesCPU tells whether the CPU of calls is timed, which locks their threads. Go
+// ends a program, with an error that nothing recovers from, whose goroutine is locked
+// otherwise when it switches to a coroutine of iter.Pull than when that was made; and
+// which method makes, pulls or yields in one is not known before it does. So no thread
+// is ever locked in a program that may use them, unless it asks for that.
+func (c *config) timesCPU() bool {
+	if c.cpu == cpuOff || !hostclock.GoroutineAvailable() {
+		return false
+	}
+	if why := coroutines.Possible(); why != "" && c.cpu != cpuOn {
+		notes.add("CPU is not timed: %s, and Go ends a program that uses a coroutine in and out of a call whose CPU is timed; "+
+			"COREHOUR_CPU=on times it all the same, COREHOUR_CPU=off leaves this unsaid: see \"Programs with iter.Pull\" in the SDK's README.md", why)
+		return false
+	}
+	return hostclock.ThreadCPUAvailable()
+}
