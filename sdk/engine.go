@@ -40,6 +40,7 @@ type engine struct {
 	records    []record // the sender's, reused
 	sumsLeft   bool     // the last request did not hold all cells
 	delivering atomic.Bool
+	underway   atomic.Int64 // calls in the request under way
 	encoder    encoder
 	resource   []byte
 
@@ -82,11 +83,15 @@ type counters struct {
 	readingWall  atomic.Int64 // ns of wall that reading the CPU adds
 }
 
-var errStarted = errors.New("corehour: Start: already started; shut down first")
+var (
+	errStarted = errors.New("corehour: Start: already started; shut down first")
+	errEnding  = errors.New("corehour: Start: the shutdown before has not ended: a request is still with the writer or the HTTP client; start again once it is let go")
+)
 
 // Start switches the probes on and begins to send. The function it returns sends
-// what is left, until its context ends, and switches everything off; after it,
-// Start may be called again.
+// what is left, until its context ends (10 s if it has no deadline), and switches
+// everything off; after it, Start may be called again, unless its error says that a
+// request is held up.
 func Start(ctx context.Context, options ...Option) (shutdown func(context.Context) error, err error) {
 	c := defaultConfig()
 	c.fromEnvironment()
@@ -106,7 +111,9 @@ func Start(ctx context.Context, options ...Option) (shutdown func(context.Contex
 	if err != nil {
 		return nothing, fmt.Errorf("corehour: Start: %w", err)
 	}
-	if err := e.install(); err != nil {
+	err = e.install()
+	notes.write()
+	if err != nil {
 		return nothing, err
 	}
 	var once sync.Once
@@ -173,7 +180,11 @@ func newEngine(c config) (*engine, error) {
 func (e *engine) install() error {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
-	if registry.engine != nil {
+	switch {
+	case registry.engine == nil:
+	case registry.engine.closing:
+		return errEnding
+	default:
 		return errStarted
 	}
 	on := e.adopt()
@@ -185,7 +196,6 @@ func (e *engine) install() error {
 	if on == 0 && (len(registry.ordered) > 0 || e.defaults.mode == Off) {
 		notes.add("every method is off: set COREHOUR_SAMPLE=0.01, or name methods in the file of COREHOUR_METHODS")
 	}
-	notes.write()
 	e.run(e.mind)
 	e.run(e.send)
 	if e.rateHomes != nil {
@@ -305,57 +315,4 @@ func (e *engine) traceOf(ctx context.Context) (x *extra) {
 		x = &extra{trace: found, traced: true}
 	}
 	return x
-}
-
-// shutdown switches the probes off and sends what is left. Until it is done there
-// is no room for another engine.
-func (e *engine) shutdown(ctx context.Context) error {
-	registry.mu.Lock()
-	e.closing = true
-	e.switchOff()
-	registry.mu.Unlock()
-
-	if _, bounded := ctx.Deadline(); !bounded {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, shutdownPatience)
-		defer cancel()
-	}
-	release := context.AfterFunc(ctx, e.giveUp)
-	defer release()
-	unsure := ledger.writeUnknown.Load()
-	e.stopPolling()
-	close(e.stopping)
-	e.stopped.Wait()
-	e.giveUp()
-	if e.client == nil { // the program's own client may have others' connections
-		e.http.CloseIdleConnections()
-	}
-
-	registry.mu.Lock()
-	registry.engine = nil
-	registry.mu.Unlock()
-	notes.write()
-	return e.leftovers(ctx, unsure)
-}
-
-// shutdownPatience holds when the context of shutdown has no deadline.
-const shutdownPatience = 10 * time.Second
-
-// leftovers says what shutdown could not deliver, given the calls of unknown fate
-// before it.
-func (e *engine) leftovers(ctx context.Context, unsure int64) error {
-	calls := e.intervals.calls()
-	measurements := int64(e.ring.length()) + e.cells.measurements()
-	unsure = ledger.writeUnknown.Load() - unsure
-	if calls == 0 && measurements == 0 && unsure == 0 {
-		return nil
-	}
-	err := fmt.Errorf("corehour: shutdown: not delivered: %d calls and %d measurements; of unknown fate: %d calls", calls, measurements, unsure)
-	if last := e.out.lastFault(); last != nil {
-		err = fmt.Errorf("%w: %w", err, last)
-	}
-	if ctx.Err() != nil {
-		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
-	}
-	return err
 }

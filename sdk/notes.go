@@ -10,7 +10,8 @@ import (
 )
 
 // noteBook is all the SDK ever says on stderr: at most one write a minute, each
-// remark once, the rest counted.
+// remark once, the rest counted. Who reads stderr may have stopped, so nobody who
+// holds a lock or serves the program ever writes: a goroutine does, one at a time.
 type noteBook struct {
 	mu      sync.Mutex
 	out     io.Writer
@@ -18,6 +19,7 @@ type noteBook struct {
 	waiting []string
 	more    int
 	said    map[string]bool
+	written chan struct{} // closed when the write under way is done; nil = none is
 }
 
 const (
@@ -44,12 +46,16 @@ func (n *noteBook) add(format string, args ...any) {
 	n.waiting = append(n.waiting, remark)
 }
 
-// write says what waits, if the last time is a minute ago.
-func (n *noteBook) write() {
+// write says what waits, if the last time is a minute ago and that write is done. The
+// channel it returns is closed when nothing is being written any more.
+func (n *noteBook) write() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.written != nil {
+		return n.written
+	}
 	if len(n.waiting) == 0 || !n.last.IsZero() && time.Since(n.last) < notesPerOne {
-		return
+		return nothingToWrite
 	}
 	var b strings.Builder
 	for _, remark := range n.waiting {
@@ -59,8 +65,23 @@ func (n *noteBook) write() {
 		fmt.Fprintf(&b, "corehour: and %d more remarks\n", n.more)
 	}
 	n.waiting, n.more, n.last = nil, 0, time.Now()
-	_, _ = io.WriteString(n.out, b.String()) // nothing to be done if stderr is closed
+	written := make(chan struct{})
+	n.written = written
+	go func() {
+		_, _ = io.WriteString(n.out, b.String()) // nothing to be done if stderr is closed
+		n.mu.Lock()
+		n.written = nil
+		n.mu.Unlock()
+		close(written)
+	}()
+	return written
 }
+
+var nothingToWrite = func() chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
+}()
 
 // printable keeps names made by others from driving a terminal.
 func printable(s string) string {

@@ -129,9 +129,11 @@ func (e *engine) seal(last bool) *request {
 func (e *engine) deliver(r *request) bool {
 	fate := unknown
 	e.delivering.Store(true)
+	e.underway.Store(r.calls)
 	defer func() {
 		e.delivering.Store(false)
 		e.settleAccount(r, fate)
+		e.underway.Store(0)
 	}()
 	fate = e.out.deliver(e, r)
 	if fault := e.out.lastFault(); fault != nil && fate != accepted {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,15 +142,36 @@ func TestTheEnvironment(t *testing.T) {
 
 // hear collects what the SDK would say on stderr.
 func hear(t *testing.T) (said func() string) {
-	var out bytes.Buffer
+	var out heard
 	old := notes
 	notes = &noteBook{out: &out, said: map[string]bool{}}
 	t.Cleanup(func() { notes = old })
 	return func() string {
+		<-notes.write() // of the program
+		notes.mu.Lock()
 		notes.last = time.Time{}
-		notes.write()
+		notes.mu.Unlock()
+		<-notes.write()
 		return out.String()
 	}
+}
+
+// heard is what was said, to read while more may be.
+type heard struct {
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.out.Write(p)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.out.String()
 }
 
 func TestOffSaysOnceWhatToSet(t *testing.T) {
@@ -182,7 +204,7 @@ func TestNotesAreRareAndPrintable(t *testing.T) {
 		for i := range 600 {
 			n.add("fault %d of \x1b[31mred\n", i%50)
 			before := out.Len()
-			if n.write(); out.Len() > before {
+			if <-n.write(); out.Len() > before {
 				writes++
 			}
 			time.Sleep(time.Second)

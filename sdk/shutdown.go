@@ -1,0 +1,112 @@
+package corehour
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// shutdown switches the probes off and sends what is left. Until all of the engine
+// has ended there is no room for another one. A writer or an HTTP client of the
+// program's may mind no context: what is held up there is left to itself.
+func (e *engine) shutdown(ctx context.Context) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	registry.mu.Lock()
+	e.closing = true
+	e.switchOff()
+	registry.mu.Unlock()
+
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, shutdownPatience)
+		defer cancel()
+	}
+	defer context.AfterFunc(ctx, e.giveUp)()
+	unsure := ledger.writeUnknown.Load()
+	e.stopPolling()
+	close(e.stopping)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.stopped.Wait()
+		e.depart()
+	}()
+	inTime := endsInTime(ctx, ended)
+	e.lastWords(ctx)
+	return e.leftovers(ctx, unsure, inTime)
+}
+
+// endsInTime waits until the engine has ended, or the context and the moment that the
+// engine takes to notice.
+func endsInTime(ctx context.Context, ended <-chan struct{}) bool {
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(shutdownGrace)
+	defer grace.Stop()
+	select {
+	case <-ended:
+		return true
+	case <-grace.C:
+		return false
+	}
+}
+
+// depart makes room for another engine, once nothing of this one runs any more.
+func (e *engine) depart() {
+	e.giveUp()
+	if e.client == nil { // the program's own client may have others' connections
+		e.http.CloseIdleConnections()
+	}
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	registry.engine = nil
+}
+
+// lastWords gives what is still to be said a moment: the program may end next. More
+// it does not get, as nobody may read it.
+func (e *engine) lastWords(ctx context.Context) {
+	select {
+	case <-notes.write():
+	case <-ctx.Done():
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
+const (
+	// shutdownPatience holds when the context of shutdown has no deadline.
+	shutdownPatience = 10 * time.Second
+	// shutdownGrace is what comes on top for what minds the end of a context.
+	shutdownGrace = time.Second
+)
+
+// leftovers says what shutdown could not deliver, given the calls of unknown fate
+// before it. If the engine has not ended, its sender is still at a request.
+func (e *engine) leftovers(ctx context.Context, unsure int64, ended bool) error {
+	calls := e.intervals.calls()
+	measurements := int64(e.ring.length()) + e.cells.measurements()
+	unsure = ledger.writeUnknown.Load() - unsure
+	if !ended {
+		unsure += e.underway.Load()
+	}
+	if ended && calls == 0 && measurements == 0 && unsure == 0 {
+		return nil
+	}
+	err := fmt.Errorf("corehour: shutdown: not delivered: %d calls and %d measurements; of unknown fate: %d calls", calls, measurements, unsure)
+	if !ended {
+		err = fmt.Errorf("%w: %w", err, errHeldUp)
+	} else if last := e.out.lastFault(); last != nil {
+		err = fmt.Errorf("%w: %w", err, last)
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	}
+	return err
+}
+
+var errHeldUp = errors.New("a request has not ended, as the writer or the HTTP client of the program minds no context; Start is refused until it has")
