@@ -210,11 +210,12 @@ func (e *engine) install() error {
 	return nil
 }
 
-// adopt gives every method its plan and tells how many are on. registry.mu is held.
+// adopt gives every method its plan and tells how many are on. What a method has
+// counted since the last interval of the engine before, by calls that were on their
+// way when it ended, leaves with the first of this one. registry.mu is held.
 func (e *engine) adopt() (on int) {
 	registry.engine = e
 	for _, m := range registry.ordered {
-		m.handed = m.Calls()
 		m.wallOnly = ""
 		if e.settle(m); m.plan.Load() != nil {
 			on++

@@ -1,13 +1,18 @@
 package corehour
 
 import (
+	"context"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
+
+var ledgerQuiet = NewMethod("ledger.Quiet", NoCaller())
 
 // A server that takes some requests, refuses some, takes some and then hangs up,
 // and hangs up on some before it takes them. Whatever it does, the account holds:
@@ -53,6 +58,77 @@ func TestTheLedgerBalances(t *testing.T) {
 		if recorded == 0 || server.measured(t)+after.MeasurementsUnsure < recorded || after.FoldLost != 0 {
 			t.Errorf("seed %d: recorded %d, arrived %d, unsure %d, lost %d", seed, recorded, server.measured(t), after.MeasurementsUnsure, after.FoldLost)
 		}
+	}
+}
+
+// A transport of the program's may tell nothing of connections, and hand the request
+// over before it fails. Whoever has read the body may have sent it.
+func TestATransportThatTellsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &collector{}
+		failing := true
+		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			resp, err := server.RoundTrip(r)
+			if failing {
+				return nil, errLost
+			}
+			return resp, err
+		})}
+		before := Stats()
+		_, stop := start(t, WithHTTPClient(client), WithEndpoint("http://a:1", "http://b:1"), WithSample(0))
+		for range 10 {
+			ledgerQuiet.Begin().End()
+		}
+		time.Sleep(3 * time.Minute)
+		failing = false
+		time.Sleep(2 * time.Minute)
+		stop()
+		if got := counted(server, t)[ledgerQuiet.Name()]; got != 10 {
+			t.Errorf("10 calls arrived as %d", got)
+		}
+		if after := Stats(); after.WriteUnknown-before.WriteUnknown != 10 || after.HandedOut-before.HandedOut != 10 {
+			t.Errorf("of 10 calls %d handed out, %d of unknown fate", after.HandedOut-before.HandedOut, after.WriteUnknown-before.WriteUnknown)
+		}
+	})
+}
+
+// Where nobody had read the body when the request failed, nobody can any more.
+func TestABodyIsWithdrawn(t *testing.T) {
+	var kept io.Reader
+	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		kept = r.Body
+		return nil, errLost
+	})}
+	e, _ := startWith(t, func(c *config) {
+		c.client = client
+		c.retry = retryPolicy{}
+	})
+	e.cut(e.unix(now()), false)
+	if got := e.out.deliver(e, e.seal(false)); got != refused {
+		t.Errorf("outcome %d", got)
+	}
+	if data, err := io.ReadAll(kept); err == nil || len(data) > 0 {
+		t.Errorf("%d bytes of a body that is taken to be unsent were read", len(data))
+	}
+}
+
+// A call that was on its way when the SDK was shut down is counted after the last
+// interval: the next one to start hands it out.
+func TestACallOnItsWayIsHandedOutLater(t *testing.T) {
+	before := Stats()
+	_, stop := start(t, WithHTTPClient((&collector{}).client()), WithSample(0))
+	late := ledgerQuiet.plan.Load()
+	stop()
+	late.begin(context.Background())
+	server := &collector{}
+	_, stop = start(t, WithHTTPClient(server.client()), WithSample(0))
+	ledgerQuiet.Begin().End()
+	stop()
+	if got := counted(server, t)[ledgerQuiet.Name()]; got != 2 {
+		t.Errorf("%d calls handed out, want the late one and another", got)
+	}
+	if after := Stats(); after.Calls-before.Calls != after.HandedOut-before.HandedOut {
+		t.Errorf("%d calls made, %d handed out", after.Calls-before.Calls, after.HandedOut-before.HandedOut)
 	}
 }
 

@@ -3,6 +3,7 @@ package corehour
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -45,12 +46,12 @@ func (p *packer) pack(e *engine, r *request) []byte {
 	return p.zipped.Bytes()
 }
 
-// lend gives a packed body to an HTTP request.
-func (p *packer) lend(req *http.Request, body []byte) {
+// lend gives a packed body to an HTTP request, and notes in whose hands it is.
+func (p *packer) lend(req *http.Request, body []byte, at *custody) {
 	lent := p.lent
 	req.GetBody = func() (io.ReadCloser, error) {
 		lent.Add(1)
-		return &lentBody{Reader: bytes.NewReader(body), giveBack: sync.OnceFunc(func() { lent.Add(-1) })}, nil
+		return &lentBody{rest: bytes.NewReader(body), at: at, giveBack: sync.OnceFunc(func() { lent.Add(-1) })}, nil
 	}
 	req.Body, _ = req.GetBody() // never an error
 	req.ContentLength = int64(len(body))
@@ -59,9 +60,38 @@ func (p *packer) lend(req *http.Request, body []byte) {
 	}
 }
 
+// custody says whether the body of an attempt can have been sent. Transports of the
+// program's need not tell of connections, so who begins to read may have sent it; and
+// what is said to be unsent nobody can read any more.
+type custody struct{ state atomic.Int32 }
+
+const (
+	unread int32 = iota
+	handedOver
+	withdrawn
+)
+
+// hand gives the body away, unless it has been withdrawn.
+func (c *custody) hand() bool {
+	return c.state.CompareAndSwap(unread, handedOver) || c.state.Load() == handedOver
+}
+
+// withdraw takes the body back, unless it has been given away.
+func (c *custody) withdraw() bool { return c.state.CompareAndSwap(unread, withdrawn) }
+
+var errWithdrawn = errors.New("the attempt that this body belongs to is over")
+
 type lentBody struct {
-	*bytes.Reader
+	rest     *bytes.Reader
+	at       *custody
 	giveBack func()
+}
+
+func (b *lentBody) Read(p []byte) (int, error) {
+	if !b.at.hand() {
+		return 0, errWithdrawn
+	}
+	return b.rest.Read(p)
 }
 
 func (b *lentBody) Close() error {

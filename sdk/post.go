@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strconv"
-	"sync/atomic"
 	"time"
 )
 
@@ -45,8 +44,31 @@ func newClient(given *http.Client) *http.Client {
 	if given != nil {
 		*client = *given
 	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if client.Transport == nil {
+		client.Transport = http.DefaultTransport
+	}
+	client.Transport = unredirected{client.Transport}
 	return client
+}
+
+// unredirected keeps a client from following redirects, by hiding where they lead: one
+// that leads to no URL is an error to a client that sees it, and no answer.
+type unredirected struct{ http.RoundTripper }
+
+func (u unredirected) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := u.RoundTripper.RoundTrip(r)
+	if err == nil && resp != nil && resp.StatusCode/100 == 3 {
+		resp.Header = resp.Header.Clone()
+		resp.Header.Del("Location")
+	}
+	return resp, err
+}
+
+// CloseIdleConnections is what the client of the same name asks for.
+func (u unredirected) CloseIdleConnections() {
+	if c, ok := u.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
 }
 
 func (p *poster) lastFault() error { return p.fault }
@@ -121,16 +143,16 @@ const maxAnswer = 64 << 10
 func (p *poster) attempt(e *engine, url string, body []byte) answer {
 	ctx, cancel := context.WithTimeout(e.hurry, e.timeout)
 	defer cancel()
-	var sent atomic.Bool
+	at := new(custody)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		// From here on bytes may be on their way: the outcome can be unknown.
-		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { at.hand() },
 	})
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
 		return answer{outcome: refused, fault: err}
 	}
-	p.lend(req, body)
+	p.lend(req, body, at)
 	for key, value := range e.headers {
 		req.Header.Set(key, value)
 	}
@@ -138,10 +160,10 @@ func (p *poster) attempt(e *engine, url string, body []byte) answer {
 	req.Header.Set("User-Agent", "corehour-go/"+Version)
 	resp, err := p.client.Do(req)
 	if err != nil {
-		if sent.Load() {
-			return answer{outcome: unknown, again: true, fault: err}
+		if at.withdraw() {
+			return answer{outcome: refused, again: true, unsent: true, fault: err}
 		}
-		return answer{outcome: refused, again: true, unsent: true, fault: err}
+		return answer{outcome: unknown, again: true, fault: err}
 	}
 	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
 	resp.Body.Close()

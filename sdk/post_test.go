@@ -26,6 +26,7 @@ func TestRetries(t *testing.T) {
 		"bad request":             {[]answerFunc{answerOf(400, false)}, 0, 1, 0, refused},
 		"not found":               {[]answerFunc{answerOf(404, false)}, 0, 1, 0, refused},
 		"redirect":                {[]answerFunc{answerOf(307, false)}, 0, 1, 0, refused},
+		"redirect to no URL":      {[]answerFunc{movedTo("http://[::1")}, 0, 1, 0, refused},
 		"server error":            {[]answerFunc{answerOf(500, false)}, 0, 1, 0, unknown},
 		"lost, then refused":      {[]answerFunc{answerOf(200, true), answerOf(400, false)}, 1, 2, 0, unknown},
 		"busy, then refused":      {[]answerFunc{answerOf(503, false), answerOf(400, false)}, 0, 2, 0, refused},
@@ -82,6 +83,12 @@ func answerOf(status int, lost bool) answerFunc {
 func waitOf(status int, after string) answerFunc {
 	return func() (bool, int, http.Header, bool) {
 		return false, status, http.Header{"Retry-After": {after}}, false
+	}
+}
+
+func movedTo(location string) answerFunc {
+	return func() (bool, int, http.Header, bool) {
+		return false, http.StatusFound, http.Header{"Location": {location}}, false
 	}
 }
 
