@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -294,11 +295,84 @@ func TestAnEndElsewhereIsUntrusted(t *testing.T) {
 			if len(r) != 1 || r[0].state != cpuUntrusted || r[0].cpu != 0 || r[0].wall <= 0 {
 				t.Fatalf("records %+v", r)
 			}
+			if lost := giveBackLost(truth); lost != 1 {
+				t.Fatalf("%d slots lost", lost)
+			}
 		}
 		if held := cpuSlots.held(); held != 0 {
 			t.Errorf("%d slots held", held)
 		}
 	})
+}
+
+// giveBackLost undoes what calls of the method that ended elsewhere have done, which a
+// test may once the goroutines they began on are dead, and their threads with them. It
+// tells how many slots were lost.
+func giveBackLost(m *Method) (lost int) {
+	for slot := range cpuSlots.details {
+		taken := cpuSlots.taken[slot/64].Load()&(1<<(slot%64)) != 0
+		if taken && cpuSlots.details[slot].use.Load()%2 == 0 && cpuSlots.method[slot].Load() == m {
+			cpuSlots.release(slot, m)
+			cpuSlots.lost.Add(-1)
+			lost++
+		}
+	}
+	m.strayed.Store(false)
+	return lost
+}
+
+// A slot stays held with the thread of a call that ended elsewhere, so that there are
+// not more of both however many such calls there are; the method is timed by the wall
+// from then on, which is said, and after a restart too.
+func TestAnEndElsewhereKeepsItsSlot(t *testing.T) {
+	strayed := NewMethod("truth.Strayed", Rate(1), CPURate(1))
+	said := hear(t)
+	var living sync.WaitGroup
+	quit := make(chan struct{})
+	t.Cleanup(func() {
+		close(quit)
+		living.Wait()
+		giveBackLost(strayed)
+	})
+	elsewhere := func(calls int) (states map[cpuState]int, stats Snapshot) {
+		e, _ := startWith(t, func(c *config) {})
+		defer e.shutdownForTest()
+		all := make(chan Call, calls)
+		for range calls {
+			began := make(chan struct{})
+			living.Go(func() {
+				all <- strayed.Begin()
+				close(began)
+				<-quit
+			})
+			<-began
+		}
+		for range calls {
+			(<-all).End()
+		}
+		strayed.Begin().End()
+		states = map[cpuState]int{}
+		for _, r := range e.ring.take(nil, 2*calls) {
+			states[r.state]++
+		}
+		e.heedStrays()
+		return states, Stats()
+	}
+	states, stats := elsewhere(200)
+	lost := states[cpuUntrusted]
+	if lost < slotsPerMethod/2 || lost > slotsPerMethod || states[cpuExact] != 0 {
+		t.Errorf("states of calls: %v", states)
+	}
+	if stats.CPUSlotsHeld != lost || stats.CPUSlotsLost != int64(lost) || stats.CPUWallOnly != 1 {
+		t.Errorf("%d lost: stats %+v", lost, stats)
+	}
+	states, stats = elsewhere(50)
+	if states[cpuNotSampled] != 51 || stats.CPUSlotsHeld != lost || stats.CPUWallOnly != 1 {
+		t.Errorf("after a restart: states %v, stats %+v", states, stats)
+	}
+	if said := said(); strings.Count(said, "truth.Strayed") != 1 || !strings.Contains(said, "ended on another goroutine") {
+		t.Errorf("said %q", said)
+	}
 }
 
 // A call that ends where it began has CPU time, and its thread is free afterwards,

@@ -90,19 +90,18 @@ func (d *detail) end(use int64, failed bool) {
 		plan: d.plan, caller: d.caller, extra: d.extra,
 		start: d.start, wall: end - d.start, state: d.state, load: d.load, failed: failed,
 	}
-	if slot == noSlot {
-		d.plan, d.extra = nil, nil
+	d.plan, d.extra = nil, nil
+	switch {
+	case slot == noSlot:
 		details.Put(d)
-	} else {
-		if d.goroutine == hostclock.Goroutine() {
-			r.settleCPU(cpuEnd - d.cpuStart)
-			r.takeOffReadings(&r.plan.engine.counters)
-			runtime.UnlockOSThread()
-		} else {
-			r.state = cpuUntrusted
-		}
-		d.plan, d.extra = nil, nil
+	case d.goroutine == hostclock.Goroutine():
+		r.settleCPU(cpuEnd - d.cpuStart)
+		r.takeOffReadings(&r.plan.engine.counters)
+		runtime.UnlockOSThread()
 		cpuSlots.release(slot, r.plan.method)
+	default:
+		r.state = cpuUntrusted
+		cpuSlots.lose(r.plan.method)
 	}
 	r.plan.finish(&r, true)
 }

@@ -217,6 +217,9 @@ func (e *engine) adopt() (on int) {
 	registry.engine = e
 	for _, m := range registry.ordered {
 		m.wallOnly = ""
+		if m.strayed.Load() {
+			e.heedStray(m)
+		}
 		if e.settle(m); m.plan.Load() != nil {
 			on++
 		}

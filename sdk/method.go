@@ -22,7 +22,8 @@ type Method struct {
 	first   [1]callCounter
 	located atomic.Bool // its function has been seen on a stack
 
-	cpuHeld atomic.Int32 // CPU slots held now
+	cpuHeld atomic.Int32 // CPU slots held now, or lost
+	strayed atomic.Bool  // a call whose CPU was timed ended on another goroutine: it takes no slot any more
 	ways    [waysOfMethod]atomic.Pointer[way]
 
 	// The rest is guarded by registry.mu.

@@ -30,6 +30,7 @@ func (e *engine) mind() {
 	for {
 		select {
 		case <-e.stopping:
+			e.heedStrays()
 			e.cut(e.unix(now()), true)
 			close(e.lastCutDone)
 			return
@@ -59,6 +60,7 @@ func (e *engine) mind() {
 				e.freeSlots(at)
 			}
 			lastTick = at
+			e.heedStrays()
 			if e.policy.rates != nil && at > e.ratesUntil {
 				e.adoptRates(nil)
 				notes.add("the rates served are no longer fresh; the method file and the defaults hold")
@@ -123,14 +125,38 @@ func (e *engine) freeSlots(at int64) {
 	cpuSlots.patience(at, func(m *Method) {
 		registry.mu.Lock()
 		defer registry.mu.Unlock()
-		if m.wallOnly != "" {
-			return
+		if e.timeByWallOnly(m, "blocking") {
+			notes.add("method %q: a call whose CPU was timed held its thread for more than %s; from now on it is timed by the wall only (declare it Blocking)", m.name, slotPatience)
 		}
-		m.wallOnly = "blocking"
-		e.counters.wallOnly.Add(1)
-		notes.add("method %q: a call whose CPU was timed held its thread for more than %s; from now on it is timed by the wall only (declare it Blocking)", m.name, slotPatience)
-		e.settle(m)
 	})
+}
+
+// heedStrays takes methods whose calls end on other goroutines off CPU timing.
+func (e *engine) heedStrays() {
+	cpuSlots.strays(func(m *Method) {
+		registry.mu.Lock()
+		defer registry.mu.Unlock()
+		e.heedStray(m)
+	})
+}
+
+// heedStray takes such a method off, as long as the program lives: what it lost stays
+// lost over a shutdown. registry.mu is held.
+func (e *engine) heedStray(m *Method) {
+	if e.timeByWallOnly(m, "strayed") {
+		notes.add("method %q: a call whose CPU was timed ended on another goroutine than it began on, which keeps its thread; from now on it is timed by the wall only (end calls where they begin, or declare it Blocking)", m.name)
+	}
+}
+
+// timeByWallOnly tells whether that is new. registry.mu is held.
+func (e *engine) timeByWallOnly(m *Method, why string) bool {
+	if m.wallOnly != "" {
+		return false
+	}
+	m.wallOnly = why
+	e.counters.wallOnly.Add(1)
+	e.settle(m)
+	return true
 }
 
 // spreadBusy gives methods that are called often a counter per shard.

@@ -21,6 +21,7 @@ type slotTable struct {
 	details [slotsPerProgram]detail
 	method  [slotsPerProgram]atomic.Pointer[Method] // that has or had the slot
 	seen    [slotsPerProgram]heldSlot               // the minder's
+	lost    atomic.Int64                            // of those taken, for good
 }
 
 // heldSlot is what the minder saw of a slot: since when it is in the same use.
@@ -71,7 +72,7 @@ func (l slotLoad) share(rate float64) float64 {
 
 // takeSlot returns a free slot or noSlot.
 func (e *engine) takeSlot(m *Method) int {
-	if !e.threadClock {
+	if !e.threadClock || m.strayed.Load() {
 		return noSlot
 	}
 	if m.cpuHeld.Add(1) > slotsPerMethod {
@@ -100,6 +101,26 @@ func (e *engine) takeSlot(m *Method) int {
 func (t *slotTable) release(slot int, m *Method) {
 	t.taken[slot/64].And(^(uint64(1) << (slot % 64)))
 	m.cpuHeld.Add(-1)
+}
+
+// lose leaves a slot of the method taken for good: its call ended on another
+// goroutine, and the thread stays locked to the first while that lives, which nothing
+// tells. The method takes no further slot.
+func (t *slotTable) lose(m *Method) {
+	m.strayed.Store(true)
+	t.lost.Add(1)
+}
+
+// strays calls f for every method that has lost a slot.
+func (t *slotTable) strays(f func(*Method)) {
+	if t.lost.Load() == 0 {
+		return
+	}
+	for slot := range t.method {
+		if m := t.method[slot].Load(); m != nil && m.strayed.Load() {
+			f(m)
+		}
+	}
 }
 
 // patience calls f for every method that has held a slot too long. It is asked

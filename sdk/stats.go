@@ -30,7 +30,8 @@ type Snapshot struct {
 	CPUUnavailable  int64
 	CPUSlotRefusals int64 // of CPUUnavailable: for want of a slot
 	CPUSlotsHeld    int
-	CPUWallOnly     int64 // methods that held a slot too long
+	CPUSlotsLost    int64 // of these: for good, by calls that ended on another goroutine
+	CPUWallOnly     int64 // methods whose CPU is no longer timed: they held a slot too long, or lost one
 
 	FileReloads int64 // changes of the method file that were taken up
 	FileFaults  int64 // times that it could not be: broken, or gone
@@ -60,6 +61,7 @@ func registrySnapshot() Snapshot {
 		HandedOut:      ledger.handedOut.Load(),
 		WriteUnknown:   ledger.writeUnknown.Load(),
 		CPUSlotsHeld:   cpuSlots.held(),
+		CPUSlotsLost:   cpuSlots.lost.Load(),
 	}
 	for _, m := range registry.ordered {
 		s.Calls += m.Calls()
@@ -124,6 +126,7 @@ func (s *Snapshot) list() []namedCounter {
 		{"cpu.untrusted", s.CPUUntrusted},
 		{"cpu.unavailable", s.CPUUnavailable},
 		{"cpu.slot_refusals", s.CPUSlotRefusals},
+		{"cpu.slots_lost", s.CPUSlotsLost},
 		{"cpu.wall_only_methods", s.CPUWallOnly},
 		{"method_file.reloads", s.FileReloads},
 		{"method_file.faults", s.FileFaults},

@@ -1,0 +1,28 @@
+package corehour
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// However a program ends its calls, and however long they wait, threads that are locked
+// are bounded: Go ends a program that has more than it may have.
+func TestLockedThreadsAreBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "threads")
+	if out, err := exec.Command("go", "build", "-o", path, "./testdata/threads").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for _, run := range []struct{ what, says string }{
+		{"200 elsewhere", "lost="},
+	} {
+		program := exec.Command(path, strings.Fields(run.what)...)
+		program.Env = append(os.Environ(), "GOTRACEBACK=none", "COREHOUR_CPU=")
+		out, err := program.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), run.says) {
+			t.Errorf("%s: %v, want %q:\n%s", run.what, err, run.says, out)
+		}
+	}
+}
