@@ -84,6 +84,12 @@ func budgetAlert(s *cost.Spending) alert.Alert {
 		Records: s.Records, USDPerDay: &excess, FirstSeen: now().UTC().Truncate(time.Second), Links: []string{},
 	}
 	a.Severity = alert.SeverityOf(a.Interval[0], a.USDPerDay)
+	if s.AtLeast != "" {
+		a.Reason = fmt.Sprintf("budget %s (%s): %s of at least $%s a day, planned are $%s a day; %s",
+			b.Name, b.Subject(), s.What, output.Amount(*s.SpentUSD), output.Amount(s.PlannedUSD), s.AtLeast)
+		a.ID = alert.ID(&a)
+		return a
+	}
 	a.Reason = fmt.Sprintf("budget %s (%s): %s of $%s a day, 95%% interval $%s to $%s, planned are $%s a day",
 		b.Name, b.Subject(), s.What, output.Amount(*s.SpentUSD), output.Amount(s.Interval[0]), output.Amount(s.Interval[1]), output.Amount(s.PlannedUSD))
 	a.ID = alert.ID(&a)
@@ -99,7 +105,7 @@ func (b *budgeting) gone(a *alert.Alert) (string, bool) {
 		s := &b.Spendings[i]
 		switch {
 		case s.Name != a.Budget:
-		case s.SpentUSD == nil || s.Broken:
+		case s.Unknown() || s.Broken:
 			return "", false
 		default:
 			return fmt.Sprintf("$%s a day, planned are $%s a day", output.Amount(*s.SpentUSD), output.Amount(s.PlannedUSD)), true
@@ -108,28 +114,44 @@ func (b *budgeting) gone(a *alert.Alert) (string, bool) {
 	return "there is no such budget any more", true
 }
 
+// unknown tells that a budget could be broken by idle cores that are not known.
+func (b *budgeting) unknown() bool {
+	return slices.ContainsFunc(b.Spendings, func(s cost.Spending) bool { return s.AtLeast != "" && !s.Broken })
+}
+
 func (b *budgeting) add(d *output.Document) {
-	t := &output.Table{Title: "budgets", Columns: []string{"budget", "about", "state", "planned $/day", "spent $/day", "95% interval", "records"}}
+	t := &output.Table{Title: "budgets", Columns: []string{"budget", "about", "state", "of", "planned $/day", "spent $/day", "95% interval", "records"}}
+	var notes []string
 	for i := range b.Spendings {
 		s := &b.Spendings[i]
-		state, between := "kept", unknown
+		state, of, mark, between := "kept", unknown, "", unknown
 		switch {
-		case s.SpentUSD == nil:
+		case s.Unknown():
 			state = "unknown"
 		case s.Broken:
 			state = "BROKEN"
 		case *s.SpentUSD > s.PlannedUSD:
 			state = "above, not proven"
 		}
-		if s.Interval != nil {
+		if s.What != "" {
+			of = s.What
+		}
+		switch {
+		case s.AtLeast != "":
+			mark = ">="
+			notes = append(notes, fmt.Sprintf(">= budget %s: %s", s.Name, s.AtLeast))
+		case s.Interval != nil:
 			between = output.Amount(s.Interval[0]) + " to " + output.Amount(s.Interval[1])
 		}
 		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(s.Name), output.Name(s.Budget.Subject()), output.Name(state), output.Figure(amount(&s.PlannedUSD)),
-			output.Figure(amount(s.SpentUSD)), output.Figure(between), output.Whole(s.Records),
+			output.Name(s.Name), output.Name(s.Budget.Subject()), output.Name(state), output.Name(of), output.Figure(amount(&s.PlannedUSD)),
+			output.Figure(marked(mark, amount(s.SpentUSD))), output.Figure(between), output.Whole(s.Records),
 		})
 	}
 	d.Add(t)
+	if notes != nil {
+		d.Say(notes...)
+	}
 	for i := range b.Alerts {
 		d.Say(alertLines(&b.Alerts[i])...)
 	}

@@ -91,7 +91,7 @@ var All = []Column{
 	optional("usd_per_core_hour", Double, "USD per hour of CPU time", "unpriced"),
 	optional("price_source", String, "where the price is from, or `unpriced: ` and why", "no price was looked for"),
 	optional("process_start_ns", Int64, "ns since 1970, UTC", "a foreign SDK did not say"),
-	optional("cores", Double, "cores the process may use", "not a `process` row"),
+	optional("cores", Double, "cores the process may use; on rows of `level` `minute` and `hour` those of all their processes, so that `cores` x time is what their rows had", "not a `process` row, or a sum of rows some of which do not say"),
 	optional("rss_bytes", Int64, "bytes", "not a `process` row"),
 	optional("calls_total", Int64, "calls handed out by the process so far", "not a `process` row"),
 	optional("final", Boolean, "the process said good-bye", "not a `process` row"),

@@ -145,6 +145,7 @@ type sumKey struct {
 	source    string // of the price
 	price     uint64 // its bits
 	unpriced  bool
+	cores     bool    // of processes: known
 	minus     [2]bool // weights below zero are not added to others
 }
 
@@ -175,6 +176,7 @@ func (r *roller) take(row *methodspan.Row) error {
 	key := sumKey{
 		resource: r.resources.of(row), kind: row.Kind, signature: row.Signature, caller: row.Caller, stratum: row.Stratum, basis: row.WeightBasis,
 		cells: cells, source: row.PriceSource, unpriced: row.USDPerCoreHour == nil,
+		cores: row.HasCores(),
 		minus: [2]bool{row.P < 0, row.CPUMeasured > 0 && row.Q() < 0},
 	}
 	if key.kind == methodspan.KindCall {

@@ -79,7 +79,11 @@ type Row struct {
 
 // ProcessStats are the columns that only process rows have.
 type ProcessStats struct {
-	Cores      float64
+	Cores float64
+	// Summed: of a sum of rows, which has no more than Cores, in whose mean over the
+	// time of the sum they were paid for as long as in the rows.
+	Summed bool
+
 	RSSBytes   int64
 	CallsTotal int64 // calls handed out in counts by this process so far
 	Final      bool

@@ -27,6 +27,8 @@ type Sum struct {
 	errors   float64 // sum of errors / p
 	samePCPU bool    // all rows with CPU had the CPUP of the first such row
 	cpuP     float64
+	coreNS   float64 // cores x time of process rows, never below their CPU time
+	coreless bool    // a process row with CPU does not say its cores
 }
 
 // side is one of the two measured quantities, weighted by 1/probability.
@@ -115,7 +117,17 @@ func (s *Sum) Add(r *Row) {
 			s.samePCPU = false
 		}
 		s.cpu.add(r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS, r.CPUHist, r.Q())
+		if r.HasCores() {
+			s.coreNS += max(float64(r.CPUNS), r.Process.Cores*float64(r.EndNS-r.StartNS))
+		} else {
+			s.coreless = true
+		}
 	}
+}
+
+// HasCores tells whether the row says how many cores could have spent its CPU time.
+func (r *Row) HasCores() bool {
+	return r.Kind == KindProcess && r.CPUMeasured > 0 && r.Process != nil && r.Process.Cores > 0
 }
 
 // Rows tells how many rows were added.
@@ -125,7 +137,8 @@ func (s *Sum) Rows() int { return s.rows }
 func (s *Sum) Start() int64 { return s.start }
 
 // Row is the sum. What belongs to single records (ids, process columns, place
-// in a batch) is dropped; the kind becomes aggregate where records were added.
+// in a batch) is dropped; the kind becomes aggregate where records were added. Of
+// processes the cores are kept, so that cores x time is the same, if all rows say them.
 func (s *Sum) Row() Row {
 	r := s.first
 	r.StartNS, r.EndNS = s.start, s.end
@@ -163,6 +176,9 @@ func (s *Sum) Row() Row {
 	}
 	if r.CPUMeasured > 0 {
 		r.CPUState = CPUExact
+	}
+	if s.coreNS > 0 && !s.coreless && s.end > s.start {
+		r.Process = &ProcessStats{Cores: s.coreNS / float64(s.end-s.start), Summed: true}
 	}
 	return r
 }

@@ -248,6 +248,9 @@ func (b *block) row(i int, r *methodspan.Row) {
 func (b *block) process(i int) *methodspan.ProcessStats {
 	final, ok := b.final.get(i)
 	if !ok {
+		if cores, ok := b.cores.get(i); ok {
+			return &methodspan.ProcessStats{Cores: cores, Summed: true}
+		}
 		return nil
 	}
 	p := &methodspan.ProcessStats{

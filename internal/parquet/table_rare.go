@@ -102,6 +102,14 @@ func (t *table) addProcess(p *methodspan.ProcessStats) {
 		return
 	}
 	t.cores.addDouble(p.Cores)
+	if p.Summed {
+		t.rss.addNull()
+		t.callsTotal.addNull()
+		t.final.addNull()
+		t.statNames.none()
+		t.statValues.none()
+		return
+	}
 	t.rss.addLong(p.RSSBytes)
 	t.callsTotal.addLong(p.CallsTotal)
 	t.final.addBool(p.Final)

@@ -63,14 +63,21 @@ type Spending struct {
 	SpentUSD *float64    `json:"spent_usd_per_day"`
 	Interval *[2]float64 `json:"interval"`
 	Records  int64       `json:"records"`
+	// AtLeast says why SpentUSD is only a lower bound, which can break a budget and
+	// cannot keep it. Such a budget has an interval, of that alone, only if broken.
+	AtLeast string `json:"at_least,omitempty"`
 	// Broken is set if more is spent beyond doubt.
 	Broken bool `json:"broken"`
 }
 
+// Unknown tells that a budget is neither kept nor broken as far as is known.
+func (s *Spending) Unknown() bool { return s.SpentUSD == nil || s.AtLeast != "" && !s.Broken }
+
 // Spend holds a budget against a report by method. A budget of classes or of an
 // owner is about self costs. Its interval is that of methods which are wrong all in
 // one direction, so it is wide rather than narrow. A budget of services is about
-// what is paid, idle cores included.
+// what is paid, idle cores included; where process rows do not say how many there
+// were, process CPU tells how much is paid at least.
 func (r *Report) Spend(b Budget) Spending {
 	s := Spending{Name: b.Name, Budget: b, PlannedUSD: b.USDPerDay}
 	if r.ObservedDays <= 0 {
@@ -110,6 +117,7 @@ func (r *Report) spendOnMethods(s *Spending) {
 
 func (r *Report) spendOnServices(s *Spending) {
 	var what []string
+	var coreless, intervals int64
 	spent := 0.0
 	for i := range r.Services {
 		service := &r.Services[i]
@@ -121,8 +129,12 @@ func (r *Report) spendOnServices(s *Spending) {
 			spent += *service.PaidUSD
 			what = append(what, "cores x time")
 		case service.ProcessUSD != nil:
-			spent += *service.ProcessUSD
-			what = append(what, "process CPU")
+			spent += service.leastPaidUSD
+			coreless += service.coreless
+			intervals += service.intervals
+			if what = append(what, "process CPU"); service.coreless < service.intervals {
+				what = append(what, "cores x time")
+			}
 		case service.AttributedUSD > 0:
 			spent += service.AttributedUSD
 			what = append(what, "self costs")
@@ -134,7 +146,12 @@ func (r *Report) spendOnServices(s *Spending) {
 	if s.SpentUSD != nil {
 		slices.Sort(what)
 		s.What = strings.Join(slices.Compact(what), " and ")
-		s.Interval = &[2]float64{*s.SpentUSD, *s.SpentUSD} // read, not estimated
+		if coreless > 0 {
+			s.AtLeast = fmt.Sprintf("%d of %d rows of processes do not say how many cores there were, so idle ones are not known", coreless, intervals)
+		}
+		if coreless == 0 || *s.SpentUSD > s.PlannedUSD {
+			s.Interval = &[2]float64{*s.SpentUSD, *s.SpentUSD} // read, not estimated
+		}
 	}
 }
 

@@ -142,6 +142,11 @@ type Service struct {
 	// UnknownCallerCoreHours were spent in calls whose caller is not known and
 	// can't be inferred: too much self cost of the methods that called them.
 	UnknownCallerCoreHours float64 `json:"unknown_caller_core_hours"`
+
+	// Of the intervals of processes so many do not say how many cores there were, so
+	// that what is paid is known from below only.
+	coreless, intervals int64
+	leastPaidUSD        float64
 }
 
 // OwnedCost is the part of one owner; an empty owner is nobody.

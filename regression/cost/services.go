@@ -40,8 +40,9 @@ func serviceOf(bill *query.Bill) *Service {
 	if priced {
 		s.ProcessUSD = pointer(bill.CPUUSD)
 	}
-	if bill.IntervalsWithCores < bill.Intervals {
-		return s // idle cores of some are not known
+	if s.coreless = bill.Intervals - bill.IntervalsWithCores; s.coreless > 0 { // their idle cores are not known
+		s.intervals, s.leastPaidUSD = bill.Intervals, bill.PaidUSD
+		return s
 	}
 	s.PaidCoreHours = pointer(bill.PaidNS / nsPerCoreHour)
 	s.IdleCoreHours = pointer((bill.PaidNS - bill.CPUNS) / nsPerCoreHour)

@@ -115,6 +115,7 @@ func askMore(t *testing.T, root string) answers {
 		a.add("bill "+b.Service.String()+" cpu", b.CPUNS)
 		a.add("bill "+b.Service.String()+" usd", b.CPUUSD)
 		a.add("bill "+b.Service.String()+" unpriced", b.UnpricedCPUNS)
+		a.add("bill "+b.Service.String()+" unpriced paid", b.UnpricedPaidNS)
 	}
 
 	compared := comparedVersions(services[0])

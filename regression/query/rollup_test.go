@@ -100,6 +100,8 @@ func ask(t *testing.T, root string) answers {
 	for _, b := range bills {
 		a.add("process "+b.Service.String()+" cpu", b.CPUNS)
 		a.add("process "+b.Service.String()+" usd", b.CPUUSD)
+		a.add("process "+b.Service.String()+" paid", b.PaidNS)
+		a.add("process "+b.Service.String()+" paid usd", b.PaidUSD)
 	}
 	runs, err := w.Runs(ctx, Window{}, Filter{})
 	if err != nil {
