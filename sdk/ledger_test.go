@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,10 +67,11 @@ func TestTheLedgerBalances(t *testing.T) {
 func TestATransportThatTellsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &collector{}
-		failing := true
+		var failing atomic.Bool
+		failing.Store(true)
 		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			resp, err := server.RoundTrip(r)
-			if failing {
+			if failing.Load() {
 				return nil, errLost
 			}
 			return resp, err
@@ -80,7 +82,7 @@ func TestATransportThatTellsNothing(t *testing.T) {
 			ledgerQuiet.Begin().End()
 		}
 		time.Sleep(3 * time.Minute)
-		failing = false
+		failing.Store(false)
 		time.Sleep(2 * time.Minute)
 		stop()
 		if got := counted(server, t)[ledgerQuiet.Name()]; got != 10 {
