@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -73,9 +74,21 @@ func addressed(base, path string) (string, error) {
 		return "", errors.New("an endpoint must be a URL") // the parser's own words repeat it, with what may be secret
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", fmt.Errorf("an endpoint must be an http or https URL such as %s, found %q", defaultEndpoint, u.Redacted())
+		return "", fmt.Errorf("an endpoint must be an http or https URL such as %s, found %s", defaultEndpoint, instead(u))
 	}
 	return u.JoinPath(path).String(), nil
+}
+
+// instead says what was found in place of an endpoint, by no more than scheme, host
+// and port: the rest may be secret.
+func instead(u *url.URL) string {
+	switch {
+	case u.Host != "":
+		return strconv.Quote(hostOf(u))
+	case u.Opaque != "" && strings.Trim(u.Opaque, "0123456789") == "": // host:port
+		return strconv.Quote(u.Scheme + ":" + u.Opaque)
+	}
+	return "one without host"
 }
 
 // addressedAll does so for several, and reports every fault.
@@ -104,7 +117,7 @@ func ratesURLs(rates string, collectors []string) ([]string, error) {
 	for _, collector := range collectors {
 		u, err := url.Parse(collector)
 		if err != nil {
-			return nil, err
+			return nil, errors.New("an endpoint must be a URL")
 		}
 		bases = append(bases, (&url.URL{Scheme: u.Scheme, User: u.User, Host: net.JoinHostPort(u.Hostname(), port)}).String())
 	}

@@ -14,7 +14,10 @@ import (
 func (c *config) fromEnvironment() {
 	c.disabled = strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true")
 
-	pairs(c.attributes, "OTEL_RESOURCE_ATTRIBUTES")
+	pairs("OTEL_RESOURCE_ATTRIBUTES", func(key, value string) string {
+		c.attributes[key] = value
+		return ""
+	})
 	c.set("service.name", os.Getenv("OTEL_SERVICE_NAME"))
 
 	c.endpoints("OTEL_EXPORTER_OTLP_ENDPOINT", tracesPath, false)
@@ -27,8 +30,8 @@ func (c *config) fromEnvironment() {
 			c.rates = base
 		}
 	}
-	pairs(c.headers, "OTEL_EXPORTER_OTLP_HEADERS")
-	pairs(c.headers, "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
+	pairs("OTEL_EXPORTER_OTLP_HEADERS", c.header)
+	pairs("OTEL_EXPORTER_OTLP_TRACES_HEADERS", c.header)
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"} {
 		if value := os.Getenv(name); value != "" {
 			if ms, err := strconv.Atoi(value); err != nil || ms <= 0 {
@@ -92,9 +95,10 @@ func (c *config) endpoints(variable, path string, several bool) {
 	}
 }
 
-// pairs reads a variable of the form key=value,key=value with escaped values.
-// Values may be secrets, so a fault names the key or the place only.
-func pairs(into map[string]string, variable string) {
+// pairs reads a variable of the form key=value,key=value with escaped values. take
+// says what is wrong with a pair, or "". Keys and values may be secrets, where a comma
+// or an equals sign is amiss, so a fault names the place only.
+func pairs(variable string, take func(key, value string) (fault string)) {
 	for i, pair := range strings.Split(os.Getenv(variable), ",") {
 		if strings.TrimSpace(pair) == "" {
 			continue
@@ -104,8 +108,8 @@ func pairs(into map[string]string, variable string) {
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if !ok || key == "" || err != nil {
 			notes.add("%s: entry %d is left out: must be key=value with the value URL-escaped", variable, i+1)
-			continue
+		} else if fault := take(key, value); fault != "" {
+			notes.add("%s: entry %d is left out: %s", variable, i+1, fault)
 		}
-		into[key] = value
 	}
 }

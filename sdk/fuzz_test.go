@@ -1,6 +1,10 @@
 package corehour
 
 import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -15,12 +19,37 @@ func FuzzPairs(f *testing.F) {
 		}
 		t.Setenv("COREHOUR_FUZZED", value)
 		into := map[string]string{}
-		pairs(into, "COREHOUR_FUZZED")
+		pairs("COREHOUR_FUZZED", func(key, value string) string {
+			into[key] = value
+			return ""
+		})
 		if len(into) > strings.Count(value, ",")+1 {
 			t.Errorf("%d pairs of %q", len(into), value)
 		}
 		if _, ok := into[""]; ok {
 			t.Errorf("a pair without key of %q", value)
+		}
+	})
+}
+
+// What is taken for a header is what net/http sends as one.
+func FuzzHeaders(f *testing.F) {
+	f.Add("x-tenant", "7")
+	f.Add("Authorization: Basic dXNlcjpzM2NyZXQ", "")
+	f.Add("x\xff", "a\tb\x7f\xff")
+	unreached := errors.New("nothing is dialled")
+	client := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, unreached }}
+	f.Fuzz(func(t *testing.T, name, value string) {
+		req, err := http.NewRequest(http.MethodGet, "http://a:1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{name: {value}}
+		_, err = client.RoundTrip(req) //nolint:bodyclose // there is no answer
+		sendable := errors.Is(err, unreached)
+		c := defaultConfig()
+		if taken := c.header(name, value) == ""; taken != sendable || taken != (len(c.headers) == 1) {
+			t.Errorf("%q: %q is taken: %t; net/http says %v", name, value, taken, err)
 		}
 	})
 }

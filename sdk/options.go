@@ -126,9 +126,24 @@ func WithRates(base string) Option {
 func WithHeaders(headers map[string]string) Option {
 	return func(c *config) {
 		for key, value := range headers {
-			c.headers[key] = value
+			if fault := c.header(key, value); fault != "" {
+				c.fault("WithHeaders: %s", fault)
+			}
 		}
 	}
+}
+
+// header adds a header, or says why it cannot be sent. What is no name may be a secret
+// in the wrong place.
+func (c *config) header(name, value string) (fault string) {
+	switch {
+	case !isToken(name):
+		return "a header's name must be of letters, digits and the signs of RFC 9110 alone, without spaces and colons"
+	case !isHeaderValue(value):
+		return fmt.Sprintf("the value of %q must be without control characters", name)
+	}
+	c.headers[name] = value
+	return ""
 }
 
 // WithTimeout bounds one attempt to send a request. Default 10 s.

@@ -41,7 +41,7 @@ func (e *engine) poll() {
 				return
 			}
 		case err != nil:
-			notes.add("no rates: %v", err)
+			notes.add("no rates: %v", faultAt(e.rateHomes.urls[at], err))
 			e.rateHomes.down(at)
 			pause = min(2*pause, pollMost)
 		default:
@@ -84,10 +84,14 @@ func (e *engine) idle(wait time.Duration) bool {
 func (e *engine) askRates(base, etag string) (*rateTable, string, error) {
 	ctx, cancel := context.WithTimeout(e.polling, pollWait+e.timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"?"+e.rateQuery, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base, nil)
 	if err != nil {
 		return nil, "", err
 	}
+	if req.URL.RawQuery != "" {
+		req.URL.RawQuery += "&"
+	}
+	req.URL.RawQuery += e.rateQuery
 	for key, value := range e.headers {
 		req.Header.Set(key, value)
 	}
@@ -109,16 +113,16 @@ func (e *engine) askRates(base, etag string) (*rateTable, string, error) {
 	case resp.StatusCode == http.StatusServiceUnavailable && retryAfter(resp.Header.Get("Retry-After")) > 0:
 		return nil, "", notYet{min(retryAfter(resp.Header.Get("Retry-After")), pollMost)}
 	case resp.StatusCode != http.StatusOK:
-		return nil, "", fmt.Errorf("%s answered %s", req.URL.Host, resp.Status)
+		return nil, "", fmt.Errorf("answered %s", resp.Status)
 	case len(data) > maxRates:
-		return nil, "", fmt.Errorf("%s answered with more than %d bytes", req.URL.Host, maxRates)
+		return nil, "", fmt.Errorf("answered with more than %d bytes", maxRates)
 	}
 	table, err := parseRates(data)
 	if err != nil {
 		return nil, "", err
 	}
 	if table.faults > 0 {
-		notes.add("%d entries of the rates of %s make no sense and are left out", table.faults, req.URL.Host)
+		notes.add("%d entries of the rates of %s make no sense and are left out", table.faults, hostOf(req.URL))
 	}
 	return table, resp.Header.Get("ETag"), nil
 }

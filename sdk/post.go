@@ -150,7 +150,7 @@ func (p *poster) attempt(e *engine, url string, body []byte) answer {
 	})
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
-		return answer{outcome: refused, fault: err}
+		return answer{outcome: refused, fault: faultAt(url, err)}
 	}
 	p.lend(req, body, at)
 	for key, value := range e.headers {
@@ -161,22 +161,22 @@ func (p *poster) attempt(e *engine, url string, body []byte) answer {
 	resp, err := p.client.Do(req)
 	if err != nil {
 		if at.withdraw() {
-			return answer{outcome: refused, again: true, unsent: true, fault: err}
+			return answer{outcome: refused, again: true, unsent: true, fault: faultAt(url, err)}
 		}
-		return answer{outcome: unknown, again: true, fault: err}
+		return answer{outcome: unknown, again: true, fault: faultAt(url, err)}
 	}
-	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // what it says is not needed
 	resp.Body.Close()
-	return judge(resp, err)
+	return judge(resp, hostOf(req.URL))
 }
 
 // judge reads an answer. 2xx is acceptance, even with a partial success inside:
 // the collector has taken what it will ever take. Those the standard lets be tried
 // again are refusals if the collector itself gives them (429, 503) and unknown if
 // a proxy does (502, 504). Any other 5xx may have come after the work was done.
-func judge(resp *http.Response, bodyFault error) answer {
+func judge(resp *http.Response, from string) answer {
 	code := resp.StatusCode
-	a := answer{fault: fmt.Errorf("%s answered %s", resp.Request.URL.Redacted(), resp.Status)}
+	a := answer{fault: fmt.Errorf("%s answered %s", from, resp.Status)}
 	switch {
 	case code >= 200 && code < 300:
 		return answer{outcome: accepted}

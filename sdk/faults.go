@@ -1,0 +1,38 @@
+package corehour
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+)
+
+// hostOf names a URL by its scheme and host: user, path and query may be secret.
+func hostOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+// faultAt says what went wrong at a URL that has been parsed before.
+func faultAt(at string, err error) error {
+	u, fault := url.Parse(at)
+	if fault != nil {
+		return plainly(err)
+	}
+	return fmt.Errorf("%s: %w", hostOf(u), plainly(err))
+}
+
+// plainly takes out of an error what may be secret, the URL that net/http repeats, and
+// what differs each time, the port of this end of a connection.
+func plainly(err error) error {
+	var request *url.Error
+	for errors.As(err, &request) {
+		err = request.Err
+	}
+	var connection *net.OpError
+	if errors.As(err, &connection) {
+		return fmt.Errorf("%s: %w", connection.Op, plainly(connection.Err))
+	}
+	var lookup *net.DNSError
+	if errors.As(err, &lookup) && lookup.IsTimeout {
+		return fmt.Errorf("lookup %s: no answer in time", lookup.Name)
+	}
+	return err
+}

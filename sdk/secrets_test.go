@@ -1,0 +1,112 @@
+package corehour
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A header that cannot be sent costs that entry and is named by its place alone:
+// where a colon stands for the equals sign, the name holds the secret.
+func TestHeadersThatCannotBeSent(t *testing.T) {
+	said := hear(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization: Basic dXNlcjpzM2NyZXQ=,x-tenant=7,x-feed=a%0Ab")
+	synctest.Test(t, func(t *testing.T) {
+		tenant := ""
+		_, stop := start(t, WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			tenant = r.Header.Get("X-Tenant")
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+		})}))
+		stop()
+		if tenant != "7" {
+			t.Errorf("the header beside came as %q", tenant)
+		}
+	})
+	for _, want := range []string{"OTEL_EXPORTER_OTLP_HEADERS: entry 1 is left out: ", "OTEL_EXPORTER_OTLP_HEADERS: entry 3 is left out: "} {
+		if !strings.Contains(said(), want) {
+			t.Errorf("not said: %s\n%s", want, said())
+		}
+	}
+	noSecret(t, said())
+
+	_, err := Start(context.Background(), WithHeaders(map[string]string{"Authorization: Basic dXNlcjpzM2NyZXQ": ""}),
+		WithHeaders(map[string]string{"x-feed": "s3cret\n"}))
+	if err == nil || !strings.Contains(err.Error(), "WithHeaders: ") || !strings.Contains(err.Error(), `"x-feed"`) {
+		t.Errorf("headers that cannot be sent: %v", err)
+	} else {
+		noSecret(t, err.Error())
+	}
+}
+
+func noSecret(t *testing.T, text string) {
+	t.Helper()
+	for _, secret := range []string{"s3cret", "tok3n", "dXNlcjpzM2NyZXQ"} {
+		if strings.Contains(text, secret) {
+			t.Errorf("%q is in what was said:\n%s", secret, text)
+		}
+	}
+}
+
+// A user without a password, a path and a query may be secret as much as a password.
+func TestURLsAreNamedByTheirHost(t *testing.T) {
+	said := hear(t)
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer refusing.Close()
+	for _, server := range []*httptest.Server{gone, refusing} {
+		host := strings.TrimPrefix(server.URL, "http://")
+		secret := "http://tok3n@" + host + "/s3cret?api_key=s3cret"
+		t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", secret)
+		t.Setenv("COREHOUR_RATES_ENDPOINT", secret)
+		shutdown, err := Start(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		started.Begin().End()
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		if err = shutdown(ctx); err == nil || !strings.Contains(err.Error(), "http://"+host) {
+			t.Errorf("shutdown says %v", err)
+		} else {
+			noSecret(t, err.Error())
+		}
+	}
+	for _, bad := range []string{"ftp://tok3n:s3cret@host/s3cret", "tok3n:s3cret@host:4318", "//tok3n@host/s3cret", "s3cret/x", "http://tok3n:s3cret/@host", "http:s3cret", "http:///s3cret"} {
+		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", bad)
+		t.Setenv("COREHOUR_ENDPOINTS", bad)
+		t.Setenv("COREHOUR_RATES_ENDPOINT", bad)
+		c := defaultConfig()
+		c.fromEnvironment()
+		if _, err := Start(context.Background(), WithEndpoint(bad), WithRates(bad)); err == nil {
+			t.Errorf("%q is taken for a URL of a collector", bad)
+		} else {
+			noSecret(t, err.Error())
+		}
+	}
+	noSecret(t, said())
+}
+
+// The query of a base URL stays beside the one that says for whom rates are asked.
+func TestRatesAtAURLWithAQuery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := make(chan *http.Request, 10)
+		_, stop := start(t, WithRates("http://rates:1/base?api_key=s3cret#part"), WithService("shop", "1"),
+			WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				if r.Method == http.MethodGet {
+					asked <- r
+				}
+				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+			})}))
+		r := <-asked
+		q := r.URL.Query()
+		if r.URL.Path != "/base/v1/rates" || q.Get("api_key") != "s3cret" || q.Get("service") != "shop" || q.Get("wait") != "25s" {
+			t.Errorf("asked at %s", r.URL)
+		}
+		stop()
+	})
+}
