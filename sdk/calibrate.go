@@ -26,7 +26,7 @@ func (e *engine) calibrate() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 	}
-	bench := &engine{config: e.config, threadClock: e.threadClock, walkable: e.walkable, ring: newRing(2), cells: newCellTable(1)}
+	bench := &engine{config: e.config, threadClock: e.threadClock, slots: e.slots, walkable: e.walkable, ring: newRing(2), cells: newCellTable(1)}
 	bench.batchMask = uint64(len(bench.ring.places) - 1)
 	keepLowest(&e.counters.wallCost, bench.costOf(settings{rate: 1}))
 	if e.threadClock {

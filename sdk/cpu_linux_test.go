@@ -360,7 +360,7 @@ func TestAnEndElsewhereKeepsItsSlot(t *testing.T) {
 	}
 	states, stats := elsewhere(200)
 	lost := states[cpuUntrusted]
-	if lost < slotsPerMethod/2 || lost > slotsPerMethod || states[cpuExact] != 0 {
+	if lost < 1 || lost > slotsPerProgram/methodShare || states[cpuExact] != 0 {
 		t.Errorf("states of calls: %v", states)
 	}
 	if stats.CPUSlotsHeld != lost || stats.CPUSlotsLost != int64(lost) || stats.CPUWallOnly != 1 {

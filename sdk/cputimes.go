@@ -3,6 +3,7 @@ package corehour
 import (
 	"github.com/corehour/corehour/sdk/internal/coroutines"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
+	"github.com/corehour/corehour/sdk/internal/threads"
 )
 
 // cpuChoice is what the environment or an option says of CPU times.
@@ -13,6 +14,20 @@ const (
 	cpuOn
 	cpuOff
 )
+
+// cpuSlots is how many calls may have their CPU timed at the same time: none where CPU
+// is not timed, or cannot be beside what the program needs its threads for.
+func (c *config) cpuSlots() int {
+	if !c.timesCPU() {
+		return 0
+	}
+	limit := threads.Least()
+	slots := slotsWithin(limit.Threads)
+	if slots == 0 {
+		notes.add("CPU is not timed: the program may have %d threads (%s), and a call whose CPU is timed holds one; from %d on it is", limit.Threads, limit.By, leastSlots*threadsPerSlot)
+	}
+	return slots
+}
 
 // timesCPU tells whether the CPU of calls is timed, which locks their threads. Go
 // ends a program, with an error that nothing recovers from, whose goroutine is locked

@@ -46,7 +46,7 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string) Call {
 	load := slotLoad(0)
 	slot := noSlot
 	if pl.cpuRate > 0 {
-		load = cpuSlots.load(pl.method)
+		load = cpuSlots.load(pl.method, &pl.engine.slots)
 		if share := load.share(pl.cpuRate); share == 1 || float64(pl.engine.random()>>11)/(1<<53) < share {
 			slot = pl.engine.takeSlot(pl.method)
 			state = cpuExact

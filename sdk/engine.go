@@ -21,6 +21,7 @@ import (
 type engine struct {
 	config
 	threadClock bool         // CPU is timed, and threads are locked
+	slots       slotBounds   // how many
 	walkable    bool         // stacks, by their frame pointers
 	offset      atomic.Int64 // Unix time minus now()
 	ring        *ring
@@ -130,9 +131,11 @@ func newEngine(c config) (*engine, error) {
 	histogram.Prepare()
 	attributes := resourceOf(c.attributes)
 	c.collectors = rank(c.collectors, attributes["service.namespace"], attributes["service.name"], attributes["deployment.environment.name"])
+	slots := c.cpuSlots()
 	e := &engine{
 		config:      c,
-		threadClock: c.timesCPU(),
+		threadClock: slots > 0,
+		slots:       boundsOfSlots(slots),
 		walkable:    frames.Trusted(),
 		ring:        newRing(c.queue),
 		batchMask:   uint64(c.batch - 1),

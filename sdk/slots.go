@@ -7,14 +7,46 @@ import (
 )
 
 // A call whose CPU is timed holds its thread, and a thread that waits is lost to
-// the others: slots bound how many there are.
+// the others: slots bound how many there are. Most of the threads that the program
+// may have are left to it.
 const (
 	slotsPerProgram = 128
-	slotsPerMethod  = slotsPerProgram / 8
+	leastSlots      = 8 // with fewer no CPU is timed
+	threadsPerSlot  = 8 // that the program may have
+	methodShare     = 8 // a method may hold an eighth of them
 	// slotPatience is how long a call may hold a slot before its method is taken
 	// for one that waits.
 	slotPatience = time.Second
 )
+
+// slotBounds are those of an engine, for a number of slots that is a power of two.
+type slotBounds struct {
+	all       int
+	perMethod int32
+	words     int    // of the table, with slots that may be taken
+	mask      uint64 // of these in each word
+	weight    int    // of a slot, in slots of a program that may have all
+}
+
+func boundsOfSlots(n int) slotBounds {
+	b := slotBounds{all: n, perMethod: int32(n / methodShare), words: (n + 63) / 64, mask: ^uint64(0)}
+	if n < 64 {
+		b.mask = 1<<n - 1
+	}
+	if n > 0 {
+		b.weight = slotsPerProgram / n
+	}
+	return b
+}
+
+// slotsWithin is how many slots there are in a program that may have so many threads.
+func slotsWithin(threads int) int {
+	n := min(threads/threadsPerSlot, slotsPerProgram)
+	if n < leastSlots {
+		return 0
+	}
+	return 1 << (bits.Len(uint(n)) - 1)
+}
 
 type slotTable struct {
 	taken   [slotsPerProgram / 64]atomic.Uint64
@@ -50,13 +82,13 @@ func (t *slotTable) held() int {
 	return n
 }
 
-// slotLoad is how busy the slots were when a call began, in slots of the program.
-// One place of a method's share counts like its part of all.
+// slotLoad is how busy the slots were when a call began, in slots of a program that
+// may have all. One place of a method's share counts like its part of all.
 type slotLoad uint8
 
-func (t *slotTable) load(m *Method) slotLoad {
-	own := int(m.cpuHeld.Load()) * (slotsPerProgram / slotsPerMethod)
-	return slotLoad(min(max(t.held(), own), slotsPerProgram))
+func (t *slotTable) load(m *Method, b *slotBounds) slotLoad {
+	busy := max(t.held(), int(m.cpuHeld.Load())*methodShare)
+	return slotLoad(min(busy*b.weight, slotsPerProgram))
 }
 
 // share is the chance that a timed call has its CPU timed. It falls as locked
@@ -70,19 +102,20 @@ func (l slotLoad) share(rate float64) float64 {
 	return rate * max(0.02, 1-x*x)
 }
 
-// takeSlot returns a free slot or noSlot.
+// takeSlot returns a free slot or noSlot. Slots that an engine before took while the
+// program might have more threads do not count among those of this one.
 func (e *engine) takeSlot(m *Method) int {
 	if !e.threadClock || m.strayed.Load() {
 		return noSlot
 	}
-	if m.cpuHeld.Add(1) > slotsPerMethod {
+	if m.cpuHeld.Add(1) > e.slots.perMethod {
 		m.cpuHeld.Add(-1)
 		e.counters.slotRefusals.Add(1)
 		return noSlot
 	}
-	for w := range cpuSlots.taken {
+	for w := range cpuSlots.taken[:e.slots.words] {
 		word := &cpuSlots.taken[w]
-		for taken := word.Load(); taken != ^uint64(0); taken = word.Load() {
+		for taken := word.Load(); taken&e.slots.mask != e.slots.mask; taken = word.Load() {
 			bit := bits.TrailingZeros64(^taken)
 			if word.CompareAndSwap(taken, taken|1<<bit) {
 				slot := w*64 + bit

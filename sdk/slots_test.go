@@ -41,8 +41,8 @@ func TestSlotsAreBounded(t *testing.T) {
 	release := heldCalls(slotted, 400)
 	held := int(slotted.cpuHeld.Load())
 	release()
-	if held < 8 || held > slotsPerMethod {
-		t.Errorf("%d slots held by one method, at most %d allowed", held, slotsPerMethod)
+	if allowed := int(e.slots.perMethod); held < allowed/2 || held > allowed {
+		t.Errorf("%d slots held by one method, at most %d allowed", held, allowed)
 	}
 	if cpuSlots.held() != 0 || slotted.cpuHeld.Load() != 0 {
 		t.Errorf("%d slots held after all calls ended, %d by the method", cpuSlots.held(), slotted.cpuHeld.Load())
@@ -63,6 +63,50 @@ func TestSlotsAreBounded(t *testing.T) {
 	}
 	if refusals := e.counters.slotRefusals.Load(); refusals != int64(states[cpuUnavailable]) {
 		t.Errorf("%d refusals counted, %d calls refused", refusals, states[cpuUnavailable])
+	}
+}
+
+// In a program that may have fewer threads there are fewer slots, for all methods and
+// for each, and none where that would be next to nothing.
+func TestSlotsAreAShareOfTheThreads(t *testing.T) {
+	for threads, want := range map[int]int{
+		0: 0, 63: 0, 64: 8, 127: 8, 128: 16, 200: 16, 512: 64, 1023: 64, 1024: 128, 10_000: 128, math.MaxInt32: 128,
+	} {
+		if got := slotsWithin(threads); got != want {
+			t.Errorf("%d threads: %d slots, want %d", threads, got, want)
+		}
+	}
+	for slots := leastSlots; slots <= slotsPerProgram; slots *= 2 {
+		e, _ := startWith(t, func(c *config) {})
+		if !e.threadClock {
+			return
+		}
+		e.slots = boundsOfSlots(slots)
+		var releases []func()
+		most := 0
+		for i := range 2 * methodShare {
+			m := NewMethod("slotted.Of" + string(rune('a'+i)))
+			force(e, m, settings{rate: 1, cpuRate: 1, noCaller: true})
+			for range slots {
+				if slot := e.takeSlot(m); slot != noSlot {
+					releases = append(releases, func() { cpuSlots.release(slot, m) })
+				}
+			}
+			most = max(most, int(m.cpuHeld.Load()))
+			if load := cpuSlots.load(m, &e.slots); i == 0 && load != slotsPerProgram {
+				t.Errorf("of %d slots the method holds its share, and the load is %d", slots, load)
+			}
+		}
+		if held := cpuSlots.held(); held != slots || most != slots/methodShare {
+			t.Errorf("of %d slots %d are held, %d by a method", slots, held, most)
+		}
+		for _, release := range releases {
+			release()
+		}
+		if load := cpuSlots.load(slotted, &e.slots); load != 0 {
+			t.Errorf("the load is %d where nothing is held", load)
+		}
+		e.shutdownForTest()
 	}
 }
 

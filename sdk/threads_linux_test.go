@@ -17,6 +17,8 @@ func TestLockedThreadsAreBounded(t *testing.T) {
 	}
 	for _, run := range []struct{ what, says string }{
 		{"200 elsewhere", "lost="},
+		{"200 waiting", "held=0"},
+		{"40 waiting", "CPU is not timed: the program may have 40 threads (debug.SetMaxThreads)"},
 	} {
 		program := exec.Command(path, strings.Fields(run.what)...)
 		program.Env = append(os.Environ(), "GOTRACEBACK=none", "COREHOUR_CPU=")
