@@ -2,7 +2,6 @@ package parquet
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -373,14 +372,4 @@ func (v *nameListVector) take(page pq.Page, defs []byte) error {
 		return errShort
 	}
 	return nil
-}
-
-// openFile opens a file for reading blocks.
-func openFile(r io.ReaderAt, size int64) (file *pq.File, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			file, err = nil, fmt.Errorf("reading it panics: %v", p)
-		}
-	}()
-	return pq.OpenFile(r, size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true), pq.ReadBufferSize(256<<10))
 }

@@ -37,6 +37,9 @@ func readContent(r io.ReaderAt, size int64) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkPages(r, file); err != nil {
+		return nil, err
+	}
 	c := &content{rows: make([]methodspan.Row, 0, max(0, min(file.NumRows(), size)))}
 	if text, ok := file.Lookup(metaGroup); ok {
 		if c.group, err = parseGroup(text); err != nil {

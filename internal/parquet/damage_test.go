@@ -1,0 +1,189 @@
+package parquet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	pq "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// anyFile makes a raw file of rows that hold anything.
+func anyFile(t testing.TB, rows int) []byte {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 1))
+	resources := anyResources(rng, 3)
+	pointers := make([]*methodspan.Row, rows)
+	for i := range pointers {
+		r := anyRow(rng, resources)
+		pointers[i] = &r
+	}
+	var file bytes.Buffer
+	group := &writeGroup{Files: []string{"date=2026-11-21/raw-000000000002.parquet"}, Items: map[string]string{}}
+	if err := newEncoder().encode(&file, pointers, group); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// recoded flips the bit of a footer that makes the codec of the column kind LZ4.
+func recoded(t testing.TB, file []byte) []byte {
+	t.Helper()
+	for at := len(file) - 1; at >= 0; at-- {
+		if file[at] != 2*byte(format.Zstd) { // as the footer spells it
+			continue
+		}
+		damaged := bytes.Clone(file)
+		damaged[at] = 2 * byte(format.Lz4Raw)
+		_, err := openFile(bytes.NewReader(damaged), int64(len(damaged)))
+		if err != nil && strings.Contains(err.Error(), "column kind: its codec is LZ4_RAW") {
+			return damaged
+		}
+	}
+	t.Fatal("no bit makes the codec another")
+	return nil
+}
+
+// A raw file that nobody listed yet, of which one bit has changed, is taken away and
+// counted like any other that can't be read; the start goes on.
+func TestStartSurvivesAnyCodec(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	before := item("before-1", noon, 2)
+	write(t, w, before)
+	w.Close()
+	path := filepath.Join(root, "date=2026-11-21", "raw-000000000002.parquet")
+	if err := os.WriteFile(path, recoded(t, anyFile(t, 40)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadRows(path); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "LZ4_RAW") {
+		t.Errorf("%v, want the file, the column and the codec", err)
+	}
+	w = openWriter(t, root, Options{})
+	if r := w.Recovered(); r != (Recovery{FilesRemoved: 1}) {
+		t.Errorf("%+v, want the one file removed", r)
+	}
+	wantStored(t, "started", root, before)
+	wantTidy(t, "started", root)
+}
+
+// mostForDamage is what reading a damaged file of some KB may allocate: most of it are
+// the rows and the library's buffers, for a file that is whole too.
+const mostForDamage = 32 << 20
+
+// readDamaged reads a file and tells how much that allocates.
+func readDamaged(file []byte) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _ = readContentOf(file)
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// damage changes a few bits or bytes anywhere in a file.
+func damage(rng *rand.Rand, file []byte) []byte {
+	file = bytes.Clone(file)
+	for range 1 + rng.IntN(4) {
+		at := rng.IntN(len(file))
+		if rng.IntN(2) == 0 { // most of what can go wrong is in the footer
+			at = len(file) - 1 - rng.IntN(len(file)/3)
+		}
+		switch rng.IntN(3) {
+		case 0:
+			file[at] ^= 1 << rng.IntN(8)
+		case 1:
+			file[at] = byte(rng.Uint32())
+		default:
+			for i := at; i < min(at+4, len(file)); i++ {
+				file[i] = 0xff
+			}
+		}
+	}
+	return file
+}
+
+// Reading a damaged file never panics and never takes more memory than there is.
+func TestReadingDamagedFiles(t *testing.T) {
+	const rounds = 200
+	for kind, file := range wholeFiles(t) {
+		rng := rand.New(rand.NewPCG(7, uint64(len(file))))
+		if n := readDamaged(file); n > mostForDamage/2 {
+			t.Fatalf("%s: the whole file takes %d bytes", kind, n)
+		}
+		var most uint64
+		for range rounds {
+			most = max(most, readDamaged(damage(rng, file)))
+		}
+		t.Logf("%s, %d bytes: %d allocated at most", kind, len(file), most)
+		if most > mostForDamage {
+			t.Errorf("%s: %d bytes allocated for one of %d", kind, most, len(file))
+		}
+	}
+}
+
+// wholeFiles are a file of the writer, one for other programs, and one of the library's
+// own writer.
+func wholeFiles(t testing.TB) map[string][]byte {
+	t.Helper()
+	rows := make([]*methodspan.Row, 40)
+	rng := rand.New(rand.NewPCG(5, 5))
+	resources := anyResources(rng, 3)
+	for i := range rows {
+		r := anyRow(rng, resources)
+		rows[i] = &r
+	}
+	files := map[string][]byte{"raw": anyFile(t, 40)}
+	err := NewExchangeEncoder().Encode(rows, func(_ string, _ []*methodspan.Row, file []byte) error {
+		files["exchange"] = bytes.Clone(file)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var library bytes.Buffer
+	w := pq.NewGenericWriter[record](&library, pq.Compression(&pq.Zstd))
+	for i := range 40 {
+		day := rows[i].EventDay()
+		wall := int64(i)
+		if _, err := w.Write([]record{{EventDate: day, Kind: "call", Level: "raw", Service: fmt.Sprint(i % 3), StartNS: rows[i].StartNS, WallNS: &wall,
+			WallHist: []bin{{1, 1}, {2, float64(i)}}, TraceID: [16]byte{byte(i)}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files["library"] = library.Bytes()
+	for kind, file := range files {
+		if c, err := readContentOf(file); err != nil || len(c.rows) != 40 {
+			t.Fatalf("%s: %v", kind, err)
+		}
+	}
+	return files
+}
+
+func FuzzReadFile(f *testing.F) {
+	file := anyFile(f, 40)
+	f.Add(file)
+	f.Add(recoded(f, file))
+	for _, whole := range wholeFiles(f) {
+		f.Add(whole)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 64<<10 {
+			t.Skip("longer than what the bound is for")
+		}
+		if n := readDamaged(data); n > mostForDamage {
+			t.Errorf("%d bytes allocated for one of %d", n, len(data))
+		}
+	})
+}

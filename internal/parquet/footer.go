@@ -1,0 +1,108 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	pq "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+const (
+	// mostGroupRows is more than any row group has had.
+	mostGroupRows = 1 << 20
+	// mostExpansion is what zstd makes of a byte at most: a block of 128 KiB takes four.
+	mostExpansion = 1 << 15
+	// freeExpansion is what a page may have beyond that for its headers.
+	freeExpansion = 64 << 10
+	// mostChunk is a dictionary and a page of values, of half of it each, and their headers.
+	mostChunk = 2<<30 + freeExpansion
+)
+
+// openFile opens a file for reading blocks. It refuses what no file of this program
+// is like, because the library believes what it reads and would take all memory for a
+// file of which one bit has changed.
+func openFile(r io.ReaderAt, size int64) (file *pq.File, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			file, err = nil, fmt.Errorf("reading it panics: %v", p)
+		}
+	}()
+	if err := checkDescription(r, size); err != nil {
+		return nil, err
+	}
+	file, err = pq.OpenFile(r, size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true), pq.ReadBufferSize(256<<10))
+	if err != nil {
+		return nil, err
+	}
+	groups := file.Metadata().RowGroups
+	var rows int64
+	for i := range groups {
+		g := &groups[i]
+		if g.NumRows < 0 || g.NumRows > mostGroupRows {
+			return nil, fmt.Errorf("row group %d has %d rows, which is not in 0 to %d", i, g.NumRows, mostGroupRows)
+		}
+		rows += g.NumRows
+		for j := range g.Columns {
+			m := &g.Columns[j].MetaData
+			if err := checkChunk(m, g.NumRows, size); err != nil {
+				return nil, fmt.Errorf("row group %d, column %s: %w", i, strings.Join(m.PathInSchema, "."), err)
+			}
+		}
+	}
+	if rows != file.NumRows() {
+		return nil, fmt.Errorf("it has %d rows in its row groups and %d in all", rows, file.NumRows())
+	}
+	return file, nil
+}
+
+// checkDescription skims the footer.
+func checkDescription(r io.ReaderAt, size int64) error {
+	var end [8]byte
+	if size < int64(len(magic)+len(end)) {
+		return errors.New("it is too short for a file of Parquet")
+	}
+	if _, err := r.ReadAt(end[:], size-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	length := int64(binary.LittleEndian.Uint32(end[:]))
+	if string(end[4:]) != magic || length > size-int64(len(magic)+len(end)) {
+		return errors.New("it does not end as a file of Parquet does")
+	}
+	footer := make([]byte, length)
+	if _, err := r.ReadAt(footer, size-int64(len(end))-length); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	_, err := skim(footer)
+	return err
+}
+
+// checkChunk looks at what a footer says of one column of a row group.
+func checkChunk(m *format.ColumnMetaData, rows, size int64) error {
+	if m.Codec != format.Uncompressed && m.Codec != format.Zstd {
+		return fmt.Errorf("its codec is %s, which no file of a warehouse has: want %s or %s", m.Codec, format.Zstd, format.Uncompressed)
+	}
+	begin := chunkBegin(m)
+	if begin < 0 || m.TotalCompressedSize < 0 || begin > size || m.TotalCompressedSize > size-begin {
+		return fmt.Errorf("%d bytes at %d are beyond the end of the file", m.TotalCompressedSize, begin)
+	}
+	if m.TotalUncompressedSize < 0 || m.TotalUncompressedSize > min(mostChunk, mostExpansion*m.TotalCompressedSize+freeExpansion) {
+		return fmt.Errorf("%d bytes cannot be %d unpacked", m.TotalCompressedSize, m.TotalUncompressedSize)
+	}
+	// An element of a list takes a byte at least, beside a row that has none.
+	if m.NumValues < 0 || m.NumValues > rows+m.TotalUncompressedSize {
+		return fmt.Errorf("%d rows in %d bytes cannot have %d values", rows, m.TotalUncompressedSize, m.NumValues)
+	}
+	return nil
+}
+
+// chunkBegin is where the first page of a column of a row group is.
+func chunkBegin(m *format.ColumnMetaData) int64 {
+	if m.DictionaryPageOffset != 0 {
+		return m.DictionaryPageOffset
+	}
+	return m.DataPageOffset
+}
