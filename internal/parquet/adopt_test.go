@@ -119,9 +119,62 @@ func TestNothingRisesFromTheDead(t *testing.T) {
 		}
 		return len(paths)
 	}
-	openWriter(t, root, Options{})
+	w = openWriter(t, root, Options{})
 	wantStored(t, "started again", root, a)
-	if n := files(); n != 1 {
-		t.Errorf("%d files, want the dead one gone", n)
+	if n := files(); n != 1 || w.Recovered().FilesRemoved != 1 {
+		t.Errorf("%d files, %+v, want the dead one gone", n, w.Recovered())
+	}
+}
+
+// busyDisk does something, once, before the first file of rows is created.
+type busyDisk struct {
+	lazyDisk
+	do func()
+}
+
+func (d *busyDisk) create(path string) (diskFile, error) {
+	if do := d.do; do != nil && strings.HasPrefix(filepath.Base(path), KindRaw) {
+		d.do = nil
+		do()
+	}
+	return d.lazyDisk.create(path)
+}
+
+// Maintenance may drop a date while a start adopts files of that date and of others:
+// it begins anew, and adopts the others.
+func TestAdoptionBesideMaintenance(t *testing.T) {
+	root := t.TempDir()
+	disk := &stuckDisk{works: true}
+	w := openWriter(t, root, Options{disk: disk})
+	old := item("old-1", noon.Add(-24*time.Hour), 2)
+	write(t, w, old)
+	disk.works = false
+	a, b := item("a-1", noon, 3), item("b-1", noon.Add(-24*time.Hour), 2)
+	fail(t, w, a, b)
+	fail(t, w, a) // so that of the files before only b is left to adopt
+	w.Close()
+
+	dropped := false
+	w = openWriter(t, root, Options{disk: &busyDisk{do: func() {
+		m := openMaintainer(t, root, Options{})
+		defer m.Close()
+		dates, err := m.Dates()
+		if err == nil {
+			err = m.Drop(dates)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		dropped = true
+	}}})
+	if !dropped {
+		t.Fatal("nothing was dropped meanwhile")
+	}
+	wantStored(t, "adopted", root, a)
+	if r := w.Recovered(); r != (Recovery{FilesAdopted: 1, RowsAdopted: 3, FilesRemoved: 2}) {
+		t.Errorf("%+v", r)
+	}
+	if !w.Committed("a-1") {
+		t.Error("what was adopted is not known")
 	}
 }

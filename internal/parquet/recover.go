@@ -166,7 +166,8 @@ func (w *Writer) scan(now time.Time) ([]orphan, error) {
 			named[f] = true // maintenance deletes them when their grace is over
 		}
 	}
-	committed := w.sequence
+	// Not the writer's own: an earlier look may have raised it to what it found.
+	committed := w.state.sequence
 	var orphans []orphan
 	for _, ref := range w.state.dates {
 		m, err := readDate(w.root, ref)
@@ -277,7 +278,9 @@ func (w *Writer) scanDate(dir string, named map[string]bool, committed int64) ([
 		} else {
 			// Left by a failed write that was repeated under a higher number:
 			// it never counted and never will.
-			_ = w.opts.disk.remove(w.path(name))
+			if w.opts.disk.remove(w.path(name)) == nil {
+				w.recovery.FilesRemoved++
+			}
 		}
 	}
 	return orphans, nil
