@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/regression/verdict"
 )
 
 // What the warehouse knows of a method, and which condition of an alert decided.
@@ -116,5 +118,61 @@ func TestExplainTheOnlyLook(t *testing.T) {
 				t.Errorf("after %s: no %q in %+v", c.after, want, r)
 			}
 		}
+	}
+	// A window that ended is looked at once and for all.
+	clock(t, fixture.Start.Add(time.Hour))
+	if r := corehour("regress", "--warehouse", root, "--to", "2026-03-10T09:05:30Z", "--slot", "1m", "--warm-up", "1m"); r.code != exitFound {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What explain says of the evidence and of looks is what decided.
+func TestDecided(t *testing.T) {
+	number := func(x float64) *float64 { return &x }
+	line := verdict.Line{BaseRecords: 60, HeadRecords: 60, ChangePercent: number(60), Interval: &[2]float64{30, 100}, EValue: number(181), NeededEValue: number(100), Reason: "the reason"}
+	refused, told, waits, fell := line, line, line, line
+	refused.State, refused.OnlyLook, refused.NeededEValue = verdict.NotProven, true, number(2000)
+	told.State, told.OnlyLook = verdict.Regressed, true
+	waits.State, waits.WaitsFor = verdict.Pending, []string{"x"}
+	fell.State = verdict.NotProven
+	for _, c := range []struct {
+		line    verdict.Line
+		decided string
+		fails   []string // conditions that do not hold
+	}{
+		{refused, "no alert, because of the e-value: want 2e+03 or more: 20 times what two looks take, as no other look can come, found 181. the reason", []string{"e-value"}},
+		{told, "an alert: every condition holds", nil},
+		{waits, "not told yet: the reason", nil},
+		{fell, "in the last slot it was no longer dearer", []string{"the last slot"}},
+	} {
+		predicates, decided := decide(&verdict.Comparison{}, &c.line, &findings{MinRecords: 30, Threshold: 2})
+		var fails []string
+		for _, p := range predicates {
+			if p.Holds != nil && !*p.Holds {
+				fails = append(fails, p.Name)
+			}
+		}
+		if !strings.Contains(decided, c.decided) || !slices.Equal(fails, c.fails) {
+			t.Errorf("%s: %q does not hold, want %q because of %q", decided, fails, c.decided, c.fails)
+		}
+	}
+}
+
+// With too little evidence for one look nothing is told, and why is.
+func TestTheOnlyLookIsNotEnough(t *testing.T) {
+	clock(t, fixture.Start.Add(20*time.Minute))
+	shop := fixture.Shop{Seed: 17, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 5, Requests: 40}
+	items, _ := shop.Run()
+	shop.Seed, shop.Version, shop.Start, shop.OwnCPU = 1017, "2", shop.Start.Add(time.Second), fixture.DefaultOwnCPU()
+	shop.OwnCPU[fixture.Rate] = shop.OwnCPU[fixture.Rate] * 165 / 100
+	more, _ := shop.Run()
+	root := fixture.Write(t, items, more)
+	r := corehour("regress", "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
+	if r.code != exitNothing || !strings.Contains(r.stdout, "shop/tax.Rate: +61.8% (+29.4% to +102.2%) in the last look alone") {
+		t.Errorf("%+v", r)
+	}
+	r = corehour("explain", fixture.Rate, "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
+	if r.code != exitNothing || !strings.Contains(r.stdout, "no alert, because of the e-value") || strings.Contains(r.stdout, "every condition holds") {
+		t.Errorf("%+v", r)
 	}
 }

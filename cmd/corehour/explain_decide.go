@@ -46,16 +46,26 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 	if !up {
 		return out, "raised by its size and evidence, but in the last slot it was no longer dearer"
 	}
-	twice := l.State != verdict.Pending
+	if l.State == verdict.NotProven && l.OnlyLook {
+		return out, undecided(out, l)
+	}
+	twice := l.State != verdict.Pending || len(l.WaitsFor) > 0
 	if !l.OnlyLook { // its evidence stands for the other
 		out = append(out, predicate{"looks in a row", fmt.Sprint(judge.Defaults().Looks), "", &twice})
 	}
-	own := l.State == verdict.Regressed
 	if twice {
-		out = append(out, predicate{"the growth is its own", "not of raised callees, not saved elsewhere", l.Reason, &own})
+		own := l.State == verdict.Regressed
+		p := predicate{"the growth is its own", "not of raised callees, not saved elsewhere", l.Reason, &own}
+		if len(l.WaitsFor) > 0 {
+			p.Holds = nil
+		}
+		out = append(out, p)
 	}
 	switch l.State {
 	case verdict.Pending:
+		if len(l.WaitsFor) > 0 {
+			return out, "not told yet: " + l.Reason
+		}
 		return out, "the next look decides: only the last of two looks raised it"
 	case verdict.Explained:
 		return out, "no alert of its own, because of what it calls: " + l.Reason

@@ -253,9 +253,7 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 		}
 	}
 	o := r.options
-	if o.AsOf = now(); f.To.Before(o.AsOf) {
-		o.AsOf = f.To
-	}
+	o.AsOf = now()
 	comparisons, err := compare(ctx, w, r.filter, pairs, o)
 	if err != nil {
 		return nil, err

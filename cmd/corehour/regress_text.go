@@ -119,7 +119,9 @@ func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell 
 	}
 	state := stateNames[l.State]
 	if c.Metric == query.CPU && l.State == verdict.FewRecords && l.BaseRecords+l.HeadRecords == 0 {
-		state = "no CPU measured"
+		if state = "no CPU measured"; l.NotCompared > 0 {
+			state = "none compared"
+		}
 	}
 	seen := unknown
 	if l.Seen90Percent != nil {

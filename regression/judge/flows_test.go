@@ -102,6 +102,9 @@ func TestCallersWaitForTheirCallees(t *testing.T) {
 		if got := methods[0].verdict.State; got != c.want {
 			t.Errorf("%s: the caller is %s, want %s", c.name, got, c.want)
 		}
+		if waits := len(methods[0].verdict.WaitsFor) > 0; waits != (c.want == Pending) {
+			t.Errorf("%s: waits for %q", c.name, methods[0].verdict.WaitsFor)
+		}
 		if warned := strings.Contains(strings.Join(methods[0].verdict.Warnings, " "), "in too few slots to be judged: callee"); warned != c.over {
 			t.Errorf("%s: warnings %q", c.name, methods[0].verdict.Warnings)
 		}

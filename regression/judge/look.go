@@ -227,11 +227,16 @@ func raise(family []*compared, least float64, o Options) []string {
 			continue
 		}
 		c.verdict.NeededE = math.Exp(needed[i])
-		c.verdict.Seen90 = shareOf(stats.DetectableLogE(c.spread, margin(o), scales, needed[i], 0.9))
-		c.verdict.PowerAt10 = stats.PowerLogE(math.Log(1.1), c.spread, margin(o), scales, needed[i])
+		c.describePower(needed[i], o)
 		if rejected[i] && c.verdict.Change >= least && c.fits[cost].last >= 0 {
 			raised = append(raised, c.name)
 		}
 	}
 	return raised
+}
+
+// describePower tells what would have been seen, so much evidence being needed.
+func (c *compared) describePower(logNeeded float64, o Options) {
+	c.verdict.Seen90 = shareOf(stats.DetectableLogE(c.spread, margin(o), scales, logNeeded, 0.9))
+	c.verdict.PowerAt10 = stats.PowerLogE(math.Log(1.1), c.spread, margin(o), scales, logNeeded)
 }

@@ -29,6 +29,9 @@ func costReason(v *Verdict) string {
 	case Regressed:
 		return fmt.Sprintf("%s, e-value %.3g, %s", interval(v), v.EValue, seen)
 	case Pending:
+		if len(v.WaitsFor) > 0 {
+			return fmt.Sprintf("%s, e-value %.3g: mostly by calls of %s, of which too little is known yet", interval(v), v.EValue, strings.Join(v.WaitsFor, ", "))
+		}
 		return fmt.Sprintf("%s, e-value %.3g: to be confirmed by the next look", interval(v), v.EValue)
 	case Explained:
 		return fmt.Sprintf("%s, because of %s", interval(v), strings.Join(v.Explains, ", "))

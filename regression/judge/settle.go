@@ -1,6 +1,9 @@
 package judge
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // OnlyLook is how much more evidence one look takes that no other will confirm.
 const OnlyLook = 20
@@ -15,6 +18,7 @@ func settle(family []*compared, o Options) {
 		}
 		v.OnlyLook = true
 		v.NeededE *= OnlyLook
+		c.describePower(math.Log(v.NeededE), o)
 		if v.EValue >= v.NeededE {
 			v.State = Regressed
 			v.Warnings = append(v.Warnings, fmt.Sprintf("told by the last look alone, with %d times the evidence, as no other look can come", OnlyLook))

@@ -75,6 +75,9 @@ type Verdict struct {
 	ExcessPerDay float64 `json:"excess_per_day"`
 	// Explains names raised callees, or where the cost came from.
 	Explains []string `json:"explains,omitempty"`
+	// WaitsFor names callees that are to be known better before it is told: it is
+	// Pending for these alone.
+	WaitsFor []string `json:"waits_for,omitempty"`
 	// Warnings are what makes the figures weaker than they look.
 	Warnings []string `json:"warnings,omitempty"`
 }

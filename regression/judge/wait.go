@@ -38,6 +38,6 @@ func wait(x *index, methods []compared, common []float64) {
 			v.Warnings = append(v.Warnings, "grew mostly by calls of what was seen in too few slots to be judged: "+strings.Join(names, ", "))
 			continue
 		}
-		v.State = Pending
+		v.State, v.WaitsFor = Pending, names
 	}
 }

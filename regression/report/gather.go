@@ -118,9 +118,6 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 		r.Untold = append(r.Untold, fmt.Sprintf("%s: %s", s.Service, s.Reason))
 	}
 	o.Verdict.AsOf = o.Now
-	if to := w.Window.To; !to.IsZero() && to.Before(o.Now) {
-		o.Verdict.AsOf = to
-	}
 	comparisons, err := verdict.Evidence(ctx, w, o.Filter, pairs, o.Verdict)
 	if err != nil {
 		return err

@@ -31,9 +31,31 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 	}
 	costs.subtract(cells, s.side, p)
 	s.fill(cells)
-	s.deployment.Slots = int(plan.end().Sub(plan.grid.Begin) / plan.grid.Slot)
-	s.deployment.Over = plan.over(o.AsOf)
+	end := plan.end()
+	if last := s.lastMeasured(); last.Before(end) {
+		end = last
+	}
+	s.deployment.Slots = max(0, int(end.Sub(plan.grid.Begin)/plan.grid.Slot))
+	s.deployment.Over = plan.over(end, o.AsOf)
 	return s, nil
+}
+
+// lastMeasured is the end of the last slot in which something was measured that can be
+// compared: in both versions where they run at the same time. A process may go on and
+// be called no more, and a slot without calls confirms nothing.
+func (s *subject) lastMeasured() time.Time {
+	last := [2]int32{-1, -1}
+	for i := range s.deployment.Cells {
+		if c := &s.deployment.Cells[i]; c.Timed > 0 {
+			side := s.side(int(c.Instance))
+			last[side] = max(last[side], c.Slot)
+		}
+	}
+	slot := max(last[judge.Base], last[judge.Head])
+	if s.plan.overlap == judge.Concurrent {
+		slot = min(last[judge.Base], last[judge.Head])
+	}
+	return s.plan.grid.Begin.Add(time.Duration(slot+1) * s.plan.grid.Slot)
 }
 
 func (s *subject) side(member int) judge.Side { return s.deployment.Instances[member].Side }
@@ -105,11 +127,13 @@ func (s *subject) fill(cells []query.Cell) {
 		c := &cells[i]
 		if i == 0 || cells[i-1].Full != c.Full {
 			d.Methods = append(d.Methods, c.Full)
+			s.measured = append(s.measured, 0)
 			s.names = append(s.names, *c)
 			s.prices = append(s.prices, 0)
 			priced, price = 0, 0
 		}
 		m := len(d.Methods) - 1
+		s.measured[m] += c.Records
 		if s.names[m].Signature != c.Signature {
 			s.names[m].Signature = "" // several
 		}

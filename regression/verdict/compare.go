@@ -25,7 +25,7 @@ type Options struct {
 	Thresholds *rules.Thresholds
 
 	// Of Evidence only.
-	AsOf   time.Time     // what was stored by then is looked at; zero = more may come
+	AsOf   time.Time     // now, to tell what is over; zero = nothing is
 	WarmUp time.Duration // left out of every process
 	Slot   time.Duration // 0 = by the length of the run
 }
@@ -88,8 +88,12 @@ type Line struct {
 	MixPercent    *float64 `json:"mix_percent"`
 	Seen90Percent *float64 `json:"seen_90_percent"`
 	PowerAt10     *float64 `json:"power_at_10_percent"`
+	WaitsFor      []string `json:"waits_for,omitempty"` // pending for these callees alone
 	Reason        string   `json:"reason,omitempty"`
 	Warnings      []string `json:"warnings,omitempty"`
+	// NotCompared are measured calls of the time looked at that have no part in the
+	// comparison, as those in warm-up or in a slot that is not over.
+	NotCompared int64 `json:"not_compared_records,omitempty"`
 
 	full       string
 	base, head *query.Profile

@@ -37,7 +37,7 @@ func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []P
 		if err != nil {
 			return nil, err
 		}
-		if err := s.judge(c, o); err != nil {
+		if err := s.judge(c, p, o); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Service, err)
 		}
 	}
@@ -49,13 +49,14 @@ type subject struct {
 	deployment *judge.Deployment
 	plan       plan
 	names      []query.Cell // of each method: class, method and signature
+	measured   []float64    // calls of each method in the metric, compared or not
 	prices     []float64    // USD per core hour of each method in the head version, 0 = unpriced
 	processes  [2]int
 	silent     [2]int // of these, measured nothing in the metric
 	uncounted  int    // methods with measured calls and no weight of any
 }
 
-func (s *subject) judge(c *Comparison, o Options) error {
+func (s *subject) judge(c *Comparison, p Pair, o Options) error {
 	c.Clusters = s.describe()
 	rule := judge.Defaults()
 	rule.WarmUp = o.WarmUp
@@ -77,13 +78,17 @@ func (s *subject) judge(c *Comparison, o Options) error {
 	if err != nil {
 		return err
 	}
-	c.Warnings = append(c.Warnings, s.missing(c)...)
+	c.Warnings = append(c.Warnings, s.missing(c, p)...)
 	c.Warnings = append(c.Warnings, result.Warnings...)
 	c.Warnings = append(c.Warnings, s.plan.warnings(s, o)...)
 	for m, v := range result.Methods {
 		c.Methods = append(c.Methods, s.line(m, v))
 	}
 	notGone(c.Methods)
+	if s.uncounted == 0 { // else that is why
+		c.Warnings = append(c.Warnings, leftOut(c.Methods)...)
+	}
+	c.Warnings = append(c.Warnings, refused(c.Methods)...)
 	if result.Service.State.Judged() {
 		service := lineOf(result.Service)
 		c.WholeService = &service
@@ -93,6 +98,38 @@ func (s *subject) judge(c *Comparison, o Options) error {
 	}
 	slices.SortStableFunc(c.Alerts, alert.Dearer)
 	return nil
+}
+
+// leftOut says why nothing was compared of what was measured.
+func leftOut(lines []Line) []string {
+	var compared, left int64
+	for i := range lines {
+		compared, left = compared+lines[i].BaseRecords+lines[i].HeadRecords, left+lines[i].NotCompared
+	}
+	if compared > 0 || left == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d measured calls have no part in this: they began while their process was warming up or in a slot that was not over, or rows of that time are kept by minute or hour and slots are shorter: see --slot and --warm-up", left)}
+}
+
+// maxRefused bounds how many methods refused names.
+const maxRefused = 3
+
+// refused names the methods that a last look alone raised, with too little evidence
+// for one look.
+func refused(lines []Line) (out []string) {
+	n := 0
+	for i := range lines {
+		if l := &lines[i]; l.OnlyLook && l.State == NotProven {
+			if n++; n <= maxRefused {
+				out = append(out, l.full+": "+strings.Join(l.Warnings, "; "))
+			}
+		}
+	}
+	if n > maxRefused {
+		out = append(out, fmt.Sprintf("and %d methods more in the last look alone", n-maxRefused))
+	}
+	return out
 }
 
 // notGone takes back that methods came or went where nothing at all is known of one of
@@ -115,10 +152,13 @@ func (s *subject) describe() string {
 }
 
 // missing says which processes ran and have no part in the comparison.
-func (s *subject) missing(c *Comparison) []string {
+func (s *subject) missing(c *Comparison, p Pair) []string {
 	var out []string
-	for side, version := range [2]string{judge.Base: c.BaseVersion, judge.Head: c.HeadVersion} {
-		if s.processes[side] == 0 {
+	for side, deployment := range [2]Deployment{judge.Base: p.Base, judge.Head: p.Head} {
+		version := deployment.Version
+		if s.processes[side] == 0 && deployment.Measured > 0 {
+			out = append(out, fmt.Sprintf("nothing that version %s measured is compared: the versions ran together for less than %d slots of %s after their warm-up, and it did not run alone when it is compared with the other: give a shorter --slot", version, minOverlap, s.plan.grid.Slot))
+		} else if s.processes[side] == 0 {
 			out = append(out, fmt.Sprintf("no call of version %s was measured in this time, calls were counted at most: corehour explain METHOD shows at what rates methods are measured", version))
 		}
 		if n := s.silent[side]; n > 0 {
@@ -156,7 +196,7 @@ func lineOf(v judge.Verdict) Line {
 		l.EValue = &e
 		l.NeededEValue = &v.NeededE
 	}
-	l.OnlyLook = v.OnlyLook
+	l.OnlyLook, l.WaitsFor = v.OnlyLook, v.WaitsFor
 	if seen := 100 * v.Seen90; !math.IsInf(seen, 0) && !math.IsNaN(seen) {
 		l.Seen90Percent = &seen
 	}
@@ -166,6 +206,7 @@ func lineOf(v judge.Verdict) Line {
 
 func (s *subject) line(m int, v judge.Verdict) Line {
 	l := lineOf(v)
+	l.NotCompared = max(0, int64(s.measured[m])-l.BaseRecords-l.HeadRecords)
 	if l.BaseRecords+l.HeadRecords == 0 && !l.State.Judged() {
 		l.State = FewRecords // called, and never measured in this metric
 	}

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,10 +81,40 @@ func TestReturnWithinSeconds(t *testing.T) {
 	}
 }
 
+// What was measured and is not compared is told apart from what was not measured.
+func TestWhyNothingIsCompared(t *testing.T) {
+	var items []methodspan.Item
+	for side := range 2 {
+		s := fixture.Shop{
+			Seed: uint64(1 + side), Version: string(rune('1' + side)), Start: fixture.Start.Add(time.Duration(side) * time.Second), Minutes: 20, Requests: 12,
+			Instances: []string{"a"},
+		}
+		more, _ := s.Run()
+		items = append(items, more...)
+	}
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Slot: 2 * time.Hour}, "nothing that version 1 measured is compared: the versions ran together for less than 3 slots of 2h0m0s"},
+		{Options{Slot: time.Minute, WarmUp: 17 * time.Minute}, "measured calls have no part in this: they began while their process was warming up"},
+	} {
+		got := byEvidence(t, c.o, items)
+		if got.Told() || !strings.Contains(strings.Join(got.Warnings, "\n"), c.want) {
+			t.Errorf("%+v: %q", c.o, got.Warnings)
+		}
+		for _, l := range got.Methods {
+			if l.State != FewRecords || l.NotCompared == 0 {
+				t.Errorf("%+v: %s is %s with %d records left out", c.o, l.full, l.State, l.NotCompared)
+			}
+		}
+	}
+}
+
 // A roll-out may be over before a second look confirms what the last one raised: that
 // one decides then, when no more rows are under way.
 func TestAVerdictDoesNotWaitForALookThatNeverComes(t *testing.T) {
-	var items []methodspan.Item
+	var items, idlers []methodspan.Item
 	for side := range 2 {
 		s := fixture.Shop{
 			Seed: uint64(1 + side), Version: string(rune('1' + side)), Start: fixture.Start.Add(time.Duration(side) * time.Second), Minutes: 5, Requests: 12,
@@ -94,13 +125,24 @@ func TestAVerdictDoesNotWaitForALookThatNeverComes(t *testing.T) {
 		}
 		more, _ := s.Run()
 		items = append(items, more...)
+		idle := fixture.NewProcess(s.Version, "idle", s.Start)
+		idle.Beat(s.Start.Add(5*time.Minute), time.Minute, 0, false)
+		idlers = append(idlers, idle.Item())
 	}
 	end := fixture.Start.Add(5 * time.Minute)
 	for _, c := range []struct {
-		asOf time.Time
-		want State
-	}{{time.Time{}, Pending}, {end, Pending}, {end.Add(time.Minute), Pending}, {end.Add(2 * time.Minute), Regressed}} {
-		got := byEvidence(t, Options{Slot: time.Minute, WarmUp: time.Minute, AsOf: c.asOf}, items)
+		asOf   time.Time
+		idling bool // processes live on and are not called
+		want   State
+	}{
+		{time.Time{}, false, Pending}, {end, false, Pending}, {end.Add(time.Minute), false, Pending}, {end.Add(2 * time.Minute), false, Regressed},
+		{time.Time{}, true, Pending}, {end.Add(time.Minute), true, Pending}, {end.Add(2 * time.Minute), true, Regressed},
+	} {
+		stored := items
+		if c.idling {
+			stored = slices.Concat(items, idlers)
+		}
+		got := byEvidence(t, Options{Slot: time.Minute, WarmUp: time.Minute, AsOf: c.asOf}, stored)
 		for _, l := range got.Methods {
 			if l.full == fixture.Rate && (l.State != c.want || l.OnlyLook != (c.want == Regressed)) {
 				t.Errorf("as of %s: %s, %t: %s", c.asOf, l.State, l.OnlyLook, l.Reason)

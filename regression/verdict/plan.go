@@ -115,8 +115,8 @@ func slotOf(span time.Duration, o Options) time.Duration {
 func (p plan) end() time.Time { return later(p.head.To, p.base.To) }
 
 // over tells whether what is compared ended so long ago that no more of it will come.
-func (p plan) over(asOf time.Time) bool {
-	return asOf.Sub(p.end()) >= max(overSlots*p.grid.Slot, overAfter)
+func (p plan) over(end, asOf time.Time) bool {
+	return asOf.Sub(end) >= max(overSlots*p.grid.Slot, overAfter)
 }
 
 func (p plan) how() string {
