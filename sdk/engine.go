@@ -31,6 +31,7 @@ type engine struct {
 	intervals   intervalList
 	out         outlet
 	counters    counters
+	hooks       atomic.Int64 // of the program, that are asked for a trace now
 	policy      policy
 	closing     bool // no method is switched on any more; guarded by registry.mu
 
@@ -309,17 +310,3 @@ func (e *engine) anchor() { e.offset.Store(hostclock.Wall() - now()) }
 
 func (e *engine) unix(mono int64) int64 { return mono + e.offset.Load() }
 func (e *engine) mono(unix int64) int64 { return unix - e.offset.Load() }
-
-// traceOf asks the program's hook, which may panic: not through us.
-func (e *engine) traceOf(ctx context.Context) (x *extra) {
-	defer func() {
-		if recover() != nil {
-			e.counters.traceFaults.Add(1)
-			x = nil
-		}
-	}()
-	if found, ok := e.traceContext(ctx); ok {
-		x = &extra{trace: found, traced: true}
-	}
-	return x
-}

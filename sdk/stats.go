@@ -37,7 +37,7 @@ type Snapshot struct {
 	FileFaults  int64 // times that it could not be: broken, or gone
 
 	Recovered   int64 // faults of the SDK's own goroutines
-	TraceFaults int64 // panics of the trace hook
+	TraceFaults int64 // panics of the trace hook, and calls that did not ask it because too many did
 
 	WallProbeNS int64 // CPU cost of one call timed by the wall
 	CPUProbeNS  int64 // CPU cost of one call whose CPU is timed

@@ -1,0 +1,114 @@
+package corehour
+
+import (
+	"context"
+	"sync"
+	"testing"
+)
+
+var (
+	hooked   = NewMethod("hooked.Method")
+	hookUses = NewMethod("hooked.Used")
+)
+
+// A hook may itself call what is probed, whatever context it passes on and however deep:
+// a call chosen within it has no trace, and all come to their end.
+func TestAHookThatIsProbed(t *testing.T) {
+	uses := func(ctx context.Context) { hookUses.BeginContext(ctx).End() }
+	type key struct{}
+	for what, within := range map[string]func(context.Context){
+		"its own context":     uses,
+		"a context of it":     func(ctx context.Context) { uses(context.WithValue(ctx, key{}, 1)) },
+		"the background":      func(context.Context) { uses(context.Background()) },
+		"no context":          func(context.Context) { uses(nil) }, //nolint:staticcheck // a program may
+		"several times":       func(ctx context.Context) { uses(ctx); uses(ctx); uses(ctx) },
+		"the method itself":   func(ctx context.Context) { hooked.BeginContext(ctx).End() },
+		"deep below the hook": func(ctx context.Context) { below(2*hookFrames, func() { uses(ctx) }) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			asked := 0
+			e, _ := startWith(t, func(c *config) {
+				c.defaults = settings{rate: 1}
+				c.traceContext = func(ctx context.Context) (TraceContext, bool) {
+					if asked++; asked > 100 {
+						t.Fatal("the hook is asked again and again") // ends the goroutine
+					}
+					within(ctx)
+					return TraceContext{TraceID: [16]byte{1}}, true
+				}
+			})
+			for range 2 { // the second time as the first
+				hooked.BeginContext(context.Background()).End()
+			}
+			if asked != 2 {
+				t.Errorf("the hook was asked %d times for 2 calls", asked)
+			}
+			all, traced := e.ring.take(nil, 100), 0
+			for _, r := range all {
+				if r.traced() {
+					traced++
+				}
+			}
+			if traced != 2 || len(all) < 4 {
+				t.Errorf("%d of %d records have a trace", traced, len(all))
+			}
+			if e.hooks.Load() != 0 || e.counters.traceFaults.Load() != 0 {
+				t.Errorf("%d hooks under way, %d faults", e.hooks.Load(), e.counters.traceFaults.Load())
+			}
+		})
+	}
+}
+
+//go:noinline
+func below(frames int, f func()) {
+	if frames > 0 {
+		below(frames-1, f)
+		return
+	}
+	f()
+}
+
+// A hook that waits for a goroutine that calls what is probed ends as well.
+func TestAHookThatWaitsForOthers(t *testing.T) {
+	e, _ := startWith(t, func(c *config) {
+		c.defaults = settings{rate: 1}
+		c.traceContext = func(context.Context) (TraceContext, bool) {
+			var other sync.WaitGroup
+			other.Go(func() { hookUses.BeginContext(context.Background()).End() })
+			other.Wait()
+			return TraceContext{TraceID: [16]byte{1}}, true
+		}
+	})
+	hooked.BeginContext(context.Background()).End()
+	if n := len(e.ring.take(nil, 2*maxHooks)); n != maxHooks+1 {
+		t.Errorf("%d calls", n)
+	}
+	if e.hooks.Load() != 0 || Stats().TraceFaults != 1 {
+		t.Errorf("%d hooks under way, %d faults", e.hooks.Load(), Stats().TraceFaults)
+	}
+}
+
+// Calls of other goroutines have their traces while a hook is under way.
+func TestHooksAtTheSameTime(t *testing.T) {
+	const calls = 16
+	var meet sync.WaitGroup
+	meet.Add(calls)
+	e, _ := startWith(t, func(c *config) {
+		c.defaults = settings{rate: 1}
+		c.traceContext = func(context.Context) (TraceContext, bool) {
+			meet.Done()
+			meet.Wait()
+			return TraceContext{TraceID: [16]byte{1}}, true
+		}
+	})
+	var running sync.WaitGroup
+	for range calls {
+		running.Go(func() { hooked.BeginContext(context.Background()).End() })
+	}
+	running.Wait()
+	for _, r := range e.ring.take(nil, 100) {
+		if !r.traced() {
+			t.Error("a call has no trace")
+		}
+	}
+}
