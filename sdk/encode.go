@@ -16,7 +16,19 @@ type encoder struct {
 	body  []byte // the request
 }
 
-func (w *encoder) reset() { w.spans = w.spans[:0] }
+// keptBuffer is how large a buffer may be to be used again. Requests of the usual size
+// have a tenth of it; one with long names, or the counts of very many methods, may have
+// tens of megabytes.
+const keptBuffer = 4 << 20
+
+func (w *encoder) reset() {
+	for _, buffer := range []*[]byte{&w.span, &w.spans, &w.body} {
+		if cap(*buffer) > keptBuffer {
+			*buffer = nil
+		}
+	}
+	w.spans = w.spans[:0]
+}
 
 // close ends the span being written.
 func (w *encoder) close() { w.spans = otlp.Bytes(w.spans, otlp.ScopeSpansSpans, w.span) }

@@ -39,6 +39,9 @@ func (p *packer) pack(e *engine, r *request) []byte {
 	if p.zipper == nil {
 		return body
 	}
+	if p.zipped.Cap() > keptBuffer {
+		p.zipped = new(bytes.Buffer)
+	}
 	p.zipped.Reset()
 	p.zipper.Reset(p.zipped)
 	_, _ = p.zipper.Write(body) // a bytes.Buffer takes everything

@@ -3,6 +3,10 @@ package corehour
 import (
 	"context"
 	"runtime"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/corehour/corehour/sdk/internal/otlp"
 )
 
 const (
@@ -36,6 +40,7 @@ func (e *engine) traceOf(ctx context.Context) (x *extra) {
 		return nil
 	}
 	if found, ok := e.traceContext(ctx); ok {
+		found.RequestID, found.Group = correlationText(found.RequestID), correlationText(found.Group)
 		x = &extra{trace: found, traced: true}
 	}
 	return x
@@ -56,4 +61,27 @@ func withinHook() bool {
 		}
 	}
 	return n == len(pcs)
+}
+
+const maxCorrelation = 512
+
+// correlationText bounds a string that a hook gave, and makes it fit to be sent. It is
+// always a copy: the hook's may be a piece of something large, which would be kept as
+// long as the call waits to be sent.
+func correlationText(s string) string {
+	s = otlp.Text(wholeRunes(s, maxCorrelation)) // what stands for a byte that is no text is longer
+	return strings.Clone(wholeRunes(s, maxCorrelation))
+}
+
+// wholeRunes cuts a string to so many bytes, and not within a rune.
+func wholeRunes(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for end := most; end > most-utf8.UTFMax; end-- {
+		if utf8.RuneStart(s[end]) {
+			return s[:end]
+		}
+	}
+	return s[:most]
 }

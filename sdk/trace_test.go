@@ -2,8 +2,11 @@ package corehour
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
+	"unsafe"
 )
 
 var (
@@ -110,5 +113,56 @@ func TestHooksAtTheSameTime(t *testing.T) {
 		if !r.traced() {
 			t.Error("a call has no trace")
 		}
+	}
+}
+
+// What a hook gives is bounded, fit to be sent, and never a piece of what it was cut from.
+func TestWhatAHookGivesIsBounded(t *testing.T) {
+	given := ""
+	e, _ := startWith(t, func(c *config) {
+		c.defaults = settings{rate: 1}
+		c.traceContext = func(context.Context) (TraceContext, bool) {
+			return TraceContext{TraceID: [16]byte{1}, RequestID: given, Group: given}, true
+		}
+	})
+	for what, c := range map[string]struct{ given, want string }{
+		"nothing":              {"", ""},
+		"short":                {"r-1", "r-1"},
+		"as long as may be":    {strings.Repeat("x", 512), strings.Repeat("x", 512)},
+		"too long":             {strings.Repeat("x", 1<<20), strings.Repeat("x", 512)},
+		"cut before a rune":    {strings.Repeat("x", 510) + "\u20ac" + "x", strings.Repeat("x", 510)},
+		"cut after a rune":     {strings.Repeat("x", 509) + "\u20ac" + "x", strings.Repeat("x", 509) + "\u20ac"},
+		"no text":              {"a\xffb", "a\uFFFDb"},
+		"no text, and longer":  {strings.Repeat("a\xff", 256), strings.Repeat("a\uFFFD", 128)},
+		"nothing but rests":    {strings.Repeat("\x80", 600), "\uFFFD"},
+		"a piece of something": {strings.Repeat("y", 1<<20)[:3], "yyy"},
+	} {
+		given = c.given
+		hooked.BeginContext(context.Background()).End()
+		r := e.ring.take(nil, 2)
+		if len(r) != 1 || !r[0].traced() {
+			t.Fatalf("%s: records %+v", what, r)
+		}
+		for _, got := range []string{r[0].extra.trace.RequestID, r[0].extra.trace.Group} {
+			if got != c.want || len(got) > 512 || !utf8.ValidString(got) {
+				t.Errorf("%s: %q", what, got)
+			}
+			if got != "" && unsafe.StringData(got) == unsafe.StringData(given) {
+				t.Errorf("%s: the hook's own is kept", what)
+			}
+		}
+	}
+}
+
+// A request larger than most does not keep its memory for ever.
+func TestLargeBuffersAreNotKept(t *testing.T) {
+	e, c := startWith(t, func(c *config) {})
+	p := newPacker(true)
+	small := &request{}
+	e.encoder = encoder{span: make([]byte, 2*keptBuffer), spans: make([]byte, 2*keptBuffer), body: make([]byte, 2*keptBuffer)}
+	p.zipped.Grow(2 * keptBuffer)
+	p.pack(e, small)
+	if w := &e.encoder; cap(w.span) > keptBuffer || cap(w.spans) > keptBuffer || cap(w.body) > keptBuffer || p.zipped.Cap() > keptBuffer {
+		t.Errorf("kept for requests of %d records: %d, %d, %d and %d bytes", c.batch, cap(w.span), cap(w.spans), cap(w.body), p.zipped.Cap())
 	}
 }
