@@ -243,3 +243,20 @@ func TestBeginAndEndAreInlined(t *testing.T) {
 		}
 	}
 }
+
+// What a program leaves out by nil is left out.
+func TestNilIsNothing(t *testing.T) {
+	m := NewMethod("called.Nil", nil, Rate(1), nil)
+	c := &collector{}
+	shutdown, err := Start(nil, nil, WithHTTPClient(c.client()), nil) //nolint:staticcheck // a program may
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.BeginContext(nil).End()             //nolint:staticcheck // a program may
+	if err := shutdown(nil); err != nil { //nolint:staticcheck // a program may
+		t.Error(err)
+	}
+	if calls := counted(c, t)["called.Nil"]; calls != 1 {
+		t.Errorf("%d calls", calls)
+	}
+}

@@ -98,10 +98,15 @@ func Start(ctx context.Context, options ...Option) (shutdown func(context.Contex
 	c := defaultConfig()
 	c.fromEnvironment()
 	for _, option := range options {
-		option(&c)
+		if option != nil {
+			option(&c)
+		}
 	}
 	if err := c.check(); err != nil {
 		return nothing, fmt.Errorf("corehour: Start: %w", err)
+	}
+	if ctx == nil {
+		ctx = context.Background()
 	}
 	if err := ctx.Err(); err != nil {
 		return nothing, fmt.Errorf("corehour: Start: %w", err)

@@ -52,7 +52,9 @@ type wish struct {
 func collect(options []MethodOption) methodOptions {
 	var o methodOptions
 	for _, option := range options {
-		option(&o)
+		if option != nil {
+			option(&o)
+		}
 	}
 	return o
 }
