@@ -32,7 +32,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 func TestAStderrThatNobodyReads(t *testing.T) {
 	pipe := newStuck()
 	old := notes
-	notes = &noteBook{out: pipe, said: map[string]bool{}}
+	notes = newNoteBook(pipe)
 	defer func() { notes = old }()
 	defer close(pipe.read)
 

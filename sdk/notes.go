@@ -10,7 +10,8 @@ import (
 )
 
 // noteBook is all the SDK ever says on stderr: at most one write a minute, each
-// remark once, the rest counted. Who reads stderr may have stopped, so nobody who
+// remark once or, of a kind that differs each time, one an hour; the rest is counted.
+// Who reads stderr may have stopped, so nobody who
 // holds a lock or serves the program ever writes: a goroutine does, one at a time.
 type noteBook struct {
 	mu      sync.Mutex
@@ -19,31 +20,80 @@ type noteBook struct {
 	waiting []string
 	more    int
 	said    map[string]bool
-	written chan struct{} // closed when the write under way is done; nil = none is
+	since   time.Time            // the first of them was said then, or later
+	kinds   map[string]time.Time // when one of the kind was said; as many as the SDK has
+	written chan struct{}        // closed when the write under way is done; nil = none is
 }
 
 const (
 	maxWaiting  = 32
 	maxSaid     = 1024
+	maxRemark   = 512 // bytes
 	notesPerOne = time.Minute
+	// saidFor is how long a remark is remembered if there are very many, and how long
+	// one of a kind stands for all of it.
+	saidFor = time.Hour
 )
 
-var notes = &noteBook{out: os.Stderr, said: map[string]bool{}}
+var notes = newNoteBook(os.Stderr)
+
+func newNoteBook(out io.Writer) *noteBook {
+	return &noteBook{out: out, said: map[string]bool{}, kinds: map[string]time.Time{}}
+}
 
 // add keeps a remark for the next write.
 func (n *noteBook) add(format string, args ...any) {
-	remark := printable(fmt.Sprintf(format, args...))
+	remark := brief(fmt.Sprintf(format, args...))
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if len(n.said) >= maxSaid && time.Since(n.since) >= saidFor {
+		clear(n.said)
+	}
 	if n.said[remark] {
 		return
 	}
-	if len(n.waiting) >= maxWaiting || len(n.said) >= maxSaid {
+	if len(n.said) >= maxSaid || !n.keep(remark) {
 		n.more++
 		return
 	}
+	if len(n.said) == 0 {
+		n.since = time.Now()
+	}
 	n.said[remark] = true
+}
+
+// addOfKind keeps a remark that begins with its kind and goes on differently each time.
+func (n *noteBook) addOfKind(kind, format string, args ...any) {
+	remark := brief(kind + ": " + fmt.Sprintf(format, args...))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if at, ok := n.kinds[kind]; ok && time.Since(at) < saidFor {
+		return
+	}
+	if n.keep(remark) {
+		n.kinds[kind] = time.Now()
+	} else {
+		n.more++
+	}
+}
+
+// keep tells whether there was room. n.mu is held.
+func (n *noteBook) keep(remark string) bool {
+	if len(n.waiting) >= maxWaiting {
+		return false
+	}
 	n.waiting = append(n.waiting, remark)
+	return true
+}
+
+// brief makes a remark of what others may have written: printable and not long.
+func brief(s string) string {
+	s = printable(s[:min(len(s), 4*maxRemark)])
+	if len(s) > maxRemark {
+		const cut = "..."
+		s = strings.ToValidUTF8(s[:maxRemark-len(cut)], "") + cut
+	}
+	return s
 }
 
 // write says what waits, if the last time is a minute ago and that write is done. The

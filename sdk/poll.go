@@ -41,7 +41,7 @@ func (e *engine) poll() {
 				return
 			}
 		case err != nil:
-			notes.add("no rates: %v", faultAt(e.rateHomes.urls[at], err))
+			notes.addOfKind("no rates", "%v", faultAt(e.rateHomes.urls[at], err))
 			e.rateHomes.down(at)
 			pause = min(2*pause, pollMost)
 		default:
@@ -113,7 +113,7 @@ func (e *engine) askRates(base, etag string) (*rateTable, string, error) {
 	case resp.StatusCode == http.StatusServiceUnavailable && retryAfter(resp.Header.Get("Retry-After")) > 0:
 		return nil, "", notYet{min(retryAfter(resp.Header.Get("Retry-After")), pollMost)}
 	case resp.StatusCode != http.StatusOK:
-		return nil, "", fmt.Errorf("answered %s", resp.Status)
+		return nil, "", fmt.Errorf("answered %s", brief(resp.Status))
 	case len(data) > maxRates:
 		return nil, "", fmt.Errorf("answered with more than %d bytes", maxRates)
 	}
@@ -122,7 +122,7 @@ func (e *engine) askRates(base, etag string) (*rateTable, string, error) {
 		return nil, "", err
 	}
 	if table.faults > 0 {
-		notes.add("%d entries of the rates of %s make no sense and are left out", table.faults, hostOf(req.URL))
+		notes.addOfKind("rates", "%d entries of %s make no sense and are left out", table.faults, hostOf(req.URL))
 	}
 	return table, resp.Header.Get("ETag"), nil
 }

@@ -102,8 +102,9 @@ func (p *poster) deliver(e *engine, r *request) outcome {
 			result = unknown
 		}
 		wait := time.Duration(float64(pause) * (0.5 + rand.Float64()))
-		over := time.Since(start)+wait > e.retry.total
-		wait = max(wait, a.wait) // as long as the server asks, which is not held against it
+		left := e.retry.total - time.Since(start)
+		over := wait > left
+		wait = max(wait, min(a.wait, left)) // as long as the server asks, while there is time
 		if a.unsent && result == refused {
 			p.homes.down(at)
 			if next := p.homes.best(); next != at {
@@ -176,7 +177,7 @@ func (p *poster) attempt(e *engine, url string, body []byte) answer {
 // a proxy does (502, 504). Any other 5xx may have come after the work was done.
 func judge(resp *http.Response, from string) answer {
 	code := resp.StatusCode
-	a := answer{fault: fmt.Errorf("%s answered %s", from, resp.Status)}
+	a := answer{fault: fmt.Errorf("%s answered %s", from, brief(resp.Status))}
 	switch {
 	case code >= 200 && code < 300:
 		return answer{outcome: accepted}
@@ -193,13 +194,16 @@ func judge(resp *http.Response, from string) answer {
 	return a
 }
 
+// longestWait is as much as a server may ask for.
+const longestWait = time.Hour
+
 // retryAfter reads a number of seconds or a date.
 func retryAfter(value string) time.Duration {
 	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
-		return time.Duration(min(seconds, 3600)) * time.Second
+		return time.Duration(min(seconds, int(longestWait/time.Second))) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(at))
+		return min(max(0, time.Until(at)), longestWait)
 	}
 	return 0
 }

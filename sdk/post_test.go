@@ -30,8 +30,9 @@ func TestRetries(t *testing.T) {
 		"server error":            {[]answerFunc{answerOf(500, false)}, 0, 1, 0, unknown},
 		"lost, then refused":      {[]answerFunc{answerOf(200, true), answerOf(400, false)}, 1, 2, 0, unknown},
 		"busy, then refused":      {[]answerFunc{answerOf(503, false), answerOf(400, false)}, 0, 2, 0, refused},
-		"asked to wait long":      {[]answerFunc{waitOf(503, "600"), ok}, 1, 2, 10 * time.Minute, accepted},
-		"asked for ever":          {[]answerFunc{waitOf(503, "86400"), waitOf(503, "86400")}, 0, 2, time.Hour, refused},
+		"asked to wait long":      {[]answerFunc{waitOf(503, "600"), ok}, 1, 2, time.Minute, accepted},
+		"asked for ever":          {[]answerFunc{waitOf(503, "86400"), waitOf(503, "86400")}, 0, 2, time.Minute, refused},
+		"until the year 9999":     {[]answerFunc{waitOf(503, "Fri, 31 Dec 9999 23:59:59 GMT"), waitOf(503, "9")}, 0, 2, time.Minute, refused},
 		"asked to wait by a date": {[]answerFunc{waitOf(503, "Sat, 01 Jan 2000 00:00:30 GMT"), ok}, 1, 2, 30 * time.Second, accepted},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -137,7 +137,7 @@ func (e *engine) deliver(r *request) bool {
 	}()
 	fate = e.out.deliver(e, r)
 	if fault := e.out.lastFault(); fault != nil && fate != accepted {
-		notes.add("not delivered: %v", fault)
+		notes.addOfKind("not delivered", "%v", fault)
 	}
 	return fate == accepted
 }

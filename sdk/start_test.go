@@ -144,7 +144,7 @@ func TestTheEnvironment(t *testing.T) {
 func hear(t *testing.T) (said func() string) {
 	var out heard
 	old := notes
-	notes = &noteBook{out: &out, said: map[string]bool{}}
+	notes = newNoteBook(&out)
 	t.Cleanup(func() { notes = old })
 	return func() string {
 		<-notes.write() // of the program
@@ -199,7 +199,7 @@ func TestOffSaysOnceWhatToSet(t *testing.T) {
 func TestNotesAreRareAndPrintable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		n := &noteBook{out: &out, said: map[string]bool{}}
+		n := newNoteBook(&out)
 		writes := 0
 		for i := range 600 {
 			n.add("fault %d of \x1b[31mred\n", i%50)

@@ -1,0 +1,89 @@
+package corehour
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A collector that fails each time in other words is named once an hour, however
+// much it says, and what comes after is not drowned.
+func TestAFaultOfDeliveryIsNamedOnceAnHour(t *testing.T) {
+	said := hear(t)
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		long := strings.Repeat("x", 1<<20)
+		failing := roundTrip(func(r *http.Request) (*http.Response, error) {
+			n := asked.Add(1)
+			if n%2 == 0 {
+				return nil, fmt.Errorf("fault %d", n)
+			}
+			return &http.Response{StatusCode: http.StatusBadRequest, Status: fmt.Sprintf("400 no %d\x1b", n) + long, Body: http.NoBody, Request: r}, nil
+		})
+		shutdown, err := Start(context.Background(), WithHTTPClient(&http.Client{Transport: failing}), WithRates("http://rates:1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		started.Begin().End()
+		time.Sleep(70 * time.Minute)
+		for _, what := range []string{"not delivered: ", "no rates: "} {
+			if n := strings.Count(said(), what); n != 2 {
+				t.Errorf("%q said %d times in an hour and ten minutes", what, n)
+			}
+		}
+		if err = shutdown(context.Background()); err == nil || len(err.Error()) > 2*maxRemark {
+			t.Errorf("shutdown's error has %d bytes", len(fmt.Sprint(err)))
+		}
+	})
+	for line := range strings.Lines(said()) {
+		if len(line) > len("corehour: ")+maxRemark+1 || strings.Contains(line, "\x1b") {
+			t.Errorf("a line of %d bytes: %.80q", len(line), line)
+		}
+	}
+}
+
+// Remarks that are made up without end are counted, and do not silence the next for
+// good.
+func TestRemarksGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out heard
+		n := newNoteBook(&out)
+		for i := range 3 * maxSaid {
+			n.add("remark %d", i)
+			time.Sleep(2 * time.Second)
+			<-n.write()
+		}
+		time.Sleep(time.Hour)
+		n.add("another")
+		<-n.write()
+		if !strings.Contains(out.String(), "corehour: another\n") {
+			t.Error("after many remarks the next is not said")
+		}
+		if lines := strings.Count(out.String(), "\n"); lines > 4*maxSaid {
+			t.Errorf("%d lines", lines)
+		}
+	})
+}
+
+func TestErrorsWithoutAddresses(t *testing.T) {
+	at := func(port int) net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: port} }
+	reset := &url.Error{Op: "Post", URL: "http://tok3n@a:1/s3cret", Err: fmt.Errorf("transport: %w",
+		&net.OpError{Op: "read", Net: "tcp", Source: at(50123), Addr: at(4318), Err: syscall.ECONNRESET})}
+	got := faultAt("http://tok3n@a:1/s3cret", reset)
+	if want := "http://a:1: read: " + syscall.ECONNRESET.Error(); got.Error() != want || !errors.Is(got, syscall.ECONNRESET) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	lookup := &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Name: "a", Err: "read udp 10.0.0.1:50123->10.0.0.2:53: i/o timeout", IsTimeout: true}}
+	if got, want := faultAt("http://a:1", lookup).Error(), "http://a:1: dial: lookup a: no answer in time"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
