@@ -41,7 +41,7 @@ func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*lake.Rep
 		}
 		err := bucket.Maintain(ctx, b, name, cache, c.cacheBytes, func(directory string, m *bucket.Mirror) error {
 			job := c.job
-			job.Root, job.Fetch = directory, m.Fetch
+			job.Root, job.Fetch, job.FetchBytes = directory, m.Fetch, m.FetchBytes()
 			fmt.Fprintf(stderr, "corehour compact: %s\n", output.Printable(m.Address()))
 			report, err := c.run(ctx, &job)
 			all.Steps = append(all.Steps, report.Steps...)

@@ -109,7 +109,7 @@ func (w *warehouse) maintain(ctx context.Context) {
 func (w *warehouse) maintainOnce(ctx context.Context) {
 	job := lake.Job{Root: w.cfg.Path, Policy: w.cfg.policy(), RowsInMemory: rowsInMemory, Parquet: w.cfg.parquetOptions(), Done: w.telemetry.maintained}
 	if m := w.mirror(); m != nil {
-		job.Fetch = m.Fetch
+		job.Fetch, job.FetchBytes = m.Fetch, m.FetchBytes()
 		// Dropping dates frees the bucket, not this disk.
 		job.Policy.MinFree = 0
 	}

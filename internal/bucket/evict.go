@@ -88,8 +88,12 @@ func (m *Mirror) evict(tree *parquet.Tree) error {
 	return errors.Join(errs...)
 }
 
+// FetchBytes is how much Fetch brings back at once.
+func (m *Mirror) FetchBytes() int64 { return m.opts.LocalBytes }
+
 // Fetch brings files of the directory back that were removed to make room, and
-// keeps them until done is called. First it uploads what is not in the bucket yet:
+// keeps them until done is called. It fails with an error of kind ErrTooLarge if they are
+// more than FetchBytes. First it uploads what is not in the bucket yet:
 // maintenance works on nothing else, so that rows which only the directory has are
 // always in raw files (see Import).
 func (m *Mirror) Fetch(ctx context.Context, files []parquet.File) (done func(), err error) {
@@ -103,8 +107,8 @@ func (m *Mirror) Fetch(ctx context.Context, files []parquet.File) (done func(), 
 		all += f.Bytes
 	}
 	if all > m.opts.LocalBytes {
-		return nil, &parquet.Error{Op: "fetch", Path: m.store.Address(), Kind: parquet.ErrFull,
-			Hint: fmt.Sprintf("%d files of %s have %d bytes, and the directory is limited to %d: raise the limit", len(files), files[0].Date, all, m.opts.LocalBytes)}
+		return nil, &parquet.Error{Op: "fetch", Path: m.store.Address(), Kind: parquet.ErrTooLarge,
+			Hint: fmt.Sprintf("%d files of %s have %d bytes, and the directory is limited to %d: raise the limit, it must hold a date", len(files), files[0].Date, all, m.opts.LocalBytes)}
 	}
 	m.pins.add(paths, 1)
 	done = sync.OnceFunc(func() { m.pins.add(paths, -1) })

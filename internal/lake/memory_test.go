@@ -28,7 +28,7 @@ func TestMergesWhatFits(t *testing.T) {
 				files = append(files, file(methodspan.LevelRaw, rows))
 			}
 			var got []int64
-			for _, f := range r.batch(files, merging) {
+			for _, f := range r.batch(files, merging, 2) {
 				got = append(got, f.Rows)
 			}
 			if fmt.Sprint(got) != fmt.Sprint(c.want) {

@@ -30,13 +30,13 @@ func (r *runner) fits(files []parquet.File, times int64) bool {
 	return len(files) <= maxOpenFiles && rows <= times*cmp.Or(r.RowsInMemory, DefaultRowsInMemory)
 }
 
-// batch picks the smallest files, as many as can be read side by side and two at
-// least.
-func (r *runner) batch(files []parquet.File, times int64) []parquet.File {
+// batch picks the smallest files, as many as can be fetched and read side by side, and
+// some at least: two are read side by side however many rows they have.
+func (r *runner) batch(files []parquet.File, times int64, least int) []parquet.File {
 	sorted := slices.Clone(files)
 	slices.SortStableFunc(sorted, func(a, b parquet.File) int { return cmp.Compare(a.Rows, b.Rows) })
-	n := min(2, len(sorted))
-	for n < len(sorted) && r.fits(sorted[:n+1], times) {
+	n := min(least, len(sorted))
+	for n < len(sorted) && (n < 2 || r.fits(sorted[:n+1], times)) && (r.FetchBytes == 0 || sizeOf(sorted[:n+1]) <= r.FetchBytes) {
 		n++
 	}
 	return sorted[:n]

@@ -39,7 +39,7 @@ func TestWhatIsDue(t *testing.T) {
 		"late rows, by hour":           {dateOf(9, 2*time.Hour, hour, raw), Hour, false},
 		"rolled up by hour":            {dateOf(9, 2*time.Hour, hour), "", false},
 		"too old":                      {dateOf(21, 2*time.Hour, hour), "", true},
-		"as old, but raw":              {dateOf(21, 2*time.Hour, raw), Hour, false},
+		"as old, but raw":              {dateOf(21, 2*time.Hour, raw), Hour, true},
 	} {
 		if got := p.due(&tc.date, noon); got != tc.want {
 			t.Errorf("%s: %q is due, want %q", name, got, tc.want)

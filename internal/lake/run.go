@@ -3,6 +3,8 @@ package lake
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -30,6 +32,9 @@ type Job struct {
 	// Fetch, if not nil, is asked for files before they are read, where the
 	// directory need not hold all of them. They stay until done is called.
 	Fetch func(ctx context.Context, files []parquet.File) (done func(), err error)
+	// FetchBytes is how much Fetch brings at once, 0 for anything: a step takes fewer
+	// files, and a date of more is not added up.
+	FetchBytes int64
 }
 
 // Report is what a run did.
@@ -164,13 +169,21 @@ func (r *runner) done(s Step) {
 
 // look does to one date what is due, one thing after the other.
 func (r *runner) look(ctx context.Context, d *parquet.Date) error {
+	policy := r.Policy
+	var tooLarge error
 	for {
-		action := r.Policy.due(d, r.now)
+		action := policy.due(d, r.now)
 		if action == "" {
-			return nil
+			return tooLarge
 		}
-		if err := r.act(ctx, d, action); err != nil || r.DryRun {
-			return err
+		err := r.act(ctx, d, action)
+		if rolls := action == Hour || action == Minute; rolls && errors.Is(err, parquet.ErrTooLarge) {
+			// Its rows stay as they are; what else is due to them takes less.
+			policy.MinuteAfter, policy.HourAfter, tooLarge = 0, 0, err
+			continue
+		}
+		if err != nil || r.DryRun {
+			return errors.Join(tooLarge, err)
 		}
 	}
 }
@@ -182,15 +195,18 @@ func (r *runner) act(ctx context.Context, d *parquet.Date, action Action) error 
 	case Minute:
 		return r.roll(ctx, d, action, methodspan.LevelMinute)
 	case DropIDs:
-		return r.replace(ctx, d, action, r.batch(withIDs(d.Files), merging), func(files []parquet.File) (parquet.File, error) {
+		return r.replace(ctx, d, action, r.batch(withIDs(d.Files), merging, 1), func(files []parquet.File) (parquet.File, error) {
 			return dropIDs(ctx, r.m, d.Date, files)
 		})
 	}
-	return r.merge(ctx, d, r.batch(small(d.Files), merging))
+	return r.merge(ctx, d, r.batch(small(d.Files), merging, 2))
 }
 
 // roll adds a date up. All its files go in, so that it has one file afterwards.
 func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level string) error {
+	if err := r.tooLarge(d); err != nil {
+		return err
+	}
 	// Weights are made of all raw rows of a date at once, and only so many files
 	// can be read side by side.
 	for !r.DryRun && !r.fits(d.Files, wholeRows) {
@@ -198,13 +214,30 @@ func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level
 		if len(files) < 2 {
 			break
 		}
-		if err := r.merge(ctx, d, r.batch(files, preparing)); err != nil {
+		if err := r.merge(ctx, d, r.batch(files, preparing, 2)); err != nil {
 			return err
 		}
 	}
 	return r.replace(ctx, d, action, d.Files, func(files []parquet.File) (parquet.File, error) {
 		return roll(ctx, r.m, d.Date, files, level)
 	})
+}
+
+// tooLarge tells whether a date is more than can be fetched at once.
+func (r *runner) tooLarge(d *parquet.Date) error {
+	size := sizeOf(d.Files)
+	if r.FetchBytes == 0 || size <= r.FetchBytes {
+		return nil
+	}
+	return &parquet.Error{Op: "add up", Path: filepath.Join(r.Root, "date="+d.Date), Kind: parquet.ErrTooLarge,
+		Hint: fmt.Sprintf("its files have %d bytes, and %d may be on the local disk: raise the limit (`local_bytes` of a collector, `--cache-size` of a command); until then its rows stay as they are", size, r.FetchBytes)}
+}
+
+func sizeOf(files []parquet.File) (n int64) {
+	for _, f := range files {
+		n += f.Bytes
+	}
+	return n
 }
 
 func mostOfOneLevel(files []parquet.File) []parquet.File {

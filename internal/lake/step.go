@@ -109,10 +109,11 @@ func small(files []parquet.File) []parquet.File {
 	return out
 }
 
-// expired tells whether the policy keeps a date no longer.
+// expired tells whether the policy keeps a date no longer. Where rows are to be rolled
+// up, those that could not be go with the sums of their age.
 func (p *Policy) expired(d *parquet.Date, now time.Time) bool {
 	old := age(d.Date, now)
 	raw := len(rawFiles(d.Files))
 	return p.KeepRaw > 0 && old >= p.KeepRaw && raw == len(d.Files) ||
-		p.KeepRollups > 0 && old >= p.KeepRollups && raw < len(d.Files)
+		p.KeepRollups > 0 && old >= p.KeepRollups && (raw < len(d.Files) || p.MinuteAfter > 0 || p.HourAfter > 0)
 }

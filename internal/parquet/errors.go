@@ -18,6 +18,9 @@ var (
 	ErrLocked = errors.New("another process writes to it")
 	// ErrFull: the disk, or the quota on it, is full.
 	ErrFull = errors.New("no space left")
+	// ErrTooLarge: it takes more files at once than the directory may hold. Something
+	// else may take fewer.
+	ErrTooLarge = errors.New("more than the directory may hold at once")
 	// ErrUnknown: the write may or may not be committed. Writing the same items
 	// again is safe and settles it; giving them up is not.
 	ErrUnknown = errors.New("the outcome is unknown")

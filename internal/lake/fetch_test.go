@@ -1,0 +1,111 @@
+package lake_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/bucket"
+	"github.com/corehour/corehour/internal/lake"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// A date that is more than the directory of a bucket may hold is not rolled up, but its
+// files are merged as far as they fit, and what else is due is done to it and to all
+// others.
+func TestDatesTooLargeToFetch(t *testing.T) {
+	const day = 24 * time.Hour
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}
+	root := t.TempDir()
+	address := "file://" + t.TempDir()
+	const local = 60_000
+	w, err := bucket.NewWriter(t.Context(), bucket.Options{Address: address, Prefix: "host-1", Directory: root, LocalBytes: 1 << 30, Interval: time.Hour}, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, daysAgo := range []int{10, 10, 10, 10, 10, 10, 10, 10, 0, 0, 0, 0, 0} {
+		rows := 250
+		if daysAgo == 0 {
+			rows = 20
+		}
+		it := methodspan.Item{ID: fmt.Sprintf("item-%d", i)}
+		for j := range rows {
+			start := now.Add(-time.Duration(daysAgo)*day - time.Duration(j)*time.Second).UnixNano()
+			it.Rows = append(it.Rows, methodspan.Row{
+				Resource: &methodspan.Resource{Service: "shop"}, Kind: methodspan.KindCall, Level: methodspan.LevelRaw, StartNS: start, EndNS: start + 5,
+				Method: "m", Measured: 1, WallNS: 5, P: 1, BatchID: it.ID, RowSeq: int32(j), TraceID: [16]byte{byte(i), byte(j), byte(j >> 8), 1},
+				RequestID: fmt.Sprintf("%x", (i*1000+j)*2654435761), Stack: fmt.Sprintf("%064x", (i*1000+j)*40503*2654435761),
+			})
+		}
+		if _, err := w.Write(t.Context(), []methodspan.Item{it}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w, err = bucket.NewWriter(t.Context(), bucket.Options{Address: address, Prefix: "host-1", Directory: root, LocalBytes: local, Interval: time.Hour}, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	var size int64
+	old := filesOf(t, root, now.Add(-10*day))
+	for _, f := range old {
+		size += f.Bytes
+	}
+	if len(old) != 8 || size <= local || size/4 > local {
+		t.Fatalf("%d files of %d bytes do not show it", len(old), size)
+	}
+	now = now.Add(2 * time.Hour) // so that nothing was written to the date of late
+	run := func(p lake.Policy) (*lake.Report, error) {
+		job := lake.Job{Root: root, Policy: p, Parquet: options, Fetch: w.Fetch, FetchBytes: w.FetchBytes()}
+		return job.Run(t.Context())
+	}
+	p := lake.Policy{MaxFiles: 2, MinuteAfter: 7 * day, KeepRollups: 400 * day}
+	if _, err := run(p); !errors.Is(err, parquet.ErrTooLarge) || errors.Is(err, parquet.ErrFull) || !strings.Contains(err.Error(), "date=2026-11-11") {
+		t.Errorf("%v, want one that names the date", err)
+	}
+	if n := len(filesOf(t, root, now)); n > 2 {
+		t.Errorf("%d files of today are left", n)
+	}
+	if n := len(filesOf(t, root, now.Add(-10*day))); n >= len(old) {
+		t.Errorf("none of the %d old files were merged", n)
+	}
+	p.KeepIDs = 5 * day
+	if _, err := run(p); !errors.Is(err, parquet.ErrTooLarge) {
+		t.Error(err)
+	}
+	for _, f := range filesOf(t, root, now.Add(-10*day)) {
+		if !f.NoIDs {
+			t.Errorf("%s has its ids still", f.Path)
+		}
+	}
+	p.KeepIDs, p.KeepRollups = 0, 9*day
+	if report, err := run(p); err != nil || len(report.Steps) == 0 || report.Steps[0].Action != lake.Expire {
+		t.Errorf("%+v, %v, want the old date dropped", report, err)
+	}
+}
+
+func filesOf(t *testing.T, root string, day time.Time) []parquet.File {
+	t.Helper()
+	m, err := parquet.NewMaintainer(root, parquet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	dates, err := m.Dates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range dates {
+		if d.Date == day.Format(time.DateOnly) {
+			return d.Files
+		}
+	}
+	return nil
+}
