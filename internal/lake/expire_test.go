@@ -75,3 +75,44 @@ func TestDatesExpireByTheirRowsOnly(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A date that has lost its only service goes once its items are not remembered any
+// more, and rows of it may come again.
+func TestDatesWithoutFilesGo(t *testing.T) {
+	root, now := t.TempDir(), noon
+	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}.Inject(func(string, string, bool) error { return nil })
+	w, err := parquet.NewWriter(root, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	add := func(id, service string, at time.Time) {
+		t.Helper()
+		row := methodspan.Row{Resource: &methodspan.Resource{Service: service}, Kind: methodspan.KindCounts, Level: methodspan.LevelRaw, StartNS: at.UnixNano(), EndNS: at.UnixNano(), Method: "m", Calls: 1, BatchID: id}
+		if res, err := w.Write(context.Background(), []methodspan.Item{{ID: id, Rows: []methodspan.Row{row}}}); err != nil || res.Rows != 1 {
+			t.Fatalf("%+v, %v", res, err)
+		}
+	}
+	add("a-1", "shop", noon.Add(-day))
+	add("b-1", "till", noon)
+	job := Job{Root: root, Policy: Policy{MaxFiles: DefaultMaxFiles, KeepRaw: 20 * day}, Parquet: options}
+	if _, err := job.DeleteService(context.Background(), "shop"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{2, 1} { // while its items are remembered, and after
+		if _, err := job.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		m, err := parquet.NewMaintainer(root, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dates, err := m.Dates()
+		if err != nil || len(dates) != want {
+			t.Errorf("%d dates, %v, want %d", len(dates), err, want)
+		}
+		m.Close()
+		now = now.Add(3 * day)
+	}
+	add("c-1", "shop", noon.Add(-day))
+}

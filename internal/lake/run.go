@@ -119,7 +119,8 @@ func (r *runner) each(ctx context.Context, dates []parquet.Date, do func(context
 func (r *runner) drop(dates []parquet.Date) ([]parquet.Date, error) {
 	var expired []parquet.Date
 	for i := range dates {
-		if r.Policy.expired(&dates[i], r.now) {
+		d := &dates[i]
+		if len(d.Files) > 0 && r.Policy.expired(d, r.now) || r.m.Forgotten(d) {
 			expired = append(expired, dates[i])
 		}
 	}

@@ -301,8 +301,14 @@ func (m *Maintainer) unlisted(date, path string) (bool, error) {
 	return !slices.ContainsFunc(files, func(f fileEntry) bool { return f.Path == path }), nil
 }
 
+// Forgotten tells whether a date is kept for nothing: it has no files, and the items
+// that it had are not remembered any more.
+func (m *Maintainer) Forgotten(d *Date) bool {
+	return len(d.Files) == 0 && d.LastCommitted.Before(m.opts.Now().Add(-m.remember(&m.state)))
+}
+
 // Drop takes out dates with all their files, in one commit. Rows of these dates
-// and of earlier ones are refused from then on.
+// and of earlier ones are refused from then on, but for dates that had none.
 func (m *Maintainer) Drop(dates []Date) error {
 	if len(dates) == 0 {
 		return nil
@@ -320,10 +326,16 @@ func (m *Maintainer) Drop(dates []Date) error {
 			if err != nil {
 				return err
 			}
+			if len(files) > 0 && len(d.Files) == 0 {
+				continue // they came since
+			}
 			for _, f := range files {
 				taken = append(taken, f.Path)
 			}
 			next.drop(d.Date)
+			if len(files) == 0 {
+				continue
+			}
 			day, err := time.Parse(dateLayout, d.Date)
 			if err != nil {
 				return &Error{Op: "drop", Path: m.path(datePrefix + d.Date), Err: err}
