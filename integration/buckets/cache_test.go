@@ -161,7 +161,7 @@ func TestDirectoryIsBounded(t *testing.T) {
 		c = mustOpen(t, o)
 		require.NoError(t, c.mirror.Push(t.Context()))
 		assert.LessOrEqual(t, size(t, o.Directory, ".parquet"), o.LocalBytes)
-		require.ErrorIs(t, merge(t.Context(), c, o.Directory), parquet.ErrFull, "a step that does not fit says so")
+		require.ErrorIs(t, merge(t.Context(), c, o.Directory), parquet.ErrTooLarge, "a step that does not fit says so")
 		require.NoError(t, c.close())
 		o.LocalBytes *= 4
 		c = mustOpen(t, o)
