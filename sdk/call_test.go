@@ -252,8 +252,8 @@ func TestNilIsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.BeginContext(nil).End()             //nolint:staticcheck // a program may
-	if err := shutdown(nil); err != nil { //nolint:staticcheck // a program may
+	m.BeginContext(nil).End() //nolint:staticcheck // a program may
+	if err := shutdown(nil); err != nil {
 		t.Error(err)
 	}
 	if calls := counted(c, t)["called.Nil"]; calls != 1 {

@@ -23,7 +23,7 @@ func TestAHookThatIsProbed(t *testing.T) {
 		"its own context":     uses,
 		"a context of it":     func(ctx context.Context) { uses(context.WithValue(ctx, key{}, 1)) },
 		"the background":      func(context.Context) { uses(context.Background()) },
-		"no context":          func(context.Context) { uses(nil) }, //nolint:staticcheck // a program may
+		"no context":          func(context.Context) { uses(nil) },
 		"several times":       func(ctx context.Context) { uses(ctx); uses(ctx); uses(ctx) },
 		"the method itself":   func(ctx context.Context) { hooked.BeginContext(ctx).End() },
 		"deep below the hook": func(ctx context.Context) { below(2*hookFrames, func() { uses(ctx) }) },
