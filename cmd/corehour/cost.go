@@ -63,6 +63,7 @@ func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 	if err := c.delivery.prepare(c.warehouse, 0, stderr, "cost"); err != nil {
 		return exitFailed, err
 	}
+	c.options.Now = now()
 	c.options.Filter, c.options.Owners, c.options.Percentiles = c.filter, c.delivery.desk.Owners, c.percentiles
 	if err := c.loadPrices(stderr); err != nil {
 		return exitFailed, err
@@ -82,6 +83,9 @@ func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 	}
 	if r.To.IsZero() {
 		r.To = now()
+	}
+	if r.RowsBy != "" {
+		fmt.Fprintf(stderr, "corehour cost: rows of that time are by %s: looked at %s to %s\n", r.RowsBy, showTime(r.From, c.zone), showTime(r.To, c.zone))
 	}
 	if len(r.Services) == 0 {
 		return exitFailed, c.nothing(ctx, w)

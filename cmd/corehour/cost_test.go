@@ -69,7 +69,7 @@ func TestBudgets(t *testing.T) {
 	t.Setenv("COREHOUR_TEST_CHAT", chat.URL)
 	files := write(t, "owners.json", someOwners)
 	budgets := write(t, "budgets.json", `{"version":1,"budgets":[
-		{"name":"shop","service":"shop","usd_per_month":100}, {"name":"tax","owner":"tax-team","usd_per_day":0.0001},
+		{"name":"shop","service":"shop","usd_per_month":50}, {"name":"tax","owner":"tax-team","usd_per_day":0.0001},
 		{"name":"log","class":"shop/log","usd_per_day":1}, {"name":"other","service":"other","usd_per_day":1}, {"name":"odd"}]}`)
 	args := []string{"cost", "--warehouse", root, "--owners", files, "--budgets", budgets, "--slack", "env:COREHOUR_TEST_CHAT"}
 	r := corehour(args...)

@@ -16,7 +16,7 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 	if c.top > 0 && len(shown) > c.top {
 		shown = shown[:c.top]
 	}
-	d.Say(fmt.Sprintf("cost by %s, %s to %s; rows cover %s%s",
+	d.Say(fmt.Sprintf("cost by %s, %s to %s; observed %s%s",
 		dimensions(r.By), showTime(r.From, c.zone), showTime(r.To, c.zone), coverage(r.ObservedDays), scaled(c.unit)),
 		fmt.Sprintf("%d instances, %d calls with measured CPU", r.Instances, r.Records))
 	if !slices.Contains(r.By, cost.ByCaller) {
@@ -51,7 +51,7 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 	return d
 }
 
-// scaled says what is made of the time that rows cover.
+// scaled says what is made of the time that was observed.
 func scaled(per cost.Per) string {
 	if per == cost.PerDay || per == cost.PerMonth {
 		return fmt.Sprintf(", dollars are scaled to a %s", per)

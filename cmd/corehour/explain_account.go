@@ -70,7 +70,7 @@ func (e *explainFlags) readAccounts(ctx context.Context) ([]account, error) {
 	}
 	for i := range accounts {
 		a := &accounts[i]
-		costs, err := cost.Compute(ctx, w, cost.Options{Filter: query.Filter{Service: a.Name, Environment: a.Environment}})
+		costs, err := cost.Compute(ctx, w, cost.Options{Filter: query.Filter{Service: a.Name, Environment: a.Environment}, Now: now()})
 		if err != nil {
 			return nil, err
 		}

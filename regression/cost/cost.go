@@ -22,6 +22,8 @@ type Options struct {
 	Owners *rules.Owners
 	// Price replaces the stored prices; 0 = unpriced. Nil keeps them.
 	Price func(query.Place) float64
+	// Now is when it is asked; zero = when it is. What is later is not over yet.
+	Now time.Time
 	// Percentiles asks for those of wall and CPU time, by method only.
 	Percentiles bool
 }
@@ -31,8 +33,12 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	if o.By == nil {
 		o.By = []Dimension{ByMethod}
 	}
-	r := &Report{From: w.Window.From, To: w.Window.To, By: o.By, Methods: []Line{}}
-	ask := query.CostAsk{Window: w.Window, Filter: o.Filter, Group: columns(o.By), Price: o.Price}
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	window, level := w.Whole(w.Window)
+	r := &Report{From: window.From, To: window.To, RowsBy: level, By: o.By, Methods: []Line{}}
+	ask := query.CostAsk{Window: window, Filter: o.Filter, Group: columns(o.By), Price: o.Price}
 	if o.Owners != nil {
 		ask.Owners = func(c query.Class) string { return o.Owners.Of(c.Namespace, c.Name, c.Environment, c.Class) }
 	}
@@ -40,21 +46,24 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	if err != nil {
 		return nil, err
 	}
-	last := r.observe(bills)
-	ask.Slot = slotFor(r.ObservedDays)
+	first, last := r.spanOf(bills)
+	if len(bills) > 0 {
+		r.observe(first, last, w.First(), o.Now)
+	}
+	ask.Slot = slotFor(last.Sub(first))
 	costs, err := w.Costs(ctx, ask)
 	if err != nil {
 		return nil, err
 	}
 	b := newBuilder(r, o, costs, bills)
-	if b.tails, err = readTails(ctx, w, o, last); err != nil {
+	if b.tails, err = readTails(ctx, w, o, query.Window{From: last.AddDate(0, 0, -tailDays), To: window.To}); err != nil {
 		return nil, err
 	}
 	b.setApart()
 	b.services()
 	b.lines()
 	if o.Percentiles {
-		spreads, err := w.Spreads(ctx, w.Window, o.Filter)
+		spreads, err := w.Spreads(ctx, window, o.Filter)
 		if err != nil {
 			return nil, err
 		}
@@ -66,8 +75,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 // slotFor is the length of a cluster: long enough that what happens in one is
 // nearly independent of the next, short enough that there are some dozens of
 // them.
-func slotFor(days float64) time.Duration {
-	span := time.Duration(days * 24 * float64(time.Hour))
+func slotFor(span time.Duration) time.Duration {
 	for _, slot := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {
 		if span >= 24*slot {
 			return slot
@@ -76,9 +84,8 @@ func slotFor(days float64) time.Duration {
 	return 10 * time.Second
 }
 
-// observe finds out for how much of the window there are rows, and when they end.
-func (r *Report) observe(bills []query.Bill) (last time.Time) {
-	var first time.Time
+// spanOf is from the first row to the end of the last one, within the window.
+func (r *Report) spanOf(bills []query.Bill) (first, last time.Time) {
 	for _, b := range bills {
 		if first.IsZero() || b.First.Before(first) {
 			first = b.First
@@ -92,6 +99,24 @@ func (r *Report) observe(bills []query.Bill) (last time.Time) {
 	if !r.To.IsZero() && last.After(r.To) {
 		last = r.To
 	}
-	r.ObservedDays = max(0, last.Sub(first).Hours()/24)
-	return last
+	return first, last
+}
+
+// observe finds out for how much of the window it is known what was spent: all of it
+// that is over, hours without rows too, since the first row that the warehouse holds.
+// Rows of a clock that is ahead are of hours that are over.
+func (r *Report) observe(first, last, held, now time.Time) {
+	if held.IsZero() {
+		held = first
+	}
+	start, end := r.From, r.To
+	if start.Before(held) {
+		start = held
+	}
+	if end.IsZero() || end.After(now) {
+		if end = now; end.Before(last) {
+			end = last
+		}
+	}
+	r.ObservedDays = max(0, end.Sub(start).Hours()/24)
 }

@@ -18,7 +18,7 @@ func compute(t *testing.T, root string) (*Report, map[string]*Line) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	r, err := Compute(context.Background(), w, Options{})
+	r, err := Compute(context.Background(), w, Options{Now: fixture.Start})
 	if err != nil {
 		t.Fatal(err)
 	}

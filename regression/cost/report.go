@@ -10,8 +10,12 @@ import (
 type Report struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// ObservedDays is the part of the window in which there are rows; per-day
-	// figures are figures of the window divided by it. A month has 365/12 days.
+	// RowsBy is the level of rows, hour or minute, that the window would have cut: it
+	// was widened to whole ones. Empty where it would not.
+	RowsBy string `json:"rows_by,omitempty"`
+	// ObservedDays is the part of the window that is over, since the first row that the
+	// warehouse holds; per-day figures are figures of the window divided by it. A month
+	// has 365/12 days.
 	ObservedDays float64 `json:"observed_days"`
 	// LastRow is the end of the last row.
 	LastRow time.Time `json:"last_row"`

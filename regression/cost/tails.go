@@ -2,7 +2,6 @@ package cost
 
 import (
 	"context"
-	"time"
 
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/stats"
@@ -16,8 +15,7 @@ const tailDays = 7
 type tail struct{ rest, above query.Tail }
 
 // readTails asks for those of all methods.
-func readTails(ctx context.Context, w *query.Warehouse, o Options, last time.Time) (map[query.MethodName]*tail, error) {
-	window := query.Window{From: last.AddDate(0, 0, -tailDays), To: w.Window.To}
+func readTails(ctx context.Context, w *query.Warehouse, o Options, window query.Window) (map[query.MethodName]*tail, error) {
 	all, err := w.Tails(ctx, window, o.Filter)
 	if err != nil {
 		return nil, err

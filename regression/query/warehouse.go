@@ -45,12 +45,13 @@ type Warehouse struct {
 	Window   Window
 	Files    []parquet.File // that may hold rows of the dates of the window
 
-	db      *sql.DB
-	dialect dialect
-	spill   string
-	remote  *remote       // nil for files
-	cache   *bucket.Cache // nil unless the files are a bucket's
-	given   map[string]given
+	firstDate string // of a bucket, of which only the files of the window are known
+	db        *sql.DB
+	dialect   dialect
+	spill     string
+	remote    *remote       // nil for files
+	cache     *bucket.Cache // nil unless the files are a bucket's
+	given     map[string]given
 }
 
 // Open resolves the newest commit of the warehouse at root and defines the views

@@ -61,7 +61,7 @@ func Gather(ctx context.Context, o Options) (*Report, error) {
 }
 
 func (r *Report) gather(ctx context.Context, w *query.Warehouse, o Options) error {
-	costs, err := cost.Compute(ctx, w, cost.Options{Filter: o.Filter})
+	costs, err := cost.Compute(ctx, w, cost.Options{Filter: o.Filter, Now: o.Now})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,62 @@
+package query
+
+import (
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// First is the start of the first row that the warehouse holds, whatever the window;
+// zero if it is not known, as of BigQuery. Of dates of a bucket before the window it is
+// the date.
+func (w *Warehouse) First() time.Time {
+	var first time.Time
+	for _, f := range w.Snapshot.Files {
+		if start := time.Unix(0, f.MinStartNS).UTC(); f.MinStartNS > 0 && (first.IsZero() || start.Before(first)) {
+			first = start
+		}
+	}
+	if date, err := time.Parse(time.DateOnly, w.firstDate); err == nil && date.Before(first.Truncate(24*time.Hour)) {
+		return date
+	}
+	return first
+}
+
+// Whole widens a window that cuts rows which are sums of an hour or a minute, to whole
+// ones, and tells their level; empty if it cuts none.
+func (w *Warehouse) Whole(window Window) (whole Window, level string) {
+	from, fromLevel := w.cut(window.From)
+	to, toLevel := w.cut(window.To)
+	if fromLevel != "" {
+		window.From = from
+	}
+	if toLevel != "" {
+		window.To = to.Add(units[toLevel])
+	}
+	if fromLevel == methodspan.LevelHour || toLevel == "" {
+		return window, fromLevel
+	}
+	return window, toLevel
+}
+
+var units = map[string]time.Duration{methodspan.LevelHour: time.Hour, methodspan.LevelMinute: time.Minute}
+
+// cut is the start of the longest unit around a moment that rows may be sums of, and
+// their level; empty if there is none, or the moment is the start of it.
+func (w *Warehouse) cut(at time.Time) (start time.Time, level string) {
+	if at.IsZero() {
+		return at, ""
+	}
+	for _, level := range []string{methodspan.LevelHour, methodspan.LevelMinute} {
+		start := at.Truncate(units[level])
+		if start.Equal(at) {
+			continue
+		}
+		for _, f := range w.Files {
+			if f.Level == level && f.MinStartNS < start.Add(units[level]).UnixNano() && f.MaxStartNS >= start.UnixNano() {
+				return start, level
+			}
+		}
+	}
+	return at, ""
+}
