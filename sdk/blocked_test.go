@@ -128,7 +128,7 @@ func TestShutdownWithoutContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := shutdown(nil); err != nil { //nolint:staticcheck // what a program may do all the same
+	if err := shutdown(nil); err != nil { // what a program may do all the same
 		t.Error(err)
 	}
 	if Stats().QueueCapacity != 0 {

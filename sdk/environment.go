@@ -34,8 +34,8 @@ func (c *config) fromEnvironment() {
 	pairs("OTEL_EXPORTER_OTLP_TRACES_HEADERS", c.header)
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"} {
 		if value := os.Getenv(name); value != "" {
-			if ms, err := strconv.Atoi(value); err != nil || ms <= 0 {
-				notes.add("%s is left out: must be a positive number of milliseconds, found %q", name, value)
+			if ms, err := strconv.Atoi(value); err != nil || ms <= 0 || ms > int(longestTimeout/time.Millisecond) {
+				notes.add("%s is left out: must be a positive number of milliseconds, a day's at most, found %q", name, value)
 			} else {
 				c.timeout = time.Duration(ms) * time.Millisecond
 			}

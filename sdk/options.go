@@ -48,7 +48,10 @@ type config struct {
 	faults []error
 }
 
-const defaultRate = 0.01
+const (
+	defaultRate    = 0.01
+	longestTimeout = 24 * time.Hour
+)
 
 func defaultConfig() config {
 	return config{
@@ -149,8 +152,8 @@ func (c *config) header(name, value string) (fault string) {
 // WithTimeout bounds one attempt to send a request. Default 10 s.
 func WithTimeout(timeout time.Duration) Option {
 	return func(c *config) {
-		if timeout <= 0 {
-			c.fault("WithTimeout: must be positive, found %s", timeout)
+		if timeout <= 0 || timeout > longestTimeout {
+			c.fault("WithTimeout: must be positive and %s at most, found %s", longestTimeout, timeout)
 			return
 		}
 		c.timeout = timeout

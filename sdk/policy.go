@@ -49,6 +49,9 @@ func (p *policy) settingsFor(m *Method) settings {
 	}
 	if p.rates != nil {
 		p.rates.fallback.apply(&s)
+		if p.rates.fallback.rate != nil {
+			s.rate = bounds.hold(s.rate)
+		}
 	}
 	if entered {
 		filed.apply(&s)

@@ -102,8 +102,8 @@ func planOf(m *Method) settings {
 // and Blocking, and the file's bounds, hold all the time.
 func TestServedRates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "methods.json")
-	if err := os.WriteFile(path, []byte(`{"version": 1, "methods": [
-	  {"class": "rated", "method": "Filed", "rate": 0.125},
+	if err := os.WriteFile(path, []byte(`{"version": 1, "defaults": {"max": 0.05}, "methods": [
+	  {"class": "rated", "method": "Filed", "rate": 0.125, "max": 1},
 	  {"class": "rated", "method": "Bounded", "rate": 0.25, "min": 0.1, "max": 0.3}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestServedRates(t *testing.T) {
 			ratedBlocking: {mode: Aggregate, rate: 0.02},
 			ratedFiled:    {rate: 0.03, cpuRate: 1},
 			ratedBounded:  {rate: 0.3, cpuRate: 1},
-			sampled:       {rate: 0.0625, cpuRate: 1},
+			sampled:       {rate: 0.05, cpuRate: 1}, // of the file's most, not what is served to all
 		})
 		if n := len(server.spans(t, "counts")); n != 1 {
 			t.Errorf("%d counts spans at the change of mode, want 1", n)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -85,6 +86,10 @@ func TestTheEnvironment(t *testing.T) {
 	}
 	said := hear(t)
 	c := defaultConfig()
+	WithTimeout(math.MaxInt64)(&c)
+	if len(c.faults) != 1 || c.timeout != defaultConfig().timeout {
+		t.Errorf("a time-out of centuries is taken: %s, %v", c.timeout, c.faults)
+	}
 	c.fromEnvironment()
 	if c.attributes["service.name"] != "shop" || c.attributes["service.version"] != "2.0" || c.attributes["team"] != "a b" || len(c.attributes) != 3 {
 		t.Errorf("attributes %v", c.attributes)
@@ -101,7 +106,7 @@ func TestTheEnvironment(t *testing.T) {
 	if c.defaults.rate != 0.125 || c.defaults.mode != Sample || c.cpu != cpuIfSafe || c.disabled || c.writer != nil {
 		t.Errorf("config %+v", c)
 	}
-	for _, want := range []string{"OTEL_RESOURCE_ATTRIBUTES: entry 4 is left out", `COREHOUR_CPU is left out: must be on or off, found "sometimes"`, `OTEL_EXPORTER_OTLP_TRACES_TIMEOUT is left out: must be a positive number of milliseconds, found "soon"`} {
+	for _, want := range []string{"OTEL_RESOURCE_ATTRIBUTES: entry 4 is left out", `COREHOUR_CPU is left out: must be on or off, found "sometimes"`, `OTEL_EXPORTER_OTLP_TRACES_TIMEOUT is left out: must be a positive number of milliseconds, a day's at most, found "soon"`} {
 		if !strings.Contains(said(), want) {
 			t.Errorf("not said: %s\n%s", want, said())
 		}

@@ -79,7 +79,7 @@ func TestSQLWritesParquet(t *testing.T) {
 	root := twoReleases(t, 0.5)
 	_, address := remote.Serve(t, root)
 	const text = "SELECT class, SUM(calls) AS calls, CAST(COUNT(*) AS BIGINT) AS n, MAX(cpu_ns) AS \"most, ns\", MIN(event_date) AS day, " +
-		"MAX(final) AS final, MAX(span_id) AS id, NULL AS nothing FROM method_calls GROUP BY class ORDER BY class"
+		"MAX(final) AS final, MAX(span_id) AS id, NULL AS nothing, 7 AS \"-\" FROM method_calls GROUP BY class ORDER BY class"
 	type row struct {
 		Class string  `parquet:"class,optional"`
 		Calls float64 `parquet:"calls,optional"`
@@ -87,6 +87,7 @@ func TestSQLWritesParquet(t *testing.T) {
 		Most  *int64  `parquet:"most; ns,optional"`
 		Day   string  `parquet:"day,optional"`
 		Final *bool   `parquet:"final,optional"`
+		Dash  *int32  `parquet:"_,optional"` // as "-" would be left out
 	}
 	var answers [][]row
 	for _, warehouse := range []string{root, address} {
@@ -104,7 +105,7 @@ func TestSQLWritesParquet(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if len(answers[0]) < 4 || !reflect.DeepEqual(answers[0], answers[1]) || answers[0][1].Calls == 0 || answers[0][1].Most == nil || answers[0][1].Day != "2026-03-10" {
+	if len(answers[0]) < 4 || !reflect.DeepEqual(answers[0], answers[1]) || answers[0][1].Calls == 0 || answers[0][1].Most == nil || answers[0][1].Dash == nil || answers[0][1].Day != "2026-03-10" {
 		t.Errorf("from files %+v, from BigQuery %+v", answers[0], answers[1])
 	}
 	for _, args := range [][]string{{"--output", "x.csv", text}, {"--output", "x.parquet", "--limit", "3", text}, {"--output", t.TempDir() + "/no/x.parquet", text}} {

@@ -110,7 +110,11 @@ var fieldTypes = map[string]reflect.Type{
 func (p *parquetFile) begin(w io.Writer, columns []query.UserColumn) error {
 	names := make([]string, len(columns))
 	for i, c := range columns {
-		names[i] = c.Name
+		// A comma or a quote would end the name in the tag, a dash would leave the column out.
+		names[i] = strings.NewReplacer(",", ";", `"`, "'", "\\", "/", "\n", " ").Replace(c.Name)
+		if names[i] == "-" {
+			names[i] = "_"
+		}
 	}
 	fields := make([]reflect.StructField, len(columns))
 	for i, name := range distinct(names) {
@@ -121,8 +125,6 @@ func (p *parquetFile) begin(w io.Writer, columns []query.UserColumn) error {
 		if kind == nil { // dates, lists and structs as text
 			kind = reflect.TypeFor[*string]()
 		}
-		// A comma or a quote would end the name in the tag.
-		name = strings.NewReplacer(",", ";", `"`, "'", "\\", "/", "\n", " ").Replace(name)
 		fields[i] = reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: kind, Tag: reflect.StructTag(fmt.Sprintf(`parquet:"%s,optional,zstd"`, name))}
 	}
 	p.row = reflect.New(reflect.StructOf(fields)).Elem()

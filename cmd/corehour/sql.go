@@ -95,14 +95,14 @@ func sqlDocument(t *query.Table, zone *time.Location) *output.Document {
 
 // distinct tells columns of the same name apart: JSON objects need it.
 func distinct(names []string) []string {
-	seen := map[string]int{}
+	taken := map[string]bool{}
 	out := make([]string, len(names))
-	for i, n := range names {
-		seen[n]++
-		out[i] = n
-		if seen[n] > 1 {
-			out[i] = fmt.Sprintf("%s_%d", n, seen[n])
+	for i, name := range names {
+		out[i] = name
+		for n := 2; taken[out[i]]; n++ {
+			out[i] = fmt.Sprintf("%s_%d", name, n)
 		}
+		taken[out[i]] = true
 	}
 	return out
 }
