@@ -33,6 +33,9 @@ type driftService struct {
 	To       string  `json:"to"`
 	Looks    int     `json:"looks"`
 	LastLook *string `json:"last_look"`
+	// NoRowsSince is To where that is so long ago that what was confirmed last is of the
+	// past.
+	NoRowsSince string `json:"no_rows_since,omitempty"`
 	// Judged of the Methods have history enough.
 	Methods int         `json:"methods"`
 	Judged  int         `json:"judged"`
@@ -113,7 +116,7 @@ func (h *serviceHistory) told(c *drift.Course, owners *rules.Owners) *driftServi
 		d := &c.Drifts[i]
 		l := h.line(d.Method, states[d.Method], owners)
 		l.State, l.began = driftEarlier, h.day(d.Began)
-		if d.Now {
+		if d.Now && !h.silent {
 			l.State = driftNow
 		}
 		found[d.Method] = true
@@ -149,6 +152,9 @@ func (h *serviceHistory) told(c *drift.Course, owners *rules.Owners) *driftServi
 	})
 	if s.Judged == 0 {
 		s.Missing = h.missing(c)
+	}
+	if h.silent {
+		s.NoRowsSince = s.To
 	}
 	return s
 }

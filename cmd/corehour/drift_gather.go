@@ -19,6 +19,7 @@ type serviceHistory struct {
 	metric query.Metric
 	names  []query.MethodDay // of each method: class, method and signature
 	first  time.Time         // the date of day 0
+	silent bool              // it has not been seen for so long that nothing is so now
 	// priceNS, of each row: ns, each times its price per core hour.
 	priceNS     []float64
 	deployments []verdict.Deployment
@@ -97,7 +98,7 @@ func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error
 		return nil, fmt.Errorf("%w: calls were counted %s, and none was measured", query.ErrNoData, d.span())
 	}
 	for _, h := range all {
-		h.finish()
+		h.finish(window.To)
 		h.deployments = deploymentsOf(h.Service, runs)
 	}
 	return d.judge(all)
@@ -146,7 +147,11 @@ func (h *serviceHistory) add(row *query.MethodDay) {
 	h.priceNS = append(h.priceNS, row.PriceNS)
 }
 
-func (h *serviceHistory) finish() {
+// silence is after how long without a row a service has no drift now: two weekly looks
+// had nothing new to see.
+const silence = 14 * 24 * time.Hour
+
+func (h *serviceHistory) finish(end time.Time) {
 	first, last := h.Rows[0].Day, h.Rows[0].Day
 	for i := range h.Rows {
 		first, last = min(first, h.Rows[i].Day), max(last, h.Rows[i].Day)
@@ -156,6 +161,7 @@ func (h *serviceHistory) finish() {
 	}
 	h.first = time.Unix(int64(first)*86400, 0).UTC()
 	h.Days, h.Weekday = int(last-first)+1, int(h.first.Weekday())
+	h.silent = end.Sub(h.day(h.Days)) >= silence
 }
 
 // day is the date of a day of the history.

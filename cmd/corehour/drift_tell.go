@@ -85,6 +85,8 @@ func (f *driftFindings) gone(a *alert.Alert) (string, bool) {
 		switch {
 		case !judged:
 			return "", false
+		case s.NoRowsSince != "":
+			return fmt.Sprintf("no rows of the service since %s", s.NoRowsSince), true
 		case now > 0 && a.Base > 0:
 			return fmt.Sprintf("the look of %s does not confirm it any more: a call takes %s now, and took %s before", *s.LastLook, output.Nanos(now), output.Nanos(a.Base)), true
 		}

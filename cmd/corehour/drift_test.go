@@ -410,3 +410,33 @@ func TestDriftOfCSV(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// What was confirmed when a service ran last is no drift of today.
+func TestDriftOfAServiceThatEnded(t *testing.T) {
+	m := months()
+	m.Days = 98
+	root := m.Write(t)
+	hook := newInbox(t)
+	t.Setenv("COREHOUR_TEST_HOOK", hook.URL)
+	last := date(m.First.AddDate(0, 0, 98))
+	for _, c := range []struct {
+		days int
+		code int
+		says string
+		told string
+	}{
+		{98, exitFound, "DRIFT", `"status":"firing"`},
+		{111, exitFound, "DRIFT", ""},
+		{112, exitNothing, "no rows since " + last + ": nothing is a drift now", "no rows of the service since " + last},
+		{300, exitNothing, "no rows since " + last, ""},
+	} {
+		clock(t, m.First.AddDate(0, 0, c.days))
+		r := corehour("drift", "--warehouse", root, "--webhook", "env:COREHOUR_TEST_HOOK")
+		if r.code != c.code || !strings.Contains(r.stdout, c.says) {
+			t.Errorf("day %d: want %q: %+v", c.days, c.says, r)
+		}
+		if got := strings.Join(hook.take(), "\n"); !strings.Contains(got, c.told) || c.told == "" && got != "" {
+			t.Errorf("day %d: told were %q, want %q", c.days, got, c.told)
+		}
+	}
+}

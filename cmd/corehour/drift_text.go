@@ -38,6 +38,9 @@ func driftDocument(f *driftFindings) *output.Document {
 			}
 		}
 		notes = append(notes, s.summary(f.series))
+		if s.NoRowsSince != "" {
+			notes = append(notes, fmt.Sprintf("  no rows since %s: nothing is a drift now", s.NoRowsSince))
+		}
 		if s.Missing != "" {
 			notes = append(notes, "  "+s.Missing)
 		}

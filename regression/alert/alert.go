@@ -68,6 +68,10 @@ type Alert struct {
 	Links  []string `json:"links"`
 	// Resolution says why an alert went away; only resolved ones have it.
 	Resolution string `json:"resolution,omitempty"`
+
+	// Raised is when it was raised, if it is remembered: one that comes back was
+	// raised anew.
+	Raised time.Time `json:"-"`
 }
 
 // Name is the method or the class that the alert is about; empty if it is a budget of a

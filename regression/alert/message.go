@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 )
 
@@ -90,11 +91,12 @@ func Messages(status Status, alerts []Alert) []Message {
 	return out
 }
 
-// id follows from the alerts, whatever their order.
+// id follows from the alerts, whatever their order. One that got worse, or that came
+// back after its end, makes another message: whoever drops repeats must not drop it.
 func (m *Message) id() string {
 	ids := make([]string, len(m.Alerts))
 	for i, a := range m.Alerts {
-		ids[i] = a.ID
+		ids[i] = fmt.Sprintf("%s %s %d", a.ID, a.Severity, a.Raised.UnixNano())
 	}
 	slices.Sort(ids)
 	sum := sha256.New()

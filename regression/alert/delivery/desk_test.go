@@ -22,6 +22,7 @@ type fake struct {
 	fails []error
 	hangs bool
 	took  []string
+	ids   []string // of messages
 }
 
 func (f *fake) Name() string  { return f.name }
@@ -39,6 +40,7 @@ func (f *fake) Send(ctx context.Context, m alert.Message) error {
 		f.fails = f.fails[1:]
 		return err
 	}
+	f.ids = append(f.ids, m.ID)
 	for _, a := range m.Alerts {
 		f.took = append(f.took, string(m.Status)+" "+a.ID)
 	}
@@ -183,5 +185,34 @@ func TestWithoutSinks(t *testing.T) {
 	}
 	if s, err := state.At(dir).Read(); err != nil || len(s.Open) != 0 {
 		t.Errorf("%+v %v", s, err)
+	}
+}
+
+// A receiver that drops messages of an id that it has seen hears of an alert that got
+// worse, and of one that came back; a message that is sent again has the id it had.
+func TestIDsOfMessages(t *testing.T) {
+	f := &fake{name: "hook", fails: []error{&sink.Failure{Reason: "lost", Retry: false}}}
+	d := desk(t.TempDir(), Target{Sink: f})
+	at := time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
+	d.Now = func() time.Time { return at }
+	for _, severity := range []alert.Severity{alert.Warning, alert.Warning, alert.Critical, "", alert.Critical} {
+		l := look(true, "a")
+		if l.Alerts[0].Severity = severity; severity == "" {
+			l = look(true)
+		}
+		if _, err := d.Handle(t.Context(), l); err != nil && len(f.ids) > 0 {
+			t.Fatal(err)
+		}
+		at = at.Add(time.Minute)
+	}
+	if f.tookAll() != "firing a, firing a, resolved a, firing a" {
+		t.Fatal(f.tookAll())
+	}
+	seen := map[string]bool{}
+	for _, id := range f.ids {
+		if seen[id] {
+			t.Errorf("the ids are %q", f.ids)
+		}
+		seen[id] = true
 	}
 }

@@ -3,6 +3,7 @@ package sink
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -43,6 +44,11 @@ type postable struct {
 	EndsAt      time.Time         `json:"endsAt"`
 }
 
+// severities as they rise. Severity is a label, so an alert that got worse is another
+// one to the Alertmanager, and what it was before ends: nobody notes whether it was
+// sent, and an alert that is over when it is first heard of is told nobody.
+var severities = []alert.Severity{alert.Info, alert.Warning, alert.Critical}
+
 // Send implements Sink.
 func (a *Alertmanager) Send(ctx context.Context, m alert.Message) error {
 	now := a.now().UTC()
@@ -50,13 +56,21 @@ func (a *Alertmanager) Send(ctx context.Context, m alert.Message) error {
 	if m.Status == alert.Firing {
 		ends = now.Add(a.hold)
 	}
-	alerts := make([]postable, len(m.Alerts))
-	for i := range m.Alerts {
-		alerts[i] = postableOf(&m.Alerts[i])
-		if alerts[i].StartsAt.After(now) { // of a clock that runs ahead
-			alerts[i].StartsAt = now
+	var alerts []postable
+	post := func(of *alert.Alert, until time.Time) {
+		p := postableOf(of)
+		if p.StartsAt.After(now) { // of a clock that runs ahead
+			p.StartsAt = now
 		}
-		alerts[i].EndsAt = ends
+		p.EndsAt = until
+		alerts = append(alerts, p)
+	}
+	for _, told := range m.Alerts {
+		post(&told, ends)
+		for _, milder := range severities[:max(0, slices.Index(severities, told.Severity))] {
+			told.Severity = milder
+			post(&told, now)
+		}
 	}
 	body, err := output.Line(alerts)
 	if err != nil {

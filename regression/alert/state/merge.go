@@ -111,15 +111,16 @@ func (s *State) Pending(sink string, refreshes bool, wanted func(*alert.Alert) b
 	out := map[alert.Status][]alert.Alert{}
 	for i := range s.Open {
 		o := &s.Open[i]
-		told := o.Sent[sink]
+		told, a := o.Sent[sink], o.Alert
+		a.Raised = o.Raised
 		switch o.status() {
 		case alert.Firing:
 			if !o.Silenced && wanted(&o.Alert) && (refreshes || told != alert.Firing) {
-				out[alert.Firing] = append(out[alert.Firing], o.Alert)
+				out[alert.Firing] = append(out[alert.Firing], a)
 			}
 		case alert.Resolved:
 			if told == alert.Firing || told == outdated { // wherever it went, there it is taken back
-				out[alert.Resolved] = append(out[alert.Resolved], o.Alert)
+				out[alert.Resolved] = append(out[alert.Resolved], a)
 			}
 		}
 	}
