@@ -54,7 +54,7 @@ func TestBadOptionsAreNamedAllAtOnce(t *testing.T) {
 		"WithInterval: must divide a minute and be at least 1s, found 7s",
 		"WithQueue: must be within 2 and 1048576, found 1",
 		"WithFlush: both must be positive, found 0s and 0",
-		"WithTimeout: must be positive, found -1ns",
+		"WithTimeout: must be positive and 24h0m0s at most, found -1ns",
 		"WithDefaultMode: must be Sample, Aggregate or Off, found Mode(9)",
 	} {
 		if !strings.Contains(err.Error(), want) {
