@@ -20,12 +20,18 @@ func TestMergesWhatFits(t *testing.T) {
 		{5, []int64{9, 8, 7}, []int64{7, 8}},
 		{2 * rowGroupRows, []int64{5 * rowGroupRows, 9 * rowGroupRows, 7 * rowGroupRows}, []int64{5 * rowGroupRows, 7 * rowGroupRows}},
 		{1000, []int64{1}, []int64{1}},
+		{1000, []int64{10, -11, -12, -13, 14, 15}, []int64{10, 11, 12}},
+		{1000, []int64{-11, -12, -13}, []int64{11, 12}},
 	} {
 		t.Run(fmt.Sprintf("%d of %v", c.inMemory, c.files), func(t *testing.T) {
 			r := &runner{Job: &Job{RowsInMemory: c.inMemory}}
 			var files []parquet.File
 			for _, rows := range c.files {
-				files = append(files, file(methodspan.LevelRaw, rows))
+				f := file(methodspan.LevelRaw, max(rows, -rows))
+				if rows < 0 { // with large histograms
+					f.GroupBytes = 1000 * 128
+				}
+				files = append(files, f)
 			}
 			var got []int64
 			for _, f := range r.batch(files, merging, 2) {

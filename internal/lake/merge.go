@@ -12,31 +12,38 @@ import (
 // resident is how many rows of a file are in memory while it is read.
 func resident(f parquet.File) int64 { return min(f.Rows, rowGroupRows) }
 
-// How many times Job.RowsInMemory rows may be in memory. Files are merged all day long.
-// A date is added up once; whatever does not fit then has to be merged first, again
-// and again.
-const (
-	merging   = 1
-	preparing = 4
-	wholeRows = 2
+// room is what may be in memory for each of Job.RowsInMemory rows: rows, and bytes of
+// row groups before compression, which bound rows that are large, as those with
+// histograms are.
+type room struct{ rows, bytes int64 }
+
+// Files are merged all day long, and of what they hold a column is in memory at a time.
+// A date is added up once, row by row; whatever does not fit then has to be merged
+// first, again and again.
+var (
+	merging   = room{1, 256}
+	preparing = room{4, 1024}
+	wholeRows = room{2, 256}
 )
 
 // fits tells whether files can be read side by side.
-func (r *runner) fits(files []parquet.File, times int64) bool {
-	var rows int64
+func (r *runner) fits(files []parquet.File, in room) bool {
+	var rows, bytes int64
 	for _, f := range files {
 		rows += resident(f)
+		bytes += f.GroupBytes
 	}
-	return len(files) <= maxOpenFiles && rows <= times*cmp.Or(r.RowsInMemory, DefaultRowsInMemory)
+	n := cmp.Or(r.RowsInMemory, DefaultRowsInMemory)
+	return len(files) <= maxOpenFiles && rows <= in.rows*n && bytes <= in.bytes*n
 }
 
 // batch picks the smallest files, as many as can be fetched and read side by side, and
 // some at least: two are read side by side however many rows they have.
-func (r *runner) batch(files []parquet.File, times int64, least int) []parquet.File {
+func (r *runner) batch(files []parquet.File, in room, least int) []parquet.File {
 	sorted := slices.Clone(files)
 	slices.SortStableFunc(sorted, func(a, b parquet.File) int { return cmp.Compare(a.Rows, b.Rows) })
 	n := min(least, len(sorted))
-	for n < len(sorted) && (n < 2 || r.fits(sorted[:n+1], times)) && (r.FetchBytes == 0 || sizeOf(sorted[:n+1]) <= r.FetchBytes) {
+	for n < len(sorted) && (n < 2 || r.fits(sorted[:n+1], in)) && (r.FetchBytes == 0 || sizeOf(sorted[:n+1]) <= r.FetchBytes) {
 		n++
 	}
 	return sorted[:n]

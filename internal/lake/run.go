@@ -27,7 +27,7 @@ type Job struct {
 	// every file at some 70 bytes a row; what is more is merged in more steps. Where a
 	// date is added up or a service is taken out, twice as many whole rows are in
 	// memory, at some 200 bytes each, or four times as many while files are merged for
-	// it. 0 is DefaultRowsInMemory.
+	// it. Rows with histograms count as more. 0 is DefaultRowsInMemory.
 	RowsInMemory int64
 	// Fetch, if not nil, is asked for files before they are read, where the
 	// directory need not hold all of them. They stay until done is called.

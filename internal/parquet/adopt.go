@@ -100,7 +100,7 @@ func (a *adoption) add(group *writeGroup, now time.Time) error {
 			a.discard = append(a.discard, group.Files...)
 			return nil
 		}
-		entry, inFile := describe(name, data, c.rows), c.rows
+		entry, inFile := describe(name, data, c), c.rows
 		entry.Committed, entry.Items = now.UTC(), group.Items
 		files, rows = append(files, entry), append(rows, inFile)
 	}
@@ -186,8 +186,12 @@ func parseGroup(text string) (group writeGroup, err error) {
 }
 
 // describe makes the entry of a file from the file itself.
-func describe(name string, data []byte, rows []methodspan.Row) fileEntry {
-	entry := fileEntry{Path: name, Kind: KindRaw, Rows: int64(len(rows)), Bytes: int64(len(data)), Checksum: checksum(data), Schema: SchemaVersion}
+func describe(name string, data []byte, c *content) fileEntry {
+	rows := c.rows
+	entry := fileEntry{
+		Path: name, Kind: KindRaw, Rows: int64(len(rows)), Bytes: int64(len(data)), GroupBytes: c.groupBytes,
+		Checksum: checksum(data), Schema: SchemaVersion,
+	}
 	entry.MinStartNS, entry.MaxStartNS = rows[0].StartNS, rows[0].StartNS
 	for i := range rows {
 		entry.MinStartNS = min(entry.MinStartNS, rows[i].StartNS)

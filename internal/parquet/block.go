@@ -162,11 +162,11 @@ func (b *block) readColumns(schema *pq.Schema, group pq.RowGroup, columns []bloc
 	chunks := group.ColumnChunks()
 	for _, c := range columns {
 		c.reset()
-		leaf, ok := schema.Lookup(strings.Split(c.path, ".")...)
+		leaf, ok := c.leaf(schema)
 		if !ok {
-			continue // of an older schema
+			continue
 		}
-		if err := readVector(chunks[leaf.ColumnIndex], c.vector); err != nil {
+		if err := readVector(chunks[leaf], c.vector); err != nil {
 			return fmt.Errorf("column %s: %w", c.path, err)
 		}
 		if n := rowsOf(c.vector); n != b.rows {
@@ -174,6 +174,12 @@ func (b *block) readColumns(schema *pq.Schema, group pq.RowGroup, columns []bloc
 		}
 	}
 	return nil
+}
+
+// leaf is where a schema has the column, false if it is of an older one.
+func (c *blockColumn) leaf(schema *pq.Schema) (int, bool) {
+	leaf, ok := schema.Lookup(strings.Split(c.path, ".")...)
+	return leaf.ColumnIndex, ok
 }
 
 // named are the columns of these paths, of those that are read.

@@ -30,6 +30,14 @@ func (c *listColumn) begin(count int) {
 
 func (c *listColumn) none() { c.n++ }
 
+func (c *listColumn) beginAny(count int) {
+	if count == 0 {
+		c.none()
+	} else {
+		c.begin(count)
+	}
+}
+
 func (c *listColumn) count() int {
 	if c.size == 0 {
 		return len(c.starts)

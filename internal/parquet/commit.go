@@ -159,7 +159,7 @@ func (tx *transaction) writeTmp(name string, rows []*methodspan.Row, group *writ
 		return fileEntry{}, diskError("create file", tmp, err)
 	}
 	out := &summed{file: f, sum: crc32.New(castagnoli)}
-	err = w.encoder.encode(out, rows, group)
+	groupBytes, err := w.encoder.encode(out, rows, group)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -170,7 +170,7 @@ func (tx *transaction) writeTmp(name string, rows []*methodspan.Row, group *writ
 		return fileEntry{}, diskError("write file", tmp, err)
 	}
 	entry := fileEntry{
-		Path: name, Kind: KindRaw, Rows: int64(len(rows)), Bytes: out.n, Checksum: formatChecksum(out.sum.Sum32()),
+		Path: name, Kind: KindRaw, Rows: int64(len(rows)), Bytes: out.n, GroupBytes: groupBytes, Checksum: formatChecksum(out.sum.Sum32()),
 		Schema: SchemaVersion, Committed: tx.now.UTC(), Items: group.Items,
 		MinStartNS: rows[0].StartNS, MaxStartNS: rows[0].StartNS,
 	}

@@ -152,10 +152,23 @@ func (c *copier) squares(to *sparseColumn, of func(*block) *doubles) {
 	}
 }
 
-func (c *copier) histograms(to *quantityColumns, of func(*block) (*listVector[int64], *listVector[float64])) {
+func (c *copier) bins(to *listColumn, of func(*block) *listVector[int64]) {
 	for _, p := range c.picks {
-		bins, counts := of(c.parts[p.part].block)
-		to.addHistogram(histogramOf(bins, counts, int(p.row)))
+		bins := of(c.parts[p.part].block).get(int(p.row))
+		to.beginAny(len(bins))
+		for _, bin := range bins {
+			to.addInt(int32(bin))
+		}
+	}
+}
+
+func (c *copier) weights(to *listColumn, of func(*block) *listVector[float64]) {
+	for _, p := range c.picks {
+		weights := of(c.parts[p.part].block).get(int(p.row))
+		to.beginAny(len(weights))
+		for _, n := range weights {
+			to.addDouble(n)
+		}
 	}
 }
 

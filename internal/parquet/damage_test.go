@@ -29,7 +29,7 @@ func anyFile(t testing.TB, rows int) []byte {
 	}
 	var file bytes.Buffer
 	group := &writeGroup{Files: []string{"date=2026-11-21/raw-000000000002.parquet"}, Items: map[string]string{}}
-	if err := newEncoder().encode(&file, pointers, group); err != nil {
+	if _, err := newEncoder().encode(&file, pointers, group); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()

@@ -33,9 +33,14 @@ const (
 	// rowGroupRows is how many rows a row group has at most: DuckDB's own size,
 	// so that its threads get one each.
 	rowGroupRows = 122_880
-	// rowGroupText bounds the names of a column in one row group, because a page
-	// holds less than 2 GiB.
-	rowGroupText = 256 << 20
+	// rowGroupWeight bounds the bytes of names of a column in one row group, because a
+	// page holds less than 2 GiB.
+	rowGroupWeight = 256 << 20
+	// rowGroupBins bounds the bins of histograms in one row group, which may be
+	// hundreds a row: who reads a row group has all of them in memory.
+	rowGroupBins = 1 << 20
+	// binWeight is what a bin counts as beside the bytes of names.
+	binWeight = rowGroupWeight / rowGroupBins
 	// bufferBytes is how much is encoded before it is written.
 	bufferBytes = 1 << 20
 
@@ -52,12 +57,12 @@ type encoder struct {
 	out     []byte
 	sorting []format.SortingColumn
 
-	groupRows int // rows of a row group at most
-	groupText int // and bytes of names
+	groupRows   int // rows of a row group at most
+	groupWeight int // and bytes of names and weight of bins
 }
 
 func newEncoder() *encoder {
-	e := &encoder{table: newTable(), groupRows: rowGroupRows, groupText: rowGroupText}
+	e := &encoder{table: newTable(), groupRows: rowGroupRows, groupWeight: rowGroupWeight}
 	e.columns = e.table.columns()
 	e.chunk.zstd = newCompressor()
 	for _, name := range [...]string{"service", "class", "method", "version", "start_ns"} {
@@ -71,15 +76,16 @@ func newEncoder() *encoder {
 	return e
 }
 
-// encode sorts the rows, which are all of one date, and writes them as one file.
-func (e *encoder) encode(w io.Writer, rows []*methodspan.Row, group *writeGroup) error {
+// encode sorts the rows, which are all of one date, and writes them as one file. It
+// tells how large the largest row group is.
+func (e *encoder) encode(w io.Writer, rows []*methodspan.Row, group *writeGroup) (groupBytes int64, err error) {
 	defer e.reset()
 	e.table.set(rows)
 	f := e.begin(w)
 	if group != nil {
 		groupJSON, err := json.Marshal(group)
 		if err != nil {
-			return fmt.Errorf("encode the footer: %w", err)
+			return 0, fmt.Errorf("encode the footer: %w", err)
 		}
 		f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: metaGroup, Value: string(groupJSON)})
 	}
@@ -88,10 +94,10 @@ func (e *encoder) encode(w io.Writer, rows []*methodspan.Row, group *writeGroup)
 	for begin := 0; begin < len(order); begin += size {
 		part := order[begin:min(begin+size, len(order))]
 		if err := f.group(&rowOrder{part, len(part) == len(order)}); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return f.finish()
+	return f.groupBytes(), f.finish()
 }
 
 // fileEncoder is a file under way.
@@ -168,6 +174,16 @@ func (f *fileEncoder) note(g *format.RowGroup) {
 	f.meta.NumRows += g.NumRows
 }
 
+func (f *fileEncoder) groupBytes() int64 { return largestGroup(f.meta.RowGroups) }
+
+// largestGroup is how many bytes the largest row group has before compression.
+func largestGroup(groups []format.RowGroup) (n int64) {
+	for i := range groups {
+		n = max(n, groups[i].TotalByteSize)
+	}
+	return n
+}
+
 // finish writes the footer.
 func (f *fileEncoder) finish() error {
 	var footer bytes.Buffer
@@ -184,17 +200,18 @@ func (f *fileEncoder) finish() error {
 
 // rowGroupSize is how many rows go into a row group.
 func (e *encoder) rowGroupSize(rows int) int {
-	text := 0
+	weight := 0
 	for _, c := range e.columns {
 		if s, ok := c.column.(*stringColumn); ok {
 			n := 0
 			for _, v := range s.values {
 				n += len(v)
 			}
-			text = max(text, n)
+			weight = max(weight, n)
 		}
 	}
-	return max(1, min(e.groupRows, rows/(1+text/e.groupText)))
+	weight += (e.table.wall.bins.count() + e.table.cpu.bins.count()) * binWeight
+	return max(1, min(e.groupRows, rows/(1+weight/e.groupWeight)))
 }
 
 // reset lets go of the rows.

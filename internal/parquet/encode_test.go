@@ -99,7 +99,7 @@ func encodeRows(t testing.TB, e *encoder, rows []methodspan.Row) []methodspan.Ro
 		pointers[i] = &rows[i]
 	}
 	var buf bytes.Buffer
-	if err := e.encode(&buf, pointers, &writeGroup{}); err != nil {
+	if _, err := e.encode(&buf, pointers, &writeGroup{}); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "f.parquet")
@@ -224,7 +224,7 @@ func TestMaximumOfOneValueIsNotStored(t *testing.T) {
 
 	path := filepath.Join(dir, "new.parquet")
 	var buf bytes.Buffer
-	if err := newEncoder().encode(&buf, []*methodspan.Row{&row}, &writeGroup{}); err != nil {
+	if _, err := newEncoder().encode(&buf, []*methodspan.Row{&row}, &writeGroup{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {
@@ -289,7 +289,7 @@ func TestStatistics(t *testing.T) {
 		pointers[i] = &rows[i]
 	}
 	var buf bytes.Buffer
-	if err := newEncoder().encode(&buf, pointers, &writeGroup{}); err != nil {
+	if _, err := newEncoder().encode(&buf, pointers, &writeGroup{}); err != nil {
 		t.Fatal(err)
 	}
 	file, err := pq.OpenFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))

@@ -26,7 +26,7 @@ func NewExchangeEncoder() *ExchangeEncoder {
 func (e *ExchangeEncoder) Encode(rows []*methodspan.Row, emit func(date string, rows []*methodspan.Row, file []byte) error) error {
 	for _, d := range byDate(rows) {
 		e.out.Reset()
-		if err := e.encoder.encode(&e.out, d.rows, nil); err != nil {
+		if _, err := e.encoder.encode(&e.out, d.rows, nil); err != nil {
 			return err
 		}
 		if err := emit(d.date, d.rows, e.out.Bytes()); err != nil {

@@ -84,14 +84,17 @@ type partRef struct {
 
 // fileEntry is one file that counts.
 type fileEntry struct {
-	Path       string    `json:"path"` // below the root, with forward slashes
-	Kind       string    `json:"kind"`
-	Level      string    `json:"level,omitempty"` // of all its rows; none is raw
-	NoIDs      bool      `json:"no_ids,omitempty"`
-	Rows       int64     `json:"rows"`
-	MinStartNS int64     `json:"min_start_ns"`
-	MaxStartNS int64     `json:"max_start_ns"`
-	Bytes      int64     `json:"bytes"`
+	Path       string `json:"path"` // below the root, with forward slashes
+	Kind       string `json:"kind"`
+	Level      string `json:"level,omitempty"` // of all its rows; none is raw
+	NoIDs      bool   `json:"no_ids,omitempty"`
+	Rows       int64  `json:"rows"`
+	MinStartNS int64  `json:"min_start_ns"`
+	MaxStartNS int64  `json:"max_start_ns"`
+	Bytes      int64  `json:"bytes"`
+	// GroupBytes is what the largest row group has before compression; none in
+	// files of earlier programs.
+	GroupBytes int64     `json:"group_bytes,omitempty"`
 	Checksum   string    `json:"checksum"`
 	Schema     int       `json:"schema_version"`
 	Committed  time.Time `json:"committed"`

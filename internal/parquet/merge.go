@@ -24,13 +24,11 @@ type merger struct {
 	blocks  blocks
 	spare   buffers
 	weighed *block
-	// inWindow is how many row groups a window fills: as many as there are rows in
-	// memory while a column is read, so that it is read twice at most.
-	inWindow int
 
 	// The window.
 	picks []pick
 	ends  []int // of its row groups, among the picks
+	size  int64 // of its parts, before compression
 	parts []part
 	at    map[*source]standing
 }
@@ -59,11 +57,6 @@ func mergeInto(ctx context.Context, s *stream, files []File, without []string) e
 	m.blocks.want = func(column string) bool { return !slices.Contains(without, column) }
 	m.blocks.intern = interner()
 	m.weighed = m.blocks.make()
-	var resident int64
-	for i := range files {
-		resident += min(files[i].Rows, rowGroupRows)
-	}
-	m.inWindow = max(1, int((resident+rowGroupRows-1)/rowGroupRows))
 	var err error
 	if m.keys, err = OpenRun(ctx, files, RunOptions{Columns: keyColumns, weigh: m.weigh}); err != nil {
 		return err
@@ -80,13 +73,21 @@ func mergeInto(ctx context.Context, s *stream, files []File, without []string) e
 	return nil
 }
 
-// pick finds the rows of the next window. A row group with much text ends it.
+// pick finds the rows of the next window. It fills row groups for as many rows as
+// there are in memory while a column is read, so that a part is read twice at most;
+// fewer where parts follow that are larger than those it begins with.
 func (m *merger) pick() error {
 	m.picks, m.ends, m.parts = m.picks[:0], m.ends[:0], m.parts[:0]
 	clear(m.at)
 	m.blocks.used = 0
-	begin, text := 0, 0
-	for len(m.keys.sources) > 0 && len(m.ends) < m.inWindow && text <= m.to.file.groupText {
+	rows, size := 0, int64(0)
+	for _, s := range m.keys.sources {
+		rows += s.block.rows
+		size += s.sizeOf(s.group - 1)
+	}
+	m.size = 0
+	begin, weight := 0, 0
+	for len(m.keys.sources) > 0 && (begin < len(m.picks) || begin < rows && m.size <= 2*size) {
 		if m.keys.rows++; m.keys.rows%8192 == 0 && m.ctx.Err() != nil {
 			return m.ctx.Err()
 		}
@@ -96,11 +97,11 @@ func (m *merger) pick() error {
 			m.to.file.table.day.day = (&methodspan.Row{StartNS: s.key.start}).EventDay()
 		}
 		m.picks = append(m.picks, pick{m.partOf(s), int32(row)})
-		if len(s.texts) > 0 {
-			text += int(s.texts[row])
+		if len(s.weights) > 0 {
+			weight += int(s.weights[row])
 		}
-		if len(m.picks)-begin == m.to.file.groupRows {
-			begin, text = len(m.picks), 0
+		if len(m.picks)-begin == m.to.file.groupRows || weight > m.to.file.groupWeight {
+			begin, weight = len(m.picks), 0
 			m.ends = append(m.ends, begin)
 		}
 		if err := m.keys.advance(); err != nil {
@@ -121,6 +122,7 @@ func (m *merger) partOf(s *source) int32 {
 		m.at[s] = at
 		p := part{s.meta, s.file.Schema(), s.file.RowGroups()[s.group-1], m.blocks.next()}
 		p.block.begin(p.group)
+		m.size += s.sizeOf(s.group - 1)
 		m.parts = append(m.parts, p)
 	}
 	return at.part

@@ -19,7 +19,8 @@ import (
 // counting, and ids left out.
 func TestMergeIsAddingRows(t *testing.T) {
 	for seed := range uint64(12) {
-		long := seed%6 == 5 // so that row groups end for the length of names
+		long := seed%6 == 5 // so that row groups end for the length of names,
+		wide := seed%6 == 4 // or for the number of bins
 		rng := rand.New(rand.NewPCG(seed, 1))
 		root := t.TempDir()
 		w := openWriter(t, root, Options{})
@@ -29,12 +30,16 @@ func TestMergeIsAddingRows(t *testing.T) {
 			it := methodspan.Item{ID: fmt.Sprint("item-", n)}
 			resources := anyResources(rng, 1+rng.IntN(8))
 			least := 1
-			if long {
+			if long || wide {
 				least = 70
 			}
 			for i := range least + rng.IntN(120-least) {
 				r := anyRow(rng, resources)
 				r.BatchID, r.RowSeq = it.ID, int32(i)
+				if wide {
+					r.WallHist, r.CPUHist = anyBins(rng, 300), anyBins(rng, 300)
+					r.Stack, r.RequestID, r.Caller, r.Signature = "", "", "", "" // so few that they are not counted
+				}
 				if long {
 					r.Stack = strings.Repeat(fmt.Sprint(i), 1<<14)
 				}
@@ -46,8 +51,8 @@ func TestMergeIsAddingRows(t *testing.T) {
 		w.Close()
 		m := openMaintainer(t, root, Options{})
 		m.encoder.groupRows = []int{11, 64, rowGroupRows}[seed/2%3]
-		if long {
-			m.encoder.groupText = 1 << 20
+		if long || wide {
+			m.encoder.groupWeight = 1 << 20
 		}
 		dates, err := m.Dates()
 		if err != nil {
@@ -131,4 +136,13 @@ func addAll(s *stream, r *Run) error {
 			return err
 		}
 	}
+}
+
+// anyBins is a histogram of up to so many bins.
+func anyBins(rng *rand.Rand, most int) methodspan.Histogram {
+	h := make(methodspan.Histogram, rng.IntN(most))
+	for i := range h {
+		h[i] = methodspan.Bin{Bin: int32(i), N: rng.Float64()}
+	}
+	return h
 }

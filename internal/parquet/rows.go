@@ -28,8 +28,9 @@ func ReadRows(path string) ([]methodspan.Row, error) {
 
 // content is what a file holds.
 type content struct {
-	group writeGroup
-	rows  []methodspan.Row
+	group      writeGroup
+	rows       []methodspan.Row
+	groupBytes int64 // of the largest row group, before compression
 }
 
 func readContent(r io.ReaderAt, size int64) (*content, error) {
@@ -40,7 +41,10 @@ func readContent(r io.ReaderAt, size int64) (*content, error) {
 	if err := checkPages(r, file); err != nil {
 		return nil, err
 	}
-	c := &content{rows: make([]methodspan.Row, 0, max(0, min(file.NumRows(), size)))}
+	c := &content{
+		rows:       make([]methodspan.Row, 0, max(0, min(file.NumRows(), size))),
+		groupBytes: largestGroup(file.Metadata().RowGroups),
+	}
 	if text, ok := file.Lookup(metaGroup); ok {
 		if c.group, err = parseGroup(text); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	pq "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/corehour/corehour/internal/methodspan"
 )
@@ -37,8 +38,8 @@ type RunOptions struct {
 	// file, and each part's rows must stay in order.
 	Edit  func(part int, r *methodspan.Row) bool
 	Parts int
-	// weigh, if not nil, counts the bytes of text of each row of the row group that a
-	// source is to hand out next; none if there is little.
+	// weigh, if not nil, weighs each row of the row group that a source is to hand out
+	// next; none if they weigh little.
 	weigh func(*source) ([]int32, error)
 }
 
@@ -155,9 +156,10 @@ type source struct {
 	group int // the next row group
 	at    int // the next row of the block
 	weigh func(*source) ([]int32, error)
-	texts []int32 // of the rows, in bytes; empty if there is little
-	key   rowKey
-	row   methodspan.Row // made at once if it may be edited, else when asked for
+	// weights are those of the rows; empty if they weigh little.
+	weights []int32
+	key     rowKey
+	row     methodspan.Row // made at once if it may be edited, else when asked for
 }
 
 // rowKey is what rows are sorted by.
@@ -187,6 +189,18 @@ func (k *rowKey) compare(o *rowKey) int {
 	return cmp.Compare(k.start, o.start)
 }
 
+// sizeOf is how many bytes a row group has before compression.
+func (s *source) sizeOf(group int) int64 { return s.file.Metadata().RowGroups[group].TotalByteSize }
+
+// chunkOf describes a column of the row group that comes next, nil if it has none.
+func (s *source) chunkOf(c blockColumn) *format.ColumnMetaData {
+	leaf, ok := c.leaf(s.file.Schema())
+	if !ok {
+		return nil
+	}
+	return &s.file.Metadata().RowGroups[s.group].Columns[leaf].MetaData
+}
+
 // next moves on to the next row, false at the end.
 func (s *source) next() (bool, error) {
 	for {
@@ -201,7 +215,7 @@ func (s *source) next() (bool, error) {
 			}
 			if s.weigh != nil {
 				var err error
-				if s.texts, err = s.weigh(s); err != nil {
+				if s.weights, err = s.weigh(s); err != nil {
 					return false, corrupt("read file", s.meta.Path, err)
 				}
 			}

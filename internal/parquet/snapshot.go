@@ -26,6 +26,7 @@ type File struct {
 	MinStartNS int64
 	MaxStartNS int64
 	Bytes      int64
+	GroupBytes int64 // of the largest row group before compression, 0 if that is not known
 	Checksum   string
 	Level      string // of all its rows: raw, minute or hour
 	NoIDs      bool   // ids of traces and requests were left out
@@ -119,7 +120,7 @@ func (e *fileEntry) file(root, date string) File {
 	}
 	return File{
 		Path: filepath.Join(root, filepath.FromSlash(e.Path)), Date: date, Kind: e.Kind, Rows: e.Rows,
-		MinStartNS: e.MinStartNS, MaxStartNS: e.MaxStartNS, Bytes: e.Bytes, Checksum: e.Checksum,
+		MinStartNS: e.MinStartNS, MaxStartNS: e.MaxStartNS, Bytes: e.Bytes, GroupBytes: e.GroupBytes, Checksum: e.Checksum,
 		Level: level, NoIDs: e.NoIDs, Committed: e.Committed,
 	}
 }

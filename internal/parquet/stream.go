@@ -19,9 +19,12 @@ type stream struct {
 	rows     []methodspan.Row
 	pointers []*methodspan.Row
 	order    []int32
-	text     int // bytes of names in it
+	weight   int // of it: bytes of names, and bins
 	entry    fileEntry
 }
+
+// firstRows is what there is room for before a row group turns out to be larger.
+const firstRows = 16 << 10
 
 // newStream begins a file.
 func newStream(e *encoder, f diskFile, path string, entry fileEntry) *stream {
@@ -52,12 +55,17 @@ func incompressible(c column) bool {
 
 // add adds a row, which must not be smaller than the one before. It is copied.
 func (s *stream) add(r *methodspan.Row) error {
-	if s.rows == nil {
-		s.rows = make([]methodspan.Row, 0, s.file.groupRows)
+	if len(s.rows) == cap(s.rows) {
+		grown := min(s.file.groupRows, firstRows)
+		if s.rows != nil {
+			grown = s.file.groupRows
+		}
+		s.rows = append(make([]methodspan.Row, 0, grown), s.rows...)
 	}
 	s.rows = append(s.rows, *r)
-	s.text += len(r.Stack) + len(r.RequestID) + len(r.BatchID) + len(r.Caller) + len(r.Signature)
-	if len(s.rows) == s.file.groupRows || s.text > s.file.groupText {
+	s.weight += len(r.Stack) + len(r.RequestID) + len(r.BatchID) + len(r.Caller) + len(r.Signature) +
+		(len(r.WallHist)+len(r.CPUHist))*binWeight
+	if len(s.rows) == s.file.groupRows || s.weight > s.file.groupWeight {
 		return s.flush()
 	}
 	return nil
@@ -78,7 +86,7 @@ func (s *stream) flush() error {
 	err := s.file.group(s.inOrder(len(s.rows)))
 	e.clear()
 	clear(s.rows)
-	s.rows, s.text = s.rows[:0], 0
+	s.rows, s.weight = s.rows[:0], 0
 	if err != nil {
 		return diskError("write file", s.path, err)
 	}
@@ -114,6 +122,7 @@ func (s *stream) finish() (fileEntry, error) {
 		}
 	}
 	s.file.reset()
+	s.entry.GroupBytes = s.file.groupBytes()
 	s.entry.Bytes, s.entry.Checksum = s.out.n, formatChecksum(s.out.sum.Sum32())
 	return s.entry, err
 }

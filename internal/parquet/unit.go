@@ -31,8 +31,11 @@ func (t *table) units() []unit {
 	maxima := func(to *timeColumn, paths []string, of func(*block) [3]*longs) unit {
 		return unit{columns: 1, paths: paths, copy: func(c *copier) { c.maxima(to, of) }}
 	}
-	histogram := func(name string, to *quantityColumns, of func(*block) (*listVector[int64], *listVector[float64])) unit {
-		return unit{columns: 2, paths: []string{name + ".list.element.bin", name + ".list.element.n"}, copy: func(c *copier) { c.histograms(to, of) }}
+	bins := func(path string, to *listColumn, of func(*block) *listVector[int64]) unit {
+		return unit{columns: 1, paths: []string{path}, copy: func(c *copier) { c.bins(to, of) }}
+	}
+	weights := func(path string, to *listColumn, of func(*block) *listVector[float64]) unit {
+		return unit{columns: 1, paths: []string{path}, copy: func(c *copier) { c.weights(to, of) }}
 	}
 	ids := func(path string, to *sparseColumn, of func(*block) *idVector) unit {
 		return unit{columns: 1, paths: []string{path}, copy: func(c *copier) { c.ids(to, of) }}
@@ -67,8 +70,10 @@ func (t *table) units() []unit {
 		squares("cpu_sq", &t.cpu.squares, func(b *block) *doubles { return &b.cpuSq }),
 		maxima(&t.wall.max, []string{"measured", "wall_ns", "wall_max_ns"}, func(b *block) [3]*longs { return [...]*longs{&b.measured, &b.wall, &b.wallMax} }),
 		maxima(&t.cpu.max, []string{"cpu_measured", "cpu_ns", "cpu_max_ns"}, func(b *block) [3]*longs { return [...]*longs{&b.cpuMeasured, &b.cpu, &b.cpuMax} }),
-		histogram("wall_hist", &t.wall, func(b *block) (*listVector[int64], *listVector[float64]) { return &b.wallBins, &b.wallCounts }),
-		histogram("cpu_hist", &t.cpu, func(b *block) (*listVector[int64], *listVector[float64]) { return &b.cpuBins, &b.cpuCounts }),
+		bins(binPaths[0], &t.wall.bins, func(b *block) *listVector[int64] { return &b.wallBins }),
+		weights("wall_hist.list.element.n", &t.wall.counts, func(b *block) *listVector[float64] { return &b.wallCounts }),
+		bins(binPaths[1], &t.cpu.bins, func(b *block) *listVector[int64] { return &b.cpuBins }),
+		weights("cpu_hist.list.element.n", &t.cpu.counts, func(b *block) *listVector[float64] { return &b.cpuCounts }),
 		values("p", &t.p, func(b *block) *doubles { return &b.p }),
 		values("cpu_p", &t.cpuP, func(b *block) *doubles { return &b.cpuP }),
 		names("stratum", &t.stratum, func(b *block) *nameVector { return &b.stratum }),
@@ -97,6 +102,9 @@ func (t *table) units() []unit {
 		}},
 	}
 }
+
+// binPaths are the columns that say how many bins a row has.
+var binPaths = []string{"wall_hist.list.element.bin", "cpu_hist.list.element.bin"}
 
 // processPaths are the columns that process rows have.
 var processPaths = []string{

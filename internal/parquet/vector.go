@@ -378,6 +378,7 @@ func (v *listVector[T]) take(page pq.Page, defs []byte) error {
 	if len(reps) != len(defs) {
 		return errShort
 	}
+	v.values = slices.Grow(v.values, len(values))
 	at := 0
 	for i, r := range reps {
 		if r == 0 {

@@ -6,26 +6,52 @@ const heavyText = 1 << 20
 // longNames may be long, and there may be many of them.
 var longNames = []string{"stack", "request_id", "batch_id", "caller", "signature"}
 
-// weigh counts the text of each row of the row group that comes next, if there is
-// much of it.
+// weigh weighs each row of the row group that comes next, if one has histograms or
+// there is much text.
 func (m *merger) weigh(s *source) ([]int32, error) {
-	b, group := m.weighed, s.file.RowGroups()[s.group]
+	b := m.weighed
+	b.begin(s.file.RowGroups()[s.group])
+	weights, err := m.weighText(s, b)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range b.named(binPaths) {
+		if meta := s.chunkOf(c); meta == nil || meta.Statistics.NullCount == meta.NumValues {
+			continue
+		}
+		if weights == nil {
+			weights = make([]int32, b.rows)
+		}
+		c.borrow(&m.spare)
+		if err := b.readColumns(s.file.Schema(), s.file.RowGroups()[s.group], []blockColumn{c}); err != nil {
+			return nil, err
+		}
+		bins := c.vector.(*listVector[int64])
+		for i := range weights {
+			weights[i] += int32(len(bins.get(i)) * binWeight)
+		}
+		c.giveBack(&m.spare)
+	}
+	return weights, nil
+}
+
+// weighText counts the bytes of each row's long names.
+func (m *merger) weighText(s *source, b *block) ([]int32, error) {
 	columns := b.named(longNames)
 	size := int64(0)
 	for _, c := range columns {
-		if leaf, ok := s.file.Schema().Lookup(c.path); ok {
-			size += s.file.Metadata().RowGroups[s.group].Columns[leaf.ColumnIndex].MetaData.TotalUncompressedSize
+		if meta := s.chunkOf(c); meta != nil {
+			size += meta.TotalUncompressedSize
 		}
 	}
 	if size <= heavyText {
 		return nil, nil
 	}
-	b.begin(group)
 	texts := make([]int32, b.rows)
 	distinct := 0
 	for _, c := range columns {
 		c.borrow(&m.spare)
-		if err := b.readColumns(s.file.Schema(), group, []blockColumn{c}); err != nil {
+		if err := b.readColumns(s.file.Schema(), s.file.RowGroups()[s.group], []blockColumn{c}); err != nil {
 			return nil, err
 		}
 		names := c.vector.(*nameVector)
