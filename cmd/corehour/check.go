@@ -21,8 +21,9 @@ one interval, size unknown). Spans of other SDKs are outside of the ledger.
 --since, --from and --to choose the processes seen in that time (default: all;
 in a bucket the last 48h, because files have to be fetched). Only rows of the UTC
 dates of that time are read: the account of a process that lives longer is made
-from its first row there to its last. A running process may show calls that are
-still on their way.`
+from its first row there to its last. Dates that were rolled up keep no account: they
+are named, and if there are no others it could not be told. A running process may
+show calls that are still on their way.`
 
 // checkedInBucket is how far back a bucket is looked at if nothing else is said.
 const checkedInBucket = 48 * time.Hour
@@ -66,27 +67,41 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 	if err := checkDocument(r, c).Write(stdout, c.out); err != nil {
 		return exitFailed, err
 	}
-	if !r.Balanced {
-		return exitFound, nil
+	switch {
+	case r.Balanced:
+		return exitNothing, nil
+	case r.CouldNotTell:
+		return exitCannotTell, nil
 	}
-	return exitNothing, nil
+	return exitFound, nil
+}
+
+func checkVerdict(r *ledger.Report) string {
+	switch {
+	case r.CouldNotTell:
+		return "could not tell: " + r.Why()
+	case !r.Balanced:
+		return "NOT BALANCED: " + strings.Join(r.Faults, "; ")
+	}
+	return "balanced: every call handed out is stored once"
 }
 
 func checkDocument(r *ledger.Report, c *common) *output.Document {
 	d := &output.Document{Data: r}
-	verdict := "balanced: every call handed out is stored once"
-	if !r.Balanced {
-		verdict = "NOT BALANCED: " + strings.Join(r.Faults, "; ")
+	lines := []string{checkVerdict(r)}
+	if note := r.LeftOut(); note != "" {
+		lines = append(lines, note)
 	}
-	lines := []string{verdict, fmt.Sprintf("schema version %d, %d rows", r.SchemaVersion, r.Rows)}
+	rows := fmt.Sprintf("schema version %d, %d rows", r.SchemaVersion, r.Rows)
 	if r.Files > 0 { // else in BigQuery
-		lines[1] = fmt.Sprintf("schema version %d, generation %d, %d files, %d rows", r.SchemaVersion, r.Generation, r.Files, r.Rows)
+		rows = fmt.Sprintf("schema version %d, generation %d, %d files, %d rows", r.SchemaVersion, r.Generation, r.Files, r.Rows)
 	}
 	if r.FreshnessP99Seconds != nil {
-		lines[1] += fmt.Sprintf("; 99%% of rows committed within %.1f s of their end", *r.FreshnessP99Seconds)
+		rows += fmt.Sprintf("; 99%% of rows committed within %.1f s of their end", *r.FreshnessP99Seconds)
 	} else {
-		lines[1] += "; how soon after their end they were committed is not known"
+		rows += "; how soon after their end they were committed is not known"
 	}
+	lines = append(lines, rows)
 	if r.FreshnessNote != "" {
 		lines = append(lines, "freshness: "+r.FreshnessNote)
 	}

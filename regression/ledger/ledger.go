@@ -75,6 +75,7 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 		services[s.Service] = entry
 	}
 	firstDate, _ := w.RawFrom()
+	r.leaveOut(stocks, w.RolledUpTo(), firstDate)
 	for i := range accounts {
 		p := settle(&accounts[i], firstDate, !window.To.IsZero(), now)
 		if services[p.Service] == nil {
@@ -94,6 +95,19 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	r.Losses.DuplicateItems = append(r.Losses.DuplicateItems, duplicates[:min(len(duplicates), maxDuplicateItems)]...)
 	r.judge()
 	return r, nil
+}
+
+// leaveOut names the dates that keep no account of the rows of ours in them.
+func (r *Report) leaveOut(stocks []query.Stock, rolledUpTo, firstDate string) {
+	for _, s := range stocks {
+		if s.Rows > s.ForeignRows {
+			r.own = true
+			r.RolledUpTo = rolledUpTo
+		}
+	}
+	if r.RolledUpTo != "" {
+		r.AccountsFrom = firstDate
+	}
 }
 
 // settle closes the account of one process; with cut its later rows were not read.
@@ -156,6 +170,26 @@ func (l *Losses) add(p *Process) {
 	}
 }
 
+// Why says in words why there are no accounts, or not of all dates.
+func (r *Report) Why() string {
+	if r.RolledUpTo != "" {
+		return "dates up to " + r.RolledUpTo + " are rolled up and keep no account"
+	}
+	return "the rows of this time say nothing of calls handed out"
+}
+
+// LeftOut says in words which dates are not told of; empty if all that were looked at
+// are.
+func (r *Report) LeftOut() string {
+	switch {
+	case r.RolledUpTo == "" || r.CouldNotTell:
+		return ""
+	case r.AccountsFrom == "":
+		return r.Why()
+	}
+	return "accounts are of " + r.AccountsFrom + " and later: " + r.Why()
+}
+
 // judge says whether the account balances and what is wrong if not.
 func (r *Report) judge() {
 	if n := r.Losses.LostInTransit; n > 0 {
@@ -167,5 +201,6 @@ func (r *Report) judge() {
 	if n := r.Losses.DuplicateRows; n > 0 {
 		r.Faults = append(r.Faults, fmt.Sprintf("%d rows are stored more than once", n))
 	}
-	r.Balanced = len(r.Faults) == 0
+	r.CouldNotTell = len(r.Faults) == 0 && r.own && len(r.Processes) == 0
+	r.Balanced = len(r.Faults) == 0 && !r.CouldNotTell
 }

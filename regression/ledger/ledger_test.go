@@ -210,6 +210,16 @@ func TestAccountsOfSomeDates(t *testing.T) {
 	}
 }
 
+// Measurements alone say nothing of calls handed out.
+func TestRowsWithoutAnAccountCouldNotTell(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	p.Call("a.B", "(entry)", fixture.Start, time.Millisecond, time.Millisecond, 1, 1)
+	r := check(t, fixture.Write(t, []methodspan.Item{p.Item()}), query.Window{}, end)
+	if r.Balanced || !r.CouldNotTell || r.RolledUpTo != "" || r.Why() != "the rows of this time say nothing of calls handed out" {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestForeignRowsAreOutsideOfTheLedger(t *testing.T) {
 	row := methodspan.Row{
 		Resource: &methodspan.Resource{Service: "java"}, Kind: methodspan.KindCall,

@@ -11,11 +11,17 @@ type Report struct {
 	// Balanced: every call handed out by a process is in exactly one stored
 	// counts row. Dead processes do not unbalance it: what they did not hand
 	// out is in no account.
-	Balanced      bool  `json:"balanced"`
-	SchemaVersion int   `json:"schema_version"`
-	Generation    int64 `json:"generation"`
-	Files         int   `json:"files"` // of the dates looked at; 0 in BigQuery
-	Rows          int64 `json:"rows"`  // in them
+	Balanced bool `json:"balanced"`
+	// CouldNotTell: there are rows of ours, and no process has an account.
+	CouldNotTell bool `json:"could_not_tell"`
+	// RolledUpTo is the last date that keeps no account, because its rows were added
+	// up; AccountsFrom the first one after it. Empty where none was rolled up.
+	RolledUpTo    string `json:"rolled_up_to,omitempty"`
+	AccountsFrom  string `json:"accounts_from,omitempty"`
+	SchemaVersion int    `json:"schema_version"`
+	Generation    int64  `json:"generation"`
+	Files         int    `json:"files"` // of the dates looked at; 0 in BigQuery
+	Rows          int64  `json:"rows"`  // in them
 	// FreshnessP99Seconds is the time from the end of a row to the commit of
 	// its file, or the end of its load job, that 99% stay below; null where none
 	// tells. The note says what it was found from, or why not.
@@ -26,6 +32,8 @@ type Report struct {
 	Losses              Losses    `json:"losses"`
 	// Faults say in words why it does not balance.
 	Faults []string `json:"faults"`
+
+	own bool // whether there are rows of ours
 }
 
 // Service adds up the processes of a service.

@@ -30,24 +30,27 @@ type Account struct {
 	Stats                 map[string]float64 // the SDK's own counters, as of the last process row
 }
 
-// RawFrom is the first date from which on all dates hold raw rows only. Sums of
-// rows do not tell processes apart. False if there is none.
-func (w *Warehouse) RawFrom() (date string, ok bool) {
+// RolledUpTo is the last date that holds sums of rows, which do not tell processes
+// apart; empty if there is none.
+func (w *Warehouse) RolledUpTo() string {
 	for i := len(w.Files) - 1; i >= 0; i-- {
 		if w.Files[i].Level != methodspan.LevelRaw {
-			rolled := w.Files[i].Date
-			for _, f := range w.Files[i:] {
-				if f.Date > rolled {
-					return f.Date, true
-				}
-			}
-			return "", false
+			return w.Files[i].Date
 		}
 	}
-	if len(w.Files) == 0 {
-		return "", false
+	return ""
+}
+
+// RawFrom is the first date from which on all dates hold raw rows only. False if there
+// is none.
+func (w *Warehouse) RawFrom() (date string, ok bool) {
+	rolled := w.RolledUpTo()
+	for _, f := range w.Files {
+		if f.Date > rolled {
+			return f.Date, true
+		}
 	}
-	return w.Files[0].Date, true
+	return "", false
 }
 
 // Accounts lists the processes that have a row in the window. Their rows are

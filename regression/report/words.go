@@ -35,10 +35,17 @@ func (r *Report) metricName() string {
 }
 
 func (r *Report) healthVerdict() string {
-	if r.Health.Balanced {
-		return "The ledger balances: every call that was handed out is stored once."
+	verdict := "The ledger balances: every call that was handed out is stored once."
+	switch {
+	case r.Health.CouldNotTell:
+		return "Whether the ledger balances could not be told: " + r.Health.Why() + "."
+	case !r.Health.Balanced:
+		verdict = "The ledger does not balance: " + strings.Join(r.Health.Faults, "; ")
 	}
-	return "The ledger does not balance: " + strings.Join(r.Health.Faults, "; ")
+	if note := r.Health.LeftOut(); note != "" {
+		verdict += " (" + note + ")"
+	}
+	return verdict
 }
 
 func healthFigures(s ledger.Service) []string {
