@@ -244,9 +244,6 @@ func TestCompactInABucket(t *testing.T) {
 	if leaves, _ := filepath.Glob(os.Getenv("XDG_CACHE_HOME") + "/corehour/compact-*"); len(leaves) > 0 {
 		t.Errorf("left over: %v", leaves)
 	}
-	if r := corehour("compact", "--warehouse", address, "--delete-service", "shop", "--yes"); r.code != exitNothing {
-		t.Errorf("%+v", r)
-	}
 	if err := running.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -254,5 +251,49 @@ func TestCompactInABucket(t *testing.T) {
 	defer left.Close()
 	if r := corehour("compact", "--warehouse", "file://"+t.TempDir()); r.code != exitFailed {
 		t.Errorf("%+v", r)
+	}
+}
+
+// Rows of a service that a running collector's prefix has are there still, and whoever
+// asked for their deletion is told so, in every format.
+func TestServiceInABucket(t *testing.T) {
+	clock(t, fixture.Start.Add(30*time.Hour))
+	address := inBucket(t, map[string]string{"gone": manyFiles(t)})
+	running := uploader(t, address, "running", manyFiles(t))
+	if err := running.Push(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := totalCalls(t, address, "shop")
+	for _, format := range []string{"text", "json", "markdown", "csv"} {
+		for _, yes := range [][]string{nil, {"--yes"}} {
+			args := append([]string{"compact", "--warehouse", address, "--delete-service", "shop", "--format", format}, yes...)
+			r := corehour(args...)
+			if r.code != exitFailed || !strings.Contains(r.stdout, "/running") || !strings.Contains(r.stdout, "holds it") || !strings.Contains(r.stderr, "stop their collectors") {
+				t.Errorf("%s %v: %+v", format, yes, r)
+			}
+		}
+	}
+	rest := totalCalls(t, address, "shop")
+	if alone := totalCalls(t, inBucket(t, map[string]string{"one": manyFiles(t)}), "shop"); rest != alone || rest == all {
+		t.Errorf("%s are left of %s, want the %s of the running collector", rest, all, alone)
+	}
+	// That every prefix was left alone is no success either.
+	if r := corehour("compact", "--warehouse", address, "--relabel", "shop=market", "--yes"); r.code != exitFailed {
+		t.Errorf("%+v", r)
+	}
+	if err := running.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r := corehour("compact", "--warehouse", address, "--relabel", "shop=market", "--yes", "--format", "json"); r.code != exitNothing || strings.Contains(r.stdout, "left_alone") {
+		t.Errorf("%+v", r)
+	}
+	if moved := totalCalls(t, address, "market"); moved != rest {
+		t.Errorf("%s became %s", rest, moved)
+	}
+	if r := corehour("compact", "--warehouse", address, "--delete-service", "market", "--yes"); r.code != exitNothing {
+		t.Errorf("%+v", r)
+	}
+	if r := corehour("sql", "--warehouse", address, "--format", "csv", "SELECT COUNT(*) FROM method_calls"); !strings.HasSuffix(r.stdout, "\n0\n") && r.code != exitCannotTell {
+		t.Errorf("rows are left: %+v", r)
 	}
 }

@@ -27,13 +27,15 @@ a time.
 else; without --yes they only say what they would do.
 
 In a bucket it looks after the prefixes of collectors that are gone: those that were
-given back, or silent for a day. Running collectors look after theirs. --import does
-nothing else than to bring what the directory of a collector that is gone still holds,
-each row once however often it is called.
+given back, or silent for a day. Running collectors look after theirs, and what is left
+to them is named; but they delete and relabel no service, so --delete-service and
+--relabel fail if a prefix is left alone: stop its collector and say the same again.
+--import does nothing else than to bring what the directory of a collector that is gone
+still holds, each row once however often it is called.
 
-Exit codes: 0 done, or nothing to do; 2 failed, the other dates were looked after; 3 not
-now: another maintenance is at work, there are no rows yet, or every prefix has a
-collector.`
+Exit codes: 0 done, or nothing to do; 2 failed, the other dates and prefixes were looked
+after; 3 not now: another maintenance is at work, there are no rows yet, or every prefix
+has a collector.`
 
 // compactCall is what the command was called with.
 type compactCall struct {
@@ -65,17 +67,18 @@ func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 		}
 	}
 	call.job.Parquet.Now = func() time.Time { return now() }
-	var report *lake.Report
+	var report *compactReport
 	if query.IsBucket(call.job.Root) {
 		report, err = call.inBucket(ctx, stderr)
 	} else {
-		report, err = call.run(ctx, &call.job)
+		report = &compactReport{}
+		report.Report, err = call.run(ctx, &call.job)
 	}
 	if errors.Is(err, parquet.ErrLocked) || errors.Is(err, parquet.ErrEmpty) || errors.Is(err, errAllHeld) {
 		printError(stderr, "compact", err)
 		return exitCannotTell, nil
 	}
-	if err != nil && len(report.Steps) == 0 {
+	if err != nil && len(report.Steps) == 0 && len(report.LeftAlone) == 0 {
 		return exitFailed, err
 	}
 	return exitNothing, errors.Join(err, compactDocument(report, call).Write(stdout, call.out))
@@ -156,6 +159,9 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	return call, errors.Join(errs...)
 }
 
+// ofService tells whether the call is about what is stored of one service.
+func (c *compactCall) ofService() bool { return c.delete != "" || c.from != "" }
+
 // flagOf spells a field of the policy as a flag.
 func flagOf(field string) string {
 	return "--" + strings.ReplaceAll(field, "_", "-")
@@ -185,57 +191,11 @@ func (c *compactCall) parseService() error {
 	if c.delete != "" && c.from != "" {
 		return errors.New("--delete-service and --relabel: want one of them, found both")
 	}
-	service := c.delete != "" || c.from != ""
-	if c.yes && !service {
+	if c.yes && !c.ofService() {
 		return errors.New("--yes has no effect without --delete-service or --relabel")
 	}
-	if service && !c.yes {
+	if c.ofService() && !c.yes {
 		c.job.DryRun = true
 	}
 	return nil
-}
-
-// what each action does, for people.
-var actionNames = map[lake.Action]string{
-	lake.Expire: "drop (age)", lake.Shed: "drop (disk)", lake.Hour: "add up by hour", lake.Minute: "add up by minute",
-	lake.DropIDs: "leave ids out", lake.Merge: "merge", lake.Delete: "delete service", lake.Relabel: "relabel service",
-}
-
-func stepLine(s lake.Step) string {
-	line := fmt.Sprintf("%s: %s: %d files, %d rows, %d bytes", s.Date, actionNames[s.Action], s.Files, s.Rows, s.Bytes)
-	if s.Action == lake.Expire || s.Action == lake.Shed {
-		return line
-	}
-	return fmt.Sprintf("%s -> %d rows, %d bytes in %.1f s", line, s.OutRows, s.OutBytes, s.Seconds)
-}
-
-func compactDocument(r *lake.Report, c *compactCall) *output.Document {
-	d := &output.Document{Data: struct {
-		DryRun bool `json:"dry_run"`
-		*lake.Report
-	}{c.job.DryRun, r}}
-	switch {
-	case len(r.Steps) == 0:
-		d.Say("nothing to do")
-	case c.job.DryRun && (c.delete != "" || c.from != ""):
-		d.Say("nothing was done: say --yes to do it")
-	case c.job.DryRun:
-		d.Say("nothing was done: this is what is due")
-	}
-	d.Say(fmt.Sprintf("the warehouse has %d bytes, and %d in files that go when the grace of their readers is over; %d files of earlier runs were deleted",
-		r.Bytes, r.Doomed, r.Removed))
-	t := &output.Table{Columns: []string{"date", "step", "files", "rows", "bytes", "rows after", "bytes after"}}
-	for _, s := range r.Steps {
-		after, bytes := output.Whole(s.OutRows), output.Whole(s.OutBytes)
-		if c.job.DryRun {
-			after, bytes = output.Figure(unknown), output.Figure(unknown)
-		}
-		t.Rows = append(t.Rows, []output.Cell{
-			output.Figure(s.Date), output.Name(actionNames[s.Action]), output.Whole(int64(s.Files)), output.Whole(s.Rows), output.Whole(s.Bytes), after, bytes,
-		})
-	}
-	if len(t.Rows) > 0 || c.out == output.CSV {
-		d.Add(t)
-	}
-	return d
 }

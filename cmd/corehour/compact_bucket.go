@@ -15,10 +15,13 @@ import (
 // errAllHeld means that running collectors look after all prefixes of a bucket.
 var errAllHeld = errors.New("every prefix has a collector, which looks after it by itself")
 
+// errOfServiceLeft means that rows of the service may be in prefixes that were left alone.
+var errOfServiceLeft = errors.New("what the prefixes that were left alone hold of the service is as it was: stop their collectors, or wait until they are free, and say the same again")
+
 // inBucket looks after the prefixes of a bucket that no collector has, one after the
 // other. One that fails does not keep the others from being looked after.
-func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*lake.Report, error) {
-	all := &lake.Report{Steps: []lake.Step{}}
+func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*compactReport, error) {
+	all := &compactReport{Report: &lake.Report{Steps: []lake.Step{}}}
 	cache, err := bucket.DefaultCacheRoot()
 	if err != nil {
 		return all, err
@@ -54,7 +57,9 @@ func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*lake.Rep
 			return err
 		})
 		if errors.Is(err, bucket.ErrTaken) {
-			printError(stderr, "compact", fmt.Errorf("left alone: %w", err))
+			left := leftAlone{b.Store(name).Address(), err.Error()}
+			printError(stderr, "compact", errors.New(left.String()))
+			all.LeftAlone = append(all.LeftAlone, left)
 			continue
 		}
 		done++
@@ -62,6 +67,9 @@ func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*lake.Rep
 		if ctx.Err() != nil {
 			break
 		}
+	}
+	if c.ofService() && len(all.LeftAlone) > 0 {
+		errs = append(errs, errOfServiceLeft)
 	}
 	if err := errors.Join(errs...); err != nil || done > 0 {
 		return all, err

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/corehour/corehour/internal/lake"
+	"github.com/corehour/corehour/regression/output"
+)
+
+// what each action does, for people.
+var actionNames = map[lake.Action]string{
+	lake.Expire: "drop (age)", lake.Shed: "drop (disk)", lake.Hour: "add up by hour", lake.Minute: "add up by minute",
+	lake.DropIDs: "leave ids out", lake.Merge: "merge", lake.Delete: "delete service", lake.Relabel: "relabel service",
+}
+
+func stepLine(s lake.Step) string {
+	line := fmt.Sprintf("%s: %s: %d files, %d rows, %d bytes", s.Date, actionNames[s.Action], s.Files, s.Rows, s.Bytes)
+	if s.Action == lake.Expire || s.Action == lake.Shed {
+		return line
+	}
+	return fmt.Sprintf("%s -> %d rows, %d bytes in %.1f s", line, s.OutRows, s.OutBytes, s.Seconds)
+}
+
+// compactReport is what a call did.
+type compactReport struct {
+	*lake.Report
+	LeftAlone []leftAlone `json:"left_alone,omitempty"`
+}
+
+// leftAlone is a prefix of a bucket that was not looked after.
+type leftAlone struct {
+	Prefix string `json:"prefix"`
+	Reason string `json:"reason"`
+}
+
+func (l leftAlone) String() string { return "left alone: " + l.Reason }
+
+func compactDocument(r *compactReport, c *compactCall) *output.Document {
+	d := &output.Document{Data: struct {
+		DryRun bool `json:"dry_run"`
+		*compactReport
+	}{c.job.DryRun, r}}
+	switch {
+	case len(r.Steps) == 0 && len(r.LeftAlone) > 0:
+		d.Say("nothing to do elsewhere")
+	case len(r.Steps) == 0:
+		d.Say("nothing to do")
+	case c.job.DryRun && c.ofService():
+		d.Say("nothing was done: say --yes to do it")
+	case c.job.DryRun:
+		d.Say("nothing was done: this is what is due")
+	}
+	d.Say(fmt.Sprintf("the warehouse has %d bytes, and %d in files that go when the grace of their readers is over; %d files of earlier runs were deleted",
+		r.Bytes, r.Doomed, r.Removed))
+	for _, l := range r.LeftAlone {
+		d.Say(l.String())
+	}
+	t := &output.Table{Columns: []string{"date", "step", "files", "rows", "bytes", "rows after", "bytes after"}}
+	for _, s := range r.Steps {
+		after, bytes := output.Whole(s.OutRows), output.Whole(s.OutBytes)
+		if c.job.DryRun {
+			after, bytes = output.Figure(unknown), output.Figure(unknown)
+		}
+		t.Rows = append(t.Rows, []output.Cell{
+			output.Figure(s.Date), output.Name(actionNames[s.Action]), output.Whole(int64(s.Files)), output.Whole(s.Rows), output.Whole(s.Bytes), after, bytes,
+		})
+	}
+	if c.out == output.CSV { // which has no lines beside its table
+		for _, l := range r.LeftAlone {
+			none := output.Figure(unknown)
+			t.Rows = append(t.Rows, []output.Cell{none, output.Name(l.String()), none, none, none, none, none})
+		}
+	}
+	if len(t.Rows) > 0 || c.out == output.CSV {
+		d.Add(t)
+	}
+	return d
+}
