@@ -45,6 +45,7 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 		}
 	}
 	number := map[pair]int32{}
+	var callers []string // of the pairs
 	for i := range x.cells {
 		c := &x.cells[i]
 		caller := callerMethod[c.Caller]
@@ -60,7 +61,8 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 		if !ok {
 			n = int32(len(d.Methods))
 			number[p] = n
-			d.Methods = append(d.Methods, pairName(x.d.Methods[caller], x.d.Methods[c.Method]))
+			d.Methods = append(d.Methods, x.d.Methods[c.Method])
+			callers = append(callers, x.d.Methods[caller])
 		}
 		d.Cells = append(d.Cells, Cell{
 			Method: n, Instance: c.Instance, Slot: c.Slot,
@@ -74,6 +76,7 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 	pairs := compare(y, newStandard(y), nil)
 	for i := range pairs {
 		pairs[i].used = int(cost) + 1
+		pairs[i].caller, pairs[i].verdict.Caller = callers[i], callers[i]
 	}
 	infer(pairs, o)
 	return pairs, nil
@@ -81,8 +84,6 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 
 // made tells whether calls are known to have been made.
 func (c *Cell) made() bool { return c.Calls > 0 && c.Timed > 0 }
-
-func pairName(caller, method string) string { return caller + " -> " + method }
 
 // describeCalls turns what was compared as a cost into words about calls.
 func describeCalls(v *Verdict) {

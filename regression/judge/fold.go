@@ -27,10 +27,10 @@ func excesses(x *index, methods []compared) {
 // come before callers: they cost less in all. calls are the verdicts on pairs.
 func fold(x *index, methods, calls []compared, common []float64, o Options) {
 	f := newFlows(x, common)
-	oftener := map[string]bool{}
+	oftener := map[subject]bool{}
 	for i := range calls {
 		if s := calls[i].verdict.State; s == Regressed || s == Pending {
-			oftener[calls[i].name] = true
+			oftener[calls[i].subject()] = true
 		}
 	}
 	var raised []int
@@ -48,7 +48,7 @@ func fold(x *index, methods, calls []compared, common []float64, o Options) {
 		var names []string
 		for callee := range methods {
 			dearer := callee != m && slices.Contains(raised, callee) && !reaches(by, callee, m)
-			more := oftener[pairName(methods[m].name, methods[callee].name)]
+			more := oftener[subject{methods[m].name, methods[callee].name}]
 			if !dearer && !more {
 				continue
 			}

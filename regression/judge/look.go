@@ -21,7 +21,8 @@ const (
 
 // compared is one method while it is judged.
 type compared struct {
-	name    string
+	name    string // the whole service has none
+	caller  string // of a pair
 	fits    [statistics]fit
 	used    int // statistics that e-values are made of, from cost on
 	logE    float64
@@ -30,6 +31,8 @@ type compared struct {
 	spread  float64 // variance of the change of cost, inflated
 	verdict Verdict
 }
+
+func (c *compared) subject() subject { return subject{c.caller, c.name} }
 
 // Look judges all methods by the complete slots. memory is that of the look
 // before; the one to keep for the next is returned.
@@ -63,7 +66,7 @@ func Look(d *Deployment, o Options, memory Memory) (*Result, Memory, error) {
 	costs := append(pointers(methods), service)
 	memory = memory.next(seen, append(raise(costs, o.LeastChange, o), raise(pointers(calls), leastCallsChange, o)...))
 	for _, c := range append(costs, pointers(calls)...) {
-		if n := memory.InARow[c.name]; n >= o.Looks {
+		if n := memory.count(c.subject()); n >= o.Looks {
 			c.verdict.State = Regressed
 		} else if n > 0 {
 			c.verdict.State = Pending
@@ -215,13 +218,13 @@ func margin(o Options) float64 { return math.Log1p(o.Margin) }
 
 // raise names what one family of hypotheses has against it: e-BH, and the
 // predicates. It also tells what would have been seen.
-func raise(family []*compared, least float64, o Options) []string {
+func raise(family []*compared, least float64, o Options) []subject {
 	logE := make([]float64, len(family))
 	for i, c := range family {
 		logE[i] = c.logE
 	}
 	rejected, needed := stats.EBH(logE, len(family), o.Alpha)
-	var raised []string
+	var raised []subject
 	for i, c := range family {
 		if !c.verdict.State.Judged() {
 			continue
@@ -229,7 +232,7 @@ func raise(family []*compared, least float64, o Options) []string {
 		c.verdict.NeededE = math.Exp(needed[i])
 		c.describePower(needed[i], o)
 		if rejected[i] && c.verdict.Change >= least && c.fits[cost].last >= 0 {
-			raised = append(raised, c.name)
+			raised = append(raised, c.subject())
 		}
 	}
 	return raised

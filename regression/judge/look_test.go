@@ -2,7 +2,6 @@ package judge_test
 
 import (
 	"encoding/json"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -193,6 +192,29 @@ func TestMoreCalls(t *testing.T) {
 	}
 }
 
+// A method may be named as a pair is written. What an earlier look said of the one is no
+// look at the other.
+func TestMethodNamedLikeAPair(t *testing.T) {
+	like, pair := newShop(), newShop()
+	for _, s := range []*shop{like, pair} {
+		s.methods = append(s.methods, shopMethod{name: "Price -> Parse", self: [2]float64{1000, 1000}, entry: [2]float64{200, 200}})
+	}
+	like.at("Price -> Parse").self[1] *= 2
+	pair.at("Price").calls[1] = map[string]float64{"Parse": 3}
+	d := like.deployment(20)
+	_, memory, err := judge.Look(d, judge.Defaults(), judge.Memory{})
+	if err != nil || memory.InARow[""]["Price -> Parse"] != 1 {
+		t.Fatal(memory, err)
+	}
+	shown := pair.deployment(20)
+	memory.Seen = memory.Seen.Add(-shown.Slot)
+	r, memory, err := judge.Look(shown, judge.Defaults(), memory)
+	if err != nil || memory.InARow["Price"]["Parse"] != 1 {
+		t.Fatal(memory, err)
+	}
+	wantAlerts(t, r)
+}
+
 func TestWarmUpIsLeftOut(t *testing.T) {
 	s := newShop()
 	s.started, s.slow = 3, 0.5
@@ -255,7 +277,7 @@ func TestOneLookIsNotEnough(t *testing.T) {
 	}
 	// The same slots again are the same look; one more slot is another.
 	r, again, err := judge.Look(d, judge.Defaults(), stored)
-	if err != nil || len(r.Alerts) != 0 || !maps.Equal(again.InARow, stored.InARow) {
+	if err != nil || len(r.Alerts) != 0 || !reflect.DeepEqual(again.InARow, stored.InARow) {
 		t.Errorf("the same look counted twice: %v %v %v", again, alerted(r), err)
 	}
 	d.Slots++

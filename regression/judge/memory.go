@@ -9,21 +9,30 @@ import "time"
 type Memory struct {
 	// Seen is the end of the last slot of the look before.
 	Seen time.Time `json:"seen"`
-	// InARow counts the looks, by what they raised: a method, "caller -> method",
-	// or "" for the whole service.
-	InARow map[string]int `json:"in_a_row"`
+	// InARow counts the looks by what they raised: by caller and method for calls, by
+	// "" and the method for costs, by "" and "" for the whole service.
+	InARow map[string]map[string]int `json:"in_a_row"`
 }
+
+// subject is what a look raises. A method whose name reads like a pair is none.
+type subject struct{ caller, method string }
+
+func (m Memory) count(s subject) int { return m.InARow[s.caller][s.method] }
 
 // next counts a look that raised some keys. A look at no more slots than the one
 // before is the same look again.
-func (m Memory) next(seen time.Time, raised []string) Memory {
+func (m Memory) next(seen time.Time, raised []subject) Memory {
 	again := !seen.After(m.Seen)
-	n := Memory{Seen: seen, InARow: make(map[string]int, len(raised))}
-	for _, key := range raised {
-		n.InARow[key] = m.InARow[key] + 1
-		if again && m.InARow[key] > 0 {
-			n.InARow[key] = m.InARow[key]
+	n := Memory{Seen: seen, InARow: map[string]map[string]int{}}
+	for _, s := range raised {
+		looks := m.count(s)
+		if !again || looks == 0 {
+			looks++
 		}
+		if n.InARow[s.caller] == nil {
+			n.InARow[s.caller] = map[string]int{}
+		}
+		n.InARow[s.caller][s.method] = looks
 	}
 	return n
 }

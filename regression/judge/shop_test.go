@@ -174,7 +174,7 @@ func verdictOf(t *testing.T, r *judge.Result, method string) judge.Verdict {
 func alerted(r *judge.Result) []string {
 	out := []string{}
 	for _, a := range r.Alerts {
-		out = append(out, string(a.Kind)+" "+a.Method)
+		out = append(out, string(a.Kind)+" "+a.Name())
 	}
 	return out
 }

@@ -38,6 +38,8 @@ func (s State) Judged() bool {
 // Verdict is what a look says of one method. Changes are shares: 0.1 is 10%.
 type Verdict struct {
 	Method string `json:"method"`
+	// Caller is who calls Method, of a pair; else empty.
+	Caller string `json:"caller,omitempty"`
 	State  State  `json:"state"`
 	// Reason says in one sentence what follows from what.
 	Reason string `json:"reason"`
@@ -82,6 +84,14 @@ type Verdict struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
+// Name is the method, or "caller -> method", for people: names may hold an arrow.
+func (v *Verdict) Name() string {
+	if v.Caller == "" {
+		return v.Method
+	}
+	return v.Caller + " -> " + v.Method
+}
+
 // shareOf turns a change of a logarithm into a share. It ends at a millionfold, so
 // that what is not known at all is still a number that JSON can hold.
 func shareOf(log float64) float64 { return math.Expm1(min(log, math.Log1p(1e6))) }
@@ -91,7 +101,7 @@ type Result struct {
 	Methods []Verdict `json:"methods"`
 	// Service is about all methods together: the common mode.
 	Service Verdict `json:"service"`
-	// Calls are pairs "caller -> method" in which one call of the caller makes
+	// Calls are pairs of caller and method in which one call of the caller makes
 	// more calls than it did.
 	Calls []Verdict `json:"calls"`
 	// Alerts are the verdicts to tell people, in one message: regressed ones of

@@ -68,7 +68,7 @@ func (d *Deployment) ended(o judge.Options) (e Ended) {
 				if told {
 					e.Found++
 				}
-				if told && memory.InARow[v.Method] == 0 {
+				if told && memory.InARow[""][v.Method] == 0 {
 					e.OneLook++
 				}
 			}

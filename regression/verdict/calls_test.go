@@ -3,7 +3,9 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +56,48 @@ func TestLostCPUTimesAreNotMoreCalls(t *testing.T) {
 	})
 	if got := alerted(c); len(got) > 0 {
 		t.Errorf("alerts %q: %s", got, c.Alerts[0].Reason)
+	}
+}
+
+// repeating stores two versions that run side by side, of which the second calls a method
+// three times as often from each of its callers, and compares them.
+func repeating(t *testing.T, callee string, callers ...string) *Comparison {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	var items []methodspan.Item
+	for i := range 6 {
+		times := 1 + 2*(i%2)
+		begin := fixture.Start.Add(time.Duration(i) * time.Second)
+		p := fixture.NewProcess(fmt.Sprint(1+i%2), fmt.Sprint(i), begin)
+		for minute := range 20 {
+			start := begin.Add(time.Duration(minute) * time.Minute)
+			for _, caller := range callers {
+				calls := 8 + rng.IntN(5)
+				for c := range calls {
+					at := start.Add(time.Duration(10+c) * time.Second)
+					p.Call(caller, methodspan.CallerEntry, at, time.Millisecond, time.Duration(9e5+2e5*rng.Float64()), 1, 1)
+					for range times {
+						p.Call(callee, caller, at, 100*time.Microsecond, time.Duration(9e4+2e4*rng.Float64()), 1, 1)
+					}
+				}
+				p.Counts(caller, start, time.Minute, int64(calls))
+				p.Counts(callee, start, time.Minute, int64(calls*times))
+			}
+		}
+		items = append(items, p.Item())
+	}
+	return byEvidence(t, Options{Slot: time.Minute}, items)
+}
+
+// The name of a method is anybody's, as those of spans of other SDKs are: an arrow in it
+// hides neither caller nor method.
+func TestMoreCallsOfNamesWithArrows(t *testing.T) {
+	c := repeating(t, "queue -> worker", "shop.poll")
+	if got := alerted(c); !slices.Equal(got, []string{"more_calls queue -> worker"}) {
+		t.Fatalf("alerts %q", got)
+	}
+	if a := c.Alerts[0]; a.Name() != "queue -> worker" || !strings.HasPrefix(a.Reason, "shop.poll -> queue -> worker: ") {
+		t.Errorf("%q: %s", a.Name(), a.Reason)
 	}
 }
 

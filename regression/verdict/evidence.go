@@ -226,12 +226,10 @@ func (s *subject) alert(c *Comparison, j judge.Alert) alert.Alert {
 	}
 	e := min(j.EValue, math.MaxFloat64)
 	a.EValue = &e
-	name := j.Method
-	if j.Kind == judge.MoreCalls { // "caller -> method"
-		name = name[strings.LastIndex(name, " -> ")+len(" -> "):]
+	if j.Kind == judge.MoreCalls {
 		a.Basis = "calls per call of its caller"
 	}
-	if m := slices.Index(s.deployment.Methods, name); m >= 0 && j.Kind != judge.WholeService {
+	if m := slices.Index(s.deployment.Methods, j.Method); m >= 0 && j.Kind != judge.WholeService {
 		a.Class, a.Method, a.Signature = s.names[m].Class, s.names[m].Method, s.names[m].Signature
 		if price := s.prices[m]; price > 0 && c.Metric == query.CPU && j.Kind == judge.Regression {
 			usd := j.ExcessPerDay / nsPerCoreHour * price
@@ -251,7 +249,7 @@ func (s *subject) sentence(c *Comparison, j judge.Alert) string {
 	what := string(c.Metric) + " time per call, callers and hours being equal"
 	switch j.Kind {
 	case judge.MoreCalls:
-		what = j.Method + ": calls of the one per call of the other"
+		what = j.Name() + ": calls of the one per call of the other"
 	case judge.WholeService:
 		what = "what all methods have in common in their " + string(c.Metric) + " time"
 	}
