@@ -48,6 +48,23 @@ func TestBigQueryBooksBalance(t *testing.T) {
 	assert.NotNil(t, s.Table(testDataset, "method_calls"))
 }
 
+// A shutdown ends though the service never answers, and names what is lost.
+func TestBigQueryShutdownIsBounded(t *testing.T) {
+	s := fake.New(t)
+	s.OnAppend = func(int) fake.Fault { return fake.Stuck }
+	cfg := bigQueryConfig(t, s)
+	cfg.ShutdownTimeout = 100 * time.Millisecond
+	cfg.Queue.QueueSize, cfg.Queue.Batch.Get().MinSize = 64, 16
+	r := newRig(t, cfg).start()
+	for i := range 30 { // more than the queue takes: the rest is folded
+		r.send(busyExport(i))
+	}
+	begin := time.Now()
+	r.stop()
+	assert.Less(t, time.Since(begin), lastWrites+30*time.Second)
+	assert.Positive(t, r.metric("fold_lost", "what", "calls")+r.metric("write_unknown"))
+}
+
 // A refused row is counted by name, and a metric says that it was kept.
 func TestBigQueryRefusals(t *testing.T) {
 	s := fake.New(t)

@@ -121,6 +121,33 @@ func (h storageHost) GetExtensions() map[component.ID]component.Component {
 	return map[component.ID]component.Component{h.id: h.ext}
 }
 
+// storedQueue is the configuration of an exporter whose queue is stored, and which
+// stops in the middle of its writes.
+func storedQueue(t *testing.T) *Config {
+	cfg := testConfig(t)
+	id := component.MustNewID("file_storage")
+	cfg.Queue.StorageID = &id
+	cfg.Queue.QueueSize = 10_000
+	cfg.ShutdownTimeout = 50 * time.Millisecond
+	return cfg
+}
+
+// startStored starts an exporter and the storage of its queue.
+func (r *rig) startStored() (stop func()) {
+	r.t.Helper()
+	factory := filestorage.NewFactory()
+	fcfg := factory.CreateDefaultConfig().(*filestorage.Config)
+	fcfg.Directory, fcfg.CreateDirectory = filepath.Join(filepath.Dir(r.cfg.Path), "queue"), true
+	ext, err := factory.Create(context.Background(), extensiontest.NewNopSettings(factory.Type()), fcfg)
+	require.NoError(r.t, err)
+	require.NoError(r.t, ext.Start(context.Background(), componenttest.NewNopHost()))
+	require.NoError(r.t, r.Start(context.Background(), storageHost{*r.cfg.Queue.StorageID, ext}))
+	return func() {
+		r.stop()
+		require.NoError(r.t, ext.Shutdown(context.Background()))
+	}
+}
+
 // With a storage the queue outlives the collector: what it could not store
 // before it stopped the next one stores, once, even what was stored and never
 // acknowledged.
@@ -131,25 +158,8 @@ func TestPersistentQueue(t *testing.T) {
 }
 
 func testPersistentQueue(t *testing.T, unknown bool) {
-	cfg := testConfig(t)
-	id := component.MustNewID("file_storage")
-	cfg.Queue.StorageID = &id
-	cfg.Queue.QueueSize = 10_000
+	cfg := storedQueue(t)
 	cfg.Queue.Batch.Get().MinSize = 100
-	cfg.ShutdownTimeout = 50 * time.Millisecond
-	start := func(r *rig) (stop func()) {
-		factory := filestorage.NewFactory()
-		fcfg := factory.CreateDefaultConfig().(*filestorage.Config)
-		fcfg.Directory, fcfg.CreateDirectory = filepath.Join(filepath.Dir(cfg.Path), "queue"), true
-		ext, err := factory.Create(context.Background(), extensiontest.NewNopSettings(factory.Type()), fcfg)
-		require.NoError(t, err)
-		require.NoError(t, ext.Start(context.Background(), componenttest.NewNopHost()))
-		require.NoError(t, r.Start(context.Background(), storageHost{id, ext}))
-		return func() {
-			r.stop()
-			require.NoError(t, ext.Shutdown(context.Background()))
-		}
-	}
 	first := newRig(t, cfg)
 	stored := make(chan struct{})
 	if unknown {
@@ -158,7 +168,7 @@ func testPersistentQueue(t *testing.T, unknown bool) {
 	} else {
 		first.store.before = func(int, []methodspan.Item) error { return errBroken }
 	}
-	stop := start(first)
+	stop := first.startStored()
 	for i := range 50 {
 		first.send(busyExport(i))
 	}
@@ -175,7 +185,7 @@ func testPersistentQueue(t *testing.T, unknown bool) {
 	for _, td := range first.in {
 		rows += td.SpanCount()
 	}
-	stop = start(second)
+	stop = second.startStored()
 	require.Eventually(t, func() bool {
 		return second.metric("rows_written")+second.metric("duplicate_rows") > float64(rows)-100
 	}, patience, 10*time.Millisecond, "all but a batch that is waiting for more")
@@ -185,6 +195,6 @@ func testPersistentQueue(t *testing.T, unknown bool) {
 		assert.Positive(t, second.metric("duplicate_rows"))
 	}
 	third := newRig(t, cfg)
-	start(third)()
+	third.startStored()()
 	assert.Zero(t, third.metric("rows_written"), "the queue must be empty by now")
 }

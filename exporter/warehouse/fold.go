@@ -79,6 +79,12 @@ func (l *losses) addRow(r *methodspan.Row) {
 	l.calls += r.Calls
 }
 
+func (l *losses) add(m losses) {
+	l.measurements += m.measurements
+	l.calls += m.calls
+	l.processRows += m.processRows
+}
+
 func newFolder(max int) *folder {
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // never fails since Go 1.24
@@ -136,7 +142,7 @@ func (f *folder) addRows(rows []methodspan.Row, result *folded) {
 		if r.Resource != last || resource < 0 {
 			last, resource = r.Resource, f.resource(r.Resource)
 		}
-		if !f.addRow(r, resource) {
+		if resource < 0 || !f.addRow(r, resource) {
 			result.lost.addRow(r)
 			continue
 		}
@@ -145,13 +151,28 @@ func (f *folder) addRows(rows []methodspan.Row, result *folded) {
 	}
 }
 
-// resource numbers a resource. There are no more of them than cells and process
-// rows can use.
+// resource numbers a resource, by -1 if no cell is left for a new one. So there are no
+// more of them than cells and process rows.
 func (f *folder) resource(r *methodspan.Resource) int32 {
-	var value methodspan.Resource
-	if r != nil {
-		value = *r
+	if n, ok := f.resources[valueOf(r)]; ok {
+		return n
 	}
+	if len(f.fine) >= f.max && len(f.coarse) >= f.max {
+		return -1
+	}
+	return f.register(r)
+}
+
+func valueOf(r *methodspan.Resource) methodspan.Resource {
+	if r == nil {
+		return methodspan.Resource{}
+	}
+	return *r
+}
+
+// register is the number of a resource, new or not.
+func (f *folder) register(r *methodspan.Resource) int32 {
+	value := valueOf(r)
 	if n, ok := f.resources[value]; ok {
 		return n
 	}
@@ -205,7 +226,7 @@ func (f *folder) addTo(cells map[cell]*methodspan.Sum, c cell, r *methodspan.Row
 func (f *folder) addProcess(r *methodspan.Row, result *folded) {
 	row := *r
 	if len(f.process) < f.max {
-		row.Resource = f.shared[f.resource(r.Resource)]
+		row.Resource = f.shared[f.register(r.Resource)]
 		f.process = append(f.process, row)
 		return
 	}

@@ -161,6 +161,21 @@ func TestFoldBoundsTheIDs(t *testing.T) {
 	assert.EqualValues(t, maxFolded+10, item.Rows[0].Calls)
 }
 
+// However many processes are folded while the cells are full, their resources are not
+// kept.
+func TestFoldBoundsTheResources(t *testing.T) {
+	f := newFolder(10)
+	lost := 0.0
+	for i := range 1000 {
+		res := &methodspan.Resource{Instance: fmt.Sprint("pod-", i), ProcessStartNS: 1}
+		rows := []methodspan.Row{{Resource: res, Kind: methodspan.KindCounts, Method: "M", Calls: 1}, {Resource: res, Kind: methodspan.KindProcess}}
+		lost += f.add([]methodspan.Item{{ID: fmt.Sprint(i), Rows: rows}}).lost.calls
+	}
+	assert.Equal(t, 20, f.cells())
+	assert.LessOrEqual(t, len(f.shared), 30)
+	assert.EqualValues(t, 1000-20, lost)
+}
+
 func TestFoldKeepsTheNewestProcessRows(t *testing.T) {
 	f := newFolder(2)
 	row := func(instance string, start int64) methodspan.Row {

@@ -3,12 +3,16 @@ package warehouse
 import (
 	"sync"
 	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
 )
 
 // taken knows the items that were taken from the pipeline and are neither stored
 // nor given up yet, wherever they are: queued, being written or folded. An item
-// that comes again in the meantime is a repeat. Its bound is what may be queued
-// and folded.
+// that comes again in the meantime is a repeat. A stored queue may hold copies that
+// an earlier run took, which are known once the queue hands them out. It never happens
+// that one copy is written and another is in a sum, which could not be stored then.
+// Its bound is what may be queued and folded.
 type taken struct {
 	mu    sync.Mutex
 	items map[string]*takenItem
@@ -16,9 +20,19 @@ type taken struct {
 }
 
 type takenItem struct {
-	at   time.Time
-	done bool
+	at    time.Time
+	place place
+	done  bool
 }
+
+// place is where an item is.
+type place int
+
+const (
+	queued place = iota
+	atWriter
+	inSum
+)
 
 func newTaken() *taken { return &taken{items: map[string]*takenItem{}} }
 
@@ -29,10 +43,66 @@ func (t *taken) add(id string, now time.Time) bool {
 	if t.items[id] != nil {
 		return false
 	}
-	it := &takenItem{at: now}
-	t.items[id] = it
-	t.order = append(t.order, it)
+	t.put(id, queued, now)
 	return true
+}
+
+func (t *taken) put(id string, p place, now time.Time) {
+	it := t.items[id]
+	if it == nil {
+		it = &takenItem{at: now}
+		t.items[id] = it
+		t.order = append(t.order, it)
+	}
+	it.place = p
+}
+
+// write moves items from the queue to the writer. It is false for one of which
+// another copy is there or in a sum.
+func (t *taken) write(items []methodspan.Item, now time.Time) (fresh, repeats []methodspan.Item) {
+	return t.move(items, atWriter, now, func(at place) bool { return at == queued })
+}
+
+// sumRefused moves items that the queue has refused to a sum, but those of which
+// another copy is elsewhere.
+func (t *taken) sumRefused(items []methodspan.Item, now time.Time) (fresh, repeats []methodspan.Item) {
+	return t.move(items, inSum, now, func(at place) bool { return at == queued })
+}
+
+// sumUnwritten moves items from the writer to a sum.
+func (t *taken) sumUnwritten(items []methodspan.Item, now time.Time) {
+	t.move(items, inSum, now, func(place) bool { return true })
+}
+
+func (t *taken) move(items []methodspan.Item, to place, now time.Time, may func(place) bool) (moved, left []methodspan.Item) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, item := range items {
+		if it := t.items[item.ID]; it != nil && !may(it.place) {
+			left = append(left, item)
+			continue
+		}
+		t.put(item.ID, to, now)
+		moved = append(moved, item)
+	}
+	return moved, left
+}
+
+// release forgets items that the queue has refused, to be sent again.
+func (t *taken) release(ids ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range ids {
+		if it := t.items[id]; it != nil && it.place == queued {
+			t.drop(id, it)
+		}
+	}
+	t.trim()
+}
+
+func (t *taken) drop(id string, it *takenItem) {
+	it.done = true
+	delete(t.items, id)
 }
 
 func (t *taken) settle(ids ...string) {
@@ -40,8 +110,7 @@ func (t *taken) settle(ids ...string) {
 	defer t.mu.Unlock()
 	for _, id := range ids {
 		if it := t.items[id]; it != nil {
-			it.done = true
-			delete(t.items, id)
+			t.drop(id, it)
 		}
 	}
 	t.trim()

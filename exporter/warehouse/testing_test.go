@@ -120,16 +120,23 @@ func booksOf(tds ...ptrace.Traces) books {
 // nanosecond per stored row.
 func balanced(t *testing.T, want, got books) {
 	t.Helper()
+	for _, d := range differences(want, got) {
+		t.Error(d)
+	}
+}
+
+func differences(want, got books) (all []string) {
 	for key := range want {
 		if math.Abs(want[key]-got[key]) > 1e-6*math.Abs(want[key]) {
-			t.Errorf("%s: %v went in, %v came out", key, want[key], got[key])
+			all = append(all, fmt.Sprintf("%s: %v went in, %v came out", key, want[key], got[key]))
 		}
 	}
 	for key := range got {
 		if _, ok := want[key]; !ok {
-			t.Errorf("%s: %v came out, nothing went in", key, got[key])
+			all = append(all, fmt.Sprintf("%s: %v came out, nothing went in", key, got[key]))
 		}
 	}
+	return all
 }
 
 // outside runs functions outside of the bubble that the test is in.

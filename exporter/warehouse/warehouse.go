@@ -180,10 +180,12 @@ func (w *warehouse) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 		}
 		w.telemetry.offerRefused(refusalOf(err))
 		if w.cfg.OnFull == Reject && i == 0 {
-			w.taken.settle(idsOf(req.items)...)
+			w.taken.release(idsOf(req.items)...)
 			return err
 		}
-		w.fold(req.items, causeRefused)
+		items, repeats := w.taken.sumRefused(req.items, now)
+		w.repeated(repeats)
+		w.fold(items, causeRefused)
 	}
 	return nil
 }
@@ -204,6 +206,13 @@ func (w *warehouse) fresh(req *request, now time.Time) *request {
 		return nil
 	}
 	return &request{left, rows}
+}
+
+// repeated counts items of which another copy is on its way.
+func (w *warehouse) repeated(items []methodspan.Item) {
+	for i := range items {
+		w.telemetry.duplicates(len(items[i].Rows))
+	}
 }
 
 // refusalOf names the reason for which the queue refused.

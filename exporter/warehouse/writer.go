@@ -59,14 +59,17 @@ func (w *warehouse) flushFolded() {
 }
 
 var (
-	errLeft    = errors.New("the collector shuts down: the rows stay in the stored queue")
-	errFolded  = errors.New("the rows were folded into sums, which are stored later")
-	errGivenUp = errors.New("it is not known whether the rows are stored, and they were given up")
+	errLeft         = errors.New("the collector shuts down: the rows stay in the stored queue")
+	errFolded       = errors.New("the rows were folded into sums, which are stored later")
+	errFoldConflict = errors.New("a part of them is stored already, and can't be taken out of them")
+	errGivenUp      = errors.New("it is not known whether the rows are stored, and they were given up")
 )
 
 // deliver writes items, together with what is folded, until that is done, or
 // the retries are used up, or a shutdown's deadline is past.
 func (w *writer) deliver(items []methodspan.Item) error {
+	items, repeats := w.taken.write(items, time.Now())
+	w.repeated(repeats)
 	pause := newPause(w.cfg.Retry, w.stopping)
 	batch := w.withFolded(items)
 	unknown := false
@@ -100,6 +103,7 @@ func (w *writer) deliver(items []methodspan.Item) error {
 	if w.run.Err() != nil {
 		cause = causeShutdown
 	}
+	w.taken.sumUnwritten(items, time.Now())
 	w.fold(items, cause)
 	return consumererror.NewPermanent(errors.Join(errFolded, err))
 }
@@ -148,10 +152,27 @@ func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 		w.logger.Warn(msgRefused+": the warehouse never takes them.", zap.Error(refused[0]))
 	}
 	if w.drained != nil {
+		if res.Refused[parquet.FoldConflict] > 0 {
+			w.lose(w.inDrained(), errFoldConflict)
+		}
 		w.taken.settle(w.drained.Folds...)
 		w.drained = nil
 	}
 	return nil
+}
+
+// inDrained is what is gone if the drained item can't be stored.
+func (w *writer) inDrained() (l losses) {
+	for i := range w.drained.Rows {
+		l.addRow(&w.drained.Rows[i])
+	}
+	return l
+}
+
+func (w *writer) lose(lost losses, reason error) {
+	w.telemetry.lost(lost)
+	w.logger.Error("Sums of folded rows are lost.", zap.Float64("measurements", lost.measurements),
+		zap.Float64("calls", lost.calls), zap.Float64("process_rows", lost.processRows), zap.Error(reason))
 }
 
 // report says once that the store fails, and once that it works again.
@@ -165,13 +186,17 @@ func (w *writer) report(failure error) {
 	}
 }
 
+// lastWrites bounds how long a shutdown goes on after its deadline.
+const lastWrites = 10 * time.Second
+
 // finish writes what is folded, after the queue has been drained: the item that
 // was drained before and the one that holds the rest. What can't be written now
 // is lost.
 func (w *writer) finish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), lastWrites)
+	defer cancel()
 	var lost losses
 	var failure error
 	for range 2 {
@@ -189,17 +214,13 @@ func (w *writer) finish() {
 		case errors.Is(err, parquet.ErrUnknown):
 			w.telemetry.unknown(len(w.drained.Rows))
 		default:
+			lost.add(w.inDrained())
 			failure = err
-			for i := range w.drained.Rows {
-				lost.addRow(&w.drained.Rows[i])
-			}
 		}
 		w.drained = nil
 	}
 	if failure != nil {
-		w.telemetry.lost(lost)
-		w.logger.Error("Sums of folded rows are lost.", zap.Float64("measurements", lost.measurements),
-			zap.Float64("calls", lost.calls), zap.Float64("process_rows", lost.processRows), zap.Error(failure))
+		w.lose(lost, failure)
 	}
 }
 
