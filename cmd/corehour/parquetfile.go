@@ -165,8 +165,7 @@ func fitting(v any, t reflect.Type) (reflect.Value, error) {
 		switch v := v.(type) {
 		case string:
 		case time.Time:
-			text := v.UTC().Format(time.RFC3339Nano)
-			value = reflect.ValueOf(strings.TrimSuffix(text, "T00:00:00Z"))
+			value = reflect.ValueOf(v.UTC().Format(time.RFC3339Nano))
 		default:
 			line, err := output.Line(jsonValue(v, time.UTC))
 			if err != nil {

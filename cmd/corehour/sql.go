@@ -2,16 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/duckdb/duckdb-go/v2"
 
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -28,7 +23,8 @@ An estimate for all calls is a weighted sum: SUM(w * cpu_ns), SUM(w_wall * wall_
 SUM(w_wall * errors). Calls are counted, not estimated: SUM(calls).
 Only statements that read are run. --from, --to and --since choose whole UTC dates
 here, because weights are made of whole dates; cut finer in WHERE. --service and
---environment do not apply: filter in WHERE. With --output all rows go to a Parquet file.`
+--environment do not apply: filter in WHERE. Timestamps are shown in --tz; a DATE, a
+TIME and an INTERVAL are shown as they are. With --output all rows go to a Parquet file.`
 
 func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	c := newCommon("sql", ` "SELECT ..."`, sqlUsage, "", stdout)
@@ -105,67 +101,4 @@ func distinct(names []string) []string {
 		taken[out[i]] = true
 	}
 	return out
-}
-
-func cell(v any, zone *time.Location) output.Cell {
-	switch v := v.(type) {
-	case nil:
-		return output.Figure("")
-	case int8, int16, int32, int64, uint8, uint16, uint32, uint64:
-		return output.Figure(fmt.Sprint(v))
-	case float32:
-		return output.Figure(strconv.FormatFloat(float64(v), 'g', -1, 32))
-	case float64:
-		return output.Figure(strconv.FormatFloat(v, 'g', -1, 64))
-	case *big.Int:
-		return output.Figure(v.String())
-	case duckdb.Decimal:
-		return output.Figure(v.String())
-	case string:
-		return output.Name(v)
-	case bool:
-		return output.Name(strconv.FormatBool(v))
-	case []byte:
-		return output.Name(hex.EncodeToString(v))
-	case time.Time:
-		return output.Name(v.In(zone).Format(time.RFC3339Nano))
-	default:
-		line, err := output.Line(jsonValue(v, zone))
-		if err != nil {
-			return output.Name(fmt.Sprint(v))
-		}
-		return output.Name(string(line[:len(line)-1]))
-	}
-}
-
-// jsonValue turns what the engine returns into what JSON can hold.
-func jsonValue(v any, zone *time.Location) any {
-	switch v := v.(type) {
-	case []byte:
-		return hex.EncodeToString(v)
-	case time.Time:
-		return v.In(zone).Format(time.RFC3339Nano)
-	case duckdb.Decimal:
-		return v.Float64()
-	case float64:
-		return finite(v)
-	case float32:
-		return finite(float64(v))
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = jsonValue(v[i], zone)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k := range v {
-			out[k] = jsonValue(v[k], zone)
-		}
-		return out
-	case nil, bool, string, *big.Int, int8, int16, int32, int64, uint8, uint16, uint32, uint64:
-		return v
-	default:
-		return fmt.Sprint(v)
-	}
 }

@@ -46,13 +46,11 @@ func valueOf(v any, f Field) (any, error) {
 		return strconv.ParseBool(s)
 	case "BYTES":
 		return base64.StdEncoding.DecodeString(s)
-	case "DATE":
-		return time.Parse(time.DateOnly, s)
 	case "TIMESTAMP":
 		micros, err := strconv.ParseInt(s, 10, 64)
 		return time.UnixMicro(micros).UTC(), err
 	}
-	return s, nil // NUMERIC, JSON and others as they are written
+	return s, nil // NUMERIC, JSON, DATE, DATETIME, TIME and others as they are written
 }
 
 func recordOf(v any, fields []Field) (any, error) {

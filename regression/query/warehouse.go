@@ -208,9 +208,10 @@ var errEnough = errors.New("enough rows")
 type UserColumn struct{ Name, Type string }
 
 // UserRows is User for answers of any size: begin is told the columns, then each
-// gets the rows, which it may keep.
+// gets the rows, which it may keep. A time.Time in them is an instant; dates, times of
+// day and intervals are texts.
 func (w *Warehouse) UserRows(ctx context.Context, text string, begin func([]UserColumn) error, each func([]any) error) error {
-	rows, closeRows, err := w.userRows(ctx, text)
+	rows, changes, closeRows, err := w.userRows(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -234,6 +235,9 @@ func (w *Warehouse) UserRows(ctx context.Context, text string, begin func([]User
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
+		for i, c := range changes {
+			row[i] = c.to(row[i])
+		}
 		if err := each(row); err != nil {
 			return err
 		}
@@ -241,50 +245,58 @@ func (w *Warehouse) UserRows(ctx context.Context, text string, begin func([]User
 	return rows.Err()
 }
 
-func (w *Warehouse) userRows(ctx context.Context, text string) (*sql.Rows, func(), error) {
+// userRows starts the statement. The changes are one for each column, or none at all.
+func (w *Warehouse) userRows(ctx context.Context, text string) (*sql.Rows, []change, func(), error) {
 	if w.remote != nil {
 		rows, err := w.remoteUser(ctx, text)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		return rows, func() { rows.Close() }, nil
+		return rows, nil, func() { rows.Close() }, nil
 	}
 	conn, err := w.db.Conn(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	if err := conn.Raw(func(c any) error { return checkReads(c, text) }); err != nil {
-		return nil, nil, errors.Join(err, conn.Close())
+	var changes []change
+	err = conn.Raw(func(c any) (err error) {
+		changes, err = checkReads(c, text)
+		return err
+	})
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, conn.Close())
 	}
 	rows, err := conn.QueryContext(ctx, text)
 	if err != nil {
-		return nil, nil, errors.Join(err, conn.Close())
+		return nil, nil, nil, errors.Join(err, conn.Close())
 	}
-	return rows, func() { rows.Close(); conn.Close() }, nil
+	return rows, changes, func() { rows.Close(); conn.Close() }, nil
 }
 
-// checkReads lets the engine itself say what a statement is. Prepare, unlike
-// PrepareContext, refuses a list of statements; the other runs all but the last.
-func checkReads(c any, text string) error {
+// checkReads lets the engine itself say what a statement is, and what its columns are.
+// Prepare, unlike PrepareContext, refuses a list of statements; the other runs all but
+// the last.
+func checkReads(c any, text string) ([]change, error) {
 	prepared, err := c.(driver.Conn).Prepare(text)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "multi-statement"):
-		return errors.New("want one statement, found several")
+		return nil, errors.New("want one statement, found several")
 	case err != nil:
-		return err
+		return nil, err
 	}
 	defer prepared.Close()
-	kind, err := prepared.(*duckdb.Stmt).StatementType()
+	statement := prepared.(*duckdb.Stmt)
+	kind, err := statement.StatementType()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if kind != duckdb.STATEMENT_TYPE_SELECT && kind != duckdb.STATEMENT_TYPE_EXPLAIN {
-		return errors.New("only statements that read are run: want SELECT, or EXPLAIN of one")
+		return nil, errors.New("only statements that read are run: want SELECT, or EXPLAIN of one")
 	}
-	if n := prepared.NumInput(); n > 0 {
-		return fmt.Errorf("the statement has %d parameters and there are no values for them", n)
+	if n := statement.NumInput(); n > 0 {
+		return nil, fmt.Errorf("the statement has %d parameters and there are no values for them", n)
 	}
-	return nil
+	return changesOf(statement)
 }
 
 // each runs one of the statements of sql/ and hands every row to read.
