@@ -48,6 +48,7 @@ func appendAlerts(path string, alerts []alert.Alert) (fresh []alert.Alert, err e
 		}
 		lines = append(lines, line...)
 		fresh = append(fresh, a)
+		held[a.ID] = true
 	}
 	if len(fresh) == 0 {
 		return nil, nil

@@ -33,7 +33,7 @@ func TestGone(t *testing.T) {
 	} {
 		f := &findings{Threshold: 2, Comparisons: []*verdict.Comparison{test.found}}
 		for _, kind := range []string{alert.Regression, alert.MoreCalls, alert.WholeService, alert.Budget} {
-			a := &alert.Alert{Kind: kind, Service: "shop", Class: "shop", Method: "total", Metric: "cpu", Basis: "standardised", BaseVersion: "1", HeadVersion: "2", Base: 100}
+			a := &alert.Alert{Kind: kind, Caller: map[string]string{alert.MoreCalls: "shop.list"}[kind], Service: "shop", Class: "shop", Method: "total", Metric: "cpu", Basis: "standardised", BaseVersion: "1", HeadVersion: "2", Base: 100}
 			if why, gone := f.gone(a); gone != test.gone[kind] || gone == (why == "") {
 				t.Errorf("%s: %s: %t, %q", test.name, kind, gone, why)
 			}

@@ -32,11 +32,14 @@ type Alert struct {
 	Class            string `json:"class"`
 	Method           string `json:"method"`
 	Signature        string `json:"signature"`
-	BaseVersion      string `json:"base_version"`
-	HeadVersion      string `json:"head_version"`
-	BaseRevision     string `json:"base_revision"`
-	HeadRevision     string `json:"head_revision"`
-	Metric           string `json:"metric"`
+	// Caller is who calls the method more often, of more calls; written as rows name
+	// callers. Other alerts have none.
+	Caller       string `json:"caller,omitempty"`
+	BaseVersion  string `json:"base_version"`
+	HeadVersion  string `json:"head_version"`
+	BaseRevision string `json:"base_revision"`
+	HeadRevision string `json:"head_revision"`
+	Metric       string `json:"metric"`
 	// Basis is what was tested: "self", "inclusive" or "standardised" time; empty
 	// for a budget.
 	Basis string `json:"basis"`
@@ -83,6 +86,14 @@ func (a *Alert) Name() string {
 	return methodspan.Function{Class: a.Class, Method: a.Method}.Full() + a.Signature
 }
 
+// About is the name with the caller that an alert is about, for people.
+func (a *Alert) About() string {
+	if a.Caller == "" {
+		return a.Name()
+	}
+	return a.Name() + " called by " + a.Caller
+}
+
 // Severity is the scale of alerts.
 type Severity string
 
@@ -111,7 +122,7 @@ func SeverityOf(lowPercent float64, usdPerDay *float64) Severity {
 }
 
 // ID names the alert for ever: the same method between the same two versions has
-// the same one, however often it is looked at. A drift is no matter of versions, which
+// the same one, however often it is looked at; of more calls the same caller and method. A drift is no matter of versions, which
 // are only those around the day it began; another one of the same method begins on
 // another day.
 func ID(a *Alert) string {
@@ -125,6 +136,9 @@ func ID(a *Alert) string {
 	}
 	if a.Budget != "" {
 		parts = append(parts, a.Budget)
+	}
+	if a.Kind == MoreCalls {
+		parts = append(parts, a.Caller)
 	}
 	if a.Kind == Drift {
 		parts = append(parts, a.FirstSeen.UTC().Format(time.DateOnly))

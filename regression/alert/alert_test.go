@@ -19,6 +19,17 @@ func TestAlertIDIsStable(t *testing.T) {
 		t.Error("two methods share an id")
 	}
 	b = a
+	b.Caller = "s.x" // which only more calls have
+	if ID(&b) != id {
+		t.Error("the caller is part of the id of a regression")
+	}
+	b.Kind = MoreCalls
+	c := b
+	c.Caller = "s.y"
+	if ID(&b) == ID(&c) {
+		t.Error("two callers of one method share an id")
+	}
+	b = a
 	b.Kind, b.FirstSeen = Drift, time.Unix(0, 0)
 	id = ID(&b)
 	b.BaseVersion, b.HeadVersion, b.FirstSeen = "", "3", time.Unix(86399, 0)

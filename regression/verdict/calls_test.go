@@ -77,7 +77,7 @@ func repeating(t *testing.T, callee string, callers ...string) *Comparison {
 					at := start.Add(time.Duration(10+c) * time.Second)
 					p.Call(caller, methodspan.CallerEntry, at, time.Millisecond, time.Duration(9e5+2e5*rng.Float64()), 1, 1)
 					for range times {
-						p.Call(callee, caller, at, 100*time.Microsecond, time.Duration(9e4+2e4*rng.Float64()), 1, 1)
+						p.Call(callee, methodspan.ParseFunction(caller).Full(), at, 100*time.Microsecond, time.Duration(9e4+2e4*rng.Float64()), 1, 1)
 					}
 				}
 				p.Counts(caller, start, time.Minute, int64(calls))
@@ -87,6 +87,19 @@ func repeating(t *testing.T, callee string, callers ...string) *Comparison {
 		items = append(items, p.Item())
 	}
 	return byEvidence(t, Options{Slot: time.Minute}, items)
+}
+
+// Two callers of one method are two things to know of.
+func TestMoreCallsByTwoCallers(t *testing.T) {
+	c := repeating(t, "shop/db.Get", "shop/cart.(*Cart).Total", "shop.List")
+	callers := map[string]bool{}
+	ids := map[string]bool{}
+	for _, a := range c.Alerts {
+		callers[a.Caller], ids[a.ID] = true, true
+	}
+	if len(c.Alerts) != 2 || len(ids) != 2 || !callers["shop/cart.Cart.Total"] || !callers["shop.List"] {
+		t.Errorf("alerts %q of ids %v by %v", alerted(c), ids, callers)
+	}
 }
 
 // The name of a method is anybody's, as those of spans of other SDKs are: an arrow in it

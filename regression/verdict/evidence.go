@@ -227,7 +227,7 @@ func (s *subject) alert(c *Comparison, j judge.Alert) alert.Alert {
 	e := min(j.EValue, math.MaxFloat64)
 	a.EValue = &e
 	if j.Kind == judge.MoreCalls {
-		a.Basis = "calls per call of its caller"
+		a.Caller, a.Basis = j.Caller, "calls per call of its caller"
 	}
 	if m := slices.Index(s.deployment.Methods, j.Method); m >= 0 && j.Kind != judge.WholeService {
 		a.Class, a.Method, a.Signature = s.names[m].Class, s.names[m].Method, s.names[m].Signature

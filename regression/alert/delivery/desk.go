@@ -83,8 +83,13 @@ func (d *Desk) Sort(l Look) (*Sorted, error) {
 
 func (d *Desk) sort(s *state.State, l Look) *Sorted {
 	out := &Sorted{Raised: []alert.Alert{}, Accepted: []Accepted{}, Silenced: []Silenced{}}
+	seen := map[string]bool{}
 	for i := range l.Alerts {
 		a := l.Alerts[i]
+		if seen[a.ID] {
+			continue // of one id the first counts: the look has the dearest first
+		}
+		seen[a.ID] = true
 		d.Owners.Own(&a)
 		if accepted := s.Covers(&a, l.ThresholdPercent); accepted != nil {
 			out.Accepted = append(out.Accepted, Accepted{a, *accepted})

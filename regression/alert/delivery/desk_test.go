@@ -176,6 +176,17 @@ func TestRouting(t *testing.T) {
 	})
 }
 
+// A look that says one alert twice is told once.
+func TestSaidTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{name: "f"}
+		sorted, err := desk(t.TempDir(), Target{Sink: f}).Handle(t.Context(), look(false, "x", "x", "y"))
+		if err != nil || len(sorted.Raised) != 2 || f.tookAll() != "firing x, firing y" {
+			t.Errorf("%v: %d raised, took %s", err, len(sorted.Raised), f.tookAll())
+		}
+	})
+}
+
 // Without sinks the state is read, for what was accepted, and never written.
 func TestWithoutSinks(t *testing.T) {
 	dir := t.TempDir() + "/none"

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -99,7 +100,7 @@ func postableOf(a *alert.Alert) postable {
 	for key, value := range map[string]string{
 		"corehour_id": a.ID, "kind": a.Kind, "severity": string(a.Severity), "owner": a.Owner, "budget": a.Budget,
 		"service_namespace": a.ServiceNamespace, "service": a.Service, "environment": a.Environment,
-		"class": a.Class, "method": a.Method, "base_version": a.BaseVersion, "head_version": a.HeadVersion, "metric": a.Metric,
+		"class": a.Class, "method": a.Method, "caller": a.Caller, "base_version": a.BaseVersion, "head_version": a.HeadVersion, "metric": a.Metric,
 	} {
 		set(p.Labels, key, value)
 	}
@@ -126,7 +127,8 @@ func summary(a *alert.Alert) string {
 	case alert.Drift:
 		return fmt.Sprintf("%s of %s became %.1f%% dearer since %s", a.Name(), a.Service, a.ChangePercent, a.FirstSeen.UTC().Format(time.DateOnly))
 	case alert.MoreCalls:
-		return fmt.Sprintf("%s of %s is called %.1f%% more often per call of its caller from %s to %s", a.Name(), a.Service, a.ChangePercent, a.BaseVersion, a.HeadVersion)
+		return fmt.Sprintf("%s of %s is called %.1f%% more often per call of %s from %s to %s",
+			a.Name(), a.Service, a.ChangePercent, cmp.Or(a.Caller, "its caller"), a.BaseVersion, a.HeadVersion)
 	}
 	return fmt.Sprintf("%s of %s became %.1f%% dearer from %s to %s", a.Name(), a.Service, a.ChangePercent, a.BaseVersion, a.HeadVersion)
 }

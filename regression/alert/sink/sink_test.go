@@ -48,7 +48,7 @@ func dearer() []alert.Alert {
 func others() []alert.Alert {
 	oftener, whole := dearer()[0], dearer()[0]
 	oftener.ID, oftener.Kind, oftener.Base, oftener.Head, oftener.ChangePercent = "123412341234", alert.MoreCalls, 1, 6, 500
-	oftener.Interval, oftener.USDPerDay = [2]float64{480, 520}, nil
+	oftener.Caller, oftener.Interval, oftener.USDPerDay = "shop/cart.Cart.Total", [2]float64{480, 520}, nil
 	whole.ID, whole.Kind, whole.Class, whole.Method, whole.Base, whole.Head = "432143214321", alert.WholeService, "", "", 0, 0
 	whole.USDPerDay = nil
 	return []alert.Alert{oftener, whole}
@@ -77,7 +77,7 @@ func hostile() alert.Alert {
 	const evil = "`<!channel> *x* <https://e.example|y> & @here\x1b[2J\n\u202e\"}],\"a\":\xff"
 	a := dearer()[0]
 	for _, name := range []*string{
-		&a.ServiceNamespace, &a.Service, &a.Environment, &a.Class, &a.Method, &a.Signature, &a.BaseVersion, &a.HeadVersion,
+		&a.ServiceNamespace, &a.Service, &a.Environment, &a.Class, &a.Method, &a.Signature, &a.Caller, &a.BaseVersion, &a.HeadVersion,
 		&a.BaseRevision, &a.HeadRevision, &a.Owner, &a.Reason, &a.Resolution,
 	} {
 		*name += evil

@@ -92,15 +92,18 @@ func versionText(version, revision string) string {
 
 func slackLine(status alert.Status, a *alert.Alert) string {
 	code := output.SlackCode
-	name := a.Name()
-	if a.Kind == alert.Budget {
-		name = a.Budget
+	name := code(a.Name())
+	switch {
+	case a.Kind == alert.Budget:
+		name = code(a.Budget)
+	case a.Caller != "":
+		name += " called by " + code(a.Caller)
 	}
 	if status == alert.Resolved {
-		return "• " + code(name) + ": " + code(a.Resolution)
+		return "• " + name + ": " + code(a.Resolution)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: %s ", slackMarks[a.Severity], a.Severity, code(name))
+	fmt.Fprintf(&b, "%s %s: %s ", slackMarks[a.Severity], a.Severity, name)
 	if a.Kind != alert.Budget {
 		fmt.Fprintf(&b, "%+.1f%% (95%% interval %+.1f%% to %+.1f%%), ", a.ChangePercent, a.Interval[0], a.Interval[1])
 	}

@@ -11,21 +11,25 @@ import (
 // Accepted is a slowdown that somebody means: from then on its level is what the
 // method is measured by.
 type Accepted struct {
-	ID               string    `json:"id"`
-	Kind             string    `json:"kind"`
-	ServiceNamespace string    `json:"service_namespace"`
-	Service          string    `json:"service"`
-	Environment      string    `json:"environment"`
-	Class            string    `json:"class"`
-	Method           string    `json:"method"`
-	Metric           string    `json:"metric"`
-	Basis            string    `json:"basis"`
-	BaseVersion      string    `json:"base_version"`
-	HeadVersion      string    `json:"head_version"`
-	Level            float64   `json:"level_ns"` // per call
-	Reason           string    `json:"reason"`
-	By               string    `json:"by"`
-	At               time.Time `json:"at"`
+	ID               string `json:"id"`
+	Kind             string `json:"kind"`
+	ServiceNamespace string `json:"service_namespace"`
+	Service          string `json:"service"`
+	Environment      string `json:"environment"`
+	Class            string `json:"class"`
+	Method           string `json:"method"`
+	Caller           string `json:"caller,omitempty"` // of more calls
+	Metric           string `json:"metric"`
+	Basis            string `json:"basis"`
+	BaseVersion      string `json:"base_version"`
+	HeadVersion      string `json:"head_version"`
+	// Level is ns per call, of more calls calls per call of the caller.
+	Level  float64   `json:"level"`
+	Reason string    `json:"reason"`
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
+
+	LevelNS float64 `json:"level_ns,omitempty"` // Level in version 1
 }
 
 // String says who and why, for people.
@@ -74,7 +78,7 @@ func (s *State) Accept(a *alert.Alert, by, reason string, now time.Time) (*Accep
 	}
 	accepted := Accepted{
 		ID: a.ID, Kind: a.Kind, ServiceNamespace: a.ServiceNamespace, Service: a.Service, Environment: a.Environment,
-		Class: a.Class, Method: a.Method, Metric: a.Metric, Basis: a.Basis, BaseVersion: a.BaseVersion, HeadVersion: a.HeadVersion,
+		Class: a.Class, Method: a.Method, Caller: a.Caller, Metric: a.Metric, Basis: a.Basis, BaseVersion: a.BaseVersion, HeadVersion: a.HeadVersion,
 		Level: a.Head, Reason: reason, By: by, At: now.UTC(),
 	}
 	kept := s.Accepted[:0]
@@ -108,30 +112,28 @@ func (s *State) Withdraw(id string) bool {
 	return found
 }
 
+// same tells whether both are about the same thing, whatever the versions.
 func (a *Accepted) same(b *alert.Alert) bool {
 	return a.Kind == b.Kind && a.ServiceNamespace == b.ServiceNamespace && a.Service == b.Service && a.Environment == b.Environment &&
-		a.Class == b.Class && a.Method == b.Method && a.Metric == b.Metric
+		a.Class == b.Class && a.Method == b.Method && a.Metric == b.Metric && (a.Caller == b.Caller || a.ofNoCaller(b))
 }
 
-// Covers is the acceptance that an alert falls under, nil = none. A method falls
-// under it until it is dearer than the accepted level by more than the threshold,
-// beyond doubt: the lower end of its interval is above that level too.
+// Covers is the acceptance that an alert falls under, nil = none.
 func (s *State) Covers(a *alert.Alert, thresholdPercent float64) *Accepted {
 	for i := range s.Accepted {
-		accepted := &s.Accepted[i]
-		if !accepted.same(a) {
-			continue
-		}
-		if accepted.Basis != a.Basis {
-			if accepted.ID == a.ID { // the same comparison, tested another way
-				return accepted
-			}
-			continue
-		}
-		low := a.Base * (1 + a.Interval[0]/100)
-		if a.Head <= accepted.Level*(1+thresholdPercent/100) || low <= accepted.Level {
+		if accepted := &s.Accepted[i]; accepted.same(a) && accepted.holds(a, thresholdPercent) {
 			return accepted
 		}
 	}
 	return nil
+}
+
+// holds tells whether an alert of the same falls under what was accepted. A method does
+// until it is dearer than the accepted level by more than the threshold, beyond doubt:
+// the lower end of its interval is above that level too.
+func (a *Accepted) holds(b *alert.Alert, thresholdPercent float64) bool {
+	if a.Basis != b.Basis {
+		return a.ID == b.ID // the same comparison, tested another way
+	}
+	return b.Head <= a.Level*(1+thresholdPercent/100) || b.Base*(1+b.Interval[0]/100) <= a.Level
 }

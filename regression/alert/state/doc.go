@@ -14,8 +14,9 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// Version numbers the form of the file.
-const Version = 1
+// Version numbers the form of the file. Files of earlier forms are read, and written anew
+// in this one.
+const Version = 2
 
 // Bounds of what is remembered. Beyond them the oldest go, and Dropped counts them.
 const (

@@ -21,14 +21,16 @@ type Look struct {
 // Merge takes in what a look found.
 func (s *State) Merge(l Look) {
 	found := map[string]bool{}
-	for i := range l.Raised {
-		s.raise(&l.Raised[i], false, l.At)
-		found[l.Raised[i].ID] = true
+	raise := func(alerts []alert.Alert, silenced bool) {
+		for i := range alerts {
+			if a := &alerts[i]; !found[a.ID] { // a look says one thing of an alert
+				s.raise(a, silenced, l.At)
+				found[a.ID] = true
+			}
+		}
 	}
-	for i := range l.Silenced {
-		s.raise(&l.Silenced[i], true, l.At)
-		found[l.Silenced[i].ID] = true
-	}
+	raise(l.Raised, false)
+	raise(l.Silenced, true)
 	for i := range s.Open {
 		o := &s.Open[i]
 		switch {

@@ -173,6 +173,84 @@ func TestAccept(t *testing.T) {
 	}
 }
 
+// Two callers of one method are two alerts, in one look and in two.
+func TestCallersApart(t *testing.T) {
+	oftener := func(caller string) alert.Alert {
+		a := raised("", alert.Info)
+		a.Kind, a.Caller, a.Base, a.Head, a.Basis = alert.MoreCalls, caller, 1, 2, "calls per call of its caller"
+		a.ID = alert.ID(&a)
+		return a
+	}
+	x, y := oftener("c.x"), oftener("c.y")
+	still := func(*alert.Alert) (string, bool) { return "", false }
+	for _, looks := range [][][]alert.Alert{{{x, y}}, {{x}, {x, y}}} {
+		s := &State{Version: Version}
+		var firing []string
+		for _, alerts := range looks {
+			s.Merge(Look{At: noon, Raised: alerts, Gone: still})
+			firing = append(firing, told(s, "slack", false))
+		}
+		if got := strings.Join(firing, ", "); got != "firing "+x.ID+", firing "+y.ID || len(s.Open) != 2 {
+			t.Errorf("%d looks: told %q", len(looks), got)
+		}
+		if _, err := s.Accept(&x, "ann", "by intent", noon); err != nil {
+			t.Fatal(err)
+		}
+		if s.Covers(&x, 2) == nil || s.Covers(&y, 2) != nil {
+			t.Error("accepting one of two callers covers the other, or not itself")
+		}
+	}
+	// A look that says one alert twice says it once.
+	s, worse := &State{Version: Version}, x
+	worse.Severity = alert.Critical
+	s.Merge(Look{At: noon, Raised: []alert.Alert{x, worse}, Silenced: []alert.Alert{x}, Gone: still})
+	if len(s.Open) != 1 || s.Open[0].Silenced || s.Open[0].Alert.Severity != alert.Info {
+		t.Errorf("%+v", s.Open)
+	}
+}
+
+// What earlier programs wrote is read, and means what it meant.
+func TestVersionOne(t *testing.T) {
+	dir := t.TempDir()
+	const file = `{"version": 1, "dropped": 0,
+		"open": [{"alert": {"schema": 1, "id": "a", "kind": "regression"}, "raised": "2026-03-01T00:00:00Z", "seen": "2026-03-01T00:00:00Z", "resolved": false, "silenced": false, "sent": {"slack": "firing"}}],
+		"accepted": [
+			{"id": "b", "kind": "regression", "service": "shop", "class": "c", "method": "m", "metric": "cpu", "basis": "self", "level_ns": 200, "reason": "r", "by": "ann", "at": "2026-03-01T00:00:00Z"},
+			{"id": "d", "kind": "more_calls", "service": "shop", "class": "c", "method": "m", "metric": "cpu", "basis": "self", "base_version": "1", "head_version": "2", "level_ns": 2, "reason": "r", "by": "ann", "at": "2026-03-01T00:00:00Z"}]}`
+	if err := os.WriteFile(filepath.Join(dir, fileName), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := func(step string) {
+		s, err := At(dir).Read()
+		if err != nil || s.Version != Version || len(s.Open) != 1 {
+			t.Fatalf("%s: %+v, %v", step, s, err)
+		}
+		a := raised("other", alert.Info)
+		dearer := a
+		dearer.Base, dearer.Head = 200, 400
+		if s.Covers(&a, 10) == nil || s.Covers(&dearer, 10) != nil {
+			t.Errorf("%s: the level is lost: %+v", step, s.Accepted)
+		}
+		// Which caller was meant nobody noted: all of that comparison, none of later ones.
+		calls := raised("more", alert.Info)
+		calls.Kind, calls.Caller, calls.BaseVersion, calls.HeadVersion, calls.Base, calls.Head = alert.MoreCalls, "c.x", "1", "2", 1, 2
+		later, more := calls, calls
+		later.HeadVersion = "3"
+		more.Base, more.Head = 3, 6
+		if s.Covers(&calls, 10) == nil || s.Covers(&later, 10) != nil || s.Covers(&more, 10) != nil {
+			t.Errorf("%s: more calls: %+v", step, s.Accepted)
+		}
+	}
+	check("read")
+	if err := At(dir).Update(func(*State) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	check("written anew")
+	if data, err := os.ReadFile(filepath.Join(dir, fileName)); err != nil || strings.Contains(string(data), "level_ns") {
+		t.Errorf("%s, %v", data, err)
+	}
+}
+
 func TestStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "state")
 	store := At(dir)
@@ -220,7 +298,7 @@ func TestStore(t *testing.T) {
 	}
 	for data, want := range map[string]string{
 		string(whole[:len(whole)/2]): "is damaged", "": "is damaged", "[]": "is damaged", `{"version": 0}`: "is damaged", "\x00\x00": "is damaged",
-		`{"version": 1, "opne": []}`: "is damaged", `{"version": 2, "new": true}`: "use the newer program",
+		`{"version": 1, "opne": []}`: "is damaged", `{"version": 3, "new": true}`: "use the newer program",
 	} {
 		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
 			t.Fatal(err)
@@ -236,7 +314,8 @@ func TestStore(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(`{"version":1,"open":[{"alert":{"id":"a"},"sent":null}],"accepted":[],"dropped":0}`)
+	f.Add(`{"version":1,"accepted":[{"kind":"more_calls","level_ns":3}]}`)
+	f.Add(`{"version":2,"open":[{"alert":{"id":"a"},"sent":null}],"accepted":[],"dropped":0}`)
 	f.Fuzz(func(t *testing.T, data string) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, fileName), []byte(data), 0o600); err != nil {

@@ -58,9 +58,10 @@ func (s *Store) Read() (*State, error) {
 	if err := d.Decode(&state); err != nil {
 		return nil, broken(err.Error())
 	}
-	if state.Version != Version {
+	if state.Version < 1 {
 		return nil, broken(fmt.Sprintf("it has the version %d", state.Version))
 	}
+	state.renew()
 	return &state, nil
 }
 
