@@ -106,8 +106,8 @@ type Output struct {
 
 // Replace puts one file in the place of several of a date, in one commit: a
 // reader sees the old ones or the new one. produce hands its rows to add, in the
-// order of a Run; without rows the old files just go. They are deleted when their
-// grace is over.
+// order of a Run; without rows the old files just go, and there is no new one to
+// describe. They are deleted when their grace is over.
 func (m *Maintainer) Replace(ctx context.Context, date string, old []File, o Output, produce func(add func(*methodspan.Row) error) error) (File, error) {
 	return m.replace(ctx, date, old, o, func(s *stream) error { return produce(s.add) })
 }
@@ -139,7 +139,7 @@ func (m *Maintainer) replace(ctx context.Context, date string, old []File, o Out
 	if err != nil && !m.unsettled {
 		_ = m.opts.disk.remove(m.path(name))
 	}
-	if err != nil {
+	if err != nil || entry.Rows == 0 {
 		return File{}, err
 	}
 	return entry.file(m.root, date), nil
