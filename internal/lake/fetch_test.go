@@ -13,16 +13,17 @@ import (
 	"github.com/corehour/corehour/internal/parquet"
 )
 
-// A date that is more than the directory of a bucket may hold is not rolled up, but its
-// files are merged as far as they fit, and what else is due is done to it and to all
-// others.
-func TestDatesTooLargeToFetch(t *testing.T) {
-	const day = 24 * time.Hour
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}
-	root := t.TempDir()
+const (
+	day   = 24 * time.Hour
+	local = 60_000 // bytes that the directory may hold
+)
+
+// bucketOf is a warehouse of a bucket with a date, ten days old, whose eight files are
+// more than its directory may hold, and with small files of today.
+func bucketOf(t *testing.T, options parquet.Options, root string) *bucket.Writer {
+	t.Helper()
+	now := options.Now()
 	address := "file://" + t.TempDir()
-	const local = 60_000
 	w, err := bucket.NewWriter(t.Context(), bucket.Options{Address: address, Prefix: "host-1", Directory: root, LocalBytes: 1 << 30, Interval: time.Hour}, options)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +53,18 @@ func TestDatesTooLargeToFetch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+// A date that is more than the directory of a bucket may hold is not rolled up, but its
+// files are merged as far as they fit, and what else is due is done to it and to all
+// others.
+func TestDatesTooLargeToFetch(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}
+	root := t.TempDir()
+	w := bucketOf(t, options, root)
 	var size int64
 	old := filesOf(t, root, now.Add(-10*day))
 	for _, f := range old {
@@ -88,6 +100,40 @@ func TestDatesTooLargeToFetch(t *testing.T) {
 	p.KeepIDs, p.KeepRollups = 0, 9*day
 	if report, err := run(p); err != nil || len(report.Steps) == 0 || report.Steps[0].Action != lake.Expire {
 		t.Errorf("%+v, %v, want the old date dropped", report, err)
+	}
+}
+
+// A service is renamed and taken out of a date that is more than the directory of a
+// bucket may hold, some files at a time.
+func TestServicesOfDatesTooLargeToFetch(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}
+	root := t.TempDir()
+	w := bucketOf(t, options, root)
+	job := lake.Job{Root: root, Parquet: options, Fetch: w.Fetch, FetchBytes: w.FetchBytes()}
+	rows := func(r *lake.Report) (in, out, outBytes int64) {
+		for _, s := range r.Steps {
+			in, out, outBytes = in+s.Rows, out+s.OutRows, outBytes+s.OutBytes
+			if s.Bytes > local {
+				t.Errorf("%+v takes more than %d bytes at once", s, local)
+			}
+		}
+		return in, out, outBytes
+	}
+	const all = 8*250 + 5*20
+	report, err := job.RelabelService(t.Context(), "shop", "market")
+	if in, out, _ := rows(report); err != nil || in != all || out != all || len(report.Steps) < 3 {
+		t.Errorf("%d rows became %d: %+v, %v", in, out, report, err)
+	}
+	// A file that does not come to be takes no room.
+	report, err = job.DeleteService(t.Context(), "market")
+	if in, out, outBytes := rows(report); err != nil || in != all || out != 0 || outBytes != 0 || report.Bytes != 0 {
+		t.Errorf("%d rows became %d in %d bytes: %+v, %v", in, out, outBytes, report, err)
+	}
+	for _, at := range []time.Time{now, now.Add(-10 * day)} {
+		if files := filesOf(t, root, at); len(files) > 0 {
+			t.Errorf("%+v are left", files)
+		}
 	}
 }
 

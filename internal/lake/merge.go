@@ -37,13 +37,18 @@ func (r *runner) fits(files []parquet.File, in room) bool {
 	return len(files) <= maxOpenFiles && rows <= in.rows*n && bytes <= in.bytes*n
 }
 
+// fetchable tells whether files can be fetched at once.
+func (r *runner) fetchable(files []parquet.File) bool {
+	return r.FetchBytes == 0 || sizeOf(files) <= r.FetchBytes
+}
+
 // batch picks the smallest files, as many as can be fetched and read side by side, and
 // some at least: two are read side by side however many rows they have.
 func (r *runner) batch(files []parquet.File, in room, least int) []parquet.File {
 	sorted := slices.Clone(files)
 	slices.SortStableFunc(sorted, func(a, b parquet.File) int { return cmp.Compare(a.Rows, b.Rows) })
 	n := min(least, len(sorted))
-	for n < len(sorted) && (n < 2 || r.fits(sorted[:n+1], in)) && (r.FetchBytes == 0 || sizeOf(sorted[:n+1]) <= r.FetchBytes) {
+	for n < len(sorted) && (n < 2 || r.fits(sorted[:n+1], in)) && r.fetchable(sorted[:n+1]) {
 		n++
 	}
 	return sorted[:n]

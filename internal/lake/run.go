@@ -226,12 +226,11 @@ func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level
 
 // tooLarge tells whether a date is more than can be fetched at once.
 func (r *runner) tooLarge(d *parquet.Date) error {
-	size := sizeOf(d.Files)
-	if r.FetchBytes == 0 || size <= r.FetchBytes {
+	if r.fetchable(d.Files) {
 		return nil
 	}
 	return &parquet.Error{Op: "add up", Path: filepath.Join(r.Root, "date="+d.Date), Kind: parquet.ErrTooLarge,
-		Hint: fmt.Sprintf("its files have %d bytes, and %d may be on the local disk: raise the limit (`local_bytes` of a collector, `--cache-size` of a command); until then its rows stay as they are", size, r.FetchBytes)}
+		Hint: fmt.Sprintf("its files have %d bytes, and %d may be on the local disk: raise the limit (`local_bytes` of a collector, `--cache-size` of a command); until then its rows stay as they are", sizeOf(d.Files), r.FetchBytes)}
 }
 
 func sizeOf(files []parquet.File) (n int64) {

@@ -105,12 +105,13 @@ func edit(ctx context.Context, m *parquet.Maintainer, date string, files []parqu
 	})
 }
 
-// take parts files into those that are rewritten next, of one level and half of
-// what can be read side by side, since each may be read in two parts; and the rest.
+// take parts files into those that are rewritten next, of one level, what can be fetched
+// at once and half of what can be read side by side, since each may be read in two parts;
+// and the rest.
 func (r *runner) take(files []parquet.File) (next, rest []parquet.File) {
 	for _, f := range files {
 		with := append(next[:len(next):len(next)], f)
-		if len(next) == 0 || f.Level == next[0].Level && r.fits(append(with, with...), wholeRows) {
+		if len(next) == 0 || f.Level == next[0].Level && r.fetchable(with) && r.fits(append(with, with...), wholeRows) {
 			next = with
 		} else {
 			rest = append(rest, f)
