@@ -37,7 +37,7 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 		return &parquet.Error{Op: "open", Path: m.opts.Directory, Kind: ErrTaken,
 			Hint: fmt.Sprintf("the directory belongs to %s: give each prefix a directory of its own", found.Address)}
 	}
-	tree, err := parquet.CurrentTree(m.opts.Directory)
+	tree, err := m.tree()
 	if err != nil {
 		return err
 	}
@@ -73,6 +73,7 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 		for _, o := range append(theirs.Manifests, theirs.Objects...) {
 			named[o.Path] = true
 		}
+		next.Sequence, next.Committed = theirs.Sequence, theirs.Committed
 	}
 	// The marker comes first: a directory that has a state but no marker would be
 	// taken for one with rows of its own.
@@ -94,6 +95,7 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 	m.handed = handOver(head, theirs.Sequence, next.Owner)
 	clear(m.known)
 	clear(m.doomed)
+	m.agree(theirs)
 	// What the newest commit does not lead to was needed when it was made, at the
 	// latest.
 	since := time.Now()
@@ -114,6 +116,7 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 	c := m.commit(next.Number+1, false)
 	if head != nil {
 		c.Generation, c.Manifest, c.Checksum = head.Generation, head.Manifest, head.Checksum
+		c.tree = theirs
 	}
 	return m.put(ctx, c)
 }

@@ -44,7 +44,8 @@ type commit struct {
 	// Handed is what was taken over from owners before.
 	Handed []handed `json:"handed,omitempty"`
 
-	at time.Time // when the store got it, by its clock
+	at   time.Time     // when the store got it, by its clock
+	tree *parquet.Tree // of the generation, where the commit is ours
 }
 
 func commitPath(number int64) string { return fmt.Sprintf("%s%012d.json", commitDir, number) }

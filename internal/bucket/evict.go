@@ -51,6 +51,12 @@ func (m *Mirror) evict(tree *parquet.Tree) error {
 		bytes int64
 		at    time.Time
 	}
+	newer := map[string]bool{}
+	if !m.held && tree.Generation > m.marker.Generation {
+		for _, f := range tree.Newer(m.marker.Sequence, m.marker.Committed) {
+			newer[f.Path] = true
+		}
+	}
 	var sent []local
 	var total, unsent int64
 	for _, o := range tree.Objects {
@@ -59,9 +65,10 @@ func (m *Mirror) evict(tree *parquet.Tree) error {
 			continue
 		}
 		total += info.Size()
-		if m.known[o.Path] && tree.Generation <= m.marker.Generation {
+		if m.held && m.committed[o.Path] {
 			sent = append(sent, local{m.local(o), info.Size(), info.ModTime()})
-		} else if !m.known[o.Path] {
+		}
+		if m.held && !m.known[o.Path] || newer[m.local(o)] {
 			unsent += info.Size()
 		}
 	}
@@ -84,7 +91,7 @@ func (m *Mirror) evict(tree *parquet.Tree) error {
 		}
 	}
 	m.stats.local.Store(total)
-	m.stats.unsent.Store(unsent)
+	m.stats.waiting.Store(&waiting{unsent, m.asOf})
 	return errors.Join(errs...)
 }
 

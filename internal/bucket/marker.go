@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/corehour/corehour/internal/durable"
 	"github.com/corehour/corehour/internal/parquet"
@@ -21,6 +22,10 @@ type marker struct {
 	Session    string `json:"session"`
 	Number     int64  `json:"number"`
 	Generation int64  `json:"generation"`
+	// Sequence and Committed are those of the generation, so that what is newer can be
+	// told while the store does not answer.
+	Sequence  int64     `json:"sequence,omitempty"`
+	Committed time.Time `json:"committed,omitzero"`
 }
 
 func newMarker(address string) marker { return marker{Address: address, Owner: rand.Text()} }

@@ -84,6 +84,9 @@ type Mirror struct {
 	// those that no commit leads to any more, since when.
 	known  map[string]bool
 	doomed map[string]time.Time
+	// committed are the data files that our last commit leads to.
+	committed map[string]bool
+	asOf      int64 // what had been written when the directory's tree was read
 
 	pins  pins
 	stats stats
@@ -101,14 +104,28 @@ type Stats struct {
 }
 
 type stats struct {
-	unsent, local, uploaded, downloaded, failures atomic.Int64
-	behind                                        atomic.Int64 // Unix ns, 0 if it is not
+	local, uploaded, downloaded, failures atomic.Int64
+	behind                                atomic.Int64 // Unix ns, 0 if it is not
+	written                               atomic.Int64 // bytes since the start
+	waiting                               atomic.Pointer[waiting]
+}
+
+// waiting is what was not in the bucket when so much had been written.
+type waiting struct{ bytes, written int64 }
+
+// unsent may be too much for a while, never too little.
+func (s *stats) unsent() int64 {
+	var counted waiting
+	if w := s.waiting.Load(); w != nil {
+		counted = *w
+	}
+	return counted.bytes + s.written.Load() - counted.written
 }
 
 // Stats may be called at any time.
 func (m *Mirror) Stats() Stats {
 	s := Stats{
-		UnsentBytes: m.stats.unsent.Load(), LocalBytes: m.stats.local.Load(),
+		UnsentBytes: m.stats.unsent(), LocalBytes: m.stats.local.Load(),
 		Uploaded: m.stats.uploaded.Load(), Downloaded: m.stats.downloaded.Load(), Failures: m.stats.failures.Load(),
 	}
 	if since := m.stats.behind.Load(); since != 0 {
@@ -136,11 +153,11 @@ func NewMirror(ctx context.Context, b *Bucket, o Options) (*Mirror, error) {
 	}
 	m := &Mirror{
 		opts: o, store: b.Store(o.Prefix), lock: lock, session: rand.Text(), stop: func() {},
-		known: map[string]bool{}, doomed: map[string]time.Time{},
+		known: map[string]bool{}, doomed: map[string]time.Time{}, committed: map[string]bool{},
 	}
 	err = m.acquire(ctx)
 	if err != nil && !permanent(err) && m.marker.Number > 0 {
-		m.early, err = err, nil
+		m.early, err = err, m.count()
 	}
 	if err != nil {
 		lock.Close()
@@ -201,7 +218,7 @@ func (m *Mirror) Close() error {
 	cerr := m.lock.Close()
 	m.lock = nil
 	if err != nil {
-		return fmt.Errorf("%w; %d bytes of rows wait in %q for the next start", err, m.stats.unsent.Load(), m.opts.Directory)
+		return fmt.Errorf("%w; %d bytes of rows wait in %q for the next start", err, m.stats.unsent(), m.opts.Directory)
 	}
 	return cerr
 }

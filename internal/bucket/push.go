@@ -31,9 +31,28 @@ func (m *Mirror) step(ctx context.Context, release bool) error {
 		m.stats.failures.Add(1)
 		if errors.Is(err, ErrTaken) {
 			m.lost.Store(&err)
+			return err
 		}
 	}
+	if err != nil {
+		// The directory has its bound all the same.
+		err = errors.Join(err, m.count())
+	}
 	return err
+}
+
+// tree is what the directory leads to.
+func (m *Mirror) tree() (*parquet.Tree, error) {
+	m.asOf = m.stats.written.Load()
+	return parquet.CurrentTree(m.opts.Directory)
+}
+
+// agree notes that a commit of ours leads to a tree.
+func (m *Mirror) agree(tree *parquet.Tree) {
+	clear(m.committed)
+	for _, o := range tree.Objects {
+		m.committed[o.Path] = true
+	}
 }
 
 func (m *Mirror) push(ctx context.Context, release bool) error {
@@ -42,7 +61,7 @@ func (m *Mirror) push(ctx context.Context, release bool) error {
 			return err
 		}
 	}
-	tree, err := parquet.CurrentTree(m.opts.Directory)
+	tree, err := m.tree()
 	if err != nil {
 		return err
 	}
@@ -61,7 +80,7 @@ func (m *Mirror) push(ctx context.Context, release bool) error {
 	}
 	c := m.commit(m.marker.Number+1, release)
 	if tree.Generation > 0 {
-		c.Generation, c.Manifest, c.Checksum = tree.Generation, tree.Name, tree.Checksum
+		c.Generation, c.Manifest, c.Checksum, c.tree = tree.Generation, tree.Name, tree.Checksum, tree
 	}
 	if err := m.put(ctx, c); err != nil {
 		return err
@@ -93,6 +112,10 @@ func (m *Mirror) put(ctx context.Context, c *commit) error {
 		m.marker.Number, m.marker.Generation, m.marker.Session = made.Number, made.Generation, m.session
 		m.last = time.Now()
 		m.known[commitPath(made.Number)] = true
+		if c.tree != nil && made.Generation == c.Generation {
+			m.marker.Sequence, m.marker.Committed = c.tree.Sequence, c.tree.Committed
+			m.agree(c.tree)
+		}
 		// Should this fail the next start finds a commit of the same session.
 		if err := m.marker.write(m.opts.Directory); err != nil {
 			return err
@@ -129,7 +152,7 @@ func (m *Mirror) upload(ctx context.Context, tree *parquet.Tree) (*parquet.Tree,
 		if !errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
 			return tree, err
 		}
-		newer, terr := parquet.CurrentTree(m.opts.Directory)
+		newer, terr := m.tree()
 		if terr != nil {
 			return tree, terr
 		}
@@ -250,11 +273,21 @@ func (m *Mirror) tidy(ctx context.Context, tree *parquet.Tree) error {
 	return errors.Join(err, m.evict(tree))
 }
 
-// count finds out how much is in the directory and not in the bucket.
+// count finds out how much is in the directory and not in the bucket, also while the
+// store does not answer.
 func (m *Mirror) count() error {
-	tree, err := parquet.CurrentTree(m.opts.Directory)
+	tree, err := m.tree()
 	if err != nil || tree == nil {
 		return err
+	}
+	if tree.Generation > m.marker.Generation && m.stats.behind.Load() == 0 {
+		since := tree.Committed
+		for _, f := range tree.Newer(m.marker.Sequence, m.marker.Committed) {
+			if f.Committed.Before(since) {
+				since = f.Committed
+			}
+		}
+		m.stats.behind.Store(since.UnixNano())
 	}
 	return m.evict(tree)
 }

@@ -48,12 +48,12 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Re
 	if err := w.Lost(); err != nil {
 		return parquet.Result{}, err
 	}
-	if waiting := w.stats.unsent.Load(); waiting >= w.opts.LocalBytes {
+	if waiting := w.stats.unsent(); waiting >= w.opts.LocalBytes {
 		return parquet.Result{}, &parquet.Error{Op: "write", Path: w.opts.Directory, Kind: parquet.ErrFull,
 			Hint: fmt.Sprintf("%d bytes wait to be uploaded to %s, the limit is %d", waiting, w.store.Address(), w.opts.LocalBytes)}
 	}
 	res, err := w.Writer.Write(ctx, items)
-	w.stats.unsent.Add(res.Bytes)
+	w.stats.written.Add(res.Bytes)
 	return res, err
 }
 

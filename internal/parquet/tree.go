@@ -122,6 +122,18 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 	return t, nil
 }
 
+// Newer lists the files that came after a tree whose highest raw file and whose time
+// of commit these were.
+func (t *Tree) Newer(sequence int64, committed time.Time) (files []File) {
+	for _, f := range t.Files {
+		n, raw := sequenceOf(filepath.Base(f.Path))
+		if raw && n > sequence || !raw && f.Committed.After(committed) {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
 // isManifest tells whether a name may be that of a manifest: one that leads
 // nowhere else, on any file system.
 func isManifest(name string) bool {

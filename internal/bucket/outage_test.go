@@ -1,0 +1,120 @@
+package bucket
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+var errAway = errors.New("away")
+
+func away(string, string, bool) error { return errAway }
+
+// onDisk is how much the data files in a directory take.
+func onDisk(t *testing.T, directory string) (n int64) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(directory, "date=*", "*.parquet"))
+	require.NoError(t, err)
+	for _, f := range files {
+		info, err := os.Stat(f)
+		require.NoError(t, err)
+		n += info.Size()
+	}
+	return n
+}
+
+// However often a collector starts while the store does not answer, its directory has
+// one bound, and it says how much is waiting and since when.
+func TestRestartsInAnOutage(t *testing.T) {
+	address, directory := "file://"+t.TempDir(), t.TempDir()
+	const limit = 6000
+	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, LocalBytes: limit}
+	var sent int64
+	var began time.Time
+	var atOnce int64 // in the greatest write
+	for run := range 4 {
+		b, err := Open(t.Context(), address)
+		require.NoError(t, err)
+		if run > 0 {
+			b.Inject(away)
+		}
+		w, err := newWriter(t.Context(), b, o, parquet.Options{})
+		require.NoError(t, err)
+		write := func(i int) error {
+			res, err := w.Write(t.Context(), []methodspan.Item{row(fmt.Sprint(run, "-", i), 10)})
+			atOnce = max(atOnce, res.Bytes)
+			return err
+		}
+		if run == 0 {
+			require.NoError(t, write(-1))
+			require.NoError(t, w.Push(t.Context()))
+			sent = onDisk(t, directory)
+			began = time.Now()
+			require.NoError(t, write(-2))
+			b.Inject(away)
+		} else {
+			s := w.Stats()
+			assert.Equal(t, onDisk(t, directory)-sent, s.UnsentBytes, "run %d", run)
+			assert.Equal(t, onDisk(t, directory), s.LocalBytes)
+			assert.InDelta(t, time.Since(began).Seconds(), s.Behind.Seconds(), 1)
+		}
+		for i := 0; write(i) == nil; i++ {
+			assert.ErrorIs(t, w.Push(t.Context()), errAway)
+		}
+		assert.LessOrEqual(t, onDisk(t, directory)-sent, limit+atOnce)
+		assert.Equal(t, onDisk(t, directory)-sent, w.Stats().UnsentBytes)
+		_ = w.Close() // it can't say goodbye
+		// The parquet writer and the bucket are closed even so.
+	}
+	b, err := Open(t.Context(), address)
+	require.NoError(t, err)
+	w, err := newWriter(t.Context(), b, o, parquet.Options{})
+	require.NoError(t, err)
+	require.NoError(t, w.Push(t.Context()))
+	assert.Zero(t, w.Stats().UnsentBytes)
+	assert.Zero(t, w.Stats().Behind)
+	assert.LessOrEqual(t, onDisk(t, directory), int64(limit))
+	require.NoError(t, w.Close())
+}
+
+// What was uploaded makes room for what can't be, not only after an upload.
+func TestUploadedFilesMakeRoomInAnOutage(t *testing.T) {
+	address, directory := "file://"+t.TempDir(), t.TempDir()
+	b, err := Open(t.Context(), address)
+	require.NoError(t, err)
+	const limit = 40_000
+	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, LocalBytes: limit}
+	w, err := newWriter(t.Context(), b, o, parquet.Options{})
+	require.NoError(t, err)
+	n, atOnce := 0, int64(0)
+	write := func() error {
+		n++
+		res, err := w.Write(t.Context(), []methodspan.Item{row(fmt.Sprint(n), 10)})
+		atOnce = max(atOnce, res.Bytes)
+		return err
+	}
+	for onDisk(t, directory) < limit-atOnce {
+		require.NoError(t, write())
+		require.NoError(t, w.Push(t.Context()))
+	}
+	b.Inject(away)
+	for write() == nil {
+		assert.ErrorIs(t, w.Push(t.Context()), errAway)
+		assert.LessOrEqual(t, onDisk(t, directory), limit+atOnce)
+		assert.Equal(t, onDisk(t, directory), w.Stats().LocalBytes)
+	}
+	assert.GreaterOrEqual(t, w.Stats().UnsentBytes, int64(limit))
+	b.Inject(nil)
+	require.NoError(t, w.Push(t.Context()))
+	assert.LessOrEqual(t, onDisk(t, directory), int64(limit))
+	require.NoError(t, w.Close())
+}
