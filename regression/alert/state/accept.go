@@ -23,11 +23,13 @@ type Accepted struct {
 	Basis            string `json:"basis"`
 	BaseVersion      string `json:"base_version"`
 	HeadVersion      string `json:"head_version"`
-	// Level is ns per call, of more calls calls per call of the caller.
-	Level  float64   `json:"level"`
-	Reason string    `json:"reason"`
-	By     string    `json:"by"`
-	At     time.Time `json:"at"`
+	// Level is ns per call, of more calls calls per call of the caller. What all methods
+	// have in common has none: ChangePercent is what was accepted.
+	Level         float64   `json:"level"`
+	ChangePercent float64   `json:"change_percent,omitempty"`
+	Reason        string    `json:"reason"`
+	By            string    `json:"by"`
+	At            time.Time `json:"at"`
 
 	LevelNS float64 `json:"level_ns,omitempty"` // Level in version 1
 }
@@ -76,14 +78,17 @@ func (s *State) Accept(a *alert.Alert, by, reason string, now time.Time) (*Accep
 	if a.Kind == alert.Budget {
 		return nil, fmt.Errorf("alert %s is about a budget: raise the budget in its file instead", a.ID)
 	}
+	if !(a.Head > 0) && !(a.ChangePercent > 0) {
+		return nil, fmt.Errorf("alert %s says neither a level nor a change above 0, so nothing would be worse: a file of --silences can keep it quiet", a.ID)
+	}
 	accepted := Accepted{
 		ID: a.ID, Kind: a.Kind, ServiceNamespace: a.ServiceNamespace, Service: a.Service, Environment: a.Environment,
 		Class: a.Class, Method: a.Method, Caller: a.Caller, Metric: a.Metric, Basis: a.Basis, BaseVersion: a.BaseVersion, HeadVersion: a.HeadVersion,
-		Level: a.Head, Reason: reason, By: by, At: now.UTC(),
+		Level: a.Head, ChangePercent: a.ChangePercent, Reason: reason, By: by, At: now.UTC(),
 	}
 	kept := s.Accepted[:0]
 	for _, other := range s.Accepted {
-		if !other.same(a) || other.Basis != a.Basis { // what was said before no longer counts
+		if !other.replacedBy(a) { // what was said before no longer counts
 			kept = append(kept, other)
 		}
 	}
@@ -112,6 +117,12 @@ func (s *State) Withdraw(id string) bool {
 	return found
 }
 
+// replacedBy tells whether accepting an alert makes an earlier acceptance void. What has
+// no level is accepted comparison by comparison.
+func (a *Accepted) replacedBy(b *alert.Alert) bool {
+	return a.same(b) && a.Basis == b.Basis && (b.Head > 0 || a.ID == b.ID)
+}
+
 // same tells whether both are about the same thing, whatever the versions.
 func (a *Accepted) same(b *alert.Alert) bool {
 	return a.Kind == b.Kind && a.ServiceNamespace == b.ServiceNamespace && a.Service == b.Service && a.Environment == b.Environment &&
@@ -130,10 +141,19 @@ func (s *State) Covers(a *alert.Alert, thresholdPercent float64) *Accepted {
 
 // holds tells whether an alert of the same falls under what was accepted. A method does
 // until it is dearer than the accepted level by more than the threshold, beyond doubt:
-// the lower end of its interval is above that level too.
+// the lower end of its interval is above that level too. All methods together have no
+// level, so in the same comparison their change is held against the accepted one, and
+// any other comparison starts from something else.
 func (a *Accepted) holds(b *alert.Alert, thresholdPercent float64) bool {
 	if a.Basis != b.Basis {
 		return a.ID == b.ID // the same comparison, tested another way
 	}
-	return b.Head <= a.Level*(1+thresholdPercent/100) || b.Base*(1+b.Interval[0]/100) <= a.Level
+	level, base, head := a.Level, b.Base, b.Head
+	if !(level > 0) {
+		if a.ID != b.ID || a.ChangePercent == 0 { // version 1 did not note the change
+			return a.ID == b.ID
+		}
+		level, base, head = 1+a.ChangePercent/100, 1, 1+b.ChangePercent/100
+	}
+	return head <= level*(1+thresholdPercent/100) || base*(1+b.Interval[0]/100) <= level
 }

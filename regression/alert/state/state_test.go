@@ -209,6 +209,52 @@ func TestCallersApart(t *testing.T) {
 	}
 }
 
+// All methods together have no level: one comparison is accepted, up to its change.
+func TestAcceptWholeService(t *testing.T) {
+	service := func(kind, base, head string, change, low float64) *alert.Alert {
+		a := &alert.Alert{
+			Kind: kind, Service: "shop", Metric: "cpu", Basis: "standardised", BaseVersion: base, HeadVersion: head,
+			ChangePercent: change, Interval: [2]float64{low, 2*change - low},
+		}
+		if kind == alert.Drift { // of whose id versions are no part
+			a.FirstSeen = map[string]time.Time{"1": noon, "8": noon.AddDate(0, 2, 0)}[base]
+		}
+		a.ID = alert.ID(a)
+		return a
+	}
+	for _, kind := range []string{alert.WholeService, alert.Drift} {
+		s := &State{Version: Version}
+		for _, accepted := range []*alert.Alert{service(kind, "1", "2", 5, 4), service(kind, "8", "9", 7, 6)} {
+			if s.Covers(accepted, 2) != nil {
+				t.Errorf("%s of %s: covered by what was accepted of another comparison", kind, accepted.BaseVersion)
+			}
+			if _, err := s.Accept(accepted, "ann", "a newer compiler", noon); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, tc := range []struct {
+			name  string
+			alert *alert.Alert
+			want  bool
+		}{
+			{"itself", service(kind, "1", "2", 5, 4), true},
+			{"the other one", service(kind, "8", "9", 7, 6), true},
+			{"a little more", service(kind, "1", "2", 7, 6), true},
+			{"more, not beyond doubt", service(kind, "1", "2", 50, 4), true},
+			{"more beyond doubt", service(kind, "1", "2", 50, 40), false},
+			{"more beyond doubt of the other", service(kind, "8", "9", 900, 800), false},
+		} {
+			if got := s.Covers(tc.alert, 2) != nil; got != tc.want {
+				t.Errorf("%s, %s: %v", kind, tc.name, got)
+			}
+		}
+	}
+	nothing := service(alert.WholeService, "1", "2", 0, 0)
+	if _, err := (&State{Version: Version}).Accept(nothing, "ann", "x", noon); err == nil {
+		t.Error("an alert without level and change was accepted")
+	}
+}
+
 // What earlier programs wrote is read, and means what it meant.
 func TestVersionOne(t *testing.T) {
 	dir := t.TempDir()
@@ -216,7 +262,8 @@ func TestVersionOne(t *testing.T) {
 		"open": [{"alert": {"schema": 1, "id": "a", "kind": "regression"}, "raised": "2026-03-01T00:00:00Z", "seen": "2026-03-01T00:00:00Z", "resolved": false, "silenced": false, "sent": {"slack": "firing"}}],
 		"accepted": [
 			{"id": "b", "kind": "regression", "service": "shop", "class": "c", "method": "m", "metric": "cpu", "basis": "self", "level_ns": 200, "reason": "r", "by": "ann", "at": "2026-03-01T00:00:00Z"},
-			{"id": "d", "kind": "more_calls", "service": "shop", "class": "c", "method": "m", "metric": "cpu", "basis": "self", "base_version": "1", "head_version": "2", "level_ns": 2, "reason": "r", "by": "ann", "at": "2026-03-01T00:00:00Z"}]}`
+			{"id": "d", "kind": "more_calls", "service": "shop", "class": "c", "method": "m", "metric": "cpu", "basis": "self", "base_version": "1", "head_version": "2", "level_ns": 2, "reason": "r", "by": "ann", "at": "2026-03-01T00:00:00Z"},
+			{"id": "e", "kind": "whole_service", "service": "shop", "metric": "cpu", "basis": "self", "base_version": "1", "head_version": "2", "level_ns": 0, "reason": "r", "by": "ann", "at": "2026-03-01T00:00:00Z"}]}`
 	if err := os.WriteFile(filepath.Join(dir, fileName), []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -239,6 +286,14 @@ func TestVersionOne(t *testing.T) {
 		more.Base, more.Head = 3, 6
 		if s.Covers(&calls, 10) == nil || s.Covers(&later, 10) != nil || s.Covers(&more, 10) != nil {
 			t.Errorf("%s: more calls: %+v", step, s.Accepted)
+		}
+		// What change was meant nobody noted: any of that comparison, none of later ones.
+		whole := raised("e", alert.Info)
+		whole.Kind, whole.Class, whole.Method, whole.Base, whole.Head = alert.WholeService, "", "", 0, 0
+		later = whole
+		later.ID = "f"
+		if s.Covers(&whole, 10) == nil || s.Covers(&later, 10) != nil {
+			t.Errorf("%s: whole service: %+v", step, s.Accepted)
 		}
 	}
 	check("read")
