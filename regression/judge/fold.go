@@ -42,21 +42,25 @@ func fold(x *index, methods, calls []compared, common []float64, o Options) {
 	slices.SortFunc(raised, func(a, b int) int {
 		return cmp.Or(cmp.Compare(methods[a].verdict.HeadMean*methods[a].weight[Head], methods[b].verdict.HeadMean*methods[b].weight[Head]), a-b)
 	})
+	isRaised := make([]bool, len(methods))
+	for _, m := range raised {
+		isRaised[m] = true
+	}
 	by := map[int][]int{} // what explains a method
 	for _, m := range raised {
 		own, _ := f.excess(m, m)
 		var names []string
 		for callee := range methods {
-			dearer := callee != m && slices.Contains(raised, callee) && !reaches(by, callee, m)
 			more := oftener[subject{methods[m].name, methods[callee].name}]
-			if !dearer && !more {
+			if dearer := callee != m && isRaised[callee]; !dearer && !more {
 				continue
 			}
-			if e, _ := f.excess(m, callee); e > 0 {
-				by[m] = append(by[m], callee)
-				if names = append(names, methods[callee].name); more {
-					names[len(names)-1] = "more calls of " + methods[callee].name
-				}
+			if e, _ := f.excess(m, callee); !(e > 0) || !more && reaches(by, callee, m) {
+				continue
+			}
+			by[m] = append(by[m], callee)
+			if names = append(names, methods[callee].name); more {
+				names[len(names)-1] = "more calls of " + methods[callee].name
 			}
 		}
 		if own > 0 && len(names) > 0 && !f.grewItself(m, by[m], o) {
@@ -81,11 +85,22 @@ func fold(x *index, methods, calls []compared, common []float64, o Options) {
 	}
 }
 
-// reaches tells whether a method is explained, through others, by another.
+// reaches tells whether a method is explained, through others, by another. Each is
+// visited once, however many ways lead to it: layers multiply them.
 func reaches(by map[int][]int, from, to int) bool {
-	for _, next := range by[from] {
-		if next == to || reaches(by, next, to) {
-			return true
+	seen := map[int]bool{from: true}
+	for todo := []int{from}; len(todo) > 0; {
+		last := len(todo) - 1
+		here := todo[last]
+		todo = todo[:last]
+		for _, next := range by[here] {
+			if next == to {
+				return true
+			}
+			if !seen[next] {
+				seen[next] = true
+				todo = append(todo, next)
+			}
 		}
 	}
 	return false

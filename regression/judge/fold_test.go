@@ -1,0 +1,83 @@
+package judge_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/regression/judge"
+)
+
+// layered is a service of layers of two methods, each called by both of the layer
+// above, whose lowest layer became dearer.
+func layered(depth int) *judge.Deployment {
+	rng := rand.New(rand.NewPCG(1, 2))
+	d := &judge.Deployment{Begin: epoch, Slot: 5 * time.Minute, Slots: 6, Callers: []string{"(entry)"}}
+	for layer := range depth {
+		for k := range 2 {
+			name := fmt.Sprintf("L%02d.%d", layer, k)
+			d.Methods, d.Callers = append(d.Methods, name), append(d.Callers, name)
+		}
+	}
+	layers := len(d.Methods)
+	for i := range 3 * layers { // enough others for a common mode
+		d.Methods = append(d.Methods, fmt.Sprint("other", i))
+	}
+	for i := range 8 {
+		d.Instances = append(d.Instances, judge.Instance{ID: fmt.Sprint(i), Side: []judge.Side{judge.Base, judge.Head}[i%2]})
+	}
+	for m := range d.Methods {
+		callers := []int{0}
+		if m < layers-2 {
+			callers = []int{1 + m/2*2 + 2, 1 + m/2*2 + 3}
+		}
+		for i, in := range d.Instances {
+			cost := 1e5 * (1 + 0.002*float64(m/2)) // callees come before callers: they cost less
+			switch {
+			case m >= layers:
+				cost = 1e5
+			case in.Side == judge.Head:
+				cost += 1e5
+			}
+			for slot := range d.Slots {
+				for _, caller := range callers {
+					const n = 100
+					x := cost * (1 + 0.02*rng.NormFloat64())
+					d.Cells = append(d.Cells, judge.Cell{
+						Method: int32(m), Caller: int32(caller), Instance: int32(i), Slot: int32(slot),
+						Records: n, Weight: n, Sum: n * x, Capped: n * x, Log: n * math.Log(x), Calls: n, Timed: n,
+					})
+				}
+			}
+		}
+	}
+	return d
+}
+
+// Two ways down from each of 40 layers are 2^40 ways in all. None is walked twice.
+func TestManyLayers(t *testing.T) {
+	d := layered(40)
+	done := make(chan *judge.Result, 1)
+	go func() {
+		o := judge.Defaults()
+		o.WarmUp, o.Looks = 0, 1
+		r, _, err := judge.Look(d, o, judge.Memory{})
+		if err != nil {
+			t.Error(err)
+		}
+		done <- r
+	}()
+	select {
+	case r := <-done:
+		got := alerted(r)
+		slices.Sort(got)
+		if want := []string{"regression L00.0", "regression L00.1"}; !slices.Equal(got, want) {
+			t.Errorf("alerts %q, want %q", got, want)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Fatal("no end in sight")
+	}
+}
