@@ -30,7 +30,7 @@ type serviceHistory struct {
 // wholeDates cuts the window to UTC dates that are over.
 func (d *driftFlags) wholeDates() (query.Window, error) {
 	w := d.window
-	if w.To.IsZero() {
+	if w.To.IsZero() || w.To.After(now()) {
 		w.To = now()
 	}
 	w.To = w.To.UTC().Truncate(24 * time.Hour)

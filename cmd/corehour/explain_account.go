@@ -219,7 +219,7 @@ func (a *account) compared(found *findings) {
 // drifted replays the weekly looks at the service.
 func (a *account) drifted(ctx context.Context, of common) error {
 	end := of.window.To
-	if end.IsZero() {
+	if end.IsZero() || end.After(now()) {
 		end = now()
 	}
 	of.window.From = end.AddDate(0, 0, -driftDays)

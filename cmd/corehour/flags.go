@@ -80,7 +80,7 @@ func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
 	f.StringVar(&c.format, "format", "text", "text, json, markdown or csv")
 	f.StringVar(&c.from, "from", "", "start of the `time` looked at: 2026-11-21, \"2026-11-21 14:30\" or RFC 3339")
 	f.StringVar(&c.to, "to", "", "its end (`time`), not part of it (default: everything since the start)")
-	f.StringVar(&c.since, "since", since, "instead of --from: `duration` to look back from --to or from now, as 90m, 24h or 7d")
+	f.StringVar(&c.since, "since", since, "instead of --from: `duration` to look back from --to, or from now if there is none or it is further ahead than that, as 90m, 24h or 7d")
 	f.StringVar(&c.tz, "tz", "UTC", "time `zone` of times read and shown, as Europe/Berlin or Local")
 	f.StringVar(&c.filter.Service, "service", "", "only this service (`name`)")
 	f.StringVar(&c.filter.Environment, "environment", "", "only this environment (`name`)")
@@ -161,7 +161,7 @@ func (c *common) parseWindow() error {
 			errs = append(errs, err)
 		}
 		end := now()
-		if given["to"] {
+		if given["to"] && c.window.To.Add(-since).Before(end) { // else all of it is to come
 			end = c.window.To
 		}
 		c.window.From = end.Add(-since)

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -108,15 +109,12 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 		Window: window, dialect: bigqueryDialect, db: sql.OpenDB(querier.Connector()), given: map[string]given{},
 		remote: &remote{dataset: o.Dataset, querier: querier, from: firstDate, to: lastDate},
 	}
-	if !window.From.IsZero() {
-		w.remote.from = bigquery.Date(window.From.UTC().Format(time.DateOnly))
-	}
-	if !window.To.IsZero() {
-		w.remote.to = bigquery.Date(window.To.Add(-1).UTC().Format(time.DateOnly))
-	}
-	var first string
+	first, last := window.dates()
+	w.remote.from = cmp.Or(bigquery.Date(first), w.remote.from)
+	w.remote.to = cmp.Or(bigquery.Date(last), w.remote.to)
+	var oldest string
 	var rows int64
-	err = w.each(ctx, "extent", scope{}, nil, func(r *sql.Rows) error { return r.Scan(into(&first), &rows) })
+	err = w.each(ctx, "extent", scope{}, nil, func(r *sql.Rows) error { return r.Scan(into(&oldest), &rows) })
 	if err == nil && rows == 0 {
 		err = fmt.Errorf("%w: %s has none from %s to %s (UTC dates)", ErrNoData, o.Dataset, w.remote.from, w.remote.to)
 	}
@@ -124,7 +122,7 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 		return nil, fmt.Errorf("open warehouse %s: %w", root, errors.Join(err, w.Close()))
 	}
 	// All rows stand for one file; BigQuery holds raw ones only.
-	w.Files = []parquet.File{{Date: first, Rows: rows, Level: methodspan.LevelRaw}}
+	w.Files = []parquet.File{{Date: oldest, Rows: rows, Level: methodspan.LevelRaw}}
 	w.Snapshot = &parquet.Snapshot{Files: w.Files}
 	return w, nil
 }

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/parquet"
@@ -86,10 +85,8 @@ func splitCacheSize(root string) (address string, size int64, err error) {
 
 // touches tells whether a UTC date has a part in the window.
 func (w Window) touches(date string) bool {
-	if !w.From.IsZero() && date < w.From.UTC().Format(time.DateOnly) {
-		return false
-	}
-	return w.To.IsZero() || date <= w.To.Add(-1).UTC().Format(time.DateOnly)
+	first, last := w.dates()
+	return date >= first && (last == "" || date <= last)
 }
 
 // schemeOf is the scheme of an address, empty if it is a path.

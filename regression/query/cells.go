@@ -94,11 +94,11 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	for _, m := range members {
 		var start any
 		if !m.Start.IsZero() {
-			start = m.Start.UnixNano()
+			start = nanos(m.Start)
 		}
 		warm := int64(0)
 		if !m.Warm.IsZero() {
-			warm = m.Warm.UnixNano()
+			warm = nanos(m.Warm)
 		}
 		g.rows = append(g.rows, []any{string(m.Side), orNull(m.Instance), start, int64(m.Member), warm})
 	}
@@ -106,7 +106,7 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 		return nil, err
 	}
 	args := serviceArgs(base.Service)
-	args["begin_ns"], args["slot_ns"], args["daily"] = grid.Begin.UnixNano(), grid.Slot.Nanoseconds(), 0
+	args["begin_ns"], args["slot_ns"], args["daily"] = nanos(grid.Begin), grid.Slot.Nanoseconds(), 0
 	if grid.Daily {
 		args["daily"] = 1
 	}

@@ -53,7 +53,7 @@ func (w *Warehouse) cut(at time.Time) (start time.Time, level string) {
 			continue
 		}
 		for _, f := range w.Files {
-			if f.Level == level && f.MinStartNS < start.Add(units[level]).UnixNano() && f.MaxStartNS >= start.UnixNano() {
+			if f.Level == level && f.MinStartNS < nanos(start.Add(units[level])) && f.MaxStartNS >= nanos(start) {
 				return start, level
 			}
 		}

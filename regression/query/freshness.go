@@ -84,6 +84,9 @@ func (r *remote) freshness(ctx context.Context, window Window, f Filter, now tim
 	if from.IsZero() {
 		from = now.Add(-jobsOf)
 	}
+	if epoch := time.Unix(0, 0); from.Before(epoch) { // the service takes no earlier one
+		from = epoch
+	}
 	if !to.IsZero() {
 		to = to.Add(loadedWithin)
 	}

@@ -66,9 +66,9 @@ func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter) ([]Ac
 		return nil, err
 	}
 	args := filterArgs(window, f)
-	args["raw_from_ns"], args["read_to_ns"] = day.UnixNano(), int64(math.MaxInt64)
+	args["raw_from_ns"], args["read_to_ns"] = nanos(day), int64(math.MaxInt64)
 	if !w.Window.To.IsZero() {
-		args["read_to_ns"] = w.Window.To.Add(-1).UTC().Truncate(24*time.Hour).AddDate(0, 0, 1).UnixNano()
+		args["read_to_ns"] = nanos(w.Window.To.Add(-1).UTC().Truncate(24*time.Hour).AddDate(0, 0, 1))
 	}
 	var out []Account
 	err = w.each(ctx, "processes", scope{Filter: f}, args, func(rows *sql.Rows) error {

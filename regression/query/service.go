@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"database/sql"
+	"math"
 	"time"
 )
 
@@ -101,10 +102,43 @@ func filterArgs(window Window, f Filter) map[string]any {
 func (w Window) nanos() (from, to int64) {
 	from, to = 0, 1<<63-1
 	if !w.From.IsZero() {
-		from = w.From.UnixNano()
+		from = nanos(w.From)
 	}
 	if !w.To.IsZero() {
-		to = w.To.UnixNano()
+		to = nanos(w.To)
 	}
 	return from, to
+}
+
+// The first and the last moment that a row can have: it holds nanoseconds since 1970.
+var (
+	earliest = time.Unix(0, math.MinInt64)
+	latest   = time.Unix(0, math.MaxInt64)
+)
+
+// within is the moment nearest to t that a row can have. Flags may name any.
+func within(t time.Time) time.Time {
+	switch {
+	case t.Before(earliest):
+		return earliest
+	case t.After(latest):
+		return latest
+	}
+	return t
+}
+
+func nanos(t time.Time) int64 { return within(t).UnixNano() }
+
+func dateOf(t time.Time) string { return within(t).UTC().Format(time.DateOnly) }
+
+// dates are the first and the last UTC date that the window touches; open sides are
+// empty.
+func (w Window) dates() (first, last string) {
+	if !w.From.IsZero() {
+		first = dateOf(w.From)
+	}
+	if !w.To.IsZero() {
+		last = dateOf(w.To.Add(-1))
+	}
+	return first, last
 }

@@ -52,7 +52,7 @@ func (w *Warehouse) since(ctx context.Context, from time.Time) (*Warehouse, func
 	longer := &Warehouse{Snapshot: w.Snapshot, Window: Window{from, w.Window.To}, dialect: w.dialect}
 	if w.remote != nil {
 		r := *w.remote
-		r.from = bigquery.Date(from.UTC().Format(time.DateOnly))
+		r.from = bigquery.Date(dateOf(from))
 		longer.remote, longer.db, longer.given, longer.Files = &r, w.db, w.given, w.Files
 		return longer, func() error { return nil }, nil
 	}

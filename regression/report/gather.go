@@ -52,7 +52,11 @@ func Gather(ctx context.Context, o Options) (*Report, error) {
 	if err := r.gather(ctx, w, o); err != nil {
 		return nil, err
 	}
-	r.Health, err = ledger.Check(ctx, w, o.Filter, r.To)
+	end := r.To
+	if o.Now.Before(end) {
+		end = o.Now
+	}
+	r.Health, err = ledger.Check(ctx, w, o.Filter, end)
 	if err != nil {
 		return nil, err
 	}
