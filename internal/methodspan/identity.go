@@ -9,6 +9,13 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
+// ResourceColumns are the attributes of a resource that rows have columns of.
+var ResourceColumns = map[string]bool{
+	ResourceServiceNamespace: true, ResourceService: true, ResourceVersion: true, ResourceInstance: true,
+	ResourceEnvironment: true, ResourceOldEnvironment: true, ResourceRevision: true, ResourceHost: true, ResourceHostType: true,
+	ResourceCloudProvider: true, ResourceRegion: true, ResourceCapacityType: true, ResourceProcessStart: true, AttrPriceSource: true,
+}
+
 // ReadResource reads the columns that all spans of a resource share.
 func ReadResource(res pcommon.Resource) *Resource {
 	r := &Resource{}

@@ -1,10 +1,13 @@
 package methodspans
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/corehour/corehour/internal/methodspan"
 )
@@ -24,7 +27,7 @@ var (
 	allQuantities = quantitiesOf[kindCall] | quantitiesOf[kindCounts] | quantitiesOf[kindAggregate] | quantitiesOf[kindProcess]
 
 	// Texts whose length is limited and that may simply be absent.
-	optionalTexts = [...]field{fieldSignature, fieldRequest, fieldGroup}
+	optionalTexts = [...]field{fieldSignature, fieldRequest, fieldGroup, fieldTier, fieldReason, fieldPriceSource, fieldStack}
 
 	// Fields whose bad values are judged where the kind is, with reasons of
 	// their own.
@@ -137,21 +140,44 @@ func (n *normalizer) tidyTexts(attributes pcommon.Map, p *pass) {
 		p.repairUTF8(attributes)
 	}
 	for _, f := range optionalTexts {
-		if r.good.has(f) && len(r.text[f]) > n.limits.MaxNameLength {
+		most := n.limits.MaxNameLength
+		if f == fieldStack {
+			most = max(most, maxStack)
+		}
+		if r.good.has(f) && len(r.text[f]) > most {
 			p.fault(textTooLong, corrected)
 			p.remove(attributes, setOf(f))
 		}
 	}
 }
 
-// repairResource does the same for the texts of a resource, which every row of
-// the process will bear.
-func repairResource(attributes pcommon.Map, t *tally) {
-	attributes.Range(func(_ string, v pcommon.Value) bool {
-		if v.Type() == pcommon.ValueTypeStr && !utf8.ValidString(v.Str()) {
-			t.fault(notUTF8, corrected)
-			v.SetStr(validUTF8(v.Str()))
-		}
-		return true
-	})
+// maxStack is several times what our SDK sends.
+const maxStack = 16 << 10
+
+// repairResources does the same for the texts of resources, which every row of a
+// process will bear.
+func (n *normalizer) repairResources(td ptrace.Traces, t *tally) {
+	for _, rs := range td.ResourceSpans().All() {
+		rs.Resource().Attributes().Range(func(name string, v pcommon.Value) bool {
+			if v.Type() == pcommon.ValueTypeStr && !utf8.ValidString(v.Str()) {
+				t.fault(notUTF8, corrected)
+				v.SetStr(validUTF8(v.Str()))
+			}
+			if !methodspan.ResourceColumns[name] {
+				return true
+			}
+			if text := v.AsString(); len(text) > n.limits.MaxNameLength {
+				t.fault(textTooLong, corrected)
+				v.SetStr(shortened(text, n.limits.MaxNameLength))
+			}
+			return true
+		})
+	}
+}
+
+// shortened cuts a text that tells processes apart. Different texts stay different.
+func shortened(text string, length int) string {
+	sum := sha256.Sum256([]byte(text))
+	mark := "~" + hex.EncodeToString(sum[:8])
+	return strings.ToValidUTF8(text[:max(0, length-len(mark))], "") + mark
 }

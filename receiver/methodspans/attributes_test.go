@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,4 +71,29 @@ func TestSharedTextsAreRepaired(t *testing.T) {
 	assert.Equal(t, "1\uFFFD", version.Str())
 	assert.Equal(t, "io\uFFFD", got.ScopeSpans().At(0).Scope().Name())
 	assert.Equal(t, []string{"corrected not_utf8 x2"}, r.faults())
+}
+
+// Texts of any length are in every row and in every table that knows processes, so
+// they are cut, and different ones stay different.
+func TestLongTextsOfResources(t *testing.T) {
+	r := start(t, testConfig(nil), nil)
+	long := strings.Repeat("é", 1<<19)
+	names := map[string]bool{}
+	for _, instance := range []string{long + "1", long + "2", long + "1"} {
+		td := foreign("web", func(spans ptrace.SpanSlice) { addForeign(spans, 1, 0) })
+		attributes := td.ResourceSpans().At(0).Resource().Attributes()
+		attributes.PutStr(methodspan.ResourceService, long)
+		attributes.PutStr(methodspan.ResourceInstance, instance)
+		attributes.PutEmptySlice(methodspan.ResourceRegion).AppendEmpty().SetStr(long)
+		attributes.PutStr("process.command_line", long)
+		got := methodspan.ReadResource(r.receive(td).ResourceSpans().At(0).Resource())
+		for _, text := range []string{got.Service, got.Instance, got.Region} {
+			assert.LessOrEqual(t, len(text), 512)
+			assert.Greater(t, len(text), 500)
+			assert.True(t, utf8.ValidString(text))
+		}
+		names[got.Instance] = true
+	}
+	assert.Len(t, names, 2)
+	assert.Equal(t, []string{"corrected text_too_long x9"}, r.faults())
 }

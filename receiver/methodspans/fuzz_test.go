@@ -165,6 +165,7 @@ func checkNormalization(t *testing.T, td ptrace.Traces) (faults []string) {
 	n := newNormalizer(config, nowForTest)
 	p := newPass()
 	in := callsIn(td)
+	n.repairResources(td, &p.tally)
 	n.normalize(td, p)
 	out := callsIn(td)
 	faults = p.faultNames()
@@ -210,6 +211,7 @@ func checkNormalization(t *testing.T, td ptrace.Traces) (faults []string) {
 		t.Fatal(err)
 	}
 	p.reset()
+	n.repairResources(td, &p.tally)
 	n.normalize(td, p)
 	second, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
 	if err != nil {

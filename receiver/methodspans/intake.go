@@ -47,6 +47,8 @@ func (*intake) Capabilities() consumer.Capabilities { return consumer.Capabiliti
 // the sender's resend passes.
 func (in *intake) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	p := in.passes.Get().(*pass)
+	// First of all: batches are told apart by the resources they are of.
+	in.normalizer.repairResources(td, &p.tally)
 	claim, err := in.batches.claim(ctx, td, &p.tally)
 	if err != nil {
 		in.release(p)

@@ -75,7 +75,6 @@ func (n *normalizer) normalize(td ptrace.Traces, p *pass) {
 }
 
 func (n *normalizer) resource(rs ptrace.ResourceSpans, p *pass) {
-	repairResource(rs.Resource().Attributes(), &p.tally)
 	namespace, service := serviceOf(rs.Resource())
 	p.service, p.caller = n.names.lock(serviceKey{namespace, service}, &p.tally), ""
 	defer p.service.mu.Unlock()

@@ -29,6 +29,7 @@ const (
 	fieldIDs
 	fieldTier
 	fieldReason
+	fieldPriceSource
 
 	fieldCPUTime
 	fieldCalls
@@ -128,6 +129,8 @@ func fieldOf(name string) (f field, reserved bool) {
 		return fieldTier, true
 	case methodspan.AttrReason:
 		return fieldReason, true
+	case methodspan.AttrPriceSource:
+		return fieldPriceSource, true
 	case methodspan.AttrConfiguredRate:
 		return fieldConfiguredRate, true
 	case methodspan.AttrEffectiveRate:
