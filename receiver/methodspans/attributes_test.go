@@ -77,7 +77,7 @@ func TestSharedTextsAreRepaired(t *testing.T) {
 // they are cut, and different ones stay different.
 func TestLongTextsOfResources(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
-	long := strings.Repeat("é", 1<<19)
+	long := strings.Repeat("é", 1<<17)
 	names := map[string]bool{}
 	for _, instance := range []string{long + "1", long + "2", long + "1"} {
 		td := foreign("web", func(spans ptrace.SpanSlice) { addForeign(spans, 1, 0) })
