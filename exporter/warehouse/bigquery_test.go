@@ -5,11 +5,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/bigquery/fake"
@@ -63,6 +66,49 @@ func TestBigQueryShutdownIsBounded(t *testing.T) {
 	r.stop()
 	assert.Less(t, time.Since(begin), lastWrites+30*time.Second)
 	assert.Positive(t, r.metric("fold_lost", "what", "calls")+r.metric("write_unknown"))
+}
+
+// In an outage longer than the retries, rows that were never sent are folded, and stored
+// when it is over. Only what was on its way when it began is of unknown outcome, though
+// the sum that goes with every write may have been on its way too.
+func TestBigQueryOutageLeavesNoDoubtAboutWhatWasNotSent(t *testing.T) {
+	for _, before := range []fake.Fault{fake.Unavailable, fake.Quota} {
+		s := fake.New(t)
+		var fault atomic.Int64
+		fault.Store(int64(before))
+		s.OnAppend = func(int) fake.Fault { return fake.Fault(fault.Load()) }
+		s.OnFinalize = func() error {
+			if fake.Fault(fault.Load()) != fake.None {
+				return status.Error(codes.Unavailable, "the connection is closed")
+			}
+			return nil
+		}
+		cfg := bigQueryConfig(t, s)
+		cfg.Retry.MaxElapsedTime = 20 * time.Millisecond
+		r := newRig(t, cfg).start()
+		next := 0
+		sendUntil := func(what string, done func() bool) {
+			require.Eventually(t, func() bool {
+				r.send(busyExport(next))
+				next++
+				return done()
+			}, patience, 20*time.Millisecond, what)
+		}
+		if before == fake.Quota { // so that there is a sum
+			sendUntil("the first is folded", func() bool { return r.metric("calls_folded") > 0 })
+			fault.Store(int64(fake.Unavailable))
+		}
+		sendUntil("one is given up", func() bool { return r.metric("write_unknown") > 0 })
+		unknown, folded := r.metric("write_unknown"), r.metric("calls_folded")
+		sendUntil("others are folded", func() bool { return r.metric("calls_folded") > folded+1000 })
+		assert.Equal(t, unknown, r.metric("write_unknown"))
+		fault.Store(int64(fake.None))
+		r.stop()
+		stored := books{}
+		stored.add(fake.MethodRows(s.Rows(testDataset)))
+		balanced(t, booksOf(r.in...), stored)
+		assert.Zero(t, r.metric("fold_lost"))
+	}
 }
 
 // A refused row is counted by name, and a metric says that it was kept.

@@ -72,7 +72,6 @@ func (w *writer) deliver(items []methodspan.Item) error {
 	w.repeated(repeats)
 	pause := newPause(w.cfg.Retry, w.stopping)
 	batch := w.withFolded(items)
-	unknown := false
 	var err error
 	for w.run.Err() == nil {
 		if err = w.attempt(w.run, batch); err == nil {
@@ -82,7 +81,6 @@ func (w *writer) deliver(items []methodspan.Item) error {
 			}
 			return nil
 		}
-		unknown = errors.Is(err, parquet.ErrUnknown)
 		if !pause.wait(w.run) {
 			break
 		}
@@ -90,22 +88,45 @@ func (w *writer) deliver(items []methodspan.Item) error {
 	if w.cfg.Queue.StorageID != nil && w.run.Err() != nil {
 		return errors.Join(errLeft, err)
 	}
-	if unknown {
-		rows := 0
-		for i := range items {
-			rows += len(items[i].Rows)
+	return w.giveUp(items, err)
+}
+
+// giveUp ends the attempts to write items: what may be stored is counted, the rest is
+// folded.
+func (w *writer) giveUp(items []methodspan.Item, err error) error {
+	unsettled, committed := parquet.Unsettled(err), (*w.sink.Load()).Committed
+	var unknown, left []methodspan.Item
+	rows := 0
+	for _, item := range items {
+		switch {
+		case unsettled(item.ID):
+			unknown = append(unknown, item)
+			rows += len(item.Rows)
+		case w.unsure[item.ID] && committed(item.ID): // by an attempt that then failed
+			w.telemetry.written(len(item.Rows), 0)
+			w.taken.settle(item.ID)
+		default:
+			left = append(left, item)
 		}
+	}
+	if len(unknown) > 0 {
 		w.telemetry.unknown(rows)
-		w.taken.settle(idsOf(items)...)
-		return consumererror.NewPermanent(errors.Join(errGivenUp, err))
+		w.taken.settle(idsOf(unknown)...)
+		err = errors.Join(errGivenUp, err)
 	}
-	cause := causeWriteFailed
-	if w.run.Err() != nil {
-		cause = causeShutdown
+	if len(left) > 0 {
+		cause := causeWriteFailed
+		if w.run.Err() != nil {
+			cause = causeShutdown
+		}
+		w.taken.sumUnwritten(left, time.Now())
+		w.fold(left, cause)
+		err = errors.Join(errFolded, err)
 	}
-	w.taken.sumUnwritten(items, time.Now())
-	w.fold(items, cause)
-	return consumererror.NewPermanent(errors.Join(errFolded, err))
+	if len(unknown)+len(left) == 0 {
+		return nil
+	}
+	return consumererror.NewPermanent(err)
 }
 
 // withFolded adds what is folded to items.

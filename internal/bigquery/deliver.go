@@ -25,9 +25,8 @@ const (
 )
 
 // deliver sends a request whose intent is on disk until its outcome is known. If
-// that can't be found out now, the request becomes pending and the error is of
-// kind ErrUnknown. Any other error means that it is not stored. sent tells that
-// an earlier attempt was left open.
+// that can't be found out now, the request becomes pending; else an error means
+// that it is not stored. sent tells that an earlier attempt was left open.
 func (w *Writer) deliver(ctx context.Context, r *request, in *intent, sent bool, t *tally) error {
 	var a answer
 	for n := range deliveryAttempts {
@@ -63,8 +62,7 @@ func (w *Writer) deliver(ctx context.Context, r *request, in *intent, sent bool,
 		break
 	}
 	if sent {
-		w.pending = &pending{r, in}
-		return w.fail("append rows", parquet.ErrUnknown, a.err)
+		return w.moved(ctx, r, in, sent, a, t)
 	}
 	if a.verdict == quota && a.after > 0 {
 		pause(ctx, min(a.after, quotaPause))
@@ -130,15 +128,15 @@ func (w *Writer) delivered(r *request, in *intent, t *tally) error {
 	return w.finish(in, true)
 }
 
-// moved goes on after a stream has come to its end. How many rows it holds says
-// whether the request is among them.
+// moved ends the stream for good if the service has not done so. How many rows it
+// holds then says whether the request is among them.
 func (w *Writer) moved(ctx context.Context, r *request, in *intent, sent bool, a answer, t *tally) error {
 	w.disconnect()
 	n, known, err := w.finalize(ctx, in.Stream)
 	switch {
 	case err != nil && sent:
 		w.pending = &pending{r, in}
-		return w.fail("ask how far a stream got", parquet.ErrUnknown, errors.Join(a.err, err))
+		return w.fail("ask how far a stream got", nil, errors.Join(a.err, err))
 	case err != nil:
 		return errors.Join(w.fail("ask how far a stream got", nil, errors.Join(a.err, err)), w.finish(in, false))
 	}
@@ -153,6 +151,9 @@ func (w *Writer) moved(ctx context.Context, r *request, in *intent, sent bool, a
 	}
 	if err := w.finish(in, false); err != nil {
 		return err
+	}
+	if a.verdict != lost {
+		return w.refusal(a)
 	}
 	return w.again(ctx, r, t)
 }

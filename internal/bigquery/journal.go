@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -41,9 +42,15 @@ type outcome struct {
 
 // state is what the journal has come to.
 type state struct {
-	Seq   int64          `json:"seq"` // of the last intent in it
-	Parts map[string]int `json:"parts,omitempty"`
-	Pages []parquet.Page `json:"pages,omitempty"`
+	Seq   int64           `json:"seq"` // of the last intent in it
+	Parts map[string]part `json:"unfinished,omitempty"`
+	Pages []parquet.Page  `json:"pages,omitempty"`
+}
+
+// part is the rows stored of an item that is not complete, and when the last were.
+type part struct {
+	Rows int       `json:"rows"`
+	At   time.Time `json:"at"`
 }
 
 // journal keeps on disk which items are stored, and which request is on its way.
@@ -52,13 +59,13 @@ type journal struct {
 	dir    string
 	seq    int64
 	intake *parquet.Intake
-	parts  map[string]int // rows stored of items that are not complete
-	open   *intent        // whose outcome is not known; only after a start
+	parts  map[string]part // of items that are not complete
+	open   *intent         // whose outcome is not known; only after a start
 }
 
 // openJournal reads what the last run left.
 func openJournal(dir string, intake *parquet.Intake) (*journal, error) {
-	j := &journal{dir: dir, intake: intake, parts: map[string]int{}}
+	j := &journal{dir: dir, intake: intake, parts: map[string]part{}}
 	data, err := os.ReadFile(filepath.Join(dir, stateName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -69,9 +76,7 @@ func openJournal(dir string, intake *parquet.Intake) (*journal, error) {
 			return nil, fmt.Errorf("%s: %w", stateName, err)
 		}
 		j.seq = s.Seq
-		for id, n := range s.Parts {
-			j.parts[id] = n
-		}
+		maps.Copy(j.parts, s.Parts)
 		for _, p := range s.Pages {
 			if err := intake.AddPage(p); err != nil {
 				return nil, fmt.Errorf("%s: %w", stateName, err)
@@ -106,15 +111,18 @@ func (j *journal) replay(line []byte) {
 	j.open = nil
 }
 
-// apply notes that what was intended is stored.
+// apply notes that what was intended is stored. Parts of items that never came again
+// are forgotten when the id of an item would be.
 func (j *journal) apply(in *intent) {
 	for _, id := range in.Items {
 		delete(j.parts, id)
 	}
 	if in.Part != "" {
-		j.parts[in.Part] = in.Stored
+		j.parts[in.Part] = part{in.Stored, in.At}
 	}
 	j.intake.Remember(in.Items, in.At)
+	oldest := in.At.Add(-j.intake.RememberFor())
+	maps.DeleteFunc(j.parts, func(_ string, p part) bool { return p.At.Before(oldest) })
 }
 
 // begin makes an intent durable.

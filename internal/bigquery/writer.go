@@ -2,10 +2,7 @@ package bigquery
 
 import (
 	"context"
-	"errors"
-	"maps"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,12 +60,6 @@ type Writer struct {
 	stream   string // "" = to be made
 	offset   int64  // of the next row in it
 	pending  *pending
-}
-
-// pending is a request that was sent and whose outcome is not known.
-type pending struct {
-	request *request
-	intent  *intent
 }
 
 // NewWriter opens the directory and makes sure that the table is there and has
@@ -148,7 +139,8 @@ func (w *Writer) settleOpen(ctx context.Context) error {
 }
 
 // Write stores the items it is given; see parquet.Writer.Write for what its
-// errors mean. A write that fails half way is of kind ErrUnknown, too.
+// errors mean. One that fails when a part is stored is of kind ErrUnknown, too; its
+// Items are those of the given ones that it is really about.
 func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -156,47 +148,30 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Re
 		return parquet.Result{}, w.fail("write", parquet.ErrClosed, nil)
 	}
 	if err := ctx.Err(); err != nil {
-		return parquet.Result{}, w.fail("write", nil, err)
+		return parquet.Result{}, w.unsettled(items, false, w.fail("write", nil, err))
 	}
 	t := &tally{}
-	if p := w.pending; p != nil {
-		w.pending = nil
-		// Its rows are counted as those of duplicates, which its items are now.
-		if err := w.deliver(ctx, p.request, p.intent, true, &tally{quiet: t}); err != nil {
-			return parquet.Result{}, err
-		}
+	if err := w.settlePending(ctx, t); err != nil {
+		return parquet.Result{}, w.unsettled(items, false, err)
 	}
+	given := items
 	items = w.rest(items)
 	batch, res, refused := w.intake.Gather(items)
 	t.add(res, refused)
-	cut := &cutter{encoder: &w.encoder, items: chosen(items, batch), rows: batch.Rows, skipped: maps.Clone(w.journal.parts), limit: w.opts.requestBytes}
-	wrote := len(w.journal.parts) > 0
+	cut := &cutter{encoder: &w.encoder, items: chosen(items, batch), rows: batch.Rows, skipped: w.storedRows(given), limit: w.opts.requestBytes}
+	wrote := false
 	for r := cut.next(); r != nil; r = cut.next() {
 		w.refuseLarge(cut, t)
 		if err := w.store(ctx, r, t); err != nil {
-			if wrote && !errors.Is(err, parquet.ErrUnknown) {
-				err = w.fail("write the rest", parquet.ErrUnknown, err)
-			}
-			return parquet.Result{}, err
+			return parquet.Result{}, w.unsettled(given, wrote, err)
 		}
 		wrote = true
 	}
 	w.refuseLarge(cut, t)
+	for _, n := range cut.skipped { // a write that failed did not count them
+		t.res.Rows += n
+	}
 	return t.res, multierr.Combine(t.errs...)
-}
-
-// rest leaves out the rows of items that were stored before the items were complete.
-func (w *Writer) rest(items []methodspan.Item) []methodspan.Item {
-	if len(w.journal.parts) == 0 {
-		return items
-	}
-	items = slices.Clone(items)
-	for i := range items {
-		if n := w.journal.parts[items[i].ID]; n > 0 && n <= len(items[i].Rows) {
-			items[i].Rows = items[i].Rows[n:]
-		}
-	}
-	return items
 }
 
 // store sends one request and makes sure of its outcome.

@@ -35,6 +35,26 @@ type Error struct {
 	Kind error // one of the kinds above, or nil
 	Err  error // the cause, may be nil
 	Hint string
+	// Items are those that ErrUnknown is about, of all that were given; nil means all.
+	// What became of the others Committed tells.
+	Items []string
+}
+
+// Unsettled tells of which items of a write it is not known whether they are stored,
+// by the error of the write.
+func Unsettled(err error) func(id string) bool {
+	if !errors.Is(err, ErrUnknown) {
+		return func(string) bool { return false }
+	}
+	var e *Error
+	if !errors.As(err, &e) || e.Items == nil {
+		return func(string) bool { return true }
+	}
+	items := make(map[string]bool, len(e.Items))
+	for _, id := range e.Items {
+		items[id] = true
+	}
+	return func(id string) bool { return items[id] }
 }
 
 func (e *Error) Error() string {

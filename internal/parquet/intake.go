@@ -46,6 +46,9 @@ func (in *Intake) Remember(ids []string, at time.Time) { in.w.remember(ids, at) 
 // Committed tells whether an item was stored and is still remembered.
 func (in *Intake) Committed(id string) bool { return in.w.Committed(id) }
 
+// RememberFor is how long.
+func (in *Intake) RememberFor() time.Duration { return in.w.opts.RememberFor }
+
 // Remembered is Writer.Remembered.
 func (in *Intake) Remembered() (runs int, dropped int64) { return in.w.Remembered() }
 

@@ -43,6 +43,9 @@ func (e *RowError) Error() string {
 // RowErrors parts the error of a Write into the rows that were refused and the
 // failure of the write itself, which is nil if the rest was written.
 func RowErrors(err error) (refused []*RowError, failure error) {
+	if whole, ok := err.(*Error); ok { //nolint:errorlint // what it wraps must not come apart
+		return nil, whole
+	}
 	for _, e := range multierr.Errors(err) {
 		var re *RowError
 		if errors.As(e, &re) {

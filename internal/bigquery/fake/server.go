@@ -35,6 +35,8 @@ type Server struct {
 
 	// OnAppend chooses what goes wrong with the n-th request, from 1.
 	OnAppend func(n int) Fault
+	// OnFinalize may refuse to end a stream; nil lets it pass.
+	OnFinalize func() error
 	// Refuse says why a row is not taken, "" if it is.
 	Refuse func(Row) string
 	// OnREST may answer a request in the place of the server, by its HTTP status; 0

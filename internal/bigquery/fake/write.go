@@ -54,6 +54,11 @@ func (s *Server) CreateWriteStream(_ context.Context, req *storagepb.CreateWrite
 
 // FinalizeWriteStream ends a stream and tells its rows.
 func (s *Server) FinalizeWriteStream(_ context.Context, req *storagepb.FinalizeWriteStreamRequest) (*storagepb.FinalizeWriteStreamResponse, error) {
+	if s.OnFinalize != nil {
+		if err := s.OnFinalize(); err != nil {
+			return nil, err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.streams[req.GetName()]

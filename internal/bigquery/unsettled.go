@@ -1,0 +1,77 @@
+package bigquery
+
+import (
+	"context"
+	"slices"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// pending is a request that was sent and whose outcome is not known.
+type pending struct {
+	request *request
+	intent  *intent
+}
+
+// settlePending finds out what became of the request that an earlier write left
+// open, and stores it if need be.
+func (w *Writer) settlePending(ctx context.Context, t *tally) error {
+	p := w.pending
+	if p == nil {
+		return nil
+	}
+	w.pending = nil
+	// Its rows are counted as those of duplicates, which its items are now.
+	return w.deliver(ctx, p.request, p.intent, true, &tally{quiet: t})
+}
+
+// unsettled adds to the error of a write which of the items may be stored, wholly or
+// in part. If there are none, and nothing else of them was stored, the error stays as
+// it is: what was not sent can be folded.
+func (w *Writer) unsettled(items []methodspan.Item, wrote bool, err error) error {
+	open := map[string]bool{}
+	if w.pending != nil {
+		in := w.pending.intent
+		open[in.Part] = true
+		for _, id := range in.Items {
+			open[id] = true
+		}
+	}
+	unknown := []string{}
+	for i := range items {
+		item := &items[i]
+		if open[item.ID] || w.journal.parts[item.ID].Rows > 0 || slices.ContainsFunc(item.Folds, func(id string) bool { return open[id] }) {
+			unknown = append(unknown, item.ID)
+		}
+	}
+	if len(unknown) == 0 && !wrote {
+		return err
+	}
+	return &parquet.Error{Op: "write all rows", Path: w.opts.Dataset.String() + "." + TableName, Kind: parquet.ErrUnknown, Items: unknown, Err: err}
+}
+
+// rest leaves out the rows of items that were stored before the items were complete.
+func (w *Writer) rest(items []methodspan.Item) []methodspan.Item {
+	if len(w.journal.parts) == 0 {
+		return items
+	}
+	items = slices.Clone(items)
+	for i := range items {
+		if n := w.journal.parts[items[i].ID].Rows; n > 0 && n <= len(items[i].Rows) {
+			items[i].Rows = items[i].Rows[n:]
+		}
+	}
+	return items
+}
+
+// storedRows is how many rows rest leaves out, by item.
+func (w *Writer) storedRows(items []methodspan.Item) map[string]int {
+	rows := map[string]int{}
+	for i := range items {
+		if n := w.journal.parts[items[i].ID].Rows; n > 0 && n <= len(items[i].Rows) {
+			rows[items[i].ID] = n
+		}
+	}
+	return rows
+}
