@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
 // evict makes room for the methods of the next interval while the table is nearly
@@ -19,8 +18,41 @@ func (t *table) evict() (evicted int) {
 	if room := t.maxMethods - t.maxMethods/8; t.count > room {
 		evicted = t.evictMethods(t.count - room)
 	}
-	if len(t.groups) > maxGroups-maxGroups/8 {
-		maps.DeleteFunc(t.groups, func(_ decide.Group, g *group) bool { return len(g.methods) == 0 && t.idle(g.rest) })
+	if room := maxGroups - maxGroups/8; len(t.groups) > room {
+		evicted += t.evictGroups(len(t.groups) - room)
+	}
+	return evicted
+}
+
+// evictGroups takes out that many versions of which nothing was met in the last two
+// intervals, if there are as many: those without methods first, then those that were
+// met least recently. It tells how many methods go with them. t.mu is held.
+func (t *table) evictGroups(places int) (evicted int) {
+	type idle struct {
+		group *group
+		used  int64 // 0 if it has no methods
+	}
+	var all []idle
+	for _, g := range t.groups {
+		used, none := g.rest.used, len(g.methods) == 0
+		for _, m := range g.methods {
+			used = max(used, m.used)
+		}
+		switch {
+		case used >= t.epoch-2:
+		case none:
+			all = append(all, idle{g, 0})
+		default:
+			all = append(all, idle{g, used})
+		}
+	}
+	slices.SortFunc(all, func(a, b idle) int { return cmp.Compare(a.used, b.used) })
+	for _, i := range all[:min(places, len(all))] {
+		for _, m := range i.group.methods {
+			t.count -= m.spellings
+			evicted++
+		}
+		delete(t.groups, i.group.Group)
 	}
 	return evicted
 }

@@ -101,7 +101,7 @@ func TestEviction(t *testing.T) {
 	})
 }
 
-// Versions of services are bounded; those without methods in use make room.
+// Versions of services are bounded.
 func TestVersionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 0.5}
@@ -121,6 +121,43 @@ func TestVersionsAreBounded(t *testing.T) {
 		turn(t)
 		assert.Equal(t, 11.0, s.last()[decide.OverflowMethod].Wall.Records)
 		assert.Equal(t, methodspan.Overflow, s.last()[decide.OverflowMethod].Key.Service)
+	})
+}
+
+// Versions that nothing was met of for long make room for new ones, though their
+// methods would still have places.
+func TestOldVersionsMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := startWith(t, bounded(50_000), 1, &scripted{unknown: 0.5}, componenttest.NewNopHost())
+		l := r.processor.(*resends).loop
+		meet := func(version string) {
+			b := of(version)
+			b.call("f", 1, "")
+			r.send(b.Traces)
+		}
+		for i := range maxGroups {
+			meet(fmt.Sprint("old-", i))
+		}
+		for range 5 {
+			turn(t)
+			meet("old-0")
+		}
+		_, _, groups := l.table.sizes()
+		assert.Equal(t, maxGroups-maxGroups/8, groups)
+		meet("new")
+		turn(t)
+		l.table.mu.RLock()
+		defer l.table.mu.RUnlock()
+		spellings, versions := 0, make(map[string]bool)
+		for id, g := range l.table.groups {
+			versions[id.Version] = true
+			for _, m := range g.methods {
+				spellings += m.spellings
+			}
+		}
+		assert.Equal(t, spellings, l.table.count)
+		assert.True(t, versions["old-0"])
+		assert.True(t, versions["new"])
 	})
 }
 
