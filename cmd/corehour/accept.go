@@ -99,7 +99,7 @@ func (r *regressFlags) accept(ctx context.Context, store *state.Store, id, by, r
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(stdout, output.Printable(fmt.Sprintf("%s of %s, %s per call: %s", found.Name(), serviceOf(found), output.Nanos(found.Head), accepted)))
+	_, err = fmt.Fprintln(stdout, output.Printable(fmt.Sprintf("%s of %s, %s: %s", found.About(), serviceOf(found), found.Levels().Level(), accepted)))
 	return err
 }
 

@@ -44,9 +44,24 @@ type methodVerdict struct {
 	Metric      query.Metric `json:"metric"`
 	Compared    string       `json:"compared"`
 	AlertIDs    []string     `json:"alert_ids"`
+	Alerts      []named      `json:"alerts"`
 	Predicates  []predicate  `json:"predicates"`
 	Decided     string       `json:"decided"`
 	Warnings    []string     `json:"comparison_warnings"`
+}
+
+// named is an alert of a method, whose id alone does not say what it is about.
+type named struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Caller string `json:"caller,omitempty"`
+}
+
+func (n named) String() string {
+	if n.Caller == "" {
+		return n.ID + ", " + n.Kind
+	}
+	return fmt.Sprintf("%s, %s by %s", n.ID, n.Kind, n.Caller)
 }
 
 // readAccounts reads the accounts of the method that was asked for, one for each
@@ -203,11 +218,12 @@ func (a *account) compared(found *findings) {
 			}
 			v := &methodVerdict{
 				Line: *l, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Metric: c.Metric, Compared: c.Clusters,
-				AlertIDs: []string{}, Warnings: slices.Concat(l.Warnings, c.Warnings),
+				AlertIDs: []string{}, Alerts: []named{}, Warnings: slices.Concat(l.Warnings, c.Warnings),
 			}
 			for _, alert := range c.Alerts {
 				if alert.Class == l.Class && alert.Method == l.Method {
 					v.AlertIDs = append(v.AlertIDs, alert.ID)
+					v.Alerts = append(v.Alerts, named{alert.ID, alert.Kind, alert.Caller})
 				}
 			}
 			v.Predicates, v.Decided = decide(c, l, found)

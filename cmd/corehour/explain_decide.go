@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/verdict"
 )
@@ -19,6 +20,7 @@ type predicate struct {
 // decide repeats the conditions of an alert by evidence in their order, and names the
 // one that decided.
 func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, string) {
+	none := noAlert(c, l)
 	records := min(l.BaseRecords, l.HeadRecords) >= f.MinRecords
 	out := []predicate{{"records on both sides", fmt.Sprintf("%d or more", f.MinRecords), fmt.Sprintf("%d and %d", l.BaseRecords, l.HeadRecords), &records}}
 	if !l.State.Judged() {
@@ -40,14 +42,14 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 		predicate{"change", fmt.Sprintf("%g%% or more", f.Threshold), fmt.Sprintf("%+.1f%% (95%% interval %+.1f%% to %+.1f%%)", *l.ChangePercent, l.Interval[0], l.Interval[1]), &size},
 		predicate{"e-value", fmt.Sprintf("%.3g or more: %s", needed, family(hypotheses, needed, alpha, l.OnlyLook)), fmt.Sprintf("%.3g", e), &proven})
 	if !up && !(size && proven) {
-		return out, undecided(out, l)
+		return out, undecided(none, out, l)
 	}
 	out = append(out, predicate{"the last slot", "not cheaper than the base", "", &up})
 	if !up {
 		return out, "raised by its size and evidence, but in the last slot it was no longer dearer"
 	}
 	if l.State == verdict.NotProven && l.OnlyLook {
-		return out, undecided(out, l)
+		return out, undecided(none, out, l)
 	}
 	twice := l.State != verdict.Pending || len(l.WaitsFor) > 0
 	if !l.OnlyLook { // its evidence stands for the other
@@ -68,9 +70,9 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 		}
 		return out, "the next look decides: only the last of two looks raised it"
 	case verdict.Explained:
-		return out, "no alert of its own, because of what it calls: " + l.Reason
+		return out, none + ", because of what it calls: " + l.Reason
 	case verdict.Moved:
-		return out, "no alert, because its caller pays what it paid: " + l.Reason
+		return out, none + ", because its caller pays what it paid: " + l.Reason
 	}
 	return out, "an alert: every condition holds"
 }
@@ -84,11 +86,25 @@ func family(hypotheses int, needed, alpha float64, onlyLook bool) string {
 	return fmt.Sprintf("as one of %.0f of %d hypotheses, %g%% of them by mistake", float64(hypotheses)/(alpha*needed), hypotheses, 100*alpha)
 }
 
+// noAlert is said of the cost of a call: of its calls a method may have an alert all the
+// same.
+func noAlert(c *verdict.Comparison, l *verdict.Line) string {
+	for i := range c.Alerts {
+		if a := &c.Alerts[i]; a.Kind == alert.MoreCalls && a.Class == l.Class && a.Method == l.Method {
+			return "an alert of its calls, no alert of its cost"
+		}
+	}
+	if l.State == verdict.Explained {
+		return "no alert of its own"
+	}
+	return "no alert"
+}
+
 // undecided names the first condition that does not hold.
-func undecided(all []predicate, l *verdict.Line) string {
+func undecided(none string, all []predicate, l *verdict.Line) string {
 	for _, p := range all {
 		if p.Holds != nil && !*p.Holds {
-			return fmt.Sprintf("no alert, because of the %s: want %s, found %s. %s", p.Name, p.Want, p.Found, l.Reason)
+			return fmt.Sprintf("%s, because of the %s: want %s, found %s. %s", none, p.Name, p.Want, p.Found, l.Reason)
 		}
 	}
 	return l.Reason

@@ -94,8 +94,8 @@ func (a *account) verdicts(row func(what, value string)) {
 	if v.MixPercent != nil {
 		row("because of who calls it", fmt.Sprintf("%+.1f%%, which is no part of the change", *v.MixPercent))
 	}
-	for _, id := range v.AlertIDs {
-		row("alert", id)
+	for _, n := range v.Alerts {
+		row("alert", n.String())
 	}
 	for _, w := range v.Warnings {
 		row("weakened", w)
@@ -117,7 +117,7 @@ func (a *account) drifts(row func(what, value string)) {
 func (a *account) people(row func(what, value string)) {
 	for i := range a.Accepted {
 		x := &a.Accepted[i]
-		row("accepted", fmt.Sprintf("%s per call: %s", output.Nanos(x.Level), x))
+		row("accepted", fmt.Sprintf("%s: %s", x.Levels().Level(), x))
 	}
 	for i := range a.Silenced {
 		x := &a.Silenced[i]
@@ -129,6 +129,6 @@ func (a *account) people(row func(what, value string)) {
 		if o.Resolved {
 			told = "resolved: " + o.Alert.Resolution
 		}
-		row("told", fmt.Sprintf("%s %s, raised %s, %s", o.Alert.Kind, o.Alert.ID, o.Raised.UTC().Format(time.RFC3339), told))
+		row("told", fmt.Sprintf("%s, raised %s, %s", named{o.Alert.ID, o.Alert.Kind, o.Alert.Caller}, o.Raised.UTC().Format(time.RFC3339), told))
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/output"
@@ -47,7 +48,7 @@ func regressPage(f *findings) *output.Document {
 func pageTable(m *alert.Message) *output.Table {
 	service := query.Service{Namespace: m.ServiceNamespace, Name: m.Service, Environment: m.Environment}
 	t := &output.Table{
-		Title: fmt.Sprintf("%s: %d methods dearer from %s to %s", service, len(m.Alerts),
+		Title: fmt.Sprintf("%s: %s from %s to %s", service, whatMoved(m.Alerts),
 			withRevision(m.BaseVersion, m.BaseRevision), withRevision(m.HeadVersion, m.HeadRevision)),
 		Columns: []string{"method", "severity", "$/day", "change", "95% interval", "metric", "before", "after", "owner", "id"},
 	}
@@ -56,14 +57,38 @@ func pageTable(m *alert.Message) *output.Table {
 	}
 	for i := range m.Alerts {
 		a := &m.Alerts[i]
+		l := a.Levels()
+		metric := a.Basis + " " + a.Metric
+		if a.Kind == alert.MoreCalls { // which no time is part of
+			metric = a.Basis
+		}
 		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(a.Name()), output.Name(string(a.Severity)), output.Figure(amount(a.USDPerDay)),
+			output.Name(a.About()), output.Name(string(a.Severity)), output.Figure(amount(a.USDPerDay)),
 			output.Figure(fmt.Sprintf("%+.1f%%", a.ChangePercent)), output.Figure(fmt.Sprintf("%+.1f%% to %+.1f%%", a.Interval[0], a.Interval[1])),
-			output.Name(a.Basis + " " + a.Metric), output.Figure(output.Nanos(a.Base)), output.Figure(output.Nanos(a.Head)),
+			output.Name(metric), output.Figure(orElse(l.Before, unknown)), output.Figure(l.After),
 			output.Name(a.Owner), output.Name(a.ID),
 		})
 	}
 	return t
+}
+
+// whatMoved counts alerts by what they are about.
+func whatMoved(alerts []alert.Alert) string {
+	n := map[string]int{}
+	for i := range alerts {
+		n[alerts[i].Kind]++
+	}
+	var parts []string
+	if dearer := len(alerts) - n[alert.MoreCalls] - n[alert.WholeService]; dearer > 0 {
+		parts = append(parts, fmt.Sprintf("%d methods dearer", dearer))
+	}
+	if calls := n[alert.MoreCalls]; calls > 0 {
+		parts = append(parts, fmt.Sprintf("%d methods called more often by a caller", calls))
+	}
+	if n[alert.WholeService] > 0 {
+		parts = append(parts, "the whole service dearer")
+	}
+	return strings.Join(parts, ", ")
 }
 
 func withRevision(version, revision string) string {

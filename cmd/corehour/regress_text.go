@@ -69,11 +69,11 @@ func alertLines(a *alert.Alert) []string {
 func untold(accepted []delivery.Accepted, silenced []delivery.Silenced) (lines []string) {
 	for i := range accepted {
 		a := &accepted[i]
-		lines = append(lines, fmt.Sprintf("%s of %s, %+.1f%%: %s", a.Name(), a.Service, a.ChangePercent, a.Accepted.String()))
+		lines = append(lines, fmt.Sprintf("%s of %s, %+.1f%%: %s", a.About(), a.Service, a.ChangePercent, a.Accepted.String()))
 	}
 	for i := range silenced {
 		a := &silenced[i]
-		lines = append(lines, fmt.Sprintf("%s of %s, %+.1f%%: silenced until %s because %s", a.Name(), a.Service, a.ChangePercent, a.Until.UTC().Format(time.RFC3339), a.Reason))
+		lines = append(lines, fmt.Sprintf("%s of %s, %+.1f%%: silenced until %s because %s", a.About(), a.Service, a.ChangePercent, a.Until.UTC().Format(time.RFC3339), a.Reason))
 	}
 	return lines
 }

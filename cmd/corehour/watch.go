@@ -135,6 +135,6 @@ func printAlert(w io.Writer, a *alert.Alert, f output.Format) error {
 		return err
 	}
 	_, err := fmt.Fprintln(w, output.Printable(fmt.Sprintf("%s %s: %s of %s: %s",
-		now().UTC().Format(time.RFC3339), a.Severity, fullName(a.Class, a.Method, a.Signature), a.Service, a.Reason)))
+		now().UTC().Format(time.RFC3339), a.Severity, a.About(), a.Service, a.Reason)))
 	return err
 }

@@ -15,6 +15,9 @@ func rounded(x float64) float64 {
 	return r
 }
 
+// Rounded shows a number with three digits.
+func Rounded(x float64) string { return strconv.FormatFloat(rounded(x), 'f', -1, 64) }
+
 // Nanos shows a duration given in ns with three digits.
 func Nanos(ns float64) string {
 	ns = rounded(ns)

@@ -125,13 +125,12 @@ func slackLine(status alert.Status, a *alert.Alert) string {
 
 // slackLevels are what it was and what it is.
 func slackLevels(a *alert.Alert) string {
+	l := a.Levels()
 	switch {
 	case a.Kind == alert.Budget:
-		return fmt.Sprintf("$%s a day, planned are $%s", output.Amount(a.Head), output.Amount(a.Base))
-	case a.Kind == alert.MoreCalls:
-		return fmt.Sprintf("%.3g calls per call of its caller instead of %.3g", a.Head, a.Base)
-	case !(a.Base > 0):
-		return output.SlackCode(a.Metric) + " time that all methods have in common"
+		return fmt.Sprintf("%s, planned are %s", l.Level(), l.Before)
+	case l.Before == "": // the change is said already
+		return strings.TrimPrefix(l.Of, "of the ")
 	}
-	return fmt.Sprintf("%s of %s time per call instead of %s", output.Nanos(a.Head), output.SlackCode(a.Metric), output.Nanos(a.Base))
+	return fmt.Sprintf("%s instead of %s", l.Level(), l.Before)
 }

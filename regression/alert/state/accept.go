@@ -43,6 +43,11 @@ func (a *Accepted) String() string {
 	return fmt.Sprintf("accepted by %s on %s because %s", by, a.At.UTC().Format(time.DateOnly), a.Reason)
 }
 
+// Levels are what was accepted, in words.
+func (a *Accepted) Levels() alert.Levels {
+	return alert.LevelsOf(a.Kind, a.Metric, 0, a.Level, a.ChangePercent)
+}
+
 // MaxReason bounds what people write, in bytes.
 const MaxReason = 1024
 
