@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/query"
@@ -21,6 +22,7 @@ import (
 const (
 	maxCosts    = 30
 	maxMoves    = 40
+	maxAlerts   = 40
 	maxVersions = 6 // of one method, the newest
 	maxPoints   = 120
 	level       = 0.95
@@ -126,7 +128,9 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 	if err != nil {
 		return err
 	}
+	r.Alerts = []alert.Alert{}
 	for _, c := range comparisons {
+		r.Alerts = append(r.Alerts, c.Alerts...)
 		if !c.Told() {
 			r.Untold = append(r.Untold, fmt.Sprintf("%s: version %s against %s: no method has enough of both to compare", c.Service, c.HeadVersion, c.BaseVersion))
 			for _, warning := range c.Warnings {
@@ -144,6 +148,10 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 				Proven: l.State == verdict.Regressed,
 			})
 		}
+	}
+	slices.SortStableFunc(r.Alerts, alert.Dearer)
+	if len(r.Alerts) > maxAlerts {
+		r.Alerts, r.AlertsLeft = r.Alerts[:maxAlerts], len(r.Alerts)-maxAlerts
 	}
 	slices.SortStableFunc(r.Moves, func(a, b Move) int {
 		if a.Proven != b.Proven {

@@ -37,6 +37,9 @@ type pageData struct {
 	CostsLeft int
 	NoCosts   string
 
+	Alerts     []alertLine
+	AlertsLeft int
+
 	Moves               []moveLine
 	MovesLeft           int
 	MovesLow, MovesHigh string
@@ -100,7 +103,7 @@ type healthLine struct {
 func (r *Report) WriteHTML(w io.Writer) error {
 	d := pageData{
 		Window: r.window(), Basis: r.basis(), Made: showTime(r.Made, r.zone), Warehouse: output.Printable(r.Warehouse), Metric: r.metricName(),
-		Caption: r.window() + "; " + r.basis(), CostsLeft: r.CostsLeft, MovesLeft: r.MovesLeft,
+		Caption: r.window() + "; " + r.basis(), CostsLeft: r.CostsLeft, MovesLeft: r.MovesLeft, Alerts: r.alertLines(), AlertsLeft: r.AlertsLeft,
 		NoCosts: noCosts, NoMoves: noMoves, Untold: printable(r.Untold),
 		Balanced: r.Health.Balanced, Verdict: output.Printable(r.healthVerdict()),
 	}

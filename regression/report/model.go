@@ -3,6 +3,7 @@ package report
 import (
 	"time"
 
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -19,8 +20,12 @@ type Report struct {
 
 	Costs     []Cost `json:"costs"`
 	CostsLeft int    `json:"costs_left_out"` // methods beyond the bound
-	Moves     []Move `json:"moves"`
-	MovesLeft int    `json:"moves_left_out"`
+	// Alerts are what regress raises, of every kind; who accepted or silenced what is
+	// not known here.
+	Alerts     []alert.Alert `json:"alerts"`
+	AlertsLeft int           `json:"alerts_left_out"`
+	Moves      []Move        `json:"moves"`
+	MovesLeft  int           `json:"moves_left_out"`
 	// Untold says of services why versions of them were not compared.
 	Untold  []string       `json:"not_compared,omitempty"`
 	Methods []Method       `json:"methods"`

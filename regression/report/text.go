@@ -18,6 +18,9 @@ func (r *Report) Document() *output.Document {
 	} else {
 		d.Say(noCosts)
 	}
+	if len(r.Alerts) > 0 {
+		d.Add(r.alertTable())
+	}
 	if len(r.Moves) > 0 {
 		d.Add(r.moveTable())
 	} else {

@@ -1,0 +1,55 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// alertLine is an alert as both the page and the text print it.
+type alertLine struct {
+	Kind, Name, Service, Versions, Change, Interval, Before, After, USD, ID string
+}
+
+func alertLineOf(a *alert.Alert) alertLine {
+	l := a.Levels()
+	usd := "-"
+	if a.USDPerDay != nil {
+		usd = output.Amount(*a.USDPerDay)
+	}
+	return alertLine{
+		Kind: a.Kind, Name: output.Printable(a.About()), ID: a.ID, USD: usd,
+		Service:  output.Printable(query.Service{Namespace: a.ServiceNamespace, Name: a.Service, Environment: a.Environment}.String()),
+		Versions: output.Printable(a.BaseVersion + " → " + a.HeadVersion),
+		Change:   fmt.Sprintf("%+.1f%%", a.ChangePercent), Interval: fmt.Sprintf("%+.1f%% to %+.1f%%", a.Interval[0], a.Interval[1]),
+		Before: cmp.Or(l.Before, "-"), After: l.Level(),
+	}
+}
+
+func (r *Report) alertLines() []alertLine {
+	lines := make([]alertLine, len(r.Alerts))
+	for i := range r.Alerts {
+		lines[i] = alertLineOf(&r.Alerts[i])
+	}
+	return lines
+}
+
+func (r *Report) alertTable() *output.Table {
+	t := &output.Table{
+		Title:   "alerts, accepted and silenced ones too",
+		Columns: []string{"service", "alert", "of", "versions", "change", "interval", "before", "after", "$/day", "id"},
+	}
+	if r.AlertsLeft > 0 {
+		t.Title += fmt.Sprintf("; %d cheaper ones are left out", r.AlertsLeft)
+	}
+	for _, l := range r.alertLines() {
+		t.Rows = append(t.Rows, []output.Cell{
+			output.Name(l.Service), output.Name(l.Kind), output.Name(l.Name), output.Name(l.Versions), output.Figure(l.Change), output.Figure(l.Interval),
+			output.Figure(l.Before), output.Figure(l.After), output.Figure(l.USD), output.Name(l.ID),
+		})
+	}
+	return t
+}
