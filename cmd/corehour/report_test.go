@@ -171,6 +171,25 @@ func TestReportAsJSON(t *testing.T) {
 	}
 }
 
+// A page about nothing would say that the ledger balances.
+func TestReportOfNothing(t *testing.T) {
+	clock(t, evening)
+	root := twoReleases(t, 1)
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--service", "shopp"}, `nothing of service "shopp" (did you mean "shop"?)`},
+		{[]string{"--environment", "prod"}, `in environment "prod"`},
+		{[]string{"--from", "2026-03-10 20:00"}, "nothing of any service from 2026-03-10 20:00:00 UTC"},
+	} {
+		r := corehour(append([]string{"report", "--warehouse", root}, test.args...)...)
+		if r.code != exitCannotTell || r.stdout != "" || !strings.Contains(r.stderr, test.want) {
+			t.Errorf("%v: exit %d, %s", test.args, r.code, r.stderr)
+		}
+	}
+}
+
 func TestReportFlags(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)

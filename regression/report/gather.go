@@ -40,10 +40,12 @@ type Options struct {
 	// Notices, if not nil, is told what a warehouse that is not here will cost and what
 	// is waited for, a line each.
 	Notices io.Writer
+	// Nothing makes the error where no row passes the filter.
+	Nothing func(context.Context, *query.Warehouse) error
 }
 
 // Gather asks the warehouse. It fails with query.ErrNoData where there is nothing
-// in the window.
+// in the window, or with what Options.Nothing says.
 func Gather(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{Made: o.Now, Warehouse: o.Warehouse, zone: o.Zone}
 	w, err := query.Open(ctx, o.Warehouse, o.Window, query.Tell(o.Notices))
@@ -61,6 +63,9 @@ func Gather(ctx context.Context, o Options) (*Report, error) {
 	r.Health, err = ledger.Check(ctx, w, o.Filter, end)
 	if err != nil {
 		return nil, err
+	}
+	if len(r.Health.Services) == 0 {
+		return nil, o.Nothing(ctx, w)
 	}
 	r.Instances = len(r.Health.Processes)
 	return r, nil
