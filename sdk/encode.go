@@ -223,9 +223,10 @@ func (w *encoder) counts(iv *interval) {
 	w.close()
 }
 
-// process writes what the process used in an interval, and how the SDK fares.
+// process writes what the process used in an interval, and in those it absorbed, and
+// how the SDK fares.
 func (w *encoder) process(iv *interval, s *Snapshot) {
-	w.summary(nameProcess, kindProcess, iv.start, iv.end)
+	w.summary(nameProcess, kindProcess, iv.end-iv.lasted, iv.end)
 	if iv.cpuKnown {
 		w.int(attrCPUTime, iv.cpu)
 	}

@@ -5,6 +5,7 @@ import "sync"
 // interval is what one process counted in one interval, inside one minute.
 type interval struct {
 	start, end int64 // Unix ns
+	lasted     int64 // ns, of itself and of all that it absorbed
 	methods    []*Method
 	calls      []int64
 	total      int64
@@ -53,8 +54,10 @@ func (l *intervalList) bound() {
 	}
 }
 
-// absorb adds an older interval. The times stay those of the newer one: a counts
-// span never crosses a minute.
+// absorb adds an older interval. The counts keep the times of the newer one: a counts
+// span never crosses a minute. The process, whose cores were there all the while, says
+// how long both lasted; that is added up, because the clock may have been set between
+// them.
 func (iv *interval) absorb(older *interval) {
 	at := make(map[*Method]int, len(iv.methods))
 	for i, m := range iv.methods {
@@ -68,6 +71,7 @@ func (iv *interval) absorb(older *interval) {
 			iv.calls = append(iv.calls, older.calls[i])
 		}
 	}
+	iv.lasted += older.lasted
 	iv.total += older.total
 	iv.cpu += older.cpu
 	iv.cpuKnown = iv.cpuKnown && older.cpuKnown

@@ -72,6 +72,7 @@ func TestAnOutageLosesNoCounts(t *testing.T) {
 			}
 			return false, http.StatusServiceUnavailable, nil, false
 		}}
+		began := time.Now()
 		_, stop := start(t, WithHTTPClient(c.client()), WithInterval(10*time.Second))
 		made := int64(0)
 		for range 2000 {
@@ -95,6 +96,17 @@ func TestAnOutageLosesNoCounts(t *testing.T) {
 				t.Errorf("interval from %s to %s after %s", clock(s.start), clock(s.end), clock(last))
 			}
 			last = s.end
+		}
+		// What could have been used of the cores is known of all the time.
+		processes, lasted := c.spans(t, "process"), int64(0)
+		for i, s := range processes {
+			if i > 0 && s.start != processes[i-1].end {
+				t.Errorf("process from %s to %s after %s", clock(s.start), clock(s.end), clock(processes[i-1].end))
+			}
+			lasted += s.end - s.start
+		}
+		if want := int64(time.Since(began)); lasted != want {
+			t.Errorf("the process lasts %s, want %s", time.Duration(lasted), time.Duration(want))
 		}
 	})
 }

@@ -93,6 +93,7 @@ func (e *engine) cut(end int64, final bool) {
 	if thisMinute := floor(end-1, minuteNS); iv.start < thisMinute || iv.start > end {
 		iv.start = thisMinute
 	}
+	iv.lasted = iv.end - iv.start
 	e.lastCut = end
 
 	registry.mu.Lock()

@@ -132,7 +132,8 @@ func settle(a *query.Account, firstDate string, cut bool, now time.Time) Process
 		p.HandedOutCalls = a.LastTotal - a.FirstTotal
 		p.CountedCalls = int64(math.Round(a.CountedLater))
 	}
-	interval := a.Interval
+	// A longer one is several that an SDK added up while no collector was there.
+	interval := min(a.Interval, defaultInterval)
 	if a.Beats < 2 {
 		interval = max(interval, defaultInterval)
 	}

@@ -123,6 +123,18 @@ func TestDeadProcess(t *testing.T) {
 	}
 }
 
+// An interval of hours was added up while no collector was there; it makes nobody wait
+// as long for the next one.
+func TestDeathAfterAnOutage(t *testing.T) {
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	p.Beat(fixture.Start, 3*time.Hour, time.Second, false)
+	p.Beat(fixture.Start.Add(3*time.Hour), time.Minute, time.Second, false)
+	root := fixture.Write(t, []methodspan.Item{p.Item()})
+	if r := check(t, root, query.Window{}, fixture.Start.Add(3*time.Hour+4*time.Minute)); r.Processes[0].State != Dead {
+		t.Errorf("%+v", r.Processes)
+	}
+}
+
 // A process with one short interval so far is not dead after two of these.
 func TestYoungProcessIsNotDead(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
