@@ -14,7 +14,7 @@ type cutter struct {
 	skipped map[string]int    // rows of an item that were stored before
 	limit   int               // bytes of a request's rows
 
-	tooLarge []*methodspan.Row // rows that no request can hold
+	tooLarge func(*methodspan.Row) letter // of a row that no request can hold
 }
 
 // next is nil after the last one.
@@ -31,7 +31,7 @@ func (c *cutter) next() *request {
 			if len(r.rows) > c.limit {
 				r.rows = r.rows[:before]
 				if before == 0 {
-					c.tooLarge = append(c.tooLarge, mine[n])
+					r.letters = append(r.letters, c.tooLarge(mine[n]))
 					n++
 					continue
 				}

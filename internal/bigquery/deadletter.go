@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
 )
 
 const deadLetterName = "dead-letters.jsonl"
@@ -34,7 +35,7 @@ func newDeadLetters(dir string, most int64) *deadLetters {
 }
 
 // put appends letters and tells how many found no room.
-func (d *deadLetters) put(letters []DeadLetter) (dropped int, err error) {
+func (d *deadLetters) put(letters []json.RawMessage) (dropped int, err error) {
 	if len(letters) == 0 {
 		return 0, nil
 	}
@@ -49,10 +50,8 @@ func (d *deadLetters) put(letters []DeadLetter) (dropped int, err error) {
 	}
 	room := d.max - info.Size()
 	var out []byte
-	for i := range letters {
-		letters[i].Detail = cutText(letters[i].Detail, maxDetail)
-		line, err := json.Marshal(&letters[i])
-		if err != nil || int64(len(out)+len(line)+1) > room {
+	for _, line := range letters {
+		if int64(len(out)+len(line)+1) > room {
 			dropped++
 			continue
 		}
@@ -62,6 +61,37 @@ func (d *deadLetters) put(letters []DeadLetter) (dropped int, err error) {
 		return len(letters), err
 	}
 	return dropped, nil
+}
+
+// letter is a dead letter that waits until its item is settled.
+type letter struct {
+	item   string
+	reason parquet.Reason
+	detail string
+	line   json.RawMessage // nil if the row can't be written
+}
+
+func (w *Writer) letterOf(row *methodspan.Row, reason parquet.Reason, detail string) letter {
+	l := letter{item: row.BatchID, reason: reason, detail: detail}
+	l.line, _ = json.Marshal(&DeadLetter{Time: w.now().UTC(), Reason: string(reason), Detail: cutText(detail, maxDetail), Row: row})
+	return l
+}
+
+// linesOf are the letters that can be written.
+func linesOf(letters []letter) (lines []json.RawMessage) {
+	for _, l := range letters {
+		if l.line != nil {
+			lines = append(lines, l.line)
+		}
+	}
+	return lines
+}
+
+// bury keeps rows that are never stored, once nothing sends their items again.
+func (w *Writer) bury(lines []json.RawMessage) {
+	dropped, _ := w.letters.put(lines) // counted either way
+	w.dropped.Add(int64(dropped))
+	w.kept.Add(int64(len(lines) - dropped))
 }
 
 func cutText(s string, n int) string {

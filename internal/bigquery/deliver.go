@@ -39,23 +39,19 @@ func (w *Writer) deliver(ctx context.Context, r *request, in *intent, sent bool,
 		a = w.attempt(ctx, r, in)
 		switch a.verdict {
 		case stored:
-			return w.delivered(r, in, t)
+			w.delivered(r, in, t)
+			return nil
 		case unsure, unreached:
 			sent = sent || a.verdict == unsure
 			w.disconnect()
 			continue
 		case badRows:
-			left, err := w.setAside(r, a.rows, t)
+			left, err := w.setAside(r, a.rows)
+			w.journal.end(in, false)
 			if err != nil {
-				return errors.Join(err, w.finish(in, false))
-			}
-			if err := w.finish(in, false); err != nil {
 				return err
 			}
-			if len(left.ends) == 0 {
-				return w.settled(&intent{At: w.now(), Items: r.ids, Part: r.part, Stored: r.partRows})
-			}
-			return w.again(ctx, left, t)
+			return w.store(ctx, left, t)
 		case lost:
 			return w.moved(ctx, r, in, sent, a, t)
 		}
@@ -67,7 +63,8 @@ func (w *Writer) deliver(ctx context.Context, r *request, in *intent, sent bool,
 	if a.verdict == quota && a.after > 0 {
 		pause(ctx, min(a.after, quotaPause))
 	}
-	return errors.Join(w.refusal(a), w.finish(in, false))
+	w.journal.end(in, false)
+	return w.refusal(a)
 }
 
 // refusal is the error of a request that is not stored.
@@ -84,7 +81,7 @@ func (w *Writer) refusal(a answer) error {
 	return e
 }
 
-// again sends what is left of a request, as a new intent.
+// again sends a request, or what is left of one, as a new intent.
 func (w *Writer) again(ctx context.Context, r *request, t *tally) error {
 	if err := w.ensureStream(ctx); err != nil {
 		return err
@@ -120,12 +117,12 @@ func (w *Writer) disconnect() {
 	}
 }
 
-func (w *Writer) delivered(r *request, in *intent, t *tally) error {
+func (w *Writer) delivered(r *request, in *intent, t *tally) {
 	if in.Stream == w.stream {
 		w.offset = in.Offset + int64(in.Rows)
 	}
 	t.stored(len(r.ends), len(r.rows))
-	return w.finish(in, true)
+	w.finish(r, in, t)
 }
 
 // moved ends the stream for good if the service has not done so. How many rows it
@@ -138,20 +135,21 @@ func (w *Writer) moved(ctx context.Context, r *request, in *intent, sent bool, a
 		w.pending = &pending{r, in}
 		return w.fail("ask how far a stream got", nil, errors.Join(a.err, err))
 	case err != nil:
-		return errors.Join(w.fail("ask how far a stream got", nil, errors.Join(a.err, err)), w.finish(in, false))
+		w.journal.end(in, false)
+		return w.fail("ask how far a stream got", nil, errors.Join(a.err, err))
 	}
 	w.stream = ""
 	if known && n >= in.Offset+int64(in.Rows) {
-		return w.delivered(r, in, t)
+		w.delivered(r, in, t)
+		return nil
 	}
 	if !known && sent {
 		// Sent again, the rows might count twice; they are a named loss instead.
 		w.unknown.Add(int64(in.Rows))
-		return w.finish(in, true)
+		w.finish(r, in, t)
+		return nil
 	}
-	if err := w.finish(in, false); err != nil {
-		return err
-	}
+	w.journal.end(in, false)
 	if a.verdict != lost {
 		return w.refusal(a)
 	}
@@ -189,9 +187,8 @@ func (w *Writer) ensureStream(ctx context.Context) error {
 	return nil
 }
 
-// setAside takes the rows out that the service refused and keeps them as dead
-// letters.
-func (w *Writer) setAside(r *request, rows []*storagepb.RowError, t *tally) (*request, error) {
+// setAside takes the rows out that the service refused; they become dead letters.
+func (w *Writer) setAside(r *request, rows []*storagepb.RowError) (*request, error) {
 	byPlace := map[int]*storagepb.RowError{}
 	for _, e := range rows {
 		if i := int(e.GetIndex()); i >= 0 && i < len(r.ends) {
@@ -206,29 +203,15 @@ func (w *Writer) setAside(r *request, rows []*storagepb.RowError, t *tally) (*re
 		places = append(places, i)
 	}
 	slices.Sort(places)
+	left := r.without(places)
 	for _, i := range places {
-		w.bury([]*methodspan.Row{r.refs[i]}, Invalid, byPlace[i].GetMessage(), t)
+		left.letters = append(left.letters, w.letterOf(r.refs[i], Invalid, byPlace[i].GetMessage()))
 	}
-	return r.without(places), nil
+	return left, nil
 }
 
-// bury counts rows that are never stored, and keeps them as dead letters.
-func (w *Writer) bury(rows []*methodspan.Row, reason parquet.Reason, detail string, t *tally) {
-	letters := make([]DeadLetter, len(rows))
-	for i, row := range rows {
-		letters[i] = DeadLetter{Time: w.now().UTC(), Reason: string(reason), Detail: detail, Row: row}
-	}
-	dropped, _ := w.letters.put(letters) // counted either way
-	w.dropped.Add(int64(dropped))
-	w.kept.Add(int64(len(letters) - dropped))
-	t.refused(rows[0].BatchID, reason, len(rows), detail)
-}
-
-func (w *Writer) refuseLarge(c *cutter, t *tally) {
-	for _, row := range c.tooLarge {
-		w.bury([]*methodspan.Row{row}, TooLarge, "the row does not fit into a request", t)
-	}
-	c.tooLarge = nil
+func (w *Writer) tooLarge(row *methodspan.Row) letter {
+	return w.letterOf(row, TooLarge, "the row does not fit into a request")
 }
 
 // pause waits for about d; false if the context ends first.

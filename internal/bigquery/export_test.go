@@ -21,6 +21,29 @@ func init() {
 		if err == nil {
 			synced.Store(f.Name(), info.Size())
 		}
+		if afterSync != nil {
+			afterSync(f)
+		}
+		return err
+	}
+}
+
+// afterSync is told of every file that is on disk.
+var afterSync func(*os.File)
+
+// FillAfterIntent makes the disk full for the journal once the next intent is in it,
+// until the function that it gives is called.
+func (w *Writer) FillAfterIntent() (mend func() error) {
+	afterSync = func(f *os.File) {
+		if f == w.journal.file {
+			afterSync = nil
+			_ = f.Close()
+		}
+	}
+	return func() (err error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.journal.file, err = os.OpenFile(w.journal.file.Name(), os.O_WRONLY|os.O_APPEND, 0)
 		return err
 	}
 }

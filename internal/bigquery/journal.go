@@ -32,6 +32,8 @@ type intent struct {
 	Items  []string  `json:"items,omitempty"`
 	Part   string    `json:"part,omitempty"`
 	Stored int       `json:"stored,omitempty"` // rows of Part that are stored then
+	// Letters are of rows of these items that were refused.
+	Letters []json.RawMessage `json:"letters,omitempty"`
 }
 
 // outcome closes an intent.
@@ -61,6 +63,7 @@ type journal struct {
 	intake *parquet.Intake
 	parts  map[string]part // of items that are not complete
 	open   *intent         // whose outcome is not known; only after a start
+	owed   *outcome        // it could not be written
 }
 
 // openJournal reads what the last run left.
@@ -125,25 +128,41 @@ func (j *journal) apply(in *intent) {
 	maps.DeleteFunc(j.parts, func(_ string, p part) bool { return p.At.Before(oldest) })
 }
 
-// begin makes an intent durable.
+// begin makes an intent durable, once the outcome of the last one is written. So only
+// the last intent is ever open.
 func (j *journal) begin(in *intent) error {
+	if err := j.payOwed(); err != nil {
+		return err
+	}
+	if j.size >= journalBytes {
+		if err := j.compact(); err != nil {
+			return err
+		}
+	}
 	j.seq++
 	in.Seq = j.seq
 	return j.writeDurably(in)
 }
 
-// end closes it. It need not be durable: a start asks the service.
-func (j *journal) end(in *intent, done bool) error {
+// end closes it. The outcome need not be durable, because a start asks the service,
+// and what is stored stays so: where the disk is full it is written later.
+func (j *journal) end(in *intent, done bool) {
 	if done {
 		j.apply(in)
 	}
-	if err := j.write(outcome{in.Seq, &done}); err != nil {
-		return err
-	}
-	if j.size < journalBytes {
+	j.owed = &outcome{in.Seq, &done}
+	_ = j.payOwed() // begin tries again
+}
+
+func (j *journal) payOwed() error {
+	if j.owed == nil {
 		return nil
 	}
-	return j.compact()
+	if err := j.write(j.owed); err != nil {
+		return err
+	}
+	j.owed = nil
+	return nil
 }
 
 // compact writes the state anew and empties the journal. A crash in between
@@ -157,5 +176,6 @@ func (j *journal) compact() error {
 	if err := replaceDurably(path, data); err != nil {
 		return err
 	}
+	j.owed = nil // the state has it
 	return j.empty()
 }

@@ -36,11 +36,13 @@ type request struct {
 	// many of them are stored with this one.
 	part     string
 	partRows int
+
+	letters []letter // of rows that are not in it any more
 }
 
 // without takes rows out, by their places in ascending order.
 func (r *request) without(places []int) *request {
-	out := &request{ids: r.ids, part: r.part, partRows: r.partRows}
+	out := &request{ids: r.ids, part: r.part, partRows: r.partRows, letters: r.letters}
 	begin := 0
 	for i, end := range r.ends {
 		if len(places) > 0 && places[0] == i {

@@ -121,21 +121,24 @@ func (w *Writer) open(ctx context.Context) error {
 
 // settleOpen finds out what became of the request that the last run sent last.
 func (w *Writer) settleOpen(ctx context.Context) error {
-	in := w.journal.open
-	if in.Stream == "" { // there was nothing to send
-		w.journal.open = nil
-		return w.journal.end(in, true)
+	in, done := w.journal.open, true
+	if in.Stream != "" { // there was something to send
+		n, known, err := w.finalize(ctx, in.Stream)
+		if err != nil {
+			return w.fail("ask how far the last run got", nil, err)
+		}
+		if !known {
+			w.unknown.Add(int64(in.Rows))
+		}
+		// What is not known is not sent again: a repeat would count twice.
+		done = !known || n >= in.Offset+int64(in.Rows)
 	}
-	n, known, err := w.finalize(ctx, in.Stream)
-	if err != nil {
-		return w.fail("ask how far the last run got", nil, err)
-	}
-	if !known {
-		w.unknown.Add(int64(in.Rows))
+	if done {
+		w.bury(in.Letters)
 	}
 	w.journal.open = nil
-	// What is not known is not sent again: a repeat would count twice.
-	return w.journal.end(in, !known || n >= in.Offset+int64(in.Rows))
+	w.journal.end(in, done)
+	return nil
 }
 
 // Write stores the items it is given; see parquet.Writer.Write for what its
@@ -158,16 +161,14 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Re
 	items = w.rest(items)
 	batch, res, refused := w.intake.Gather(items)
 	t.add(res, refused)
-	cut := &cutter{encoder: &w.encoder, items: chosen(items, batch), rows: batch.Rows, skipped: w.storedRows(given), limit: w.opts.requestBytes}
+	cut := &cutter{encoder: &w.encoder, items: chosen(items, batch), rows: batch.Rows, skipped: w.storedRows(given), limit: w.opts.requestBytes, tooLarge: w.tooLarge}
 	wrote := false
 	for r := cut.next(); r != nil; r = cut.next() {
-		w.refuseLarge(cut, t)
 		if err := w.store(ctx, r, t); err != nil {
 			return parquet.Result{}, w.unsettled(given, wrote, err)
 		}
 		wrote = true
 	}
-	w.refuseLarge(cut, t)
 	for _, n := range cut.skipped { // a write that failed did not count them
 		t.res.Rows += n
 	}
@@ -176,36 +177,31 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Re
 
 // store sends one request and makes sure of its outcome.
 func (w *Writer) store(ctx context.Context, r *request, t *tally) error {
-	if len(r.ends) == 0 {
-		return w.settled(&intent{At: w.now(), Items: r.ids})
-	}
-	if err := w.ensureStream(ctx); err != nil {
-		return err
+	if len(r.ends) > 0 {
+		return w.again(ctx, r, t)
 	}
 	in := w.intentOf(r)
+	in.Stream = "" // there is nothing to send
 	if err := w.journal.begin(in); err != nil {
 		return w.fail("write the journal", nil, err)
 	}
-	return w.deliver(ctx, r, in, false, t)
+	w.finish(r, in, t)
+	return nil
 }
 
 func (w *Writer) intentOf(r *request) *intent {
-	return &intent{At: w.now(), Stream: w.stream, Offset: w.offset, Rows: len(r.ends), Items: r.ids, Part: r.part, Stored: r.partRows}
+	return &intent{At: w.now(), Stream: w.stream, Offset: w.offset, Rows: len(r.ends), Items: r.ids, Part: r.part, Stored: r.partRows, Letters: linesOf(r.letters)}
 }
 
-// settled notes items that need no request.
-func (w *Writer) settled(in *intent) error {
-	if err := w.journal.begin(in); err != nil {
-		return w.fail("write the journal", nil, err)
+// finish notes that the items of a request are settled, and what was refused of them.
+// A start does it if a crash comes before the end of it.
+func (w *Writer) finish(r *request, in *intent, t *tally) {
+	w.bury(in.Letters)
+	w.dropped.Add(int64(len(r.letters) - len(in.Letters)))
+	for _, l := range r.letters {
+		t.refused(l.item, l.reason, 1, l.detail)
 	}
-	return w.finish(in, true)
-}
-
-func (w *Writer) finish(in *intent, done bool) error {
-	if err := w.journal.end(in, done); err != nil {
-		return w.fail("write the journal", nil, err)
-	}
-	return nil
+	w.journal.end(in, true)
 }
 
 func (w *Writer) now() time.Time {
