@@ -70,6 +70,16 @@ func (c *BigQueryConfig) Validate() error {
 	if c.DeadLetterBytes <= 0 {
 		errs = append(errs, fmt.Errorf("`dead_letter_bytes` must be positive, found %d", c.DeadLetterBytes))
 	}
+	for _, e := range [...]struct{ key, address, example string }{
+		{"api", c.Endpoints.API, bigquery.DefaultAPI}, {"write", c.Endpoints.Write, bigquery.DefaultWriteAPI}, {"storage", c.Endpoints.Storage, bigquery.DefaultStorageAPI},
+	} {
+		if e.address == "" {
+			continue // the default
+		}
+		if err := bigquery.CheckEndpoint(e.address, e.example); err != nil {
+			errs = append(errs, fmt.Errorf("`endpoints::%s`: %w", e.key, err))
+		}
+	}
 	return errors.Join(errs...)
 }
 

@@ -78,7 +78,7 @@ func (c *BigQueryConfig) validateMode() error {
 			errs = append(errs, fmt.Errorf("`load` has no effect with `mode: %s` and must be left out; set `mode: %s` to load by jobs", ModeStorageWrite, ModeLoad))
 		}
 		if c.Endpoints.Storage != bigquery.DefaultStorageAPI {
-			errs = append(errs, fmt.Errorf("`endpoints::storage` has no effect with `mode: %s` and must be left out, found %q", ModeStorageWrite, c.Endpoints.Storage))
+			errs = append(errs, fmt.Errorf("`endpoints::storage` has no effect with `mode: %s` and must be left out", ModeStorageWrite))
 		}
 		return errors.Join(errs...)
 	case ModeLoad:
@@ -87,7 +87,7 @@ func (c *BigQueryConfig) validateMode() error {
 			errs = append(errs, fmt.Errorf("`load::bucket` must name a Cloud Storage bucket with `mode: %s`, found nothing", ModeLoad))
 		}
 		if c.Endpoints.Write != bigquery.DefaultWriteAPI {
-			errs = append(errs, fmt.Errorf("`endpoints::write` has no effect with `mode: %s` and must be left out, found %q", ModeLoad, c.Endpoints.Write))
+			errs = append(errs, fmt.Errorf("`endpoints::write` has no effect with `mode: %s` and must be left out", ModeLoad))
 		}
 		return errors.Join(errs...)
 	}

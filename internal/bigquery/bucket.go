@@ -53,8 +53,8 @@ func CheckPrefix(prefix string) error {
 
 func openBucket(endpoints Endpoints, name, prefix string, credentials func() (oauth2.TokenSource, error)) (*bucket, error) {
 	endpoints = endpoints.withDefaults()
-	if err := checkEndpoint("Cloud Storage", endpoints.Storage, DefaultStorageAPI); err != nil {
-		return nil, err
+	if err := CheckEndpoint(endpoints.Storage, DefaultStorageAPI); err != nil {
+		return nil, fmt.Errorf("the endpoint of Cloud Storage: %w", err)
 	}
 	r := &REST{endpoints: endpoints}
 	if err := r.connect(endpoints.Storage, credentials); err != nil {

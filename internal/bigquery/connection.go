@@ -21,8 +21,8 @@ const appendMethod = "/google.cloud.bigquery.storage.v1.BigQueryWrite/AppendRows
 
 // dial prepares the channel to the Storage Write API; it does not connect.
 func dial(endpoint string, credentialsOf func() (oauth2.TokenSource, error)) (*grpc.ClientConn, error) {
-	if err := checkEndpoint("the Storage Write API", endpoint, DefaultWriteAPI); err != nil {
-		return nil, err
+	if err := CheckEndpoint(endpoint, DefaultWriteAPI); err != nil {
+		return nil, fmt.Errorf("the endpoint of the Storage Write API: %w", err)
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil {

@@ -46,8 +46,8 @@ type REST struct {
 // NewREST prepares the client; it does not connect.
 func NewREST(endpoints Endpoints, credentials func() (oauth2.TokenSource, error)) (*REST, error) {
 	r := &REST{endpoints: endpoints.withDefaults()}
-	if err := checkEndpoint("BigQuery", r.endpoints.API, DefaultAPI); err != nil {
-		return nil, err
+	if err := CheckEndpoint(r.endpoints.API, DefaultAPI); err != nil {
+		return nil, fmt.Errorf("the endpoint of BigQuery: %w", err)
 	}
 	if err := r.connect(r.endpoints.API, credentials); err != nil {
 		return nil, err
@@ -70,12 +70,26 @@ func (r *REST) connect(address string, credentials func() (oauth2.TokenSource, e
 	return nil
 }
 
-func checkEndpoint(service, address, example string) error {
+// CheckEndpoint says what is wrong with the address of a service, without the
+// credentials that may be in it.
+func CheckEndpoint(address, example string) error {
 	u, err := url.Parse(address)
+	if err == nil && u.User != nil {
+		return fmt.Errorf("it must be without user and password, as %s; credentials are those of the environment; found %q", example, redacted(address))
+	}
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return fmt.Errorf("the endpoint of %s must be a URL as %s, found %q", service, example, address)
+		return fmt.Errorf("it must be a URL as %s, found %q", example, redacted(address))
 	}
 	return nil
+}
+
+// redacted leaves out what may be credentials, also of what is no URL.
+func redacted(address string) string {
+	if i := strings.LastIndexByte(address, '@'); i >= 0 {
+		address = "..." + address[i:]
+	}
+	address, _, _ = strings.Cut(address, "?")
+	return address
 }
 
 // Failure is an error that a service answered with.
@@ -99,7 +113,9 @@ func HasStatus(err error, code int) bool {
 }
 
 // restAttempts is how often a request is sent when the service is not able to
-// answer or the network fails. All requests here may be repeated.
+// answer or the network fails. Nothing here is done twice by that: what was done by an
+// attempt whose answer was lost is answered with a conflict, a failed condition or not
+// found, which whoever asks understands.
 const restAttempts = 4
 
 // maxAnswer bounds the answers that are read: a page of results has 20 MB at most.

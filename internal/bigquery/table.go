@@ -140,7 +140,20 @@ func (r *REST) EnsureTable(ctx context.Context, d Dataset, expiration time.Durat
 	return e
 }
 
+// growAttempts is how often a table is changed that something else changes too.
+const growAttempts = 4
+
 func (r *REST) ensureTable(ctx context.Context, d Dataset, want *Table) error {
+	var err error
+	for range growAttempts {
+		if err = r.tryTable(ctx, d, want); !HasStatus(err, http.StatusPreconditionFailed) {
+			return err
+		}
+	}
+	return err
+}
+
+func (r *REST) tryTable(ctx context.Context, d Dataset, want *Table) error {
 	have, err := r.Table(ctx, d, TableName)
 	if HasStatus(err, http.StatusNotFound) {
 		err = r.do(ctx, call{method: http.MethodPost, url: r.of(d.Project, "datasets", d.Name, "tables"), body: want}, nil)
@@ -159,7 +172,8 @@ func (r *REST) ensureTable(ctx context.Context, d Dataset, want *Table) error {
 	if !changed {
 		return nil
 	}
-	// The tag makes it fail if another collector changes the table at this moment.
+	// The tag makes it fail if another collector has changed the table, or this one, in
+	// an attempt whose answer was lost.
 	return r.do(ctx, call{method: http.MethodPatch, url: r.of(d.Project, "datasets", d.Name, "tables", TableName),
 		body: grown, header: map[string]string{"If-Match": have.ETag}}, nil)
 }

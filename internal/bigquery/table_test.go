@@ -2,6 +2,7 @@ package bigquery_test
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,97 @@ func TestTableGrows(t *testing.T) {
 	row := methodspan.Row{Kind: methodspan.KindCounts, Level: methodspan.LevelRaw, StartNS: noon.UnixNano(), Stack: "a;b"}
 	if _, err := w.Write(t.Context(), []methodspan.Item{{ID: "a-1", Rows: []methodspan.Row{row}}}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A change of the table whose answer is lost, or that another collector makes at the
+// same moment, does not keep this one from starting.
+func TestTableGrowsBesideOthers(t *testing.T) {
+	for _, lost := range []bool{true, false} {
+		s := fake.New(t)
+		open(t, options(s, t.TempDir()))
+		made := *s.Table(dataset, "method_calls")
+		full := made.Schema.Fields
+		made.Schema = &bigquery.Schema{Fields: full[:len(full)-10]}
+		s.PutTable(made)
+		changes := 0
+		change := func(method string) bool {
+			if method == http.MethodPatch {
+				changes++
+			}
+			return method == http.MethodPatch && changes == 1
+		}
+		if lost {
+			s.LoseAnswer = func(method, _ string) bool { return change(method) }
+		} else {
+			s.OnREST = func(method, _ string) int {
+				if change(method) { // another one adds a column of ours, between reading and changing
+					made.Schema = &bigquery.Schema{Fields: full[:len(full)-9]}
+					s.PutTable(made)
+				}
+				return 0
+			}
+		}
+		open(t, options(s, t.TempDir()))
+		if n := len(s.Table(dataset, "method_calls").Schema.Fields); n != len(full) || changes < 2 {
+			t.Errorf("answer lost %v: %d columns of %d after %d changes", lost, n, len(full), changes)
+		}
+	}
+}
+
+// A table that never stops changing is an error.
+func TestTableThatKeepsChanging(t *testing.T) {
+	s := fake.New(t)
+	open(t, options(s, t.TempDir()))
+	made := *s.Table(dataset, "method_calls")
+	made.Schema = &bigquery.Schema{Fields: made.Schema.Fields[:20]}
+	s.PutTable(made)
+	changes := 0
+	s.OnREST = func(method, _ string) int {
+		if method == http.MethodPatch {
+			changes++
+			s.PutTable(made)
+		}
+		return 0
+	}
+	if _, err := bigquery.NewWriter(t.Context(), options(s, t.TempDir())); !bigquery.HasStatus(err, http.StatusPreconditionFailed) || changes != 4 {
+		t.Errorf("%v after %d changes", err, changes)
+	}
+}
+
+// Of collectors of two versions the newer one has the say about the view.
+func TestNewerViewStays(t *testing.T) {
+	s := fake.New(t)
+	open(t, options(s, t.TempDir()))
+	for label, stays := range map[string]bool{"999": true, "0": false} {
+		view := *s.Table(dataset, "method_cost")
+		view.View = &bigquery.View{Query: "SELECT 'of another version'"}
+		view.Labels = map[string]string{bigquery.LabelSchema: label}
+		s.PutTable(view)
+		open(t, options(s, t.TempDir()))
+		got := s.Table(dataset, "method_cost")
+		if (got.View.Query == view.View.Query) != stays || (got.Labels[bigquery.LabelSchema] == label) != stays {
+			t.Errorf("a view of version %s becomes %v %.40q", label, got.Labels, got.View.Query)
+		}
+	}
+}
+
+// What may be credentials is in no error.
+func TestEndpointsAreChecked(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://me:hunter2@host":     "without user and password",
+		"ftp://me:hunter2@host":       "without user and password",
+		"https://me:hunter2@ho st":    "must be a URL",
+		"//host?key=hunter2":          "must be a URL",
+		"https://bigquery.test:8443/": "",
+	} {
+		err := bigquery.CheckEndpoint(address, bigquery.DefaultAPI)
+		if want == "" && err == nil {
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "me:") {
+			t.Errorf("%s: %v", address, err)
+		}
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 var viewSQL string
 
 // EnsureView makes the view with the rows' weights, and makes it anew if it is of
-// an older version. One that was made by someone else is left alone.
+// an older version. One that was made by someone else, or by a newer version, is left
+// alone.
 func (r *REST) EnsureView(ctx context.Context, d Dataset) error {
 	version := strconv.Itoa(parquet.SchemaVersion)
 	want := &Table{
@@ -31,7 +32,7 @@ func (r *REST) EnsureView(ctx context.Context, d Dataset) error {
 		if HasStatus(err, http.StatusConflict) {
 			err = nil // another collector was quicker
 		}
-	case err != nil || have.View == nil || have.Labels[LabelSchema] == "" || have.View.Query == want.View.Query:
+	case err != nil || have.View == nil || !olderView(have.Labels[LabelSchema]) || have.View.Query == want.View.Query:
 	default:
 		err = r.do(ctx, call{method: http.MethodPatch, url: r.of(d.Project, "datasets", d.Name, "tables", ViewName),
 			body: want, header: map[string]string{"If-Match": have.ETag}}, nil)
@@ -43,4 +44,10 @@ func (r *REST) EnsureView(ctx context.Context, d Dataset) error {
 		return &parquet.Error{Op: "prepare the view", Path: d.String() + "." + ViewName, Err: err, Hint: "the account needs roles/bigquery.dataEditor on the dataset"}
 	}
 	return nil
+}
+
+// olderView tells by a label whether a view is ours and of no newer version than this.
+func olderView(label string) bool {
+	v, err := strconv.Atoi(label)
+	return err == nil && v <= parquet.SchemaVersion
 }
