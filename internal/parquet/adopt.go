@@ -3,6 +3,7 @@ package parquet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,7 +50,7 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 		if err != nil {
 			return diskError("read file", w.path(o.name), err)
 		}
-		c, err := readContentOf(data)
+		c, err := readOrphan(data)
 		if err != nil || !c.group.complete(o.name, present) {
 			a.discard = append(a.discard, o.name)
 			continue
@@ -63,6 +64,19 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 		}
 	}
 	return a.commit(now)
+}
+
+// readOrphan reads a file that no manifest names, and believes it only if it is what
+// was written.
+func readOrphan(data []byte) (*content, error) {
+	if err := checkSeal(data); err != nil {
+		return nil, err
+	}
+	c, err := readContentOf(data)
+	if err == nil && len(c.rows) == 0 {
+		err = errors.New("it has no rows")
+	}
+	return c, err
 }
 
 // maxWriteIDs is more than one write can settle; a footer that says otherwise is
@@ -95,8 +109,8 @@ func (a *adoption) add(group *writeGroup, now time.Time) error {
 		if err != nil {
 			return diskError("read file", a.w.path(name), err)
 		}
-		c, err := readContentOf(data)
-		if err != nil || len(c.rows) == 0 {
+		c, err := readOrphan(data)
+		if err != nil {
 			a.discard = append(a.discard, group.Files...)
 			return nil
 		}

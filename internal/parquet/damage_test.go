@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -74,6 +75,88 @@ func TestStartSurvivesAnyCodec(t *testing.T) {
 	}
 	wantStored(t, "started", root, before)
 	wantTidy(t, "started", root)
+}
+
+// orphanOf is a warehouse with a file of a few rows that no manifest names yet.
+func orphanOf(t *testing.T) (root, path string, before, orphan methodspan.Item) {
+	t.Helper()
+	root = t.TempDir()
+	disk := &stuckDisk{works: true}
+	w := openWriter(t, root, Options{disk: disk})
+	before, orphan = item("before-1", noon, 2), item("a-1", noon, 4)
+	write(t, w, before)
+	disk.works = false
+	fail(t, w, orphan)
+	w.Close()
+	return root, filepath.Join(root, "date=2026-11-21", "raw-000000000002.parquet"), before, orphan
+}
+
+// flipped is a file of which one bit has changed.
+func flipped(file []byte, at, bit int) []byte {
+	file = bytes.Clone(file)
+	file[at] ^= 1 << bit
+	return file
+}
+
+// Whichever bit of a file that nobody listed yet has changed, it is not taken for what
+// was written, unless all that it says is as it was.
+func TestNoDamagedBitIsAdopted(t *testing.T) {
+	_, path, _, _ := orphanOf(t)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := readOrphan(file)
+	if err != nil || len(whole.rows) != 4 {
+		t.Fatal(whole, err)
+	}
+	believed := 0
+	for at := range file {
+		for bit := range 8 {
+			c, err := readOrphan(flipped(file, at, bit))
+			if err != nil {
+				continue
+			}
+			believed++
+			if !reflect.DeepEqual(c.group, whole.group) || !reflect.DeepEqual(c.rows, whole.rows) {
+				t.Errorf("with another bit %d of byte %d it is believed, and says %+v", bit, at, c)
+			}
+		}
+	}
+	// Only what says that there is a checksum is not covered by it.
+	if believed > 8*len(metaSeal) {
+		t.Errorf("%d damaged files are believed", believed)
+	}
+}
+
+// A start takes a damaged file away, and the rows come with the repeat of their write;
+// a file of an earlier program, which has no checksum, counts.
+func TestStartTakesNoDamagedRows(t *testing.T) {
+	_, path, _, _ := orphanOf(t)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 5; at < len(file); at += len(file) / 12 {
+		root, path, before, orphan := orphanOf(t)
+		if err := os.WriteFile(path, flipped(file, at, at%8), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w := openWriter(t, root, Options{})
+		if r := w.Recovered(); r != (Recovery{FilesRemoved: 1}) {
+			t.Errorf("byte %d: %+v, want the one file removed", at, r)
+		}
+		write(t, w, orphan)
+		wantStored(t, fmt.Sprintf("byte %d", at), root, before, orphan)
+	}
+	root, path, before, orphan := orphanOf(t)
+	if err := os.WriteFile(path, bytes.Replace(file, []byte(metaSeal), []byte("corehour.whatever"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := openWriter(t, root, Options{}).Recovered(); r.FilesAdopted != 1 {
+		t.Errorf("%+v, want the one file adopted", r)
+	}
+	wantStored(t, "without a checksum", root, before, orphan)
 }
 
 // mostForDamage is what reading a damaged file of some KB may allocate: most of it are

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"strconv"
@@ -87,7 +88,9 @@ func (e *encoder) encode(w io.Writer, rows []*methodspan.Row, group *writeGroup)
 		if err != nil {
 			return 0, fmt.Errorf("encode the footer: %w", err)
 		}
-		f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: metaGroup, Value: string(groupJSON)})
+		f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: metaSeal, Value: unsealed},
+			format.KeyValue{Key: metaGroup, Value: string(groupJSON)})
+		f.sealed = true
 	}
 	order := e.table.sorted()
 	size := e.rowGroupSize(len(rows))
@@ -105,7 +108,9 @@ type fileEncoder struct {
 	*encoder
 	w      io.Writer
 	meta   format.FileMetaData
-	offset int64 // of what is written already
+	offset int64  // of what is written already
+	sealed bool   // whether the footer says the file's checksum
+	sum    uint32 // of what is written already, then
 }
 
 func (e *encoder) begin(w io.Writer) *fileEncoder {
@@ -163,8 +168,16 @@ func (f *fileEncoder) column(i int, order *rowOrder, g *format.RowGroup) error {
 		return err
 	}
 	f.offset += int64(len(f.out))
+	f.summed()
 	f.out = f.out[:0]
 	return nil
+}
+
+// summed adds what is in the buffer to the checksum.
+func (f *fileEncoder) summed() {
+	if f.sealed {
+		f.sum = crc32.Update(f.sum, castagnoli, f.out)
+	}
 }
 
 // note adds a row group to what the footer will say.
@@ -191,9 +204,16 @@ func (f *fileEncoder) finish() error {
 	if err := thrift.NewEncoder(protocol.NewWriter(&footer)).Encode(&f.meta); err != nil {
 		return fmt.Errorf("encode the footer: %w", err)
 	}
+	f.summed()
+	begin := len(f.out)
 	f.out = append(f.out, footer.Bytes()...)
 	f.out = binary.LittleEndian.AppendUint32(f.out, uint32(footer.Len()))
 	f.out = append(f.out, magic...)
+	if f.sealed {
+		if err := seal(f.sum, f.out[begin:]); err != nil {
+			return err
+		}
+	}
 	_, err := f.w.Write(f.out)
 	return err
 }

@@ -1,0 +1,76 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// A raw file says itself what its checksum is, since a start has nothing else to
+// compare it with if the file was finished and its manifest was not. The checksum is
+// that of all the file's bytes, with unsealed in its own place.
+const (
+	metaSeal = "corehour.checksum"
+	unsealed = "crc32c:00000000"
+)
+
+// sealPlace is where a footer has its checksum; -1 if it has none. It fails if there is
+// something else in its place.
+func sealPlace(footer []byte) (int, error) {
+	at := bytes.Index(footer, []byte(metaSeal))
+	if at < 0 {
+		return -1, nil
+	}
+	// What follows is the field of the value, and its length.
+	at += len(metaSeal)
+	if len(footer) < at+2+len(unsealed) || footer[at] != 0x18 || int(footer[at+1]) != len(unsealed) {
+		return -1, fmt.Errorf("the footer has no checksum after %q", metaSeal)
+	}
+	return at + 2, nil
+}
+
+// seal writes the checksum into the end of a file, whose last bytes are the footer and
+// what follows it. sum is that of what comes before.
+func seal(sum uint32, end []byte) error {
+	at, err := sealPlace(end)
+	if err != nil || at < 0 {
+		return errors.Join(err, errors.New("the footer has no place for the checksum"))
+	}
+	copy(end[at:], formatChecksum(crc32.Update(sum, castagnoli, end)))
+	return nil
+}
+
+// checkSeal compares a file with the checksum in it, if it has one: files of earlier
+// programs have none.
+func checkSeal(file []byte) error {
+	end, err := footerOf(file)
+	if err != nil {
+		return err
+	}
+	at, err := sealPlace(end)
+	if err != nil || at < 0 {
+		return err
+	}
+	sum := crc32.Checksum(file[:len(file)-len(end)+at], castagnoli)
+	sum = crc32.Update(sum, castagnoli, []byte(unsealed))
+	sum = crc32.Update(sum, castagnoli, end[at+len(unsealed):])
+	if want := string(end[at:][:len(unsealed)]); formatChecksum(sum) != want {
+		return fmt.Errorf("its checksum is %s, and it was written with %q", formatChecksum(sum), want)
+	}
+	return nil
+}
+
+// footerOf is the footer of a file and what follows it.
+func footerOf(file []byte) ([]byte, error) {
+	const after = 4 + len(magic)
+	if len(file) < len(magic)+after || string(file[len(file)-len(magic):]) != magic {
+		return nil, errors.New("it does not end as a file of Parquet does")
+	}
+	length := int64(binary.LittleEndian.Uint32(file[len(file)-after:]))
+	if length > int64(len(file)-len(magic)-after) {
+		return nil, fmt.Errorf("a footer of %d bytes does not fit into it", length)
+	}
+	return file[int64(len(file)-after)-length:], nil
+}
