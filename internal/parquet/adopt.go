@@ -51,6 +51,9 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 			return diskError("read file", w.path(o.name), err)
 		}
 		c, err := readOrphan(data)
+		if err == nil {
+			w.sequence = max(w.sequence, o.sequence)
+		}
 		if err != nil || !c.group.complete(o.name, present) {
 			a.discard = append(a.discard, o.name)
 			continue

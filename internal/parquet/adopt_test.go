@@ -178,3 +178,51 @@ func TestAdoptionBesideMaintenance(t *testing.T) {
 		t.Error("what was adopted is not known")
 	}
 }
+
+// A file that only looks like one of the writer's, whatever its number, moves the numbers
+// of others nowhere, and no commit replaces what is there.
+func TestStrayNamesHarmNobody(t *testing.T) {
+	for _, name := range []string{
+		"raw-9223372036854775807.parquet", "raw-9223372036854775806.parquet", "raw-1000000000000001.parquet", "raw-999999999999999.parquet",
+		"raw-2.parquet", "raw-0000000000002.parquet", "raw-+00000000002.parquet", "raw-000000000002.parquet", "raw-000000000003.parquet",
+	} {
+		root := t.TempDir()
+		w := openWriter(t, root, Options{})
+		all := []methodspan.Item{item("before-1", noon, 2)}
+		write(t, w, all...)
+		stray := filepath.Join(root, "date=2026-11-21", name)
+		if err := os.WriteFile(stray, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range []string{"b-1", "c-1", "d-1"} {
+			if i != 1 { // once without looking at what is there
+				w.Close()
+				w = openWriter(t, root, Options{})
+			}
+			all = append(all, item(id, noon, 2))
+			write(t, w, all[len(all)-1])
+			wantStored(t, name+" and "+id, root, all...)
+			if w.state.sequence != int64(len(all)) {
+				t.Errorf("%s: file %d is the last of %d", name, w.state.sequence, len(all))
+			}
+		}
+	}
+}
+
+// Where a file that cannot be deleted has the next name, the writer takes another.
+func TestNamesThatAreTaken(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	a, b := item("a-1", noon, 2), item("b-1", noon, 3)
+	write(t, w, a)
+	for _, n := range []int64{2, 3} {
+		if err := os.Mkdir(filepath.Join(root, "date=2026-11-21", rawName(n)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, w, b)
+	wantStored(t, "beside the taken names", root, a, b)
+	if w.state.sequence != 4 {
+		t.Errorf("the last file is %d", w.state.sequence)
+	}
+}

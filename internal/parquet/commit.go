@@ -3,9 +3,10 @@ package parquet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash"
 	"hash/crc32"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -107,10 +108,13 @@ func (tx *transaction) run(ctx context.Context, rows []*methodspan.Row, ids map[
 func (tx *transaction) writeFiles(ctx context.Context, dates []dateRows, ids map[string]string) error {
 	w := tx.w
 	group := &writeGroup{Items: ids}
-	for i, d := range dates {
-		group.Files = append(group.Files, fmt.Sprintf("%s%s/%s-%012d.parquet", datePrefix, d.date, KindRaw, w.sequence+int64(i)+1))
+	for _, d := range dates {
+		name, err := w.nextName(d.date)
+		if err != nil {
+			return err
+		}
+		group.Files = append(group.Files, name)
 	}
-	w.sequence += int64(len(dates))
 	for i, d := range dates {
 		if err := ctx.Err(); err != nil {
 			return &Error{Op: "write", Path: w.root, Err: err}
@@ -123,6 +127,9 @@ func (tx *transaction) writeFiles(ctx context.Context, dates []dateRows, ids map
 	}
 	for _, f := range tx.files {
 		path := w.path(f.Path)
+		if err := isFree(path); err != nil {
+			return diskError("rename file", path, err)
+		}
 		// From here on the file may be there under either name.
 		tx.created = append(tx.created, path)
 		if err := w.opts.disk.rename(path+tmpSuffix, path); err != nil {
@@ -136,6 +143,37 @@ func (tx *transaction) writeFiles(ctx context.Context, dates []dateRows, ids map
 		}
 	}
 	return nil
+}
+
+// mostTaken is how many names in a row may be those of files that are none of ours.
+const mostTaken = 1000
+
+// nextName is a name of a date that no file has. Numbers only grow; a file that is none
+// of ours may have one all the same.
+func (w *Writer) nextName(date string) (name string, err error) {
+	for range mostTaken {
+		w.sequence++
+		name = datePrefix + date + "/" + rawName(w.sequence)
+		if err = isFree(w.path(name)); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	if err != nil {
+		return "", diskError("name file", w.path(name), err)
+	}
+	return name, nil
+}
+
+// isFree makes sure that there is no file of a name, which a rename would replace.
+func isFree(path string) error {
+	_, err := os.Lstat(path)
+	if err == nil {
+		return fs.ErrExist
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // writeTmp encodes the rows into the file's temporary name and syncs it.

@@ -27,7 +27,7 @@ func (w *Writer) recover() error {
 		return err
 	}
 	now := w.opts.Now()
-	for {
+	for range adoptions {
 		orphans, err := w.scanLocked(now)
 		if err != nil {
 			return err
@@ -37,7 +37,12 @@ func (w *Writer) recover() error {
 			return err
 		}
 	}
+	return &Error{Op: "adopt files", Path: w.root, Err: errExpired,
+		Hint: "maintenance has dropped dates as often as this was tried: start again"}
 }
+
+// adoptions is how often a start tries, each time because a date was dropped meanwhile.
+const adoptions = 10
 
 // settle finds out whether a commit of unknown outcome counts. As long as it
 // can't, the outcome stays unknown.
@@ -234,12 +239,19 @@ func (w *Writer) scanManifests(named map[string]bool, now time.Time) error {
 	return nil
 }
 
-// sequenceOf reads the number in `raw-<sequence>.parquet`.
+// maxSequence is more than any writer gets to, and leaves room for the numbers after it.
+const maxSequence = 1e15
+
+// rawName is how the writer names a file.
+func rawName(sequence int64) string { return fmt.Sprintf("%s-%012d.parquet", KindRaw, sequence) }
+
+// sequenceOf reads the number in `raw-<sequence>.parquet`. What is spelled otherwise
+// than the writer does is none of its files.
 func sequenceOf(name string) (int64, bool) {
 	digits, isRaw := strings.CutPrefix(name, KindRaw+"-")
 	digits, isFile := strings.CutSuffix(digits, ".parquet")
 	n, err := strconv.ParseInt(digits, 10, 64)
-	return n, isRaw && isFile && err == nil && n > 0
+	return n, isRaw && isFile && err == nil && n > 0 && n <= maxSequence && name == rawName(n)
 }
 
 // generationOf reads the number at the end of a manifest's name, 0 if none.
@@ -272,7 +284,6 @@ func (w *Writer) scanDate(dir string, named map[string]bool, committed int64) ([
 		if !ok || named[name] {
 			continue
 		}
-		w.sequence = max(w.sequence, sequence)
 		if sequence > committed {
 			orphans = append(orphans, orphan{name, sequence})
 		} else {
