@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -50,7 +52,7 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 		if err != nil {
 			return diskError("read file", w.path(o.name), err)
 		}
-		c, err := readOrphan(data)
+		c, err := readOrphan(o.name, data)
 		if err == nil {
 			w.sequence = max(w.sequence, o.sequence)
 		}
@@ -70,21 +72,54 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 }
 
 // readOrphan reads a file that no manifest names, and believes it only if it is what
-// was written.
-func readOrphan(data []byte) (*content, error) {
+// was written: rows of the date whose file it is, of items that its write settled.
+func readOrphan(name string, data []byte) (*content, error) {
 	if err := checkSeal(data); err != nil {
 		return nil, err
 	}
 	c, err := readContentOf(data)
-	if err == nil && len(c.rows) == 0 {
-		err = errors.New("it has no rows")
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	if len(c.rows) == 0 {
+		return nil, errors.New("it has no rows")
+	}
+	ids, err := c.group.ids()
+	if err != nil {
+		return nil, err
+	}
+	date, err := time.Parse(dateLayout, strings.TrimPrefix(path.Dir(name), datePrefix))
+	if err != nil {
+		return nil, err
+	}
+	day := int32(date.Unix() / 86400)
+	for i := range c.rows {
+		r := &c.rows[i]
+		if r.EventDay() != day {
+			return nil, fmt.Errorf("row %d is of another date, day %d since 1970", i, r.EventDay())
+		}
+		if !ids.has(r.BatchID) {
+			return nil, fmt.Errorf("row %d is of the item %.80q, which was not written with it", i, r.BatchID)
+		}
+	}
+	return c, nil
 }
 
 // maxWriteIDs is more than one write can settle; a footer that says otherwise is
 // none of ours.
 const maxWriteIDs = 100_000_000
+
+// ids are those that the write settles.
+func (g *writeGroup) ids() (idSet, error) {
+	ids := idSet{}
+	if _, err := ids.unpack(g.Items); err != nil {
+		return nil, err
+	}
+	if ids.count(maxWriteIDs) > maxWriteIDs {
+		return nil, fmt.Errorf("it settles more than %d items", maxWriteIDs)
+	}
+	return ids, nil
+}
 
 // complete tells whether all files that were written together are there.
 func (g *writeGroup) complete(name string, present map[string]bool) bool {
@@ -100,8 +135,8 @@ func (a *adoption) known(id string) bool { return a.seen.has(id) || a.w.Committe
 
 // add decides about the files of one write.
 func (a *adoption) add(group *writeGroup, now time.Time) error {
-	ids := idSet{}
-	if _, err := ids.unpack(group.Items); err != nil || ids.count() > maxWriteIDs {
+	ids, err := group.ids()
+	if err != nil {
 		a.discard = append(a.discard, group.Files...)
 		return nil
 	}
@@ -112,8 +147,8 @@ func (a *adoption) add(group *writeGroup, now time.Time) error {
 		if err != nil {
 			return diskError("read file", a.w.path(name), err)
 		}
-		c, err := readOrphan(data)
-		if err != nil {
+		c, err := readOrphan(name, data)
+		if err != nil || !reflect.DeepEqual(&c.group, group) {
 			a.discard = append(a.discard, group.Files...)
 			return nil
 		}
@@ -194,7 +229,10 @@ func parseGroup(text string) (group writeGroup, err error) {
 	if err := json.Unmarshal([]byte(text), &group); err != nil {
 		return group, err
 	}
-	for _, name := range group.Files {
+	for i, name := range group.Files {
+		if slices.Contains(group.Files[:i], name) {
+			return group, fmt.Errorf("%q is listed twice", name)
+		}
 		if !filepath.IsLocal(name) || !strings.HasPrefix(name, datePrefix) || strings.Count(name, "/") != 1 {
 			return group, fmt.Errorf("%q is no file of a warehouse", name)
 		}

@@ -77,6 +77,8 @@ func TestStartSurvivesAnyCodec(t *testing.T) {
 	wantTidy(t, "started", root)
 }
 
+const orphanName = "date=2026-11-21/raw-000000000002.parquet"
+
 // orphanOf is a warehouse with a file of a few rows that no manifest names yet.
 func orphanOf(t *testing.T) (root, path string, before, orphan methodspan.Item) {
 	t.Helper()
@@ -88,7 +90,7 @@ func orphanOf(t *testing.T) (root, path string, before, orphan methodspan.Item) 
 	disk.works = false
 	fail(t, w, orphan)
 	w.Close()
-	return root, filepath.Join(root, "date=2026-11-21", "raw-000000000002.parquet"), before, orphan
+	return root, filepath.Join(root, orphanName), before, orphan
 }
 
 // flipped is a file of which one bit has changed.
@@ -106,14 +108,14 @@ func TestNoDamagedBitIsAdopted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := readOrphan(file)
+	whole, err := readOrphan(orphanName, file)
 	if err != nil || len(whole.rows) != 4 {
 		t.Fatal(whole, err)
 	}
 	believed := 0
 	for at := range file {
 		for bit := range 8 {
-			c, err := readOrphan(flipped(file, at, bit))
+			c, err := readOrphan(orphanName, flipped(file, at, bit))
 			if err != nil {
 				continue
 			}

@@ -145,14 +145,17 @@ func (s idSet) unpack(packed map[string]string) (grown int, err error) {
 	return grown, nil
 }
 
-// count tells how many ids there are.
-func (s idSet) count() (n uint64) {
+// count tells how many ids there are. It stops as soon as there are more than most,
+// since runs may say anything.
+func (s idSet) count(most uint64) (n uint64) {
 	for _, runs := range s {
 		if runs == nil {
 			n++
 		}
 		for _, r := range runs {
-			n += r.to - r.from + 1
+			if n += r.to - r.from + 1; n > most {
+				return n
+			}
 		}
 	}
 	return n

@@ -75,7 +75,7 @@ func TestIDSetIsASet(t *testing.T) {
 				}
 			}
 		}
-		if n := set.count(); n != uint64(len(want)) {
+		if n := set.count(maxWriteIDs); n != uint64(len(want)) {
 			t.Fatalf("seed %d: %d ids are counted, want %d", seed, n, len(want))
 		}
 		if grown != runs {

@@ -46,7 +46,7 @@ func TestSettledItemsStayFew(t *testing.T) {
 			}
 		}
 	}
-	if n := all.count(); n != (processes+1)*batches {
+	if n := all.count(maxWriteIDs); n != (processes+1)*batches {
 		t.Errorf("%d ids of %d", n, (processes+1)*batches)
 	}
 	if numbered > processes*(pagesPerBook+1) {
