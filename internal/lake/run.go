@@ -140,12 +140,18 @@ func (r *runner) drop(dates []parquet.Date) ([]parquet.Date, error) {
 	if err := r.dropAll(Expire, expired); err != nil {
 		return nil, err
 	}
-	return without(left, shed), r.dropAll(Shed, shed)
+	if err := r.dropAll(Shed, shed); err != nil || r.DryRun {
+		return without(left, shed), err
+	}
+	if len(expired)+len(shed) == 0 {
+		return dates, nil
+	}
+	return r.m.Dates() // some may have stayed, see Drop
 }
 
-func (r *runner) dropAll(action Action, dates []parquet.Date) error {
+func (r *runner) dropAll(action Action, dates []parquet.Date) (err error) {
 	if !r.DryRun {
-		if err := r.m.Drop(dates); err != nil {
+		if dates, err = r.m.Drop(dates); err != nil {
 			return err
 		}
 	}

@@ -162,7 +162,7 @@ func TestAdoptionBesideMaintenance(t *testing.T) {
 		defer m.Close()
 		dates, err := m.Dates()
 		if err == nil {
-			err = m.Drop(dates)
+			_, err = m.Drop(dates)
 		}
 		if err != nil {
 			t.Error(err)
@@ -280,7 +280,7 @@ func TestHostileOrphans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := m.Drop(dates[:1]); err != nil {
+			if _, err := m.Drop(dates[:1]); err != nil {
 				t.Fatal(err)
 			}
 			m.Close()

@@ -307,15 +307,16 @@ func (m *Maintainer) Forgotten(d *Date) bool {
 	return len(d.Files) == 0 && d.LastCommitted.Before(m.opts.Now().Add(-m.remember(&m.state)))
 }
 
-// Drop takes out dates with all their files, in one commit. Rows of these dates
-// and of earlier ones are refused from then on, but for dates that had none.
-func (m *Maintainer) Drop(dates []Date) error {
+// Drop takes out dates with all their files, in one commit, and tells which: a date that
+// had no files and got some since stays. Rows of the dates that went and of earlier ones
+// are refused from then on, but for dates that had none.
+func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
 	if len(dates) == 0 {
-		return nil
+		return nil, nil
 	}
 	m.unsettled = false
 	now := m.opts.Now()
-	err := m.publish(now, func(t *commit, next *state) error {
+	err = m.publish(now, func(t *commit, next *state) error {
 		var taken []string
 		for _, d := range dates {
 			before, err := next.load(m.root, d.Date)
@@ -333,6 +334,7 @@ func (m *Maintainer) Drop(dates []Date) error {
 				taken = append(taken, f.Path)
 			}
 			next.drop(d.Date)
+			gone = append(gone, d)
 			if len(files) == 0 {
 				continue
 			}
@@ -344,10 +346,17 @@ func (m *Maintainer) Drop(dates []Date) error {
 		}
 		return t.doom(next, now.Add(m.grace(next)), taken)
 	})
-	return m.settled(err, func() (bool, error) {
-		_, listed := m.state.find(dates[0].Date)
-		return !listed, nil
+	// The writer may list a date without files again.
+	err = m.settled(err, func() (bool, error) {
+		return len(gone) == 0 || slices.ContainsFunc(gone, func(d Date) bool {
+			_, listed := m.state.find(d.Date)
+			return !listed
+		}), nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return gone, nil
 }
 
 // doom notes files that are to be deleted when they are due.

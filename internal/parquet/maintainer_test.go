@@ -130,7 +130,7 @@ func TestDroppedDatesRefuseRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Drop(dates[:1]); err != nil {
+	if _, err := m.Drop(dates[:1]); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 2 {
@@ -226,7 +226,7 @@ func TestLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Drop(dates); err != nil {
+	if _, err := m.Drop(dates); err != nil {
 		t.Fatal(err)
 	}
 	write(t, w, items(1, 1)...)
@@ -257,7 +257,7 @@ func TestMaintenanceCrashesAtEveryStep(t *testing.T) {
 			}
 			dates, err := m.Dates()
 			if err == nil && dates[0].Date == "2026-11-19" {
-				err = m.Drop(dates[:1])
+				_, err = m.Drop(dates[:1])
 				dates = dates[1:]
 			}
 			if err == nil && len(dates[0].Files) > 1 {
@@ -345,4 +345,35 @@ func TestALostStateIsNoNewWarehouse(t *testing.T) {
 	}
 	openWriter(t, root, Options{})
 	wantStored(t, "restored", root, all...)
+}
+
+// A drop tells which dates went. One that had no files when it was looked at, and got
+// rows since, stays, and does not make a drop of others that counts look failed.
+func TestDroppingSkipsDatesThatGotRows(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	early := item("early-1", noon.Add(-48*time.Hour), 2)
+	today := item("today-1", noon, 2)
+	write(t, w, early, item("old-1", noon.Add(-24*time.Hour), 3), today)
+	failures := 0
+	m := openMaintainer(t, root, Options{}.Inject(func(op, path string, after bool) error {
+		if op == "rename" && after && filepath.Base(path) == currentName && failures == 0 {
+			failures++
+			return errInjected // although it has taken effect
+		}
+		return nil
+	}))
+	dates, err := m.Dates()
+	if err != nil || len(dates) != 3 {
+		t.Fatal(dates, err)
+	}
+	dates[0].Files = nil // as they were before its rows came
+	gone, err := m.Drop(dates[:2])
+	if err != nil || len(gone) != 1 || gone[0].Date != dates[1].Date || failures != 1 {
+		t.Errorf("%v went, %v, with %d failures", gone, err, failures)
+	}
+	wantStored(t, "dropped", root, early, today)
+	if gone, err = m.Drop(dates[:1]); err != nil || len(gone) > 0 {
+		t.Errorf("%v went, %v", gone, err)
+	}
 }
