@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -295,5 +296,32 @@ func TestServiceInABucket(t *testing.T) {
 	}
 	if r := corehour("sql", "--warehouse", address, "--format", "csv", "SELECT COUNT(*) FROM method_calls"); !strings.HasSuffix(r.stdout, "\n0\n") && r.code != exitCannotTell {
 		t.Errorf("rows are left: %+v", r)
+	}
+}
+
+// The limit of a bucket's size is one of each prefix.
+func TestMostBytesOfEachPrefix(t *testing.T) {
+	clock(t, fixture.Start.Add(300*time.Hour))
+	address := inBucket(t, map[string]string{"one": manyFiles(t), "two": manyFiles(t)})
+	files, err := filepath.Glob(strings.TrimPrefix(address, "file://") + "/one/date=*/*.parquet")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var size int64
+	for _, f := range files {
+		info, err := os.Stat(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	for most, dropped := range map[int64]int{size: 0, size - 1: 2} {
+		r := corehour("compact", "--warehouse", address, "--drop-oldest", "--max-bytes", fmt.Sprint(most), "--dry-run")
+		if n := strings.Count(r.stdout, "drop (disk)"); n != dropped || r.code != exitNothing {
+			t.Errorf("%d bytes: %d dates are dropped, want %d: %+v", most, n, dropped, r)
+		}
+	}
+	if r := corehour("compact", "--help"); !strings.Contains(r.stdout, "in a bucket each prefix") {
+		t.Errorf("%+v", r)
 	}
 }

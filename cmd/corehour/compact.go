@@ -112,7 +112,7 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	age("keep-raw", "drop dates of raw rows of this `age`")
 	age("keep-ids", "leave ids of traces and requests out of raw rows of this `age`")
 	age("keep-rollups", "drop dates that were rolled up, of this `age`")
-	f.Int64Var(&p.MaxBytes, "max-bytes", 0, "with --drop-oldest: drop the oldest dates while the warehouse has more `bytes`")
+	f.Int64Var(&p.MaxBytes, "max-bytes", 0, "with --drop-oldest: drop the oldest dates while the warehouse, in a bucket each prefix, has more `bytes`")
 	f.Int64Var(&p.MinFree, "min-free-bytes", 0, "with --drop-oldest: drop the oldest dates while the file system has fewer `bytes` left")
 	f.BoolVar(&p.DropOldest, "drop-oldest", false, "allow it")
 	f.StringVar(&call.delete, "delete-service", "", "delete what is stored of a service (`name`)")
