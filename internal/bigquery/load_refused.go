@@ -1,6 +1,7 @@
 package bigquery
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -20,12 +21,28 @@ const maxGroups = 16
 // failed ends a job that has stored nothing, as the service says. Its files wait
 // for another one, with another id. If the fault may be theirs they are loaded apart
 // from others and halved, which finds one bad file among many in a few jobs.
-func (l *Loader) failed(p *plan, e *JobError) error {
+func (l *Loader) failed(ctx context.Context, p *plan, e *JobError) error {
+	bad, err := l.endFailed(p, e)
+	if bad == nil {
+		return err
+	}
+	left := int64(0)
+	if l.bucket.remove(ctx, bad.Name) != nil {
+		left = 1
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stats.ObjectsLeft += left
+	return err
+}
+
+// endFailed also tells which file was given up.
+func (l *Loader) endFailed(p *plan, e *JobError) (buried *spooledFile, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	failure := fmt.Errorf("job %s failed: %s (%s)", p.ID, cutText(e.Message, maxDetail), e.Reason)
 	if err := l.book.note(&bookLine{At: l.now(), Failed: p.ID}, true); err != nil {
-		return l.fail("write the journal", nil, err)
+		return nil, l.fail("write the journal", nil, err)
 	}
 	l.stats.LoadsFailed++
 	files := l.book.named(p.Files)
@@ -35,11 +52,14 @@ func (l *Loader) failed(p *plan, e *JobError) error {
 	l.ungroup(p.Files)
 	if slices.Contains(faultOfFiles, e.Reason) {
 		if bad := l.suspect(files); bad != nil {
-			return l.bury(bad, e)
+			if err := l.bury(bad, e); err != nil {
+				return nil, err
+			}
+			return bad, fmt.Errorf("%d rows are given up, which BigQuery refuses: %s", bad.Rows, cutText(e.Message, maxDetail))
 		}
 	}
 	l.load.step("failed")
-	return failure
+	return nil, failure
 }
 
 // suspect sets the files of a refused job apart. One that was refused alone, before
@@ -98,15 +118,14 @@ func (l *Loader) bury(f *spooledFile, e *JobError) error {
 		l.load.step("moved")
 		l.buried += f.Bytes
 	}
-	name, rows := f.Name, int64(f.Rows)
-	if err := l.book.note(&bookLine{At: l.now(), Buried: name}, true); err != nil {
+	if err := l.book.note(&bookLine{At: l.now(), Buried: f.Name}, true); err != nil {
 		return l.fail("write the journal", nil, err)
 	}
 	if kept {
-		l.stats.DeadLetters += rows
+		l.stats.DeadLetters += int64(f.Rows)
 	} else {
-		l.stats.DeadLettersDropped += rows
-		_ = os.Remove(l.path(name)) // else a start does
+		l.stats.DeadLettersDropped += int64(f.Rows)
+		_ = os.Remove(l.path(f.Name)) // else a start does
 	}
-	return fmt.Errorf("%d rows are given up, which BigQuery refuses: %s", rows, cutText(e.Message, maxDetail))
+	return nil
 }

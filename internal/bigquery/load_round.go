@@ -202,7 +202,7 @@ func (l *Loader) ask(ctx context.Context, p *plan) error {
 	}
 	l.load.step("done")
 	if e := job.Status.ErrorResult; e != nil {
-		return l.failed(p, e)
+		return l.failed(ctx, p, e)
 	}
 	return l.loaded(ctx, p, job)
 }

@@ -3,6 +3,7 @@ package bigquery_test
 import (
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -412,5 +413,42 @@ func TestSpooledFilesThatAreGoneAreCounted(t *testing.T) {
 	l = openLoader(t, options(s, dir), byHand())
 	if st := l.Stats(); st.UnknownRows != 7 || st.SpoolRows != 0 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// The object of a file that was given up goes too, or is counted.
+func TestObjectOfAGivenUpFileIsRemoved(t *testing.T) {
+	for _, removable := range []bool{true, false} {
+		s := fake.New(t)
+		s.OnLoad = func(n int) *bigquery.JobError {
+			if n == 1 || n == 3 {
+				return &bigquery.JobError{Reason: "invalid", Message: "bad"}
+			}
+			return nil
+		}
+		l := openLoader(t, options(s, t.TempDir()), byHand())
+		spool(t, l, oneItem(1, "bad", 1)[0])
+		_ = l.Round(t.Context(), true) // refused, as may be all
+		bad := s.Objects()[0]
+		s.OnREST = func(method, path string) int {
+			if method == http.MethodDelete && strings.HasSuffix(path, bad) && !removable {
+				return http.StatusForbidden
+			}
+			return 0
+		}
+		spool(t, l, oneItem(2, "good", 1)[0])
+		for n := 0; l.Stats().DeadLetters == 0; n++ {
+			if n > 50 {
+				t.Fatalf("the file is never given up: %+v", l.Stats())
+			}
+			_ = l.Round(t.Context(), true)
+		}
+		want := int64(1)
+		if removable {
+			want = 0
+		}
+		if left := l.Stats().ObjectsLeft; left != want || int64(len(s.Objects())) != want {
+			t.Errorf("removable %v: %d objects, %d are counted", removable, len(s.Objects()), left)
+		}
 	}
 }
