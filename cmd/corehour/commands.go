@@ -44,6 +44,7 @@ func init() {
 		{"check", "is every counted call stored? freshness, losses, prices", runCheck},
 		{"compact", "merge files, roll old dates up, drop what is too old", runCompact},
 		{"demo", "watch a bad release being found, here and now", runDemo},
+		{"version", "of this command, and of Go and DuckDB in it", runVersion},
 	}
 }
 
@@ -57,9 +58,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitFailed
 	}
 	name, rest := args[0], args[1:]
-	if slices.Contains([]string{"help", "-h", "-help", "--help"}, name) {
-		usage(stdout)
-		return exitNothing
+	switch {
+	case slices.Contains([]string{"help", "-h", "-help", "--help"}, name):
+		switch len(rest) {
+		case 0:
+			usage(stdout)
+			return exitNothing
+		case 1:
+			name, rest = rest[0], []string{"--help"}
+		default:
+			fmt.Fprintf(stderr, "corehour help: want one command, found the further argument %q\n", rest[1])
+			return exitFailed
+		}
+	case name == "-version" || name == "--version":
+		name = "version"
 	}
 	i := slices.IndexFunc(commands, func(c command) bool { return c.name == name })
 	if i < 0 {

@@ -6,13 +6,15 @@
 //	corehour drift     find methods that became dearer over weeks, and since when
 //	corehour cost      rank methods by what their own code costs
 //	corehour explain   why a method is sampled as it is
+//	corehour report    one page of all of it, to be read and passed on
 //	corehour sql       run a query of your own, read-only
 //	corehour check     is every counted call stored? freshness, losses, prices
 //	corehour compact   merge files, roll old dates up, drop what is too old
 //	corehour demo      watch a bad release being found, here and now
+//	corehour version   of this command, and of Go and DuckDB in it
 //
 // `corehour <command> --help` lists a command's flags. These all commands but
-// compact, demo and explain have:
+// compact, demo and version have:
 //
 //	--warehouse DIR      the directory the collector's warehouse exporter writes to
 //	                     (default ./corehour-warehouse), gs://bucket, s3://bucket,
@@ -21,7 +23,8 @@
 //	                     (default 10GB)
 //	--max-bytes-billed N BigQuery: what all queries of a command together may read
 //	                     (default 100GB); each is estimated on standard error first
-//	--format FORMAT      text, json, markdown or csv
+//	--format FORMAT      text, json, markdown or csv; explain and report have no csv,
+//	                     report writes html unless told otherwise
 //	--since DURATION     look back from --to, or from now: 90m, 24h, 7d
 //	--from, --to TIME    2026-11-21, "2026-11-21 14:30" or RFC 3339; to is not part of it
 //	--tz ZONE            of times read and shown (default UTC)
@@ -31,9 +34,11 @@
 // # Exit codes
 //
 //	0  nothing to report
-//	1  regress: a regression; drift: a drift; check: the ledger does not balance
+//	1  regress: a regression; drift: a drift; cost --budgets: a budget that is
+//	   not kept; check: the ledger does not balance
 //	2  failed: bad flags, no warehouse, a query that can't run
-//	3  could not tell: no rows, only one version, too few records
+//	3  could not tell: no rows, only one version, too few records, dates without
+//	   an account
 //
 // # Versions
 //
