@@ -34,20 +34,23 @@ type Sampling struct {
 	Tier  string   `json:"tier,omitempty"`
 }
 
+// bases are those that the statement has a column for, in its order.
+var bases = [4]string{methodspan.BasisAssumed, methodspan.BasisExact, methodspan.BasisServed, methodspan.BasisThreshold}
+
 // Sampling lists it for every method and version.
 func (w *Warehouse) Sampling(ctx context.Context, window Window, f Filter) ([]Sampling, error) {
 	var out []Sampling
 	err := w.each(ctx, "sampling", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var s Sampling
 		var first, last int64
-		var one, other string
+		rests := make([]int64, len(bases))
 		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment), into(&s.Version), into(&s.Class), into(&s.Method),
 			into(&s.Signature), into(&s.Revision), &first, &last, into(&s.Calls), into(&s.Measured), into(&s.CPUMeasured), into(&s.Tail),
-			into(&s.P), into(&s.LowestP), into(&s.HighestP), into(&s.CPUP), into(&s.ConfiguredRate), into(&one), into(&other), into(&s.Tier))
+			into(&s.P), into(&s.LowestP), into(&s.HighestP), into(&s.CPUP), into(&s.ConfiguredRate), &rests[0], &rests[1], &rests[2], &rests[3], into(&s.Tier))
 		s.First, s.Last = at(first), at(last)
 		s.Full = methodspan.Function{Class: s.Class, Method: s.Method}.Full()
-		for _, basis := range []string{one, other} {
-			if basis != "" && (len(s.Bases) == 0 || s.Bases[0] != basis) {
+		for i, basis := range bases {
+			if rests[i] > 0 {
 				s.Bases = append(s.Bases, basis)
 			}
 		}

@@ -21,7 +21,10 @@ SELECT
   MIN(CASE WHEN drawn > 0 THEN p END) AS lowest_p, MAX(CASE WHEN drawn > 0 THEN p END) AS highest_p,
   SUM(cpu_drawn) / NULLIF(SUM(cpu_drawn / (p * cpu_p)), 0) AS cpu_p,
   MAX(configured_rate) AS configured_rate,
-  MIN(weight_basis) AS one_basis, MAX(weight_basis) AS other_basis,
+  MAX(CASE WHEN weight_basis = 'assumed' THEN 1 ELSE 0 END) AS by_assumed,
+  MAX(CASE WHEN weight_basis = 'exact' THEN 1 ELSE 0 END) AS by_exact,
+  MAX(CASE WHEN weight_basis = 'served' THEN 1 ELSE 0 END) AS by_served,
+  MAX(CASE WHEN weight_basis = 'threshold' THEN 1 ELSE 0 END) AS by_threshold,
   MAX(tier) AS tier
 FROM marked
 GROUP BY {{.Key ""}}
