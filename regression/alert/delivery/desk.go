@@ -173,14 +173,20 @@ func (d *Desk) Flush(ctx context.Context) error {
 	if d.later == nil {
 		d.later = map[string]time.Time{}
 	}
+	// Deliveries note in d.later who wants to be left alone, so it is read for all
+	// targets before the first delivery begins.
+	waiting := make([]map[alert.Status][]alert.Alert, len(d.Targets))
+	for i, t := range d.Targets {
+		if !d.Now().Before(d.later[t.Name()]) {
+			waiting[i] = s.Pending(t.Name(), t.Refreshes(), func(a *alert.Alert) bool { return d.goesTo(a, t) })
+		}
+	}
 	faults := make([]error, len(d.Targets))
 	var all sync.WaitGroup
-	for i, t := range d.Targets {
-		pending := s.Pending(t.Name(), t.Refreshes(), func(a *alert.Alert) bool { return d.goesTo(a, t) })
-		if len(pending) == 0 || d.Now().Before(d.later[t.Name()]) {
-			continue
+	for i, pending := range waiting {
+		if len(pending) > 0 {
+			all.Go(func() { faults[i] = d.send(bounded, d.Targets[i], pending, &mu) })
 		}
-		all.Go(func() { faults[i] = d.send(bounded, t, pending, &mu) })
 	}
 	all.Wait()
 	return errors.Join(faults...)

@@ -140,6 +140,56 @@ func TestLeftAlone(t *testing.T) {
 	})
 }
 
+// asked is a sink that notes, when it is asked how it is to be told, how many answers
+// another has left to give by then.
+type asked struct {
+	fake
+	other *fake
+	saw   int
+}
+
+func (a *asked) Refreshes() bool {
+	synctest.Wait() // a delivery that has begun comes as far as it can
+	a.saw = len(a.other.fails)
+	return false
+}
+
+// What waits for whom is settled before anybody is told: what a delivery notes of its
+// sink is not read while others are under way.
+func TestSettledBeforeTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := &fake{name: "busy", fails: []error{&sink.Failure{Reason: "later", Retry: true, After: time.Hour}}}
+		last := &asked{fake: fake{name: "last"}, other: busy}
+		_, err := desk(t.TempDir(), Target{Sink: busy}, Target{Sink: last}).Handle(t.Context(), look(false, "x"))
+		if err == nil || len(busy.fails) != 0 || last.tookAll() != "firing x" {
+			t.Errorf("%v: the busy one was told %d times, the last took %s", err, 1-len(busy.fails), last.tookAll())
+		}
+		if last.saw != 1 {
+			t.Error("a sink was told before all were asked")
+		}
+	})
+}
+
+// Sinks that want to be left alone all at once do not disturb each other.
+func TestAllBusy(t *testing.T) {
+	var targets []Target
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		targets = append(targets, Target{Sink: &fake{name: name, fails: []error{&sink.Failure{Reason: "later", Retry: true, After: time.Hour}}}})
+	}
+	d := desk(t.TempDir(), targets...)
+	for range 2 {
+		_, _ = d.Handle(t.Context(), look(false, "x"))
+		if len(d.later) != len(targets) {
+			t.Errorf("%d of %d are left alone", len(d.later), len(targets))
+		}
+	}
+	for _, target := range targets {
+		if f := target.Sink.(*fake); f.tookAll() != "" {
+			t.Errorf("%s took %s", f.name, f.tookAll())
+		}
+	}
+}
+
 // A message that is refused for good costs itself only.
 func TestRefusedMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
