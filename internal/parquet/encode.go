@@ -88,8 +88,9 @@ func (e *encoder) encode(w io.Writer, rows []*methodspan.Row, group *writeGroup)
 		if err != nil {
 			return 0, fmt.Errorf("encode the footer: %w", err)
 		}
-		f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: metaSeal, Value: unsealed},
-			format.KeyValue{Key: metaGroup, Value: string(groupJSON)})
+		// The checksum comes last, because text of others is in what comes before it.
+		f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: metaGroup, Value: string(groupJSON)},
+			format.KeyValue{Key: metaSeal, Value: unsealed})
 		f.sealed = true
 	}
 	order := e.table.sorted()

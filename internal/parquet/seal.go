@@ -16,19 +16,23 @@ const (
 	unsealed = "crc32c:00000000"
 )
 
-// sealPlace is where a footer has its checksum; -1 if it has none. It fails if there is
-// something else in its place.
+// sealPlace is where a footer has its checksum; -1 if it has none. Names of methods, and
+// ids in the write group, may spell the same, but they stand before it. It fails if there
+// is something else in its place.
 func sealPlace(footer []byte) (int, error) {
-	at := bytes.Index(footer, []byte(metaSeal))
-	if at < 0 {
-		return -1, nil
+	at := bytes.LastIndex(footer, []byte(metaSeal))
+	if at < 0 || at < bytes.LastIndex(footer, []byte(metaGroup)) {
+		return -1, nil // it is a name, if anything
 	}
-	// What follows is the field of the value, and its length.
 	at += len(metaSeal)
-	if len(footer) < at+2+len(unsealed) || footer[at] != 0x18 || int(footer[at+1]) != len(unsealed) {
+	// The field of the value and its length, the value, the end of both and the next field.
+	const text = 0x18
+	before, behind := []byte{text, byte(len(unsealed))}, []byte{0, text}
+	place := at + len(before)
+	if len(footer) < place+len(unsealed) || !bytes.HasPrefix(footer[at:], before) || !bytes.HasPrefix(footer[place+len(unsealed):], behind) {
 		return -1, fmt.Errorf("the footer has no checksum after %q", metaSeal)
 	}
-	return at + 2, nil
+	return place, nil
 }
 
 // seal writes the checksum into the end of a file, whose last bytes are the footer and
