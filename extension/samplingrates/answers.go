@@ -75,9 +75,13 @@ func (a *answers) place(key answerKey, revision string) *answer {
 	return made
 }
 
-// weight is about what an answer takes in memory; names are what is left of a
-// small one.
-func (a *answer) weight() int { return len(a.plain) + len(a.packed) + 512 }
+// weight is about what an answer takes in memory: its texts and, as a constant, the
+// rest of a small one.
+func (a *answer) weight() int {
+	k := &a.key
+	names := len(k.namespace) + len(k.service) + len(k.environment) + len(k.version)
+	return len(a.plain) + cap(a.packed) + len(a.revision) + names + 512
+}
 
 // account adds an answer that has been made, unless it was replaced meanwhile.
 func (a *answers) account(made *answer) (gone int64) {

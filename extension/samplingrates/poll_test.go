@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -279,6 +281,44 @@ func TestAnswersAreBounded(t *testing.T) {
 	assert.Equal(t, "{}", string(found.plain), "what is larger than all the room is served, and not kept")
 	assert.EqualValues(t, 1, gone)
 	assert.Zero(t, tiny.bytes)
+}
+
+// Neither long names nor long queries make the collector hold more than the bound:
+// of a question the answer keeps its names alone, and they count.
+func TestAnswersWeighTheirNames(t *testing.T) {
+	const mib = 1 << 20
+	r := newRig(t, testConfig(func(c *Config) { c.Limits.MaxAnswersMiB = 1 }))
+	t.Cleanup(func() { require.NoError(t, r.server.Shutdown(t.Context())) })
+	r.source.set("shop", tableOf("1", 0.5))
+	handler := r.server.handler() // without the HTTP server, whose spans the test's recorder would keep
+	ask := func(i int, name, ignored string) {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, fmt.Sprintf("/v1/rates?service=shop&version=%d%s&x=%s", i, name, ignored), nil))
+		require.Equal(t, 200, w.Code)
+	}
+	ignored := strings.Repeat("x", 15<<10)
+	ask(-1, "", ignored)
+	before := heap()
+	for i := range 1200 {
+		ask(i, "", ignored)
+	}
+	require.Greater(t, r.counted("table_size")["answers"], int64(1000), "short names leave room for many")
+	assert.Less(t, heap()-before, 8*mib)
+
+	name := strings.Repeat("n", 4000)
+	for i := range 400 {
+		ask(i, name, "")
+	}
+	assert.LessOrEqual(t, r.counted("table_size")["answers"], int64(mib/len(name)))
+}
+
+// heap is what is in use after a collection, in bytes.
+func heap() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }
 
 func TestAnswersAreEncodedOnceByMany(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -61,7 +62,7 @@ func (names parameters) parse(raw string) (question, error) {
 		case !utf8.ValidString(given[0]):
 			return q, fmt.Errorf("`%s` must be UTF-8, found %s", name, configfile.Quote(given[0]))
 		default:
-			*into[name] = given[0]
+			*into[name] = strings.Clone(given[0]) // what remembers it must not keep the whole query
 		}
 	}
 	q.wait, err = parseWait(*into["wait"])
