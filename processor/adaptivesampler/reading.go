@@ -132,10 +132,20 @@ func (r *reading) end(now time.Time) {
 	for at, m := range r.found {
 		home, ok := homes[at.group]
 		if !ok {
-			home = at.group
+			home = t.homeOf(at.group)
+			homes[at.group] = home
 		}
 		t.place(home, at.key, m, now)
 	}
+}
+
+// homeOf returns a group that was in the table when the batch began, or what took its
+// place: it may have been evicted since the table was given up. t.mu is held.
+func (t *table) homeOf(g *group) *group {
+	if g == t.beyond || t.groups[g.Group] == g {
+		return g
+	}
+	return t.settle(g)
 }
 
 // settle returns the group of that name, which another batch may have brought in
@@ -208,12 +218,13 @@ func (t *table) spell(g *group, key methodKey, m *method) {
 	}
 }
 
-// merge adds what another place of the method has learned, which is not used any
-// more.
+// merge takes what another place of the method has learned, which is not used any
+// more. Several batches may bring the same place: what it learned counts once.
 func (m *method) merge(from *method) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.now.add(&from.now)
+	from.now = sums{}
 	m.used = max(m.used, from.used)
 	if from.arrived > 0 {
 		m.arrived = from.arrived

@@ -2,9 +2,11 @@ package adaptivesampler
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -159,6 +161,63 @@ func TestOldVersionsMakeRoom(t *testing.T) {
 		assert.True(t, versions["old-0"])
 		assert.True(t, versions["new"])
 	})
+}
+
+// A version may go while a batch of it is under way. What the batch met comes back
+// with the version, and the places that count are those that exist.
+func TestAVersionThatGoesDuringABatch(t *testing.T) {
+	config := bounded(50_000)
+	config.Interval = time.Hour
+	r := startWith(t, config, 1, &scripted{unknown: 0.5}, componenttest.NewNopHost())
+	table := r.processor.(*resends).loop.table
+	for i := range maxGroups {
+		b := of(fmt.Sprint("old-", i))
+		b.call("f", 1, "")
+		r.send(b.Traces)
+	}
+	gone := decide.Group{Service: "shop", Version: "old-7"}
+	table.mu.Lock()
+	table.epoch += 9
+	for id, g := range table.groups {
+		if id != gone {
+			g.rest.used = table.epoch - 3
+		}
+	}
+	table.mu.Unlock()
+
+	batch, other := table.begin(), table.begin()
+	batch.enter(gone, 0)
+	other.enter(gone, 0)
+	for _, name := range []string{"g", "h"} {
+		m, _ := batch.lookup(methodKey{function: name})
+		m.now.calls = 7
+	}
+	_, _ = other.lookup(methodKey{function: "i"})
+	batch.group.rest.now.calls = 5
+	evicted := make(chan int)
+	go func() { evicted <- table.evict() }()
+	for table.mu.TryRLock() { // until it is next
+		table.mu.RUnlock()
+		runtime.Gosched()
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		other.end(time.Now())
+	}()
+	batch.end(time.Now())
+	assert.Equal(t, maxGroups/8, <-evicted)
+	<-ended
+
+	places, spellings, _ := table.sizes()
+	assert.Equal(t, spellings, places)
+	back := table.groups[gone]
+	require.NotNil(t, back)
+	assert.Len(t, back.methods, 3)
+	assert.Equal(t, 5.0, back.rest.now.calls, "counted once, though two batches brought it back")
+	for _, name := range []string{"g", "h"} {
+		assert.Equal(t, 7.0, back.plain[name].now.calls)
+	}
 }
 
 // Names are data, whatever is in them.
