@@ -107,8 +107,8 @@ func checkTemplate(t *testing.T, where, text string) {
 	}
 }
 
-// TestRulesNameWhatExists parses every expression and looks each metric and each
-// label up in what the components say they have.
+// TestRulesNameWhatExists parses every expression, looks each metric and each label up
+// in what the components say they have, and compares the labels of what is compared.
 func TestRulesNameWhatExists(t *testing.T) {
 	metrics := knownMetrics(t)
 	promql := parser.NewParser(parser.Options{})
@@ -119,6 +119,7 @@ func TestRulesNameWhatExists(t *testing.T) {
 				t.Errorf("%s: %v", r.Alert, err)
 				continue
 			}
+			checkOperands(t, r.Alert, expr, metrics)
 			used := 0
 			var outgoing []string // labels of the metrics in the expression
 			parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
@@ -171,16 +172,52 @@ func checkMatcher(t *testing.T, alert, name string, m metric, matcher *labels.Ma
 	}
 }
 
-// TestLossesHaveAnAlert: what the components call lost, unknown or refused wakes
-// somebody.
+// checkOperands finds out whether the two sides of a comparison can have a series in
+// common: they are matched by all their labels, so one that only one side has makes
+// the comparison empty for ever. It returns the labels of an expression's series.
+func checkOperands(t *testing.T, where string, expr parser.Expr, metrics map[string]metric) []string {
+	t.Helper()
+	switch e := expr.(type) {
+	case *parser.VectorSelector:
+		return append([]string{"instance", "job"}, metrics[e.Name].labels...)
+	case *parser.AggregateExpr:
+		inner := checkOperands(t, where, e.Expr, metrics)
+		return slices.DeleteFunc(inner, func(label string) bool { return slices.Contains(e.Grouping, label) == e.Without })
+	case *parser.BinaryExpr:
+		left, right := checkOperands(t, where, e.LHS, metrics), checkOperands(t, where, e.RHS, metrics)
+		if m := e.VectorMatching; m != nil && e.Op != parser.LOR {
+			unmatched := func(label string) bool { return slices.Contains(m.MatchingLabels, label) != m.On }
+			l, r := slices.DeleteFunc(slices.Clone(left), unmatched), slices.DeleteFunc(slices.Clone(right), unmatched)
+			slices.Sort(l)
+			slices.Sort(r)
+			if !slices.Equal(l, r) {
+				t.Errorf("%s: %s: %q on the left are matched with %q on the right", where, e, l, r)
+			}
+		}
+		if e.LHS.Type() == parser.ValueTypeScalar {
+			return right
+		}
+		return left
+	}
+	var found []string
+	for child := range parser.ChildrenIter(expr) {
+		if inner, ok := child.(parser.Expr); ok {
+			found = append(found, checkOperands(t, where, inner, metrics)...)
+		}
+	}
+	return found
+}
+
+// TestLossesHaveAnAlert: what the components call lost, damaged, unknown or refused, what
+// fails, and what a bucket does not have wakes somebody.
 func TestLossesHaveAnAlert(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("prometheus", "corehour.rules.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, m := range knownMetrics(t) {
-		if m.ours && regexp.MustCompile(`lost|unknown|rows_refused|write_failures`).MatchString(name) &&
-			!strings.Contains(string(data), name) {
+		if m.ours && (m.loss || regexp.MustCompile(`lost|damaged|unknown|rows_refused|failures|behind`).MatchString(name)) &&
+			!regexp.MustCompile(`\b`+name+`\b`).Match(data) {
 			t.Errorf("%s has no alert", name)
 		}
 	}
