@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // instruction is one of a Dockerfile, continuation lines joined.
@@ -105,8 +107,8 @@ func TestDockerfileCopiesWhatExists(t *testing.T) {
 	}
 }
 
-// TestImagesAreConfined: the last word on the user is not root, and the
-// environment is one that the configuration reads.
+// TestImagesAreConfined: the last word on the user is not root, and the environment of
+// the collector is one that the configuration reads.
 func TestImagesAreConfined(t *testing.T) {
 	users := make(map[string]string)
 	for _, in := range readDockerfile(t) {
@@ -114,6 +116,9 @@ func TestImagesAreConfined(t *testing.T) {
 		case "USER":
 			users[in.stage] = in.args
 		case "ENV":
+			if in.stage != "collector" {
+				continue
+			}
 			for _, pair := range strings.Fields(in.args) {
 				name, _, _ := strings.Cut(pair, "=")
 				if !strings.Contains(collectorConfig, "${env:"+name+":-") {
@@ -125,6 +130,41 @@ func TestImagesAreConfined(t *testing.T) {
 	for _, stage := range []string{"collector", "command"} {
 		if users[stage] != "65532:65532" {
 			t.Errorf("stage %s runs as %q, want 65532:65532", stage, users[stage])
+		}
+	}
+}
+
+// TestImagesReachBuckets: both images know the authorities that sign certificates of
+// stores, and the command, which keeps files of a bucket, finds a directory for them that
+// the job's manifest lets it write.
+func TestImagesReachBuckets(t *testing.T) {
+	const authorities = "/etc/ssl/certs/ca-certificates.crt"
+	copies, env := make(map[string]bool), make(map[string]string)
+	for _, in := range readDockerfile(t) {
+		switch in.name {
+		case "COPY":
+			if in.args == "--from=build "+authorities+" "+authorities {
+				copies[in.stage] = true
+			}
+		case "ENV":
+			for _, pair := range strings.Fields(in.args) {
+				name, value, _ := strings.Cut(pair, "=")
+				env[in.stage+" "+name] = value
+			}
+		}
+	}
+	for _, stage := range []string{"collector", "command"} {
+		if !copies[stage] {
+			t.Errorf("stage %s has no %s", stage, authorities)
+		}
+	}
+	mounts := load(t).regress.Spec.JobTemplate.Spec.Template.Spec.Containers[0].VolumeMounts
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME"} {
+		directory := env["command "+name]
+		if !slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool {
+			return !m.ReadOnly && strings.HasPrefix(directory+"/", m.MountPath+"/")
+		}) {
+			t.Errorf("stage command has %s=%q, which is no directory that the job may write", name, directory)
 		}
 	}
 }
