@@ -35,6 +35,7 @@ type loop struct {
 	patterns []rates.Rate // of tablesOf
 
 	claimed  string // the state file
+	unread   bool   // it is there and could not be read: it is not written over
 	withdraw func()
 	begin    sync.Once
 	end      sync.Once

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -139,6 +140,13 @@ func (m *method) state(key methodKey) methodState {
 func (l *loop) save() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.unread {
+		if _, err := os.Lstat(l.config.State.File); !errors.Is(err, fs.ErrNotExist) {
+			l.telemetry.saved(false)
+			return // it was said at start
+		}
+		l.unread = false
+	}
 	data, err := json.Marshal(l.capture())
 	if err == nil {
 		err = statefile.Save(l.config.State.File, data)
@@ -150,7 +158,8 @@ func (l *loop) save() {
 }
 
 // restore takes up where the process before ended. A file that is no state of this
-// strategy is moved aside and said once: the start is then as the first one was.
+// strategy is moved aside and said once: the start is then as the first one was. One
+// that cannot be read may be good: it stays, and nothing is written over it.
 func (l *loop) restore() {
 	path := l.config.State.File
 	if path == "" {
@@ -172,6 +181,14 @@ func (l *loop) restore() {
 	if errors.As(err, &fault) {
 		to, err := statefile.Refuse(path)
 		about = append(about, zap.String("moved_to", to), zap.NamedError("moving", err))
+		l.unread = err != nil
+	} else {
+		l.unread = true
+	}
+	if l.unread {
+		l.log.Error("state cannot be read, or not be moved aside: rates are learned anew, and not saved while the file is there; "+
+			"make it readable and restart to go on by it, or move it away to save what is learned from now on", about...)
+		return
 	}
 	l.log.Error("state is not usable: rates are learned anew, beginning with what the method file and cold_start say", about...)
 }

@@ -3,6 +3,7 @@ package adaptivesampler
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -144,6 +145,51 @@ func TestAStateThatIsNone(t *testing.T) {
 			r.stop()
 			_, err = statefile.Load(config.State.File)
 			assert.NoError(t, err, "a good one takes its place")
+		})
+	}
+}
+
+// A file that cannot be read may be good. It is not written over: not now and then, not
+// at the end.
+func TestAStateThatCannotBeRead(t *testing.T) {
+	for name, place := range map[string]func(file string) error{
+		"unreadable": func(file string) error { return os.Symlink(t.TempDir(), file) }, // even to root
+		"immovable": func(file string) error {
+			return errors.Join(os.WriteFile(file, []byte("no state"), 0o600), os.MkdirAll(file+".refused", 0o700))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				config := keeping(t)
+				file := config.State.File
+				require.NoError(t, place(file))
+				was, err := os.Lstat(file)
+				require.NoError(t, err)
+				r := startWith(t, config, 1, &scripted{unknown: 0.5}, host{deskID: &desk{}})
+				unchanged := func() {
+					is, err := os.Lstat(file)
+					require.NoError(t, err)
+					require.True(t, os.SameFile(was, is))
+				}
+				for range 3 {
+					time.Sleep(config.State.Interval)
+					synctest.Wait()
+					unchanged()
+				}
+				assert.Contains(t, r.counters(), "state_writes result=failed: 4")
+				require.Len(t, r.logs.FilterLevelExact(zapcore.ErrorLevel).All(), 1, "it is said once")
+				assert.Contains(t, r.logs.All()[0].Message, "not saved while the file is there")
+				r.stop()
+				unchanged()
+
+				r = startWith(t, config, 1, &scripted{unknown: 0.5}, host{deskID: &desk{}})
+				require.NoError(t, os.Rename(file, file+".away"))
+				time.Sleep(config.State.Interval)
+				synctest.Wait()
+				_, err = statefile.Load(file)
+				assert.NoError(t, err, "what is learned is saved as soon as the file is away")
+				r.stop()
+			})
 		})
 	}
 }
