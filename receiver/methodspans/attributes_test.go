@@ -97,3 +97,18 @@ func TestLongTextsOfResources(t *testing.T) {
 	assert.Len(t, names, 2)
 	assert.Equal(t, []string{"corrected text_too_long x9"}, r.faults())
 }
+
+// No length that is allowed is too short for the hash.
+func TestShortenedToTheLeastLength(t *testing.T) {
+	limits := testConfig(nil).Limits
+	for limits.MaxNameLength = 1; limits.Validate() != nil; limits.MaxNameLength++ {
+	}
+	for length := limits.MaxNameLength; length < limits.MaxNameLength+8; length++ {
+		for _, text := range []string{strings.Repeat("x", 100), strings.Repeat("é", 100)} {
+			got := shortened(text, length)
+			assert.LessOrEqual(t, len(got), length)
+			assert.True(t, strings.HasPrefix(got, text[:8]), got)
+			assert.NotEqual(t, got, shortened(text+"1", length))
+		}
+	}
+}

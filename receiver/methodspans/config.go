@@ -82,7 +82,8 @@ type ClockTolerance struct {
 
 // Limits bound what senders can make the collector remember and the table hold.
 type Limits struct {
-	// MaxNameLength is in bytes, for method names, callers and signatures.
+	// MaxNameLength is in bytes, for method names, callers and signatures; 32 or
+	// more.
 	MaxNameLength int `mapstructure:"max_name_length"`
 
 	// MaxServices is how many services have a table of names of their own.
@@ -100,6 +101,9 @@ type Limits struct {
 
 	_ struct{}
 }
+
+// leastNameLength leaves something of a text that is cut, beside its hash.
+const leastNameLength = 32
 
 func createDefaultConfig() component.Config {
 	stock := otlpreceiver.NewFactory().CreateDefaultConfig().(*otlpreceiver.Config)
@@ -211,7 +215,7 @@ func (l Limits) Validate() error {
 			errs = append(errs, fmt.Errorf("`%s` must be between %d and %d, found %d", key, low, high, found))
 		}
 	}
-	check("max_name_length", l.MaxNameLength, 16, 65_536)
+	check("max_name_length", l.MaxNameLength, leastNameLength, 65_536)
 	check("max_services", l.MaxServices, 1, 100_000)
 	check("max_methods", l.MaxMethods, 1, 1_000_000)
 	check("max_instances", l.MaxInstances, 1, 1_000_000)

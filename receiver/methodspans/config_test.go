@@ -61,8 +61,8 @@ func TestInvalidConfig(t *testing.T) {
 			"foreign_rules::1: `service` may have `*` at its end only, found \"s*p\"",
 			"`match` must name a method, or a prefix of some followed by `*`, found nothing",
 		}},
-		{"bad limits", "protocols: {grpc: }\nlimits: {max_name_length: 1, max_services: 0, max_methods: -1, max_instances: 2000000, remembered_batches: 0}", []string{
-			"limits: `max_name_length` must be between 16 and 65536, found 1",
+		{"bad limits", "protocols: {grpc: }\nlimits: {max_name_length: 31, max_services: 0, max_methods: -1, max_instances: 2000000, remembered_batches: 0}", []string{
+			"limits: `max_name_length` must be between 32 and 65536, found 31",
 			"`max_services` must be between 1 and 100000, found 0",
 			"`max_methods` must be between 1 and 1000000, found -1",
 			"`max_instances` must be between 1 and 1000000, found 2000000",

@@ -161,7 +161,7 @@ func nowForTest() time.Time { return time.Unix(0, noon) }
 // all that goes out, names are bounded, and once is as good as twice.
 func checkNormalization(t *testing.T, td ptrace.Traces) (faults []string) {
 	t.Helper()
-	config := testConfig(func(c *Config) { c.Limits.MaxMethods, c.Limits.MaxNameLength = 5, 30 })
+	config := testConfig(func(c *Config) { c.Limits.MaxMethods, c.Limits.MaxNameLength = 5, leastNameLength })
 	n := newNormalizer(config, nowForTest)
 	p := newPass()
 	in := callsIn(td)
