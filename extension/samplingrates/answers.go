@@ -80,7 +80,11 @@ func (a *answers) place(key answerKey, revision string) *answer {
 func (a *answer) weight() int {
 	k := &a.key
 	names := len(k.namespace) + len(k.service) + len(k.environment) + len(k.version)
-	return len(a.plain) + cap(a.packed) + len(a.revision) + names + 512
+	n := len(a.plain) + cap(a.packed) + len(a.revision) + names + 512
+	if a.strategy != nil {
+		n += a.strategy.weightOfNames() + 8*len(a.strategy.probabilities)
+	}
+	return n
 }
 
 // account adds an answer that has been made, unless it was replaced meanwhile.

@@ -3,6 +3,8 @@ package samplingrates
 import (
 	"encoding/json"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/corehour/corehour/internal/rates"
 )
@@ -52,8 +54,9 @@ func (s *server) serveSampling(x *exchange) result {
 	ctx := x.request.Context()
 	key := answerKey{endpoint: endpointSampling, service: q.target.Service}
 	a, gone := s.answers.of(key, table.Revision, func(a *answer) ([]byte, error) {
-		a.strategy = newStrategy(table)
-		return json.Marshal(a.strategy.response())
+		told := responseOf(table)
+		a.strategy = newStrategy(&told)
+		return json.Marshal(told)
 	})
 	s.telemetry.overflowed(ctx, tableAnswers, gone)
 	if a.err == nil {
@@ -64,31 +67,31 @@ func (s *server) serveSampling(x *exchange) result {
 	return x.send(a)
 }
 
-// strategy is what a stock SDK does by one table.
-type strategy struct {
-	otherwise  float64
-	operations map[string]float64
-	names      []string // of operations, the busiest first
-}
-
-func newStrategy(table *rates.Table) *strategy {
-	st := &strategy{otherwise: 1, operations: make(map[string]float64)}
+// responseOf is what is said of a table.
+func responseOf(table *rates.Table) strategyResponse {
+	otherwise := 1.0
 	switch {
 	case table.Default.Mode == "off":
-		st.otherwise = 0
+		otherwise = 0
 	case table.Default.P != nil:
-		st.otherwise = probability(*table.Default.P)
+		otherwise = probability(*table.Default.P)
 	}
-	for _, o := range table.Operations {
-		if len(st.names) == maxOperations {
+	told := make([]perOperation, 0, min(len(table.Operations), maxOperations))
+	seen := make(map[string]bool)
+	for _, o := range table.Operations { // the busiest first
+		if len(told) == maxOperations {
 			break
 		}
-		if _, twice := st.operations[o.Name]; !twice {
-			st.operations[o.Name] = probability(o.P)
-			st.names = append(st.names, o.Name)
+		if !seen[o.Name] {
+			seen[o.Name] = true
+			told = append(told, perOperation{o.Name, probabilistic{probability(o.P)}})
 		}
 	}
-	return st
+	return strategyResponse{
+		StrategyType:  "PROBABILISTIC", // of clients that know no operations
+		Probabilistic: probabilistic{otherwise},
+		Operation:     operationSampling{Default: otherwise, PerOperation: told},
+	}
 }
 
 // probability keeps what is served between 0 and 1: one of the clients refuses a
@@ -100,22 +103,38 @@ func probability(p float64) float64 {
 	return min(max(p, 0), 1)
 }
 
-func (st *strategy) response() strategyResponse {
-	r := strategyResponse{
-		StrategyType:  "PROBABILISTIC", // of clients that know no operations
-		Probabilistic: probabilistic{st.otherwise},
-		Operation:     operationSampling{Default: st.otherwise, PerOperation: make([]perOperation, 0, len(st.names))},
+// strategy is what a stock SDK does by what it was told. Many are remembered, so it
+// is two lists and no map.
+type strategy struct {
+	otherwise     float64
+	names         []string // of operations, sorted
+	probabilities []float64
+}
+
+func newStrategy(told *strategyResponse) *strategy {
+	all := slices.SortedFunc(slices.Values(told.Operation.PerOperation), func(a, b perOperation) int {
+		return strings.Compare(a.Operation, b.Operation)
+	})
+	st := &strategy{otherwise: told.Operation.Default, names: make([]string, len(all)), probabilities: make([]float64, len(all))}
+	for i, o := range all {
+		st.names[i], st.probabilities[i] = o.Operation, o.Probabilistic.SamplingRate
 	}
-	for _, name := range st.names {
-		r.Operation.PerOperation = append(r.Operation.PerOperation, perOperation{name, probabilistic{st.operations[name]}})
-	}
-	return r
+	return st
 }
 
 // probability of a trace whose first span has this name.
 func (st *strategy) probability(operation string) float64 {
-	if p, ok := st.operations[operation]; ok {
-		return p
+	if at, ok := slices.BinarySearch(st.names, operation); ok {
+		return st.probabilities[at]
 	}
 	return st.otherwise
+}
+
+// weightOfNames is about what the names take in memory, in bytes.
+func (st *strategy) weightOfNames() int {
+	n := 16 * len(st.names)
+	for _, name := range st.names {
+		n += len(name)
+	}
+	return n
 }

@@ -51,8 +51,9 @@ func TestStrategies(t *testing.T) {
 		{name: "more than a client looks up", table: many, otherwise: 0.5, listed: maxOperations, want: map[string]float64{"0": 0.25, "255": 0.25, "256": 0.5}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			st := newStrategy(c.table)
-			body, err := json.Marshal(st.response())
+			told := responseOf(c.table)
+			st := newStrategy(&told)
+			body, err := json.Marshal(told)
 			require.NoError(t, err)
 			var said strategyResponse
 			require.NoError(t, json.Unmarshal(body, &said))
@@ -127,4 +128,68 @@ func TestServedRatesAreBounded(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int64{"services": 1, "tables": 2}, r.counted("overflow"))
 	assert.EqualValues(t, 4, r.counted("table_size")["tables"])
+}
+
+// What is remembered is bounded by bytes, however many operations services have, and
+// small where their rates change and their names do not.
+func TestServedRatesAreBoundedByBytes(t *testing.T) {
+	tableOf := func(name string, revision int) *strategy {
+		table := &rates.Table{}
+		for i := range maxOperations {
+			table.Operations = append(table.Operations, rates.Operation{Name: fmt.Sprintf("%s/item/%d", name, i), P: 1 / float64(2+revision)})
+		}
+		told := responseOf(table)
+		return newStrategy(&told)
+	}
+	check := func(s *served) {
+		t.Helper()
+		tables, bytes := 0, 0
+		for at := s.order.Front(); at != nil; at = at.Next() {
+			h := at.Value.(*history)
+			bytes += h.weight()
+			tables += len(h.tables)
+			for i := range h.tables {
+				bytes += h.tables[i].weight()
+				require.Equal(t, i == 0 || &h.tables[i].strategy.names[0] != &h.tables[i-1].strategy.names[0], h.tables[i].names)
+			}
+		}
+		require.Equal(t, tables, s.tables)
+		require.Equal(t, bytes, s.bytes)
+		require.LessOrEqual(t, s.bytes, s.maxBytes)
+	}
+	at := func(second int) time.Time { return time.Unix(int64(second), 0) }
+
+	s := newServed(1000, 64)
+	before := heap()
+	for service := range 20 {
+		for revision := range 70 {
+			s.remember(fmt.Sprint(service), at(revision), fmt.Sprint(revision), tableOf("GET ", revision))
+		}
+	}
+	check(s)
+	_, tables := s.sizes()
+	assert.EqualValues(t, 20*64, tables, "all have room")
+	assert.Less(t, heap()-before, 6<<20)
+	for second, want := range map[int]float64{5: 0, 6: 1 / 8.0, 30: 1 / 32.0, 100: 1 / 71.0} {
+		got, _ := s.rate("3", "GET /item/17", at(second))
+		assert.Equal(t, want, got, second)
+	}
+
+	s.maxBytes = 512 << 10
+	var goneServices, goneTables int64
+	for revision := range 100 { // names of its own each time
+		services, tables := s.remember("other", at(revision), fmt.Sprint(revision), tableOf(fmt.Sprint("GET ", revision), revision))
+		goneServices, goneTables = goneServices+services, goneTables+tables
+		check(s)
+	}
+	assert.EqualValues(t, 20, goneServices, "those that asked least recently")
+	assert.Greater(t, goneTables, int64(20*63))
+	got, ok := s.rate("other", "GET 99/item/17", at(99))
+	assert.True(t, ok)
+	assert.Equal(t, 1/101.0, got)
+
+	s.maxBytes = 1
+	s.remember("large", at(1), "1", tableOf("GET ", 1))
+	_, ok = s.rate("large", "x", at(1))
+	assert.True(t, ok, "the newest table is always known")
 }

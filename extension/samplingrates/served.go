@@ -2,22 +2,27 @@ package samplingrates
 
 import (
 	"container/list"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/corehour/corehour/internal/rates"
 )
 
+// maxServedBytes is what the tables take in memory, about.
+const maxServedBytes = 64 << 20
+
 // served remembers what stock SDKs were told and since when: their spans say
 // nothing of it. Of each service the newest tables are kept, and of services
 // those that asked last.
 type served struct {
-	maxServices, maxTables int
+	maxServices, maxTables, maxBytes int
 
 	mu       sync.RWMutex
 	order    *list.List // of *history, the one that asked last in front
 	services map[string]*list.Element
 	tables   int
+	bytes    int
 }
 
 // history is what a service was told, the oldest first.
@@ -31,10 +36,23 @@ type servedTable struct {
 	since    time.Time // first served
 	revision string
 	strategy *strategy
+	names    bool // its strategy's names are counted here: the table before has others
 }
 
+// weight is about what a table takes in memory, in bytes.
+func (t *servedTable) weight() int {
+	n := 192 + len(t.revision) + 8*len(t.strategy.probabilities)
+	if t.names {
+		n += t.strategy.weightOfNames()
+	}
+	return n
+}
+
+// weight of a service without its tables.
+func (h *history) weight() int { return 256 + len(h.service) }
+
 func newServed(maxServices, maxTables int) *served {
-	return &served{maxServices: maxServices, maxTables: maxTables, order: list.New(), services: make(map[string]*list.Element)}
+	return &served{maxServices: maxServices, maxTables: maxTables, maxBytes: maxServedBytes, order: list.New(), services: make(map[string]*list.Element)}
 }
 
 func (s *served) sizes() (services, tables int64) {
@@ -53,26 +71,68 @@ func (s *served) remember(service string, at time.Time, revision string, what *s
 		s.order.MoveToFront(element)
 	} else {
 		if len(s.services) >= s.maxServices {
-			oldest := s.order.Remove(s.order.Back()).(*history)
-			delete(s.services, oldest.service)
-			s.tables -= len(oldest.tables)
+			s.forget(s.order.Back())
 			services++
 		}
-		element = s.order.PushFront(&history{service: service})
+		h := &history{service: service}
+		element = s.order.PushFront(h)
 		s.services[service] = element
+		s.bytes += h.weight()
 	}
 	h := element.Value.(*history)
 	if n := len(h.tables); n > 0 && h.tables[n-1].revision == revision {
 		return services, 0
 	}
 	if len(h.tables) >= s.maxTables {
-		h.tables = append(h.tables[:0], h.tables[1:]...)
-		s.tables--
+		s.forgetOldest(h)
 		tables++
 	}
-	h.tables = append(h.tables, servedTable{at, revision, what})
-	s.tables++
+	s.add(h, servedTable{since: at, revision: revision, strategy: what, names: true})
+	for s.bytes > s.maxBytes && s.tables > 1 {
+		last := s.order.Back()
+		if h := last.Value.(*history); len(h.tables) > 1 {
+			s.forgetOldest(h)
+			tables++
+		} else {
+			s.forget(last)
+			services++
+		}
+	}
 	return services, tables
+}
+
+// add appends a table. Most differ from the one before in probabilities alone, and
+// share its names.
+func (s *served) add(h *history, t servedTable) {
+	if n := len(h.tables); n > 0 && slices.Equal(h.tables[n-1].strategy.names, t.strategy.names) {
+		t.strategy = &strategy{t.strategy.otherwise, h.tables[n-1].strategy.names, t.strategy.probabilities}
+		t.names = false
+	}
+	h.tables = append(h.tables, t)
+	s.tables++
+	s.bytes += t.weight()
+}
+
+// forgetOldest takes the oldest table out. Names that the next one shares are counted
+// there from now on.
+func (s *served) forgetOldest(h *history) {
+	s.bytes -= h.tables[0].weight()
+	s.tables--
+	if len(h.tables) > 1 && !h.tables[1].names {
+		h.tables[1].names = true
+		s.bytes += h.tables[1].strategy.weightOfNames()
+	}
+	h.tables = slices.Delete(h.tables, 0, 1)
+}
+
+// forget takes a service out.
+func (s *served) forget(element *list.Element) {
+	h := s.order.Remove(element).(*history)
+	delete(s.services, h.service)
+	for len(h.tables) > 0 {
+		s.forgetOldest(h)
+	}
+	s.bytes -= h.weight()
 }
 
 // ServedRate is that of the table that was the newest served to any process of
