@@ -44,20 +44,28 @@ var byStatistic = [statistics]statistic{
 // usable says whether a caller was seen well enough on a day.
 func (r *Day) usable() bool { return r.Records >= leastRecords && r.Weight > 0 && r.Capped > 0 }
 
+// pair is a method and one that calls it.
+type pair struct{ method, caller int32 }
+
+func (r *Day) pair() pair { return pair{r.Method, r.Caller} }
+
 // series are the daily values of each method, callers being equal: on each day the
 // mean, over the callers seen, of how far each is from its own mean over the
 // window. So a change of who calls is no drift. NaN where nothing was seen.
 func (h *History) series(from int, s statistic) [][]float64 {
 	days := h.Days - from
-	n := len(h.Callers)
 	type sums struct{ cost, records, values, n float64 }
-	window := make([]sums, len(h.Methods)*n)
+	window := make(map[pair]*sums) // few methods are called by many
 	use := func(r *Day) bool {
 		return int(r.Day) >= from && int(r.Day) < h.Days && r.usable()
 	}
 	for i := range h.Rows {
 		if r := &h.Rows[i]; use(r) {
-			w := &window[int(r.Method)*n+int(r.Caller)]
+			w := window[r.pair()]
+			if w == nil {
+				w = new(sums)
+				window[r.pair()] = w
+			}
 			w.cost += r.Capped
 			w.records += r.Records
 			w.values += s.of(r)
@@ -71,7 +79,7 @@ func (h *History) series(from int, s statistic) [][]float64 {
 	}
 	for i := range h.Rows {
 		if r := &h.Rows[i]; use(r) {
-			w := window[int(r.Method)*n+int(r.Caller)]
+			w := window[r.pair()]
 			d := int(r.Day) - from
 			weight := s.weight(w.cost, w.records)
 			out[r.Method][d] += weight * (s.of(r) - w.values/w.n)

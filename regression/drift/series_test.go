@@ -1,0 +1,70 @@
+package drift
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+)
+
+// A service of many methods has many callers, too, and few pairs of them: what series
+// take follows from the rows, not from what could call what.
+func TestSeriesTakeNoMoreThanTheirPairs(t *testing.T) {
+	const n, days = 3000, 3
+	h := &History{Methods: make([]string, n), Callers: make([]string, n), Days: days}
+	for m := range int32(n) {
+		for d := range int32(days) {
+			h.Rows = append(h.Rows, Day{Method: m, Caller: (m + 1) % n, Day: d, Records: 10, Weight: 10, Capped: 1000, Log: 40})
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	h.series(0, byStatistic[cost])
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
+		t.Errorf("%d rows of %d pairs took %d MiB", len(h.Rows), n, took>>20)
+	}
+}
+
+// Whatever the order of the rows, the sums are those of each method and caller.
+func TestSeriesOfPairs(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	const methods, callers, days, from = 7, 5, 20, 4
+	h := &History{Methods: make([]string, methods), Callers: make([]string, callers), Days: days}
+	for range 600 {
+		h.Rows = append(h.Rows, Day{
+			Method: r.Int32N(methods), Caller: r.Int32N(callers), Day: r.Int32N(days + 3),
+			Records: float64(r.IntN(30)), Weight: float64(r.IntN(100)), Capped: 1e6 * r.Float64(), Log: 100 * r.Float64(),
+		})
+	}
+	for i, s := range byStatistic {
+		got := h.series(from, s)
+		for m := range int32(methods) {
+			for d := range int32(days - from) {
+				var sum, weights float64
+				for _, row := range h.Rows {
+					if row.Method == m && row.Day == d+from && row.usable() {
+						w, mean := h.inWindow(row.pair(), from, s)
+						sum += w * (s.of(&row) - mean)
+						weights += w
+					}
+				}
+				want := sum / weights
+				if math.IsNaN(want) != math.IsNaN(got[m][d]) || math.Abs(want-got[m][d]) > 1e-12 {
+					t.Errorf("statistic %d, method %d, day %d: %v, want %v", i, m, d, got[m][d], want)
+				}
+			}
+		}
+	}
+}
+
+// inWindow goes over all rows for one pair.
+func (h *History) inWindow(p pair, from int, s statistic) (weight, mean float64) {
+	var cost, records, values, n float64
+	for _, row := range h.Rows {
+		if row.pair() == p && int(row.Day) >= from && int(row.Day) < h.Days && row.usable() {
+			cost, records, values, n = cost+row.Capped, records+row.Records, values+s.of(&row), n+1
+		}
+	}
+	return s.weight(cost, records), values / n
+}
