@@ -40,7 +40,7 @@ func TestRestartsInAnOutage(t *testing.T) {
 	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, LocalBytes: limit}
 	var sent int64
 	var began, written time.Time // the write that is not uploaded
-	var atOnce int64 // in the greatest write
+	var atOnce int64             // in the greatest write
 	for run := range 4 {
 		b, err := Open(t.Context(), address)
 		require.NoError(t, err)
