@@ -17,6 +17,9 @@ import (
 // Rows with histograms, which a row may have thousands of bytes of, are merged and
 // added up in as little memory as others: in more steps, and in smaller row groups.
 func TestHistogramsInMemory(t *testing.T) {
+	if raceDetector {
+		t.Skip("takes three minutes then: make chaos runs it without")
+	}
 	const (
 		files, rows, bins = 12, 2500, 200
 		day               = 24 * time.Hour

@@ -1,0 +1,5 @@
+//go:build race
+
+package lake_test
+
+const raceDetector = true
