@@ -57,14 +57,14 @@ func (t *taken) put(id string, p place, now time.Time) {
 	it.place = p
 }
 
-// write moves items from the queue to the writer. It is false for one of which
-// another copy is there or in a sum.
+// write moves items from the queue to the writer. Repeats are those of which another
+// copy is there or in a sum.
 func (t *taken) write(items []methodspan.Item, now time.Time) (fresh, repeats []methodspan.Item) {
 	return t.move(items, atWriter, now, func(at place) bool { return at == queued })
 }
 
-// sumRefused moves items that the queue has refused to a sum, but those of which
-// another copy is elsewhere.
+// sumRefused moves items that the queue has refused to a sum. Repeats are those of
+// which another copy is at the writer or in a sum.
 func (t *taken) sumRefused(items []methodspan.Item, now time.Time) (fresh, repeats []methodspan.Item) {
 	return t.move(items, inSum, now, func(at place) bool { return at == queued })
 }

@@ -122,9 +122,9 @@ func SeverityOf(lowPercent float64, usdPerDay *float64) Severity {
 }
 
 // ID names the alert for ever: the same method between the same two versions has
-// the same one, however often it is looked at; of more calls the same caller and method. A drift is no matter of versions, which
-// are only those around the day it began; another one of the same method begins on
-// another day.
+// the same one, however often it is looked at; of more calls the same caller and
+// method. A drift is no matter of versions, which are only those around the day it
+// began; another one of the same method begins on another day.
 func ID(a *Alert) string {
 	var buf []byte
 	base, head := a.BaseVersion, a.HeadVersion
