@@ -16,6 +16,7 @@ import (
 
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/bigquery/fake"
+	"github.com/corehour/corehour/internal/methodspan"
 )
 
 var testDataset = bigquery.Dataset{Project: "my-project", Name: "corehour"}
@@ -69,45 +70,61 @@ func TestBigQueryShutdownIsBounded(t *testing.T) {
 }
 
 // In an outage longer than the retries, rows that were never sent are folded, and stored
-// when it is over. Only what was on its way when it began is of unknown outcome, though
-// the sum that goes with every write may have been on its way too.
+// when it is over. Only what was on its way when it began is of unknown outcome, whether
+// that was a batch, the sum of what was folded before, or both.
 func TestBigQueryOutageLeavesNoDoubtAboutWhatWasNotSent(t *testing.T) {
-	for _, before := range []fake.Fault{fake.Unavailable, fake.Quota} {
-		s := fake.New(t)
-		var fault atomic.Int64
-		fault.Store(int64(before))
-		s.OnAppend = func(int) fake.Fault { return fake.Fault(fault.Load()) }
-		s.OnFinalize = func() error {
-			if fake.Fault(fault.Load()) != fake.None {
-				return status.Error(codes.Unavailable, "the connection is closed")
+	for name, caught := range map[string]struct{ batch, sum bool }{
+		"a batch":         {batch: true},
+		"a sum":           {sum: true},
+		"a batch and sum": {batch: true, sum: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fake.New(t)
+			var fault atomic.Int64
+			var begin sync.Once
+			s.OnAppend = func(int) fake.Fault { return fake.Fault(fault.Load()) }
+			s.OnFinalize = func() error {
+				if fake.Fault(fault.Load()) != fake.None {
+					return status.Error(codes.Unavailable, "the connection is closed")
+				}
+				return nil
 			}
-			return nil
-		}
-		cfg := bigQueryConfig(t, s)
-		cfg.Retry.MaxElapsedTime = 20 * time.Millisecond
-		r := newRig(t, cfg).start()
-		next := 0
-		sendUntil := func(what string, done func() bool) {
-			require.Eventually(t, func() bool {
-				r.send(busyExport(next))
-				next++
-				return done()
-			}, patience, 20*time.Millisecond, what)
-		}
-		if before == fake.Quota { // so that there is a sum
-			sendUntil("the first is folded", func() bool { return r.metric("calls_folded") > 0 })
-			fault.Store(int64(fake.Unavailable))
-		}
-		sendUntil("one is given up", func() bool { return r.metric("write_unknown") > 0 })
-		unknown, folded := r.metric("write_unknown"), r.metric("calls_folded")
-		sendUntil("others are folded", func() bool { return r.metric("calls_folded") > folded+1000 })
-		assert.Equal(t, unknown, r.metric("write_unknown"))
-		fault.Store(int64(fake.None))
-		r.stop()
-		stored := books{}
-		stored.add(fake.MethodRows(s.Rows(testDataset)))
-		balanced(t, booksOf(r.in...), stored)
-		assert.Zero(t, r.metric("fold_lost"))
+			cfg := bigQueryConfig(t, s)
+			cfg.Retry.MaxElapsedTime = 20 * time.Millisecond
+			r := newRig(t, cfg)
+			if caught.sum {
+				fault.Store(int64(fake.Quota)) // so that there is one
+			}
+			r.store.before = func(_ int, items []methodspan.Item) error {
+				sum := len(items[len(items)-1].Folds) > 0
+				if sum == caught.sum && (!sum || len(items) > 1) == caught.batch {
+					begin.Do(func() { fault.Store(int64(fake.Unavailable)) })
+				}
+				return nil
+			}
+			r.start()
+			next := 0
+			sendUntil := func(what string, done func() bool) {
+				require.Eventually(t, func() bool {
+					r.send(busyExport(next))
+					next++
+					return done()
+				}, patience, 20*time.Millisecond, what)
+			}
+			sendUntil("the outage begins", func() bool { return fake.Fault(fault.Load()) == fake.Unavailable })
+			if caught.batch {
+				sendUntil("it is given up", func() bool { return r.metric("write_unknown") > 0 })
+			}
+			unknown, folded := r.metric("write_unknown"), r.metric("calls_folded")
+			sendUntil("others are folded", func() bool { return r.metric("calls_folded") > folded+1000 })
+			assert.Equal(t, unknown, r.metric("write_unknown"))
+			fault.Store(int64(fake.None))
+			r.stop()
+			stored := books{}
+			stored.add(fake.MethodRows(s.Rows(testDataset)))
+			balanced(t, booksOf(r.in...), stored)
+			assert.Zero(t, r.metric("fold_lost"))
+		})
 	}
 }
 
