@@ -113,7 +113,7 @@ func tableOf(d Dataset, expiration time.Duration) *Table {
 		TimePartitioning:       &TimePartitioning{Type: "DAY", Field: "event_date"},
 		RequirePartitionFilter: true,
 		Clustering:             &Clustering{clusterBy},
-		Labels:                 map[string]string{LabelSchema: strconv.Itoa(parquet.SchemaVersion)},
+		Labels:                 map[string]string{LabelSchema: strconv.Itoa(columns.Version)},
 	}
 	if expiration > 0 {
 		t.TimePartitioning.ExpirationMS = strconv.FormatInt(expiration.Milliseconds(), 10)
@@ -225,7 +225,7 @@ func grow(have, want *Table) (*Table, bool) {
 		grown.Schema.Fields = append(grown.Schema.Fields, f)
 	}
 	changed := len(grown.Schema.Fields) > len(have.Schema.Fields)
-	if v, err := strconv.Atoi(have.Labels[LabelSchema]); err != nil || v < parquet.SchemaVersion {
+	if v, err := strconv.Atoi(have.Labels[LabelSchema]); err != nil || v < columns.Version {
 		grown.Labels = map[string]string{LabelSchema: want.Labels[LabelSchema]}
 		changed = true
 	}

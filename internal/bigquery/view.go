@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/parquet"
 )
 
@@ -18,7 +19,7 @@ var viewSQL string
 // an older version. One that was made by someone else, or by a newer version, is left
 // alone.
 func (r *REST) EnsureView(ctx context.Context, d Dataset) error {
-	version := strconv.Itoa(parquet.SchemaVersion)
+	version := strconv.Itoa(columns.Version)
 	want := &Table{
 		Reference:   TableReference{d.Project, d.Name, ViewName},
 		Description: "method_calls of the last 31 days with their weights, made by corehour.",
@@ -49,5 +50,5 @@ func (r *REST) EnsureView(ctx context.Context, d Dataset) error {
 // olderView tells by a label whether a view is ours and of no newer version than this.
 func olderView(label string) bool {
 	v, err := strconv.Atoi(label)
-	return err == nil && v <= parquet.SchemaVersion
+	return err == nil && v <= columns.Version
 }

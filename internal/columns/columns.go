@@ -35,10 +35,28 @@ type Column struct {
 	Name     string
 	Type     Type
 	Fields   []Column // of the structs of a List
-	Required bool     // never NULL
+	Required bool     // never NULL, but see Derived
 	Unit     string   // or what the values are
 	Null     string   // what NULL means
 	Since    int      // version of the schema
+	// Derived is what the value is where a file has NULL instead, in SQL. Full puts it
+	// in; BigQuery has it.
+	Derived string
+}
+
+// Full is what to select from files to have the table.
+const Full = "* REPLACE (COALESCE(end_ns, " + derivedEnd + ") AS end_ns)"
+
+const derivedEnd = "start_ns + wall_ns"
+
+// Version is the newest version that added a column: that of a table that has them all.
+var Version = newest()
+
+func newest() (version int) {
+	for _, c := range All {
+		version = max(version, c.Since)
+	}
+	return version
 }
 
 var bins = []Column{{Name: "bin", Type: Int32, Required: true}, {Name: "n", Type: Double, Required: true}}
@@ -49,7 +67,8 @@ var All = []Column{
 	required("kind", String, ""),
 	required("level", String, "`raw`, `minute`, `hour`"),
 	required("start_ns", Int64, "ns since 1970, UTC"),
-	required("end_ns", Int64, "ns since 1970, UTC"),
+	{Name: "end_ns", Type: Int64, Required: true, Unit: "ns since 1970, UTC", Since: 1, Derived: derivedEnd,
+		Null: "in files `" + derivedEnd + "`, where that is the end; elsewhere never"},
 	optional("service_namespace", String, "", "not given"),
 	optional("service", String, "", "not given"),
 	optional("version", String, "", "not given; not compared"),

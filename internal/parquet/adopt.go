@@ -53,6 +53,10 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 			return diskError("read file", w.path(o.name), err)
 		}
 		c, err := readOrphan(o.name, data)
+		var newer *newerError
+		if errors.As(err, &newer) {
+			return tooNew("adopt file", w.path(o.name), newer)
+		}
 		if err == nil {
 			w.sequence = max(w.sequence, o.sequence)
 		}

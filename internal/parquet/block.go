@@ -221,7 +221,7 @@ func (b *block) key(i int) rowKey {
 // row makes a row. Equal resources are shared within the block.
 func (b *block) row(i int, r *methodspan.Row) {
 	*r = methodspan.Row{
-		Resource: b.resourceOf(i), Kind: b.kind.get(i), Level: b.level.get(i), StartNS: b.start.value(i), EndNS: b.end.value(i),
+		Resource: b.resourceOf(i), Kind: b.kind.get(i), Level: b.level.get(i), StartNS: b.start.value(i), EndNS: b.endOf(i),
 		Class: b.class.get(i), Method: b.method.get(i), Signature: b.signature.get(i), Caller: b.caller.get(i),
 		Stack: b.stack.get(i), Group: b.group.get(i),
 		Calls: b.calls.value(i), Measured: b.measured.value(i), CPUMeasured: b.cpuMeasured.value(i), Errors: b.errors.value(i),
@@ -247,6 +247,14 @@ func (b *block) row(i int, r *methodspan.Row) {
 	b.spanID.get(i, r.SpanID[:])
 	b.parent.get(i, r.ParentSpanID[:])
 	r.Process = b.process(i)
+}
+
+// endOf is the end of row i, which is not stored if it follows.
+func (b *block) endOf(i int) int64 {
+	if end, ok := b.end.get(i); ok {
+		return end
+	}
+	return b.start.value(i) + b.wall.value(i)
 }
 
 // process is what only process rows have, nil for others.

@@ -93,6 +93,20 @@ func (c *copier) times(to *timeColumn, of func(*block) *longs) {
 	}
 }
 
+// ends leaves out those that follow from start and wall time, which older files have.
+func (c *copier) ends(t *table) {
+	for _, p := range c.picks {
+		b, row := c.parts[p.part].block, int(p.row)
+		end, ok := b.end.get(row)
+		if !ok {
+			t.end.addNull()
+			continue
+		}
+		wall, timed := b.wall.get(row)
+		t.addEnd(b.start.value(row), wall, end, timed)
+	}
+}
+
 // maxima leaves out those that follow from one value, which older files have.
 func (c *copier) maxima(to *timeColumn, of func(*block) [3]*longs) {
 	from := make([][3]*longs, len(c.parts))

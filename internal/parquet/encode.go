@@ -20,7 +20,11 @@ import (
 const (
 	metaSchema = "corehour.schema_version"
 	metaGamma  = "corehour.histogram_gamma"
-	metaGroup  = "corehour.write"
+	// metaGroup is not the key of version 1, so that its programs, which would take an
+	// end that is not there for zero, do not adopt the file: to them it is left of a
+	// write that nobody was told of, and goes.
+	metaGroup      = metaFirstGroup + ".2"
+	metaFirstGroup = "corehour.write"
 )
 
 // writeGroup says which files one Write made together and which items they
@@ -116,6 +120,9 @@ type fileEncoder struct {
 
 func (e *encoder) begin(w io.Writer) *fileEncoder {
 	f := &fileEncoder{encoder: e, w: w, meta: schema()} // a copy
+	if e.table.end.required {
+		f.meta = fullSchema()
+	}
 	f.meta.Version = 2
 	f.meta.CreatedBy = "corehour version " + strconv.Itoa(SchemaVersion)
 	f.meta.KeyValueMetadata = []format.KeyValue{

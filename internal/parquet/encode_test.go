@@ -47,7 +47,6 @@ func anyRow(rng *rand.Rand, resources []*methodspan.Resource) methodspan.Row {
 		ConfiguredRate: math.Abs(number()), EffectiveRate: math.Abs(number()), Tier: name(), Reason: name(), WeightBasis: name(), CPUState: name(),
 		PriceSource: name(), RequestID: name(), BatchID: name(), RowSeq: rng.Int32(),
 	}
-	r.EndNS = r.StartNS + rng.Int64N(1e12)
 	histogram := func() (h methodspan.Histogram) {
 		for i := range rng.IntN(4) {
 			h = append(h, methodspan.Bin{Bin: int32(i * 3), N: rng.Float64()})
@@ -55,8 +54,10 @@ func anyRow(rng *rand.Rand, resources []*methodspan.Resource) methodspan.Row {
 		return h
 	}
 	if r.Measured = int64(rng.IntN(3)); r.Measured > 0 {
-		r.WallNS, r.WallMaxNS, r.WallSq, r.WallHist = rng.Int64()-rng.Int64(), rng.Int64N(5), float64(rng.IntN(2)), histogram()
+		r.WallNS = []int64{rng.Int64() - rng.Int64(), rng.Int64N(1e9), 0, -7, math.MaxInt64, math.MinInt64}[rng.IntN(6)]
+		r.WallMaxNS, r.WallSq, r.WallHist = rng.Int64N(5), float64(rng.IntN(2)), histogram()
 	}
+	r.EndNS = anyEnd(rng, r.StartNS, r.WallNS)
 	if r.CPUMeasured = int64(rng.IntN(3)); r.CPUMeasured > 0 {
 		r.CPUNS, r.CPUMaxNS, r.CPUSq, r.CPUHist = rng.Int64N(2), rng.Int64N(5), float64(rng.IntN(2)), histogram()
 	}
@@ -74,6 +75,11 @@ func anyRow(rng *rand.Rand, resources []*methodspan.Resource) methodspan.Row {
 		r.TraceID[rng.IntN(16)], r.SpanID[rng.IntN(8)], r.ParentSpanID[rng.IntN(8)] = 1, 2, byte(rng.IntN(2))
 	}
 	return r
+}
+
+// anyEnd makes an end that follows from start and wall time, or nearly, or not at all.
+func anyEnd(rng *rand.Rand, start, wall int64) int64 {
+	return []int64{start + wall, start + wall + 1, start + wall - 1, start, 0, -start, math.MaxInt64, math.MinInt64, start + rng.Int64N(1e12)}[rng.IntN(9)]
 }
 
 func anyResources(rng *rand.Rand, n int) []*methodspan.Resource {
@@ -177,6 +183,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 		for i := range rows {
 			rows[i] = anyRow(rng, resources)
 			rows[i].StartNS = noon.UnixNano() + int64(i)*7 // so that the order is one
+			rows[i].EndNS = anyEnd(rng, rows[i].StartNS, rows[i].WallNS)
 		}
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		got := encodeRows(t, e, rows)
@@ -211,7 +218,7 @@ func TestMaximumOfOneValueIsNotStored(t *testing.T) {
 	}
 	w := pq.NewGenericWriter[record](older)
 	_, err = w.Write([]record{{
-		EventDate: row.EventDay(), Kind: row.Kind, Level: row.Level, Service: "shop", StartNS: row.StartNS, EndNS: row.EndNS,
+		EventDate: row.EventDay(), Kind: row.Kind, Level: row.Level, Service: "shop", StartNS: row.StartNS, EndNS: &row.EndNS,
 		Measured: 1, WallNS: &row.WallNS, WallMaxNS: &row.WallMaxNS, CPUMeasured: 1, CPUNS: &row.CPUNS, CPUMaxNS: &row.CPUMaxNS, P: 0.5, CPUP: 1,
 	}})
 	if err := errors.Join(err, w.Close(), older.Close()); err != nil {

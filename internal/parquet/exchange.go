@@ -7,8 +7,9 @@ import (
 )
 
 // ExchangeEncoder makes files for other programs to read: the columns are those of
-// the warehouse's own files, by name, type and repetition; encodings and pages are
-// those that every reader of Parquet has. It keeps its buffers.
+// the warehouse's own files, by name, type and repetition, but for the end of rows, which
+// every row has; encodings and pages are those that every reader of Parquet has. It keeps
+// its buffers.
 type ExchangeEncoder struct {
 	encoder *encoder
 	out     bytes.Buffer
@@ -18,6 +19,7 @@ type ExchangeEncoder struct {
 func NewExchangeEncoder() *ExchangeEncoder {
 	e := &ExchangeEncoder{encoder: newEncoder()}
 	e.encoder.chunk.plain = true
+	e.encoder.table.end.required = true
 	return e
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	pq "github.com/parquet-go/parquet-go"
@@ -37,6 +38,11 @@ func openFile(r io.ReaderAt, size int64) (file *pq.File, err error) {
 	file, err = pq.OpenFile(r, size, pq.SkipPageIndex(true), pq.SkipBloomFilters(true), pq.ReadBufferSize(256<<10))
 	if err != nil {
 		return nil, err
+	}
+	if text, ok := file.Lookup(metaSchema); ok {
+		if version, err := strconv.Atoi(text); err == nil && version > SchemaVersion {
+			return nil, &newerError{version}
+		}
 	}
 	groups := file.Metadata().RowGroups
 	var rows int64

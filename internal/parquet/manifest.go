@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// SchemaVersion numbers the columns of the table. Columns are only added.
-const SchemaVersion = 1
+// SchemaVersion numbers the columns of the table and what they mean. Columns are only
+// added. Since version 2 an end that follows from other columns is NULL.
+const SchemaVersion = 2
 
 const (
 	currentName = "CURRENT"
@@ -110,6 +111,17 @@ func formatChecksum(sum uint32) string { return fmt.Sprintf("crc32c:%08x", sum) 
 
 func generationName(n int64) string { return fmt.Sprintf("%012d.json", n) }
 
+// newerError is of what a newer program has written.
+type newerError struct{ schema int }
+
+func (e *newerError) Error() string {
+	return fmt.Sprintf("schema version %d is newer than %d, which this program knows", e.schema, SchemaVersion)
+}
+
+func tooNew(op, path string, err *newerError) *Error {
+	return &Error{Op: op, Path: path, Kind: ErrCorrupt, Err: err, Hint: "use a newer corehour"}
+}
+
 func corrupt(op, path string, err error) *Error {
 	return &Error{Op: op, Path: path, Kind: ErrCorrupt, Err: err,
 		Hint: "restore the file from a backup, or move the directory away and let the collector start a new one"}
@@ -159,9 +171,7 @@ func readGeneration(root, name, sum string) (*generation, error) {
 	}
 	path := filepath.Join(root, manifestDir, name)
 	if g.Schema > SchemaVersion {
-		return nil, &Error{Op: "read manifest", Path: path, Kind: ErrCorrupt,
-			Err:  fmt.Errorf("schema version %d is newer than %d, which this program knows", g.Schema, SchemaVersion),
-			Hint: "use a newer corehour"}
+		return nil, tooNew("read manifest", path, &newerError{g.Schema})
 	}
 	if generationName(g.Generation) != name {
 		return nil, corrupt("read manifest", path, fmt.Errorf("it says it is generation %d", g.Generation))

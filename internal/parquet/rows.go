@@ -45,7 +45,11 @@ func readContent(r io.ReaderAt, size int64) (*content, error) {
 		rows:       make([]methodspan.Row, 0, max(0, min(file.NumRows(), size))),
 		groupBytes: largestGroup(file.Metadata().RowGroups),
 	}
-	if text, ok := file.Lookup(metaGroup); ok {
+	text, ok := file.Lookup(metaGroup)
+	if !ok {
+		text, ok = file.Lookup(metaFirstGroup)
+	}
+	if ok {
 		if c.group, err = parseGroup(text); err != nil {
 			return nil, err
 		}

@@ -2,9 +2,11 @@ package parquet
 
 import (
 	"io"
+	"slices"
 	"sync"
 
 	pq "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/corehour/corehour/internal/methodspan"
@@ -19,7 +21,7 @@ type record struct {
 	Kind             string   `parquet:"kind"`
 	Level            string   `parquet:"level"`
 	StartNS          int64    `parquet:"start_ns"`
-	EndNS            int64    `parquet:"end_ns"`
+	EndNS            *int64   `parquet:"end_ns,optional"` // NULL: see endFollows
 	ServiceNamespace string   `parquet:"service_namespace,optional"`
 	Service          string   `parquet:"service,optional"`
 	Version          string   `parquet:"version,optional"`
@@ -105,5 +107,17 @@ var schema = sync.OnceValue(func() (s format.FileMetaData) {
 	}
 	meta := w.File().Metadata()
 	s.Schema, s.ColumnOrders = meta.Schema, meta.ColumnOrders
+	return s
+})
+
+// fullSchema is that of files in which every row says its end.
+var fullSchema = sync.OnceValue(func() format.FileMetaData {
+	s := schema()
+	s.Schema = slices.Clone(s.Schema)
+	for i := range s.Schema {
+		if s.Schema[i].Name == "end_ns" {
+			s.Schema[i].RepetitionType = thrift.New(format.Required)
+		}
+	}
 	return s
 })

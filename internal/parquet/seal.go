@@ -21,7 +21,7 @@ const (
 // is something else in its place.
 func sealPlace(footer []byte) (int, error) {
 	at := bytes.LastIndex(footer, []byte(metaSeal))
-	if at < 0 || at < bytes.LastIndex(footer, []byte(metaGroup)) {
+	if at < 0 || at < bytes.LastIndex(footer, []byte(metaFirstGroup)) {
 		return -1, nil // it is a name, if anything
 	}
 	at += len(metaSeal)

@@ -15,7 +15,7 @@ type table struct {
 	kind      stringColumn
 	level     stringColumn
 	start     timeColumn
-	end       timeColumn
+	end       timeColumn // required in files for other programs, see ExchangeEncoder
 	resource  [11]resourceColumn
 	class     stringColumn
 	method    stringColumn
@@ -65,7 +65,7 @@ type namedColumn struct {
 func newTable() *table {
 	t := &table{
 		kind: requiredString(), level: requiredString(),
-		start: timeColumn{required: true}, end: timeColumn{required: true},
+		start: timeColumn{required: true},
 		class: optionalString(), method: optionalString(), signature: optionalString(),
 		caller: optionalString(), stack: optionalString(), group: optionalString(),
 		calls: requiredDouble(), measured: requiredLong(), cpuMeasured: requiredLong(), errors: requiredDouble(),
@@ -164,7 +164,7 @@ func (t *table) add(r *methodspan.Row) {
 	t.kind.add(r.Kind)
 	t.level.add(r.Level)
 	t.start.add(r.StartNS)
-	t.end.add(r.EndNS)
+	t.addEnd(r.StartNS, r.WallNS, r.EndNS, r.Measured > 0)
 	t.class.addName(r.Class)
 	t.method.addName(r.Method)
 	t.caller.addName(r.Caller)
@@ -193,6 +193,22 @@ func (t *table) add(r *methodspan.Row) {
 	}
 	t.noteAbsent()
 	t.addRare(r)
+}
+
+// addEnd adds the end of a row unless it follows from other columns and may be left out.
+func (t *table) addEnd(start, wall, end int64, timed bool) {
+	if timed && !t.end.required && endFollows(start, wall, end) {
+		t.end.addNull()
+	} else {
+		t.end.add(end)
+	}
+}
+
+// endFollows tells whether a row ends when its start and its wall time say. A sum that
+// INT64 does not hold says nothing: readers that add it up would fail.
+func endFollows(start, wall, end int64) bool {
+	sum := start + wall
+	return sum == end && (wall < 0) == (sum < start)
 }
 
 // add adds the sum of a measured quantity, unknown where nothing was measured.

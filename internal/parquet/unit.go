@@ -40,14 +40,15 @@ func (t *table) units() []unit {
 	ids := func(path string, to *sparseColumn, of func(*block) *idVector) unit {
 		return unit{columns: 1, paths: []string{path}, copy: func(c *copier) { c.ids(to, of) }}
 	}
-	starts := times("start_ns", &t.start, func(b *block) *longs { return &b.start })
-	starts.starts = true
+	spans := unit{columns: 2, paths: []string{"start_ns", "end_ns", "wall_ns"}, starts: true, copy: func(c *copier) {
+		c.times(&t.start, func(b *block) *longs { return &b.start })
+		c.ends(t)
+	}}
 	return []unit{
 		{columns: 1, copy: func(*copier) {}}, // the day, which is that of the file
 		names("kind", &t.kind, func(b *block) *nameVector { return &b.kind }),
 		names("level", &t.level, func(b *block) *nameVector { return &b.level }),
-		starts,
-		times("end_ns", &t.end, func(b *block) *longs { return &b.end }),
+		spans,
 		{columns: len(resourceNames), copy: func(c *copier) {
 			c.resources(&t.resources)
 			for i := range t.resource {

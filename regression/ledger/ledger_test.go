@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -68,7 +69,7 @@ func TestBalanced(t *testing.T) {
 	if _, ok := r.Losses.SDK["recorded"]; ok {
 		t.Error("recorded is no loss")
 	}
-	if r.SchemaVersion != 1 || r.FreshnessP99Seconds == nil {
+	if r.SchemaVersion != parquet.SchemaVersion || r.FreshnessP99Seconds == nil {
 		t.Errorf("%+v", r)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 
 	"github.com/corehour/corehour/internal/bucket"
+	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/parquet"
 )
 
@@ -138,8 +139,8 @@ func (w *Warehouse) start(ctx context.Context, settings ...string) error {
 	for _, statement := range append(settings,
 		"SET temp_directory = "+quoteText(w.spill),
 		"SET TimeZone = 'UTC'",
-		"CREATE VIEW method_calls AS SELECT * FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false)",
-		"CREATE VIEW method_files AS SELECT * FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false, filename = 'parquet_file')",
+		"CREATE VIEW method_calls AS SELECT "+columns.Full+" FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false)",
+		"CREATE VIEW method_files AS SELECT "+columns.Full+" FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false, filename = 'parquet_file')",
 		costs,
 		// From here on no statement, whoever wrote it, reaches another file.
 		"SET allowed_paths = "+list,

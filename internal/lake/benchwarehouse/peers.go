@@ -13,6 +13,7 @@ import (
 
 	"github.com/duckdb/duckdb-go/v2"
 
+	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/parquet"
 )
 
@@ -80,7 +81,7 @@ func (b *bench) peers(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := run1(ctx, db, "CREATE VIEW rows AS SELECT "+peerColumns+" FROM read_parquet(["+strings.Join(all, ", ")+"])"); err != nil {
+	if err := run1(ctx, db, "CREATE VIEW rows AS SELECT "+peerColumns+" FROM (SELECT "+columns.Full+" FROM read_parquet(["+strings.Join(all, ", ")+"]))"); err != nil {
 		return err
 	}
 	for _, put := range []func(context.Context, *sql.DB, string) (*store, error){inDuckDB, inJSON, inSQLite} {

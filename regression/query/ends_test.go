@@ -1,0 +1,186 @@
+package query
+
+import (
+	"database/sql"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/columns"
+	"github.com/corehour/corehour/internal/lake"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+// lines are the rows of a statement as texts.
+func lines(t *testing.T, root, statement string) (lines []string) {
+	t.Helper()
+	w, err := Open(t.Context(), root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	table, err := w.User(t.Context(), statement, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range table.Rows {
+		lines = append(lines, fmt.Sprint(row...))
+	}
+	return lines
+}
+
+// oddEnds are rows whose ends follow from start and wall time, nearly follow, and would
+// follow if the sum of both were not too large for the engine.
+func oddEnds() []methodspan.Row {
+	start := fixture.Start.UnixNano()
+	resource := &methodspan.Resource{Service: "shop", Version: "1"}
+	var rows []methodspan.Row
+	for _, span := range []struct{ measured, wall, end int64 }{
+		{1, 40, start + 40}, {1, 0, start}, {1, -7, start - 7}, {5, 40, start + 40}, {1, 40, start + 41}, {1, 40, start}, {1, 0, 0}, {1, 3, -3},
+		{0, 0, start}, {0, 0, start + 60e9}, {1, math.MaxInt64, math.MaxInt64}, {1, math.MaxInt64, start - 2 + math.MinInt64 + 1}, {1, math.MinInt64, start + math.MinInt64},
+	} {
+		rows = append(rows, methodspan.Row{
+			Resource: resource, Kind: methodspan.KindCall, StartNS: start, EndNS: span.end, Class: "a", Method: "B",
+			Measured: span.measured, WallNS: span.wall, P: 1,
+		})
+	}
+	return rows
+}
+
+// The end of every row is there for every statement, stored or not.
+func TestEveryRowHasItsEnd(t *testing.T) {
+	rows := oddEnds()
+	root := fixture.Write(t, fixture.Items("a-1", rows...))
+	got := lines(t, root, "SELECT row_seq, end_ns FROM method_calls ORDER BY row_seq")
+	files := lines(t, root, "SELECT row_seq, end_ns FROM method_files ORDER BY row_seq")
+	for i, r := range rows {
+		want := fmt.Sprint(i, r.EndNS)
+		if got[i] != want || files[i] != want {
+			t.Errorf("row %d: %s, of its file %s, want %s", i, got[i], files[i], want)
+		}
+	}
+	// Otherwise the test would show nothing.
+	db, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var missing int
+	if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM read_parquet('"+root+"/date=*/*.parquet') WHERE end_ns IS NULL").Scan(&missing); err != nil || missing != 5 {
+		t.Errorf("%d ends are not stored, %v", missing, err)
+	}
+}
+
+// Files of version 1 say every end. Beside newer ones they give the answers that the same
+// rows in newer files give, before merging and after it.
+func TestFilesOfVersionOneBesideNewerOnes(t *testing.T) {
+	mixed := t.TempDir()
+	if err := os.CopyFS(mixed, os.DirFS("../../internal/parquet/testdata/schema-1")); err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := parquet.Open(mixed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var old [][]methodspan.Item
+	for i, f := range snapshot.Files {
+		rows, err := parquet.ReadRows(f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old = append(old, fixture.Items(fmt.Sprint("old-", i), rows...))
+	}
+	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	more := fixture.Items("more-1", append(old[0][0].Rows[:20:20], old[1][0].Rows[:30]...)...)
+	anew := t.TempDir()
+	fixture.Append(t, anew, now, append(old, more)...)
+	fixture.Append(t, mixed, now, more)
+
+	statements := []string{
+		"SELECT MIN(end_ns), MAX(end_ns), COUNT(end_ns), COUNT(*), SUM(end_ns - start_ns) FROM method_calls",
+		"SELECT kind, version, MAX(end_ns), COUNT(*) FROM method_calls WHERE end_ns > start_ns GROUP BY ALL ORDER BY ALL",
+		"SELECT start_ns, end_ns, wall_ns FROM method_cost ORDER BY ALL",
+	}
+	check := func(when string) {
+		t.Helper()
+		compare(t, when, ask(t, mixed), ask(t, anew), nil)
+		for _, s := range statements {
+			got, want := lines(t, mixed, s), lines(t, anew, s)
+			if len(want) == 0 || strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Errorf("%s, %s:\n%v\nwant\n%v", when, s, got, want)
+			}
+		}
+	}
+	check("side by side")
+	if out := lines(t, mixed, "SELECT COUNT(*) FROM method_calls WHERE end_ns IS NULL"); out[0] != "0" {
+		t.Errorf("%s rows have no end", out)
+	}
+	for _, root := range []string{mixed, anew} {
+		maintain(t, root, now, lake.Policy{MaxFiles: 1})
+	}
+	check("merged")
+}
+
+// A statement that does not ask for the end reads neither it nor what it follows from.
+func TestEndsCostNothingWhereTheyAreNotAskedFor(t *testing.T) {
+	root := fixture.Write(t, fixture.Items("a-1", oddEnds()...))
+	w, err := Open(t.Context(), root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	plan := func(statement string) string {
+		t.Helper()
+		var key, text string
+		if err := w.db.QueryRowContext(t.Context(), "EXPLAIN "+statement).Scan(&key, &text); err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	without := plan("SELECT method, MAX(start_ns) FROM method_calls WHERE service = 'shop' GROUP BY method")
+	if !strings.Contains(without, "service='shop'") {
+		t.Errorf("the filter does not reach the files:\n%s", without)
+	}
+	for _, column := range []string{"end_ns", "wall_ns"} {
+		if strings.Contains(without, column) {
+			t.Errorf("%s is read:\n%s", column, without)
+		}
+	}
+	if with := plan("SELECT MAX(end_ns) FROM method_calls"); !strings.Contains(with, "wall_ns") {
+		t.Errorf("the plan does not show what is read:\n%s", with)
+	}
+}
+
+// What the pages tell other programs to select is the table.
+func TestOtherProgramsReadTheTable(t *testing.T) {
+	rows := oddEnds()
+	root := fixture.Write(t, fixture.Items("a-1", rows...))
+	db, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	found, err := db.QueryContext(t.Context(), "SELECT row_seq, end_ns FROM (SELECT "+columns.Full+" FROM read_parquet('"+root+"/date=*/*.parquet')) ORDER BY row_seq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer found.Close()
+	n := 0
+	for ; found.Next(); n++ {
+		var seq, end int64
+		if err := found.Scan(&seq, &end); err != nil {
+			t.Fatal(err)
+		}
+		if end != rows[seq].EndNS {
+			t.Errorf("row %d ends at %d, want %d", seq, end, rows[seq].EndNS)
+		}
+	}
+	if found.Err() != nil || n != len(rows) {
+		t.Errorf("%d rows, %v", n, found.Err())
+	}
+}
