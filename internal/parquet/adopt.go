@@ -57,9 +57,6 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 		if errors.As(err, &newer) {
 			return tooNew("adopt file", w.path(o.name), newer)
 		}
-		if err == nil {
-			w.sequence = max(w.sequence, o.sequence)
-		}
 		if err != nil || !c.group.complete(o.name, present) {
 			a.discard = append(a.discard, o.name)
 			continue
@@ -68,8 +65,14 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 		for _, name := range group.Files {
 			done[name] = true
 		}
-		if err := a.add(group, now); err != nil {
+		took, err := a.add(group, now)
+		if err != nil {
 			return err
+		}
+		// Somebody else's file must not use the numbers up. Its own one is left alone
+		// when the writer gets there.
+		if took && o.sequence-w.state.sequence <= maxAhead {
+			w.sequence = max(w.sequence, o.sequence)
 		}
 	}
 	return a.commit(now)
@@ -137,24 +140,24 @@ func (g *writeGroup) complete(name string, present map[string]bool) bool {
 
 func (a *adoption) known(id string) bool { return a.seen.has(id) || a.w.Committed(id) }
 
-// add decides about the files of one write.
-func (a *adoption) add(group *writeGroup, now time.Time) error {
+// add decides about the files of one write, and tells whether it took items of them.
+func (a *adoption) add(group *writeGroup, now time.Time) (took bool, err error) {
 	ids, err := group.ids()
 	if err != nil {
 		a.discard = append(a.discard, group.Files...)
-		return nil
+		return false, nil
 	}
 	var files []fileEntry
 	var rows [][]methodspan.Row
 	for _, name := range group.Files {
 		data, err := os.ReadFile(a.w.path(name))
 		if err != nil {
-			return diskError("read file", a.w.path(name), err)
+			return false, diskError("read file", a.w.path(name), err)
 		}
 		c, err := readOrphan(name, data)
 		if err != nil || !reflect.DeepEqual(&c.group, group) {
 			a.discard = append(a.discard, group.Files...)
-			return nil
+			return false, nil
 		}
 		entry, inFile := describe(name, data, c), c.rows
 		entry.Committed, entry.Items = now.UTC(), group.Items
@@ -200,7 +203,7 @@ func (a *adoption) add(group *writeGroup, now time.Time) error {
 		}
 		a.seen.add(id)
 	}
-	return nil
+	return fresh > 0, nil
 }
 
 func (a *adoption) commit(now time.Time) error {

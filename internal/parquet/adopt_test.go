@@ -1,9 +1,7 @@
 package parquet
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -227,89 +225,4 @@ func TestNamesThatAreTaken(t *testing.T) {
 	if w.state.sequence != 4 {
 		t.Errorf("the last file is %d", w.state.sequence)
 	}
-}
-
-// orphaned puts a file there that no manifest names, as somebody else would make it.
-func orphaned(t *testing.T, root, name string, group writeGroup, it methodspan.Item) {
-	t.Helper()
-	var rows []*methodspan.Row
-	for i := range it.Rows {
-		rows = append(rows, &it.Rows[i])
-	}
-	var file bytes.Buffer
-	if _, err := newEncoder().encode(&file, rows, &group); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(root, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Files that contradict themselves are taken away: none counts, counts twice or keeps a
-// start from ending.
-func TestHostileOrphans(t *testing.T) {
-	const today, dropped = "date=2026-11-21/raw-000000000009.parquet", "date=2026-11-20/raw-000000000009.parquet"
-	endless := map[string]string{"a-": "1", "z": "0-446744073709551615"} // 2^64 in all, and one
-	for i := range 18 {
-		endless[fmt.Sprintf("k%c", 'a'+i)] = "0-999999999999999999"
-	}
-	for what, c := range map[string]struct {
-		name  string
-		group writeGroup
-	}{
-		"rows of another date":          {dropped, writeGroup{Files: []string{dropped}, Items: map[string]string{"a-": "1"}}},
-		"more items than can be":        {today, writeGroup{Files: []string{today}, Items: endless}},
-		"the file twice":                {today, writeGroup{Files: []string{today, today}, Items: map[string]string{"a-": "1"}}},
-		"rows of an item it has not":    {today, writeGroup{Files: []string{today}, Items: map[string]string{"a-": "2-9"}}},
-		"no list of items":              {today, writeGroup{Files: []string{today}, Items: map[string]string{"a-": "9-1"}}},
-		"another file than it is":       {today, writeGroup{Files: []string{dropped}, Items: map[string]string{"a-": "1"}}},
-		"a path that leads out of here": {today, writeGroup{Files: []string{today, "date=../x"}, Items: map[string]string{"a-": "1"}}},
-	} {
-		t.Run(what, func(t *testing.T) {
-			root := t.TempDir()
-			w := openWriter(t, root, Options{})
-			before := item("before-1", noon, 2)
-			write(t, w, item("old-1", noon.Add(-24*time.Hour), 2), before)
-			w.Close()
-			m := openMaintainer(t, root, Options{})
-			dates, err := m.Dates()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := m.Drop(dates[:1]); err != nil {
-				t.Fatal(err)
-			}
-			m.Close()
-			orphaned(t, root, c.name, c.group, item("a-1", noon, 2))
-			w = openWriter(t, root, Options{})
-			if r := w.Recovered(); r != (Recovery{FilesRemoved: 1}) {
-				t.Errorf("%+v, want the file removed", r)
-			}
-			wantStored(t, what, root, before)
-			if w.Committed("a-1") {
-				t.Error("its item counts as stored")
-			}
-		})
-	}
-}
-
-// Two files that say different things of one write are none.
-func TestFilesOfOneWriteAgree(t *testing.T) {
-	const one, other = "date=2026-11-21/raw-000000000009.parquet", "date=2026-11-20/raw-000000000008.parquet"
-	root := t.TempDir()
-	w := openWriter(t, root, Options{})
-	before := item("before-1", noon, 2)
-	write(t, w, before)
-	w.Close()
-	orphaned(t, root, one, writeGroup{Files: []string{other, one}, Items: map[string]string{"a-": "1"}}, item("a-1", noon, 2))
-	orphaned(t, root, other, writeGroup{Files: []string{other, one}, Items: map[string]string{"a-": "1-2"}}, item("a-1", noon.Add(-24*time.Hour), 2))
-	w = openWriter(t, root, Options{})
-	if r := w.Recovered(); r != (Recovery{FilesRemoved: 2}) {
-		t.Errorf("%+v, want both files removed", r)
-	}
-	wantStored(t, "contradicting files", root, before)
 }

@@ -239,8 +239,12 @@ func (w *Writer) scanManifests(named map[string]bool, now time.Time) error {
 	return nil
 }
 
-// maxSequence is more than any writer gets to, and leaves room for the numbers after it.
-const maxSequence = 1e15
+const (
+	// maxSequence is more than any writer gets to, however many files it adopts.
+	maxSequence = 1e18
+	// maxAhead is more numbers than a writer uses from one commit to the next.
+	maxAhead = 1e9
+)
 
 // rawName is how the writer names a file.
 func rawName(sequence int64) string { return fmt.Sprintf("%s-%012d.parquet", KindRaw, sequence) }

@@ -1,0 +1,158 @@
+package parquet
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// orphaned puts a file there that no manifest names, as somebody else would make it.
+func orphaned(t *testing.T, root, name string, group writeGroup, it methodspan.Item) {
+	t.Helper()
+	var rows []*methodspan.Row
+	for i := range it.Rows {
+		rows = append(rows, &it.Rows[i])
+	}
+	var file bytes.Buffer
+	if _, err := newEncoder().encode(&file, rows, &group); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Files that contradict themselves are taken away: none counts, counts twice or keeps a
+// start from ending.
+func TestHostileOrphans(t *testing.T) {
+	const today, dropped = "date=2026-11-21/raw-000000000009.parquet", "date=2026-11-20/raw-000000000009.parquet"
+	endless := map[string]string{"a-": "1", "z": "0-446744073709551615"} // 2^64 in all, and one
+	for i := range 18 {
+		endless[fmt.Sprintf("k%c", 'a'+i)] = "0-999999999999999999"
+	}
+	for what, c := range map[string]struct {
+		name  string
+		group writeGroup
+	}{
+		"rows of another date":          {dropped, writeGroup{Files: []string{dropped}, Items: map[string]string{"a-": "1"}}},
+		"more items than can be":        {today, writeGroup{Files: []string{today}, Items: endless}},
+		"the file twice":                {today, writeGroup{Files: []string{today, today}, Items: map[string]string{"a-": "1"}}},
+		"rows of an item it has not":    {today, writeGroup{Files: []string{today}, Items: map[string]string{"a-": "2-9"}}},
+		"no list of items":              {today, writeGroup{Files: []string{today}, Items: map[string]string{"a-": "9-1"}}},
+		"another file than it is":       {today, writeGroup{Files: []string{dropped}, Items: map[string]string{"a-": "1"}}},
+		"a path that leads out of here": {today, writeGroup{Files: []string{today, "date=../x"}, Items: map[string]string{"a-": "1"}}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			root := t.TempDir()
+			w := openWriter(t, root, Options{})
+			before := item("before-1", noon, 2)
+			write(t, w, item("old-1", noon.Add(-24*time.Hour), 2), before)
+			w.Close()
+			m := openMaintainer(t, root, Options{})
+			dates, err := m.Dates()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.Drop(dates[:1]); err != nil {
+				t.Fatal(err)
+			}
+			m.Close()
+			orphaned(t, root, c.name, c.group, item("a-1", noon, 2))
+			w = openWriter(t, root, Options{})
+			if r := w.Recovered(); r != (Recovery{FilesRemoved: 1}) {
+				t.Errorf("%+v, want the file removed", r)
+			}
+			wantStored(t, what, root, before)
+			if w.Committed("a-1") {
+				t.Error("its item counts as stored")
+			}
+		})
+	}
+}
+
+// A file under the highest numbers, which somebody has put there, keeps no other from
+// being adopted, whether it counts itself or is a copy of one that does.
+func TestAdoptionBesideTheHighestNumbers(t *testing.T) {
+	const today = "date=2026-11-21/"
+	for _, sequence := range []int64{1e15, maxSequence - 1, maxSequence} {
+		for what, stray := range map[string]methodspan.Item{"a repeat": item("before-1", noon, 2), "more": item("more-1", noon, 3)} {
+			t.Run(fmt.Sprint(what, " at ", sequence), func(t *testing.T) {
+				root := t.TempDir()
+				w := openWriter(t, root, Options{})
+				all := []methodspan.Item{item("before-1", noon, 2)}
+				write(t, w, all...)
+				w.Close()
+				name := today + rawName(sequence)
+				orphaned(t, root, name, writeGroup{Files: []string{name}, Items: map[string]string{strings.TrimSuffix(stray.ID, "1"): "1"}}, stray)
+				disk := &stuckDisk{works: true}
+				w = openWriter(t, root, Options{disk: disk})
+				if what == "more" {
+					all = append(all, stray)
+				}
+				wantStored(t, "started", root, all...)
+				disk.works = false
+				b := item("b-1", noon, 4)
+				fail(t, w, b)
+				w.Close()
+				w = openWriter(t, root, Options{})
+				if all = append(all, b); w.Recovered() != (Recovery{FilesAdopted: 1, RowsAdopted: 4}) {
+					t.Errorf("%+v, want the finished file adopted", w.Recovered())
+				}
+				wantStored(t, "started again", root, all...)
+			})
+		}
+	}
+}
+
+// The last attempt at a write raises the numbers, and a copy of it under another name
+// does not.
+func TestNumbersAreRaisedByWhatCounts(t *testing.T) {
+	root := t.TempDir()
+	disk := &stuckDisk{works: true}
+	w := openWriter(t, root, Options{disk: disk})
+	write(t, w, item("before-1", noon, 2))
+	disk.works = false
+	for range 3 {
+		fail(t, w, item("a-1", noon, 3))
+	}
+	w.Close()
+	data, err := os.ReadFile(filepath.Join(root, "date=2026-11-21", rawName(4)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "date=2026-11-21", rawName(900)), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w = openWriter(t, root, Options{})
+	if w.state.sequence != 4 {
+		t.Errorf("the last file is %d, want the last attempt", w.state.sequence)
+	}
+	wantStored(t, "adopted", root, item("before-1", noon, 2), item("a-1", noon, 3))
+}
+
+// Two files that say different things of one write are none.
+func TestFilesOfOneWriteAgree(t *testing.T) {
+	const one, other = "date=2026-11-21/raw-000000000009.parquet", "date=2026-11-20/raw-000000000008.parquet"
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	before := item("before-1", noon, 2)
+	write(t, w, before)
+	w.Close()
+	orphaned(t, root, one, writeGroup{Files: []string{other, one}, Items: map[string]string{"a-": "1"}}, item("a-1", noon, 2))
+	orphaned(t, root, other, writeGroup{Files: []string{other, one}, Items: map[string]string{"a-": "1-2"}}, item("a-1", noon.Add(-24*time.Hour), 2))
+	w = openWriter(t, root, Options{})
+	if r := w.Recovered(); r != (Recovery{FilesRemoved: 2}) {
+		t.Errorf("%+v, want both files removed", r)
+	}
+	wantStored(t, "contradicting files", root, before)
+}
