@@ -140,6 +140,46 @@ func TestNumbersAreRaisedByWhatCounts(t *testing.T) {
 	wantStored(t, "adopted", root, item("before-1", noon, 2), item("a-1", noon, 3))
 }
 
+// What a file says of others harms none of them: each counts for what it is without the
+// one that made the claim.
+func TestFilesThatClaimOthers(t *testing.T) {
+	const today, yesterday = "date=2026-11-21/", "date=2026-11-20/"
+	for what, claim := range map[string]writeGroup{
+		"one":                   {Files: []string{today + rawName(4)}},
+		"two of one write":      {Files: []string{yesterday + rawName(2), today + rawName(3)}},
+		"one of these two":      {Files: []string{today + rawName(3)}},
+		"garbage, and another":  {Files: []string{today + rawName(5), today + rawName(1)}},
+		"one that is not there": {Files: []string{today + rawName(1), today + rawName(6)}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			root := t.TempDir()
+			disk := &stuckDisk{}
+			w := openWriter(t, root, Options{disk: disk})
+			// Under the numbers 1, then 2 and 3, then 4.
+			a, b, c := item("a-1", noon, 2), item("b-1", noon, 4), item("c-1", noon, 3)
+			b.Rows = append(b.Rows, item("b-1", noon.Add(-24*time.Hour), 2).Rows...)
+			for i := range b.Rows {
+				b.Rows[i].RowSeq = int32(i)
+			}
+			for _, it := range []methodspan.Item{a, b, c} {
+				fail(t, w, it)
+			}
+			w.Close()
+			if err := os.WriteFile(filepath.Join(root, today, rawName(5)), []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			name := today + rawName(9)
+			claim.Files, claim.Items = append(claim.Files, name), map[string]string{"h-": "2"}
+			orphaned(t, root, name, claim, item("h-2", noon, 1))
+			w = openWriter(t, root, Options{})
+			wantStored(t, what, root, a, b, c)
+			if r := w.Recovered(); r != (Recovery{FilesAdopted: 4, RowsAdopted: 11, FilesRemoved: 2}) || w.Committed("h-2") {
+				t.Errorf("%+v, item of the claim known: %v", r, w.Committed("h-2"))
+			}
+		})
+	}
+}
+
 // Two files that say different things of one write are none.
 func TestFilesOfOneWriteAgree(t *testing.T) {
 	const one, other = "date=2026-11-21/raw-000000000009.parquet", "date=2026-11-20/raw-000000000008.parquet"

@@ -1,0 +1,161 @@
+package parquet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// written are the files of one write that no manifest names.
+type written struct {
+	ids   idSet
+	files []fileEntry
+	rows  [][]methodspan.Row // of each
+}
+
+// together reads the files that were written with one of them. What a file says of
+// others is believed only if all are there and each of them says the same: else it
+// counts for nothing, and the others for what they are without it.
+func (w *Writer) together(name string, present map[string]bool) (g *written, believed bool, err error) {
+	own, ok, err := w.readMember(name)
+	if !ok || !own.group.complete(name, present) {
+		return nil, false, err
+	}
+	g = &written{ids: own.ids}
+	for _, file := range own.group.Files {
+		f := own
+		if file != name {
+			if f, ok, err = w.readMember(file); !ok || !reflect.DeepEqual(f.group, own.group) {
+				return nil, false, err
+			}
+		}
+		g.files, g.rows = append(g.files, f.entry), append(g.rows, f.rows)
+	}
+	return g, true, nil
+}
+
+// member is one file of a write.
+type member struct {
+	entry fileEntry
+	group *writeGroup
+	ids   idSet // that its write settles
+	rows  []methodspan.Row
+}
+
+// readMember reads a file that no manifest names. It is not ok if the file is not what
+// was written; that the disk fails, or that this program is too old, is no reason to give
+// up what is in it.
+func (w *Writer) readMember(name string) (m *member, ok bool, err error) {
+	data, err := os.ReadFile(w.path(name))
+	if err != nil {
+		return nil, false, diskError("read file", w.path(name), err)
+	}
+	m, err = readOrphan(name, data)
+	var newer *newerError
+	if errors.As(err, &newer) {
+		return nil, false, tooNew("adopt file", w.path(name), newer)
+	}
+	return m, err == nil, nil
+}
+
+// readOrphan believes a file only if it is what was written: rows of the date whose file
+// it is, of items that its write settled.
+func readOrphan(name string, data []byte) (*member, error) {
+	if err := checkSeal(data); err != nil {
+		return nil, err
+	}
+	c, err := readContentOf(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.rows) == 0 {
+		return nil, errors.New("it has no rows")
+	}
+	ids, err := c.group.ids()
+	if err != nil {
+		return nil, err
+	}
+	date, err := time.Parse(dateLayout, strings.TrimPrefix(path.Dir(name), datePrefix))
+	if err != nil {
+		return nil, err
+	}
+	day := int32(date.Unix() / 86400)
+	for i := range c.rows {
+		r := &c.rows[i]
+		if r.EventDay() != day {
+			return nil, fmt.Errorf("row %d is of another date, day %d since 1970", i, r.EventDay())
+		}
+		if !ids.has(r.BatchID) {
+			return nil, fmt.Errorf("row %d is of the item %.80q, which was not written with it", i, r.BatchID)
+		}
+	}
+	entry := describe(name, data, c)
+	entry.Items = c.group.Items
+	return &member{entry, &c.group, ids, c.rows}, nil
+}
+
+// maxWriteIDs is more than one write can settle; a footer that says otherwise is
+// none of ours.
+const maxWriteIDs = 100_000_000
+
+// ids are those that the write settles.
+func (g *writeGroup) ids() (idSet, error) {
+	ids := idSet{}
+	if _, err := ids.unpack(g.Items); err != nil {
+		return nil, err
+	}
+	if ids.count(maxWriteIDs) > maxWriteIDs {
+		return nil, fmt.Errorf("it settles more than %d items", maxWriteIDs)
+	}
+	return ids, nil
+}
+
+// complete tells whether all files that were written together are there.
+func (g *writeGroup) complete(name string, present map[string]bool) bool {
+	for _, f := range g.Files {
+		if !present[f] {
+			return false
+		}
+	}
+	return slices.Contains(g.Files, name)
+}
+
+// parseGroup reads what a file's footer says it was written with.
+func parseGroup(text string) (group writeGroup, err error) {
+	if err := json.Unmarshal([]byte(text), &group); err != nil {
+		return group, err
+	}
+	for i, name := range group.Files {
+		if slices.Contains(group.Files[:i], name) {
+			return group, fmt.Errorf("%q is listed twice", name)
+		}
+		if !filepath.IsLocal(name) || !strings.HasPrefix(name, datePrefix) || strings.Count(name, "/") != 1 {
+			return group, fmt.Errorf("%q is no file of a warehouse", name)
+		}
+	}
+	return group, nil
+}
+
+// describe makes the entry of a file from the file itself.
+func describe(name string, data []byte, c *content) fileEntry {
+	rows := c.rows
+	entry := fileEntry{
+		Path: name, Kind: KindRaw, Rows: int64(len(rows)), Bytes: int64(len(data)), GroupBytes: c.groupBytes,
+		Checksum: checksum(data), Schema: SchemaVersion,
+	}
+	entry.MinStartNS, entry.MaxStartNS = rows[0].StartNS, rows[0].StartNS
+	for i := range rows {
+		entry.MinStartNS = min(entry.MinStartNS, rows[i].StartNS)
+		entry.MaxStartNS = max(entry.MaxStartNS, rows[i].StartNS)
+	}
+	return entry
+}
