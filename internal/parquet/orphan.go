@@ -67,8 +67,9 @@ func (w *Writer) readMember(name string) (m *member, ok bool, err error) {
 	return m, err == nil, nil
 }
 
-// readOrphan believes a file only if it is what was written: rows of the date whose file
-// it is, of items that its write settled.
+// readOrphan believes a file only if it is what was written: raw rows of the date whose
+// file it is, in their order, of items that its write settled. With others among them the
+// date could not be looked after any more.
 func readOrphan(name string, data []byte) (*member, error) {
 	if err := checkSeal(data); err != nil {
 		return nil, err
@@ -89,8 +90,17 @@ func readOrphan(name string, data []byte) (*member, error) {
 		return nil, err
 	}
 	day := int32(date.Unix() / 86400)
+	var before rowKey
 	for i := range c.rows {
 		r := &c.rows[i]
+		key := keyOf(r)
+		if r.Level != methodspan.LevelRaw {
+			return nil, fmt.Errorf("row %d is of the level %.80q", i, r.Level)
+		}
+		if key.compare(&before) < 0 {
+			return nil, fmt.Errorf("row %d is out of order", i)
+		}
+		before = key
 		if r.EventDay() != day {
 			return nil, fmt.Errorf("row %d is of another date, day %d since 1970", i, r.EventDay())
 		}

@@ -2,12 +2,15 @@ package parquet
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/corehour/corehour/internal/methodspan"
 )
@@ -138,6 +141,54 @@ func TestNumbersAreRaisedByWhatCounts(t *testing.T) {
 		t.Errorf("the last file is %d, want the last attempt", w.state.sequence)
 	}
 	wantStored(t, "adopted", root, item("before-1", noon, 2), item("a-1", noon, 3))
+}
+
+// Rows that no write puts into a file, out of order or added up, are not adopted:
+// their date could not be looked after any more.
+func TestOrphansAreInOrder(t *testing.T) {
+	const name = "date=2026-11-21/raw-000000000009.parquet"
+	for what, c := range map[string]struct {
+		change  func(a, b *methodspan.Row) // two that follow each other
+		adopted int
+	}{
+		"as written":      {func(_, _ *methodspan.Row) {}, 1},
+		"of one key":      {func(a, b *methodspan.Row) { b.Method, b.StartNS = a.Method, a.StartNS }, 1},
+		"without a class": {func(a, _ *methodspan.Row) { a.Class = "" }, 1},
+		"starts":          {func(a, b *methodspan.Row) { b.Method, b.StartNS = a.Method, a.StartNS-1 }, 0},
+		"methods":         {func(_, b *methodspan.Row) { b.Method = "A" }, 0},
+		"classes":         {func(a, _ *methodspan.Row) { a.Class = "z" }, 0},
+		"services":        {func(a, _ *methodspan.Row) { a.Resource = &methodspan.Resource{Service: "zoo"} }, 0},
+		"versions": {func(a, b *methodspan.Row) {
+			b.Method, a.Resource = a.Method, &methodspan.Resource{Service: shop.Service, Version: "z"}
+		}, 0},
+		"sums by minute":     {func(_, b *methodspan.Row) { b.Level = methodspan.LevelMinute }, 0},
+		"rows of no level":   {func(a, _ *methodspan.Row) { a.Level = "" }, 0},
+		"rows of all levels": {func(a, b *methodspan.Row) { a.Level, b.Level = methodspan.LevelHour, methodspan.LevelMinute }, 0},
+	} {
+		t.Run(what, func(t *testing.T) {
+			root := t.TempDir()
+			w := openWriter(t, root, Options{})
+			write(t, w, item("before-1", noon, 2))
+			w.Close()
+			it := item("a-1", noon, 2)
+			c.change(&it.Rows[0], &it.Rows[1])
+			e := newEncoder()
+			e.table.set([]*methodspan.Row{&it.Rows[0], &it.Rows[1]})
+			var file bytes.Buffer
+			f := e.begin(&file)
+			f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: metaGroup, Value: `{"files":["` + name + `"],"items":{"a-":"1"}}`})
+			if err := errors.Join(f.group(&rowOrder{[]int32{0, 1}, true}), f.finish(), os.WriteFile(filepath.Join(root, name), file.Bytes(), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			w = openWriter(t, root, Options{})
+			if r := w.Recovered(); r.FilesAdopted != c.adopted || r.FilesAdopted+r.FilesRemoved != 1 {
+				t.Errorf("%+v, want %d adopted", r, c.adopted)
+			}
+			if _, err := mergeDate(openMaintainer(t, root, Options{}), 0); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // What a file says of others harms none of them: each counts for what it is without the
