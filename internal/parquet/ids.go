@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// span is a run of numbers, both ends included.
-type span struct{ from, to uint64 }
-
 // idSet is a set of item ids. The ids of our SDK end in a number that counts up
 // per process, so a set of them is a few runs per process, however many it has.
 // An id without such a number is a prefix without spans.
@@ -74,26 +71,6 @@ func (s idSet) add(id string) int {
 	return len(s[prefix]) - before
 }
 
-// addRun adds a run to sorted runs that neither overlap nor touch.
-func addRun(runs []span, r span) []span {
-	if n := len(runs); n > 0 && runs[n-1].to+1 == r.from { // by far the usual case
-		runs[n-1].to = r.to
-		return runs
-	}
-	lo, _ := slices.BinarySearchFunc(runs, r.from, func(x span, from uint64) int {
-		if x.to+1 < from {
-			return -1
-		}
-		return 1
-	})
-	hi := lo
-	for hi < len(runs) && runs[hi].from <= r.to+1 {
-		r.from, r.to = min(r.from, runs[hi].from), max(r.to, runs[hi].to)
-		hi++
-	}
-	return slices.Replace(runs, lo, hi, r)
-}
-
 // pack writes the set for a manifest: by key the runs, as in "1-5,9".
 func (s idSet) pack() map[string]string {
 	if len(s) == 0 {
@@ -127,19 +104,12 @@ func (s idSet) unpack(packed map[string]string) (grown int, err error) {
 			grown += s.add(id)
 			continue
 		}
-		before := len(s[key])
-		for run := range strings.SplitSeq(runs, ",") {
-			a, b, isRange := strings.Cut(run, "-")
-			if !isRange {
-				b = a
-			}
-			from, errA := strconv.ParseUint(a, 10, 64)
-			to, errB := strconv.ParseUint(b, 10, 64)
-			if errA != nil || errB != nil || from > to || to >= 1e18 {
-				return grown, fmt.Errorf("%.80q is no list of runs like 1-5,9", runs)
-			}
-			s[key] = addRun(s[key], span{from, to})
+		more, err := parseRuns(runs)
+		if err != nil {
+			return grown, err
 		}
+		before := len(s[key])
+		s[key] = addRuns(s[key], more)
 		grown += len(s[key]) - before
 	}
 	return grown, nil

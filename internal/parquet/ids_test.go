@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -84,6 +85,60 @@ func TestIDSetIsASet(t *testing.T) {
 	}
 }
 
+// A set is added to another, whatever the runs of both look like.
+func TestUnpackAdds(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		both, runs, want := idSet{}, 0, idSet{}
+		for range 1 + rng.IntN(5) {
+			set := idSet{}
+			for range rng.IntN(60) {
+				id := fmt.Sprintf("%c-%d", 'a'+rune(rng.IntN(2)), rng.IntN(150))
+				set.add(id)
+				want.add(id)
+			}
+			grown, err := both.unpack(set.pack())
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs += grown
+		}
+		wantRuns := 0
+		for _, r := range want {
+			wantRuns += len(r)
+		}
+		if !reflect.DeepEqual(both, want) || runs != wantRuns {
+			t.Fatalf("seed %d: %v and %d runs, want %v", seed, both, runs, want)
+		}
+	}
+}
+
+// Runs that are not in the order in which they are written are none: bringing them into
+// it takes the longer the more they are, by the square.
+func TestRunsOutOfOrder(t *testing.T) {
+	for _, runs := range []string{"9,7,5", "3,1", "1-5,5", "1-5,3-9", "1,1", "4-5,1-2"} {
+		if _, err := (idSet{}).unpack(map[string]string{"p-": runs}); err == nil || !strings.Contains(err.Error(), "list of runs like 1-5,9") {
+			t.Errorf("%s: %v", runs, err)
+		}
+	}
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	before := item("before-1", noon, 2)
+	write(t, w, before)
+	w.Close()
+	var down []string
+	for n := 40_000; n > 0; n -= 2 {
+		down = append(down, fmt.Sprint(n))
+	}
+	const name = "date=2026-11-21/raw-000000000009.parquet"
+	orphaned(t, root, name, writeGroup{Files: []string{name}, Items: map[string]string{"a-": strings.Join(down, ",")}}, item("a-2", noon, 2))
+	w = openWriter(t, root, Options{})
+	if r := w.Recovered(); r != (Recovery{FilesRemoved: 1}) {
+		t.Errorf("%+v, want the file removed", r)
+	}
+	wantStored(t, "started", root, before)
+}
+
 func TestInOrderIDsAreOneRun(t *testing.T) {
 	set, runs := idSet{}, 0
 	for i := 1; i <= 100_000; i++ {
@@ -124,13 +179,20 @@ func TestIDBookBounds(t *testing.T) {
 // What a manifest says about ids is read without a panic and written back as it
 // was, or refused.
 func FuzzUnpackIDs(f *testing.F) {
-	for _, seed := range [][2]string{{"p-", "1-5,9"}, {"\x00plain", ""}, {"p-", ""}, {"p-", "9-1"}, {"\x00p-1", ""}, {"", "0-999999999999999999"}, {"p-", "1,2,3"}, {"p-", "-"}} {
+	for _, seed := range [][2]string{{"p-", "1-5,9"}, {"\x00plain", ""}, {"p-", ""}, {"p-", "9-1"}, {"\x00p-1", ""}, {"", "0-999999999999999999"}, {"p-", "1,2,3"}, {"p-", "-"}, {"p-", "9,7,5,3"}, {"p-", "1-4,4"}} {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, key, runs string) {
 		set := idSet{}
 		if _, err := set.unpack(map[string]string{key: runs}); err != nil {
 			return
+		}
+		for _, list := range set {
+			for i := 1; i < len(list); i++ {
+				if list[i-1].to+1 >= list[i].from {
+					t.Fatalf("%q %q: %v", key, runs, list)
+				}
+			}
 		}
 		again := idSet{}
 		if _, err := again.unpack(set.pack()); err != nil {
