@@ -88,13 +88,17 @@ func (m *Maintainer) Dates() ([]Date, error) {
 		if err != nil {
 			return nil, err
 		}
-		d := Date{Date: ref.Date, LastCommitted: ref.LastCommitted}
-		for i := range entries {
-			d.Files = append(d.Files, entries[i].file(m.root, ref.Date))
-		}
-		dates = append(dates, d)
+		dates = append(dates, m.dateOf(ref, entries))
 	}
 	return dates, nil
+}
+
+func (m *Maintainer) dateOf(ref dateRef, entries []fileEntry) Date {
+	d := Date{Date: ref.Date, LastCommitted: ref.LastCommitted}
+	for i := range entries {
+		d.Files = append(d.Files, entries[i].file(m.root, ref.Date))
+	}
+	return d
 }
 
 // Output says what a replacement is.
@@ -307,8 +311,8 @@ func (m *Maintainer) Forgotten(d *Date) bool {
 	return len(d.Files) == 0 && d.LastCommitted.Before(m.opts.Now().Add(-m.remember(&m.state)))
 }
 
-// Drop takes out dates with all their files, in one commit, and tells which: a date that
-// had no files and got some since stays. Rows of the dates that went and of earlier ones
+// Drop takes out dates with all their files, in one commit, and tells which, with the
+// files that each had by then: a date that had none and got some since stays. Rows of the dates that went and of earlier ones
 // are refused from then on, but for dates that had none.
 func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
 	if len(dates) == 0 {
@@ -334,7 +338,7 @@ func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
 				taken = append(taken, f.Path)
 			}
 			next.drop(d.Date)
-			gone = append(gone, d)
+			gone = append(gone, m.dateOf(before.ref, files))
 			if len(files) == 0 {
 				continue
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -375,5 +376,31 @@ func TestDroppingSkipsDatesThatGotRows(t *testing.T) {
 	wantStored(t, "dropped", root, early, today)
 	if gone, err = m.Drop(dates[:1]); err != nil || len(gone) > 0 {
 		t.Errorf("%v went, %v", gone, err)
+	}
+}
+
+// A drop tells what went with the dates, also what was written to them since they were
+// looked at, or merged.
+func TestDropTellsWhatWent(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	write(t, w, item("a-1", noon, 3))
+	write(t, w, item("b-1", noon, 4))
+	m := openMaintainer(t, root, Options{})
+	dates, err := m.Dates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mergeDate(m, 0); err != nil {
+		t.Fatal(err)
+	}
+	write(t, w, item("c-1", noon, 50))
+	now, err := m.Dates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, err := m.Drop(dates)
+	if err != nil || len(gone) != 1 || len(gone[0].Files) != 2 || !reflect.DeepEqual(gone, now) {
+		t.Errorf("%+v went, %v, want %+v", gone, err, now)
 	}
 }
