@@ -148,7 +148,7 @@ func (b *chunk) write(out []byte, offset int64, meta *format.ColumnMetaData) []b
 		meta.Encoding = append(meta.Encoding, b.encoding)
 	}
 	rows := b.values
-	if len(b.repeats) > 0 {
+	if len(b.repeats) > 0 && b.nulls < b.values {
 		rows = bytes.Count(b.reps, []byte{0})
 	}
 	levels := len(b.repeats) + len(b.levels)

@@ -16,7 +16,8 @@ import (
 type dictColumn[K comparable] struct {
 	kind     valueKind[K]
 	required bool
-	rows     rowNumbers // the value's number, null for none
+	rows     rowNumbers  // the value's number, null for none
+	per      *rowNumbers // if not nil, what rows has a number for, by row
 	numbers  map[K]int32
 	values   []K
 	nulls    int
@@ -35,7 +36,7 @@ type numbered[K comparable] struct {
 
 const (
 	null        = int32(-1)
-	recentSlots = 256
+	recentSlots = 1024
 )
 
 // valueKind is what differs from type to type.
@@ -172,7 +173,7 @@ func (c *dictColumn[K]) gather(b *chunk, group *rowOrder) []int32 {
 	indexes := b.indexes[:0]
 	if c.nulls == 0 {
 		for _, row := range group.rows {
-			indexes = append(indexes, c.rows.at(row))
+			indexes = append(indexes, c.at(row))
 		}
 		if !c.required {
 			b.levels = constantLevel(b.levels, len(group.rows), 1)
@@ -180,7 +181,7 @@ func (c *dictColumn[K]) gather(b *chunk, group *rowOrder) []int32 {
 	} else {
 		defs := b.defs[:0]
 		for _, row := range group.rows {
-			if i := c.rows.at(row); i != null {
+			if i := c.at(row); i != null {
 				indexes = append(indexes, i)
 				defs = append(defs, 1)
 			} else {
@@ -192,6 +193,14 @@ func (c *dictColumn[K]) gather(b *chunk, group *rowOrder) []int32 {
 	}
 	b.indexes = indexes
 	return indexes
+}
+
+// at is the number of the row's value.
+func (c *dictColumn[K]) at(row int32) int32 {
+	if c.per != nil {
+		row = c.per.at(row)
+	}
+	return c.rows.at(row)
 }
 
 // compact renumbers the indexes by the values that the group has.
@@ -220,7 +229,7 @@ var stringKind = valueKind[string]{
 	clean: validName,
 	// Rows share their names, so the place of a name in memory mostly tells it.
 	slot: func(v string) uint64 {
-		return uint64(uintptr(unsafe.Pointer(unsafe.StringData(v)))) * mixer >> 56
+		return uint64(uintptr(unsafe.Pointer(unsafe.StringData(v)))) * mixer >> 48
 	},
 	plain: func(dst []byte, v string) []byte {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(v)))
@@ -238,7 +247,7 @@ var stringKind = valueKind[string]{
 func validName(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 var longKind = valueKind[int64]{
-	slot:  func(v int64) uint64 { return uint64(v) * mixer >> 56 },
+	slot:  func(v int64) uint64 { return uint64(v) * mixer >> 48 },
 	plain: appendLong,
 	bounds: func(values []int64) (low, high []byte, ok bool) {
 		lo, hi := values[0], values[0]
@@ -251,7 +260,7 @@ var longKind = valueKind[int64]{
 
 // doubleKind goes by the bits: so NaN, which equals nothing, is one value too.
 var doubleKind = valueKind[uint64]{
-	slot:  func(v uint64) uint64 { return v * mixer >> 56 },
+	slot:  func(v uint64) uint64 { return v * mixer >> 48 },
 	plain: func(dst []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(dst, v) },
 	bounds: func(values []uint64) (low, high []byte, ok bool) {
 		lo, hi := math.Inf(1), math.Inf(-1)
@@ -279,6 +288,16 @@ type (
 	longColumn   struct{ dictColumn[int64] }
 	doubleColumn struct{ dictColumn[uint64] }
 )
+
+// add adds the next row's name. Rows share their names, so that one in the same place as
+// the last is not compared.
+func (c *stringColumn) add(v string) {
+	if unsafe.StringData(v) == unsafe.StringData(c.last) && len(v) == len(c.last) && c.lastAt != null {
+		c.rows.add(c.lastAt)
+	} else {
+		c.dictColumn.add(v)
+	}
+}
 
 // addName adds a name, "" for unknown.
 func (c *stringColumn) addName(v string) {

@@ -78,6 +78,11 @@ func (c *listColumn) slice(at listAt) []byte {
 // element but a row's first.
 func (c *listColumn) encode(b *chunk, group *rowOrder) {
 	b.encoding = format.Plain
+	if len(c.rows) == 0 {
+		b.values, b.nulls = len(group.rows), len(group.rows)
+		b.levels, b.repeats = constantLevel(b.levels, b.values, 0), constantLevel(b.repeats, b.values, 0)
+		return
+	}
 	defs, reps := b.defs[:0], b.reps[:0]
 	for _, row := range group.rows {
 		var at listAt

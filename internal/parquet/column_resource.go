@@ -1,6 +1,10 @@
 package parquet
 
-import "github.com/corehour/corehour/internal/methodspan"
+import (
+	"unsafe"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
 
 // resources numbers the resources of the rows, so that the columns they fill
 // are looked up once per resource and not once per row.
@@ -11,7 +15,10 @@ type resources struct {
 	values   []*methodspan.Resource
 	last     *methodspan.Resource
 	lastAt   int32
+	recent   [recentResources]numbered[*methodspan.Resource] // by slot, as those of dictColumn
 }
+
+const recentResources = 256
 
 func (c *resources) add(r *methodspan.Resource) {
 	if r == nil {
@@ -24,6 +31,14 @@ func (c *resources) add(r *methodspan.Resource) {
 }
 
 func (c *resources) number(r *methodspan.Resource) int32 {
+	slot := &c.recent[uint64(uintptr(unsafe.Pointer(r)))*mixer>>48%recentResources]
+	if slot.place == 0 || slot.value != r {
+		*slot = numbered[*methodspan.Resource]{r, c.lookup(r) + 1}
+	}
+	return slot.place - 1
+}
+
+func (c *resources) lookup(r *methodspan.Resource) int32 {
 	n, ok := c.pointers[r]
 	if !ok {
 		if n, ok = c.numbers[*r]; !ok {
@@ -40,29 +55,9 @@ func (c *resources) reset() {
 	c.pointers = map[*methodspan.Resource]int32{}
 	c.numbers = map[methodspan.Resource]int32{}
 	clear(c.values)
+	clear(c.recent[:])
 	c.rows.reset()
 	c.values, c.last = c.values[:0], nil
-}
-
-// perResource turns the values of a column, one per resource so far, into one per
-// row. Where all resources are alike no row is looked at.
-func perResource[K comparable](c *dictColumn[K], of *resources) {
-	table := make([]int32, len(of.values))
-	for i := range table {
-		table[i] = c.rows.at(int32(i))
-	}
-	c.rows.reset()
-	if len(c.values) == 0 || len(c.values) == 1 && c.nulls == 0 {
-		return
-	}
-	c.nulls = 0
-	for row := range of.rows.n {
-		n := table[of.rows.at(int32(row))]
-		if n == null {
-			c.nulls++
-		}
-		c.rows.add(n)
-	}
 }
 
 // resourceColumn is one column that follows from the resource.
@@ -72,12 +67,11 @@ type resourceColumn struct {
 	value func(*methodspan.Resource) string
 }
 
-// fill sets the rows, once all are known.
+// fill adds what the rows have, once all resources are known.
 func (c *resourceColumn) fill() {
 	for _, r := range c.of.values {
 		c.addName(c.value(r))
 	}
-	perResource(&c.dictColumn, c.of)
 }
 
 // startColumn is the start of the process, which follows from the resource too.
@@ -94,5 +88,4 @@ func (c *startColumn) fill() {
 			c.addNull()
 		}
 	}
-	perResource(&c.dictColumn, c.of)
 }

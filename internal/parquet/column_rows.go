@@ -11,15 +11,22 @@ type rowNumbers struct {
 }
 
 func (r *rowNumbers) add(number int32) {
-	if len(r.each) == 0 {
-		if r.n == 0 || number == r.same {
-			r.same = number
-			r.n++
-			return
-		}
-		r.spread()
+	if len(r.each) == 0 && number == r.same && r.n > 0 {
+		r.n++ // apart, so that it is inlined
+	} else {
+		r.addOther(number)
 	}
-	r.each = append(r.each, number)
+}
+
+func (r *rowNumbers) addOther(number int32) {
+	if r.n == 0 {
+		r.same = number
+	} else {
+		if len(r.each) == 0 {
+			r.spread()
+		}
+		r.each = append(r.each, number)
+	}
 	r.n++
 }
 

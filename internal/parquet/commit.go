@@ -197,7 +197,7 @@ func (tx *transaction) writeTmp(name string, rows []*methodspan.Row, group *writ
 		return fileEntry{}, diskError("create file", tmp, err)
 	}
 	out := &summed{file: f, sum: crc32.New(castagnoli)}
-	groupBytes, err := w.encoder.encode(out, rows, group)
+	file, err := w.encoder.encode(out, rows, group)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -207,16 +207,11 @@ func (tx *transaction) writeTmp(name string, rows []*methodspan.Row, group *writ
 	if err != nil {
 		return fileEntry{}, diskError("write file", tmp, err)
 	}
-	entry := fileEntry{
-		Path: name, Kind: KindRaw, Rows: int64(len(rows)), Bytes: out.n, GroupBytes: groupBytes, Checksum: formatChecksum(out.sum.Sum32()),
+	return fileEntry{
+		Path: name, Kind: KindRaw, Rows: int64(len(rows)), Bytes: out.n, GroupBytes: file.groupBytes, Checksum: formatChecksum(out.sum.Sum32()),
 		Schema: SchemaVersion, Committed: tx.now.UTC(), Items: group.Items,
-		MinStartNS: rows[0].StartNS, MaxStartNS: rows[0].StartNS,
-	}
-	for _, r := range rows {
-		entry.MinStartNS = min(entry.MinStartNS, r.StartNS)
-		entry.MaxStartNS = max(entry.MaxStartNS, r.StartNS)
-	}
-	return entry, nil
+		MinStartNS: file.minStart, MaxStartNS: file.maxStart,
+	}, nil
 }
 
 // summed counts and sums up what goes to a file.

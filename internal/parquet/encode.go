@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
@@ -81,16 +82,21 @@ func newEncoder() *encoder {
 	return e
 }
 
-// encode sorts the rows, which are all of one date, and writes them as one file. It
-// tells how large the largest row group is.
-func (e *encoder) encode(w io.Writer, rows []*methodspan.Row, group *writeGroup) (groupBytes int64, err error) {
+// encoded says of a file what its manifest will.
+type encoded struct {
+	groupBytes         int64 // of the largest row group, before compression
+	minStart, maxStart int64
+}
+
+// encode sorts the rows, which are all of one date, and writes them as one file.
+func (e *encoder) encode(w io.Writer, rows []*methodspan.Row, group *writeGroup) (encoded, error) {
 	defer e.reset()
 	e.table.set(rows)
 	f := e.begin(w)
 	if group != nil {
 		groupJSON, err := json.Marshal(group)
 		if err != nil {
-			return 0, fmt.Errorf("encode the footer: %w", err)
+			return encoded{}, fmt.Errorf("encode the footer: %w", err)
 		}
 		// The checksum comes last, because text of others is in what comes before it.
 		f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: metaGroup, Value: string(groupJSON)},
@@ -102,10 +108,11 @@ func (e *encoder) encode(w io.Writer, rows []*methodspan.Row, group *writeGroup)
 	for begin := 0; begin < len(order); begin += size {
 		part := order[begin:min(begin+size, len(order))]
 		if err := f.group(&rowOrder{part, len(part) == len(order)}); err != nil {
-			return 0, err
+			return encoded{}, err
 		}
 	}
-	return f.groupBytes(), f.finish()
+	starts := e.table.start.values
+	return encoded{f.groupBytes(), slices.Min(starts), slices.Max(starts)}, f.finish()
 }
 
 // fileEncoder is a file under way.

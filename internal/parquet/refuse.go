@@ -118,12 +118,16 @@ func floorOf(date string) int64 {
 	return t.UnixNano()
 }
 
-// accept appends the rows of an item that may be stored.
+// accept appends the rows of an item that may be stored, and says in each which item it
+// is of, which is what adoption goes by.
 func (r *refusals) accept(rows []*methodspan.Row, item *methodspan.Item, w window) []*methodspan.Row {
 	var late, expired, future int
 	var lateNS, futureNS int64
 	for i := range item.Rows {
 		row := &item.Rows[i]
+		if row.BatchID != item.ID {
+			row.BatchID = item.ID
+		}
 		switch {
 		case row.StartNS < w.from:
 			if late == 0 || row.StartNS < lateNS {

@@ -5,92 +5,92 @@ import (
 	"slices"
 )
 
-// sortKey is what rows are sorted by before their start: what queries filter and
-// group by comes first, so that a row group's statistics can skip it and equal
-// names lie side by side. It holds the ranks of service and class, and those of
-// method and version, two to a number.
-type sortKey struct{ high, low uint64 }
-
-func newSortKey(service, class, method, version int32) sortKey {
-	return sortKey{uint64(service)<<32 | uint64(uint32(class)), uint64(uint32(method))<<32 | uint64(uint32(version))}
-}
-
-func (k sortKey) compare(o sortKey) int {
-	if k.high != o.high {
-		return cmp.Compare(k.high, o.high)
-	}
-	return cmp.Compare(k.low, o.low)
-}
-
-// sorted is the order of the rows by service, class, method, version and start.
-// Names are compared once per distinct name and never per pair of rows.
+// sorted is the order of the rows by service, class, method, version and start: what
+// queries filter and group by comes first, so that a row group's statistics can skip
+// it and equal names lie side by side. Names are compared once per distinct name and
+// never per pair of rows: rows are dealt out by the ranks of their names, from the
+// last name to the first, and only then, within equal names, sorted by start.
 func (t *table) sorted() []int32 {
 	var services, versions []string
 	for _, r := range t.resources.values {
 		services, versions = append(services, validName(r.Service)), append(versions, validName(r.Version))
 	}
-	service, version := ranks(services), ranks(versions)
-	class, method := ranks(t.class.values), ranks(t.method.values)
-	rank := func(ranks []int32, number int32) int32 {
-		if number == null {
-			return 0
-		}
-		return ranks[number] + 1
+	s := sorter{order: make([]int32, t.resources.rows.n), next: make([]int32, t.resources.rows.n)}
+	for i := range s.order {
+		s.order[i] = int32(i)
 	}
-	n := t.resources.rows.n
-	ids := map[sortKey]int32{}
-	var keys []numberedKey
-	var counts []int32
-	rows := make([]int32, n) // the row's key
-	for i := range int32(n) {
-		res := t.resources.rows.at(i)
-		key := newSortKey(service[res], rank(class, t.class.rows.at(i)), rank(method, t.method.rows.at(i)), version[res])
-		id, ok := ids[key]
-		if !ok {
-			id = int32(len(keys))
-			ids[key] = id
-			keys, counts = append(keys, numberedKey{key, id}), append(counts, 0)
-		}
-		rows[i] = id
-		counts[id]++
-	}
-	// The rows of one key go next to each other, then each run is sorted.
-	ordered := make([]int32, len(keys))
-	slices.SortFunc(keys, func(a, b numberedKey) int { return a.compare(b.sortKey) })
-	for i, k := range keys {
-		ordered[i] = k.id
-	}
-	next := make([]int32, len(keys))
-	at := int32(0)
-	for _, id := range ordered {
-		next[id] = at
-		at += counts[id]
-	}
-	entries := make([]sortEntry, n)
-	for i, id := range rows {
-		entries[next[id]] = sortEntry{t.start.values[i], int32(i)}
-		next[id]++
-	}
-	at = 0
-	for _, id := range ordered {
-		run := entries[at : at+counts[id]]
-		slices.SortFunc(run, func(a, b sortEntry) int { return cmp.Compare(a.start, b.start) })
-		at += counts[id]
-	}
-	for i, e := range entries {
-		rows[i] = e.row
-	}
-	return rows
+	s.by(&t.resources.rows, ranks(versions))
+	s.by(&t.method.rows, ranks(t.method.values))
+	s.by(&t.class.rows, ranks(t.class.values))
+	s.by(&t.resources.rows, ranks(services))
+	s.within(t.start.values)
+	return s.order
 }
 
-type numberedKey struct {
-	sortKey
-	id int32
+// sorter brings rows into an order, by the least important of their names first.
+type sorter struct {
+	order, next []int32
+	names       []rankedNames
 }
 
-type sortEntry struct {
-	start int64
-	row   int32
+// rankedNames are the names of rows and where each stands among them.
+type rankedNames struct {
+	rows  *rowNumbers
+	ranks []int32
+}
+
+// of is the rank of a row's name; what has none comes first.
+func (n *rankedNames) of(row int32) int32 {
+	number := n.rows.at(row)
+	if number == null {
+		return 0
+	}
+	return n.ranks[number] + 1
+}
+
+// by deals the rows out by their names; rows of equal names stay in their order.
+func (s *sorter) by(rows *rowNumbers, ranks []int32) {
+	if len(rows.each) == 0 {
+		return // all have the same
+	}
+	n := rankedNames{rows, ranks}
+	s.names = append(s.names, n)
+	begins := make([]int32, len(ranks)+2)
+	for _, row := range s.order {
+		begins[n.of(row)+1]++
+	}
+	for i := 1; i < len(begins); i++ {
+		begins[i] += begins[i-1]
+	}
+	for _, row := range s.order {
+		at := &begins[n.of(row)]
+		s.next[*at] = row
+		*at++
+	}
+	s.order, s.next = s.next, s.order
+}
+
+// within sorts the rows of equal names by start.
+func (s *sorter) within(starts []int64) {
+	begin := 0
+	for i := 1; i <= len(s.order); i++ {
+		if i < len(s.order) && s.alike(s.order[i-1], s.order[i]) {
+			continue
+		}
+		run := s.order[begin:i]
+		begin = i
+		slices.SortFunc(run, func(a, b int32) int { return cmp.Compare(starts[a], starts[b]) })
+	}
+}
+
+// alike tells whether two rows have equal names.
+func (s *sorter) alike(a, b int32) bool {
+	for i := range s.names {
+		if s.names[i].of(a) != s.names[i].of(b) {
+			return false
+		}
+	}
+	return true
 }
 
 // ranks tells for each of the names where it stands among them; equal names

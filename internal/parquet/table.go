@@ -95,8 +95,10 @@ func newTable() *table {
 		func(r *methodspan.Resource) string { return r.CapacityType },
 	} {
 		t.resource[i] = resourceColumn{stringColumn: optionalString(), of: &t.resources, value: value}
+		t.resource[i].per = &t.resources.rows
 	}
 	t.processStart = startColumn{longColumn: optionalLong(), of: &t.resources}
+	t.processStart.per = &t.resources.rows
 	return t
 }
 

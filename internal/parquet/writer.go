@@ -159,11 +159,6 @@ func (w *Writer) gather(items []methodspan.Item, now time.Time, res *Result, ref
 			mine.add(id)
 			b.ids = append(b.ids, id)
 		}
-		for j := range item.Rows {
-			if r := &item.Rows[j]; r.BatchID != item.ID {
-				r.BatchID = item.ID // what adoption goes by
-			}
-		}
 		b.rows = refused.accept(b.rows, item, window)
 		res.Items++
 	}
