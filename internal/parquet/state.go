@@ -57,7 +57,7 @@ func (s *state) find(date string) (int, bool) {
 func (s *state) load(root, date string) (dateState, error) {
 	d := dateState{ref: dateRef{Date: date}, manifest: &dateManifest{Schema: SchemaVersion, Date: date}}
 	if i, ok := s.find(date); ok {
-		if d, ok := s.loaded[date]; ok && d.ref.Manifest == s.dates[i].Manifest {
+		if d, ok := s.loaded[date]; ok && d.ref.Manifest == s.dates[i].Manifest && d.ref.Checksum == s.dates[i].Checksum {
 			return d, nil
 		}
 		m, err := readDate(root, s.dates[i])

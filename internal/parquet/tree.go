@@ -166,7 +166,7 @@ func CurrentTree(root string) (*Tree, error) {
 }
 
 // SetCurrent makes a directory whose manifests are there already a warehouse of
-// their generation.
+// their generation. No Writer may have it open: that one's is Rebase.
 func SetCurrent(root, name, sum string) error {
 	current := filepath.Join(root, currentName)
 	err := durable.SyncDir(filepath.Join(root, manifestDir))
