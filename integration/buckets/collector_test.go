@@ -53,13 +53,11 @@ func open(t *testing.T, o bucket.Options, inject bucket.Injector) (*collector, e
 	if inject != nil {
 		b.Inject(inject)
 	}
-	m, err := bucket.NewMirror(t.Context(), b, o)
+	w, err := b.Writer(t.Context(), o, parquet.Options{}.Inject(noFaults))
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	w, err := parquet.NewWriter(o.Directory, parquet.Options{}.Inject(noFaults))
-	require.NoError(t, err)
-	c := &collector{b, m, w}
+	c := &collector{b, w.Mirror, w.Writer}
 	t.Cleanup(func() { _ = c.close() })
 	return c, nil
 }

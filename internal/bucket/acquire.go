@@ -15,6 +15,9 @@ import (
 	"github.com/corehour/corehour/internal/parquet"
 )
 
+// theirsDir is where the manifests of another owner are while they can't be among ours.
+const theirsDir = "_theirs"
+
 // acquire makes the prefix ours by a commit, and brings the directory to the state
 // of the commit before if it has none or an older one.
 func (m *Mirror) acquire(ctx context.Context) error {
@@ -52,6 +55,16 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 	if err := m.mayHave(found, tree, head, now); err != nil {
 		return err
 	}
+	// Another has had the prefix since, and the directory has rows that are not in it,
+	// or may have some at any moment.
+	other := found != nil && head != nil && !m.asLeft(found, local(tree), head)
+	ahead := other && local(tree) > found.Generation
+	if ahead {
+		if err := m.notImported(ctx, found, head); err != nil {
+			return err
+		}
+	}
+	apart := other && m.writer != nil && head.Generation > found.Generation && (ahead || m.early != nil)
 	next := newMarker(m.store.Address())
 	if found != nil {
 		next.Owner = found.Owner
@@ -64,23 +77,37 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 	if err != nil {
 		return err
 	}
-	named := map[string]bool{}
+	named := map[string]string{} // their checksums
 	theirs := &parquet.Tree{}
 	if head != nil && head.Manifest != "" {
-		if theirs, err = m.pull(ctx, head); err != nil {
+		dir := m.opts.Directory
+		if apart {
+			dir = filepath.Join(dir, theirsDir)
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+			defer os.RemoveAll(dir)
+		}
+		if theirs, err = m.pull(ctx, head, dir); err != nil {
 			return err
 		}
+		if apart {
+			if err := m.rebase(dir, theirs, found, head); err != nil {
+				return err
+			}
+		}
 		for _, o := range append(theirs.Manifests, theirs.Objects...) {
-			named[o.Path] = true
+			named[o.Path] = o.Checksum
 		}
 		next.Sequence, next.Committed = theirs.Sequence, theirs.Committed
 	}
-	// The marker comes first: a directory that has a state but no marker would be
-	// taken for one with rows of its own.
+	// The marker comes before the state of another: a directory that has a state but no
+	// marker would be taken for one with rows of its own. After a rebase it comes last,
+	// since it tells that what is older is in the bucket.
 	if err := next.write(m.opts.Directory); err != nil {
 		return err
 	}
-	if theirs.Generation > 0 && (tree == nil || tree.Generation < theirs.Generation) {
+	if theirs.Generation > local(tree) && !apart {
 		// A file of the same name that another has written in its place.
 		for _, o := range theirs.Objects {
 			if err := os.Remove(m.local(o)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -103,14 +130,14 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 		since = since.Add(-max(0, now.Sub(head.at)))
 	}
 	for _, o := range objects {
-		if named[o.path] {
-			m.known[o.path] = true
+		if sum, ok := named[o.path]; ok {
+			m.known[o.path] = sum
 		} else if ours(o.path) {
 			m.doomed[o.path] = since
 		}
 	}
 	if head != nil && head.Session == m.session {
-		m.known[commitPath(head.Number)] = true
+		m.known[commitPath(head.Number)] = ""
 		return nil // an attempt whose answer was lost
 	}
 	c := m.commit(next.Number+1, false)
@@ -123,31 +150,71 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 
 // mayHave tells why the prefix is not for this directory to have.
 func (m *Mirror) mayHave(found *marker, tree *parquet.Tree, head *commit, now time.Time) error {
-	refuse := func(err error, hint string) error {
-		return &parquet.Error{Op: "open", Path: m.store.Address(), Kind: ErrTaken, Err: err, Hint: hint}
-	}
-	var local int64
-	if tree != nil {
-		local = tree.Generation
-	}
+	here := local(tree)
 	switch {
 	case head == nil && found != nil && found.Number > 1:
 		return parquet.Damaged("open", m.store.Address(), fmt.Errorf("the prefix has no commit, but %q was uploaded to it up to number %d", m.opts.Directory, found.Number))
 	case head == nil:
 		return nil
 	case found == nil && tree != nil && head.Manifest != "":
-		return refuse(errors.New("both the prefix and the directory hold rows already"), "name an empty `path`, or a `prefix` that is not in use")
-	case found != nil && head.Owner == found.Owner && (head.Session == found.Session || head.Session == m.session || head.Number == found.Number) && local >= head.Generation:
-		return nil // as this directory has left it
-	case found != nil && local > found.Generation:
-		return refuse(fmt.Errorf("%.200q has written to it since, and %q holds rows that were never uploaded", head.Holder, m.opts.Directory),
-			"let this collector start with an empty `path`, keep the directory, and bring its rows in with `corehour compact --import`")
+		return m.refuse(errors.New("both the prefix and the directory hold rows already"), "name an empty `path`, or a `prefix` that is not in use")
+	case found != nil && m.asLeft(found, here, head):
+		return nil
+	case found != nil && here > found.Generation && m.writer == nil:
+		return m.gone(head)
 	}
 	if age := now.Sub(head.at); !head.Released && age < m.opts.Abandoned {
-		return refuse(fmt.Errorf("%.200q holds it and was seen %s ago", head.Holder, max(0, age).Round(time.Second)),
+		return m.refuse(fmt.Errorf("%.200q holds it and was seen %s ago", head.Holder, max(0, age).Round(time.Second)),
 			fmt.Sprintf("give each collector a `prefix` of its own, or stop that one; if it is gone for good, try again in %s", (m.opts.Abandoned-age).Round(time.Second)))
 	}
 	return nil
+}
+
+// asLeft tells whether the newest commit is one of this directory, which has all of it.
+func (m *Mirror) asLeft(found *marker, here int64, head *commit) bool {
+	return head.Owner == found.Owner && (head.Session == found.Session || head.Session == m.session || head.Number == found.Number) && here >= head.Generation
+}
+
+// local is the generation of the directory.
+func local(tree *parquet.Tree) int64 {
+	if tree == nil {
+		return 0
+	}
+	return tree.Generation
+}
+
+func (m *Mirror) refuse(err error, hint string) error {
+	return &parquet.Error{Op: "open", Path: m.store.Address(), Kind: ErrTaken, Err: err, Hint: hint}
+}
+
+// gone is the error of rows for which there is no place in the prefix any more.
+func (m *Mirror) gone(head *commit) error {
+	return m.refuse(fmt.Errorf("%.200q has written to it since, and %q holds rows that were never uploaded", head.Holder, m.opts.Directory),
+		"let this collector start with an empty `path`, keep the directory, and bring its rows in with `corehour compact --import`")
+}
+
+// notImported makes sure that the rows which only the directory has were not brought to
+// a prefix of their own: they would count twice.
+func (m *Mirror) notImported(ctx context.Context, found *marker, head *commit) error {
+	imported, err := m.store.Store(leftPrefix(found.Owner)).head(ctx)
+	if err == nil && imported != nil {
+		err = m.refuse(fmt.Errorf("%.200q has written to it since, and the rows of %q that were never uploaded are in %s", head.Holder, m.opts.Directory, m.store.Store(leftPrefix(found.Owner)).Address()),
+			"let this collector start with an empty `path`")
+	}
+	return err
+}
+
+// rebase puts what the directory has, and the prefix has not, on top of what another
+// has made of the prefix.
+func (m *Mirror) rebase(dir string, theirs *parquet.Tree, found *marker, head *commit) error {
+	w, err := m.writer()
+	if err != nil {
+		return err
+	}
+	if err = w.Rebase(dir, theirs, found.Sequence); errors.Is(err, parquet.ErrApart) {
+		return errors.Join(m.gone(head), err)
+	}
+	return err
 }
 
 // probe finds out whether the store keeps its word not to replace an object, without
@@ -176,9 +243,9 @@ func (m *Mirror) probe(ctx context.Context) (time.Time, error) {
 	return found[0].at, nil
 }
 
-// pull brings the manifests of a commit to the directory.
-func (m *Mirror) pull(ctx context.Context, c *commit) (*parquet.Tree, error) {
-	return parquet.ReadTree(m.opts.Directory, c.Manifest, c.Checksum, parquet.TreeOptions{Fetch: m.store.manifests(ctx, m.opts.Directory)})
+// pull brings the manifests of a commit to a directory.
+func (m *Mirror) pull(ctx context.Context, c *commit, dir string) (*parquet.Tree, error) {
+	return parquet.ReadTree(dir, c.Manifest, c.Checksum, parquet.TreeOptions{Fetch: m.store.manifests(ctx, dir)})
 }
 
 // manifests fetches those that a directory does not have.

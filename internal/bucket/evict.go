@@ -68,7 +68,7 @@ func (m *Mirror) evict(tree *parquet.Tree) error {
 		if m.held && m.committed[o.Path] {
 			sent = append(sent, local{m.local(o), info.Size(), info.ModTime()})
 		}
-		if m.held && !m.known[o.Path] || newer[m.local(o)] {
+		if _, known := m.known[o.Path]; m.held && !known || newer[m.local(o)] {
 			unsent += info.Size()
 		}
 	}

@@ -73,6 +73,8 @@ type Mirror struct {
 	loop  sync.WaitGroup
 	stop  context.CancelFunc
 	early error // what kept the store from being asked at first
+	// writer opens the one of the directory if it is not open; nil if there is none.
+	writer func() (*parquet.Writer, error)
 
 	mu      sync.Mutex // one step at a time
 	session string
@@ -80,9 +82,9 @@ type Mirror struct {
 	held    bool     // the prefix is ours
 	handed  []handed // from owners before
 	last    time.Time
-	// known are the objects of the prefix that are what their name says, doomed
-	// those that no commit leads to any more, since when.
-	known  map[string]bool
+	// known are the checksums of the objects of the prefix, doomed those that no commit
+	// leads to any more, since when.
+	known  map[string]string
 	doomed map[string]time.Time
 	// committed are the data files that our last commit leads to.
 	committed map[string]bool
@@ -137,9 +139,16 @@ func (m *Mirror) Stats() Stats {
 // NewMirror makes the directory and the prefix one: what the prefix holds and the
 // directory does not know comes to the directory. The directory must not be open
 // for writing. It fails with an error of kind ErrTaken if another collector holds
-// the prefix, and ErrRefused if the store says no. If the store does not answer and
-// the directory was there before, the Mirror tries again when it is started.
+// the prefix, or the directory has rows that the prefix can't take, and ErrRefused if
+// the store says no.
 func NewMirror(ctx context.Context, b *Bucket, o Options) (*Mirror, error) {
+	return newMirror(ctx, b, o, nil)
+}
+
+// newMirror also puts rows that only the directory has on top of what maintenance has
+// made of the prefix, by the directory's writer. If the store does not answer and the
+// directory was there before, the Mirror tries again when it is started.
+func newMirror(ctx context.Context, b *Bucket, o Options, writer func() (*parquet.Writer, error)) (*Mirror, error) {
 	o.defaults()
 	if err := CheckPrefix(o.Prefix); err != nil {
 		return nil, fmt.Errorf("prefix %w", err)
@@ -152,18 +161,36 @@ func NewMirror(ctx context.Context, b *Bucket, o Options) (*Mirror, error) {
 		return nil, err
 	}
 	m := &Mirror{
-		opts: o, store: b.Store(o.Prefix), lock: lock, session: rand.Text(), stop: func() {},
-		known: map[string]bool{}, doomed: map[string]time.Time{}, committed: map[string]bool{},
+		opts: o, store: b.Store(o.Prefix), lock: lock, session: rand.Text(), stop: func() {}, writer: writer,
+		known: map[string]string{}, doomed: map[string]time.Time{}, committed: map[string]bool{},
 	}
 	err = m.acquire(ctx)
-	if err != nil && !permanent(err) && m.marker.Number > 0 {
-		m.early, err = err, m.count()
+	if err != nil && !permanent(err) && m.marker.Number > 0 && writer != nil {
+		m.early, err = err, m.whole(err)
 	}
 	if err != nil {
 		lock.Close()
 		return nil, err
 	}
 	return m, nil
+}
+
+// whole is nil if the directory has all that its marker says, so that it may be written
+// to before the store answers; else the cause stands why it does not.
+func (m *Mirror) whole(cause error) error {
+	found, err := readMarker(m.opts.Directory)
+	if err != nil {
+		return err
+	}
+	tree, err := m.tree()
+	if err != nil {
+		return err
+	}
+	if local(tree) < found.Generation {
+		return cause
+	}
+	m.marker = *found
+	return m.count()
 }
 
 // Start begins to follow. failed is told what keeps uploads from succeeding, and nil

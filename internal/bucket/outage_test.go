@@ -47,7 +47,7 @@ func TestRestartsInAnOutage(t *testing.T) {
 		if run > 0 {
 			b.Inject(away)
 		}
-		w, err := newWriter(t.Context(), b, o, parquet.Options{})
+		w, err := b.Writer(t.Context(), o, parquet.Options{})
 		require.NoError(t, err)
 		write := func(i int) error {
 			res, err := w.Write(t.Context(), []methodspan.Item{row(fmt.Sprint(run, "-", i), 10)})
@@ -80,7 +80,7 @@ func TestRestartsInAnOutage(t *testing.T) {
 	}
 	b, err := Open(t.Context(), address)
 	require.NoError(t, err)
-	w, err := newWriter(t.Context(), b, o, parquet.Options{})
+	w, err := b.Writer(t.Context(), o, parquet.Options{})
 	require.NoError(t, err)
 	require.NoError(t, w.Push(t.Context()))
 	assert.Zero(t, w.Stats().UnsentBytes)
@@ -96,7 +96,7 @@ func TestUploadedFilesMakeRoomInAnOutage(t *testing.T) {
 	require.NoError(t, err)
 	const limit = 40_000
 	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, LocalBytes: limit}
-	w, err := newWriter(t.Context(), b, o, parquet.Options{})
+	w, err := b.Writer(t.Context(), o, parquet.Options{})
 	require.NoError(t, err)
 	n, atOnce := 0, int64(0)
 	write := func() error {

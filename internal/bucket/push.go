@@ -111,7 +111,7 @@ func (m *Mirror) put(ctx context.Context, c *commit) error {
 		}
 		m.marker.Number, m.marker.Generation, m.marker.Session = made.Number, made.Generation, m.session
 		m.last = time.Now()
-		m.known[commitPath(made.Number)] = true
+		m.known[commitPath(made.Number)] = ""
 		if c.tree != nil && made.Generation == c.Generation {
 			m.marker.Sequence, m.marker.Committed = c.tree.Sequence, c.tree.Committed
 			m.agree(c.tree)
@@ -131,21 +131,19 @@ func (m *Mirror) put(ctx context.Context, c *commit) error {
 // lasts because a newer commit counts: then the newer tree is uploaded.
 func (m *Mirror) upload(ctx context.Context, tree *parquet.Tree) (*parquet.Tree, error) {
 	for {
-		var missing []parquet.Object
-		for _, o := range append(tree.Objects, tree.Manifests...) {
-			if !m.known[o.Path] {
-				missing = append(missing, o)
-			}
+		missing, err := m.missing(tree)
+		if err != nil {
+			return tree, err
 		}
 		done := make([]bool, len(missing))
-		err := each(len(missing), func(i int) error {
+		err = each(len(missing), func(i int) error {
 			err := m.send(ctx, missing[i])
 			done[i] = err == nil
 			return err
 		})
 		for i, o := range missing {
 			if done[i] {
-				m.known[o.Path] = true
+				m.known[o.Path] = o.Checksum
 				delete(m.doomed, o.Path)
 			}
 		}
@@ -161,6 +159,27 @@ func (m *Mirror) upload(ctx context.Context, tree *parquet.Tree) (*parquet.Tree,
 		}
 		tree = newer
 	}
+}
+
+// missing are the files of a tree that the prefix does not have. It fails if two files
+// have one name, of which an object could only be one: a commit would make the prefix
+// unreadable.
+func (m *Mirror) missing(tree *parquet.Tree) (missing []parquet.Object, err error) {
+	sums := map[string]string{}
+	for _, o := range append(tree.Objects, tree.Manifests...) {
+		sum, known := m.known[o.Path]
+		other, twice := sums[o.Path]
+		switch {
+		case known && sum != o.Checksum:
+			return nil, parquet.Damaged("upload", m.local(o), fmt.Errorf("its checksum is %s, and %s has one of %s by this name", o.Checksum, m.store.Address(), sum))
+		case twice && other != o.Checksum:
+			return nil, parquet.Damaged("upload", m.local(o), fmt.Errorf("it is listed with the checksums %s and %s", other, o.Checksum))
+		case !known && !twice:
+			missing = append(missing, o)
+		}
+		sums[o.Path] = o.Checksum
+	}
+	return missing, nil
 }
 
 // send makes an object of a file.

@@ -22,23 +22,37 @@ func NewWriter(ctx context.Context, o Options, p parquet.Options) (*Writer, erro
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWriter(ctx, b, o, p)
+	w, err := b.Writer(ctx, o, p)
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return w, nil
 }
 
-func newWriter(ctx context.Context, b *Bucket, o Options, p parquet.Options) (*Writer, error) {
-	m, err := NewMirror(ctx, b, o)
-	if err != nil {
-		return nil, err
+// Writer opens a directory that is uploaded to the bucket, which it closes at its end.
+// While the store does not answer, a directory that was uploaded before can be written
+// to; what the prefix has become meanwhile it takes over later.
+func (b *Bucket) Writer(ctx context.Context, o Options, p parquet.Options) (*Writer, error) {
+	var inner *parquet.Writer
+	open := func() (w *parquet.Writer, err error) {
+		if inner == nil {
+			if w, err = parquet.NewWriter(o.Directory, p); err == nil {
+				inner = w
+			}
+		}
+		return inner, err
 	}
-	inner, err := parquet.NewWriter(o.Directory, p)
-	if err != nil {
-		return nil, errors.Join(err, m.Close())
+	m, err := newMirror(ctx, b, o, open)
+	if err == nil {
+		if _, err = open(); err == nil {
+			return &Writer{inner, m, b}, nil
+		}
+		err = errors.Join(err, m.Close())
 	}
-	return &Writer{inner, m, b}, nil
+	if inner != nil {
+		err = errors.Join(err, inner.Close())
+	}
+	return nil, err
 }
 
 // Write commits to the directory; the upload follows. It fails while the directory
