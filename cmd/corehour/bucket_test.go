@@ -250,8 +250,15 @@ func TestCompactInABucket(t *testing.T) {
 	}
 	left := uploader(t, address, "other", manyFiles(t))
 	defer left.Close()
-	if r := corehour("compact", "--warehouse", "file://"+t.TempDir()); r.code != exitFailed {
-		t.Errorf("%+v", r)
+	// Nothing is left to collectors where there are none.
+	empty, backups := t.TempDir(), t.TempDir()
+	if err := os.CopyFS(filepath.Join(backups, "backups"), os.DirFS(manyFiles(t))); err != nil {
+		t.Fatal(err)
+	}
+	for _, directory := range []string{empty, backups} {
+		if r := corehour("compact", "--warehouse", "file://"+directory); r.code != exitFailed || !strings.Contains(r.stderr, "no prefix of a collector") {
+			t.Errorf("%+v", r)
+		}
 	}
 }
 

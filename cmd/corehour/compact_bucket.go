@@ -74,7 +74,7 @@ func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*compactR
 	if err := errors.Join(errs...); err != nil || done > 0 {
 		return all, err
 	}
-	if len(names) == 0 {
+	if len(all.LeftAlone) == 0 {
 		return all, &parquet.Error{Op: "open", Path: b.String(), Kind: parquet.ErrMissing, Hint: "there is no prefix of a collector in it"}
 	}
 	return all, errAllHeld
