@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -259,6 +261,46 @@ func TestCompactInABucket(t *testing.T) {
 		if r := corehour("compact", "--warehouse", "file://"+directory); r.code != exitFailed || !strings.Contains(r.stderr, "no prefix of a collector") {
 			t.Errorf("%+v", r)
 		}
+	}
+}
+
+// hook is told of every line before it is written.
+type hook struct {
+	bytes.Buffer
+	told func(line string)
+}
+
+func (h *hook) Write(line []byte) (int, error) {
+	h.told(string(line))
+	return h.Buffer.Write(line)
+}
+
+// What could not be uploaded is not reported as done; what was done elsewhere is.
+func TestCompactWithoutUpload(t *testing.T) {
+	clock(t, fixture.Start.Add(30*time.Hour))
+	address := inBucket(t, map[string]string{"away": manyFiles(t), "here": manyFiles(t)})
+	away := filepath.Join(strings.TrimPrefix(address, "file://"), "away")
+	var stdout bytes.Buffer
+	prefix := ""
+	stderr := &hook{}
+	stderr.told = func(line string) {
+		if strings.HasSuffix(line, "/away\n") || strings.HasSuffix(line, "/here\n") {
+			prefix = line
+		}
+		if !strings.Contains(line, ": merge: ") || !strings.HasSuffix(prefix, "/away\n") {
+			return
+		}
+		// The prefix can't be written to any more.
+		if err := errors.Join(os.Rename(away, t.TempDir()+"/gone"), os.WriteFile(away, nil, 0o600)); err != nil {
+			t.Error(err)
+		}
+	}
+	code := run(t.Context(), []string{"compact", "--warehouse", address, "--max-files", "5"}, &stdout, stderr)
+	if code != exitFailed || strings.Count(stdout.String(), "  merge  ") != 1 {
+		t.Errorf("exit code %d, want one merge done: %s", code, &stdout)
+	}
+	if text := stderr.String(); strings.Count(text, ": merge: ") != 2 || !strings.Contains(text, "what was done may not be stored: "+address+"/away: ") {
+		t.Error(text)
 	}
 }
 

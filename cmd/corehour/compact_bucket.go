@@ -42,20 +42,24 @@ func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*compactR
 			errs = append(errs, err)
 			continue
 		}
+		var report *lake.Report
+		var failed error // of the work itself, which is stored as far as it got
 		err := bucket.Maintain(ctx, b, name, cache, c.cacheBytes, func(directory string, m *bucket.Mirror) error {
 			job := c.job
 			job.Root, job.Fetch, job.FetchBytes = directory, m.Fetch, m.FetchBytes()
 			fmt.Fprintf(stderr, "corehour compact: %s\n", output.Printable(m.Address()))
-			report, err := c.run(ctx, &job)
-			all.Steps = append(all.Steps, report.Steps...)
-			all.Removed += report.Removed
-			all.Bytes += report.Bytes
-			all.Doomed += report.Doomed
-			if errors.Is(err, parquet.ErrEmpty) || errors.Is(err, parquet.ErrMissing) {
-				return nil
+			report, failed = c.run(ctx, &job)
+			if errors.Is(failed, parquet.ErrEmpty) || errors.Is(failed, parquet.ErrMissing) {
+				failed = nil
 			}
-			return err
+			return nil
 		})
+		if err == nil {
+			all.add(report)
+		} else if report != nil && len(report.Steps) > 0 && !c.job.DryRun {
+			err = fmt.Errorf("what was done may not be stored: %w", err)
+		}
+		errs = append(errs, failed)
 		if errors.Is(err, bucket.ErrTaken) {
 			left := leftAlone{b.Store(name).Address(), err.Error()}
 			printError(stderr, "compact", errors.New(left.String()))

@@ -27,6 +27,14 @@ type compactReport struct {
 	LeftAlone []leftAlone `json:"left_alone,omitempty"`
 }
 
+// add adds what was done elsewhere.
+func (r *compactReport) add(more *lake.Report) {
+	r.Steps = append(r.Steps, more.Steps...)
+	r.Removed += more.Removed
+	r.Bytes += more.Bytes
+	r.Doomed += more.Doomed
+}
+
 // leftAlone is a prefix of a bucket that was not looked after.
 type leftAlone struct {
 	Prefix string `json:"prefix"`
