@@ -1,6 +1,7 @@
 package lake_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -100,6 +101,50 @@ func TestDatesTooLargeToFetch(t *testing.T) {
 	p.KeepIDs, p.KeepRollups = 0, 9*day
 	if report, err := run(p); err != nil || len(report.Steps) == 0 || report.Steps[0].Action != lake.Expire {
 		t.Errorf("%+v, %v, want the old date dropped", report, err)
+	}
+}
+
+// Files of which no two can be fetched together stay as they are, and no step tries to.
+func TestFilesTooLargeToMerge(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}
+	root := t.TempDir()
+	w := bucketOf(t, options, root)
+	old := filesOf(t, root, now.Add(-10*day))
+	limit := old[0].Bytes
+	for _, f := range old {
+		limit = min(limit, f.Bytes)
+	}
+	limit += limit / 2
+	fetch := func(ctx context.Context, files []parquet.File) (func(), error) {
+		var size int64
+		for _, f := range files {
+			size += f.Bytes
+		}
+		if size > limit {
+			t.Errorf("%d files of %d bytes are fetched at once, %d can be", len(files), size, limit)
+		}
+		return w.Fetch(ctx, files)
+	}
+	job := lake.Job{Root: root, Policy: lake.Policy{MaxFiles: 2}, Parquet: options, Fetch: fetch, FetchBytes: limit}
+	for _, dry := range []bool{true, false} {
+		job.DryRun = dry
+		report, err := job.Run(t.Context())
+		if err != nil || len(report.Steps) == 0 {
+			t.Errorf("%+v, %v, want the small files of today merged", report, err)
+		}
+		for _, s := range report.Steps {
+			if s.Date != now.Format(time.DateOnly) {
+				t.Errorf("%+v", s)
+			}
+		}
+	}
+	if n := len(filesOf(t, root, now.Add(-10*day))); n != len(old) {
+		t.Errorf("%d of %d old files are left", n, len(old))
+	}
+	job.Policy = lake.Policy{MaxFiles: 200, KeepIDs: 5 * day} // one by one
+	if report, err := job.Run(t.Context()); err != nil || len(report.Steps) != len(old) {
+		t.Errorf("%+v, %v, want the ids of %d files left out", report, err, len(old))
 	}
 }
 

@@ -34,7 +34,7 @@ func TestMergesWhatFits(t *testing.T) {
 				files = append(files, f)
 			}
 			var got []int64
-			for _, f := range r.batch(files, merging, 2) {
+			for _, f := range r.batch(files, merging) {
 				got = append(got, f.Rows)
 			}
 			if fmt.Sprint(got) != fmt.Sprint(c.want) {

@@ -42,12 +42,13 @@ func (r *runner) fetchable(files []parquet.File) bool {
 	return r.FetchBytes == 0 || sizeOf(files) <= r.FetchBytes
 }
 
-// batch picks the smallest files, as many as can be fetched and read side by side, and
-// some at least: two are read side by side however many rows they have.
-func (r *runner) batch(files []parquet.File, in room, least int) []parquet.File {
+// batch picks the smallest files, as many as can be fetched and read side by side: two are
+// read side by side however many rows they have. It is one file if no other can be fetched
+// with it.
+func (r *runner) batch(files []parquet.File, in room) []parquet.File {
 	sorted := slices.Clone(files)
 	slices.SortStableFunc(sorted, func(a, b parquet.File) int { return cmp.Compare(a.Rows, b.Rows) })
-	n := min(least, len(sorted))
+	n := min(1, len(sorted))
 	for n < len(sorted) && (n < 2 || r.fits(sorted[:n+1], in)) && r.fetchable(sorted[:n+1]) {
 		n++
 	}

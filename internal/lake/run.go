@@ -180,7 +180,7 @@ func (r *runner) look(ctx context.Context, d *parquet.Date) error {
 	var tooLarge error
 	for {
 		action := policy.due(d, r.now)
-		if action == "" {
+		if action == "" || action == Merge && len(r.batch(small(d.Files), merging)) < 2 {
 			return tooLarge
 		}
 		err := r.act(ctx, d, action)
@@ -202,11 +202,11 @@ func (r *runner) act(ctx context.Context, d *parquet.Date, action Action) error 
 	case Minute:
 		return r.roll(ctx, d, action, methodspan.LevelMinute)
 	case DropIDs:
-		return r.replace(ctx, d, action, r.batch(withIDs(d.Files), merging, 1), func(files []parquet.File) (parquet.File, error) {
+		return r.replace(ctx, d, action, r.batch(withIDs(d.Files), merging), func(files []parquet.File) (parquet.File, error) {
 			return dropIDs(ctx, r.m, d.Date, files)
 		})
 	}
-	return r.merge(ctx, d, r.batch(small(d.Files), merging, 2))
+	return r.merge(ctx, d, r.batch(small(d.Files), merging))
 }
 
 // roll adds a date up. All its files go in, so that it has one file afterwards.
@@ -217,11 +217,11 @@ func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level
 	// Weights are made of all raw rows of a date at once, and only so many files
 	// can be read side by side.
 	for !r.DryRun && !r.fits(d.Files, wholeRows) {
-		files := mostOfOneLevel(d.Files)
+		files := r.batch(mostOfOneLevel(d.Files), preparing)
 		if len(files) < 2 {
 			break
 		}
-		if err := r.merge(ctx, d, r.batch(files, preparing, 2)); err != nil {
+		if err := r.merge(ctx, d, files); err != nil {
 			return err
 		}
 	}
