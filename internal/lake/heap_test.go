@@ -2,10 +2,14 @@ package lake_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"os"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,33 +66,50 @@ func TestHistogramsInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	now = now.Add(2 * time.Hour) // so that nothing was written of late
-	for name, policy := range map[string]lake.Policy{
-		"merged":   {MaxFiles: 1},
-		"added up": {MaxFiles: 200, MinuteAfter: 7 * day, KeepRollups: 400 * day},
+	for _, c := range []struct {
+		name   string
+		policy lake.Policy
+		steps  []lake.Action // each of which is measured
+	}{
+		{"merged", lake.Policy{MaxFiles: 1}, []lake.Action{lake.Merge}},
+		// Merged as far as they must be for it.
+		{"added up", lake.Policy{MaxFiles: 200, MinuteAfter: 7 * day, KeepRollups: 400 * day}, []lake.Action{lake.Merge, lake.Minute}},
 	} {
-		job := lake.Job{Root: root, Policy: policy, Parquet: options, RowsInMemory: 100_000}
-		peak := peakHeap(func() {
+		root, before := t.TempDir(), root
+		if err := os.CopyFS(root, os.DirFS(before)); err != nil {
+			t.Fatal(err)
+		}
+		job := lake.Job{Root: root, Policy: c.policy, Parquet: options, RowsInMemory: 100_000}
+		peaks := peakHeaps(func(took func(lake.Step)) {
+			job.Done = took
 			if _, err := job.Run(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
-		t.Logf("%s: %d MiB at most", name, peak>>20)
-		if peak > most {
-			t.Errorf("%s with %d MiB on the heap, want %d MiB", name, peak>>20, most>>20)
+		if took := slices.Sorted(maps.Keys(peaks)); !slices.Equal(took, slices.Sorted(slices.Values(c.steps))) {
+			t.Errorf("%s by the steps %v, want %v", c.name, took, c.steps)
+		}
+		for step, peak := range peaks {
+			t.Logf("%s, %s: %d MiB at most", c.name, step, peak>>20)
+			if peak > most {
+				t.Errorf("%s, %s with %d MiB on the heap, want %d MiB", c.name, step, peak>>20, most>>20)
+			}
 		}
 	}
 }
 
-// peakHeap is how much more than before is on the heap at most while do runs.
-func peakHeap(do func()) uint64 {
+// peakHeaps is how much more than before is on the heap at most while the steps of each
+// action are taken. do says which one was.
+func peakHeaps(do func(took func(lake.Step))) map[lake.Action]uint64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	debug.FreeOSMemory()
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	heap := func() uint64 {
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 		metrics.Read(sample)
 		return sample[0].Value.Uint64()
 	}
-	before, peak := heap(), uint64(0)
+	before := heap()
+	var peak atomic.Uint64
 	var sampler sync.WaitGroup
 	done := make(chan struct{})
 	sampler.Go(func() {
@@ -97,12 +118,18 @@ func peakHeap(do func()) uint64 {
 			case <-done:
 				return
 			case <-time.After(time.Millisecond):
-				peak = max(peak, heap())
+				if now := heap(); now > peak.Load() {
+					peak.Store(now)
+				}
 			}
 		}
 	})
-	do()
+	peaks := map[lake.Action]uint64{}
+	do(func(s lake.Step) {
+		most := peak.Swap(0)
+		peaks[s.Action] = max(peaks[s.Action], most-min(before, most))
+	})
 	close(done)
 	sampler.Wait()
-	return peak - min(before, peak)
+	return peaks
 }
