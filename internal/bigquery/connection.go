@@ -52,8 +52,12 @@ type connection struct {
 	withSchema bool // the next request is the first
 }
 
-func connect(channel *grpc.ClientConn, stream string) (*connection, error) {
-	ctx, cancel := context.WithCancel(context.Background())
+// connect makes the call, which may take until there is a connection. The call
+// outlives the context within which it is made.
+func connect(within context.Context, channel *grpc.ClientConn, stream string) (*connection, error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(within))
+	stop := context.AfterFunc(within, cancel)
+	defer stop()
 	ctx = routed(ctx, "write_stream", stream)
 	desc := &grpc.StreamDesc{StreamName: "AppendRows", ClientStreams: true, ServerStreams: true}
 	call, err := channel.NewStream(ctx, desc, appendMethod, grpc.ForceCodecV2(codec{}))

@@ -97,7 +97,7 @@ func (w *Writer) again(ctx context.Context, r *request, t *tally) error {
 func (w *Writer) attempt(ctx context.Context, r *request, in *intent) answer {
 	if w.conn == nil || w.conn.stream != in.Stream {
 		w.disconnect()
-		c, err := connect(w.channel, in.Stream)
+		c, err := connect(ctx, w.channel, in.Stream)
 		if err != nil {
 			return answer{verdict: unreached, err: err}
 		}
