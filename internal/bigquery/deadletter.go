@@ -2,7 +2,7 @@ package bigquery
 
 import (
 	"encoding/json"
-	"os"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -34,33 +34,26 @@ func newDeadLetters(dir string, most int64) *deadLetters {
 	return &deadLetters{path: filepath.Join(dir, deadLetterName), max: most}
 }
 
-// put appends letters and tells how many found no room.
+// put appends letters and tells how many are not in the file: those that found no room,
+// and those that could not be written, with an error.
 func (d *deadLetters) put(letters []json.RawMessage) (dropped int, err error) {
 	if len(letters) == 0 {
 		return 0, nil
 	}
-	f, err := os.OpenFile(d.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := appendLines(d.path)
 	if err != nil {
 		return len(letters), err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return len(letters), err
-	}
-	room := d.max - info.Size()
-	var out []byte
-	for _, line := range letters {
-		if int64(len(out)+len(line)+1) > room {
+	for i, line := range letters {
+		if file.size+int64(len(line))+1 > d.max {
 			dropped++
 			continue
 		}
-		out = append(append(out, line...), '\n')
+		if err := file.write(line); err != nil {
+			return dropped + len(letters) - i, errors.Join(err, file.file.Close())
+		}
 	}
-	if _, err := f.Write(out); err != nil {
-		return len(letters), err
-	}
-	return dropped, nil
+	return dropped, file.file.Close()
 }
 
 // letter is a dead letter that waits until its item is settled.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 )
@@ -29,6 +30,41 @@ func openLines(path string, each func(line []byte)) (lines, error) {
 	l := lines{size: int64(whole), torn: whole < len(data)}
 	l.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	return l, err
+}
+
+// appendLines opens a file without reading more of it than its last line.
+func appendLines(path string) (lines, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return lines{}, err
+	}
+	l := lines{file: file}
+	info, err := file.Stat()
+	if err == nil {
+		l.size, err = endOfLines(file, info.Size())
+	}
+	if err != nil {
+		return lines{}, errors.Join(err, file.Close())
+	}
+	l.torn = l.size < info.Size()
+	return l, nil
+}
+
+// endOfLines is how long a file of a size is without what follows its last line.
+func endOfLines(file io.ReaderAt, size int64) (int64, error) {
+	block := make([]byte, 4096)
+	for size > 0 {
+		at := max(0, size-int64(len(block)))
+		part := block[:size-at]
+		if _, err := file.ReadAt(part, at); err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+			return at + int64(i) + 1, nil
+		}
+		size = at
+	}
+	return 0, nil
 }
 
 // write appends a line. After an error it is not in the file, or will be cut off.

@@ -2,6 +2,7 @@ package bigquery_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,6 +143,62 @@ func TestDeadLettersAreBounded(t *testing.T) {
 	}
 	if st := w.Stats(); st.DeadLetters+st.DeadLettersDropped != 50 || st.DeadLettersDropped < 40 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// What a full disk or a loss of power leaves of a letter spoils no other.
+func TestTornLetter(t *testing.T) {
+	s := fake.New(t)
+	s.Refuse = func(fake.Row) string { return "no" }
+	dir := t.TempDir()
+	o := options(s, dir)
+	w := open(t, o)
+	path := filepath.Join(dir, "dead-letters.jsonl")
+	write := func(id string) {
+		t.Helper()
+		if _, failure := parquet.RowErrors(func() error { _, err := w.Write(t.Context(), oneItem(1, id, 3)); return err }()); failure != nil {
+			t.Fatal(failure)
+		}
+	}
+	letters := func() (n int) {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			var letter bigquery.DeadLetter
+			if err := json.Unmarshal(line, &letter); err != nil || letter.Row == nil {
+				t.Errorf("%.80q %v", line, err)
+			}
+			n++
+		}
+		return n
+	}
+	for i, torn := range []string{"", `{"reason":"inv`, `{"detail":"` + strings.Repeat("x", 10_000)} {
+		write(string(rune('a' + i)))
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = file.WriteString(torn); err != nil {
+			t.Fatal(err)
+		}
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("z")
+	if n := letters(); n != 12 || w.Stats().DeadLetters != 12 {
+		t.Errorf("%d letters, %+v", n, w.Stats())
+	}
+	// One that is nothing else.
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write("y")
+	if n := letters(); n != 3 {
+		t.Errorf("%d letters", n)
 	}
 }
 
