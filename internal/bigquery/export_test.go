@@ -48,6 +48,24 @@ func (w *Writer) FillAfterIntent() (mend func() error) {
 	}
 }
 
+// FillDisk makes the disk full for the journal, until the function that it gives is
+// called.
+func (l *Loader) FillDisk() (mend func() error) {
+	path := l.book.file.Name()
+	_ = l.book.file.Close()
+	return func() (err error) {
+		l.book.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		return err
+	}
+}
+
+// Compact does what a Write does now and then.
+func (l *Loader) Compact() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.book.compact()
+}
+
 // Small makes the bounds of a writer small, for tests.
 func (o *Options) Small(requestBytes int, answerWithin time.Duration) {
 	o.requestBytes, o.answerWithin, o.firstPause = requestBytes, answerWithin, time.Microsecond

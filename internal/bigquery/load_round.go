@@ -181,7 +181,9 @@ func (l *Loader) advance(ctx context.Context) error {
 				errs = append(errs, err)
 				continue
 			}
+			l.mu.Lock() // a Write may be copying the plans
 			p.started = true
+			l.mu.Unlock()
 			l.load.step("started")
 		}
 		errs = append(errs, l.ask(ctx, p))
