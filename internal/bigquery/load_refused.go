@@ -3,7 +3,9 @@ package bigquery
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -103,8 +105,14 @@ type buriedFile struct {
 // bury gives a file up: it is kept beside the spool as long as there is room, and
 // can be loaded by hand.
 func (l *Loader) bury(f *spooledFile, e *JobError) error {
-	kept := l.buried+f.Bytes <= l.opts.DeadLetters
-	if kept {
+	// A round whose note failed may have moved it.
+	_, err := os.Stat(l.deadPath(f.Name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return l.fail("read the dead letters", nil, err)
+	}
+	moved := err == nil
+	kept := moved || l.buried+f.Bytes <= l.opts.DeadLetters
+	if kept && !moved {
 		note, err := json.Marshal(buriedFile{l.now().UTC(), e.Reason, cutText(e.Message, maxDetail), f.Rows})
 		if err != nil {
 			return err
