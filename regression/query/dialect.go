@@ -41,6 +41,17 @@ func (d dialect) Given(name string) string {
 	return name
 }
 
+// Kind is the condition that a row is of one of these kinds. Engines look at each row for
+// IN, and at each entry of a dictionary for CASE.
+func (d dialect) Kind(prefix string, kinds ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "CASE %skind", prefix)
+	for _, k := range kinds {
+		fmt.Fprintf(&b, " WHEN '%s' THEN TRUE", k)
+	}
+	return b.String() + " ELSE FALSE END"
+}
+
 // Unnest is the elements of a list as rows, under a name.
 func (d dialect) Unnest(list, name string) string {
 	if d.partitioned {

@@ -7,7 +7,7 @@ SELECT
 FROM method_calls AS c
 JOIN {{.Given "compared"}} AS t
   ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
-WHERE c.kind IN ('call', 'aggregate') AND c.measured > 0 AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns
+WHERE {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns
   {{.Only "c."}}
 GROUP BY t.side, c.instance, c.process_start_ns
 ORDER BY t.side, first_ns, c.instance, c.process_start_ns
@@ -23,7 +23,7 @@ WITH scoped AS {{.Inline}} (
   FROM method_calls AS c
   JOIN {{.Given "compared"}} AS t
     ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
-  WHERE c.kind IN ('call', 'counts', 'aggregate')
+  WHERE {{.Kind "c." "call" "counts" "aggregate"}}
     {{.Only "c."}}
 ),
 {{template "weights" .From "scoped"}},

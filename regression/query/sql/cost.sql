@@ -19,7 +19,7 @@ WITH scoped AS {{.Inline}} (
   {{- if .Repriced}}
   LEFT JOIN {{.Given "repriced"}} AS r ON {{.Same "c" "r" "cloud_provider" "region" "host_type" "capacity_type"}}
   {{- end}}
-  WHERE c.kind IN ('call', 'counts', 'aggregate')
+  WHERE {{.Kind "c." "call" "counts" "aggregate"}}
     {{.Only "c."}}
 ),
 {{template "weights" .From "scoped"}},
@@ -244,7 +244,7 @@ ORDER BY cloud_provider, region, host_type, capacity_type
 {{define "classes"}}
 SELECT DISTINCT {{.Service ""}}, class
 FROM method_calls
-WHERE kind IN ('call', 'counts', 'aggregate')
+WHERE {{.Kind "" "call" "counts" "aggregate"}}
   {{.Only ""}}
 ORDER BY {{.Service ""}}, class
 {{end}}
@@ -263,7 +263,7 @@ ORDER BY {{.Service ""}}
 WITH scoped AS {{.Inline}} (
   SELECT *
   FROM method_calls
-  WHERE kind IN ('call', 'counts', 'aggregate')
+  WHERE {{.Kind "" "call" "counts" "aggregate"}}
     {{.Only ""}}
 ),
 weighted AS ({{template "method_cost" .From "scoped"}}),
@@ -306,7 +306,7 @@ WITH timed AS (
     measured, COALESCE(cpu_measured, 0) AS cpu_measured,
     1 / NULLIF(p * cpu_p, 0) AS weight, cpu_ns / 1e6 AS x, cpu_hist AS bins
   FROM method_calls
-  WHERE kind IN ('call', 'aggregate') AND measured > 0
+  WHERE {{.Kind "" "call" "aggregate"}} AND measured > 0
     AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
     {{.Only ""}}
 ),

@@ -5,7 +5,7 @@
 WITH scoped AS {{.Inline}} (
   SELECT c.*
   FROM method_calls AS c
-  WHERE c.kind IN ('call', 'counts', 'aggregate')
+  WHERE {{.Kind "c." "call" "counts" "aggregate"}}
     {{.Only "c."}}
 ),
 {{template "weights" .From "scoped"}},

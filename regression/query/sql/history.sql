@@ -6,7 +6,7 @@ WITH scoped AS {{.Inline}} (
   SELECT m.*
   FROM method_calls AS m
   JOIN {{.Given "chosen"}} AS c ON {{.Same "m" "c" "service_namespace" "service" "environment" "class" "method"}}
-  WHERE m.kind IN ('call', 'counts', 'aggregate')
+  WHERE {{.Kind "m." "call" "counts" "aggregate"}}
     {{.Only "m."}}
 ),
 weighted AS ({{template "method_cost" .From "scoped"}}),
@@ -40,7 +40,7 @@ WITH scoped AS {{.Inline}} (
   SELECT m.*
   FROM method_calls AS m
   JOIN {{.Given "chosen"}} AS c ON {{.Same "m" "c" "service_namespace" "service" "environment" "class" "method"}}
-  WHERE m.kind IN ('call', 'counts', 'aggregate')
+  WHERE {{.Kind "m." "call" "counts" "aggregate"}}
     {{.Only "m."}}
 ),
 weighted AS ({{template "method_cost" .From "scoped"}}),

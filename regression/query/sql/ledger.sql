@@ -13,7 +13,7 @@ WITH own AS (
       ORDER BY CASE WHEN kind = 'process' THEN 0 ELSE 1 END, calls_total DESC, end_ns DESC
     ) AS place
   FROM method_calls
-  WHERE kind IN ('process', 'counts') AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns
+  WHERE {{.Kind "" "process" "counts"}} AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns
     AND end_ns <= {{.Param}}read_to_ns
     {{.Only ""}}
   WINDOW one_process AS (PARTITION BY {{.Service ""}}, version, instance, process_start_ns)
@@ -72,8 +72,8 @@ SELECT
   CAST(COUNT(*) AS {{.Long}}) AS row_count,
   CAST(SUM(CASE WHEN weight_basis <> 'exact' THEN 1 ELSE 0 END) AS {{.Long}}) AS foreign_rows,
   SUM(CASE WHEN weight_basis <> 'exact' THEN calls ELSE 0 END) AS foreign_calls,
-  CAST(SUM(CASE WHEN kind IN ('call', 'aggregate') THEN 1 ELSE 0 END) AS {{.Long}}) AS measurement_rows,
-  CAST(SUM(CASE WHEN kind IN ('call', 'aggregate') AND usd_per_core_hour IS NULL THEN 1 ELSE 0 END) AS {{.Long}}) AS unpriced_rows,
+  CAST(SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN 1 ELSE 0 END) AS {{.Long}}) AS measurement_rows,
+  CAST(SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} AND usd_per_core_hour IS NULL THEN 1 ELSE 0 END) AS {{.Long}}) AS unpriced_rows,
   CAST(SUM(CASE WHEN version IS NULL THEN 1 ELSE 0 END) AS {{.Long}}) AS versionless_rows,
   MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns
 FROM method_calls
@@ -89,7 +89,7 @@ ORDER BY {{.Service ""}}
 SELECT CAST(COUNT(*) AS {{.Long}}) AS row_count, QUANTILE_CONT((f.committed_ns - r.end_ns) / 1e9, 0.99) AS p99_seconds
 FROM method_files AS r
 JOIN file_commits AS f ON f.parquet_file = r.parquet_file
-WHERE r.level = 'raw' AND r.kind IN ('call', 'counts')
+WHERE r.level = 'raw' AND {{.Kind "r." "call" "counts"}}
   AND r.start_ns >= {{.Param}}from_ns AND r.start_ns < {{.Param}}to_ns
   {{.Only "r."}}
 {{end}}

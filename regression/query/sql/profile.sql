@@ -20,7 +20,7 @@ WITH scoped AS {{if .Few}}{{.Stored}}{{else}}{{.Inline}}{{end}} (
   JOIN {{.Given "compared"}} AS t
     ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
   {{- end}}
-  WHERE c.kind IN ('call', 'counts', 'aggregate')
+  WHERE {{.Kind "c." "call" "counts" "aggregate"}}
     {{.Only "c."}}
 ),
 {{template "weights" .From "scoped"}},

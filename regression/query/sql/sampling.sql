@@ -8,7 +8,7 @@ WITH marked AS (
     CASE WHEN level = 'raw' AND measured > 0 AND p > 0 AND COALESCE(stratum, '') <> 'tail' THEN measured END AS drawn,
     CASE WHEN level = 'raw' AND cpu_measured > 0 AND p > 0 AND cpu_p > 0 AND COALESCE(stratum, '') <> 'tail' THEN cpu_measured END AS cpu_drawn
   FROM method_calls
-  WHERE kind IN ('call', 'counts', 'aggregate') AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+  WHERE {{.Kind "" "call" "counts" "aggregate"}} AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
     {{.Only ""}}
 )
 SELECT

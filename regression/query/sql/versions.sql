@@ -14,8 +14,8 @@ WITH units AS (
     MAX(end_ns) AS last_ns,
     MIN(process_start_ns) AS oldest_process_ns,
     SUM(CASE WHEN process_start_ns IS NULL THEN 1 ELSE 0 END) AS unknown_processes,
-    SUM(CASE WHEN kind IN ('call', 'aggregate') THEN measured ELSE 0 END) AS measured,
-    SUM(CASE WHEN kind IN ('call', 'aggregate') THEN cpu_measured ELSE 0 END) AS cpu_measured,
+    SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN measured ELSE 0 END) AS measured,
+    SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN cpu_measured ELSE 0 END) AS cpu_measured,
     MAX(revision) AS revision
   FROM method_calls
   WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns

@@ -7,7 +7,7 @@ WITH scoped AS  (
   FROM method_calls AS c
   JOIN UNNEST(@compared) AS t
     ON t.version = c.version AND COALESCE(t.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(t.service, '') = COALESCE(c.service, '') AND COALESCE(t.environment, '') = COALESCE(c.environment, '')
-  WHERE c.kind IN ('call', 'counts', 'aggregate')
+  WHERE CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
      AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
 ),
 
@@ -29,6 +29,21 @@ WITH scoped AS  (
 -- Methods of versions go by number: six names are dear to group and to join by.
 -- holes says whether the caller of some of a method's measurements is not known,
 -- name_id which methods of a version have the same full name.
+--
+-- Minutes are told apart only where they may be cells: n records weigh as n effective
+-- ones at most, so an hour needs 20 of them for each of its minutes with calls. Most
+-- hours of most methods have fewer, and as many minutes as records.
+spans AS (
+  SELECT
+    service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 3600000000000) AS hour_ns,
+    MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes,
+    SUM(measured) AS records,
+    BIT_OR(CASE WHEN level = 'raw' AND calls > 0
+      THEN CAST(1 AS INT64) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS INT64) END) AS minutes_with_calls
+  FROM scoped
+  WHERE CASE kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+  GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 3600000000000)
+),
 keys AS (
   SELECT *, MIN(key_id) OVER (PARTITION BY service_namespace, service, environment, version, name) AS name_id
   FROM (
@@ -37,17 +52,16 @@ keys AS (
       CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
       ROW_NUMBER() OVER (ORDER BY service_namespace, service, environment, version, class, method) AS key_id
     FROM (
-      SELECT service_namespace, service, environment, version, class, method, MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes
-      FROM scoped
-      WHERE kind IN ('call', 'counts', 'aggregate')
+      SELECT service_namespace, service, environment, version, class, method, MAX(holes) AS holes
+      FROM spans
       GROUP BY service_namespace, service, environment, version, class, method
     )
   )
 ),
 minutes AS (
   SELECT
-    k.key_id,
-    c.start_ns - MOD(c.start_ns, 60000000000) AS minute_ns,
+    k.key_id, k.hour_ns, k.may_hold,
+    CASE WHEN k.may_hold = 1 THEN c.start_ns - MOD(c.start_ns, 60000000000) ELSE k.hour_ns END AS minute_ns,
     SUM(c.calls) AS calls,
     SUM(CASE WHEN c.stratum = 'tail' THEN COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p, 0), 0) ELSE 0 END) AS cpu_tail,
     SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p, 0), 0) END) AS cpu_sum,
@@ -56,22 +70,29 @@ minutes AS (
     SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.measured / NULLIF(c.p, 0), 0) END) AS wall_sum,
     SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.measured / NULLIF(c.p * c.p, 0), 0) END) AS wall_squares
   FROM scoped AS c
-  JOIN keys AS k ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
-  WHERE c.level = 'raw' AND c.kind IN ('call', 'counts', 'aggregate')
-  GROUP BY k.key_id, c.start_ns - MOD(c.start_ns, 60000000000)
+  JOIN (
+    SELECT
+      s.*, k.key_id,
+      CASE WHEN s.records >= 20 * COALESCE(CAST(BIT_COUNT(s.minutes_with_calls) AS INT64), 0) THEN 1 ELSE 0 END AS may_hold
+    FROM spans AS s
+    JOIN keys AS k ON COALESCE(s.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(s.service, '') = COALESCE(k.service, '') AND COALESCE(s.environment, '') = COALESCE(k.environment, '') AND COALESCE(s.version, '') = COALESCE(k.version, '') AND COALESCE(s.class, '') = COALESCE(k.class, '') AND COALESCE(s.method, '') = COALESCE(k.method, '')
+  ) AS k
+    ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
+      AND k.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000)
+  WHERE c.level = 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+  GROUP BY k.key_id, k.hour_ns, k.may_hold, CASE WHEN k.may_hold = 1 THEN c.start_ns - MOD(c.start_ns, 60000000000) ELSE k.hour_ns END
 ),
 hours AS (
   SELECT
-    key_id,
-    minute_ns - MOD(minute_ns, 3600000000000) AS hour_ns,
-    minute_ns - MOD(minute_ns, 86400000000000) AS date_ns,
+    key_id, hour_ns,
+    hour_ns - MOD(hour_ns, 86400000000000) AS date_ns,
     SUM(calls) AS calls,
     SUM(cpu_tail) AS cpu_tail, SUM(cpu_sum) AS cpu_sum, SUM(cpu_squares) AS cpu_squares,
     SUM(wall_tail) AS wall_tail, SUM(wall_sum) AS wall_sum, SUM(wall_squares) AS wall_squares,
-    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_minutes_hold,
-    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_minutes_hold
+    MIN(CASE WHEN may_hold = 0 OR calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_minutes_hold,
+    MIN(CASE WHEN may_hold = 0 OR calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_minutes_hold
   FROM minutes
-  GROUP BY key_id, minute_ns - MOD(minute_ns, 3600000000000), minute_ns - MOD(minute_ns, 86400000000000)
+  GROUP BY key_id, hour_ns
 ),
 dates AS (
   SELECT
@@ -106,17 +127,17 @@ tight AS (
     CASE WHEN a.cell = 'minute' THEN (m.calls - m.cpu_tail) / NULLIF(m.cpu_sum, 0) END AS cpu_factor,
     CASE WHEN a.cell_wall = 'minute' THEN (m.calls - m.wall_tail) / NULLIF(m.wall_sum, 0) END AS wall_factor
   FROM minutes AS m
-  JOIN plan AS a ON m.key_id = a.key_id AND m.minute_ns - MOD(m.minute_ns, 3600000000000) = a.hour_ns
+  JOIN plan AS a ON m.key_id = a.key_id AND m.hour_ns = a.hour_ns
   WHERE a.cell = 'minute' OR a.cell_wall = 'minute'
 ),
 weighted AS (
   SELECT
     c.*,
     k.key_id, k.name_id, k.holes,
-    CASE WHEN c.kind IN ('call', 'aggregate') AND c.measured > 0 AND c.cpu_measured > 0
+    CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.cpu_measured > 0
       THEN (CASE WHEN c.level <> 'raw' OR c.stratum = 'tail' THEN 1 ELSE COALESCE(t.cpu_factor, a.cpu_factor) END) / NULLIF(c.p * c.cpu_p, 0)
       END AS w,
-    CASE WHEN c.kind IN ('call', 'aggregate') AND c.measured > 0
+    CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0
       THEN (CASE WHEN c.level <> 'raw' OR c.stratum = 'tail' THEN 1 ELSE COALESCE(t.wall_factor, a.wall_factor) END) / NULLIF(c.p, 0)
       END AS w_wall,
     CASE
@@ -146,7 +167,7 @@ weighted AS (
   FROM scoped AS c
   LEFT JOIN keys AS k ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
   LEFT JOIN plan AS a ON a.key_id = k.key_id AND a.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000)
-  LEFT JOIN tight AS t ON t.key_id = k.key_id AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000)
+  LEFT JOIN tight AS t ON t.key_id = CASE WHEN a.cell = 'minute' OR a.cell_wall = 'minute' THEN k.key_id END AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000)
 )
 ,
 names AS (

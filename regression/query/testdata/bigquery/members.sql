@@ -6,7 +6,7 @@ SELECT
 FROM method_calls AS c
 JOIN UNNEST(@compared) AS t
   ON t.version = c.version AND COALESCE(t.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(t.service, '') = COALESCE(c.service, '') AND COALESCE(t.environment, '') = COALESCE(c.environment, '')
-WHERE c.kind IN ('call', 'aggregate') AND c.measured > 0 AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns
+WHERE CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns
    AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
 GROUP BY t.side, c.instance, c.process_start_ns
 ORDER BY t.side, first_ns, c.instance, c.process_start_ns

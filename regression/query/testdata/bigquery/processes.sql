@@ -12,7 +12,7 @@ WITH own AS (
       ORDER BY CASE WHEN kind = 'process' THEN 0 ELSE 1 END, calls_total DESC, end_ns DESC
     ) AS place
   FROM method_calls
-  WHERE kind IN ('process', 'counts') AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= @raw_from_ns
+  WHERE CASE kind WHEN 'process' THEN TRUE WHEN 'counts' THEN TRUE ELSE FALSE END AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= @raw_from_ns
     AND end_ns <= @read_to_ns
      AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
   WINDOW one_process AS (PARTITION BY service_namespace, service, environment, version, instance, process_start_ns)

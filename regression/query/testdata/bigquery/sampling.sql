@@ -7,7 +7,7 @@ WITH marked AS (
     CASE WHEN level = 'raw' AND measured > 0 AND p > 0 AND COALESCE(stratum, '') <> 'tail' THEN measured END AS drawn,
     CASE WHEN level = 'raw' AND cpu_measured > 0 AND p > 0 AND cpu_p > 0 AND COALESCE(stratum, '') <> 'tail' THEN cpu_measured END AS cpu_drawn
   FROM method_calls
-  WHERE kind IN ('call', 'counts', 'aggregate') AND start_ns >= @from_ns AND start_ns < @to_ns
+  WHERE CASE kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND start_ns >= @from_ns AND start_ns < @to_ns
      AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
 )
 SELECT

@@ -8,7 +8,7 @@ WITH timed AS (
     measured, COALESCE(cpu_measured, 0) AS cpu_measured,
     1 / NULLIF(p * cpu_p, 0) AS weight, cpu_ns / 1e6 AS x, cpu_hist AS bins
   FROM method_calls
-  WHERE kind IN ('call', 'aggregate') AND measured > 0
+  WHERE CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND measured > 0
     AND start_ns >= @from_ns AND start_ns < @to_ns
      AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
 ),
