@@ -195,8 +195,9 @@ func (b *bench) roll(ctx context.Context) error {
 
 func (b *bench) askRaw(ctx context.Context) error { return b.ask(ctx, "raw", goalRawQuery) }
 
-// ask times the query behind cost and regress, of everything and of one service and
-// day, and tells how much of the files is opened for it.
+// ask times queries of everything and of one service and day, and tells how much of the
+// files is opened for them: the one behind regress, with all weights and clusters; the
+// plain one that other stores are asked too; the dearest methods by the view.
 func (b *bench) ask(ctx context.Context, what string, goal float64) error {
 	day := query.Window{From: midnight, To: midnight.Add(24 * time.Hour)}
 	var files [2]int
@@ -210,29 +211,49 @@ func (b *bench) ask(ctx context.Context, what string, goal float64) error {
 		{"all services and days", query.Window{From: first(b.rows), To: day.To}, query.Filter{}, goal},
 		{"one service and day", day, query.Filter{Service: "service-3"}, goalOneService},
 	} {
-		c, err := measure(func() error {
-			w, err := query.Open(ctx, b.root, q.window)
-			if err != nil {
-				return err
-			}
-			files[i] = len(w.Files)
-			for _, f := range w.Files {
-				bytes[i] += f.Bytes
-			}
-			profiles, _, err := w.Profiles(ctx, query.Ask{Metric: query.CPU, Window: q.window, Filter: q.filter, Slot: time.Hour})
-			if len(profiles) == 0 && err == nil {
-				err = fmt.Errorf("%s of %s: no answer", what, q.name)
-			}
-			return errors.Join(err, w.Close())
-		})
-		if err != nil {
-			return err
-		}
 		if b.rows < bigRows {
 			q.goal = 0
 		}
-		b.add("profile of "+q.name+", "+what, c.wall, "s", "lower", q.goal)
-		b.add("profile of "+q.name+", "+what+", CPU", c.cpu, "CPU-s", "lower", 0)
+		bySQL := func(text string) func(*query.Warehouse) (int, error) {
+			return func(w *query.Warehouse) (found int, err error) {
+				err = w.UserRows(ctx, text, func([]query.UserColumn) error { return nil }, func([]any) error { found++; return nil })
+				return found, err
+			}
+		}
+		for _, asked := range []struct {
+			name string
+			goal float64
+			ask  func(*query.Warehouse) (int, error)
+		}{
+			{"profile of " + q.name, q.goal, func(w *query.Warehouse) (int, error) {
+				profiles, _, err := w.Profiles(ctx, query.Ask{Metric: query.CPU, Window: q.window, Filter: q.filter, Slot: time.Hour})
+				return len(profiles), err
+			}},
+			{questions[i].name, q.goal, bySQL(question("method_calls", questions[i].where))},
+			{"dearest methods by the view, " + q.name, 0, bySQL("SELECT service, class, method, SUM(cost_usd) AS usd FROM method_cost WHERE true" +
+				questions[i].where + " GROUP BY ALL ORDER BY usd DESC LIMIT 20")},
+		} {
+			c, err := measure(func() error {
+				w, err := query.Open(ctx, b.root, q.window)
+				if err != nil {
+					return err
+				}
+				files[i], bytes[i] = len(w.Files), 0
+				for _, f := range w.Files {
+					bytes[i] += f.Bytes
+				}
+				found, err := asked.ask(w)
+				if found == 0 && err == nil {
+					err = errors.New("no answer")
+				}
+				return errors.Join(err, w.Close())
+			})
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", asked.name, what, err)
+			}
+			b.add(asked.name+", "+what, c.wall, "s", "lower", asked.goal)
+			b.add(asked.name+", "+what+", CPU", c.cpu, "CPU-s", "lower", 0)
+		}
 	}
 	b.add("files opened for one day of "+fmt.Sprint(dates(b.rows))+", "+what+", of all", float64(files[1])/float64(files[0]), "", "lower", 0)
 	b.add("bytes of these, of all", float64(bytes[1])/float64(bytes[0]), "", "lower", 0)

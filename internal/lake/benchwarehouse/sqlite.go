@@ -49,7 +49,7 @@ func inSQLite(ctx context.Context, db *sql.DB, dir string) (*store, error) {
 	for _, q := range questions {
 		best := 0.0
 		for n := range asks {
-			seconds, err := sqlite(ctx, program, path, question(q.where)+";")
+			seconds, err := sqlite(ctx, program, path, question("calls", q.where)+";")
 			if err != nil {
 				return nil, err
 			}
