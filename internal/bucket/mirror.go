@@ -98,7 +98,7 @@ type Mirror struct {
 // Stats is what a Mirror has to say about itself.
 type Stats struct {
 	UnsentBytes int64         // of data files that are not in the bucket yet
-	Behind      time.Duration // since the oldest commit that the bucket does not have
+	Behind      time.Duration // since the oldest write that the bucket does not have
 	LocalBytes  int64         // of data files in the directory
 	Uploaded    int64         // bytes
 	Downloaded  int64         // bytes

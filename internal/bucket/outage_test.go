@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,9 +38,18 @@ func onDisk(t *testing.T, directory string) (n int64) {
 // one bound, and it says how much is waiting and since when.
 func TestRestartsInAnOutage(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
-	const limit = 6000
+	const limit = 20_000
 	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, LocalBytes: limit}
-	var sent int64
+	var sent []string // the files that were uploaded, which may make room
+	waiting := func() int64 {
+		n := onDisk(t, directory)
+		for _, f := range sent {
+			if info, err := os.Stat(f); err == nil {
+				n -= info.Size()
+			}
+		}
+		return n
+	}
 	var began, written time.Time // the write that is not uploaded
 	var atOnce int64             // in the greatest write
 	for run := range 4 {
@@ -57,24 +68,33 @@ func TestRestartsInAnOutage(t *testing.T) {
 		if run == 0 {
 			require.NoError(t, write(-1))
 			require.NoError(t, w.Push(t.Context()))
-			sent = onDisk(t, directory)
+			sent, err = filepath.Glob(filepath.Join(directory, "date=*", "*.parquet"))
+			require.NoError(t, err)
 			began = time.Now()
 			require.NoError(t, write(-2))
 			written = time.Now()
 			b.Inject(away)
-		} else {
+			for !time.Now().After(written.Add(time.Millisecond)) {
+				runtime.Gosched() // so that the next write is told from this one
+			}
+		}
+		check := func() {
 			least := time.Since(written)
 			s := w.Stats()
-			assert.GreaterOrEqual(t, s.Behind, least)
+			assert.GreaterOrEqual(t, s.Behind, least, "run %d", run)
 			assert.LessOrEqual(t, s.Behind, time.Since(began))
-			assert.Equal(t, onDisk(t, directory)-sent, s.UnsentBytes, "run %d", run)
+			assert.Equal(t, waiting(), s.UnsentBytes, "run %d", run)
 			assert.Equal(t, onDisk(t, directory), s.LocalBytes)
+		}
+		if run > 0 {
+			check()
 		}
 		for i := 0; write(i) == nil; i++ {
 			assert.ErrorIs(t, w.Push(t.Context()), errAway)
+			check()
 		}
-		assert.LessOrEqual(t, onDisk(t, directory)-sent, limit+atOnce)
-		assert.Equal(t, onDisk(t, directory)-sent, w.Stats().UnsentBytes)
+		assert.LessOrEqual(t, waiting(), limit+atOnce)
+		assert.Equal(t, waiting(), w.Stats().UnsentBytes)
 		_ = w.Close() // it can't say goodbye
 		// The parquet writer and the bucket are closed even so.
 	}
@@ -86,6 +106,37 @@ func TestRestartsInAnOutage(t *testing.T) {
 	assert.Zero(t, w.Stats().UnsentBytes)
 	assert.Zero(t, w.Stats().Behind)
 	assert.LessOrEqual(t, onDisk(t, directory), int64(limit))
+	require.NoError(t, w.Close())
+}
+
+// What is written while an upload lasts is not in the bucket after it.
+func TestBehindAfterAWriteDuringAnUpload(t *testing.T) {
+	address, directory := "file://"+t.TempDir(), t.TempDir()
+	b, err := Open(t.Context(), address)
+	require.NoError(t, err)
+	w, err := b.Writer(t.Context(), Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour}, parquet.Options{})
+	require.NoError(t, err)
+	_, err = w.Write(t.Context(), []methodspan.Item{row("a", 10)})
+	require.NoError(t, err)
+	sent := onDisk(t, directory)
+	var written time.Time
+	var once sync.Once
+	b.Inject(func(op, _ string, after bool) (err error) {
+		if op == "create" && after {
+			once.Do(func() {
+				_, err = w.Write(t.Context(), []methodspan.Item{row("b", 10)})
+				written = time.Now()
+			})
+		}
+		return err
+	})
+	require.NoError(t, w.Push(t.Context()))
+	least := time.Since(written)
+	assert.GreaterOrEqual(t, w.Stats().Behind, least)
+	assert.Equal(t, onDisk(t, directory)-sent, w.Stats().UnsentBytes)
+	require.NoError(t, w.Push(t.Context()))
+	assert.Zero(t, w.Stats().Behind)
+	assert.Zero(t, w.Stats().UnsentBytes)
 	require.NoError(t, w.Close())
 }
 

@@ -69,14 +69,12 @@ func (m *Mirror) push(ctx context.Context, release bool) error {
 		tree = &parquet.Tree{}
 	}
 	if tree.Generation > m.marker.Generation {
-		if m.stats.behind.Load() == 0 {
-			m.stats.behind.Store(tree.Committed.UnixNano())
-		}
+		m.lag(tree)
 		if tree, err = m.upload(ctx, tree); err != nil {
 			return err
 		}
 	} else if !release && time.Since(m.last) < renew {
-		return m.tidy(ctx, tree)
+		return errors.Join(m.tidy(ctx, tree), m.evict(tree))
 	}
 	c := m.commit(m.marker.Number+1, release)
 	if tree.Generation > 0 {
@@ -85,10 +83,8 @@ func (m *Mirror) push(ctx context.Context, release bool) error {
 	if err := m.put(ctx, c); err != nil {
 		return err
 	}
-	if m.marker.Generation == tree.Generation {
-		m.stats.behind.Store(0)
-	}
-	return m.tidy(ctx, tree)
+	// A newer one may have come while that lasted.
+	return errors.Join(m.tidy(ctx, tree), m.count())
 }
 
 // commit is the next one.
@@ -259,7 +255,7 @@ func ours(p string) bool {
 	return false
 }
 
-// tidy deletes the objects whose grace is over and makes room in the directory.
+// tidy deletes the objects whose grace is over.
 func (m *Mirror) tidy(ctx context.Context, tree *parquet.Tree) error {
 	now := time.Now()
 	named := map[string]bool{commitPath(m.marker.Number): true}
@@ -289,7 +285,7 @@ func (m *Mirror) tidy(ctx context.Context, tree *parquet.Tree) error {
 			delete(m.doomed, p)
 		}
 	}
-	return errors.Join(err, m.evict(tree))
+	return err
 }
 
 // count finds out how much is in the directory and not in the bucket, also while the
@@ -299,14 +295,21 @@ func (m *Mirror) count() error {
 	if err != nil || tree == nil {
 		return err
 	}
-	if tree.Generation > m.marker.Generation && m.stats.behind.Load() == 0 {
-		since := tree.Committed
-		for _, f := range tree.Newer(m.marker.Sequence, m.marker.Committed) {
-			if f.Committed.Before(since) {
-				since = f.Committed
-			}
-		}
-		m.stats.behind.Store(since.UnixNano())
-	}
+	m.lag(tree)
 	return m.evict(tree)
+}
+
+// lag notes since when the bucket lacks something of a tree.
+func (m *Mirror) lag(tree *parquet.Tree) {
+	if tree.Generation <= m.marker.Generation {
+		m.stats.behind.Store(0)
+		return
+	}
+	since := tree.Committed
+	for _, f := range tree.Newer(m.marker.Sequence, m.marker.Committed) {
+		if f.Committed.Before(since) {
+			since = f.Committed
+		}
+	}
+	m.stats.behind.Store(since.UnixNano())
 }
