@@ -76,5 +76,9 @@ func (c *quietCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 		}
 		break
 	}
-	return c.Core.Write(entry, fields)
+	// The cores below have their own levels, and may leave lines out.
+	if checked := c.Core.Check(entry, nil); checked != nil {
+		checked.Write(fields...)
+	}
+	return nil
 }
