@@ -3,6 +3,7 @@ package warehouse
 import (
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +11,61 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 )
+
+// A repeat of what was stored long before is none of the rows that an attempt of unknown
+// outcome may have stored.
+func TestRepeatsBesideAnUnknownOutcome(t *testing.T) {
+	rowsOf := func(x export) float64 {
+		items, _ := methodspan.NewConverter().Items(x.traces())
+		return float64(len(items[0].Rows))
+	}
+	for name, test := range map[string]struct {
+		last   int  // attempt that fails
+		stored bool // by the first of them
+	}{
+		"not stored": {2, false}, "stored": {2, true}, "given up": {1 << 30, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				cfg := smallQueue(t)
+				cfg.Retry.MaxElapsedTime = 10 * time.Second
+				cfg.Retry.MaxInterval = 5 * time.Second
+				r := newRig(t, cfg)
+				r.store.before = func(n int, _ []methodspan.Item) error {
+					if n > 1 && n <= test.last && (n > 2 || !test.stored) {
+						return errUnsure
+					}
+					return nil
+				}
+				r.store.after = func(n int) error {
+					if n > 1 && n <= test.last {
+						return errUnsure
+					}
+					return nil
+				}
+				r.start()
+				old, fresh := busyExport(0), busyExport(1)
+				r.send(old)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				require.InDelta(t, rowsOf(old), r.metric("rows_written"), 0)
+				require.NoError(t, r.ConsumeTraces(t.Context(), old.traces())) // its sender had no answer
+				r.send(fresh)
+				time.Sleep(2 * time.Minute)
+				synctest.Wait()
+				r.stop()
+				balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+				assert.InDelta(t, rowsOf(old), r.metric("duplicate_rows"), 0)
+				written, unknown := rowsOf(old)+rowsOf(fresh), 0.0
+				if name == "given up" {
+					written, unknown = rowsOf(old), rowsOf(fresh)
+				}
+				assert.InDelta(t, written, r.metric("rows_written"), 0)
+				assert.InDelta(t, unknown, r.metric("write_unknown"), 0)
+			})
+		})
+	}
+}
 
 // What an earlier run has left in a stored queue is sent again by a sender that had no
 // answer, while the store is away. Whichever of the copies is folded, and whichever is

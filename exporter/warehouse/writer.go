@@ -3,6 +3,7 @@ package warehouse
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,8 +25,9 @@ type writer struct {
 	// drained is the folded item that goes with every write until it is stored.
 	// It keeps its id and its rows, because a write of it may be unsettled.
 	drained *methodspan.Item
-	// unsure are the items of the last attempt, if its outcome is not known. The
-	// next attempt settles them: what then is a duplicate was stored by it.
+	// unsure are the items of the last attempt that were not stored before, if its
+	// outcome is not known. The next attempt settles them: what then is a duplicate was
+	// stored by it.
 	unsure map[string]bool
 	// recycles tells that the store keeps nothing of rows that it has written.
 	recycles bool
@@ -99,7 +101,7 @@ func (w *writer) giveUp(items []methodspan.Item, err error) error {
 	rows := 0
 	for _, item := range items {
 		switch {
-		case unsettled(item.ID):
+		case unsettled(item.ID) && w.unsure[item.ID]:
 			unknown = append(unknown, item)
 			rows += len(item.Rows)
 		case w.unsure[item.ID] && committed(item.ID): // by an attempt that then failed
@@ -142,15 +144,19 @@ func (w *writer) withFolded(items []methodspan.Item) []methodspan.Item {
 
 // attempt writes once. A batch whose outcome is not known must come again.
 func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
+	unstored := w.unstored(batch)
 	begin := time.Now()
 	res, err := (*w.sink.Load()).Write(ctx, batch)
 	refused, failure := parquet.RowErrors(err)
 	w.telemetry.attempt(time.Since(begin), failure)
 	w.report(failure)
 	if errors.Is(failure, parquet.ErrUnknown) {
+		before := w.unsure
 		w.unsure = make(map[string]bool, len(batch))
 		for i := range batch {
-			w.unsure[batch[i].ID] = true
+			if id := batch[i].ID; unstored[i] || before[id] {
+				w.unsure[id] = true
+			}
 		}
 	}
 	if failure != nil {
@@ -180,6 +186,22 @@ func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 		w.drained = nil
 	}
 	return nil
+}
+
+// unstored tells of each item whether it is not stored yet. Of a folded one, all that was
+// folded into it may be.
+func (w *writer) unstored(batch []methodspan.Item) []bool {
+	committed := (*w.sink.Load()).Committed
+	unstored := make([]bool, len(batch))
+	for i := range batch {
+		item := &batch[i]
+		unstored[i] = !committed(item.ID) && (len(item.Folds) == 0 || !all(item.Folds, committed))
+	}
+	return unstored
+}
+
+func all(ids []string, is func(string) bool) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool { return !is(id) })
 }
 
 // inDrained is what is gone if the drained item can't be stored.
