@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/multierr"
 	"go.uber.org/zap"
@@ -116,14 +115,13 @@ func (w *warehouse) startUploads() {
 	}
 	w.logger.Info("The warehouse is uploaded.", zap.String("to", m.Address()), zap.String("path", w.cfg.Path))
 	m.Start(func(err error) {
+		err = aboutURL(err)
+		w.health.set(uploading, err, w.host)
 		if err == nil {
 			w.logger.Info("Uploading the warehouse works again.")
-			componentstatus.ReportStatus(w.host, componentstatus.NewEvent(componentstatus.StatusOK))
 			return
 		}
-		err = aboutURL(err)
 		w.logger.Error("Uploading the warehouse fails. Rows wait in its directory.", zap.Error(err))
-		componentstatus.ReportStatus(w.host, componentstatus.NewRecoverableErrorEvent(err))
 	})
 }
 

@@ -27,8 +27,8 @@ func inBucket(t *testing.T) *Config {
 	return cfg
 }
 
-// uploading is an exporter as the collector makes it.
-func uploading(t *testing.T, cfg *Config) (exporter.Traces, *componenttest.Telemetry) {
+// uploader is an exporter as the collector makes it.
+func uploader(t *testing.T, cfg *Config) (exporter.Traces, *componenttest.Telemetry) {
 	t.Helper()
 	tel := componenttest.NewTelemetry()
 	t.Cleanup(func() { _ = tel.Shutdown(context.Background()) })
@@ -64,7 +64,7 @@ func TestDirectoryIsUploaded(t *testing.T) {
 	cfg := inBucket(t)
 	var in []ptrace.Traces
 	for run := range int64(2) {
-		e, tel := uploading(t, cfg)
+		e, tel := uploader(t, cfg)
 		require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
 		for seq := range int64(3) {
 			x := export{instance: "a", seq: 2*run + seq + 1, calls: map[string]int64{"a.B": 5}, measured: 3, process: true}
@@ -74,7 +74,7 @@ func TestDirectoryIsUploaded(t *testing.T) {
 			}
 		}
 		if run == 0 {
-			second, _ := uploading(t, func() *Config { other := *cfg; other.Path = t.TempDir(); return &other }())
+			second, _ := uploader(t, func() *Config { other := *cfg; other.Path = t.TempDir(); return &other }())
 			require.ErrorIs(t, second.Start(t.Context(), componenttest.NewNopHost()), bucket.ErrTaken)
 			require.NoError(t, second.Shutdown(t.Context()))
 		}
@@ -114,7 +114,7 @@ func TestBucketThatCannotBe(t *testing.T) {
 		cfg := inBucket(t)
 		cfg.Bucket.Get().URL = url
 		require.NoError(t, cfg.Validate())
-		e, _ := uploading(t, cfg)
+		e, _ := uploader(t, cfg)
 		err := e.Start(t.Context(), componenttest.NewNopHost())
 		require.ErrorIs(t, err, bucket.ErrRefused)
 		assert.ErrorContains(t, err, want)

@@ -14,6 +14,7 @@ type part int
 const (
 	writing part = iota
 	loading
+	uploading
 	parts
 )
 
