@@ -30,6 +30,7 @@ type compactReport struct {
 // add adds what was done elsewhere.
 func (r *compactReport) add(more *lake.Report) {
 	r.Steps = append(r.Steps, more.Steps...)
+	r.Kept += more.Kept
 	r.Removed += more.Removed
 	r.Bytes += more.Bytes
 	r.Doomed += more.Doomed
@@ -60,6 +61,9 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 	}
 	d.Say(fmt.Sprintf("the warehouse has %d bytes, and %d in files that go when the grace of their readers is over; %d files of earlier runs were deleted",
 		r.Bytes, r.Doomed, r.Removed))
+	if r.Kept > 0 {
+		d.Say(fmt.Sprintf("%d rows are not in sums, because their method has too many namespaces and environments on their date: they are as they were, without ids", r.Kept))
+	}
 	for _, l := range r.LeftAlone {
 		d.Say(l.String())
 	}

@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -63,6 +64,33 @@ func TestMaintenanceSaysWhatFails(t *testing.T) {
 		synctest.Wait()
 		assert.EqualValues(t, 1, r.metric("maintenance_failures"))
 		require.NoError(t, os.WriteFile(current, before, 0o644))
+		r.stop()
+	})
+}
+
+// Rows of more environments than are added up at once are told.
+func TestMaintenanceSaysWhatIsKept(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		cfg := testConfig(t)
+		cfg.Maintenance.Interval = time.Hour
+		it := methodspan.Item{ID: "old-1"}
+		start := time.Now().Add(-10 * 24 * time.Hour).UnixNano()
+		for i := range 1003 {
+			it.Rows = append(it.Rows, methodspan.Row{
+				Resource: &methodspan.Resource{Service: "shop", Environment: fmt.Sprint("pr-", i)}, Kind: methodspan.KindCounts, Level: methodspan.LevelRaw,
+				StartNS: start, EndNS: start, Method: "m", Calls: 1, RowSeq: int32(i),
+			})
+		}
+		w, err := parquet.NewWriter(cfg.Path, cfg.parquetOptions())
+		require.NoError(t, err)
+		_, err = w.Write(t.Context(), []methodspan.Item{it})
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		r := newRig(t, cfg).start()
+		time.Sleep(2*time.Hour + time.Second)
+		synctest.Wait()
+		assert.EqualValues(t, 1, r.metric("maintenance_steps", "action", "roll_minute"))
+		assert.EqualValues(t, 3, r.metric("maintenance_rows", "action", "keep"))
 		r.stop()
 	})
 }

@@ -120,6 +120,9 @@ func (t *telemetry) maintenance(r *lake.Report, took time.Duration) {
 	ctx := context.Background()
 	t.builder.ExporterWarehouseMaintenanceDuration.Record(ctx, took.Seconds())
 	t.builder.ExporterWarehouseSize.Record(ctx, r.Bytes)
+	if r.Kept > 0 {
+		t.builder.ExporterWarehouseMaintenanceRows.Add(ctx, r.Kept, label("action", "keep"))
+	}
 }
 
 // observe registers what is read when metrics are collected.

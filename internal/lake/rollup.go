@@ -18,6 +18,11 @@ import (
 // the hash of their names: enough clusters for standard errors, and a bound.
 const maxInstanceGroups = 64
 
+// maxCells bounds the namespaces and environments of one method whose weights are in
+// memory, at 120 kB each: nothing else bounds how many a service has on a date. The rows
+// of others stay as they are, since any weight but their own would be wrong.
+const maxCells = 1000
+
 // weighing are the columns that weights are made of.
 var weighing = []string{
 	"kind", "level", "start_ns", "service_namespace", "service", "version", "environment", "class", "method",
@@ -27,9 +32,9 @@ var weighing = []string{
 // roll puts the sums of a date's rows in their place. The date is read twice side
 // by side: ahead for the weights of a method's rows, behind for the rows. Rows come
 // sorted by method, then by time, so what is in memory are the weight cells of one
-// method and the sums of one minute or hour.
-func roll(ctx context.Context, m *parquet.Maintainer, date string, files []parquet.File, level string) (parquet.File, error) {
-	return m.Replace(ctx, date, files, parquet.Output{Kind: parquet.KindRoll, Level: level, NoIDs: true}, func(add func(*methodspan.Row) error) error {
+// method and the sums of one minute or hour. It tells how many rows are not in sums.
+func roll(ctx context.Context, m *parquet.Maintainer, date string, files []parquet.File, level string) (file parquet.File, kept int64, err error) {
+	file, err = m.Replace(ctx, date, files, parquet.Output{Kind: parquet.KindRoll, Level: level, NoIDs: true}, func(add func(*methodspan.Row) error) error {
 		ahead, err := parquet.OpenRun(ctx, files, parquet.RunOptions{Columns: weighing})
 		if err != nil {
 			return err
@@ -41,8 +46,11 @@ func roll(ctx context.Context, m *parquet.Maintainer, date string, files []parqu
 		}
 		defer behind.Close()
 		r := &roller{level: level, unit: unitOf(level), add: add, cells: map[cellKey]*methodspan.Cells{}, numbers: map[sumKey]int{}}
-		return r.run(ahead, behind)
+		err = r.run(ahead, behind)
+		kept = r.kept
+		return err
 	})
+	return file, kept, err
 }
 
 func unitOf(level string) int64 {
@@ -71,8 +79,10 @@ type roller struct {
 	unit  int64
 	add   func(*methodspan.Row) error
 
-	cells map[cellKey]*methodspan.Cells // of the method
+	cells map[cellKey]*methodspan.Cells // of the method, at most maxCells
 	spare []*methodspan.Cells
+	none  methodspan.Cells // of rows that are in no cell
+	kept  int64            // rows that are not in sums
 
 	at        int64 // the minute or hour under way
 	numbers   map[sumKey]int
@@ -99,7 +109,7 @@ func (r *roller) run(ahead, behind *parquet.Run) error {
 			delete(r.cells, key)
 		}
 		for next != nil && methodOf(next) == method {
-			r.cellsOf(next).Add(next)
+			r.weigh(next)
 			if next, err = ahead.Next(); err != nil {
 				return err
 			}
@@ -119,10 +129,18 @@ func (r *roller) run(ahead, behind *parquet.Run) error {
 	return nil
 }
 
-func (r *roller) cellsOf(row *methodspan.Row) *methodspan.Cells {
+// weigh adds a row to the weight cells of its namespace and environment, if there is room
+// for them.
+func (r *roller) weigh(row *methodspan.Row) {
+	if row.Level != methodspan.LevelRaw || row.Kind == methodspan.KindProcess {
+		return
+	}
 	key := cellOf(row)
 	c := r.cells[key]
 	if c == nil {
+		if len(r.cells) == maxCells {
+			return
+		}
 		if n := len(r.spare); n > 0 {
 			c, r.spare = r.spare[n-1], r.spare[:n-1]
 		} else {
@@ -130,7 +148,15 @@ func (r *roller) cellsOf(row *methodspan.Row) *methodspan.Cells {
 		}
 		r.cells[key] = c
 	}
-	return c
+	c.Add(row)
+}
+
+// cellsOf are the weight cells of a raw row, nil if there was no room for them.
+func (r *roller) cellsOf(row *methodspan.Row) *methodspan.Cells {
+	if row.Kind == methodspan.KindProcess {
+		return &r.none
+	}
+	return r.cells[cellOf(row)]
 }
 
 // sumKey says which rows are added up, of one method and one minute or hour.
@@ -166,7 +192,11 @@ func (r *roller) take(row *methodspan.Row) error {
 	}
 	cells := row.Reason // what rows that are sums already were weighed in
 	if row.Level == methodspan.LevelRaw {
-		weight := r.cellsOf(row).Weigh(row)
+		weighed := r.cellsOf(row)
+		if weighed == nil {
+			return r.keep(row)
+		}
+		weight := weighed.Weigh(row)
 		row.Final(weight)
 		cells = weight.Cell + "/" + weight.CellWall
 	}
@@ -199,6 +229,17 @@ func (r *roller) take(row *methodspan.Row) error {
 	s.unknown = s.unknown || row.Resource.ProcessStartNS == 0
 	s.Add(row)
 	return nil
+}
+
+// keep writes a row as it is, but for what leads to one request. The sums before it go
+// first: none of their rows has started later.
+func (r *roller) keep(row *methodspan.Row) error {
+	if err := r.flush(); err != nil {
+		return err
+	}
+	r.kept++
+	row.TraceID, row.SpanID, row.ParentSpanID, row.RequestID = [16]byte{}, [8]byte{}, [8]byte{}, ""
+	return r.add(row)
 }
 
 // flush writes the sums of a minute or hour.

@@ -40,6 +40,9 @@ type Job struct {
 // Report is what a run did.
 type Report struct {
 	Steps []Step `json:"steps"`
+	// Kept counts the rows of dates that were added up which are as they were, because
+	// their method has too many namespaces and environments.
+	Kept int64 `json:"kept_rows,omitempty"`
 	// Removed counts the files of earlier runs that were deleted.
 	Removed int `json:"removed_files"`
 	// Bytes is the size of the warehouse afterwards, Doomed that of files which go
@@ -225,9 +228,15 @@ func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level
 			return err
 		}
 	}
-	return r.replace(ctx, d, action, d.Files, func(files []parquet.File) (parquet.File, error) {
-		return roll(ctx, r.m, d.Date, files, level)
+	var kept int64
+	err := r.replace(ctx, d, action, d.Files, func(files []parquet.File) (file parquet.File, err error) {
+		file, kept, err = roll(ctx, r.m, d.Date, files, level)
+		return file, err
 	})
+	if err == nil {
+		r.report.Kept += kept
+	}
+	return err
 }
 
 // tooLarge tells whether a date is more than can be fetched at once.
