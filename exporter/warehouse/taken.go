@@ -23,6 +23,8 @@ type takenItem struct {
 	at    time.Time
 	place place
 	done  bool
+	// offered: the queue has not said yet whether it takes the item.
+	offered bool
 }
 
 // place is where an item is.
@@ -44,7 +46,27 @@ func (t *taken) add(id string, now time.Time) bool {
 		return false
 	}
 	t.put(id, queued, now)
+	t.items[id].offered = true
 	return true
+}
+
+// offered tells whether the queue may yet refuse an item.
+func (t *taken) offered(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	it := t.items[id]
+	return it != nil && it.offered
+}
+
+// accept notes that the queue has taken items.
+func (t *taken) accept(ids ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range ids {
+		if it := t.items[id]; it != nil {
+			it.offered = false
+		}
+	}
 }
 
 func (t *taken) put(id string, p place, now time.Time) {
@@ -54,7 +76,7 @@ func (t *taken) put(id string, p place, now time.Time) {
 		t.items[id] = it
 		t.order = append(t.order, it)
 	}
-	it.place = p
+	it.place, it.offered = p, false
 }
 
 // write moves items from the queue to the writer. Repeats are those of which another

@@ -3,6 +3,7 @@ package warehouse
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,19 +169,25 @@ func (w *warehouse) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	}
 	now := time.Now()
 	for i, req := range split(items, partSize(w.cfg.Queue.QueueSize)) {
-		req = w.fresh(req, now)
+		req, err := w.fresh(req, now)
+		if err != nil {
+			w.telemetry.offerRefused(refusalOf(err))
+			return err
+		}
 		if req == nil {
 			continue
 		}
 		// A request that the queue has taken may be merged at once: only one
 		// that it has refused is still ours.
-		err := w.inner.ConsumeTraces(withRequest(ctx, req), ptrace.NewTraces())
+		ids := idsOf(req.items)
+		err = w.inner.ConsumeTraces(withRequest(ctx, req), ptrace.NewTraces())
 		if err == nil {
+			w.taken.accept(ids...)
 			continue
 		}
 		w.telemetry.offerRefused(refusalOf(err))
 		if w.cfg.OnFull == Reject && i == 0 {
-			w.taken.release(idsOf(req.items)...)
+			w.taken.release(ids...)
 			return err
 		}
 		items, repeats := w.taken.sumRefused(req.items, now)
@@ -190,22 +197,30 @@ func (w *warehouse) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	return nil
 }
 
-// fresh drops the items that were taken before; nil if none is left.
-func (w *warehouse) fresh(req *request, now time.Time) *request {
+var errOffered = errors.New("the same spans are being offered to the queue, which may refuse them: send them again")
+
+// fresh drops the items that were taken before; nil if none is left. Where a refusal goes
+// to the client, a repeat must not be answered before the item that it repeats.
+func (w *warehouse) fresh(req *request, now time.Time) (*request, error) {
 	left := req.items[:0]
 	rows := 0
 	for _, item := range req.items {
-		if !w.taken.add(item.ID, now) {
-			w.telemetry.duplicates(len(item.Rows))
+		if w.taken.add(item.ID, now) {
+			left = append(left, item)
+			rows += len(item.Rows)
 			continue
 		}
-		left = append(left, item)
-		rows += len(item.Rows)
+		mine := func(other methodspan.Item) bool { return other.ID == item.ID }
+		if w.cfg.OnFull == Reject && w.taken.offered(item.ID) && !slices.ContainsFunc(left, mine) {
+			w.taken.release(idsOf(left)...)
+			return nil, errOffered
+		}
+		w.telemetry.duplicates(len(item.Rows))
 	}
 	if len(left) == 0 {
-		return nil
+		return nil, nil
 	}
-	return &request{left, rows}
+	return &request{left, rows}, nil
 }
 
 // repeated counts items of which another copy is on its way.

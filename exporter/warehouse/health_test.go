@@ -1,0 +1,87 @@
+package warehouse
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// statusHost keeps what is reported about the component's health.
+type statusHost struct{ events []componentstatus.Status }
+
+func (h *statusHost) GetExtensions() map[component.ID]component.Component { return nil }
+func (h *statusHost) Report(e *componentstatus.Event)                     { h.events = append(h.events, e.Status()) }
+
+// The component is well when it writes and uploads, whichever of the two works again first.
+func TestStatusIsThatOfAllParts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		cfg := inBucket(t)
+		r := newRig(t, cfg)
+		r.open = func(cfg *Config) (sink, error) {
+			s, err := openSink(cfg)
+			r.store.sink = s
+			return s, err
+		}
+		host := &statusHost{}
+		require.NoError(t, r.Start(context.Background(), host))
+		var withFaults sink = r.store
+		r.sink.Store(&withFaults)
+		var broken atomic.Bool
+		r.store.before = func(int, []methodspan.Item) error {
+			if broken.Load() {
+				return errBroken
+			}
+			return nil
+		}
+		dir := strings.TrimPrefix(cfg.Bucket.Get().URL, "file://")
+		sent := 0
+		pass := func() {
+			r.send(busyExport(sent))
+			sent++
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+		}
+		away := func(is bool) {
+			t.Helper()
+			if is {
+				require.NoError(t, os.Rename(dir, dir+"-away"))
+				require.NoError(t, os.WriteFile(dir, nil, 0o600))
+				return
+			}
+			require.NoError(t, os.Remove(dir))
+			require.NoError(t, os.Rename(dir+"-away", dir))
+		}
+		pass()
+		assert.Empty(t, host.events)
+		away(true)
+		pass()
+		assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError}, host.events, "uploads fail")
+		broken.Store(true)
+		pass()
+		away(false)
+		pass()
+		assert.NotContains(t, host.events, componentstatus.StatusOK, "writes fail")
+		away(true)
+		pass()
+		broken.Store(false)
+		pass()
+		assert.NotContains(t, host.events, componentstatus.StatusOK, "uploads fail again")
+		away(false)
+		pass()
+		require.Contains(t, host.events, componentstatus.StatusOK)
+		assert.Equal(t, componentstatus.StatusOK, host.events[len(host.events)-1])
+		r.stop()
+		balanced(t, booksOf(r.in...), bucketBooks(t, cfg.Bucket.Get().URL))
+	})
+}

@@ -1,0 +1,48 @@
+package warehouse
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// offers keeps a request waiting for what the queue says.
+type offers struct {
+	exporter.Traces
+	refuse chan error
+}
+
+func (o *offers) ConsumeTraces(context.Context, ptrace.Traces) error { return <-o.refuse }
+
+// A request that comes again while the queue is asked about it is not answered as taken:
+// the queue may refuse it.
+func TestOnFullRejectDoesNotAnswerEarly(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		cfg := smallQueue(t)
+		cfg.OnFull = Reject
+		r := newRig(t, cfg).start()
+		queue := r.inner
+		asked := &offers{Traces: queue, refuse: make(chan error)}
+		r.inner = asked
+		td := busyExport(0).traces()
+		first := make(chan error)
+		go func() { first <- r.ConsumeTraces(context.Background(), busyExport(0).traces()) }()
+		synctest.Wait()
+		assert.Error(t, r.ConsumeTraces(context.Background(), td), "the client would forget it")
+		asked.refuse <- exporterhelper.ErrQueueIsFull
+		require.ErrorIs(t, <-first, exporterhelper.ErrQueueIsFull)
+		assert.EqualValues(t, 2, r.metric("offers_refused"))
+
+		r.inner = queue
+		r.send(busyExport(0)) // the client tries again
+		require.NoError(t, r.ConsumeTraces(context.Background(), td), "it is in the queue")
+		r.stop()
+		balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+	})
+}
