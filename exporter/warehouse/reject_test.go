@@ -30,9 +30,10 @@ func TestOnFullRejectDoesNotAnswerEarly(t *testing.T) {
 		queue := r.inner
 		asked := &offers{Traces: queue, refuse: make(chan error)}
 		r.inner = asked
-		td := busyExport(0).traces()
+		x := export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 5}, measured: 2} // offered at once
+		td := x.traces()
 		first := make(chan error)
-		go func() { first <- r.ConsumeTraces(context.Background(), busyExport(0).traces()) }()
+		go func() { first <- r.ConsumeTraces(context.Background(), x.traces()) }()
 		synctest.Wait()
 		assert.Error(t, r.ConsumeTraces(context.Background(), td), "the client would forget it")
 		asked.refuse <- exporterhelper.ErrQueueIsFull
@@ -40,7 +41,7 @@ func TestOnFullRejectDoesNotAnswerEarly(t *testing.T) {
 		assert.EqualValues(t, 2, r.metric("offers_refused"))
 
 		r.inner = queue
-		r.send(busyExport(0)) // the client tries again
+		r.send(x) // the client tries again
 		require.NoError(t, r.ConsumeTraces(context.Background(), td), "it is in the queue")
 		r.stop()
 		balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
