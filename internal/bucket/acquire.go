@@ -40,6 +40,10 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 		return &parquet.Error{Op: "open", Path: m.opts.Directory, Kind: ErrTaken,
 			Hint: fmt.Sprintf("the directory belongs to %s: give each prefix a directory of its own", found.Address)}
 	}
+	// A start that was killed may have left it.
+	if err := os.RemoveAll(filepath.Join(m.opts.Directory, theirsDir)); err != nil {
+		return err
+	}
 	tree, err := m.tree()
 	if err != nil {
 		return err
@@ -145,7 +149,12 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 		c.Generation, c.Manifest, c.Checksum = head.Generation, head.Manifest, head.Checksum
 		c.tree = theirs
 	}
-	return m.put(ctx, c)
+	if err := m.put(ctx, c); errors.Is(err, ErrTaken) {
+		return errors.Join(err, errBusy) // the next look tells whether it is for good
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // mayHave tells why the prefix is not for this directory to have.
@@ -164,7 +173,7 @@ func (m *Mirror) mayHave(found *marker, tree *parquet.Tree, head *commit, now ti
 		return m.gone(head)
 	}
 	if age := now.Sub(head.at); !head.Released && age < m.opts.Abandoned {
-		return m.refuse(fmt.Errorf("%.200q holds it and was seen %s ago", head.Holder, max(0, age).Round(time.Second)),
+		return m.refuse(fmt.Errorf("%.200q holds it and was seen %s ago: %w", head.Holder, max(0, age).Round(time.Second), errBusy),
 			fmt.Sprintf("give each collector a `prefix` of its own, or stop that one; if it is gone for good, try again in %s", (m.opts.Abandoned-age).Round(time.Second)))
 	}
 	return nil

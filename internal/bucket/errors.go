@@ -15,6 +15,9 @@ var (
 	ErrTaken = errors.New("the prefix belongs to another collector")
 )
 
+// errBusy: who holds the prefix may give it back.
+var errBusy = errors.New("it is not given back yet")
+
 // errExists means that an object of this name is there already.
 var errExists = errors.New("there is such an object already")
 

@@ -109,7 +109,12 @@ func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Importe
 	}
 	defer os.RemoveAll(scratch)
 	l := &left{bucket: b, from: b.Store(name), to: leftPrefix(found.Owner), scratch: scratch, Imported: into}
-	return into, l.bring(ctx, tree, head, head.Handed[i].Sequence)
+	// A collector must not write to it any more, also while nobody can be asked.
+	found.Imported = true
+	if err := found.write(directory); err != nil {
+		return nil, err
+	}
+	return into, l.bring(ctx, tree, head, max(head.Handed[i].Sequence, found.Sequence, tree.Common))
 }
 
 // left is an import to a prefix of its own.

@@ -17,11 +17,13 @@ import (
 // marker is a file in the directory that says which prefix it belongs to and how
 // far the prefix was when they last agreed.
 type marker struct {
-	Address    string `json:"address"`
-	Owner      string `json:"owner"`
-	Session    string `json:"session"`
-	Number     int64  `json:"number"`
-	Generation int64  `json:"generation"`
+	Address string `json:"address"`
+	Owner   string `json:"owner"`
+	Session string `json:"session"`
+	// Imported: what was not uploaded is in a prefix of its own.
+	Imported   bool  `json:"imported,omitempty"`
+	Number     int64 `json:"number"`
+	Generation int64 `json:"generation"`
 	// Sequence and Committed are those of the generation, so that what is newer can be
 	// told while the store does not answer.
 	Sequence  int64     `json:"sequence,omitempty"`

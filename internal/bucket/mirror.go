@@ -186,7 +186,7 @@ func (m *Mirror) whole(cause error) error {
 	if err != nil {
 		return err
 	}
-	if local(tree) < found.Generation {
+	if local(tree) < found.Generation || found.Imported {
 		return cause
 	}
 	m.marker = *found

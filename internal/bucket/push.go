@@ -23,7 +23,7 @@ func (m *Mirror) Push(ctx context.Context) error { return m.step(ctx, false) }
 func (m *Mirror) step(ctx context.Context, release bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.Lost(); err != nil {
+	if err := m.Lost(); err != nil && !errors.Is(err, errBusy) {
 		return err
 	}
 	err := m.push(ctx, release)
@@ -34,6 +34,7 @@ func (m *Mirror) step(ctx context.Context, release bool) error {
 			return err
 		}
 	}
+	m.lost.Store(nil) // who had it for a while is gone, or can't be asked
 	if err != nil {
 		// The directory has its bound all the same.
 		err = errors.Join(err, m.count())

@@ -36,6 +36,8 @@ type generation struct {
 	// Grace how long it leaves readers what was taken out.
 	Remember time.Duration `json:"remember_ns,omitempty"`
 	Grace    time.Duration `json:"grace_ns,omitempty"`
+	// Common is the highest raw file that was taken over from another, which uploaded it.
+	Common int64 `json:"common,omitempty"`
 	// Dates is sorted by date.
 	Dates []dateRef `json:"dates"`
 	// Removed names what is to be deleted when its grace is over.

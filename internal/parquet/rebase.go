@@ -60,6 +60,7 @@ func (r *rebase) apply(t *commit, next *state) error {
 	if err != nil {
 		return err
 	}
+	r.common = max(r.common, t.state.common)
 	r.sums = map[string]string{}
 	for _, o := range r.theirs.Objects {
 		r.sums[o.Path] = o.Checksum
@@ -78,7 +79,7 @@ func (r *rebase) apply(t *commit, next *state) error {
 		}
 	}
 	next.sequence, next.remember, next.grace = max(next.sequence, g.Sequence), t.opts.RememberFor, t.opts.Grace
-	next.floor = max(next.floor, g.Floor)
+	next.floor, next.common = max(next.floor, g.Floor), g.Sequence
 	next.dates, next.removed, next.loaded = nil, nil, nil
 	for i, ref := range g.Removed {
 		if err := r.removed(t, next, ref, i); err != nil {

@@ -20,6 +20,7 @@ type state struct {
 	generation int64
 	checksum   string // of the generation
 	sequence   int64
+	common     int64
 	floor      string
 	remember   time.Duration
 	grace      time.Duration
@@ -101,7 +102,7 @@ func (s *state) bytes() (n int64) {
 func (s *state) encode(now time.Time) *generation {
 	return &generation{
 		Schema: SchemaVersion, Generation: s.generation, Sequence: s.sequence, Committed: now.UTC(),
-		Floor: s.floor, Remember: s.remember, Grace: s.grace, Dates: s.dates, Removed: s.removed,
+		Common: s.common, Floor: s.floor, Remember: s.remember, Grace: s.grace, Dates: s.dates, Removed: s.removed,
 	}
 }
 

@@ -27,6 +27,7 @@ type Object struct {
 type Tree struct {
 	Generation int64
 	Sequence   int64  // the highest raw file that is settled
+	Common     int64  // the highest one that another had uploaded
 	Name       string // of the generation's manifest
 	Checksum   string // of it
 	Committed  time.Time
@@ -71,7 +72,7 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Generation, t.Sequence, t.Committed = g.Generation, g.Sequence, g.Committed
+	t.Generation, t.Sequence, t.Common, t.Committed = g.Generation, g.Sequence, g.Common, g.Committed
 	var refs []dateRef
 	var first, parts []Object
 	for _, ref := range g.Dates {
