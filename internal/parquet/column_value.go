@@ -3,7 +3,6 @@ package parquet
 import (
 	"bytes"
 	"encoding/binary"
-	"slices"
 
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/format"
@@ -136,11 +135,10 @@ func (c *dayColumn) encode(b *chunk, group *rowOrder) {
 	b.bounds(day, day)
 }
 
-// sparseColumn holds what few rows have: squares, columns of process rows, ids.
+// sparseColumn holds what few rows have: squares, columns of process rows.
 // Each value is size bytes, as PLAIN has it.
 type sparseColumn struct {
 	size   int
-	random bool
 	bits   bool       // values are single bits, one byte each until encoded
 	rows   rowNumbers // place among the values, null for none
 	values []byte
@@ -177,20 +175,6 @@ func (c *sparseColumn) addBool(v bool) {
 	}
 }
 
-func (c *sparseColumn) addBytes(v []byte, known bool) {
-	if !known {
-		c.addNull()
-		return
-	}
-	c.next()
-	c.values = append(c.values, v...)
-}
-
-// addID adds an id, all zeros for none.
-func (c *sparseColumn) addID(id []byte) {
-	c.addBytes(id, slices.ContainsFunc(id, func(b byte) bool { return b != 0 }))
-}
-
 func (c *sparseColumn) reset() {
 	c.rows.reset()
 	c.values = c.values[:0]
@@ -198,7 +182,6 @@ func (c *sparseColumn) reset() {
 
 func (c *sparseColumn) encode(b *chunk, group *rowOrder) {
 	b.values = len(group.rows)
-	b.random = c.random
 	if len(c.values) == 0 {
 		b.nulls = b.values
 		b.levels = constantLevel(b.levels, b.values, 0)

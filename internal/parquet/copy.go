@@ -147,7 +147,7 @@ func (c *copier) doubles(to *doubleColumn, of func(*block) *doubles) {
 	}
 }
 
-func (c *copier) ids(to *sparseColumn, of func(*block) *idVector) {
+func (c *copier) ids(to *idColumn, of func(*block) *idVector) {
 	from, _ := vectorsOf(c, of, func(v *idVector) bool { return len(v.values) == 0 })
 	for _, p := range c.picks {
 		v := from[p.part]
@@ -155,7 +155,7 @@ func (c *copier) ids(to *sparseColumn, of func(*block) *idVector) {
 			to.addNull()
 			continue
 		}
-		to.addID(v.values[int(p.row)*v.size : (int(p.row)+1)*v.size])
+		to.add(v.values[int(p.row)*v.size : (int(p.row)+1)*v.size])
 	}
 }
 

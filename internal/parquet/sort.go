@@ -2,14 +2,15 @@ package parquet
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
 // sorted is the order of the rows by service, class, method, version and start: what
 // queries filter and group by comes first, so that a row group's statistics can skip
-// it and equal names lie side by side. Names are compared once per distinct name and
-// never per pair of rows: rows are dealt out by the ranks of their names, from the
-// last name to the first, and only then, within equal names, sorted by start.
+// it and equal names lie side by side. Rows are dealt out from the least important to
+// the most important of these, so that rows are never compared, and names once per
+// distinct name.
 func (t *table) sorted() []int32 {
 	var services, versions []string
 	for _, r := range t.resources.values {
@@ -19,78 +20,86 @@ func (t *table) sorted() []int32 {
 	for i := range s.order {
 		s.order[i] = int32(i)
 	}
-	s.by(&t.resources.rows, ranks(versions))
-	s.by(&t.method.rows, ranks(t.method.values))
-	s.by(&t.class.rows, ranks(t.class.values))
-	s.by(&t.resources.rows, ranks(services))
-	s.within(t.start.values)
+	s.byStart(t.start.values)
+	s.byName(&t.resources.rows, ranks(versions))
+	s.byName(&t.method.rows, ranks(t.method.values))
+	s.byName(&t.class.rows, ranks(t.class.values))
+	s.byName(&t.resources.rows, ranks(services))
 	return s.order
 }
 
-// sorter brings rows into an order, by the least important of their names first.
+// sorter deals rows out into piles; rows of one pile stay in their order.
 type sorter struct {
 	order, next []int32
-	names       []rankedNames
+	begins      []int32 // of the piles
 }
 
-// rankedNames are the names of rows and where each stands among them.
-type rankedNames struct {
-	rows  *rowNumbers
-	ranks []int32
+// piles makes room for as many piles, all empty.
+func (s *sorter) piles(n int) {
+	s.begins = slices.Grow(s.begins[:0], n+1)[:n+1]
+	clear(s.begins)
 }
 
-// of is the rank of a row's name; what has none comes first.
-func (n *rankedNames) of(row int32) int32 {
-	number := n.rows.at(row)
-	if number == null {
-		return 0
+// counted says where the piles begin, once the rows of each are counted in the place
+// after its own.
+func (s *sorter) counted() {
+	for i := 1; i < len(s.begins); i++ {
+		s.begins[i] += s.begins[i-1]
 	}
-	return n.ranks[number] + 1
 }
 
-// by deals the rows out by their names; rows of equal names stay in their order.
-func (s *sorter) by(rows *rowNumbers, ranks []int32) {
+// put lays the next row on a pile.
+func (s *sorter) put(pile int, row int32) {
+	at := &s.begins[pile]
+	s.next[*at] = row
+	*at++
+}
+
+func (s *sorter) dealt() { s.order, s.next = s.next, s.order }
+
+// startBits is how many bits of a start the rows are dealt out by at a time: few enough
+// for the piles to be counted in the processor's nearest cache.
+const startBits = 11
+
+func (s *sorter) byStart(starts []int64) {
+	first := slices.Min(starts)
+	span := uint64(slices.Max(starts)) - uint64(first)
+	for shift := 0; shift < bits.Len64(span); shift += startBits {
+		pile := func(row int32) int {
+			return int((uint64(starts[row]) - uint64(first)) >> shift & (1<<startBits - 1))
+		}
+		s.piles(1 << startBits)
+		for row := range starts {
+			s.begins[pile(int32(row))+1]++
+		}
+		s.counted()
+		for _, row := range s.order {
+			s.put(pile(row), row)
+		}
+		s.dealt()
+	}
+}
+
+// byName deals the rows out by the ranks of their names; what has none comes first.
+func (s *sorter) byName(rows *rowNumbers, ranks []int32) {
 	if len(rows.each) == 0 {
 		return // all have the same
 	}
-	n := rankedNames{rows, ranks}
-	s.names = append(s.names, n)
-	begins := make([]int32, len(ranks)+2)
-	for _, row := range s.order {
-		begins[n.of(row)+1]++
-	}
-	for i := 1; i < len(begins); i++ {
-		begins[i] += begins[i-1]
-	}
-	for _, row := range s.order {
-		at := &begins[n.of(row)]
-		s.next[*at] = row
-		*at++
-	}
-	s.order, s.next = s.next, s.order
-}
-
-// within sorts the rows of equal names by start.
-func (s *sorter) within(starts []int64) {
-	begin := 0
-	for i := 1; i <= len(s.order); i++ {
-		if i < len(s.order) && s.alike(s.order[i-1], s.order[i]) {
-			continue
+	pile := func(number int32) int {
+		if number == null {
+			return 0
 		}
-		run := s.order[begin:i]
-		begin = i
-		slices.SortFunc(run, func(a, b int32) int { return cmp.Compare(starts[a], starts[b]) })
+		return int(ranks[number]) + 1
 	}
-}
-
-// alike tells whether two rows have equal names.
-func (s *sorter) alike(a, b int32) bool {
-	for i := range s.names {
-		if s.names[i].of(a) != s.names[i].of(b) {
-			return false
-		}
+	s.piles(len(ranks) + 1)
+	for _, number := range rows.each {
+		s.begins[pile(number)+1]++
 	}
-	return true
+	s.counted()
+	for _, row := range s.order {
+		s.put(pile(rows.each[row]), row)
+	}
+	s.dealt()
 }
 
 // ranks tells for each of the names where it stands among them; equal names

@@ -84,6 +84,8 @@ func (c *timeColumn) forget() { c.values, c.known = nil, nil }
 
 func (c *sparseColumn) forget() { c.rows.each, c.values = nil, nil }
 
+func (c *idColumn) forget() { c.values = nil }
+
 func (c *listColumn) forget() { c.rows, c.values, c.starts = nil, nil, nil }
 
 func (c *seqColumn) forget() { c.values = nil }

@@ -44,11 +44,9 @@ func newStream(e *encoder, f diskFile, path string, entry fileEntry) *stream {
 }
 
 func incompressible(c column) bool {
-	switch c := c.(type) {
-	case *timeColumn, *seqColumn:
+	switch c.(type) {
+	case *timeColumn, *seqColumn, *idColumn:
 		return true
-	case *sparseColumn:
-		return c.random
 	}
 	return false
 }

@@ -40,7 +40,7 @@ type table struct {
 	processStart                  startColumn
 	cores, rss, callsTotal, final sparseColumn
 	statNames, statValues         listColumn
-	trace, spanID, parent         sparseColumn
+	trace, spanID, parent         idColumn
 	requestID, batchID            stringColumn
 	seq                           seqColumn
 }
@@ -77,8 +77,7 @@ func newTable() *table {
 		cores: sparseColumn{size: 8}, rss: sparseColumn{size: 8}, callsTotal: sparseColumn{size: 8},
 		final:     sparseColumn{size: 1, bits: true},
 		statNames: listColumn{}, statValues: listColumn{size: 8},
-		trace:  sparseColumn{size: 16, random: true},
-		spanID: sparseColumn{size: 8, random: true}, parent: sparseColumn{size: 8, random: true},
+		trace: idColumn{size: 16}, spanID: idColumn{size: 8}, parent: idColumn{size: 8},
 		requestID: optionalString(), batchID: optionalString(),
 	}
 	for i, value := range [...]func(*methodspan.Resource) string{
@@ -188,6 +187,9 @@ func (t *table) add(r *methodspan.Row) {
 	t.price.addPointer(r.USDPerCoreHour)
 	t.priceSource.addName(r.PriceSource)
 	t.batchID.addName(r.BatchID)
+	t.trace.add(r.TraceID[:])
+	t.spanID.add(r.SpanID[:])
+	t.parent.add(r.ParentSpanID[:])
 	t.seq.values = append(t.seq.values, r.RowSeq)
 	if isPlain(r) {
 		t.plain++

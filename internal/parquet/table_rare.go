@@ -6,7 +6,7 @@ import "github.com/corehour/corehour/internal/methodspan"
 // calls and counts do. Its columns are told of all such rows at once.
 func isPlain(r *methodspan.Row) bool {
 	return len(r.Signature)+len(r.Stack)+len(r.Stratum)+len(r.RequestID)+len(r.WallHist)+len(r.CPUHist) == 0 &&
-		r.Process == nil && r.TraceID == [16]byte{} && r.SpanID == [8]byte{} && r.ParentSpanID == [8]byte{} &&
+		r.Process == nil &&
 		hasNoSpread(r.Measured, r.WallNS, r.WallSq, r.WallMaxNS) && hasNoSpread(r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS)
 }
 
@@ -25,7 +25,7 @@ func (t *table) noteAbsent() {
 	for _, c := range [...]*stringColumn{&t.signature, &t.stack, &t.stratum, &t.requestID} {
 		c.addNulls(n)
 	}
-	for _, c := range [...]*sparseColumn{&t.wall.squares, &t.cpu.squares, &t.cores, &t.rss, &t.callsTotal, &t.final, &t.trace, &t.spanID, &t.parent} {
+	for _, c := range [...]*sparseColumn{&t.wall.squares, &t.cpu.squares, &t.cores, &t.rss, &t.callsTotal, &t.final} {
 		c.rows.addSame(null, n)
 	}
 	for _, c := range [...]*timeColumn{&t.wall.max, &t.cpu.max} {
@@ -45,9 +45,6 @@ func (t *table) addRare(r *methodspan.Row) {
 	t.wall.addSpread(r.Measured, r.WallNS, r.WallSq, r.WallMaxNS, r.WallHist)
 	t.cpu.addSpread(r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS, r.CPUHist)
 	t.addProcess(r.Process)
-	t.trace.addBytes(r.TraceID[:], r.TraceID != [16]byte{})
-	t.spanID.addBytes(r.SpanID[:], r.SpanID != [8]byte{})
-	t.parent.addBytes(r.ParentSpanID[:], r.ParentSpanID != [8]byte{})
 }
 
 // addSpread decides which columns beside the sum of one measured quantity are known:

@@ -37,7 +37,7 @@ func (t *table) units() []unit {
 	weights := func(path string, to *listColumn, of func(*block) *listVector[float64]) unit {
 		return unit{columns: 1, paths: []string{path}, copy: func(c *copier) { c.weights(to, of) }}
 	}
-	ids := func(path string, to *sparseColumn, of func(*block) *idVector) unit {
+	ids := func(path string, to *idColumn, of func(*block) *idVector) unit {
 		return unit{columns: 1, paths: []string{path}, copy: func(c *copier) { c.ids(to, of) }}
 	}
 	spans := unit{columns: 2, paths: []string{"start_ns", "end_ns", "wall_ns"}, starts: true, copy: func(c *copier) {
