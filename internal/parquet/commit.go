@@ -6,6 +6,7 @@ import (
 	"hash"
 	"hash/crc32"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -231,35 +232,47 @@ func (s *summed) Write(p []byte) (int, error) {
 // publish makes the files count.
 func (tx *transaction) publish() error {
 	w := tx.w
+	dates := map[string][]fileEntry{}
+	for _, f := range tx.files {
+		dates[dateOf(f)] = append(dates[dateOf(f)], f)
+	}
 	return w.committer.publish(tx.now, func(t *commit, next *state) error {
 		next.sequence, next.remember, next.grace = w.sequence, w.opts.RememberFor, w.opts.Grace
-		for _, f := range tx.files {
-			date := f.Path[len(datePrefix):][:len(dateLayout)]
+		for _, date := range slices.Sorted(maps.Keys(dates)) {
 			if date < next.floor {
 				return errExpired
 			}
-			old, err := next.load(w.root, date)
-			if err != nil {
-				return err
-			}
-			ref, m := old.ref, old.manifest.clone()
-			if len(m.Files) >= filesPerPart {
-				if err := t.seal(next, m, m.Files, 0); err != nil {
-					return err
-				}
-				m.Files = nil
-			}
-			m.Files = append(m.Files, f)
-			ref.Files++
-			ref.Rows += f.Rows
-			ref.Bytes += f.Bytes
-			ref.LastCommitted = tx.now.UTC()
-			if err := t.setDate(next, old, ref, m); err != nil {
+			if err := t.list(next, date, dates[date]); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// list adds files to those of a date, all of a commit's at once: the date's manifest and
+// parts have names that a commit gives once.
+func (t *commit) list(next *state, date string, files []fileEntry) error {
+	old, err := next.load(t.root, date)
+	if err != nil {
+		return err
+	}
+	ref, m := old.ref, old.manifest.clone()
+	for _, f := range files {
+		ref.Files++
+		ref.Rows += f.Rows
+		ref.Bytes += f.Bytes
+	}
+	ref.LastCommitted = t.now.UTC()
+	files = append(m.Files, files...)
+	for n := 0; len(files) > filesPerPart; n++ {
+		if err := t.seal(next, m, files[:filesPerPart], n); err != nil {
+			return err
+		}
+		files = files[filesPerPart:]
+	}
+	m.Files = files
+	return t.setDate(next, old, ref, m)
 }
 
 // errExpired means that a date was dropped while its rows were written.
