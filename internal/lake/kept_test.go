@@ -24,19 +24,19 @@ func TestManyEnvironments(t *testing.T) {
 	}
 	begin := noon.Add(-10 * day)
 	it := methodspan.Item{ID: "item-1"}
-	add := func(environment, minute int, r methodspan.Row) {
+	add := func(environment, minute, second int, r methodspan.Row) {
 		// All have rows in each minute, in turn.
-		r.StartNS = begin.Add(time.Duration(minute)*time.Minute + time.Duration(environment)*time.Millisecond).UnixNano()
+		r.StartNS = begin.Add(time.Duration(minute)*time.Minute + time.Duration(second)*time.Second + time.Duration(environment)*time.Millisecond).UnixNano()
 		r.Resource = &methodspan.Resource{Service: "shop", Environment: fmt.Sprint("pr-", environment)}
 		r.Level, r.EndNS, r.BatchID, r.RowSeq = methodspan.LevelRaw, r.StartNS+r.WallNS, it.ID, int32(len(it.Rows))
 		it.Rows = append(it.Rows, r)
 	}
 	for e := range environments {
-		add(e, 0, methodspan.Row{Kind: methodspan.KindProcess, CPUMeasured: 1, CPUNS: 5e9, P: 1, CPUP: 1, Process: &methodspan.ProcessStats{Cores: 2}})
+		add(e, 0, 0, methodspan.Row{Kind: methodspan.KindProcess, CPUMeasured: 1, CPUNS: 5e9, P: 1, CPUP: 1, Process: &methodspan.ProcessStats{Cores: 2}})
 		for minute := range 3 {
-			add(e, minute, methodspan.Row{Kind: methodspan.KindCounts, Method: "Busy", Calls: float64(20 + e + minute)})
+			add(e, minute, 0, methodspan.Row{Kind: methodspan.KindCounts, Method: "Busy", Calls: float64(20 + e + minute)})
 			for i := range 2 {
-				add(e, minute, methodspan.Row{
+				add(e, minute, 30*i, methodspan.Row{
 					Kind: methodspan.KindCall, Method: "Busy", Measured: 1, WallNS: int64(1000 + e*i), P: 0.25, CPUMeasured: 1, CPUNS: int64(500 + e*i), CPUP: 0.5,
 					TraceID: [16]byte{1}, SpanID: [8]byte{2}, RequestID: "r",
 				})
@@ -57,14 +57,18 @@ func TestManyEnvironments(t *testing.T) {
 	for _, c := range []struct {
 		policy Policy
 		kept   int
+		sums   int64 // of calls, of counts, of processes
 	}{
-		{Policy{MaxFiles: 200, MinuteAfter: 7 * day}, beyond * 9},
-		{Policy{MaxFiles: 200, MinuteAfter: 7 * day, HourAfter: 8 * day}, 0}, // there is room now: the others are sums
+		{Policy{MaxFiles: 200, MinuteAfter: 7 * day}, beyond * 9, maxCells*(3+3) + environments},
+		{Policy{MaxFiles: 200, MinuteAfter: 7 * day, HourAfter: 8 * day}, 0, environments * (1 + 1 + 1)}, // there is room now: the others are sums
 	} {
 		job := Job{Root: root, Policy: c.policy, Parquet: options}
 		report, err := job.Run(t.Context())
 		if err != nil || len(report.Steps) != 1 || report.Kept != int64(c.kept) {
 			t.Fatalf("%+v, %v, want %d rows kept", report, err, c.kept)
+		}
+		if sums := report.Steps[0].OutRows - report.Kept; sums != c.sums {
+			t.Errorf("%d sums, want %d: a sum is of all rows of its minute or hour", sums, c.sums)
 		}
 		got, raw := estimates(t, root)
 		if raw != c.kept {

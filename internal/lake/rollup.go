@@ -47,7 +47,7 @@ func roll(ctx context.Context, m *parquet.Maintainer, date string, files []parqu
 		defer behind.Close()
 		r := &roller{level: level, unit: unitOf(level), add: add, cells: map[cellKey]*methodspan.Cells{}, numbers: map[sumKey]int{}}
 		err = r.run(ahead, behind)
-		kept = r.kept
+		kept = r.kept.total
 		return err
 	})
 	return file, kept, err
@@ -82,7 +82,7 @@ type roller struct {
 	cells map[cellKey]*methodspan.Cells // of the method, at most maxCells
 	spare []*methodspan.Cells
 	none  methodspan.Cells // of rows that are in no cell
-	kept  int64            // rows that are not in sums
+	kept  kept
 
 	at        int64 // the minute or hour under way
 	numbers   map[sumKey]int
@@ -194,7 +194,10 @@ func (r *roller) take(row *methodspan.Row) error {
 	if row.Level == methodspan.LevelRaw {
 		weighed := r.cellsOf(row)
 		if weighed == nil {
-			return r.keep(row)
+			if r.kept.add(row) {
+				return nil
+			}
+			return r.flush()
 		}
 		weight := weighed.Weigh(row)
 		row.Final(weight)
@@ -231,18 +234,7 @@ func (r *roller) take(row *methodspan.Row) error {
 	return nil
 }
 
-// keep writes a row as it is, but for what leads to one request. The sums before it go
-// first: none of their rows has started later.
-func (r *roller) keep(row *methodspan.Row) error {
-	if err := r.flush(); err != nil {
-		return err
-	}
-	r.kept++
-	row.TraceID, row.SpanID, row.ParentSpanID, row.RequestID = [16]byte{}, [8]byte{}, [8]byte{}, ""
-	return r.add(row)
-}
-
-// flush writes the sums of a minute or hour.
+// flush writes the sums of a minute or hour, and the rows that were kept.
 func (r *roller) flush() error {
 	r.order = r.order[:0]
 	for i := range r.sums {
@@ -258,9 +250,15 @@ func (r *roller) flush() error {
 		row := &r.row
 		row.Resource, row.Level, row.Reason = r.resources.since(s.key.resource, s.oldest), r.level, s.key.cells
 		row.Stack, row.Group, row.Tier, row.ConfiguredRate, row.EffectiveRate = "", "", "", 0, 0
+		if err := r.kept.write(row.StartNS, r.add); err != nil {
+			return err
+		}
 		if err := r.add(row); err != nil {
 			return err
 		}
+	}
+	if err := r.kept.writeAll(r.add); err != nil {
+		return err
 	}
 	clear(r.numbers)
 	clear(r.sums)
