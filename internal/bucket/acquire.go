@@ -220,7 +220,8 @@ func (m *Mirror) rebase(dir string, theirs *parquet.Tree, found *marker, head *c
 	if err != nil {
 		return err
 	}
-	if err = w.Rebase(dir, theirs, found.Sequence); errors.Is(err, parquet.ErrApart) {
+	// A commit of ours may have counted without our having noted it.
+	if err = w.Rebase(dir, theirs, max(found.Sequence, handedBy(head, found.Owner))); errors.Is(err, parquet.ErrApart) {
 		return errors.Join(m.gone(head), err)
 	}
 	return err

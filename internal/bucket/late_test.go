@@ -69,3 +69,47 @@ func TestOneNameIsOneFile(t *testing.T) {
 	}
 	require.NoError(t, w.Close())
 }
+
+// A collector was stopped after a commit and before it had noted it. Others had its prefix
+// since, and they know which of its rows the commit has: those written later go on top.
+func TestCommitThatWasNotNotedBeforeAnotherCame(t *testing.T) {
+	address, directory := "file://"+t.TempDir(), t.TempDir()
+	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour}
+	b, err := Open(t.Context(), address)
+	require.NoError(t, err)
+	w, err := b.Writer(t.Context(), o, parquet.Options{})
+	require.NoError(t, err)
+	var noted *marker
+	for _, item := range []string{"a", "b"} {
+		noted, err = readMarker(directory)
+		require.NoError(t, err)
+		_, err = w.Write(t.Context(), []methodspan.Item{row(item, 10)})
+		require.NoError(t, err)
+		require.NoError(t, w.Push(t.Context()))
+	}
+	b.Inject(away)
+	require.Error(t, w.Close())
+	require.NoError(t, noted.write(directory))
+
+	b, err = Open(t.Context(), address)
+	require.NoError(t, err)
+	m, err := NewMirror(t.Context(), b, Options{Address: address, Prefix: "host-1", Directory: t.TempDir(), Abandoned: time.Nanosecond, CloseWithin: time.Minute, Scratch: true})
+	require.NoError(t, err)
+	require.NoError(t, m.Push(t.Context()))
+	require.NoError(t, m.Close())
+
+	b.Inject(away)
+	w, err = b.Writer(t.Context(), o, parquet.Options{})
+	require.NoError(t, err)
+	_, err = w.Write(t.Context(), []methodspan.Item{row("c", 10)})
+	require.NoError(t, err)
+	b.Inject(nil)
+	require.NoError(t, w.Push(t.Context()))
+	for _, item := range []string{"a", "b", "c"} {
+		assert.True(t, w.Committed(item), item)
+	}
+	require.NoError(t, w.Close())
+	tree, err := parquet.CurrentTree(directory)
+	require.NoError(t, err)
+	assert.Len(t, tree.Objects, 3)
+}

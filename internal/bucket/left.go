@@ -39,6 +39,17 @@ func handOver(before *commit, sequence int64, to string) []handed {
 	return left[max(0, len(left)-maxHanded):]
 }
 
+// handedBy is how far an owner had come when another took the prefix over, 0 if nobody
+// knows any more.
+func handedBy(head *commit, owner string) int64 {
+	for _, h := range head.Handed {
+		if h.Owner == owner {
+			return h.Sequence
+		}
+	}
+	return 0
+}
+
 // Imported is what came of the rows that a directory still held.
 type Imported struct {
 	Address string `json:"address"` // of the prefix where they are now
