@@ -50,9 +50,13 @@ func TestBytesBilledAreBounded(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for args, want := range map[string]string{
-		"--warehouse=" + address + " --max-bytes-billed=much": "want a number of bytes above 0",
-		"--warehouse=/x --max-bytes-billed=1GB":               "has no effect on files",
-		"--warehouse=bigquery://P/d":                          "the project must be the id",
+		"--warehouse=" + address + " --max-bytes-billed=much":                      "want a number of bytes, one or more,",
+		"--warehouse=" + address + " --max-bytes-billed=0.5":                       "want a number of bytes, one or more,",
+		"--warehouse=" + address + "&max_bytes_billed=1000":                        "the query would read more than allowed",
+		"--warehouse=" + address + "&max_bytes_billed=0":                           "max_bytes_billed must be a number of bytes above 0",
+		"--warehouse=" + address + "&max_bytes_billed=1000 --max-bytes-billed=1TB": "the address of --warehouse says max_bytes_billed=1000 already: leave one of them out",
+		"--warehouse=/x --max-bytes-billed=1GB":                                    "has no effect on files",
+		"--warehouse=bigquery://P/d":                                               "the project must be the id",
 	} {
 		if r := corehour(append([]string{"cost"}, strings.Fields(args)...)...); r.code != exitFailed || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: %+v", args, r)
@@ -66,7 +70,7 @@ func TestParseBytes(t *testing.T) {
 			t.Errorf("%s: %d %v", text, n, err)
 		}
 	}
-	for _, text := range []string{"", "0", "-1GB", "GB", "1PB", "NaN", "1e30"} {
+	for _, text := range []string{"", "0", "0.5", "0.0001kB", "-1GB", "GB", "1PB", "NaN", "1e30"} {
 		if n, err := parseBytes("--x", text); err == nil {
 			t.Errorf("%q: %d", text, n)
 		}
@@ -111,6 +115,24 @@ func TestSQLWritesParquet(t *testing.T) {
 	for _, args := range [][]string{{"--output", "x.csv", text}, {"--output", "x.parquet", "--limit", "3", text}, {"--output", t.TempDir() + "/no/x.parquet", text}} {
 		if r := corehour(append([]string{"sql", "--warehouse", root}, args...)...); r.code != exitFailed || !strings.Contains(r.stderr, "--output") {
 			t.Errorf("%v: %+v", args, r)
+		}
+	}
+}
+
+// Each query is billed for 10 MB at least, so the documentation says how many there are.
+func TestQueriesAreAsManyAsDocumented(t *testing.T) {
+	clock(t, evening)
+	_, address := remote.Serve(t, twoReleases(t, 0.5))
+	for args, want := range map[string]int{
+		"regress":            5,
+		"cost":               4,
+		"cost --percentiles": 5,
+		"explain shop/cart.Cart.Total --service shop": 11,
+		"report": 14,
+	} {
+		r := corehour(append(strings.Fields(args), "--warehouse", address)...)
+		if n := strings.Count(r.stderr, " reads up to "); n != want || r.code >= exitFailed {
+			t.Errorf("%s: %d queries, the documentation says %d: %+v", args, n, want, r)
 		}
 	}
 }

@@ -75,6 +75,7 @@ func TestWarehouseInABucket(t *testing.T) {
 	for args, want := range map[string]string{
 		"cost --warehouse " + address + " --cache-size 1kB":      "the cache is limited to 1000",
 		"cost --warehouse " + address + " --cache-size much":     "want a number of bytes",
+		"cost --warehouse " + address + "?cache_size=1000":       "the cache is limited to 1000",
 		"cost --warehouse " + root + " --cache-size 1GB":         "--cache-size has no effect here",
 		"cost --warehouse file://" + t.TempDir():                 "no prefix of a collector",
 		"cost --warehouse ftp://x":                               "there is no reader for ftp://",

@@ -28,21 +28,28 @@ func (c *common) parseCacheSize() error {
 		}
 		return nil
 	}
-	n, err := parseBytes("--cache-size", c.cacheSize)
+	return c.addOption(query.CacheOption, "--cache-size", c.cacheSize, defaultCacheSize)
+}
+
+// addOption adds an option to the address of the warehouse. What the address says itself
+// counts; a flag beside it would contradict.
+func (c *common) addOption(name, flag, value, byDefault string) error {
+	n, err := parseBytes(flag, value)
 	if err != nil {
 		return err
 	}
-	return c.addOption(query.CacheOption, n)
-}
-
-// addOption adds an option to the address of the warehouse.
-func (c *common) addOption(name string, value int64) error {
 	u, err := url.Parse(c.warehouse)
 	if err != nil {
 		return fmt.Errorf("--warehouse: %w", err)
 	}
 	q := u.Query()
-	q.Set(name, strconv.FormatInt(value, 10))
+	if q.Has(name) {
+		if value != byDefault {
+			return fmt.Errorf("%s %s: the address of --warehouse says %s=%s already: leave one of them out", flag, value, name, q.Get(name))
+		}
+		return nil
+	}
+	q.Set(name, strconv.FormatInt(n, 10))
 	u.RawQuery = q.Encode()
 	c.warehouse = u.String()
 	return nil
@@ -57,11 +64,7 @@ func (c *common) parseMaxBytes() error {
 		}
 		return nil
 	}
-	n, err := parseBytes("--max-bytes-billed", c.maxBytes)
-	if err != nil {
-		return err
-	}
-	return c.addOption("max_bytes_billed", n)
+	return c.addOption("max_bytes_billed", "--max-bytes-billed", c.maxBytes, defaultMaxBytes)
 }
 
 // parseBytes reads a number of bytes with a unit of powers of ten.
@@ -77,8 +80,8 @@ func parseBytes(name, s string) (int64, error) {
 		}
 	}
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || !(v > 0) || v*unit > 1e18 {
-		return 0, fmt.Errorf("%s: want a number of bytes above 0 like 500MB, 50GB or 1TB, found %q", name, s)
+	if err != nil || !(v*unit >= 1) || v*unit > 1e18 {
+		return 0, fmt.Errorf("%s: want a number of bytes, one or more, like 500MB, 50GB or 1TB, found %q", name, s)
 	}
 	return int64(v * unit), nil
 }

@@ -71,8 +71,8 @@ func ParseBigQuery(root string) (bigquery.QueryOptions, error) {
 		case "api":
 			o.Endpoints.API = values[0]
 		case "max_bytes_billed":
-			if o.MaxBytesBilled, err = strconv.ParseInt(values[0], 10, 64); err != nil || o.MaxBytesBilled < 0 {
-				return wrong("max_bytes_billed must be a number of bytes, found %q", values[0])
+			if o.MaxBytesBilled, err = strconv.ParseInt(values[0], 10, 64); err != nil || o.MaxBytesBilled < 1 {
+				return wrong("max_bytes_billed must be a number of bytes above 0, found %q", values[0])
 			}
 		default:
 			return wrong("unknown option %q: there are api, billing and max_bytes_billed", name)
