@@ -93,10 +93,14 @@ func neverCommitted(root string) error {
 			return err
 		}
 		if len(files) > 0 {
-			return corrupt("read", filepath.Join(root, currentName), fmt.Errorf("it is gone, and %s shows that there were commits", files[0]))
+			return currentGone(root, files[0])
 		}
 	}
 	return nil
+}
+
+func currentGone(root, proof string) error {
+	return corrupt("read", filepath.Join(root, currentName), fmt.Errorf("it is gone, and %s shows that there were commits", proof))
 }
 
 func (w *Writer) loadIDs(g *generation) error {

@@ -67,19 +67,46 @@ func Open(root string) (*Snapshot, error) {
 
 func openCurrent(root string) (name, sum string, err error) {
 	name, sum, err = readCurrent(root)
-	if err == nil || !errors.Is(err, fs.ErrNotExist) {
-		var typed *Error
-		if err != nil && !errors.As(err, &typed) {
-			err = &Error{Op: "open", Path: root, Err: err, Hint: "check that the directory is readable"}
+	if errors.Is(err, fs.ErrNotExist) {
+		info, statErr := os.Stat(filepath.Join(root, manifestDir))
+		if statErr != nil || !info.IsDir() {
+			return "", "", &Error{Op: "open", Path: root, Kind: ErrMissing, Err: err,
+				Hint: "name the directory that the warehouse exporter's `path` names"}
 		}
-		return name, sum, err
+		lost := lostCurrent(root)
+		// A writer may have made its first commits since.
+		if name, sum, err = readCurrent(root); errors.Is(err, fs.ErrNotExist) {
+			if lost == nil {
+				lost = errEmpty(root)
+			}
+			return "", "", lost
+		}
 	}
-	info, statErr := os.Stat(filepath.Join(root, manifestDir))
-	if statErr != nil || !info.IsDir() {
-		return "", "", &Error{Op: "open", Path: root, Kind: ErrMissing, Err: err,
-			Hint: "name the directory that the warehouse exporter's `path` names"}
+	var typed *Error
+	if err != nil && !errors.As(err, &typed) {
+		err = &Error{Op: "open", Path: root, Err: err, Hint: "check that the directory is readable"}
 	}
-	return "", "", errEmpty(root)
+	return name, sum, err
+}
+
+// lostCurrent makes sure that a directory without CURRENT had none before. The first
+// commit leaves manifests while it is under way and when it fails; those of later ones
+// show that there was one.
+func lostCurrent(root string) error {
+	if err := neverCommitted(root); err != nil {
+		return err
+	}
+	dir := filepath.Join(root, manifestDir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return &Error{Op: "list", Path: dir, Err: err, Hint: "check that the directory is readable"}
+	}
+	for _, e := range entries {
+		if generationOf(e.Name()) > 1 {
+			return currentGone(root, manifestDir+"/"+e.Name())
+		}
+	}
+	return nil
 }
 
 func errEmpty(root string) error {

@@ -140,6 +140,39 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+// A warehouse whose CURRENT is lost is not one that has no rows yet; one that is being
+// made is.
+func TestOpenWithoutCurrent(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	write(t, w, item("p-1", noon, 2))
+	if err := os.Remove(filepath.Join(root, currentName)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(root); !errors.Is(err, ErrEmpty) {
+		t.Errorf("after the manifests of a first commit: %v, want one that is %v", err, ErrEmpty)
+	}
+	w.Close()
+	w = openWriter(t, root, Options{})
+	write(t, w, item("p-2", noon, 2))
+	write(t, w, item("p-3", noon, 2))
+	w.Close()
+	wantStored(t, "before", root, item("p-1", noon, 2), item("p-2", noon, 2), item("p-3", noon, 2))
+	if err := os.Remove(filepath.Join(root, currentName)); err != nil {
+		t.Fatal(err)
+	}
+	const want = "it is gone, and _manifest/"
+	if _, err := Open(root); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+	if _, err := NewMaintainer(root, Options{}); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("maintenance: %v", err)
+	}
+	// As docs/operations.md has it: a start takes raw files up by itself.
+	openWriter(t, root, Options{}).Close()
+	wantStored(t, "after a start", root, item("p-1", noon, 2), item("p-2", noon, 2), item("p-3", noon, 2))
+}
+
 func TestOpenRefusesNewerSchemas(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
