@@ -20,6 +20,22 @@ func (f *File) Verify(ctx context.Context) error {
 	return f.verify(ctx, file)
 }
 
+// VerifySize is the part of Verify that does not read the file.
+func (f *File) VerifySize() error {
+	info, err := os.Stat(f.Path)
+	if err != nil {
+		return f.unreadable(err)
+	}
+	return f.verifySize(info.Size())
+}
+
+func (f *File) verifySize(n int64) error {
+	if n != f.Bytes {
+		return corrupt("verify", f.Path, fmt.Errorf("it has %d bytes, %d were committed", n, f.Bytes))
+	}
+	return nil
+}
+
 func (f *File) verify(ctx context.Context, r io.Reader) error {
 	sum := crc32.New(castagnoli)
 	n, err := io.Copy(sum, &cancelable{ctx, r})
@@ -29,8 +45,8 @@ func (f *File) verify(ctx context.Context, r io.Reader) error {
 	if err != nil {
 		return f.unreadable(err)
 	}
-	if n != f.Bytes {
-		return corrupt("verify", f.Path, fmt.Errorf("it has %d bytes, %d were committed", n, f.Bytes))
+	if err := f.verifySize(n); err != nil {
+		return err
 	}
 	if got := formatChecksum(sum.Sum32()); got != f.Checksum {
 		return corrupt("verify", f.Path, fmt.Errorf("its checksum is %s, %s was committed", got, f.Checksum))

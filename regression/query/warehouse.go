@@ -85,6 +85,12 @@ func Open(ctx context.Context, root string, window Window, options ...Option) (*
 		return nil, fmt.Errorf("%w: %s holds rows from %s to %s (UTC dates)", ErrNoData, root,
 			snapshot.Files[0].Date, snapshot.Files[len(snapshot.Files)-1].Date)
 	}
+	// Files that something else has put in place of ours would be read as if they were.
+	for i := range w.Files {
+		if err := w.Files[i].VerifySize(); err != nil {
+			return nil, err
+		}
+	}
 	if err := w.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open warehouse %s: %w", root, err), w.Close())
 	}

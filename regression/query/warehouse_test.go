@@ -110,6 +110,38 @@ func TestOpenIsOneCommit(t *testing.T) {
 	}
 }
 
+// A file that is gone, or in whose place is another one, is not a warehouse of fewer rows.
+func TestFilesAreThoseOfTheCommit(t *testing.T) {
+	for name, spoil := range map[string]func(path, other string) error{
+		"it has ":      func(path, other string) error { return os.Rename(other, path) },
+		"no such file": func(path, _ string) error { return os.Remove(path) },
+	} {
+		root := threeDays(t)
+		w, err := Open(t.Context(), root, Window{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := w.Files
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		p := fixture.NewProcess("1", "another", fixture.Start)
+		p.Counts("a.B", p.Start, time.Minute, 1)
+		other := t.TempDir()
+		fixture.Append(t, other, fixture.Start.Add(time.Hour), []methodspan.Item{p.Item()})
+		others, err := filepath.Glob(filepath.Join(other, "date=*", "*.parquet"))
+		if err != nil || len(others) != 1 {
+			t.Fatal(others, err)
+		}
+		if err := spoil(files[0].Path, others[0]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), root, Window{}); !errors.Is(err, parquet.ErrCorrupt) || !strings.Contains(err.Error(), files[0].Path) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want that %s is damaged", err, files[0].Path)
+		}
+	}
+}
+
 func count(t *testing.T, w *Warehouse) int64 {
 	t.Helper()
 	table, err := w.User(context.Background(), "SELECT COUNT(*) FROM method_calls", 1)
