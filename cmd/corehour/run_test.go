@@ -211,6 +211,10 @@ func TestSQLOnlyReads(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
+	before, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, statement := range []string{
 		"SELECT * FROM read_csv('" + outside + "')",
 		"SELECT * FROM '" + outside + "'",
@@ -220,7 +224,7 @@ func TestSQLOnlyReads(t *testing.T) {
 		"COPY (SELECT 1 AS a) TO '" + files[0] + "' (FORMAT parquet)",
 		"CREATE TABLE t AS SELECT 1", "DROP VIEW method_calls", "ATTACH '" + outside + "' AS x", "INSTALL httpfs", "LOAD httpfs",
 		"SET enable_external_access = true", "RESET allowed_paths", "EXPORT DATABASE '" + t.TempDir() + "'",
-		"SELECT 1; DROP VIEW method_cost", "DROP VIEW method_cost; SELECT 1", "SELECT 1; SELECT 2", "EXPLAIN ANALYZE COPY (SELECT 1) TO '" + outside + "'",
+		"SELECT 1; DROP VIEW method_cost", "DROP VIEW method_cost; SELECT 1", "SELECT 1; SELECT 2", "EXPLAIN ANALYZE COPY (SELECT 1) TO '" + outside + "'", "EXPLAIN ANALYZE COPY (SELECT 1 AS a) TO '" + files[0] + "' (FORMAT parquet, USE_TMP_FILE false)",
 		"SELECT ?", "", "nonsense",
 	} {
 		if r := corehour("sql", "--warehouse", root, statement); r.code != exitFailed || r.stdout != "" || r.stderr == "" {
@@ -230,7 +234,12 @@ func TestSQLOnlyReads(t *testing.T) {
 	if data, err := os.ReadFile(outside); err != nil || string(data) != "a\n1\n" {
 		t.Errorf("the file outside is now %q, %v", data, err)
 	}
-	for _, statement := range []string{"WITH a AS (SELECT 1 AS x) SELECT * FROM a", "EXPLAIN SELECT 1", "FROM method_calls LIMIT 1", "DESCRIBE method_cost", "SELECT 1;"} {
+	if data, err := os.ReadFile(files[0]); err != nil || !bytes.Equal(data, before) {
+		t.Errorf("a file of the warehouse was written to: %v", err)
+	}
+	for _, statement := range []string{"WITH a AS (SELECT 1 AS x) SELECT * FROM a", "FROM method_calls LIMIT 1", "DESCRIBE method_cost", "SELECT 1;",
+		"EXPLAIN SELECT 1", "EXPLAIN (SELECT 1)", "EXPLAIN FROM method_calls", "explain analyze select 1;", "EXPLAIN ANALYZE (SELECT 1)", "EXPLAIN (FORMAT json) SELECT 1",
+		"/* a */ EXPLAIN -- b\n ANALYZE /* c /* d */ */ WITH a AS (SELECT 1 AS x) SELECT * FROM a", "EXPLAIN (ANALYZE, FORMAT json) FROM method_calls", "EXPLAIN ANALYZE DESCRIBE method_cost"} {
 		if r := corehour("sql", "--warehouse", root, statement); r.code != exitNothing {
 			t.Errorf("%q: %+v", statement, r)
 		}

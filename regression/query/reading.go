@@ -1,0 +1,94 @@
+package query
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/duckdb/duckdb-go/v2"
+)
+
+// reading is a statement that was found to read and do nothing else.
+type reading struct {
+	text    string
+	changes []change
+}
+
+var errOnlyReads = errors.New("only statements that read are run: want SELECT, or EXPLAIN of one")
+
+// checkReads lets the engine itself say what a statement is, and what its columns are.
+// No setting of the engine keeps a statement from writing to the files that it may read,
+// so what is run must be a SELECT. EXPLAIN, which runs what it explains if it is told
+// to, is put together anew before one.
+func checkReads(c any, text string) (*reading, error) {
+	statement, kind, err := prepare(c, text)
+	if err == nil && kind == duckdb.STATEMENT_TYPE_EXPLAIN {
+		statement.Close()
+		if text = explainsReading(c, text); text == "" {
+			return nil, errOnlyReads
+		}
+		statement, kind, err = prepare(c, text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer statement.Close()
+	if kind != duckdb.STATEMENT_TYPE_SELECT && kind != duckdb.STATEMENT_TYPE_EXPLAIN {
+		return nil, errOnlyReads
+	}
+	if n := statement.NumInput(); n > 0 {
+		return nil, fmt.Errorf("the statement has %d parameters and there are no values for them", n)
+	}
+	changes, err := changesOf(statement)
+	return &reading{text: text, changes: changes}, err
+}
+
+// prepare does not run anything: Prepare, unlike PrepareContext, refuses a list of
+// statements; the other runs all but the last.
+func prepare(c any, text string) (*duckdb.Stmt, duckdb.StmtType, error) {
+	prepared, err := c.(driver.Conn).Prepare(text)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "multi-statement"):
+		return nil, 0, errors.New("want one statement, found several")
+	case err != nil:
+		return nil, 0, err
+	}
+	statement := prepared.(*duckdb.Stmt)
+	kind, err := statement.StatementType()
+	if err != nil {
+		return nil, 0, errors.Join(err, statement.Close())
+	}
+	return statement, kind, nil
+}
+
+// Options in which nothing can be hidden, as in (ANALYZE, FORMAT json).
+var explainOptions = regexp.MustCompile(`^\([A-Za-z_,\s]*\)`)
+
+// explainsReading is an EXPLAIN made anew of what the engine takes for a SELECT, empty
+// if the text explains anything else.
+func explainsReading(c any, text string) string {
+	rest, _ := afterWord(text, "EXPLAIN")
+	head := "EXPLAIN "
+	if explained, ok := afterWord(rest, "ANALYZE"); ok {
+		head, rest = head+"ANALYZE ", explained
+	}
+	rest = rest[blank(rest):]
+	if isSelect(c, rest) {
+		return head + rest
+	}
+	if options := explainOptions.FindString(rest); options != "" && isSelect(c, rest[len(options):]) {
+		return head + options + " " + rest[len(options):]
+	}
+	return ""
+}
+
+func isSelect(c any, text string) bool {
+	statement, kind, err := prepare(c, text)
+	if err != nil {
+		return false
+	}
+	statement.Close()
+	return kind == duckdb.STATEMENT_TYPE_SELECT
+}
