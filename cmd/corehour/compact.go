@@ -27,15 +27,16 @@ a time.
 else; without --yes they only say what they would do.
 
 In a bucket it looks after the prefixes of collectors that are gone: those that were
-given back, or silent for a day. Running collectors look after theirs, and what is left
-to them is named; but they delete and relabel no service, so --delete-service and
---relabel fail if a prefix is left alone: stop its collector and say the same again.
+given back, or silent for a day (four minutes after a compact that was killed). Running
+collectors look after theirs, and what is left to them is named; but they delete and
+relabel no service, so --delete-service and --relabel fail if a prefix is left alone:
+stop its collector and say the same again.
 --import does nothing else than to bring what the directory of a collector that is gone
 still holds, each row once however often it is called.
 
 Exit codes: 0 done, or nothing to do; 2 failed, the other dates and prefixes were looked
 after; 3 not now: another maintenance is at work, there are no rows yet, or every prefix
-has a collector.`
+is taken.`
 
 // compactCall is what the command was called with.
 type compactCall struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// errAllHeld means that running collectors look after all prefixes of a bucket.
-var errAllHeld = errors.New("every prefix has a collector, which looks after it by itself")
+// errAllHeld means that somebody else has every prefix of a bucket.
+var errAllHeld = errors.New("every prefix is taken: collectors look after theirs by themselves")
 
 // errOfServiceLeft means that rows of the service may be in prefixes that were left alone.
 var errOfServiceLeft = errors.New("what the prefixes that were left alone hold of the service is as it was: stop their collectors, or wait until they are free, and say the same again")

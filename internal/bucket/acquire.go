@@ -172,9 +172,19 @@ func (m *Mirror) mayHave(found *marker, tree *parquet.Tree, head *commit, now ti
 	case found != nil && here > found.Generation && m.writer == nil:
 		return m.gone(head)
 	}
-	if age := now.Sub(head.at); !head.Released && age < m.opts.Abandoned {
+	after := m.opts.Abandoned
+	if head.Scratch {
+		after = min(after, DefaultAbandoned) // nobody comes back with rows
+	}
+	age := now.Sub(head.at)
+	switch {
+	case head.Released || age >= after:
+	case head.Scratch:
+		return m.refuse(fmt.Errorf("%.200q looks after it and was seen %s ago: %w", head.Holder, max(0, age).Round(time.Second), errBusy),
+			fmt.Sprintf("`corehour compact` is at work there, wait for it to end; if it was killed, try again in %s", (after-age).Round(time.Second)))
+	default:
 		return m.refuse(fmt.Errorf("%.200q holds it and was seen %s ago: %w", head.Holder, max(0, age).Round(time.Second), errBusy),
-			fmt.Sprintf("give each collector a `prefix` of its own, or stop that one; if it is gone for good, try again in %s", (m.opts.Abandoned-age).Round(time.Second)))
+			fmt.Sprintf("give each collector a `prefix` of its own, or stop that one; if it is gone for good, try again in %s", (after-age).Round(time.Second)))
 	}
 	return nil
 }

@@ -38,8 +38,6 @@ type Cache struct {
 	lock *os.File
 }
 
-const useLock = "LOCK"
-
 // OpenCache begins to use the cache in a directory, which is made if need be.
 func OpenCache(root string, bytes int64) (*Cache, error) {
 	for _, dir := range []string{"objects", "use", "manifests"} {
@@ -48,15 +46,15 @@ func OpenCache(root string, bytes int64) (*Cache, error) {
 		}
 	}
 	c := &Cache{root: root, max: bytes, use: filepath.Join(root, "use", rand.Text())}
-	err := c.exclusively(func() error {
-		if err := c.sweep(); err != nil {
+	err := exclusively(c.root, func() error {
+		if err := sweep(c.root); err != nil {
 			return err
 		}
 		if err := os.Mkdir(c.use, 0o700); err != nil {
 			return err
 		}
 		var err error
-		c.lock, err = parquet.LockFile(c.use, useLock, "")
+		c.lock, err = parquet.LockFile(c.use, scratchLock, "")
 		return err
 	})
 	if err != nil {
@@ -79,46 +77,12 @@ func (c *Cache) Close() error {
 	if c.lock == nil {
 		return nil
 	}
-	return c.exclusively(func() error {
+	return exclusively(c.root, func() error {
 		err := errors.Join(c.lock.Close(), os.RemoveAll(c.use))
 		c.lock = nil
 		// Commands that ran side by side may have brought more than one alone.
 		return errors.Join(err, c.room(c.max))
 	})
-}
-
-// exclusively runs do while no other process looks after the cache.
-func (c *Cache) exclusively(do func() error) error {
-	deadline := time.Now().Add(patience)
-	for {
-		held, err := parquet.LockFile(c.root, useLock, "other commands are at work")
-		if err == nil {
-			return errors.Join(do(), held.Close())
-		}
-		if !errors.Is(err, parquet.ErrLocked) || time.Now().After(deadline) {
-			return err
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-// sweep removes what killed commands have left.
-func (c *Cache) sweep() error {
-	entries, err := os.ReadDir(filepath.Join(c.root, "use"))
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		dir := filepath.Join(c.root, "use", e.Name())
-		held, err := parquet.LockFile(dir, useLock, "")
-		if err != nil {
-			continue // in use
-		}
-		if err := errors.Join(held.Close(), os.RemoveAll(dir)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // wanted is a file that a command needs.
@@ -150,7 +114,7 @@ func (c *Cache) hold(ctx context.Context, want []wanted, tell io.Writer) ([]stri
 	var missing []int
 	var bytes int64
 	now := time.Now()
-	err := c.exclusively(func() error {
+	err := exclusively(c.root, func() error {
 		for i := range want {
 			name := want[i].name()
 			paths[i] = filepath.Join(c.use, name)

@@ -11,8 +11,8 @@ import (
 var (
 	// ErrRefused: the store answers and says no; trying again does not help.
 	ErrRefused = errors.New("the object store refuses it")
-	// ErrTaken: another collector holds the prefix, or has taken it over.
-	ErrTaken = errors.New("the prefix belongs to another collector")
+	// ErrTaken: another collector or command holds the prefix, or has taken it over.
+	ErrTaken = errors.New("the prefix is taken")
 )
 
 // errBusy: who holds the prefix may give it back.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -112,14 +111,12 @@ func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Importe
 	if i < 0 {
 		return nil, &parquet.Error{Op: "import", Path: directory, Kind: ErrTaken, Err: err, Hint: "nobody knows any more how much of it was uploaded when the prefix was taken over"}
 	}
-	if err := os.MkdirAll(scratch, 0o700); err != nil {
+	work, err := newScratch(scratch, importScratch)
+	if err != nil {
 		return nil, err
 	}
-	if scratch, err = os.MkdirTemp(scratch, "import-"); err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(scratch)
-	l := &left{bucket: b, from: b.Store(name), to: leftPrefix(found.Owner), scratch: scratch, Imported: into}
+	defer work.remove()
+	l := &left{bucket: b, from: b.Store(name), to: leftPrefix(found.Owner), scratch: work.path, Imported: into}
 	// A collector must not write to it any more, also while nobody can be asked.
 	found.Imported = true
 	if err := found.write(directory); err != nil {

@@ -4,29 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 )
 
 // leftFor is how long a prefix that was not given back must be silent before
 // maintenance by a command takes it: its collector may yet come back with rows that
-// only its own directory has.
+// only its own directory has. One whose directory was scratch can't, see mayHave.
 const leftFor = 24 * time.Hour
 
 // Maintain takes a prefix as a collector would, to a new directory below scratch,
 // uploads what do makes of it and gives the prefix back. It fails with an error of
 // kind ErrTaken while a collector has it.
 func Maintain(ctx context.Context, b *Bucket, name, scratch string, localBytes int64, do func(directory string, m *Mirror) error) error {
-	if err := os.MkdirAll(scratch, 0o700); err != nil {
-		return err
-	}
-	directory, err := os.MkdirTemp(scratch, "compact-")
+	directory, err := newScratch(scratch, compactScratch)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(directory)
-	root := filepath.Join(directory, "warehouse")
+	defer directory.remove()
+	root := filepath.Join(directory.path, "warehouse")
 	m, err := NewMirror(ctx, b, Options{
 		Address: b.String(), Prefix: name, Directory: root, LocalBytes: localBytes, Abandoned: leftFor, CloseWithin: patience, Scratch: true,
 	})
