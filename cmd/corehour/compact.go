@@ -35,8 +35,8 @@ stop its collector and say the same again.
 still holds, each row once however often it is called.
 
 Exit codes: 0 done, or nothing to do; 2 failed, the other dates and prefixes were looked
-after; 3 not now: another maintenance is at work, there are no rows yet, or every prefix
-is taken.`
+after; 3 not now: another maintenance is at work, there are no rows yet, or none of the
+service, or every prefix is taken.`
 
 // compactCall is what the command was called with.
 type compactCall struct {
@@ -82,6 +82,9 @@ func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 	if err != nil && len(report.Steps) == 0 && len(report.LeftAlone) == 0 {
 		return exitFailed, err
 	}
+	if err == nil && call.ofService() && len(report.Steps) == 0 && len(report.LeftAlone) == 0 {
+		return exitFailed, call.noRows(report.Others)
+	}
 	return exitNothing, errors.Join(err, compactDocument(report, call).Write(stdout, call.out))
 }
 
@@ -113,8 +116,8 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	age("keep-raw", "drop dates of raw rows of this `age`")
 	age("keep-ids", "leave ids of traces and requests out of raw rows of this `age`")
 	age("keep-rollups", "drop dates that were rolled up, of this `age`")
-	f.Int64Var(&p.MaxBytes, "max-bytes", 0, "with --drop-oldest: drop the oldest dates while the warehouse, in a bucket each prefix, has more `bytes`")
-	f.Int64Var(&p.MinFree, "min-free-bytes", 0, "with --drop-oldest: drop the oldest dates while the file system has fewer `bytes` left")
+	maxBytes := f.String("max-bytes", "", "with --drop-oldest: drop the oldest dates while the warehouse, in a bucket each prefix, has more `bytes`, as 50GB")
+	minFree := f.String("min-free-bytes", "", "with --drop-oldest: drop the oldest dates while the file system has fewer `bytes` left, as 1GB")
 	f.BoolVar(&p.DropOldest, "drop-oldest", false, "allow it")
 	f.StringVar(&call.delete, "delete-service", "", "delete what is stored of a service (`name`)")
 	f.StringVar(&call.relabelled, "relabel", "", "give what is stored of a service another service's name: `old=new`")
@@ -140,6 +143,19 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 			}
 		}
 	}
+	for _, bound := range []struct {
+		name, text string
+		into       *int64
+	}{{"--max-bytes", *maxBytes, &p.MaxBytes}, {"--min-free-bytes", *minFree, &p.MinFree}} {
+		if bound.text == "" {
+			continue
+		}
+		if *bound.into, err = parseBytes(bound.name, bound.text); err != nil {
+			errs = append(errs, err)
+		} else if !p.DropOldest && !call.ofService() {
+			errs = append(errs, fmt.Errorf("%s %s has no effect without --drop-oldest: add it, or leave this out", bound.name, bound.text))
+		}
+	}
 	if query.IsBucket(call.job.Root) {
 		if call.cacheBytes, err = parseBytes("--cache-size", *cacheSize); err != nil {
 			errs = append(errs, err)
@@ -156,12 +172,9 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	if len(errs) == 0 {
 		errs = append(errs, p.Validate(flagOf))
 	}
-	errs = append(errs, call.parseService())
+	errs = append(errs, call.parseService(f))
 	return call, errors.Join(errs...)
 }
-
-// ofService tells whether the call is about what is stored of one service.
-func (c *compactCall) ofService() bool { return c.delete != "" || c.from != "" }
 
 // flagOf spells a field of the policy as a flag.
 func flagOf(field string) string {
@@ -180,23 +193,4 @@ func (c *compactCall) checkImport(f *flag.FlagSet) error {
 		}
 	})
 	return errors.Join(errs...)
-}
-
-func (c *compactCall) parseService() error {
-	if c.relabelled != "" {
-		c.from, c.to, _ = strings.Cut(c.relabelled, "=")
-		if c.from == "" || c.to == "" || c.from == c.to {
-			return fmt.Errorf("--relabel: want two different names as old=new, found %q", c.relabelled)
-		}
-	}
-	if c.delete != "" && c.from != "" {
-		return errors.New("--delete-service and --relabel: want one of them, found both")
-	}
-	if c.yes && !c.ofService() {
-		return errors.New("--yes has no effect without --delete-service or --relabel")
-	}
-	if c.ofService() && !c.yes {
-		c.job.DryRun = true
-	}
-	return nil
 }

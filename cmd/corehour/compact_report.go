@@ -30,6 +30,7 @@ type compactReport struct {
 // add adds what was done elsewhere.
 func (r *compactReport) add(more *lake.Report) {
 	r.Steps = append(r.Steps, more.Steps...)
+	r.Others = append(r.Others, more.Others...)
 	r.Kept += more.Kept
 	r.Removed += more.Removed
 	r.Bytes += more.Bytes

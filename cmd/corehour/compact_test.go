@@ -106,6 +106,21 @@ func TestCompactServices(t *testing.T) {
 	}
 }
 
+// A name that is misspelled deletes nothing, and is not taken for one that is gone.
+func TestCompactUnknownService(t *testing.T) {
+	clock(t, fixture.Start.Add(30*time.Hour))
+	root := manyFiles(t)
+	address := inBucket(t, map[string]string{"gone": root})
+	for _, warehouse := range []string{root, address} {
+		for _, args := range [][]string{{"--delete-service", "shpo"}, {"--delete-service", "shpo", "--yes"}, {"--relabel", "shpo=market", "--yes"}} {
+			r := corehour(append([]string{"compact", "--warehouse", warehouse}, args...)...)
+			if want := `nothing of service "shpo" is stored (did you mean "shop"?)`; r.code != exitCannotTell || r.stdout != "" || !strings.Contains(r.stderr, want) {
+				t.Errorf("%v: %q is missing: %+v", args, want, r)
+			}
+		}
+	}
+}
+
 func TestCompactFails(t *testing.T) {
 	clock(t, fixture.Start.Add(30*time.Hour))
 	root := manyFiles(t)
@@ -118,6 +133,10 @@ func TestCompactFails(t *testing.T) {
 		{[]string{"--max-files", "1", "--keep-raw", "3d", "--minute-after", "2d"}, exitFailed, []string{"--max-files must be at least 2, found 1", "--keep-raw has no effect"}},
 		{[]string{"--drop-oldest", "--yes"}, exitFailed, []string{"--drop-oldest has no effect without", "--yes has no effect"}},
 		{[]string{"--delete-service", "a", "--relabel", "a=b"}, exitFailed, []string{"want one of them"}},
+		{[]string{"--delete-service", "shop", "--minute-after", "1d", "--max-bytes", "1GB"}, exitFailed, []string{"--minute-after 1d has no effect with --delete-service", "--max-bytes 1GB has no effect with --delete-service"}},
+		{[]string{"--relabel", "shop=store", "--yes", "--dry-run"}, exitFailed, []string{"--yes and --dry-run: want one of them"}},
+		{[]string{"--max-bytes", "10GB", "--min-free-bytes", "1GB"}, exitFailed, []string{"--max-bytes 10GB has no effect without --drop-oldest: add it", "--min-free-bytes 1GB has no effect"}},
+		{[]string{"--max-bytes", "ten", "--drop-oldest"}, exitFailed, []string{"--max-bytes: want a number of bytes, one or more, like 500MB"}},
 		{[]string{"--warehouse", filepath.Join(root, "nowhere")}, exitFailed, []string{"no warehouse there"}},
 		{[]string{"all"}, exitFailed, []string{"want flags only"}},
 	} {
@@ -127,6 +146,9 @@ func TestCompactFails(t *testing.T) {
 				t.Errorf("%v: %q is missing: %+v", tc.args, want, r)
 			}
 		}
+	}
+	if r := corehour("compact", "--warehouse", root, "--max-bytes", "10GB", "--drop-oldest"); r.code != exitNothing {
+		t.Errorf("%+v", r)
 	}
 	m, err := parquet.NewMaintainer(root, parquet.Options{})
 	if err != nil {

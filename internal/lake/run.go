@@ -40,6 +40,9 @@ type Job struct {
 // Report is what a run did.
 type Report struct {
 	Steps []Step `json:"steps"`
+	// Others are services that were met while rows of one were looked for, some of them
+	// more than once.
+	Others []string `json:"-"`
 	// Kept counts the rows of dates that were added up which are as they were, because
 	// their method has too many namespaces and environments.
 	Kept int64 `json:"kept_rows,omitempty"`

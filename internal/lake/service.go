@@ -61,7 +61,7 @@ func (j *Job) service(ctx context.Context, action Action, service string, o parq
 				if err != nil {
 					return err
 				}
-				has, err := hasService(ctx, f, service)
+				has, err := r.hasService(ctx, f, service)
 				done()
 				if err != nil {
 					return err
@@ -120,13 +120,17 @@ func (r *runner) take(files []parquet.File) (next, rest []parquet.File) {
 	return next, rest
 }
 
+// maxOthers bounds the other services that a report names.
+const maxOthers = 10_000
+
 // hasService tells whether a file has rows of a service.
-func hasService(ctx context.Context, f parquet.File, service string) (bool, error) {
+func (r *runner) hasService(ctx context.Context, f parquet.File, service string) (bool, error) {
 	run, err := parquet.OpenRun(ctx, []parquet.File{f}, parquet.RunOptions{Columns: []string{"service"}})
 	if err != nil {
 		return false, err
 	}
 	defer run.Close()
+	last := ""
 	for {
 		row, err := run.Next()
 		if row == nil || err != nil {
@@ -134,6 +138,10 @@ func hasService(ctx context.Context, f parquet.File, service string) (bool, erro
 		}
 		if row.Resource.Service == service {
 			return true, nil
+		}
+		if others := r.report.Others; row.Resource.Service != last && len(others) < maxOthers {
+			last = row.Resource.Service
+			r.report.Others = append(others, last)
 		}
 	}
 }

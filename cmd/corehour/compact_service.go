@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// withService are the flags that have an effect on a call about one service.
+var withService = []string{"warehouse", "cache-size", "format", "dry-run", "yes", "delete-service", "relabel", "import"}
+
+// ofService tells whether the call is about what is stored of one service.
+func (c *compactCall) ofService() bool { return c.delete != "" || c.relabelled != "" }
+
+func (c *compactCall) parseService(f *flag.FlagSet) error {
+	if c.relabelled != "" {
+		c.from, c.to, _ = strings.Cut(c.relabelled, "=")
+		if c.from == "" || c.to == "" || c.from == c.to {
+			return fmt.Errorf("--relabel: want two different names as old=new, found %q", c.relabelled)
+		}
+	}
+	if c.delete != "" && c.from != "" {
+		return errors.New("--delete-service and --relabel: want one of them, found both")
+	}
+	if !c.ofService() {
+		if c.yes {
+			return errors.New("--yes has no effect without --delete-service or --relabel")
+		}
+		return nil
+	}
+	var errs []error
+	if c.yes && c.job.DryRun {
+		errs = append(errs, errors.New("--yes and --dry-run: want one of them, found both"))
+	}
+	f.Visit(func(fl *flag.Flag) {
+		if !slices.Contains(withService, fl.Name) {
+			errs = append(errs, fmt.Errorf("--%s %s has no effect with --delete-service or --relabel, which do nothing else: leave it out, or call compact twice", fl.Name, fl.Value))
+		}
+	})
+	if !c.yes {
+		c.job.DryRun = true
+	}
+	return errors.Join(errs...)
+}
+
+// noRows says that nothing is stored of the service, but of others.
+func (c *compactCall) noRows(others []string) error {
+	name := c.delete + c.from // one of them is empty
+	slices.Sort(others)
+	hint := configfile.DidYouMean(name, slices.Compact(others))
+	if hint != "" {
+		hint = " (" + hint + ")"
+	}
+	return fmt.Errorf("%w: nothing of service %q is stored%s", query.ErrNoData, name, hint)
+}
