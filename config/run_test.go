@@ -39,6 +39,21 @@ func TestFilesAreValid(t *testing.T) {
 	}
 }
 
+// TestBigQueryOverTheDefault: a second file can add what goes to BigQuery, and can't take
+// the first one's path out.
+func TestBigQueryOverTheDefault(t *testing.T) {
+	dir := t.TempDir()
+	mine := filepath.Join(dir, "mine.yaml")
+	if err := os.WriteFile(mine, []byte("exporters: {warehouse: {bigquery: {project: my-project, dataset: corehour}}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, t.Context(), dir, "collector.yaml", map[string]string{"COREHOUR_WAREHOUSE": "/var/lib/corehour/warehouse"}, "validate")
+	cmd.Args = append(cmd.Args, "--config=file:"+mine)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // TestWhatMustBeSetIsAskedFor: a file without its variables is refused, by the key
 // that is missing.
 func TestWhatMustBeSetIsAskedFor(t *testing.T) {

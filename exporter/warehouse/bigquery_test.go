@@ -136,7 +136,10 @@ func TestBigQueryRefusals(t *testing.T) {
 		once.Do(func() { why = "no" })
 		return why
 	}
-	r := newRig(t, bigQueryConfig(t, s)).start()
+	cfg := bigQueryConfig(t, s)
+	cfg.Path = "./elsewhere"
+	r := newRig(t, cfg).start()
+	assert.Equal(t, 1, r.logs.FilterMessageSnippet("the option path has no effect").Len())
 	r.send(export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 10}, measured: 5})
 	require.Eventually(t, func() bool { return len(s.Rows(testDataset)) == 5 }, patience, time.Millisecond)
 	require.Eventually(t, func() bool { return r.metric("rows_refused", "reason", "invalid") == 1 }, patience, time.Millisecond)
@@ -146,7 +149,7 @@ func TestBigQueryRefusals(t *testing.T) {
 
 func TestBigQueryConfig(t *testing.T) {
 	for text, want := range map[string]string{
-		"path: ./x\nbigquery: {project: my-project, dataset: d}":                                    "`path` has no effect beside `bigquery`",
+		"path: ./x\nbigquery: {project: my-project, dataset: d}":                                    "",
 		"bigquery: {project: P, dataset: d}":                                                        "the project must be the id",
 		"bigquery: {project: my-project, dataset: a-b}":                                             "the dataset must be letters, digits",
 		"bigquery: {project: my-project, dataset: d, directory: ''}":                                "`directory` must name",

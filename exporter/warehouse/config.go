@@ -130,7 +130,6 @@ func (c *Config) Validate() error {
 	fault(c.Parquet.RememberFor > 0, "`parquet::remember_for` must be positive, found %s", c.Parquet.RememberFor)
 	fault(c.Parquet.RememberMax >= minRememberMax, "`parquet::remember_max` must be at least %d, found %d", minRememberMax, c.Parquet.RememberMax)
 	if c.BigQuery.HasValue() {
-		fault(c.Path == defaultPath, "`path` has no effect beside `bigquery` and must be left out, found %q", c.Path)
 		fault(!c.Bucket.HasValue(), "`bucket` and `bigquery` are two places for rows: set one of them, found both")
 	}
 	fault(c.IDs == IDsAll || c.IDs == IDsExemplar || c.IDs == IDsNone, "`ids` must be %q, %q or %q, found %q", IDsAll, IDsExemplar, IDsNone, c.IDs)

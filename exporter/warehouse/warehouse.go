@@ -123,6 +123,10 @@ func (w *warehouse) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return err
 	}
+	// No fault: a file that is merged over another can't take its path out.
+	if w.cfg.BigQuery.HasValue() && w.cfg.Path != defaultPath {
+		w.logger.Info("Rows go to BigQuery: the option path has no effect.", zap.String("path", w.cfg.Path))
+	}
 	w.host = host
 	w.sink.Store(&s)
 	_, loads := s.(*bigquery.Loader)
