@@ -178,5 +178,5 @@ func (w *Warehouse) remoteUser(ctx context.Context, text string) (*sql.Rows, err
 	for k, v := range args {
 		named = append(named, sql.Named(k, v))
 	}
-	return w.db.QueryContext(ctx, before+strings.TrimRight(strings.TrimSpace(text), ";")+after, named...)
+	return w.db.QueryContext(ctx, before+w.dialect.body(text)+after, named...)
 }

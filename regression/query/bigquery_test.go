@@ -117,7 +117,7 @@ func TestAnswersAreThoseOfFiles(t *testing.T) {
 		put("duplicates", duplicates, err)
 		stocks, err := w.Stocks(ctx, window, query.Filter{})
 		put("stocks", stocks, err)
-		table, err := w.User(ctx, "SELECT class, SUM(w * cpu_ns) AS cpu, COUNT(*) AS n FROM method_cost GROUP BY class ORDER BY class;\n", 2)
+		table, err := w.User(ctx, "SELECT class, SUM(w * cpu_ns) AS cpu, COUNT(*) AS n FROM method_cost GROUP BY class ORDER BY class; -- all; of them\n", 2)
 		put("user", table, err)
 		if strings.HasPrefix(root, "bigquery") != strings.Contains(notices.String(), "BigQuery: profile reads up to 123 MB") {
 			t.Errorf("%s: notices %q", root, notices.String())

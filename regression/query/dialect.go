@@ -26,11 +26,12 @@ type dialect struct {
 	Except string
 	// partitioned: what reads the table must say which dates.
 	partitioned bool
+	bigquery    bool // comments and quoted texts are written as there
 }
 
 var (
 	duckdbDialect   = dialect{Double: "DOUBLE", Long: "BIGINT", Text: "VARCHAR", Param: "$", Inline: "NOT MATERIALIZED", Stored: "MATERIALIZED", Except: "EXCLUDE"}
-	bigqueryDialect = dialect{Double: "FLOAT64", Long: "INT64", Text: "STRING", Param: "@", Except: "EXCEPT", partitioned: true}
+	bigqueryDialect = dialect{Double: "FLOAT64", Long: "INT64", Text: "STRING", Param: "@", Except: "EXCEPT", partitioned: true, bigquery: true}
 )
 
 // Given is a small table of the program's own: stored, or a parameter.

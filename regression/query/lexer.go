@@ -1,16 +1,17 @@
 package query
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
 // blank is how many bytes of space and comments a statement begins with.
-func blank(text string) int {
+func (d dialect) blank(text string) int {
 	i := 0
 	for i < len(text) {
-		n := blankPart(text[i:])
+		n := d.blankPart(text[i:])
 		if n == 0 {
 			break
 		}
@@ -20,28 +21,30 @@ func blank(text string) int {
 }
 
 // blankPart is the length of the space or the comment at the beginning of the text.
-func blankPart(text string) int {
+func (d dialect) blankPart(text string) int {
 	switch r, size := utf8.DecodeRuneInString(text); {
 	case unicode.IsSpace(r):
 		return size
-	case strings.HasPrefix(text, "--"):
+	case strings.HasPrefix(text, "--"), d.bigquery && r == '#':
 		if end := strings.IndexByte(text, '\n'); end >= 0 {
 			return end + 1
 		}
 		return len(text)
 	case strings.HasPrefix(text, "/*"):
-		return commentLength(text)
+		return d.commentLength(text)
 	}
 	return 0
 }
 
-// commentLength is 0 for a comment that is not closed. There may be comments in it.
-func commentLength(text string) int {
+// commentLength is 0 for a comment that is not closed.
+func (d dialect) commentLength(text string) int {
 	depth := 0
 	for i := 0; i+1 < len(text); i++ {
 		switch text[i : i+2] {
 		case "/*":
-			depth++
+			if depth == 0 || !d.bigquery {
+				depth++
+			}
 			i++
 		case "*/":
 			depth--
@@ -55,15 +58,79 @@ func commentLength(text string) int {
 }
 
 // afterWord is what follows the word that a statement must begin with.
-func afterWord(text, word string) (rest string, found bool) {
-	text = text[blank(text):]
+func (d dialect) afterWord(text, word string) (rest string, found bool) {
+	text = text[d.blank(text):]
 	if len(text) < len(word) || !strings.EqualFold(text[:len(word)], word) {
 		return text, false
 	}
 	rest = text[len(word):]
-	next, _ := utf8.DecodeRuneInString(rest)
-	if next == '_' || next == '$' || unicode.IsLetter(next) || unicode.IsDigit(next) {
+	if next, _ := utf8.DecodeRuneInString(rest); inWord(next) {
 		return text, false
 	}
 	return rest, true
+}
+
+func inWord(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// body is a statement without the semicolons, comments and space behind it.
+func (d dialect) body(text string) string {
+	end := 0
+	for i := 0; i < len(text); {
+		if n := d.blankPart(text[i:]); n > 0 {
+			i += n
+			continue
+		}
+		n := d.tokenLength(text, i)
+		if text[i] != ';' {
+			end = i + n
+		}
+		i += n
+	}
+	return text[:end]
+}
+
+var dollarQuote = regexp.MustCompile(`^\$\w*\$`)
+
+// tokenLength is the length of the quoted text at i, of the word, or of one sign.
+func (d dialect) tokenLength(text string, i int) int {
+	rest := text[i:]
+	if quote := dollarQuote.FindString(rest); quote != "" && !d.bigquery {
+		return quotedLength(rest, quote, false)
+	}
+	word := strings.IndexFunc(rest, func(r rune) bool { return !inWord(r) })
+	if word < 0 {
+		return len(rest)
+	}
+	switch quote := rest[word]; {
+	case quote == '\'', quote == '"', quote == '`':
+		// In E'it\'s' a backslash escapes, as it does everywhere in BigQuery.
+		escapes := d.bigquery || strings.EqualFold(rest[:word], "E")
+		return word + quotedLength(rest[word:], d.quote(rest[word:]), escapes)
+	case word == 0:
+		_, size := utf8.DecodeRuneInString(rest)
+		return size
+	}
+	return word
+}
+
+// quote is what the quoted text begins with, and ends with.
+func (d dialect) quote(text string) string {
+	if quote := text[:1]; d.bigquery && strings.HasPrefix(text, strings.Repeat(quote, 3)) {
+		return text[:3]
+	}
+	return text[:1]
+}
+
+// quotedLength is all that is left for a text that is not closed. Where two quotes stand
+// for one, a text is two, one behind the other.
+func quotedLength(text, quote string, escapes bool) int {
+	for i := len(quote); i < len(text); i++ {
+		switch {
+		case escapes && text[i] == '\\':
+			i++
+		case strings.HasPrefix(text[i:], quote):
+			return i + len(quote)
+		}
+	}
+	return len(text)
 }

@@ -13,7 +13,9 @@ import (
 // reading is a statement that was found to read and do nothing else.
 type reading struct {
 	text    string
-	changes []change
+	kind    duckdb.StmtType
+	names   []string // of the columns
+	changes []change // one for each column
 }
 
 var errOnlyReads = errors.New("only statements that read are run: want SELECT, or EXPLAIN of one")
@@ -23,6 +25,7 @@ var errOnlyReads = errors.New("only statements that read are run: want SELECT, o
 // so what is run must be a SELECT. EXPLAIN, which runs what it explains if it is told
 // to, is put together anew before one.
 func checkReads(c any, text string) (*reading, error) {
+	text = duckdbDialect.body(text)
 	statement, kind, err := prepare(c, text)
 	if err == nil && kind == duckdb.STATEMENT_TYPE_EXPLAIN {
 		statement.Close()
@@ -41,8 +44,30 @@ func checkReads(c any, text string) (*reading, error) {
 	if n := statement.NumInput(); n > 0 {
 		return nil, fmt.Errorf("the statement has %d parameters and there are no values for them", n)
 	}
-	changes, err := changesOf(statement)
-	return &reading{text: text, changes: changes}, err
+	r := &reading{text: text, kind: kind}
+	if r.changes, err = changesOf(statement); err != nil {
+		return nil, err
+	}
+	for i := range r.changes {
+		name, err := statement.ColumnName(i)
+		if err != nil {
+			return nil, err
+		}
+		r.names = append(r.names, name)
+	}
+	return r, nil
+}
+
+// first is the same reading, of so many rows. The engine keeps the order of rows, and
+// makes names of columns differ: those of the statement itself are in names.
+func (r *reading) first(c any, rows int) *reading {
+	text := fmt.Sprintf("SELECT * FROM (%s\n) LIMIT %d", r.text, rows)
+	if r.kind != duckdb.STATEMENT_TYPE_SELECT || !isSelect(c, text) { // as some PRAGMA
+		return r
+	}
+	limited := *r
+	limited.text = text
+	return &limited
 }
 
 // prepare does not run anything: Prepare, unlike PrepareContext, refuses a list of
@@ -69,12 +94,12 @@ var explainOptions = regexp.MustCompile(`^\([A-Za-z_,\s]*\)`)
 // explainsReading is an EXPLAIN made anew of what the engine takes for a SELECT, empty
 // if the text explains anything else.
 func explainsReading(c any, text string) string {
-	rest, _ := afterWord(text, "EXPLAIN")
+	rest, _ := duckdbDialect.afterWord(text, "EXPLAIN")
 	head := "EXPLAIN "
-	if explained, ok := afterWord(rest, "ANALYZE"); ok {
+	if explained, ok := duckdbDialect.afterWord(rest, "ANALYZE"); ok {
 		head, rest = head+"ANALYZE ", explained
 	}
-	rest = rest[blank(rest):]
+	rest = rest[duckdbDialect.blank(rest):]
 	if isSelect(c, rest) {
 		return head + rest
 	}

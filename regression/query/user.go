@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 )
 
 // Table is the answer to a statement of the user's own.
@@ -18,7 +19,7 @@ type Table struct {
 // that reads is accepted.
 func (w *Warehouse) User(ctx context.Context, text string, limit int) (*Table, error) {
 	t := &Table{}
-	err := w.UserRows(ctx, text, func(columns []UserColumn) error {
+	err := w.userRows(ctx, text, limit, func(columns []UserColumn) error {
 		for _, c := range columns {
 			t.Columns = append(t.Columns, c.Name)
 		}
@@ -42,11 +43,17 @@ var errEnough = errors.New("enough rows")
 // UserColumn is a column of an answer, its type in the engine's words.
 type UserColumn struct{ Name, Type string }
 
-// UserRows is User for answers of any size: begin is told the columns, then each
-// gets the rows, which it may keep. A time.Time in them is an instant; dates, times of
-// day and intervals are texts.
+// UserRows is User for all rows: begin is told the columns, then each gets the rows,
+// which it may keep. A time.Time in them is an instant; dates, times of day and
+// intervals are texts. BigQuery hands them over by pages; the driver of files holds the
+// whole answer in memory, so see Export for a large one.
 func (w *Warehouse) UserRows(ctx context.Context, text string, begin func([]UserColumn) error, each func([]any) error) error {
-	rows, changes, closeRows, err := w.userRows(ctx, text)
+	return w.userRows(ctx, text, math.MaxInt, begin, each)
+}
+
+// userRows hands over at least one row more than limit, if there are so many.
+func (w *Warehouse) userRows(ctx context.Context, text string, limit int, begin func([]UserColumn) error, each func([]any) error) error {
+	rows, read, closeRows, err := w.startUser(ctx, text, limit)
 	if err != nil {
 		return err
 	}
@@ -58,6 +65,9 @@ func (w *Warehouse) UserRows(ctx context.Context, text string, begin func([]User
 	columns := make([]UserColumn, len(types))
 	for i, t := range types {
 		columns[i] = UserColumn{t.Name(), t.DatabaseTypeName()}
+		if read.names != nil {
+			columns[i].Name = read.names[i]
+		}
 	}
 	if err := begin(columns); err != nil {
 		return err
@@ -70,7 +80,7 @@ func (w *Warehouse) UserRows(ctx context.Context, text string, begin func([]User
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
-		for i, c := range changes {
+		for i, c := range read.changes {
 			row[i] = c.to(row[i])
 		}
 		if err := each(row); err != nil {
@@ -80,14 +90,14 @@ func (w *Warehouse) UserRows(ctx context.Context, text string, begin func([]User
 	return rows.Err()
 }
 
-// userRows starts the statement. The changes are one for each column, or none at all.
-func (w *Warehouse) userRows(ctx context.Context, text string) (*sql.Rows, []change, func(), error) {
+// startUser starts the statement. What was read of it is empty in BigQuery.
+func (w *Warehouse) startUser(ctx context.Context, text string, limit int) (*sql.Rows, *reading, func(), error) {
 	if w.remote != nil {
 		rows, err := w.remoteUser(ctx, text)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		return rows, nil, func() { rows.Close() }, nil
+		return rows, &reading{}, func() { rows.Close() }, nil
 	}
 	conn, err := w.db.Conn(ctx)
 	if err != nil {
@@ -95,7 +105,9 @@ func (w *Warehouse) userRows(ctx context.Context, text string) (*sql.Rows, []cha
 	}
 	var read *reading
 	err = conn.Raw(func(c any) (err error) {
-		read, err = checkReads(c, text)
+		if read, err = checkReads(c, text); err == nil && limit < math.MaxInt {
+			read = read.first(c, limit+1)
+		}
 		return err
 	})
 	if err != nil {
@@ -105,5 +117,5 @@ func (w *Warehouse) userRows(ctx context.Context, text string) (*sql.Rows, []cha
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, conn.Close())
 	}
-	return rows, read.changes, func() { rows.Close(); conn.Close() }, nil
+	return rows, read, func() { rows.Close(); conn.Close() }, nil
 }

@@ -1,9 +1,11 @@
 package query
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/corehour/corehour/regression/fixture"
@@ -12,12 +14,7 @@ import (
 // The engine may read the files of the warehouse, and what may be read there may be
 // written. EXPLAIN ANALYZE runs what it explains.
 func TestExplainWritesNothing(t *testing.T) {
-	root := fixture.Write(t, fixture.Items("a-1", oddEnds()...))
-	w, err := Open(t.Context(), root, Window{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	w := openOdd(t)
 	var files []string
 	for _, f := range w.Files {
 		files = append(files, f.Path)
@@ -54,6 +51,15 @@ func TestExplainWritesNothing(t *testing.T) {
 	}
 }
 
+func openOdd(t *testing.T) *Warehouse {
+	w, err := Open(t.Context(), fixture.Write(t, fixture.Items("a-1", oddEnds()...)), Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
 func readAll(t *testing.T, files []string) (contents []string) {
 	for _, f := range files {
 		data, err := os.ReadFile(f)
@@ -63,4 +69,51 @@ func readAll(t *testing.T, files []string) (contents []string) {
 		contents = append(contents, string(data))
 	}
 	return contents
+}
+
+// The driver holds an answer in memory before its first row is seen.
+func TestUserAsksForTheRowsItKeeps(t *testing.T) {
+	w := openOdd(t)
+	for text, want := range map[string]string{
+		"SELECT CASE WHEN i < 1_000_000 THEN i ELSE error('this row was asked for') END AS n FROM range(2_000_000) r(i)":      "[n] [[0] [1] [2]] true",
+		"WITH a AS (SELECT i FROM range(100) r(i)) SELECT i AS n, -i AS n FROM a ORDER BY i % 10 DESC, i; -- the last; first": "[n n] [[9 -9] [19 -19] [29 -29]] true",
+		"SELECT ';' AS a /* no; */ ; ;":                                   "[a] [[;]] false",
+		"SELECT $$ ; -- $$ AS a, E'\\'; ' AS b --;":                       "[a b] [[ ; --  '; ]] false",
+		"SELECT 1 AS a UNION ALL SELECT 2 LIMIT 1":                        "[a] [[1]] false",
+		"FROM range(3) r(a)":                                              "[a] [[0] [1] [2]] false",
+		"VALUES (1), (2), (3), (4)":                                       "[col0] [[1] [2] [3]] true",
+		"PIVOT (SELECT 1 AS a, 'x' AS b) ON b IN ('x', 'y') USING SUM(a)": "[x y] [[1 <nil>]] false",
+		"DESCRIBE SELECT 1 AS a, 2 AS b":                                  "[column_name column_type null key default extra] [[a INTEGER YES <nil> <nil> <nil>] [b INTEGER YES <nil> <nil> <nil>]] false",
+		"SELECT column_name FROM (SUMMARIZE SELECT 1 AS a)":               "[column_name] [[a]] false",
+	} {
+		table, err := w.User(t.Context(), text, 3)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := fmt.Sprint(table.Columns, table.Rows, table.Cut); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	table, err := w.User(t.Context(), "EXPLAIN SELECT 1; -- why", 3)
+	if err != nil || fmt.Sprint(table.Columns) != "[explain_key explain_value]" {
+		t.Errorf("%v, %v", table, err)
+	}
+}
+
+func FuzzBody(f *testing.F) {
+	for _, text := range []string{"SELECT 1; -- a", "/* /* */ */;", "E'\\'; '", "$a$ ; $a$", "# a\n;", "''' ; '''", "-- a", "\u00a0EXPLAIN\u2003", "'"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, d := range []dialect{duckdbDialect, bigqueryDialect} {
+			body := d.body(text)
+			if !strings.HasPrefix(text, body) || d.body(body) != body {
+				t.Errorf("%q of %q is not its beginning, or has something behind it: %q", body, text, d.body(body))
+			}
+			if with := body + "\n ; -- ;"; d.body(with) != body && d.body(with) != with {
+				t.Errorf("of %q %q is left", with, d.body(with))
+			}
+		}
+	})
 }
