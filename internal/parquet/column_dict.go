@@ -43,7 +43,7 @@ const (
 type valueKind[K comparable] struct {
 	clean func(v K) K                  // if not nil: what is stored for it
 	plain func(dst []byte, v K) []byte // PLAIN encoding
-	slot  func(v K) uint64             // where a value is looked for first; nothing depends on it
+	slot  func(v K) uint64             // which slot is a value's; nothing depends on it
 	// bounds are the smallest and the largest value as statistics hold them,
 	// false if they have none.
 	bounds func(values []K) (low, high []byte, ok bool)
@@ -59,14 +59,19 @@ func (c *dictColumn[K]) add(v K) {
 
 // number is the number of a value, which becomes one of the column's.
 func (c *dictColumn[K]) number(v K) int32 {
-	if c.recent == nil {
-		c.recent = make([]numbered[K], recentSlots)
-	}
-	slot := &c.recent[c.kind.slot(v)%recentSlots]
+	slot := c.slot(v)
 	if slot.place == 0 || slot.value != v {
 		*slot = numbered[K]{v, c.lookup(v) + 1}
 	}
 	return slot.place - 1
+}
+
+// slot is where a value is looked for first.
+func (c *dictColumn[K]) slot(v K) *numbered[K] {
+	if c.recent == nil {
+		c.recent = make([]numbered[K], recentSlots)
+	}
+	return &c.recent[c.kind.slot(v)%recentSlots]
 }
 
 func (c *dictColumn[K]) lookup(v K) int32 {
@@ -290,13 +295,22 @@ type (
 )
 
 // add adds the next row's name. Rows share their names, so that one in the same place as
-// the last is not compared.
+// the last, or as one that was numbered lately, is not compared.
 func (c *stringColumn) add(v string) {
-	if unsafe.StringData(v) == unsafe.StringData(c.last) && len(v) == len(c.last) && c.lastAt != null {
+	if c.lastAt != null && samePlace(v, c.last) {
 		c.rows.add(c.lastAt)
-	} else {
-		c.dictColumn.add(v)
+		return
 	}
+	if slot := c.slot(v); slot.place != 0 && samePlace(v, slot.value) {
+		c.last, c.lastAt = v, slot.place-1
+		c.rows.add(c.lastAt)
+		return
+	}
+	c.dictColumn.add(v)
+}
+
+func samePlace(a, b string) bool {
+	return unsafe.StringData(a) == unsafe.StringData(b) && len(a) == len(b)
 }
 
 // addName adds a name, "" for unknown.

@@ -19,12 +19,13 @@ func (r *rowNumbers) add(number int32) {
 }
 
 func (r *rowNumbers) addOther(number int32) {
-	if r.n == 0 {
+	switch {
+	case len(r.each) > 0:
+		r.each = append(r.each, number)
+	case r.n == 0:
 		r.same = number
-	} else {
-		if len(r.each) == 0 {
-			r.spread()
-		}
+	default:
+		r.spread()
 		r.each = append(r.each, number)
 	}
 	r.n++
