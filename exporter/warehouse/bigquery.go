@@ -10,6 +10,7 @@ import (
 
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/units"
 )
 
 // BigQueryConfig says which table of BigQuery rows go to, and how.
@@ -27,9 +28,9 @@ type BigQueryConfig struct {
 	Directory string `mapstructure:"directory"`
 	// PartitionExpiration is how long a table that the exporter makes keeps a date;
 	// 0 = for ever.
-	PartitionExpiration time.Duration `mapstructure:"partition_expiration"`
+	PartitionExpiration units.Duration `mapstructure:"partition_expiration"`
 	// DeadLetterBytes is how much is kept of the rows that BigQuery refused.
-	DeadLetterBytes int64 `mapstructure:"dead_letter_bytes"`
+	DeadLetterBytes units.Bytes `mapstructure:"dead_letter_bytes"`
 	// Endpoints are other addresses of the services than Google's own.
 	Endpoints BigQueryEndpoints `mapstructure:"endpoints"`
 }
@@ -64,7 +65,7 @@ func (c *BigQueryConfig) Validate() error {
 	if c.Directory == "" {
 		errs = append(errs, errors.New("`directory` must name a local directory, found nothing"))
 	}
-	if c.PartitionExpiration != 0 && c.PartitionExpiration < minPartitionExpiration {
+	if c.PartitionExpiration != 0 && time.Duration(c.PartitionExpiration) < minPartitionExpiration {
 		errs = append(errs, fmt.Errorf("`partition_expiration` must be 0 (for ever) or at least %s, found %s", minPartitionExpiration, c.PartitionExpiration))
 	}
 	if c.DeadLetterBytes <= 0 {
@@ -98,11 +99,11 @@ func openBigQuery(cfg *Config) (sink, error) {
 		Dataset:     b.dataset(),
 		Endpoints:   bigquery.Endpoints{API: b.Endpoints.API, Write: b.Endpoints.Write, Storage: b.Endpoints.Storage},
 		Directory:   b.Directory,
-		DeadLetters: b.DeadLetterBytes,
-		Expiration:  b.PartitionExpiration,
+		DeadLetters: int64(b.DeadLetterBytes),
+		Expiration:  time.Duration(b.PartitionExpiration),
 		Intake: parquet.Options{
-			Late: cfg.Parquet.Late, Future: cfg.Parquet.Future,
-			RememberFor: cfg.Parquet.RememberFor, RememberMax: cfg.Parquet.RememberMax,
+			Late: time.Duration(cfg.Parquet.Late), Future: time.Duration(cfg.Parquet.Future),
+			RememberFor: time.Duration(cfg.Parquet.RememberFor), RememberMax: cfg.Parquet.RememberMax,
 		},
 	}
 	if b.Mode == ModeLoad {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/units"
 )
 
 // Values of bigquery::mode.
@@ -28,7 +29,7 @@ type BigQueryLoadConfig struct {
 	// Interval is the time from one job to the next.
 	Interval time.Duration `mapstructure:"interval"`
 	// SpoolBytes is how much may wait in the directory.
-	SpoolBytes int64 `mapstructure:"spool_bytes"`
+	SpoolBytes units.Bytes `mapstructure:"spool_bytes"`
 	// JobsInFlight is how many jobs may run at the same time.
 	JobsInFlight int `mapstructure:"jobs_in_flight"`
 }
@@ -66,7 +67,7 @@ func (c *BigQueryLoadConfig) Validate() error {
 
 // options are those of the sink.
 func (c *BigQueryLoadConfig) options() bigquery.LoadOptions {
-	return bigquery.LoadOptions{Bucket: c.Bucket, Prefix: c.Prefix, Interval: c.Interval, SpoolBytes: c.SpoolBytes, Jobs: c.JobsInFlight}
+	return bigquery.LoadOptions{Bucket: c.Bucket, Prefix: c.Prefix, Interval: c.Interval, SpoolBytes: int64(c.SpoolBytes), Jobs: c.JobsInFlight}
 }
 
 // validateMode also refuses what has no effect in the mode.

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/corehour/corehour/internal/bucket"
+	"github.com/corehour/corehour/internal/units"
 )
 
 // BucketConfig says to which object store the directory is uploaded.
@@ -23,7 +24,7 @@ type BucketConfig struct {
 	// Interval is the pause between two uploads.
 	Interval time.Duration `mapstructure:"interval"`
 	// LocalBytes bounds the data files in the directory.
-	LocalBytes int64 `mapstructure:"local_bytes"`
+	LocalBytes units.Bytes `mapstructure:"local_bytes"`
 }
 
 func defaultBucket() BucketConfig {
@@ -81,8 +82,8 @@ func openBucket(cfg *Config) (sink, error) {
 	}
 	w, err := bucket.NewWriter(ctx, bucket.Options{
 		Address: b.URL, Prefix: prefix, Directory: cfg.Path,
-		LocalBytes: b.LocalBytes, MinFree: cfg.Disk.MinFreeBytes, Interval: b.Interval,
-		Grace: cfg.Parquet.Grace, CloseWithin: cfg.ShutdownTimeout,
+		LocalBytes: int64(b.LocalBytes), MinFree: int64(cfg.Disk.MinFreeBytes), Interval: b.Interval,
+		Grace: time.Duration(cfg.Parquet.Grace), CloseWithin: cfg.ShutdownTimeout,
 	}, cfg.parquetOptions())
 	if err != nil {
 		return nil, aboutURL(err)

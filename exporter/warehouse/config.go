@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/units"
 )
 
 // Values of on_full.
@@ -59,14 +60,14 @@ type FoldConfig struct {
 // ParquetConfig are the options of the embedded store.
 type ParquetConfig struct {
 	// Late is how old a row may be when it is written.
-	Late time.Duration `mapstructure:"late"`
+	Late units.Duration `mapstructure:"late"`
 	// Future is how far ahead of the collector's clock a row may start.
-	Future time.Duration `mapstructure:"future"`
+	Future units.Duration `mapstructure:"future"`
 	// Grace is how long files stay on disk for readers after they were replaced.
-	Grace time.Duration `mapstructure:"grace"`
+	Grace units.Duration `mapstructure:"grace"`
 	// RememberFor is how long the ids of stored items are kept, to recognise
 	// one that comes again.
-	RememberFor time.Duration `mapstructure:"remember_for"`
+	RememberFor units.Duration `mapstructure:"remember_for"`
 	// RememberMax is how many runs of ids are kept at most.
 	RememberMax int `mapstructure:"remember_max"`
 }
@@ -100,10 +101,10 @@ func createDefaultConfig() component.Config {
 		ShutdownTimeout: 10 * time.Second,
 		Fold:            FoldConfig{MaxCells: 10_000},
 		Parquet: ParquetConfig{
-			Late:        parquet.DefaultLate,
-			Future:      parquet.DefaultFuture,
-			Grace:       parquet.DefaultGrace,
-			RememberFor: parquet.DefaultRememberFor,
+			Late:        units.Duration(parquet.DefaultLate),
+			Future:      units.Duration(parquet.DefaultFuture),
+			Grace:       units.Duration(parquet.DefaultGrace),
+			RememberFor: units.Duration(parquet.DefaultRememberFor),
 			RememberMax: parquet.DefaultRememberMax,
 		},
 		IDs:         IDsAll,

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -99,6 +100,50 @@ func TestSingleFaults(t *testing.T) {
 	} {
 		_, err := load(t, text)
 		assert.ErrorContains(t, err, want, text)
+	}
+}
+
+// Ages and sizes are taken as the command takes them, and an error says how to spell one.
+func TestUnits(t *testing.T) {
+	cfg, err := load(t, `
+parquet: {late: 60d, future: 1d, remember_for: 2d}
+maintenance: {minute_after: 7d, hour_after: 4w, keep_rollups: 400d}
+disk: {max_bytes: 10GB, min_free_bytes: 1000000000}
+bucket: {url: 'gs://b', local_bytes: 2GB}
+`)
+	require.NoError(t, err)
+	p, opts := cfg.policy(), cfg.parquetOptions()
+	assert.Equal(t, 168*time.Hour, p.MinuteAfter)
+	assert.Equal(t, 672*time.Hour, p.HourAfter)
+	assert.Equal(t, 9600*time.Hour, p.KeepRollups)
+	assert.Equal(t, 60*24*time.Hour, opts.Late)
+	assert.Equal(t, 24*time.Hour, opts.Future)
+	assert.Equal(t, 48*time.Hour, opts.RememberFor)
+	assert.EqualValues(t, 10_000_000_000, opts.MaxBytes)
+	assert.EqualValues(t, 1_000_000_000, opts.MinFree)
+	assert.EqualValues(t, 2_000_000_000, cfg.Bucket.Get().LocalBytes)
+
+	// What the collector prints of it loads again.
+	printed := confmap.New()
+	require.NoError(t, printed.Marshal(cfg.Maintenance))
+	text, err := yaml.Marshal(map[string]any{"maintenance": printed.ToStringMap()})
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "minute_after: 168h0m0s")
+	again, err := load(t, string(text))
+	require.NoError(t, err)
+	assert.Equal(t, cfg.Maintenance, again.Maintenance)
+
+	for text, wants := range map[string][]string{
+		"maintenance: {minute_after: 7 days}":                                  {"maintenance.minute_after", "like 90m, 168h, 7d or 4w", `"7 days"`},
+		"maintenance: {minute_after: x, hour_after: y}":                        {"minute_after", `"x"`, "hour_after", `"y"`},
+		"disk: {max_bytes: 10 gigs}":                                           {"disk.max_bytes", "like 268435456, 500MB", `"10 gigs"`},
+		"bigquery: {project: p-12345, dataset: d, partition_expiration: soon}": {"partition_expiration", `"soon"`},
+		"bigquery: {project: p-12345, dataset: d, dead_letter_bytes: few}":     {"dead_letter_bytes", `"few"`},
+	} {
+		_, err := load(t, text)
+		for _, want := range wants {
+			assert.ErrorContains(t, err, want, text)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"context"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/exporter"
@@ -41,12 +42,12 @@ func openParquet(cfg *Config) (sink, error) {
 
 func (c *Config) parquetOptions() parquet.Options {
 	return parquet.Options{
-		Late:        c.Parquet.Late,
-		Future:      c.Parquet.Future,
-		Grace:       c.Parquet.Grace,
-		RememberFor: c.Parquet.RememberFor,
+		Late:        time.Duration(c.Parquet.Late),
+		Future:      time.Duration(c.Parquet.Future),
+		Grace:       time.Duration(c.Parquet.Grace),
+		RememberFor: time.Duration(c.Parquet.RememberFor),
 		RememberMax: c.Parquet.RememberMax,
-		MaxBytes:    c.Disk.MaxBytes,
-		MinFree:     c.Disk.MinFreeBytes,
+		MaxBytes:    int64(c.Disk.MaxBytes),
+		MinFree:     int64(c.Disk.MinFreeBytes),
 	}
 }

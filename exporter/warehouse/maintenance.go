@@ -10,6 +10,7 @@ import (
 
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/units"
 )
 
 // MaintenanceConfig says how the directory is kept in shape, beside the writing.
@@ -22,13 +23,13 @@ type MaintenanceConfig struct {
 	// are merged.
 	MaxFiles int `mapstructure:"max_files"`
 	// MinuteAfter and HourAfter are the ages at which rows are added up.
-	MinuteAfter time.Duration `mapstructure:"minute_after"`
-	HourAfter   time.Duration `mapstructure:"hour_after"`
+	MinuteAfter units.Duration `mapstructure:"minute_after"`
+	HourAfter   units.Duration `mapstructure:"hour_after"`
 	// KeepRaw, KeepIDs and KeepRollups are the ages beyond which dates of raw rows
 	// go, ids are left out of raw rows, and rolled dates go.
-	KeepRaw     time.Duration `mapstructure:"keep_raw"`
-	KeepIDs     time.Duration `mapstructure:"keep_ids"`
-	KeepRollups time.Duration `mapstructure:"keep_rollups"`
+	KeepRaw     units.Duration `mapstructure:"keep_raw"`
+	KeepIDs     units.Duration `mapstructure:"keep_ids"`
+	KeepRollups units.Duration `mapstructure:"keep_rollups"`
 	// DropOldest allows dates to be dropped at the limits of the disk.
 	DropOldest bool `mapstructure:"drop_oldest"`
 }
@@ -36,9 +37,9 @@ type MaintenanceConfig struct {
 // DiskConfig are the limits beyond which nothing more is written.
 type DiskConfig struct {
 	// MaxBytes is how large the warehouse may get; 0 is no limit.
-	MaxBytes int64 `mapstructure:"max_bytes"`
+	MaxBytes units.Bytes `mapstructure:"max_bytes"`
 	// MinFreeBytes is how much the file system must have left; 0 is no limit.
-	MinFreeBytes int64 `mapstructure:"min_free_bytes"`
+	MinFreeBytes units.Bytes `mapstructure:"min_free_bytes"`
 }
 
 // highWater is the share of the limits at which dates are dropped, if that is
@@ -51,15 +52,15 @@ const rowsInMemory = 250_000
 func defaultMaintenance() MaintenanceConfig {
 	return MaintenanceConfig{
 		Enabled: true, Interval: time.Minute, MaxFiles: lake.DefaultMaxFiles,
-		MinuteAfter: lake.DefaultMinuteAfter, HourAfter: lake.DefaultHourAfter, KeepRollups: lake.DefaultKeepRollups,
+		MinuteAfter: units.Duration(lake.DefaultMinuteAfter), HourAfter: units.Duration(lake.DefaultHourAfter), KeepRollups: units.Duration(lake.DefaultKeepRollups),
 	}
 }
 
 func (c *Config) policy() lake.Policy {
 	m := &c.Maintenance
 	return lake.Policy{
-		MaxFiles: m.MaxFiles, MinuteAfter: m.MinuteAfter, HourAfter: m.HourAfter,
-		KeepRaw: m.KeepRaw, KeepIDs: m.KeepIDs, KeepRollups: m.KeepRollups,
+		MaxFiles: m.MaxFiles, MinuteAfter: time.Duration(m.MinuteAfter), HourAfter: time.Duration(m.HourAfter),
+		KeepRaw: time.Duration(m.KeepRaw), KeepIDs: time.Duration(m.KeepIDs), KeepRollups: time.Duration(m.KeepRollups),
 		MaxBytes: int64(highWater * float64(c.Disk.MaxBytes)), MinFree: int64(float64(c.Disk.MinFreeBytes) / highWater),
 		DropOldest: m.DropOldest,
 	}
