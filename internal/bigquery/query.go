@@ -101,8 +101,12 @@ func (q *Querier) estimate(ctx context.Context, name string, job Job) error {
 	if err := q.rest.do(ctx, call{method: http.MethodPost, url: q.rest.of(q.opts.Billing, "jobs"), body: job}, &dry); err != nil {
 		return err
 	}
-	if s := dry.Statistics.Query; s != nil && s.StatementType != "SELECT" {
-		return fmt.Errorf("only statements that read are run: want one SELECT, found %s", s.StatementType)
+	if s := dry.Statistics.Query; s == nil || s.StatementType != "SELECT" {
+		kind := "a statement whose kind the dry run did not tell"
+		if s != nil {
+			kind = s.StatementType
+		}
+		return fmt.Errorf("only statements that read are run: want one SELECT, found %s", kind)
 	}
 	n, err := strconv.ParseInt(dry.Statistics.TotalBytesProcessed, 10, 64)
 	if err != nil {
