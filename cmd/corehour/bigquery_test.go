@@ -1,12 +1,8 @@
 package main
 
 import (
-	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
-
-	pq "github.com/parquet-go/parquet-go"
 
 	"github.com/corehour/corehour/regression/fixture/remote"
 )
@@ -73,48 +69,6 @@ func TestParseBytes(t *testing.T) {
 	for _, text := range []string{"", "0", "0.5", "0.0001kB", "-1GB", "GB", "1PB", "NaN", "1e30"} {
 		if n, err := parseBytes("--x", text); err == nil {
 			t.Errorf("%q: %d", text, n)
-		}
-	}
-}
-
-// The same answer as a file, from either backend.
-func TestSQLWritesParquet(t *testing.T) {
-	clock(t, evening)
-	root := twoReleases(t, 0.5)
-	_, address := remote.Serve(t, root)
-	const text = "SELECT class, SUM(calls) AS calls, CAST(COUNT(*) AS BIGINT) AS n, MAX(cpu_ns) AS \"most, ns\", MIN(event_date) AS day, " +
-		"MAX(final) AS final, MAX(span_id) AS id, NULL AS nothing, 7 AS \"-\" FROM method_calls GROUP BY class ORDER BY class"
-	type row struct {
-		Class string  `parquet:"class,optional"`
-		Calls float64 `parquet:"calls,optional"`
-		N     int64   `parquet:"n,optional"`
-		Most  *int64  `parquet:"most; ns,optional"`
-		Day   string  `parquet:"day,optional"`
-		Final *bool   `parquet:"final,optional"`
-		Dash  *int32  `parquet:"_,optional"` // as "-" would be left out
-	}
-	var answers [][]row
-	for _, warehouse := range []string{root, address} {
-		path := filepath.Join(t.TempDir(), "answer.parquet")
-		r := corehour("sql", "--warehouse", warehouse, "--output", path, text)
-		if r.code != exitNothing || r.stdout != "" || !strings.Contains(r.stderr, "rows to "+path) {
-			t.Fatalf("%+v", r)
-		}
-		rows, err := pq.ReadFile[row](path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answers = append(answers, rows)
-		if r := corehour("sql", "--warehouse", warehouse, "--output", path, text); r.code != exitFailed || !strings.Contains(r.stderr, "is there already") {
-			t.Errorf("%+v", r)
-		}
-	}
-	if len(answers[0]) < 4 || !reflect.DeepEqual(answers[0], answers[1]) || answers[0][1].Calls == 0 || answers[0][1].Most == nil || answers[0][1].Dash == nil || answers[0][1].Day != "2026-03-10" {
-		t.Errorf("from files %+v, from BigQuery %+v", answers[0], answers[1])
-	}
-	for _, args := range [][]string{{"--output", "x.csv", text}, {"--output", "x.parquet", "--limit", "3", text}, {"--output", t.TempDir() + "/no/x.parquet", text}} {
-		if r := corehour(append([]string{"sql", "--warehouse", root}, args...)...); r.code != exitFailed || !strings.Contains(r.stderr, "--output") {
-			t.Errorf("%v: %+v", args, r)
 		}
 	}
 }

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math/big"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -56,23 +58,17 @@ func given(f *flag.FlagSet, names ...string) (found bool) {
 	return found
 }
 
-// writeParquet writes the answer to a new file, which is there only once it is
-// whole.
-func writeParquet(ctx context.Context, w *query.Warehouse, text, path string, stderr io.Writer) error {
+// exportTo writes the answer to a new file, which is there only once it is whole.
+func exportTo(ctx context.Context, c *common, text, path string, stderr io.Writer) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("--output: %s is there already: take another name or remove it", path)
 	}
-	tmp, err := os.CreateTemp(dirOf(path), ".corehour-*.tmp")
+	// Unlike os.CreateTemp this gives the file the mode that new files have.
+	tmp, err := os.OpenFile(filepath.Join(filepath.Dir(path), ".corehour-"+rand.Text()+".tmp"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	stop := saysItRuns(stderr)
-	file := &parquetFile{}
-	err = w.UserRows(ctx, text, func(columns []query.UserColumn) error { return file.begin(tmp, columns) }, file.add)
-	if err == nil {
-		err = file.close()
-	}
-	stop()
+	rows, err := export(ctx, c, text, tmp, stderr)
 	err = errors.Join(err, tmp.Close())
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)
@@ -80,18 +76,30 @@ func writeParquet(ctx context.Context, w *query.Warehouse, text, path string, st
 	if err != nil {
 		return errors.Join(err, os.Remove(tmp.Name()))
 	}
-	fmt.Fprintf(stderr, "corehour sql: wrote %d rows to %s\n", file.rows, path)
+	fmt.Fprintf(stderr, "corehour sql: wrote %d rows to %s\n", rows, path)
 	return nil
 }
 
-func dirOf(path string) string {
-	if i := strings.LastIndexByte(path, os.PathSeparator); i >= 0 {
-		return path[:i+1]
+// export has the engine write the rows of files, and writes those of BigQuery itself.
+func export(ctx context.Context, c *common, text string, tmp *os.File, stderr io.Writer) (rows int64, err error) {
+	w, err := query.Open(ctx, c.warehouse, c.window, query.Tell(stderr), query.Into(tmp.Name()))
+	if err != nil {
+		return 0, err
 	}
-	return "."
+	defer w.Close()
+	defer saysItRuns(stderr)()
+	if w.InFiles() {
+		return w.Export(ctx, text)
+	}
+	file := &parquetFile{}
+	err = w.UserRows(ctx, text, func(columns []query.UserColumn) error { return file.begin(tmp, columns) }, file.add)
+	if err == nil {
+		err = file.close()
+	}
+	return file.rows, err
 }
 
-// parquetFile is rows of a shape that the query decides. The type of a row is made
+// parquetFile is rows of BigQuery, of a shape that the query decides. The type of a row is made
 // at run time, one field per column, because a struct keeps their order.
 type parquetFile struct {
 	writer *pq.GenericWriter[any]
@@ -99,12 +107,13 @@ type parquetFile struct {
 	rows   int64
 }
 
+// rowsPerGroup are held in memory. It is what other writers take.
+const rowsPerGroup = 122_880
+
 var fieldTypes = map[string]reflect.Type{
-	"BIGINT": reflect.TypeFor[*int64](), "INTEGER": reflect.TypeFor[*int64](), "SMALLINT": reflect.TypeFor[*int64](),
-	"TINYINT": reflect.TypeFor[*int64](), "UINTEGER": reflect.TypeFor[*int64](), "INT64": reflect.TypeFor[*int64](),
-	"DOUBLE": reflect.TypeFor[*float64](), "FLOAT": reflect.TypeFor[*float64](), "FLOAT64": reflect.TypeFor[*float64](),
-	"HUGEINT": reflect.TypeFor[*float64](), "BOOLEAN": reflect.TypeFor[*bool](), "BOOL": reflect.TypeFor[*bool](),
-	"BLOB": reflect.TypeFor[[]byte](), "BYTES": reflect.TypeFor[[]byte](),
+	"INT64": reflect.TypeFor[*int64](), "FLOAT64": reflect.TypeFor[*float64](), "BOOL": reflect.TypeFor[*bool](),
+	"BYTES": reflect.TypeFor[[]byte](), "DATE": reflect.TypeFor[*int32](),
+	"NUMERIC": reflect.TypeFor[*float64](), "BIGNUMERIC": reflect.TypeFor[*float64](),
 }
 
 func (p *parquetFile) begin(w io.Writer, columns []query.UserColumn) error {
@@ -118,17 +127,17 @@ func (p *parquetFile) begin(w io.Writer, columns []query.UserColumn) error {
 	}
 	fields := make([]reflect.StructField, len(columns))
 	for i, name := range distinct(names) {
-		kind := fieldTypes[columns[i].Type]
-		if strings.HasPrefix(columns[i].Type, "DECIMAL") || columns[i].Type == "NUMERIC" {
-			kind = reflect.TypeFor[*float64]()
-		}
-		if kind == nil { // dates, lists and structs as text
+		kind, logical := fieldTypes[columns[i].Type], ""
+		switch {
+		case kind == nil: // times, lists and structs as text
 			kind = reflect.TypeFor[*string]()
+		case columns[i].Type == "DATE":
+			logical = ",date"
 		}
-		fields[i] = reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: kind, Tag: reflect.StructTag(fmt.Sprintf(`parquet:"%s,optional,zstd"`, name))}
+		fields[i] = reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: kind, Tag: reflect.StructTag(fmt.Sprintf(`parquet:"%s,optional,zstd%s"`, name, logical))}
 	}
 	p.row = reflect.New(reflect.StructOf(fields)).Elem()
-	p.writer = pq.NewGenericWriter[any](w, pq.SchemaOf(p.row.Addr().Interface()))
+	p.writer = pq.NewGenericWriter[any](w, pq.SchemaOf(p.row.Addr().Interface()), pq.MaxRowsPerRowGroup(rowsPerGroup))
 	return nil
 }
 
@@ -174,13 +183,13 @@ func fitting(v any, t reflect.Type) (reflect.Value, error) {
 			value = reflect.ValueOf(strings.TrimSpace(string(line)))
 		}
 	case reflect.Float64:
-		switch v := v.(type) {
-		case *big.Int:
-			f, _ := new(big.Float).SetInt(v).Float64()
-			value = reflect.ValueOf(f)
-		case interface{ Float64() float64 }:
-			value = reflect.ValueOf(v.Float64())
+		if number, ok := v.(json.Number); ok {
+			f, err := number.Float64()
+			return reflect.ValueOf(f), err
 		}
+	case reflect.Int32:
+		day, err := time.Parse(time.DateOnly, fmt.Sprint(v))
+		return reflect.ValueOf(int32(day.Unix() / 86_400)), err
 	}
 	if !value.CanConvert(t) {
 		return value, fmt.Errorf("a value of type %T can't be written as %s", v, t)

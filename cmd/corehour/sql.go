@@ -24,7 +24,9 @@ SUM(w_wall * errors). Calls are counted, not estimated: SUM(calls).
 Only statements that read are run. --from, --to and --since choose whole UTC dates
 here, because weights are made of whole dates; cut finer in WHERE. --service and
 --environment do not apply: filter in WHERE. Timestamps are shown in --tz; a DATE, a
-TIME and an INTERVAL are shown as they are. With --output all rows go to a Parquet file.`
+TIME and an INTERVAL are shown as they are. With --output all rows go to a Parquet file,
+with the types that they have; of BigQuery decimals as DOUBLE, and times, lists and
+structs as text.`
 
 func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	c := newCommon("sql", ` "SELECT ..."`, sqlUsage, "", stdout)
@@ -50,14 +52,14 @@ func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, 
 	if err != nil {
 		return exitFailed, err
 	}
+	if *file != "" {
+		return exitNothing, exportTo(ctx, c, c.flags.Arg(0), *file, stderr)
+	}
 	w, err := query.Open(ctx, c.warehouse, c.window, query.Tell(stderr))
 	if err != nil {
 		return exitFailed, err
 	}
 	defer w.Close()
-	if *file != "" {
-		return exitNothing, writeParquet(ctx, w, c.flags.Arg(0), *file, stderr)
-	}
 	stop := saysItRuns(stderr)
 	table, err := w.User(ctx, c.flags.Arg(0), *limit)
 	stop()

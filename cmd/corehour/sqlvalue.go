@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"strconv"
@@ -27,6 +28,8 @@ func cell(v any, zone *time.Location) output.Cell {
 	case *big.Int:
 		return output.Figure(v.String())
 	case duckdb.Decimal:
+		return output.Figure(v.String())
+	case json.Number:
 		return output.Figure(v.String())
 	case string:
 		return output.Name(v)
@@ -119,7 +122,7 @@ func jsonValue(v any, zone *time.Location) any {
 			out.Names, out.Values = append(out.Names, name), append(out.Values, jsonValue(v.Values[i], zone))
 		}
 		return out
-	case nil, bool, string, *big.Int, int8, int16, int32, int64, uint8, uint16, uint32, uint64:
+	case nil, bool, string, json.Number, *big.Int, int8, int16, int32, int64, uint8, uint16, uint32, uint64:
 		return v
 	default:
 		return fmt.Sprint(v)

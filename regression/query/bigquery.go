@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -19,21 +18,6 @@ import (
 )
 
 const bigqueryScheme = "bigquery://"
-
-// Option changes how a warehouse is opened.
-type Option func(*settings)
-
-type settings struct{ notices io.Writer }
-
-// Tell has estimates and waits of a warehouse that costs money written to w, a
-// line each.
-func Tell(w io.Writer) Option {
-	return func(s *settings) {
-		if w != nil {
-			s.notices = w
-		}
-	}
-}
 
 // remote is what a warehouse in BigQuery has in the place of files.
 type remote struct {
@@ -88,10 +72,7 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 	if err != nil {
 		return nil, err
 	}
-	set := settings{notices: io.Discard}
-	for _, option := range options {
-		option(&set)
-	}
+	set := settingsOf(options)
 	o.Estimated = func(name string, n int64) {
 		fmt.Fprintf(set.notices, "BigQuery: %s reads up to %s\n", name, bigquery.Bytes(n))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"strconv"
 	"strings"
@@ -22,10 +21,7 @@ func IsBucket(root string) bool { return bucket.IsAddress(root) }
 // openBucket brings the files of a window to the local cache; the engine reads them
 // there and needs no network.
 func openBucket(ctx context.Context, root string, window Window, options []Option) (*Warehouse, error) {
-	set := settings{notices: io.Discard}
-	for _, option := range options {
-		option(&set)
-	}
+	set := settingsOf(options)
 	address, size, err := splitCacheSize(root)
 	if err != nil {
 		return nil, fmt.Errorf("--warehouse: %w", err)
@@ -43,7 +39,7 @@ func openBucket(ctx context.Context, root string, window Window, options []Optio
 	if err != nil {
 		return nil, err
 	}
-	w := &Warehouse{Window: window, dialect: duckdbDialect, cache: cache}
+	w := &Warehouse{Window: window, dialect: duckdbDialect, cache: cache, into: set.into}
 	var dates []string
 	w.Snapshot, dates, err = cache.Snapshot(ctx, b, bucket.Read{Date: window.touches, Tell: set.notices})
 	switch {

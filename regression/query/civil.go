@@ -1,6 +1,7 @@
 package query
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -64,6 +65,15 @@ func changeOf(t duckdb.TypeInfo) change {
 		return mapOf(changeOf(d.Key), changeOf(d.Value))
 	case *duckdb.UnionDetails:
 		return memberOf(d.Members)
+	}
+	return nil
+}
+
+// changeOfRemote is for a type in BigQuery's words. Its decimals have more digits than a
+// float64.
+func changeOfRemote(kind string) change {
+	if kind == "NUMERIC" || kind == "BIGNUMERIC" {
+		return func(v any) any { return json.Number(v.(string)) }
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+
+	"github.com/duckdb/duckdb-go/v2"
 )
 
 // Table is the answer to a statement of the user's own.
@@ -45,7 +47,7 @@ type UserColumn struct{ Name, Type string }
 
 // UserRows is User for all rows: begin is told the columns, then each gets the rows,
 // which it may keep. A time.Time in them is an instant; dates, times of day and
-// intervals are texts. BigQuery hands them over by pages; the driver of files holds the
+// intervals are texts; decimals of BigQuery are json.Number. BigQuery hands them over by pages; the driver of files holds the
 // whole answer in memory, so see Export for a large one.
 func (w *Warehouse) UserRows(ctx context.Context, text string, begin func([]UserColumn) error, each func([]any) error) error {
 	return w.userRows(ctx, text, math.MaxInt, begin, each)
@@ -65,9 +67,11 @@ func (w *Warehouse) userRows(ctx context.Context, text string, limit int, begin 
 	columns := make([]UserColumn, len(types))
 	for i, t := range types {
 		columns[i] = UserColumn{t.Name(), t.DatabaseTypeName()}
-		if read.names != nil {
-			columns[i].Name = read.names[i]
+		if w.remote != nil {
+			read.changes = append(read.changes, changeOfRemote(columns[i].Type))
+			continue
 		}
+		columns[i].Name = read.names[i]
 	}
 	if err := begin(columns); err != nil {
 		return err
@@ -88,6 +92,30 @@ func (w *Warehouse) userRows(ctx context.Context, text string, limit int, begin 
 		}
 	}
 	return rows.Err()
+}
+
+// Export writes all rows of a SELECT of the user's own to the file that Into named, as
+// Parquet with the types of the engine, and counts them. The engine holds a few row
+// groups of them in memory. It is for warehouses in files.
+func (w *Warehouse) Export(ctx context.Context, text string) (rows int64, err error) {
+	conn, err := w.db.Conn(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	var read *reading
+	err = conn.Raw(func(c any) (err error) {
+		read, err = checkReads(c, text)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if read.kind != duckdb.STATEMENT_TYPE_SELECT {
+		return 0, errors.New("only the rows of a SELECT are written to a file")
+	}
+	err = conn.QueryRowContext(ctx, "COPY (SELECT * FROM ("+read.text+"\n)) TO "+quoteText(w.into)+" (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)").Scan(&rows)
+	return rows, err
 }
 
 // startUser starts the statement. What was read of it is empty in BigQuery.

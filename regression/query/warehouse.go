@@ -49,6 +49,7 @@ type Warehouse struct {
 	db        *sql.DB
 	dialect   dialect
 	spill     string
+	into      string        // where Export writes, empty if it does not
 	remote    *remote       // nil for files
 	cache     *bucket.Cache // nil unless the files are a bucket's
 	given     map[string]given
@@ -78,7 +79,7 @@ func Open(ctx context.Context, root string, window Window, options ...Option) (*
 	if err != nil {
 		return nil, err
 	}
-	w := &Warehouse{Snapshot: snapshot, Window: window, dialect: duckdbDialect}
+	w := &Warehouse{Snapshot: snapshot, Window: window, dialect: duckdbDialect, into: settingsOf(options).into}
 	w.Files = filesOf(snapshot, window)
 	if len(w.Files) == 0 {
 		return nil, fmt.Errorf("%w: %s holds rows from %s to %s (UTC dates)", ErrNoData, root,
@@ -137,6 +138,13 @@ func (w *Warehouse) start(ctx context.Context, settings ...string) error {
 		paths[i] = quoteText(paths[i])
 	}
 	list := "[" + strings.Join(paths, ", ") + "]"
+	allowed := list
+	if w.into != "" {
+		if w.into, err = filepath.Abs(w.into); err != nil {
+			return err
+		}
+		allowed = "[" + strings.Join(append(paths, quoteText(w.into)), ", ") + "]"
+	}
 	costs, err := render("create_method_cost", scope{dialect: duckdbDialect, Source: "method_calls"})
 	if err != nil {
 		return err
@@ -148,7 +156,7 @@ func (w *Warehouse) start(ctx context.Context, settings ...string) error {
 		"CREATE VIEW method_files AS SELECT "+columns.Full+" FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false, filename = 'parquet_file')",
 		costs,
 		// From here on no statement, whoever wrote it, reaches another file.
-		"SET allowed_paths = "+list,
+		"SET allowed_paths = "+allowed,
 		"SET allowed_directories = ["+quoteText(w.spill)+"]",
 		"SET enable_external_access = false",
 		"SET lock_configuration = true",

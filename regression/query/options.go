@@ -1,0 +1,34 @@
+package query
+
+import "io"
+
+// Option changes how a warehouse is opened.
+type Option func(*settings)
+
+type settings struct {
+	notices io.Writer
+	into    string
+}
+
+func settingsOf(options []Option) settings {
+	set := settings{notices: io.Discard}
+	for _, option := range options {
+		option(&set)
+	}
+	return set
+}
+
+// Tell has estimates and waits of a warehouse that costs money written to w, a
+// line each.
+func Tell(w io.Writer) Option {
+	return func(s *settings) {
+		if w != nil {
+			s.notices = w
+		}
+	}
+}
+
+// Into lets Export write to a file, which must be there.
+func Into(path string) Option {
+	return func(s *settings) { s.into = path }
+}
