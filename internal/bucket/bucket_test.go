@@ -1,8 +1,10 @@
 package bucket
 
 import (
+	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -51,4 +53,26 @@ func TestRoundTripInADirectory(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, rows, 10)
 	require.NoError(t, c.Close())
+}
+
+// What a newer program has committed is refused for good, and not called damaged.
+func TestNewerCommit(t *testing.T) {
+	bucket := t.TempDir()
+	o := Options{Address: "file://" + bucket, Prefix: "host-1", Directory: t.TempDir(), Interval: time.Hour}
+	w, err := NewWriter(t.Context(), o, parquet.Options{})
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	commits, err := filepath.Glob(filepath.Join(bucket, "host-1", "_commit", "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, commits)
+	for _, c := range commits {
+		data, err := os.ReadFile(c)
+		require.NoError(t, err)
+		data = bytes.Replace(data, []byte(`"schema_version":1`), []byte(`"schema_version":9`), 1)
+		require.NoError(t, os.WriteFile(c, data, 0o600))
+	}
+	_, err = NewWriter(t.Context(), o, parquet.Options{})
+	require.ErrorIs(t, err, parquet.ErrNewer)
+	require.NotErrorIs(t, err, parquet.ErrCorrupt)
+	assert.ErrorContains(t, err, "schema version 9 is newer than 1, which this program knows (use a newer corehour)")
 }

@@ -96,7 +96,7 @@ func (s *Store) readCommit(ctx context.Context, number int64) (*commit, error) {
 		return nil, parquet.Damaged("read commit", s.show(s.key(commitPath(number))), fmt.Errorf("it is no commit of number %d", number))
 	}
 	if c.Schema > commitSchema {
-		return nil, parquet.Damaged("read commit", s.show(s.key(commitPath(number))), fmt.Errorf("its schema version is %d, newer than %d: use a newer corehour", c.Schema, commitSchema))
+		return nil, parquet.Newer("read commit", s.show(s.key(commitPath(number))), c.Schema, commitSchema)
 	}
 	if c.Manifest != "" && (path.Base(c.Manifest) != c.Manifest || !strings.HasSuffix(c.Manifest, ".json")) {
 		return nil, parquet.Damaged("read commit", s.show(s.key(commitPath(number))), fmt.Errorf("it names the manifest %q", c.Manifest))

@@ -51,5 +51,5 @@ func (b *Bucket) show(key string) string {
 
 // permanent tells whether trying again is of no use until somebody does something.
 func permanent(err error) bool {
-	return errors.Is(err, ErrRefused) || errors.Is(err, ErrTaken) || errors.Is(err, parquet.ErrCorrupt) || errors.Is(err, parquet.ErrLocked)
+	return errors.Is(err, ErrRefused) || errors.Is(err, ErrTaken) || errors.Is(err, parquet.ErrCorrupt) || errors.Is(err, parquet.ErrNewer) || errors.Is(err, parquet.ErrLocked)
 }

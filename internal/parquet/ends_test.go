@@ -269,8 +269,11 @@ func TestNewerFilesAreNotAdopted(t *testing.T) {
 	}
 	_, err = NewWriter(root, Options{})
 	var typed *Error
-	if !errors.As(err, &typed) || typed.Path != path || !strings.Contains(err.Error(), "version 9 is newer") || typed.Hint != "use a newer corehour" {
+	if !errors.As(err, &typed) || !errors.Is(err, ErrNewer) || typed.Path != path || !strings.Contains(err.Error(), "version 9 is newer") || typed.Hint != "use a newer corehour" {
 		t.Errorf("%v", err)
+	}
+	if _, err := ReadRows(path); !errors.Is(err, ErrNewer) || errors.Is(err, ErrCorrupt) {
+		t.Errorf("read: %v", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, newer) {
 		t.Errorf("the file was touched: %v", err)

@@ -14,6 +14,8 @@ var (
 	ErrEmpty = errors.New("the warehouse has no rows yet")
 	// ErrCorrupt: what the manifest says can't be read or contradicts itself.
 	ErrCorrupt = errors.New("the warehouse is damaged")
+	// ErrNewer: a newer program has written it. Nothing is wrong with it.
+	ErrNewer = errors.New("a newer program has written it")
 	// ErrLocked: another process writes to the warehouse.
 	ErrLocked = errors.New("another process writes to it")
 	// ErrFull: the disk, or the quota on it, is full.

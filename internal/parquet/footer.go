@@ -41,7 +41,7 @@ func openFile(r io.ReaderAt, size int64) (file *pq.File, err error) {
 	}
 	if text, ok := file.Lookup(metaSchema); ok {
 		if version, err := strconv.Atoi(text); err == nil && version > SchemaVersion {
-			return nil, &newerError{version}
+			return nil, &newerError{version, SchemaVersion}
 		}
 	}
 	groups := file.Metadata().RowGroups

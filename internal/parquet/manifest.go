@@ -114,17 +114,21 @@ func formatChecksum(sum uint32) string { return fmt.Sprintf("crc32c:%08x", sum) 
 func generationName(n int64) string { return fmt.Sprintf("%012d.json", n) }
 
 // newerError is of what a newer program has written.
-type newerError struct{ schema int }
+type newerError struct{ schema, known int }
 
 func (e *newerError) Error() string {
-	return fmt.Sprintf("schema version %d is newer than %d, which this program knows", e.schema, SchemaVersion)
+	return fmt.Sprintf("schema version %d is newer than %d, which this program knows", e.schema, e.known)
 }
 
 func tooNew(op, path string, err *newerError) *Error {
-	return &Error{Op: op, Path: path, Kind: ErrCorrupt, Err: err, Hint: "use a newer corehour"}
+	return &Error{Op: op, Path: path, Kind: ErrNewer, Err: err, Hint: "use a newer corehour"}
 }
 
 func corrupt(op, path string, err error) *Error {
+	var newer *newerError
+	if errors.As(err, &newer) {
+		return tooNew(op, path, newer)
+	}
 	return &Error{Op: op, Path: path, Kind: ErrCorrupt, Err: err,
 		Hint: "restore the file from a backup, or move the directory away and let the collector start a new one"}
 }
@@ -173,7 +177,7 @@ func readGeneration(root, name, sum string) (*generation, error) {
 	}
 	path := filepath.Join(root, manifestDir, name)
 	if g.Schema > SchemaVersion {
-		return nil, tooNew("read manifest", path, &newerError{g.Schema})
+		return nil, tooNew("read manifest", path, &newerError{g.Schema, SchemaVersion})
 	}
 	if generationName(g.Generation) != name {
 		return nil, corrupt("read manifest", path, fmt.Errorf("it says it is generation %d", g.Generation))

@@ -43,7 +43,7 @@ type Snapshot struct {
 }
 
 // Open resolves the newest commit of the warehouse at root. It fails with an
-// *Error of kind ErrMissing, ErrEmpty or ErrCorrupt.
+// *Error of kind ErrMissing, ErrEmpty, ErrCorrupt or ErrNewer.
 func Open(root string) (*Snapshot, error) {
 	if err := Spooled(root); err != nil {
 		return nil, err

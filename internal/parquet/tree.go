@@ -186,6 +186,11 @@ func Checksum(data []byte) string { return checksum(data) }
 // Damaged is an error of kind ErrCorrupt about a path or an address.
 func Damaged(op, path string, err error) error { return corrupt(op, path, err) }
 
+// Newer is an error of kind ErrNewer about a path or an address, and its schema version.
+func Newer(op, path string, schema, known int) error {
+	return tooNew(op, path, &newerError{schema, known})
+}
+
 // Spooled tells whether a directory belongs to a prefix of an object store: then
 // not all that counts need be in it.
 func Spooled(root string) error {
