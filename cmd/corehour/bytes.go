@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corehour/corehour/internal/units"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -67,21 +68,11 @@ func (c *common) parseMaxBytes() error {
 	return c.addOption("max_bytes_billed", "--max-bytes-billed", c.maxBytes, defaultMaxBytes)
 }
 
-// parseBytes reads a number of bytes with a unit of powers of ten.
+// parseBytes reads a number of bytes, with a unit or without.
 func parseBytes(name, s string) (int64, error) {
-	number, unit := s, 1.0
-	for _, u := range [...]struct {
-		suffix string
-		factor float64
-	}{{"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}} {
-		if rest, ok := strings.CutSuffix(s, u.suffix); ok {
-			number, unit = rest, u.factor
-			break
-		}
-	}
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || !(v*unit >= 1) || v*unit > 1e18 {
+	var n units.Bytes
+	if err := n.UnmarshalText([]byte(s)); err != nil || n < 1 {
 		return 0, fmt.Errorf("%s: want a number of bytes, one or more, like 500MB, 50GB or 1TB, found %q", name, s)
 	}
-	return int64(v * unit), nil
+	return int64(n), nil
 }
