@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/units"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -185,19 +185,11 @@ func parseTime(name, s string, zone *time.Location) (time.Time, error) {
 // parseDuration reads Go's form, and days and weeks as 7d and 2w.
 func parseDuration(name, s string) (time.Duration, error) {
 	const most = 200 * 365 * 24 * time.Hour
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
-			number, ok := strings.CutSuffix(s, suffix)
-			if n, nerr := strconv.ParseFloat(number, 64); ok && nerr == nil && n > 0 && n < float64(most/unit) {
-				d, err = time.Duration(n*float64(unit)), nil
-			}
-		}
-	}
-	if err != nil || d <= 0 || d > most {
+	var d units.Duration
+	if err := d.UnmarshalText([]byte(s)); err != nil || d <= 0 || time.Duration(d) > most {
 		return 0, fmt.Errorf("%s: want a duration above 0 like 90m, 24h or 7d, found %q", name, s)
 	}
-	return d, nil
+	return time.Duration(d), nil
 }
 
 // parseSpan is parseDuration, and 0 is one.
