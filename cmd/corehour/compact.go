@@ -83,7 +83,8 @@ func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 		return exitFailed, err
 	}
 	if err == nil && call.ofService() && len(report.Steps) == 0 && len(report.LeftAlone) == 0 {
-		return exitFailed, call.noRows(report.Others)
+		printError(stderr, "compact", call.noRows(report.Others))
+		return exitCannotTell, nil
 	}
 	return exitNothing, errors.Join(err, compactDocument(report, call).Write(stdout, call.out))
 }

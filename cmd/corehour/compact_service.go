@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/corehour/corehour/internal/configfile"
-	"github.com/corehour/corehour/regression/query"
 )
 
 // withService are the flags that have an effect on a call about one service.
@@ -56,5 +55,5 @@ func (c *compactCall) noRows(others []string) error {
 	if hint != "" {
 		hint = " (" + hint + ")"
 	}
-	return fmt.Errorf("%w: nothing of service %q is stored%s", query.ErrNoData, name, hint)
+	return fmt.Errorf("nothing of service %q is stored%s", name, hint)
 }

@@ -114,7 +114,7 @@ func TestCompactUnknownService(t *testing.T) {
 	for _, warehouse := range []string{root, address} {
 		for _, args := range [][]string{{"--delete-service", "shpo"}, {"--delete-service", "shpo", "--yes"}, {"--relabel", "shpo=market", "--yes"}} {
 			r := corehour(append([]string{"compact", "--warehouse", warehouse}, args...)...)
-			if want := `nothing of service "shpo" is stored (did you mean "shop"?)`; r.code != exitCannotTell || r.stdout != "" || !strings.Contains(r.stderr, want) {
+			if want := `corehour compact: nothing of service "shpo" is stored (did you mean "shop"?)`; r.code != exitCannotTell || r.stdout != "" || !strings.Contains(r.stderr, want) {
 				t.Errorf("%v: %q is missing: %+v", args, want, r)
 			}
 		}

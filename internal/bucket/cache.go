@@ -27,6 +27,7 @@ const DefaultCacheBytes = 10_000_000_000
 //	manifests/<address>/_manifest/*.json
 //	objects/<name and checksum>.parquet   what later commands find
 //	use/<random>/                         second names of the files of one command
+//	compact-<random>/, import-<random>/   where one command works, see scratch
 //
 // A command asks for the second names, so that no other one can take a file away
 // from it by making room; a directory in use whose lock is free is of a command that
