@@ -1,9 +1,6 @@
 package output
 
-import (
-	"encoding/json"
-	"strconv"
-)
+import "strconv"
 
 // Document is what a command prints.
 type Document struct {
@@ -60,11 +57,11 @@ func (o Object) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		key, err := json.Marshal(name)
+		key, err := Line(name)
 		if err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(o.Values[i])
+		value, err := Line(o.Values[i])
 		if err != nil {
 			return nil, err
 		}

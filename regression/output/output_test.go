@@ -158,3 +158,11 @@ func TestFigures(t *testing.T) {
 		}
 	}
 }
+
+func TestObjectsKeepNamesReadable(t *testing.T) {
+	o := Object{Names: []string{"<init>", "b"}, Values: []any{"a && <init>", Object{Names: []string{"<c>"}, Values: []any{[]string{"<clinit>", "\x1b"}}}}}
+	line, err := Line(o)
+	if want := `{"<init>":"a && <init>","b":{"<c>":["<clinit>","\u001b"]}}` + "\n"; err != nil || string(line) != want {
+		t.Errorf("%s, want %s, %v", line, want, err)
+	}
+}
