@@ -199,6 +199,24 @@ func TestSQL(t *testing.T) {
 	}
 }
 
+// A plan is a picture of many lines.
+func TestSQLShowsPlans(t *testing.T) {
+	root := twoReleases(t, 0.5)
+	const text = "EXPLAIN SELECT * FROM method_calls WHERE method = '\x1b[2J' ORDER BY start_ns"
+	r := corehour("sql", "--warehouse", root, text)
+	lines := strings.Split(r.stdout, "\n")
+	if r.code != exitNothing || len(lines) < 10 || !strings.HasPrefix(lines[0], "┌──") || !strings.Contains(r.stdout, "ORDER_BY") || strings.ContainsAny(r.stdout, "\x1b") {
+		t.Errorf("%+v", r)
+	}
+	rows, err := csv.NewReader(strings.NewReader(corehour("sql", "--warehouse", root, "--format", "csv", text).stdout)).ReadAll()
+	if err != nil || len(rows) != 2 || rows[0][1] != "explain_value" {
+		t.Errorf("%q, %v", rows, err)
+	}
+	if r := corehour("sql", "--warehouse", root, "PIVOT method_calls ON kind USING SUM(calls)"); r.code != exitFailed || !strings.Contains(r.stderr, "IN (...)") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // No statement reaches beyond the views.
 func TestSQLOnlyReads(t *testing.T) {
 	clock(t, evening)

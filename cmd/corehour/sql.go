@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,7 +70,23 @@ func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, 
 	if table.Cut {
 		fmt.Fprintf(stderr, "corehour sql: printed the first %d rows, there are more: see --limit\n", *limit)
 	}
+	if lines := planOf(table); lines != nil && c.out == output.Text {
+		d := &output.Document{}
+		d.Say(lines...)
+		return exitNothing, d.Write(stdout, c.out)
+	}
 	return exitNothing, sqlDocument(table, c.zone).Write(stdout, c.out)
+}
+
+// planOf is the lines of what the engine says to EXPLAIN: a picture in one cell.
+func planOf(t *query.Table) (lines []string) {
+	if !slices.Equal(t.Columns, []string{"explain_key", "explain_value"}) {
+		return nil
+	}
+	for _, row := range t.Rows {
+		lines = append(lines, strings.Split(strings.TrimRight(fmt.Sprint(row[1]), "\n"), "\n")...)
+	}
+	return lines
 }
 
 func sqlDocument(t *query.Table, zone *time.Location) *output.Document {

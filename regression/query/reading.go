@@ -76,7 +76,7 @@ func prepare(c any, text string) (*duckdb.Stmt, duckdb.StmtType, error) {
 	prepared, err := c.(driver.Conn).Prepare(text)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "multi-statement"):
-		return nil, 0, errors.New("want one statement, found several")
+		return nil, 0, errors.New("want one statement, found several; PIVOT is one if it lists its values: PIVOT ... ON column IN (...)")
 	case err != nil:
 		return nil, 0, err
 	}
