@@ -99,9 +99,12 @@ type Stat struct {
 const nanosPerDay = int64(24 * time.Hour)
 
 // EventDay is the partition of the row: days since the Unix epoch, UTC.
-func (r *Row) EventDay() int32 {
-	day := r.StartNS / nanosPerDay
-	if r.StartNS%nanosPerDay < 0 {
+func (r *Row) EventDay() int32 { return EventDay(r.StartNS) }
+
+// EventDay is the partition of rows that started at a time.
+func EventDay(startNS int64) int32 {
+	day := startNS / nanosPerDay
+	if startNS%nanosPerDay < 0 {
 		day--
 	}
 	return int32(day)

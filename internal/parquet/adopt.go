@@ -123,7 +123,7 @@ func (a *adoption) commit(now time.Time) error {
 		for _, id := range a.rowIDs {
 			ids.add(id)
 		}
-		if err := tx.run(context.Background(), a.rows, ids.pack(), a.keep); err != nil {
+		if err := tx.run(context.Background(), byDate(a.rows), ids.pack(), a.keep); err != nil {
 			return err
 		}
 		for _, f := range tx.files {

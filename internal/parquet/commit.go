@@ -28,7 +28,7 @@ func (w *Writer) commit(ctx context.Context, b *batch, now time.Time, res *Resul
 	for _, id := range b.ids {
 		ids.add(id)
 	}
-	if err := tx.run(ctx, b.rows, ids.pack(), nil); err != nil {
+	if err := tx.run(ctx, b.dates(), ids.pack(), nil); err != nil {
 		return err
 	}
 	for _, f := range tx.files {
@@ -46,8 +46,9 @@ type dateRows struct {
 	rows []*methodspan.Row
 }
 
-// byDate parts rows by the UTC day they started on, sorted by day. Mostly they
-// are all of one.
+func dateOfDay(day int32) string { return time.Unix(int64(day)*86400, 0).UTC().Format(dateLayout) }
+
+// byDate parts rows by the UTC day they started on, sorted by day.
 func byDate(rows []*methodspan.Row) []dateRows {
 	var dates []dateRows
 	index := map[int32]int{}
@@ -58,8 +59,7 @@ func byDate(rows []*methodspan.Row) []dateRows {
 		if !ok {
 			i = len(dates)
 			index[day] = i
-			date := time.Unix(int64(day)*86400, 0).UTC().Format(dateLayout)
-			dates = append(dates, dateRows{date: date, rows: rows[:n:n]})
+			dates = append(dates, dateRows{date: dateOfDay(day), rows: rows[:n:n]})
 		} else {
 			dates[i].rows = append(dates[i].rows, rows[:n]...)
 		}
@@ -94,8 +94,8 @@ type transaction struct {
 
 // run writes the rows and makes them count, together with files that are on
 // disk already.
-func (tx *transaction) run(ctx context.Context, rows []*methodspan.Row, ids map[string]string, ready []fileEntry) error {
-	err := tx.writeFiles(ctx, byDate(rows), ids)
+func (tx *transaction) run(ctx context.Context, dates []dateRows, ids map[string]string, ready []fileEntry) error {
+	err := tx.writeFiles(ctx, dates, ids)
 	if err == nil {
 		tx.files = append(tx.files, ready...)
 		err = tx.publish()

@@ -94,7 +94,7 @@ func (m *merger) pick() error {
 		s := m.keys.sources[0]
 		row := s.at - 1
 		if len(m.picks) == 0 {
-			m.to.file.table.day.day = (&methodspan.Row{StartNS: s.key.start}).EventDay()
+			m.to.file.table.day.day = methodspan.EventDay(s.key.start)
 		}
 		m.picks = append(m.picks, pick{m.partOf(s), int32(row)})
 		if len(s.weights) > 0 {

@@ -118,9 +118,10 @@ func floorOf(date string) int64 {
 	return t.UnixNano()
 }
 
-// accept appends the rows of an item that may be stored, and says in each which item it
-// is of, which is what adoption goes by.
-func (r *refusals) accept(rows []*methodspan.Row, item *methodspan.Item, w window) []*methodspan.Row {
+// accept adds the rows of an item that may be stored to a batch, and says in each which
+// item it is of, which is what adoption goes by.
+func (r *refusals) accept(b *batch, item *methodspan.Item, w window) {
+	rows, first, last := b.rows, b.first, b.last
 	var late, expired, future int
 	var lateNS, futureNS int64
 	for i := range item.Rows {
@@ -141,8 +142,10 @@ func (r *refusals) accept(rows []*methodspan.Row, item *methodspan.Item, w windo
 			future++
 		default:
 			rows = append(rows, row)
+			first, last = min(first, row.StartNS), max(last, row.StartNS)
 		}
 	}
+	b.rows, b.first, b.last = rows, first, last
 	if late > 0 {
 		r.add(item.ID, TooLate, late, fmt.Sprintf("the earliest started at %s, more than %s ago", utc(lateNS), w.late))
 	}
@@ -152,7 +155,6 @@ func (r *refusals) accept(rows []*methodspan.Row, item *methodspan.Item, w windo
 	if future > 0 {
 		r.add(item.ID, InFuture, future, fmt.Sprintf("the latest starts at %s, more than %s ahead of this machine's clock", utc(futureNS), w.future))
 	}
-	return rows
 }
 
 func utc(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }

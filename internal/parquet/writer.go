@@ -3,6 +3,7 @@ package parquet
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -119,6 +120,16 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (Result, er
 type batch struct {
 	ids  []string // of the items and of all they were folded from
 	rows []*methodspan.Row
+	// first and last are starts: all others are between them.
+	first, last int64
+}
+
+// dates parts the rows by day. Mostly all are of one, which first and last tell.
+func (b *batch) dates() []dateRows {
+	if day := methodspan.EventDay(b.first); day == methodspan.EventDay(b.last) {
+		return []dateRows{{dateOfDay(day), b.rows}}
+	}
+	return byDate(b.rows)
 }
 
 // gather picks the items that are new and the rows that may be stored.
@@ -127,7 +138,7 @@ func (w *Writer) gather(items []methodspan.Item, now time.Time, res *Result, ref
 	for i := range items {
 		n += len(items[i].Rows)
 	}
-	b := &batch{rows: make([]*methodspan.Row, 0, n)}
+	b := &batch{rows: make([]*methodspan.Row, 0, n), first: math.MaxInt64, last: math.MinInt64}
 	window := w.opts.window(now, w.state.floor)
 	mine := idSet{} // the same item twice in one Write
 	for i := range items {
@@ -159,7 +170,7 @@ func (w *Writer) gather(items []methodspan.Item, now time.Time, res *Result, ref
 			mine.add(id)
 			b.ids = append(b.ids, id)
 		}
-		b.rows = refused.accept(b.rows, item, window)
+		refused.accept(b, item, window)
 		res.Items++
 	}
 	return b
