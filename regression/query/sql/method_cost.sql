@@ -20,17 +20,18 @@
 --
 -- Minutes are told apart only where they may be cells: n records weigh as n effective
 -- ones at most, so an hour needs 20 of them for each of its minutes with calls. Most
--- hours of most methods have fewer, and as many minutes as records.
+-- hours of most methods have fewer, and as many minutes as records. Rows that are sums
+-- are in no cell, so they are not told apart at all.
 spans AS (
   SELECT
-    {{.Key ""}}, start_ns - MOD(start_ns, 3600000000000) AS hour_ns,
+    {{.Key ""}}, CASE WHEN level = 'raw' THEN start_ns - MOD(start_ns, 3600000000000) END AS hour_ns,
     MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes,
     SUM(measured) AS records,
     BIT_OR(CASE WHEN level = 'raw' AND calls > 0
       THEN CAST(1 AS {{.Long}}) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS {{.Long}}) END) AS minutes_with_calls
   FROM {{.Source}}
   WHERE {{.Kind "" "call" "counts" "aggregate"}}
-  GROUP BY {{.Key ""}}, start_ns - MOD(start_ns, 3600000000000)
+  GROUP BY {{.Key ""}}, CASE WHEN level = 'raw' THEN start_ns - MOD(start_ns, 3600000000000) END
 ),
 keys AS (
   SELECT *, MIN(key_id) OVER (PARTITION BY {{.Service ""}}, version, name) AS name_id

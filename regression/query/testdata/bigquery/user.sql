@@ -27,17 +27,18 @@ WITH
 --
 -- Minutes are told apart only where they may be cells: n records weigh as n effective
 -- ones at most, so an hour needs 20 of them for each of its minutes with calls. Most
--- hours of most methods have fewer, and as many minutes as records.
+-- hours of most methods have fewer, and as many minutes as records. Rows that are sums
+-- are in no cell, so they are not told apart at all.
 spans AS (
   SELECT
-    service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 3600000000000) AS hour_ns,
+    service_namespace, service, environment, version, class, method, CASE WHEN level = 'raw' THEN start_ns - MOD(start_ns, 3600000000000) END AS hour_ns,
     MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes,
     SUM(measured) AS records,
     BIT_OR(CASE WHEN level = 'raw' AND calls > 0
       THEN CAST(1 AS INT64) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS INT64) END) AS minutes_with_calls
   FROM method_calls
   WHERE CASE kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
-  GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 3600000000000)
+  GROUP BY service_namespace, service, environment, version, class, method, CASE WHEN level = 'raw' THEN start_ns - MOD(start_ns, 3600000000000) END
 ),
 keys AS (
   SELECT *, MIN(key_id) OVER (PARTITION BY service_namespace, service, environment, version, name) AS name_id
