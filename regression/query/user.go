@@ -47,8 +47,9 @@ type UserColumn struct{ Name, Type string }
 
 // UserRows is User for all rows: begin is told the columns, then each gets the rows,
 // which it may keep. A time.Time in them is an instant; dates, times of day and
-// intervals are texts; decimals of BigQuery are json.Number. BigQuery hands them over by pages; the driver of files holds the
-// whole answer in memory, so see Export for a large one.
+// intervals are texts; decimals of BigQuery are json.Number. BigQuery hands them over by
+// pages; the driver of files holds the whole answer in memory, so see Export for a large
+// one.
 func (w *Warehouse) UserRows(ctx context.Context, text string, begin func([]UserColumn) error, each func([]any) error) error {
 	return w.userRows(ctx, text, math.MaxInt, begin, each)
 }
