@@ -2,6 +2,7 @@ package lake
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/corehour/corehour/internal/methodspan"
@@ -16,9 +17,11 @@ func TestMergesWhatFits(t *testing.T) {
 		want     []int64
 	}{
 		{0, []int64{3, 1, 2}, []int64{1, 2, 3}},
-		{5, []int64{4, 1, 2, 2, 3}, []int64{1, 2, 2}},
-		{5, []int64{9, 8, 7}, []int64{7, 8}},
-		{2 * rowGroupRows, []int64{5 * rowGroupRows, 9 * rowGroupRows, 7 * rowGroupRows}, []int64{5 * rowGroupRows, 7 * rowGroupRows}},
+		{1, []int64{4, 1, 2, 2, 3}, []int64{1, 2}},
+		{2, []int64{4, 1, 2, 2, 3}, []int64{1, 2, 2, 3}},
+		{1, []int64{9, 8, 7}, []int64{7, 8}},
+		{rowGroupRows / 2, []int64{5 * rowGroupRows, 9 * rowGroupRows, 7 * rowGroupRows}, []int64{5 * rowGroupRows, 7 * rowGroupRows}},
+		{0, []int64{smallRows - 2, 1, smallRows - 3, smallRows - 1}, []int64{1, smallRows - 3, smallRows - 2}},
 		{1000, []int64{1}, []int64{1}},
 		{1000, []int64{10, -11, -12, -13, 14, 15}, []int64{10, 11, 12}},
 		{1000, []int64{-11, -12, -13}, []int64{11, 12}},
@@ -41,5 +44,42 @@ func TestMergesWhatFits(t *testing.T) {
 				t.Errorf("merges files of %d rows, want %d", got, c.want)
 			}
 		})
+	}
+}
+
+// A row is written again once but for the last files, not for every doubling of its file,
+// also by a collector, which has less in memory than the command.
+func TestRowsAreMergedOnce(t *testing.T) {
+	for _, inMemory := range []int64{250_000, DefaultRowsInMemory} {
+		r := &runner{Job: &Job{RowsInMemory: inMemory}}
+		var files []parquet.File
+		var written, rewritten int64
+		for range 1000 {
+			f := file(methodspan.LevelRaw, 33_000)
+			files = append(files, f)
+			written += f.Rows
+		}
+		for {
+			merged := r.batch(small(files), merging)
+			if len(merged) < 2 {
+				break
+			}
+			f := file(methodspan.LevelRaw, rowsOf(merged))
+			for _, m := range merged {
+				i := slices.Index(files, m)
+				files = slices.Delete(files, i, i+1)
+			}
+			files = append(files, f)
+			rewritten += f.Rows
+			if f.Rows >= 2*smallRows {
+				t.Errorf("a file of %d rows takes longer to make than it has to", f.Rows)
+			}
+		}
+		if float64(rewritten) > 1.05*float64(written) {
+			t.Errorf("with %d rows in memory each row is written again %.2f times, want 1", inMemory, float64(rewritten)/float64(written))
+		}
+		if len(small(files)) > 1 || int64(len(files)) > written/smallRows+1 {
+			t.Errorf("%d files are left, %d of them small", len(files), len(small(files)))
+		}
 	}
 }

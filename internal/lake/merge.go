@@ -15,15 +15,20 @@ func resident(f parquet.File) int64 { return min(f.Rows, rowGroupRows) }
 // room is what may be in memory for each of Job.RowsInMemory rows: rows, and bytes of
 // row groups before compression, which bound rows that are large, as those with
 // histograms are.
-type room struct{ rows, bytes int64 }
+type room struct {
+	rows, bytes int64
+	enough      int64 // rows of a file that need not get larger, 0 for none
+}
 
 // Files are merged all day long, and of what they hold a column is in memory at a time.
-// A date is added up once, row by row; whatever does not fit then has to be merged
-// first, again and again.
+// As many small ones are merged at once as make a large one, or rows would be written
+// again for every doubling of their file. A date is added up once, row by row; whatever
+// does not fit then has to be merged first, again and again.
 var (
-	merging   = room{1, 256}
-	preparing = room{4, 1024}
-	wholeRows = room{2, 256}
+	merging   = room{4, 256, smallRows}
+	stripping = room{1, 256, 0}
+	preparing = room{4, 1024, 0}
+	wholeRows = room{2, 256, 0}
 )
 
 // fits tells whether files can be read side by side.
@@ -37,6 +42,9 @@ func (r *runner) fits(files []parquet.File, in room) bool {
 	return len(files) <= maxOpenFiles && rows <= in.rows*n && bytes <= in.bytes*n
 }
 
+// full tells whether files make one that is large enough.
+func (in room) full(files []parquet.File) bool { return in.enough > 0 && rowsOf(files) >= in.enough }
+
 // fetchable tells whether files can be fetched at once.
 func (r *runner) fetchable(files []parquet.File) bool {
 	return r.FetchBytes == 0 || sizeOf(files) <= r.FetchBytes
@@ -49,7 +57,7 @@ func (r *runner) batch(files []parquet.File, in room) []parquet.File {
 	sorted := slices.Clone(files)
 	slices.SortStableFunc(sorted, func(a, b parquet.File) int { return cmp.Compare(a.Rows, b.Rows) })
 	n := min(1, len(sorted))
-	for n < len(sorted) && (n < 2 || r.fits(sorted[:n+1], in)) && r.fetchable(sorted[:n+1]) {
+	for n < len(sorted) && (n < 2 || r.fits(sorted[:n+1], in) && !in.full(sorted[:n])) && r.fetchable(sorted[:n+1]) {
 		n++
 	}
 	return sorted[:n]
@@ -65,6 +73,13 @@ func output(files []parquet.File, noIDs bool) parquet.Output {
 		out.Kind = parquet.KindRoll
 	}
 	return out
+}
+
+func rowsOf(files []parquet.File) (n int64) {
+	for _, f := range files {
+		n += f.Rows
+	}
+	return n
 }
 
 func haveNoIDs(files []parquet.File) bool {

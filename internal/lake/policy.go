@@ -45,7 +45,7 @@ const (
 	// rolled up, so that late rows are added in few goes.
 	quiet = time.Hour
 	// smallRows is what a file of raw rows has less than to be worth merging.
-	smallRows    = 1 << 20
+	smallRows    = 8 * rowGroupRows
 	maxOpenFiles = 256
 	rowGroupRows = 122_880
 )

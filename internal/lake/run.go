@@ -24,10 +24,11 @@ type Job struct {
 	// Done, if not nil, is told of every step.
 	Done func(Step)
 	// RowsInMemory bounds the rows in memory of files that are merged, a row group of
-	// every file at some 70 bytes a row; what is more is merged in more steps. Where a
-	// date is added up or a service is taken out, twice as many whole rows are in
-	// memory, at some 200 bytes each, or four times as many while files are merged for
-	// it. Rows with histograms count as more. 0 is DefaultRowsInMemory.
+	// every file at some 70 bytes a row: as many while ids are left out, four times as
+	// many while small files are merged, until they make a large one, and while files
+	// are for a date to be added up; what is more is merged in more steps. Where a date
+	// is added up or a service is taken out, twice as many whole rows are in memory, at
+	// some 200 bytes each. Rows with histograms count as more. 0 is DefaultRowsInMemory.
 	RowsInMemory int64
 	// Fetch, if not nil, is asked for files before they are read, where the
 	// directory need not hold all of them. They stay until done is called.
@@ -208,7 +209,7 @@ func (r *runner) act(ctx context.Context, d *parquet.Date, action Action) error 
 	case Minute:
 		return r.roll(ctx, d, action, methodspan.LevelMinute)
 	case DropIDs:
-		return r.replace(ctx, d, action, r.batch(withIDs(d.Files), merging), func(files []parquet.File) (parquet.File, error) {
+		return r.replace(ctx, d, action, r.batch(withIDs(d.Files), stripping), func(files []parquet.File) (parquet.File, error) {
 			return dropIDs(ctx, r.m, d.Date, files)
 		})
 	}
