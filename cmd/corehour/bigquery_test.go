@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
+	"io"
 	"strings"
 	"testing"
 
+	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/regression/fixture/remote"
 )
 
@@ -59,6 +62,43 @@ func TestBytesBilledAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// explain opens the warehouse once for what it says itself, for regress and for drift.
+func TestBytesOfAllThatIsOpenedAreBounded(t *testing.T) {
+	clock(t, evening)
+	_, address := remote.Serve(t, twoReleases(t, 0.5))
+	explain := []string{"explain", "shop/cart.Cart.Total", "--service", "shop", "--warehouse", address, "--max-bytes-billed"}
+	r := corehour(append(explain, "700MB")...)
+	if r.code != exitFailed || !strings.Contains(r.stderr, "extent reads 123 MB, after 617 MB of 700 MB") {
+		t.Errorf("%+v", r)
+	}
+	if r := corehour(append(explain, "2GB")...); r.code != exitNothing {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A process that looks every day is not stopped by what it read last week.
+func TestBytesOfEachLookAreBounded(t *testing.T) {
+	clock(t, evening)
+	_, address := remote.Serve(t, twoReleases(t, 0.5))
+	ctx, cancel := context.WithCancel(t.Context())
+	var stderr strings.Builder
+	code := run(ctx, []string{"regress", "--warehouse", address, "--every", "1s", "--max-bytes-billed", "700MB"}, io.Discard,
+		writerFunc(func(p []byte) (int, error) {
+			stderr.Write(p)
+			if said := stderr.String(); strings.Count(said, "cells reads up to") == 2 || strings.Contains(said, "corehour regress: ") {
+				cancel()
+			}
+			return len(p), nil
+		}))
+	if code != exitNothing || strings.Contains(stderr.String(), bigquery.ErrTooDear.Error()) {
+		t.Errorf("exit %d: %s", code, stderr.String())
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func TestParseBytes(t *testing.T) {
 	for text, want := range map[string]int64{"1": 1, "5B": 5, "1kB": 1000, "1.5 GB": 1.5e9, "2TB": 2e12} {

@@ -30,6 +30,7 @@ const checkedInBucket = 48 * time.Hour
 
 func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	c := newCommon("check", "", checkUsage, "", stdout)
+	c.notices = stderr
 	collector := c.flags.String("collector", "", "`URL` of the collector's Prometheus metrics, to add its own counters of losses")
 	deep := c.flags.Bool("deep", false, "compare every file with its checksum first; in a bucket, too, every file is looked at if no time is given")
 	if err := c.parse(args, c.noArguments); err != nil {
@@ -38,7 +39,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 	if query.IsBucket(c.warehouse) && c.window == (query.Window{}) && !*deep {
 		c.window.From = now().Add(-checkedInBucket)
 	}
-	w, err := query.Open(ctx, c.warehouse, c.window, query.Tell(stderr))
+	w, err := c.open(ctx, c.window)
 	if err != nil {
 		return exitFailed, err
 	}

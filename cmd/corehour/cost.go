@@ -49,6 +49,7 @@ type costFlags struct {
 
 func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	c := &costFlags{common: newCommon("cost", "", costUsage, "24h", stdout)}
+	c.notices = stderr
 	f := c.flags
 	f.StringVar(&c.by, "by", "method", "`what` to add up by: method, class, service, version, caller, environment, owner; several with commas")
 	f.StringVar(&c.per, "per", string(cost.PerDay), "`what` dollars are told for one of: day, month, call, request or window; json and csv have all of them")
@@ -72,7 +73,7 @@ func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 	if err != nil {
 		return exitFailed, err
 	}
-	w, err := query.Open(ctx, c.warehouse, c.window, query.Tell(stderr))
+	w, err := c.open(ctx, c.window)
 	if err != nil {
 		return exitFailed, err
 	}

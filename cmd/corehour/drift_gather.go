@@ -56,7 +56,7 @@ func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error
 	if err != nil {
 		return nil, takesDays(err)
 	}
-	w, err := query.Open(ctx, d.warehouse, window, query.Tell(d.notices))
+	w, err := d.open(ctx, window)
 	if err != nil {
 		return nil, takesDays(err)
 	}

@@ -67,7 +67,7 @@ func (n named) String() string {
 // readAccounts reads the accounts of the method that was asked for, one for each
 // environment.
 func (e *explainFlags) readAccounts(ctx context.Context) ([]account, error) {
-	w, err := query.Open(ctx, e.warehouse, e.window, query.Tell(e.notices))
+	w, err := e.open(ctx, e.window)
 	if err != nil {
 		return nil, err
 	}

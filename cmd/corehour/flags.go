@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/units"
 	"github.com/corehour/corehour/regression/output"
@@ -30,6 +32,7 @@ type common struct {
 	maxBytes  string
 	cacheSize string
 	notices   io.Writer // for estimates of what queries read; nil = nowhere
+	spent     *bigquery.Spent
 
 	// What parse makes of them.
 	out    output.Format
@@ -73,7 +76,7 @@ func newFlags(name, arguments, usage string, stdout io.Writer) *flag.FlagSet {
 // them, since the default of --since, empty = all times.
 func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
 	f := newFlags(name, arguments, usage, stdout)
-	c := &common{flags: f}
+	c := &common{flags: f, spent: new(bigquery.Spent)}
 	f.StringVar(&c.warehouse, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, gs://bucket, s3://bucket or bigquery://project/dataset")
 	f.StringVar(&c.maxBytes, "max-bytes-billed", defaultMaxBytes, "BigQuery: `bytes` that all queries of the command together may read, as 50GB")
 	f.StringVar(&c.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files that are kept on the local disk")
@@ -198,6 +201,11 @@ func parseSpan(name, s string) (time.Duration, error) {
 		return 0, nil
 	}
 	return parseDuration(name, s)
+}
+
+// open opens the warehouse. One bound holds for all that a command opens.
+func (c *common) open(ctx context.Context, window query.Window, options ...query.Option) (*query.Warehouse, error) {
+	return query.Open(ctx, c.warehouse, window, append(options, query.Tell(c.notices), query.Counting(c.spent))...)
 }
 
 func (c *common) noArguments() error {

@@ -21,8 +21,9 @@
 //	                     file:///directory or bigquery://project/dataset
 //	--cache-size N       bucket: bytes of its files that are kept on the local disk
 //	                     (default 10GB)
-//	--max-bytes-billed N BigQuery: what all queries of a command together may read
-//	                     (default 100GB); each is estimated on standard error first
+//	--max-bytes-billed N BigQuery: what all queries of a command together may read, with
+//	                     --every those of each look (default 100GB); each is estimated
+//	                     on standard error first
 //	--format FORMAT      text, json, markdown or csv; explain and report have no csv,
 //	                     report writes html unless told otherwise
 //	--since DURATION     look back from --to, or from now: 90m, 24h, 7d

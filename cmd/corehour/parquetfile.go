@@ -82,7 +82,7 @@ func exportTo(ctx context.Context, c *common, text, path string, stderr io.Write
 
 // export has the engine write the rows of files, and writes those of BigQuery itself.
 func export(ctx context.Context, c *common, text string, tmp *os.File, stderr io.Writer) (rows int64, err error) {
-	w, err := query.Open(ctx, c.warehouse, c.window, query.Tell(stderr), query.Into(tmp.Name()))
+	w, err := c.open(ctx, c.window, query.Into(tmp.Name()))
 	if err != nil {
 		return 0, err
 	}

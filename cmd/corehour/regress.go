@@ -220,7 +220,7 @@ func (f *findings) exitCode() int {
 
 // look opens the newest commit of the warehouse and compares.
 func (r *regressFlags) look(ctx context.Context) (*findings, error) {
-	w, err := query.Open(ctx, r.warehouse, r.window, query.Tell(r.notices))
+	w, err := r.open(ctx, r.window)
 	if err != nil {
 		return nil, err
 	}

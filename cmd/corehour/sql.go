@@ -31,6 +31,7 @@ structs as text.`
 
 func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	c := newCommon("sql", ` "SELECT ..."`, sqlUsage, "", stdout)
+	c.notices = stderr
 	limit := c.flags.Int("limit", 10_000, "print at most so many rows")
 	file := c.flags.String("output", "", "write all rows to this new Parquet `file` instead of printing them")
 	err := c.parse(args, func() error {
@@ -56,7 +57,7 @@ func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, 
 	if *file != "" {
 		return exitNothing, exportTo(ctx, c, c.flags.Arg(0), *file, stderr)
 	}
-	w, err := query.Open(ctx, c.warehouse, c.window, query.Tell(stderr))
+	w, err := c.open(ctx, c.window)
 	if err != nil {
 		return exitFailed, err
 	}

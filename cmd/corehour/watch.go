@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -24,7 +25,7 @@ type everyFlag struct {
 }
 
 func (e *everyFlag) declare(f *flag.FlagSet) {
-	f.StringVar(&e.every, "every", "", "look again after each such `duration`, until SIGTERM or SIGINT")
+	f.StringVar(&e.every, "every", "", "look again after each such `duration`, until SIGTERM or SIGINT; --max-bytes-billed bounds each look")
 }
 
 func (e *everyFlag) check(c *common) error {
@@ -109,6 +110,7 @@ func (w *watcher) lookOnce(ctx context.Context, printed map[string]bool) ([]aler
 	if err := w.parseWindow(); err != nil { // --since moves with the clock
 		return nil, err
 	}
+	w.spent = new(bigquery.Spent) // else the looks of a year would come to the bound
 	if err := w.delivery.reload(w.stderr, w.name); err != nil {
 		printError(w.stderr, w.name, err)
 	}

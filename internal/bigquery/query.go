@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -26,6 +25,9 @@ type QueryOptions struct {
 	Credentials oauth2.TokenSource // nil = those of the environment
 	// MaxBytesBilled bounds what all queries together may read. 0 = unbounded.
 	MaxBytesBilled int64
+	// Spent counts what they read, with other queriers' where they have the same; nil =
+	// this querier's alone.
+	Spent *Spent
 	// Estimated is told, before a query starts, how much it reads at most.
 	Estimated func(name string, bytes int64)
 	// Waiting is told from time to time that a query still runs.
@@ -36,9 +38,6 @@ type QueryOptions struct {
 type Querier struct {
 	opts QueryOptions
 	rest *REST
-
-	mu    sync.Mutex
-	spent int64 // bytes, by the estimates
 }
 
 // NewQuerier prepares it; it does not connect.
@@ -51,6 +50,9 @@ func NewQuerier(opts QueryOptions) (*Querier, error) {
 	}
 	if err := (Dataset{opts.Billing, opts.Dataset.Name}).Check(); err != nil {
 		return nil, fmt.Errorf("billing: %w", err)
+	}
+	if opts.Spent == nil {
+		opts.Spent = new(Spent)
 	}
 	rest, err := NewREST(opts.Endpoints, sourceOf(opts.Credentials))
 	if err != nil {
@@ -115,13 +117,7 @@ func (q *Querier) estimate(ctx context.Context, name string, job Job) error {
 	if q.opts.Estimated != nil {
 		q.opts.Estimated(name, n)
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if limit := q.opts.MaxBytesBilled; limit > 0 && q.spent+n > limit {
-		return fmt.Errorf("%w: %s reads %s, after %s of %s", ErrTooDear, name, Bytes(n), Bytes(q.spent), Bytes(limit))
-	}
-	q.spent += n
-	return nil
+	return q.opts.Spent.add(name, n, q.opts.MaxBytesBilled)
 }
 
 // label is a name as labels may be: lower case, digits, dashes and underscores.

@@ -82,6 +82,7 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 		}
 		fmt.Fprintf(set.notices, "BigQuery: %s runs for %s\n", name, since.Round(time.Second))
 	}
+	o.Spent = set.spent
 	querier, err := bigquery.NewQuerier(o)
 	if err != nil {
 		return nil, fmt.Errorf("--warehouse: %w", err)

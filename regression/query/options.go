@@ -1,6 +1,10 @@
 package query
 
-import "io"
+import (
+	"io"
+
+	"github.com/corehour/corehour/internal/bigquery"
+)
 
 // Option changes how a warehouse is opened.
 type Option func(*settings)
@@ -8,6 +12,7 @@ type Option func(*settings)
 type settings struct {
 	notices io.Writer
 	into    string
+	spent   *bigquery.Spent
 }
 
 func settingsOf(options []Option) settings {
@@ -31,4 +36,10 @@ func Tell(w io.Writer) Option {
 // Into lets Export write to a file, which must be there.
 func Into(path string) Option {
 	return func(s *settings) { s.into = path }
+}
+
+// Counting counts what the warehouse reads beside what others with the same count read,
+// so that one bound holds for all of them.
+func Counting(s *bigquery.Spent) Option {
+	return func(set *settings) { set.spent = s }
 }

@@ -1,0 +1,23 @@
+package bigquery
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Spent is how many bytes queries read, by the estimates.
+type Spent struct {
+	mu    sync.Mutex
+	bytes int64
+}
+
+// add counts a query, unless it would go above the limit. 0 = no limit.
+func (s *Spent) add(name string, n, limit int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if limit > 0 && s.bytes+n > limit {
+		return fmt.Errorf("%w: %s reads %s, after %s of %s", ErrTooDear, name, Bytes(n), Bytes(s.bytes), Bytes(limit))
+	}
+	s.bytes += n
+	return nil
+}
