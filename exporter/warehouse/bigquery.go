@@ -107,7 +107,9 @@ func openBigQuery(cfg *Config) (sink, error) {
 		},
 	}
 	if b.Mode == ModeLoad {
-		return bigquery.NewLoader(ctx, options, b.Load.Get().options())
+		load := b.Load.Get().options()
+		load.MinFree = int64(cfg.Disk.MinFreeBytes)
+		return bigquery.NewLoader(ctx, options, load)
 	}
 	return bigquery.NewWriter(ctx, options)
 }

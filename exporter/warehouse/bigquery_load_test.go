@@ -14,6 +14,8 @@ import (
 
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/bigquery/fake"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
 )
 
 func loadConfig(t *testing.T, s *fake.Server, directory string) *Config {
@@ -85,6 +87,20 @@ func TestBigQueryLoadFailures(t *testing.T) {
 	failures := r.logs.FilterMessageSnippet("Loading into BigQuery fails").All()
 	require.Len(t, failures, 1)
 	assert.Contains(t, failures[0].ContextMap()["error"], "too many jobs (quotaExceeded)")
+}
+
+// Rows that wait for load jobs leave the space free that the directory of a warehouse does.
+func TestBigQueryLoadLeavesSpaceFree(t *testing.T) {
+	s := fake.New(t)
+	cfg := loadConfig(t, s, t.TempDir())
+	cfg.Disk.MinFreeBytes = 1 << 62
+	sink, err := openBigQuery(cfg)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, sink.Close()) }()
+	items := []methodspan.Item{{ID: "a-1", Rows: []methodspan.Row{{BatchID: "a-1", StartNS: time.Now().UnixNano(), Resource: &methodspan.Resource{}}}}}
+	_, err = sink.Write(t.Context(), items)
+	assert.ErrorIs(t, err, parquet.ErrFull)
+	assert.ErrorContains(t, err, "must stay free")
 }
 
 func TestBigQueryLoadConfig(t *testing.T) {

@@ -104,6 +104,11 @@ func (o *LoadOptions) ByHand(step func(what string)) {
 	o.pollEvery, o.retryAfter = time.Millisecond, time.Millisecond
 }
 
+// FreeIs says in the place of the file system what it has left.
+func (o *LoadOptions) FreeIs(free func() int64) {
+	o.free = func(string) (int64, bool) { return free(), true }
+}
+
 // Quick makes the pauses short.
 func (o *LoadOptions) Quick() { o.pollEvery, o.retryAfter = time.Millisecond, time.Millisecond }
 

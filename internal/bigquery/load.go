@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/corehour/corehour/internal/parquet"
 )
 
 // LoadOptions say how rows travel by load jobs. Zero values stand for the
@@ -17,6 +19,9 @@ type LoadOptions struct {
 	// SpoolBytes is how much may wait on the local disk. Beyond it a Write fails
 	// with ErrFull.
 	SpoolBytes int64
+	// MinFree is how many bytes the file system must have left; below it a Write
+	// fails with ErrFull. 0 is no limit.
+	MinFree int64
 	// Jobs is how many may run at the same time.
 	Jobs int
 
@@ -24,6 +29,8 @@ type LoadOptions struct {
 	pollEvery   time.Duration
 	retryAfter  time.Duration
 	closeWithin time.Duration
+	// free tells what the file system has left.
+	free func(dir string) (bytes int64, known bool)
 	// byHand leaves it to a test to call Round.
 	byHand bool
 	// step is told what has just been done, for tests that stop there as a crash
@@ -63,6 +70,9 @@ func (o LoadOptions) withDefaults() LoadOptions {
 	}
 	if o.closeWithin == 0 {
 		o.closeWithin = 10 * time.Second
+	}
+	if o.free == nil {
+		o.free = parquet.FreeBytes
 	}
 	if o.step == nil {
 		o.step = func(string) {}

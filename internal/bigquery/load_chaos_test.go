@@ -158,6 +158,11 @@ func TestEveryLoadedRowOnceWhateverBreaks(t *testing.T) {
 				if n > 400 {
 					t.Fatalf("%+v", l.Stats())
 				}
+				if n > 60 && n%20 == 0 { // a file is bad only if others are loaded
+					item := randomItem(c.r, fmt.Sprintf("late-%d", n), 3)
+					all = append(all, item)
+					spool(t, l, item)
+				}
 				if !survives(func() { _ = l.Round(context.Background(), true) }) {
 					l = c.crash(t, l, o, load)
 				}
@@ -174,7 +179,7 @@ func TestEveryLoadedRowOnceWhateverBreaks(t *testing.T) {
 			exact(t, s, withoutDead(t, o.Directory, all))
 		})
 	}
-	for _, what := range []string{"spooled", "noted", "uploaded", "planned", "started", "done", "removed objects", "ended", "failed"} {
+	for _, what := range []string{"spooled", "noted", "uploaded", "planned", "started", "done", "removed objects", "removed files", "ended", "failed"} {
 		if injected["killed after "+what] == 0 {
 			t.Errorf("the loader was never killed after %q", what)
 		}

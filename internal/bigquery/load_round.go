@@ -225,15 +225,18 @@ func (l *Loader) loaded(ctx context.Context, p *plan, job *Job) error {
 		}
 	}
 	l.load.step("removed objects")
+	// On a full disk they make room for the note. While it is missing the job is asked
+	// again, and not its files.
+	for _, name := range p.Files {
+		_ = os.Remove(l.path(name)) // else a start does
+	}
+	l.load.step("removed files")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.book.note(&bookLine{At: l.now(), Loaded: p.ID}, false); err != nil {
 		return l.fail("write the journal", nil, err)
 	}
 	l.load.step("ended")
-	for _, name := range p.Files {
-		_ = os.Remove(l.path(name)) // else a start does
-	}
 	l.ungroup(p.Files)
 	l.stats.Loads++
 	l.stats.LoadedRows += int64(rows)

@@ -13,9 +13,6 @@ import (
 	"github.com/corehour/corehour/internal/parquet"
 )
 
-// errSpoolFull ends the encoding of a write that there is no room for.
-var errSpoolFull = errors.New("the spool is full")
-
 // spool writes rows to files that are on disk, names and all, when it returns.
 // Nothing counts them yet.
 func (l *Loader) spool(rows []*methodspan.Row) ([]spooledFile, error) {
@@ -26,7 +23,10 @@ func (l *Loader) spool(rows []*methodspan.Row) ([]spooledFile, error) {
 	size := l.book.bytes
 	err := l.encoder.Encode(rows, func(_ string, rows []*methodspan.Row, data []byte) error {
 		if size += int64(len(data)); size > l.load.SpoolBytes {
-			return errSpoolFull
+			return l.spoolFull()
+		}
+		if err := l.room(int64(len(data))); err != nil {
+			return err
 		}
 		f := spooledFile{
 			Name: l.now().UTC().Format("20060102-150405-") + rand.Text() + ".parquet",
@@ -46,10 +46,21 @@ func (l *Loader) spool(rows []*methodspan.Row) ([]spooledFile, error) {
 		return files, nil
 	}
 	l.unspool(files)
-	if errors.Is(err, errSpoolFull) {
-		return nil, l.spoolFull()
+	if errors.Is(err, parquet.ErrFull) {
+		return nil, err
 	}
 	return nil, l.fail("spool", nil, err)
+}
+
+// room fails if a file would leave too little space. The journal needs some to plan the
+// jobs that empty the spool.
+func (l *Loader) room(size int64) error {
+	free, known := l.load.free(l.path(""))
+	if l.load.MinFree == 0 || !known || free-size >= l.load.MinFree {
+		return nil
+	}
+	return &parquet.Error{Op: "spool", Path: l.path(""), Kind: parquet.ErrFull,
+		Hint: fmt.Sprintf("the file system has %d bytes left, %d must stay free", free, l.load.MinFree)}
 }
 
 func (l *Loader) spoolFull() error {

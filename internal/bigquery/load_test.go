@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -304,6 +305,88 @@ func TestSpoolIsBounded(t *testing.T) {
 	rounds(t, l, 2)
 	exact(t, s, taken)
 	spool(t, l, randomItem(r, "b", 20))
+}
+
+// Nothing is spooled into the space that must stay free: the journal needs some of it
+// when the service is back.
+func TestSpoolLeavesSpaceFree(t *testing.T) {
+	const disk, minFree = 100_000, 40_000
+	s := fake.New(t)
+	dir := t.TempDir()
+	load := byHand()
+	load.MinFree = minFree
+	used := func() (n int64) {
+		entries, err := os.ReadDir(filepath.Join(dir, "spool"))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, e := range entries {
+			if info, err := e.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return n
+	}
+	load.FreeIs(func() int64 { return disk - used() })
+	l := openLoader(t, options(s, dir), load)
+	r := rand.New(rand.NewPCG(31, 1))
+	var taken []methodspan.Item
+	var err error
+	for i := 0; err == nil && i < 100; i++ {
+		item := randomItem(r, "a-"+strconv.Itoa(i), 20)
+		if _, err = l.Write(t.Context(), []methodspan.Item{item}); err == nil {
+			taken = append(taken, item)
+		} else if l.Committed(item.ID) {
+			t.Error("what found no room counts as stored")
+		}
+	}
+	if !errors.Is(err, parquet.ErrFull) || isUnknown(err) || !strings.Contains(err.Error(), "40000 must stay free") {
+		t.Error(err)
+	}
+	if n := used(); len(taken) < 2 || n > disk-minFree || n != l.Stats().SpoolBytes {
+		t.Errorf("%d items in %d bytes, %d of them are known", len(taken), n, l.Stats().SpoolBytes)
+	}
+	rounds(t, l, 2)
+	last := randomItem(r, "b", 20)
+	spool(t, l, last)
+	rounds(t, l, 2)
+	exact(t, s, append(taken, last))
+}
+
+// A job that is done makes room for the note of it.
+func TestLoadedFilesGoBeforeTheNote(t *testing.T) {
+	s := fake.New(t)
+	dir := t.TempDir()
+	var l *bigquery.Loader
+	var mend func() error
+	load := byHand()
+	load.ByHand(func(what string) {
+		if what == "done" && mend == nil {
+			mend = l.FillDisk()
+		}
+	})
+	o := options(s, dir)
+	l = openLoader(t, o, load)
+	item := oneItem(1, "a", 20)
+	spool(t, l, item...)
+	if err := l.Round(t.Context(), true); err == nil || l.Stats().SpoolRows != 20 {
+		t.Errorf("the note was written to a full disk: %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, "spool")); err != nil || len(left) != 0 {
+		t.Errorf("%v %v", left, err)
+	}
+	if err := mend(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Abandon(func(n int64) int64 { return n }); err != nil {
+		t.Fatal(err)
+	}
+	l = openLoader(t, o, byHand()) // it asks for the job, not for its files
+	rounds(t, l, 1)
+	exact(t, s, item)
+	if st := l.Stats(); st.LoadedRows != 20 || st.UnknownRows != 0 || s.Loads() != 1 {
+		t.Errorf("%+v, %d jobs", st, s.Loads())
+	}
 }
 
 // The number of jobs that run at the same time is bounded; files wait.
