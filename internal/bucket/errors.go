@@ -18,6 +18,9 @@ var (
 // errBusy: who holds the prefix may give it back.
 var errBusy = errors.New("it is not given back yet")
 
+// errReplaced means that a directory is not the one that was followed.
+var errReplaced = errors.New("it was removed or replaced while it was in use")
+
 // errExists means that an object of this name is there already.
 var errExists = errors.New("there is such an object already")
 

@@ -62,6 +62,22 @@ func TestMaintenanceAfterAKill(t *testing.T) {
 	require.NoError(t, maintain(done))
 }
 
+// Somebody clears the cache while a command works in it.
+func TestScratchThatIsClearedKeepsTheBucket(t *testing.T) {
+	address := "file://" + t.TempDir()
+	w, err := NewWriter(t.Context(), Options{Address: address, Prefix: "host", Directory: t.TempDir(), Interval: time.Hour}, parquet.Options{})
+	require.NoError(t, err)
+	write(t, w, "a")
+	require.NoError(t, w.Close())
+	b, err := Open(t.Context(), address)
+	require.NoError(t, err)
+	defer b.Close()
+	cache := t.TempDir()
+	err = Maintain(t.Context(), b, "host", cache, 1<<20, func(string, *Mirror) error { return os.RemoveAll(cache) })
+	require.ErrorIs(t, err, errReplaced)
+	assert.EqualValues(t, 10, rowsIn(t, address))
+}
+
 // What killed commands have left on the disk goes, what is in use stays.
 func TestScratchOfKilledCommands(t *testing.T) {
 	b, err := Open(t.Context(), "file://"+t.TempDir())

@@ -3,6 +3,7 @@ package bucket
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -89,6 +90,7 @@ type Mirror struct {
 	// committed are the data files that our last commit leads to.
 	committed map[string]bool
 	asOf      int64 // what had been written when the directory's tree was read
+	reached   int64 // the generation that the directory was seen to be of
 
 	pins  pins
 	stats stats
@@ -244,10 +246,10 @@ func (m *Mirror) Close() error {
 	err := m.step(ctx, true)
 	cerr := m.lock.Close()
 	m.lock = nil
-	if err != nil {
+	if err != nil && !errors.Is(err, errReplaced) {
 		return fmt.Errorf("%w; %d bytes of rows wait in %q for the next start", err, m.stats.unsent(), m.opts.Directory)
 	}
-	return cerr
+	return errors.Join(err, cerr)
 }
 
 // Address names the prefix for people.

@@ -35,21 +35,33 @@ func (m *Mirror) step(ctx context.Context, release bool) error {
 		}
 	}
 	m.lost.Store(nil) // who had it for a while is gone, or can't be asked
-	if err != nil {
+	if err != nil && !errors.Is(err, errReplaced) {
 		// The directory has its bound all the same.
 		err = errors.Join(err, m.count())
 	}
 	return err
 }
 
-// tree is what the directory leads to.
+// tree is what the directory leads to. Its generations only grow: if it comes to an
+// older one, or to none, the prefix must not follow it, since all that it had would go.
 func (m *Mirror) tree() (*parquet.Tree, error) {
 	m.asOf = m.stats.written.Load()
-	return parquet.CurrentTree(m.opts.Directory)
+	tree, err := parquet.CurrentTree(m.opts.Directory)
+	if err != nil {
+		return nil, err
+	}
+	if local(tree) < m.reached {
+		return nil, &parquet.Error{Op: "read", Path: m.opts.Directory, Kind: parquet.ErrCorrupt,
+			Err:  fmt.Errorf("%w: it is of generation %d now and was of %d", errReplaced, local(tree), m.reached),
+			Hint: fmt.Sprintf("start again: what %s holds is taken up then, %s after the last sign; what was not uploaded is where the directory is", m.store.Address(), m.opts.Abandoned)}
+	}
+	m.reached = local(tree)
+	return tree, nil
 }
 
-// agree notes that a commit of ours leads to a tree.
+// agree notes that a commit of ours leads to a tree, which the directory has.
 func (m *Mirror) agree(tree *parquet.Tree) {
+	m.reached = max(m.reached, tree.Generation)
 	clear(m.committed)
 	for _, o := range tree.Objects {
 		m.committed[o.Path] = true

@@ -1,0 +1,123 @@
+package bucket
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// rowsIn is how many rows a reader of the bucket finds.
+func rowsIn(t *testing.T, address string) int64 {
+	t.Helper()
+	b, err := Open(t.Context(), address)
+	require.NoError(t, err)
+	defer b.Close()
+	c, err := OpenCache(t.TempDir(), 1<<20)
+	require.NoError(t, err)
+	defer c.Close()
+	s, _, err := c.Snapshot(t.Context(), b, Read{Tell: io.Discard})
+	require.NoError(t, err)
+	return s.Rows()
+}
+
+func write(t *testing.T, w *Writer, item string) {
+	t.Helper()
+	_, err := w.Write(t.Context(), []methodspan.Item{row(item, 10)})
+	require.NoError(t, err)
+}
+
+// ways in which a directory is lost.
+var ways = map[string]func(*testing.T, string){
+	"all in it": func(t *testing.T, dir string) {
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		for _, e := range entries {
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	},
+	"CURRENT":       func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, "CURRENT"))) },
+	"moved away":    func(t *testing.T, dir string) { require.NoError(t, os.Rename(dir, dir+".old")) },
+	"an older copy": func(t *testing.T, dir string) { require.NoError(t, os.Rename(dir+"-older", filepath.Join(dir, "CURRENT"))) },
+}
+
+// What is no longer in a directory that is in use stays in the bucket: the collector says
+// what has happened, and its next start takes up what the bucket holds.
+func TestDirectoryIsReplacedWhileItIsUsed(t *testing.T) {
+	for name, lose := range ways {
+		t.Run(name, func(t *testing.T) {
+			address, directory := "file://"+t.TempDir(), filepath.Join(t.TempDir(), "warehouse")
+			o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, Grace: time.Nanosecond}
+			w, err := NewWriter(t.Context(), o, parquet.Options{})
+			require.NoError(t, err)
+			write(t, w, "a")
+			older, err := os.ReadFile(filepath.Join(directory, "CURRENT"))
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(directory+"-older", older, 0o600))
+			write(t, w, "b")
+			require.NoError(t, w.Push(t.Context()))
+			lose(t, directory)
+			if name != "an older copy" { // on which a writer goes on
+				_, err = w.Write(t.Context(), []methodspan.Item{row("refused", 10)})
+				require.Error(t, err)
+			}
+			for n := range 2 {
+				err = w.Push(t.Context())
+				require.ErrorIs(t, err, parquet.ErrCorrupt)
+				assert.ErrorContains(t, err, directory)
+				assert.ErrorContains(t, err, "start again: what "+address+"/host-1 holds is taken up then")
+				assert.EqualValues(t, n+1, w.Stats().Failures)
+			}
+			err = w.Close()
+			require.ErrorIs(t, err, errReplaced)
+			assert.NotContains(t, err.Error(), "rows wait in", "they may be gone")
+			assert.EqualValues(t, 20, rowsIn(t, address))
+
+			o.Abandoned = time.Nanosecond // it was not given back
+			w, err = NewWriter(t.Context(), o, parquet.Options{})
+			require.NoError(t, err)
+			assert.True(t, w.Committed("a"))
+			assert.True(t, w.Committed("b"))
+			write(t, w, "c")
+			require.NoError(t, w.Close())
+			assert.EqualValues(t, 30, rowsIn(t, address))
+		})
+	}
+}
+
+// The same while nobody knows what the store has.
+func TestDirectoryIsReplacedWhileTheStoreIsAway(t *testing.T) {
+	for name, lose := range ways {
+		t.Run(name, func(t *testing.T) {
+			address, directory := "file://"+t.TempDir(), filepath.Join(t.TempDir(), "warehouse")
+			o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, Grace: time.Nanosecond, Abandoned: time.Nanosecond}
+			w, err := NewWriter(t.Context(), o, parquet.Options{})
+			require.NoError(t, err)
+			write(t, w, "a")
+			older, err := os.ReadFile(filepath.Join(directory, "CURRENT"))
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(directory+"-older", older, 0o600))
+			write(t, w, "b")
+			require.NoError(t, w.Close())
+			b, err := Open(t.Context(), address)
+			require.NoError(t, err)
+			b.Inject(away)
+			w, err = b.Writer(t.Context(), o, parquet.Options{})
+			require.NoError(t, err)
+			write(t, w, "waits")
+			require.ErrorIs(t, w.Push(t.Context()), errAway)
+			lose(t, directory)
+			b.Inject(nil)
+			require.ErrorIs(t, w.Push(t.Context()), errReplaced)
+			require.ErrorIs(t, w.Close(), errReplaced)
+			assert.EqualValues(t, 20, rowsIn(t, address))
+		})
+	}
+}
