@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -175,7 +176,8 @@ func (l *left) bring(ctx context.Context, tree *parquet.Tree, taken *commit, seq
 	return errors.Join(m.Push(ctx), m.Close())
 }
 
-// known is what the new owner of the prefix remembers to have stored.
+// known is what the new owner of the prefix remembers to have stored: all that its
+// manifests still tell, whatever the owner's bounds are.
 func (l *left) known(ctx context.Context, taken *commit) (*parquet.Writer, error) {
 	root := filepath.Join(l.scratch, "known")
 	if taken.Manifest != "" {
@@ -187,5 +189,5 @@ func (l *left) known(ctx context.Context, taken *commit) (*parquet.Writer, error
 			return nil, err
 		}
 	}
-	return parquet.NewWriter(root, parquet.Options{})
+	return parquet.NewWriter(root, parquet.Options{RememberFor: always, RememberMax: math.MaxInt})
 }

@@ -43,9 +43,11 @@ var ways = map[string]func(*testing.T, string){
 			require.NoError(t, os.RemoveAll(filepath.Join(dir, e.Name())))
 		}
 	},
-	"CURRENT":       func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, "CURRENT"))) },
-	"moved away":    func(t *testing.T, dir string) { require.NoError(t, os.Rename(dir, dir+".old")) },
-	"an older copy": func(t *testing.T, dir string) { require.NoError(t, os.Rename(dir+"-older", filepath.Join(dir, "CURRENT"))) },
+	"CURRENT":    func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, "CURRENT"))) },
+	"moved away": func(t *testing.T, dir string) { require.NoError(t, os.Rename(dir, dir+".old")) },
+	"an older copy": func(t *testing.T, dir string) {
+		require.NoError(t, os.Rename(dir+"-older", filepath.Join(dir, "CURRENT")))
+	},
 }
 
 // What is no longer in a directory that is in use stays in the bucket: the collector says
