@@ -56,6 +56,18 @@ func TestJoinWithTraces(t *testing.T) {
 			span.SetKind(ptrace.SpanKindServer)
 			span.Attributes().PutStr("http.request.method", "GET")
 			span.Attributes().PutStr("http.route", map[bool]string{true: slow, false: fast}[r.CPUNS > 5e6])
+			span.SetParentSpanID(pcommon.SpanID{4, byte(calls)})
+			span.SetStartTimestamp(pcommon.NewTimestampFromTime(fixture.Start.Add(time.Duration(calls) * time.Second)))
+			// What it asks of a service of ours, twice, is in the trace as well.
+			for again := range 2 {
+				next := spans.AppendEmpty()
+				next.SetTraceID(r.TraceID)
+				next.SetSpanID(pcommon.SpanID{5, byte(calls), byte(again)})
+				next.SetParentSpanID(r.ParentSpanID)
+				next.SetKind(ptrace.SpanKindServer)
+				next.SetStartTimestamp(span.StartTimestamp() + pcommon.Timestamp(again+1))
+				next.Attributes().PutStr("http.route", "/price")
+			}
 			inner := spans.AppendEmpty()
 			inner.SetTraceID(r.TraceID)
 			inner.SetSpanID(pcommon.SpanID{9, byte(calls)})

@@ -1,6 +1,9 @@
 SELECT t.name, m.class, m.method, COUNT(*) AS records, SUM(m.cpu_ns) / 1e6 AS cpu_ms
-FROM `my-project.traces.spans` AS t
+FROM (
+  SELECT DISTINCT name, trace_id FROM `my-project.traces.spans`
+  WHERE day = '2026-11-20' AND duration_ms > 1000
+) AS t
 JOIN `PROJECT.DATASET.method_calls` AS m ON m.trace_id = FROM_HEX(t.trace_id)
-WHERE m.event_date = '2026-11-20' AND t.day = '2026-11-20' AND t.duration_ms > 1000
+WHERE m.event_date = '2026-11-20'
 GROUP BY t.name, m.class, m.method
 ORDER BY cpu_ms DESC
