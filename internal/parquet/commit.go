@@ -237,7 +237,8 @@ func (tx *transaction) publish() error {
 		dates[dateOf(f)] = append(dates[dateOf(f)], f)
 	}
 	return w.committer.publish(tx.now, func(t *commit, next *state) error {
-		next.sequence, next.remember, next.grace = w.sequence, w.opts.RememberFor, w.opts.Grace
+		next.sequence = w.sequence
+		next.say(&w.opts)
 		for _, date := range slices.Sorted(maps.Keys(dates)) {
 			if date < next.floor {
 				return errExpired

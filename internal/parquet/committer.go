@@ -130,8 +130,8 @@ func (c *committer) refresh() error {
 // take makes a generation the state that is known.
 func (c *committer) take(g *generation, sum string) {
 	c.state = state{
-		generation: g.Generation, checksum: sum, sequence: g.Sequence, common: g.Common, floor: g.Floor, remember: g.Remember, grace: g.Grace,
-		removed: g.Removed, dates: g.Dates, loaded: c.state.loaded,
+		generation: g.Generation, checksum: sum, sequence: g.Sequence, common: g.Common, floor: g.Floor,
+		remember: g.Remember, rememberMax: g.RememberMax, grace: g.Grace, removed: g.Removed, dates: g.Dates, loaded: c.state.loaded,
 	}
 	c.lastGeneration = max(c.lastGeneration, g.Generation)
 }

@@ -233,7 +233,7 @@ func (m *Maintainer) publishReplaced(date string, old []File, added []fileEntry)
 		if len(taken) != len(gone) {
 			return &Error{Op: "replace files", Path: m.path(datePrefix + date), Err: errGone}
 		}
-		if manifest.Settled, err = merged(manifest.Settled, m.remember(next), m.opts.RememberMax); err != nil {
+		if manifest.Settled, err = merged(manifest.Settled, m.remember(next), m.rememberMax(next)); err != nil {
 			return corrupt("read manifest", m.path(manifestDir), fmt.Errorf("items of %s: %w", date, err))
 		}
 		for i := range added {
@@ -377,8 +377,10 @@ func (t *commit) doom(next *state, due time.Time, files []string) error {
 	return nil
 }
 
-// remember and grace are the longer of what the writer says and what is set here.
+// remember, rememberMax and grace are the larger of what the writer says and what is set here.
 func (m *Maintainer) remember(s *state) time.Duration { return max(s.remember, m.opts.RememberFor) }
+
+func (m *Maintainer) rememberMax(s *state) int { return max(s.rememberMax, m.opts.RememberMax) }
 
 func (m *Maintainer) grace(s *state) time.Duration { return max(s.grace, m.opts.Grace) }
 

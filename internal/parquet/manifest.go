@@ -32,10 +32,11 @@ type generation struct {
 	// Floor is the first date that retention has left; rows of earlier ones are
 	// refused.
 	Floor string `json:"floor,omitempty"`
-	// Remember is for how long the writer recognises items that come again, and
-	// Grace how long it leaves readers what was taken out.
-	Remember time.Duration `json:"remember_ns,omitempty"`
-	Grace    time.Duration `json:"grace_ns,omitempty"`
+	// Remember is for how long the writer recognises items that come again, RememberMax
+	// by how many runs of ids, and Grace how long it leaves readers what was taken out.
+	Remember    time.Duration `json:"remember_ns,omitempty"`
+	RememberMax int           `json:"remember_max,omitempty"`
+	Grace       time.Duration `json:"grace_ns,omitempty"`
 	// Common is the highest raw file that was taken over from another, which uploaded it.
 	Common int64 `json:"common,omitempty"`
 	// Dates is sorted by date.

@@ -78,7 +78,8 @@ func (r *rebase) apply(t *commit, next *state) error {
 			return diskError("remove", t.path(p), err)
 		}
 	}
-	next.sequence, next.remember, next.grace = max(next.sequence, g.Sequence), t.opts.RememberFor, t.opts.Grace
+	next.sequence = max(next.sequence, g.Sequence)
+	next.say(&t.opts)
 	next.floor, next.common = max(next.floor, g.Floor), g.Sequence
 	next.dates, next.removed, next.loaded = nil, nil, nil
 	for i, ref := range g.Removed {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
 )
 
 // However many files were merged, a date's manifest tells of their items with a few
@@ -61,5 +63,34 @@ func TestSettledItemsStayFew(t *testing.T) {
 	}
 	if _, err := merged([]settled{{begin, map[string]string{"a": "2-1"}}}, window, 1); err == nil {
 		t.Error("a damaged entry is taken")
+	}
+}
+
+// Maintenance by a command, which knows no options of the writer, keeps as many items as
+// the writer was told to remember.
+func TestMaintenanceRemembersAsMuchAsTheWriter(t *testing.T) {
+	root := t.TempDir()
+	now := &clock{noon}
+	o := Options{RememberMax: 10_000, Now: now.now}
+	w := openWriter(t, root, o)
+	var all []methodspan.Item
+	for n := range 6 {
+		var some []methodspan.Item
+		for i := range 50 {
+			some = append(some, item(fmt.Sprintf("%d-%d-x", n, i), noon, 1))
+		}
+		write(t, w, some...)
+		all = append(all, some...)
+		now.t = now.t.Add(time.Hour)
+	}
+	m := openMaintainer(t, root, Options{RememberMax: 2 * pagesPerBook, Now: now.now})
+	if _, err := mergeDate(m, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if res := write(t, openWriter(t, root, o), all...); res.DuplicateItems != len(all) {
+		t.Errorf("%d of %d items are known", res.DuplicateItems, len(all))
 	}
 }

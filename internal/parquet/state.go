@@ -17,17 +17,18 @@ const datesInMemory = 48
 
 // state is what CURRENT leads to, as far as a writer needs it.
 type state struct {
-	generation int64
-	checksum   string // of the generation
-	sequence   int64
-	common     int64
-	floor      string
-	remember   time.Duration
-	grace      time.Duration
-	removed    []removedRef
-	dates      []dateRef // sorted
-	loaded     map[string]dateState
-	dirs       map[string]bool // known to exist and to be durable
+	generation  int64
+	checksum    string // of the generation
+	sequence    int64
+	common      int64
+	floor       string
+	remember    time.Duration
+	rememberMax int
+	grace       time.Duration
+	removed     []removedRef
+	dates       []dateRef // sorted
+	loaded      map[string]dateState
+	dirs        map[string]bool // known to exist and to be durable
 }
 
 type dateState struct {
@@ -39,6 +40,11 @@ func (s *state) clone() *state {
 	c := *s
 	c.dates, c.loaded, c.removed = slices.Clone(s.dates), maps.Clone(s.loaded), slices.Clone(s.removed)
 	return &c
+}
+
+// say notes what maintenance must know of a writer's options.
+func (s *state) say(o *Options) {
+	s.remember, s.rememberMax, s.grace = o.RememberFor, o.RememberMax, o.Grace
 }
 
 func (s *state) hasDir(dir string) bool { return s.dirs[dir] }
@@ -102,7 +108,7 @@ func (s *state) bytes() (n int64) {
 func (s *state) encode(now time.Time) *generation {
 	return &generation{
 		Schema: SchemaVersion, Generation: s.generation, Sequence: s.sequence, Committed: now.UTC(),
-		Common: s.common, Floor: s.floor, Remember: s.remember, Grace: s.grace, Dates: s.dates, Removed: s.removed,
+		Common: s.common, Floor: s.floor, Remember: s.remember, RememberMax: s.rememberMax, Grace: s.grace, Dates: s.dates, Removed: s.removed,
 	}
 }
 
