@@ -8,7 +8,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	"github.com/corehour/corehour/internal/bigquery/fake"
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
@@ -65,6 +68,61 @@ func TestRepeatsBesideAnUnknownOutcome(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A request of unknown outcome is given up. Its sender, who had no answer, sends it again
+// while the queue is full, and then the service is back: the request is stored once, and
+// so are the sums of all that was folded meanwhile.
+func TestRepeatsOfGivenUpRequests(t *testing.T) {
+	s := fake.New(t)
+	var down atomic.Bool
+	s.OnAppend = func(int) fake.Fault {
+		if down.Load() {
+			return fake.AckLost
+		}
+		return fake.None
+	}
+	s.OnFinalize = func() error {
+		if down.Load() {
+			return status.Error(codes.Unavailable, "the connection is closed")
+		}
+		return nil
+	}
+	cfg := bigQueryConfig(t, s)
+	cfg.Retry.MaxElapsedTime = 20 * time.Millisecond
+	cfg.Queue.QueueSize, cfg.Queue.Batch.Get().MinSize = 64, 16
+	r := newRig(t, cfg)
+	var stuck atomic.Bool
+	works := make(chan struct{})
+	r.store.before = func(int, []methodspan.Item) error {
+		if stuck.Load() {
+			<-works
+		}
+		return nil
+	}
+	r.start()
+	down.Store(true)
+	first := busyExport(0)
+	r.send(first)
+	require.Eventually(t, func() bool { return r.metric("write_unknown") > 0 }, patience, time.Millisecond)
+	stuck.Store(true)
+	for i := 1; r.metric("offers_refused") < 5; i++ { // these are folded
+		r.send(busyExport(i))
+	}
+	require.NoError(t, r.ConsumeTraces(t.Context(), first.traces()))
+	require.EqualValues(t, 6, r.metric("offers_refused"))
+	down.Store(false)
+	close(works)
+	r.stop()
+	stored := books{}
+	stored.add(fake.MethodRows(s.Rows(testDataset)))
+	balanced(t, booksOf(r.in...), stored)
+	rows := float64(first.traces().SpanCount())
+	assert.InDelta(t, rows, r.metric("write_unknown"), 0)
+	assert.InDelta(t, rows, r.metric("duplicate_rows"), 0)
+	assert.Zero(t, r.metric("fold_lost"))
+	assert.Zero(t, r.metric("rows_refused"))
+	assert.Empty(t, r.doubts.ids, "a write has settled them")
 }
 
 // What an earlier run has left in a stored queue is sent again by a sender that had no

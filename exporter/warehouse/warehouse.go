@@ -49,6 +49,7 @@ type warehouse struct {
 	host      component.Host
 
 	taken  *taken
+	doubts doubts
 	folder *folder
 	writer writer
 	health health
@@ -243,12 +244,14 @@ func refusalOf(err error) string {
 }
 
 // fold adds items up that can't be stored one by one. Those that turn out to be
-// stored are left out.
+// stored are left out, and repeats of those that may be: these were counted when they
+// were given up.
 func (w *warehouse) fold(items []methodspan.Item, cause string) {
 	s := *w.sink.Load()
 	left := make([]methodspan.Item, 0, len(items))
 	for _, item := range items {
-		if s.Committed(item.ID) {
+		// In this order: a doubt ends once the store can tell.
+		if w.doubts.has(item.ID) || s.Committed(item.ID) {
 			w.telemetry.duplicates(len(item.Rows))
 			w.taken.settle(item.ID)
 			continue

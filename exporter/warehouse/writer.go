@@ -113,6 +113,7 @@ func (w *writer) giveUp(items []methodspan.Item, err error) error {
 	}
 	if len(unknown) > 0 {
 		w.telemetry.unknown(rows)
+		w.doubts.add(idsOf(unknown)...)
 		w.taken.settle(idsOf(unknown)...)
 		err = errors.Join(errGivenUp, err)
 	}
@@ -162,6 +163,7 @@ func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 	if failure != nil {
 		return failure
 	}
+	w.doubts.settle()
 	rows := res.Rows
 	for _, i := range res.Duplicates {
 		if n := len(batch[i].Rows); w.unsure[batch[i].ID] {
