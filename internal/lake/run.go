@@ -216,24 +216,27 @@ func (r *runner) act(ctx context.Context, d *parquet.Date, action Action) error 
 	return r.merge(ctx, d, r.batch(small(d.Files), merging))
 }
 
-// roll adds a date up. All its files go in, so that it has one file afterwards.
+// roll adds a date up. All its files go in, so that it has one file afterwards, but for
+// coarser sums, which stay what they are.
 func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level string) error {
-	if err := r.tooLarge(d); err != nil {
+	files := notCoarser(d.Files, level)
+	if err := r.tooLarge(d.Date, files); err != nil {
 		return err
 	}
 	// Weights are made of all raw rows of a date at once, and only so many files
 	// can be read side by side.
-	for !r.DryRun && !r.fits(d.Files, wholeRows) {
-		files := r.batch(mostOfOneLevel(d.Files), preparing)
-		if len(files) < 2 {
+	for !r.DryRun && !r.fits(files, wholeRows) {
+		some := r.batch(mostOfOneLevel(files), preparing)
+		if len(some) < 2 {
 			break
 		}
-		if err := r.merge(ctx, d, files); err != nil {
+		if err := r.merge(ctx, d, some); err != nil {
 			return err
 		}
+		files = notCoarser(d.Files, level)
 	}
 	var kept int64
-	err := r.replace(ctx, d, action, d.Files, func(files []parquet.File) (file parquet.File, err error) {
+	err := r.replace(ctx, d, action, files, func(files []parquet.File) (file parquet.File, err error) {
 		file, kept, err = roll(ctx, r.m, d.Date, files, level)
 		return file, err
 	})
@@ -243,13 +246,13 @@ func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level
 	return err
 }
 
-// tooLarge tells whether a date is more than can be fetched at once.
-func (r *runner) tooLarge(d *parquet.Date) error {
-	if r.fetchable(d.Files) {
+// tooLarge tells whether files of a date are more than can be fetched at once.
+func (r *runner) tooLarge(date string, files []parquet.File) error {
+	if r.fetchable(files) {
 		return nil
 	}
-	return &parquet.Error{Op: "add up", Path: filepath.Join(r.Root, "date="+d.Date), Kind: parquet.ErrTooLarge,
-		Hint: fmt.Sprintf("its files have %d bytes, and %d may be on the local disk: raise the limit (`local_bytes` of a collector, `--cache-size` of a command); until then its rows stay as they are", sizeOf(d.Files), r.FetchBytes)}
+	return &parquet.Error{Op: "add up", Path: filepath.Join(r.Root, "date="+date), Kind: parquet.ErrTooLarge,
+		Hint: fmt.Sprintf("its files have %d bytes, and %d may be on the local disk: raise the limit (`local_bytes` of a collector, `--cache-size` of a command); until then its rows stay as they are", sizeOf(files), r.FetchBytes)}
 }
 
 func sizeOf(files []parquet.File) (n int64) {

@@ -68,6 +68,17 @@ func finer(files []parquet.File, level string) []parquet.File {
 	return out
 }
 
+// notCoarser lists the files that can be added up to a level.
+func notCoarser(files []parquet.File, level string) []parquet.File {
+	var out []parquet.File
+	for _, f := range files {
+		if levels[f.Level] <= levels[level] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 func rawFiles(files []parquet.File) []parquet.File { return finer(files, methodspan.LevelMinute) }
 
 // due tells what is to be done to a date next, "" if nothing. Dropping is decided
