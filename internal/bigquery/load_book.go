@@ -57,6 +57,7 @@ type bookLine struct {
 
 type bookState struct {
 	Seq   int64          `json:"seq"` // of the last line in it
+	Table string         `json:"table,omitempty"`
 	Files []spooledFile  `json:"files,omitempty"`
 	Plans []plan         `json:"plans,omitempty"`
 	Pages []parquet.Page `json:"pages,omitempty"`
@@ -68,6 +69,7 @@ type book struct {
 	lines
 	dir    string
 	seq    int64
+	table  string // that the files are for, "" = an older program did not say
 	intake *parquet.Intake
 	files  []*spooledFile // the oldest first
 	plans  []*plan
@@ -86,7 +88,7 @@ func openBook(dir string, intake *parquet.Intake) (*book, error) {
 		if err := json.Unmarshal(data, &s); err != nil {
 			return nil, fmt.Errorf("%s: %w", bookStateName, err)
 		}
-		b.seq = s.Seq
+		b.seq, b.table = s.Seq, s.Table
 		b.addFiles(s.Files)
 		for i := range s.Plans {
 			b.addPlan(&s.Plans[i])
@@ -106,6 +108,20 @@ func openBook(dir string, intake *parquet.Intake) (*book, error) {
 		}
 	})
 	return b, err
+}
+
+// fill makes sure that rows go to the table that they were taken for.
+func (b *book) fill(table string) error {
+	if b.table == table {
+		return nil
+	}
+	if b.table != "" && len(b.files) > 0 {
+		return &parquet.Error{Op: "open", Path: b.dir, Err: fmt.Errorf("%d rows wait there for load jobs into %s, not into %s", b.rows, b.table, table),
+			Hint: "set `project` and `dataset` back until they are loaded, or give this table a directory of its own"}
+	}
+	b.table = table
+	_ = b.compact() // on a full disk a later one notes it
+	return nil
 }
 
 func (b *book) apply(line *bookLine) {
@@ -213,7 +229,7 @@ func (b *book) note(line *bookLine, durable bool) error {
 // compact writes the state anew and empties the journal. A crash in between leaves
 // lines that the state has already.
 func (b *book) compact() error {
-	s := bookState{Seq: b.seq, Pages: b.intake.Pages()}
+	s := bookState{Seq: b.seq, Table: b.table, Pages: b.intake.Pages()}
 	for _, f := range b.files {
 		s.Files = append(s.Files, *f)
 	}

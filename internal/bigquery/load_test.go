@@ -471,6 +471,74 @@ func TestModeChangesOnceAllIsSettled(t *testing.T) {
 	open(t, options(s, dir))
 }
 
+// Rows go to the table that they were taken for, or nowhere.
+func TestTableOfADirectoryChangesOnceAllIsLoaded(t *testing.T) {
+	s := fake.New(t)
+	dir := t.TempDir()
+	item := randomItem(rand.New(rand.NewPCG(32, 1)), "a-1", 7)
+	here, there := options(s, dir), options(s, dir)
+	there.Dataset.Name = "other"
+	l := openLoader(t, here, byHand())
+	spool(t, l, item)
+	if err := l.Abandon(func(n int64) int64 { return n }); err != nil {
+		t.Fatal(err)
+	}
+	_, err := bigquery.NewLoader(t.Context(), there, byHand())
+	if err == nil || !strings.Contains(err.Error(), "7 rows wait there for load jobs into my-project.corehour.method_calls, not into my-project.other.method_calls") {
+		t.Errorf("%v", err)
+	}
+	l = openLoader(t, here, byHand())
+	rounds(t, l, 2)
+	exact(t, s, []methodspan.Item{item})
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = openLoader(t, there, byHand())
+	spool(t, l, randomItem(rand.New(rand.NewPCG(32, 2)), "a-2", 5))
+	rounds(t, l, 2)
+	if n := len(s.Rows(there.Dataset)); n != 5 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// A directory of an older program does not say which table its rows are for.
+func TestBookWithoutATable(t *testing.T) {
+	s := fake.New(t)
+	dir := t.TempDir()
+	load := byHand()
+	load.CloseAtOnce()
+	l := openLoader(t, options(s, dir), load)
+	item := randomItem(rand.New(rand.NewPCG(33, 1)), "a-1", 7)
+	spool(t, l, item)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "load-state.json")
+	state, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.Replace(string(state), `"table":"my-project.corehour.method_calls",`, "", 1)
+	if old == string(state) {
+		t.Fatalf("%s", state)
+	}
+	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l = openLoader(t, options(s, dir), load)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other := options(s, dir)
+	other.Dataset.Name = "other"
+	if _, err := bigquery.NewLoader(t.Context(), other, byHand()); err == nil || !strings.Contains(err.Error(), "7 rows wait there") {
+		t.Errorf("%v", err)
+	}
+	l = openLoader(t, options(s, dir), byHand())
+	rounds(t, l, 2)
+	exact(t, s, []methodspan.Item{item})
+}
+
 // What the service has stored is compared with what was sent.
 func TestSpooledFilesThatAreGoneAreCounted(t *testing.T) {
 	s := fake.New(t)

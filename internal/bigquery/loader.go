@@ -88,6 +88,9 @@ func (l *Loader) open(ctx context.Context) error {
 	if l.book, err = openBook(l.opts.Directory, l.intake); err != nil {
 		return l.fail("read the journal", parquet.ErrCorrupt, err)
 	}
+	if err := l.book.fill(l.opts.Dataset.String() + "." + TableName); err != nil {
+		return err
+	}
 	if err := l.recover(); err != nil {
 		return err
 	}
