@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"time"
 
@@ -19,6 +20,11 @@ import (
 
 const appendMethod = "/google.cloud.bigquery.storage.v1.BigQueryWrite/AppendRows"
 
+// anyAnswer lifts gRPC's bound of 4 MiB for an answer, as Google's own client does: one
+// that is longer would come as a used-up quota. An answer names each row that is refused,
+// with the reason, so the request bounds it.
+var anyAnswer = grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32))
+
 // dial prepares the channel to the Storage Write API; it does not connect.
 func dial(endpoint string, credentialsOf func() (oauth2.TokenSource, error)) (*grpc.ClientConn, error) {
 	if err := CheckEndpoint(endpoint, DefaultWriteAPI); err != nil {
@@ -29,7 +35,7 @@ func dial(endpoint string, credentialsOf func() (oauth2.TokenSource, error)) (*g
 		return nil, err
 	}
 	if u.Scheme == "http" {
-		return grpc.NewClient("passthrough:///"+u.Host, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		return grpc.NewClient("passthrough:///"+u.Host, grpc.WithTransportCredentials(insecure.NewCredentials()), anyAnswer)
 	}
 	source, err := credentialsOf()
 	if err != nil {
@@ -39,7 +45,7 @@ func dial(endpoint string, credentialsOf func() (oauth2.TokenSource, error)) (*g
 	if u.Port() == "" {
 		host += ":443"
 	}
-	return grpc.NewClient("dns:///"+host,
+	return grpc.NewClient("dns:///"+host, anyAnswer,
 		grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})),
 		grpc.WithPerRPCCredentials(oauth.TokenSource{TokenSource: source}))
 }

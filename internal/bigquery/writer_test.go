@@ -126,6 +126,23 @@ func TestRefusedRowsAreSplitOut(t *testing.T) {
 	}
 }
 
+// An answer that refuses very many rows is longer than gRPC takes by itself.
+func TestManyRefusedRows(t *testing.T) {
+	const rows = 5000
+	s := fake.New(t)
+	s.Refuse = func(r fake.Row) string {
+		if r["row_seq"].(int64) == 0 {
+			return ""
+		}
+		return strings.Repeat("x", 1000)
+	}
+	w := open(t, options(s, t.TempDir()))
+	res, err := w.Write(t.Context(), oneItem(6, "a", rows))
+	if _, failure := parquet.RowErrors(err); failure != nil || res.Rows != 1 || res.Refused[bigquery.Invalid] != rows-1 {
+		t.Errorf("%+v %v", res, failure)
+	}
+}
+
 func TestDeadLettersAreBounded(t *testing.T) {
 	s := fake.New(t)
 	s.Refuse = func(fake.Row) string { return "no" }
