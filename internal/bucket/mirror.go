@@ -162,6 +162,7 @@ func newMirror(ctx context.Context, b *Bucket, o Options, writer func() (*parque
 	if err != nil {
 		return nil, err
 	}
+	removeUnfinished(o.Directory)
 	m := &Mirror{
 		opts: o, store: b.Store(o.Prefix), lock: lock, session: rand.Text(), stop: func() {}, writer: writer,
 		known: map[string]string{}, doomed: map[string]time.Time{}, committed: map[string]bool{},

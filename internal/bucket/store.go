@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -165,6 +166,16 @@ func (s *Store) download(ctx context.Context, o parquet.Object, to string) error
 		return err
 	}
 	return os.Rename(tmp.Name(), to)
+}
+
+// removeUnfinished deletes what killed downloads have left in a directory.
+func removeUnfinished(directory string) {
+	for _, dir := range []string{"date=*", "_manifest"} {
+		left, _ := fs.Glob(os.DirFS(directory), dir+"/.*.tmp") // the pattern is a good one
+		for _, name := range left {
+			_ = os.Remove(filepath.Join(directory, filepath.FromSlash(name))) // else the next start tries again
+		}
+	}
 }
 
 // listed is an object of the store.
