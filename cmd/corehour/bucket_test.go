@@ -12,6 +12,7 @@ import (
 
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -90,11 +91,11 @@ func TestWarehouseInABucket(t *testing.T) {
 }
 
 // What is fetched are the files of the dates that the question is about, by every
-// command.
+// command. Costs are about the 7 days, too, that tell how skew calls are.
 func TestFetchedAreTheDatesAskedFor(t *testing.T) {
 	var items []methodspan.Item
 	root := t.TempDir()
-	const days = 6
+	const days = 10
 	for day := range days {
 		shop, _ := fixture.Shop{Seed: 1, Version: "1.9.0", Instances: []string{"a"}, Start: fixture.Start.AddDate(0, 0, day), Minutes: 2, Requests: 20}.Run()
 		items = append(items, shop...)
@@ -133,9 +134,10 @@ func TestFetchedAreTheDatesAskedFor(t *testing.T) {
 		{"check --since 1000d", 0, days},
 		{"check --deep", 0, days},
 		{"check --deep --since 2h", days - 1, days},
-		{"report", days - 2, days},
-		{"report --since 2h", days - 1, days},
-		{"cost --since 2h", days - 1, days},
+		{"report", days - 8, days},
+		{"report --since 2h", days - 8, days},
+		{"cost --since 2h", days - 8, days},
+		{"cost --since 9d", 0, days},
 		{"regress --since 24h", days - 2, days},
 	} {
 		t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -155,6 +157,55 @@ func TestFetchedAreTheDatesAskedFor(t *testing.T) {
 	if !strings.Contains(r.stdout, "bucket_behind") || r.code != exitNothing {
 		t.Errorf("%+v", r)
 	}
+}
+
+// Dear calls of the days before, of which the window has none, make its costs lower bounds:
+// of a bucket as of a directory.
+func TestCostsOfABucketKnowTheDaysBefore(t *testing.T) {
+	const days = 3
+	clock(t, fixture.Start.AddDate(0, 0, days-1).Add(2*time.Hour))
+	var items []methodspan.Item
+	for day := range days {
+		p := fixture.NewProcess("1", "a", fixture.Start.AddDate(0, 0, day))
+		for m := range 10 {
+			at := p.Start.Add(time.Duration(m) * time.Minute)
+			p.Counts("a.B", at, time.Minute, 400)
+			for i := range 20 {
+				cpu := time.Duration(1100+10*i) * time.Microsecond
+				if day < days-1 && i == 0 && m == 3 {
+					cpu = 3 * time.Second
+				}
+				p.Call("a.B", methodspan.CallerEntry, at.Add(time.Duration(i)*time.Second), cpu, cpu, 0.05, 1)
+			}
+			p.Beat(at, time.Minute, time.Second, m == 9)
+		}
+		items = append(items, p.Item())
+	}
+	root := t.TempDir()
+	fixture.Append(t, root, fixture.Start.AddDate(0, 0, days), items)
+	address := inBucket(t, map[string]string{"host": root})
+	local, remote := corehour("cost", "--since", "2h", "--warehouse", root), corehour("cost", "--since", "2h", "--warehouse", address)
+	if !strings.Contains(local.stdout, "lower bound, tail not sampled") || remote.stdout != local.stdout {
+		t.Errorf("of the directory %+v, of the bucket %+v", local, remote)
+	}
+	// All that a command needs has to have room, whenever it is fetched.
+	r := corehour("cost", "--since", "2h", "--warehouse", address, "--cache-size", fmt.Sprint(sizeOf(t, root)-1))
+	if r.code != exitFailed || !strings.Contains(r.stderr, "3 files with ") || !strings.Contains(r.stderr, "allow more with --cache-size") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// sizeOf adds up the files of rows.
+func sizeOf(t *testing.T, root string) (total int64) {
+	t.Helper()
+	snapshot, err := parquet.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range snapshot.Files {
+		total += snapshot.Files[i].Bytes
+	}
+	return total
 }
 
 // A collector is killed before it has uploaded what it wrote, and its machine is gone

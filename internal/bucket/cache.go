@@ -37,6 +37,10 @@ type Cache struct {
 	max  int64
 	use  string
 	lock *os.File
+	held struct { // in use
+		files int
+		bytes int64
+	}
 }
 
 // OpenCache begins to use the cache in a directory, which is made if need be.
@@ -103,14 +107,24 @@ func (w *wanted) name() string {
 
 // hold has the files in the command's own directory and tells their paths.
 func (c *Cache) hold(ctx context.Context, want []wanted, tell io.Writer) ([]string, error) {
-	var all int64
+	held := c.held
+	held.files += len(want)
 	for _, w := range want {
-		all += w.object.Bytes
+		held.bytes += w.object.Bytes
 	}
-	if all > c.max {
+	if held.bytes > c.max {
 		return nil, &parquet.Error{Op: "fetch", Path: want[0].store.location.String(), Kind: parquet.ErrFull,
-			Hint: fmt.Sprintf("%d files with %d bytes are needed, and the cache is limited to %d: ask for fewer days or allow more with --cache-size", len(want), all, c.max)}
+			Hint: fmt.Sprintf("%d files with %d bytes are needed, and the cache is limited to %d: ask for fewer days or allow more with --cache-size", held.files, held.bytes, c.max)}
 	}
+	paths, err := c.bring(ctx, want, tell)
+	if err == nil {
+		c.held = held
+	}
+	return paths, err
+}
+
+// bring links the files that are here and fetches the others.
+func (c *Cache) bring(ctx context.Context, want []wanted, tell io.Writer) ([]string, error) {
 	paths := make([]string, len(want))
 	var missing []int
 	var bytes int64

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/parquet"
@@ -30,18 +32,16 @@ func openBucket(ctx context.Context, root string, window Window, options []Optio
 	if err != nil {
 		return nil, fmt.Errorf("--warehouse: %w", err)
 	}
-	defer b.Close()
+	w := &Warehouse{Window: window, dialect: duckdbDialect, bucket: b, into: set.into, notices: set.notices}
 	dir, err := bucket.DefaultCacheRoot()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		w.cache, err = bucket.OpenCache(dir, size)
 	}
-	cache, err := bucket.OpenCache(dir, size)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, w.Close())
 	}
-	w := &Warehouse{Window: window, dialect: duckdbDialect, cache: cache, into: set.into}
 	var dates []string
-	w.Snapshot, dates, err = cache.Snapshot(ctx, b, bucket.Read{Date: window.touches, Tell: set.notices})
+	w.Snapshot, dates, err = w.cache.Snapshot(ctx, b, bucket.Read{Date: window.touches, Tell: set.notices})
 	switch {
 	case errors.Is(err, bucket.ErrRefused):
 		err = fmt.Errorf("--warehouse: %w", err)
@@ -59,6 +59,17 @@ func openBucket(ctx context.Context, root string, window Window, options []Optio
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
+}
+
+// earlier brings the files of dates before those of the window, too. Theirs may be a newer
+// commit, with the same rows and some that came late.
+func (w *Warehouse) earlier(ctx context.Context, from time.Time) ([]parquet.File, error) {
+	before := Window{from, w.Window.From.UTC().Truncate(24 * time.Hour)}
+	s, _, err := w.cache.Snapshot(ctx, w.bucket, bucket.Read{Date: before.touches, Tell: w.notices})
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(s.Files, w.Files), nil
 }
 
 // splitCacheSize takes our own option out of an address.

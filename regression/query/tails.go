@@ -56,8 +56,16 @@ func (w *Warehouse) since(ctx context.Context, from time.Time) (*Warehouse, func
 		longer.remote, longer.db, longer.given, longer.Files = &r, w.db, w.given, w.Files
 		return longer, func() error { return nil }, nil
 	}
-	longer.Files = filesOf(w.Snapshot, longer.Window)
-	if err := longer.start(ctx); err != nil {
+	var err error
+	if w.cache == nil {
+		longer.Files = filesOf(w.Snapshot, longer.Window)
+	} else {
+		longer.Files, err = w.earlier(ctx, from)
+	}
+	if err == nil {
+		err = longer.start(ctx)
+	}
+	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("open rows from %s: %w", from.UTC().Format(time.RFC3339), err), longer.Close())
 	}
 	return longer, longer.Close, nil

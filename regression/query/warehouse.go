@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,9 +50,11 @@ type Warehouse struct {
 	db        *sql.DB
 	dialect   dialect
 	spill     string
-	into      string        // where Export writes, empty if it does not
-	remote    *remote       // nil for files
-	cache     *bucket.Cache // nil unless the files are a bucket's
+	into      string         // where Export writes, empty if it does not
+	remote    *remote        // nil for files
+	bucket    *bucket.Bucket // nil unless the files are a bucket's
+	cache     *bucket.Cache  // where they are then
+	notices   io.Writer      // of what is fetched
 	given     map[string]given
 }
 
@@ -181,6 +184,9 @@ func (w *Warehouse) Close() error {
 	}
 	if w.cache != nil {
 		err = errors.Join(err, w.cache.Close())
+	}
+	if w.bucket != nil {
+		err = errors.Join(err, w.bucket.Close())
 	}
 	return err
 }
