@@ -224,6 +224,9 @@ func (l *Loader) loaded(ctx context.Context, p *plan, job *Job) error {
 			left++
 		}
 	}
+	if ctx.Err() != nil {
+		return ctx.Err() // the next start asks for the job and goes on with them
+	}
 	l.load.step("removed objects")
 	// On a full disk they make room for the note. While it is missing the job is asked
 	// again, and not its files.

@@ -1,6 +1,7 @@
 package bigquery_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -351,6 +352,44 @@ func TestSpoolLeavesSpaceFree(t *testing.T) {
 	spool(t, l, last)
 	rounds(t, l, 2)
 	exact(t, s, append(taken, last))
+}
+
+// A shutdown while the objects of a job are deleted leaves the rest of them to the next
+// start.
+func TestShutdownWhileObjectsAreDeleted(t *testing.T) {
+	s := fake.New(t)
+	load := byHand()
+	load.CloseAtOnce()
+	o := options(s, t.TempDir())
+	l := openLoader(t, o, load)
+	var items []methodspan.Item
+	for i := range 5 {
+		items = append(items, oneItem(uint64(i), "a-"+strconv.Itoa(i), 4)...)
+		spool(t, l, items[i])
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	deletes := 0
+	s.OnREST = func(method, _ string) int {
+		if method == http.MethodDelete {
+			if deletes++; deletes == 2 {
+				cancel()
+			}
+		}
+		return 0
+	}
+	if err := l.Round(ctx, true); !errors.Is(err, context.Canceled) || len(s.Objects()) == 0 {
+		t.Fatalf("%v, %d objects", err, len(s.Objects()))
+	}
+	s.OnREST = nil
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = openLoader(t, o, byHand())
+	rounds(t, l, 2)
+	exact(t, s, items)
+	if st := l.Stats(); len(s.Objects()) != 0 || st.ObjectsLeft != 0 || st.UnknownRows != 0 || s.Loads() != 1 {
+		t.Errorf("%v stay: %+v", s.Objects(), st)
+	}
 }
 
 // A job that is done makes room for the note of it.
