@@ -113,7 +113,8 @@ func (m *Maintainer) remove(path string) {
 
 // removeDue deletes the files whose grace is over. They are deleted before the
 // lists that name them, so that an interruption leaves nothing behind; a list stays
-// until all of its files are gone.
+// until all of its files are gone. No list is due later than one of now would be: it is
+// of a clock that was ahead.
 func (m *Maintainer) removeDue() error {
 	now := m.opts.Now()
 	gone := map[string]bool{} // lists
@@ -128,14 +129,21 @@ func (m *Maintainer) removeDue() error {
 		gone[r.Manifest] = m.removeAll(files)
 	}
 	done := func(r removedRef) bool { return gone[r.Manifest] }
-	if !slices.ContainsFunc(m.state.removed, done) {
+	latest := now.Add(m.grace(&m.state)).UTC()
+	changed := func(r removedRef) bool { return done(r) || r.Due.After(latest) }
+	if !slices.ContainsFunc(m.state.removed, changed) {
 		return nil
 	}
 	err := m.publish(now, func(_ *commit, next *state) error {
 		next.removed = slices.DeleteFunc(next.removed, done)
+		for i, r := range next.removed {
+			if r.Due.After(latest) {
+				next.removed[i].Due = latest
+			}
+		}
 		return nil
 	})
-	return m.settled(err, func() (bool, error) { return !slices.ContainsFunc(m.state.removed, done), nil })
+	return m.settled(err, func() (bool, error) { return !slices.ContainsFunc(m.state.removed, changed), nil })
 }
 
 // removeAll tells whether all the files are gone afterwards.

@@ -118,6 +118,34 @@ func TestRemovedFilesGoAfterTheirGrace(t *testing.T) {
 	wantStored(t, "afterwards", root, append(items(1, 3), items(2, 3)...)...)
 }
 
+// A clock that was ahead when files were taken out does not keep them once it is right.
+func TestRemovedFilesGoAfterAClockWasAhead(t *testing.T) {
+	root := t.TempDir()
+	now := &clock{noon}
+	w := openWriter(t, root, Options{Now: now.now})
+	write(t, w, items(1, 3)...)
+	write(t, w, items(2, 3)...)
+	now.t = noon.Add(300 * 24 * time.Hour)
+	m := openMaintainer(t, root, Options{Now: now.now})
+	if _, err := mergeDate(m, 0); err != nil {
+		t.Fatal(err)
+	}
+	m.Close()
+	for _, step := range []struct {
+		at      time.Time
+		removed int
+	}{{noon, 0}, {noon.Add(DefaultGrace - time.Second), 0}, {noon.Add(DefaultGrace), 2}} {
+		now.t = step.at
+		m = openMaintainer(t, root, Options{Now: now.now})
+		_, doomed, err := m.Size()
+		if err != nil || m.Removed() != step.removed || (doomed == 0) != (step.removed > 0) {
+			t.Errorf("at %s: %d removed, %d bytes are doomed, %v", step.at, m.Removed(), doomed, err)
+		}
+		m.Close()
+	}
+	wantStored(t, "afterwards", root, append(items(1, 3), items(2, 3)...)...)
+}
+
 // A dropped date is gone for good: rows of it are refused, whether the writer
 // knows of it before it writes or not.
 func TestDroppedDatesRefuseRows(t *testing.T) {
