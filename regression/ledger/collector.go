@@ -23,7 +23,7 @@ const (
 
 // lossWords mark the collector's counters that tell of losses.
 var lossWords = []string{
-	"write_unknown", "dropped", "refused", "failed", "fold_lost", "duplicate", "forgotten", "skipped", "faults",
+	"lost", "unknown", "damaged", "dead_letters", "dropped", "refused", "failed", "duplicate", "forgotten", "skipped", "faults",
 }
 
 // Collector asks a collector's Prometheus endpoint for its counters of losses.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -288,6 +290,28 @@ go_gc_failed 4
 	for _, bad := range []string{"localhost:8888", "ftp://x", server.URL + "/html", server.URL + "/none", "http://127.0.0.1:1/"} {
 		if _, err := Collector(context.Background(), bad); err == nil || !strings.Contains(err.Error(), "--collector") {
 			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// What somebody is woken for is a loss to check, too.
+func TestCollectorKnowsTheLossesOfAlerts(t *testing.T) {
+	rules, err := os.ReadFile("../../deploy/prometheus/corehour.rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, _, _ := strings.Cut(string(rules), "name: corehour-precision")
+	names := map[string]bool{}
+	for _, m := range regexp.MustCompile(`increase\((\w+)\[`).FindAllStringSubmatch(pages, -1) {
+		names[m[1]] = true
+	}
+	if len(names) < 7 {
+		t.Fatalf("the alerts on losses are about %v only", names)
+	}
+	for name := range names {
+		got, err := losses(strings.NewReader("# TYPE " + name + "_total counter\n" + name + "_total 5\n"))
+		if err != nil || got[name] != 5 {
+			t.Errorf("%s is left out: %v %v", name, got, err)
 		}
 	}
 }
