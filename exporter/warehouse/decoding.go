@@ -12,11 +12,19 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-var errDamaged = errors.New("the queued request is damaged")
+var (
+	errDamaged      = errors.New("the queued request is damaged")
+	errNeverWritten = errors.New("the queue has never written the request")
+)
 
 // Unmarshal implements the queue's encoding. What it is given comes from a disk,
 // so it may be anything; it takes no more memory than in proportion to it.
 func (e encoding) Unmarshal(data []byte) (context.Context, xexporterhelper.Request, error) {
+	// Where the disk is full the helper's queue refuses a request, which is folded then,
+	// and keeps its number all the same. Later it finds nothing under it, and goes on.
+	if len(data) == 0 {
+		return context.Background(), nil, errNeverWritten
+	}
 	req, err := decode(data)
 	if err != nil {
 		e.damaged() // the helper drops it without a word

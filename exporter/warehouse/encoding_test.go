@@ -111,6 +111,18 @@ func TestDamagedRequestsAreCounted(t *testing.T) {
 	r.stop()
 }
 
+// A queue on a full disk looks for requests that it has refused, which were folded.
+func TestRequestsThatWereNeverWrittenAreNotDamaged(t *testing.T) {
+	r := newRig(t, testConfig(t))
+	for _, nothing := range [][]byte{nil, {}} {
+		_, req, err := encoding{r.telemetry.damaged}.Unmarshal(nothing)
+		require.ErrorIs(t, err, errNeverWritten)
+		assert.Nil(t, req)
+	}
+	assert.Zero(t, r.metric("requests_damaged"))
+	r.stop()
+}
+
 // storageHost has one storage extension.
 type storageHost struct {
 	id  component.ID
