@@ -96,6 +96,8 @@ func TestSingleFaults(t *testing.T) {
 		"bucket: {url: 'gs://b', prefix: a/b, interval: 5m}":                  "`prefix` must be one name of 1 to 128 letters",
 		"bucket: {url: 'gs://b', interval: 5m}":                               "`interval` must be between 1s and 1m0s, found 5m0s",
 		"bucket: {url: 'gs://b', local_bytes: 1000}":                          "`local_bytes` must be at least 67108864, found 1000",
+		"{bucket: {url: 'gs://b'}, maintenance: {drop_oldest: true}}":         "`maintenance::drop_oldest` has no effect with `bucket` and without `disk::max_bytes`",
+		"{disk: {min_free_bytes: 0}, maintenance: {drop_oldest: true}}":       "`maintenance::drop_oldest` has no effect without `disk::max_bytes` or `disk::min_free_bytes`",
 		"{bucket: {url: 'gs://b'}, bigquery: {project: p-12345, dataset: d}}": "set one of them, found both",
 	} {
 		_, err := load(t, text)

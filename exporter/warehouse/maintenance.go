@@ -82,6 +82,10 @@ func (c *Config) validateMaintenance() error {
 	}
 	p := c.policy()
 	p.MaxBytes, p.MinFree = max(0, p.MaxBytes), max(0, p.MinFree)
+	if c.Bucket.HasValue() && p.DropOldest && p.MaxBytes == 0 {
+		errs = append(errs, errors.New("`maintenance::drop_oldest` has no effect with `bucket` and without `disk::max_bytes`, since dropped dates make room in the bucket and not on the disk of `path`: set the limit, or leave it out"))
+		p.DropOldest = false
+	}
 	errs = append(errs, p.Validate(func(field string) string {
 		if field == "max_bytes" || field == "min_free_bytes" {
 			return "`disk::" + field + "`"
