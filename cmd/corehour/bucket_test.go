@@ -356,6 +356,32 @@ func TestCompactWithoutUpload(t *testing.T) {
 	}
 }
 
+// What was done is reported, also if one of the others could not be looked after now.
+func TestCompactWhereOneIsLocked(t *testing.T) {
+	clock(t, fixture.Start.Add(30*time.Hour))
+	address := inBucket(t, map[string]string{"a": manyFiles(t), "b": manyFiles(t)})
+	var stdout bytes.Buffer
+	stderr := &hook{}
+	stderr.told = func(line string) {
+		if !strings.HasSuffix(line, "/b\n") {
+			return
+		}
+		at, err := filepath.Glob(os.Getenv("XDG_CACHE_HOME") + "/corehour/compact-*/warehouse")
+		if err != nil || len(at) != 1 {
+			t.Fatal(at, err)
+		}
+		held, err := parquet.LockFile(at[0], "LOCK.maintenance", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { held.Close() })
+	}
+	code := run(t.Context(), []string{"compact", "--warehouse", address, "--max-files", "5"}, &stdout, stderr)
+	if code != exitFailed || strings.Count(stdout.String(), "  merge  ") != 1 || !strings.Contains(stderr.String(), "one maintenance runs at a time") {
+		t.Errorf("exit code %d, want one merge done: %s%s", code, &stdout, stderr)
+	}
+}
+
 // Rows of a service that a running collector's prefix has are there still, and whoever
 // asked for their deletion is told so, in every format.
 func TestServiceInABucket(t *testing.T) {

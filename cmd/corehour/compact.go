@@ -35,8 +35,8 @@ stop its collector and say the same again.
 still holds, each row once however often it is called.
 
 Exit codes: 0 done, or nothing to do; 2 failed, the other dates and prefixes were looked
-after; 3 not now: another maintenance is at work, there are no rows yet, or none of the
-service, or every prefix is taken.`
+after; 3 not now, and nothing was done: another maintenance is at work, there are no rows
+yet, or none of the service, or every prefix is taken.`
 
 // compactCall is what the command was called with.
 type compactCall struct {
@@ -75,7 +75,7 @@ func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 		report = &compactReport{}
 		report.Report, err = call.run(ctx, &call.job)
 	}
-	if errors.Is(err, parquet.ErrLocked) || errors.Is(err, parquet.ErrEmpty) || errors.Is(err, errAllHeld) {
+	if notNow(err) && len(report.Steps) == 0 {
 		printError(stderr, "compact", err)
 		return exitCannotTell, nil
 	}
@@ -87,6 +87,11 @@ func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 		return exitCannotTell, nil
 	}
 	return exitNothing, errors.Join(err, compactDocument(report, call).Write(stdout, call.out))
+}
+
+// notNow tells whether an error is none of the warehouse.
+func notNow(err error) bool {
+	return errors.Is(err, parquet.ErrLocked) || errors.Is(err, parquet.ErrEmpty) || errors.Is(err, errAllHeld)
 }
 
 // run does to one warehouse what the command was called for.
