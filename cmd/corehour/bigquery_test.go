@@ -2,11 +2,19 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/bigquery/fake"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/fixture/remote"
 )
 
@@ -111,6 +119,65 @@ func TestParseBytes(t *testing.T) {
 			t.Errorf("%q: %d", text, n)
 		}
 	}
+}
+
+// A table goes on growing while a command asks: the bills were read before the first row
+// of a service, its costs after it.
+func TestServiceAppearsBetweenQueries(t *testing.T) {
+	clock(t, evening)
+	s, address := remote.Serve(t, shops(t, 2))
+	answer := s.Query
+	hide := func(name string) {
+		s.Query = func(q fake.Query) (*fake.Result, error) {
+			r, err := answer(q)
+			if err == nil && !q.DryRun && strings.Contains(q.Text, "paid_ns") {
+				i := slices.IndexFunc(r.Fields, func(f bigquery.Field) bool { return f.Name == "service" })
+				r.Rows = slices.DeleteFunc(r.Rows, func(row []any) bool { return strings.HasPrefix(row[i].(string), name) })
+			}
+			return r, err
+		}
+	}
+	for _, by := range []string{"method", "caller", "service,version"} {
+		hide("shop1")
+		r := corehour("cost", "--warehouse", address, "--by", by, "--format", "json")
+		var report cost.Report
+		if err := json.Unmarshal([]byte(r.stdout), &report); err != nil || r.code != exitNothing {
+			t.Fatalf("%v %+v", err, r)
+		}
+		if s := report.Services; len(s) != 2 || s[0].ProcessCoreHours == nil || s[1].ProcessCoreHours != nil || !(s[1].AttributedCoreHours > 0) {
+			t.Errorf("%+v", s)
+		}
+	}
+	hide("shop")
+	if r := corehour("cost", "--warehouse", address); r.code != exitCannotTell || !strings.Contains(r.stderr, "nothing of any service") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// shops are several services, each in two versions.
+func shops(t *testing.T, services int) string {
+	t.Helper()
+	var items []methodspan.Item
+	for s := range services {
+		for v := range 2 {
+			shop := fixture.Shop{
+				Seed: uint64(2*s + v), Version: fmt.Sprint(v + 1), Instances: []string{fmt.Sprint("i", s, v)},
+				Start: fixture.Start.Add(time.Duration(v*30) * time.Minute), Minutes: 40, Requests: 5,
+			}
+			run, _ := shop.Run()
+			for i := range run {
+				run[i].ID = fmt.Sprintf("%s-%d", run[i].ID, s)
+				for j := range run[i].Rows {
+					row := &run[i].Rows[j]
+					resource := *row.Resource
+					resource.Service = fmt.Sprint("shop", s)
+					row.Resource, row.BatchID = &resource, run[i].ID
+				}
+			}
+			items = append(items, run...)
+		}
+	}
+	return fixture.Write(t, items)
 }
 
 // Each query is billed for 10 MB at least, so the documentation says how many there are.

@@ -46,10 +46,11 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	if err != nil {
 		return nil, err
 	}
-	first, last := r.spanOf(bills)
-	if len(bills) > 0 {
-		r.observe(first, last, w.First(), o.Now)
+	if len(bills) == 0 {
+		return r, nil
 	}
+	first, last := r.spanOf(bills)
+	r.observe(first, last, w.First(), o.Now)
 	ask.Slot = slotFor(last.Sub(first))
 	costs, err := w.Costs(ctx, ask)
 	if err != nil {

@@ -25,7 +25,21 @@ func newBuilder(r *Report, o Options, costs *query.Costs, bills []query.Bill) *b
 	for i := range bills {
 		b.service[bills[i].Service] = serviceOf(&bills[i])
 	}
+	// BigQuery answers each question as of its time: a service may be new since the bills.
+	for i := range costs.Methods {
+		b.know(costs.Methods[i].Service)
+	}
+	for i := range costs.Edges {
+		b.know(costs.Edges[i].Service)
+	}
 	return b
+}
+
+// know takes a service in, as one without process rows if there is no bill.
+func (b *builder) know(s query.Service) {
+	if b.service[s] == nil {
+		b.service[s] = serviceOf(&query.Bill{Service: s})
+	}
 }
 
 // serviceOf is what the process rows of a service say.
