@@ -147,6 +147,43 @@ func TestBigQueryRefusals(t *testing.T) {
 	r.stop()
 }
 
+// Every row is counted once, as written or as refused, though what is left of a request
+// that had a refused row is in doubt for a while.
+func TestBigQueryRefusalsOfWhatIsInDoubt(t *testing.T) {
+	s := fake.New(t)
+	var once sync.Once
+	s.Refuse = func(fake.Row) (why string) {
+		once.Do(func() { why = "no" })
+		return why
+	}
+	var down atomic.Bool
+	down.Store(true)
+	s.OnAppend = func(n int) fake.Fault {
+		if n > 1 && down.Load() {
+			return fake.AckLost
+		}
+		return fake.None
+	}
+	s.OnFinalize = func() error {
+		if down.Load() {
+			return status.Error(codes.Unavailable, "the connection is closed")
+		}
+		return nil
+	}
+	r := newRig(t, bigQueryConfig(t, s)).start()
+	x := busyExport(0)
+	r.send(x)
+	require.Eventually(t, func() bool { return r.metric("write_failures") > 0 }, patience, time.Millisecond)
+	down.Store(false)
+	r.stop()
+	rows := x.traces().SpanCount()
+	assert.Len(t, s.Rows(testDataset), rows-1)
+	assert.EqualValues(t, rows-1, r.metric("rows_written"))
+	assert.EqualValues(t, 1, r.metric("rows_refused", "reason", "invalid"))
+	assert.Zero(t, r.metric("duplicate_rows"))
+	assert.Zero(t, r.metric("write_unknown"))
+}
+
 func TestBigQueryConfig(t *testing.T) {
 	for text, want := range map[string]string{
 		"path: ./x\nbigquery: {project: my-project, dataset: d}":                                    "",

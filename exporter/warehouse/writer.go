@@ -29,6 +29,9 @@ type writer struct {
 	// outcome is not known. The next attempt settles them: what then is a duplicate was
 	// stored by it.
 	unsure map[string]bool
+	// refused are rows of items, by their ids, that the store refused in attempts which
+	// then failed. They are counted, and not among what else of their items is stored.
+	refused map[string]int
 	// recycles tells that the store keeps nothing of rows that it has written.
 	recycles bool
 }
@@ -103,9 +106,9 @@ func (w *writer) giveUp(items []methodspan.Item, err error) error {
 		switch {
 		case unsettled(item.ID) && w.unsure[item.ID]:
 			unknown = append(unknown, item)
-			rows += len(item.Rows)
+			rows += w.notRefused(&item)
 		case w.unsure[item.ID] && committed(item.ID): // by an attempt that then failed
-			w.telemetry.written(len(item.Rows), 0)
+			w.telemetry.written(w.notRefused(&item), 0)
 			w.taken.settle(item.ID)
 		default:
 			left = append(left, item)
@@ -151,6 +154,7 @@ func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 	refused, failure := parquet.RowErrors(err)
 	w.telemetry.attempt(time.Since(begin), failure)
 	w.report(failure)
+	w.tellRefused(&res, refused)
 	if errors.Is(failure, parquet.ErrUnknown) {
 		before := w.unsure
 		w.unsure = make(map[string]bool, len(batch))
@@ -166,20 +170,14 @@ func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 	w.doubts.settle()
 	rows := res.Rows
 	for _, i := range res.Duplicates {
-		if n := len(batch[i].Rows); w.unsure[batch[i].ID] {
-			rows += n
+		if w.unsure[batch[i].ID] {
+			rows += w.notRefused(&batch[i])
 		} else {
-			w.telemetry.duplicates(n)
+			w.telemetry.duplicates(len(batch[i].Rows))
 		}
 	}
-	w.unsure = nil
+	w.unsure, w.refused = nil, nil
 	w.telemetry.written(rows, res.Bytes)
-	for reason, n := range res.Refused {
-		w.telemetry.rowsRefused(string(reason), n)
-	}
-	if len(refused) > 0 {
-		w.logger.Warn(msgRefused+": the warehouse never takes them.", zap.Error(refused[0]))
-	}
 	if w.drained != nil {
 		if res.Refused[parquet.FoldConflict] > 0 {
 			w.lose(w.inDrained(), errFoldConflict)
@@ -189,6 +187,25 @@ func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 	}
 	return nil
 }
+
+// tellRefused counts rows that the store refused, whatever became of the others.
+func (w *writer) tellRefused(res *parquet.Result, refused []*parquet.RowError) {
+	for reason, n := range res.Refused {
+		w.telemetry.rowsRefused(string(reason), n)
+	}
+	if len(refused) > 0 {
+		w.logger.Warn(msgRefused+": the warehouse never takes them.", zap.Error(refused[0]))
+	}
+	for id, n := range res.RefusedOf {
+		if w.refused == nil {
+			w.refused = map[string]int{}
+		}
+		w.refused[id] += n
+	}
+}
+
+// notRefused is how many rows of an item an attempt that failed has stored, or may have.
+func (w *writer) notRefused(item *methodspan.Item) int { return len(item.Rows) - w.refused[item.ID] }
 
 // unstored tells of each item whether it is not stored yet. Of a folded one, all that was
 // folded into it may be.

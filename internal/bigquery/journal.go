@@ -32,6 +32,8 @@ type intent struct {
 	Items  []string  `json:"items,omitempty"`
 	Part   string    `json:"part,omitempty"`
 	Stored int       `json:"stored,omitempty"` // rows of Part that are stored then
+	// Refused are those of them that are refused instead.
+	Refused int `json:"refused,omitempty"`
 	// Letters are of rows of these items that were refused.
 	Letters []json.RawMessage `json:"letters,omitempty"`
 }
@@ -49,10 +51,12 @@ type state struct {
 	Pages []parquet.Page  `json:"pages,omitempty"`
 }
 
-// part is the rows stored of an item that is not complete, and when the last were.
+// part is the rows stored of an item that is not complete, those of them that are refused
+// instead, and when the last were.
 type part struct {
-	Rows int       `json:"rows"`
-	At   time.Time `json:"at"`
+	Rows    int       `json:"rows"`
+	Refused int       `json:"refused,omitempty"`
+	At      time.Time `json:"at"`
 }
 
 // journal keeps on disk which items are stored, and which request is on its way.
@@ -121,7 +125,7 @@ func (j *journal) apply(in *intent) {
 		delete(j.parts, id)
 	}
 	if in.Part != "" {
-		j.parts[in.Part] = part{in.Stored, in.At}
+		j.parts[in.Part] = part{in.Stored, in.Refused, in.At}
 	}
 	j.intake.Remember(in.Items, in.At)
 	oldest := in.At.Add(-j.intake.RememberFor())

@@ -5,11 +5,16 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/bigquery/fake"
+	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 )
 
@@ -63,6 +68,77 @@ func TestLettersAreWrittenOnce(t *testing.T) {
 	}
 	if st := w.Stats(); st.DeadLetters != 2 || st.DeadLettersDropped != 0 || lettersIn(t, dir) != 2 {
 		t.Errorf("%d letters, %+v", lettersIn(t, dir), st)
+	}
+}
+
+// What the service refused in a write that then failed is told once, and never counted
+// among what is stored.
+func TestRefusalsOutliveAWriteThatFails(t *testing.T) {
+	type times func(n int) fake.Fault
+	quotaAt := func(k int) times {
+		return func(n int) fake.Fault {
+			if n == k {
+				return fake.Quota
+			}
+			return fake.None
+		}
+	}
+	var down atomic.Bool
+	for name, test := range map[string]struct {
+		items   []methodspan.Item
+		appends times
+		restart bool
+		last    int // rows that the second write stores or has stored in parts
+	}{
+		// The first request is refused, its rest is stored, the second meets the quota.
+		"a part":                      {oneItem(5, "a", 20), quotaAt(3), false, 19},
+		"a part, and a restart":       {oneItem(5, "a", 20), quotaAt(3), true, 19},
+		"another item":                {append(oneItem(5, "a", 7), oneItem(6, "b", 7)...), quotaAt(4), false, 6},
+		"another item, and a restart": {append(oneItem(5, "a", 7), oneItem(6, "b", 7)...), quotaAt(4), true, 6},
+		"in doubt": {oneItem(5, "a", 7), func(n int) fake.Fault {
+			if n > 1 && down.Load() {
+				return fake.AckLost
+			}
+			return fake.None
+		}, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			down.Store(true)
+			s := fake.New(t)
+			s.Refuse = refuseThird
+			s.OnAppend = test.appends
+			s.OnFinalize = func() error {
+				if name == "in doubt" && down.Load() {
+					return status.Error(codes.Unavailable, "the connection is closed")
+				}
+				return nil
+			}
+			o := options(s, t.TempDir())
+			o.Small(2500, time.Minute)
+			w := open(t, o)
+			first, err := w.Write(t.Context(), test.items)
+			if refused, failure := parquet.RowErrors(err); !isUnknown(failure) || len(refused) != first.Refused[bigquery.Invalid] || first.Rows != 0 {
+				t.Errorf("%+v %v", first, err)
+			}
+			if test.restart {
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+				w = open(t, o)
+			}
+			down.Store(false)
+			last, err := w.Write(t.Context(), test.items)
+			if _, failure := parquet.RowErrors(err); failure != nil || last.Rows != test.last {
+				t.Errorf("%+v %v", last, err)
+			}
+			want := len(test.items) // one row of each
+			if n := first.Refused[bigquery.Invalid] + last.Refused[bigquery.Invalid]; n != want || lettersIn(t, o.Directory) != want {
+				t.Errorf("%d rows are refused, and %d letters written, of %d", n, lettersIn(t, o.Directory), want)
+			}
+			if n := first.RefusedOf["a"] + last.RefusedOf["a"]; n != 1 {
+				t.Errorf("%d rows of the first item are refused", n)
+			}
+		})
 	}
 }
 

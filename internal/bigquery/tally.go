@@ -1,6 +1,10 @@
 package bigquery
 
-import "github.com/corehour/corehour/internal/parquet"
+import (
+	"go.uber.org/multierr"
+
+	"github.com/corehour/corehour/internal/parquet"
+)
 
 // maxRefusals bounds what one write reports one by one.
 const maxRefusals = 64
@@ -9,37 +13,51 @@ const maxRefusals = 64
 type tally struct {
 	res  parquet.Result
 	errs []error
+	// settled are rows that the service refused while it took what else their requests
+	// held. They are refused even if the write fails, and no later one finds them again.
+	settled     parquet.Result
+	settledErrs []error
 	// quiet takes the refusals of rows that a write before this one brought.
 	quiet *tally
 }
 
-func (t *tally) add(res parquet.Result, refused []error) {
-	before := t.res.Refused
-	t.res = res
-	for reason, n := range before {
-		t.note(reason, n)
-	}
-	t.errs = append(t.errs, refused...)
-}
-
-func (t *tally) note(reason parquet.Reason, rows int) {
-	if t.res.Refused == nil {
-		t.res.Refused = map[parquet.Reason]int{}
-	}
-	t.res.Refused[reason] += rows
-}
+// add takes what was found of the items before any was sent.
+func (t *tally) add(res parquet.Result, refused []error) { t.res, t.errs = res, refused }
 
 func (t *tally) stored(rows, bytes int) {
 	t.res.Rows += rows
 	t.res.Bytes += int64(bytes)
 }
 
-func (t *tally) refused(item string, reason parquet.Reason, rows int, detail string) {
+func (t *tally) refused(item string, reason parquet.Reason, detail string) {
 	if t.quiet != nil {
 		t = t.quiet
 	}
-	t.note(reason, rows)
-	if len(t.errs) < maxRefusals {
-		t.errs = append(t.errs, &parquet.RowError{Item: item, Reason: reason, Rows: rows, Detail: detail})
+	s := &t.settled
+	if s.Refused == nil {
+		s.Refused, s.RefusedOf = map[parquet.Reason]int{}, map[string]int{}
 	}
+	s.Refused[reason]++
+	s.RefusedOf[item]++
+	if len(t.settledErrs) < maxRefusals {
+		t.settledErrs = append(t.settledErrs, &parquet.RowError{Item: item, Reason: reason, Rows: 1, Detail: detail})
+	}
+}
+
+// done is the result of a write that stored all it could.
+func (t *tally) done() (parquet.Result, error) {
+	res := t.res
+	if res.Refused == nil {
+		res.Refused = map[parquet.Reason]int{}
+	}
+	for reason, n := range t.settled.Refused {
+		res.Refused[reason] += n
+	}
+	res.RefusedOf = t.settled.RefusedOf
+	return res, multierr.Combine(append(t.errs, t.settledErrs...)...)
+}
+
+// failed is the result of a write that did not.
+func (t *tally) failed(err error) (parquet.Result, error) {
+	return t.settled, multierr.Combine(append([]error{err}, t.settledErrs...)...)
 }

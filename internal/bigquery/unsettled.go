@@ -75,3 +75,26 @@ func (w *Writer) storedRows(items []methodspan.Item) map[string]int {
 	}
 	return rows
 }
+
+// writtenBefore is how many of these rows are in the table.
+func (w *Writer) writtenBefore(skipped map[string]int) (rows int) {
+	for id, n := range skipped {
+		rows += n - w.journal.parts[id].Refused
+	}
+	return rows
+}
+
+// refusedOfPart is how many rows are refused of the item that a request has a part of,
+// once that is stored.
+func (w *Writer) refusedOfPart(r *request) int {
+	if r.part == "" {
+		return 0
+	}
+	n := w.journal.parts[r.part].Refused
+	for _, l := range r.letters {
+		if l.item == r.part {
+			n++
+		}
+	}
+	return n
+}

@@ -143,7 +143,8 @@ func (w *Writer) settleOpen(ctx context.Context) error {
 
 // Write stores the items it is given; see parquet.Writer.Write for what its
 // errors mean. One that fails when a part is stored is of kind ErrUnknown, too; its
-// Items are those of the given ones that it is really about.
+// Items are those of the given ones that it is really about. Its result has the rows that
+// the service refused of what is stored.
 func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,24 +156,23 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Re
 	}
 	t := &tally{}
 	if err := w.settlePending(ctx, t); err != nil {
-		return parquet.Result{}, w.unsettled(items, false, err)
+		return t.failed(w.unsettled(items, false, err))
 	}
-	given := items
+	given, skipped := items, w.storedRows(items)
+	written := w.writtenBefore(skipped)
 	items = w.rest(items)
 	batch, res, refused := w.intake.Gather(items)
 	t.add(res, refused)
-	cut := &cutter{encoder: &w.encoder, items: chosen(items, batch), rows: batch.Rows, skipped: w.storedRows(given), limit: w.opts.requestBytes, tooLarge: w.tooLarge}
+	cut := &cutter{encoder: &w.encoder, items: chosen(items, batch), rows: batch.Rows, skipped: skipped, limit: w.opts.requestBytes, tooLarge: w.tooLarge}
 	wrote := false
 	for r := cut.next(); r != nil; r = cut.next() {
 		if err := w.store(ctx, r, t); err != nil {
-			return parquet.Result{}, w.unsettled(given, wrote, err)
+			return t.failed(w.unsettled(given, wrote, err))
 		}
 		wrote = true
 	}
-	for _, n := range cut.skipped { // a write that failed did not count them
-		t.res.Rows += n
-	}
-	return t.res, multierr.Combine(t.errs...)
+	t.res.Rows += written // which a write that failed did not count
+	return t.done()
 }
 
 // store sends one request and makes sure of its outcome.
@@ -190,7 +190,7 @@ func (w *Writer) store(ctx context.Context, r *request, t *tally) error {
 }
 
 func (w *Writer) intentOf(r *request) *intent {
-	return &intent{At: w.now(), Stream: w.stream, Offset: w.offset, Rows: len(r.ends), Items: r.ids, Part: r.part, Stored: r.partRows, Letters: linesOf(r.letters)}
+	return &intent{At: w.now(), Stream: w.stream, Offset: w.offset, Rows: len(r.ends), Items: r.ids, Part: r.part, Stored: r.partRows, Refused: w.refusedOfPart(r), Letters: linesOf(r.letters)}
 }
 
 // finish notes that the items of a request are settled, and what was refused of them.
@@ -199,7 +199,7 @@ func (w *Writer) finish(r *request, in *intent, t *tally) {
 	w.bury(in.Letters)
 	w.dropped.Add(int64(len(r.letters) - len(in.Letters)))
 	for _, l := range r.letters {
-		t.refused(l.item, l.reason, 1, l.detail)
+		t.refused(l.item, l.reason, l.detail)
 	}
 	w.journal.end(in, true)
 }

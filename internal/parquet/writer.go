@@ -45,6 +45,9 @@ type Result struct {
 	Duplicates     []int
 	// Refused counts rows that were not stored and never will be.
 	Refused map[Reason]int
+	// RefusedOf are those of them, by their item, that a service refused (BigQuery). A
+	// Write that fails tells of them too if the rest is stored, and no later one does.
+	RefusedOf map[string]int
 }
 
 // NewWriter opens or creates the warehouse at root for writing. It finishes or
