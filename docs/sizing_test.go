@@ -2,6 +2,9 @@ package docs_test
 
 import (
 	"fmt"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,11 +45,11 @@ var usualNulls = map[string]bool{
 	"wall_sq": true, "cpu_sq": true, "wall_hist": true, "cpu_hist": true, "cores": true, "rss_bytes": true, "calls_total": true, "final": true, "sdk_stats": true,
 }
 
-// logicalBytes is what BigQuery bills a row as: 8 bytes a number or date, 2 and its
+// logicalBytes is what BigQuery bills these columns of a row as: 8 bytes a number or date, 2 and its
 // length a text or id, nothing for NULL.
-func logicalBytes(t *testing.T, ids bool) (bytes float64) {
+func logicalBytes(t *testing.T, of []columns.Column, ids bool) (bytes float64) {
 	t.Helper()
-	for _, c := range columns.All {
+	for _, c := range of {
 		switch {
 		case usualNulls[c.Name]:
 		case c.Type == columns.String:
@@ -70,6 +73,23 @@ func logicalBytes(t *testing.T, ids bool) (bytes float64) {
 	return bytes
 }
 
+var (
+	comment = regexp.MustCompile(`--.*`)
+	only    = regexp.MustCompile(`AND (?:c\.)?service = @service AND (?:c\.)?environment = @environment`)
+	name    = regexp.MustCompile(`\w+`)
+)
+
+// bytesRead is what a statement reads of a row, without --service and --environment.
+func bytesRead(t *testing.T, statement string) float64 {
+	t.Helper()
+	text, err := os.ReadFile("../regression/query/testdata/bigquery/" + statement + ".sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := name.FindAllString(only.ReplaceAllString(comment.ReplaceAllString(string(text), ""), ""), -1)
+	return logicalBytes(t, slices.DeleteFunc(slices.Clone(columns.All), func(c columns.Column) bool { return !slices.Contains(names, c.Name) }), false)
+}
+
 // TestSizingIsComputed makes the table of what 10,000 records a second take.
 func TestSizingIsComputed(t *testing.T) {
 	const perSecond, days = 10_000.0, 30.0
@@ -86,7 +106,7 @@ func TestSizingIsComputed(t *testing.T) {
 	line("disk a day, ids of exemplars", fmt.Sprintf("%.0f GiB", gib(rows*bytesExemplarIDs)), fmt.Sprintf("%.1f bytes a row (`make bench-warehouse`)", bytesExemplarIDs))
 	line("disk for the 7 days until rows are rolled up, ids of exemplars", fmt.Sprintf("%.0f GiB", 7*gib(rows*bytesExemplarIDs)), "the same, 7 times")
 	for _, ids := range []bool{false, true} {
-		size := logicalBytes(t, ids)
+		size := logicalBytes(t, columns.All, ids)
 		month := gib(days * rows * size)
 		name := map[bool]string{false: "without ids", true: "with all ids"}[ids]
 		line("BigQuery, a month's rows stored for a month, "+name, fmt.Sprintf("%.0f USD", month*usdStoredPerGiBMonth),
@@ -94,17 +114,10 @@ func TestSizingIsComputed(t *testing.T) {
 		line("BigQuery, a month of the Storage Write API, "+name, fmt.Sprintf("%.0f USD", max(0, month-freeWrittenGiB)*usdWrittenPerGiB),
 			fmt.Sprintf("%.3f USD per GiB beyond %.0f GiB; load jobs are free", usdWrittenPerGiB, freeWrittenGiB))
 	}
-	// What the weights and costs of a method are made of.
-	read := 0.0
-	for _, name := range []string{"event_date", "start_ns", "kind", "level", "service_namespace", "service", "version", "environment", "class", "method", "caller",
-		"calls", "measured", "cpu_measured", "errors", "wall_ns", "cpu_ns", "p", "cpu_p", "stratum", "usd_per_core_hour"} {
-		read += 8
-		if n, text := usualText[name]; text {
-			read += float64(n) - 6
-		}
-	}
-	line("BigQuery, `corehour cost` over one date", fmt.Sprintf("%.2f USD", rows*read/(1<<40)*usdReadPerTiB),
-		fmt.Sprintf("%.0f bytes of each row's columns for one query, %.2f USD per TiB; `--max-bytes-billed` bounds it", read, usdReadPerTiB))
+	once := bytesRead(t, "extent") + bytesRead(t, "bill") + bytesRead(t, "cost_methods")
+	week := bytesRead(t, "tails")
+	line("BigQuery, `corehour cost` over one date", fmt.Sprintf("%.1f USD", rows*(once+7*week)/(1<<40)*usdReadPerTiB),
+		fmt.Sprintf("three queries read %.0f bytes of each row of the date, the fourth %.0f of each of the 7 dates up to it; %.2f USD per TiB; `--max-bytes-billed` bounds it", once, week, usdReadPerTiB))
 	compareComputed(t, "docs/operations.md", "sizing", b.String())
 }
 

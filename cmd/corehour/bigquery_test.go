@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -183,17 +185,44 @@ func shops(t *testing.T, services int) string {
 // Each query is billed for 10 MB at least, so the documentation says how many there are.
 func TestQueriesAreAsManyAsDocumented(t *testing.T) {
 	clock(t, evening)
-	_, address := remote.Serve(t, twoReleases(t, 0.5))
-	for args, want := range map[string]int{
-		"regress":            5,
-		"cost":               4,
-		"cost --percentiles": 5,
-		"explain shop/cart.Cart.Total --service shop": 11,
-		"report": 14,
-	} {
-		r := corehour(append(strings.Fields(args), "--warehouse", address)...)
-		if n := strings.Count(r.stderr, " reads up to "); n != want || r.code >= exitFailed {
-			t.Errorf("%s: %d queries, the documentation says %d: %+v", args, n, want, r)
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "rules.json")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
+		return path
+	}
+	prices := file("currency: USD\ndefault:\n  usd_per_core_hour: 0.05\n")
+	owners := file(`{"version": 1, "owners": [{"service": "shop0", "owner": "store-team"}]}`)
+	budgets := file(`{"version": 1, "budgets": [{"name": "shop", "service": "shop0", "usd_per_day": 1000}]}`)
+	count := func(address, args string) int {
+		r := corehour(append(strings.Fields(args), "--warehouse", address)...)
+		if r.code >= exitFailed {
+			t.Errorf("%s: %+v", args, r)
+		}
+		return strings.Count(r.stderr, " reads up to ")
+	}
+	for services := 1; services <= 3; services += 2 {
+		_, address := remote.Serve(t, shops(t, services))
+		for args, want := range map[string]int{
+			"regress":                                      3 + 2*services,
+			"cost":                                         4,
+			"cost --percentiles":                           4 + 1,
+			"cost --prices " + prices:                      4 + 2,
+			"cost --by owner --owners " + owners:           4 + 1,
+			"cost --budgets " + budgets:                    4,
+			"cost --by service --budgets " + budgets:       4 + 3,
+			"explain shop/cart.Cart.Total --service shop0": 2 + 9,
+			"report": 12 + 2*services,
+		} {
+			if n := count(address, args); n != want {
+				t.Errorf("%s of %d services: %d queries, the documentation says %d", args, services, n, want)
+			}
+		}
+	}
+	_, address := remote.Serve(t, twoReleases(t, 0.5))
+	clock(t, evening.AddDate(0, 0, 1))
+	if n := count(address, "explain shop/cart.Cart.Total --service shop"); n != 2+11 {
+		t.Errorf("explain the next day: %d queries, the documentation says 13", n)
 	}
 }
