@@ -3,6 +3,7 @@ package output
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -95,11 +96,19 @@ func (d *Document) csv(w io.Writer) error {
 			continue
 		}
 		out := csv.NewWriter(w)
+		write := func(fields []string) error {
+			if len(fields) != 1 || fields[0] != "" {
+				return out.Write(fields)
+			}
+			out.Flush() // readers skip an empty line
+			_, err := io.WriteString(w, "\"\"\n")
+			return errors.Join(out.Error(), err)
+		}
 		header := make([]string, len(b.Table.Columns))
 		for i, c := range b.Table.Columns {
 			header[i] = csvField(c)
 		}
-		if err := out.Write(header); err != nil {
+		if err := write(header); err != nil {
 			return err
 		}
 		for _, row := range b.Table.Rows {
@@ -110,7 +119,7 @@ func (d *Document) csv(w io.Writer) error {
 					fields[i] = csvField(c.text)
 				}
 			}
-			if err := out.Write(fields); err != nil {
+			if err := write(fields); err != nil {
 				return err
 			}
 		}
