@@ -123,6 +123,10 @@ func (c *committer) refresh() error {
 	if err != nil {
 		return err
 	}
+	if g.Generation < c.state.generation {
+		return &Error{Op: "read", Path: c.path(currentName), Kind: ErrCorrupt, Hint: "start again to go on with it, or bring the newer one back",
+			Err: fmt.Errorf("it was replaced by an older one while it was in use: it names generation %d, and %d counted", g.Generation, c.state.generation)}
+	}
 	c.take(g, sum)
 	return nil
 }

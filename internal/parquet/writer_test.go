@@ -206,6 +206,34 @@ func TestWriteThenOpen(t *testing.T) {
 	}
 }
 
+// An older CURRENT under a writer at work would make what was written since vanish.
+func TestOlderStateUnderAWriter(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	write(t, w, items(1, 3)...)
+	current := filepath.Join(root, currentName)
+	older, err := os.ReadFile(current)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, w, items(2, 3)...)
+	newer, err := os.ReadFile(current)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(current, older, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(context.Background(), items(3, 3)); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "generation 1, and 2 counted") {
+		t.Error(err)
+	}
+	if err := os.WriteFile(current, newer, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write(t, w, items(3, 3)...)
+	wantStored(t, "brought back", root, append(append(items(1, 3), items(2, 3)...), items(3, 3)...)...)
+}
+
 func TestDuplicatesAreSkippedAcrossRestarts(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
