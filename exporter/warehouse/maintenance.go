@@ -121,7 +121,7 @@ func (w *warehouse) maintainOnce(ctx context.Context) {
 	begin := time.Now()
 	report, err := job.Run(ctx)
 	switch {
-	case errors.Is(err, parquet.ErrLocked), errors.Is(err, parquet.ErrEmpty), errors.Is(err, parquet.ErrMissing), ctx.Err() != nil:
+	case errors.Is(err, parquet.ErrLocked) && len(report.Steps) == 0, errors.Is(err, parquet.ErrEmpty), errors.Is(err, parquet.ErrMissing), ctx.Err() != nil:
 		return // somebody else is at it, or there is nothing to do
 	case err != nil:
 		w.telemetry.maintenanceFailed()

@@ -113,8 +113,9 @@ func (m *Maintainer) remove(path string) {
 
 // removeDue deletes the files whose grace is over. They are deleted before the
 // lists that name them, so that an interruption leaves nothing behind; a list stays
-// until all of its files are gone. No list is due later than one of now would be: it is
-// of a clock that was ahead.
+// until all of its files are gone. One that is due much later than one of now would be is
+// of a clock that was ahead. By less they stay: if it is the clock of now that is behind,
+// readers would lose their grace.
 func (m *Maintainer) removeDue() error {
 	now := m.opts.Now()
 	gone := map[string]bool{} // lists
@@ -129,16 +130,17 @@ func (m *Maintainer) removeDue() error {
 		gone[r.Manifest] = m.removeAll(files)
 	}
 	done := func(r removedRef) bool { return gone[r.Manifest] }
-	latest := now.Add(m.grace(&m.state)).UTC()
-	changed := func(r removedRef) bool { return done(r) || r.Due.After(latest) }
+	due := now.Add(m.grace(&m.state)).UTC()
+	ahead := func(r removedRef) bool { return r.Due.After(due.Add(24 * time.Hour)) }
+	changed := func(r removedRef) bool { return done(r) || ahead(r) }
 	if !slices.ContainsFunc(m.state.removed, changed) {
 		return nil
 	}
 	err := m.publish(now, func(_ *commit, next *state) error {
 		next.removed = slices.DeleteFunc(next.removed, done)
 		for i, r := range next.removed {
-			if r.Due.After(latest) {
-				next.removed[i].Due = latest
+			if ahead(r) {
+				next.removed[i].Due = due
 			}
 		}
 		return nil

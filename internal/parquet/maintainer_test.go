@@ -146,6 +146,35 @@ func TestRemovedFilesGoAfterAClockWasAhead(t *testing.T) {
 	wantStored(t, "afterwards", root, append(items(1, 3), items(2, 3)...)...)
 }
 
+// A clock that is behind for some hours takes no reader its grace.
+func TestRemovedFilesStayAfterAClockWasBehind(t *testing.T) {
+	root := t.TempDir()
+	now := &clock{noon}
+	w := openWriter(t, root, Options{Now: now.now})
+	write(t, w, items(1, 3)...)
+	write(t, w, items(2, 3)...)
+	var before *Snapshot
+	for _, at := range []time.Time{noon, noon.Add(-12 * time.Hour), noon.Add(DefaultGrace - time.Second)} {
+		now.t = at
+		m := openMaintainer(t, root, Options{Now: now.now})
+		if before == nil {
+			var err error
+			if before, err = Open(root); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := mergeDate(m, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.Close()
+		for _, f := range before.Files {
+			if _, err := os.Stat(f.Path); err != nil {
+				t.Errorf("at %s: %v", at, err)
+			}
+		}
+	}
+}
+
 // A dropped date is gone for good: rows of it are refused, whether the writer
 // knows of it before it writes or not.
 func TestDroppedDatesRefuseRows(t *testing.T) {
