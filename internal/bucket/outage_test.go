@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -171,4 +172,43 @@ func TestUploadedFilesMakeRoomInAnOutage(t *testing.T) {
 	require.NoError(t, w.Push(t.Context()))
 	assert.LessOrEqual(t, onDisk(t, directory), int64(limit))
 	require.NoError(t, w.Close())
+}
+
+// A write that finds no room says nothing of an earlier one before that is settled.
+func TestNoRoomWhileAWriteIsInDoubt(t *testing.T) {
+	address := "file://" + t.TempDir()
+	b, err := Open(t.Context(), address)
+	require.NoError(t, err)
+	var doubt, commits atomic.Bool
+	disk := parquet.Options{}.Inject(func(op, path string, after bool) error {
+		if !doubt.Load() {
+			return nil
+		}
+		if op == "rename" && after && filepath.Base(path) == "CURRENT" {
+			commits.Store(true)
+		}
+		if op == "sync directory" && commits.Load() {
+			return errAway
+		}
+		return nil
+	})
+	o := Options{Address: address, Prefix: "host-1", Directory: t.TempDir(), Interval: time.Hour, LocalBytes: 1}
+	w, err := b.Writer(t.Context(), o, disk)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, w.Close()) }()
+	item := []methodspan.Item{row("a-1", 10)}
+	doubt.Store(true)
+	_, err = w.Write(t.Context(), item)
+	require.ErrorIs(t, err, parquet.ErrUnknown)
+	b.Inject(away)
+	require.Error(t, w.Push(t.Context()))
+	require.Positive(t, w.Stats().UnsentBytes)
+	_, err = w.Write(t.Context(), item)
+	require.ErrorIs(t, err, parquet.ErrUnknown)
+	doubt.Store(false)
+	_, err = w.Write(t.Context(), item)
+	require.ErrorIs(t, err, parquet.ErrFull)
+	assert.NotErrorIs(t, err, parquet.ErrUnknown)
+	assert.True(t, w.Committed("a-1"))
+	b.Inject(nil)
 }

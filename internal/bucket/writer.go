@@ -59,6 +59,9 @@ func (b *Bucket) Writer(ctx context.Context, o Options, p parquet.Options) (*Wri
 // holds as much as it may of what is not uploaded, and for good when another
 // collector has the prefix.
 func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Result, error) {
+	if err := w.Settle(); err != nil {
+		return parquet.Result{}, err
+	}
 	if err := w.Lost(); err != nil {
 		return parquet.Result{}, err
 	}

@@ -26,10 +26,8 @@ func (w *Writer) Rebase(from string, theirs *Tree, sequence int64) error {
 	if w.lockFile == nil {
 		return &Error{Op: "rebase", Path: w.root, Kind: ErrClosed}
 	}
-	if w.unsettled {
-		if err := w.settle(); err != nil {
-			return err
-		}
+	if err := w.settle(); err != nil {
+		return err
 	}
 	w.lastGeneration = max(w.lastGeneration, theirs.Generation)
 	r := &rebase{from: from, theirs: theirs, common: sequence}

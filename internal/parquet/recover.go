@@ -44,17 +44,30 @@ func (w *Writer) recover() error {
 // adoptions is how often a start tries, each time because a date was dropped meanwhile.
 const adoptions = 10
 
-// settle finds out whether a commit of unknown outcome counts. As long as it
-// can't, the outcome stays unknown.
+// Settle finds out whether the last write counts, if that is not known. As long as it
+// can't it fails with ErrUnknown, and with the items that this is about. A Write begins
+// with it; who may refuse a Write before that must settle first.
+func (w *Writer) Settle() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lockFile == nil {
+		return nil
+	}
+	return w.settle()
+}
+
 func (w *Writer) settle() error {
+	if !w.unsettled {
+		return nil
+	}
 	err := w.opts.disk.syncDir(w.root)
 	if err == nil {
 		err = w.load()
 	}
 	if err != nil {
-		return &Error{Op: "settle the last commit", Path: w.root, Kind: ErrUnknown, Err: err, Hint: hintUnknown}
+		return &Error{Op: "settle the last commit", Path: w.root, Kind: ErrUnknown, Items: w.doubtful, Err: err, Hint: hintUnknown}
 	}
-	w.unsettled = false
+	w.unsettled, w.doubtful = false, nil
 	return nil
 }
 

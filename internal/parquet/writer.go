@@ -29,6 +29,8 @@ type Writer struct {
 	// not: a number is never used twice.
 	sequence int64
 	recovery Recovery
+	// doubtful are the items of a write whose outcome is not known.
+	doubtful []string
 }
 
 // Result says what one Write did.
@@ -87,13 +89,12 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (Result, er
 	if w.lockFile == nil {
 		return Result{}, &Error{Op: "write", Path: w.root, Kind: ErrClosed}
 	}
+	// First of all: any other error says that nothing is stored.
+	if err := w.settle(); err != nil {
+		return Result{}, err
+	}
 	if err := ctx.Err(); err != nil {
 		return Result{}, &Error{Op: "write", Path: w.root, Err: err}
-	}
-	if w.unsettled {
-		if err := w.settle(); err != nil {
-			return Result{}, err
-		}
 	}
 	now := w.opts.Now()
 	for {
@@ -108,6 +109,9 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (Result, er
 			}
 			if errors.Is(err, errExpired) {
 				continue // the state says so now, and gather goes by it
+			}
+			if errors.Is(err, ErrUnknown) {
+				w.doubtful = b.ids
 			}
 			if err != nil {
 				return Result{Generation: w.state.generation}, err
