@@ -52,7 +52,7 @@ type Cell struct {
 	// Sum is SUM(w * x), x in ns.
 	Sum float64
 	// Capped is SUM(w * LEAST(x, cap)), the cap being the 99.5% quantile of x for
-	// this method and caller over the days before, the same for both versions.
+	// this method and caller, the same for both versions.
 	Capped float64
 	// Log is SUM(w * LN(x)).
 	Log float64
