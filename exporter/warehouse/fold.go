@@ -13,10 +13,14 @@ import (
 // every estimate that could be made from its rows (methodspan.Sum), so what is
 // lost is detail and not truth.
 //
-// It is bounded: beyond max cells rows go to coarser ones, beyond as many of
-// these they are lost, and counted.
+// It is bounded: beyond max cells rows go to coarser ones, of which there are as
+// many. In both, counts and measurements keep their method and minute: without its
+// counts a method's measurements would weigh too little. Beyond the named coarse
+// cells measurements are lost, and counted. What is left then is for counts, which
+// become (overflow); without a place there they are lost, too.
 type folder struct {
 	max   int
+	named int // nine tenths of max
 	runID string
 
 	mu        sync.Mutex
@@ -88,7 +92,7 @@ func (l *losses) add(m losses) {
 func newFolder(max int) *folder {
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // never fails since Go 1.24
-	f := &folder{max: max, runID: hex.EncodeToString(id[:])}
+	f := &folder{max: max, named: max - (max+9)/10, runID: hex.EncodeToString(id[:])}
 	f.reset()
 	return f
 }
@@ -140,7 +144,7 @@ func (f *folder) addRows(rows []methodspan.Row, result *folded) {
 			continue
 		}
 		if r.Resource != last || resource < 0 {
-			last, resource = r.Resource, f.resource(r.Resource)
+			last, resource = r.Resource, f.resource(r)
 		}
 		if resource < 0 || !f.addRow(r, resource) {
 			result.lost.addRow(r)
@@ -151,16 +155,20 @@ func (f *folder) addRows(rows []methodspan.Row, result *folded) {
 	}
 }
 
-// resource numbers a resource, by -1 if no cell is left for a new one. So there are no
-// more of them than cells and process rows.
-func (f *folder) resource(r *methodspan.Resource) int32 {
-	if n, ok := f.resources[valueOf(r)]; ok {
+// resource numbers the resource of a row, by -1 if it is new and no cell is left for
+// the row. So there are no more of them than cells and process rows.
+func (f *folder) resource(r *methodspan.Row) int32 {
+	if n, ok := f.resources[valueOf(r.Resource)]; ok {
 		return n
 	}
-	if len(f.fine) >= f.max && len(f.coarse) >= f.max {
+	coarse := f.named
+	if r.Kind == methodspan.KindCounts {
+		coarse = f.max
+	}
+	if len(f.fine) >= f.max && len(f.coarse) >= coarse {
 		return -1
 	}
-	return f.register(r)
+	return f.register(r.Resource)
 }
 
 func valueOf(r *methodspan.Resource) methodspan.Resource {
@@ -193,21 +201,25 @@ func (f *folder) addRow(r *methodspan.Row, resource int32) bool {
 	if r.USDPerCoreHour != nil {
 		c.price = *r.USDPerCoreHour
 	}
-	if f.addTo(f.fine, c, r) {
+	if f.addTo(f.fine, f.max, c, r) {
 		return true
 	}
 	c.caller = ""
-	if c.counts {
-		c.class, c.method, c.signature = "", methodspan.Overflow, ""
+	if f.addTo(f.coarse, f.named, c, r) {
+		return true
 	}
-	return f.addTo(f.coarse, c, r)
+	if !c.counts {
+		return false
+	}
+	c.class, c.method, c.signature = "", methodspan.Overflow, ""
+	return f.addTo(f.coarse, f.max, c, r)
 }
 
-// addTo adds the row to its cell; it is false if that is a new one too many.
-func (f *folder) addTo(cells map[cell]*methodspan.Sum, c cell, r *methodspan.Row) bool {
+// addTo adds the row to its cell; it is false if that is a new one beyond max.
+func (f *folder) addTo(cells map[cell]*methodspan.Sum, max int, c cell, r *methodspan.Row) bool {
 	sum := cells[c]
 	if sum == nil {
-		if len(cells) >= f.max {
+		if len(cells) >= max {
 			return false
 		}
 		sum = &methodspan.Sum{}

@@ -137,6 +137,88 @@ func TestFoldKeepsApartWhatMustNotBeAdded(t *testing.T) {
 	}
 }
 
+// costs are the calls of each method and what they cost, by the weights.
+func costs(rows []methodspan.Row) map[string][2]float64 {
+	cells := map[string]*methodspan.Cells{}
+	for i := range rows {
+		r := &rows[i]
+		if cells[r.Method] == nil {
+			cells[r.Method] = &methodspan.Cells{}
+		}
+		cells[r.Method].Add(r)
+	}
+	all := map[string][2]float64{}
+	for i := range rows {
+		r := &rows[i]
+		w := cells[r.Method].Weigh(r)
+		sum := all[r.Method]
+		all[r.Method] = [2]float64{sum[0] + r.Calls, sum[1] + w.W*float64(r.CPUNS)}
+	}
+	return all
+}
+
+// minutesOf makes counts and measurements of each method in each minute: one call of
+// two is timed, and calls get dearer from minute to minute.
+func minutesOf(res *methodspan.Resource, methods, minutes int) (rows []methodspan.Row) {
+	for m := range minutes {
+		start := int64(m) * nsPerMin
+		for k := range methods {
+			row := methodspan.Row{Resource: res, Level: methodspan.LevelRaw, Method: fmt.Sprint("M", k), WeightBasis: methodspan.BasisExact}
+			counts, call := row, row
+			counts.Kind, counts.StartNS, counts.EndNS, counts.Calls = methodspan.KindCounts, start, start+nsPerMin, float64(100+10*m)
+			rows = append(rows, counts)
+			call.Kind, call.Measured, call.CPUMeasured, call.P, call.CPUP = methodspan.KindCall, 1, 1, 0.5, 1
+			call.WallNS, call.CPUNS = int64(1000*(m+1)), int64(1000*(m+1))
+			for i := range 50 {
+				call.Caller = fmt.Sprint("c.D", i%3)
+				call.StartNS = start + int64(i)*1e9
+				call.EndNS = call.StartNS + call.WallNS
+				rows = append(rows, call)
+			}
+		}
+	}
+	return rows
+}
+
+// What is beyond the fine cells loses its caller. Counts and measurements of a method
+// stay in the same minute, so that the method costs what it cost.
+func TestFoldBeyondFineCellsKeepsCosts(t *testing.T) {
+	rows := minutesOf(&methodspan.Resource{Service: "shop"}, 10, 10)
+	for _, cells := range []int{150, 200, 300} { // 400 fine or 200 coarse ones would be needed
+		f := newFolder(cells)
+		require.Zero(t, f.add([]methodspan.Item{{ID: "a", Rows: rows}}).lost)
+		want, got := costs(rows), costs(f.drain().Rows)
+		assert.Len(t, got, len(want))
+		for method, x := range want {
+			assert.InDelta(t, x[0], got[method][0], 1e-6, method)
+			assert.InEpsilon(t, x[1], got[method][1], 1e-6, method)
+		}
+	}
+}
+
+// However many measurements there are, calls have a place.
+func TestFoldKeepsPlacesForCounts(t *testing.T) {
+	res := &methodspan.Resource{Service: "shop"}
+	const cells = 40
+	f := newFolder(cells)
+	rows := minutesOf(res, 100, 3)
+	result := f.add([]methodspan.Item{{ID: "a", Rows: rows}})
+	assert.Positive(t, result.lost.measurements)
+	assert.Zero(t, result.lost.calls)
+	assert.LessOrEqual(t, f.cells(), 2*cells)
+	got := costs(f.drain().Rows)
+	assert.Positive(t, got[methodspan.Overflow][0])
+	assert.Zero(t, got[methodspan.Overflow][1])
+	var want, sum float64
+	for _, x := range costs(rows) {
+		want += x[0]
+	}
+	for _, x := range got {
+		sum += x[0]
+	}
+	assert.InDelta(t, want, sum, 1e-6)
+}
+
 func TestFoldCountsWhatHasNoWeight(t *testing.T) {
 	f := newFolder(10)
 	rows := []methodspan.Row{{Method: "M", Measured: 1, WallNS: 10}, {Method: "M", Measured: 1, P: math.NaN()}}
@@ -174,6 +256,17 @@ func TestFoldBoundsTheResources(t *testing.T) {
 	assert.Equal(t, 20, f.cells())
 	assert.LessOrEqual(t, len(f.shared), 30)
 	assert.EqualValues(t, 1000-20, lost)
+}
+
+// Nor are those of measurements, while places are left that are not for them.
+func TestFoldBoundsTheResourcesOfMeasurements(t *testing.T) {
+	f := newFolder(10)
+	for i := range 1000 {
+		res := &methodspan.Resource{Instance: fmt.Sprint("pod-", i), ProcessStartNS: 1}
+		f.add([]methodspan.Item{{ID: fmt.Sprint(i), Rows: []methodspan.Row{{Resource: res, Kind: methodspan.KindCall, Method: "M", Measured: 1, P: 1}}}})
+	}
+	assert.Equal(t, 19, f.cells())
+	assert.Len(t, f.shared, 19)
 }
 
 func TestFoldKeepsTheNewestProcessRows(t *testing.T) {
