@@ -201,7 +201,7 @@ func (e *encoder) appendQuantity(b []byte, f quantityFields, measured, sum int64
 	if measured > 1 || squares != 0 {
 		b = appendDouble(b, f.squares, squares)
 	}
-	if measured > 1 || maximum != 0 {
+	if !methodspan.MaximumFollows(measured, sum, maximum) {
 		b = appendInt(b, f.max, maximum)
 	}
 	return b

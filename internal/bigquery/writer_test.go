@@ -48,6 +48,29 @@ func TestRowsArriveAsTheyAre(t *testing.T) {
 	exact(t, s, items)
 }
 
+// The maximum of one value is that value, as in files.
+func TestMaximumOfOneValueIsNotStored(t *testing.T) {
+	s := fake.New(t)
+	w := open(t, options(s, t.TempDir()))
+	row := methodspan.Row{
+		Resource: &methodspan.Resource{Service: "shop"}, Kind: methodspan.KindCall, Level: methodspan.LevelRaw,
+		StartNS: noon.UnixNano(), EndNS: noon.UnixNano() + 40, Measured: 1, WallNS: 40, WallMaxNS: 40,
+		CPUMeasured: 1, CPUNS: 30, CPUMaxNS: 30, P: 0.5, CPUP: 1, BatchID: "a-1",
+	}
+	two := row
+	two.Measured, two.CPUMeasured, two.RowSeq = 2, 2, 1
+	persist(t, w, []methodspan.Item{{ID: "a-1", Rows: []methodspan.Row{row, two}}})
+	for _, stored := range s.Rows(dataset) {
+		want := [2]any{nil, nil}
+		if stored["measured"] == int64(2) {
+			want = [2]any{int64(40), int64(30)}
+		}
+		if got := [2]any{stored["wall_max_ns"], stored["cpu_max_ns"]}; got != want {
+			t.Errorf("of %v values: maxima %v, want %v", stored["measured"], got, want)
+		}
+	}
+}
+
 // The items are too large for a request, or just not.
 func TestRequestsAreBounded(t *testing.T) {
 	for _, limit := range []int{300, 1000, 5000, 50_000} {

@@ -1,5 +1,7 @@
 package parquet
 
+import "github.com/corehour/corehour/internal/methodspan"
+
 // unseen is the number of a name that was not copied yet.
 const unseen = int32(-2)
 
@@ -117,7 +119,7 @@ func (c *copier) maxima(to *timeColumn, of func(*block) [3]*longs) {
 		measured, sum, maximum := from[p.part][0], from[p.part][1], from[p.part][2]
 		row := int(p.row)
 		x, ok := maximum.get(row)
-		if !ok || followsFromSum(measured.value(row), sum.value(row), x) {
+		if !ok || methodspan.MaximumFollows(measured.value(row), sum.value(row), x) {
 			to.addNull()
 		} else {
 			to.add(x)

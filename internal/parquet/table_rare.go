@@ -12,7 +12,7 @@ func isPlain(r *methodspan.Row) bool {
 
 // hasNoSpread tells whether squares and maximum say nothing that the sum does not.
 func hasNoSpread(measured, sum int64, squares float64, maximum int64) bool {
-	return measured <= 0 || squares == 0 && followsFromSum(measured, sum, maximum)
+	return measured <= 0 || squares == 0 && methodspan.MaximumFollows(measured, sum, maximum)
 }
 
 // noteAbsent tells the columns that few rows have of the plain rows before.
@@ -62,16 +62,11 @@ func (q *quantityColumns) addSpread(measured, sum int64, squares float64, maximu
 	} else {
 		q.squares.addDouble(squares)
 	}
-	if followsFromSum(measured, sum, maximum) {
+	if methodspan.MaximumFollows(measured, sum, maximum) {
 		q.max.addNull()
 	} else {
 		q.max.add(maximum)
 	}
-}
-
-// followsFromSum tells whether a maximum is that of one value.
-func followsFromSum(measured, sum, maximum int64) bool {
-	return measured == 1 && (maximum == 0 || maximum == sum)
 }
 
 func (q *quantityColumns) addHistogram(hist methodspan.Histogram) {
