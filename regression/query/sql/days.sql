@@ -62,11 +62,11 @@ single AS (
     CASE WHEN s.n = 1 THEN LEAST(s.x, COALESCE(p.cap, s.x))
       ELSE s.x * COALESCE(
         {{.SumOf "s.bins" "h" "h.n * LEAST(EXP((h.bin + 0.5) * LN(1.01 / 0.99)), p.cap)"}}
-          / {{.SumOf "s.bins" "h" "h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99))"}}, 1) END AS capped,
+          / NULLIF({{.SumOf "s.bins" "h" "h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99))"}}, 0), 1) END AS capped,
     CASE WHEN s.n = 1 THEN LN(GREATEST(s.x, 1))
       ELSE COALESCE(
         {{.SumOf "s.bins" "h" "h.n * (h.bin + 0.5) * LN(1.01 / 0.99)"}},
-        s.n * LN(GREATEST(s.x / s.n, 1))) END AS logs
+        s.n * LN(GREATEST(s.x / NULLIF(s.n, 0), 1))) END AS logs
   FROM seen AS s
   LEFT JOIN caps AS p ON s.method_id = p.method_id AND COALESCE(s.caller, '') = p.caller
 ),

@@ -208,7 +208,8 @@ bins AS (
 ranked AS (
   SELECT
     method_id, caller, bin,
-    SUM(weight) OVER (PARTITION BY method_id, caller ORDER BY bin) / SUM(weight) OVER (PARTITION BY method_id, caller) AS share
+    SUM(weight) OVER (PARTITION BY method_id, caller ORDER BY bin)
+      / NULLIF(SUM(weight) OVER (PARTITION BY method_id, caller), 0) AS share
   FROM bins
 ),
 caps AS (
@@ -222,14 +223,14 @@ single AS (
     s.method_id, s.member, s.signature, s.flow, s.weight, s.n, s.x, s.timed, s.timed_cpu, s.price,
     COALESCE(s.caller, '') AS caller,
     CAST(FLOOR(s.offset_ns / @slot_ns) AS INT64) AS slot,
-    CASE WHEN s.n = 1 THEN LEAST(s.x, p.cap)
+    CASE WHEN s.n = 1 THEN LEAST(s.x, COALESCE(p.cap, s.x))
       ELSE s.x * COALESCE(
         (SELECT SUM(h.n * LEAST(EXP((h.bin + 0.5) * LN(1.01 / 0.99)), p.cap)) FROM UNNEST(s.bins) AS h)
-          / (SELECT SUM(h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99))) FROM UNNEST(s.bins) AS h), 1) END AS capped,
+          / NULLIF((SELECT SUM(h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99))) FROM UNNEST(s.bins) AS h), 0), 1) END AS capped,
     CASE WHEN s.n = 1 THEN LN(GREATEST(s.x, 1))
       ELSE COALESCE(
         (SELECT SUM(h.n * (h.bin + 0.5) * LN(1.01 / 0.99)) FROM UNNEST(s.bins) AS h),
-        s.n * LN(GREATEST(s.x / s.n, 1))) END AS logs
+        s.n * LN(GREATEST(s.x / NULLIF(s.n, 0), 1))) END AS logs
   FROM seen AS s
   LEFT JOIN caps AS p ON s.method_id = p.method_id AND COALESCE(s.caller, '') = p.caller
 ),

@@ -221,11 +221,11 @@ single AS (
     CASE WHEN s.n = 1 THEN LEAST(s.x, COALESCE(p.cap, s.x))
       ELSE s.x * COALESCE(
         (SELECT SUM(h.n * LEAST(EXP((h.bin + 0.5) * LN(1.01 / 0.99)), p.cap)) FROM UNNEST(s.bins) AS h)
-          / (SELECT SUM(h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99))) FROM UNNEST(s.bins) AS h), 1) END AS capped,
+          / NULLIF((SELECT SUM(h.n * EXP((h.bin + 0.5) * LN(1.01 / 0.99))) FROM UNNEST(s.bins) AS h), 0), 1) END AS capped,
     CASE WHEN s.n = 1 THEN LN(GREATEST(s.x, 1))
       ELSE COALESCE(
         (SELECT SUM(h.n * (h.bin + 0.5) * LN(1.01 / 0.99)) FROM UNNEST(s.bins) AS h),
-        s.n * LN(GREATEST(s.x / s.n, 1))) END AS logs
+        s.n * LN(GREATEST(s.x / NULLIF(s.n, 0), 1))) END AS logs
   FROM seen AS s
   LEFT JOIN caps AS p ON s.method_id = p.method_id AND COALESCE(s.caller, '') = p.caller
 ),
