@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -267,6 +268,65 @@ func wantQuantiles(t *testing.T, root string, want map[string][3]float64) {
 			}
 		}
 	}
+}
+
+// Sums name groups of instances: where only some of the dates were added up, an instance
+// is not counted again as its group.
+func TestInstancesWherePartWasAddedUp(t *testing.T) {
+	midnight := fixture.Start.Truncate(24 * time.Hour)
+	var commits [][]methodspan.Item
+	for _, run := range []struct {
+		service   string
+		start     time.Time
+		instances []string
+	}{
+		{"shop", fixture.Start.Add(-24 * time.Hour), []string{"a"}},
+		{"bank", fixture.Start.Add(-24 * time.Hour), []string{"x", "y"}},
+		{"shop", fixture.Start, []string{"a", "b", "c"}},
+	} {
+		items, _ := fixture.Shop{Seed: 1, Version: "1", Instances: run.instances, Start: run.start, Minutes: 3, Requests: 5}.Run()
+		for _, item := range items {
+			for _, row := range item.Rows {
+				row.Resource.Service = run.service
+			}
+		}
+		commits = append(commits, items)
+	}
+	root := fixture.Write(t, commits...)
+	check := func(what string) {
+		t.Helper()
+		w, err := Open(t.Context(), root, Window{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		got := map[string]int64{}
+		bills, err := w.Bills(t.Context(), CostAsk{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range bills {
+			got["bill of "+b.Name] = b.Instances
+		}
+		for _, group := range []string{"service", "environment"} {
+			costs, err := w.Costs(t.Context(), CostAsk{Slot: time.Hour, Group: []string{group}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range costs.Groups {
+				got[group+" "+g.Name+g.Environment] = g.Instances
+			}
+		}
+		want := map[string]int64{"bill of bank": 2, "bill of shop": 3, "service bank": 2, "service shop": 3, "environment production": 5}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v instances, want %v", what, got, want)
+		}
+	}
+	check("raw")
+	maintain(t, root, midnight.Add(36*time.Hour), lake.Policy{MinuteAfter: 30 * time.Hour})
+	check("the first date by minute")
+	maintain(t, root, midnight.Add(60*time.Hour), lake.Policy{MinuteAfter: 30 * time.Hour, HourAfter: 54 * time.Hour})
+	check("the first date by hour, the second by minute")
 }
 
 // What arrives late for a date that was rolled up is added as raw rows, which

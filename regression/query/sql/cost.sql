@@ -24,13 +24,16 @@ WITH scoped AS {{.Inline}} (
 ),
 {{template "weights" .From "scoped"}},
 seen AS (
-  -- What was counted needs no slot and, as what has a caller, no cell.
+  -- What was counted needs no slot and, as what has a caller, no cell. levels says
+  -- whether it was in raw rows (1), in sums (2), whose instances have other names, or
+  -- in both (3).
   SELECT
     key_id, name_id, caller, instance,
     CASE WHEN measured > 0 THEN start_ns - MOD(start_ns, {{.Param}}slot_ns) ELSE 0 END AS slot_ns,
     CASE WHEN measured > 0 AND holes = 1 THEN cell ELSE '' END AS cell,
     CASE WHEN measured > 0 AND holes = 1 THEN cell_ns ELSE 0 END AS cell_ns,
     MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
+    BIT_OR(CASE WHEN level = 'raw' THEN 1 ELSE 2 END) AS levels,
     SUM(calls) AS calls,
     SUM(CASE WHEN cell_wall = 'none' THEN calls - COALESCE(w_wall * measured, 0) ELSE 0 END) AS unmeasured_calls,
     SUM(measured) AS measured,
@@ -61,12 +64,12 @@ shares AS (
   FROM known
 ),
 paid AS (
-  SELECT key_id, name_id, instance, slot_ns, caller, flow, n, x, usd, unpriced_x
+  SELECT key_id, name_id, instance, slot_ns, levels, caller, flow, n, x, usd, unpriced_x
   FROM seen
   WHERE caller IS NOT NULL
   UNION ALL
   SELECT
-    u.key_id, u.name_id, u.instance, u.slot_ns,
+    u.key_id, u.name_id, u.instance, u.slot_ns, u.levels,
     s.caller,
     u.flow * COALESCE(s.share, 1) AS flow,
     u.n * COALESCE(s.share, 1) AS n,
@@ -90,20 +93,20 @@ callers AS (
   JOIN names AS o ON o.name = c.caller AND {{.Same "e" "o" "service_namespace" "service" "environment" "version"}}
 ),
 entries AS (
-  SELECT name_id, instance, slot_ns, n, x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  SELECT name_id, instance, slot_ns, levels, n, x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
   FROM seen
   UNION ALL
-  SELECT c.caller_id AS name_id, p.instance, p.slot_ns, 0 AS n, -p.x AS self_x, -p.usd AS self_usd, -p.unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  SELECT c.caller_id AS name_id, p.instance, p.slot_ns, p.levels, 0 AS n, -p.x AS self_x, -p.usd AS self_usd, -p.unpriced_x AS self_unpriced_x, 0 AS orphan_x
   FROM paid AS p
   JOIN callers AS c ON c.name_id = p.name_id AND c.caller = p.caller
   UNION ALL
-  SELECT name_id, instance, slot_ns, 0 AS n, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
+  SELECT name_id, instance, slot_ns, levels, 0 AS n, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
   FROM paid
   WHERE caller IS NULL
 ),
 clusters AS (
   SELECT
-    name_id, instance, slot_ns,
+    name_id, instance, slot_ns, BIT_OR(levels) AS levels,
     SUM(n) AS n, SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x
   FROM entries
   GROUP BY name_id, instance, slot_ns
@@ -150,20 +153,30 @@ ranked AS (
 ),
 grouped AS (
   SELECT
-    m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns,
+    m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns, BIT_OR(c.levels) AS levels,
     SUM(c.n) AS n, SUM(c.self_x - COALESCE(m.mean, 0) * c.n) AS residual
   FROM clusters AS c
   JOIN ranked AS m ON c.name_id = m.name_id
   GROUP BY m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns
 ),
+of_services AS (
+  SELECT
+    group_id, service_id,
+    SUM(n) AS n,
+    SUM(residual * residual) AS residual_squares, SUM(residual * residual * residual) AS residual_cubes,
+    SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS clusters,
+    GREATEST(
+      COUNT(DISTINCT CASE WHEN levels <> 2 THEN COALESCE(instance, '') END),
+      COUNT(DISTINCT CASE WHEN levels <> 1 THEN COALESCE(instance, '') END)) AS instances
+  FROM grouped
+  GROUP BY group_id, service_id
+),
 spread AS (
   SELECT
     group_id,
-    SUM(n) AS n,
-    SUM(residual * residual) AS residual_squares, SUM(residual * residual * residual) AS residual_cubes,
-    CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS {{.Long}}) AS clusters,
-    COUNT(DISTINCT CAST(service_id AS {{.Text}}) || ' ' || COALESCE(instance, '')) AS instances
-  FROM grouped
+    SUM(n) AS n, SUM(residual_squares) AS residual_squares, SUM(residual_cubes) AS residual_cubes,
+    CAST(SUM(clusters) AS {{.Long}}) AS clusters, CAST(SUM(instances) AS {{.Long}}) AS instances
+  FROM of_services
   GROUP BY group_id
 )
 SELECT
@@ -202,7 +215,7 @@ ORDER BY what, service_namespace, service, environment, version, name, caller, c
 -- system may, could have used that.
 WITH rows_of AS (
   SELECT
-    {{.Service "c."}}, c.kind, c.instance, c.start_ns, c.end_ns, c.cpu_measured,
+    {{.Service "c."}}, c.kind, c.level, c.instance, c.start_ns, c.end_ns, c.cpu_measured,
     CAST(c.cpu_ns AS {{.Double}}) AS cpu_ns,
     GREATEST(CAST(c.cpu_ns AS {{.Double}}), COALESCE(CAST(c.cores AS {{.Double}}), 0) * (c.end_ns - c.start_ns)) AS paid_ns,
     c.cores,
@@ -222,7 +235,10 @@ SELECT
   MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
   CAST(COALESCE(SUM(counts), 0) AS {{.Long}}) AS intervals,
   CAST(COALESCE(SUM(CASE WHEN cores > 0 THEN counts END), 0) AS {{.Long}}) AS intervals_with_cores,
-  COUNT(DISTINCT instance) AS instances,
+  -- Sums name groups of instances.
+  GREATEST(
+    COUNT(DISTINCT CASE WHEN level = 'raw' THEN instance END),
+    COUNT(DISTINCT CASE WHEN level <> 'raw' THEN instance END)) AS instances,
   SUM(counts * cpu_ns) AS cpu_ns, SUM(counts * cpu_ns * price / 3.6e12) AS cpu_usd,
   SUM(CASE WHEN price IS NULL THEN counts * cpu_ns END) AS unpriced_cpu_ns,
   SUM(counts * paid_ns) AS paid_ns, SUM(counts * paid_ns * price / 3.6e12) AS paid_usd,

@@ -3,7 +3,7 @@
 -- system may, could have used that.
 WITH rows_of AS (
   SELECT
-    c.service_namespace, c.service, c.environment, c.kind, c.instance, c.start_ns, c.end_ns, c.cpu_measured,
+    c.service_namespace, c.service, c.environment, c.kind, c.level, c.instance, c.start_ns, c.end_ns, c.cpu_measured,
     CAST(c.cpu_ns AS FLOAT64) AS cpu_ns,
     GREATEST(CAST(c.cpu_ns AS FLOAT64), COALESCE(CAST(c.cores AS FLOAT64), 0) * (c.end_ns - c.start_ns)) AS paid_ns,
     c.cores,
@@ -20,7 +20,10 @@ SELECT
   MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
   CAST(COALESCE(SUM(counts), 0) AS INT64) AS intervals,
   CAST(COALESCE(SUM(CASE WHEN cores > 0 THEN counts END), 0) AS INT64) AS intervals_with_cores,
-  COUNT(DISTINCT instance) AS instances,
+  -- Sums name groups of instances.
+  GREATEST(
+    COUNT(DISTINCT CASE WHEN level = 'raw' THEN instance END),
+    COUNT(DISTINCT CASE WHEN level <> 'raw' THEN instance END)) AS instances,
   SUM(counts * cpu_ns) AS cpu_ns, SUM(counts * cpu_ns * price / 3.6e12) AS cpu_usd,
   SUM(CASE WHEN price IS NULL THEN counts * cpu_ns END) AS unpriced_cpu_ns,
   SUM(counts * paid_ns) AS paid_ns, SUM(counts * paid_ns * price / 3.6e12) AS paid_usd,
