@@ -39,12 +39,13 @@ demo: build ## Build everything and watch a bad deployment being found (about tw
 	@$(BIN)/corehour demo --dir build/demo
 
 .PHONY: test
-# Of tests that run the binaries Go would take the results from before they changed.
+# Of tests that run or build programs Go would take the results from before these changed.
 test: build ## Run all tests, with the race detector.
 	@begin=$$SECONDS; rm -f build/tries.txt; for module in $(MODULES); do \
 		case $$module in deploy|integration*) anew=-count=1;; *) anew=;; esac; \
-		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$anew -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)')); \
-	done; echo "== simulations, too slow with the race detector"; $(GO) test -timeout 20m $(SIMULATIONS); \
+		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$anew -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/corehour/(config|docs)$$')); \
+	done; echo "== tests of configurations and pages"; $(GO) test -race -count=1 -timeout 20m ./config ./docs; \
+	echo "== simulations, too slow with the race detector"; $(GO) test -timeout 20m $(SIMULATIONS); \
 	if [ -s build/tries.txt ]; then echo "== measured anew, which is rare on a quiet machine"; cat build/tries.txt; fi; \
 	echo "make test took $$((SECONDS - begin)) s"
 
