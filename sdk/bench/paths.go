@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,13 +55,22 @@ const waitingMost = 4096
 // settled waits until the sender has nothing to do, so that no batch finds the
 // queue full or shares the processors with it.
 func settled() {
-	for {
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Microsecond) {
 		s := corehour.Stats()
-		if s.QueueLength < waitingMost && s.Recorded-int64(s.QueueLength) <= s.Sent {
+		if s.QueueLength < waitingMost && toSend(&s) <= 0 {
 			return
 		}
-		time.Sleep(100 * time.Microsecond)
+		if time.Now().After(deadline) {
+			panic(fmt.Sprintf("the SDK does not come to rest: %+v", s))
+		}
 	}
+}
+
+// toSend is how many records have left the queue and are neither sent nor given up.
+// What is refused, and what makes room while a request lasts, is added up instead.
+func toSend(s *corehour.Snapshot) int64 {
+	addedUp := s.Folded + s.FoldLost - s.Dropped // of those the queue took
+	return s.Recorded - int64(s.QueueLength) - addedUp - s.Sent - s.MeasurementsUnsure
 }
 
 // measure times every path in turn, round after round, in batches that last for
