@@ -93,7 +93,9 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 		dates = append(dates, tree.Dates...)
 		for j, o := range tree.Objects {
 			want = append(want, wanted{b.Store(names[i]), o})
-			s.Files = append(s.Files, tree.Files[j])
+			f := tree.Files[j]
+			f.Prefix = names[i]
+			s.Files = append(s.Files, f)
 		}
 	}
 	if !found {

@@ -199,9 +199,7 @@ func (r *roller) take(row *methodspan.Row) error {
 			}
 			return r.flush()
 		}
-		weight := weighed.Weigh(row)
-		row.Final(weight)
-		cells = weight.Cell + "/" + weight.CellWall
+		cells = row.Final(weighed.Weigh(row))
 	}
 	if r.level == methodspan.LevelHour {
 		cells = strings.ReplaceAll(cells, methodspan.LevelMinute, methodspan.LevelHour)

@@ -1,23 +1,46 @@
 package methodspan
 
+import "strings"
+
 // weightless stands for a probability whose inverse is a weight of zero: 1/p is
 // as good as nothing, and nothing overflows on the way.
 const weightless = 1e300
 
-// Final gives a row the probabilities that are its weights: p becomes 1/w_wall
+// Final gives a raw row the probabilities that are its weights: p becomes 1/w_wall
 // and q becomes 1/w, so that rows of different cells can be added and nothing is
 // to be weighed afterwards. What has no weight keeps its times and counts for
 // nothing; a weight below zero, where the tail stands for more calls than were
 // counted, stays one.
-func (r *Row) Final(w Weight) {
-	if r.Measured <= 0 {
-		return
+//
+// What is left of the date keeps its probabilities and is weighed when it is read: it has
+// few records, or none, and other directories may hold more of it.
+//
+// cells is what the reason of the sum is to say, for CPU and wall time.
+func (r *Row) Final(w Weight) (cells string) {
+	q, p := r.Q(), r.P
+	if w.left {
+		w.Cell, w.W, w.KnownW = CellRest, 1/q, q != 0
 	}
-	r.P = inverse(w.Wall, w.KnownWall)
-	r.CPUP = 0
-	if r.CPUMeasured > 0 {
-		r.CPUP = inverse(w.W, w.KnownW) / r.P
+	if w.leftWall {
+		w.CellWall, w.Wall, w.KnownWall = CellRest, 1/p, p != 0
 	}
+	if r.Measured > 0 {
+		r.P = inverse(w.Wall, w.KnownWall)
+		r.CPUP = 0
+		if r.CPUMeasured > 0 {
+			r.CPUP = inverse(w.W, w.KnownW) / r.P
+		}
+	}
+	return w.Cell + "/" + w.CellWall
+}
+
+// inRest tells of which of its sides, CPU and wall time, a sum is in what is left of its date.
+func (r *Row) inRest() (cpu, wall bool) {
+	if r.Level == LevelRaw || r.Kind == KindProcess {
+		return false, false
+	}
+	of, ofWall, _ := strings.Cut(r.Reason, "/")
+	return of == CellRest, ofWall == CellRest
 }
 
 func inverse(w float64, known bool) float64 {

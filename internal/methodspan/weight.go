@@ -18,11 +18,13 @@ const EnoughRecords = 20 * (1 - 1e-9)
 // (w_wall). A tail row weighs 1/q, as does a row whose probabilities are final.
 // A cell is the minute of start, if every minute of its hour with calls holds
 // enough records; else the hour, if every hour of the date does; else what is left
-// of the date. The view method_cost says the same in SQL.
+// of the date, where rows that were added up may be, too (see Final). The view
+// method_cost says the same in SQL.
 //
 // The zero value is ready for rows.
 type Cells struct {
 	minutes []minuteSums // of the date
+	rest    restSums     // of rows that were added up
 	cpu     cellPlan
 	wall    cellPlan
 	planned bool
@@ -39,6 +41,12 @@ type minuteSums struct {
 	seen      bool
 	calls     float64
 	cpu, wall recordSums
+}
+
+// restSums are what rows that were added up have in what is left of the date.
+type restSums struct {
+	cpuCalls, wallCalls float64
+	cpu, wall           recordSums
 }
 
 // recordSums are the sums of what was measured: weighed by 1/probability, apart
@@ -83,12 +91,23 @@ func minuteOf(r *Row) int {
 // Reset makes the cells empty.
 func (c *Cells) Reset() {
 	clear(c.minutes)
+	c.rest = restSums{}
 	c.planned = false
 }
 
 // Add adds a row.
 func (c *Cells) Add(r *Row) {
+	tail := r.Stratum == StratumTail
 	if !inCells(r) {
+		cpu, wall := r.inRest()
+		if cpu {
+			c.rest.cpuCalls += r.Calls
+			c.rest.cpu.record(r.CPUMeasured, r.Q(), tail)
+		}
+		if wall {
+			c.rest.wallCalls += r.Calls
+			c.rest.wall.record(r.Measured, r.P, tail)
+		}
 		return
 	}
 	if c.minutes == nil {
@@ -97,7 +116,6 @@ func (c *Cells) Add(r *Row) {
 	m := &c.minutes[minuteOf(r)]
 	m.seen = true
 	m.calls += r.Calls
-	tail := r.Stratum == StratumTail
 	m.cpu.record(r.CPUMeasured, r.Q(), tail)
 	m.wall.record(r.Measured, r.P, tail)
 }
@@ -110,33 +128,44 @@ type Weight struct {
 	// Cell and CellWall name the cells: minute, hour, date, or none where no
 	// record outside of the tail is in it.
 	Cell, CellWall string
+
+	left, leftWall bool // the row is in what is left of the date
 }
 
 // Kinds of cells beside LevelMinute and LevelHour.
 const (
 	CellDate = "date"
 	CellNone = "none"
+	CellRest = "rest" // of rows that were added up: what is left of the date, not weighed yet
 )
 
 // Weigh tells what a row stands for.
 func (c *Cells) Weigh(r *Row) Weight {
 	w := Weight{Cell: r.Level, CellWall: r.Level}
 	cpuFactor, wallFactor := 1.0, 1.0
+	if !c.planned {
+		c.plan()
+	}
 	if r.Level == LevelRaw {
-		if !c.planned {
-			c.plan()
-		}
 		minute := minuteOf(r)
 		if inCells(r) {
 			cpuFactor, w.Cell = c.cpu.factor(minute)
 			wallFactor, w.CellWall = c.wall.factor(minute)
+			w.left, w.leftWall = c.cpu.cells[minute] == byDate, c.wall.cells[minute] == byDate
 		} else {
 			cpuFactor, wallFactor = math.NaN(), math.NaN()
 			w.Cell, w.CellWall = CellNone, CellNone
 		}
-		if r.Stratum == StratumTail {
-			cpuFactor, wallFactor = 1, 1
-		}
+	}
+	cpu, wall := r.inRest()
+	if cpu {
+		cpuFactor, w.Cell = c.cpu.ofRest()
+	}
+	if wall {
+		wallFactor, w.CellWall = c.wall.ofRest()
+	}
+	if r.Stratum == StratumTail {
+		cpuFactor, wallFactor = 1, 1
 	}
 	if r.Measured <= 0 || r.Kind != KindCall && r.Kind != KindAggregate {
 		return w
@@ -155,6 +184,7 @@ func (c *Cells) Weigh(r *Row) Weight {
 type cellPlan struct {
 	cells   [minutesPerDate]byte
 	factors [minutesPerDate]float64
+	rest    float64 // what is left of the date is multiplied by
 }
 
 const (
@@ -176,13 +206,20 @@ func (p *cellPlan) factor(minute int) (float64, string) {
 	return f, CellDate
 }
 
+func (p *cellPlan) ofRest() (float64, string) {
+	if math.IsNaN(p.rest) {
+		return p.rest, CellNone
+	}
+	return p.rest, CellDate
+}
+
 func (c *Cells) plan() {
 	c.planned = true
 	if c.minutes == nil {
 		c.minutes = make([]minuteSums, minutesPerDate)
 	}
-	c.cpu.make(c.minutes, func(m *minuteSums) recordSums { return m.cpu })
-	c.wall.make(c.minutes, func(m *minuteSums) recordSums { return m.wall })
+	c.cpu.make(c.minutes, c.rest.cpuCalls, c.rest.cpu, func(m *minuteSums) recordSums { return m.cpu })
+	c.wall.make(c.minutes, c.rest.wallCalls, c.rest.wall, func(m *minuteSums) recordSums { return m.wall })
 }
 
 // ratio is NaN where there is nothing to divide by.
@@ -193,14 +230,15 @@ func ratio(calls float64, s recordSums) float64 {
 	return (calls - s.tail) / s.n
 }
 
-func (p *cellPlan) make(minutes []minuteSums, side func(*minuteSums) recordSums) {
+// make plans the cells. Of what is left of the date it is told what rows that were added
+// up have in it.
+func (p *cellPlan) make(minutes []minuteSums, callsLeft float64, left recordSums, side func(*minuteSums) recordSums) {
 	const hours = minutesPerDate / minutesPerHour
 	var hourSums [hours]recordSums
 	var hourCalls [hours]float64
 	var minutesHold [hours]bool
 	hoursHold := true
-	var left recordSums
-	var callsLeft float64
+	restCalls, rest := callsLeft, left
 	for h := range hours {
 		minutesHold[h] = true
 		for i := range minutesPerHour {
@@ -219,6 +257,10 @@ func (p *cellPlan) make(minutes []minuteSums, side func(*minuteSums) recordSums)
 			callsLeft += hourCalls[h]
 		}
 	}
+	if hoursHold { // no raw row is left
+		callsLeft, left = restCalls, rest
+	}
+	p.rest = ratio(callsLeft, left)
 	for i := range minutes {
 		h := i / minutesPerHour
 		switch {
@@ -227,7 +269,7 @@ func (p *cellPlan) make(minutes []minuteSums, side func(*minuteSums) recordSums)
 		case hoursHold:
 			p.cells[i], p.factors[i] = byHour, ratio(hourCalls[h], hourSums[h])
 		default:
-			p.cells[i], p.factors[i] = byDate, ratio(callsLeft, left)
+			p.cells[i], p.factors[i] = byDate, p.rest
 		}
 	}
 }

@@ -31,6 +31,7 @@ type File struct {
 	Level      string // of all its rows: raw, minute or hour
 	NoIDs      bool   // ids of traces and requests were left out
 	Committed  time.Time
+	Prefix     string // of the collector whose it is, in a bucket
 }
 
 // Snapshot is the warehouse after one commit. Its files stay on disk for the

@@ -27,6 +27,8 @@ type dialect struct {
 	// partitioned: what reads the table must say which dates.
 	partitioned bool
 	bigquery    bool // comments and quoted texts are written as there
+	// Parted: the rows are of several directories, and say which.
+	Parted bool
 }
 
 var (
@@ -51,6 +53,22 @@ func (d dialect) Kind(prefix string, kinds ...string) string {
 		fmt.Fprintf(&b, " WHEN '%s' THEN TRUE", k)
 	}
 	return b.String() + " ELSE FALSE END"
+}
+
+// Rows is what statements read that form weights.
+func (d dialect) Rows() string {
+	if d.Parted {
+		return "method_rows"
+	}
+	return "method_calls"
+}
+
+// Part numbers the directory of a row, from 1.
+func (d dialect) Part(prefix string) string {
+	if d.Parted {
+		return prefix + "part"
+	}
+	return "1"
 }
 
 // Unnest is the elements of a list as rows, under a name.

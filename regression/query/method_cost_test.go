@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,8 +35,12 @@ func weigh(rows []methodspan.Row) []weight {
 	inCells := func(r *methodspan.Row) bool {
 		return r.Level == methodspan.LevelRaw && r.Kind != methodspan.KindProcess
 	}
-	// side works for q and for p alike.
-	side := func(measured func(*methodspan.Row) float64, prob func(*methodspan.Row) float64) []float64 {
+	// side works for q and for p alike, which the reason of a sum names first and last.
+	side := func(number int, measured func(*methodspan.Row) float64, prob func(*methodspan.Row) float64) []float64 {
+		inRest := func(r *methodspan.Row) bool {
+			reasons := strings.Split(r.Reason, "/")
+			return r.Level != methodspan.LevelRaw && len(reasons) == 2 && reasons[number] == "rest"
+		}
 		type sums struct{ calls, n, n2 float64 }
 		fineEnough := func(length int64, level string, among func(*methodspan.Row) bool) map[cellKey]bool {
 			all := map[cellKey]*sums{}
@@ -89,10 +94,14 @@ func weigh(rows []methodspan.Row) []weight {
 		cells := make([]cellKey, len(rows))
 		for i := range rows {
 			r := &rows[i]
-			if !inCells(r) {
+			switch {
+			case inRest(r):
+				cells[i] = keyOf(r, "date", date)
+			case inCells(r):
+				cells[i] = cellOf(r)
+			default:
 				continue
 			}
-			cells[i] = cellOf(r)
 			calls[cells[i]] += r.Calls
 			if measured(r) > 0 {
 				if r.Stratum == methodspan.StratumTail {
@@ -108,7 +117,7 @@ func weigh(rows []methodspan.Row) []weight {
 			switch {
 			case r.Measured == 0 || r.Kind == methodspan.KindProcess || measured(r) == 0:
 				out[i] = math.NaN()
-			case r.Level != methodspan.LevelRaw || r.Stratum == methodspan.StratumTail:
+			case r.Level != methodspan.LevelRaw && !inRest(r) || r.Stratum == methodspan.StratumTail:
 				out[i] = 1 / prob(r)
 			default:
 				out[i] = calls[cells[i]] / prob(r) / estimate[cells[i]]
@@ -116,8 +125,8 @@ func weigh(rows []methodspan.Row) []weight {
 		}
 		return out
 	}
-	w := side(func(r *methodspan.Row) float64 { return float64(r.CPUMeasured) }, (*methodspan.Row).Q)
-	wall := side(func(r *methodspan.Row) float64 { return float64(r.Measured) }, func(r *methodspan.Row) float64 { return r.P })
+	w := side(0, func(r *methodspan.Row) float64 { return float64(r.CPUMeasured) }, (*methodspan.Row).Q)
+	wall := side(1, func(r *methodspan.Row) float64 { return float64(r.Measured) }, func(r *methodspan.Row) float64 { return r.P })
 	out := make([]weight, len(rows))
 	for i := range out {
 		out[i] = weight{w[i], wall[i]}
@@ -129,6 +138,8 @@ func weigh(rows []methodspan.Row) []weight {
 // cells with plenty, with unknown parts in their names.
 func randomRows(rng *rand.Rand, n int) []methodspan.Row {
 	pick := func(xs ...string) string { return xs[rng.IntN(len(xs))] }
+	of := rand.New(rand.NewPCG(uint64(n), 1))
+	reasons := []string{"", "minute/hour", "date/none", "rest/rest", "minute/rest", "rest/hour"}
 	start := fixture.Start.Truncate(24 * time.Hour)
 	rows := make([]methodspan.Row, n)
 	for i := range rows {
@@ -149,6 +160,9 @@ func randomRows(rng *rand.Rand, n int) []methodspan.Row {
 		r.EndNS = r.StartNS + rng.Int64N(int64(time.Minute))
 		switch rng.IntN(12) {
 		case 0:
+			if of.IntN(4) == 0 {
+				r.Level, r.Reason = methodspan.LevelHour, reasons[of.IntN(len(reasons))]
+			}
 			r.Kind, r.Calls = methodspan.KindCounts, float64(rng.IntN(1000))
 			continue
 		case 1:
@@ -159,7 +173,7 @@ func randomRows(rng *rand.Rand, n int) []methodspan.Row {
 			r.Kind, r.Measured = methodspan.KindAggregate, 1+rng.Int64N(50)
 			r.CPUMeasured = rng.Int64N(r.Measured + 1)
 			if rng.IntN(4) == 0 {
-				r.Level = pick(methodspan.LevelMinute, methodspan.LevelHour)
+				r.Level, r.Reason = pick(methodspan.LevelMinute, methodspan.LevelHour), reasons[of.IntN(len(reasons))]
 				r.Calls = float64(rng.IntN(1000))
 			}
 		default:

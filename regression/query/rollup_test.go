@@ -393,7 +393,7 @@ func TestRollupOfRandomRows(t *testing.T) {
 		for _, n := range []int{50, 4000} {
 			rows := randomRows(rand.New(rand.NewPCG(seed, uint64(n))), n)
 			for i := range rows {
-				rows[i].Level = methodspan.LevelRaw
+				rows[i].Level, rows[i].Reason = methodspan.LevelRaw, ""
 				rows[i].WeightBasis = methodspan.BasisExact
 				if rows[i].Measured > 1 {
 					rows[i].WallMaxNS, rows[i].CPUMaxNS = rows[i].WallNS, rows[i].CPUNS

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -148,14 +149,18 @@ func (w *Warehouse) start(ctx context.Context, settings ...string) error {
 		}
 		allowed = "[" + strings.Join(append(paths, quoteText(w.into)), ", ") + "]"
 	}
-	costs, err := render("create_method_cost", scope{dialect: duckdbDialect, Source: "method_calls"})
+	parts, several := partsOf(w.Files)
+	w.dialect = duckdbDialect
+	w.dialect.Parted = several
+	costs, err := render("create_method_cost", scope{dialect: w.dialect, Source: w.dialect.Rows()})
 	if err != nil {
 		return err
 	}
 	for _, statement := range append(settings,
 		"SET temp_directory = "+quoteText(w.spill),
 		"SET TimeZone = 'UTC'",
-		"CREATE VIEW method_calls AS SELECT "+columns.Full+" FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false)",
+		"CREATE VIEW method_rows AS SELECT "+columns.Full+", "+parts+" AS part FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false)",
+		"CREATE VIEW method_calls AS SELECT "+columns.Full+" FROM method_rows",
 		"CREATE VIEW method_files AS SELECT "+columns.Full+" FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false, filename = 'parquet_file')",
 		costs,
 		// From here on no statement, whoever wrote it, reaches another file.
@@ -169,6 +174,20 @@ func (w *Warehouse) start(ctx context.Context, settings ...string) error {
 		}
 	}
 	return nil
+}
+
+// partsOf is an expression that numbers the collectors whose files these are, from 1. It
+// also tells whether there are several.
+func partsOf(files []parquet.File) (expression string, several bool) {
+	numbers := map[string]int{}
+	list := make([]string, len(files))
+	for i, f := range files {
+		if numbers[f.Prefix] == 0 {
+			numbers[f.Prefix] = len(numbers) + 1
+		}
+		list[i] = strconv.Itoa(numbers[f.Prefix])
+	}
+	return "CAST([" + strings.Join(list, ", ") + "][CAST(file_index AS BIGINT) + 1] AS BIGINT)", len(numbers) > 1
 }
 
 func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

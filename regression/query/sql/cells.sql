@@ -20,7 +20,7 @@ ORDER BY t.side, first_ns, c.instance, c.process_start_ns
 -- days, its rows count in the slots of the same time of day.
 WITH scoped AS {{.Inline}} (
   SELECT c.*, t.side, t.from_ns, t.to_ns
-  FROM method_calls AS c
+  FROM {{.Rows}} AS c
   JOIN {{.Given "compared"}} AS t
     ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
   WHERE {{.Kind "c." "call" "counts" "aggregate"}}

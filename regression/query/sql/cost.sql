@@ -15,7 +15,7 @@ WITH scoped AS {{.Inline}} (
     {{- else}}
     c.*
     {{- end}}
-  FROM method_calls AS c
+  FROM {{.Rows}} AS c
   {{- if .Repriced}}
   LEFT JOIN {{.Given "repriced"}} AS r ON {{.Same "c" "r" "cloud_provider" "region" "host_type" "capacity_type"}}
   {{- end}}
@@ -278,7 +278,7 @@ ORDER BY {{.Service ""}}
 -- histograms. Single calls fall into the bin of their time.
 WITH scoped AS {{.Inline}} (
   SELECT *
-  FROM method_calls
+  FROM {{.Rows}}
   WHERE {{.Kind "" "call" "counts" "aggregate"}}
     {{.Only ""}}
 ),

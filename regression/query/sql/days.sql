@@ -4,7 +4,7 @@
 -- the same on each: one that moved along would follow a drift.
 WITH scoped AS {{.Inline}} (
   SELECT c.*
-  FROM method_calls AS c
+  FROM {{.Rows}} AS c
   WHERE {{.Kind "c." "call" "counts" "aggregate"}}
     {{.Only "c."}}
 ),

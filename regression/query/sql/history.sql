@@ -4,7 +4,7 @@
 -- are made of.
 WITH scoped AS {{.Inline}} (
   SELECT m.*
-  FROM method_calls AS m
+  FROM {{.Rows}} AS m
   JOIN {{.Given "chosen"}} AS c ON {{.Same "m" "c" "service_namespace" "service" "environment" "class" "method"}}
   WHERE {{.Kind "m." "call" "counts" "aggregate"}}
     {{.Only "m."}}
@@ -38,7 +38,7 @@ ORDER BY {{.Key ""}}, bucket_ns
 -- histogram of their own.
 WITH scoped AS {{.Inline}} (
   SELECT m.*
-  FROM method_calls AS m
+  FROM {{.Rows}} AS m
   JOIN {{.Given "chosen"}} AS c ON {{.Same "m" "c" "service_namespace" "service" "environment" "class" "method"}}
   WHERE {{.Kind "m." "call" "counts" "aggregate"}}
     {{.Only "m."}}

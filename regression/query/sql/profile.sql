@@ -9,13 +9,13 @@
 WITH scoped AS {{if .Few}}{{.Stored}}{{else}}{{.Inline}}{{end}} (
   SELECT
     c.kind, c.level, c.start_ns, {{.Key "c."}}, c.instance, c.caller, c.signature,
-    c.calls, c.measured, c.cpu_measured, c.wall_ns, c.cpu_ns, c.p, c.cpu_p, c.stratum, c.reason, c.usd_per_core_hour,
+    c.calls, c.measured, c.cpu_measured, c.wall_ns, c.cpu_ns, c.p, c.cpu_p, c.stratum, c.reason, c.usd_per_core_hour,{{if .Parted}} c.part,{{end}}
     {{- if .Sides}}
     t.side, t.slot_ns AS slot_length, t.from_ns, t.to_ns
     {{- else}}
     'all' AS side, {{.Param}}slot_ns AS slot_length, {{.Param}}from_ns AS from_ns, {{.Param}}to_ns AS to_ns
     {{- end}}
-  FROM method_calls AS c
+  FROM {{.Rows}} AS c
   {{- if .Sides}}
   JOIN {{.Given "compared"}} AS t
     ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}

@@ -13,16 +13,24 @@ WITH
 -- measured with, p that of its wall time.
 --
 -- A row of the tail stratum weighs 1/q and leaves the rest of its cell N_G calls:
--- those counted less those that tail rows stand for. A raw row outside of it
--- weighs N_G * (1/q) / sum over its cell of (cpu_measured / q). A row of level
--- minute or hour weighs 1/q: its probabilities are final, and its reason says in
--- which cells its rows were, as in 'minute/hour' for CPU and wall time. The same
--- with p for wall time, errors and callers.
+-- those counted less those that tail rows stand for. A row outside of it weighs
+-- N_G * (1/q) / sum over its cell of (cpu_measured / q). The same with p for wall
+-- time, errors and callers.
 --
 -- Cells are nested: the minute of start, if every minute of its hour with calls
 -- holds 20 effective records (less what adding 20 equal ones may round); else what
 -- such hours leave of the hour, if every hour of the date with calls holds them;
--- else what is left of the date. Each call and each raw row is in one cell.
+-- else what is left of the date. Each call and each row is in one cell. Minutes and
+-- hours are told apart by the collector's directory, too, what is left of a date is
+-- not: it may have counted here what it timed there.
+--
+-- The reason of a row of level minute or hour says in which cells its rows were, as
+-- in 'minute/rest' for CPU and wall time. It weighs 1/q, which is final, unless that
+-- is 'rest': then it is in what is left of the date, with the rows of other
+-- directories, added up or not. ('none' is final, as is 'date', of older sums.)
+--
+-- hour_ns and minute_ns tell directories apart by their last digits, from 1; with
+-- none a time stands for the sums of a date.
 --
 -- Methods of versions go by number: six names are dear to group and to join by.
 -- holes says whether the caller of some of a method's measurements is not known,
@@ -30,18 +38,30 @@ WITH
 --
 -- Minutes are told apart only where they may be cells: n records weigh as n effective
 -- ones at most, so an hour needs 20 of them for each of its minutes with calls. Most
--- hours of most methods have fewer, and as many minutes as records. Rows that are sums
--- are in no cell, so they are not told apart at all.
+-- hours of most methods have fewer, and as many minutes as records. Sums are in no minute's
+-- or hour's cell.
 spans AS (
   SELECT
-    service_namespace, service, environment, version, class, method, CASE WHEN level = 'raw' THEN start_ns - MOD(start_ns, 3600000000000) END AS hour_ns,
+    service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
     MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes,
     SUM(measured) AS records,
-    BIT_OR(CASE WHEN level = 'raw' AND calls > 0
+    BIT_OR(CASE WHEN calls > 0
       THEN CAST(1 AS INT64) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS INT64) END) AS minutes_with_calls
   FROM recent
-  WHERE CASE kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
-  GROUP BY service_namespace, service, environment, version, class, method, CASE WHEN level = 'raw' THEN start_ns - MOD(start_ns, 3600000000000) END
+  WHERE level = 'raw' AND CASE kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+  GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 3600000000000) + 1
+),
+added AS (
+  SELECT
+    service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
+    MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes,
+    SUM(CASE WHEN reason LIKE 'rest/%' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) ELSE 0 END END) AS cpu_calls,
+    SUM(CASE WHEN reason LIKE 'rest/%' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE cpu_measured / NULLIF(p * cpu_p, 0) END END) AS cpu_sum,
+    SUM(CASE WHEN reason LIKE '%/rest' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(measured / NULLIF(p, 0), 0) ELSE 0 END END) AS wall_calls,
+    SUM(CASE WHEN reason LIKE '%/rest' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE measured / NULLIF(p, 0) END END) AS wall_sum
+  FROM recent
+  WHERE level <> 'raw' AND CASE kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+  GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000)
 ),
 keys AS (
   SELECT *, MIN(key_id) OVER (PARTITION BY service_namespace, service, environment, version, name) AS name_id
@@ -52,7 +72,11 @@ keys AS (
       ROW_NUMBER() OVER (ORDER BY service_namespace, service, environment, version, class, method) AS key_id
     FROM (
       SELECT service_namespace, service, environment, version, class, method, MAX(holes) AS holes
-      FROM spans
+      FROM (
+        SELECT service_namespace, service, environment, version, class, method, holes FROM spans
+        UNION ALL
+        SELECT service_namespace, service, environment, version, class, method, holes FROM added
+      )
       GROUP BY service_namespace, service, environment, version, class, method
     )
   )
@@ -60,7 +84,7 @@ keys AS (
 minutes AS (
   SELECT
     k.key_id, k.hour_ns, k.may_hold,
-    CASE WHEN k.may_hold = 1 THEN c.start_ns - MOD(c.start_ns, 60000000000) ELSE k.hour_ns END AS minute_ns,
+    CASE WHEN k.may_hold = 1 THEN c.start_ns - MOD(c.start_ns, 60000000000) + 1 ELSE k.hour_ns END AS minute_ns,
     SUM(c.calls) AS calls,
     SUM(CASE WHEN c.stratum = 'tail' THEN COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p, 0), 0) ELSE 0 END) AS cpu_tail,
     SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p, 0), 0) END) AS cpu_sum,
@@ -77,14 +101,14 @@ minutes AS (
     JOIN keys AS k ON COALESCE(s.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(s.service, '') = COALESCE(k.service, '') AND COALESCE(s.environment, '') = COALESCE(k.environment, '') AND COALESCE(s.version, '') = COALESCE(k.version, '') AND COALESCE(s.class, '') = COALESCE(k.class, '') AND COALESCE(s.method, '') = COALESCE(k.method, '')
   ) AS k
     ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
-      AND k.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000)
+      AND k.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
   WHERE c.level = 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
-  GROUP BY k.key_id, k.hour_ns, k.may_hold, CASE WHEN k.may_hold = 1 THEN c.start_ns - MOD(c.start_ns, 60000000000) ELSE k.hour_ns END
+  GROUP BY k.key_id, k.hour_ns, k.may_hold, CASE WHEN k.may_hold = 1 THEN c.start_ns - MOD(c.start_ns, 60000000000) + 1 ELSE k.hour_ns END
 ),
 hours AS (
   SELECT
     key_id, hour_ns,
-    hour_ns - MOD(hour_ns, 86400000000000) AS date_ns,
+    hour_ns - MOD(hour_ns, 86400000000000) + MOD(hour_ns, 3600000000000) AS date_ns,
     SUM(calls) AS calls,
     SUM(cpu_tail) AS cpu_tail, SUM(cpu_sum) AS cpu_sum, SUM(cpu_squares) AS cpu_squares,
     SUM(wall_tail) AS wall_tail, SUM(wall_sum) AS wall_sum, SUM(wall_squares) AS wall_squares,
@@ -105,20 +129,45 @@ dates AS (
   FROM hours
   GROUP BY key_id, date_ns
 ),
-plan AS (
+left_of_dates AS (
+  SELECT
+    key_id, date_ns, cpu_hours_hold, wall_hours_hold,
+    SUM(cpu_calls) OVER of_date / NULLIF(SUM(cpu_sum) OVER of_date, 0) AS cpu_factor,
+    SUM(wall_calls) OVER of_date / NULLIF(SUM(wall_sum) OVER of_date, 0) AS wall_factor
+  FROM (
+    SELECT
+      key_id, date_ns, cpu_hours_hold, wall_hours_hold,
+      CASE WHEN cpu_hours_hold = 0 THEN cpu_calls_left END AS cpu_calls, CASE WHEN cpu_hours_hold = 0 THEN cpu_sum_left END AS cpu_sum,
+      CASE WHEN wall_hours_hold = 0 THEN wall_calls_left END AS wall_calls, CASE WHEN wall_hours_hold = 0 THEN wall_sum_left END AS wall_sum
+    FROM dates
+    UNION ALL
+    SELECT k.key_id, a.date_ns, 0 AS cpu_hours_hold, 0 AS wall_hours_hold, a.cpu_calls, a.cpu_sum, a.wall_calls, a.wall_sum
+    FROM added AS a
+    JOIN keys AS k ON COALESCE(a.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(a.service, '') = COALESCE(k.service, '') AND COALESCE(a.environment, '') = COALESCE(k.environment, '') AND COALESCE(a.version, '') = COALESCE(k.version, '') AND COALESCE(a.class, '') = COALESCE(k.class, '') AND COALESCE(a.method, '') = COALESCE(k.method, '')
+  )
+  WINDOW of_date AS (PARTITION BY key_id, date_ns - MOD(date_ns, 86400000000000))
+),
+hourly AS (
   -- A factor is of an hour or a date; those of minutes follow.
   SELECT
     h.key_id, h.hour_ns,
     CASE WHEN h.cpu_minutes_hold = 1 THEN 'minute' WHEN d.cpu_hours_hold = 1 THEN 'hour' ELSE 'date' END AS cell,
-    CASE WHEN d.cpu_hours_hold = 1 THEN h.hour_ns ELSE h.date_ns END AS cell_ns,
-    CASE WHEN h.cpu_minutes_hold = 1 THEN NULL WHEN d.cpu_hours_hold = 1 THEN (h.calls - h.cpu_tail) / NULLIF(h.cpu_sum, 0)
-      ELSE d.cpu_calls_left / NULLIF(d.cpu_sum_left, 0) END AS cpu_factor,
+    CASE WHEN d.cpu_hours_hold = 1 THEN h.hour_ns - MOD(h.hour_ns, 3600000000000) ELSE h.hour_ns - MOD(h.hour_ns, 86400000000000) END AS cell_ns,
+    CASE WHEN h.cpu_minutes_hold = 1 THEN NULL WHEN d.cpu_hours_hold = 1 THEN (h.calls - h.cpu_tail) / NULLIF(h.cpu_sum, 0) ELSE d.cpu_factor END AS cpu_factor,
     CASE WHEN h.wall_minutes_hold = 1 THEN 'minute' WHEN d.wall_hours_hold = 1 THEN 'hour' ELSE 'date' END AS cell_wall,
-    CASE WHEN d.wall_hours_hold = 1 THEN h.hour_ns ELSE h.date_ns END AS cell_wall_ns,
-    CASE WHEN h.wall_minutes_hold = 1 THEN NULL WHEN d.wall_hours_hold = 1 THEN (h.calls - h.wall_tail) / NULLIF(h.wall_sum, 0)
-      ELSE d.wall_calls_left / NULLIF(d.wall_sum_left, 0) END AS wall_factor
+    CASE WHEN d.wall_hours_hold = 1 THEN h.hour_ns - MOD(h.hour_ns, 3600000000000) ELSE h.hour_ns - MOD(h.hour_ns, 86400000000000) END AS cell_wall_ns,
+    CASE WHEN h.wall_minutes_hold = 1 THEN NULL WHEN d.wall_hours_hold = 1 THEN (h.calls - h.wall_tail) / NULLIF(h.wall_sum, 0) ELSE d.wall_factor END AS wall_factor
   FROM hours AS h
-  JOIN dates AS d ON h.key_id = d.key_id AND h.date_ns = d.date_ns
+  JOIN left_of_dates AS d ON h.key_id = d.key_id AND h.date_ns = d.date_ns
+),
+plan AS (
+  SELECT key_id, hour_ns, cell, cell_ns, cpu_factor, cell_wall, cell_wall_ns, wall_factor FROM hourly
+  UNION ALL
+  SELECT
+    key_id, date_ns AS hour_ns,
+    'date' AS cell, date_ns AS cell_ns, cpu_factor, 'date' AS cell_wall, date_ns AS cell_wall_ns, wall_factor
+  FROM left_of_dates
+  WHERE MOD(date_ns, 86400000000000) = 0
 ),
 tight AS (
   SELECT
@@ -126,7 +175,7 @@ tight AS (
     CASE WHEN a.cell = 'minute' THEN (m.calls - m.cpu_tail) / NULLIF(m.cpu_sum, 0) END AS cpu_factor,
     CASE WHEN a.cell_wall = 'minute' THEN (m.calls - m.wall_tail) / NULLIF(m.wall_sum, 0) END AS wall_factor
   FROM minutes AS m
-  JOIN plan AS a ON m.key_id = a.key_id AND m.hour_ns = a.hour_ns
+  JOIN hourly AS a ON m.key_id = a.key_id AND m.hour_ns = a.hour_ns
   WHERE a.cell = 'minute' OR a.cell_wall = 'minute'
 ),
 weighted AS (
@@ -134,39 +183,44 @@ weighted AS (
     c.*,
     k.key_id, k.name_id, k.holes,
     CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.cpu_measured > 0
-      THEN (CASE WHEN c.level <> 'raw' OR c.stratum = 'tail' THEN 1 ELSE COALESCE(t.cpu_factor, a.cpu_factor) END) / NULLIF(c.p * c.cpu_p, 0)
+      THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE 1 END) / NULLIF(c.p * c.cpu_p, 0)
       END AS w,
     CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0
-      THEN (CASE WHEN c.level <> 'raw' OR c.stratum = 'tail' THEN 1 ELSE COALESCE(t.wall_factor, a.wall_factor) END) / NULLIF(c.p, 0)
+      THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE 1 END) / NULLIF(c.p, 0)
       END AS w_wall,
     CASE
-      WHEN c.level = 'raw' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL THEN 'none' ELSE a.cell END
+      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL THEN 'none' ELSE a.cell END
       WHEN c.reason LIKE 'none/%' THEN 'none'
       WHEN c.reason LIKE 'hour/%' THEN 'hour'
       WHEN c.reason LIKE 'date/%' THEN 'date'
       ELSE c.level END AS cell,
     CASE
       WHEN c.level = 'raw' AND a.cell = 'minute' THEN c.start_ns - MOD(c.start_ns, 60000000000)
-      WHEN c.level = 'raw' THEN a.cell_ns
+      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN a.cell_ns
       WHEN c.reason LIKE 'date/%' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
       WHEN c.reason LIKE 'hour/%' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_ns,
     CASE
-      WHEN c.level = 'raw' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL THEN 'none' ELSE a.cell_wall END
+      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL THEN 'none' ELSE a.cell_wall END
       WHEN c.reason LIKE '%/none' THEN 'none'
       WHEN c.reason LIKE '%/hour' THEN 'hour'
       WHEN c.reason LIKE '%/date' THEN 'date'
       ELSE c.level END AS cell_wall,
     CASE
       WHEN c.level = 'raw' AND a.cell_wall = 'minute' THEN c.start_ns - MOD(c.start_ns, 60000000000)
-      WHEN c.level = 'raw' THEN a.cell_wall_ns
+      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN a.cell_wall_ns
       WHEN c.reason LIKE '%/date' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
       WHEN c.reason LIKE '%/hour' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
   FROM recent AS c
-  LEFT JOIN keys AS k ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
-  LEFT JOIN plan AS a ON a.key_id = k.key_id AND a.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000)
-  LEFT JOIN tight AS t ON t.key_id = CASE WHEN a.cell = 'minute' OR a.cell_wall = 'minute' THEN k.key_id END AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000)
+  -- The condition holds for all keys. Without it DuckDB takes them to be more than rows
+  -- and makes the join's table of the rows.
+  LEFT JOIN (SELECT * FROM keys WHERE key_id > 0) AS k
+    ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
+  LEFT JOIN plan AS a
+    ON a.key_id = k.key_id
+      AND a.hour_ns = CASE WHEN c.level = 'raw' THEN c.start_ns - MOD(c.start_ns, 3600000000000) + 1 ELSE c.start_ns - MOD(c.start_ns, 86400000000000) END
+  LEFT JOIN tight AS t ON t.key_id = CASE WHEN a.cell = 'minute' OR a.cell_wall = 'minute' THEN k.key_id END AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000) + 1
 )
 
 SELECT

@@ -1,0 +1,157 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/bucket"
+	"github.com/corehour/corehour/internal/lake"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+// together uploads directories to a bucket, a collector's prefix each.
+func together(t *testing.T, roots []string) (address string) {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	address = "file://" + t.TempDir()
+	for i, root := range roots {
+		b, err := bucket.Open(t.Context(), address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		directory := t.TempDir()
+		if err := os.CopyFS(directory, os.DirFS(root)); err != nil {
+			t.Fatal(err)
+		}
+		m, err := bucket.NewMirror(t.Context(), b, bucket.Options{Address: address, Prefix: fmt.Sprint("collector-", i), Directory: directory})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return address
+}
+
+// spread writes items to so many directories, by turns.
+func spread(t *testing.T, collectors int, items []methodspan.Item) []string {
+	t.Helper()
+	shares := make([][]methodspan.Item, collectors)
+	for i, item := range items {
+		shares[i%collectors] = append(shares[i%collectors], item)
+	}
+	roots := make([]string, collectors)
+	for i, share := range shares {
+		roots[i] = fixture.Write(t, share)
+	}
+	return roots
+}
+
+// What the statements say of the raw rows of several collectors they say of their sums,
+// although each adds up its own and at a time of its own.
+func TestRollupTruthOfSeveralCollectors(t *testing.T) {
+	var shop, random []methodspan.Item
+	for i, rates := range []float64{1, 0.02} {
+		items, _ := fixture.Shop{
+			Seed: uint64(i), Version: fmt.Sprint(i + 1), Instances: []string{"a", "b", "c", "d", "e"}, Minutes: 70, Requests: 8,
+			Start: fixture.Start.Add(time.Duration(i-1) * 24 * time.Hour),
+			Rate:  map[string]float64{fixture.Rate: rates, fixture.Total: 0.3, fixture.Log: 0.001}, CPURate: 0.6,
+			CallerLookups: 0.6,
+		}.Run()
+		shop = append(shop, items...)
+	}
+	rows := randomRows(rand.New(rand.NewPCG(7, 7)), 6000)
+	for i := range rows {
+		rows[i].Level, rows[i].Reason, rows[i].WeightBasis = methodspan.LevelRaw, "", methodspan.BasisExact
+		if rows[i].Measured > 1 {
+			rows[i].WallMaxNS, rows[i].CPUMaxNS = rows[i].WallNS, rows[i].CPUNS
+		}
+	}
+	for i := 0; i < len(rows); i += 100 {
+		random = append(random, fixture.Items(fmt.Sprint("i", i), rows[i:i+100]...)...)
+	}
+	late := fixture.Start.Add(10 * 24 * time.Hour)
+	byMinute, byHour := lake.Policy{MinuteAfter: 24 * time.Hour}, lake.Policy{HourAfter: 24 * time.Hour}
+	for name, items := range map[string][]methodspan.Item{"shop": shop, "random rows": random} {
+		skip := ofRuns
+		if name == "shop" {
+			skip = func(name string) bool { return ofRuns(name) || shared(name) }
+		}
+		roots := spread(t, 3, items)
+		raw := ask(t, together(t, roots))
+		maintain(t, roots[0], late, byMinute)
+		maintain(t, roots[1], late, byHour)
+		compare(t, name+", one by minute, one by hour, one raw", ask(t, together(t, roots)), raw, skip)
+		maintain(t, roots[2], late, byMinute)
+		compare(t, name+", none raw", ask(t, together(t, roots)), raw, skip)
+		for _, root := range roots {
+			maintain(t, root, late, byHour)
+		}
+		compare(t, name+", by hour", ask(t, together(t, roots)), raw, skip)
+	}
+}
+
+// Methods so rarely timed that most collectors have only counted most of them cost what
+// the others' measurements say, before and after they are added up.
+func TestCountedHereAndTimedThere(t *testing.T) {
+	const collectors, methods, calls, p = 4, 400, 100, 0.01
+	rng := rand.New(rand.NewPCG(1, 2))
+	var roots []string
+	for i := range collectors {
+		res := &methodspan.Resource{Service: "shop", Version: "1", Instance: fmt.Sprint("pod-", i), ProcessStartNS: fixture.Start.UnixNano()}
+		var rows []methodspan.Row
+		for m := range methods {
+			base := methodspan.Row{Resource: res, Level: methodspan.LevelRaw, WeightBasis: methodspan.BasisExact, Class: "a", Method: fmt.Sprint("M", m)}
+			base.StartNS = fixture.Start.Add(time.Duration(m) * time.Second).UnixNano()
+			base.EndNS = base.StartNS + 1e6
+			counts := base
+			counts.Kind, counts.Calls = methodspan.KindCounts, calls
+			rows = append(rows, counts)
+			for range calls {
+				if rng.Float64() < p {
+					call := base
+					call.Kind, call.Measured, call.WallNS, call.P = methodspan.KindCall, 1, 1e6, p
+					call.CPUMeasured, call.CPUNS, call.CPUP = 1, 1e6, 1
+					rows = append(rows, call)
+				}
+			}
+		}
+		roots = append(roots, fixture.Write(t, fixture.Items(fmt.Sprint("i", i), rows...)))
+	}
+	check := func(what string) {
+		t.Helper()
+		w, err := Open(t.Context(), together(t, roots), Window{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		costs, err := w.Costs(t.Context(), CostAsk{Slot: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var x, counted, unmeasured float64
+		for _, m := range costs.Methods {
+			x, counted, unmeasured = x+m.X, counted+m.Calls, unmeasured+m.UnmeasuredCalls
+		}
+		// A method that no collector has timed is nobody's: 1.8% of them, 0.99^400.
+		const all = collectors * methods * calls
+		if counted != all || unmeasured > 0.04*all || math.Abs(x+unmeasured*1e6-all*1e6) > 1 {
+			t.Errorf("%s: %v calls, %v of them not measured, %v ns; want %v calls of 1e6 ns", what, counted, unmeasured, x, all)
+		}
+	}
+	check("raw")
+	for i, root := range roots {
+		maintain(t, root, fixture.Start.Add(10*24*time.Hour), lake.Policy{MinuteAfter: 24 * time.Hour})
+		check(fmt.Sprintf("%d of %d by minute", i+1, collectors))
+	}
+	for _, root := range roots {
+		maintain(t, root, fixture.Start.Add(10*24*time.Hour), lake.Policy{HourAfter: 24 * time.Hour})
+	}
+	check("by hour")
+}
