@@ -98,7 +98,7 @@ var All = []Column{
 	optional("cpu_max_ns", Int64, "ns", "as above, for CPU"),
 	list("wall_hist", bins, "see below", "nothing timed, or it follows from one value"),
 	list("cpu_hist", bins, "see below", "as above, for CPU"),
-	optional("p", Double, "probability; on rows of `level` `minute` and `hour` 1/w_wall", "no measurement in the row"),
+	optional("p", Double, "probability; on rows of `level` `minute` and `hour` 1/w_wall, unless `reason` says `rest`", "no measurement in the row"),
 	optional("cpu_p", Double, "probability, given that the call was timed; may exceed 1 on sums", "no CPU measurement in the row"),
 	optional("stratum", String, "`tail`", "not of the tail"),
 	optional("configured_rate", Double, "probability", "not stamped, or a sum"),

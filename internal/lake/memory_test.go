@@ -47,6 +47,27 @@ func TestMergesWhatFits(t *testing.T) {
 	}
 }
 
+// So that a date can be added up no more of its files are merged than has to be.
+func TestMergesAsFewAsNeeded(t *testing.T) {
+	r := &runner{Job: &Job{RowsInMemory: 2 * rowGroupRows}} // four row groups of whole rows
+	for _, c := range []struct{ files, want []int64 }{
+		{[]int64{9, 8, 7, 6, 5}, []int64{5, 6}},
+		{[]int64{9, 8, 7, 6, 5, 4}, []int64{4, 5, 6}},
+	} {
+		var files []parquet.File
+		for _, n := range c.files {
+			files = append(files, file(methodspan.LevelRaw, n*rowGroupRows))
+		}
+		var got []int64
+		for _, f := range r.asFewAsNeeded(files, r.batch(files, preparing)) {
+			got = append(got, f.Rows/rowGroupRows)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("of %v row groups %v are merged, want %v", c.files, got, c.want)
+		}
+	}
+}
+
 // A row is written again once but for the last files, not for every doubling of its file,
 // also by a collector, which has less in memory than the command.
 func TestRowsAreMergedOnce(t *testing.T) {

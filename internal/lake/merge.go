@@ -63,6 +63,27 @@ func (r *runner) batch(files []parquet.File, in room) []parquet.File {
 	return sorted[:n]
 }
 
+// asFewAsNeeded are the smallest of those that are to be merged, so many that all files can
+// be read side by side afterwards.
+func (r *runner) asFewAsNeeded(files, some []parquet.File) []parquet.File {
+	for n := 2; n < len(some); n++ {
+		merged := parquet.File{Rows: rowsOf(some[:n])}
+		for _, f := range some[:n] {
+			merged.GroupBytes = max(merged.GroupBytes, f.GroupBytes*resident(merged)/max(1, resident(f)))
+		}
+		after := append([]parquet.File{merged}, some[n:]...)
+		for _, f := range files {
+			if !slices.Contains(some, f) {
+				after = append(after, f)
+			}
+		}
+		if r.fits(after, wholeRows) {
+			return some[:n]
+		}
+	}
+	return some
+}
+
 // ids are the columns that lead from a row to one request.
 var ids = []string{"trace_id", "span_id", "parent_span_id", "request_id"}
 

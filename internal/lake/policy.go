@@ -36,7 +36,7 @@ const (
 	DefaultHourAfter   = 28 * day
 	DefaultKeepRollups = 400 * day
 
-	DefaultRowsInMemory = 1_000_000
+	DefaultRowsInMemory = 500_000
 )
 
 const (

@@ -40,7 +40,7 @@ func roll(ctx context.Context, m *parquet.Maintainer, date string, files []parqu
 			return err
 		}
 		defer ahead.Close()
-		behind, err := parquet.OpenRun(ctx, files, parquet.RunOptions{})
+		behind, err := parquet.OpenRun(ctx, files, parquet.RunOptions{Without: ids})
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ type Job struct {
 	// many while small files are merged, until they make a large one, and while files
 	// are for a date to be added up; what is more is merged in more steps. Where a date
 	// is added up or a service is taken out, twice as many whole rows are in memory, at
-	// some 200 bytes each. Rows with histograms count as more. 0 is DefaultRowsInMemory.
+	// some 400 bytes each. Rows with histograms count as more. 0 is DefaultRowsInMemory.
 	RowsInMemory int64
 	// Fetch, if not nil, is asked for files before they are read, where the
 	// directory need not hold all of them. They stay until done is called.
@@ -226,7 +226,7 @@ func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level
 	// Weights are made of all raw rows of a date at once, and only so many files
 	// can be read side by side.
 	for !r.DryRun && !r.fits(files, wholeRows) {
-		some := r.batch(mostOfOneLevel(files), preparing)
+		some := r.asFewAsNeeded(files, r.batch(mostOfOneLevel(files), preparing))
 		if len(some) < 2 {
 			break
 		}

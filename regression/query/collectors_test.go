@@ -5,10 +5,12 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/corehour/corehour/internal/bucket"
+	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/fixture"
@@ -94,6 +96,30 @@ func TestRollupTruthOfSeveralCollectors(t *testing.T) {
 			maintain(t, root, late, byHour)
 		}
 		compare(t, name+", by hour", ask(t, together(t, roots)), raw, skip)
+	}
+}
+
+// The relations have the same columns however many collectors there are.
+func TestColumnsOfSeveralCollectors(t *testing.T) {
+	items, _ := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 3, Requests: 5}.Run()
+	roots := spread(t, 2, items)
+	columnsOf := func(address, relation string) []string {
+		w, err := Open(t.Context(), address, Window{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		table, err := w.User(t.Context(), "SELECT * FROM "+relation, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return table.Columns
+	}
+	for _, relation := range []string{"method_calls", "method_cost"} {
+		one, two := columnsOf(roots[0], relation), columnsOf(together(t, roots), relation)
+		if !slices.Equal(one, two) || slices.Contains(one, "part") || len(one) < len(columns.All) {
+			t.Errorf("%s has the columns %v, of several collectors %v", relation, one, two)
+		}
 	}
 }
 

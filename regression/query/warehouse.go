@@ -160,7 +160,7 @@ func (w *Warehouse) start(ctx context.Context, settings ...string) error {
 		"SET temp_directory = "+quoteText(w.spill),
 		"SET TimeZone = 'UTC'",
 		"CREATE VIEW method_rows AS SELECT "+columns.Full+", "+parts+" AS part FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false)",
-		"CREATE VIEW method_calls AS SELECT "+columns.Full+" FROM method_rows",
+		"CREATE VIEW method_calls AS SELECT * EXCLUDE (part) FROM method_rows",
 		"CREATE VIEW method_files AS SELECT "+columns.Full+" FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false, filename = 'parquet_file')",
 		costs,
 		// From here on no statement, whoever wrote it, reaches another file.
