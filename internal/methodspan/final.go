@@ -12,12 +12,16 @@ const weightless = 1e300
 // nothing; a weight below zero, where the tail stands for more calls than were
 // counted, stays one.
 //
+// What rows stand for because of calls elsewhere is left out: that, too, is worked out when
+// they are read.
+//
 // What is left of the date keeps its probabilities and is weighed when it is read: it has
 // few records, or none, and other directories may hold more of it.
 //
 // cells is what the reason of the sum is to say, for CPU and wall time.
 func (r *Row) Final(w Weight) (cells string) {
 	q, p := r.Q(), r.P
+	w.W, w.Wall = w.W/w.scale, w.Wall/w.scaleWall
 	if w.left {
 		w.Cell, w.W, w.KnownW = CellRest, 1/q, q != 0
 	}

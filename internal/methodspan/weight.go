@@ -18,8 +18,10 @@ const EnoughRecords = 20 * (1 - 1e-9)
 // (w_wall). A tail row weighs 1/q, as does a row whose probabilities are final.
 // A cell is the minute of start, if every minute of its hour with calls holds
 // enough records; else the hour, if every hour of the date does; else what is left
-// of the date, where rows that were added up may be, too (see Final). The view
-// method_cost says the same in SQL.
+// of the date, where rows that were added up may be, too (see Final), and records
+// whose calls were not counted here. If that has calls and no record, all other rows but
+// those of the tail weigh as much more as to stand for these. The view method_cost says
+// the same in SQL.
 //
 // The zero value is ready for rows.
 type Cells struct {
@@ -47,6 +49,7 @@ type minuteSums struct {
 type restSums struct {
 	cpuCalls, wallCalls float64
 	cpu, wall           recordSums
+	cpuHeld, wallHeld   recordSums // of rows whose weights are final
 }
 
 // recordSums are the sums of what was measured: weighed by 1/probability, apart
@@ -74,6 +77,9 @@ func (s *recordSums) record(measured int64, prob float64, tail bool) {
 func (s recordSums) holds(calls float64) bool {
 	return calls <= 0 || s.squares != 0 && s.n*s.n/s.squares >= EnoughRecords
 }
+
+// alone tells whether these are records of calls that were not counted here.
+func (s recordSums) alone(calls float64) bool { return calls <= 0 && (s.n != 0 || s.tail != 0) }
 
 // inCells tells whether a row takes part in weights.
 func inCells(r *Row) bool {
@@ -108,6 +114,14 @@ func (c *Cells) Add(r *Row) {
 			c.rest.wallCalls += r.Calls
 			c.rest.wall.record(r.Measured, r.P, tail)
 		}
+		if final := r.Level != LevelRaw && r.Kind != KindProcess; final {
+			if !cpu {
+				c.rest.cpuHeld.record(r.CPUMeasured, r.Q(), tail)
+			}
+			if !wall {
+				c.rest.wallHeld.record(r.Measured, r.P, tail)
+			}
+		}
 		return
 	}
 	if c.minutes == nil {
@@ -129,7 +143,8 @@ type Weight struct {
 	// record outside of the tail is in it.
 	Cell, CellWall string
 
-	left, leftWall bool // the row is in what is left of the date
+	left, leftWall   bool    // the row is in what is left of the date
+	scale, scaleWall float64 // what the weights were multiplied by because of others
 }
 
 // Kinds of cells beside LevelMinute and LevelHour.
@@ -141,11 +156,11 @@ const (
 
 // Weigh tells what a row stands for.
 func (c *Cells) Weigh(r *Row) Weight {
-	w := Weight{Cell: r.Level, CellWall: r.Level}
-	cpuFactor, wallFactor := 1.0, 1.0
 	if !c.planned {
 		c.plan()
 	}
+	w := Weight{Cell: r.Level, CellWall: r.Level, scale: c.cpu.scale, scaleWall: c.wall.scale}
+	cpuFactor, wallFactor := w.scale, w.scaleWall
 	if r.Level == LevelRaw {
 		minute := minuteOf(r)
 		if inCells(r) {
@@ -165,6 +180,9 @@ func (c *Cells) Weigh(r *Row) Weight {
 		wallFactor, w.CellWall = c.wall.ofRest()
 	}
 	if r.Stratum == StratumTail {
+		cpuFactor, wallFactor, w.scale, w.scaleWall = 1, 1, 1, 1
+	}
+	if r.Kind == KindProcess && r.Level != LevelRaw {
 		cpuFactor, wallFactor = 1, 1
 	}
 	if r.Measured <= 0 || r.Kind != KindCall && r.Kind != KindAggregate {
@@ -185,6 +203,7 @@ type cellPlan struct {
 	cells   [minutesPerDate]byte
 	factors [minutesPerDate]float64
 	rest    float64 // what is left of the date is multiplied by
+	scale   float64 // by which all others stand for what is left, if it has no record
 }
 
 const (
@@ -196,18 +215,18 @@ const (
 func (p *cellPlan) factor(minute int) (float64, string) {
 	f := p.factors[minute]
 	switch {
-	case math.IsNaN(f):
+	case math.IsNaN(f) && p.scale == 1:
 		return f, CellNone
 	case p.cells[minute] == byMinute:
-		return f, LevelMinute
+		return f * p.scale, LevelMinute
 	case p.cells[minute] == byHour:
-		return f, LevelHour
+		return f * p.scale, LevelHour
 	}
 	return f, CellDate
 }
 
 func (p *cellPlan) ofRest() (float64, string) {
-	if math.IsNaN(p.rest) {
+	if math.IsNaN(p.rest) && p.scale == 1 {
 		return p.rest, CellNone
 	}
 	return p.rest, CellDate
@@ -218,8 +237,8 @@ func (c *Cells) plan() {
 	if c.minutes == nil {
 		c.minutes = make([]minuteSums, minutesPerDate)
 	}
-	c.cpu.make(c.minutes, c.rest.cpuCalls, c.rest.cpu, func(m *minuteSums) recordSums { return m.cpu })
-	c.wall.make(c.minutes, c.rest.wallCalls, c.rest.wall, func(m *minuteSums) recordSums { return m.wall })
+	c.cpu.make(c.minutes, c.rest.cpuCalls, c.rest.cpuHeld.n, c.rest.cpu, func(m *minuteSums) recordSums { return m.cpu })
+	c.wall.make(c.minutes, c.rest.wallCalls, c.rest.wallHeld.n, c.rest.wall, func(m *minuteSums) recordSums { return m.wall })
 }
 
 // ratio is NaN where there is nothing to divide by.
@@ -230,15 +249,14 @@ func ratio(calls float64, s recordSums) float64 {
 	return (calls - s.tail) / s.n
 }
 
-// make plans the cells. Of what is left of the date it is told what rows that were added
-// up have in it.
-func (p *cellPlan) make(minutes []minuteSums, callsLeft float64, left recordSums, side func(*minuteSums) recordSums) {
+// make plans the cells. It is told what rows that were added up have in what is left of the
+// date, and for how many calls the others of them stand.
+func (p *cellPlan) make(minutes []minuteSums, callsLeft, held float64, left recordSums, side func(*minuteSums) recordSums) {
 	const hours = minutesPerDate / minutesPerHour
 	var hourSums [hours]recordSums
 	var hourCalls [hours]float64
 	var minutesHold [hours]bool
 	hoursHold := true
-	restCalls, rest := callsLeft, left
 	for h := range hours {
 		minutesHold[h] = true
 		for i := range minutesPerHour {
@@ -249,27 +267,39 @@ func (p *cellPlan) make(minutes []minuteSums, callsLeft float64, left recordSums
 			s := side(m)
 			hourSums[h].add(s)
 			hourCalls[h] += m.calls
-			minutesHold[h] = minutesHold[h] && s.holds(m.calls)
+			minutesHold[h] = minutesHold[h] && s.holds(m.calls) && !s.alone(m.calls)
 		}
 		hoursHold = hoursHold && hourSums[h].holds(hourCalls[h])
-		if !minutesHold[h] {
-			left.add(hourSums[h])
-			callsLeft += hourCalls[h]
-		}
 	}
-	if hoursHold { // no raw row is left
-		callsLeft, left = restCalls, rest
-	}
-	p.rest = ratio(callsLeft, left)
-	for i := range minutes {
-		h := i / minutesPerHour
+	var cells [hours]byte
+	for h := range hours {
 		switch {
 		case minutesHold[h]:
-			p.cells[i], p.factors[i] = byMinute, ratio(minutes[i].calls, side(&minutes[i]))
-		case hoursHold:
-			p.cells[i], p.factors[i] = byHour, ratio(hourCalls[h], hourSums[h])
+			cells[h] = byMinute
+		case hoursHold && hourCalls[h] > 0:
+			cells[h] = byHour
 		default:
-			p.cells[i], p.factors[i] = byDate, p.rest
+			cells[h] = byDate
+			left.add(hourSums[h])
+			callsLeft += hourCalls[h]
+			continue
+		}
+		held += hourCalls[h] - hourSums[h].tail
+	}
+	p.rest, p.scale = ratio(callsLeft, left), 1
+	if counted := callsLeft - left.tail; left.n == 0 && counted > 0 && held > 0 {
+		p.scale = 1 + counted/held
+	}
+	for i := range minutes {
+		h := i / minutesPerHour
+		p.cells[i] = cells[h]
+		switch cells[h] {
+		case byMinute:
+			p.factors[i] = ratio(minutes[i].calls, side(&minutes[i]))
+		case byHour:
+			p.factors[i] = ratio(hourCalls[h], hourSums[h])
+		case byDate:
+			p.factors[i] = p.rest
 		}
 	}
 }

@@ -138,8 +138,8 @@ type Service struct {
 	// the same of what is paid.
 	UnpricedCoreHours     float64 `json:"unpriced_core_hours"`
 	UnpricedPaidCoreHours float64 `json:"unpriced_paid_core_hours"`
-	// UnmeasuredCalls were counted in stretches of time of which no measurement
-	// exists; what they cost is in the unattributed part.
+	// UnmeasuredCalls were counted on dates on which their method was not timed; what
+	// they cost is in the unattributed line.
 	UnmeasuredCalls float64 `json:"unmeasured_calls"`
 	// Requests are calls that nothing measured made, an estimate.
 	Requests float64 `json:"requests"`

@@ -55,6 +55,21 @@ func spread(t *testing.T, collectors int, items []methodspan.Item) []string {
 	return roots
 }
 
+// randomItems are random raw rows, fifty in an item.
+func randomItems(seed uint64, n int) (items []methodspan.Item) {
+	rows := randomRows(rand.New(rand.NewPCG(seed, 7)), n)
+	for i := range rows {
+		rows[i].Level, rows[i].Reason, rows[i].WeightBasis = methodspan.LevelRaw, "", methodspan.BasisExact
+		if rows[i].Measured > 1 {
+			rows[i].WallMaxNS, rows[i].CPUMaxNS = rows[i].WallNS, rows[i].CPUNS
+		}
+	}
+	for i := 0; i < len(rows); i += 50 {
+		items = append(items, fixture.Items(fmt.Sprint("i", i), rows[i:i+50]...)...)
+	}
+	return items
+}
+
 // What the statements say of the raw rows of several collectors they say of their sums,
 // although each adds up its own and at a time of its own.
 func TestRollupTruthOfSeveralCollectors(t *testing.T) {
@@ -68,16 +83,7 @@ func TestRollupTruthOfSeveralCollectors(t *testing.T) {
 		}.Run()
 		shop = append(shop, items...)
 	}
-	rows := randomRows(rand.New(rand.NewPCG(7, 7)), 6000)
-	for i := range rows {
-		rows[i].Level, rows[i].Reason, rows[i].WeightBasis = methodspan.LevelRaw, "", methodspan.BasisExact
-		if rows[i].Measured > 1 {
-			rows[i].WallMaxNS, rows[i].CPUMaxNS = rows[i].WallNS, rows[i].CPUNS
-		}
-	}
-	for i := 0; i < len(rows); i += 100 {
-		random = append(random, fixture.Items(fmt.Sprint("i", i), rows[i:i+100]...)...)
-	}
+	random = randomItems(7, 6000)
 	late := fixture.Start.Add(10 * 24 * time.Hour)
 	byMinute, byHour := lake.Policy{MinuteAfter: 24 * time.Hour}, lake.Policy{HourAfter: 24 * time.Hour}
 	for name, items := range map[string][]methodspan.Item{"shop": shop, "random rows": random} {
@@ -96,6 +102,100 @@ func TestRollupTruthOfSeveralCollectors(t *testing.T) {
 			maintain(t, root, late, byHour)
 		}
 		compare(t, name+", by hour", ask(t, together(t, roots)), raw, skip)
+	}
+}
+
+// What came late is weighed with what is left of the sums: adding it up changes nothing.
+func TestLateRowsOfSeveralCollectors(t *testing.T) {
+	byMinute, byHour := lake.Policy{MinuteAfter: 24 * time.Hour}, lake.Policy{HourAfter: 24 * time.Hour}
+	for _, seed := range []uint64{11, 12} {
+		items := randomItems(seed, 3000)
+		roots := spread(t, 2, items[:30])
+		then := fixture.Start.Add(10 * 24 * time.Hour)
+		maintain(t, roots[0], then, byMinute)
+		maintain(t, roots[1], then, byHour)
+		for i, root := range roots {
+			fixture.Append(t, root, then.Add(time.Hour), items[30+15*i:45+15*i])
+		}
+		before := ask(t, together(t, roots))
+		for _, root := range roots {
+			maintain(t, root, then.Add(4*time.Hour), byMinute)
+		}
+		compare(t, "late rows added up", ask(t, together(t, roots)), before, ofRuns)
+		for _, root := range roots {
+			maintain(t, root, then.Add(8*time.Hour), byHour)
+		}
+		compare(t, "all by hour", ask(t, together(t, roots)), before, ofRuns)
+	}
+}
+
+// Calls cost the same wherever they were counted and timed: by a collector that the process
+// left before they ended, by one that only counted them, by one that did not time their CPU.
+func TestWhereCallsAreCountedAndTimed(t *testing.T) {
+	at := func(hours int) int64 { return fixture.Start.Add(time.Duration(hours) * time.Hour).UnixNano() }
+	row := func(hours int) methodspan.Row {
+		return methodspan.Row{
+			Resource: &methodspan.Resource{Service: "shop", Version: "1", Instance: "pod", ProcessStartNS: at(0)},
+			Level:    methodspan.LevelRaw, WeightBasis: methodspan.BasisExact, Class: "a", Method: "M", StartNS: at(hours), EndNS: at(hours) + 1e6,
+		}
+	}
+	counts := func(hours int, calls float64) []methodspan.Row {
+		r := row(hours)
+		r.Kind, r.Calls = methodspan.KindCounts, calls
+		return []methodspan.Row{r}
+	}
+	timed := func(hours, records int, p, cpuP float64, d time.Duration) (rows []methodspan.Row) {
+		for range records {
+			r := row(hours)
+			r.Kind, r.Measured, r.WallNS, r.P, r.EndNS = methodspan.KindCall, 1, int64(d), p, r.StartNS+int64(d)
+			if cpuP > 0 {
+				r.CPUMeasured, r.CPUNS, r.CPUP = 1, int64(d), cpuP
+			}
+			rows = append(rows, r)
+		}
+		return rows
+	}
+	all := func(parts ...[]methodspan.Row) []methodspan.Row { return slices.Concat(parts...) }
+	often := all(counts(0, 100), timed(0, 40, 0.4, 1, time.Millisecond))
+	for name, c := range map[string]struct {
+		collectors [][]methodspan.Row
+		want       time.Duration
+	}{
+		"a long call that was counted before a move": {[][]methodspan.Row{counts(0, 1), timed(0, 1, 1, 1, time.Hour)}, time.Hour},
+		"the same among others": {[][]methodspan.Row{
+			all(counts(0, 1), timed(0, 1, 1, 1, time.Hour), counts(3, 1), counts(6, 1), timed(6, 1, 1, 1, time.Hour)),
+			timed(3, 1, 1, 1, 4*time.Hour),
+		}, 6 * time.Hour},
+		"the same among many":                  {[][]methodspan.Row{all(often, counts(3, 1)), timed(3, 1, 1, 1, time.Hour)}, time.Hour + 100*time.Millisecond},
+		"counted only, timed often elsewhere":  {[][]methodspan.Row{often, counts(0, 100)}, 200 * time.Millisecond},
+		"the same with an hour of few records": {[][]methodspan.Row{all(often, counts(1, 100), timed(1, 10, 0.1, 1, time.Millisecond)), counts(0, 100)}, 300 * time.Millisecond},
+		"counted at another hour":              {[][]methodspan.Row{all(often, counts(5, 100))}, 200 * time.Millisecond},
+		"CPU not timed there":                  {[][]methodspan.Row{often, all(counts(0, 100), timed(0, 40, 0.4, 0, time.Millisecond))}, 200 * time.Millisecond},
+	} {
+		var roots []string
+		for i, rows := range c.collectors {
+			roots = append(roots, fixture.Write(t, fixture.Items(fmt.Sprint("item-", i), rows...)))
+		}
+		for i, stage := range []string{"raw", "one by minute", "all by minute"} {
+			if i > 0 {
+				maintain(t, roots[min(i, len(roots))-1], fixture.Start.Add(10*24*time.Hour), lake.Policy{MinuteAfter: 24 * time.Hour})
+			}
+			a := ask(t, together(t, roots))
+			if got := a["view cpu"]; math.Abs(got-float64(c.want)) > 1e-6*float64(c.want) {
+				t.Errorf("%s, %s: %v, want %v", name, stage, time.Duration(got), c.want)
+			}
+			if calls, got := a[`method shop a.M "1" calls`], a[`method shop a.M "1" unmeasured`]; calls == 0 || got != 0 {
+				t.Errorf("%s, %s: %v calls, %v of them not measured", name, stage, calls, got)
+			}
+		}
+	}
+	// Late counts of a date that was added up, of one collector.
+	root := fixture.Write(t, fixture.Items("often", often...))
+	then := fixture.Start.Add(10 * 24 * time.Hour)
+	maintain(t, root, then, lake.Policy{MinuteAfter: 24 * time.Hour})
+	fixture.Append(t, root, then, fixture.Items("late", counts(0, 100)...))
+	if got := ask(t, root)["view cpu"]; math.Abs(got-200e6) > 200 {
+		t.Errorf("late counts: %v ns, want 200ms", got)
 	}
 }
 

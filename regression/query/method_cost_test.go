@@ -41,7 +41,8 @@ func weigh(rows []methodspan.Row) []weight {
 			reasons := strings.Split(r.Reason, "/")
 			return r.Level != methodspan.LevelRaw && len(reasons) == 2 && reasons[number] == "rest"
 		}
-		type sums struct{ calls, n, n2 float64 }
+		type sums struct{ calls, n, n2, tail float64 }
+		counted := map[cellKey]bool{} // hours with calls
 		fineEnough := func(length int64, level string, among func(*methodspan.Row) bool) map[cellKey]bool {
 			all := map[cellKey]*sums{}
 			for i := range rows {
@@ -54,14 +55,22 @@ func weigh(rows []methodspan.Row) []weight {
 					all[k] = &sums{}
 				}
 				all[k].calls += r.Calls
-				if measured(r) > 0 && r.Stratum != methodspan.StratumTail {
+				switch {
+				case measured(r) > 0 && r.Stratum == methodspan.StratumTail:
+					all[k].tail += measured(r) / prob(r)
+				case measured(r) > 0:
 					all[k].n += measured(r) / prob(r)
 					all[k].n2 += measured(r) / (prob(r) * prob(r))
 				}
 			}
 			fine := map[cellKey]bool{}
 			for k, s := range all {
-				fine[k] = s.calls <= 0 || s.n2 > 0 && s.n*s.n/s.n2 >= 20
+				// An hour whose calls were not counted here is no reason not to cut others.
+				nothing := s.calls <= 0 && (level == "hour" || s.n == 0 && s.tail == 0)
+				fine[k] = nothing || s.calls > 0 && s.n2 > 0 && s.n*s.n/s.n2 >= 20
+				if level == "hour" && s.calls > 0 {
+					counted[k] = true
+				}
 			}
 			return fine
 		}
@@ -88,6 +97,9 @@ func weigh(rows []methodspan.Row) []weight {
 					return keyOf(r, "date", date)
 				}
 			}
+			if !counted[keyOf(r, "hour", hour)] {
+				return keyOf(r, "date", date)
+			}
 			return keyOf(r, "hour", hour)
 		}
 		calls, estimate := map[cellKey]float64{}, map[cellKey]float64{}
@@ -111,16 +123,44 @@ func weigh(rows []methodspan.Row) []weight {
 				}
 			}
 		}
+		// What is left of a date and was not timed is what others stand for, too.
+		held := map[cellKey]float64{}
+		for cell, n := range calls {
+			if cell.level != "date" && estimate[cell] != 0 {
+				d := cell
+				d.level, d.start = "date", cell.start-cell.start%date
+				held[d] += n
+			}
+		}
+		final := func(r *methodspan.Row) bool {
+			return r.Level != methodspan.LevelRaw && r.Kind != methodspan.KindProcess && !inRest(r)
+		}
+		for i := range rows {
+			if r := &rows[i]; final(r) && measured(r) > 0 && r.Stratum != methodspan.StratumTail {
+				held[keyOf(r, "date", date)] += measured(r) / prob(r)
+			}
+		}
+		scale := func(r *methodspan.Row) float64 {
+			d := keyOf(r, "date", date)
+			if estimate[d] == 0 && calls[d] > 0 && held[d] > 0 {
+				return 1 + calls[d]/held[d]
+			}
+			return 1
+		}
 		out := make([]float64, len(rows))
 		for i := range rows {
 			r := &rows[i]
 			switch {
 			case r.Measured == 0 || r.Kind == methodspan.KindProcess || measured(r) == 0:
 				out[i] = math.NaN()
-			case r.Level != methodspan.LevelRaw && !inRest(r) || r.Stratum == methodspan.StratumTail:
+			case r.Stratum == methodspan.StratumTail:
 				out[i] = 1 / prob(r)
-			default:
+			case final(r):
+				out[i] = scale(r) / prob(r)
+			case cells[i].level == "date":
 				out[i] = calls[cells[i]] / prob(r) / estimate[cells[i]]
+			default:
+				out[i] = scale(r) * calls[cells[i]] / prob(r) / estimate[cells[i]]
 			}
 		}
 		return out

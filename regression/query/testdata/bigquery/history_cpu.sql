@@ -23,7 +23,9 @@ WITH
 -- such hours leave of the hour, if every hour of the date with calls holds them;
 -- else what is left of the date. Each call and each row is in one cell. Minutes and
 -- hours are told apart by the collector's directory, too, what is left of a date is
--- not: it may have counted here what it timed there.
+-- not: it may have counted here what it timed there. So records without calls are in what
+-- is left. If that has calls and no record, all others of the method's date weigh as much
+-- more as to stand for these, too (scale).
 --
 -- The reason of a row of level minute or hour says in which cells its rows were, as
 -- in 'minute/rest' for CPU and wall time. It weighs 1/q, which is final, unless that
@@ -56,10 +58,12 @@ added AS (
   SELECT
     service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
     MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes,
-    SUM(CASE WHEN reason LIKE 'rest/%' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) ELSE 0 END END) AS cpu_calls,
+    SUM(CASE WHEN reason LIKE 'rest/%' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) ELSE 0 END END) AS cpu_left,
     SUM(CASE WHEN reason LIKE 'rest/%' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE cpu_measured / NULLIF(p * cpu_p, 0) END END) AS cpu_sum,
-    SUM(CASE WHEN reason LIKE '%/rest' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(measured / NULLIF(p, 0), 0) ELSE 0 END END) AS wall_calls,
-    SUM(CASE WHEN reason LIKE '%/rest' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE measured / NULLIF(p, 0) END END) AS wall_sum
+    SUM(CASE WHEN reason LIKE 'rest/%' OR stratum = 'tail' THEN 0 ELSE COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) END) AS cpu_held,
+    SUM(CASE WHEN reason LIKE '%/rest' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(measured / NULLIF(p, 0), 0) ELSE 0 END END) AS wall_left,
+    SUM(CASE WHEN reason LIKE '%/rest' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE measured / NULLIF(p, 0) END END) AS wall_sum,
+    SUM(CASE WHEN reason LIKE '%/rest' OR stratum = 'tail' THEN 0 ELSE COALESCE(measured / NULLIF(p, 0), 0) END) AS wall_held
   FROM scoped
   WHERE level <> 'raw' AND CASE kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000)
@@ -113,8 +117,14 @@ hours AS (
     SUM(calls) AS calls,
     SUM(cpu_tail) AS cpu_tail, SUM(cpu_sum) AS cpu_sum, SUM(cpu_squares) AS cpu_squares,
     SUM(wall_tail) AS wall_tail, SUM(wall_sum) AS wall_sum, SUM(wall_squares) AS wall_squares,
-    MIN(CASE WHEN may_hold = 0 OR calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_minutes_hold,
-    MIN(CASE WHEN may_hold = 0 OR calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_minutes_hold
+    MIN(CASE
+      WHEN may_hold = 0 OR calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0
+      WHEN calls <= 0 AND (cpu_sum <> 0 OR cpu_tail <> 0) THEN 0
+      ELSE 1 END) AS cpu_minutes_hold,
+    MIN(CASE
+      WHEN may_hold = 0 OR calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0
+      WHEN calls <= 0 AND (wall_sum <> 0 OR wall_tail <> 0) THEN 0
+      ELSE 1 END) AS wall_minutes_hold
   FROM minutes
   GROUP BY key_id, hour_ns
 ),
@@ -123,26 +133,42 @@ dates AS (
     key_id, date_ns,
     MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_hours_hold,
     MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_hours_hold,
+    SUM(calls - cpu_tail) AS cpu_calls,
     SUM(CASE WHEN cpu_minutes_hold = 0 THEN calls - cpu_tail END) AS cpu_calls_left,
+    SUM(CASE WHEN cpu_minutes_hold = 0 AND calls <= 0 THEN calls - cpu_tail END) AS cpu_calls_alone,
     SUM(CASE WHEN cpu_minutes_hold = 0 THEN cpu_sum END) AS cpu_sum_left,
+    SUM(CASE WHEN cpu_minutes_hold = 0 AND calls <= 0 THEN cpu_sum END) AS cpu_sum_alone,
+    SUM(calls - wall_tail) AS wall_calls,
     SUM(CASE WHEN wall_minutes_hold = 0 THEN calls - wall_tail END) AS wall_calls_left,
-    SUM(CASE WHEN wall_minutes_hold = 0 THEN wall_sum END) AS wall_sum_left
+    SUM(CASE WHEN wall_minutes_hold = 0 AND calls <= 0 THEN calls - wall_tail END) AS wall_calls_alone,
+    SUM(CASE WHEN wall_minutes_hold = 0 THEN wall_sum END) AS wall_sum_left,
+    SUM(CASE WHEN wall_minutes_hold = 0 AND calls <= 0 THEN wall_sum END) AS wall_sum_alone
   FROM hours
   GROUP BY key_id, date_ns
 ),
 left_of_dates AS (
   SELECT
     key_id, date_ns, cpu_hours_hold, wall_hours_hold,
-    SUM(cpu_calls) OVER of_date / NULLIF(SUM(cpu_sum) OVER of_date, 0) AS cpu_factor,
-    SUM(wall_calls) OVER of_date / NULLIF(SUM(wall_sum) OVER of_date, 0) AS wall_factor
+    SUM(cpu_left) OVER of_date / NULLIF(SUM(cpu_sum) OVER of_date, 0) AS cpu_factor,
+    CASE WHEN COALESCE(SUM(cpu_sum) OVER of_date, 0) = 0 AND SUM(cpu_left) OVER of_date > 0 AND SUM(cpu_held) OVER of_date > 0
+      THEN 1 + SUM(cpu_left) OVER of_date / NULLIF(SUM(cpu_held) OVER of_date, 0) ELSE 1 END AS cpu_scale,
+    SUM(wall_left) OVER of_date / NULLIF(SUM(wall_sum) OVER of_date, 0) AS wall_factor,
+    CASE WHEN COALESCE(SUM(wall_sum) OVER of_date, 0) = 0 AND SUM(wall_left) OVER of_date > 0 AND SUM(wall_held) OVER of_date > 0
+      THEN 1 + SUM(wall_left) OVER of_date / NULLIF(SUM(wall_held) OVER of_date, 0) ELSE 1 END AS wall_scale
   FROM (
     SELECT
       key_id, date_ns, cpu_hours_hold, wall_hours_hold,
-      CASE WHEN cpu_hours_hold = 0 THEN cpu_calls_left END AS cpu_calls, CASE WHEN cpu_hours_hold = 0 THEN cpu_sum_left END AS cpu_sum,
-      CASE WHEN wall_hours_hold = 0 THEN wall_calls_left END AS wall_calls, CASE WHEN wall_hours_hold = 0 THEN wall_sum_left END AS wall_sum
+      CASE WHEN cpu_hours_hold = 0 THEN cpu_calls_left ELSE cpu_calls_alone END AS cpu_left,
+      CASE WHEN cpu_hours_hold = 0 THEN cpu_sum_left ELSE cpu_sum_alone END AS cpu_sum,
+      cpu_calls - COALESCE(CASE WHEN cpu_hours_hold = 0 THEN cpu_calls_left ELSE cpu_calls_alone END, 0) AS cpu_held,
+      CASE WHEN wall_hours_hold = 0 THEN wall_calls_left ELSE wall_calls_alone END AS wall_left,
+      CASE WHEN wall_hours_hold = 0 THEN wall_sum_left ELSE wall_sum_alone END AS wall_sum,
+      wall_calls - COALESCE(CASE WHEN wall_hours_hold = 0 THEN wall_calls_left ELSE wall_calls_alone END, 0) AS wall_held
     FROM dates
     UNION ALL
-    SELECT k.key_id, a.date_ns, 0 AS cpu_hours_hold, 0 AS wall_hours_hold, a.cpu_calls, a.cpu_sum, a.wall_calls, a.wall_sum
+    SELECT
+      k.key_id, a.date_ns, 0 AS cpu_hours_hold, 0 AS wall_hours_hold,
+      a.cpu_left, a.cpu_sum, a.cpu_held, a.wall_left, a.wall_sum, a.wall_held
     FROM added AS a
     JOIN keys AS k ON COALESCE(a.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(a.service, '') = COALESCE(k.service, '') AND COALESCE(a.environment, '') = COALESCE(k.environment, '') AND COALESCE(a.version, '') = COALESCE(k.version, '') AND COALESCE(a.class, '') = COALESCE(k.class, '') AND COALESCE(a.method, '') = COALESCE(k.method, '')
   )
@@ -152,29 +178,37 @@ hourly AS (
   -- A factor is of an hour or a date; those of minutes follow.
   SELECT
     h.key_id, h.hour_ns,
-    CASE WHEN h.cpu_minutes_hold = 1 THEN 'minute' WHEN d.cpu_hours_hold = 1 THEN 'hour' ELSE 'date' END AS cell,
-    CASE WHEN d.cpu_hours_hold = 1 THEN h.hour_ns - MOD(h.hour_ns, 3600000000000) ELSE h.hour_ns - MOD(h.hour_ns, 86400000000000) END AS cell_ns,
-    CASE WHEN h.cpu_minutes_hold = 1 THEN NULL WHEN d.cpu_hours_hold = 1 THEN (h.calls - h.cpu_tail) / NULLIF(h.cpu_sum, 0) ELSE d.cpu_factor END AS cpu_factor,
-    CASE WHEN h.wall_minutes_hold = 1 THEN 'minute' WHEN d.wall_hours_hold = 1 THEN 'hour' ELSE 'date' END AS cell_wall,
-    CASE WHEN d.wall_hours_hold = 1 THEN h.hour_ns - MOD(h.hour_ns, 3600000000000) ELSE h.hour_ns - MOD(h.hour_ns, 86400000000000) END AS cell_wall_ns,
-    CASE WHEN h.wall_minutes_hold = 1 THEN NULL WHEN d.wall_hours_hold = 1 THEN (h.calls - h.wall_tail) / NULLIF(h.wall_sum, 0) ELSE d.wall_factor END AS wall_factor
+    CASE WHEN h.cpu_minutes_hold = 1 THEN 'minute' WHEN d.cpu_hours_hold = 1 AND h.calls > 0 THEN 'hour' ELSE 'date' END AS cell,
+    CASE WHEN d.cpu_hours_hold = 1 AND h.calls > 0 THEN h.hour_ns - MOD(h.hour_ns, 3600000000000) ELSE h.hour_ns - MOD(h.hour_ns, 86400000000000) END AS cell_ns,
+    CASE
+      WHEN h.cpu_minutes_hold = 1 THEN NULL
+      WHEN d.cpu_hours_hold = 1 AND h.calls > 0 THEN d.cpu_scale * (h.calls - h.cpu_tail) / NULLIF(h.cpu_sum, 0)
+      ELSE d.cpu_factor END AS cpu_factor,
+    d.cpu_scale,
+    CASE WHEN h.wall_minutes_hold = 1 THEN 'minute' WHEN d.wall_hours_hold = 1 AND h.calls > 0 THEN 'hour' ELSE 'date' END AS cell_wall,
+    CASE WHEN d.wall_hours_hold = 1 AND h.calls > 0 THEN h.hour_ns - MOD(h.hour_ns, 3600000000000) ELSE h.hour_ns - MOD(h.hour_ns, 86400000000000) END AS cell_wall_ns,
+    CASE
+      WHEN h.wall_minutes_hold = 1 THEN NULL
+      WHEN d.wall_hours_hold = 1 AND h.calls > 0 THEN d.wall_scale * (h.calls - h.wall_tail) / NULLIF(h.wall_sum, 0)
+      ELSE d.wall_factor END AS wall_factor,
+    d.wall_scale
   FROM hours AS h
   JOIN left_of_dates AS d ON h.key_id = d.key_id AND h.date_ns = d.date_ns
 ),
 plan AS (
-  SELECT key_id, hour_ns, cell, cell_ns, cpu_factor, cell_wall, cell_wall_ns, wall_factor FROM hourly
+  SELECT key_id, hour_ns, cell, cell_ns, cpu_factor, cpu_scale, cell_wall, cell_wall_ns, wall_factor, wall_scale FROM hourly
   UNION ALL
   SELECT
     key_id, date_ns AS hour_ns,
-    'date' AS cell, date_ns AS cell_ns, cpu_factor, 'date' AS cell_wall, date_ns AS cell_wall_ns, wall_factor
+    'date' AS cell, date_ns AS cell_ns, cpu_factor, cpu_scale, 'date' AS cell_wall, date_ns AS cell_wall_ns, wall_factor, wall_scale
   FROM left_of_dates
   WHERE MOD(date_ns, 86400000000000) = 0
 ),
 tight AS (
   SELECT
     m.key_id, m.minute_ns,
-    CASE WHEN a.cell = 'minute' THEN (m.calls - m.cpu_tail) / NULLIF(m.cpu_sum, 0) END AS cpu_factor,
-    CASE WHEN a.cell_wall = 'minute' THEN (m.calls - m.wall_tail) / NULLIF(m.wall_sum, 0) END AS wall_factor
+    CASE WHEN a.cell = 'minute' THEN a.cpu_scale * (m.calls - m.cpu_tail) / NULLIF(m.cpu_sum, 0) END AS cpu_factor,
+    CASE WHEN a.cell_wall = 'minute' THEN a.wall_scale * (m.calls - m.wall_tail) / NULLIF(m.wall_sum, 0) END AS wall_factor
   FROM minutes AS m
   JOIN hourly AS a ON m.key_id = a.key_id AND m.hour_ns = a.hour_ns
   WHERE a.cell = 'minute' OR a.cell_wall = 'minute'
@@ -184,13 +218,13 @@ weighted AS (
     c.*,
     k.key_id, k.name_id, k.holes,
     CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.cpu_measured > 0
-      THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE 1 END) / NULLIF(c.p * c.cpu_p, 0)
+      THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE COALESCE(a.cpu_scale, 1) END) / NULLIF(c.p * c.cpu_p, 0)
       END AS w,
     CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0
-      THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE 1 END) / NULLIF(c.p, 0)
+      THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE COALESCE(a.wall_scale, 1) END) / NULLIF(c.p, 0)
       END AS w_wall,
     CASE
-      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL THEN 'none' ELSE a.cell END
+      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 THEN 'none' ELSE a.cell END
       WHEN c.reason LIKE 'none/%' THEN 'none'
       WHEN c.reason LIKE 'hour/%' THEN 'hour'
       WHEN c.reason LIKE 'date/%' THEN 'date'
@@ -202,7 +236,7 @@ weighted AS (
       WHEN c.reason LIKE 'hour/%' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_ns,
     CASE
-      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL THEN 'none' ELSE a.cell_wall END
+      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL AND a.wall_scale = 1 THEN 'none' ELSE a.cell_wall END
       WHEN c.reason LIKE '%/none' THEN 'none'
       WHEN c.reason LIKE '%/hour' THEN 'hour'
       WHEN c.reason LIKE '%/date' THEN 'date'
