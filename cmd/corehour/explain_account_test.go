@@ -168,7 +168,7 @@ func TestTheOnlyLookIsNotEnough(t *testing.T) {
 	more, _ := shop.Run()
 	root := fixture.Write(t, items, more)
 	r := corehour("regress", "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
-	if r.code != exitNothing || !strings.Contains(r.stdout, "shop/tax.Rate: +61.8% (+29.4% to +102.2%) in the last look alone") {
+	if r.code != exitNothing || !strings.Contains(r.stdout, "shop/tax.Rate: +62.1% (+29.5% to +102.9%) in the last look alone") {
 		t.Errorf("%+v", r)
 	}
 	r = corehour("explain", fixture.Rate, "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
