@@ -45,11 +45,30 @@ type minuteSums struct {
 	cpu, wall recordSums
 }
 
-// restSums are what rows that were added up have in what is left of the date.
+// restSums are what rows that were added up have in what is left of the date, and beside it.
 type restSums struct {
 	cpuCalls, wallCalls float64
 	cpu, wall           recordSums
 	cpuHeld, wallHeld   recordSums // of rows whose weights are final
+}
+
+func (s *restSums) add(r *Row, tail bool) {
+	if r.Kind == KindProcess {
+		return
+	}
+	cpu, wall := r.inRest()
+	if cpu {
+		s.cpuCalls += r.Calls
+		s.cpu.record(r.CPUMeasured, r.Q(), tail)
+	} else {
+		s.cpuHeld.record(r.CPUMeasured, r.Q(), tail)
+	}
+	if wall {
+		s.wallCalls += r.Calls
+		s.wall.record(r.Measured, r.P, tail)
+	} else {
+		s.wallHeld.record(r.Measured, r.P, tail)
+	}
 }
 
 // recordSums are the sums of what was measured: weighed by 1/probability, apart
@@ -104,24 +123,11 @@ func (c *Cells) Reset() {
 // Add adds a row.
 func (c *Cells) Add(r *Row) {
 	tail := r.Stratum == StratumTail
+	if r.Level != LevelRaw {
+		c.rest.add(r, tail)
+		return
+	}
 	if !inCells(r) {
-		cpu, wall := r.inRest()
-		if cpu {
-			c.rest.cpuCalls += r.Calls
-			c.rest.cpu.record(r.CPUMeasured, r.Q(), tail)
-		}
-		if wall {
-			c.rest.wallCalls += r.Calls
-			c.rest.wall.record(r.Measured, r.P, tail)
-		}
-		if final := r.Level != LevelRaw && r.Kind != KindProcess; final {
-			if !cpu {
-				c.rest.cpuHeld.record(r.CPUMeasured, r.Q(), tail)
-			}
-			if !wall {
-				c.rest.wallHeld.record(r.Measured, r.P, tail)
-			}
-		}
 		return
 	}
 	if c.minutes == nil {
