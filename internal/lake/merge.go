@@ -66,18 +66,13 @@ func (r *runner) batch(files []parquet.File, in room) []parquet.File {
 // asFewAsNeeded are the smallest of those that are to be merged, so many that all files can
 // be read side by side afterwards.
 func (r *runner) asFewAsNeeded(files, some []parquet.File) []parquet.File {
+	others := slices.DeleteFunc(slices.Clone(files), func(f parquet.File) bool { return slices.Contains(some, f) })
 	for n := 2; n < len(some); n++ {
 		merged := parquet.File{Rows: rowsOf(some[:n])}
 		for _, f := range some[:n] {
 			merged.GroupBytes = max(merged.GroupBytes, f.GroupBytes*resident(merged)/max(1, resident(f)))
 		}
-		after := append([]parquet.File{merged}, some[n:]...)
-		for _, f := range files {
-			if !slices.Contains(some, f) {
-				after = append(after, f)
-			}
-		}
-		if r.fits(after, wholeRows) {
+		if r.fits(slices.Concat(others, some[n:], []parquet.File{merged}), wholeRows) {
 			return some[:n]
 		}
 	}
