@@ -3,6 +3,7 @@ package query
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 )
@@ -53,6 +54,11 @@ func (d dialect) Kind(prefix string, kinds ...string) string {
 		fmt.Fprintf(&b, " WHEN '%s' THEN TRUE", k)
 	}
 	return b.String() + " ELSE FALSE END"
+}
+
+// Raw is the condition that a row is not a sum, said in the same way.
+func (d dialect) Raw(prefix string) string {
+	return "CASE " + prefix + "level WHEN 'raw' THEN TRUE ELSE FALSE END"
 }
 
 // Rows is what statements read that form weights.
@@ -109,21 +115,28 @@ type metricColumns struct {
 	Weight    string
 	Cell      string
 	Histogram string
+	// What it was measured with, of rows c.
+	Probability string
+	// Of sums over probabilities:
+	Sum    string // of what was measured
+	Factor string // that makes an estimate of it
 }
 
 var columnsOf = map[Metric]metricColumns{
-	CPU:  {Value: "cpu_ns", Measured: "cpu_measured", Weight: "w", Cell: "cell", Histogram: "cpu_hist"},
-	Wall: {Value: "wall_ns", Measured: "measured", Weight: "w_wall", Cell: "cell_wall", Histogram: "wall_hist"},
+	CPU:  {Value: "cpu_ns", Measured: "cpu_measured", Weight: "w", Cell: "cell", Histogram: "cpu_hist", Probability: "c.p * c.cpu_p", Sum: "cpu_n", Factor: "cpu_factor"},
+	Wall: {Value: "wall_ns", Measured: "measured", Weight: "w_wall", Cell: "cell_wall", Histogram: "wall_hist", Probability: "c.p", Sum: "wall_n", Factor: "wall_factor"},
 }
 
 // scope is what a template sees.
 type scope struct {
 	dialect
 	metricColumns
-	Source string // the relation that method_cost reads
-	Sides  bool   // whether rows are told apart by side of a comparison
-	Filter Filter
-	Few    bool // the rows looked at are so few that they are better kept than read again
+	Source  string // the relation that method_cost reads
+	Weights string // the schema of the weights, if these are tables
+	Sides   bool   // whether rows are told apart by side of a comparison
+	Filter  Filter
+	Told    []string // columns that sums of rows are told apart by
+	Errors  bool     // sums are of wall time and errors, too
 
 	// Of statements about costs.
 	Group           []string // columns of groups
@@ -134,6 +147,24 @@ type scope struct {
 func (s scope) From(source string) scope {
 	s.Source = source
 	return s
+}
+
+// Telling is the same scope with sums that are told apart by these columns.
+func (s scope) Telling(columns ...string) scope {
+	s.Told = columns
+	return s
+}
+
+// Tells tells whether sums are told apart by this column.
+func (s scope) Tells(column string) bool { return slices.Contains(s.Told, column) }
+
+// Apart lists what sums of a method's rows are told apart by, but for the time.
+func (s scope) Apart() string {
+	columns := append([]string{"stratum", "timed"}, s.Told...)
+	if s.Parted {
+		columns = append(columns, "part")
+	}
+	return strings.Join(columns, ", ")
 }
 
 // Only is the condition that the filter makes, to be put behind others. It leaves

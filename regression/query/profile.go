@@ -65,13 +65,7 @@ type Ask struct {
 }
 
 func (a Ask) scope() scope {
-	return scope{metricColumns: columnsOf[a.Metric], Filter: a.Filter, Sides: len(a.Compared) > 0, Few: a.few()}
-}
-
-// few: of one service on some days.
-func (a Ask) few() bool {
-	w := a.Window
-	return a.Filter.Service != "" && len(a.Compared) == 0 && !w.From.IsZero() && !w.To.IsZero() && w.To.Sub(w.From) <= 48*time.Hour
+	return scope{metricColumns: columnsOf[a.Metric], Filter: a.Filter, Sides: len(a.Compared) > 0}
 }
 
 func (a Ask) args() map[string]any {

@@ -44,8 +44,8 @@ func statements(t *testing.T) map[string]string {
 	for _, template := range []string{"members", "services", "places", "classes", "percentiles", "tails", "runs", "sampling", "processes", "duplicates", "stock", "extent", "view_of_method_cost"} {
 		add(template, template, scope{})
 	}
-	add("cost_methods", "cost", scope{Group: []string{"service_namespace", "service", "environment", "class", "method"}})
-	add("cost_owners", "cost", scope{Group: []string{"owner"}, Owned: true, Repriced: true})
+	add("cost_methods", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Group: []string{"service_namespace", "service", "environment", "class", "method"}})
+	add("cost_owners", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Group: []string{"owner"}, Owned: true, Repriced: true})
 	add("bill", "bill", scope{})
 	add("bill_repriced", "bill", scope{Repriced: true})
 	add("user", "user", scope{})

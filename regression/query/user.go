@@ -99,7 +99,11 @@ func (w *Warehouse) userRows(ctx context.Context, text string, limit int, begin 
 // Parquet with the types of the engine, and counts them. The engine holds a few row
 // groups of them in memory. It is for warehouses in files.
 func (w *Warehouse) Export(ctx context.Context, text string) (rows int64, err error) {
-	conn, err := w.db.Conn(ctx)
+	user, err := w.forUser(ctx, text)
+	if err != nil {
+		return 0, err
+	}
+	conn, err := user.db.Conn(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -128,7 +132,11 @@ func (w *Warehouse) startUser(ctx context.Context, text string, limit int) (*sql
 		}
 		return rows, &reading{}, func() { rows.Close() }, nil
 	}
-	conn, err := w.db.Conn(ctx)
+	user, err := w.forUser(ctx, text)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	conn, err := user.db.Conn(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}

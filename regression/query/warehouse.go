@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,6 +58,8 @@ type Warehouse struct {
 	cache     *bucket.Cache  // where they are then
 	notices   io.Writer      // of what is fetched
 	given     map[string]given
+	user      *Warehouse // the same rows, for statements of the user's own, once there are some
+	weighed   bool       // the weights of all rows are stored
 }
 
 // Open resolves the newest commit of the warehouse at root and defines the views
@@ -122,8 +125,9 @@ func filesOf(s *parquet.Snapshot, window Window) []parquet.File {
 	return files
 }
 
-// start makes the engine and the views. settings are statements to run first.
-func (w *Warehouse) start(ctx context.Context, settings ...string) error {
+// start makes the engine and the views. more are statements to run before it is closed to
+// other files and settings.
+func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	connector, err := duckdb.NewConnector("", nil)
 	if err != nil {
 		return err
@@ -156,25 +160,35 @@ func (w *Warehouse) start(ctx context.Context, settings ...string) error {
 	if err != nil {
 		return err
 	}
-	for _, statement := range append(settings,
-		"SET temp_directory = "+quoteText(w.spill),
+	for _, statement := range slices.Concat([]string{
+		"SET temp_directory = " + quoteText(w.spill),
 		"SET TimeZone = 'UTC'",
-		"CREATE VIEW method_rows AS SELECT "+columns.Full+", "+parts+" AS part FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false)",
+		asWritten,
+		"CREATE VIEW method_rows AS SELECT " + columns.Full + ", " + parts + " AS part FROM read_parquet(" + list + ", union_by_name = true, hive_partitioning = false)",
 		"CREATE VIEW method_calls AS SELECT * EXCLUDE (part) FROM method_rows",
-		"CREATE VIEW method_files AS SELECT "+columns.Full+" FROM read_parquet("+list+", union_by_name = true, hive_partitioning = false, filename = 'parquet_file')",
+		"CREATE VIEW method_files AS SELECT " + columns.Full + " FROM read_parquet(" + list + ", union_by_name = true, hive_partitioning = false, filename = 'parquet_file')",
 		costs,
+	}, more, []string{
 		// From here on no statement, whoever wrote it, reaches another file.
-		"SET allowed_paths = "+allowed,
-		"SET allowed_directories = ["+quoteText(w.spill)+"]",
+		"SET allowed_paths = " + allowed,
+		"SET allowed_directories = [" + quoteText(w.spill) + "]",
 		"SET enable_external_access = false",
 		"SET lock_configuration = true",
-	) {
+	}) {
 		if _, err := w.db.ExecContext(ctx, statement); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// Our own statements join what is large with what is small, in this order: the engine
+// knows as little of how many rows a step of them has as to take the reverse for better,
+// which doubles their time. Those of users it orders itself.
+const (
+	asWritten = "SET disabled_optimizers = 'join_order,build_side_probe_side'"
+	asLikely  = "SET disabled_optimizers = ''"
+)
 
 // partsOf is an expression that numbers the collectors whose files these are, from 1. It
 // also tells whether there are several.
@@ -195,8 +209,11 @@ func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") 
 // Close ends the engine and removes what it spilled.
 func (w *Warehouse) Close() error {
 	var err error
+	if w.user != nil {
+		err = w.user.Close()
+	}
 	if w.db != nil {
-		err = w.db.Close()
+		err = errors.Join(err, w.db.Close())
 	}
 	if w.spill != "" {
 		err = errors.Join(err, os.RemoveAll(w.spill))

@@ -26,7 +26,7 @@ WITH scoped AS {{.Inline}} (
   WHERE {{.Kind "c." "call" "counts" "aggregate"}}
     {{.Only "c."}}
 ),
-{{template "weights" .From "scoped"}},
+{{template "weighted" .From "scoped"}},
 names AS (
   -- Methods by number: the same in both versions.
   SELECT key_id, name, class, method, DENSE_RANK() OVER (ORDER BY name) AS method_id

@@ -11,45 +11,45 @@
 WITH scoped AS {{.Inline}} (
   SELECT
     {{- if .Repriced}}
-    c.* REPLACE (CAST(r.usd_per_core_hour AS {{.Double}}) AS usd_per_core_hour)
+    c.* REPLACE (CAST(r.usd_per_core_hour AS {{.Double}}) AS usd_per_core_hour),
     {{- else}}
-    c.*
+    c.*,
     {{- end}}
+    CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.start_ns < {{.Param}}to_ns THEN c.start_ns - MOD(c.start_ns, {{.Param}}slot_ns) END AS slot_ns
   FROM {{.Rows}} AS c
   {{- if .Repriced}}
   LEFT JOIN {{.Given "repriced"}} AS r ON {{.Same "c" "r" "cloud_provider" "region" "host_type" "capacity_type"}}
   {{- end}}
-  WHERE {{.Kind "c." "call" "counts" "aggregate"}}
-    {{.Only "c."}}
+  WHERE true {{.Only "c."}}
 ),
-{{template "weights" .From "scoped"}},
+{{template "weighed" (.From "scoped").Telling "instance" "slot_ns" "caller" "signature" "usd_per_core_hour"}},
 seen AS (
   -- What was counted needs no slot and, as what has a caller, no cell. levels says
   -- whether it was in raw rows (1), in sums (2), whose instances have other names, or
   -- in both (3).
   SELECT
     key_id, name_id, caller, instance,
-    CASE WHEN measured > 0 THEN start_ns - MOD(start_ns, {{.Param}}slot_ns) ELSE 0 END AS slot_ns,
+    CASE WHEN measured > 0 THEN slot_ns ELSE 0 END AS slot_ns,
     CASE WHEN measured > 0 AND holes = 1 THEN cell ELSE '' END AS cell,
     CASE WHEN measured > 0 AND holes = 1 THEN cell_ns ELSE 0 END AS cell_ns,
     MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
     BIT_OR(CASE WHEN level = 'raw' THEN 1 ELSE 2 END) AS levels,
     SUM(calls) AS calls,
-    SUM(CASE WHEN cell_wall = 'none' THEN calls - COALESCE(w_wall * measured, 0) ELSE 0 END) AS unmeasured_calls,
+    SUM(CASE WHEN cell_wall = 'none' THEN calls - COALESCE(wall_factor * wall_n, 0) ELSE 0 END) AS unmeasured_calls,
     SUM(measured) AS measured,
     SUM(cpu_measured) AS cpu_measured,
-    COALESCE(SUM(w_wall * measured), 0) AS flow,
-    COALESCE(SUM(w_wall * wall_ns), 0) AS wall_x,
-    COALESCE(SUM(w_wall * errors), 0) AS errors,
-    COALESCE(SUM(w * cpu_measured), 0) AS n,
-    COALESCE(SUM(w * cpu_ns), 0) AS x,
-    COALESCE(SUM(w * cpu_ns * usd_per_core_hour / 3.6e12), 0) AS usd,
-    COALESCE(SUM(CASE WHEN usd_per_core_hour IS NULL THEN w * cpu_ns END), 0) AS unpriced_x
-  FROM weighted
-  WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+    COALESCE(SUM(wall_factor * wall_n), 0) AS flow,
+    COALESCE(SUM(wall_factor * wall_x), 0) AS wall_x,
+    COALESCE(SUM(wall_factor * errors), 0) AS errors,
+    COALESCE(SUM(cpu_factor * cpu_n), 0) AS n,
+    COALESCE(SUM(cpu_factor * x), 0) AS x,
+    COALESCE(SUM(cpu_factor * x * usd_per_core_hour / 3.6e12), 0) AS usd,
+    COALESCE(SUM(CASE WHEN usd_per_core_hour IS NULL THEN cpu_factor * x END), 0) AS unpriced_x
+  FROM weighed
+  WHERE slot_ns IS NOT NULL
   GROUP BY
     key_id, name_id, caller, instance,
-    CASE WHEN measured > 0 THEN start_ns - MOD(start_ns, {{.Param}}slot_ns) ELSE 0 END,
+    CASE WHEN measured > 0 THEN weighed.slot_ns ELSE 0 END,
     CASE WHEN measured > 0 AND holes = 1 THEN cell ELSE '' END,
     CASE WHEN measured > 0 AND holes = 1 THEN cell_ns ELSE 0 END
 ),
@@ -88,9 +88,12 @@ names AS (
 callers AS (
   -- Which method of ours a caller is, if it is one.
   SELECT c.name_id, c.caller, o.name_id AS caller_id
-  FROM (SELECT DISTINCT name_id, caller FROM paid WHERE caller IS NOT NULL) AS c
-  JOIN names AS e ON e.name_id = c.name_id
-  JOIN names AS o ON o.name = c.caller AND {{.Same "e" "o" "service_namespace" "service" "environment" "version"}}
+  FROM (
+    SELECT DISTINCT p.name_id, p.caller, {{.Service "e."}}, e.version
+    FROM (SELECT DISTINCT name_id, caller FROM paid WHERE caller IS NOT NULL) AS p
+    JOIN names AS e ON e.name_id = p.name_id
+  ) AS c
+  JOIN names AS o ON o.name = c.caller AND {{.Same "c" "o" "service_namespace" "service" "environment" "version"}}
 ),
 entries AS (
   SELECT name_id, instance, slot_ns, levels, n, x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
@@ -282,9 +285,9 @@ WITH scoped AS {{.Inline}} (
   WHERE {{.Kind "" "call" "counts" "aggregate"}}
     {{.Only ""}}
 ),
-weighted AS ({{template "method_cost" .From "scoped"}}),
+{{template "weighted" .From "scoped"}},
 timed AS (
-  SELECT *
+  SELECT {{.Service ""}}, class, method, measured, cpu_measured, wall_ns, cpu_ns, wall_hist, cpu_hist, w, w_wall
   FROM weighted
   WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns AND measured > 0
 ),

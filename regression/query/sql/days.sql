@@ -8,7 +8,7 @@ WITH scoped AS {{.Inline}} (
   WHERE {{.Kind "c." "call" "counts" "aggregate"}}
     {{.Only "c."}}
 ),
-{{template "weights" .From "scoped"}},
+{{template "weighted" .From "scoped"}},
 names AS (
   -- Methods by number: the same in all versions.
   SELECT

@@ -3,23 +3,26 @@
 -- and the sums over clusters (instance x part of the bucket) that standard errors
 -- are made of.
 WITH scoped AS {{.Inline}} (
-  SELECT m.*
+  SELECT
+    m.*,
+    CASE WHEN m.start_ns >= {{.Param}}from_ns AND m.start_ns < {{.Param}}to_ns THEN m.start_ns - MOD(m.start_ns, {{.Param}}bucket_ns) END AS bucket_ns,
+    m.start_ns - MOD(m.start_ns, {{.Param}}slot_ns) AS slot_ns
   FROM {{.Rows}} AS m
   JOIN {{.Given "chosen"}} AS c ON {{.Same "m" "c" "service_namespace" "service" "environment" "class" "method"}}
   WHERE {{.Kind "m." "call" "counts" "aggregate"}}
     {{.Only "m."}}
 ),
-weighted AS ({{template "method_cost" .From "scoped"}}),
+{{template "weighed" (.From "scoped").Telling "instance" "bucket_ns" "slot_ns"}},
 clusters AS (
   SELECT
-    {{.Key ""}}, start_ns - MOD(start_ns, {{.Param}}bucket_ns) AS bucket_ns,
+    key_id, bucket_ns,
     SUM(calls) AS calls,
     SUM({{.Measured}}) AS records,
-    COALESCE(SUM({{.Weight}} * {{.Measured}}), 0) AS n,
-    COALESCE(SUM({{.Weight}} * {{.Value}}), 0) AS x
-  FROM weighted
-  WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
-  GROUP BY {{.Key ""}}, instance, start_ns - MOD(start_ns, {{.Param}}bucket_ns), start_ns - MOD(start_ns, {{.Param}}slot_ns)
+    COALESCE(SUM({{.Factor}} * {{.Sum}}), 0) AS n,
+    COALESCE(SUM({{.Factor}} * x), 0) AS x
+  FROM weighed
+  WHERE bucket_ns IS NOT NULL
+  GROUP BY key_id, instance, bucket_ns, slot_ns
 )
 SELECT
   {{.Key ""}}, bucket_ns,
@@ -27,7 +30,8 @@ SELECT
   CAST(SUM(records) AS {{.Long}}) AS records,
   CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS {{.Long}}) AS clusters,
   SUM(n) AS n, SUM(x) AS x, SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx
-FROM clusters
+FROM clusters AS c
+JOIN keys AS k ON c.key_id = k.key_id
 GROUP BY {{.Key ""}}, bucket_ns
 ORDER BY {{.Key ""}}, bucket_ns
 {{end}}
@@ -43,9 +47,9 @@ WITH scoped AS {{.Inline}} (
   WHERE {{.Kind "m." "call" "counts" "aggregate"}}
     {{.Only "m."}}
 ),
-weighted AS ({{template "method_cost" .From "scoped"}}),
+{{template "weighted" .From "scoped"}},
 timed AS (
-  SELECT *
+  SELECT {{.Key ""}}, {{.Measured}}, {{.Value}}, {{.Histogram}}, {{.Weight}}
   FROM weighted
   WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns AND {{.Weight}} IS NOT NULL
 ),

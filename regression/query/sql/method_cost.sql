@@ -1,217 +1,70 @@
-{{define "weights"}}
--- What a row weighs. q = p * cpu_p is the probability that a row's CPU was
--- measured with, p that of its wall time.
---
--- A row of the tail stratum weighs 1/q and leaves the rest of its cell N_G calls:
--- those counted less those that tail rows stand for. A row outside of it weighs
--- N_G * (1/q) / sum over its cell of (cpu_measured / q). The same with p for wall
--- time, errors and callers.
---
--- Cells are nested: the minute of start, if every minute of its hour with calls
--- holds 20 effective records (less what adding 20 equal ones may round); else what
--- such hours leave of the hour, if every hour of the date with calls holds them;
--- else what is left of the date. Each call and each row is in one cell. Minutes and
--- hours are told apart by the collector's directory, too, what is left of a date is
--- not: it may have counted here what it timed there. So records without calls are in what
--- is left. If that has calls and no record, all others of the method's date weigh as much
--- more as to stand for these, too (scale).
---
--- The reason of a row of level minute or hour says in which cells its rows were, as
--- in 'minute/rest' for CPU and wall time. It weighs 1/q, which is final, unless that
--- is 'rest': then it is in what is left of the date, with the rows of other
--- directories, added up or not. ('none' is final, as is 'date', of older sums.)
---
--- hour_ns and minute_ns tell directories apart by their last digits, from 1; with
--- none a time stands for the sums of a date.
---
--- Methods of versions go by number: six names are dear to group and to join by.
--- holes says whether the caller of some of a method's measurements is not known,
--- name_id which methods of a version have the same full name.
---
--- Minutes are told apart only where they may be cells: n records weigh as n effective
--- ones at most, so an hour needs 20 of them for each of its minutes with calls. Most
--- hours of most methods have fewer, and as many minutes as records. Sums are in no minute's
--- or hour's cell.
-spans AS (
+{{define "weighted"}}
+{{- template "weights" .}},
+weighted AS ({{template "weighted_rows" .}}
+)
+{{- end}}
+
+{{define "weighted_rows"}}
+  -- Rows with their weights.
   SELECT
-    {{.Key ""}}, start_ns - MOD(start_ns, 3600000000000) + {{.Part ""}} AS hour_ns,
-    MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes,
-    SUM(measured) AS records,
-    BIT_OR(CASE WHEN calls > 0
-      THEN CAST(1 AS {{.Long}}) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS {{.Long}}) END) AS minutes_with_calls
-  FROM {{.Source}}
-  WHERE level = 'raw' AND {{.Kind "" "call" "counts" "aggregate"}}
-  GROUP BY {{.Key ""}}, start_ns - MOD(start_ns, 3600000000000) + {{.Part ""}}
-),
-added AS (
-  SELECT
-    {{.Key ""}}, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
-    MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes,
-    SUM(CASE WHEN reason LIKE 'rest/%' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) ELSE 0 END END) AS cpu_left,
-    SUM(CASE WHEN reason LIKE 'rest/%' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE cpu_measured / NULLIF(p * cpu_p, 0) END END) AS cpu_sum,
-    SUM(CASE WHEN reason LIKE 'rest/%' OR stratum = 'tail' THEN 0 ELSE COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) END) AS cpu_held,
-    SUM(CASE WHEN reason LIKE '%/rest' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(measured / NULLIF(p, 0), 0) ELSE 0 END END) AS wall_left,
-    SUM(CASE WHEN reason LIKE '%/rest' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE measured / NULLIF(p, 0) END END) AS wall_sum,
-    SUM(CASE WHEN reason LIKE '%/rest' OR stratum = 'tail' THEN 0 ELSE COALESCE(measured / NULLIF(p, 0), 0) END) AS wall_held
-  FROM {{.Source}}
-  WHERE level <> 'raw' AND {{.Kind "" "call" "counts" "aggregate"}}
-  GROUP BY {{.Key ""}}, start_ns - MOD(start_ns, 86400000000000)
-),
-keys AS (
-  SELECT *, MIN(key_id) OVER (PARTITION BY {{.Service ""}}, version, name) AS name_id
-  FROM (
-    SELECT
-      {{.Key ""}}, holes,
-      CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
-      ROW_NUMBER() OVER (ORDER BY {{.Key ""}}) AS key_id
-    FROM (
-      SELECT {{.Key ""}}, MAX(holes) AS holes
-      FROM (
-        SELECT {{.Key ""}}, holes FROM spans
-        UNION ALL
-        SELECT {{.Key ""}}, holes FROM added
-      )
-      GROUP BY {{.Key ""}}
-    )
-  )
-),
-minutes AS (
-  SELECT
-    k.key_id, k.hour_ns, k.may_hold,
-    CASE WHEN k.may_hold = 1 THEN c.start_ns - MOD(c.start_ns, 60000000000) + {{.Part "c."}} ELSE k.hour_ns END AS minute_ns,
-    SUM(c.calls) AS calls,
-    SUM(CASE WHEN c.stratum = 'tail' THEN COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p, 0), 0) ELSE 0 END) AS cpu_tail,
-    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p, 0), 0) END) AS cpu_sum,
-    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p * c.p * c.cpu_p, 0), 0) END) AS cpu_squares,
-    SUM(CASE WHEN c.stratum = 'tail' THEN COALESCE(c.measured / NULLIF(c.p, 0), 0) ELSE 0 END) AS wall_tail,
-    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.measured / NULLIF(c.p, 0), 0) END) AS wall_sum,
-    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.measured / NULLIF(c.p * c.p, 0), 0) END) AS wall_squares
+    c.*, k.key_id,
+    CASE WHEN {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.cpu_measured > 0 THEN {{template "cpu_factor" .}} / NULLIF(c.p * c.cpu_p, 0) END AS w,
+    CASE WHEN {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 THEN {{template "wall_factor" .}} / NULLIF(c.p, 0) END AS w_wall,
+    {{- template "cell_of_weight" .}}
   FROM {{.Source}} AS c
-  JOIN (
-    SELECT
-      s.*, k.key_id,
-      CASE WHEN s.records >= 20 * COALESCE(CAST(BIT_COUNT(s.minutes_with_calls) AS {{.Long}}), 0) THEN 1 ELSE 0 END AS may_hold
-    FROM spans AS s
-    JOIN keys AS k ON {{.Same "s" "k" "service_namespace" "service" "environment" "version" "class" "method"}}
-  ) AS k
-    ON {{.Same "c" "k" "service_namespace" "service" "environment" "version" "class" "method"}}
-      AND k.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + {{.Part "c."}}
-  WHERE c.level = 'raw' AND {{.Kind "c." "call" "counts" "aggregate"}}
-  GROUP BY k.key_id, k.hour_ns, k.may_hold, CASE WHEN k.may_hold = 1 THEN c.start_ns - MOD(c.start_ns, 60000000000) + {{.Part "c."}} ELSE k.hour_ns END
-),
-hours AS (
-  SELECT
-    key_id, hour_ns,
-    hour_ns - MOD(hour_ns, 86400000000000) + MOD(hour_ns, 3600000000000) AS date_ns,
-    SUM(calls) AS calls,
-    SUM(cpu_tail) AS cpu_tail, SUM(cpu_sum) AS cpu_sum, SUM(cpu_squares) AS cpu_squares,
-    SUM(wall_tail) AS wall_tail, SUM(wall_sum) AS wall_sum, SUM(wall_squares) AS wall_squares,
-    MIN(CASE
-      WHEN may_hold = 0 OR calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0
-      WHEN calls <= 0 AND (cpu_sum <> 0 OR cpu_tail <> 0) THEN 0
-      ELSE 1 END) AS cpu_minutes_hold,
-    MIN(CASE
-      WHEN may_hold = 0 OR calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0
-      WHEN calls <= 0 AND (wall_sum <> 0 OR wall_tail <> 0) THEN 0
-      ELSE 1 END) AS wall_minutes_hold
-  FROM minutes
-  GROUP BY key_id, hour_ns
-),
-dates AS (
-  SELECT
-    key_id, date_ns,
-    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_hours_hold,
-    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_hours_hold,
-    SUM(calls - cpu_tail) AS cpu_calls,
-    SUM(CASE WHEN cpu_minutes_hold = 0 THEN calls - cpu_tail END) AS cpu_calls_left,
-    SUM(CASE WHEN cpu_minutes_hold = 0 AND calls <= 0 THEN calls - cpu_tail END) AS cpu_calls_alone,
-    SUM(CASE WHEN cpu_minutes_hold = 0 THEN cpu_sum END) AS cpu_sum_left,
-    SUM(CASE WHEN cpu_minutes_hold = 0 AND calls <= 0 THEN cpu_sum END) AS cpu_sum_alone,
-    SUM(calls - wall_tail) AS wall_calls,
-    SUM(CASE WHEN wall_minutes_hold = 0 THEN calls - wall_tail END) AS wall_calls_left,
-    SUM(CASE WHEN wall_minutes_hold = 0 AND calls <= 0 THEN calls - wall_tail END) AS wall_calls_alone,
-    SUM(CASE WHEN wall_minutes_hold = 0 THEN wall_sum END) AS wall_sum_left,
-    SUM(CASE WHEN wall_minutes_hold = 0 AND calls <= 0 THEN wall_sum END) AS wall_sum_alone
-  FROM hours
-  GROUP BY key_id, date_ns
-),
-left_of_dates AS (
-  SELECT
-    key_id, date_ns, cpu_hours_hold, wall_hours_hold,
-    SUM(cpu_left) OVER of_date / NULLIF(SUM(cpu_sum) OVER of_date, 0) AS cpu_factor,
-    CASE WHEN COALESCE(SUM(cpu_sum) OVER of_date, 0) = 0 AND SUM(cpu_left) OVER of_date > 0 AND SUM(cpu_held) OVER of_date > 0
-      THEN 1 + SUM(cpu_left) OVER of_date / NULLIF(SUM(cpu_held) OVER of_date, 0) ELSE 1 END AS cpu_scale,
-    SUM(wall_left) OVER of_date / NULLIF(SUM(wall_sum) OVER of_date, 0) AS wall_factor,
-    CASE WHEN COALESCE(SUM(wall_sum) OVER of_date, 0) = 0 AND SUM(wall_left) OVER of_date > 0 AND SUM(wall_held) OVER of_date > 0
-      THEN 1 + SUM(wall_left) OVER of_date / NULLIF(SUM(wall_held) OVER of_date, 0) ELSE 1 END AS wall_scale
-  FROM (
-    SELECT
-      key_id, date_ns, cpu_hours_hold, wall_hours_hold,
-      CASE WHEN cpu_hours_hold = 0 THEN cpu_calls_left ELSE cpu_calls_alone END AS cpu_left,
-      CASE WHEN cpu_hours_hold = 0 THEN cpu_sum_left ELSE cpu_sum_alone END AS cpu_sum,
-      cpu_calls - COALESCE(CASE WHEN cpu_hours_hold = 0 THEN cpu_calls_left ELSE cpu_calls_alone END, 0) AS cpu_held,
-      CASE WHEN wall_hours_hold = 0 THEN wall_calls_left ELSE wall_calls_alone END AS wall_left,
-      CASE WHEN wall_hours_hold = 0 THEN wall_sum_left ELSE wall_sum_alone END AS wall_sum,
-      wall_calls - COALESCE(CASE WHEN wall_hours_hold = 0 THEN wall_calls_left ELSE wall_calls_alone END, 0) AS wall_held
-    FROM dates
-    UNION ALL
-    SELECT
-      k.key_id, a.date_ns, 0 AS cpu_hours_hold, 0 AS wall_hours_hold,
-      a.cpu_left, a.cpu_sum, a.cpu_held, a.wall_left, a.wall_sum, a.wall_held
-    FROM added AS a
-    JOIN keys AS k ON {{.Same "a" "k" "service_namespace" "service" "environment" "version" "class" "method"}}
-  )
-  WINDOW of_date AS (PARTITION BY key_id, date_ns - MOD(date_ns, 86400000000000))
-),
-hourly AS (
-  -- A factor is of an hour or a date; those of minutes follow.
-  SELECT
-    h.key_id, h.hour_ns,
-    CASE WHEN h.cpu_minutes_hold = 1 THEN 'minute' WHEN d.cpu_hours_hold = 1 AND h.calls > 0 THEN 'hour' ELSE 'date' END AS cell,
-    CASE WHEN d.cpu_hours_hold = 1 AND h.calls > 0 THEN h.hour_ns - MOD(h.hour_ns, 3600000000000) ELSE h.hour_ns - MOD(h.hour_ns, 86400000000000) END AS cell_ns,
-    CASE
-      WHEN h.cpu_minutes_hold = 1 THEN NULL
-      WHEN d.cpu_hours_hold = 1 AND h.calls > 0 THEN d.cpu_scale * (h.calls - h.cpu_tail) / NULLIF(h.cpu_sum, 0)
-      ELSE d.cpu_factor END AS cpu_factor,
-    d.cpu_scale,
-    CASE WHEN h.wall_minutes_hold = 1 THEN 'minute' WHEN d.wall_hours_hold = 1 AND h.calls > 0 THEN 'hour' ELSE 'date' END AS cell_wall,
-    CASE WHEN d.wall_hours_hold = 1 AND h.calls > 0 THEN h.hour_ns - MOD(h.hour_ns, 3600000000000) ELSE h.hour_ns - MOD(h.hour_ns, 86400000000000) END AS cell_wall_ns,
-    CASE
-      WHEN h.wall_minutes_hold = 1 THEN NULL
-      WHEN d.wall_hours_hold = 1 AND h.calls > 0 THEN d.wall_scale * (h.calls - h.wall_tail) / NULLIF(h.wall_sum, 0)
-      ELSE d.wall_factor END AS wall_factor,
-    d.wall_scale
-  FROM hours AS h
-  JOIN left_of_dates AS d ON h.key_id = d.key_id AND h.date_ns = d.date_ns
-),
-plan AS (
-  SELECT key_id, hour_ns, cell, cell_ns, cpu_factor, cpu_scale, cell_wall, cell_wall_ns, wall_factor, wall_scale FROM hourly
-  UNION ALL
-  SELECT
-    key_id, date_ns AS hour_ns,
-    'date' AS cell, date_ns AS cell_ns, cpu_factor, cpu_scale, 'date' AS cell_wall, date_ns AS cell_wall_ns, wall_factor, wall_scale
-  FROM left_of_dates
-  WHERE MOD(date_ns, 86400000000000) = 0
-),
-tight AS (
-  SELECT
-    m.key_id, m.minute_ns,
-    CASE WHEN a.cell = 'minute' THEN a.cpu_scale * (m.calls - m.cpu_tail) / NULLIF(m.cpu_sum, 0) END AS cpu_factor,
-    CASE WHEN a.cell_wall = 'minute' THEN a.wall_scale * (m.calls - m.wall_tail) / NULLIF(m.wall_sum, 0) END AS wall_factor
-  FROM minutes AS m
-  JOIN hourly AS a ON m.key_id = a.key_id AND m.hour_ns = a.hour_ns
-  WHERE a.cell = 'minute' OR a.cell_wall = 'minute'
-),
-weighted AS (
+  LEFT JOIN {{.Weights}}keys AS k ON {{.Same "c" "k" "service_namespace" "service" "environment" "version" "class" "method"}}
+  LEFT JOIN {{.Weights}}factors AS a
+    ON a.key_id = k.key_id
+      AND a.hour_ns = CASE WHEN c.level = 'raw' THEN c.start_ns - MOD(c.start_ns, 3600000000000) + {{.Part "c."}} ELSE c.start_ns - MOD(c.start_ns, 86400000000000) END
+  LEFT JOIN {{.Weights}}tight AS t
+    ON t.key_id = CASE WHEN a.cell = 'minute' OR a.cell_wall = 'minute' THEN k.key_id END AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000) + {{.Part "c."}}
+{{- end}}
+
+{{define "method_cost"}}
+WITH {{template "weighted" .}}
+SELECT
+  * {{.Except}} (key_id{{if .Parted}}, part{{end}}),
+  w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
+FROM weighted
+{{end}}
+
+{{define "weighed"}}
+-- Sums of rows, with the factors that turn them into estimates: what was added up over
+-- p * cpu_p goes by cpu_factor, what was added up over p by wall_factor.
+{{- template "weights" .}},
+weighed AS (
   SELECT
     c.*,
-    k.key_id, k.name_id, k.holes,
-    CASE WHEN {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.cpu_measured > 0
-      THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE COALESCE(a.cpu_scale, 1) END) / NULLIF(c.p * c.cpu_p, 0)
-      END AS w,
-    CASE WHEN {{.Kind "c." "call" "aggregate"}} AND c.measured > 0
-      THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE COALESCE(a.wall_scale, 1) END) / NULLIF(c.p, 0)
-      END AS w_wall,
+    CASE WHEN c.timed = 1 THEN {{template "cpu_factor" .}} END AS cpu_factor,
+    CASE WHEN c.timed = 1 THEN {{template "wall_factor" .}} END AS wall_factor,
+    {{- template "cell_of_weight" .}}
+  FROM (
+    SELECT
+      key_id, name_id,{{if .Tells "caller"}} holes,{{end}} {{range .Told}}{{.}}, {{end}}stratum, timed, 'raw' AS level, '' AS reason,
+      minute_ns AS start_ns, hour_ns, minute_ns,
+      calls, measured, cpu_measured, cpu_n, wall_n, x{{if .Errors}}, wall_x, errors{{end}}
+    FROM pieces
+    UNION ALL
+    SELECT
+      k.key_id, k.name_id,{{if .Tells "caller"}} k.holes,{{end}} {{range .Told}}r.{{.}}, {{end}}r.stratum, r.timed, r.level, r.reason,
+      r.start_ns, r.start_ns - MOD(r.start_ns, 86400000000000) AS hour_ns, CAST(NULL AS {{.Long}}) AS minute_ns,
+      r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x{{if .Errors}}, r.wall_x, r.errors{{end}}
+    FROM ({{template "records" .}}
+      WHERE c.level <> 'raw' AND {{.Kind "c." "call" "counts" "aggregate"}}
+    ) AS r
+    JOIN keys AS k
+      ON {{.Same "r" "k" "service_namespace" "service" "environment" "version" "class" "method"}}
+  ) AS c
+  LEFT JOIN factors AS a ON a.key_id = c.key_id AND a.hour_ns = c.hour_ns
+  LEFT JOIN tight AS t ON t.key_id = c.key_id AND t.minute_ns = c.minute_ns
+)
+{{end}}
+
+{{define "cpu_factor"}}(CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE COALESCE(a.cpu_scale, 1) END){{end}}
+
+{{define "wall_factor"}}(CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE COALESCE(a.wall_scale, 1) END){{end}}
+
+{{define "cell_of_weight"}}
     CASE
       WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 THEN 'none' ELSE a.cell END
       WHEN c.reason LIKE 'none/%' THEN 'none'
@@ -236,22 +89,4 @@ weighted AS (
       WHEN c.reason LIKE '%/date' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
       WHEN c.reason LIKE '%/hour' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
-  FROM {{.Source}} AS c
-  -- The condition holds for all keys. Without it DuckDB takes them to be more than rows
-  -- and makes the join's table of the rows.
-  LEFT JOIN (SELECT * FROM keys WHERE key_id > 0) AS k
-    ON {{.Same "c" "k" "service_namespace" "service" "environment" "version" "class" "method"}}
-  LEFT JOIN plan AS a
-    ON a.key_id = k.key_id
-      AND a.hour_ns = CASE WHEN c.level = 'raw' THEN c.start_ns - MOD(c.start_ns, 3600000000000) + {{.Part "c."}} ELSE c.start_ns - MOD(c.start_ns, 86400000000000) END
-  LEFT JOIN tight AS t ON t.key_id = CASE WHEN a.cell = 'minute' OR a.cell_wall = 'minute' THEN k.key_id END AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000) + {{.Part "c."}}
-)
-{{end}}
-
-{{define "method_cost"}}
-WITH {{template "weights" .}}
-SELECT
-  * {{.Except}} (key_id, name_id, holes{{if .Parted}}, part{{end}}),
-  w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
-FROM weighted
-{{end}}
+{{- end}}

@@ -6,44 +6,44 @@
 --
 -- Methods go by number until the end: their names are long, and grouping and joining
 -- by six of them was half of the work.
-WITH scoped AS {{if .Few}}{{.Stored}}{{else}}{{.Inline}}{{end}} (
+WITH scoped AS {{.Inline}} (
   SELECT
-    c.kind, c.level, c.start_ns, {{.Key "c."}}, c.instance, c.caller, c.signature,
-    c.calls, c.measured, c.cpu_measured, c.wall_ns, c.cpu_ns, c.p, c.cpu_p, c.stratum, c.reason, c.usd_per_core_hour,{{if .Parted}} c.part,{{end}}
+    c.*,
     {{- if .Sides}}
-    t.side, t.slot_ns AS slot_length, t.from_ns, t.to_ns
+    t.side, CASE WHEN c.start_ns >= t.from_ns AND c.start_ns < t.to_ns THEN c.start_ns - MOD(c.start_ns, t.slot_ns) END AS slot_ns
     {{- else}}
-    'all' AS side, {{.Param}}slot_ns AS slot_length, {{.Param}}from_ns AS from_ns, {{.Param}}to_ns AS to_ns
+    CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.start_ns < {{.Param}}to_ns THEN c.start_ns - MOD(c.start_ns, {{.Param}}slot_ns) END AS slot_ns
     {{- end}}
   FROM {{.Rows}} AS c
   {{- if .Sides}}
   JOIN {{.Given "compared"}} AS t
     ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
   {{- end}}
-  WHERE {{.Kind "c." "call" "counts" "aggregate"}}
-    {{.Only "c."}}
+  WHERE true {{.Only "c."}}
 ),
-{{template "weights" .From "scoped"}},
+{{if .Sides -}}
+{{template "weighed" (.From "scoped").Telling "side" "instance" "slot_ns" "caller" "signature" "usd_per_core_hour"}},
+{{- else -}}
+{{template "weighed" (.From "scoped").Telling "instance" "slot_ns" "caller" "signature" "usd_per_core_hour"}},
+{{- end}}
 seen AS (
   -- What was measured in the window. Cells matter only where the caller of some of a
   -- method's measurements is not known.
   SELECT
-    key_id, name_id, side, caller, instance,
-    start_ns - MOD(start_ns, slot_length) AS slot_ns,
+    key_id, name_id, {{if .Sides}}side{{else}}'all' AS side{{end}}, caller, instance, slot_ns,
     CASE WHEN holes = 1 THEN {{.Cell}} ELSE '' END AS cell,
     CASE WHEN holes = 1 THEN {{.Cell}}_ns ELSE 0 END AS cell_ns,
     MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
-    SUM(w_wall * measured) AS flow,
+    SUM(wall_factor * wall_n) AS flow,
     SUM({{.Measured}}) AS records,
-    COALESCE(SUM({{.Weight}} * {{.Measured}}), 0) AS n,
-    COALESCE(SUM({{.Weight}} * {{.Value}}), 0) AS x,
-    COALESCE(SUM({{.Weight}} * {{.Value}} * usd_per_core_hour / 3.6e12), 0) AS usd,
-    COALESCE(SUM(CASE WHEN usd_per_core_hour IS NULL THEN {{.Weight}} * {{.Value}} END), 0) AS unpriced_x
-  FROM weighted
-  WHERE measured > 0 AND w_wall IS NOT NULL AND start_ns >= from_ns AND start_ns < to_ns
+    COALESCE(SUM({{.Factor}} * {{.Sum}}), 0) AS n,
+    COALESCE(SUM({{.Factor}} * x), 0) AS x,
+    COALESCE(SUM({{.Factor}} * x * usd_per_core_hour / 3.6e12), 0) AS usd,
+    COALESCE(SUM(CASE WHEN usd_per_core_hour IS NULL THEN {{.Factor}} * x END), 0) AS unpriced_x
+  FROM weighed
+  WHERE wall_factor IS NOT NULL AND slot_ns IS NOT NULL
   GROUP BY
-    key_id, name_id, side, caller, instance,
-    start_ns - MOD(start_ns, slot_length),
+    key_id, name_id, {{if .Sides}}side, {{end}}caller, instance, slot_ns,
     CASE WHEN holes = 1 THEN {{.Cell}} ELSE '' END,
     CASE WHEN holes = 1 THEN {{.Cell}}_ns ELSE 0 END
 ),
@@ -84,9 +84,12 @@ names AS (
 callers AS (
   -- Which method of ours a caller is, if it is one.
   SELECT c.name_id, c.caller, o.name_id AS caller_id
-  FROM (SELECT DISTINCT name_id, caller FROM paid WHERE caller IS NOT NULL) AS c
-  JOIN names AS e ON e.name_id = c.name_id
-  JOIN names AS o ON o.name = c.caller AND {{.Same "e" "o" "service_namespace" "service" "environment" "version"}}
+  FROM (
+    SELECT DISTINCT p.name_id, p.caller, {{.Service "e."}}, e.version
+    FROM (SELECT DISTINCT name_id, caller FROM paid WHERE caller IS NOT NULL) AS p
+    JOIN names AS e ON e.name_id = p.name_id
+  ) AS c
+  JOIN names AS o ON o.name = c.caller AND {{.Same "c" "o" "service_namespace" "service" "environment" "version"}}
 ),
 entries AS (
   SELECT

@@ -3,6 +3,27 @@ CREATE VIEW method_cost AS
 {{template "method_cost" .}}
 {{end}}
 
+{{define "create_weights"}}
+-- The weights of all rows, so that they are formed once. Views of it follow.
+CREATE TABLE weights.formed AS
+WITH {{template "weights" .}}
+SELECT 'keys' AS what, * FROM keys
+UNION ALL BY NAME
+SELECT 'factors' AS what, * FROM factors
+UNION ALL BY NAME
+SELECT 'tight' AS what, * FROM tight
+{{end}}
+
+{{define "create_method_cost_of_weights"}}
+-- The same view. The engine reads those columns of the rows only that a statement asks
+-- for, which it can't where a statement forms weights itself.
+CREATE OR REPLACE VIEW method_cost AS
+SELECT
+  * {{.Except}} (key_id{{if .Parted}}, part{{end}}),
+  w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
+FROM ({{template "weighted_rows" .}})
+{{end}}
+
 {{define "view_of_method_cost"}}
 -- The rows of the last 31 days with their weights. Made by internal/bigquery, which
 -- puts the names of project and dataset in.

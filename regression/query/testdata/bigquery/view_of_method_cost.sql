@@ -30,83 +30,134 @@ WITH
 -- is 'rest': then it is in what is left of the date, with the rows of other
 -- directories, added up or not. ('none' is final, as is 'date', of older sums.)
 --
+-- All rows of a cell weigh its factor, over their own probability. So rows are added up
+-- first, each over its probability, and sums are weighed. By hour at first: minutes are
+-- told apart only where they may be cells. n records weigh as n effective ones at most, so
+-- an hour needs 20 of them for each of its minutes with calls; most hours of most methods
+-- have fewer, and as many minutes as records. Rows of the others are added up by minute.
+--
 -- hour_ns and minute_ns tell directories apart by their last digits, from 1; with
 -- none a time stands for the sums of a date.
 --
 -- Methods of versions go by number: six names are dear to group and to join by.
 -- holes says whether the caller of some of a method's measurements is not known,
 -- name_id which methods of a version have the same full name.
---
--- Minutes are told apart only where they may be cells: n records weigh as n effective
--- ones at most, so an hour needs 20 of them for each of its minutes with calls. Most
--- hours of most methods have fewer, and as many minutes as records. Sums are in no minute's
--- or hour's cell.
-spans AS (
-  SELECT
-    service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
-    MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes,
-    SUM(measured) AS records,
-    BIT_OR(CASE WHEN calls > 0
-      THEN CAST(1 AS INT64) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS INT64) END) AS minutes_with_calls
-  FROM recent
-  WHERE level = 'raw' AND CASE kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
-  GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 3600000000000) + 1
-),
-added AS (
+rolled AS  (
   SELECT
     service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
-    MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes,
-    SUM(CASE WHEN reason LIKE 'rest/%' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) ELSE 0 END END) AS cpu_left,
-    SUM(CASE WHEN reason LIKE 'rest/%' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE cpu_measured / NULLIF(p * cpu_p, 0) END END) AS cpu_sum,
-    SUM(CASE WHEN reason LIKE 'rest/%' OR stratum = 'tail' THEN 0 ELSE COALESCE(cpu_measured / NULLIF(p * cpu_p, 0), 0) END) AS cpu_held,
-    SUM(CASE WHEN reason LIKE '%/rest' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(measured / NULLIF(p, 0), 0) ELSE 0 END END) AS wall_left,
-    SUM(CASE WHEN reason LIKE '%/rest' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE measured / NULLIF(p, 0) END END) AS wall_sum,
-    SUM(CASE WHEN reason LIKE '%/rest' OR stratum = 'tail' THEN 0 ELSE COALESCE(measured / NULLIF(p, 0), 0) END) AS wall_held
-  FROM recent
-  WHERE level <> 'raw' AND CASE kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+    SUM(CASE WHEN reason LIKE 'rest/%' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(cpu_n, 0) ELSE 0 END END) AS cpu_left,
+    SUM(CASE WHEN reason LIKE 'rest/%' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE cpu_n END END) AS cpu_sum,
+    SUM(CASE WHEN reason LIKE 'rest/%' OR stratum = 'tail' THEN 0 ELSE COALESCE(cpu_n, 0) END) AS cpu_held,
+    SUM(CASE WHEN reason LIKE '%/rest' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(wall_n, 0) ELSE 0 END END) AS wall_left,
+    SUM(CASE WHEN reason LIKE '%/rest' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE wall_n END END) AS wall_sum,
+    SUM(CASE WHEN reason LIKE '%/rest' OR stratum = 'tail' THEN 0 ELSE COALESCE(wall_n, 0) END) AS wall_held
+  FROM (
+    -- Rows over their probabilities. timed are those that may have weights.
+    SELECT
+      c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
+      c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
+      CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
+      c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
+      c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
+    FROM recent AS c
+    WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+  )
   GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000)
 ),
-keys AS (
+by_hour AS  (
+  SELECT
+    service_namespace, service, environment, version, class, method, stratum, timed,
+    start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
+    BIT_OR(CASE WHEN calls > 0
+      THEN CAST(1 AS INT64) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS INT64) END) AS minutes_with_calls,
+    SUM(calls) AS calls, SUM(measured) AS measured,
+    SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn
+  FROM (
+    -- Rows over their probabilities. timed are those that may have weights.
+    SELECT
+      c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
+      c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
+      CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
+      c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
+      c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
+    FROM recent AS c
+    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+  )
+  GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, hour_ns
+),
+keys AS  (
   SELECT *, MIN(key_id) OVER (PARTITION BY service_namespace, service, environment, version, name) AS name_id
   FROM (
     SELECT
-      service_namespace, service, environment, version, class, method, holes,
+      *,
       CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
       ROW_NUMBER() OVER (ORDER BY service_namespace, service, environment, version, class, method) AS key_id
     FROM (
-      SELECT service_namespace, service, environment, version, class, method, MAX(holes) AS holes
+      SELECT service_namespace, service, environment, version, class, method
       FROM (
-        SELECT service_namespace, service, environment, version, class, method, holes FROM spans
+        SELECT service_namespace, service, environment, version, class, method FROM rolled
         UNION ALL
-        SELECT service_namespace, service, environment, version, class, method, holes FROM added
+        SELECT service_namespace, service, environment, version, class, method FROM by_hour
       )
       GROUP BY service_namespace, service, environment, version, class, method
     )
   )
 ),
+enough AS  (
+  SELECT service_namespace, service, environment, version, class, method, hour_ns
+  FROM by_hour
+  GROUP BY service_namespace, service, environment, version, class, method, hour_ns
+  HAVING SUM(measured) >= 20 * CAST(BIT_COUNT(BIT_OR(minutes_with_calls)) AS INT64)
+),
+by_minute AS (
+  SELECT
+    service_namespace, service, environment, version, class, method, stratum, timed,
+    start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
+    start_ns - MOD(start_ns, 60000000000) + 1 AS minute_ns,
+    SUM(calls) AS calls, SUM(measured) AS measured,
+    SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn
+  FROM (
+    -- Rows over their probabilities. timed are those that may have weights.
+    SELECT
+      c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
+      c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
+      CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
+      c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
+      c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
+    FROM recent AS c
+    JOIN enough AS e
+      ON COALESCE(c.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(e.service, '') AND COALESCE(c.environment, '') = COALESCE(e.environment, '') AND COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
+        AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
+    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+  )
+  GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, hour_ns, minute_ns
+),
+pieces AS  (
+  SELECT k.key_id, k.name_id, h.* EXCEPT (service_namespace, service, environment, version, class, method)
+  FROM (
+    SELECT h.hour_ns AS minute_ns, 0 AS may_hold, h.* EXCEPT (minutes_with_calls)
+    FROM by_hour AS h
+    LEFT JOIN enough AS e
+      ON e.hour_ns = h.hour_ns AND COALESCE(h.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(h.service, '') = COALESCE(e.service, '') AND COALESCE(h.environment, '') = COALESCE(e.environment, '') AND COALESCE(h.version, '') = COALESCE(e.version, '') AND COALESCE(h.class, '') = COALESCE(e.class, '') AND COALESCE(h.method, '') = COALESCE(e.method, '')
+    WHERE e.hour_ns IS NULL
+    UNION ALL
+    SELECT minute_ns, 1 AS may_hold, m.* EXCEPT (minute_ns)
+    FROM by_minute AS m
+  ) AS h
+  JOIN keys AS k ON COALESCE(h.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(h.service, '') = COALESCE(k.service, '') AND COALESCE(h.environment, '') = COALESCE(k.environment, '') AND COALESCE(h.version, '') = COALESCE(k.version, '') AND COALESCE(h.class, '') = COALESCE(k.class, '') AND COALESCE(h.method, '') = COALESCE(k.method, '')
+),
 minutes AS (
   SELECT
-    k.key_id, k.hour_ns, k.may_hold,
-    CASE WHEN k.may_hold = 1 THEN c.start_ns - MOD(c.start_ns, 60000000000) + 1 ELSE k.hour_ns END AS minute_ns,
-    SUM(c.calls) AS calls,
-    SUM(CASE WHEN c.stratum = 'tail' THEN COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p, 0), 0) ELSE 0 END) AS cpu_tail,
-    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p, 0), 0) END) AS cpu_sum,
-    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.cpu_measured / NULLIF(c.p * c.cpu_p * c.p * c.cpu_p, 0), 0) END) AS cpu_squares,
-    SUM(CASE WHEN c.stratum = 'tail' THEN COALESCE(c.measured / NULLIF(c.p, 0), 0) ELSE 0 END) AS wall_tail,
-    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.measured / NULLIF(c.p, 0), 0) END) AS wall_sum,
-    SUM(CASE WHEN c.stratum = 'tail' THEN 0 ELSE COALESCE(c.measured / NULLIF(c.p * c.p, 0), 0) END) AS wall_squares
-  FROM recent AS c
-  JOIN (
-    SELECT
-      s.*, k.key_id,
-      CASE WHEN s.records >= 20 * COALESCE(CAST(BIT_COUNT(s.minutes_with_calls) AS INT64), 0) THEN 1 ELSE 0 END AS may_hold
-    FROM spans AS s
-    JOIN keys AS k ON COALESCE(s.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(s.service, '') = COALESCE(k.service, '') AND COALESCE(s.environment, '') = COALESCE(k.environment, '') AND COALESCE(s.version, '') = COALESCE(k.version, '') AND COALESCE(s.class, '') = COALESCE(k.class, '') AND COALESCE(s.method, '') = COALESCE(k.method, '')
-  ) AS k
-    ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
-      AND k.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
-  WHERE c.level = 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
-  GROUP BY k.key_id, k.hour_ns, k.may_hold, CASE WHEN k.may_hold = 1 THEN c.start_ns - MOD(c.start_ns, 60000000000) + 1 ELSE k.hour_ns END
+    key_id, hour_ns, minute_ns, may_hold,
+    SUM(calls) AS calls,
+    COALESCE(SUM(CASE WHEN stratum = 'tail' THEN cpu_n END), 0) AS cpu_tail,
+    COALESCE(SUM(CASE WHEN stratum = 'tail' THEN NULL ELSE cpu_n END), 0) AS cpu_sum,
+    COALESCE(SUM(CASE WHEN stratum = 'tail' THEN NULL ELSE cpu_nn END), 0) AS cpu_squares,
+    COALESCE(SUM(CASE WHEN stratum = 'tail' THEN wall_n END), 0) AS wall_tail,
+    COALESCE(SUM(CASE WHEN stratum = 'tail' THEN NULL ELSE wall_n END), 0) AS wall_sum,
+    COALESCE(SUM(CASE WHEN stratum = 'tail' THEN NULL ELSE wall_nn END), 0) AS wall_squares
+  FROM pieces
+  GROUP BY key_id, hour_ns, minute_ns, may_hold
 ),
 hours AS (
   SELECT
@@ -116,11 +167,11 @@ hours AS (
     SUM(cpu_tail) AS cpu_tail, SUM(cpu_sum) AS cpu_sum, SUM(cpu_squares) AS cpu_squares,
     SUM(wall_tail) AS wall_tail, SUM(wall_sum) AS wall_sum, SUM(wall_squares) AS wall_squares,
     MIN(CASE
-      WHEN may_hold = 0 OR calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0
+      WHEN calls > 0 AND (may_hold = 0 OR COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998) THEN 0
       WHEN calls <= 0 AND (cpu_sum <> 0 OR cpu_tail <> 0) THEN 0
       ELSE 1 END) AS cpu_minutes_hold,
     MIN(CASE
-      WHEN may_hold = 0 OR calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0
+      WHEN calls > 0 AND (may_hold = 0 OR COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998) THEN 0
       WHEN calls <= 0 AND (wall_sum <> 0 OR wall_tail <> 0) THEN 0
       ELSE 1 END) AS wall_minutes_hold
   FROM minutes
@@ -165,10 +216,10 @@ left_of_dates AS (
     FROM dates
     UNION ALL
     SELECT
-      k.key_id, a.date_ns, 0 AS cpu_hours_hold, 0 AS wall_hours_hold,
-      a.cpu_left, a.cpu_sum, a.cpu_held, a.wall_left, a.wall_sum, a.wall_held
-    FROM added AS a
-    JOIN keys AS k ON COALESCE(a.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(a.service, '') = COALESCE(k.service, '') AND COALESCE(a.environment, '') = COALESCE(k.environment, '') AND COALESCE(a.version, '') = COALESCE(k.version, '') AND COALESCE(a.class, '') = COALESCE(k.class, '') AND COALESCE(a.method, '') = COALESCE(k.method, '')
+      k.key_id, r.date_ns, 0 AS cpu_hours_hold, 0 AS wall_hours_hold,
+      r.cpu_left, r.cpu_sum, r.cpu_held, r.wall_left, r.wall_sum, r.wall_held
+    FROM rolled AS r
+    JOIN keys AS k ON COALESCE(r.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(r.service, '') = COALESCE(k.service, '') AND COALESCE(r.environment, '') = COALESCE(k.environment, '') AND COALESCE(r.version, '') = COALESCE(k.version, '') AND COALESCE(r.class, '') = COALESCE(k.class, '') AND COALESCE(r.method, '') = COALESCE(k.method, '')
   )
   WINDOW of_date AS (PARTITION BY key_id, date_ns - MOD(date_ns, 86400000000000))
 ),
@@ -193,7 +244,7 @@ hourly AS (
   FROM hours AS h
   JOIN left_of_dates AS d ON h.key_id = d.key_id AND h.date_ns = d.date_ns
 ),
-plan AS (
+factors AS (
   SELECT key_id, hour_ns, cell, cell_ns, cpu_factor, cpu_scale, cell_wall, cell_wall_ns, wall_factor, wall_scale FROM hourly
   UNION ALL
   SELECT
@@ -210,17 +261,14 @@ tight AS (
   FROM minutes AS m
   JOIN hourly AS a ON m.key_id = a.key_id AND m.hour_ns = a.hour_ns
   WHERE a.cell = 'minute' OR a.cell_wall = 'minute'
-),
+)
+,
 weighted AS (
+  -- Rows with their weights.
   SELECT
-    c.*,
-    k.key_id, k.name_id, k.holes,
-    CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.cpu_measured > 0
-      THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE COALESCE(a.cpu_scale, 1) END) / NULLIF(c.p * c.cpu_p, 0)
-      END AS w,
-    CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0
-      THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE COALESCE(a.wall_scale, 1) END) / NULLIF(c.p, 0)
-      END AS w_wall,
+    c.*, k.key_id,
+    CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.cpu_measured > 0 THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE COALESCE(a.cpu_scale, 1) END) / NULLIF(c.p * c.cpu_p, 0) END AS w,
+    CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE COALESCE(a.wall_scale, 1) END) / NULLIF(c.p, 0) END AS w_wall,
     CASE
       WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 THEN 'none' ELSE a.cell END
       WHEN c.reason LIKE 'none/%' THEN 'none'
@@ -246,18 +294,15 @@ weighted AS (
       WHEN c.reason LIKE '%/hour' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
   FROM recent AS c
-  -- The condition holds for all keys. Without it DuckDB takes them to be more than rows
-  -- and makes the join's table of the rows.
-  LEFT JOIN (SELECT * FROM keys WHERE key_id > 0) AS k
-    ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
-  LEFT JOIN plan AS a
+  LEFT JOIN keys AS k ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
+  LEFT JOIN factors AS a
     ON a.key_id = k.key_id
       AND a.hour_ns = CASE WHEN c.level = 'raw' THEN c.start_ns - MOD(c.start_ns, 3600000000000) + 1 ELSE c.start_ns - MOD(c.start_ns, 86400000000000) END
-  LEFT JOIN tight AS t ON t.key_id = CASE WHEN a.cell = 'minute' OR a.cell_wall = 'minute' THEN k.key_id END AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000) + 1
+  LEFT JOIN tight AS t
+    ON t.key_id = CASE WHEN a.cell = 'minute' OR a.cell_wall = 'minute' THEN k.key_id END AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000) + 1
 )
-
 SELECT
-  * EXCEPT (key_id, name_id, holes),
+  * EXCEPT (key_id),
   w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
 FROM weighted
 )

@@ -1,0 +1,55 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"strings"
+)
+
+// weightsSchema is where weights are stored for statements of the user's own.
+const weightsSchema = "weights"
+
+// forUser is the same warehouse with an engine for a statement of the user's own. If it may
+// read the view method_cost, the weights of all rows are stored first, for the view to
+// join them with the rows. A statement that reads it in a way that its text does not show
+// reads the view that forms them itself, which says the same and takes longer.
+func (w *Warehouse) forUser(ctx context.Context, text string) (*Warehouse, error) {
+	weighed := strings.Contains(strings.ToLower(text), "method_cost")
+	if w.user != nil && (w.user.weighed || !weighed) {
+		return w.user, nil
+	}
+	var more []string
+	if weighed {
+		var err error
+		if more, err = w.weights(); err != nil {
+			return nil, err
+		}
+	}
+	user := &Warehouse{Snapshot: w.Snapshot, Window: w.Window, Files: w.Files, into: w.into, weighed: weighed}
+	if err := user.start(ctx, append(more, asLikely)...); err != nil {
+		return nil, errors.Join(err, user.Close())
+	}
+	if w.user != nil {
+		if err := w.user.Close(); err != nil {
+			return nil, errors.Join(err, user.Close())
+		}
+	}
+	w.user = user
+	return user, nil
+}
+
+// weights are the statements that store the weights.
+func (w *Warehouse) weights() ([]string, error) {
+	s := scope{dialect: w.dialect, Source: w.dialect.Rows()}
+	formed, err := render("create_weights", s)
+	if err != nil {
+		return nil, err
+	}
+	s.Weights = weightsSchema + "."
+	statements := []string{"CREATE SCHEMA " + weightsSchema, formed}
+	for _, name := range []string{"keys", "factors", "tight"} {
+		statements = append(statements, "CREATE VIEW "+s.Weights+name+" AS SELECT * FROM "+s.Weights+"formed WHERE what = '"+name+"'")
+	}
+	view, err := render("create_method_cost_of_weights", s)
+	return append(statements, view), err
+}

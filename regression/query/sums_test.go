@@ -1,0 +1,188 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/lake"
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+const fullName = "CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END"
+
+// lakesOfRandomRows are raw rows, and rows of two collectors one of which added its own up by minute.
+func lakesOfRandomRows(t *testing.T, seed uint64) map[string]string {
+	t.Helper()
+	items := randomItems(seed, 4000)
+	roots := spread(t, 2, items)
+	maintain(t, roots[0], fixture.Start.Add(10*24*time.Hour), lake.Policy{MinuteAfter: 24 * time.Hour})
+	return map[string]string{"raw": fixture.Write(t, items), "part of it added up": together(t, roots)}
+}
+
+// The statements that add rows up before they weigh them say what the weighed rows add up
+// to, whatever slots and windows cut hours and minutes in pieces.
+func TestSumsAreThoseOfWeighedRows(t *testing.T) {
+	day := fixture.Start.UTC().Truncate(24 * time.Hour)
+	for name, root := range lakesOfRandomRows(t, 21) {
+		for _, slot := range []time.Duration{7 * time.Minute, time.Hour, 25 * time.Hour} {
+			for _, window := range []Window{{}, {day.Add(3*time.Hour + 17*time.Minute + 13*time.Second), day.Add(26*time.Hour + 40*time.Second)}} {
+				w, err := Open(t.Context(), root, Window{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				where := fmt.Sprintf("%s, slots of %v, window from %v", name, slot, window.From)
+				from, to := window.nanos()
+				for _, m := range []Metric{CPU, Wall} {
+					compareSums(t, w, where, m, window, slot, from, to)
+				}
+				if err := w.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
+
+func compareSums(t *testing.T, w *Warehouse, where string, m Metric, window Window, slot time.Duration, from, to int64) {
+	t.Helper()
+	c := columnsOf[m]
+	found := sumsByQuery(t, w, fmt.Sprintf(`
+		SELECT
+			concat_ws(' ', 'profile', service_namespace, service, environment, version, name) AS key,
+			SUM(records), COUNT(CASE WHEN n > 0 THEN 1 END), SUM(n), SUM(x), SUM(n * n), SUM(n * x), SUM(x * x)
+		FROM (
+			SELECT service_namespace, service, environment, version, %[1]s AS name, SUM(%[2]s) AS records, COALESCE(SUM(%[3]s * %[2]s), 0) AS n, COALESCE(SUM(%[3]s * %[4]s), 0) AS x
+			FROM method_cost
+			WHERE measured > 0 AND w_wall IS NOT NULL AND start_ns >= %[5]d AND start_ns < %[6]d
+			GROUP BY service_namespace, service, environment, version, name, instance, start_ns - MOD(start_ns, %[7]d)
+		)
+		GROUP BY key`, fullName, c.Measured, c.Weight, c.Value, from, to, slot.Nanoseconds()))
+	profiles, _, err := w.Profiles(t.Context(), Ask{Metric: m, Window: window, Slot: slot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string][]float64{}
+	for _, p := range profiles {
+		key := strings.Join(slices.DeleteFunc([]string{"profile", p.Namespace, p.Service.Name, p.Environment, p.Version, p.Full}, func(s string) bool { return s == "" }), " ")
+		said[key] = []float64{float64(p.Records), float64(p.Clusters), p.N, p.X, p.NN, p.NX, p.XX}
+	}
+	sameSums(t, where+", profile of "+string(m), said, found)
+	if m == Wall {
+		return
+	}
+	found = sumsByQuery(t, w, fmt.Sprintf(`
+		SELECT
+			concat_ws(' ', 'cost', service_namespace, service, environment, version, %s) AS key,
+			SUM(calls), SUM(CASE WHEN cell_wall = 'none' THEN calls - COALESCE(w_wall * measured, 0) ELSE 0 END), SUM(measured), SUM(cpu_measured),
+			COALESCE(SUM(w_wall * measured), 0), COALESCE(SUM(w_wall * wall_ns), 0), COALESCE(SUM(w_wall * errors), 0), COALESCE(SUM(w * cpu_measured), 0), COALESCE(SUM(w * cpu_ns), 0)
+		FROM method_cost
+		WHERE kind IN ('call', 'counts', 'aggregate') AND start_ns >= %d AND start_ns < %d
+		GROUP BY key`, fullName, from, to))
+	costs, err := w.Costs(t.Context(), CostAsk{Window: window, Slot: slot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said = map[string][]float64{}
+	for _, p := range costs.Methods {
+		key := strings.Join(slices.DeleteFunc([]string{"cost", p.Namespace, p.Service.Name, p.Environment, p.Version, p.Full}, func(s string) bool { return s == "" }), " ")
+		said[key] = []float64{p.Calls, p.UnmeasuredCalls, float64(p.Measured), float64(p.CPUMeasured), p.WallN, p.WallX, p.Errors, p.N, p.X}
+	}
+	sameSums(t, where+", cost", said, found)
+}
+
+func sumsByQuery(t *testing.T, w *Warehouse, text string) map[string][]float64 {
+	t.Helper()
+	out := map[string][]float64{}
+	err := w.UserRows(t.Context(), "SELECT key, CAST(COLUMNS(* EXCLUDE (key)) AS DOUBLE) FROM ("+text+")", func([]UserColumn) error { return nil }, func(row []any) error {
+		for _, v := range row[1:] {
+			f, _ := v.(float64)
+			out[row[0].(string)] = append(out[row[0].(string)], f)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) == 0 {
+		t.Fatal("no sums")
+	}
+	return out
+}
+
+func sameSums(t *testing.T, where string, said, want map[string][]float64) {
+	t.Helper()
+	if len(said) != len(want) {
+		t.Errorf("%s: %d methods, want %d", where, len(said), len(want))
+	}
+	for key, values := range want {
+		if len(said[key]) != len(values) {
+			t.Errorf("%s: %s is %v, want %v", where, key, said[key], values)
+			continue
+		}
+		for i, v := range values {
+			if math.Abs(said[key][i]-v) > 1e-9*math.Max(math.Abs(v), 1) {
+				t.Errorf("%s: %s: figure %d is %v, want %v", where, key, i, said[key][i], v)
+			}
+		}
+	}
+}
+
+// What a user's statement reads is the same whether its weights are stored or the view
+// forms them, and only stored ones spare it the columns that it does not ask for.
+func TestStoredWeightsAreThoseOfTheView(t *testing.T) {
+	for name, root := range lakesOfRandomRows(t, 22) {
+		w, err := Open(t.Context(), root, Window{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const order = " ORDER BY start_ns, batch_id, row_seq, level, reason, method, version, instance, w, w_wall"
+		formed, err := w.User(t.Context(), "SELECT * FROM query_table('method_' || 'cost')"+order, 1e6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.user.weighed {
+			t.Fatal("the text was seen to read the view")
+		}
+		stored, err := w.User(t.Context(), "SELECT * FROM METHOD_COST"+order, 1e6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !w.user.weighed {
+			t.Fatal("the text was not seen to read the view")
+		}
+		if !slices.Equal(formed.Columns, stored.Columns) || len(formed.Rows) != len(stored.Rows) || len(stored.Rows) < 3000 {
+			t.Fatalf("%s: %d rows of %v, want %d of %v", name, len(stored.Rows), stored.Columns, len(formed.Rows), formed.Columns)
+		}
+		weighed := 0
+		for i, row := range stored.Rows {
+			for j, v := range row {
+				want := formed.Rows[i][j]
+				a, ok := v.(float64)
+				b, also := want.(float64)
+				if ok && also {
+					weighed++
+				}
+				if ok != also || ok && math.Abs(a-b) > 1e-9*math.Abs(b) || !ok && fmt.Sprint(v) != fmt.Sprint(want) {
+					t.Fatalf("%s: %s of row %d is %v, want %v", name, stored.Columns[j], i, v, want)
+				}
+			}
+		}
+		if weighed == 0 {
+			t.Errorf("%s: no row has weights", name)
+		}
+		plan, err := w.User(t.Context(), "EXPLAIN SELECT service, SUM(cost_usd) FROM method_cost GROUP BY service", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := fmt.Sprint(plan.Rows); !strings.Contains(text, "cpu_ns") || strings.Contains(text, "trace_id") {
+			t.Errorf("%s: the plan is\n%s\nwant it to read cpu_ns, and no trace_id", name, text)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
