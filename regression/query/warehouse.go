@@ -163,6 +163,7 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	for _, statement := range slices.Concat([]string{
 		"SET temp_directory = " + quoteText(w.spill),
 		"SET TimeZone = 'UTC'",
+		"SET parquet_metadata_cache = true", // a statement reads the same files several times
 		asWritten,
 		"CREATE VIEW method_rows AS SELECT " + columns.Full + ", " + parts + " AS part FROM read_parquet(" + list + ", union_by_name = true, hive_partitioning = false)",
 		"CREATE VIEW method_calls AS SELECT * EXCLUDE (part) FROM method_rows",

@@ -287,30 +287,39 @@ WITH scoped AS {{.Inline}} (
 ),
 {{template "weighted" .From "scoped"}},
 timed AS (
-  SELECT {{.Service ""}}, class, method, measured, cpu_measured, wall_ns, cpu_ns, wall_hist, cpu_hist, w, w_wall
+  SELECT
+    key_id, measured, cpu_measured, wall_hist, cpu_hist, w, w_wall,
+    FLOOR(LN(GREATEST(wall_ns, 1)) / LN(1.01 / 0.99)) AS wall_bin,
+    FLOOR(LN(GREATEST(cpu_ns, 1)) / LN(1.01 / 0.99)) AS cpu_bin
   FROM weighted
   WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns AND measured > 0
 ),
 binned AS (
-  SELECT {{.Service ""}}, class, method, 'wall' AS metric, FLOOR(LN(GREATEST(wall_ns, 1)) / LN(1.01 / 0.99)) AS bin, w_wall AS n
+  SELECT key_id, 1 AS of_wall, wall_bin AS bin, w_wall AS n
   FROM timed
   WHERE measured = 1 AND w_wall IS NOT NULL
   UNION ALL
-  SELECT {{.Service ""}}, class, method, 'wall' AS metric, h.bin AS bin, w_wall * h.n AS n
+  SELECT key_id, 1 AS of_wall, h.bin AS bin, w_wall * h.n AS n
   FROM timed, {{.Unnest "wall_hist" "h"}}
   WHERE measured > 1 AND w_wall IS NOT NULL
   UNION ALL
-  SELECT {{.Service ""}}, class, method, 'cpu' AS metric, FLOOR(LN(GREATEST(cpu_ns, 1)) / LN(1.01 / 0.99)) AS bin, w AS n
+  SELECT key_id, 0 AS of_wall, cpu_bin AS bin, w AS n
   FROM timed
   WHERE cpu_measured = 1 AND w IS NOT NULL
   UNION ALL
-  SELECT {{.Service ""}}, class, method, 'cpu' AS metric, h.bin AS bin, w * h.n AS n
+  SELECT key_id, 0 AS of_wall, h.bin AS bin, w * h.n AS n
   FROM timed, {{.Unnest "cpu_hist" "h"}}
   WHERE cpu_measured > 1 AND w IS NOT NULL
+),
+bins AS (
+  SELECT key_id, of_wall, CAST(bin AS {{.Long}}) AS bin, SUM(n) AS n
+  FROM binned
+  GROUP BY key_id, of_wall, CAST(bin AS {{.Long}})
 )
-SELECT {{.Service ""}}, class, method, metric, CAST(bin AS {{.Long}}) AS bin, SUM(n) AS n
-FROM binned
-GROUP BY {{.Service ""}}, class, method, metric, bin
+SELECT {{.Service "k."}}, k.class, k.method, CASE WHEN b.of_wall = 1 THEN 'wall' ELSE 'cpu' END AS metric, b.bin, SUM(b.n) AS n
+FROM bins AS b
+JOIN keys AS k ON b.key_id = k.key_id
+GROUP BY {{.Service "k."}}, k.class, k.method, b.of_wall, b.bin
 ORDER BY {{.Service ""}}, class, method, metric, bin
 {{end}}
 

@@ -301,28 +301,37 @@ weighted AS (
     ON t.key_id = CASE WHEN a.cell = 'minute' OR a.cell_wall = 'minute' THEN k.key_id END AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000) + 1
 ),
 timed AS (
-  SELECT service_namespace, service, environment, class, method, measured, cpu_measured, wall_ns, cpu_ns, wall_hist, cpu_hist, w, w_wall
+  SELECT
+    key_id, measured, cpu_measured, wall_hist, cpu_hist, w, w_wall,
+    FLOOR(LN(GREATEST(wall_ns, 1)) / LN(1.01 / 0.99)) AS wall_bin,
+    FLOOR(LN(GREATEST(cpu_ns, 1)) / LN(1.01 / 0.99)) AS cpu_bin
   FROM weighted
   WHERE start_ns >= @from_ns AND start_ns < @to_ns AND measured > 0
 ),
 binned AS (
-  SELECT service_namespace, service, environment, class, method, 'wall' AS metric, FLOOR(LN(GREATEST(wall_ns, 1)) / LN(1.01 / 0.99)) AS bin, w_wall AS n
+  SELECT key_id, 1 AS of_wall, wall_bin AS bin, w_wall AS n
   FROM timed
   WHERE measured = 1 AND w_wall IS NOT NULL
   UNION ALL
-  SELECT service_namespace, service, environment, class, method, 'wall' AS metric, h.bin AS bin, w_wall * h.n AS n
+  SELECT key_id, 1 AS of_wall, h.bin AS bin, w_wall * h.n AS n
   FROM timed, UNNEST(wall_hist) AS h
   WHERE measured > 1 AND w_wall IS NOT NULL
   UNION ALL
-  SELECT service_namespace, service, environment, class, method, 'cpu' AS metric, FLOOR(LN(GREATEST(cpu_ns, 1)) / LN(1.01 / 0.99)) AS bin, w AS n
+  SELECT key_id, 0 AS of_wall, cpu_bin AS bin, w AS n
   FROM timed
   WHERE cpu_measured = 1 AND w IS NOT NULL
   UNION ALL
-  SELECT service_namespace, service, environment, class, method, 'cpu' AS metric, h.bin AS bin, w * h.n AS n
+  SELECT key_id, 0 AS of_wall, h.bin AS bin, w * h.n AS n
   FROM timed, UNNEST(cpu_hist) AS h
   WHERE cpu_measured > 1 AND w IS NOT NULL
+),
+bins AS (
+  SELECT key_id, of_wall, CAST(bin AS INT64) AS bin, SUM(n) AS n
+  FROM binned
+  GROUP BY key_id, of_wall, CAST(bin AS INT64)
 )
-SELECT service_namespace, service, environment, class, method, metric, CAST(bin AS INT64) AS bin, SUM(n) AS n
-FROM binned
-GROUP BY service_namespace, service, environment, class, method, metric, bin
+SELECT k.service_namespace, k.service, k.environment, k.class, k.method, CASE WHEN b.of_wall = 1 THEN 'wall' ELSE 'cpu' END AS metric, b.bin, SUM(b.n) AS n
+FROM bins AS b
+JOIN keys AS k ON b.key_id = k.key_id
+GROUP BY k.service_namespace, k.service, k.environment, k.class, k.method, b.of_wall, b.bin
 ORDER BY service_namespace, service, environment, class, method, metric, bin
