@@ -92,7 +92,7 @@ func (s scope) Grouped(column string) string {
 }
 
 func (w *Warehouse) costScope(ctx context.Context, a CostAsk) (scope, error) {
-	s := scope{metricColumns: columnsOf[CPU], Filter: a.Filter, Errors: true, Group: a.Group, Repriced: a.Price != nil, Owned: a.Owners != nil}
+	s := scope{metricColumns: columnsOf[CPU], Filter: a.Filter, Errors: true, Summed: a.Slot >= sumsFrom, Group: a.Group, Repriced: a.Price != nil, Owned: a.Owners != nil}
 	if s.Repriced {
 		if err := w.reprice(ctx, a.Price); err != nil {
 			return s, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+	"time"
 )
 
 //go:embed sql/*.sql
@@ -135,7 +136,8 @@ type scope struct {
 	Weights string // the schema of the weights, if these are tables
 	Sides   bool   // whether rows are told apart by side of a comparison
 	Filter  Filter
-	Told    []string // columns that sums of rows are told apart by
+	Told    []string // columns that statements of sums tell rows apart by
+	Summed  bool     // rows are added up before they are weighed
 	Errors  bool     // sums are of wall time and errors, too
 
 	// Of statements about costs.
@@ -149,18 +151,25 @@ func (s scope) From(source string) scope {
 	return s
 }
 
-// Telling is the same scope with sums that are told apart by these columns.
+// sumsFrom is the shortest slot for which rows are added up before they are weighed. There
+// are nearly as many sums of shorter ones as rows, and sums are wider.
+var sumsFrom = time.Hour
+
+// Telling is the same scope with rows that are told apart by these columns.
 func (s scope) Telling(columns ...string) scope {
 	s.Told = columns
 	return s
 }
 
-// Tells tells whether sums are told apart by this column.
+// Tells tells whether rows are told apart by this column.
 func (s scope) Tells(column string) bool { return slices.Contains(s.Told, column) }
 
 // Apart lists what sums of a method's rows are told apart by, but for the time.
 func (s scope) Apart() string {
-	columns := append([]string{"stratum", "timed"}, s.Told...)
+	columns := []string{"stratum", "timed"}
+	if s.Summed {
+		columns = append(columns, s.Told...)
+	}
 	if s.Parted {
 		columns = append(columns, "part")
 	}

@@ -1,8 +1,10 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 )
 
@@ -65,7 +67,14 @@ type Ask struct {
 }
 
 func (a Ask) scope() scope {
-	return scope{metricColumns: columnsOf[a.Metric], Filter: a.Filter, Sides: len(a.Compared) > 0}
+	return scope{metricColumns: columnsOf[a.Metric], Filter: a.Filter, Sides: len(a.Compared) > 0, Summed: a.shortestSlot() >= sumsFrom}
+}
+
+func (a Ask) shortestSlot() time.Duration {
+	if len(a.Compared) == 0 {
+		return a.Slot
+	}
+	return slices.MinFunc(a.Compared, func(b, c Compared) int { return cmp.Compare(b.Slot, c.Slot) }).Slot
 }
 
 func (a Ask) args() map[string]any {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/corehour/corehour/internal/columns"
 )
@@ -34,18 +35,19 @@ func statements(t *testing.T) map[string]string {
 		out[name] = strings.TrimSpace(text) + "\n"
 	}
 	for _, metric := range []Metric{CPU, Wall} {
+		slot := map[Metric]time.Duration{CPU: sumsFrom, Wall: time.Minute}[metric] // summed and not
 		for _, template := range []string{"profile", "history", "distribution"} {
-			add(template+"_"+string(metric), template, Ask{Metric: metric}.scope())
+			add(template+"_"+string(metric), template, Ask{Metric: metric, Slot: slot}.scope())
 		}
 		add("cells_"+string(metric), "cells", scope{metricColumns: columnsOf[metric]})
 		add("days_"+string(metric), "days", scope{metricColumns: columnsOf[metric]})
-		add("profile_sides_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{}}}.scope())
+		add("profile_sides_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{Slot: slot}}}.scope())
 	}
 	for _, template := range []string{"members", "services", "places", "classes", "percentiles", "tails", "runs", "sampling", "processes", "duplicates", "stock", "extent", "view_of_method_cost"} {
 		add(template, template, scope{})
 	}
 	add("cost_methods", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Group: []string{"service_namespace", "service", "environment", "class", "method"}})
-	add("cost_owners", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Group: []string{"owner"}, Owned: true, Repriced: true})
+	add("cost_owners", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Summed: true, Group: []string{"owner"}, Owned: true, Repriced: true})
 	add("bill", "bill", scope{})
 	add("bill_repriced", "bill", scope{Repriced: true})
 	add("user", "user", scope{})

@@ -18,6 +18,10 @@ func (w *Warehouse) forUser(ctx context.Context, text string) (*Warehouse, error
 	if w.user != nil && (w.user.weighed || !weighed) {
 		return w.user, nil
 	}
+	// Forming weights takes time, and the statement may be wrong.
+	if err := w.checkUser(ctx, text); err != nil {
+		return nil, err
+	}
 	var more []string
 	if weighed {
 		var err error
@@ -29,13 +33,24 @@ func (w *Warehouse) forUser(ctx context.Context, text string) (*Warehouse, error
 	if err := user.start(ctx, append(more, asLikely)...); err != nil {
 		return nil, errors.Join(err, user.Close())
 	}
-	if w.user != nil {
-		if err := w.user.Close(); err != nil {
-			return nil, errors.Join(err, user.Close())
-		}
-	}
+	before := w.user
 	w.user = user
-	return user, nil
+	if before == nil {
+		return user, nil
+	}
+	return user, before.Close()
+}
+
+func (w *Warehouse) checkUser(ctx context.Context, text string) error {
+	conn, err := w.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return conn.Raw(func(c any) error {
+		_, err := checkReads(c, text)
+		return err
+	})
 }
 
 // weights are the statements that store the weights.

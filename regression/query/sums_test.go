@@ -2,13 +2,16 @@ package query
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/corehour/corehour/internal/lake"
+	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -18,33 +21,121 @@ const fullName = "CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(m
 func lakesOfRandomRows(t *testing.T, seed uint64) map[string]string {
 	t.Helper()
 	items := randomItems(seed, 4000)
+	rng := rand.New(rand.NewPCG(seed, 3))
+	for i := range items {
+		for k := range items[i].Rows {
+			r := &items[i].Rows[k]
+			if r.Kind == methodspan.KindProcess {
+				continue
+			}
+			r.Signature = []string{"", "func()", "func(int)"}[rng.IntN(3)]
+			if r.Measured > 0 {
+				r.Caller = []string{"", "(entry)", "cart.Cart.Add", "Total", "elsewhere.F"}[rng.IntN(5)]
+				r.Errors = float64(rng.Int64N(r.Measured + 1))
+			}
+		}
+	}
 	roots := spread(t, 2, items)
 	maintain(t, roots[0], fixture.Start.Add(10*24*time.Hour), lake.Policy{MinuteAfter: 24 * time.Hour})
 	return map[string]string{"raw": fixture.Write(t, items), "part of it added up": together(t, roots)}
 }
 
-// The statements that add rows up before they weigh them say what the weighed rows add up
-// to, whatever slots and windows cut hours and minutes in pieces.
+// addedUpFrom has rows added up for slots of that length and longer ones.
+func addedUpFrom(t *testing.T, slot time.Duration) {
+	before := sumsFrom
+	sumsFrom = slot
+	t.Cleanup(func() { sumsFrom = before })
+}
+
+// Statements say the same whether they weigh rows or sums of them, and it is what the
+// weighed rows add up to, whatever slots and windows cut hours and minutes in pieces.
 func TestSumsAreThoseOfWeighedRows(t *testing.T) {
 	day := fixture.Start.UTC().Truncate(24 * time.Hour)
 	for name, root := range lakesOfRandomRows(t, 21) {
+		w, err := Open(t.Context(), root, Window{})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, slot := range []time.Duration{7 * time.Minute, time.Hour, 25 * time.Hour} {
 			for _, window := range []Window{{}, {day.Add(3*time.Hour + 17*time.Minute + 13*time.Second), day.Add(26*time.Hour + 40*time.Second)}} {
-				w, err := Open(t.Context(), root, Window{})
-				if err != nil {
-					t.Fatal(err)
-				}
 				where := fmt.Sprintf("%s, slots of %v, window from %v", name, slot, window.From)
 				from, to := window.nanos()
 				for _, m := range []Metric{CPU, Wall} {
+					addedUpFrom(t, 0)
 					compareSums(t, w, where, m, window, slot, from, to)
-				}
-				if err := w.Close(); err != nil {
-					t.Error(err)
+					summed := everySum(t, w, m, window, slot)
+					addedUpFrom(t, math.MaxInt64)
+					sameSums(t, where+", "+string(m), summed, everySum(t, w, m, window, slot))
 				}
 			}
 		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
 	}
+}
+
+// everySum is all that the statements say that may add rows up.
+func everySum(t *testing.T, w *Warehouse, m Metric, window Window, slot time.Duration) map[string][]float64 {
+	t.Helper()
+	out := map[string][]float64{}
+	add := func(values []float64, key ...any) { out[fmt.Sprintf("%q", key)] = values }
+	profile := func(what string, a Ask) {
+		profiles, edges, err := w.Profiles(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range profiles {
+			add([]float64{
+				float64(p.Records), p.N, p.X, p.SelfX, p.NN, p.NX, p.XX, p.NS, p.SS, p.OuterX, p.OuterUSD, p.SelfUSD, p.UnpricedX, p.OrphanX,
+			}, what, p.Service, p.Version, p.Side, p.Full, p.Class, p.Method, p.Signature)
+		}
+		for _, e := range edges {
+			add([]float64{e.N, e.X}, what, "edge", e.Service, e.Side, e.Caller, e.Callee)
+		}
+	}
+	profile("all", Ask{Metric: m, Window: window, Slot: slot})
+	shop := Service{Namespace: "store", Name: "shop", Environment: "prod"}
+	profile("sides", Ask{Metric: m, Compared: []Compared{
+		{Service: shop, Side: SideBase, Version: "1", Window: window, Slot: slot},
+		{Service: shop, Side: SideHead, Version: "2", Window: window, Slot: slot},
+	}})
+	costs, err := w.Costs(t.Context(), CostAsk{Window: window, Slot: slot, Group: []string{"service", "version"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range costs.Methods {
+		add([]float64{
+			c.Calls, c.UnmeasuredCalls, float64(c.Measured), float64(c.CPUMeasured), c.WallN, c.WallX, c.Errors, c.N, c.X, c.SelfX, c.SelfUSD, c.SelfUnpricedX, c.OrphanX,
+		}, "cost", c.Service, c.Version, c.Full, c.Class, c.Method, c.Signature)
+	}
+	for _, g := range costs.Groups {
+		add([]float64{g.N, g.Residuals.Squares, float64(g.Residuals.Count), float64(g.Instances)}, "group", g.Group)
+	}
+	for _, e := range costs.Edges {
+		add([]float64{e.Calls, e.N, e.X, e.USD}, "cost edge", e.Service, e.Version, e.Caller, e.Callee)
+	}
+	chosen := []MethodName{{Service: shop, Class: "cart.Cart", Method: "Add"}, {Service: shop, Method: "Total"}}
+	points, err := w.History(t.Context(), Ask{Metric: m, Window: window, Slot: slot}, 3*slot, chosen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range points {
+		add([]float64{p.Calls, float64(p.Records), float64(p.Clusters), p.N, p.X, p.NN, p.NX, p.XX}, "history", p.MethodName, p.Version, p.At)
+	}
+	shares, err := w.Distribution(t.Context(), Ask{Metric: m, Window: window, Slot: slot}, chosen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range shares {
+		add([]float64{s.N}, "distribution", s.MethodName, s.Version, s.Bin)
+	}
+	for _, what := range []string{`["all" "edge"`, `["sides"`, `["group"`, `["cost edge"`, `["history"`, `["distribution"`} {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(out)), func(key string) bool { return strings.HasPrefix(key, what) }) {
+			t.Errorf("nothing is compared of %s", what)
+		}
+	}
+	return out
 }
 
 func compareSums(t *testing.T, w *Warehouse, where string, m Metric, window Window, slot time.Duration, from, to int64) {

@@ -29,8 +29,8 @@ FROM weighted
 {{end}}
 
 {{define "weighed"}}
--- Sums of rows, with the factors that turn them into estimates: what was added up over
--- p * cpu_p goes by cpu_factor, what was added up over p by wall_factor.
+-- Rows or sums of them, over their probabilities, with the factors that turn them into
+-- estimates: cpu_factor for what is over p * cpu_p, wall_factor for what is over p.
 {{- template "weights" .}},
 weighed AS (
   SELECT
@@ -39,18 +39,26 @@ weighed AS (
     CASE WHEN c.timed = 1 THEN {{template "wall_factor" .}} END AS wall_factor,
     {{- template "cell_of_weight" .}}
   FROM (
+    {{- if .Summed}}
     SELECT
       key_id, name_id,{{if .Tells "caller"}} holes,{{end}} {{range .Told}}{{.}}, {{end}}stratum, timed, 'raw' AS level, '' AS reason,
       minute_ns AS start_ns, hour_ns, minute_ns,
       calls, measured, cpu_measured, cpu_n, wall_n, x{{if .Errors}}, wall_x, errors{{end}}
     FROM pieces
     UNION ALL
+    {{- end}}
     SELECT
       k.key_id, k.name_id,{{if .Tells "caller"}} k.holes,{{end}} {{range .Told}}r.{{.}}, {{end}}r.stratum, r.timed, r.level, r.reason,
-      r.start_ns, r.start_ns - MOD(r.start_ns, 86400000000000) AS hour_ns, CAST(NULL AS {{.Long}}) AS minute_ns,
+      r.start_ns,
+      {{- if .Summed}}
+      r.start_ns - MOD(r.start_ns, 86400000000000) AS hour_ns, CAST(NULL AS {{.Long}}) AS minute_ns,
+      {{- else}}
+      CASE WHEN r.level = 'raw' THEN r.start_ns - MOD(r.start_ns, 3600000000000) + {{.Part "r."}} ELSE r.start_ns - MOD(r.start_ns, 86400000000000) END AS hour_ns,
+      CASE WHEN r.level = 'raw' THEN r.start_ns - MOD(r.start_ns, 60000000000) + {{.Part "r."}} END AS minute_ns,
+      {{- end}}
       r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x{{if .Errors}}, r.wall_x, r.errors{{end}}
     FROM ({{template "records" .}}
-      WHERE c.level <> 'raw' AND {{.Kind "c." "call" "counts" "aggregate"}}
+      WHERE {{if .Summed}}c.level <> 'raw' AND {{end}}{{.Kind "c." "call" "counts" "aggregate"}}
     ) AS r
     JOIN keys AS k
       ON {{.Same "r" "k" "service_namespace" "service" "environment" "version" "class" "method"}}

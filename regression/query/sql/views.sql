@@ -7,7 +7,7 @@ CREATE VIEW method_cost AS
 -- The weights of all rows, so that they are formed once. Views of it follow.
 CREATE TABLE weights.formed AS
 WITH {{template "weights" .}}
-SELECT 'keys' AS what, * FROM keys
+SELECT 'keys' AS what, * {{.Except}} (name, name_id) FROM keys
 UNION ALL BY NAME
 SELECT 'factors' AS what, * FROM factors
 UNION ALL BY NAME

@@ -25,10 +25,15 @@
 -- first, each over its probability, and sums are weighed. By hour at first: minutes are
 -- told apart only where they may be cells. n records weigh as n effective ones at most, so
 -- an hour needs 20 of them for each of its minutes with calls; most hours of most methods
--- have fewer, and as many minutes as records. Rows of the others are added up by minute.
+-- have fewer, and as many minutes as records. Rows of the others are added up by minute, and
+-- of those hours without calls whose minutes are cells because nothing was measured.
+--
+-- Statements that want sums weigh these, if they are much fewer than rows (summed), which
+-- is in what they tell apart.
 --
 -- hour_ns and minute_ns tell directories apart by their last digits, from 1; with
--- none a time stands for the sums of a date.
+-- none a time stands for the sums of a date. Where minutes are not told apart minute_ns
+-- is the hour.
 --
 -- Methods of versions go by number: six names are dear to group and to join by.
 -- holes says whether the caller of some of a method's measurements is not known,
@@ -37,7 +42,7 @@ rolled AS {{.Stored}} (
   SELECT
     {{.Key ""}}, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
     {{- if .Tells "caller"}}
-    MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes,
+    MAX(hole) AS holes,
     {{- end}}
     SUM(CASE WHEN reason LIKE 'rest/%' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(cpu_n, 0) ELSE 0 END END) AS cpu_left,
     SUM(CASE WHEN reason LIKE 'rest/%' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE cpu_n END END) AS cpu_sum,
@@ -54,6 +59,9 @@ by_hour AS {{.Stored}} (
   SELECT
     {{.Key ""}}, {{.Apart}},
     start_ns - MOD(start_ns, 3600000000000) + {{.Part ""}} AS hour_ns,
+    {{- if .Tells "caller"}}
+    MAX(hole) AS holes,
+    {{- end}}
     BIT_OR(CASE WHEN calls > 0
       THEN CAST(1 AS {{.Long}}) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS {{.Long}}) END) AS minutes_with_calls,
     {{- template "sums" .}}
@@ -74,7 +82,7 @@ keys AS {{.Stored}} (
       FROM (
         SELECT {{.Key ""}}{{if .Tells "caller"}}, holes{{end}} FROM rolled
         UNION ALL
-        SELECT {{.Key ""}}{{if .Tells "caller"}}, CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END AS holes{{end}} FROM by_hour
+        SELECT {{.Key ""}}{{if .Tells "caller"}}, holes{{end}} FROM by_hour
       )
       GROUP BY {{.Key ""}}
     )
@@ -84,7 +92,9 @@ enough AS {{.Stored}} (
   SELECT {{.Key ""}}, hour_ns
   FROM by_hour
   GROUP BY {{.Key ""}}, hour_ns
-  HAVING SUM(measured) >= 20 * CAST(BIT_COUNT(BIT_OR(minutes_with_calls)) AS {{.Long}})
+  HAVING CASE
+    WHEN BIT_OR(minutes_with_calls) IS NULL THEN COALESCE(SUM(cpu_n), 0) = 0 OR COALESCE(SUM(wall_n), 0) = 0
+    ELSE SUM(measured) >= 20 * CAST(BIT_COUNT(BIT_OR(minutes_with_calls)) AS {{.Long}}) END
 ),
 by_minute AS (
   SELECT
@@ -103,7 +113,7 @@ by_minute AS (
 pieces AS {{.Stored}} (
   SELECT k.key_id, k.name_id,{{if .Tells "caller"}} k.holes,{{end}} h.* {{.Except}} ({{.Key ""}})
   FROM (
-    SELECT h.hour_ns AS minute_ns, 0 AS may_hold, h.* {{.Except}} (minutes_with_calls)
+    SELECT h.hour_ns AS minute_ns, 0 AS may_hold, h.* {{.Except}} (minutes_with_calls{{if .Tells "caller"}}, holes{{end}})
     FROM by_hour AS h
     LEFT JOIN enough AS e
       ON e.hour_ns = h.hour_ns AND {{.Same "h" "e" "service_namespace" "service" "environment" "version" "class" "method"}}
@@ -237,6 +247,9 @@ tight AS (
     SELECT
       {{.Key "c."}}, c.level, c.reason,
       {{range .Told}}c.{{.}}, {{end}}{{if .Parted}}c.part, {{end}}c.start_ns, c.stratum, c.calls, CAST(c.measured AS {{.Double}}) AS measured,
+      {{- if .Tells "caller"}}
+      CASE WHEN c.measured > 0 AND c.caller IS NULL THEN 1 ELSE 0 END AS hole,
+      {{- end}}
       CASE WHEN {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
@@ -252,10 +265,7 @@ tight AS (
 {{define "sums"}}
     SUM(calls) AS calls, SUM(measured) AS measured,
     SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn
-    {{- if .Told}},
-    SUM(cpu_measured) AS cpu_measured, SUM(x) AS x
-    {{- end}}
-    {{- if .Errors}},
-    SUM(wall_x) AS wall_x, SUM(errors) AS errors
+    {{- if and .Summed .Told}},
+    SUM(cpu_measured) AS cpu_measured, SUM(x) AS x{{if .Errors}}, SUM(wall_x) AS wall_x, SUM(errors) AS errors{{end}}
     {{- end}}
 {{- end}}

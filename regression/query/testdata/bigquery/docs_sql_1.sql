@@ -32,10 +32,15 @@ WITH
 -- first, each over its probability, and sums are weighed. By hour at first: minutes are
 -- told apart only where they may be cells. n records weigh as n effective ones at most, so
 -- an hour needs 20 of them for each of its minutes with calls; most hours of most methods
--- have fewer, and as many minutes as records. Rows of the others are added up by minute.
+-- have fewer, and as many minutes as records. Rows of the others are added up by minute, and
+-- of those hours without calls whose minutes are cells because nothing was measured.
+--
+-- Statements that want sums weigh these, if they are much fewer than rows (summed), which
+-- is in what they tell apart.
 --
 -- hour_ns and minute_ns tell directories apart by their last digits, from 1; with
--- none a time stands for the sums of a date.
+-- none a time stands for the sums of a date. Where minutes are not told apart minute_ns
+-- is the hour.
 --
 -- Methods of versions go by number: six names are dear to group and to join by.
 -- holes says whether the caller of some of a method's measurements is not known,
@@ -105,7 +110,9 @@ enough AS  (
   SELECT service_namespace, service, environment, version, class, method, hour_ns
   FROM by_hour
   GROUP BY service_namespace, service, environment, version, class, method, hour_ns
-  HAVING SUM(measured) >= 20 * CAST(BIT_COUNT(BIT_OR(minutes_with_calls)) AS INT64)
+  HAVING CASE
+    WHEN BIT_OR(minutes_with_calls) IS NULL THEN COALESCE(SUM(cpu_n), 0) = 0 OR COALESCE(SUM(wall_n), 0) = 0
+    ELSE SUM(measured) >= 20 * CAST(BIT_COUNT(BIT_OR(minutes_with_calls)) AS INT64) END
 ),
 by_minute AS (
   SELECT

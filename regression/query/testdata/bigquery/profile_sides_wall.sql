@@ -15,8 +15,8 @@ WITH scoped AS  (
   WHERE true  AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
 ),
 
--- Sums of rows, with the factors that turn them into estimates: what was added up over
--- p * cpu_p goes by cpu_factor, what was added up over p by wall_factor.
+-- Rows or sums of them, over their probabilities, with the factors that turn them into
+-- estimates: cpu_factor for what is over p * cpu_p, wall_factor for what is over p.
 -- What a row weighs. q = p * cpu_p is the probability that a row's CPU was
 -- measured with, p that of its wall time.
 --
@@ -43,10 +43,15 @@ WITH scoped AS  (
 -- first, each over its probability, and sums are weighed. By hour at first: minutes are
 -- told apart only where they may be cells. n records weigh as n effective ones at most, so
 -- an hour needs 20 of them for each of its minutes with calls; most hours of most methods
--- have fewer, and as many minutes as records. Rows of the others are added up by minute.
+-- have fewer, and as many minutes as records. Rows of the others are added up by minute, and
+-- of those hours without calls whose minutes are cells because nothing was measured.
+--
+-- Statements that want sums weigh these, if they are much fewer than rows (summed), which
+-- is in what they tell apart.
 --
 -- hour_ns and minute_ns tell directories apart by their last digits, from 1; with
--- none a time stands for the sums of a date.
+-- none a time stands for the sums of a date. Where minutes are not told apart minute_ns
+-- is the hour.
 --
 -- Methods of versions go by number: six names are dear to group and to join by.
 -- holes says whether the caller of some of a method's measurements is not known,
@@ -54,7 +59,7 @@ WITH scoped AS  (
 rolled AS  (
   SELECT
     service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
-    MAX(CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END) AS holes,
+    MAX(hole) AS holes,
     SUM(CASE WHEN reason LIKE 'rest/%' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(cpu_n, 0) ELSE 0 END END) AS cpu_left,
     SUM(CASE WHEN reason LIKE 'rest/%' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE cpu_n END END) AS cpu_sum,
     SUM(CASE WHEN reason LIKE 'rest/%' OR stratum = 'tail' THEN 0 ELSE COALESCE(cpu_n, 0) END) AS cpu_held,
@@ -66,6 +71,7 @@ rolled AS  (
     SELECT
       c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
       c.side, c.instance, c.slot_ns, c.caller, c.signature, c.usd_per_core_hour, c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
+      CASE WHEN c.measured > 0 AND c.caller IS NULL THEN 1 ELSE 0 END AS hole,
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
@@ -77,18 +83,19 @@ rolled AS  (
 ),
 by_hour AS  (
   SELECT
-    service_namespace, service, environment, version, class, method, stratum, timed, side, instance, slot_ns, caller, signature, usd_per_core_hour,
+    service_namespace, service, environment, version, class, method, stratum, timed,
     start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
+    MAX(hole) AS holes,
     BIT_OR(CASE WHEN calls > 0
       THEN CAST(1 AS INT64) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS INT64) END) AS minutes_with_calls,
     SUM(calls) AS calls, SUM(measured) AS measured,
-    SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn,
-    SUM(cpu_measured) AS cpu_measured, SUM(x) AS x
+    SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn
   FROM (
     -- Rows over their probabilities. timed are those that may have weights.
     SELECT
       c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
       c.side, c.instance, c.slot_ns, c.caller, c.signature, c.usd_per_core_hour, c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
+      CASE WHEN c.measured > 0 AND c.caller IS NULL THEN 1 ELSE 0 END AS hole,
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
@@ -96,7 +103,7 @@ by_hour AS  (
     FROM scoped AS c
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
-  GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, side, instance, slot_ns, caller, signature, usd_per_core_hour, hour_ns
+  GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, hour_ns
 ),
 keys AS  (
   SELECT *, MIN(key_id) OVER (PARTITION BY service_namespace, service, environment, version, name) AS name_id
@@ -110,7 +117,7 @@ keys AS  (
       FROM (
         SELECT service_namespace, service, environment, version, class, method, holes FROM rolled
         UNION ALL
-        SELECT service_namespace, service, environment, version, class, method, CASE WHEN measured > 0 AND caller IS NULL THEN 1 ELSE 0 END AS holes FROM by_hour
+        SELECT service_namespace, service, environment, version, class, method, holes FROM by_hour
       )
       GROUP BY service_namespace, service, environment, version, class, method
     )
@@ -120,21 +127,23 @@ enough AS  (
   SELECT service_namespace, service, environment, version, class, method, hour_ns
   FROM by_hour
   GROUP BY service_namespace, service, environment, version, class, method, hour_ns
-  HAVING SUM(measured) >= 20 * CAST(BIT_COUNT(BIT_OR(minutes_with_calls)) AS INT64)
+  HAVING CASE
+    WHEN BIT_OR(minutes_with_calls) IS NULL THEN COALESCE(SUM(cpu_n), 0) = 0 OR COALESCE(SUM(wall_n), 0) = 0
+    ELSE SUM(measured) >= 20 * CAST(BIT_COUNT(BIT_OR(minutes_with_calls)) AS INT64) END
 ),
 by_minute AS (
   SELECT
-    service_namespace, service, environment, version, class, method, stratum, timed, side, instance, slot_ns, caller, signature, usd_per_core_hour,
+    service_namespace, service, environment, version, class, method, stratum, timed,
     start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
     start_ns - MOD(start_ns, 60000000000) + 1 AS minute_ns,
     SUM(calls) AS calls, SUM(measured) AS measured,
-    SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn,
-    SUM(cpu_measured) AS cpu_measured, SUM(x) AS x
+    SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn
   FROM (
     -- Rows over their probabilities. timed are those that may have weights.
     SELECT
       c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
       c.side, c.instance, c.slot_ns, c.caller, c.signature, c.usd_per_core_hour, c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
+      CASE WHEN c.measured > 0 AND c.caller IS NULL THEN 1 ELSE 0 END AS hole,
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
@@ -145,12 +154,12 @@ by_minute AS (
         AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
-  GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, side, instance, slot_ns, caller, signature, usd_per_core_hour, hour_ns, minute_ns
+  GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, hour_ns, minute_ns
 ),
 pieces AS  (
   SELECT k.key_id, k.name_id, k.holes, h.* EXCEPT (service_namespace, service, environment, version, class, method)
   FROM (
-    SELECT h.hour_ns AS minute_ns, 0 AS may_hold, h.* EXCEPT (minutes_with_calls)
+    SELECT h.hour_ns AS minute_ns, 0 AS may_hold, h.* EXCEPT (minutes_with_calls, holes)
     FROM by_hour AS h
     LEFT JOIN enough AS e
       ON e.hour_ns = h.hour_ns AND COALESCE(h.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(h.service, '') = COALESCE(e.service, '') AND COALESCE(h.environment, '') = COALESCE(e.environment, '') AND COALESCE(h.version, '') = COALESCE(e.version, '') AND COALESCE(h.class, '') = COALESCE(e.class, '') AND COALESCE(h.method, '') = COALESCE(e.method, '')
@@ -309,26 +318,23 @@ weighed AS (
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
   FROM (
     SELECT
-      key_id, name_id, holes, side, instance, slot_ns, caller, signature, usd_per_core_hour, stratum, timed, 'raw' AS level, '' AS reason,
-      minute_ns AS start_ns, hour_ns, minute_ns,
-      calls, measured, cpu_measured, cpu_n, wall_n, x
-    FROM pieces
-    UNION ALL
-    SELECT
       k.key_id, k.name_id, k.holes, r.side, r.instance, r.slot_ns, r.caller, r.signature, r.usd_per_core_hour, r.stratum, r.timed, r.level, r.reason,
-      r.start_ns, r.start_ns - MOD(r.start_ns, 86400000000000) AS hour_ns, CAST(NULL AS INT64) AS minute_ns,
+      r.start_ns,
+      CASE WHEN r.level = 'raw' THEN r.start_ns - MOD(r.start_ns, 3600000000000) + 1 ELSE r.start_ns - MOD(r.start_ns, 86400000000000) END AS hour_ns,
+      CASE WHEN r.level = 'raw' THEN r.start_ns - MOD(r.start_ns, 60000000000) + 1 END AS minute_ns,
       r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x
     FROM (
     -- Rows over their probabilities. timed are those that may have weights.
     SELECT
       c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
       c.side, c.instance, c.slot_ns, c.caller, c.signature, c.usd_per_core_hour, c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
+      CASE WHEN c.measured > 0 AND c.caller IS NULL THEN 1 ELSE 0 END AS hole,
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.measured > 0 THEN c.wall_ns END / NULLIF(c.p, 0) AS x
     FROM scoped AS c
-      WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+      WHERE CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
     ) AS r
     JOIN keys AS k
       ON COALESCE(r.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(r.service, '') = COALESCE(k.service, '') AND COALESCE(r.environment, '') = COALESCE(k.environment, '') AND COALESCE(r.version, '') = COALESCE(k.version, '') AND COALESCE(r.class, '') = COALESCE(k.class, '') AND COALESCE(r.method, '') = COALESCE(k.method, '')
