@@ -26,7 +26,7 @@ var comparedOnSums = map[string]string{
 	// What users' statements read: TestStoredWeightsAreThoseOfTheView.
 	"create_weights": "ask", "create_method_cost_of_weights": "ask",
 	// Parts of others, and what only BigQuery is asked.
-	"method_cost": "", "weights": "", "records": "", "sums": "", "weighted": "", "weighted_rows": "", "weighed": "",
+	"method_cost": "", "weights": "", "records": "", "sums": "", "weighted": "", "weighted_rows": "", "weighed": "", "with_cost": "",
 	"cpu_factor": "", "wall_factor": "", "cell_of_weight": "", "view_of_method_cost": "", "extent": "",
 }
 

@@ -88,12 +88,9 @@ names AS (
 callers AS (
   -- Which method of ours a caller is, if it is one.
   SELECT c.name_id, c.caller, o.name_id AS caller_id
-  FROM (
-    SELECT DISTINCT p.name_id, p.caller, {{.Service "e."}}, e.version
-    FROM (SELECT DISTINCT name_id, caller FROM paid WHERE caller IS NOT NULL) AS p
-    JOIN names AS e ON e.name_id = p.name_id
-  ) AS c
-  JOIN names AS o ON o.name = c.caller AND {{.Same "c" "o" "service_namespace" "service" "environment" "version"}}
+  FROM (SELECT DISTINCT name_id, caller FROM paid WHERE caller IS NOT NULL) AS c
+  JOIN names AS e ON e.name_id = c.name_id
+  JOIN names AS o ON o.name = c.caller AND {{.Same "e" "o" "service_namespace" "service" "environment" "version"}}
 ),
 entries AS (
   SELECT name_id, instance, slot_ns, levels, n, x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x

@@ -22,11 +22,11 @@ weighted AS ({{template "weighted_rows" .}}
 
 {{define "method_cost"}}
 WITH {{template "weighted" .}}
-SELECT
-  * {{.Except}} (key_id{{if .Parted}}, part{{end}}),
-  w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
+SELECT {{template "with_cost" .}}
 FROM weighted
 {{end}}
+
+{{define "with_cost"}}* {{.Except}} (key_id{{if .Parted}}, part{{end}}), w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd{{end}}
 
 {{define "weighed"}}
 -- Rows or sums of them, over their probabilities, with the factors that turn them into

@@ -18,9 +18,7 @@ SELECT 'tight' AS what, * FROM tight
 -- The same view. The engine reads those columns of the rows only that a statement asks
 -- for, which it can't where a statement forms weights itself.
 CREATE OR REPLACE VIEW method_cost AS
-SELECT
-  * {{.Except}} (key_id{{if .Parted}}, part{{end}}),
-  w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
+SELECT {{template "with_cost" .}}
 FROM ({{template "weighted_rows" .}})
 {{end}}
 

@@ -406,12 +406,9 @@ names AS (
 callers AS (
   -- Which method of ours a caller is, if it is one.
   SELECT c.name_id, c.caller, o.name_id AS caller_id
-  FROM (
-    SELECT DISTINCT p.name_id, p.caller, e.service_namespace, e.service, e.environment, e.version
-    FROM (SELECT DISTINCT name_id, caller FROM paid WHERE caller IS NOT NULL) AS p
-    JOIN names AS e ON e.name_id = p.name_id
-  ) AS c
-  JOIN names AS o ON o.name = c.caller AND COALESCE(c.service_namespace, '') = COALESCE(o.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(o.service, '') AND COALESCE(c.environment, '') = COALESCE(o.environment, '') AND COALESCE(c.version, '') = COALESCE(o.version, '')
+  FROM (SELECT DISTINCT name_id, caller FROM paid WHERE caller IS NOT NULL) AS c
+  JOIN names AS e ON e.name_id = c.name_id
+  JOIN names AS o ON o.name = c.caller AND COALESCE(e.service_namespace, '') = COALESCE(o.service_namespace, '') AND COALESCE(e.service, '') = COALESCE(o.service, '') AND COALESCE(e.environment, '') = COALESCE(o.environment, '') AND COALESCE(e.version, '') = COALESCE(o.version, '')
 ),
 entries AS (
   SELECT

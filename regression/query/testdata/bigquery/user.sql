@@ -306,9 +306,7 @@ weighted AS (
   LEFT JOIN tight AS t
     ON t.key_id = CASE WHEN a.cell = 'minute' OR a.cell_wall = 'minute' THEN k.key_id END AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000) + 1
 )
-SELECT
-  * EXCEPT (key_id),
-  w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
+SELECT * EXCEPT (key_id), w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
 FROM weighted
 )
 (
