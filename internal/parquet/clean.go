@@ -43,7 +43,7 @@ func (m *Maintainer) clean() error {
 		if err != nil {
 			return err
 		}
-		files, err := manifest.allFiles(m.root)
+		files, err := manifest.onDisk(m.root)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,8 @@
 //	root/_manifest/removed-<generation>.json                what to delete, later
 //	root/date=2026-11-21/raw-<sequence>.parquet             as the writer wrote it
 //	root/date=2026-11-21/merge-<generation>-<id>.parquet    several of these in one
-//	root/date=2026-11-21/roll-<generation>-<id>.parquet     sums of rows
+//	root/date=2026-11-21/roll-<generation>-<id>.parquet     sums of rows, in their place
+//	                                                        or beside them
 //
 // Its invariant: a file counts if and only if the generation that CURRENT names
 // lists it. CURRENT is replaced by one rename after everything it leads to is on
@@ -21,6 +22,10 @@
 // A manifest is never changed: a commit writes new ones for the dates it touches.
 // The writer adds files, a Maintainer replaces files of a date by one, or drops
 // dates, in one commit each; what is taken out stays for the grace of its readers.
+//
+// Beside the files of a date that count, its manifest may name one of sums of their rows,
+// for readers to take in their stead. It counts for nothing: what it says is in the files
+// that it is of, and it goes with the first of them that goes.
 //
 // It does not run queries and decides nothing about what is merged, rolled up or
 // dropped (internal/lake does).

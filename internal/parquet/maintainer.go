@@ -70,6 +70,7 @@ func (m *Maintainer) Close() error {
 type Date struct {
 	Date          string
 	Files         []File // in the order of their commits
+	Sums          *Sums  // of some of them, nil for none
 	LastCommitted time.Time
 }
 
@@ -88,20 +89,23 @@ func (m *Maintainer) Dates() ([]Date, error) {
 		if err != nil {
 			return nil, err
 		}
-		dates = append(dates, m.dateOf(ref, entries))
+		dates = append(dates, m.dateOf(ref, entries, manifest.beside(entries)))
 	}
 	return dates, nil
 }
 
-func (m *Maintainer) dateOf(ref dateRef, entries []fileEntry) Date {
+func (m *Maintainer) dateOf(ref dateRef, entries []fileEntry, sums *sumsEntry) Date {
 	d := Date{Date: ref.Date, LastCommitted: ref.LastCommitted}
 	for i := range entries {
 		d.Files = append(d.Files, entries[i].file(m.root, ref.Date))
 	}
+	if sums != nil {
+		d.Sums = sums.sums(m.root, ref.Date)
+	}
 	return d
 }
 
-// Output says what a replacement is.
+// Output says what a file that is made of others is.
 type Output struct {
 	Kind  string // KindMerge or KindRoll
 	Level string
@@ -126,8 +130,21 @@ func (m *Maintainer) Merge(ctx context.Context, date string, old []File, o Outpu
 }
 
 func (m *Maintainer) replace(ctx context.Context, date string, old []File, o Output, produce func(*stream) error) (File, error) {
-	if len(old) == 0 {
-		return File{}, &Error{Op: "replace files", Path: m.path(datePrefix + date), Err: errors.New("no files were given")}
+	return m.make(ctx, date, old, o, produce, m.publishReplaced)
+}
+
+// Beside puts a file of the sums of files of a date beside them, in one commit. They go
+// on to count, and readers may take the sums in their stead. The sums go with the first
+// of these files that goes. A date has one file of sums: the one before is taken out.
+// Without rows there is none, and the one before stays.
+func (m *Maintainer) Beside(ctx context.Context, date string, of []File, o Output, produce func(add func(*methodspan.Row) error) error) (File, error) {
+	return m.make(ctx, date, of, o, func(s *stream) error { return produce(s.add) }, m.publishBeside)
+}
+
+// make writes a file that is made of others and publishes it.
+func (m *Maintainer) make(ctx context.Context, date string, of []File, o Output, produce func(*stream) error, publish func(date string, of []File, made fileEntry) error) (File, error) {
+	if len(of) == 0 {
+		return File{}, &Error{Op: "make a file", Path: m.path(datePrefix + date), Err: errors.New("no files were given")}
 	}
 	m.unsettled = false // the commit begins by reading what counts
 	name := fmt.Sprintf("%s%s/%s-%012d-%s.parquet", datePrefix, date, o.Kind, m.state.generation, randomName())
@@ -135,11 +152,7 @@ func (m *Maintainer) replace(ctx context.Context, date string, old []File, o Out
 	if err != nil {
 		return File{}, err
 	}
-	var added []fileEntry
-	if entry.Rows > 0 {
-		added = append(added, entry)
-	}
-	err = m.publishReplaced(date, old, added)
+	err = publish(date, of, entry)
 	if err != nil && !m.unsettled {
 		_ = m.opts.disk.remove(m.path(name))
 	}
@@ -195,7 +208,8 @@ func (m *Maintainer) write(ctx context.Context, entry fileEntry, produce func(*s
 // errGone means that somebody else took out what was to be replaced.
 var errGone = errors.New("the date is not as it was read: another maintenance has changed it")
 
-func (m *Maintainer) publishReplaced(date string, old []File, added []fileEntry) error {
+// publishReplaced puts a file in the place of others, or none if it has no rows.
+func (m *Maintainer) publishReplaced(date string, old []File, made fileEntry) error {
 	gone := map[string]bool{}
 	for _, f := range old {
 		gone[m.below(f.Path)] = true
@@ -231,21 +245,22 @@ func (m *Maintainer) publishReplaced(date string, old []File, added []fileEntry)
 			}
 		}
 		if len(taken) != len(gone) {
-			return &Error{Op: "replace files", Path: m.path(datePrefix + date), Err: errGone}
+			return m.changed(date)
+		}
+		manifest.Sums = before.manifest.beside(files)
+		if sums := manifest.Sums; sums != nil && slices.ContainsFunc(sums.Of, func(path string) bool { return gone[path] }) {
+			taken = append(taken, sums.Path)
+			manifest.Sums = nil
 		}
 		if manifest.Settled, err = merged(manifest.Settled, m.remember(next), m.rememberMax(next)); err != nil {
 			return corrupt("read manifest", m.path(manifestDir), fmt.Errorf("items of %s: %w", date, err))
 		}
-		for i := range added {
-			added[i].Committed = now.UTC()
+		if made.Rows > 0 {
+			made.Committed = now.UTC()
+			// Merged files come first: parts hold what is older.
+			left = slices.Insert(left, 0, made)
 		}
-		// Merged files come first: parts hold what is older.
-		left = append(added[:len(added):len(added)], left...)
-		for _, f := range left {
-			ref.Files++
-			ref.Rows += f.Rows
-			ref.Bytes += f.Bytes
-		}
+		ref.count(left, manifest.Sums)
 		if err := t.doom(next, now.Add(m.grace(next)), taken); err != nil {
 			return err
 		}
@@ -265,9 +280,52 @@ func (m *Maintainer) publishReplaced(date string, old []File, added []fileEntry)
 	return m.settled(err, func() (bool, error) { return m.unlisted(date, m.below(old[0].Path)) })
 }
 
-// settled finds out what became of a commit of unknown outcome, if it can: gone
-// tells whether the newest state no longer lists what was to be taken out.
-func (m *Maintainer) settled(err error, gone func() (bool, error)) error {
+// publishBeside puts a file of sums beside the files that it is of.
+func (m *Maintainer) publishBeside(date string, of []File, made fileEntry) error {
+	if made.Rows == 0 {
+		return nil
+	}
+	sums := &sumsEntry{fileEntry: made}
+	for _, f := range of {
+		sums.Of = append(sums.Of, m.below(f.Path))
+	}
+	now := m.opts.Now()
+	sums.Committed = now.UTC()
+	err := m.publish(now, func(t *commit, next *state) error {
+		before, err := next.load(m.root, date)
+		if err != nil {
+			return err
+		}
+		files, err := before.manifest.allFiles(m.root)
+		if err != nil {
+			return err
+		}
+		ref, manifest := before.ref, before.manifest.clone()
+		manifest.Sums = sums
+		if manifest.beside(files) == nil {
+			return m.changed(date)
+		}
+		if former := before.manifest.Sums; former != nil {
+			if err := t.doom(next, now.Add(m.grace(next)), []string{former.Path}); err != nil {
+				return err
+			}
+		}
+		ref.count(files, sums)
+		return t.setDate(next, before, ref, manifest)
+	})
+	return m.settled(err, func() (bool, error) {
+		d, err := m.state.load(m.root, date)
+		return err == nil && d.manifest.Sums != nil && d.manifest.Sums.Path == made.Path, err
+	})
+}
+
+func (m *Maintainer) changed(date string) *Error {
+	return &Error{Op: "replace files", Path: m.path(datePrefix + date), Err: errGone}
+}
+
+// settled finds out what became of a commit of unknown outcome, if it can: done
+// tells whether the newest state is one that it has made.
+func (m *Maintainer) settled(err error, done func() (bool, error)) error {
 	if !errors.Is(err, ErrUnknown) {
 		return err
 	}
@@ -277,8 +335,8 @@ func (m *Maintainer) settled(err error, gone func() (bool, error)) error {
 	if rerr := m.refresh(); rerr != nil {
 		return err
 	}
-	counts, gerr := gone()
-	if gerr != nil {
+	counts, derr := done()
+	if derr != nil {
 		return err
 	}
 	m.unsettled = false
@@ -337,8 +395,12 @@ func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
 			for _, f := range files {
 				taken = append(taken, f.Path)
 			}
+			sums := before.manifest.beside(files)
+			if sums != nil {
+				taken = append(taken, sums.Path)
+			}
 			next.drop(d.Date)
-			gone = append(gone, m.dateOf(before.ref, files))
+			gone = append(gone, m.dateOf(before.ref, files, sums))
 			if len(files) == 0 {
 				continue
 			}

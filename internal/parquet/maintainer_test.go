@@ -295,7 +295,8 @@ func TestLimits(t *testing.T) {
 }
 
 // A crash at any step of a replacement, a drop or a deletion leaves the rows as
-// they were, or replaced; the next maintenance goes on and tidies up.
+// they were, or replaced, and sums that are of what counts; the next maintenance goes on
+// and tidies up.
 func TestMaintenanceCrashesAtEveryStep(t *testing.T) {
 	first, second, gone := item("p-1", noon, 3), item("p-2", noon, 4), item("old-1", noon.Add(-48*time.Hour), 2)
 	setUp := func() (string, *clock) {
@@ -319,7 +320,20 @@ func TestMaintenanceCrashesAtEveryStep(t *testing.T) {
 				dates = dates[1:]
 			}
 			if err == nil && len(dates[0].Files) > 1 {
-				_, err = mergeDate(m, 0)
+				for n := range dates[0].Files {
+					if err == nil {
+						_, err = keepSums(m, dates[0].Date, dates[0].Files[:n+1])
+					}
+				}
+				if err == nil {
+					_, err = mergeDate(m, 0)
+				}
+				if err == nil {
+					dates, err = m.Dates()
+				}
+			}
+			if err == nil && dates[0].Sums == nil {
+				_, err = keepSums(m, dates[0].Date, dates[0].Files)
 			}
 			if err := errors.Join(err, m.Close()); err != nil {
 				return err
@@ -347,6 +361,7 @@ func TestMaintenanceCrashesAtEveryStep(t *testing.T) {
 			} else if n := s.Rows(); n != 9 && n != 7 {
 				t.Fatalf("%s: %d rows", what, n)
 			}
+			wantSums(t, what, root)
 			if err := work(root, now, lazyDisk{}); err != nil {
 				t.Fatalf("%s: again: %v", what, err)
 			}
@@ -354,8 +369,8 @@ func TestMaintenanceCrashesAtEveryStep(t *testing.T) {
 			wantStored(t, what, root, first, second)
 			wantTidy(t, what, root)
 			paths, err := filepath.Glob(filepath.Join(root, "date=*", "*.parquet"))
-			if err != nil || len(paths) != 1 {
-				t.Errorf("%s: left over: %v %v", what, paths, err)
+			if err != nil || len(paths) != 2 || wantSums(t, what, root) != 1 {
+				t.Errorf("%s: left over: %v %v, want a file and its sums", what, paths, err)
 			}
 			w := openWriter(t, root, Options{})
 			if res := write(t, w, first, second); res.Rows != 0 {

@@ -78,6 +78,9 @@ type dateManifest struct {
 	Files  []fileEntry `json:"files"`
 	// Settled are the ids that files settled which are no longer listed.
 	Settled []settled `json:"settled,omitempty"`
+	// Sums is a file beside those that count. A program that does not know of it leaves it
+	// out when it commits; then nothing names the file, and maintenance deletes it.
+	Sums *sumsEntry `json:"sums,omitempty"`
 }
 
 type partRef struct {
@@ -104,6 +107,13 @@ type fileEntry struct {
 	Committed  time.Time `json:"committed"`
 	// Items are the ids that the commit settled, in the form of idSet.pack.
 	Items map[string]string `json:"items,omitempty"`
+}
+
+// sumsEntry is a file of sums of the rows of files that count. Its own rows don't: readers
+// may take it instead of these files, never beside them.
+type sumsEntry struct {
+	fileEntry
+	Of []string `json:"of"` // paths of the files
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -211,10 +221,61 @@ func (m *dateManifest) allFiles(root string) ([]fileEntry, error) {
 	files = append(files, m.Files...)
 	for _, f := range files {
 		if !isFileOf(f.Path, m.Date) {
-			return nil, corrupt("read manifest", filepath.Join(root, manifestDir), fmt.Errorf("date %s lists the file %q", m.Date, f.Path))
+			return nil, m.astray(root, f.Path)
 		}
 	}
+	if m.Sums != nil && !isFileOf(m.Sums.Path, m.Date) {
+		return nil, m.astray(root, m.Sums.Path)
+	}
 	return files, nil
+}
+
+func (m *dateManifest) astray(root, path string) *Error {
+	return corrupt("read manifest", filepath.Join(root, manifestDir), fmt.Errorf("date %s lists the file %q", m.Date, path))
+}
+
+// beside are the sums of some of the date's files, nil if it has none. Whoever takes files
+// out of a date takes their sums out, too. Should one have forgotten it, rows would be
+// counted that are not there any more; without the sums readers have all there is, so
+// this is no reason to refuse the date.
+func (m *dateManifest) beside(files []fileEntry) *sumsEntry {
+	if m.Sums == nil || len(m.Sums.Of) == 0 {
+		return nil
+	}
+	listed := map[string]bool{}
+	for _, f := range files {
+		listed[f.Path] = true
+	}
+	for _, path := range m.Sums.Of {
+		if !listed[path] {
+			return nil
+		}
+	}
+	return m.Sums
+}
+
+// onDisk lists what a date has on the disk: the files that count and their sums.
+func (m *dateManifest) onDisk(root string) ([]fileEntry, error) {
+	files, err := m.allFiles(root)
+	if err != nil {
+		return nil, err
+	}
+	if sums := m.beside(files); sums != nil {
+		files = append(files, sums.fileEntry)
+	}
+	return files, nil
+}
+
+// count sums up the files of a date. Sums take room, and their rows don't count.
+func (r *dateRef) count(files []fileEntry, sums *sumsEntry) {
+	r.Files, r.Rows, r.Bytes = len(files), 0, 0
+	for _, f := range files {
+		r.Rows += f.Rows
+		r.Bytes += f.Bytes
+	}
+	if sums != nil {
+		r.Bytes += sums.Bytes
+	}
 }
 
 // isFileOf tells whether a path is that of a file of a date.

@@ -49,8 +49,8 @@ type rebase struct {
 	theirs *Tree
 	common int64
 
-	sums  map[string]string // of their data files by path
-	later []fileEntry       // ours that they don't have
+	checksums map[string]string // of their data files by path
+	later     []fileEntry       // ours that they don't have
 }
 
 func (r *rebase) apply(t *commit, next *state) error {
@@ -59,15 +59,15 @@ func (r *rebase) apply(t *commit, next *state) error {
 		return err
 	}
 	r.common = max(r.common, t.state.common)
-	r.sums = map[string]string{}
+	r.checksums = map[string]string{}
 	for _, o := range r.theirs.Objects {
-		r.sums[o.Path] = o.Checksum
+		r.checksums[o.Path] = o.Checksum
 	}
 	listed, err := r.look(t, g)
 	if err != nil {
 		return err
 	}
-	for p := range r.sums {
+	for p := range r.checksums {
 		if listed[p] {
 			continue
 		}
@@ -111,7 +111,7 @@ func (r *rebase) look(t *commit, g *generation) (listed map[string]bool, err err
 		if err != nil {
 			return nil, err
 		}
-		files, err := m.allFiles(t.root)
+		files, err := m.onDisk(t.root)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func (r *rebase) look(t *commit, g *generation) (listed map[string]bool, err err
 		}
 		for _, f := range files {
 			listed[f.Path] = true
-			sum, both := r.sums[f.Path]
+			sum, both := r.checksums[f.Path]
 			n, raw := sequenceOf(path.Base(f.Path))
 			switch {
 			case both && sum == f.Checksum:
@@ -141,7 +141,7 @@ func (r *rebase) look(t *commit, g *generation) (listed map[string]bool, err err
 		}
 		t.replaced = append(t.replaced, t.path(manifestDir, ref.Manifest))
 		for _, f := range files {
-			if _, counts := r.sums[f]; !counts {
+			if _, counts := r.checksums[f]; !counts {
 				t.replaced = append(t.replaced, t.path(f))
 			}
 		}
@@ -178,7 +178,7 @@ func (r *rebase) date(t *commit, next *state, ref dateRef) error {
 		if files, err = old.allFiles(r.from); err != nil {
 			return err
 		}
-		m.Settled = old.Settled
+		m.Settled, m.Sums = old.Settled, old.beside(files)
 	}
 	for _, f := range r.later {
 		if dateOf(f) != ref.Date {

@@ -34,6 +34,14 @@ type File struct {
 	Prefix     string // of the collector whose it is, in a bucket
 }
 
+// Sums is a file of sums of the rows of files of a date, made of them and kept beside
+// them. A reader may take it instead of all of these files. Its rows count for nothing
+// else: whoever reads both counts twice.
+type Sums struct {
+	File
+	Of []string // the paths of the files, as they are spelled where these are listed
+}
+
 // Snapshot is the warehouse after one commit. Its files stay on disk for the
 // writer's grace after a later commit has dropped them.
 type Snapshot struct {
@@ -41,6 +49,7 @@ type Snapshot struct {
 	Generation int64
 	Committed  time.Time
 	Files      []File // by date, then in the order of their commits
+	Sums       []Sums // by date, one of a date at most
 }
 
 // Open resolves the newest commit of the warehouse at root. It fails with an
@@ -133,6 +142,9 @@ func openGeneration(root, name, sum string) (*Snapshot, error) {
 		for _, e := range entries {
 			s.Files = append(s.Files, e.file(root, ref.Date))
 		}
+		if sums := m.beside(entries); sums != nil {
+			s.Sums = append(s.Sums, *sums.sums(root, ref.Date))
+		}
 	}
 	if len(s.Files) == 0 {
 		return nil, errEmpty(root)
@@ -151,6 +163,15 @@ func (e *fileEntry) file(root, date string) File {
 		MinStartNS: e.MinStartNS, MaxStartNS: e.MaxStartNS, Bytes: e.Bytes, GroupBytes: e.GroupBytes, Checksum: e.Checksum,
 		Level: level, NoIDs: e.NoIDs, Committed: e.Committed,
 	}
+}
+
+// sums is the entry as callers see it.
+func (e *sumsEntry) sums(root, date string) *Sums {
+	s := &Sums{File: e.file(root, date)}
+	for _, path := range e.Of {
+		s.Of = append(s.Of, filepath.Join(root, filepath.FromSlash(path)))
+	}
+	return s
 }
 
 // Select lists the files that may hold rows that started in [from, to). A zero

@@ -34,9 +34,11 @@ type Tree struct {
 	Dates      []string // all of them, also those that were left out
 	// Manifests are the generation's and those that it leads to.
 	Manifests []Object
-	// Objects are the data files that count, in the order of Files.
+	// Objects are the data files that count, in the order of Files, and then the sums
+	// beside them, in the order of Sums.
 	Objects []Object
 	Files   []File
+	Sums    []Sums
 }
 
 // TreeOptions say how a tree is read.
@@ -110,26 +112,41 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 	if err := need(parts...); err != nil {
 		return nil, err
 	}
+	var beside []Object
 	for i, m := range dates {
 		entries, err := m.allFiles(root)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
-			t.Objects = append(t.Objects, Object{Path: e.Path, Checksum: e.Checksum, Bytes: e.Bytes})
+			t.Objects = append(t.Objects, e.object())
 			t.Files = append(t.Files, e.file(root, refs[i].Date))
 		}
+		if sums := m.beside(entries); sums != nil {
+			beside = append(beside, sums.object())
+			t.Sums = append(t.Sums, *sums.sums(root, refs[i].Date))
+		}
 	}
+	t.Objects = append(t.Objects, beside...)
 	return t, nil
 }
 
-// Newer lists the files that came after a tree whose highest raw file and whose time
-// of commit these were.
+func (e *fileEntry) object() Object {
+	return Object{Path: e.Path, Checksum: e.Checksum, Bytes: e.Bytes}
+}
+
+// Newer lists the files and sums that came after a tree whose highest raw file and whose
+// time of commit these were.
 func (t *Tree) Newer(sequence int64, committed time.Time) (files []File) {
 	for _, f := range t.Files {
 		n, raw := sequenceOf(filepath.Base(f.Path))
 		if raw && n > sequence || !raw && f.Committed.After(committed) {
 			files = append(files, f)
+		}
+	}
+	for _, s := range t.Sums {
+		if s.Committed.After(committed) {
+			files = append(files, s.File)
 		}
 	}
 	return files
