@@ -53,6 +53,8 @@ type chaosChild struct {
 	At    int
 	After bool
 	Kill  bool
+
+	sums int // that a reader saw
 }
 
 const (
@@ -223,6 +225,7 @@ func (c *chaosChild) maintain() error {
 		return err
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 3))
+	worthSums = 1 + rng.Int64N(60) // its dates have some dozens of rows
 	job := Job{Root: c.root(), Parquet: o, Policy: Policy{
 		MaxFiles: 2 + rng.IntN(3), KeepIDs: day, MinuteAfter: day * time.Duration(2+rng.IntN(2)),
 		HourAfter: day * time.Duration(4+rng.IntN(2)), KeepRollups: chaosKept,
@@ -241,7 +244,7 @@ func (c *chaosChild) maintain() error {
 func (c *chaosChild) read() error {
 	for reads := 0; ; reads++ {
 		if _, err := os.Stat(filepath.Join(c.Dir, "enough")); err == nil {
-			fmt.Println("reads", reads)
+			fmt.Println("reads", reads, "sums", c.sums)
 			return nil
 		}
 		before, err := c.now()
@@ -274,12 +277,11 @@ func (c *chaosChild) look(acknowledged map[int]bool) error {
 	if err != nil {
 		return err
 	}
-	type found struct {
-		calls    float64
-		measured int64
-		wall     float64
+	if err := sumsAgree(s); err != nil {
+		return err
 	}
-	stored := map[string][]methodspan.Row{}
+	c.sums += len(s.Sums)
+	var stored []methodspan.Row
 	for _, f := range s.Files {
 		rows, err := parquet.ReadRows(f.Path)
 		if err != nil {
@@ -288,24 +290,11 @@ func (c *chaosChild) look(acknowledged map[int]bool) error {
 		if int64(len(rows)) != f.Rows {
 			return fmt.Errorf("%s has %d rows, its manifest says %d", f.Path, len(rows), f.Rows)
 		}
-		for i := range rows {
-			stored[rows[i].Method] = append(stored[rows[i].Method], rows[i])
-		}
+		stored = append(stored, rows...)
 	}
-	got := map[string]found{}
-	var cells methodspan.Cells
-	for method, rows := range stored {
-		cells.Reset()
-		for i := range rows {
-			cells.Add(&rows[i])
-		}
-		var x found
-		for i := range rows {
-			x.calls += rows[i].Calls
-			x.measured += rows[i].Measured
-			x.wall += cells.Weigh(&rows[i]).Wall * float64(rows[i].WallNS)
-		}
-		got[method] = x
+	got := map[string]figures{}
+	for method, x := range figuresOf(stored) {
+		got[method.method] = x // each is of one service and version
 	}
 	known := map[string]bool{}
 	for n := range 100_000 {
@@ -319,11 +308,11 @@ func (c *chaosChild) look(acknowledged map[int]bool) error {
 				known[method] = true
 			}
 			// What the rows say of all calls: their number times the mean of two.
-			wall := 1.5e6 * float64(1000+n)
+			want := figures{float64(1000 + n), 2, 1.5e6 * float64(1000+n)}
 			switch expires := chaosEnd.Sub(chaosDate(date)) >= chaosKept; {
 			case !stored && acknowledged[n] && !expires:
 				return fmt.Errorf("generation %d: item %d was acknowledged and is not stored", s.Generation, n)
-			case stored && (x.calls != float64(1000+n) || x.measured != 2 || x.wall < 0.999999*wall || x.wall > 1.000001*wall):
+			case stored && !x.is(want):
 				return fmt.Errorf("generation %d: of item %d %+v is stored", s.Generation, n, x)
 			}
 		}
@@ -478,7 +467,7 @@ func (w *world) damage() {
 }
 
 // run plays one world to about so many faults and settles it.
-func (w *world) run(faults int) (reads int) {
+func (w *world) run(faults int) (reads, sums int) {
 	w.t.Helper()
 	total := func() (n int) {
 		full, err := w.child.noted("full")
@@ -506,7 +495,7 @@ func (w *world) run(faults int) (reads int) {
 	if err := w.reader.Wait(); err != nil {
 		w.t.Fatalf("a reader: %v: %s", err, w.out.String())
 	}
-	if _, err := fmt.Sscanf(w.out.String(), "reads %d", &reads); err != nil {
+	if _, err := fmt.Sscanf(w.out.String(), "reads %d sums %d", &reads, &sums); err != nil {
 		w.t.Fatal(err)
 	}
 	w.damage()
@@ -518,7 +507,7 @@ func (w *world) run(faults int) (reads int) {
 	for step := range strings.Lines(string(steps)) {
 		w.steps[strings.TrimSpace(step)]++
 	}
-	return reads
+	return reads, sums
 }
 
 // settle wants every item acknowledged or refused by name, and no file that nothing
@@ -560,6 +549,9 @@ func (w *world) settle() {
 	for _, f := range s.Files {
 		listed[f.Path] = true
 	}
+	for _, sums := range s.Sums {
+		listed[sums.Path] = true
+	}
 	// Unfinished raw files are the writer's to delete, when it starts.
 	paths, err := filepath.Glob(filepath.Join(w.child.root(), "date=*", "*"))
 	if err != nil {
@@ -591,7 +583,7 @@ func TestChaos(t *testing.T) {
 		wanted = 20
 	}
 	faults, steps := map[string]int{}, map[string]int{}
-	reads, worlds := 0, 0
+	reads, sums, worlds := 0, 0, 0
 	sum := func() (n int) {
 		for _, k := range faults {
 			n += k
@@ -600,16 +592,17 @@ func TestChaos(t *testing.T) {
 	}
 	for ; sum() < wanted && !t.Failed(); worlds++ {
 		w := &world{t: t, rng: rand.New(rand.NewPCG(uint64(worlds), 11)), child: chaosChild{Dir: t.TempDir()}, clock: chaosEnd, faults: faults, steps: steps}
-		reads += w.run(min(60, wanted-sum()))
+		read, seen := w.run(min(60, wanted-sum()))
+		reads, sums = reads+read, sums+seen
 	}
-	t.Logf("%d worlds, faults %v, steps of maintenance %v, %d reads beside them", worlds, faults, steps, reads)
-	for _, action := range []Action{Merge, DropIDs, Minute, Hour, Expire} {
+	t.Logf("%d worlds, faults %v, steps of maintenance %v, %d reads beside them, of %d sums", worlds, faults, steps, reads, sums)
+	for _, action := range []Action{Merge, DropIDs, Minute, Hour, Sum, Expire} {
 		if wanted >= 60 && steps[string(action)] == 0 {
 			t.Errorf("maintenance never came to %s", action)
 		}
 	}
-	if reads < worlds {
-		t.Errorf("readers read only %d times", reads)
+	if reads < worlds || wanted >= 60 && sums == 0 {
+		t.Errorf("readers read only %d times, and sums %d times", reads, sums)
 	}
 	if path := os.Getenv("CHAOS_FIGURES"); path != "" {
 		writeChaosFigures(t, path, sum(), faults, reads)

@@ -25,9 +25,7 @@ func (p *Policy) sheds(dates []parquet.Date, now time.Time, counting, doomed, fr
 		if over <= 0 || age(dates[i].Date, now) < day {
 			break
 		}
-		for _, f := range dates[i].Files {
-			over -= f.Bytes
-		}
+		over -= bytesOf(&dates[i])
 		out = append(out, dates[i])
 	}
 	return out

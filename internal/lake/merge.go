@@ -98,6 +98,21 @@ func rowsOf(files []parquet.File) (n int64) {
 	return n
 }
 
+func sizeOf(files []parquet.File) (n int64) {
+	for _, f := range files {
+		n += f.Bytes
+	}
+	return n
+}
+
+// bytesOf is what a date takes on the disk.
+func bytesOf(d *parquet.Date) int64 {
+	if d.Sums != nil {
+		return sizeOf(d.Files) + d.Sums.Bytes
+	}
+	return sizeOf(d.Files)
+}
+
 func haveNoIDs(files []parquet.File) bool {
 	return !slices.ContainsFunc(files, func(f parquet.File) bool { return !f.NoIDs })
 }

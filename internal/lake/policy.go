@@ -50,6 +50,10 @@ const (
 	rowGroupRows = 122_880
 )
 
+// worthSums is how many rows a date must have that are in no sums before sums are made
+// of it: fewer are read as fast. A test has less.
+var worthSums int64 = 500_000
+
 // Validate reports all that contradicts itself. name spells a field as the user
 // knows it.
 func (p *Policy) Validate(name func(field string) string) error {

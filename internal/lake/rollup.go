@@ -29,12 +29,15 @@ var weighing = []string{
 	"calls", "measured", "cpu_measured", "p", "cpu_p", "stratum",
 }
 
-// roll puts the sums of a date's rows in their place. The date is read twice side
+// into says where sums go: parquet.Maintainer.Replace or Beside.
+type into func(ctx context.Context, date string, files []parquet.File, o parquet.Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error)
+
+// roll puts the sums of a date's rows where they go. The date is read twice side
 // by side: ahead for the weights of a method's rows, behind for the rows. Rows come
 // sorted by method, then by time, so what is in memory are the weight cells of one
 // method and the sums of one minute or hour. It tells how many rows are not in sums.
-func roll(ctx context.Context, m *parquet.Maintainer, date string, files []parquet.File, level string) (file parquet.File, kept int64, err error) {
-	file, err = m.Replace(ctx, date, files, parquet.Output{Kind: parquet.KindRoll, Level: level, NoIDs: true}, func(add func(*methodspan.Row) error) error {
+func roll(ctx context.Context, put into, date string, files []parquet.File, level string) (file parquet.File, kept int64, err error) {
+	file, err = put(ctx, date, files, parquet.Output{Kind: parquet.KindRoll, Level: level, NoIDs: true}, func(add func(*methodspan.Row) error) error {
 		ahead, err := parquet.OpenRun(ctx, files, parquet.RunOptions{Columns: weighing})
 		if err != nil {
 			return err

@@ -136,11 +136,9 @@ func (r *runner) drop(dates []parquet.Date) ([]parquet.Date, error) {
 		return nil, err
 	}
 	left := without(dates, expired)
-	for _, d := range expired {
-		for _, f := range d.Files {
-			counting -= f.Bytes
-			doomed += f.Bytes
-		}
+	for i := range expired {
+		counting -= bytesOf(&expired[i])
+		doomed += bytesOf(&expired[i])
 	}
 	free, known := parquet.FreeBytes(r.Root)
 	shed := r.Policy.sheds(left, r.now, counting, doomed, free, known)
@@ -187,7 +185,8 @@ func (r *runner) look(ctx context.Context, d *parquet.Date) error {
 	var tooLarge error
 	for {
 		action := policy.due(d, r.now)
-		if action == "" || action == Merge && len(r.batch(small(d.Files), merging)) < 2 {
+		if action == "" || action == Merge && len(r.batch(small(d.Files), merging)) < 2 ||
+			action == Sum && !r.fetchable(notCoarser(d.Files, methodspan.LevelHour)) {
 			return tooLarge
 		}
 		err := r.act(ctx, d, action)
@@ -196,7 +195,8 @@ func (r *runner) look(ctx context.Context, d *parquet.Date) error {
 			policy.MinuteAfter, policy.HourAfter, tooLarge = 0, 0, err
 			continue
 		}
-		if err != nil || r.DryRun {
+		// Nothing is due after sums, also where they could not be made.
+		if err != nil || r.DryRun || action == Sum {
 			return errors.Join(tooLarge, err)
 		}
 	}
@@ -212,6 +212,8 @@ func (r *runner) act(ctx context.Context, d *parquet.Date, action Action) error 
 		return r.replace(ctx, d, action, r.batch(withIDs(d.Files), stripping), func(files []parquet.File) (parquet.File, error) {
 			return dropIDs(ctx, r.m, d.Date, files)
 		})
+	case Sum:
+		return r.sum(ctx, d)
 	}
 	return r.merge(ctx, d, r.batch(small(d.Files), merging))
 }
@@ -223,26 +225,51 @@ func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level
 	if err := r.tooLarge(d.Date, files); err != nil {
 		return err
 	}
-	// Weights are made of all raw rows of a date at once, and only so many files
-	// can be read side by side.
+	files, err := r.prepare(ctx, d, level)
+	if err != nil {
+		return err
+	}
+	var kept int64
+	err = r.replace(ctx, d, action, files, func(files []parquet.File) (file parquet.File, err error) {
+		file, kept, err = roll(ctx, r.m.Replace, d.Date, files, level)
+		return file, err
+	})
+	if err == nil {
+		r.report.Kept += kept
+	}
+	return err
+}
+
+// prepare merges files of a date, as many as it takes until all that can be added up to a
+// level can be read side by side, and lists these. Weights are made of all raw rows of a
+// date at once, and only so many files can be read side by side.
+func (r *runner) prepare(ctx context.Context, d *parquet.Date, level string) ([]parquet.File, error) {
+	files := notCoarser(d.Files, level)
 	for !r.DryRun && !r.fits(files, wholeRows) {
 		some := r.asFewAsNeeded(files, r.batch(mostOfOneLevel(files), preparing))
 		if len(some) < 2 {
 			break
 		}
 		if err := r.merge(ctx, d, some); err != nil {
-			return err
+			return nil, err
 		}
 		files = notCoarser(d.Files, level)
 	}
-	var kept int64
-	err := r.replace(ctx, d, action, files, func(files []parquet.File) (file parquet.File, err error) {
-		file, kept, err = roll(ctx, r.m, d.Date, files, level)
+	return files, nil
+}
+
+// sum keeps sums by hour beside the files of a date. Queries can do without them, so a date
+// that does not fit into memory, or into the directory, is left alone.
+func (r *runner) sum(ctx context.Context, d *parquet.Date) error {
+	files, err := r.prepare(ctx, d, methodspan.LevelHour)
+	if err != nil || !r.DryRun && !(r.fits(files, wholeRows) && r.fetchable(files)) {
+		return err
+	}
+	_, err = r.step(ctx, d, Sum, files, func(files []parquet.File) (parquet.File, error) {
+		// Rows that could not be added up lose nothing by it, so nobody is told of them.
+		file, _, err := roll(ctx, r.m.Beside, d.Date, files, methodspan.LevelHour)
 		return file, err
 	})
-	if err == nil {
-		r.report.Kept += kept
-	}
 	return err
 }
 
@@ -253,13 +280,6 @@ func (r *runner) tooLarge(date string, files []parquet.File) error {
 	}
 	return &parquet.Error{Op: "add up", Path: filepath.Join(r.Root, "date="+date), Kind: parquet.ErrTooLarge,
 		Hint: fmt.Sprintf("its files have %d bytes, and %d may be on the local disk: raise the limit (`local_bytes` of a collector, `--cache-size` of a command); until then its rows stay as they are", sizeOf(files), r.FetchBytes)}
-}
-
-func sizeOf(files []parquet.File) (n int64) {
-	for _, f := range files {
-		n += f.Bytes
-	}
-	return n
 }
 
 func mostOfOneLevel(files []parquet.File) []parquet.File {
@@ -282,34 +302,47 @@ func (r *runner) merge(ctx context.Context, d *parquet.Date, files []parquet.Fil
 	})
 }
 
-// replace takes one step: do makes one file of several.
+// replace takes one step that puts one file in the place of several.
 func (r *runner) replace(ctx context.Context, d *parquet.Date, action Action, files []parquet.File, do func([]parquet.File) (parquet.File, error)) error {
-	if err := ctx.Err(); err != nil {
+	file, err := r.step(ctx, d, action, files, do)
+	if err != nil || r.DryRun {
 		return err
 	}
-	step := newStep(action, d.Date, files)
-	if r.DryRun {
-		r.done(step)
-		return nil
+	gone := func(path string) bool {
+		return slices.ContainsFunc(files, func(f parquet.File) bool { return f.Path == path })
 	}
-	begin := time.Now()
-	fetched, err := r.fetch(ctx, files)
-	if err != nil {
-		return err
-	}
-	file, err := do(files)
-	fetched()
-	if err != nil {
-		return err
-	}
-	step.OutRows, step.OutBytes, step.Seconds = file.Rows, file.Bytes, time.Since(begin).Seconds()
-	left := slices.DeleteFunc(slices.Clone(d.Files), func(f parquet.File) bool {
-		return slices.ContainsFunc(files, func(g parquet.File) bool { return g.Path == f.Path })
-	})
+	left := slices.DeleteFunc(slices.Clone(d.Files), func(f parquet.File) bool { return gone(f.Path) })
 	if file.Rows > 0 {
 		left = append([]parquet.File{file}, left...)
 	}
 	d.Files = left
-	r.done(step)
+	if d.Sums != nil && slices.ContainsFunc(d.Sums.Of, gone) {
+		d.Sums = nil
+	}
 	return nil
+}
+
+// step takes one step: do makes one file of several.
+func (r *runner) step(ctx context.Context, d *parquet.Date, action Action, files []parquet.File, do func([]parquet.File) (parquet.File, error)) (file parquet.File, err error) {
+	if err := ctx.Err(); err != nil {
+		return file, err
+	}
+	step := newStep(action, d.Date, files)
+	if r.DryRun {
+		r.done(step)
+		return file, nil
+	}
+	begin := time.Now()
+	fetched, err := r.fetch(ctx, files)
+	if err != nil {
+		return file, err
+	}
+	file, err = do(files)
+	fetched()
+	if err != nil {
+		return file, err
+	}
+	step.OutRows, step.OutBytes, step.Seconds = file.Rows, file.Bytes, time.Since(begin).Seconds()
+	r.done(step)
+	return file, nil
 }

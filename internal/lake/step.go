@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"slices"
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
@@ -17,14 +18,15 @@ const (
 	Minute  Action = "roll_minute"
 	DropIDs Action = "drop_ids"
 	Merge   Action = "merge"
+	Sum     Action = "sum_hours" // keep sums by hour beside the rows
 	Delete  Action = "delete_service"
 	Relabel Action = "relabel_service"
 )
 
 // Actions lists all of them.
-var Actions = []Action{Expire, Shed, Hour, Minute, DropIDs, Merge, Delete, Relabel}
+var Actions = []Action{Expire, Shed, Hour, Minute, DropIDs, Merge, Sum, Delete, Relabel}
 
-// Step is one commit: what it took out and what it put in.
+// Step is one commit: what it took out, or added up, and what it put in.
 type Step struct {
 	Action   Action  `json:"action"`
 	Date     string  `json:"date"`
@@ -95,8 +97,20 @@ func (p *Policy) due(d *parquet.Date, now time.Time) Action {
 		return DropIDs
 	case len(rawFiles(d.Files)) > p.MaxFiles && len(small(d.Files)) > 1:
 		return Merge
+	case old >= 0 && settled && worthSumming(d):
+		return Sum
 	}
 	return ""
+}
+
+// worthSumming tells whether so many rows of a date are in no sums that it is worth adding
+// it up. A few late rows are not: all others would be added up again with them.
+func worthSumming(d *parquet.Date) bool {
+	fine := finer(d.Files, methodspan.LevelHour)
+	missing := rowsOf(slices.DeleteFunc(slices.Clone(fine), func(f parquet.File) bool {
+		return d.Sums != nil && slices.Contains(d.Sums.Of, f.Path)
+	}))
+	return missing >= worthSums && 8*missing >= rowsOf(fine)
 }
 
 func withIDs(files []parquet.File) []parquet.File {

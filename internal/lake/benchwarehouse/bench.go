@@ -131,15 +131,23 @@ func (b *bench) columns(context.Context) error {
 	return nil
 }
 
-func (b *bench) maintain(ctx context.Context, p lake.Policy, after time.Duration) (*lake.Report, cost, error) {
+// maintain tells of the CPU time how much went into sums beside the rows: these are made
+// of whatever a step of another kind has left, too.
+func (b *bench) maintain(ctx context.Context, p lake.Policy, after time.Duration) (report *lake.Report, c cost, sums float64, err error) {
 	debug.FreeOSMemory()
-	job := lake.Job{Root: b.root, Policy: p, Parquet: parquet.Options{Now: func() time.Time { return midnight.Add(after) }}}
-	var report *lake.Report
-	c, err := measure(func() (err error) {
+	last := cpuSeconds()
+	job := lake.Job{Root: b.root, Policy: p, Parquet: parquet.Options{Now: func() time.Time { return midnight.Add(after) }}, Done: func(s lake.Step) {
+		now := cpuSeconds()
+		if s.Action == lake.Sum {
+			sums += now - last
+		}
+		last = now
+	}}
+	c, err = measure(func() (err error) {
 		report, err = job.Run(ctx)
 		return err
 	})
-	return report, c, err
+	return report, c, sums, err
 }
 
 func (b *bench) merge(ctx context.Context) error {
@@ -148,7 +156,8 @@ func (b *bench) merge(ctx context.Context) error {
 		return err
 	}
 	rows, bytes := sizeOf(before.Files)
-	report, c, err := b.maintain(ctx, lake.Policy{MaxFiles: 2}, 31*time.Hour)
+	// So soon after the last row that no date is added up.
+	report, c, _, err := b.maintain(ctx, lake.Policy{MaxFiles: 2}, 30*time.Hour+30*time.Minute)
 	if err != nil {
 		return err
 	}
@@ -172,30 +181,52 @@ func sizeOf(files []parquet.File) (rows, bytes float64) {
 	return rows, bytes
 }
 
+// stepsOf adds up the steps of one kind.
+func stepsOf(report *lake.Report, action lake.Action) (sum lake.Step) {
+	for _, s := range report.Steps {
+		if s.Action == action {
+			sum.Rows += s.Rows
+			sum.Bytes += s.Bytes
+			sum.OutRows += s.OutRows
+			sum.OutBytes += s.OutBytes
+		}
+	}
+	return sum
+}
+
+// sum keeps sums by hour beside the dates.
+func (b *bench) sum(ctx context.Context) error {
+	report, c, cpu, err := b.maintain(ctx, lake.Policy{MaxFiles: lake.DefaultMaxFiles}, 40*time.Hour)
+	if err != nil {
+		return err
+	}
+	summed := stepsOf(report, lake.Sum)
+	if summed.Rows == 0 {
+		return nil // so few rows are not worth it
+	}
+	b.add("keeping sums by hour", float64(summed.Rows)/cpu, "rows/CPU-s", "higher", 0)
+	b.add("keeping sums by hour, memory", c.peakBytes, "B", "lower", goalMemory)
+	b.add("rows of sums kept beside a row", float64(summed.OutRows)/float64(summed.Rows), "", "lower", 0)
+	b.add("bytes of sums kept beside a byte", float64(summed.OutBytes)/float64(summed.Bytes), "", "lower", 0)
+	return nil
+}
+
 // roll adds the date up by minute, then by hour, and asks both.
 func (b *bench) roll(ctx context.Context) error {
 	for _, level := range []struct {
 		name   string
 		policy lake.Policy
+		action lake.Action
 	}{
-		{"minute", lake.Policy{MaxFiles: lake.DefaultMaxFiles, MinuteAfter: time.Hour}},
-		{"hour", lake.Policy{MaxFiles: lake.DefaultMaxFiles, HourAfter: time.Hour}},
+		{"minute", lake.Policy{MaxFiles: lake.DefaultMaxFiles, MinuteAfter: time.Hour}, lake.Minute},
+		{"hour", lake.Policy{MaxFiles: lake.DefaultMaxFiles, HourAfter: time.Hour}, lake.Hour},
 	} {
-		report, c, err := b.maintain(ctx, level.policy, 40*time.Hour)
+		report, c, sums, err := b.maintain(ctx, level.policy, 40*time.Hour)
 		if err != nil {
 			return err
 		}
-		var rolled lake.Step
-		for _, s := range report.Steps {
-			if s.Action == lake.Merge { // so that the files of a date can be read side by side
-				continue
-			}
-			rolled.Rows += s.Rows
-			rolled.Bytes += s.Bytes
-			rolled.OutRows += s.OutRows
-			rolled.OutBytes += s.OutBytes
-		}
-		b.add("rolling up by "+level.name, float64(rolled.Rows)/c.cpu, "rows/CPU-s", "higher", 0)
+		rolled := stepsOf(report, level.action)
+		b.add("rolling up by "+level.name, float64(rolled.Rows)/(c.cpu-sums), "rows/CPU-s", "higher", 0)
 		b.add("rolling up by "+level.name+", memory", c.peakBytes, "B", "lower", goalMemory)
 		b.add("rows by "+level.name+" of a row before", float64(rolled.OutRows)/float64(rolled.Rows), "", "lower", 0)
 		b.add("bytes by "+level.name+" of a byte before", float64(rolled.OutBytes)/float64(rolled.Bytes), "", "lower", 0)
