@@ -99,8 +99,8 @@ func TestSizingIsComputed(t *testing.T) {
 	line := func(what, value, how string) { fmt.Fprintf(&b, "| %s | %s | %s |\n", what, value, how) }
 	b.WriteString("| 10,000 records a second take | | from |\n|---|---|---|\n")
 	line("CPU of the collector", fmt.Sprintf("%.2f cores", perSecond/measurementsPerCore), fmt.Sprintf("one core takes %.0f a second (`make soak`)", measurementsPerCore))
-	line("CPU of merging and rolling up", fmt.Sprintf("%.2f cores", perSecond*(1/mergedPerCore+1/rolledPerCore)),
-		fmt.Sprintf("%.0f rows a second merged once, %.0f rolled up once, by one core (`make bench-warehouse`)", mergedPerCore, rolledPerCore))
+	line("CPU of merging and rolling up", fmt.Sprintf("%.2f cores", perSecond*(1/mergedPerCore+2/rolledPerCore)),
+		fmt.Sprintf("%.0f rows a second merged once, %.0f added up twice, beside the rows and in their place, by one core (`make bench-warehouse`)", mergedPerCore, rolledPerCore))
 	line("memory of the collector", fmt.Sprintf("%.0f MiB", residentMiB), "the peak with one core at work (`make soak`); the limiter's default is 512")
 	line("disk a day, ids of all traces", fmt.Sprintf("%.0f GiB", gib(rows*bytesAllIDs)), fmt.Sprintf("%.1f bytes a row (`make bench-warehouse`)", bytesAllIDs))
 	line("disk a day, ids of exemplars", fmt.Sprintf("%.0f GiB", gib(rows*bytesExemplarIDs)), fmt.Sprintf("%.1f bytes a row (`make bench-warehouse`)", bytesExemplarIDs))

@@ -53,8 +53,11 @@ func wantSums(t *testing.T, what, root string) (of int) {
 			}
 			want += s.Files[i].Rows // of one measurement each
 		}
-		if slices.ContainsFunc(s.Files, func(f File) bool { return f.Path == sums.Path }) {
+		if slices.ContainsFunc(s.Files, func(f File) bool { return f.Path == sums.Path || strings.HasSuffix(f.Path, "-beside.parquet") }) {
 			t.Fatalf("%s: the sums count", what)
+		}
+		if name := filepath.Base(sums.Path); !strings.HasPrefix(name, KindRoll+"-") || !strings.HasSuffix(name, "-beside.parquet") {
+			t.Fatalf("%s: the sums are called %s", what, name)
 		}
 		if err := sums.Verify(t.Context()); err != nil {
 			t.Fatalf("%s: %v", what, err)
