@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/regression/fixture"
@@ -173,5 +174,14 @@ func TestCompactFails(t *testing.T) {
 	}
 	if r := corehour("check", "--warehouse", root, "--deep"); r.code != exitFailed || !strings.Contains(r.stderr, filepath.Base(files[0])) {
 		t.Errorf("%+v", r)
+	}
+}
+
+// Whatever maintenance does has a name in what the command prints.
+func TestEveryActionHasAName(t *testing.T) {
+	for _, action := range lake.Actions {
+		if actionNames[action] == "" {
+			t.Errorf("%s has none", action)
+		}
 	}
 }

@@ -32,7 +32,7 @@ func maintained(t *testing.T, directory string, do func(*parquet.Maintainer, par
 func keepSums(t *testing.T, directory string) (object string) {
 	t.Helper()
 	maintained(t, directory, func(m *parquet.Maintainer, d parquet.Date) {
-		made, err := m.Beside(t.Context(), d.Date, d.Files, parquet.Output{Kind: parquet.KindRoll, Level: methodspan.LevelHour, NoIDs: true}, func(add func(*methodspan.Row) error) error {
+		made, err := m.Beside(t.Context(), d.Date, d.Files, parquet.Output{Level: methodspan.LevelHour, NoIDs: true}, func(add func(*methodspan.Row) error) error {
 			sum := methodspan.Row{Resource: &methodspan.Resource{Service: "shop"}, Kind: methodspan.KindAggregate, Level: methodspan.LevelHour, P: 1, StartNS: d.Files[0].MinStartNS, EndNS: d.Files[0].MinStartNS}
 			for _, f := range d.Files {
 				sum.Measured += f.Rows
@@ -148,4 +148,13 @@ func TestSumsInABucket(t *testing.T) {
 	}))
 	assert.Equal(t, map[string]int64{"host-2": 20}, sumsIn(t, address))
 	assert.EqualValues(t, 40, rowsIn(t, address))
+
+	// Who has the prefix next deletes what no commit leads to.
+	assert.FileExists(t, objects["host-2"])
+	w, err = NewWriter(t.Context(), Options{Address: address, Prefix: "host-2", Directory: t.TempDir(), Interval: time.Hour, Grace: time.Nanosecond}, parquet.Options{})
+	require.NoError(t, err)
+	require.NoError(t, w.Push(t.Context()))
+	assert.NoFileExists(t, objects["host-2"])
+	require.NoError(t, w.Close())
+	assert.Equal(t, map[string]int64{"host-2": 20}, sumsIn(t, address))
 }

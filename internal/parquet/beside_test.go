@@ -18,7 +18,7 @@ import (
 
 // keepSums keeps one sum of the rows of some files of a date beside them.
 func keepSums(m *Maintainer, date string, of []File) (File, error) {
-	return m.Beside(context.Background(), date, of, Output{Kind: KindRoll, Level: methodspan.LevelHour, NoIDs: true}, func(add func(*methodspan.Row) error) error {
+	return m.Beside(context.Background(), date, of, Output{Level: methodspan.LevelHour, NoIDs: true}, func(add func(*methodspan.Row) error) error {
 		sum := methodspan.Row{Resource: shop, Kind: methodspan.KindAggregate, Level: methodspan.LevelHour, Class: "c", Method: "m", P: 1}
 		for _, f := range of {
 			rows, err := ReadRows(f.Path)
@@ -53,11 +53,11 @@ func wantSums(t *testing.T, what, root string) (of int) {
 			}
 			want += s.Files[i].Rows // of one measurement each
 		}
-		if slices.ContainsFunc(s.Files, func(f File) bool { return f.Path == sums.Path || strings.HasSuffix(f.Path, "-beside.parquet") }) {
+		if slices.ContainsFunc(s.Files, func(f File) bool { return f.Path == sums.Path || f.Kind == KindBeside }) {
 			t.Fatalf("%s: the sums count", what)
 		}
-		if name := filepath.Base(sums.Path); !strings.HasPrefix(name, KindRoll+"-") || !strings.HasSuffix(name, "-beside.parquet") {
-			t.Fatalf("%s: the sums are called %s", what, name)
+		if name := filepath.Base(sums.Path); sums.Kind != KindBeside || !strings.HasPrefix(name, "beside-") {
+			t.Fatalf("%s: the sums are called %s, of kind %s", what, name, sums.Kind)
 		}
 		if err := sums.Verify(t.Context()); err != nil {
 			t.Fatalf("%s: %v", what, err)
@@ -241,7 +241,7 @@ func TestSumsThatDoNotComeToBe(t *testing.T) {
 	if _, err := keepSums(m, before.Date, nil); err == nil {
 		t.Error("sums of nothing")
 	}
-	made, err := m.Beside(t.Context(), before.Date, before.Files[:1], Output{Kind: KindRoll}, func(func(*methodspan.Row) error) error { return nil })
+	made, err := m.Beside(t.Context(), before.Date, before.Files[:1], Output{}, func(func(*methodspan.Row) error) error { return nil })
 	if err != nil || made != (File{}) {
 		t.Errorf("%+v %v", made, err)
 	}
@@ -311,9 +311,9 @@ func rewriteDate(t *testing.T, m *Maintainer, change func(map[string]any)) {
 	}
 }
 
-// A program that does not know of sums leaves them out of the manifest that it writes.
-// They are gone for readers then, and the next maintenance deletes the file and counts
-// its bytes no more.
+// A program that does not know of sums leaves them out of the manifest that it writes, and
+// their file alone. They are gone for readers then, and the next maintenance that knows of
+// them deletes the file and counts its bytes no more.
 func TestSumsThatAnOlderProgramForgets(t *testing.T) {
 	root := t.TempDir()
 	w := openWriter(t, root, Options{})
@@ -381,6 +381,31 @@ func TestSumsThatAManifestMustNotName(t *testing.T) {
 	edit("path", "../elsewhere.parquet")
 	if _, err := Open(root); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "elsewhere") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Sums are no reason to refuse a directory that has lost CURRENT: its rows are all in raw
+// files, and the sums go.
+func TestSumsOfALostState(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	a := item("a", noon, 3)
+	write(t, w, a)
+	w.Close()
+	m := openMaintainer(t, root, Options{})
+	d := onlyDate(t, m)
+	if _, err := keepSums(m, d.Date, d.Files); err != nil {
+		t.Fatal(err)
+	}
+	m.Close()
+	if err := os.Remove(filepath.Join(root, currentName)); err != nil {
+		t.Fatal(err)
+	}
+	openWriter(t, root, Options{}).Close()
+	openMaintainer(t, root, Options{})
+	wantStored(t, "lost", root, a)
+	if got := dateFiles(t, root); len(got) != 1 || wantSums(t, "lost", root) != 0 {
+		t.Errorf("left are %v", got)
 	}
 }
 

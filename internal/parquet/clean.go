@@ -75,7 +75,8 @@ func (m *Maintainer) cleanDate(dir string, named map[string]bool) error {
 		return diskError("list", m.path(dir), err)
 	}
 	for _, e := range entries {
-		ours := strings.HasPrefix(e.Name(), KindMerge+"-") || strings.HasPrefix(e.Name(), KindRoll+"-")
+		kind, _, ok := strings.Cut(e.Name(), "-")
+		ours := ok && slices.Contains([]string{KindMerge, KindRoll, KindBeside}, kind)
 		if name := dir + "/" + e.Name(); ours && !named[name] {
 			m.remove(m.path(name))
 		}

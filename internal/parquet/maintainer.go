@@ -107,7 +107,7 @@ func (m *Maintainer) dateOf(ref dateRef, entries []fileEntry, sums *sumsEntry) D
 
 // Output says what a file that is made of others is.
 type Output struct {
-	Kind  string // KindMerge or KindRoll
+	Kind  string // of a replacement: KindMerge or KindRoll
 	Level string
 	NoIDs bool
 }
@@ -130,28 +130,25 @@ func (m *Maintainer) Merge(ctx context.Context, date string, old []File, o Outpu
 }
 
 func (m *Maintainer) replace(ctx context.Context, date string, old []File, o Output, produce func(*stream) error) (File, error) {
-	return m.make(ctx, date, "", old, o, produce, m.publishReplaced)
+	return m.make(ctx, date, old, o, produce, m.publishReplaced)
 }
 
 // Beside puts a file of the sums of files of a date beside them, in one commit. They go
 // on to count, and readers may take the sums in their stead. The sums go with the first
 // of these files that goes. A date has one file of sums: the one before is taken out.
-// Without rows there is none, and the one before stays.
+// Without rows there is none, and the one before stays. The file is of KindBeside.
 func (m *Maintainer) Beside(ctx context.Context, date string, of []File, o Output, produce func(add func(*methodspan.Row) error) error) (File, error) {
-	return m.make(ctx, date, besideSuffix, of, o, func(s *stream) error { return produce(s.add) }, m.publishBeside)
+	o.Kind = KindBeside
+	return m.make(ctx, date, of, o, func(s *stream) error { return produce(s.add) }, m.publishBeside)
 }
 
-// besideSuffix ends the names of sums beside a date's files, for who reads a directory
-// without its manifest: by their kind they would be taken for files that count.
-const besideSuffix = "-beside"
-
 // make writes a file that is made of others and publishes it.
-func (m *Maintainer) make(ctx context.Context, date, suffix string, of []File, o Output, produce func(*stream) error, publish func(date string, of []File, made fileEntry) error) (File, error) {
+func (m *Maintainer) make(ctx context.Context, date string, of []File, o Output, produce func(*stream) error, publish func(date string, of []File, made fileEntry) error) (File, error) {
 	if len(of) == 0 {
 		return File{}, &Error{Op: "make a file", Path: m.path(datePrefix + date), Err: errors.New("no files were given")}
 	}
 	m.unsettled = false // the commit begins by reading what counts
-	name := fmt.Sprintf("%s%s/%s-%012d-%s%s.parquet", datePrefix, date, o.Kind, m.state.generation, randomName(), suffix)
+	name := fmt.Sprintf("%s%s/%s-%012d-%s.parquet", datePrefix, date, o.Kind, m.state.generation, randomName())
 	entry, err := m.write(ctx, fileEntry{Path: name, Kind: o.Kind, Level: o.Level, NoIDs: o.NoIDs, Schema: SchemaVersion}, produce)
 	if err != nil {
 		return File{}, err

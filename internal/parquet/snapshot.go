@@ -15,6 +15,10 @@ const (
 	KindRaw   = "raw"   // rows as they came in, one file per write and date
 	KindMerge = "merge" // the same rows from several files
 	KindRoll  = "roll"  // sums of rows, see File.Level
+	// KindBeside are sums that count for nothing, see Sums. Earlier programs don't know the
+	// kind and leave the files alone: one of a kind that they know, and do not see named,
+	// they would delete, while the manifest goes on to name it.
+	KindBeside = "beside"
 )
 
 // File is one Parquet file of a snapshot.
