@@ -31,11 +31,13 @@ type dialect struct {
 	bigquery    bool // comments and quoted texts are written as there
 	// Parted: the rows are of several directories, and say which.
 	Parted bool
+	// Minutes: some rows may be sums by minute.
+	Minutes bool
 }
 
 var (
 	duckdbDialect   = dialect{Double: "DOUBLE", Long: "BIGINT", Text: "VARCHAR", Param: "$", Inline: "NOT MATERIALIZED", Stored: "MATERIALIZED", Except: "EXCLUDE"}
-	bigqueryDialect = dialect{Double: "FLOAT64", Long: "INT64", Text: "STRING", Param: "@", Except: "EXCEPT", partitioned: true, bigquery: true}
+	bigqueryDialect = dialect{Double: "FLOAT64", Long: "INT64", Text: "STRING", Param: "@", Except: "EXCEPT", partitioned: true, bigquery: true, Minutes: true}
 )
 
 // Given is a small table of the program's own: stored, or a parameter.
@@ -138,6 +140,7 @@ type scope struct {
 	Filter  Filter
 	Told    []string // columns that statements of sums tell rows apart by
 	Summed  bool     // rows are added up before they are weighed
+	Timed   bool     // only rows with weights are of interest
 	Errors  bool     // sums are of wall time and errors, too
 
 	// Of statements about costs.
@@ -158,6 +161,15 @@ var sumsFrom = time.Hour
 // Telling is the same scope with rows that are told apart by these columns.
 func (s scope) Telling(columns ...string) scope {
 	s.Told = columns
+	return s
+}
+
+// ByHour tells whether what is weighed are sums by hour or longer.
+func (s scope) ByHour() bool { return s.Summed && !s.Minutes }
+
+// OnlyTimed is the same scope for a statement that leaves out rows without weights.
+func (s scope) OnlyTimed() scope {
+	s.Timed = true
 	return s
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/columns"
+	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 )
 
@@ -156,6 +157,7 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	parts, several := partsOf(w.Files)
 	w.dialect = duckdbDialect
 	w.dialect.Parted = several
+	w.dialect.Minutes = slices.ContainsFunc(w.Files, func(f parquet.File) bool { return f.Level == methodspan.LevelMinute })
 	costs, err := render("create_method_cost", scope{dialect: w.dialect, Source: w.dialect.Rows()})
 	if err != nil {
 		return err

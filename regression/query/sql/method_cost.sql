@@ -45,6 +45,9 @@ weighed AS (
       minute_ns AS start_ns, hour_ns, minute_ns,
       calls, measured, cpu_measured, cpu_n, wall_n, x{{if .Errors}}, wall_x, errors{{end}}
     FROM pieces
+    {{- if .Timed}}
+    WHERE timed = 1
+    {{- end}}
     UNION ALL
     {{- end}}
     SELECT
@@ -58,7 +61,7 @@ weighed AS (
       {{- end}}
       r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x{{if .Errors}}, r.wall_x, r.errors{{end}}
     FROM ({{template "records" .}}
-      WHERE {{if .Summed}}c.level <> 'raw' AND {{end}}{{.Kind "c." "call" "counts" "aggregate"}}
+      WHERE {{if .Summed}}c.level <> 'raw' AND {{end}}{{if .Timed}}{{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.p <> 0{{else}}{{.Kind "c." "call" "counts" "aggregate"}}{{end}}
     ) AS r
     JOIN keys AS k
       ON {{.Same "r" "k" "service_namespace" "service" "environment" "version" "class" "method"}}

@@ -334,7 +334,7 @@ weighed AS (
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.measured > 0 THEN c.wall_ns END / NULLIF(c.p, 0) AS x
     FROM scoped AS c
-      WHERE CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+      WHERE CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0
     ) AS r
     JOIN keys AS k
       ON COALESCE(r.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(r.service, '') = COALESCE(k.service, '') AND COALESCE(r.environment, '') = COALESCE(k.environment, '') AND COALESCE(r.version, '') = COALESCE(k.version, '') AND COALESCE(r.class, '') = COALESCE(k.class, '') AND COALESCE(r.method, '') = COALESCE(k.method, '')
@@ -343,9 +343,10 @@ weighed AS (
   LEFT JOIN tight AS t ON t.key_id = c.key_id AND t.minute_ns = c.minute_ns
 )
 ,
-seen AS (
+seen AS  (
   -- What was measured in the window. Cells matter only where the caller of some of a
-  -- method's measurements is not known.
+  -- method's measurements is not known. Sums by hour need no adding up: there are hardly
+  -- fewer clusters and callers.
   SELECT
     key_id, name_id, side, caller, instance, slot_ns,
     CASE WHEN holes = 1 THEN cell_wall ELSE '' END AS cell,
@@ -374,7 +375,7 @@ shares AS (
   SELECT *, flow / NULLIF(SUM(flow) OVER (PARTITION BY key_id, side, cell, cell_ns), 0) AS share
   FROM known
 ),
-paid AS (
+paid AS  (
   -- The rows whose caller is unknown are shared out among the callers that are known
   -- in their weight cell.
   SELECT name_id, side, instance, slot_ns, caller, n, x, usd, unpriced_x
@@ -393,6 +394,11 @@ paid AS (
     ON COALESCE(u.key_id, 0) = COALESCE(s.key_id, 0) AND COALESCE(u.side, '') = COALESCE(s.side, '') AND COALESCE(u.cell, '') = COALESCE(s.cell, '') AND COALESCE(u.cell_ns, 0) = COALESCE(s.cell_ns, 0)
   WHERE u.caller IS NULL
 ),
+edges AS (
+  SELECT name_id, side, caller, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd, SUM(unpriced_x) AS unpriced_x
+  FROM paid
+  GROUP BY name_id, side, caller
+),
 names AS (
   SELECT service_namespace, service, environment, version, name, name_id, MAX(class) AS class, MAX(method) AS method
   FROM keys
@@ -401,48 +407,67 @@ names AS (
 callers AS (
   -- Which method of ours a caller is, if it is one.
   SELECT c.name_id, c.caller, o.name_id AS caller_id
-  FROM (SELECT DISTINCT name_id, caller FROM paid WHERE caller IS NOT NULL) AS c
+  FROM (SELECT DISTINCT name_id, caller FROM edges WHERE caller IS NOT NULL) AS c
   JOIN names AS e ON e.name_id = c.name_id
   JOIN names AS o ON o.name = c.caller AND COALESCE(e.service_namespace, '') = COALESCE(o.service_namespace, '') AND COALESCE(e.service, '') = COALESCE(o.service, '') AND COALESCE(e.environment, '') = COALESCE(o.environment, '') AND COALESCE(e.version, '') = COALESCE(o.version, '')
 ),
+clusters AS (
+  -- What standard errors are made of; nothing else needs to know clusters.
+  SELECT name_id, side, instance, slot_ns, SUM(n) AS n, SUM(x) AS x, SUM(self_x) AS self_x
+  FROM (
+    SELECT name_id, side, instance, slot_ns, n, x, x AS self_x
+    FROM seen
+    UNION ALL
+    SELECT c.caller_id AS name_id, p.side, p.instance, p.slot_ns, 0 AS n, 0 AS x, -p.x AS self_x
+    FROM paid AS p
+    JOIN callers AS c ON c.name_id = p.name_id AND c.caller = p.caller
+    WHERE p.caller <> '(entry)'
+  )
+  GROUP BY name_id, side, instance, slot_ns
+),
+spread AS (
+  SELECT
+    name_id, side,
+    CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS INT64) AS clusters,
+    SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx,
+    SUM(n * self_x) AS ns, SUM(self_x * self_x) AS ss
+  FROM clusters
+  GROUP BY name_id, side
+),
+called AS (
+  SELECT
+    name_id, side, caller,
+    MIN(first_signature) AS first_signature, MAX(last_signature) AS last_signature,
+    SUM(records) AS records, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd, SUM(unpriced_x) AS unpriced_x
+  FROM seen
+  GROUP BY name_id, side, caller
+),
 entries AS (
   SELECT
-    s.name_id, s.side, s.instance, s.slot_ns,
+    s.name_id, s.side,
     1 AS own, s.first_signature, s.last_signature, s.records, s.n, s.x,
     CASE WHEN c.caller_id = s.name_id THEN 0 ELSE s.x END AS outer_x,
     CASE WHEN c.caller_id = s.name_id THEN 0 ELSE s.usd END AS outer_usd,
     s.x AS self_x, s.usd AS self_usd, s.unpriced_x AS self_unpriced_x, 0 AS orphan_x
-  FROM seen AS s
+  FROM called AS s
   LEFT JOIN callers AS c ON c.name_id = s.name_id AND c.caller = s.caller
   UNION ALL
   SELECT
-    c.caller_id AS name_id, p.side, p.instance, p.slot_ns,
+    c.caller_id AS name_id, p.side,
     0 AS own, CAST(NULL AS STRING) AS first_signature, CAST(NULL AS STRING) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
     0 AS outer_x, 0 AS outer_usd,
     -p.x AS self_x, -p.usd AS self_usd, -p.unpriced_x AS self_unpriced_x, 0 AS orphan_x
-  FROM paid AS p
+  FROM edges AS p
   JOIN callers AS c ON c.name_id = p.name_id AND c.caller = p.caller
   WHERE p.caller <> '(entry)'
   UNION ALL
   SELECT
-    name_id, side, instance, slot_ns,
+    name_id, side,
     0 AS own, CAST(NULL AS STRING) AS first_signature, CAST(NULL AS STRING) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
     0 AS outer_x, 0 AS outer_usd,
     0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
-  FROM paid
+  FROM edges
   WHERE caller IS NULL
-),
-clusters AS (
-  SELECT
-    name_id, side, instance, slot_ns,
-    MAX(own) AS own,
-    MIN(first_signature) AS first_signature, MAX(last_signature) AS last_signature,
-    SUM(records) AS records, SUM(n) AS n, SUM(x) AS x,
-    SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
-    SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x,
-    SUM(orphan_x) AS orphan_x
-  FROM entries
-  GROUP BY name_id, side, instance, slot_ns
 ),
 totals AS (
   SELECT
@@ -450,27 +475,20 @@ totals AS (
     SUM(n) AS n, SUM(x) AS x,
     CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
     CAST(SUM(records) AS INT64) AS records,
-    CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS INT64) AS clusters,
     SUM(self_x) AS self_x,
     SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
-    SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x,
-    SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx,
-    SUM(n * self_x) AS ns, SUM(self_x * self_x) AS ss
-  FROM clusters
+    SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x
+  FROM entries
   GROUP BY name_id, side
   HAVING MAX(own) = 1
-),
-edges AS (
-  SELECT name_id, side, caller, SUM(n) AS n, SUM(x) AS x
-  FROM paid
-  GROUP BY name_id, side, caller
 )
 SELECT
   'method' AS what, e.service_namespace, e.service, e.environment, e.version, t.side, CAST(NULL AS STRING) AS caller, e.name,
-  t.n, t.x, e.class, e.method, t.signature, t.records, t.clusters, t.self_x,
+  t.n, t.x, e.class, e.method, t.signature, t.records, s.clusters, t.self_x,
   t.outer_x, t.outer_usd, t.self_usd, t.self_unpriced_x, t.orphan_x,
-  t.nn, t.nx, t.xx, t.ns, t.ss
+  s.nn, s.nx, s.xx, s.ns, s.ss
 FROM totals AS t
+JOIN spread AS s ON s.name_id = t.name_id AND s.side = t.side
 JOIN names AS e ON e.name_id = t.name_id
 UNION ALL
 SELECT
