@@ -108,6 +108,7 @@ func (c *compactCall) run(ctx context.Context, job *lake.Job) (*lake.Report, err
 func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	call := &compactCall{age: map[string]*string{}}
 	p := &call.job.Policy
+	p.SumRows = lake.DefaultSumRows
 	f := newFlags("compact", "", compactUsage, stdout)
 	f.StringVar(&call.job.Root, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, or gs://bucket, s3://bucket: there, prefixes that no collector has")
 	cacheSize := f.String("cache-size", defaultCacheSize, "bucket: `bytes` of its files that are on the local disk at a time")

@@ -62,7 +62,7 @@ func (c *Config) policy() lake.Policy {
 		MaxFiles: m.MaxFiles, MinuteAfter: time.Duration(m.MinuteAfter), HourAfter: time.Duration(m.HourAfter),
 		KeepRaw: time.Duration(m.KeepRaw), KeepIDs: time.Duration(m.KeepIDs), KeepRollups: time.Duration(m.KeepRollups),
 		MaxBytes: int64(highWater * float64(c.Disk.MaxBytes)), MinFree: int64(float64(c.Disk.MinFreeBytes) / highWater),
-		DropOldest: m.DropOldest,
+		DropOldest: m.DropOldest, SumRows: lake.DefaultSumRows,
 	}
 }
 

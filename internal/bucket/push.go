@@ -261,7 +261,7 @@ func ours(p string) bool {
 		return strings.HasSuffix(name, ".json")
 	}
 	for _, kind := range [...]string{parquet.KindRaw, parquet.KindMerge, parquet.KindRoll, parquet.KindBeside} {
-		if strings.HasPrefix(dir, "date=") && strings.Count(dir, "/") == 1 && strings.HasPrefix(name, kind+"-") && strings.HasSuffix(name, ".parquet") {
+		if strings.HasPrefix(dir, "date=") && strings.Count(dir, "/") == 1 && strings.HasPrefix(name, kind+"-") && strings.HasSuffix(name, parquet.Extension(kind)) {
 			return true
 		}
 	}

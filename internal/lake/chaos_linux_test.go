@@ -225,9 +225,8 @@ func (c *chaosChild) maintain() error {
 		return err
 	}
 	rng := rand.New(rand.NewPCG(c.Seed, 3))
-	worthSums = 1 + rng.Int64N(60) // its dates have some dozens of rows
 	job := Job{Root: c.root(), Parquet: o, Policy: Policy{
-		MaxFiles: 2 + rng.IntN(3), KeepIDs: day, MinuteAfter: day * time.Duration(2+rng.IntN(2)),
+		MaxFiles: 2 + rng.IntN(3), SumRows: 1 + rng.Int64N(60), KeepIDs: day, MinuteAfter: day * time.Duration(2+rng.IntN(2)),
 		HourAfter: day * time.Duration(4+rng.IntN(2)), KeepRollups: chaosKept,
 	}, Done: func(s Step) { _ = c.note("steps", string(s.Action)) }}
 	_, err = job.Run(context.Background())

@@ -67,17 +67,15 @@ func TestHistogramsInMemory(t *testing.T) {
 	}
 	now = now.Add(2 * time.Hour) // so that nothing was written of late
 	for _, c := range []struct {
-		name      string
-		policy    lake.Policy
-		worthSums int64
-		steps     []lake.Action // each of which is measured
+		name   string
+		policy lake.Policy
+		steps  []lake.Action // each of which is measured
 	}{
-		{"merged", lake.Policy{MaxFiles: 1}, 1e9, []lake.Action{lake.Merge}},
+		{"merged", lake.Policy{MaxFiles: 1}, []lake.Action{lake.Merge}},
 		// Merged as far as they must be for it.
-		{"added up", lake.Policy{MaxFiles: 200, MinuteAfter: 7 * day, KeepRollups: 400 * day}, 1e9, []lake.Action{lake.Merge, lake.Minute}},
-		{"added up beside", lake.Policy{MaxFiles: 200}, 1, []lake.Action{lake.Merge, lake.Sum}},
+		{"added up", lake.Policy{MaxFiles: 200, MinuteAfter: 7 * day, KeepRollups: 400 * day}, []lake.Action{lake.Merge, lake.Minute}},
+		{"added up beside", lake.Policy{MaxFiles: 200, SumRows: 1}, []lake.Action{lake.Merge, lake.Sum}},
 	} {
-		undo := lake.WorthSums(c.worthSums)
 		root, before := t.TempDir(), root
 		if err := os.CopyFS(root, os.DirFS(before)); err != nil {
 			t.Fatal(err)
@@ -89,7 +87,6 @@ func TestHistogramsInMemory(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		undo()
 		if took := slices.Sorted(maps.Keys(peaks)); !slices.Equal(took, slices.Sorted(slices.Values(c.steps))) {
 			t.Errorf("%s by the steps %v, want %v", c.name, took, c.steps)
 		}

@@ -21,6 +21,9 @@ type Policy struct {
 	KeepRaw     time.Duration
 	KeepIDs     time.Duration
 	KeepRollups time.Duration
+	// SumRows is how many rows a date that is over must have in no sums before sums by hour
+	// are kept beside it: fewer are read as fast. 0 keeps none.
+	SumRows int64
 	// MaxBytes is how large the warehouse may get and MinFree how little space the
 	// file system may have left. Beyond either the oldest dates are dropped, if
 	// DropOldest allows it.
@@ -35,6 +38,7 @@ const (
 	DefaultMinuteAfter = 7 * day
 	DefaultHourAfter   = 28 * day
 	DefaultKeepRollups = 400 * day
+	DefaultSumRows     = 500_000
 
 	DefaultRowsInMemory = 500_000
 )
@@ -49,10 +53,6 @@ const (
 	maxOpenFiles = 256
 	rowGroupRows = 122_880
 )
-
-// worthSums is how many rows a date must have that are in no sums before sums are made
-// of it: fewer are read as fast. A test has less.
-var worthSums int64 = 500_000
 
 // Validate reports all that contradicts itself. name spells a field as the user
 // knows it.

@@ -18,6 +18,11 @@ import (
 // the hash of their names: enough clusters for standard errors, and a bound.
 const maxInstanceGroups = 64
 
+// maxNamedInstances is how many instances of a service keep their names in sums that are
+// kept beside rows, so that these have the clusters that the rows have. More fall into
+// groups.
+const maxNamedInstances = 1000
+
 // maxCells bounds the namespaces and environments of one method whose weights are in
 // memory, at 120 kB each: nothing else bounds how many a service has on a date. The rows
 // of others stay as they are, since any weight but their own would be wrong.
@@ -29,15 +34,21 @@ var weighing = []string{
 	"calls", "measured", "cpu_measured", "p", "cpu_p", "stratum",
 }
 
-// into says where sums go: parquet.Maintainer.Replace or Beside.
-type into func(ctx context.Context, date string, files []parquet.File, o parquet.Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error)
+// into says where sums go.
+type into struct {
+	put   put
+	named bool // instances keep their names
+}
+
+// put is parquet.Maintainer.Replace or Beside.
+type put func(ctx context.Context, date string, files []parquet.File, o parquet.Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error)
 
 // roll puts the sums of a date's rows where they go. The date is read twice side
 // by side: ahead for the weights of a method's rows, behind for the rows. Rows come
 // sorted by method, then by time, so what is in memory are the weight cells of one
 // method and the sums of one minute or hour. It tells how many rows are not in sums.
-func roll(ctx context.Context, put into, date string, files []parquet.File, level string) (file parquet.File, kept int64, err error) {
-	file, err = put(ctx, date, files, parquet.Output{Kind: parquet.KindRoll, Level: level, NoIDs: true}, func(add func(*methodspan.Row) error) error {
+func roll(ctx context.Context, to into, date string, files []parquet.File, level string) (file parquet.File, kept int64, err error) {
+	file, err = to.put(ctx, date, files, parquet.Output{Kind: parquet.KindRoll, Level: level, NoIDs: true}, func(add func(*methodspan.Row) error) error {
 		ahead, err := parquet.OpenRun(ctx, files, parquet.RunOptions{Columns: weighing})
 		if err != nil {
 			return err
@@ -49,6 +60,7 @@ func roll(ctx context.Context, put into, date string, files []parquet.File, leve
 		}
 		defer behind.Close()
 		r := &roller{level: level, unit: unitOf(level), add: add, cells: map[cellKey]*methodspan.Cells{}, numbers: map[sumKey]int{}}
+		r.resources.keepNames = to.named
 		err = r.run(ahead, behind)
 		kept = r.kept.total
 		return err
@@ -282,6 +294,10 @@ type resources struct {
 	values    []*methodspan.Resource
 	// started holds them with the start of a process again.
 	started map[startedResource]*methodspan.Resource
+	// named are the instances that keep their names, of a service.
+	keepNames bool
+	service   string
+	named     map[string]bool
 }
 
 type startedResource struct {
@@ -306,7 +322,7 @@ func (n *resources) of(r *methodspan.Row) int {
 	res := *r.Resource
 	res.Host, res.ProcessStartNS = "", 0
 	if r.Level == methodspan.LevelRaw {
-		res.Instance = instanceGroup(res.Instance)
+		res.Instance = n.instance(r.Resource)
 	}
 	i, ok := n.numbers[res]
 	if !ok {
@@ -316,6 +332,23 @@ func (n *resources) of(r *methodspan.Row) int {
 	}
 	n.byPointer[r.Resource] = i
 	return i
+}
+
+// instance is what a sum says of the instance of a row. Rows come sorted by service.
+func (n *resources) instance(r *methodspan.Resource) string {
+	if !n.keepNames {
+		return instanceGroup(r.Instance)
+	}
+	if n.named == nil || n.service != r.Service {
+		n.service, n.named = r.Service, map[string]bool{}
+	}
+	if !n.named[r.Instance] {
+		if len(n.named) == maxNamedInstances {
+			return instanceGroup(r.Instance)
+		}
+		n.named[r.Instance] = true
+	}
+	return r.Instance
 }
 
 // since is a numbered resource of a process that started then, 0 for unknown.

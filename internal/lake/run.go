@@ -67,7 +67,12 @@ func (j *Job) Run(ctx context.Context) (*Report, error) {
 		if dates, err = r.drop(dates); err != nil {
 			return err
 		}
-		return r.each(ctx, dates, r.look)
+		// Sums can wait for what keeps the warehouse in shape.
+		err = r.each(ctx, dates, r.look)
+		if hopeless(ctx, err) {
+			return err
+		}
+		return errors.Join(err, r.each(ctx, dates, r.lookForSums))
 	})
 }
 
@@ -114,12 +119,17 @@ func (r *runner) each(ctx context.Context, dates []parquet.Date, do func(context
 	for i := range dates {
 		if err := do(ctx, &dates[i]); err != nil {
 			errs = append(errs, err)
-			if ctx.Err() != nil || errors.Is(err, parquet.ErrFull) || errors.Is(err, parquet.ErrUnknown) {
+			if hopeless(ctx, err) {
 				break
 			}
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// hopeless tells whether nothing else can succeed either.
+func hopeless(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, parquet.ErrFull) || errors.Is(err, parquet.ErrUnknown)
 }
 
 // drop drops the dates that are too old or that there is no room for.
@@ -185,8 +195,7 @@ func (r *runner) look(ctx context.Context, d *parquet.Date) error {
 	var tooLarge error
 	for {
 		action := policy.due(d, r.now)
-		if action == "" || action == Merge && len(r.batch(small(d.Files), merging)) < 2 ||
-			action == Sum && !r.fetchable(notCoarser(d.Files, methodspan.LevelHour)) {
+		if action == "" || action == Merge && len(r.batch(small(d.Files), merging)) < 2 {
 			return tooLarge
 		}
 		err := r.act(ctx, d, action)
@@ -195,8 +204,7 @@ func (r *runner) look(ctx context.Context, d *parquet.Date) error {
 			policy.MinuteAfter, policy.HourAfter, tooLarge = 0, 0, err
 			continue
 		}
-		// Nothing is due after sums, also where they could not be made.
-		if err != nil || r.DryRun || action == Sum {
+		if err != nil || r.DryRun {
 			return errors.Join(tooLarge, err)
 		}
 	}
@@ -212,8 +220,6 @@ func (r *runner) act(ctx context.Context, d *parquet.Date, action Action) error 
 		return r.replace(ctx, d, action, r.batch(withIDs(d.Files), stripping), func(files []parquet.File) (parquet.File, error) {
 			return dropIDs(ctx, r.m, d.Date, files)
 		})
-	case Sum:
-		return r.sum(ctx, d)
 	}
 	return r.merge(ctx, d, r.batch(small(d.Files), merging))
 }
@@ -231,7 +237,7 @@ func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level
 	}
 	var kept int64
 	err = r.replace(ctx, d, action, files, func(files []parquet.File) (file parquet.File, err error) {
-		file, kept, err = roll(ctx, r.m.Replace, d.Date, files, level)
+		file, kept, err = roll(ctx, into{put: r.m.Replace}, d.Date, files, level)
 		return file, err
 	})
 	if err == nil {
@@ -258,16 +264,19 @@ func (r *runner) prepare(ctx context.Context, d *parquet.Date, level string) ([]
 	return files, nil
 }
 
-// sum keeps sums by hour beside the files of a date. Queries can do without them, so a date
-// that does not fit into memory, or into the directory, is left alone.
-func (r *runner) sum(ctx context.Context, d *parquet.Date) error {
+// lookForSums keeps sums by hour beside the files of a date, if they are due. Queries can do
+// without them, so a date that does not fit into memory, or into the directory, is left alone.
+func (r *runner) lookForSums(ctx context.Context, d *parquet.Date) error {
+	if !r.Policy.sumsDue(d, r.now) || !r.fetchable(notCoarser(d.Files, methodspan.LevelHour)) || r.DryRun && r.Policy.due(d, r.now) != "" {
+		return nil
+	}
 	files, err := r.prepare(ctx, d, methodspan.LevelHour)
 	if err != nil || !r.DryRun && !(r.fits(files, wholeRows) && r.fetchable(files)) {
 		return err
 	}
 	_, err = r.step(ctx, d, Sum, files, func(files []parquet.File) (parquet.File, error) {
 		// Rows that could not be added up lose nothing by it, so nobody is told of them.
-		file, _, err := roll(ctx, r.m.Beside, d.Date, files, methodspan.LevelHour)
+		file, _, err := roll(ctx, into{put: r.m.Beside, named: true}, d.Date, files, methodspan.LevelHour)
 		return file, err
 	})
 	return err

@@ -84,7 +84,7 @@ func notCoarser(files []parquet.File, level string) []parquet.File {
 func rawFiles(files []parquet.File) []parquet.File { return finer(files, methodspan.LevelMinute) }
 
 // due tells what is to be done to a date next, "" if nothing. Dropping is decided
-// for all dates together.
+// for all dates together, and sums beside rows are made when nothing is due to any.
 func (p *Policy) due(d *parquet.Date, now time.Time) Action {
 	old := age(d.Date, now)
 	settled := now.Sub(d.LastCommitted) >= quiet
@@ -97,20 +97,22 @@ func (p *Policy) due(d *parquet.Date, now time.Time) Action {
 		return DropIDs
 	case len(rawFiles(d.Files)) > p.MaxFiles && len(small(d.Files)) > 1:
 		return Merge
-	case old >= 0 && settled && worthSumming(d):
-		return Sum
 	}
 	return ""
 }
 
-// worthSumming tells whether so many rows of a date are in no sums that it is worth adding
-// it up. A few late rows are not: all others would be added up again with them.
-func worthSumming(d *parquet.Date) bool {
+// sumsDue tells whether sums are to be kept beside a date: it is over and quiet, and so many of
+// its rows are in no sums that adding it up is worth it. A few late rows are not: all others
+// would be added up again with them.
+func (p *Policy) sumsDue(d *parquet.Date, now time.Time) bool {
+	if p.SumRows == 0 || age(d.Date, now) < 0 || now.Sub(d.LastCommitted) < quiet {
+		return false
+	}
 	fine := finer(d.Files, methodspan.LevelHour)
 	missing := rowsOf(slices.DeleteFunc(slices.Clone(fine), func(f parquet.File) bool {
 		return d.Sums != nil && slices.Contains(d.Sums.Of, f.Path)
 	}))
-	return missing >= worthSums && 8*missing >= rowsOf(fine)
+	return missing >= p.SumRows && 8*missing >= rowsOf(fine)
 }
 
 func withIDs(files []parquet.File) []parquet.File {

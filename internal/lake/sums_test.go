@@ -219,7 +219,6 @@ func (w *sumsWorld) onlyNamed() {
 // these say, hold nothing of a service that was taken out, and are gone from the disk
 // when they are named no more.
 func TestSumsAreOfWhatCounts(t *testing.T) {
-	defer WorthSums(12)()
 	steps, states := map[Action]int{}, map[string]int{}
 	for seed := range uint64(8) {
 		w := newSumsWorld(t, seed)
@@ -261,7 +260,7 @@ func TestSumsAreOfWhatCounts(t *testing.T) {
 					}
 				}
 			default:
-				p := Policy{MaxFiles: 2 + w.rng.IntN(6)}
+				p := Policy{MaxFiles: 2 + w.rng.IntN(6), SumRows: 12}
 				switch w.rng.IntN(6) {
 				case 0:
 					p.KeepIDs = day
@@ -316,30 +315,32 @@ func TestWhenSumsAreDue(t *testing.T) {
 		d.Sums = &parquet.Sums{Of: of}
 		return d
 	}
-	raw := named("raw", methodspan.LevelRaw, 10*worthSums)
-	minute := named("minute", methodspan.LevelMinute, worthSums)
-	few := named("few", methodspan.LevelRaw, worthSums-1)
-	late := named("late", methodspan.LevelRaw, worthSums)
-	much := named("much", methodspan.LevelRaw, 2*worthSums)
-	p := Policy{MaxFiles: 4}
+	raw := named("raw", methodspan.LevelRaw, 10*DefaultSumRows)
+	minute := named("minute", methodspan.LevelMinute, DefaultSumRows)
+	few := named("few", methodspan.LevelRaw, DefaultSumRows-1)
+	late := named("late", methodspan.LevelRaw, DefaultSumRows)
+	much := named("much", methodspan.LevelRaw, 2*DefaultSumRows)
+	p := Policy{MaxFiles: 4, SumRows: DefaultSumRows}
 	for name, tc := range map[string]struct {
 		date parquet.Date
-		want Action
+		want bool
 	}{
-		"over and quiet":             {dateOf(1, time.Hour, raw), Sum},
-		"not over":                   {dateOf(0, time.Hour, raw), ""},
-		"not quiet":                  {dateOf(1, 59*time.Minute, raw), ""},
-		"a small date":               {dateOf(1, time.Hour, few), ""},
-		"of minutes":                 {dateOf(1, time.Hour, minute), Sum},
-		"of hours":                   {dateOf(1, time.Hour, named("hour", methodspan.LevelHour, 10*worthSums)), ""},
-		"with sums":                  {with(dateOf(1, time.Hour, raw), "raw"), ""},
-		"some late rows":             {with(dateOf(1, time.Hour, raw, few), "raw"), ""},
-		"enough, but too few of all": {with(dateOf(1, time.Hour, raw, late), "raw"), ""},
-		"many late rows":             {with(dateOf(1, time.Hour, raw, much), "raw"), Sum},
-		"merging first":              {dateOf(1, time.Hour, few, few, few, few, few), Merge},
+		"over and quiet":             {dateOf(1, time.Hour, raw), true},
+		"not over":                   {dateOf(0, time.Hour, raw), false},
+		"not quiet":                  {dateOf(1, 59*time.Minute, raw), false},
+		"a small date":               {dateOf(1, time.Hour, few), false},
+		"of minutes":                 {dateOf(1, time.Hour, minute), true},
+		"of hours":                   {dateOf(1, time.Hour, named("hour", methodspan.LevelHour, 10*DefaultSumRows)), false},
+		"with sums":                  {with(dateOf(1, time.Hour, raw), "raw"), false},
+		"some late rows":             {with(dateOf(1, time.Hour, raw, few), "raw"), false},
+		"enough, but too few of all": {with(dateOf(1, time.Hour, raw, late), "raw"), false},
+		"many late rows":             {with(dateOf(1, time.Hour, raw, much), "raw"), true},
 	} {
-		if got := p.due(&tc.date, noon); got != tc.want {
-			t.Errorf("%s: %q is due, want %q", name, got, tc.want)
+		if got := p.sumsDue(&tc.date, noon); got != tc.want {
+			t.Errorf("%s: due %v, want %v", name, got, tc.want)
+		}
+		if none := (&Policy{MaxFiles: 4}); none.sumsDue(&tc.date, noon) {
+			t.Errorf("%s: due where none are to be kept", name)
 		}
 	}
 }
@@ -347,12 +348,11 @@ func TestWhenSumsAreDue(t *testing.T) {
 // A step of sums tells what it would add up, or what it did; rows that come late are added
 // up with the others when there are enough of them, and as many are still there.
 func TestSumsAreKeptBeside(t *testing.T) {
-	defer WorthSums(30)()
 	w := newSumsWorld(t, 1)
 	w.write("a", 1, 40)
 	w.write("b", 1, 20)
 	w.now = w.now.Add(2 * time.Hour)
-	job := w.job(Policy{MaxFiles: DefaultMaxFiles})
+	job := w.job(Policy{MaxFiles: DefaultMaxFiles, SumRows: 30})
 	// step wants one step of so many files and rows.
 	step := func(what string, files int, rows int64) Step {
 		t.Helper()
@@ -413,9 +413,8 @@ func TestSumsFollowWhatTakesTheirFiles(t *testing.T) {
 	run(Policy{KeepIDs: time.Hour}, DropIDs)
 	w.write("a", 2, 40)
 	w.now = w.now.Add(2 * time.Hour)
-	defer WorthSums(30)()
-	run(Policy{}, Sum)
-	run(Policy{KeepIDs: time.Hour}, DropIDs, Sum)
+	run(Policy{SumRows: 30}, Sum)
+	run(Policy{SumRows: 30, KeepIDs: time.Hour}, DropIDs, Sum)
 	if sums := w.open("at last"); len(sums) != 1 || len(sums[0].Of) != 2 {
 		t.Errorf("%+v", sums)
 	}
@@ -424,7 +423,6 @@ func TestSumsFollowWhatTakesTheirFiles(t *testing.T) {
 // What can't be fetched at once, or read side by side, has no sums, and nobody is bothered
 // with it. Files that can be merged first are.
 func TestSumsThatThereIsNoRoomFor(t *testing.T) {
-	defer WorthSums(30)()
 	w := newSumsWorld(t, 2)
 	for range 4 {
 		w.write("a", 1, 20)
@@ -435,7 +433,7 @@ func TestSumsThatThereIsNoRoomFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	size, most := sizeOf(s.Files), int64(0)
-	job := w.job(Policy{MaxFiles: DefaultMaxFiles})
+	job := w.job(Policy{MaxFiles: DefaultMaxFiles, SumRows: 30})
 	job.Fetch = func(_ context.Context, files []parquet.File) (func(), error) {
 		most = max(most, sizeOf(files))
 		return func() {}, nil
@@ -469,12 +467,11 @@ func TestSumsThatThereIsNoRoomFor(t *testing.T) {
 
 // A date is dropped with its sums, which are part of what it takes.
 func TestSumsTakeRoom(t *testing.T) {
-	defer WorthSums(30)()
 	w := newSumsWorld(t, 3)
 	w.write("a", 3, 60)
 	w.write("a", 2, 60)
 	w.now = w.now.Add(2 * time.Hour)
-	w.run(Policy{MaxFiles: DefaultMaxFiles})
+	w.run(Policy{MaxFiles: DefaultMaxFiles, SumRows: 30})
 	sums := w.open("kept")
 	m, err := parquet.NewMaintainer(w.root, w.options)
 	if err != nil {
@@ -492,7 +489,7 @@ func TestSumsTakeRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := w.job(Policy{MaxFiles: DefaultMaxFiles, DropOldest: true, MaxBytes: counting - s.Files[0].Bytes - sums[0].Bytes}).Run(t.Context())
+	report, err := w.job(Policy{MaxFiles: DefaultMaxFiles, SumRows: 30, DropOldest: true, MaxBytes: counting - s.Files[0].Bytes - sums[0].Bytes}).Run(t.Context())
 	if err != nil || !slices.Equal(actionsOf(report), []Action{Shed}) {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -500,4 +497,46 @@ func TestSumsTakeRoom(t *testing.T) {
 		t.Errorf("%+v", left)
 	}
 	w.onlyNamed()
+}
+
+// Instances keep their names in sums beside rows, so that these have the clusters that the
+// rows have; only of a service with too many some fall into groups, always the same ones.
+func TestInstancesOfSumsBesideRows(t *testing.T) {
+	w := newSumsWorld(t, 5)
+	names := map[string]bool{}
+	it := methodspan.Item{ID: "many"}
+	for i := range 2 * (maxNamedInstances + 200) {
+		r := methodspan.Row{
+			Resource: &methodspan.Resource{Service: "few", Instance: fmt.Sprint("few-", i%7)}, Kind: methodspan.KindCounts, Calls: 1,
+			Level: methodspan.LevelRaw, WeightBasis: methodspan.BasisExact, Method: "m", StartNS: w.now.Truncate(day).Add(-2*time.Hour).UnixNano() + int64(i), BatchID: it.ID, RowSeq: int32(i),
+		}
+		if i%2 == 0 {
+			r.Resource = &methodspan.Resource{Service: "many", Instance: fmt.Sprint("many-", i/2)}
+		}
+		names[r.Resource.Instance] = true
+		it.Rows = append(it.Rows, r)
+	}
+	if _, err := w.w.Write(t.Context(), []methodspan.Item{it}); err != nil {
+		t.Fatal(err)
+	}
+	w.now = w.now.Add(2 * time.Hour)
+	w.run(Policy{MaxFiles: DefaultMaxFiles, SumRows: 1})
+	rows, err := rowsIn(w.open("kept")[0].Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, groups := map[string]int{}, map[string]bool{}
+	for i := range rows {
+		switch r := rows[i].Resource; {
+		case names[r.Instance]:
+			named[r.Service]++
+		case strings.HasPrefix(r.Instance, "group-") && r.Service == "many":
+			groups[r.Instance] = true
+		default:
+			t.Errorf("%s of %s", r.Instance, r.Service)
+		}
+	}
+	if named["few"] != 7 || named["many"] != maxNamedInstances || len(groups) == 0 || len(groups) > maxInstanceGroups {
+		t.Errorf("%v by name, and %d groups", named, len(groups))
+	}
 }

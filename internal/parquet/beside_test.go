@@ -74,7 +74,7 @@ func wantSums(t *testing.T, what, root string) (of int) {
 // dateFiles are the files of a warehouse's dates, as they are on the disk.
 func dateFiles(t *testing.T, root string) (names []string) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(root, "date=*", "*.parquet"))
+	paths, err := filepath.Glob(filepath.Join(root, "date=*", "*"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@
 //	root/date=2026-11-21/raw-<sequence>.parquet             as the writer wrote it
 //	root/date=2026-11-21/merge-<generation>-<id>.parquet    several of these in one
 //	root/date=2026-11-21/roll-<generation>-<id>.parquet     sums of rows
-//	root/date=2026-11-21/beside-<generation>-<id>.parquet   sums that count for nothing
+//	root/date=2026-11-21/beside-<generation>-<id>.sums      sums that count for nothing
 //
 // Its invariant: a file counts if and only if the generation that CURRENT names
 // lists it. CURRENT is replaced by one rename after everything it leads to is on

@@ -148,7 +148,7 @@ func (m *Maintainer) make(ctx context.Context, date string, of []File, o Output,
 		return File{}, &Error{Op: "make a file", Path: m.path(datePrefix + date), Err: errors.New("no files were given")}
 	}
 	m.unsettled = false // the commit begins by reading what counts
-	name := fmt.Sprintf("%s%s/%s-%012d-%s.parquet", datePrefix, date, o.Kind, m.state.generation, randomName())
+	name := fmt.Sprintf("%s%s/%s-%012d-%s%s", datePrefix, date, o.Kind, m.state.generation, randomName(), Extension(o.Kind))
 	entry, err := m.write(ctx, fileEntry{Path: name, Kind: o.Kind, Level: o.Level, NoIDs: o.NoIDs, Schema: SchemaVersion}, produce)
 	if err != nil {
 		return File{}, err

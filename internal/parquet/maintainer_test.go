@@ -368,7 +368,7 @@ func TestMaintenanceCrashesAtEveryStep(t *testing.T) {
 			_ = err // a step that only tidies up may fail unheard
 			wantStored(t, what, root, first, second)
 			wantTidy(t, what, root)
-			paths, err := filepath.Glob(filepath.Join(root, "date=*", "*.parquet"))
+			paths, err := filepath.Glob(filepath.Join(root, "date=*", "*"))
 			if err != nil || len(paths) != 2 || wantSums(t, what, root) != 1 {
 				t.Errorf("%s: left over: %v %v, want a file and its sums", what, paths, err)
 			}

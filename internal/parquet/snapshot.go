@@ -21,6 +21,15 @@ const (
 	KindBeside = "beside"
 )
 
+// Extension ends the names of files of a kind. Who reads a directory by a pattern, without
+// its manifest, would count rows twice if their sums were named like other files.
+func Extension(kind string) string {
+	if kind == KindBeside {
+		return ".sums"
+	}
+	return ".parquet"
+}
+
 // File is one Parquet file of a snapshot.
 type File struct {
 	Path       string // with the root in front, ready to open

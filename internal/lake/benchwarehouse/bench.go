@@ -131,23 +131,15 @@ func (b *bench) columns(context.Context) error {
 	return nil
 }
 
-// maintain tells of the CPU time how much went into sums beside the rows: these are made
-// of whatever a step of another kind has left, too.
-func (b *bench) maintain(ctx context.Context, p lake.Policy, after time.Duration) (report *lake.Report, c cost, sums float64, err error) {
+func (b *bench) maintain(ctx context.Context, p lake.Policy, after time.Duration) (*lake.Report, cost, error) {
 	debug.FreeOSMemory()
-	last := cpuSeconds()
-	job := lake.Job{Root: b.root, Policy: p, Parquet: parquet.Options{Now: func() time.Time { return midnight.Add(after) }}, Done: func(s lake.Step) {
-		now := cpuSeconds()
-		if s.Action == lake.Sum {
-			sums += now - last
-		}
-		last = now
-	}}
-	c, err = measure(func() (err error) {
+	job := lake.Job{Root: b.root, Policy: p, Parquet: parquet.Options{Now: func() time.Time { return midnight.Add(after) }}}
+	var report *lake.Report
+	c, err := measure(func() (err error) {
 		report, err = job.Run(ctx)
 		return err
 	})
-	return report, c, sums, err
+	return report, c, err
 }
 
 func (b *bench) merge(ctx context.Context) error {
@@ -156,8 +148,7 @@ func (b *bench) merge(ctx context.Context) error {
 		return err
 	}
 	rows, bytes := sizeOf(before.Files)
-	// So soon after the last row that no date is added up.
-	report, c, _, err := b.maintain(ctx, lake.Policy{MaxFiles: 2}, 30*time.Hour+30*time.Minute)
+	report, c, err := b.maintain(ctx, lake.Policy{MaxFiles: 2}, 31*time.Hour)
 	if err != nil {
 		return err
 	}
@@ -181,33 +172,33 @@ func sizeOf(files []parquet.File) (rows, bytes float64) {
 	return rows, bytes
 }
 
-// stepsOf adds up the steps of one kind.
-func stepsOf(report *lake.Report, action lake.Action) (sum lake.Step) {
-	for _, s := range report.Steps {
-		if s.Action == action {
-			sum.Rows += s.Rows
-			sum.Bytes += s.Bytes
-			sum.OutRows += s.OutRows
-			sum.OutBytes += s.OutBytes
-		}
+// sum keeps sums by hour beside the rows of the dates, and tells what the comparison of all
+// took without them.
+func (b *bench) sum(ctx context.Context, what string) error {
+	q := b.questions(0)[0]
+	if err := b.time(ctx, q.profile(), what+" without sums beside"); err != nil {
+		return err
 	}
-	return sum
-}
-
-// sum keeps sums by hour beside the dates.
-func (b *bench) sum(ctx context.Context) error {
-	report, c, cpu, err := b.maintain(ctx, lake.Policy{MaxFiles: lake.DefaultMaxFiles}, 40*time.Hour)
+	report, c, err := b.maintain(ctx, lake.Policy{MaxFiles: lake.DefaultMaxFiles, SumRows: lake.DefaultSumRows}, 40*time.Hour)
 	if err != nil {
 		return err
 	}
-	summed := stepsOf(report, lake.Sum)
-	if summed.Rows == 0 {
-		return nil // so few rows are not worth it
+	var summed lake.Step
+	for _, s := range report.Steps {
+		if s.Action == lake.Sum {
+			summed.Rows += s.Rows
+			summed.Bytes += s.Bytes
+			summed.OutRows += s.OutRows
+			summed.OutBytes += s.OutBytes
+		}
 	}
-	b.add("keeping sums by hour", float64(summed.Rows)/cpu, "rows/CPU-s", "higher", 0)
-	b.add("keeping sums by hour, memory", c.peakBytes, "B", "lower", goalMemory)
-	b.add("rows of sums kept beside a row", float64(summed.OutRows)/float64(summed.Rows), "", "lower", 0)
-	b.add("bytes of sums kept beside a byte", float64(summed.OutBytes)/float64(summed.Bytes), "", "lower", 0)
+	if summed.Rows == 0 {
+		return nil // dates of so few rows have none
+	}
+	b.add("keeping sums beside rows, "+what, float64(summed.Rows)/c.cpu, "rows/CPU-s", "higher", 0)
+	b.add("keeping sums beside rows, "+what+", memory", c.peakBytes, "B", "lower", goalMemory)
+	b.add("rows of sums beside a row, "+what, float64(summed.OutRows)/float64(summed.Rows), "", "lower", 0)
+	b.add("bytes of sums beside a byte, "+what, float64(summed.OutBytes)/float64(summed.Bytes), "", "lower", 0)
 	return nil
 }
 
@@ -216,20 +207,33 @@ func (b *bench) roll(ctx context.Context) error {
 	for _, level := range []struct {
 		name   string
 		policy lake.Policy
-		action lake.Action
 	}{
-		{"minute", lake.Policy{MaxFiles: lake.DefaultMaxFiles, MinuteAfter: time.Hour}, lake.Minute},
-		{"hour", lake.Policy{MaxFiles: lake.DefaultMaxFiles, HourAfter: time.Hour}, lake.Hour},
+		{"minute", lake.Policy{MaxFiles: lake.DefaultMaxFiles, MinuteAfter: time.Hour}},
+		{"hour", lake.Policy{MaxFiles: lake.DefaultMaxFiles, HourAfter: time.Hour}},
 	} {
-		report, c, sums, err := b.maintain(ctx, level.policy, 40*time.Hour)
+		report, c, err := b.maintain(ctx, level.policy, 40*time.Hour)
 		if err != nil {
 			return err
 		}
-		rolled := stepsOf(report, level.action)
-		b.add("rolling up by "+level.name, float64(rolled.Rows)/(c.cpu-sums), "rows/CPU-s", "higher", 0)
+		var rolled lake.Step
+		for _, s := range report.Steps {
+			if s.Action == lake.Merge { // so that the files of a date can be read side by side
+				continue
+			}
+			rolled.Rows += s.Rows
+			rolled.Bytes += s.Bytes
+			rolled.OutRows += s.OutRows
+			rolled.OutBytes += s.OutBytes
+		}
+		b.add("rolling up by "+level.name, float64(rolled.Rows)/c.cpu, "rows/CPU-s", "higher", 0)
 		b.add("rolling up by "+level.name+", memory", c.peakBytes, "B", "lower", goalMemory)
 		b.add("rows by "+level.name+" of a row before", float64(rolled.OutRows)/float64(rolled.Rows), "", "lower", 0)
 		b.add("bytes by "+level.name+" of a byte before", float64(rolled.OutBytes)/float64(rolled.Bytes), "", "lower", 0)
+		if level.name == "minute" {
+			if err := b.sum(ctx, "by minute"); err != nil {
+				return err
+			}
+		}
 		if err := b.ask(ctx, "by "+level.name, goalSumQuery); err != nil {
 			return err
 		}
@@ -237,70 +241,111 @@ func (b *bench) roll(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) askRaw(ctx context.Context) error { return b.ask(ctx, "raw", goalRawQuery) }
+func (b *bench) askRaw(ctx context.Context) error {
+	if err := b.sum(ctx, "raw"); err != nil {
+		return err
+	}
+	return b.ask(ctx, "raw", goalRawQuery)
+}
 
-// ask times queries of everything and of one service and day, and tells how much of the
-// files is opened for them: the one behind regress, with all weights and clusters; the
-// plain one that other stores are asked too; the dearest methods by the view.
-func (b *bench) ask(ctx context.Context, what string, goal float64) error {
+// about is what a question is about.
+type about struct {
+	name   string
+	window query.Window
+	filter query.Filter
+	plain  int // of questions
+	goal   float64
+}
+
+// asked is a question.
+type asked struct {
+	name   string
+	window query.Window
+	goal   float64
+	ask    func(context.Context, *query.Warehouse) (found int, err error)
+}
+
+// questions are about everything, and about one service and day.
+func (b *bench) questions(goal float64) []about {
 	day := query.Window{From: midnight, To: midnight.Add(24 * time.Hour)}
-	var files [2]int
-	var bytes [2]int64
-	for i, q := range []struct {
-		name   string
-		window query.Window
-		filter query.Filter
-		goal   float64
-	}{
-		{"all services and days", query.Window{From: first(b.rows), To: day.To}, query.Filter{}, goal},
-		{"one service and day", day, query.Filter{Service: "service-3"}, goalOneService},
-	} {
-		if b.rows < bigRows {
-			q.goal = 0
-		}
-		bySQL := func(text string) func(*query.Warehouse) (int, error) {
-			return func(w *query.Warehouse) (found int, err error) {
-				err = w.UserRows(ctx, text, func([]query.UserColumn) error { return nil }, func([]any) error { found++; return nil })
-				return found, err
-			}
-		}
-		for _, asked := range []struct {
-			name string
-			goal float64
-			ask  func(*query.Warehouse) (int, error)
-		}{
-			{"profile of " + q.name, q.goal, func(w *query.Warehouse) (int, error) {
-				profiles, _, err := w.Profiles(ctx, query.Ask{Metric: query.CPU, Window: q.window, Filter: q.filter, Slot: time.Hour})
-				return len(profiles), err
-			}},
-			{questions[i].name, q.goal, bySQL(question("method_calls", questions[i].where))},
-			{"dearest methods by the view, " + q.name, 0, bySQL("SELECT service, class, method, SUM(cost_usd) AS usd FROM method_cost WHERE true" +
-				questions[i].where + " GROUP BY ALL ORDER BY usd DESC LIMIT 20")},
+	all := []about{
+		{"all services and days", query.Window{From: first(b.rows), To: day.To}, query.Filter{}, 0, goal},
+		{"one service and day", day, query.Filter{Service: "service-3"}, 1, goalOneService},
+	}
+	if b.rows < bigRows {
+		all[0].goal, all[1].goal = 0, 0
+	}
+	return all
+}
+
+// profile is the question behind a comparison of versions, with all weights and clusters.
+func (q about) profile() asked {
+	return asked{"profile of " + q.name, q.window, q.goal, func(ctx context.Context, w *query.Warehouse) (int, error) {
+		profiles, _, err := w.Profiles(ctx, query.Ask{Metric: query.CPU, Window: q.window, Filter: q.filter, Slot: time.Hour})
+		return len(profiles), err
+	}}
+}
+
+// bySQL is a question of a user.
+func (q about) bySQL(name string, goal float64, text string) asked {
+	return asked{name, q.window, goal, func(ctx context.Context, w *query.Warehouse) (found int, err error) {
+		err = w.UserRows(ctx, text, func([]query.UserColumn) error { return nil }, func([]any) error { found++; return nil })
+		return found, err
+	}}
+}
+
+// ask times questions, and tells how much of the files is opened for one day: the one behind
+// a comparison of versions, the plain one that other stores are asked too, and the dearest
+// methods by the view.
+func (b *bench) ask(ctx context.Context, what string, goal float64) error {
+	for _, q := range b.questions(goal) {
+		where := questions[q.plain].where
+		for _, a := range []asked{
+			q.profile(),
+			q.bySQL(questions[q.plain].name, q.goal, question("method_calls", where)),
+			q.bySQL("dearest methods by the view, "+q.name, 0, "SELECT service, class, method, SUM(cost_usd) AS usd FROM method_cost WHERE true"+
+				where+" GROUP BY ALL ORDER BY usd DESC LIMIT 20"),
 		} {
-			c, err := measure(func() error {
-				w, err := query.Open(ctx, b.root, q.window)
-				if err != nil {
-					return err
-				}
-				files[i], bytes[i] = len(w.Files), 0
-				for _, f := range w.Files {
-					bytes[i] += f.Bytes
-				}
-				found, err := asked.ask(w)
-				if found == 0 && err == nil {
-					err = errors.New("no answer")
-				}
-				return errors.Join(err, w.Close())
-			})
-			if err != nil {
-				return fmt.Errorf("%s, %s: %w", asked.name, what, err)
+			if err := b.time(ctx, a, what); err != nil {
+				return err
 			}
-			b.add(asked.name+", "+what, c.wall, "s", "lower", asked.goal)
-			b.add(asked.name+", "+what+", CPU", c.cpu, "CPU-s", "lower", 0)
 		}
 	}
-	b.add("files opened for one day of "+fmt.Sprint(dates(b.rows))+", "+what+", of all", float64(files[1])/float64(files[0]), "", "lower", 0)
-	b.add("bytes of these, of all", float64(bytes[1])/float64(bytes[0]), "", "lower", 0)
+	var opened [2]struct{ files, bytes float64 }
+	for i, q := range b.questions(goal) {
+		w, err := query.Open(ctx, b.root, q.window)
+		if err != nil {
+			return err
+		}
+		opened[i].files = float64(len(w.Files))
+		_, opened[i].bytes = sizeOf(w.Files)
+		if err := w.Close(); err != nil {
+			return err
+		}
+	}
+	b.add("files opened for one day of "+fmt.Sprint(dates(b.rows))+", "+what+", of all", opened[1].files/opened[0].files, "", "lower", 0)
+	b.add("bytes of these, of all", opened[1].bytes/opened[0].bytes, "", "lower", 0)
+	return nil
+}
+
+// time asks one question.
+func (b *bench) time(ctx context.Context, a asked, what string) error {
+	c, err := measure(func() error {
+		w, err := query.Open(ctx, b.root, a.window)
+		if err != nil {
+			return err
+		}
+		found, err := a.ask(ctx, w)
+		if found == 0 && err == nil {
+			err = errors.New("no answer")
+		}
+		return errors.Join(err, w.Close())
+	})
+	if err != nil {
+		return fmt.Errorf("%s, %s: %w", a.name, what, err)
+	}
+	b.add(a.name+", "+what, c.wall, "s", "lower", a.goal)
+	b.add(a.name+", "+what+", CPU", c.cpu, "CPU-s", "lower", 0)
 	return nil
 }
 
