@@ -112,6 +112,9 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.dialect, err = w.hourly(ctx, []Window{a.Window}, a.Slot); err != nil {
+		return nil, err
+	}
 	args := filterArgs(a.Window, a.Filter)
 	args["slot_ns"] = a.Slot.Nanoseconds()
 	out := &Costs{}
@@ -226,8 +229,12 @@ type Spread struct {
 
 // Spreads lists it for every method, by service, class, method and metric.
 func (w *Warehouse) Spreads(ctx context.Context, window Window, f Filter) ([]Spread, error) {
+	d, err := w.hourly(ctx, []Window{window})
+	if err != nil {
+		return nil, err
+	}
 	var out []Spread
-	err := w.each(ctx, "percentiles", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err = w.each(ctx, "percentiles", scope{dialect: d, Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var s Spread
 		var b methodspan.Bin
 		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment), into(&s.Class), into(&s.Method), &s.Metric, &b.Bin, &b.N)

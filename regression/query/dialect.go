@@ -33,6 +33,8 @@ type dialect struct {
 	Parted bool
 	// Minutes: some rows may be sums by minute.
 	Minutes bool
+	// Hourly: sums by hour are read in the place of rows, see hourly.
+	Hourly bool
 }
 
 var (
@@ -66,7 +68,12 @@ func (d dialect) Raw(prefix string) string {
 
 // Rows is what statements read that form weights.
 func (d dialect) Rows() string {
-	if d.Parted {
+	switch {
+	case d.Hourly && d.Parted:
+		return "hourly_rows"
+	case d.Hourly:
+		return "hourly_calls"
+	case d.Parted:
 		return "method_rows"
 	}
 	return "method_calls"

@@ -42,8 +42,14 @@ func (w *Warehouse) History(ctx context.Context, a Ask, bucket time.Duration, ch
 	}
 	args := filterArgs(a.Window, a.Filter)
 	args["bucket_ns"], args["slot_ns"] = bucket.Nanoseconds(), a.Slot.Nanoseconds()
+	s := a.scope()
+	windows, slots := a.pieces()
+	var err error
+	if s.dialect, err = w.hourly(ctx, windows, append(slots, bucket)...); err != nil {
+		return nil, err
+	}
 	var out []Point
-	err := w.each(ctx, "history", a.scope(), args, func(rows *sql.Rows) error {
+	err = w.each(ctx, "history", s, args, func(rows *sql.Rows) error {
 		var p Point
 		var at64 int64
 		err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment), into(&p.Version), into(&p.Class), into(&p.Method), &at64,

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -53,6 +52,8 @@ type Compared struct {
 	Version string
 	Window  Window
 	Slot    time.Duration // the length of a cluster
+	// Whole: no row of the version started outside of Window.
+	Whole bool
 }
 
 // Ask says what to measure, where and when.
@@ -71,10 +72,22 @@ func (a Ask) scope() scope {
 }
 
 func (a Ask) shortestSlot() time.Duration {
-	if len(a.Compared) == 0 {
-		return a.Slot
+	_, slots := a.pieces()
+	return slices.Min(slots)
+}
+
+// pieces are the windows that leave out rows, and the slots that these are told apart by.
+func (a Ask) pieces() (windows []Window, slots []time.Duration) {
+	for _, c := range a.Compared {
+		slots = append(slots, c.Slot)
+		if !c.Whole {
+			windows = append(windows, c.Window)
+		}
 	}
-	return slices.MinFunc(a.Compared, func(b, c Compared) int { return cmp.Compare(b.Slot, c.Slot) }).Slot
+	if len(a.Compared) == 0 {
+		return []Window{a.Window}, []time.Duration{a.Slot}
+	}
+	return windows, slots
 }
 
 func (a Ask) args() map[string]any {
@@ -116,7 +129,12 @@ func (w *Warehouse) Profiles(ctx context.Context, a Ask) (methods []Profile, edg
 	if err := w.prepare(ctx, a.Compared); err != nil {
 		return nil, nil, err
 	}
-	err = w.each(ctx, "profile", a.scope(), a.args(), func(rows *sql.Rows) error {
+	s := a.scope()
+	windows, slots := a.pieces()
+	if s.dialect, err = w.hourly(ctx, windows, slots...); err != nil {
+		return nil, nil, err
+	}
+	err = w.each(ctx, "profile", s, a.args(), func(rows *sql.Rows) error {
 		var p Profile
 		var what, caller string
 		err := rows.Scan(&what, into(&p.Namespace), into(&p.Service.Name), into(&p.Environment), into(&p.Version), &p.Side, into(&caller), &p.Full,

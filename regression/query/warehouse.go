@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/columns"
-	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 )
 
@@ -49,7 +47,9 @@ type Warehouse struct {
 	Window   Window
 	Files    []parquet.File // that may hold rows of the dates of the window
 
-	firstDate string // of a bucket, of which only the files of the window are known
+	firstDate string         // of a bucket, of which only the files of the window are known
+	sums      []parquet.Sums // beside Files, see hourly
+	views     []string       // that hourly has defined last
 	db        *sql.DB
 	dialect   dialect
 	spill     string
@@ -88,7 +88,7 @@ func Open(ctx context.Context, root string, window Window, options ...Option) (*
 		return nil, err
 	}
 	w := &Warehouse{Snapshot: snapshot, Window: window, dialect: duckdbDialect, into: settingsOf(options).into}
-	w.Files = filesOf(snapshot, window)
+	w.Files, w.sums = filesOf(snapshot, window), usableSums(snapshot, window)
 	if len(w.Files) == 0 {
 		return nil, fmt.Errorf("%w: %s holds rows from %s to %s (UTC dates)", ErrNoData, root,
 			snapshot.Files[0].Date, snapshot.Files[len(snapshot.Files)-1].Date)
@@ -137,27 +137,28 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	// The engine makes the directory when it first needs it, which few queries
 	// do; nobody can guess the name and put something in its place.
 	w.spill = filepath.Join(os.TempDir(), "corehour-spill-"+rand.Text())
-	paths := make([]string, len(w.Files))
-	for i, f := range w.Files {
-		// Paths are the only text in a statement that is neither ours nor a
-		// parameter: views take none.
-		if paths[i], err = filepath.Abs(f.Path); err != nil {
-			return err
-		}
-		paths[i] = quoteText(paths[i])
+	views, err := viewsOf("method", w.Files)
+	if err != nil {
+		return err
 	}
-	list := "[" + strings.Join(paths, ", ") + "]"
-	allowed := list
+	readable := slices.Clone(w.Files)
+	for _, s := range w.sums {
+		readable = append(readable, s.File)
+	}
+	allowed, err := quotedPaths(readable)
+	if err != nil {
+		return err
+	}
+	paths := allowed[:len(w.Files)]
 	if w.into != "" {
 		if w.into, err = filepath.Abs(w.into); err != nil {
 			return err
 		}
-		allowed = "[" + strings.Join(append(paths, quoteText(w.into)), ", ") + "]"
+		allowed = append(allowed, quoteText(w.into))
 	}
-	parts, several := partsOf(w.Files)
 	w.dialect = duckdbDialect
-	w.dialect.Parted = several
-	w.dialect.Minutes = slices.ContainsFunc(w.Files, func(f parquet.File) bool { return f.Level == methodspan.LevelMinute })
+	w.dialect.Parted = slices.ContainsFunc(w.Files, func(f parquet.File) bool { return f.Prefix != w.Files[0].Prefix })
+	w.dialect.Minutes = hasMinutes(w.Files)
 	costs, err := render("create_method_cost", scope{dialect: w.dialect, Source: w.dialect.Rows()})
 	if err != nil {
 		return err
@@ -167,13 +168,12 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 		"SET TimeZone = 'UTC'",
 		"SET parquet_metadata_cache = true", // a statement reads the same files several times
 		asWritten,
-		"CREATE VIEW method_rows AS SELECT " + columns.Full + ", " + parts + " AS part FROM read_parquet(" + list + ", union_by_name = true, hive_partitioning = false)",
-		"CREATE VIEW method_calls AS SELECT * EXCLUDE (part) FROM method_rows",
-		"CREATE VIEW method_files AS SELECT " + columns.Full + " FROM read_parquet(" + list + ", union_by_name = true, hive_partitioning = false, filename = 'parquet_file')",
+	}, views, []string{
+		"CREATE VIEW method_files AS SELECT " + columns.Full + " FROM " + readFiles(paths, "filename = 'parquet_file'"),
 		costs,
 	}, more, []string{
 		// From here on no statement, whoever wrote it, reaches another file.
-		"SET allowed_paths = " + allowed,
+		"SET allowed_paths = " + listOf(allowed),
 		"SET allowed_directories = [" + quoteText(w.spill) + "]",
 		"SET enable_external_access = false",
 		"SET lock_configuration = true",
@@ -192,20 +192,6 @@ const (
 	asWritten = "SET disabled_optimizers = 'join_order,build_side_probe_side'"
 	asLikely  = "SET disabled_optimizers = ''"
 )
-
-// partsOf is an expression that numbers the collectors whose files these are, from 1. It
-// also tells whether there are several.
-func partsOf(files []parquet.File) (expression string, several bool) {
-	numbers := map[string]int{}
-	list := make([]string, len(files))
-	for i, f := range files {
-		if numbers[f.Prefix] == 0 {
-			numbers[f.Prefix] = len(numbers) + 1
-		}
-		list[i] = strconv.Itoa(numbers[f.Prefix])
-	}
-	return "CAST([" + strings.Join(list, ", ") + "][CAST(file_index AS BIGINT) + 1] AS BIGINT)", len(numbers) > 1
-}
 
 func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
@@ -232,7 +218,9 @@ func (w *Warehouse) Close() error {
 
 // each runs one of the statements of sql/ and hands every row to read.
 func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[string]any, read func(*sql.Rows) error) error {
-	s.dialect = w.dialect
+	if s.dialect == (dialect{}) {
+		s.dialect = w.dialect
+	}
 	text, err := render(name, s)
 	if err != nil {
 		return err

@@ -194,7 +194,7 @@ func metricOf(p Pair, o Options) query.Metric {
 }
 
 func (p Pair) side(side query.Side, d Deployment, slot time.Duration) query.Compared {
-	return query.Compared{Service: p.Service, Side: side, Version: d.Version, Window: query.Window{From: d.First, To: d.Until}, Slot: slot}
+	return query.Compared{Service: p.Service, Side: side, Version: d.Version, Window: query.Window{From: d.First, To: d.Until}, Slot: slot, Whole: d.Alone}
 }
 
 // wantClusters is how many slots in time a side should have: with fewer the

@@ -18,6 +18,7 @@ type Deployment struct {
 	First time.Time // row
 	Last  time.Time // end of the last row
 	Until time.Time // end of the last unit with a row
+	Alone bool      // it is the only deployment of its version
 
 	Measured    int64
 	CPUMeasured int64
@@ -60,6 +61,7 @@ func Deployments(runs []query.Run) []Deployment {
 			last.CPUMeasured += d.CPUMeasured
 			last.Revision = cmp.Or(d.Revision, last.Revision)
 		}
+		out[start].Alone = len(out) == start+1
 		// A process that lived through a return is older than its deployment.
 		for i := start + 1; i < len(out); i++ {
 			if out[i].Since.Before(out[i-1].Last) {

@@ -74,6 +74,9 @@ func TestReturnedDeploymentHasItsOwnTime(t *testing.T) {
 	if len(d) != 3 || d[2].Version != "1" || d[2].First.Minute() != 35 || d[2].Until.Sub(d[2].First) != 35*time.Minute {
 		t.Errorf("%+v", d)
 	}
+	if d[0].Alone || !d[1].Alone || d[2].Alone {
+		t.Errorf("%+v: want the second to be the only one of its version", d)
+	}
 }
 
 func TestUnknownVersion(t *testing.T) {

@@ -31,7 +31,7 @@ seen AS {{.Stored}} (
   -- method's measurements is not known. Sums by hour need no adding up: there are hardly
   -- fewer clusters and callers.
   SELECT
-    key_id, name_id, {{if .Sides}}side{{else}}'all' AS side{{end}}, caller, instance, slot_ns,
+    key_id, name_id, {{if .Sides}}side{{else}}0 AS side{{end}}, caller, instance, slot_ns,
     CASE WHEN holes = 1 THEN {{.Cell}} ELSE '' END AS cell,
     CASE WHEN holes = 1 THEN {{.Cell}}_ns ELSE 0 END AS cell_ns,
     {{- if .ByHour}}
@@ -86,7 +86,7 @@ paid AS {{.Inline}} (
     u.unpriced_x * COALESCE(s.share, 1) AS unpriced_x
   FROM seen AS u
   LEFT JOIN shares AS s
-    ON {{.Same "u" "s" "key_id" "side" "cell" "cell_ns"}}
+    ON u.side = s.side AND {{.Same "u" "s" "key_id" "cell" "cell_ns"}}
   WHERE u.caller IS NULL
 ),
 edges AS (
@@ -178,7 +178,7 @@ totals AS (
   HAVING MAX(own) = 1
 )
 SELECT
-  'method' AS what, {{.Service "e."}}, e.version, t.side, CAST(NULL AS {{.Text}}) AS caller, e.name,
+  'method' AS what, {{.Service "e."}}, e.version, {{if .Sides}}t.side{{else}}'all' AS side{{end}}, CAST(NULL AS {{.Text}}) AS caller, e.name,
   t.n, t.x, e.class, e.method, t.signature, t.records, s.clusters, t.self_x,
   t.outer_x, t.outer_usd, t.self_usd, t.self_unpriced_x, t.orphan_x,
   s.nn, s.nx, s.xx, s.ns, s.ss
@@ -187,7 +187,7 @@ JOIN spread AS s ON s.name_id = t.name_id AND s.side = t.side
 JOIN names AS e ON e.name_id = t.name_id
 UNION ALL
 SELECT
-  'edge' AS what, {{.Service "e."}}, CAST(NULL AS {{.Text}}) AS version, p.side, p.caller, e.name,
+  'edge' AS what, {{.Service "e."}}, CAST(NULL AS {{.Text}}) AS version, {{if .Sides}}p.side{{else}}'all' AS side{{end}}, p.caller, e.name,
   SUM(p.n) AS n, SUM(p.x) AS x,
   CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS signature,
   0 AS records, 0 AS clusters, 0 AS self_x, 0 AS outer_x, 0 AS outer_usd,

@@ -356,16 +356,16 @@ weighed AS (
 )
 ,
 seen AS (
-  -- What was counted needs no slot and, as what has a caller, no cell. levels says
-  -- whether it was in raw rows (1), in sums (2), whose instances have other names, or
-  -- in both (3).
+  -- What was counted needs no slot and, as what has a caller, no cell. named says
+  -- whether rows name instances (1), groups of them, as sums in the place of rows do (2), or
+  -- some the one and some the other (3).
   SELECT
     key_id, name_id, caller, instance,
     CASE WHEN measured > 0 THEN slot_ns ELSE 0 END AS slot_ns,
     CASE WHEN measured > 0 AND holes = 1 THEN cell ELSE '' END AS cell,
     CASE WHEN measured > 0 AND holes = 1 THEN cell_ns ELSE 0 END AS cell_ns,
     MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
-    BIT_OR(CASE WHEN level = 'raw' THEN 1 ELSE 2 END) AS levels,
+    BIT_OR(CASE WHEN level = 'raw' OR COALESCE(instance, '') NOT LIKE 'group-__' THEN 1 ELSE 2 END) AS named,
     SUM(calls) AS calls,
     SUM(CASE WHEN cell_wall = 'none' THEN calls - COALESCE(wall_factor * wall_n, 0) ELSE 0 END) AS unmeasured_calls,
     SUM(measured) AS measured,
@@ -396,12 +396,12 @@ shares AS (
   FROM known
 ),
 paid AS (
-  SELECT key_id, name_id, instance, slot_ns, levels, caller, flow, n, x, usd, unpriced_x
+  SELECT key_id, name_id, instance, slot_ns, named, caller, flow, n, x, usd, unpriced_x
   FROM seen
   WHERE caller IS NOT NULL
   UNION ALL
   SELECT
-    u.key_id, u.name_id, u.instance, u.slot_ns, u.levels,
+    u.key_id, u.name_id, u.instance, u.slot_ns, u.named,
     s.caller,
     u.flow * COALESCE(s.share, 1) AS flow,
     u.n * COALESCE(s.share, 1) AS n,
@@ -425,20 +425,20 @@ callers AS (
   JOIN names AS o ON o.name = c.caller AND COALESCE(e.service_namespace, '') = COALESCE(o.service_namespace, '') AND COALESCE(e.service, '') = COALESCE(o.service, '') AND COALESCE(e.environment, '') = COALESCE(o.environment, '') AND COALESCE(e.version, '') = COALESCE(o.version, '')
 ),
 entries AS (
-  SELECT name_id, instance, slot_ns, levels, n, x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  SELECT name_id, instance, slot_ns, named, n, x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
   FROM seen
   UNION ALL
-  SELECT c.caller_id AS name_id, p.instance, p.slot_ns, p.levels, 0 AS n, -p.x AS self_x, -p.usd AS self_usd, -p.unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  SELECT c.caller_id AS name_id, p.instance, p.slot_ns, p.named, 0 AS n, -p.x AS self_x, -p.usd AS self_usd, -p.unpriced_x AS self_unpriced_x, 0 AS orphan_x
   FROM paid AS p
   JOIN callers AS c ON c.name_id = p.name_id AND c.caller = p.caller
   UNION ALL
-  SELECT name_id, instance, slot_ns, levels, 0 AS n, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
+  SELECT name_id, instance, slot_ns, named, 0 AS n, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
   FROM paid
   WHERE caller IS NULL
 ),
 clusters AS (
   SELECT
-    name_id, instance, slot_ns, BIT_OR(levels) AS levels,
+    name_id, instance, slot_ns, BIT_OR(named) AS named,
     SUM(n) AS n, SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x
   FROM entries
   GROUP BY name_id, instance, slot_ns
@@ -483,7 +483,7 @@ ranked AS (
 ),
 grouped AS (
   SELECT
-    m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns, BIT_OR(c.levels) AS levels,
+    m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns, BIT_OR(c.named) AS named,
     SUM(c.n) AS n, SUM(c.self_x - COALESCE(m.mean, 0) * c.n) AS residual
   FROM clusters AS c
   JOIN ranked AS m ON c.name_id = m.name_id
@@ -496,8 +496,8 @@ of_services AS (
     SUM(residual * residual) AS residual_squares, SUM(residual * residual * residual) AS residual_cubes,
     SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS clusters,
     GREATEST(
-      COUNT(DISTINCT CASE WHEN levels <> 2 THEN COALESCE(instance, '') END),
-      COUNT(DISTINCT CASE WHEN levels <> 1 THEN COALESCE(instance, '') END)) AS instances
+      COUNT(DISTINCT CASE WHEN named <> 2 THEN COALESCE(instance, '') END),
+      COUNT(DISTINCT CASE WHEN named <> 1 THEN COALESCE(instance, '') END)) AS instances
   FROM grouped
   GROUP BY group_id, service_id
 ),

@@ -354,7 +354,7 @@ seen AS  (
   -- method's measurements is not known. Sums by hour need no adding up: there are hardly
   -- fewer clusters and callers.
   SELECT
-    key_id, name_id, 'all' AS side, caller, instance, slot_ns,
+    key_id, name_id, 0 AS side, caller, instance, slot_ns,
     CASE WHEN holes = 1 THEN cell ELSE '' END AS cell,
     CASE WHEN holes = 1 THEN cell_ns ELSE 0 END AS cell_ns,
     MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
@@ -397,7 +397,7 @@ paid AS  (
     u.unpriced_x * COALESCE(s.share, 1) AS unpriced_x
   FROM seen AS u
   LEFT JOIN shares AS s
-    ON COALESCE(u.key_id, 0) = COALESCE(s.key_id, 0) AND COALESCE(u.side, '') = COALESCE(s.side, '') AND COALESCE(u.cell, '') = COALESCE(s.cell, '') AND COALESCE(u.cell_ns, 0) = COALESCE(s.cell_ns, 0)
+    ON u.side = s.side AND COALESCE(u.key_id, 0) = COALESCE(s.key_id, 0) AND COALESCE(u.cell, '') = COALESCE(s.cell, '') AND COALESCE(u.cell_ns, 0) = COALESCE(s.cell_ns, 0)
   WHERE u.caller IS NULL
 ),
 edges AS (
@@ -489,7 +489,7 @@ totals AS (
   HAVING MAX(own) = 1
 )
 SELECT
-  'method' AS what, e.service_namespace, e.service, e.environment, e.version, t.side, CAST(NULL AS STRING) AS caller, e.name,
+  'method' AS what, e.service_namespace, e.service, e.environment, e.version, 'all' AS side, CAST(NULL AS STRING) AS caller, e.name,
   t.n, t.x, e.class, e.method, t.signature, t.records, s.clusters, t.self_x,
   t.outer_x, t.outer_usd, t.self_usd, t.self_unpriced_x, t.orphan_x,
   s.nn, s.nx, s.xx, s.ns, s.ss
@@ -498,7 +498,7 @@ JOIN spread AS s ON s.name_id = t.name_id AND s.side = t.side
 JOIN names AS e ON e.name_id = t.name_id
 UNION ALL
 SELECT
-  'edge' AS what, e.service_namespace, e.service, e.environment, CAST(NULL AS STRING) AS version, p.side, p.caller, e.name,
+  'edge' AS what, e.service_namespace, e.service, e.environment, CAST(NULL AS STRING) AS version, 'all' AS side, p.caller, e.name,
   SUM(p.n) AS n, SUM(p.x) AS x,
   CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, CAST(NULL AS STRING) AS signature,
   0 AS records, 0 AS clusters, 0 AS self_x, 0 AS outer_x, 0 AS outer_usd,

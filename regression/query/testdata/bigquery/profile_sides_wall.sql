@@ -391,7 +391,7 @@ paid AS  (
     u.unpriced_x * COALESCE(s.share, 1) AS unpriced_x
   FROM seen AS u
   LEFT JOIN shares AS s
-    ON COALESCE(u.key_id, 0) = COALESCE(s.key_id, 0) AND COALESCE(u.side, '') = COALESCE(s.side, '') AND COALESCE(u.cell, '') = COALESCE(s.cell, '') AND COALESCE(u.cell_ns, 0) = COALESCE(s.cell_ns, 0)
+    ON u.side = s.side AND COALESCE(u.key_id, 0) = COALESCE(s.key_id, 0) AND COALESCE(u.cell, '') = COALESCE(s.cell, '') AND COALESCE(u.cell_ns, 0) = COALESCE(s.cell_ns, 0)
   WHERE u.caller IS NULL
 ),
 edges AS (

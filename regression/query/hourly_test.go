@@ -1,0 +1,315 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/lake"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+// keepSums keeps sums by hour beside the rows of all dates that are over.
+func keepSums(t *testing.T, root string, now time.Time) {
+	t.Helper()
+	job := lake.Job{
+		Root: root, Policy: lake.Policy{MaxFiles: lake.DefaultMaxFiles, SumRows: 1},
+		Parquet: parquet.Options{Now: func() time.Time { return now }},
+	}
+	report, err := job.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(report.Steps, func(s lake.Step) bool { return s.Action == lake.Sum }) {
+		t.Fatalf("no sums were made: %+v", report)
+	}
+}
+
+// lakesWithSums are rows of three dates whose callers are all known, with sums beside some
+// of them: of one collector, of two of which one has its own by minute already, and with
+// rows that came after the sums.
+func lakesWithSums(t *testing.T) map[string]string {
+	t.Helper()
+	items := randomItems(31, 5000)
+	for i := range items {
+		for k := range items[i].Rows {
+			if r := &items[i].Rows[k]; r.Kind != methodspan.KindProcess && r.Measured > 0 {
+				r.Caller = []string{"(entry)", "cart.Cart.Add", "Total", "elsewhere.F"}[(i+k)%4]
+				r.Signature = []string{"", "func()", "func(int)"}[k%3]
+			}
+		}
+	}
+	end := fixture.Start.Add(10 * 24 * time.Hour)
+	one := fixture.Write(t, items)
+	keepSums(t, one, end)
+	roots := spread(t, 2, items)
+	maintain(t, roots[1], end, lake.Policy{MinuteAfter: 24 * time.Hour})
+	for _, root := range roots {
+		keepSums(t, root, end)
+	}
+	return map[string]string{"one collector": one, "two, one by minute": together(t, roots)}
+}
+
+// Statements about whole hours say the same of sums kept beside rows as of the rows, down to
+// the squares that standard errors are made of; and where windows cut hours or slots are
+// none of whole hours they read rows.
+func TestSumsBesideRowsSayWhatRowsSay(t *testing.T) {
+	day := fixture.Start.UTC().Truncate(24 * time.Hour)
+	for name, root := range lakesWithSums(t) {
+		w, err := Open(t.Context(), root, Window{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(w.sums) < 2 {
+			t.Fatalf("%s: sums beside %d dates", name, len(w.sums))
+		}
+		sums := w.sums
+		for _, slot := range []time.Duration{time.Hour, 25 * time.Hour, 90 * time.Minute} {
+			for _, window := range []Window{{}, {day.Add(5 * time.Hour), day.Add(31 * time.Hour)}, {day.Add(3*time.Hour + 17*time.Minute + 13*time.Second), day.Add(26*time.Hour + 40*time.Second)}} {
+				where := fmt.Sprintf("%s, slots of %v, window from %v", name, slot, window.From)
+				for _, m := range []Metric{CPU, Wall} {
+					w.sums = sums
+					summed, bins := everySum(t, w, m, window, slot), everyBin(t, w, window)
+					w.sums = nil
+					nearlySame(t, where+", "+string(m), summed, everySum(t, w, m, window, slot))
+					nearlySame(t, where, bins, everyBin(t, w, window))
+				}
+			}
+		}
+		w.sums = sums
+		d, err := w.hourly(t.Context(), []Window{{}}, time.Hour, 3*time.Hour)
+		if err != nil || !d.Hourly || d.Minutes {
+			t.Errorf("%s: %+v, %v: want all dates read by hour", name, d, err)
+		}
+		for _, slots := range [][]time.Duration{{90 * time.Minute}, {time.Hour, time.Minute}, {0}} {
+			if d, err := w.hourly(t.Context(), []Window{{}}, slots...); err != nil || d.Hourly {
+				t.Errorf("%s: slots of %v: %+v, %v: want rows", name, slots, d, err)
+			}
+		}
+		wholeVersions(t, w, sums)
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// wholeVersions compares versions from their first row to their last one, which may be
+// anywhere in an hour: sums of these hours hold nothing else of the version.
+func wholeVersions(t *testing.T, w *Warehouse, sums []parquet.Sums) {
+	t.Helper()
+	for _, whole := range []bool{true, false} {
+		ask := Ask{Metric: CPU}
+		rows, err := w.db.QueryContext(t.Context(), "SELECT service_namespace, service, environment, version, MIN(start_ns), MAX(start_ns) FROM method_calls WHERE version IN ('1', '2') GROUP BY ALL")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			c := Compared{Side: SideBase, Slot: time.Hour, Whole: whole}
+			var first, last int64
+			if err := rows.Scan(into(&c.Namespace), into(&c.Name), into(&c.Environment), &c.Version, &first, &last); err != nil {
+				t.Fatal(err)
+			}
+			if c.Version == "2" {
+				c.Side = SideHead
+			}
+			c.Window = Window{at(first), at(last + 1)}
+			ask.Compared = append(ask.Compared, c)
+		}
+		if err := rows.Err(); err != nil || len(ask.Compared) < 2 {
+			t.Fatal(ask.Compared, err)
+		}
+		said := func() map[string][]float64 {
+			profiles, edges, err := w.Profiles(t.Context(), ask)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := map[string][]float64{}
+			for _, p := range profiles {
+				out[fmt.Sprintf("%q", []any{p.Service, p.Version, p.Side, p.Full, p.Signature})] = []float64{float64(p.Records), float64(p.Clusters), p.N, p.X, p.SelfX, p.NN, p.NX, p.XX, p.NS, p.SS, p.SelfUSD}
+			}
+			for _, e := range edges {
+				out[fmt.Sprintf("%q", []any{e.Service, e.Side, e.Caller, e.Callee})] = []float64{e.N, e.X}
+			}
+			return out
+		}
+		windows, slots := ask.pieces()
+		w.sums = sums
+		summed := said()
+		d, err := w.hourly(t.Context(), windows, slots...)
+		cut := map[string]bool{}
+		for _, s := range sums {
+			for _, c := range ask.Compared {
+				cut[s.Date] = cut[s.Date] || c.Window.cuts(s.Date)
+			}
+		}
+		if err != nil || whole && (len(windows) > 0 || !d.Hourly) || len(cut) == 0 {
+			t.Errorf("whole %v: %v, %v, cut are %v", whole, d.Hourly, err, cut)
+		}
+		w.sums = nil
+		nearlySame(t, fmt.Sprintf("versions, whole %v", whole), summed, said())
+	}
+}
+
+// everyBin is what percentiles are made of.
+func everyBin(t *testing.T, w *Warehouse, window Window) map[string][]float64 {
+	t.Helper()
+	spreads, err := w.Spreads(t.Context(), window, Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]float64{}
+	for _, s := range spreads {
+		for _, b := range s.Bins {
+			out[fmt.Sprintf("%q %s bin %d", s.MethodName, s.Metric, b.Bin)] = []float64{b.N}
+		}
+	}
+	return out
+}
+
+// nearlySame allows for times of sums, which are whole nanoseconds.
+func nearlySame(t *testing.T, where string, said, want map[string][]float64) {
+	t.Helper()
+	if len(said) != len(want) {
+		t.Errorf("%s: %d methods, want %d", where, len(said), len(want))
+	}
+	wrong := 0
+	for key, values := range want {
+		for i, v := range values {
+			if got := said[key]; len(got) != len(values) || math.Abs(got[i]-v) > 3e-6*math.Max(math.Abs(v), 1) {
+				if wrong++; wrong <= 10 {
+					t.Errorf("%s: %s: figure %d of %v, want %v", where, key, i, got, v)
+				}
+			}
+		}
+	}
+}
+
+// A window cuts the dates in which it begins or ends within an hour; only those are read row
+// by row, and no row is read beside its sum.
+func TestDatesThatAreCutAreReadRowByRow(t *testing.T) {
+	root := lakesWithSums(t)["one collector"]
+	w, err := Open(t.Context(), root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	dates := map[string]bool{}
+	for _, f := range w.Files {
+		dates[f.Date] = true
+	}
+	day := fixture.Start.UTC().Truncate(24 * time.Hour)
+	for _, c := range []struct {
+		windows []Window
+		cut     []string
+	}{
+		{[]Window{{}}, nil},
+		{[]Window{{day.Add(5 * time.Hour), day.Add(7 * time.Hour)}}, nil},
+		{[]Window{{day.Add(time.Nanosecond), day.Add(24 * time.Hour)}}, []string{dateOf(day)}},
+		{[]Window{{day, time.Time{}}, {time.Time{}, day.Add(-time.Minute)}}, []string{dateOf(day.Add(-time.Minute))}},
+	} {
+		d, err := w.hourly(t.Context(), c.windows, time.Hour)
+		if err != nil || !d.Hourly {
+			t.Fatalf("%v: %+v, %v", c.windows, d, err)
+		}
+		got := map[string]map[string]bool{}
+		rows, err := w.db.QueryContext(t.Context(), "SELECT DISTINCT strftime(make_timestamp(start_ns // 1000), '%Y-%m-%d'), level FROM "+d.Rows())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var date, level string
+			if err := rows.Scan(&date, &level); err != nil {
+				t.Fatal(err)
+			}
+			if got[date] == nil {
+				got[date] = map[string]bool{}
+			}
+			got[date][level] = true
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		for date := range dates {
+			want := methodspan.LevelHour
+			if slices.Contains(c.cut, date) {
+				want = methodspan.LevelRaw
+			}
+			if len(got[date]) != 1 || !got[date][want] {
+				t.Errorf("%v: of %s rows of level %v were read, want %s", c.windows, date, got[date], want)
+			}
+		}
+	}
+}
+
+// Rows that come after the sums of their date are read beside these, and damaged sums are
+// told by Verify and not read.
+func TestLateRowsAndDamageBesideSums(t *testing.T) {
+	items := randomItems(5, 1000)
+	root := fixture.Write(t, items)
+	keepSums(t, root, fixture.Start.Add(10*24*time.Hour))
+	calls := func() (hourly, plain float64) {
+		t.Helper()
+		w, err := Open(t.Context(), root, Window{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		count := func() (n float64) {
+			costs, err := w.Costs(t.Context(), CostAsk{Slot: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range costs.Methods {
+				n += m.Calls
+			}
+			return n
+		}
+		hourly = count()
+		w.sums = nil
+		return hourly, count()
+	}
+	before, plain := calls()
+	if before != plain || before == 0 {
+		t.Fatalf("%v calls by the sums, %v by the rows", before, plain)
+	}
+	late := fixture.Items("late", randomItems(6, 50)[0].Rows...)
+	writer, err := parquet.NewWriter(root, parquet.Options{Now: func() time.Time { return fixture.Start.Add(24 * time.Hour) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writer.Write(t.Context(), late); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	after, plain := calls()
+	if math.Abs(after-plain) > 1e-9*plain || after <= before {
+		t.Fatalf("%v calls by the sums and late rows, %v by all rows, %v before", after, plain, before)
+	}
+
+	s, err := parquet.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(s.Sums[0].Path, s.Sums[0].Bytes/2); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := calls(); math.Abs(got-after) > 1e-9*after {
+		t.Errorf("%v calls with damaged sums, want %v", got, after)
+	}
+	w, err := Open(t.Context(), root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Verify(t.Context()); err == nil || !strings.Contains(err.Error(), s.Sums[0].Path) {
+		t.Errorf("%v: want the damaged file named", err)
+	}
+}
