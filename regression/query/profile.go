@@ -52,7 +52,7 @@ type Compared struct {
 	Version string
 	Window  Window
 	Slot    time.Duration // the length of a cluster
-	// Whole: no row of the version started outside of Window.
+	// Whole: no row of the version in the window of the warehouse started outside of Window.
 	Whole bool
 }
 
