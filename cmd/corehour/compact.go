@@ -17,11 +17,11 @@ import (
 
 const compactUsage = `Keeps a warehouse in shape, beside the collector that writes to it or without one:
 merges the small files of a date, keeps sums by hour beside the rows of large ones, and
-deletes files that earlier runs took out once their readers had ten minutes. What loses detail is done only if a flag says so:
-rolling old dates up into sums by minute or hour, leaving ids out, dropping dates.
-Ages are durations like 36h, 7d or 4w, from the end of a UTC date. The collector does
-the same by itself (option maintenance of the exporter); one of them is at work at
-a time.
+deletes files that earlier runs took out once their readers had ten minutes. What loses
+detail is done only if a flag says so: rolling old dates up into sums by minute or hour,
+leaving ids out, dropping dates. Ages are durations like 36h, 7d or 4w, from the end of a
+UTC date. The collector does the same by itself (option maintenance of the exporter); one
+of them is at work at a time.
 
 --delete-service and --relabel change what is stored of one service, instead of all
 else; without --yes they only say what they would do.

@@ -45,8 +45,8 @@ type Read struct {
 
 // Snapshot resolves the newest commit of every collector and brings the files of
 // the dates asked for, and the sums beside them, to the cache, where they stay until it is
-// closed. dates are all that the bucket holds. Other dates may be asked for later. A collector that commits
-// meanwhile does no harm.
+// closed. dates are all that the bucket holds. Other dates may be asked for later. A
+// collector that commits meanwhile does no harm.
 func (c *Cache) Snapshot(ctx context.Context, b *Bucket, r Read) (s *parquet.Snapshot, dates []string, err error) {
 	names, err := b.Prefixes(ctx)
 	if err != nil {
