@@ -10,7 +10,7 @@ import (
 // what each action does, for people.
 var actionNames = map[lake.Action]string{
 	lake.Expire: "drop (age)", lake.Shed: "drop (disk)", lake.Hour: "add up by hour", lake.Minute: "add up by minute",
-	lake.DropIDs: "leave ids out", lake.Merge: "merge", lake.Sum: "keep sums by hour",
+	lake.DropIDs: "leave ids out", lake.Merge: "merge", lake.Sum: "keep sums by hour", lake.NoSums: "drop sums by hour",
 	lake.Delete: "delete service", lake.Relabel: "relabel service",
 }
 

@@ -12,14 +12,7 @@ func (p *Policy) sheds(dates []parquet.Date, now time.Time, counting, doomed, fr
 	if !p.DropOldest {
 		return nil
 	}
-	// What was taken out before is free as soon as its grace is over.
-	over := int64(0)
-	if p.MaxBytes > 0 {
-		over = counting - p.MaxBytes
-	}
-	if p.MinFree > 0 && freeKnown {
-		over = max(over, p.MinFree-free-doomed)
-	}
+	over := p.over(counting, doomed, free, freeKnown)
 	var out []parquet.Date
 	for i := range dates {
 		if over <= 0 || age(dates[i].Date, now) < day {
@@ -29,4 +22,23 @@ func (p *Policy) sheds(dates []parquet.Date, now time.Time, counting, doomed, fr
 		out = append(out, dates[i])
 	}
 	return out
+}
+
+// over tells by how much the warehouse is beyond its limits.
+func (p *Policy) over(counting, doomed, free int64, freeKnown bool) (n int64) {
+	if p.MaxBytes > 0 {
+		n = counting - p.MaxBytes
+	}
+	if p.MinFree > 0 && freeKnown {
+		// What was taken out before is free as soon as its grace is over.
+		n = max(n, p.MinFree-free-doomed)
+	}
+	return n
+}
+
+// roomForSums tells whether sums may be kept beside so many bytes of files, which are fewer.
+// They are the first to go at a limit, so they stay away from it: or they would come and go.
+func (p *Policy) roomForSums(bytes, counting, doomed, free int64, freeKnown bool) bool {
+	return (p.MaxBytes == 0 || counting+doomed+bytes <= p.MaxBytes/8*7) &&
+		(!freeKnown || free-bytes >= max(2*p.MinFree, bytes))
 }

@@ -3,6 +3,7 @@ package lake
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -37,8 +38,19 @@ var weighing = []string{
 // into says where sums go.
 type into struct {
 	put   put
-	named bool // instances keep their names
+	named bool  // instances keep their names
+	most  int64 // rows, 0 for any number
 }
+
+// Sums beside rows take room, and save nothing if there are as many: a sum must be of
+// worthwhile rows on average, unless there are but fewSums.
+const (
+	worthwhile = 3
+	fewSums    = 50_000
+)
+
+// errTooMany means that there would be too many sums.
+var errTooMany = errors.New("the rows have too little in common to be added up")
 
 // put is parquet.Maintainer.Replace or Beside.
 type put func(ctx context.Context, date string, files []parquet.File, o parquet.Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error)
@@ -61,11 +73,23 @@ func roll(ctx context.Context, to into, date string, files []parquet.File, level
 		defer behind.Close()
 		r := &roller{level: level, unit: unitOf(level), add: add, cells: map[cellKey]*methodspan.Cells{}, numbers: map[sumKey]int{}}
 		r.resources.keepNames = to.named
+		if to.most > 0 {
+			r.add = atMost(to.most, add)
+		}
 		err = r.run(ahead, behind)
 		kept = r.kept.total
 		return err
 	})
 	return file, kept, err
+}
+
+func atMost(n int64, add func(*methodspan.Row) error) func(*methodspan.Row) error {
+	return func(row *methodspan.Row) error {
+		if n--; n < 0 {
+			return errTooMany
+		}
+		return add(row)
+	}
 }
 
 func unitOf(level string) int64 {

@@ -151,17 +151,50 @@ func (r *runner) drop(dates []parquet.Date) ([]parquet.Date, error) {
 		doomed += bytesOf(&expired[i])
 	}
 	free, known := parquet.FreeBytes(r.Root)
-	shed := r.Policy.sheds(left, r.now, counting, doomed, free, known)
 	if err := r.dropAll(Expire, expired); err != nil {
 		return nil, err
 	}
+	var sums int64
+	if r.Policy.over(counting, doomed, free, known) > 0 {
+		if sums, err = r.dropSums(left); err != nil {
+			return nil, err
+		}
+		counting, doomed = counting-sums, doomed+sums
+	}
+	shed := r.Policy.sheds(left, r.now, counting, doomed, free, known)
 	if err := r.dropAll(Shed, shed); err != nil || r.DryRun {
 		return without(left, shed), err
 	}
-	if len(expired)+len(shed) == 0 {
+	if len(expired)+len(shed) == 0 && sums == 0 {
 		return dates, nil
 	}
 	return r.m.Dates() // some may have stayed, see Drop
+}
+
+// dropSums takes out what rows can do without, and tells how much it is.
+func (r *runner) dropSums(dates []parquet.Date) (bytes int64, err error) {
+	var with []parquet.Date
+	for _, d := range dates {
+		if d.Sums != nil && d.Sums.Rows > 0 {
+			with = append(with, d)
+		}
+	}
+	if len(with) == 0 {
+		return 0, nil
+	}
+	if !r.DryRun {
+		if err := r.m.DropSums(with); err != nil {
+			return 0, err
+		}
+	}
+	for _, d := range with {
+		r.done(newStep(NoSums, d.Date, []parquet.File{d.Sums.File}))
+		bytes += d.Sums.Bytes
+	}
+	for i := range dates {
+		dates[i].Sums = nil
+	}
+	return bytes, nil
 }
 
 func (r *runner) dropAll(action Action, dates []parquet.Date) (err error) {
@@ -270,15 +303,26 @@ func (r *runner) lookForSums(ctx context.Context, d *parquet.Date) error {
 	if !r.Policy.sumsDue(d, r.now) || !r.fetchable(notCoarser(d.Files, methodspan.LevelHour)) || r.DryRun && r.Policy.due(d, r.now) != "" {
 		return nil
 	}
+	counting, doomed, err := r.m.Size()
+	if err != nil {
+		return err
+	}
+	free, known := parquet.FreeBytes(r.Root)
+	if !r.Policy.roomForSums(sizeOf(notCoarser(d.Files, methodspan.LevelHour)), counting, doomed, free, known) {
+		return nil
+	}
 	files, err := r.prepare(ctx, d, methodspan.LevelHour)
 	if err != nil || !r.DryRun && !(r.fits(files, wholeRows) && r.fetchable(files)) {
 		return err
 	}
 	_, err = r.step(ctx, d, Sum, files, func(files []parquet.File) (parquet.File, error) {
 		// Rows that could not be added up lose nothing by it, so nobody is told of them.
-		file, _, err := roll(ctx, into{put: r.m.Beside, named: true}, d.Date, files, methodspan.LevelHour)
+		file, _, err := roll(ctx, into{put: r.m.Beside, named: true, most: max(rowsOf(files)/worthwhile, fewSums)}, d.Date, files, methodspan.LevelHour)
 		return file, err
 	})
+	if errors.Is(err, errTooMany) {
+		return r.m.WithoutSums(d.Date, files)
+	}
 	return err
 }
 

@@ -19,12 +19,13 @@ const (
 	DropIDs Action = "drop_ids"
 	Merge   Action = "merge"
 	Sum     Action = "sum_hours" // keep sums by hour beside the rows
+	NoSums  Action = "drop_sums" // drop these because the disk is full
 	Delete  Action = "delete_service"
 	Relabel Action = "relabel_service"
 )
 
 // Actions lists all of them.
-var Actions = []Action{Expire, Shed, Hour, Minute, DropIDs, Merge, Sum, Delete, Relabel}
+var Actions = []Action{Expire, Shed, Hour, Minute, DropIDs, Merge, Sum, NoSums, Delete, Relabel}
 
 // Step is one commit: what it took out, or added up, and what it put in.
 type Step struct {

@@ -465,40 +465,6 @@ func TestSumsThatThereIsNoRoomFor(t *testing.T) {
 	}
 }
 
-// A date is dropped with its sums, which are part of what it takes.
-func TestSumsTakeRoom(t *testing.T) {
-	w := newSumsWorld(t, 3)
-	w.write("a", 3, 60)
-	w.write("a", 2, 60)
-	w.now = w.now.Add(2 * time.Hour)
-	w.run(Policy{MaxFiles: DefaultMaxFiles, SumRows: 30})
-	sums := w.open("kept")
-	m, err := parquet.NewMaintainer(w.root, w.options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	counting, _, err := m.Size()
-	if err != nil || len(sums) != 2 {
-		t.Fatal(sums, err)
-	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	// So little above the limit that the sums of the first date are what counts.
-	s, err := parquet.Open(w.root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := w.job(Policy{MaxFiles: DefaultMaxFiles, SumRows: 30, DropOldest: true, MaxBytes: counting - s.Files[0].Bytes - sums[0].Bytes}).Run(t.Context())
-	if err != nil || !slices.Equal(actionsOf(report), []Action{Shed}) {
-		t.Errorf("%+v, %v", report, err)
-	}
-	if left := w.open("shed"); len(left) != 1 || !strings.Contains(left[0].Path, sums[1].Date) {
-		t.Errorf("%+v", left)
-	}
-	w.onlyNamed()
-}
-
 // Instances keep their names in sums beside rows, so that these have the clusters that the
 // rows have; only of a service with too many some fall into groups, always the same ones.
 func TestInstancesOfSumsBesideRows(t *testing.T) {
@@ -539,4 +505,113 @@ func TestInstancesOfSumsBesideRows(t *testing.T) {
 	if named["few"] != 7 || named["many"] != maxNamedInstances || len(groups) == 0 || len(groups) > maxInstanceGroups {
 		t.Errorf("%v by name, and %d groups", named, len(groups))
 	}
+}
+
+// Rows that have too little in common have no sums beside them, which is found out once for
+// the same files.
+func TestRowsThatAreNotWorthSums(t *testing.T) {
+	w := newSumsWorld(t, 6)
+	write := func(id string, rows, methods int) {
+		t.Helper()
+		it := methodspan.Item{ID: id}
+		for i := range rows {
+			it.Rows = append(it.Rows, methodspan.Row{
+				Resource: &methodspan.Resource{Service: "a"}, Kind: methodspan.KindCounts, Calls: 1, Level: methodspan.LevelRaw, WeightBasis: methodspan.BasisExact,
+				Method: fmt.Sprint("m-", i%methods), StartNS: w.now.Truncate(day).Add(-2 * time.Hour).UnixNano(), BatchID: id, RowSeq: int32(i),
+			})
+		}
+		if _, err := w.w.Write(t.Context(), []methodspan.Item{it}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := Policy{MaxFiles: DefaultMaxFiles, SumRows: 1000}
+	write("sparse", fewSums+1, fewSums+1)
+	w.now = w.now.Add(2 * time.Hour)
+	generation := func() int64 {
+		s, err := parquet.Open(w.root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Generation
+	}
+	if actions := w.run(p); len(actions) > 0 || len(w.open("sparse")) > 0 {
+		t.Errorf("%v", actions)
+	}
+	before := generation()
+	if w.run(p); generation() != before {
+		t.Error("it was tried again")
+	}
+	w.onlyNamed()
+	write("dense", 4*fewSums, 10)
+	w.now = w.now.Add(2 * time.Hour)
+	if actions := w.run(p); !slices.Equal(actions, []Action{Sum}) || len(w.open("dense")) != 1 {
+		t.Errorf("with dense ones beside: %v", actions)
+	}
+	w.onlyNamed()
+	// Others that are sparse take the sums away again.
+	write("again", 6*fewSums, 6*fewSums)
+	w.now = w.now.Add(2 * time.Hour)
+	if actions := w.run(p); len(actions) > 0 || len(w.open("again")) > 0 {
+		t.Errorf("with sparse ones again: %v", actions)
+	}
+	w.onlyNamed()
+}
+
+// Sums give way to rows: they go before a row is dropped or refused, and are not made where
+// that is near.
+func TestSumsGiveWayToRows(t *testing.T) {
+	w := newSumsWorld(t, 3)
+	for k := 5; k > 0; k-- {
+		w.write("a", k, 600)
+	}
+	w.now = w.now.Add(2 * time.Hour)
+	s, err := parquet.Open(w.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := sizeOf(s.Files)
+	near := Policy{MaxFiles: DefaultMaxFiles, SumRows: 500, MaxBytes: rows + rows/10}
+	if actions := w.run(near); len(actions) > 0 {
+		t.Errorf("near the limit: %v", actions)
+	}
+	ample := near
+	ample.MaxBytes = 4 * rows
+	if actions := w.run(ample); len(actions) != 5 || len(w.open("ample room")) != 5 {
+		t.Errorf("with room: %v", actions)
+	}
+	// The writer's limit is about rows.
+	o := w.options
+	o.MaxBytes = rows + 40_000
+	if err := w.w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if w.w, err = parquet.NewWriter(w.root, o); err != nil {
+		t.Fatal(err)
+	}
+	w.write("a", 0, 1)
+	w.write("a", 0, 1)
+	m, err := parquet.NewMaintainer(w.root, w.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size, _, err := m.Size(); err != nil || size < o.MaxBytes {
+		t.Errorf("%d bytes, %v: the sums are too small for this test", size, err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	near.DropOldest, near.MaxBytes = true, o.MaxBytes
+	if actions := w.run(near); !slices.Equal(actions, []Action{NoSums, NoSums, NoSums, NoSums, NoSums}) || len(w.open("no room")) > 0 {
+		t.Errorf("beyond the limit: %v", actions)
+	}
+	if s, err = parquet.Open(w.root); err != nil || s.Rows() != 3002 {
+		t.Errorf("%d rows are left, %v", s.Rows(), err)
+	}
+	for range 3 { // and do not come back
+		w.now = w.now.Add(time.Hour)
+		if actions := w.run(near); len(actions) > 0 {
+			t.Errorf("afterwards: %v", actions)
+		}
+	}
+	w.onlyNamed()
 }

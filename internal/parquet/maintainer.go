@@ -250,7 +250,9 @@ func (m *Maintainer) publishReplaced(date string, old []File, made fileEntry) er
 		}
 		manifest.Sums = before.manifest.beside(files)
 		if sums := manifest.Sums; sums != nil && slices.ContainsFunc(sums.Of, func(path string) bool { return gone[path] }) {
-			taken = append(taken, sums.Path)
+			if sums.kept() {
+				taken = append(taken, sums.Path)
+			}
 			manifest.Sums = nil
 		}
 		if manifest.Settled, err = merged(manifest.Settled, m.remember(next), m.rememberMax(next)); err != nil {
@@ -286,6 +288,17 @@ func (m *Maintainer) publishBeside(date string, of []File, made fileEntry) error
 	if made.Rows == 0 {
 		return nil
 	}
+	return m.setSums(date, of, made)
+}
+
+// WithoutSums notes that sums of these files of a date are not worth keeping, until the first
+// of them goes. Sums that the date had are taken out.
+func (m *Maintainer) WithoutSums(date string, of []File) error {
+	m.unsettled = false // the commit begins by reading what counts
+	return m.setSums(date, of, fileEntry{Committed: m.opts.Now().UTC()})
+}
+
+func (m *Maintainer) setSums(date string, of []File, made fileEntry) error {
 	sums := &sumsEntry{fileEntry: made}
 	for _, f := range of {
 		sums.Of = append(sums.Of, m.below(f.Path))
@@ -306,7 +319,7 @@ func (m *Maintainer) publishBeside(date string, of []File, made fileEntry) error
 		if manifest.beside(files) == nil {
 			return m.changed(date)
 		}
-		if former := before.manifest.Sums; former != nil {
+		if former := before.manifest.Sums; former.kept() {
 			if err := t.doom(next, now.Add(m.grace(next)), []string{former.Path}); err != nil {
 				return err
 			}
@@ -316,7 +329,41 @@ func (m *Maintainer) publishBeside(date string, of []File, made fileEntry) error
 	})
 	return m.settled(err, func() (bool, error) {
 		d, err := m.state.load(m.root, date)
-		return err == nil && d.manifest.Sums != nil && d.manifest.Sums.Path == made.Path, err
+		return err == nil && d.manifest.Sums != nil && d.manifest.Sums.Path == made.Path && slices.Equal(d.manifest.Sums.Of, sums.Of), err
+	})
+}
+
+// DropSums takes out the sums beside the files of dates, in one commit.
+func (m *Maintainer) DropSums(dates []Date) error {
+	m.unsettled = false // the commit begins by reading what counts
+	now := m.opts.Now()
+	err := m.publish(now, func(t *commit, next *state) error {
+		var taken []string
+		for _, d := range dates {
+			before, err := next.load(m.root, d.Date)
+			if err != nil {
+				return err
+			}
+			if !before.manifest.Sums.kept() {
+				continue
+			}
+			taken = append(taken, before.manifest.Sums.Path)
+			ref, manifest := before.ref, before.manifest.clone()
+			ref.SumsBytes, manifest.Sums = 0, nil
+			if err := t.setDate(next, before, ref, manifest); err != nil {
+				return err
+			}
+		}
+		return t.doom(next, now.Add(m.grace(next)), taken)
+	})
+	return m.settled(err, func() (bool, error) {
+		for _, d := range dates {
+			now, err := m.state.load(m.root, d.Date)
+			if err != nil || now.manifest.Sums.kept() {
+				return false, err
+			}
+		}
+		return true, nil
 	})
 }
 
@@ -397,7 +444,7 @@ func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
 				taken = append(taken, f.Path)
 			}
 			sums := before.manifest.beside(files)
-			if sums != nil {
+			if sums.kept() {
 				taken = append(taken, sums.Path)
 			}
 			next.drop(d.Date)
@@ -473,5 +520,5 @@ func (m *Maintainer) Size() (counting, doomed int64, err error) {
 			}
 		}
 	}
-	return m.state.bytes(), doomed, nil
+	return m.state.bytes() + m.state.sumsBytes(), doomed, nil
 }

@@ -66,7 +66,8 @@ type dateRef struct {
 	Files         int       `json:"files"`
 	Rows          int64     `json:"rows"`
 	Bytes         int64     `json:"bytes"`
-	LastCommitted time.Time `json:"last_committed"` // of rows; maintenance does not count
+	SumsBytes     int64     `json:"sums_bytes,omitempty"` // of the sums beside the files
+	LastCommitted time.Time `json:"last_committed"`       // of rows; maintenance does not count
 }
 
 // dateManifest lists the files of one date. Sealed parts hold the older ones, so
@@ -110,7 +111,8 @@ type fileEntry struct {
 }
 
 // sumsEntry is a file of sums of the rows of files that count. Its own rows don't: readers
-// may take it instead of these files, never beside them.
+// may take it instead of these files, never beside them. Without a path it says that sums
+// of these files are not worth keeping.
 type sumsEntry struct {
 	fileEntry
 	Of []string `json:"of"` // paths of the files
@@ -224,7 +226,7 @@ func (m *dateManifest) allFiles(root string) ([]fileEntry, error) {
 			return nil, m.astray(root, f.Path)
 		}
 	}
-	if m.Sums != nil && !isFileOf(m.Sums.Path, m.Date) {
+	if m.Sums != nil && m.Sums.Path != "" && !isFileOf(m.Sums.Path, m.Date) {
 		return nil, m.astray(root, m.Sums.Path)
 	}
 	return files, nil
@@ -254,27 +256,30 @@ func (m *dateManifest) beside(files []fileEntry) *sumsEntry {
 	return m.Sums
 }
 
+// kept tells whether there is a file.
+func (e *sumsEntry) kept() bool { return e != nil && e.Path != "" }
+
 // onDisk lists what a date has on the disk: the files that count and their sums.
 func (m *dateManifest) onDisk(root string) ([]fileEntry, error) {
 	files, err := m.allFiles(root)
 	if err != nil {
 		return nil, err
 	}
-	if sums := m.beside(files); sums != nil {
+	if sums := m.beside(files); sums.kept() {
 		files = append(files, sums.fileEntry)
 	}
 	return files, nil
 }
 
-// count sums up the files of a date. Sums take room, and their rows don't count.
+// count sums up the files of a date.
 func (r *dateRef) count(files []fileEntry, sums *sumsEntry) {
-	r.Files, r.Rows, r.Bytes = len(files), 0, 0
+	r.Files, r.Rows, r.Bytes, r.SumsBytes = len(files), 0, 0, 0
 	for _, f := range files {
 		r.Rows += f.Rows
 		r.Bytes += f.Bytes
 	}
 	if sums != nil {
-		r.Bytes += sums.Bytes
+		r.SumsBytes = sums.Bytes
 	}
 }
 

@@ -190,6 +190,9 @@ func (r *rebase) date(t *commit, next *state, ref dateRef) error {
 		ref.Bytes += f.Bytes
 		ref.LastCommitted = maxTime(ref.LastCommitted, f.Committed)
 	}
+	if m.Sums == nil {
+		ref.SumsBytes = 0
+	}
 	for n := 0; len(files) > filesPerPart; n++ {
 		if err := t.seal(next, m, files[:filesPerPart], n); err != nil {
 			return err

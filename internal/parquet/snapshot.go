@@ -48,7 +48,7 @@ type File struct {
 }
 
 // Sums is a file of sums of the rows of files of a date, made of them and kept beside
-// them. A reader may take it instead of all of these files. Its rows count for nothing
+// them. Where it has no rows there is no file, because it would not be worth its room. A reader may take it instead of all of these files. Its rows count for nothing
 // else: whoever reads both counts twice.
 type Sums struct {
 	File
@@ -155,7 +155,7 @@ func openGeneration(root, name, sum string) (*Snapshot, error) {
 		for _, e := range entries {
 			s.Files = append(s.Files, e.file(root, ref.Date))
 		}
-		if sums := m.beside(entries); sums != nil {
+		if sums := m.beside(entries); sums.kept() {
 			s.Sums = append(s.Sums, *sums.sums(root, ref.Date))
 		}
 	}

@@ -105,6 +105,15 @@ func (s *state) bytes() (n int64) {
 	return n
 }
 
+// sumsBytes is the size of the sums beside them. The writer's limit is not about these:
+// no row is refused for what rows can do without.
+func (s *state) sumsBytes() (n int64) {
+	for _, d := range s.dates {
+		n += d.SumsBytes
+	}
+	return n
+}
+
 func (s *state) encode(now time.Time) *generation {
 	return &generation{
 		Schema: SchemaVersion, Generation: s.generation, Sequence: s.sequence, Committed: now.UTC(),

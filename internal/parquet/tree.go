@@ -122,7 +122,7 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 			t.Objects = append(t.Objects, e.object())
 			t.Files = append(t.Files, e.file(root, refs[i].Date))
 		}
-		if sums := m.beside(entries); sums != nil {
+		if sums := m.beside(entries); sums.kept() {
 			beside = append(beside, sums.object())
 			t.Sums = append(t.Sums, *sums.sums(root, refs[i].Date))
 		}
