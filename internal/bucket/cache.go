@@ -37,7 +37,9 @@ type Cache struct {
 	max  int64
 	use  string
 	lock *os.File
-	held struct { // in use
+	// beside are the sums that were not brought yet, by the paths that they will have.
+	beside map[string]wanted
+	held   struct { // in use
 		files int
 		bytes int64
 	}
@@ -50,7 +52,7 @@ func OpenCache(root string, bytes int64) (*Cache, error) {
 			return nil, &parquet.Error{Op: "open cache", Path: root, Err: err, Hint: "XDG_CACHE_HOME names another directory for it"}
 		}
 	}
-	c := &Cache{root: root, max: bytes, use: filepath.Join(root, "use", rand.Text())}
+	c := &Cache{root: root, max: bytes, use: filepath.Join(root, "use", rand.Text()), beside: map[string]wanted{}}
 	err := exclusively(c.root, func() error {
 		if err := sweep(c.root); err != nil {
 			return err
@@ -121,6 +123,56 @@ func (c *Cache) hold(ctx context.Context, want []wanted, tell io.Writer) ([]stri
 		c.held = held
 	}
 	return paths, err
+}
+
+// expect tells where sums will be once they are brought.
+func (c *Cache) expect(w wanted) string {
+	path := filepath.Join(c.use, w.name())
+	c.beside[path] = w
+	return path
+}
+
+// Bring has sums of a Snapshot in the cache. It lists those that are there then, and says
+// what is wrong with the others: readers can do without those that are gone or damaged, or
+// that there is no room for.
+func (c *Cache) Bring(ctx context.Context, sums []parquet.Sums, tell io.Writer) (here []parquet.Sums, err error) {
+	if tell == nil {
+		tell = io.Discard
+	}
+	var want []wanted
+	var paths []string
+	for _, s := range sums {
+		if w, waits := c.beside[s.Path]; waits {
+			want, paths = append(want, w), append(paths, s.Path)
+		}
+	}
+	bring := func(from, to int) error {
+		if _, err := c.hold(ctx, want[from:to], tell); err != nil {
+			return err
+		}
+		for _, path := range paths[from:to] {
+			delete(c.beside, path)
+		}
+		return nil
+	}
+	if len(want) > 0 {
+		err = bring(0, len(want))
+	}
+	if err != nil && len(want) > 1 { // one may be the cause
+		err = nil
+		for i := range want {
+			err = errors.Join(err, bring(i, i+1))
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	for _, s := range sums {
+		if _, waits := c.beside[s.Path]; !waits {
+			here = append(here, s)
+		}
+	}
+	return here, err
 }
 
 // bring links the files that are here and fetches the others.

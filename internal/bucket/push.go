@@ -175,7 +175,7 @@ func (m *Mirror) upload(ctx context.Context, tree *parquet.Tree) (*parquet.Tree,
 // unreadable.
 func (m *Mirror) missing(tree *parquet.Tree) (missing []parquet.Object, err error) {
 	sums := map[string]string{}
-	for _, o := range append(tree.Objects, tree.Manifests...) {
+	for i, o := range append(tree.Objects, tree.Manifests...) {
 		sum, known := m.known[o.Path]
 		other, twice := sums[o.Path]
 		switch {
@@ -183,12 +183,22 @@ func (m *Mirror) missing(tree *parquet.Tree) (missing []parquet.Object, err erro
 			return nil, parquet.Damaged("upload", m.local(o), fmt.Errorf("its checksum is %s, and %s has one of %s by this name", o.Checksum, m.store.Address(), sum))
 		case twice && other != o.Checksum:
 			return nil, parquet.Damaged("upload", m.local(o), fmt.Errorf("it is listed with the checksums %s and %s", other, o.Checksum))
-		case !known && !twice:
+		case !known && !twice && !m.forgone(tree, i):
 			missing = append(missing, o)
 		}
 		sums[o.Path] = o.Checksum
 	}
 	return missing, nil
+}
+
+// forgone tells whether an object of a tree is a file of sums that is nowhere: who does not
+// know of these may have committed without it. Readers do without, and so does the bucket.
+func (m *Mirror) forgone(tree *parquet.Tree, i int) bool {
+	if i < len(tree.Files) || i >= len(tree.Objects) {
+		return false
+	}
+	_, err := os.Stat(m.local(tree.Objects[i]))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // send makes an object of a file.

@@ -44,9 +44,9 @@ type Read struct {
 }
 
 // Snapshot resolves the newest commit of every collector and brings the files of
-// the dates asked for, and the sums beside them, to the cache, where they stay until it is
-// closed. dates are all that the bucket holds. Other dates may be asked for later. A
-// collector that commits meanwhile does no harm.
+// the dates asked for to the cache, where they stay until it is closed; Bring does so with
+// the sums beside them. dates are all that the bucket holds. Other dates may be asked for
+// later. A collector that commits meanwhile does no harm.
 func (c *Cache) Snapshot(ctx context.Context, b *Bucket, r Read) (s *parquet.Snapshot, dates []string, err error) {
 	names, err := b.Prefixes(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 	}
 	s := &parquet.Snapshot{Root: b.String()}
 	var dates []string
-	var files, beside []wanted
+	var want []wanted
 	found := false
 	for i, tree := range snapshots {
 		if tree == nil {
@@ -92,12 +92,12 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 		}
 		dates = append(dates, tree.Dates...)
 		for j, f := range tree.Files {
-			files = append(files, wanted{b.Store(names[i]), tree.Objects[j]})
+			want = append(want, wanted{b.Store(names[i]), tree.Objects[j]})
 			f.Prefix = names[i]
 			s.Files = append(s.Files, f)
 		}
 		for j, sums := range tree.Sums {
-			beside = append(beside, wanted{b.Store(names[i]), tree.Objects[len(tree.Files)+j]})
+			sums.Path = c.expect(wanted{b.Store(names[i]), tree.Objects[len(tree.Files)+j]})
 			sums.Prefix = names[i]
 			s.Sums = append(s.Sums, sums)
 		}
@@ -108,7 +108,7 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 	if len(dates) == 0 {
 		return nil, nil, &parquet.Error{Op: "open", Path: b.String(), Kind: parquet.ErrEmpty, Hint: "rows appear some seconds after the collector received the first spans"}
 	}
-	paths, err := c.hold(ctx, append(files, beside...), r.Tell)
+	paths, err := c.hold(ctx, want, r.Tell)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,10 +117,9 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 		here[s.Files[i].Path] = paths[i]
 		s.Files[i].Path = paths[i]
 	}
-	for i := range s.Sums {
-		s.Sums[i].Path = paths[len(files)+i]
-		for j, path := range s.Sums[i].Of {
-			s.Sums[i].Of[j] = here[path]
+	for _, sums := range s.Sums {
+		for j, path := range sums.Of {
+			sums.Of[j] = here[path]
 		}
 	}
 	slices.SortStableFunc(s.Files, func(a, b parquet.File) int { return strings.Compare(a.Date, b.Date) })

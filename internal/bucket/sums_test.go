@@ -58,8 +58,11 @@ func sumsIn(t *testing.T, address string) map[string]int64 {
 	defer c.Close()
 	s, _, err := c.Snapshot(t.Context(), b, Read{Tell: io.Discard})
 	require.NoError(t, err)
+	here, err := c.Bring(t.Context(), s.Sums, io.Discard)
+	require.NoError(t, err)
+	require.Len(t, here, len(s.Sums))
 	found := map[string]int64{}
-	for _, sums := range s.Sums {
+	for _, sums := range here {
 		var want int64
 		for _, path := range sums.Of {
 			i := slices.IndexFunc(s.Files, func(f parquet.File) bool { return f.Path == path })
@@ -157,4 +160,44 @@ func TestSumsInABucket(t *testing.T) {
 	assert.NoFileExists(t, objects["host-2"])
 	require.NoError(t, w.Close())
 	assert.Equal(t, map[string]int64{"host-2": 20}, sumsIn(t, address))
+}
+
+// Sums that are nowhere, as after a program that does not know of them has committed without
+// their object, keep nobody from uploading, nor from reading what else there is.
+func TestSumsThatAreLost(t *testing.T) {
+	bucket := t.TempDir()
+	o := Options{Address: "file://" + bucket, Prefix: "host-1", Directory: t.TempDir(), Interval: time.Hour}
+	w, err := NewWriter(t.Context(), o, parquet.Options{})
+	require.NoError(t, err)
+	write(t, w, "a")
+	object := filepath.Join(bucket, "host-1", keepSums(t, o.Directory))
+	require.NoError(t, w.Push(t.Context()))
+	require.NoError(t, w.Close())
+	require.NoError(t, os.Remove(object))
+	for i, directory := range []string{o.Directory, t.TempDir()} {
+		o.Directory = directory
+		w, err = NewWriter(t.Context(), o, parquet.Options{})
+		require.NoError(t, err)
+		write(t, w, []string{"b", "c"}[i])
+		require.NoError(t, w.Push(t.Context()))
+		assert.Zero(t, w.Stats().UnsentBytes)
+		require.NoError(t, w.Close())
+		if i == 0 {
+			assert.FileExists(t, object, "the directory had it")
+			require.NoError(t, os.Remove(object))
+		}
+	}
+	assert.EqualValues(t, 30, rowsIn(t, o.Address))
+	b, err := Open(t.Context(), o.Address)
+	require.NoError(t, err)
+	defer b.Close()
+	c, err := OpenCache(t.TempDir(), 1<<20)
+	require.NoError(t, err)
+	defer c.Close()
+	s, _, err := c.Snapshot(t.Context(), b, Read{})
+	require.NoError(t, err)
+	require.Len(t, s.Sums, 1)
+	here, err := c.Bring(t.Context(), s.Sums, nil)
+	require.ErrorContains(t, err, filepath.Base(object))
+	assert.Empty(t, here)
 }

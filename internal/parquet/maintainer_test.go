@@ -326,6 +326,15 @@ func TestMaintenanceCrashesAtEveryStep(t *testing.T) {
 					}
 				}
 				if err == nil {
+					err = m.WithoutSums(dates[0].Date, dates[0].Files)
+				}
+				if err == nil {
+					_, err = keepSums(m, dates[0].Date, dates[0].Files)
+				}
+				if err == nil {
+					err = m.DropSums(dates[:1])
+				}
+				if err == nil {
 					_, err = mergeDate(m, 0)
 				}
 				if err == nil {

@@ -31,15 +31,15 @@ type dialect struct {
 	bigquery    bool // comments and quoted texts are written as there
 	// Parted: the rows are of several directories, and say which.
 	Parted bool
-	// Minutes: some rows may be sums by minute.
-	Minutes bool
+	// Finer: some rows may be finer than sums by hour.
+	Finer bool
 	// Hourly: sums by hour are read in the place of rows, see hourly.
 	Hourly bool
 }
 
 var (
 	duckdbDialect   = dialect{Double: "DOUBLE", Long: "BIGINT", Text: "VARCHAR", Param: "$", Inline: "NOT MATERIALIZED", Stored: "MATERIALIZED", Except: "EXCLUDE"}
-	bigqueryDialect = dialect{Double: "FLOAT64", Long: "INT64", Text: "STRING", Param: "@", Except: "EXCEPT", partitioned: true, bigquery: true, Minutes: true}
+	bigqueryDialect = dialect{Double: "FLOAT64", Long: "INT64", Text: "STRING", Param: "@", Except: "EXCEPT", partitioned: true, bigquery: true, Finer: true}
 )
 
 // Given is a small table of the program's own: stored, or a parameter.
@@ -171,8 +171,9 @@ func (s scope) Telling(columns ...string) scope {
 	return s
 }
 
-// ByHour tells whether what is weighed are sums by hour or longer.
-func (s scope) ByHour() bool { return s.Summed && !s.Minutes }
+// ByHour tells whether what is weighed are sums by hour. Of rows, hours that are dense are
+// told apart by minute.
+func (s scope) ByHour() bool { return s.Summed && !s.Finer }
 
 // OnlyTimed is the same scope for a statement that leaves out rows without weights.
 func (s scope) OnlyTimed() scope {

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,12 +23,16 @@ func (w *Warehouse) hourly(ctx context.Context, windows []Window, slots ...time.
 	if slices.ContainsFunc(slots, func(d time.Duration) bool { return d < time.Hour || d%time.Hour != 0 }) {
 		return w.dialect, nil
 	}
+	whole := slices.DeleteFunc(slices.Clone(w.sums), func(s parquet.Sums) bool {
+		return w.Window.cuts(s.Date) || slices.ContainsFunc(windows, func(window Window) bool { return window.cuts(s.Date) })
+	})
+	sums, err := w.bring(ctx, whole)
+	if err != nil {
+		return w.dialect, err
+	}
 	var files []parquet.File
 	covered := map[string]bool{}
-	for _, s := range w.sums {
-		if w.Window.cuts(s.Date) || slices.ContainsFunc(windows, func(window Window) bool { return window.cuts(s.Date) }) {
-			continue
-		}
+	for _, s := range sums {
 		files = append(files, s.File)
 		for _, path := range s.Of {
 			covered[path] = true
@@ -46,6 +51,7 @@ func (w *Warehouse) hourly(ctx context.Context, windows []Window, slots ...time.
 		return w.dialect, err
 	}
 	if !slices.Equal(views, w.views) {
+		w.views = nil
 		for _, view := range views {
 			if _, err := w.db.ExecContext(ctx, view); err != nil {
 				return w.dialect, err
@@ -54,7 +60,7 @@ func (w *Warehouse) hourly(ctx context.Context, windows []Window, slots ...time.
 		w.views = views
 	}
 	d := w.dialect
-	d.Hourly, d.Minutes = true, hasMinutes(files)
+	d.Hourly, d.Finer = true, hasFiner(files)
 	return d, nil
 }
 
@@ -68,16 +74,35 @@ func (w Window) cuts(date string) bool {
 	return false
 }
 
-func hasMinutes(files []parquet.File) bool {
-	return slices.ContainsFunc(files, func(f parquet.File) bool { return f.Level == methodspan.LevelMinute })
+func hasFiner(files []parquet.File) bool {
+	return slices.ContainsFunc(files, func(f parquet.File) bool { return f.Level != methodspan.LevelHour })
 }
 
-// usableSums are those of the dates of a window. Rows say all that they say, so one that is not
-// as it was committed is left out, and told by Verify.
-func usableSums(s *parquet.Snapshot, window Window) []parquet.Sums {
-	return slices.DeleteFunc(slices.Clone(s.Sums), func(sums parquet.Sums) bool {
-		return !window.touches(sums.Date) || sums.VerifySize() != nil
-	})
+// sumsOf selects by whole UTC dates.
+func sumsOf(s *parquet.Snapshot, window Window) []parquet.Sums {
+	return slices.DeleteFunc(slices.Clone(s.Sums), func(sums parquet.Sums) bool { return !window.touches(sums.Date) })
+}
+
+// bring has sums where they can be read and lists them. Rows say all that they say, so those
+// that are gone or not of the size that was committed are left out from then on.
+func (w *Warehouse) bring(ctx context.Context, sums []parquet.Sums) ([]parquet.Sums, error) {
+	here := slices.DeleteFunc(slices.Clone(sums), func(s parquet.Sums) bool { return w.cache == nil && s.VerifySize() != nil })
+	if w.cache != nil {
+		var err error
+		if here, err = w.cache.Bring(ctx, sums, w.notices); ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			fmt.Fprintf(w.notices, "rows are read where sums beside them are not to be had: %v\n", err)
+		}
+	}
+	if len(here) < len(sums) {
+		w.sums = slices.DeleteFunc(slices.Clone(w.sums), func(s parquet.Sums) bool {
+			same := func(o parquet.Sums) bool { return o.Path == s.Path }
+			return slices.ContainsFunc(sums, same) && !slices.ContainsFunc(here, same)
+		})
+	}
+	return here, nil
 }
 
 // viewsOf are statements that define the views <prefix>_rows, with the number of the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -84,7 +85,7 @@ func TestSumsBesideRowsSayWhatRowsSay(t *testing.T) {
 		}
 		w.sums = sums
 		d, err := w.hourly(t.Context(), []Window{{}}, time.Hour, 3*time.Hour)
-		if err != nil || !d.Hourly || d.Minutes {
+		if err != nil || !d.Hourly || d.Finer {
 			t.Errorf("%s: %+v, %v: want all dates read by hour", name, d, err)
 		}
 		for _, slots := range [][]time.Duration{{90 * time.Minute}, {time.Hour, time.Minute}, {0}} {
@@ -311,5 +312,105 @@ func TestLateRowsAndDamageBesideSums(t *testing.T) {
 	defer w.Close()
 	if err := w.Verify(t.Context()); err == nil || !strings.Contains(err.Error(), s.Sums[0].Path) {
 		t.Errorf("%v: want the damaged file named", err)
+	}
+}
+
+// Readers of a bucket do without sums that are gone or damaged, or that there is no room for,
+// and read those of the other dates.
+func TestSumsOfABucketThatCannotBeRead(t *testing.T) {
+	root := lakesWithSums(t)["one collector"]
+	s, err := parquet.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bytes int64
+	for _, f := range s.Files {
+		bytes += f.Bytes
+	}
+	rows, err := Open(t.Context(), root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	rows.sums = nil
+	want := everySum(t, rows, CPU, Window{}, time.Hour)
+	for _, c := range []struct {
+		what   string
+		spoil  func(object string) error
+		cache  int64
+		usable int
+	}{
+		{"all here", nil, 1 << 30, len(s.Sums)},
+		{"one gone", os.Remove, 1 << 30, len(s.Sums) - 1},
+		{"one damaged", func(object string) error {
+			data, err := os.ReadFile(object)
+			if err != nil {
+				return err
+			}
+			data[len(data)/2] ^= 1
+			return os.WriteFile(object, data, 0o644)
+		}, 1 << 30, len(s.Sums) - 1},
+		{"no room", nil, bytes + 1, 0},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Setenv("XDG_CACHE_HOME", t.TempDir())
+			address := together(t, []string{root})
+			if c.spoil != nil {
+				objects, err := filepath.Glob(strings.TrimPrefix(address, "file://") + "/*/date=*/*" + parquet.Extension(parquet.KindBeside))
+				if err != nil || len(objects) != len(s.Sums) {
+					t.Fatal(objects, err)
+				}
+				if err := c.spoil(objects[0]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w, err := Open(t.Context(), fmt.Sprintf("%s?%s=%d", address, CacheOption, c.cache), Window{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			nearlySame(t, c.what, everySum(t, w, CPU, Window{}, time.Hour), want)
+			if len(w.sums) != c.usable {
+				t.Errorf("%d sums are read, want %d", len(w.sums), c.usable)
+			}
+			if err := w.Verify(t.Context()); (err != nil) != (c.usable < len(s.Sums)) {
+				t.Errorf("verify: %v", err)
+			}
+		})
+	}
+}
+
+// An instance that has no name is one among others, in rows, in sums in their place and in
+// sums beside them.
+func TestInstancesAreCountedInSums(t *testing.T) {
+	for _, instances := range [][]string{{"a"}, {"", "a"}, {"", "a", "b", "c"}} {
+		var rows []methodspan.Row
+		for i := range 400 {
+			at := fixture.Start.Add(time.Duration(i) * 3 * time.Minute).UnixNano()
+			rows = append(rows, methodspan.Row{
+				Resource: &methodspan.Resource{Service: "shop", Version: "1", Instance: instances[i%len(instances)]}, Kind: methodspan.KindCall, Level: methodspan.LevelRaw, WeightBasis: methodspan.BasisExact,
+				Class: "c", Method: "m", Caller: "(entry)", StartNS: at, EndNS: at + 1000, Measured: 1, WallNS: 1000, P: 1, CPUMeasured: 1, CPUNS: 500, CPUP: 1,
+			})
+		}
+		roots := map[string]string{}
+		for _, name := range []string{"rows", "sums in their place", "sums beside"} {
+			roots[name] = fixture.Write(t, fixture.Items("x", rows...))
+		}
+		end := fixture.Start.Add(10 * 24 * time.Hour)
+		maintain(t, roots["sums in their place"], end, lake.Policy{HourAfter: 24 * time.Hour})
+		keepSums(t, roots["sums beside"], end)
+		for name, root := range roots {
+			w, err := Open(t.Context(), root, Window{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			costs, err := w.Costs(t.Context(), CostAsk{Slot: time.Hour, Group: []string{"service"}})
+			if err != nil || len(costs.Groups) != 1 || costs.Groups[0].Instances != int64(len(instances)) {
+				t.Errorf("%s of instances %q: %+v, %v", name, instances, costs.Groups, err)
+			}
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }

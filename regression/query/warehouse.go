@@ -88,7 +88,7 @@ func Open(ctx context.Context, root string, window Window, options ...Option) (*
 		return nil, err
 	}
 	w := &Warehouse{Snapshot: snapshot, Window: window, dialect: duckdbDialect, into: settingsOf(options).into}
-	w.Files, w.sums = filesOf(snapshot, window), usableSums(snapshot, window)
+	w.Files, w.sums = filesOf(snapshot, window), sumsOf(snapshot, window)
 	if len(w.Files) == 0 {
 		return nil, fmt.Errorf("%w: %s holds rows from %s to %s (UTC dates)", ErrNoData, root,
 			snapshot.Files[0].Date, snapshot.Files[len(snapshot.Files)-1].Date)
@@ -158,7 +158,7 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	}
 	w.dialect = duckdbDialect
 	w.dialect.Parted = slices.ContainsFunc(w.Files, func(f parquet.File) bool { return f.Prefix != w.Files[0].Prefix })
-	w.dialect.Minutes = hasMinutes(w.Files)
+	w.dialect.Finer = hasFiner(w.Files)
 	costs, err := render("create_method_cost", scope{dialect: w.dialect, Source: w.dialect.Rows()})
 	if err != nil {
 		return err

@@ -128,35 +128,44 @@ func (c *Comparison) Told() bool {
 	return slices.ContainsFunc(c.Methods, func(l Line) bool { return l.State.Judged() })
 }
 
-// Compare compares the two deployments of each pair.
+// Compare compares the two deployments of each pair. Of files those with slots of one length
+// are asked for together: what is asked by the hour is answered sooner. BigQuery bills each
+// question.
 func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options) ([]*Comparison, error) {
+	type kind struct {
+		metric query.Metric
+		slot   time.Duration
+	}
 	out := make([]*Comparison, len(pairs))
-	for _, metric := range []query.Metric{query.CPU, query.Wall} {
-		at := map[query.Service]int{} // the comparisons of this metric
-		ask := query.Ask{Metric: metric, Filter: filter}
-		for i, p := range pairs {
-			if metricOf(p, o) != metric {
-				continue
-			}
-			slot := slotFor(p)
-			at[p.Service] = i
-			out[i] = &Comparison{
-				Service:     p.Service,
-				BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
-				BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision,
-				BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
-				Metric: metric, Clusters: "instance x " + slotName(slot), Warnings: []string{}, Methods: []Line{},
-			}
-			ask.Compared = append(ask.Compared, p.side(query.SideBase, p.Base, slot), p.side(query.SideHead, p.Head, slot))
+	asks, at := map[kind]query.Ask{}, map[kind]map[query.Service]int{} // at: the comparisons
+	var kinds []kind
+	for i, p := range pairs {
+		k, slot := kind{metric: metricOf(p, o)}, slotFor(p)
+		if w.InFiles() {
+			k.slot = slot
 		}
-		if len(at) == 0 {
-			continue
+		if at[k] == nil {
+			kinds = append(kinds, k)
+			asks[k], at[k] = query.Ask{Metric: k.metric, Filter: filter}, map[query.Service]int{}
 		}
-		profiles, edges, err := w.Profiles(ctx, ask)
+		at[k][p.Service] = i
+		out[i] = &Comparison{
+			Service:     p.Service,
+			BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
+			BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision,
+			BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
+			Metric: k.metric, Clusters: "instance x " + slotName(slot), Warnings: []string{}, Methods: []Line{},
+		}
+		ask := asks[k]
+		ask.Compared = append(ask.Compared, p.side(query.SideBase, p.Base, slot), p.side(query.SideHead, p.Head, slot))
+		asks[k] = ask
+	}
+	for _, k := range kinds {
+		profiles, edges, err := w.Profiles(ctx, asks[k])
 		if err != nil {
 			return nil, err
 		}
-		judgeAll(o, profiles, edges, at, out)
+		judgeAll(o, profiles, edges, at[k], out)
 	}
 	for i, c := range out {
 		c.Alerts = alerts(c, pairs[i])
@@ -164,7 +173,7 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 	return out, nil
 }
 
-// judgeAll fills in the lines of the comparisons of one metric.
+// judgeAll fills in the lines of the comparisons of one kind.
 func judgeAll(o Options, profiles []query.Profile, edges []query.Edge, at map[query.Service]int, out []*Comparison) {
 	profilesOf := map[query.Service][]query.Profile{}
 	for _, p := range profiles {

@@ -33,7 +33,7 @@ seen AS (
     CASE WHEN measured > 0 AND holes = 1 THEN cell ELSE '' END AS cell,
     CASE WHEN measured > 0 AND holes = 1 THEN cell_ns ELSE 0 END AS cell_ns,
     MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
-    BIT_OR(CASE WHEN level = 'raw' OR COALESCE(instance, '') NOT LIKE 'group-__' THEN 1 ELSE 2 END) AS named,
+    BIT_OR(CASE WHEN level = 'raw' THEN 1 WHEN COALESCE(instance, '') = '' THEN 3 WHEN instance LIKE 'group-__' THEN 2 ELSE 1 END) AS named,
     SUM(calls) AS calls,
     SUM(CASE WHEN cell_wall = 'none' THEN calls - COALESCE(wall_factor * wall_n, 0) ELSE 0 END) AS unmeasured_calls,
     SUM(measured) AS measured,
