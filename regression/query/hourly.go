@@ -3,13 +3,9 @@ package query
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 )
@@ -103,45 +99,4 @@ func (w *Warehouse) bring(ctx context.Context, sums []parquet.Sums) ([]parquet.S
 		})
 	}
 	return here, nil
-}
-
-// viewsOf are statements that define the views <prefix>_rows, with the number of the
-// collector whose a row is, and <prefix>_calls, without.
-func viewsOf(prefix string, files []parquet.File) ([]string, error) {
-	paths, err := quotedPaths(files)
-	if err != nil {
-		return nil, err
-	}
-	numbers := map[string]int{}
-	parts := make([]string, len(files))
-	for i, f := range files {
-		if numbers[f.Prefix] == 0 {
-			numbers[f.Prefix] = len(numbers) + 1
-		}
-		parts[i] = strconv.Itoa(numbers[f.Prefix])
-	}
-	return []string{
-		"CREATE OR REPLACE VIEW " + prefix + "_rows AS SELECT " + columns.Full + ", CAST([" + strings.Join(parts, ", ") + "][CAST(file_index AS BIGINT) + 1] AS BIGINT) AS part FROM " + readFiles(paths),
-		"CREATE OR REPLACE VIEW " + prefix + "_calls AS SELECT * EXCLUDE (part) FROM " + prefix + "_rows",
-	}, nil
-}
-
-func readFiles(paths []string, options ...string) string {
-	return "read_parquet(" + strings.Join(append([]string{listOf(paths), "union_by_name = true", "hive_partitioning = false"}, options...), ", ") + ")"
-}
-
-func listOf(texts []string) string { return "[" + strings.Join(texts, ", ") + "]" }
-
-// quotedPaths are the only texts in statements that are neither ours nor parameters: views
-// take none.
-func quotedPaths(files []parquet.File) ([]string, error) {
-	paths := make([]string, len(files))
-	for i, f := range files {
-		path, err := filepath.Abs(f.Path)
-		if err != nil {
-			return nil, err
-		}
-		paths[i] = quoteText(path)
-	}
-	return paths, nil
 }

@@ -32,9 +32,8 @@ func keepSums(t *testing.T, root string, now time.Time) {
 	}
 }
 
-// lakesWithSums are rows of three dates whose callers are all known, with sums beside some
-// of them: of one collector, of two of which one has its own by minute already, and with
-// rows that came after the sums.
+// lakesWithSums are rows whose callers are all known, with sums beside them: of one collector,
+// and of two of which one has added its own up by minute.
 func lakesWithSums(t *testing.T) map[string]string {
 	t.Helper()
 	items := randomItems(31, 5000)
