@@ -50,6 +50,10 @@ func (c *committer) publish(now time.Time, apply change) error {
 	t := &commit{committer: c, now: now}
 	err = t.run(apply)
 	if err != nil && !c.unsettled {
+		if c.state.generation == 0 {
+			// The number of a manifest tells readers whether there was a commit before.
+			c.lastGeneration--
+		}
 		// What can't be removed does no harm: no manifest names it, and a start
 		// finds it.
 		for _, path := range t.created {

@@ -295,7 +295,7 @@ func (m *Maintainer) publishBeside(date string, of []File, made fileEntry) error
 // of them goes. Sums that the date had are taken out.
 func (m *Maintainer) WithoutSums(date string, of []File) error {
 	m.unsettled = false // the commit begins by reading what counts
-	return m.setSums(date, of, fileEntry{Committed: m.opts.Now().UTC()})
+	return m.setSums(date, of, fileEntry{})
 }
 
 func (m *Maintainer) setSums(date string, of []File, made fileEntry) error {

@@ -78,7 +78,7 @@ func (w *Writer) load() error {
 		if err := neverCommitted(w.root); err != nil {
 			return err
 		}
-		w.state = state{}
+		w.state, w.lastGeneration = state{}, 0
 		w.setIDs(idBook{window: w.opts.RememberFor, max: w.opts.RememberMax})
 		return nil
 	}

@@ -10,8 +10,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
 )
 
 func TestOpenNamesWhatIsWrong(t *testing.T) {
@@ -270,4 +273,46 @@ func FuzzCurrent(f *testing.F) {
 			t.Fatalf("%T %v", err, err)
 		}
 	})
+}
+
+// However often a first commit fails, a reader finds a warehouse without rows: never one
+// that has lost its state.
+func TestReadersWhileFirstCommitsFail(t *testing.T) {
+	for failing := 1; ; failing++ {
+		root := t.TempDir()
+		steps, failed, again := 0, false, false
+		w, err := NewWriter(root, Options{}.Inject(func(op, path string, done bool) error {
+			if again {
+				if _, err := Open(root); err != nil && !errors.Is(err, ErrEmpty) && !errors.Is(err, ErrMissing) {
+					t.Fatalf("after step %d failed, at %s %s: %v", failing, op, path, err)
+				}
+				return nil
+			}
+			if steps++; steps == failing {
+				failed = true
+				return &os.PathError{Op: op, Path: path, Err: syscall.ENOSPC}
+			}
+			return nil
+		}))
+		if err != nil && !failed {
+			t.Fatal(err)
+		}
+		if err == nil {
+			_, err = w.Write(t.Context(), []methodspan.Item{item("p-1", noon, 1)})
+			if !failed {
+				if err != nil || failing < 10 {
+					t.Fatal(failing, err)
+				}
+				w.Close()
+				return
+			}
+			again = true
+			for n := range 2 {
+				if _, err := w.Write(t.Context(), []methodspan.Item{item("p-1", noon, 1), item(fmt.Sprint("p-", 2+n), noon, 1)}); err != nil {
+					t.Fatalf("after step %d failed: %v", failing, err)
+				}
+			}
+			w.Close()
+		}
+	}
 }
