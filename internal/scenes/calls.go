@@ -89,7 +89,7 @@ func (d *Deployment) EachOf(process int, use func(Call)) {
 	p := &d.Processes[process]
 	r := recorder{
 		Deployment: d, rng: rand.New(rand.NewPCG(p.random[0], p.random[1])),
-		process: process, rare: d.rare[p.version()], use: use,
+		process: process, rare: d.rare[p.version()], plain: d.Scene.Disturbance.Rare.P == 0, use: use,
 	}
 	for r.minute = range d.minutes {
 		r.level = d.levels(process, r.minute)
@@ -117,6 +117,7 @@ type recorder struct {
 	minute  int
 	level   []float64
 	rare    []Rare
+	plain   bool // no method has rare calls
 	use     func(Call)
 	request int
 }
@@ -131,9 +132,12 @@ func (r *recorder) record(method, caller int, at time.Duration, cpu float64) {
 	r.use(Call{Method: method, Caller: caller, Process: r.process, At: at, CPU: int64(cpu), Wall: int64(wall)})
 }
 
+// noiseMean is the mean of the lognormal noise of a call before it is divided by it.
+var noiseMean = math.Exp(callSD * callSD / 2)
+
 // own draws the own cost of a call.
 func (r *recorder) own(method int) float64 {
-	x := r.level[method] * math.Exp(callSD*r.rng.NormFloat64()-callSD*callSD/2)
+	x := r.level[method] / noiseMean * math.Exp(callSD*r.rng.NormFloat64())
 	if rare := &r.rare[method]; rare.P > 0 && r.rng.Float64() < rare.P {
 		x *= rare.Factor
 	}
@@ -142,6 +146,13 @@ func (r *recorder) own(method int) float64 {
 
 // call draws the inclusive cost of a call.
 func (r *recorder) call(method int) float64 {
+	if below := r.graph.below[method]; below != nil && r.plain {
+		sum := 0.0
+		for _, m := range below {
+			sum += r.level[m] * math.Exp(callSD*r.rng.NormFloat64())
+		}
+		return sum / noiseMean
+	}
 	for sum := 0.0; ; {
 		sum += r.own(method)
 		for _, callee := range r.graph.callees[method] {

@@ -23,6 +23,7 @@ func (e edge) self() bool { return e.caller == e.method }
 type graph struct {
 	edges      []edge // by method; the first is that of the entry
 	callees    [][]int
+	below      [][]int // all methods of a call and of the calls below it; nil where they vary
 	recursive  []bool
 	perRequest []float64 // expected calls of a method
 }
@@ -49,7 +50,23 @@ func drawGraph(rng *rand.Rand, s Structure) graph {
 			g.link(m, m)
 		}
 	}
+	g.flatten()
 	return g
+}
+
+func (g *graph) flatten() {
+	g.below = make([][]int, len(g.callees))
+	for m := len(g.callees) - 1; m >= 0; m-- {
+		vary := g.recursive[m]
+		below := []int{m}
+		for _, callee := range g.callees[m] {
+			vary = vary || g.below[callee] == nil
+			below = append(below, g.below[callee]...)
+		}
+		if !vary {
+			g.below[m] = below
+		}
+	}
 }
 
 // link adds an edge. All edges of a method are added before those of the next one.
