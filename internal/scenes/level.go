@@ -138,3 +138,9 @@ func (d *Deployment) MeanOwn(process, minute int, own []float64) {
 		own[m] = level * rare[m].mean()
 	}
 }
+
+// MeanInclusive fills in the mean inclusive cost per call, ns, as MeanOwn does the own one.
+func (d *Deployment) MeanInclusive(process, minute int, inclusive []float64) {
+	d.MeanOwn(process, minute, inclusive)
+	d.graph.inclusive(inclusive, inclusive)
+}
