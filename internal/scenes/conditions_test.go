@@ -95,6 +95,36 @@ func disturbed(x scenes.Disturbance) scenes.Scene {
 	return s
 }
 
+// TestWhatIsMeasured holds the figures against the hosts, and parts of the time against
+// the whole.
+func TestWhatIsMeasured(t *testing.T) {
+	s := chain(5, 3, 5)
+	s.HostSD = 0.15
+	d := scenes.Draw(s, 1)
+	var slow [2]moments
+	for _, p := range d.Processes {
+		v := 0
+		if p.Head {
+			v = 1
+		}
+		slow[v].add(math.Exp(d.Hosts[p.Host].Slow))
+	}
+	want := math.Log(slow[1].mean() / slow[0].mean())
+	near(t, "host difference", d.HostDifference, want, 1e-9)
+	for _, m := range d.Methods {
+		near(t, m.Name+": measured own change", m.MeasuredOwn, want, 0.01) // requests vary
+	}
+
+	cold := scenes.Draw(disturbed(scenes.Disturbance{ColdCache: true}), 1)
+	first, last := cold.Between(0, 1), cold.Between(20, 30)
+	for m, all := range cold.Methods {
+		near(t, all.Name+": once settled", last[m].MeasuredOwn, 0, 1e-3)
+		if !(first[m].MeasuredOwn > all.MeasuredOwn && all.MeasuredOwn > last[m].MeasuredOwn+0.01) {
+			t.Errorf("%s: %g at first, %g in the whole, %g at last", all.Name, first[m].MeasuredOwn, all.MeasuredOwn, last[m].MeasuredOwn)
+		}
+	}
+}
+
 // TestTruthOfUnchanged: conditions alone are no change, and show in what is measured.
 func TestTruthOfUnchanged(t *testing.T) {
 	for _, s := range scenes.Independent() {

@@ -45,6 +45,9 @@ type Deployment struct {
 	Methods   []Method
 	Processes []Process // those of base first
 	Hosts     []Host
+	// HostDifference is the log ratio, head by base, that the hosts alone cause in a
+	// method whose loading is 1.
+	HostDifference float64
 
 	graph   graph
 	minutes int

@@ -79,9 +79,12 @@ func (d *Deployment) levels(process, minute int) []float64 {
 // mean is the factor of rare calls on the mean.
 func (r Rare) mean() float64 { return 1 + r.P*(r.Factor-1) }
 
+// logRatio is of what head costs by what base does.
+func logRatio(of [2][]float64, method int) float64 { return math.Log(of[1][method] / of[0][method]) }
+
 func (d *Deployment) addTruth(nominal, factors []float64) {
 	methods := len(d.Methods)
-	var own, inclusive, measuredOwn, measuredInclusive [2][]float64
+	var own, inclusive [2][]float64
 	for v := range 2 {
 		own[v], inclusive[v] = make([]float64, methods), make([]float64, methods)
 		for m := range methods {
@@ -91,19 +94,45 @@ func (d *Deployment) addTruth(nominal, factors []float64) {
 			}
 		}
 		d.graph.inclusive(own[v], inclusive[v])
-		measuredOwn[v], measuredInclusive[v] = d.measured(v)
 	}
-	ratio := func(of [2][]float64, m int) float64 { return math.Log(of[1][m] / of[0][m]) }
 	for m := range d.Methods {
 		d.Methods[m].Truth = Truth{
-			Own: ratio(own, m), Inclusive: ratio(inclusive, m), Unchanged: own[0][m] == own[1][m],
-			MeasuredOwn: ratio(measuredOwn, m), MeasuredInclusive: ratio(measuredInclusive, m),
+			Own: logRatio(own, m), Inclusive: logRatio(inclusive, m), Unchanged: own[0][m] == own[1][m],
 		}
 	}
+	for m, truth := range d.Between(0, d.minutes) {
+		d.Methods[m].Truth = truth
+	}
+	var slow [2]moment
+	for i := range d.Processes {
+		p := &d.Processes[i]
+		slow[p.version()].add(math.Exp(d.Hosts[p.Host].Slow))
+	}
+	d.HostDifference = math.Log(slow[1].mean() / slow[0].mean())
+}
+
+type moment struct{ n, sum float64 }
+
+func (s *moment) add(x float64) { s.n++; s.sum += x }
+func (s *moment) mean() float64 { return s.sum / s.n }
+
+// Between returns the truth about each method, measured in the minutes from one to
+// another, which is not part of it. A judge that leaves minutes out asks for the others.
+func (d *Deployment) Between(from, to int) []Truth {
+	var own, inclusive [2][]float64
+	for v := range 2 {
+		own[v], inclusive[v] = d.measured(v, from, to)
+	}
+	truths := make([]Truth, len(d.Methods))
+	for m := range truths {
+		truths[m] = d.Methods[m].Truth
+		truths[m].MeasuredOwn, truths[m].MeasuredInclusive = logRatio(own, m), logRatio(inclusive, m)
+	}
+	return truths
 }
 
 // measured returns the expected costs per call of a version under its conditions.
-func (d *Deployment) measured(version int) (own, inclusive []float64) {
+func (d *Deployment) measured(version, from, to int) (own, inclusive []float64) {
 	methods := len(d.Methods)
 	own, inclusive = make([]float64, methods), make([]float64, methods)
 	here, with := make([]float64, methods), make([]float64, methods)
@@ -112,7 +141,7 @@ func (d *Deployment) measured(version int) (own, inclusive []float64) {
 		if d.Processes[i].version() != version {
 			continue
 		}
-		for t := range d.minutes {
+		for t := from; t < to; t++ {
 			d.MeanOwn(i, t, here)
 			d.graph.inclusive(here, with)
 			d.Calls(i, t, calls)
