@@ -137,7 +137,7 @@ func TestCostsFollowTheTruth(t *testing.T) {
 		{Structure: scenes.Chain(3), Change: scenes.Change{Where: scenes.Nothing, Factor: 1}, Disturbance: scenes.Disturbance{Rare: scenes.Rare{P: 0.01, Factor: 100}}},
 		{Structure: scenes.Chain(3), Change: scenes.Change{Where: scenes.Nothing, Factor: 1}, Disturbance: scenes.Disturbance{Rare: scenes.Rare{P: 0.003, Factor: 400, Both: true}}},
 	} {
-		s.Base, s.Head, s.Records, s.HostSD, s.InstanceSD, s.LoadingSD = 4, 4, 8000, 0.06, 0.05, 0.3
+		s.Base, s.Head, s.Records, s.HostSD, s.InstanceSD, s.LoadingSD = 4, 4, 3000, 0.06, 0.05, 0.3
 		d := scenes.Draw(s, 5)
 		costs := make([][2]moments, len(d.Methods))
 		d.Each(func(c scenes.Call) {

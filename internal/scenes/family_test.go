@@ -33,7 +33,7 @@ func TestEverySceneDraws(t *testing.T) {
 			t.Fatalf("two scenes are %s", s.Name())
 		}
 		names[s.Name()] = true
-		s.Records, s.Duration = 60, 10*time.Minute // 14,000 scenes are many
+		s.Records, s.Duration = 20, 3*time.Minute // 14,000 scenes are many
 		d := scenes.Draw(s, uint64(i))
 		if len(d.Methods) != s.Structure.Methods || len(d.Processes) != s.Base+s.Head || len(d.Hosts) != len(d.Processes) {
 			t.Fatalf("%s: %d methods, %d processes, %d hosts", s.Name(), len(d.Methods), len(d.Processes), len(d.Hosts))
