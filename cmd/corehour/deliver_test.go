@@ -93,7 +93,7 @@ func TestDelivery(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	a := firstAlert(t, r) // found all the same
-	if a.Owner != "tax-team" || a.Basis != "standardised" {
+	if a.Owner != "tax-team" || a.Basis != "own" {
 		t.Errorf("%+v", a)
 	}
 	if got := chat.take(); len(got) != 1 || !strings.Contains(got[0], "`tax-team`") {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/verdict"
 )
 
@@ -13,15 +14,17 @@ import (
 type evidenceFlags struct{ warmUp, slot string }
 
 func (e *evidenceFlags) declare(f *flag.FlagSet) {
-	f.StringVar(&e.warmUp, "warm-up", "10m", "`duration` from its start that is left out of every process (by evidence)")
-	f.StringVar(&e.slot, "slot", "", "`duration` of a slot of time (by evidence; default: 5m, shorter if the run is short)")
+	f.StringVar(&e.warmUp, "warm-up", "", "`duration` from its start that is left out of every process (by evidence; default: until it has settled)")
+	f.StringVar(&e.slot, "slot", "", "`duration` of a slot of time (by evidence; default: 1m, shorter if the run is short)")
 }
 
 func (e *evidenceFlags) check(f *flag.FlagSet, o *verdict.Options) error {
 	var errs []error
 	var err error
-	if o.WarmUp, err = parseSpan("--warm-up", e.warmUp); err != nil {
-		errs = append(errs, err)
+	if o.WarmUp = judge.Learn; e.warmUp != "" {
+		if o.WarmUp, err = parseSpan("--warm-up", e.warmUp); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	f.Visit(func(given *flag.Flag) {
 		if given.Name != "slot" {

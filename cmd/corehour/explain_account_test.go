@@ -133,7 +133,7 @@ func TestDecided(t *testing.T) {
 	refused, told, waits, fell := line, line, line, line
 	refused.State, refused.OnlyLook, refused.NeededEValue = verdict.NotProven, true, number(2000)
 	told.State, told.OnlyLook = verdict.Regressed, true
-	waits.State, waits.WaitsFor = verdict.Pending, []string{"x"}
+	waits.State = verdict.Pending
 	fell.State = verdict.NotProven
 	for _, c := range []struct {
 		line    verdict.Line
@@ -142,7 +142,7 @@ func TestDecided(t *testing.T) {
 	}{
 		{refused, "no alert, because of the e-value: want 2e+03 or more: 20 times what two looks take, as no other look can come, found 181. the reason", []string{"e-value"}},
 		{told, "an alert: every condition holds", nil},
-		{waits, "not told yet: the reason", nil},
+		{waits, "the next look decides: only the last of two looks raised it", []string{"looks in a row"}},
 		{fell, "in the last slot it was no longer dearer", []string{"the last slot"}},
 	} {
 		predicates, decided := decide(&verdict.Comparison{}, &c.line, &findings{MinRecords: 30, Threshold: 2})
@@ -164,15 +164,15 @@ func TestTheOnlyLookIsNotEnough(t *testing.T) {
 	shop := fixture.Shop{Seed: 17, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 5, Requests: 40}
 	items, _ := shop.Run()
 	shop.Seed, shop.Version, shop.Start, shop.OwnCPU = 1017, "2", shop.Start.Add(time.Second), fixture.DefaultOwnCPU()
-	shop.OwnCPU[fixture.Rate] = shop.OwnCPU[fixture.Rate] * 165 / 100
+	shop.OwnCPU[fixture.Rate] = shop.OwnCPU[fixture.Rate] * 240 / 100
 	more, _ := shop.Run()
 	root := fixture.Write(t, items, more)
 	r := corehour("regress", "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
-	if r.code != exitNothing || !strings.Contains(r.stdout, "shop/tax.Rate: +62.1% (+29.5% to +102.9%) in the last look alone") {
+	if r.code != exitCannotTell || !strings.Contains(r.stdout, "shop/tax.Rate: +133.5% (+73.4% to +214.4%) in the last look alone") {
 		t.Errorf("%+v", r)
 	}
 	r = corehour("explain", fixture.Rate, "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
-	if r.code != exitNothing || !strings.Contains(r.stdout, "no alert, because of the e-value") || strings.Contains(r.stdout, "every condition holds") {
+	if r.code != exitNothing || !strings.Contains(r.stdout, "could not tell: ") || strings.Contains(r.stdout, "every condition holds") {
 		t.Errorf("%+v", r)
 	}
 }

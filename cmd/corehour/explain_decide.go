@@ -36,11 +36,14 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 	if l.EValue != nil {
 		e = *l.EValue
 	}
-	up := l.State != verdict.NotProven || l.OnlyLook
+	up := l.State != verdict.NotProven && l.State != verdict.Undecided || l.OnlyLook
 	size, proven := *l.ChangePercent >= f.Threshold, e >= needed
 	out = append(out,
 		predicate{"change", fmt.Sprintf("%g%% or more", f.Threshold), fmt.Sprintf("%+.1f%% (95%% interval %+.1f%% to %+.1f%%)", *l.ChangePercent, l.Interval[0], l.Interval[1]), &size},
 		predicate{"e-value", fmt.Sprintf("%.3g or more: %s", needed, family(hypotheses, needed, alpha, l.OnlyLook)), fmt.Sprintf("%.3g", e), &proven})
+	if l.State == verdict.Undecided {
+		return out, l.Reason
+	}
 	if !up && !(size && proven) {
 		return out, undecided(none, out, l)
 	}
@@ -51,23 +54,16 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 	if l.State == verdict.NotProven && l.OnlyLook {
 		return out, undecided(none, out, l)
 	}
-	twice := l.State != verdict.Pending || len(l.WaitsFor) > 0
+	twice := l.State != verdict.Pending
 	if !l.OnlyLook { // its evidence stands for the other
 		out = append(out, predicate{"looks in a row", fmt.Sprint(judge.Defaults().Looks), "", &twice})
 	}
 	if twice {
 		own := l.State == verdict.Regressed
-		p := predicate{"the growth is its own", "not of raised callees, not saved elsewhere", l.Reason, &own}
-		if len(l.WaitsFor) > 0 {
-			p.Holds = nil
-		}
-		out = append(out, p)
+		out = append(out, predicate{"the growth is its own", "not of raised callees, not saved elsewhere", l.Reason, &own})
 	}
 	switch l.State {
 	case verdict.Pending:
-		if len(l.WaitsFor) > 0 {
-			return out, "not told yet: " + l.Reason
-		}
 		return out, "the next look decides: only the last of two looks raised it"
 	case verdict.Explained:
 		return out, none + ", because of what it calls: " + l.Reason

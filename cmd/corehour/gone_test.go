@@ -14,7 +14,7 @@ func TestGone(t *testing.T) {
 	change := 3.0
 	compared := func(base, head string, state verdict.State) *verdict.Comparison {
 		c := &verdict.Comparison{Service: shop, BaseVersion: base, HeadVersion: head, Metric: query.CPU}
-		c.Methods = []verdict.Line{{Class: "shop", Method: "total", State: state, Basis: "standardised", HeadNSPerCall: 150, ChangePercent: &change}}
+		c.Methods = []verdict.Line{{Class: "shop", Method: "total", State: state, Basis: "own", Metric: query.CPU, HeadNSPerCall: 150, ChangePercent: &change}}
 		if state == verdict.NotProven {
 			c.WholeService = &verdict.Line{State: state}
 		}
@@ -33,7 +33,7 @@ func TestGone(t *testing.T) {
 	} {
 		f := &findings{Threshold: 2, Comparisons: []*verdict.Comparison{test.found}}
 		for _, kind := range []string{alert.Regression, alert.MoreCalls, alert.WholeService, alert.Budget} {
-			a := &alert.Alert{Kind: kind, Caller: map[string]string{alert.MoreCalls: "shop.list"}[kind], Service: "shop", Class: "shop", Method: "total", Metric: "cpu", Basis: "standardised", BaseVersion: "1", HeadVersion: "2", Base: 100}
+			a := &alert.Alert{Kind: kind, Caller: map[string]string{alert.MoreCalls: "shop.list"}[kind], Service: "shop", Class: "shop", Method: "total", Metric: "cpu", Basis: "own", BaseVersion: "1", HeadVersion: "2", Base: 100}
 			if why, gone := f.gone(a); gone != test.gone[kind] || gone == (why == "") {
 				t.Errorf("%s: %s: %t, %q", test.name, kind, gone, why)
 			}

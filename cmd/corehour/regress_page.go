@@ -15,11 +15,7 @@ import (
 func regressPage(f *findings) *output.Document {
 	d := &output.Document{}
 	if len(f.Alerts) == 0 {
-		said := fmt.Sprintf("corehour: no method became more than %g%% dearer beyond doubt.", f.Threshold)
-		if f.CouldNotTell {
-			said = "corehour: could not tell: no method could be compared."
-		}
-		d.Say(said)
+		d.Say("corehour: " + f.nothingRaised() + ".")
 	}
 	for _, m := range alert.Messages(alert.Firing, f.Alerts) {
 		d.Add(pageTable(&m))

@@ -17,7 +17,7 @@ const manyLines = 30
 func regressDocument(f *findings) *output.Document {
 	d := &output.Document{Data: f}
 	t := &output.Table{Columns: []string{
-		"service", "environment", "base", "head", "method", "verdict", "metric", "basis", "change", "95% interval", "base/call", "head/call", "records", "seen from", "$/day",
+		"service", "environment", "base", "head", "method", "verdict", "metric", "basis", "change", "95% interval", "measured", "inclusive", "base/call", "head/call", "records", "seen from", "$/day",
 	}}
 	var notes []string
 	for _, cmp := range f.Comparisons {
@@ -43,14 +43,32 @@ func regressDocument(f *findings) *output.Document {
 		d.Add(t)
 	}
 	if len(f.Alerts) == 0 {
-		verdict := fmt.Sprintf("no method became more than %g%% dearer beyond doubt", f.Threshold)
-		if f.CouldNotTell {
-			verdict = "could not tell: no method could be compared"
-		}
-		notes = append([]string{verdict}, notes...)
+		notes = append([]string{f.nothingRaised()}, notes...)
 	}
 	d.Say(append(notes, f.Warnings...)...)
 	return d
+}
+
+// nothingRaised says what follows from no alert.
+func (f *findings) nothingRaised() string {
+	methods, services := 0, 0
+	for _, c := range f.Comparisons {
+		for i := range c.Methods {
+			if c.Methods[i].State == verdict.Undecided {
+				methods++
+			}
+		}
+		if c.WholeService != nil && c.WholeService.State == verdict.Undecided {
+			services++
+		}
+	}
+	switch {
+	case methods+services > 0:
+		return fmt.Sprintf("could not tell: measured to be more than 20%% more expensive, and not known whether by the version or by its hosts: %d methods, %d whole services", methods, services)
+	case f.CouldNotTell:
+		return "could not tell: no method could be compared"
+	}
+	return fmt.Sprintf("no method regressed by more than %g%%", f.Threshold)
 }
 
 // alertLines say one alert.
@@ -99,7 +117,7 @@ func summary(c *verdict.Comparison) string {
 			judged++
 		}
 	}
-	return fmt.Sprintf("%s: version %s against %s by %s time, clusters: %s: %d methods compared, %d raised, %d dearer through these, "+
+	return fmt.Sprintf("%s: version %s against %s by %s time, clusters: %s: %d methods compared, %d raised, %d more expensive by their callees, "+
 		"%d with too few records, %d in too few slots, %d new, %d gone",
 		c.Service, c.HeadVersion, c.BaseVersion, c.Metric, c.Clusters, judged, n[verdict.Regressed], n[verdict.Explained],
 		n[verdict.FewRecords], n[verdict.FewSlots], n[verdict.New], n[verdict.Gone])
@@ -107,7 +125,7 @@ func summary(c *verdict.Comparison) string {
 
 var stateNames = map[verdict.State]string{
 	verdict.Regressed: "REGRESSED", verdict.Explained: "by its callees", verdict.NotProven: "~",
-	verdict.Pending: "to be confirmed", verdict.Moved: "moved", verdict.FewRecords: "too few records", verdict.FewSlots: "too few slots", verdict.New: "new", verdict.Gone: "gone",
+	verdict.Undecided: "could not tell", verdict.Pending: "to be confirmed", verdict.Moved: "moved", verdict.FewRecords: "too few records", verdict.FewSlots: "too few slots", verdict.New: "new", verdict.Gone: "gone",
 }
 
 func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell {
@@ -118,7 +136,7 @@ func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell 
 		base, head = nanos(&l.BaseNSPerCall), nanos(&l.HeadNSPerCall)
 	}
 	state := stateNames[l.State]
-	if c.Metric == query.CPU && l.State == verdict.FewRecords && l.BaseRecords+l.HeadRecords == 0 {
+	if l.Metric == query.CPU && l.State == verdict.FewRecords && l.BaseRecords+l.HeadRecords == 0 {
 		if state = "no CPU measured"; l.NotCompared > 0 {
 			state = "none compared"
 		}
@@ -127,14 +145,18 @@ func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell 
 	if l.Seen90Percent != nil {
 		seen = fmt.Sprintf("%+.1f%%", *l.Seen90Percent)
 	}
+	measured, inclusive := unknown, unknown
+	if l.Measured != nil {
+		measured, inclusive = fmt.Sprintf("%+.1f%%", l.Measured.Percent), fmt.Sprintf("%+.1f%%", l.Inclusive.Percent)
+	}
 	basis := l.Basis
 	if basis == "" {
 		basis = unknown
 	}
 	return []output.Cell{
 		output.Name(c.Name), output.Name(c.Environment), output.Name(c.BaseVersion), output.Name(c.HeadVersion),
-		output.Name(fullName(l.Class, l.Method, l.Signature)), output.Name(state), output.Name(string(c.Metric)), output.Name(basis),
-		output.Figure(change), output.Figure(interval), output.Figure(base), output.Figure(head),
+		output.Name(fullName(l.Class, l.Method, l.Signature)), output.Name(state), output.Name(string(l.Metric)), output.Name(basis),
+		output.Figure(change), output.Figure(interval), output.Figure(measured), output.Figure(inclusive), output.Figure(base), output.Figure(head),
 		output.Figure(fmt.Sprintf("%d, %d", l.BaseRecords, l.HeadRecords)), output.Figure(seen), output.Figure(amount(usd)),
 	}
 }

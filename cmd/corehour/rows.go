@@ -77,6 +77,7 @@ func regressRows(f *findings) *output.Document {
 		"service_namespace", "service", "environment", "base_version", "head_version", "class", "method", "signature", "state", "metric", "basis",
 		"change_percent", "low_percent", "high_percent", "base_ns_per_call", "head_ns_per_call",
 		"base_records", "head_records", "base_clusters", "head_clusters", "usd_per_day",
+		"measured_percent", "common_percent", "common_reason", "inclusive_percent",
 	}}
 	for _, c := range f.Comparisons {
 		for i := range c.Methods {
@@ -88,15 +89,23 @@ func regressRows(f *findings) *output.Document {
 			}
 			t.Rows = append(t.Rows, append(serviceCells(c.Service),
 				output.Name(c.BaseVersion), output.Name(c.HeadVersion), output.Name(l.Class), output.Name(l.Method), output.Name(l.Signature),
-				output.Figure(string(l.State)), output.Figure(string(c.Metric)), output.Figure(l.Basis),
+				output.Figure(string(l.State)), output.Figure(string(l.Metric)), output.Figure(l.Basis),
 				plainOr(l.ChangePercent), low, high, base, head,
 				output.Whole(l.BaseRecords), output.Whole(l.HeadRecords), output.Whole(l.BaseClusters), output.Whole(l.HeadClusters),
-				plainOr(usdOf(c.Alerts, l))))
+				plainOr(usdOf(c.Alerts, l)),
+				percentOf(l.Measured), percentOf(l.Common), output.Name(l.CommonReason), percentOf(l.Inclusive)))
 		}
 	}
 	d := &output.Document{}
 	d.Add(t)
 	return d
+}
+
+func percentOf(p *verdict.Part) output.Cell {
+	if p == nil {
+		return output.Figure("")
+	}
+	return plain(p.Percent)
 }
 
 // usdOf is what the growth of a raised method costs a day.

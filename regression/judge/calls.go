@@ -6,6 +6,9 @@ import "math"
 // that asks once per item at least doubles them; small changes are data.
 const leastCallsChange = 0.10
 
+// callsPrior is what processes are assumed to differ by in calls per call.
+const callsPrior = 0.02
+
 // pair is a caller and a method it calls, as indices into Methods.
 type pair struct{ caller, method int32 }
 
@@ -19,6 +22,8 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 	d := &Deployment{
 		Callers: []string{""}, Instances: x.d.Instances, Overlap: x.d.Overlap,
 		Begin: x.d.Begin, Slot: x.d.Slot, Slots: x.d.Slots,
+		// A slow host makes no more calls.
+		Spreads: Spreads{Hosts: Spread{1e-8, hostsPriorDF}, Processes: Spread{callsPrior * callsPrior, betweenPriorDF}},
 	}
 	type key struct{ instance, slot int32 }
 	calls := map[int32]map[key][2]float64{} // of a method: calls, records
@@ -73,16 +78,23 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 	if err != nil {
 		return nil, err
 	}
+	copy(y.warm, x.warm)
 	pairs := compare(y, newStandard(y), nil)
 	for i := range pairs {
-		pairs[i].used = int(cost) + 1
+		pairs[i].decide, pairs[i].tails = []statistic{cost}, nil
 		pairs[i].caller, pairs[i].verdict.Caller = callers[i], callers[i]
 	}
-	infer(pairs, o)
+	differ := differences(d, hosts{}, pairs)
+	differ.hosts = Spread{} // a slow host makes no more calls
+	for i := range pairs {
+		if pairs[i].estimate(differ, o); pairs[i].verdict.State == NotProven {
+			pairs[i].infer(nil, "", differ, o)
+		}
+	}
 	return pairs, nil
 }
 
-// made tells whether calls are known to have been made.
+// made reports whether calls are known to have been made.
 func (c *Cell) made() bool { return c.Calls > 0 && c.Timed > 0 }
 
 // describeCalls turns what was compared as a cost into words about calls.

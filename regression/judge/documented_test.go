@@ -9,20 +9,25 @@ import (
 
 func TestDocumentedFigures(t *testing.T) {
 	o := Defaults()
-	if apartInflation != 2 || o.Looks != 2 || leastMethods != 5 || len(scales) != 3 {
+	if apartInflation != 2 || o.Looks != 2 || leastVoters != 5 || len(scales) != 3 || mostMoved < 1.0/3 || mostMoved > 0.4 || tailShare != leastWeight {
 		t.Error("docs/statistics.md says these in words")
 	}
 	documented.Says(t, "statistics.md",
 		fmt.Sprintf("with variances %g times what the data show", o.Inflation),
-		fmt.Sprintf("became at most %g%% dearer", 100*o.Margin),
+		fmt.Sprintf("became at most %g%% more expensive", 100*o.Margin),
 		fmt.Sprintf("(%d slots are needed to know it)", leastApart),
 		fmt.Sprintf("%g%% a method between days, %g%% between hours. Variances are doubled", 100*dayDiffers, 100*hourDiffers),
-		fmt.Sprintf("The first %g minutes of an instance are left out", o.WarmUp.Minutes()),
-		fmt.Sprintf("weighted median over methods of the mean log residual, of five with %d records at least", leastRecords),
-		"no method with more than a fifth of the say",
+		fmt.Sprintf("by %g%% and two standard errors, its level has stayed for %g minutes and two slots", 100*settledBy, leastSettled.Minutes()),
+		fmt.Sprintf("From %g minutes on an instance counts as warm", mostWarmUp.Minutes()),
+		fmt.Sprintf("known callers for %g%% of the cost", 100*callersKnown),
+		fmt.Sprintf("own cost has a standard error above %g%%", 100*ownKnown),
+		fmt.Sprintf("exceed that quantile, and %d times it", Far),
+		fmt.Sprintf("a weighted median over methods of five with %d records at least", leastRecords),
 		fmt.Sprintf("a spread of %g%% counts as %d degrees of freedom", 100*betweenPrior, betweenPriorDF),
-		fmt.Sprintf("the pooled one counts as %d", moderation),
-		fmt.Sprintf("The sum is multiplied by %g:", o.Inflation),
+		fmt.Sprintf("(%g%% counts as %d degrees of freedom)", 100*hostsPrior, hostsPriorDF),
+		fmt.Sprintf("more than hosts differ by (%g%%)", 100*beyondHosts),
+		fmt.Sprintf("more than %g%% more expensive beyond the error of measuring", 100*clearly),
+		fmt.Sprintf("The sum is multiplied by %g.", o.Inflation),
 		fmt.Sprintf("the square of the precision, at least %g each", leastWeight),
 		fmt.Sprintf("d = x - ln(%g)", 1+o.Margin),
 		fmt.Sprintf("for each t of %g%%, %g%% and %g%%:", 100*scales[0], 100*scales[1], 100*scales[2]),
@@ -32,11 +37,9 @@ func TestDocumentedFigures(t *testing.T) {
 		"to a fifth of what moved, and that is known",
 		fmt.Sprintf("raised takes %d times the evidence", OnlyLook),
 		fmt.Sprintf("from %g%%. Calls are weighed", 100*leastCallsChange),
-		fmt.Sprintf("do not account for %g%% of its growth: what %g%% of it are", 100*o.Explained, 100*o.Explained),
-		fmt.Sprintf("run for no more than %d slots", patience),
+		fmt.Sprintf("where its own cost is not known, %g%% of it", 100*o.Explained),
 	)
 	documented.Says(t, "regression.md",
 		fmt.Sprintf("an estimate of at least `--threshold` (%g%%), at least `--min-records` (%g) on both sides", 100*o.LeastChange, o.Records),
-		fmt.Sprintf("The first %g minutes of every process", o.WarmUp.Minutes()),
 	)
 }

@@ -12,6 +12,7 @@ type fit struct {
 	last   float64 // that of the last slot, 0 if it has too few records
 	// The variance of change is kappa*within + slots + between*spread.
 	kappa, within, slots, spread float64
+	df                           float64 // of kappa
 	instances                    stats.Heterogeneity
 	ok                           bool
 }
@@ -42,16 +43,16 @@ func (z *standard) fitOf(s statistic) fit {
 			head.u, head.e, head.v = head.u+a.u, head.e+a.e, head.v+a.v
 		}
 	}
-	if !(head.u > 0) || !(used > 0) || s == cost && head.e <= -head.u {
+	if !(head.u > 0) || !(used > 0) || s != level && head.e <= -head.u {
 		return fit{}
 	}
 	ratio := head.e / head.u
 	f := fit{change: ratio, last: z.last(g)}
 	scale := 1.0 // of the head's residuals, so that a dearer version is not a noisier one
-	if s == cost {
+	if s != level {
 		f.change, scale = math.Log1p(ratio), 1/(1+ratio)
 	}
-	if f.kappa, f.ok = z.kappa(g, sums, scale); !f.ok {
+	if f.kappa, f.df, f.ok = z.kappa(g, sums, scale); !f.ok {
 		return fit{}
 	}
 	f.slots = z.slotError
@@ -83,7 +84,7 @@ const leastDiffer = 0.001
 // kappa is the variance of a residual per unit of v, from what slots differ by
 // within an instance. It is made larger for want of degrees of freedom: an e-value
 // forgives no variance that came out too small.
-func (z *standard) kappa(g *grid, sums []instanceSums, scale float64) (float64, bool) {
+func (z *standard) kappa(g *grid, sums []instanceSums, scale float64) (kappa, df float64, ok bool) {
 	slots := z.x.d.Slots
 	var squares, least, expected, expected2 float64
 	for i := range sums {
@@ -110,13 +111,12 @@ func (z *standard) kappa(g *grid, sums []instanceSums, scale float64) (float64, 
 		}
 	}
 	if !(expected > 0) {
-		return 0, false
+		return 0, 0, false
 	}
-	df := expected * expected / expected2
-	if df < 3 {
-		return 0, false
+	if df = expected * expected / expected2; df < 3 {
+		return 0, 0, false
 	}
-	return max(squares, least) / expected * (1 + 2/df), true
+	return max(squares, least) / expected * (1 + 2/df), df, true
 }
 
 // between compares instances of one version with each other.
@@ -158,7 +158,8 @@ func (z *standard) last(g *grid) float64 {
 	return e / u
 }
 
-// variance of the change, the variance between instances being given.
-func (f fit) variance(between, inflation float64) float64 {
-	return inflation * (f.kappa*f.within + f.slots + between*f.spread)
+// measured is the variance of what was measured: the calls that were not sampled, and
+// the slots that differ.
+func (f fit) measured(inflation float64) float64 {
+	return inflation * (f.kappa*f.within + f.slots)
 }

@@ -6,15 +6,15 @@ import "math"
 // all, or to one callee, per slot at equal calls of the one who pays.
 type flows struct {
 	x      *index
-	common []float64
+	level  []float64        // what all methods of an instance and slot share
 	caller map[string]int32 // of a caller
 
 	payer int // whose calls are
 	calls []float64
 }
 
-func newFlows(x *index, common []float64) *flows {
-	f := &flows{x: x, common: common, caller: map[string]int32{}, payer: -1}
+func newFlows(x *index, level []float64) *flows {
+	f := &flows{x: x, level: level, caller: map[string]int32{}, payer: -1}
 	for c, name := range x.d.Callers {
 		f.caller[name] = int32(c)
 	}
@@ -24,8 +24,8 @@ func newFlows(x *index, common []float64) *flows {
 // all stands for calls from any caller.
 const all int32 = -1
 
-// sums adds up calls and capped cost of a method by instance and slot, less the
-// common mode.
+// sums adds up calls and cost of a method by instance and slot, less what all methods
+// share there.
 func (f *flows) sums(method int, caller int32) (calls, paid []float64) {
 	calls, paid = make([]float64, len(f.x.warm)), make([]float64, len(f.x.warm))
 	cells := f.x.of(method)
@@ -36,7 +36,7 @@ func (f *flows) sums(method int, caller int32) (calls, paid []float64) {
 		}
 		at := f.x.at(c.Instance, c.Slot)
 		calls[at] += c.Weight
-		paid[at] += c.Capped * math.Exp(-f.common[at])
+		paid[at] += c.Sum * math.Exp(-f.level[at])
 	}
 	return calls, paid
 }
@@ -141,26 +141,9 @@ func (f *flows) variance(paid []float64, calls, costs [2][]float64, perCall floa
 
 func (f *flows) side(at int) Side { return f.x.d.Instances[at/f.x.d.Slots].Side }
 
-// mostly tells whether a method's growth is what one of its callers pays more for it.
+// mostly reports whether a method's growth is what one of its callers pays more for it.
 func (f *flows) mostly(payer, method int, o Options) bool {
 	part, _ := f.excess(payer, method)
 	whole, _ := f.excess(method, method)
 	return part >= o.Explained*whole
-}
-
-// grewItself tells whether it is known that a method pays more than its callees account
-// for: that a share of its growth is beyond theirs by twice the error of the difference.
-// What a busy host does to a call and to the calls in it is in both.
-func (f *flows) grewItself(m int, callees []int, o Options) bool {
-	rest := f.paid(m, m)
-	for at := range rest {
-		rest[at] *= o.Explained
-	}
-	for _, callee := range callees {
-		for at, ns := range f.paid(m, callee) {
-			rest[at] -= ns
-		}
-	}
-	beyond, se := f.growth(m, rest)
-	return beyond > o.twice(se)
 }

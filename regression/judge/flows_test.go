@@ -3,8 +3,6 @@ package judge
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -30,7 +28,7 @@ func drawFlows(seed uint64, bases, heads int) *Deployment {
 				paid := calls * 1000 * math.Exp(own+0.05*r.NormFloat64())
 				d.Cells = append(d.Cells, Cell{
 					Method: int32(method), Caller: int32(method), Instance: int32(i), Slot: int32(slot),
-					Records: calls, Weight: calls, Capped: paid,
+					Records: calls, Weight: calls, Sum: paid,
 				})
 			}
 		}
@@ -58,55 +56,6 @@ func TestFlowsKnowTheirErrors(t *testing.T) {
 		mean, share := sum/draws, within/draws
 		if sd := math.Sqrt(squares/draws - mean*mean); math.Abs(mean) > 0.2 || sd < 0.85 || sd > 1.3 || share < 0.88 || share > 0.99 {
 			t.Errorf("method %d: growth over its error has mean %.2f and deviation %.2f, within two of them in %.0f%%", method, mean, sd, 100*share)
-		}
-	}
-}
-
-// A caller is not raised before it is known whether one of its callees explains it.
-func TestCallersWaitForTheirCallees(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		callee State
-		slots  int
-		grows  int // the method whose own cost doubles
-		over   bool
-		want   State
-	}{
-		{"nothing is known of the callee", FewSlots, 6, 1, false, Pending},
-		{"the callee is judged", NotProven, 6, 1, false, Regressed},
-		{"the caller itself grew", FewSlots, 6, 0, false, Regressed},
-		{"the callee was hardly seen in many slots", FewSlots, 20, 1, false, Regressed},
-		{"nothing will be known of the callee", FewSlots, 6, 1, true, Regressed},
-	} {
-		d := drawFlows(1, 3, 3)
-		d.Slots, d.Over = c.slots, c.over
-		d.Cells = slices.DeleteFunc(d.Cells, func(cell Cell) bool { return int(cell.Slot) >= c.slots })
-		for i := range d.Cells {
-			cell := &d.Cells[i]
-			head := d.Instances[cell.Instance].Side == Head
-			if head && (c.grows == 1 || cell.Method == 0) { // a caller's cost is with its callees'
-				cell.Capped *= 2
-			}
-		}
-		for slot := 8; slot < c.slots; slot++ { // the callee is not called then
-			for i := range d.Instances {
-				d.Cells = append(d.Cells, Cell{Instance: int32(i), Slot: int32(slot), Records: 100, Weight: 100, Capped: 1e5})
-			}
-		}
-		x, err := newIndex(d, Defaults())
-		if err != nil {
-			t.Fatal(err)
-		}
-		methods := []compared{{verdict: Verdict{State: Regressed}}, {name: "callee", verdict: Verdict{State: c.callee}}}
-		wait(x, methods, make([]float64, len(x.warm)))
-		if got := methods[0].verdict.State; got != c.want {
-			t.Errorf("%s: the caller is %s, want %s", c.name, got, c.want)
-		}
-		if waits := len(methods[0].verdict.WaitsFor) > 0; waits != (c.want == Pending) {
-			t.Errorf("%s: waits for %q", c.name, methods[0].verdict.WaitsFor)
-		}
-		if warned := strings.Contains(strings.Join(methods[0].verdict.Warnings, " "), "in too few slots to be judged: callee"); warned != c.over {
-			t.Errorf("%s: warnings %q", c.name, methods[0].verdict.Warnings)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// excesses tells what every change costs in a day, at the calls of the head
+// excesses gives what every change costs in a day, at the calls of the head
 // version in the slots that were compared.
 func excesses(x *index, methods []compared) {
 	n := x.headSlots()
@@ -22,70 +22,122 @@ func excesses(x *index, methods []compared) {
 	}
 }
 
-// fold lowers to Explained what raised callees account for, dearer ones and those
-// called more often, as far as is known, and to Moved what is saved elsewhere. Callees
-// come before callers: they cost less in all. calls are the verdicts on pairs.
-func fold(x *index, methods, calls []compared, common []float64, o Options) {
-	f := newFlows(x, common)
+// fold says whose change it is. A caller whose inclusive cost grew by what it pays to
+// raised callees is Explained by them, and what is saved elsewhere is Moved. Callees come
+// before callers: they cost less in all. calls are the verdicts on pairs.
+func fold(x *index, methods, calls []compared, level []float64, o Options) {
+	f := newFlows(x, level)
 	oftener := map[subject]bool{}
 	for i := range calls {
 		if s := calls[i].verdict.State; s == Regressed || s == Pending {
 			oftener[calls[i].subject()] = true
 		}
 	}
-	var raised []int
+	raised := make([]bool, len(methods)) // or explained by what was
+	var order []int
 	for m := range methods {
-		if s := methods[m].verdict.State; s == Regressed || s == Pending {
-			raised = append(raised, m)
-		}
-	}
-	slices.SortFunc(raised, func(a, b int) int {
-		return cmp.Or(cmp.Compare(methods[a].verdict.HeadMean*methods[a].weight[Head], methods[b].verdict.HeadMean*methods[b].weight[Head]), a-b)
-	})
-	isRaised := make([]bool, len(methods))
-	for _, m := range raised {
-		isRaised[m] = true
-	}
-	by := map[int][]int{} // what explains a method
-	for _, m := range raised {
-		own, _ := f.excess(m, m)
-		var names []string
-		for callee := range methods {
-			more := oftener[subject{methods[m].name, methods[callee].name}]
-			if dearer := callee != m && isRaised[callee]; !dearer && !more {
-				continue
-			}
-			if e, _ := f.excess(m, callee); !(e > 0) || !more && reaches(by, callee, m) {
-				continue
-			}
-			by[m] = append(by[m], callee)
-			if names = append(names, methods[callee].name); more {
-				names[len(names)-1] = "more calls of " + methods[callee].name
-			}
-		}
-		if own > 0 && len(names) > 0 && !f.grewItself(m, by[m], o) {
-			methods[m].verdict.State, methods[m].verdict.Explains = Explained, names
+		switch methods[m].verdict.State {
+		case Regressed, Pending:
+			raised[m] = true
+		case NotProven, Undecided:
+		default:
 			continue
 		}
-		delete(by, m)
+		order = append(order, m)
 	}
-	moved := map[int]bool{}
-	for _, m := range slices.Backward(raised) { // callers come before callees
-		v := &methods[m].verdict
-		from := f.movedFrom(methods, m, o)
-		for payer := range moved {
-			if from == nil && slices.Contains(by[payer], m) && f.mostly(payer, m, o) {
-				from = methods[payer].verdict.Explains
-			}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(methods[a].inclusiveCost, methods[b].inclusiveCost), a-b)
+	})
+	by := map[int][]int{} // what explains a method
+	for _, m := range order {
+		c := &methods[m]
+		if raised[m] && c.basis != Inclusive || c.verdict.Inclusive.Interval[0] <= 0 || c.verdict.Inclusive.Change < o.LeastChange {
+			continue
 		}
-		if from != nil {
-			moved[m] = true
-			v.State, v.Explains = Moved, from
+		if names := explanation(f, methods, m, raised, oftener, by, o); names != nil {
+			c.verdict.State, c.verdict.Explains = Explained, names
+			raised[m] = true
+		}
+	}
+	f.moved(methods, slices.DeleteFunc(order, func(m int) bool { return !raised[m] }), by, o)
+}
+
+// explanation names the callees that account for what a method pays more, nil if they do
+// not.
+func explanation(f *flows, methods []compared, m int, raised []bool, oftener map[subject]bool, by map[int][]int, o Options) []string {
+	grew, _ := f.excess(m, m)
+	if grew <= 0 {
+		return nil
+	}
+	sum := 0.0
+	var names []string
+	for _, callee := range f.x.calleesOf(m) {
+		more := oftener[subject{methods[m].name, methods[callee].name}]
+		if callee == m || !raised[callee] && !more {
+			continue
+		}
+		e, _ := f.excess(m, callee)
+		if !(e > 0) || reaches(by, callee, m) {
+			continue
+		}
+		sum += e
+		by[m] = append(by[m], callee)
+		if names = append(names, methods[callee].name); more {
+			names[len(names)-1] = "more calls of " + methods[callee].name
+		}
+	}
+	least := o.Explained
+	if methods[m].basis != Inclusive { // its own cost was tested by itself
+		least = 0.5
+	}
+	if sum < least*grew {
+		delete(by, m)
+		return nil
+	}
+	slices.Sort(names)
+	return names
+}
+
+// withService decides who is reported where the whole service is raised: it, where most
+// methods changed as it did; else the methods that changed.
+func withService(methods []compared, service *compared) {
+	s := &service.verdict
+	if s.State != Regressed && s.State != Pending {
+		return
+	}
+	judged := 0
+	var alike, raised []int
+	for m := range methods {
+		v := &methods[m].verdict
+		if v.State.Judged() {
+			judged++
+		}
+		together := s.CommonReason == moreThanHosts && v.State == Undecided
+		if v.State != Regressed && v.State != Pending && !together {
+			continue
+		}
+		if !together {
+			raised = append(raised, m)
+		}
+		if v.Measured.Interval[0] <= s.Interval[1] && v.Measured.Interval[1] >= s.Interval[0] {
+			alike = append(alike, m)
+		}
+	}
+	switch {
+	case s.CommonReason == moreThanHosts || len(alike) > 1 && 2*len(alike) > judged:
+		for _, m := range alike {
+			v := &methods[m].verdict
+			v.State, v.Explains = Explained, []string{"the whole service"}
+		}
+	case len(raised) > 0 && s.Common == nil:
+		s.State = Explained
+		for _, m := range raised {
+			s.Explains = append(s.Explains, methods[m].name)
 		}
 	}
 }
 
-// reaches tells whether a method is explained, through others, by another. Each is
+// reaches reports whether a method is explained, through others, by another. Each is
 // visited once, however many ways lead to it: layers multiply them.
 func reaches(by map[int][]int, from, to int) bool {
 	seen := map[int]bool{from: true}

@@ -44,7 +44,7 @@ func layered(depth int) *judge.Deployment {
 			}
 			for slot := range d.Slots {
 				for _, caller := range callers {
-					const n = 100
+					n := 200.0 / float64(len(callers))
 					x := cost * (1 + 0.02*rng.NormFloat64())
 					d.Cells = append(d.Cells, judge.Cell{
 						Method: int32(m), Caller: int32(caller), Instance: int32(i), Slot: int32(slot),

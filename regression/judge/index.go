@@ -15,7 +15,11 @@ type index struct {
 	warm     []bool // instance x slot: after warm-up
 	heads    int    // instances
 	bases    int
-	position []int32 // of a caller among those of the current method, -1 none
+	position []int32   // of a caller among those of the current method, -1 none
+	callees  [][]int32 // of a method: the cells of calls that it makes
+	// callersKnown says that own costs can be formed.
+	callersKnown bool
+	learned      WarmUp
 }
 
 func (x *index) at(instance, slot int32) int { return int(instance)*x.d.Slots + int(slot) }
@@ -39,7 +43,7 @@ func newIndex(d *Deployment, o Options) (*index, error) {
 		}
 		for s := range d.Slots {
 			begins := d.Begin.Add(d.Slot * time.Duration(s))
-			x.warm[i*d.Slots+s] = in.Started.IsZero() || !begins.Before(in.Started.Add(o.WarmUp))
+			x.warm[i*d.Slots+s] = in.Started.IsZero() || !begins.Before(in.Started.Add(max(o.WarmUp, 0)))
 		}
 	}
 	sorted := true
@@ -49,7 +53,7 @@ func newIndex(d *Deployment, o Options) (*index, error) {
 			min(c.Method, c.Caller, c.Instance, c.Slot) < 0 {
 			return nil, fmt.Errorf("deployment: cell %d points outside of the lists: %+v", i, *c)
 		}
-		if sum := c.Records + c.Weight + c.Sum + c.Capped + c.Log + c.Calls + c.Timed; sum-sum != 0 {
+		if sum := c.Records + c.Weight + c.Sum + c.Capped + c.Log + c.Calls + c.Timed + c.Over + c.OverWeight + c.Far + c.FarWeight; sum-sum != 0 {
 			return nil, fmt.Errorf("deployment: cell %d must hold finite sums, found %+v", i, *c)
 		}
 		x.first[c.Method+1]++
@@ -65,12 +69,12 @@ func newIndex(d *Deployment, o Options) (*index, error) {
 	return x, nil
 }
 
-// shown tells whether a cell is of a complete slot after warm-up.
+// shown reports whether a cell is of a complete slot after warm-up.
 func (x *index) shown(c *Cell) bool {
 	return int(c.Slot) < x.d.Slots && x.warm[x.at(c.Instance, c.Slot)]
 }
 
-// counts tells whether a cell is part of the comparison of costs.
+// counts reports whether a cell is part of the comparison of costs.
 func (x *index) counts(c *Cell) bool {
 	return c.Records > 0 && c.Weight > 0 && x.shown(c)
 }

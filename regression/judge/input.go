@@ -56,6 +56,9 @@ type Cell struct {
 	Capped float64
 	// Log is SUM(w * LN(x)).
 	Log float64
+	// Over is the number of records above the cap and OverWeight the calls that they
+	// stand for; Far and FarWeight are those of calls above Far times the cap.
+	Over, OverWeight, Far, FarWeight float64
 
 	// Calls is SUM(w_wall * measured): how often the caller called the method. A
 	// process that times no CPU, or not that of every method, still counts its calls.
@@ -77,6 +80,15 @@ type Deployment struct {
 	Callers   []string
 	Instances []Instance
 	Overlap   Overlap
+
+	// Wall says that cells are of wall time, which no slow host scales: nothing is taken
+	// off as common to all methods.
+	Wall bool
+	// Judge marks the methods that are judged by this metric; nil = all. The others take
+	// part as callees and callers.
+	Judge []bool
+	// Spreads are those of earlier deployments; zero = unknown.
+	Spreads Spreads
 
 	Begin time.Time     // of slot 0
 	Slot  time.Duration // length of a slot

@@ -9,96 +9,198 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// betweenPrior is the spread between instances that is assumed where a deployment
-// says nothing about it, and the pooled estimate's degrees of freedom it counts as.
-const (
-	betweenPrior   = 0.02
-	betweenPriorDF = 4
-	// moderation is what the pooled variance between instances counts as in that
-	// of one method.
-	moderation = 10
-)
-
-// compared is one method while it is judged.
-type compared struct {
-	name    string // the whole service has none
-	caller  string // of a pair
-	fits    [statistics]fit
-	used    int // statistics that e-values are made of, from cost on
-	logE    float64
-	seen    [2]float64
-	weight  [2]float64
-	spread  float64 // variance of the change of cost, inflated
-	verdict Verdict
-}
-
-func (c *compared) subject() subject { return subject{c.caller, c.name} }
-
 // Look judges all methods by the complete slots. memory is that of the look
 // before; the one to keep for the next is returned.
 func Look(d *Deployment, o Options, memory Memory) (*Result, Memory, error) {
+	results, memory, err := LookAll([]*Deployment{d}, o, memory)
+	if err != nil {
+		return nil, memory, err
+	}
+	return results[0], memory, nil
+}
+
+// LookAll judges the methods of deployments that are one and the same, measured by
+// several metrics: each method in one of them, all as one family of hypotheses. The
+// whole service and the calls are those of the first.
+func LookAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory, error) {
 	if err := o.validate(); err != nil {
 		return nil, memory, err
 	}
-	x, err := newIndex(d, o)
-	if err != nil {
-		return nil, memory, err
+	looks := make([]*look, len(ds))
+	var costs []*compared
+	for i, d := range ds {
+		l, err := newLook(d, o)
+		if err != nil {
+			return nil, memory, err
+		}
+		if i == 0 {
+			if l.calls, err = compareCalls(l.x, l.o); err != nil {
+				return nil, memory, err
+			}
+		}
+		looks[i] = l
+		costs = append(costs, l.judged()...)
 	}
-	if d.Overlap != Concurrent {
-		o.Inflation *= apartInflation
-	}
-	z := newStandard(x)
-	common := commonMode(x, z, nil)
-	methods := compare(x, z, common)
-	infer(methods, o)
-	if own := ownReasons(methods); own != nil {
-		common = commonMode(x, z, own)
-		methods = compare(x, z, common)
-		infer(methods, o)
-	}
-	service := judgeService(x, common, o)
-	calls, err := compareCalls(x, o)
-	if err != nil {
-		return nil, memory, err
-	}
-
-	seen := d.Begin.Add(d.Slot * time.Duration(d.Slots))
-	costs := append(pointers(methods), service)
-	memory = memory.next(seen, append(raise(costs, o.LeastChange, o), raise(pointers(calls), leastCallsChange, o)...))
-	for _, c := range append(costs, pointers(calls)...) {
+	first := looks[0]
+	costs = append(costs, first.service)
+	calls := pointers(first.calls)
+	seen := first.x.d.Begin.Add(first.x.d.Slot * time.Duration(first.x.d.Slots))
+	memory = memory.next(seen, append(raise(costs, o.LeastChange, first.o), raise(calls, leastCallsChange, first.o)...))
+	for _, c := range slices.Concat(costs, calls) {
 		if n := memory.count(c.subject()); n >= o.Looks {
 			c.verdict.State = Regressed
 		} else if n > 0 {
 			c.verdict.State = Pending
 		}
 	}
-	if d.Over {
-		settle(costs, o)
-		settle(pointers(calls), o)
+	if first.x.d.Over {
+		settle(costs, first.o)
+		settle(calls, first.o)
 	}
-	excesses(x, methods)
-	wait(x, methods, common)
-	fold(x, methods, calls, common, o)
-	return report(x, methods, service, calls, o), memory, nil
+	undecided(costs, o)
+	withService(first.methods, first.service)
+	results := make([]*Result, len(looks))
+	for i, l := range looks {
+		excesses(l.x, l.methods)
+		fold(l.x, l.methods, l.calls, l.x.withCommon(l.hosts.level, l.service.verdict.Common), l.o)
+		results[i] = l.report()
+	}
+	return results, memory, nil
 }
 
-// report puts the verdicts into words and lists those to tell people.
-func report(x *index, methods []compared, service *compared, calls []compared, o Options) *Result {
-	r := &Result{Methods: make([]Verdict, len(methods)), Calls: make([]Verdict, len(calls)), Alerts: []Alert{}, Warnings: warnings(x.d)}
-	for i := range methods {
-		v := &methods[i].verdict
+// look is one evaluation of a deployment.
+type look struct {
+	x       *index
+	o       Options
+	hosts   hosts
+	methods []compared
+	differ  differ
+	service *compared
+	calls   []compared
+}
+
+// newLook makes the verdicts of each method by itself.
+func newLook(d *Deployment, o Options) (*look, error) {
+	x, err := newIndex(d, o)
+	if err != nil {
+		return nil, err
+	}
+	if d.Overlap != Concurrent {
+		o.Inflation *= apartInflation
+	}
+	z := newStandard(x)
+	if o.WarmUp == Learn {
+		x.learnWarmUp(z)
+	}
+	x.findCallees()
+	l := &look{x: x, o: o, hosts: withinVersions(x, z)}
+	l.methods = compare(x, z, l.hosts.level)
+	l.differ = differences(d, l.hosts, l.methods)
+	for i := range l.methods {
+		l.methods[i].estimate(l.differ, o)
+	}
+	l.service = inferAll(x, l.methods, l.differ, o)
+	return l, nil
+}
+
+// judged are the methods that this look judges.
+func (l *look) judged() (out []*compared) {
+	for m := range l.methods {
+		if judge := l.x.d.Judge; judge == nil || judge[m] {
+			out = append(out, &l.methods[m])
+			continue
+		}
+		l.methods[m].verdict.State = Elsewhere
+	}
+	return out
+}
+
+// inferAll makes the verdicts of all methods and of the whole service.
+func inferAll(x *index, methods []compared, d differ, o Options) *compared {
+	votes, at := votes(methods, x.d)
+	shared := stats.NewShared(votes, d.hosts.Variance, d.hosts.DF, soloists(methods, at)...)
+	service := judgeService(x, methods, shared, d, o)
+	for m := range methods {
+		c := &methods[m]
+		if c.verdict.State != NotProven {
+			continue
+		}
+		w := shared.Without(at[m])
+		switch reason := identified(x.d, w, d.hosts); reason {
+		case "":
+			c.infer(w, takenOff, d, o)
+		case moreThanHosts:
+			// What it changed as all others did is the whole service's.
+			beside := c.evidence(w, Spread{}, o)
+			c.infer(nil, reason, d, o)
+			c.atMost(beside)
+		default:
+			c.infer(nil, reason, d, o)
+		}
+	}
+	return service
+}
+
+// withCommon adds the common part of the versions to what methods of an instance share.
+func (x *index) withCommon(level []float64, common *Part) []float64 {
+	out := make([]float64, len(x.warm))
+	copy(out, level)
+	if common != nil {
+		for at := range out {
+			if x.d.Instances[at/x.d.Slots].Side == Head {
+				out[at] += math.Log1p(common.Change)
+			}
+		}
+	}
+	return out
+}
+
+// soloists are the methods without a vote: the likelihood of the others is asked where
+// they are.
+func soloists(methods []compared, at []int) (out []stats.Vote) {
+	const few = 16
+	for m := range methods {
+		if c := &methods[m]; at[m] < 0 && c.verdict.State == NotProven && len(out) < few {
+			out = append(out, stats.Vote{Change: c.fits[c.best()].change, Variance: c.errors[c.best()].all})
+		}
+	}
+	return out
+}
+
+// clearly is a measured change that is not passed over in silence.
+const clearly = 0.20
+
+// undecided marks what was measured to be much more expensive and could not be judged,
+// because the version cannot be told from the hosts that it ran on.
+func undecided(family []*compared, o Options) {
+	least := max(clearly, o.LeastChange)
+	for _, c := range family {
+		if v := &c.verdict; v.State == NotProven && c.surely > least && v.Interval[1] > least {
+			v.State = Undecided
+		}
+	}
+}
+
+// report puts the verdicts into words and lists those to report.
+func (l *look) report() *Result {
+	r := &Result{
+		Methods: make([]Verdict, len(l.methods)), Calls: make([]Verdict, len(l.calls)), Alerts: []Alert{},
+		WarmUp: l.x.learned, Differences: l.differ.seen, Warnings: warnings(l.x),
+	}
+	for i := range l.methods {
+		v := &l.methods[i].verdict
 		v.Reason = costReason(v)
 		r.Methods[i] = *v
 		r.raise(Regression, *v)
 	}
-	for i := range calls {
-		v := &calls[i].verdict
+	for i := range l.calls {
+		v := &l.calls[i].verdict
 		describeCalls(v)
 		r.Calls[i] = *v
 		r.raise(MoreCalls, *v)
 	}
-	service.verdict.Reason = costReason(&service.verdict)
-	r.Service = service.verdict
+	l.service.verdict.Reason = costReason(&l.service.verdict)
+	r.Service = l.service.verdict
 	r.raise(WholeService, r.Service)
 	slices.SortStableFunc(r.Alerts, func(a, b Alert) int { return cmp.Compare(b.ExcessPerDay, a.ExcessPerDay) })
 	return r
@@ -110,114 +212,8 @@ func (r *Result) raise(kind Kind, v Verdict) {
 	}
 }
 
-func pointers(all []compared) []*compared {
-	out := make([]*compared, len(all))
-	for i := range all {
-		out[i] = &all[i]
-	}
-	return out
-}
-
-// compare fits every method.
-func compare(x *index, z *standard, common []float64) []compared {
-	z.remove(common)
-	out := make([]compared, len(x.d.Methods))
-	for m, name := range x.d.Methods {
-		c := &out[m]
-		c.name, c.used = name, int(statistics)
-		cells := x.of(m)
-		if z.method(cells) {
-			for s := range c.fits {
-				c.fits[s] = z.fitOf(statistic(s))
-			}
-		}
-		c.seen, c.weight = z.seen, z.weight
-		c.describeMeans(z)
-		c.verdict.Mix = mixOf(x, cells)
-	}
-	return out
-}
-
-// describeMeans tells the means and what could not be compared.
-func (c *compared) describeMeans(z *standard) {
-	v := &c.verdict
-	v.Method = c.name
-	v.BaseRecords, v.HeadRecords = c.seen[Base], c.seen[Head]
-	if c.weight[Head] > 0 {
-		g := &z.grids[cost]
-		var u, e float64
-		for i, in := range z.x.d.Instances {
-			if in.Side != Head {
-				continue
-			}
-			for at := i * z.x.d.Slots; at < (i+1)*z.x.d.Slots; at++ {
-				u += g.expected[at]
-				e += g.residual[at]
-			}
-		}
-		v.BaseMean, v.HeadMean = u/c.weight[Head], (u+e)/c.weight[Head]
-	}
-	if z.unmatched > 0.5*(z.unmatched+c.weight[Head]) {
-		v.Warnings = append(v.Warnings, "most calls come from callers that the base version did not have")
-	}
-}
-
-// infer turns fits into e-values: first what instances differ by, pooled over all
-// methods, then each method with its own share of it.
-func infer(methods []compared, o Options) {
-	var pooled [statistics]float64
-	for s := range pooled {
-		groups := make([]stats.Heterogeneity, 0, len(methods))
-		for i := range methods {
-			if f := &methods[i].fits[s]; f.ok {
-				groups = append(groups, f.instances)
-			}
-		}
-		pooled[s] = stats.Pool(groups, betweenPrior*betweenPrior, betweenPriorDF)
-	}
-	for i := range methods {
-		methods[i].infer(pooled, o)
-	}
-}
-
-func (c *compared) infer(pooled [statistics]float64, o Options) {
-	v := &c.verdict
-	switch {
-	case c.seen[Head] == 0 && c.seen[Base] > 0:
-		v.State = Gone
-		return
-	case c.seen[Base] == 0:
-		v.State = New
-		return
-	case min(c.seen[Base], c.seen[Head]) < o.Records:
-		v.State = FewRecords
-		return
-	case !c.fits[cost].ok:
-		v.State = FewSlots
-		return
-	}
-	v.State = NotProven
-	var logs, variances [statistics]float64
-	for s := range c.used {
-		if f := &c.fits[s]; f.ok {
-			variances[s] = f.variance(f.instances.Moderated(pooled[s], moderation), o.Inflation)
-			logs[s] = stats.LogE(f.change, variances[s], margin(o), scales)
-		}
-	}
-	c.spread, c.logE = variances[cost], logs[cost]
-	if c.used == int(statistics) {
-		c.logE = combine(logs, variances)
-	}
-	v.LogE, v.EValue = c.logE, math.Exp(min(c.logE, 700))
-	v.Change = shareOf(c.fits[cost].change)
-	half := 1.959964 * math.Sqrt(c.spread)
-	v.Interval = [2]float64{shareOf(c.fits[cost].change - half), shareOf(c.fits[cost].change + half)}
-}
-
-func margin(o Options) float64 { return math.Log1p(o.Margin) }
-
 // raise names what one family of hypotheses has against it: e-BH, and the
-// predicates. It also tells what would have been seen.
+// predicates. It also describes what would have been seen.
 func raise(family []*compared, least float64, o Options) []subject {
 	logE := make([]float64, len(family))
 	for i, c := range family {
@@ -229,17 +225,37 @@ func raise(family []*compared, least float64, o Options) []subject {
 		if !c.verdict.State.Judged() {
 			continue
 		}
+		if c.verdict.Common == nil && c.verdict.CommonReason != "" {
+			// What hosts do is in all of these methods at once: each is asked for what
+			// the first would be.
+			needed[i] = math.Log(float64(len(family)) / o.Alpha)
+			rejected[i] = rejected[i] && c.logE >= needed[i]
+		}
 		c.verdict.NeededE = math.Exp(needed[i])
 		c.describePower(needed[i], o)
-		if rejected[i] && c.verdict.Change >= least && c.fits[cost].last >= 0 {
+		if rejected[i] && c.changed() >= least && c.fits[mean].last >= 0 {
 			raised = append(raised, c.subject())
 		}
 	}
 	return raised
 }
 
-// describePower tells what would have been seen, so much evidence being needed.
+// changed is the change that must be at least the smallest that is raised: of the mean,
+// or of what decides, as a few calls can hide in the mean what all others show.
+func (c *compared) changed() float64 {
+	shared := c.fits[mean].change - math.Log1p(c.verdict.Change)
+	most := c.verdict.Change
+	for _, s := range c.decide {
+		if c.fits[s].ok {
+			most = max(most, shareOf(c.fits[s].change-shared))
+		}
+	}
+	return most
+}
+
+// describePower says what would have been seen, so much evidence being needed.
 func (c *compared) describePower(logNeeded float64, o Options) {
-	c.verdict.Seen90 = shareOf(stats.DetectableLogE(c.spread, margin(o), scales, logNeeded, 0.9))
-	c.verdict.PowerAt10 = stats.PowerLogE(math.Log(1.1), c.spread, margin(o), scales, logNeeded)
+	need := stats.RequiredLogE(c.spread.all, c.spread.df, margin(o), scales, logNeeded)
+	c.verdict.Seen90 = shareOf(need.Detectable(0.9))
+	c.verdict.PowerAt10 = need.Power(math.Log(1.1))
 }

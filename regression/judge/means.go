@@ -18,12 +18,14 @@ func (z *standard) means() {
 			k := c*slots + s
 			z.totalW[c] += z.baseW[k]
 			z.totalN[c] += z.baseN[k]
-			z.totalMean[cost][c] += z.baseY[cost][k]
-			z.totalMean[level][c] += z.baseY[level][k]
+			for y := range z.totalMean {
+				z.totalMean[y][c] += z.baseY[y][k]
+			}
 		}
 		if z.totalW[c] > 0 {
-			z.totalMean[cost][c] /= z.totalW[c]
-			z.totalMean[level][c] /= z.totalW[c]
+			for y := range z.totalMean {
+				z.totalMean[y][c] /= z.totalW[c]
+			}
 		}
 	}
 	z.factors()
@@ -36,11 +38,13 @@ func (z *standard) means() {
 			k := c*slots + s
 			share := z.baseN[k] / (z.baseN[k] + z.shrink)
 			z.share[k] = share
-			z.mean[cost][k] = (1 - share) * z.totalMean[cost][c] * z.factor[cost][s]
-			z.mean[level][k] = (1 - share) * (z.totalMean[level][c] + z.factor[level][s])
+			z.baseMean[cost][k] = (1 - share) * z.totalMean[cost][c] * z.factor[cost][s]
+			z.baseMean[mean][k] = (1 - share) * z.totalMean[mean][c] * z.factor[cost][s]
+			z.baseMean[level][k] = (1 - share) * (z.totalMean[level][c] + z.factor[level][s])
 			if share > 0 {
-				z.mean[cost][k] += share * z.baseY[cost][k] / z.baseW[k]
-				z.mean[level][k] += share * z.baseY[level][k] / z.baseW[k]
+				for y := range z.baseMean {
+					z.baseMean[y][k] += share * z.baseY[y][k] / z.baseW[k]
+				}
 			}
 			spread += (1 - share) * z.headW[k]
 		}

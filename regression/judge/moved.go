@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/corehour/corehour/regression/stats"
 )
@@ -10,6 +11,25 @@ import (
 // certain is the e-value, as a logarithm, from which a method is taken to have got
 // cheaper: one method is asked, because another was raised.
 var certain = math.Log(20)
+
+// moved lowers to Moved what is saved elsewhere by the same caller, callers before
+// callees. by says which callees explain what a caller pays more.
+func (f *flows) moved(methods []compared, raised []int, by map[int][]int, o Options) {
+	done := map[int]bool{}
+	for _, m := range slices.Backward(raised) {
+		v := &methods[m].verdict
+		from := f.movedFrom(methods, m, o)
+		for payer := range done {
+			if from == nil && slices.Contains(by[payer], m) && f.mostly(payer, m, o) {
+				from = methods[payer].verdict.Explains
+			}
+		}
+		if from != nil {
+			done[m] = true
+			v.State, v.Explains = Moved, from
+		}
+	}
+}
 
 // movedFrom looks for a caller of the method that pays in all what it paid: another
 // callee, or its own code, got cheaper by as much. It names what did, nil if none.
@@ -47,12 +67,12 @@ func (f *flows) movedFrom(methods []compared, m int, o Options) []string {
 	return nil
 }
 
-// known tells whether a flow with a standard error is known beside another.
+// known reports whether a flow with a standard error is known beside another.
 func (o Options) known(se, beside float64) bool { return o.twice(se) <= beside/2 }
 
 // twice is how far off a flow with a standard error may be.
 func (o Options) twice(se float64) float64 { return 2 * math.Sqrt(o.Inflation) * se }
 
 func (c *compared) cheaper(o Options) bool {
-	return c.verdict.State.Judged() && stats.LogE(-c.fits[cost].change, c.spread, margin(o), scales) >= certain
+	return c.verdict.State.Judged() && stats.LogEStudent(-math.Log1p(c.verdict.Change), c.spread.all, c.spread.df, margin(o), scales) >= certain
 }

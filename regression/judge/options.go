@@ -9,7 +9,8 @@ import (
 // Options of a look. Defaults is what they are in production; a demonstration
 // that cannot wait sets shorter times and says so.
 type Options struct {
-	// WarmUp is left out of every instance from its start, in whole slots.
+	// WarmUp is left out of every instance from its start, in whole slots; Learn finds it
+	// from the data.
 	WarmUp time.Duration
 	// Records is the least number of measured calls on both sides.
 	Records float64
@@ -32,7 +33,7 @@ type Options struct {
 // Defaults are those of docs/statistics.md.
 func Defaults() Options {
 	return Options{
-		WarmUp: 10 * time.Minute, Records: 30, LeastChange: 0.02, Margin: 0.01,
+		WarmUp: Learn, Records: 30, LeastChange: 0.02, Margin: 0.01,
 		Looks: 2, Alpha: 0.05, Inflation: 1.2, Explained: 0.8,
 	}
 }
@@ -47,7 +48,7 @@ func (o Options) validate() error {
 			errs = append(errs, fmt.Errorf("%s must be %s, found %v", name, rule, found))
 		}
 	}
-	refuse(o.WarmUp < 0, "WarmUp", "at least 0", o.WarmUp)
+	refuse(o.WarmUp < 0 && o.WarmUp != Learn, "WarmUp", "at least 0, or learned", o.WarmUp)
 	refuse(!(o.Records >= 1), "Records", "at least 1", o.Records)
 	refuse(!(o.Margin >= 0), "Margin", "at least 0", o.Margin)
 	refuse(!(o.LeastChange >= o.Margin), "LeastChange", "at least Margin", o.LeastChange)

@@ -2,22 +2,43 @@ package judge
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
 // percent writes a share with its sign.
-func percent(share float64) string { return fmt.Sprintf("%+.1f%%", 100*share) }
+func percent(share float64) string {
+	if share > 9.995 {
+		return fmt.Sprintf("x%.3g", 1+share)
+	}
+	return fmt.Sprintf("%+.1f%%", 100*share)
+}
 
-// power says what a look would have seen: no verdict without it.
+func (p Part) String() string {
+	return fmt.Sprintf("%s (%s to %s)", percent(p.Change), percent(p.Interval[0]), percent(p.Interval[1]))
+}
+
+// power says what an evaluation would have seen: no verdict without it.
 func power(v *Verdict) string {
 	if v.Seen90 > 9 {
-		return "no change below a tenfold one would have been seen"
+		return "no change below x10 would have been seen"
 	}
 	return fmt.Sprintf("%s would have been seen with 90%% probability", percent(v.Seen90))
 }
 
-func interval(v *Verdict) string {
-	return fmt.Sprintf("%s (%s to %s)", percent(v.Change), percent(v.Interval[0]), percent(v.Interval[1]))
+func interval(v *Verdict) string { return Part{v.Change, v.Interval}.String() }
+
+// parts says what was measured and what was taken off.
+func parts(v *Verdict) string {
+	switch {
+	case v.CommonReason == "":
+		return ""
+	case v.Common == nil:
+		return fmt.Sprintf("measured %s, nothing taken off, common part %s", v.Measured, v.CommonReason)
+	case v.Remaining == nil: // the whole service
+		return fmt.Sprintf("measured %s", v.Measured)
+	}
+	return fmt.Sprintf("measured %s, %s taken off: %s", v.Measured, percent(v.Common.Change), v.CommonReason)
 }
 
 func costReason(v *Verdict) string {
@@ -25,26 +46,40 @@ func costReason(v *Verdict) string {
 	if v.BaseRecords == 0 { // the whole service: instances are what counts
 		seen = "all methods"
 	}
+	join := func(all ...string) string {
+		kept := all[:0]
+		for _, s := range all {
+			if s != "" {
+				kept = append(kept, s)
+			}
+		}
+		return strings.Join(kept, "; ")
+	}
+	tail := ""
+	if v.Tail {
+		tail = "rare expensive calls became more frequent"
+	}
+	evidence := fmt.Sprintf("%s, e-value %.3g, %s", interval(v), v.EValue, seen)
 	switch v.State {
 	case Regressed:
-		return fmt.Sprintf("%s, e-value %.3g, %s", interval(v), v.EValue, seen)
+		return join(evidence, tail, parts(v))
 	case Pending:
-		if len(v.WaitsFor) > 0 {
-			return fmt.Sprintf("%s, e-value %.3g: mostly by calls of %s, of which too little is known yet", interval(v), v.EValue, strings.Join(v.WaitsFor, ", "))
-		}
-		return fmt.Sprintf("%s, e-value %.3g: to be confirmed by the next look", interval(v), v.EValue)
+		return join(fmt.Sprintf("%s, e-value %.3g: to be confirmed by the next evaluation", interval(v), v.EValue), tail, parts(v))
 	case Explained:
-		return fmt.Sprintf("%s, because of %s", interval(v), strings.Join(v.Explains, ", "))
+		return join(fmt.Sprintf("inclusive %s, because of %s", v.Inclusive, strings.Join(v.Explains, ", ")), parts(v))
 	case Moved:
-		return fmt.Sprintf("%s, %s: their caller pays what it paid", interval(v), strings.Join(v.Explains, ", "))
+		return fmt.Sprintf("%s, %s: who calls both pays what it paid", interval(v), strings.Join(v.Explains, ", "))
+	case Undecided:
+		return join(fmt.Sprintf("could not tell: %s with what hosts and processes differ by", interval(v)), parts(v),
+			"more processes of both versions would tell")
 	case NotProven:
-		return fmt.Sprintf("~ no regression found; %s", power(v))
+		return join(fmt.Sprintf("~ no regression found; %s", power(v)), parts(v))
 	case FewRecords:
 		return fmt.Sprintf("~ too few records: %s", seen)
 	case FewSlots:
 		return "~ too few slots and instances to tell chance from change"
 	case New:
-		return "~ the base version has nothing to compare it with"
+		return "~ new: the base version has nothing to compare it with"
 	case Gone:
 		return "~ the head version did not call it"
 	}
@@ -60,20 +95,50 @@ func callsReason(v *Verdict) string {
 }
 
 // warnings are what makes all verdicts of a deployment weaker.
-func warnings(d *Deployment) []string {
+func warnings(x *index) []string {
 	var out []string
-	switch d.Overlap {
+	switch x.d.Overlap {
 	case PreviousDays:
 		out = append(out, "the versions did not run at the same time: compared with the same minutes of earlier days, which is weaker")
 	case Sequential:
 		out = append(out, "the versions did not run at the same time and there are no earlier days: what the hour does is in the difference")
 	}
-	var n [2]int
-	for _, in := range d.Instances {
-		n[in.Side]++
+	if (x.bases < 2 || x.heads < 2) && x.bases+x.heads > 0 {
+		out = append(out, fmt.Sprintf("%d and %d instances: what they differ by is assumed, not seen", x.bases, x.heads))
 	}
-	if (n[Base] < 2 || n[Head] < 2) && n[Base]+n[Head] > 0 {
-		out = append(out, fmt.Sprintf("%d and %d instances: what they differ by is assumed, not seen", n[Base], n[Head]))
+	if !x.callersKnown && len(x.cells) > 0 {
+		out = append(out, "callers are unknown: changes are of inclusive cost, with all that a method calls")
+	}
+	if w := x.learned.Waiting; w[Base]+w[Head] > 0 {
+		out = append(out, fmt.Sprintf("%d and %d processes are still warming up: the next evidence is due from %s on", w[Base], w[Head], x.learned.Due.UTC().Format("15:04:05")))
+	}
+	if load := x.load(); math.Abs(load) > sameLoad {
+		out = append(out, fmt.Sprintf("a process of the new version gets %.2g times the calls of one of the base: a change that follows the load cannot be told from one of the version", math.Exp(load)))
 	}
 	return out
+}
+
+// load is the logarithm of the calls per process and slot of the head over the base's.
+func (x *index) load() float64 {
+	if x.d.Overlap == PreviousDays {
+		return 0
+	}
+	var calls, n [2]float64
+	seen := make([]bool, len(x.warm))
+	for i := range x.cells {
+		c := &x.cells[i]
+		if !x.counts(c) {
+			continue
+		}
+		side := x.d.Instances[c.Instance].Side
+		calls[side] += c.Weight
+		if at := x.at(c.Instance, c.Slot); !seen[at] {
+			seen[at] = true
+			n[side]++
+		}
+	}
+	if n[Base] == 0 || n[Head] == 0 {
+		return 0
+	}
+	return math.Log(calls[Head] / n[Head] * n[Base] / calls[Base])
 }

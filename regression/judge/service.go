@@ -6,68 +6,105 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// wholeService compares the common mode of the versions: what moves all methods
-// alike is removed from each of them and would be seen by none. Instances are the
-// sample. False where there are too few.
-func wholeService(x *index, common []float64) (change, variance float64, ok bool) {
-	slots := x.d.Slots
-	base := make([]float64, slots)
-	for s := range slots {
-		n := 0.0
-		for i, in := range x.d.Instances {
-			if at := i*slots + s; in.Side == Base && x.warm[at] && common[at] != 0 {
-				base[s] += common[at]
-				n++
-			}
-		}
-		if n > 0 {
-			base[s] /= n
-		}
+const (
+	// mostMoved is the expected share of the other methods that may have changed for
+	// reasons of their own, a third and what is expected of those that did not; with more,
+	// what is common to all cannot be told from what changed.
+	mostMoved = 0.38
+	// beyondHosts is the probability with which hosts differ by less than the common part
+	// that is still taken off.
+	beyondHosts = 0.98
+)
+
+// identified says why the common part cannot be told, "" if it can.
+func identified(d *Deployment, w *stats.Without, hosts Spread) string {
+	switch {
+	case d.Wall:
+		return "not identified: wall time does not follow the speed of a host"
+	case w.Voters == 0 || hosts.Variance == 0:
+		return "not identified: no other method's own cost is known well enough to compare with"
+	case w.Moved > mostMoved:
+		return "not identified: more than a third of the other methods changed as well"
+	case math.Abs(w.Likeliest) > stats.Estimate{SE: math.Sqrt(hosts.Variance), DF: hosts.DF}.Margin(beyondHosts):
+		return moreThanHosts
 	}
-	var n, mean, squares [2]float64
-	var all [2][]float64
-	for i, in := range x.d.Instances {
-		sum, k := 0.0, 0.0
-		for s := range slots {
-			if at := i*slots + s; x.warm[at] && common[at] != 0 {
-				sum += common[at] - base[s]
-				k++
-			}
-		}
-		if k > 0 {
-			all[in.Side] = append(all[in.Side], sum/k)
-			n[in.Side]++
-			mean[in.Side] += sum / k
-		}
-	}
-	df := n[Base] + n[Head] - 2
-	if min(n[Base], n[Head]) < 2 || df < 3 {
-		return 0, 0, false
-	}
-	for side := range all {
-		mean[side] /= n[side]
-		for _, y := range all[side] {
-			squares[side] += (y - mean[side]) * (y - mean[side])
-		}
-	}
-	pooled := (squares[Base] + squares[Head]) / df * (df / (df - 2)) // Student's t has that variance
-	return mean[Head] - mean[Base], pooled * (1/n[Base] + 1/n[Head]), true
+	return ""
 }
 
-// judgeService is the verdict on all methods together.
-func judgeService(x *index, common []float64, o Options) *compared {
-	c := &compared{verdict: Verdict{Method: "whole service", State: FewSlots}}
-	change, variance, ok := wholeService(x, common)
+const moreThanHosts = "not identified: what the other methods share is more than hosts differ by"
+
+const takenOff = "what the other methods share, within what hosts differ by"
+
+// judgeService makes the verdict on all methods together: on the change that they share,
+// or, where that is not identified, on the change of the cost of all of them.
+func judgeService(x *index, methods []compared, shared *stats.Shared, d differ, o Options) *compared {
+	c := &compared{verdict: Verdict{Method: "whole service", State: FewSlots, Basis: Own}, decide: []statistic{mean}}
+	bill, ok := serviceCost(x, methods)
 	if !ok {
 		return c
 	}
 	v := &c.verdict
 	v.State = NotProven
-	c.spread = o.Inflation * variance
-	c.logE = stats.LogE(change, c.spread, margin(o), scales)
+	measured := o.Inflation * bill.variance
+	v.Measured = partOf(bill.change, measured, bill.df)
+	v.Inclusive = v.Measured
+	change, variance, df := bill.change, o.Inflation*(bill.variance+bill.processes), bill.df
+	w := shared.Without(-1)
+	v.CommonReason = identified(x.d, w, d.hosts)
+	if v.CommonReason == "" {
+		v.CommonReason = "what the methods share"
+		v.Common = &Part{shareOf(w.Mean), [2]float64{shareOf(w.Low), shareOf(w.High)}}
+	}
+	if v.Common != nil || v.CommonReason == moreThanHosts { // the methods agree
+		change, variance, df = w.Likeliest, w.SD*w.SD, math.Inf(1)
+	}
+	c.surely = partOf(change, variance, df).Interval[0]
+	c.spread = errorOf{measured, variance, df}.with(d.hosts)
+	c.logE = stats.LogEStudent(change, c.spread.all, c.spread.df, margin(o), scales)
+	whole := partOf(change, c.spread.all, c.spread.df)
+	v.Change, v.Interval = whole.Change, whole.Interval
+	c.fits[mean] = fit{change: change, ok: true}
 	v.LogE, v.EValue = c.logE, math.Exp(min(c.logE, 700))
-	v.Change = shareOf(change)
-	half := 1.959964 * math.Sqrt(c.spread)
-	v.Interval = [2]float64{shareOf(change - half), shareOf(change + half)}
 	return c
+}
+
+type bill struct{ change, variance, processes, df float64 }
+
+// serviceCost compares the sum of the own costs of all methods, each at the calls of the
+// head; of inclusive costs where callers are unknown.
+func serviceCost(x *index, methods []compared) (bill, bool) {
+	var base, head float64
+	var out bill
+	variance, df := make([]float64, 0, len(methods)), make([]float64, 0, len(methods))
+	for m := range methods {
+		c := &methods[m]
+		if !c.verdict.State.Judged() || c.basis == Inclusive && x.callersKnown && len(x.callees[m]) > 0 {
+			continue
+		}
+		b, h := c.verdict.BaseMean*c.weight[Head], c.verdict.HeadMean*c.weight[Head]
+		if c.basis == OwnPart { // the means are inclusive
+			b, h = b*c.loading, h-b*(1-c.loading)
+		}
+		if !(b > 0) || !(h > 0) {
+			continue
+		}
+		base, head = base+b, head+h
+		f := c.fits[mean]
+		scale := h
+		if c.basis == OwnPart {
+			scale = h / c.loading
+		}
+		variance = append(variance, f.kappa*f.within*scale*scale)
+		df = append(df, f.df)
+		out.processes += (c.errors[mean].all - c.errors[mean].measured) * scale * scale
+	}
+	if !(base > 0) || !(head > 0) {
+		return bill{}, false
+	}
+	for _, v := range variance {
+		out.variance += v / (head * head)
+	}
+	out.processes /= head * head
+	out.change, out.df = math.Log(head/base), stats.Satterthwaite(variance, df)
+	return out, true
 }

@@ -29,7 +29,7 @@ func ended(t *testing.T, d *judge.Deployment, slots int, over bool) *judge.Resul
 func TestTheLastLookDecides(t *testing.T) {
 	told, refused := 0, 0
 	for percent := 3; percent <= 60; percent++ {
-		for slots := 3; slots <= 6; slots++ {
+		for slots := 2; slots <= 6; slots++ {
 			draw := func() *judge.Deployment {
 				s := newShop()
 				s.at("Tax").self[1] *= 1 + float64(percent)/100

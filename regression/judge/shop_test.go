@@ -55,7 +55,7 @@ func (s *shop) at(name string) *shopMethod {
 // inclusive is what a call costs with all it calls.
 func (s *shop) inclusive(name string, side int) float64 {
 	m := s.at(name)
-	total := m.self[side]
+	total := m.self[side] * math.Exp(s.upsets[name])
 	for callee, n := range m.calls[side] {
 		total += n * s.inclusive(callee, side)
 	}
@@ -124,7 +124,7 @@ func (s *shop) call(d *judge.Deployment, r *rand.Rand, name, caller string, inst
 		return
 	}
 	noise := 0.6 / math.Sqrt(calls) * r.NormFloat64()
-	cost := s.inclusive(name, side) * math.Exp(shift+s.upsets[name])
+	cost := s.inclusive(name, side) * math.Exp(shift)
 	d.Cells = append(d.Cells, judge.Cell{
 		Method: int32(slices.Index(d.Methods, name)), Caller: int32(slices.Index(d.Callers, caller)),
 		Instance: int32(instance), Slot: int32(slot), Records: calls, Weight: calls,

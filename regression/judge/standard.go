@@ -6,8 +6,9 @@ import "math"
 type statistic int
 
 const (
-	cost  statistic = iota // the mean of capped cost, as a ratio: what is paid
+	cost  statistic = iota // the mean of capped cost, as a ratio: few calls do not decide it
 	level                  // the mean logarithm, as a difference: sees more under heavy tails
+	mean                   // the mean, as a ratio: what is paid. Of a method with callees, of its own cost
 	statistics
 )
 
@@ -32,25 +33,29 @@ type standard struct {
 	x        *index
 	grids    [statistics]grid
 	records  []float64 // instance x slot
+	calls    []float64
 	common   []float64 // instance x slot: what is removed
 	factorOf []float64 // exp(-common)
 	// The records and the calls that could be compared, and the calls of callers
 	// that the base never had.
 	seen      [2]float64
+	measured  [2]float64 // records, compared or not
 	weight    [2]float64
 	unmatched float64
 
-	callers []int32
-	mean    [statistics][]float64 // of the base, by caller and slot
-	share   []float64             // weight of the slot's own mean in it
-	use     []float64             // b
-	baseW   []float64
-	baseN   []float64
-	baseY   [statistics][]float64
-	headW   []float64
-	factor  [statistics][]float64 // of a slot
-	known   []float64             // share of the slot's own difference in its factor
-	shrink  float64
+	callers      []int32
+	baseMean     [statistics][]float64 // of the base, by caller and slot
+	share        []float64             // weight of the slot's own mean in it
+	paid         []float64             // instance x slot: to callees, and its variance
+	paidVariance []float64
+	use          []float64 // b
+	baseW        []float64
+	baseN        []float64
+	baseY        [statistics][]float64
+	headW        []float64
+	factor       [statistics][]float64 // of a slot
+	known        []float64             // share of the slot's own difference in its factor
+	shrink       float64
 	// By slot, to compare slots with each other.
 	differences, errors []float64
 	slotError           float64   // variance of the change because slots differ
@@ -60,7 +65,7 @@ type standard struct {
 }
 
 func newStandard(x *index) *standard {
-	z := &standard{x: x, records: make([]float64, len(x.warm))}
+	z := &standard{x: x, records: make([]float64, len(x.warm)), calls: make([]float64, len(x.warm))}
 	for k := range z.grids {
 		g := &z.grids[k]
 		for _, p := range []*[]float64{&g.expected, &g.residual, &g.variance, &g.known, &g.used} {
@@ -72,17 +77,19 @@ func newStandard(x *index) *standard {
 	return z
 }
 
-// observed is what a cell holds of the statistics, less what the common mode of
-// its instance and slot accounts for.
-func (z *standard) observed(c *Cell) (costs, logs float64) {
+// observed is what a cell holds of the statistics, less what all methods of its
+// instance and slot share.
+func (z *standard) observed(c *Cell) [statistics]float64 {
 	if z.common == nil {
-		return c.Capped, c.Log
+		return [statistics]float64{cost: c.Capped, level: c.Log, mean: c.Sum}
 	}
 	at := z.x.at(c.Instance, c.Slot)
-	return c.Capped * z.factorOf[at], c.Log - c.Weight*z.common[at]
+	return [statistics]float64{
+		cost: c.Capped * z.factorOf[at], level: c.Log - c.Weight*z.common[at], mean: c.Sum * z.factorOf[at],
+	}
 }
 
-// remove sets the common mode by instance and slot, nil for none.
+// remove sets what is taken off by instance and slot, nil for nothing.
 func (z *standard) remove(common []float64) {
 	z.common = common
 	z.factorOf = zeros(z.factorOf, len(common))
@@ -105,11 +112,11 @@ func (z *standard) method(cells []Cell) bool {
 			z.headW[k] += c.Weight
 			continue
 		}
-		costs, logs := z.observed(c)
 		z.baseW[k] += c.Weight
 		z.baseN[k] += c.Records
-		z.baseY[cost][k] += costs
-		z.baseY[level][k] += logs
+		for s, y := range z.observed(c) {
+			z.baseY[s][k] += y
+		}
 	}
 	z.means()
 	ok := false
@@ -130,16 +137,17 @@ func (z *standard) add(c *Cell) bool {
 	caller := int(z.x.position[c.Caller])
 	k := caller*z.x.d.Slots + int(c.Slot)
 	side := z.x.d.Instances[c.Instance].Side
+	z.measured[side] += c.Records
 	if !(z.totalN[caller] > 0) {
 		z.unmatched += c.Weight
 		return false
 	}
 	at := z.x.at(c.Instance, c.Slot)
 	z.records[at] += c.Records
+	z.calls[at] += c.Weight
 	z.seen[side] += c.Records
 	z.weight[side] += c.Weight
-	var y [statistics]float64
-	y[cost], y[level] = z.observed(c)
+	y := z.observed(c)
 	spread := c.Weight * c.Weight / c.Records
 	known := 1.0
 	if side == Base {
@@ -149,10 +157,10 @@ func (z *standard) add(c *Cell) bool {
 	for s := range z.grids {
 		g := &z.grids[s]
 		u, v := c.Weight, spread
-		expected := u * z.mean[s][k]
-		if statistic(s) == cost {
+		expected := u * z.baseMean[s][k]
+		if statistic(s) != level {
 			u = expected
-			v = spread * z.mean[s][k] * z.mean[s][k]
+			v = spread * z.baseMean[s][k] * z.baseMean[s][k]
 		}
 		g.expected[at] += u
 		g.residual[at] += y[s] - expected
@@ -177,15 +185,16 @@ func (z *standard) clear(cells []Cell) {
 	}
 	n := len(z.callers) * z.x.d.Slots
 	for _, p := range []*[]float64{
-		&z.mean[cost], &z.mean[level], &z.share, &z.use, &z.baseW, &z.baseN, &z.baseY[cost], &z.baseY[level], &z.headW,
+		&z.baseMean[cost], &z.baseMean[level], &z.baseMean[mean], &z.share, &z.use, &z.baseW, &z.baseN, &z.baseY[cost], &z.baseY[level], &z.baseY[mean], &z.headW,
 	} {
 		*p = zeros(*p, n)
 	}
-	for _, p := range []*[]float64{&z.totalW, &z.totalN, &z.totalMean[cost], &z.totalMean[level]} {
+	for _, p := range []*[]float64{&z.totalW, &z.totalN, &z.totalMean[cost], &z.totalMean[level], &z.totalMean[mean]} {
 		*p = zeros(*p, len(z.callers))
 	}
-	z.seen, z.weight, z.unmatched = [2]float64{}, [2]float64{}, 0
+	z.seen, z.measured, z.weight, z.unmatched = [2]float64{}, [2]float64{}, [2]float64{}, 0
 	clear(z.records)
+	clear(z.calls)
 	for k := range z.grids {
 		g := &z.grids[k]
 		g.usedVariance = 0

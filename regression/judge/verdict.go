@@ -17,19 +17,24 @@ const (
 	Moved State = "moved"
 	// NotProven: nothing that could not be chance. Printed as ~.
 	NotProven State = "not_proven"
+	// Undecided: the measured change is above 20% beyond its measurement error, and there
+	// are too few processes, or no other methods, to tell the version from its hosts.
+	Undecided State = "undecided"
 	// FewRecords: not enough measured calls on one side.
 	FewRecords State = "few_records"
 	// FewSlots: too few slots and instances to tell the size of chance.
 	FewSlots State = "few_slots"
+	// Elsewhere: judged by another metric.
+	Elsewhere State = "elsewhere"
 	// New and Gone: only one version has it, or none of its callers is in both.
 	New  State = "new"
 	Gone State = "gone"
 )
 
-// Judged tells whether the method was really compared.
+// Judged reports whether the method was really compared.
 func (s State) Judged() bool {
 	switch s {
-	case Regressed, Pending, Explained, Moved, NotProven:
+	case Regressed, Pending, Explained, Moved, NotProven, Undecided:
 		return true
 	}
 	return false
@@ -44,10 +49,24 @@ type Verdict struct {
 	// Reason says in one sentence what follows from what.
 	Reason string `json:"reason"`
 
-	// Change of the cost per call, callers and hours being equal, and its 95%
-	// interval.
+	// Basis says what Change is of.
+	Basis Basis `json:"basis"`
+	// Change of the mean cost per call, adjusted for caller mix and hour, and its 95%
+	// interval: Remaining where the common part is identified, else Measured with what
+	// hosts and processes may add to the interval.
 	Change   float64    `json:"change"`
 	Interval [2]float64 `json:"interval"`
+	// Measured is what these processes measured, with the error of measuring alone.
+	Measured Part `json:"measured_change"`
+	// Common is the part that all methods share and that is taken off, null where it is
+	// not identified; CommonReason says why.
+	Common       *Part  `json:"common_part"`
+	CommonReason string `json:"common_reason"`
+	Remaining    *Part  `json:"remaining_change"`
+	// Inclusive is the measured change with all it calls.
+	Inclusive Part `json:"inclusive_change"`
+	// Tail says that rare calls are what became more expensive.
+	Tail bool `json:"tail,omitempty"`
 	// EValue is the evidence against "at most Margin dearer"; LogE its logarithm,
 	// which cannot overflow.
 	EValue float64 `json:"e_value"`
@@ -65,7 +84,7 @@ type Verdict struct {
 	// Records compared, of each version, after warm-up.
 	BaseRecords float64 `json:"base_records"`
 	HeadRecords float64 `json:"head_records"`
-	// Means are ns per call, capped; BaseMean is what the head's calls would have
+	// Means are ns per call, of Basis; BaseMean is what the head's calls would have
 	// cost in the base version.
 	BaseMean float64 `json:"base_mean"`
 	HeadMean float64 `json:"head_mean"`
@@ -77,11 +96,14 @@ type Verdict struct {
 	ExcessPerDay float64 `json:"excess_per_day"`
 	// Explains names raised callees, or where the cost came from.
 	Explains []string `json:"explains,omitempty"`
-	// WaitsFor names callees that are to be known better before it is told: it is
-	// Pending for these alone.
-	WaitsFor []string `json:"waits_for,omitempty"`
 	// Warnings are what makes the figures weaker than they look.
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Part is a change, or a part of one, with its 95% interval.
+type Part struct {
+	Change   float64    `json:"change"`
+	Interval [2]float64 `json:"interval"`
 }
 
 // Name is the method, or "caller -> method", for people: names may hold an arrow.
@@ -99,7 +121,7 @@ func shareOf(log float64) float64 { return math.Expm1(min(log, math.Log1p(1e6)))
 // Result is one look at one deployment.
 type Result struct {
 	Methods []Verdict `json:"methods"`
-	// Service is about all methods together: the common mode.
+	// Service is about all methods together: what they share, or the cost of all.
 	Service Verdict `json:"service"`
 	// Calls are pairs of caller and method in which one call of the caller makes
 	// more calls than it did.
@@ -107,6 +129,9 @@ type Result struct {
 	// Alerts are the verdicts to tell people, in one message: regressed ones of
 	// all kinds, by ExcessPerDay.
 	Alerts []Alert `json:"alerts"`
+	// Differences are what processes of one version differ by, for later deployments.
+	Differences Differences `json:"-"`
+	WarmUp      WarmUp      `json:"warm_up"`
 	// Warnings hold for all verdicts.
 	Warnings []string `json:"warnings,omitempty"`
 }

@@ -3,59 +3,196 @@ package judge
 import (
 	"math"
 	"time"
+
+	"github.com/corehour/corehour/regression/stats"
 )
+
+// Learn as Options.WarmUp leaves out of each instance what it is more expensive in after
+// its start than later.
+const Learn time.Duration = -1
 
 const (
-	// leastStarts is the number of starting instances a warm-up is learned from.
-	leastStarts = 8
-	// warmEnough is how much dearer than later a started instance may be.
-	warmEnough = 0.02
+	// mostWarmUp is the age from which an instance counts as warm whatever it does: what
+	// has not settled by then is no warm-up.
+	mostWarmUp = 30 * time.Minute
+	// leastSettled is the time that an instance's level must have stayed for, of two slots
+	// at least.
+	leastSettled = 3 * time.Minute
+	// settledBy is how much more expensive than later a settled slot may be, and settledZ
+	// the standard errors from which a difference is known.
+	settledBy, settledZ = 0.01, 2
+	// slotsDiffer is the standard deviation of a level between slots that is assumed, as
+	// of slotsDifferDF differences; lasting is how much more it is over some slots than
+	// neighbours differ by.
+	slotsDiffer   = 0.02
+	slotsDifferDF = 4
+	lasting       = 2.5
 )
 
-// LearnWarmUp finds from a deployment that has run for how long its instances
-// were dearer after their start than later, in whole slots: as long as all methods
-// together (the common mode) are more than 2% above what they are after most, or
-// more than 0.5% where that is beyond three standard errors. At least one slot; false if fewer than 8 instances were
-// seen to start and to run on.
-func LearnWarmUp(d *Deployment, most time.Duration) (time.Duration, bool, error) {
-	x, err := newIndex(d, Options{})
-	if err != nil || d.Slots == 0 {
-		return 0, false, err
-	}
-	common := commonMode(x, newStandard(x), nil)
-	ages := int((most + d.Slot - 1) / d.Slot)
-	differences := make([][]float64, ages)
-	for i, in := range d.Instances {
-		if in.Started.IsZero() || in.Started.Before(d.Begin) {
+// WarmUp is what was learned of the start of instances.
+type WarmUp struct {
+	// Longest is the longest that was left out of an instance.
+	Longest time.Duration `json:"longest"`
+	// Waiting is the number of instances that have not settled yet, by version.
+	Waiting [2]int `json:"waiting"`
+	// Due is when the first evidence can come where instances are waited for.
+	Due time.Time `json:"due"`
+}
+
+// learnWarmUp finds from which slot on each started instance counts. Its level in a slot
+// is compared with that in its later slots, method by method, so neither its host nor its
+// version has a part in it. It has settled where its level stayed for some slots, and
+// for as long as what came before.
+func (x *index) learnWarmUp(z *standard) {
+	series := x.levels(z)
+	noise := slotNoise(series)
+	slots := x.d.Slots
+	for i, in := range x.d.Instances {
+		if in.Started.IsZero() {
 			continue
 		}
-		first := int((in.Started.Sub(d.Begin) + d.Slot - 1) / d.Slot)
-		later, n := 0.0, 0.0
-		for s := first + ages; s < d.Slots; s++ {
-			later += common[i*d.Slots+s]
-			n++
+		age := func(slot int) time.Duration {
+			return x.d.Begin.Add(x.d.Slot * time.Duration(slot)).Sub(in.Started)
 		}
-		if n == 0 {
+		first := 0
+		for first < slots && age(first) < 0 {
+			first++
+		}
+		if first == slots {
+			continue // it starts in the last slot, or has not started
+		}
+		if age(first) >= mostWarmUp {
 			continue
 		}
-		for age := range ages {
-			differences[age] = append(differences[age], common[i*d.Slots+first+age]-later/n)
+		from := first
+		for from < slots && age(from) < mostWarmUp && !series[i].settled(from, slots, x.leastSettled(), age(from), x.d.Slot, noise) {
+			from++
+		}
+		for s := first; s < min(from, slots); s++ {
+			x.warm[i*slots+s] = false
+		}
+		if left := age(min(from, slots)); from > first {
+			x.learned.Longest = max(x.learned.Longest, left)
+		}
+		if from == slots {
+			x.learned.Waiting[in.Side]++
+			due := x.d.Begin.Add(x.d.Slot * time.Duration(slots+x.leastSettled()))
+			if x.learned.Due.IsZero() || due.Before(x.learned.Due) {
+				x.learned.Due = due
+			}
 		}
 	}
-	if ages == 0 || len(differences[0]) < leastStarts {
-		return 0, false, nil
+}
+
+// leastSettled in slots.
+func (x *index) leastSettled() int {
+	return int(min(max(2, (leastSettled+x.d.Slot-1)/x.d.Slot), 3))
+}
+
+// levelSeries are the levels of one instance: by slot and method, less what the base
+// expects there, with the records behind each.
+type levelSeries struct {
+	first, slots int                // that were seen
+	methods      [][]stats.Weighted // by method, by slot
+}
+
+// levels makes the series of the instances whose start is known.
+func (x *index) levels(z *standard) []levelSeries {
+	out := make([]levelSeries, len(x.d.Instances))
+	z.remove(nil)
+	slots := x.d.Slots
+	for i := range out {
+		out[i].first, out[i].slots = slots, slots
 	}
-	for age := ages - 1; age > 0; age-- {
-		var sum, squares float64
-		n := float64(len(differences[age]))
-		for _, y := range differences[age] {
-			sum += y
-			squares += y * y
+	for m := range x.d.Methods {
+		if !z.method(x.of(m)) {
+			continue
 		}
-		mean := sum / n
-		if se := math.Sqrt((squares/n - mean*mean) / (n - 1)); mean > warmEnough || mean > 3*se && mean > warmEnough/4 {
-			return time.Duration(age+1) * d.Slot, true, nil
+		g := &z.grids[level]
+		for i, in := range x.d.Instances {
+			if in.Started.IsZero() {
+				continue
+			}
+			own := make([]stats.Weighted, slots)
+			any := false
+			for s := range own {
+				at := i*slots + s
+				if n := z.records[at]; n > 0 && g.expected[at] > 0 {
+					own[s] = stats.Weighted{Value: g.residual[at] / g.expected[at], Weight: n / (1 + n/saturation)}
+					any = true
+					out[i].first = min(out[i].first, s)
+				}
+			}
+			if any {
+				out[i].methods = append(out[i].methods, own)
+			}
 		}
 	}
-	return d.Slot, true, nil
+	return out
+}
+
+// settled reports whether an instance has settled by a slot.
+func (l *levelSeries) settled(slot, slots, least int, age, length time.Duration, noise float64) bool {
+	left := slots - slot
+	if left < least || time.Duration(left)*length < age {
+		return false
+	}
+	if age < 0 {
+		return false
+	}
+	// The slot against all later ones, and the first half of what is left against the
+	// second: a slow decline shows in no slot alone.
+	return !l.above(slot, slot+1, slots, noise) && !l.above(slot, slot+left/2, slots, noise)
+}
+
+// above reports whether the slots in [from, middle) are known to be more expensive than
+// those in [middle, to).
+func (l *levelSeries) above(from, middle, to int, noise float64) bool {
+	value, variance, ok := l.contrast(from, middle, to)
+	variance += noise * (1/float64(middle-from) + 1/float64(to-middle))
+	return ok && value > settledBy && value > settledZ*math.Sqrt(variance)
+}
+
+// contrast is how much more expensive the slots in [from, middle) are than those in
+// [middle, to), and the variance of that.
+func (l *levelSeries) contrast(from, middle, to int) (value, variance float64, ok bool) {
+	votes := make([]stats.Weighted, 0, len(l.methods))
+	for _, own := range l.methods {
+		a, b := meanOf(own[from:middle]), meanOf(own[middle:to])
+		if a.Weight > 0 && b.Weight > 0 {
+			votes = append(votes, stats.Weighted{Value: a.Value - b.Value, Weight: 1 / (1/a.Weight + 1/b.Weight)})
+		}
+	}
+	if len(votes) == 0 {
+		return 0, 0, false
+	}
+	value, variance = together(votes)
+	return value, variance, true
+}
+
+// slotNoise is the variance of a level between slots, from neighbours in the second half
+// of what is known of each instance.
+func slotNoise(series []levelSeries) float64 {
+	sum, n := slotsDiffer*slotsDiffer*slotsDifferDF, float64(slotsDifferDF)
+	for i := range series {
+		l := &series[i]
+		for s := l.slots - (l.slots-l.first)/2; s+1 < l.slots; s++ {
+			if d, variance, ok := l.contrast(s, s+1, s+2); ok {
+				sum += lasting * max(0, d*d-variance) / 2
+				n++
+			}
+		}
+	}
+	return sum / n
+}
+
+func meanOf(values []stats.Weighted) (out stats.Weighted) {
+	for _, v := range values {
+		out.Value += v.Value * v.Weight
+		out.Weight += v.Weight
+	}
+	if out.Weight > 0 {
+		out.Value /= out.Weight
+	}
+	return out
 }

@@ -47,6 +47,9 @@ type Cell struct {
 	Sum     float64 // ns
 	Capped  float64 // ns, each call at most the 99.5% quantile
 	Log     float64
+	// Over is the number of records above that quantile, OverWeight the calls that they
+	// stand for; Far and FarWeight are those of calls above Far times the quantile.
+	Over, OverWeight, Far, FarWeight float64
 	// Calls are those that all timed calls stand for, whatever was measured of them.
 	Calls float64
 	// PricedNS is the part of Sum that has a price; PriceNS is its sum with each
@@ -76,6 +79,9 @@ func (w *Warehouse) Processes(ctx context.Context, base, head Compared) ([]Proce
 	})
 	return out, err
 }
+
+// Far is the factor above the 99.5% quantile of the calls that Cell.Far counts.
+const Far = 10
 
 // Grid is how the time of a comparison is cut.
 type Grid struct {
@@ -115,7 +121,8 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	err := w.each(ctx, "cells", s, args, func(rows *sql.Rows) error {
 		var c Cell
 		err := rows.Scan(&c.Full, &c.Caller, &c.Member, &c.Slot, into(&c.Class), into(&c.Method), into(&c.Signature),
-			&c.Records, &c.Weight, &c.Sum, &c.Capped, &c.Log, &c.Calls, &c.PricedNS, &c.PriceNS, &c.TimedWall, &c.TimedCPU)
+			&c.Records, &c.Weight, &c.Sum, &c.Capped, &c.Log,
+			&c.Over, &c.OverWeight, &c.Far, &c.FarWeight, &c.Calls, &c.PricedNS, &c.PriceNS, &c.TimedWall, &c.TimedCPU)
 		out = append(out, c)
 		return err
 	})

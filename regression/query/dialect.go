@@ -104,6 +104,9 @@ func (d dialect) SumOf(list, name, expression string) string {
 	return "LIST_SUM(LIST_TRANSFORM(" + list + ", LAMBDA " + name + " : " + expression + "))"
 }
 
+// Far is the factor above the cap of a call that is counted apart.
+func (d dialect) Far() int { return Far }
+
 // equal compares two columns, unknown being equal to unknown. BigQuery joins by
 // equality only.
 func (d dialect) equal(a, b, column string) string {

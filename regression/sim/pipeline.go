@@ -35,21 +35,6 @@ func (p *pipeline) Look(d *Deployment, slots int) []int {
 	return raised
 }
 
-// Learned is the pipeline with the warm-up that an earlier deployment of the same
-// service shows.
-func Learned(p Plan, seed uint64) (Kind, error) {
-	earlier := Draw(Plan{Methods: p.Methods}, seed, 1<<32, nil)
-	o := judge.Defaults()
-	warmUp, ok, err := judge.LearnWarmUp(&earlier.Deployment, o.WarmUp)
-	if err != nil {
-		return Kind{}, err
-	}
-	if ok {
-		o.WarmUp = warmUp
-	}
-	return Pipeline(o), nil
-}
-
 // ServiceFound counts in how many deployments of a plan the whole service was
 // raised, and in how many of them any method beside it.
 func ServiceFound(p Plan, seed uint64, deployments int, progress func(done int)) (found, methods int) {

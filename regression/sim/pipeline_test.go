@@ -12,11 +12,7 @@ import (
 // is raised that did not change, and nearly all that clearly did.
 func TestPipelineFindsWhatChangedAlone(t *testing.T) {
 	plan := Plan{Methods: 150, Changed: 0.2, Effects: []float64{0.5}}
-	kind, err := Learned(plan, 21)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := Count(plan, 22, 2, []Kind{kind}, nil)[0]
+	s := Count(plan, 22, 2, []Kind{Pipeline(judge.Defaults())}, nil)[0]
 	if s.Unchanged != 240 || s.False > 0 {
 		t.Errorf("%d of %d unchanged methods raised", s.False, s.Unchanged)
 	}
@@ -33,14 +29,6 @@ func TestWholeServiceIsFound(t *testing.T) {
 	found, beside := ServiceFound(Plan{Methods: 60, Uniform: 0.3}, 23, 1, nil)
 	if found != 1 || beside != 0 {
 		t.Errorf("found in %d of 1, methods raised beside it in %d", found, beside)
-	}
-}
-
-func TestLearnedWarmUp(t *testing.T) {
-	d := Draw(Plan{Methods: 60}, 24, 0, nil)
-	got, ok, err := judge.LearnWarmUp(&d.Deployment, judge.Defaults().WarmUp)
-	if err != nil || !ok || got < d.Slot || got > judge.Defaults().WarmUp {
-		t.Errorf("learned %v, %v, %v", got, ok, err)
 	}
 }
 

@@ -78,12 +78,67 @@ func Pool(groups []Heterogeneity, prior, priorDF float64) float64 {
 // Moderated draws a group's own estimate towards the pooled one (as Smyth 2004
 // does for variances): the pooled one counts as priorDF degrees of freedom, the
 // own one as those it has less what its own errors take from it. It is never
-// below half of the pooled one.
-func (h Heterogeneity) Moderated(pooled, priorDF float64) float64 {
+// below half of the pooled one. df are the degrees of freedom of the result.
+func (h Heterogeneity) Moderated(pooled, priorDF float64) (variance, df float64) {
+	own := h.information(pooled)
+	if own == 0 {
+		return pooled, priorDF
+	}
+	return math.Max(pooled/2, (priorDF*pooled+own*h.Between())/(priorDF+own)), priorDF + own
+}
+
+// information is the degrees of freedom that a group has for the variance between, less
+// what its own errors take from it.
+func (h Heterogeneity) information(pooled float64) float64 {
 	if h.DF < 1 || !(h.C > 0) {
-		return pooled
+		return 0
 	}
 	share := pooled / (h.noise() + pooled)
-	df := h.DF * share * share
-	return math.Max(pooled/2, (priorDF*pooled+df*h.Between())/(priorDF+df))
+	return h.DF * share * share
+}
+
+const (
+	// fewGroups is the number of groups below which their spread is not known.
+	fewGroups = 8
+	// unknownDF is what a pooled variance counts as there.
+	unknownDF       = 6
+	leastDF, mostDF = 4.2, 50
+)
+
+// PriorDF says how much a pooled variance knows of that of one group, as degrees of
+// freedom: few where the groups' variances differ more than chance explains. It is the
+// moment estimate for variances that follow a scaled inverse chi-squared distribution
+// (Smyth 2004, section 6).
+func PriorDF(groups []Heterogeneity, pooled float64) float64 {
+	var n, sum, squares, chance, share float64
+	for _, g := range groups {
+		if g.DF < 1 || !(g.C > 0) {
+			continue
+		}
+		r := g.Q / (g.DF + g.C*pooled)
+		n++
+		sum += r
+		squares += r * r
+		chance += 2 / g.DF
+		of := pooled / (g.noise() + pooled)
+		share += of * of
+	}
+	if n < fewGroups {
+		return unknownDF
+	}
+	mean := sum / n
+	excess := ((squares/n-mean*mean)/(mean*mean) - chance/n) / (share / n)
+	if excess <= 0 {
+		return mostDF
+	}
+	return math.Min(math.Max(4+2/excess, leastDF), mostDF)
+}
+
+// PooledDF is the number of degrees of freedom that Pool's result rests on.
+func PooledDF(groups []Heterogeneity, pooled, priorDF float64) float64 {
+	df := priorDF
+	for _, g := range groups {
+		df += g.information(pooled)
+	}
+	return df
 }

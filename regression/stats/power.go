@@ -2,41 +2,46 @@ package stats
 
 import "math"
 
-// requiredEstimate is the least estimate whose e-value reaches a threshold: LogE
+// Required is what an estimate must be for its e-value to reach a threshold.
+type Required struct{ Estimate, SD float64 }
+
+// RequiredLogE returns the least estimate whose e-value reaches a threshold: LogEStudent
 // rises with the estimate, so it is found by bisection.
-func requiredEstimate(variance, margin float64, scales []float64, logThreshold float64) float64 {
+func RequiredLogE(variance, df, margin float64, scales []float64, logThreshold float64) Required {
+	if !(variance > 0) {
+		return Required{Estimate: math.Inf(1)}
+	}
 	low, high := margin, margin+math.Sqrt(variance)
-	for LogE(high, variance, margin, scales) < logThreshold {
+	r := Required{SD: math.Sqrt(variance)}
+	for LogEStudent(high, variance, df, margin, scales) < logThreshold {
 		low, high = high, margin+2*(high-margin)
-		if high > 1e3 {
-			return math.Inf(1)
+		if high > 50 {
+			r.Estimate = math.Inf(1)
+			return r
 		}
 	}
-	for range 50 {
-		if mid := (low + high) / 2; LogE(mid, variance, margin, scales) < logThreshold {
+	for range 40 {
+		if mid := (low + high) / 2; LogEStudent(mid, variance, df, margin, scales) < logThreshold {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
-	return high
+	r.Estimate = high
+	return r
 }
 
-// PowerLogE is the probability that an estimate of a true value with a normal
-// error of this variance has an e-value that reaches a threshold.
-func PowerLogE(truth, variance, margin float64, scales []float64, logThreshold float64) float64 {
-	if !(variance > 0) {
+// Power is the probability that the estimate of a true value, with a normal error,
+// reaches what is required.
+func (r Required) Power(truth float64) float64 {
+	if !(r.SD > 0) {
 		return 0
 	}
-	need := requiredEstimate(variance, margin, scales, logThreshold)
-	return math.Erfc((need-truth)/math.Sqrt(2*variance)) / 2
+	return math.Erfc((r.Estimate-truth)/(math.Sqrt2*r.SD)) / 2
 }
 
-// DetectableLogE is the true value for which that probability is power: "a change
-// of so much would have been seen".
-func DetectableLogE(variance, margin float64, scales []float64, logThreshold, power float64) float64 {
-	if !(variance > 0) {
-		return math.Inf(1)
-	}
-	return requiredEstimate(variance, margin, scales, logThreshold) + math.Sqrt(2*variance)*math.Erfinv(2*power-1)
+// Detectable is the true value for which that probability is power: "a change of so
+// much would have been seen".
+func (r Required) Detectable(power float64) float64 {
+	return r.Estimate + math.Sqrt2*r.SD*math.Erfinv(2*power-1)
 }

@@ -144,11 +144,11 @@ func TestPoolFindsTheVarianceBetween(t *testing.T) {
 	if sd := math.Sqrt(pooled); math.Abs(sd/truth-1) > 0.05 {
 		t.Errorf("pooled %v, want %v", sd, truth)
 	}
-	if got := (Heterogeneity{}).Moderated(pooled, 10); got != pooled {
+	if got, _ := (Heterogeneity{}).Moderated(pooled, 10); got != pooled {
 		t.Errorf("a group that knows nothing has %v, want %v", got, pooled)
 	}
 	noisy := Heterogeneity{Q: 200, DF: 23, C: 23} // own errors of 1: tells nothing
-	if got := noisy.Moderated(pooled, 10); math.Abs(got/pooled-1) > 0.05 {
+	if got, _ := noisy.Moderated(pooled, 10); math.Abs(got/pooled-1) > 0.05 {
 		t.Errorf("noise moved the variance from %v to %v", pooled, got)
 	}
 	if got := Pool(nil, 0.0004, 4); math.Abs(got-0.0004) > 1e-15 {
@@ -160,7 +160,8 @@ func TestPowerIsWhatSimulationSays(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	const trials = 40_000
 	variance, need := 4e-4, math.Log(1000.0)
-	seen := DetectableLogE(variance, 0.01, testScales, need, 0.9)
+	required := RequiredLogE(variance, math.Inf(1), 0.01, testScales, need)
+	seen := required.Detectable(0.9)
 	found := 0
 	for range trials {
 		if LogE(seen+math.Sqrt(variance)*r.NormFloat64(), variance, 0.01, testScales) >= need {
@@ -168,8 +169,8 @@ func TestPowerIsWhatSimulationSays(t *testing.T) {
 		}
 	}
 	near(t, "power", float64(found)/trials, 0.9, 0.007)
-	near(t, "power as computed", PowerLogE(seen, variance, 0.01, testScales, need), 0.9, 1e-6)
-	if DetectableLogE(4*variance, 0.01, testScales, need, 0.9) <= seen {
+	near(t, "power as computed", required.Power(seen), 0.9, 1e-6)
+	if RequiredLogE(4*variance, math.Inf(1), 0.01, testScales, need).Detectable(0.9) <= seen {
 		t.Error("with more noise a smaller change is seen")
 	}
 }

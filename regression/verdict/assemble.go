@@ -2,7 +2,7 @@ package verdict
 
 import (
 	"context"
-	"hash/fnv"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,8 +10,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// maxMembers is how many processes of one version are told apart. More are put
-// into so many groups by chance: clusters are larger then, and still independent.
+// maxMembers is how many processes of one version are told apart. More are put into so
+// many groups: clusters are larger then, and still independent.
 const maxMembers = 64
 
 // assemble reads one comparison.
@@ -23,8 +23,11 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 	if err != nil {
 		return nil, err
 	}
-	s := &subject{plan: plan, deployment: &judge.Deployment{Overlap: plan.overlap, Begin: plan.grid.Begin, Slot: plan.grid.Slot}}
-	members := s.members(processes, metric, o)
+	s := &subject{
+		plan: plan, metric: metric,
+		deployment: &judge.Deployment{Overlap: plan.overlap, Wall: metric == query.Wall, Begin: plan.grid.Begin, Slot: plan.grid.Slot},
+	}
+	members := s.members(processes, metric)
 	cells, err := w.Cells(ctx, metric, base, head, members, plan.grid)
 	if err != nil {
 		return nil, err
@@ -61,43 +64,51 @@ func (s *subject) lastMeasured() time.Time {
 func (s *subject) side(member int) judge.Side { return s.deployment.Instances[member].Side }
 
 // members makes the instances of the deployment.
-func (s *subject) members(processes []query.Process, metric query.Metric, o Options) []query.Member {
+func (s *subject) members(processes []query.Process, metric query.Metric) []query.Member {
 	for _, p := range processes {
 		s.processes[sideOf(p.Side)]++
 		if p.Records(metric) == 0 {
 			s.silent[sideOf(p.Side)]++
 		}
 	}
-	d := s.deployment
-	groups := map[uint64]int{} // of a side that has too many
 	out := make([]query.Member, 0, len(processes))
+	for _, side := range []query.Side{query.SideBase, query.SideHead} {
+		var own []query.Process
+		for _, p := range processes {
+			if p.Side == side {
+				own = append(own, p)
+			}
+		}
+		out = append(out, s.group(own, sideOf(side))...)
+	}
+	return out
+}
+
+// group makes an instance of each process, or of several that started one after the
+// other: they warm up at about the same time.
+func (s *subject) group(processes []query.Process, side judge.Side) []query.Member {
+	from := s.plan.base.From
+	if side == judge.Head {
+		from = s.plan.head.From
+	}
+	starts := make([]time.Time, len(processes))
+	order := make([]int, len(processes))
 	for i, p := range processes {
-		side := sideOf(p.Side)
-		from := s.plan.base.From
-		if side == judge.Head {
-			from = s.plan.head.From
+		starts[i], order[i] = started(p, from, s.plan.grid.Slot), i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return starts[a].Compare(starts[b]) })
+	d := s.deployment
+	groups := min(len(processes), maxMembers)
+	out := make([]query.Member, 0, len(processes))
+	last := -1
+	for k, i := range order {
+		if group := k * groups / len(processes); group != last {
+			last = group
+			d.Instances = append(d.Instances, judge.Instance{ID: processes[i].Instance + "/" + strconv.Itoa(group), Side: side})
 		}
-		start := started(p, from, s.plan.grid.Slot)
-		if s.processes[side] <= maxMembers {
-			out = append(out, query.Member{Process: p, Member: len(d.Instances)})
-			d.Instances = append(d.Instances, judge.Instance{ID: p.Instance + "/" + strconv.Itoa(i), Side: side, Started: start})
-			continue
-		}
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(p.Instance))
-		_, _ = h.Write(strconv.AppendInt(nil, p.Start.UnixNano(), 10))
-		group := h.Sum64()%maxMembers*2 + uint64(side)
-		member, ok := groups[group]
-		if !ok {
-			member = len(d.Instances)
-			groups[group] = member
-			d.Instances = append(d.Instances, judge.Instance{ID: "group " + strconv.FormatUint(group, 10), Side: side})
-		}
-		m := query.Member{Process: p, Member: member}
-		if !start.IsZero() { // processes of a group warm up at different times
-			m.Warm = start.Add(o.WarmUp + s.plan.grid.Slot - time.Nanosecond).Truncate(s.plan.grid.Slot)
-		}
-		out = append(out, m)
+		member := len(d.Instances) - 1
+		d.Instances[member].Started = starts[i] // of the youngest
+		out = append(out, query.Member{Process: processes[i], Member: member})
 	}
 	return out
 }
@@ -128,12 +139,16 @@ func (s *subject) fill(cells []query.Cell) {
 		if i == 0 || cells[i-1].Full != c.Full {
 			d.Methods = append(d.Methods, c.Full)
 			s.measured = append(s.measured, 0)
+			s.records = append(s.records, [2]float64{})
+			s.timed = append(s.timed, [2]float64{})
 			s.names = append(s.names, *c)
 			s.prices = append(s.prices, 0)
 			priced, price = 0, 0
 		}
 		m := len(d.Methods) - 1
 		s.measured[m] += c.Records
+		s.records[m][s.side(c.Member)] += c.Records
+		s.timed[m][s.side(c.Member)] += c.TimedWall + c.TimedCPU
 		if s.names[m].Signature != c.Signature {
 			s.names[m].Signature = "" // several
 		}
@@ -155,6 +170,7 @@ func (s *subject) fill(cells []query.Cell) {
 		d.Cells = append(d.Cells, judge.Cell{
 			Method: int32(m), Caller: caller, Instance: int32(c.Member), Slot: int32(c.Slot),
 			Records: c.Records, Weight: c.Weight, Sum: c.Sum, Capped: c.Capped, Log: c.Log,
+			Over: c.Over, OverWeight: c.OverWeight, Far: c.Far, FarWeight: c.FarWeight,
 			Calls: c.Calls, Timed: c.TimedWall + c.TimedCPU,
 		})
 	}

@@ -50,13 +50,14 @@ const (
 	FewSlots   State = "few_slots" // too few clusters for an interval
 	Pending    State = "pending"   // dearer, to be confirmed by the next look
 	Moved      State = "moved"     // dearer, and another method got cheaper by as much
+	Undecided  State = "undecided" // measured to be much more expensive, and could not be judged
 	New        State = "new"       // not in the base version
 	Gone       State = "gone"      // not in the head version
 )
 
-// Judged tells whether the method was really compared.
+// Judged reports whether the method was really compared.
 func (s State) Judged() bool {
-	return slices.Contains([]State{Regressed, Pending, Explained, Moved, NotProven}, s)
+	return slices.Contains([]State{Regressed, Pending, Explained, Moved, NotProven, Undecided}, s)
 }
 
 // Line is one method of a comparison.
@@ -65,10 +66,10 @@ type Line struct {
 	Method    string `json:"method"`
 	Signature string `json:"signature,omitempty"`
 	State     State  `json:"state"`
-	// Basis is what was tested: "self" or "inclusive" time, or "standardised": the
-	// whole time with callers and hours being equal, raised where its own part of
-	// it grew.
-	Basis string `json:"basis,omitempty"`
+	// Basis is what was tested: by the threshold "self" or "inclusive" time, by evidence
+	// "own", "own part of inclusive" or "inclusive" time, adjusted for caller mix and hour.
+	Basis  string       `json:"basis,omitempty"`
+	Metric query.Metric `json:"metric,omitempty"`
 	// Times are ns per call.
 	BaseNSPerCall float64     `json:"base_ns_per_call"`
 	HeadNSPerCall float64     `json:"head_ns_per_call"`
@@ -88,9 +89,16 @@ type Line struct {
 	MixPercent    *float64 `json:"mix_percent"`
 	Seen90Percent *float64 `json:"seen_90_percent"`
 	PowerAt10     *float64 `json:"power_at_10_percent"`
-	WaitsFor      []string `json:"waits_for,omitempty"` // pending for these callees alone
-	Reason        string   `json:"reason,omitempty"`
-	Warnings      []string `json:"warnings,omitempty"`
+	// Measured is what these processes measured, Common the part that all methods share
+	// and that is taken off, Remaining what is left: ChangePercent. Inclusive is measured,
+	// too, with all that the method calls.
+	Measured     *Part    `json:"measured_change,omitempty"`
+	Common       *Part    `json:"common_part,omitempty"`
+	CommonReason string   `json:"common_reason,omitempty"`
+	Remaining    *Part    `json:"remaining_change,omitempty"`
+	Inclusive    *Part    `json:"inclusive_change,omitempty"`
+	Reason       string   `json:"reason,omitempty"`
+	Warnings     []string `json:"warnings,omitempty"`
 	// NotCompared are measured calls of the time looked at that have no part in the
 	// comparison, as those in warm-up or in a slot that is not over.
 	NotCompared int64 `json:"not_compared_records,omitempty"`
@@ -99,6 +107,12 @@ type Line struct {
 	base, head *query.Profile
 	// explained is what raised callees explain of the growth of its whole time.
 	explained []explanation
+}
+
+// Part is a change in percent, or a part of one, with its interval.
+type Part struct {
+	Percent  float64    `json:"percent"`
+	Interval [2]float64 `json:"interval"`
 }
 
 // Comparison is the result for one service.
@@ -123,9 +137,12 @@ type Comparison struct {
 	Alerts       []alert.Alert `json:"alerts"`
 }
 
-// Told tells whether any method could be judged.
+// Told reports whether any method could be judged, and none or the whole service was
+// measured to be much more expensive and could not.
 func (c *Comparison) Told() bool {
-	return slices.ContainsFunc(c.Methods, func(l Line) bool { return l.State.Judged() })
+	undecided := func(l Line) bool { return l.State == Undecided }
+	return slices.ContainsFunc(c.Methods, func(l Line) bool { return l.State.Judged() }) &&
+		!slices.ContainsFunc(c.Methods, undecided) && (c.WholeService == nil || !undecided(*c.WholeService))
 }
 
 // Compare compares the two deployments of each pair. Of files those with slots of one length
@@ -185,7 +202,7 @@ func judgeAll(o Options, profiles []query.Profile, edges []query.Edge, at map[qu
 	}
 	for service, own := range profilesOf {
 		c := out[at[service]]
-		c.Methods = lines(own)
+		c.Methods = lines(own, c.Metric)
 		j := threshold{options: o, service: service}
 		j.first(c.Methods)
 		j.settle(c.Methods, edgesOf[service])
@@ -235,7 +252,7 @@ func slotName(d time.Duration) string {
 	return "10 s"
 }
 
-func lines(profiles []query.Profile) []Line {
+func lines(profiles []query.Profile, metric query.Metric) []Line {
 	at := map[string]int{}
 	var out []Line
 	for i := range profiles {
@@ -244,7 +261,7 @@ func lines(profiles []query.Profile) []Line {
 		if !ok {
 			j = len(out)
 			at[p.Full] = j
-			out = append(out, Line{Class: p.Class, Method: p.Method, full: p.Full})
+			out = append(out, Line{Class: p.Class, Method: p.Method, Metric: metric, full: p.Full})
 		}
 		l := &out[j]
 		l.Signature = cmp.Or(p.Signature, l.Signature)

@@ -14,7 +14,6 @@ func TestDocumentedFigures(t *testing.T) {
 	}
 	documented.Says(t, "regression.md",
 		fmt.Sprintf("or for %g where processes of other SDKs cannot be told apart", unseenFor.Minutes()),
-		fmt.Sprintf("in the same slots of %g minutes, if they ran together for at least three of them after their warm-up", usualSlot.Minutes()),
 		fmt.Sprintf("the same minutes of the base's last %d days", earlierDays),
 		fmt.Sprintf("against the time before, %g hours of it at least", leastBefore.Hours()),
 		"down to a second, with a warning", "is subtracted twice",

@@ -14,90 +14,232 @@ import (
 )
 
 // Evidence compares the two deployments of each pair by e-values, as
-// docs/statistics.md has it. A method is raised by two looks in a row: at all
-// complete slots but the last, and at all of them, or by one with more evidence where
-// no more slots will come. So the verdict follows from what is stored, whoever looks
-// and how often.
+// docs/statistics.md has it. A method is raised by two evaluations in a row: of all
+// complete slots but the last, and of all of them, or by one with more evidence where
+// no more slots will come. So the verdict follows from what is stored, whoever evaluates
+// it and how often.
+//
+// What hosts and processes differ by is learned from the processes of each comparison;
+// where these are few, from the earlier deployments of the service, else from those of
+// all services.
 func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []Pair, o Options) ([]*Comparison, error) {
 	costs, err := probeCosts(ctx, w)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]*Comparison, len(pairs))
+	var all []judge.Differences
+	again := map[int][]*subject{} // comparisons of few processes
 	for i, p := range pairs {
-		c := &Comparison{
-			Service:     p.Service,
-			BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
-			BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision,
-			BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
-			Metric: metricOf(p, o), Warnings: []string{}, Methods: []Line{}, Alerts: []alert.Alert{},
-		}
-		out[i] = c
-		s, err := assemble(ctx, w, p, c.Metric, o, costs)
+		subjects, err := assembleAll(ctx, w, p, o, costs)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.judge(c, p, o); err != nil {
+		var seen judge.Differences
+		if out[i], seen, err = judgeAllOf(subjects, p, o); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Service, err)
+		}
+		all = append(all, seen)
+		if subjects[0].few() {
+			again[i] = subjects
+		}
+	}
+	for i, subjects := range again {
+		p := pairs[i]
+		seen, err := history(ctx, w, p, o, costs)
+		if err != nil {
+			return nil, err
+		}
+		spreads := judge.LearnSpreads(seen)
+		if spreads.Hosts.DF < enoughHosts {
+			spreads = judge.LearnSpreads(append(seen, all...))
+		}
+		for _, s := range subjects {
+			s.deployment.Spreads = spreads
+		}
+		if out[i], _, err = judgeAllOf(subjects, p, o); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Service, err)
 		}
 	}
 	return out, nil
 }
 
-// subject is one comparison made ready to be judged.
+const (
+	// fewProcesses is the number of processes of a version that say by themselves what
+	// processes differ by.
+	fewProcesses = 6
+	// enoughHosts is the number of degrees of freedom from which the spread of hosts is
+	// known.
+	enoughHosts = 8
+	// earlierPairs bounds the earlier deployments of a service that are looked at.
+	earlierPairs = 5
+)
+
+// few reports whether neither version has enough processes.
+func (s *subject) few() bool {
+	return max(s.processes[judge.Base], s.processes[judge.Head]) < fewProcesses
+}
+
+// history is what the processes of earlier deployments of a service differed by.
+func history(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probeCost) ([]judge.Differences, error) {
+	var out []judge.Differences
+	for _, earlier := range p.Earlier {
+		subjects, err := assembleAll(ctx, w, earlier, o, costs)
+		if err != nil {
+			return nil, err
+		}
+		_, seen, err := judgeAllOf(subjects[:1], earlier, o)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, seen)
+	}
+	return out, nil
+}
+
+// subject is one comparison by one metric made ready to be judged.
 type subject struct {
 	deployment *judge.Deployment
 	plan       plan
+	metric     query.Metric
 	names      []query.Cell // of each method: class, method and signature
 	measured   []float64    // calls of each method in the metric, compared or not
+	records    [][2]float64 // of these, by version
+	timed      [][2]float64 // calls of each method that were timed in any way
 	prices     []float64    // USD per core hour of each method in the head version, 0 = unpriced
 	processes  [2]int
 	silent     [2]int // of these, measured nothing in the metric
 	uncounted  int    // methods with measured calls and no weight of any
 }
 
-func (s *subject) judge(c *Comparison, p Pair, o Options) error {
-	c.Clusters = s.describe()
+// assembleAll reads one comparison by CPU time, and by wall time what has no CPU time.
+func assembleAll(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probeCost) ([]*subject, error) {
+	first, err := assemble(ctx, w, p, metricOf(p, o), o, costs)
+	if err != nil || first.metric == query.Wall || o.Metric != "" || !first.lacksCPU() {
+		return []*subject{first}, err
+	}
+	second, err := assemble(ctx, w, p, query.Wall, o, costs)
+	if err != nil {
+		return nil, err
+	}
+	byCPU := map[string]bool{}
+	first.deployment.Judge = make([]bool, len(first.names))
+	for m, name := range first.deployment.Methods {
+		first.deployment.Judge[m] = !first.wallOnly(m)
+		byCPU[name] = first.deployment.Judge[m]
+	}
+	second.deployment.Judge = make([]bool, len(second.names))
+	for m, name := range second.deployment.Methods {
+		second.deployment.Judge[m] = !byCPU[name]
+	}
+	// The evaluations are of one time.
+	slots := min(first.deployment.Slots, second.deployment.Slots)
+	first.deployment.Slots, second.deployment.Slots = slots, slots
+	return []*subject{first, second}, nil
+}
+
+// wallOnly reports whether a method was timed in both versions and its CPU time was not.
+func (s *subject) wallOnly(m int) bool {
+	r, t := s.records[m], s.timed[m]
+	return min(r[judge.Base], r[judge.Head]) == 0 && min(t[judge.Base], t[judge.Head]) > 0
+}
+
+// lacksCPU reports whether any method is to be judged by wall time.
+func (s *subject) lacksCPU() bool {
+	for m := range s.names {
+		if s.wallOnly(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeAllOf judges a comparison by its metrics, each method by one of them.
+func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Differences, error) {
+	first := subjects[0]
+	c := &Comparison{
+		Service:     p.Service,
+		BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
+		BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision,
+		BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
+		Metric: first.metric, Warnings: []string{}, Methods: []Line{}, Alerts: []alert.Alert{},
+	}
+	c.Clusters = first.describe()
+	results, err := evaluate(subjects, o)
+	if err != nil {
+		return nil, judge.Differences{}, err
+	}
+	c.Warnings = append(c.Warnings, first.missing(c, p)...)
+	c.Warnings = append(c.Warnings, results[0].Warnings...)
+	c.Warnings = append(c.Warnings, first.plan.warnings()...)
+	c.Warnings = append(c.Warnings, first.due(results[0])...)
+	uncounted := 0
+	for i, s := range subjects {
+		for m, v := range results[i].Methods {
+			if v.State != judge.Elsewhere {
+				c.Methods = append(c.Methods, s.line(m, v))
+			}
+		}
+		uncounted += s.uncounted
+	}
+	notGone(c.Methods)
+	if uncounted == 0 { // else that is why
+		c.Warnings = append(c.Warnings, leftOut(c.Methods)...)
+	}
+	c.Warnings = append(c.Warnings, refused(c.Methods)...)
+	if results[0].Service.State.Judged() {
+		service := lineOf(results[0].Service, first.metric)
+		c.WholeService = &service
+	}
+	for i, s := range subjects {
+		for _, a := range results[i].Alerts {
+			c.Alerts = append(c.Alerts, s.alert(c, a))
+		}
+	}
+	slices.SortStableFunc(c.Methods, func(a, b Line) int { return strings.Compare(a.full, b.full) })
+	slices.SortStableFunc(c.Alerts, alert.Dearer)
+	return c, results[0].Differences, nil
+}
+
+// due says when what is pending is confirmed.
+func (s *subject) due(r *judge.Result) []string {
+	pending := func(v judge.Verdict) bool { return v.State == judge.Pending }
+	if !slices.ContainsFunc(r.Methods, pending) && !slices.ContainsFunc(r.Calls, pending) && !pending(r.Service) {
+		return nil
+	}
+	d := s.deployment
+	next := d.Begin.Add(d.Slot * time.Duration(d.Slots+1))
+	return []string{"what is to be confirmed is decided when the time bucket up to " + next.UTC().Format("15:04:05") + " is complete"}
+}
+
+// evaluate makes the evaluations in a row that a verdict takes, from what is stored.
+func evaluate(subjects []*subject, o Options) ([]*judge.Result, error) {
 	rule := judge.Defaults()
 	rule.WarmUp = o.WarmUp
 	rule.Records = max(rule.Records, float64(o.MinRecords))
 	rule.LeastChange = max(rule.LeastChange, o.ThresholdPercent/100)
-	d := *s.deployment
-	d.Over = false
 	var memory judge.Memory
 	for looks := rule.Looks; looks > 1; looks-- {
-		if d.Slots = s.deployment.Slots - looks + 1; d.Slots < 1 {
+		earlier := make([]*judge.Deployment, len(subjects))
+		for i, s := range subjects {
+			d := *s.deployment
+			d.Over, d.Slots = false, d.Slots-looks+1
+			earlier[i] = &d
+		}
+		if earlier[0].Slots < 1 {
 			continue
 		}
 		var err error
-		if _, memory, err = judge.Look(&d, rule, memory); err != nil {
-			return err
+		if _, memory, err = judge.LookAll(earlier, rule, memory); err != nil {
+			return nil, err
 		}
 	}
-	result, _, err := judge.Look(s.deployment, rule, memory)
-	if err != nil {
-		return err
+	last := make([]*judge.Deployment, len(subjects))
+	for i, s := range subjects {
+		last[i] = s.deployment
 	}
-	c.Warnings = append(c.Warnings, s.missing(c, p)...)
-	c.Warnings = append(c.Warnings, result.Warnings...)
-	c.Warnings = append(c.Warnings, s.plan.warnings(s, o)...)
-	for m, v := range result.Methods {
-		c.Methods = append(c.Methods, s.line(m, v))
-	}
-	notGone(c.Methods)
-	if s.uncounted == 0 { // else that is why
-		c.Warnings = append(c.Warnings, leftOut(c.Methods)...)
-	}
-	c.Warnings = append(c.Warnings, refused(c.Methods)...)
-	if result.Service.State.Judged() {
-		service := lineOf(result.Service)
-		c.WholeService = &service
-	}
-	for _, a := range result.Alerts {
-		c.Alerts = append(c.Alerts, s.alert(c, a))
-	}
-	slices.SortStableFunc(c.Alerts, alert.Dearer)
-	return nil
+	results, _, err := judge.LookAll(last, rule, memory)
+	return results, err
 }
 
 // leftOut says why nothing was compared of what was measured.
@@ -120,7 +262,7 @@ const maxRefused = 3
 func refused(lines []Line) (out []string) {
 	n := 0
 	for i := range lines {
-		if l := &lines[i]; l.OnlyLook && l.State == NotProven {
+		if l := &lines[i]; l.OnlyLook && (l.State == NotProven || l.State == Undecided) {
 			if n++; n <= maxRefused {
 				out = append(out, l.full+": "+strings.Join(l.Warnings, "; "))
 			}
@@ -142,6 +284,8 @@ func notGone(lines []Line) {
 	for i := range lines {
 		if l := &lines[i]; l.State == Gone && head == 0 || l.State == New && base == 0 {
 			l.State = FewRecords
+			l.NotCompared += l.BaseRecords + l.HeadRecords
+			l.BaseRecords, l.HeadRecords = 0, 0
 		}
 	}
 }
@@ -180,9 +324,9 @@ func (s *subject) missing(c *Comparison, p Pair) []string {
 	return out
 }
 
-func lineOf(v judge.Verdict) Line {
+func lineOf(v judge.Verdict, metric query.Metric) Line {
 	l := Line{
-		State: State(v.State), Basis: "standardised", Reason: v.Reason, Warnings: v.Warnings,
+		State: State(v.State), Basis: string(v.Basis), Metric: metric, Reason: v.Reason, Warnings: v.Warnings,
 		BaseNSPerCall: v.BaseMean, HeadNSPerCall: v.HeadMean,
 		BaseRecords: int64(v.BaseRecords), HeadRecords: int64(v.HeadRecords),
 	}
@@ -196,7 +340,15 @@ func lineOf(v judge.Verdict) Line {
 		l.EValue = &e
 		l.NeededEValue = &v.NeededE
 	}
-	l.OnlyLook, l.WaitsFor = v.OnlyLook, v.WaitsFor
+	l.OnlyLook = v.OnlyLook
+	l.Measured, l.Inclusive = partOf(v.Measured), partOf(v.Inclusive)
+	l.CommonReason = v.CommonReason
+	if v.Common != nil {
+		l.Common = partOf(*v.Common)
+	}
+	if v.Remaining != nil {
+		l.Remaining = partOf(*v.Remaining)
+	}
 	if seen := 100 * v.Seen90; !math.IsInf(seen, 0) && !math.IsNaN(seen) {
 		l.Seen90Percent = &seen
 	}
@@ -204,8 +356,13 @@ func lineOf(v judge.Verdict) Line {
 	return l
 }
 
+// partOf turns shares into percent.
+func partOf(p judge.Part) *Part {
+	return &Part{Percent: 100 * p.Change, Interval: [2]float64{100 * p.Interval[0], 100 * p.Interval[1]}}
+}
+
 func (s *subject) line(m int, v judge.Verdict) Line {
-	l := lineOf(v)
+	l := lineOf(v, s.metric)
 	l.NotCompared = max(0, int64(s.measured[m])-l.BaseRecords-l.HeadRecords)
 	if l.BaseRecords+l.HeadRecords == 0 && !l.State.Judged() {
 		l.State = FewRecords // called, and never measured in this metric
@@ -220,7 +377,7 @@ func (s *subject) alert(c *Comparison, j judge.Alert) alert.Alert {
 		Schema: alert.Schema, Kind: string(j.Kind),
 		ServiceNamespace: c.Namespace, Service: c.Name, Environment: c.Environment,
 		BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, BaseRevision: c.BaseRevision, HeadRevision: c.HeadRevision,
-		Metric: string(c.Metric), Basis: "standardised", Base: j.BaseMean, Head: j.HeadMean,
+		Metric: string(s.metric), Basis: string(j.Basis), Base: j.BaseMean, Head: j.HeadMean,
 		ChangePercent: 100 * j.Change, Interval: [2]float64{100 * j.Interval[0], 100 * j.Interval[1]},
 		Records: int64(j.HeadRecords), FirstSeen: c.HeadFrom, Links: []string{},
 	}
@@ -231,7 +388,7 @@ func (s *subject) alert(c *Comparison, j judge.Alert) alert.Alert {
 	}
 	if m := slices.Index(s.deployment.Methods, j.Method); m >= 0 && j.Kind != judge.WholeService {
 		a.Class, a.Method, a.Signature = s.names[m].Class, s.names[m].Method, s.names[m].Signature
-		if price := s.prices[m]; price > 0 && c.Metric == query.CPU && j.Kind == judge.Regression {
+		if price := s.prices[m]; price > 0 && s.metric == query.CPU && j.Kind == judge.Regression {
 			usd := j.ExcessPerDay / nsPerCoreHour * price
 			a.USDPerDay = &usd
 		}
@@ -246,12 +403,12 @@ const nsPerCoreHour = 3.6e12
 
 // sentence says what was found, between what, and on what it rests.
 func (s *subject) sentence(c *Comparison, j judge.Alert) string {
-	what := string(c.Metric) + " time per call, callers and hours being equal"
+	what := fmt.Sprintf("%s %s time per call, adjusted for caller mix and hour", j.Basis, s.metric)
 	switch j.Kind {
 	case judge.MoreCalls:
 		what = j.Name() + ": calls of the one per call of the other"
 	case judge.WholeService:
-		what = "what all methods have in common in their " + string(c.Metric) + " time"
+		what = string(s.metric) + " time of all methods"
 	}
 	parts := []string{fmt.Sprintf("%s: %s, from version %s to %s", what, j.Reason, c.BaseVersion, c.HeadVersion)}
 	if j.Kind == judge.Regression && math.Abs(j.Mix) >= 0.01 {

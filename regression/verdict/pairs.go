@@ -15,6 +15,9 @@ import (
 type Pair struct {
 	query.Service
 	Base, Head Deployment
+	// Earlier are pairs of deployments before base: what hosts differ by is learned from
+	// them where there are few processes.
+	Earlier []Pair
 }
 
 // Skip says why a service was not compared.
@@ -41,12 +44,14 @@ func Pairs(runs []query.Run, base, head string) ([]Pair, []Skip, error) {
 	var pairs []Pair
 	var skips []Skip
 	for _, service := range order {
-		pair, reason := choose(Deployments(byService[service]), base, head)
+		deployments := Deployments(byService[service])
+		pair, reason := choose(deployments, base, head)
 		if reason != "" {
 			skips = append(skips, Skip{service, reason})
 			continue
 		}
 		pair.Service = service
+		pair.Earlier = earlierOf(service, deployments, pair)
 		pairs = append(pairs, pair)
 	}
 	return pairs, skips, checkVersions(runs, base, head)
@@ -123,4 +128,15 @@ func newest(deployments []Deployment, match func(Deployment) bool) *Deployment {
 		}
 	}
 	return nil
+}
+
+// earlierOf pairs the deployments up to the base, each with the one before it.
+func earlierOf(service query.Service, deployments []Deployment, p Pair) (out []Pair) {
+	for i := len(deployments) - 1; i > 0 && len(out) < earlierPairs; i-- {
+		before, d := deployments[i-1], deployments[i]
+		if !p.Head.Since.Before(d.Since) && d != p.Head && before.Version != d.Version {
+			out = append(out, Pair{Service: service, Base: before, Head: d})
+		}
+	}
+	return out
 }

@@ -32,8 +32,15 @@ var slots = []time.Duration{
 	time.Second, 5 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, day,
 }
 
-// usualSlot is that of a deployment of hours.
-const usualSlot = 5 * time.Minute
+const (
+	// shortSlot is that of a deployment of minutes and hours: what slows one minute may
+	// last into the next in shorter ones.
+	shortSlot = time.Minute
+	// manyRecords are so many that one slot a minute would take too much memory; then
+	// fewSlots is the most.
+	manyRecords = 2_000_000
+	fewSlots    = 60
+)
 
 // plan says which rows of two deployments are compared with each other.
 type plan struct {
@@ -49,15 +56,15 @@ func planFor(p Pair, o Options) plan {
 	if p.Base.Last.Before(to) {
 		to = p.Base.Last
 	}
-	slot := slotOf(to.Sub(from), o)
-	warm := later(from, later(p.Head.Since, p.Base.Since).Add(o.WarmUp))
+	slot := slotOf(to.Sub(from), p, o)
+	warm := later(from, later(p.Head.Since, p.Base.Since).Add(max(o.WarmUp, 0)))
 	if to.Sub(warm) >= minOverlap*slot {
 		begin := from.Truncate(slot)
 		w := query.Window{From: begin, To: to}
 		return plan{judge.Concurrent, query.Grid{Begin: begin, Slot: slot}, w, w}
 	}
 	if p.Head.First.Sub(p.Base.First) >= day && p.Base.Last.Sub(p.Head.First.Add(-earlierDays*day)) > 0 {
-		slot = slotOf(min(p.Head.Last.Sub(p.Head.First), day), o)
+		slot = slotOf(min(p.Head.Last.Sub(p.Head.First), day), p, o)
 		begin := p.Head.First.Truncate(slot)
 		return plan{
 			judge.PreviousDays, query.Grid{Begin: begin, Slot: slot, Daily: true},
@@ -85,7 +92,7 @@ func oneAfterTheOther(p Pair, o Options) plan {
 	if most := next.First.Add(length); next.Last.After(most) {
 		young.To = most
 	}
-	slot := slotOf(young.To.Sub(young.From), o)
+	slot := slotOf(young.To.Sub(young.From), p, o)
 	for young.To.Sub(old.From) > maxSlots*slot && slot < 30*day {
 		slot *= 2
 	}
@@ -96,15 +103,19 @@ func oneAfterTheOther(p Pair, o Options) plan {
 	return made
 }
 
-// slotOf is the longest slot of which a span has twelve, up to the usual one, and
-// from there the shortest of which it has no more than the most.
-func slotOf(span time.Duration, o Options) time.Duration {
+// slotOf is the longest slot of which a span has twelve, up to a minute, and from there
+// the shortest of which it has no more than the most.
+func slotOf(span time.Duration, p Pair, o Options) time.Duration {
 	if o.Slot > 0 {
 		return o.Slot
 	}
+	most := time.Duration(maxSlots)
+	if p.Base.Measured+p.Head.Measured > manyRecords {
+		most = fewSlots
+	}
 	chosen := slots[0]
 	for _, s := range slots {
-		if s <= usualSlot && span >= 12*s || s > usualSlot && span > maxSlots*chosen {
+		if s <= shortSlot && span >= 12*s || s > shortSlot && span > most*chosen {
 			chosen = s
 		}
 	}
@@ -129,16 +140,10 @@ func (p plan) how() string {
 	return "before against after"
 }
 
-// warnings say what is missing and what it would take.
-func (p plan) warnings(s *subject, o Options) []string {
-	var out []string
-	ran := p.head.To.Sub(p.head.From)
-	if s.deployment.Slots > 0 && ran < o.WarmUp+minOverlap*p.grid.Slot {
-		out = append(out, fmt.Sprintf("the new version was seen for %s, and the first %s of every process are left out: look again later, or say less with --warm-up",
-			ran.Round(time.Second), o.WarmUp))
+// warnings say what makes the comparison weaker.
+func (p plan) warnings() []string {
+	if p.grid.Slot >= shortSlot {
+		return nil
 	}
-	if p.grid.Slot < usualSlot && o.Slot == 0 {
-		out = append(out, fmt.Sprintf("slots of %s instead of %s, because the time is short: what happens in one may last into the next, and chance looks smaller than it is", p.grid.Slot, usualSlot))
-	}
-	return out
+	return []string{fmt.Sprintf("time buckets of %s instead of %s, because the time is short: what happens in one may last into the next, and chance looks smaller than it is", p.grid.Slot, shortSlot)}
 }

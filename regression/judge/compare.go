@@ -1,0 +1,153 @@
+package judge
+
+import (
+	"math"
+
+	"github.com/corehour/corehour/regression/stats"
+)
+
+// compared is one method while it is judged.
+type compared struct {
+	name    string // the whole service has none
+	caller  string // of a pair
+	fits    [statistics]fit
+	basis   Basis
+	loading float64 // how much of a shared change is in its own
+	// decide are the statistics that e-values are made of.
+	decide    []statistic
+	inclusive fit // of the mean, with all it calls
+	// inclusiveCost is what all calls of the head cost with all they call.
+	inclusiveCost float64
+	tails         []tail
+	load          float64 // logarithm of the head's calls per process over the base's
+	seen          [2]float64
+	weight        [2]float64
+
+	errors  [statistics]errorOf
+	surely  float64 // the lower end of what was measured
+	logE    float64
+	spread  errorOf // of what decides, with what all methods share
+	verdict Verdict
+}
+
+// errorOf is the error of a change.
+type errorOf struct {
+	measured float64 // variance of what was measured
+	all      float64 // and of what processes differ by
+	df       float64 // of all
+}
+
+func (c *compared) subject() subject { return subject{c.caller, c.name} }
+
+func pointers(all []compared) []*compared {
+	out := make([]*compared, len(all))
+	for i := range all {
+		out[i] = &all[i]
+	}
+	return out
+}
+
+// compare fits every method, less what all methods of an instance and slot share.
+func compare(x *index, z *standard, shared []float64) []compared {
+	z.remove(shared)
+	out := make([]compared, len(x.d.Methods))
+	for m, name := range x.d.Methods {
+		c := &out[m]
+		c.name, c.basis, c.loading, c.decide = name, Inclusive, 1, []statistic{cost, level}
+		cells := x.of(m)
+		ok := z.method(cells)
+		c.seen, c.weight = z.seen, z.weight
+		if ok {
+			c.tails = z.tails(cells)
+			c.fit(z, m)
+		}
+		c.describe(z, ok)
+		c.verdict.Mix = mixOf(x, cells)
+	}
+	return out
+}
+
+// fit estimates the changes of a method: of its own cost where callers are known.
+func (c *compared) fit(z *standard, m int) {
+	for s := range c.fits {
+		c.fits[s] = z.fitOf(statistic(s))
+	}
+	c.inclusive = c.fits[mean]
+	c.load = z.load()
+	_, c.inclusiveCost = z.costs()
+	if !z.x.callersKnown {
+		return
+	}
+	c.basis = Own
+	if len(z.x.callees[m]) == 0 {
+		return // nothing is called: all of it is its own
+	}
+	var basis Basis
+	if basis, c.loading = z.own(z.x.callees[m]); basis == Inclusive {
+		c.basis = Inclusive
+		return
+	}
+	c.basis, c.decide, c.tails = basis, []statistic{mean}, nil
+	c.fits[mean] = z.fitOf(mean)
+}
+
+// describe gives the means and what could not be compared.
+func (c *compared) describe(z *standard, ok bool) {
+	v := &c.verdict
+	v.Method, v.Basis = c.name, c.basis
+	v.BaseRecords, v.HeadRecords = c.seen[Base], c.seen[Head]
+	if z.measured[Base] == 0 { // new: there is nothing to match it with
+		v.HeadRecords = z.measured[Head]
+		return
+	}
+	if ok && c.weight[Head] > 0 {
+		base, head := z.costs()
+		v.BaseMean, v.HeadMean = base/c.weight[Head], head/c.weight[Head]
+	}
+	if z.unmatched > 0.5*(z.unmatched+c.weight[Head]) {
+		v.Warnings = append(v.Warnings, "most calls come from callers that the base version did not have")
+	}
+}
+
+// costs are those of all calls of the head, as the base would have paid them and as it
+// paid them.
+func (z *standard) costs() (base, head float64) {
+	g := &z.grids[mean]
+	for at := range g.expected {
+		if z.x.d.Instances[at/z.x.d.Slots].Side == Head {
+			base += g.expected[at]
+			head += g.expected[at] + g.residual[at]
+		}
+	}
+	return base, head
+}
+
+// load is the logarithm of the calls of a head's process in a slot over the base's.
+func (z *standard) load() float64 {
+	if z.x.d.Overlap == PreviousDays {
+		return 0 // its slots are those of several days
+	}
+	var calls, n [2]float64
+	for at, records := range z.records {
+		if records > 0 {
+			side := z.x.d.Instances[at/z.x.d.Slots].Side
+			calls[side] += z.calls[at]
+			n[side]++
+		}
+	}
+	if !(calls[Base] > 0) || !(calls[Head] > 0) {
+		return 0
+	}
+	return math.Log(calls[Head] / n[Head] * n[Base] / calls[Base])
+}
+
+// heterogeneity lists what instances differ by in a statistic, of all methods.
+func heterogeneity(methods []compared, s statistic) []stats.Heterogeneity {
+	out := make([]stats.Heterogeneity, 0, len(methods))
+	for i := range methods {
+		if f := &methods[i].fits[s]; f.ok {
+			out = append(out, f.instances)
+		}
+	}
+	return out
+}

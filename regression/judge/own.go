@@ -1,0 +1,157 @@
+package judge
+
+import (
+	"math"
+	"slices"
+)
+
+// Basis says what of a method was judged.
+type Basis string
+
+const (
+	// Own is its own cost: its time less that of calls whose caller it is.
+	Own Basis = "own"
+	// OwnPart is its own cost too, as a share of its inclusive cost: the own cost alone
+	// is too small for a percentage of itself.
+	OwnPart Basis = "own part of inclusive"
+	// Inclusive is its time with all it calls: callers are unknown, or its callees run
+	// at the same time as it.
+	Inclusive Basis = "inclusive"
+)
+
+const (
+	// ownKnown is the largest relative standard error of an own cost that is the base of
+	// a percentage.
+	ownKnown = 0.30
+	// leastNegative is how much more than all of it callees may seem to cost by chance.
+	leastNegative = 0.02
+	// callersKnown is the share of the cost of a service whose caller must be known for
+	// own costs to be formed.
+	callersKnown = 0.98
+)
+
+// findCallees lists, by method, the cells of calls that it makes, and finds whether
+// callers are known.
+func (x *index) findCallees() {
+	position := map[string]int32{}
+	for m, name := range x.d.Methods {
+		position[name] = int32(m)
+	}
+	x.callees = make([][]int32, len(x.d.Methods))
+	var known, all float64
+	for i := range x.cells {
+		c := &x.cells[i]
+		if !x.counts(c) {
+			continue
+		}
+		name := x.d.Callers[c.Caller]
+		all += c.Sum
+		if name != "" {
+			known += c.Sum
+		}
+		if m, ok := position[name]; ok {
+			x.callees[m] = append(x.callees[m], int32(i))
+		}
+	}
+	x.callersKnown = known >= callersKnown*all
+}
+
+// calleesOf lists the methods that a method calls, in order.
+func (x *index) calleesOf(m int) []int {
+	var out []int
+	for _, i := range x.callees[m] {
+		out = append(out, int(x.cells[i].Method))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// own turns the grid of means of the current method into that of its own cost: observed
+// and expected, less what was paid to its callees. What the base pays to them is a share
+// of its cost by slot, so that a caller for whom it does more costs more in both parts.
+// The basis says what the grid holds, and loading how much of a shared change is in it.
+func (z *standard) own(cells []int32) (basis Basis, loading float64) {
+	g, slots := &z.grids[mean], z.x.d.Slots
+	paid, paidVariance := zeros(z.paid, len(g.expected)), zeros(z.paidVariance, len(g.expected))
+	z.paid, z.paidVariance = paid, paidVariance
+	for _, i := range cells {
+		c := &z.x.cells[i]
+		at := z.x.at(c.Instance, c.Slot)
+		y := z.observed(c)[mean]
+		paid[at] += y
+		paidVariance[at] += y * y / c.Records
+	}
+	// Shares of the base, by slot, drawn towards that of all slots.
+	var baseCost, basePaid, headOwn float64
+	slotCost, slotPaid, slotN := make([]float64, slots), make([]float64, slots), make([]float64, slots)
+	for at := range g.expected {
+		if g.expected[at] == 0 {
+			paid[at], paidVariance[at] = 0, 0 // its own calls were not measured here
+			continue
+		}
+		observed := g.expected[at] + g.residual[at]
+		if z.x.d.Instances[at/slots].Side == Head {
+			headOwn += observed - paid[at]
+			continue
+		}
+		s := at % slots
+		slotCost[s], slotPaid[s], slotN[s] = slotCost[s]+observed, slotPaid[s]+paid[at], slotN[s]+z.records[at]
+		baseCost, basePaid = baseCost+observed, basePaid+paid[at]
+	}
+	if !(baseCost > 0) {
+		return Own, 1
+	}
+	whole := basePaid / baseCost
+	left := 1 - whole
+	off := z.ownError(slotCost, slotPaid, left)
+	if left < -max(2*off, leastNegative) {
+		return Inclusive, 1 // callees run at the same time as it
+	}
+	basis, loading = Own, 1
+	if off > ownKnown*left || headOwn <= 0 {
+		basis, loading = OwnPart, max(left, 0)
+	}
+	g.usedVariance = 0
+	for at := range g.expected {
+		u := g.expected[at]
+		if u == 0 {
+			continue
+		}
+		share := whole
+		if s := at % slots; slotCost[s] > 0 {
+			own := slotN[s] / (slotN[s] + shrinkHigh)
+			share = own*slotPaid[s]/slotCost[s] + (1-own)*whole
+		}
+		observed := u + g.residual[at]
+		g.residual[at] = observed - paid[at] - u*(1-share)
+		use := g.used[at] / u
+		known := g.known[at] / g.variance[at]
+		g.variance[at] += paidVariance[at]
+		g.known[at] = known * g.variance[at]
+		if z.x.d.Instances[at/slots].Side == Base {
+			g.usedVariance += use * use * g.variance[at]
+		}
+		if basis == Own {
+			g.expected[at] = u * (1 - share)
+			g.used[at] *= 1 - share
+		}
+	}
+	return basis, loading
+}
+
+// ownError is the standard error of the base's own share, from how slots differ.
+func (z *standard) ownError(slotCost, slotPaid []float64, left float64) float64 {
+	total, squares, n := 0.0, 0.0, 0.0
+	for s, c := range slotCost {
+		if c > 0 {
+			r := c - slotPaid[s] - left*c
+			squares += r * r
+			total += c
+			n++
+		}
+	}
+	if n < 2 {
+		return 0
+	}
+	return math.Sqrt(n/(n-1)*squares) / total
+}

@@ -1,0 +1,100 @@
+package judge
+
+import (
+	"math"
+
+	"github.com/corehour/corehour/regression/stats"
+)
+
+// Capped sums do not show rare calls that became many times as expensive. The number of
+// calls above a threshold does: of those, the head's share is what its share of all calls
+// makes it, unless they became more frequent.
+
+// tail is the calls of a method above one threshold, by slot.
+type tail struct {
+	over     [2][]float64 // records above it
+	exposure [2][]float64 // records that could have been
+}
+
+// thresholds are how often the cap a call must exceed to be counted.
+const thresholds = 2 // once, and Far times
+
+// Far is the factor above the cap of a call that Cell.Far counts.
+const Far = 10
+
+// tails counts the records above the thresholds in the slots of both versions.
+func (z *standard) tails(cells []Cell) []tail {
+	out := make([]tail, thresholds)
+	slots := z.x.d.Slots
+	for k := range out {
+		for side := range out[k].over {
+			out[k].over[side], out[k].exposure[side] = make([]float64, slots), make([]float64, slots)
+		}
+	}
+	for i := range cells {
+		c := &cells[i]
+		if !z.x.counts(c) {
+			continue
+		}
+		side := z.x.d.Instances[c.Instance].Side
+		for k, over := range [thresholds][2]float64{{c.Over, c.OverWeight}, {c.Far, c.FarWeight}} {
+			t := &out[k]
+			t.over[side][c.Slot] += over[0]
+			// Calls that were kept because they are slow are more than their share of
+			// records: they were looked for among so many more.
+			exposure := c.Records
+			if over[1] > 0 {
+				exposure = max(exposure, over[0]*c.Weight/over[1])
+			}
+			t.exposure[side][c.Slot] += exposure
+		}
+	}
+	return out
+}
+
+const (
+	// tempered is by how much evidence of counts is weakened: calls of one request are
+	// slow together.
+	tempered = 0.7
+	// hazard is how many percent more calls exceed a threshold where all are a percent
+	// more expensive.
+	hazard = 3
+	// leastOver is the number of calls above a threshold that can be evidence.
+	leastOver = 5
+)
+
+// logE is the evidence that the head has more calls above the threshold, beyond what
+// hosts and processes that differ by a standard deviation sd can do.
+func (t *tail) logE(sd float64) float64 {
+	total := 0.0
+	for s := range t.over[Head] {
+		total += t.over[Head][s]
+	}
+	if total < leastOver {
+		return 0
+	}
+	null := 0.05 + 2.5*hazard*sd
+	at := func(r float64) float64 { // log likelihood of a log ratio of the rates
+		sum := 0.0
+		for s := range t.over[Head] {
+			h, n := t.over[Head][s], t.over[Head][s]+t.over[Base][s]
+			a, b := t.exposure[Head][s], t.exposure[Base][s]
+			if n > 0 && a > 0 && b > 0 {
+				sum += h*r - n*math.Log((b+a*math.Exp(r))/(a+b))
+			}
+		}
+		return tempered * sum
+	}
+	// The likelihood is concave in r: the most likely value of the null hypothesis is
+	// its bound where it rises there.
+	most := at(null)
+	for r := null; r > -3; r -= 0.05 {
+		most = max(most, at(r))
+	}
+	const points = 24
+	logs := make([]float64, points)
+	for i := range logs {
+		logs[i] = at(null+6*(float64(i)+0.5)/points) - most
+	}
+	return stats.LogMean(logs...)
+}

@@ -1,0 +1,83 @@
+// Package families scores verdicts on deployments that internal/scenes draws: small
+// services, and what breaks the assumptions of the model. The generator shares nothing
+// with the rule that is judged here.
+//
+// Its invariant: a seed gives the same figures on every machine.
+package families
+
+import (
+	"math"
+
+	"github.com/corehour/corehour/internal/scenes"
+	"github.com/corehour/corehour/regression/judge"
+)
+
+// Outcome is what the verdict on one method says, next to the truth.
+type Outcome struct {
+	Scene   *scenes.Scene
+	Truth   scenes.Truth
+	Verdict judge.Verdict
+	Raised  bool // or said to be something that it is not
+	Found   bool
+}
+
+// Judged is one deployment.
+type Judged struct {
+	Scene   scenes.Scene
+	Methods []Outcome
+	Service judge.Verdict
+	Alerts  []judge.Alert
+	// Bill is the logarithm of the ratio of the cost of all, by the truth.
+	Bill float64
+}
+
+// earlier is the number of deployments that spreads are learned from.
+const earlier = 6
+
+// Learned are the spreads that earlier deployments of 3+3 processes under the same
+// conditions show.
+func Learned(s scenes.Scene, seed uint64) (judge.Spreads, error) {
+	s.Change, s.Base, s.Head = scenes.Change{Where: scenes.Nothing, Factor: 1}, 3, 3
+	s.Disturbance = scenes.Disturbance{}
+	var seen []judge.Differences
+	for n := range earlier {
+		r, _, err := judge.Look(Deployment(scenes.Draw(s, seed+1_000_000*uint64(n+1))), judge.Defaults(), judge.Memory{})
+		if err != nil {
+			return judge.Spreads{}, err
+		}
+		seen = append(seen, r.Differences)
+	}
+	return judge.LearnSpreads(seen), nil
+}
+
+// Judge draws a deployment and evaluates it twice, at its end.
+func Judge(s scenes.Scene, seed uint64, spreads judge.Spreads) (*Judged, error) {
+	drawn := scenes.Draw(s, seed)
+	d := Deployment(drawn)
+	d.Spreads = spreads
+	d.Slots--
+	_, memory, err := judge.Look(d, judge.Defaults(), judge.Memory{})
+	if err != nil {
+		return nil, err
+	}
+	d.Slots++
+	r, _, err := judge.Look(d, judge.Defaults(), memory)
+	if err != nil {
+		return nil, err
+	}
+	out := &Judged{Scene: s, Service: r.Service, Alerts: r.Alerts}
+	for m := range drawn.Methods {
+		o := Outcome{Scene: &out.Scene, Truth: drawn.Methods[m].Truth, Verdict: r.Methods[m]}
+		switch o.Verdict.State {
+		case judge.Regressed:
+			o.Raised, o.Found = o.Truth.Unchanged, !o.Truth.Unchanged
+		case judge.Moved:
+			o.Raised = o.Truth.Unchanged
+		case judge.Explained: // false where nothing that it calls changed
+			o.Raised = o.Truth.Unchanged && math.Abs(o.Truth.Inclusive) < 1e-9
+			o.Found = !o.Truth.Unchanged && o.Verdict.Explains[0] == "the whole service"
+		}
+		out.Methods = append(out.Methods, o)
+	}
+	return out, nil
+}

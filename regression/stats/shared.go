@@ -1,0 +1,297 @@
+package stats
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Vote is what one method says about a change that all methods share: its own change
+// of a logarithm with the variance of its error and the degrees of freedom of that.
+type Vote struct{ Change, Variance, DF float64 }
+
+const (
+	// moves is the prior probability that a method changed for reasons of its own, and
+	// movesBy the standard deviation of such a change.
+	moves, movesBy = 0.1, 0.5
+	// feels is how much a method's response to a slow host differs from that of the
+	// others, as a share of the slowness.
+	feels = 0.15
+	// widest is the largest shared change that is considered: e^4 is 55 times.
+	widest = 4.0
+)
+
+// FeltVariance is the variance of an error at a shared change c.
+func FeltVariance(variance, c float64) float64 { return variance + feels*feels*c*c }
+
+// Shared is the likelihood of a change c that all voters share, on a grid. Each vote is
+// narrow around c or, where its method changed itself, wide. The prior is that of the
+// difference between the hosts of the two versions: Student's t around 0.
+type Shared struct {
+	votes    []Vote
+	c, step  []float64 // the grid and the width that each point stands for
+	logPrior []float64
+	log      [][]float64 // of each vote, by grid point
+	total    []float64
+	all      []float64 // of each vote: that it moved, by the posterior of all; of many votes
+}
+
+// NewShared returns the likelihood of the votes. priorVariance and priorDF describe how
+// hosts differ; extra are points that the grid must be fine around.
+func NewShared(votes []Vote, priorVariance, priorDF float64, extra ...Vote) *Shared {
+	priorSD := math.Sqrt(math.Max(priorVariance, 1e-8))
+	s := &Shared{votes: votes}
+	s.makeGrid(priorSD, extra)
+	prior := NewT(priorDF)
+	s.logPrior = make([]float64, len(s.c))
+	s.total = make([]float64, len(s.c))
+	for i, c := range s.c {
+		s.logPrior[i] = prior.LogDensity(c/priorSD) - math.Log(priorSD)
+	}
+	s.log = make([][]float64, len(votes))
+	for j, v := range votes {
+		own := make([]float64, len(s.c))
+		t := NewT(v.DF)
+		for i, c := range s.c {
+			narrow, wide := v.parts(t, c)
+			own[i] = math.Log(narrow + wide)
+			s.total[i] += own[i]
+		}
+		s.log[j] = own
+	}
+	return s
+}
+
+// parts are the densities of a vote at c, as of a method that did not change and of one
+// that did.
+func (v Vote) parts(t T, c float64) (narrow, wide float64) {
+	sd := math.Sqrt(FeltVariance(v.Variance, c))
+	narrow = (1 - moves) * math.Exp(t.LogDensity((v.Change-c)/sd)) / sd
+	spread := v.Variance + movesBy*movesBy
+	wide = moves * math.Exp(-(v.Change-c)*(v.Change-c)/(2*spread)) / math.Sqrt(2*math.Pi*spread)
+	return narrow, wide
+}
+
+// makeGrid places points densely where the likelihood can be narrow: around the
+// weighted median of the votes, around 0, and, where there are few, around each vote.
+func (s *Shared) makeGrid(priorSD float64, extra []Vote) {
+	around := func(at, sd float64) {
+		sd = math.Max(sd, 1e-5)
+		s.c = append(s.c, at)
+		for d, step := 0.0, 0.25*sd; d < 2*widest; step *= 1.12 {
+			d += step
+			if d > 4*sd {
+				step *= 1.15
+			}
+			s.c = append(s.c, at-d, at+d)
+		}
+	}
+	around(0, priorSD)
+	precision := 0.0
+	values := make([]Weighted, 0, len(s.votes))
+	for _, v := range s.votes {
+		precision += 1 / v.Variance
+		values = append(values, Weighted{v.Change, 1 / v.Variance})
+	}
+	if precision > 0 {
+		around(WeightedMedian(values), 1/math.Sqrt(precision))
+	}
+	near := extra
+	if len(s.votes) <= fewVotes {
+		near = append(slices.Clone(extra), s.votes...)
+	}
+	for _, v := range near {
+		sd := math.Sqrt(v.Variance)
+		for k := -12; k <= 12; k++ {
+			s.c = append(s.c, v.Change+float64(k)*sd/3)
+		}
+	}
+	slices.Sort(s.c)
+	kept := s.c[:0]
+	for _, c := range s.c {
+		if math.Abs(c) <= widest && (len(kept) == 0 || c-kept[len(kept)-1] > 1e-7) {
+			kept = append(kept, c)
+		}
+	}
+	s.c = kept
+	s.step = make([]float64, len(s.c))
+	for i := range s.c {
+		low, high := max(i-1, 0), min(i+1, len(s.c)-1)
+		s.step[i] = (s.c[high] - s.c[low]) / 2
+	}
+}
+
+// Without is what the votes other than one say of the shared change.
+type Without struct {
+	s      *Shared
+	weight []float64 // of the posterior, by grid point; they sum to 1
+	Voters int
+	// Mean, SD, Low and High describe the posterior: 95% lies between Low and High.
+	Mean, SD, Low, High float64
+	// Moved is the share of the voters that changed for reasons of their own.
+	Moved float64
+	// Likeliest is the grid point with the largest likelihood whatever the prior.
+	Likeliest float64
+}
+
+// Without leaves one vote out; -1 leaves out none.
+func (s *Shared) Without(vote int) *Without {
+	n := len(s.c)
+	w := &Without{s: s, weight: make([]float64, n), Voters: len(s.votes)}
+	logL := s.total
+	if vote >= 0 {
+		w.Voters--
+		logL = make([]float64, n)
+		for i := range logL {
+			logL[i] = s.total[i] - s.log[vote][i]
+		}
+	}
+	top, best := math.Inf(-1), math.Inf(-1)
+	for i := range logL {
+		top = math.Max(top, logL[i]+s.logPrior[i])
+		if logL[i] > best {
+			best, w.Likeliest = logL[i], s.c[i]
+		}
+	}
+	sum := 0.0
+	for i := range logL {
+		w.weight[i] = math.Exp(logL[i]+s.logPrior[i]-top) * s.step[i]
+		sum += w.weight[i]
+	}
+	for i := range logL {
+		w.weight[i] /= sum
+		w.Mean += w.weight[i] * s.c[i]
+	}
+	below := 0.0
+	w.Low, w.High = s.c[0], s.c[n-1]
+	for i, c := range s.c {
+		w.SD += w.weight[i] * (c - w.Mean) * (c - w.Mean)
+		before := below
+		below += w.weight[i]
+		if before < 0.025 && below >= 0.025 {
+			w.Low = c
+		}
+		if before < 0.975 && below >= 0.975 {
+			w.High = c
+		}
+	}
+	w.SD = math.Sqrt(w.SD)
+	w.Moved = s.moved(w, vote)
+	return w
+}
+
+// fewVotes is the number of votes up to which everything is computed without the one
+// that is left out; among more, one changes nothing but its own share.
+const fewVotes = 16
+
+// moved is the expected share of the voters that changed for reasons of their own.
+func (s *Shared) moved(w *Without, vote int) float64 {
+	if w.Voters <= 0 {
+		return 0
+	}
+	of := s.all
+	if of == nil {
+		of = s.movedBy(w.weight)
+		if len(s.votes) > fewVotes {
+			s.all = of
+		}
+	}
+	sum := 0.0
+	for j, p := range of {
+		if j != vote {
+			sum += p
+		}
+	}
+	return sum / float64(w.Voters)
+}
+
+// movedBy is the probability of each vote that its method changed itself, the shared
+// change having so much weight at each grid point.
+func (s *Shared) movedBy(weight []float64) []float64 {
+	out := make([]float64, len(s.votes))
+	for j, v := range s.votes {
+		t := NewT(v.DF)
+		for i, p := range weight {
+			if p > 1e-4 {
+				narrow, wide := v.parts(t, s.c[i])
+				out[j] += p * wide / (narrow + wide)
+			}
+		}
+	}
+	return out
+}
+
+// LogE is the logarithm of an e-value against "the method itself changed by at most the
+// margin", its change being an estimate that contains loading times the shared change. It
+// is the likelihood ratio of a mixture of effects to the most likely change up to the
+// margin, both averaged over the posterior of the shared change.
+func (w *Without) LogE(change float64, e Error, loading, margin float64, scales []float64) float64 {
+	if !(e.Variance > 0) || math.IsNaN(change) {
+		return 0
+	}
+	const negligible = 1e-13
+	t := NewT(e.DF)
+	var effects, nulls logSum
+	for i, c := range w.s.c {
+		if w.weight[i] < negligible {
+			continue
+		}
+		at := Error{FeltVariance(e.Variance, loading*c), e.DF}
+		effect, null := at.logDensities(t, change-loading*c, margin, scales)
+		weight := math.Log(w.weight[i])
+		effects.add(weight + effect)
+		nulls.add(weight + null)
+	}
+	return effects.log() - nulls.log()
+}
+
+// logSum is the logarithm of a sum of terms that are given by their logarithms.
+type logSum struct{ top, sum float64 }
+
+func (l *logSum) add(log float64) {
+	switch {
+	case l.sum == 0:
+		l.top, l.sum = log, 1
+	case log > l.top:
+		l.top, l.sum = log, l.sum*math.Exp(l.top-log)+1
+	default:
+		l.sum += math.Exp(log - l.top)
+	}
+}
+
+func (l *logSum) log() float64 { return l.top + math.Log(l.sum) }
+
+// Interval is the 95% interval of change - loading * c, the error of change following
+// Student's t.
+func (w *Without) Interval(change, variance, df, loading float64) (low, high float64) {
+	const narrow = 0.35
+	variance = FeltVariance(variance, loading*w.Mean)
+	sd := math.Sqrt(variance)
+	if loading*w.SD < narrow*sd {
+		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: math.Min(df, 1e6)}
+		half := t.Quantile(0.975) * math.Hypot(sd, loading*w.SD)
+		return change - loading*w.Mean - half, change - loading*w.Mean + half
+	}
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: math.Min(df, 1e6)}
+	cdf := func(x float64) (p float64) {
+		for i, share := range w.weight {
+			if share > 1e-5 {
+				p += share * t.CDF((x-change+loading*w.s.c[i])/sd)
+			}
+		}
+		return p
+	}
+	find := func(p float64) float64 {
+		low, high := change-2*widest-20*sd, change+2*widest+20*sd
+		for range 40 {
+			if mid := (low + high) / 2; cdf(mid) < p {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+		return (low + high) / 2
+	}
+	return find(0.025), find(0.975)
+}
