@@ -22,9 +22,12 @@ const (
 	found   = 1
 )
 
-// command runs corehour and notes how long it takes and how much memory it needs
-// at most.
-func (b *bench) command(ctx context.Context, least int, args ...string) error {
+// goals are limits of a command's time and memory; zero is none.
+type goals struct{ seconds, megabytes float64 }
+
+// command runs corehour on what is stored and notes how long it takes and how much
+// memory it needs at most.
+func (b *bench) command(ctx context.Context, g goals, on string, least int, args ...string) error {
 	b.tell("running corehour %s", args[0])
 	c := exec.CommandContext(ctx, b.corehour, append(args, "--format", "json")...)
 	var stderr bytes.Buffer
@@ -39,15 +42,22 @@ func (b *bench) command(ctx context.Context, least int, args ...string) error {
 	if code := c.ProcessState.ExitCode(); !slices.Contains([]int{least, found}, code) {
 		return fmt.Errorf("%s %s ended with status %d: %s", b.corehour, args[0], code, stderr.String())
 	}
-	name := "corehour " + args[0] + " on it"
-	b.lower(name, seconds, "s", sim.None)
+	name := "corehour " + args[0] + " on " + on
+	b.lower(name, seconds, "s", orNone(g.seconds))
 	b.lower(name+", CPU", (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(), "CPU-s", sim.None)
 	if usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		kilobyte := 1024.0
 		if runtime.GOOS == "darwin" {
 			kilobyte = 1 // there it is in bytes
 		}
-		b.lower(name+", greatest memory", float64(usage.Maxrss)*kilobyte/1e6, "MB", sim.None)
+		b.lower(name+", greatest memory", float64(usage.Maxrss)*kilobyte/1e6, "MB", orNone(g.megabytes))
 	}
 	return nil
+}
+
+func orNone(goal float64) float64 {
+	if goal == 0 {
+		return sim.None
+	}
+	return goal
 }
