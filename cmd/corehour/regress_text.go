@@ -99,9 +99,9 @@ func summary(c *verdict.Comparison) string {
 			judged++
 		}
 	}
-	return fmt.Sprintf("%s: version %s against %s by %s time, clusters: %s: %d methods compared, %d raised, %d dearer through these, "+
+	return fmt.Sprintf("%s: version %s against %s (%s) by %s time, clusters: %s: %d methods compared, %d raised, %d dearer through these, "+
 		"%d with too few records, %d in too few slots, %d new, %d gone",
-		c.Service, c.HeadVersion, c.BaseVersion, c.Metric, c.Clusters, judged, n[verdict.Regressed], n[verdict.Explained],
+		c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy, c.Metric, c.Clusters, judged, n[verdict.Regressed], n[verdict.Explained],
 		n[verdict.FewRecords], n[verdict.FewSlots], n[verdict.New], n[verdict.Gone])
 }
 

@@ -159,8 +159,9 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 	if err != nil {
 		return err
 	}
-	r.Alerts = []alert.Alert{}
+	r.Alerts, r.Compared = []alert.Alert{}, []Compared{}
 	for _, c := range comparisons {
+		r.Compared = append(r.Compared, Compared{c.Service, c.BaseVersion, c.HeadVersion, c.ChosenBy})
 		r.Alerts = append(r.Alerts, c.Alerts...)
 		if !c.Told() {
 			r.Untold = append(r.Untold, fmt.Sprintf("%s: version %s against %s: no method has enough of both to compare", c.Service, c.HeadVersion, c.BaseVersion))

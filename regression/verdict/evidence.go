@@ -28,7 +28,7 @@ func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []P
 		c := &Comparison{
 			Service:     p.Service,
 			BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
-			BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision,
+			BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision, ChosenBy: p.ChosenBy,
 			BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
 			Metric: metricOf(p, o), Warnings: []string{}, Methods: []Line{}, Alerts: []alert.Alert{},
 		}
