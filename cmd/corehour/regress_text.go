@@ -59,6 +59,9 @@ func alertLines(a *alert.Alert) []string {
 	if a.Owner != "" {
 		about += ", owner " + a.Owner
 	}
+	if a.KnowableSince != nil {
+		about += fmt.Sprintf(", knowable since %s, raised %s", a.KnowableSince.UTC().Format(time.RFC3339), a.RaisedAt.UTC().Format(time.RFC3339))
+	}
 	if a.Kind == alert.Budget {
 		return []string{fmt.Sprintf("%s: %s", a.Severity, a.Reason), about}
 	}

@@ -236,7 +236,7 @@ func (s *subject) alert(c *Comparison, j judge.Alert) alert.Alert {
 			a.USDPerDay = &usd
 		}
 	}
-	a.Severity = alert.SeverityOf(a.Interval[0], a.USDPerDay)
+	a.Severity = alert.SeverityOf(s.impact(c, j, a.USDPerDay))
 	a.Reason = s.sentence(c, j)
 	a.ID = alert.ID(&a)
 	return a
