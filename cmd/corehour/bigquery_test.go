@@ -213,7 +213,7 @@ func TestQueriesAreAsManyAsDocumented(t *testing.T) {
 			"cost --budgets " + budgets:                    4,
 			"cost --by service --budgets " + budgets:       4 + 3,
 			"explain shop/cart.Cart.Total --service shop0": 2 + 9,
-			"report": 12 + 2*services,
+			"report": 11 + 2*services,
 		} {
 			if n := count(address, args); n != want {
 				t.Errorf("%s of %d services: %d queries, the documentation says %d", args, services, n, want)

@@ -83,7 +83,7 @@ func budgetAlert(s *cost.Spending) alert.Alert {
 		ChangePercent: percentOf(*s.SpentUSD), Interval: [2]float64{percentOf(s.Interval[0]), percentOf(s.Interval[1])},
 		Records: s.Records, USDPerDay: &excess, FirstSeen: now().UTC().Truncate(time.Second), Links: []string{},
 	}
-	a.Severity = alert.SeverityOf(a.Interval[0], a.USDPerDay)
+	a.Severity = alert.SeverityOf(alert.Impact{USDPerDay: &excess, Share: excess / *s.SpentUSD})
 	if s.AtLeast != "" {
 		a.Reason = fmt.Sprintf("budget %s (%s): %s of at least $%s a day, planned are $%s a day; %s",
 			b.Name, b.Subject(), s.What, output.Amount(*s.SpentUSD), output.Amount(s.PlannedUSD), s.AtLeast)

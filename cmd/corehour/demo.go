@@ -34,8 +34,8 @@ func runDemo(ctx context.Context, args []string, stdout, _ io.Writer) (int, erro
 	f.StringVar(&s.Metrics, "metrics", "localhost:8888", "`address` of its own metrics")
 	f.Float64Var(&s.Rate, "rate", 60, "`requests` per second of each shop instance")
 	f.DurationVar(&s.Before, "before", 40*time.Second, "`duration` that release 1.0 serves alone")
-	f.DurationVar(&s.After, "after", 90*time.Second, "`duration` that release 1.1 serves until it must have been found")
-	f.Float64Var(&s.Threshold, "threshold", 50, "change per call that the job raises, in `percent`")
+	f.DurationVar(&s.After, "after", 90*time.Second, "`duration` that both releases serve until the job must have found the slower one")
+	f.Float64Var(&s.Threshold, "threshold", 20, "change per call that the job raises, in `percent`")
 	if err := parseFlags(f, args); err != nil {
 		return exitFailed, err
 	}

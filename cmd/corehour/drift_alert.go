@@ -30,7 +30,7 @@ func (h *serviceHistory) alerts(s *driftService) []alert.Alert {
 			ChangePercent: *l.ChangePercent, Interval: *l.Interval, Records: l.Records, USDPerDay: l.usdPerDay,
 			FirstSeen: l.began, Owner: l.Owner, Reason: l.sentence(h.metric) + versions(before, after), Links: []string{},
 		}
-		a.Severity = alert.SeverityOf(a.Interval[0], a.USDPerDay)
+		a.Severity = alert.SeverityOf(alert.Impact{USDPerDay: l.usdPerDay, Share: l.share})
 		a.ID = alert.ID(&a)
 		out = append(out, a)
 	}
@@ -101,6 +101,31 @@ func (h *serviceHistory) dearerBy(name string, change float64, day int) *float64
 	}
 	more := usd * change / (1 + change)
 	return &more
+}
+
+// shareOf is the part of the service's time in the week before a look that a method takes
+// for having changed.
+func (h *serviceHistory) shareOf(name string, change float64, day int) float64 {
+	method, of, whole := int32(slices.Index(h.Methods, name)), 0.0, 0.0
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		if int(r.Day) < day-7 || int(r.Day) >= day {
+			continue
+		}
+		if r.Method == method {
+			of += r.Capped
+		}
+		if _, inside := h.methods[h.Callers[r.Caller]]; !inside {
+			whole += r.Capped
+		}
+	}
+	if method < 0 {
+		of = whole
+	}
+	if !(whole > 0) {
+		return 0
+	}
+	return of / whole * change / (1 + change)
 }
 
 const nsPerCoreHour = 3.6e12

@@ -41,6 +41,7 @@ type methodVerdict struct {
 	verdict.Line
 	BaseVersion string       `json:"base_version"`
 	HeadVersion string       `json:"head_version"`
+	ChosenBy    verdict.Rule `json:"chosen_by"`
 	Metric      query.Metric `json:"metric"`
 	Compared    string       `json:"compared"`
 	AlertIDs    []string     `json:"alert_ids"`
@@ -217,7 +218,7 @@ func (a *account) compared(found *findings) {
 				continue
 			}
 			v := &methodVerdict{
-				Line: *l, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Metric: c.Metric, Compared: c.Clusters,
+				Line: *l, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, ChosenBy: c.ChosenBy, Metric: c.Metric, Compared: c.Clusters,
 				AlertIDs: []string{}, Alerts: []named{}, Warnings: slices.Concat(l.Warnings, c.Warnings),
 			}
 			for _, alert := range c.Alerts {

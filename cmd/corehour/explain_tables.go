@@ -85,7 +85,7 @@ func (a *account) verdicts(row func(what, value string)) {
 		row("verdict", orElse(a.NoVerdict, "nothing to compare"))
 		return
 	}
-	row("compared", fmt.Sprintf("version %s with %s by %s time: %s", v.HeadVersion, v.BaseVersion, v.Metric, v.Compared))
+	row("compared", fmt.Sprintf("version %s with %s (%s) by %s time: %s", v.HeadVersion, v.BaseVersion, v.ChosenBy, v.Metric, v.Compared))
 	row("verdict", stateNames[v.State])
 	row("why", v.Decided)
 	if v.Seen90Percent != nil {

@@ -31,8 +31,9 @@ is not proven.
 
 Exit codes: 0 nothing found, 1 a regression, 2 failed, 3 could not tell.
 
-The severity of an alert: critical from 100 dollars a day or if the cost at least
-doubled (lower end of the interval), warning from 10 dollars a day or +50%, else info.
+The severity of an alert: critical from 100 dollars a day, or from 5% of the service's
+cost and 1 dollar a day, and never from one process of the new version; warning from 10
+dollars a day, or from 1% and 0.1 dollars a day; else info.
 
 With --webhook, --slack or --alertmanager each alert is sent once, again if it gets
 worse, and taken back when it goes away. corehour accept makes a slowdown that is

@@ -31,8 +31,8 @@ func regressPage(f *findings) *output.Document {
 				few++
 			}
 		}
-		notes = append(notes, fmt.Sprintf("%s: version %s against %s by %s time: %d methods compared, %d with too few records to tell",
-			c.Service, c.HeadVersion, c.BaseVersion, c.Metric, judged, few))
+		notes = append(notes, fmt.Sprintf("%s: version %s against %s (%s) by %s time: %d methods compared, %d with too few records to tell",
+			c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy, c.Metric, judged, few))
 	}
 	for _, s := range f.NotCompared {
 		notes = append(notes, fmt.Sprintf("%s: not compared: %s", s.Service, s.Reason))

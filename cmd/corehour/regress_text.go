@@ -77,6 +77,9 @@ func alertLines(a *alert.Alert) []string {
 	if a.Owner != "" {
 		about += ", owner " + a.Owner
 	}
+	if a.KnowableSince != nil {
+		about += fmt.Sprintf(", knowable since %s, raised %s", a.KnowableSince.UTC().Format(time.RFC3339), a.RaisedAt.UTC().Format(time.RFC3339))
+	}
 	if a.Kind == alert.Budget {
 		return []string{fmt.Sprintf("%s: %s", a.Severity, a.Reason), about}
 	}
@@ -117,9 +120,9 @@ func summary(c *verdict.Comparison) string {
 			judged++
 		}
 	}
-	return fmt.Sprintf("%s: version %s against %s by %s time, clusters: %s: %d methods compared, %d raised, %d more expensive by their callees, "+
+	return fmt.Sprintf("%s: version %s against %s (%s) by %s time, clusters: %s: %d methods compared, %d raised, %d more expensive by their callees, "+
 		"%d with too few records, %d in too few slots, %d new, %d gone",
-		c.Service, c.HeadVersion, c.BaseVersion, c.Metric, c.Clusters, judged, n[verdict.Regressed], n[verdict.Explained],
+		c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy, c.Metric, c.Clusters, judged, n[verdict.Regressed], n[verdict.Explained],
 		n[verdict.FewRecords], n[verdict.FewSlots], n[verdict.New], n[verdict.Gone])
 }
 

@@ -94,7 +94,7 @@ func TestRegress(t *testing.T) {
 	for _, field := range []string{
 		"schema", "id", "kind", "service", "environment", "class", "method", "signature", "base_version", "head_version",
 		"base_revision", "head_revision", "metric", "base", "head", "change_percent", "interval", "e_value", "records",
-		"usd_per_day", "first_seen", "severity", "owner", "reason", "links",
+		"usd_per_day", "first_seen", "knowable_since", "raised_at", "severity", "owner", "reason", "links",
 	} {
 		if _, ok := alert[field]; !ok {
 			t.Errorf("the alert has no %s", field)

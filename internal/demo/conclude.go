@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"sort"
@@ -49,7 +50,7 @@ func (r *run) conclude(ctx context.Context) error {
 	if err := errors.Join(faults...); err != nil {
 		return err
 	}
-	r.say("the alert is right, and no healthy method raised one")
+	r.say("no healthy method raised an alert")
 	fmt.Fprintf(r.Out, `
 Where to look next:
   %[1]s regress --warehouse %[2]s --since 1h --threshold %[3]g --warm-up %[4]s --slot %[5]s
@@ -74,25 +75,74 @@ func fromHere(path string) string {
 	return relative
 }
 
+// planted is what the shop measured of the change itself.
+type planted struct {
+	ChangePercent float64 `json:"change_percent"`
+}
+
 // judge holds the alerts against what was planted.
 func (r *run) judge() error {
 	alerts, err := readAlerts(r.path("alerts.jsonl"))
 	if err != nil {
 		return err
 	}
+	data, err := os.ReadFile(r.path("truth.json"))
+	if err != nil {
+		return err
+	}
+	var truth planted
+	if err := json.Unmarshal(data, &truth); err != nil {
+		return fmt.Errorf("truth.json: %w", err)
+	}
 	var faults []error
 	right := false
 	for _, a := range alerts {
-		if a.name() == shopMethod && a.BaseVersion == "1.0" && a.HeadVersion == "1.1" {
-			right = true
-		} else {
+		if a.name() != shopMethod || a.BaseVersion != baseVersion || a.HeadVersion != headVersion {
 			faults = append(faults, fmt.Errorf("a false alert: %s", a))
+			continue
+		}
+		right = true
+		said, err := a.against(truth)
+		if err != nil {
+			faults = append(faults, err)
+		} else {
+			r.say("%s", said)
 		}
 	}
 	if !right {
-		faults = append(faults, fmt.Errorf("no alert names %s from 1.0 to 1.1", shopMethod))
+		faults = append(faults, fmt.Errorf("no alert names %s from %s to %s", shopMethod, baseVersion, headVersion))
 	}
 	return errors.Join(faults...)
+}
+
+// against compares the size of the change with the truth.
+func (a alert) against(truth planted) (string, error) {
+	low, high, err := a.interval99()
+	if err != nil {
+		return "", err
+	}
+	said := fmt.Sprintf("the alert says %+.1f%% (99%% interval %+.1f%% to %+.1f%%), the shop's own measure is %+.1f%%", a.ChangePercent, low, high, truth.ChangePercent)
+	if !(low <= truth.ChangePercent && truth.ChangePercent <= high) {
+		return "", fmt.Errorf("the size is wrong: %s", said)
+	}
+	return said, nil
+}
+
+// widen is the ratio of a 99% interval's width to a 95% interval's, of a normal
+// distribution.
+const widen = 2.5758 / 1.9600
+
+// interval99 is the 99% interval in percent. Intervals are made on the logarithm of the
+// ratio.
+func (a alert) interval99() (low, high float64, err error) {
+	if !(a.Interval[0] > -100 && a.Interval[0] <= a.ChangePercent && a.ChangePercent <= a.Interval[1]) {
+		return 0, 0, fmt.Errorf("the alert's interval %+.1f%% to %+.1f%% is none of a change of %+.1f%%", a.Interval[0], a.Interval[1], a.ChangePercent)
+	}
+	change := math.Log1p(a.ChangePercent / 100)
+	end := func(percent float64) float64 {
+		return 100 * math.Expm1(change+widen*(math.Log1p(percent/100)-change))
+	}
+	return end(a.Interval[0]), end(a.Interval[1]), nil
 }
 
 // ledger is what the shop counted itself beside what is stored.

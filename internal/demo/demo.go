@@ -33,19 +33,23 @@ type Settings struct {
 	Metrics   string
 	Rate      float64       // requests per second of each shop instance
 	Before    time.Duration // how long release 1.0 serves alone
-	After     time.Duration // how long release 1.1 serves, at most
+	After     time.Duration // how long both releases serve until the job must have found it
 	Threshold float64       // percent, for the job
 	Patience  time.Duration // how long a part may take to stop before it is killed
 }
 
 const (
-	shopMethod = "shop/receipt.Printer.Join"
-	lookEvery  = 5 * time.Second
+	shopMethod               = "shop/cart.Cart.Total"
+	baseVersion, headVersion = "1.0", "1.1"
+	instances                = 3               // of each release
+	lookEvery                = 2 * time.Second // the job evaluates
+	countsEvery              = 5 * time.Second // a shop reports its calls
 	// A service that runs for minutes is given 10 minutes to warm up and slots of
 	// 5 minutes.
 	warmUp        = "3s"
 	slot          = "5s"
 	startPatience = 60 * time.Second
+	settle        = 10 * time.Second // after an alert, for false ones to show
 )
 
 // run is one telling of the story.
@@ -56,7 +60,8 @@ type run struct {
 }
 
 // Run tells the story. It fails if the job does not name the method that became
-// slower, names one that did not, or the ledger does not balance.
+// slower, names one that did not, its 99% interval misses the true change, or the ledger
+// does not balance.
 func Run(ctx context.Context, s Settings) (err error) {
 	r := &run{Settings: s, begin: time.Now()}
 	if err := r.prepare(); err != nil {
@@ -141,22 +146,18 @@ func (r *run) startCollector(ctx context.Context) (*process, error) {
 	return collector, r.awaitHealth(ctx, collector)
 }
 
-// rollOut serves with release 1.0 and replaces it, one instance after the other,
-// while the job looks every few seconds.
+// rollOut serves with release 1.0, adds as many instances of release 1.1, and waits for
+// the job to find what is wrong with it.
 func (r *run) rollOut(ctx context.Context) ([]*process, error) {
 	if err := r.plant(ctx); err != nil {
 		return nil, err
 	}
-	r.say("the shop opens: 2 instances of release 1.0, %g requests/s each", r.Rate)
-	first, err := r.startShop("shop-1", "1.0")
+	r.say("the shop opens: %d instances of release %s, %g requests/s each", instances, baseVersion, r.Rate)
+	shops, err := r.startShops(nil, baseVersion)
 	if err != nil {
 		return nil, err
 	}
-	second, err := r.startShop("shop-2", "1.0")
-	if err != nil {
-		return nil, err
-	}
-	if err := r.wait(ctx, r.Before, first, second); err != nil {
+	if err := r.wait(ctx, r.Before, shops...); err != nil {
 		return nil, err
 	}
 
@@ -166,33 +167,27 @@ func (r *run) rollOut(ctx context.Context) ([]*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.say("the job looks at the warehouse every %s", lookEvery)
+	r.say("the job evaluates the warehouse every %s", lookEvery)
 
-	r.say("release 1.1 rolls out: a linear string join became quadratic")
-	third, err := r.startShop("shop-3", "1.1")
-	if err != nil {
+	r.say("release %s rolls out to %d more instances: five methods work for every checkout, and one of them became slower", headVersion, instances)
+	if shops, err = r.startShops(shops, headVersion); err != nil {
 		return nil, err
 	}
-	if err := r.stop(first); err != nil {
+	if err := r.awaitAlert(ctx, append(shops, job)...); err != nil {
 		return nil, err
 	}
-	// Both releases serve for several slots, so that two looks find what is wrong: one
-	// alone is not believed.
-	if err := r.wait(ctx, r.After/2, second, third, job); err != nil {
-		return nil, err
+	return shops, r.stop(job)
+}
+
+func (r *run) startShops(shops []*process, release string) ([]*process, error) {
+	for range instances {
+		shop, err := r.startShop(fmt.Sprintf("shop-%d", len(shops)+1), release)
+		if err != nil {
+			return nil, err
+		}
+		shops = append(shops, shop)
 	}
-	fourth, err := r.startShop("shop-4", "1.1")
-	if err != nil {
-		return nil, err
-	}
-	if err := r.stop(second); err != nil {
-		return nil, err
-	}
-	r.say("release 1.1 runs on both instances")
-	if err := r.awaitAlert(ctx, third, fourth, job); err != nil {
-		return nil, err
-	}
-	return []*process{third, fourth}, r.stop(job)
+	return shops, nil
 }
 
 func (r *run) startShop(instance, release string) (*process, error) {
@@ -200,7 +195,7 @@ func (r *run) startShop(instance, release string) (*process, error) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + r.HTTP,
 		"OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=demo",
 	}, r.binary("corehour-shop"), "--release", release, "--instance", instance,
-		"--rate", fmt.Sprint(r.Rate), "--counts-interval", lookEvery.String(), "--truth", r.path("truth", instance+".json"))
+		"--rate", fmt.Sprint(r.Rate), "--counts-interval", countsEvery.String(), "--truth", r.path("truth", instance+".json"))
 }
 
 // plant writes down what the new release really costs, measured by the shop
@@ -213,21 +208,21 @@ func (r *run) plant(ctx context.Context) error {
 	return os.WriteFile(r.path("truth.json"), out, 0o644)
 }
 
-// awaitAlert waits until the job has written its first alert, then two looks
-// more, in which false ones would show.
+// awaitAlert announces the job's first alert as soon as it is written, then waits for some
+// evaluations more, in which false ones would show.
 func (r *run) awaitAlert(ctx context.Context, alive ...*process) error {
-	deadline := time.Now().Add(r.After)
-	for time.Now().Before(deadline) {
+	begin := time.Now()
+	for time.Since(begin) < r.After {
 		alerts, err := readAlerts(r.path("alerts.jsonl"))
 		if err != nil {
 			return err
 		}
 		if len(alerts) > 0 {
 			r.say("ALERT: %s", alerts[0])
-			return r.wait(ctx, 2*lookEvery, alive...)
+			r.say("raised %s after the roll-out began%s", alerts[0].RaisedAt.Sub(begin).Round(time.Second), alerts[0].late())
+			return r.wait(ctx, settle, alive...)
 		}
-		r.say("nothing found yet")
-		if err := r.wait(ctx, lookEvery, alive...); err != nil {
+		if err := r.wait(ctx, 200*time.Millisecond, alive...); err != nil {
 			return err
 		}
 	}
@@ -265,7 +260,19 @@ type alert struct {
 	HeadVersion   string  `json:"head_version"`
 	Metric        string  `json:"metric"`
 	ChangePercent float64 `json:"change_percent"`
-	USDPerDay     float64 `json:"usd_per_day"`
+	// Interval holds the change with 95% confidence: low, high.
+	Interval      [2]float64 `json:"interval"`
+	USDPerDay     float64    `json:"usd_per_day"`
+	KnowableSince *time.Time `json:"knowable_since"`
+	RaisedAt      time.Time  `json:"raised_at"`
+}
+
+// late says how long after it could have been known the alert was raised.
+func (a alert) late() string {
+	if a.KnowableSince == nil {
+		return ""
+	}
+	return fmt.Sprintf(", %s after the evidence sufficed", a.RaisedAt.Sub(*a.KnowableSince).Round(time.Second))
 }
 
 func (a alert) name() string { return a.Class + "." + a.Method }

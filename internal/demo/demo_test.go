@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -99,22 +100,63 @@ func TestUsersSettingsStayOut(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	const right = `{"class":"shop/receipt.Printer","method":"Join","base_version":"1.0","head_version":"1.1","service":"shop"}` + "\n"
-	for _, tc := range []struct{ name, alerts, want string }{
-		{"right", right, ""},
-		{"none", "", "no alert names shop/receipt.Printer.Join"},
-		{"wrong direction", strings.Replace(right, `"base_version":"1.0"`, `"base_version":"1.1"`, 1), "a false alert"},
-		{"healthy method", right + strings.Replace(right, "Join", "Print", 1), "a false alert: shop/receipt.Printer.Print"},
-		{"half a line", right + `{"class":`, ""},
-		{"not JSON", right + "x\n", "alerts.jsonl"},
+	const right = `{"class":"shop/cart.Cart","method":"Total","base_version":"1.0","head_version":"1.1","service":"shop","change_percent":58,"interval":[52,64.2]}` + "\n"
+	const truth = `{"method":"shop/cart.Cart.Total","change_percent":60.6}`
+	for _, tc := range []struct{ name, alerts, truth, want string }{
+		{"right", right, truth, ""},
+		{"none", "", truth, "no alert names shop/cart.Cart.Total"},
+		{"wrong direction", strings.Replace(right, `"base_version":"1.0"`, `"base_version":"1.1"`, 1), truth, "a false alert"},
+		{"healthy method", right + strings.Replace(right, "Total", "Print", 1), truth, "a false alert: shop/cart.Cart.Print"},
+		{"half a line", right + `{"class":`, truth, ""},
+		{"not JSON", right + "x\n", truth, "alerts.jsonl"},
+		{"truth that is not JSON", right, "x", "truth.json"},
+		{"outside of 95%, inside of 99%", right, `{"change_percent":65.5}`, ""},
+		{"above 99%", right, `{"change_percent":66.5}`, "the size is wrong: the alert says +58.0% (99% interval +50.2% to +66.2%), the shop's own measure is +66.5%"},
+		{"below 99%", right, `{"change_percent":50}`, "the size is wrong"},
+		{"no interval", strings.Replace(right, `[52,64.2]`, `[0,0]`, 1), truth, "the alert's interval +0.0% to +0.0% is none of a change of +58.0%"},
+		{"all there is, downwards", strings.Replace(right, `[52,64.2]`, `[-100,64.2]`, 1), truth, "is none of a change"},
 	} {
 		r := workshop(t)
-		if err := os.WriteFile(r.path("alerts.jsonl"), []byte(tc.alerts), 0o644); err != nil {
-			t.Fatal(err)
+		for name, text := range map[string]string{"alerts.jsonl": tc.alerts, "truth.json": tc.truth} {
+			if err := os.WriteFile(r.path(name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
 		err := r.judge()
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}
 	}
+}
+
+// An alert is announced when it is written, whatever the demo waits for.
+func TestAlertIsAnnouncedAtOnce(t *testing.T) {
+	r := workshop(t)
+	r.After = time.Minute
+	knowable := time.Now().Add(-3 * time.Second)
+	line := fmt.Sprintf(`{"class":"shop/cart.Cart","method":"Total","knowable_since":%q,"raised_at":%q}`+"\n", knowable.Format(time.RFC3339Nano), knowable.Add(2*time.Second).Format(time.RFC3339Nano))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r.Out = announced(func(said string) {
+		if strings.Contains(said, "2s after the evidence sufficed") {
+			cancel(errAnnounced) // instead of waiting for false ones
+		}
+	})
+	time.AfterFunc(50*time.Millisecond, func() {
+		if err := os.WriteFile(r.path("alerts.jsonl"), []byte(line), 0o644); err != nil {
+			cancel(err)
+		}
+	})
+	begin := time.Now()
+	if err := r.awaitAlert(ctx); !errors.Is(err, errAnnounced) || time.Since(begin) > 10*time.Second {
+		t.Errorf("%v after %s", err, time.Since(begin))
+	}
+}
+
+var errAnnounced = errors.New("announced")
+
+type announced func(string)
+
+func (a announced) Write(p []byte) (int, error) {
+	a(string(p))
+	return len(p), nil
 }

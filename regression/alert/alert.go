@@ -63,18 +63,20 @@ type Alert struct {
 	// FirstSeen is the first row of the head version, or when a budget was first
 	// found broken, or the day on which a drift began.
 	FirstSeen time.Time `json:"first_seen"`
-	Severity  Severity  `json:"severity"`
-	Owner     string    `json:"owner"`
+	// KnowableSince is the end of the first time bucket with evidence enough to raise it;
+	// null where the rule does not say.
+	KnowableSince *time.Time `json:"knowable_since"`
+	// RaisedAt is when it was raised: one that comes back is raised again. A report, which
+	// raises nothing, leaves it out.
+	RaisedAt time.Time `json:"raised_at,omitzero"`
+	Severity Severity  `json:"severity"`
+	Owner    string    `json:"owner"`
 	// Budget is the name of a budget; other alerts have none.
 	Budget string   `json:"budget,omitempty"`
 	Reason string   `json:"reason"`
 	Links  []string `json:"links"`
 	// Resolution says why an alert went away; only resolved ones have it.
 	Resolution string `json:"resolution,omitempty"`
-
-	// Raised is when it was raised, if it is remembered: one that comes back was
-	// raised anew.
-	Raised time.Time `json:"-"`
 }
 
 // Name is the method or the class that the alert is about; empty if it is a budget of a
@@ -92,33 +94,6 @@ func (a *Alert) About() string {
 		return a.Name()
 	}
 	return a.Name() + " called by " + a.Caller
-}
-
-// Severity is the scale of alerts.
-type Severity string
-
-// An alert is critical from 100 dollars a day or where the cost at least
-// doubled (by the lower end of the interval); a warning from 10 dollars a day or
-// half as much again; else info.
-const (
-	Info     Severity = "info"
-	Warning  Severity = "warning"
-	Critical Severity = "critical"
-)
-
-// SeverityOf is the place of an alert on the scale.
-func SeverityOf(lowPercent float64, usdPerDay *float64) Severity {
-	usd := 0.0
-	if usdPerDay != nil {
-		usd = *usdPerDay
-	}
-	switch {
-	case usd >= 100 || lowPercent >= 100:
-		return Critical
-	case usd >= 10 || lowPercent >= 50:
-		return Warning
-	}
-	return Info
 }
 
 // ID names the alert for ever: the same method between the same two versions has

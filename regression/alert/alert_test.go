@@ -1,8 +1,11 @@
 package alert
 
 import (
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/corehour/corehour/internal/documented"
 )
 
 func TestAlertIDIsStable(t *testing.T) {
@@ -41,14 +44,34 @@ func TestAlertIDIsStable(t *testing.T) {
 func TestSeverity(t *testing.T) {
 	usd := func(x float64) *float64 { return &x }
 	for _, tc := range []struct {
-		low  float64
-		usd  *float64
+		name string
+		i    Impact
 		want Severity
 	}{
-		{20, nil, Info}, {20, usd(9), Info}, {20, usd(10), Warning}, {50, nil, Warning}, {20, usd(100), Critical}, {100, nil, Critical},
+		{"little money", Impact{usd(9.99), 0.0099, 3}, Info},
+		{"a large share of next to nothing", Impact{usd(0.09), 0.9, 3}, Info},
+		{"some money", Impact{usd(10), 0.0001, 3}, Warning},
+		{"a hundredth of the service", Impact{usd(0.1), 0.01, 3}, Warning},
+		{"a twentieth of a cheap service", Impact{usd(0.99), 0.05, 3}, Warning},
+		{"a twentieth of the service", Impact{usd(1), 0.05, 2}, Critical},
+		{"less than a twentieth", Impact{usd(99), 0.049, 2}, Warning},
+		{"much money", Impact{usd(100), 0.0001, 2}, Critical},
+		{"of one process", Impact{usd(1000), 0.5, 1}, Warning},
+		{"no matter of processes", Impact{usd(1000), 0, 0}, Critical},
+		{"without a price", Impact{nil, 0.05, 2}, Critical},
+		{"without a price, less", Impact{nil, 0.049, 2}, Warning},
+		{"without a price, little", Impact{nil, 0.0099, 2}, Info},
+		{"without a price, of one process", Impact{nil, 0.5, 1}, Warning},
 	} {
-		if got := SeverityOf(tc.low, tc.usd); got != tc.want {
-			t.Errorf("%v %v: %s, want %s", tc.low, tc.usd, got, tc.want)
+		if got := SeverityOf(tc.i); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
 		}
+	}
+}
+
+func TestSeveritiesAreDocumented(t *testing.T) {
+	for _, l := range levels {
+		documented.Says(t, "alerts.md", fmt.Sprintf("| `%s` | %g USD a day, or %g%% of the service's cost and %g USD a day | %g%% of the service's time |",
+			l.severity, l.usd, 100*l.share, l.leastUSD, 100*l.share))
 	}
 }

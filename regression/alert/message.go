@@ -96,7 +96,7 @@ func Messages(status Status, alerts []Alert) []Message {
 func (m *Message) id() string {
 	ids := make([]string, len(m.Alerts))
 	for i, a := range m.Alerts {
-		ids[i] = fmt.Sprintf("%s %s %d", a.ID, a.Severity, a.Raised.UnixNano())
+		ids[i] = fmt.Sprintf("%s %s %d", a.ID, a.Severity, a.RaisedAt.UnixNano())
 	}
 	slices.Sort(ids)
 	sum := sha256.New()

@@ -27,6 +27,8 @@ type Report struct {
 	Methods  []Line    `json:"methods"`
 	Groups   []Line    `json:"groups,omitempty"`
 	Services []Service `json:"services"`
+	// Edges are what methods paid for their callees in CPU time.
+	Edges []query.CostEdge `json:"-"`
 }
 
 // Lines are the lines, whatever they are by.

@@ -21,6 +21,7 @@ type builder struct {
 }
 
 func newBuilder(r *Report, o Options, costs *query.Costs, bills []query.Bill) *builder {
+	r.Edges = costs.Edges
 	b := &builder{Report: r, options: o, costs: costs, unknown: unknownCallers(costs.Methods, costs.Edges), service: map[query.Service]*Service{}}
 	for i := range bills {
 		b.service[bills[i].Service] = serviceOf(&bills[i])

@@ -113,6 +113,8 @@ func TestAnswersAreThoseOfFiles(t *testing.T) {
 		}
 		accounts, err := w.Accounts(ctx, window, query.Filter{})
 		put("accounts", accounts, err)
+		stats, err := w.ProcessStats(ctx, window, query.Filter{})
+		put("stats of processes", stats, err)
 		duplicates, err := w.Duplicates(ctx)
 		put("duplicates", duplicates, err)
 		stocks, err := w.Stocks(ctx, window, query.Filter{})

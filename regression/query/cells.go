@@ -123,10 +123,24 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 		err := rows.Scan(&c.Full, &c.Caller, &c.Member, &c.Slot, into(&c.Class), into(&c.Method), into(&c.Signature),
 			&c.Records, &c.Weight, &c.Sum, &c.Capped, &c.Log,
 			&c.Over, &c.OverWeight, &c.Far, &c.FarWeight, &c.Calls, &c.PricedNS, &c.PriceNS, &c.TimedWall, &c.TimedCPU)
+		if n := len(out); n > 0 { // cells of one method are many: they share its names
+			share(&c.Full, out[n-1].Full)
+			share(&c.Caller, out[n-1].Caller)
+			share(&c.Class, out[n-1].Class)
+			share(&c.Method, out[n-1].Method)
+			share(&c.Signature, out[n-1].Signature)
+		}
 		out = append(out, c)
 		return err
 	})
 	return out, err
+}
+
+// share makes equal strings one.
+func share(s *string, other string) {
+	if *s == other {
+		*s = other
+	}
 }
 
 // serviceArgs are the values that Only asks for; an unknown part does not filter.

@@ -53,22 +53,60 @@ func (w *Warehouse) RawFrom() (date string, ok bool) {
 	return "", false
 }
 
+// processArgs are the parameters of statements about processes. False if all dates are
+// rolled up.
+func (w *Warehouse) processArgs(window Window, f Filter) (args map[string]any, ok bool, err error) {
+	from, ok := w.RawFrom()
+	if !ok {
+		return nil, false, nil
+	}
+	day, err := time.Parse(time.DateOnly, from)
+	if err != nil {
+		return nil, false, err
+	}
+	args = filterArgs(window, f)
+	args["raw_from_ns"], args["read_to_ns"] = nanos(day), int64(math.MaxInt64)
+	if !w.Window.To.IsZero() {
+		args["read_to_ns"] = nanos(w.Window.To.Add(-1).UTC().Truncate(24*time.Hour).AddDate(0, 0, 1))
+	}
+	return args, true, nil
+}
+
+// ProcessStats is the SDK's own counters of one process, as of its last process row.
+type ProcessStats struct {
+	Service
+	Version string
+	Stats   map[string]float64
+}
+
+// ProcessStats lists them for the processes that have a process row in the window. It
+// reads no other rows.
+func (w *Warehouse) ProcessStats(ctx context.Context, window Window, f Filter) ([]ProcessStats, error) {
+	args, ok, err := w.processArgs(window, f)
+	if !ok {
+		return nil, err
+	}
+	var out []ProcessStats
+	err = w.each(ctx, "last_stats", scope{Filter: f}, args, func(rows *sql.Rows) error {
+		var p ProcessStats
+		var stats any
+		err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment), into(&p.Version), &stats)
+		if err == nil {
+			p.Stats, err = statsOf(stats)
+		}
+		out = append(out, p)
+		return err
+	})
+	return out, err
+}
+
 // Accounts lists the processes that have a row in the window. Their rows are
 // added up over all files opened: whole dates, of which only those from RawFrom on
 // are looked at.
 func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter) ([]Account, error) {
-	from, ok := w.RawFrom()
+	args, ok, err := w.processArgs(window, f)
 	if !ok {
-		return nil, nil
-	}
-	day, err := time.Parse(time.DateOnly, from)
-	if err != nil {
 		return nil, err
-	}
-	args := filterArgs(window, f)
-	args["raw_from_ns"], args["read_to_ns"] = nanos(day), int64(math.MaxInt64)
-	if !w.Window.To.IsZero() {
-		args["read_to_ns"] = nanos(w.Window.To.Add(-1).UTC().Truncate(24*time.Hour).AddDate(0, 0, 1))
 	}
 	var out []Account
 	err = w.each(ctx, "processes", scope{Filter: f}, args, func(rows *sql.Rows) error {

@@ -22,11 +22,11 @@ var comparedOnSums = map[string]string{
 	"members": "askMore", "cells": "askMore", "history": "askMore", "places": "askMore", "classes": "askMore", "services": "askMore", "stock": "askMore", "sampling": "askMore",
 	"distribution": "distributionOf", "percentiles": "spreadsOf", "tails": "tailsOf",
 	// These are about single processes, items and files, which sums have none of.
-	"processes": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
+	"processes": "wantNothingOfSums", "last_stats": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
 	// What users' statements read: TestStoredWeightsAreThoseOfTheView.
 	"create_weights": "ask", "create_method_cost_of_weights": "ask",
 	// Parts of others, and what only BigQuery is asked.
-	"method_cost": "", "weights": "", "records": "", "sums": "", "weighted": "", "weighted_rows": "", "weighed": "", "with_cost": "",
+	"last_beats": "", "method_cost": "", "weights": "", "records": "", "sums": "", "weighted": "", "weighted_rows": "", "weighed": "", "with_cost": "",
 	"cpu_factor": "", "wall_factor": "", "cell_of_weight": "", "view_of_method_cost": "", "extent": "",
 }
 
@@ -307,6 +307,9 @@ func wantNothingOfSums(t *testing.T, root string) {
 		t.Fatal(err)
 	}
 	defer w.Close()
+	if stats, err := w.ProcessStats(ctx, Window{}, Filter{}); err != nil || len(stats) != 0 {
+		t.Errorf("%d statistics of processes, %v", len(stats), err)
+	}
 	if accounts, err := w.Accounts(ctx, Window{}, Filter{}); err != nil || len(accounts) != 0 {
 		t.Errorf("%d accounts of processes, %v", len(accounts), err)
 	}

@@ -43,7 +43,7 @@ func statements(t *testing.T) map[string]string {
 		add("days_"+string(metric), "days", scope{metricColumns: columnsOf[metric]})
 		add("profile_sides_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{Slot: slot}}}.scope())
 	}
-	for _, template := range []string{"members", "services", "places", "classes", "percentiles", "tails", "runs", "sampling", "processes", "duplicates", "stock", "extent", "view_of_method_cost"} {
+	for _, template := range []string{"members", "services", "places", "classes", "percentiles", "tails", "runs", "sampling", "processes", "last_stats", "duplicates", "stock", "extent", "view_of_method_cost"} {
 		add(template, template, scope{})
 	}
 	add("cost_methods", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Group: []string{"service_namespace", "service", "environment", "class", "method"}})

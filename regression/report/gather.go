@@ -96,9 +96,35 @@ func (r *Report) gather(ctx context.Context, w *query.Warehouse, o Options) erro
 	if err := r.lookClosely(ctx, w, o, metric, runs); err != nil {
 		return err
 	}
-	_, edges, err := w.Profiles(ctx, query.Ask{Metric: metric, Window: w.Window, Filter: o.Filter, Slot: time.Hour})
+	var edges []query.Edge
+	if metric == query.CPU { // the costs hold them
+		edges = ofAllVersions(costs.Edges)
+	} else if _, edges, err = w.Profiles(ctx, query.Ask{Metric: metric, Window: w.Window, Filter: o.Filter, Slot: time.Hour}); err != nil {
+		return err
+	}
 	r.Trees = trees(edges)
-	return err
+	return nil
+}
+
+// ofAllVersions adds up the edges of versions.
+func ofAllVersions(costs []query.CostEdge) (edges []query.Edge) {
+	type edge struct {
+		query.Service
+		caller, callee string
+	}
+	at := map[edge]int{}
+	for _, c := range costs {
+		key := edge{c.Service, c.Caller, c.Callee}
+		i, ok := at[key]
+		if !ok {
+			i = len(edges)
+			at[key] = i
+			edges = append(edges, query.Edge{Service: c.Service, Caller: c.Caller, Callee: c.Callee})
+		}
+		edges[i].N += c.N
+		edges[i].X += c.X
+	}
+	return edges
 }
 
 // rank takes over the costs, the dearest first.
@@ -133,8 +159,9 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 	if err != nil {
 		return err
 	}
-	r.Alerts = []alert.Alert{}
+	r.Alerts, r.Compared = []alert.Alert{}, []Compared{}
 	for _, c := range comparisons {
+		r.Compared = append(r.Compared, Compared{c.Service, c.BaseVersion, c.HeadVersion, c.ChosenBy})
 		r.Alerts = append(r.Alerts, c.Alerts...)
 		if !c.Told() {
 			r.Untold = append(r.Untold, fmt.Sprintf("%s: version %s against %s: no method has enough of both to compare", c.Service, c.HeadVersion, c.BaseVersion))

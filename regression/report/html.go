@@ -44,7 +44,7 @@ type pageData struct {
 	MovesLeft           int
 	MovesLow, MovesHigh string
 	NoMoves             string
-	Untold              []string
+	Compared, Untold    []string
 
 	Methods []methodPart
 	Trees   []treePart
@@ -104,7 +104,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	d := pageData{
 		Window: r.window(), Basis: r.basis(), Made: showTime(r.Made, r.zone), Warehouse: output.Printable(r.Warehouse), Metric: r.metricName(),
 		Caption: r.window() + "; " + r.basis(), CostsLeft: r.CostsLeft, MovesLeft: r.MovesLeft, Alerts: r.alertLines(), AlertsLeft: r.AlertsLeft,
-		NoCosts: noCosts, NoMoves: noMoves, Untold: printable(r.Untold),
+		NoCosts: noCosts, NoMoves: noMoves, Compared: printable(r.compared()), Untold: printable(r.Untold),
 		Balanced: r.Health.Balanced, Verdict: output.Printable(r.healthVerdict()),
 	}
 	for i := range maxVersions {

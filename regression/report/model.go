@@ -6,6 +6,7 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/verdict"
 )
 
 // Report is the content of the page, whatever it is written as.
@@ -26,6 +27,8 @@ type Report struct {
 	AlertsLeft int           `json:"alerts_left_out"`
 	Moves      []Move        `json:"moves"`
 	MovesLeft  int           `json:"moves_left_out"`
+	// Compared are the versions that were compared.
+	Compared []Compared `json:"compared"`
 	// Untold says of services why versions of them were not compared.
 	Untold  []string       `json:"not_compared,omitempty"`
 	Methods []Method       `json:"methods"`
@@ -47,6 +50,14 @@ type Cost struct {
 	Calls         float64     `json:"calls"`
 	Records       int64       `json:"records"`
 	Uncertain     string      `json:"uncertain,omitempty"` // why it prints ~
+}
+
+// Compared is two versions of a service, and by which rule they are base and head.
+type Compared struct {
+	query.Service
+	BaseVersion string       `json:"base_version"`
+	HeadVersion string       `json:"head_version"`
+	ChosenBy    verdict.Rule `json:"chosen_by"`
 }
 
 // Move is a method that two versions differ in.

@@ -21,6 +21,9 @@ func (r *Report) Document() *output.Document {
 	if len(r.Alerts) > 0 {
 		d.Add(r.alertTable())
 	}
+	if len(r.Compared) > 0 {
+		d.Say(r.compared()...)
+	}
 	if len(r.Moves) > 0 {
 		d.Add(r.moveTable())
 	} else {
@@ -43,6 +46,14 @@ func (r *Report) Document() *output.Document {
 	}
 	d.Add(health)
 	return d
+}
+
+// compared says which versions were compared.
+func (r *Report) compared() (lines []string) {
+	for _, c := range r.Compared {
+		lines = append(lines, fmt.Sprintf("%s: version %s against %s, %s", c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy))
+	}
+	return lines
 }
 
 func (r *Report) costTable() *output.Table {

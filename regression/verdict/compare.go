@@ -122,6 +122,7 @@ type Comparison struct {
 	HeadVersion  string       `json:"head_version"`
 	BaseRevision string       `json:"base_revision"`
 	HeadRevision string       `json:"head_revision"`
+	ChosenBy     Rule         `json:"chosen_by"` // why these are base and head
 	BaseFrom     time.Time    `json:"base_from"`
 	BaseTo       time.Time    `json:"base_to"`
 	HeadFrom     time.Time    `json:"head_from"`
@@ -169,7 +170,7 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 		out[i] = &Comparison{
 			Service:     p.Service,
 			BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
-			BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision,
+			BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision, ChosenBy: p.ChosenBy,
 			BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
 			Metric: k.metric, Clusters: "instance x " + slotName(slot), Warnings: []string{}, Methods: []Line{},
 		}

@@ -20,6 +20,10 @@ type Deployment struct {
 	Until time.Time // end of the last unit with a row
 	Alone bool      // it is the only deployment of its version
 
+	// order is the time that deployments are ordered by, see begins.
+	order     time.Time
+	byProcess bool // Since is the start of a process
+
 	Measured    int64
 	CPUMeasured int64
 }
@@ -28,7 +32,8 @@ type Deployment struct {
 // seen, while another is, for its return to be a new deployment.
 const unseenFor = 30 * time.Minute
 
-// Deployments makes deployments of one service's runs, sorted by when they began.
+// Deployments makes deployments of one service's runs, sorted by when they began, those
+// of one time in natural order of their versions.
 // A version that returns after another one took its place is a new deployment;
 // a hole in which processes live on, or in which nothing at all was seen, is none.
 // Runs of unknown version are left out.
@@ -48,8 +53,8 @@ func Deployments(runs []query.Run) []Deployment {
 				Version: version, Revision: r.Revision, Since: r.First, First: r.First, Last: r.Last, Until: r.Until,
 				Measured: r.Measured, CPUMeasured: r.CPUMeasured,
 			}
-			if !r.OldestProcess.IsZero() && r.OldestProcess.Before(d.Since) {
-				d.Since = r.OldestProcess
+			if !r.OldestProcess.IsZero() && !r.OldestProcess.After(d.Since) {
+				d.Since, d.byProcess = r.OldestProcess, true
 			}
 			if i == 0 || returned(version, out[len(out)-1], r, runs) {
 				out = append(out, d)
@@ -60,19 +65,55 @@ func Deployments(runs []query.Run) []Deployment {
 			last.Measured += d.Measured
 			last.CPUMeasured += d.CPUMeasured
 			last.Revision = cmp.Or(d.Revision, last.Revision)
+			if d.Since.Before(last.Since) {
+				last.Since, last.byProcess = d.Since, d.byProcess
+			}
 		}
 		out[start].Alone = len(out) == start+1
 		// A process that lived through a return is older than its deployment.
 		for i := start + 1; i < len(out); i++ {
 			if out[i].Since.Before(out[i-1].Last) {
-				out[i].Since = out[i].First
+				out[i].Since, out[i].byProcess = out[i].First, false
 			}
 		}
 	}
+	begins(out, runs)
 	slices.SortFunc(out, func(a, b Deployment) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Version, b.Version))
+		return cmp.Or(a.order.Compare(b.order), compareVersions(a.Version, b.Version), a.First.Compare(b.First))
 	})
 	return out
+}
+
+// edgeUnits is for how long after the first row of a service a version that was running
+// all the time may first be seen: runs have holes as long.
+const edgeUnits = 2
+
+// begins sets when deployments began. The start of a process is exact, and known from
+// rows even where it lies before them. Where it is not known, the first row says
+// no more than the unit in which it came, and of versions that run side by side from the
+// first rows on nobody knows which began first.
+func begins(deployments []Deployment, runs []query.Run) {
+	unit, edge := time.Minute, time.Time{}
+	for _, r := range runs {
+		unit = cmp.Or(r.Unit, unit)
+		if edge.IsZero() || r.First.Before(edge) {
+			edge = r.First
+		}
+	}
+	for i := range deployments {
+		d := &deployments[i]
+		follows := slices.ContainsFunc(deployments, func(o Deployment) bool { return !o.Last.After(d.First) })
+		switch {
+		case d.byProcess:
+			d.order = d.Since
+		case follows:
+			d.order = d.First
+		case d.First.Sub(edge) <= edgeUnits*unit:
+			d.order = edge.Truncate(unit)
+		default:
+			d.order = d.First.Truncate(unit)
+		}
+	}
 }
 
 // returned tells whether a run begins a new deployment of its version.

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -8,18 +9,46 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// run is a run of a version by minutes since a start; process < 0 = unknown.
+// run is a run of a version by minutes since a start; process = -1 is unknown.
 func run(version string, first, last, process int) query.Run {
 	at := func(m int) time.Time {
 		return time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC).Add(time.Duration(m) * time.Minute)
 	}
 	r := query.Run{Service: query.Service{Name: "shop"}, Version: version, First: at(first), Last: at(last), Until: at(last)}
-	if process >= 0 {
+	if process != -1 {
 		r.OldestProcess = at(process)
 	} else {
 		r.UnknownProcesses = true
 	}
 	return r
+}
+
+// startedLater is a run whose process started so many seconds later.
+func startedLater(r query.Run, seconds int) query.Run {
+	r.OldestProcess = r.OldestProcess.Add(time.Duration(seconds) * time.Second)
+	r.First = r.OldestProcess
+	return r
+}
+
+// delayed is a run with its first row so many seconds later.
+func delayed(r query.Run, seconds int) query.Run {
+	r.First = r.First.Add(time.Duration(seconds) * time.Second)
+	return r
+}
+
+func TestNaturalOrderOfVersions(t *testing.T) {
+	sorted := []string{"", "0.9", "1", "1.2.3-rc9", "1.2.3-rc10", "1.2.3", "1.9", "1.09.1", "1.10", "1.10.1", "2024.9", "18446744073709551616", "18446744073709551617", "a1", "a02", "v1.9", "v1.10"}
+	for i, a := range sorted {
+		for j, b := range sorted {
+			if got := compareVersions(a, b); got != cmp.Compare(i, j) {
+				t.Errorf("%q against %q: %d", a, b, got)
+			}
+		}
+	}
+	// Equal numbers in different spelling have an order, too.
+	if compareVersions("1.1", "1.01")*compareVersions("1.01", "1.1") != -1 {
+		t.Error("1.1 and 1.01 have no order")
+	}
 }
 
 func TestPairs(t *testing.T) {
@@ -42,6 +71,17 @@ func TestPairs(t *testing.T) {
 		{"unknown processes, short hole", []query.Run{run("1", 0, 30, -1), run("2", 20, 60, -1), run("1", 40, 99, -1)}, "", "", "1<2"},
 		{"unknown processes, long hole", []query.Run{run("1", 0, 30, -1), run("2", 20, 90, -1), run("1", 85, 99, -1)}, "", "", "2<1"},
 		{"the window cuts both", []query.Run{run("2", 100, 190, 40), run("1", 101, 190, 10)}, "", "", "1<2"},
+		{"one instant", []query.Run{run("1.10", 0, 60, 0), run("1.9", 0, 60, 0)}, "", "", "1.9<1.10 by version order"},
+		{"one minute, processes started within it", []query.Run{startedLater(run("1.9", 0, 60, 0), 40), startedLater(run("1.10", 0, 60, 0), 20)}, "", "", "1.10<1.9 by process start"},
+		{"one minute, unknown processes", []query.Run{delayed(run("1.9", 30, 60, -1), 40), run("1.10", 30, 60, -1), run("1.8", 0, 60, -1)}, "", "1.9", "1.8<1.9 by first row"},
+		{"one minute, unknown processes, the newest", []query.Run{delayed(run("1.9", 30, 60, -1), 40), run("1.10", 30, 60, -1), run("1.8", 0, 60, -1)}, "", "", "1.9<1.10 by version order"},
+		{"one minute, unknown processes, the later", []query.Run{delayed(run("1.9", 30, 60, -1), 40), run("1.10", 30, 60, -1), run("1.8", 0, 29, -1)}, "", "", "1.10<1.9 by first row"},
+		{"both run when the warehouse begins", []query.Run{run("1.10", 0, 60, -20), run("1.9", 1, 60, -4000)}, "", "", "1.9<1.10 by process start"},
+		{"both run when the warehouse begins, unknown processes", []query.Run{run("1.10", 0, 60, -1), run("1.9", 2, 60, -1)}, "", "", "1.9<1.10 by version order"},
+		{"one of them is over by then", []query.Run{run("b", 0, 1, -1), run("a", 1, 60, -1)}, "", "", "b<a by first row"},
+		{"began later, unknown processes", []query.Run{run("b", 0, 60, -1), run("a", 5, 60, -1)}, "", "", "b<a by first row"},
+		{"the oldest asked for", []query.Run{run("1", 0, 60, 0), run("2", 30, 60, 30)}, "", "1", `no version was seen before "1": name --base`},
+		{"both asked for", []query.Run{run("1", 0, 60, 0), run("2", 30, 60, 30)}, "2", "1", "2<1 by asked for"},
 		{"named", []query.Run{run("a", 0, 30, 0), run("b", 30, 60, 30), run("c", 60, 90, 60)}, "a", "b", "a<b"},
 		{"head named", []query.Run{run("a", 0, 30, 0), run("b", 30, 60, 30), run("c", 60, 90, 60)}, "", "b", "a<b"},
 		{"base named", []query.Run{run("a", 0, 30, 0), run("b", 30, 60, 30), run("c", 60, 90, 60)}, "a", "", "a<c"},
@@ -57,7 +97,7 @@ func TestPairs(t *testing.T) {
 			}
 			got := ""
 			for _, p := range pairs {
-				got += p.Base.Version + "<" + p.Head.Version
+				got += p.Base.Version + "<" + p.Head.Version + " by " + string(p.ChosenBy)
 			}
 			for _, s := range skips {
 				got += s.Reason

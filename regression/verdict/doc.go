@@ -16,8 +16,8 @@
 // that are raised must not explain 80% of the growth. Callers that became dearer
 // for no reason but their callees are named in the callee's alert.
 //
-// Its invariant: which version came before is decided by time, never by the
-// spelling of versions.
+// Its invariant: which version came before is decided by time, and by the spelling of
+// versions only where nothing says which began first.
 //
 // It does not control how many false alarms many methods and many looks add up
 // to, and does not separate a change of traffic from a change of code.

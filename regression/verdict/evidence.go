@@ -160,7 +160,7 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Diff
 	c := &Comparison{
 		Service:     p.Service,
 		BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
-		BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision,
+		BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision, ChosenBy: p.ChosenBy,
 		BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
 		Metric: first.metric, Warnings: []string{}, Methods: []Line{}, Alerts: []alert.Alert{},
 	}
@@ -191,9 +191,14 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Diff
 		service := lineOf(results[0].Service, first.metric)
 		c.WholeService = &service
 	}
+	since := knowable{subjects: subjects, options: o}
 	for i, s := range subjects {
 		for _, a := range results[i].Alerts {
-			c.Alerts = append(c.Alerts, s.alert(c, a))
+			made := s.alert(c, a)
+			if made.KnowableSince, err = since.of(a); err != nil {
+				return nil, judge.Differences{}, err
+			}
+			c.Alerts = append(c.Alerts, made)
 		}
 	}
 	slices.SortStableFunc(c.Methods, func(a, b Line) int { return strings.Compare(a.full, b.full) })
@@ -214,32 +219,32 @@ func (s *subject) due(r *judge.Result) []string {
 
 // evaluate makes the evaluations in a row that a verdict takes, from what is stored.
 func evaluate(subjects []*subject, o Options) ([]*judge.Result, error) {
-	rule := judge.Defaults()
-	rule.WarmUp = o.WarmUp
-	rule.Records = max(rule.Records, float64(o.MinRecords))
-	rule.LeastChange = max(rule.LeastChange, o.ThresholdPercent/100)
+	rule := o.rule()
 	var memory judge.Memory
-	for looks := rule.Looks; looks > 1; looks-- {
-		earlier := make([]*judge.Deployment, len(subjects))
-		for i, s := range subjects {
-			d := *s.deployment
-			d.Over, d.Slots = false, d.Slots-looks+1
-			earlier[i] = &d
-		}
-		if earlier[0].Slots < 1 {
-			continue
-		}
+	slots := subjects[0].deployment.Slots
+	for earlier := max(1, slots-rule.Looks+1); earlier < slots; earlier++ {
 		var err error
-		if _, memory, err = judge.LookAll(earlier, rule, memory); err != nil {
+		if _, memory, err = judge.LookAll(upTo(subjects, earlier), rule, memory); err != nil {
 			return nil, err
 		}
 	}
-	last := make([]*judge.Deployment, len(subjects))
+	last := upTo(subjects, slots)
 	for i, s := range subjects {
-		last[i] = s.deployment
+		last[i].Over = s.deployment.Over
 	}
 	results, _, err := judge.LookAll(last, rule, memory)
 	return results, err
+}
+
+// upTo are the deployments as they were known after so many slots.
+func upTo(subjects []*subject, slots int) []*judge.Deployment {
+	out := make([]*judge.Deployment, len(subjects))
+	for i, s := range subjects {
+		d := *s.deployment
+		d.Over, d.Slots = false, slots
+		out[i] = &d
+	}
+	return out
 }
 
 // leftOut says why nothing was compared of what was measured.
@@ -393,7 +398,7 @@ func (s *subject) alert(c *Comparison, j judge.Alert) alert.Alert {
 			a.USDPerDay = &usd
 		}
 	}
-	a.Severity = alert.SeverityOf(a.Interval[0], a.USDPerDay)
+	a.Severity = alert.SeverityOf(s.impact(c, j, a.USDPerDay))
 	a.Reason = s.sentence(c, j)
 	a.ID = alert.ID(&a)
 	return a

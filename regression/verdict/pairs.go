@@ -15,9 +15,42 @@ import (
 type Pair struct {
 	query.Service
 	Base, Head Deployment
+	ChosenBy   Rule
 	// Earlier are pairs of deployments before base: what hosts differ by is learned from
 	// them where there are few processes.
 	Earlier []Pair
+}
+
+// Rule says why one version is the base and the other the head.
+type Rule string
+
+const (
+	AskedFor       Rule = "asked for"
+	ByProcessStart Rule = "process start"
+	ByFirstRow     Rule = "first row"
+	ByVersionOrder Rule = "version order" // nothing says which began first
+)
+
+// String says it in words.
+func (r Rule) String() string {
+	switch r {
+	case AskedFor:
+		return string(r)
+	case ByVersionOrder:
+		return "chosen by version order, because nothing says which began first"
+	}
+	return "chosen by " + string(r)
+}
+
+// ruleOf is the rule by which one deployment comes before the other.
+func ruleOf(base, head *Deployment) Rule {
+	switch {
+	case base.order.Equal(head.order):
+		return ByVersionOrder
+	case base.byProcess && head.byProcess:
+		return ByProcessStart
+	}
+	return ByFirstRow
 }
 
 // Skip says why a service was not compared.
@@ -82,29 +115,35 @@ func choose(deployments []Deployment, base, head string) (Pair, string) {
 	if len(deployments) == 0 {
 		return Pair{}, "its version is unknown: set service.version"
 	}
-	h := newest(deployments, func(d Deployment) bool { return head == "" || d.Version == head })
-	if h == nil {
+	i := newest(deployments, func(d Deployment) bool { return head == "" || d.Version == head })
+	if i < 0 {
 		return Pair{}, fmt.Sprintf("version %q was not seen", head)
 	}
+	h, before := &deployments[i], deployments[:i]
 	if base != "" {
 		// Of several deployments the last that began before head's, or any.
-		b := newest(deployments, func(d Deployment) bool { return d.Version == base && d.Since.Before(h.Since) })
-		if b == nil {
-			b = newest(deployments, func(d Deployment) bool { return d.Version == base })
+		ofBase := func(d Deployment) bool { return d.Version == base }
+		j := newest(before, ofBase)
+		if j < 0 {
+			j = newest(deployments, ofBase)
 		}
-		if b == nil {
+		if j < 0 {
 			return Pair{}, fmt.Sprintf("version %q was not seen", base)
 		}
+		b := &deployments[j]
 		if b.Version == h.Version {
 			return Pair{}, fmt.Sprintf("version %q is the newest: name another --head", base)
 		}
-		return Pair{Base: *b, Head: *h}, ""
+		if head != "" {
+			return Pair{Base: *b, Head: *h, ChosenBy: AskedFor}, ""
+		}
+		return Pair{Base: *b, Head: *h, ChosenBy: ruleOf(b, h)}, ""
 	}
 	var b *Deployment
 	var seen time.Time
-	for i := range deployments {
-		d := &deployments[i]
-		if d.Version == h.Version || !d.Since.Before(h.Since) {
+	for i := range before {
+		d := &before[i]
+		if d.Version == h.Version {
 			continue
 		}
 		last := d.Last
@@ -115,19 +154,23 @@ func choose(deployments []Deployment, base, head string) (Pair, string) {
 			b, seen = d, last
 		}
 	}
-	if b == nil {
-		return Pair{}, fmt.Sprintf("only version %q was seen: there is none before it to compare with", h.Version)
+	switch {
+	case b != nil:
+		return Pair{Base: *b, Head: *h, ChosenBy: ruleOf(b, h)}, ""
+	case slices.ContainsFunc(deployments, func(d Deployment) bool { return d.Version != h.Version }):
+		return Pair{}, fmt.Sprintf("no version was seen before %q: name --base", h.Version)
 	}
-	return Pair{Base: *b, Head: *h}, ""
+	return Pair{}, fmt.Sprintf("only version %q was seen: there is none before it to compare with", h.Version)
 }
 
-func newest(deployments []Deployment, match func(Deployment) bool) *Deployment {
+// newest is the index of the last deployment that matches, or -1.
+func newest(deployments []Deployment, match func(Deployment) bool) int {
 	for i := len(deployments) - 1; i >= 0; i-- {
 		if match(deployments[i]) {
-			return &deployments[i]
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
 // earlierOf pairs the deployments up to the base, each with the one before it.

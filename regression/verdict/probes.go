@@ -20,16 +20,16 @@ type versionOf struct {
 
 // probeCosts takes the median over the processes of a version.
 func probeCosts(ctx context.Context, w *query.Warehouse) (probeCost, error) {
-	accounts, err := w.Accounts(ctx, w.Window, query.Filter{})
+	processes, err := w.ProcessStats(ctx, w.Window, query.Filter{})
 	if err != nil {
 		return nil, err
 	}
 	seen := map[versionOf][2][]float64{}
-	for _, a := range accounts {
-		key := versionOf{a.Service, a.Version}
+	for _, p := range processes {
+		key := versionOf{p.Service, p.Version}
 		of := seen[key]
 		for i, name := range [2]string{"probe.wall.cost_ns", "probe.cpu.cost_ns"} {
-			if ns := a.Stats[name]; ns > 0 {
+			if ns := p.Stats[name]; ns > 0 {
 				of[i] = append(of[i], ns)
 			}
 		}

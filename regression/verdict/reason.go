@@ -33,7 +33,7 @@ func alerts(c *Comparison, p Pair) []alert.Alert {
 		if c.Metric == query.CPU {
 			a.USDPerDay = usdPerDay(l, p.Head)
 		}
-		a.Severity = alert.SeverityOf(a.Interval[0], a.USDPerDay)
+		a.Severity = alert.SeverityOf(impactOf(c, l, p, a.USDPerDay))
 		a.Reason = reason(c, l, callers[l.full])
 		a.ID = alert.ID(&a)
 		out = append(out, a)

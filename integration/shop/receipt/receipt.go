@@ -1,5 +1,4 @@
-// Package receipt prints receipts. Release 1.1 joins their lines in a way that
-// is quadratic in the number of lines: the change the demo is about.
+// Package receipt prints receipts.
 package receipt
 
 import (
@@ -18,11 +17,8 @@ var (
 	joinCalls   = truth.Counter("shop/receipt.(*Printer).Join")
 )
 
-// Printer prints receipts as one release of the shop does.
-type Printer struct {
-	// Quadratic is what release 1.1 got wrong.
-	Quadratic bool
-}
+// Printer prints receipts.
+type Printer struct{}
 
 // Print makes a receipt of the lines and tells its length.
 func (p *Printer) Print(ctx context.Context, lines []string) int {
@@ -41,27 +37,10 @@ func (p *Printer) Print(ctx context.Context, lines []string) int {
 func (p *Printer) Join(ctx context.Context, lines []string) string {
 	defer joinMethod.BeginContext(ctx).End()
 	joinCalls.Add(1)
-	if p.Quadratic {
-		return JoinQuadratic(lines)
-	}
-	return JoinLinear(lines)
-}
-
-// JoinLinear copies every line once.
-func JoinLinear(lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {
 		b.WriteString(line)
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// JoinQuadratic copies all that went before for every line.
-func JoinQuadratic(lines []string) string {
-	receipt := ""
-	for _, line := range lines {
-		receipt += line + "\n"
-	}
-	return receipt
 }

@@ -91,6 +91,7 @@ func (d *Desk) sort(s *state.State, l Look) *Sorted {
 		}
 		seen[a.ID] = true
 		d.Owners.Own(&a)
+		a.RaisedAt = s.RaisedAt(a.ID, d.Now().UTC())
 		if accepted := s.Covers(&a, l.ThresholdPercent); accepted != nil {
 			out.Accepted = append(out.Accepted, Accepted{a, *accepted})
 		} else if silence := d.Silences.Of(&a, d.Now()); silence != nil {

@@ -237,6 +237,33 @@ func TestSaidTwice(t *testing.T) {
 	})
 }
 
+// An open alert keeps the time at which it was raised; one that comes back is raised again.
+func TestRaisedAt(t *testing.T) {
+	f := &fake{name: "f"}
+	d := desk(t.TempDir(), Target{Sink: f})
+	begin := time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
+	for i, want := range []int{0, 0, -1, 3, 3} { // minutes
+		at := begin.Add(time.Duration(i) * time.Minute)
+		d.Now = func() time.Time { return at }
+		l := look(true, "a")
+		if want < 0 {
+			l = look(true)
+		}
+		sorted, err := d.Handle(t.Context(), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want < 0 {
+			continue
+		}
+		raised := begin.Add(time.Duration(want) * time.Minute)
+		s, err := d.Store.Read()
+		if err != nil || !sorted.Raised[0].RaisedAt.Equal(raised) || !s.Open[0].Alert.RaisedAt.Equal(raised) {
+			t.Errorf("minute %d: raised at %s, in the state %+v, want %s (%v)", i, sorted.Raised[0].RaisedAt, s.Open, raised, err)
+		}
+	}
+}
+
 // Without sinks the state is read, for what was accepted, and never written.
 func TestWithoutSinks(t *testing.T) {
 	dir := t.TempDir() + "/none"

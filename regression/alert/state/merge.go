@@ -79,6 +79,14 @@ func (s *State) raise(a *alert.Alert, silenced bool, now time.Time) {
 	}
 }
 
+// RaisedAt is when an alert was raised that is found now.
+func (s *State) RaisedAt(id string, now time.Time) time.Time {
+	if i := s.find(id); i >= 0 && !s.Open[i].Resolved {
+		return s.Open[i].Raised
+	}
+	return now
+}
+
 func (s *State) resolve(i int, why string, now time.Time) {
 	o := &s.Open[i]
 	o.Resolved, o.Seen, o.Alert.Resolution = true, now, why
@@ -114,7 +122,7 @@ func (s *State) Pending(sink string, refreshes bool, wanted func(*alert.Alert) b
 	for i := range s.Open {
 		o := &s.Open[i]
 		told, a := o.Sent[sink], o.Alert
-		a.Raised = o.Raised
+		a.RaisedAt = o.Raised
 		switch o.status() {
 		case alert.Firing:
 			if !o.Silenced && wanted(&o.Alert) && (refreshes || told != alert.Firing) {

@@ -1,36 +1,61 @@
+{{define "last_beats"}}last_beats AS (
+  -- The last process row of every process of ours.
+  SELECT {{.Service ""}}, version, instance, process_start_ns, start_ns, end_ns, final, sdk_stats
+  FROM (
+    SELECT
+      {{.Service ""}}, version, instance, process_start_ns, start_ns, end_ns, final, sdk_stats,
+      ROW_NUMBER() OVER (
+        PARTITION BY {{.Service ""}}, version, instance, process_start_ns ORDER BY calls_total DESC, end_ns DESC
+      ) AS place
+    FROM method_calls
+    WHERE {{.Kind "" "process"}} AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns
+      AND end_ns <= {{.Param}}read_to_ns
+      {{.Only ""}}
+  )
+  WHERE place = 1
+){{end}}
+
+{{define "last_stats"}}
+-- The SDK's own counters of every process, as of its last process row.
+WITH {{template "last_beats" .}}
+SELECT {{.Service ""}}, version, sdk_stats
+FROM last_beats
+WHERE end_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+ORDER BY {{.Service ""}}, version, instance, process_start_ns
+{{end}}
+
 {{define "processes"}}
 -- The account of every process of ours: what it says it has handed out, and what
 -- is stored of it. Dates that were rolled up keep no account of processes. An
 -- account that begins or ends within the life of its process does so at a beat.
-WITH own AS (
+WITH {{template "last_beats" .}},
+summed AS (
+  -- Methods are added up first: windows over every counts row take time and memory.
   SELECT
-    {{.Service ""}}, version, instance, process_start_ns,
-    kind, start_ns, end_ns, calls, calls_total, final, sdk_stats,
-    MIN(CASE WHEN kind = 'process' THEN end_ns END) OVER one_process AS first_beat_ns,
-    MAX(CASE WHEN kind = 'process' THEN end_ns END) OVER one_process AS last_beat_ns,
-    ROW_NUMBER() OVER (
-      PARTITION BY {{.Service ""}}, version, instance, process_start_ns
-      ORDER BY CASE WHEN kind = 'process' THEN 0 ELSE 1 END, calls_total DESC, end_ns DESC
-    ) AS place
+    {{.Service ""}}, version, instance, process_start_ns, kind, start_ns, end_ns,
+    COUNT(*) AS row_count, SUM(calls) AS calls, MIN(calls_total) AS lowest_total, MAX(calls_total) AS highest_total
   FROM method_calls
   WHERE {{.Kind "" "process" "counts"}} AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns
     AND end_ns <= {{.Param}}read_to_ns
     {{.Only ""}}
-  WINDOW one_process AS (PARTITION BY {{.Service ""}}, version, instance, process_start_ns)
+  GROUP BY {{.Service ""}}, version, instance, process_start_ns, kind, start_ns, end_ns
 ),
-last_beat AS (
-  SELECT {{.Service ""}}, version, instance, process_start_ns, final, sdk_stats
-  FROM own
-  WHERE place = 1 AND kind = 'process'
+own AS (
+  SELECT
+    *,
+    MIN(CASE WHEN kind = 'process' THEN end_ns END) OVER one_process AS first_beat_ns,
+    MAX(CASE WHEN kind = 'process' THEN end_ns END) OVER one_process AS last_beat_ns
+  FROM summed
+  WINDOW one_process AS (PARTITION BY {{.Service ""}}, version, instance, process_start_ns)
 ),
 accounts AS (
   SELECT
     {{.Service ""}}, version, instance, process_start_ns,
     MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
-    SUM(CASE WHEN kind = 'process' THEN 1 ELSE 0 END) AS beats,
+    SUM(CASE WHEN kind = 'process' THEN row_count ELSE 0 END) AS beats,
     MAX(CASE WHEN kind = 'process' THEN end_ns - start_ns END) AS interval_ns,
-    MIN(CASE WHEN kind = 'process' THEN calls_total END) AS first_total,
-    MAX(CASE WHEN kind = 'process' THEN calls_total END) AS last_total,
+    MIN(CASE WHEN kind = 'process' THEN lowest_total END) AS first_total,
+    MAX(CASE WHEN kind = 'process' THEN highest_total END) AS last_total,
     SUM(CASE WHEN kind = 'counts' THEN calls ELSE 0 END) AS counted,
     SUM(CASE WHEN kind = 'counts' AND start_ns >= first_beat_ns THEN calls ELSE 0 END) AS counted_later,
     SUM(CASE WHEN kind = 'counts' AND start_ns >= last_beat_ns THEN calls ELSE 0 END) AS counted_after
@@ -43,7 +68,7 @@ SELECT
   CAST(a.beats AS {{.Long}}) AS beats, a.interval_ns, a.first_total, a.last_total, a.counted, a.counted_later, a.counted_after,
   b.final, b.sdk_stats
 FROM accounts AS a
-LEFT JOIN last_beat AS b
+LEFT JOIN last_beats AS b
   ON {{.Same "a" "b" "service_namespace" "service" "environment" "version" "instance" "process_start_ns"}}
 WHERE a.last_ns >= {{.Param}}from_ns AND a.first_ns < {{.Param}}to_ns
 ORDER BY {{.Service "a."}}, a.version, a.first_ns, a.instance

@@ -39,7 +39,7 @@ func command(t *testing.T, exit string) string {
 	return self
 }
 
-var small = size{methods: 12, days: 30, yearMethods: 3}
+var small = size{methods: 12, days: 30, yearMethods: 3, fleet: fleet{processes: 5, methods: 4, minutes: 90}}
 
 // Everything that is drawn is stored and found again, and every figure is told.
 func TestSmall(t *testing.T) {
@@ -55,8 +55,8 @@ func TestSmall(t *testing.T) {
 			goals++
 		}
 	}
-	if goals != 2 {
-		t.Errorf("%d figures have a goal, want that of a look at a deployment and at a year", goals)
+	if goals != 4 {
+		t.Errorf("%d figures have a goal, want those of an evaluation of a deployment and of a year, and the fleet's time and memory", goals)
 	}
 	for _, want := range []string{
 		"corehour regress on it", "corehour regress on it, CPU", "corehour regress on it, greatest memory",
@@ -64,6 +64,7 @@ func TestSmall(t *testing.T) {
 		"rows stored, 12 methods, 56 processes, 90 minutes", "one look at 12 methods, 56 processes, 90 minutes, after the query",
 		"rows stored, 3 methods, 30 days, one sum of an hour each method, caller and date", "one look for drift at 3 methods, 30 days, after the query",
 		"query of the days, 270 of them",
+		"corehour regress on 5 processes, 4 methods, 90 minutes, greatest memory",
 	} {
 		if _, ok := values[want]; !ok {
 			t.Errorf("there is no figure %q", want)
@@ -72,6 +73,11 @@ func TestSmall(t *testing.T) {
 	// Three callers of three methods.
 	if rows := values["rows stored, 3 methods, 30 days, one sum of an hour each method, caller and date"]; rows != 270 {
 		t.Errorf("%v rows of the year are stored", rows)
+	}
+	// Four processes for 90 minutes and one for 60: a process row and counts of four methods
+	// a minute, and every method measured in a thirtieth of the minutes.
+	if rows := values["rows stored, 5 processes, 4 methods, 90 minutes"]; rows != (4*90+60)*(1+4)+(4*90+60)*4/30 {
+		t.Errorf("%v rows of the fleet are stored", rows)
 	}
 	if !slices.ContainsFunc(table.Results, func(f sim.Figure) bool { return strings.HasPrefix(f.Name, "query of the cells, ") }) {
 		t.Error("nothing is told of the query of the cells")

@@ -42,10 +42,19 @@ func (b *bench) deployment(ctx context.Context, root string, s size) error {
 		return err
 	}
 	b.lower(fmt.Sprintf("one look at %s, after the query", what), seconds, "s", goalJudge)
-	return b.command(ctx, found, "regress", "--warehouse", root, "--from", day(d.Begin), "--to", day(d.Begin.AddDate(0, 0, 1)))
+	return b.command(ctx, goals{}, "it", found, "regress", "--warehouse", root, "--from", day(d.Begin), "--to", day(d.Begin.AddDate(0, 0, 1)))
 }
 
 func day(t time.Time) string { return t.Format(time.DateOnly) }
+
+var price = 0.04 // USD per core hour
+
+func resource(side judge.Side, instance string, start time.Time) *methodspan.Resource {
+	return &methodspan.Resource{
+		ServiceNamespace: "store", Service: "shop", Environment: "production",
+		Version: versions[side], Instance: instance, ProcessStartNS: start.UnixNano(),
+	}
+}
 
 // storeDeployment stores the cells as sums, and counts of every minute.
 func storeDeployment(ctx context.Context, root string, d *sim.Deployment) (rows int, err error) {
@@ -58,17 +67,13 @@ func storeDeployment(ctx context.Context, root string, d *sim.Deployment) (rows 
 			rows, err = s.stored, cerr
 		}
 	}()
-	price := 0.04
 	resources := make([]*methodspan.Resource, len(d.Instances))
 	for i, in := range d.Instances {
 		start := in.Started
 		if start.IsZero() {
 			start = d.Begin.Add(-24 * time.Hour)
 		}
-		resources[i] = &methodspan.Resource{
-			ServiceNamespace: "store", Service: "shop", Environment: "production",
-			Version: versions[in.Side], Instance: fmt.Sprintf("shop-7d9f-%02d", i), ProcessStartNS: start.UnixNano(),
-		}
+		resources[i] = resource(in.Side, fmt.Sprintf("shop-7d9f-%02d", i), start)
 	}
 	// Cells of one method, instance and slot follow each other, by caller.
 	for i := 0; i < len(d.Cells); {

@@ -1,11 +1,13 @@
 // Command benchverdicts measures how long verdicts take and what memory they need:
 // on a deployment of 1,000 methods on 40 instances (56 processes: 16 are replaced) over
-// 90 minutes, and on a year of sums of 2,000 methods. Both are drawn by package sim and
-// stored by the collector's writer; the command `corehour` is run on them as users run it.
+// 90 minutes, on a year of sums of 2,000 methods, and on a fleet of 250 processes with
+// 400 methods, whose rows are counts for the most part. All are stored by the collector's
+// writer; the command `corehour` is run on them as users run it.
 //
 //	benchverdicts --corehour bin/corehour | show --out build/bench
 //
-// The goals are those for judging, after the query. It says on stderr what it does.
+// The goals are those for judging, after the query, and of the fleet for the whole
+// command. It says on stderr what it does.
 package main
 
 import (
@@ -26,9 +28,12 @@ import (
 const seed = 20260304
 
 // size is what is drawn.
-type size struct{ methods, days, yearMethods int }
+type size struct {
+	methods, days, yearMethods int
+	fleet                      fleet
+}
 
-var full = size{methods: 1000, days: 365, yearMethods: 2000}
+var full = size{methods: 1000, days: 365, yearMethods: 2000, fleet: fleet{processes: 250, methods: 400, minutes: 90}}
 
 func main() {
 	corehour := flag.String("corehour", "", "the built `command`")
@@ -60,6 +65,9 @@ func run(ctx context.Context, corehour, dir string, s size) (*sim.Table, error) 
 		return nil, err
 	}
 	if err := b.year(ctx, filepath.Join(temporary, "year"), s); err != nil {
+		return nil, err
+	}
+	if err := b.fleet(ctx, filepath.Join(temporary, "fleet"), s.fleet); err != nil {
 		return nil, err
 	}
 	return b.table, nil

@@ -49,7 +49,7 @@ func (b *bench) year(ctx context.Context, root string, s size) error {
 		return err
 	}
 	b.lower(fmt.Sprintf("one look for drift at %s, after the query", what), seconds, "s", goalDrift)
-	return b.command(ctx, nothing, "drift", "--warehouse", root, "--from", day(yearBegins), "--to", day(yearBegins.AddDate(0, 0, s.days)))
+	return b.command(ctx, goals{}, "it", nothing, "drift", "--warehouse", root, "--from", day(yearBegins), "--to", day(yearBegins.AddDate(0, 0, s.days)))
 }
 
 func storeYear(ctx context.Context, root string, h *sim.History) (rows int, err error) {

@@ -1,0 +1,69 @@
+package verdict
+
+import (
+	"time"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// impact is what the change of an alert is of the service's cost in the head version: its
+// time in calls that come from none of its methods.
+func (s *subject) impact(c *Comparison, j judge.Alert, usdPerDay *float64) alert.Impact {
+	i := alert.Impact{USDPerDay: usdPerDay, HeadProcesses: s.processes[judge.Head] - s.silent[judge.Head]}
+	d := s.deployment
+	isMethod := map[string]bool{}
+	for _, m := range d.Methods {
+		isMethod[m] = true
+	}
+	var calls, of, whole, usd float64
+	for k := range d.Cells {
+		cell := &d.Cells[k]
+		if s.side(int(cell.Instance)) != judge.Head {
+			continue
+		}
+		caller := d.Callers[cell.Caller]
+		if d.Methods[cell.Method] == j.Method && (j.Caller == "" || caller == j.Caller) {
+			calls, of = calls+cell.Weight, of+cell.Sum
+		}
+		if !isMethod[caller] {
+			whole, usd = whole+cell.Sum, usd+cell.Sum/nsPerCoreHour*s.prices[cell.Method]
+		}
+	}
+	if !(whole > 0) {
+		return i
+	}
+	switch j.Kind {
+	case judge.Regression:
+		i.Share = (j.HeadMean - j.BaseMean) * calls / whole
+	case judge.MoreCalls:
+		i.Share = j.Change / (1 + j.Change) * of / whole
+	default:
+		i.Share = j.Change / (1 + j.Change)
+	}
+	// Alerts of these kinds name no price, but the service has one.
+	if days := float64(d.Slots) * float64(d.Slot) / float64(24*time.Hour); usdPerDay == nil && usd > 0 && days > 0 && c.Metric == query.CPU {
+		more := i.Share * usd / days
+		i.USDPerDay = &more
+	}
+	return i
+}
+
+// impactOf is the same by the threshold: what the growth of one method is of the own time
+// of all. Clusters beyond one a slot are of more processes than one.
+func impactOf(c *Comparison, l *Line, p Pair, usdPerDay *float64) alert.Impact {
+	i := alert.Impact{USDPerDay: usdPerDay, HeadProcesses: 1}
+	slots := int64(p.Head.Last.Sub(p.Head.First)/slotFor(p)) + 2 // the first and the last are parts
+	whole := 0.0
+	for k := range c.Methods {
+		if h := c.Methods[k].head; h != nil {
+			whole += h.SelfX
+			i.HeadProcesses = max(i.HeadProcesses, int((h.Clusters+slots-1)/slots))
+		}
+	}
+	if whole > 0 {
+		i.Share = (l.HeadNSPerCall - l.BaseNSPerCall) * l.head.N / whole
+	}
+	return i
+}

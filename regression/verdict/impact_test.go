@@ -1,0 +1,69 @@
+package verdict
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// Of two head processes, a method entered from outside pays 600 ns of its 1000 to a callee:
+// the service costs 1000 ns a call, whoever it is paid to.
+func TestImpactIsAShareOfTheService(t *testing.T) {
+	const calls = 1e9
+	cell := func(method, caller, instance int32, ns float64) judge.Cell {
+		return judge.Cell{Method: method, Caller: caller, Instance: instance, Weight: calls / 2, Sum: ns * calls / 2}
+	}
+	s := &subject{
+		deployment: &judge.Deployment{
+			Methods: []string{"a.Outer", "a.Inner"}, Callers: []string{"(entry)", "a.Outer"},
+			Instances: []judge.Instance{{Side: judge.Base}, {Side: judge.Head}, {Side: judge.Head}},
+			Cells: []judge.Cell{
+				cell(0, 0, 0, 800), cell(1, 1, 0, 400),
+				cell(0, 0, 1, 1000), cell(1, 1, 1, 600), cell(0, 0, 2, 1000), cell(1, 1, 2, 600),
+			},
+			Slots: 12, Slot: time.Hour,
+		},
+		prices: []float64{0.04, 0.04}, processes: [2]int{1, 3}, silent: [2]int{0, 1},
+	}
+	c := &Comparison{Metric: query.CPU}
+	perDay := calls * 1000 / nsPerCoreHour * 0.04 * 2 // USD of the service
+	usd := 5.0
+	for name, tc := range map[string]struct {
+		alert judge.Alert
+		usd   *float64
+		share float64
+		want  float64 // USD a day
+	}{
+		"a callee":          {judge.Alert{Kind: judge.Regression, Verdict: judge.Verdict{Method: "a.Inner", BaseMean: 400, HeadMean: 600}}, &usd, 0.2, 5},
+		"more calls":        {judge.Alert{Kind: judge.MoreCalls, Verdict: judge.Verdict{Method: "a.Inner", Caller: "a.Outer", Change: 0.5}}, nil, 0.2, 0.2 * perDay},
+		"the whole service": {judge.Alert{Kind: judge.WholeService, Verdict: judge.Verdict{Change: 0.25}}, nil, 0.2, 0.2 * perDay},
+	} {
+		got := s.impact(c, tc.alert, tc.usd)
+		if math.Abs(got.Share-tc.share) > 1e-9 || got.HeadProcesses != 2 || got.USDPerDay == nil || math.Abs(*got.USDPerDay-tc.want) > 1e-9 {
+			t.Errorf("%s: %+v, want the share %v and %v USD a day", name, got, tc.share, tc.want)
+		}
+	}
+	s.prices = []float64{0, 0}
+	if got := s.impact(c, judge.Alert{Kind: judge.WholeService, Verdict: judge.Verdict{Change: 0.25}}, nil); got.USDPerDay != nil || alert.SeverityOf(got) != alert.Critical {
+		t.Errorf("without prices: %+v", got)
+	}
+}
+
+// By threshold, clusters beyond one a slot are of more processes than one.
+func TestImpactByThreshold(t *testing.T) {
+	begin := time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
+	d := Deployment{First: begin, Last: begin.Add(30 * time.Minute)}
+	p := Pair{Base: d, Head: d}
+	for clusters, want := range map[int64]int{30: 1, 32: 1, 60: 2, 300: 10} {
+		l := Line{BaseNSPerCall: 100, HeadNSPerCall: 150, head: &query.Profile{Sums: query.Sums{N: 10, SelfX: 1500, Clusters: clusters}}}
+		other := Line{head: &query.Profile{Sums: query.Sums{SelfX: 500}}}
+		got := impactOf(&Comparison{Methods: []Line{l, other, {}}}, &l, p, nil)
+		if got.HeadProcesses != want || got.Share != 0.25 {
+			t.Errorf("%d clusters in 30 slots: %+v, want %d processes and the share 0.25", clusters, got, want)
+		}
+	}
+}

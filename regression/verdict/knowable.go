@@ -1,0 +1,80 @@
+package verdict
+
+import (
+	"time"
+
+	"github.com/corehour/corehour/regression/judge"
+)
+
+// rule are the options of an evaluation.
+func (o Options) rule() judge.Options {
+	rule := judge.Defaults()
+	rule.WarmUp = o.WarmUp
+	rule.Records = max(rule.Records, float64(o.MinRecords))
+	rule.LeastChange = max(rule.LeastChange, o.ThresholdPercent/100)
+	return rule
+}
+
+// mostCells bounds the comparisons that are evaluated again to find since when an alert
+// could be known.
+const mostCells = 300_000
+
+// knowable finds since when alerts could be known: the end of the first time bucket after
+// which two evaluations in a row raise them.
+type knowable struct {
+	subjects []*subject
+	options  Options
+	raised   map[int]map[[3]string]bool // by slots: kind, caller and method
+}
+
+func keyOf(a judge.Alert) [3]string { return [3]string{string(a.Kind), a.Caller, a.Method} }
+
+// of returns nil where the comparison is too large to be evaluated again and again.
+func (k *knowable) of(a judge.Alert) (*time.Time, error) {
+	d := k.subjects[0].deployment
+	if len(d.Cells) > mostCells {
+		return nil, nil
+	}
+	low, high := 1, d.Slots // it is raised by high, by evaluation or by the last one alone
+	for low < high {
+		middle := (low + high) / 2
+		raised, err := k.at(middle)
+		if err != nil {
+			return nil, err
+		}
+		if raised[keyOf(a)] {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	end := d.Begin.Add(time.Duration(high) * d.Slot)
+	return &end, nil
+}
+
+// at lists what is raised after so many slots.
+func (k *knowable) at(slots int) (map[[3]string]bool, error) {
+	if raised, ok := k.raised[slots]; ok {
+		return raised, nil
+	}
+	rule := k.options.rule()
+	var memory judge.Memory
+	var results []*judge.Result
+	for n := max(1, slots-rule.Looks+1); n <= slots; n++ {
+		var err error
+		if results, memory, err = judge.LookAll(upTo(k.subjects, n), rule, memory); err != nil {
+			return nil, err
+		}
+	}
+	raised := map[[3]string]bool{}
+	for _, r := range results {
+		for _, a := range r.Alerts {
+			raised[keyOf(a)] = true
+		}
+	}
+	if k.raised == nil {
+		k.raised = map[int]map[[3]string]bool{}
+	}
+	k.raised[slots] = raised
+	return raised, nil
+}
