@@ -27,8 +27,6 @@ type Judged struct {
 	Methods []Outcome
 	Service judge.Verdict
 	Alerts  []judge.Alert
-	// Bill is the logarithm of the ratio of the cost of all, by the truth.
-	Bill float64
 }
 
 // earlier is the number of deployments that spreads are learned from.

@@ -38,7 +38,7 @@ func run(deployments int, out, progress io.Writer) error {
 	s := simulation{deployments: deployments, progress: progress, table: sim.Table{Name: "sim"}}
 	s.naive()
 	s.pipeline()
-	for _, part := range []func() error{s.ended, s.apart, s.drift, s.coverage, s.speed} {
+	for _, part := range []func() error{s.families, s.ended, s.apart, s.drift, s.coverage, s.speed} {
 		if err := part(); err != nil {
 			return err
 		}

@@ -1,0 +1,202 @@
+package families
+
+import (
+	"math"
+	"runtime"
+	"sync"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/corehour/corehour/internal/scenes"
+	"github.com/corehour/corehour/regression/judge"
+)
+
+// Share counts how many of some are so.
+type Share struct{ Of, Are int }
+
+func (s *Share) add(is bool) {
+	s.Of++
+	if is {
+		s.Are++
+	}
+}
+
+// Percent is 0 of none.
+func (s Share) Percent() float64 { return 100 * float64(s.Are) / math.Max(1, float64(s.Of)) }
+
+// Upper is the upper end of the one-sided 95% interval of the share, per 1,000 (Clopper
+// and Pearson).
+func (s Share) Upper() float64 {
+	if s.Are >= s.Of {
+		return 1000
+	}
+	return 1000 * distuv.Beta{Alpha: float64(s.Are + 1), Beta: float64(s.Of - s.Are)}.Quantile(0.95)
+}
+
+// Score is what is counted of the verdicts of a family.
+type Score struct {
+	// False are unchanged methods that were raised, or said to have moved or to be more
+	// expensive by something that did not change.
+	False Share
+	// WrongSign are changed methods whose interval lies below 0.
+	WrongSign Share
+	// Covered are intervals of changes that hold the truth, in scenes in which the model's
+	// assumptions hold and in those that break them. Measured are those of the measured
+	// changes.
+	Covered, CoveredBroken, Measured Share
+	// In scenes in which more than a third of the methods changed: remaining changes that
+	// are said to be not identified, and deployments that did not end as if nothing were.
+	NotIdentified, Common Share
+}
+
+func (s *Score) merge(o Score) {
+	for _, pair := range [][2]*Share{
+		{&s.False, &o.False}, {&s.WrongSign, &o.WrongSign}, {&s.Covered, &o.Covered}, {&s.CoveredBroken, &o.CoveredBroken},
+		{&s.Measured, &o.Measured}, {&s.NotIdentified, &o.NotIdentified}, {&s.Common, &o.Common},
+	} {
+		pair[0].Of += pair[1].Of
+		pair[0].Are += pair[1].Are
+	}
+}
+
+// broken reports whether a scene breaks the model's assumptions.
+func broken(s scenes.Scene) bool {
+	return s.HostSD > 0.1 || s.InstanceSD > 0.03 || s.LoadingSD > 0 || s.Disturbance != scenes.Disturbance{}
+}
+
+func (j *Judged) score() (s Score) {
+	changed := 0
+	for _, o := range j.Methods {
+		if !o.Truth.Unchanged {
+			changed++
+		}
+	}
+	common := 3*changed > len(j.Methods) && changed > 1
+	for _, o := range j.Methods {
+		v := &o.Verdict
+		if o.Truth.Unchanged {
+			s.False.add(o.Raised)
+		}
+		if !v.State.Judged() {
+			continue
+		}
+		if !o.Truth.Unchanged {
+			s.WrongSign.add(v.Interval[1] < 0)
+		}
+		if common {
+			s.NotIdentified.add(v.Common == nil)
+		}
+		if v.Basis != judge.Own { // changes are not of the own cost
+			continue
+		}
+		s.Measured.add(holds(v.Measured.Interval, o.Truth.MeasuredOwn))
+		switch {
+		case common:
+		case broken(j.Scene):
+			s.CoveredBroken.add(holds(v.Interval, o.Truth.Own))
+		default:
+			s.Covered.add(holds(v.Interval, o.Truth.Own))
+		}
+	}
+	if common {
+		s.Common.add(!j.Silent())
+	}
+	return s
+}
+
+func holds(interval [2]float64, log float64) bool {
+	truth := math.Expm1(log)
+	return interval[0] <= truth && truth <= interval[1]
+}
+
+// Silent reports whether the command would end with status 0: nothing was raised, and
+// nothing is said to be undecided.
+func (j *Judged) Silent() bool {
+	if len(j.Alerts) > 0 || j.Service.State == judge.Undecided {
+		return false
+	}
+	for _, o := range j.Methods {
+		if o.Verdict.State == judge.Undecided {
+			return false
+		}
+	}
+	return true
+}
+
+// Count scores deployments of some scenes. Every other one knows what earlier
+// deployments differed by.
+func Count(list []scenes.Scene, seed uint64, progress func(done int)) (total Score, err error) {
+	err = each(len(list), func(i int) (Score, error) {
+		j, err := draw(list[i], seed+uint64(i), i%2 == 1)
+		if err != nil {
+			return Score{}, err
+		}
+		return j.score(), nil
+	}, total.merge, progress)
+	return total, err
+}
+
+// Found counts in how many deployments of a scene, spreads learned, is says that what
+// changed was found.
+func Found(s scenes.Scene, seed uint64, deployments int, is func(*Judged) bool) (found Share, err error) {
+	err = each(deployments, func(i int) (bool, error) {
+		j, err := draw(s, seed+uint64(i), true)
+		return err == nil && is(j), err
+	}, found.add, nil)
+	return found, err
+}
+
+func draw(s scenes.Scene, seed uint64, learned bool) (*Judged, error) {
+	var spreads judge.Spreads
+	if learned {
+		var err error
+		if spreads, err = Learned(s, seed); err != nil {
+			return nil, err
+		}
+	}
+	return Judge(s, seed, spreads)
+}
+
+// Raised reports whether any changed method is.
+func Raised(j *Judged) bool {
+	for _, o := range j.Methods {
+		if o.Found {
+			return true
+		}
+	}
+	return false
+}
+
+// each runs work for 0..n-1 on all processors and merges what it returns, one at a time.
+func each[T any](n int, work func(i int) (T, error), merge func(T), progress func(done int)) error {
+	var mutex sync.Mutex
+	var failed error
+	done, next := 0, 0
+	var wg sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for {
+				mutex.Lock()
+				i := next
+				next++
+				mutex.Unlock()
+				if i >= n {
+					return
+				}
+				result, err := work(i)
+				mutex.Lock()
+				if err == nil {
+					merge(result)
+				} else if failed == nil {
+					failed = err
+				}
+				if done++; progress != nil {
+					progress(done)
+				}
+				mutex.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return failed
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/corehour/corehour/internal/scenes"
+	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/sim"
+	"github.com/corehour/corehour/regression/sim/families"
+)
+
+// families scores verdicts on deployments that an independent generator draws
+// (docs/simulation.md): small services, and what breaks the model.
+func (s *simulation) families() error {
+	for _, family := range []struct {
+		name string
+		all  []scenes.Scene
+		each int // deployments per deployment of the other tables
+	}{
+		{"small services", scenes.SmallServices(), 120},
+		{"independent", scenes.Independent(), 160},
+	} {
+		n := family.each * s.deployments
+		score, err := families.Count(scenes.Pick(family.all, n, seed), seed, s.told(family.name, n))
+		if err != nil {
+			return err
+		}
+		s.family(family.name, score)
+	}
+	return s.found()
+}
+
+func (s *simulation) family(name string, score families.Score) {
+	t, f := &s.table, score.False
+	t.Lower(fmt.Sprintf("%s: false (%d of %d unchanged methods, 95%% bound %.2f)", name, f.Are, f.Of, f.Upper()), 10*f.Percent(), "per 1000 methods and deployment", 0.3)
+	t.Lower(fmt.Sprintf("%s: wrong sign (%d of %d changed methods)", name, score.WrongSign.Are, score.WrongSign.Of), score.WrongSign.Percent(), "%", 0.5)
+	if score.Covered.Of > 0 {
+		t.Higher(name+": intervals that cover, as the model assumes", score.Covered.Percent(), "%", 93)
+	}
+	t.Higher(name+": intervals that cover, where a scene breaks the model", score.CoveredBroken.Percent(), "%", 90)
+	t.Higher(name+": intervals of measured changes that cover", score.Measured.Percent(), "%", 90)
+	if score.Common.Of > 0 {
+		t.Higher(name+": more than a third changed: remaining change not identified", score.NotIdentified.Percent(), "%", sim.None)
+		t.Higher(name+": more than a third changed: exit status is not 0", score.Common.Percent(), "%", sim.None)
+	}
+}
+
+// found scores how often a change is found, spreads learned.
+func (s *simulation) found() error {
+	chain := scenes.Scene{Family: scenes.FamilySmallServices, Structure: scenes.Chain(5), HostSD: 0.06, InstanceSD: 0.015}
+	leaf := func(percent float64, base, head int) scenes.Scene {
+		c := chain
+		c.Change, c.Base, c.Head = scenes.Change{Where: scenes.Leaf, Factor: 1 + percent/100}, base, head
+		return c
+	}
+	rare := func(p, factor float64) scenes.Scene { // 3,000 records of the head
+		c := leaf(0, 3, 3)
+		c.Change = scenes.Change{Where: scenes.Nothing, Factor: 1}
+		c.Records, c.Disturbance.Rare = 1000, scenes.Rare{P: p, Factor: factor}
+		return c
+	}
+	all := func(factor float64, base, head int) scenes.Scene {
+		c := leaf(0, base, head)
+		c.Change = scenes.Change{Where: scenes.All, Factor: factor}
+		return c
+	}
+	service := func(j *families.Judged) bool { return j.Service.State == judge.Regressed }
+	for _, c := range []struct {
+		name  string
+		scene scenes.Scene
+		goal  float64
+		is    func(*families.Judged) bool
+	}{
+		{"leaf of a chain of 5 +128%, 1+1", leaf(128, 1, 1), 80, families.Raised},
+		{"leaf of a chain of 5 +50%, 3+3", leaf(50, 3, 3), 90, families.Raised},
+		{"leaf of a chain of 5 +20%, 36+4", leaf(20, 36, 4), 85, families.Raised},
+		{"1% of calls x100, 3+3, 3,000 records", rare(0.01, 100), 90, families.Raised},
+		{"0.3% of calls x400, 3+3, 3,000 records", rare(0.003, 400), sim.None, families.Raised},
+		{"all methods +20%, 36+4, whole service", all(1.2, 36, 4), sim.None, service},
+		{"all methods x10, 1+1, whole service", all(10, 1, 1), sim.None, service},
+		{"all methods x10, 1+1, exit status is not 0", all(10, 1, 1), 100, func(j *families.Judged) bool { return !j.Silent() }},
+	} {
+		found, err := families.Found(c.scene, seed, 8*s.deployments, c.is)
+		if err != nil {
+			return err
+		}
+		s.table.Higher(fmt.Sprintf("%s (%d of %d)", c.name, found.Are, found.Of), found.Percent(), "% found", c.goal)
+	}
+	return nil
+}
