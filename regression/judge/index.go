@@ -53,7 +53,7 @@ func newIndex(d *Deployment, o Options) (*index, error) {
 			min(c.Method, c.Caller, c.Instance, c.Slot) < 0 {
 			return nil, fmt.Errorf("deployment: cell %d points outside of the lists: %+v", i, *c)
 		}
-		if sum := c.Records + c.Weight + c.Sum + c.Capped + c.Log + c.Calls + c.Timed + c.Over + c.OverWeight + c.Far + c.FarWeight; sum-sum != 0 {
+		if sum := c.Records + c.Weight + c.Sum + c.Capped + c.Log + c.Calls + c.Timed + c.Near + c.NearWeight + c.Over + c.OverWeight + c.Far + c.FarWeight; sum-sum != 0 {
 			return nil, fmt.Errorf("deployment: cell %d must hold finite sums, found %+v", i, *c)
 		}
 		x.first[c.Method+1]++

@@ -53,10 +53,10 @@ const (
 	hostsPriorDF = 4
 	// otherTime is the standard deviation of what all methods differ by at another time.
 	otherTime = 0.05
-	// byLoad is how much the cost of a call may change when a process gets e times as
-	// many of them.
-	byLoad   = 0.20
-	byLoadDF = 6
+	// byLoad is how much the cost of all calls may change when a process gets e times as
+	// many of them, and byLoadMethod how much that differs by method.
+	byLoad, byLoadMethod = 0.20, 0.10
+	byLoadDF             = 6
 	// sameLoad is the logarithm of a ratio of calls per process that is no other load.
 	sameLoad = 0.25
 )
@@ -77,7 +77,8 @@ type differ struct {
 }
 
 // differences learns how hosts and processes differ from instances of one version.
-func differences(d *Deployment, h hosts, methods []compared) differ {
+func differences(x *index, h hosts, methods []compared) differ {
+	d := x.d
 	hostPrior := d.Spreads.Hosts.or(hostsPrior, hostsPriorDF)
 	processPrior := d.Spreads.Processes.or(betweenPrior, betweenPriorDF)
 	if h.level == nil { // hosts cannot be told from processes
@@ -97,6 +98,11 @@ func differences(d *Deployment, h hosts, methods []compared) differ {
 		host.Variance = 0
 	}
 	contrast := host.Variance * h.weights
+	if load := x.load(); math.Abs(load) > sameLoad && h.level != nil {
+		by := byLoad * byLoad * load * load
+		host.DF = stats.Satterthwaite([]float64{contrast, by}, []float64{host.DF, byLoadDF})
+		contrast += by
+	}
 	if d.Overlap != Concurrent {
 		other := otherTime * otherTime
 		host.DF = stats.Satterthwaite([]float64{contrast, other}, []float64{host.DF, 4})
@@ -126,7 +132,7 @@ func (c *compared) estimate(d differ, o Options) {
 	v.State = NotProven
 	load := 0.0
 	if math.Abs(c.load) > sameLoad {
-		load = byLoad * byLoad * c.load * c.load
+		load = byLoadMethod * byLoadMethod * c.load * c.load
 	}
 	for s := range c.fits {
 		f := &c.fits[s]
@@ -178,10 +184,11 @@ func votes(methods []compared, d *Deployment) (out []stats.Vote, at []int) {
 }
 
 // evidence is the e-value of a method: beside what the others say all methods share, or,
-// where w is nil, beside what hosts can differ by.
+// where w is nil, beside what hosts can differ by. Of several statistics it is a mean with
+// fixed weights, so it is an e-value.
 func (c *compared) evidence(w *stats.Without, hosts Spread, o Options) float64 {
 	var logs, variances [statistics]float64
-	for _, s := range c.decide {
+	for s := range logs {
 		if !c.fits[s].ok {
 			continue
 		}
@@ -196,7 +203,23 @@ func (c *compared) evidence(w *stats.Without, hosts Spread, o Options) float64 {
 	if len(c.decide) == 1 {
 		return logs[c.decide[0]]
 	}
-	return combine(logs, variances)
+	both := combine(logs, variances)
+	if len(c.tails) == 0 {
+		return both
+	}
+	processes := c.errors[c.best()]
+	rare := c.tailEvidence(math.Sqrt(processes.all - processes.measured + hosts.Variance))
+	whole := weighted([]float64{1 - meanShare - tailShare, meanShare, tailShare}, both, logs[mean], rare)
+	c.verdict.Tail = max(logs[mean], rare) > both && whole > 0
+	return whole
+}
+
+// weighted is the logarithm of a weighted mean of values given by their logarithms.
+func weighted(weights []float64, logs ...float64) float64 {
+	for i := range logs {
+		logs[i] += math.Log(weights[i] * float64(len(logs)))
+	}
+	return stats.LogMean(logs...)
 }
 
 // with adds what hosts differ by.
@@ -228,12 +251,6 @@ func (c *compared) infer(w *stats.Without, reason string, d differ, o Options) {
 	}
 	c.logE = c.evidence(w, hosts, o)
 	c.spread = best.with(hosts)
-	processes := math.Sqrt(best.all - best.measured + hosts.Variance)
-	if len(c.tails) > 0 {
-		t := c.tailEvidence(processes)
-		c.logE = stats.LogMean(math.Log(2*(1-tailShare))+c.logE, math.Log(2*tailShare)+t)
-		v.Tail = t > c.logE-math.Ln2
-	}
 	c.atMost(c.logE)
 }
 
@@ -243,8 +260,9 @@ func (c *compared) atMost(logE float64) {
 	c.verdict.LogE, c.verdict.EValue = c.logE, math.Exp(min(c.logE, 700))
 }
 
-// tailShare is the weight of the evidence of rare calls in the mean of e-values.
-const tailShare = 0.1
+// meanShare and tailShare are the weights of the uncapped mean and of rare calls in the
+// evidence.
+const meanShare, tailShare = 0.1, 0.2
 
 // tailEvidence is the mean of the e-values of the thresholds; 0 if there are none.
 func (c *compared) tailEvidence(processes float64) float64 {

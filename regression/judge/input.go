@@ -57,8 +57,8 @@ type Cell struct {
 	// Log is SUM(w * LN(x)).
 	Log float64
 	// Over is the number of records above the cap and OverWeight the calls that they
-	// stand for; Far and FarWeight are those of calls above Far times the cap.
-	Over, OverWeight, Far, FarWeight float64
+	// stand for; Near and Far count those above so many times the cap.
+	Near, NearWeight, Over, OverWeight, Far, FarWeight float64
 
 	// Calls is SUM(w_wall * measured): how often the caller called the method. A
 	// process that times no CPU, or not that of every method, still counts its calls.

@@ -95,7 +95,7 @@ func newLook(d *Deployment, o Options) (*look, error) {
 	x.findCallees()
 	l := &look{x: x, o: o, hosts: withinVersions(x, z)}
 	l.methods = compare(x, z, l.hosts.level)
-	l.differ = differences(d, l.hosts, l.methods)
+	l.differ = differences(x, l.hosts, l.methods)
 	for i := range l.methods {
 		l.methods[i].estimate(l.differ, o)
 	}

@@ -16,11 +16,13 @@ type tail struct {
 	exposure [2][]float64 // records that could have been
 }
 
-// thresholds are how often the cap a call must exceed to be counted.
-const thresholds = 2 // once, and Far times
+// thresholds are how often the cap a call must exceed to be counted: a quarter of it, as
+// calls that are rare and expensive in one version alone may be what the cap is made of,
+// once, and Far times.
+const thresholds = 3
 
-// Far is the factor above the cap of a call that Cell.Far counts.
-const Far = 10
+// Near and Far are the factors below and above the cap of calls that cells count.
+const Near, Far = 0.25, 10
 
 // tails counts the records above the thresholds in the slots of both versions.
 func (z *standard) tails(cells []Cell) []tail {
@@ -37,7 +39,7 @@ func (z *standard) tails(cells []Cell) []tail {
 			continue
 		}
 		side := z.x.d.Instances[c.Instance].Side
-		for k, over := range [thresholds][2]float64{{c.Over, c.OverWeight}, {c.Far, c.FarWeight}} {
+		for k, over := range [thresholds][2]float64{{c.Near, c.NearWeight}, {c.Over, c.OverWeight}, {c.Far, c.FarWeight}} {
 			t := &out[k]
 			t.over[side][c.Slot] += over[0]
 			// Calls that were kept because they are slow are more than their share of
@@ -55,7 +57,7 @@ func (z *standard) tails(cells []Cell) []tail {
 const (
 	// tempered is by how much evidence of counts is weakened: calls of one request are
 	// slow together.
-	tempered = 0.7
+	tempered = 0.9
 	// hazard is how many percent more calls exceed a threshold where all are a percent
 	// more expensive.
 	hazard = 3

@@ -48,8 +48,8 @@ type Cell struct {
 	Capped  float64 // ns, each call at most the 99.5% quantile
 	Log     float64
 	// Over is the number of records above that quantile, OverWeight the calls that they
-	// stand for; Far and FarWeight are those of calls above Far times the quantile.
-	Over, OverWeight, Far, FarWeight float64
+	// stand for; Near and Far count those above a quarter and 10 times the quantile.
+	Near, NearWeight, Over, OverWeight, Far, FarWeight float64
 	// Calls are those that all timed calls stand for, whatever was measured of them.
 	Calls float64
 	// PricedNS is the part of Sum that has a price; PriceNS is its sum with each
@@ -79,9 +79,6 @@ func (w *Warehouse) Processes(ctx context.Context, base, head Compared) ([]Proce
 	})
 	return out, err
 }
-
-// Far is the factor above the 99.5% quantile of the calls that Cell.Far counts.
-const Far = 10
 
 // Grid is how the time of a comparison is cut.
 type Grid struct {
@@ -122,7 +119,7 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 		var c Cell
 		err := rows.Scan(&c.Full, &c.Caller, &c.Member, &c.Slot, into(&c.Class), into(&c.Method), into(&c.Signature),
 			&c.Records, &c.Weight, &c.Sum, &c.Capped, &c.Log,
-			&c.Over, &c.OverWeight, &c.Far, &c.FarWeight, &c.Calls, &c.PricedNS, &c.PriceNS, &c.TimedWall, &c.TimedCPU)
+			&c.Near, &c.NearWeight, &c.Over, &c.OverWeight, &c.Far, &c.FarWeight, &c.Calls, &c.PricedNS, &c.PriceNS, &c.TimedWall, &c.TimedCPU)
 		if n := len(out); n > 0 { // cells of one method are many: they share its names
 			share(&c.Full, out[n-1].Full)
 			share(&c.Caller, out[n-1].Caller)

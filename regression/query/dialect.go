@@ -104,8 +104,11 @@ func (d dialect) SumOf(list, name, expression string) string {
 	return "LIST_SUM(LIST_TRANSFORM(" + list + ", LAMBDA " + name + " : " + expression + "))"
 }
 
-// Far is the factor above the cap of a call that is counted apart.
-func (d dialect) Far() int { return Far }
+// Above is the number of calls of a row s that took more than a factor times the cap p.
+func (d dialect) Above(factor string) string {
+	bins := d.SumOf("s.bins", "h", "CASE WHEN EXP((h.bin + 0.5) * LN(1.01 / 0.99)) > "+factor+" * p.cap THEN h.n ELSE 0 END")
+	return "CASE WHEN s.n = 1 THEN CASE WHEN s.x > " + factor + " * p.cap THEN 1 ELSE 0 END ELSE COALESCE(" + bins + ", 0) END"
+}
 
 // equal compares two columns, unknown being equal to unknown. BigQuery joins by
 // equality only.

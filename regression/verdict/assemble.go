@@ -170,7 +170,7 @@ func (s *subject) fill(cells []query.Cell) {
 		d.Cells = append(d.Cells, judge.Cell{
 			Method: int32(m), Caller: caller, Instance: int32(c.Member), Slot: int32(c.Slot),
 			Records: c.Records, Weight: c.Weight, Sum: c.Sum, Capped: c.Capped, Log: c.Log,
-			Over: c.Over, OverWeight: c.OverWeight, Far: c.Far, FarWeight: c.FarWeight,
+			Near: c.Near, NearWeight: c.NearWeight, Over: c.Over, OverWeight: c.OverWeight, Far: c.Far, FarWeight: c.FarWeight,
 			Calls: c.Calls, Timed: c.TimedWall + c.TimedCPU,
 		})
 	}

@@ -87,10 +87,9 @@ single AS (
       ELSE COALESCE(
         {{.SumOf "s.bins" "h" "h.n * (h.bin + 0.5) * LN(1.01 / 0.99)"}},
         s.n * LN(GREATEST(s.x / NULLIF(s.n, 0), 1))) END AS logs,
-    CASE WHEN s.n = 1 THEN CASE WHEN s.x > p.cap THEN 1 ELSE 0 END
-      ELSE COALESCE({{.SumOf "s.bins" "h" "CASE WHEN EXP((h.bin + 0.5) * LN(1.01 / 0.99)) > p.cap THEN h.n ELSE 0 END"}}, 0) END AS n_over,
-    CASE WHEN s.n = 1 THEN CASE WHEN s.x > {{.Far}} * p.cap THEN 1 ELSE 0 END
-      ELSE COALESCE({{.SumOf "s.bins" "h" (printf "CASE WHEN EXP((h.bin + 0.5) * LN(1.01 / 0.99)) > %d * p.cap THEN h.n ELSE 0 END" .Far)}}, 0) END AS n_far
+    {{.Above "0.25"}} AS n_near,
+    {{.Above "1"}} AS n_over,
+    {{.Above "10"}} AS n_far
   FROM seen AS s
   LEFT JOIN caps AS p ON s.method_id = p.method_id AND COALESCE(s.caller, '') = p.caller
 ),
@@ -103,6 +102,7 @@ cells AS (
     COALESCE(SUM(weight * x), 0) AS x,
     COALESCE(SUM(weight * capped), 0) AS capped,
     COALESCE(SUM(weight * logs), 0) AS logs,
+    COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_near END), 0) AS n_near, COALESCE(SUM(weight * n_near), 0) AS near_calls,
     COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_over END), 0) AS n_over, COALESCE(SUM(weight * n_over), 0) AS over_calls,
     COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_far END), 0) AS n_far, COALESCE(SUM(weight * n_far), 0) AS far_calls,
     COALESCE(SUM(flow), 0) AS flow,
@@ -121,7 +121,7 @@ SELECT
   m.name, c.caller, c.member, c.slot,
   m.class, m.method,
   CASE WHEN c.first_signature = c.last_signature AND c.last_signature <> '' THEN c.last_signature END AS signature,
-  c.records, c.weight, c.x, c.capped, c.logs, c.n_over, c.over_calls, c.n_far, c.far_calls, c.flow, c.priced_x, c.price_x, c.timed_wall, c.timed_cpu
+  c.records, c.weight, c.x, c.capped, c.logs, c.n_near, c.near_calls, c.n_over, c.over_calls, c.n_far, c.far_calls, c.flow, c.priced_x, c.price_x, c.timed_wall, c.timed_cpu
 FROM cells AS c
 JOIN methods AS m ON m.method_id = c.method_id
 ORDER BY c.method_id, c.caller, c.member, c.slot

@@ -50,6 +50,10 @@ func Deployment(d *scenes.Deployment) *judge.Deployment {
 		cell.Sum += w * x
 		cell.Capped += w * math.Min(x, limit)
 		cell.Log += w * math.Log(x)
+		if x > judge.Near*limit {
+			cell.Near++
+			cell.NearWeight += w
+		}
 		if x > limit {
 			cell.Over++
 			cell.OverWeight += w
