@@ -23,23 +23,38 @@ const methods = 1000
 
 func main() {
 	deployments := flag.Int("deployments", 25, "deployments to draw for each table")
+	only := flag.String("only", "", "draw only this table: naive, pipeline, ended, apart, drift, daily, coverage or speed")
 	flag.Parse()
-	if err := run(*deployments, os.Stdout, os.Stderr); err != nil {
+	if err := run(*deployments, *only, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "simulate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(deployments int, out, progress io.Writer) error {
+func run(deployments int, only string, out, progress io.Writer) error {
 	if deployments < 1 {
 		return fmt.Errorf("--deployments must be at least 1, found %d", deployments)
 	}
 	s := simulation{deployments: deployments, progress: progress, table: sim.Table{Name: "sim"}}
-	s.naive()
-	for _, part := range []func() error{s.pipeline, s.ended, s.apart, s.drift, s.coverage, s.speed} {
-		if err := part(); err != nil {
+	parts := []struct {
+		name string
+		draw func() error
+	}{
+		{"naive", s.naive}, {"pipeline", s.pipeline}, {"ended", s.ended}, {"apart", s.apart},
+		{"drift", s.drift}, {"daily", s.daily}, {"coverage", s.coverage}, {"speed", s.speed},
+	}
+	drawn := false
+	for _, part := range parts {
+		if only != "" && only != part.name {
+			continue
+		}
+		drawn = true
+		if err := part.draw(); err != nil {
 			return err
 		}
+	}
+	if !drawn {
+		return fmt.Errorf("--only: want the name of a table, found %q", only)
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
@@ -65,9 +80,10 @@ func (s *simulation) told(what string, of int) func(int) {
 }
 
 // naive needs few deployments: it is wrong so often.
-func (s *simulation) naive() {
+func (s *simulation) naive() error {
 	n := max(1, s.deployments/5)
 	s.table.FalseAlarms(sim.Count(sim.Plan{Methods: methods, Samples: true}, seed, n, sim.Naive(), s.told("naive ways", n)), sim.None)
+	return nil
 }
 
 // effects of the changed methods, as shares.
