@@ -27,7 +27,7 @@ const (
 	// fewMethods are asked for more evidence in proportion, and more than that where they
 	// are too few to tell together how days depend on each other.
 	fewMethods = 30
-	alone      = 0.2
+	alone      = 0.15
 )
 
 // Shape says how a method became dearer.
@@ -262,6 +262,10 @@ func detect(names []string, all []method, direction int, told []string) []Findin
 		trendP, stepP := make([]float64, len(all)), make([]float64, len(all))
 		for i := range all {
 			trendP[i], stepP[i] = all[i].tested[direction].trendP, all[i].tested[direction].stepP
+			if n := float64(len(all[i].tested[direction].inTrend.values)); n > 0 && n < fullDays {
+				// Of few days it is hardly known how they depend on each other.
+				trendP[i], stepP[i] = min(1, trendP[i]*fullDays/n*fullDays/n), min(1, stepP[i]*fullDays/n*fullDays/n)
+			}
 			if slices.Contains(leaveOut, names[i]) {
 				trendP[i], stepP[i] = 1, 1
 			}

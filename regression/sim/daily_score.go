@@ -147,9 +147,11 @@ func dips(t *Table, seed uint64, _ int) error {
 						return err
 					}
 					for _, d := range course.Drifts {
-						if d.Change > 0 {
+						switch {
+						case d.Began < p.Dip.At-7: // chance
+						case d.Change > 0:
 							lines++
-						} else {
+						default:
 							improved++
 						}
 					}

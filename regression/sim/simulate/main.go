@@ -23,7 +23,7 @@ const methods = 1000
 
 func main() {
 	deployments := flag.Int("deployments", 25, "deployments to draw for each table")
-	only := flag.String("only", "", "draw only this table: naive, pipeline, ended, apart, drift, daily, coverage or speed")
+	only := flag.String("only", "", "draw only this table: naive, pipeline, ended, apart, drift, daily, coverage, gate or speed")
 	flag.Parse()
 	if err := run(*deployments, *only, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "simulate:", err)
@@ -41,7 +41,7 @@ func run(deployments int, only string, out, progress io.Writer) error {
 		draw func() error
 	}{
 		{"naive", s.naive}, {"pipeline", s.pipeline}, {"ended", s.ended}, {"apart", s.apart},
-		{"drift", s.drift}, {"daily", s.daily}, {"coverage", s.coverage}, {"speed", s.speed},
+		{"drift", s.drift}, {"daily", s.daily}, {"coverage", s.coverage}, {"gate", s.gate}, {"speed", s.speed},
 	}
 	drawn := false
 	for _, part := range parts {
