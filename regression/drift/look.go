@@ -27,7 +27,7 @@ const (
 	// fewMethods are asked for more evidence in proportion, and more than that where they
 	// are too few to tell together how days depend on each other.
 	fewMethods = 30
-	alone      = 0.15
+	alone      = 0.1
 )
 
 // Shape says how a method became dearer.
