@@ -123,9 +123,6 @@ func costTable(r *cost.Report, lines []cost.Line, per cost.Per, percentiles bool
 	for i := range lines {
 		l := &lines[i]
 		mark := ""
-		if l.LowerBound && l.SelfCoreHours != nil {
-			mark = ">="
-		}
 		if l.Uncertain {
 			mark = "~"
 		}
@@ -158,6 +155,10 @@ func marked(mark, figure string) string {
 // is none to rely on.
 func intervalOf(r *cost.Report, l *cost.Line, per cost.Per) string {
 	switch {
+	case l.SelfUSDLeast != nil:
+		return ">= " + amount(r.For(per, l, l.SelfUSDLeast))
+	case l.SelfCoreHoursLeast != nil:
+		return ">= " + amount(l.SelfCoreHoursLeast) + " core-h"
 	case l.LowerBound && l.SelfCoreHours != nil:
 		return l.Warning
 	case l.SelfUSDInterval == nil:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -46,8 +47,15 @@ func (l *driftLine) sentence(metric query.Metric) string {
 	if l.WholeService {
 		of = "time that all methods have in common"
 	}
+	common := ""
+	switch {
+	case l.CommonReason != "":
+		common = "; nothing in common was taken off: " + l.CommonReason
+	case l.CommonPartPercent != nil && math.Abs(*l.CommonPartPercent) >= 0.5:
+		common = fmt.Sprintf("; measured %+.1f%%, of which all methods share %+.1f%%", *l.MeasuredChangePercent, *l.CommonPartPercent)
+	}
 	return fmt.Sprintf(what+" (95%% interval %+.1f%% to %+.1f%%) in the %s %s, since %s, p %.2g, confirmed by the look of %s",
-		*l.ChangePercent, l.Interval[0], l.Interval[1], metric, of, *l.Since, *l.P, *l.Told)
+		*l.ChangePercent, l.Interval[0], l.Interval[1], metric, of, *l.Since, *l.P, *l.Told) + common
 }
 
 // dated is how far from the day that it is dated on a drift may have begun.

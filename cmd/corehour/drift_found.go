@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -46,8 +47,9 @@ type driftService struct {
 
 // What is said of a method.
 const (
-	driftNow     = "drift"   // confirmed by the last look
-	driftEarlier = "earlier" // confirmed by looks before
+	driftNow     = "drift"    // confirmed by the last look
+	driftBetter  = "improved" // cheaper, confirmed by the last look; information, no alert
+	driftEarlier = "earlier"  // confirmed by looks before
 	driftNone    = "not_proven"
 	driftShort   = "too_little_history"
 )
@@ -70,6 +72,22 @@ type driftLine struct {
 	ChangePercent *float64    `json:"change_percent"`
 	Interval      *[2]float64 `json:"interval"`
 	P             *float64    `json:"p"`
+	// MeasuredChange is the change with CommonPart, the change of what all methods of
+	// the service share; CommonReason says why nothing was taken off.
+	MeasuredChangePercent *float64 `json:"measured_change_percent"`
+	CommonPartPercent     *float64 `json:"common_part_percent"`
+	CommonReason          string   `json:"common_reason,omitempty"`
+	// Difference, with DifferenceInterval, stands instead of ChangePercent where values
+	// of a series may be 0 or below.
+	Difference         *float64    `json:"difference,omitempty"`
+	DifferenceInterval *[2]float64 `json:"difference_interval,omitempty"`
+	// DetectablePercent is the step that would have been found with a probability of
+	// 90%, DetectableDifference that of a series of differences.
+	DetectablePercent    *float64 `json:"detectable_percent"`
+	DetectableDifference *float64 `json:"detectable_difference,omitempty"`
+	// ShortHistory and FewRecords say why the test has less power than usual.
+	ShortHistory bool `json:"short_history,omitempty"`
+	FewRecords   bool `json:"few_records,omitempty"`
 	// Days with a value and Records on them, of the 56 days of the last look.
 	Days    int    `json:"days"`
 	Records int64  `json:"records"`
@@ -119,6 +137,9 @@ func (h *serviceHistory) told(c *drift.Course, owners *rules.Owners) *driftServi
 		l.State, l.began = driftEarlier, h.day(d.Began)
 		if d.Now && !h.silent {
 			l.State = driftNow
+			if d.Change < 0 {
+				l.State = driftBetter
+			}
 		}
 		found[d.Method] = true
 		l.measure(&d.Finding)
@@ -126,10 +147,12 @@ func (h *serviceHistory) told(c *drift.Course, owners *rules.Owners) *driftServi
 		if m := slices.Index(h.Methods, d.Method); m >= 0 { // else the whole service
 			l.now = recent[m]
 		}
-		l.head = l.now
-		l.base = l.head / (1 + d.Change)
-		l.usdPerDay = h.dearerBy(d.Method, d.Change, c.Seen)
-		l.share = h.shareOf(d.Method, d.Change, c.Seen)
+		if !d.Linear {
+			l.head = l.now
+			l.base = l.head / (1 + d.Change)
+			l.usdPerDay = h.dearerBy(d.Method, d.Change, c.Seen)
+			l.share = h.shareOf(d.Method, d.Change, c.Seen)
+		}
 		s.Lines = append(s.Lines, l)
 	}
 	for i := range c.Methods {
@@ -148,7 +171,7 @@ func (h *serviceHistory) told(c *drift.Course, owners *rules.Owners) *driftServi
 		}
 		s.Lines = append(s.Lines, l)
 	}
-	order := []string{driftNow, driftEarlier, driftNone, driftShort}
+	order := []string{driftNow, driftBetter, driftEarlier, driftNone, driftShort}
 	slices.SortStableFunc(s.Lines, func(a, b driftLine) int {
 		return slices.Index(order, a.State) - slices.Index(order, b.State)
 	})
@@ -166,18 +189,33 @@ func (h *serviceHistory) line(name string, state *drift.State, owners *rules.Own
 	if state == nil {
 		return driftLine{WholeService: true, Owner: owners.Of(h.Namespace, h.Name, h.Environment, "")}
 	}
-	m := &h.names[slices.Index(h.Methods, name)]
-	return driftLine{
+	at := slices.Index(h.Methods, name)
+	m := &h.names[at]
+	l := driftLine{
 		Class: m.Class, Method: m.Method, Signature: m.Signature, Days: state.Days, Records: int64(state.Records),
-		Owner: owners.Of(h.Namespace, h.Name, h.Environment, m.Class),
+		Owner: owners.Of(h.Namespace, h.Name, h.Environment, m.Class), ShortHistory: state.Short,
 	}
+	switch {
+	case !state.Judged || math.IsInf(state.Detectable, 0):
+	case h.Linear != nil && h.Linear[at]:
+		l.DetectableDifference = new(state.Detectable)
+	default:
+		l.DetectablePercent = new(100 * state.Detectable)
+	}
+	return l
 }
 
 func (l *driftLine) measure(f *drift.Finding) {
-	l.Shape = f.Shape
+	l.Shape, l.P, l.FewRecords, l.CommonReason = f.Shape, new(f.P), f.Few, f.CommonReason
+	if f.Linear {
+		l.Difference, l.DifferenceInterval = new(f.Change), new(f.Interval)
+		return
+	}
 	l.ChangePercent = new(100 * f.Change)
 	l.Interval = &[2]float64{100 * f.Interval[0], 100 * f.Interval[1]}
-	l.P = new(f.P)
+	if !l.WholeService {
+		l.MeasuredChangePercent, l.CommonPartPercent = new(100*f.Measured), new(100*f.CommonPart)
+	}
 }
 
 // missing says what there would have to be.
@@ -191,8 +229,8 @@ func (h *serviceHistory) missing(c *drift.Course) string {
 		want = fmt.Sprintf("%d measured calls from one caller", drift.WantRecords)
 		best += fmt.Sprintf(" with %.0f records", c.Best.Records)
 	}
-	return fmt.Sprintf("too little history: %d days from %s on; a drift is told from %d days with %s (42 of 56, at two weekly looks), and %s; %s is the first look that could tell",
-		h.Days, date(h.first), drift.WantDays, want, best, date(h.day(c.NextLook)))
+	return fmt.Sprintf("too little history: %d days from %s on; a drift is told from %d days with %s (%d of 56, at two weekly looks), and %s; %s is the first look that could tell",
+		h.Days, date(h.first), drift.WantDays, want, drift.WantDays-7, best, date(h.day(c.NextLook)))
 }
 
 // recent is what a call of each method took in the week before a look; 0 where there

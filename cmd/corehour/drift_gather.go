@@ -48,7 +48,7 @@ func takesDays(err error) error {
 	if !errors.Is(err, query.ErrNoData) {
 		return err
 	}
-	return fmt.Errorf("%w; drift takes UTC dates that are over, and of each method 42 of the 56 before each of two Mondays in a row", err)
+	return fmt.Errorf("%w; drift takes UTC dates that are over, and of each method %d of the 56 before each of two Mondays in a row", err, drift.WantDays-7)
 }
 
 func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error) {

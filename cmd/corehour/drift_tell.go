@@ -77,7 +77,7 @@ func (f *driftFindings) gone(a *alert.Alert) (string, bool) {
 		now := 0.0
 		for i := range s.Lines {
 			l := &s.Lines[i]
-			if l.Class != a.Class || l.Method != a.Method || l.State != driftNone && l.State != driftEarlier {
+			if l.Class != a.Class || l.Method != a.Method || l.State != driftNone && l.State != driftEarlier && l.State != driftBetter {
 				continue
 			}
 			judged, now = true, max(now, l.now)

@@ -357,7 +357,7 @@ func TestDriftCouldNotTell(t *testing.T) {
 		code int
 		want string
 	}{
-		{"short", []string{"--warehouse", short.Write(t)}, exitCannotTell, "too little history: 20 days from 2026-01-05 on; a drift is told from 49 days with 5 measured calls from one caller (42 of 56, at two weekly looks), and shop/cart.Cart.Total has most, 20 of the last 56 with 16000 records; 2026-02-23 is the first look that could tell"},
+		{"short", []string{"--warehouse", short.Write(t)}, exitCannotTell, "too little history: 20 days from 2026-01-05 on; a drift is told from 28 days with 5 measured calls from one caller (21 of 56, at two weekly looks), and shop/cart.Cart.Total has most, 20 of the last 56 with 16000 records; 2026-02-02 is the first look that could tell"},
 		{"thin", []string{"--warehouse", thin.Write(t)}, exitCannotTell, "no method has one of the last 56"},
 		{"flat", []string{"--warehouse", flat.Write(t)}, exitNothing, "nothing became dearer over weeks beyond doubt"},
 		{"no CPU", []string{"--warehouse", flat.Write(t), "--metric", "cpu"}, exitCannotTell, "none was measured"},
@@ -403,7 +403,7 @@ func TestDriftOfCSV(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	write("date,value\n2026-01-05,1\n2026-01-06,2\n")
-	if r = corehour("drift", "--csv", path); r.code != exitCannotTell || !strings.Contains(r.stdout, "49 days with a value") {
+	if r = corehour("drift", "--csv", path); r.code != exitCannotTell || !strings.Contains(r.stdout, "28 days with a value") {
 		t.Errorf("%+v", r)
 	}
 	if r = corehour("drift", "--csv", path+".none"); r.code != exitFailed || !strings.Contains(r.stderr, "--csv: ") {

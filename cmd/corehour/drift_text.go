@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/corehour/corehour/regression/drift"
 	"github.com/corehour/corehour/regression/output"
 )
 
-var driftNames = map[string]string{driftNow: "DRIFT", driftEarlier: "earlier", driftNone: "~", driftShort: "too little history"}
+var driftNames = map[string]string{driftNow: "DRIFT", driftBetter: "improved", driftEarlier: "earlier", driftNone: "~", driftShort: "too little history"}
 
 func (l *driftLine) name() string {
 	if l.WholeService {
@@ -20,16 +22,16 @@ func (l *driftLine) name() string {
 // few.
 func driftDocument(f *driftFindings) *output.Document {
 	d := &output.Document{Data: f}
-	t := &output.Table{Columns: []string{"service", "environment", "method", "verdict", "since", "change", "95% interval", "shape", "p", "metric", "days", "records", "owner"}}
+	t := &output.Table{Columns: []string{"service", "environment", "method", "verdict", "since", "change", "95% interval", "shape", "p", "detectable", "metric", "days", "records", "owner"}}
 	if f.series {
-		t.Columns = []string{"series", "verdict", "since", "change", "95% interval", "shape", "p", "days"}
+		t.Columns = []string{"series", "verdict", "since", "change", "95% interval", "shape", "p", "detectable", "days"}
 	}
 	var notes []string
 	drifts := 0
 	for _, s := range f.Services {
 		for i := range s.Lines {
 			l := &s.Lines[i]
-			proven := l.State == driftNow || l.State == driftEarlier
+			proven := l.State == driftNow || l.State == driftBetter || l.State == driftEarlier
 			if l.State == driftNow {
 				drifts++
 			}
@@ -37,7 +39,7 @@ func driftDocument(f *driftFindings) *output.Document {
 				t.Rows = append(t.Rows, l.cells(s, f.series))
 			}
 		}
-		notes = append(notes, s.summary(f.series))
+		notes = append(append(notes, s.summary(f.series)), s.limits()...)
 		if s.NoRowsSince != "" {
 			notes = append(notes, fmt.Sprintf("  no rows since %s: nothing is a drift now", s.NoRowsSince))
 		}
@@ -63,20 +65,32 @@ func driftDocument(f *driftFindings) *output.Document {
 }
 
 func (l *driftLine) cells(s *driftService, series bool) []output.Cell {
-	since, change, interval, shape, p, owner := unknown, unknown, unknown, unknown, unknown, unknown
+	since, change, interval, shape, p, detectable, owner := unknown, unknown, unknown, unknown, unknown, unknown, unknown
 	if l.Since != nil {
 		since = *l.Since
 	}
-	if l.P != nil {
+	switch {
+	case l.DetectablePercent != nil:
+		detectable = fmt.Sprintf("+%.1f%%", *l.DetectablePercent)
+	case l.DetectableDifference != nil:
+		detectable = fmt.Sprintf("+%.3g", *l.DetectableDifference)
+	}
+	switch {
+	case l.Difference != nil:
+		change = fmt.Sprintf("%+.3g", *l.Difference)
+		interval = fmt.Sprintf("%+.3g to %+.3g", l.DifferenceInterval[0], l.DifferenceInterval[1])
+	case l.ChangePercent != nil:
 		change = fmt.Sprintf("%+.1f%%", *l.ChangePercent)
 		interval = fmt.Sprintf("%+.1f%% to %+.1f%%", l.Interval[0], l.Interval[1])
+	}
+	if l.P != nil {
 		p, shape = fmt.Sprintf("%.2g", *l.P), string(l.Shape)
 	}
 	if l.Owner != "" {
 		owner = l.Owner
 	}
 	found := []output.Cell{
-		output.Name(l.name()), output.Name(driftNames[l.State]), output.Name(since), output.Figure(change), output.Figure(interval), output.Name(shape), output.Figure(p),
+		output.Name(l.name()), output.Name(driftNames[l.State]), output.Name(since), output.Figure(change), output.Figure(interval), output.Name(shape), output.Figure(p), output.Figure(detectable),
 	}
 	if series {
 		return append(found, output.Whole(int64(l.Days)))
@@ -97,11 +111,38 @@ func (s *driftService) summary(series bool) string {
 	return fmt.Sprintf("%s, %d with history enough; days from %s to %s; %s", what, s.Judged, s.From, s.To, last)
 }
 
+// limits are what the evidence of a service lacks.
+func (s *driftService) limits() (notes []string) {
+	short, few, reasons := 0, 0, map[string]int{}
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		if l.ShortHistory {
+			short++
+		}
+		if l.FewRecords {
+			few++
+		}
+		if l.CommonReason != "" {
+			reasons[l.CommonReason]++
+		}
+	}
+	if short > 0 {
+		notes = append(notes, fmt.Sprintf("  %d with fewer than 42 of 56 days: less power, see detectable", short))
+	}
+	if few > 0 {
+		notes = append(notes, fmt.Sprintf("  %d with fewer than %d records on most days: more evidence is asked for", few, drift.FewRecords))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		notes = append(notes, fmt.Sprintf("  nothing in common was taken off %d: %s", reasons[reason], reason))
+	}
+	return notes
+}
+
 // driftRows is for spreadsheets.
 func driftRows(f *driftFindings) *output.Document {
 	t := &output.Table{Columns: []string{
 		"service_namespace", "service", "environment", "class", "method", "signature", "whole_service", "owner", "metric", "state", "shape", "since", "told",
-		"change_percent", "change_low", "change_high", "p", "days", "records", "last_look",
+		"change_percent", "change_low", "change_high", "measured_change_percent", "detectable_percent", "p", "days", "records", "last_look",
 	}}
 	text := func(s *string) output.Cell {
 		if s == nil {
@@ -123,7 +164,7 @@ func driftRows(f *driftFindings) *output.Document {
 			t.Rows = append(t.Rows, slices.Concat(serviceCells(s.Service), []output.Cell{
 				output.Name(l.Class), output.Name(l.Method), output.Name(l.Signature), output.Name(whole), output.Name(l.Owner), output.Name(string(s.Metric)),
 				output.Name(l.State), output.Name(string(l.Shape)), text(l.Since), text(l.Told),
-				plainOr(l.ChangePercent), plainOr(low), plainOr(high), plainOr(l.P), output.Whole(int64(l.Days)), output.Whole(l.Records), text(s.LastLook),
+				plainOr(l.ChangePercent), plainOr(low), plainOr(high), plainOr(l.MeasuredChangePercent), plainOr(l.DetectablePercent), plainOr(l.P), output.Whole(int64(l.Days)), output.Whole(l.Records), text(s.LastLook),
 			}))
 		}
 	}

@@ -84,7 +84,7 @@ func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
 	f.StringVar(&c.from, "from", "", "start of the `time` looked at: 2026-11-21, \"2026-11-21 14:30\" or RFC 3339")
 	f.StringVar(&c.to, "to", "", "its end (`time`), not part of it (default: everything since the start)")
 	f.StringVar(&c.since, "since", since, "instead of --from: `duration` to look back from --to, or from now if there is none or it is further ahead than that, as 90m, 24h or 7d")
-	f.StringVar(&c.tz, "tz", "UTC", "time `zone` of times read and shown, as Europe/Berlin or Local")
+	f.StringVar(&c.tz, "tz", "UTC", "time `zone` of times read and shown, as Europe/Berlin or Local; a time that occurs twice is the first for --from and the last for --to")
 	f.StringVar(&c.filter.Service, "service", "", "only this service (`name`)")
 	f.StringVar(&c.filter.Environment, "environment", "", "only this environment (`name`)")
 	return c
@@ -149,12 +149,12 @@ func (c *common) parseWindow() error {
 	}
 	var err error
 	if given["from"] {
-		if c.window.From, err = parseTime("--from", c.from, c.zone); err != nil {
+		if c.window.From, err = parseTime("--from", c.from, c.zone, false); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	if given["to"] {
-		if c.window.To, err = parseTime("--to", c.to, c.zone); err != nil {
+		if c.window.To, err = parseTime("--to", c.to, c.zone, true); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -176,13 +176,41 @@ func (c *common) parseWindow() error {
 	return errors.Join(errs...)
 }
 
-func parseTime(name, s string, zone *time.Location) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
-			return t, nil
+// parseTime reads a time with an offset, or one of the clocks of a zone. Where these show
+// a time twice, at the end of summer time, last says which is meant: a start is the first
+// and an end the last, so that the window holds the hour that occurs twice.
+func parseTime(name, s string, zone *time.Location, last bool) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+		return t, nil
+	}
+	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return onClocks(t, zone, last), nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("%s: want a time like 2026-11-21, \"2026-11-21 14:30\" or 2026-11-21T14:30:00Z, found %q", name, s)
+}
+
+// onClocks is the instant at which the clocks of a zone show what t says in UTC, the last one
+// or the first. A time that is skipped is the instant at which the clocks are put forward.
+func onClocks(t time.Time, zone *time.Location, last bool) time.Time {
+	var found []time.Time
+	for _, around := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
+		_, offset := t.Add(around).In(zone).Zone()
+		at := t.Add(-time.Duration(offset) * time.Second).In(zone)
+		if _, is := at.Zone(); is == offset {
+			found = append(found, at)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		_, before := t.Add(-24 * time.Hour).In(zone).Zone()
+		start, _ := t.Add(-time.Duration(before) * time.Second).In(zone).ZoneBounds()
+		return start
+	case last:
+		return found[len(found)-1]
+	}
+	return found[0]
 }
 
 // parseDuration reads Go's form, and days and weeks as 7d and 2w.

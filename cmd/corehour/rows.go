@@ -46,9 +46,9 @@ func costRows(r *cost.Report) *output.Document {
 			output.Name(l.Version), output.Name(l.Class), output.Name(l.Method), output.Name(l.Signature), output.Name(l.Owner), output.Name(l.Caller),
 			plain(l.Calls), plain(l.UnmeasuredCalls), output.Whole(l.Instances), output.Whole(l.Measured), output.Whole(l.CPUMeasured),
 			plainOr(l.SelfUSDPerDay), plainOr(l.SelfUSDPerMonth), plainOr(l.SelfUSDPerCall), plainOr(l.SelfUSDPerRequest), plainOr(l.SelfUSD), plainOr(l.SelfUSDSE))
-		row = append(row, pairCells(l.SelfUSDInterval)...)
+		row = append(row, intervalCells(l.SelfUSDInterval, l.SelfUSDLeast)...)
 		row = append(row, plainOr(l.SelfCoreHours), plainOr(l.SelfCoreHoursSE))
-		row = append(row, pairCells(l.SelfCoreHoursInterval)...)
+		row = append(row, intervalCells(l.SelfCoreHoursInterval, l.SelfCoreHoursLeast)...)
 		row = append(row, plain(l.UnpricedCoreHours), plainOr(l.ShareOfProcessCPU), plainOr(l.InclusiveCoreHours), plainOr(l.InclusiveUSD),
 			plainOr(l.CPUNSPerCall), plainOr(l.WallNSPerCall), plain(l.ErrorShare))
 		for _, p := range []*cost.Percentiles{l.CPU, l.Wall} {
@@ -65,9 +65,10 @@ func costRows(r *cost.Report) *output.Document {
 	return d
 }
 
-func pairCells(x *[2]float64) []output.Cell {
+// intervalCells are the ends of an interval, or a lower bound without an upper one.
+func intervalCells(x *[2]float64, least *float64) []output.Cell {
 	if x == nil {
-		return []output.Cell{output.Figure(""), output.Figure("")}
+		return []output.Cell{plainOr(least), output.Figure("")}
 	}
 	return []output.Cell{plain(x[0]), plain(x[1])}
 }

@@ -16,6 +16,9 @@ const (
 	uncertainAbove = 0.30
 	// level of intervals.
 	level = 0.95
+	// boundLevel is that of the interval whose lower end is printed where the tail was
+	// not sampled.
+	boundLevel = 0.99
 )
 
 // sums are what a line is made of.
@@ -159,6 +162,8 @@ func (b *builder) finish(s *sums, e query.GroupCost, method bool) {
 		l.SelfCoreHoursSE = pointer(total.SE / nsPerCoreHour)
 		if !l.LowerBound {
 			l.SelfCoreHoursInterval = &[2]float64{interval.Low / nsPerCoreHour, interval.High / nsPerCoreHour}
+		} else if _, wide, ok := e.Residuals.HallInterval(s.selfX, boundLevel); ok {
+			l.SelfCoreHoursLeast = pointer(max(0, wide.Low) / nsPerCoreHour)
 		}
 	}
 	b.share(s)
@@ -193,6 +198,9 @@ func (b *builder) dollars(s *sums, total stats.Estimate, interval stats.Interval
 		perNS := math.Abs(s.selfUSD / priced)
 		l.SelfUSDSE = pointer(total.SE * perNS)
 		l.usdError = &[2]float64{(interval.Low - total.Value) * perNS, (interval.High - total.Value) * perNS}
+		if l.SelfCoreHoursLeast != nil {
+			l.SelfUSDLeast = pointer(max(0, s.selfUSD+(*l.SelfCoreHoursLeast*nsPerCoreHour-total.Value)*perNS))
+		}
 		if !l.LowerBound {
 			l.SelfUSDInterval = &[2]float64{s.selfUSD + l.usdError[0], s.selfUSD + l.usdError[1]}
 		}

@@ -74,6 +74,10 @@ type Line struct {
 	SelfUSDPerRequest     *float64    `json:"self_usd_per_request"`
 	SelfUSDPerDay         *float64    `json:"self_usd_per_day"`
 	SelfUSDPerMonth       *float64    `json:"self_usd_per_month"`
+	// Least are what a line with LowerBound costs at least, the lower ends of intervals of
+	// 99%. The figures above are the estimates, which may be above the truth.
+	SelfCoreHoursLeast *float64 `json:"self_core_hours_least,omitempty"`
+	SelfUSDLeast       *float64 `json:"self_usd_least,omitempty"`
 	// UnpricedCoreHours is the part of SelfCoreHours that has no price.
 	UnpricedCoreHours float64 `json:"unpriced_core_hours"`
 	// ShareOfProcessCPU is SelfCoreHours as a share of the CPU time of the processes
@@ -90,8 +94,8 @@ type Line struct {
 	CPU  *Percentiles `json:"cpu_ns,omitempty"`
 
 	// LowerBound is set where so few calls were measured, of times so skew, that those
-	// that cost most may be missing: the cost is at least that, and there is no
-	// interval. Warning says it in words.
+	// that cost most may be missing: there is no interval, only what the line costs at
+	// least. Warning says it in words.
 	LowerBound bool   `json:"lower_bound"`
 	Warning    string `json:"warning,omitempty"`
 	// Uncertain is set where the standard error is above 30% of the self cost,

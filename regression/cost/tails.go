@@ -43,7 +43,8 @@ func (t *tail) sample(calls, records float64) (s stats.Sample, cpu bool) {
 	if t == nil {
 		return s, true
 	}
-	s.Powers = t.rest.Powers
+	s.Powers, s.Octaves = t.rest.Powers, stats.Octaves{}
+	s.Octaves.Add(t.rest.Octaves)
 	if t.above.Measured > 0 && t.above.CPUMeasured == t.above.Measured {
 		whole := t.rest.Powers
 		whole.Add(t.above.Powers)
@@ -52,6 +53,7 @@ func (t *tail) sample(calls, records float64) (s stats.Sample, cpu bool) {
 		return s, true
 	}
 	s.Powers.Add(t.above.Powers)
+	s.Octaves.Add(t.above.Octaves)
 	return s, t.above.Measured == 0
 }
 

@@ -105,9 +105,12 @@ func TestIntervalsTakeASampledTail(t *testing.T) {
 	for name, want := range map[string]stats.Warning{"a.Even": "", "a.Skew": stats.LowerBound, "a.Few": stats.LowerBound} {
 		l := methods[name]
 		if l.Warning != string(want) || l.LowerBound != (want != "") || (l.SelfUSDInterval == nil) != (want != "") ||
-			(l.SelfCoreHoursInterval == nil) != (want != "") || l.SelfCoreHoursSE == nil {
+			(l.SelfCoreHoursInterval == nil) != (want != "") || l.SelfCoreHoursSE == nil || (l.SelfCoreHoursLeast == nil) != (want == "") {
 			t.Errorf("%s: %q %+v", name, l.Warning, l)
 		}
+	}
+	if skew := methods["a.Skew"]; !(*skew.SelfCoreHoursLeast < *skew.SelfCoreHours && *skew.SelfUSDLeast < *skew.SelfUSD && *skew.SelfCoreHoursLeast >= 0) {
+		t.Errorf("at least %v of %v core hours, %v of %v dollars", *skew.SelfCoreHoursLeast, *skew.SelfCoreHours, *skew.SelfUSDLeast, *skew.SelfUSD)
 	}
 	even := methods["a.Even"]
 	if i := even.SelfCoreHoursInterval; i[1]-*even.SelfCoreHours <= *even.SelfCoreHours-i[0] {
@@ -177,5 +180,32 @@ func TestTheDaysBeforeSayHowSkewCallsAre(t *testing.T) {
 		if l := report.Methods[0]; l.Warning != string(want) || l.CPUMeasured != 300 {
 			t.Errorf("%d: %q, %d records", i, l.Warning, l.CPUMeasured)
 		}
+	}
+}
+
+// Of costs without a variance no interval is printed, through the SQL: those that are
+// would not hold the truth. What they cost at least is at most the truth.
+func TestTailsWithoutVariance(t *testing.T) {
+	const methods, minutes, measured = 60, 30, 10
+	m := map[string]func(*rand.Rand) float64{}
+	for i := range methods {
+		m[fmt.Sprintf("a.M%03d", i)] = func(r *rand.Rand) float64 { return math.Exp(r.ExpFloat64() / 1.5) }
+	}
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	calls(rand.New(rand.NewPCG(11, 12)), p, minutes, measured, m)
+	_, lines := compute(t, fixture.Write(t, []methodspan.Item{p.Item()}))
+	truth := 3e6 * minutes * measured * 100 / 3.6e12
+	above := 0
+	for name, l := range lines {
+		if l.SelfCoreHoursInterval != nil || l.SelfCoreHoursLeast == nil {
+			t.Errorf("%s: an interval %v", name, l.SelfCoreHoursInterval)
+			continue
+		}
+		if *l.SelfCoreHoursLeast > truth {
+			above++
+		}
+	}
+	if len(lines) != methods || above > 2 {
+		t.Errorf("%d of %d lower bounds are above the truth", above, len(lines))
 	}
 }

@@ -21,6 +21,9 @@ const (
 	maxFaults = 10 // said; there may be more
 )
 
+// leastLog is the least value of which a logarithm is taken.
+const leastLog = 1e-100
+
 // Series is a history that was read from a file, and the date of its day 0.
 type Series struct {
 	History
@@ -134,17 +137,15 @@ func (p *reader) row(record []string, line int) {
 	if v.date, err = time.Parse(time.DateOnly, text); err != nil {
 		p.fault(line, "date: want a day like 2026-11-21, found %q", text)
 	}
-	positive := func(column string, at int) float64 {
-		text := strings.TrimSpace(record[at])
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(x > 0) || x < 1e-100 || x > 1e100 {
-			p.fault(line, "%s: want a number above 0, found %q", column, text)
-		}
-		return x
+	text = strings.TrimSpace(record[p.columns.value])
+	if v.value, err = strconv.ParseFloat(text, 64); err != nil || !(math.Abs(v.value) <= 1e100) {
+		p.fault(line, "value: want a number, found %q", text)
 	}
-	v.value = positive("value", p.columns.value)
 	if p.columns.weight >= 0 {
-		v.weight = positive("weight", p.columns.weight)
+		text = strings.TrimSpace(record[p.columns.weight])
+		if v.weight, err = strconv.ParseFloat(text, 64); err != nil || !(v.weight >= 1e-100 && v.weight <= 1e100) {
+			p.fault(line, "weight: want a number above 0, found %q", text)
+		}
 	}
 	name := "value"
 	if p.columns.name >= 0 {
@@ -165,7 +166,9 @@ func (p *reader) row(record []string, line int) {
 }
 
 // series puts the values in the place of methods' days. Each is known well enough to
-// be looked at, whatever its weight.
+// be looked at, whatever its weight. A series with a value that is not clearly above 0 is
+// compared by differences. Weeks are counted back from the last date, so that the answer
+// does not change with the weekday on which a file begins.
 func (p *reader) series() (*Series, error) {
 	if len(p.values) == 0 {
 		return nil, errors.New("want a line for each day below the names of the columns, found none")
@@ -175,8 +178,17 @@ func (p *reader) series() (*Series, error) {
 	if days := int(last.Sub(first) / (24 * time.Hour)); days >= maxDays {
 		return nil, fmt.Errorf("want at most %d days, found %s to %s", maxDays, first.Format(time.DateOnly), last.Format(time.DateOnly))
 	}
-	s := &Series{First: first, History: History{Methods: p.names, Callers: []string{""}, Weekday: int(first.Weekday())}}
+	s := &Series{First: first, History: History{Methods: p.names, Callers: []string{""}}}
 	s.Days = int(last.Sub(first)/(24*time.Hour)) + 1
+	s.Weekday = ((lookDay-s.Days)%7 + 7) % 7
+	for _, v := range p.values {
+		if v.value < leastLog {
+			if s.Linear == nil {
+				s.Linear = make([]bool, len(p.names))
+			}
+			s.Linear[v.name] = true
+		}
+	}
 	type key struct{ name, day int32 }
 	sums := map[key]*Day{}
 	for _, v := range p.values {
@@ -188,10 +200,14 @@ func (p *reader) series() (*Series, error) {
 		}
 		d.Weight += v.weight
 		d.Capped += v.weight * v.value
-		d.Log += v.weight * math.Log(v.value)
+		if s.linear(v.name) {
+			d.Log += v.weight * v.value
+		} else {
+			d.Log += v.weight * math.Log(v.value)
+		}
 	}
 	for _, d := range sums {
-		d.Records = leastRecords
+		d.Records = FewRecords
 		s.Rows = append(s.Rows, *d)
 	}
 	slices.SortFunc(s.Rows, func(a, b Day) int {

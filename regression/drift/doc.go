@@ -1,4 +1,4 @@
-// Package drift finds methods that become dearer over weeks, without a deployment
+// Package drift finds methods whose cost changes over weeks, without a deployment
 // that one could name, from one row per method, caller and day.
 //
 // Its invariant: it reads no warehouse and no clock; the same series give the same

@@ -8,14 +8,17 @@ import (
 )
 
 func TestDocumentedFigures(t *testing.T) {
-	if commonMethods != 5 {
+	if commonMethods != 5 || mostMoved != 0.4 || mostDip != 28 || leastFall != 14 || alone != 0.1 {
 		t.Error("docs/statistics.md and docs/drift.md say it in words")
 	}
 	documented.Says(t, "statistics.md",
 		fmt.Sprintf("Once a week, over %d days", window),
 		fmt.Sprintf("square of the precision of a day, at least %g each", leastWeight),
 		fmt.Sprintf("Benjamini-Hochberg at %g%% over the methods, and Theil and Sen's slope at least %g%% over the window", 100*trendAlpha, 100*leastRise),
-		"The autocorrelations of five methods or more are drawn together",
+		"of five methods or more are drawn together",
+		fmt.Sprintf("Fewer than %d methods use the levels in proportion", fewMethods),
+		fmt.Sprintf("%d to %d days that lie %d standard errors below", leastDip, mostDip, sureDip),
+		fmt.Sprintf("Where %g%% of the methods moved nothing is taken off", 100*mostMoved),
 		fmt.Sprintf("all places that leave %d days on either side", leastSide),
 		fmt.Sprintf("Benjamini-Hochberg at %g%%; at least %g%%", 100*stepAlpha, 100*leastStep),
 	)
@@ -23,7 +26,9 @@ func TestDocumentedFigures(t *testing.T) {
 		fmt.Sprintf("a **rise** over %d days (%g%% at least) and a **step** (%g%% at least)", window, 100*leastRise, 100*leastStep),
 		fmt.Sprintf("needs %d of the %d days before each of two looks, and on each of these days a caller with %d measured calls: %d days at least", leastDays, window, WantRecords, WantDays),
 		fmt.Sprintf("must keep rows for %d days or more", window+7),
-		"With fewer than five methods nothing in common is set aside",
+		"Nothing is taken off with fewer than five methods",
+		fmt.Sprintf("Fewer than %d of the %d days have less power", fullDays, window),
+		fmt.Sprintf("A service of fewer than %d methods", fewMethods), fmt.Sprintf("%d records on most days", FewRecords),
 		fmt.Sprintf("more than %d days after its date is another drift", another),
 	)
 }

@@ -3,6 +3,7 @@ package drift
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -11,14 +12,22 @@ import (
 
 const (
 	window    = 56 // days looked at
-	leastDays = 42 // with a value, of these
+	lookBack  = 56 // days before these, which say what a level at the beginning was before
+	leastDays = 21 // with a value, of these
+	fullDays  = 42 // fewer days have less power, and it is said
 	leastSide = 7  // days on either side of a step
+	leastFall = 14 // days after a fall, of two looks: a week of holidays is none
 	// Of what a look finds so many may be chance; what two in a row find is less often.
 	trendAlpha   = 0.10
-	stepAlpha    = 0.01
+	stepAlpha    = 0.05
 	leastRise    = 0.03 // of a trend, over the window
 	leastStep    = 0.02
 	wholeService = "whole service"
+
+	// fewMethods are asked for more evidence in proportion, and more than that where they
+	// are too few to tell together how days depend on each other.
+	fewMethods = 30
+	alone      = 0.1
 )
 
 // Shape says how a method became dearer.
@@ -26,21 +35,32 @@ type Shape string
 
 const (
 	Trend Shape = "rise"
+	Fall  Shape = "fall" // a trend downwards
 	Jump  Shape = "step"
 )
 
-// Finding is a method that became dearer.
+// Finding is a method that became more expensive, or cheaper.
 type Finding struct {
 	Method string `json:"method"`
 	Shape  Shape  `json:"shape"`
-	// Change over the 56 days of a trend, or the size of a step, as a share.
+	// Change over the 56 days of a trend, or the size of a step, as a share. Below 0 it
+	// is an improvement. Of a method whose values are compared by differences it is a
+	// difference, Linear then.
 	Change float64 `json:"change"`
+	Linear bool    `json:"linear,omitempty"`
 	// Interval holds Change with about 95% confidence, taken from the test.
 	Interval [2]float64 `json:"interval"`
+	// Measured is the change with CommonPart, the change of what all methods share.
+	// CommonReason says why nothing was taken off, empty where it was.
+	Measured     float64 `json:"measured_change"`
+	CommonPart   float64 `json:"common_part"`
+	CommonReason string  `json:"common_reason,omitempty"`
+	// Few records on most days.
+	Few bool `json:"few_records,omitempty"`
 	// P is the one-sided p-value, before the control of false discoveries.
 	P float64 `json:"p"`
 	// Began is the day of the history on which it began, as well as that can be
-	// told: of a step, or of the first change within a trend, else of the window.
+	// told: of the largest step, or of the first change within a trend, else of the window.
 	Began int `json:"began"`
 	// Confirmed: the look before found it too. Only these are told to people.
 	Confirmed bool   `json:"confirmed"`
@@ -53,8 +73,11 @@ type Finding struct {
 // value is a service that was never looked at.
 type Memory struct {
 	// Day is the number of days the look before saw.
-	Day   int      `json:"day"`
-	Found []string `json:"found"`
+	Day      int      `json:"day"`
+	Found    []string `json:"found"`
+	Improved []string `json:"improved,omitempty"`
+	// Told are those of both that were confirmed.
+	Told []string `json:"told,omitempty"`
 }
 
 // Look looks at the last 56 days. memory is that of the look a week before; the one
@@ -67,50 +90,160 @@ func Look(h *History, memory Memory) ([]Finding, Memory, error) {
 	return found, next, nil
 }
 
+// Directions of a change.
+const (
+	up int = iota
+	down
+	directions
+)
+
+// method is what the tests say of a method, by direction.
+type method struct {
+	tested [directions]tested
+	scale  float64 // of a linear one, 0 of others
+	few    bool    // records, on most days
+	reason string  // why nothing in common was taken off
+}
+
 // look also returns what the tests say of each method and of the whole service,
 // which comes last.
-func look(h *History, memory Memory) ([]Finding, []tested, Memory) {
+func look(h *History, memory Memory) ([]Finding, []method, Memory) {
 	if h.Days < leastDays {
 		return nil, nil, memory
 	}
 	from := max(0, h.Days-window)
 	names := append(slices.Clone(h.Methods), wholeService)
-	var by [statistics][]tested
-	for s := range by {
-		series := h.series(from, byStatistic[s])
-		common := takeCommon(series, h.Days-from)
-		for _, y := range append(series, common) {
-			by[s] = append(by[s], test(y, (h.Weekday+from)%7))
-		}
-		poolRho(by[s][:len(h.Methods)]) // the whole service's days are of another kind
-	}
-	tested := make([]tested, len(names))
-	for i := range tested {
-		tested[i] = surer(by[cost][i], by[level][i])
-	}
-	found := detect(names, tested)
+	methods := h.test(from)
 	next := Memory{Day: h.Days}
-	for i := range found {
-		f := &found[i]
-		next.Found = append(next.Found, f.Method)
-		f.Confirmed = h.Days-memory.Day >= 7 && slices.Contains(memory.Found, f.Method)
-		if f.Confirmed { // dating takes a thousand permutations
-			f.Began = f.points.began(f.Began)
+	var found []Finding
+	for direction, before := range [directions][]string{memory.Found, memory.Improved} {
+		for _, f := range detect(names, methods, direction, memory.Told) {
+			if direction == up {
+				next.Found = append(next.Found, f.Method)
+			} else {
+				next.Improved = append(next.Improved, f.Method)
+			}
+			f.Confirmed = h.Days-memory.Day >= 7 && slices.Contains(before, f.Method)
+			if f.Confirmed { // dating takes a thousand permutations
+				f.Began = f.began()
+			}
+			if f.Confirmed {
+				next.Told = append(next.Told, f.Method)
+			}
+			f.Began += from
+			f.Reason = reason(&f, h.Days)
+			found = append(found, f)
 		}
-		f.Began += from
-		f.Reason = reason(f, h.Days)
 	}
 	if h.Days-memory.Day < 7 {
 		next = memory
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.Change, a.Change) })
-	return found, tested, next
+	return found, methods, next
+}
+
+// test tests all methods, and the whole service.
+func (h *History) test(from int) []method {
+	back := max(0, from-lookBack)
+	out := make([]method, len(h.Methods)+1)
+	var by [statistics][][directions]tested
+	for s := range by {
+		series := h.series(back, from, byStatistic[s])
+		for _, y := range series {
+			takeWeekdays(y, (h.Weekday+back)%7, from-back)
+		}
+		shared := findCommon(series, func(m int) bool { return !h.linear(int32(m)) }, from-back)
+		by[s] = make([][directions]tested, len(series)+1)
+		for m, y := range append(series, shared.level) {
+			own := y
+			if m < len(series) && !h.linear(int32(m)) {
+				own = shared.takeOff(m, y)
+				out[m].reason = shared.reason
+			}
+			by[s][m] = testBoth(own, y, from-back)
+		}
+		for direction := range directions {
+			all := make([]tested, len(series))
+			for m := range all {
+				all[m] = by[s][m][direction]
+			}
+			poolRho(all)
+			for m := range all {
+				by[s][m][direction] = all[m]
+			}
+			by[s][len(series)][direction].pooled(&pool{}, &pool{}) // its days are of another kind
+		}
+	}
+	scales, records := h.scales(from)
+	for m := range out {
+		for direction := range directions {
+			out[m].tested[direction] = surer(by[cost][m][direction], by[level][m][direction])
+		}
+		if m < len(h.Methods) {
+			out[m].scale, out[m].few = scales[m], records[m] < FewRecords
+		}
+	}
+	return out
+}
+
+// testBoth tests for a rise, without temporary dips, and for a fall, without temporary
+// rises.
+func testBoth(own, whole []float64, from int) (out [directions]tested) {
+	rising, falling := slices.Clone(own), make([]float64, len(own))
+	for d := range own {
+		falling[d] = -own[d]
+	}
+	dips, bumps := leaveOutDips(rising, from), leaveOutDips(falling, from)
+	out[up] = test(pointsOf(rising[from:], whole[from:]))
+	if !dips && !bumps {
+		out[down] = out[up].negated()
+		return out
+	}
+	p := pointsOf(falling[from:], whole[from:])
+	for i := range p.whole {
+		p.whole[i] = -p.whole[i]
+	}
+	out[down] = test(p)
+	return out
+}
+
+// scales are the mean absolute values of linear methods, 0 of others; records are the
+// medians of the records of a day.
+func (h *History) scales(from int) (scales, records []float64) {
+	type sums struct{ values, weight float64 }
+	all, byDay := make([]sums, len(h.Methods)), make([]map[int32]float64, len(h.Methods))
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		if int(r.Day) < from || int(r.Day) >= h.Days || !h.usable(r) {
+			continue
+		}
+		if h.linear(r.Method) {
+			all[r.Method].values += math.Abs(r.Capped)
+			all[r.Method].weight += r.Weight
+		}
+		if byDay[r.Method] == nil {
+			byDay[r.Method] = map[int32]float64{}
+		}
+		byDay[r.Method][r.Day] += r.Records
+	}
+	scales, records = make([]float64, len(h.Methods)), make([]float64, len(h.Methods))
+	for m := range scales {
+		if all[m].weight > 0 {
+			scales[m] = all[m].values / all[m].weight
+		}
+		records[m] = stats.Median(slices.Collect(maps.Values(byDay[m])))
+	}
+	return scales, records
 }
 
 func reason(f *Finding, days int) string {
-	what := fmt.Sprintf("%+.1f%% over %d days", 100*f.Change, window)
+	size := fmt.Sprintf("%+.1f%%", 100*f.Change)
+	if f.Linear {
+		size = fmt.Sprintf("%+.3g", f.Change)
+	}
+	what := fmt.Sprintf("%s over %d days", size, window)
 	if f.Shape == Jump {
-		what = fmt.Sprintf("a step of %+.1f%%", 100*f.Change)
+		what = "a step of " + size
 	}
 	told := "to be confirmed by the next weekly look"
 	if f.Confirmed {
@@ -119,64 +252,124 @@ func reason(f *Finding, days int) string {
 	return fmt.Sprintf("%s, p %.2g, began %d days ago, %s", what, f.P, days-f.Began, told)
 }
 
-// detect controls the false discoveries of each test over all methods.
-func detect(names []string, all []tested) []Finding {
-	trendP, stepP := make([]float64, len(all)), make([]float64, len(all))
-	for i, t := range all {
-		trendP[i], stepP[i] = t.trendP, t.stepP
+// detect controls the false discoveries of each test over all methods, in one direction.
+// Few methods are asked for more evidence: a service of one method would be told of as
+// much chance as one of many. Methods with few records are not helped by those that were
+// told before: true ones, which are found by every look, would let chance pass in each.
+func detect(names []string, all []method, direction int, told []string) []Finding {
+	share := levelShare(len(all) - 1)
+	family := func(leaveOut []string) (isTrend, isStep []bool) {
+		trendP, stepP := make([]float64, len(all)), make([]float64, len(all))
+		for i := range all {
+			trendP[i], stepP[i] = all[i].tested[direction].trendP, all[i].tested[direction].stepP
+			if n := float64(len(all[i].tested[direction].inTrend.values)); n > 0 && n < fullDays {
+				// Of few days it is hardly known how they depend on each other.
+				trendP[i], stepP[i] = min(1, trendP[i]*fullDays/n*fullDays/n), min(1, stepP[i]*fullDays/n*fullDays/n)
+			}
+			if slices.Contains(leaveOut, names[i]) {
+				trendP[i], stepP[i] = 1, 1
+			}
+		}
+		return stats.BH(trendP, trendAlpha*share), stats.BH(stepP, stepAlpha*share)
 	}
-	isTrend, isStep := stats.BH(trendP, trendAlpha), stats.BH(stepP, stepAlpha)
+	isTrend, isStep := family(nil)
+	newTrend, newStep := family(told)
+	for i := range all {
+		if all[i].few && !slices.Contains(told, names[i]) {
+			isTrend[i], isStep[i] = newTrend[i], newStep[i]
+		}
+	}
 	var found []Finding
 	for i := range all {
-		t := &all[i]
-		step, trend := t.asStep(names[i]), t.asTrend(names[i])
-		jumped, rose := isStep[i] && step.Change >= leastStep, isTrend[i] && trend.Change >= leastRise
+		m := &all[i]
+		t := &m.tested[direction]
+		if direction == down && t.step.At > len(t.inSteps.values)-leastFall {
+			continue
+		}
+		scale := func(size, least float64) bool { // of a linear one, a share of its mean
+			if m.scale > 0 {
+				return size >= least*m.scale
+			}
+			return size >= math.Log1p(least)
+		}
+		jumped := isStep[i] && scale(t.step.Size, leastStep)
+		rose := isTrend[i] && scale(t.rise(), leastRise)
 		switch {
-		case jumped && (t.stepP <= t.trendP || !rose):
-			found = append(found, step)
+		case jumped && (t.stepFits || !rose):
+			found = append(found, m.asStep(names[i], direction))
 		case rose:
-			found = append(found, trend)
+			found = append(found, m.asTrend(names[i], direction))
 		}
 	}
 	return found
 }
 
-func (t *tested) asStep(name string) Finding {
+// levelShare is the part of the level of a look that so many methods may use.
+func levelShare(methods int) float64 {
+	share := min(1, float64(methods)/fewMethods)
+	if methods < commonMethods {
+		share *= alone
+	}
+	return share
+}
+
+// rise over the window of a trend.
+func (t *tested) rise() float64 { return t.trend.Slope * float64(len(t.inTrend.values)) }
+
+func (m *method) asStep(name string, direction int) Finding {
+	t := &m.tested[direction]
 	f := Finding{Method: name, Shape: Jump, P: t.stepP, points: t.inSteps}
 	if t.step.At < len(t.inSteps.days) {
 		f.Began = t.inSteps.days[t.step.At]
 	}
-	f.setChange(t.step.Size, t.step.T)
+	whole, margin := 0.0, 0.0
+	if at := t.step.At; at > 0 {
+		whole = meanOf(t.inSteps.whole[at:]) - meanOf(t.inSteps.whole[:at])
+		margin = stats.Estimate{SE: t.step.SE(), DF: t.step.DF}.Margin(0.95)
+	}
+	m.setChange(&f, direction, t.step.Size, whole, margin)
 	return f
 }
 
-func (t *tested) asTrend(name string) Finding {
+// asTrend has an interval that is made of the change and of how many of its standard
+// errors it is (Miettinen 1976): it excludes 0 just where the test does.
+func (m *method) asTrend(name string, direction int) Finding {
+	t := &m.tested[direction]
 	f := Finding{Method: name, Shape: Trend, P: t.trendP, points: t.inTrend}
-	z := 0.0
-	if t.trend.Variance > 0 {
-		z = t.trend.S / math.Sqrt(t.trend.Variance)
+	if direction == down {
+		f.Shape = Fall
 	}
-	f.setChange(t.trend.Slope*float64(len(t.inTrend.values)), z)
+	margin, whole := 0.0, 0.0
+	if t.trend.Variance > 0 && t.trend.S != 0 {
+		margin = math.Abs(1.96 * t.rise() / (t.trend.S / math.Sqrt(t.trend.Variance)))
+	}
+	if n := len(t.inTrend.whole); n > 1 {
+		whole = stats.TheilSen(t.inTrend.whole) * float64(n)
+	}
+	m.setChange(&f, direction, t.rise(), whole, margin)
 	return f
 }
 
-// setChange takes a change of the logarithm and how many of its standard errors it
-// is, of which the interval is made (Miettinen 1976): it excludes 0 just where the
-// test does.
-func (f *Finding) setChange(size, z float64) {
-	f.Change = math.Expm1(size)
-	margin := 0.0
-	if z != 0 {
-		margin = math.Abs(1.96 * size / z)
+// setChange takes changes of logarithms, or of the values of a linear method.
+func (m *method) setChange(f *Finding, direction int, size, whole, margin float64) {
+	low, high := size-margin, size+margin
+	if direction == down {
+		size, whole, low, high = -size, -whole, -high, -low
 	}
-	f.Interval = [2]float64{math.Expm1(size - margin), math.Expm1(size + margin)}
+	f.Change, f.Interval, f.Measured, f.CommonPart = size, [2]float64{low, high}, whole, whole-size
+	f.CommonReason, f.Few = m.reason, m.few
+	if f.Linear = m.scale > 0; !f.Linear {
+		f.Change, f.Interval = math.Expm1(size), [2]float64{math.Expm1(low), math.Expm1(high)}
+		f.Measured, f.CommonPart = math.Expm1(whole), math.Expm1(whole-size)
+	}
 }
 
-// began is the day of the first change that leads up, otherwise what is known
-// without one.
-func (p points) began(otherwise int) int {
-	values, days := p.values, p.days
+// began is the day of the change that it was dated by: the surest of a step, the first
+// of a trend; otherwise what is known without one.
+func (f *Finding) began() int {
+	values, days := f.points.values, f.points.days
 	changes := stats.DateChanges(values)
+	began, most := f.Began, 0.0
 	for i, at := range changes {
 		from, to := 0, len(values)
 		if i > 0 {
@@ -185,9 +378,14 @@ func (p points) began(otherwise int) int {
 		if i+1 < len(changes) {
 			to = changes[i+1]
 		}
-		if stats.Median(values[at:to]) > stats.Median(values[from:at]) {
+		rise := stats.Median(values[at:to]) - stats.Median(values[from:at])
+		if rise > 0 && f.Shape != Jump {
 			return days[at]
 		}
+		before, after := float64(at-from), float64(to-at)
+		if sure := rise * math.Sqrt(before*after/(before+after)); sure > most {
+			began, most = days[at], sure
+		}
 	}
-	return otherwise
+	return began
 }

@@ -2,7 +2,10 @@ package drift
 
 import (
 	"cmp"
+	"math"
 	"slices"
+
+	"github.com/corehour/corehour/regression/stats"
 )
 
 // lookDay is the weekday on which a week's look is made: at the beginning of
@@ -16,6 +19,9 @@ const WantDays = leastDays + 7
 
 // WantRecords is what a caller of a method needs on a day for the day to count.
 const WantRecords = leastRecords
+
+// FewRecords on most days of a method ask for more evidence.
+const FewRecords = 200
 
 // Course is what the weekly looks at a history said.
 type Course struct {
@@ -34,7 +40,7 @@ type Course struct {
 
 // Drift is a method that was found dearer by two looks or more in a row.
 type Drift struct {
-	// Finding is of the look that was surest; Began is of the one that told it.
+	// Finding is of the look that was surest.
 	Finding
 	// Told and Last are the days that the first and the last look saw that confirmed
 	// it.
@@ -49,8 +55,12 @@ type State struct {
 	// Days with a value and Records on them, of the window.
 	Days    int
 	Records float64
-	// Judged: two looks in a row had days enough, so that a drift would be told.
-	Judged bool
+	// Judged: two looks in a row had days enough, so that a drift would be told. Short:
+	// they are fewer than most tests need to have their power.
+	Judged, Short bool
+	// Detectable is the step, as a share, that would be found with a probability of 90%
+	// if it were in the middle of these days; of a linear method a difference.
+	Detectable float64
 	// Surest is what the test says that is surer; it proves nothing.
 	Surest *Finding
 }
@@ -69,7 +79,7 @@ func Replay(h *History) (*Course, error) {
 	c := &Course{}
 	var memory Memory
 	var before []State
-	var last []tested
+	var last []method
 	for day := 1; day <= h.Days; day++ {
 		if (h.Weekday+day)%7 != lookDay {
 			continue
@@ -77,6 +87,7 @@ func Replay(h *History) (*Course, error) {
 		shown := *h
 		shown.Days, shown.Rows = day, byDay[upTo(day-window):upTo(day)]
 		before, c.Methods, c.Seen = c.Methods, shown.states(), day
+		shown.Rows = byDay[upTo(day-window-lookBack):upTo(day)]
 		if day < leastDays {
 			continue
 		}
@@ -92,11 +103,9 @@ func Replay(h *History) (*Course, error) {
 		s := &c.Methods[m]
 		s.Judged = c.Looks >= 2 && s.Days >= leastDays && before[m].Days >= leastDays
 		if s.Judged {
-			surest := last[m].asTrend(s.Method)
-			if last[m].stepP < last[m].trendP {
-				surest = last[m].asStep(s.Method)
-			}
-			s.Surest = &surest
+			s.Surest = last[m].surest(s.Method)
+			s.Short = s.Days < fullDays
+			s.Detectable = last[m].detectable(len(last) - 1)
 		}
 	}
 	c.Best, c.NextLook = h.best(byDay[upTo(h.Days-window):upTo(h.Days)])
@@ -133,14 +142,16 @@ func (c *Course) add(found []Finding, day int) {
 		for at >= 0 && c.Drifts[at].Method != f.Method {
 			at--
 		}
-		if at < 0 || day-c.Drifts[at].Last >= window || f.after(&c.Drifts[at]) {
+		if at < 0 || day-c.Drifts[at].Last >= window || f.after(&c.Drifts[at]) || (f.Change > 0) != (c.Drifts[at].Change > 0) {
 			c.Drifts = append(c.Drifts, Drift{Finding: f, Told: day, Last: day})
 			continue
 		}
 		d := &c.Drifts[at]
 		d.Last = day
 		if f.P < d.P {
-			f.Began = d.Began
+			if f.Began > d.Told {
+				d.Told = day // another step, which is larger
+			}
 			d.Finding = f
 		}
 	}
@@ -160,7 +171,7 @@ func (h *History) states() []State {
 	}
 	for i := range h.Rows { // sorted by day
 		r := &h.Rows[i]
-		if !r.usable() {
+		if !h.usable(r) {
 			continue
 		}
 		s := &out[r.Method]
@@ -171,4 +182,34 @@ func (h *History) states() []State {
 		}
 	}
 	return out
+}
+
+// surest is what the test says that is surer, in the direction in which it is.
+func (m *method) surest(name string) *Finding {
+	direction := up
+	if t, o := &m.tested[up], &m.tested[down]; min(o.trendP, o.stepP) < min(t.trendP, t.stepP) {
+		direction = down
+	}
+	f := m.asTrend(name, direction)
+	if t := &m.tested[direction]; t.stepP < t.trendP {
+		f = m.asStep(name, direction)
+	}
+	return &f
+}
+
+// detectable is the step in the middle of the window that the test of trends or of steps
+// would find with a probability of 90% if it were the only one.
+func (m *method) detectable(methods int) float64 {
+	t := &m.tested[up]
+	n := float64(len(t.inSteps.values))
+	if n == 0 {
+		return math.Inf(1)
+	}
+	alpha := stepAlpha * levelShare(methods) / float64(methods+1) / 2
+	z := stats.BridgeQuantile(alpha, leastSide/n)
+	size := (z + 1.28) * t.step.LongSD * 2 / math.Sqrt(n)
+	if m.scale > 0 {
+		return size
+	}
+	return math.Expm1(size)
 }

@@ -9,14 +9,10 @@ import (
 // leastRecords a caller needs on a day to be part of it.
 const leastRecords = 5
 
-// commonMethods is the number of methods from which a day's common mode is taken:
-// the median of fewer would be the change of one of them.
-const commonMethods = 5
-
 // A statistic is what a day's calls from one caller say, as a logarithm, and what that
 // caller counts for, by its cost and its records in the window.
 type statistic struct {
-	of     func(*Day) float64
+	of     func(r *Day, linear bool) float64
 	weight func(cost, records float64) float64
 }
 
@@ -32,17 +28,27 @@ const (
 // counts alike.
 var byStatistic = [statistics]statistic{
 	cost: {
-		of:     func(r *Day) float64 { return math.Log(r.Capped / r.Weight) },
+		of: func(r *Day, linear bool) float64 {
+			if linear {
+				return r.Capped / r.Weight
+			}
+			return math.Log(r.Capped / r.Weight)
+		},
 		weight: func(cost, records float64) float64 { return math.Sqrt(cost * records) },
 	},
 	level: {
-		of:     func(r *Day) float64 { return r.Log / r.Weight },
+		of:     func(r *Day, _ bool) float64 { return r.Log / r.Weight },
 		weight: func(_, records float64) float64 { return records },
 	},
 }
 
 // usable says whether a caller was seen well enough on a day.
-func (r *Day) usable() bool { return r.Records >= leastRecords && r.Weight > 0 && r.Capped > 0 }
+func (h *History) usable(r *Day) bool {
+	return r.Records >= leastRecords && r.Weight > 0 && (r.Capped > 0 || h.linear(r.Method))
+}
+
+// linear reports whether a method's values are compared by their differences.
+func (h *History) linear(m int32) bool { return h.Linear != nil && h.Linear[m] }
 
 // pair is a method and one that calls it.
 type pair struct{ method, caller int32 }
@@ -51,16 +57,14 @@ func (r *Day) pair() pair { return pair{r.Method, r.Caller} }
 
 // series are the daily values of each method, callers being equal: on each day the
 // mean, over the callers seen, of how far each is from its own mean over the
-// window. So a change of who calls is no drift. NaN where nothing was seen.
-func (h *History) series(from int, s statistic) [][]float64 {
-	days := h.Days - from
+// window, which begins on day from. So a change of who calls is no drift. The values
+// begin on day back, which may be before. NaN where nothing was seen.
+func (h *History) series(back, from int, s statistic) [][]float64 {
+	days := h.Days - back
 	type sums struct{ cost, records, values, n float64 }
 	window := make(map[pair]*sums) // few methods are called by many
-	use := func(r *Day) bool {
-		return int(r.Day) >= from && int(r.Day) < h.Days && r.usable()
-	}
 	for i := range h.Rows {
-		if r := &h.Rows[i]; use(r) {
+		if r := &h.Rows[i]; int(r.Day) >= from && int(r.Day) < h.Days && h.usable(r) {
 			w := window[r.pair()]
 			if w == nil {
 				w = new(sums)
@@ -68,7 +72,7 @@ func (h *History) series(from int, s statistic) [][]float64 {
 			}
 			w.cost += r.Capped
 			w.records += r.Records
-			w.values += s.of(r)
+			w.values += s.of(r, h.linear(r.Method))
 			w.n++
 		}
 	}
@@ -78,13 +82,20 @@ func (h *History) series(from int, s statistic) [][]float64 {
 		out[m], weights[m] = make([]float64, days), make([]float64, days)
 	}
 	for i := range h.Rows {
-		if r := &h.Rows[i]; use(r) {
-			w := window[r.pair()]
-			d := int(r.Day) - from
-			weight := s.weight(w.cost, w.records)
-			out[r.Method][d] += weight * (s.of(r) - w.values/w.n)
-			weights[r.Method][d] += weight
+		r := &h.Rows[i]
+		if int(r.Day) < back || int(r.Day) >= h.Days || !h.usable(r) {
+			continue
 		}
+		w := window[r.pair()]
+		if w == nil {
+			continue
+		}
+		d, weight := int(r.Day)-back, 1.0
+		if !h.linear(r.Method) {
+			weight = s.weight(w.cost, w.records)
+		}
+		out[r.Method][d] += weight * (s.of(r, h.linear(r.Method)) - w.values/w.n)
+		weights[r.Method][d] += weight
 	}
 	for m := range out {
 		for d := range out[m] {
@@ -94,50 +105,55 @@ func (h *History) series(from int, s statistic) [][]float64 {
 	return out
 }
 
-// takeCommon removes from all series what all methods share on a day, their median,
-// and returns it: a series of its own, the whole service's.
-func takeCommon(series [][]float64, days int) []float64 {
-	common := make([]float64, days)
-	values := make([]float64, 0, len(series))
-	for d := range common {
-		values = values[:0]
-		for _, y := range series {
-			if !math.IsNaN(y[d]) {
-				values = append(values, y[d])
+// takeWeekdays removes from a series what its weekdays differ by in the days from from
+// on: the median, by weekday, of how far a day is from the mean of the seven days around
+// it, so that neither a drift nor slow noise is taken for a weekday. Where days are
+// missing, as at weekends, it is how far a day is from the median of all.
+func takeWeekdays(y []float64, weekday, from int) {
+	around := func(d int) float64 {
+		mean := math.NaN()
+		if d >= from+3 && d+3 < len(y) {
+			mean = 0
+			for _, v := range y[d-3 : d+4] {
+				mean += v / 7
 			}
 		}
-		if len(values) < commonMethods {
-			continue
-		}
-		common[d] = stats.Median(values)
-		for _, y := range series {
-			y[d] -= common[d]
-		}
+		return mean
 	}
-	return common
+	all := medianOf(y[from:])
+	effect, known := effects(y, weekday, from, around)
+	if !known {
+		effect, _ = effects(y, weekday, from, func(int) float64 { return all })
+	}
+	for d := range y {
+		y[d] -= effect[(weekday+d)%7]
+	}
 }
 
-// takeWeekdays removes from a series what its weekdays differ by, and leaves out
-// days without a value.
-func takeWeekdays(y []float64, weekday int) (values []float64, days []int) {
+// effects of weekdays with two values or more, 0 of the others; known is false if there
+// are any of these.
+func effects(y []float64, weekday, from int, level func(day int) float64) (effect [7]float64, known bool) {
 	var by [7][]float64
-	for d, v := range y {
-		if !math.IsNaN(v) {
-			values = append(values, v)
-			days = append(days, d)
+	for d := from; d < len(y); d++ {
+		if v := y[d] - level(d); !math.IsNaN(v) {
 			w := (weekday + d) % 7
 			by[w] = append(by[w], v)
 		}
 	}
-	whole := stats.Median(values)
-	var median [7]float64
+	known = true
+	mean, n := 0.0, 0.0
 	for w := range by {
-		if len(by[w]) >= 3 {
-			median[w] = stats.Median(by[w]) - whole
+		if len(by[w]) < 2 {
+			known = false
+			continue
+		}
+		effect[w] = stats.Median(by[w])
+		mean, n = mean+effect[w], n+1
+	}
+	for w := range by {
+		if len(by[w]) >= 2 {
+			effect[w] -= mean / n
 		}
 	}
-	for i, d := range days {
-		values[i] -= median[(weekday+d)%7]
-	}
-	return values, days
+	return effect, known
 }

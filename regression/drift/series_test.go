@@ -19,7 +19,7 @@ func TestSeriesTakeNoMoreThanTheirPairs(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	h.series(0, byStatistic[cost])
+	h.series(0, 0, byStatistic[cost])
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
 		t.Errorf("%d rows of %d pairs took %d MiB", len(h.Rows), n, took>>20)
@@ -38,14 +38,14 @@ func TestSeriesOfPairs(t *testing.T) {
 		})
 	}
 	for i, s := range byStatistic {
-		got := h.series(from, s)
+		got := h.series(from, from, s)
 		for m := range int32(methods) {
 			for d := range int32(days - from) {
 				var sum, weights float64
 				for _, row := range h.Rows {
-					if row.Method == m && row.Day == d+from && row.usable() {
+					if row.Method == m && row.Day == d+from && h.usable(&row) {
 						w, mean := h.inWindow(row.pair(), from, s)
-						sum += w * (s.of(&row) - mean)
+						sum += w * (s.of(&row, false) - mean)
 						weights += w
 					}
 				}
@@ -62,8 +62,8 @@ func TestSeriesOfPairs(t *testing.T) {
 func (h *History) inWindow(p pair, from int, s statistic) (weight, mean float64) {
 	var cost, records, values, n float64
 	for _, row := range h.Rows {
-		if row.pair() == p && int(row.Day) >= from && int(row.Day) < h.Days && row.usable() {
-			cost, records, values, n = cost+row.Capped, records+row.Records, values+s.of(&row), n+1
+		if row.pair() == p && int(row.Day) >= from && int(row.Day) < h.Days && h.usable(&row) {
+			cost, records, values, n = cost+row.Capped, records+row.Records, values+s.of(&row, false), n+1
 		}
 	}
 	return s.weight(cost, records), values / n

@@ -2,69 +2,134 @@ package drift
 
 import (
 	"math"
+	"slices"
 
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// tested is what both tests say of one method.
+// tested is what both tests say of one method, in one direction.
 type tested struct {
 	trend            stats.Trend
 	step             stats.Step
 	trendP, stepP    float64
 	inTrend, inSteps points
+	stepFits         bool // a step leaves less than a line does
 }
 
-// points are the values of a series and their days in the window.
+// points are the values of a series and their days in the window. whole are the values
+// with what is common.
 type points struct {
-	values []float64
-	days   []int
+	values, whole []float64
+	days          []int
 }
 
-// test applies both tests to a series.
-func test(y []float64, weekday int) tested {
+// pointsOf are the days with a value.
+func pointsOf(y, whole []float64) (p points) {
+	for d, v := range y {
+		if !math.IsNaN(v) {
+			p.values, p.whole, p.days = append(p.values, v), append(p.whole, whole[d]), append(p.days, d)
+		}
+	}
+	return p
+}
+
+func (p points) negated() points {
+	out := points{values: make([]float64, len(p.values)), whole: make([]float64, len(p.whole)), days: p.days}
+	for i := range p.values {
+		out.values[i], out.whole[i] = -p.values[i], -p.whole[i]
+	}
+	return out
+}
+
+// test applies both tests for a rise.
+func test(p points) tested {
 	t := tested{trendP: 1, stepP: 1}
-	var p points
-	p.values, p.days = takeWeekdays(y, weekday)
 	if len(p.values) < leastDays {
 		return t
 	}
-	t.inTrend, t.inSteps = p, p
 	t.trend = stats.MannKendall(p.values)
-	t.trendP = t.trend.P
-	if s, ok := stats.StepScan(p.values, leastSide); ok {
-		t.step, t.stepP = s, s.P
-	}
+	t.scan(p)
 	return t
 }
 
-// poolRho tests trends again with autocorrelations that are drawn together. That of one
-// method is hardly known from eight weeks, and taking the negative ones for 0 makes
-// chance look larger than it is in all of them. What methods really differ by is what
-// their estimates do beyond their own errors, 1/n.
+// negated are the tests for a fall.
+func (t *tested) negated() tested {
+	out := tested{trendP: 1, stepP: 1}
+	if len(t.inTrend.values) > 0 {
+		out.trend = t.trend.Negated()
+		out.scan(t.inTrend.negated())
+	}
+	return out
+}
+
+func (t *tested) scan(p points) {
+	t.inTrend, t.inSteps = p, p
+	t.trendP = t.trend.P
+	if s, ok := stats.StepScan(p.values, leastSide); ok {
+		t.step, t.stepP = s, s.P
+		t.stepFits = s.Squares < t.trend.Spread*t.trend.Spread*float64(len(p.values))
+	}
+}
+
+// autocorrelation that is used is larger than the one that was estimated by so many of
+// its standard errors: a test is wrong more often where it is taken too small than it
+// is right more often where it is taken too large.
+const cautious = 1.0
+
+// poolRho tests again with autocorrelations that are drawn together. That of one
+// method is hardly known from eight weeks.
 func poolRho(methods []tested) {
-	rho := make([]float64, len(methods))
-	var sum, squares, errors, seen float64
-	for i := range methods {
-		n := float64(len(methods[i].inTrend.values))
-		if n == 0 {
-			continue
-		}
-		rho[i] = methods[i].trend.Rho
-		rho[i] += (2 + 4*rho[i]) / n // the line was taken off, as with steps
-		sum, squares, errors, seen = sum+rho[i], squares+rho[i]*rho[i], errors+1/n, seen+1
-	}
-	if seen < commonMethods {
-		return
-	}
-	mean := sum / seen
-	between := math.Max(0, squares/seen-mean*mean-errors/seen)
+	var trends, steps pool
 	for i := range methods {
 		t := &methods[i]
-		if n := float64(len(t.inTrend.values)); n > 0 {
-			t.trend = t.trend.With(mean + between/(between+1/n)*(rho[i]-mean))
-			t.trendP = t.trend.P
+		trends.add(t.trend.Rho, len(t.inTrend.values))
+		if t.step.At > 0 {
+			steps.add(t.step.Rho, len(t.inSteps.values))
 		}
 	}
+	for i := range methods {
+		methods[i].pooled(&trends, &steps)
+	}
+}
+
+func (t *tested) pooled(trends, steps *pool) {
+	if n := len(t.inTrend.values); n > 0 {
+		t.trend = t.trend.With(trends.cautious(t.trend.Rho, n))
+		t.trendP = t.trend.P
+	}
+	if t.step.At > 0 {
+		t.step = t.step.With(steps.cautious(t.step.Rho, len(t.inSteps.values)))
+		t.stepP = t.step.P
+	}
+}
+
+// pool draws autocorrelations together: what series really differ by is what their
+// estimates do beyond their own errors, 1/n.
+type pool struct{ sum, squares, errors, n float64 }
+
+func (p *pool) add(rho float64, n int) {
+	if n > 0 {
+		rho = stats.Unbiased(rho, n)
+		p.sum, p.squares, p.errors, p.n = p.sum+rho, p.squares+rho*rho, p.errors+1/float64(n), p.n+1
+	}
+}
+
+// of is the autocorrelation of one series and its standard error.
+func (p *pool) of(rho float64, n int) (value, se float64) {
+	rho = stats.Unbiased(rho, n)
+	own := 1 / float64(n)
+	if p.n < commonMethods {
+		return rho, math.Sqrt(own)
+	}
+	mean := p.sum / p.n
+	between := math.Max(0, p.squares/p.n-mean*mean-p.errors/p.n)
+	known := between / (between + own)
+	return mean + known*(rho-mean), math.Sqrt(known*own + (1-known)*(1-known)*(between+own)/p.n)
+}
+
+func (p *pool) cautious(rho float64, n int) float64 {
+	value, se := p.of(rho, n)
+	return value + cautious*se
 }
 
 // leastWeight is that of the statistic which is known worse.
@@ -75,6 +140,9 @@ const leastWeight = 0.1
 // Roeder and Wasserman 2006). The weights add up to 1 and follow from what days differ
 // by beside the trend, whatever the trend is.
 func surer(costs, levels tested) tested {
+	if slices.Equal(costs.inTrend.values, levels.inTrend.values) {
+		return costs // there is one
+	}
 	ofLevel := 0.5
 	if a, b := math.Pow(costs.trend.Spread, 4), math.Pow(levels.trend.Spread, 4); a+b > 0 {
 		ofLevel = min(max(a/(a+b), leastWeight), 1-leastWeight)
@@ -88,7 +156,7 @@ func surer(costs, levels tested) tested {
 		t.trend, t.trendP, t.inTrend = o.trend, o.trendP, o.inTrend
 	}
 	if o.stepP < t.stepP {
-		t.step, t.stepP, t.inSteps = o.step, o.stepP, o.inSteps
+		t.step, t.stepP, t.inSteps, t.stepFits = o.step, o.stepP, o.inSteps, o.stepFits
 	}
 	return t
 }

@@ -19,8 +19,10 @@ type Tail struct {
 	// others.
 	Above                 bool
 	Measured, CPUMeasured int64
-	// Powers are of the CPU times in ms, each call as often as it stands for others.
-	Powers stats.Powers
+	// Powers are of the CPU times in ms, each call as often as it stands for others;
+	// Octaves are of the same, by half octave.
+	Powers  stats.Powers
+	Octaves stats.Octaves
 }
 
 // Tails lists it for every method with measured calls. The window may begin before
@@ -34,10 +36,22 @@ func (w *Warehouse) Tails(ctx context.Context, window Window, f Filter) (out []T
 	err = w.each(ctx, "tails", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var t Tail
 		var above int64
-		err := rows.Scan(into(&t.Namespace), into(&t.Name), into(&t.Environment), into(&t.Class), into(&t.Method), &above,
-			into(&t.Measured), into(&t.CPUMeasured), &t.Powers.N, &t.Powers.X, &t.Powers.XX, &t.Powers.XXX)
+		var octave sql.NullInt64
+		var part stats.Octave
+		err := rows.Scan(into(&t.Namespace), into(&t.Name), into(&t.Environment), into(&t.Class), into(&t.Method), &above, &octave,
+			into(&t.Measured), into(&t.CPUMeasured), &t.Powers.N, &t.Powers.X, &t.Powers.XX, &t.Powers.XXX, &part.Records, &part.Logs)
 		t.Above = above == 1
-		out = append(out, t)
+		if last := len(out) - 1; last < 0 || out[last].MethodName != t.MethodName || out[last].Above != t.Above {
+			out = append(out, Tail{MethodName: t.MethodName, Above: t.Above, Octaves: stats.Octaves{}})
+		}
+		same := &out[len(out)-1]
+		same.Measured += t.Measured
+		same.CPUMeasured += t.CPUMeasured
+		same.Powers.Add(t.Powers)
+		if octave.Valid {
+			part.N = t.Powers.N
+			same.Octaves.Add(stats.Octaves{int(octave.Int64): part})
+		}
 		return err
 	})
 	return out, err

@@ -242,6 +242,43 @@ func TestTailGate(t *testing.T) {
 	near(t, "skewness", Powers{N: 3, X: 3, XX: 6, XXX: 18}.Skewness(), 2, 1e-12)
 }
 
+// The index of a tail is taken from the largest values; of few it is not known.
+func TestHeavyTails(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 15))
+	heavy := func(n int, draw func() float64) bool {
+		o := Octaves{}
+		for range n {
+			x := draw()
+			o.Add(Octaves{int(math.Floor(2 * math.Log2(x))): {Records: 1, N: 1, Logs: math.Log(x)}})
+		}
+		return o.Heavy()
+	}
+	for _, c := range []struct {
+		name        string
+		n           int
+		draw        func() float64
+		least, most int // of 200
+	}{
+		{"Pareto 1.5", 300, func() float64 { return math.Exp(r.ExpFloat64() / 1.5) }, 198, 200},
+		{"Pareto 1.5", 10_000, func() float64 { return math.Exp(r.ExpFloat64() / 1.5) }, 200, 200},
+		{"Pareto 3.5", 10_000, func() float64 { return math.Exp(r.ExpFloat64() / 3.5) }, 0, 10},
+		{"lognormal 0.5", 300, func() float64 { return math.Exp(0.5 * r.NormFloat64()) }, 0, 40},
+		{"lognormal 1", 10_000, func() float64 { return math.Exp(r.NormFloat64()) }, 0, 100},
+		{"constant", 300, func() float64 { return 5.0 }, 0, 0},
+		{"few", 99, func() float64 { return math.Exp(r.ExpFloat64()) }, 0, 0},
+	} {
+		n := 0
+		for range 200 {
+			if heavy(c.n, c.draw) {
+				n++
+			}
+		}
+		if n < c.least || n > c.most {
+			t.Errorf("%s, %d records: %d of 200 have a heavy tail, want %d to %d", c.name, c.n, n, c.least, c.most)
+		}
+	}
+}
+
 // powersOf a variable of this skewness, that is 0 or 1.
 func powersOf(skewness float64) Powers {
 	// (1-2p)/sqrt(p(1-p)) = g

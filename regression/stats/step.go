@@ -4,18 +4,24 @@ import "math"
 
 // Step is the place where a series most looks as if its level rose.
 type Step struct {
-	At     int     // the first value of the new level
-	Size   float64 // mean after less mean before
-	T      float64
-	P      float64 // one-sided, for the largest of all places
-	LongSD float64 // square root of the long-run variance
+	At      int     // the first value of the new level
+	Size    float64 // mean after less mean before
+	T       float64
+	P       float64 // one-sided, for the largest of all places
+	LongSD  float64 // square root of the long-run variance
+	Rho     float64 // autocorrelation at lag 1 beside the step
+	DF      float64 // degrees of freedom of LongSD, autocorrelation allowed for
+	Squares float64 // sum of the squared residuals
+
+	root, edge float64
+	n          int
 }
 
 // StepScan looks for a rise of the level: the largest t of all places that leave
 // least values on either side. The variance is the long-run one, that of an
 // autoregression of first order in the residuals of the step itself. The chance of
 // such a maximum under no step is that of a standardised Brownian bridge (Miller
-// and Siegmund 1982), which for series of days is on the safe side.
+// and Siegmund 1982), made smaller by what days have fewer places than it has.
 func StepScan(y []float64, least int) (Step, bool) {
 	n := len(y)
 	if least < 2 || n < 2*least+2 {
@@ -33,32 +39,72 @@ func StepScan(y []float64, least int) (Step, bool) {
 		}
 		a, b := float64(k), float64(n-k)
 		size := (total-sum)/b - sum/a
-		if t := size * math.Sqrt(a*b/float64(n)); t > top {
-			top, best = t, Step{At: k, Size: size}
+		if root := math.Sqrt(a * b / float64(n)); size*root > top {
+			top, best = size*root, Step{At: k, Size: size, root: root}
 		}
 	}
 	residuals := make([]float64, n)
 	before, after := mean(y[:best.At]), mean(y[best.At:])
-	squares := 0.0
 	for i, v := range y {
 		residuals[i] = v - before
 		if i >= best.At {
 			residuals[i] = v - after
 		}
-		squares += residuals[i] * residuals[i]
+		best.Squares += residuals[i] * residuals[i]
 	}
-	// Two means were taken off, which makes autocorrelation come out too small.
-	rho := Autocorrelation(residuals)
-	rho = math.Min(0.9, math.Max(0, rho+(2+4*rho)/float64(n)))
-	variance := squares / float64(n-2) * varianceRatio(rho, n)
-	if !(variance > 0) {
-		return Step{}, false
+	best.n, best.edge = n, float64(least)/float64(n)
+	best.Rho = Autocorrelation(residuals)
+	best = best.With(Unbiased(best.Rho, n))
+	return best, best.LongSD > 0
+}
+
+// With is the scan with an autocorrelation that is known better; a negative one is taken
+// for 0. The two means take more than two degrees of freedom of autocorrelated values,
+// and the variance of these is known from fewer than there are.
+func (s Step) With(rho float64) Step {
+	rho = math.Min(mostRho, math.Max(0, rho))
+	n := float64(s.n)
+	s.LongSD = math.Sqrt(LongRun(s.Squares, rho, s.n))
+	s.DF = math.Max(leastDF, n*(1-rho*rho)/(1+rho*rho)-2)
+	s.T, s.P = 0, 1
+	if s.LongSD > 0 {
+		s.T = s.Size * s.root / s.LongSD
+		s.P = ofDays(rho) * bridgeTail(normalOf(s.T, s.DF), s.edge)
 	}
-	best.LongSD = math.Sqrt(variance)
-	best.T = top / best.LongSD
-	edge := float64(least) / float64(n)
-	best.P = bridgeTail(best.T, edge)
-	return best, true
+	return s
+}
+
+// ofDays is by how much the largest t of a series of days is rarer than that of a bridge.
+// Counted in 100,000 series of 56 values at p = 0.01 it is 0.6, 0.5, 0.35, 0.16 and 0.07
+// for rho = 0, 0.3, 0.5, 0.7 and 0.8; rarer yet at smaller p and in shorter series.
+func ofDays(rho float64) float64 {
+	free := 1 - rho*rho
+	return 0.65 * free * free
+}
+
+// LongRun is the long-run variance of n values whose squared residuals beside two means
+// add up to squares.
+func LongRun(squares, rho float64, n int) float64 {
+	ratio := varianceRatio(math.Min(mostRho, math.Max(0, rho)), n)
+	return squares / math.Max(float64(n)-2*ratio, float64(n)/3) * ratio
+}
+
+// SE is the standard error of Size, the place being given.
+func (s Step) SE() float64 { return s.LongSD / s.root }
+
+const (
+	mostRho = 0.95
+	leastDF = 3
+)
+
+// Unbiased removes from an autocorrelation what it comes out too small by where a level
+// and a slope or a step were taken off (Marriott and Pope 1954).
+func Unbiased(rho float64, n int) float64 { return rho + (2+4*rho)/float64(n) }
+
+// normalOf is the normal deviate with the chance of Student's t (Wallace 1959).
+func normalOf(t, df float64) float64 {
+	z := (8*df + 1) / (8*df + 3) * math.Sqrt(df*math.Log1p(t*t/df))
+	return math.Copysign(z, t)
 }
 
 // bridgeTail is the chance that a standardised Brownian bridge exceeds b anywhere
@@ -70,6 +116,20 @@ func bridgeTail(b, edge float64) float64 {
 	density := math.Exp(-b*b/2) / math.Sqrt(2*math.Pi)
 	odds := 2 * math.Log((1-edge)/edge)
 	return math.Min(1, density*(2/b+(b-1/b)*odds/2))
+}
+
+// BridgeQuantile is the value that a standardised Brownian bridge exceeds anywhere between
+// edge and 1-edge with a chance of p.
+func BridgeQuantile(p, edge float64) float64 {
+	low, high := 1.5, 40.0
+	for range 50 {
+		if middle := (low + high) / 2; bridgeTail(middle, edge) > p {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
 }
 
 func mean(y []float64) float64 {

@@ -1,6 +1,10 @@
 package stats
 
-import "math"
+import (
+	"maps"
+	"math"
+	"slices"
+)
 
 // Warning is a reason to believe a figure less. It is a value that travels with
 // the figure.
@@ -25,23 +29,33 @@ const (
 // Sample is what was measured of some calls.
 type Sample struct {
 	Calls, Records float64
-	Powers         Powers // of single calls
+	Powers         Powers  // of single calls
+	Octaves        Octaves // of the same; nil: the tail is not looked at
 }
 
-// TailGate tells whether an interval of a total may be printed that several samples
+// TailGate reports whether an interval of a total may be printed that several samples
 // are part of: it takes 100 records, and 25 G^2 of them, G being the skewness of
-// single calls; below that, calls so dear that none was sampled yet may decide the
-// total. Of several samples it is the skewness of the sum that counts. A sample of
-// all calls leaves nothing to chance.
+// single calls; below that, calls so expensive that none was sampled yet may decide the
+// total. Of several samples it is the skewness of the sum that counts. Samples whose
+// tail is so heavy that no number of records tells how skew they are may be a tenth of
+// the total. A sample of all calls leaves nothing to chance.
 func TailGate(samples ...Sample) bool {
-	var records, variance, cube float64
+	var records, variance, cube, total, heavy float64
 	chance := false
 	for _, s := range samples {
 		records += s.Records
+		x := 0.0
+		if s.Powers.N > 0 {
+			x = s.Calls * s.Powers.X / s.Powers.N
+		}
+		total += x
 		if !(s.Calls > s.Records) {
 			continue
 		}
 		chance = true
+		if s.Octaves != nil && s.Octaves.Heavy() {
+			heavy += x
+		}
 		square, third, ok := s.Powers.central()
 		if !ok || s.Records == 0 {
 			return false
@@ -49,7 +63,59 @@ func TailGate(samples ...Sample) bool {
 		variance += s.Calls * s.Calls * square / s.Records
 		cube += s.Calls * s.Calls * s.Calls * third / (s.Records * s.Records)
 	}
-	return !chance || records >= leastSample && cube <= mostSkew*math.Pow(variance, 1.5)
+	return !chance || records >= leastSample && heavy <= mostHeavy*total && cube <= mostSkew*math.Pow(variance, 1.5)
+}
+
+// Octave holds sums over the values of one half octave: the records, the calls they stand
+// for, and of these the logarithms of the values.
+type Octave struct{ Records, N, Logs float64 }
+
+// Octaves are values by half octave: k holds those from 2^(k/2) on.
+type Octaves map[int]Octave
+
+// Add adds other values.
+func (o Octaves) Add(other Octaves) {
+	for k, p := range other {
+		sum := o[k]
+		o[k] = Octave{sum.Records + p.Records, sum.N + p.N, sum.Logs + p.Logs}
+	}
+}
+
+const (
+	// tailRecords times the root of the number of records are the largest that the index
+	// of a tail is estimated from.
+	tailRecords = 2
+	// tailErrors is by how many standard errors the index must be above leastIndex. Below
+	// 2 the variance is infinite, and an interval holds the truth the less often the
+	// less of the tail was sampled.
+	tailErrors = 2
+	leastIndex = 2.2
+	mostHeavy  = 0.1
+)
+
+// Heavy reports whether the tail may be so heavy that an interval can't be relied on: by
+// Hill's estimator of its index (1975) from the largest values, from the beginning of a
+// half octave on. Of fewer than 100 records it is not known, and false.
+func (o Octaves) Heavy() bool {
+	records := 0.0
+	for _, p := range o {
+		records += p.Records
+	}
+	if records < leastSample {
+		return false
+	}
+	want := tailRecords * math.Sqrt(records)
+	var tail Octave
+	for _, k := range slices.Backward(slices.Sorted(maps.Keys(o))) {
+		p := o[k]
+		tail = Octave{tail.Records + p.Records, tail.N + p.N, tail.Logs + p.Logs}
+		if tail.Records < want {
+			continue
+		}
+		excess := tail.Logs/tail.N - float64(k)/2*math.Ln2
+		return !(1/excess*(1-tailErrors/math.Sqrt(tail.Records)) >= leastIndex)
+	}
+	return false
 }
 
 // Powers are sums of powers of the values of single calls. They add up.

@@ -9,7 +9,7 @@ import (
 type Trend struct {
 	S        float64 // pairs that rise less pairs that fall
 	Variance float64 // of S under no trend, ties and autocorrelation allowed for
-	Rho      float64 // autocorrelation at lag 1, without the trend
+	Rho      float64 // autocorrelation at lag 1 beside the trend
 	P        float64 // one-sided: the chance of so much rise
 	Slope    float64 // per step, Theil and Sen's
 	Spread   float64 // standard deviation beside that slope
@@ -66,7 +66,16 @@ func (t Trend) With(rho float64) Trend {
 	if t.n == 0 {
 		return t
 	}
-	t.Variance, t.P = t.free*varianceRatio(math.Max(0, rho), t.n), 1
+	t.Variance, t.P = t.free*varianceRatio(math.Min(mostRho, math.Max(0, rho)), t.n), 1
+	if t.Variance > 0 {
+		t.P = upperTail((t.S - sign(t.S)) / math.Sqrt(t.Variance))
+	}
+	return t
+}
+
+// Negated is the test for a fall, of the series with the opposite sign.
+func (t Trend) Negated() Trend {
+	t.S, t.Slope = -t.S, -t.Slope
 	if t.Variance > 0 {
 		t.P = upperTail((t.S - sign(t.S)) / math.Sqrt(t.Variance))
 	}

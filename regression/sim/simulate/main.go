@@ -24,24 +24,38 @@ const methods = 1000
 
 func main() {
 	deployments := flag.Int("deployments", 25, "deployments to draw for each table")
+	only := flag.String("only", "", "draw only this table: naive, pipeline, ended, apart, drift, daily, coverage, gate or speed")
 	flag.Parse()
-	if err := run(*deployments, os.Stdout, os.Stderr); err != nil {
+	if err := run(*deployments, *only, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "simulate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(deployments int, out, progress io.Writer) error {
+func run(deployments int, only string, out, progress io.Writer) error {
 	if deployments < 1 {
 		return fmt.Errorf("--deployments must be at least 1, found %d", deployments)
 	}
 	s := simulation{deployments: deployments, progress: progress, table: sim.Table{Name: "sim"}}
-	s.naive()
-	s.pipeline()
-	for _, part := range []func() error{s.families, s.ended, s.apart, s.drift, s.coverage, s.speed} {
-		if err := part(); err != nil {
+	parts := []struct {
+		name string
+		draw func() error
+	}{
+		{"naive", s.naive}, {"pipeline", s.pipeline}, {"families", s.families}, {"ended", s.ended}, {"apart", s.apart},
+		{"drift", s.drift}, {"daily", s.daily}, {"coverage", s.coverage}, {"gate", s.gate}, {"speed", s.speed},
+	}
+	drawn := false
+	for _, part := range parts {
+		if only != "" && only != part.name {
+			continue
+		}
+		drawn = true
+		if err := part.draw(); err != nil {
 			return err
 		}
+	}
+	if !drawn {
+		return fmt.Errorf("--only: want the name of a table, found %q", only)
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
@@ -67,9 +81,10 @@ func (s *simulation) told(what string, of int) func(int) {
 }
 
 // naive needs few deployments: it is wrong so often.
-func (s *simulation) naive() {
+func (s *simulation) naive() error {
 	n := max(1, s.deployments/5)
 	s.table.FalseAlarms(sim.Count(sim.Plan{Methods: methods, Samples: true}, seed, n, sim.Naive(), s.told("naive ways", n)), sim.None)
+	return nil
 }
 
 // effects of the changed methods, as shares.
@@ -77,7 +92,7 @@ var effects = []float64{0.02, 0.05, 0.10, 0.50}
 
 // pipeline counts false alarms where nothing changed, and what is found where a
 // tenth of the methods did.
-func (s *simulation) pipeline() {
+func (s *simulation) pipeline() error {
 	null := sim.Plan{Methods: methods}
 	kind := sim.Pipeline(judge.Defaults())
 	n := s.deployments
@@ -92,6 +107,7 @@ func (s *simulation) pipeline() {
 	found, beside := sim.ServiceFound(sim.Plan{Methods: methods, Uniform: 0.2}, seed+3, uniform, s.told("all methods 20% dearer", uniform))
 	s.table.Higher("whole service +20%, found", share(found, uniform), "% of deployments", sim.None)
 	s.table.Lower("whole service +20%, methods raised beside it", share(beside, uniform), "% of deployments", sim.None)
+	return nil
 }
 
 func share(n, of int) float64 { return 100 * float64(n) / float64(of) }

@@ -50,3 +50,11 @@ func (s *simulation) drift() error {
 	}
 	return nil
 }
+
+// dailyFiles is the number of files drawn for each scene of daily.
+const dailyFiles = 10
+
+// daily counts what drift says of independent series.
+func (s *simulation) daily() error {
+	return s.table.DailyGoals(seed, dailyFiles, func(line string) { fmt.Fprintln(s.progress, line) })
+}

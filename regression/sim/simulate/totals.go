@@ -26,6 +26,15 @@ func (s *simulation) coverage() error {
 	return nil
 }
 
+// gateTrials of each cell of the table of intervals that are printed.
+const gateTrials = 600
+
+// gate counts how often an interval is printed, and holds the truth then.
+func (s *simulation) gate() error {
+	s.table.GateGoals(seed, gateTrials)
+	return nil
+}
+
 // speed measures one look at a whole deployment and one at a year.
 func (s *simulation) speed() error {
 	d := sim.Draw(sim.Plan{Methods: methods}, seed, 0, nil)

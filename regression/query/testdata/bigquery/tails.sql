@@ -1,6 +1,6 @@
--- How skew the CPU times of single calls are: sums of powers, in ms, by method, apart
--- for calls above the threshold of their tail, all of which were timed. Rows weigh
--- what they were kept with: of a method only the shape is asked for.
+-- How skew the CPU times of single calls are: sums of powers, in ms, by method and half
+-- octave, apart for calls above the threshold of their tail, all of which were timed. Rows
+-- weigh what they were kept with: of a method only the shape is asked for.
 WITH timed AS (
   SELECT
     service_namespace, service, environment, class, method,
@@ -15,19 +15,24 @@ WITH timed AS (
 valued AS (
   SELECT
     service_namespace, service, environment, class, method, tail, measured, cpu_measured,
-    CASE WHEN cpu_measured = 1 THEN weight END AS n, x
+    CASE WHEN cpu_measured = 1 THEN weight END AS n, CASE WHEN cpu_measured = 1 THEN 1 ELSE 0 END AS records, x
   FROM timed
   UNION ALL
   SELECT
     service_namespace, service, environment, class, method, tail, 0 AS measured, 0 AS cpu_measured,
-    weight * h.n AS n, EXP((h.bin + 0.5) * LN(1.01 / 0.99)) / 1e6 AS x
+    weight * h.n AS n, h.n AS records, EXP((h.bin + 0.5) * LN(1.01 / 0.99)) / 1e6 AS x
   FROM timed, UNNEST(bins) AS h
   WHERE cpu_measured > 1
+),
+binned AS (
+  SELECT *, CASE WHEN n > 0 AND x > 0 THEN CAST(FLOOR(2 * LN(x) / LN(2)) AS INT64) END AS octave
+  FROM valued
 )
 SELECT
-  service_namespace, service, environment, class, method, tail,
+  service_namespace, service, environment, class, method, tail, octave,
   CAST(SUM(measured) AS INT64) AS measured, CAST(SUM(cpu_measured) AS INT64) AS cpu_measured,
-  COALESCE(SUM(n), 0) AS n, COALESCE(SUM(n * x), 0) AS x, COALESCE(SUM(n * x * x), 0) AS xx, COALESCE(SUM(n * x * x * x), 0) AS xxx
-FROM valued
-GROUP BY service_namespace, service, environment, class, method, tail
-ORDER BY service_namespace, service, environment, class, method, tail
+  COALESCE(SUM(n), 0) AS n, COALESCE(SUM(n * x), 0) AS x, COALESCE(SUM(n * x * x), 0) AS xx, COALESCE(SUM(n * x * x * x), 0) AS xxx,
+  COALESCE(SUM(CASE WHEN octave IS NOT NULL THEN records END), 0) AS records, COALESCE(SUM(CASE WHEN octave IS NOT NULL THEN n * LN(x) END), 0) AS logs
+FROM binned
+GROUP BY service_namespace, service, environment, class, method, tail, octave
+ORDER BY service_namespace, service, environment, class, method, tail, octave

@@ -1,0 +1,113 @@
+package drift
+
+import "math"
+
+const (
+	leastPlaces   = 28 // in fewer, slow noise looks like two groups
+	togetherEvery = 3  // days between the places that are tried
+	togetherSure  = 12 // log likelihood that two levels must have above one
+	togetherSteps = 12
+)
+
+// together is a step that several series make on the same day and by the same size. Of
+// each alone it may be too small to be told from chance; of all it is not.
+type together struct {
+	place       int
+	share       float64 // of series that make it
+	stay, moved float64 // contrasts of those that do not and of those that do
+	found       bool
+}
+
+// findTogether fits, at each place, two groups of contrasts to the series: a mixture of
+// two normal distributions, each series having its own error, by expectation and
+// maximisation. The larger group is the one that stayed.
+func findTogether(scans []moving) (best together) {
+	places, series := 0, 0
+	for m := range scans {
+		places = max(places, len(scans[m].contrasts))
+	}
+	for m := range scans {
+		if scans[m].at(places) {
+			series++
+		}
+	}
+	if series < 2*commonMethods || places < leastPlaces {
+		return best
+	}
+	d, error2 := make([]float64, 0, series), make([]float64, 0, series)
+	most := float64(togetherSure)
+	for k := togetherEvery / 2; k < places; k += togetherEvery {
+		d, error2 = d[:0], error2[:0]
+		for m := range scans {
+			if s := &scans[m]; s.at(places) {
+				d, error2 = append(d, s.contrasts[k]), append(error2, s.long/(s.roots[k]*s.roots[k]))
+			}
+		}
+		single := oneGroup(d, error2)
+		for _, sign := range [...]float64{1, -1} {
+			t, gain := twoGroups(d, error2, single, sign)
+			if gain > most {
+				most, best = gain, t
+				best.place, best.found = k, true
+			}
+		}
+	}
+	return best
+}
+
+// at tells whether a series has a contrast at every place.
+func (s *moving) at(places int) bool { return s.long > 0 && len(s.contrasts) == places }
+
+// oneGroup is the mean of contrasts.
+func oneGroup(d, error2 []float64) float64 {
+	sum, weights := 0.0, 0.0
+	for i := range d {
+		sum, weights = sum+d[i]/error2[i], weights+1/error2[i]
+	}
+	return sum / weights
+}
+
+// twoGroups returns the groups, and how much better they fit than one. Contrasts that fit
+// neither count as if they fitted at four standard errors.
+func twoGroups(d, error2 []float64, single, sign float64) (t together, gain float64) {
+	typical := 0.0
+	for _, e := range error2 {
+		typical += math.Sqrt(e) / float64(len(error2))
+	}
+	t = together{share: 0.25, stay: single - sign*typical/2, moved: single + 2*sign*typical}
+	const outlier = 3.35e-4 // exp(-8)
+	for range togetherSteps {
+		var moved, stays, movedWeight, stayWeight, n float64
+		gain = 0
+		for i := range d {
+			at := func(level float64) float64 {
+				off := d[i] - level
+				return math.Exp(-off*off/(2*error2[i])) + outlier
+			}
+			a, b := (1-t.share)*at(t.stay), t.share*at(t.moved)
+			p := b / (a + b)
+			n += p
+			moved, movedWeight = moved+p*d[i]/error2[i], movedWeight+p/error2[i]
+			stays, stayWeight = stays+(1-p)*d[i]/error2[i], stayWeight+(1-p)/error2[i]
+			gain += math.Log((a + b) / at(single))
+		}
+		t.share = min(max(n/float64(len(d)), 0.02), 0.98)
+		if movedWeight > 0 && stayWeight > 0 {
+			t.moved, t.stay = moved/movedWeight, stays/stayWeight
+		}
+	}
+	if t.share > 0.5 {
+		t.share, t.moved, t.stay = 1-t.share, t.stay, t.moved
+	}
+	return t, gain
+}
+
+// odds that a series made the step, against that it stayed.
+func (t *together) odds(s *moving) float64 {
+	if !t.found || t.place >= len(s.contrasts) || !(s.long > 0) {
+		return 0
+	}
+	error2 := s.long / (s.roots[t.place] * s.roots[t.place])
+	stay, moved := s.contrasts[t.place]-t.stay, s.contrasts[t.place]-t.moved
+	return t.share / (1 - t.share) * math.Exp(min(600, (stay*stay-moved*moved)/(2*error2)))
+}

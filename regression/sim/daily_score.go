@@ -1,0 +1,373 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/corehour/corehour/regression/drift"
+)
+
+// dailySeries is the number of series in most scenes.
+const dailySeries = 60
+
+// DailyGoals adds the figures of drift on independent series, each over so many files.
+// A short form takes few of them.
+func (t *Table) DailyGoals(seed uint64, files int, progress func(string)) error {
+	for _, part := range []func(*Table, uint64, int) error{
+		commonMode, autocorrelated, dips, stepDates, phases, directions, shortSeries, fewRecords,
+	} {
+		before := len(t.Results)
+		if err := part(t, seed, files); err != nil {
+			return err
+		}
+		for _, f := range t.Results[before:] {
+			progress(fmt.Sprintf("%-90s %8.4g", f.Name, f.Value))
+		}
+	}
+	return nil
+}
+
+func dailyBase(noise, rho float64) Daily {
+	return Daily{Series: dailySeries, Days: 126, Noise: noise, Rho: rho, Common: 0.02, Weekdays: 0.03}
+}
+
+// told returns the largest drift of every series that is told, in one direction.
+func told(c *drift.Course, sign float64) map[int]*drift.Drift {
+	out := map[int]*drift.Drift{}
+	for i := range c.Drifts {
+		d := &c.Drifts[i]
+		if d.Change*sign <= 0 {
+			continue
+		}
+		n := numberOf(d.Method)
+		if out[n] == nil || math.Abs(d.Change) > math.Abs(out[n].Change) {
+			out[n] = d
+		}
+	}
+	return out
+}
+
+// commonMode: a third of the series move together.
+func commonMode(t *Table, seed uint64, files int) error {
+	for _, c := range []struct {
+		effect, noise float64
+		moved         int
+	}{{0.30, 0.02, 20}, {0.30, 0.05, 20}, {0.10, 0.02, 20}, {0.03, 0.01, 20}, {0.03, 0.02, 20}, {0.30, 0.02, 30}} {
+		p := dailyBase(c.noise, 0.5)
+		p.Steps = []PlantedStep{{c.moved, 77, c.effect}}
+		var covered, found, wrong, all int
+		sum := 0.0
+		for f := range files {
+			course, err := p.Replay(seed, uint64(f))
+			if err != nil {
+				return err
+			}
+			all += c.moved
+			for n, d := range told(course, 1) {
+				switch {
+				case n < 0:
+				case n >= c.moved:
+					wrong++
+				default:
+					found++
+					sum += d.Change
+					if d.Interval[0] <= c.effect && c.effect <= d.Interval[1] {
+						covered++
+					}
+				}
+			}
+			for n := range told(course, -1) {
+				if n >= c.moved {
+					wrong++
+				}
+			}
+		}
+		name := fmt.Sprintf("%+.0f%% in %d of %d series, noise %g%%", 100*c.effect, c.moved, dailySeries, 100*c.noise)
+		goalFound, goalCovered := None, None
+		switch {
+		case c.moved > 20:
+		case c.effect == 0.03:
+			goalFound = 50
+		default:
+			goalCovered = 90
+		}
+		t.Higher(fmt.Sprintf("drift, %s: found (%d of %d)", name, found, all), 100*float64(found)/float64(all), "%", goalFound)
+		t.Higher(fmt.Sprintf("drift, %s: covered (%d of %d told)", name, covered, found), 100*float64(covered)/float64(max(1, found)), "% of those told", goalCovered)
+		t.Higher(fmt.Sprintf("drift, %s: mean change told", name), 100*sum/float64(max(1, found)), "%", None)
+		t.Lower(fmt.Sprintf("drift, %s: unchanged series told (%d)", name, wrong), 100*float64(wrong)/float64(files*(dailySeries-c.moved)), "% of series", None)
+	}
+	return nil
+}
+
+// autocorrelated: nothing changed, in files of many series and of one.
+func autocorrelated(t *Table, seed uint64, files int) error {
+	for _, series := range []int{1, 4, dailySeries} {
+		for _, rho := range []float64{0, 0.5, 0.7, 0.8} {
+			p := dailyBase(0.03, rho)
+			p.Series, p.Days = series, 365
+			lines, improved, days := 0, 0, 0
+			for f := range max(1, files*dailySeries/series/2) {
+				course, err := p.Replay(seed+1, uint64(f))
+				if err != nil {
+					return err
+				}
+				days += series * (p.Days - firstLook)
+				for _, d := range course.Drifts {
+					if d.Change > 0 {
+						lines++
+					} else {
+						improved++
+					}
+				}
+			}
+			name := fmt.Sprintf("drift, nothing changed, AR %g, %d series", rho, series)
+			t.Lower(fmt.Sprintf("%s: false alarms (%d)", name, lines), 1000*float64(lines)/float64(days), "per 1000 series and day", 0.13)
+			t.Lower(fmt.Sprintf("%s: false improvements (%d)", name, improved), 1000*float64(improved)/float64(days), "per 1000 series and day", 0.13)
+		}
+	}
+	return nil
+}
+
+// dips: two weeks of holidays, in a file of all series and in one file for each.
+func dips(t *Table, seed uint64, _ int) error {
+	for _, together := range []bool{true, false} {
+		for _, depth := range []float64{0.1, 0.3} {
+			for _, rho := range []float64{0, 0.5} {
+				lines, improved := 0, 0
+				for n := range dailySeries {
+					p := dailyBase(0.03, rho)
+					p.Days, p.Dip = 154, PlantedDip{70, 14, depth}
+					if !together {
+						p.Series = 1
+					} else if n > 0 {
+						break
+					}
+					course, err := p.Replay(seed+2, uint64(n))
+					if err != nil {
+						return err
+					}
+					for _, d := range course.Drifts {
+						switch {
+						case d.Began < p.Dip.At-7: // chance
+						case d.Change > 0:
+							lines++
+						default:
+							improved++
+						}
+					}
+				}
+				name := fmt.Sprintf("drift, two weeks of -%.0f%% in %d series, AR %g, one file: %v", 100*depth, dailySeries, rho, together)
+				t.Lower(name+": increases told", float64(lines), "lines", 1)
+				t.Lower(name+": improvements told", float64(improved), "lines", None)
+			}
+		}
+	}
+	return nil
+}
+
+// stepDates: of a step, of the larger of two steps ten days apart, of a step after a dip.
+func stepDates(t *Table, seed uint64, files int) error {
+	for _, c := range []struct {
+		name  string
+		steps []PlantedStep
+		dip   PlantedDip
+		goal  float64
+		want  int
+	}{
+		{"+10%", []PlantedStep{{30, 77, 0.10}}, PlantedDip{}, 90, 77},
+		{"+4%, then +12% ten days later", []PlantedStep{{20, 77, 0.04}, {20, 87, 0.12}}, PlantedDip{}, 90, 87},
+		{"+12%, then +4% ten days later", []PlantedStep{{20, 77, 0.12}, {20, 87, 0.04}}, PlantedDip{}, 90, 77},
+		{"+4%, then +12% three weeks later", []PlantedStep{{20, 70, 0.04}, {20, 91, 0.12}}, PlantedDip{}, 90, 91},
+		{"+10% after a dip of two weeks", []PlantedStep{{20, 84, 0.10}}, PlantedDip{70, 14, 0.2}, 90, 84},
+	} {
+		right, found, all := 0, 0, 0
+		for f := range files {
+			p := dailyBase(0.015, 0.5)
+			p.Steps, p.Dip = c.steps, c.dip
+			if p.Steps[0].Series > 20 {
+				p.Steps[0].Series = 20
+			}
+			course, err := p.Replay(seed+3, uint64(f))
+			if err != nil {
+				return err
+			}
+			all += 20
+			dated := map[int]bool{}
+			seen := map[int]bool{}
+			for i := range course.Drifts {
+				d := &course.Drifts[i]
+				if n := numberOf(d.Method); n >= 0 && n < 20 && d.Change > 0 {
+					seen[n] = true
+					if math.Abs(float64(d.Began-c.want)) <= 2 {
+						dated[n] = true
+					}
+				}
+			}
+			found += len(seen)
+			right += len(dated)
+		}
+		t.Higher(fmt.Sprintf("drift, %s: found (%d of %d)", c.name, found, all), 100*float64(found)/float64(all), "%", None)
+		t.Higher(fmt.Sprintf("drift, %s: the largest dated within 2 days (%d of %d)", c.name, right, found), 100*float64(right)/float64(max(1, found)), "% of those found", c.goal)
+	}
+	return nil
+}
+
+// phases: the same series, their first date on each of seven weekdays.
+func phases(t *Table, seed uint64, files int) error {
+	for _, rows := range []bool{false, true} {
+		same, all := 0, 0
+		for f := range 4 * files {
+			p := dailyBase(0.02, 0.5)
+			p.Series, p.Days = 1, 140
+			effects := []float64{0, 0.02, 0.04, 0.06, 0.08, 0.10, 0.15, 0.30}
+			p.Steps = []PlantedStep{{1, 75 + f%9, effects[f%len(effects)]}}
+			answers := map[string]bool{}
+			for phase := range 7 {
+				p.Phase = phase
+				course, err := p.Replay(seed+4, uint64(f))
+				if rows {
+					course, err = p.ReplayRows(seed+4, uint64(f), 1000)
+				}
+				if err != nil {
+					return err
+				}
+				answer := ""
+				for _, d := range course.Drifts {
+					answer += fmt.Sprintf("%s %v;", d.Method, d.Change > 0)
+				}
+				answers[answer] = true
+			}
+			all++
+			if len(answers) == 1 {
+				same++
+			}
+		}
+		what := "of a file"
+		goal := 95.0
+		if rows {
+			what = "of a warehouse"
+		}
+		t.Higher(fmt.Sprintf("drift, series %s told alike on all 7 weekdays (%d of %d)", what, same, all), 100*float64(same)/float64(all), "%", goal)
+	}
+	return nil
+}
+
+// directions: decreases, and series around 0.
+func directions(t *Table, seed uint64, files int) error {
+	improved, all, linear, refused := 0, 0, 0, 0
+	for f := range files {
+		p := dailyBase(0.02, 0.5)
+		p.Steps = []PlantedStep{{15, 77, -0.10}}
+		course, err := p.Replay(seed+5, uint64(f))
+		if err != nil {
+			return err
+		}
+		all += 15
+		for n := range told(course, -1) {
+			if n >= 0 && n < 15 {
+				improved++
+			}
+		}
+		p.Linear, p.Steps = true, []PlantedStep{{15, 77, 0.10}}
+		if course, err = p.Replay(seed+5, uint64(f)); err != nil {
+			refused++
+			continue
+		}
+		for n := range told(course, 1) {
+			if n >= 0 && n < 15 {
+				linear++
+			}
+		}
+	}
+	t.Higher(fmt.Sprintf("drift, -10%% in 15 of 60 series: told as improved (%d of %d)", improved, all), 100*float64(improved)/float64(all), "%", 90)
+	t.Higher(fmt.Sprintf("drift, series around 0, a step of five times the noise: found (%d of %d)", linear, all), 100*float64(linear)/float64(all), "%", 90)
+	t.Lower("drift, files of values at or below 0 refused", float64(refused), "files", 0)
+	return nil
+}
+
+// shortSeries: five weeks of days.
+func shortSeries(t *Table, seed uint64, files int) error {
+	found, judged, all, false0 := 0, 0, 0, 0
+	for f := range files {
+		p := dailyBase(0.02, 0.5)
+		p.Days, p.Steps = 35, []PlantedStep{{15, 15, 0.15}}
+		course, err := p.Replay(seed+6, uint64(f))
+		if err != nil {
+			return err
+		}
+		all += dailySeries
+		for _, m := range course.Methods {
+			if m.Judged {
+				judged++
+			}
+		}
+		for n := range told(course, 1) {
+			switch {
+			case n >= 15:
+				false0++
+			case n >= 0:
+				found++
+			}
+		}
+	}
+	t.Higher("drift, series of 35 days: judged", 100*float64(judged)/float64(all), "%", 100)
+	t.Higher(fmt.Sprintf("drift, series of 35 days, +15%%: found (%d)", found), 100*float64(found)/float64(15*files), "%", None)
+	t.Lower(fmt.Sprintf("drift, series of 35 days: unchanged ones told (%d)", false0), 100*float64(false0)/float64(45*files), "%", None)
+	return nil
+}
+
+// fewRecords: a thousand methods of which five change, with few records a day, whose
+// cost is skew.
+func fewRecords(t *Table, seed uint64, files int) error {
+	for _, c := range []struct{ records, effect float64 }{{24, 1}, {96, 0.5}} {
+		wrong, right := 0, 0
+		for f := range files {
+			course, err := drift.Replay(fewRecordHistory(c.records, c.effect, seed+7, uint64(f)))
+			if err != nil {
+				return err
+			}
+			for n := range told(course, 1) {
+				switch {
+				case n >= 5:
+					wrong++
+				case n >= 0:
+					right++
+				}
+			}
+		}
+		name := fmt.Sprintf("drift, 90 days of 1,000 methods with %.0f records a day, 5 of them %+.0f%%", c.records, 100*c.effect)
+		t.Lower(fmt.Sprintf("%s: false (%d in %d services)", name, wrong, files), float64(wrong)/float64(files), "per service", 0.5)
+		t.Higher(fmt.Sprintf("%s: found (%d of %d)", name, right, 5*files), 100*float64(right)/float64(5*files), "%", None)
+	}
+	return nil
+}
+
+func fewRecordHistory(records, effect float64, seed, run uint64) *drift.History {
+	h := &drift.History{Callers: []string{""}, Days: 90, Weekday: 1}
+	for n := range 1000 {
+		r := source(seed, run, fmt.Sprint("few records ", n))
+		h.Methods = append(h.Methods, fmt.Sprintf("s%d", n))
+		scale := 0.8 + 1.2*r.Float64() // spread of one call's logarithm
+		limit := math.Exp(2.576 * scale)
+		level := arNoise(r, h.Days, 0.02, 0.7)
+		for d := range h.Days {
+			day := drift.Day{Method: int32(n), Day: int32(d), Records: float64(poisson(r, records))}
+			day.Weight = day.Records
+			for range int(day.Records) {
+				x := scale * r.NormFloat64()
+				if r.IntN(50) == 0 {
+					x += 3
+				}
+				day.Capped += min(limit, math.Exp(x))
+				day.Log += x
+			}
+			if n < 5 && d >= 45 {
+				level[d] += math.Log1p(effect)
+			}
+			day.Capped *= math.Exp(level[d])
+			day.Log += day.Weight * level[d]
+			h.Rows = append(h.Rows, day)
+		}
+	}
+	return h
+}

@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/corehour/corehour/regression/stats"
+)
+
+// Gated is what is counted of intervals that a gate lets be printed, in percent.
+type Gated struct {
+	Printed float64 // of all samples
+	Covered float64 // of those printed
+	Lower   float64 // of the lower bounds of those that were not, at or below the truth
+}
+
+// GateCosts are those of the coverage table and heavy tails around the one that has no
+// variance.
+func GateCosts() []Cost {
+	pareto := func(a float64) Cost {
+		return Cost{fmt.Sprintf("Pareto %g", a), a / (a - 1), nil, func(r *rand.Rand) float64 { return math.Exp(r.ExpFloat64() / a) }}
+	}
+	return append(Costs(), pareto(1.3), pareto(1.8), pareto(2.2), pareto(3))
+}
+
+// Gate draws samples of which the gate knows as many days as history says, by the tail or
+// by skewness alone.
+func Gate(cost Cost, size, history, trials int, seed uint64, byTail bool) Gated {
+	r := source(seed, uint64(size*10+history), "gate "+cost.Name)
+	var printed, covered, refused, lower float64
+	for range trials {
+		var m stats.Moments
+		sample := stats.Sample{Calls: 1e9, Records: float64(size)}
+		if byTail {
+			sample.Octaves = stats.Octaves{}
+		}
+		for day := range history {
+			for range size {
+				x := cost.draw(r)
+				if day == 0 {
+					m.AddCluster(1, x)
+				}
+				sample.Powers.Add(stats.Powers{N: 1, X: x, XX: x * x, XXX: x * x * x})
+				if byTail {
+					sample.Octaves.Add(stats.Octaves{int(math.Floor(2 * math.Log2(x))): {Records: 1, N: 1, Logs: math.Log(x)}})
+				}
+			}
+		}
+		_, interval, _ := m.HallInterval(0.95)
+		if stats.TailGate(sample) {
+			printed++
+			if interval.Low <= cost.Mean && cost.Mean <= interval.High {
+				covered++
+			}
+		} else {
+			refused++
+			if _, wide, _ := m.HallInterval(0.99); wide.Low <= cost.Mean {
+				lower++
+			}
+		}
+	}
+	return Gated{100 * printed / float64(trials), 100 * covered / max(1, printed), 100 * lower / max(1, refused)}
+}
+
+// GateGoals adds what the gate lets through, by cost: over all numbers of records, where
+// the 7 days that it knows are seven times the records or, as in a new service, the same.
+func (t *Table) GateGoals(seed uint64, trials int) {
+	for _, cost := range GateCosts() {
+		for _, history := range []int{1, 7} {
+			var printed, covered, refused, lower, before, coveredBefore, all float64
+			for _, size := range Sizes {
+				if history*size > 20_000 {
+					continue
+				}
+				g, old := Gate(cost, size, history, trials, seed, true), Gate(cost, size, history, trials, seed, false)
+				all += 100
+				printed, covered = printed+g.Printed, covered+g.Printed*g.Covered
+				refused, lower = refused+100-g.Printed, lower+(100-g.Printed)*g.Lower
+				before, coveredBefore = before+old.Printed, coveredBefore+old.Printed*old.Covered
+			}
+			name := fmt.Sprintf("interval of %s, records of %d days known", cost.Name, history)
+			t.Lower(name+": printed", 100*printed/all, "%", None)
+			goal := None
+			if n := printed * float64(trials) / 100; n >= 20 { // else nothing was counted
+				goal = 90 - ownError(n)
+			}
+			if printed > 0 {
+				t.Higher(name+": holds the truth where printed", covered/printed, "%", goal)
+			}
+			t.Lower(name+": printed by skewness alone", 100*before/all, "%", None)
+			if before > 0 {
+				t.Higher(name+": holds the truth by skewness alone", coveredBefore/before, "%", None)
+			}
+			t.Higher(name+": lower bound is below the truth", lower/max(1e-9, refused), "%", 97.5-ownError(refused*float64(trials)/100))
+		}
+	}
+}
+
+// ownError is twice the standard error of a share of 95% of n, in percent.
+func ownError(n float64) float64 { return 200 * math.Sqrt(0.95*0.05/max(1, n)) }
