@@ -8,7 +8,7 @@ import (
 )
 
 // Ends are the looks with which roll-outs end that are over early.
-var Ends = []int{3, 4, 5, 6, 8, 10}
+var Ends = []int{2, 3, 4, 5, 6, 8, 10}
 
 // Ended is what the last looks of such roll-outs said, each deployment being ended at
 // each of Ends.

@@ -101,8 +101,8 @@ const (
 	// fewGroups is the number of groups below which their spread is not known.
 	fewGroups = 8
 	// unknownDF is what a pooled variance counts as there.
-	unknownDF       = 6
-	leastDF, mostDF = 4.2, 50
+	unknownDF                 = 6
+	leastPriorDF, mostPriorDF = 4.2, 50
 )
 
 // PriorDF says how much a pooled variance knows of that of one group, as degrees of
@@ -129,9 +129,9 @@ func PriorDF(groups []Heterogeneity, pooled float64) float64 {
 	mean := sum / n
 	excess := ((squares/n-mean*mean)/(mean*mean) - chance/n) / (share / n)
 	if excess <= 0 {
-		return mostDF
+		return mostPriorDF
 	}
-	return math.Min(math.Max(4+2/excess, leastDF), mostDF)
+	return math.Min(math.Max(4+2/excess, leastPriorDF), mostPriorDF)
 }
 
 // PooledDF is the number of degrees of freedom that Pool's result rests on.

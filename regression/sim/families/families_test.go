@@ -1,0 +1,76 @@
+package families
+
+import (
+	"testing"
+
+	"github.com/corehour/corehour/internal/scenes"
+	"github.com/corehour/corehour/regression/judge"
+)
+
+const seed = 7
+
+// A short form of the tables of make sim: no unchanged method is raised, no sign is wrong,
+// and intervals cover.
+func TestFamilies(t *testing.T) {
+	for name, family := range map[string][]scenes.Scene{"small services": scenes.SmallServices(), "independent": scenes.Independent()} {
+		s, err := Count(scenes.Pick(family, 60, seed), seed, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.False.Of < 200 || s.False.Are > 0 || s.WrongSign.Are > 0 {
+			t.Errorf("%s: false %+v, wrong sign %+v", name, s.False, s.WrongSign)
+		}
+		if s.CoveredBroken.Of < 100 || s.CoveredBroken.Percent() < 90 || s.Measured.Percent() < 90 || s.Covered.Of > 0 && s.Covered.Percent() < 90 {
+			t.Errorf("%s: covered %+v, where the model is broken %+v, measured %+v", name, s.Covered, s.CoveredBroken, s.Measured)
+		}
+	}
+}
+
+func chain(change scenes.Change, base, head int) scenes.Scene {
+	return scenes.Scene{
+		Family: scenes.FamilySmallServices, Structure: scenes.Chain(5), Change: change, Base: base, Head: head, HostSD: 0.06, InstanceSD: 0.015,
+	}
+}
+
+func TestWhatChangedIsFound(t *testing.T) {
+	rare := chain(scenes.Change{Where: scenes.Nothing, Factor: 1}, 3, 3)
+	rare.Records, rare.Disturbance.Rare = 1000, scenes.Rare{P: 0.01, Factor: 100}
+	for name, c := range map[string]struct {
+		scene scenes.Scene
+		is    func(*Judged) bool
+		least int // of 12
+	}{
+		"leaf +128%, 1+1":           {chain(scenes.Change{Where: scenes.Leaf, Factor: 2.28}, 1, 1), Raised, 9},
+		"leaf +50%, 3+3":            {chain(scenes.Change{Where: scenes.Leaf, Factor: 1.5}, 3, 3), Raised, 10},
+		"1% of calls x100":          {rare, Raised, 8},
+		"all x10, 3+3":              {chain(scenes.Change{Where: scenes.All, Factor: 10}, 3, 3), func(j *Judged) bool { return j.Service.State == judge.Regressed }, 10},
+		"all x10, 1+1, not silent":  {chain(scenes.Change{Where: scenes.All, Factor: 10}, 1, 1), func(j *Judged) bool { return !j.Silent() }, 12},
+		"nothing changed is silent": {chain(scenes.Change{Where: scenes.Nothing, Factor: 1}, 3, 3), (*Judged).Silent, 12},
+	} {
+		found, err := Found(c.scene, seed, 12, c.is)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found.Are < c.least {
+			t.Errorf("%s: %d of 12, want %d", name, found.Are, c.least)
+		}
+	}
+}
+
+// The same deployments give the same counts on any number of processors.
+func TestCountsAreRepeatable(t *testing.T) {
+	list := scenes.Pick(scenes.SmallServices(), 6, seed)
+	a, err := Count(list, seed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := Count(list, seed, nil); err != nil || a != b {
+		t.Errorf("%+v and %+v, %v", a, b, err)
+	}
+}
+
+func TestUpperBound(t *testing.T) {
+	if got := (Share{Of: 1000}).Upper(); got < 2.9 || got > 3.1 { // the rule of three
+		t.Errorf("0 of 1000: at most %v per 1,000", got)
+	}
+}
