@@ -41,8 +41,11 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 	out = append(out,
 		predicate{"change", fmt.Sprintf("%g%% or more", f.Threshold), fmt.Sprintf("%+.1f%% (95%% interval %+.1f%% to %+.1f%%)", *l.ChangePercent, l.Interval[0], l.Interval[1]), &size},
 		predicate{"e-value", fmt.Sprintf("%.3g or more: %s", needed, family(hypotheses, needed, alpha, l.OnlyLook)), fmt.Sprintf("%.3g", e), &proven})
-	if l.State == verdict.Undecided {
+	switch l.State {
+	case verdict.Undecided:
 		return out, l.Reason
+	case verdict.WithService:
+		return out, none + ", the whole service has it: " + l.Reason
 	}
 	if !up && !(size && proven) {
 		return out, undecided(none, out, l)
@@ -90,7 +93,7 @@ func noAlert(c *verdict.Comparison, l *verdict.Line) string {
 			return "an alert of its calls, no alert of its cost"
 		}
 	}
-	if l.State == verdict.Explained {
+	if l.State == verdict.Explained || l.State == verdict.WithService {
 		return "no alert of its own"
 	}
 	return "no alert"

@@ -128,7 +128,7 @@ func summary(c *verdict.Comparison) string {
 
 var stateNames = map[verdict.State]string{
 	verdict.Regressed: "REGRESSED", verdict.Explained: "by its callees", verdict.NotProven: "~",
-	verdict.Undecided: "could not tell", verdict.Pending: "to be confirmed", verdict.Moved: "moved", verdict.FewRecords: "too few records", verdict.FewSlots: "too few slots", verdict.New: "new", verdict.Gone: "gone",
+	verdict.Undecided: "could not tell", verdict.WithService: "as the service", verdict.Pending: "to be confirmed", verdict.Moved: "moved", verdict.FewRecords: "too few records", verdict.FewSlots: "too few slots", verdict.New: "new", verdict.Gone: "gone",
 }
 
 func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell {

@@ -16,15 +16,18 @@ type compared struct {
 	// decide are the statistics that e-values are made of.
 	decide    []statistic
 	inclusive fit // of the mean, with all it calls
-	// inclusiveCost is what all calls of the head cost with all they call.
-	inclusiveCost float64
-	tails         []tail
-	load          float64 // logarithm of the head's calls per process over the base's
-	seen          [2]float64
-	weight        [2]float64
+	// inclusiveCost is what all calls of the head cost with all they call, and
+	// inclusiveBase what they would have cost in the base.
+	inclusiveCost, inclusiveBase float64
+	entry                        float64 // the share of its calls that none of the methods makes
+	tails                        []tail
+	load                         float64 // logarithm of the head's calls per process over the base's
+	seen                         [2]float64
+	weight                       [2]float64
 
 	errors  [statistics]errorOf
 	surely  float64 // the lower end of what was measured
+	proven  bool    // it has the evidence and the size of an alert
 	logE    float64
 	spread  errorOf // of what decides, with what all methods share
 	verdict Verdict
@@ -74,7 +77,8 @@ func (c *compared) fit(z *standard, m int) {
 	}
 	c.inclusive = c.fits[mean]
 	c.load = z.load()
-	_, c.inclusiveCost = z.costs()
+	c.inclusiveBase, c.inclusiveCost = z.costs()
+	c.entry = z.x.entryShare(m)
 	if !z.x.callersKnown {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 type fit struct {
 	change float64 // estimate of ln(head/base)
 	last   float64 // that of the last slot, 0 if it has too few records
+	lastN  float64 // its records
 	// The variance of change is kappa*within + slots + between*spread.
 	kappa, within, slots, spread float64
 	df                           float64 // of kappa
@@ -47,7 +48,8 @@ func (z *standard) fitOf(s statistic) fit {
 		return fit{}
 	}
 	ratio := head.e / head.u
-	f := fit{change: ratio, last: z.last(g)}
+	f := fit{change: ratio}
+	f.last, f.lastN = z.last(g)
 	scale := 1.0 // of the head's residuals, so that a dearer version is not a noisier one
 	if s != level {
 		f.change, scale = math.Log1p(ratio), 1/(1+ratio)
@@ -140,8 +142,15 @@ func (z *standard) between(sums []instanceSums, kappa, scale float64) stats.Hete
 	return h
 }
 
-// last is the change in the last slot alone.
-func (z *standard) last(g *grid) float64 {
+// up reports whether the last slot may still be more expensive: it is, or its few records
+// do not tell it from half of the change.
+func (f *fit) up() bool {
+	const recordsDiffer = 1.2 // standard deviation of the logarithm of a record
+	return f.last >= 0 || f.last+2*recordsDiffer/math.Sqrt(f.lastN) >= f.change/2
+}
+
+// last is the change in the last slot alone, and its records.
+func (z *standard) last(g *grid) (change, records float64) {
 	var u, e, n float64
 	slot := z.x.d.Slots - 1
 	for i, in := range z.x.d.Instances {
@@ -153,9 +162,9 @@ func (z *standard) last(g *grid) float64 {
 		}
 	}
 	if n < lastRecords || !(u > 0) {
-		return 0
+		return 0, n
 	}
-	return e / u
+	return e / u, n
 }
 
 // measured is the variance of what was measured: the calls that were not sampled, and

@@ -126,8 +126,7 @@ func withService(methods []compared, service *compared) {
 	switch {
 	case s.CommonReason == moreThanHosts || len(alike) > 1 && 2*len(alike) > judged:
 		for _, m := range alike {
-			v := &methods[m].verdict
-			v.State, v.Explains = Explained, []string{"the whole service"}
+			methods[m].verdict.State = WithService
 		}
 	case len(raised) > 0 && s.Common == nil:
 		s.State = Explained

@@ -15,8 +15,9 @@ type index struct {
 	warm     []bool // instance x slot: after warm-up
 	heads    int    // instances
 	bases    int
-	position []int32   // of a caller among those of the current method, -1 none
-	callees  [][]int32 // of a method: the cells of calls that it makes
+	position []int32      // of a caller among those of the current method, -1 none
+	callees  [][]int32    // of a method: the cells of calls that it makes
+	entry    [][2]float64 // of a method: calls that no other method makes, and all
 	// callersKnown says that own costs can be formed.
 	callersKnown bool
 	learned      WarmUp
@@ -31,6 +32,7 @@ func newIndex(d *Deployment, o Options) (*index, error) {
 		return nil, fmt.Errorf("deployment: Slot must be positive and Slots at least 0, found %v and %d", d.Slot, d.Slots)
 	}
 	x := &index{d: d, cells: d.Cells, first: make([]int, len(d.Methods)+1), warm: make([]bool, len(d.Instances)*d.Slots)}
+	x.callees, x.entry = make([][]int32, len(d.Methods)), make([][2]float64, len(d.Methods))
 	x.position = make([]int32, len(d.Callers))
 	for i := range x.position {
 		x.position[i] = -1

@@ -210,7 +210,8 @@ func (c *compared) evidence(w *stats.Without, hosts Spread, o Options) float64 {
 	processes := c.errors[c.best()]
 	rare := c.tailEvidence(math.Sqrt(processes.all - processes.measured + hosts.Variance))
 	whole := weighted([]float64{1 - meanShare - tailShare, meanShare, tailShare}, both, logs[mean], rare)
-	c.verdict.Tail = max(logs[mean], rare) > both && whole > 0
+	// Most calls did not change by half as much as their mean.
+	c.verdict.Tail = max(logs[mean], rare) > both && c.fits[level].change < c.fits[mean].change/2
 	return whole
 }
 

@@ -175,7 +175,7 @@ const clearly = 0.20
 func undecided(family []*compared, o Options) {
 	least := max(clearly, o.LeastChange)
 	for _, c := range family {
-		if v := &c.verdict; v.State == NotProven && c.surely > least && v.Interval[1] > least {
+		if v := &c.verdict; v.State == NotProven && !c.proven && c.surely > least && v.Interval[1] > least {
 			v.State = Undecided
 		}
 	}
@@ -233,7 +233,8 @@ func raise(family []*compared, least float64, o Options) []subject {
 		}
 		c.verdict.NeededE = math.Exp(needed[i])
 		c.describePower(needed[i], o)
-		if rejected[i] && c.changed() >= least && c.fits[mean].last >= 0 {
+		c.proven = rejected[i] && c.changed() >= least
+		if c.proven && (c.verdict.Tail || c.fits[c.best()].up()) {
 			raised = append(raised, c.subject())
 		}
 	}

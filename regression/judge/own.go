@@ -38,6 +38,7 @@ func (x *index) findCallees() {
 		position[name] = int32(m)
 	}
 	x.callees = make([][]int32, len(x.d.Methods))
+	x.entry = make([][2]float64, len(x.d.Methods))
 	var known, all float64
 	for i := range x.cells {
 		c := &x.cells[i]
@@ -49,11 +50,26 @@ func (x *index) findCallees() {
 		if name != "" {
 			known += c.Sum
 		}
-		if m, ok := position[name]; ok {
+		m, ok := position[name]
+		if ok {
 			x.callees[m] = append(x.callees[m], int32(i))
+		}
+		if x.d.Instances[c.Instance].Side == Head {
+			x.entry[c.Method][1] += c.Weight
+			if !ok || m == c.Method {
+				x.entry[c.Method][0] += c.Weight
+			}
 		}
 	}
 	x.callersKnown = known >= callersKnown*all
+}
+
+// entryShare is the share of the calls of a method that no other method makes.
+func (x *index) entryShare(m int) float64 {
+	if e := x.entry[m]; e[1] > 0 {
+		return e[0] / e[1]
+	}
+	return 0
 }
 
 // calleesOf lists the methods that a method calls, in order.

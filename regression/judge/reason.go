@@ -67,12 +67,17 @@ func costReason(v *Verdict) string {
 		return join(fmt.Sprintf("%s, e-value %.3g: to be confirmed by the next evaluation", interval(v), v.EValue), tail, parts(v))
 	case Explained:
 		return join(fmt.Sprintf("inclusive %s, because of %s", v.Inclusive, strings.Join(v.Explains, ", ")), parts(v))
+	case WithService:
+		return join("as the whole service", parts(v))
 	case Moved:
 		return fmt.Sprintf("%s, %s: who calls both pays what it paid", interval(v), strings.Join(v.Explains, ", "))
 	case Undecided:
 		return join(fmt.Sprintf("could not tell: %s with what hosts and processes differ by", interval(v)), parts(v),
 			"more processes of both versions would tell")
 	case NotProven:
+		if v.LogE >= math.Log(v.NeededE) && !v.OnlyLook && v.Change > 0 {
+			return join(evidence, "in the last time bucket it was no longer more expensive", parts(v))
+		}
 		return join(fmt.Sprintf("~ no regression found; %s", power(v)), parts(v))
 	case FewRecords:
 		return fmt.Sprintf("~ too few records: %s", seen)

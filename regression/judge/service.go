@@ -25,7 +25,7 @@ func identified(d *Deployment, w *stats.Without, hosts Spread) string {
 		return "not identified: no other method's own cost is known well enough to compare with"
 	case w.Moved > mostMoved:
 		return "not identified: more than a third of the other methods changed as well"
-	case math.Abs(w.Likeliest) > stats.Estimate{SE: math.Sqrt(hosts.Variance), DF: hosts.DF}.Margin(beyondHosts):
+	case math.Abs(w.Likeliest) > stats.Estimate{SE: math.Sqrt(hosts.Variance + w.Variance), DF: hosts.DF}.Margin(beyondHosts):
 		return moreThanHosts
 	}
 	return ""
@@ -39,7 +39,7 @@ const takenOff = "what the other methods share, within what hosts differ by"
 // or, where that is not identified, on the change of the cost of all of them.
 func judgeService(x *index, methods []compared, shared *stats.Shared, d differ, o Options) *compared {
 	c := &compared{verdict: Verdict{Method: "whole service", State: FewSlots, Basis: Own}, decide: []statistic{mean}}
-	bill, ok := serviceCost(x, methods)
+	bill, ok := serviceCost(methods, d)
 	if !ok {
 		return c
 	}
@@ -56,7 +56,7 @@ func judgeService(x *index, methods []compared, shared *stats.Shared, d differ, 
 		v.Common = &Part{shareOf(w.Mean), [2]float64{shareOf(w.Low), shareOf(w.High)}}
 	}
 	if v.Common != nil || v.CommonReason == moreThanHosts { // the methods agree
-		change, variance, df = w.Likeliest, w.SD*w.SD, math.Inf(1)
+		change, variance, df = w.Likeliest, w.Variance, math.Inf(1)
 	}
 	c.surely = partOf(change, variance, df).Interval[0]
 	c.spread = errorOf{measured, variance, df}.with(d.hosts)
@@ -70,41 +70,32 @@ func judgeService(x *index, methods []compared, shared *stats.Shared, d differ, 
 
 type bill struct{ change, variance, processes, df float64 }
 
-// serviceCost compares the sum of the own costs of all methods, each at the calls of the
-// head; of inclusive costs where callers are unknown.
-func serviceCost(x *index, methods []compared) (bill, bool) {
+// serviceCost compares the cost of all methods, each at the calls of the head: what calls
+// that none of the methods makes cost with all they call.
+func serviceCost(methods []compared, d differ) (bill, bool) {
 	var base, head float64
 	var out bill
-	variance, df := make([]float64, 0, len(methods)), make([]float64, 0, len(methods))
+	var variances, df []float64
 	for m := range methods {
 		c := &methods[m]
-		if !c.verdict.State.Judged() || c.basis == Inclusive && x.callersKnown && len(x.callees[m]) > 0 {
+		f := &c.inclusive
+		if !c.verdict.State.Judged() || !f.ok || c.entry == 0 {
 			continue
 		}
-		b, h := c.verdict.BaseMean*c.weight[Head], c.verdict.HeadMean*c.weight[Head]
-		if c.basis == OwnPart { // the means are inclusive
-			b, h = b*c.loading, h-b*(1-c.loading)
-		}
-		if !(b > 0) || !(h > 0) {
-			continue
-		}
+		b, h := c.entry*c.inclusiveBase, c.entry*c.inclusiveCost
 		base, head = base+b, head+h
-		f := c.fits[mean]
-		scale := h
-		if c.basis == OwnPart {
-			scale = h / c.loading
-		}
-		variance = append(variance, f.kappa*f.within*scale*scale)
+		variances = append(variances, (f.kappa*f.within+f.slots)*h*h)
 		df = append(df, f.df)
-		out.processes += (c.errors[mean].all - c.errors[mean].measured) * scale * scale
+		between, _ := f.instances.Moderated(d.between[mean].Variance, d.prior[mean])
+		out.processes += between * f.spread * h * h
 	}
 	if !(base > 0) || !(head > 0) {
 		return bill{}, false
 	}
-	for _, v := range variance {
+	for _, v := range variances {
 		out.variance += v / (head * head)
 	}
 	out.processes /= head * head
-	out.change, out.df = math.Log(head/base), stats.Satterthwaite(variance, df)
+	out.change, out.df = math.Log(head/base), stats.Satterthwaite(variances, df)
 	return out, true
 }

@@ -24,7 +24,7 @@ func settle(family []*compared, o Options) {
 			v.Warnings = append(v.Warnings, fmt.Sprintf("told by the last look alone, with %d times the evidence, as no other look can come", OnlyLook))
 			continue
 		}
-		v.State = NotProven
+		v.State, c.proven = NotProven, false
 		v.Warnings = append(v.Warnings, fmt.Sprintf("%s in the last look alone, e-value %.3g: as no other look can come, it takes %.3g", interval(v), v.EValue, v.NeededE))
 	}
 }

@@ -10,8 +10,10 @@ const (
 	Regressed State = "regressed"
 	// Pending: dearer beyond doubt, in too few looks yet.
 	Pending State = "pending"
-	// Explained: dearer, and raised callees are why.
+	// Explained: more expensive, and raised callees are why.
 	Explained State = "explained"
+	// WithService: more expensive as the whole service is, which is reported.
+	WithService State = "with_whole_service"
 	// Moved: dearer, and another method got cheaper by as much; who calls both
 	// pays the same.
 	Moved State = "moved"
@@ -34,7 +36,7 @@ const (
 // Judged reports whether the method was really compared.
 func (s State) Judged() bool {
 	switch s {
-	case Regressed, Pending, Explained, Moved, NotProven, Undecided:
+	case Regressed, Pending, Explained, WithService, Moved, NotProven, Undecided:
 		return true
 	}
 	return false

@@ -37,8 +37,17 @@ func withinVersions(x *index, z *standard) hosts {
 	slots := x.d.Slots
 	cells := make([][]stats.Weighted, len(x.warm))
 	whole := make([][]stats.Weighted, len(x.d.Instances))
+	leaves := 0
 	for m := range x.d.Methods {
-		if !z.method(x.of(m)) {
+		if len(x.callees[m]) == 0 && len(x.of(m)) > 0 {
+			leaves++
+		}
+	}
+	for m := range x.d.Methods {
+		// Where whole requests are measured, a caller's records hold those of its callees:
+		// what chance did to one is in both, and looks like a host.
+		leaf := len(x.callees[m]) == 0
+		if !leaf && leaves >= leastTogether || !z.method(x.of(m)) {
 			continue
 		}
 		g := &z.grids[level]
@@ -59,7 +68,7 @@ func withinVersions(x *index, z *standard) hosts {
 				records += n
 				u += g.expected[at]
 				e += g.residual[at]
-				if n >= leastRecords {
+				if n >= leastRecords && leaf {
 					cells[at] = append(cells[at], vote(g.residual[at]/g.expected[at]-own, n))
 				}
 			}

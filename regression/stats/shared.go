@@ -131,8 +131,9 @@ type Without struct {
 	Mean, SD, Low, High float64
 	// Moved is the share of the voters that changed for reasons of their own.
 	Moved float64
-	// Likeliest is the grid point with the largest likelihood whatever the prior.
-	Likeliest float64
+	// Likeliest is the grid point with the largest likelihood whatever the prior, and
+	// Variance that of its error.
+	Likeliest, Variance float64
 }
 
 // Without leaves one vote out; -1 leaves out none.
@@ -177,6 +178,15 @@ func (s *Shared) Without(vote int) *Without {
 		}
 	}
 	w.SD = math.Sqrt(w.SD)
+	precision := 0.0
+	for j, v := range s.votes {
+		if j != vote {
+			precision += 1 / FeltVariance(v.Variance, w.Likeliest)
+		}
+	}
+	if precision > 0 {
+		w.Variance = 1 / precision
+	}
 	w.Moved = s.moved(w, vote)
 	return w
 }

@@ -43,21 +43,23 @@ func (o Options) Unit() time.Duration {
 type State string
 
 const (
-	Regressed  State = "regressed"
-	Explained  State = "explained"  // dearer, and its callees are why
-	NotProven  State = "not_proven" // nothing above the threshold that could not be chance
-	FewRecords State = "few_records"
-	FewSlots   State = "few_slots" // too few clusters for an interval
-	Pending    State = "pending"   // dearer, to be confirmed by the next look
-	Moved      State = "moved"     // dearer, and another method got cheaper by as much
-	Undecided  State = "undecided" // measured to be much more expensive, and could not be judged
-	New        State = "new"       // not in the base version
-	Gone       State = "gone"      // not in the head version
+	Regressed State = "regressed"
+	Explained State = "explained" // dearer, and its callees are why
+	// WithService is more expensive as the whole service is, which is reported.
+	WithService State = "with_whole_service"
+	NotProven   State = "not_proven" // nothing above the threshold that could not be chance
+	FewRecords  State = "few_records"
+	FewSlots    State = "few_slots" // too few clusters for an interval
+	Pending     State = "pending"   // dearer, to be confirmed by the next look
+	Moved       State = "moved"     // dearer, and another method got cheaper by as much
+	Undecided   State = "undecided" // measured to be much more expensive, and could not be judged
+	New         State = "new"       // not in the base version
+	Gone        State = "gone"      // not in the head version
 )
 
 // Judged reports whether the method was really compared.
 func (s State) Judged() bool {
-	return slices.Contains([]State{Regressed, Pending, Explained, Moved, NotProven, Undecided}, s)
+	return slices.Contains([]State{Regressed, Pending, Explained, WithService, Moved, NotProven, Undecided}, s)
 }
 
 // Line is one method of a comparison.

@@ -71,9 +71,10 @@ func Judge(s scenes.Scene, seed uint64, spreads judge.Spreads) (*Judged, error) 
 			o.Raised, o.Found = o.Truth.Unchanged, !o.Truth.Unchanged
 		case judge.Moved:
 			o.Raised = o.Truth.Unchanged
+		case judge.WithService:
+			o.Raised, o.Found = o.Truth.Unchanged, !o.Truth.Unchanged
 		case judge.Explained: // false where nothing that it calls changed
 			o.Raised = o.Truth.Unchanged && math.Abs(o.Truth.Inclusive) < 1e-9
-			o.Found = !o.Truth.Unchanged && o.Verdict.Explains[0] == "the whole service"
 		}
 		out.Methods = append(out.Methods, o)
 	}

@@ -78,6 +78,7 @@ func (s *simulation) found() error {
 		{"0.3% of calls x400, 3+3, 3,000 records", rare(0.003, 400), sim.None, families.Raised},
 		{"all methods +20%, 36+4, whole service", all(1.2, 36, 4), sim.None, service},
 		{"all methods x10, 1+1, whole service", all(10, 1, 1), sim.None, service},
+		{"all methods x10, 3+3, an alert", all(10, 3, 3), 100, func(j *families.Judged) bool { return len(j.Alerts) > 0 }},
 		{"all methods x10, 1+1, exit status is not 0", all(10, 1, 1), 100, func(j *families.Judged) bool { return !j.Silent() }},
 	} {
 		found, err := families.Found(c.scene, seed, 8*s.deployments, c.is)
