@@ -342,6 +342,35 @@ func TestStockInstrumentation(t *testing.T) {
 	}
 }
 
+// TestFewProcesses: with two processes of each version a method that is twice as
+// expensive is not passed over, and no other takes its place.
+func TestFewProcesses(t *testing.T) {
+	atEnd(t)
+	for seed := range uint64(3) {
+		s := callTree{steps: append(chainOf(4), chainOf(5)...), base: 2, head: 2, hosts: 0.06, requests: 20}
+		for m := range s.steps[4:] {
+			s.steps[4+m].name, s.steps[4+m].caller = fmt.Sprintf("app/tree.Branch%d", m), m/2
+		}
+		const changed = "app/tree.Branch3"
+		s.steps[7].factor = 2
+		root, truths := s.write(t, seed)
+		a := asked(t, root)
+		a.print(t, truths)
+		if names := a.raised(); a.code != exitFound && a.code != exitCannotTell || len(names) > 1 || len(names) == 1 && names[0] != "regression "+changed {
+			t.Errorf("seed %d: exit %d, raised %q", seed, a.code, names)
+		}
+		for full, l := range a.lines {
+			x := truths[full]
+			if l.Interval == nil || !covers(*l.Interval, x.own) && full == changed || x.own == 0 && !covers(*l.Interval, 0) && math.Abs(*l.ChangePercent) > 3 {
+				t.Errorf("seed %d: %s: truth %+.1f%%, said %+v", seed, full, x.own, l)
+			}
+			if l.State == verdict.Moved || (full == changed) != (l.State == verdict.Regressed || l.State == verdict.Undecided) {
+				t.Errorf("seed %d: %s is %s", seed, full, l.State)
+			}
+		}
+	}
+}
+
 // TestMetricOfEachMethod: a method that has CPU time keeps nobody else from being judged
 // by wall time.
 func TestMetricOfEachMethod(t *testing.T) {
@@ -514,23 +543,26 @@ func TestRareExpensiveCalls(t *testing.T) {
 // TestLoadIsNamed: processes of one version get 2.5 times the requests of the other's.
 func TestLoadIsNamed(t *testing.T) {
 	atEndOfScenes(t)
-	for seed := range uint64(10) {
-		a, _, truths := drawn(t, scenes.Scene{
-			Structure: scenes.Chain(5), Change: scenes.Change{Where: scenes.Nothing, Factor: 1}, Base: 3, Head: 3, HostSD: 0.06, InstanceSD: 0.015,
-			Disturbance: scenes.Disturbance{HeadLoad: 2.5},
-		}, seed)
-		if seed == 0 {
-			a.print(t, truths)
-			t.Logf("warnings: %q", a.Warnings)
-		}
-		if len(a.found.Alerts) > 0 {
-			a.print(t, truths)
-			t.Errorf("seed %d: raised %q", seed, a.raised())
-		}
-		if !slices.ContainsFunc(a.Warnings, func(w string) bool {
-			return strings.Contains(w, "a process of the new version gets 2.") && strings.Contains(w, "times the calls")
-		}) {
-			t.Errorf("seed %d: the load is not named in %q", seed, a.Warnings)
+	for _, load := range []float64{2.5, 1 / 2.5} {
+		for seed := range uint64(10) {
+			a, _, truths := drawn(t, scenes.Scene{
+				Structure: scenes.Chain(5), Change: scenes.Change{Where: scenes.Nothing, Factor: 1}, Base: 3, Head: 3, HostSD: 0.06, InstanceSD: 0.015,
+				Disturbance: scenes.Disturbance{HeadLoad: load},
+			}, seed)
+			if len(a.found.Alerts) > 0 || seed == 0 {
+				a.print(t, truths)
+				t.Logf("warnings: %q", a.Warnings)
+			}
+			if len(a.found.Alerts) > 0 {
+				t.Errorf("load x%g, seed %d: raised %q", load, seed, a.raised())
+			}
+			if !slices.ContainsFunc(a.Warnings, func(w string) bool {
+				said := 0.0
+				fmt.Sscanf(w, "a process of the new version gets %g times the calls of one of the base", &said)
+				return math.Abs(said/load-1) < 0.1
+			}) {
+				t.Errorf("load x%g, seed %d: it is not named in %q", load, seed, a.Warnings)
+			}
 		}
 	}
 }
