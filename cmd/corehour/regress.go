@@ -134,7 +134,7 @@ func (r *regressFlags) tell(ctx context.Context, f *findings) error {
 func (r *regressFlags) declareRule(f *flag.FlagSet) {
 	f.StringVar(&r.options.Base, "base", "", "`version` to compare with (default: the one before head)")
 	f.StringVar(&r.options.Head, "head", "", "`version` to judge (default: the newest)")
-	f.StringVar(&r.options.Metric, "metric", "", "cpu or wall (default: cpu where both versions have it, else wall)")
+	f.StringVar(&r.options.Metric, "metric", "", "cpu or wall (default: cpu where both versions have it of the method, else wall)")
 	f.StringVar(&r.method, "method", byEvidence, "evidence (e-values, see docs/statistics.md) or threshold (percent and an interval)")
 	f.Float64Var(&r.options.ThresholdPercent, "threshold", 0, "`percent` that a change must be above (default: 2 by evidence, 10 by threshold)")
 	f.Int64Var(&r.options.MinRecords, "min-records", 0, "measured `calls` that both sides must have (default: 30 by evidence, 100 by threshold)")
@@ -176,10 +176,11 @@ func (r *regressFlags) checkMethod() error {
 		}
 	case byThreshold:
 		threshold, records = defaultThreshold, defaultMinRecords
-		for _, name := range []string{"warm-up", "slot"} {
-			if given[name] {
-				errs = append(errs, fmt.Errorf("--%s: has no effect with --method threshold: leave one of them out", name))
-			}
+		if given["slot"] {
+			errs = append(errs, errors.New("--slot: has no effect with --method threshold: leave one of them out"))
+		}
+		if given["warm-up"] {
+			errs = append(errs, r.times.checkWarmUp(&r.options))
 		}
 	default:
 		errs = append(errs, fmt.Errorf("--method: want evidence or threshold, found %q", r.method))
