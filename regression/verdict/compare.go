@@ -32,7 +32,7 @@ type Options struct {
 	Slot time.Duration // 0 = by the length of the run
 }
 
-// Unit is that of the holes after which a version is taken to run anew: a minute, or
+// Unit is that of the holes after which a version is taken to run again: a minute, or
 // a slot that is shorter.
 func (o Options) Unit() time.Duration {
 	if o.Slot > 0 {
@@ -46,12 +46,12 @@ type State string
 
 const (
 	Regressed  State = "regressed"
-	Explained  State = "explained"  // dearer, and its callees are why
+	Explained  State = "explained"  // more expensive because of its callees
 	NotProven  State = "not_proven" // nothing above the threshold that could not be chance
 	FewRecords State = "few_records"
 	FewSlots   State = "few_slots" // too few clusters for an interval
-	Pending    State = "pending"   // dearer, to be confirmed by the next look
-	Moved      State = "moved"     // dearer, and another method got cheaper by as much
+	Pending    State = "pending"   // more expensive, to be confirmed by the next evaluation
+	Moved      State = "moved"     // more expensive, and another method got cheaper by as much
 	Undecided  State = "undecided" // measured to be much more expensive, and could not be judged
 	New        State = "new"       // not in the base version
 	Gone       State = "gone"      // not in the head version

@@ -111,7 +111,7 @@ func reason(c *Comparison, l *Line, callers []*Line) string {
 		what, output.Nanos(l.BaseNSPerCall), output.Nanos(l.HeadNSPerCall), *l.ChangePercent, l.Interval[0], l.Interval[1],
 		c.BaseVersion, c.HeadVersion, l.BaseRecords, l.HeadRecords, c.Clusters, l.BaseClusters, l.HeadClusters)
 	if len(callers) > 0 {
-		b.WriteString("; callers that are dearer because of it: ")
+		b.WriteString("; callers that are more expensive because of it: ")
 		for i, caller := range callers {
 			if i == maxNamedCallers {
 				fmt.Fprintf(&b, " and %d more", len(callers)-i)

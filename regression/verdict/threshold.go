@@ -28,7 +28,7 @@ type explanation struct {
 type threshold struct {
 	options Options
 	service query.Service
-	grown   []*Line // whole time grew beyond doubt; in no order
+	grown   []*Line // whole time grew, by the whole interval; in no order
 }
 
 // first judges what each line says by itself.
