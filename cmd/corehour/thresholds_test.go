@@ -97,6 +97,41 @@ func TestThresholdLeavesWarmUpOut(t *testing.T) {
 	}
 }
 
+// Dollars a day are of the time that is compared: a warm-up of a quarter of it changes little.
+func TestThresholdWarmUpKeepsDollars(t *testing.T) {
+	clock(t, evening)
+	root := twoReleases(t, 1)
+	_, all, _ := byThresholdOf(t, root)
+	_, warm, _ := byThresholdOf(t, root, "--warm-up", "10m")
+	if len(all.Alerts) != 1 || len(warm.Alerts) != 1 {
+		t.Fatalf("%+v, %+v", all.Alerts, warm.Alerts)
+	}
+	if ratio := *warm.Alerts[0].USDPerDay / *all.Alerts[0].USDPerDay; ratio < 0.9 || ratio > 1.1 || warm.Alerts[0].Records*4 != all.Alerts[0].Records*3 {
+		t.Errorf("%v times the dollars from %d of %d records", ratio, warm.Alerts[0].Records, all.Alerts[0].Records)
+	}
+}
+
+// Rows that are rolled up and begin before the end of the warm-up are left out whole.
+func TestThresholdWarmUpOfRolledUpRows(t *testing.T) {
+	for level, left := range map[string]int64{"minute": 79, "hour": 70} { // minutes
+		clock(t, fixture.Start.Add(80*time.Hour))
+		before := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 100, Requests: 5}
+		after := before
+		after.Seed, after.Version, after.Instances, after.Start = 2, "2", []string{"c", "d"}, fixture.Start.Add(30*time.Minute)
+		old, _ := before.Run()
+		items, _ := after.Run()
+		root := fixture.Write(t, old, items)
+		if r := corehour("compact", "--warehouse", root, "--"+level+"-after", "1d"); r.code != exitNothing {
+			t.Fatalf("%+v", r)
+		}
+		// The second version starts at half past nine and runs until ten past eleven.
+		_, _, lines := byThresholdOf(t, root, "--warm-up", "20m30s")
+		if got := lines["Serve"].HeadRecords; got != 10*left {
+			t.Errorf("by %s: %d records are left, want %d", level, got, 10*left)
+		}
+	}
+}
+
 func TestThresholdRefusesFlagsOfTime(t *testing.T) {
 	for flag, want := range map[string]string{"--slot": "--slot: has no effect", "--warm-up": "--warm-up: want"} {
 		if r := corehour("regress", "--warehouse", t.TempDir(), "--method", "threshold", flag, "soon"); r.code != exitFailed || !strings.Contains(r.stderr, want) {
