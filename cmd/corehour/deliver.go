@@ -37,7 +37,7 @@ func (d *deliverFlags) declare(f *flag.FlagSet) {
 	f.StringVar(&d.alertmanager, "alertmanager", "", "send alerts to the Alertmanager at this `URL`, or env:NAME or file:PATH")
 	f.StringVar(&d.alertmanagerHeaders, "alertmanager-headers", "", "with these headers, lines of Name: value in `env:NAME or file:PATH`")
 	f.DurationVar(&d.timeout, "deliver-timeout", 30*time.Second, "how `long` the deliveries of one look may take; what is left is sent at the next look")
-	f.StringVar(&d.silences, "silences", "", "`file` of alerts that nobody is told of for a while")
+	f.StringVar(&d.silences, "silences", "", "`file` of alerts that are silenced for a while")
 	d.declareOwners(f)
 	d.declareState(f)
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// evidenceFlags say how time is cut where versions are compared by evidence.
+// evidenceFlags say how time is cut where versions are compared.
 type evidenceFlags struct{ warmUp, slot string }
 
 func (e *evidenceFlags) declare(f *flag.FlagSet) {
-	f.StringVar(&e.warmUp, "warm-up", "", "`duration` from its start that is left out of every process (by evidence; default: until it has settled)")
+	f.StringVar(&e.warmUp, "warm-up", "", "`duration` from its start that is left out of every process (default: by evidence until it has settled, by threshold none)")
 	f.StringVar(&e.slot, "slot", "", "`duration` of a slot of time (by evidence; default: 1m, shorter if the run is short)")
 }
 
@@ -22,9 +22,7 @@ func (e *evidenceFlags) check(f *flag.FlagSet, o *verdict.Options) error {
 	var errs []error
 	var err error
 	if o.WarmUp = judge.Learn; e.warmUp != "" {
-		if o.WarmUp, err = parseSpan("--warm-up", e.warmUp); err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, e.checkWarmUp(o))
 	}
 	f.Visit(func(given *flag.Flag) {
 		if given.Name != "slot" {
@@ -36,4 +34,9 @@ func (e *evidenceFlags) check(f *flag.FlagSet, o *verdict.Options) error {
 		errs = append(errs, err)
 	})
 	return errors.Join(errs...)
+}
+
+func (e *evidenceFlags) checkWarmUp(o *verdict.Options) (err error) {
+	o.WarmUp, err = parseSpan("--warm-up", e.warmUp)
+	return err
 }

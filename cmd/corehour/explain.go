@@ -83,7 +83,7 @@ func parseExplain(args []string, stdout io.Writer) (*explainFlags, error) {
 	f.StringVar(&e.namespace, "namespace", "", "only this namespace (`name`)")
 	f.StringVar(&e.version, "version", "", "only this version (`name`)")
 	e.times.declare(f)
-	f.StringVar(&e.delivery.silences, "silences", "", "`file` of alerts that nobody is told of for a while")
+	f.StringVar(&e.delivery.silences, "silences", "", "`file` of alerts that are silenced for a while")
 	e.delivery.declareState(f)
 	e.delivery.timeout = grace
 	// The method may stand before the flags, between them or behind.

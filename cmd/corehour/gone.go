@@ -49,7 +49,7 @@ func notShown(a *alert.Alert, c *verdict.Comparison) (string, bool) {
 		return "", false
 	}
 	if a.Kind == alert.MoreCalls && a.Caller == "" { // of an earlier program
-		return "alerts of more calls name the caller now: what still holds is told anew", true
+		return "alerts of more calls name the caller now: what still holds is reported again", true
 	}
 	return "the same comparison does not show it any more", true
 }

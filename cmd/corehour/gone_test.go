@@ -39,4 +39,14 @@ func TestGone(t *testing.T) {
 			}
 		}
 	}
+	// A method may be judged by wall time where the service is by CPU time.
+	blocking := compared("1", "2", verdict.NotProven)
+	blocking.Methods[0].Metric = query.Wall
+	f := &findings{Threshold: 2, Comparisons: []*verdict.Comparison{blocking}}
+	for metric, want := range map[string]bool{"wall": true, "cpu": false} {
+		a := &alert.Alert{Kind: alert.Regression, Service: "shop", Class: "shop", Method: "total", Metric: metric, Basis: "own", BaseVersion: "1", HeadVersion: "2", Base: 100}
+		if _, gone := f.gone(a); gone != want {
+			t.Errorf("an alert by %s time of a method that is judged by wall time: gone %t", metric, gone)
+		}
+	}
 }

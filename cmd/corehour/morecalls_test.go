@@ -53,7 +53,7 @@ func TestMoreCallsAreTold(t *testing.T) {
 		code     int
 		want, no []string
 	}{
-		{[]string{"regress", "--format", "markdown"}, exitFound, []string{"1 methods called more often by a caller from 1 ", about, "| calls per call of its caller |", "| 1 | 3 |"}, []string{"1ns", "3ns", "methods dearer"}},
+		{[]string{"regress", "--format", "markdown"}, exitFound, []string{"1 methods called more often by a caller from 1 ", about, "| calls per call of its caller |", "| 1 | 3 |"}, []string{"1ns", "3ns", "methods regressed"}},
 		{[]string{"report", "--format", "text"}, exitNothing, []string{about, "more_calls", "3 calls per call of its caller", calls.ID}, []string{"3ns"}},
 		{[]string{"report", "--format", "html"}, exitNothing, []string{"more_calls", "3 calls per call of its caller", calls.ID}, []string{"3ns"}},
 		{[]string{"report", "--format", "json"}, exitNothing, []string{`"caller": "shop/web.Handler.Serve"`, calls.ID}, nil},

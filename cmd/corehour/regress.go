@@ -18,16 +18,16 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-const regressUsage = `Compares the newest version of each service and environment with the version last
-seen before its first row: by time, never by the spelling of versions. By evidence
-(the default) processes of both versions that run at the same time are compared,
-callers and hours being equal, and a method is raised when its e-value proves that
-it is dearer, among all methods of the deployment and in two looks in a row. What
-runs at different times is compared with earlier days or with the time before, and
-the output says so. --method threshold raises what grew by more than --threshold
-percent with the lower end of the 95% interval above zero. CPU time is compared where
-both versions have it, else wall time; every line says which. ~ marks a change that
-is not proven.
+const regressUsage = `Compares the newest version of each service and environment with the one before it.
+Versions are ordered by when their processes started, at equal times by natural order.
+By evidence (the default) processes of both versions that run at the same time are
+compared, adjusted for caller mix and hour. A method is raised when its e-value proves,
+among all methods of the deployment and in two evaluations in a row, that it is more
+expensive. What runs at different times is compared with earlier days or with the time
+before, and the output says so. --method threshold raises what grew by more than
+--threshold percent with the lower end of the 95% interval above zero. A method is
+compared by CPU time where both versions have it, else by wall time; every line says
+which. ~ marks a change that is not statistically significant.
 
 Exit codes: 0 nothing found, 1 a regression, 2 failed, 3 could not tell.
 
@@ -36,8 +36,8 @@ cost and 1 dollar a day, and never from one process of the new version; warning 
 dollars a day, or from 1% and 0.1 dollars a day; else info.
 
 With --webhook, --slack or --alertmanager each alert is sent once, again if it gets
-worse, and taken back when it goes away. corehour accept makes a slowdown that is
-meant the new baseline. A file of --owners says who owns what.`
+worse, and once more when it is resolved. corehour accept makes a slowdown that is
+meant the new baseline. A file of --owners names the owners of services and classes.`
 
 // The rules to choose from.
 const (
@@ -54,7 +54,7 @@ const (
 	defaultMinRecords = 100
 )
 
-// regressFlags are the flags of regress beside the common ones.
+// regressFlags are the flags of regress in addition to the common ones.
 type regressFlags struct {
 	*common
 	options  verdict.Options
@@ -118,7 +118,7 @@ func runRegress(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 	return found.exitCode(), undelivered
 }
 
-// tell sorts out what nobody is to be told of and sends the rest. Alerts that could
+// tell leaves out accepted and silenced alerts and sends the rest. Alerts that could
 // not be sent count all the same.
 func (r *regressFlags) tell(ctx context.Context, f *findings) error {
 	sorted, err := r.delivery.desk.Handle(ctx, delivery.Look{Alerts: f.Alerts, ThresholdPercent: f.Threshold, Gone: f.gone})
@@ -134,7 +134,7 @@ func (r *regressFlags) tell(ctx context.Context, f *findings) error {
 func (r *regressFlags) declareRule(f *flag.FlagSet) {
 	f.StringVar(&r.options.Base, "base", "", "`version` to compare with (default: the one before head)")
 	f.StringVar(&r.options.Head, "head", "", "`version` to judge (default: the newest)")
-	f.StringVar(&r.options.Metric, "metric", "", "cpu or wall (default: cpu where both versions have it, else wall)")
+	f.StringVar(&r.options.Metric, "metric", "", "cpu or wall (default: cpu where both versions have it of the method, else wall)")
 	f.StringVar(&r.method, "method", byEvidence, "evidence (e-values, see docs/statistics.md) or threshold (percent and an interval)")
 	f.Float64Var(&r.options.ThresholdPercent, "threshold", 0, "`percent` that a change must be above (default: 2 by evidence, 10 by threshold)")
 	f.Int64Var(&r.options.MinRecords, "min-records", 0, "measured `calls` that both sides must have (default: 30 by evidence, 100 by threshold)")
@@ -176,10 +176,11 @@ func (r *regressFlags) checkMethod() error {
 		}
 	case byThreshold:
 		threshold, records = defaultThreshold, defaultMinRecords
-		for _, name := range []string{"warm-up", "slot"} {
-			if given[name] {
-				errs = append(errs, fmt.Errorf("--%s: has no effect with --method threshold: leave one of them out", name))
-			}
+		if given["slot"] {
+			errs = append(errs, errors.New("--slot: has no effect with --method threshold: leave one of them out"))
+		}
+		if given["warm-up"] {
+			errs = append(errs, r.times.checkWarmUp(&r.options))
 		}
 	default:
 		errs = append(errs, fmt.Errorf("--method: want evidence or threshold, found %q", r.method))

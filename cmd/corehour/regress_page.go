@@ -11,7 +11,7 @@ import (
 )
 
 // regressPage is the answer as a comment on a pull request: one table for each
-// deployment, the dearest first, and what was compared.
+// deployment, the most expensive first, and what was compared.
 func regressPage(f *findings) *output.Document {
 	d := &output.Document{}
 	if len(f.Alerts) == 0 {
@@ -31,7 +31,7 @@ func regressPage(f *findings) *output.Document {
 				few++
 			}
 		}
-		notes = append(notes, fmt.Sprintf("%s: version %s against %s (%s) by %s time: %d methods compared, %d with too few records to tell",
+		notes = append(notes, fmt.Sprintf("%s: version %s against %s (%s) by %s time: %d methods compared, %d with too few records",
 			c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy, c.Metric, judged, few))
 	}
 	for _, s := range f.NotCompared {
@@ -75,14 +75,14 @@ func whatMoved(alerts []alert.Alert) string {
 		n[alerts[i].Kind]++
 	}
 	var parts []string
-	if dearer := len(alerts) - n[alert.MoreCalls] - n[alert.WholeService]; dearer > 0 {
-		parts = append(parts, fmt.Sprintf("%d methods dearer", dearer))
+	if slower := len(alerts) - n[alert.MoreCalls] - n[alert.WholeService]; slower > 0 {
+		parts = append(parts, fmt.Sprintf("%d methods regressed", slower))
 	}
 	if calls := n[alert.MoreCalls]; calls > 0 {
 		parts = append(parts, fmt.Sprintf("%d methods called more often by a caller", calls))
 	}
 	if n[alert.WholeService] > 0 {
-		parts = append(parts, "the whole service dearer")
+		parts = append(parts, "the whole service regressed")
 	}
 	return strings.Join(parts, ", ")
 }

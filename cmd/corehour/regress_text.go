@@ -86,7 +86,7 @@ func alertLines(a *alert.Alert) []string {
 	return []string{fmt.Sprintf("%s: %s of %s: %s", a.Severity, a.Name(), a.Service, a.Reason), about}
 }
 
-// untold says which alerts nobody is told of, and why.
+// untold lists the alerts that are accepted or silenced, and why.
 func untold(accepted []delivery.Accepted, silenced []delivery.Silenced) (lines []string) {
 	for i := range accepted {
 		a := &accepted[i]

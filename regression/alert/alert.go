@@ -14,11 +14,11 @@ const Schema = 1
 
 // Kinds of alerts.
 const (
-	Regression   = "regression"    // a method that a new version made dearer
+	Regression   = "regression"    // a method that a new version made more expensive
 	MoreCalls    = "more_calls"    // a method that its caller calls more often per call
-	WholeService = "whole_service" // what all methods have in common became dearer
+	WholeService = "whole_service" // what all methods have in common became more expensive
 	Budget       = "budget"        // what is spent is above what was planned
-	Drift        = "drift"         // a method that became dearer over weeks
+	Drift        = "drift"         // a method that became more expensive over weeks
 )
 
 // Alert is one thing to know of, as other programs read it.

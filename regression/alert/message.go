@@ -20,7 +20,7 @@ const (
 const MaxInMessage = 100
 
 // Message is what sinks send: the alerts of one deployment, or the drifts of one service,
-// dearest first. A drift is no matter of versions, so a message of drifts names none.
+// most expensive first. A drift is no matter of versions, so a message of drifts names none.
 type Message struct {
 	Schema           int    `json:"schema"`
 	ID               string `json:"id"`
@@ -54,7 +54,7 @@ func deploymentOf(a *Alert) deployment {
 	return deployment{kind, a.ServiceNamespace, a.Service, a.Environment, a.BaseVersion, a.HeadVersion}
 }
 
-// Messages makes one message for each deployment, the dearest first.
+// Messages makes one message for each deployment, the most expensive first.
 func Messages(status Status, alerts []Alert) []Message {
 	alerts = slices.Clone(alerts)
 	slices.SortStableFunc(alerts, Dearer)

@@ -59,6 +59,8 @@ func TestAnswersAreThoseOfFiles(t *testing.T) {
 	wall.Metric, wall.Filter = query.Wall, query.Filter{}
 	sides := ask
 	sides.Compared = compared
+	warm := sides
+	warm.WarmUp = 3 * time.Minute
 	type answers map[string]any
 	all := func(root string) answers {
 		t.Helper()
@@ -76,7 +78,7 @@ func TestAnswersAreThoseOfFiles(t *testing.T) {
 			}
 			out[name] = v
 		}
-		for name, a := range map[string]query.Ask{"cpu": ask, "wall": wall, "sides": sides} {
+		for name, a := range map[string]query.Ask{"cpu": ask, "wall": wall, "sides": sides, "warm-up": warm} {
 			methods, edges, err := w.Profiles(ctx, a)
 			put("profiles "+name, methods, err)
 			put("edges "+name, edges, err)

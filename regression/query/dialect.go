@@ -150,6 +150,7 @@ type scope struct {
 	Source  string // the relation that method_cost reads
 	Weights string // the schema of the weights, if these are tables
 	Sides   bool   // whether rows are told apart by side of a comparison
+	WarmUp  bool   // whether rows of processes that have just started are left out
 	Filter  Filter
 	Told    []string // columns that statements of sums tell rows apart by
 	Summed  bool     // rows are added up before they are weighed

@@ -63,12 +63,16 @@ type Ask struct {
 	// Compared are the deployments to measure. Empty means all rows of Window, in
 	// clusters of length Slot.
 	Compared []Compared
-	Window   Window
-	Slot     time.Duration
+	// WarmUp is the time from the start of its process, or from its first row where the
+	// start is unknown, in which rows of Compared are left out.
+	WarmUp time.Duration
+	Window Window
+	Slot   time.Duration
 }
 
 func (a Ask) scope() scope {
-	return scope{metricColumns: columnsOf[a.Metric], Filter: a.Filter, Sides: len(a.Compared) > 0, Summed: a.shortestSlot() >= sumsFrom}
+	sides := len(a.Compared) > 0
+	return scope{metricColumns: columnsOf[a.Metric], Filter: a.Filter, Sides: sides, WarmUp: sides && a.WarmUp > 0, Summed: a.shortestSlot() >= sumsFrom}
 }
 
 func (a Ask) shortestSlot() time.Duration {
@@ -95,6 +99,9 @@ func (a Ask) args() map[string]any {
 	if len(a.Compared) > 0 { // each has its own window and slot
 		delete(args, "from_ns")
 		delete(args, "to_ns")
+		if a.WarmUp > 0 {
+			args["warm_up_ns"] = a.WarmUp.Nanoseconds()
+		}
 		return args
 	}
 	args["slot_ns"] = a.Slot.Nanoseconds()
@@ -130,9 +137,11 @@ func (w *Warehouse) Profiles(ctx context.Context, a Ask) (methods []Profile, edg
 		return nil, nil, err
 	}
 	s := a.scope()
-	windows, slots := a.pieces()
-	if s.dialect, err = w.hourly(ctx, windows, slots...); err != nil {
-		return nil, nil, err
+	if s.dialect = w.dialect; !s.WarmUp { // which ends within hours
+		windows, slots := a.pieces()
+		if s.dialect, err = w.hourly(ctx, windows, slots...); err != nil {
+			return nil, nil, err
+		}
 	}
 	err = w.each(ctx, "profile", s, a.args(), func(rows *sql.Rows) error {
 		var p Profile

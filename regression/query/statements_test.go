@@ -42,6 +42,7 @@ func statements(t *testing.T) map[string]string {
 		add("cells_"+string(metric), "cells", scope{metricColumns: columnsOf[metric]})
 		add("days_"+string(metric), "days", scope{metricColumns: columnsOf[metric]})
 		add("profile_sides_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{Slot: slot}}}.scope())
+		add("profile_warm_up_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{Slot: slot}}, WarmUp: time.Minute}.scope())
 	}
 	for _, template := range []string{"members", "services", "places", "classes", "percentiles", "tails", "runs", "sampling", "processes", "last_stats", "duplicates", "stock", "extent", "view_of_method_cost"} {
 		add(template, template, scope{})

@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -18,19 +19,20 @@ const Level = 0.95
 // Options of the rule.
 type Options struct {
 	Base, Head       string  // versions; empty = newest and the one before
-	Metric           string  // cpu, wall, or empty: cpu where both versions have it
+	Metric           string  // cpu, wall, or empty: cpu where both versions have it of the method
 	ThresholdPercent float64 // a change must be above it
 	MinRecords       int64   // on both sides
 	// Thresholds are both of some methods; of Compare only.
 	Thresholds *rules.Thresholds
 
-	// Of Evidence only.
-	AsOf   time.Time     // now, to tell what is over; zero = nothing is
 	WarmUp time.Duration // left out of every process
-	Slot   time.Duration // 0 = by the length of the run
+
+	// Of Evidence only.
+	AsOf time.Time     // now, to tell what is over; zero = nothing is
+	Slot time.Duration // 0 = by the length of the run
 }
 
-// Unit is that of the holes after which a version is taken to run anew: a minute, or
+// Unit is that of the holes after which a version is taken to run again: a minute, or
 // a slot that is shorter.
 func (o Options) Unit() time.Duration {
 	if o.Slot > 0 {
@@ -44,14 +46,14 @@ type State string
 
 const (
 	Regressed State = "regressed"
-	Explained State = "explained" // dearer, and its callees are why
+	Explained State = "explained" // more expensive because of its callees
 	// WithService is more expensive as the whole service is, which is reported.
 	WithService State = "with_whole_service"
 	NotProven   State = "not_proven" // nothing above the threshold that could not be chance
 	FewRecords  State = "few_records"
 	FewSlots    State = "few_slots" // too few clusters for an interval
-	Pending     State = "pending"   // dearer, to be confirmed by the next look
-	Moved       State = "moved"     // dearer, and another method got cheaper by as much
+	Pending     State = "pending"   // more expensive, to be confirmed by the next evaluation
+	Moved       State = "moved"     // more expensive, and another method got cheaper by as much
 	Undecided   State = "undecided" // measured to be much more expensive, and could not be judged
 	New         State = "new"       // not in the base version
 	Gone        State = "gone"      // not in the head version
@@ -138,6 +140,8 @@ type Comparison struct {
 	Warnings     []string      `json:"warnings"`
 	Methods      []Line        `json:"methods"`
 	Alerts       []alert.Alert `json:"alerts"`
+
+	headOwn map[query.Metric]float64 // ns of all methods without their callees, by the threshold
 }
 
 // Told reports whether any method could be judged, and none or the whole service was
@@ -148,34 +152,82 @@ func (c *Comparison) Told() bool {
 		!slices.ContainsFunc(c.Methods, undecided) && (c.WholeService == nil || !undecided(*c.WholeService))
 }
 
-// Compare compares the two deployments of each pair. Of files those with slots of one length
-// are asked for together: what is asked by the hour is answered sooner. BigQuery bills each
-// question.
+// Compare compares the two deployments of each pair by the threshold rule, each method by
+// CPU time where both versions have it of the method, else by wall time.
 func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options) ([]*Comparison, error) {
+	first, err := measure(ctx, w, filter, pairs, o, func(i int) query.Metric { return metricOf(pairs[i], o) })
+	if err != nil {
+		return nil, err
+	}
+	second, err := measure(ctx, w, filter, pairs, o, func(i int) query.Metric {
+		if o.Metric == "" && first[i].metric == query.CPU && len(first[i].lackCPU()) > 0 {
+			return query.Wall
+		}
+		return ""
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*Comparison, len(pairs))
+	for i, p := range pairs {
+		c := &Comparison{
+			Service:     p.Service,
+			BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
+			BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision, ChosenBy: p.ChosenBy,
+			BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
+			Metric: first[i].metric, Clusters: "instance x " + slotName(slotFor(p, o)), Warnings: []string{},
+			Methods: first[i].with(second[i]),
+			headOwn: map[query.Metric]float64{first[i].metric: first[i].headOwn(), second[i].metric: second[i].headOwn()},
+		}
+		j := threshold{options: o, service: p.Service}
+		j.first(c.Methods)
+		j.settle(c.Methods, append(first[i].edges, second[i].edges...))
+		notGone(c.Methods)
+		c.Warnings = append(c.Warnings, allWarmUp(c, p, o)...)
+		c.Alerts = alerts(c, p, o)
+		out[i] = c
+	}
+	return out, nil
+}
+
+// measured is what one pair measured in one metric.
+type measured struct {
+	metric query.Metric // empty = nothing was asked
+	lines  []Line
+	edges  []edge
+}
+
+// edge is what a caller paid for a callee in one metric.
+type edge struct {
+	query.Edge
+	metric query.Metric
+}
+
+// measure measures the pairs in the metrics that metricOf wants, which is empty for none.
+// Of files those with slots of one length are asked for together: what is asked by the hour
+// is answered sooner. BigQuery bills each question.
+func measure(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options, metricOf func(i int) query.Metric) ([]measured, error) {
 	type kind struct {
 		metric query.Metric
 		slot   time.Duration
 	}
-	out := make([]*Comparison, len(pairs))
-	asks, at := map[kind]query.Ask{}, map[kind]map[query.Service]int{} // at: the comparisons
+	out := make([]measured, len(pairs))
+	asks, at := map[kind]query.Ask{}, map[kind]map[query.Service]int{} // at: the pairs
 	var kinds []kind
 	for i, p := range pairs {
-		k, slot := kind{metric: metricOf(p, o)}, slotFor(p)
+		k, slot := kind{metric: metricOf(i)}, slotFor(p, o)
+		if k.metric == "" {
+			continue
+		}
 		if w.InFiles() {
 			k.slot = slot
 		}
 		if at[k] == nil {
 			kinds = append(kinds, k)
-			asks[k], at[k] = query.Ask{Metric: k.metric, Filter: filter}, map[query.Service]int{}
+			asks[k], at[k] = query.Ask{Metric: k.metric, Filter: filter, WarmUp: o.WarmUp}, map[query.Service]int{}
 		}
 		at[k][p.Service] = i
-		out[i] = &Comparison{
-			Service:     p.Service,
-			BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
-			BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision, ChosenBy: p.ChosenBy,
-			BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
-			Metric: k.metric, Clusters: "instance x " + slotName(slot), Warnings: []string{}, Methods: []Line{},
-		}
+		out[i].metric = k.metric
 		ask := asks[k]
 		ask.Compared = append(ask.Compared, p.side(query.SideBase, p.Base, slot), p.side(query.SideHead, p.Head, slot))
 		asks[k] = ask
@@ -185,31 +237,82 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 		if err != nil {
 			return nil, err
 		}
-		judgeAll(o, profiles, edges, at[k], out)
-	}
-	for i, c := range out {
-		c.Alerts = alerts(c, pairs[i])
+		profilesOf := map[query.Service][]query.Profile{}
+		for _, p := range profiles {
+			profilesOf[p.Service] = append(profilesOf[p.Service], p)
+		}
+		for service, own := range profilesOf {
+			out[at[k][service]].lines = lines(own, k.metric)
+		}
+		for _, e := range edges {
+			m := &out[at[k][e.Service]]
+			m.edges = append(m.edges, edge{e, k.metric})
+		}
 	}
 	return out, nil
 }
 
-// judgeAll fills in the lines of the comparisons of one kind.
-func judgeAll(o Options, profiles []query.Profile, edges []query.Edge, at map[query.Service]int, out []*Comparison) {
-	profilesOf := map[query.Service][]query.Profile{}
-	for _, p := range profiles {
-		profilesOf[p.Service] = append(profilesOf[p.Service], p)
+// with are the lines with those of wall time in the place of those that lack CPU time.
+func (m measured) with(wall measured) []Line {
+	byName := map[string]Line{}
+	for _, l := range wall.lines {
+		byName[l.full] = l
 	}
-	edgesOf := map[query.Service][]query.Edge{}
-	for _, e := range edges {
-		edgesOf[e.Service] = append(edgesOf[e.Service], e)
+	lack := m.lackCPU()
+	out := append([]Line{}, m.lines...)
+	for i, l := range out {
+		if byWall, ok := byName[l.full]; ok && lack[l.full] {
+			out[i] = byWall
+		}
 	}
-	for service, own := range profilesOf {
-		c := out[at[service]]
-		c.Methods = lines(own, c.Metric)
-		j := threshold{options: o, service: service}
-		j.first(c.Methods)
-		j.settle(c.Methods, edgesOf[service])
+	return out
+}
+
+// lackCPU are the methods that both versions timed and that have no CPU time to compare:
+// one version at least did not time it, or it is a caller's and one version timed that of a
+// callee, which is taken off the caller's own time, and the other did not.
+func (m measured) lackCPU() map[string]bool {
+	out, once := map[string]bool{}, map[string]bool{}
+	both := map[string]bool{}
+	for i := range m.lines {
+		l := &m.lines[i]
+		if both[l.full] = l.base != nil && l.head != nil; both[l.full] && min(l.BaseRecords, l.HeadRecords) == 0 {
+			out[l.full], once[l.full] = true, max(l.BaseRecords, l.HeadRecords) > 0
+		}
 	}
+	for _, e := range m.edges {
+		if once[e.Callee] && both[e.Caller] {
+			out[e.Caller] = true
+		}
+	}
+	return out
+}
+
+// headOwn is the own time of all methods in the head version.
+func (m measured) headOwn() (sum float64) {
+	for i := range m.lines {
+		if h := m.lines[i].head; h != nil {
+			sum += h.SelfX
+		}
+	}
+	return sum
+}
+
+// allWarmUp says of which versions all that was measured is left out.
+func allWarmUp(c *Comparison, p Pair, o Options) (out []string) {
+	if o.WarmUp <= 0 {
+		return nil
+	}
+	for side, d := range map[query.Side]Deployment{query.SideBase: p.Base, query.SideHead: p.Head} {
+		seen := slices.ContainsFunc(c.Methods, func(l Line) bool {
+			return side == query.SideBase && l.base != nil || side == query.SideHead && l.head != nil
+		})
+		if d.Measured > 0 && !seen {
+			out = append(out, fmt.Sprintf("nothing that version %s measured is compared: all of it began within %s of the start of its process: give a shorter --warm-up", d.Version, o.WarmUp))
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 func metricOf(p Pair, o Options) query.Metric {
@@ -220,6 +323,11 @@ func metricOf(p Pair, o Options) query.Metric {
 		return query.CPU
 	}
 	return query.Wall
+}
+
+// afterWarmUp is how long a deployment ran without the warm-up of its oldest process.
+func (d Deployment) afterWarmUp(o Options) time.Duration {
+	return max(0, d.Last.Sub(d.First)-max(0, d.Since.Add(o.WarmUp).Sub(d.First)))
 }
 
 func (p Pair) side(side query.Side, d Deployment, slot time.Duration) query.Compared {
@@ -233,8 +341,8 @@ const wantClusters = 24
 // slotFor chooses the longest slots of which both sides have enough: the longer,
 // the less what happens in one depends on the one before. Instances multiply
 // them but are not counted here: instances of one minute share their traffic.
-func slotFor(p Pair) time.Duration {
-	span := min(p.Base.Last.Sub(p.Base.First), p.Head.Last.Sub(p.Head.First))
+func slotFor(p Pair, o Options) time.Duration {
+	span := min(p.Base.afterWarmUp(o), p.Head.afterWarmUp(o))
 	for _, slot := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {
 		if span >= wantClusters*slot {
 			return slot

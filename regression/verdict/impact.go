@@ -52,17 +52,15 @@ func (s *subject) impact(c *Comparison, j judge.Alert, usdPerDay *float64) alert
 
 // impactOf is the same by the threshold: what the growth of one method is of the own time
 // of all. Clusters beyond one a slot are of more processes than one.
-func impactOf(c *Comparison, l *Line, p Pair, usdPerDay *float64) alert.Impact {
+func impactOf(c *Comparison, l *Line, p Pair, o Options, usdPerDay *float64) alert.Impact {
 	i := alert.Impact{USDPerDay: usdPerDay, HeadProcesses: 1}
-	slots := int64(p.Head.Last.Sub(p.Head.First)/slotFor(p)) + 2 // the first and the last are parts
-	whole := 0.0
+	slots := int64(p.Head.afterWarmUp(o)/slotFor(p, o)) + 2 // the first and the last are parts
 	for k := range c.Methods {
 		if h := c.Methods[k].head; h != nil {
-			whole += h.SelfX
 			i.HeadProcesses = max(i.HeadProcesses, int((h.Clusters+slots-1)/slots))
 		}
 	}
-	if whole > 0 {
+	if whole := c.headOwn[l.Metric]; whole > 0 {
 		i.Share = (l.HeadNSPerCall - l.BaseNSPerCall) * l.head.N / whole
 	}
 	return i

@@ -59,9 +59,10 @@ func TestImpactByThreshold(t *testing.T) {
 	d := Deployment{First: begin, Last: begin.Add(30 * time.Minute)}
 	p := Pair{Base: d, Head: d}
 	for clusters, want := range map[int64]int{30: 1, 32: 1, 60: 2, 300: 10} {
-		l := Line{BaseNSPerCall: 100, HeadNSPerCall: 150, head: &query.Profile{Sums: query.Sums{N: 10, SelfX: 1500, Clusters: clusters}}}
-		other := Line{head: &query.Profile{Sums: query.Sums{SelfX: 500}}}
-		got := impactOf(&Comparison{Methods: []Line{l, other, {}}}, &l, p, nil)
+		l := Line{Metric: query.CPU, BaseNSPerCall: 100, HeadNSPerCall: 150, head: &query.Profile{Sums: query.Sums{N: 10, SelfX: 1500, Clusters: clusters}}}
+		other := Line{Metric: query.CPU, head: &query.Profile{Sums: query.Sums{SelfX: 500}}}
+		m := measured{metric: query.CPU, lines: []Line{l, other, {}}}
+		got := impactOf(&Comparison{Methods: m.lines, headOwn: map[query.Metric]float64{query.CPU: m.headOwn()}}, &l, p, Options{}, nil)
 		if got.HeadProcesses != want || got.Share != 0.25 {
 			t.Errorf("%d clusters in 30 slots: %+v, want %d processes and the share 0.25", clusters, got, want)
 		}

@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
-// alerts makes the alerts of a comparison, dearest first.
-func alerts(c *Comparison, p Pair) []alert.Alert {
+// alerts makes the alerts of a comparison, most expensive first.
+func alerts(c *Comparison, p Pair, o Options) []alert.Alert {
 	callers := callersOf(c.Methods)
 	var out []alert.Alert
 	for i := range c.Methods {
@@ -26,14 +27,14 @@ func alerts(c *Comparison, p Pair) []alert.Alert {
 			Class: l.Class, Method: l.Method, Signature: l.Signature,
 			BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion,
 			BaseRevision: c.BaseRevision, HeadRevision: c.HeadRevision,
-			Metric: string(c.Metric), Basis: l.Basis, Base: l.BaseNSPerCall, Head: l.HeadNSPerCall,
+			Metric: string(l.Metric), Basis: l.Basis, Base: l.BaseNSPerCall, Head: l.HeadNSPerCall,
 			ChangePercent: *l.ChangePercent, Interval: *l.Interval,
 			Records: l.HeadRecords, FirstSeen: c.HeadFrom, Links: []string{},
 		}
-		if c.Metric == query.CPU {
-			a.USDPerDay = usdPerDay(l, p.Head)
+		if l.Metric == query.CPU {
+			a.USDPerDay = usdPerDay(l, p.Head.afterWarmUp(o))
 		}
-		a.Severity = alert.SeverityOf(impactOf(c, l, p, a.USDPerDay))
+		a.Severity = alert.SeverityOf(impactOf(c, l, p, o, a.USDPerDay))
 		a.Reason = reason(c, l, callers[l.full])
 		a.ID = alert.ID(&a)
 		out = append(out, a)
@@ -52,9 +53,9 @@ func alerts(c *Comparison, p Pair) []alert.Alert {
 }
 
 // usdPerDay is what the growth per call costs at the rate of calls that the head
-// version has while it runs.
-func usdPerDay(l *Line, head Deployment) *float64 {
-	days := head.Last.Sub(head.First).Hours() / 24
+// version has in the time that is compared.
+func usdPerDay(l *Line, compared time.Duration) *float64 {
+	days := compared.Hours() / 24
 	priced := l.head.SelfX - l.head.UnpricedX
 	if days <= 0 || !(l.head.SelfUSD > 0) || !(priced > 0) {
 		return nil
@@ -101,16 +102,16 @@ const maxNamedCallers = 5
 
 func reason(c *Comparison, l *Line, callers []*Line) string {
 	var b strings.Builder
-	what := "its own " + string(c.Metric) + " time (without calls to other methods)"
+	what := "its own " + string(l.Metric) + " time (without calls to other methods)"
 	if l.Basis == "inclusive" {
-		what = "its " + string(c.Metric) + " time with all it calls (its own part alone is too uncertain for a percentage, and has grown for certain)"
+		what = "its " + string(l.Metric) + " time with all it calls (its own part alone is too uncertain for a percentage, and has grown for certain)"
 	}
 	fmt.Fprintf(&b, "%s per call went from %s to %s, %+.1f%% (95%% interval %+.1f%% to %+.1f%%), from version %s to %s; "+
 		"%d and %d measured calls, clusters: %s (%d and %d)",
 		what, output.Nanos(l.BaseNSPerCall), output.Nanos(l.HeadNSPerCall), *l.ChangePercent, l.Interval[0], l.Interval[1],
 		c.BaseVersion, c.HeadVersion, l.BaseRecords, l.HeadRecords, c.Clusters, l.BaseClusters, l.HeadClusters)
 	if len(callers) > 0 {
-		b.WriteString("; callers that are dearer because of it: ")
+		b.WriteString("; callers that are more expensive because of it: ")
 		for i, caller := range callers {
 			if i == maxNamedCallers {
 				fmt.Fprintf(&b, " and %d more", len(callers)-i)

@@ -28,7 +28,7 @@ type explanation struct {
 type threshold struct {
 	options Options
 	service query.Service
-	grown   []*Line // whole time grew beyond doubt; in no order
+	grown   []*Line // whole time grew, by the whole interval; in no order
 }
 
 // first judges what each line says by itself.
@@ -94,8 +94,9 @@ func (l *Line) say(basis string, base, head stats.Estimate, change float64, iv s
 }
 
 // settle finds out which growth is only that of callees. It goes from the
-// cheapest whole to the dearest, so callees come before their callers.
-func (j *threshold) settle(lines []Line, edges []query.Edge) {
+// cheapest whole to the most expensive, so callees come before their callers. What a
+// caller paid for a callee is of the caller's metric.
+func (j *threshold) settle(lines []Line, edges []edge) {
 	calls := map[string]map[string][2]float64{} // caller, callee -> ns per call of the caller, base and head
 	byName := map[string]*Line{}
 	for i := range lines {
@@ -103,7 +104,7 @@ func (j *threshold) settle(lines []Line, edges []query.Edge) {
 	}
 	for _, e := range edges {
 		l := byName[e.Caller]
-		if e.Caller == "" || l == nil || l.base == nil || l.head == nil || e.Caller == e.Callee {
+		if e.Caller == "" || l == nil || l.base == nil || l.head == nil || e.Caller == e.Callee || e.metric != l.Metric {
 			continue
 		}
 		if calls[e.Caller] == nil {

@@ -6,11 +6,22 @@
 --
 -- Methods go by number until the end: their names are long, and grouping and joining
 -- by six of them was half of the work.
-WITH scoped AS {{.Inline}} (
+WITH {{if .WarmUp -}}
+unknown_starts AS {{.Stored}} (
+  -- Where a process does not say when it started, its first row in the window does.
+  SELECT {{.Service "c."}}, t.side, c.instance, MIN(c.start_ns) AS start_ns
+  FROM method_calls AS c
+  JOIN {{.Given "compared"}} AS t
+    ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
+  WHERE c.process_start_ns IS NULL AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns {{.Only "c."}}
+  GROUP BY {{.Service "c."}}, t.side, c.instance
+),
+{{end -}}
+scoped AS {{.Inline}} (
   SELECT
     c.*,
     {{- if .Sides}}
-    t.side, CASE WHEN c.start_ns >= t.from_ns AND c.start_ns < t.to_ns THEN c.start_ns - MOD(c.start_ns, t.slot_ns) END AS slot_ns
+    t.side, CASE WHEN c.start_ns >= t.from_ns AND c.start_ns < t.to_ns{{if .WarmUp}} AND c.start_ns >= COALESCE(c.process_start_ns, u.start_ns) + {{.Param}}warm_up_ns{{end}} THEN c.start_ns - MOD(c.start_ns, t.slot_ns) END AS slot_ns
     {{- else}}
     CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.start_ns < {{.Param}}to_ns THEN c.start_ns - MOD(c.start_ns, {{.Param}}slot_ns) END AS slot_ns
     {{- end}}
@@ -18,6 +29,10 @@ WITH scoped AS {{.Inline}} (
   {{- if .Sides}}
   JOIN {{.Given "compared"}} AS t
     ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
+  {{- end}}
+  {{- if .WarmUp}}
+  LEFT JOIN unknown_starts AS u
+    ON u.side = t.side AND {{.Same "u" "c" "service_namespace" "service" "environment" "instance"}}
   {{- end}}
   WHERE true {{.Only "c."}}
 ),

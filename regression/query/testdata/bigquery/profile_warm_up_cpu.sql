@@ -1,0 +1,523 @@
+-- One row per method and version: its totals, and the sums over clusters that its standard
+-- errors are made of. What a method paid its callees is taken off in the cluster
+-- in which they ran. And one row per edge: what a method paid for one callee,
+-- caller NULL where it is not known and can't be inferred.
+--
+-- Methods go by number until the end: their names are long, and grouping and joining
+-- by six of them was half of the work.
+WITH unknown_starts AS  (
+  -- Where a process does not say when it started, its first row in the window does.
+  SELECT c.service_namespace, c.service, c.environment, t.side, c.instance, MIN(c.start_ns) AS start_ns
+  FROM method_calls AS c
+  JOIN UNNEST(@compared) AS t
+    ON t.version = c.version AND COALESCE(t.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(t.service, '') = COALESCE(c.service, '') AND COALESCE(t.environment, '') = COALESCE(c.environment, '')
+  WHERE c.process_start_ns IS NULL AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns  AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+  GROUP BY c.service_namespace, c.service, c.environment, t.side, c.instance
+),
+scoped AS  (
+  SELECT
+    c.*,
+    t.side, CASE WHEN c.start_ns >= t.from_ns AND c.start_ns < t.to_ns AND c.start_ns >= COALESCE(c.process_start_ns, u.start_ns) + @warm_up_ns THEN c.start_ns - MOD(c.start_ns, t.slot_ns) END AS slot_ns
+  FROM method_calls AS c
+  JOIN UNNEST(@compared) AS t
+    ON t.version = c.version AND COALESCE(t.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(t.service, '') = COALESCE(c.service, '') AND COALESCE(t.environment, '') = COALESCE(c.environment, '')
+  LEFT JOIN unknown_starts AS u
+    ON u.side = t.side AND COALESCE(u.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(u.service, '') = COALESCE(c.service, '') AND COALESCE(u.environment, '') = COALESCE(c.environment, '') AND COALESCE(u.instance, '') = COALESCE(c.instance, '')
+  WHERE true  AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+),
+
+-- Rows or sums of them, over their probabilities, with the factors that turn them into
+-- estimates: cpu_factor for what is over p * cpu_p, wall_factor for what is over p.
+-- What a row weighs. q = p * cpu_p is the probability that a row's CPU was
+-- measured with, p that of its wall time.
+--
+-- A row of the tail stratum weighs 1/q and leaves the rest of its cell N_G calls:
+-- those counted less those that tail rows stand for. A row outside of it weighs
+-- N_G * (1/q) / sum over its cell of (cpu_measured / q). The same with p for wall
+-- time, errors and callers.
+--
+-- Cells are nested: the minute of start, if every minute of its hour with calls
+-- holds 20 effective records (less what adding 20 equal ones may round); else what
+-- such hours leave of the hour, if every hour of the date with calls holds them;
+-- else what is left of the date. Each call and each row is in one cell. Minutes and
+-- hours are told apart by the collector's directory, too, what is left of a date is
+-- not: it may have counted here what it timed there. So records without calls are in what
+-- is left. If that has calls and no record, all others of the method's date weigh as much
+-- more as to stand for these, too (scale).
+--
+-- The reason of a row of level minute or hour says in which cells its rows were, as
+-- in 'minute/rest' for CPU and wall time. It weighs 1/q, which is final, unless that
+-- is 'rest': then it is in what is left of the date, with the rows of other
+-- directories, added up or not. ('none' is final, as is 'date', of older sums.)
+--
+-- All rows of a cell weigh its factor, over their own probability. So rows are added up
+-- first, each over its probability, and sums are weighed. By hour at first: minutes are
+-- told apart only where they may be cells. n records weigh as n effective ones at most, so
+-- an hour needs 20 of them for each of its minutes with calls; most hours of most methods
+-- have fewer, and as many minutes as records. Rows of the others are added up by minute, and
+-- of those hours without calls whose minutes are cells because nothing was measured.
+--
+-- Statements that want sums weigh these, if they are much fewer than rows (summed), which
+-- is in what they tell apart.
+--
+-- hour_ns and minute_ns tell directories apart by their last digits, from 1; with
+-- none a time stands for the sums of a date. Where minutes are not told apart minute_ns
+-- is the hour.
+--
+-- Methods of versions go by number: six names are dear to group and to join by.
+-- holes says whether the caller of some of a method's measurements is not known,
+-- name_id which methods of a version have the same full name.
+rolled AS  (
+  SELECT
+    service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
+    MAX(hole) AS holes,
+    SUM(CASE WHEN reason LIKE 'rest/%' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(cpu_n, 0) ELSE 0 END END) AS cpu_left,
+    SUM(CASE WHEN reason LIKE 'rest/%' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE cpu_n END END) AS cpu_sum,
+    SUM(CASE WHEN reason LIKE 'rest/%' OR stratum = 'tail' THEN 0 ELSE COALESCE(cpu_n, 0) END) AS cpu_held,
+    SUM(CASE WHEN reason LIKE '%/rest' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(wall_n, 0) ELSE 0 END END) AS wall_left,
+    SUM(CASE WHEN reason LIKE '%/rest' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE wall_n END END) AS wall_sum,
+    SUM(CASE WHEN reason LIKE '%/rest' OR stratum = 'tail' THEN 0 ELSE COALESCE(wall_n, 0) END) AS wall_held
+  FROM (
+    -- Rows over their probabilities. timed are those that may have weights.
+    SELECT
+      c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
+      c.side, c.instance, c.slot_ns, c.caller, c.signature, c.usd_per_core_hour, c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
+      CASE WHEN c.measured > 0 AND c.caller IS NULL THEN 1 ELSE 0 END AS hole,
+      CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
+      c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
+      c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
+      CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x
+    FROM scoped AS c
+    WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+  )
+  GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000)
+),
+by_hour AS  (
+  SELECT
+    service_namespace, service, environment, version, class, method, stratum, timed, side, instance, slot_ns, caller, signature, usd_per_core_hour,
+    start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
+    MAX(hole) AS holes,
+    BIT_OR(CASE WHEN calls > 0
+      THEN CAST(1 AS INT64) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS INT64) END) AS minutes_with_calls,
+    SUM(calls) AS calls, SUM(measured) AS measured,
+    SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn,
+    SUM(cpu_measured) AS cpu_measured, SUM(x) AS x
+  FROM (
+    -- Rows over their probabilities. timed are those that may have weights.
+    SELECT
+      c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
+      c.side, c.instance, c.slot_ns, c.caller, c.signature, c.usd_per_core_hour, c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
+      CASE WHEN c.measured > 0 AND c.caller IS NULL THEN 1 ELSE 0 END AS hole,
+      CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
+      c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
+      c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
+      CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x
+    FROM scoped AS c
+    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+  )
+  GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, side, instance, slot_ns, caller, signature, usd_per_core_hour, hour_ns
+),
+keys AS  (
+  SELECT *, MIN(key_id) OVER (PARTITION BY service_namespace, service, environment, version, name) AS name_id
+  FROM (
+    SELECT
+      *,
+      CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
+      ROW_NUMBER() OVER (ORDER BY service_namespace, service, environment, version, class, method) AS key_id
+    FROM (
+      SELECT service_namespace, service, environment, version, class, method, MAX(holes) AS holes
+      FROM (
+        SELECT service_namespace, service, environment, version, class, method, holes FROM rolled
+        UNION ALL
+        SELECT service_namespace, service, environment, version, class, method, holes FROM by_hour
+      )
+      GROUP BY service_namespace, service, environment, version, class, method
+    )
+  )
+),
+enough AS  (
+  SELECT service_namespace, service, environment, version, class, method, hour_ns
+  FROM by_hour
+  GROUP BY service_namespace, service, environment, version, class, method, hour_ns
+  HAVING CASE
+    WHEN BIT_OR(minutes_with_calls) IS NULL THEN COALESCE(SUM(cpu_n), 0) = 0 OR COALESCE(SUM(wall_n), 0) = 0
+    ELSE SUM(measured) >= 20 * CAST(BIT_COUNT(BIT_OR(minutes_with_calls)) AS INT64) END
+),
+by_minute AS (
+  SELECT
+    service_namespace, service, environment, version, class, method, stratum, timed, side, instance, slot_ns, caller, signature, usd_per_core_hour,
+    start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
+    start_ns - MOD(start_ns, 60000000000) + 1 AS minute_ns,
+    SUM(calls) AS calls, SUM(measured) AS measured,
+    SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn,
+    SUM(cpu_measured) AS cpu_measured, SUM(x) AS x
+  FROM (
+    -- Rows over their probabilities. timed are those that may have weights.
+    SELECT
+      c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
+      c.side, c.instance, c.slot_ns, c.caller, c.signature, c.usd_per_core_hour, c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
+      CASE WHEN c.measured > 0 AND c.caller IS NULL THEN 1 ELSE 0 END AS hole,
+      CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
+      c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
+      c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
+      CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x
+    FROM scoped AS c
+    JOIN enough AS e
+      ON COALESCE(c.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(e.service, '') AND COALESCE(c.environment, '') = COALESCE(e.environment, '') AND COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
+        AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
+    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+  )
+  GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, side, instance, slot_ns, caller, signature, usd_per_core_hour, hour_ns, minute_ns
+),
+pieces AS  (
+  SELECT k.key_id, k.name_id, k.holes, h.* EXCEPT (service_namespace, service, environment, version, class, method)
+  FROM (
+    SELECT h.hour_ns AS minute_ns, 0 AS may_hold, h.* EXCEPT (minutes_with_calls, holes)
+    FROM by_hour AS h
+    LEFT JOIN enough AS e
+      ON e.hour_ns = h.hour_ns AND COALESCE(h.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(h.service, '') = COALESCE(e.service, '') AND COALESCE(h.environment, '') = COALESCE(e.environment, '') AND COALESCE(h.version, '') = COALESCE(e.version, '') AND COALESCE(h.class, '') = COALESCE(e.class, '') AND COALESCE(h.method, '') = COALESCE(e.method, '')
+    WHERE e.hour_ns IS NULL
+    UNION ALL
+    SELECT minute_ns, 1 AS may_hold, m.* EXCEPT (minute_ns)
+    FROM by_minute AS m
+  ) AS h
+  JOIN keys AS k ON COALESCE(h.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(h.service, '') = COALESCE(k.service, '') AND COALESCE(h.environment, '') = COALESCE(k.environment, '') AND COALESCE(h.version, '') = COALESCE(k.version, '') AND COALESCE(h.class, '') = COALESCE(k.class, '') AND COALESCE(h.method, '') = COALESCE(k.method, '')
+),
+minutes AS (
+  SELECT
+    key_id, hour_ns, minute_ns, may_hold,
+    SUM(calls) AS calls,
+    COALESCE(SUM(CASE WHEN stratum = 'tail' THEN cpu_n END), 0) AS cpu_tail,
+    COALESCE(SUM(CASE WHEN stratum = 'tail' THEN NULL ELSE cpu_n END), 0) AS cpu_sum,
+    COALESCE(SUM(CASE WHEN stratum = 'tail' THEN NULL ELSE cpu_nn END), 0) AS cpu_squares,
+    COALESCE(SUM(CASE WHEN stratum = 'tail' THEN wall_n END), 0) AS wall_tail,
+    COALESCE(SUM(CASE WHEN stratum = 'tail' THEN NULL ELSE wall_n END), 0) AS wall_sum,
+    COALESCE(SUM(CASE WHEN stratum = 'tail' THEN NULL ELSE wall_nn END), 0) AS wall_squares
+  FROM pieces
+  GROUP BY key_id, hour_ns, minute_ns, may_hold
+),
+hours AS (
+  SELECT
+    key_id, hour_ns,
+    hour_ns - MOD(hour_ns, 86400000000000) + MOD(hour_ns, 3600000000000) AS date_ns,
+    SUM(calls) AS calls,
+    SUM(cpu_tail) AS cpu_tail, SUM(cpu_sum) AS cpu_sum, SUM(cpu_squares) AS cpu_squares,
+    SUM(wall_tail) AS wall_tail, SUM(wall_sum) AS wall_sum, SUM(wall_squares) AS wall_squares,
+    MIN(CASE
+      WHEN calls > 0 AND (may_hold = 0 OR COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998) THEN 0
+      WHEN calls <= 0 AND (cpu_sum <> 0 OR cpu_tail <> 0) THEN 0
+      ELSE 1 END) AS cpu_minutes_hold,
+    MIN(CASE
+      WHEN calls > 0 AND (may_hold = 0 OR COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998) THEN 0
+      WHEN calls <= 0 AND (wall_sum <> 0 OR wall_tail <> 0) THEN 0
+      ELSE 1 END) AS wall_minutes_hold
+  FROM minutes
+  GROUP BY key_id, hour_ns
+),
+dates AS (
+  SELECT
+    key_id, date_ns,
+    MIN(CASE WHEN calls > 0 AND COALESCE(cpu_sum * cpu_sum / NULLIF(cpu_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS cpu_hours_hold,
+    MIN(CASE WHEN calls > 0 AND COALESCE(wall_sum * wall_sum / NULLIF(wall_squares, 0), 0) < 19.99999998 THEN 0 ELSE 1 END) AS wall_hours_hold,
+    SUM(calls - cpu_tail) AS cpu_calls,
+    SUM(CASE WHEN cpu_minutes_hold = 0 THEN calls - cpu_tail END) AS cpu_calls_left,
+    SUM(CASE WHEN cpu_minutes_hold = 0 AND calls <= 0 THEN calls - cpu_tail END) AS cpu_calls_alone,
+    SUM(CASE WHEN cpu_minutes_hold = 0 THEN cpu_sum END) AS cpu_sum_left,
+    SUM(CASE WHEN cpu_minutes_hold = 0 AND calls <= 0 THEN cpu_sum END) AS cpu_sum_alone,
+    SUM(calls - wall_tail) AS wall_calls,
+    SUM(CASE WHEN wall_minutes_hold = 0 THEN calls - wall_tail END) AS wall_calls_left,
+    SUM(CASE WHEN wall_minutes_hold = 0 AND calls <= 0 THEN calls - wall_tail END) AS wall_calls_alone,
+    SUM(CASE WHEN wall_minutes_hold = 0 THEN wall_sum END) AS wall_sum_left,
+    SUM(CASE WHEN wall_minutes_hold = 0 AND calls <= 0 THEN wall_sum END) AS wall_sum_alone
+  FROM hours
+  GROUP BY key_id, date_ns
+),
+left_of_dates AS (
+  SELECT
+    key_id, date_ns, cpu_hours_hold, wall_hours_hold,
+    SUM(cpu_left) OVER of_date / NULLIF(SUM(cpu_sum) OVER of_date, 0) AS cpu_factor,
+    CASE WHEN COALESCE(SUM(cpu_sum) OVER of_date, 0) = 0 AND SUM(cpu_left) OVER of_date > 0 AND SUM(cpu_held) OVER of_date > 0
+      THEN 1 + SUM(cpu_left) OVER of_date / NULLIF(SUM(cpu_held) OVER of_date, 0) ELSE 1 END AS cpu_scale,
+    SUM(wall_left) OVER of_date / NULLIF(SUM(wall_sum) OVER of_date, 0) AS wall_factor,
+    CASE WHEN COALESCE(SUM(wall_sum) OVER of_date, 0) = 0 AND SUM(wall_left) OVER of_date > 0 AND SUM(wall_held) OVER of_date > 0
+      THEN 1 + SUM(wall_left) OVER of_date / NULLIF(SUM(wall_held) OVER of_date, 0) ELSE 1 END AS wall_scale
+  FROM (
+    SELECT
+      key_id, date_ns, cpu_hours_hold, wall_hours_hold,
+      CASE WHEN cpu_hours_hold = 0 THEN cpu_calls_left ELSE cpu_calls_alone END AS cpu_left,
+      CASE WHEN cpu_hours_hold = 0 THEN cpu_sum_left ELSE cpu_sum_alone END AS cpu_sum,
+      cpu_calls - COALESCE(CASE WHEN cpu_hours_hold = 0 THEN cpu_calls_left ELSE cpu_calls_alone END, 0) AS cpu_held,
+      CASE WHEN wall_hours_hold = 0 THEN wall_calls_left ELSE wall_calls_alone END AS wall_left,
+      CASE WHEN wall_hours_hold = 0 THEN wall_sum_left ELSE wall_sum_alone END AS wall_sum,
+      wall_calls - COALESCE(CASE WHEN wall_hours_hold = 0 THEN wall_calls_left ELSE wall_calls_alone END, 0) AS wall_held
+    FROM dates
+    UNION ALL
+    SELECT
+      k.key_id, r.date_ns, 0 AS cpu_hours_hold, 0 AS wall_hours_hold,
+      r.cpu_left, r.cpu_sum, r.cpu_held, r.wall_left, r.wall_sum, r.wall_held
+    FROM rolled AS r
+    JOIN keys AS k ON COALESCE(r.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(r.service, '') = COALESCE(k.service, '') AND COALESCE(r.environment, '') = COALESCE(k.environment, '') AND COALESCE(r.version, '') = COALESCE(k.version, '') AND COALESCE(r.class, '') = COALESCE(k.class, '') AND COALESCE(r.method, '') = COALESCE(k.method, '')
+  )
+  WINDOW of_date AS (PARTITION BY key_id, date_ns - MOD(date_ns, 86400000000000))
+),
+hourly AS (
+  -- A factor is of an hour or a date; those of minutes follow.
+  SELECT
+    h.key_id, h.hour_ns,
+    CASE WHEN h.cpu_minutes_hold = 1 THEN 'minute' WHEN d.cpu_hours_hold = 1 AND h.calls > 0 THEN 'hour' ELSE 'date' END AS cell,
+    CASE WHEN d.cpu_hours_hold = 1 AND h.calls > 0 THEN h.hour_ns - MOD(h.hour_ns, 3600000000000) ELSE h.hour_ns - MOD(h.hour_ns, 86400000000000) END AS cell_ns,
+    CASE
+      WHEN h.cpu_minutes_hold = 1 THEN NULL
+      WHEN d.cpu_hours_hold = 1 AND h.calls > 0 THEN d.cpu_scale * (h.calls - h.cpu_tail) / NULLIF(h.cpu_sum, 0)
+      ELSE d.cpu_factor END AS cpu_factor,
+    d.cpu_scale,
+    CASE WHEN h.wall_minutes_hold = 1 THEN 'minute' WHEN d.wall_hours_hold = 1 AND h.calls > 0 THEN 'hour' ELSE 'date' END AS cell_wall,
+    CASE WHEN d.wall_hours_hold = 1 AND h.calls > 0 THEN h.hour_ns - MOD(h.hour_ns, 3600000000000) ELSE h.hour_ns - MOD(h.hour_ns, 86400000000000) END AS cell_wall_ns,
+    CASE
+      WHEN h.wall_minutes_hold = 1 THEN NULL
+      WHEN d.wall_hours_hold = 1 AND h.calls > 0 THEN d.wall_scale * (h.calls - h.wall_tail) / NULLIF(h.wall_sum, 0)
+      ELSE d.wall_factor END AS wall_factor,
+    d.wall_scale
+  FROM hours AS h
+  JOIN left_of_dates AS d ON h.key_id = d.key_id AND h.date_ns = d.date_ns
+),
+factors AS (
+  SELECT key_id, hour_ns, cell, cell_ns, cpu_factor, cpu_scale, cell_wall, cell_wall_ns, wall_factor, wall_scale FROM hourly
+  UNION ALL
+  SELECT
+    key_id, date_ns AS hour_ns,
+    'date' AS cell, date_ns AS cell_ns, cpu_factor, cpu_scale, 'date' AS cell_wall, date_ns AS cell_wall_ns, wall_factor, wall_scale
+  FROM left_of_dates
+  WHERE MOD(date_ns, 86400000000000) = 0
+),
+tight AS (
+  SELECT
+    m.key_id, m.minute_ns,
+    CASE WHEN a.cell = 'minute' THEN a.cpu_scale * (m.calls - m.cpu_tail) / NULLIF(m.cpu_sum, 0) END AS cpu_factor,
+    CASE WHEN a.cell_wall = 'minute' THEN a.wall_scale * (m.calls - m.wall_tail) / NULLIF(m.wall_sum, 0) END AS wall_factor
+  FROM minutes AS m
+  JOIN hourly AS a ON m.key_id = a.key_id AND m.hour_ns = a.hour_ns
+  WHERE a.cell = 'minute' OR a.cell_wall = 'minute'
+)
+,
+weighed AS (
+  SELECT
+    c.*,
+    CASE WHEN c.timed = 1 THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE COALESCE(a.cpu_scale, 1) END) END AS cpu_factor,
+    CASE WHEN c.timed = 1 THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE COALESCE(a.wall_scale, 1) END) END AS wall_factor,
+    CASE
+      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 THEN 'none' ELSE a.cell END
+      WHEN c.reason LIKE 'none/%' THEN 'none'
+      WHEN c.reason LIKE 'hour/%' THEN 'hour'
+      WHEN c.reason LIKE 'date/%' THEN 'date'
+      ELSE c.level END AS cell,
+    CASE
+      WHEN c.level = 'raw' AND a.cell = 'minute' THEN c.start_ns - MOD(c.start_ns, 60000000000)
+      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN a.cell_ns
+      WHEN c.reason LIKE 'date/%' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
+      WHEN c.reason LIKE 'hour/%' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
+      ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_ns,
+    CASE
+      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL AND a.wall_scale = 1 THEN 'none' ELSE a.cell_wall END
+      WHEN c.reason LIKE '%/none' THEN 'none'
+      WHEN c.reason LIKE '%/hour' THEN 'hour'
+      WHEN c.reason LIKE '%/date' THEN 'date'
+      ELSE c.level END AS cell_wall,
+    CASE
+      WHEN c.level = 'raw' AND a.cell_wall = 'minute' THEN c.start_ns - MOD(c.start_ns, 60000000000)
+      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN a.cell_wall_ns
+      WHEN c.reason LIKE '%/date' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
+      WHEN c.reason LIKE '%/hour' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
+      ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
+  FROM (
+    SELECT
+      key_id, name_id, holes, side, instance, slot_ns, caller, signature, usd_per_core_hour, stratum, timed, 'raw' AS level, '' AS reason,
+      minute_ns AS start_ns, hour_ns, minute_ns,
+      calls, measured, cpu_measured, cpu_n, wall_n, x
+    FROM pieces
+    WHERE timed = 1
+    UNION ALL
+    SELECT
+      k.key_id, k.name_id, k.holes, r.side, r.instance, r.slot_ns, r.caller, r.signature, r.usd_per_core_hour, r.stratum, r.timed, r.level, r.reason,
+      r.start_ns,
+      r.start_ns - MOD(r.start_ns, 86400000000000) AS hour_ns, CAST(NULL AS INT64) AS minute_ns,
+      r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x
+    FROM (
+    -- Rows over their probabilities. timed are those that may have weights.
+    SELECT
+      c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
+      c.side, c.instance, c.slot_ns, c.caller, c.signature, c.usd_per_core_hour, c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
+      CASE WHEN c.measured > 0 AND c.caller IS NULL THEN 1 ELSE 0 END AS hole,
+      CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
+      c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
+      c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
+      CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x
+    FROM scoped AS c
+      WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0
+    ) AS r
+    JOIN keys AS k
+      ON COALESCE(r.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(r.service, '') = COALESCE(k.service, '') AND COALESCE(r.environment, '') = COALESCE(k.environment, '') AND COALESCE(r.version, '') = COALESCE(k.version, '') AND COALESCE(r.class, '') = COALESCE(k.class, '') AND COALESCE(r.method, '') = COALESCE(k.method, '')
+  ) AS c
+  LEFT JOIN factors AS a ON a.key_id = c.key_id AND a.hour_ns = c.hour_ns
+  LEFT JOIN tight AS t ON t.key_id = c.key_id AND t.minute_ns = c.minute_ns
+)
+,
+seen AS  (
+  -- What was measured in the window. Cells matter only where the caller of some of a
+  -- method's measurements is not known. Sums by hour need no adding up: there are hardly
+  -- fewer clusters and callers.
+  SELECT
+    key_id, name_id, side, caller, instance, slot_ns,
+    CASE WHEN holes = 1 THEN cell ELSE '' END AS cell,
+    CASE WHEN holes = 1 THEN cell_ns ELSE 0 END AS cell_ns,
+    MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
+    SUM(wall_factor * wall_n) AS flow,
+    SUM(cpu_measured) AS records,
+    COALESCE(SUM(cpu_factor * cpu_n), 0) AS n,
+    COALESCE(SUM(cpu_factor * x), 0) AS x,
+    COALESCE(SUM(cpu_factor * x * usd_per_core_hour / 3.6e12), 0) AS usd,
+    COALESCE(SUM(CASE WHEN usd_per_core_hour IS NULL THEN cpu_factor * x END), 0) AS unpriced_x
+  FROM weighed
+  WHERE wall_factor IS NOT NULL AND slot_ns IS NOT NULL
+  GROUP BY
+    key_id, name_id, side, caller, instance, slot_ns,
+    CASE WHEN holes = 1 THEN cell ELSE '' END,
+    CASE WHEN holes = 1 THEN cell_ns ELSE 0 END
+),
+known AS (
+  SELECT key_id, side, cell, cell_ns, caller, SUM(flow) AS flow
+  FROM seen
+  WHERE caller IS NOT NULL
+  GROUP BY key_id, side, cell, cell_ns, caller
+),
+shares AS (
+  SELECT *, flow / NULLIF(SUM(flow) OVER (PARTITION BY key_id, side, cell, cell_ns), 0) AS share
+  FROM known
+),
+paid AS  (
+  -- The rows whose caller is unknown are shared out among the callers that are known
+  -- in their weight cell.
+  SELECT name_id, side, instance, slot_ns, caller, n, x, usd, unpriced_x
+  FROM seen
+  WHERE caller IS NOT NULL
+  UNION ALL
+  SELECT
+    u.name_id, u.side, u.instance, u.slot_ns,
+    s.caller,
+    u.n * COALESCE(s.share, 1) AS n,
+    u.x * COALESCE(s.share, 1) AS x,
+    u.usd * COALESCE(s.share, 1) AS usd,
+    u.unpriced_x * COALESCE(s.share, 1) AS unpriced_x
+  FROM seen AS u
+  LEFT JOIN shares AS s
+    ON u.side = s.side AND COALESCE(u.key_id, 0) = COALESCE(s.key_id, 0) AND COALESCE(u.cell, '') = COALESCE(s.cell, '') AND COALESCE(u.cell_ns, 0) = COALESCE(s.cell_ns, 0)
+  WHERE u.caller IS NULL
+),
+edges AS (
+  SELECT name_id, side, caller, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd, SUM(unpriced_x) AS unpriced_x
+  FROM paid
+  GROUP BY name_id, side, caller
+),
+names AS (
+  SELECT service_namespace, service, environment, version, name, name_id, MAX(class) AS class, MAX(method) AS method
+  FROM keys
+  GROUP BY service_namespace, service, environment, version, name, name_id
+),
+callers AS (
+  -- Which method of ours a caller is, if it is one.
+  SELECT c.name_id, c.caller, o.name_id AS caller_id
+  FROM (SELECT DISTINCT name_id, caller FROM edges WHERE caller IS NOT NULL) AS c
+  JOIN names AS e ON e.name_id = c.name_id
+  JOIN names AS o ON o.name = c.caller AND COALESCE(e.service_namespace, '') = COALESCE(o.service_namespace, '') AND COALESCE(e.service, '') = COALESCE(o.service, '') AND COALESCE(e.environment, '') = COALESCE(o.environment, '') AND COALESCE(e.version, '') = COALESCE(o.version, '')
+),
+clusters AS (
+  -- What standard errors are made of; nothing else needs to know clusters.
+  SELECT name_id, side, instance, slot_ns, SUM(n) AS n, SUM(x) AS x, SUM(self_x) AS self_x
+  FROM (
+    SELECT name_id, side, instance, slot_ns, n, x, x AS self_x
+    FROM seen
+    UNION ALL
+    SELECT c.caller_id AS name_id, p.side, p.instance, p.slot_ns, 0 AS n, 0 AS x, -p.x AS self_x
+    FROM paid AS p
+    JOIN callers AS c ON c.name_id = p.name_id AND c.caller = p.caller
+    WHERE p.caller <> '(entry)'
+  )
+  GROUP BY name_id, side, instance, slot_ns
+),
+spread AS (
+  SELECT
+    name_id, side,
+    CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS INT64) AS clusters,
+    SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx,
+    SUM(n * self_x) AS ns, SUM(self_x * self_x) AS ss
+  FROM clusters
+  GROUP BY name_id, side
+),
+called AS (
+  SELECT
+    name_id, side, caller,
+    MIN(first_signature) AS first_signature, MAX(last_signature) AS last_signature,
+    SUM(records) AS records, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd, SUM(unpriced_x) AS unpriced_x
+  FROM seen
+  GROUP BY name_id, side, caller
+),
+entries AS (
+  SELECT
+    s.name_id, s.side,
+    1 AS own, s.first_signature, s.last_signature, s.records, s.n, s.x,
+    CASE WHEN c.caller_id = s.name_id THEN 0 ELSE s.x END AS outer_x,
+    CASE WHEN c.caller_id = s.name_id THEN 0 ELSE s.usd END AS outer_usd,
+    s.x AS self_x, s.usd AS self_usd, s.unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  FROM called AS s
+  LEFT JOIN callers AS c ON c.name_id = s.name_id AND c.caller = s.caller
+  UNION ALL
+  SELECT
+    c.caller_id AS name_id, p.side,
+    0 AS own, CAST(NULL AS STRING) AS first_signature, CAST(NULL AS STRING) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
+    0 AS outer_x, 0 AS outer_usd,
+    -p.x AS self_x, -p.usd AS self_usd, -p.unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  FROM edges AS p
+  JOIN callers AS c ON c.name_id = p.name_id AND c.caller = p.caller
+  WHERE p.caller <> '(entry)'
+  UNION ALL
+  SELECT
+    name_id, side,
+    0 AS own, CAST(NULL AS STRING) AS first_signature, CAST(NULL AS STRING) AS last_signature, 0 AS records, 0 AS n, 0 AS x,
+    0 AS outer_x, 0 AS outer_usd,
+    0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
+  FROM edges
+  WHERE caller IS NULL
+),
+totals AS (
+  SELECT
+    name_id, side,
+    SUM(n) AS n, SUM(x) AS x,
+    CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
+    CAST(SUM(records) AS INT64) AS records,
+    SUM(self_x) AS self_x,
+    SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
+    SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x
+  FROM entries
+  GROUP BY name_id, side
+  HAVING MAX(own) = 1
+)
+SELECT
+  'method' AS what, e.service_namespace, e.service, e.environment, e.version, t.side, CAST(NULL AS STRING) AS caller, e.name,
+  t.n, t.x, e.class, e.method, t.signature, t.records, s.clusters, t.self_x,
+  t.outer_x, t.outer_usd, t.self_usd, t.self_unpriced_x, t.orphan_x,
+  s.nn, s.nx, s.xx, s.ns, s.ss
+FROM totals AS t
+JOIN spread AS s ON s.name_id = t.name_id AND s.side = t.side
+JOIN names AS e ON e.name_id = t.name_id
+UNION ALL
+SELECT
+  'edge' AS what, e.service_namespace, e.service, e.environment, CAST(NULL AS STRING) AS version, p.side, p.caller, e.name,
+  SUM(p.n) AS n, SUM(p.x) AS x,
+  CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, CAST(NULL AS STRING) AS signature,
+  0 AS records, 0 AS clusters, 0 AS self_x, 0 AS outer_x, 0 AS outer_usd,
+  0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
+  0 AS nn, 0 AS nx, 0 AS xx, 0 AS ns, 0 AS ss
+FROM edges AS p
+JOIN names AS e ON e.name_id = p.name_id
+GROUP BY e.service_namespace, e.service, e.environment, p.side, p.caller, e.name
+ORDER BY service_namespace, service, environment, side, name, caller, version
