@@ -37,6 +37,7 @@ func (x *index) findCallees() {
 	for m, name := range x.d.Methods {
 		position[name] = int32(m)
 	}
+	oneSided := x.timedInOne()
 	x.callees = make([][]int32, len(x.d.Methods))
 	x.entry = make([][2]float64, len(x.d.Methods))
 	var known, all float64
@@ -51,7 +52,7 @@ func (x *index) findCallees() {
 			known += c.Sum
 		}
 		m, ok := position[name]
-		if ok {
+		if ok && !oneSided[c.Method] {
 			x.callees[m] = append(x.callees[m], int32(i))
 		}
 		if x.d.Instances[c.Instance].Side == Head {
@@ -62,6 +63,23 @@ func (x *index) findCallees() {
 		}
 	}
 	x.callersKnown = known >= callersKnown*all
+}
+
+// timedInOne lists methods that were timed in both versions, and by this metric in one:
+// what they cost stays with their callers, as it cannot be taken off in both.
+func (x *index) timedInOne() []bool {
+	timed, measured := make([][2]bool, len(x.d.Methods)), make([][2]bool, len(x.d.Methods))
+	for i := range x.cells {
+		c := &x.cells[i]
+		side := x.d.Instances[c.Instance].Side
+		timed[c.Method][side] = timed[c.Method][side] || c.Timed > 0
+		measured[c.Method][side] = measured[c.Method][side] || c.Records > 0
+	}
+	out := make([]bool, len(x.d.Methods))
+	for m := range out {
+		out[m] = timed[m][Base] && timed[m][Head] && measured[m][Base] != measured[m][Head]
+	}
+	return out
 }
 
 // entryShare is the share of the calls of a method that no other method makes.

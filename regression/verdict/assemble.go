@@ -71,6 +71,7 @@ func (s *subject) members(processes []query.Process, metric query.Metric) []quer
 			s.silent[sideOf(p.Side)]++
 		}
 	}
+	s.runs = shortLived(processes, s.plan.grid.Slot)
 	out := make([]query.Member, 0, len(processes))
 	for _, side := range []query.Side{query.SideBase, query.SideHead} {
 		var own []query.Process
@@ -99,6 +100,10 @@ func (s *subject) group(processes []query.Process, side judge.Side) []query.Memb
 	slices.SortStableFunc(order, func(a, b int) int { return starts[a].Compare(starts[b]) })
 	d := s.deployment
 	groups := min(len(processes), maxMembers)
+	if s.runs { // a run says nothing of what slots differ by
+		groups = min(max(2, len(processes)/runsTogether), groups)
+		clear(starts)
+	}
 	out := make([]query.Member, 0, len(processes))
 	last := -1
 	for k, i := range order {
@@ -111,6 +116,30 @@ func (s *subject) group(processes []query.Process, side judge.Side) []query.Memb
 		out = append(out, query.Member{Process: processes[i], Member: member})
 	}
 	return out
+}
+
+const (
+	// fewSlotsOfLife is the number of slots below which processes live for a run: a job, a
+	// test, a function. They never settle, and are compared run by run, each from its start.
+	fewSlotsOfLife = 5
+	// runsTogether is how many runs make an instance.
+	runsTogether = 4
+)
+
+// shortLived reports whether processes live for few slots.
+func shortLived(processes []query.Process, slot time.Duration) bool {
+	if len(processes) < 2*runsTogether {
+		return false
+	}
+	lives := make([]time.Duration, 0, len(processes))
+	for _, p := range processes {
+		if p.Start.IsZero() {
+			return false
+		}
+		lives = append(lives, p.Last.Sub(p.Start))
+	}
+	slices.Sort(lives)
+	return lives[len(lives)/2] < fewSlotsOfLife*slot
 }
 
 func sideOf(s query.Side) judge.Side {

@@ -109,6 +109,7 @@ type subject struct {
 	prices     []float64    // USD per core hour of each method in the head version, 0 = unpriced
 	processes  [2]int
 	silent     [2]int // of these, measured nothing in the metric
+	runs       bool   // processes live for a run and are compared run by run
 	uncounted  int    // methods with measured calls and no weight of any
 }
 
@@ -296,8 +297,12 @@ func notGone(lines []Line) {
 }
 
 func (s *subject) describe() string {
-	return fmt.Sprintf("%s; %d and %d processes, %d slots of %s", s.plan.how(),
-		s.processes[judge.Base]-s.silent[judge.Base], s.processes[judge.Head]-s.silent[judge.Head], s.deployment.Slots, s.plan.grid.Slot)
+	processes := "processes"
+	if s.runs {
+		processes = "runs of processes that live for few time buckets"
+	}
+	return fmt.Sprintf("%s; %d and %d %s, %d slots of %s", s.plan.how(),
+		s.processes[judge.Base]-s.silent[judge.Base], s.processes[judge.Head]-s.silent[judge.Head], processes, s.deployment.Slots, s.plan.grid.Slot)
 }
 
 // missing says which processes ran and have no part in the comparison.

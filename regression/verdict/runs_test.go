@@ -29,10 +29,11 @@ func TestRunsAreCompared(t *testing.T) {
 				spent := cost + time.Duration(37*((call*7+run*3)%11))*time.Microsecond/10
 				p.Call(fixture.Rate, methodspan.CallerEntry, begin.Add(time.Duration(call)*100*time.Millisecond), 2*spent, spent, 1, 1)
 			}
+			p.Counts(fixture.Rate, begin, 4*time.Second, 40)
 			items = append(items, p.Item())
 		}
 		got := byEvidence(t, Options{WarmUp: -1}, items)
-		if !strings.Contains(got.Clusters, "40 and 40 runs of processes that live for few time buckets") {
+		if !strings.Contains(got.Clusters, "40 and 39 runs of processes that live for few time buckets") {
 			t.Errorf("%s: %s", c.name, got.Clusters)
 		}
 		for _, l := range got.Methods {
