@@ -79,6 +79,7 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 		return nil, err
 	}
 	copy(y.warm, x.warm)
+	y.processSlots = x.processSlots
 	pairs := compare(y, newStandard(y), nil)
 	for i := range pairs {
 		pairs[i].decide, pairs[i].tails = []statistic{cost}, nil

@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"math"
-
 	"github.com/corehour/corehour/regression/stats"
 )
 
@@ -128,21 +126,11 @@ func (z *standard) costs() (base, head float64) {
 
 // load is the logarithm of the calls of a head's process in a slot over the base's.
 func (z *standard) load() float64 {
-	if z.x.d.Overlap == PreviousDays {
-		return 0 // its slots are those of several days
+	var calls [2]float64
+	for at, n := range z.calls {
+		calls[z.x.d.Instances[at/z.x.d.Slots].Side] += n
 	}
-	var calls, n [2]float64
-	for at, records := range z.records {
-		if records > 0 {
-			side := z.x.d.Instances[at/z.x.d.Slots].Side
-			calls[side] += z.calls[at]
-			n[side]++
-		}
-	}
-	if !(calls[Base] > 0) || !(calls[Head] > 0) {
-		return 0
-	}
-	return math.Log(calls[Head] / n[Head] * n[Base] / calls[Base])
+	return z.x.loadOf(calls)
 }
 
 // heterogeneity lists what instances differ by in a statistic, of all methods.

@@ -15,9 +15,11 @@ type index struct {
 	warm     []bool // instance x slot: after warm-up
 	heads    int    // instances
 	bases    int
-	position []int32      // of a caller among those of the current method, -1 none
-	callees  [][]int32    // of a method: the cells of calls that it makes
-	entry    [][2]float64 // of a method: calls that no other method makes, and all
+	position []int32   // of a caller among those of the current method, -1 none
+	callees  [][]int32 // of a method: the cells of calls that it makes
+	// processSlots and allCalls are of each version.
+	processSlots, allCalls [2]float64
+	entry                  [][2]float64 // of a method: calls that no other method makes, and all
 	// callersKnown says that own costs can be formed.
 	callersKnown bool
 	learned      WarmUp

@@ -57,8 +57,6 @@ const (
 	// many of them, and byLoadMethod how much that differs by method.
 	byLoad, byLoadMethod = 0.20, 0.10
 	byLoadDF             = 6
-	// sameLoad is the logarithm of a ratio of calls per process that is no other load.
-	sameLoad = 0.25
 )
 
 func (s Spread) or(sd, df float64) Spread {

@@ -30,6 +30,8 @@ const (
 type Instance struct {
 	ID   string
 	Side Side
+	// Processes is how many it stands for; 0 = one.
+	Processes int
 	// Started is when the process began; what it does within Options.WarmUp of
 	// it is left out. Zero means before the first slot, long ago.
 	Started time.Time

@@ -93,6 +93,7 @@ func newLook(d *Deployment, o Options) (*look, error) {
 		x.learnWarmUp(z)
 	}
 	x.findCallees()
+	x.measureLoad()
 	l := &look{x: x, o: o, hosts: withinVersions(x, z)}
 	l.methods = compare(x, z, l.hosts.level)
 	l.differ = differences(x, l.hosts, l.methods)

@@ -122,28 +122,3 @@ func warnings(x *index) []string {
 	}
 	return out
 }
-
-// load is the logarithm of the calls per process and slot of the head over the base's.
-func (x *index) load() float64 {
-	if x.d.Overlap == PreviousDays {
-		return 0
-	}
-	var calls, n [2]float64
-	seen := make([]bool, len(x.warm))
-	for i := range x.cells {
-		c := &x.cells[i]
-		if !x.counts(c) {
-			continue
-		}
-		side := x.d.Instances[c.Instance].Side
-		calls[side] += c.Weight
-		if at := x.at(c.Instance, c.Slot); !seen[at] {
-			seen[at] = true
-			n[side]++
-		}
-	}
-	if n[Base] == 0 || n[Head] == 0 {
-		return 0
-	}
-	return math.Log(calls[Head] / n[Head] * n[Base] / calls[Base])
-}

@@ -100,7 +100,7 @@ type levelSeries struct {
 func (x *index) levels(z *standard) []levelSeries {
 	out := make([]levelSeries, len(x.d.Instances))
 	z.remove(nil)
-	slots := x.d.Slots
+	d, slots := x.d, x.d.Slots
 	for i := range out {
 		out[i].first, out[i].slots = slots, slots
 	}
@@ -110,7 +110,7 @@ func (x *index) levels(z *standard) []levelSeries {
 		}
 		g := &z.grids[level]
 		for i, in := range x.d.Instances {
-			if in.Started.IsZero() {
+			if in.Started.IsZero() || d.Begin.Sub(in.Started) >= mostWarmUp {
 				continue
 			}
 			own := make([]stats.Weighted, slots)

@@ -113,6 +113,7 @@ func (s *subject) group(processes []query.Process, side judge.Side) []query.Memb
 		}
 		member := len(d.Instances) - 1
 		d.Instances[member].Started = starts[i] // of the youngest
+		d.Instances[member].Processes++
 		out = append(out, query.Member{Process: processes[i], Member: member})
 	}
 	return out

@@ -17,7 +17,7 @@ func (o Options) rule() judge.Options {
 
 // mostCells bounds the comparisons that are evaluated again to find since when an alert
 // could be known.
-const mostCells = 300_000
+const mostCells = 100_000
 
 // knowable finds since when alerts could be known: the end of the first time bucket after
 // which two evaluations in a row raise them.
