@@ -163,6 +163,7 @@ func (s *subject) fill(cells []query.Cell) {
 			s.uncounted++
 		}
 	}
+	d.Cells = make([]judge.Cell, 0, len(cells))
 	var priced, price float64
 	for i := range cells {
 		c := &cells[i]
