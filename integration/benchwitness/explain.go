@@ -1,0 +1,244 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/corehour/corehour/internal/figures"
+)
+
+// sample is the log cost of a method in one episode and the log readings of the
+// witness in the same episode.
+type sample struct {
+	round int
+	scene string
+	y     float64
+	x     []float64
+}
+
+// learn returns the least-squares intercept and loadings of y on x. The ridge keeps
+// the normal equations solvable where a predictor is constant or repeats another one.
+func learn(samples []sample) []float64 {
+	const ridge = 1e-9
+	k := len(samples[0].x) + 1
+	equations := make([][]float64, k) // the last column is X'y
+	for i := range equations {
+		equations[i] = make([]float64, k+1)
+		equations[i][i] = ridge
+	}
+	for _, s := range samples {
+		row := append(append([]float64{1}, s.x...), s.y)
+		for i := range k {
+			for j := range row {
+				equations[i][j] += row[i] * row[j]
+			}
+		}
+	}
+	loadings := make([]float64, k)
+	for i := range k {
+		for j := range k {
+			if factor := equations[j][i] / equations[i][i]; j != i {
+				for c := range k + 1 {
+					equations[j][c] -= factor * equations[i][c]
+				}
+			}
+		}
+	}
+	for i := range loadings {
+		loadings[i] = equations[i][k] / equations[i][i]
+	}
+	return loadings
+}
+
+// squares are sums over judged episodes: about their mean, and about the prediction.
+type squares struct{ total, residual float64 }
+
+// explained returns the share of the variance between episodes that the witness
+// explains. It is negative where the prediction is worse than the mean.
+func (s squares) explained() float64 { return 1 - s.residual/s.total }
+
+// judge learns loadings on the even rounds of the learned scenes, judges them on the
+// odd rounds of the judged scenes, and adds the same with the rounds swapped.
+func judge(samples []sample, learned, judged func(scene string) bool) (sum squares) {
+	for half := range 2 {
+		var known, asked []sample
+		var costs []float64
+		for _, s := range samples {
+			if s.round%2 == half && learned(s.scene) {
+				known = append(known, s)
+			}
+			if s.round%2 != half && judged(s.scene) {
+				asked, costs = append(asked, s), append(costs, s.y)
+			}
+		}
+		loadings, average := learn(known), mean(costs)
+		for _, s := range asked {
+			predicted := loadings[0]
+			for i, x := range s.x {
+				predicted += loadings[i+1] * x
+			}
+			sum.total += (s.y - average) * (s.y - average)
+			sum.residual += (s.y - predicted) * (s.y - predicted)
+		}
+	}
+	return sum
+}
+
+// components are the pieces of the witness; predictors are the sets that are compared.
+var (
+	components = []string{"arithmetic", "chase 32 kB", "chase 256 kB", "chase 2 MB"}
+	predictors = []struct {
+		name       string
+		components []string
+	}{{"arithmetic", components[:1]}, {"chase", components[1:]}, {"both", components}}
+)
+
+// metric is CPU or wall time: the scenes that count, and what ten readings are reduced to.
+type metric struct {
+	name   string
+	of     func(cost) float64
+	reduce func([]float64) float64
+	scenes []string
+}
+
+// The median of wall readings would hide every reading during which the thread waited.
+var metrics = []metric{
+	{"CPU", func(c cost) float64 { return c.CPU }, median, scenes[:len(scenes)-1]},
+	{"wall", func(c cost) float64 { return c.Wall }, mean, scenes},
+}
+
+// value returns the cost of a method, or the reduced readings of a component.
+func (m metric) value(e episode, name string) float64 {
+	if c, ok := e.Methods[name]; ok {
+		return m.of(c)
+	}
+	var values []float64
+	for _, c := range e.Readings[name] {
+		values = append(values, m.of(c))
+	}
+	return m.reduce(values)
+}
+
+// goal is the number of methods of which the witness must explain half of the variance.
+const goal = 4
+
+// printTables prints, for each method and scene, the shift against idle and the shares
+// explained, and adds the totals to the report.
+func printTables(w io.Writer, report *figures.Report, episodes []episode) {
+	for _, m := range metrics {
+		fmt.Fprintf(w, "\n%s per call: shift against idle, then R2 out of sample in idle and this scene by arithmetic / chase / both\n", m.name)
+		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprint(table, "method\tidle us\tceiling")
+		for _, scene := range m.scenes[1:] {
+			fmt.Fprintf(table, "\t%s", scene)
+		}
+		fmt.Fprintln(table, "\tall scenes\tunseen scene")
+		counts := map[string]float64{}
+		for _, name := range append(slices.Sorted(maps.Keys(episodes[0].Methods)), components...) {
+			m.printRow(table, report, episodes, name, counts)
+		}
+		table.Flush()
+		for _, of := range []string{"all scenes", "unseen scene"} {
+			for _, p := range predictors {
+				var wanted *float64
+				if of == "all scenes" && p.name == "both" {
+					wanted = figures.Goal(goal)
+				}
+				report.Add(fmt.Sprintf("%s, %s, %s: methods with R2 >= 0.5", m.name, of, p.name), counts[of+p.name], "methods", figures.Higher, wanted)
+			}
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+// printRow prints one method or component; a component has shifts only. It counts the
+// sets of predictors that explain at least half.
+func (m metric) printRow(w io.Writer, report *figures.Report, episodes []episode, name string, counts map[string]float64) {
+	levels, logs := map[string][]float64{}, map[string][]float64{} // "" = all scenes
+	for _, e := range episodes {
+		if v := m.value(e, name); slices.Contains(m.scenes, e.Scene) {
+			levels[e.Scene] = append(levels[e.Scene], v)
+			logs[e.Scene], logs[""] = append(logs[e.Scene], math.Log(v)), append(logs[""], math.Log(v))
+		}
+	}
+	idle := mean(levels["idle"])
+	shares := map[string]string{}
+	// What differs between idle episodes is not caused by the scenes.
+	ceiling := 1 - variance(logs["idle"])/variance(logs[""])
+	if _, ok := episodes[0].Methods[name]; ok {
+		for _, p := range predictors {
+			all, unseen := m.judgeScenes(episodes, name, p.components, shares)
+			for of, s := range map[string]squares{"all scenes": all, "unseen scene": unseen} {
+				shares[of] += share(s.explained())
+				if s.explained() >= 0.5 {
+					counts[of+p.name]++
+				}
+			}
+			if p.name == "both" {
+				report.Add(fmt.Sprintf("%s of %s: R2 of both components", m.name, name), all.explained(), "", figures.Higher, nil)
+			}
+		}
+		report.Add(fmt.Sprintf("%s of %s: share of the variance beyond that of idle", m.name, name), ceiling, "", figures.Higher, nil)
+	}
+	fmt.Fprintf(w, "%s\t%.3g\t%.2f", name, idle/1e3, ceiling)
+	for _, scene := range m.scenes[1:] {
+		fmt.Fprintf(w, "\t%+.1f%%%s", 100*(mean(levels[scene])/idle-1), shares[scene])
+	}
+	fmt.Fprintf(w, "\t%s\t%s\n", shares["all scenes"], shares["unseen scene"])
+}
+
+// judgeScenes judges one set of components in all scenes, in each (added to shares),
+// and in each when the loadings were learned without it.
+func (m metric) judgeScenes(episodes []episode, name string, components []string, shares map[string]string) (all, unseen squares) {
+	var samples []sample
+	for _, e := range episodes {
+		s := sample{round: e.Round, scene: e.Scene, y: math.Log(m.value(e, name))}
+		for _, c := range components {
+			s.x = append(s.x, math.Log(m.value(e, c)))
+		}
+		samples = append(samples, s)
+	}
+	counted := func(scene string) bool { return slices.Contains(m.scenes, scene) }
+	for _, scene := range m.scenes[1:] {
+		here := func(s string) bool { return s == scene || s == "idle" }
+		shares[scene] += share(judge(samples, counted, here).explained())
+		without := judge(samples, func(s string) bool { return counted(s) && s != scene }, here)
+		unseen.total, unseen.residual = unseen.total+without.total, unseen.residual+without.residual
+	}
+	return judge(samples, counted, counted), unseen
+}
+
+// share formats a share explained; far below 0 the size says nothing.
+func share(x float64) string {
+	if x < -0.99 {
+		return " <-1"
+	}
+	return fmt.Sprintf(" %.2f", x)
+}
+
+func mean(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+func variance(values []float64) float64 {
+	average := mean(values)
+	squared := make([]float64, len(values))
+	for i, v := range values {
+		squared[i] = (v - average) * (v - average)
+	}
+	return mean(squared)
+}
+
+func median(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}
