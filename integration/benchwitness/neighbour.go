@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"sync/atomic"
 	"syscall"
@@ -32,6 +33,8 @@ var onMeasuredCore = []string{"same core", "system calls"}
 // runNeighbour disturbs the parent process until standard input ends.
 func runNeighbour(scene string, duty float64) error {
 	debug.SetGCPercent(400)
+	signal.Ignore(os.Interrupt) // the end of standard input ends it, after it continued the parent
+	parent := os.Getppid()
 	turn, work := period, func() {}
 	switch scene {
 	case "same core", "other core":
@@ -62,7 +65,6 @@ func runNeighbour(scene string, duty float64) error {
 	for !ended.Load() {
 		if scene == stopped {
 			// Both signals are sent in one turn: the parent never stays stopped.
-			parent := os.Getppid()
 			err := syscall.Kill(parent, syscall.SIGSTOP)
 			time.Sleep(busy * 7 / 10)
 			if err := errors.Join(err, syscall.Kill(parent, syscall.SIGCONT)); err != nil {
