@@ -126,3 +126,16 @@ func TestTablesCountMethods(t *testing.T) {
 		t.Errorf("the table shows no shift:\n%s", table.String())
 	}
 }
+
+func TestClipMovesOutliers(t *testing.T) {
+	samples := make([]sample, 40)
+	for i := range samples {
+		samples[i].y = float64(i * i)
+	}
+	clip(samples, func(s *sample) *float64 { return &s.y })
+	for i, want := range map[int]float64{0: 4, 1: 4, 2: 4, 20: 400, 37: 37 * 37, 38: 37 * 37, 39: 37 * 37} {
+		if samples[i].y != want {
+			t.Errorf("value %d is %v, want %v", i, samples[i].y, want)
+		}
+	}
+}
