@@ -28,9 +28,13 @@ import (
 	"github.com/corehour/corehour/internal/figures"
 )
 
+// leastRounds are the fewest from which loadings are learned.
+const leastRounds = 8
+
 func main() {
 	out := flag.String("out", "../build/bench", "directory for the figures")
 	rounds := flag.Int("rounds", 30, "rounds, each with one episode of every scene")
+	limit := flag.Duration("limit", 210*time.Second, "time after which no further round begins, but for the first 8")
 	length := flag.Duration("episode", time.Second, "length of an episode")
 	seed := flag.Uint64("seed", 1, "seed of the order of scenes, methods and readings")
 	raw := flag.String("episodes", "", "file for the episodes as JSON, for other analyses")
@@ -41,7 +45,7 @@ func main() {
 	if *scene != "" {
 		err = runNeighbour(*scene, *duty)
 	} else {
-		err = run(*out, *raw, *rounds, *length, *seed)
+		err = run(*out, *raw, *rounds, *limit, *length, *seed)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "benchwitness:", err)
@@ -49,9 +53,9 @@ func main() {
 	}
 }
 
-func run(out, raw string, rounds int, length time.Duration, seed uint64) error {
-	if rounds < 8 || length < 100*time.Millisecond {
-		return fmt.Errorf("--rounds must be at least 8 and --episode at least 100ms, found %d and %v", rounds, length)
+func run(out, raw string, rounds int, limit, length time.Duration, seed uint64) error {
+	if rounds < leastRounds || length < 100*time.Millisecond {
+		return fmt.Errorf("--rounds must be at least %d and --episode at least 100ms, found %d and %v", leastRounds, rounds, length)
 	}
 	if runtime.NumCPU() < 2 {
 		return errors.New("the scenes need 2 cores, found 1")
@@ -69,7 +73,11 @@ func run(out, raw string, rounds int, length time.Duration, seed uint64) error {
 		}
 	}
 	var episodes []episode
+	begin := time.Now()
 	for round := range rounds {
+		if round >= leastRounds && time.Since(begin) > limit {
+			break
+		}
 		for _, i := range r.Perm(len(scenes)) {
 			e, err := m.episode(scenes[i])
 			if err != nil {
