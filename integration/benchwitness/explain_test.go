@@ -88,9 +88,10 @@ func TestTablesCountMethods(t *testing.T) {
 	for round := range 40 {
 		for i, scene := range scenes {
 			slow := math.Exp(0.1*float64(i)) * (1 + 0.01*float64(round%5))
-			e := episode{Round: round, Scene: scene, Readings: map[string][]cost{}, Methods: map[string]cost{
-				"follows": {CPU: 1000 * slow, Wall: 1500 * slow},
-				"ignores": {CPU: 1000 * math.Exp(0.1*r.NormFloat64()), Wall: 1000 + r.Float64()},
+			ignored := math.Exp(0.1 * r.NormFloat64())
+			e := episode{Round: round, Scene: scene, Readings: map[string][]cost{}, Methods: map[string][]cost{
+				"follows": {{CPU: 1000 * slow, Wall: 1500 * slow}, {CPU: 1000 * slow, Wall: 1500 * slow}},
+				"ignores": {{CPU: ignored, Wall: ignored}, {CPU: ignored, Wall: ignored}},
 			}}
 			for _, name := range predictors[2].components {
 				speed := 1 + 0.001*r.Float64()
@@ -110,10 +111,10 @@ func TestTablesCountMethods(t *testing.T) {
 		got[f.Name] = f.Value
 	}
 	for name, want := range map[string]float64{
-		"CPU, all scenes, arithmetic: methods with R2 >= 0.5": 0,
-		"CPU, all scenes, chase: methods with R2 >= 0.5":      1,
-		"CPU, all scenes, both: methods with R2 >= 0.5":       1,
-		"CPU, unseen scene, both: methods with R2 >= 0.5":     1,
+		"CPU, all scenes, arithmetic: methods with half of the repeatable variance explained": 0,
+		"CPU, all scenes, chase: methods with half of the repeatable variance explained":      1,
+		"CPU, all scenes, both: methods with half of the repeatable variance explained":       1,
+		"CPU, unseen scene, both: methods with half of the repeatable variance explained":     1,
 	} {
 		if value, ok := got[name]; !ok || value != want {
 			t.Errorf("%s: %v, want %v", name, value, want)
@@ -136,6 +137,22 @@ func TestClipMovesOutliers(t *testing.T) {
 	for i, want := range map[int]float64{0: 4, 1: 4, 2: 4, 20: 400, 37: 37 * 37, 38: 37 * 37, 39: 37 * 37} {
 		if samples[i].y != want {
 			t.Errorf("value %d is %v, want %v", i, samples[i].y, want)
+		}
+	}
+}
+
+// TestReliabilityIsTheRepeatableShare draws halves whose mean has a known share of noise.
+func TestReliabilityIsTheRepeatableShare(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for noise, want := range map[float64]float64{0.01: 1, math.Sqrt2: 0.5, 100: 0} {
+		var episodes []episode
+		for range 4000 {
+			level := r.NormFloat64()
+			half := func() cost { return cost{CPU: math.Exp(level + noise*r.NormFloat64())} }
+			episodes = append(episodes, episode{Scene: "idle", Methods: map[string][]cost{"m": {half(), half()}}})
+		}
+		if got := metrics[0].reliability(episodes, "m"); math.Abs(got-want) > 0.06 {
+			t.Errorf("noise %.2f: %.3f of the variance is repeatable, want %.1f", noise, got, want)
 		}
 	}
 }

@@ -106,7 +106,7 @@ type episode struct {
 	Round    int
 	Scene    string
 	Duty     float64           // of the neighbour
-	Methods  map[string]cost   // by method
+	Methods  map[string][]cost // by method: the mean of every other call, and of the rest
 	Readings map[string][]cost // by component of the witness
 }
 
@@ -121,7 +121,7 @@ type meter struct {
 
 func (m meter) episode(scene string) (e episode, err error) {
 	runtime.GC()
-	e = episode{Scene: scene, Duty: 0.3 + 0.7*m.random.Float64(), Methods: map[string]cost{}, Readings: map[string][]cost{}}
+	e = episode{Scene: scene, Duty: 0.3 + 0.7*m.random.Float64(), Methods: map[string][]cost{}, Readings: map[string][]cost{}}
 	if scene != "idle" {
 		stop, startErr := startNeighbour(scene, e.Duty)
 		if startErr != nil {
@@ -129,14 +129,15 @@ func (m meter) episode(scene string) (e episode, err error) {
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 	}
-	sums, calls := make([]cost, len(m.methods)), 0
+	sums, passes := [2][]cost{make([]cost, len(m.methods)), make([]cost, len(m.methods))}, [2]float64{}
+	half := 0
 	begin, taken := time.Now(), 0
 	next := m.jitter(taken)
-	for time.Since(begin) < m.length || taken < readings {
+	for time.Since(begin) < m.length || taken < readings || passes[1] == 0 {
 		for _, i := range m.random.Perm(len(m.methods)) {
 			c := timed(m.methods[i])
-			sums[i].CPU += c.CPU
-			sums[i].Wall += c.Wall
+			sums[half][i].CPU += c.CPU
+			sums[half][i].Wall += c.Wall
 			if taken < readings && time.Since(begin) >= next {
 				for _, w := range m.witness {
 					e.Readings[w.name] = append(e.Readings[w.name], timed(w))
@@ -145,10 +146,13 @@ func (m meter) episode(scene string) (e episode, err error) {
 				next = m.jitter(taken)
 			}
 		}
-		calls++
+		passes[half]++
+		half = 1 - half
 	}
 	for i, method := range m.methods {
-		e.Methods[method.name] = cost{sums[i].CPU / float64(calls), sums[i].Wall / float64(calls)}
+		for half := range 2 {
+			e.Methods[method.name] = append(e.Methods[method.name], cost{sums[half][i].CPU / passes[half], sums[half][i].Wall / passes[half]})
+		}
 	}
 	return e, nil
 }
