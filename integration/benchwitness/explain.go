@@ -130,14 +130,35 @@ var metrics = []metric{
 
 // value returns the cost of a method, or the reduced readings of a component.
 func (m metric) value(e episode, name string) float64 {
-	if halves, ok := e.Methods[name]; ok {
-		return (m.of(halves[0]) + m.of(halves[1])) / 2
+	if means, ok := e.Methods[name]; ok {
+		return mean(m.values(means))
 	}
-	var values []float64
-	for _, c := range e.Readings[name] {
+	return m.reduce(m.values(e.Readings[name]))
+}
+
+func (m metric) values(costs []cost) (values []float64) {
+	for _, c := range costs {
 		values = append(values, m.of(c))
 	}
-	return m.reduce(values)
+	return values
+}
+
+// merge joins the episodes of n consecutive rounds by scene, as a judge joins intervals.
+func merge(episodes []episode, n int) (merged []episode) {
+	for _, e := range episodes {
+		i := slices.IndexFunc(merged, func(m episode) bool { return m.Round == e.Round/n && m.Scene == e.Scene })
+		if i < 0 {
+			i = len(merged)
+			merged = append(merged, episode{Round: e.Round / n, Scene: e.Scene, Methods: map[string][]cost{}, Readings: map[string][]cost{}})
+		}
+		for name, costs := range e.Methods {
+			merged[i].Methods[name] = append(merged[i].Methods[name], costs...)
+		}
+		for name, costs := range e.Readings {
+			merged[i].Readings[name] = append(merged[i].Readings[name], costs...)
+		}
+	}
+	return merged
 }
 
 // goal is the number of methods of which the witness must explain half of the variance.
@@ -145,8 +166,10 @@ const goal = 4
 
 // printTables prints, for each method and scene, the shift against idle and the shares
 // explained, and adds the totals to the report.
-func printTables(w io.Writer, report *figures.Report, episodes []episode) {
+func printTables(w io.Writer, report *figures.Report, episodes []episode, rounds int) {
+	episodes = merge(episodes, rounds)
 	for _, m := range metrics {
+		m.name = fmt.Sprintf("%s over %d episodes", m.name, rounds)
 		fmt.Fprintf(w, "\n%s per call: shift against idle, then R2 out of sample in idle and this scene, clipped, by arithmetic / chase / both\n", m.name)
 		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprint(table, "method\tidle us\trepeatable")
@@ -208,10 +231,17 @@ func (m metric) printRow(w io.Writer, report *figures.Report, episodes []episode
 // of a finite number of calls: the correlation of the two halves of the calls, which
 // had the same neighbours, stepped up to all calls (Spearman 1910, Brown 1910).
 func (m metric) reliability(episodes []episode, name string) float64 {
+	half := func(e episode, i int) float64 {
+		var values []float64
+		for ; i < len(e.Methods[name]); i += 2 {
+			values = append(values, m.of(e.Methods[name][i]))
+		}
+		return mean(values)
+	}
 	var halves []sample
 	for _, e := range episodes {
 		if slices.Contains(m.scenes, e.Scene) {
-			halves = append(halves, sample{y: math.Log(m.of(e.Methods[name][0])), x: []float64{math.Log(m.of(e.Methods[name][1]))}})
+			halves = append(halves, sample{y: math.Log(half(e, 0)), x: []float64{math.Log(half(e, 1))}})
 		}
 	}
 	clip(halves, func(s *sample) *float64 { return &s.y })

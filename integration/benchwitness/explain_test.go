@@ -105,22 +105,22 @@ func TestTablesCountMethods(t *testing.T) {
 	}
 	report := figures.New("witness")
 	var table bytes.Buffer
-	printTables(&table, report, episodes)
+	printTables(&table, report, episodes, 2)
 	got := map[string]float64{}
 	for _, f := range report.Results {
 		got[f.Name] = f.Value
 	}
 	for name, want := range map[string]float64{
-		"CPU, all scenes, arithmetic: methods with half of the repeatable variance explained": 0,
-		"CPU, all scenes, chase: methods with half of the repeatable variance explained":      1,
-		"CPU, all scenes, both: methods with half of the repeatable variance explained":       1,
-		"CPU, unseen scene, both: methods with half of the repeatable variance explained":     1,
+		"CPU over 2 episodes, all scenes, arithmetic: methods with half of the repeatable variance explained": 0,
+		"CPU over 2 episodes, all scenes, chase: methods with half of the repeatable variance explained":      1,
+		"CPU over 2 episodes, all scenes, both: methods with half of the repeatable variance explained":       1,
+		"CPU over 2 episodes, unseen scene, both: methods with half of the repeatable variance explained":     1,
 	} {
 		if value, ok := got[name]; !ok || value != want {
 			t.Errorf("%s: %v, want %v", name, value, want)
 		}
 	}
-	if x := got["CPU of follows: R2 of both components"]; x < 0.99 {
+	if x := got["CPU over 2 episodes of follows: R2 of both components"]; x < 0.99 {
 		t.Errorf("share explained of the method that follows: %v", x)
 	}
 	if !strings.Contains(table.String(), "follows") || !strings.Contains(table.String(), "+49.2%") {

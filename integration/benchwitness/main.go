@@ -94,7 +94,9 @@ func run(out, raw string, rounds int, limit, length time.Duration, seed uint64) 
 		err = os.WriteFile(raw, data, 0o644)
 	}
 	report := figures.New("witness")
-	printTables(os.Stdout, report, episodes)
+	for _, together := range []int{1, 3} {
+		printTables(os.Stdout, report, episodes, together)
+	}
 	return errors.Join(err, report.Print(os.Stdout), report.Write(out))
 }
 
