@@ -165,7 +165,7 @@ func merge(episodes []episode, n int) (merged []episode) {
 const goal = 4
 
 // printTables prints, for each method and scene, the shift against idle and the shares
-// explained, and adds the totals to the report.
+// explained, of this many rounds together, and adds the totals to the report.
 func printTables(w io.Writer, report *figures.Report, episodes []episode, rounds int) {
 	episodes = merge(episodes, rounds)
 	for _, m := range metrics {
