@@ -88,6 +88,18 @@ func (a *account) verdicts(row func(what, value string)) {
 	row("compared", fmt.Sprintf("version %s with %s (%s) by %s time: %s", v.HeadVersion, v.BaseVersion, v.ChosenBy, v.Metric, v.Compared))
 	row("verdict", stateNames[v.State])
 	row("why", v.Decided)
+	if v.Measured != nil {
+		row("measured change", v.Measured.String())
+		taken := "nothing"
+		if v.Common != nil {
+			taken = v.Common.String()
+		}
+		row("taken off", taken+": "+v.CommonReason)
+		if v.Remaining != nil {
+			row("remaining change", v.Remaining.String())
+		}
+		row("inclusive change", v.Inclusive.String())
+	}
 	if v.Seen90Percent != nil {
 		row("power", fmt.Sprintf("%+.1f%% would have been seen with 90%% probability, +10%% with %s", *v.Seen90Percent, percent(v.PowerAt10)))
 	}

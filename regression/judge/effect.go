@@ -11,7 +11,8 @@ type fit struct {
 	change float64 // estimate of ln(head/base)
 	last   float64 // that of the last slot, 0 if it has too few records
 	lastN  float64 // its records
-	// The variance of change is kappa*within + slots + between*spread.
+	// The variance of change is within + slots + between*spread. kappa is that of a
+	// residual, per unit of what it is proportional to.
 	kappa, within, slots, spread float64
 	df                           float64 // of kappa
 	instances                    stats.Heterogeneity
@@ -54,7 +55,8 @@ func (z *standard) fitOf(s statistic) fit {
 	if s != level {
 		f.change, scale = math.Log1p(ratio), 1/(1+ratio)
 	}
-	if f.kappa, f.df, f.ok = z.kappa(g, sums, scale); !f.ok {
+	var of [2]float64 // each version
+	if f.kappa, of, f.df, f.ok = z.kappa(g, sums, scale); !f.ok {
 		return fit{}
 	}
 	f.slots = z.slotError
@@ -65,7 +67,7 @@ func (z *standard) fitOf(s statistic) fit {
 		}
 		f.slots = max(f.slots, apart)
 	}
-	f.within = (head.v + g.usedVariance) / (head.u * head.u)
+	f.within = (of[Head]*head.v + of[Base]*g.usedVariance) / (head.u * head.u)
 	f.instances = z.between(sums, f.kappa, scale)
 	for i := range sums {
 		if z.x.d.Instances[i].Side == Head {
@@ -83,12 +85,20 @@ type instanceSums struct{ u, e, v, known, used float64 }
 // the calls that a loop makes, nothing would be known of the error.
 const leastDiffer = 0.001
 
+// clearlyNoisier is by how much the residuals of one version must vary more than those of
+// both for its error to be made of them alone.
+const clearlyNoisier = 1.5
+
 // kappa is the variance of a residual per unit of v, from what slots differ by
 // within an instance. It is made larger for want of degrees of freedom: an e-value
 // forgives no variance that came out too small.
-func (z *standard) kappa(g *grid, sums []instanceSums, scale float64) (kappa, df float64, ok bool) {
+//
+// of is that of each version: its own where that is clearly larger, as rare expensive calls
+// in one version alone make it.
+func (z *standard) kappa(g *grid, sums []instanceSums, scale float64) (kappa float64, of [2]float64, df float64, ok bool) {
 	slots := z.x.d.Slots
 	var squares, least, expected, expected2 float64
+	var own, ownExpected [2]float64
 	for i := range sums {
 		a := &sums[i]
 		if !(a.u > 0) {
@@ -107,18 +117,27 @@ func (z *standard) kappa(g *grid, sums []instanceSums, scale float64) (kappa, df
 			r := k * (g.residual[at] - share*a.e)
 			v := g.known[at]*(1-2*share) + share*share*a.known
 			squares += r * r
+			side := z.x.d.Instances[i].Side
+			own[side], ownExpected[side] = own[side]+r*r, ownExpected[side]+v
 			least += leastDiffer * u * leastDiffer * u
 			expected += v
 			expected2 += v * v
 		}
 	}
 	if !(expected > 0) {
-		return 0, 0, false
+		return 0, of, 0, false
 	}
 	if df = expected * expected / expected2; df < 3 {
-		return 0, 0, false
+		return 0, of, 0, false
 	}
-	return max(squares, least) / expected * (1 + 2/df), df, true
+	kappa = max(squares, least) / expected * (1 + 2/df)
+	for side := range of {
+		of[side] = kappa
+		if k := own[side] / ownExpected[side]; k > clearlyNoisier*kappa {
+			of[side] = k
+		}
+	}
+	return kappa, of, df, true
 }
 
 // between compares instances of one version with each other.
@@ -170,5 +189,5 @@ func (z *standard) last(g *grid) (change, records float64) {
 // measured is the variance of what was measured: the calls that were not sampled, and
 // the slots that differ.
 func (f fit) measured(inflation float64) float64 {
-	return inflation * (f.kappa*f.within + f.slots)
+	return inflation * (f.within + f.slots)
 }

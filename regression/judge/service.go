@@ -84,7 +84,7 @@ func serviceCost(methods []compared, d differ) (bill, bool) {
 		}
 		b, h := c.entry*c.inclusiveBase, c.entry*c.inclusiveCost
 		base, head = base+b, head+h
-		variances = append(variances, (f.kappa*f.within+f.slots)*h*h)
+		variances = append(variances, (f.within+f.slots)*h*h)
 		df = append(df, f.df)
 		between, _ := f.instances.Moderated(d.between[mean].Variance, d.prior[mean])
 		out.processes += between * f.spread * h * h

@@ -164,7 +164,11 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 		r.Compared = append(r.Compared, Compared{c.Service, c.BaseVersion, c.HeadVersion, c.ChosenBy})
 		r.Alerts = append(r.Alerts, c.Alerts...)
 		if !c.Told() {
-			r.Untold = append(r.Untold, fmt.Sprintf("%s: version %s against %s: no method has enough of both to compare", c.Service, c.HeadVersion, c.BaseVersion))
+			why := "no method has enough of both to compare"
+			if c.Judged() {
+				why = "measured to be more than 20% more expensive, and not known whether by the version or by its hosts"
+			}
+			r.Untold = append(r.Untold, fmt.Sprintf("%s: version %s against %s: %s", c.Service, c.HeadVersion, c.BaseVersion, why))
 			for _, warning := range c.Warnings {
 				r.Untold = append(r.Untold, fmt.Sprintf("%s: %s", c.Service, warning))
 			}
@@ -175,9 +179,9 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 			}
 			r.Moves = append(r.Moves, Move{
 				MethodName:  query.MethodName{Service: c.Service, Class: l.Class, Method: l.Method},
-				BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Metric: string(c.Metric), State: string(l.State),
+				BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Metric: string(l.Metric), State: string(l.State),
 				ChangePercent: *l.ChangePercent, Interval: *l.Interval, BaseRecords: l.BaseRecords, HeadRecords: l.HeadRecords,
-				Proven: l.State == verdict.Regressed,
+				Measured: l.Measured, Common: l.Common, CommonReason: l.CommonReason, Proven: l.State == verdict.Regressed,
 			})
 		}
 	}

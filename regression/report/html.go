@@ -64,9 +64,9 @@ type costLine struct {
 }
 
 type moveLine struct {
-	Name, Service, Versions, Change, Interval, Records string
-	Proven                                             bool
-	Bar                                                template.HTML
+	Name, Service, Versions, Change, Interval, Measured, Reason, Records string
+	Proven                                                               bool
+	Bar                                                                  template.HTML
 }
 
 type methodPart struct {
@@ -125,7 +125,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	for _, m := range r.Moves {
 		d.Moves = append(d.Moves, moveLine{
 			Name: name(m.MethodName), Service: output.Printable(m.Service.String()), Proven: m.Proven, Bar: moveBar(m, s),
-			Versions: output.Printable(m.BaseVersion + " → " + m.HeadVersion), Change: m.change(), Interval: m.interval(), Records: m.records(),
+			Versions: output.Printable(m.BaseVersion + " → " + m.HeadVersion), Change: m.change(), Interval: m.interval(), Measured: m.measured(), Reason: m.CommonReason, Records: m.records(),
 		})
 	}
 	for _, m := range r.Methods {

@@ -69,9 +69,14 @@ type Move struct {
 	State         string     `json:"state"`
 	ChangePercent float64    `json:"change_percent"`
 	Interval      [2]float64 `json:"interval"`
-	BaseRecords   int64      `json:"base_records"`
-	HeadRecords   int64      `json:"head_records"`
-	Proven        bool       `json:"proven"` // raised by the verdict; all others print ~
+	// Measured is what the processes measured, Common the part of it that was taken off
+	// and why; by evidence only.
+	Measured     *verdict.Part `json:"measured_change"`
+	Common       *verdict.Part `json:"common_part"`
+	CommonReason string        `json:"common_reason"`
+	BaseRecords  int64         `json:"base_records"`
+	HeadRecords  int64         `json:"head_records"`
+	Proven       bool          `json:"proven"` // raised by the verdict; all others print ~
 }
 
 // Method is one method looked at closely.

@@ -72,11 +72,11 @@ func (r *Report) costTable() *output.Table {
 }
 
 func (r *Report) moveTable() *output.Table {
-	t := &output.Table{Title: "version over version, ~ where nothing is proven", Columns: []string{"service", "method", "base", "head", "metric", "change", "interval", "records"}}
+	t := &output.Table{Title: "version over version, ~ where nothing is proven", Columns: []string{"service", "method", "base", "head", "metric", "change", "interval", "measured, taken off", "records"}}
 	for _, m := range r.Moves {
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(m.Service.String()), output.Name(name(m.MethodName)), output.Name(m.BaseVersion), output.Name(m.HeadVersion), output.Name(m.Metric),
-			output.Figure(m.change()), output.Figure(m.interval()), output.Figure(m.records()),
+			output.Figure(m.change()), output.Figure(m.interval()), output.Figure(m.measured()), output.Figure(m.records()),
 		})
 	}
 	return t

@@ -86,13 +86,31 @@ func (m Move) change() string {
 	case m.Proven:
 		return fmt.Sprintf("%+.1f%%", m.ChangePercent)
 	case m.State == string(verdict.Explained):
-		return fmt.Sprintf("%+.1f%% by its callees", m.ChangePercent)
+		if m.Measured == nil { // by threshold it is the inclusive change
+			return fmt.Sprintf("%+.1f%% by its callees", m.ChangePercent)
+		}
+		return fmt.Sprintf("~ %+.1f%%, inclusive by its callees", m.ChangePercent)
+	case m.State == string(verdict.WithService):
+		return fmt.Sprintf("%+.1f%% as the service", m.ChangePercent)
+	case m.State == string(verdict.Undecided):
+		return fmt.Sprintf("%+.1f%%, could not tell", m.ChangePercent)
 	}
 	return fmt.Sprintf("~ %+.1f%%", m.ChangePercent)
 }
 
 func (m Move) interval() string {
 	return fmt.Sprintf("%+.1f%% to %+.1f%%", m.Interval[0], m.Interval[1])
+}
+
+// measured is what was measured and what of it was taken off.
+func (m Move) measured() string {
+	switch {
+	case m.Measured == nil:
+		return "-"
+	case m.Common == nil:
+		return fmt.Sprintf("%+.1f%%, nothing", m.Measured.Percent)
+	}
+	return fmt.Sprintf("%+.1f%%, %+.1f%%", m.Measured.Percent, m.Common.Percent)
 }
 
 func (m Move) records() string { return fmt.Sprintf("%d / %d", m.BaseRecords, m.HeadRecords) }

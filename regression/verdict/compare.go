@@ -119,6 +119,10 @@ type Part struct {
 	Interval [2]float64 `json:"interval"`
 }
 
+func (p *Part) String() string {
+	return fmt.Sprintf("%+.1f%% (%+.1f%% to %+.1f%%)", p.Percent, p.Interval[0], p.Interval[1])
+}
+
 // Comparison is the result for one service.
 type Comparison struct {
 	query.Service
@@ -144,12 +148,16 @@ type Comparison struct {
 	headOwn map[query.Metric]float64 // ns of all methods without their callees, by the threshold
 }
 
+// Judged reports whether any method could be judged.
+func (c *Comparison) Judged() bool {
+	return slices.ContainsFunc(c.Methods, func(l Line) bool { return l.State.Judged() })
+}
+
 // Told reports whether any method could be judged, and none or the whole service was
 // measured to be much more expensive and could not.
 func (c *Comparison) Told() bool {
 	undecided := func(l Line) bool { return l.State == Undecided }
-	return slices.ContainsFunc(c.Methods, func(l Line) bool { return l.State.Judged() }) &&
-		!slices.ContainsFunc(c.Methods, undecided) && (c.WholeService == nil || !undecided(*c.WholeService))
+	return c.Judged() && !slices.ContainsFunc(c.Methods, undecided) && (c.WholeService == nil || !undecided(*c.WholeService))
 }
 
 // Compare compares the two deployments of each pair by the threshold rule, each method by
