@@ -88,7 +88,7 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 	differ := differences(y, hosts{}, pairs)
 	differ.hosts = Spread{} // a slow host makes no more calls
 	for i := range pairs {
-		if pairs[i].estimate(differ, o); pairs[i].verdict.State == NotProven {
+		if pairs[i].estimate(differ, o, o.Inflation); pairs[i].verdict.State == NotProven {
 			pairs[i].infer(nil, "", differ, o)
 		}
 	}

@@ -111,7 +111,8 @@ func differences(x *index, h hosts, methods []compared) differ {
 }
 
 // estimate makes the errors of a method's changes, and says whether it can be judged.
-func (c *compared) estimate(d differ, o Options) {
+// inflation is that of what processes differ by.
+func (c *compared) estimate(d differ, o Options, inflation float64) {
 	v := &c.verdict
 	switch {
 	case c.seen[Head] == 0 && c.seen[Base] > 0 && v.HeadRecords == 0:
@@ -138,7 +139,7 @@ func (c *compared) estimate(d differ, o Options) {
 			continue
 		}
 		between, df := f.instances.Moderated(d.between[s].Variance, d.prior[s])
-		measured, processes := f.measured(o.Inflation), o.Inflation*between*f.spread
+		measured, processes := f.measured(o.Inflation), inflation*between*f.spread
 		c.errors[s] = errorOf{
 			measured: measured, all: measured + processes + load,
 			df: stats.Satterthwaite([]float64{measured, processes, load}, []float64{f.df, df, byLoadDF}),

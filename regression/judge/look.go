@@ -85,6 +85,7 @@ func newLook(d *Deployment, o Options) (*look, error) {
 	if err != nil {
 		return nil, err
 	}
+	processes := o.Inflation // what lasts from slot to slot makes processes no less alike
 	if d.Overlap != Concurrent {
 		o.Inflation *= apartInflation
 	}
@@ -98,7 +99,7 @@ func newLook(d *Deployment, o Options) (*look, error) {
 	l.methods = compare(x, z, l.hosts.level)
 	l.differ = differences(x, l.hosts, l.methods)
 	for i := range l.methods {
-		l.methods[i].estimate(l.differ, o)
+		l.methods[i].estimate(l.differ, o, processes)
 	}
 	l.service = inferAll(x, l.methods, l.differ, o)
 	return l, nil
