@@ -39,6 +39,18 @@ func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []P
 		if out[i], seen, err = judgeAllOf(subjects, p, o); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Service, err)
 		}
+		if subjects[0].unsettled(out[i].warmUp) {
+			byAge, err := assembleByAge(ctx, w, p, o, costs)
+			if err != nil {
+				return nil, err
+			}
+			if byAge != nil {
+				subjects = byAge
+				if out[i], seen, err = judgeAllOf(subjects, p, o); err != nil {
+					return nil, fmt.Errorf("%s: %w", p.Service, err)
+				}
+			}
+		}
 		all = append(all, seen)
 		if subjects[0].few() {
 			again[i] = subjects
@@ -109,6 +121,7 @@ type subject struct {
 	prices     []float64    // USD per core hour of each method in the head version, 0 = unpriced
 	processes  [2]int
 	silent     [2]int // of these, measured nothing in the metric
+	ageUnknown [2]int // in addition to these, left out of a comparison by age
 	runs       bool   // processes live for a run and are compared run by run
 	uncounted  int    // methods with measured calls and no weight of any
 }
@@ -170,6 +183,7 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Diff
 	if err != nil {
 		return nil, judge.Differences{}, err
 	}
+	c.warmUp = results[0].WarmUp
 	c.Warnings = append(c.Warnings, first.missing(c, p)...)
 	c.Warnings = append(c.Warnings, results[0].Warnings...)
 	c.Warnings = append(c.Warnings, first.plan.warnings()...)
@@ -314,6 +328,9 @@ func (s *subject) missing(c *Comparison, p Pair) []string {
 			out = append(out, fmt.Sprintf("nothing that version %s measured is compared: the versions ran together for less than %d slots of %s after their warm-up, and it did not run alone when it is compared with the other: give a shorter --slot", version, minOverlap, s.plan.grid.Slot))
 		} else if s.processes[side] == 0 {
 			out = append(out, fmt.Sprintf("no call of version %s was measured in this time, calls were counted at most: corehour explain METHOD shows at what rates methods are measured", version))
+		}
+		if n := s.ageUnknown[side]; n > 0 {
+			out = append(out, fmt.Sprintf("%d of %d processes of version %s not compared: they were not seen from their start", n, n+s.processes[side], version))
 		}
 		if n := s.silent[side]; n > 0 {
 			are := "are"
