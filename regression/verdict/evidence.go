@@ -56,9 +56,11 @@ func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []P
 			again[i] = subjects
 		}
 	}
+	h := history{w: w, options: o, costs: costs}
+	defer h.close()
 	for i, subjects := range again {
 		p := pairs[i]
-		seen, err := history(ctx, w, p, o, costs)
+		seen, err := h.of(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -83,30 +85,11 @@ const (
 	// enoughHosts is the number of degrees of freedom from which the spread of hosts is
 	// known.
 	enoughHosts = 8
-	// earlierPairs bounds the earlier deployments of a service that are looked at.
-	earlierPairs = 5
 )
 
 // few reports whether neither version has enough processes.
 func (s *subject) few() bool {
 	return max(s.processes[judge.Base], s.processes[judge.Head]) < fewProcesses
-}
-
-// history is what the processes of earlier deployments of a service differed by.
-func history(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probeCost) ([]judge.Differences, error) {
-	var out []judge.Differences
-	for _, earlier := range p.Earlier {
-		subjects, err := assembleAll(ctx, w, earlier, o, costs)
-		if err != nil {
-			return nil, err
-		}
-		_, seen, err := judgeAllOf(subjects[:1], earlier, o)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, seen)
-	}
-	return out, nil
 }
 
 // subject is one comparison by one metric made ready to be judged.
