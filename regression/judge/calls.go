@@ -20,7 +20,7 @@ type pair struct{ caller, method int32 }
 // over stretches of its own. The pairs are a family of hypotheses of their own.
 func compareCalls(x *index, o Options) ([]compared, error) {
 	d := &Deployment{
-		Callers: []string{""}, Instances: x.d.Instances, Overlap: x.d.Overlap,
+		Callers: []string{""}, Instances: x.d.Instances, Overlap: x.d.Overlap, ByAge: x.d.ByAge,
 		Begin: x.d.Begin, Slot: x.d.Slot, Slots: x.d.Slots,
 		// A slow host makes no more calls.
 		Spreads: Spreads{Hosts: Spread{1e-8, hostsPriorDF}, Processes: Spread{callsPrior * callsPrior, betweenPriorDF}},

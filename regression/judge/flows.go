@@ -44,7 +44,7 @@ func (f *flows) sums(method int, caller int32) (calls, paid []float64) {
 // stratum is where calls of the versions are compared: the slot, or all time where
 // no slot has both.
 func (f *flows) stratum(at int) int {
-	if f.x.d.Overlap == Sequential {
+	if f.x.d.Overlap == Sequential && !f.x.d.ByAge {
 		return 0
 	}
 	return at % f.x.d.Slots

@@ -82,6 +82,8 @@ type Deployment struct {
 	Callers   []string
 	Instances []Instance
 	Overlap   Overlap
+	// ByAge says that slots are of the age of processes, whatever hour it was.
+	ByAge bool
 
 	// Wall says that cells are of wall time, which no slow host scales: nothing is taken
 	// off as common to all methods.

@@ -102,10 +102,12 @@ func callsReason(v *Verdict) string {
 // warnings are what makes all verdicts of a deployment weaker.
 func warnings(x *index) []string {
 	var out []string
-	switch x.d.Overlap {
-	case PreviousDays:
+	switch {
+	case x.d.ByAge:
+		out = append(out, "processes never settle: compared with others of the same age, whatever hour it was")
+	case x.d.Overlap == PreviousDays:
 		out = append(out, "the versions did not run at the same time: compared with the same minutes of earlier days, which is weaker")
-	case Sequential:
+	case x.d.Overlap == Sequential:
 		out = append(out, "the versions did not run at the same time and there are no earlier days: what the hour does is in the difference")
 	}
 	if (x.bases < 2 || x.heads < 2) && x.bases+x.heads > 0 {

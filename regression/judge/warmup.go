@@ -27,6 +27,10 @@ const (
 	slotsDiffer   = 0.02
 	slotsDifferDF = 4
 	lasting       = 2.5
+	// goesOnBy is by how much a level must go on changing for its instance never to settle.
+	goesOnBy = 0.02
+	// leastAges are the slots of its first half hour in which that is asked.
+	leastAges = 3
 )
 
 // WarmUp is what was learned of the start of instances.
@@ -35,6 +39,9 @@ type WarmUp struct {
 	Longest time.Duration `json:"longest"`
 	// Waiting is the number of instances that have not settled yet, by version.
 	Waiting [2]int `json:"waiting"`
+	// Unsettled is the number of instances, seen from their start, whose level went up or
+	// down all the time until they counted as warm for their age, by version.
+	Unsettled [2]int `json:"unsettled"`
 	// Due is when the first evidence can come where instances are waited for.
 	Due time.Time `json:"due"`
 }
@@ -47,6 +54,7 @@ func (x *index) learnWarmUp(z *standard) {
 	series := x.levels(z)
 	noise := slotNoise(series)
 	slots := x.d.Slots
+	var old [2][]life // seen from their start until they count as warm
 	for i, in := range x.d.Instances {
 		if in.Started.IsZero() {
 			continue
@@ -68,6 +76,9 @@ func (x *index) learnWarmUp(z *standard) {
 		for from < slots && age(from) < mostWarmUp && !series[i].settled(from, slots, x.leastSettled(), age(from), x.d.Slot, noise) {
 			from++
 		}
+		if age(first) < x.d.Slot && age(series[i].end) > mostWarmUp {
+			old[in.Side] = append(old[in.Side], life{&series[i], first})
+		}
 		for s := first; s < min(from, slots); s++ {
 			x.warm[i*slots+s] = false
 		}
@@ -82,6 +93,9 @@ func (x *index) learnWarmUp(z *standard) {
 			}
 		}
 	}
+	for side := range old {
+		x.learned.Unsettled[side] = unsettled(old[side], int(mostWarmUp/x.d.Slot), x.leastSettled(), noise)
+	}
 }
 
 // leastSettled in slots.
@@ -93,6 +107,7 @@ func (x *index) leastSettled() int {
 // expects there, with the records behind each.
 type levelSeries struct {
 	first, slots int                // that were seen
+	end          int                // after the last slot with a record
 	methods      [][]stats.Weighted // by method, by slot
 }
 
@@ -120,7 +135,7 @@ func (x *index) levels(z *standard) []levelSeries {
 				if n := z.records[at]; n > 0 && g.expected[at] > 0 {
 					own[s] = stats.Weighted{Value: g.residual[at] / g.expected[at], Weight: n / (1 + n/saturation)}
 					any = true
-					out[i].first = min(out[i].first, s)
+					out[i].first, out[i].end = min(out[i].first, s), max(out[i].end, s+1)
 				}
 			}
 			if any {
@@ -143,6 +158,61 @@ func (l *levelSeries) settled(slot, slots, least int, age, length time.Duration,
 	// The slot against all later ones, and the first half of what is left against the
 	// second: a slow decline shows in no slot alone.
 	return !l.above(slot, slot+1, slots, noise) && !l.above(slot, slot+left/2, slots, noise)
+}
+
+// life is an instance from the slot in which it started.
+type life struct {
+	*levelSeries
+	from int
+}
+
+// unsettled counts the instances whose level changes all the time: however much is left
+// out of the first so many slots, the first half of what is left differs from the second,
+// in one direction. What all instances have in common must be known to.
+func unsettled(lives []life, most, least int, noise float64) int {
+	if most < leastAges {
+		return 0
+	}
+	for _, l := range lives { // in the second half of a life less is left than what came before
+		most = min(most, (l.end-l.from)/2)
+	}
+	goOn := make([]bool, len(lives))
+	for i := range goOn {
+		goOn[i] = true
+	}
+	direction := 0.0
+	for age := range most + 1 {
+		shared := make([]stats.Weighted, 0, len(lives))
+		values := make([]float64, len(lives))
+		for i, l := range lives {
+			from := l.from + age
+			middle := from + (l.end-from)/2
+			if middle-from < least {
+				return 0
+			}
+			value, variance, ok := l.contrast(from, middle, l.end)
+			if !ok {
+				return 0
+			}
+			variance += noise * (1/float64(middle-from) + 1/float64(l.end-middle))
+			values[i], shared = value, append(shared, stats.Weighted{Value: value, Weight: 1 / variance})
+		}
+		mean := meanOf(shared)
+		if math.Abs(mean.Value) <= max(goesOnBy, settledZ/math.Sqrt(mean.Weight)) || mean.Value*direction < 0 {
+			return 0
+		}
+		direction = mean.Value
+		for i, value := range values {
+			goOn[i] = goOn[i] && value*direction > 0 && math.Abs(value) > goesOnBy
+		}
+	}
+	n := 0
+	for _, yes := range goOn {
+		if yes {
+			n++
+		}
+	}
+	return n
 }
 
 // above reports whether the slots in [from, middle) are known to be more expensive than

@@ -86,6 +86,9 @@ type Grid struct {
 	Slot  time.Duration
 	// Daily puts the base's rows into the slots of the same time of day.
 	Daily bool
+	// ByAge puts rows into the slots of the age of their process, slot 0 being the first of
+	// its life. Members must have a Start.
+	ByAge bool
 }
 
 // Cells measures both sides of one comparison, sorted by method.
@@ -109,9 +112,12 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 		return nil, err
 	}
 	args := serviceArgs(base.Service)
-	args["begin_ns"], args["slot_ns"], args["daily"] = nanos(grid.Begin), grid.Slot.Nanoseconds(), 0
+	args["begin_ns"], args["slot_ns"], args["daily"], args["by_age"] = nanos(grid.Begin), grid.Slot.Nanoseconds(), 0, 0
 	if grid.Daily {
 		args["daily"] = 1
+	}
+	if grid.ByAge {
+		args["by_age"] = 1
 	}
 	s := scope{metricColumns: columnsOf[metric], Filter: Filter{Service: base.Name, Environment: base.Environment}}
 	var out []Cell

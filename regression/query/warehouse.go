@@ -47,6 +47,7 @@ type Warehouse struct {
 	Window   Window
 	Files    []parquet.File // that may hold rows of the dates of the window
 
+	reopen    func(context.Context, Window) (*Warehouse, error)
 	firstDate string         // of a bucket, of which only the files of the window are known
 	sums      []parquet.Sums // beside Files, see hourly
 	views     []string       // that hourly has defined last
@@ -71,6 +72,22 @@ type Warehouse struct {
 // root may also be bigquery://project/dataset, see openBigQuery, or the address of a
 // bucket, see openBucket.
 func Open(ctx context.Context, root string, window Window, options ...Option) (*Warehouse, error) {
+	w, err := open(ctx, root, window, options)
+	if err != nil {
+		return nil, err
+	}
+	w.reopen = func(ctx context.Context, window Window) (*Warehouse, error) {
+		return Open(ctx, root, window, options...)
+	}
+	return w, nil
+}
+
+// Reopen opens the newest commit of the same warehouse with another window.
+func (w *Warehouse) Reopen(ctx context.Context, window Window) (*Warehouse, error) {
+	return w.reopen(ctx, window)
+}
+
+func open(ctx context.Context, root string, window Window, options []Option) (*Warehouse, error) {
 	if strings.HasPrefix(root, bigqueryScheme) {
 		return openBigQuery(ctx, root, window, options)
 	}

@@ -23,9 +23,13 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 	if err != nil {
 		return nil, err
 	}
-	s := &subject{
-		plan: plan, metric: metric,
-		deployment: &judge.Deployment{Overlap: plan.overlap, Wall: metric == query.Wall, Begin: plan.grid.Begin, Slot: plan.grid.Slot},
+	s := &subject{plan: plan, metric: metric}
+	if o.byAge {
+		processes = s.ofKnownAge(processes)
+		plan, base.Window = s.plan, s.plan.base
+	}
+	s.deployment = &judge.Deployment{
+		Overlap: plan.overlap, ByAge: plan.grid.ByAge, Wall: metric == query.Wall, Begin: plan.grid.Begin, Slot: plan.grid.Slot,
 	}
 	members := s.members(processes, metric)
 	cells, err := w.Cells(ctx, metric, base, head, members, plan.grid)
@@ -44,7 +48,7 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 }
 
 // lastMeasured is the end of the last slot in which something was measured that can be
-// compared: in both versions where they run at the same time. A process may go on and
+// compared: in both versions where they run at the same time or at one age. A process may go on and
 // be called no more, and a slot without calls confirms nothing.
 func (s *subject) lastMeasured() time.Time {
 	last := [2]int32{-1, -1}
@@ -55,7 +59,7 @@ func (s *subject) lastMeasured() time.Time {
 		}
 	}
 	slot := max(last[judge.Base], last[judge.Head])
-	if s.plan.overlap == judge.Concurrent {
+	if s.plan.overlap == judge.Concurrent || s.plan.grid.ByAge {
 		slot = min(last[judge.Base], last[judge.Head])
 	}
 	return s.plan.grid.Begin.Add(time.Duration(slot+1) * s.plan.grid.Slot)
@@ -71,7 +75,7 @@ func (s *subject) members(processes []query.Process, metric query.Metric) []quer
 			s.silent[sideOf(p.Side)]++
 		}
 	}
-	s.runs = shortLived(processes, s.plan.grid.Slot)
+	s.runs = !s.plan.grid.ByAge && shortLived(processes, s.plan.grid.Slot)
 	out := make([]query.Member, 0, len(processes))
 	for _, side := range []query.Side{query.SideBase, query.SideHead} {
 		var own []query.Process
@@ -102,6 +106,9 @@ func (s *subject) group(processes []query.Process, side judge.Side) []query.Memb
 	groups := min(len(processes), maxMembers)
 	if s.runs { // a run says nothing of what slots differ by
 		groups = min(max(2, len(processes)/runsTogether), groups)
+		clear(starts)
+	}
+	if s.plan.grid.ByAge { // nothing is left out of a life that never settles
 		clear(starts)
 	}
 	out := make([]query.Member, 0, len(processes))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/alert/rules"
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/stats"
 )
@@ -30,6 +31,8 @@ type Options struct {
 	// Of Evidence only.
 	AsOf time.Time     // now, to tell what is over; zero = nothing is
 	Slot time.Duration // 0 = by the length of the run
+
+	byAge bool // compare processes of the same age
 }
 
 // Unit is that of the holes after which a version is taken to run again: a minute, or
@@ -145,6 +148,7 @@ type Comparison struct {
 	Methods      []Line        `json:"methods"`
 	Alerts       []alert.Alert `json:"alerts"`
 
+	warmUp  judge.WarmUp
 	headOwn map[query.Metric]float64 // ns of all methods without their callees, by the threshold
 }
 

@@ -39,14 +39,28 @@ func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []P
 		if out[i], seen, err = judgeAllOf(subjects, p, o); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Service, err)
 		}
+		if subjects[0].unsettled(out[i].warmUp) {
+			byAge, err := assembleByAge(ctx, w, p, o, costs)
+			if err != nil {
+				return nil, err
+			}
+			if byAge != nil {
+				subjects = byAge
+				if out[i], seen, err = judgeAllOf(subjects, p, o); err != nil {
+					return nil, fmt.Errorf("%s: %w", p.Service, err)
+				}
+			}
+		}
 		all = append(all, seen)
 		if subjects[0].few() {
 			again[i] = subjects
 		}
 	}
+	h := history{w: w, options: o, costs: costs}
+	defer h.close()
 	for i, subjects := range again {
 		p := pairs[i]
-		seen, err := history(ctx, w, p, o, costs)
+		seen, err := h.of(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -71,30 +85,11 @@ const (
 	// enoughHosts is the number of degrees of freedom from which the spread of hosts is
 	// known.
 	enoughHosts = 8
-	// earlierPairs bounds the earlier deployments of a service that are looked at.
-	earlierPairs = 5
 )
 
 // few reports whether neither version has enough processes.
 func (s *subject) few() bool {
 	return max(s.processes[judge.Base], s.processes[judge.Head]) < fewProcesses
-}
-
-// history is what the processes of earlier deployments of a service differed by.
-func history(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probeCost) ([]judge.Differences, error) {
-	var out []judge.Differences
-	for _, earlier := range p.Earlier {
-		subjects, err := assembleAll(ctx, w, earlier, o, costs)
-		if err != nil {
-			return nil, err
-		}
-		_, seen, err := judgeAllOf(subjects[:1], earlier, o)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, seen)
-	}
-	return out, nil
 }
 
 // subject is one comparison by one metric made ready to be judged.
@@ -109,6 +104,7 @@ type subject struct {
 	prices     []float64    // USD per core hour of each method in the head version, 0 = unpriced
 	processes  [2]int
 	silent     [2]int // of these, measured nothing in the metric
+	ageUnknown [2]int // in addition to these, left out of a comparison by age
 	runs       bool   // processes live for a run and are compared run by run
 	uncounted  int    // methods with measured calls and no weight of any
 }
@@ -170,6 +166,7 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Diff
 	if err != nil {
 		return nil, judge.Differences{}, err
 	}
+	c.warmUp = results[0].WarmUp
 	c.Warnings = append(c.Warnings, first.missing(c, p)...)
 	c.Warnings = append(c.Warnings, results[0].Warnings...)
 	c.Warnings = append(c.Warnings, first.plan.warnings()...)
@@ -314,6 +311,9 @@ func (s *subject) missing(c *Comparison, p Pair) []string {
 			out = append(out, fmt.Sprintf("nothing that version %s measured is compared: the versions ran together for less than %d slots of %s after their warm-up, and it did not run alone when it is compared with the other: give a shorter --slot", version, minOverlap, s.plan.grid.Slot))
 		} else if s.processes[side] == 0 {
 			out = append(out, fmt.Sprintf("no call of version %s was measured in this time, calls were counted at most: corehour explain METHOD shows at what rates methods are measured", version))
+		}
+		if n := s.ageUnknown[side]; n > 0 {
+			out = append(out, fmt.Sprintf("%d of %d processes of version %s not compared: they were not seen from their start", n, n+s.processes[side], version))
 		}
 		if n := s.silent[side]; n > 0 {
 			are := "are"

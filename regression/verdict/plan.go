@@ -52,6 +52,9 @@ type plan struct {
 // planFor compares what ran at the same time, if that is enough; else the head with
 // the same minutes of earlier days; else with what came before it.
 func planFor(p Pair, o Options) plan {
+	if o.byAge {
+		return planByAge(p, o)
+	}
 	from, to := later(p.Base.First, p.Head.First), p.Head.Last
 	if p.Base.Last.Before(to) {
 		to = p.Base.Last
@@ -123,7 +126,12 @@ func slotOf(span time.Duration, p Pair, o Options) time.Duration {
 }
 
 // end is that of the last slot.
-func (p plan) end() time.Time { return later(p.head.To, p.base.To) }
+func (p plan) end() time.Time {
+	if p.grid.ByAge {
+		return p.head.To
+	}
+	return later(p.head.To, p.base.To)
+}
 
 // over tells whether what is compared ended so long ago that no more of it will come.
 func (p plan) over(end, asOf time.Time) bool {
@@ -131,10 +139,12 @@ func (p plan) over(end, asOf time.Time) bool {
 }
 
 func (p plan) how() string {
-	switch p.overlap {
-	case judge.Concurrent:
+	switch {
+	case p.grid.ByAge:
+		return "processes of both versions at the same age"
+	case p.overlap == judge.Concurrent:
 		return "processes of both versions at the same time"
-	case judge.PreviousDays:
+	case p.overlap == judge.PreviousDays:
 		return "the same minutes of earlier days"
 	}
 	return "before against after"

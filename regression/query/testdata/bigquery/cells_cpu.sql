@@ -1,7 +1,8 @@
 -- What one comparison is made of: sums by method, caller, member (a process, or a
 -- group of them) and slot. The cap is the 99.5% quantile of the method and caller
 -- over both versions. Where the base did not run at the same time but on earlier
--- days, its rows count in the slots of the same time of day.
+-- days, its rows count in the slots of the same time of day. By age the slots are those of
+-- the life of a process.
 WITH scoped AS  (
   SELECT c.*, t.side, t.from_ns, t.to_ns
   FROM method_calls AS c
@@ -319,7 +320,8 @@ names AS (
 seen AS (
   SELECT
     e.method_id, m.member, w.signature, w.caller,
-    CASE WHEN @daily = 1 AND w.side = 'base'
+    CASE WHEN @by_age = 1 THEN w.start_ns - m.process_start_ns
+      WHEN @daily = 1 AND w.side = 'base'
       THEN MOD(MOD(w.start_ns - @begin_ns, 86400000000000) + 86400000000000, 86400000000000)
       ELSE w.start_ns - @begin_ns END AS offset_ns,
     w.w_wall * w.measured AS flow, w.w AS weight, w.cpu_measured AS n, CAST(w.cpu_ns AS FLOAT64) AS x, w.cpu_hist AS bins,

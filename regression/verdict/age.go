@@ -1,0 +1,81 @@
+package verdict
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// unsettled reports whether most processes of the head never settle.
+func (s *subject) unsettled(w judge.WarmUp) bool {
+	if s.runs {
+		return false
+	}
+	known := 0
+	for _, in := range s.deployment.Instances {
+		if in.Side == judge.Head && !in.Started.IsZero() {
+			known++
+		}
+	}
+	return 2*w.Unsettled[judge.Head] > known
+}
+
+// assembleByAge reads a comparison of processes of the same age; nil where too little of
+// both versions was seen at one age.
+func assembleByAge(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probeCost) ([]*subject, error) {
+	o.byAge = true
+	subjects, err := assembleAll(ctx, w, p, o, costs)
+	if err != nil {
+		return nil, err
+	}
+	if s := subjects[0]; min(s.processes[judge.Base], s.processes[judge.Head]) == 0 || s.deployment.Slots < minOverlap {
+		return nil, nil
+	}
+	return subjects, nil
+}
+
+// planByAge takes all rows of the head, and those of the base of some days.
+func planByAge(p Pair, o Options) plan {
+	head := query.Window{From: p.Head.First, To: p.Head.Last}
+	return plan{
+		judge.Sequential, query.Grid{Begin: p.Head.First, Slot: slotOf(head.To.Sub(head.From), p, o), ByAge: true},
+		query.Window{From: later(p.Base.First, head.To.Add(-earlierDays*day)), To: p.Base.Last}, head,
+	}
+}
+
+// ofKnownAge leaves the processes that were seen from their start, and fits the plan to
+// them: slot 0 begins with the oldest of the head. The hours are others, unless processes
+// of both versions started in turns.
+func (s *subject) ofKnownAge(processes []query.Process) []query.Process {
+	p := &s.plan
+	var oldest, youngest [2]time.Time
+	left := slices.DeleteFunc(slices.Clone(processes), func(r query.Process) bool {
+		side, from := sideOf(r.Side), p.base.From
+		if side == judge.Head {
+			from = p.head.From
+		}
+		if r.Start.IsZero() || r.Start.Before(from.Add(-max(p.grid.Slot, time.Minute))) {
+			s.ageUnknown[side]++
+			return true
+		}
+		if oldest[side].IsZero() || r.Start.Before(oldest[side]) {
+			oldest[side] = r.Start
+		}
+		youngest[side] = later(youngest[side], r.Start)
+		return false
+	})
+	if oldest[judge.Base].IsZero() || oldest[judge.Head].IsZero() {
+		return left
+	}
+	p.grid.Begin = oldest[judge.Head]
+	if most := youngest[judge.Base].Add(p.head.To.Sub(p.grid.Begin)); most.Before(p.base.To) {
+		p.base.To = most
+	}
+	if !youngest[judge.Base].Before(oldest[judge.Head]) && !youngest[judge.Head].Before(oldest[judge.Base]) {
+		p.overlap = judge.Concurrent
+	}
+	return left
+}
