@@ -23,12 +23,15 @@ type Watched struct {
 	drawn *scenes.Deployment
 }
 
-// Report is the first evaluation that reported a method.
+// Report is what the evaluations said of a method. Verdict is of the first that was false
+// or reported it.
 type Report struct {
 	Truth scenes.Truth
 	// Minutes is its time since the records began, 0 = none reported the method.
 	Minutes int
 	Verdict judge.Verdict
+	// Lost is the number of later ones that did not report it.
+	Lost int
 	// False is the first one that said what Outcome.Raised is.
 	False int
 }
@@ -69,11 +72,14 @@ func (r *Report) add(v *judge.Verdict, minutes int) {
 	if raised, _ := outcome(r.Truth, v); raised && r.False == 0 {
 		r.False, r.Verdict = minutes, *v
 	}
-	if v.State == judge.Regressed && r.Minutes == 0 {
+	switch reported := v.State == judge.Regressed; {
+	case reported && r.Minutes == 0:
 		r.Minutes = minutes
 		if r.False == 0 {
 			r.Verdict = *v
 		}
+	case !reported && r.Minutes > 0:
+		r.Lost++
 	}
 }
 
@@ -117,6 +123,8 @@ type Early struct {
 	// Service are deployments in which nothing changed and the whole service was
 	// reported, Calls those in which more calls were: none makes more.
 	Service, Calls Share
+	// Lost are changed methods, of those reported, that a later evaluation did not report.
+	Lost Share
 }
 
 func (e *Early) add(w *Watched) {
@@ -125,6 +133,8 @@ func (e *Early) add(w *Watched) {
 		if changed = changed || !r.Truth.Unchanged; r.Truth.Unchanged {
 			e.False.add(r.False > 0)
 			e.Reported.add(r.Minutes > 0)
+		} else if r.Minutes > 0 {
+			e.Lost.add(r.Lost > 0)
 		}
 	}
 	if !changed {
