@@ -156,7 +156,7 @@ func (s *simulation) delays() error {
 				name := fmt.Sprintf("leaf of %v +50%%, %d+%d, %v, from 300 records after warm-up", structure, processes, processes, disturbance)
 				soon, _ := slices.BinarySearch(delays, 5)
 				s.table.Lower(name+": median", delays[len(delays)/2], "minutes", 5)
-				s.table.Higher(fmt.Sprintf("%s: within 5 minutes (%d of %d)", name, soon, len(delays)), share(soon, len(delays)), "%", sim.None)
+				s.table.Higher(fmt.Sprintf("%s: within 5 minutes (%d of %d)", name, soon, len(delays)), share(soon, len(delays)), "%", 50)
 			}
 		}
 	}
