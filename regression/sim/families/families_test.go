@@ -1,6 +1,7 @@
 package families
 
 import (
+	"math"
 	"testing"
 
 	"github.com/corehour/corehour/internal/scenes"
@@ -53,6 +54,44 @@ func TestWhatChangedIsFound(t *testing.T) {
 		if found.Are < c.least {
 			t.Errorf("%s: %d of 12, want %d", name, found.Are, c.least)
 		}
+	}
+}
+
+// Evaluated after every minute, +50% is reported within 5 minutes of the 300th record in
+// the median, and nothing else is.
+func TestEarlyEvaluations(t *testing.T) {
+	for name, disturbance := range map[string]scenes.Disturbance{"undisturbed": {}, "cold cache": {ColdCache: true}} {
+		leaf := chain(scenes.Change{Where: scenes.Leaf, Factor: 1.5}, 3, 3)
+		leaf.Disturbance = disturbance
+		delays, err := Delays(leaf, seed, 4, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(delays) < 4 || delays[len(delays)/2] > 5 {
+			t.Errorf("%s: reported after %v minutes", name, delays)
+		}
+		nothing := leaf
+		nothing.Change = scenes.Change{Where: scenes.Nothing, Factor: 1}
+		early, err := CountEarly([]scenes.Scene{nothing, leaf}, seed, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if early.False != (Share{Of: 9}) || early.Service != (Share{Of: 1}) || early.Calls != (Share{Of: 2}) {
+			t.Errorf("%s: %+v", name, early)
+		}
+	}
+}
+
+// A change that no evaluation reports has an infinite delay, one with too few records none.
+func TestDelayOfWhatIsNotReported(t *testing.T) {
+	s := chain(scenes.Change{Where: scenes.Leaf, Factor: 1.03}, 3, 3)
+	delays, err := Delays(s, seed, 1, nil)
+	if err != nil || len(delays) != 1 || !math.IsInf(delays[0], 1) {
+		t.Errorf("+3%%: %v, %v", delays, err)
+	}
+	s.Records = 50
+	if delays, err = Delays(s, seed, 1, nil); err != nil || len(delays) != 0 {
+		t.Errorf("150 records: %v, %v", delays, err)
 	}
 }
 

@@ -66,17 +66,21 @@ func Judge(s scenes.Scene, seed uint64, spreads judge.Spreads) (*Judged, error) 
 	out := &Judged{Scene: s, Service: r.Service, Alerts: r.Alerts}
 	for m := range drawn.Methods {
 		o := Outcome{Scene: &out.Scene, Truth: drawn.Methods[m].Truth, Verdict: r.Methods[m]}
-		switch o.Verdict.State {
-		case judge.Regressed:
-			o.Raised, o.Found = o.Truth.Unchanged, !o.Truth.Unchanged
-		case judge.Moved:
-			o.Raised = o.Truth.Unchanged
-		case judge.WithService:
-			o.Raised, o.Found = o.Truth.Unchanged, !o.Truth.Unchanged
-		case judge.Explained: // false where nothing that it calls changed
-			o.Raised = o.Truth.Unchanged && math.Abs(o.Truth.Inclusive) < 1e-9
-		}
+		o.Raised, o.Found = outcome(o.Truth, &o.Verdict)
 		out.Methods = append(out.Methods, o)
 	}
 	return out, nil
+}
+
+// outcome reports whether a verdict says of a method what is not so, or finds its change.
+func outcome(truth scenes.Truth, v *judge.Verdict) (raised, found bool) {
+	switch v.State {
+	case judge.Regressed, judge.WithService:
+		return truth.Unchanged, !truth.Unchanged
+	case judge.Moved:
+		return truth.Unchanged, false
+	case judge.Explained: // false where nothing that it calls changed
+		return truth.Unchanged && math.Abs(truth.Inclusive) < 1e-9, false
+	}
+	return false, false
 }

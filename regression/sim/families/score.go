@@ -147,14 +147,18 @@ func Found(s scenes.Scene, seed uint64, deployments int, is func(*Judged) bool) 
 }
 
 func draw(s scenes.Scene, seed uint64, learned bool) (*Judged, error) {
-	var spreads judge.Spreads
-	if learned {
-		var err error
-		if spreads, err = Learned(s, seed); err != nil {
-			return nil, err
-		}
+	spreads, err := spreads(s, seed, learned)
+	if err != nil {
+		return nil, err
 	}
 	return Judge(s, seed, spreads)
+}
+
+func spreads(s scenes.Scene, seed uint64, learned bool) (judge.Spreads, error) {
+	if !learned {
+		return judge.Spreads{}, nil
+	}
+	return Learned(s, seed)
 }
 
 // Raised reports whether any changed method is.

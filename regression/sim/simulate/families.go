@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/corehour/corehour/internal/scenes"
 	"github.com/corehour/corehour/regression/judge"
@@ -27,7 +28,13 @@ func (s *simulation) families() error {
 		}
 		s.family(family.name, score)
 	}
-	return s.found()
+	if err := s.found(); err != nil {
+		return err
+	}
+	if err := s.early(); err != nil {
+		return err
+	}
+	return s.delays()
 }
 
 func (s *simulation) family(name string, score families.Score) {
@@ -86,6 +93,72 @@ func (s *simulation) found() error {
 			return err
 		}
 		s.table.Higher(fmt.Sprintf("%s (%d of %d)", c.name, found.Are, found.Of), found.Percent(), "% found", c.goal)
+	}
+	return nil
+}
+
+// early scores what is said while records still come: evaluations of every minute.
+func (s *simulation) early() error {
+	independent := scenes.Independent()
+	with := func(is func(*scenes.Scene) bool) []scenes.Scene {
+		return slices.DeleteFunc(slices.Clone(independent), func(s scenes.Scene) bool { return !is(&s) })
+	}
+	for _, c := range []struct {
+		name string
+		list []scenes.Scene
+		each int
+	}{
+		{"small services", scenes.SmallServices(), 6},
+		{"independent", independent, 6},
+		{"cold tie", with(func(s *scenes.Scene) bool { return s.Disturbance.ColdCache && s.Disturbance.Tie }), 2},
+		{"cold cache", with(func(s *scenes.Scene) bool { return s.Disturbance.ColdCache && !s.Disturbance.Tie }), 2},
+		{"neighbor", with(func(s *scenes.Scene) bool { return s.Disturbance.Neighbor }), 2},
+		{"canary", with(func(s *scenes.Scene) bool { return s.Head == 1 }), 2},
+	} {
+		n := c.each * s.deployments
+		e, err := families.CountEarly(scenes.Pick(c.list, n, seed), seed, s.told("every minute, "+c.name, n))
+		if err != nil {
+			return err
+		}
+		name := "every minute, " + c.name
+		for _, f := range []struct {
+			what  string
+			share families.Share
+			goal  float64
+		}{{"reported", e.Reported, 0.3}, {"false in any evaluation", e.False, sim.None}} {
+			s.table.Lower(fmt.Sprintf("%s: %s (%d of %d unchanged methods, 95%% bound %.2f)", name, f.what, f.share.Are, f.share.Of, f.share.Upper()), 10*f.share.Percent(), "per 1000 methods and deployment", f.goal)
+		}
+		s.table.Lower(fmt.Sprintf("%s: nothing changed, whole service reported (%d of %d)", name, e.Service.Are, e.Service.Of), e.Service.Percent(), "% of deployments", sim.None)
+		s.table.Lower(fmt.Sprintf("%s: more calls reported (%d of %d)", name, e.Calls.Are, e.Calls.Of), e.Calls.Percent(), "% of deployments", sim.None)
+		s.table.Lower(fmt.Sprintf("%s: reported, and not by a later evaluation (%d of %d changed methods)", name, e.Lost.Are, e.Lost.Of), e.Lost.Percent(), "%", sim.None)
+	}
+	return nil
+}
+
+// delays scores how soon a change is reported.
+func (s *simulation) delays() error {
+	n := (s.deployments + 1) / 2
+	for _, structure := range []scenes.Structure{scenes.Chain(5), scenes.Tree(12)} {
+		for _, processes := range []int{3, 8} {
+			for _, disturbance := range []scenes.Disturbance{{}, {ColdCache: true}} {
+				var delays []float64
+				for _, records := range []int{400, 2000} {
+					found, err := families.Delays(scenes.Scene{
+						Family: scenes.FamilyIndependent, Structure: structure, Change: scenes.Change{Where: scenes.Leaf, Factor: 1.5},
+						Base: processes, Head: processes, HostSD: 0.06, InstanceSD: 0.015, Disturbance: disturbance, Records: records,
+					}, seed, n, s.told("+50%, every minute", n))
+					if err != nil {
+						return err
+					}
+					delays = append(delays, found...)
+				}
+				slices.Sort(delays)
+				name := fmt.Sprintf("leaf of %v +50%%, %d+%d, %v, from 300 records after warm-up", structure, processes, processes, disturbance)
+				soon, _ := slices.BinarySearch(delays, 5)
+				s.table.Lower(name+": median", delays[len(delays)/2], "minutes", 5)
+				s.table.Higher(fmt.Sprintf("%s: within 5 minutes (%d of %d)", name, soon, len(delays)), share(soon, len(delays)), "%", 50)
+			}
+		}
 	}
 	return nil
 }
