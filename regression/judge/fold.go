@@ -124,7 +124,7 @@ func withService(methods []compared, service *compared) {
 		}
 	}
 	switch {
-	case s.CommonReason == moreThanHosts || len(alike) > 1 && 2*len(alike) > judged:
+	case len(alike) > 1 && (s.CommonReason == moreThanHosts || 2*len(alike) > judged):
 		for _, m := range alike {
 			methods[m].verdict.State = WithService
 		}

@@ -15,19 +15,24 @@ var certain = math.Log(20)
 // moved lowers to Moved what is saved elsewhere by the same caller, callers before
 // callees. by says which callees explain what a caller pays more.
 func (f *flows) moved(methods []compared, raised []int, by map[int][]int, o Options) {
-	done := map[int]bool{}
+	done, moves := map[int]bool{}, map[int][]string{}
 	for _, m := range slices.Backward(raised) {
 		v := &methods[m].verdict
 		from := f.movedFrom(methods, m, o)
 		for payer := range done {
 			if from == nil && slices.Contains(by[payer], m) && f.mostly(payer, m, o) {
-				from = methods[payer].verdict.Explains
+				from = moves[payer]
 			}
 		}
-		if from != nil {
-			done[m] = true
-			v.State, v.Explains = Moved, from
+		if from == nil {
+			continue
 		}
+		done[m] = true
+		if v.State == Explained { // what it pays more is on its way to a callee
+			moves[m] = from
+			continue
+		}
+		v.State, v.Explains, moves[m] = Moved, from, from
 	}
 }
 

@@ -18,6 +18,10 @@ const (
 	// leastSettled is the time that an instance's level must have stayed for, of two slots
 	// at least.
 	leastSettled = 3 * time.Minute
+	// Where a decline by declineThatMatters would not be known, an instance counts as
+	// warming up until waitForRecords.
+	declineThatMatters = 0.25
+	waitForRecords     = 3 * time.Minute
 	// settledBy is how much more expensive than later a settled slot may be, and settledZ
 	// the standard errors from which a difference is known.
 	settledBy, settledZ = 0.01, 2
@@ -153,6 +157,10 @@ func (l *levelSeries) settled(slot, slots, least int, age, length time.Duration,
 		return false
 	}
 	if age < 0 {
+		return false
+	}
+	// Few records do not show a decline: they are waited for.
+	if _, variance, ok := l.contrast(slot, slot+left/2, slots); age < waitForRecords && ok && settledZ*math.Sqrt(variance) > declineThatMatters {
 		return false
 	}
 	// The slot against all later ones, and the first half of what is left against the

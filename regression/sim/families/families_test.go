@@ -63,11 +63,11 @@ func TestEarlyEvaluations(t *testing.T) {
 	for name, disturbance := range map[string]scenes.Disturbance{"undisturbed": {}, "cold cache": {ColdCache: true}} {
 		leaf := chain(scenes.Change{Where: scenes.Leaf, Factor: 1.5}, 3, 3)
 		leaf.Disturbance = disturbance
-		delays, err := Delays(leaf, seed, 4, nil)
+		delays, err := Delays(leaf, seed, 5, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(delays) < 4 || delays[len(delays)/2] > 5 {
+		if len(delays) < 5 || delays[len(delays)/2] > 5 {
 			t.Errorf("%s: reported after %v minutes", name, delays)
 		}
 		nothing := leaf
