@@ -207,7 +207,11 @@ func (c *compared) evidence(w *stats.Without, hosts Spread, o Options) float64 {
 		return both
 	}
 	processes := c.errors[c.best()]
-	rare := c.tailEvidence(math.Sqrt(processes.all - processes.measured + hosts.Variance))
+	shared := 0.0
+	if w != nil {
+		shared = w.Mean - w.SD
+	}
+	rare := c.tailEvidence(math.Sqrt(processes.all-processes.measured+hosts.Variance), shared)
 	whole := weighted([]float64{1 - meanShare - tailShare, meanShare, tailShare}, both, logs[mean], rare)
 	// Most calls did not change by half as much as their mean.
 	c.verdict.Tail = max(logs[mean], rare) > both && c.fits[level].change < c.fits[mean].change/2
@@ -265,10 +269,10 @@ func (c *compared) atMost(logE float64) {
 const meanShare, tailShare = 0.1, 0.2
 
 // tailEvidence is the mean of the e-values of the thresholds; 0 if there are none.
-func (c *compared) tailEvidence(processes float64) float64 {
+func (c *compared) tailEvidence(processes, shared float64) float64 {
 	logs := make([]float64, 0, thresholds)
 	for k := range c.tails {
-		logs = append(logs, c.tails[k].logE(processes))
+		logs = append(logs, c.tails[k].logE(processes, shared))
 	}
 	return stats.LogMean(logs...)
 }

@@ -55,9 +55,6 @@ func (z *standard) tails(cells []Cell) []tail {
 }
 
 const (
-	// tempered is by how much evidence of counts is weakened: calls of one request are
-	// slow together.
-	tempered = 0.9
 	// hazard is how many percent more calls exceed a threshold where all are a percent
 	// more expensive.
 	hazard = 3
@@ -65,9 +62,10 @@ const (
 	leastOver = 5
 )
 
-// logE is the evidence that the head has more calls above the threshold, beyond what
-// hosts and processes that differ by a standard deviation sd can do.
-func (t *tail) logE(sd float64) float64 {
+// logE is the evidence that the head has more calls above the threshold, beyond what a
+// change that all methods share and hosts and processes that differ by a standard
+// deviation sd can do.
+func (t *tail) logE(sd, shared float64) float64 {
 	total := 0.0
 	for s := range t.over[Head] {
 		total += t.over[Head][s]
@@ -75,7 +73,7 @@ func (t *tail) logE(sd float64) float64 {
 	if total < leastOver {
 		return 0
 	}
-	null := 0.05 + 2.5*hazard*sd
+	null := 0.05 + hazard*(2*sd+max(0, shared))
 	at := func(r float64) float64 { // log likelihood of a log ratio of the rates
 		sum := 0.0
 		for s := range t.over[Head] {
@@ -85,7 +83,7 @@ func (t *tail) logE(sd float64) float64 {
 				sum += h*r - n*math.Log((b+a*math.Exp(r))/(a+b))
 			}
 		}
-		return tempered * sum
+		return sum
 	}
 	// The likelihood is concave in r: the most likely value of the null hypothesis is
 	// its bound where it rises there.
