@@ -164,11 +164,11 @@ func TestTheOnlyLookIsNotEnough(t *testing.T) {
 	shop := fixture.Shop{Seed: 17, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 5, Requests: 40}
 	items, _ := shop.Run()
 	shop.Seed, shop.Version, shop.Start, shop.OwnCPU = 1017, "2", shop.Start.Add(time.Second), fixture.DefaultOwnCPU()
-	shop.OwnCPU[fixture.Rate] = shop.OwnCPU[fixture.Rate] * 240 / 100
+	shop.OwnCPU[fixture.Rate] = shop.OwnCPU[fixture.Rate] * 210 / 100
 	more, _ := shop.Run()
 	root := fixture.Write(t, items, more)
 	r := corehour("regress", "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
-	if r.code != exitCannotTell || !strings.Contains(r.stdout, "shop/tax.Rate: +133.0% (+72.9% to +214.1%) in the last look alone") {
+	if r.code != exitCannotTell || !strings.Contains(r.stdout, "shop/tax.Rate: +104.0% (+51.4% to +174.9%) in the last look alone") {
 		t.Errorf("%+v", r)
 	}
 	r = corehour("explain", fixture.Rate, "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
