@@ -19,6 +19,7 @@ func TestDocumentedFigures(t *testing.T) {
 		fmt.Sprintf("%g%% a method between days, %g%% between hours. Variances are doubled", 100*dayDiffers, 100*hourDiffers),
 		fmt.Sprintf("by %g%% and two standard errors, its level has stayed for %g minutes and two slots", 100*settledBy, leastSettled.Minutes()),
 		fmt.Sprintf("From %g minutes on an instance counts as warm", mostWarmUp.Minutes()),
+		fmt.Sprintf("a decline of %g%%, an instance counts as warming up for its first %g minutes", 100*declineThatMatters, waitForRecords.Minutes()),
 		fmt.Sprintf("known callers for %g%% of the cost", 100*callersKnown),
 		fmt.Sprintf("own cost has a standard error above %g%%", 100*ownKnown),
 		fmt.Sprintf("it, and %d times it", Far),

@@ -182,8 +182,8 @@ func votes(methods []compared, d *Deployment) (out []stats.Vote, at []int) {
 	return out, at
 }
 
-// evidence is the e-value of a method: beside what the others say all methods share, or,
-// where w is nil, beside what hosts can differ by. Of several statistics it is a mean with
+// evidence is the e-value of a method: against what the others say all methods share, or,
+// where w is nil, against what hosts can differ by. Of several statistics it is a mean with
 // fixed weights, so it is an e-value.
 func (c *compared) evidence(w *stats.Without, hosts Spread, o Options) float64 {
 	var logs, variances [statistics]float64
