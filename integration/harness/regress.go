@@ -29,6 +29,9 @@ type Verdict struct {
 	BaseRecords   int64    `json:"base_records"`
 	HeadRecords   int64    `json:"head_records"`
 	Reason        string   `json:"reason"`
+	Inclusive     struct {
+		Percent float64 `json:"percent"`
+	} `json:"inclusive_change"`
 }
 
 // Alert is one regression.
