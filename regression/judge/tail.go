@@ -22,7 +22,7 @@ type tail struct {
 const thresholds = 3
 
 // Near and Far are the factors below and above the cap of calls that cells count.
-const Near, Far = 0.25, 10
+const Near, Far = 0.25, 4
 
 // tails counts the records above the thresholds in the slots of both versions.
 func (z *standard) tails(cells []Cell) []tail {

@@ -48,7 +48,7 @@ type Cell struct {
 	Capped  float64 // ns, each call at most the 99.5% quantile
 	Log     float64
 	// Over is the number of records above that quantile, OverWeight the calls that they
-	// stand for; Near and Far count those above a quarter and 10 times the quantile.
+	// stand for; Near and Far count those above a quarter and 4 times the quantile.
 	Near, NearWeight, Over, OverWeight, Far, FarWeight float64
 	// Calls are those that all timed calls stand for, whatever was measured of them.
 	Calls float64

@@ -91,7 +91,7 @@ single AS (
         s.n * LN(GREATEST(s.x / NULLIF(s.n, 0), 1))) END AS logs,
     {{.Above "0.25"}} AS n_near,
     {{.Above "1"}} AS n_over,
-    {{.Above "10"}} AS n_far
+    {{.Above "4"}} AS n_far
   FROM seen AS s
   LEFT JOIN caps AS p ON s.method_id = p.method_id AND COALESCE(s.caller, '') = p.caller
 ),

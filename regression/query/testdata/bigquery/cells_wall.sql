@@ -375,7 +375,7 @@ single AS (
         s.n * LN(GREATEST(s.x / NULLIF(s.n, 0), 1))) END AS logs,
     CASE WHEN s.n = 1 THEN CASE WHEN s.x > 0.25 * p.cap THEN 1 ELSE 0 END ELSE COALESCE((SELECT SUM(CASE WHEN EXP((h.bin + 0.5) * LN(1.01 / 0.99)) > 0.25 * p.cap THEN h.n ELSE 0 END) FROM UNNEST(s.bins) AS h), 0) END AS n_near,
     CASE WHEN s.n = 1 THEN CASE WHEN s.x > 1 * p.cap THEN 1 ELSE 0 END ELSE COALESCE((SELECT SUM(CASE WHEN EXP((h.bin + 0.5) * LN(1.01 / 0.99)) > 1 * p.cap THEN h.n ELSE 0 END) FROM UNNEST(s.bins) AS h), 0) END AS n_over,
-    CASE WHEN s.n = 1 THEN CASE WHEN s.x > 10 * p.cap THEN 1 ELSE 0 END ELSE COALESCE((SELECT SUM(CASE WHEN EXP((h.bin + 0.5) * LN(1.01 / 0.99)) > 10 * p.cap THEN h.n ELSE 0 END) FROM UNNEST(s.bins) AS h), 0) END AS n_far
+    CASE WHEN s.n = 1 THEN CASE WHEN s.x > 4 * p.cap THEN 1 ELSE 0 END ELSE COALESCE((SELECT SUM(CASE WHEN EXP((h.bin + 0.5) * LN(1.01 / 0.99)) > 4 * p.cap THEN h.n ELSE 0 END) FROM UNNEST(s.bins) AS h), 0) END AS n_far
   FROM seen AS s
   LEFT JOIN caps AS p ON s.method_id = p.method_id AND COALESCE(s.caller, '') = p.caller
 ),
