@@ -112,10 +112,14 @@ func TestDefaultStartsAlone(t *testing.T) {
 	}
 }
 
-// TestShadowIsInDollars proves that the order of the pipeline lets the sampler see a
-// price: what a tier in shadow costs is more than nothing.
+// TestShadowIsInDollars proves that the sampler knows prices, though they are stamped behind
+// it: what a tier in shadow costs is more than nothing.
 func TestShadowIsInDollars(t *testing.T) {
-	c := start(t, "collector.yaml", nil, "--set=processors.cost_attribution.prices.default.usd_per_core_hour=0.05",
+	prices := filepath.Join(t.TempDir(), "prices.yaml")
+	if err := os.WriteFile(prices, []byte("default: {usd_per_core_hour: 0.05}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := start(t, "collector.yaml", map[string]string{"COREHOUR_PRICE_BOOK": prices},
 		"--set=processors.adaptive_sampler.shadow=true", "--set=processors.adaptive_sampler.interval=1s")
 	if err := post("http://"+c.http+"/v1/traces", timedBatchOf("shop")); err != nil {
 		t.Fatal(err)

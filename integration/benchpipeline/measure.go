@@ -38,13 +38,13 @@ const ourConfig = `
 receivers: {method_spans: {protocols: {grpc: {endpoint: "ENDPOINT"}}}}
 processors:
   adaptive_sampler: {}
-  cost_attribution: {previews: false, prices: {default: {usd_per_core_hour: 0.04}}}
+  cost_attribution: {prices: {default: {usd_per_core_hour: 0.04}}}
 exporters: {warehouse: {path: "WAREHOUSE"}}
 extensions: {health_check: {endpoint: "HEALTH"}}
 service:
   extensions: [health_check]
   telemetry: {metrics: {level: none}, logs: {level: warn}}
-  pipelines: {traces: {receivers: [method_spans], processors: [cost_attribution, adaptive_sampler], exporters: [warehouse]}}
+  pipelines: {traces: {receivers: [method_spans], processors: [adaptive_sampler, cost_attribution], exporters: [warehouse]}}
 `
 
 func measure(ctx context.Context, binary, which, dir string, spans, perSecond int) (usage, error) {

@@ -47,7 +47,6 @@ const baseConfig = `receivers:
 processors:
   adaptive_sampler: {rates: sampling_rates}
   cost_attribution:
-    previews: false
     prices: {default: {usd_per_core_hour: 0.04}}
 exporters:
   warehouse:
@@ -66,7 +65,7 @@ service:
   pipelines:
     traces:
       receivers: [method_spans]
-      processors: [cost_attribution, adaptive_sampler]
+      processors: [adaptive_sampler, cost_attribution]
       exporters: [warehouse]
 `
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodfile"
+	"github.com/corehour/corehour/internal/pricebook"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
@@ -44,6 +45,10 @@ type Config struct {
 
 	// Shadow is true, or a list of tiers, for only reporting what would be done.
 	Shadow any `mapstructure:"shadow"`
+
+	// PriceBook is the path of the price book of cost_attribution, by which methods in
+	// shadow and the scorecard have dollars: prices are stamped behind the sampler.
+	PriceBook string `mapstructure:"price_book"`
 
 	State StateConfig `mapstructure:"state"`
 
@@ -88,7 +93,16 @@ func (c *Config) Validate() error {
 	case c.Strict:
 		errs = append(errs, errors.New("`strict` has an effect only beside `methods_file`, found it alone: remove it"))
 	}
+	if c.PriceBook != "" {
+		if _, _, err := c.prices().Load(); err != nil { // cost_attribution prints its warnings
+			errs = append(errs, err)
+		}
+	}
 	return errors.Join(append(errs, c.validateStrategy(), c.validateShadow(file), c.State.validate())...)
+}
+
+func (c *Config) prices() configfile.Source[*pricebook.Book] {
+	return configfile.Source[*pricebook.Book]{Key: "price_book", Path: c.PriceBook, Parse: pricebook.Parse}
 }
 
 func (c *Config) validateStrategy() error {

@@ -1,17 +1,15 @@
 package adaptivesampler
 
 import (
-	"math"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/pricebook"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// groupOf tells whose the spans of a resource are, and what a core hour costs
-// there, 0 if nothing says.
-func groupOf(res pcommon.Resource) (g decide.Group, price float64) {
+// groupOf identifies the service version that the spans of a resource belong to.
+func groupOf(res pcommon.Resource) (g decide.Group) {
 	old := ""
 	for name, v := range res.Attributes().All() {
 		switch name {
@@ -25,14 +23,18 @@ func groupOf(res pcommon.Resource) (g decide.Group, price float64) {
 			g.Environment = v.Str()
 		case methodspan.ResourceOldEnvironment:
 			old = v.Str()
-		case methodspan.AttrPrice:
-			if usd, ok := methodspan.FloatOf(v); ok && usd > 0 && !math.IsInf(usd, 0) {
-				price = usd
-			}
 		}
 	}
 	if g.Environment == "" {
 		g.Environment = old
 	}
-	return g, price
+	return g
+}
+
+// priceOf is the price of a core hour where a resource runs, 0 if there is none.
+func (s *sampler) priceOf(res pcommon.Resource) float64 {
+	if s.prices == nil {
+		return 0
+	}
+	return (*s.prices.Get()).Lookup(pricebook.PlaceOf(res.Attributes())).USD
 }

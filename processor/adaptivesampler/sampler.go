@@ -14,6 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodfile"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/pricebook"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
@@ -26,6 +27,7 @@ type sampler struct {
 	random    func() uint64
 	prepare   *preparer
 	file      *configfile.Live[*methodfile.File] // nil without a method file
+	prices    *configfile.Live[*pricebook.Book]  // nil without a price book
 	table     *table
 	loop      *loop
 	resends   resends
@@ -47,6 +49,9 @@ func newSampler(cfg *Config, id component.ID, set component.TelemetrySettings, s
 	if strategy != nil {
 		s.table.unknown = s.loop.unknownOf(decide.Group{})
 	}
+	if cfg.PriceBook != "" {
+		s.prices = configfile.NewLive(cfg.prices(), set.Logger, func(bool) {})
+	}
 	if cfg.MethodsFile == "" {
 		s.table.adopt(withoutFile(s.prepare))
 		return s, nil
@@ -59,6 +64,11 @@ func newSampler(cfg *Config, id component.ID, set component.TelemetrySettings, s
 }
 
 func (s *sampler) start(_ context.Context, host component.Host) error {
+	if s.prices != nil {
+		if err := s.prices.Start(); err != nil {
+			return err
+		}
+	}
 	if s.file != nil {
 		if err := s.file.Start(); err != nil {
 			return err
@@ -76,6 +86,9 @@ func (s *sampler) reloaded(applied bool) {
 }
 
 func (s *sampler) shutdown(context.Context) error {
+	if s.prices != nil {
+		s.prices.Shutdown()
+	}
 	if s.file != nil {
 		s.file.Shutdown()
 	}
@@ -89,7 +102,7 @@ func (s *sampler) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces,
 	p := pass{reading: s.table.begin(), now: time.Now(), random: s.random, resends: &s.resends}
 	p.visit = p.measurement.visit
 	td.ResourceSpans().RemoveIf(func(rs ptrace.ResourceSpans) bool {
-		p.reading.enter(groupOf(rs.Resource()))
+		p.reading.enter(groupOf(rs.Resource()), s.priceOf(rs.Resource()))
 		p.resource = rs
 		before := rs.ScopeSpans().Len()
 		rs.ScopeSpans().RemoveIf(p.emptied)

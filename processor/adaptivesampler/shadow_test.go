@@ -3,6 +3,8 @@ package adaptivesampler
 import (
 	"context"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 
@@ -75,13 +77,14 @@ func TestShadowTellsWhatWouldBe(t *testing.T) {
 		s := &scripted{unknown: 0.1}
 		config := adaptive()
 		config.Rates, config.Shadow = nil, []any{"inner"}
+		config.PriceBook = filepath.Join(t.TempDir(), "prices.yaml")
+		require.NoError(t, os.WriteFile(config.PriceBook, []byte("default: {usd_per_core_hour: 0.05}\n"), 0o600))
 		s.class = "inner"
 		s.say("f", 0.1)
 		s.say("off", 0)
 		r := startWith(t, config, 1, s, componenttest.NewNopHost())
 		send := func() {
 			b := of("1")
-			b.ResourceSpans().At(0).Resource().Attributes().PutDouble(methodspan.AttrPrice, 0.05)
 			for i := range 100 {
 				span := lasting(b.call("f", 0.5, ""), 1)
 				span.Attributes().PutInt(methodspan.AttrCPUTime, int64(1000*(1+i%2)))

@@ -15,6 +15,7 @@ const nanosPerHour = 3.6e12
 // the counts that the query uses have not met it yet. It is reused from span to
 // span.
 type previewWriter struct {
+	spend   spend
 	reading reading
 	visit   func(string, pcommon.Value) bool
 }
@@ -27,6 +28,8 @@ type reading struct {
 	measured    int64 // of an aggregate, with CPU
 	p, cpuP     float64
 	price       float64 // of the span itself
+	caller      string
+	tier        string
 	hasPreviews bool
 }
 
@@ -46,6 +49,10 @@ func (r *reading) visit(name string, v pcommon.Value) bool {
 		r.cpuP, _ = methodspan.FloatOf(v)
 	case methodspan.AttrPrice:
 		r.price, _ = methodspan.FloatOf(v)
+	case methodspan.AttrCaller:
+		r.caller = v.Str()
+	case methodspan.AttrTier:
+		r.tier = v.Str()
 	case methodspan.AttrPreviewCPU, methodspan.AttrPreviewUSD:
 		r.hasPreviews = true
 	}
@@ -71,6 +78,9 @@ func (w *previewWriter) write(spans ptrace.SpanSlice, usdPerCoreHour float64) {
 		attributes := spans.At(i).Attributes()
 		w.reading = reading{}
 		attributes.Range(w.visit)
+		if w.reading.kind == methodspan.KindProcess && w.reading.hasCPU && w.reading.cpu > 0 {
+			w.spend.addProcess(float64(w.reading.cpu), usdPerCoreHour)
+		}
 		nanos, ok := w.reading.extrapolated()
 		if w.reading.hasPreviews { // of an earlier stage, where p was another
 			attributes.Remove(methodspan.AttrPreviewCPU)
@@ -82,6 +92,9 @@ func (w *previewWriter) write(spans ptrace.SpanSlice, usdPerCoreHour float64) {
 		price := usdPerCoreHour
 		if w.reading.price > 0 && !math.IsInf(w.reading.price, 0) {
 			price = w.reading.price
+		}
+		if w.reading.caller == methodspan.CallerEntry {
+			w.spend.addEntry(w.reading.tier, nanos, price)
 		}
 		attributes.EnsureCapacity(attributes.Len() + 2)
 		attributes.PutDouble(methodspan.AttrPreviewCPU, nanos)

@@ -75,8 +75,9 @@ func (p *pricer) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, 
 		if !hasMethodSpans(rs) {
 			continue // other people's traces pass as they came
 		}
-		v := b.Lookup(placeOf(rs.Resource().Attributes()))
+		v := b.Lookup(pricebook.PlaceOf(rs.Resource().Attributes()))
 		stamp(v, rs.Resource().Attributes())
+		writer.spend.reset()
 		scopes := rs.ScopeSpans()
 		for j := range scopes.Len() {
 			spans := scopes.At(j).Spans()
@@ -85,6 +86,7 @@ func (p *pricer) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, 
 				writer.write(spans, v.USD)
 			}
 		}
+		p.telemetry.spend.record(ctx, rs.Resource().Attributes(), &writer.spend)
 	}
 	p.telemetry.record(ctx, &counted)
 	return td, nil
@@ -102,23 +104,6 @@ func hasMethodSpans(rs ptrace.ResourceSpans) bool {
 		}
 	}
 	return false
-}
-
-func placeOf(attributes pcommon.Map) (p pricebook.Place) {
-	attributes.Range(func(name string, v pcommon.Value) bool {
-		switch name {
-		case methodspan.ResourceHostType:
-			p.HostType = v.Str()
-		case methodspan.ResourceCapacityType:
-			p.CapacityType = v.Str()
-		case methodspan.ResourceRegion:
-			p.Region = v.Str()
-		case methodspan.ResourceCloudProvider:
-			p.CloudProvider = v.Str()
-		}
-		return true
-	})
-	return p
 }
 
 // stamp writes the price on a resource. A price that came with it is replaced:

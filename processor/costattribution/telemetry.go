@@ -19,6 +19,7 @@ type telemetry struct {
 	builder *metadata.TelemetryBuilder
 	spans   [pricebook.Outcomes][]metric.AddOption
 	reloads map[bool][]metric.AddOption
+	spend   *spendMeter
 }
 
 func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
@@ -28,6 +29,7 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 	}
 	t := &telemetry{
 		builder: builder,
+		spend:   newSpendMeter(builder),
 		reloads: map[bool][]metric.AddOption{
 			true:  addOption("result", "applied"),
 			false: addOption("result", "refused"),

@@ -23,12 +23,16 @@ func Tracer(settings component.TelemetrySettings) trace.Tracer {
 // TelemetryBuilder provides an interface for components to report telemetry
 // as defined in metadata and user config.
 type TelemetryBuilder struct {
-	meter                            metric.Meter
-	mu                               sync.Mutex
-	registrations                    []metric.Registration
-	ProcessorCostAttributionPriced   metric.Int64Counter
-	ProcessorCostAttributionReloads  metric.Int64Counter
-	ProcessorCostAttributionUnpriced metric.Int64Counter
+	meter                                    metric.Meter
+	mu                                       sync.Mutex
+	registrations                            []metric.Registration
+	ProcessorCostAttributionEntryCoreHours   metric.Float64Counter
+	ProcessorCostAttributionEntryCost        metric.Float64Counter
+	ProcessorCostAttributionPriced           metric.Int64Counter
+	ProcessorCostAttributionProcessCoreHours metric.Float64Counter
+	ProcessorCostAttributionProcessCost      metric.Float64Counter
+	ProcessorCostAttributionReloads          metric.Int64Counter
+	ProcessorCostAttributionUnpriced         metric.Int64Counter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -60,10 +64,34 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	}
 	builder.meter = Meter(settings)
 	var err, errs error
+	builder.ProcessorCostAttributionEntryCoreHours, err = builder.meter.Float64Counter(
+		"otelcol_processor_cost_attribution_entry_core_hours",
+		metric.WithDescription("Core hours of entry calls with all that they call, estimated from sampled calls. With previews only. [Alpha]"),
+		metric.WithUnit("h"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorCostAttributionEntryCost, err = builder.meter.Float64Counter(
+		"otelcol_processor_cost_attribution_entry_cost",
+		metric.WithDescription("Dollars of entry calls with all that they call, estimated from sampled calls. With previews only. [Alpha]"),
+		metric.WithUnit("{USD}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ProcessorCostAttributionPriced, err = builder.meter.Int64Counter(
 		"otelcol_processor_cost_attribution_priced",
 		metric.WithDescription("Spans of processes that have a price. [Alpha]"),
 		metric.WithUnit("{span}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorCostAttributionProcessCoreHours, err = builder.meter.Float64Counter(
+		"otelcol_processor_cost_attribution_process_core_hours",
+		metric.WithDescription("Core hours of processes, as the operating system counts them. With previews only. [Alpha]"),
+		metric.WithUnit("h"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorCostAttributionProcessCost, err = builder.meter.Float64Counter(
+		"otelcol_processor_cost_attribution_process_cost",
+		metric.WithDescription("Dollars of the core hours of processes. With previews only. [Alpha]"),
+		metric.WithUnit("{USD}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorCostAttributionReloads, err = builder.meter.Int64Counter(

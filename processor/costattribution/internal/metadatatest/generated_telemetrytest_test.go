@@ -19,11 +19,27 @@ func TestSetupTelemetry(t *testing.T) {
 	tb, err := metadata.NewTelemetryBuilder(testTel.NewTelemetrySettings())
 	require.NoError(t, err)
 	defer tb.Shutdown()
+	tb.ProcessorCostAttributionEntryCoreHours.Add(context.Background(), 1)
+	tb.ProcessorCostAttributionEntryCost.Add(context.Background(), 1)
 	tb.ProcessorCostAttributionPriced.Add(context.Background(), 1)
+	tb.ProcessorCostAttributionProcessCoreHours.Add(context.Background(), 1)
+	tb.ProcessorCostAttributionProcessCost.Add(context.Background(), 1)
 	tb.ProcessorCostAttributionReloads.Add(context.Background(), 1)
 	tb.ProcessorCostAttributionUnpriced.Add(context.Background(), 1)
+	AssertEqualProcessorCostAttributionEntryCoreHours(t, testTel,
+		[]metricdata.DataPoint[float64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorCostAttributionEntryCost(t, testTel,
+		[]metricdata.DataPoint[float64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorCostAttributionPriced(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorCostAttributionProcessCoreHours(t, testTel,
+		[]metricdata.DataPoint[float64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorCostAttributionProcessCost(t, testTel,
+		[]metricdata.DataPoint[float64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorCostAttributionReloads(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
