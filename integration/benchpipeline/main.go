@@ -21,14 +21,17 @@ import (
 	"github.com/corehour/corehour/internal/figures"
 )
 
-const ratioGoal = 1.6
+const (
+	ratioGoal    = 1.6
+	previewsGoal = 1.03
+)
 
 func main() {
 	bin := flag.String("bin", "../bin", "directory of corehour-collector")
 	out := flag.String("out", "../build/bench", "directory for the figures")
 	spans := flag.Int("spans", 1_000_000, "spans sent to each collector in a round")
 	perSecond := flag.Int("rate", 60_000, "spans sent per second")
-	rounds := flag.Int("rounds", 3, "rounds, the two collectors in turn in each")
+	rounds := flag.Int("rounds", 3, "rounds, the collectors in turn in each")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -49,18 +52,18 @@ func run(ctx context.Context, bin, out string, spans, perSecond, rounds int) err
 	}
 	defer os.RemoveAll(scratch)
 
-	var stock, ours []usage
+	var stock, ours, plain []usage
 	for round := range rounds {
 		for _, p := range []struct {
 			name string
 			to   *[]usage
-		}{{"stock", &stock}, {"ours", &ours}} {
+		}{{"stock", &stock}, {"ours", &ours}, {withoutPreviews, &plain}} {
 			dir := filepath.Join(scratch, fmt.Sprintf("%s-%d", p.name, round))
 			u, err := measure(ctx, filepath.Join(bin, "corehour-collector"), p.name, dir, spans, perSecond)
 			if err != nil {
 				return fmt.Errorf("round %d, %s: %w", round+1, p.name, err)
 			}
-			fmt.Fprintf(os.Stderr, "round %d of %d: %-5s %.2f CPU-s per million spans, %d MB at the peak\n", round+1, rounds, p.name, u.cpuPerMillion, u.peakBytes>>20)
+			fmt.Fprintf(os.Stderr, "round %d of %d: %-13s %.2f CPU-s per million spans, %d MB at the peak\n", round+1, rounds, p.name, u.cpuPerMillion, u.peakBytes>>20)
 			*p.to = append(*p.to, u)
 		}
 	}
@@ -68,6 +71,7 @@ func run(ctx context.Context, bin, out string, spans, perSecond, rounds int) err
 	report := figures.New("pipeline")
 	cpu := func(u usage) float64 { return u.cpuPerMillion }
 	report.Compare("collector CPU, everything kept", median(ours, cpu), "CPU-s/M spans", "stock otlp -> nop", median(stock, cpu), figures.Lower, figures.Goal(ratioGoal))
+	report.Compare("collector CPU with previews", median(ours, cpu), "CPU-s/M spans", "without", median(plain, cpu), figures.Lower, figures.Goal(previewsGoal))
 	peak := func(u usage) float64 { return float64(u.peakBytes) / (1 << 20) }
 	report.Compare("peak memory", median(ours, peak), "MiB", "stock otlp -> nop", median(stock, peak), figures.Lower, nil)
 	report.Add("bytes per row on disk", median(ours, func(u usage) float64 { return u.bytesPerRow }), "B", figures.Lower, nil)

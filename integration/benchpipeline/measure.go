@@ -47,6 +47,9 @@ service:
   pipelines: {traces: {receivers: [method_spans], processors: [adaptive_sampler, cost_attribution], exporters: [warehouse]}}
 `
 
+// withoutPreviews is our configuration without previews and metrics of dollars.
+const withoutPreviews = "no previews"
+
 func measure(ctx context.Context, binary, which, dir string, spans, perSecond int) (usage, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return usage{}, err
@@ -58,8 +61,11 @@ func measure(ctx context.Context, binary, which, dir string, spans, perSecond in
 	endpoint, health := addresses[0], addresses[1]
 	warehouse := filepath.Join(dir, "warehouse")
 	config := stockConfig
-	if which == "ours" {
+	switch which {
+	case "ours":
 		config = ourConfig
+	case withoutPreviews:
+		config = strings.Replace(ourConfig, "cost_attribution: {", "cost_attribution: {previews: false, ", 1)
 	}
 	path := filepath.Join(dir, "collector.yaml")
 	text := strings.NewReplacer("ENDPOINT", endpoint, "HEALTH", health, "WAREHOUSE", warehouse).Replace(config)

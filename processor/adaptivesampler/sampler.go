@@ -239,6 +239,10 @@ func setThreshold(span ptrace.Span, d *decision, rv *sampling.Randomness) {
 	methodspan.SetThreshold(span, d.threshold, rv)
 }
 
+// previews is room for the attributes that cost_attribution adds behind the sampler: growing the
+// list again for them would double what it costs.
+const previews = 2
+
 // stamp says what was decided and why. The probability after this stage needs no
 // stamp of its own: it is corehour.p. Where an earlier stage has written one, it
 // follows; effective is 0 where there is none.
@@ -248,7 +252,7 @@ func stamp(span ptrace.Span, m *measurement, d *decision, effective float64) {
 	if d.tier != "" {
 		stamps++
 	}
-	attributes.EnsureCapacity(attributes.Len() + stamps)
+	attributes.EnsureCapacity(attributes.Len() + stamps + previews)
 	if d.tier != "" {
 		attributes.PutStr(methodspan.AttrTier, d.tier)
 	} else if m.hasTier {

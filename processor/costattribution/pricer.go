@@ -68,7 +68,6 @@ func (p *pricer) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, 
 	b := p.book()
 	var counted tally
 	var writer previewWriter
-	writer.visit = writer.reading.visit
 	resources := td.ResourceSpans()
 	for i := range resources.Len() {
 		rs := resources.At(i)

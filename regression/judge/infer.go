@@ -266,7 +266,7 @@ func (c *compared) atMost(logE float64) {
 
 // meanShare and tailShare are the weights of the uncapped mean and of rare calls in the
 // evidence.
-const meanShare, tailShare = 0.1, 0.2
+const meanShare, tailShare = 0.05, 0.1
 
 // tailEvidence is the mean of the e-values of the thresholds; 0 if there are none.
 func (c *compared) tailEvidence(processes, shared float64) float64 {
