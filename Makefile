@@ -95,6 +95,10 @@ bench-warehouse: ## Measure the warehouse: writing, merging, rollups, queries, o
 	@mkdir -p build && $(GO) run ./internal/lake/benchwarehouse --rows $(if $(BIG),100000000,$(or $(ROWS),2000000)) > build/warehouse.json
 	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/warehouse.json
 
+.PHONY: truth
+truth: build ## Compare what methods are said to cost with a service whose work is known (FOR=3m).
+	@cd integration && $(GO) run ./benchtruth --bin ../$(BIN) --out ../build/bench --duration $(or $(FOR),3m)
+
 .PHONY: bench-witness
 bench-witness: ## Measure how much of what busy neighbours do to a method fixed reference work explains.
 	@mkdir -p build && cd integration && $(GO) build -o ../build/benchwitness ./benchwitness && ../build/benchwitness --out ../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))

@@ -7,14 +7,17 @@ type Costs struct {
 	Methods []struct {
 		Class              string   `json:"class"`
 		Method             string   `json:"method"`
+		CPUMeasured        int64    `json:"cpu_measured"`
+		SelfCoreHours      *float64 `json:"self_core_hours"`
 		SelfCoreHoursSE    *float64 `json:"self_core_hours_se"`
 		InclusiveCoreHours *float64 `json:"inclusive_core_hours"`
+		BelowResolution    bool     `json:"below_resolution"`
 	} `json:"methods"`
 }
 
 // Cost runs `corehour cost`.
-func (c Command) Cost(ctx context.Context) (Costs, error) {
+func (c Command) Cost(ctx context.Context, args ...string) (Costs, error) {
 	var costs Costs
-	_, err := c.json(ctx, &costs, "cost")
+	_, err := c.json(ctx, &costs, "cost", args...)
 	return costs, err
 }

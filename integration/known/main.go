@@ -1,0 +1,115 @@
+//go:build linux
+
+// Command known is a service whose work is known: methods of 2 ns to 5 ms, nested 1 to
+// 100 deep and recursive. Built with the tag twin it has the same bodies and no probes, and
+// reports what they cost: by that what corehour says of the other is judged.
+//
+//	known --service a --duration 60s --report a.json
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+	"unsafe"
+
+	corehour "github.com/corehour/corehour/sdk"
+)
+
+// Report is what a run counted and measured itself.
+type Report struct {
+	Calls      map[string]int64 `json:"calls"`
+	Iterations map[string]int   `json:"iterations"`
+	CPUNS      int64            `json:"cpu_ns"` // of all requests, by the thread's clock
+	// PerIteration and PerCall make up what a body costs: without probes only.
+	PerIteration float64 `json:"ns_per_iteration"`
+	PerCall      float64 `json:"ns_per_call"`
+}
+
+func main() {
+	service := flag.String("service", "known", "name of the service")
+	rate := flag.Float64("rate", 0.01, "share of the calls that are timed")
+	requests := flag.Float64("requests", 100, "requests per second")
+	duration := flag.Duration("duration", time.Minute, "how long to serve")
+	report := flag.String("report", "", "file for the report")
+	flag.Parse()
+	if err := run(*service, *rate, *requests, *duration, *report); err != nil {
+		fmt.Fprintln(os.Stderr, "known:", err)
+		os.Exit(1)
+	}
+}
+
+func run(name string, rate, requests float64, duration time.Duration, report string) error {
+	shutdown := func(context.Context) error { return nil }
+	if probed {
+		var err error
+		if shutdown, err = corehour.Start(context.Background(), corehour.WithService(name, "1.0"), corehour.WithSample(rate),
+			corehour.WithAttributes(map[string]string{"service.instance.id": name + "-1"})); err != nil {
+			return err
+		}
+	}
+	r := serve(requests, duration)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := shutdown(ctx); err != nil {
+		return err
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(report, data, 0o600)
+}
+
+// serve serves requests when they are due, and measures between them how long an iteration
+// takes at the moment.
+func serve(requests float64, duration time.Duration) Report {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	s, loops := &service{x: 1}, &service{x: 1}
+	begin := time.Now()
+	var cpu, looping time.Duration
+	for n := 0; ; n++ {
+		due := begin.Add(time.Duration(float64(n) / requests * float64(time.Second)))
+		if due.Sub(begin) >= duration {
+			break
+		}
+		time.Sleep(time.Until(due))
+		start := threadCPU()
+		s.root(n)
+		cpu += threadCPU() - start
+		if !probed {
+			start = threadCPU()
+			for range 10 {
+				loops.work(ten)
+			}
+			looping += threadCPU() - start
+		}
+	}
+	r := Report{Calls: map[string]int64{}, Iterations: map[string]int{}, CPUNS: int64(cpu)}
+	var all, total float64
+	for i, name := range names {
+		r.Calls[name], r.Iterations[name] = s.calls[i], iterations[i]
+		all += float64(s.calls[i])
+		total += float64(s.calls[i]) * float64(iterations[i])
+	}
+	if !probed {
+		r.PerIteration = float64(looping) / float64(loops.calls[ten]) / float64(iterations[ten])
+		r.PerCall = (float64(cpu) - r.PerIteration*total) / all
+	}
+	return r
+}
+
+func threadCPU() time.Duration {
+	const clockThreadCPU = 3
+	var t syscall.Timespec
+	if _, _, fault := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockThreadCPU, uintptr(unsafe.Pointer(&t)), 0); fault != 0 {
+		panic(fault)
+	}
+	return time.Duration(t.Nano())
+}
