@@ -57,6 +57,8 @@ type sums struct {
 	wall, cpu     decide.Sums
 	entry, called float64
 
+	asked float64 // records that the rates in force keep, tail and sums apart
+
 	above, callees float64 // for the scorecard, ns of callees
 }
 
@@ -64,6 +66,7 @@ type sums struct {
 func (s *sums) fade(by float64) {
 	s.calls *= by
 	s.kept *= by
+	s.asked *= by
 	s.entry *= by
 	s.called *= by
 	s.above *= by
@@ -82,6 +85,7 @@ func fadeSums(s *decide.Sums, by float64) {
 func (s *sums) add(o *sums) {
 	s.calls += o.calls
 	s.kept += o.kept
+	s.asked += o.asked
 	s.entry += o.entry
 	s.called += o.called
 	s.above += o.above
@@ -158,6 +162,9 @@ func (m *method) add(epoch int64, span ptrace.Span, s *measurement, p float64, k
 		m.now.aggregate(s, p)
 	default:
 		m.call(epoch, span, s, p)
+		if kept && s.stratum == "" {
+			m.now.asked++
+		}
 	}
 	if s.stratum == "" {
 		m.arrived = p

@@ -158,7 +158,7 @@ func (l *loop) collect(now time.Time, elapsed time.Duration) (kept float64) {
 		}
 		l.seen = append(l.seen, decide.Seen{
 			Key: m.key(), Rule: rule, Calls: s.calls, Foreign: m.foreign, Wall: s.wall, CPU: s.cpu,
-			Entry: s.entry, Called: s.called, Arrived: arrived, Above: s.above, Callees: s.callees,
+			Entry: s.entry, Called: s.called, Arrived: arrived, Asked: s.asked, Above: s.above, Callees: s.callees,
 		})
 	}
 	return kept

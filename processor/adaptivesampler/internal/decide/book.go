@@ -28,6 +28,7 @@ type book struct {
 	overflows int
 	trim      float64   // of the budget that all share, see pot.trimmed
 	last      time.Time // of the last step
+	seconds   float64   // that it showed
 	running   bool      // there was a step since the start
 	evictedAt time.Time
 	stats     Stats
@@ -56,7 +57,7 @@ func (b *book) learn(now time.Time, seen []Seen) {
 	if !b.running || seconds <= 0 {
 		seconds = b.cfg.Interval.Seconds()
 	}
-	b.last, b.running = now, true
+	b.last, b.running, b.seconds = now, true, seconds
 	b.forget(now)
 	for _, v := range b.versions {
 		if !v.late {
@@ -76,7 +77,7 @@ func (b *book) learn(now time.Time, seen []Seen) {
 		v.wait(seconds)
 	}
 	for _, m := range b.order {
-		m.observe()
+		m.observe(seconds)
 	}
 	b.pool()
 	b.stats.Methods = len(b.order)

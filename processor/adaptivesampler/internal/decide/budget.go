@@ -25,6 +25,7 @@ func (b *budget) Step(now time.Time, seen []Seen) []Decision {
 	b.prepare(now)
 	b.stats.Short = 0
 	for _, p := range b.pots() {
+		p.hold(&b.cfg, b.seconds)
 		*p.trim = p.trimmed(*p.trim)
 		p.left /= *p.trim
 		if p.share(&b.cfg) {
@@ -32,6 +33,28 @@ func (b *budget) Step(now time.Time, seen []Seen) []Decision {
 		}
 	}
 	return b.report()
+}
+
+// Above so much of a budget, and chance, the rates in force overspend it.
+const (
+	overspent       = 1.1
+	overspentSigmas = 4
+)
+
+// hold lets no rate rise while those in force keep more than there is.
+func (p *pot) hold(cfg *Config, seconds float64) {
+	var asked float64
+	for _, c := range p.claims {
+		asked += c.m.now.asked
+	}
+	there := max(p.left, leftByPins*cfg.Budget.RecordsPerSecond) * seconds
+	if asked <= overspent*there+overspentSigmas*math.Sqrt(there) {
+		return
+	}
+	for _, c := range p.claims {
+		c.m.still = true
+		c.rising, _ = c.m.rising(cfg)
+	}
 }
 
 // pot is one budget and those who draw on it.
@@ -104,7 +127,8 @@ func (b *budget) pots() []*pot {
 
 func (b *budget) claim(m *method) *claim {
 	usual := max(m.usual(), tiny)
-	c := &claim{m: m, calls: m.calls.Now, floor: m.floorRate(&b.cfg), limits: m.limits(&b.cfg), rising: maxRise * m.start(&b.cfg)}
+	c := &claim{m: m, calls: m.calls.Now, floor: m.floorRate(&b.cfg), limits: m.limits(&b.cfg)}
+	c.rising, _ = m.rising(&b.cfg)
 	c.power = math.Sqrt(usual*m.cost()) * m.spread() / usual
 	c.heavy = m.cost() * m.spread()
 	c.enough = m.enoughRate(b.cfg.Budget.Enough)
@@ -317,6 +341,8 @@ func (c *claim) reason(o offer) string {
 	switch {
 	case c.rate >= c.high:
 		return reasonMaximum
+	case c.rate >= c.rising && c.m.still:
+		return reasonStill
 	case c.rate >= c.rising:
 		return reasonRising
 	case c.rate <= o.part*c.low:

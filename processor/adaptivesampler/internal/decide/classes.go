@@ -12,6 +12,7 @@ type class struct {
 	is     string
 	looks  string
 	streak int
+	guess  bool // made before counts came
 }
 
 // classify looks at how often the method is called and from where. A method that
@@ -19,15 +20,18 @@ type class struct {
 // cost in records is not so much as that.
 //
 // A class has two thresholds, one to become it and a lower one to leave it, and
-// a method must look like another for some intervals in a row.
+// a method must look like another for some intervals in a row. What was guessed
+// before its counts came gives way at once, and so does any class to inner when the
+// method is called far more often than that takes: waiting would cost most there.
 func (m *method) classify(cfg *ClassesConfig) {
 	if m.frozen() {
 		return
 	}
 	looks := m.looks(cfg)
 	c := &m.class
-	if c.is == "" { // the sooner an inner one is known, the better
-		*c = class{is: looks}
+	flood := looks == ClassInner && m.usual() >= cfg.Hysteresis*cfg.InnerCallsPerSecond
+	if c.is == "" || c.guess || flood {
+		*c = class{is: looks, guess: m.uncounted()}
 		return
 	}
 	if looks == c.is {

@@ -59,6 +59,7 @@ type Seen struct {
 	Entry   float64 // weight of the records called from outside, `(entry)`
 	Called  float64 // weight of the records whose caller is known, (entry) included
 	Arrived float64 // p of the last record, 0 = none: the rate in force in the SDK
+	Asked   float64 // records that the rates in force keep, before any limit cuts them
 
 	// For the scorecard, of the quantity it meters.
 	Above   float64 // weight of the records at or above the inclusive threshold

@@ -22,6 +22,8 @@ func (m *method) age(factor float64) {
 type interval struct {
 	seen           bool
 	calls          float64
+	kept, stood    float64 // records, and the calls these stand for
+	asked          float64 // records that the rates in force keep
 	records        float64 // of the quantity that decisions go by
 	weight, above  float64 // of the quantity that the scorecard meters
 	metered        float64 // plain records of it
@@ -48,6 +50,11 @@ func (m *method) take(now time.Time, s *Seen, meter string) {
 		m.version.weight += s.Wall.Weight
 		m.version.kept += s.Wall.Records
 		m.version.stood += s.Wall.Weight
+		m.now.kept += s.Wall.Records
+		m.now.stood += s.Wall.Weight
+	}
+	if sound(s.Asked) {
+		m.now.asked += s.Asked
 	}
 	if sound(s.Callees) {
 		m.callees += s.Callees
@@ -74,15 +81,37 @@ func (m *method) take(now time.Time, s *Seen, meter string) {
 	}
 }
 
-// observe follows how often the method is called, if anything is known of it.
-func (m *method) observe() {
+// leastCalls is how many calls the records of an interval show at least: those
+// they stand for, less two standard errors.
+func (i *interval) leastCalls() float64 {
+	if i.kept <= 0 {
+		return 0
+	}
+	return i.stood * max(0, 1-2/math.Sqrt(i.kept))
+}
+
+// uncounted reports whether no counts of the method have come: of its calls only the
+// records are known.
+func (m *method) uncounted() bool { return !m.foreign && m.calls.Seconds == 0 }
+
+// observe follows how often the method is called, if anything is known of it. Until
+// its counts come the records bound that from below, and its rate doesn't rise.
+func (m *method) observe(seconds float64) {
+	m.still = false
 	if m.frozen() {
 		return
 	}
 	m.owed += m.now.calls
-	if m.version.late {
+	if m.still = m.version.late || m.uncounted() && m.owed == 0; m.still {
+		m.calls.Now = max(m.calls.Now, m.now.leastCalls()/seconds)
+		m.lately = m.calls.Now
 		return
 	}
+	m.follow()
+}
+
+// follow takes the calls that have been counted since the last time.
+func (m *method) follow() {
 	calls, seconds := m.owed, m.version.owed
 	m.owed = 0
 	scale := 1.0

@@ -50,6 +50,7 @@ type method struct {
 
 	// Of this step.
 	now    interval
+	still  bool // its rate may not rise
 	mode   methodfile.Mode
 	reason string
 }
@@ -175,11 +176,19 @@ func (m *method) start(cfg *Config) float64 {
 	return cfg.ColdStart.Rate
 }
 
+// rising is the highest rate in this step.
+func (m *method) rising(cfg *Config) (rate float64, reason string) {
+	if m.still {
+		return m.start(cfg), reasonStill
+	}
+	return maxRise * m.start(cfg), reasonRising
+}
+
 // settle moves the rate in force towards the one that should be: down at once,
-// up by at most maxRise.
+// up by at most maxRise, and not at all while nothing shows that there is room.
 func (m *method) settle(want float64, reason string, l limits, cfg *Config) {
-	if most := m.start(cfg) * maxRise; want > most {
-		want, reason = max(most, l.least), reasonRising
+	if most, why := m.rising(cfg); want > most {
+		want, reason = max(most, l.least), why
 	}
 	m.p, m.reason = want, reason
 }

@@ -15,6 +15,7 @@ const (
 	reasonMinimum  = "lowest rate"
 	reasonMaximum  = "highest rate"
 	reasonRising   = "rising step by step"
+	reasonStill    = "no higher before counts come or while the budget is overspent"
 	reasonResting  = "not heard"
 	reasonScore    = "scorecard"
 	reasonOverflow = "methods beyond the bound"

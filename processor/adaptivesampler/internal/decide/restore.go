@@ -107,7 +107,7 @@ func (b *book) restore(g *groupState) error {
 	}
 	v := b.version(first, group)
 	v.last, v.follows, v.weight, v.called = last, g.Follows, g.Weight, g.Called
-	v.late, v.owed, v.service.trim = g.Late, g.Owed, trim
+	v.counted, v.late, v.owed, v.service.trim = g.Counted, g.Late, g.Owed, trim
 	if g.Opened > 0 {
 		v.service.head, v.service.opened = v, opened
 	}
@@ -122,6 +122,7 @@ func (b *book) restore(g *groupState) error {
 		if m.key.isOverflow() {
 			b.overflows++
 		}
+		v.counted = v.counted || m.calls.Seconds > 0 // states before `counted` don't say it
 		b.add(m)
 	}
 	return nil
@@ -155,9 +156,10 @@ func (s *methodState) method(v *version) (*method, error) {
 		wall:  moments{s.Wall[0], s.Wall[1], s.Wall[2], s.Wall[3]},
 		cpu:   moments{s.CPU[0], s.CPU[1], s.CPU[2], s.CPU[3]},
 		entry: s.Entry, called: s.Called, callees: s.Callees, compared: s.Compared,
-		priorSpread: s.PriorSpread, priorMean: s.PriorMean, class: class{s.Learned, s.Looks, s.Streak},
+		priorSpread: s.PriorSpread, priorMean: s.PriorMean, class: class{is: s.Learned, looks: s.Looks, streak: s.Streak},
 		owed: s.Owed, lately: s.Lately, p: s.P, arrived: s.Arrived,
 	}
+	m.class.guess = m.class.is != "" && m.uncounted()
 	if s.Score != nil {
 		if m.score, err = s.Score.score(); err != nil {
 			return nil, err

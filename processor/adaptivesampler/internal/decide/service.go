@@ -31,8 +31,9 @@ type version struct {
 	// Of this step: calls, records, and the calls these stand for.
 	calls, kept, stood float64
 
-	late bool    // its counts have not come yet
-	owed float64 // seconds since they were judged last
+	counted bool    // counts have come since the version is known
+	late    bool    // its counts have not come yet
+	owed    float64 // seconds since they were judged last
 
 	// Weight of its records and of those whose caller is known, decayed.
 	weight, called float64
@@ -46,7 +47,7 @@ func (v *version) edges() bool {
 }
 
 // Counts are late when many fewer calls are counted than the records stand for.
-// They are waited for, but not for ever.
+// They are waited for, but not for ever; the first counts of a version are.
 const (
 	lateRecords = 50
 	lateFactor  = 1.5
@@ -61,5 +62,6 @@ func (v *version) wait(seconds float64) {
 		return
 	}
 	v.owed += seconds
-	v.late = v.kept >= lateRecords && v.stood > lateFactor*v.calls && v.owed < (lateFor+0.5)*seconds
+	v.counted = v.counted || v.calls > 0
+	v.late = !v.counted || v.kept >= lateRecords && v.stood > lateFactor*v.calls && v.owed < (lateFor+0.5)*seconds
 }

@@ -34,9 +34,10 @@ type groupState struct {
 	Opened      float64       `json:"opened,omitempty"` // its comparison with the versions before
 	Weight      float64       `json:"weight"`
 	Called      float64       `json:"called"`
-	Late        bool          `json:"late,omitempty"` // its counts are waited for
-	Owed        float64       `json:"owed,omitempty"` // for so many seconds
-	Trim        float64       `json:"trim,omitempty"` // of its service's budget
+	Counted     bool          `json:"counted,omitempty"` // counts have come
+	Late        bool          `json:"late,omitempty"`    // its counts are waited for
+	Owed        float64       `json:"owed,omitempty"`    // for so many seconds
+	Trim        float64       `json:"trim,omitempty"`    // of its service's budget
 	Methods     []methodState `json:"methods"`
 }
 
@@ -101,7 +102,7 @@ func (v *version) state() groupState {
 	g := groupState{
 		Namespace: v.group.Namespace, Service: v.group.Service, Environment: v.group.Environment, Version: v.group.Version,
 		First: seconds(v.first), Last: seconds(v.last), Follows: v.follows, Weight: v.weight, Called: v.called,
-		Late: v.late, Owed: v.owed, Trim: v.service.trim,
+		Counted: v.counted, Late: v.late, Owed: v.owed, Trim: v.service.trim,
 	}
 	if v.service.head == v {
 		g.Opened = seconds(v.service.opened)

@@ -168,6 +168,7 @@ func (w *World) keep(i int, s *decide.Seen, calls, p float64) {
 	s.Wall.Records += n
 	s.Wall.Weight += n * weight
 	s.Arrived = p
+	s.Asked += n
 	t := &w.tallies[i]
 	t.Records += n
 	t.Weights += n * weight
