@@ -50,6 +50,9 @@ type Config struct {
 	// shadow and the scorecard have dollars: prices are stamped behind the sampler.
 	PriceBook string `mapstructure:"price_book"`
 
+	// Limit bounds what is kept in any interval.
+	Limit LimitConfig `mapstructure:"limit"`
+
 	State StateConfig `mapstructure:"state"`
 
 	warnings []configfile.Warning // of the last validation
@@ -98,7 +101,7 @@ func (c *Config) Validate() error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(append(errs, c.validateStrategy(), c.validateShadow(file), c.State.validate())...)
+	return errors.Join(append(errs, c.validateStrategy(), c.validateLimit(), c.validateShadow(file), c.State.validate())...)
 }
 
 func (c *Config) prices() configfile.Source[*pricebook.Book] {

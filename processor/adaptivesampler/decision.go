@@ -25,6 +25,7 @@ type decision struct {
 	open    bool // the file gives no rate: a strategy may
 	learned bool // by a strategy
 	shadow  bool // only reported
+	held    bool // cut by a limit, for the rest of an interval
 
 	// cold is above 0 until the strategy has spoken for the first time: rates that
 	// another collector served stay up to here.

@@ -8,7 +8,7 @@
 // hands what was learned to a strategy (internal/decide), puts the decisions in
 // force (decision.go), makes room (evict.go) and publishes tables (tables.go,
 // served.go). state.go and internal/statefile keep it all across restarts,
-// explain.go says why, shadow.go what would be.
+// explain.go says why, shadow.go what would be. limit.go bounds what an interval keeps.
 //
 // Its invariant: a probability only falls, it is decided before the value is
 // looked at, by what earlier spans showed, and corehour.p is the probability of all

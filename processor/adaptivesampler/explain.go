@@ -109,7 +109,7 @@ func speaks(d *methodfile.Rule) bool {
 }
 
 func (s source) explain(m *method) rates.Explanation {
-	d, t := m.decision, m.traffic()
+	d, t := m.inForce(), m.traffic()
 	name := m.name
 	if m.function.Class != "" && name == m.function.Method { // spelled in two parts
 		name = m.function.Full()

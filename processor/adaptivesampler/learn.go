@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -30,9 +31,10 @@ type method struct {
 	name     string // as its spans spell it
 
 	// These change under the table's lock.
-	rule      *methodfile.Rule // nil = no entry matches
-	fixed     *decision        // what the file says
-	decision  *decision        // in force
+	rule      *methodfile.Rule         // nil = no entry matches
+	fixed     *decision                // what the file says
+	decision  *decision                // in force
+	held      atomic.Pointer[decision] // less than that, for the rest of the interval; nil = no limit is near
 	told      told
 	spellings int
 	decided   int64 // the interval the strategy last spoke of it
@@ -57,7 +59,9 @@ type sums struct {
 	wall, cpu     decide.Sums
 	entry, called float64
 
-	asked float64 // records that the rates in force keep, tail and sums apart
+	// Of single calls, tail apart: how many arrived, what they stand for, and how many
+	// of them the rates decided keep, before a limit cuts them.
+	drawn, stood, asked float64
 
 	above, callees float64 // for the scorecard, ns of callees
 }
@@ -66,6 +70,8 @@ type sums struct {
 func (s *sums) fade(by float64) {
 	s.calls *= by
 	s.kept *= by
+	s.drawn *= by
+	s.stood *= by
 	s.asked *= by
 	s.entry *= by
 	s.called *= by
@@ -85,6 +91,8 @@ func fadeSums(s *decide.Sums, by float64) {
 func (s *sums) add(o *sums) {
 	s.calls += o.calls
 	s.kept += o.kept
+	s.drawn += o.drawn
+	s.stood += o.stood
 	s.asked += o.asked
 	s.entry += o.entry
 	s.called += o.called
@@ -124,16 +132,16 @@ func some(s *decide.Sums, n, sum int64, squares, q float64) {
 }
 
 // learn adds a span that arrived with probability p, 0 where it has none.
-func (t *table) learn(m *method, span ptrace.Span, s *measurement, p float64, kept bool) {
+func (t *table) learn(m *method, span ptrace.Span, s *measurement, p float64, kept bool, asked float64) {
 	m.mu.Lock()
 	if t.meter == nil {
-		m.add(t.epoch, span, s, p, kept)
+		m.add(t.epoch, span, s, p, kept, asked)
 		m.mu.Unlock()
 		return
 	}
 	side := t.meter.side(&m.now)
 	before := *side
-	m.add(t.epoch, span, s, p, kept)
+	m.add(t.epoch, span, s, p, kept, asked)
 	weight, took := side.Weight-before.Weight, side.Sum-before.Sum
 	if weight > 0 {
 		m.now.above += weight * t.meter.heavy(span, s, took/weight)
@@ -143,7 +151,7 @@ func (t *table) learn(m *method, span ptrace.Span, s *measurement, p float64, ke
 }
 
 // add adds a span in the interval epoch. m.mu is held.
-func (m *method) add(epoch int64, span ptrace.Span, s *measurement, p float64, kept bool) {
+func (m *method) add(epoch int64, span ptrace.Span, s *measurement, p float64, kept bool, asked float64) {
 	m.used = epoch
 	if s.foreign() {
 		m.foreign = true
@@ -162,8 +170,10 @@ func (m *method) add(epoch int64, span ptrace.Span, s *measurement, p float64, k
 		m.now.aggregate(s, p)
 	default:
 		m.call(epoch, span, s, p)
-		if kept && s.stratum == "" {
-			m.now.asked++
+		if s.stratum == "" {
+			m.now.drawn++
+			m.now.stood += 1 / p
+			m.now.asked += asked
 		}
 	}
 	if s.stratum == "" {

@@ -72,6 +72,7 @@ func (l *loop) open(host component.Host) error {
 		return err
 	}
 	l.last = time.Now()
+	l.table.renew(l.last)
 	l.restore()
 	l.update(l.last)
 	if err := l.publish(host); err != nil {
@@ -131,6 +132,7 @@ func (l *loop) step(now time.Time) {
 	if l.strategy != nil {
 		l.decide(now)
 	}
+	l.table.renew(now)
 	evicted := l.table.evict()
 	l.update(now)
 	l.telemetry.stepped(context.Background(), l, evicted, kept/elapsed.Seconds())

@@ -232,6 +232,9 @@ func (m *method) merge(from *method) {
 	if from.operation != "" {
 		m.operation = from.operation
 	}
+	if held := from.held.Load(); held != nil {
+		m.held.CompareAndSwap(nil, held)
+	}
 	m.foreign = m.foreign || from.foreign
 	m.ours = m.ours || from.ours
 }

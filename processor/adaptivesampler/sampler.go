@@ -44,7 +44,7 @@ func newSampler(cfg *Config, id component.ID, set component.TelemetrySettings, s
 	}
 	s := &sampler{id: id, config: cfg, log: set.Logger, telemetry: t, random: random,
 		prepare: &preparer{defaultRate: cfg.DefaultRate, shadow: shadow, label: t.label}}
-	s.table = newTable(cfg.MaxMethods, s.prepare, meterOf(&cfg.Scorecard))
+	s.table = newTable(cfg.MaxMethods, s.prepare, meterOf(&cfg.Scorecard), newLimits(cfg))
 	s.loop = newLoop(s, strategy)
 	if strategy != nil {
 		s.table.unknown = s.loop.unknownOf(decide.Group{})
@@ -160,14 +160,34 @@ func (p *pass) drop(span ptrace.Span) bool {
 		p.tally.spans[noTier][other]++
 		return false
 	}
-	method, d := p.reading.lookup(m.key(span, p.scope))
+	method, decided := p.reading.lookup(m.key(span, p.scope))
+	d := decided
+	if held := method.held.Load(); held != nil && decided == method.decision {
+		d = held
+	}
 	arrived, became := p.decide(span, d)
-	dropped := became == thinnedOut || became == off
+	dropped := became == thinnedOut || became == limited || became == off
 	p.tally.spans[d.label][became]++
 	if !p.known {
-		p.reading.table.learn(method, span, m, arrived, !dropped)
+		p.reading.table.learn(method, span, m, arrived, !dropped, asked(decided, d, arrived, became))
+	}
+	if became == kept {
+		p.reading.spend(decided, p.now)
 	}
 	return dropped
+}
+
+// asked is the part of a record that the decision keeps where a limit cuts it.
+func asked(decided, d *decision, arrived float64, became outcome) float64 {
+	switch {
+	case became != kept && became != thinnedOut && became != limited:
+		return 0
+	case d != decided && arrived > 0:
+		return min(1, decided.rate/arrived)
+	case became == kept:
+		return 1
+	}
+	return 0
 }
 
 // decide returns the probability that the span arrived with, 0 where it has none,
@@ -208,6 +228,9 @@ func (p *pass) decide(span ptrace.Span, d *decision) (float64, outcome) {
 	}
 	result := a.thin(d, p.random)
 	if !result.keep {
+		if d.held {
+			return a.p, limited
+		}
 		return a.p, thinnedOut
 	}
 	if result.p != m.p {

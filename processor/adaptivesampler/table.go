@@ -34,6 +34,7 @@ type group struct {
 	changed bool               // what is served is not what is in force
 	usd     atomic.Uint64      // per core hour, the bits of a float; 0 = no price
 	moved   moved
+	limits  [2]*limit // of the service and of all; nil = none
 }
 
 func (g *group) price() float64 { return math.Float64frombits(g.usd.Load()) }
@@ -43,6 +44,7 @@ type table struct {
 	maxMethods int
 	prepare    *preparer
 	meter      *meter // nil = no scorecard
+	limits     *limits
 
 	mu      sync.RWMutex
 	rules   *rules
@@ -54,8 +56,8 @@ type table struct {
 	epoch   int64            // the interval
 }
 
-func newTable(maxMethods int, prepare *preparer, m *meter) *table {
-	return &table{maxMethods: maxMethods, prepare: prepare, meter: m, groups: make(map[decide.Group]*group), epoch: 1}
+func newTable(maxMethods int, prepare *preparer, m *meter, l *limits) *table {
+	return &table{limits: l, maxMethods: maxMethods, prepare: prepare, meter: m, groups: make(map[decide.Group]*group), epoch: 1}
 }
 
 func (t *table) newGroup(id decide.Group) *group {
@@ -65,6 +67,7 @@ func (t *table) newGroup(id decide.Group) *group {
 		apart:   make(map[methodKey]*method),
 		methods: make(map[methodspan.Function]*method),
 		unknown: t.unknown,
+		limits:  t.limits.of(id),
 	}
 	if t.meter != nil {
 		g.callers = make(map[string]*method)

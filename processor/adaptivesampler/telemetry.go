@@ -18,6 +18,7 @@ type outcome uint8
 const (
 	kept       outcome = iota
 	thinnedOut         // not kept by the rate
+	limited            // not kept, because a limit of the interval had cut the rate
 	off                // the method is off
 	tail               // every call above a threshold: kept by right
 	exempt             // counts, aggregates and process reports
@@ -30,6 +31,7 @@ const (
 var outcomeNames = [outcomeCount]string{
 	kept:       "kept",
 	thinnedOut: "thinned",
+	limited:    "limited",
 	off:        "off",
 	tail:       "tail",
 	exempt:     "exempt",

@@ -1,0 +1,136 @@
+package decide
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Limit bounds the records that are kept in one interval, of a service or of all. It
+// has no lock and no clock; the processor has both.
+//
+// The bound holds from the first record on, before counts come and before a process
+// knows its rates: as records are kept, Review compares those still to be expected
+// with those still allowed, and says how many each method may have. Rates fall within
+// an interval and never rise, and what has been kept so far decides about what comes,
+// so estimates that weigh by 1/p stay true.
+type Limit struct {
+	Most  float64   // records in this interval
+	Since time.Time // when what was kept of it began to be produced
+	Ends  time.Time
+
+	Kept   float64
+	Pinned float64 // of them kept by the method file's word
+	Due    float64 // at so many the next review is due
+
+	reviewed time.Time // the last one, and what had been kept by then
+	before   float64
+}
+
+const (
+	// sendLag is added to the time that has passed: what arrives first was produced
+	// before. SDKs send every 5 seconds, those with much to send far more often.
+	sendLag = time.Second
+
+	// reviews divides what is left: after each such part it is looked at again.
+	// mostReviews bounds how often, and by its inverse what is kept beyond the limit.
+	reviews     = 8
+	mostReviews = 128
+
+	// newShare is the least part of an interval's records for a service that is met
+	// when the interval is nearly over.
+	newShare = 0.25
+
+	// surge is the factor above its mean since Since from which on the flow since the
+	// last review counts.
+	surge = 2
+
+	// limitSigmas is how many standard errors the records to come must be above what
+	// is left: a load that keeps to the target is not cut for noise.
+	limitSigmas = 2
+)
+
+// Flow is what an interval has shown of a method so far.
+type Flow struct {
+	Records float64 // that arrived, whatever became of them
+	Weight  float64 // calls they stand for
+	Rate    float64 // in force
+	Pinned  bool    // by the method file: it is not cut
+}
+
+// ahead are the records to come, so many times those so far.
+func (f *Flow) ahead(times float64) float64 {
+	return min(f.Records, f.Weight*f.Rate) * times
+}
+
+// Begin starts an interval. A service that is met within it gets its part.
+func (l *Limit) Begin(now, ends time.Time, interval time.Duration, perSecond float64) {
+	part := 1.0
+	if left := ends.Sub(now); left < interval {
+		part = max(newShare, left.Seconds()/interval.Seconds())
+	}
+	*l = Limit{Most: part * perSecond * interval.Seconds(), Since: now, Ends: ends, reviewed: now}
+	l.Due = max(1, l.Most/reviews)
+}
+
+// Keep counts kept records and returns whether a review is due.
+func (l *Limit) Keep(n float64, pinned bool) bool {
+	l.Kept += n
+	if pinned {
+		l.Pinned += n
+	}
+	return l.Kept >= l.Due
+}
+
+// Review returns by how many records each method may go on, +Inf if all may go on as
+// they do, and how many times what has arrived is still to come.
+func (l *Limit) Review(now time.Time, flows []Flow) (level, ahead float64) {
+	const least = time.Second
+	free := l.Kept - l.Pinned
+	left := max(l.Most-l.Kept, leftByPins*l.Most-free, 0)
+	passed := (now.Sub(l.Since) + sendLag).Seconds()
+	ahead = max(l.Ends.Sub(now), least).Seconds() / passed
+	if lately := (l.Kept - l.before) / (now.Sub(l.reviewed) + sendLag).Seconds(); lately > surge*l.Kept/passed {
+		ahead *= lately * passed / l.Kept
+	}
+	l.reviewed, l.before = now, l.Kept
+	expected := make([]float64, 0, len(flows))
+	var all float64
+	for i := range flows {
+		switch e := flows[i].ahead(ahead); {
+		case flows[i].Pinned:
+			left = max(left-e, min(left, leftByPins*l.Most-free), 0)
+		case e > 0:
+			expected = append(expected, e)
+			all += e
+		}
+	}
+	l.Due = l.Kept + max(1, left/reviews, l.Most/mostReviews)
+	if all <= left*(1+limitSigmas/math.Sqrt(max(l.Kept, 1))) {
+		return math.Inf(1), ahead
+	}
+	return waterLevel(expected, all, left), ahead
+}
+
+// waterLevel is the x for which the sum of min(amounts, x) is left. The methods that
+// would bring most are cut, to the same number, and the rare ones keep theirs.
+func waterLevel(amounts []float64, all, left float64) float64 {
+	slices.Sort(amounts)
+	below := 0.0
+	for i, x := range amounts {
+		if above := float64(len(amounts) - i); below+x*above >= left {
+			return (left - below) / above
+		}
+		below += x
+	}
+	return all
+}
+
+// Cut is the rate of a method that may go on by level records, and whether that is
+// less than its rate now.
+func (f *Flow) Cut(level, ahead float64) (rate float64, less bool) {
+	if f.Pinned || f.ahead(ahead) <= level {
+		return f.Rate, false
+	}
+	return max(level, tiny) / (f.Weight * ahead), true
+}

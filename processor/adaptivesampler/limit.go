@@ -1,0 +1,265 @@
+package adaptivesampler
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
+)
+
+// LimitConfig bounds the records that are kept in any interval. What would go beyond
+// is thinned with a known probability.
+type LimitConfig struct {
+	// RecordsPerSecond of each service. 0 is the budget of each service where there is
+	// one, else no limit.
+	RecordsPerSecond float64 `mapstructure:"records_per_second"`
+
+	// TotalRecordsPerSecond of all services together. 0 is the budget that all share
+	// where there is one, else no limit.
+	TotalRecordsPerSecond float64 `mapstructure:"total_records_per_second"`
+	_                     struct{}
+}
+
+// limits are those in force, 0 = none.
+func (c *Config) limits() (service, total float64) {
+	service, total = c.Limit.RecordsPerSecond, c.Limit.TotalRecordsPerSecond
+	if c.Strategy == decide.StrategyBudget {
+		switch budget := c.Budget.RecordsPerSecond; {
+		case c.Budget.Per == decide.PerAll && total == 0:
+			total = budget
+		case c.Budget.Per == decide.PerService && service == 0:
+			service = budget
+		}
+	}
+	return service, total
+}
+
+func (c *Config) validateLimit() error {
+	for _, option := range []struct {
+		key   string
+		value float64
+		per   string
+	}{{"records_per_second", c.Limit.RecordsPerSecond, decide.PerService}, {"total_records_per_second", c.Limit.TotalRecordsPerSecond, decide.PerAll}} {
+		switch budget := c.Budget.RecordsPerSecond; {
+		case !(option.value >= 0 && option.value <= 1e18):
+			return fmt.Errorf("`limit::%s` must be a number that is not negative, found %v: 0 is the budget, or none without one", option.key, option.value)
+		case c.Strategy == decide.StrategyBudget && c.Budget.Per == option.per && option.value > 0 && option.value < budget:
+			return fmt.Errorf("`limit::%s` must be at least `budget::records_per_second` (%v), found %v: lower the budget, it can't be spent", option.key, budget, option.value)
+		}
+	}
+	return nil
+}
+
+// limit is the bound of one service, or of all, in the interval that runs. Kept records
+// are counted without a lock; now and then all rates are reviewed under one.
+type limit struct {
+	perSecond float64
+	kept      atomic.Int64
+	pinned    atomic.Int64 // of them by the method file's word
+	due       atomic.Int64 // at so many kept the next review is due
+
+	mu      sync.Mutex
+	state   decide.Limit
+	flows   []decide.Flow // used again
+	methods []*method
+}
+
+func newLimit(perSecond float64, now, ends time.Time, interval time.Duration) *limit {
+	l := &limit{perSecond: perSecond}
+	l.begin(now, ends, interval)
+	return l
+}
+
+// begin starts an interval. Nobody else uses the limit.
+func (l *limit) begin(now, ends time.Time, interval time.Duration) {
+	l.state.Begin(now, ends, interval, l.perSecond)
+	l.kept.Store(0)
+	l.pinned.Store(0)
+	l.due.Store(int64(l.state.Due))
+}
+
+// limits are all that are in force: of each service and of the total, none without one.
+type limits struct {
+	interval       time.Duration
+	service, total float64 // records per second
+
+	mu        sync.Mutex
+	ends      time.Time // of the interval that runs
+	all       *limit
+	byService map[decide.Group]*limit // without versions
+}
+
+func newLimits(c *Config) *limits {
+	l := &limits{interval: c.Interval, byService: make(map[decide.Group]*limit)}
+	l.service, l.total = c.limits()
+	return l
+}
+
+// of gives a group its limits: that of its service, which is made when it is met for
+// the first time, and the one that all share.
+func (l *limits) of(id decide.Group) (both [2]*limit) {
+	if l.service <= 0 && l.total <= 0 {
+		return both
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if !l.ends.After(now) { // no step has come yet, or it is late
+		l.ends = now.Add(l.interval)
+	}
+	if l.service > 0 {
+		id.Version = ""
+		if l.byService[id] == nil {
+			l.byService[id] = newLimit(l.service, now, l.ends, l.interval)
+		}
+		both[0] = l.byService[id]
+	}
+	if l.total > 0 {
+		if l.all == nil {
+			l.all = newLimit(l.total, now, l.ends, l.interval)
+		}
+		both[1] = l.all
+	}
+	return both
+}
+
+// renew begins an interval: what was cut is as the strategy decided, and services that
+// are gone have no limit any more.
+func (t *table) renew(now time.Time) {
+	l := t.limits
+	if l.service <= 0 && l.total <= 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for m := range t.all() {
+		m.held.Store(nil)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ends = now.Add(l.interval)
+	if l.all != nil {
+		l.all.begin(now, l.ends, l.interval)
+	}
+	clear(l.byService)
+	for g := range t.everyGroup() {
+		if own := g.limits[0]; own != nil {
+			id := g.Group
+			id.Version = ""
+			l.byService[id] = own
+		}
+	}
+	for _, own := range l.byService {
+		own.begin(now, l.ends, l.interval)
+	}
+}
+
+// inForce is what is done with a method now: the decision, or less for the rest of the
+// interval.
+func (m *method) inForce() *decision {
+	if held := m.held.Load(); held != nil {
+		return held
+	}
+	return m.decision
+}
+
+const reasonLimit = "limit of the interval"
+
+// spend counts a record that is kept. Where much has been kept, rates are cut for the
+// rest of the interval.
+func (r *reading) spend(d *decision, now time.Time) {
+	for _, l := range r.group.limits {
+		if l == nil {
+			continue
+		}
+		if d.pinned() {
+			l.pinned.Add(1)
+		}
+		if l.kept.Add(1) >= l.due.Load() {
+			r.review(l, now)
+		}
+	}
+}
+
+// pinned reports whether the method file alone decides.
+func (d *decision) pinned() bool { return !d.learned && !d.open }
+
+func (g *group) limitedBy(l *limit) bool { return g.limits[0] == l || g.limits[1] == l }
+
+// review compares what is still to come with what is still allowed, and cuts the
+// methods that would bring most.
+func (r *reading) review(l *limit, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.kept.Load() < l.due.Load() {
+		return // another batch did it
+	}
+	l.flows, l.methods = l.flows[:0], l.methods[:0]
+	add := func(m *method) {
+		d := m.inForce()
+		if d.shadow || d.off() {
+			return
+		}
+		m.mu.Lock()
+		records, weight := m.now.drawn, m.now.stood
+		m.mu.Unlock()
+		if records > 0 {
+			l.flows = append(l.flows, decide.Flow{Records: records, Weight: weight, Rate: d.rate, Pinned: d.pinned()})
+			l.methods = append(l.methods, m)
+		}
+	}
+	for g := range r.table.everyGroup() {
+		if g.limitedBy(l) {
+			add(g.rest)
+			for _, m := range g.methods {
+				add(m)
+			}
+		}
+	}
+	for _, m := range r.found { // a method of two spellings is there twice, which is no harm
+		if m.group.limitedBy(l) && m.group.methods[m.function] != m {
+			add(m)
+		}
+	}
+	for _, g := range r.newborn {
+		if g.limitedBy(l) {
+			add(g.rest)
+		}
+	}
+	l.state.Kept, l.state.Pinned = float64(l.kept.Load()), float64(l.pinned.Load())
+	level, ahead := l.state.Review(now, l.flows)
+	for i, m := range l.methods {
+		if rate, less := l.flows[i].Cut(level, ahead); less {
+			m.hold(r.table, rate)
+		}
+	}
+	l.due.Store(int64(l.state.Due))
+	clear(l.methods)
+}
+
+// hold keeps a method to a lower rate for the rest of the interval, but not below what
+// the method file says.
+func (m *method) hold(t *table, rate float64) {
+	for {
+		was := m.held.Load()
+		from := m.decision
+		if was != nil {
+			from = was
+		}
+		held := *from
+		held.rate = t.rules.bounds(m.rule).Bound(max(rate, leastHeld))
+		if held.rate >= from.rate {
+			return
+		}
+		held.cold, held.held, held.reason = 0, true, reasonLimit
+		if m.held.CompareAndSwap(was, t.prepare.finish(&held)) {
+			return
+		}
+	}
+}
+
+// leastHeld is the lowest rate that a limit cuts to: a record below it would outweigh
+// all others of its day.
+const leastHeld = 1e-7

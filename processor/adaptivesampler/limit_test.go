@@ -1,0 +1,193 @@
+package adaptivesampler
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/sampling"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/rates"
+)
+
+// crowd is processes of a service whose methods differ in how often they are called by
+// five orders of magnitude. They sample at p and never follow a rate.
+type crowd struct {
+	service string
+	p       float64
+	random  *rand.Rand
+	emitted float64
+}
+
+func hotness(i int) float64 { return 0.5 * math.Pow(400_000, float64(i)/59) } // calls a second
+
+// send sends what d of time brings, times a factor, and adds up what is kept.
+func (c *crowd) send(r *rig, d time.Duration, times float64, keep func(method int, p float64)) {
+	b := newBatch("")
+	b.ResourceSpans().At(0).Resource().Attributes().PutStr(methodspan.ResourceService, c.service)
+	th := methodspan.ThresholdOf(c.p)
+	for i := range 60 {
+		expected := hotness(i) * c.p * d.Seconds() * times
+		n := int(expected)
+		if c.random.Float64() < expected-float64(n) {
+			n++
+		}
+		for range n {
+			rv, _ := sampling.UnsignedToRandomness(th.Unsigned() + c.random.Uint64N(sampling.MaxAdjustedCount-th.Unsigned()))
+			b.call(fmt.Sprint("shop/cart.M", i), c.p, plain(th, rv)).Attributes().PutInt("test.method", int64(i))
+		}
+		c.emitted += float64(n)
+	}
+	for _, span := range spansOf(r.send(b.Traces)) {
+		keep(int(number(r.t, span, "test.method")), number(r.t, span, methodspan.AttrP))
+	}
+}
+
+// From the first second on no interval has more than its limit, whatever comes, and
+// what is kept stands for all that was called.
+func TestTheLimitHoldsInEveryInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := adaptive()
+		config.Rates = nil
+		r := start(t, config, 1)
+		c := &crowd{service: "shop", p: 0.001, random: rand.New(rand.NewPCG(3, 3))}
+		for interval, times := range []float64{1, 1, 20, 20, 0.1} {
+			kept, estimated, variance := 0.0, 0.0, 0.0
+			c.emitted = 0
+			for second := range 60 {
+				load := times
+				if interval == 2 && second < 30 {
+					load = 1 // the load rises in the middle of an interval
+				}
+				c.send(r, time.Second, load, func(_ int, p float64) {
+					kept++
+					estimated += 1 / p
+					variance += (1/p - 1/c.p) / p
+				})
+				time.Sleep(time.Second)
+			}
+			synctest.Wait()
+			assert.LessOrEqual(t, kept, 1.1*25*60, "interval %d", interval)
+			z := (estimated - c.emitted/c.p) / math.Sqrt(variance+1)
+			assert.Less(t, math.Abs(z), 4.5, "interval %d: %v kept stand for %v of %v", interval, kept, estimated, c.emitted/c.p)
+			if interval < 2 {
+				assert.GreaterOrEqual(t, kept, 0.6*25*60, "interval %d", interval)
+			}
+		}
+		assert.Contains(t, fmt.Sprint(r.counters()), "outcome=limited")
+	})
+}
+
+// A service that appears at a running collector, and all of them together.
+func TestANewServiceAndTheTotalAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := adaptive()
+		config.Rates = nil
+		config.Limit.TotalRecordsPerSecond = 40
+		r := start(t, config, 1)
+		random := rand.New(rand.NewPCG(3, 3))
+		total := 0.0
+		services := []*crowd{{service: "shop", p: 0.001, random: random}, {service: "mail", p: 0.01, random: random}, {service: "bill", p: 0.002, random: random}}
+		for second := range 60 {
+			for i, c := range services {
+				if second >= 20*i {
+					c.send(r, time.Second, 0.2, func(int, float64) { total++ })
+				}
+			}
+			time.Sleep(time.Second)
+		}
+		assert.LessOrEqual(t, total, 1.1*40*60)
+		assert.GreaterOrEqual(t, total, 0.6*40*60)
+	})
+}
+
+// Counts, sums and slow calls always pass, and so does what the method file says
+// without bounds; a `min` is kept.
+func TestWhatIsNotLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := adaptive()
+		config.Budget.RecordsPerSecond = 0.1
+		config.FloorRecordsPerDay = 0
+		config.MethodsFile = methodsFile(t, `{"version": 1, "methods": [
+			{"class": "c", "method": "pinned", "rate": 0.5}, {"class": "c", "method": "bounded", "min": 0.02, "max": 1}]}`)
+		d := &desk{}
+		r := startWith(t, config, 1, strategyOf(config), host{deskID: d})
+		kept := map[string]int{}
+		lowest := 1.0
+		for range 20 {
+			b := of("1")
+			for range 100 {
+				b.call("c.pinned", 1, "")
+				b.call("c.bounded", 1, "")
+				b.call("c.free", 1, "")
+				b.call("c.slow", 1, "").Attributes().PutStr(methodspan.AttrStratum, methodspan.StratumTail)
+			}
+			counts(b, "c.free", 100)
+			for _, span := range spansOf(r.send(b.Traces)) {
+				name := text(span, methodspan.AttrFunction) + " " + text(span, methodspan.AttrKind)
+				kept[name]++
+				if name == "c.bounded call" {
+					lowest = min(lowest, number(t, span, methodspan.AttrP))
+				}
+			}
+		}
+		assert.InDelta(t, 1000, kept["c.pinned call"], 120)
+		assert.Equal(t, 0.02, lowest)
+		assert.Less(t, kept["c.free call"], 20)
+		assert.Equal(t, 2000, kept["c.slow call"])
+		assert.Equal(t, 20, kept["c.free counts"])
+		explained := d.source.Explain(rates.Target{Service: "shop"}, "c.free")
+		require.Len(t, explained, 1)
+		assert.Contains(t, explained[0].Reason, reasonLimit)
+	})
+}
+
+// Batches of many receivers at the same time share one limit.
+func TestManyBatchesShareTheLimit(t *testing.T) {
+	config := adaptive()
+	config.Rates = nil
+	r := startWith(t, config, 1, strategyOf(config), componenttest.NewNopHost())
+	done := make(chan struct{})
+	for i := range 8 {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for range 10 {
+				b := newBatch("")
+				for j := range 1000 {
+					b.call(fmt.Sprint("shop/cart.M", (i+j)%60), 0.01, "")
+				}
+				assert.NoError(t, r.processor.ConsumeTraces(t.Context(), b.Traces))
+			}
+		}()
+	}
+	for range 8 {
+		<-done
+	}
+	kept := 0
+	for _, td := range r.sink.AllTraces() {
+		kept += len(spansOf(td))
+	}
+	assert.LessOrEqual(t, float64(kept), 1.2*25*60)
+}
+
+func TestLimitsAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Config)
+		want   string
+	}{
+		{func(c *Config) { c.Limit.RecordsPerSecond = -1 }, "`limit::records_per_second` must be a number that is not negative, found -1"},
+		{func(c *Config) { c.Limit.TotalRecordsPerSecond = math.NaN() }, "`limit::total_records_per_second` must be a number"},
+		{func(c *Config) { c.Limit.RecordsPerSecond = 10 }, "`limit::records_per_second` must be at least `budget::records_per_second` (25), found 10"},
+	} {
+		config := adaptive()
+		c.change(config)
+		assert.ErrorContains(t, config.Validate(), c.want)
+	}
+}
