@@ -45,6 +45,7 @@ func newSampler(cfg *Config, id component.ID, set component.TelemetrySettings, s
 	s := &sampler{id: id, config: cfg, log: set.Logger, telemetry: t, random: random,
 		prepare: &preparer{defaultRate: cfg.DefaultRate, shadow: shadow, label: t.label}}
 	s.table = newTable(cfg.MaxMethods, s.prepare, meterOf(&cfg.Scorecard), newLimits(cfg))
+	s.table.thinsCold = cfg.ColdStart.Thin
 	s.loop = newLoop(s, strategy)
 	if strategy != nil {
 		s.table.unknown = s.loop.unknownOf(decide.Group{})

@@ -124,6 +124,7 @@ func adaptive() *Config {
 	c := createDefaultConfig().(*Config)
 	c.Strategy = decide.StrategyBudget
 	c.Rates = &deskID
+	c.ColdStart.Thin = true
 	return c
 }
 

@@ -45,6 +45,7 @@ type table struct {
 	prepare    *preparer
 	meter      *meter // nil = no scorecard
 	limits     *limits
+	thinsCold  bool // methods without a decision are thinned to the rate that is served
 
 	mu      sync.RWMutex
 	rules   *rules
@@ -92,7 +93,11 @@ func (t *table) first(m *method) *decision {
 		return m.group.rest.decision
 	}
 	bounds := t.rules.bounds(m.rule)
-	d := t.prepare.learned(m.group.unknown, m.fixed, m.fixed, bounds)
+	wish := *m.group.unknown
+	if t.limits.service > 0 && !t.thinsCold && wish.Reason != decide.ReasonOverflow {
+		wish.P = 1 // the limit bounds what this keeps
+	}
+	d := t.prepare.learned(&wish, m.fixed, m.fixed, bounds)
 	if d.learned && !d.off() {
 		d.cold = bounds.Bound(1)
 	}

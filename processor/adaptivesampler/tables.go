@@ -109,6 +109,9 @@ func (l *loop) tableOf(g *group) *rates.Table {
 	places := make(map[string]int)
 	for _, c := range busiest(operations, maxServed) {
 		rate := c.method.decision.rate
+		if c.method.decided == 0 && g.unknown != nil && c.method.decision.learned { // what is kept of it is not what it should send
+			rate = min(rate, g.unknown.P)
+		}
 		if at, ok := places[c.operation]; ok {
 			t.Operations[at].P = max(t.Operations[at].P, rate)
 			continue

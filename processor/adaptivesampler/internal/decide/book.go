@@ -226,7 +226,7 @@ func (b *book) Stats() Stats { return b.stats }
 func (b *book) Unknown(g Group) Decision {
 	d := Decision{Key: Key{Group: g}, Mode: methodfile.ModeSample, P: b.cfg.ColdStart.Rate, Reason: reasonCold, EntryShare: math.NaN()}
 	if m, ok := b.methods[g.Overflow()]; ok && m.p > 0 {
-		d.P, d.Reason = min(d.P, m.p), reasonOverflow
+		d.P, d.Reason = min(d.P, m.p), ReasonOverflow
 	}
 	return d
 }
@@ -240,8 +240,11 @@ func (b *book) report() []Decision {
 		if d.Mode == methodfile.ModeSample && m.version.heard {
 			b.stats.Planned += d.P * m.calls.Now
 		}
-		if m.score.off() && m.mode == methodfile.ModeOff {
+		switch {
+		case m.score.off() && m.mode == methodfile.ModeOff:
 			b.stats.Off++
+		case m.score.off() && b.cfg.Scorecard.Shadow:
+			d.Score = ScoreWouldBe
 		}
 		b.decisions = append(b.decisions, d)
 	}

@@ -56,8 +56,12 @@ type Config struct {
 
 // ColdStartConfig is about methods never seen.
 type ColdStartConfig struct {
-	// Rate is theirs until the first decision.
+	// Rate is served for them until the first decision.
 	Rate float64 `mapstructure:"rate"`
+
+	// Thin says that what arrives above that is thinned, too. Without it, it is kept as
+	// far as the limit of the interval allows.
+	Thin bool `mapstructure:"thin"`
 	_    struct{}
 }
 
@@ -136,6 +140,9 @@ type BoostConfig struct {
 // ScorecardConfig is about switching off methods too cheap to be measured.
 type ScorecardConfig struct {
 	Enabled bool `mapstructure:"enabled"`
+
+	// Shadow keeps the accounts and switches nothing off.
+	Shadow bool `mapstructure:"shadow"`
 
 	// Meter is the time that is compared: wall or cpu.
 	Meter string `mapstructure:"meter"`

@@ -18,5 +18,5 @@ const (
 	reasonStill    = "no higher before counts come or while the budget is overspent"
 	reasonResting  = "not heard"
 	reasonScore    = "scorecard"
-	reasonOverflow = "methods beyond the bound"
+	ReasonOverflow = "methods beyond the bound"
 )

@@ -12,6 +12,7 @@ const (
 	ScoreHotspot   = "hotspot"
 	ScoreUnmanaged = "unmanaged"
 	ScoreOff       = "off"
+	ScoreWouldBe   = "off (shadow)"
 )
 
 // score is a method's account. The balance is in calls: a record stands for 1/p
@@ -60,7 +61,7 @@ func (m *method) keep(now time.Time, cfg *ScorecardConfig) {
 		s.records += m.now.metered
 		s.judge(now, cfg)
 	}
-	if s.off() {
+	if s.off() && !cfg.Shadow {
 		m.mode, m.reason = methodfile.ModeOff, reasonScore
 	}
 }

@@ -171,3 +171,18 @@ func TestTheRateDoesNotChangeTheScore(t *testing.T) {
 		}
 	}
 }
+
+// In shadow the account says what would be off, and every call is still counted.
+func TestTheScorecardInShadowSwitchesNothingOff(t *testing.T) {
+	b := newBench(t, func(c *Config) { scored(c); c.Scorecard.Shadow = true })
+	cheap, other := timed("cheap", 6e4, 0.01, time.Microsecond), timed("other", 60, 1, time.Millisecond)
+	for i := range 30 {
+		b.step(cheap, other)
+		if i == 0 {
+			assert.Equal(t, ScoreWouldBe, b.decision(cheap.Key).Score)
+		}
+		assert.Equal(t, methodfile.ModeSample, b.decision(cheap.Key).Mode)
+		assert.Positive(t, b.decision(cheap.Key).P)
+		assert.Zero(t, b.s.Stats().Off)
+	}
+}

@@ -140,6 +140,9 @@ func (c *BoostConfig) validate(f *faults) {
 }
 
 func (c *ScorecardConfig) validate(f *faults) {
+	if c.Shadow && !c.Enabled {
+		f.say("`scorecard::shadow` has an effect only beside `scorecard::enabled: true`, found it alone: enable the scorecard or remove it")
+	}
 	f.oneOf("scorecard::meter", c.Meter, MeterWall, MeterCPU)
 	c.Inclusive.validate(f, "scorecard::inclusive")
 	c.Exclusive.validate(f, "scorecard::exclusive")
