@@ -39,6 +39,19 @@ func TestFilesAreValid(t *testing.T) {
 	}
 }
 
+// TestTheDefaultIsShort keeps the default readable at a glance.
+func TestTheDefaultIsShort(t *testing.T) {
+	lines := 0
+	for line := range strings.Lines(withoutComments(Collector)) {
+		if strings.TrimSpace(line) != "" {
+			lines++
+		}
+	}
+	if lines >= 30 {
+		t.Errorf("collector.yaml has %d lines without comments, want fewer than 30", lines)
+	}
+}
+
 // TestBigQueryOverTheDefault: a second file can add what goes to BigQuery, and can't take
 // the first one's path out.
 func TestBigQueryOverTheDefault(t *testing.T) {

@@ -108,7 +108,7 @@ func (r *run) prepare() error {
 		return err
 	}
 	// Only what a demo makes is removed, should somebody point --dir elsewhere.
-	for _, name := range []string{"warehouse", "truth", "logs", "alerts.jsonl", "cost.json", "ledger.json", "truth.json", "collector.yaml", "prices.yaml"} {
+	for _, name := range []string{"warehouse", "truth", "logs", "alerts.jsonl", "cost.json", "ledger.json", "truth.json", "collector.yaml", "prices.yaml", "sampler.state"} {
 		if err := os.RemoveAll(r.path(name)); err != nil {
 			return err
 		}
@@ -133,6 +133,9 @@ func (r *run) startCollector(ctx context.Context) (*process, error) {
 		"COREHOUR_WAREHOUSE=" + r.path("warehouse"),
 		"COREHOUR_FLUSH_TIMEOUT=2s",
 		"COREHOUR_PRICE_BOOK=" + r.path("prices.yaml"),
+		// Some minutes are to show what a service shows in a day, so every record is kept.
+		"COREHOUR_RECORDS=1e6", "COREHOUR_RECORDS_TOTAL=1e7",
+		"COREHOUR_SAMPLER_STATE=" + r.path("sampler.state"),
 		"COREHOUR_HTTP_ENDPOINT=" + r.HTTP,
 		"COREHOUR_GRPC_ENDPOINT=" + r.GRPC,
 		"COREHOUR_RATES_ADDRESS=" + r.Rates,
