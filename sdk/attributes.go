@@ -22,6 +22,8 @@ const (
 	attrMethods    = "corehour.counts.methods"
 	attrCalls      = "corehour.counts.calls"
 	attrCores      = "corehour.process.cores"
+	attrLimit      = "corehour.process.cpu_limit"
+	attrHostCores  = "corehour.host.cores"
 	attrRSS        = "corehour.process.rss"
 	attrFinal      = "corehour.process.final"
 	attrCounter    = "corehour.sdk."

@@ -231,6 +231,12 @@ func (w *encoder) process(iv *interval, s *Snapshot) {
 		w.int(attrCPUTime, iv.cpu)
 	}
 	w.int(attrCores, int64(runtime.GOMAXPROCS(0)))
+	if cores := machine().Cores; cores > 0 {
+		w.int(attrHostCores, int64(cores))
+	}
+	if limit := machine().CPULimit; limit > 0 {
+		w.double(attrLimit, limit)
+	}
 	if rss, ok := hostclock.ProcessRSS(); ok {
 		w.int(attrRSS, rss)
 	}

@@ -123,6 +123,9 @@ func TestWhatTravels(t *testing.T) {
 	if last.int("corehour.process.cores") < 1 || last.int("corehour.sdk.recorded") < 5 || last.int("corehour.sdk.probe.wall.cost_ns") < 1 {
 		t.Errorf("process attributes %v", last.attrs)
 	}
+	if m := machine(); last.int("corehour.host.cores") != int64(m.Cores) || (last.attrs["corehour.process.cpu_limit"] != nil) != (m.CPULimit > 0) {
+		t.Errorf("%+v, process attributes %v", m, last.attrs)
+	}
 }
 
 var stateForm = regexp.MustCompile(`^ot=th:([0-9a-f]{1,14});rv:([0-9a-f]{14})$`)

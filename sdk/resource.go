@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/corehour/corehour/sdk/internal/hostclock"
 	"github.com/corehour/corehour/sdk/internal/otlp"
 )
 
@@ -23,6 +24,7 @@ const scopeName = "github.com/corehour/corehour/sdk"
 var (
 	processStart = time.Now()
 	instanceID   = sync.OnceValue(randomUUID)
+	machine      = sync.OnceValue(hostclock.ReadMachine)
 )
 
 func randomUUID() string {
@@ -45,6 +47,9 @@ func detected() map[string]string {
 	}
 	if host, err := os.Hostname(); err == nil {
 		attributes["host.name"] = host
+	}
+	if id := machine().ID; id != "" {
+		attributes["host.id"] = id
 	}
 	if version := buildInfo().Main.Version; version != "" && version != "(devel)" {
 		attributes["service.version"] = version

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
 )
@@ -69,6 +71,27 @@ func (b *bill) cells(what string, hours, usd *float64, share, calls string) {
 		output.Name(b.Name), output.Name(b.Environment), output.Name(what),
 		output.Figure(amount(hours)), output.Figure(amount(usd)), output.Figure(share), output.Figure(calls),
 	})
+}
+
+// hostNotes say what is assumed of hosts, and how idle cores are shared out.
+func hostNotes(r *cost.Report) (notes []string) {
+	var h cost.Hosts
+	for i := range r.Services {
+		s := &r.Services[i].Hosts
+		h.Intervals, h.ByProcess, h.ByName, h.Limited = h.Intervals+s.Intervals, h.ByProcess+s.ByProcess, h.ByName+s.ByName, h.Limited+s.Limited
+	}
+	note := func(n int64, what string) {
+		if n > 0 {
+			notes = append(notes, fmt.Sprintf("assumed for %d of %d intervals of processes: %s", n, h.Intervals, what))
+		}
+	}
+	note(h.ByProcess, "no host is known, or not its cores: each process pays its own cores x time")
+	note(h.ByName, "hosts of one name, cloud and region are one host")
+	note(h.Limited, "the process is the only one of its container and pays the CPU limit")
+	if h.Intervals > h.ByProcess+h.Limited {
+		notes = append(notes, "idle cores of a host are shared by its processes without a CPU limit, in proportion to the CPU they used")
+	}
+	return notes
 }
 
 // share is that of the dollars that are paid. Where some of it has no price it is

@@ -48,6 +48,9 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 		d.Say(fmt.Sprintf("%d more %s: --top 0 prints all", n, what))
 	}
 	d.Add(reconciliation(r))
+	if notes := hostNotes(r); notes != nil {
+		d.Say(notes...)
+	}
 	return d
 }
 

@@ -34,10 +34,10 @@ func (e encoding) Unmarshal(data []byte) (context.Context, xexporterhelper.Reque
 }
 
 func decode(data []byte) (*request, error) {
-	if len(data) == 0 || data[0] != encodingVersion {
-		return nil, fmt.Errorf("%w: it is not of version %d", errDamaged, encodingVersion)
+	if len(data) == 0 || data[0] != encodingVersion && data[0] != withoutHosts {
+		return nil, fmt.Errorf("%w: it is not of version %d or %d", errDamaged, withoutHosts, encodingVersion)
 	}
-	d := decoder{data: data[1:]}
+	d := decoder{data: data[1:], hosts: data[0] != withoutHosts}
 	d.readTables()
 	items := d.items()
 	if d.failed || len(d.data) != 0 {
@@ -50,6 +50,7 @@ func decode(data []byte) (*request, error) {
 type decoder struct {
 	data      []byte
 	failed    bool
+	hosts     bool // rows say their hosts
 	strings   []string
 	resources []methodspan.Resource
 }
@@ -114,7 +115,12 @@ func (d *decoder) readTables() {
 	d.resources = make([]methodspan.Resource, d.count(leastResource))
 	for i := range d.resources {
 		r := &d.resources[i]
-		for _, s := range resourceStrings(r) {
+		strings := resourceStrings(r)
+		known := len(strings)
+		if !d.hosts {
+			known--
+		}
+		for _, s := range strings[:known] {
 			*s = d.string()
 		}
 		r.ProcessStartNS = d.varint()
@@ -206,7 +212,11 @@ func (d *decoder) histogram() methodspan.Histogram {
 }
 
 func (d *decoder) process() *methodspan.ProcessStats {
-	p := &methodspan.ProcessStats{Cores: d.float(), RSSBytes: d.varint(), CallsTotal: d.varint(), Final: d.uvarint() != 0}
+	p := &methodspan.ProcessStats{Cores: d.float()}
+	if d.hosts {
+		p.HostCores, p.CPULimit = d.float(), d.float()
+	}
+	p.RSSBytes, p.CallsTotal, p.Final = d.varint(), d.varint(), d.uvarint() != 0
 	const leastStat = 9
 	for range d.count(leastStat) {
 		p.Stats = append(p.Stats, methodspan.Stat{Name: d.string(), Value: d.float()})

@@ -16,7 +16,11 @@ import (
 // a row does not know takes no room.
 type encoding struct{ damaged func() }
 
-const encodingVersion = 1
+const (
+	encodingVersion = 2
+	// withoutHosts is the version without the hosts' ids, cores and limits, still read.
+	withoutHosts = 1
+)
 
 // Bits of a row's mask, for what most rows don't have.
 const (
@@ -89,9 +93,10 @@ func (e *encoder) resource(r *methodspan.Resource) uint64 {
 	return n
 }
 
-func resourceStrings(r *methodspan.Resource) [11]*string {
+// resourceStrings ends with those that an older version lacks.
+func resourceStrings(r *methodspan.Resource) [12]*string {
 	return [...]*string{&r.ServiceNamespace, &r.Service, &r.Version, &r.Revision, &r.Environment, &r.Instance,
-		&r.Host, &r.HostType, &r.CloudProvider, &r.Region, &r.CapacityType}
+		&r.Host, &r.HostType, &r.CloudProvider, &r.Region, &r.CapacityType, &r.HostID}
 }
 
 func rowStrings(r *methodspan.Row) [15]*string {
@@ -184,6 +189,8 @@ func (e *encoder) row(r *methodspan.Row) {
 	}
 	if p := r.Process; p != nil {
 		b = appendFloat(b, p.Cores)
+		b = appendFloat(b, p.HostCores)
+		b = appendFloat(b, p.CPULimit)
 		b = binary.AppendVarint(b, p.RSSBytes)
 		b = binary.AppendVarint(b, p.CallsTotal)
 		final := uint64(0)

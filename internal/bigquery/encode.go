@@ -24,6 +24,7 @@ const (
 	fieldEnvironment
 	fieldInstance
 	fieldHost
+	fieldHostID
 	fieldHostType
 	fieldCloudProvider
 	fieldRegion
@@ -59,6 +60,8 @@ const (
 	fieldPriceSource
 	fieldProcessStartNS
 	fieldCores
+	fieldHostCores
+	fieldCPULimit
 	fieldRSSBytes
 	fieldCallsTotal
 	fieldFinal
@@ -165,6 +168,7 @@ func (e *encoder) resource(r *methodspan.Resource) []byte {
 		b = appendName(b, fieldEnvironment, r.Environment)
 		b = appendName(b, fieldInstance, r.Instance)
 		b = appendName(b, fieldHost, r.Host)
+		b = appendName(b, fieldHostID, r.HostID)
 		b = appendName(b, fieldHostType, r.HostType)
 		b = appendName(b, fieldCloudProvider, r.CloudProvider)
 		b = appendName(b, fieldRegion, r.Region)
@@ -209,6 +213,8 @@ func (e *encoder) appendQuantity(b []byte, f quantityFields, measured, sum int64
 
 func (e *encoder) appendProcess(b []byte, p *methodspan.ProcessStats) []byte {
 	b = appendDouble(b, fieldCores, p.Cores)
+	b = appendKnown(b, fieldHostCores, p.HostCores)
+	b = appendKnown(b, fieldCPULimit, p.CPULimit)
 	b = appendInt(b, fieldRSSBytes, p.RSSBytes)
 	b = appendInt(b, fieldCallsTotal, p.CallsTotal)
 	final := int64(0)

@@ -59,7 +59,7 @@ func randomItem(r *rand.Rand, id string, rows int) methodspan.Item {
 	}
 	res := &methodspan.Resource{
 		ServiceNamespace: maybe("ns"), Service: maybe("service"), Version: maybe("1"), Revision: maybe("rev"),
-		Environment: maybe("env"), Instance: maybe("i"), Host: maybe("host"), HostType: maybe("type"),
+		Environment: maybe("env"), Instance: maybe("i"), Host: maybe("host"), HostID: maybe("id"), HostType: maybe("type"),
 		CloudProvider: maybe("cloud"), Region: maybe("region"), CapacityType: maybe("spot"), ProcessStartNS: int64(r.IntN(2)) * 1e18,
 	}
 	item := methodspan.Item{ID: id}
@@ -87,7 +87,7 @@ func randomItem(r *rand.Rand, id string, rows int) methodspan.Item {
 		}
 		if r.IntN(9) == 0 {
 			row.Kind = methodspan.KindProcess
-			row.Process = &methodspan.ProcessStats{Cores: number(), RSSBytes: 5, CallsTotal: 6, Final: r.IntN(2) == 0,
+			row.Process = &methodspan.ProcessStats{Cores: number(), HostCores: float64(r.IntN(3)), CPULimit: float64(r.IntN(3)) / 2, RSSBytes: 5, CallsTotal: 6, Final: r.IntN(2) == 0,
 				Stats: []methodspan.Stat{{Name: "queue", Value: number()}, {Name: "dropped", Value: 0}}}
 		}
 		item.Rows = append(item.Rows, row)

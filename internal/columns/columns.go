@@ -75,7 +75,8 @@ var All = []Column{
 	optional("revision", String, "commit", "not given"),
 	optional("environment", String, "", "not given"),
 	optional("instance", String, "on rows of `level` `minute` and `hour` one of 64 groups, `group-07`", "not given"),
-	optional("host", String, "", "not given, or a sum"),
+	optional("host", String, "", "not given, or a sum, but for `process` rows of hosts without an id"),
+	since(3, optional("host_id", String, "`k8s.node.uid`, else `k8s.node.name`, else `host.id`", "not given, or a sum of other rows than `process` rows")),
 	optional("host_type", String, "", "not given"),
 	optional("cloud_provider", String, "", "not given"),
 	optional("region", String, "", "not given"),
@@ -111,6 +112,8 @@ var All = []Column{
 	optional("price_source", String, "where the price is from, or `unpriced: ` and why", "no price was looked for"),
 	optional("process_start_ns", Int64, "ns since 1970, UTC; of a sum that of the oldest process", "a foreign SDK did not say, for one process at least"),
 	optional("cores", Double, "cores the process may use; on rows of `level` `minute` and `hour` those of all their processes, so that `cores` x time is what their rows had", "not a `process` row, or a sum of rows some of which do not say"),
+	since(3, optional("host_cores", Double, "cores of the host", "as `cores`")),
+	since(3, optional("cpu_limit", Double, "cores that the container may use; summed as `cores` are", "no limit, not known, or not a `process` row")),
 	optional("rss_bytes", Int64, "bytes", "not a `process` row, or a sum"),
 	optional("calls_total", Int64, "calls handed out by the process so far", "not a `process` row, or a sum"),
 	optional("final", Boolean, "the process said good-bye", "not a `process` row, or a sum"),
@@ -130,6 +133,11 @@ func required(name string, t Type, unit string) Column {
 
 func optional(name string, t Type, unit, null string) Column {
 	return Column{Name: name, Type: t, Unit: unit, Null: null, Since: 1}
+}
+
+func since(version int, c Column) Column {
+	c.Since = version
+	return c
 }
 
 func list(name string, fields []Column, unit, null string) Column {

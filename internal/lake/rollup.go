@@ -71,7 +71,7 @@ func roll(ctx context.Context, to into, date string, files []parquet.File, level
 			return err
 		}
 		defer behind.Close()
-		r := &roller{level: level, unit: unitOf(level), add: add, cells: map[cellKey]*methodspan.Cells{}, numbers: map[sumKey]int{}}
+		r := &roller{level: level, unit: unitOf(level), add: add, cells: map[cellKey]*methodspan.Cells{}, numbers: map[sumKey]int{}, stretches: map[sumKey]stretch{}}
 		r.resources.keepNames = to.named
 		if to.most > 0 {
 			r.add = atMost(to.most, add)
@@ -125,6 +125,7 @@ type roller struct {
 
 	at        int64 // the minute or hour under way
 	numbers   map[sumKey]int
+	stretches map[sumKey]stretch
 	sums      []sum
 	order     []int
 	row       methodspan.Row
@@ -212,6 +213,15 @@ type sumKey struct {
 	unpriced  bool
 	cores     bool    // of processes: known
 	minus     [2]bool // weights below zero are not added to others
+	process   processKey
+}
+
+// processKey is what else sums of processes are told apart by, so that they keep for how
+// long a host had any.
+type processKey struct {
+	hostCores float64
+	limited   bool
+	stretch   int // in which rows follow one another without a gap
 }
 
 type sum struct {
@@ -219,6 +229,12 @@ type sum struct {
 	key     sumKey
 	oldest  int64 // process of which a row is
 	unknown bool  // a row does not say when its process started
+}
+
+// stretch is where the rows of a host, sorted by start, had their last gap.
+type stretch struct {
+	number int
+	end    int64
 }
 
 // take adds one row to its sum.
@@ -257,6 +273,7 @@ func (r *roller) take(row *methodspan.Row) error {
 	}
 	if row.Kind == methodspan.KindProcess {
 		row.P, row.CPUP = 1, 1 // its CPU time is counted and not sampled
+		key.process = r.processOf(row, key)
 	}
 	n, ok := r.numbers[key]
 	if !ok {
@@ -269,6 +286,25 @@ func (r *roller) take(row *methodspan.Row) error {
 	s.unknown = s.unknown || row.Resource.ProcessStartNS == 0
 	s.Add(row)
 	return nil
+}
+
+// processOf is what tells the row of a process apart from others with this key.
+func (r *roller) processOf(row *methodspan.Row, key sumKey) (p processKey) {
+	if s := row.Process; s != nil {
+		p = processKey{hostCores: s.HostCores, limited: s.CPULimit > 0}
+	}
+	if res := r.resources.values[key.resource]; res.HostID == "" && res.Host == "" {
+		return p
+	}
+	key.process = p
+	at, ok := r.stretches[key]
+	if ok && row.StartNS > at.end {
+		at.number++
+	}
+	at.end = max(at.end, row.EndNS)
+	r.stretches[key] = at
+	p.stretch = at.number
+	return p
 }
 
 // flush writes the sums of a minute or hour, and the rows that were kept.
@@ -298,6 +334,7 @@ func (r *roller) flush() error {
 		return err
 	}
 	clear(r.numbers)
+	clear(r.stretches)
 	clear(r.sums)
 	r.sums = r.sums[:0]
 	return nil
@@ -313,7 +350,7 @@ func (r *roller) compare(a, b *sum) int {
 
 // resources maps the resource of a row to what a sum keeps of it.
 type resources struct {
-	byPointer map[*methodspan.Resource]int
+	byPointer map[resourceOf]int
 	numbers   map[methodspan.Resource]int
 	values    []*methodspan.Resource
 	// started holds them with the start of a process again.
@@ -322,6 +359,33 @@ type resources struct {
 	keepNames bool
 	service   string
 	named     map[string]bool
+	// hosts are those of processes that keep their names, of all services.
+	hosts map[host]bool
+}
+
+type host struct{ id, name string }
+
+// maxHosts is how many hosts of a date keep their names in sums of processes. Those of
+// more are billed by process.
+const maxHosts = 20_000
+
+type resourceOf struct {
+	*methodspan.Resource
+	process bool
+}
+
+// keepHost reports whether there is room for the name of a host.
+func (n *resources) keepHost(h host) bool {
+	if !n.hosts[h] {
+		if len(n.hosts) == maxHosts {
+			return false
+		}
+		if n.hosts == nil {
+			n.hosts = map[host]bool{}
+		}
+		n.hosts[h] = true
+	}
+	return true
 }
 
 type startedResource struct {
@@ -332,19 +396,27 @@ type startedResource struct {
 // maxResources bounds how many are remembered only to be shared by rows.
 const maxResources = 100_000
 
-// of numbers the resource without what tells hosts and single instances apart.
+// of numbers the resource without what tells single instances apart, and hosts, which
+// only the bill of processes needs.
 func (n *resources) of(r *methodspan.Row) int {
-	if i, ok := n.byPointer[r.Resource]; ok {
+	by := resourceOf{r.Resource, r.Kind == methodspan.KindProcess}
+	if i, ok := n.byPointer[by]; ok {
 		return i
 	}
 	if n.byPointer == nil || len(n.byPointer) > maxResources {
-		n.byPointer = map[*methodspan.Resource]int{}
+		n.byPointer = map[resourceOf]int{}
 	}
 	if n.numbers == nil {
 		n.numbers = map[methodspan.Resource]int{}
 	}
 	res := *r.Resource
-	res.Host, res.ProcessStartNS = "", 0
+	res.ProcessStartNS = 0
+	if res.HostID != "" {
+		res.Host = ""
+	}
+	if !by.process || !n.keepHost(host{res.HostID, res.Host}) {
+		res.Host, res.HostID = "", ""
+	}
 	if r.Level == methodspan.LevelRaw {
 		res.Instance = n.instance(r.Resource)
 	}
@@ -354,7 +426,7 @@ func (n *resources) of(r *methodspan.Row) int {
 		n.numbers[res] = i
 		n.values = append(n.values, &res)
 	}
-	n.byPointer[r.Resource] = i
+	n.byPointer[by] = i
 	return i
 }
 

@@ -47,6 +47,8 @@ const (
 	AttrCalls         = "corehour.calls"
 
 	AttrProcessCores = "corehour.process.cores"
+	AttrProcessLimit = "corehour.process.cpu_limit" // cores that the container may use; absent = no limit
+	AttrHostCores    = "corehour.host.cores"
 	AttrProcessRSS   = "corehour.process.rss"
 	AttrProcessFinal = "corehour.process.final"
 	// AttrSDKPrefix starts the SDK's own counters on a process span.
@@ -85,6 +87,9 @@ const (
 	ResourceOldEnvironment   = "deployment.environment"
 	ResourceRevision         = "vcs.ref.head.revision"
 	ResourceHost             = "host.name"
+	ResourceHostID           = "host.id"
+	ResourceNodeUID          = "k8s.node.uid"
+	ResourceNode             = "k8s.node.name"
 	ResourceHostType         = "host.type"
 	ResourceCloudProvider    = "cloud.provider"
 	ResourceRegion           = "cloud.region"

@@ -20,7 +20,7 @@ func request(seq int64) (ptrace.Traces, ptrace.SpanSlice) {
 	rs := td.ResourceSpans().AppendEmpty()
 	for name, value := range map[string]string{
 		ResourceService: "shop", ResourceServiceNamespace: "eu", ResourceVersion: "1.1", ResourceEnvironment: "prod",
-		ResourceInstance: "i-1", ResourceHost: "h", ResourceHostType: "m7", ResourceCloudProvider: "aws", ResourceRegion: "eu-west-1",
+		ResourceInstance: "i-1", ResourceHost: "h", ResourceHostID: "id", ResourceNode: "node", ResourceHostType: "m7", ResourceCloudProvider: "aws", ResourceRegion: "eu-west-1",
 		ResourceCapacityType: "spot", ResourceRevision: "abc", ResourceProcessStart: time.Unix(0, testStart).UTC().Format(time.RFC3339Nano),
 	} {
 		rs.Resource().Attributes().PutStr(name, value)
@@ -59,7 +59,7 @@ func TestConvertEveryKind(t *testing.T) {
 	addSpan(t, spans, 50, map[string]any{AttrKind: KindAggregate, AttrFunction: name, AttrP: 0.5, AttrCPUP: 1.0, AttrMeasured: 3, AttrCPUMeasured: 2,
 		AttrErrors: 1, AttrWallSum: 300, AttrWallSquares: 30000.0, AttrWallMax: 150, AttrWallBins: []any{3, 4}, AttrWallCounts: []any{1.0, 2.0},
 		AttrCPUSum: 200, AttrCPUSquares: 20000.0, AttrCPUMax: 120, AttrCPUBins: []any{7}, AttrCPUCounts: []any{2.0}})
-	addSpan(t, spans, 60e9, map[string]any{AttrKind: KindProcess, AttrCPUTime: 999, AttrProcessCores: 2, AttrProcessRSS: 4096,
+	addSpan(t, spans, 60e9, map[string]any{AttrKind: KindProcess, AttrCPUTime: 999, AttrProcessCores: 2, AttrHostCores: 16, AttrProcessLimit: 1.5, AttrProcessRSS: 4096,
 		AttrProcessFinal: true, AttrSDKPrefix + "dropped": 3, AttrSDKPrefix + "a": 1.5})
 	addSpan(t, spans, 10, map[string]any{"http.method": "GET"}) // not ours
 
@@ -79,7 +79,7 @@ func TestConvertEveryKind(t *testing.T) {
 		}
 	}
 	res := rows[0].Resource
-	if want := (Resource{"eu", "shop", "1.1", "abc", "prod", "i-1", "h", "m7", "aws", "eu-west-1", "spot", testStart}); *res != want {
+	if want := (Resource{"eu", "shop", "1.1", "abc", "prod", "i-1", "h", "node", "m7", "aws", "eu-west-1", "spot", testStart}); *res != want {
 		t.Errorf("resource %+v, want %+v", *res, want)
 	}
 	call := rows[0]
@@ -100,7 +100,7 @@ func TestConvertEveryKind(t *testing.T) {
 		t.Errorf("aggregate: %+v", r)
 	}
 	p := rows[4].Process
-	if p == nil || p.Cores != 2 || p.RSSBytes != 4096 || !p.Final || p.CallsTotal != 77 || len(p.Stats) != 2 || p.Stats[0] != (Stat{"a", 1.5}) || rows[4].CPUNS != 999 {
+	if p == nil || p.Cores != 2 || p.HostCores != 16 || p.CPULimit != 1.5 || p.RSSBytes != 4096 || !p.Final || p.CallsTotal != 77 || len(p.Stats) != 2 || p.Stats[0] != (Stat{"a", 1.5}) || rows[4].CPUNS != 999 {
 		t.Errorf("process: %+v %+v", rows[4], p)
 	}
 

@@ -1,6 +1,7 @@
 package methodspan
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -13,12 +14,16 @@ import (
 var ResourceColumns = map[string]bool{
 	ResourceServiceNamespace: true, ResourceService: true, ResourceVersion: true, ResourceInstance: true,
 	ResourceEnvironment: true, ResourceOldEnvironment: true, ResourceRevision: true, ResourceHost: true, ResourceHostType: true,
+	ResourceHostID: true, ResourceNodeUID: true, ResourceNode: true,
 	ResourceCloudProvider: true, ResourceRegion: true, ResourceCapacityType: true, ResourceProcessStart: true, AttrPriceSource: true,
 }
 
-// ReadResource reads the columns that all spans of a resource share.
+// ReadResource reads the columns that all spans of a resource share. A node of Kubernetes
+// is the host even where a pod has an id of its own: in a container host.id may be that
+// of the image.
 func ReadResource(res pcommon.Resource) *Resource {
 	r := &Resource{}
+	var nodeUID, node string
 	res.Attributes().Range(func(name string, v pcommon.Value) bool {
 		switch name {
 		case ResourceServiceNamespace:
@@ -39,6 +44,12 @@ func ReadResource(res pcommon.Resource) *Resource {
 			r.Revision = v.AsString()
 		case ResourceHost:
 			r.Host = v.AsString()
+		case ResourceHostID:
+			r.HostID = v.AsString()
+		case ResourceNodeUID:
+			nodeUID = v.AsString()
+		case ResourceNode:
+			node = v.AsString()
 		case ResourceHostType:
 			r.HostType = v.AsString()
 		case ResourceCloudProvider:
@@ -54,6 +65,7 @@ func ReadResource(res pcommon.Resource) *Resource {
 		}
 		return true
 	})
+	r.HostID = cmp.Or(nodeUID, node, r.HostID)
 	return r
 }
 

@@ -118,6 +118,10 @@ func (a *attributes) readRare(name string, v pcommon.Value) {
 		a.cpuCounts = a.slice(v)
 	case AttrProcessCores:
 		a.float(&a.process().Cores, v)
+	case AttrProcessLimit:
+		a.float(&a.process().CPULimit, v)
+	case AttrHostCores:
+		a.float(&a.process().HostCores, v)
 	case AttrProcessRSS:
 		a.int(&a.process().RSSBytes, v)
 	case AttrProcessFinal:

@@ -12,6 +12,7 @@ type Resource struct {
 	Environment      string
 	Instance         string
 	Host             string
+	HostID           string // see ReadResource
 	HostType         string
 	CloudProvider    string
 	Region           string
@@ -83,6 +84,9 @@ type ProcessStats struct {
 	// Summed: of a sum of rows, which has no more than Cores, in whose mean over the
 	// time of the sum they were paid for as long as in the rows.
 	Summed bool
+	// HostCores are those of the host, of a sum too; CPULimit is the container's, in
+	// cores, and summed as Cores are. 0 = not known, or no limit.
+	HostCores, CPULimit float64
 
 	RSSBytes   int64
 	CallsTotal int64 // calls handed out in counts by this process so far

@@ -29,6 +29,10 @@ type Sum struct {
 	cpuP     float64
 	coreNS   float64 // cores x time of process rows, never below their CPU time
 	coreless bool    // a process row with CPU does not say its cores
+
+	hostCores float64 // the most of any process row
+	limitNS   float64 // limit x time of process rows, never below their CPU time
+	unlimited bool    // a process row with CPU has no limit
 }
 
 // side is one of the two measured quantities, weighted by 1/probability.
@@ -122,7 +126,41 @@ func (s *Sum) Add(r *Row) {
 		} else {
 			s.coreless = true
 		}
+		s.addHost(r)
 	}
+}
+
+// addHost adds what a process row says of its host.
+func (s *Sum) addHost(r *Row) {
+	if r.Process == nil {
+		s.unlimited = true
+		return
+	}
+	s.hostCores = max(s.hostCores, r.Process.HostCores)
+	if r.Process.CPULimit > 0 {
+		s.limitNS += max(float64(r.CPUNS), r.Process.CPULimit*float64(r.EndNS-r.StartNS))
+	} else {
+		s.unlimited = true
+	}
+}
+
+// process is what is kept of processes, nil if it is nothing.
+func (s *Sum) process() *ProcessStats {
+	if s.first.Kind != KindProcess || s.end <= s.start {
+		return nil
+	}
+	lasted := float64(s.end - s.start)
+	p := &ProcessStats{HostCores: s.hostCores, Summed: true}
+	if !s.coreless {
+		p.Cores = s.coreNS / lasted
+	}
+	if !s.unlimited {
+		p.CPULimit = s.limitNS / lasted
+	}
+	if p.Cores+p.HostCores+p.CPULimit == 0 {
+		return nil
+	}
+	return p
 }
 
 // HasCores tells whether the row says how many cores could have spent its CPU time.
@@ -138,7 +176,8 @@ func (s *Sum) Start() int64 { return s.start }
 
 // Row is the sum. What belongs to single records (ids, process columns, place
 // in a batch) is dropped; the kind becomes aggregate where records were added. Of
-// processes the cores are kept, so that cores x time is the same, if all rows say them.
+// processes the cores and limits are kept, so that cores x time is the same, if all rows
+// say them, and the cores of the host.
 func (s *Sum) Row() Row {
 	r := s.first
 	r.StartNS, r.EndNS = s.start, s.end
@@ -177,9 +216,7 @@ func (s *Sum) Row() Row {
 	if r.CPUMeasured > 0 {
 		r.CPUState = CPUExact
 	}
-	if s.coreNS > 0 && !s.coreless && s.end > s.start {
-		r.Process = &ProcessStats{Cores: s.coreNS / float64(s.end-s.start), Summed: true}
-	}
+	r.Process = s.process()
 	return r
 }
 

@@ -22,7 +22,7 @@ type block struct {
 	group, stratum, tier, reason            nameVector
 	weightBasis, cpuState, priceSource      nameVector
 	requestID, batchID                      nameVector
-	resource                                [11]nameVector
+	resource                                [12]nameVector
 
 	start, end, measured, cpuMeasured    numberVector[int64]
 	wall, cpu, wallMax, cpuMax           numberVector[int64]
@@ -31,6 +31,7 @@ type block struct {
 	calls, errors, wallSq, cpuSq         numberVector[float64]
 	p, cpuP, configuredRate              numberVector[float64]
 	effectiveRate, price, cores          numberVector[float64]
+	hostCores, cpuLimit                  numberVector[float64]
 	trace, spanID, parent                idVector
 	wallBins, cpuBins                    listVector[int64]
 	wallCounts, cpuCounts, statValues    listVector[float64]
@@ -52,7 +53,7 @@ type blockColumn struct {
 
 // resourceKey tells resources of one row group apart by the places of their names.
 type resourceKey struct {
-	names [11]int32
+	names [12]int32
 	start int64
 }
 
@@ -124,6 +125,8 @@ func newBlock(want func(path string) bool, intern func(string) string) *block {
 	names("price_source", &b.priceSource, true)
 	longs("process_start_ns", &b.processStart)
 	doubles("cores", &b.cores)
+	doubles("host_cores", &b.hostCores)
+	doubles("cpu_limit", &b.cpuLimit)
 	longs("rss_bytes", &b.rss)
 	longs("calls_total", &b.callsTotal)
 	longs("final", &b.final)
@@ -261,13 +264,14 @@ func (b *block) endOf(i int) int64 {
 func (b *block) process(i int) *methodspan.ProcessStats {
 	final, ok := b.final.get(i)
 	if !ok {
-		if cores, ok := b.cores.get(i); ok {
-			return &methodspan.ProcessStats{Cores: cores, Summed: true}
+		p := methodspan.ProcessStats{Cores: b.cores.value(i), HostCores: b.hostCores.value(i), CPULimit: b.cpuLimit.value(i), Summed: true}
+		if p.Cores+p.HostCores+p.CPULimit == 0 {
+			return nil
 		}
-		return nil
+		return &p
 	}
 	p := &methodspan.ProcessStats{
-		Cores: b.cores.value(i), RSSBytes: b.rss.value(i), CallsTotal: b.callsTotal.value(i), Final: final != 0,
+		Cores: b.cores.value(i), HostCores: b.hostCores.value(i), CPULimit: b.cpuLimit.value(i), RSSBytes: b.rss.value(i), CallsTotal: b.callsTotal.value(i), Final: final != 0,
 	}
 	values := b.statValues.get(i)
 	for j, name := range b.statNames.get(i) {
@@ -305,7 +309,7 @@ func (b *block) resourceOf(row int) *methodspan.Resource {
 		name := func(i int) string { return b.resource[i].get(row) }
 		res = &methodspan.Resource{
 			ServiceNamespace: name(0), Service: name(1), Version: name(2), Revision: name(3), Environment: name(4), Instance: name(5),
-			Host: name(6), HostType: name(7), CloudProvider: name(8), Region: name(9), CapacityType: name(10),
+			Host: name(6), HostID: name(7), HostType: name(8), CloudProvider: name(9), Region: name(10), CapacityType: name(11),
 			ProcessStartNS: key.start,
 		}
 		b.resources[key] = res

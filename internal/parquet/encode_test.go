@@ -66,7 +66,7 @@ func anyRow(rng *rand.Rand, resources []*methodspan.Resource) methodspan.Row {
 		r.USDPerCoreHour = &price
 	}
 	if rng.IntN(10) == 0 {
-		r.Process = &methodspan.ProcessStats{Cores: number(), RSSBytes: rng.Int64(), CallsTotal: rng.Int64(), Final: rng.IntN(2) == 0}
+		r.Process = &methodspan.ProcessStats{Cores: number(), HostCores: float64(uint32(r.RowSeq) % 3), CPULimit: float64(uint32(r.RowSeq)%5) / 2, RSSBytes: rng.Int64(), CallsTotal: rng.Int64(), Final: rng.IntN(2) == 0}
 		for range rng.IntN(3) {
 			r.Process.Stats = append(r.Process.Stats, methodspan.Stat{Name: name(), Value: number()})
 		}

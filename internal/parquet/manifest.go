@@ -13,8 +13,9 @@ import (
 )
 
 // SchemaVersion numbers the columns of the table and what they mean. Columns are only
-// added. Since version 2 an end that follows from other columns is NULL.
-const SchemaVersion = 2
+// added. Since version 2 an end that follows from other columns is NULL; version 3 has the columns
+// of hosts.
+const SchemaVersion = 3
 
 const (
 	currentName = "CURRENT"

@@ -160,7 +160,7 @@ func describe(name string, data []byte, c *content) fileEntry {
 	rows := c.rows
 	entry := fileEntry{
 		Path: name, Kind: KindRaw, Rows: int64(len(rows)), Bytes: int64(len(data)), GroupBytes: c.groupBytes,
-		Checksum: checksum(data), Schema: SchemaVersion,
+		Checksum: checksum(data), Schema: c.schema,
 	}
 	entry.MinStartNS, entry.MaxStartNS = rows[0].StartNS, rows[0].StartNS
 	for i := range rows {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/corehour/corehour/internal/methodspan"
 )
@@ -31,6 +32,7 @@ type content struct {
 	group      writeGroup
 	rows       []methodspan.Row
 	groupBytes int64 // of the largest row group, before compression
+	schema     int   // version of the schema
 }
 
 func readContent(r io.ReaderAt, size int64) (*content, error) {
@@ -44,6 +46,9 @@ func readContent(r io.ReaderAt, size int64) (*content, error) {
 	c := &content{
 		rows:       make([]methodspan.Row, 0, max(0, min(file.NumRows(), size))),
 		groupBytes: largestGroup(file.Metadata().RowGroups),
+	}
+	if text, ok := file.Lookup(metaSchema); ok {
+		c.schema, _ = strconv.Atoi(text) // no number is no version
 	}
 	text, ok := file.Lookup(metaGroup)
 	if !ok {

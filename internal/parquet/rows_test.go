@@ -17,7 +17,7 @@ func randomItems(rng *rand.Rand, items, rowsEach int, ids bool) []methodspan.Ite
 			ServiceNamespace: "shop", Service: fmt.Sprintf("service-%d", i/3), Version: fmt.Sprintf("1.%d.0", i%3),
 			Revision: fmt.Sprintf("%040x", i), Environment: "production", Instance: fmt.Sprintf("pod-%d", i),
 			Host: fmt.Sprintf("node-%d", i%7), HostType: "c7g.2xlarge", CloudProvider: "aws", Region: "eu-central-1",
-			CapacityType: "spot", ProcessStartNS: noon.UnixNano() - int64(i)*1e9,
+			CapacityType: "spot", HostID: "id", ProcessStartNS: noon.UnixNano() - int64(i)*1e9,
 		}
 	}
 	names := make([]string, 300)

@@ -29,6 +29,7 @@ type record struct {
 	Environment      string   `parquet:"environment,optional"`
 	Instance         string   `parquet:"instance,optional"`
 	Host             string   `parquet:"host,optional"`
+	HostID           string   `parquet:"host_id,optional"`
 	HostType         string   `parquet:"host_type,optional"`
 	CloudProvider    string   `parquet:"cloud_provider,optional"`
 	Region           string   `parquet:"region,optional"`
@@ -64,6 +65,8 @@ type record struct {
 	PriceSource      string   `parquet:"price_source,optional"`
 	ProcessStartNS   int64    `parquet:"process_start_ns,optional"`
 	Cores            *float64 `parquet:"cores,optional"`
+	HostCores        *float64 `parquet:"host_cores,optional"`
+	CPULimit         *float64 `parquet:"cpu_limit,optional"`
 	RSSBytes         *int64   `parquet:"rss_bytes,optional"`
 	CallsTotal       *int64   `parquet:"calls_total,optional"`
 	Final            *bool    `parquet:"final,optional"`

@@ -44,6 +44,7 @@ type File struct {
 	Level      string // of all its rows: raw, minute or hour
 	NoIDs      bool   // ids of traces and requests were left out
 	Committed  time.Time
+	Schema     int    // version of the schema that it was written with
 	Prefix     string // of the collector whose it is, in a bucket
 }
 
@@ -174,7 +175,7 @@ func (e *fileEntry) file(root, date string) File {
 	return File{
 		Path: filepath.Join(root, filepath.FromSlash(e.Path)), Date: date, Kind: e.Kind, Rows: e.Rows,
 		MinStartNS: e.MinStartNS, MaxStartNS: e.MaxStartNS, Bytes: e.Bytes, GroupBytes: e.GroupBytes, Checksum: e.Checksum,
-		Level: level, NoIDs: e.NoIDs, Committed: e.Committed,
+		Level: level, NoIDs: e.NoIDs, Committed: e.Committed, Schema: e.Schema,
 	}
 }
 

@@ -16,7 +16,7 @@ type table struct {
 	level     stringColumn
 	start     timeColumn
 	end       timeColumn // required in files for other programs, see ExchangeEncoder
-	resource  [11]resourceColumn
+	resource  [12]resourceColumn
 	class     stringColumn
 	method    stringColumn
 	signature stringColumn
@@ -38,7 +38,8 @@ type table struct {
 	price                         doubleColumn
 	priceSource                   stringColumn
 	processStart                  startColumn
-	cores, rss, callsTotal, final sparseColumn
+	cores, hostCores, cpuLimit    sparseColumn
+	rss, callsTotal, final        sparseColumn
 	statNames, statValues         listColumn
 	trace, spanID, parent         idColumn
 	requestID, batchID            stringColumn
@@ -74,7 +75,7 @@ func newTable() *table {
 		configuredRate: optionalDouble(), effectiveRate: optionalDouble(),
 		tier: optionalString(), reason: optionalString(), weightBasis: optionalString(), cpuState: optionalString(),
 		price: optionalDouble(), priceSource: optionalString(),
-		cores: sparseColumn{size: 8}, rss: sparseColumn{size: 8}, callsTotal: sparseColumn{size: 8},
+		cores: sparseColumn{size: 8}, hostCores: sparseColumn{size: 8}, cpuLimit: sparseColumn{size: 8}, rss: sparseColumn{size: 8}, callsTotal: sparseColumn{size: 8},
 		final:     sparseColumn{size: 1, bits: true},
 		statNames: listColumn{}, statValues: listColumn{size: 8},
 		trace: idColumn{size: 16}, spanID: idColumn{size: 8}, parent: idColumn{size: 8},
@@ -88,6 +89,7 @@ func newTable() *table {
 		func(r *methodspan.Resource) string { return r.Environment },
 		func(r *methodspan.Resource) string { return r.Instance },
 		func(r *methodspan.Resource) string { return r.Host },
+		func(r *methodspan.Resource) string { return r.HostID },
 		func(r *methodspan.Resource) string { return r.HostType },
 		func(r *methodspan.Resource) string { return r.CloudProvider },
 		func(r *methodspan.Resource) string { return r.Region },
@@ -108,7 +110,7 @@ func newQuantity() quantityColumns {
 // resourceNames are the columns that follow from the resource, in its order.
 var resourceNames = [...]string{
 	"service_namespace", "service", "version", "revision", "environment", "instance",
-	"host", "host_type", "cloud_provider", "region", "capacity_type",
+	"host", "host_id", "host_type", "cloud_provider", "region", "capacity_type",
 }
 
 // columns lists the leaves in the order of the schema.
@@ -135,7 +137,8 @@ func (t *table) columns() []namedColumn {
 		flat("configured_rate", &t.configuredRate), flat("effective_rate", &t.effectiveRate),
 		flat("tier", &t.tier), flat("reason", &t.reason), flat("weight_basis", &t.weightBasis), flat("cpu_state", &t.cpuState),
 		flat("usd_per_core_hour", &t.price), flat("price_source", &t.priceSource), flat("process_start_ns", &t.processStart),
-		flat("cores", &t.cores), flat("rss_bytes", &t.rss), flat("calls_total", &t.callsTotal), flat("final", &t.final),
+		flat("cores", &t.cores), flat("host_cores", &t.hostCores), flat("cpu_limit", &t.cpuLimit),
+		flat("rss_bytes", &t.rss), flat("calls_total", &t.callsTotal), flat("final", &t.final),
 		namedColumn{path: list("sdk_stats", "name"), column: &t.statNames}, namedColumn{path: list("sdk_stats", "value"), column: &t.statValues},
 		flat("trace_id", &t.trace), flat("span_id", &t.spanID), flat("parent_span_id", &t.parent),
 		flat("request_id", &t.requestID), flat("batch_id", &t.batchID), flat("row_seq", &t.seq),

@@ -25,7 +25,7 @@ func (t *table) noteAbsent() {
 	for _, c := range [...]*stringColumn{&t.signature, &t.stack, &t.stratum, &t.requestID} {
 		c.addNulls(n)
 	}
-	for _, c := range [...]*sparseColumn{&t.wall.squares, &t.cpu.squares, &t.cores, &t.rss, &t.callsTotal, &t.final} {
+	for _, c := range [...]*sparseColumn{&t.wall.squares, &t.cpu.squares, &t.cores, &t.hostCores, &t.cpuLimit, &t.rss, &t.callsTotal, &t.final} {
 		c.rows.addSame(null, n)
 	}
 	for _, c := range [...]*timeColumn{&t.wall.max, &t.cpu.max} {
@@ -86,6 +86,19 @@ func (q *quantityColumns) addHistogram(hist methodspan.Histogram) {
 func (t *table) addProcess(p *methodspan.ProcessStats) {
 	if p == nil {
 		t.cores.addNull()
+		t.hostCores.addNull()
+		t.cpuLimit.addNull()
+		t.rss.addNull()
+		t.callsTotal.addNull()
+		t.final.addNull()
+		t.statNames.none()
+		t.statValues.none()
+		return
+	}
+	t.hostCores.addKnown(p.HostCores, p.HostCores > 0)
+	t.cpuLimit.addKnown(p.CPULimit, p.CPULimit > 0)
+	if p.Summed {
+		t.cores.addKnown(p.Cores, p.Cores > 0)
 		t.rss.addNull()
 		t.callsTotal.addNull()
 		t.final.addNull()
@@ -94,14 +107,6 @@ func (t *table) addProcess(p *methodspan.ProcessStats) {
 		return
 	}
 	t.cores.addDouble(p.Cores)
-	if p.Summed {
-		t.rss.addNull()
-		t.callsTotal.addNull()
-		t.final.addNull()
-		t.statNames.none()
-		t.statValues.none()
-		return
-	}
 	t.rss.addLong(p.RSSBytes)
 	t.callsTotal.addLong(p.CallsTotal)
 	t.final.addBool(p.Final)

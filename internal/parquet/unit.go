@@ -109,5 +109,5 @@ var binPaths = []string{"wall_hist.list.element.bin", "cpu_hist.list.element.bin
 
 // processPaths are the columns that process rows have.
 var processPaths = []string{
-	"cores", "rss_bytes", "calls_total", "final", "sdk_stats.list.element.name", "sdk_stats.list.element.value",
+	"cores", "host_cores", "cpu_limit", "rss_bytes", "calls_total", "final", "sdk_stats.list.element.name", "sdk_stats.list.element.value",
 }

@@ -22,7 +22,7 @@ var (
 		kindCall:      setOf(fieldCPUTime),
 		kindCounts:    setOf(fieldCalls, fieldCountsMethods, fieldCountsCalls),
 		kindAggregate: setOf(fieldMeasured, fieldErrors) | wallSums | cpuSums,
-		kindProcess:   setOf(fieldCPUTime, fieldCores, fieldRSS, fieldFinal),
+		kindProcess:   setOf(fieldCPUTime, fieldCores, fieldHostCores, fieldCPULimit, fieldRSS, fieldFinal),
 	}
 	allQuantities = quantitiesOf[kindCall] | quantitiesOf[kindCounts] | quantitiesOf[kindAggregate] | quantitiesOf[kindProcess]
 

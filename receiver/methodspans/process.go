@@ -10,6 +10,9 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
+// mostCores is more than any machine has: Linux can be built for 8192.
+const mostCores = 1 << 16
+
 // process validates the span by which a process speaks of itself. The ledger
 // needs it, so it always stays; values that cannot be are removed one by one.
 func (n *normalizer) process(span ptrace.Span, p *pass) {
@@ -24,7 +27,9 @@ func (n *normalizer) process(span ptrace.Span, p *pass) {
 			bad |= setOf(f)
 		}
 	}
-	check(fieldCores, r.good.has(fieldCores) && r.numberOf(fieldCores) > 0)
+	for _, f := range [...]field{fieldCores, fieldHostCores, fieldCPULimit} {
+		check(f, r.good.has(f) && r.numberOf(f) > 0 && r.numberOf(f) <= mostCores)
+	}
 	check(fieldRSS, r.good.has(fieldRSS) && r.wholeOf(fieldRSS) >= 0)
 	check(fieldFinal, r.good.has(fieldFinal))
 	if bad != 0 {

@@ -47,6 +47,8 @@ const (
 	fieldWallSquares
 	fieldCPUSquares
 	fieldCores
+	fieldHostCores
+	fieldCPULimit
 	fieldConfiguredRate
 	fieldEffectiveRate
 
@@ -169,6 +171,10 @@ func fieldOf(name string) (f field, reserved bool) {
 		return fieldCPUCounts, true
 	case methodspan.AttrProcessCores:
 		return fieldCores, true
+	case methodspan.AttrHostCores:
+		return fieldHostCores, true
+	case methodspan.AttrProcessLimit:
+		return fieldCPULimit, true
 	case methodspan.AttrProcessRSS:
 		return fieldRSS, true
 	case methodspan.AttrProcessFinal:

@@ -118,8 +118,9 @@ type Percentiles struct {
 type Service struct {
 	query.Service
 	Instances int64 `json:"instances"`
-	// Paid is cores x time of the processes, idle what of it no process used; null
-	// where process rows do not say how many cores there are.
+	// Paid is the service's share of cores x time of the hosts that its processes ran on,
+	// idle what of it no process used; null where process rows do not say how many cores
+	// there are.
 	PaidCoreHours *float64 `json:"paid_core_hours"`
 	IdleCoreHours *float64 `json:"idle_core_hours"`
 	PaidUSD       *float64 `json:"paid_usd"`
@@ -153,10 +154,24 @@ type Service struct {
 	// can't be inferred: too much self cost of the methods that called them.
 	UnknownCallerCoreHours float64 `json:"unknown_caller_core_hours"`
 
+	// Hosts say by what rules the intervals of its processes are paid.
+	Hosts Hosts `json:"hosts"`
+
 	// Of the intervals of processes so many do not say how many cores there were, so
 	// that what is paid is known from below only.
 	coreless, intervals int64
 	leastPaidUSD        float64
+}
+
+// Hosts counts intervals of processes, by what is known of their hosts.
+type Hosts struct {
+	Intervals int64 `json:"process_intervals"`
+	// ByProcess say no host, or not its cores: each process pays its own cores x time.
+	ByProcess int64 `json:"by_process"`
+	// ByName say the name of their host and no id: hosts of one name are taken for one.
+	ByName int64 `json:"by_host_name"`
+	// Limited pay the limit of their container, taken for the only process there.
+	Limited int64 `json:"by_cpu_limit"`
 }
 
 // OwnedCost is the part of one owner; an empty owner is nobody.

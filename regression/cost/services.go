@@ -45,13 +45,14 @@ func (b *builder) know(s query.Service) {
 
 // serviceOf is what the process rows of a service say.
 func serviceOf(bill *query.Bill) *Service {
-	s := &Service{Service: bill.Service, Instances: bill.Instances}
+	s := &Service{Service: bill.Service, Instances: bill.Instances,
+		Hosts: Hosts{bill.Intervals, bill.IntervalsAlone, bill.IntervalsNamed, bill.IntervalsLimited}}
 	if bill.Intervals == 0 {
 		return s
 	}
 	s.ProcessCoreHours = pointer(bill.CPUNS / nsPerCoreHour)
 	s.UnpricedCoreHours = bill.UnpricedCPUNS / nsPerCoreHour
-	priced := bill.UnpricedCPUNS < bill.CPUNS
+	priced := bill.UnpricedCPUNS < bill.CPUNS || bill.UnpricedPaidNS < bill.PaidNS
 	if priced {
 		s.ProcessUSD = pointer(bill.CPUUSD)
 	}

@@ -194,10 +194,13 @@ type Bill struct {
 	First, Last        time.Time // of all its rows
 	Intervals          int64     // process rows with CPU time; 0 = not known
 	IntervalsWithCores int64     // of these with the number of cores
+	IntervalsAlone     int64     // of these paid by process: no host is known, or not its cores
+	IntervalsNamed     int64     // of hosts that are known by name only
+	IntervalsLimited   int64     // of processes with a CPU limit
 	Instances          int64
 	CPUNS, CPUUSD      float64 // dollars of what has a price
 	UnpricedCPUNS      float64
-	PaidNS, PaidUSD    float64 // cores x time
+	PaidNS, PaidUSD    float64 // its share of cores x time of its hosts
 	UnpricedPaidNS     float64
 }
 
@@ -211,7 +214,8 @@ func (w *Warehouse) Bills(ctx context.Context, a CostAsk) ([]Bill, error) {
 	err = w.each(ctx, "bill", s, filterArgs(a.Window, a.Filter), func(rows *sql.Rows) error {
 		var b Bill
 		var first, last int64
-		err := rows.Scan(into(&b.Namespace), into(&b.Name), into(&b.Environment), &first, &last, &b.Intervals, &b.IntervalsWithCores, &b.Instances,
+		err := rows.Scan(into(&b.Namespace), into(&b.Name), into(&b.Environment), &first, &last, &b.Intervals, &b.IntervalsWithCores,
+			&b.IntervalsAlone, &b.IntervalsNamed, &b.IntervalsLimited, &b.Instances,
 			into(&b.CPUNS), into(&b.CPUUSD), into(&b.UnpricedCPUNS), into(&b.PaidNS), into(&b.PaidUSD), into(&b.UnpricedPaidNS))
 		b.First, b.Last = at(first), at(last)
 		out = append(out, b)

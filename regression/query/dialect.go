@@ -220,6 +220,12 @@ func (s scope) Only(prefix string) string {
 	return condition
 }
 
+// OfAll is the same scope for rows of all services.
+func (s scope) OfAll() scope {
+	s.Filter = Filter{}
+	return s
+}
+
 // Key lists the columns of a weight cell's key, each behind a prefix.
 func (s scope) Key(prefix string) string {
 	return prefixed(prefix, "service_namespace", "service", "environment", "version", "class", "method")

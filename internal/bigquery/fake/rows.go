@@ -22,7 +22,7 @@ func methodRow(r Row) methodspan.Row {
 			ServiceNamespace: get[string](r, "service_namespace"), Service: get[string](r, "service"),
 			Version: get[string](r, "version"), Revision: get[string](r, "revision"),
 			Environment: get[string](r, "environment"), Instance: get[string](r, "instance"),
-			Host: get[string](r, "host"), HostType: get[string](r, "host_type"),
+			Host: get[string](r, "host"), HostID: get[string](r, "host_id"), HostType: get[string](r, "host_type"),
 			CloudProvider: get[string](r, "cloud_provider"), Region: get[string](r, "region"),
 			CapacityType: get[string](r, "capacity_type"), ProcessStartNS: get[int64](r, "process_start_ns"),
 		},
@@ -51,7 +51,8 @@ func methodRow(r Row) methodspan.Row {
 	copy(m.ParentSpanID[:], get[[]byte](r, "parent_span_id"))
 	if final, ok := r["final"].(bool); ok {
 		m.Process = &methodspan.ProcessStats{
-			Cores: get[float64](r, "cores"), RSSBytes: get[int64](r, "rss_bytes"), CallsTotal: get[int64](r, "calls_total"), Final: final,
+			Cores: get[float64](r, "cores"), HostCores: get[float64](r, "host_cores"), CPULimit: get[float64](r, "cpu_limit"),
+			RSSBytes: get[int64](r, "rss_bytes"), CallsTotal: get[int64](r, "calls_total"), Final: final,
 		}
 		list, _ := r["sdk_stats"].([]any)
 		for _, e := range list {

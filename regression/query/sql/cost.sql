@@ -210,41 +210,108 @@ ORDER BY what, service_namespace, service, environment, version, name, caller, c
 {{end}}
 
 {{define "bill"}}
--- What processes used and could have used: cores x time, which is paid for whether
--- it is used or not. A process that used more than its cores say, as threads of the
--- system may, could have used that.
-WITH rows_of AS (
+-- What processes used and what is paid for them: a host is paid once for its cores x the
+-- time in which any of its processes ran, whether they are used or not. By hour
+--
+-- limited   a container pays its limit, with the others at most what the host has
+-- shared    the processes without a limit pay the rest of the host, by the CPU they used
+-- alone     a process whose host or its cores are not known pays its own cores x time
+--
+-- Processes share a host within their namespace only, so those of other services are read
+-- too. What used more than it may, as threads of the system do, pays what it used.
+WITH seen AS (
   SELECT
-    {{.Service "c."}}, c.kind, c.level, c.instance, c.start_ns, c.end_ns, c.cpu_measured,
-    CAST(c.cpu_ns AS {{.Double}}) AS cpu_ns,
-    GREATEST(CAST(c.cpu_ns AS {{.Double}}), COALESCE(CAST(c.cores AS {{.Double}}), 0) * (c.end_ns - c.start_ns)) AS paid_ns,
-    c.cores,
+    {{.Service "c."}}, MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns,
+    -- Sums name groups of instances.
+    GREATEST(
+      COUNT(DISTINCT CASE WHEN c.level = 'raw' THEN c.instance END),
+      COUNT(DISTINCT CASE WHEN c.level <> 'raw' THEN c.instance END)) AS instances
+  FROM method_calls AS c
+  WHERE c.start_ns >= {{.Param}}from_ns AND c.start_ns < {{.Param}}to_ns
+    {{.Only "c."}}
+  GROUP BY {{.Service "c."}}
+),
+processes AS (
+  SELECT
+    {{.Service "c."}}, c.cloud_provider, c.region, c.start_ns, c.end_ns,
+    CAST(c.end_ns - c.start_ns AS {{.Double}}) AS lasted, CAST(c.cpu_ns AS {{.Double}}) AS cpu_ns,
+    CASE WHEN c.host_cores > 0 THEN COALESCE(c.host_id, c.host) END AS host,
+    CASE WHEN c.host_cores > 0 AND c.host_id IS NULL AND c.host IS NOT NULL THEN 1 ELSE 0 END AS named,
+    COALESCE(c.host_cores, 0) AS host_cores,
+    COALESCE(CAST(c.cores AS {{.Double}}), 0) AS cores,
+    COALESCE(c.cpu_limit, 0) AS cpu_limit,
     {{if .Repriced}}CAST(r.usd_per_core_hour AS {{.Double}}){{else}}c.usd_per_core_hour{{end}} AS price
   FROM method_calls AS c
   {{- if .Repriced}}
   LEFT JOIN {{.Given "repriced"}} AS r ON {{.Same "c" "r" "cloud_provider" "region" "host_type" "capacity_type"}}
   {{- end}}
   WHERE c.start_ns >= {{.Param}}from_ns AND c.start_ns < {{.Param}}to_ns
-    {{.Only "c."}}
+    AND c.kind = 'process' AND c.cpu_measured > 0 {{.OfAll.Only "c."}}
 ),
-used AS (
-  SELECT *, CASE WHEN kind = 'process' AND cpu_measured > 0 THEN 1 END AS counts FROM rows_of
+placed AS (
+  SELECT
+    *,
+    CASE WHEN cpu_limit > 0 THEN 'limited' WHEN host IS NOT NULL THEN 'shared' ELSE 'alone' END AS pays,
+    start_ns - MOD(start_ns, 3600000000000) AS hour_ns,
+    -- What no process of the host covered that started before.
+    CAST(GREATEST(0, end_ns - GREATEST(start_ns, COALESCE(MAX(end_ns) OVER (
+      PARTITION BY service_namespace, cloud_provider, region, host ORDER BY start_ns, end_ns
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns))) AS {{.Double}}) AS fresh
+  FROM processes
+),
+asked AS (
+  SELECT
+    *,
+    CASE pays WHEN 'limited' THEN GREATEST(cpu_ns, cpu_limit * lasted) WHEN 'alone' THEN GREATEST(cpu_ns, cores * lasted) END AS own_ns
+  FROM placed
+),
+hosts AS (
+  SELECT
+    *,
+    SUM(fresh * host_cores) OVER hours AS host_ns,
+    COALESCE(SUM(CASE WHEN pays = 'limited' THEN own_ns END) OVER hours, 0) AS limited_ns,
+    COALESCE(SUM(CASE WHEN pays = 'limited' THEN cpu_ns END) OVER hours, 0) AS limited_cpu_ns,
+    COALESCE(SUM(CASE WHEN pays = 'shared' THEN cpu_ns END) OVER hours, 0) AS shared_cpu_ns,
+    COALESCE(SUM(CASE WHEN pays = 'shared' THEN lasted END) OVER hours, 0) AS shared_lasted
+  FROM asked
+  WINDOW hours AS (PARTITION BY service_namespace, cloud_provider, region, host, hour_ns)
+),
+billed AS (
+  SELECT
+    {{.Service ""}}, cpu_ns, price, pays, named, cores,
+    CASE
+      WHEN host IS NULL OR pays = 'limited' AND limited_ns + shared_cpu_ns <= host_ns THEN own_ns
+      WHEN pays = 'limited' THEN cpu_ns + (own_ns - cpu_ns) * COALESCE(GREATEST(0, host_ns - shared_cpu_ns - limited_cpu_ns) / NULLIF(limited_ns - limited_cpu_ns, 0), 0)
+      ELSE GREATEST(shared_cpu_ns, host_ns - limited_ns) *
+        CASE WHEN shared_cpu_ns > 0 THEN cpu_ns / shared_cpu_ns ELSE COALESCE(lasted / NULLIF(shared_lasted, 0), 0) END
+    END AS paid_ns
+  FROM hosts
+),
+bills AS (
+  SELECT
+    {{.Service ""}},
+    COUNT(*) AS intervals,
+    SUM(CASE WHEN pays <> 'alone' OR cores > 0 THEN 1 ELSE 0 END) AS with_cores,
+    SUM(CASE WHEN pays = 'alone' AND cores > 0 THEN 1 ELSE 0 END) AS alone,
+    SUM(named) AS named,
+    SUM(CASE WHEN pays = 'limited' THEN 1 ELSE 0 END) AS limited,
+    SUM(cpu_ns) AS cpu_ns, SUM(cpu_ns * price / 3.6e12) AS cpu_usd,
+    SUM(CASE WHEN price IS NULL THEN cpu_ns END) AS unpriced_cpu_ns,
+    SUM(paid_ns) AS paid_ns, SUM(paid_ns * price / 3.6e12) AS paid_usd,
+    SUM(CASE WHEN price IS NULL THEN paid_ns END) AS unpriced_paid_ns
+  FROM billed
+  GROUP BY {{.Service ""}}
 )
 SELECT
-  {{.Service ""}},
-  MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns,
-  CAST(COALESCE(SUM(counts), 0) AS {{.Long}}) AS intervals,
-  CAST(COALESCE(SUM(CASE WHEN cores > 0 THEN counts END), 0) AS {{.Long}}) AS intervals_with_cores,
-  -- Sums name groups of instances.
-  GREATEST(
-    COUNT(DISTINCT CASE WHEN level = 'raw' THEN instance END),
-    COUNT(DISTINCT CASE WHEN level <> 'raw' THEN instance END)) AS instances,
-  SUM(counts * cpu_ns) AS cpu_ns, SUM(counts * cpu_ns * price / 3.6e12) AS cpu_usd,
-  SUM(CASE WHEN price IS NULL THEN counts * cpu_ns END) AS unpriced_cpu_ns,
-  SUM(counts * paid_ns) AS paid_ns, SUM(counts * paid_ns * price / 3.6e12) AS paid_usd,
-  SUM(CASE WHEN price IS NULL THEN counts * paid_ns END) AS unpriced_paid_ns
-FROM used
-GROUP BY {{.Service ""}}
+  {{.Service "s."}}, s.first_ns, s.last_ns,
+  CAST(COALESCE(b.intervals, 0) AS {{.Long}}) AS intervals,
+  CAST(COALESCE(b.with_cores, 0) AS {{.Long}}) AS intervals_with_cores,
+  CAST(COALESCE(b.alone, 0) AS {{.Long}}) AS intervals_alone,
+  CAST(COALESCE(b.named, 0) AS {{.Long}}) AS intervals_named,
+  CAST(COALESCE(b.limited, 0) AS {{.Long}}) AS intervals_limited,
+  s.instances, b.cpu_ns, b.cpu_usd, b.unpriced_cpu_ns, b.paid_ns, b.paid_usd, b.unpriced_paid_ns
+FROM seen AS s
+LEFT JOIN bills AS b ON {{.Same "s" "b" "service_namespace" "service" "environment"}}
 ORDER BY {{.Service ""}}
 {{end}}
 

@@ -1,5 +1,6 @@
 // Package hostclock reads the clocks a probe needs: monotonic time, the CPU
-// time of the running thread, and the CPU time and memory of the process.
+// time of the running thread, and the CPU time and memory of the process. It also reads
+// what machine the process is on, once.
 //
 // Its invariant: a reading is true or reported as absent. A thread clock that
 // moves in scheduler ticks (some sandboxes, Windows) is absent, because a short

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+// tenant is a process of a host: what it says of itself and uses of an hour.
+type tenant struct {
+	namespace, service, instance string
+	cloud, host, id              string
+	cores, limit, own            float64 // of the host, of the container, GOMAXPROCS
+	cpu                          time.Duration
+	from, to                     int // minutes of the day at 10 cents an hour
+}
+
+// street writes the rows of processes, one a minute.
+func street(t *testing.T, tenants []tenant) string {
+	t.Helper()
+	day := fixture.Start.Truncate(24 * time.Hour)
+	var commits [][]methodspan.Item
+	for _, x := range tenants {
+		p := fixture.NewProcess("1", x.instance, day)
+		p.Price = 0.1
+		r := p.Resource
+		r.ServiceNamespace, r.Service, r.CloudProvider, r.Host, r.HostID = x.namespace, x.service, x.cloud, x.host, x.id
+		if x.to == 0 {
+			x.to = 60
+		}
+		for m := x.from; m < x.to; m++ {
+			at := day.Add(time.Duration(m) * time.Minute)
+			p.Counts("a.B", at, time.Minute, 3)
+			row := p.Beat(at, time.Minute, x.cpu/60, m == x.to-1)
+			row.Process.Cores, row.Process.HostCores, row.Process.CPULimit = x.own, x.cores, x.limit
+		}
+		commits = append(commits, []methodspan.Item{p.Item()})
+	}
+	return fixture.Write(t, commits...)
+}
+
+// paidBy is the core hours that services pay, as the command prints them.
+func paidBy(t *testing.T, root string, more ...string) (map[string]float64, map[string]cost.Hosts) {
+	t.Helper()
+	r := corehour(append([]string{"cost", "--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-11", "--format", "json"}, more...)...)
+	var answer struct {
+		Services []struct {
+			Namespace string   `json:"service_namespace"`
+			Name      string   `json:"service"`
+			Paid      *float64 `json:"paid_core_hours"`
+			Idle      *float64 `json:"idle_core_hours"`
+			Used      float64  `json:"process_core_hours"`
+			USD       *float64 `json:"paid_usd"`
+			Hosts     cost.Hosts
+		}
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil || r.code != exitNothing {
+		t.Fatalf("%v %+v", err, r)
+	}
+	paid, hosts := map[string]float64{}, map[string]cost.Hosts{}
+	for _, s := range answer.Services {
+		name := s.Namespace + "/" + s.Name
+		if s.Paid == nil || s.USD == nil {
+			t.Fatalf("%s pays %v core hours, %v dollars", name, s.Paid, s.USD)
+		}
+		if math.Abs(*s.USD-0.1**s.Paid) > 1e-9 || math.Abs(*s.Idle-(*s.Paid-s.Used)) > 1e-9 || *s.Idle < -1e-9 {
+			t.Errorf("%s: %+v", name, s)
+		}
+		paid[name], hosts[name] = *s.Paid, s.Hosts
+	}
+	return paid, hosts
+}
+
+func TestBillOfAHost(t *testing.T) {
+	clock(t, fixture.Start.Add(30*24*time.Hour))
+	hour := time.Hour
+	for _, c := range []struct {
+		name    string
+		tenants []tenant
+		want    map[string]float64 // core hours of the hour
+		note    string
+	}{
+		{"several processes of a service share a host", []tenant{
+			{service: "shop", instance: "a", id: "h", cores: 2, own: 2, cpu: hour / 4},
+			{service: "shop", instance: "b", id: "h", cores: 2, own: 2, cpu: hour / 4},
+			{service: "shop", instance: "c", id: "h", cores: 2, own: 2, cpu: hour / 2},
+		}, map[string]float64{"/shop": 2}, "idle cores of a host are shared"},
+		{"several services share its idle cores by CPU used", []tenant{
+			{service: "shop", instance: "a", id: "h", cores: 2, own: 2, cpu: hour / 2},
+			{service: "tax", instance: "b", id: "h", cores: 2, own: 2, cpu: hour / 4},
+			{service: "log", instance: "c", id: "h", cores: 2, own: 2, cpu: hour / 4},
+		}, map[string]float64{"/shop": 1, "/tax": 0.5, "/log": 0.5}, "idle cores of a host are shared"},
+		{"and by time where none used any", []tenant{
+			{service: "shop", instance: "a", id: "h", cores: 2, own: 2},
+			{service: "tax", instance: "b", id: "h", cores: 2, own: 2, from: 30},
+		}, map[string]float64{"/shop": 4.0 / 3, "/tax": 2.0 / 3}, ""},
+		{"a host is paid while one of its processes runs", []tenant{
+			{service: "shop", instance: "a", id: "h", cores: 2, own: 2, cpu: hour / 4, to: 20},
+			{service: "tax", instance: "b", id: "h", cores: 2, own: 2, cpu: hour / 4, from: 10, to: 30},
+		}, map[string]float64{"/shop": 0.5, "/tax": 0.5}, ""},
+		{"a container pays its limit", []tenant{
+			{service: "shop", instance: "a", id: "h", cores: 8, limit: 0.5, own: 1, cpu: hour / 4},
+			{service: "tax", instance: "b", id: "h", cores: 8, limit: 1.5, own: 2, cpu: hour},
+		}, map[string]float64{"/shop": 0.5, "/tax": 1.5}, "the only one of its container"},
+		{"the rest of a host is paid by those without a limit", []tenant{
+			{service: "shop", instance: "a", id: "h", cores: 8, limit: 2, own: 2, cpu: hour},
+			{service: "tax", instance: "b", id: "h", cores: 8, own: 8, cpu: hour},
+		}, map[string]float64{"/shop": 2, "/tax": 6}, ""},
+		{"limits above the host are cut to it, not below the CPU used", []tenant{
+			{service: "shop", instance: "a", id: "h", cores: 2, limit: 2, own: 2, cpu: hour / 2},
+			{service: "tax", instance: "b", id: "h", cores: 2, limit: 2, own: 2, cpu: hour / 2},
+			{service: "log", instance: "c", id: "h", cores: 2, own: 2, cpu: hour / 4},
+		}, map[string]float64{"/shop": 0.875, "/tax": 0.875, "/log": 0.25}, ""},
+		{"a host known by name", []tenant{
+			{service: "shop", instance: "a", host: "web-1", cores: 2, own: 2, cpu: hour / 4},
+			{service: "tax", instance: "b", host: "web-1", cores: 2, own: 2, cpu: hour / 4},
+		}, map[string]float64{"/shop": 1, "/tax": 1}, "assumed for 120 of 120 intervals of processes: hosts of one name"},
+		{"a host that two clouds name alike", []tenant{
+			{service: "shop", instance: "a", cloud: "aws", host: "web-1", cores: 2, own: 2, cpu: hour / 4},
+			{service: "tax", instance: "b", cloud: "gcp", host: "web-1", cores: 4, own: 4, cpu: hour / 4},
+		}, map[string]float64{"/shop": 2, "/tax": 4}, ""},
+		{"an unknown host", []tenant{
+			{service: "shop", instance: "a", cores: 2, own: 2, cpu: hour / 4},
+			{service: "tax", instance: "b", cores: 2, own: 2, cpu: hour / 4},
+		}, map[string]float64{"/shop": 2, "/tax": 2}, "assumed for 120 of 120 intervals of processes: no host is known"},
+		{"rows that do not say the cores of their host", []tenant{
+			{service: "shop", instance: "a", host: "web-1", own: 2, cpu: hour / 4},
+			{service: "tax", instance: "b", host: "web-1", own: 2, cpu: hour / 4},
+		}, map[string]float64{"/shop": 2, "/tax": 2}, "each process pays its own cores x time"},
+		{"two tenants name the same host", []tenant{
+			{namespace: "store", service: "shop", instance: "a", id: "h", cores: 2, own: 2, cpu: hour / 4},
+			{namespace: "bank", service: "tax", instance: "b", id: "h", cores: 2, own: 2, cpu: hour / 2},
+			{namespace: "bank", service: "log", instance: "c", id: "h", cores: 2, own: 2, cpu: hour / 2},
+		}, map[string]float64{"store/shop": 2, "bank/tax": 1, "bank/log": 1}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := street(t, c.tenants)
+			text := corehour("cost", "--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-11")
+			if !strings.Contains(text.stdout, c.note) {
+				t.Errorf("%q is missing: %s", c.note, text.stdout)
+			}
+			for _, level := range []string{"raw", "hour"} {
+				if level != "raw" {
+					if r := corehour("compact", "--warehouse", root, "--"+level+"-after", "7d"); r.code != exitNothing {
+						t.Fatalf("%+v", r)
+					}
+				}
+				paid, _ := paidBy(t, root)
+				if len(paid) != len(c.want) {
+					t.Errorf("%s: %v", level, paid)
+				}
+				for service, want := range c.want {
+					if math.Abs(paid[service]-want) > 1e-9*want {
+						t.Errorf("%s: %s pays %v core hours, want %v", level, service, paid[service], want)
+					}
+				}
+			}
+			// A service alone pays the same as among all.
+			for service, want := range c.want {
+				_, name, _ := strings.Cut(service, "/")
+				if paid, _ := paidBy(t, root, "--service", name); len(paid) != 1 || math.Abs(paid[service]-want) > 1e-9*want {
+					t.Errorf("--service %s: %v, want %v", name, paid, want)
+				}
+			}
+		})
+	}
+}
+
+// Hours in which a host had no process of ours are not paid for, whether rows are added
+// up or not, and a stretch of a service goes on where that of another begins.
+func TestHoursWithoutProcesses(t *testing.T) {
+	clock(t, fixture.Start.Add(30*24*time.Hour))
+	root := street(t, []tenant{
+		{service: "shop", instance: "a", id: "h", cores: 4, own: 4, cpu: time.Hour, from: 0, to: 5},
+		{service: "shop", instance: "b", id: "h", cores: 4, own: 4, cpu: time.Hour, from: 50, to: 55},
+		{service: "tax", instance: "c", id: "h", cores: 4, own: 4, cpu: time.Hour, from: 53, to: 65},
+	})
+	for _, level := range []string{"raw", "minute", "hour"} {
+		if level != "raw" {
+			if r := corehour("compact", "--warehouse", root, "--"+level+"-after", "7d"); r.code != exitNothing {
+				t.Fatalf("%+v", r)
+			}
+		}
+		paid, hosts := paidBy(t, root)
+		if total := paid["/shop"] + paid["/tax"]; math.Abs(total-4*20.0/60) > 1e-9 {
+			t.Errorf("%s: %v, want 20 minutes of 4 cores", level, paid)
+		}
+		if h := hosts["/shop"]; h.ByProcess+h.ByName+h.Limited != 0 || h.Intervals == 0 {
+			t.Errorf("%s: %+v", level, h)
+		}
+	}
+}
