@@ -68,7 +68,7 @@ billed AS (
       WHEN host IS NULL OR pays = 'limited' AND limited_ns + shared_cpu_ns <= host_ns THEN own_ns
       WHEN pays = 'limited' THEN cpu_ns + (own_ns - cpu_ns) * COALESCE(GREATEST(0, host_ns - shared_cpu_ns - limited_cpu_ns) / NULLIF(limited_ns - limited_cpu_ns, 0), 0)
       ELSE GREATEST(shared_cpu_ns, host_ns - limited_ns) *
-        CASE WHEN shared_cpu_ns > 0 THEN cpu_ns / shared_cpu_ns ELSE COALESCE(lasted / NULLIF(shared_lasted, 0), 0) END
+        COALESCE(cpu_ns / NULLIF(shared_cpu_ns, 0), lasted / NULLIF(shared_lasted, 0), 0)
     END AS paid_ns
   FROM hosts
 ),
