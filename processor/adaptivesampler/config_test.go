@@ -155,30 +155,6 @@ func TestReadmeConfigurations(t *testing.T) {
 	}
 }
 
-// The strategy that config/collector.yaml offers as a comment is one the processor
-// takes.
-func TestTheCommentedStrategy(t *testing.T) {
-	text, err := os.ReadFile("../../config/collector.yaml")
-	require.NoError(t, err)
-	_, section, ok := strings.Cut(string(text), "with `shadow: true`.\n")
-	require.True(t, ok)
-	var lines []string
-	for line := range strings.Lines(section) {
-		line, commented := strings.CutPrefix(line, "    # ")
-		if !commented {
-			break
-		}
-		lines = append(lines, line)
-	}
-	var raw map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(strings.Join(lines, "")), &raw))
-	c := createDefaultConfig().(*Config)
-	require.NoError(t, confmap.NewFromStringMap(raw).Unmarshal(c))
-	require.NoError(t, confmap.Validate(c))
-	assert.Equal(t, "budget", c.Strategy)
-	assert.NotEmpty(t, c.State.File)
-}
-
 func TestConfigStruct(t *testing.T) {
 	require.NoError(t, componenttest.CheckConfigStruct(NewFactory().CreateDefaultConfig()))
 }

@@ -85,6 +85,30 @@ func TestTheLimitHoldsInEveryInterval(t *testing.T) {
 	})
 }
 
+// A method that a known version calls for the first time is kept as it arrives, as the
+// first methods of a version are: it is not thinned to the rate that is served for it.
+func TestAMethodOfAKnownVersionBeginsAtWhatArrives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := adaptive()
+		config.ColdStart.Thin = false
+		config.Rates = nil
+		r := start(t, config, 1)
+		for range 3 {
+			b := of("1")
+			b.call("c.first", 1, "")
+			counts(b, "c.first", 1)
+			r.send(b.Traces)
+			time.Sleep(config.Interval + time.Second)
+			synctest.Wait()
+		}
+		b := of("1")
+		for range 50 {
+			b.call("c.later", 1, "")
+		}
+		assert.Len(t, spansOf(r.send(b.Traces)), 50)
+	})
+}
+
 // A service that appears at a running collector, and all of them together.
 func TestANewServiceAndTheTotalAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

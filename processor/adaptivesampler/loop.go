@@ -217,7 +217,7 @@ func (l *loop) unknown(now time.Time) {
 	}
 	for m := range t.all() {
 		if m.decided != t.epoch && !m.group.moved.waits(now) {
-			d := t.prepare.learned(l.unknowns[m.group], m.decision, m.fixed, t.rules.bounds(m.rule))
+			d := t.prepare.learned(t.undecided(m, l.unknowns[m.group]), m.decision, m.fixed, t.rules.bounds(m.rule))
 			l.pending = append(l.pending, change{m, d, told{state: rates.Unseen, entry: math.NaN()}})
 		}
 	}

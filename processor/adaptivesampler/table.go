@@ -89,19 +89,32 @@ func (t *table) first(m *method) *decision {
 	if m.group.unknown == nil || !m.fixed.open {
 		return m.fixed
 	}
-	if m.rule == nil && m.group.rest != nil {
+	if m.rule == nil && m.group.rest != nil && !t.keepsCold(m.group.unknown) {
 		return m.group.rest.decision
 	}
 	bounds := t.rules.bounds(m.rule)
-	wish := *m.group.unknown
-	if t.limits.service > 0 && !t.thinsCold && wish.Reason != decide.ReasonOverflow {
-		wish.P = 1 // the limit bounds what this keeps
-	}
-	d := t.prepare.learned(&wish, m.fixed, m.fixed, bounds)
+	d := t.prepare.learned(t.undecided(m, m.group.unknown), m.fixed, m.fixed, bounds)
 	if d.learned && !d.off() {
 		d.cold = bounds.Bound(1)
 	}
 	return d
+}
+
+// keepsCold reports whether the limit bounds what methods without a decision keep, so
+// that nothing else has to.
+func (t *table) keepsCold(unknown *decide.Decision) bool {
+	return t.limits.service > 0 && !t.thinsCold && unknown.Reason != decide.ReasonOverflow
+}
+
+// undecided returns what holds for a method that the strategy has not named, of what it
+// says of such methods.
+func (t *table) undecided(m *method, unknown *decide.Decision) *decide.Decision {
+	if m.decided != 0 || m == m.group.rest || !t.keepsCold(unknown) {
+		return unknown
+	}
+	all := *unknown
+	all.P = 1
+	return &all
 }
 
 func (m *method) key() decide.Key {
