@@ -7,8 +7,9 @@ MAKEFLAGS += --no-print-directory
 
 BIN     := bin
 TOOLS   := -modfile=internal/tools/go.mod
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -X main.version=$(VERSION)
+VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || sed -n 's/^  version: \(.*\)/\1-dev/p' builder-config.yaml)
+COMMIT  ?= $(shell git describe --always --dirty --exclude '*' --abbrev=40 2>/dev/null || echo unknown)
+LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # Every module of the repository that holds Go code to be tested.
 MODULES := . sdk sdk/otelbridge sdk/bench internal/figures deploy integration integration/buckets integration/shop

@@ -12,6 +12,9 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
+// version and commit are set by the Makefile; other builds know what Go records.
+var version, commit string
+
 const versionUsage = `Prints the version of the command, the commit it was built from where that is known,
 and the versions of Go and of DuckDB in it: what a report of a fault should name.`
 
@@ -35,10 +38,10 @@ func runVersion(ctx context.Context, args []string, stdout, _ io.Writer) (int, e
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
 	}
-	commit := cmp.Or(settings["vcs.revision"], "unknown")
+	built := settings["vcs.revision"]
 	if settings["vcs.modified"] == "true" {
-		commit += ", with changes"
+		built += "-dirty"
 	}
-	_, err = fmt.Fprintf(stdout, "corehour %s\ncommit %s\nGo %s\nDuckDB %s\n", cmp.Or(info.Main.Version, "(devel)"), commit, runtime.Version(), engine)
+	_, err = fmt.Fprintf(stdout, "corehour %s\ncommit %s\nGo %s\nDuckDB %s\n", cmp.Or(version, info.Main.Version, "(devel)"), cmp.Or(commit, built, "unknown"), runtime.Version(), engine)
 	return exitNothing, err
 }

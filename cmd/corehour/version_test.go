@@ -1,6 +1,10 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os/exec"
 	"regexp"
 	"runtime"
 	"strings"
@@ -16,6 +20,38 @@ func TestVersion(t *testing.T) {
 	}
 	if r := corehour("version", "x"); r.code != exitFailed || !strings.Contains(r.stderr, `found "x"`) {
 		t.Errorf("%+v", r)
+	}
+}
+
+// The linker ignores variables that do not exist.
+func TestMakefileSetsVariablesThatExist(t *testing.T) {
+	out, err := exec.Command("make", "-n", "-C", "../..", "build", "VERSION=v9.8.7", "COMMIT=abc").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := parser.ParseFile(token.NewFileSet(), "version.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, d := range source.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
+			for _, spec := range g.Specs {
+				for _, name := range spec.(*ast.ValueSpec).Names {
+					known[name.Name] = true
+				}
+			}
+		}
+	}
+	set := map[string]string{}
+	for _, m := range regexp.MustCompile(`-X main\.(\w+)=([^\s"]+)`).FindAllStringSubmatch(string(out), -1) {
+		set[m[1]] = m[2]
+		if !known[m[1]] {
+			t.Errorf("the Makefile sets main.%s, which version.go does not declare", m[1])
+		}
+	}
+	if set["version"] != "v9.8.7" || set["commit"] != "abc" {
+		t.Errorf("make build sets %v", set)
 	}
 }
 

@@ -82,6 +82,7 @@ type parser struct {
 	tiers    map[string]settings
 	defaults settings
 	rules    []*Rule
+	scoped   bool // the warning about scope was given
 }
 
 func (p *parser) readTiers(v *node) {
@@ -193,7 +194,7 @@ func (p *parser) readMethods(v *node) {
 
 func (p *parser) readEntry(i int, v *node) {
 	s := &section{reader: p.reader, where: fmt.Sprintf("methods[%d]", i), index: i}
-	rule := &Rule{Index: i, Scope: ScopeLazy}
+	rule := &Rule{Index: i}
 	var own settings
 	var class, method, signature, match *string
 	s.each(v, entryFields, func(name string, v *node) {
@@ -211,7 +212,7 @@ func (p *parser) readEntry(i int, v *node) {
 		case "blocking":
 			rule.Blocking = value(s.bool(name, v), false)
 		case "scope":
-			rule.Scope = value(choice(s, name, v, ScopeLazy, ScopeEager, ScopeTotal), ScopeLazy)
+			p.readScope(s, name, v)
 		default:
 			s.setting(&own, name, v)
 		}
@@ -237,9 +238,21 @@ func (p *parser) readEntry(i int, v *node) {
 	p.rules = append(p.rules, rule)
 }
 
+// readScope checks a field that is reserved for instrumentation at build time and has no
+// effect yet. The first one of a file gets a warning, its entry stays in force.
+func (p *parser) readScope(s *section, name string, v *node) {
+	if choice(s, name, v, "lazy", "eager", "total") == nil || p.scoped {
+		return
+	}
+	p.scoped = true
+	p.warnings = append(p.warnings, configfile.Warning{
+		Where: s.where, Index: s.index, Field: name, Line: v.line, Rule: "has no effect in this version", Value: v.show(), Hint: "remove it from all entries",
+	})
+}
+
 // file compiles what was read.
 func (p *parser) file() *File {
-	f := &File{Default: Rule{Index: -1, Reason: "defaults", Scope: ScopeLazy}}
+	f := &File{Default: Rule{Index: -1, Reason: "defaults"}}
 	p.defaults.fill(&f.Default)
 	for tier := range p.tiers {
 		f.Tiers = append(f.Tiers, tier)

@@ -144,7 +144,17 @@ func TestWrongTypesOfParts(t *testing.T) {
 	assert.Equal(t, 0, f.Len())
 	assert.True(t, math.IsNaN(f.Default.CPURate))
 	f.Default.CPURate = 0 // NaN equals nothing
-	assert.Equal(t, Rule{Index: -1, Reason: "defaults", Max: 1, Mode: ModeSample, Scope: ScopeLazy}, f.Default)
+	assert.Equal(t, Rule{Index: -1, Reason: "defaults", Max: 1, Mode: ModeSample}, f.Default)
+}
+
+func TestScopeHasNoEffectYet(t *testing.T) {
+	f, warnings := parse(t, `{"version": 1, "methods": [
+    {"match": "a*"},
+    {"match": "b*", "scope": "eager", "rate": 0.3},
+    {"match": "c*", "scope": "total"}
+  ]}`)
+	assert.Equal(t, []string{`methods[1].scope (line 3): has no effect in this version, found "eager": remove it from all entries`}, warnings)
+	assert.Equal(t, 3, f.Len(), "their entries are in force")
 }
 
 func TestWhatEntriesInherit(t *testing.T) {
@@ -152,7 +162,7 @@ func TestWhatEntriesInherit(t *testing.T) {
   "defaults": {"rate": 0.2, "cpu_rate": 0.5, "mode": "aggregate", "tier": "mid"},
   "tiers": {"mid": {"max": 0.5}, "inner": {"rate": 0.001, "cpu_rate": 0, "tail": true, "stack": true, "mode": "sample"}},
   "methods": [
-    {"class": "c", "method": "own", "tier": "inner", "rate": 0.3, "tail": false, "stack": false, "blocking": true, "scope": "total"},
+    {"class": "c", "method": "own", "tier": "inner", "rate": 0.3, "tail": false, "stack": false, "blocking": true},
     {"class": "c", "method": "tier", "tier": "inner"},
     {"class": "c", "method": "default"},
     {"class": "c", "method": "off", "mode": "off"}
@@ -167,11 +177,9 @@ func TestWhatEntriesInherit(t *testing.T) {
 		return r
 	}
 	assert.Equal(t, Rule{Index: 0, Reason: "methods[0] c.own", Tier: "inner", Rate: 0.3, Max: 0.5, Explicit: true, CPURate: 0, Mode: ModeSample,
-		Blocking: true, Scope: ScopeTotal}, get("own"))
-	assert.Equal(t, Rule{Index: 1, Reason: "methods[1] c.tier", Tier: "inner", Rate: 0.001, Max: 0.5, Explicit: true, Mode: ModeSample, Tail: true, Stack: true,
-		Scope: ScopeLazy}, get("tier"))
-	assert.Equal(t, Rule{Index: 2, Reason: "methods[2] c.default", Tier: "mid", Rate: 0.2, Max: 0.5, CPURate: 0.5, Mode: ModeAggregate,
-		Scope: ScopeLazy}, get("default"))
+		Blocking: true}, get("own"))
+	assert.Equal(t, Rule{Index: 1, Reason: "methods[1] c.tier", Tier: "inner", Rate: 0.001, Max: 0.5, Explicit: true, Mode: ModeSample, Tail: true, Stack: true}, get("tier"))
+	assert.Equal(t, Rule{Index: 2, Reason: "methods[2] c.default", Tier: "mid", Rate: 0.2, Max: 0.5, CPURate: 0.5, Mode: ModeAggregate}, get("default"))
 	assert.Equal(t, ModeOff, get("off").Mode)
 	assert.Equal(t, "mid", f.Default.Tier)
 	assert.Equal(t, 0.2, f.Default.Rate)

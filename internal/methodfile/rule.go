@@ -17,15 +17,6 @@ const (
 	ModeOff       Mode = "off"       // none is timed
 )
 
-// Scope is how far an entry reaches down the call graph when probes are built.
-type Scope string
-
-const (
-	ScopeLazy  Scope = "lazy"  // what it calls, once it does
-	ScopeEager Scope = "eager" // all it can reach
-	ScopeTotal Scope = "total" // everything in sight
-)
-
 // MinRate is the lowest rate: one call in a thousand million.
 const MinRate = 1e-9
 
@@ -57,7 +48,6 @@ type Rule struct {
 	Tail     bool // keep every call above a threshold
 	Stack    bool // chosen calls carry the methods above them
 	Blocking bool // calls wait: never time CPU
-	Scope    Scope
 
 	class, method, signature string
 	prefix                   string

@@ -114,7 +114,6 @@ func TestSchemaAndParserAgree(t *testing.T) {
 		"blocking as text":      entry(`{"match": "c*", "blocking": "yes"}`),
 		"tail as number":        entry(`{"match": "c*", "tail": 1}`),
 		"stack as text":         entry(`{"match": "c*", "stack": "true"}`),
-		"scopes":                entry(`{"match": "a*", "scope": "lazy"}, {"match": "b*", "scope": "eager"}, {"match": "c*", "scope": "total"}`),
 		"scope unknown":         entry(`{"match": "c*", "scope": "deep"}`),
 		"field unknown":         entry(`{"match": "c*", "comment": "x"}`),
 		"entry of another type": entry(`"c*"`),

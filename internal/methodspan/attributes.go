@@ -5,10 +5,8 @@ const (
 	// AttrKind tells our spans apart; its values are the Kind constants.
 	AttrKind = "corehour.kind"
 
-	AttrFunction   = "code.function.name" // fully qualified, the identity of a method
-	AttrFilePath   = "code.file.path"
-	AttrLineNumber = "code.line.number"
-	AttrSignature  = "corehour.signature"
+	AttrFunction  = "code.function.name" // fully qualified, the identity of a method
+	AttrSignature = "corehour.signature"
 
 	// Older form of the identity, still sent by some SDKs.
 	AttrOldNamespace = "code.namespace"
