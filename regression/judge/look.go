@@ -38,6 +38,7 @@ func LookAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory, err
 				return nil, memory, err
 			}
 		}
+		l.infer()
 		looks[i] = l
 		costs = append(costs, l.judged()...)
 	}
@@ -68,24 +69,37 @@ func LookAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory, err
 	return results, memory, nil
 }
 
-// look is one evaluation of a deployment.
-type look struct {
-	x       *index
-	o       Options
-	hosts   hosts
-	methods []compared
-	differ  differ
-	service *compared
-	calls   []compared
+// Differ returns what the processes of each version differ by.
+func Differ(d *Deployment, o Options) (Differences, error) {
+	if err := o.validate(); err != nil {
+		return Differences{}, err
+	}
+	l, err := newLook(d, o)
+	if err != nil {
+		return Differences{}, err
+	}
+	return l.differ.seen, nil
 }
 
-// newLook makes the verdicts of each method by itself.
+// look is one evaluation of a deployment.
+type look struct {
+	x         *index
+	o         Options
+	inflation float64 // of what processes differ by
+	hosts     hosts
+	methods   []compared
+	differ    differ
+	service   *compared
+	calls     []compared
+}
+
+// newLook measures each method and what processes differ by.
 func newLook(d *Deployment, o Options) (*look, error) {
 	x, err := newIndex(d, o)
 	if err != nil {
 		return nil, err
 	}
-	processes := o.Inflation // what lasts from slot to slot makes processes no less alike
+	inflation := o.Inflation // what lasts from slot to slot makes processes no less alike
 	if d.Overlap != Concurrent {
 		o.Inflation *= apartInflation
 	}
@@ -95,14 +109,18 @@ func newLook(d *Deployment, o Options) (*look, error) {
 	}
 	x.findCallees()
 	x.measureLoad()
-	l := &look{x: x, o: o, hosts: withinVersions(x, z)}
+	l := &look{x: x, o: o, inflation: inflation, hosts: withinVersions(x, z)}
 	l.methods = compare(x, z, l.hosts.level)
 	l.differ = differences(x, l.hosts, l.methods)
-	for i := range l.methods {
-		l.methods[i].estimate(l.differ, o, processes)
-	}
-	l.service = inferAll(x, l.methods, l.differ, o)
 	return l, nil
+}
+
+// infer makes the verdicts of each method by itself, and that of the whole service.
+func (l *look) infer() {
+	for i := range l.methods {
+		l.methods[i].estimate(l.differ, l.o, l.inflation)
+	}
+	l.service = inferAll(l.x, l.methods, l.differ, l.o)
 }
 
 // judged are the methods that this look judges.
@@ -130,14 +148,14 @@ func inferAll(x *index, methods []compared, d differ, o Options) *compared {
 		w := shared.Without(at[m])
 		switch reason := identified(x.d, w, d.hosts); reason {
 		case "":
-			c.infer(w, takenOff, d, o)
+			c.inferNext(w, d, o)
 		case moreThanHosts:
 			// What it changed as all others did is the whole service's.
 			beside := c.evidence(w, Spread{}, o)
-			c.infer(nil, reason, d, o)
+			c.inferAlone(reason, d, o)
 			c.atMost(beside)
 		default:
-			c.infer(nil, reason, d, o)
+			c.inferAlone(reason, d, o)
 		}
 	}
 	return service
@@ -227,7 +245,7 @@ func raise(family []*compared, least float64, o Options) []subject {
 		if !c.verdict.State.Judged() {
 			continue
 		}
-		if c.verdict.Common == nil && c.verdict.CommonReason != "" {
+		if c.alone {
 			// What hosts do is in all of these methods at once: each is asked for what
 			// the first would be.
 			needed[i] = math.Log(float64(len(family)) / o.Alpha)

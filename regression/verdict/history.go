@@ -70,7 +70,7 @@ func (h *history) differences(ctx context.Context, w *query.Warehouse, pairs []P
 		if err != nil {
 			return nil, err
 		}
-		_, seen, err := judgeAllOf(subjects[:1], p, h.options)
+		seen, err := judge.Differ(subjects[0].deployment, h.options.rule())
 		if err != nil {
 			return nil, err
 		}

@@ -27,22 +27,21 @@ func Deployment(d *scenes.Deployment) *judge.Deployment {
 		}
 		out.Instances = append(out.Instances, judge.Instance{ID: p.ID, Side: side[i], Started: p.Start})
 	}
-	weights := callsPerRecord(d, side)
-	caps := caps(d, side, weights)
+	calls := callsOf(d)
+	weights := callsPerRecord(d, side, calls)
+	caps := caps(d, side, weights, calls)
 	n := len(d.Methods) + 1 // callers
-	at := map[int]int{}     // of a cell
-	d.Each(func(c scenes.Call) {
-		minute := int(c.At / slot)
-		key := ((c.Method*n+c.Caller+1)*len(d.Processes)+c.Process)*d.Minutes() + minute
-		i, ok := at[key]
-		if !ok {
-			i = len(out.Cells)
-			at[key] = i
+	at := make([]int32, len(d.Methods)*n*len(d.Processes)*d.Minutes())
+	for i := range calls {
+		c := &calls[i]
+		key := ((int(c.method)*n+int(c.caller))*len(d.Processes)+int(c.process))*d.Minutes() + int(c.minute)
+		if at[key] == 0 {
 			out.Cells = append(out.Cells, judge.Cell{
-				Method: int32(c.Method), Caller: int32(c.Caller + 1), Instance: int32(c.Process), Slot: int32(minute),
+				Method: int32(c.method), Caller: int32(c.caller), Instance: int32(c.process), Slot: int32(c.minute),
 			})
+			at[key] = int32(len(out.Cells))
 		}
-		cell, w, x, limit := &out.Cells[i], weights[side[c.Process]][c.Method], math.Max(1, float64(c.CPU)), caps[c.Method*n+c.Caller+1]
+		cell, w, x, limit := &out.Cells[at[key]-1], weights[side[c.process]][c.method], math.Max(1, c.cpu), caps[int(c.method)*n+int(c.caller)]
 		cell.Records++
 		cell.Timed++
 		cell.Weight += w
@@ -62,12 +61,26 @@ func Deployment(d *scenes.Deployment) *judge.Deployment {
 			cell.Far++
 			cell.FarWeight += w
 		}
+	}
+	return out
+}
+
+// call is a scenes.Call; the caller is an index into Deployment.Callers.
+type call struct {
+	cpu                             float64
+	method, caller, process, minute int16
+}
+
+func callsOf(d *scenes.Deployment) []call {
+	var out []call
+	d.Each(func(c scenes.Call) {
+		out = append(out, call{float64(c.CPU), int16(c.Method), int16(c.Caller + 1), int16(c.Process), int16(c.At / slot)})
 	})
 	return out
 }
 
 // callsPerRecord is the weight of a record, by version and method.
-func callsPerRecord(d *scenes.Deployment, side []judge.Side) (out [2][]float64) {
+func callsPerRecord(d *scenes.Deployment, side []judge.Side, measured []call) (out [2][]float64) {
 	for s := range out {
 		out[s] = make([]float64, len(d.Methods))
 	}
@@ -84,7 +97,9 @@ func callsPerRecord(d *scenes.Deployment, side []judge.Side) (out [2][]float64) 
 	for s := range records {
 		records[s] = make([]float64, len(d.Methods))
 	}
-	d.Each(func(c scenes.Call) { records[side[c.Process]][c.Method]++ })
+	for i := range measured {
+		records[side[measured[i].process]][measured[i].method]++
+	}
 	for s := range out {
 		for m := range out[s] {
 			out[s][m] /= math.Max(1, records[s][m])
@@ -94,17 +109,18 @@ func callsPerRecord(d *scenes.Deployment, side []judge.Side) (out [2][]float64) 
 }
 
 // caps are the 99.5% quantiles by method and caller, of both versions.
-func caps(d *scenes.Deployment, side []judge.Side, weights [2][]float64) []float64 {
-	type call struct{ x, w float64 }
+func caps(d *scenes.Deployment, side []judge.Side, weights [2][]float64, measured []call) []float64 {
+	type weighted struct{ x, w float64 }
 	n := len(d.Methods) + 1
-	all := make([][]call, len(d.Methods)*n)
-	d.Each(func(c scenes.Call) {
-		k := c.Method*n + c.Caller + 1
-		all[k] = append(all[k], call{float64(c.CPU), weights[side[c.Process]][c.Method]})
-	})
+	all := make([][]weighted, len(d.Methods)*n)
+	for i := range measured {
+		c := &measured[i]
+		k := int(c.method)*n + int(c.caller)
+		all[k] = append(all[k], weighted{c.cpu, weights[side[c.process]][c.method]})
+	}
 	out := make([]float64, len(all))
 	for k, calls := range all {
-		slices.SortFunc(calls, func(a, b call) int {
+		slices.SortFunc(calls, func(a, b weighted) int {
 			if a.x < b.x {
 				return -1
 			}

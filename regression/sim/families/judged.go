@@ -39,11 +39,11 @@ func Learned(s scenes.Scene, seed uint64) (judge.Spreads, error) {
 	s.Disturbance = scenes.Disturbance{}
 	var seen []judge.Differences
 	for n := range earlier {
-		r, _, err := judge.Look(Deployment(scenes.Draw(s, seed+1_000_000*uint64(n+1))), judge.Defaults(), judge.Memory{})
+		d, err := judge.Differ(Deployment(scenes.Draw(s, seed+1_000_000*uint64(n+1))), judge.Defaults())
 		if err != nil {
 			return judge.Spreads{}, err
 		}
-		seen = append(seen, r.Differences)
+		seen = append(seen, d)
 	}
 	return judge.LearnSpreads(seen), nil
 }
