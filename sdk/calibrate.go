@@ -36,7 +36,7 @@ func (e *engine) calibrate() {
 		keepLowest(&c.cpu.inLoop, bench.costOf(settings{rate: 1, cpuRate: 1}, calibrationCalls)/1000)
 		keepLowest(&c.reading, leastReading())
 	}
-	for range enoughMeasured {
+	for c.inside.n.Load() < enoughMeasured {
 		c.empty.method.Begin().End()
 	}
 }

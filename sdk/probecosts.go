@@ -7,7 +7,7 @@ import (
 
 const (
 	// measuredOneIn is how many timed calls there are for each whose probe is measured.
-	measuredOneIn = 16
+	measuredOneIn = 32
 	// enoughMeasured probes replace what the loop of calibrate found.
 	enoughMeasured = 8
 	// longestProbe is the longest time that is taken for a probe's own: where it was
