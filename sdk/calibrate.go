@@ -13,14 +13,15 @@ const (
 	calibrations      = 5 // at Start and after the first intervals
 	calibrationRounds = 7
 	calibrationCalls  = 64
+	countedCalls      = 4096
 	calibrationDepth  = 10 // frames, since a look at the stack costs by depth
 )
 
-// calibrate measures what one timed call costs in CPU, by the wall alone and with
-// CPU. A timed call inside another is charged to it: whoever compares methods can
-// take that out. In a program that has just begun everything is slow, so it is done
-// again after the first intervals, a millisecond each, and the lowest cost holds.
-// Without a thread clock the wall has to do.
+// calibrate measures in a loop what one call costs in CPU: counted only, timed by the
+// wall alone and timed with CPU. In a program that has just begun everything is slow, so
+// it is done again after the first intervals, a millisecond each, and the lowest cost
+// holds. Costs in place (see probeCosts) replace those of timed calls once there are
+// enough. Without a thread clock the wall has to do.
 func (e *engine) calibrate() {
 	if e.threadClock {
 		runtime.LockOSThread()
@@ -28,34 +29,29 @@ func (e *engine) calibrate() {
 	}
 	bench := &engine{config: e.config, threadClock: e.threadClock, slots: e.slots, walkable: e.walkable, ring: newRing(2), cells: newCellTable(1)}
 	bench.batchMask = uint64(len(bench.ring.places) - 1)
-	keepLowest(&e.counters.wallCost, bench.costOf(settings{rate: 1}))
+	c := &e.probe
+	keepLowest(&c.countedPS, bench.costOf(settings{}, countedCalls))
+	keepLowest(&c.wall.inLoop, bench.costOf(settings{rate: 1}, calibrationCalls)/1000)
 	if e.threadClock {
-		keepLowest(&e.counters.cpuCost, bench.costOf(settings{rate: 1, cpuRate: 1}))
-		cpu, wall := leastReading()
-		keepLowest(&e.counters.reading, cpu)
-		keepLowest(&e.counters.readingWall, wall)
+		keepLowest(&c.cpu.inLoop, bench.costOf(settings{rate: 1, cpuRate: 1}, calibrationCalls)/1000)
+		keepLowest(&c.reading, leastReading())
+	}
+	for c.inside.n.Load() < enoughMeasured {
+		c.empty.method.Begin().End()
 	}
 }
 
-// leastReading is what the clocks show of a call that does nothing: a part of
-// reading them lies between the readings and would be taken for the method's. The
-// least of many is in every reading, so that nothing else is ever taken off. Of the
-// wall it is what two readings of the CPU add, so that calls are as long whether
-// their CPU is timed or not: the least with them less the least without. The least
-// of the differences would be far too little, or nothing, where the processor is
-// taken away just once between two plain readings.
-func leastReading() (cpu, wall int64) {
-	with, without := int64(math.MaxInt64), int64(math.MaxInt64)
-	cpu = math.MaxInt64
+// leastReading is how much more CPU than wall time the clocks show of a call that does
+// nothing. The least of many is in every reading, so that nothing else is taken off.
+func leastReading() int64 {
+	least := int64(math.MaxInt64)
 	for range calibrationRounds * calibrationCalls {
-		start := now()
 		first := hostclock.ThreadCPU()
-		last := hostclock.ThreadCPU()
-		end := now()
-		cpu = min(cpu, last-first)
-		with, without = min(with, end-start), min(without, now()-end)
+		start := now()
+		wall := now() - start
+		least = min(least, hostclock.ThreadCPU()-first-wall)
 	}
-	return max(0, cpu), max(0, with-without)
+	return max(0, least)
 }
 
 func keepLowest(lowest *atomic.Int64, cost int64) {
@@ -64,10 +60,9 @@ func keepLowest(lowest *atomic.Int64, cost int64) {
 	}
 }
 
-func (e *engine) costOf(s settings) int64 {
-	m := &Method{name: "(calibration)", normal: "(calibration)"}
-	counters := m.first[:]
-	m.calls.Store(&counters)
+// costOf returns the cost of a call in ps.
+func (e *engine) costOf(s settings, calls int64) int64 {
+	m := calibrationMethod()
 	m.plan.Store(newPlan(e, m, s))
 	clock := now
 	if e.threadClock {
@@ -77,16 +72,25 @@ func (e *engine) costOf(s settings) int64 {
 	for i := range rounds {
 		start := clock()
 		descend(calibrationDepth, func() {
-			for range calibrationCalls {
+			for range calls {
 				m.Begin().End()
-				e.ring.drop()
+				if s.rate > 0 {
+					e.ring.drop()
+				}
 			}
 		})
-		rounds[i] = (clock() - start) / calibrationCalls
+		rounds[i] = (clock() - start) * 1000 / calls
 	}
 	m.plan.Store(nil)
 	slices.Sort(rounds)
 	return rounds[len(rounds)/2]
+}
+
+func calibrationMethod() *Method {
+	m := &Method{name: "(calibration)", normal: "(calibration)"}
+	counters := m.first[:]
+	m.calls.Store(&counters)
+	return m
 }
 
 //go:noinline

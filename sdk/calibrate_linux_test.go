@@ -2,6 +2,8 @@ package corehour
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -9,48 +11,98 @@ import (
 // The calibrated costs are of the order of what a timed call costs; in the end that
 // of CPU, which reads two more clocks, is the higher one.
 func TestCalibration(t *testing.T) {
-	e := &engine{config: defaultConfig(), threadClock: true}
+	e := &engine{config: defaultConfig(), threadClock: true, slots: boundsOfSlots(slotsPerProgram)}
+	e.probe.prepare(e)
 	for range 20 {
 		e.calibrate()
-		wall, cpu := e.counters.wallCost.Load(), e.counters.cpuCost.Load()
+		wall, cpu := e.probe.wall.inLoop.Load(), e.probe.cpu.inLoop.Load()
 		if wall > 100 && wall < cpu && cpu < 100_000 {
 			return
 		}
 	}
-	t.Errorf("a call timed by the wall costs %d ns, one whose CPU is timed %d ns", e.counters.wallCost.Load(), e.counters.cpuCost.Load())
+	t.Errorf("a call timed by the wall costs %d ns, one whose CPU is timed %d ns", e.probe.wall.inLoop.Load(), e.probe.cpu.inLoop.Load())
 }
 
-// A call that does nothing takes next to nothing: reading the clocks is no part of
-// it, neither of its CPU nor, where that was read too, of its wall time. What a
-// reading costs may change between its calibration and the calls, where a host
-// gives its processors to others: then another round has to show it.
-func TestReadingsAreNoPartOfACall(t *testing.T) {
-	e, _ := startWith(t, func(c *config) {})
-	least := func(s settings) (cpu, wall int64) {
+// What the probe adds to an empty call's time is what it says that it adds, whether the
+// call's CPU is timed or not, and no reading of the thread's clock is in it. A host may give
+// its processors to others meanwhile: then another round has to show it.
+func TestAnEmptyCallTakesWhatTheProbeSays(t *testing.T) {
+	e, _ := startWith(t, func(*config) {})
+	median := func(s settings) (cpu, wall int64) {
 		force(e, truth, s)
-		cpu, wall = 1<<62, 1<<62
-		for range 3000 {
+		var cpus, walls []int64
+		for range 3001 {
 			truth.Begin().End()
 			r := e.ring.take(nil, 1)
 			if len(r) != 1 || r[0].cpu > r[0].wall {
 				t.Fatalf("records %+v", r)
 			}
-			cpu, wall = min(cpu, r[0].cpu), min(wall, r[0].wall)
+			cpus, walls = append(cpus, r[0].cpu), append(walls, r[0].wall)
 		}
-		return cpu, wall
+		slices.Sort(cpus)
+		slices.Sort(walls)
+		return cpus[len(cpus)/2], walls[len(walls)/2]
 	}
 	var found []string
 	for range 10 {
-		e.counters.reading.Store(0)
-		e.counters.readingWall.Store(0)
-		e.calibrate()
-		reading := e.counters.reading.Load()
-		_, plain := least(settings{rate: 1})
-		cpu, wall := least(settings{rate: 1, cpuRate: 1})
-		if reading >= 20 && cpu <= reading*3/4 && wall <= plain+reading {
+		e.probe.inside = gauge{}
+		cpu, wall := median(settings{rate: 1, cpuRate: 1})
+		_, plain := median(settings{rate: 1})
+		inside, spread, enough := e.probe.inside.stats()
+		cost, _ := e.probe.cpu.stats(inside)
+		if !enough {
+			t.Fatal("no probe was measured in place")
+		}
+		if inside > 5 && cpu <= wall && max(wall, plain) < 2*inside+10 && 2*max(wall, plain)+10 > inside && cost > 4*inside {
 			return
 		}
-		found = append(found, fmt.Sprintf("%d ns of CPU, %d ns of wall time with CPU timed, %d ns without; a reading takes %d ns", cpu, wall, plain, reading))
+		found = append(found, fmt.Sprintf("%d ns of CPU, %d ns of wall time with CPU timed, %d ns without; the probe says %d±%d ns, and %d in all", cpu, wall, plain, inside, spread, cost))
 	}
-	t.Errorf("a call that does nothing takes\n%s", strings.Join(found, "\n"))
+	t.Errorf("an empty call takes\n%s", strings.Join(found, "\n"))
+}
+
+// The time of a short method is the same whether it is timed often or seldom, with the
+// probe's part taken off: between two timed calls the caches forget the probe.
+func TestTimesDoNotDependOnTheRate(t *testing.T) {
+	e, _ := startWith(t, func(*config) {})
+	const iterations = 1000
+	x := uint64(1)
+	call := func() {
+		c := truth.Begin()
+		for range iterations {
+			x = x*6364136223846793005 + 1442695040888963407
+		}
+		c.End()
+	}
+	median := func(values []int64) float64 {
+		slices.Sort(values)
+		return float64(values[len(values)/2])
+	}
+	var found []string
+	for range 10 {
+		var times [2][]int64
+		for round := range 200 { // alternating, since the machine's speed changes
+			for i, gap := range [2]int{20, 2000} {
+				force(e, truth, settings{})
+				for range gap {
+					call()
+				}
+				force(e, truth, settings{rate: 1, cpuRate: 1})
+				call()
+				for _, r := range e.ring.take(nil, 1) {
+					if round > 0 && r.state == cpuExact {
+						times[i] = append(times[i], r.cpu)
+					}
+				}
+			}
+		}
+		inside, _, _ := e.probe.inside.stats()
+		often, seldom := median(times[0])-float64(inside), median(times[1])-float64(inside)
+		if seldom/often > 0.95 && seldom/often < 1.05 {
+			return
+		}
+		found = append(found, fmt.Sprintf("%.0f ns often, %.0f ns seldom", often, seldom))
+	}
+	runtime.KeepAlive(x)
+	t.Errorf("a method takes\n%s", strings.Join(found, "\n"))
 }

@@ -82,6 +82,8 @@ func (c Call) end(failed bool) {
 // tail or for mode Aggregate.
 func (pl *plan) finish(r *record, chosen bool) {
 	switch {
+	case pl.empty:
+		pl.engine.probe.inside.add(r.wall)
 	case pl.mode == Aggregate:
 		pl.addUp(r)
 	case !pl.tail || pl.keepTail(r, chosen):

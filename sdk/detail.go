@@ -19,6 +19,7 @@ type detail struct {
 	caller *Method
 	extra  *extra
 	start  int64
+	before int64 // ns that the probe took until then, 0 = not known
 	state  cpuState
 	load   slotLoad
 
@@ -32,9 +33,13 @@ const noSlot = -1
 var details = sync.Pool{New: func() any { return &detail{slot: noSlot} }}
 
 // time starts to time a chosen call. All that takes time (the stack, the draw,
-// the trace) comes before the clocks are read, and wall time is read outside CPU
-// time, so that wall >= CPU holds for every record.
-func (pl *plan) time(ctx context.Context, caller *Method, stack string) Call {
+// the trace) comes before the clocks are read.
+//
+// The thread's clock is read outside of the wall clock. It is a system call that brings
+// the scheduler's account up to date: a time slice that is used up ends at its return,
+// which would be in the wall time. The wall clock was read once before it, as reached, so
+// that its second reading finds it in the processor's caches. See docs/adr/0031-probe-cost.md.
+func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached int64) Call {
 	var x *extra
 	if ctx != nil && pl.engine.traceContext != nil {
 		x = pl.engine.traceOf(ctx)
@@ -65,24 +70,25 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string) Call {
 	processor.Publish(&d.use, use)
 	word := int64(use)
 	d.plan, d.caller, d.extra, d.state, d.load = pl, caller, x, state, load
-	if slot == noSlot {
-		d.start = now()
-		return Call{plan: pl, word: word, detail: d}
+	if slot != noSlot {
+		runtime.LockOSThread()
+		d.goroutine = hostclock.Goroutine()
+		d.cpuStart = hostclock.ThreadCPU()
 	}
-	runtime.LockOSThread()
-	d.goroutine = hostclock.Goroutine()
 	d.start = now()
-	d.cpuStart = hostclock.ThreadCPU()
+	if d.before = 0; reached > 0 {
+		d.before = d.start - reached
+	}
 	return Call{plan: pl, word: word, detail: d}
 }
 
 func (d *detail) end(use int64, failed bool) {
+	end := now()
 	slot := d.slot
 	var cpuEnd int64
 	if slot != noSlot {
 		cpuEnd = hostclock.ThreadCPU() // that it is the right thread's is checked after the clocks
 	}
-	end := now()
 	if !d.use.CompareAndSwap(uint64(use), uint64(use)+1) {
 		return // ended before
 	}
@@ -90,13 +96,13 @@ func (d *detail) end(use int64, failed bool) {
 		plan: d.plan, caller: d.caller, extra: d.extra,
 		start: d.start, wall: end - d.start, state: d.state, load: d.load, failed: failed,
 	}
+	before := d.before
 	d.plan, d.extra = nil, nil
 	switch {
 	case slot == noSlot:
 		details.Put(d)
 	case d.goroutine == hostclock.Goroutine():
-		r.settleCPU(cpuEnd - d.cpuStart)
-		r.takeOffReadings(&r.plan.engine.counters)
+		r.settleCPU(cpuEnd-d.cpuStart, r.plan.engine.probe.reading.Load())
 		runtime.UnlockOSThread()
 		cpuSlots.release(slot, r.plan.method)
 	default:
@@ -104,25 +110,23 @@ func (d *detail) end(use int64, failed bool) {
 		cpuSlots.lose(r.plan.method)
 	}
 	r.plan.finish(&r, true)
-}
-
-// takeOffReadings takes the readings of the clocks out of what they show. Wall time
-// stays at least CPU time.
-func (r *record) takeOffReadings(c *counters) {
-	if r.state != cpuExact {
-		return
+	if before > 0 && use>>1%measuredOneIn == 0 && !r.plan.empty {
+		r.plan.engine.probe.measure(r.state, before, end)
 	}
-	r.wall = max(0, r.wall-c.readingWall.Load())
-	r.cpu = min(max(0, r.cpu-c.reading.Load()), r.wall)
 }
 
-// settleCPU accepts a reading of the thread's CPU. The kernel's two clocks are
-// disciplined apart: a thread that never waits may show up to 500 ppm more CPU
-// than wall time, which is cut. More than that is no rounding.
-func (r *record) settleCPU(cpu int64) {
-	if cpu < 0 || cpu > r.wall+r.wall/1000+1000 {
+// settleCPU accepts a reading of the thread's CPU, from which the least that reading the
+// clocks was ever seen to add is taken off. It is read outside of the wall time, so both
+// are at least the CPU time of the call, and the lower one is nearer to it: wall >= CPU
+// holds for every record. Of a call that did not wait the CPU time is its wall time.
+//
+// CPU that exceeds wall time by more than the kernel's clocks drift apart (500 ppm) and
+// cold caches cost comes from clocks that are not to be trusted.
+func (r *record) settleCPU(cpu, reading int64) {
+	const cold = 50_000 // ns
+	if cpu < 0 || cpu > r.wall+r.wall/1000+cold {
 		r.state = cpuUntrusted
 		return
 	}
-	r.cpu = min(cpu, r.wall)
+	r.cpu = min(max(0, cpu-reading), r.wall)
 }

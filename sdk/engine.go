@@ -31,6 +31,7 @@ type engine struct {
 	intervals   intervalList
 	out         outlet
 	counters    counters
+	probe       probeCosts
 	hooks       atomic.Int64 // of the program, that are asked for a trace now
 	policy      policy
 	closing     bool // no method is switched on any more; guarded by registry.mu
@@ -79,10 +80,6 @@ type counters struct {
 	failed       atomic.Int64
 	retried      atomic.Int64
 	unsure       atomic.Int64 // measurements in requests of unknown outcome
-	wallCost     atomic.Int64 // ns
-	cpuCost      atomic.Int64
-	reading      atomic.Int64 // ns of CPU that a call which does nothing reads
-	readingWall  atomic.Int64 // ns of wall that reading the CPU adds
 }
 
 var (
@@ -162,6 +159,7 @@ func newEngine(c config) (*engine, error) {
 	e.anchor()
 	e.lastCut = e.unix(now())
 	e.lastCPU, _ = hostclock.ProcessCPU()
+	e.probe.prepare(e)
 	e.calibrate()
 	if c.methodFile != "" {
 		e.methodWatch = &methodWatch{path: c.methodFile, strict: c.strictMethods}

@@ -34,6 +34,8 @@ type plan struct {
 
 	aggregate []aggregateShard // mode Aggregate only, one per counter
 
+	empty bool // its calls are empty ones, made to measure the probe
+
 	tailFrom int64        // wall time from which a call is kept; with a tail only
 	above    atomic.Int64 // calls kept for it
 	longest  atomic.Int64 // wall time among those that were not
@@ -139,43 +141,47 @@ func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
 	if !chosen {
 		return Call{}
 	}
+	var reached int64
+	if pl.cpuRate > 0 {
+		reached = now()
+	}
 	if pl.noCaller {
-		return pl.time(ctx, nil, "")
+		return pl.time(ctx, nil, "", reached)
 	}
 	var pcs [nearFrames]uintptr
 	if pl.walked {
 		n, ended := frames.Walk(&pcs[0], len(pcs))
-		return pl.timeWalked(ctx, pcs[:n], ended)
+		return pl.timeWalked(ctx, pcs[:n], ended, reached)
 	}
-	return pl.timeCalled(ctx, pcs[:runtime.Callers(framesToCaller, pcs[:])])
+	return pl.timeCalled(ctx, pcs[:runtime.Callers(framesToCaller, pcs[:])], reached)
 }
 
 // timeWalked times a chosen call whose stack, walked by its frame pointers, begins with
 // these frames: that of begin, then the one that Begin is inlined into.
 //
 //go:noinline
-func (pl *plan) timeWalked(ctx context.Context, pcs []uintptr, ended bool) Call {
+func (pl *plan) timeWalked(ctx context.Context, pcs []uintptr, ended bool, reached int64) Call {
 	if pcs = pcs[min(1, len(pcs)):]; len(pcs) > 0 {
 		if caller, found := pl.method.callerByWay(pcs, ended); found {
-			return pl.time(ctx, caller, "")
+			return pl.time(ctx, caller, "", reached)
 		}
 	}
-	return pl.time(ctx, pl.method.callerLookedFor(pcs, ended), "")
+	return pl.time(ctx, pl.method.callerLookedFor(pcs, ended), "", reached)
 }
 
 // timeCalled times a chosen call whose stack begins with these frames.
 //
 //go:noinline
-func (pl *plan) timeCalled(ctx context.Context, pcs []uintptr) Call {
+func (pl *plan) timeCalled(ctx context.Context, pcs []uintptr, reached int64) Call {
 	if pl.stack {
-		return pl.timeStacked(ctx, pcs)
+		return pl.timeStacked(ctx, pcs, reached)
 	}
 	caller, far := pl.method.callerAmong(pcs, nearFrames)
 	if far {
 		var pcs [farFrames]uintptr
 		caller = callerAmongFar(pcs[:runtime.Callers(framesToCaller+1+nearFrames, pcs[:])])
 	}
-	return pl.time(ctx, caller, "")
+	return pl.time(ctx, caller, "", reached)
 }
 
 // claim decides for the call with number n on counter i. The gap to the next chosen

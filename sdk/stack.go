@@ -19,14 +19,14 @@ const (
 // frames.
 //
 //go:noinline
-func (pl *plan) timeStacked(ctx context.Context, near []uintptr) Call {
+func (pl *plan) timeStacked(ctx context.Context, near []uintptr, reached int64) Call {
 	var pcs [stackFrames]uintptr
 	n := copy(pcs[:], near)
 	if n == nearFrames {
 		n += runtime.Callers(framesToCaller+2+nearFrames, pcs[n:])
 	}
 	caller, stack := pl.method.stackOf(pcs[:n])
-	return pl.time(ctx, caller, stack)
+	return pl.time(ctx, caller, stack, reached)
 }
 
 // stackOf folds the methods on a stack that are on, the outermost first and m the

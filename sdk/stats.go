@@ -41,6 +41,12 @@ type Snapshot struct {
 
 	WallProbeNS int64 // CPU cost of one call timed by the wall
 	CPUProbeNS  int64 // CPU cost of one call whose CPU is timed
+	// Of both, once measured in place, the standard deviation of single calls.
+	WallProbeSpreadNS, CPUProbeSpreadNS int64
+	CountedProbePS                      int64 // CPU cost of one call that is only counted, in ps
+	// What the probe adds to the time that it measures of a call, and the standard
+	// deviation of that.
+	ProbeInsideNS, ProbeInsideSpreadNS int64
 }
 
 // Stats returns the SDK's own figures.
@@ -94,8 +100,7 @@ func (e *engine) snapshot() Snapshot {
 	s.FileFaults = c.fileFaults.Load()
 	s.Recovered = c.recovered.Load()
 	s.TraceFaults = c.traceFaults.Load()
-	s.WallProbeNS = c.wallCost.Load()
-	s.CPUProbeNS = c.cpuCost.Load()
+	e.probe.snapshot(&s)
 	return s
 }
 
@@ -134,5 +139,10 @@ func (s *Snapshot) list() []namedCounter {
 		{"trace_faults", s.TraceFaults},
 		{"probe.wall.cost_ns", s.WallProbeNS},
 		{"probe.cpu.cost_ns", s.CPUProbeNS},
+		{"probe.wall.spread_ns", s.WallProbeSpreadNS},
+		{"probe.cpu.spread_ns", s.CPUProbeSpreadNS},
+		{"probe.counted.cost_ps", s.CountedProbePS},
+		{"probe.inside_ns", s.ProbeInsideNS},
+		{"probe.inside.spread_ns", s.ProbeInsideSpreadNS},
 	}
 }

@@ -51,3 +51,23 @@ func costNotes(r *cost.Report, last time.Time) []string {
 	}
 	return notes
 }
+
+// probeNotes explain marks of lines whose figures the probes or the process CPU decide.
+func probeNotes(r *cost.Report, shown []cost.Line) (notes []string) {
+	below, reconciled := 0, false
+	for i := range shown {
+		if shown[i].BelowResolution {
+			below++
+		}
+		reconciled = reconciled || shown[i].Reconciled
+	}
+	if below > 0 {
+		notes = append(notes, fmt.Sprintf("below resolution: %d of the lines above cost at most so much a call, which is what is not known of their probes", below))
+	}
+	for i := range r.Services {
+		if s := &r.Services[i]; s.Reconciled && reconciled {
+			notes = append(notes, fmt.Sprintf("r: self costs of %s were estimated at %s core-h in all, more than its process CPU, and are reconciled with it", s.Name, amount(&s.MeasuredCoreHours)))
+		}
+	}
+	return notes
+}

@@ -40,6 +40,9 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 			d.Say(fmt.Sprintf(">= %s: %d of the lines above", warning, n))
 		}
 	}
+	if notes := probeNotes(r, shown); notes != nil {
+		d.Say(notes...)
+	}
 	if n := len(lines) - len(shown); n > 0 {
 		what := "lines"
 		if r.Groups == nil {
@@ -129,6 +132,9 @@ func costTable(r *cost.Report, lines []cost.Line, per cost.Per, percentiles bool
 		if l.Uncertain {
 			mark = "~"
 		}
+		if l.Reconciled {
+			mark += "r"
+		}
 		row := append(cells(l),
 			output.Figure(marked(mark, amount(r.For(per, l, l.SelfUSD)))), output.Figure(intervalOf(r, l, per)),
 			output.Figure(marked(mark, percent(l.ShareOfProcessCPU))),
@@ -158,6 +164,8 @@ func marked(mark, figure string) string {
 // is none to rely on.
 func intervalOf(r *cost.Report, l *cost.Line, per cost.Per) string {
 	switch {
+	case l.BelowResolution:
+		return fmt.Sprintf("below resolution (%s)", nanos(&l.ResolutionNS))
 	case l.SelfUSDLeast != nil:
 		return ">= " + amount(r.For(per, l, l.SelfUSDLeast))
 	case l.SelfCoreHoursLeast != nil:

@@ -243,6 +243,9 @@ func (s *score) judge(service string, truth bodies, counted counts, costs harnes
 		if m.CPUMeasured == 0 {
 			continue // of so few calls none was timed, which the command says
 		}
+		if m.BelowResolution {
+			continue // it says that it does not know
+		}
 		if calls == 0 || m.SelfCoreHours == nil {
 			s.beyond = append(s.beyond, fmt.Sprintf("%s %s: no figure", service, m.Method))
 			continue
@@ -251,7 +254,7 @@ func (s *score) judge(service string, truth bodies, counted counts, costs harnes
 		found := *m.SelfCoreHours * 3.6e12 / calls
 		sumTruth, sumFound = sumTruth+calls*perCall, sumFound+calls*found
 		s.lines = append(s.lines, line{name: service + " " + m.Method, truth: perCall, found: found})
-		if m.SelfCoreHoursSE == nil || m.BelowResolution {
+		if m.SelfCoreHoursSE == nil {
 			continue // it says that it does not know
 		}
 		se := *m.SelfCoreHoursSE * 3.6e12 / calls

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/alert/rules"
+	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -56,11 +57,17 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	if err != nil {
 		return nil, err
 	}
+	probes, err := probecost.Read(ctx, w, window, o.Filter)
+	if err != nil {
+		return nil, err
+	}
 	b := newBuilder(r, o, costs, bills)
 	if b.tails, err = readTails(ctx, w, o, query.Window{From: last.AddDate(0, 0, -tailDays), To: window.To}); err != nil {
 		return nil, err
 	}
+	b.takeOffProbes(probes)
 	b.setApart()
+	b.reconcile()
 	b.services()
 	b.lines()
 	if o.Percentiles {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/stats"
 )
@@ -33,6 +34,8 @@ type sums struct {
 	inclusiveUSD float64
 	wallN, wallX float64
 	errors       float64
+	probes       probecost.Errors
+	reconciled   bool
 	signatures   map[string]bool
 	measured     map[query.MethodName]*measured
 }
@@ -81,6 +84,10 @@ func (b *builder) methodLines() []Line {
 			order = append(order, key)
 		}
 		s.add(m)
+		if p := b.probed[methodOf{m.Service, m.Version, m.Full}]; p != nil && m.N > 0 {
+			s.probes = s.probes.Add(p.errors)
+			s.reconciled = s.reconciled || p.reconciled
+		}
 	}
 	for _, e := range b.costs.Edges { // what comes from outside of a group is its inclusive cost
 		callee, ok := groupOf[versioned{function{e.Service, e.Callee}, e.Version}]
@@ -150,19 +157,31 @@ func (b *builder) finish(s *sums, e query.GroupCost, method bool) {
 	if !(s.n > 0) {
 		return
 	}
-	if method {
-		l.CPUNSPerCall = pointer(s.x / s.n)
-	}
-	l.SelfCoreHours = pointer(s.selfX / nsPerCoreHour)
-	l.InclusiveCoreHours = pointer(s.inclusiveX / nsPerCoreHour)
+	l.Reconciled = s.reconciled
 	total, interval, known := e.Residuals.HallInterval(s.selfX, level)
+	below := l.resolve(s, total.SE)
+	if !below || s.x/s.n > l.ResolutionNS {
+		if method {
+			l.CPUNSPerCall = pointer(s.x / s.n)
+		}
+		l.InclusiveCoreHours = pointer(s.inclusiveX / nsPerCoreHour)
+		if s.inclusiveUSD != 0 {
+			l.InclusiveUSD = pointer(s.inclusiveUSD)
+		}
+	}
+	if below {
+		return
+	}
+	total, interval = widen(total, interval, s.probes)
+	l.SelfCoreHours = pointer(s.selfX / nsPerCoreHour)
 	warning := b.gate(s)
 	l.LowerBound, l.Warning = warning != "", string(warning)
 	if known {
 		l.SelfCoreHoursSE = pointer(total.SE / nsPerCoreHour)
 		if !l.LowerBound {
 			l.SelfCoreHoursInterval = &[2]float64{interval.Low / nsPerCoreHour, interval.High / nsPerCoreHour}
-		} else if _, wide, ok := e.Residuals.HallInterval(s.selfX, boundLevel); ok {
+		} else if sampled, wide, ok := e.Residuals.HallInterval(s.selfX, boundLevel); ok {
+			_, wide = widen(sampled, wide, s.probes)
 			l.SelfCoreHoursLeast = pointer(max(0, wide.Low) / nsPerCoreHour)
 		}
 	}

@@ -104,6 +104,14 @@ type Line struct {
 	Uncertain bool   `json:"uncertain"`
 	Why       string `json:"why,omitempty"`
 
+	// BelowResolution is set where the own cost is not larger than what is not known of the
+	// probes in it, ResolutionNS a call: the self figures are null.
+	BelowResolution bool    `json:"below_resolution"`
+	ResolutionNS    float64 `json:"resolution_ns"`
+	// Reconciled is set where the self cost was changed so that methods do not cost more than
+	// the CPU time of their processes.
+	Reconciled bool `json:"reconciled"`
+
 	usdError *[2]float64 // how far the interval of SelfUSD goes, printed or not
 }
 
@@ -137,6 +145,10 @@ type Service struct {
 	// whose own CPU was not measured is in the self costs of that one's callers too.
 	DoubleCoreHours float64 `json:"double_core_hours"`
 	DoubleUSD       float64 `json:"double_usd"`
+	// Reconciled is set where the self costs of methods were estimated to be more than the
+	// CPU time of the processes, MeasuredCoreHours, and were reconciled with it.
+	Reconciled        bool    `json:"reconciled"`
+	MeasuredCoreHours float64 `json:"measured_core_hours,omitempty"`
 	// Owned are the parts of the attributed figures by owner, the unowned one last;
 	// only where a file says who owns what.
 	Owned []OwnedCost `json:"owned,omitempty"`

@@ -58,7 +58,8 @@ type MethodCost struct {
 	N, X           float64 // calls and time with what it calls
 	SelfX, SelfUSD float64 // dollars of what has a price
 	SelfUnpricedX  float64
-	OrphanX        float64 // of X, in calls whose caller is not known and can't be inferred
+	OrphanX        float64         // of X, in calls whose caller is not known and can't be inferred
+	Residuals      stats.Residuals // of the clusters of SelfX, in ns, without cubes
 }
 
 // GroupCost is what the interval of a group's self time is made of.
@@ -74,6 +75,8 @@ type CostEdge struct {
 	Service
 	Version, Caller, Callee string // the caller empty = not known
 	Calls, N, X, USD        float64
+	// TimedWall and TimedCPU are the calls that were timed, without and with their CPU.
+	TimedWall, TimedCPU float64
 }
 
 // Costs is the answer.
@@ -130,11 +133,12 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 			into(&residuals.Squares), into(&residuals.Cubes), into(&residuals.Count), into(&instances))
 		switch what {
 		case "method":
+			m.Residuals = residuals
 			out.Methods = append(out.Methods, m)
 		case "group":
 			out.Groups = append(out.Groups, GroupCost{Group{m.Service, m.Version, m.Class, m.Method, m.Owner}, m.N, residuals, instances})
 		default:
-			out.Edges = append(out.Edges, CostEdge{m.Service, m.Version, caller, m.Full, m.Calls, m.N, m.X, m.SelfUSD})
+			out.Edges = append(out.Edges, CostEdge{m.Service, m.Version, caller, m.Full, m.Calls, m.N, m.X, m.SelfUSD, m.WallN, m.WallX})
 		}
 		return err
 	})

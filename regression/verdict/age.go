@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -25,7 +26,7 @@ func (s *subject) unsettled(w judge.WarmUp) bool {
 
 // assembleByAge reads a comparison of processes of the same age; nil where too little of
 // both versions was seen at one age.
-func assembleByAge(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probeCost) ([]*subject, error) {
+func assembleByAge(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probecost.Table) ([]*subject, error) {
 	o.byAge = true
 	subjects, err := assembleAll(ctx, w, p, o, costs)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -15,7 +16,7 @@ import (
 const maxMembers = 64
 
 // assemble reads one comparison.
-func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metric, o Options, costs probeCost) (*subject, error) {
+func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metric, o Options, costs probecost.Table) (*subject, error) {
 	plan := planFor(p, o)
 	base := query.Compared{Service: p.Service, Side: query.SideBase, Version: p.Base.Version, Window: plan.base, Slot: plan.grid.Slot}
 	head := query.Compared{Service: p.Service, Side: query.SideHead, Version: p.Head.Version, Window: plan.head, Slot: plan.grid.Slot}
@@ -36,7 +37,7 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 	if err != nil {
 		return nil, err
 	}
-	costs.subtract(cells, s.side, p)
+	subtractProbes(costs, cells, s.side, p)
 	s.fill(cells)
 	end := plan.end()
 	if last := s.lastMeasured(); last.Before(end) {

@@ -9,14 +9,14 @@ import (
 )
 
 func TestDocumentedFigures(t *testing.T) {
-	if minOverlap != 3 || doubt != 2 || slots[0].Seconds() != 1 {
+	if minOverlap != 3 || slots[0].Seconds() != 1 {
 		t.Error("docs/regression.md says these in words")
 	}
 	documented.Says(t, "regression.md",
 		fmt.Sprintf("or for %g where processes of other SDKs cannot be told apart", unseenFor.Minutes()),
 		fmt.Sprintf("the same minutes of the base's last %d days", earlierDays),
 		fmt.Sprintf("against the time before, %g hours of it at least", leastBefore.Hours()),
-		"down to a second, with a warning", "is subtracted twice",
+		"down to a second, with a warning", fmt.Sprintf("A difference within %d standard errors of that cost", knownBy),
 		fmt.Sprintf("More than %d processes of a version are put into %d groups", maxMembers, maxMembers),
 	)
 	if overSlots != 2 || overAfter != time.Minute {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -23,7 +24,7 @@ import (
 // where these are few, from the earlier deployments of the service, else from those of
 // all services.
 func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []Pair, o Options) ([]*Comparison, error) {
-	costs, err := probeCosts(ctx, w)
+	costs, err := probecost.Read(ctx, w, w.Window, query.Filter{})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -23,7 +24,7 @@ const (
 type history struct {
 	w       *query.Warehouse
 	options Options
-	costs   probeCost
+	costs   probecost.Table
 	longer  *query.Warehouse // with the longer window, once it is needed
 	from    time.Time        // of it
 }

@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
 )
 
 // assembleAll reads one comparison by CPU time, and by wall time what has no CPU time.
-func assembleAll(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probeCost) ([]*subject, error) {
+func assembleAll(ctx context.Context, w *query.Warehouse, p Pair, o Options, costs probecost.Table) ([]*subject, error) {
 	first, err := assemble(ctx, w, p, metricOf(p, o), o, costs)
 	if err != nil || first.metric == query.Wall || o.Metric != "" || !first.lacksCPU() {
 		return []*subject{first}, err

@@ -1,88 +1,46 @@
 package verdict
 
 import (
-	"context"
 	"math"
-	"slices"
 
 	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
 )
 
-// probeCost is what the SDKs say that one timed call costs, in ns, by service and
-// version: without and with its CPU.
-type probeCost map[versionOf][2]float64
-
-type versionOf struct {
-	query.Service
-	version string
-}
-
-// probeCosts takes the median over the processes of a version.
-func probeCosts(ctx context.Context, w *query.Warehouse) (probeCost, error) {
-	processes, err := w.ProcessStats(ctx, w.Window, query.Filter{})
-	if err != nil {
-		return nil, err
-	}
-	seen := map[versionOf][2][]float64{}
-	for _, p := range processes {
-		key := versionOf{p.Service, p.Version}
-		of := seen[key]
-		for i, name := range [2]string{"probe.wall.cost_ns", "probe.cpu.cost_ns"} {
-			if ns := p.Stats[name]; ns > 0 {
-				of[i] = append(of[i], ns)
-			}
-		}
-		seen[key] = of
-	}
-	costs := probeCost{}
-	for key, of := range seen {
-		var median [2]float64
-		for i := range of {
-			if n := len(of[i]); n > 0 {
-				slices.Sort(of[i])
-				median[i] = of[i][n/2]
-			}
-		}
-		costs[key] = median
-	}
-	return costs, nil
-}
-
-// depthOfProbes is how far down the calls below a method are followed.
-const depthOfProbes = 24
-
 // atLeast is the share of a time that is left whatever the probes cost: the cost is
-// that of another moment and another machine state.
+// that of another place in the program.
 const atLeast = 0.05
 
-// doubt is how many times as much as calibrated a probe may really cost. The SDK
-// calibrates in a hot loop and keeps the lowest cost; amid other work a probe was seen
-// to cost 1.6 times as much.
-const doubt = 2
+// knownBy is how many standard errors of the probes' cost a change must exceed to count.
+const knownBy = 2
 
-// subtract takes out of every method's time what the probes of timed calls below it
-// cost: they are charged to whoever is being timed, and a change of rates would
-// look like a change of the method. What a callee below several callers cost is
-// shared out by calls. What the head's probes cost more than the base's is taken out
-// doubt times, so that what is not known of it raises nobody.
-func (costs probeCost) subtract(cells []query.Cell, sideOf func(int) judge.Side, p Pair) {
-	of := [2][2]float64{
-		judge.Base: costs[versionOf{p.Service, p.Base.Version}],
-		judge.Head: costs[versionOf{p.Service, p.Head.Version}],
+// probedMethod adds up a method over one version.
+type probedMethod struct {
+	calls, ns, left float64 // left is ns without the cost of probes
+	errors          probecost.Errors
+}
+
+// subtractProbes takes out of every method's time what the probes of its own and of the calls
+// below it cost: a change of rates, or of the number of small calls, would look like a
+// change of the method. A difference between the versions that is within what is not known of
+// the probes' costs is none: the head is moved towards the base by as much, in either
+// direction.
+func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) judge.Side, p Pair) {
+	costs := [2]probecost.Costs{
+		judge.Base: table.Of(p.Service, p.Base.Version),
+		judge.Head: table.Of(p.Service, p.Head.Version),
 	}
-	if of == [2][2]float64{} {
+	if !costs[judge.Base].Known() && !costs[judge.Head].Known() {
 		return
 	}
 	type place struct {
 		side judge.Side
 		slot int64
 	}
-	type call struct{ caller, callee string }
 	type at struct {
 		calls map[string]float64 // of a method
-		edges map[call]float64   // calls
-		own   map[string]float64 // ns of probes right below a method
+		edges []probecost.Edge
 	}
 	places := map[place]*at{}
 	for i := range cells {
@@ -90,64 +48,70 @@ func (costs probeCost) subtract(cells []query.Cell, sideOf func(int) judge.Side,
 		key := place{sideOf(c.Member), c.Slot}
 		a := places[key]
 		if a == nil {
-			a = &at{calls: map[string]float64{}, edges: map[call]float64{}, own: map[string]float64{}}
+			a = &at{calls: map[string]float64{}}
 			places[key] = a
 		}
 		a.calls[c.Full] += c.Weight
-		if c.Caller != "" && c.Caller != c.Full {
-			a.edges[call{c.Caller, c.Full}] += c.Weight
-			a.own[c.Caller] += c.TimedWall*of[key.side][0] + c.TimedCPU*of[key.side][1]
+		a.edges = append(a.edges, probecost.Edge{
+			Caller: c.Caller, Callee: c.Full, Calls: c.Weight,
+			Probes: probecost.Calls{CPU: c.TimedCPU, Wall: c.TimedWall, Counted: max(0, c.Calls-c.TimedCPU-c.TimedWall)},
+		})
+	}
+	perCall := map[place]map[string]probecost.Calls{}
+	for key, a := range places {
+		below := probecost.Below(a.edges, a.calls)
+		perCall[key] = map[string]probecost.Calls{}
+		for method, calls := range a.calls {
+			if calls > 0 {
+				n := below[method].Times(1 / calls)
+				n.Own = 1
+				perCall[key][method] = n
+			}
 		}
 	}
-	perCall := map[place]map[string]float64{}
-	type sum struct{ calls, ns float64 }
-	sums := map[string][2]sum{} // of a method, over all slots
-	for key, a := range places {
-		whole := a.own
-		for range depthOfProbes {
-			next := make(map[string]float64, len(whole))
-			for method, ns := range a.own {
-				next[method] = ns
-			}
-			changed := false
-			for e, calls := range a.edges {
-				if a.calls[e.callee] > 0 && whole[e.callee] > 0 {
-					next[e.caller] += whole[e.callee] * calls / a.calls[e.callee]
-				}
-			}
-			for method, ns := range next {
-				changed = changed || math.Abs(ns-whole[method]) > 1e-9*ns
-			}
-			whole = next
-			if !changed {
-				break
-			}
+	methods := map[string]*[2]probedMethod{}
+	for i := range cells {
+		c := &cells[i]
+		side := sideOf(c.Member)
+		n := perCall[place{side, c.Slot}][c.Full].Times(c.Weight)
+		m := methods[c.Full]
+		if m == nil {
+			m = &[2]probedMethod{}
+			methods[c.Full] = m
 		}
-		perCall[key] = map[string]float64{}
-		for method, calls := range a.calls {
-			both := sums[method]
-			both[key.side].calls += calls
-			both[key.side].ns += whole[method]
-			sums[method] = both
-			if calls > 0 {
-				perCall[key][method] = whole[method] / calls
-			}
-		}
+		m[side].calls += c.Weight
+		m[side].ns += c.Sum
+		m[side].left += max(atLeast*c.Sum, c.Sum-costs[side].Of(n))
+		m[side].errors = m[side].errors.Add(costs[side].Errors(n))
 	}
 	for i := range cells {
 		c := &cells[i]
 		side := sideOf(c.Member)
-		ns := perCall[place{side, c.Slot}][c.Full]
-		if both := sums[c.Full]; side == judge.Head && both[judge.Base].calls > 0 && both[judge.Head].calls > 0 {
-			ns += (doubt - 1) * max(0, both[judge.Head].ns/both[judge.Head].calls-both[judge.Base].ns/both[judge.Base].calls)
+		off := costs[side].Of(perCall[place{side, c.Slot}][c.Full].Times(c.Weight))
+		if side == judge.Head {
+			off += c.Weight * unsure(methods[c.Full])
 		}
-		ns *= c.Weight
-		if !(ns > 0) || !(c.Sum > 0) {
+		if off == 0 || !(c.Sum > 0) {
 			continue
 		}
-		left := max(atLeast, 1-ns/c.Sum)
+		left := max(atLeast, 1-off/c.Sum)
 		c.Sum *= left
 		c.Capped *= left
 		c.Log += c.Weight * math.Log(left)
 	}
+}
+
+// unsure returns the part of the difference between the versions, in ns a call, that the
+// uncertain costs of probes may have made.
+func unsure(m *[2]probedMethod) float64 {
+	base, head := &m[judge.Base], &m[judge.Head]
+	if !(base.calls > 0) || !(head.calls > 0) {
+		return 0
+	}
+	var difference probecost.Errors // of one program: what both versions have cancels
+	for i := range difference {
+		difference[i] = head.errors[i]/head.calls - base.errors[i]/base.calls
+	}
+	most := knownBy * difference.SE()
+	return min(most, max(-most, head.left/head.calls-base.left/base.calls))
 }

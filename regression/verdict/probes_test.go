@@ -5,34 +5,63 @@ import (
 	"testing"
 
 	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
 )
 
-// A caller of ten timed calls pays for their probes, by up to twice of what they cost
-// when calibrated: a change of rates raises it in neither direction.
+// sides makes a caller and its callee in both versions, and the caller's time a call with the
+// costs of probes taken out.
+func sides(t *testing.T, own, calls, timed, probe [2]float64, stats map[string]float64) (left [2]float64) {
+	t.Helper()
+	pair := Pair{Base: Deployment{Version: "1"}, Head: Deployment{Version: "2"}}
+	var processes []query.ProcessStats
+	var cells []query.Cell
+	for side, n := range timed {
+		processes = append(processes, query.ProcessStats{Version: [2]string{"1", "2"}[side], Stats: stats})
+		ns := own[side] + probe[side]*n
+		cells = append(cells,
+			query.Cell{Full: "caller", Member: side, Records: 1, Weight: 1, Sum: ns, Capped: ns, Log: math.Log(ns)},
+			query.Cell{Full: "callee", Caller: "caller", Member: side, Records: n, Weight: calls[side], Calls: calls[side], TimedCPU: n})
+	}
+	subtractProbes(probecost.TableOf(processes), cells, func(member int) judge.Side { return judge.Side(member) }, pair)
+	for side, i := range [2]int{0, 2} {
+		c := cells[i]
+		if math.Abs(math.Exp(c.Log)-c.Sum) > 1e-3*c.Sum || c.Capped != c.Sum {
+			t.Errorf("%v calls timed: the sums differ: %+v", timed, c)
+		}
+		left[side] = c.Sum
+	}
+	return left
+}
+
+// A caller of ten timed calls pays for their probes, by up to twice of what is known of their
+// cost: a change of rates raises it in neither direction, also of SDKs that calibrated in a
+// loop.
 func TestProbesOfCalleesAreSubtracted(t *testing.T) {
-	const own, calibrated, real = 100_000, 1000, 1600 // ns
-	for _, timed := range [][2]float64{{0, 10}, {10, 0}, {10, 10}, {0, 0}} {
-		costs, pair := probeCost{}, Pair{}
-		var cells []query.Cell
-		for side, n := range timed {
-			version := [2]string{"1", "2"}[side]
-			costs[versionOf{version: version}] = [2]float64{0, calibrated}
-			[2]*Deployment{&pair.Base, &pair.Head}[side].Version = version
-			ns := own + real*n
-			cells = append(cells,
-				query.Cell{Full: "caller", Member: side, Records: 1, Weight: 1, Sum: ns, Capped: ns, Log: math.Log(ns)},
-				query.Cell{Full: "callee", Caller: "caller", Member: side, Records: n, Weight: 10, TimedCPU: n})
-		}
-		costs.subtract(cells, func(member int) judge.Side { return judge.Side(member) }, pair)
-		base, head := cells[0], cells[2]
-		if change := head.Sum/base.Sum - 1; change > 0.001 || change < -0.07 {
-			t.Errorf("%v calls timed: %.0f ns of the base and %.0f of the head are left, which is %+.1f%%", timed, base.Sum, head.Sum, 100*change)
-		}
-		for _, c := range []query.Cell{base, head} {
-			if math.Abs(math.Exp(c.Log)-c.Sum) > 1e-3*c.Sum || c.Capped != c.Sum {
-				t.Errorf("%v calls timed: the sums differ: %+v", timed, c)
+	inPlace := map[string]float64{"probe.inside_ns": 30, "probe.inside.spread_ns": 10, "probe.cpu.cost_ns": 1500, "probe.cpu.spread_ns": 300}
+	for name, stats := range map[string]map[string]float64{"in a loop": {"probe.cpu.cost_ns": 1000}, "in place": inPlace} {
+		for _, timed := range [][2]float64{{0, 10}, {10, 0}, {10, 10}, {0, 0}} {
+			left := sides(t, [2]float64{100_000, 100_000}, [2]float64{10, 10}, timed, [2]float64{1600, 1600}, stats)
+			if change := left[1]/left[0] - 1; math.Abs(change) > 0.001 {
+				t.Errorf("%s: %v calls timed: %.0f ns of the base and %.0f of the head are left, which is %+.1f%%", name, timed, left[0], left[1], 100*change)
 			}
+			if math.Abs(left[0]/100_000-1) > 0.04 {
+				t.Errorf("%s: %v calls timed: %.0f ns of the base are left of 100000", name, timed, left[0])
+			}
+		}
+	}
+}
+
+// A caller that makes more small calls is unchanged itself; what it became more expensive by
+// beyond what is not known of probes is found.
+func TestMoreSmallCallsAreNoChangeOfTheirCaller(t *testing.T) {
+	stats := map[string]float64{"probe.inside_ns": 30, "probe.inside.spread_ns": 10, "probe.cpu.cost_ns": 1500, "probe.cpu.spread_ns": 300, "probe.counted.cost_ps": 8000}
+	calls := [2]float64{10, 200}
+	for _, tc := range []struct{ head, want float64 }{{100_000, 0}, {150_000, 0.38}, {60_000, -0.28}} {
+		left := sides(t, [2]float64{100_000 + 8*9, tc.head + 8*180}, calls, [2]float64{1, 20}, [2]float64{1500, 1500}, stats)
+		change := left[1]/left[0] - 1
+		if tc.want == 0 && math.Abs(change) > 0.001 || tc.want != 0 && (change/tc.want < 0.99 || math.Abs(change) > 0.51) {
+			t.Errorf("%.0f ns in the head: %+.1f%%, want at least %+.0f%%", tc.head, 100*change, 100*tc.want)
 		}
 	}
 }

@@ -1,0 +1,163 @@
+package cost
+
+import (
+	"math"
+
+	"github.com/corehour/corehour/regression/probecost"
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/stats"
+)
+
+// methodOf is a method of a version.
+type methodOf struct {
+	query.Service
+	version, name string
+}
+
+// probed is what is known of the probes in the self time of a method.
+type probed struct {
+	errors     probecost.Errors // ns
+	reconciled bool
+}
+
+// takeOffProbes takes the costs of probes out of the times of methods and of what they
+// paid for callees.
+func (b *builder) takeOffProbes(table probecost.Table) {
+	b.probed = map[methodOf]*probed{}
+	type place struct {
+		query.Service
+		version string
+	}
+	edges := map[place][]*query.CostEdge{}
+	for i := range b.costs.Edges {
+		e := &b.costs.Edges[i]
+		edges[place{e.Service, e.Version}] = append(edges[place{e.Service, e.Version}], e)
+	}
+	methods := map[place][]*query.MethodCost{}
+	for i := range b.costs.Methods {
+		m := &b.costs.Methods[i]
+		methods[place{m.Service, m.Version}] = append(methods[place{m.Service, m.Version}], m)
+		b.probed[methodOf{m.Service, m.Version, m.Full}] = &probed{}
+	}
+	for at, all := range methods {
+		costs := table.Of(at.Service, at.version)
+		if !costs.Known() {
+			continue
+		}
+		calls := make(map[string]float64, len(all))
+		for _, m := range all {
+			calls[m.Full] += m.Calls
+		}
+		var below []probecost.Edge
+		self := map[string]probecost.Calls{}
+		usd := map[string]float64{} // of callees
+		for _, e := range edges[at] {
+			probes := probecost.Calls{CPU: e.TimedCPU, Wall: e.TimedWall, Counted: max(0, e.Calls-e.TimedCPU-e.TimedWall)}
+			below = append(below, probecost.Edge{Caller: e.Caller, Callee: e.Callee, Calls: e.Calls, Probes: probes})
+			probes.Own = -e.N
+			self[e.Caller] = self[e.Caller].Add(probes)
+			usd[e.Caller] += e.USD
+		}
+		whole := probecost.Below(below, calls)
+		for _, m := range all {
+			if !(m.N > 0) {
+				continue
+			}
+			n := self[m.Full].Add(probecost.Calls{Own: m.N})
+			price, unpriced := 0.0, 0.0
+			if m.X > 0 {
+				price = max(0, m.SelfUSD+usd[m.Full]) / m.X
+			}
+			if m.SelfX != 0 {
+				unpriced = min(1, max(0, m.SelfUnpricedX/m.SelfX))
+			}
+			off := costs.Of(n)
+			m.SelfX -= off
+			m.SelfUSD -= off * price
+			m.SelfUnpricedX -= off * unpriced
+			inclusive := whole[m.Full]
+			inclusive.Own += m.N
+			m.X = max(0, m.X-costs.Of(inclusive))
+			m.WallX = max(0, m.WallX-costs.Of(inclusive)*m.WallN/m.N)
+			b.probed[methodOf{m.Service, m.Version, m.Full}].errors = costs.Errors(n)
+		}
+		for _, e := range edges[at] {
+			n := probecost.Calls{}
+			if calls[e.Callee] > 0 {
+				n = whole[e.Callee].Times(e.Calls / calls[e.Callee])
+			}
+			n.Own += e.N
+			left := 0.0
+			if e.X > 0 {
+				left = max(0, 1-costs.Of(n)/e.X)
+			}
+			e.X *= left
+			e.USD *= left
+		}
+	}
+}
+
+// reconcile makes the self costs of each service add up to at most the CPU time of its
+// processes, where that is known.
+func (b *builder) reconcile() {
+	byService := map[query.Service][]*query.MethodCost{}
+	for i := range b.costs.Methods {
+		if m := &b.costs.Methods[i]; m.N > 0 {
+			byService[m.Service] = append(byService[m.Service], m)
+		}
+	}
+	for name, methods := range byService {
+		s := b.service[name]
+		if s.ProcessCoreHours == nil {
+			continue
+		}
+		estimates := make([]probecost.Estimate, len(methods))
+		for i, m := range methods {
+			s.MeasuredCoreHours += m.SelfX / nsPerCoreHour
+			estimates[i] = probecost.Estimate{Value: m.SelfX, Errors: b.probed[methodOf{m.Service, m.Version, m.Full}].errors}
+			if n := float64(m.Residuals.Count); n >= 2 {
+				estimates[i].Variance = n / (n - 1) * m.Residuals.Squares
+			}
+		}
+		if s.Reconciled = probecost.Reconcile(estimates, (*s.ProcessCoreHours-s.DoubleCoreHours)*nsPerCoreHour); !s.Reconciled {
+			s.MeasuredCoreHours = 0
+			continue
+		}
+		for i, m := range methods {
+			moved := estimates[i].Value - m.SelfX
+			if moved == 0 {
+				continue
+			}
+			if m.SelfX != 0 {
+				left := estimates[i].Value / m.SelfX
+				m.SelfUSD *= left
+				m.SelfUnpricedX *= left
+			}
+			m.SelfX = estimates[i].Value
+			b.probed[methodOf{m.Service, m.Version, m.Full}].reconciled = true
+		}
+	}
+}
+
+// normal95 is the quantile of the normal law for the ends of a 95% interval.
+const normal95 = 1.96
+
+// resolve marks a line whose own cost is not larger than what is not known of the probes in
+// it: it has no figure. Where chance decides more than probes, the line stays uncertain.
+func (l *Line) resolve(s *sums, sampling float64) (below bool) {
+	probes := s.probes.SE()
+	l.ResolutionNS = math.Ceil(normal95 * probes / s.n)
+	l.BelowResolution = probes > 0 && s.selfX <= normal95*probes && sampling <= probes
+	return l.BelowResolution
+}
+
+// widen adds what is not known of probes to the error of sampling. The interval keeps its
+// skewness.
+func widen(e stats.Estimate, i stats.Interval, probes probecost.Errors) (stats.Estimate, stats.Interval) {
+	if more := probes.Variance(); more > 0 {
+		i.Low = e.Value - math.Sqrt((e.Value-i.Low)*(e.Value-i.Low)+normal95*normal95*more)
+		i.High = e.Value + math.Sqrt((i.High-e.Value)*(i.High-e.Value)+normal95*normal95*more)
+		e.SE = math.Sqrt(e.SE*e.SE + more)
+	}
+	return e, i
+}

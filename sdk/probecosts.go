@@ -1,0 +1,106 @@
+package corehour
+
+import (
+	"math"
+	"sync/atomic"
+)
+
+const (
+	// measuredOneIn is how many timed calls there are for each whose probe is measured.
+	measuredOneIn = 32
+	// enoughMeasured probes replace what the loop of calibrate found.
+	enoughMeasured = 8
+	// longestProbe is the longest time that is taken for a probe's own: where it was
+	// longer the processor was taken away.
+	longestProbe = 50_000 // ns
+)
+
+// probeCosts are what the probe itself costs, measured in place: between the calls of the
+// program, with caches and pipelines as calls find them.
+//
+// A timed call inside another is charged to it with all of its probe (wall, cpu). A part
+// of the probe lies between the two readings of the clock and is taken for the method's
+// (inside): an empty call, made where another has just ended, shows how much. Rows keep
+// what was measured; who reads them takes these costs out.
+type probeCosts struct {
+	empty     *plan // nil = nothing is measured in place
+	inside    gauge
+	wall, cpu inPlace
+	countedPS atomic.Int64 // of a call that is not timed
+	reading   atomic.Int64 // ns of CPU that reading the thread's clock adds at least
+}
+
+// inPlace is the cost of the probe of a timed call in ns.
+type inPlace struct {
+	inLoop atomic.Int64
+	gauge
+}
+
+// prepare makes the empty calls possible.
+func (c *probeCosts) prepare(e *engine) {
+	m := calibrationMethod()
+	s := settings{rate: 1, noCaller: true}
+	if e.threadClock {
+		s.cpuRate = 1
+	}
+	c.empty = newPlan(e, m, s)
+	c.empty.empty, c.empty.plain = true, false
+	m.located.Store(true)
+	m.wallOnly = "calibration" // nothing else is to change its plan
+	m.plan.Store(c.empty)
+}
+
+// measure takes a probe in that is about to end: what it took before the method began,
+// what it has taken since the method's end was read, and its share of the empty call.
+func (c *probeCosts) measure(state cpuState, before, end int64) {
+	if c.empty == nil {
+		return
+	}
+	ended := now()
+	c.empty.method.Begin().End()
+	cost := before + ended - end + (now()-ended)/measuredOneIn
+	if state == cpuNotSampled {
+		c.wall.add(cost)
+	} else {
+		c.cpu.add(cost)
+	}
+}
+
+// gauge adds up times in ns.
+type gauge struct{ n, sum, squares atomic.Int64 }
+
+func (g *gauge) add(ns int64) {
+	if ns < 0 || ns > longestProbe {
+		return
+	}
+	g.sum.Add(ns)
+	g.squares.Add(ns * ns)
+	g.n.Add(1)
+}
+
+// stats returns the mean and the standard deviation, and whether there are enough.
+func (g *gauge) stats() (mean, spread int64, enough bool) {
+	n := float64(g.n.Load())
+	if n < enoughMeasured {
+		return 0, 0, false
+	}
+	m := float64(g.sum.Load()) / n
+	variance := float64(g.squares.Load())/n - m*m
+	return int64(math.Round(m)), int64(math.Ceil(math.Sqrt(max(0, variance)))), true
+}
+
+// stats returns the cost in place plus the part inside of the method's time, or what the
+// loop found and no spread.
+func (p *inPlace) stats(inside int64) (cost, spread int64) {
+	if mean, spread, enough := p.gauge.stats(); enough {
+		return mean + inside, spread
+	}
+	return p.inLoop.Load(), 0
+}
+
+func (c *probeCosts) snapshot(s *Snapshot) {
+	s.ProbeInsideNS, s.ProbeInsideSpreadNS, _ = c.inside.stats()
+	s.WallProbeNS, s.WallProbeSpreadNS = c.wall.stats(s.ProbeInsideNS)
+	s.CPUProbeNS, s.CPUProbeSpreadNS = c.cpu.stats(s.ProbeInsideNS)
+	s.CountedProbePS = c.countedPS.Load()
+}
