@@ -89,7 +89,7 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 	differ.hosts = Spread{} // a slow host makes no more calls
 	for i := range pairs {
 		if pairs[i].estimate(differ, o, o.Inflation); pairs[i].verdict.State == NotProven {
-			pairs[i].infer(nil, "", differ, o)
+			pairs[i].inferAlone("", differ, o)
 		}
 	}
 	return pairs, nil

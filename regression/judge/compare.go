@@ -26,6 +26,7 @@ type compared struct {
 	errors  [statistics]errorOf
 	surely  float64 // the lower end of what was measured
 	proven  bool    // it has the evidence and the size of an alert
+	alone   bool    // judged against what hosts can do, not next to the other methods
 	logE    float64
 	spread  errorOf // of what decides, with what all methods share
 	verdict Verdict

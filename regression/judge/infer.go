@@ -231,31 +231,53 @@ func (e errorOf) with(hosts Spread) errorOf {
 	return errorOf{e.measured, e.all + hosts.Variance, stats.Satterthwaite([]float64{e.all, hosts.Variance}, []float64{e.df, hosts.DF})}
 }
 
-// infer makes the verdict of a method: beside what the others say all methods share, or,
-// where that is not known, beside what hosts can differ by.
-func (c *compared) infer(w *stats.Without, reason string, d differ, o Options) {
+// inferNext makes the verdict of a method next to what the others say all methods share.
+// Where it may be the version that all share, nothing is taken off: the interval reaches
+// from the change if hosts did it to the change if the version did, and the evidence must
+// hold in both cases.
+func (c *compared) inferNext(w *stats.Without, d differ, o Options) {
 	v := &c.verdict
+	c.measure(o)
 	e, f := c.errors[mean], c.fits[mean]
-	best := c.errors[c.best()]
-	v.Measured = partOf(f.change, e.measured, f.df)
+	low, high := w.Interval(f.change, e.all, e.df, c.loading)
+	left := Part{shareOf(f.change - c.loading*w.Mean), [2]float64{shareOf(low), shareOf(high)}}
+	hosts := Spread{c.loading * c.loading * w.SD * w.SD, math.Inf(1)}
+	c.spread = c.errors[c.best()].with(hosts)
+	if v.CommonReason = attributed(w, d.hosts); v.CommonReason != "" {
+		version := partOf(f.change, e.all, e.df)
+		v.Change, v.Interval = version.Change, [2]float64{min(version.Interval[0], left.Interval[0]), max(version.Interval[1], left.Interval[1])}
+		c.logE = c.evidence(nil, Spread{0, math.Inf(1)}, o)
+		c.atMost(c.evidence(w, hosts, o))
+		return
+	}
+	v.CommonReason = takenOff
+	v.Common = &Part{shareOf(c.loading * w.Mean), [2]float64{shareOf(c.loading * w.Low), shareOf(c.loading * w.High)}}
+	v.Remaining, v.Change, v.Interval = &left, left.Change, left.Interval
+	c.logE = c.evidence(w, hosts, o)
+	c.atMost(c.logE)
+}
+
+// inferAlone makes the verdict of a method next to what hosts can differ by: what all
+// methods share is not known, for that reason. Calls, which no host makes more, have none.
+func (c *compared) inferAlone(reason string, d differ, o Options) {
+	v := &c.verdict
+	c.measure(o)
+	c.alone, v.CommonReason = reason != "", reason
+	hosts := Spread{c.loading * c.loading * d.hosts.Variance, d.hosts.DF}
+	c.spread = c.errors[c.best()].with(hosts)
+	whole := c.errors[mean].with(hosts)
+	part := partOf(c.fits[mean].change, whole.all, whole.df)
+	v.Change, v.Interval = part.Change, part.Interval
+	c.logE = c.evidence(nil, hosts, o)
+	c.atMost(c.logE)
+}
+
+// measure fills in what was measured.
+func (c *compared) measure(o Options) {
+	v, f := &c.verdict, c.fits[mean]
+	v.Measured = partOf(f.change, c.errors[mean].measured, f.df)
 	v.Inclusive = partOf(c.inclusive.change, c.inclusive.measured(o.Inflation), c.inclusive.df)
 	c.surely = v.Measured.Interval[0]
-	v.CommonReason = reason
-	hosts := Spread{c.loading * c.loading * d.hosts.Variance, d.hosts.DF}
-	if w != nil {
-		low, high := w.Interval(f.change, e.all, e.df, c.loading)
-		v.Common = &Part{shareOf(c.loading * w.Mean), [2]float64{shareOf(c.loading * w.Low), shareOf(c.loading * w.High)}}
-		v.Remaining = &Part{shareOf(f.change - c.loading*w.Mean), [2]float64{shareOf(low), shareOf(high)}}
-		v.Change, v.Interval = v.Remaining.Change, v.Remaining.Interval
-		hosts = Spread{c.loading * c.loading * w.SD * w.SD, math.Inf(1)}
-	} else {
-		whole := e.with(hosts)
-		part := partOf(f.change, whole.all, whole.df)
-		v.Change, v.Interval = part.Change, part.Interval
-	}
-	c.logE = c.evidence(w, hosts, o)
-	c.spread = best.with(hosts)
-	c.atMost(c.logE)
 }
 
 // atMost bounds the evidence.

@@ -148,14 +148,14 @@ func inferAll(x *index, methods []compared, d differ, o Options) *compared {
 		w := shared.Without(at[m])
 		switch reason := identified(x.d, w, d.hosts); reason {
 		case "":
-			c.infer(w, takenOff, d, o)
+			c.inferNext(w, d, o)
 		case moreThanHosts:
 			// What it changed as all others did is the whole service's.
 			beside := c.evidence(w, Spread{}, o)
-			c.infer(nil, reason, d, o)
+			c.inferAlone(reason, d, o)
 			c.atMost(beside)
 		default:
-			c.infer(nil, reason, d, o)
+			c.inferAlone(reason, d, o)
 		}
 	}
 	return service
@@ -245,7 +245,7 @@ func raise(family []*compared, least float64, o Options) []subject {
 		if !c.verdict.State.Judged() {
 			continue
 		}
-		if c.verdict.Common == nil && c.verdict.CommonReason != "" {
+		if c.alone {
 			// What hosts do is in all of these methods at once: each is asked for what
 			// the first would be.
 			needed[i] = math.Log(float64(len(family)) / o.Alpha)

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/corehour/corehour/regression/stats"
@@ -33,6 +34,27 @@ func identified(d *Deployment, w *stats.Without, hosts Spread) string {
 
 const moreThanHosts = "not identified: what the other methods share is more than hosts differ by"
 
+const (
+	// usualHosts is how many standard deviations of what hosts differ by the common part
+	// may be to be taken for theirs. A version that changes all methods by more than
+	// that is as likely.
+	usualHosts = 1.0
+	// knownSD are the standard errors from which a common part is known not to be 0.
+	knownSD = 2.0
+)
+
+// attributed says why an identified common part is not taken off, "" if it is: it is not
+// known to be other than 0, or the version is as likely to have caused it as hosts are.
+func attributed(w *stats.Without, hosts Spread) string {
+	switch {
+	case w.Low <= 0 && w.High >= 0 && math.Abs(w.Likeliest) < knownSD*math.Sqrt(w.Variance):
+		return "not identified: what the other methods share may be nothing"
+	case math.Abs(w.Likeliest) > usualHosts*math.Sqrt(hosts.Variance+w.Variance):
+		return fmt.Sprintf("not identified: the other methods share %s, of hosts or of the version", percent(shareOf(w.Likeliest)))
+	}
+	return ""
+}
+
 const takenOff = "what the other methods share, within what hosts differ by"
 
 // judgeService makes the verdict on all methods together: on the change that they share,
@@ -58,6 +80,7 @@ func judgeService(x *index, methods []compared, shared *stats.Shared, d differ, 
 	if v.Common != nil || v.CommonReason == moreThanHosts { // the methods agree
 		change, variance, df = w.Likeliest, w.Variance, math.Inf(1)
 	}
+	c.alone = v.Common == nil
 	c.surely = partOf(change, variance, df).Interval[0]
 	c.spread = errorOf{measured, variance, df}.with(d.hosts)
 	c.logE = stats.LogEStudent(change, c.spread.all, c.spread.df, margin(o), scales)

@@ -45,14 +45,15 @@ type Score struct {
 	// changes.
 	Covered, CoveredBroken, Measured Share
 	// In scenes in which more than a third of the methods changed: remaining changes that
-	// are said to be not identified, and deployments that did not end as if nothing were.
-	NotIdentified, Common Share
+	// are said to be not identified, where hosts can be told from the version and where
+	// no rule can, and deployments that did not end as if nothing were.
+	NotIdentified, LikeHosts, Common Share
 }
 
 func (s *Score) merge(o Score) {
 	for _, pair := range [][2]*Share{
 		{&s.False, &o.False}, {&s.WrongSign, &o.WrongSign}, {&s.Covered, &o.Covered}, {&s.CoveredBroken, &o.CoveredBroken},
-		{&s.Measured, &o.Measured}, {&s.NotIdentified, &o.NotIdentified}, {&s.Common, &o.Common},
+		{&s.Measured, &o.Measured}, {&s.NotIdentified, &o.NotIdentified}, {&s.LikeHosts, &o.LikeHosts}, {&s.Common, &o.Common},
 	} {
 		pair[0].Of += pair[1].Of
 		pair[0].Are += pair[1].Are
@@ -62,6 +63,20 @@ func (s *Score) merge(o Score) {
 // broken reports whether a scene breaks the model's assumptions.
 func broken(s scenes.Scene) bool {
 	return s.HostSD > 0.1 || s.InstanceSD > 0.03 || s.LoadingSD > 0 || s.Disturbance != scenes.Disturbance{}
+}
+
+// bothErrors is how far apart the means of two normal distributions with standard
+// deviation 1 are where either of two errors has a probability of 5%.
+const bothErrors = 2 * 1.645
+
+// likeHosts reports whether hosts alone do so often what the change of a scene does to all
+// methods that no test tells one from the other with errors of 5%, however many records
+// there are, and though it knows how much hosts differ: a change of d to all methods, and
+// hosts that differ by d, give the same records.
+func likeHosts(s scenes.Scene) bool {
+	slow := math.Log(1.2) // 1 host in 20 is
+	host := s.HostSD*s.HostSD + 0.05*0.95*slow*slow
+	return math.Log(s.Change.Factor) < bothErrors*math.Sqrt(host*(1/float64(s.Base)+1/float64(s.Head)))
 }
 
 func (j *Judged) score() (s Score) {
@@ -84,7 +99,11 @@ func (j *Judged) score() (s Score) {
 			s.WrongSign.add(v.Interval[1] < 0)
 		}
 		if common {
-			s.NotIdentified.add(v.Common == nil)
+			if likeHosts(j.Scene) {
+				s.LikeHosts.add(v.Common == nil)
+			} else {
+				s.NotIdentified.add(v.Common == nil)
+			}
 		}
 		if v.Basis != judge.Own { // changes are not of the own cost
 			continue

@@ -47,7 +47,8 @@ func (s *simulation) family(name string, score families.Score) {
 	t.Higher(name+": intervals that cover, where a scene breaks the model", score.CoveredBroken.Percent(), "%", 90)
 	t.Higher(name+": intervals of measured changes that cover", score.Measured.Percent(), "%", 90)
 	if score.Common.Of > 0 {
-		t.Higher(name+": more than a third changed: remaining change not identified", score.NotIdentified.Percent(), "%", sim.None)
+		t.Higher(fmt.Sprintf("%s: more than a third changed: remaining change not identified (of %d)", name, score.NotIdentified.Of), score.NotIdentified.Percent(), "%", 95)
+		t.Higher(fmt.Sprintf("%s: more than a third changed, as much as hosts differ by: not identified (of %d)", name, score.LikeHosts.Of), score.LikeHosts.Percent(), "%", sim.None)
 		t.Higher(name+": more than a third changed: exit status is not 0", score.Common.Percent(), "%", sim.None)
 	}
 }
