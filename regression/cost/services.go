@@ -18,6 +18,7 @@ type builder struct {
 	unknown *unknown
 	tails   map[query.MethodName]*tail
 	service map[query.Service]*Service
+	pending map[*query.MethodCost]int64 // measurements that wait for their counts
 }
 
 func newBuilder(r *Report, o Options, costs *query.Costs, bills []query.Bill) *builder {
