@@ -31,6 +31,8 @@ func exampleWarehouse(t *testing.T) *query.Warehouse {
 	process.Class, process.Method = "", ""
 	process.CPUMeasured, process.CPUNS = 1, 20e9
 	process.Process = &methodspan.ProcessStats{Cores: 2, CallsTotal: calls, Stats: []methodspan.Stat{{Name: "queue", Value: 8192}}}
+	counts.EndNS = begin.Add(time.Minute).UnixNano()
+	process.EndNS = counts.EndNS
 	rows := []methodspan.Row{counts, process}
 	for _, g := range groups {
 		for range g.records {

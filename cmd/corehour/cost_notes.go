@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/corehour/corehour/regression/cost"
@@ -18,6 +19,33 @@ func aheadOf(last time.Time) []string {
 	}
 	return []string{fmt.Sprintf("rows end %s after now: the clock of an instance is ahead, or that of this machine behind; what such instances did is put at the wrong time",
 		ahead.Round(time.Second))}
+}
+
+// countsDue is how long after a measurement its counts are still to be expected.
+const countsDue = 3 * time.Minute
+
+// pendingNotes say which services have measurements that no figure holds.
+func pendingNotes(r *cost.Report) []string {
+	var notes []string
+	for i := range r.Services {
+		s := &r.Services[i]
+		if s.PendingRecords == 0 {
+			continue
+		}
+		until := "nothing is counted yet"
+		if s.CountedUntil != nil {
+			until = "figures are up to " + s.CountedUntil.UTC().Format(time.RFC3339)
+		}
+		since := s.PendingSince.UTC().Format(time.RFC3339)
+		if now().Sub(*s.PendingSince) < countsDue {
+			notes = append(notes, fmt.Sprintf("counts pending: %s: %d calls measured since %s are in no figure until their counts arrive, within about a minute; %s",
+				s.Service, s.PendingRecords, since, until))
+			continue
+		}
+		notes = append(notes, fmt.Sprintf("counts pending: %s: %d calls measured since %s are in no figure: processes ended without their last counts (corehour check lists them as dead) or counts are late; %s",
+			s.Service, s.PendingRecords, since, until))
+	}
+	return notes
 }
 
 // costNotes say why lines have no cost, and what it would take.
@@ -37,8 +65,9 @@ func costNotes(r *cost.Report, last time.Time) []string {
 			uncounted++
 		}
 	}
-	notes := aheadOf(last)
+	notes := append(aheadOf(last), pendingNotes(r)...)
 	switch {
+	case slices.ContainsFunc(r.Services, func(s cost.Service) bool { return s.PendingRecords > 0 }):
 	case r.Instances > 0 && counted+measured == 0:
 		notes = append(notes, "no call of a method was stored: no method is on, or only rows of processes arrived; corehour check shows what SDKs say they handed out")
 	case measured == 0:

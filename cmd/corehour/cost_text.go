@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/perday"
 	"github.com/corehour/corehour/regression/stats"
 )
 
@@ -17,7 +19,7 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 		shown = shown[:c.top]
 	}
 	d.Say(fmt.Sprintf("cost by %s, %s to %s; observed %s%s",
-		dimensions(r.By), showTime(r.From, c.zone), showTime(r.To, c.zone), coverage(r.ObservedDays), scaled(c.unit)),
+		dimensions(r.By), showTime(r.From, c.zone), showTime(r.To, c.zone), observed(r), scaled(c.unit)),
 		fmt.Sprintf("%d instances, %d calls with measured CPU", r.Instances, r.Records))
 	if !slices.Contains(r.By, cost.ByCaller) {
 		if notes := costNotes(r, r.LastRow); notes != nil {
@@ -55,6 +57,21 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 		d.Say(notes...)
 	}
 	return d
+}
+
+// observed is the time that dollars a day are scaled by.
+func observed(r *cost.Report) string {
+	days := func(days float64) string {
+		return perday.Basis{Length: time.Duration(days * 24 * float64(time.Hour))}.Text()
+	}
+	least := r.ObservedDays
+	for i := range r.Services {
+		least = min(least, r.Services[i].ObservedDays)
+	}
+	if shortest, longest := days(least), days(r.ObservedDays); shortest != longest {
+		return fmt.Sprintf("%s to %s, by service", shortest, longest)
+	}
+	return days(r.ObservedDays)
 }
 
 // scaled says what is made of the time that was observed.
@@ -164,6 +181,8 @@ func marked(mark, figure string) string {
 // is none to rely on.
 func intervalOf(r *cost.Report, l *cost.Line, per cost.Per) string {
 	switch {
+	case l.SelfCoreHours == nil && l.PendingRecords > 0:
+		return l.Why
 	case l.BelowResolution:
 		return fmt.Sprintf("below resolution (%s)", nanos(&l.ResolutionNS))
 	case l.SelfUSDLeast != nil:

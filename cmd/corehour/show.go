@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/cost"
@@ -53,14 +52,6 @@ func nanos(ns *float64) string {
 		return unknown
 	}
 	return output.Nanos(*ns)
-}
-
-func coverage(days float64) string {
-	d := time.Duration(days * 24 * float64(time.Hour))
-	if d >= 48*time.Hour {
-		return fmt.Sprintf("%.1f days", days)
-	}
-	return d.Round(time.Second).String()
 }
 
 func fullName(class, method, signature string) string {

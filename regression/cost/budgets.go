@@ -8,6 +8,7 @@ import (
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/rulefile"
 	"github.com/corehour/corehour/regression/alert/rules"
+	"github.com/corehour/corehour/regression/perday"
 )
 
 // Budget is what may be spent on something.
@@ -37,7 +38,7 @@ func ParseBudgets(data []byte) (*Budgets, []configfile.Warning, error) {
 			case e.Has("usd_per_day") == e.Has("usd_per_month"):
 				e.Fault("", "must have one of usd_per_day and usd_per_month", "both or none", "")
 			case month > 0:
-				b.USDPerDay = month / daysPerMonth
+				b.USDPerDay = month / perday.DaysPerMonth
 			}
 			if !e.Faulty() && slices.ContainsFunc(out.Budgets, func(x Budget) bool { return x.Name == b.Name }) {
 				e.Fault("name", "must be said once", configfile.Quote(b.Name), "alerts are told apart by it")
@@ -98,20 +99,20 @@ func (r *Report) spendOnMethods(s *Spending) {
 	for i := range r.Methods {
 		l := &r.Methods[i]
 		b := &s.Budget
-		if b.Owner != "" && l.Owner != b.Owner || !b.Matches(l.Namespace, l.Name, l.Environment, l.Class) || l.SelfUSD == nil {
+		if b.Owner != "" && l.Owner != b.Owner || !b.Matches(l.Namespace, l.Name, l.Environment, l.Class) || l.SelfUSDPerDay == nil {
 			continue
 		}
 		s.Records += l.CPUMeasured
-		spent += *l.SelfUSD
-		s.SpentUSD = pointer(spent / r.ObservedDays)
+		spent += *l.SelfUSDPerDay
+		s.SpentUSD = pointer(spent)
 		if l.usdError == nil { // of one slot: nothing is proven by it
-			low, high = low-*l.SelfUSD, high+*l.SelfUSD
+			low, high = low-*l.SelfUSDPerDay, high+*l.SelfUSDPerDay
 			continue
 		}
-		low, high = low+l.usdError[0], high+l.usdError[1]
+		low, high = low+l.usdError[0]/l.days, high+l.usdError[1]/l.days
 	}
 	if s.SpentUSD != nil {
-		s.Interval = &[2]float64{*s.SpentUSD + low/r.ObservedDays, *s.SpentUSD + high/r.ObservedDays}
+		s.Interval = &[2]float64{*s.SpentUSD + low, *s.SpentUSD + high}
 	}
 }
 
@@ -124,24 +125,30 @@ func (r *Report) spendOnServices(s *Spending) {
 		if !s.Budget.Matches(service.Namespace, service.Name, service.Environment, "") {
 			continue
 		}
+		usd := 0.0
 		switch {
 		case service.PaidUSD != nil:
-			spent += *service.PaidUSD
+			usd = *service.PaidUSD
 			what = append(what, "cores x time")
 		case service.ProcessUSD != nil:
-			spent += service.leastPaidUSD
+			usd = service.leastPaidUSD
 			coreless += service.coreless
 			intervals += service.intervals
 			if what = append(what, "process CPU"); service.coreless < service.intervals {
 				what = append(what, "cores x time")
 			}
 		case service.AttributedUSD > 0:
-			spent += service.AttributedUSD
+			usd = service.AttributedUSD
 			what = append(what, "self costs")
 		default:
 			continue
 		}
-		s.SpentUSD = pointer(spent / r.ObservedDays)
+		perDay, ok := service.basis.Of(usd)
+		if !ok {
+			continue
+		}
+		spent += perDay
+		s.SpentUSD = pointer(spent)
 	}
 	if s.SpentUSD != nil {
 		slices.Sort(what)

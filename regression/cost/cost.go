@@ -5,15 +5,12 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/alert/rules"
+	"github.com/corehour/corehour/regression/perday"
 	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
 )
 
-const (
-	nsPerCoreHour = 3.6e12
-	// daysPerMonth makes a month of 730 hours, as clouds bill them.
-	daysPerMonth = 365.0 / 12
-)
+const nsPerCoreHour = 3.6e12
 
 // Options of a report.
 type Options struct {
@@ -37,7 +34,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
-	window, level := w.Whole(w.Window)
+	window, level := w.Whole(wholeMinutes(w.Window))
 	r := &Report{From: window.From, To: window.To, RowsBy: level, By: o.By, Methods: []Line{}}
 	ask := query.CostAsk{Window: window, Filter: o.Filter, Group: columns(o.By), Price: o.Price}
 	if o.Owners != nil {
@@ -51,7 +48,14 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 		return r, nil
 	}
 	first, last := r.spanOf(bills)
-	r.observe(first, last, w.First(), o.Now)
+	observed, err := w.Observed(ctx, window, o.Filter)
+	if err != nil {
+		return nil, err
+	}
+	pending, err := w.Pending(ctx, window, o.Filter)
+	if err != nil {
+		return nil, err
+	}
 	ask.Slot = slotFor(last.Sub(first))
 	costs, err := w.Costs(ctx, ask)
 	if err != nil {
@@ -62,6 +66,8 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 		return nil, err
 	}
 	b := newBuilder(r, o, costs, bills)
+	b.observe(observed, w.First())
+	b.await(pending)
 	if b.tails, err = readTails(ctx, w, o, query.Window{From: last.AddDate(0, 0, -tailDays), To: window.To}); err != nil {
 		return nil, err
 	}
@@ -110,21 +116,68 @@ func (r *Report) spanOf(bills []query.Bill) (first, last time.Time) {
 	return first, last
 }
 
-// observe finds out for how much of the window it is known what was spent: all of it
-// that is over, hours without rows too, since the first row that the warehouse holds.
-// Rows of a clock that is ahead are of hours that are over.
-func (r *Report) observe(first, last, held, now time.Time) {
-	if held.IsZero() {
-		held = first
+// wholeMinutes widens a window to whole minutes. Counts and process rows are of parts of one
+// minute and can't be cut, so all that a window holds is then of the same time.
+func wholeMinutes(w query.Window) query.Window {
+	if to := w.To.Truncate(time.Minute); !to.Equal(w.To) {
+		w.To = to.Add(time.Minute)
 	}
-	start, end := r.From, r.To
-	if start.Before(held) {
-		start = held
-	}
-	if end.IsZero() || end.After(now) {
-		if end = now; end.Before(last) {
-			end = last
+	w.From = w.From.Truncate(time.Minute)
+	return w
+}
+
+// observe finds out for how much of the window it is known what each service spent, by its
+// own rows only.
+func (b *builder) observe(all []query.Observed, held time.Time) {
+	for _, o := range all {
+		if s := b.service[o.Service]; s != nil {
+			s.basis = perday.Observe(query.Window{From: b.From, To: b.To}, o, held, b.options.Now)
+			s.ObservedDays, s.USDPerDayBasis = s.basis.Days(), s.basis.String()
+			if b.ObservedDays = max(b.ObservedDays, s.ObservedDays); !o.Counted.IsZero() {
+				s.CountedUntil = &o.Counted
+			}
 		}
 	}
-	r.ObservedDays = max(0, end.Sub(start).Hours()/24)
+}
+
+// await notes which measurements wait for their counts. A method that was only measured
+// so far has a line too.
+func (b *builder) await(all []query.Pending) {
+	type key struct {
+		query.MethodName
+		version string
+	}
+	known := map[key]*query.MethodCost{}
+	for i := range b.costs.Methods {
+		m := &b.costs.Methods[i]
+		known[key{query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method}, m.Version}] = m
+	}
+	b.pending = map[*query.MethodCost]int64{}
+	var more []query.MethodCost
+	for _, p := range all {
+		b.know(p.Service)
+		s := b.service[p.Service]
+		s.PendingRecords += p.Measured
+		if s.PendingSince == nil || p.First.Before(*s.PendingSince) {
+			s.PendingSince = &p.First
+		}
+		if known[key{p.MethodName, p.Version}] == nil {
+			more = append(more, query.MethodCost{Service: p.Service, Version: p.Version, Class: p.Class, Method: p.Method, Full: p.Full, Owner: b.options.owner(p.MethodName)})
+		}
+	}
+	b.costs.Methods = append(b.costs.Methods, more...)
+	for i := range b.costs.Methods { // which may have moved
+		m := &b.costs.Methods[i]
+		known[key{query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method}, m.Version}] = m
+	}
+	for _, p := range all {
+		b.pending[known[key{p.MethodName, p.Version}]] += p.Measured
+	}
+}
+
+func (o *Options) owner(m query.MethodName) string {
+	if o.Owners == nil {
+		return ""
+	}
+	return o.Owners.Of(m.Namespace, m.Name, m.Environment, m.Class)
 }

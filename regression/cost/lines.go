@@ -27,6 +27,7 @@ type sums struct {
 	line         *Line
 	services     map[query.Service]bool
 	functions    map[function]float64 // whole time
+	perDay       float64              // dollars a day, added up by service
 	n, x         float64
 	selfX        float64
 	selfUSD      float64
@@ -87,6 +88,10 @@ func (b *builder) methodLines() []Line {
 		if p := b.probed[methodOf{m.Service, m.Version, m.Full}]; p != nil && m.N > 0 {
 			s.probes = s.probes.Add(p.errors)
 			s.reconciled = s.reconciled || p.reconciled
+		}
+		s.line.PendingRecords += b.pending[m]
+		if usd, ok := b.service[m.Service].basis.Of(m.SelfUSD); ok {
+			s.perDay += usd
 		}
 	}
 	for _, e := range b.costs.Edges { // what comes from outside of a group is its inclusive cost
@@ -154,7 +159,11 @@ func (b *builder) finish(s *sums, e query.GroupCost, method bool) {
 			l.Signature = signature
 		}
 	}
+	b.scale(s)
 	if !(s.n > 0) {
+		if l.PendingRecords > 0 {
+			l.Why = pendingCounts
+		}
 		return
 	}
 	l.Reconciled = s.reconciled
@@ -188,6 +197,25 @@ func (b *builder) finish(s *sums, e query.GroupCost, method bool) {
 	b.share(s)
 	b.dollars(s, total, interval, known)
 	b.doubt(s, total, known)
+}
+
+// pendingCounts is why a line has no cost yet.
+const pendingCounts = "counts pending"
+
+// scale finds the days that dollars of a line are scaled by: those of its service. Of several
+// services dollars a day are added up, and the days are those that say the same.
+func (b *builder) scale(s *sums) {
+	l := s.line
+	for service := range s.services {
+		basis := b.service[service].basis
+		l.days, l.USDPerDayBasis = max(l.days, basis.Days()), basis.String()
+	}
+	if len(s.services) > 1 {
+		l.USDPerDayBasis = fmt.Sprintf("windows of %d services observed, each its own", len(s.services))
+		if s.perDay != 0 && s.selfUSD/s.perDay > 0 {
+			l.days = s.selfUSD / s.perDay
+		}
+	}
 }
 
 func (b *builder) share(s *sums) {
@@ -276,7 +304,8 @@ func (b *builder) callerLines() []Line {
 		if !ok {
 			i = len(out)
 			at[k] = i
-			out = append(out, Line{Service: k.Service, Version: k.Version, Class: k.Class, Method: k.Method, Owner: k.Owner, Caller: k.caller, Requests: b.service[e.Service].Requests})
+			out = append(out, Line{Service: k.Service, Version: k.Version, Class: k.Class, Method: k.Method, Owner: k.Owner, Caller: k.caller, Requests: b.service[e.Service].Requests,
+				days: b.service[e.Service].basis.Days(), USDPerDayBasis: b.service[e.Service].basis.String()})
 		}
 		l := &out[i]
 		l.Calls += e.Calls

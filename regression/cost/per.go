@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/regression/perday"
 )
 
 // Per is what dollars are told for one of.
@@ -35,9 +36,9 @@ func (r *Report) For(per Per, l *Line, usd *float64) *float64 {
 	of := 1.0
 	switch per {
 	case PerDay:
-		of = r.ObservedDays
+		of = l.days
 	case PerMonth:
-		of = r.ObservedDays / daysPerMonth
+		of = l.days / perday.DaysPerMonth
 	case PerCall:
 		of = l.Calls
 	case PerRequest:

@@ -3,6 +3,7 @@ package cost
 import (
 	"time"
 
+	"github.com/corehour/corehour/regression/perday"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -13,9 +14,8 @@ type Report struct {
 	// RowsBy is the level of rows, hour or minute, that the window would have cut: it
 	// was widened to whole ones. Empty where it would not.
 	RowsBy string `json:"rows_by,omitempty"`
-	// ObservedDays is the part of the window that is over, since the first row that the
-	// warehouse holds; per-day figures are figures of the window divided by it. A month
-	// has 365/12 days.
+	// ObservedDays is the longest of those of the services, each of which has its own:
+	// figures per day are figures of the window divided by them. A month has 365/12 days.
 	ObservedDays float64 `json:"observed_days"`
 	// LastRow is the end of the last row.
 	LastRow time.Time `json:"last_row"`
@@ -57,6 +57,8 @@ type Line struct {
 	Measured        int64   `json:"measured"`
 	CPUMeasured     int64   `json:"cpu_measured"`
 	ErrorShare      float64 `json:"error_share"`
+	// PendingRecords are measured calls whose counts have not arrived: no figure holds them.
+	PendingRecords int64 `json:"pending_records"`
 	// Requests are calls that nothing measured made, in the services that the line
 	// has a part in: what came from outside. An estimate.
 	Requests float64 `json:"requests"`
@@ -74,6 +76,7 @@ type Line struct {
 	SelfUSDPerRequest     *float64    `json:"self_usd_per_request"`
 	SelfUSDPerDay         *float64    `json:"self_usd_per_day"`
 	SelfUSDPerMonth       *float64    `json:"self_usd_per_month"`
+	USDPerDayBasis        string      `json:"usd_per_day_basis,omitempty"`
 	// Least are what a line with LowerBound costs at least, the lower ends of intervals of
 	// 99%. The figures above are the estimates, which may be above the truth.
 	SelfCoreHoursLeast *float64 `json:"self_core_hours_least,omitempty"`
@@ -113,6 +116,7 @@ type Line struct {
 	Reconciled bool `json:"reconciled"`
 
 	usdError *[2]float64 // how far the interval of SelfUSD goes, printed or not
+	days     float64     // that dollars are scaled to a day by
 }
 
 // Percentiles in ns.
@@ -126,6 +130,15 @@ type Percentiles struct {
 type Service struct {
 	query.Service
 	Instances int64 `json:"instances"`
+	// ObservedDays is the part of the window of which it is known what the service spent.
+	ObservedDays   float64 `json:"observed_days"`
+	USDPerDayBasis string  `json:"usd_per_day_basis,omitempty"`
+	// CountedUntil is the end of the last counts or process row. PendingRecords are measured
+	// calls that started after the last counts of their process, PendingSince the first of
+	// them: no figure holds them, nor the process rows of that time, which come with the counts.
+	CountedUntil   *time.Time `json:"counted_until"`
+	PendingRecords int64      `json:"pending_records"`
+	PendingSince   *time.Time `json:"pending_since,omitempty"`
 	// Paid is the service's share of cores x time of the hosts that its processes ran on,
 	// idle what of it no process used; null where process rows do not say how many cores
 	// there are.
@@ -173,6 +186,7 @@ type Service struct {
 	// that what is paid is known from below only.
 	coreless, intervals int64
 	leastPaidUSD        float64
+	basis               perday.Basis
 }
 
 // Hosts counts intervals of processes, by what is known of their hosts.

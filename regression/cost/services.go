@@ -19,6 +19,7 @@ type builder struct {
 	tails   map[query.MethodName]*tail
 	service map[query.Service]*Service
 	probed  map[methodOf]*probed
+	pending map[*query.MethodCost]int64 // measurements that wait for their counts
 }
 
 func newBuilder(r *Report, o Options, costs *query.Costs, bills []query.Bill) *builder {

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -35,6 +36,8 @@ type dialect struct {
 	Finer bool
 	// Hourly: sums by hour are read in the place of rows, see hourly.
 	Hourly bool
+	// lateNS is the start of the newest hour of the rows in files.
+	lateNS int64
 }
 
 var (
@@ -77,6 +80,17 @@ func (d dialect) Rows() string {
 		return "method_rows"
 	}
 	return "method_calls"
+}
+
+// pendingFor is how long counts may be on their way. An interval of counts is a minute at most.
+const pendingFor = time.Hour
+
+// Late is the time in ns before which no measurement waits for its counts.
+func (d dialect) Late() string {
+	if d.partitioned {
+		return fmt.Sprintf("(UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - %d)", pendingFor)
+	}
+	return strconv.FormatInt(d.lateNS, 10)
 }
 
 // Part numbers the directory of a row, from 1.
@@ -154,6 +168,7 @@ type scope struct {
 	Filter  Filter
 	Told    []string // columns that statements of sums tell rows apart by
 	Summed  bool     // rows are added up before they are weighed
+	Every   bool     // pending rows are kept, without a weight
 	Timed   bool     // only rows with weights are of interest
 	Errors  bool     // sums are of wall time and errors, too
 
@@ -166,6 +181,21 @@ type scope struct {
 func (s scope) From(source string) scope {
 	s.Source = source
 	return s
+}
+
+// EveryRow is the same scope for a relation that keeps pending rows, without a weight.
+func (s scope) EveryRow() scope {
+	s.Every = true
+	return s
+}
+
+// Sent is what shows which counts have arrived: all rows of processes, whatever the
+// source leaves out.
+func (s scope) Sent() string {
+	if s.Every {
+		return s.Source
+	}
+	return s.Rows()
 }
 
 // sumsFrom is the shortest slot for which rows are added up before they are weighed. There
@@ -229,6 +259,11 @@ func (s scope) OfAll() scope {
 // Key lists the columns of a weight cell's key, each behind a prefix.
 func (s scope) Key(prefix string) string {
 	return prefixed(prefix, "service_namespace", "service", "environment", "version", "class", "method")
+}
+
+// Process lists the columns that name a process.
+func (s scope) Process(prefix string) string {
+	return prefixed(prefix, "service_namespace", "service", "environment", "version", "instance", "process_start_ns")
 }
 
 // Service lists the columns that name a service.

@@ -23,11 +23,12 @@ var comparedOnSums = map[string]string{
 	"distribution": "distributionOf", "percentiles": "spreadsOf", "tails": "tailsOf",
 	// These are about single processes, items and files, which sums have none of.
 	"processes": "wantNothingOfSums", "last_stats": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
+	"pending": "wantNothingOfSums", "observed": "askMore",
 	// What users' statements read: TestStoredWeightsAreThoseOfTheView.
 	"create_weights": "ask", "create_method_cost_of_weights": "ask",
 	// Parts of others, and what only BigQuery is asked.
 	"last_beats": "", "method_cost": "", "weights": "", "records": "", "sums": "", "weighted": "", "weighted_rows": "", "weighed": "", "with_cost": "",
-	"cpu_factor": "", "wall_factor": "", "cell_of_weight": "", "view_of_method_cost": "", "extent": "",
+	"cpu_factor": "", "wall_factor": "", "cell_of_weight": "", "uncounted": "", "is_pending": "", "view_of_method_cost": "", "extent": "",
 }
 
 func TestEveryStatementIsComparedOnSums(t *testing.T) {
@@ -119,6 +120,12 @@ func askMore(t *testing.T, root string) answers {
 		a.add("bill "+b.Service.String()+" usd", b.CPUUSD)
 		a.add("bill "+b.Service.String()+" unpriced", b.UnpricedCPUNS)
 		a.add("bill "+b.Service.String()+" unpriced paid", b.UnpricedPaidNS)
+	}
+	observed, err := w.Observed(ctx, Window{}, Filter{})
+	must(err)
+	for _, o := range observed {
+		a.add("observed "+o.Service.String()+" first", float64(o.First.UnixNano()))
+		a.add("observed "+o.Service.String()+" counted", float64(o.Counted.UnixNano()))
 	}
 
 	compared := comparedVersions(services[0])
@@ -312,6 +319,9 @@ func wantNothingOfSums(t *testing.T, root string) {
 	}
 	if accounts, err := w.Accounts(ctx, Window{}, Filter{}); err != nil || len(accounts) != 0 {
 		t.Errorf("%d accounts of processes, %v", len(accounts), err)
+	}
+	if pending, err := w.Pending(ctx, Window{}, Filter{}); err != nil || len(pending) != 0 {
+		t.Errorf("pending %v, %v", pending, err)
 	}
 	if duplicates, err := w.Duplicates(ctx); err != nil || len(duplicates) != 0 {
 		t.Errorf("duplicates %v, %v", duplicates, err)

@@ -62,7 +62,7 @@ func (w *Warehouse) weights() ([]string, error) {
 	}
 	s.Weights = weightsSchema + "."
 	statements := []string{"CREATE SCHEMA " + weightsSchema, formed}
-	for _, name := range []string{"keys", "factors", "tight"} {
+	for _, name := range []string{"keys", "factors", "tight", "uncounted"} {
 		statements = append(statements, "CREATE VIEW "+s.Weights+name+" AS SELECT * FROM "+s.Weights+"formed WHERE what = '"+name+"'")
 	}
 	view, err := render("create_method_cost_of_weights", s)

@@ -16,6 +16,7 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 
 	"github.com/corehour/corehour/internal/bucket"
+	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 )
 
@@ -175,6 +176,7 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	w.dialect = duckdbDialect
 	w.dialect.Parted = slices.ContainsFunc(w.Files, func(f parquet.File) bool { return f.Prefix != w.Files[0].Prefix })
 	w.dialect.Finer = hasFiner(w.Files)
+	w.dialect.lateNS = lateFrom(w.Files, time.Now())
 	costs, err := render("create_method_cost", scope{dialect: w.dialect, Source: w.dialect.Rows()})
 	if err != nil {
 		return err
@@ -199,6 +201,21 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 		}
 	}
 	return nil
+}
+
+// lateFrom is the start of the newest hour that files hold rows of. A clock that is ahead
+// does not move it past that of now. Nothing of a date that was rolled up is on its way, and
+// a rollup does not name the processes whose counts it holds.
+func lateFrom(files []parquet.File, now time.Time) int64 {
+	const date = int64(24 * time.Hour)
+	newest, rolledUp := int64(0), int64(0)
+	for _, f := range files {
+		newest = max(newest, f.MaxStartNS)
+		if f.Level != methodspan.LevelRaw {
+			rolledUp = max(rolledUp, f.MaxStartNS-f.MaxStartNS%date+date)
+		}
+	}
+	return max(min(newest, nanos(now))-int64(pendingFor), rolledUp)
 }
 
 // Our own statements join what is large with what is small, in this order: the engine

@@ -8,16 +8,19 @@ weighted AS ({{template "weighted_rows" .}}
   -- Rows with their weights.
   SELECT
     c.*, k.key_id,
-    CASE WHEN {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.cpu_measured > 0 THEN {{template "cpu_factor" .}} / NULLIF(c.p * c.cpu_p, 0) END AS w,
-    CASE WHEN {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 THEN {{template "wall_factor" .}} / NULLIF(c.p, 0) END AS w_wall,
+    CASE WHEN {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.cpu_measured > 0{{if .Every}} AND u.until_ns IS NULL{{end}} THEN {{template "cpu_factor" .}} / NULLIF(c.p * c.cpu_p, 0) END AS w,
+    CASE WHEN {{.Kind "c." "call" "aggregate"}} AND c.measured > 0{{if .Every}} AND u.until_ns IS NULL{{end}} THEN {{template "wall_factor" .}} / NULLIF(c.p, 0) END AS w_wall,
     {{- template "cell_of_weight" .}}
-  FROM {{.Source}} AS c
+  FROM {{if .Every}}{{.Source}}{{else}}counted{{end}} AS c
   LEFT JOIN {{.Weights}}keys AS k ON {{.Same "c" "k" "service_namespace" "service" "environment" "version" "class" "method"}}
   LEFT JOIN {{.Weights}}factors AS a
     ON a.key_id = k.key_id
       AND a.hour_ns = CASE WHEN c.level = 'raw' THEN c.start_ns - MOD(c.start_ns, 3600000000000) + {{.Part "c."}} ELSE c.start_ns - MOD(c.start_ns, 86400000000000) END
   LEFT JOIN {{.Weights}}tight AS t
     ON t.key_id = CASE WHEN a.cell = 'minute' OR a.cell_wall = 'minute' THEN k.key_id END AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000) + {{.Part "c."}}
+  {{- if .Every}}
+  LEFT JOIN {{.Weights}}uncounted AS u ON {{template "is_pending" .}}
+  {{- end}}
 {{- end}}
 
 {{define "method_cost"}}
@@ -77,6 +80,9 @@ weighed AS (
 
 {{define "cell_of_weight"}}
     CASE
+      {{- if .Every}}
+      WHEN u.until_ns IS NOT NULL THEN 'pending'
+      {{- end}}
       WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 THEN 'none' ELSE a.cell END
       WHEN c.reason LIKE 'none/%' THEN 'none'
       WHEN c.reason LIKE 'hour/%' THEN 'hour'
@@ -89,6 +95,9 @@ weighed AS (
       WHEN c.reason LIKE 'hour/%' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_ns,
     CASE
+      {{- if .Every}}
+      WHEN u.until_ns IS NOT NULL THEN 'pending'
+      {{- end}}
       WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL AND a.wall_scale = 1 THEN 'none' ELSE a.cell_wall END
       WHEN c.reason LIKE '%/none' THEN 'none'
       WHEN c.reason LIKE '%/hour' THEN 'hour'

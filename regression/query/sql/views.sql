@@ -1,6 +1,6 @@
 {{define "create_method_cost"}}
 CREATE VIEW method_cost AS
-{{template "method_cost" .}}
+{{template "method_cost" .EveryRow}}
 {{end}}
 
 {{define "create_weights"}}
@@ -12,6 +12,8 @@ UNION ALL BY NAME
 SELECT 'factors' AS what, * FROM factors
 UNION ALL BY NAME
 SELECT 'tight' AS what, * FROM tight
+UNION ALL BY NAME
+SELECT 'uncounted' AS what, * FROM uncounted
 {{end}}
 
 {{define "create_method_cost_of_weights"}}
@@ -19,7 +21,7 @@ SELECT 'tight' AS what, * FROM tight
 -- for, which it can't where a statement forms weights itself.
 CREATE OR REPLACE VIEW method_cost AS
 SELECT {{template "with_cost" .}}
-FROM ({{template "weighted_rows" .}})
+FROM ({{template "weighted_rows" .EveryRow}})
 {{end}}
 
 {{define "view_of_method_cost"}}
@@ -31,7 +33,7 @@ WITH recent AS (
   WHERE event_date >= DATE_SUB(CURRENT_DATE('UTC'), INTERVAL 31 DAY)
 )
 SELECT *, TIMESTAMP_MICROS(DIV(start_ns, 1000)) AS start_time
-FROM ({{template "method_cost" .From "recent"}})
+FROM ({{template "method_cost" (.From "recent").EveryRow}})
 {{end}}
 
 {{define "user"}}
@@ -41,7 +43,7 @@ WITH method_calls AS (
   FROM `PROJECT.DATASET.method_calls`
   WHERE event_date BETWEEN {{.Param}}from_date AND {{.Param}}to_date
 ),
-method_cost AS ({{template "method_cost" .From "method_calls"}})
+method_cost AS ({{template "method_cost" (.From "method_calls").EveryRow}})
 (
 STATEMENT
 )

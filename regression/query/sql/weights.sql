@@ -38,6 +38,22 @@
 -- Methods of versions go by number: six names are dear to group and to join by.
 -- holes says whether the caller of some of a method's measurements is not known,
 -- name_id which methods of a version have the same full name.
+--
+-- Counts arrive up to a minute after measurements. A measurement that started after the end of
+-- the last counts of its process is pending: its calls are in no N_G, so it is in no cell and has
+-- no weight until they are. Only measurements of the newest hour can be: a process that was
+-- killed sends no last counts, and its measurements count like those of other processes then.
+{{template "uncounted" .}},
+counted AS {{.Inline}} (
+  SELECT c.*
+  FROM {{.Source}} AS c
+  WHERE c.start_ns < {{.Late}}
+  UNION ALL
+  SELECT c.*
+  FROM {{.Source}} AS c
+  LEFT JOIN uncounted AS u ON {{template "is_pending" .}}
+  WHERE c.start_ns >= {{.Late}} AND u.until_ns IS NULL
+),
 rolled AS {{.Stored}} (
   SELECT
     {{.Key ""}}, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
@@ -259,8 +275,24 @@ tight AS (
       {{- if .Errors}},
       c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.errors / NULLIF(c.p, 0) AS errors
       {{- end}}
-    FROM {{.Source}} AS c
+    FROM counted AS c
 {{- end}}
+
+{{define "uncounted"}}uncounted AS {{.Stored}} (
+  -- Processes with measurements that started after the end of their last counts.
+  SELECT {{.Process "c."}}, MAX(CASE WHEN {{.Kind "c." "counts" "process"}} THEN c.end_ns ELSE 0 END) AS until_ns
+  FROM {{.Sent}} AS c
+  WHERE {{.Raw "c."}} AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= {{.Late}}
+    {{- if not .Every}}
+    {{.Only "c."}}
+    {{- end}}
+  GROUP BY {{.Process "c."}}
+  HAVING MAX(CASE WHEN {{.Kind "c." "call" "aggregate"}} THEN c.start_ns END)
+    >= MAX(CASE WHEN {{.Kind "c." "counts" "process"}} THEN c.end_ns ELSE 0 END)
+){{end}}
+
+{{define "is_pending"}}u.process_start_ns = CASE WHEN c.start_ns >= {{.Late}} AND {{.Raw "c."}} AND {{.Kind "c." "call" "aggregate"}} AND c.weight_basis = 'exact' THEN c.process_start_ns END
+    AND {{.Same "u" "c" "service_namespace" "service" "environment" "version" "instance"}} AND c.start_ns >= u.until_ns{{end}}
 
 {{define "sums"}}
     SUM(calls) AS calls, SUM(measured) AS measured,

@@ -51,6 +51,32 @@ WITH scoped AS  (
 -- Methods of versions go by number: six names are dear to group and to join by.
 -- holes says whether the caller of some of a method's measurements is not known,
 -- name_id which methods of a version have the same full name.
+--
+-- Counts arrive up to a minute after measurements. A measurement that started after the end of
+-- the last counts of its process is pending: its calls are in no N_G, so it is in no cell and has
+-- no weight until they are. Only measurements of the newest hour can be: a process that was
+-- killed sends no last counts, and its measurements count like those of other processes then.
+uncounted AS  (
+  -- Processes with measurements that started after the end of their last counts.
+  SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN c.end_ns ELSE 0 END) AS until_ns
+  FROM method_calls AS c
+  WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
+     AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+  GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns
+  HAVING MAX(CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN c.start_ns END)
+    >= MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN c.end_ns ELSE 0 END)
+),
+counted AS  (
+  SELECT c.*
+  FROM scoped AS c
+  WHERE c.start_ns < (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
+  UNION ALL
+  SELECT c.*
+  FROM scoped AS c
+  LEFT JOIN uncounted AS u ON u.process_start_ns = CASE WHEN c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' THEN c.process_start_ns END
+    AND COALESCE(u.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(u.service, '') = COALESCE(c.service, '') AND COALESCE(u.environment, '') = COALESCE(c.environment, '') AND COALESCE(u.version, '') = COALESCE(c.version, '') AND COALESCE(u.instance, '') = COALESCE(c.instance, '') AND c.start_ns >= u.until_ns
+  WHERE c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND u.until_ns IS NULL
+),
 rolled AS  (
   SELECT
     service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
@@ -68,7 +94,7 @@ rolled AS  (
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
-    FROM scoped AS c
+    FROM counted AS c
     WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
   GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000)
@@ -89,7 +115,7 @@ by_hour AS  (
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
-    FROM scoped AS c
+    FROM counted AS c
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
   GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, hour_ns
@@ -135,7 +161,7 @@ by_minute AS (
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
-    FROM scoped AS c
+    FROM counted AS c
     JOIN enough AS e
       ON COALESCE(c.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(e.service, '') AND COALESCE(c.environment, '') = COALESCE(e.environment, '') AND COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
         AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
@@ -304,7 +330,7 @@ weighted AS (
       WHEN c.reason LIKE '%/date' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
       WHEN c.reason LIKE '%/hour' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
-  FROM scoped AS c
+  FROM counted AS c
   LEFT JOIN keys AS k ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
   LEFT JOIN factors AS a
     ON a.key_id = k.key_id

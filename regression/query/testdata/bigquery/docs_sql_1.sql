@@ -45,6 +45,31 @@ WITH
 -- Methods of versions go by number: six names are dear to group and to join by.
 -- holes says whether the caller of some of a method's measurements is not known,
 -- name_id which methods of a version have the same full name.
+--
+-- Counts arrive up to a minute after measurements. A measurement that started after the end of
+-- the last counts of its process is pending: its calls are in no N_G, so it is in no cell and has
+-- no weight until they are. Only measurements of the newest hour can be: a process that was
+-- killed sends no last counts, and its measurements count like those of other processes then.
+uncounted AS  (
+  -- Processes with measurements that started after the end of their last counts.
+  SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN c.end_ns ELSE 0 END) AS until_ns
+  FROM method_calls AS c
+  WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
+  GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns
+  HAVING MAX(CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN c.start_ns END)
+    >= MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN c.end_ns ELSE 0 END)
+),
+counted AS  (
+  SELECT c.*
+  FROM method_calls AS c
+  WHERE c.start_ns < (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
+  UNION ALL
+  SELECT c.*
+  FROM method_calls AS c
+  LEFT JOIN uncounted AS u ON u.process_start_ns = CASE WHEN c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' THEN c.process_start_ns END
+    AND COALESCE(u.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(u.service, '') = COALESCE(c.service, '') AND COALESCE(u.environment, '') = COALESCE(c.environment, '') AND COALESCE(u.version, '') = COALESCE(c.version, '') AND COALESCE(u.instance, '') = COALESCE(c.instance, '') AND c.start_ns >= u.until_ns
+  WHERE c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND u.until_ns IS NULL
+),
 rolled AS  (
   SELECT
     service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
@@ -62,7 +87,7 @@ rolled AS  (
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
-    FROM method_calls AS c
+    FROM counted AS c
     WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
   GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000)
@@ -83,7 +108,7 @@ by_hour AS  (
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
-    FROM method_calls AS c
+    FROM counted AS c
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
   GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, hour_ns
@@ -129,7 +154,7 @@ by_minute AS (
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
-    FROM method_calls AS c
+    FROM counted AS c
     JOIN enough AS e
       ON COALESCE(c.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(e.service, '') AND COALESCE(c.environment, '') = COALESCE(e.environment, '') AND COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
         AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
@@ -272,9 +297,10 @@ weighted AS (
   -- Rows with their weights.
   SELECT
     c.*, k.key_id,
-    CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.cpu_measured > 0 THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE COALESCE(a.cpu_scale, 1) END) / NULLIF(c.p * c.cpu_p, 0) END AS w,
-    CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE COALESCE(a.wall_scale, 1) END) / NULLIF(c.p, 0) END AS w_wall,
+    CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.cpu_measured > 0 AND u.until_ns IS NULL THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE COALESCE(a.cpu_scale, 1) END) / NULLIF(c.p * c.cpu_p, 0) END AS w,
+    CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND u.until_ns IS NULL THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE COALESCE(a.wall_scale, 1) END) / NULLIF(c.p, 0) END AS w_wall,
     CASE
+      WHEN u.until_ns IS NOT NULL THEN 'pending'
       WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 THEN 'none' ELSE a.cell END
       WHEN c.reason LIKE 'none/%' THEN 'none'
       WHEN c.reason LIKE 'hour/%' THEN 'hour'
@@ -287,6 +313,7 @@ weighted AS (
       WHEN c.reason LIKE 'hour/%' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_ns,
     CASE
+      WHEN u.until_ns IS NOT NULL THEN 'pending'
       WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL AND a.wall_scale = 1 THEN 'none' ELSE a.cell_wall END
       WHEN c.reason LIKE '%/none' THEN 'none'
       WHEN c.reason LIKE '%/hour' THEN 'hour'
@@ -305,6 +332,8 @@ weighted AS (
       AND a.hour_ns = CASE WHEN c.level = 'raw' THEN c.start_ns - MOD(c.start_ns, 3600000000000) + 1 ELSE c.start_ns - MOD(c.start_ns, 86400000000000) END
   LEFT JOIN tight AS t
     ON t.key_id = CASE WHEN a.cell = 'minute' OR a.cell_wall = 'minute' THEN k.key_id END AND t.minute_ns = c.start_ns - MOD(c.start_ns, 60000000000) + 1
+  LEFT JOIN uncounted AS u ON u.process_start_ns = CASE WHEN c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' THEN c.process_start_ns END
+    AND COALESCE(u.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(u.service, '') = COALESCE(c.service, '') AND COALESCE(u.environment, '') = COALESCE(c.environment, '') AND COALESCE(u.version, '') = COALESCE(c.version, '') AND COALESCE(u.instance, '') = COALESCE(c.instance, '') AND c.start_ns >= u.until_ns
 )
 SELECT * EXCEPT (key_id), w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
 FROM weighted

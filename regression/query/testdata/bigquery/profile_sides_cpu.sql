@@ -56,6 +56,32 @@ WITH scoped AS  (
 -- Methods of versions go by number: six names are dear to group and to join by.
 -- holes says whether the caller of some of a method's measurements is not known,
 -- name_id which methods of a version have the same full name.
+--
+-- Counts arrive up to a minute after measurements. A measurement that started after the end of
+-- the last counts of its process is pending: its calls are in no N_G, so it is in no cell and has
+-- no weight until they are. Only measurements of the newest hour can be: a process that was
+-- killed sends no last counts, and its measurements count like those of other processes then.
+uncounted AS  (
+  -- Processes with measurements that started after the end of their last counts.
+  SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN c.end_ns ELSE 0 END) AS until_ns
+  FROM method_calls AS c
+  WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
+     AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+  GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns
+  HAVING MAX(CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN c.start_ns END)
+    >= MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN c.end_ns ELSE 0 END)
+),
+counted AS  (
+  SELECT c.*
+  FROM scoped AS c
+  WHERE c.start_ns < (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
+  UNION ALL
+  SELECT c.*
+  FROM scoped AS c
+  LEFT JOIN uncounted AS u ON u.process_start_ns = CASE WHEN c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' THEN c.process_start_ns END
+    AND COALESCE(u.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(u.service, '') = COALESCE(c.service, '') AND COALESCE(u.environment, '') = COALESCE(c.environment, '') AND COALESCE(u.version, '') = COALESCE(c.version, '') AND COALESCE(u.instance, '') = COALESCE(c.instance, '') AND c.start_ns >= u.until_ns
+  WHERE c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND u.until_ns IS NULL
+),
 rolled AS  (
   SELECT
     service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
@@ -76,7 +102,7 @@ rolled AS  (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x
-    FROM scoped AS c
+    FROM counted AS c
     WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
   GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000)
@@ -101,7 +127,7 @@ by_hour AS  (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x
-    FROM scoped AS c
+    FROM counted AS c
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
   GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, side, instance, slot_ns, caller, signature, usd_per_core_hour, hour_ns
@@ -150,7 +176,7 @@ by_minute AS (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x
-    FROM scoped AS c
+    FROM counted AS c
     JOIN enough AS e
       ON COALESCE(c.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(e.service, '') AND COALESCE(c.environment, '') = COALESCE(e.environment, '') AND COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
         AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
@@ -341,7 +367,7 @@ weighed AS (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x
-    FROM scoped AS c
+    FROM counted AS c
       WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0
     ) AS r
     JOIN keys AS k

@@ -1,0 +1,138 @@
+package cost
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// shopSince is what a shop that started within a minute has sent by a time: measurements at
+// once, counts and process rows at the end of their minute, the first of them cut after two
+// seconds, when rates arrive. own is the CPU time of its probed calls that were counted.
+type shopSince struct {
+	rows []methodspan.Row
+	own  map[string]float64
+	p    *fixture.Process
+}
+
+func startedShop(now time.Time, start time.Time) *shopSince {
+	s := &shopSince{own: map[string]float64{}, p: fixture.NewProcess("1", "a", start)}
+	from, end := start, start.Add(2*time.Second)
+	for n := 0; from.Before(now); n++ {
+		counts := map[string]int64{}
+		own := map[string]float64{}
+		for at := from; at.Before(end) && at.Before(now); at = at.Add(20 * time.Millisecond) {
+			n++
+			// The first seconds are twice as expensive, and there is no order in times.
+			factor := 1 + 0.5*math.Sin(float64(n))
+			if at.Before(start.Add(5 * time.Second)) {
+				factor *= 2
+			}
+			serve, total := 400e3*factor, 200e3*(2-factor/2)
+			for _, c := range []struct {
+				name, caller string
+				all, own     float64
+			}{{fixture.Total, methodspan.ParseFunction(fixture.Serve).Full(), total, total}, {fixture.Serve, methodspan.CallerEntry, serve + total, serve}} {
+				s.p.Call(c.name, c.caller, at, time.Duration(2*c.all), time.Duration(math.Round(c.all)), 1, 1)
+				counts[c.name]++
+				own[c.name] += c.own
+			}
+		}
+		s.rows = append(s.rows, s.p.Item().Rows...)
+		if end.After(now) {
+			break
+		}
+		cpu := 0.0
+		for name, calls := range counts {
+			s.p.Counts(name, from, end.Sub(from), calls)
+			s.own[name] += own[name]
+			cpu += own[name]
+		}
+		s.p.Beat(from, end.Sub(from), time.Duration(1.05*cpu), false)
+		s.rows = append(s.rows, s.p.Item().Rows...)
+		from, end = end, end.Truncate(time.Minute).Add(time.Minute)
+	}
+	return s
+}
+
+// At every quarter of a minute after a start, in windows that cut minutes and in those that do
+// not, own costs add up to the CPU of the probed calls of the time that the bill is of.
+func TestOwnCostsAddUpFromTheStart(t *testing.T) {
+	start := fixture.Start.Truncate(time.Hour).Add(9*time.Minute + 41*time.Second)
+	for after := 15 * time.Second; after <= 4*time.Minute; after += 15 * time.Second {
+		now := start.Add(after)
+		root := fixture.Write(t, fixture.Items("a", startedShop(now, start).rows...))
+		for _, since := range []time.Duration{time.Minute, 90 * time.Second, 24 * time.Hour} {
+			where := fmt.Sprintf("%v after the start, window of %v", after, since)
+			from := now.Add(-since)
+			// What was counted before the window began is of no interest.
+			want := map[string]float64{}
+			for name, ns := range startedShop(now, start).own {
+				want[name] = ns
+			}
+			if before := startedShop(from.Truncate(time.Minute), start); from.After(start) {
+				for name, ns := range before.own {
+					want[name] -= ns
+				}
+			}
+			w, err := query.Open(t.Context(), root, query.Window{From: from})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Compute(t.Context(), w, Options{Now: now})
+			if err = errors.Join(err, w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Services) == 0 { // the minutes of the window have sent nothing yet
+				t.Fatalf("%s: no service", where)
+			}
+			s, sum := &r.Services[0], 0.0
+			if (s.PendingRecords > 0) != (s.CountedUntil == nil || s.CountedUntil.Before(now.Add(-20*time.Millisecond))) {
+				t.Errorf("%s: %d pending, counted until %v", where, s.PendingRecords, s.CountedUntil)
+			}
+			for i := range r.Methods {
+				l := &r.Methods[i]
+				if l.SelfCoreHours == nil {
+					if l.Why != pendingCounts {
+						t.Errorf("%s: %s has no cost and is not pending: %+v", where, l.Method, l)
+					}
+					continue
+				}
+				sum += *l.SelfCoreHours
+			}
+			all := 0.0
+			for _, ns := range want {
+				all += ns / nsPerCoreHour
+			}
+			if math.Abs(sum-all) > 0.03*all {
+				t.Errorf("%s: own costs add up to %v core hours of %v", where, sum, all)
+			}
+			if s.ProcessCoreHours == nil {
+				if sum != 0 {
+					t.Errorf("%s: costs without a bill", where)
+				}
+				continue
+			}
+			if rest := *s.UnattributedCoreHours; math.Abs(rest-0.05*all) > 0.03*all {
+				t.Errorf("%s: %v unattributed of %v", where, rest, all)
+			}
+			// Of the window it is known what was spent up to the last counts.
+			if until := s.CountedUntil.Sub(max2(start, from.Truncate(time.Minute))); math.Abs(s.ObservedDays-until.Hours()/24) > 1e-9 {
+				t.Errorf("%s: %v days observed of %v", where, s.ObservedDays, until)
+			}
+		}
+	}
+}
+
+func max2(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,55 @@
+package perday
+
+import (
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/regression/query"
+)
+
+func TestObserve(t *testing.T) {
+	at := func(minutes float64) time.Time {
+		return time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
+	}
+	now := at(0)
+	for _, test := range []struct {
+		what           string
+		from, to       time.Time
+		held           time.Time
+		first, counted time.Time
+		want           time.Duration
+	}{
+		{"the service began within the window, as did the warehouse", at(-60), time.Time{}, at(-40), at(-30), at(-0.5), 29*time.Minute + 30*time.Second},
+		{"a job that ended", at(-60), time.Time{}, at(-30), at(-30), at(-10), 30 * time.Minute},
+		{"a job in a warehouse that is older", at(-60), time.Time{}, at(-600), at(-30), at(-10), time.Hour},
+		{"older rows of the same date", at(-60), time.Time{}, at(-600), at(-600), at(-10), time.Hour},
+		{"the second after the start", at(-60), time.Time{}, at(-1), at(-1), at(-1).Add(time.Second), time.Second},
+		{"nothing was counted yet", at(-60), time.Time{}, at(-1), at(-1), time.Time{}, 0},
+		{"a window in the past", at(-60), at(-30), at(-600), at(-600), at(-30), 30 * time.Minute},
+		{"a window that ends later", at(-60), at(30), at(-600), at(-600), at(-10), time.Hour},
+		{"a clock that is ahead", at(-60), time.Time{}, at(-600), at(-600), at(20), 80 * time.Minute},
+		{"BigQuery", at(-60), time.Time{}, time.Time{}, at(-600), at(-10), time.Hour},
+	} {
+		b := Observe(query.Window{From: test.from, To: test.to}, query.Observed{First: test.first, Counted: test.counted}, test.held, now)
+		if b.Length != test.want {
+			t.Errorf("%s: %v, want %v", test.what, b.Length, test.want)
+		}
+	}
+}
+
+func TestBasisInWords(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 s", 12 * time.Second: "12 s", 200 * time.Minute: "3 h 20 min", time.Hour: "1 h", 61 * time.Second: "1 min 1 s",
+		49 * time.Hour: "2 d 1 h", 24*time.Hour - time.Second: "1 d", 72 * time.Hour: "3 d",
+	} {
+		if got := (Basis{d, "observed"}).String(); got != "window of "+want+" observed" {
+			t.Errorf("%v: %s", d, got)
+		}
+	}
+	if _, ok := Compared(0).Of(1); ok {
+		t.Error("a day of no time")
+	}
+	if usd, ok := Compared(6 * time.Hour).Of(1); !ok || usd != 4 {
+		t.Error(usd)
+	}
+}

@@ -1,0 +1,61 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// Pending is the measurements of one method of one version whose counts have not arrived:
+// they have no weight and are in no figure.
+type Pending struct {
+	MethodName
+	Version     string
+	Full        string // class.method
+	Measured    int64
+	First, Last time.Time // starts
+}
+
+// Pending lists it for every method that has some.
+func (w *Warehouse) Pending(ctx context.Context, window Window, f Filter) ([]Pending, error) {
+	var out []Pending
+	err := w.each(ctx, "pending", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+		var p Pending
+		var first, last int64
+		err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment), into(&p.Version), into(&p.Class), into(&p.Method),
+			&p.Measured, &first, &last)
+		p.Full = methodspan.Function{Class: p.Class, Method: p.Method}.Full()
+		p.First, p.Last = at(first), at(last)
+		out = append(out, p)
+		return err
+	})
+	return out, err
+}
+
+// Observed is from when to when the rows of a service say what was spent. Counted is the
+// end of the last counts; zero if there are none.
+type Observed struct {
+	Service
+	First, Counted time.Time
+}
+
+// Observed lists it for every service on the dates of the window, by its first row on them.
+func (w *Warehouse) Observed(ctx context.Context, window Window, f Filter) ([]Observed, error) {
+	args := filterArgs(window, f)
+	delete(args, "from_ns")
+	var out []Observed
+	err := w.each(ctx, "observed", scope{Filter: f}, args, func(rows *sql.Rows) error {
+		var o Observed
+		var first, counted int64
+		err := rows.Scan(into(&o.Namespace), into(&o.Name), into(&o.Environment), &first, into(&counted))
+		o.First = at(first)
+		if counted != 0 {
+			o.Counted = at(counted)
+		}
+		out = append(out, o)
+		return err
+	})
+	return out, err
+}

@@ -1,0 +1,28 @@
+{{define "pending"}}
+-- Measurements whose counts have not arrived, by method and version. They are in no figure.
+WITH {{template "uncounted" .}}
+SELECT
+  {{.Key "c."}},
+  CAST(SUM(c.measured) AS {{.Long}}) AS measured,
+  MIN(c.start_ns) AS first_ns, MAX(c.start_ns) AS last_ns
+FROM {{.Rows}} AS c
+JOIN uncounted AS u ON {{template "is_pending" .}}
+WHERE c.start_ns >= {{.Late}} AND c.start_ns >= {{.Param}}from_ns AND c.start_ns < {{.Param}}to_ns
+  {{.Only "c."}}
+GROUP BY {{.Key "c."}}
+ORDER BY {{.Key ""}}
+{{end}}
+
+{{define "observed"}}
+-- From when to when rows say what was spent, by service: counts and process rows up to their
+-- end, and calls that bear their own counts, as those of other SDKs.
+SELECT
+  {{.Service ""}},
+  MIN(start_ns) AS first_ns,
+  MAX(CASE WHEN {{.Kind "" "counts" "process"}} OR calls > 0 THEN end_ns END) AS counted_ns
+FROM method_calls
+WHERE start_ns < {{.Param}}to_ns
+  {{.Only ""}}
+GROUP BY {{.Service ""}}
+ORDER BY {{.Service ""}}
+{{end}}
