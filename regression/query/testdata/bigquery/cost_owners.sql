@@ -1,12 +1,13 @@
 -- What methods cost, with weights formed once. Three kinds of rows:
 --
 -- method   one of each version: calls, measurements, its time with and without what
---          it calls
+--          it calls, and the sums over its own clusters as of a group
 -- group    one of each group asked for: the sums over clusters (instance x slot) of
 --          the squares and cubes of what its self time there differs from what its
 --          methods' means say, from which its interval follows
 -- edge     what a method paid for one callee; caller NULL where it is not known and
---          can't be inferred
+--          can't be inferred. wall_n are the calls that were timed by the wall, wall_x those
+--          whose CPU was timed: their probes are in the caller's time
 WITH scoped AS  (
   SELECT
     c.* REPLACE (CAST(r.usd_per_core_hour AS FLOAT64) AS usd_per_core_hour),
@@ -422,7 +423,7 @@ shares AS (
   FROM known
 ),
 paid AS (
-  SELECT key_id, name_id, instance, slot_ns, named, caller, flow, n, x, usd, unpriced_x
+  SELECT key_id, name_id, instance, slot_ns, named, caller, flow, n, x, usd, unpriced_x, measured - cpu_measured AS timed_wall, cpu_measured AS timed_cpu
   FROM seen
   WHERE caller IS NOT NULL
   UNION ALL
@@ -433,7 +434,9 @@ paid AS (
     u.n * COALESCE(s.share, 1) AS n,
     u.x * COALESCE(s.share, 1) AS x,
     u.usd * COALESCE(s.share, 1) AS usd,
-    u.unpriced_x * COALESCE(s.share, 1) AS unpriced_x
+    u.unpriced_x * COALESCE(s.share, 1) AS unpriced_x,
+    (u.measured - u.cpu_measured) * COALESCE(s.share, 1) AS timed_wall,
+    u.cpu_measured * COALESCE(s.share, 1) AS timed_cpu
   FROM seen AS u
   LEFT JOIN shares AS s ON COALESCE(u.key_id, 0) = COALESCE(s.key_id, 0) AND COALESCE(u.cell, '') = COALESCE(s.cell, '') AND COALESCE(u.cell_ns, 0) = COALESCE(s.cell_ns, 0)
   WHERE u.caller IS NULL AND u.flow > 0
@@ -507,6 +510,14 @@ ranked AS (
     DENSE_RANK() OVER (ORDER BY owner) AS group_id
   FROM means
 ),
+single AS (
+  SELECT
+    c.name_id,
+    SUM((c.self_x - COALESCE(m.mean, 0) * c.n) * (c.self_x - COALESCE(m.mean, 0) * c.n)) AS residual_squares
+  FROM clusters AS c
+  JOIN means AS m ON c.name_id = m.name_id
+  GROUP BY c.name_id
+),
 grouped AS (
   SELECT
     m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns, BIT_OR(c.named) AS named,
@@ -538,9 +549,10 @@ spread AS (
 SELECT
   'method' AS what, m.service_namespace, m.service, m.environment, m.version, m.class, m.method, m.owner, m.name, CAST(NULL AS STRING) AS caller, o.signature,
   o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.errors,
-  m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
+  m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, a.residual_squares, 0 AS residual_cubes, CAST(m.clusters AS INT64) AS clusters, 0 AS instances
 FROM means AS m
 JOIN own AS o ON m.name_id = o.name_id
+JOIN single AS a ON m.name_id = a.name_id
 UNION ALL
 SELECT
   'group' AS what,
@@ -554,10 +566,10 @@ JOIN (SELECT DISTINCT group_id, owner FROM ranked) AS g ON g.group_id = s.group_
 UNION ALL
 SELECT
   'edge' AS what, e.service_namespace, e.service, e.environment, e.version, CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, CAST(NULL AS STRING) AS owner, e.name, p.caller, CAST(NULL AS STRING) AS signature,
-  p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
+  p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, COALESCE(p.timed_wall, 0) AS wall_n, COALESCE(p.timed_cpu, 0) AS wall_x, 0 AS errors,
   p.n, p.x, 0 AS self_x, p.usd AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM (
-  SELECT name_id, caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd
+  SELECT name_id, caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd, SUM(timed_wall) AS timed_wall, SUM(timed_cpu) AS timed_cpu
   FROM paid
   GROUP BY name_id, caller
 ) AS p
