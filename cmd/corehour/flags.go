@@ -24,6 +24,8 @@ type common struct {
 	flags     *flag.FlagSet
 	warehouse string
 	format    string
+	json      bool
+	wide      bool
 	from, to  string
 	since     string
 	tz        string
@@ -81,6 +83,8 @@ func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
 	f.StringVar(&c.maxBytes, "max-bytes-billed", defaultMaxBytes, "BigQuery: `bytes` that all queries of the command together may read, as 50GB")
 	f.StringVar(&c.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files that are kept on the local disk")
 	f.StringVar(&c.format, "format", "text", "text, json, markdown or csv")
+	f.BoolVar(&c.json, "json", false, "short for --format json")
+	f.BoolVar(&c.wide, "wide", false, "text: print all columns and whole names, not only what fits into 120 columns")
 	f.StringVar(&c.from, "from", "", "start of the `time` looked at: 2026-11-21, \"2026-11-21 14:30\" or RFC 3339")
 	f.StringVar(&c.to, "to", "", "its end (`time`), not part of it (default: everything since the start)")
 	f.StringVar(&c.since, "since", since, "instead of --from: `duration` to look back from --to, or from now if there is none or it is further ahead than that, as 90m, 24h or 7d")
@@ -122,12 +126,18 @@ func (c *common) parse(args []string, more ...func() error) error {
 	if err := parseFlags(c.flags, args); err != nil {
 		return err
 	}
+	return c.checkFlags(more...)
+}
+
+// checkFlags is parse once the flags were read.
+func (c *common) checkFlags(more ...func() error) error {
 	var errs []error
 	var err error
-	if c.html && c.format == string(output.HTML) {
-		c.out = output.HTML
-	} else if c.out, err = output.ParseFormat(c.format); err != nil {
+	if c.out, err = formatOf(c.flags, c.format, c.json, c.html); err != nil {
 		errs = append(errs, err)
+	}
+	if given(c.flags, "wide") && err == nil && c.out != output.Text {
+		errs = append(errs, fmt.Errorf("--wide: is about text, found --format %s: leave one of them out", c.out))
 	}
 	if c.zone, err = time.LoadLocation(c.tz); err != nil || c.tz == "" {
 		errs = append(errs, fmt.Errorf("--tz: want the name of a time zone like Europe/Berlin, UTC or Local, found %q", c.tz))
@@ -138,6 +148,25 @@ func (c *common) parse(args []string, more ...func() error) error {
 		errs = append(errs, check())
 	}
 	return errors.Join(errs...)
+}
+
+// formatOf reads --format and its short form --json.
+func formatOf(f *flag.FlagSet, format string, short, html bool) (output.Format, error) {
+	switch {
+	case short && given(f, "format") && format != string(output.JSON):
+		return output.JSON, fmt.Errorf("--json and --format: want one of them, found --format %q too", format)
+	case short:
+		return output.JSON, nil
+	case html && format == string(output.HTML):
+		return output.HTML, nil
+	}
+	return output.ParseFormat(format)
+}
+
+// write writes what was found in the format that was asked for.
+func (c *common) write(w io.Writer, d *output.Document) error {
+	d.Wide = c.wide
+	return d.Write(w, c.out)
 }
 
 func (c *common) parseWindow() error {
