@@ -115,9 +115,70 @@ func parseFlags(f *flag.FlagSet, args []string) error {
 			}
 			return fmt.Errorf("unknown flag --%s: see corehour %s --help", m[1], f.Name())
 		}
-		return err
+		return flagError(f, err)
 	}
 	return nil
+}
+
+var (
+	invalidValue = regexp.MustCompile(`^invalid (?:boolean )?value "((?s:.*))" for (?:flag )?-(\S+): `)
+	noValue      = regexp.MustCompile(`^flag needs an argument: -(.*)$`)
+	badSyntax    = regexp.MustCompile(`^bad flag syntax: ((?s:.*))$`)
+)
+
+// flagError puts what package flag says into the form of our errors.
+func flagError(f *flag.FlagSet, err error) error {
+	text := err.Error()
+	if m := invalidValue.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("--%s: want %s, found %q", m[2], wantedBy(f, m[2]), m[1])
+	}
+	if m := noValue.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("--%s: want %s, found nothing after it", m[1], wantedBy(f, m[1]))
+	}
+	if m := badSyntax.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("%q is no flag: want --name or --name=value; corehour %s --help lists them", m[1], f.Name())
+	}
+	return err
+}
+
+// wantedBy says what kind of value a flag takes.
+func wantedBy(f *flag.FlagSet, name string) string {
+	fl := f.Lookup(name)
+	if fl == nil {
+		return "a value"
+	}
+	if g, ok := fl.Value.(flag.Getter); ok {
+		switch g.Get().(type) {
+		case bool:
+			return "true or false, or nothing after it"
+		case int, int64, uint, uint64:
+			return "a whole number like 20"
+		case float64:
+			return "a number like 2.5"
+		case time.Duration:
+			return "a duration like 90s or 5m"
+		}
+	}
+	if what, _ := flag.UnquoteUsage(fl); what != "" && what != "value" && what != "string" {
+		return "a value (" + what + ")"
+	}
+	return "a value"
+}
+
+// parseMixed is parseFlags for commands whose arguments may stand before, between and behind
+// the flags. It returns the arguments.
+func parseMixed(f *flag.FlagSet, args []string) (arguments []string, err error) {
+	for {
+		if err := parseFlags(f, args); err != nil {
+			return nil, err
+		}
+		left := f.Args()
+		ended := len(left) < len(args) && args[len(args)-len(left)-1] == "--" // the rest are no flags
+		if len(left) == 0 || ended {
+			return append(arguments, left...), nil
+		}
+		arguments, args = append(arguments, left[0]), left[1:]
+	}
 }
 
 // parse reads the arguments and reports all that is wrong with them. more checks
