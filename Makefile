@@ -62,9 +62,8 @@ check-bigquery-sql: ## Check the statements for BigQuery with an analyzer (the f
 
 .PHONY: generate
 generate: ## Regenerate the distribution's sources and the components' metadata.
-	@mkdir -p build
-	@GOWORK=off $(GO) tool $(TOOLS) builder --config builder-config.yaml --skip-compilation --skip-get-modules --skip-strict-versioning=false 2>/dev/null
-	@cp build/_ocb/*.go cmd/corehour-collector/ && gofmt -w cmd/corehour-collector/*.go
+	@GOWORK=off $(GO) tool $(TOOLS) builder --config builder-config.yaml --skip-compilation --skip-get-modules --skip-strict-versioning=false
+	@cp _ocb/*.go cmd/corehour-collector/ && gofmt -w cmd/corehour-collector/*.go
 	@for dir in $(GENERATED); do (cd $$dir && $(GO) tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml); done
 
 .PHONY: generate-check
@@ -137,4 +136,4 @@ cross: ## Build the SDK and its tests for every platform it supports.
 
 .PHONY: clean
 clean: ## Remove what was built.
-	@rm -rf $(BIN) build
+	@rm -rf $(BIN) build _ocb

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os/user"
+	"regexp"
 	"strings"
 
 	"github.com/corehour/corehour/regression/alert"
@@ -28,25 +30,21 @@ func runAccept(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 	reason := r.flags.String("reason", "", "why the slowdown is meant (`text`)")
 	by := r.flags.String("by", "", "`name` of who says so (default: the user's)")
 	withdraw := r.flags.Bool("withdraw", false, "take back what was accepted under this id")
-	id := ""
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") { // flags may stand behind
-		id, args = args[0], args[1:]
+	arguments, err := parseMixed(r.flags, args)
+	if err != nil {
+		return exitFailed, err
 	}
-	err := r.parse(args, r.checkRule, func() error {
-		if id == "" && r.flags.NArg() == 1 {
-			id = r.flags.Arg(0)
-		} else if r.flags.NArg() > 0 {
-			return fmt.Errorf("want one id, found the further argument %q", r.flags.Arg(0))
+	id := ""
+	err = r.checkFlags(r.checkRule, func() (err error) {
+		if id, err = idOf(arguments, *reason, *withdraw); err != nil {
+			return err
 		}
 		var errs []error
-		if len(id) < minID {
-			errs = append(errs, fmt.Errorf("want the id of an alert, at least its first %d characters, found %q", minID, id))
-		}
 		switch {
 		case *withdraw && *reason != "":
 			errs = append(errs, errors.New("--reason has no effect with --withdraw"))
 		case !*withdraw && strings.TrimSpace(*reason) == "":
-			errs = append(errs, errors.New("--reason: want why the slowdown is meant, found nothing"))
+			errs = append(errs, fmt.Errorf("--reason: want why the slowdown is meant, found nothing: %s", rightForm(id, "", false)))
 		case len(*reason) > state.MaxReason || len(*by) > state.MaxReason:
 			errs = append(errs, fmt.Errorf("--reason and --by: want at most %d bytes, found more", state.MaxReason))
 		}
@@ -65,6 +63,44 @@ func runAccept(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 		}
 	}
 	return exitNothing, r.accept(ctx, store, id, *by, *reason, stdout)
+}
+
+var hexadecimal = regexp.MustCompile(`^[0-9a-f]+$`)
+
+// idOf finds the id among the arguments. Where they are wrong the error has the right form
+// of the command with what of it can be guessed.
+func idOf(arguments []string, reason string, withdraw bool) (string, error) {
+	id, rest := "", []string(nil)
+	for _, a := range arguments {
+		if id == "" && len(a) >= minID && hexadecimal.MatchString(a) {
+			id = a
+		} else {
+			rest = append(rest, a)
+		}
+	}
+	if id != "" && len(rest) == 0 {
+		return id, nil
+	}
+	found := "nothing"
+	if len(rest) > 0 {
+		found = fmt.Sprintf("%q", strings.Join(rest, " "))
+	}
+	if id != "" {
+		if reason == "" {
+			reason = strings.Join(rest, " ")
+		}
+		return "", fmt.Errorf("want one id, found the further argument %s: %s", found, rightForm(id, reason, withdraw))
+	}
+	return "", fmt.Errorf("want the id of an alert, at least its first %d characters, found %s: corehour regress prints ids; %s", minID, found, rightForm("", reason, withdraw))
+}
+
+// rightForm is the command as it should be given.
+func rightForm(id, reason string, withdraw bool) string {
+	form := "corehour accept " + cmp.Or(id, "ID")
+	if withdraw {
+		return form + " --withdraw"
+	}
+	return fmt.Sprintf("%s --reason %q", form, cmp.Or(reason, "why it is meant"))
 }
 
 // minID keeps a slip of the hand from accepting something else.

@@ -15,7 +15,7 @@ func TestExplainNamesAllThatWeightsRestOn(t *testing.T) {
 	for i, basis := range []string{methodspan.BasisExact, methodspan.BasisThreshold, methodspan.BasisServed, methodspan.BasisAssumed} {
 		p.Call("a.B", "(entry)", fixture.Start.Add(time.Duration(i)*time.Second), time.Millisecond, time.Millisecond, 1, 1).WeightBasis = basis
 	}
-	r := corehour("explain", "--warehouse", fixture.Write(t, []methodspan.Item{p.Item()}), "a.B")
+	r := corehour("explain", "--wide", "--warehouse", fixture.Write(t, []methodspan.Item{p.Item()}), "a.B")
 	if r.code != exitNothing || !strings.Contains(r.stdout, "assumed, exact, served, threshold") {
 		t.Errorf("%+v", r)
 	}

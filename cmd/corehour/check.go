@@ -65,7 +65,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 			return exitFailed, err
 		}
 	}
-	if err := checkDocument(r, c).Write(stdout, c.out); err != nil {
+	if err := c.write(stdout, checkDocument(r, c)); err != nil {
 		return exitFailed, err
 	}
 	switch {

@@ -42,6 +42,7 @@ yet, or none of the service, or every prefix is taken.`
 type compactCall struct {
 	job        lake.Job
 	out        output.Format
+	wide       bool
 	delete     string
 	from, to   string // of --relabel
 	yes        bool
@@ -86,7 +87,12 @@ func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 		printError(stderr, "compact", call.noRows(report.Others))
 		return exitCannotTell, nil
 	}
-	return exitNothing, errors.Join(err, compactDocument(report, call).Write(stdout, call.out))
+	return exitNothing, errors.Join(err, call.write(stdout, compactDocument(report, call)))
+}
+
+func (c *compactCall) write(w io.Writer, d *output.Document) error {
+	d.Wide = c.wide
+	return d.Write(w, c.out)
 }
 
 // notNow tells whether an error is none of the warehouse.
@@ -113,6 +119,8 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	f.StringVar(&call.job.Root, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, or gs://bucket, s3://bucket: there, prefixes that no collector has")
 	cacheSize := f.String("cache-size", defaultCacheSize, "bucket: `bytes` of its files that are on the local disk at a time")
 	format := f.String("format", "text", "text, json, markdown or csv")
+	short := f.Bool("json", false, "short for --format json")
+	f.BoolVar(&call.wide, "wide", false, "text: do not fit lines into 120 columns")
 	f.BoolVar(&call.job.DryRun, "dry-run", false, "say what would be done, and do none of it; only files that earlier runs took out are deleted")
 	f.IntVar(&p.MaxFiles, "max-files", lake.DefaultMaxFiles, "merge a date's small files if it has more files of raw rows than this `number`")
 	age := func(name, what string) {
@@ -135,7 +143,7 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	}
 	var errs []error
 	var err error
-	if call.out, err = output.ParseFormat(*format); err != nil {
+	if call.out, err = formatOf(f, *format, *short, false); err != nil {
 		errs = append(errs, err)
 	}
 	if f.NArg() > 0 {

@@ -35,5 +35,5 @@ func (c *compactCall) bringIn(ctx context.Context, stdout io.Writer) error {
 		d.Say(fmt.Sprintf("%d rows of %d items are in %s; %d other items were stored by the collector that has the prefix now", in.Rows, in.Items, address, in.Repeated))
 	}
 	d.Say("the directory is not needed any more")
-	return d.Write(stdout, c.out)
+	return c.write(stdout, d)
 }

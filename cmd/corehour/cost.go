@@ -112,7 +112,7 @@ func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 	if c.out == output.CSV {
 		document = costRows(r)
 	}
-	return code, errors.Join(undelivered, document.Write(stdout, c.out))
+	return code, errors.Join(undelivered, c.write(stdout, document))
 }
 
 func (c *costFlags) check() error {

@@ -135,7 +135,7 @@ func nameColumns(by []cost.Dimension) (names []string, cells func(*cost.Line) []
 
 func costTable(r *cost.Report, lines []cost.Line, per cost.Per, percentiles bool) *output.Table {
 	names, cells := nameColumns(r.By)
-	t := &output.Table{Columns: append(names, "self $/"+string(per), "95% interval", "share", "incl $/"+string(per), "self core-h", "incl core-h", "calls", "instances", "records")}
+	t := &output.Table{Least: []string{"instances", "incl core-h", "records", "self core-h", "wall/call", "share", "incl $/" + string(per), "environment"}, Columns: append(names, "self $/"+string(per), "95% interval", "share", "incl $/"+string(per), "self core-h", "incl core-h", "calls", "instances", "records")}
 	methods := r.Groups == nil
 	if methods {
 		t.Columns = append(t.Columns, "cpu/call", "wall/call")

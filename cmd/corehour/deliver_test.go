@@ -164,7 +164,21 @@ func TestAccept(t *testing.T) {
 			t.Errorf("%q: %+v", args, r)
 		}
 	}
-	r := corehour("accept", a.ID[:8], "--warehouse", root, "--reason", "it rounds right now", "--by", "ann")
+	// Errors have the right form of the command with what of it can be guessed.
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"accept"}, `want the id of an alert, at least its first 6 characters, found nothing: corehour regress prints ids; corehour accept ID --reason "why it is meant"`},
+		{[]string{"accept", a.ID}, `--reason: want why the slowdown is meant, found nothing: corehour accept ` + a.ID + ` --reason "why it is meant"`},
+		{[]string{"accept", "it", "rounds", a.ID}, `want one id, found the further argument "it rounds": corehour accept ` + a.ID + ` --reason "it rounds"`},
+		{[]string{"accept", "shop/tax.Rate", "--withdraw"}, `found "shop/tax.Rate": corehour regress prints ids; corehour accept ID --withdraw`},
+	} {
+		if r := corehour(c.args...); r.code != exitFailed || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%q: no %q in %+v", c.args, c.want, r)
+		}
+	}
+	r := corehour("accept", "--by", "ann", a.ID[:8], "--warehouse", root, "--reason", "it rounds right now")
 	if r.code != exitNothing || !strings.Contains(r.stdout, "shop/tax.Rate of store/shop (production)") {
 		t.Fatalf("%+v", r)
 	}

@@ -106,7 +106,7 @@ func (d *driftFlags) print(f *driftFindings, stdout io.Writer) error {
 	if d.out == output.CSV {
 		document = driftRows(f)
 	}
-	return document.Write(stdout, d.out)
+	return d.write(stdout, document)
 }
 
 func (d *driftFlags) check() error {
@@ -115,7 +115,7 @@ func (d *driftFlags) check() error {
 		errs = append(errs, fmt.Errorf("--metric: want cpu or wall, found %q", d.metric))
 	}
 	d.flags.Visit(func(f *flag.Flag) {
-		if d.csv != "" && f.Name != "csv" && f.Name != "format" {
+		if d.csv != "" && f.Name != "csv" && f.Name != "format" && f.Name != "json" && f.Name != "wide" {
 			errs = append(errs, fmt.Errorf("--%s has no effect beside --csv: leave one of them out", f.Name))
 		}
 	})

@@ -366,7 +366,7 @@ func TestDriftCouldNotTell(t *testing.T) {
 		{"flags", []string{"--metric", "gpu", "--csv", "x", "--service", "shop"}, exitFailed, "--service has no effect beside --csv"},
 	} {
 		r := corehour(append([]string{"drift"}, test.args...)...)
-		if r.code != test.code || !strings.Contains(r.stdout+r.stderr, test.want) {
+		if r.code != test.code || !strings.Contains(unwrapped(r.stdout+r.stderr), test.want) {
 			t.Errorf("%s: want %q: %+v", test.name, test.want, r)
 		}
 	}

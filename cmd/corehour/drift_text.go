@@ -22,7 +22,7 @@ func (l *driftLine) name() string {
 // few.
 func driftDocument(f *driftFindings) *output.Document {
 	d := &output.Document{Data: f}
-	t := &output.Table{Columns: []string{"service", "environment", "method", "verdict", "since", "change", "95% interval", "shape", "p", "detectable", "metric", "days", "records", "owner"}}
+	t := &output.Table{Least: []string{"metric", "shape", "records", "p", "environment"}, Columns: []string{"service", "environment", "method", "verdict", "since", "change", "95% interval", "shape", "p", "detectable", "metric", "days", "records", "owner"}}
 	if f.series {
 		t.Columns = []string{"series", "verdict", "since", "change", "95% interval", "shape", "p", "detectable", "days"}
 	}

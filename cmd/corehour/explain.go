@@ -72,7 +72,7 @@ func runExplain(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 		}
 	}
 	document.Data = answer
-	return exitNothing, document.Write(stdout, e.out)
+	return exitNothing, e.write(stdout, document)
 }
 
 func parseExplain(args []string, stdout io.Writer) (*explainFlags, error) {

@@ -85,7 +85,7 @@ func TestExplainWhichMethod(t *testing.T) {
 	} {
 		r := corehour("explain", c.method, "--warehouse", root)
 		for _, want := range c.want {
-			if r.code != c.code || !strings.Contains(r.stdout+r.stderr, want) {
+			if r.code != c.code || !strings.Contains(unwrapped(r.stdout+r.stderr), want) {
 				t.Errorf("%s: no %q in %+v", c.method, want, r)
 			}
 		}
@@ -112,7 +112,7 @@ func TestExplainTheOnlyLook(t *testing.T) {
 		{7 * time.Minute, "an alert: every condition holds", []string{"REGRESSED", "20 times what two looks take, as no other look can come", "told by the last look alone"}},
 	} {
 		clock(t, fixture.Start.Add(c.after))
-		r := corehour("explain", fixture.Rate, "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
+		r := corehour("explain", fixture.Rate, "--wide", "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
 		for _, want := range append(c.says, c.decided) {
 			if r.code != exitNothing || !strings.Contains(r.stdout, want) {
 				t.Errorf("after %s: no %q in %+v", c.after, want, r)

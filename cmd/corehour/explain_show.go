@@ -51,7 +51,7 @@ func explainTable(e *rates.Explanation) *output.Table {
 	t := &output.Table{Title: headline(e), Columns: []string{"", ""}}
 	row := func(what, value string) {
 		if value != "" {
-			t.Rows = append(t.Rows, []output.Cell{output.Name(what), output.Name(value)})
+			t.Rows = append(t.Rows, []output.Cell{output.Name(what), output.Prose(value)})
 		}
 	}
 	row("reason", e.Reason)

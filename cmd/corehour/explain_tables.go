@@ -12,6 +12,7 @@ import (
 func (a *account) add(d *output.Document, zone *time.Location) {
 	name := fullName(a.Class, a.Method, "")
 	versions := &output.Table{
+		Least:   []string{"lowest and highest", "configured", "tier", "basis"},
 		Title:   fmt.Sprintf("%s of %s", name, a.Service),
 		Columns: []string{"version", "seen from", "to", "calls", "measured", "with CPU", "sampled at", "lowest and highest", "CPU at", "configured", "basis", "tier"},
 	}
@@ -31,7 +32,7 @@ func (a *account) add(d *output.Document, zone *time.Location) {
 	d.Add(versions)
 	facts := &output.Table{Columns: []string{"", ""}}
 	row := func(what, value string) {
-		facts.Rows = append(facts.Rows, []output.Cell{output.Name(what), output.Name(value)})
+		facts.Rows = append(facts.Rows, []output.Cell{output.Name(what), output.Prose(value)})
 	}
 	a.costs(row)
 	a.verdicts(row)
@@ -47,7 +48,7 @@ func (a *account) add(d *output.Document, zone *time.Location) {
 		if p.Holds != nil {
 			holds = map[bool]string{true: "yes", false: "NO"}[*p.Holds]
 		}
-		conditions.Rows = append(conditions.Rows, []output.Cell{output.Name(p.Name), output.Name(p.Want), output.Name(p.Found), output.Name(holds)})
+		conditions.Rows = append(conditions.Rows, []output.Cell{output.Name(p.Name), output.Prose(p.Want), output.Prose(p.Found), output.Name(holds)})
 	}
 	d.Add(conditions)
 }

@@ -24,6 +24,8 @@ type common struct {
 	flags     *flag.FlagSet
 	warehouse string
 	format    string
+	json      bool
+	wide      bool
 	from, to  string
 	since     string
 	tz        string
@@ -81,6 +83,8 @@ func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
 	f.StringVar(&c.maxBytes, "max-bytes-billed", defaultMaxBytes, "BigQuery: `bytes` that all queries of the command together may read, as 50GB")
 	f.StringVar(&c.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files that are kept on the local disk")
 	f.StringVar(&c.format, "format", "text", "text, json, markdown or csv")
+	f.BoolVar(&c.json, "json", false, "short for --format json")
+	f.BoolVar(&c.wide, "wide", false, "text: print all columns and whole names, not only what fits into 120 columns")
 	f.StringVar(&c.from, "from", "", "start of the `time` looked at: 2026-11-21, \"2026-11-21 14:30\" or RFC 3339")
 	f.StringVar(&c.to, "to", "", "its end (`time`), not part of it (default: everything since the start)")
 	f.StringVar(&c.since, "since", since, "instead of --from: `duration` to look back from --to, or from now if there is none or it is further ahead than that, as 90m, 24h or 7d")
@@ -111,9 +115,70 @@ func parseFlags(f *flag.FlagSet, args []string) error {
 			}
 			return fmt.Errorf("unknown flag --%s: see corehour %s --help", m[1], f.Name())
 		}
-		return err
+		return flagError(f, err)
 	}
 	return nil
+}
+
+var (
+	invalidValue = regexp.MustCompile(`^invalid (?:boolean )?value "((?s:.*))" for (?:flag )?-(\S+): `)
+	noValue      = regexp.MustCompile(`^flag needs an argument: -(.*)$`)
+	badSyntax    = regexp.MustCompile(`^bad flag syntax: ((?s:.*))$`)
+)
+
+// flagError puts what package flag says into the form of our errors.
+func flagError(f *flag.FlagSet, err error) error {
+	text := err.Error()
+	if m := invalidValue.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("--%s: want %s, found %q", m[2], wantedBy(f, m[2]), m[1])
+	}
+	if m := noValue.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("--%s: want %s, found nothing after it", m[1], wantedBy(f, m[1]))
+	}
+	if m := badSyntax.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("%q is no flag: want --name or --name=value; corehour %s --help lists them", m[1], f.Name())
+	}
+	return err
+}
+
+// wantedBy says what kind of value a flag takes.
+func wantedBy(f *flag.FlagSet, name string) string {
+	fl := f.Lookup(name)
+	if fl == nil {
+		return "a value"
+	}
+	if g, ok := fl.Value.(flag.Getter); ok {
+		switch g.Get().(type) {
+		case bool:
+			return "true or false, or nothing after it"
+		case int, int64, uint, uint64:
+			return "a whole number like 20"
+		case float64:
+			return "a number like 2.5"
+		case time.Duration:
+			return "a duration like 90s or 5m"
+		}
+	}
+	if what, _ := flag.UnquoteUsage(fl); what != "" && what != "value" && what != "string" {
+		return "a value (" + what + ")"
+	}
+	return "a value"
+}
+
+// parseMixed is parseFlags for commands whose arguments may stand before, between and behind
+// the flags. It returns the arguments.
+func parseMixed(f *flag.FlagSet, args []string) (arguments []string, err error) {
+	for {
+		if err := parseFlags(f, args); err != nil {
+			return nil, err
+		}
+		left := f.Args()
+		ended := len(left) < len(args) && args[len(args)-len(left)-1] == "--" // the rest are no flags
+		if len(left) == 0 || ended {
+			return append(arguments, left...), nil
+		}
+		arguments, args = append(arguments, left[0]), left[1:]
+	}
 }
 
 // parse reads the arguments and reports all that is wrong with them. more checks
@@ -122,12 +187,18 @@ func (c *common) parse(args []string, more ...func() error) error {
 	if err := parseFlags(c.flags, args); err != nil {
 		return err
 	}
+	return c.checkFlags(more...)
+}
+
+// checkFlags is parse once the flags were read.
+func (c *common) checkFlags(more ...func() error) error {
 	var errs []error
 	var err error
-	if c.html && c.format == string(output.HTML) {
-		c.out = output.HTML
-	} else if c.out, err = output.ParseFormat(c.format); err != nil {
+	if c.out, err = formatOf(c.flags, c.format, c.json, c.html); err != nil {
 		errs = append(errs, err)
+	}
+	if given(c.flags, "wide") && err == nil && c.out != output.Text {
+		errs = append(errs, fmt.Errorf("--wide: is about text, found --format %s: leave one of them out", c.out))
 	}
 	if c.zone, err = time.LoadLocation(c.tz); err != nil || c.tz == "" {
 		errs = append(errs, fmt.Errorf("--tz: want the name of a time zone like Europe/Berlin, UTC or Local, found %q", c.tz))
@@ -138,6 +209,25 @@ func (c *common) parse(args []string, more ...func() error) error {
 		errs = append(errs, check())
 	}
 	return errors.Join(errs...)
+}
+
+// formatOf reads --format and its short form --json.
+func formatOf(f *flag.FlagSet, format string, short, html bool) (output.Format, error) {
+	switch {
+	case short && given(f, "format") && format != string(output.JSON):
+		return output.JSON, fmt.Errorf("--json and --format: want one of them, found --format %q too", format)
+	case short:
+		return output.JSON, nil
+	case html && format == string(output.HTML):
+		return output.HTML, nil
+	}
+	return output.ParseFormat(format)
+}
+
+// write writes what was found in the format that was asked for.
+func (c *common) write(w io.Writer, d *output.Document) error {
+	d.Wide = c.wide
+	return d.Write(w, c.out)
 }
 
 func (c *common) parseWindow() error {

@@ -54,7 +54,7 @@ func TestMoreCallsAreTold(t *testing.T) {
 		want, no []string
 	}{
 		{[]string{"regress", "--format", "markdown"}, exitFound, []string{"1 methods called more often by a caller from 1 ", about, "| calls per call of its caller |", "| 1 | 3 |"}, []string{"1ns", "3ns", "methods regressed"}},
-		{[]string{"report", "--format", "text"}, exitNothing, []string{about, "more_calls", "3 calls per call of its caller", calls.ID}, []string{"3ns"}},
+		{[]string{"report", "--format", "text", "--wide"}, exitNothing, []string{about, "more_calls", "3 calls per call of its caller", calls.ID}, []string{"3ns"}},
 		{[]string{"report", "--format", "html"}, exitNothing, []string{"more_calls", "3 calls per call of its caller", calls.ID}, []string{"3ns"}},
 		{[]string{"report", "--format", "json"}, exitNothing, []string{`"caller": "shop/web.Handler.Serve"`, calls.ID}, nil},
 		{[]string{"explain", fixture.Log}, exitNothing, []string{calls.ID + ", more_calls by shop/web.Handler.Serve", "an alert of its calls, no alert of its cost, because of"}, []string{" no alert, because"}},

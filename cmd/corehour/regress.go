@@ -112,7 +112,7 @@ func runRegress(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 	case output.MarkdownPage:
 		document = regressPage(found)
 	}
-	if err := document.Write(stdout, r.out); err != nil {
+	if err := r.write(stdout, document); err != nil {
 		return exitFailed, errors.Join(undelivered, err)
 	}
 	return found.exitCode(), undelivered

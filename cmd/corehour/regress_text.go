@@ -16,7 +16,7 @@ const manyLines = 30
 
 func regressDocument(f *findings) *output.Document {
 	d := &output.Document{Data: f}
-	t := &output.Table{Columns: []string{
+	t := &output.Table{Least: []string{"basis", "metric", "measured", "seen from", "records", "base/call", "head/call", "inclusive", "environment"}, Columns: []string{
 		"service", "environment", "base", "head", "method", "verdict", "metric", "basis", "change", "95% interval", "measured", "inclusive", "base/call", "head/call", "records", "seen from", "$/day",
 	}}
 	var notes []string

@@ -53,7 +53,7 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 	if c.out == output.HTML {
 		err = r.WriteHTML(&page)
 	} else {
-		err = r.Document().Write(&page, c.out)
+		err = c.write(&page, r.Document())
 	}
 	if err != nil {
 		return exitFailed, err

@@ -72,7 +72,7 @@ func TestRolledUpDatesKeepNoAccount(t *testing.T) {
 	fixture.Append(t, root, fixture.Start.Add(71*time.Hour), []methodspan.Item{later.Item()})
 	some := told{Balanced: true, RolledUpTo: "2026-03-10", AccountsFrom: "2026-03-13"}
 	requireTold(exitNothing, "balanced: every call handed out is stored once\naccounts are of 2026-03-13 and later: "+why+"\n", some)
-	if page := report("text"); !strings.Contains(page, "The ledger balances: every call that was handed out is stored once. (accounts are of 2026-03-13 and later: "+why+")") {
+	if page := report("text"); !strings.Contains(unwrapped(page), "The ledger balances: every call that was handed out is stored once. (accounts are of 2026-03-13 and later: "+why+")") {
 		t.Errorf("%s", page)
 	}
 	if r := corehour("check", "--warehouse", root, "--from", "2026-03-13"); r.code != exitNothing || strings.Contains(r.stdout, why) {

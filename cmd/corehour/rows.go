@@ -11,10 +11,10 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// What follows is for spreadsheets: plain figures, units in the names of columns,
+// What follows is for spreadsheets: plain figures without scientific notation, units in the names of columns,
 // nothing where a figure is not known.
 
-func plain(x float64) output.Cell { return output.Figure(strconv.FormatFloat(x, 'g', -1, 64)) }
+func plain(x float64) output.Cell { return output.Figure(strconv.FormatFloat(x, 'f', -1, 64)) }
 
 func plainOr(x *float64) output.Cell {
 	if x == nil {

@@ -32,6 +32,7 @@ structs as text.`
 func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	c := newCommon("sql", ` "SELECT ..."`, sqlUsage, "", stdout)
 	c.notices = stderr
+	c.wide, c.flags.Lookup("wide").DefValue = true, "true" // cells are for further use
 	limit := c.flags.Int("limit", 10_000, "print at most so many rows")
 	file := c.flags.String("output", "", "write all rows to this new Parquet `file` instead of printing them")
 	err := c.parse(args, func() error {
@@ -74,9 +75,9 @@ func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, 
 	if lines := planOf(table); lines != nil && c.out == output.Text {
 		d := &output.Document{}
 		d.Say(lines...)
-		return exitNothing, d.Write(stdout, c.out)
+		return exitNothing, c.write(stdout, d)
 	}
-	return exitNothing, sqlDocument(table, c.zone).Write(stdout, c.out)
+	return exitNothing, c.write(stdout, sqlDocument(table, c.zone, c.out))
 }
 
 // planOf is the lines of what the engine says to EXPLAIN: a picture in one cell.
@@ -90,7 +91,7 @@ func planOf(t *query.Table) (lines []string) {
 	return lines
 }
 
-func sqlDocument(t *query.Table, zone *time.Location) *output.Document {
+func sqlDocument(t *query.Table, zone *time.Location, format output.Format) *output.Document {
 	d := &output.Document{}
 	columns := distinct(t.Columns)
 	table := &output.Table{Columns: columns}
@@ -100,7 +101,7 @@ func sqlDocument(t *query.Table, zone *time.Location) *output.Document {
 		data[i] = output.Object{Names: columns, Values: make([]any, len(row))}
 		for j, v := range row {
 			data[i].Values[j] = jsonValue(v, zone)
-			cells[j] = cell(v, zone)
+			cells[j] = cell(v, zone, format)
 		}
 		table.Rows = append(table.Rows, cells)
 	}

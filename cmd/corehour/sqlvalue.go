@@ -15,16 +15,22 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-func cell(v any, zone *time.Location) output.Cell {
+// cell is a value of an answer. Spreadsheets and text tools take no scientific notation, so
+// CSV has none.
+func cell(v any, zone *time.Location, format output.Format) output.Cell {
+	notation := byte('g')
+	if format == output.CSV {
+		notation = 'f'
+	}
 	switch v := v.(type) {
 	case nil:
 		return output.Figure("")
 	case int8, int16, int32, int64, uint8, uint16, uint32, uint64:
 		return output.Figure(fmt.Sprint(v))
 	case float32:
-		return output.Figure(strconv.FormatFloat(float64(v), 'g', -1, 32))
+		return output.Figure(strconv.FormatFloat(float64(v), notation, -1, 32))
 	case float64:
-		return output.Figure(strconv.FormatFloat(v, 'g', -1, 64))
+		return output.Figure(strconv.FormatFloat(v, notation, -1, 64))
 	case *big.Int:
 		return output.Figure(v.String())
 	case duckdb.Decimal:

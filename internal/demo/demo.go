@@ -13,8 +13,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -107,7 +109,9 @@ func (r *run) prepare() error {
 	if err := errors.Join(faults...); err != nil {
 		return err
 	}
-	// Only what a demo makes is removed, should somebody point --dir elsewhere.
+	if err := r.claim(); err != nil {
+		return err
+	}
 	for _, name := range []string{"warehouse", "truth", "logs", "alerts.jsonl", "cost.json", "ledger.json", "truth.json", "collector.yaml", "prices.yaml", "sampler.state"} {
 		if err := os.RemoveAll(r.path(name)); err != nil {
 			return err
@@ -122,6 +126,27 @@ func (r *run) prepare() error {
 		os.WriteFile(r.path("collector.yaml"), []byte(r.Config), 0o644),
 		os.WriteFile(r.path("prices.yaml"), []byte(r.Prices), 0o644),
 	)
+}
+
+// marker is the file by which a demo knows a directory as its own.
+const marker = ".corehour-demo"
+
+// claim makes the directory the demo's own. One that holds something and no marker is
+// somebody else's: nothing in it may be replaced.
+func (r *run) claim() error {
+	entries, err := os.ReadDir(r.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--dir: %w", err)
+	}
+	own := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == marker })
+	if len(entries) > 0 && !own {
+		return fmt.Errorf("--dir: want an empty directory or one of an earlier demo (it holds %s), found %s with %q in it: name another one, or remove it",
+			marker, r.Dir, entries[0].Name())
+	}
+	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+		return fmt.Errorf("--dir: %w", err)
+	}
+	return os.WriteFile(r.path(marker), []byte("corehour demo replaces the files in this directory\n"), 0o644)
 }
 
 func (r *run) binary(name string) string { return filepath.Join(r.Binaries, name) }

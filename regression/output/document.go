@@ -7,6 +7,8 @@ type Document struct {
 	Blocks []Block
 	// Data is the JSON form.
 	Data any
+	// Wide lets lines of text be as long as they are. Else none takes more than MaxWidth cells.
+	Wide bool
 }
 
 // Block is a paragraph or a table.
@@ -21,18 +23,23 @@ type Table struct {
 	Title   string
 	Columns []string
 	Rows    [][]Cell
+	// Least are the columns that text leaves out first where there is no room for all.
+	Least []string
 }
 
 // Cell is a name, which nobody vouches for, or a figure, which we made.
 type Cell struct {
-	text   string
-	figure bool
+	text          string
+	figure, prose bool
 }
 
 // Name is a cell that holds text from elsewhere.
 func Name(s string) Cell { return Cell{text: s} }
 
-// Figure is a cell that holds text made here; it is set to the right.
+// Prose is a cell that holds sentences: text wraps them where a name would be shortened.
+func Prose(s string) Cell { return Cell{text: s, prose: true} }
+
+// Figure is a cell that holds text made here; it is set to the right and never shortened.
 func Figure(s string) Cell { return Cell{text: s, figure: true} }
 
 // Whole is a figure.

@@ -115,20 +115,111 @@ func TestLongNamesAreCutInText(t *testing.T) {
 	long := strings.Repeat("ü", 65_536)
 	d := document(long, "short")
 	d.Say(long)
-	for f, most := range map[Format]int{Text: maxLine + 1, CSV: 1 << 17, MarkdownPage: 1 << 17} {
-		var b strings.Builder
-		if err := d.Write(&b, f); err != nil {
-			t.Fatal(err)
-		}
-		if whole := strings.Contains(b.String(), long[:2*maxLine]); whole == (f == Text) {
-			t.Errorf("%s: the name is whole: %v", f, whole)
-		}
-		for line := range strings.Lines(b.String()) {
-			if n := utf8.RuneCountInString(line); n > most {
-				t.Errorf("%s: a line of %d characters", f, n)
+	for _, f := range []Format{Text, CSV, MarkdownPage} {
+		for _, d.Wide = range []bool{false, true} {
+			var b strings.Builder
+			if err := d.Write(&b, f); err != nil {
+				t.Fatal(err)
+			}
+			if whole, want := strings.Contains(b.String(), long), f != Text || d.Wide; whole != want {
+				t.Errorf("%s, wide %v: the name is whole: %v", f, d.Wide, whole)
+			}
+			if f == Text && !d.Wide {
+				checkFits(t, b.String())
 			}
 		}
 	}
+}
+
+func checkFits(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := Cells(strings.TrimSuffix(line, "\n")); n > MaxWidth {
+			t.Errorf("a line of %d cells: %s", n, line)
+		}
+	}
+}
+
+func TestCells(t *testing.T) {
+	for s, want := range map[string]int{"": 0, "abc": 3, "日本": 4, "e\u0301": 1, "🎉!": 3, "ü": 1, "ｱ": 1, "Ａ": 2} {
+		if got := Cells(s); got != want {
+			t.Errorf("%q takes %d cells, want %d", s, got, want)
+		}
+	}
+}
+
+func TestMiddleKeepsTheEndOfAMethod(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		most int
+		want string
+	}{
+		{"github.com/acme/shop/cart.Cart.Total", 20, "githu...t.Cart.Total"},
+		{"short", 5, "short"},
+		{"日本語の名前.Total", 12, "日....Total"},
+		{"a" + strings.Repeat("e\u0301", 20) + "z", 9, "ae\u0301...e\u0301e\u0301e\u0301z"},
+		{"abcdef", 3, "..."},
+		{"abcdef", 0, ""},
+	} {
+		if got := Middle(c.name, c.most); got != c.want || Cells(got) > c.most {
+			t.Errorf("%q in %d cells: %q, want %q", c.name, c.most, got, c.want)
+		}
+	}
+}
+
+// Figures are never shortened: columns are left out instead, and named.
+func TestTablesFit(t *testing.T) {
+	table := &Table{Title: strings.Repeat("title ", 40), Columns: []string{"service", "method", "core hours", "found"}, Least: []string{"calls of it"}}
+	row := []Cell{Name("shop"), Name(strings.Repeat("package/", 20) + "Class.Method"), Figure("12.5"), Prose(strings.Repeat("measured again ", 12))}
+	for i := range 8 {
+		table.Columns = append(table.Columns, "figure "+string(rune('a'+i)))
+		row = append(row, Figure("-123456.75"))
+	}
+	table.Columns, row = append(table.Columns, "calls of it"), append(row, Figure("42"))
+	table.Rows = [][]Cell{row}
+	d := &Document{}
+	d.Add(table)
+	var b strings.Builder
+	if err := d.Write(&b, Text); err != nil {
+		t.Fatal(err)
+	}
+	out := b.String()
+	checkFits(t, out)
+	for _, want := range []string{"...", "Class.Method", "12.5", "-123456.75", "no room for calls of it, figure h"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if n := strings.Count(out, "measured again") + strings.Count(out, "measured\n"); n < 6 || strings.Contains(out, "\n\n") {
+		t.Errorf("sentences are not wrapped in their column:\n%s", out)
+	}
+	if strings.Contains(out, " 42\n") {
+		t.Errorf("the least column is there:\n%s", out)
+	}
+}
+
+func FuzzTablesFit(f *testing.F) {
+	for _, n := range hostile {
+		f.Add(n, n, 3)
+	}
+	f.Add(strings.Repeat("日", 300), strings.Repeat("e\u0301", 300), 60)
+	f.Fuzz(func(t *testing.T, name, prose string, columns int) {
+		table := &Table{Title: prose}
+		var row []Cell
+		for i := range min(max(columns, 0), 80) {
+			table.Columns = append(table.Columns, name)
+			row = append(row, []Cell{Name(name), Prose(prose), Figure("-1.5")}[i%3])
+		}
+		table.Rows = [][]Cell{row, row}
+		d := &Document{}
+		d.Say(name, prose)
+		d.Add(table)
+		var b strings.Builder
+		if err := d.Write(&b, Text); err != nil {
+			t.Fatal(err)
+		}
+		checkFits(t, b.String())
+	})
 }
 
 func TestParseFormat(t *testing.T) {

@@ -130,72 +130,98 @@ func (d *Document) csv(w io.Writer) error {
 }
 
 func (d *Document) text(w io.Writer) error {
+	most := MaxWidth
+	if d.Wide {
+		most = 0
+	}
 	var b strings.Builder
 	for i, block := range d.Blocks {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		for _, line := range block.Lines {
-			b.WriteString(shorten(Printable(line), maxLine) + "\n")
+			writeLine(&b, line, most)
 		}
 		if block.Table != nil {
-			block.Table.text(&b)
+			block.Table.text(&b, most)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// How many characters a cell of a text table has at most, of which every row is as
-// wide as the longest, and a line beside tables. The other formats have all of them.
-const (
-	maxCell = 200
-	maxLine = 4000
-)
-
-func shorten(s string, most int) string {
-	if len(s) <= most || utf8.RuneCountInString(s) <= most {
-		return s
+// writeLine writes a line that is no row of a table; most 0 = however long it is.
+func writeLine(b *strings.Builder, line string, most int) {
+	line = Printable(line)
+	if most == 0 {
+		b.WriteString(line + "\n")
+		return
 	}
-	return string([]rune(s)[:most-3]) + "..."
+	for _, part := range wrap(line, most) {
+		b.WriteString(part + "\n")
+	}
 }
 
-func (t *Table) text(b *strings.Builder) {
+func (t *Table) text(b *strings.Builder, most int) {
 	if t.Title != "" {
-		b.WriteString(Printable(t.Title) + "\n")
+		writeLine(b, t.Title, most)
 	}
-	rows := make([][]string, 0, len(t.Rows)+1)
-	right := make([]bool, len(t.Columns))
-	header := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		header[i] = Printable(c)
-		right[i] = len(t.Rows) > 0 && t.Rows[0][i].figure
+	columns, omitted := t.fit(most)
+	height := 0
+	for i := range columns {
+		height = max(height, len(columns[i].header))
 	}
-	rows = append(rows, header)
+	header := make([][]string, len(columns))
+	for i, c := range columns { // the last word stands above the figures
+		header[i] = append(make([]string, height-len(c.header)), c.header...)
+	}
+	writeRow(b, columns, header)
+	shortened := false
 	for _, row := range t.Rows {
-		cells := make([]string, len(row))
-		for i, c := range row {
-			cells[i] = shorten(Printable(c.text), maxCell)
-		}
-		rows = append(rows, cells)
-	}
-	width := make([]int, len(t.Columns))
-	for _, row := range rows {
-		for i, c := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(c))
-		}
-	}
-	for _, row := range rows {
-		var line strings.Builder
-		for i, c := range row {
-			if i > 0 {
-				line.WriteString("  ")
+		cells := make([][]string, len(columns))
+		for i, c := range columns {
+			text := Printable(row[c.index].text)
+			switch {
+			case Cells(text) <= c.width:
+				cells[i] = []string{text}
+			case row[c.index].prose:
+				cells[i] = lines(text, c.width)
+			default:
+				cells[i], shortened = []string{Middle(text, c.width)}, true
 			}
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
-			if right[i] {
-				line.WriteString(pad + c)
+		}
+		writeRow(b, columns, cells)
+	}
+	switch {
+	case len(omitted) > 0:
+		writeLine(b, fmt.Sprintf("no room for %s: --wide prints all columns", strings.Join(omitted, ", ")), most)
+	case shortened:
+		writeLine(b, "names are shortened: --wide prints all of them", most)
+	}
+}
+
+// writeRow writes the lines of a row; the cells of one column may have more than those of
+// another.
+func writeRow(b *strings.Builder, columns []column, cells [][]string) {
+	height := 1
+	for _, c := range cells {
+		height = max(height, len(c))
+	}
+	for n := range height {
+		var line strings.Builder
+		for i, c := range columns {
+			if i > 0 {
+				line.WriteString(gap)
+			}
+			text := ""
+			if n < len(cells[i]) {
+				text = cells[i][n]
+			}
+			pad := strings.Repeat(" ", max(0, c.width-Cells(text)))
+			if c.figure {
+				line.WriteString(pad + text)
 			} else {
-				line.WriteString(c + pad)
+				line.WriteString(text + pad)
 			}
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")

@@ -41,6 +41,7 @@ func (r *Report) alertTable() *output.Table {
 	t := &output.Table{
 		Title:   "alerts, accepted and silenced ones too",
 		Columns: []string{"service", "alert", "of", "versions", "change", "interval", "before", "after", "$/day", "id"},
+		Least:   []string{"before", "after", "alert", "interval"},
 	}
 	if r.AlertsLeft > 0 {
 		t.Title += fmt.Sprintf("; %d cheaper ones are left out", r.AlertsLeft)
@@ -48,7 +49,7 @@ func (r *Report) alertTable() *output.Table {
 	for _, l := range r.alertLines() {
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(l.Service), output.Name(l.Kind), output.Name(l.Name), output.Name(l.Versions), output.Figure(l.Change), output.Figure(l.Interval),
-			output.Figure(l.Before), output.Figure(l.After), output.Figure(l.USD), output.Name(l.ID),
+			output.Figure(l.Before), output.Figure(l.After), output.Figure(l.USD), output.Figure(l.ID), // nobody can use a part of it
 		})
 	}
 	return t

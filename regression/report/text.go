@@ -72,7 +72,7 @@ func (r *Report) costTable() *output.Table {
 }
 
 func (r *Report) moveTable() *output.Table {
-	t := &output.Table{Title: "version over version, ~ where nothing is proven", Columns: []string{"service", "method", "base", "head", "metric", "change", "interval", "measured, taken off", "records"}}
+	t := &output.Table{Title: "version over version, ~ where nothing is proven", Columns: []string{"service", "method", "base", "head", "metric", "change", "interval", "measured, taken off", "records"}, Least: []string{"records", "metric", "measured, taken off"}}
 	for _, m := range r.Moves {
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(m.Service.String()), output.Name(name(m.MethodName)), output.Name(m.BaseVersion), output.Name(m.HeadVersion), output.Name(m.Metric),
