@@ -142,7 +142,7 @@ func TestBillOfAHost(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			root := street(t, c.tenants)
 			text := corehour("cost", "--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-11")
-			if !strings.Contains(text.stdout, c.note) {
+			if !strings.Contains(unwrapped(text.stdout), c.note) {
 				t.Errorf("%q is missing: %s", c.note, text.stdout)
 			}
 			for _, level := range []string{"raw", "hour"} {

@@ -168,7 +168,7 @@ func TestTheOnlyLookIsNotEnough(t *testing.T) {
 	more, _ := shop.Run()
 	root := fixture.Write(t, items, more)
 	r := corehour("regress", "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
-	if r.code != exitCannotTell || !strings.Contains(r.stdout, "shop/tax.Rate: +104.0% (+51.4% to +174.9%) in the last look alone") {
+	if r.code != exitCannotTell || !strings.Contains(r.stdout, "shop/tax.Rate: +106.3% (+51.4% to +174.9%) in the last look alone") {
 		t.Errorf("%+v", r)
 	}
 	r = corehour("explain", fixture.Rate, "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
