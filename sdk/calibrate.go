@@ -14,7 +14,8 @@ const (
 	calibrationRounds = 7
 	calibrationCalls  = 64
 	countedCalls      = 4096
-	calibrationDepth  = 10 // frames, since a look at the stack costs by depth
+	emptyCalls        = 4 * enoughMeasured // at most: the processor may be taken away in many
+	calibrationDepth  = 10                 // frames, since a look at the stack costs by depth
 )
 
 // calibrate measures in a loop what one call costs in CPU: counted only, timed by the
@@ -36,7 +37,10 @@ func (e *engine) calibrate() {
 		keepLowest(&c.cpu.inLoop, bench.costOf(settings{rate: 1, cpuRate: 1}, calibrationCalls)/1000)
 		keepLowest(&c.reading, leastReading())
 	}
-	for c.inside.n.Load() < enoughMeasured {
+	for range emptyCalls {
+		if c.inside.n.Load() >= enoughMeasured {
+			break
+		}
 		c.empty.method.Begin().End()
 	}
 }
