@@ -23,14 +23,8 @@ const (
 	onTheirWay = 3 * time.Minute
 )
 
-// Basis is the length of the time that dollars a day are scaled from.
-type Basis struct {
-	Length time.Duration
-	What   string // observed, or compared
-}
-
-// Compared is the basis of what is compared: the time buckets in which the new version ran.
-func Compared(length time.Duration) Basis { return Basis{max(0, length), "compared"} }
+// Basis is the time that dollars a day are scaled from.
+type Basis struct{ Length time.Duration }
 
 // Observe is the basis of a service in a window: all of it that is over, hours without rows
 // too. It begins with the service's first row where the warehouse holds nothing older than
@@ -56,7 +50,7 @@ func Observe(asked query.Window, o query.Observed, held, now time.Time) Basis {
 	} else if o.Counted.Before(end) && end.Sub(o.Counted) < onTheirWay {
 		end = o.Counted
 	}
-	return Basis{max(0, end.Sub(start)), "observed"}
+	return Basis{max(0, end.Sub(start))}
 }
 
 // Days is the length in days.
@@ -71,7 +65,7 @@ func (b Basis) Of(usd float64) (perDay float64, ok bool) {
 }
 
 // String is `window of 3 h 20 min observed`.
-func (b Basis) String() string { return "window of " + b.Text() + " " + b.What }
+func (b Basis) String() string { return "window of " + b.Text() + " observed" }
 
 // Text is the length for people: two units, as in `3 h 20 min`.
 func (b Basis) Text() string {

@@ -42,14 +42,14 @@ func TestBasisInWords(t *testing.T) {
 		0: "0 s", 12 * time.Second: "12 s", 200 * time.Minute: "3 h 20 min", time.Hour: "1 h", 61 * time.Second: "1 min 1 s",
 		49 * time.Hour: "2 d 1 h", 24*time.Hour - time.Second: "1 d", 72 * time.Hour: "3 d",
 	} {
-		if got := (Basis{d, "observed"}).String(); got != "window of "+want+" observed" {
+		if got := (Basis{d}).String(); got != "window of "+want+" observed" {
 			t.Errorf("%v: %s", d, got)
 		}
 	}
-	if _, ok := Compared(0).Of(1); ok {
+	if _, ok := (Basis{}).Of(1); ok {
 		t.Error("a day of no time")
 	}
-	if usd, ok := Compared(6 * time.Hour).Of(1); !ok || usd != 4 {
+	if usd, ok := (Basis{6 * time.Hour}).Of(1); !ok || usd != 4 {
 		t.Error(usd)
 	}
 }
