@@ -91,7 +91,7 @@ func probeNotes(r *cost.Report, shown []cost.Line) (notes []string) {
 		reconciled = reconciled || shown[i].Reconciled
 	}
 	if below > 0 {
-		notes = append(notes, fmt.Sprintf("below resolution: %d of the lines above cost at most so much a call, which is what is not known of their probes", below))
+		notes = append(notes, fmt.Sprintf("below resolution: %d of the lines above are not larger than what is not known of their probes, and cost at most so much a call", below))
 	}
 	for i := range r.Services {
 		if s := &r.Services[i]; s.Reconciled && reconciled {

@@ -243,14 +243,22 @@ func (s *score) judge(service string, truth bodies, counted counts, costs harnes
 		if m.CPUMeasured == 0 {
 			continue // of so few calls none was timed, which the command says
 		}
-		if m.BelowResolution {
-			continue // it says that it does not know
-		}
-		if calls == 0 || m.SelfCoreHours == nil {
+		if calls == 0 || m.SelfCoreHours == nil && !m.BelowResolution {
 			s.beyond = append(s.beyond, fmt.Sprintf("%s %s: no figure", service, m.Method))
 			continue
 		}
 		perCall := truth.PerIteration*float64(counted.Iterations[m.Method]) + truth.PerCall
+		slack := truthError*perCall + callError
+		if m.BelowResolution { // it says no more than what a call costs at most
+			s.of++
+			if perCall <= m.ResolutionNS+slack {
+				s.covered++
+			}
+			if perCall > m.ResolutionNS*z9999/z95+slack {
+				s.beyond = append(s.beyond, fmt.Sprintf("%s %s: at most %.4g ns a call, truth %.4g", service, m.Method, m.ResolutionNS, perCall))
+			}
+			continue
+		}
 		found := *m.SelfCoreHours * 3.6e12 / calls
 		sumTruth, sumFound = sumTruth+calls*perCall, sumFound+calls*found
 		s.lines = append(s.lines, line{name: service + " " + m.Method, truth: perCall, found: found})
@@ -258,7 +266,6 @@ func (s *score) judge(service string, truth bodies, counted counts, costs harnes
 			continue // it says that it does not know
 		}
 		se := *m.SelfCoreHoursSE * 3.6e12 / calls
-		slack := truthError*perCall + callError
 		off := math.Abs(found - perCall)
 		s.of++
 		if off <= z95*se+slack {

@@ -12,6 +12,7 @@ type Costs struct {
 		SelfCoreHoursSE    *float64 `json:"self_core_hours_se"`
 		InclusiveCoreHours *float64 `json:"inclusive_core_hours"`
 		BelowResolution    bool     `json:"below_resolution"`
+		ResolutionNS       float64  `json:"resolution_ns"`
 	} `json:"methods"`
 }
 

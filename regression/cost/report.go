@@ -108,7 +108,8 @@ type Line struct {
 	Why       string `json:"why,omitempty"`
 
 	// BelowResolution is set where the own cost is not larger than what is not known of the
-	// probes in it, ResolutionNS a call: the self figures are null.
+	// probes in it: the self figures are null, and ResolutionNS is the upper end of the 95%
+	// interval of a call. Elsewhere it is what is not known of the probes of a call.
 	BelowResolution bool    `json:"below_resolution"`
 	ResolutionNS    float64 `json:"resolution_ns"`
 	// Reconciled is set where the self cost was changed so that methods do not cost more than
