@@ -44,7 +44,7 @@ demo: build ## Build everything and watch a bad deployment being found (about tw
 test: build ## Run all tests, with the race detector.
 	@begin=$$SECONDS; rm -f build/tries.txt; for module in $(MODULES); do \
 		case $$module in deploy|integration*) anew=-count=1;; *) anew=;; esac; \
-		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$anew -timeout 30m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/corehour/(config|docs)$$')); \
+		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$anew -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/corehour/(config|docs)$$')); \
 	done; echo "== tests of configurations and pages"; $(GO) test -race -count=1 -timeout 20m ./config ./docs; \
 	echo "== simulations, too slow with the race detector"; $(GO) test -timeout 20m $(SIMULATIONS); \
 	if [ -s build/tries.txt ]; then echo "== measured anew, which is rare on a quiet machine"; cat build/tries.txt; fi; \
