@@ -14,6 +14,8 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 # Every module of the repository that holds Go code to be tested.
 MODULES := . sdk sdk/otelbridge sdk/bench internal/figures deploy integration integration/buckets integration/shop
 SIMULATIONS := ./regression/sim/... ./processor/adaptivesampler/internal/decide/sim/...
+# Tests of the SDK that do nothing with the race detector: it allocates and costs time.
+UNCHANGED := TestProbesDoNotAllocate|TestWaysAreBounded|TestTimesDoNotDependOnTheRate
 GENERATED := receiver/methodspans processor/adaptivesampler processor/costattribution exporter/warehouse extension/samplingrates
 
 .DEFAULT_GOAL := help
@@ -46,6 +48,7 @@ test: build ## Run all tests, with the race detector.
 		case $$module in deploy|integration*) anew=-count=1;; *) anew=;; esac; \
 		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$anew -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/corehour/(config|docs)$$')); \
 	done; echo "== tests of configurations and pages"; $(GO) test -race -count=1 -timeout 20m ./config ./docs; \
+	echo "== tests of probes that the race detector would change"; (cd sdk && $(GO) test -run '$(UNCHANGED)' .); \
 	echo "== simulations, too slow with the race detector"; $(GO) test -timeout 20m $(SIMULATIONS); \
 	if [ -s build/tries.txt ]; then echo "== measured anew, which is rare on a quiet machine"; cat build/tries.txt; fi; \
 	echo "make test took $$((SECONDS - begin)) s"

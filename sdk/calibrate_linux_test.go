@@ -62,8 +62,12 @@ func TestAnEmptyCallTakesWhatTheProbeSays(t *testing.T) {
 }
 
 // The time of a short method is the same whether it is timed often or seldom, with the
-// probe's part taken off: between two timed calls the caches forget the probe.
+// probe's part taken off: between two timed calls the caches forget the probe. It is of
+// rounds in turn, since the machine's speed changes, and the median of tries.
 func TestTimesDoNotDependOnTheRate(t *testing.T) {
+	if raceEnabled {
+		return // its part of the probe is cold, too, and many times as large
+	}
 	e, _ := startWith(t, func(*config) {})
 	const iterations = 1000
 	x := uint64(1)
@@ -79,9 +83,10 @@ func TestTimesDoNotDependOnTheRate(t *testing.T) {
 		return float64(values[len(values)/2])
 	}
 	var found []string
-	for range 10 {
+	var ratios []float64
+	for range 7 {
 		var times [2][]int64
-		for round := range 200 { // alternating, since the machine's speed changes
+		for round := range 200 {
 			for i, gap := range [2]int{20, 2000} {
 				force(e, truth, settings{})
 				for range gap {
@@ -98,11 +103,12 @@ func TestTimesDoNotDependOnTheRate(t *testing.T) {
 		}
 		inside, _, _ := e.probe.inside.stats()
 		often, seldom := median(times[0])-float64(inside), median(times[1])-float64(inside)
-		if seldom/often > 0.95 && seldom/often < 1.05 {
-			return
-		}
+		ratios = append(ratios, seldom/often)
 		found = append(found, fmt.Sprintf("%.0f ns often, %.0f ns seldom", often, seldom))
 	}
 	runtime.KeepAlive(x)
-	t.Errorf("a method takes\n%s", strings.Join(found, "\n"))
+	slices.Sort(ratios)
+	if middle := ratios[len(ratios)/2]; middle < 0.95 || middle > 1.05 {
+		t.Errorf("seldom timed a method takes %.3f of what it takes often timed:\n%s", middle, strings.Join(found, "\n"))
+	}
 }
