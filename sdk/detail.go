@@ -20,6 +20,7 @@ type detail struct {
 	extra  *extra
 	start  int64
 	before int64 // ns that the probe took until then, 0 = not known
+	cold   bool  // the processor was taken away just before
 	state  cpuState
 	load   slotLoad
 
@@ -28,7 +29,11 @@ type detail struct {
 	goroutine uint64
 }
 
-const noSlot = -1
+const (
+	noSlot = -1
+	// rehearsal is the use of an end that only reads the clock.
+	rehearsal = -1
+)
 
 var details = sync.Pool{New: func() any { return &detail{slot: noSlot} }}
 
@@ -37,8 +42,9 @@ var details = sync.Pool{New: func() any { return &detail{slot: noSlot} }}
 //
 // The thread's clock is read outside of the wall clock. It is a system call that brings
 // the scheduler's account up to date: a time slice that is used up ends at its return,
-// which would be in the wall time. The wall clock was read once before it, as reached, so
-// that its second reading finds it in the processor's caches. See docs/adr/0031-probe-cost.md.
+// which would be in the wall time. The wall clock is read once before it and once, by the
+// code that will end the call, after it, so that both are in the processor's caches when
+// they count. See docs/adr/0031-probe-cost.md.
 func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached int64) Call {
 	var x *extra
 	if ctx != nil && pl.engine.traceContext != nil {
@@ -73,9 +79,14 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached 
 	if slot != noSlot {
 		runtime.LockOSThread()
 		d.goroutine = hostclock.Goroutine()
+		first := now()
 		d.cpuStart = hostclock.ThreadCPU()
+		Call{detail: d, word: rehearsal}.end(false)
+		d.start = now()
+		d.cold = d.start-first > longestProbe
+	} else {
+		d.start = now()
 	}
-	d.start = now()
 	if d.before = 0; reached > 0 {
 		d.before = d.start - reached
 	}
@@ -84,6 +95,9 @@ func (pl *plan) time(ctx context.Context, caller *Method, stack string, reached 
 
 func (d *detail) end(use int64, failed bool) {
 	end := now()
+	if use == rehearsal {
+		return
+	}
 	slot := d.slot
 	var cpuEnd int64
 	if slot != noSlot {
@@ -96,13 +110,13 @@ func (d *detail) end(use int64, failed bool) {
 		plan: d.plan, caller: d.caller, extra: d.extra,
 		start: d.start, wall: end - d.start, state: d.state, load: d.load, failed: failed,
 	}
-	before := d.before
+	before, cold := d.before, d.cold
 	d.plan, d.extra = nil, nil
 	switch {
 	case slot == noSlot:
 		details.Put(d)
 	case d.goroutine == hostclock.Goroutine():
-		r.settleCPU(cpuEnd-d.cpuStart, r.plan.engine.probe.reading.Load())
+		r.settleCPU(cpuEnd-d.cpuStart, r.plan.engine.probe.reading.Load(), cold)
 		runtime.UnlockOSThread()
 		cpuSlots.release(slot, r.plan.method)
 	default:
@@ -110,7 +124,7 @@ func (d *detail) end(use int64, failed bool) {
 		cpuSlots.lose(r.plan.method)
 	}
 	r.plan.finish(&r, true)
-	if before > 0 && use>>1%measuredOneIn == 0 && !r.plan.empty {
+	if before > 0 {
 		r.plan.engine.probe.measure(r.state, before, end)
 	}
 }
@@ -122,11 +136,27 @@ func (d *detail) end(use int64, failed bool) {
 //
 // CPU that exceeds wall time by more than the kernel's clocks drift apart (500 ppm) and
 // cold caches cost comes from clocks that are not to be trusted.
-func (r *record) settleCPU(cpu, reading int64) {
-	const cold = 50_000 // ns
-	if cpu < 0 || cpu > r.wall+r.wall/1000+cold {
+//
+// Where the processor was taken away just before the call, its caches are those of another
+// program, which is the probe's doing: it asked the scheduler. The CPU time of a short
+// call is not its own then. What decides is the last that was accepted, so that no call is
+// left out for its own length; it counts double each time, so that where the processor is
+// always taken away some are accepted.
+func (r *record) settleCPU(cpu, reading int64, cold bool) {
+	const caches = 50_000 // ns
+	if cpu < 0 || cpu > r.wall+r.wall/1000+caches {
 		r.state = cpuUntrusted
 		return
 	}
+	last := &r.plan.method.lastCPU
+	if before := last.Load(); cold && before > 0 && before < shortCall {
+		last.Store(2 * before)
+		r.state = cpuUnavailable
+		return
+	}
 	r.cpu = min(max(0, cpu-reading), r.wall)
+	last.Store(max(1, r.cpu))
 }
+
+// shortCall is the CPU time in ns below which cold caches are more than 5% of a call.
+const shortCall = 20_000

@@ -24,6 +24,7 @@ type Method struct {
 
 	cpuHeld atomic.Int32 // CPU slots held now, or lost
 	strayed atomic.Bool  // a call whose CPU was timed ended on another goroutine: it takes no slot any more
+	lastCPU atomic.Int64 // of a timed call, in ns; 0 = none yet
 	ways    [waysOfMethod]atomic.Pointer[way]
 
 	// The rest is guarded by registry.mu.

@@ -142,8 +142,8 @@ func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
 		return Call{}
 	}
 	var reached int64
-	if pl.cpuRate > 0 {
-		reached = now()
+	if pl.cpuRate > 0 && n%measuredOneIn == 0 && !pl.empty {
+		reached = now() // this call's probe is measured
 	}
 	if pl.noCaller {
 		return pl.time(ctx, nil, "", reached)

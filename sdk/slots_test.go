@@ -57,12 +57,11 @@ func TestSlotsAreBounded(t *testing.T) {
 			t.Fatalf("cpu_p = %v when nothing was held", r.cpuP())
 		}
 	}
-	if states[cpuExact] != held || states[cpuExact]+states[cpuNotSampled]+states[cpuUnavailable] != 400 {
-		t.Errorf("%d held; exact %d, not sampled %d, unavailable %d, untrusted %d", held,
+	refused := int(e.counters.slotRefusals.Load())
+	cold := states[cpuUnavailable] - refused // had a slot, and lost the processor as they began
+	if cold < 0 || states[cpuExact]+cold != held || held+states[cpuNotSampled]+refused != 400 {
+		t.Errorf("%d held, %d refused; exact %d, not sampled %d, unavailable %d, untrusted %d", held, refused,
 			states[cpuExact], states[cpuNotSampled], states[cpuUnavailable], states[cpuUntrusted])
-	}
-	if refusals := e.counters.slotRefusals.Load(); refusals != int64(states[cpuUnavailable]) {
-		t.Errorf("%d refusals counted, %d calls refused", refusals, states[cpuUnavailable])
 	}
 }
 
