@@ -22,6 +22,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/corehour/corehour/integration/harness"
 	"github.com/corehour/corehour/internal/figures"
 )
@@ -37,7 +39,8 @@ const (
 	// truthError is the error of what the twin says, as a share and in ns a call: the cost of a
 	// call in the midst of others is known to that.
 	truthError, callError = 0.02, 2.0
-	z95, z9999            = 1.96, 3.89
+	// slot is the length of a cluster in `corehour cost` of some minutes.
+	slot = 10 * time.Second
 )
 
 func main() {
@@ -147,7 +150,7 @@ func (p *programs) play(ctx context.Context, dir string, duration time.Duration,
 		return nil, err
 	}
 	truth := median(truths)
-	score := &score{}
+	score := &score{wider: wider(duration)}
 	command := harness.Command{Binary: filepath.Join(p.bin, harness.CommandBinary), Warehouse: c.Warehouse}
 	for _, s := range services {
 		var counted counts
@@ -210,6 +213,14 @@ type score struct {
 	covered, of int
 	beyond      []string
 	lines       []line
+	wider       float64 // a 99.99% interval by a 95% one
+}
+
+// wider is how many times as wide a 99.99% interval is as one of 95%. Both are Student's, with
+// a degree of freedom less than there are slots.
+func wider(duration time.Duration) float64 {
+	t := distuv.StudentsT{Sigma: 1, Nu: max(1, math.Floor(duration.Seconds()/slot.Seconds())-1)}
+	return t.Quantile(0.99995) / t.Quantile(0.975)
 }
 
 // line is one method of one service, in ns a call.
@@ -254,7 +265,7 @@ func (s *score) judge(service string, truth bodies, counted counts, costs harnes
 			if perCall <= m.ResolutionNS+slack {
 				s.covered++
 			}
-			if perCall > m.ResolutionNS*z9999/z95+slack {
+			if perCall > m.ResolutionNS*s.wider+slack {
 				s.beyond = append(s.beyond, fmt.Sprintf("%s %s: at most %.4g ns a call, truth %.4g", service, m.Method, m.ResolutionNS, perCall))
 			}
 			continue
@@ -262,17 +273,19 @@ func (s *score) judge(service string, truth bodies, counted counts, costs harnes
 		found := *m.SelfCoreHours * 3.6e12 / calls
 		sumTruth, sumFound = sumTruth+calls*perCall, sumFound+calls*found
 		s.lines = append(s.lines, line{name: service + " " + m.Method, truth: perCall, found: found})
-		if m.SelfCoreHoursSE == nil {
+		if m.SelfCoreHours95 == nil {
 			continue // it says that it does not know
 		}
-		se := *m.SelfCoreHoursSE * 3.6e12 / calls
-		off := math.Abs(found - perCall)
+		low, high := m.SelfCoreHours95[0]*3.6e12/calls, m.SelfCoreHours95[1]*3.6e12/calls
+		outside := func(times float64) bool {
+			return perCall < found-times*(found-low)-slack || perCall > found+times*(high-found)+slack
+		}
 		s.of++
-		if off <= z95*se+slack {
+		if !outside(1) {
 			s.covered++
 		}
-		if off > z9999*se+slack {
-			s.beyond = append(s.beyond, fmt.Sprintf("%s %s: %.4g ns a call, truth %.4g, standard error %.2g", service, m.Method, found, perCall, se))
+		if outside(s.wider) {
+			s.beyond = append(s.beyond, fmt.Sprintf("%s %s: %.4g ns a call (%.4g to %.4g), truth %.4g", service, m.Method, found, low, high, perCall))
 		}
 	}
 	s.lines = append(s.lines, line{service + ", own costs of all methods", sumTruth / 1e9, sumFound / 1e9, true})
