@@ -108,6 +108,9 @@ func whole(c *verdict.Comparison) (lines []string) {
 	for _, w := range c.Warnings {
 		lines = append(lines, "  "+w)
 	}
+	if c.Spreads != nil {
+		lines = append(lines, "  "+c.Spreads.String())
+	}
 	return lines
 }
 

@@ -421,6 +421,13 @@ func TestEverythingTenTimes(t *testing.T) {
 			if len(a.lines) != 5 {
 				t.Errorf("%d methods", len(a.lines))
 			}
+			from := "these processes and the defaults"
+			if processes[0] == 6 { // enough to say it by themselves
+				from = "these processes"
+			}
+			if s := a.Spreads; s == nil || s.From != from || !(s.Processes > 0) {
+				t.Errorf("spreads: %+v", s)
+			}
 			for full, l := range a.lines {
 				if l.Measured == nil || !about(l.Measured.Percent) || l.Common != nil || l.State == verdict.Moved || l.State == verdict.NotProven {
 					t.Errorf("%s: %+v", full, l)

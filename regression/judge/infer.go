@@ -72,6 +72,7 @@ type differ struct {
 	between [statistics]Spread
 	prior   [statistics]float64 // degrees of freedom that between counts as in one method
 	seen    Differences
+	taken   Spreads // with which all this is known
 }
 
 // differences learns how hosts and processes differ from instances of one version.
@@ -95,6 +96,7 @@ func differences(x *index, h hosts, methods []compared) differ {
 	if h.level == nil {
 		host.Variance = 0
 	}
+	out.taken = Spreads{Hosts: host, Processes: out.between[mean]}
 	contrast := host.Variance * h.weights
 	if load := x.load(); math.Abs(load) > sameLoad && h.level != nil {
 		by := byLoad * byLoad * load * load

@@ -205,7 +205,7 @@ func undecided(family []*compared, o Options) {
 func (l *look) report() *Result {
 	r := &Result{
 		Methods: make([]Verdict, len(l.methods)), Calls: make([]Verdict, len(l.calls)), Alerts: []Alert{},
-		WarmUp: l.x.learned, Differences: l.differ.seen, Warnings: warnings(l.x),
+		WarmUp: l.x.learned, Differences: l.differ.seen, Spreads: l.differ.taken, Warnings: warnings(l.x),
 	}
 	for i := range l.methods {
 		v := &l.methods[i].verdict

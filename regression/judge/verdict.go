@@ -133,7 +133,10 @@ type Result struct {
 	Alerts []Alert `json:"alerts"`
 	// Differences are what processes of one version differ by, for later deployments.
 	Differences Differences `json:"-"`
-	WarmUp      WarmUp      `json:"warm_up"`
+	// Spreads are those that hosts and processes are taken to have: of these processes and
+	// of earlier deployments.
+	Spreads Spreads `json:"-"`
+	WarmUp  WarmUp  `json:"warm_up"`
 	// Warnings hold for all verdicts.
 	Warnings []string `json:"warnings,omitempty"`
 }

@@ -144,6 +144,7 @@ type Comparison struct {
 	// WholeService is about what all methods have in common; null where it was not
 	// judged.
 	WholeService *Line         `json:"whole_service"`
+	Spreads      *Spreads      `json:"spreads"` // null by the threshold rule
 	Warnings     []string      `json:"warnings"`
 	Methods      []Line        `json:"methods"`
 	Alerts       []alert.Alert `json:"alerts"`

@@ -53,6 +53,7 @@ func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []P
 			}
 		}
 		all = append(all, seen)
+		out[i].Spreads.From = theseProcesses
 		if subjects[0].few() {
 			again[i] = subjects
 		}
@@ -65,9 +66,9 @@ func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []P
 		if err != nil {
 			return nil, err
 		}
-		spreads := judge.LearnSpreads(seen)
+		spreads, from := judge.LearnSpreads(seen), learnedFrom(len(seen), 0)
 		if spreads.Hosts.DF < enoughHosts {
-			spreads = judge.LearnSpreads(append(seen, all...))
+			spreads, from = judge.LearnSpreads(append(seen, all...)), learnedFrom(len(seen), len(all)-1)
 		}
 		for _, s := range subjects {
 			s.deployment.Spreads = spreads
@@ -75,6 +76,7 @@ func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []P
 		if out[i], _, err = judgeAllOf(subjects, p, o); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Service, err)
 		}
+		out[i].Spreads.From = from
 	}
 	return out, nil
 }
@@ -126,6 +128,7 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Diff
 		return nil, judge.Differences{}, err
 	}
 	c.warmUp = results[0].WarmUp
+	c.Spreads = spreadsOf(results[0].Spreads)
 	c.Warnings = append(c.Warnings, first.missing(c, p)...)
 	c.Warnings = append(c.Warnings, results[0].Warnings...)
 	c.Warnings = append(c.Warnings, first.plan.warnings()...)

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestEarlierDeploymentsSayWhatHostsDifferBy(t *testing.T) {
 		}
 		return items
 	}
-	seen := func(items []methodspan.Item, written int) float64 {
+	seen := func(items []methodspan.Item, written int) (percent float64, from string) {
 		root := t.TempDir()
 		if items != nil {
 			fixture.Append(t, root, fixture.Start.Add(-time.Duration(written)*day), items)
@@ -58,13 +59,16 @@ func TestEarlierDeploymentsSayWhatHostsDifferBy(t *testing.T) {
 		}
 		for _, l := range c[0].Methods {
 			if l.full == fixture.Rate && l.Seen90Percent != nil {
-				return *l.Seen90Percent
+				return *l.Seen90Percent, c[0].Spreads.From
 			}
 		}
 		t.Fatal("the method is not judged")
-		return 0
+		return 0, ""
 	}
-	none := seen(nil, 0)
+	none, from := seen(nil, 0)
+	if from != "these processes and the defaults" {
+		t.Errorf("without earlier deployments spreads are from %s", from)
+	}
 	for _, c := range []struct {
 		name    string
 		items   []methodspan.Item
@@ -75,7 +79,10 @@ func TestEarlierDeploymentsSayWhatHostsDifferBy(t *testing.T) {
 		{"37 to 45 days ago", earlier(45, "shop"), 36, false},
 		{"of another service", earlier(18, "other"), 9, false},
 	} {
-		got := seen(c.items, c.written)
+		got, from := seen(c.items, c.written)
+		if strings.Contains(from, "earlier deployments of the service") != c.learned {
+			t.Errorf("%s: spreads are from %s", c.name, from)
+		}
 		if c.learned && got > 0.9*none || !c.learned && math.Abs(got-none) > 0.01*none {
 			t.Errorf("%s: +%.1f%% would have been seen, without +%.1f%%", c.name, got, none)
 		}
