@@ -13,6 +13,8 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # Every module of the repository that holds Go code to be tested.
 MODULES := . sdk sdk/otelbridge sdk/bench internal/figures deploy integration integration/buckets integration/shop
+# Arithmetic that starts no goroutine, which lint checks: the race detector has nothing to find.
+ARITHMETIC := regression/judge regression/stats regression/drift
 SIMULATIONS := ./regression/sim/... ./processor/adaptivesampler/internal/decide/sim/...
 # Tests of the SDK that do nothing with the race detector: it allocates and costs time.
 UNCHANGED := TestProbesDoNotAllocate|TestWaysAreBounded|TestTimesDoNotDependOnTheRate
@@ -46,10 +48,10 @@ demo: build ## Build everything and watch a bad deployment being found (about tw
 test: build ## Run all tests, with the race detector.
 	@begin=$$SECONDS; rm -f build/tries.txt; for module in $(MODULES); do \
 		case $$module in deploy|integration*) anew=-count=1;; *) anew=;; esac; \
-		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$anew -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/corehour/(config|docs)$$')); \
+		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$anew -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
 	done; echo "== tests of configurations and pages"; $(GO) test -race -count=1 -timeout 20m ./config ./docs; \
 	echo "== tests of probes that the race detector would change"; (cd sdk && $(GO) test -run '$(UNCHANGED)' .); \
-	echo "== simulations, too slow with the race detector"; $(GO) test -timeout 20m $(SIMULATIONS); \
+	echo "== simulations, too slow with the race detector, and arithmetic"; $(GO) test -timeout 20m $(SIMULATIONS) $(ARITHMETIC:%=./%); \
 	if [ -s build/tries.txt ]; then echo "== measured anew, which is rare on a quiet machine"; cat build/tries.txt; fi; \
 	echo "make test took $$((SECONDS - begin)) s"
 
@@ -57,6 +59,7 @@ test: build ## Run all tests, with the race detector.
 lint: ## Check formatting, vet every module and lint the code.
 	@unformatted=$$(git ls-files -- '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "not gofmt-clean:"; echo "$$unformatted"; exit 1; }
 	@for module in $(MODULES); do (cd $$module && $(GO) vet ./...); done
+	@! grep -rnE --include='*.go' --exclude='*_test.go' '^[[:space:]]*go |"sync(/atomic)?"|\.Go\(' $(ARITHMETIC) || { echo "these packages start no goroutine, so make test runs them without the race detector"; exit 1; }
 	@for module in . sdk; do (cd $$module && $(GO) tool -modfile=$(CURDIR)/internal/tools/lint/go.mod golangci-lint run ./...); done
 
 .PHONY: check-bigquery-sql
