@@ -2,6 +2,7 @@ package families
 
 import (
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/corehour/corehour/internal/scenes"
@@ -102,7 +103,7 @@ func TestCountsAreRepeatable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := Count(list, seed, nil); err != nil || a != b {
+	if b, err := Count(list, seed, nil); err != nil || !reflect.DeepEqual(a, b) {
 		t.Errorf("%+v and %+v, %v", a, b, err)
 	}
 }

@@ -48,7 +48,13 @@ type Score struct {
 	// are said to be not identified, where hosts can be told from the version and where
 	// no rule can, and deployments that did not end as if nothing were.
 	NotIdentified, LikeHosts, Common Share
+	// Under are the intervals of CoveredBroken, and the unchanged methods of False, by what
+	// disturbs a scene.
+	Under map[string]Under
 }
+
+// Under is what is counted under one disturbance.
+type Under struct{ Covered, False Share }
 
 func (s *Score) merge(o Score) {
 	for _, pair := range [][2]*Share{
@@ -57,6 +63,15 @@ func (s *Score) merge(o Score) {
 	} {
 		pair[0].Of += pair[1].Of
 		pair[0].Are += pair[1].Are
+	}
+	for name, more := range o.Under {
+		u := s.Under[name]
+		u.Covered.Of, u.Covered.Are = u.Covered.Of+more.Covered.Of, u.Covered.Are+more.Covered.Are
+		u.False.Of, u.False.Are = u.False.Of+more.False.Of, u.False.Are+more.False.Are
+		if s.Under == nil {
+			s.Under = map[string]Under{}
+		}
+		s.Under[name] = u
 	}
 }
 
@@ -87,10 +102,12 @@ func (j *Judged) score() (s Score) {
 		}
 	}
 	common := 3*changed > len(j.Methods) && changed > 1
+	var under Under
 	for _, o := range j.Methods {
 		v := &o.Verdict
 		if o.Truth.Unchanged {
 			s.False.add(o.Raised)
+			under.False.add(o.Raised)
 		}
 		if !v.State.Judged() {
 			continue
@@ -113,12 +130,16 @@ func (j *Judged) score() (s Score) {
 		case common:
 		case broken(j.Scene):
 			s.CoveredBroken.add(holds(v.Interval, o.Truth.Own))
+			under.Covered.add(holds(v.Interval, o.Truth.Own))
 		default:
 			s.Covered.add(holds(v.Interval, o.Truth.Own))
 		}
 	}
 	if common {
 		s.Common.add(!j.Silent())
+	}
+	if d := j.Scene.Disturbance; d != (scenes.Disturbance{}) {
+		s.Under = map[string]Under{d.String(): under}
 	}
 	return s
 }

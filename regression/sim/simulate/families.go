@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/corehour/corehour/internal/scenes"
@@ -46,6 +47,10 @@ func (s *simulation) family(name string, score families.Score) {
 	}
 	t.Higher(name+": intervals that cover, where a scene breaks the model", score.CoveredBroken.Percent(), "%", 90)
 	t.Higher(name+": intervals of measured changes that cover", score.Measured.Percent(), "%", 90)
+	for _, disturbance := range slices.Sorted(maps.Keys(score.Under)) {
+		u := score.Under[disturbance]
+		t.Higher(fmt.Sprintf("%s, %s: intervals that cover (of %d; %d of %d unchanged methods false)", name, disturbance, u.Covered.Of, u.False.Are, u.False.Of), u.Covered.Percent(), "%", 90)
+	}
 	if score.Common.Of > 0 {
 		t.Higher(fmt.Sprintf("%s: more than a third changed: remaining change not identified (of %d)", name, score.NotIdentified.Of), score.NotIdentified.Percent(), "%", 95)
 		t.Higher(fmt.Sprintf("%s: more than a third changed, as much as hosts differ by: not identified (of %d)", name, score.LikeHosts.Of), score.LikeHosts.Percent(), "%", sim.None)
