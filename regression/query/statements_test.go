@@ -52,7 +52,7 @@ func statements(t *testing.T) map[string]string {
 	add("cost_goroutine_groups", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Group: []string{"owner", "goroutine_group"}, Owned: true, Repriced: true})
 	add("bill", "bill", scope{})
 	add("bill_repriced", "bill", scope{Repriced: true})
-	add("user", "user", scope{})
+	add("user", "user", scope{Within: startsWithin("@from_ns", "@to_ns")})
 	for name, text := range documented(t, out) {
 		out[name] = text
 	}
