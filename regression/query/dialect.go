@@ -178,7 +178,7 @@ type scope struct {
 	Timed   bool     // only rows with weights are of interest
 	Errors  bool     // sums are of wall time and errors, too
 
-	Within  string   // the condition that cuts weighted rows to a window, or nothing
+	Within string // the condition that cuts weighted rows to a window, or nothing
 
 	// Of statements about costs.
 	Group           []string // columns of groups
