@@ -39,6 +39,10 @@ build: toolchain ## Build the command, the collector and the demo shop into bin/
 	@$(GO) build -ldflags "$(LDFLAGS)" -o $(BIN)/corehour ./cmd/corehour
 	@cd integration/shop && $(GO) build -o ../../$(BIN)/corehour-shop .
 
+.PHONY: version-args
+version-args: ## Print the arguments that give an image this version.
+	@echo "--build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT)"
+
 .PHONY: demo
 demo: build ## Build everything and watch a bad deployment being found (about two minutes).
 	@$(BIN)/corehour demo --dir build/demo

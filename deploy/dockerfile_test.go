@@ -3,6 +3,7 @@ package deploy
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ func readDockerfile(t *testing.T) []instruction {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "ENTRYPOINT", "CMD"}
+	names := []string{"FROM", "ARG", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "ENTRYPOINT", "CMD"}
 	var found []instruction
 	var pending string
 	stage := ""
@@ -166,6 +167,40 @@ func TestImagesReachBuckets(t *testing.T) {
 		}) {
 			t.Errorf("stage command has %s=%q, which is no directory that the job may write", name, directory)
 		}
+	}
+}
+
+// TestImagesHaveAVersion: the image's command is given the variables that make build sets, from
+// arguments that the stage declares before, and make prints just these.
+func TestImagesHaveAVersion(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, flags, _ := strings.Cut(string(data), "\nLDFLAGS := ")
+	flags, _, _ = strings.Cut(flags, "\n")
+	declared, built := []string{}, false
+	for _, in := range readDockerfile(t) {
+		switch {
+		case in.name == "ARG" && in.stage == "build":
+			declared = append(declared, in.args)
+		case in.name == "RUN" && strings.HasSuffix(in.args, " ./cmd/corehour"):
+			built = true
+			want := strings.NewReplacer("$(", "${", ")", "}").Replace(flags)
+			if flags == "" || !strings.Contains(in.args, "-s -w "+want+`"`) {
+				t.Errorf("Dockerfile:%d: builds with %s, make with %s", in.line, in.args, flags)
+			}
+			if !slices.Equal(declared, []string{"VERSION", "COMMIT"}) {
+				t.Errorf("Dockerfile:%d: the arguments before are %q", in.line, declared)
+			}
+		}
+	}
+	if !built {
+		t.Error("the command is not built")
+	}
+	out, err := exec.Command("make", "-s", "-C", "..", "version-args", "VERSION=1.2", "COMMIT=abc").Output()
+	if err != nil || string(out) != "--build-arg VERSION=1.2 --build-arg COMMIT=abc\n" {
+		t.Errorf("make version-args: %q, %v", out, err)
 	}
 }
 

@@ -46,6 +46,12 @@ func TestCommandsAskBigQuery(t *testing.T) {
 		!strings.Contains(r.stdout, "is not known\nfreshness: no load job since ") {
 		t.Errorf("check: %+v", r)
 	}
+	const newest = "\nthe newest row ended at 2026-03-10 10:10:00 UTC, 50m0s ago\n"
+	for _, warehouse := range []string{root, address, inBucket(t, map[string]string{"a": root})} {
+		if r := corehour("check", "--warehouse", warehouse); !strings.Contains(r.stdout, newest) {
+			t.Errorf("check of %s does not say %q: %+v", warehouse, newest, r)
+		}
+	}
 	if r := corehour("check", "--warehouse", address, "--deep"); r.code != exitFailed || !strings.Contains(r.stderr, "leave it out") {
 		t.Errorf("check --deep: %+v", r)
 	}

@@ -106,6 +106,10 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 	if r.FreshnessNote != "" {
 		lines = append(lines, "freshness: "+r.FreshnessNote)
 	}
+	if r.NewestRow != nil {
+		age := max(0, now().Sub(*r.NewestRow)).Round(time.Second)
+		lines = append(lines, fmt.Sprintf("the newest row ended at %s, %s ago", showTime(*r.NewestRow, c.zone), age))
+	}
 	d.Say(lines...)
 
 	services := &output.Table{Columns: []string{

@@ -15,8 +15,8 @@ import (
 const costUsage = `Ranks methods by the dollars that their own code costs (self: without the calls
 they make), with intervals and standard errors from clusters of instance and time.
 Dollars are told per day: --per month, call, request or window tells them otherwise. --by adds up
-by class, service, version, caller, environment or owner instead, or by several, as
-in --by service,version. Inclusive costs nest and are never added up; by caller there
+by class, service, version, caller, environment, owner or goroutine group instead, or by
+several, as in --by service,version. Inclusive costs nest and are never added up; by caller there
 are no others. A method whose CPU was never measured is listed with its calls and wall
 time, without a cost.
 
@@ -51,7 +51,7 @@ func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 	c := &costFlags{common: newCommon("cost", "", costUsage, "24h", stdout)}
 	c.notices = stderr
 	f := c.flags
-	f.StringVar(&c.by, "by", "method", "`what` to add up by: method, class, service, version, caller, environment, owner; several with commas")
+	f.StringVar(&c.by, "by", "method", "`what` to add up by: method, class, service, version, caller, environment, owner, group; several with commas")
 	f.StringVar(&c.per, "per", string(cost.PerDay), "`what` dollars are told for one of: day, month, call, request or window; json and csv have all of them")
 	f.IntVar(&c.top, "top", 30, "how many lines to print, 0 = all; json and csv have all of them")
 	f.BoolVar(&c.percentiles, "percentiles", false, "p50, p95 and p99 of the wall and CPU time of calls, by method; takes twice as long")

@@ -5,8 +5,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/fixture"
 )
 
 func write(t *testing.T, name, text string) string {
@@ -134,5 +140,55 @@ func TestPrices(t *testing.T) {
 	}
 	if r := corehour("cost", "--warehouse", root, "--prices", write(t, "bad.yaml", "[]")); r.code != exitFailed || !strings.Contains(r.stderr, "--prices") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// Goroutine groups through the command, of rows and of a date that is rolled up.
+func TestCostByGroup(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "warehouse")
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	for i := range 120 {
+		at := fixture.Start.Add(time.Duration(i) * time.Minute / 2)
+		p.Counts("a.B", at, time.Minute/2, 10)
+		for j, group := range []string{"batch", "batch", "web", ""} {
+			p.Call("a.B", "(entry)", at.Add(time.Duration(j)*time.Second), time.Second, time.Duration(100+i%7)*time.Millisecond, 0.4, 1).Group = group
+		}
+		p.Beat(at, time.Minute/2, 2*time.Second, i == 119)
+	}
+	fixture.Append(t, root, fixture.Start.Add(2*time.Hour), []methodspan.Item{p.Item()})
+	clock(t, fixture.Start.Add(2*time.Hour))
+	r := corehour("cost", "--warehouse", root, "--by", "group")
+	if r.code != exitNothing || r.stderr != "" {
+		t.Fatalf("%+v", r)
+	}
+	golden(t, "cost_by_group.txt", r.stdout)
+	groups := func() map[string]float64 {
+		t.Helper()
+		r := corehour("cost", "--warehouse", root, "--by", "group", "--format", "csv", "--since", "30d")
+		rows, err := csv.NewReader(strings.NewReader(r.stdout)).ReadAll()
+		if err != nil || r.code != exitNothing {
+			t.Fatalf("%v %+v", err, r)
+		}
+		hours, name, found := slices.Index(rows[0], "self_core_hours"), slices.Index(rows[0], "group"), map[string]float64{}
+		for _, row := range rows[1:] {
+			x, err := strconv.ParseFloat(row[hours], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[row[name]] = x
+		}
+		return found
+	}
+	before := groups()
+	if ratio := before["batch"] / before["web"]; len(before) != 3 || ratio < 1.999 || ratio > 2.001 {
+		t.Errorf("%v", before)
+	}
+	clock(t, fixture.Start.Add(80*time.Hour))
+	if r := corehour("compact", "--warehouse", root, "--hour-after", "1d"); r.code != exitNothing {
+		t.Fatalf("%+v", r)
+	}
+	after := groups()
+	if whole := before["batch"] + before["web"] + before["(none)"]; len(after) != 1 || after["(unknown)"]/whole < 0.999999 || after["(unknown)"]/whole > 1.000001 {
+		t.Errorf("%v, before it was rolled up %v", after, before)
 	}
 }

@@ -116,6 +116,9 @@ func nameColumns(by []cost.Dimension) (names []string, cells func(*cost.Line) []
 			return l.Owner
 		})
 	}
+	if has(cost.ByGroup) {
+		column("group", func(l *cost.Line) string { return l.Group })
+	}
 	if has(cost.ByCaller) {
 		column("caller", func(l *cost.Line) string { return l.Caller })
 	}

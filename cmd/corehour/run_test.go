@@ -274,24 +274,32 @@ func TestCheck(t *testing.T) {
 		p.Beat(at, time.Minute, time.Second, i == 2)
 		items = append(items, p.Item())
 	}
-	root := fixture.Write(t, items)
-	for _, f := range []string{filepath.Join(root, "date=2026-03-10")} {
-		entries, err := os.ReadDir(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries { // as if committed five seconds after the last row
-			at := fixture.Start.Add(3*time.Minute + 5*time.Second)
-			if err := os.Chtimes(filepath.Join(f, e.Name()), at, at); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	root := filepath.Join(t.TempDir(), "warehouse")
+	fixture.Append(t, root, fixture.Start.Add(3*time.Minute+5*time.Second), items) // five seconds after the last row
 	r := corehour("check", "--warehouse", root)
 	if r.code != exitNothing || r.stderr != "" {
 		t.Fatalf("%+v", r)
 	}
 	golden(t, "check.txt", r.stdout)
+
+	// How fresh rows are follows from the rows, whatever times the files of a copy have.
+	moved := t.TempDir()
+	if err := os.CopyFS(moved, os.DirFS(root)); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(moved, "date=*", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for i, f := range files {
+		at := fixture.Start.Add(time.Duration(i+1) * 1000 * time.Hour)
+		if err := os.Chtimes(f, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again := corehour("check", "--warehouse", moved); again != r {
+		t.Errorf("of a copy:\n%+v\nwant\n%+v", again, r)
+	}
 
 	root = fixture.Write(t, append(items[:1:1], items[2]))
 	r = corehour("check", "--warehouse", root, "--format", "json", "--since", "6h")

@@ -22,8 +22,9 @@ the warehouse is there:
 
 An estimate for all calls is a weighted sum: SUM(w * cpu_ns), SUM(w_wall * wall_ns),
 SUM(w_wall * errors). Calls are counted, not estimated: SUM(calls).
-Only statements that read are run. --from, --to and --since choose whole UTC dates
-here, because weights are made of whole dates; cut finer in WHERE. --service and
+Only statements that read are run. --from, --to and --since choose rows of both views
+by start_ns, as in every command; weights are formed of all rows of the UTC dates before
+that. Rows of several calls (counts, sums) belong to when they start. --service and
 --environment do not apply: filter in WHERE. Timestamps are shown in --tz; a DATE, a
 TIME and an INTERVAL are shown as they are. With --output all rows go to a Parquet file,
 with the types that they have; of BigQuery decimals as DOUBLE, and times, lists and

@@ -20,6 +20,7 @@ const (
 	ByEnvironment Dimension = "environment"
 	ByOwner       Dimension = "owner"
 	ByCaller      Dimension = "caller"
+	ByGroup       Dimension = "group"
 )
 
 // columnsOf says which columns tell the groups of a dimension apart.
@@ -30,11 +31,12 @@ var columnsOf = map[Dimension][]string{
 	ByVersion:     {"service_namespace", "service", "environment", "version"},
 	ByEnvironment: {"environment"},
 	ByOwner:       {"owner"},
+	ByGroup:       {"goroutine_group"},
 	ByCaller:      {"service_namespace", "service", "environment"},
 }
 
 // Dimensions lists them all.
-var Dimensions = []Dimension{ByMethod, ByClass, ByService, ByVersion, ByCaller, ByEnvironment, ByOwner}
+var Dimensions = []Dimension{ByMethod, ByClass, ByService, ByVersion, ByCaller, ByEnvironment, ByOwner, ByGroup}
 
 // ParseBy reads a list like `service,version`.
 func ParseBy(s string) ([]Dimension, error) {
@@ -90,5 +92,6 @@ func (g grouper) of(m *query.MethodCost) query.Group {
 			Namespace: only("service_namespace", m.Namespace), Name: only("service", m.Name), Environment: only("environment", m.Environment),
 		},
 		Version: only("version", m.Version), Class: only("class", m.Class), Method: only("method", m.Method), Owner: only("owner", m.Owner),
+		GoroutineGroup: only("goroutine_group", m.GoroutineGroup),
 	}
 }

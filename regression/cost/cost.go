@@ -74,6 +74,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	b.takeOffProbes(probes)
 	b.setApart()
 	b.reconcile()
+	b.splitByGroup()
 	b.services()
 	b.lines()
 	if o.Percentiles {

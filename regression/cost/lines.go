@@ -61,21 +61,17 @@ func (b *builder) lines() {
 
 func (b *builder) methodLines() []Line {
 	g := newGrouper(b.By)
-	type versioned struct {
-		function
-		version string
-	}
-	groupOf := map[versioned]query.Group{}
+	groupOf := map[methodOf]query.Group{}
 	groups := map[query.Group]*sums{}
 	var order []query.Group
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
 		key := g.of(m)
-		groupOf[versioned{function{m.Service, m.Full}, m.Version}] = key
+		groupOf[keyOf(m)] = key
 		s := groups[key]
 		if s == nil {
 			s = &sums{
-				line:     &Line{Service: key.Service, Version: key.Version, Class: key.Class, Method: key.Method, Owner: key.Owner},
+				line:     &Line{Service: key.Service, Version: key.Version, Class: key.Class, Method: key.Method, Owner: key.Owner, Group: key.GoroutineGroup},
 				services: map[query.Service]bool{}, functions: map[function]float64{}, signatures: map[string]bool{}, measured: map[query.MethodName]*measured{},
 			}
 			if g["class"] {
@@ -85,7 +81,7 @@ func (b *builder) methodLines() []Line {
 			order = append(order, key)
 		}
 		s.add(m)
-		if p := b.probed[methodOf{m.Service, m.Version, m.Full}]; p != nil && m.N > 0 {
+		if p := b.probed[keyOf(m)]; p != nil && m.N > 0 {
 			s.probes = s.probes.Add(p.errors)
 			s.reconciled = s.reconciled || p.reconciled
 		}
@@ -95,8 +91,8 @@ func (b *builder) methodLines() []Line {
 		}
 	}
 	for _, e := range b.costs.Edges { // what comes from outside of a group is its inclusive cost
-		callee, ok := groupOf[versioned{function{e.Service, e.Callee}, e.Version}]
-		caller, known := groupOf[versioned{function{e.Service, e.Caller}, e.Version}]
+		callee, ok := groupOf[methodOf{e.Service, e.Version, e.Callee, e.GoroutineGroup}]
+		caller, known := groupOf[methodOf{e.Service, e.Version, e.Caller, e.GoroutineGroup}]
 		if ok && !(known && caller == callee) {
 			groups[callee].inclusiveX += e.X
 			groups[callee].inclusiveUSD += e.USD
@@ -279,14 +275,9 @@ func (b *builder) doubt(s *sums, total stats.Estimate, known bool) {
 // nest. What of it is the callee's own is not known by caller.
 func (b *builder) callerLines() []Line {
 	g := newGrouper(b.By)
-	methods := map[[2]string]map[query.Service]*query.MethodCost{}
+	methods := map[methodOf]*query.MethodCost{}
 	for i := range b.costs.Methods {
-		m := &b.costs.Methods[i]
-		key := [2]string{m.Full, m.Version}
-		if methods[key] == nil {
-			methods[key] = map[query.Service]*query.MethodCost{}
-		}
-		methods[key][m.Service] = m
+		methods[keyOf(&b.costs.Methods[i])] = &b.costs.Methods[i]
 	}
 	type key struct {
 		query.Group
@@ -295,7 +286,7 @@ func (b *builder) callerLines() []Line {
 	at := map[key]int{}
 	var out []Line
 	for _, e := range b.costs.Edges {
-		m := methods[[2]string{e.Callee, e.Version}][e.Service]
+		m := methods[methodOf{e.Service, e.Version, e.Callee, e.GoroutineGroup}]
 		if m == nil {
 			continue
 		}
@@ -304,7 +295,7 @@ func (b *builder) callerLines() []Line {
 		if !ok {
 			i = len(out)
 			at[k] = i
-			out = append(out, Line{Service: k.Service, Version: k.Version, Class: k.Class, Method: k.Method, Owner: k.Owner, Caller: k.caller, Requests: b.service[e.Service].Requests,
+			out = append(out, Line{Service: k.Service, Version: k.Version, Class: k.Class, Method: k.Method, Owner: k.Owner, Group: k.GoroutineGroup, Caller: k.caller, Requests: b.service[e.Service].Requests,
 				days: b.service[e.Service].basis.Days(), USDPerDayBasis: b.service[e.Service].basis.String()})
 		}
 		l := &out[i]

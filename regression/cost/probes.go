@@ -8,10 +8,14 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// methodOf is a method of a version.
+// methodOf is a method of a version, or its part in a group of goroutines.
 type methodOf struct {
 	query.Service
-	version, name string
+	version, name, group string
+}
+
+func keyOf(m *query.MethodCost) methodOf {
+	return methodOf{m.Service, m.Version, m.Full, m.GoroutineGroup}
 }
 
 // probed is what is known of the probes in the self time of a method.
@@ -37,7 +41,7 @@ func (b *builder) takeOffProbes(table probecost.Table) {
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
 		methods[place{m.Service, m.Version}] = append(methods[place{m.Service, m.Version}], m)
-		b.probed[methodOf{m.Service, m.Version, m.Full}] = &probed{}
+		b.probed[keyOf(m)] = &probed{}
 	}
 	for at, all := range methods {
 		costs := table.Of(at.Service, at.version)
@@ -79,7 +83,7 @@ func (b *builder) takeOffProbes(table probecost.Table) {
 			inclusive.Own += m.N
 			m.X = max(0, m.X-costs.Of(inclusive))
 			m.WallX = max(0, m.WallX-costs.Of(inclusive)*m.WallN/m.N)
-			b.probed[methodOf{m.Service, m.Version, m.Full}].errors = costs.Errors(n)
+			b.probed[keyOf(m)].errors = costs.Errors(n)
 		}
 		for _, e := range edges[at] {
 			n := probecost.Calls{}
@@ -114,7 +118,7 @@ func (b *builder) reconcile() {
 		estimates := make([]probecost.Estimate, len(methods))
 		for i, m := range methods {
 			s.MeasuredCoreHours += m.SelfX / nsPerCoreHour
-			estimates[i] = probecost.Estimate{Value: m.SelfX, Errors: b.probed[methodOf{m.Service, m.Version, m.Full}].errors}
+			estimates[i] = probecost.Estimate{Value: m.SelfX, Errors: b.probed[keyOf(m)].errors}
 			if n := float64(m.Residuals.Count); n >= 2 {
 				estimates[i].Variance = n / (n - 1) * m.Residuals.Squares
 			}
@@ -134,7 +138,7 @@ func (b *builder) reconcile() {
 				m.SelfUnpricedX *= left
 			}
 			m.SelfX = estimates[i].Value
-			b.probed[methodOf{m.Service, m.Version, m.Full}].reconciled = true
+			b.probed[keyOf(m)].reconciled = true
 		}
 	}
 }

@@ -50,6 +50,9 @@ type Line struct {
 	Signature string `json:"signature,omitempty"`
 	Owner     string `json:"owner,omitempty"`
 	Caller    string `json:"caller,omitempty"`
+	// Group is the goroutine group: (none) of calls without one, (unknown) of calls that were
+	// only counted and of rows that were added up, (other) of groups beyond the first 100.
+	Group string `json:"group,omitempty"`
 
 	Calls           float64 `json:"calls"`
 	UnmeasuredCalls float64 `json:"unmeasured_calls"`

@@ -68,6 +68,10 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	for _, s := range stocks {
 		entry := &Service{
 			Service: s.Service, Rows: s.Rows, ForeignRows: s.ForeignRows, ForeignCalls: s.ForeignCalls, VersionlessRows: s.VersionlessRows,
+			NewestRow: &s.Last,
+		}
+		if r.NewestRow == nil || s.Last.After(*r.NewestRow) {
+			r.NewestRow = &s.Last
 		}
 		if s.MeasurementRows > 0 {
 			entry.UnpricedShare = float64(s.UnpricedRows) / float64(s.MeasurementRows)

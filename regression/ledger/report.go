@@ -22,6 +22,8 @@ type Report struct {
 	Generation    int64  `json:"generation"`
 	Files         int    `json:"files"` // of the dates looked at; 0 in BigQuery
 	Rows          int64  `json:"rows"`  // in them
+	// NewestRow is the end of the newest row, of any kind; null without rows.
+	NewestRow *time.Time `json:"newest_row"`
 	// FreshnessP99Seconds is the time from the end of a row to the commit of
 	// its file, or the end of its load job, that 99% stay below; null where none
 	// tells. The note says what it was found from, or why not.
@@ -49,6 +51,8 @@ type Service struct {
 	ForeignCalls    float64 `json:"foreign_calls"` // estimates
 	UnpricedShare   float64 `json:"unpriced_rows_share"`
 	VersionlessRows int64   `json:"versionless_rows"`
+	// NewestRow is the end of its newest row.
+	NewestRow *time.Time `json:"newest_row"`
 }
 
 // State of a process.

@@ -145,17 +145,17 @@ func (g given) records() bigquery.Records {
 	return r
 }
 
-// remoteUser runs a statement of the user's own, which sees the dates of the
+// remoteUser runs a statement of the user's own, which sees the rows of the
 // window and nothing else. The service says in the dry run what kind of statement
 // it is; in parentheses only one that reads is any.
 func (w *Warehouse) remoteUser(ctx context.Context, text string) (*sql.Rows, error) {
-	frame, err := render("user", scope{dialect: w.dialect})
+	frame, err := render("user", scope{dialect: w.dialect, Within: startsWithin(w.dialect.Param+"from_ns", w.dialect.Param+"to_ns")})
 	if err != nil {
 		return nil, err
 	}
 	frame = w.remote.dataset.Qualify(frame)
 	before, after, _ := strings.Cut(frame, "STATEMENT")
-	args := w.remote.arguments("your query", before, nil, nil)
+	args := w.remote.arguments("your query", before, filterArgs(w.Window, Filter{}), nil)
 	named := make([]any, 0, len(args))
 	for k, v := range args {
 		named = append(named, sql.Named(k, v))

@@ -281,3 +281,28 @@ func TestCountedHereAndTimedThere(t *testing.T) {
 	}
 	check("by hour")
 }
+
+// The window of a user's statement is cut from weighted rows, of several collectors too.
+func TestUserWindowIsCutAfterWeighting(t *testing.T) {
+	shop := fixture.Shop{Seed: 3, Version: "1", Instances: []string{"a", "b"}, Start: fixture.Start, Minutes: 90, Requests: 10, Rate: map[string]float64{fixture.Rate: 0.2}, CPURate: 0.5}
+	items, _ := shop.Run()
+	address := together(t, spread(t, 3, items))
+	window := Window{From: fixture.Start.Add(30 * time.Minute), To: fixture.Start.Add(70*time.Minute + time.Second)}
+	sums := func(window Window, view, where string) map[string][]float64 {
+		t.Helper()
+		w, err := Open(t.Context(), address, window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		if !w.dialect.Parted {
+			t.Fatal("the rows are of one collector")
+		}
+		return sumsByQuery(t, w, "SELECT COALESCE(method, '') AS key, COUNT(*), SUM(calls), SUM(w * cpu_ns), SUM(w_wall), MIN(start_ns), MAX(start_ns) FROM "+view+where+" GROUP BY ALL")
+	}
+	from, to := window.nanos()
+	where := fmt.Sprintf(" WHERE start_ns >= %d AND start_ns < %d", from, to)
+	for _, view := range []string{"method_cost", "query_table('method_' || 'cost')"} {
+		sameSums(t, view, sums(window, view, ""), sums(Window{}, view, where))
+	}
+}

@@ -24,11 +24,19 @@ type Class struct {
 // Group is what costs are added up by. Parts that are not asked for are empty.
 type Group struct {
 	Service
-	Version, Class, Method, Owner string
+	Version, Class, Method, Owner, GoroutineGroup string
 }
 
 // GroupColumns are the columns that costs can be added up by.
-var GroupColumns = []string{"service_namespace", "service", "environment", "version", "class", "method", "owner"}
+var GroupColumns = []string{"service_namespace", "service", "environment", "version", "class", "method", "owner", "goroutine_group"}
+
+// UnknownGoroutineGroup is the group of calls whose row does not say one: of calls that were
+// only counted, and of rows that were added up.
+const UnknownGoroutineGroup = "(unknown)"
+
+// maxGoroutineGroups are told apart, those with the most measured calls. Others are one,
+// called (other).
+const maxGoroutineGroups = 100
 
 // CostAsk is what is asked of costs.
 type CostAsk struct {
@@ -47,6 +55,7 @@ type MethodCost struct {
 	Service
 	Version, Class, Method, Signature, Owner string
 	Full                                     string // class.method, as callers are called
+	GoroutineGroup                           string // of parts only
 
 	Calls           float64
 	UnmeasuredCalls float64 // of these in cells where nothing was measured
@@ -74,6 +83,7 @@ type GroupCost struct {
 type CostEdge struct {
 	Service
 	Version, Caller, Callee string // the caller empty = not known
+	GoroutineGroup          string // empty if costs are not by group
 	Calls, N, X, USD        float64
 	// TimedWall and TimedCPU are the calls that were timed, without and with their CPU.
 	TimedWall, TimedCPU float64
@@ -82,8 +92,24 @@ type CostEdge struct {
 // Costs is the answer.
 type Costs struct {
 	Methods []MethodCost
+	Parts   []MethodCost // of methods by goroutine group, if it is a column of the groups
 	Groups  []GroupCost
 	Edges   []CostEdge
+}
+
+// ByGoroutineGroup reports whether methods are split by the group of their goroutine.
+func (s scope) ByGoroutineGroup() bool { return slices.Contains(s.Group, "goroutine_group") }
+
+// MaxGoroutineGroups is the number of groups that are told apart.
+func (s scope) MaxGoroutineGroups() int { return maxGoroutineGroups }
+
+// TellingCosts is the same scope with rows that are told apart by what costs depend on.
+func (s scope) TellingCosts() scope {
+	columns := []string{"instance", "slot_ns", "caller", "signature", "usd_per_core_hour"}
+	if s.ByGoroutineGroup() {
+		columns = append(columns, "goroutine_group")
+	}
+	return s.Telling(columns...)
 }
 
 // Grouped is a column of a group, or NULL if it is not asked for.
@@ -115,8 +141,10 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.dialect, err = w.hourly(ctx, []Window{a.Window}, a.Slot); err != nil {
-		return nil, err
+	if s.dialect = w.dialect; !s.ByGoroutineGroup() { // rollups do not have it
+		if s.dialect, err = w.hourly(ctx, []Window{a.Window}, a.Slot); err != nil {
+			return nil, err
+		}
 	}
 	args := filterArgs(a.Window, a.Filter)
 	args["slot_ns"] = a.Slot.Nanoseconds()
@@ -127,7 +155,7 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 		var residuals stats.Residuals
 		var instances int64
 		err := rows.Scan(&what, into(&m.Namespace), into(&m.Name), into(&m.Environment), into(&m.Version), into(&m.Class), into(&m.Method),
-			into(&m.Owner), into(&m.Full), into(&caller), into(&m.Signature),
+			into(&m.Owner), into(&m.GoroutineGroup), into(&m.Full), into(&caller), into(&m.Signature),
 			into(&m.Calls), into(&m.UnmeasuredCalls), into(&m.Measured), into(&m.CPUMeasured), into(&m.WallN), into(&m.WallX), into(&m.Errors),
 			into(&m.N), into(&m.X), into(&m.SelfX), into(&m.SelfUSD), into(&m.SelfUnpricedX), into(&m.OrphanX),
 			into(&residuals.Squares), into(&residuals.Cubes), into(&residuals.Count), into(&instances))
@@ -136,9 +164,11 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 			m.Residuals = residuals
 			out.Methods = append(out.Methods, m)
 		case "group":
-			out.Groups = append(out.Groups, GroupCost{Group{m.Service, m.Version, m.Class, m.Method, m.Owner}, m.N, residuals, instances})
+			out.Groups = append(out.Groups, GroupCost{Group{m.Service, m.Version, m.Class, m.Method, m.Owner, m.GoroutineGroup}, m.N, residuals, instances})
+		case "part":
+			out.Parts = append(out.Parts, m)
 		default:
-			out.Edges = append(out.Edges, CostEdge{m.Service, m.Version, caller, m.Full, m.Calls, m.N, m.X, m.SelfUSD, m.WallN, m.WallX})
+			out.Edges = append(out.Edges, CostEdge{m.Service, m.Version, caller, m.Full, m.GoroutineGroup, m.Calls, m.N, m.X, m.SelfUSD, m.WallN, m.WallX})
 		}
 		return err
 	})

@@ -36,6 +36,8 @@ type dialect struct {
 	Finer bool
 	// Hourly: sums by hour are read in the place of rows, see hourly.
 	Hourly bool
+	// Whole: rows of whole dates have names of their own, as method_calls is cut to the window.
+	Whole bool
 	// lateNS is the start of the newest hour of the rows in files.
 	lateNS int64
 }
@@ -76,6 +78,10 @@ func (d dialect) Rows() string {
 		return "hourly_rows"
 	case d.Hourly:
 		return "hourly_calls"
+	case d.Whole && d.Parted:
+		return "whole_rows"
+	case d.Whole:
+		return "whole_calls"
 	case d.Parted:
 		return "method_rows"
 	}
@@ -171,6 +177,8 @@ type scope struct {
 	Every   bool     // pending rows are kept, without a weight
 	Timed   bool     // only rows with weights are of interest
 	Errors  bool     // sums are of wall time and errors, too
+
+	Within string // the condition that cuts weighted rows to a window, or nothing
 
 	// Of statements about costs.
 	Group           []string // columns of groups

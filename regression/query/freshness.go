@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -23,8 +22,8 @@ type Freshness struct {
 	Note string
 }
 
-// Freshness compares the end of rows with the commit of their file. It is not known
-// if no file that is still as it was written has rows: compacted files are newer than
+// Freshness compares the end of rows with the commit of their file, by the time that the
+// manifest says: copies of files have times of their own. It is not known if no file that is still as it was written has rows: compacted files are newer than
 // their rows. In BigQuery the load jobs tell.
 func (w *Warehouse) Freshness(ctx context.Context, window Window, f Filter) (Freshness, error) {
 	if w.remote != nil {
@@ -43,16 +42,7 @@ func (w *Warehouse) Freshness(ctx context.Context, window Window, f Filter) (Fre
 		if err != nil {
 			return Freshness{}, err
 		}
-		committed := file.Committed // when writing it began
-		if w.cache == nil {
-			// A file gets its last change just before the commit that names it.
-			info, err := os.Stat(file.Path)
-			if err != nil {
-				return Freshness{}, err
-			}
-			committed = info.ModTime()
-		}
-		g.rows = append(g.rows, []any{path, committed.UnixNano()})
+		g.rows = append(g.rows, []any{path, file.Committed.UnixNano()})
 	}
 	if err := w.give(ctx, "file_commits", g); err != nil {
 		return Freshness{}, err

@@ -49,9 +49,10 @@ func statements(t *testing.T) map[string]string {
 	}
 	add("cost_methods", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Group: []string{"service_namespace", "service", "environment", "class", "method"}})
 	add("cost_owners", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Summed: true, Group: []string{"owner"}, Owned: true, Repriced: true})
+	add("cost_goroutine_groups", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Group: []string{"owner", "goroutine_group"}, Owned: true, Repriced: true})
 	add("bill", "bill", scope{})
 	add("bill_repriced", "bill", scope{Repriced: true})
-	add("user", "user", scope{})
+	add("user", "user", scope{Within: startsWithin("@from_ns", "@to_ns")})
 	for name, text := range documented(t, out) {
 		out[name] = text
 	}

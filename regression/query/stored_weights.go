@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -22,12 +23,9 @@ func (w *Warehouse) forUser(ctx context.Context, text string) (*Warehouse, error
 	if err := w.checkUser(ctx, text); err != nil {
 		return nil, err
 	}
-	var more []string
-	if weighed {
-		var err error
-		if more, err = w.weights(); err != nil {
-			return nil, err
-		}
+	more, err := w.userViews(weighed)
+	if err != nil {
+		return nil, err
 	}
 	user := &Warehouse{Snapshot: w.Snapshot, Window: w.Window, Files: w.Files, into: w.into, weighed: weighed}
 	if err := user.start(ctx, append(more, asLikely)...); err != nil {
@@ -53,9 +51,38 @@ func (w *Warehouse) checkUser(ctx context.Context, text string) error {
 	})
 }
 
-// weights are the statements that store the weights.
-func (w *Warehouse) weights() ([]string, error) {
-	s := scope{dialect: w.dialect, Source: w.dialect.Rows()}
+// userViews are the statements that define what a statement of the user's own reads: rows that
+// start within the window, with weights that were formed of all rows of its dates.
+func (w *Warehouse) userViews(weighed bool) (statements []string, err error) {
+	s := scope{dialect: w.dialect}
+	if w.Window != (Window{}) {
+		s.Whole = true
+		from, to := w.Window.nanos()
+		s.Within = startsWithin(strconv.FormatInt(from, 10), strconv.FormatInt(to, 10))
+		if statements, err = viewsOf("whole", w.Files); err != nil {
+			return nil, err
+		}
+		statements = append(statements, "CREATE OR REPLACE VIEW method_calls AS SELECT * FROM whole_calls"+s.Within)
+	}
+	s.Source = s.Rows()
+	if weighed {
+		more, err := s.storeWeights()
+		return append(statements, more...), err
+	}
+	if s.Whole {
+		view, err := render("create_method_cost", s)
+		return append(statements, view), err
+	}
+	return statements, nil
+}
+
+// startsWithin is the condition that a row starts in a window.
+func startsWithin(from, to string) string {
+	return "\nWHERE start_ns >= " + from + " AND start_ns < " + to
+}
+
+// storeWeights are the statements that store the weights.
+func (s scope) storeWeights() ([]string, error) {
 	formed, err := render("create_weights", s)
 	if err != nil {
 		return nil, err

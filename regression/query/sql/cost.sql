@@ -9,27 +9,48 @@
 -- edge     what a method paid for one callee; caller NULL where it is not known and
 --          can't be inferred. wall_n are the calls that were timed by the wall, wall_x those
 --          whose CPU was timed: their probes are in the caller's time
-WITH scoped AS {{.Inline}} (
+--
+-- By goroutine group there are edges of each group, and
+--
+-- part     the part of a method in one group. Weights are those of the method, so parts add
+--          up to it. Its interval is that of a domain: residuals are of what it is a call of
+--          the whole method, because how many calls are of the group is an estimate, too
+WITH
+{{- if .ByGoroutineGroup}} goroutine_groups AS {{.Stored}} (
+  SELECT goroutine_group
+  FROM method_calls
+  WHERE {{.Kind "" "call"}} AND goroutine_group IS NOT NULL AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns {{.Only ""}}
+  GROUP BY goroutine_group
+  ORDER BY COUNT(*) DESC, goroutine_group
+  LIMIT {{.MaxGoroutineGroups}}
+),
+{{- end}} scoped AS {{.Inline}} (
   SELECT
-    {{- if .Repriced}}
-    c.* REPLACE (CAST(r.usd_per_core_hour AS {{.Double}}) AS usd_per_core_hour),
-    {{- else}}
-    c.*,
-    {{- end}}
+    c.*
+    {{- if or .Repriced .ByGoroutineGroup}} REPLACE (
+      {{- if .Repriced}}CAST(r.usd_per_core_hour AS {{.Double}}) AS usd_per_core_hour{{end}}
+      {{- if .ByGoroutineGroup}}{{if .Repriced}}, {{end}}COALESCE(g.goroutine_group, CASE
+        WHEN NOT {{.Kind "c." "call"}} THEN '(unknown)'
+        WHEN c.goroutine_group IS NULL THEN '(none)'
+        ELSE '(other)' END) AS goroutine_group{{end}})
+    {{- end}},
     CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.start_ns < {{.Param}}to_ns THEN c.start_ns - MOD(c.start_ns, {{.Param}}slot_ns) END AS slot_ns
   FROM {{.Rows}} AS c
   {{- if .Repriced}}
   LEFT JOIN {{.Given "repriced"}} AS r ON {{.Same "c" "r" "cloud_provider" "region" "host_type" "capacity_type"}}
   {{- end}}
+  {{- if .ByGoroutineGroup}}
+  LEFT JOIN goroutine_groups AS g ON g.goroutine_group = c.goroutine_group
+  {{- end}}
   WHERE true {{.Only "c."}}
 ),
-{{template "weighed" (.From "scoped").Telling "instance" "slot_ns" "caller" "signature" "usd_per_core_hour"}},
+{{template "weighed" (.From "scoped").TellingCosts}},
 seen AS (
   -- What was counted needs no slot and, as what has a caller, no cell. named says
   -- whether rows name instances (1), groups of them, as sums in the place of rows do (2), or
   -- some the one and some the other (3).
   SELECT
-    key_id, name_id, caller, instance,
+    key_id, name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}caller, instance,
     CASE WHEN measured > 0 THEN slot_ns ELSE 0 END AS slot_ns,
     CASE WHEN measured > 0 AND holes = 1 THEN cell ELSE '' END AS cell,
     CASE WHEN measured > 0 AND holes = 1 THEN cell_ns ELSE 0 END AS cell_ns,
@@ -49,7 +70,7 @@ seen AS (
   FROM weighed
   WHERE slot_ns IS NOT NULL
   GROUP BY
-    key_id, name_id, caller, instance,
+    key_id, name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}caller, instance,
     CASE WHEN measured > 0 THEN weighed.slot_ns ELSE 0 END,
     CASE WHEN measured > 0 AND holes = 1 THEN cell ELSE '' END,
     CASE WHEN measured > 0 AND holes = 1 THEN cell_ns ELSE 0 END
@@ -65,12 +86,12 @@ shares AS (
   FROM known
 ),
 paid AS (
-  SELECT key_id, name_id, instance, slot_ns, named, caller, flow, n, x, usd, unpriced_x, measured - cpu_measured AS timed_wall, cpu_measured AS timed_cpu
+  SELECT key_id, name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}instance, slot_ns, named, caller, flow, n, x, usd, unpriced_x, measured - cpu_measured AS timed_wall, cpu_measured AS timed_cpu
   FROM seen
   WHERE caller IS NOT NULL
   UNION ALL
   SELECT
-    u.key_id, u.name_id, u.instance, u.slot_ns, u.named,
+    u.key_id, u.name_id, {{if .ByGoroutineGroup}}u.goroutine_group, {{end}}u.instance, u.slot_ns, u.named,
     s.caller,
     u.flow * COALESCE(s.share, 1) AS flow,
     u.n * COALESCE(s.share, 1) AS n,
@@ -96,14 +117,14 @@ callers AS (
   JOIN names AS o ON o.name = c.caller AND {{.Same "e" "o" "service_namespace" "service" "environment" "version"}}
 ),
 entries AS (
-  SELECT name_id, instance, slot_ns, named, n, x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  SELECT name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}instance, slot_ns, named, n, x AS self_x, usd AS self_usd, unpriced_x AS self_unpriced_x, 0 AS orphan_x
   FROM seen
   UNION ALL
-  SELECT c.caller_id AS name_id, p.instance, p.slot_ns, p.named, 0 AS n, -p.x AS self_x, -p.usd AS self_usd, -p.unpriced_x AS self_unpriced_x, 0 AS orphan_x
+  SELECT c.caller_id AS name_id, {{if .ByGoroutineGroup}}p.goroutine_group, {{end}}p.instance, p.slot_ns, p.named, 0 AS n, -p.x AS self_x, -p.usd AS self_usd, -p.unpriced_x AS self_unpriced_x, 0 AS orphan_x
   FROM paid AS p
   JOIN callers AS c ON c.name_id = p.name_id AND c.caller = p.caller
   UNION ALL
-  SELECT name_id, instance, slot_ns, named, 0 AS n, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
+  SELECT name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}instance, slot_ns, named, 0 AS n, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, x AS orphan_x
   FROM paid
   WHERE caller IS NULL
 ),
@@ -146,13 +167,44 @@ means AS (
   {{- end}}
   WINDOW versions AS (PARTITION BY {{.Service "e."}}, e.name)
 ),
+{{- if .ByGoroutineGroup}}
+cluster_parts AS (
+  SELECT
+    name_id, goroutine_group, instance, slot_ns, BIT_OR(named) AS named,
+    SUM(n) AS n, SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x
+  FROM entries
+  GROUP BY name_id, goroutine_group, instance, slot_ns
+),
+parts AS (
+  SELECT name_id, goroutine_group, SUM(n) AS n, SUM(self_x) AS self_x, SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x
+  FROM cluster_parts
+  GROUP BY name_id, goroutine_group
+),
+mean_parts AS (
+  SELECT
+    {{.Service "m."}}, m.version, m.class, m.method, m.owner, m.name, m.name_id, p.goroutine_group, p.n, p.self_x, p.self_usd, p.self_unpriced_x,
+    CASE WHEN m.clusters >= 3 THEN p.self_x / NULLIF(m.n, 0)
+      ELSE SUM(p.self_x) OVER versions / NULLIF(SUM(m.n) OVER versions, 0) END AS mean
+  FROM means AS m
+  JOIN parts AS p ON p.name_id = m.name_id
+  WINDOW versions AS (PARTITION BY {{.Service "m."}}, m.name, p.goroutine_group)
+),
+own_parts AS (
+  SELECT
+    name_id, goroutine_group,
+    CAST(SUM(measured) AS {{.Long}}) AS measured, CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
+    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(errors) AS errors, SUM(x) AS x
+  FROM seen
+  GROUP BY name_id, goroutine_group
+),
+{{- end}}
 ranked AS (
   SELECT
     *,
     DENSE_RANK() OVER (ORDER BY {{.Service ""}}) AS service_id,
     DENSE_RANK() OVER (ORDER BY {{.Service ""}}, version) AS version_id,
     {{if .Group}}DENSE_RANK() OVER (ORDER BY {{range $i, $c := .Group}}{{if $i}}, {{end}}{{$c}}{{end}}){{else}}1{{end}} AS group_id
-  FROM means
+  FROM {{if .ByGoroutineGroup}}mean_parts{{else}}means{{end}}
 ),
 single AS (
   SELECT
@@ -164,10 +216,17 @@ single AS (
 ),
 grouped AS (
   SELECT
-    m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns, BIT_OR(c.named) AS named,
-    SUM(c.n) AS n, SUM(c.self_x - COALESCE(m.mean, 0) * c.n) AS residual
+    m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns,
+    {{- if .ByGoroutineGroup}}
+    BIT_OR(p.named) AS named, SUM(c.n) AS n, SUM(COALESCE(p.self_x, 0) - COALESCE(m.mean, 0) * c.n) AS residual
+    {{- else}}
+    BIT_OR(c.named) AS named, SUM(c.n) AS n, SUM(c.self_x - COALESCE(m.mean, 0) * c.n) AS residual
+    {{- end}}
   FROM clusters AS c
   JOIN ranked AS m ON c.name_id = m.name_id
+  {{- if .ByGoroutineGroup}}
+  LEFT JOIN cluster_parts AS p ON {{.Same "c" "p" "name_id" "instance" "slot_ns"}} AND p.goroutine_group = m.goroutine_group
+  {{- end}}
   GROUP BY m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns
 ),
 of_services AS (
@@ -191,7 +250,7 @@ spread AS (
   GROUP BY group_id
 )
 SELECT
-  'method' AS what, {{.Service "m."}}, m.version, m.class, m.method, m.owner, m.name, CAST(NULL AS {{.Text}}) AS caller, o.signature,
+  'method' AS what, {{.Service "m."}}, m.version, m.class, m.method, m.owner, CAST(NULL AS {{.Text}}) AS goroutine_group, m.name, CAST(NULL AS {{.Text}}) AS caller, o.signature,
   o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.errors,
   m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, a.residual_squares, 0 AS residual_cubes, CAST(m.clusters AS {{.Long}}) AS clusters, 0 AS instances
 FROM means AS m
@@ -201,7 +260,7 @@ UNION ALL
 SELECT
   'group' AS what,
   {{.Grouped "service_namespace"}}, {{.Grouped "service"}}, {{.Grouped "environment"}}, {{.Grouped "version"}},
-  {{.Grouped "class"}}, {{.Grouped "method"}}, {{.Grouped "owner"}}, CAST(NULL AS {{.Text}}) AS name, CAST(NULL AS {{.Text}}) AS caller, CAST(NULL AS {{.Text}}) AS signature,
+  {{.Grouped "class"}}, {{.Grouped "method"}}, {{.Grouped "owner"}}, {{.Grouped "goroutine_group"}}, CAST(NULL AS {{.Text}}) AS name, CAST(NULL AS {{.Text}}) AS caller, CAST(NULL AS {{.Text}}) AS signature,
   0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
   s.n, 0 AS x, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
   s.residual_squares, s.residual_cubes, s.clusters, s.instances
@@ -209,16 +268,25 @@ FROM spread AS s
 JOIN (SELECT DISTINCT group_id{{range .Group}}, {{.}}{{end}} FROM ranked) AS g ON g.group_id = s.group_id
 UNION ALL
 SELECT
-  'edge' AS what, {{.Service "e."}}, e.version, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS owner, e.name, p.caller, CAST(NULL AS {{.Text}}) AS signature,
+  'edge' AS what, {{.Service "e."}}, e.version, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS owner, {{if .ByGoroutineGroup}}p.goroutine_group{{else}}CAST(NULL AS {{.Text}}) AS goroutine_group{{end}}, e.name, p.caller, CAST(NULL AS {{.Text}}) AS signature,
   p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, COALESCE(p.timed_wall, 0) AS wall_n, COALESCE(p.timed_cpu, 0) AS wall_x, 0 AS errors,
   p.n, p.x, 0 AS self_x, p.usd AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM (
-  SELECT name_id, caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd, SUM(timed_wall) AS timed_wall, SUM(timed_cpu) AS timed_cpu
+  SELECT name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd, SUM(timed_wall) AS timed_wall, SUM(timed_cpu) AS timed_cpu
   FROM paid
-  GROUP BY name_id, caller
+  GROUP BY name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}caller
 ) AS p
 JOIN names AS e ON e.name_id = p.name_id
-ORDER BY what, service_namespace, service, environment, version, name, caller, class, method, owner
+{{- if .ByGoroutineGroup}}
+UNION ALL
+SELECT
+  'part' AS what, {{.Service "m."}}, m.version, m.class, m.method, m.owner, m.goroutine_group, m.name, CAST(NULL AS {{.Text}}) AS caller, CAST(NULL AS {{.Text}}) AS signature,
+  0 AS calls, 0 AS unmeasured_calls, COALESCE(o.measured, 0) AS measured, COALESCE(o.cpu_measured, 0) AS cpu_measured, o.wall_n, o.wall_x, o.errors,
+  m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
+FROM mean_parts AS m
+LEFT JOIN own_parts AS o ON o.name_id = m.name_id AND o.goroutine_group = m.goroutine_group
+{{- end}}
+ORDER BY what, service_namespace, service, environment, version, name, caller, class, method, owner, goroutine_group
 {{end}}
 
 {{define "bill"}}

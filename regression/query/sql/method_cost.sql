@@ -26,7 +26,7 @@ weighted AS ({{template "weighted_rows" .}}
 {{define "method_cost"}}
 WITH {{template "weighted" .}}
 SELECT {{template "with_cost" .}}
-FROM weighted
+FROM weighted{{.Within}}
 {{end}}
 
 {{define "with_cost"}}* {{.Except}} (key_id{{if .Parted}}, part{{end}}), w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd{{end}}

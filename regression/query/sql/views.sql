@@ -1,5 +1,5 @@
 {{define "create_method_cost"}}
-CREATE VIEW method_cost AS
+CREATE OR REPLACE VIEW method_cost AS
 {{template "method_cost" .EveryRow}}
 {{end}}
 
@@ -21,7 +21,7 @@ SELECT 'uncounted' AS what, * FROM uncounted
 -- for, which it can't where a statement forms weights itself.
 CREATE OR REPLACE VIEW method_cost AS
 SELECT {{template "with_cost" .}}
-FROM ({{template "weighted_rows" .EveryRow}})
+FROM ({{template "weighted_rows" .EveryRow}}){{.Within}}
 {{end}}
 
 {{define "view_of_method_cost"}}
@@ -37,13 +37,18 @@ FROM ({{template "method_cost" (.From "recent").EveryRow}})
 {{end}}
 
 {{define "user"}}
--- A statement of the user's own behind the two relations that it may read.
-WITH method_calls AS (
+-- A statement of the user's own behind the two relations that it may read. Weights are
+-- formed of whole dates, the window is cut after that.
+WITH whole_calls AS (
   SELECT *
   FROM `PROJECT.DATASET.method_calls`
   WHERE event_date BETWEEN {{.Param}}from_date AND {{.Param}}to_date
 ),
-method_cost AS ({{template "method_cost" (.From "method_calls").EveryRow}})
+method_calls AS (
+  SELECT *
+  FROM whole_calls{{.Within}}
+),
+method_cost AS ({{template "method_cost" (.From "whole_calls").EveryRow}})
 (
 STATEMENT
 )

@@ -8,6 +8,12 @@
 -- edge     what a method paid for one callee; caller NULL where it is not known and
 --          can't be inferred. wall_n are the calls that were timed by the wall, wall_x those
 --          whose CPU was timed: their probes are in the caller's time
+--
+-- By goroutine group there are edges of each group, and
+--
+-- part     the part of a method in one group. Weights are those of the method, so parts add
+--          up to it. Its interval is that of a domain: residuals are of what it is a call of
+--          the whole method, because how many calls are of the group is an estimate, too
 WITH scoped AS  (
   SELECT
     c.* REPLACE (CAST(r.usd_per_core_hour AS FLOAT64) AS usd_per_core_hour),
@@ -520,8 +526,8 @@ single AS (
 ),
 grouped AS (
   SELECT
-    m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns, BIT_OR(c.named) AS named,
-    SUM(c.n) AS n, SUM(c.self_x - COALESCE(m.mean, 0) * c.n) AS residual
+    m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns,
+    BIT_OR(c.named) AS named, SUM(c.n) AS n, SUM(c.self_x - COALESCE(m.mean, 0) * c.n) AS residual
   FROM clusters AS c
   JOIN ranked AS m ON c.name_id = m.name_id
   GROUP BY m.group_id, m.service_id, m.version_id, c.instance, c.slot_ns
@@ -547,7 +553,7 @@ spread AS (
   GROUP BY group_id
 )
 SELECT
-  'method' AS what, m.service_namespace, m.service, m.environment, m.version, m.class, m.method, m.owner, m.name, CAST(NULL AS STRING) AS caller, o.signature,
+  'method' AS what, m.service_namespace, m.service, m.environment, m.version, m.class, m.method, m.owner, CAST(NULL AS STRING) AS goroutine_group, m.name, CAST(NULL AS STRING) AS caller, o.signature,
   o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.errors,
   m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, a.residual_squares, 0 AS residual_cubes, CAST(m.clusters AS INT64) AS clusters, 0 AS instances
 FROM means AS m
@@ -557,7 +563,7 @@ UNION ALL
 SELECT
   'group' AS what,
   CAST(NULL AS STRING) AS service_namespace, CAST(NULL AS STRING) AS service, CAST(NULL AS STRING) AS environment, CAST(NULL AS STRING) AS version,
-  CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, owner, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS caller, CAST(NULL AS STRING) AS signature,
+  CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, owner, CAST(NULL AS STRING) AS goroutine_group, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS caller, CAST(NULL AS STRING) AS signature,
   0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
   s.n, 0 AS x, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
   s.residual_squares, s.residual_cubes, s.clusters, s.instances
@@ -565,7 +571,7 @@ FROM spread AS s
 JOIN (SELECT DISTINCT group_id, owner FROM ranked) AS g ON g.group_id = s.group_id
 UNION ALL
 SELECT
-  'edge' AS what, e.service_namespace, e.service, e.environment, e.version, CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, CAST(NULL AS STRING) AS owner, e.name, p.caller, CAST(NULL AS STRING) AS signature,
+  'edge' AS what, e.service_namespace, e.service, e.environment, e.version, CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, CAST(NULL AS STRING) AS owner, CAST(NULL AS STRING) AS goroutine_group, e.name, p.caller, CAST(NULL AS STRING) AS signature,
   p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, COALESCE(p.timed_wall, 0) AS wall_n, COALESCE(p.timed_cpu, 0) AS wall_x, 0 AS errors,
   p.n, p.x, 0 AS self_x, p.usd AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM (
@@ -574,4 +580,4 @@ FROM (
   GROUP BY name_id, caller
 ) AS p
 JOIN names AS e ON e.name_id = p.name_id
-ORDER BY what, service_namespace, service, environment, version, name, caller, class, method, owner
+ORDER BY what, service_namespace, service, environment, version, name, caller, class, method, owner, goroutine_group

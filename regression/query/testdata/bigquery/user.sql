@@ -1,8 +1,14 @@
--- A statement of the user's own behind the two relations that it may read.
-WITH method_calls AS (
+-- A statement of the user's own behind the two relations that it may read. Weights are
+-- formed of whole dates, the window is cut after that.
+WITH whole_calls AS (
   SELECT *
   FROM `PROJECT.DATASET.method_calls`
   WHERE event_date BETWEEN @from_date AND @to_date
+),
+method_calls AS (
+  SELECT *
+  FROM whole_calls
+WHERE start_ns >= @from_ns AND start_ns < @to_ns
 ),
 method_cost AS (
 WITH 
@@ -53,7 +59,7 @@ WITH
 uncounted AS  (
   -- Processes with measurements that started after the end of their last counts.
   SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN c.end_ns ELSE 0 END) AS until_ns
-  FROM method_calls AS c
+  FROM whole_calls AS c
   WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
   GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns
   HAVING MAX(CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN c.start_ns END)
@@ -61,11 +67,11 @@ uncounted AS  (
 ),
 counted AS  (
   SELECT c.*
-  FROM method_calls AS c
+  FROM whole_calls AS c
   WHERE c.start_ns < (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
   UNION ALL
   SELECT c.*
-  FROM method_calls AS c
+  FROM whole_calls AS c
   LEFT JOIN uncounted AS u ON u.process_start_ns = CASE WHEN c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' THEN c.process_start_ns END
     AND COALESCE(u.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(u.service, '') = COALESCE(c.service, '') AND COALESCE(u.environment, '') = COALESCE(c.environment, '') AND COALESCE(u.version, '') = COALESCE(c.version, '') AND COALESCE(u.instance, '') = COALESCE(c.instance, '') AND c.start_ns >= u.until_ns
   WHERE c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND u.until_ns IS NULL
@@ -325,7 +331,7 @@ weighted AS (
       WHEN c.reason LIKE '%/date' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
       WHEN c.reason LIKE '%/hour' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
-  FROM method_calls AS c
+  FROM whole_calls AS c
   LEFT JOIN keys AS k ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
   LEFT JOIN factors AS a
     ON a.key_id = k.key_id
@@ -337,6 +343,7 @@ weighted AS (
 )
 SELECT * EXCEPT (key_id), w * cpu_ns * usd_per_core_hour / 3.6e12 AS cost_usd
 FROM weighted
+WHERE start_ns >= @from_ns AND start_ns < @to_ns
 )
 (
 SELECT service, SUM(w * cpu_ns) AS ns FROM method_cost GROUP BY service ORDER BY ns DESC

@@ -1,0 +1,85 @@
+package cost
+
+import (
+	"slices"
+
+	"github.com/corehour/corehour/regression/query"
+)
+
+// splitByGroup replaces each method by its parts in groups of goroutines, which add up to it.
+// What changed the self cost since it was measured (probes, reconciliation) is shared out by
+// calls. A part without measured CPU has no cost of its own: what its callees took off it is
+// taken off the other parts.
+//
+// Calls are those that measured calls stand for. What is left was counted while the method was
+// not timed, so its group is not known.
+func (b *builder) splitByGroup() {
+	if !slices.Contains(b.By, ByGroup) {
+		return
+	}
+	byMethod := map[methodOf][]query.MethodCost{}
+	for _, p := range b.costs.Parts {
+		key := keyOf(&p)
+		key.group = ""
+		byMethod[key] = append(byMethod[key], p)
+	}
+	whole, pending := b.costs.Methods, b.pending
+	b.costs.Methods, b.pending = nil, map[*query.MethodCost]int64{}
+	waiting := map[methodOf]int64{}
+	for i := range whole {
+		m := &whole[i]
+		parts := byMethod[keyOf(m)]
+		if !slices.ContainsFunc(parts, func(p query.MethodCost) bool { return p.GoroutineGroup == query.UnknownGoroutineGroup }) {
+			p := query.MethodCost{Service: m.Service, Version: m.Version, Class: m.Class, Method: m.Method, Owner: m.Owner, Full: m.Full}
+			p.GoroutineGroup = query.UnknownGoroutineGroup
+			parts = append(parts, p)
+		}
+		rest := *m
+		for j := range parts {
+			p := &parts[j]
+			if !(p.N > 0) {
+				p.SelfX, p.SelfUSD, p.SelfUnpricedX = 0, 0, 0
+			}
+			rest.Calls -= p.WallN
+			rest.SelfX, rest.SelfUSD, rest.SelfUnpricedX = rest.SelfX-p.SelfX, rest.SelfUSD-p.SelfUSD, rest.SelfUnpricedX-p.SelfUnpricedX
+			rest.X, rest.WallX = rest.X-p.X, rest.WallX-p.WallX
+		}
+		for j := range parts {
+			p := &parts[j]
+			p.Calls, p.Signature = p.WallN, m.Signature
+			if p.GoroutineGroup == query.UnknownGoroutineGroup {
+				p.Calls, p.UnmeasuredCalls = p.Calls+max(0, rest.Calls), m.UnmeasuredCalls
+				waiting[keyOf(p)] = pending[m]
+				if p.Measured == 0 && p.Calls < 0.5 && pending[m] == 0 {
+					continue
+				}
+			}
+			if m.N > 0 {
+				share := p.N / m.N
+				p.SelfX, p.SelfUSD, p.SelfUnpricedX = p.SelfX+rest.SelfX*share, p.SelfUSD+rest.SelfUSD*share, p.SelfUnpricedX+rest.SelfUnpricedX*share
+				p.X = max(0, p.X+rest.X*share)
+				b.probed[keyOf(p)] = b.probed[keyOf(m)].of(share)
+			}
+			if m.WallN > 0 {
+				p.WallX = max(0, p.WallX+rest.WallX*p.WallN/m.WallN)
+			}
+			b.costs.Methods = append(b.costs.Methods, *p)
+		}
+	}
+	for i := range b.costs.Methods {
+		m := &b.costs.Methods[i]
+		b.pending[m] = waiting[keyOf(m)]
+	}
+}
+
+// of returns the same for a share of the calls.
+func (p *probed) of(share float64) *probed {
+	if p == nil {
+		return nil
+	}
+	part := *p
+	for i := range part.errors {
+		part.errors[i] *= share
+	}
+	return &part
+}
