@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -190,5 +192,37 @@ func TestCostByGroup(t *testing.T) {
 	after := groups()
 	if whole := before["batch"] + before["web"] + before["(none)"]; len(after) != 1 || after["(unknown)"]/whole < 0.999999 || after["(unknown)"]/whole > 1.000001 {
 		t.Errorf("%v, before it was rolled up %v", after, before)
+	}
+}
+
+// No method has more CPU time than wall time. Where chance let other calls have their CPU
+// timed than their wall time alone, both figures are of the calls that had both.
+func TestCPUIsWithinWall(t *testing.T) {
+	clock(t, evening)
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	for i := range 40 {
+		at := fixture.Start.Add(time.Duration(i) * time.Minute)
+		p.Counts("a.B", at, time.Minute, 100)
+		for range 9 {
+			p.Call("a.B", methodspan.CallerEntry, at, time.Millisecond, -1, 0.1, 0.1)
+		}
+		p.Call("a.B", methodspan.CallerEntry, at, 3*time.Millisecond, 2*time.Millisecond, 0.1, 0.1)
+	}
+	r := corehour("cost", "--warehouse", fixture.Write(t, []methodspan.Item{p.Item()}), "--percentiles", "--json")
+	var found cost.Report
+	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Methods) != 1 {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	near := func(what string, ns, want float64) {
+		if math.Abs(ns/want-1) > 0.011 {
+			t.Errorf("%s: %.0f ns, want %.0f", what, ns, want)
+		}
+	}
+	m := &found.Methods[0]
+	near("CPU a call", *m.CPUNSPerCall, 2e6)
+	near("wall a call", *m.WallNSPerCall, 3e6)
+	for _, p := range [][2]float64{{m.CPU.P50, m.Wall.P50}, {m.CPU.P95, m.Wall.P95}, {m.CPU.P99, m.Wall.P99}} {
+		near("CPU percentile", p[0], 2e6)
+		near("wall percentile", p[1], 3e6)
 	}
 }

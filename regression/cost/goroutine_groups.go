@@ -42,7 +42,7 @@ func (b *builder) splitByGroup() {
 			}
 			rest.Calls -= p.WallN
 			rest.SelfX, rest.SelfUSD, rest.SelfUnpricedX = rest.SelfX-p.SelfX, rest.SelfUSD-p.SelfUSD, rest.SelfUnpricedX-p.SelfUnpricedX
-			rest.X, rest.WallX = rest.X-p.X, rest.WallX-p.WallX
+			rest.X, rest.WallX, rest.BothX = rest.X-p.X, rest.WallX-p.WallX, rest.BothX-p.BothX
 		}
 		for j := range parts {
 			p := &parts[j]
@@ -57,7 +57,7 @@ func (b *builder) splitByGroup() {
 			if m.N > 0 {
 				share := p.N / m.N
 				p.SelfX, p.SelfUSD, p.SelfUnpricedX = p.SelfX+rest.SelfX*share, p.SelfUSD+rest.SelfUSD*share, p.SelfUnpricedX+rest.SelfUnpricedX*share
-				p.X = max(0, p.X+rest.X*share)
+				p.X, p.BothX = max(0, p.X+rest.X*share), max(0, p.BothX+rest.BothX*share)
 				b.probed[keyOf(p)] = b.probed[keyOf(m)].of(share)
 			}
 			if m.WallN > 0 {

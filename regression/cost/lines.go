@@ -34,6 +34,7 @@ type sums struct {
 	inclusiveX   float64
 	inclusiveUSD float64
 	wallN, wallX float64
+	bothX        float64 // wall time of n
 	errors       float64
 	probes       probecost.Errors
 	reconciled   bool
@@ -134,6 +135,7 @@ func (s *sums) add(m *query.MethodCost) {
 	s.selfUSD += m.SelfUSD
 	s.wallN += m.WallN
 	s.wallX += m.WallX
+	s.bothX += m.BothX
 	s.errors += m.Errors
 }
 
@@ -148,6 +150,9 @@ func (b *builder) finish(s *sums, e query.GroupCost, method bool) {
 	}
 	if s.wallN > 0 {
 		l.WallNSPerCall = pointer(s.wallX / s.wallN)
+		if s.n > 0 && s.x/s.n > *l.WallNSPerCall { // both of the calls that had both
+			l.WallNSPerCall = pointer(s.bothX / s.n)
+		}
 		l.ErrorShare = s.errors / s.wallN
 	}
 	if method && len(s.signatures) == 1 {

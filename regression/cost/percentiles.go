@@ -20,7 +20,15 @@ func (r *Report) spread(spreads []query.Spread) {
 		name := query.MethodName{Service: l.Service, Class: l.Class, Method: l.Method}
 		l.Wall = percentilesOf(of[key{name, query.Wall}])
 		l.CPU = percentilesOf(of[key{name, query.CPU}])
+		if l.Wall.below(l.CPU) { // both of the calls that had both
+			l.Wall = percentilesOf(of[key{name, query.WallOfBoth}])
+		}
 	}
+}
+
+// below reports whether any percentile lies below that of others.
+func (p *Percentiles) below(o *Percentiles) bool {
+	return p != nil && o != nil && (p.P50 < o.P50 || p.P95 < o.P95 || p.P99 < o.P99)
 }
 
 // percentilesOf reads them off weights by bin, sorted by bin; nil without any.

@@ -83,6 +83,7 @@ func (b *builder) takeOffProbes(table probecost.Table) {
 			inclusive.Own += m.N
 			m.X = max(0, m.X-costs.Of(inclusive))
 			m.WallX = max(0, m.WallX-costs.Of(inclusive)*m.WallN/m.N)
+			m.BothX = max(0, m.BothX-costs.Of(inclusive))
 			b.probed[keyOf(m)].errors = costs.Errors(n)
 		}
 		for _, e := range edges[at] {

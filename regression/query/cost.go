@@ -62,6 +62,7 @@ type MethodCost struct {
 	Measured        int64
 	CPUMeasured     int64
 	WallN, WallX    float64 // estimates: calls, ns
+	BothX           float64 // wall time of the calls whose CPU was timed, N of them
 	Errors          float64
 
 	N, X           float64 // calls and time with what it calls
@@ -156,7 +157,7 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 		var instances int64
 		err := rows.Scan(&what, into(&m.Namespace), into(&m.Name), into(&m.Environment), into(&m.Version), into(&m.Class), into(&m.Method),
 			into(&m.Owner), into(&m.GoroutineGroup), into(&m.Full), into(&caller), into(&m.Signature),
-			into(&m.Calls), into(&m.UnmeasuredCalls), into(&m.Measured), into(&m.CPUMeasured), into(&m.WallN), into(&m.WallX), into(&m.Errors),
+			into(&m.Calls), into(&m.UnmeasuredCalls), into(&m.Measured), into(&m.CPUMeasured), into(&m.WallN), into(&m.WallX), into(&m.BothX), into(&m.Errors),
 			into(&m.N), into(&m.X), into(&m.SelfX), into(&m.SelfUSD), into(&m.SelfUnpricedX), into(&m.OrphanX),
 			into(&residuals.Squares), into(&residuals.Cubes), into(&residuals.Count), into(&instances))
 		switch what {
@@ -257,6 +258,9 @@ func (w *Warehouse) Bills(ctx context.Context, a CostAsk) ([]Bill, error) {
 	})
 	return out, err
 }
+
+// WallOfBoth is the wall time of the calls whose CPU was timed.
+const WallOfBoth Metric = "both"
 
 // Spread is how often the calls of a method take about how long.
 type Spread struct {

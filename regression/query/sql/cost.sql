@@ -10,6 +10,8 @@
 --          can't be inferred. wall_n are the calls that were timed by the wall, wall_x those
 --          whose CPU was timed: their probes are in the caller's time
 --
+-- both_x is the wall time of the calls whose CPU was timed, for n of them.
+--
 -- By goroutine group there are edges of each group, and
 --
 -- part     the part of a method in one group. Weights are those of the method, so parts add
@@ -62,6 +64,7 @@ seen AS (
     SUM(cpu_measured) AS cpu_measured,
     COALESCE(SUM(wall_factor * wall_n), 0) AS flow,
     COALESCE(SUM(wall_factor * wall_x), 0) AS wall_x,
+    COALESCE(SUM(cpu_factor * both_x), 0) AS both_x,
     COALESCE(SUM(wall_factor * errors), 0) AS errors,
     COALESCE(SUM(cpu_factor * cpu_n), 0) AS n,
     COALESCE(SUM(cpu_factor * x), 0) AS x,
@@ -149,7 +152,7 @@ own AS (
     CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
     SUM(calls) AS calls, SUM(unmeasured_calls) AS unmeasured_calls,
     CAST(SUM(measured) AS {{.Long}}) AS measured, CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
-    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(errors) AS errors, SUM(x) AS x
+    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(x) AS x
   FROM seen
   GROUP BY name_id
 ),
@@ -193,7 +196,7 @@ own_parts AS (
   SELECT
     name_id, goroutine_group,
     CAST(SUM(measured) AS {{.Long}}) AS measured, CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
-    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(errors) AS errors, SUM(x) AS x
+    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(x) AS x
   FROM seen
   GROUP BY name_id, goroutine_group
 ),
@@ -251,7 +254,7 @@ spread AS (
 )
 SELECT
   'method' AS what, {{.Service "m."}}, m.version, m.class, m.method, m.owner, CAST(NULL AS {{.Text}}) AS goroutine_group, m.name, CAST(NULL AS {{.Text}}) AS caller, o.signature,
-  o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.errors,
+  o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.both_x, o.errors,
   m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, a.residual_squares, 0 AS residual_cubes, CAST(m.clusters AS {{.Long}}) AS clusters, 0 AS instances
 FROM means AS m
 JOIN own AS o ON m.name_id = o.name_id
@@ -261,7 +264,7 @@ SELECT
   'group' AS what,
   {{.Grouped "service_namespace"}}, {{.Grouped "service"}}, {{.Grouped "environment"}}, {{.Grouped "version"}},
   {{.Grouped "class"}}, {{.Grouped "method"}}, {{.Grouped "owner"}}, {{.Grouped "goroutine_group"}}, CAST(NULL AS {{.Text}}) AS name, CAST(NULL AS {{.Text}}) AS caller, CAST(NULL AS {{.Text}}) AS signature,
-  0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
+  0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS both_x, 0 AS errors,
   s.n, 0 AS x, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
   s.residual_squares, s.residual_cubes, s.clusters, s.instances
 FROM spread AS s
@@ -269,7 +272,7 @@ JOIN (SELECT DISTINCT group_id{{range .Group}}, {{.}}{{end}} FROM ranked) AS g O
 UNION ALL
 SELECT
   'edge' AS what, {{.Service "e."}}, e.version, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method, CAST(NULL AS {{.Text}}) AS owner, {{if .ByGoroutineGroup}}p.goroutine_group{{else}}CAST(NULL AS {{.Text}}) AS goroutine_group{{end}}, e.name, p.caller, CAST(NULL AS {{.Text}}) AS signature,
-  p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, COALESCE(p.timed_wall, 0) AS wall_n, COALESCE(p.timed_cpu, 0) AS wall_x, 0 AS errors,
+  p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, COALESCE(p.timed_wall, 0) AS wall_n, COALESCE(p.timed_cpu, 0) AS wall_x, 0 AS both_x, 0 AS errors,
   p.n, p.x, 0 AS self_x, p.usd AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM (
   SELECT name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd, SUM(timed_wall) AS timed_wall, SUM(timed_cpu) AS timed_cpu
@@ -281,7 +284,7 @@ JOIN names AS e ON e.name_id = p.name_id
 UNION ALL
 SELECT
   'part' AS what, {{.Service "m."}}, m.version, m.class, m.method, m.owner, m.goroutine_group, m.name, CAST(NULL AS {{.Text}}) AS caller, CAST(NULL AS {{.Text}}) AS signature,
-  0 AS calls, 0 AS unmeasured_calls, COALESCE(o.measured, 0) AS measured, COALESCE(o.cpu_measured, 0) AS cpu_measured, o.wall_n, o.wall_x, o.errors,
+  0 AS calls, 0 AS unmeasured_calls, COALESCE(o.measured, 0) AS measured, COALESCE(o.cpu_measured, 0) AS cpu_measured, o.wall_n, o.wall_x, o.both_x, o.errors,
   m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM mean_parts AS m
 LEFT JOIN own_parts AS o ON o.name_id = m.name_id AND o.goroutine_group = m.goroutine_group
@@ -454,13 +457,23 @@ binned AS (
   SELECT key_id, 0 AS of_wall, h.bin AS bin, w * h.n AS n
   FROM timed, {{.Unnest "cpu_hist" "h"}}
   WHERE cpu_measured > 1 AND w IS NOT NULL
+  UNION ALL
+  -- The wall time of the calls whose CPU was timed. A sum does not say which they are of
+  -- its calls: they count as like the others.
+  SELECT key_id, 2 AS of_wall, wall_bin AS bin, w AS n
+  FROM timed
+  WHERE measured = 1 AND cpu_measured = 1 AND w IS NOT NULL
+  UNION ALL
+  SELECT key_id, 2 AS of_wall, h.bin AS bin, w * h.n * cpu_measured / NULLIF(measured, 0) AS n
+  FROM timed, {{.Unnest "wall_hist" "h"}}
+  WHERE measured > 1 AND cpu_measured > 0 AND w IS NOT NULL
 ),
 bins AS (
   SELECT key_id, of_wall, CAST(bin AS {{.Long}}) AS bin, SUM(n) AS n
   FROM binned
   GROUP BY key_id, of_wall, CAST(bin AS {{.Long}})
 )
-SELECT {{.Service "k."}}, k.class, k.method, CASE WHEN b.of_wall = 1 THEN 'wall' ELSE 'cpu' END AS metric, b.bin, SUM(b.n) AS n
+SELECT {{.Service "k."}}, k.class, k.method, CASE b.of_wall WHEN 0 THEN 'cpu' WHEN 1 THEN 'wall' ELSE 'both' END AS metric, b.bin, SUM(b.n) AS n
 FROM bins AS b
 JOIN keys AS k ON b.key_id = k.key_id
 GROUP BY {{.Service "k."}}, k.class, k.method, b.of_wall, b.bin

@@ -46,7 +46,7 @@ weighed AS (
     SELECT
       key_id, name_id,{{if .Tells "caller"}} holes,{{end}} {{range .Told}}{{.}}, {{end}}stratum, timed, 'raw' AS level, '' AS reason,
       minute_ns AS start_ns, hour_ns, minute_ns,
-      calls, measured, cpu_measured, cpu_n, wall_n, x{{if .Errors}}, wall_x, errors{{end}}
+      calls, measured, cpu_measured, cpu_n, wall_n, x{{if .Errors}}, wall_x, both_x, errors{{end}}
     FROM pieces
     {{- if .Timed}}
     WHERE timed = 1
@@ -62,7 +62,7 @@ weighed AS (
       CASE WHEN r.level = 'raw' THEN r.start_ns - MOD(r.start_ns, 3600000000000) + {{.Part "r."}} ELSE r.start_ns - MOD(r.start_ns, 86400000000000) END AS hour_ns,
       CASE WHEN r.level = 'raw' THEN r.start_ns - MOD(r.start_ns, 60000000000) + {{.Part "r."}} END AS minute_ns,
       {{- end}}
-      r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x{{if .Errors}}, r.wall_x, r.errors{{end}}
+      r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x{{if .Errors}}, r.wall_x, r.both_x, r.errors{{end}}
     FROM ({{template "records" .}}
       WHERE {{if .Summed}}c.level <> 'raw' AND {{end}}{{if .Timed}}{{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.p <> 0{{else}}{{.Kind "c." "call" "counts" "aggregate"}}{{end}}
     ) AS r

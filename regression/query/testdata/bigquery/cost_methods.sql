@@ -9,6 +9,8 @@
 --          can't be inferred. wall_n are the calls that were timed by the wall, wall_x those
 --          whose CPU was timed: their probes are in the caller's time
 --
+-- both_x is the wall time of the calls whose CPU was timed, for n of them.
+--
 -- By goroutine group there are edges of each group, and
 --
 -- part     the part of a method in one group. Weights are those of the method, so parts add
@@ -109,7 +111,7 @@ rolled AS  (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x,
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
     FROM counted AS c
     WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
@@ -134,7 +136,7 @@ by_hour AS  (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x,
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
     FROM counted AS c
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
@@ -183,7 +185,7 @@ by_minute AS (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x,
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
     FROM counted AS c
     JOIN enough AS e
       ON COALESCE(c.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(e.service, '') AND COALESCE(c.environment, '') = COALESCE(e.environment, '') AND COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
@@ -358,7 +360,7 @@ weighed AS (
       r.start_ns,
       CASE WHEN r.level = 'raw' THEN r.start_ns - MOD(r.start_ns, 3600000000000) + 1 ELSE r.start_ns - MOD(r.start_ns, 86400000000000) END AS hour_ns,
       CASE WHEN r.level = 'raw' THEN r.start_ns - MOD(r.start_ns, 60000000000) + 1 END AS minute_ns,
-      r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x, r.wall_x, r.errors
+      r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x, r.wall_x, r.both_x, r.errors
     FROM (
     -- Rows over their probabilities. timed are those that may have weights.
     SELECT
@@ -369,7 +371,7 @@ weighed AS (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x,
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
     FROM counted AS c
       WHERE CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
     ) AS r
@@ -397,6 +399,7 @@ seen AS (
     SUM(cpu_measured) AS cpu_measured,
     COALESCE(SUM(wall_factor * wall_n), 0) AS flow,
     COALESCE(SUM(wall_factor * wall_x), 0) AS wall_x,
+    COALESCE(SUM(cpu_factor * both_x), 0) AS both_x,
     COALESCE(SUM(wall_factor * errors), 0) AS errors,
     COALESCE(SUM(cpu_factor * cpu_n), 0) AS n,
     COALESCE(SUM(cpu_factor * x), 0) AS x,
@@ -484,7 +487,7 @@ own AS (
     CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
     SUM(calls) AS calls, SUM(unmeasured_calls) AS unmeasured_calls,
     CAST(SUM(measured) AS INT64) AS measured, CAST(SUM(cpu_measured) AS INT64) AS cpu_measured,
-    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(errors) AS errors, SUM(x) AS x
+    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(x) AS x
   FROM seen
   GROUP BY name_id
 ),
@@ -545,7 +548,7 @@ spread AS (
 )
 SELECT
   'method' AS what, m.service_namespace, m.service, m.environment, m.version, m.class, m.method, m.owner, CAST(NULL AS STRING) AS goroutine_group, m.name, CAST(NULL AS STRING) AS caller, o.signature,
-  o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.errors,
+  o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.both_x, o.errors,
   m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, a.residual_squares, 0 AS residual_cubes, CAST(m.clusters AS INT64) AS clusters, 0 AS instances
 FROM means AS m
 JOIN own AS o ON m.name_id = o.name_id
@@ -555,7 +558,7 @@ SELECT
   'group' AS what,
   service_namespace, service, environment, CAST(NULL AS STRING) AS version,
   class, method, CAST(NULL AS STRING) AS owner, CAST(NULL AS STRING) AS goroutine_group, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS caller, CAST(NULL AS STRING) AS signature,
-  0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
+  0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS both_x, 0 AS errors,
   s.n, 0 AS x, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
   s.residual_squares, s.residual_cubes, s.clusters, s.instances
 FROM spread AS s
@@ -563,7 +566,7 @@ JOIN (SELECT DISTINCT group_id, service_namespace, service, environment, class, 
 UNION ALL
 SELECT
   'edge' AS what, e.service_namespace, e.service, e.environment, e.version, CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, CAST(NULL AS STRING) AS owner, CAST(NULL AS STRING) AS goroutine_group, e.name, p.caller, CAST(NULL AS STRING) AS signature,
-  p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, COALESCE(p.timed_wall, 0) AS wall_n, COALESCE(p.timed_cpu, 0) AS wall_x, 0 AS errors,
+  p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, COALESCE(p.timed_wall, 0) AS wall_n, COALESCE(p.timed_cpu, 0) AS wall_x, 0 AS both_x, 0 AS errors,
   p.n, p.x, 0 AS self_x, p.usd AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM (
   SELECT name_id, caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd, SUM(timed_wall) AS timed_wall, SUM(timed_cpu) AS timed_cpu

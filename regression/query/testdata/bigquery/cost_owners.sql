@@ -9,6 +9,8 @@
 --          can't be inferred. wall_n are the calls that were timed by the wall, wall_x those
 --          whose CPU was timed: their probes are in the caller's time
 --
+-- both_x is the wall time of the calls whose CPU was timed, for n of them.
+--
 -- By goroutine group there are edges of each group, and
 --
 -- part     the part of a method in one group. Weights are those of the method, so parts add
@@ -110,7 +112,7 @@ rolled AS  (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x,
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
     FROM counted AS c
     WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
@@ -125,7 +127,7 @@ by_hour AS  (
       THEN CAST(1 AS INT64) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS INT64) END) AS minutes_with_calls,
     SUM(calls) AS calls, SUM(measured) AS measured,
     SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn,
-    SUM(cpu_measured) AS cpu_measured, SUM(x) AS x, SUM(wall_x) AS wall_x, SUM(errors) AS errors
+    SUM(cpu_measured) AS cpu_measured, SUM(x) AS x, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors
   FROM (
     -- Rows over their probabilities. timed are those that may have weights.
     SELECT
@@ -136,7 +138,7 @@ by_hour AS  (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x,
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
     FROM counted AS c
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
@@ -175,7 +177,7 @@ by_minute AS (
     start_ns - MOD(start_ns, 60000000000) + 1 AS minute_ns,
     SUM(calls) AS calls, SUM(measured) AS measured,
     SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn,
-    SUM(cpu_measured) AS cpu_measured, SUM(x) AS x, SUM(wall_x) AS wall_x, SUM(errors) AS errors
+    SUM(cpu_measured) AS cpu_measured, SUM(x) AS x, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors
   FROM (
     -- Rows over their probabilities. timed are those that may have weights.
     SELECT
@@ -186,7 +188,7 @@ by_minute AS (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x,
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
     FROM counted AS c
     JOIN enough AS e
       ON COALESCE(c.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(e.service, '') AND COALESCE(c.environment, '') = COALESCE(e.environment, '') AND COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
@@ -359,14 +361,14 @@ weighed AS (
     SELECT
       key_id, name_id, holes, instance, slot_ns, caller, signature, usd_per_core_hour, stratum, timed, 'raw' AS level, '' AS reason,
       minute_ns AS start_ns, hour_ns, minute_ns,
-      calls, measured, cpu_measured, cpu_n, wall_n, x, wall_x, errors
+      calls, measured, cpu_measured, cpu_n, wall_n, x, wall_x, both_x, errors
     FROM pieces
     UNION ALL
     SELECT
       k.key_id, k.name_id, k.holes, r.instance, r.slot_ns, r.caller, r.signature, r.usd_per_core_hour, r.stratum, r.timed, r.level, r.reason,
       r.start_ns,
       r.start_ns - MOD(r.start_ns, 86400000000000) AS hour_ns, CAST(NULL AS INT64) AS minute_ns,
-      r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x, r.wall_x, r.errors
+      r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x, r.wall_x, r.both_x, r.errors
     FROM (
     -- Rows over their probabilities. timed are those that may have weights.
     SELECT
@@ -377,7 +379,7 @@ weighed AS (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.cpu_measured > 0 THEN c.cpu_ns END / NULLIF(c.p * c.cpu_p, 0) AS x,
-      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.errors / NULLIF(c.p, 0) AS errors
+      c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
     FROM counted AS c
       WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
     ) AS r
@@ -405,6 +407,7 @@ seen AS (
     SUM(cpu_measured) AS cpu_measured,
     COALESCE(SUM(wall_factor * wall_n), 0) AS flow,
     COALESCE(SUM(wall_factor * wall_x), 0) AS wall_x,
+    COALESCE(SUM(cpu_factor * both_x), 0) AS both_x,
     COALESCE(SUM(wall_factor * errors), 0) AS errors,
     COALESCE(SUM(cpu_factor * cpu_n), 0) AS n,
     COALESCE(SUM(cpu_factor * x), 0) AS x,
@@ -492,7 +495,7 @@ own AS (
     CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
     SUM(calls) AS calls, SUM(unmeasured_calls) AS unmeasured_calls,
     CAST(SUM(measured) AS INT64) AS measured, CAST(SUM(cpu_measured) AS INT64) AS cpu_measured,
-    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(errors) AS errors, SUM(x) AS x
+    SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(x) AS x
   FROM seen
   GROUP BY name_id
 ),
@@ -554,7 +557,7 @@ spread AS (
 )
 SELECT
   'method' AS what, m.service_namespace, m.service, m.environment, m.version, m.class, m.method, m.owner, CAST(NULL AS STRING) AS goroutine_group, m.name, CAST(NULL AS STRING) AS caller, o.signature,
-  o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.errors,
+  o.calls, o.unmeasured_calls, o.measured, o.cpu_measured, o.wall_n, o.wall_x, o.both_x, o.errors,
   m.n, o.x, m.self_x, m.self_usd, m.self_unpriced_x, m.orphan_x, a.residual_squares, 0 AS residual_cubes, CAST(m.clusters AS INT64) AS clusters, 0 AS instances
 FROM means AS m
 JOIN own AS o ON m.name_id = o.name_id
@@ -564,7 +567,7 @@ SELECT
   'group' AS what,
   CAST(NULL AS STRING) AS service_namespace, CAST(NULL AS STRING) AS service, CAST(NULL AS STRING) AS environment, CAST(NULL AS STRING) AS version,
   CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, owner, CAST(NULL AS STRING) AS goroutine_group, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS caller, CAST(NULL AS STRING) AS signature,
-  0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS errors,
+  0 AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, 0 AS wall_n, 0 AS wall_x, 0 AS both_x, 0 AS errors,
   s.n, 0 AS x, 0 AS self_x, 0 AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x,
   s.residual_squares, s.residual_cubes, s.clusters, s.instances
 FROM spread AS s
@@ -572,7 +575,7 @@ JOIN (SELECT DISTINCT group_id, owner FROM ranked) AS g ON g.group_id = s.group_
 UNION ALL
 SELECT
   'edge' AS what, e.service_namespace, e.service, e.environment, e.version, CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method, CAST(NULL AS STRING) AS owner, CAST(NULL AS STRING) AS goroutine_group, e.name, p.caller, CAST(NULL AS STRING) AS signature,
-  p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, COALESCE(p.timed_wall, 0) AS wall_n, COALESCE(p.timed_cpu, 0) AS wall_x, 0 AS errors,
+  p.flow AS calls, 0 AS unmeasured_calls, 0 AS measured, 0 AS cpu_measured, COALESCE(p.timed_wall, 0) AS wall_n, COALESCE(p.timed_cpu, 0) AS wall_x, 0 AS both_x, 0 AS errors,
   p.n, p.x, 0 AS self_x, p.usd AS self_usd, 0 AS self_unpriced_x, 0 AS orphan_x, 0 AS residual_squares, 0 AS residual_cubes, 0 AS clusters, 0 AS instances
 FROM (
   SELECT name_id, caller, SUM(flow) AS flow, SUM(n) AS n, SUM(x) AS x, SUM(usd) AS usd, SUM(timed_wall) AS timed_wall, SUM(timed_cpu) AS timed_cpu

@@ -357,13 +357,23 @@ binned AS (
   SELECT key_id, 0 AS of_wall, h.bin AS bin, w * h.n AS n
   FROM timed, UNNEST(cpu_hist) AS h
   WHERE cpu_measured > 1 AND w IS NOT NULL
+  UNION ALL
+  -- The wall time of the calls whose CPU was timed. A sum does not say which they are of
+  -- its calls: they count as like the others.
+  SELECT key_id, 2 AS of_wall, wall_bin AS bin, w AS n
+  FROM timed
+  WHERE measured = 1 AND cpu_measured = 1 AND w IS NOT NULL
+  UNION ALL
+  SELECT key_id, 2 AS of_wall, h.bin AS bin, w * h.n * cpu_measured / NULLIF(measured, 0) AS n
+  FROM timed, UNNEST(wall_hist) AS h
+  WHERE measured > 1 AND cpu_measured > 0 AND w IS NOT NULL
 ),
 bins AS (
   SELECT key_id, of_wall, CAST(bin AS INT64) AS bin, SUM(n) AS n
   FROM binned
   GROUP BY key_id, of_wall, CAST(bin AS INT64)
 )
-SELECT k.service_namespace, k.service, k.environment, k.class, k.method, CASE WHEN b.of_wall = 1 THEN 'wall' ELSE 'cpu' END AS metric, b.bin, SUM(b.n) AS n
+SELECT k.service_namespace, k.service, k.environment, k.class, k.method, CASE b.of_wall WHEN 0 THEN 'cpu' WHEN 1 THEN 'wall' ELSE 'both' END AS metric, b.bin, SUM(b.n) AS n
 FROM bins AS b
 JOIN keys AS k ON b.key_id = k.key_id
 GROUP BY k.service_namespace, k.service, k.environment, k.class, k.method, b.of_wall, b.bin
