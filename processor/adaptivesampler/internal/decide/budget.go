@@ -152,7 +152,8 @@ func (b *budget) pairClaim(p *pair, claims map[*method]*claim) *pairClaim {
 	return c
 }
 
-// How much of what an interval shows goes into the trim, and how far that goes.
+// How much of what an interval shows goes into the trim, less where calls come in bunches, and
+// how far that goes.
 const (
 	trimShare = 0.3
 	trimMost  = 2
@@ -163,18 +164,20 @@ const (
 // before one of them shows it. It is the rates in force times the calls there
 // were, by the same rates times the levels.
 func (p *pot) trimmed(before float64) float64 {
-	var levels, calls float64
+	var levels, calls, chance, bunched float64
 	for _, c := range p.claims {
 		if !c.m.version.late {
 			levels += c.m.p * c.calls
 			calls += c.m.p * c.m.lately
+			chance += c.m.p * c.m.p * c.calls
+			bunched += c.m.p * c.m.p * c.calls * c.m.bunch()
 		}
 	}
 	if levels <= 0 {
 		return before
 	}
 	now := min(max(calls/levels, 1./trimMost), trimMost)
-	return before + trimShare*(now-before)
+	return before + trimShare*chance/bunched*(now-before)
 }
 
 const (

@@ -121,8 +121,8 @@ func (m *method) follow() {
 	case m.foreign && !m.now.seen && m.p > 0:
 		scale = 1 / m.p
 	}
+	m.calls.observe(calls, seconds, scale, m.lately, &m.version.service.bunch)
 	m.lately = calls / seconds
-	m.calls.observe(calls, seconds, scale)
 }
 
 // decision is what the step has decided, with what is known.

@@ -11,6 +11,7 @@ import (
 const (
 	levelCalls   = 2500
 	levelSeconds = 60 * 60
+	levelBunches = 24 // times as far back where calls come in bunches of so many or more
 	levelSigmas  = 4
 	levelChanges = 0.25
 )
@@ -26,13 +27,16 @@ type level struct {
 	// A run of intervals on the same side of Now.
 	Run, RunSeconds float64 // calls, length; negative length = below
 
+	Bunch bunch
+
 	// The average over the life of the method, the last day above all.
 	Sum, Seconds float64
 }
 
 // observe takes the calls of an interval. scale is the number of calls that one
-// record stands for, 1 for exact counts.
-func (l *level) observe(calls, seconds, scale float64) {
+// record stands for, 1 for exact counts; before were the calls per second of the interval before,
+// and usual are the bunches of the service.
+func (l *level) observe(calls, seconds, scale, before float64, usual *bunch) {
 	first := l.Seconds == 0
 	f := halved(time.Duration(seconds*float64(time.Second)), averageHalfLife)
 	l.Sum, l.Seconds = l.Sum*f+calls, l.Seconds*f+seconds
@@ -41,6 +45,9 @@ func (l *level) observe(calls, seconds, scale float64) {
 		return
 	}
 	expected := l.Now * seconds
+	l.Bunch.observe(calls, before*seconds, scale, usual)
+	size := l.Bunch.size(usual)
+	scale *= size
 	if changed(calls, expected, scale) {
 		l.Now, l.Run, l.RunSeconds = calls/seconds, 0, 0
 		return
@@ -58,7 +65,7 @@ func (l *level) observe(calls, seconds, scale float64) {
 		l.Now, l.Run, l.RunSeconds = l.Run/long, 0, 0
 		return
 	}
-	alpha := min(1, max(calls, expected)/(levelCalls*scale)+seconds/levelSeconds)
+	alpha := min(1, max(calls, expected)/(levelCalls*scale)+seconds/(levelSeconds*min(size, levelBunches)))
 	l.Now += alpha * (calls/seconds - l.Now)
 }
 

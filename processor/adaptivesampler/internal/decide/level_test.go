@@ -11,7 +11,7 @@ import (
 
 func follow(l *level, r *rand.Rand, perMinute float64, minutes int) {
 	for range minutes {
-		l.observe(distuv.Poisson{Lambda: perMinute, Src: r}.Rand(), 60, 1)
+		l.observe(distuv.Poisson{Lambda: perMinute, Src: r}.Rand(), 60, 1, l.Now, &bunch{})
 	}
 }
 
@@ -32,6 +32,32 @@ func TestALevelIsSteadyUnderChance(t *testing.T) {
 		within(t, perMinute, mean, 0.15)
 		assert.Less(t, sd, max(0.03, 0.3/math.Sqrt(perMinute)), "of %v a minute", perMinute)
 	}
+}
+
+// Calls that come 20 at a time move a level no more than as few by themselves would, their
+// number is learned, and a step is followed all the same.
+func TestALevelIsSteadyUnderBunches(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var l level
+	var usual bunch
+	var before float64
+	bunched := func(perMinute float64) {
+		calls := 20 * distuv.Poisson{Lambda: perMinute / 20, Src: r}.Rand()
+		l.observe(calls, 60, 1, before, &usual)
+		before = calls / 60
+	}
+	for range 240 {
+		bunched(1e4)
+	}
+	within(t, 20, l.Bunch.size(&usual), 0.4)
+	within(t, 20, usual.Mean, 0.4)
+	for range 1000 {
+		bunched(1e4)
+		within(t, 1e4, l.Now*60, 0.1)
+	}
+	bunched(1e6)
+	within(t, 1e6, l.Now*60, 0.2)
+	assert.Less(t, l.Bunch.size(&usual), 40.0, "a step is no bunch")
 }
 
 func TestALevelFollowsAStepAtOnce(t *testing.T) {

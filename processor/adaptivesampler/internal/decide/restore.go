@@ -92,7 +92,7 @@ func (b *book) restore(g *groupState) error {
 	if err := names(g.Namespace, g.Service, g.Environment, g.Version); err != nil {
 		return err
 	}
-	if err := amounts("group", g.Weight, g.Called, g.Owed); err != nil {
+	if err := amounts("group", g.Weight, g.Called, g.Owed, g.Bunch[0], g.Bunch[1]); err != nil {
 		return err
 	}
 	first, err1 := moment("first", g.First)
@@ -107,7 +107,7 @@ func (b *book) restore(g *groupState) error {
 	}
 	v := b.version(first, group)
 	v.last, v.follows, v.weight, v.called = last, g.Follows, g.Weight, g.Called
-	v.counted, v.late, v.owed, v.service.trim = g.Counted, g.Late, g.Owed, trim
+	v.counted, v.late, v.owed, v.service.trim, v.service.bunch = g.Counted, g.Late, g.Owed, trim, bunch{g.Bunch[0], g.Bunch[1]}
 	if g.Opened > 0 {
 		v.service.head, v.service.opened = v, opened
 	}
@@ -137,7 +137,7 @@ func (s *methodState) method(v *version) (*method, error) {
 	run[2] = math.Abs(run[2])
 	for _, err := range []error{
 		names(s.Class, s.Method, s.Signature),
-		amounts("calls", run[:]...), amounts("wall", s.Wall[:]...), amounts("cpu", s.CPU[:]...),
+		amounts("calls", run[:]...), amounts("bunch", s.Bunch[:]...), amounts("wall", s.Wall[:]...), amounts("cpu", s.CPU[:]...),
 		amounts("entry, called, callees, compared", s.Entry, s.Called, s.Callees, s.Compared),
 		amounts("owed, lately, streak", s.Owed, s.Lately, float64(s.Streak)),
 		amounts("prior_spread, prior_mean", s.PriorSpread, s.PriorMean),
@@ -152,7 +152,7 @@ func (s *methodState) method(v *version) (*method, error) {
 	m := &method{
 		key:     Key{Group: v.group, Class: s.Class, Method: s.Method, Signature: s.Signature},
 		version: v, foreign: s.Foreign, seen: seen,
-		calls: level{s.Calls[0], s.Calls[1], s.Calls[2], s.Calls[3], s.Calls[4]},
+		calls: level{Now: s.Calls[0], Run: s.Calls[1], RunSeconds: s.Calls[2], Sum: s.Calls[3], Seconds: s.Calls[4], Bunch: bunch{s.Bunch[0], s.Bunch[1]}},
 		wall:  moments{s.Wall[0], s.Wall[1], s.Wall[2], s.Wall[3]},
 		cpu:   moments{s.CPU[0], s.CPU[1], s.CPU[2], s.CPU[3]},
 		entry: s.Entry, called: s.Called, callees: s.Callees, compared: s.Compared,

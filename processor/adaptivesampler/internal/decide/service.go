@@ -15,6 +15,7 @@ type service struct {
 	cost       float64 // geometric mean of its methods' mean, ns
 	cpuPerWall float64 // CPU time per wall time of the methods that have both
 	sums       pooled
+	bunch      bunch   // of all its methods
 	trim       float64 // of its budget, see pot.trimmed
 }
 

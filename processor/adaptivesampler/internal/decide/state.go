@@ -38,6 +38,7 @@ type groupState struct {
 	Late        bool          `json:"late,omitempty"`    // its counts are waited for
 	Owed        float64       `json:"owed,omitempty"`    // for so many seconds
 	Trim        float64       `json:"trim,omitempty"`    // of its service's budget
+	Bunch       [2]float64    `json:"bunch"`             // of its service
 	Methods     []methodState `json:"methods"`
 }
 
@@ -48,8 +49,9 @@ type methodState struct {
 	Foreign   bool   `json:"foreign,omitempty"`
 
 	Seen        float64    `json:"seen"`
-	Calls       [5]float64 `json:"calls"` // the fields of level
-	Wall        [4]float64 `json:"wall"`  // the fields of moments
+	Calls       [5]float64 `json:"calls"` // the fields of level but one
+	Bunch       [2]float64 `json:"bunch"`
+	Wall        [4]float64 `json:"wall"` // the fields of moments
 	CPU         [4]float64 `json:"cpu"`
 	Entry       float64    `json:"entry,omitempty"`
 	Called      float64    `json:"called,omitempty"`
@@ -102,7 +104,7 @@ func (v *version) state() groupState {
 	g := groupState{
 		Namespace: v.group.Namespace, Service: v.group.Service, Environment: v.group.Environment, Version: v.group.Version,
 		First: seconds(v.first), Last: seconds(v.last), Follows: v.follows, Weight: v.weight, Called: v.called,
-		Counted: v.counted, Late: v.late, Owed: v.owed, Trim: v.service.trim,
+		Counted: v.counted, Late: v.late, Owed: v.owed, Trim: v.service.trim, Bunch: v.service.bunch.state(),
 	}
 	if v.service.head == v {
 		g.Opened = seconds(v.service.opened)
@@ -115,8 +117,8 @@ func (m *method) state() methodState {
 	s := methodState{
 		Class: m.key.Class, Method: m.key.Method, Signature: m.key.Signature, Foreign: m.foreign,
 		Seen:  seconds(m.seen),
-		Calls: [5]float64{l.Now, l.Run, l.RunSeconds, l.Sum, l.Seconds},
-		Wall:  m.wall.state(), CPU: m.cpu.state(),
+		Calls: [5]float64{l.Now, l.Run, l.RunSeconds, l.Sum, l.Seconds}, Bunch: l.Bunch.state(),
+		Wall: m.wall.state(), CPU: m.cpu.state(),
 		Entry: m.entry, Called: m.called, Callees: m.callees, Compared: m.compared,
 		PriorSpread: m.priorSpread, PriorMean: m.priorMean, Learned: m.class.is, Looks: m.class.looks, Streak: m.class.streak,
 		Owed: m.owed, Lately: m.lately, P: m.p, Arrived: m.arrived,

@@ -90,6 +90,12 @@ func (t *Table) days() {
 		of       func([]*Method) Stepper
 	}{
 		{"budget", minutesPerDay, func([]*Method) Stepper { return decide.New(cfg) }},
+		{"tiers", minutesPerDay, func(ms []*Method) Stepper {
+			tiers := cfg
+			tiers.Strategy = decide.StrategyTiers
+			entered(ms)
+			return decide.New(tiers)
+		}},
 		{"uniform", 5, func([]*Method) Stepper { return Uniform(budget) }},
 		{"throughput per key", 5, func([]*Method) Stepper { return Throughput(budget) }},
 		{"Neyman, truth known", 5, func(ms []*Method) Stepper { return Neyman(budget, ms) }},
@@ -125,6 +131,7 @@ func (t *Table) days() {
 		t.beside("relative error of the total cost", 100*ours.TotalError, "%", "lower", way.name, 100*peer.TotalError)
 		t.beside("of the dearest tenth, known to 2%", 100*ours.TopShare, "%", "higher", way.name, 100*peer.TopShare)
 		t.beside("methods with 200 records a day or all their calls", 100*ours.Floor, "%", "higher", way.name, 100*peer.Floor)
+		t.beside("records of a day, of the budget", ours.Records/(budget*minutesPerDay), "", "lower", way.name, peer.Records/(budget*minutesPerDay))
 	}
 }
 
@@ -136,7 +143,7 @@ func (t *Table) steps() {
 		}
 		return 0.01
 	}
-	w := settledWorld(t.size, cfg, t.seeds[0])
+	w := settledWorld(t.size, cfg, settled, 1, t.seeds[0])
 	for _, step := range []struct {
 		name string
 		load Load
@@ -162,7 +169,15 @@ func (t *Table) steps() {
 
 func (t *Table) rest() {
 	cfg, _ := budgetOf(t.size)
-	t.lower("steady load: turns of a rate", Rest(settledWorld(t.size, cfg, t.seeds[0]), 6*60), "per hour", 0.1)
+	for _, strategy := range []string{decide.StrategyBudget, decide.StrategyTiers} {
+		cfg.Strategy = strategy
+		for _, bunch := range []float64{1, 20} {
+			perHour, often := Rest(settledWorld(t.size, cfg, minutesPerDay, bunch, t.seeds[0]), 6)
+			name := fmt.Sprintf("%s, steady load, %.0f calls at a time: ", strategy, bunch)
+			t.lower(name+"turns of a rate", perHour, "per hour", 0.1)
+			t.lower(name+"hours of a method with more than one", 100*often, "%", 0.1)
+		}
+	}
 }
 
 func (t *Table) deployments() {

@@ -22,7 +22,7 @@ const canary = 0.1
 func Deploy(size int, boost bool, seed uint64) Rollout {
 	cfg, budget := budgetOf(size)
 	cfg.Boost.Enabled = boost
-	w := settledWorld(size, cfg, seed)
+	w := settledWorld(size, cfg, settled, 1, seed)
 	old := slices.Clone(w.Methods)
 	next := make([]*Method, len(old))
 	for i, m := range old {

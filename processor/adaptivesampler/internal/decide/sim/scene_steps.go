@@ -47,14 +47,24 @@ func Change(w *World, budget float64, load Load) After {
 // times is a load that is so many times the average.
 func times(factor float64) Load { return func(*Method, int) float64 { return factor } }
 
-// Rest is a steady load and how much the rates move under it.
-func Rest(w *World, minutes int) (turnsPerHour float64) {
+// Rest is a steady load and how much the rates move under it: turns per method and hour, and
+// the part of the hours of a method in which its rate turned more than once.
+func Rest(w *World, hours int) (perHour, often float64) {
 	var turns turns
-	for range minutes {
-		w.Pass(steady)
-		turns.look(w)
+	many := 0
+	for range hours {
+		before := turns.ofEach()
+		for range 60 {
+			w.Pass(steady)
+			turns.look(w)
+		}
+		for i, z := range turns.zigzags {
+			if before == nil && z.turns > 1 || before != nil && z.turns-before[i] > 1 {
+				many++
+			}
+		}
 	}
-	return turns.perHour()
+	return turns.perHour(), float64(many) / float64(hours*len(w.Methods))
 }
 
 // turns counts how often rates turn round: a rate that has moved by more than a
@@ -63,7 +73,6 @@ func Rest(w *World, minutes int) (turnsPerHour float64) {
 type turns struct {
 	zigzags []zigzag
 	looks   int
-	count   int
 }
 
 const turnedBy = 0.1
@@ -71,6 +80,7 @@ const turnedBy = 0.1
 type zigzag struct {
 	way       int // +1 rising, -1 falling, 0 = not known yet
 	low, high float64
+	turns     int
 }
 
 func (t *turns) look(w *World) {
@@ -79,16 +89,32 @@ func (t *turns) look(w *World) {
 	}
 	t.looks++
 	for i, rate := range w.rates {
-		t.count += t.zigzags[i].next(rate.next)
+		t.zigzags[i].next(rate.next)
 	}
 }
 
-func (t *turns) perHour() float64 {
-	return float64(t.count) / float64(len(t.zigzags)) / (float64(t.looks) / 60)
+// ofEach are those of each method so far.
+func (t *turns) ofEach() []int {
+	var all []int
+	for _, z := range t.zigzags {
+		all = append(all, z.turns)
+	}
+	return all
 }
 
-// next follows a rate and returns 1 if it has turned.
-func (z *zigzag) next(rate float64) int {
+func (t *turns) all() (n int) {
+	for _, z := range t.zigzags {
+		n += z.turns
+	}
+	return n
+}
+
+func (t *turns) perHour() float64 {
+	return float64(t.all()) / float64(len(t.zigzags)) / (float64(t.looks) / 60)
+}
+
+// next follows a rate.
+func (z *zigzag) next(rate float64) {
 	if z.low == 0 {
 		z.low, z.high = rate, rate
 	}
@@ -100,18 +126,17 @@ func (z *zigzag) next(rate float64) int {
 	case z.way >= 0 && rate < z.high*(1-turnedBy):
 		way, z.low = -1, rate
 	}
-	turned := z.way != 0 && way != z.way
-	z.way = way
-	if turned {
-		return 1
+	if z.way != 0 && way != z.way {
+		z.turns++
 	}
-	return 0
+	z.way = way
 }
 
-// settledWorld has run under its ordinary load.
-func settledWorld(size int, cfg decide.Config, seed uint64) *World {
+// settledWorld has run under its ordinary load for so many minutes.
+func settledWorld(size int, cfg decide.Config, minutes int, bunch float64, seed uint64) *World {
 	w := NewWorld(Population(seed, size, decide.Group{Service: "shop", Version: "1"}), decide.New(cfg), seed)
-	for range settled {
+	w.Bunch = bunch
+	for range minutes {
 		w.Pass(steady)
 	}
 	return w

@@ -22,11 +22,18 @@ func pin(rate float64) *methodfile.Rule {
 	return &methodfile.Rule{Rate: rate, Explicit: true, Max: 1, CPURate: math.NaN(), Mode: methodfile.ModeSample}
 }
 
-// placed gives methods what classes are learned from, and pins some. Of each eight
-// one is an entry, one stands at the threshold and one between the two.
-func placed(methods []*Method) []*Method {
+// entered gives methods what classes are learned from. Of each eight one is an entry, one
+// stands at the threshold and one between the two.
+func entered(methods []*Method) {
 	for i, m := range methods {
 		m.Entry = [8]float64{0.9, 0.5, 0.3, 0.05, 0.05, 0.05, 0.05, 0}[i%8]
+	}
+}
+
+// placed enters methods and pins some.
+func placed(methods []*Method) []*Method {
+	entered(methods)
+	for i, m := range methods {
 		if i%20 == 6 {
 			m.Rule = pin(0.02)
 		}
@@ -88,7 +95,7 @@ func meant(w *World, cfg *decide.Config) float64 {
 
 // watcher looks at a world after each minute.
 type watcher struct {
-	turns        turns
+	turned       int // turns of rates
 	classes      map[decide.Key]*passage
 	returns      float64
 	hours        float64 // of methods
@@ -103,17 +110,18 @@ type passage struct {
 
 // pass lets minutes pass and counts turns from one of them on.
 func (c *watcher) pass(w *World, load Load, minutes, from int) {
-	c.turns.zigzags = nil // a change of the load is no turn
+	var turns turns // a change of the load is no turn
 	for i := range minutes {
 		w.Pass(load)
 		if i >= from {
-			c.turns.look(w)
+			turns.look(w)
 			c.hours += float64(len(w.Methods)) / 60
 		}
 		for _, m := range w.Methods {
 			c.look(w, m)
 		}
 	}
+	c.turned += turns.all()
 }
 
 func (c *watcher) look(w *World, m *Method) {
@@ -138,4 +146,4 @@ func (c *watcher) look(w *World, m *Method) {
 	p.left[p.is], p.is = w.Minute, d.Class
 }
 
-func (c *watcher) rate() float64 { return float64(c.turns.count) / c.hours }
+func (c *watcher) rate() float64 { return float64(c.turned) / c.hours }

@@ -30,6 +30,7 @@ type World struct {
 	Methods []*Method
 	Stepper Stepper
 	Minute  int
+	Bunch   float64 // how many calls come at a time
 
 	random  *rand.Rand
 	index   map[decide.Key]int
@@ -60,7 +61,7 @@ const coldStart = 0.01
 
 // NewWorld starts with no rate decided.
 func NewWorld(methods []*Method, stepper Stepper, seed uint64) *World {
-	w := &World{Stepper: stepper, random: source(seed, 2), index: make(map[decide.Key]int), last: make(map[decide.Key]decide.Decision)}
+	w := &World{Stepper: stepper, Bunch: 1, random: source(seed, 2), index: make(map[decide.Key]int), last: make(map[decide.Key]decide.Decision)}
 	w.Add(methods)
 	return w
 }
@@ -98,7 +99,7 @@ func (w *World) Pass(load Load) Passed {
 	clear(w.callees)
 	for i, m := range w.Methods {
 		rate := &w.rates[i]
-		calls := poisson(w.random, m.Calls*load(m, w.Minute))
+		calls := w.Bunch * poisson(w.random, m.Calls*load(m, w.Minute)/w.Bunch)
 		early := math.Round(calls / 2)
 		s := decide.Seen{Key: m.Key, Rule: m.Rule}
 		w.keep(i, &s, early, rate.now)
