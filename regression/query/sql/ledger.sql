@@ -74,10 +74,12 @@ WHERE a.last_ns >= {{.Param}}from_ns AND a.first_ns < {{.Param}}to_ns
 ORDER BY {{.Service "a."}}, a.version, a.first_ns, a.instance
 {{end}}
 
-{{define "once"}}SELECT *
+{{define "once"}}-- One of several copies of a row. Rows of one place that differ are no copies.
+    SELECT *
     FROM method_calls
     WHERE level = 'raw'
-    QUALIFY batch_id IS NULL OR ROW_NUMBER() OVER (PARTITION BY batch_id, row_seq) = 1{{end}}
+    QUALIFY batch_id IS NULL
+      OR ROW_NUMBER() OVER (PARTITION BY batch_id, row_seq, kind, start_ns, end_ns, class, method, signature, calls, calls_total) = 1{{end}}
 
 {{define "batches"}}
 -- The batches of processes that lack calls: what their process rows say of calls handed
