@@ -3,6 +3,8 @@ package integration
 import (
 	"context"
 	"testing"
+
+	"github.com/corehour/corehour/integration/harness"
 )
 
 // TestProcessMovesToTheNextCollector proves that a process that knows several
@@ -45,5 +47,23 @@ func TestProcessMovesToTheNextCollector(t *testing.T) {
 	}
 	if d := differences(made(r), stored); len(d) > 0 || r.Shutdown != "" {
 		t.Errorf("the workload counted %d calls, %d are stored in both warehouses: %v %s", sum(made(r)), sum(stored), d, r.Shutdown)
+	}
+
+	// Both warehouses balance together. The second alone lacks what the first has, and says so.
+	both, err := next.command.Check(t.Context(), "--warehouse", first.command.Warehouse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := requireAccount(t, both, "w")
+	if total := sum(made(r)); both.Output.Code != harness.ExitNothing || !both.Balanced || account.HandedOutCalls != total || account.CountedCalls != total || account.State != "ended" {
+		t.Errorf("the accounts of both warehouses, of %d calls: %s", total, both.Output)
+	}
+	alone, err := next.command.Check(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	account = requireAccount(t, alone, "w")
+	if want := sum(storedCalls(t, first)["w"]); alone.Output.Code != harness.ExitCannotTell || account.NotJudgedCalls != want || account.LostInTransit != 0 {
+		t.Errorf("%d calls went to the first collector: %s", want, alone.Output)
 	}
 }

@@ -81,7 +81,11 @@ func TestFailOver(t *testing.T) {
 					cfg.collectors = []string{"http://a:1/v1/traces", "http://b:1/v1/traces"}
 				})
 				e.cut(e.unix(now()), false)
-				if got := e.out.deliver(e, e.seal(false)); got != c.fate || asked != c.want {
+				r := e.seal(false)
+				if r.stats.Endpoints != 2 {
+					t.Errorf("the process row says that it may send to %d collectors", r.stats.Endpoints)
+				}
+				if got := e.out.deliver(e, r); got != c.fate || asked != c.want {
 					t.Errorf("outcome %d after asking %s, want %d after %s", got, asked, c.fate, c.want)
 				}
 			})

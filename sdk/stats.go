@@ -19,6 +19,7 @@ type Snapshot struct {
 	Cells         int // sums that wait to be sent
 	Intervals     int // counts that wait to be sent
 
+	Endpoints          int   // collectors that requests may go to
 	Sent               int64 // spans accepted
 	Failed             int64 // spans refused; what they say was put back
 	Retried            int64 // attempts after the first
@@ -82,6 +83,7 @@ func (e *engine) snapshot() Snapshot {
 	s.QueueLength = e.ring.length()
 	s.QueueCapacity = len(e.ring.places)
 	s.Intervals = e.intervals.length()
+	s.Endpoints = len(e.config.collectors)
 	e.cells.snapshot(&s)
 
 	c := &e.counters
@@ -121,6 +123,7 @@ func (s *Snapshot) list() []namedCounter {
 		{"fold_widened", s.FoldWidened},
 		{"queue.length", int64(s.QueueLength)},
 		{"queue.capacity", int64(s.QueueCapacity)},
+		{"export.endpoints", int64(s.Endpoints)},
 		{"export.sent", s.Sent},
 		{"export.failed", s.Failed},
 		{"export.retried", s.Retried},

@@ -23,23 +23,38 @@ const cacheSizeHasNoEffect = "--cache-size has no effect here: it is for a --war
 
 // parseCacheSize puts the bound of the cache into the address of a bucket.
 func (c *common) parseCacheSize() error {
-	if !query.IsBucket(c.warehouse) {
-		if c.cacheSize != defaultCacheSize {
-			return errors.New(cacheSizeHasNoEffect)
+	none := true
+	for _, address := range c.addresses() {
+		if !query.IsBucket(*address) {
+			continue
 		}
-		return nil
+		none = false
+		if err := addOption(address, query.CacheOption, "--cache-size", c.cacheSize, defaultCacheSize); err != nil {
+			return err
+		}
 	}
-	return c.addOption(query.CacheOption, "--cache-size", c.cacheSize, defaultCacheSize)
+	if none && c.cacheSize != defaultCacheSize {
+		return errors.New(cacheSizeHasNoEffect)
+	}
+	return nil
 }
 
-// addOption adds an option to the address of the warehouse. What the address says itself
+func (c *common) addresses() []*string {
+	all := []*string{&c.warehouse}
+	for i := range c.others {
+		all = append(all, &c.others[i])
+	}
+	return all
+}
+
+// addOption adds an option to the address of a warehouse. What the address says itself
 // counts; a flag beside it would contradict.
-func (c *common) addOption(name, flag, value, byDefault string) error {
+func addOption(address *string, name, flag, value, byDefault string) error {
 	n, err := parseBytes(flag, value)
 	if err != nil {
 		return err
 	}
-	u, err := url.Parse(c.warehouse)
+	u, err := url.Parse(*address)
 	if err != nil {
 		return fmt.Errorf("--warehouse: %w", err)
 	}
@@ -52,7 +67,7 @@ func (c *common) addOption(name, flag, value, byDefault string) error {
 	}
 	q.Set(name, strconv.FormatInt(n, 10))
 	u.RawQuery = q.Encode()
-	c.warehouse = u.String()
+	*address = u.String()
 	return nil
 }
 
@@ -65,7 +80,7 @@ func (c *common) parseMaxBytes() error {
 		}
 		return nil
 	}
-	return c.addOption("max_bytes_billed", "--max-bytes-billed", c.maxBytes, defaultMaxBytes)
+	return addOption(&c.warehouse, "max_bytes_billed", "--max-bytes-billed", c.maxBytes, defaultMaxBytes)
 }
 
 // parseBytes reads a number of bytes, with a unit or without.

@@ -23,20 +23,25 @@ in a bucket the last 48h, because files have to be fetched). Only rows of the UT
 dates of that time are read: the account of a process that lives longer is made
 from its first row there to its last. Dates that were rolled up keep no account: they
 are named, and if there are no others it could not be told. A running process may
-show calls that are still on their way.`
+show calls that are still on their way.
+A process that moves to another collector has its rows in two warehouses. Give
+--warehouse once for each of them: the accounts are made of all, and a row that
+two of them hold counts once. With fewer than the process may send to, calls in
+missing batches are not judged (exit status 3).`
 
 // checkedInBucket is how far back a bucket is looked at if nothing else is said.
 const checkedInBucket = 48 * time.Hour
 
 func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	c := newCommon("check", "", checkUsage, "", stdout)
-	c.notices = stderr
+	c.notices, c.several = stderr, true
+	c.flags.Lookup("warehouse").Usage += "; once for each collector that a process may send to"
 	collector := c.flags.String("collector", "", "`URL` of the collector's Prometheus metrics, to add its own counters of losses")
 	deep := c.flags.Bool("deep", false, "compare every file with its checksum first; in a bucket, too, every file is looked at if no time is given")
 	if err := c.parse(args, c.noArguments); err != nil {
 		return exitFailed, err
 	}
-	if query.IsBucket(c.warehouse) && c.window == (query.Window{}) && !*deep {
+	if slices.ContainsFunc(c.warehouses(), query.IsBucket) && c.window == (query.Window{}) && !*deep {
 		c.window.From = now().Add(-checkedInBucket)
 	}
 	w, err := c.open(ctx, c.window)
@@ -110,32 +115,59 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 		age := max(0, now().Sub(*r.NewestRow)).Round(time.Second)
 		lines = append(lines, fmt.Sprintf("the newest row ended at %s, %s ago", showTime(*r.NewestRow, c.zone), age))
 	}
-	d.Say(lines...)
+	d.Say(append(lines, elsewhereAdvice(r)...)...)
+	if len(r.Warehouses) > 1 {
+		d.Add(warehousesTable(r))
+	}
 
-	services := &output.Table{Columns: []string{
-		"service", "environment", "processes", "dead", "handed out", "stored", "lost_in_transit", "foreign rows", "unpriced rows", "rows without version",
-	}}
+	notJudged := func(n int64) []output.Cell {
+		if r.Losses.NotJudgedCalls == 0 {
+			return nil
+		}
+		return []output.Cell{output.Whole(n)}
+	}
+	var notJudgedColumn []string
+	if r.Losses.NotJudgedCalls > 0 {
+		notJudgedColumn = []string{"not judged"}
+	}
+	services := &output.Table{Columns: slices.Concat(
+		[]string{"service", "environment", "processes", "dead", "handed out", "stored", "lost_in_transit"}, notJudgedColumn,
+		[]string{"foreign rows", "unpriced rows", "rows without version"},
+	)}
 	for _, s := range r.Services {
-		services.Rows = append(services.Rows, []output.Cell{
+		services.Rows = append(services.Rows, slices.Concat([]output.Cell{
 			output.Name(s.Name), output.Name(s.Environment), output.Whole(int64(s.Processes)), output.Whole(int64(s.DeadProcesses)),
 			output.Whole(s.HandedOutCalls), output.Whole(s.CountedCalls), output.Whole(s.LostInTransit),
+		}, notJudged(s.NotJudgedCalls), []output.Cell{
 			output.Whole(s.ForeignRows), output.Figure(percent(&s.UnpricedShare)), output.Whole(s.VersionlessRows),
-		})
+		}))
 	}
 	d.Add(services)
 
 	odd := &output.Table{
 		Title:   "processes that are not plainly in order",
-		Columns: []string{"service", "version", "instance", "state", "last seen", "handed out", "stored", "lost_in_transit"},
+		Columns: append([]string{"service", "version", "instance", "state", "last seen", "handed out", "stored", "lost_in_transit"}, notJudgedColumn...),
+	}
+	batches := slices.ContainsFunc(r.Processes, func(p ledger.Process) bool { return p.MissingBatches != nil })
+	if batches {
+		odd.Columns = append(odd.Columns, "missing")
 	}
 	for _, p := range r.Processes {
-		if p.LostInTransit == 0 && p.State != ledger.Dead {
+		if p.LostInTransit == 0 && p.NotJudgedCalls == 0 && p.State != ledger.Dead {
 			continue
 		}
-		odd.Rows = append(odd.Rows, []output.Cell{
+		cells := append([]output.Cell{
 			output.Name(p.Name), output.Name(p.Version), output.Name(p.Instance), output.Name(string(p.State)), output.Name(showTime(p.LastSeen, c.zone)),
 			output.Whole(p.HandedOutCalls), output.Whole(p.CountedCalls), output.Whole(p.LostInTransit),
-		})
+		}, notJudged(p.NotJudgedCalls)...)
+		if batches {
+			missing := ""
+			if p.MissingBatches != nil {
+				missing = p.MissingBatches.String()
+			}
+			cells = append(cells, output.Name(missing))
+		}
+		odd.Rows = append(odd.Rows, cells)
 	}
 	if len(odd.Rows) > 0 {
 		d.Add(odd)
@@ -147,12 +179,47 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 	return d
 }
 
+// elsewhereAdvice says where calls that are not here may be found.
+func elsewhereAdvice(r *ledger.Report) []string {
+	one := len(r.Warehouses) == 1
+	moved := slices.ContainsFunc(r.Losses.DeadProcess, func(d ledger.DeadProcess) bool { return d.KnowsOthers })
+	proxied := slices.ContainsFunc(r.Processes, func(p ledger.Process) bool { return p.LostInTransit > 0 && p.MissingBatches != nil })
+	switch {
+	case r.Losses.NotJudgedCalls > 0 && one:
+		return []string{"pass the other --warehouse too: corehour check --warehouse A --warehouse B"}
+	case r.Losses.NotJudgedCalls > 0:
+		return []string{"pass the --warehouse of every collector that these processes may send to"}
+	case moved && one:
+		return []string{"a process that is dead here may have gone on to another collector: pass the other --warehouse too"}
+	case proxied && one:
+		return []string{"if a proxy spreads requests over several collectors, pass the other --warehouse too"}
+	}
+	return nil
+}
+
+func warehousesTable(r *ledger.Report) *output.Table {
+	t := &output.Table{Title: "warehouses", Columns: []string{"warehouse", "generation", "files", "rows", "99% committed within"}}
+	for _, w := range r.Warehouses {
+		fresh := "not known"
+		if w.FreshnessP99Seconds != nil {
+			fresh = fmt.Sprintf("%.1f s", *w.FreshnessP99Seconds)
+		}
+		t.Rows = append(t.Rows, []output.Cell{
+			output.Name(w.Warehouse), output.Whole(w.Generation), output.Whole(int64(w.Files)), output.Whole(w.Rows), output.Name(fresh),
+		})
+	}
+	return t
+}
+
 func lossTable(r *ledger.Report) *output.Table {
 	t := &output.Table{Title: "losses and overflows", Columns: []string{"where", "what", "how much"}}
 	line := func(where, what string, n float64) {
 		t.Rows = append(t.Rows, []output.Cell{output.Name(where), output.Name(what), output.Figure(wholeNumber(n))})
 	}
 	line("ledger", "lost_in_transit", float64(r.Losses.LostInTransit))
+	if n := r.Losses.NotJudgedCalls; n > 0 {
+		line("ledger", "not_judged", float64(n))
+	}
 	line("ledger", "over_counted", float64(r.Losses.OverCounted))
 	line("ledger", "dead_process", float64(len(r.Losses.DeadProcess)))
 	line("warehouse", "duplicate_rows", float64(r.Losses.DuplicateRows))

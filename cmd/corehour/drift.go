@@ -173,7 +173,11 @@ func (d *driftFlags) judge(histories []*serviceHistory) (*driftFindings, error) 
 		f.Services = append(f.Services, s)
 		f.CouldNotTell = f.CouldNotTell && s.Judged == 0
 		if !f.series {
-			f.Alerts = append(f.Alerts, h.alerts(s)...)
+			alerts, err := h.alerts(s, course.Seen)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", h.Service, err)
+			}
+			f.Alerts = append(f.Alerts, alerts...)
 		}
 	}
 	return f, nil

@@ -6,21 +6,29 @@ import (
 	"slices"
 	"time"
 
-	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/drift"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// alerts are of the drifts that the last look confirms.
-func (h *serviceHistory) alerts(s *driftService) []alert.Alert {
+// alerts are of the drifts that the last look confirms, which was on a day.
+func (h *serviceHistory) alerts(s *driftService, day int) ([]alert.Alert, error) {
 	var out []alert.Alert
+	var week *cost.Day
 	for i := range s.Lines {
 		l := &s.Lines[i]
 		if l.State != driftNow {
 			continue
 		}
+		if h.metric == query.CPU && week == nil {
+			var err error
+			if week, err = h.cost(query.Window{From: h.day(day - 7), To: h.day(day)}); err != nil {
+				return nil, err
+			}
+		}
+		usd, basis := usdOfDrift(l, week)
 		before, after := h.around(l.began)
 		a := alert.Alert{
 			Schema: alert.Schema, Kind: alert.Drift,
@@ -28,14 +36,29 @@ func (h *serviceHistory) alerts(s *driftService) []alert.Alert {
 			Class: l.Class, Method: l.Method, Signature: l.Signature,
 			BaseVersion: before.Version, BaseRevision: before.Revision, HeadVersion: after.Version, HeadRevision: after.Revision,
 			Metric: string(h.metric), Basis: "standardised", Base: l.base, Head: l.head,
-			ChangePercent: *l.ChangePercent, Interval: *l.Interval, Records: l.Records, USDPerDay: l.usdPerDay,
+			ChangePercent: *l.ChangePercent, Interval: *l.Interval, Records: l.Records, USDPerDay: usd, USDPerDayBasis: basis,
 			FirstSeen: l.began, Owner: l.Owner, Reason: l.sentence(h.metric) + versions(before, after), Links: []string{},
 		}
-		a.Severity = alert.SeverityOf(alert.Impact{USDPerDay: l.usdPerDay, Share: l.share})
+		a.Severity = alert.SeverityOf(alert.Impact{USDPerDay: usd, Share: l.share})
 		a.ID = alert.ID(&a)
 		out = append(out, a)
 	}
-	return out
+	return out, nil
+}
+
+// usdOfDrift is what a method costs more a day for having changed, with all that it calls, in
+// the week before a look; nil without a price.
+func usdOfDrift(l *driftLine, week *cost.Day) (usd *float64, basis string) {
+	after := 1 + *l.ChangePercent/100
+	if l.WholeService {
+		usd = week.OfShare(1 - 1/after)
+	} else {
+		usd = week.OfChange(l.Class, l.Method, true, 1, after)
+	}
+	if usd != nil {
+		basis = week.Basis
+	}
+	return usd, basis
 }
 
 func (l *driftLine) sentence(metric query.Metric) string {
@@ -87,30 +110,6 @@ func versions(before, after verdict.Deployment) string {
 	return fmt.Sprintf("; around then version %s came after %s", after.Version, before.Version)
 }
 
-// dearerBy is what a method costs more a day for having changed, by what its calls cost
-// in the week before a look; nil without a price. Of the whole service it is what comes
-// from outside, with all that it calls.
-func (h *serviceHistory) dearerBy(name string, change float64, day int) *float64 {
-	if h.metric != query.CPU {
-		return nil
-	}
-	method, usd := int32(slices.Index(h.Methods, name)), 0.0
-	for i := range h.Rows {
-		r := &h.Rows[i]
-		if int(r.Day) < day-7 || int(r.Day) >= day {
-			continue
-		}
-		if r.Method == method || method < 0 && h.Callers[r.Caller] == methodspan.CallerEntry {
-			usd += h.priceNS[i] / nsPerCoreHour / 7
-		}
-	}
-	if !(usd > 0) {
-		return nil
-	}
-	more := usd * change / (1 + change)
-	return &more
-}
-
 // shareOf is the part of the service's time in the week before a look that a method takes
 // for having changed.
 func (h *serviceHistory) shareOf(name string, change float64, day int) float64 {
@@ -135,5 +134,3 @@ func (h *serviceHistory) shareOf(name string, change float64, day int) float64 {
 	}
 	return of / whole * change / (1 + change)
 }
-
-const nsPerCoreHour = 3.6e12

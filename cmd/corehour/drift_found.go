@@ -94,10 +94,9 @@ type driftLine struct {
 	Owner   string `json:"owner"`
 
 	began      time.Time
-	base, head float64  // ns per call
-	usdPerDay  *float64 // of the growth, at last week's calls
-	share      float64  // of the service's time, that the growth is
-	now        float64  // ns per call in the week before the last look
+	base, head float64 // ns per call
+	share      float64 // of the service's time, that the growth is
+	now        float64 // ns per call in the week before the last look
 }
 
 func (f *driftFindings) exitCode() int {
@@ -150,7 +149,6 @@ func (h *serviceHistory) told(c *drift.Course, owners *rules.Owners) *driftServi
 		if !d.Linear {
 			l.head = l.now
 			l.base = l.head / (1 + d.Change)
-			l.usdPerDay = h.dearerBy(d.Method, d.Change, c.Seen)
 			l.share = h.shareOf(d.Method, d.Change, c.Seen)
 		}
 		s.Lines = append(s.Lines, l)

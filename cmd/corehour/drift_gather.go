@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/drift"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
@@ -20,8 +21,8 @@ type serviceHistory struct {
 	names  []query.MethodDay // of each method: class, method and signature
 	first  time.Time         // the date of day 0
 	silent bool              // it has not been seen for so long that nothing is so now
-	// priceNS, of each row: ns, each times its price per core hour.
-	priceNS     []float64
+	// cost is what a day of the service costs in a window.
+	cost        func(query.Window) (*cost.Day, error)
 	deployments []verdict.Deployment
 
 	methods, callers map[string]int32
@@ -100,6 +101,9 @@ func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error
 	for _, h := range all {
 		h.finish(window.To)
 		h.deployments = deploymentsOf(h.Service, runs)
+		h.cost = func(window query.Window) (*cost.Day, error) {
+			return cost.DayOf(ctx, w, window, h.Service, "", cost.Options{Now: now()})
+		}
 	}
 	return d.judge(all)
 }
@@ -144,7 +148,6 @@ func (h *serviceHistory) add(row *query.MethodDay) {
 		Method: m, Caller: c, Day: int32(row.Date.Unix() / 86400),
 		Records: row.Records, Weight: row.Weight, Capped: row.Capped, Log: row.Log,
 	})
-	h.priceNS = append(h.priceNS, row.PriceNS)
 }
 
 // silence is after how long without a row a service has no drift now: two weekly looks

@@ -12,6 +12,7 @@ import (
 	"github.com/corehour/corehour/regression/alert/delivery"
 	"github.com/corehour/corehour/regression/alert/state"
 	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
 )
@@ -56,13 +57,20 @@ type named struct {
 	ID     string `json:"id"`
 	Kind   string `json:"kind"`
 	Caller string `json:"caller,omitempty"`
+	// Dollars are those of the alert.
+	USDPerDay      *float64 `json:"usd_per_day"`
+	USDPerDayBasis string   `json:"usd_per_day_basis,omitempty"`
 }
 
 func (n named) String() string {
-	if n.Caller == "" {
-		return n.ID + ", " + n.Kind
+	text := n.ID + ", " + n.Kind
+	if n.Caller != "" {
+		text += " by " + n.Caller
 	}
-	return fmt.Sprintf("%s, %s by %s", n.ID, n.Kind, n.Caller)
+	if n.USDPerDay != nil {
+		text += fmt.Sprintf(", $%s a day more; %s", output.Amount(*n.USDPerDay), n.USDPerDayBasis)
+	}
+	return text
 }
 
 // readAccounts reads the accounts of the method that was asked for, one for each
@@ -224,7 +232,7 @@ func (a *account) compared(found *findings) {
 			for _, alert := range c.Alerts {
 				if alert.Class == l.Class && alert.Method == l.Method {
 					v.AlertIDs = append(v.AlertIDs, alert.ID)
-					v.Alerts = append(v.Alerts, named{alert.ID, alert.Kind, alert.Caller})
+					v.Alerts = append(v.Alerts, named{alert.ID, alert.Kind, alert.Caller, alert.USDPerDay, alert.USDPerDayBasis})
 				}
 			}
 			v.Predicates, v.Decided = decide(c, l, found)

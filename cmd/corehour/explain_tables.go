@@ -77,6 +77,9 @@ func (a *account) costs(row func(what, value string)) {
 	case l.Warning != "":
 		own += ", " + l.Warning
 	}
+	if l.SelfUSDPerDay != nil && l.USDPerDayBasis != "" {
+		own += "; " + l.USDPerDayBasis
+	}
 	row("own cost", own)
 }
 
@@ -142,6 +145,6 @@ func (a *account) people(row func(what, value string)) {
 		if o.Resolved {
 			told = "resolved: " + o.Alert.Resolution
 		}
-		row("told", fmt.Sprintf("%s, raised %s, %s", named{o.Alert.ID, o.Alert.Kind, o.Alert.Caller}, o.Raised.UTC().Format(time.RFC3339), told))
+		row("told", fmt.Sprintf("%s, raised %s, %s", named{ID: o.Alert.ID, Kind: o.Alert.Kind, Caller: o.Alert.Caller}, o.Raised.UTC().Format(time.RFC3339), told))
 	}
 }

@@ -23,6 +23,8 @@ const defaultWarehouse = "./corehour-warehouse"
 type common struct {
 	flags     *flag.FlagSet
 	warehouse string
+	others    []string // more of them, see several
+	several   bool     // whether the command reads several warehouses
 	format    string
 	json      bool
 	wide      bool
@@ -40,6 +42,30 @@ type common struct {
 	out    output.Format
 	zone   *time.Location
 	window query.Window
+}
+
+// warehouseFlag is a flag that may be given several times.
+type warehouseFlag common
+
+func (w *warehouseFlag) String() string { return w.warehouse }
+
+func (w *warehouseFlag) Set(address string) error {
+	if given(w.flags, "warehouse") {
+		w.others = append(w.others, address)
+	} else {
+		w.warehouse = address
+	}
+	return nil
+}
+
+// warehouses are all that were given.
+func (c *common) warehouses() []string { return append([]string{c.warehouse}, c.others...) }
+
+func (c *common) parseWarehouses() error {
+	if len(c.others) > 0 && !c.several {
+		return fmt.Errorf("--warehouse: corehour %s reads one, found %d: leave out all but one", c.flags.Name(), 1+len(c.others))
+	}
+	return nil
 }
 
 // alsoHTML is for commands that write a page.
@@ -79,7 +105,8 @@ func newFlags(name, arguments, usage string, stdout io.Writer) *flag.FlagSet {
 func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
 	f := newFlags(name, arguments, usage, stdout)
 	c := &common{flags: f, spent: new(bigquery.Spent)}
-	f.StringVar(&c.warehouse, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, gs://bucket, s3://bucket or bigquery://project/dataset")
+	c.warehouse = defaultWarehouse
+	f.Var((*warehouseFlag)(c), "warehouse", "`directory` that the collector's warehouse exporter writes to, gs://bucket, s3://bucket or bigquery://project/dataset")
 	f.StringVar(&c.maxBytes, "max-bytes-billed", defaultMaxBytes, "BigQuery: `bytes` that all queries of the command together may read, as 50GB")
 	f.StringVar(&c.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files that are kept on the local disk")
 	f.StringVar(&c.format, "format", "text", "text, json, markdown or csv")
@@ -204,7 +231,7 @@ func (c *common) checkFlags(more ...func() error) error {
 		errs = append(errs, fmt.Errorf("--tz: want the name of a time zone like Europe/Berlin, UTC or Local, found %q", c.tz))
 		c.zone = time.UTC
 	}
-	errs = append(errs, c.parseWindow(), c.parseMaxBytes(), c.parseCacheSize())
+	errs = append(errs, c.parseWindow(), c.parseWarehouses(), c.parseMaxBytes(), c.parseCacheSize())
 	for _, check := range more {
 		errs = append(errs, check())
 	}
@@ -323,7 +350,7 @@ func parseSpan(name, s string) (time.Duration, error) {
 
 // open opens the warehouse. One bound holds for all that a command opens.
 func (c *common) open(ctx context.Context, window query.Window, options ...query.Option) (*query.Warehouse, error) {
-	return query.Open(ctx, c.warehouse, window, append(options, query.Tell(c.notices), query.Counting(c.spent))...)
+	return query.OpenAll(ctx, c.warehouses(), window, append(options, query.Tell(c.notices), query.Counting(c.spent))...)
 }
 
 func (c *common) noArguments() error {

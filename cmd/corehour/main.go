@@ -18,7 +18,8 @@
 //
 //	--warehouse DIR      the directory the collector's warehouse exporter writes to
 //	                     (default ./corehour-warehouse), gs://bucket, s3://bucket,
-//	                     file:///directory or bigquery://project/dataset
+//	                     file:///directory or bigquery://project/dataset; check
+//	                     takes several
 //	--cache-size N       bucket: bytes of its files that are kept on the local disk
 //	                     (default 10GB)
 //	--max-bytes-billed N BigQuery: what all queries of a command together may read, with
@@ -39,7 +40,7 @@
 //	   not kept; check: the ledger does not balance
 //	2  failed: bad flags, no warehouse, a query that can't run
 //	3  could not tell: no rows, only one version, too few records, dates without
-//	   an account
+//	   an account, calls that may be in the warehouse of another collector
 //
 // # Versions
 //

@@ -49,7 +49,7 @@ func pageTable(m *alert.Message) *output.Table {
 		Columns: []string{"method", "severity", "$/day", "change", "95% interval", "metric", "before", "after", "owner", "id"},
 	}
 	if m.USDPerDay != nil {
-		t.Title += fmt.Sprintf(", $%s a day", output.Amount(*m.USDPerDay))
+		t.Title += fmt.Sprintf(", $%s a day (%s)", output.Amount(*m.USDPerDay), alert.BasisOf(m.Alerts))
 	}
 	for i := range m.Alerts {
 		a := &m.Alerts[i]

@@ -39,6 +39,9 @@ func regressDocument(f *findings) *output.Document {
 		d.Say(alertLines(&f.Alerts[i])...)
 	}
 	notes = append(notes, untold(f.Accepted, f.Silenced)...)
+	if basis := alert.BasisOf(f.Alerts); basis != "" {
+		notes = append(notes, "$/day: own cost of the head version, less that of the same calls before; "+basis)
+	}
 	if len(t.Rows) > 0 {
 		d.Add(t)
 	}

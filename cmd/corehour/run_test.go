@@ -271,7 +271,7 @@ func TestCheck(t *testing.T) {
 	for i := range 3 {
 		at := fixture.Start.Add(time.Duration(i) * time.Minute)
 		p.Counts("a.B", at, time.Minute, 10)
-		p.Beat(at, time.Minute, time.Second, i == 2)
+		p.Beat(at, time.Minute, time.Second, i == 2).Process.Stats = []methodspan.Stat{{Name: "export.endpoints", Value: 1}}
 		items = append(items, p.Item())
 	}
 	root := filepath.Join(t.TempDir(), "warehouse")

@@ -27,6 +27,7 @@ type ProcessAccount struct {
 	HandedOutCalls int64              `json:"handed_out_calls"`
 	CountedCalls   int64              `json:"counted_calls"`
 	LostInTransit  int64              `json:"lost_in_transit"`
+	NotJudgedCalls int64              `json:"not_judged_calls"`
 	SDK            map[string]float64 `json:"sdk"`
 }
 

@@ -15,9 +15,10 @@ type Command struct {
 
 // Exit codes of the command (regress, drift, check).
 const (
-	ExitNothing = 0
-	ExitFound   = 1
-	ExitFailed  = 2
+	ExitNothing    = 0
+	ExitFound      = 1
+	ExitFailed     = 2
+	ExitCannotTell = 3
 )
 
 // Run runs a subcommand on the warehouse. An exit code is no error.

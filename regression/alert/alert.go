@@ -56,10 +56,12 @@ type Alert struct {
 	EValue *float64 `json:"e_value"`
 	// Records are the measured calls of the head version, or behind what is spent.
 	Records int64 `json:"records"`
-	// USDPerDay is what the change costs at the head version's rate of calls, of a
-	// drift at last week's, or what is spent above a budget; null without a price, and
-	// for wall time.
-	USDPerDay *float64 `json:"usd_per_day"`
+	// USDPerDay is what a day of the method costs in the head version, less what the same
+	// calls would have cost in the base version; of a drift in the last week, less what they
+	// would have cost before; or what is spent above a budget. Null without a price, and for
+	// wall time. The basis is the time that is scaled to a day.
+	USDPerDay      *float64 `json:"usd_per_day"`
+	USDPerDayBasis string   `json:"usd_per_day_basis,omitempty"`
 	// FirstSeen is the first row of the head version, or when a budget was first
 	// found broken, or the day on which a drift began.
 	FirstSeen time.Time `json:"first_seen"`

@@ -15,6 +15,8 @@ const nsPerCoreHour = 3.6e12
 // Options of a report.
 type Options struct {
 	Filter query.Filter
+	// Window is a part of that of the warehouse; zero = all of it.
+	Window query.Window
 	By     []Dimension // nil = by method
 	// Owners say who owns what; nil = nobody.
 	Owners *rules.Owners
@@ -34,7 +36,11 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
-	window, level := w.Whole(wholeMinutes(w.Window))
+	asked := o.Window
+	if asked == (query.Window{}) {
+		asked = w.Window
+	}
+	window, level := w.Whole(wholeMinutes(asked))
 	r := &Report{From: window.From, To: window.To, RowsBy: level, By: o.By, Methods: []Line{}}
 	ask := query.CostAsk{Window: window, Filter: o.Filter, Group: columns(o.By), Price: o.Price}
 	if o.Owners != nil {

@@ -34,7 +34,7 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	window := w.Window
 	r := &Report{
 		SchemaVersion: parquet.SchemaVersion, Generation: w.Snapshot.Generation, Files: len(w.Files),
-		Services: []Service{}, Processes: []Process{}, Faults: []string{},
+		Warehouses: []Warehouse{}, Services: []Service{}, Processes: []Process{}, Faults: []string{},
 		Losses: Losses{DeadProcess: []DeadProcess{}, DuplicateItems: []query.Duplicate{}, SDK: map[string]float64{}},
 	}
 	for i := range w.Files {
@@ -43,7 +43,12 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	if !w.InFiles() {
 		r.Files = 0
 	}
-	accounts, err := w.Accounts(ctx, window, filter)
+	duplicates, err := w.Duplicates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	once := len(duplicates) > 0 && w.InFiles()
+	accounts, err := w.Accounts(ctx, window, filter, once)
 	if err != nil {
 		return nil, err
 	}
@@ -51,18 +56,16 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	if err != nil {
 		return nil, err
 	}
-	duplicates, err := w.Duplicates(ctx)
+	fresh, err := w.FreshnessByRoot(ctx, window, filter)
 	if err != nil {
 		return nil, err
 	}
-	fresh, err := w.Freshness(ctx, window, filter)
-	if err != nil {
-		return nil, err
-	}
-	r.FreshnessNote = fresh.Note
-	if fresh.Known {
-		seconds := fresh.P99.Seconds()
-		r.FreshnessP99Seconds = &seconds
+	r.FreshnessP99Seconds, r.FreshnessNote = freshness(query.Slowest(fresh))
+	for i := range w.Roots {
+		root := &w.Roots[i]
+		part := Warehouse{Warehouse: root.Address, Generation: root.Generation, Files: len(root.Files), Rows: root.Rows()}
+		part.FreshnessP99Seconds, part.FreshnessNote = freshness(fresh[i])
+		r.Warehouses = append(r.Warehouses, part)
 	}
 	services := map[query.Service]*Service{}
 	for _, s := range stocks {
@@ -81,13 +84,18 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	firstDate, _ := w.RawFrom()
 	r.leaveOut(stocks, w.RolledUpTo(), firstDate)
 	for i := range accounts {
-		p := settle(&accounts[i], firstDate, !window.To.IsZero(), now)
+		r.Processes = append(r.Processes, settle(&accounts[i], firstDate, !window.To.IsZero(), now))
+	}
+	if err := r.judgeMissing(ctx, w, filter, accounts, once); err != nil {
+		return nil, err
+	}
+	for i := range r.Processes {
+		p := &r.Processes[i]
 		if services[p.Service] == nil {
 			services[p.Service] = &Service{Service: p.Service}
 		}
-		services[p.Service].add(&p)
-		r.Losses.add(&p)
-		r.Processes = append(r.Processes, p)
+		services[p.Service].add(p)
+		r.Losses.add(p)
 	}
 	for _, s := range services {
 		r.Services = append(r.Services, *s)
@@ -95,6 +103,7 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	slices.SortFunc(r.Services, func(a, b Service) int { return cmp.Compare(a.String(), b.String()) })
 	for _, d := range duplicates {
 		r.Losses.DuplicateRows += d.Surplus
+		r.Losses.DuplicateRowsOfOthers += d.OtherCollectors
 	}
 	r.Losses.DuplicateItems = append(r.Losses.DuplicateItems, duplicates[:min(len(duplicates), maxDuplicateItems)]...)
 	r.judge()
@@ -159,14 +168,16 @@ func (s *Service) add(p *Process) {
 	s.HandedOutCalls += p.HandedOutCalls
 	s.CountedCalls += p.CountedCalls
 	s.LostInTransit += p.LostInTransit
+	s.NotJudgedCalls += p.NotJudgedCalls
 }
 
 func (l *Losses) add(p *Process) {
 	// One process's surplus must not hide another's loss.
 	l.LostInTransit += max(0, p.LostInTransit)
 	l.OverCounted += max(0, -p.LostInTransit)
+	l.NotJudgedCalls += p.NotJudgedCalls
 	if p.State == Dead {
-		l.DeadProcess = append(l.DeadProcess, DeadProcess{Service: p.Service, Version: p.Version, Instance: p.Instance, LastSeen: p.LastSeen})
+		l.DeadProcess = append(l.DeadProcess, DeadProcess{Service: p.Service, Version: p.Version, Instance: p.Instance, LastSeen: p.LastSeen, KnowsOthers: p.SDK[endpointsStat] > 1})
 	}
 	for _, name := range sdkLosses {
 		if v, ok := p.SDK[name]; ok {
@@ -175,8 +186,24 @@ func (l *Losses) add(p *Process) {
 	}
 }
 
-// Why says in words why there are no accounts, or not of all dates.
+func freshness(f query.Freshness) (p99 *float64, note string) {
+	if f.Known {
+		seconds := f.P99.Seconds()
+		p99 = &seconds
+	}
+	return p99, f.Note
+}
+
+// Why says in words why it cannot be told whether it balances.
 func (r *Report) Why() string {
+	if missing := r.notJudged(); missing != "" {
+		return missing
+	}
+	return r.whyNoAccount()
+}
+
+// whyNoAccount says in words why there are no accounts, or not of all dates.
+func (r *Report) whyNoAccount() string {
 	if r.RolledUpTo != "" {
 		return "dates up to " + r.RolledUpTo + " are rolled up and keep no account"
 	}
@@ -187,12 +214,12 @@ func (r *Report) Why() string {
 // are.
 func (r *Report) LeftOut() string {
 	switch {
-	case r.RolledUpTo == "" || r.CouldNotTell:
+	case r.RolledUpTo == "" || r.CouldNotTell && r.Losses.NotJudgedCalls == 0:
 		return ""
 	case r.AccountsFrom == "":
-		return r.Why()
+		return r.whyNoAccount()
 	}
-	return "accounts are of " + r.AccountsFrom + " and later: " + r.Why()
+	return "accounts are of " + r.AccountsFrom + " and later: " + r.whyNoAccount()
 }
 
 // judge says whether the account balances and what is wrong if not.
@@ -206,6 +233,9 @@ func (r *Report) judge() {
 	if n := r.Losses.DuplicateRows; n > 0 {
 		r.Faults = append(r.Faults, fmt.Sprintf("%d rows are stored more than once", n))
 	}
-	r.CouldNotTell = len(r.Faults) == 0 && r.own && len(r.Processes) == 0
+	if n := r.Losses.DuplicateRowsOfOthers; n > 0 {
+		r.Faults = append(r.Faults, fmt.Sprintf("%d of these are stored by two collectors: if one --warehouse is a copy of another, leave it out", n))
+	}
+	r.CouldNotTell = len(r.Faults) == 0 && (r.own && len(r.Processes) == 0 || r.Losses.NotJudgedCalls > 0)
 	r.Balanced = len(r.Faults) == 0 && !r.CouldNotTell
 }

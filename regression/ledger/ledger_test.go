@@ -27,7 +27,7 @@ func minutes(p *fixture.Process, n int, final bool) []methodspan.Item {
 		p.Counts("a.B", at, time.Minute, 10)
 		p.Call("a.B", "(entry)", at, time.Millisecond, time.Millisecond, 1, 1)
 		beat := p.Beat(at, time.Minute, time.Second, final && i == n-1)
-		beat.Process.Stats = []methodspan.Stat{{Name: "dropped", Value: float64(i)}, {Name: "recorded", Value: 5}, {Name: "folded", Value: math.NaN()}}
+		beat.Process.Stats = []methodspan.Stat{{Name: endpointsStat, Value: 1}, {Name: "dropped", Value: float64(i)}, {Name: "recorded", Value: 5}, {Name: "folded", Value: math.NaN()}}
 		items = append(items, p.Item())
 	}
 	return items
@@ -190,7 +190,7 @@ func TestAccountsOfSomeDates(t *testing.T) {
 		at := p.Start.Add(time.Duration(hour) * time.Hour)
 		p.Counts("a.B", at, 40*time.Minute, 7)
 		p.Counts("a.B", at.Add(40*time.Minute), 20*time.Minute, 3)
-		p.Beat(at, time.Hour, time.Second, false)
+		p.Beat(at, time.Hour, time.Second, false).Process.Stats = []methodspan.Stat{{Name: endpointsStat, Value: 1}}
 		items = append(items, p.Item())
 	}
 	date := func(n int) time.Time { return fixture.Start.Truncate(24*time.Hour).AddDate(0, 0, n) }

@@ -12,7 +12,8 @@ type Report struct {
 	// counts row. Dead processes do not unbalance it: what they did not hand
 	// out is in no account.
 	Balanced bool `json:"balanced"`
-	// CouldNotTell: there are rows of ours, and no process has an account.
+	// CouldNotTell: there are rows of ours, and no process has an account; or nothing is
+	// known to be wrong, and calls are missing that another warehouse may hold.
 	CouldNotTell bool `json:"could_not_tell"`
 	// RolledUpTo is the last date that keeps no account, because its rows were added
 	// up; AccountsFrom the first one after it. Empty where none was rolled up.
@@ -27,15 +28,28 @@ type Report struct {
 	// FreshnessP99Seconds is the time from the end of a row to the commit of
 	// its file, or the end of its load job, that 99% stay below; null where none
 	// tells. The note says what it was found from, or why not.
-	FreshnessP99Seconds *float64  `json:"freshness_p99_seconds"`
-	FreshnessNote       string    `json:"freshness_note,omitempty"`
-	Services            []Service `json:"services"`
-	Processes           []Process `json:"processes"`
-	Losses              Losses    `json:"losses"`
+	FreshnessP99Seconds *float64 `json:"freshness_p99_seconds"`
+	FreshnessNote       string   `json:"freshness_note,omitempty"`
+	// Warehouses are those that were read together; what stands above is of all of them:
+	// the newest generation, and the freshness of the slowest. Empty in BigQuery.
+	Warehouses []Warehouse `json:"warehouses"`
+	Services   []Service   `json:"services"`
+	Processes  []Process   `json:"processes"`
+	Losses     Losses      `json:"losses"`
 	// Faults say in words why it does not balance.
 	Faults []string `json:"faults"`
 
 	own bool // whether there are rows of ours
+}
+
+// Warehouse is one of those that were read.
+type Warehouse struct {
+	Warehouse           string   `json:"warehouse"`
+	Generation          int64    `json:"generation"`
+	Files               int      `json:"files"`
+	Rows                int64    `json:"rows"`
+	FreshnessP99Seconds *float64 `json:"freshness_p99_seconds"`
+	FreshnessNote       string   `json:"freshness_note,omitempty"`
 }
 
 // Service adds up the processes of a service.
@@ -46,6 +60,7 @@ type Service struct {
 	HandedOutCalls  int64   `json:"handed_out_calls"`
 	CountedCalls    int64   `json:"counted_calls"`
 	LostInTransit   int64   `json:"lost_in_transit"`
+	NotJudgedCalls  int64   `json:"not_judged_calls"`
 	Rows            int64   `json:"rows"`
 	ForeignRows     int64   `json:"foreign_rows"`  // outside of the ledger
 	ForeignCalls    float64 `json:"foreign_calls"` // estimates
@@ -75,6 +90,10 @@ type Process struct {
 	HandedOutCalls int64      `json:"handed_out_calls"`
 	CountedCalls   int64      `json:"counted_calls"`
 	LostInTransit  int64      `json:"lost_in_transit"`
+	// NotJudgedCalls are missing, and may be in the warehouse of another collector. They are
+	// not in LostInTransit.
+	NotJudgedCalls int64           `json:"not_judged_calls"`
+	MissingBatches *MissingBatches `json:"missing_batches,omitempty"`
 	// Partial: the process began before the first date that was looked at, and
 	// its account starts at its first process row there; or there is none, and
 	// nothing can be missed.
@@ -85,12 +104,15 @@ type Process struct {
 
 // Losses are all that is known to be missing, by name.
 type Losses struct {
-	LostInTransit int64 `json:"lost_in_transit"` // calls
+	LostInTransit  int64 `json:"lost_in_transit"`  // calls
+	NotJudgedCalls int64 `json:"not_judged_calls"` // missing, and maybe in another warehouse
 	// OverCounted are calls stored beyond what their process handed out.
-	OverCounted    int64             `json:"over_counted"`
-	DeadProcess    []DeadProcess     `json:"dead_process"`
-	DuplicateRows  int64             `json:"duplicate_rows"`
-	DuplicateItems []query.Duplicate `json:"duplicate_items"` // the worst of them
+	OverCounted   int64         `json:"over_counted"`
+	DeadProcess   []DeadProcess `json:"dead_process"`
+	DuplicateRows int64         `json:"duplicate_rows"`
+	// DuplicateRowsOfOthers are those of them that another collector stored.
+	DuplicateRowsOfOthers int64             `json:"duplicate_rows_of_other_collectors"`
+	DuplicateItems        []query.Duplicate `json:"duplicate_items"` // the worst of them
 	// SDK adds up the processes' own counters of measurements lost or added up
 	// instead of kept one by one, and of calls of unknown fate.
 	SDK map[string]float64 `json:"sdk"`
@@ -108,4 +130,6 @@ type DeadProcess struct {
 	// CallsLost is always null: at most the calls of one counts interval, and
 	// nobody is left who knows them.
 	CallsLost *int64 `json:"calls_lost"`
+	// KnowsOthers: it may send to several collectors, and may live on with another one.
+	KnowsOthers bool `json:"knows_other_collectors,omitempty"`
 }

@@ -113,7 +113,7 @@ func TestAnswersAreThoseOfFiles(t *testing.T) {
 			})
 			put("days by "+string(metric), days, err)
 		}
-		accounts, err := w.Accounts(ctx, window, query.Filter{})
+		accounts, err := w.Accounts(ctx, window, query.Filter{}, false)
 		put("accounts", accounts, err)
 		stats, err := w.ProcessStats(ctx, window, query.Filter{})
 		put("stats of processes", stats, err)

@@ -177,6 +177,7 @@ type scope struct {
 	Every   bool     // pending rows are kept, without a weight
 	Timed   bool     // only rows with weights are of interest
 	Errors  bool     // sums are of wall time and errors, too
+	Once    bool     // a row that is stored several times is read once
 
 	Within string // the condition that cuts weighted rows to a window, or nothing
 

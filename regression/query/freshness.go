@@ -22,38 +22,63 @@ type Freshness struct {
 	Note string
 }
 
-// Freshness compares the end of rows with the commit of their file, by the time that the
-// manifest says: copies of files have times of their own. It is not known if no file that is still as it was written has rows: compacted files are newer than
-// their rows. In BigQuery the load jobs tell.
+// Freshness is that of the slowest root, see FreshnessByRoot.
 func (w *Warehouse) Freshness(ctx context.Context, window Window, f Filter) (Freshness, error) {
-	if w.remote != nil {
-		return w.remote.freshness(ctx, window, f, time.Now())
-	}
-	fresh := Freshness{}
-	if w.cache != nil {
-		fresh.Note = "until the collector had the rows on its disk; in the bucket they were later by what its metric otelcol_exporter_warehouse_bucket_behind says"
-	}
-	g := given{columns: append(texts("parquet_file"), longs("committed_ns")...)}
-	for _, file := range w.Files {
-		if file.Kind != parquet.KindRaw {
-			continue
-		}
-		path, err := filepath.Abs(file.Path)
-		if err != nil {
-			return Freshness{}, err
-		}
-		g.rows = append(g.rows, []any{path, file.Committed.UnixNano()})
-	}
-	if err := w.give(ctx, "file_commits", g); err != nil {
+	all, err := w.FreshnessByRoot(ctx, window, f)
+	if err != nil {
 		return Freshness{}, err
 	}
-	var rows int64
-	var seconds float64
+	return Slowest(all), nil
+}
+
+// Slowest returns the freshness of the root that takes longest; one that is not known
+// only if none is.
+func Slowest(all []Freshness) (slowest Freshness) {
+	for i, f := range all {
+		if i == 0 || f.Known && (!slowest.Known || f.P99 > slowest.P99) {
+			slowest = f
+		}
+	}
+	return slowest
+}
+
+// FreshnessByRoot compares the end of rows with the commit of their file, by the time that
+// the manifest says, for each of the Roots. It is not known if no file that is still as it was written has rows: compacted
+// files are newer than their rows. In BigQuery the load jobs tell.
+func (w *Warehouse) FreshnessByRoot(ctx context.Context, window Window, f Filter) ([]Freshness, error) {
+	if w.remote != nil {
+		fresh, err := w.remote.freshness(ctx, window, f, time.Now())
+		return []Freshness{fresh}, err
+	}
+	all := make([]Freshness, len(w.Roots))
+	g := given{columns: append(texts("parquet_file"), longs("committed_ns", "root")...)}
+	for i := range w.Roots {
+		root := &w.Roots[i]
+		if root.inBucket {
+			all[i].Note = "until the collector had the rows on its disk; in the bucket they were later by what its metric otelcol_exporter_warehouse_bucket_behind says"
+		}
+		for _, file := range root.Files {
+			if file.Kind != parquet.KindRaw {
+				continue
+			}
+			path, err := filepath.Abs(file.Path)
+			if err != nil {
+				return nil, err
+			}
+			g.rows = append(g.rows, []any{path, file.Committed.UnixNano(), int64(i)})
+		}
+	}
+	if err := w.give(ctx, "file_commits", g); err != nil {
+		return nil, err
+	}
 	err := w.each(ctx, "freshness", scope{Filter: f}, filterArgs(window, f), func(r *sql.Rows) error {
-		return r.Scan(&rows, into(&seconds))
+		var root int
+		var seconds float64
+		err := r.Scan(&root, into(&seconds))
+		all[root].P99, all[root].Known = time.Duration(seconds*float64(time.Second)), true
+		return err
 	})
-	fresh.P99, fresh.Known = time.Duration(seconds*float64(time.Second)), rows > 0
-	return fresh, err
+	return all, err
 }
 
 const (

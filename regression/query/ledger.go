@@ -102,14 +102,14 @@ func (w *Warehouse) ProcessStats(ctx context.Context, window Window, f Filter) (
 
 // Accounts lists the processes that have a row in the window. Their rows are
 // added up over all files opened: whole dates, of which only those from RawFrom on
-// are looked at.
-func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter) ([]Account, error) {
+// are looked at. With once, rows that are stored several times are counted once.
+func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter, once bool) ([]Account, error) {
 	args, ok, err := w.processArgs(window, f)
 	if !ok {
 		return nil, err
 	}
 	var out []Account
-	err = w.each(ctx, "processes", scope{Filter: f}, args, func(rows *sql.Rows) error {
+	err = w.each(ctx, "processes", scope{Filter: f, Once: once}, args, func(rows *sql.Rows) error {
 		var a Account
 		var start, first, last, interval int64
 		var stats any
@@ -128,6 +128,54 @@ func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter) ([]Ac
 		return err
 	})
 	return out, err
+}
+
+// Batch is what is stored of one request of a process.
+type Batch struct {
+	ID      string
+	HasBeat bool    // whether it has a process row
+	Total   int64   // what that says of calls handed out
+	Calls   float64 // in its counts rows
+}
+
+// Batches hands the batches of each process to read, all of a process at once, with its
+// place in accounts. Those of rows without an id are one batch without an id.
+func (w *Warehouse) Batches(ctx context.Context, window Window, f Filter, accounts []Account, once bool, read func(place int, batches []Batch)) error {
+	args, ok, err := w.processArgs(window, f)
+	if !ok || len(accounts) == 0 {
+		return err
+	}
+	g := given{columns: append(texts("service_namespace", "service", "environment", "version", "instance"), longs("process_start_ns", "process")...)}
+	for i := range accounts {
+		a := &accounts[i]
+		var start any
+		if !a.ProcessStart.IsZero() {
+			start = nanos(a.ProcessStart)
+		}
+		g.rows = append(g.rows, []any{orNull(a.Namespace), orNull(a.Name), orNull(a.Environment), orNull(a.Version), orNull(a.Instance), start, int64(i)})
+	}
+	if err := w.give(ctx, "lacking", g); err != nil {
+		return err
+	}
+	last := 0
+	var batches []Batch
+	err = w.each(ctx, "batches", scope{Filter: f, Once: once}, args, func(rows *sql.Rows) error {
+		var place int
+		var b Batch
+		var total sql.NullInt64
+		err := rows.Scan(&place, into(&b.ID), &total, &b.Calls)
+		b.HasBeat, b.Total = total.Valid, total.Int64
+		if place != last && len(batches) > 0 {
+			read(last, batches)
+			batches = batches[:0]
+		}
+		last, batches = place, append(batches, b)
+		return err
+	})
+	if err == nil && len(batches) > 0 {
+		read(last, batches)
+	}
+	return err
 }
 
 // statsOf reads a list of structs of a name and a value. What is no number is left
@@ -162,6 +210,8 @@ func statsOf(v any) (map[string]float64, error) {
 type Duplicate struct {
 	BatchID string `json:"batch_id"`
 	Surplus int64  `json:"surplus_rows"`
+	// OtherCollectors are those of the surplus that another collector stored.
+	OtherCollectors int64 `json:"surplus_rows_of_other_collectors,omitempty"`
 }
 
 // Duplicates lists them, the worst first.
@@ -169,7 +219,11 @@ func (w *Warehouse) Duplicates(ctx context.Context) ([]Duplicate, error) {
 	var out []Duplicate
 	err := w.each(ctx, "duplicates", scope{}, nil, func(rows *sql.Rows) error {
 		var d Duplicate
-		err := rows.Scan(&d.BatchID, &d.Surplus)
+		columns := []any{&d.BatchID, &d.Surplus}
+		if w.dialect.Parted {
+			columns = append(columns, &d.OtherCollectors)
+		}
+		err := rows.Scan(columns...)
 		out = append(out, d)
 		return err
 	})

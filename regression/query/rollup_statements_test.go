@@ -23,6 +23,7 @@ var comparedOnSums = map[string]string{
 	"distribution": "distributionOf", "percentiles": "spreadsOf", "tails": "tailsOf",
 	// These are about single processes, items and files, which sums have none of.
 	"processes": "wantNothingOfSums", "last_stats": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
+	"batches": "wantNothingOfSums", "once": "wantNothingOfSums",
 	"pending": "wantNothingOfSums", "observed": "askMore",
 	// What users' statements read: TestStoredWeightsAreThoseOfTheView.
 	"create_weights": "ask", "create_method_cost_of_weights": "ask",
@@ -322,8 +323,14 @@ func wantNothingOfSums(t *testing.T, root string) {
 	if stats, err := w.ProcessStats(ctx, Window{}, Filter{}); err != nil || len(stats) != 0 {
 		t.Errorf("%d statistics of processes, %v", len(stats), err)
 	}
-	if accounts, err := w.Accounts(ctx, Window{}, Filter{}); err != nil || len(accounts) != 0 {
+	if accounts, err := w.Accounts(ctx, Window{}, Filter{}, false); err != nil || len(accounts) != 0 {
 		t.Errorf("%d accounts of processes, %v", len(accounts), err)
+	}
+	for _, once := range []bool{false, true} {
+		err := w.Batches(ctx, Window{}, Filter{}, []Account{{}}, once, func(int, []Batch) { t.Error("batches of sums") })
+		if err != nil {
+			t.Error(err)
+		}
 	}
 	if pending, err := w.Pending(ctx, Window{}, Filter{}); err != nil || len(pending) != 0 {
 		t.Errorf("pending %v, %v", pending, err)

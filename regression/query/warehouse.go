@@ -46,6 +46,7 @@ type Warehouse struct {
 	Snapshot *parquet.Snapshot
 	Window   Window
 	Files    []parquet.File // that may hold rows of the dates of the window
+	Roots    []Root         // that the files are of; none in BigQuery
 
 	reopen    func(context.Context, Window) (*Warehouse, error)
 	firstDate string         // of a bucket, of which only the files of the window are known
@@ -54,11 +55,12 @@ type Warehouse struct {
 	db        *sql.DB
 	dialect   dialect
 	spill     string
-	into      string         // where Export writes, empty if it does not
-	remote    *remote        // nil for files
-	bucket    *bucket.Bucket // nil unless the files are a bucket's
-	cache     *bucket.Cache  // where they are then
-	notices   io.Writer      // of what is fetched
+	into      string           // where Export writes, empty if it does not
+	remote    *remote          // nil for files
+	bucket    *bucket.Bucket   // nil unless the files are a bucket's
+	others    []*bucket.Bucket // of several roots
+	cache     *bucket.Cache    // where they are then
+	notices   io.Writer        // of what is fetched
 	given     map[string]given
 	user      *Warehouse // the same rows, for statements of the user's own, once there are some
 	weighed   bool       // the weights of all rows are stored
@@ -106,6 +108,7 @@ func open(ctx context.Context, root string, window Window, options []Option) (*W
 	}
 	w := &Warehouse{Snapshot: snapshot, Window: window, dialect: duckdbDialect, into: settingsOf(options).into}
 	w.Files, w.sums = filesOf(snapshot, window), sumsOf(snapshot, window)
+	w.Roots = []Root{rootOf(root, snapshot, w.Files, false)}
 	if len(w.Files) == 0 {
 		return nil, fmt.Errorf("%w: %s holds rows from %s to %s (UTC dates)", ErrNoData, root,
 			snapshot.Files[0].Date, snapshot.Files[len(snapshot.Files)-1].Date)
@@ -245,6 +248,9 @@ func (w *Warehouse) Close() error {
 	}
 	if w.bucket != nil {
 		err = errors.Join(err, w.bucket.Close())
+	}
+	for _, b := range w.others {
+		err = errors.Join(err, b.Close())
 	}
 	return err
 }

@@ -46,6 +46,9 @@ func (r *Report) alertTable() *output.Table {
 	if r.AlertsLeft > 0 {
 		t.Title += fmt.Sprintf("; %d cheaper ones are left out", r.AlertsLeft)
 	}
+	if basis := alert.BasisOf(r.Alerts); basis != "" {
+		t.Title += "; $/day: " + basis
+	}
 	for _, l := range r.alertLines() {
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(l.Service), output.Name(l.Kind), output.Name(l.Name), output.Name(l.Versions), output.Figure(l.Change), output.Figure(l.Interval),

@@ -172,7 +172,6 @@ func (s *subject) fill(cells []query.Cell) {
 		}
 	}
 	d.Cells = make([]judge.Cell, 0, len(cells))
-	var priced, price float64
 	for i := range cells {
 		c := &cells[i]
 		if i == 0 || cells[i-1].Full != c.Full {
@@ -181,8 +180,6 @@ func (s *subject) fill(cells []query.Cell) {
 			s.records = append(s.records, [2]float64{})
 			s.timed = append(s.timed, [2]float64{})
 			s.names = append(s.names, *c)
-			s.prices = append(s.prices, 0)
-			priced, price = 0, 0
 		}
 		m := len(d.Methods) - 1
 		s.measured[m] += c.Records
@@ -196,12 +193,6 @@ func (s *subject) fill(cells []query.Cell) {
 			caller = int32(len(d.Callers))
 			callers[c.Caller] = caller
 			d.Callers = append(d.Callers, c.Caller)
-		}
-		if s.side(c.Member) == judge.Head {
-			priced, price = priced+c.PricedNS, price+c.PriceNS
-			if priced > 0 {
-				s.prices[m] = price / priced
-			}
 		}
 		if !(c.Weight > 0 || c.Calls > 0) || c.Slot < 0 {
 			continue

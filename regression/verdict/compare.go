@@ -197,7 +197,9 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 		j.settle(c.Methods, append(first[i].edges, second[i].edges...))
 		notGone(c.Methods)
 		c.Warnings = append(c.Warnings, allWarmUp(c, p, o)...)
-		c.Alerts = alerts(c, p, o)
+		if c.Alerts, err = alerts(c, p, o, dayOfHead(ctx, w, p, o)); err != nil {
+			return nil, err
+		}
 		out[i] = c
 	}
 	return out, nil

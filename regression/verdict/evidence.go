@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
@@ -36,6 +37,8 @@ func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []P
 		if err != nil {
 			return nil, err
 		}
+		day := dayOfHead(ctx, w, p, o)
+		priced(subjects, day)
 		var seen judge.Differences
 		if out[i], seen, err = judgeAllOf(subjects, p, o); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Service, err)
@@ -47,6 +50,7 @@ func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []P
 			}
 			if byAge != nil {
 				subjects = byAge
+				priced(subjects, day)
 				if out[i], seen, err = judgeAllOf(subjects, p, o); err != nil {
 					return nil, fmt.Errorf("%s: %w", p.Service, err)
 				}
@@ -100,16 +104,22 @@ type subject struct {
 	deployment *judge.Deployment
 	plan       plan
 	metric     query.Metric
-	names      []query.Cell // of each method: class, method and signature
-	measured   []float64    // calls of each method in the metric, compared or not
-	records    [][2]float64 // of these, by version
-	timed      [][2]float64 // calls of each method that were timed in any way
-	prices     []float64    // USD per core hour of each method in the head version, 0 = unpriced
+	names      []query.Cell              // of each method: class, method and signature
+	measured   []float64                 // calls of each method in the metric, compared or not
+	records    [][2]float64              // of these, by version
+	timed      [][2]float64              // calls of each method that were timed in any way
+	day        func() (*cost.Day, error) // of the head version
 	processes  [2]int
 	silent     [2]int // of these, measured nothing in the metric
 	ageUnknown [2]int // in addition to these, left out of a comparison by age
 	runs       bool   // processes live for a run and are compared run by run
 	uncounted  int    // methods with measured calls and no weight of any
+}
+
+func priced(subjects []*subject, day func() (*cost.Day, error)) {
+	for _, s := range subjects {
+		s.day = day
+	}
 }
 
 // judgeAllOf judges a comparison by its metrics, each method by one of them.
@@ -154,7 +164,10 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Diff
 	since := knowable{subjects: subjects, options: o}
 	for i, s := range subjects {
 		for _, a := range results[i].Alerts {
-			made := s.alert(c, a)
+			made, err := s.alert(c, a)
+			if err != nil {
+				return nil, judge.Differences{}, err
+			}
 			if made.KnowableSince, err = since.of(a); err != nil {
 				return nil, judge.Differences{}, err
 			}
@@ -344,7 +357,7 @@ func (s *subject) line(m int, v judge.Verdict) Line {
 }
 
 // alert puts a verdict into the words that other programs read.
-func (s *subject) alert(c *Comparison, j judge.Alert) alert.Alert {
+func (s *subject) alert(c *Comparison, j judge.Alert) (alert.Alert, error) {
 	a := alert.Alert{
 		Schema: alert.Schema, Kind: string(j.Kind),
 		ServiceNamespace: c.Namespace, Service: c.Name, Environment: c.Environment,
@@ -360,18 +373,25 @@ func (s *subject) alert(c *Comparison, j judge.Alert) alert.Alert {
 	}
 	if m := slices.Index(s.deployment.Methods, j.Method); m >= 0 && j.Kind != judge.WholeService {
 		a.Class, a.Method, a.Signature = s.names[m].Class, s.names[m].Method, s.names[m].Signature
-		if price := s.prices[m]; price > 0 && s.metric == query.CPU && j.Kind == judge.Regression {
-			usd := j.ExcessPerDay / nsPerCoreHour * price
-			a.USDPerDay = &usd
+	}
+	var day *cost.Day
+	if s.metric == query.CPU && s.day != nil {
+		var err error
+		if day, err = s.day(); err != nil {
+			return a, err
 		}
 	}
-	a.Severity = alert.SeverityOf(s.impact(c, j, a.USDPerDay))
+	if j.Kind == judge.Regression {
+		a.USDPerDay = day.OfChange(a.Class, a.Method, j.Basis == judge.Inclusive, j.BaseMean, j.HeadMean)
+	}
+	if a.USDPerDay != nil {
+		a.USDPerDayBasis = day.Basis
+	}
+	a.Severity = alert.SeverityOf(s.impact(j, a.USDPerDay, day))
 	a.Reason = s.sentence(c, j)
 	a.ID = alert.ID(&a)
-	return a
+	return a, nil
 }
-
-const nsPerCoreHour = 3.6e12
 
 // sentence says what was found, between what, and on what it rests.
 func (s *subject) sentence(c *Comparison, j judge.Alert) string {

@@ -1,23 +1,21 @@
 package verdict
 
 import (
-	"time"
-
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/regression/query"
 )
 
 // impact is what the change of an alert is of the service's cost in the head version: its
 // time in calls that come from none of its methods.
-func (s *subject) impact(c *Comparison, j judge.Alert, usdPerDay *float64) alert.Impact {
+func (s *subject) impact(j judge.Alert, usdPerDay *float64, day *cost.Day) alert.Impact {
 	i := alert.Impact{USDPerDay: usdPerDay, HeadProcesses: s.processes[judge.Head] - s.silent[judge.Head]}
 	d := s.deployment
 	isMethod := map[string]bool{}
 	for _, m := range d.Methods {
 		isMethod[m] = true
 	}
-	var calls, of, whole, usd float64
+	var calls, of, whole float64
 	for k := range d.Cells {
 		cell := &d.Cells[k]
 		if s.side(int(cell.Instance)) != judge.Head {
@@ -28,7 +26,7 @@ func (s *subject) impact(c *Comparison, j judge.Alert, usdPerDay *float64) alert
 			calls, of = calls+cell.Weight, of+cell.Sum
 		}
 		if !isMethod[caller] {
-			whole, usd = whole+cell.Sum, usd+cell.Sum/nsPerCoreHour*s.prices[cell.Method]
+			whole += cell.Sum
 		}
 	}
 	if !(whole > 0) {
@@ -42,10 +40,8 @@ func (s *subject) impact(c *Comparison, j judge.Alert, usdPerDay *float64) alert
 	default:
 		i.Share = j.Change / (1 + j.Change)
 	}
-	// Alerts of these kinds name no price, but the service has one.
-	if days := float64(d.Slots) * float64(d.Slot) / float64(24*time.Hour); usdPerDay == nil && usd > 0 && days > 0 && c.Metric == query.CPU {
-		more := i.Share * usd / days
-		i.USDPerDay = &more
+	if usdPerDay == nil && j.Kind != judge.Regression { // these name no price, but the service has one
+		i.USDPerDay = day.OfShare(i.Share)
 	}
 	return i
 }

@@ -27,28 +27,24 @@ func TestImpactIsAShareOfTheService(t *testing.T) {
 			},
 			Slots: 12, Slot: time.Hour,
 		},
-		prices: []float64{0.04, 0.04}, processes: [2]int{1, 3}, silent: [2]int{0, 1},
+		processes: [2]int{1, 3}, silent: [2]int{0, 1},
 	}
-	c := &Comparison{Metric: query.CPU}
-	perDay := calls * 1000 / nsPerCoreHour * 0.04 * 2 // USD of the service
 	usd := 5.0
 	for name, tc := range map[string]struct {
 		alert judge.Alert
 		usd   *float64
 		share float64
-		want  float64 // USD a day
 	}{
-		"a callee":          {judge.Alert{Kind: judge.Regression, Verdict: judge.Verdict{Method: "a.Inner", BaseMean: 400, HeadMean: 600}}, &usd, 0.2, 5},
-		"more calls":        {judge.Alert{Kind: judge.MoreCalls, Verdict: judge.Verdict{Method: "a.Inner", Caller: "a.Outer", Change: 0.5}}, nil, 0.2, 0.2 * perDay},
-		"the whole service": {judge.Alert{Kind: judge.WholeService, Verdict: judge.Verdict{Change: 0.25}}, nil, 0.2, 0.2 * perDay},
+		"a callee":          {judge.Alert{Kind: judge.Regression, Verdict: judge.Verdict{Method: "a.Inner", BaseMean: 400, HeadMean: 600}}, &usd, 0.2},
+		"more calls":        {judge.Alert{Kind: judge.MoreCalls, Verdict: judge.Verdict{Method: "a.Inner", Caller: "a.Outer", Change: 0.5}}, nil, 0.2},
+		"the whole service": {judge.Alert{Kind: judge.WholeService, Verdict: judge.Verdict{Change: 0.25}}, nil, 0.2},
 	} {
-		got := s.impact(c, tc.alert, tc.usd)
-		if math.Abs(got.Share-tc.share) > 1e-9 || got.HeadProcesses != 2 || got.USDPerDay == nil || math.Abs(*got.USDPerDay-tc.want) > 1e-9 {
-			t.Errorf("%s: %+v, want the share %v and %v USD a day", name, got, tc.share, tc.want)
+		got := s.impact(tc.alert, tc.usd, nil)
+		if math.Abs(got.Share-tc.share) > 1e-9 || got.HeadProcesses != 2 || got.USDPerDay != tc.usd {
+			t.Errorf("%s: %+v, want the share %v and the dollars of the alert", name, got, tc.share)
 		}
 	}
-	s.prices = []float64{0, 0}
-	if got := s.impact(c, judge.Alert{Kind: judge.WholeService, Verdict: judge.Verdict{Change: 0.25}}, nil); got.USDPerDay != nil || alert.SeverityOf(got) != alert.Critical {
+	if got := s.impact(judge.Alert{Kind: judge.WholeService, Verdict: judge.Verdict{Change: 0.25}}, nil, nil); alert.SeverityOf(got) != alert.Critical {
 		t.Errorf("without prices: %+v", got)
 	}
 }

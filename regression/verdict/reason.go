@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
 // alerts makes the alerts of a comparison, most expensive first.
-func alerts(c *Comparison, p Pair, o Options) []alert.Alert {
+func alerts(c *Comparison, p Pair, o Options, dayOf func() (*cost.Day, error)) ([]alert.Alert, error) {
 	callers := callersOf(c.Methods)
 	var out []alert.Alert
 	for i := range c.Methods {
@@ -32,7 +32,13 @@ func alerts(c *Comparison, p Pair, o Options) []alert.Alert {
 			Records: l.HeadRecords, FirstSeen: c.HeadFrom, Links: []string{},
 		}
 		if l.Metric == query.CPU {
-			a.USDPerDay = usdPerDay(l, p.Head.afterWarmUp(o))
+			day, err := dayOf()
+			if err != nil {
+				return nil, err
+			}
+			if a.USDPerDay = day.OfChange(l.Class, l.Method, l.Basis == "inclusive", l.BaseNSPerCall, l.HeadNSPerCall); a.USDPerDay != nil {
+				a.USDPerDayBasis = day.Basis
+			}
 		}
 		a.Severity = alert.SeverityOf(impactOf(c, l, p, o, a.USDPerDay))
 		a.Reason = reason(c, l, callers[l.full])
@@ -49,19 +55,7 @@ func alerts(c *Comparison, p Pair, o Options) []alert.Alert {
 		}
 		return cmp.Or(cmp.Compare(y, x), cmp.Compare(b.ChangePercent, a.ChangePercent))
 	})
-	return out
-}
-
-// usdPerDay is what the growth per call costs at the rate of calls that the head
-// version has in the time that is compared.
-func usdPerDay(l *Line, compared time.Duration) *float64 {
-	days := compared.Hours() / 24
-	priced := l.head.SelfX - l.head.UnpricedX
-	if days <= 0 || !(l.head.SelfUSD > 0) || !(priced > 0) {
-		return nil
-	}
-	usd := (l.HeadNSPerCall - l.BaseNSPerCall) * l.head.SelfUSD / priced * l.head.N / days
-	return &usd
+	return out, nil
 }
 
 // callersOf lists, by raised method, the callers whose growth it explains,

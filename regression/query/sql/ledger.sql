@@ -34,7 +34,7 @@ summed AS (
   SELECT
     {{.Service ""}}, version, instance, process_start_ns, kind, start_ns, end_ns,
     COUNT(*) AS row_count, SUM(calls) AS calls, MIN(calls_total) AS lowest_total, MAX(calls_total) AS highest_total
-  FROM method_calls
+  FROM {{if .Once}}({{template "once" .}}) AS once{{else}}method_calls{{end}}
   WHERE {{.Kind "" "process" "counts"}} AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns
     AND end_ns <= {{.Param}}read_to_ns
     {{.Only ""}}
@@ -74,17 +74,40 @@ WHERE a.last_ns >= {{.Param}}from_ns AND a.first_ns < {{.Param}}to_ns
 ORDER BY {{.Service "a."}}, a.version, a.first_ns, a.instance
 {{end}}
 
+{{define "once"}}-- One of several copies of a row. Rows of one place that differ are no copies.
+    SELECT *
+    FROM method_calls
+    WHERE level = 'raw'
+    QUALIFY batch_id IS NULL
+      OR ROW_NUMBER() OVER (PARTITION BY batch_id, row_seq, kind, start_ns, end_ns, class, method, signature, calls, calls_total) = 1{{end}}
+
+{{define "batches"}}
+-- The batches of processes that lack calls: what their process rows say of calls handed
+-- out so far, and the calls of their counts. Parts of a batch that was cut are one.
+SELECT
+  l.process, SPLIT_PART(m.batch_id, '/', 1) AS batch,
+  MAX(CASE WHEN m.kind = 'process' THEN m.calls_total END) AS total,
+  SUM(CASE WHEN m.kind = 'counts' THEN m.calls ELSE 0 END) AS counted
+FROM {{if .Once}}({{template "once" .}}){{else}}method_calls{{end}} AS m
+JOIN {{.Given "lacking"}} AS l
+  ON {{.Same "m" "l" "service_namespace" "service" "environment" "version" "instance" "process_start_ns"}}
+WHERE m.weight_basis = 'exact' AND m.level = 'raw' AND m.start_ns >= {{.Param}}raw_from_ns AND m.end_ns <= {{.Param}}read_to_ns
+  {{.Only "m."}}
+GROUP BY l.process, batch
+ORDER BY l.process
+{{end}}
+
 {{define "duplicates"}}
 -- Places of queue items that are stored more than once.
 WITH places AS (
-  SELECT batch_id, row_seq, COUNT(*) AS copies
-  FROM method_calls
+  SELECT batch_id, row_seq, COUNT(*) AS copies{{if .Parted}}, COUNT(DISTINCT part) AS collectors{{end}}
+  FROM {{if .Parted}}method_rows{{else}}method_calls{{end}}
   WHERE level = 'raw' AND batch_id IS NOT NULL
     {{.Only ""}}
   GROUP BY batch_id, row_seq
   HAVING COUNT(*) > 1
 )
-SELECT batch_id, CAST(SUM(copies - 1) AS {{.Long}}) AS surplus
+SELECT batch_id, CAST(SUM(copies - 1) AS {{.Long}}) AS surplus{{if .Parted}}, CAST(SUM(collectors - 1) AS {{.Long}}) AS elsewhere{{end}}
 FROM places
 GROUP BY batch_id
 ORDER BY surplus DESC, batch_id
@@ -109,12 +132,13 @@ ORDER BY {{.Service ""}}
 {{end}}
 
 {{define "freshness"}}
--- How long after their end rows were committed; file_commits is made by the
--- program from the files of the warehouse.
-SELECT CAST(COUNT(*) AS {{.Long}}) AS row_count, QUANTILE_CONT((f.committed_ns - r.end_ns) / 1e9, 0.99) AS p99_seconds
+-- How long after their end rows were committed, by warehouse; file_commits is made by
+-- the program from the files of each.
+SELECT f.root, QUANTILE_CONT((f.committed_ns - r.end_ns) / 1e9, 0.99) AS p99_seconds
 FROM method_files AS r
 JOIN file_commits AS f ON f.parquet_file = r.parquet_file
 WHERE r.level = 'raw' AND {{.Kind "r." "call" "counts"}}
   AND r.start_ns >= {{.Param}}from_ns AND r.start_ns < {{.Param}}to_ns
   {{.Only "r."}}
+GROUP BY f.root
 {{end}}

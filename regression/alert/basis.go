@@ -1,0 +1,17 @@
+package alert
+
+// BasisOf names the time that the dollars a day of alerts are scaled from; empty if none
+// has dollars.
+func BasisOf(alerts []Alert) string {
+	basis := ""
+	for i := range alerts {
+		switch own := alerts[i].USDPerDayBasis; {
+		case alerts[i].USDPerDay == nil || own == "" || own == basis:
+		case basis == "":
+			basis = own
+		default:
+			return "windows observed, each comparison its own"
+		}
+	}
+	return basis
+}

@@ -1,0 +1,165 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// MissingBatches are requests of a process that are not stored, found as gaps in their
+// numbers between two process rows whose totals say that calls are missing in between.
+type MissingBatches struct {
+	Batches int64 `json:"batches"`
+	First   int64 `json:"first"` // number of the first of them
+	Last    int64 `json:"last"`
+	Calls   int64 `json:"calls"` // handed out with them
+	// Unnumbered: rows of the process have no number of a batch, so the gaps are not known
+	// well: ids were left out, or rows were added up where a queue was full.
+	Unnumbered bool `json:"unnumbered,omitempty"`
+}
+
+// endpointsStat is the SDK's figure of the collectors that a process may send to.
+const endpointsStat = "export.endpoints"
+
+// judgeMissing decides which missing calls are lost, and which may be in a warehouse that
+// was not read: those in missing batches of a process that may send to more collectors than
+// were read. A process that does not say to how many may do so if one collector was read.
+func (r *Report) judgeMissing(ctx context.Context, w *query.Warehouse, filter query.Filter, accounts []query.Account, once bool) error {
+	if !w.InFiles() {
+		return nil // all collectors write to one dataset
+	}
+	collectors := 0
+	for i := range w.Roots {
+		collectors += w.Roots[i].Collectors
+	}
+	var lacking []query.Account
+	var of []*Process
+	for i := range r.Processes {
+		if r.Processes[i].LostInTransit > 0 {
+			lacking, of = append(lacking, accounts[i]), append(of, &r.Processes[i])
+		}
+	}
+	return w.Batches(ctx, w.Window, filter, lacking, once, func(i int, batches []query.Batch) {
+		p, a := of[i], &lacking[i]
+		missing := missingBatches(batches, batchPrefix(a), p.Partial)
+		if missing.Batches == 0 && !missing.Unnumbered {
+			return
+		}
+		p.MissingBatches = &missing
+		endpoints, says := p.SDK[endpointsStat]
+		if says && int(endpoints) <= collectors || !says && collectors > 1 {
+			return
+		}
+		p.NotJudgedCalls = min(p.LostInTransit, missing.Calls)
+		if missing.Unnumbered {
+			p.NotJudgedCalls = p.LostInTransit
+		}
+		p.LostInTransit -= p.NotJudgedCalls
+	})
+}
+
+// batchPrefix is what stands before the number in the ids of a process's batches.
+func batchPrefix(a *query.Account) string {
+	key := methodspan.ProcessKey{
+		ServiceNamespace: a.Namespace, Service: a.Name, Version: a.Version, Environment: a.Environment, Instance: a.Instance,
+	}
+	if !a.ProcessStart.IsZero() {
+		key.ProcessStartNS = a.ProcessStart.UnixNano()
+	}
+	return key.Hash() + "-"
+}
+
+// missingBatches compares what process rows say of calls handed out with the batches between
+// them. With partial it begins at the first process row, else with batch 1.
+func missingBatches(batches []query.Batch, prefix string, partial bool) MissingBatches {
+	type numbered struct {
+		number int64
+		query.Batch
+	}
+	var m MissingBatches
+	var stored []numbered
+	for _, b := range batches {
+		text, ours := strings.CutPrefix(b.ID, prefix)
+		number, err := strconv.ParseInt(text, 10, 64)
+		if ours && err == nil {
+			stored = append(stored, numbered{number, b})
+		} else if b.HasBeat || b.Calls > 0 {
+			m.Unnumbered = true
+		}
+	}
+	slices.SortFunc(stored, func(a, b numbered) int { return int(min(1, max(-1, a.number-b.number))) })
+	var before numbered // the last one with a process row
+	present := int64(0) // since
+	known := !partial
+	first, last := int64(0), int64(0) // of the numbers missing since
+	for i, b := range stored {
+		previous := before.number
+		if i > 0 {
+			previous = stored[i-1].number
+		}
+		if b.number-previous > 1 {
+			if first == 0 {
+				first = previous + 1
+			}
+			last = b.number - 1
+		}
+		if !b.HasBeat {
+			present++
+			continue
+		}
+		absent := b.number - before.number - 1 - present
+		calls := b.Total - before.Total - int64(math.Round(b.Calls))
+		if known && absent > 0 && calls > 0 {
+			if m.Batches == 0 {
+				m.First = first
+			}
+			m.Batches, m.Last, m.Calls = m.Batches+absent, last, m.Calls+calls
+		}
+		before, present, first, last, known = b, 0, 0, 0, true
+	}
+	return m
+}
+
+// String names the batches.
+func (m *MissingBatches) String() string {
+	switch {
+	case m.Batches == 0:
+		return "rows without a batch number"
+	case m.Batches == 1:
+		return fmt.Sprintf("batch %d", m.First)
+	case m.Batches == m.Last-m.First+1:
+		return fmt.Sprintf("%d batches, %d to %d", m.Batches, m.First, m.Last)
+	}
+	return fmt.Sprintf("%d batches between %d and %d", m.Batches, m.First, m.Last)
+}
+
+// maxNamed is how many processes a sentence names.
+const maxNamed = 3
+
+// notJudged says in words which calls may be in another collector's warehouse; empty if
+// there are none.
+func (r *Report) notJudged() string {
+	if r.Losses.NotJudgedCalls == 0 {
+		return ""
+	}
+	var of []string
+	for i := range r.Processes {
+		if p := &r.Processes[i]; p.NotJudgedCalls > 0 {
+			of = append(of, fmt.Sprintf("%s (%s)", p.name(), p.MissingBatches))
+		}
+	}
+	if more := len(of) - maxNamed; more > 0 {
+		of = append(of[:maxNamed], fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("%d calls of %s are not here and may have gone to another collector", r.Losses.NotJudgedCalls, strings.Join(of, ", "))
+}
+
+func (p *Process) name() string {
+	return strings.Join(slices.DeleteFunc([]string{p.Name, p.Version, p.Instance}, func(s string) bool { return s == "" }), " ")
+}

@@ -1,0 +1,167 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/corehour/corehour/internal/bucket"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// Root is one of the warehouses that a Warehouse reads.
+type Root struct {
+	Address    string
+	Generation int64
+	Files      []parquet.File // that may hold rows of the dates of the window
+	Collectors int            // whose rows are in it
+
+	inBucket bool
+}
+
+// Rows is how many rows the files hold.
+func (r *Root) Rows() (n int64) {
+	for i := range r.Files {
+		n += r.Files[i].Rows
+	}
+	return n
+}
+
+func rootOf(address string, s *parquet.Snapshot, files []parquet.File, inBucket bool) Root {
+	collectors := map[string]bool{}
+	for i := range s.Files {
+		collectors[s.Files[i].Prefix] = true
+	}
+	return Root{Address: address, Generation: s.Generation, Files: files, Collectors: max(1, len(collectors)), inBucket: inBucket}
+}
+
+// OpenAll opens warehouses of several collectors as one, as Open does with the prefixes of
+// a bucket. Each is a directory or a bucket; one that is given twice is read once. One
+// without rows in the window adds none, and it fails with ErrNoData if none has any.
+func OpenAll(ctx context.Context, roots []string, window Window, options ...Option) (*Warehouse, error) {
+	if len(roots) == 1 {
+		return Open(ctx, roots[0], window, options...)
+	}
+	w := &Warehouse{Window: window, dialect: duckdbDialect, notices: settingsOf(options).notices}
+	w.reopen = func(ctx context.Context, window Window) (*Warehouse, error) {
+		return OpenAll(ctx, roots, window, options...)
+	}
+	err := w.openRoots(ctx, roots)
+	if err == nil {
+		err = w.start(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func (w *Warehouse) openRoots(ctx context.Context, addresses []string) error {
+	all := &parquet.Snapshot{Root: strings.Join(addresses, ", ")}
+	var none []error
+	for i, address := range addresses {
+		name := withoutOptions(address)
+		if first := slices.IndexFunc(addresses[:i], func(other string) bool { return sameRoot(other, address) }); first >= 0 {
+			fmt.Fprintf(w.notices, "--warehouse %s: is the same as %s, and read once\n", name, withoutOptions(addresses[first]))
+			continue
+		}
+		s, err := w.snapshotOf(ctx, address)
+		if errors.Is(err, parquet.ErrEmpty) {
+			none = append(none, err)
+			w.Roots = append(w.Roots, Root{Address: name, Collectors: 1, inBucket: IsBucket(address)})
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("--warehouse %s: %w", name, err)
+		}
+		root := rootOf(name, s, nil, IsBucket(address))
+		for j := range s.Files {
+			s.Files[j].Prefix = name + "/" + s.Files[j].Prefix
+		}
+		for j := range s.Sums {
+			s.Sums[j].Prefix = name + "/" + s.Sums[j].Prefix
+		}
+		all.Generation = max(all.Generation, s.Generation)
+		if s.Committed.After(all.Committed) {
+			all.Committed = s.Committed
+		}
+		all.Files, all.Sums = append(all.Files, s.Files...), append(all.Sums, s.Sums...)
+		if root.Files = filesOf(s, w.Window); len(root.Files) == 0 {
+			none = append(none, fmt.Errorf("%s: no rows of these dates", name))
+		}
+		w.Roots = append(w.Roots, root)
+	}
+	slices.SortStableFunc(all.Files, func(a, b parquet.File) int { return strings.Compare(a.Date, b.Date) })
+	slices.SortStableFunc(all.Sums, func(a, b parquet.Sums) int { return strings.Compare(a.Date, b.Date) })
+	w.Snapshot, w.Files = all, filesOf(all, w.Window)
+	if len(w.Files) == 0 {
+		return fmt.Errorf("%w: %w", ErrNoData, errors.Join(none...))
+	}
+	return nil
+}
+
+// snapshotOf is the newest commit of a warehouse, with files that are on the local disk.
+func (w *Warehouse) snapshotOf(ctx context.Context, address string) (*parquet.Snapshot, error) {
+	if strings.HasPrefix(address, bigqueryScheme) {
+		return nil, errors.New("several warehouses must be directories or buckets: ask BigQuery alone")
+	}
+	if !IsBucket(address) {
+		if err := checkRoot(address); err != nil {
+			return nil, err
+		}
+		s, err := parquet.Open(address)
+		if err != nil {
+			return nil, err
+		}
+		files := filesOf(s, w.Window)
+		for i := range files {
+			if err := files[i].VerifySize(); err != nil {
+				return nil, err
+			}
+		}
+		return s, nil
+	}
+	plain, size, err := splitCacheSize(address)
+	if err != nil {
+		return nil, err
+	}
+	b, err := bucket.Open(ctx, plain)
+	if err != nil {
+		return nil, err
+	}
+	w.others = append(w.others, b)
+	if w.cache == nil {
+		dir, err := bucket.DefaultCacheRoot()
+		if err != nil {
+			return nil, err
+		}
+		if w.cache, err = bucket.OpenCache(dir, size); err != nil {
+			return nil, err
+		}
+	}
+	s, _, err := w.cache.Snapshot(ctx, b, bucket.Read{Date: w.Window.touches, Tell: w.notices})
+	return s, err
+}
+
+// sameRoot reports whether two addresses are of one warehouse.
+func sameRoot(a, b string) bool {
+	if IsBucket(a) || IsBucket(b) {
+		return strings.TrimRight(withoutOptions(a), "/") == strings.TrimRight(withoutOptions(b), "/")
+	}
+	first, err := os.Stat(a)
+	if err != nil {
+		return a == b
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+func withoutOptions(address string) string {
+	if IsBucket(address) {
+		address, _, _ = strings.Cut(address, "?")
+	}
+	return address
+}
