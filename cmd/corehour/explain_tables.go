@@ -77,6 +77,9 @@ func (a *account) costs(row func(what, value string)) {
 	case l.Warning != "":
 		own += ", " + l.Warning
 	}
+	if l.GenericPrice && l.SelfUSDPerDay != nil {
+		own += ", generic price"
+	}
 	row("own cost", own)
 }
 

@@ -60,6 +60,8 @@ type Alert struct {
 	// drift at last week's, or what is spent above a budget; null without a price, and
 	// for wall time.
 	USDPerDay *float64 `json:"usd_per_day"`
+	// GenericPrice is set where that is by a public list price.
+	GenericPrice bool `json:"generic_price,omitempty"`
 	// FirstSeen is the first row of the head version, or when a budget was first
 	// found broken, or the day on which a drift began.
 	FirstSeen time.Time `json:"first_seen"`
