@@ -69,7 +69,7 @@ func (b *bill) line(what string, hours, usd *float64) {
 func (b *bill) cells(what string, hours, usd *float64, share, calls string) {
 	b.Rows = append(b.Rows, []output.Cell{
 		output.Name(b.Name), output.Name(b.Environment), output.Name(what),
-		output.Figure(amount(hours)), output.Figure(amount(usd)), output.Figure(share), output.Figure(calls),
+		output.Figure(amount(hours)), output.Figure(priced(amount(usd), b.GenericPrice)), output.Figure(share), output.Figure(calls),
 	})
 }
 

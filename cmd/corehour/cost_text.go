@@ -138,7 +138,9 @@ func nameColumns(by []cost.Dimension) (names []string, cells func(*cost.Line) []
 
 func costTable(r *cost.Report, lines []cost.Line, per cost.Per, percentiles bool) *output.Table {
 	names, cells := nameColumns(r.By)
-	t := &output.Table{Least: []string{"instances", "incl core-h", "records", "self core-h", "wall/call", "share", "incl $/" + string(per), "environment"}, Columns: append(names, "self $/"+string(per), "95% interval", "share", "incl $/"+string(per), "self core-h", "incl core-h", "calls", "instances", "records")}
+	generic := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.GenericPrice })
+	t := &output.Table{Least: []string{"instances", "incl core-h", "records", "self core-h", "wall/call", "share", "incl $/" + string(per), "environment"}, Columns: append(names, priceColumn(generic, "self $/"+string(per))...)}
+	t.Columns = append(t.Columns, "95% interval", "share", "incl $/"+string(per), "self core-h", "incl core-h", "calls", "instances", "records")
 	methods := r.Groups == nil
 	if methods {
 		t.Columns = append(t.Columns, "cpu/call", "wall/call")
@@ -156,7 +158,11 @@ func costTable(r *cost.Report, lines []cost.Line, per cost.Per, percentiles bool
 			mark += "r"
 		}
 		row := append(cells(l),
-			output.Figure(marked(mark, amount(r.For(per, l, l.SelfUSD)))), output.Figure(intervalOf(r, l, per)),
+			output.Figure(marked(mark, amount(r.For(per, l, l.SelfUSD)))))
+		if generic {
+			row = append(row, genericCell(l.GenericPrice && l.SelfUSD != nil))
+		}
+		row = append(row, output.Figure(intervalOf(r, l, per)),
 			output.Figure(marked(mark, percent(l.ShareOfProcessCPU))),
 			output.Figure(amount(r.For(per, l, l.InclusiveUSD))),
 			output.Figure(marked(mark, amount(l.SelfCoreHours))), output.Figure(amount(l.InclusiveCoreHours)),
@@ -209,11 +215,39 @@ func percentileCells(p *cost.Percentiles) []output.Cell {
 
 func callerTable(r *cost.Report, lines []cost.Line, per cost.Per) *output.Table {
 	names, cells := nameColumns(r.By)
-	t := &output.Table{Columns: append(names, "incl $/"+string(per), "incl core-h", "calls")}
+	generic := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.GenericPrice })
+	t := &output.Table{Columns: append(append(names, priceColumn(generic, "incl $/"+string(per))...), "incl core-h", "calls")}
 	for i := range lines {
 		l := &lines[i]
-		t.Rows = append(t.Rows, append(cells(l),
-			output.Figure(amount(r.For(per, l, l.InclusiveUSD))), output.Figure(amount(l.InclusiveCoreHours)), output.Figure(wholeNumber(l.Calls))))
+		row := append(cells(l), output.Figure(amount(r.For(per, l, l.InclusiveUSD))))
+		if generic {
+			row = append(row, genericCell(l.GenericPrice && l.InclusiveUSD != nil))
+		}
+		t.Rows = append(t.Rows, append(row, output.Figure(amount(l.InclusiveCoreHours)), output.Figure(wholeNumber(l.Calls))))
 	}
 	return t
+}
+
+// priceColumn is a column of dollars and, where some are of public list prices, one that says
+// which.
+func priceColumn(generic bool, usd string) []string {
+	if generic {
+		return []string{usd, "price"}
+	}
+	return []string{usd}
+}
+
+func genericCell(generic bool) output.Cell {
+	if generic {
+		return output.Figure("generic")
+	}
+	return output.Figure("")
+}
+
+// priced marks an amount that is of a public list price.
+func priced(amount string, generic bool) string {
+	if generic && amount != unknown {
+		return amount + " generic"
+	}
+	return amount
 }

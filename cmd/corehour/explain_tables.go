@@ -80,6 +80,9 @@ func (a *account) costs(row func(what, value string)) {
 	if l.SelfUSDPerDay != nil && l.USDPerDayBasis != "" {
 		own += "; " + l.USDPerDayBasis
 	}
+	if l.GenericPrice && l.SelfUSDPerDay != nil {
+		own += ", generic price"
+	}
 	row("own cost", own)
 }
 

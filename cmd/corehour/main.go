@@ -9,6 +9,7 @@
 //	corehour report    one page of all of it, to be read and passed on
 //	corehour sql       run a query of your own, read-only
 //	corehour check     is every counted call stored? freshness, losses, prices
+//	corehour prices    check: which price each machine has, and which have none
 //	corehour compact   merge files, roll old dates up, drop what is too old
 //	corehour demo      watch a bad release being found, here and now
 //	corehour version   of this command, and of Go and DuckDB in it

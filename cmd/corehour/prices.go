@@ -18,8 +18,11 @@ func (c *costFlags) loadPrices(stderr io.Writer) error {
 		return err
 	}
 	c.delivery.warn(stderr, "cost", warnings)
-	c.options.Price = func(p query.Place) float64 {
-		return book.Lookup(pricebook.Place{CloudProvider: p.CloudProvider, Region: p.Region, HostType: p.HostType, CapacityType: p.CapacityType}).USD
-	}
+	c.options.Price = func(p query.Place) float64 { return lookup(book, p).USD }
+	c.options.Listed = func(p query.Place) bool { return lookup(book, p).Outcome == pricebook.ByList }
 	return nil
+}
+
+func lookup(book *pricebook.Book, p query.Place) *pricebook.Found {
+	return book.Lookup(pricebook.Place{CloudProvider: p.CloudProvider, Region: p.Region, HostType: p.HostType, CapacityType: p.CapacityType})
 }

@@ -166,6 +166,6 @@ func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell 
 		output.Name(c.Name), output.Name(c.Environment), output.Name(c.BaseVersion), output.Name(c.HeadVersion),
 		output.Name(fullName(l.Class, l.Method, l.Signature)), output.Name(state), output.Name(string(l.Metric)), output.Name(basis),
 		output.Figure(change), output.Figure(interval), output.Figure(measured), output.Figure(inclusive), output.Figure(base), output.Figure(head),
-		output.Figure(fmt.Sprintf("%d, %d", l.BaseRecords, l.HeadRecords)), output.Figure(seen), output.Figure(amount(usd)),
+		output.Figure(fmt.Sprintf("%d, %d", l.BaseRecords, l.HeadRecords)), output.Figure(seen), output.Figure(priced(amount(usd), c.GenericPrice)),
 	}
 }

@@ -35,7 +35,7 @@ func costRows(r *cost.Report) *output.Document {
 		"self_core_hours", "self_core_hours_se", "self_core_hours_low", "self_core_hours_high", "unpriced_core_hours", "share_of_process_cpu",
 		"inclusive_core_hours", "inclusive_usd", "cpu_ns_per_call", "wall_ns_per_call", "error_share",
 		"cpu_ns_p50", "cpu_ns_p95", "cpu_ns_p99", "wall_ns_p50", "wall_ns_p95", "wall_ns_p99", "lower_bound", "uncertain", "warning",
-		"below_resolution", "resolution_ns", "reconciled", "group",
+		"below_resolution", "resolution_ns", "reconciled", "group", "generic_price",
 	}}
 	lines := r.Lines()
 	for i := range lines {
@@ -60,7 +60,7 @@ func costRows(r *cost.Report) *output.Document {
 			}
 		}
 		t.Rows = append(t.Rows, append(row, output.Figure(strconv.FormatBool(l.LowerBound)), output.Figure(strconv.FormatBool(l.Uncertain)), output.Figure(l.Warning),
-			output.Figure(strconv.FormatBool(l.BelowResolution)), plain(l.ResolutionNS), output.Figure(strconv.FormatBool(l.Reconciled)), output.Name(l.Group)))
+			output.Figure(strconv.FormatBool(l.BelowResolution)), plain(l.ResolutionNS), output.Figure(strconv.FormatBool(l.Reconciled)), output.Name(l.Group), output.Figure(strconv.FormatBool(l.GenericPrice))))
 	}
 	d := &output.Document{}
 	d.Add(t)

@@ -95,6 +95,7 @@ type Book struct {
 	masks    []int // the sets of parts that entries name, most specific first
 	fallback *Found
 	nowhere  *Found // for processes that do not say where they run
+	noLists  bool   // list prices are not used
 }
 
 // Empty has no price for anything.
@@ -110,7 +111,7 @@ func New(currency string, fallback float64, entries []Entry) (*Book, []configfil
 	if currency != "" && currency != "USD" {
 		label = " " + currency
 	}
-	b := &Book{entries: make(map[Place]*Found, len(entries)), fallback: unpriced(NoEntry), nowhere: unpriced(NoAttributes)}
+	b := &Book{noLists: label != "", entries: make(map[Place]*Found, len(entries)), fallback: unpriced(NoEntry), nowhere: unpriced(NoAttributes)}
 	if fallback > 0 {
 		b.fallback = &Found{USD: fallback, Source: "default" + label, Outcome: ByDefault}
 		b.nowhere = b.fallback
@@ -164,5 +165,30 @@ func (b *Book) Lookup(p Place) *Found {
 			return v
 		}
 	}
+	if !b.noLists && !b.fallback.Outcome.Priced() {
+		if v := lookupList(p); v != nil {
+			return v
+		}
+	}
 	return b.fallback
+}
+
+// WithoutLists leaves places without an entry and without a default unpriced.
+func (b *Book) WithoutLists() *Book {
+	b.noLists = true
+	return b
+}
+
+// Sources returns the sources of all entries, in their order in the file.
+func (b *Book) Sources() []string {
+	var sources []string
+	for _, v := range b.entries {
+		sources = append(sources, v.Source)
+	}
+	number := func(source string) (n int) {
+		_, _ = fmt.Sscanf(source, "prices[%d]", &n)
+		return n
+	}
+	slices.SortFunc(sources, func(x, y string) int { return cmp.Compare(number(x), number(y)) })
+	return sources
 }

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	bookFields    = []string{"currency", "default", "prices"}
+	bookFields    = []string{"currency", "default", "list_prices", "prices"}
 	defaultFields = []string{"usd_per_core_hour"}
 	entryFields   = []string{"cloud_provider", "region", "host_type", "capacity_type", "usd_per_core_hour"}
 )
@@ -29,6 +29,7 @@ func Parse(data []byte) (*Book, []configfile.Warning, error) {
 	r := &reader{}
 	top := &section{reader: r, index: -1}
 	currency, fallback := "", 0.0
+	lists := true
 	var entries []Entry
 	top.each(root, bookFields, func(name string, v *yaml.Node) {
 		switch name {
@@ -36,11 +37,16 @@ func Parse(data []byte) (*Book, []configfile.Warning, error) {
 			currency = top.currency(v)
 		case "default":
 			fallback = r.readDefault(v)
+		case "list_prices":
+			lists = top.yesOrNo(name, v)
 		case "prices":
 			entries = r.readEntries(top, v)
 		}
 	})
 	b, warnings := New(currency, fallback, entries)
+	if !lists {
+		b.WithoutLists()
+	}
 	return b, append(r.warnings, warnings...), nil
 }
 
@@ -214,6 +220,14 @@ func (s *section) currency(v *yaml.Node) string {
 		return ""
 	}
 	return v.Value
+}
+
+// yesOrNo reads a switch; a faulty one is off.
+func (s *section) yesOrNo(name string, v *yaml.Node) (on bool) {
+	if v.Kind != yaml.ScalarNode || v.Tag != "!!bool" || v.Decode(&on) != nil {
+		s.warn(name, v.Line, "must be true or false", show(v), "")
+	}
+	return on
 }
 
 func show(n *yaml.Node) string {

@@ -7,6 +7,7 @@ type Outcome uint8
 const (
 	ByEntry Outcome = iota
 	ByDefault
+	ByList       // a public list price: no entry matches, and there is no default
 	NoPrices     // none are configured
 	NoAttributes // the process does not say where it runs, and there is no default
 	NoEntry      // no entry matches, and there is no default
@@ -14,9 +15,9 @@ const (
 )
 
 // Priced tells whether there is a price.
-func (o Outcome) Priced() bool { return o <= ByDefault }
+func (o Outcome) Priced() bool { return o <= ByList }
 
 // String is the outcome as metrics and price sources name it.
 func (o Outcome) String() string {
-	return [Outcomes]string{"entry", "default", "no_prices", "no_attributes", "no_entry"}[o]
+	return [Outcomes]string{"entry", "default", "list", "no_prices", "no_attributes", "no_entry"}[o]
 }

@@ -44,7 +44,7 @@ func (p *pricer) start(context.Context, component.Host) error {
 		return p.file.Start()
 	}
 	if p.fixed.None() {
-		p.log.Info("no prices are configured: everything is unpriced", zap.Strings("keys", []string{"price_book", "prices"}))
+		p.log.Info("no prices are configured: list prices are used for the machines that have one, the rest is unpriced", zap.Strings("keys", []string{"price_book", "prices"}))
 	}
 	return nil
 }

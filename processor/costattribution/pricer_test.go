@@ -177,7 +177,7 @@ func closeTo(t *testing.T, want, got any) {
 
 func TestBookChangesWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		path := priceBook(t, "default: {usd_per_core_hour: -1}")
+		path := priceBook(t, "{list_prices: false, default: {usd_per_core_hour: -1}}")
 		r := start(t, &Config{PriceBook: path})
 		source := func() string {
 			td := ptrace.NewTraces()

@@ -20,6 +20,10 @@ type Prices struct {
 
 	Prices []Price `mapstructure:"prices"`
 
+	// ListPrices says whether public list prices are used where no entry matches and there
+	// is no default; nil is true.
+	ListPrices *bool `mapstructure:"list_prices"`
+
 	_ struct{}
 }
 
@@ -50,7 +54,7 @@ func (p *Prices) Validate() error {
 			errs = append(errs, fmt.Errorf("`currency` %s, found %q", fault, p.Currency))
 		}
 	}
-	if p.Default == nil && len(p.Prices) == 0 {
+	if p.Default == nil && len(p.Prices) == 0 && p.ListPrices == nil {
 		errs = append(errs, errors.New("must have `default` or `prices`, found neither"))
 	}
 	if len(p.Prices) > pricebook.MaxEntries {
@@ -102,6 +106,9 @@ func (p *Prices) book() (*pricebook.Book, []error) {
 		entries[i] = pricebook.Entry{Place: p.Prices[i].place(), Index: i, USD: p.Prices[i].USDPerCoreHour}
 	}
 	b, warnings := pricebook.New(p.Currency, fallback, entries)
+	if p.ListPrices != nil && !*p.ListPrices {
+		b.WithoutLists()
+	}
 	errs := make([]error, len(warnings))
 	for i, w := range warnings {
 		errs[i] = w

@@ -62,6 +62,8 @@ type Alert struct {
 	// wall time. The basis is the time that is scaled to a day.
 	USDPerDay      *float64 `json:"usd_per_day"`
 	USDPerDayBasis string   `json:"usd_per_day_basis,omitempty"`
+	// GenericPrice is set where that is by a public list price.
+	GenericPrice bool `json:"generic_price,omitempty"`
 	// FirstSeen is the first row of the head version, or when a budget was first
 	// found broken, or the day on which a drift began.
 	FirstSeen time.Time `json:"first_seen"`

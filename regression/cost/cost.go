@@ -22,6 +22,8 @@ type Options struct {
 	Owners *rules.Owners
 	// Price replaces the stored prices; 0 = unpriced. Nil keeps them.
 	Price func(query.Place) float64
+	// Listed says of which places that is a public list price; nil = of none.
+	Listed func(query.Place) bool
 	// Now is when it is asked; zero = when it is. What is later is not over yet.
 	Now time.Time
 	// Percentiles asks for those of wall and CPU time, by method only.
@@ -42,7 +44,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	}
 	window, level := w.Whole(wholeMinutes(asked))
 	r := &Report{From: window.From, To: window.To, RowsBy: level, By: o.By, Methods: []Line{}}
-	ask := query.CostAsk{Window: window, Filter: o.Filter, Group: columns(o.By), Price: o.Price}
+	ask := query.CostAsk{Window: window, Filter: o.Filter, Group: columns(o.By), Price: o.Price, Listed: o.Listed}
 	if o.Owners != nil {
 		ask.Owners = func(c query.Class) string { return o.Owners.Of(c.Namespace, c.Name, c.Environment, c.Class) }
 	}

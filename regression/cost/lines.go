@@ -147,6 +147,7 @@ func (b *builder) finish(s *sums, e query.GroupCost, method bool) {
 	l.Instances = e.Instances
 	for service := range s.services {
 		l.Requests += b.service[service].Requests
+		l.GenericPrice = l.GenericPrice || b.service[service].GenericPrice
 	}
 	if s.wallN > 0 {
 		l.WallNSPerCall = pointer(s.wallX / s.wallN)
@@ -304,6 +305,7 @@ func (b *builder) callerLines() []Line {
 				days: b.service[e.Service].basis.Days(), USDPerDayBasis: b.service[e.Service].basis.String()})
 		}
 		l := &out[i]
+		l.GenericPrice = l.GenericPrice || b.service[e.Service].GenericPrice
 		l.Calls += e.Calls
 		if e.N > 0 {
 			l.InclusiveCoreHours = add(l.InclusiveCoreHours, e.X/nsPerCoreHour)

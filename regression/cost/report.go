@@ -84,6 +84,8 @@ type Line struct {
 	// 99%. The figures above are the estimates, which may be above the truth.
 	SelfCoreHoursLeast *float64 `json:"self_core_hours_least,omitempty"`
 	SelfUSDLeast       *float64 `json:"self_usd_least,omitempty"`
+	// GenericPrice is set where a service of the line is priced by a public list price.
+	GenericPrice bool `json:"generic_price"`
 	// UnpricedCoreHours is the part of SelfCoreHours that has no price.
 	UnpricedCoreHours float64 `json:"unpriced_core_hours"`
 	// ShareOfProcessCPU is SelfCoreHours as a share of the CPU time of the processes
@@ -134,6 +136,8 @@ type Percentiles struct {
 type Service struct {
 	query.Service
 	Instances int64 `json:"instances"`
+	// GenericPrice is set where some of its processes are priced by a public list price.
+	GenericPrice bool `json:"generic_price"`
 	// ObservedDays is the part of the window of which it is known what the service spent.
 	ObservedDays   float64 `json:"observed_days"`
 	USDPerDayBasis string  `json:"usd_per_day_basis,omitempty"`

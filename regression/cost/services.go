@@ -47,7 +47,7 @@ func (b *builder) know(s query.Service) {
 
 // serviceOf is what the process rows of a service say.
 func serviceOf(bill *query.Bill) *Service {
-	s := &Service{Service: bill.Service, Instances: bill.Instances,
+	s := &Service{Service: bill.Service, Instances: bill.Instances, GenericPrice: bill.ListPrice,
 		Hosts: Hosts{bill.Intervals, bill.IntervalsAlone, bill.IntervalsNamed, bill.IntervalsLimited}}
 	if bill.Intervals == 0 {
 		return s

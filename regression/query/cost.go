@@ -48,6 +48,8 @@ type CostAsk struct {
 	Owners func(Class) string
 	// Price replaces the stored prices; 0 = unpriced. Nil keeps them.
 	Price func(Place) float64
+	// Listed says of which places that is a public list price; nil = of none.
+	Listed func(Place) bool
 }
 
 // MethodCost is one method of one version. Times are in ns, for all calls.
@@ -124,7 +126,7 @@ func (s scope) Grouped(column string) string {
 func (w *Warehouse) costScope(ctx context.Context, a CostAsk) (scope, error) {
 	s := scope{metricColumns: columnsOf[CPU], Filter: a.Filter, Errors: true, Summed: a.Slot >= sumsFrom, Group: a.Group, Repriced: a.Price != nil, Owned: a.Owners != nil}
 	if s.Repriced {
-		if err := w.reprice(ctx, a.Price); err != nil {
+		if err := w.reprice(ctx, a); err != nil {
 			return s, err
 		}
 	}
@@ -177,7 +179,7 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 }
 
 // reprice makes the table of prices by place.
-func (w *Warehouse) reprice(ctx context.Context, price func(Place) float64) error {
+func (w *Warehouse) reprice(ctx context.Context, a CostAsk) error {
 	var places []Place
 	err := w.each(ctx, "places", scope{}, nil, func(rows *sql.Rows) error {
 		var p Place
@@ -188,13 +190,17 @@ func (w *Warehouse) reprice(ctx context.Context, price func(Place) float64) erro
 	if err != nil {
 		return err
 	}
-	g := given{columns: texts("cloud_provider", "region", "host_type", "capacity_type", "usd_per_core_hour")}
+	g := given{columns: texts("cloud_provider", "region", "host_type", "capacity_type", "usd_per_core_hour", "listed")}
 	for _, p := range places {
 		usd := "" // unpriced
-		if x := price(p); x > 0 {
+		if x := a.Price(p); x > 0 {
 			usd = strconv.FormatFloat(x, 'g', -1, 64)
 		}
-		g.rows = append(g.rows, []any{orNull(p.CloudProvider), orNull(p.Region), orNull(p.HostType), orNull(p.CapacityType), orNull(usd)})
+		listed := ""
+		if a.Listed != nil && a.Listed(p) {
+			listed = "yes"
+		}
+		g.rows = append(g.rows, []any{orNull(p.CloudProvider), orNull(p.Region), orNull(p.HostType), orNull(p.CapacityType), orNull(usd), orNull(listed)})
 	}
 	return w.give(ctx, "repriced", g)
 }
@@ -233,6 +239,7 @@ type Bill struct {
 	IntervalsNamed     int64     // of hosts that are known by name only
 	IntervalsLimited   int64     // of processes with a CPU limit
 	Instances          int64
+	ListPrice          bool    // some price is of a public list
 	CPUNS, CPUUSD      float64 // dollars of what has a price
 	UnpricedCPUNS      float64
 	PaidNS, PaidUSD    float64 // its share of cores x time of its hosts
@@ -241,18 +248,18 @@ type Bill struct {
 
 // Bills lists it for every service with rows.
 func (w *Warehouse) Bills(ctx context.Context, a CostAsk) ([]Bill, error) {
-	s, err := w.costScope(ctx, CostAsk{Filter: a.Filter, Price: a.Price})
+	s, err := w.costScope(ctx, CostAsk{Filter: a.Filter, Price: a.Price, Listed: a.Listed})
 	if err != nil {
 		return nil, err
 	}
 	var out []Bill
 	err = w.each(ctx, "bill", s, filterArgs(a.Window, a.Filter), func(rows *sql.Rows) error {
 		var b Bill
-		var first, last int64
+		var first, last, listed int64
 		err := rows.Scan(into(&b.Namespace), into(&b.Name), into(&b.Environment), &first, &last, &b.Intervals, &b.IntervalsWithCores,
-			&b.IntervalsAlone, &b.IntervalsNamed, &b.IntervalsLimited, &b.Instances,
+			&b.IntervalsAlone, &b.IntervalsNamed, &b.IntervalsLimited, &b.Instances, &listed,
 			into(&b.CPUNS), into(&b.CPUUSD), into(&b.UnpricedCPUNS), into(&b.PaidNS), into(&b.PaidUSD), into(&b.UnpricedPaidNS))
-		b.First, b.Last = at(first), at(last)
+		b.First, b.Last, b.ListPrice = at(first), at(last), listed > 0
 		out = append(out, b)
 		return err
 	})

@@ -19,7 +19,7 @@ import (
 // find its place here.
 var comparedOnSums = map[string]string{
 	"profile": "ask", "days": "ask", "cost": "ask and askMore", "bill": "ask and askMore", "runs": "ask", "user": "ask", "create_method_cost": "ask",
-	"members": "askMore", "cells": "askMore", "history": "askMore", "places": "askMore", "classes": "askMore", "services": "askMore", "stock": "askMore", "sampling": "askMore",
+	"members": "askMore", "cells": "askMore", "history": "askMore", "places": "askMore", "priced": "askMore", "classes": "askMore", "services": "askMore", "stock": "askMore", "sampling": "askMore",
 	"distribution": "distributionOf", "percentiles": "spreadsOf", "tails": "tailsOf",
 	// These are about single processes, items and files, which sums have none of.
 	"processes": "wantNothingOfSums", "last_stats": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
@@ -76,6 +76,14 @@ func askMore(t *testing.T, root string) answers {
 	must(err)
 	for _, s := range services {
 		a.add("service "+s.String(), 1)
+	}
+	hosts, all, err := w.Priced(ctx, Window{}, Filter{})
+	must(err)
+	if !all {
+		t.Error("not all hosts are listed")
+	}
+	for _, p := range hosts {
+		a.add(fmt.Sprint("priced ", p.Place, p.Source, p.USD), p.CPUNS)
 	}
 	stocks, err := w.Stocks(ctx, Window{}, Filter{})
 	must(err)

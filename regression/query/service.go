@@ -52,6 +52,7 @@ type Run struct {
 	UnknownProcesses bool      // some rows do not say when their process started
 	Measured         int64     // records
 	CPUMeasured      int64     // of these with CPU
+	ListPrice        bool      // some price is of a public list
 	Unit             time.Duration
 }
 
@@ -69,15 +70,15 @@ func (w *Warehouse) RunsBy(ctx context.Context, unit time.Duration, window Windo
 	args["unit_ns"] = unit.Nanoseconds()
 	err := w.each(ctx, "runs", scope{Filter: f}, args, func(rows *sql.Rows) error {
 		r := Run{Unit: unit}
-		var first, last, until, oldest, unknown int64
+		var first, last, until, oldest, unknown, listed int64
 		err := rows.Scan(into(&r.Namespace), into(&r.Name), into(&r.Environment), into(&r.Version),
 			into(&first), into(&last), into(&until), into(&oldest), into(&unknown),
-			into(&r.Measured), into(&r.CPUMeasured), into(&r.Revision))
+			into(&r.Measured), into(&r.CPUMeasured), into(&listed), into(&r.Revision))
 		r.First, r.Last, r.Until = at(first), at(last), at(until)
 		if oldest != 0 {
 			r.OldestProcess = at(oldest)
 		}
-		r.UnknownProcesses = unknown > 0
+		r.UnknownProcesses, r.ListPrice = unknown > 0, listed > 0
 		runs = append(runs, r)
 		return err
 	})

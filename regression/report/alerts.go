@@ -18,7 +18,9 @@ func alertLineOf(a *alert.Alert) alertLine {
 	l := a.Levels()
 	usd := "-"
 	if a.USDPerDay != nil {
-		usd = output.Amount(*a.USDPerDay)
+		if usd = output.Amount(*a.USDPerDay); a.GenericPrice {
+			usd += " generic"
+		}
 	}
 	return alertLine{
 		Kind: a.Kind, Name: output.Printable(a.About()), ID: a.ID, USD: usd,

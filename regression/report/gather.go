@@ -136,7 +136,7 @@ func (r *Report) rank(costs *cost.Report) {
 		}
 		r.Costs = append(r.Costs, Cost{
 			MethodName:    query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method},
-			SelfCoreHours: *m.SelfCoreHours, Error: m.SelfCoreHoursSE, Interval: m.SelfCoreHoursInterval, Warning: m.Warning, SelfUSD: m.SelfUSD,
+			SelfCoreHours: *m.SelfCoreHours, Error: m.SelfCoreHoursSE, Interval: m.SelfCoreHoursInterval, Warning: m.Warning, SelfUSD: m.SelfUSD, GenericPrice: m.GenericPrice,
 			Calls: m.Calls, Records: m.CPUMeasured, Uncertain: m.Why,
 		})
 	}

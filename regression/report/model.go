@@ -47,6 +47,7 @@ type Cost struct {
 	Interval      *[2]float64 `json:"self_core_hours_interval"`
 	Warning       string      `json:"warning,omitempty"`
 	SelfUSD       *float64    `json:"self_usd"`
+	GenericPrice  bool        `json:"generic_price"` // of a public price list
 	Calls         float64     `json:"calls"`
 	Records       int64       `json:"records"`
 	Uncertain     string      `json:"uncertain,omitempty"` // why it prints ~

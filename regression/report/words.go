@@ -78,6 +78,9 @@ func (c Cost) usd() string {
 	if c.SelfUSD == nil {
 		return "unpriced"
 	}
+	if c.GenericPrice {
+		return c.mark() + output.Amount(*c.SelfUSD) + " generic"
+	}
 	return c.mark() + output.Amount(*c.SelfUSD)
 }
 

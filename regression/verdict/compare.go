@@ -129,11 +129,13 @@ func (p *Part) String() string {
 // Comparison is the result for one service.
 type Comparison struct {
 	query.Service
-	BaseVersion  string       `json:"base_version"`
-	HeadVersion  string       `json:"head_version"`
-	BaseRevision string       `json:"base_revision"`
-	HeadRevision string       `json:"head_revision"`
-	ChosenBy     Rule         `json:"chosen_by"` // why these are base and head
+	BaseVersion  string `json:"base_version"`
+	HeadVersion  string `json:"head_version"`
+	BaseRevision string `json:"base_revision"`
+	HeadRevision string `json:"head_revision"`
+	ChosenBy     Rule   `json:"chosen_by"` // why these are base and head
+	// GenericPrice is set where processes of the head version are priced by a public list price.
+	GenericPrice bool         `json:"generic_price"`
 	BaseFrom     time.Time    `json:"base_from"`
 	BaseTo       time.Time    `json:"base_to"`
 	HeadFrom     time.Time    `json:"head_from"`
@@ -151,6 +153,13 @@ type Comparison struct {
 
 	warmUp  judge.WarmUp
 	headOwn map[query.Metric]float64 // ns of all methods without their callees, by the threshold
+}
+
+// markPrices marks alerts whose dollars are by a public list price.
+func (c *Comparison) markPrices() {
+	for i := range c.Alerts {
+		c.Alerts[i].GenericPrice = c.GenericPrice && c.Alerts[i].USDPerDay != nil
+	}
 }
 
 // Judged reports whether any method could be judged.
@@ -186,7 +195,7 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 		c := &Comparison{
 			Service:     p.Service,
 			BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
-			BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision, ChosenBy: p.ChosenBy,
+			BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision, ChosenBy: p.ChosenBy, GenericPrice: p.Head.ListPrice,
 			BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
 			Metric: first[i].metric, Clusters: "instance x " + slotName(slotFor(p, o)), Warnings: []string{},
 			Methods: first[i].with(second[i]),
@@ -200,6 +209,7 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 		if c.Alerts, err = alerts(c, p, o, dayOfHead(ctx, w, p, o)); err != nil {
 			return nil, err
 		}
+		c.markPrices()
 		out[i] = c
 	}
 	return out, nil

@@ -20,6 +20,8 @@ type Deployment struct {
 	Until time.Time // end of the last unit with a row
 	Alone bool      // it is the only deployment of its version
 
+	ListPrice bool // some price is of a public list
+
 	// order is the time that deployments are ordered by, see begins.
 	order     time.Time
 	byProcess bool // Since is the start of a process
@@ -51,7 +53,7 @@ func Deployments(runs []query.Run) []Deployment {
 		for i, r := range own {
 			d := Deployment{
 				Version: version, Revision: r.Revision, Since: r.First, First: r.First, Last: r.Last, Until: r.Until,
-				Measured: r.Measured, CPUMeasured: r.CPUMeasured,
+				Measured: r.Measured, CPUMeasured: r.CPUMeasured, ListPrice: r.ListPrice,
 			}
 			if !r.OldestProcess.IsZero() && !r.OldestProcess.After(d.Since) {
 				d.Since, d.byProcess = r.OldestProcess, true
@@ -64,6 +66,7 @@ func Deployments(runs []query.Run) []Deployment {
 			last.Last, last.Until = later(last.Last, d.Last), d.Until
 			last.Measured += d.Measured
 			last.CPUMeasured += d.CPUMeasured
+			last.ListPrice = last.ListPrice || d.ListPrice
 			last.Revision = cmp.Or(d.Revision, last.Revision)
 			if d.Since.Before(last.Since) {
 				last.Since, last.byProcess = d.Since, d.byProcess

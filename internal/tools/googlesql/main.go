@@ -31,7 +31,7 @@ var parameters = map[string]string{
 	"members":  "ARRAY<STRUCT<side STRING, instance STRING, process_start_ns INT64, member INT64, warm_ns INT64>>",
 	"chosen":   "ARRAY<STRUCT<service_namespace STRING, service STRING, environment STRING, class STRING, method STRING>>",
 	"owned":    "ARRAY<STRUCT<service_namespace STRING, service STRING, environment STRING, class STRING, owner STRING>>",
-	"repriced": "ARRAY<STRUCT<cloud_provider STRING, region STRING, host_type STRING, capacity_type STRING, usd_per_core_hour STRING>>",
+	"repriced": "ARRAY<STRUCT<cloud_provider STRING, region STRING, host_type STRING, capacity_type STRING, usd_per_core_hour STRING, listed STRING>>",
 }
 
 // tables are the names under which statements read the table.

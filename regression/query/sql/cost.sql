@@ -308,8 +308,13 @@ WITH seen AS (
     -- Sums name groups of instances.
     GREATEST(
       COUNT(DISTINCT CASE WHEN c.level = 'raw' THEN c.instance END),
-      COUNT(DISTINCT CASE WHEN c.level <> 'raw' THEN c.instance END)) AS instances
+      COUNT(DISTINCT CASE WHEN c.level <> 'raw' THEN c.instance END)) AS instances,
+    -- Whether any price is of a public list.
+    MAX(CASE WHEN {{if .Repriced}}r.listed IS NOT NULL{{else}}c.price_source LIKE 'list %'{{end}} THEN 1 ELSE 0 END) AS listed
   FROM method_calls AS c
+  {{- if .Repriced}}
+  LEFT JOIN {{.Given "repriced"}} AS r ON {{.Same "c" "r" "cloud_provider" "region" "host_type" "capacity_type"}}
+  {{- end}}
   WHERE c.start_ns >= {{.Param}}from_ns AND c.start_ns < {{.Param}}to_ns
     {{.Only "c."}}
   GROUP BY {{.Service "c."}}
@@ -392,7 +397,7 @@ SELECT
   CAST(COALESCE(b.alone, 0) AS {{.Long}}) AS intervals_alone,
   CAST(COALESCE(b.named, 0) AS {{.Long}}) AS intervals_named,
   CAST(COALESCE(b.limited, 0) AS {{.Long}}) AS intervals_limited,
-  s.instances, b.cpu_ns, b.cpu_usd, b.unpriced_cpu_ns, b.paid_ns, b.paid_usd, b.unpriced_paid_ns
+  s.instances, CAST(s.listed AS {{.Long}}) AS listed, b.cpu_ns, b.cpu_usd, b.unpriced_cpu_ns, b.paid_ns, b.paid_usd, b.unpriced_paid_ns
 FROM seen AS s
 LEFT JOIN bills AS b ON {{.Same "s" "b" "service_namespace" "service" "environment"}}
 ORDER BY {{.Service ""}}
@@ -405,6 +410,21 @@ FROM method_calls
 WHERE kind IS NOT NULL
   {{.Only ""}}
 ORDER BY cloud_provider, region, host_type, capacity_type
+{{end}}
+
+{{define "priced"}}
+-- Which hosts ran where and at which price, those that used most first: by the rows of
+-- processes, and of SDKs that send none by those of calls.
+SELECT
+  cloud_provider, region, host_type, capacity_type, COALESCE(host, host_id) AS host, price_source, usd_per_core_hour,
+  CAST(COUNT(*) AS {{.Long}}) AS row_count,
+  COALESCE(SUM(CASE WHEN {{.Kind "" "process"}} THEN CAST(cpu_ns AS {{.Double}}) END), 0) AS cpu_ns
+FROM method_calls
+WHERE ({{.Kind "" "process"}} OR weight_basis <> 'exact') AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+  {{.Only ""}}
+GROUP BY cloud_provider, region, host_type, capacity_type, COALESCE(host, host_id), price_source, usd_per_core_hour
+ORDER BY cpu_ns DESC, row_count DESC, cloud_provider, region, host_type, capacity_type, host, price_source
+LIMIT {{.MaxPriced}}
 {{end}}
 
 {{define "classes"}}

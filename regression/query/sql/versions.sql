@@ -16,6 +16,7 @@ WITH units AS (
     SUM(CASE WHEN process_start_ns IS NULL THEN 1 ELSE 0 END) AS unknown_processes,
     SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN measured ELSE 0 END) AS measured,
     SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN cpu_measured ELSE 0 END) AS cpu_measured,
+    MAX(CASE WHEN price_source LIKE 'list %' THEN 1 ELSE 0 END) AS listed,
     MAX(revision) AS revision
   FROM method_calls
   WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
@@ -45,6 +46,7 @@ SELECT
   CAST(SUM(unknown_processes) AS {{.Long}}) AS unknown_processes,
   CAST(SUM(measured) AS {{.Long}}) AS measured,
   CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
+  CAST(MAX(listed) AS {{.Long}}) AS listed,
   MAX(revision) AS revision
 FROM numbered
 GROUP BY {{.Service ""}}, version, run

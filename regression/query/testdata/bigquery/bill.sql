@@ -13,7 +13,9 @@ WITH seen AS (
     -- Sums name groups of instances.
     GREATEST(
       COUNT(DISTINCT CASE WHEN c.level = 'raw' THEN c.instance END),
-      COUNT(DISTINCT CASE WHEN c.level <> 'raw' THEN c.instance END)) AS instances
+      COUNT(DISTINCT CASE WHEN c.level <> 'raw' THEN c.instance END)) AS instances,
+    -- Whether any price is of a public list.
+    MAX(CASE WHEN c.price_source LIKE 'list %' THEN 1 ELSE 0 END) AS listed
   FROM method_calls AS c
   WHERE c.start_ns >= @from_ns AND c.start_ns < @to_ns
      AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
@@ -94,7 +96,7 @@ SELECT
   CAST(COALESCE(b.alone, 0) AS INT64) AS intervals_alone,
   CAST(COALESCE(b.named, 0) AS INT64) AS intervals_named,
   CAST(COALESCE(b.limited, 0) AS INT64) AS intervals_limited,
-  s.instances, b.cpu_ns, b.cpu_usd, b.unpriced_cpu_ns, b.paid_ns, b.paid_usd, b.unpriced_paid_ns
+  s.instances, CAST(s.listed AS INT64) AS listed, b.cpu_ns, b.cpu_usd, b.unpriced_cpu_ns, b.paid_ns, b.paid_usd, b.unpriced_paid_ns
 FROM seen AS s
 LEFT JOIN bills AS b ON COALESCE(s.service_namespace, '') = COALESCE(b.service_namespace, '') AND COALESCE(s.service, '') = COALESCE(b.service, '') AND COALESCE(s.environment, '') = COALESCE(b.environment, '')
 ORDER BY service_namespace, service, environment

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/pricebook"
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+)
+
+const pricesUsage = `Lists the price of each kind of machine that processes ran on, and what matched it:
+an entry of the price book, its default or a public list price (generic). Machines
+without a price are listed with their hosts.
+
+Prices are those that rows were stored with. --config FILE: those that a price book
+would give, and its entries that match no machine.
+
+Exit status 1 where a machine has no price.`
+
+// pricedKind is a kind of machine at one price.
+type pricedKind struct {
+	CloudProvider string   `json:"cloud_provider"`
+	Region        string   `json:"region"`
+	HostType      string   `json:"host_type"`
+	CapacityType  string   `json:"capacity_type"`
+	Source        string   `json:"price_source"`
+	USD           *float64 `json:"usd_per_core_hour"`
+	Generic       bool     `json:"generic_price"`
+	Hosts         int      `json:"hosts"`
+	CoreHours     float64  `json:"core_hours"`
+
+	seen map[string]bool
+}
+
+// pricesAnswer is what `corehour prices check` prints.
+type pricesAnswer struct {
+	Kinds         []*pricedKind  `json:"kinds"`
+	UnpricedHosts []unpricedHost `json:"unpriced_hosts"`
+	Unmatched     []string       `json:"unmatched_entries"`
+	Complete      bool           `json:"complete"`
+}
+
+type unpricedHost struct {
+	Host   string `json:"host"`
+	Kind   string `json:"kind"`
+	Source string `json:"price_source"`
+}
+
+func runPrices(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
+	c := newCommon("prices check", "", pricesUsage, "24h", stdout)
+	c.notices = stderr
+	config := c.flags.String("config", "", "price book (`file`) to look the machines up in, instead of the prices that were stored")
+	top := c.flags.Int("top", 30, "how many unpriced hosts to print, 0 = all; json has all of them")
+	switch {
+	case len(args) == 0:
+		return exitFailed, errors.New("want a verb: corehour prices check")
+	case args[0] == "check":
+		args = args[1:]
+	case !strings.HasPrefix(args[0], "-"):
+		return exitFailed, fmt.Errorf("want corehour prices check, found the verb %q", args[0])
+	}
+	if err := c.parse(args, c.noArguments); err != nil {
+		return exitFailed, err
+	}
+	var book *pricebook.Book
+	if *config != "" {
+		var warnings []configfile.Warning
+		var err error
+		if book, warnings, err = (configfile.Source[*pricebook.Book]{Key: "--config", Path: *config, Parse: pricebook.Parse}).Load(); err != nil {
+			return exitFailed, err
+		}
+		for _, w := range warnings {
+			fmt.Fprintf(stderr, "corehour prices check: --config %s: %v\n", *config, w)
+		}
+	}
+	w, err := c.open(ctx, c.window)
+	if err != nil {
+		return exitFailed, err
+	}
+	defer w.Close()
+	hosts, all, err := w.Priced(ctx, c.window, c.filter)
+	if err != nil {
+		return exitFailed, err
+	}
+	if len(hosts) == 0 {
+		return exitFailed, c.nothing(ctx, w)
+	}
+	answer := kindsOf(hosts, book)
+	answer.Complete = all
+	code := exitNothing
+	if len(answer.UnpricedHosts) > 0 {
+		code = exitFound
+	}
+	return code, c.write(stdout, pricesDocument(answer, *top))
+}
+
+// kindsOf adds hosts up by kind and price, those without a price first.
+func kindsOf(hosts []query.Priced, book *pricebook.Book) *pricesAnswer {
+	answer := &pricesAnswer{Kinds: []*pricedKind{}, UnpricedHosts: []unpricedHost{}, Unmatched: []string{}}
+	type key struct {
+		query.Place
+		source string
+		usd    float64
+	}
+	kinds := map[key]*pricedKind{}
+	matched := map[string]bool{}
+	for _, h := range hosts {
+		if book != nil {
+			v := lookup(book, h.Place)
+			h.Source, h.USD = v.Source, v.USD
+		}
+		k := key{h.Place, h.Source, h.USD}
+		if kinds[k] == nil {
+			kinds[k] = &pricedKind{CloudProvider: h.CloudProvider, Region: h.Region, HostType: h.HostType, CapacityType: h.CapacityType, Source: h.Source, Generic: strings.HasPrefix(h.Source, pricebook.ListSource), seen: map[string]bool{}}
+			if h.USD > 0 {
+				kinds[k].USD = &h.USD
+			}
+			answer.Kinds = append(answer.Kinds, kinds[k])
+		}
+		kind := kinds[k]
+		matched[h.Source] = true
+		kind.CoreHours += h.CPUNS / 3.6e12
+		if !kind.seen[h.Host] {
+			kind.seen[h.Host] = true
+			kind.Hosts++
+			if kind.USD == nil {
+				answer.UnpricedHosts = append(answer.UnpricedHosts, unpricedHost{cmp.Or(h.Host, "(not known)"), kind.name(), kind.source()})
+			}
+		}
+	}
+	slices.SortStableFunc(answer.Kinds, func(a, b *pricedKind) int {
+		if (a.USD == nil) != (b.USD == nil) {
+			return map[bool]int{true: -1, false: 1}[a.USD == nil]
+		}
+		return cmp.Compare(b.CoreHours, a.CoreHours)
+	})
+	if book != nil {
+		for _, source := range book.Sources() {
+			if !matched[source] {
+				answer.Unmatched = append(answer.Unmatched, source)
+			}
+		}
+	}
+	return answer
+}
+
+func (k *pricedKind) name() string {
+	return pricebook.Place{CloudProvider: k.CloudProvider, Region: k.Region, HostType: k.HostType, CapacityType: k.CapacityType}.String()
+}
+
+// source is where the price is from, or why there is none.
+func (k *pricedKind) source() string {
+	if k.Generic {
+		return "generic: " + k.Source
+	}
+	return cmp.Or(k.Source, "unpriced: no price was looked for")
+}
+
+func pricesDocument(a *pricesAnswer, top int) *output.Document {
+	d := &output.Document{Data: a}
+	var counts [3]int // by the price book, generic, unpriced
+	t := &output.Table{Columns: []string{"provider", "region", "host type", "capacity", "hosts", "core-h", "$/core-h", "price from"}}
+	for _, k := range a.Kinds {
+		switch {
+		case k.USD == nil:
+			counts[2]++
+		case k.Generic:
+			counts[1]++
+		default:
+			counts[0]++
+		}
+		t.Rows = append(t.Rows, []output.Cell{
+			output.Name(orElse(k.CloudProvider, unknown)), output.Name(orElse(k.Region, unknown)), output.Name(orElse(k.HostType, unknown)), output.Name(orElse(k.CapacityType, unknown)),
+			output.Whole(int64(k.Hosts)), output.Figure(amount(&k.CoreHours)), output.Figure(amount(k.USD)), output.Name(k.source()),
+		})
+	}
+	d.Say(fmt.Sprintf("%d kinds of machines: %d priced by the price book, %d by a public list price (generic), %d unpriced", len(a.Kinds), counts[0], counts[1], counts[2]))
+	d.Add(t)
+	if n := len(a.UnpricedHosts); n > 0 {
+		u := &output.Table{Title: "unpriced hosts", Columns: []string{"host", "provider/region/type/capacity", "why"}}
+		shown := a.UnpricedHosts
+		if top > 0 && n > top {
+			shown = shown[:top]
+		}
+		for _, h := range shown {
+			u.Rows = append(u.Rows, []output.Cell{output.Name(h.Host), output.Name(h.Kind), output.Name(h.Source)})
+		}
+		d.Add(u)
+		if n > len(shown) {
+			d.Say(fmt.Sprintf("%d more unpriced hosts: --top 0 prints all", n-len(shown)))
+		}
+	}
+	for _, source := range a.Unmatched {
+		d.Say("matches no machine: " + source)
+	}
+	if !a.Complete {
+		d.Say("only the hosts that used most CPU are listed: ask for less time, or --service")
+	}
+	return d
+}
