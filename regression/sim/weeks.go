@@ -19,6 +19,9 @@ type DriftScore struct {
 // FalsePer1000Days are the false alarms per 1000 methods and day.
 func (s *DriftScore) FalsePer1000Days() float64 { return 1000 * float64(s.False) / s.MethodDays }
 
+// AtMostPer1000Days is the upper end of a one-sided 95% interval of it.
+func (s *DriftScore) AtMostPer1000Days() float64 { return 1000 * atMost(s.False) / s.MethodDays }
+
 // FoundShare is in percent.
 func (s *DriftScore) FoundShare() float64 { return 100 * float64(s.Found) / float64(s.Methods) }
 
