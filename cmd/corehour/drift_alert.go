@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// alerts are of the drifts that the last look confirms.
+// alerts are of the drifts that a look of the last week confirms.
 func (h *serviceHistory) alerts(s *driftService) []alert.Alert {
 	var out []alert.Alert
 	for i := range s.Lines {

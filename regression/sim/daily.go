@@ -100,9 +100,9 @@ func (p Daily) Replay(seed, run uint64) (*drift.Course, error) {
 	return drift.Replay(&s.History)
 }
 
-// ReplayRows draws the series as rows of a warehouse, whose evaluations are on Mondays.
+// ReplayRows draws the series as rows of a warehouse, which have no dates.
 func (p Daily) ReplayRows(seed, run uint64, records float64) (*drift.Course, error) {
-	h := &drift.History{Callers: []string{""}, Days: p.Days - p.First - p.Without, Weekday: (1 + p.Phase + p.First) % 7}
+	h := &drift.History{Callers: []string{""}, Days: p.Days - p.First - p.Without}
 	for n, y := range p.draw(seed, run) {
 		h.Methods = append(h.Methods, fmt.Sprintf("s%d", n))
 		for d, v := range y[p.First : p.Days-p.Without] {

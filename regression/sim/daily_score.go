@@ -303,7 +303,7 @@ func fewRecords(t *Table, seed uint64, files int) error {
 }
 
 func fewRecordHistory(records, effect float64, seed, run uint64) *drift.History {
-	h := &drift.History{Callers: []string{""}, Days: 90, Weekday: 1}
+	h := &drift.History{Callers: []string{""}, Days: 90}
 	for n := range 1000 {
 		r := source(seed, run, fmt.Sprint("few records ", n))
 		h.Methods = append(h.Methods, fmt.Sprintf("s%d", n))

@@ -54,8 +54,8 @@ func (s *simulation) drift() error {
 // dailyFiles is the number of files drawn for each scene of daily.
 const dailyFiles = 10
 
-// weekdayFiles is that of weekdays, each of which is read 42 times.
-const weekdayFiles = 5
+// weekdayFiles is that of weekdays, which are read 21 times or more.
+const weekdayFiles = 3
 
 // daily counts what drift says of independent series.
 func (s *simulation) daily() error {
