@@ -19,11 +19,11 @@ import (
 const driftUsage = `Finds methods that became more expensive over weeks and months, with the day it began:
 a rise (Mann-Kendall) or a step, over 56 days, adjusted for callers, weekdays and what
 all methods of a service share. Methods that became cheaper are listed, without an alert.
-An evaluation is made at the beginning of every Monday (UTC) and reported when the next
-one confirms it. All evaluations that the stored history allows are replayed, so the
-answer follows from the rows alone.
+There is an evaluation at the end of every UTC date. What nine in a row find is reported.
+All evaluations that the stored history allows are replayed, so the answer follows from
+the rows alone.
 
-Only whole UTC dates count. A method needs 21 of the 56 days before each of two
+Only whole UTC dates count. A method needs 21 of the 56 days before each of nine
 evaluations, with 5 measured calls from one caller on each; fewer than 42 have less power.
 CPU time is used where a service has it, else wall time. ~ marks a change that is not
 proven; "detectable" is the step that would have been found with 90% probability.
@@ -31,8 +31,8 @@ proven; "detectable" is the step that would have been found with 90% probability
 With --csv any daily series is judged: columns date and value, and if need be name
 and weight. Series with values of 0 or below are compared by differences.
 
-Exit codes: 0 nothing found, 1 a drift that the last look confirms, 2 failed, 3 too
-little history.
+Exit codes: 0 nothing found, 1 a drift that a look of the last week confirms, 2 failed,
+3 too little history.
 
 With --webhook, --slack or --alertmanager each drift is sent once, again if it gets
 worse, and taken back when a later look does not confirm it any more. With --every 24h

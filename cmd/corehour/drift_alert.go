@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// alerts are of the drifts that the last look confirms, which was on a day.
+// alerts are of the drifts that a look of the last week confirms. day is the last one looked at.
 func (h *serviceHistory) alerts(s *driftService, day int) ([]alert.Alert, error) {
 	var out []alert.Alert
 	var week *cost.Day

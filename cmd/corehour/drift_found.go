@@ -29,7 +29,7 @@ type driftService struct {
 	query.Service
 	Metric query.Metric `json:"metric"`
 	// From and To are the dates with rows, To not being part of it; LastLook is the
-	// Monday of the last look, null if there was none.
+	// date after the days of the last look, null if there was none.
 	From     string  `json:"from"`
 	To       string  `json:"to"`
 	Looks    int     `json:"looks"`
@@ -47,8 +47,8 @@ type driftService struct {
 
 // What is said of a method.
 const (
-	driftNow     = "drift"    // confirmed by the last look
-	driftBetter  = "improved" // cheaper, confirmed by the last look; information, no alert
+	driftNow     = "drift"    // confirmed by a look of the last week
+	driftBetter  = "improved" // cheaper, confirmed likewise; information, no alert
 	driftEarlier = "earlier"  // confirmed by looks before
 	driftNone    = "not_proven"
 	driftShort   = "too_little_history"
@@ -63,7 +63,7 @@ type driftLine struct {
 	WholeService bool        `json:"whole_service"`
 	State        string      `json:"state"`
 	Shape        drift.Shape `json:"shape,omitempty"`
-	// Since is the day on which it began, Told the Monday from which it was
+	// Since is the day on which it began, Told the date from which it was
 	// confirmed, both null where nothing is proven.
 	Since *string `json:"since"`
 	Told  *string `json:"told"`
@@ -109,7 +109,7 @@ func (f *driftFindings) exitCode() int {
 	return exitNothing
 }
 
-// confirmed tells whether the last look confirms any drift.
+// confirmed tells whether a look of the last week confirms any drift.
 func (f *driftFindings) confirmed() bool {
 	return slices.ContainsFunc(f.Services, func(s *driftService) bool {
 		return slices.ContainsFunc(s.Lines, func(l driftLine) bool { return l.State == driftNow })
@@ -227,8 +227,8 @@ func (h *serviceHistory) missing(c *drift.Course) string {
 		want = fmt.Sprintf("%d measured calls from one caller", drift.WantRecords)
 		best += fmt.Sprintf(" with %.0f records", c.Best.Records)
 	}
-	return fmt.Sprintf("too little history: %d days from %s on; a drift is told from %d days with %s (%d of 56, at two weekly looks), and %s; %s is the first look that could tell",
-		h.Days, date(h.first), drift.WantDays, want, drift.WantDays-7, best, date(h.day(c.NextLook)))
+	return fmt.Sprintf("too little history: %d days from %s on; a drift is told from %d days with %s (%d of 56, at each of nine daily looks), and %s; %s is the first look that could tell",
+		h.Days, date(h.first), drift.WantDays, want, drift.LeastDays, best, date(h.day(c.NextLook)))
 }
 
 // recent is what a call of each method took in the week before a look; 0 where there

@@ -49,7 +49,7 @@ func takesDays(err error) error {
 	if !errors.Is(err, query.ErrNoData) {
 		return err
 	}
-	return fmt.Errorf("%w; drift takes UTC dates that are over, and of each method %d of the 56 before each of two Mondays in a row", err, drift.WantDays-7)
+	return fmt.Errorf("%w; drift takes UTC dates that are over, and of each method %d of the 56 before each of nine dates in a row", err, drift.LeastDays)
 }
 
 func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error) {
@@ -150,8 +150,8 @@ func (h *serviceHistory) add(row *query.MethodDay) {
 	})
 }
 
-// silence is after how long without a row a service has no drift now: two weekly looks
-// had nothing new to see.
+// silence is after how long without a row a service has no drift now: two weeks had nothing
+// new to see.
 const silence = 14 * 24 * time.Hour
 
 func (h *serviceHistory) finish(end time.Time) {
@@ -163,7 +163,7 @@ func (h *serviceHistory) finish(end time.Time) {
 		h.Rows[i].Day -= first
 	}
 	h.first = time.Unix(int64(first)*86400, 0).UTC()
-	h.Days, h.Weekday = int(last-first)+1, int(h.first.Weekday())
+	h.Days = int(last-first) + 1
 	h.silent = end.Sub(h.day(h.Days)) >= silence
 }
 

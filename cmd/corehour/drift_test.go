@@ -115,6 +115,36 @@ func TestDriftIsToldOnce(t *testing.T) {
 	}
 }
 
+// Every day there is another look, which may date a drift on another day: it is told once and
+// not taken back.
+func TestDriftIsToldOnceWhileDaysPass(t *testing.T) {
+	m := months()
+	root := m.Write(t)
+	file := filepath.Join(t.TempDir(), "alerts.jsonl")
+	hook := newInbox(t)
+	t.Setenv("COREHOUR_TEST_HOOK", hook.URL)
+	for day := 74; day <= m.Days; day += 2 {
+		clock(t, m.First.AddDate(0, 0, day))
+		if r := corehour("drift", "--warehouse", root, "--alerts", file, "--webhook", "env:COREHOUR_TEST_HOOK"); r.stderr != "" || r.code != exitFound {
+			t.Fatalf("day %d: %+v", day, r)
+		}
+	}
+	told := map[string]int{}
+	for _, body := range hook.take() {
+		var message alert.Message
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(body, "/ ")), &message); err != nil || message.Status != alert.Firing {
+			t.Fatalf("%v: %s", err, body)
+		}
+		for _, a := range message.Alerts {
+			told[a.Method]++
+		}
+	}
+	data, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(data), "\n") != 2 || told["Total"] != 1 || told["Rate"] != 1 || len(told) != 2 {
+		t.Errorf("%v: told were %v; alerts: %s", err, told, data)
+	}
+}
+
 // A drift is sent to the sinks once, with its dollars and the versions around the day
 // it began; accepted it is quiet; and when no look confirms it any more it is taken back.
 func TestDriftIsSent(t *testing.T) {
@@ -222,7 +252,7 @@ func TestDriftKeepsItsID(t *testing.T) {
 	for _, test := range []struct {
 		from int
 		same bool
-	}{{35, true}, {35, true}, {49, false}} {
+	}{{35, true}, {35, true}, {56, false}} {
 		alone := look(test.from, "--state", t.TempDir())
 		apart := alone.FirstSeen.Sub(sent.FirstSeen)
 		if apart <= 0 || apart <= sameDrift != test.same || alone.ID == sent.ID {
@@ -357,7 +387,7 @@ func TestDriftCouldNotTell(t *testing.T) {
 		code int
 		want string
 	}{
-		{"short", []string{"--warehouse", short.Write(t)}, exitCannotTell, "too little history: 20 days from 2026-01-05 on; a drift is told from 28 days with 5 measured calls from one caller (21 of 56, at two weekly looks), and shop/cart.Cart.Total has most, 20 of the last 56 with 16000 records; 2026-02-02 is the first look that could tell"},
+		{"short", []string{"--warehouse", short.Write(t)}, exitCannotTell, "too little history: 20 days from 2026-01-05 on; a drift is told from 29 days with 5 measured calls from one caller (21 of 56, at each of nine daily looks), and shop/cart.Cart.Total has most, 20 of the last 56 with 16000 records; 2026-02-03 is the first look that could tell"},
 		{"thin", []string{"--warehouse", thin.Write(t)}, exitCannotTell, "no method has one of the last 56"},
 		{"flat", []string{"--warehouse", flat.Write(t)}, exitNothing, "nothing became dearer over weeks beyond doubt"},
 		{"no CPU", []string{"--warehouse", flat.Write(t), "--metric", "cpu"}, exitCannotTell, "none was measured"},
@@ -403,11 +433,44 @@ func TestDriftOfCSV(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	write("date,value\n2026-01-05,1\n2026-01-06,2\n")
-	if r = corehour("drift", "--csv", path); r.code != exitCannotTell || !strings.Contains(r.stdout, "28 days with a value") {
+	if r = corehour("drift", "--csv", path); r.code != exitCannotTell || !strings.Contains(r.stdout, "29 days with a value") {
 		t.Errorf("%+v", r)
 	}
 	if r = corehour("drift", "--csv", path+".none"); r.code != exitFailed || !strings.Contains(r.stderr, "--csv: ") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// The weekday on which a file begins has no part in what is told.
+func TestDriftOfCSVOnAllWeekdays(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "series.csv")
+	var first driftFindings
+	for shift := range 7 {
+		start := time.Date(2026, 1, 5+shift, 0, 0, 0, 0, time.UTC)
+		var b strings.Builder
+		b.WriteString("date,value\n")
+		for day := range 90 {
+			value := 100 + math.Sin(float64(17*day)) + 3*math.Sin(float64(day*day)) + float64(day%7)
+			if day >= 60 {
+				value *= 1.05
+			}
+			fmt.Fprintf(&b, "%s,%.3f\n", date(start.AddDate(0, 0, day)), value)
+		}
+		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := corehour("drift", "--csv", path, "--json")
+		var found driftFindings
+		if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != exitFound {
+			t.Fatalf("%v: %+v", err, r)
+		}
+		if shift == 0 {
+			first = found
+		}
+		l, want := found.Services[0].Lines[0], first.Services[0].Lines[0]
+		if *l.ChangePercent != *want.ChangePercent || *l.P != *want.P || *l.Since != date(start.AddDate(0, 0, 60)) {
+			t.Errorf("%d days later: %+.3f%%, p %v, since %s; want %+.3f%%, p %v", shift, *l.ChangePercent, *l.P, *l.Since, *want.ChangePercent, *want.P)
+		}
 	}
 }
 

@@ -104,9 +104,9 @@ func (s *driftService) summary(series bool) string {
 	if series {
 		what = fmt.Sprintf("%d series", s.Methods)
 	}
-	last := "no weekly look yet"
+	last := "no look yet"
 	if s.LastLook != nil {
-		last = fmt.Sprintf("%d weekly looks, the last of %s", s.Looks, *s.LastLook)
+		last = fmt.Sprintf("%d daily looks, the last of %s", s.Looks, *s.LastLook)
 	}
 	return fmt.Sprintf("%s, %d with history enough; days from %s to %s; %s", what, s.Judged, s.From, s.To, last)
 }

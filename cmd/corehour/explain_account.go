@@ -28,7 +28,7 @@ type account struct {
 	Verdict *methodVerdict `json:"verdict"`
 	// NoVerdict says why there is none.
 	NoVerdict string `json:"no_verdict,omitempty"`
-	// Drift is what the weekly looks say; null where nothing was measured.
+	// Drift is what the looks say; null where nothing was measured.
 	Drift   *driftLine `json:"drift"`
 	NoDrift string     `json:"no_drift,omitempty"`
 	// What people said of it, and what sinks were told.
@@ -241,7 +241,7 @@ func (a *account) compared(found *findings) {
 	}
 }
 
-// drifted replays the weekly looks at the service.
+// drifted replays the looks at the service.
 func (a *account) drifted(ctx context.Context, of common) error {
 	end := of.window.To
 	if end.IsZero() || end.After(now()) {
@@ -272,5 +272,5 @@ func (a *account) drifted(ctx context.Context, of common) error {
 	return nil
 }
 
-// driftDays are enough for two looks and for telling what earlier ones found.
+// driftDays are enough for nine looks and for telling what earlier ones found.
 const driftDays = 126

@@ -62,7 +62,7 @@ func findCommon(series [][]float64, votes func(m int) bool, from int) *common {
 				n++
 			}
 		}
-		if votes(m) && n >= leastDays {
+		if votes(m) && n >= LeastDays {
 			c.votes[m] = vote{stays: 1, weight: make([]float64, days)}
 			voters++
 		}

@@ -167,8 +167,7 @@ func (p *reader) row(record []string, line int) {
 
 // series puts the values in the place of methods' days. Each is known well enough to
 // be looked at, whatever its weight. A series with a value that is not clearly above 0 is
-// compared by differences. Weeks are counted back from the last date, so that the answer
-// does not change with the weekday on which a file begins.
+// compared by differences.
 func (p *reader) series() (*Series, error) {
 	if len(p.values) == 0 {
 		return nil, errors.New("want a line for each day below the names of the columns, found none")
@@ -180,7 +179,6 @@ func (p *reader) series() (*Series, error) {
 	}
 	s := &Series{First: first, History: History{Methods: p.names, Callers: []string{""}}}
 	s.Days = int(last.Sub(first)/(24*time.Hour)) + 1
-	s.Weekday = ((lookDay-s.Days)%7 + 7) % 7
 	for _, v := range p.values {
 		if v.value < leastLog {
 			if s.Linear == nil {

@@ -8,11 +8,11 @@ import (
 )
 
 func TestDocumentedFigures(t *testing.T) {
-	if commonMethods != 5 || mostMoved != 0.4 || mostDip != 28 || leastFall != 14 || alone != 0.1 {
+	if commonMethods != 5 || mostMoved != 0.4 || mostDip != 28 || leastFall != 14 || alone != 0.1 || agree != 9 || lasts != 7 {
 		t.Error("docs/statistics.md and docs/drift.md say it in words")
 	}
 	documented.Says(t, "statistics.md",
-		fmt.Sprintf("Once a week, over %d days", window),
+		fmt.Sprintf("Once a day, over %d days", window),
 		fmt.Sprintf("square of the precision of a day, at least %g each", leastWeight),
 		fmt.Sprintf("Benjamini-Hochberg at %g%% over the methods, and Theil and Sen's slope at least %g%% over the window", 100*trendAlpha, 100*leastRise),
 		"of five methods or more are drawn together",
@@ -24,8 +24,8 @@ func TestDocumentedFigures(t *testing.T) {
 	)
 	documented.Says(t, "drift.md",
 		fmt.Sprintf("a **rise** over %d days (%g%% at least) and a **step** (%g%% at least)", window, 100*leastRise, 100*leastStep),
-		fmt.Sprintf("needs %d of the %d days before each of two looks, and on each of these days a caller with %d measured calls: %d days at least", leastDays, window, WantRecords, WantDays),
-		fmt.Sprintf("must keep rows for %d days or more", window+7),
+		fmt.Sprintf("needs %d of the %d days before each of nine looks, and on each of these days a caller with %d measured calls: %d days at least", LeastDays, window, WantRecords, WantDays),
+		fmt.Sprintf("must keep rows for %d days or more", window+agree-1),
 		"Nothing is taken off with fewer than five methods",
 		fmt.Sprintf("Fewer than %d of the %d days have less power", fullDays, window),
 		fmt.Sprintf("A service of fewer than %d methods", fewMethods), fmt.Sprintf("%d records on most days", FewRecords),

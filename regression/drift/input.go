@@ -20,23 +20,21 @@ type Day struct {
 	Log float64
 }
 
-// History is what a weekly look needs: 56 days are looked at, and the 56 before them say
+// History is what a look needs: 56 days are looked at, and the 56 before them say
 // whether a level at their beginning is a temporary dip.
 type History struct {
 	Methods []string
 	Callers []string
 	Days    int // complete dates; rows of later ones are ignored
 	Rows    []Day
-	// Weekday of day 0, from 0 for Sunday as time.Weekday.
-	Weekday int
 	// Linear, where not nil, marks methods whose values may be 0 or below: they are
 	// compared by differences. Log of their days is SUM(w * x), as Capped is.
 	Linear []bool
 }
 
 func (h *History) validate() error {
-	if h.Days < 0 || h.Weekday < 0 || h.Weekday > 6 {
-		return fmt.Errorf("history: Days must be at least 0 and Weekday 0 to 6, found %d and %d", h.Days, h.Weekday)
+	if h.Days < 0 {
+		return fmt.Errorf("history: Days must be at least 0, found %d", h.Days)
 	}
 	if h.Linear != nil && len(h.Linear) != len(h.Methods) {
 		return fmt.Errorf("history: Linear must have one value for each of %d methods, found %d", len(h.Methods), len(h.Linear))

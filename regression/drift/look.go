@@ -2,7 +2,6 @@ package drift
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -13,11 +12,10 @@ import (
 const (
 	window    = 56 // days looked at
 	lookBack  = 56 // days before these, which say what a level at the beginning was before
-	leastDays = 21 // with a value, of these
 	fullDays  = 42 // fewer days have less power, and it is said
 	leastSide = 7  // days on either side of a step
-	leastFall = 14 // days after a fall, of two looks: a week of holidays is none
-	// Of what a look finds so many may be chance; what two in a row find is less often.
+	leastFall = 14 // days after a fall: a week of holidays is none
+	// Of what a look finds so many may be chance; what nine in a row find is less often.
 	trendAlpha   = 0.10
 	stepAlpha    = 0.05
 	leastRise    = 0.03 // of a trend, over the window
@@ -29,6 +27,9 @@ const (
 	fewMethods = 30
 	alone      = 0.1
 )
+
+// LeastDays is how many of the days that a look sees must have a value.
+const LeastDays = 21
 
 // Shape says how a method became dearer.
 type Shape string
@@ -62,32 +63,19 @@ type Finding struct {
 	// Began is the day of the history on which it began, as well as that can be
 	// told: of the largest step, or of the first change within a trend, else of the window.
 	Began int `json:"began"`
-	// Confirmed: the look before found it too. Only these are told to people.
-	Confirmed bool   `json:"confirmed"`
-	Reason    string `json:"reason"`
 
 	points points
+	from   int // the first day of the window
 }
 
-// Memory is what the weekly look before found. It can be stored as JSON; the zero
-// value is a service that was never looked at.
-type Memory struct {
-	// Day is the number of days the look before saw.
-	Day      int      `json:"day"`
-	Found    []string `json:"found"`
-	Improved []string `json:"improved,omitempty"`
-	// Told are those of both that were confirmed.
-	Told []string `json:"told,omitempty"`
-}
-
-// Look looks at the last 56 days. memory is that of the look a week before; the one
-// to keep for the next is returned. Looks less than 7 days apart are the same look.
-func Look(h *History, memory Memory) ([]Finding, Memory, error) {
+// Look is what a look at the last 56 days finds. It may be chance: what is told to people
+// was found by nine looks in a row (Replay).
+func Look(h *History) ([]Finding, error) {
 	if err := h.validate(); err != nil {
-		return nil, memory, err
+		return nil, err
 	}
-	found, _, next := look(h, memory)
-	return found, next, nil
+	found, _ := look(h)
+	return found, nil
 }
 
 // Directions of a change.
@@ -107,39 +95,22 @@ type method struct {
 
 // look also returns what the tests say of each method and of the whole service,
 // which comes last.
-func look(h *History, memory Memory) ([]Finding, []method, Memory) {
-	if h.Days < leastDays {
-		return nil, nil, memory
+func look(h *History) (found []Finding, methods []method) {
+	if h.Days < LeastDays {
+		return nil, nil
 	}
 	from := max(0, h.Days-window)
 	names := append(slices.Clone(h.Methods), wholeService)
-	methods := h.test(from)
-	next := Memory{Day: h.Days}
-	var found []Finding
-	for direction, before := range [directions][]string{memory.Found, memory.Improved} {
-		for _, f := range detect(names, methods, direction, memory.Told) {
-			if direction == up {
-				next.Found = append(next.Found, f.Method)
-			} else {
-				next.Improved = append(next.Improved, f.Method)
-			}
-			f.Confirmed = h.Days-memory.Day >= 7 && slices.Contains(before, f.Method)
-			if f.Confirmed { // dating takes a thousand permutations
-				f.Began = f.began()
-			}
-			if f.Confirmed {
-				next.Told = append(next.Told, f.Method)
-			}
+	methods = h.test(from)
+	for direction := range directions {
+		for _, f := range detect(names, methods, direction) {
 			f.Began += from
-			f.Reason = reason(&f, h.Days)
+			f.from = from
 			found = append(found, f)
 		}
 	}
-	if h.Days-memory.Day < 7 {
-		next = memory
-	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.Change, a.Change) })
-	return found, methods, next
+	return found, methods
 }
 
 // test tests all methods, and the whole service.
@@ -150,7 +121,7 @@ func (h *History) test(from int) []method {
 	for s := range by {
 		series := h.series(back, from, byStatistic[s])
 		for _, y := range series {
-			takeWeekdays(y, (h.Weekday+back)%7, from-back)
+			takeWeekdays(y, from-back)
 		}
 		shared := findCommon(series, func(m int) bool { return !h.linear(int32(m)) }, from-back)
 		by[s] = make([][directions]tested, len(series)+1)
@@ -236,49 +207,21 @@ func (h *History) scales(from int) (scales, records []float64) {
 	return scales, records
 }
 
-func reason(f *Finding, days int) string {
-	size := fmt.Sprintf("%+.1f%%", 100*f.Change)
-	if f.Linear {
-		size = fmt.Sprintf("%+.3g", f.Change)
-	}
-	what := fmt.Sprintf("%s over %d days", size, window)
-	if f.Shape == Jump {
-		what = "a step of " + size
-	}
-	told := "to be confirmed by the next weekly look"
-	if f.Confirmed {
-		told = "confirmed"
-	}
-	return fmt.Sprintf("%s, p %.2g, began %d days ago, %s", what, f.P, days-f.Began, told)
-}
-
 // detect controls the false discoveries of each test over all methods, in one direction.
 // Few methods are asked for more evidence: a service of one method would be told of as
-// much chance as one of many. Methods with few records are not helped by those that were
-// told before: true ones, which are found by every look, would let chance pass in each.
-func detect(names []string, all []method, direction int, told []string) []Finding {
+// much chance as one of many.
+func detect(names []string, all []method, direction int) []Finding {
 	share := levelShare(len(all) - 1)
-	family := func(leaveOut []string) (isTrend, isStep []bool) {
-		trendP, stepP := make([]float64, len(all)), make([]float64, len(all))
-		for i := range all {
-			trendP[i], stepP[i] = all[i].tested[direction].trendP, all[i].tested[direction].stepP
-			if n := float64(len(all[i].tested[direction].inTrend.values)); n > 0 && n < fullDays {
-				// Of few days it is hardly known how they depend on each other.
-				trendP[i], stepP[i] = min(1, trendP[i]*fullDays/n*fullDays/n), min(1, stepP[i]*fullDays/n*fullDays/n)
-			}
-			if slices.Contains(leaveOut, names[i]) {
-				trendP[i], stepP[i] = 1, 1
-			}
-		}
-		return stats.BH(trendP, trendAlpha*share), stats.BH(stepP, stepAlpha*share)
-	}
-	isTrend, isStep := family(nil)
-	newTrend, newStep := family(told)
+	trendP, stepP, few := make([]float64, len(all)), make([]float64, len(all)), make([]bool, len(all))
 	for i := range all {
-		if all[i].few && !slices.Contains(told, names[i]) {
-			isTrend[i], isStep[i] = newTrend[i], newStep[i]
+		t := &all[i].tested[direction]
+		trendP[i], stepP[i], few[i] = t.trendP, t.stepP, all[i].few
+		if n := float64(len(t.inTrend.values)); n > 0 && n < fullDays {
+			// Of few days it is hardly known how they depend on each other.
+			trendP[i], stepP[i] = min(1, trendP[i]*fullDays/n*fullDays/n), min(1, stepP[i]*fullDays/n*fullDays/n)
 		}
 	}
+	isTrend, isStep := discoveries(trendP, few, trendAlpha*share), discoveries(stepP, few, stepAlpha*share)
 	var found []Finding
 	for i := range all {
 		m := &all[i]
@@ -300,6 +243,22 @@ func detect(names []string, all []method, direction int, told []string) []Findin
 		case rose:
 			found = append(found, m.asTrend(names[i], direction))
 		}
+	}
+	return found
+}
+
+// discoveries are those of Benjamini and Hochberg. Methods with few records are not helped by
+// those that are sure without help (Bonferroni): a true drift, which every look finds
+// again, would let chance pass in each.
+func discoveries(p []float64, few []bool, alpha float64) []bool {
+	found, rest := stats.BH(p, alpha), slices.Clone(p)
+	for i := range rest {
+		if p[i] <= alpha/float64(len(p)) {
+			rest[i] = 1
+		}
+	}
+	for i, is := range stats.BH(rest, alpha) {
+		found[i] = found[i] && (is || !few[i] || p[i] <= alpha/float64(len(p)))
 	}
 	return found
 }
@@ -364,12 +323,14 @@ func (m *method) setChange(f *Finding, direction int, size, whole, margin float6
 	}
 }
 
-// began is the day of the change that it was dated by: the surest of a step, the first
-// of a trend; otherwise what is known without one.
-func (f *Finding) began() int {
+// date sets the day of the change that it is dated by: the surest of a step, the first
+// of a trend; it stays what is known without one. That takes a thousand permutations, so
+// it is done once, where it matters.
+func (f *Finding) date() {
 	values, days := f.points.values, f.points.days
+	f.points = points{}
 	changes := stats.DateChanges(values)
-	began, most := f.Began, 0.0
+	most := 0.0
 	for i, at := range changes {
 		from, to := 0, len(values)
 		if i > 0 {
@@ -380,12 +341,12 @@ func (f *Finding) began() int {
 		}
 		rise := stats.Median(values[at:to]) - stats.Median(values[from:at])
 		if rise > 0 && f.Shape != Jump {
-			return days[at]
+			f.Began = f.from + days[at]
+			return
 		}
 		before, after := float64(at-from), float64(to-at)
 		if sure := rise * math.Sqrt(before*after/(before+after)); sure > most {
-			began, most = days[at], sure
+			f.Began, most = f.from+days[at], sure
 		}
 	}
-	return began
 }

@@ -3,19 +3,20 @@ package drift
 import (
 	"cmp"
 	"math"
-	"slices"
 
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// lookDay is the weekday on which a week's look is made: at the beginning of
-// Monday, of the days before it. So the looks are the same whoever replays them, on
-// whatever day, and there is one a week, as the rates of false alarms have it.
-const lookDay = 1
+// agree is how many looks in a row must find a drift that is told. There is one at the end
+// of each day, so what is told does not depend on the weekday on which a history begins or
+// ends, and on which one asks.
+const agree = 9
 
-// WantDays is how many days with a value a method needs at least to be told of: for
-// two looks, a week apart.
-const WantDays = leastDays + 7
+// lasts is for how many days what a look confirmed is so.
+const lasts = 7
+
+// WantDays is how many days with a value a method needs at least to be told of.
+const WantDays = LeastDays + agree - 1
 
 // WantRecords is what a caller of a method needs on a day for the day to count.
 const WantRecords = leastRecords
@@ -23,10 +24,10 @@ const WantRecords = leastRecords
 // FewRecords on most days of a method ask for more evidence.
 const FewRecords = 200
 
-// Course is what the weekly looks at a history said.
+// Course is what the looks at a history said.
 type Course struct {
-	// Looks is how many there were, Seen the number of days that the last one saw;
-	// 0 if the history is too short for one.
+	// Looks is how many days they were made for, Seen the number of days that the last
+	// one saw.
 	Looks, Seen int
 	// Drifts are in the order in which they were told.
 	Drifts []Drift
@@ -38,15 +39,18 @@ type Course struct {
 	NextLook int
 }
 
-// Drift is a method that was found dearer by two looks or more in a row.
+// Drift is a method that was found to have changed by nine looks or more in a row.
 type Drift struct {
 	// Finding is of the look that was surest.
 	Finding
 	// Told and Last are the days that the first and the last look saw that confirmed
 	// it.
 	Told, Last int
-	// Now: the last look of the history confirmed it.
+	// Now: a look of the last seven days of the history confirmed it. So a day on which chance
+	// hides it does not take it back.
 	Now bool
+
+	first Finding // of the look that told it
 }
 
 // State is what is known of a method.
@@ -55,7 +59,7 @@ type State struct {
 	// Days with a value and Records on them, of the window.
 	Days    int
 	Records float64
-	// Judged: two looks in a row had days enough, so that a drift would be told. Short:
+	// Judged: nine looks in a row had days enough, so that a drift would be told. Short:
 	// they are fewer than most tests need to have their power.
 	Judged, Short bool
 	// Detectable is the step, as a share, that would be found with a probability of 90%
@@ -65,66 +69,34 @@ type State struct {
 	Surest *Finding
 }
 
-// Replay makes all weekly looks that a history allows, one after the other, so that
-// what is found follows from the rows alone.
+// Replay makes the looks that a history allows, so that what is found follows from the
+// rows alone.
 func Replay(h *History) (*Course, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
 	}
-	byDay := slices.SortedFunc(slices.Values(h.Rows), func(a, b Day) int { return cmp.Compare(a.Day, b.Day) })
-	upTo := func(day int) int {
-		at, _ := slices.BinarySearchFunc(byDay, int32(day), func(r Day, day int32) int { return cmp.Compare(r.Day, day) })
-		return at
-	}
-	c := &Course{}
-	var memory Memory
-	var before []State
-	var last []method
-	for day := 1; day <= h.Days; day++ {
-		if (h.Weekday+day)%7 != lookDay {
-			continue
-		}
-		shown := *h
-		shown.Days, shown.Rows = day, byDay[upTo(day-window):upTo(day)]
-		before, c.Methods, c.Seen = c.Methods, shown.states(), day
-		shown.Rows = byDay[upTo(day-window-lookBack):upTo(day)]
-		if day < leastDays {
-			continue
-		}
-		c.Looks++
-		var found []Finding
-		found, last, memory = look(&shown, memory)
-		c.add(found, day)
-	}
+	l := newLooks(h)
+	c := &Course{Looks: max(0, h.Days-LeastDays+1), Seen: h.Days, Methods: l.shown(h.Days, 0).states()}
+	before := l.shown(h.Days-agree+1, 0).states()
+	last := l.needed()
+	c.Drifts = l.told()
 	for i := range c.Drifts {
-		c.Drifts[i].Now = c.Drifts[i].Last == c.Seen
+		c.Drifts[i].Now = h.Days-c.Drifts[i].Last < lasts
 	}
 	for m := range c.Methods {
 		s := &c.Methods[m]
-		s.Judged = c.Looks >= 2 && s.Days >= leastDays && before[m].Days >= leastDays
+		s.Judged = c.Looks >= agree && s.Days >= LeastDays && before[m].Days >= LeastDays
 		if s.Judged {
 			s.Surest = last[m].surest(s.Method)
 			s.Short = s.Days < fullDays
 			s.Detectable = last[m].detectable(len(last) - 1)
 		}
-	}
-	c.Best, c.NextLook = h.best(byDay[upTo(h.Days-window):upTo(h.Days)])
-	return c, nil
-}
-
-func (h *History) best(rows []Day) (best State, look int) {
-	last := *h
-	last.Rows = rows
-	for i, s := range last.states() {
-		if i == 0 || cmp.Or(cmp.Compare(s.Days, best.Days), cmp.Compare(s.Records, best.Records)) > 0 {
-			best = s
+		if m == 0 || cmp.Or(cmp.Compare(s.Days, c.Best.Days), cmp.Compare(s.Records, c.Best.Records)) > 0 {
+			c.Best = *s
 		}
 	}
-	look = h.Days + max(1, WantDays-best.Days)
-	for (h.Weekday+look)%7 != lookDay {
-		look++
-	}
-	return best, look
+	c.NextLook = h.Days + max(1, WantDays-c.Best.Days)
+	return c, nil
 }
 
 // another is by how many days a step must be later than a drift that was told before it
@@ -133,27 +105,38 @@ const another = window / 2
 
 // add joins what a look confirmed with what an earlier look did that saw some of the
 // same days.
-func (c *Course) add(found []Finding, day int) {
-	for _, f := range found {
-		if !f.Confirmed {
-			continue
+func add(told []Drift, f Finding, day int) []Drift {
+	at := len(told) - 1
+	for at >= 0 && told[at].Method != f.Method {
+		at--
+	}
+	if at < 0 || day-told[at].Last >= window || (f.Change > 0) != (told[at].Change > 0) {
+		return append(told, Drift{Finding: f, Told: day, Last: day, first: f})
+	}
+	d := &told[at]
+	if f.Shape == Jump && f.Began > d.Told {
+		f.date()
+		d.dateBefore()
+	}
+	if f.after(d) {
+		return append(told, Drift{Finding: f, Told: day, Last: day, first: f})
+	}
+	d.Last = day
+	if f.P < d.P {
+		if f.Shape == Jump && f.Began > d.Told {
+			d.Told, d.first = day, f // another step, which is larger
 		}
-		at := len(c.Drifts) - 1
-		for at >= 0 && c.Drifts[at].Method != f.Method {
-			at--
-		}
-		if at < 0 || day-c.Drifts[at].Last >= window || f.after(&c.Drifts[at]) || (f.Change > 0) != (c.Drifts[at].Change > 0) {
-			c.Drifts = append(c.Drifts, Drift{Finding: f, Told: day, Last: day})
-			continue
-		}
-		d := &c.Drifts[at]
-		d.Last = day
-		if f.P < d.P {
-			if f.Began > d.Told {
-				d.Told = day // another step, which is larger
-			}
-			d.Finding = f
-		}
+		d.Finding = f
+	}
+	return told
+}
+
+// dateBefore dates what was told before. It did not begin after that: a later look, which is
+// surer, may no longer see the days on which it began.
+func (d *Drift) dateBefore() {
+	if d.date(); d.Began > d.Told {
+		d.first.date()
+		d.Began = d.first.Began
 	}
 }
 

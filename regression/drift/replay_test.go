@@ -57,26 +57,52 @@ func TestReplayOfTwoSteps(t *testing.T) {
 	}
 }
 
-// Within a week, whoever asks on whatever day is told the same, in whatever order
-// the rows come.
-func TestReplayIsTheSameAllWeek(t *testing.T) {
-	h := history(6, 100, stepUp(60, 0.1), half)
-	for (h.Weekday+h.Days)%7 != lookDay {
-		h.Days--
-	}
-	monday := h.Days
-	want, err := Replay(h)
-	if err != nil || len(want.Drifts) != 1 || !want.Drifts[0].Now {
-		t.Fatalf("%v, %+v", err, want)
-	}
-	rand.New(rand.NewPCG(1, 2)).Shuffle(len(h.Rows), func(i, j int) { h.Rows[i], h.Rows[j] = h.Rows[j], h.Rows[i] })
-	for h.Days = monday; h.Days < monday+7; h.Days++ {
-		got, err := Replay(h)
-		if err != nil {
-			t.Fatal(err)
+// Only some looks are made: what is told is what all would tell, and the order of the rows
+// has no part in it.
+func TestReplayMakesTheLooksThatCount(t *testing.T) {
+	for _, effect := range []float64{0, 0.012, 0.1} {
+		h := history(6, 130, stepUp(70, effect), half)
+		all, counted := newLooks(h), newLooks(h)
+		counted.needed()
+		for day := LeastDays; day <= h.Days; day++ {
+			all.made[day], _ = look(all.shown(day, lookBack))
 		}
-		if got.Seen != monday || len(got.Drifts) != 1 || got.Drifts[0].Began != want.Drifts[0].Began || got.Drifts[0].Told != want.Drifts[0].Told {
-			t.Errorf("asked %d days later: %+v", h.Days-monday, got.Drifts)
+		if effect == 0 && len(counted.made) > h.Days/agree+agree {
+			t.Errorf("%d looks at nothing", len(counted.made))
+		}
+		want := all.told()
+		if got := counted.told(); !reflect.DeepEqual(got, want) || (effect > 0.02) != (len(want) == 1) {
+			t.Errorf("%v: %d are told, want %d", effect, len(got), len(want))
+		}
+		rand.New(rand.NewPCG(1, 2)).Shuffle(len(h.Rows), func(i, j int) { h.Rows[i], h.Rows[j] = h.Rows[j], h.Rows[i] })
+		if got := toldOf(t, h); len(got) != len(want) || len(got) > 0 && (got[0].Began != want[0].Began || got[0].Told != want[0].Told) {
+			t.Errorf("%v: in another order %d are told, want %d", effect, len(got), len(want))
+		}
+	}
+}
+
+// Whoever asks a day later, or has a day less of the past, is told the same.
+func TestReplayIsTheSameOnAllDays(t *testing.T) {
+	h := history(6, 140, stepUp(80, 0.1), half)
+	want := toldOf(t, h)
+	if len(want) != 1 {
+		t.Fatalf("%+v", want)
+	}
+	for _, k := range []int{1, 2, 6} {
+		cut := *h
+		cut.Days, cut.Rows = h.Days-k, nil
+		for _, r := range h.Rows {
+			if r.Day -= int32(k); r.Day >= 0 {
+				cut.Rows = append(cut.Rows, r)
+			}
+		}
+		got := toldOf(t, &cut)
+		if len(got) != 1 || got[0].Began+k != want[0].Began || got[0].Told+k != want[0].Told {
+			t.Errorf("%d days fewer: %+v, want %+v", k, got, want)
+		}
+		cut.Days, cut.Rows = h.Days-k, h.Rows
+		if got := toldOf(t, &cut); len(got) != 1 || got[0].Began != want[0].Began || got[0].Told != want[0].Told {
+			t.Errorf("asked %d days before: %+v, want %+v", k, got, want)
 		}
 	}
 }

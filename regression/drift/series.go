@@ -108,8 +108,9 @@ func (h *History) series(back, from int, s statistic) [][]float64 {
 // takeWeekdays removes from a series what its weekdays differ by in the days from from
 // on: the median, by weekday, of how far a day is from the mean of the seven days around
 // it, so that neither a drift nor slow noise is taken for a weekday. Where days are
-// missing, as at weekends, it is how far a day is from the median of all.
-func takeWeekdays(y []float64, weekday, from int) {
+// missing, as at weekends, it is how far a day is from the median of all. Weekdays are
+// counted back from the last day, so what they are called has no part in it.
+func takeWeekdays(y []float64, from int) {
 	around := func(d int) float64 {
 		mean := math.NaN()
 		if d >= from+3 && d+3 < len(y) {
@@ -121,22 +122,22 @@ func takeWeekdays(y []float64, weekday, from int) {
 		return mean
 	}
 	all := medianOf(y[from:])
-	effect, known := effects(y, weekday, from, around)
+	effect, known := effects(y, from, around)
 	if !known {
-		effect, _ = effects(y, weekday, from, func(int) float64 { return all })
+		effect, _ = effects(y, from, func(int) float64 { return all })
 	}
 	for d := range y {
-		y[d] -= effect[(weekday+d)%7]
+		y[d] -= effect[(len(y)-1-d)%7]
 	}
 }
 
 // effects of weekdays with two values or more, 0 of the others; known is false if there
 // are any of these.
-func effects(y []float64, weekday, from int, level func(day int) float64) (effect [7]float64, known bool) {
+func effects(y []float64, from int, level func(day int) float64) (effect [7]float64, known bool) {
 	var by [7][]float64
 	for d := from; d < len(y); d++ {
 		if v := y[d] - level(d); !math.IsNaN(v) {
-			w := (weekday + d) % 7
+			w := (len(y) - 1 - d) % 7
 			by[w] = append(by[w], v)
 		}
 	}

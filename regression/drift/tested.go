@@ -44,7 +44,7 @@ func (p points) negated() points {
 // test applies both tests for a rise.
 func test(p points) tested {
 	t := tested{trendP: 1, stepP: 1}
-	if len(p.values) < leastDays {
+	if len(p.values) < LeastDays {
 		return t
 	}
 	t.trend = stats.MannKendall(p.values)

@@ -21,6 +21,9 @@ type Daily struct {
 	Steps        []PlantedStep
 	Dip          PlantedDip
 	Phase        int // days by which the dates are shifted
+	// First is the day with which what is read begins, Without the number of last days that
+	// are not read.
+	First, Without int
 	// Linear writes 100 times the logarithm, which is around 0, instead of the value.
 	Linear bool
 }
@@ -80,7 +83,10 @@ func (p Daily) Replay(seed, run uint64) (*drift.Course, error) {
 	b.WriteString("name,date,value\n")
 	first := time.Date(2025, 1, 6, 0, 0, 0, 0, time.UTC).AddDate(0, 0, p.Phase)
 	for n, y := range p.draw(seed, run) {
-		for d, v := range y {
+		for d, v := range y[:p.Days-p.Without] {
+			if d < p.First {
+				continue
+			}
 			if v = math.Exp(v); p.Linear {
 				v = 100 * (math.Log(v) - 3)
 			}
@@ -94,12 +100,12 @@ func (p Daily) Replay(seed, run uint64) (*drift.Course, error) {
 	return drift.Replay(&s.History)
 }
 
-// ReplayRows draws the series as rows of a warehouse, whose evaluations are on Mondays.
+// ReplayRows draws the series as rows of a warehouse, which have no dates.
 func (p Daily) ReplayRows(seed, run uint64, records float64) (*drift.Course, error) {
-	h := &drift.History{Callers: []string{""}, Days: p.Days, Weekday: (1 + p.Phase) % 7}
+	h := &drift.History{Callers: []string{""}, Days: p.Days - p.First - p.Without}
 	for n, y := range p.draw(seed, run) {
 		h.Methods = append(h.Methods, fmt.Sprintf("s%d", n))
-		for d, v := range y {
+		for d, v := range y[p.First : p.Days-p.Without] {
 			h.Rows = append(h.Rows, drift.Day{Method: int32(n), Day: int32(d), Records: records, Weight: records, Capped: records * math.Exp(v), Log: records * v})
 		}
 	}

@@ -19,7 +19,7 @@ func JudgeSeconds(d *Deployment) (float64, error) {
 // DriftSeconds is how long one look takes at a history, the least of three.
 func DriftSeconds(h *History) (float64, error) {
 	return least(func() error {
-		_, _, err := drift.Look(&h.History, drift.Memory{})
+		_, err := drift.Look(&h.History)
 		return err
 	})
 }

@@ -19,6 +19,9 @@ type DriftScore struct {
 // FalsePer1000Days are the false alarms per 1000 methods and day.
 func (s *DriftScore) FalsePer1000Days() float64 { return 1000 * float64(s.False) / s.MethodDays }
 
+// AtMostPer1000Days is the upper end of a one-sided 95% interval of it.
+func (s *DriftScore) AtMostPer1000Days() float64 { return 1000 * atMost(s.False) / s.MethodDays }
+
 // FoundShare is in percent.
 func (s *DriftScore) FoundShare() float64 { return 100 * float64(s.Found) / float64(s.Methods) }
 
@@ -33,7 +36,7 @@ func (s *DriftScore) MedianDay() float64 {
 // firstLook is the day from which alarms count: the methods have their 56 days.
 const firstLook = 63
 
-// count adds the alarms of a day, by method, those of the look before being known.
+// count adds the alarms of a day, by method, those of the day before being known.
 func (s *DriftScore) count(h *History, p Months, day int, now, before, ever []bool) {
 	for m := range now {
 		switch {
@@ -57,31 +60,30 @@ func (h *History) score() (s DriftScore) {
 	return s
 }
 
-// WatchDrift looks at a history every week.
+// WatchDrift counts what is told of a history.
 func WatchDrift(h *History, p Months) (DriftScore, error) {
 	s := h.score()
 	number := map[string]int{}
 	for m, name := range h.Methods {
 		number[name] = m
 	}
-	var memory drift.Memory
-	before, ever := make([]bool, len(h.Methods)), make([]bool, len(h.Methods))
-	for day := firstLook - 7; day <= h.Days; day += 7 {
-		shown := h.History
-		shown.Days = day
-		findings, next, err := drift.Look(&shown, memory)
-		if err != nil {
-			return s, err
+	course, err := drift.Replay(&h.History)
+	if err != nil {
+		return s, err
+	}
+	ever := make([]bool, len(h.Methods))
+	for i := range course.Drifts {
+		d := &course.Drifts[i]
+		m, isMethod := number[d.Method]
+		switch {
+		case !isMethod:
+		case !h.Changed[m]:
+			s.False++
+		case d.Change > 0 && d.Told >= p.Begin && !ever[m]:
+			ever[m] = true
+			s.Found++
+			s.Days = append(s.Days, float64(d.Told-p.Begin))
 		}
-		memory = next
-		now := make([]bool, len(h.Methods))
-		for _, f := range findings {
-			if m, ok := number[f.Method]; ok && f.Confirmed {
-				now[m] = true
-			}
-		}
-		s.count(h, p, day, now, before, ever)
-		before = now
 	}
 	slices.Sort(s.Days)
 	return s, nil

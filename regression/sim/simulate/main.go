@@ -24,25 +24,26 @@ const methods = 1000
 
 func main() {
 	deployments := flag.Int("deployments", 25, "deployments to draw for each table")
-	only := flag.String("only", "", "draw only this table: naive, pipeline, ended, apart, drift, daily, coverage, gate or speed")
+	only := flag.String("only", "", "draw only this table: naive, pipeline, families, ended, apart, drift, daily, weekdays, coverage, gate or speed")
+	of := flag.Uint64("seed", seed, "of the tables drift, daily and weekdays")
 	flag.Parse()
-	if err := run(*deployments, *only, os.Stdout, os.Stderr); err != nil {
+	if err := run(*deployments, *only, *of, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "simulate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(deployments int, only string, out, progress io.Writer) error {
+func run(deployments int, only string, of uint64, out, progress io.Writer) error {
 	if deployments < 1 {
 		return fmt.Errorf("--deployments must be at least 1, found %d", deployments)
 	}
-	s := simulation{deployments: deployments, progress: progress, table: sim.Table{Name: "sim"}}
+	s := simulation{deployments: deployments, seed: of, progress: progress, table: sim.Table{Name: "sim"}}
 	parts := []struct {
 		name string
 		draw func() error
 	}{
 		{"naive", s.naive}, {"pipeline", s.pipeline}, {"families", s.families}, {"ended", s.ended}, {"apart", s.apart},
-		{"drift", s.drift}, {"daily", s.daily}, {"coverage", s.coverage}, {"gate", s.gate}, {"speed", s.speed},
+		{"drift", s.drift}, {"daily", s.daily}, {"weekdays", s.weekdays}, {"coverage", s.coverage}, {"gate", s.gate}, {"speed", s.speed},
 	}
 	drawn := false
 	for _, part := range parts {
@@ -64,6 +65,7 @@ func run(deployments int, only string, out, progress io.Writer) error {
 
 type simulation struct {
 	deployments int
+	seed        uint64
 	progress    io.Writer
 	table       sim.Table
 }

@@ -23,21 +23,21 @@ var drifts = []struct {
 func (s *simulation) drift() error {
 	for _, records := range []float64{20_000, 2_000} {
 		null := sim.Months{Methods: methods, Days: 365, Records: records}
-		h := sim.DrawMonths(null, seed, 1)
+		h := sim.DrawMonths(null, s.seed, 1)
 		ours, err := sim.WatchDrift(h, null)
 		if err != nil {
 			return err
 		}
 		weeks := sim.WatchWeeks(h, null)
 		name := fmt.Sprintf("drift, %.0f records a day, false alarms", records)
-		s.table.Lower(fmt.Sprintf("%s (%d in a year)", name, ours.False), ours.FalsePer1000Days(), "per 1000 methods and day", 0.13)
+		s.table.Lower(fmt.Sprintf("%s (%d in a year, at most %.4f with 95%% confidence)", name, ours.False, ours.AtMostPer1000Days()), ours.FalsePer1000Days(), "per 1000 methods and day", 0.13)
 		s.table.Lower(name+", week over four weeks > 5%", weeks.FalsePer1000Days(), "per 1000 methods and day", sim.None)
 		fmt.Fprintf(s.progress, "drift: a year with %.0f records a day\n", records)
 	}
 	for i, d := range drifts {
 		p := d.months
 		p.Methods, p.Days, p.Changed, p.Begin = methods, 154, 0.1, 70
-		h := sim.DrawMonths(p, seed, uint64(i)+2)
+		h := sim.DrawMonths(p, s.seed, uint64(i)+2)
 		ours, err := sim.WatchDrift(h, p)
 		if err != nil {
 			return err
@@ -54,7 +54,15 @@ func (s *simulation) drift() error {
 // dailyFiles is the number of files drawn for each scene of daily.
 const dailyFiles = 10
 
+// weekdayFiles is that of weekdays, which are read 21 times or more.
+const weekdayFiles = 3
+
 // daily counts what drift says of independent series.
 func (s *simulation) daily() error {
-	return s.table.DailyGoals(seed, dailyFiles, func(line string) { fmt.Fprintln(s.progress, line) })
+	return s.table.DailyGoals(s.seed, dailyFiles, func(line string) { fmt.Fprintln(s.progress, line) })
+}
+
+// weekdays counts how far it depends on where a history begins and ends.
+func (s *simulation) weekdays() error {
+	return s.table.WeekdayGoals(s.seed, weekdayFiles, func(line string) { fmt.Fprintln(s.progress, line) })
 }

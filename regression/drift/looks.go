@@ -1,0 +1,90 @@
+package drift
+
+import (
+	"cmp"
+	"slices"
+)
+
+// change is what looks must agree on.
+type change struct {
+	method string
+	rises  bool
+}
+
+func (f *Finding) change() change { return change{f.Method, f.Change > 0} }
+
+// looks are made at the ends of the days of a history.
+type looks struct {
+	h     *History
+	byDay []Day
+	made  map[int][]Finding // by the number of days seen
+}
+
+func newLooks(h *History) *looks {
+	byDay := slices.SortedFunc(slices.Values(h.Rows), func(a, b Day) int { return cmp.Compare(a.Day, b.Day) })
+	return &looks{h: h, byDay: byDay, made: map[int][]Finding{}}
+}
+
+// shown is what a look sees that is made after so many days.
+func (l *looks) shown(days, back int) *History {
+	upTo := func(day int) int {
+		at, _ := slices.BinarySearchFunc(l.byDay, int32(day), func(r Day, day int32) int { return cmp.Compare(r.Day, day) })
+		return at
+	}
+	shown := *l.h
+	shown.Days, shown.Rows = max(0, days), l.byDay[upTo(days-window-back):upTo(days)]
+	return &shown
+}
+
+// needed makes the looks that can be part of agree in a row, and returns what the last one
+// says of all methods: one of every agree, as any such run has one of them, and those
+// around each for as long as they find what it found.
+func (l *looks) needed() (last []method) {
+	l.made[l.h.Days], last = look(l.shown(l.h.Days, lookBack))
+	for day := l.h.Days; day >= LeastDays; day -= agree {
+		l.around(day, -1)
+		l.around(day, 1)
+	}
+	return last
+}
+
+// around makes the looks before or after one.
+func (l *looks) around(day, step int) {
+	all := map[change]int{} // by the number of looks
+	for n := 1; n <= agree && day >= LeastDays && day <= l.h.Days; n++ {
+		found, made := l.made[day]
+		if !made {
+			found, _ = look(l.shown(day, lookBack))
+			l.made[day] = found
+		}
+		again := false
+		for i := range found {
+			if c := found[i].change(); all[c] == n-1 {
+				all[c], again = n, true
+			}
+		}
+		if !again {
+			return
+		}
+		day += step
+	}
+}
+
+// told are the changes that agree looks in a row found.
+func (l *looks) told() (told []Drift) {
+	runs := map[change]int{}
+	for day := LeastDays; day <= l.h.Days; day++ {
+		longer := map[change]int{}
+		for _, f := range l.made[day] {
+			c := f.change()
+			if longer[c] = runs[c] + 1; longer[c] >= agree {
+				told = add(told, f, day)
+			}
+		}
+		runs = longer
+	}
+	for i := range told {
+		told[i].dateBefore()
+	}
+	return told
+}
