@@ -190,7 +190,7 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 		"SET parquet_metadata_cache = true", // a statement reads the same files several times
 		asWritten,
 	}, views, []string{
-		"CREATE VIEW method_files AS SELECT " + fullOf(w.Files) + " FROM " + readFiles(paths, "filename = 'parquet_file'"),
+		"CREATE VIEW method_files AS SELECT " + fullOf(w.Files) + " FROM " + readFiles(w.Files, paths, "filename = 'parquet_file'"),
 		costs,
 	}, more, []string{
 		// From here on no statement, whoever wrote it, reaches another file.
