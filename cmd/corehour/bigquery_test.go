@@ -88,7 +88,7 @@ func TestBytesOfAllThatIsOpenedAreBounded(t *testing.T) {
 	if r.code != exitFailed || !strings.Contains(r.stderr, "extent reads 123 MB, after 988 MB of 1.1 GB") {
 		t.Errorf("%+v", r)
 	}
-	if r := corehour(append(explain, "2GB")...); r.code != exitNothing {
+	if r := corehour(append(explain, "3GB")...); r.code != exitNothing {
 		t.Errorf("%+v", r)
 	}
 }
@@ -99,7 +99,7 @@ func TestBytesOfEachLookAreBounded(t *testing.T) {
 	_, address := remote.Serve(t, twoReleases(t, 0.5))
 	ctx, cancel := context.WithCancel(t.Context())
 	var stderr strings.Builder
-	code := run(ctx, []string{"regress", "--warehouse", address, "--every", "1s", "--max-bytes-billed", "700MB"}, io.Discard,
+	code := run(ctx, []string{"regress", "--warehouse", address, "--every", "1s", "--max-bytes-billed", "1400MB"}, io.Discard,
 		writerFunc(func(p []byte) (int, error) {
 			stderr.Write(p)
 			if said := stderr.String(); strings.Count(said, "cells reads up to") == 2 || strings.Contains(said, "corehour regress: ") {
@@ -228,7 +228,7 @@ func TestQueriesAreAsManyAsDocumented(t *testing.T) {
 	}
 	_, address := remote.Serve(t, twoReleases(t, 0.5))
 	clock(t, evening.AddDate(0, 0, 1))
-	if n := count(address, "explain shop/cart.Cart.Total --service shop"); n != 2+14 {
-		t.Errorf("explain the next day: %d queries, the documentation says 16", n)
+	if n := count(address, "explain shop/cart.Cart.Total --service shop"); n != 2+14+6 { // it raises an alert
+		t.Errorf("explain the next day: %d queries, the documentation says 22", n)
 	}
 }
