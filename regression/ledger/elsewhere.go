@@ -128,12 +128,12 @@ func missingBatches(batches []query.Batch, prefix string, partial bool) MissingB
 
 // String names the batches.
 func (m *MissingBatches) String() string {
-	switch {
-	case m.Batches == 0:
+	switch m.Batches {
+	case 0:
 		return "rows without a batch number"
-	case m.Batches == 1:
+	case 1:
 		return fmt.Sprintf("batch %d", m.First)
-	case m.Batches == m.Last-m.First+1:
+	case m.Last - m.First + 1:
 		return fmt.Sprintf("%d batches, %d to %d", m.Batches, m.First, m.Last)
 	}
 	return fmt.Sprintf("%d batches between %d and %d", m.Batches, m.First, m.Last)

@@ -1,7 +1,5 @@
 package decide
 
-import "math"
-
 // bunch is how many calls come together: the variance of an interval's calls by their mean, 1
 // by Poisson's law. It follows from how far intervals are from the ones before them, because a
 // level that has moved is off for long and no bunch.
@@ -21,7 +19,8 @@ func (b *bunch) observe(calls, before, scale float64, usual *bunch) {
 	if calls+before == 0 {
 		return
 	}
-	off := min(math.Pow(calls-before, 2)/max((calls+before)*scale, 1), bunchMost*b.size(usual))
+	off := calls - before
+	off = min(off*off/max((calls+before)*scale, 1), bunchMost*b.size(usual))
 	b.add(off, bunchMethod)
 	usual.add(off, bunchService)
 }
