@@ -13,6 +13,8 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # Every module of the repository that holds Go code to be tested.
 MODULES := . sdk sdk/otelbridge sdk/bench internal/figures deploy integration integration/buckets integration/shop
+# Long tests of the command that are skipped with the race detector.
+UNRACED := TestChainNamesItsLeaf|TestEverythingTenTimes|TestRareExpensiveCalls|TestWhichVersionIsTheBase|TestMoreCallsAreTold|TestOwnCostsAddUpFromTheStart
 # Arithmetic that starts no goroutine, which lint checks: the race detector has nothing to find.
 ARITHMETIC := regression/judge regression/stats regression/drift
 SIMULATIONS := ./regression/sim/... ./processor/adaptivesampler/internal/decide/sim/...
@@ -55,6 +57,7 @@ test: build ## Run all tests, with the race detector.
 		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$anew -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
 	done; echo "== tests of configurations and pages"; $(GO) test -race -count=1 -timeout 20m ./config ./docs; \
 	echo "== tests of probes that the race detector would change"; (cd sdk && $(GO) test -run '$(UNCHANGED)' .); \
+	echo "== long tests of the command without the race detector"; $(GO) test -timeout 20m -run '^($(UNRACED))$$' ./cmd/corehour; \
 	echo "== simulations, too slow with the race detector, and arithmetic"; $(GO) test -timeout 20m $(SIMULATIONS) $(ARITHMETIC:%=./%); \
 	if [ -s build/tries.txt ]; then echo "== measured anew, which is rare on a quiet machine"; cat build/tries.txt; fi; \
 	echo "make test took $$((SECONDS - begin)) s"

@@ -239,6 +239,7 @@ func atEnd(t *testing.T) { clock(t, fixture.Start.Add(treeMinutes*time.Minute)) 
 // TestChainNamesItsLeaf: a leaf that costs more is the one alert, and its callers are
 // more expensive by it.
 func TestChainNamesItsLeaf(t *testing.T) {
+	unraced(t)
 	atEnd(t)
 	const leaf = "app/chain.Step4"
 	for _, hosts := range []float64{0, 0.06} {
@@ -401,6 +402,7 @@ func TestMetricOfEachMethod(t *testing.T) {
 // TestEverythingTenTimes: what all methods share is never taken off where it is more
 // than hosts can do, and never passed over.
 func TestEverythingTenTimes(t *testing.T) {
+	unraced(t)
 	atEnd(t)
 	for _, processes := range [][2]int{{1, 1}, {2, 2}, {6, 1}} {
 		t.Run(fmt.Sprintf("%d+%d", processes[0], processes[1]), func(t *testing.T) {
@@ -500,6 +502,7 @@ func atEndOfScenes(t *testing.T) { clock(t, scenes.Begin.Add(scenes.DefaultDurat
 // TestRareExpensiveCalls: calls of which one in a hundred costs 100 times as much are
 // found, and what is printed is the change of the mean.
 func TestRareExpensiveCalls(t *testing.T) {
+	unraced(t)
 	atEndOfScenes(t)
 	const seeds = 10
 	found, covered := 0, 0
