@@ -126,12 +126,14 @@ func (m *Method) callerWalkedFar() (caller *Method, looked int, because uintptr)
 func (m *Method) callerUnwound(because uintptr) *Method {
 	var pcs [1 + nearFrames + farFrames]uintptr
 	n := runtime.Callers(framesToCaller+2, pcs[:]) // from Begin, with timeWalked and two functions below
-	if s := siteAt(because); because != 0 && !s.tried {
-		learn(pcs[:n])
-		if !siteAt(because).whole {
-			hopeless := *s
-			hopeless.tried = true
-			remember(because, &hopeless)
+	if because != 0 {
+		if s := siteAt(because); !s.tried {
+			learn(pcs[:n])
+			if !siteAt(because).whole {
+				hopeless := *s
+				hopeless.tried = true
+				remember(because, &hopeless)
+			}
 		}
 	}
 	if n == 0 {

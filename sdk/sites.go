@@ -66,6 +66,9 @@ var addresses [addressTable]struct {
 }
 
 func siteAt(pc uintptr) *site {
+	if pc == 0 { // that is a free slot's
+		return resolve(pc)
+	}
 	h := uint64(pc) * 0x9E3779B97F4A7C15 >> 32
 	for i := range uint64(addressProbes) {
 		a := &addresses[(h+i)%addressTable]

@@ -197,3 +197,13 @@ func TestStacksTravel(t *testing.T) {
 		t.Errorf("sums %v", sums[0].attrs)
 	}
 }
+
+// A slot that no address has claimed has no site: the next address would get it.
+func TestNoAddressHasNoSlot(t *testing.T) {
+	siteAt(0)
+	for i := range addresses {
+		if a := &addresses[i]; a.pc.Load() == 0 && a.site.Load() != nil {
+			t.Fatalf("slot %d has a site and no address", i)
+		}
+	}
+}
