@@ -124,7 +124,7 @@ func paths(report *figures.Report, otel peers, rounds int) {
 	add("empty defer", loop(emptyDefer))
 	add("two clocks", loop(twoClocks))
 	add("two clocks and stack", loop(twoClocksAndStack))
-	add("five clocks", loop(fiveClocks))
+	add("six clocks", loop(sixClocks))
 	add("disabled", loop(disabled))
 	add("disabled, defer", loop(disabledDefer))
 	twice("skipped", skipped)
