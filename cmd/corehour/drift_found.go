@@ -109,7 +109,7 @@ func (f *driftFindings) exitCode() int {
 	return exitNothing
 }
 
-// confirmed tells whether a look of the last week confirms any drift.
+// confirmed reports whether a look of the last week confirms any drift.
 func (f *driftFindings) confirmed() bool {
 	return slices.ContainsFunc(f.Services, func(s *driftService) bool {
 		return slices.ContainsFunc(s.Lines, func(l driftLine) bool { return l.State == driftNow })
@@ -227,7 +227,7 @@ func (h *serviceHistory) missing(c *drift.Course) string {
 		want = fmt.Sprintf("%d measured calls from one caller", drift.WantRecords)
 		best += fmt.Sprintf(" with %.0f records", c.Best.Records)
 	}
-	return fmt.Sprintf("too little history: %d days from %s on; a drift is told from %d days with %s (%d of 56, at each of nine daily looks), and %s; %s is the first look that could tell",
+	return fmt.Sprintf("too little history: %d days from %s on; a drift is reported from %d days with %s (%d of 56, at each of nine daily looks), and %s; %s is the first look that could tell",
 		h.Days, date(h.first), drift.WantDays, want, drift.LeastDays, best, date(h.day(c.NextLook)))
 }
 

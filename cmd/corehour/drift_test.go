@@ -115,7 +115,7 @@ func TestDriftIsToldOnce(t *testing.T) {
 	}
 }
 
-// Every day there is another look, which may date a drift on another day: it is told once and
+// Every day there is another look, which may date a drift on another day: it is reported once and
 // not taken back.
 func TestDriftIsToldOnceWhileDaysPass(t *testing.T) {
 	m := months()
@@ -387,7 +387,7 @@ func TestDriftCouldNotTell(t *testing.T) {
 		code int
 		want string
 	}{
-		{"short", []string{"--warehouse", short.Write(t)}, exitCannotTell, "too little history: 20 days from 2026-01-05 on; a drift is told from 29 days with 5 measured calls from one caller (21 of 56, at each of nine daily looks), and shop/cart.Cart.Total has most, 20 of the last 56 with 16000 records; 2026-02-03 is the first look that could tell"},
+		{"short", []string{"--warehouse", short.Write(t)}, exitCannotTell, "too little history: 20 days from 2026-01-05 on; a drift is reported from 29 days with 5 measured calls from one caller (21 of 56, at each of nine daily looks), and shop/cart.Cart.Total has most, 20 of the last 56 with 16000 records; 2026-02-03 is the first look that could tell"},
 		{"thin", []string{"--warehouse", thin.Write(t)}, exitCannotTell, "no method has one of the last 56"},
 		{"flat", []string{"--warehouse", flat.Write(t)}, exitNothing, "nothing became dearer over weeks beyond doubt"},
 		{"no CPU", []string{"--warehouse", flat.Write(t), "--metric", "cpu"}, exitCannotTell, "none was measured"},
@@ -441,7 +441,7 @@ func TestDriftOfCSV(t *testing.T) {
 	}
 }
 
-// The weekday on which a file begins has no part in what is told.
+// The weekday on which a file begins has no part in what is reported.
 func TestDriftOfCSVOnAllWeekdays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "series.csv")
 	var first driftFindings

@@ -68,7 +68,7 @@ type Finding struct {
 	from   int // the first day of the window
 }
 
-// Look is what a look at the last 56 days finds. It may be chance: what is told to people
+// Look is what a look at the last 56 days finds. It may be chance: what is reported to people
 // was found by nine looks in a row (Replay).
 func Look(h *History) ([]Finding, error) {
 	if err := h.validate(); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// agree is how many looks in a row must find a drift that is told. There is one at the end
-// of each day, so what is told does not depend on the weekday on which a history begins or
+// agree is how many looks in a row must find a drift that is reported. There is one at the end
+// of each day, so what is reported does not depend on the weekday on which a history begins or
 // ends, and on which one asks.
 const agree = 9
 

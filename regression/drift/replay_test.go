@@ -57,7 +57,7 @@ func TestReplayOfTwoSteps(t *testing.T) {
 	}
 }
 
-// Only some looks are made: what is told is what all would tell, and the order of the rows
+// Only some looks are made: what is reported is what all would tell, and the order of the rows
 // has no part in it.
 func TestReplayMakesTheLooksThatCount(t *testing.T) {
 	for _, effect := range []float64{0, 0.012, 0.1} {
@@ -72,16 +72,16 @@ func TestReplayMakesTheLooksThatCount(t *testing.T) {
 		}
 		want := all.told()
 		if got := counted.told(); !reflect.DeepEqual(got, want) || (effect > 0.02) != (len(want) == 1) {
-			t.Errorf("%v: %d are told, want %d", effect, len(got), len(want))
+			t.Errorf("%v: %d are reported, want %d", effect, len(got), len(want))
 		}
 		rand.New(rand.NewPCG(1, 2)).Shuffle(len(h.Rows), func(i, j int) { h.Rows[i], h.Rows[j] = h.Rows[j], h.Rows[i] })
 		if got := toldOf(t, h); len(got) != len(want) || len(got) > 0 && (got[0].Began != want[0].Began || got[0].Told != want[0].Told) {
-			t.Errorf("%v: in another order %d are told, want %d", effect, len(got), len(want))
+			t.Errorf("%v: in another order %d are reported, want %d", effect, len(got), len(want))
 		}
 	}
 }
 
-// Whoever asks a day later, or has a day less of the past, is told the same.
+// Whoever asks a day later, or has a day less of the past, is reported the same.
 func TestReplayIsTheSameOnAllDays(t *testing.T) {
 	h := history(6, 140, stepUp(80, 0.1), half)
 	want := toldOf(t, h)

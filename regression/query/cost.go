@@ -34,7 +34,7 @@ var GroupColumns = []string{"service_namespace", "service", "environment", "vers
 // only counted, and of rows that were added up.
 const UnknownGoroutineGroup = "(unknown)"
 
-// maxGoroutineGroups are told apart, those with the most measured calls. Others are one,
+// maxGoroutineGroups are kept apart, those with the most measured calls. Others are one,
 // called (other).
 const maxGoroutineGroups = 100
 
@@ -103,10 +103,10 @@ type Costs struct {
 // ByGoroutineGroup reports whether methods are split by the group of their goroutine.
 func (s scope) ByGoroutineGroup() bool { return slices.Contains(s.Group, "goroutine_group") }
 
-// MaxGoroutineGroups is the number of groups that are told apart.
+// MaxGoroutineGroups is the number of groups that are kept apart.
 func (s scope) MaxGoroutineGroups() int { return maxGoroutineGroups }
 
-// TellingCosts is the same scope with rows that are told apart by what costs depend on.
+// TellingCosts is the same scope with rows that are kept apart by what costs depend on.
 func (s scope) TellingCosts() scope {
 	columns := []string{"instance", "slot_ns", "caller", "signature", "usd_per_core_hour"}
 	if s.ByGoroutineGroup() {

@@ -42,9 +42,9 @@ func Slowest(all []Freshness) (slowest Freshness) {
 	return slowest
 }
 
-// FreshnessByRoot compares the end of rows with the commit of their file, by the time that
-// the manifest says, for each of the Roots. It is not known if no file that is still as it was written has rows: compacted
-// files are newer than their rows. In BigQuery the load jobs tell.
+// FreshnessByRoot compares the end of rows with the commit of their file, by the time in the
+// manifest, for each of the Roots. It is not known where no file is still as it was written:
+// compacted files are newer than their rows. In BigQuery the load jobs say it.
 func (w *Warehouse) FreshnessByRoot(ctx context.Context, window Window, f Filter) ([]Freshness, error) {
 	if w.remote != nil {
 		fresh, err := w.remote.freshness(ctx, window, f, time.Now())

@@ -43,8 +43,8 @@ var readings = []reading{
 	{"rows", func(p Daily, seed, run uint64) (*drift.Course, error) { return p.ReplayRows(seed, run, 1000) }},
 }
 
-// weekdays counts planted series that are told in all seven readings, or in none, and those
-// that are told in each.
+// weekdays counts planted series that are reported in all seven readings, or in none, and those
+// that are reported in each.
 func (c *plantedScene) weekdays(r reading, days func(p *Daily, k int), seed uint64, files int) (alike int, found [7]int, err error) {
 	for f := range files {
 		times := make([]int, c.moved)
@@ -73,7 +73,7 @@ func (c *plantedScene) weekdays(r reading, days func(p *Daily, k int), seed uint
 	return alike, found, nil
 }
 
-// WeekdayGoals adds how far what is told of a planted step depends on the days on which a
+// WeekdayGoals adds how far what is reported of a planted step depends on the days on which a
 // history begins and ends: each scene is read from seven days in a row.
 func (t *Table) WeekdayGoals(seed uint64, files int, progress func(string)) error {
 	for i := range plantedScenes {

@@ -55,7 +55,7 @@ func TestDailyNoise(t *testing.T) {
 	}
 }
 
-// What is told of a step follows from the days and not from their dates, nor from which of
+// What is reported of a step follows from the days and not from their dates, nor from which of
 // seven days a history ends on. One of a scene may be found by looks that some do not have.
 func TestToldFromAllWeekdays(t *testing.T) {
 	for _, c := range []plantedScene{{1, 1, 0.02, 0.06, 12}, {8, 3, 0.02, 0.05, 1}} {

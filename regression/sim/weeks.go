@@ -60,7 +60,7 @@ func (h *History) score() (s DriftScore) {
 	return s
 }
 
-// WatchDrift counts what is told of a history.
+// WatchDrift counts what is reported of a history.
 func WatchDrift(h *History, p Months) (DriftScore, error) {
 	s := h.score()
 	number := map[string]int{}
