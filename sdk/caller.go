@@ -178,12 +178,22 @@ func ownerAt(pc uintptr) *Method {
 func (m *Method) locate() {
 	var pcs [1]uintptr
 	if runtime.Callers(framesToCaller+1, pcs[:]) == 1 {
-		if f := siteAt(pcs[0]).functions[0]; f.owner.Load() != m {
-			if !f.owner.CompareAndSwap(nil, m) {
-				f.owner.Store(ambiguous)
-			}
-			callersChanged.Add(1)
-		}
+		siteAt(pcs[0]).functions[0].holds(m)
 	}
 	m.located.Store(true)
+}
+
+// holds notes that the function holds the method's probe. First calls may do so at the
+// same time.
+func (f *function) holds(m *Method) {
+	if f.owner.Load() == m {
+		return
+	}
+	if !f.owner.CompareAndSwap(nil, m) {
+		if f.owner.Load() == m {
+			return
+		}
+		f.owner.Store(ambiguous)
+	}
+	callersChanged.Add(1)
 }

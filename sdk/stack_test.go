@@ -3,6 +3,8 @@ package corehour
 import (
 	"context"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/corehour/corehour/sdk/internal/methodfile"
@@ -204,6 +206,31 @@ func TestNoAddressHasNoSlot(t *testing.T) {
 	for i := range addresses {
 		if a := &addresses[i]; a.pc.Load() == 0 && a.site.Load() != nil {
 			t.Fatalf("slot %d has a site and no address", i)
+		}
+	}
+}
+
+// First calls of one method at the same time agree on whose probe a function holds.
+func TestFirstCallsAtOnceFindOneOwner(t *testing.T) {
+	m, other := NewMethod("first.Calls"), NewMethod("first.Other")
+	for range 4000 {
+		f := new(function)
+		var ready atomic.Int32
+		var running sync.WaitGroup
+		for range 2 {
+			running.Go(func() {
+				for ready.Add(1); ready.Load() < 2; {
+				}
+				f.holds(m)
+			})
+		}
+		running.Wait()
+		if f.owner.Load() != m {
+			t.Fatalf("the owner is %s", f.owner.Load().normal)
+		}
+		f.holds(other)
+		if f.owner.Load() != ambiguous {
+			t.Fatalf("with two methods the owner is %s", f.owner.Load().normal)
 		}
 	}
 }
