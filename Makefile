@@ -85,6 +85,13 @@ generate-check: ## Fail if the generated files are not what generating gives.
 	before=$$(sums); $(MAKE) generate; after=$$(sums); \
 	[ "$$before" = "$$after" ] || { echo "generated files were stale; commit what make generate made of them:"; diff <(echo "$$before") <(echo "$$after") || true; exit 1; }
 
+.PHONY: builder-check
+builder-check: build ## Build the collector with the Collector Builder and run the result (some minutes).
+	@mkdir -p build/builder
+	@GOWORK=off $(GO) tool $(TOOLS) builder --config builder-config.yaml --skip-strict-versioning=false > build/builder.log 2>&1 || { cat build/builder.log; exit 1; }
+	@cp _ocb/corehour-collector $(BIN)/corehour build/builder/
+	@cd integration && COREHOUR_BIN=../build/builder $(GO) test -count=1 -run '^(TestShippedConfigurationWorks|TestStoppedCollectorWritesWhatItHolds)$$' .
+
 .PHONY: bench-pipeline
 bench-pipeline: build ## Measure the collector's CPU per span beside a stock one.
 	@cd integration && $(GO) run ./benchpipeline --bin ../$(BIN) --out ../build/bench $(if $(SPANS),--spans $(SPANS) --rounds 1)
