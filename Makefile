@@ -89,7 +89,7 @@ generate-check: ## Fail if the generated files are not what generating gives.
 builder-check: build ## Build the collector with the Collector Builder and run the result (some minutes).
 	@mkdir -p build/builder
 	@GOWORK=off $(GO) tool $(TOOLS) builder --config builder-config.yaml --skip-strict-versioning=false > build/builder.log 2>&1 || { cat build/builder.log; exit 1; }
-	@cp _ocb/corehour-collector $(BIN)/corehour build/builder/
+	@cp _ocb/corehour-collector $(BIN)/corehour build/builder/ && rm -r _ocb
 	@cd integration && COREHOUR_BIN=../build/builder $(GO) test -count=1 -run '^(TestShippedConfigurationWorks|TestStoppedCollectorWritesWhatItHolds)$$' .
 
 .PHONY: bench-pipeline

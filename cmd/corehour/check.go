@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -24,6 +25,8 @@ dates of that time are read: the account of a process that lives longer is made
 from its first row there to its last. Dates that were rolled up keep no account: they
 are named, and if there are no others it could not be told. A running process may
 show calls that are still on their way.
+A service whose methods were estimated to cost more than the CPU time of its processes
+is named, too (not in BigQuery, and not with several warehouses).
 A process that moves to another collector has its rows in two warehouses. Give
 --warehouse once for each of them: the accounts are made of all, and a row that
 two of them hold counts once. With fewer than the process may send to, calls in
@@ -70,7 +73,15 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 			return exitFailed, err
 		}
 	}
-	if err := c.write(stdout, checkDocument(r, c)); err != nil {
+	excess, err := reconciled(ctx, w, c, r)
+	if err != nil {
+		return exitFailed, err
+	}
+	d := checkDocument(r, c)
+	if len(excess) > 0 {
+		d.Say(excess...)
+	}
+	if err := c.write(stdout, d); err != nil {
 		return exitFailed, err
 	}
 	switch {
@@ -80,6 +91,26 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 		return exitCannotTell, nil
 	}
 	return exitFound, nil
+}
+
+// reconciled computes costs and notes the services whose methods were estimated to cost more
+// than their processes used: the probes of these are worth a look.
+func reconciled(ctx context.Context, w *query.Warehouse, c *common, r *ledger.Report) (lines []string, err error) {
+	r.Reconciled = []ledger.Reconciled{}
+	if !w.InFiles() || len(c.warehouses()) > 1 { // in BigQuery each query is paid for
+		return nil, nil
+	}
+	costs, err := cost.Compute(ctx, w, cost.Options{Filter: c.filter, Window: c.window, Now: now()})
+	if err != nil {
+		return nil, err
+	}
+	for i := range costs.Services {
+		if s := &costs.Services[i]; s.Reconciled {
+			r.Reconciled = append(r.Reconciled, ledger.Reconciled{Service: s.Service, MeasuredCoreHours: s.MeasuredCoreHours, ProcessCoreHours: *s.ProcessCoreHours})
+			lines = append(lines, s.Excess())
+		}
+	}
+	return lines, nil
 }
 
 func checkVerdict(r *ledger.Report) string {

@@ -94,8 +94,8 @@ func probeNotes(r *cost.Report, shown []cost.Line) (notes []string) {
 		notes = append(notes, fmt.Sprintf("below resolution: %d of the lines above are not larger than what is not known of their probes, and cost at most so much a call", below))
 	}
 	for i := range r.Services {
-		if s := &r.Services[i]; s.Reconciled && reconciled {
-			notes = append(notes, fmt.Sprintf("r: self costs of %s were estimated at %s core-h in all, more than its process CPU, and are reconciled with it", s.Name, amount(&s.MeasuredCoreHours)))
+		if excess := r.Services[i].Excess(); excess != "" && reconciled {
+			notes = append(notes, "r: "+excess)
 		}
 	}
 	return notes

@@ -15,6 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/regression/ledger"
 )
 
 func write(t *testing.T, name, text string) string {
@@ -196,6 +197,34 @@ func TestCostByGroup(t *testing.T) {
 	after := groups()
 	if whole := before["batch"] + before["web"] + before["(none)"]; len(after) != 1 || after["(unknown)"]/whole < 0.999999 || after["(unknown)"]/whole > 1.000001 {
 		t.Errorf("%v, before it was rolled up %v", after, before)
+	}
+}
+
+// Methods that were estimated to cost more than their process used are reconciled, and each
+// command that shows money says so.
+func TestWhatWasReconciledIsNamed(t *testing.T) {
+	clock(t, evening)
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	for i := range 60 {
+		at := fixture.Start.Add(time.Duration(i) * time.Minute)
+		p.Counts("a.B", at, time.Minute, 10)
+		p.Call("a.B", methodspan.CallerEntry, at, time.Second, time.Duration(100+i%7)*time.Millisecond, 0.1, 1)
+		p.Beat(at, time.Minute, 800*time.Millisecond, i == 59)
+	}
+	root := fixture.Write(t, []methodspan.Item{p.Item()})
+	const excess = "self costs of shop were estimated at 0.0171 core-h in all, more than its process CPU of 0.0133, and are reconciled with it"
+	for _, command := range []string{"cost", "check"} {
+		if r := corehour(command, "--warehouse", root, "--wide"); r.code != exitNothing || !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), excess) {
+			t.Errorf("%s: %+v", command, r)
+		}
+	}
+	var found ledger.Report
+	r := corehour("check", "--warehouse", root, "--json")
+	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Reconciled) != 1 {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	if s := found.Reconciled[0]; s.Name != "shop" || math.Abs(s.ProcessCoreHours-48./3600) > 1e-9 || !(s.MeasuredCoreHours > s.ProcessCoreHours) {
+		t.Errorf("%+v", s)
 	}
 }
 

@@ -16,7 +16,7 @@ type Day struct {
 	methods map[[2]string]*Line // by class and method
 	whole   *float64            // own costs of all
 	days    float64
-	Basis   string // that of dollars a day
+	Basis   string // that of dollars a day, and of what was reconciled
 }
 
 // DayOf computes the day of a service in a window; of a version only, unless that is empty.
@@ -33,6 +33,9 @@ func DayOf(ctx context.Context, w *query.Warehouse, window query.Window, of quer
 	for i := range r.Services {
 		if s := &r.Services[i]; s.Service == of {
 			d.days, d.Basis = s.ObservedDays, s.USDPerDayBasis
+			if excess := s.Excess(); excess != "" {
+				d.Basis += "; " + excess
+			}
 		}
 	}
 	lines := r.Lines()

@@ -1,8 +1,10 @@
 package cost
 
 import (
+	"fmt"
 	"time"
 
+	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/perday"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -195,6 +197,16 @@ type Service struct {
 	coreless, intervals int64
 	leastPaidUSD        float64
 	basis               perday.Basis
+}
+
+// Excess says of a service that was reconciled what its methods were estimated at; empty of
+// others.
+func (s *Service) Excess() string {
+	if !s.Reconciled {
+		return ""
+	}
+	return fmt.Sprintf("self costs of %s were estimated at %s core-h in all, more than its process CPU of %s, and are reconciled with it",
+		s.Name, output.Amount(s.MeasuredCoreHours), output.Amount(*s.ProcessCoreHours))
 }
 
 // Hosts counts intervals of processes, by what is known of their hosts.

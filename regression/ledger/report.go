@@ -38,8 +38,18 @@ type Report struct {
 	Losses     Losses      `json:"losses"`
 	// Faults say in words why it does not balance.
 	Faults []string `json:"faults"`
+	// Reconciled are the services whose methods were estimated to cost more than the CPU
+	// time of their processes. Costs are not asked for in BigQuery and of several warehouses.
+	Reconciled []Reconciled `json:"reconciled"`
 
 	own bool // whether there are rows of ours
+}
+
+// Reconciled is a service whose costs of methods were reconciled with its CPU time.
+type Reconciled struct {
+	query.Service
+	MeasuredCoreHours float64 `json:"measured_core_hours"` // self costs of all methods, before
+	ProcessCoreHours  float64 `json:"process_core_hours"`
 }
 
 // Warehouse is one of those that were read.
