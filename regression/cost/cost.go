@@ -28,6 +28,8 @@ type Options struct {
 	Now time.Time
 	// Percentiles asks for those of wall and CPU time, by method only.
 	Percentiles bool
+
+	of *query.Service // the only one of the filter that is asked for; nil = all
 }
 
 // Compute makes the report.
@@ -44,7 +46,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	}
 	window, level := w.Whole(wholeMinutes(asked))
 	r := &Report{From: window.From, To: window.To, RowsBy: level, By: o.By, Methods: []Line{}}
-	ask := query.CostAsk{Window: window, Filter: o.Filter, Group: columns(o.By), Price: o.Price, Listed: o.Listed}
+	ask := query.CostAsk{Window: window, Filter: o.Filter, Of: o.of, Group: columns(o.By), Price: o.Price, Listed: o.Listed}
 	if o.Owners != nil {
 		ask.Owners = func(c query.Class) string { return o.Owners.Of(c.Namespace, c.Name, c.Environment, c.Class) }
 	}

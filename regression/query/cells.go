@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 )
 
@@ -52,9 +53,6 @@ type Cell struct {
 	Near, NearWeight, Over, OverWeight, Far, FarWeight float64
 	// Calls are those that all timed calls stand for, whatever was measured of them.
 	Calls float64
-	// PricedNS is the part of Sum that has a price; PriceNS is its sum with each
-	// ns times its price per core hour.
-	PricedNS, PriceNS float64
 	// Calls that were timed, without and with their CPU: each is a probe that the
 	// caller paid for.
 	TimedWall, TimedCPU float64
@@ -66,7 +64,7 @@ func (w *Warehouse) Processes(ctx context.Context, base, head Compared) ([]Proce
 		return nil, err
 	}
 	var out []Process
-	err := w.each(ctx, "members", scope{Filter: Filter{Service: base.Name, Environment: base.Environment}}, serviceArgs(base.Service), func(rows *sql.Rows) error {
+	err := w.each(ctx, "members", scope{Of: &base.Service}, serviceArgs(base.Service), func(rows *sql.Rows) error {
 		var p Process
 		var start, first, last int64
 		err := rows.Scan(&p.Side, into(&p.Instance), into(&start), &first, &last, &p.Measured, &p.CPUMeasured)
@@ -112,6 +110,7 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 		return nil, err
 	}
 	args := serviceArgs(base.Service)
+	args["base_version"], args["head_version"] = base.Version, head.Version
 	args["begin_ns"], args["slot_ns"], args["daily"], args["by_age"] = nanos(grid.Begin), grid.Slot.Nanoseconds(), 0, 0
 	if grid.Daily {
 		args["daily"] = 1
@@ -119,22 +118,35 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	if grid.ByAge {
 		args["by_age"] = 1
 	}
-	s := scope{metricColumns: columnsOf[metric], Filter: Filter{Service: base.Name, Environment: base.Environment}}
+	d, err := w.weighing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := scope{dialect: d, metricColumns: columnsOf[metric], Of: &base.Service}
 	var out []Cell
-	err := w.each(ctx, "cells", s, args, func(rows *sql.Rows) error {
-		var c Cell
-		err := rows.Scan(&c.Full, &c.Caller, &c.Member, &c.Slot, into(&c.Class), into(&c.Method), into(&c.Signature),
-			&c.Records, &c.Weight, &c.Sum, &c.Capped, &c.Log,
-			&c.Near, &c.NearWeight, &c.Over, &c.OverWeight, &c.Far, &c.FarWeight, &c.Calls, &c.PricedNS, &c.PriceNS, &c.TimedWall, &c.TimedCPU)
-		if n := len(out); n > 0 { // cells of one method are many: they share its names
-			share(&c.Full, out[n-1].Full)
+	var c, names Cell // what is read, and its method's
+	var method, what int64
+	columns := []any{&method, &what, &c.Caller, &c.Member, &c.Slot, into(&c.Full), into(&c.Class), into(&c.Method), into(&c.Signature),
+		&c.Records, &c.Weight, &c.Sum, &c.Capped, &c.Log,
+		&c.Near, &c.NearWeight, &c.Over, &c.OverWeight, &c.Far, &c.FarWeight, &c.Calls, &c.TimedWall, &c.TimedCPU}
+	err = w.each(ctx, "cells", s, args, func(rows *sql.Rows) error {
+		if err := rows.Scan(columns...); err != nil {
+			return err
+		}
+		if what == 0 {
+			names = c
+			return nil
+		}
+		c.Full, c.Class, c.Method = names.Full, names.Class, names.Method
+		if n := len(out); n > 0 { // cells of one caller are many, too
 			share(&c.Caller, out[n-1].Caller)
-			share(&c.Class, out[n-1].Class)
-			share(&c.Method, out[n-1].Method)
 			share(&c.Signature, out[n-1].Signature)
 		}
+		if len(out) == cap(out) { // there may be some 100,000, which append would move a dozen times
+			out = slices.Grow(out, max(1024, len(out)))
+		}
 		out = append(out, c)
-		return err
+		return nil
 	})
 	return out, err
 }
@@ -146,14 +158,13 @@ func share(s *string, other string) {
 	}
 }
 
-// serviceArgs are the values that Only asks for; an unknown part does not filter.
+// serviceArgs are the values that Only asks for; an unknown part has none.
 func serviceArgs(s Service) map[string]any {
 	args := map[string]any{}
-	if s.Name != "" {
-		args["service"] = s.Name
-	}
-	if s.Environment != "" {
-		args["environment"] = s.Environment
+	for column, value := range map[string]string{"service_namespace": s.Namespace, "service": s.Name, "environment": s.Environment} {
+		if value != "" {
+			args[column] = value
+		}
 	}
 	return args
 }

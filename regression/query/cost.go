@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"database/sql"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -42,6 +43,7 @@ const maxGoroutineGroups = 100
 type CostAsk struct {
 	Window Window
 	Filter Filter
+	Of     *Service // the only one of the filter that is asked for; nil = all
 	Slot   time.Duration
 	Group  []string // of GroupColumns
 	// Owners says who owns a class; nil = nobody.
@@ -150,6 +152,10 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 		}
 	}
 	args := filterArgs(a.Window, a.Filter)
+	if s.Of = a.Of; s.Of != nil {
+		s.Filter = Filter{}
+		maps.Copy(args, serviceArgs(*s.Of))
+	}
 	args["slot_ns"] = a.Slot.Nanoseconds()
 	out := &Costs{}
 	err = w.each(ctx, "cost", s, args, func(rows *sql.Rows) error {

@@ -20,20 +20,22 @@ type MethodDay struct {
 	Weight  float64 // calls they stand for
 	Capped  float64 // ns, each call at most the 99.5% quantile over all dates
 	Log     float64
-	// PriceNS is the sum of ns, each times its price per core hour; of what has one.
-	PriceNS float64
 }
 
 // Days hands over the days of all methods, service after service. What is handed
 // over is valid during the call only.
 func (w *Warehouse) Days(ctx context.Context, metric Metric, window Window, f Filter, each func(*MethodDay) error) error {
 	var d MethodDay
-	s := scope{metricColumns: columnsOf[metric], Filter: f}
+	dialect, err := w.weighing(ctx)
+	if err != nil {
+		return err
+	}
+	s := scope{dialect: dialect, metricColumns: columnsOf[metric], Filter: f}
 	return w.each(ctx, "days", s, filterArgs(window, f), func(rows *sql.Rows) error {
 		d = MethodDay{}
 		var date int64
 		err := rows.Scan(into(&d.Namespace), into(&d.Name), into(&d.Environment), into(&d.Full), &d.Caller, &date,
-			into(&d.Class), into(&d.Method), into(&d.Signature), &d.Records, &d.Weight, &d.Capped, &d.Log, &d.PriceNS)
+			into(&d.Class), into(&d.Method), into(&d.Signature), &d.Records, &d.Weight, &d.Capped, &d.Log)
 		if err != nil {
 			return err
 		}

@@ -40,6 +40,10 @@ type dialect struct {
 	Whole bool
 	// lateNS is the start of the newest hour of the rows in files.
 	lateNS int64
+	// Asked: processes with measurements whose counts have not arrived are in a table.
+	Asked bool
+	// pendingNS is the earliest time of such measurements then, negative if there are none.
+	pendingNS int64
 }
 
 var (
@@ -55,15 +59,28 @@ func (d dialect) Given(name string) string {
 	return name
 }
 
-// Kind is the condition that a row is of one of these kinds. Engines look at each row for
-// IN, and at each entry of a dictionary for CASE.
+// Kind is the condition that a row is of one of these kinds.
 func (d dialect) Kind(prefix string, kinds ...string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "CASE %skind", prefix)
-	for _, k := range kinds {
-		fmt.Fprintf(&b, " WHEN '%s' THEN TRUE", k)
+	quoted := make([]string, len(kinds))
+	for i, k := range kinds {
+		quoted[i] = "'" + k + "'"
 	}
-	return b.String() + " ELSE FALSE END"
+	return oneOf(prefix+"kind", quoted...)
+}
+
+// Versions is the condition that a row is of one of the versions of these parameters.
+func (d dialect) Versions(prefix string, parameters ...string) string {
+	marked := make([]string, len(parameters))
+	for i, p := range parameters {
+		marked[i] = d.Param + p
+	}
+	return oneOf(prefix+"version", marked...)
+}
+
+// oneOf is the condition that a column has one of the values. Engines look at each row for
+// IN, and at each entry of a dictionary for CASE.
+func oneOf(column string, values ...string) string {
+	return "CASE " + column + " WHEN " + strings.Join(values, " THEN TRUE WHEN ") + " THEN TRUE ELSE FALSE END"
 }
 
 // Raw is the condition that a row is not a sum, said in the same way.
@@ -91,12 +108,31 @@ func (d dialect) Rows() string {
 // pendingFor is how long counts may be on their way. An interval of counts is a minute at most.
 const pendingFor = time.Hour
 
+// Minute numbers the minutes of an hour.
+func (d dialect) Minute(column string) string {
+	if d.partitioned {
+		return "DIV(MOD(" + column + ", 3600000000000), 60000000000)"
+	}
+	return "MOD(" + column + ", 3600000000000) // 60000000000"
+}
+
 // Late is the time in ns before which no measurement waits for its counts.
 func (d dialect) Late() string {
 	if d.partitioned {
 		return fmt.Sprintf("(UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - %d)", pendingFor)
 	}
 	return strconv.FormatInt(d.lateNS, 10)
+}
+
+// NonePending reports whether it is known that the counts of all measurements have arrived.
+func (d dialect) NonePending() bool { return d.Asked && d.pendingNS < 0 }
+
+// PendingFrom is the time in ns before which no measurement of any process waits for its counts.
+func (d dialect) PendingFrom() string {
+	if d.Asked {
+		return strconv.FormatInt(d.pendingNS, 10)
+	}
+	return d.Late()
 }
 
 // Part numbers the directory of a row, from 1.
@@ -172,6 +208,7 @@ type scope struct {
 	Sides   bool   // whether rows are told apart by side of a comparison
 	WarmUp  bool   // whether rows of processes that have just started are left out
 	Filter  Filter
+	Of      *Service // the one whose rows alone are read, and not told apart by its names
 	Told    []string // columns that statements of sums tell rows apart by
 	Summed  bool     // rows are added up before they are weighed
 	Every   bool     // pending rows are kept, without a weight
@@ -242,6 +279,62 @@ func (s scope) Apart() string {
 	return strings.Join(columns, ", ")
 }
 
+// Tallied lists what counts are told apart by: nothing that only measurements have, and
+// nothing if these alone are of interest.
+func (s scope) Tallied() []string {
+	var columns []string
+	for _, c := range s.Told {
+		if !s.Timed && !slices.Contains(ofMeasurements, c) {
+			columns = append(columns, c)
+		}
+	}
+	if s.Parted {
+		columns = append(columns, "part")
+	}
+	return columns
+}
+
+// ofMeasurements are columns whose value does not matter where nothing was measured.
+var ofMeasurements = []string{"caller", "usd_per_core_hour"}
+
+// TalliedPieces are those of them that pieces are told apart by.
+func (s scope) TalliedPieces() []string {
+	if s.Summed {
+		return s.Tallied()
+	}
+	return slices.DeleteFunc(s.Tallied(), func(c string) bool { return c != "part" })
+}
+
+// AsPieces gives counts the columns that pieces are told apart by.
+func (s scope) AsPieces() string {
+	columns := "CAST(NULL AS " + s.Text + ") AS stratum, 0 AS timed"
+	if s.Summed {
+		columns += s.AsTold("")
+	}
+	if s.Parted {
+		columns += ", part"
+	}
+	return columns
+}
+
+// AsTold gives counts the columns that rows are told apart by, each behind a comma.
+func (s scope) AsTold(prefix string) string {
+	var b strings.Builder
+	for _, c := range s.Told {
+		switch {
+		case slices.Contains(s.Tallied(), c):
+			fmt.Fprintf(&b, ", %s%s", prefix, c)
+		case c == "usd_per_core_hour":
+			fmt.Fprintf(&b, ", CAST(NULL AS %s) AS %s", s.Double, c)
+		case strings.HasSuffix(c, "_ns"):
+			fmt.Fprintf(&b, ", CAST(NULL AS %s) AS %s", s.Long, c)
+		default:
+			fmt.Fprintf(&b, ", CAST(NULL AS %s) AS %s", s.Text, c)
+		}
+	}
+	return b.String()
+}
+
 // Only is the condition that the filter makes, to be put behind others. It leaves
 // out what does not filter: an engine skips row groups by `column = parameter`,
 // and by nothing with an OR in it.
@@ -250,6 +343,7 @@ func (s scope) Only(prefix string) string {
 	if s.partitioned {
 		condition += fmt.Sprintf(" AND %sevent_date BETWEEN %sfrom_date AND %sto_date", prefix, s.Param, s.Param)
 	}
+	condition += s.OnlyOf(prefix)
 	if s.Filter.Service != "" {
 		condition += fmt.Sprintf(" AND %sservice = %sservice", prefix, s.Param)
 	}
@@ -259,21 +353,69 @@ func (s scope) Only(prefix string) string {
 	return condition
 }
 
+// OnlyOf is the part of it that Of makes.
+func (s scope) OnlyOf(prefix string) string {
+	if s.Of == nil {
+		return ""
+	}
+	return s.is(prefix, "service_namespace", s.Of.Namespace) + s.is(prefix, "service", s.Of.Name) + s.is(prefix, "environment", s.Of.Environment)
+}
+
+// is is the condition that a column has the value of its parameter, or none.
+func (s scope) is(prefix, column, value string) string {
+	switch {
+	case value != "":
+		return fmt.Sprintf(" AND %[1]s%[2]s = %[3]s%[2]s", prefix, column, s.Param)
+	case s.partitioned:
+		return fmt.Sprintf(" AND COALESCE(%s%s, '') = ''", prefix, column)
+	}
+	return fmt.Sprintf(" AND %s%s IS NULL", prefix, column)
+}
+
 // OfAll is the same scope for rows of all services.
 func (s scope) OfAll() scope {
 	s.Filter = Filter{}
 	return s
 }
 
-// Key lists the columns of a weight cell's key, each behind a prefix.
-func (s scope) Key(prefix string) string {
-	return prefixed(prefix, "service_namespace", "service", "environment", "version", "class", "method")
+// apart are the columns that tell rows of versions apart, and those given.
+func (s scope) apart(columns ...string) []string {
+	if s.Of != nil {
+		return append([]string{"version"}, columns...)
+	}
+	return append([]string{"service_namespace", "service", "environment", "version"}, columns...)
+}
+
+// Version lists the columns that name a version, each behind a prefix.
+func (s scope) Version(prefix string) string { return prefixed(prefix, s.apart()...) }
+
+// Key lists the columns of a weight cell's key.
+func (s scope) Key(prefix string) string { return prefixed(prefix, s.apart("class", "method")...) }
+
+// SameKey compares them.
+func (s scope) SameKey(a, b string) string { return s.Same(a, b, s.apart("class", "method")...) }
+
+// ServiceOfKeys lists the columns that name a service, of keys.
+func (s scope) ServiceOfKeys() string {
+	if s.Of == nil {
+		return s.Service("")
+	}
+	one := func(column, value string) string {
+		if value == "" {
+			return "CAST(NULL AS " + s.Text + ") AS " + column
+		}
+		return s.Param + column + " AS " + column
+	}
+	return one("service_namespace", s.Of.Namespace) + ", " + one("service", s.Of.Name) + ", " + one("environment", s.Of.Environment)
 }
 
 // Process lists the columns that name a process.
 func (s scope) Process(prefix string) string {
-	return prefixed(prefix, "service_namespace", "service", "environment", "version", "instance", "process_start_ns")
+	return prefixed(prefix, s.apart("instance", "process_start_ns")...)
 }
+
+// SameInstance compares them but for the start.
+func (s scope) SameInstance(a, b string) string { return s.Same(a, b, s.apart("instance")...) }
 
 // Service lists the columns that name a service.
 func (s scope) Service(prefix string) string {

@@ -66,8 +66,13 @@ func (w *Warehouse) Distribution(ctx context.Context, a Ask, chosen []MethodName
 	if err := w.choose(ctx, chosen); err != nil {
 		return nil, err
 	}
+	scope := a.scope()
+	var err error
+	if scope.dialect, err = w.weighing(ctx); err != nil {
+		return nil, err
+	}
 	var out []Share
-	err := w.each(ctx, "distribution", a.scope(), filterArgs(a.Window, a.Filter), func(rows *sql.Rows) error {
+	err = w.each(ctx, "distribution", scope, filterArgs(a.Window, a.Filter), func(rows *sql.Rows) error {
 		var s Share
 		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment), into(&s.Version), into(&s.Class), into(&s.Method), &s.Bin, &s.N)
 		out = append(out, s)

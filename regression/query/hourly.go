@@ -16,15 +16,16 @@ import (
 // one of its windows or that of the warehouse cuts are read row by row, and so is what came
 // after the sums were made.
 func (w *Warehouse) hourly(ctx context.Context, windows []Window, slots ...time.Duration) (dialect, error) {
-	if slices.ContainsFunc(slots, func(d time.Duration) bool { return d < time.Hour || d%time.Hour != 0 }) {
-		return w.dialect, nil
+	d, err := w.weighing(ctx)
+	if err != nil || slices.ContainsFunc(slots, func(d time.Duration) bool { return d < time.Hour || d%time.Hour != 0 }) {
+		return d, err
 	}
 	whole := slices.DeleteFunc(slices.Clone(w.sums), func(s parquet.Sums) bool {
 		return w.Window.cuts(s.Date) || slices.ContainsFunc(windows, func(window Window) bool { return window.cuts(s.Date) })
 	})
 	sums, err := w.bring(ctx, whole)
 	if err != nil {
-		return w.dialect, err
+		return d, err
 	}
 	var files []parquet.File
 	covered := map[string]bool{}
@@ -35,7 +36,7 @@ func (w *Warehouse) hourly(ctx context.Context, windows []Window, slots ...time.
 		}
 	}
 	if len(files) == 0 {
-		return w.dialect, nil
+		return d, nil
 	}
 	for _, f := range w.Files {
 		if !covered[f.Path] {
@@ -44,18 +45,17 @@ func (w *Warehouse) hourly(ctx context.Context, windows []Window, slots ...time.
 	}
 	views, err := viewsOf("hourly", files)
 	if err != nil {
-		return w.dialect, err
+		return d, err
 	}
 	if !slices.Equal(views, w.views) {
 		w.views = nil
 		for _, view := range views {
 			if _, err := w.db.ExecContext(ctx, view); err != nil {
-				return w.dialect, err
+				return d, err
 			}
 		}
 		w.views = views
 	}
-	d := w.dialect
 	d.Hourly, d.Finer = true, hasFiner(files)
 	return d, nil
 }

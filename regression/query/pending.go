@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
@@ -20,8 +21,12 @@ type Pending struct {
 
 // Pending lists it for every method that has some.
 func (w *Warehouse) Pending(ctx context.Context, window Window, f Filter) ([]Pending, error) {
+	d, err := w.weighing(ctx)
+	if err != nil || d.NonePending() {
+		return nil, err
+	}
 	var out []Pending
-	err := w.each(ctx, "pending", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+	err = w.each(ctx, "pending", scope{dialect: d, Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var p Pending
 		var first, last int64
 		err := rows.Scan(into(&p.Namespace), into(&p.Name), into(&p.Environment), into(&p.Version), into(&p.Class), into(&p.Method),
@@ -32,6 +37,27 @@ func (w *Warehouse) Pending(ctx context.Context, window Window, f Filter) ([]Pen
 		return err
 	})
 	return out, err
+}
+
+// weighing is the dialect of statements that form weights: it says of files what is pending.
+func (w *Warehouse) weighing(ctx context.Context) (dialect, error) {
+	if w.remote != nil || w.dialect.Asked {
+		return w.dialect, nil
+	}
+	table, err := render("create_uncounted", scope{dialect: w.dialect})
+	if err != nil {
+		return w.dialect, err
+	}
+	if _, err := w.db.ExecContext(ctx, table); err != nil {
+		return w.dialect, fmt.Errorf("query create_uncounted: %w", err)
+	}
+	d := w.dialect
+	err = w.each(ctx, "uncounted_from", scope{}, nil, func(rows *sql.Rows) error { return rows.Scan(&d.pendingNS) })
+	if err == nil {
+		d.Asked = true
+		w.dialect = d
+	}
+	return w.dialect, err
 }
 
 // Observed is from when to when the rows of a service say what was spent. Counted is the

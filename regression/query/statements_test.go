@@ -25,9 +25,13 @@ var update = flag.Bool("update", false, "write the statements for BigQuery anew"
 func statements(t *testing.T) map[string]string {
 	t.Helper()
 	filter := Filter{Service: "s", Environment: "e"}
+	compared := &Service{Namespace: "n", Name: "s"} // of an unknown environment
 	out := map[string]string{}
 	add := func(name, template string, s scope) {
-		s.dialect, s.Filter = bigqueryDialect, filter
+		s.dialect = bigqueryDialect
+		if s.Of == nil {
+			s.Filter = filter
+		}
 		text, err := render(template, s)
 		if err != nil {
 			t.Fatal(err)
@@ -39,15 +43,17 @@ func statements(t *testing.T) map[string]string {
 		for _, template := range []string{"profile", "history", "distribution"} {
 			add(template+"_"+string(metric), template, Ask{Metric: metric, Slot: slot}.scope())
 		}
-		add("cells_"+string(metric), "cells", scope{metricColumns: columnsOf[metric]})
+		add("cells_"+string(metric), "cells", scope{metricColumns: columnsOf[metric], Of: compared})
 		add("days_"+string(metric), "days", scope{metricColumns: columnsOf[metric]})
 		add("profile_sides_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{Slot: slot}}}.scope())
 		add("profile_warm_up_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{Slot: slot}}, WarmUp: time.Minute}.scope())
 	}
-	for _, template := range []string{"members", "services", "places", "priced", "classes", "percentiles", "tails", "runs", "sampling", "processes", "last_stats", "duplicates", "stock", "extent", "pending", "observed", "view_of_method_cost"} {
+	add("members", "members", scope{Of: compared})
+	for _, template := range []string{"services", "places", "priced", "classes", "percentiles", "tails", "runs", "sampling", "processes", "last_stats", "duplicates", "stock", "extent", "pending", "observed", "view_of_method_cost"} {
 		add(template, template, scope{})
 	}
 	add("cost_methods", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Group: []string{"service_namespace", "service", "environment", "class", "method"}})
+	add("cost_of_service", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Of: compared, Group: []string{"service_namespace", "service", "environment", "version", "class", "method"}})
 	add("cost_owners", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Summed: true, Group: []string{"owner"}, Owned: true, Repriced: true})
 	add("cost_goroutine_groups", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Group: []string{"owner", "goroutine_group"}, Owned: true, Repriced: true})
 	add("bill", "bill", scope{})

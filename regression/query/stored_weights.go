@@ -55,6 +55,7 @@ func (w *Warehouse) checkUser(ctx context.Context, text string) error {
 // start within the window, with weights that were formed of all rows of its dates.
 func (w *Warehouse) userViews(weighed bool) (statements []string, err error) {
 	s := scope{dialect: w.dialect}
+	s.Asked = false // of this engine
 	if w.Window != (Window{}) {
 		s.Whole = true
 		from, to := w.Window.nanos()

@@ -26,7 +26,7 @@ import (
 // parameters are all that the statements have.
 var parameters = map[string]string{
 	"from_ns": "INT64", "to_ns": "INT64", "raw_from_ns": "INT64", "read_to_ns": "INT64", "slot_ns": "INT64", "bucket_ns": "INT64", "begin_ns": "INT64", "daily": "INT64", "by_age": "INT64", "warm_up_ns": "INT64", "unit_ns": "INT64",
-	"service": "STRING", "environment": "STRING", "from_date": "DATE", "to_date": "DATE",
+	"service_namespace": "STRING", "service": "STRING", "environment": "STRING", "base_version": "STRING", "head_version": "STRING", "from_date": "DATE", "to_date": "DATE",
 	"compared": "ARRAY<STRUCT<service_namespace STRING, service STRING, environment STRING, version STRING, side STRING, from_ns INT64, to_ns INT64, slot_ns INT64>>",
 	"members":  "ARRAY<STRUCT<side STRING, instance STRING, process_start_ns INT64, member INT64, warm_ns INT64>>",
 	"chosen":   "ARRAY<STRUCT<service_namespace STRING, service STRING, environment STRING, class STRING, method STRING>>",

@@ -6,7 +6,7 @@ SELECT
   CAST(SUM(c.measured) AS {{.Long}}) AS measured, CAST(SUM(COALESCE(c.cpu_measured, 0)) AS {{.Long}}) AS cpu_measured
 FROM method_calls AS c
 JOIN {{.Given "compared"}} AS t
-  ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
+  ON t.version = c.version
 WHERE {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns
   {{.Only "c."}}
 GROUP BY t.side, c.instance, c.process_start_ns
@@ -20,11 +20,9 @@ ORDER BY t.side, first_ns, c.instance, c.process_start_ns
 -- days, its rows count in the slots of the same time of day. By age the slots are those of
 -- the life of a process.
 WITH scoped AS {{.Inline}} (
-  SELECT c.*, t.side, t.from_ns, t.to_ns
+  SELECT c.*
   FROM {{.Rows}} AS c
-  JOIN {{.Given "compared"}} AS t
-    ON t.version = c.version AND {{.Same "t" "c" "service_namespace" "service" "environment"}}
-  WHERE {{.Kind "c." "call" "counts" "aggregate"}}
+  WHERE {{.Kind "c." "call" "counts" "aggregate"}} AND {{.Versions "c." "base_version" "head_version"}}
     {{.Only "c."}}
 ),
 {{template "weighted" .From "scoped"}},
@@ -37,17 +35,17 @@ seen AS (
   SELECT
     e.method_id, m.member, w.signature, w.caller,
     CASE WHEN {{.Param}}by_age = 1 THEN w.start_ns - m.process_start_ns
-      WHEN {{.Param}}daily = 1 AND w.side = 'base'
+      WHEN {{.Param}}daily = 1 AND t.side = 'base'
       THEN MOD(MOD(w.start_ns - {{.Param}}begin_ns, 86400000000000) + 86400000000000, 86400000000000)
       ELSE w.start_ns - {{.Param}}begin_ns END AS offset_ns,
     w.w_wall * w.measured AS flow, w.{{.Weight}} AS weight, w.{{.Measured}} AS n, CAST(w.{{.Value}} AS {{.Double}}) AS x, w.{{.Histogram}} AS bins,
-    w.measured AS timed, COALESCE(w.cpu_measured, 0) AS timed_cpu,
-    w.usd_per_core_hour AS price
+    w.measured AS timed, COALESCE(w.cpu_measured, 0) AS timed_cpu
   FROM weighted AS w
   JOIN names AS e ON e.key_id = w.key_id
+  JOIN {{.Given "compared"}} AS t ON t.version = w.version
   JOIN {{.Given "members"}} AS m
-    ON m.side = w.side AND {{.Same "m" "w" "instance" "process_start_ns"}}
-  WHERE w.measured > 0 AND w.start_ns >= w.from_ns AND w.start_ns < w.to_ns AND w.start_ns >= m.warm_ns
+    ON m.side = t.side AND {{.Same "m" "w" "instance" "process_start_ns"}}
+  WHERE w.measured > 0 AND w.start_ns >= t.from_ns AND w.start_ns < t.to_ns AND w.start_ns >= m.warm_ns
 ),
 binned AS (
   SELECT method_id, caller, FLOOR(LN(GREATEST(x, 1)) / LN(1.01 / 0.99)) AS bin, weight
@@ -78,7 +76,7 @@ caps AS (
 ),
 single AS (
   SELECT
-    s.method_id, s.member, s.signature, s.flow, s.weight, s.n, s.x, s.timed, s.timed_cpu, s.price,
+    s.method_id, s.member, s.signature, s.flow, s.weight, s.n, s.x, s.timed, s.timed_cpu,
     COALESCE(s.caller, '') AS caller,
     CAST(FLOOR(s.offset_ns / {{.Param}}slot_ns) AS {{.Long}}) AS slot,
     CASE WHEN s.n = 1 THEN LEAST(s.x, COALESCE(p.cap, s.x))
@@ -108,8 +106,6 @@ cells AS (
     COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_over END), 0) AS n_over, COALESCE(SUM(weight * n_over), 0) AS over_calls,
     COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_far END), 0) AS n_far, COALESCE(SUM(weight * n_far), 0) AS far_calls,
     COALESCE(SUM(flow), 0) AS flow,
-    COALESCE(SUM(CASE WHEN price IS NOT NULL THEN weight * x END), 0) AS priced_x,
-    COALESCE(SUM(weight * x * price), 0) AS price_x,
     SUM(timed - timed_cpu) AS timed_wall, SUM(timed_cpu) AS timed_cpu
   FROM single
   GROUP BY method_id, caller, member, slot
@@ -119,12 +115,17 @@ methods AS (
   FROM names
   GROUP BY method_id, name
 )
+-- Each method is named once, before its cells: these are many.
 SELECT
-  m.name, c.caller, c.member, c.slot,
-  m.class, m.method,
-  CASE WHEN c.first_signature = c.last_signature AND c.last_signature <> '' THEN c.last_signature END AS signature,
-  c.records, c.weight, c.x, c.capped, c.logs, c.n_near, c.near_calls, c.n_over, c.over_calls, c.n_far, c.far_calls, c.flow, c.priced_x, c.price_x, c.timed_wall, c.timed_cpu
-FROM cells AS c
-JOIN methods AS m ON m.method_id = c.method_id
-ORDER BY c.method_id, c.caller, c.member, c.slot
+  method_id, 0 AS what, '' AS caller, 0 AS member, 0 AS slot, name, class, method, CAST(NULL AS {{.Text}}) AS signature,
+  0 AS records, 0 AS weight, 0 AS x, 0 AS capped, 0 AS logs, 0 AS n_near, 0 AS near_calls, 0 AS n_over, 0 AS over_calls, 0 AS n_far, 0 AS far_calls,
+  0 AS flow, 0 AS timed_wall, 0 AS timed_cpu
+FROM methods
+UNION ALL
+SELECT
+  method_id, 1 AS what, caller, member, slot, CAST(NULL AS {{.Text}}) AS name, CAST(NULL AS {{.Text}}) AS class, CAST(NULL AS {{.Text}}) AS method,
+  CASE WHEN first_signature = last_signature AND last_signature <> '' THEN last_signature END AS signature,
+  records, weight, x, capped, logs, n_near, near_calls, n_over, over_calls, n_far, far_calls, flow, timed_wall, timed_cpu
+FROM cells
+ORDER BY method_id, what, caller, member, slot
 {{end}}

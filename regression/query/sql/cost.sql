@@ -36,7 +36,9 @@ WITH
         WHEN c.goroutine_group IS NULL THEN '(none)'
         ELSE '(other)' END) AS goroutine_group{{end}})
     {{- end}},
-    CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.start_ns < {{.Param}}to_ns THEN c.start_ns - MOD(c.start_ns, {{.Param}}slot_ns) END AS slot_ns
+    -- What was counted needs no slot.
+    CASE WHEN c.start_ns >= {{.Param}}from_ns AND c.start_ns < {{.Param}}to_ns
+      THEN CASE WHEN {{.Kind "c." "counts"}} AND {{.Raw "c."}} THEN 0 ELSE c.start_ns - MOD(c.start_ns, {{.Param}}slot_ns) END END AS slot_ns
   FROM {{.Rows}} AS c
   {{- if .Repriced}}
   LEFT JOIN {{.Given "repriced"}} AS r ON {{.Same "c" "r" "cloud_provider" "region" "host_type" "capacity_type"}}
@@ -108,9 +110,9 @@ paid AS (
   WHERE u.caller IS NULL AND u.flow > 0
 ),
 names AS (
-  SELECT {{.Service ""}}, version, name, name_id, MAX(class) AS class, MAX(method) AS method
+  SELECT {{.ServiceOfKeys}}, version, name, name_id, MAX(class) AS class, MAX(method) AS method
   FROM keys
-  GROUP BY {{.Service ""}}, version, name, name_id
+  GROUP BY {{.Version ""}}, name, name_id
 ),
 callers AS (
   -- Which method of ours a caller is, if it is one.

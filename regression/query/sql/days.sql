@@ -21,8 +21,7 @@ seen AS (
   SELECT
     e.method_id, w.signature, w.caller,
     w.start_ns - MOD(w.start_ns, 86400000000000) AS date_ns,
-    w.{{.Weight}} AS weight, w.{{.Measured}} AS n, CAST(w.{{.Value}} AS {{.Double}}) AS x, w.{{.Histogram}} AS bins,
-    w.usd_per_core_hour AS price
+    w.{{.Weight}} AS weight, w.{{.Measured}} AS n, CAST(w.{{.Value}} AS {{.Double}}) AS x, w.{{.Histogram}} AS bins
   FROM weighted AS w
   JOIN names AS e ON e.key_id = w.key_id
   WHERE w.{{.Weight}} IS NOT NULL AND w.{{.Measured}} > 0
@@ -57,7 +56,7 @@ caps AS (
 ),
 single AS (
   SELECT
-    s.method_id, s.signature, s.date_ns, s.weight, s.n, s.x, s.price,
+    s.method_id, s.signature, s.date_ns, s.weight, s.n, s.x,
     COALESCE(s.caller, '') AS caller,
     CASE WHEN s.n = 1 THEN LEAST(s.x, COALESCE(p.cap, s.x))
       ELSE s.x * COALESCE(
@@ -77,8 +76,7 @@ dated AS (
     CAST(SUM(n) AS {{.Double}}) AS records,
     SUM(weight * n) AS weight,
     SUM(weight * capped) AS capped,
-    SUM(weight * logs) AS logs,
-    COALESCE(SUM(weight * x * price), 0) AS price_x
+    SUM(weight * logs) AS logs
   FROM single
   GROUP BY method_id, caller, date_ns
 ),
@@ -91,7 +89,7 @@ SELECT
   {{.Service "m."}}, m.name, d.caller, d.date_ns,
   m.class, m.method,
   CASE WHEN d.first_signature = d.last_signature AND d.last_signature <> '' THEN d.last_signature END AS signature,
-  d.records, d.weight, d.capped, d.logs, d.price_x
+  d.records, d.weight, d.capped, d.logs
 FROM dated AS d
 JOIN methods AS m ON m.method_id = d.method_id
 ORDER BY d.method_id, d.caller, d.date_ns

@@ -11,8 +11,8 @@ weighted AS ({{template "weighted_rows" .}}
     CASE WHEN {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.cpu_measured > 0{{if .Every}} AND u.until_ns IS NULL{{end}} THEN {{template "cpu_factor" .}} / NULLIF(c.p * c.cpu_p, 0) END AS w,
     CASE WHEN {{.Kind "c." "call" "aggregate"}} AND c.measured > 0{{if .Every}} AND u.until_ns IS NULL{{end}} THEN {{template "wall_factor" .}} / NULLIF(c.p, 0) END AS w_wall,
     {{- template "cell_of_weight" .}}
-  FROM {{if .Every}}{{.Source}}{{else}}counted{{end}} AS c
-  LEFT JOIN {{.Weights}}keys AS k ON {{.Same "c" "k" "service_namespace" "service" "environment" "version" "class" "method"}}
+  FROM {{if .Every}}{{.Source}}{{else}}measured{{end}} AS c
+  LEFT JOIN {{.Weights}}keys AS k ON {{.SameKey "c" "k"}}
   LEFT JOIN {{.Weights}}factors AS a
     ON a.key_id = k.key_id
       AND a.hour_ns = CASE WHEN c.level = 'raw' THEN c.start_ns - MOD(c.start_ns, 3600000000000) + {{.Part "c."}} ELSE c.start_ns - MOD(c.start_ns, 86400000000000) END
@@ -52,6 +52,16 @@ weighed AS (
     WHERE timed = 1
     {{- end}}
     UNION ALL
+    {{- else if not .Timed}}
+    SELECT
+      k.key_id, k.name_id{{if .Tells "caller"}}, k.holes{{end}}{{.AsTold "r."}}, CAST(NULL AS {{.Text}}) AS stratum, 0 AS timed, 'raw' AS level, '' AS reason,
+      r.hour_ns AS start_ns, r.hour_ns, CAST(NULL AS {{.Long}}) AS minute_ns,
+      r.calls, CAST(0 AS {{.Double}}) AS measured, CAST(0 AS {{.Double}}) AS cpu_measured, CAST(NULL AS {{.Double}}) AS cpu_n, CAST(NULL AS {{.Double}}) AS wall_n, CAST(NULL AS {{.Double}}) AS x
+      {{- if .Errors}}, CAST(NULL AS {{.Double}}) AS wall_x, CAST(NULL AS {{.Double}}) AS both_x, CAST(NULL AS {{.Double}}) AS errors{{end}}
+    FROM tallies AS r
+    JOIN keys AS k
+      ON {{.SameKey "r" "k"}}
+    UNION ALL
     {{- end}}
     SELECT
       k.key_id, k.name_id,{{if .Tells "caller"}} k.holes,{{end}} {{range .Told}}r.{{.}}, {{end}}r.stratum, r.timed, r.level, r.reason,
@@ -63,11 +73,18 @@ weighed AS (
       CASE WHEN r.level = 'raw' THEN r.start_ns - MOD(r.start_ns, 60000000000) + {{.Part "r."}} END AS minute_ns,
       {{- end}}
       r.calls, r.measured, r.cpu_measured, r.cpu_n, r.wall_n, r.x{{if .Errors}}, r.wall_x, r.both_x, r.errors{{end}}
-    FROM ({{template "records" .}}
-      WHERE {{if .Summed}}c.level <> 'raw' AND {{end}}{{if .Timed}}{{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.p <> 0{{else}}{{.Kind "c." "call" "counts" "aggregate"}}{{end}}
+    FROM (
+      {{- if not .Summed}}
+      {{- template "records" .}}
+      FROM measured AS c
+      WHERE {{.Raw "c."}}{{if .Timed}} AND c.measured > 0 AND c.p <> 0{{end}}
+      UNION ALL
+      {{- end}}
+      {{- template "records" .}}
+      {{template "of_sums" .}}{{if .Timed}} AND {{.Kind "c." "call" "aggregate"}} AND c.measured > 0 AND c.p <> 0{{end}}
     ) AS r
     JOIN keys AS k
-      ON {{.Same "r" "k" "service_namespace" "service" "environment" "version" "class" "method"}}
+      ON {{.SameKey "r" "k"}}
   ) AS c
   LEFT JOIN factors AS a ON a.key_id = c.key_id AND a.hour_ns = c.hour_ns
   LEFT JOIN tight AS t ON t.key_id = c.key_id AND t.minute_ns = c.minute_ns
@@ -83,7 +100,7 @@ weighed AS (
       {{- if .Every}}
       WHEN u.until_ns IS NOT NULL THEN 'pending'
       {{- end}}
-      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 THEN 'none' ELSE a.cell END
+      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 AND a.cell <> 'minute' THEN 'none' ELSE a.cell END
       WHEN c.reason LIKE 'none/%' THEN 'none'
       WHEN c.reason LIKE 'hour/%' THEN 'hour'
       WHEN c.reason LIKE 'date/%' THEN 'date'
@@ -98,7 +115,7 @@ weighed AS (
       {{- if .Every}}
       WHEN u.until_ns IS NOT NULL THEN 'pending'
       {{- end}}
-      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL AND a.wall_scale = 1 THEN 'none' ELSE a.cell_wall END
+      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL AND a.wall_scale = 1 AND a.cell_wall <> 'minute' THEN 'none' ELSE a.cell_wall END
       WHEN c.reason LIKE '%/none' THEN 'none'
       WHEN c.reason LIKE '%/hour' THEN 'hour'
       WHEN c.reason LIKE '%/date' THEN 'date'

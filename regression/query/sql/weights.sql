@@ -28,6 +28,10 @@
 -- have fewer, and as many minutes as records. Rows of the others are added up by minute, and
 -- of those hours without calls whose minutes are cells because nothing was measured.
 --
+-- Nearly all rows count calls and measure nothing. They are added up by hour on their own
+-- (tallies), without the columns that only measurements have; measured are the rows that may
+-- have a weight.
+--
 -- Statements that want sums weigh these, if they are much fewer than rows (summed), which
 -- is in what they tell apart.
 --
@@ -43,16 +47,28 @@
 -- the last counts of its process is pending: its calls are in no N_G, so it is in no cell and has
 -- no weight until they are. Only measurements of the newest hour can be: a process that was
 -- killed sends no last counts, and its measurements count like those of other processes then.
-{{template "uncounted" .}},
-counted AS {{.Inline}} (
+{{if not .Asked}}{{template "uncounted" .}},
+{{end -}}
+measured AS {{.Inline}} (
   SELECT c.*
   FROM {{.Source}} AS c
-  WHERE c.start_ns < {{.Late}}
+  WHERE {{if not .NonePending}}c.start_ns < {{.PendingFrom}} AND {{end}}{{.Kind "c." "call" "aggregate"}}
+  {{- if not .NonePending}}
   UNION ALL
   SELECT c.*
   FROM {{.Source}} AS c
   LEFT JOIN uncounted AS u ON {{template "is_pending" .}}
-  WHERE c.start_ns >= {{.Late}} AND u.until_ns IS NULL
+  WHERE c.start_ns >= {{.PendingFrom}} AND {{.Kind "c." "call" "aggregate"}} AND u.until_ns IS NULL
+  {{- end}}
+),
+tallies AS {{.Stored}} (
+  SELECT
+    {{.Key ""}}, {{range .Tallied}}{{.}}, {{end}}start_ns - MOD(start_ns, 3600000000000) + {{.Part ""}} AS hour_ns,
+    BIT_OR(CASE WHEN calls > 0 THEN CAST(1 AS {{.Long}}) << {{.Minute "start_ns"}} END) AS minutes_with_calls,
+    SUM(calls) AS calls
+  FROM {{.Source}}
+  WHERE {{.Kind "" "counts"}} AND {{.Raw ""}}
+  GROUP BY {{.Key ""}}, {{range .Tallied}}{{.}}, {{end}}start_ns - MOD(start_ns, 3600000000000) + {{.Part ""}}
 ),
 rolled AS {{.Stored}} (
   SELECT
@@ -67,7 +83,7 @@ rolled AS {{.Stored}} (
     SUM(CASE WHEN reason LIKE '%/rest' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE wall_n END END) AS wall_sum,
     SUM(CASE WHEN reason LIKE '%/rest' OR stratum = 'tail' THEN 0 ELSE COALESCE(wall_n, 0) END) AS wall_held
   FROM ({{template "records" .}}
-    WHERE c.level <> 'raw' AND {{.Kind "c." "call" "counts" "aggregate"}}
+    {{template "of_sums" .}}
   )
   GROUP BY {{.Key ""}}, start_ns - MOD(start_ns, 86400000000000)
 ),
@@ -78,16 +94,29 @@ by_hour AS {{.Stored}} (
     {{- if .Tells "caller"}}
     MAX(hole) AS holes,
     {{- end}}
-    BIT_OR(CASE WHEN calls > 0
-      THEN CAST(1 AS {{.Long}}) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS {{.Long}}) END) AS minutes_with_calls,
+    BIT_OR(CASE WHEN calls > 0 THEN CAST(1 AS {{.Long}}) << {{.Minute "start_ns"}} END) AS minutes_with_calls,
     {{- template "sums" .}}
   FROM ({{template "records" .}}
-    WHERE {{.Raw "c."}} AND {{.Kind "c." "call" "counts" "aggregate"}}
+    FROM measured AS c
+    WHERE {{.Raw "c."}}
   )
   GROUP BY {{.Key ""}}, {{.Apart}}, hour_ns
+  UNION ALL
+  SELECT
+    {{.Key ""}}, {{.AsPieces}}, hour_ns,
+    {{- if .Tells "caller"}}
+    0 AS holes,
+    {{- end}}
+    minutes_with_calls,
+    {{- template "tallied_sums" .}}
+  FROM (
+    SELECT {{.Key ""}}, {{range .TalliedPieces}}{{.}}, {{end}}hour_ns, BIT_OR(minutes_with_calls) AS minutes_with_calls, SUM(calls) AS calls
+    FROM tallies
+    GROUP BY {{.Key ""}}, {{range .TalliedPieces}}{{.}}, {{end}}hour_ns
+  )
 ),
 keys AS {{.Stored}} (
-  SELECT *, MIN(key_id) OVER (PARTITION BY {{.Service ""}}, version, name) AS name_id
+  SELECT *, MIN(key_id) OVER (PARTITION BY {{.Version ""}}, name) AS name_id
   FROM (
     SELECT
       *,
@@ -119,12 +148,29 @@ by_minute AS (
     start_ns - MOD(start_ns, 60000000000) + {{.Part ""}} AS minute_ns,
     {{- template "sums" .}}
   FROM ({{template "records" .}}
+    FROM measured AS c
     JOIN enough AS e
-      ON {{.Same "c" "e" "service_namespace" "service" "environment" "version" "class" "method"}}
+      ON {{.SameKey "c" "e"}}
         AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + {{.Part "c."}}
-    WHERE {{.Raw "c."}} AND {{.Kind "c." "call" "counts" "aggregate"}}
+    WHERE {{.Raw "c."}}
   )
   GROUP BY {{.Key ""}}, {{.Apart}}, hour_ns, minute_ns
+  UNION ALL
+  SELECT
+    {{.Key ""}}, {{.AsPieces}}, hour_ns, minute_ns,
+    {{- template "tallied_sums" .}}
+  FROM (
+    SELECT
+      {{.Key "c."}}, {{range .TalliedPieces}}c.{{.}}, {{end}}e.hour_ns,
+      c.start_ns - MOD(c.start_ns, 60000000000) + {{.Part "c."}} AS minute_ns,
+      SUM(c.calls) AS calls
+    FROM {{.Source}} AS c
+    JOIN enough AS e
+      ON {{.SameKey "c" "e"}}
+        AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + {{.Part "c."}}
+    WHERE {{.Kind "c." "counts"}} AND {{.Raw "c."}}
+    GROUP BY {{.Key "c."}}, {{range .TalliedPieces}}c.{{.}}, {{end}}e.hour_ns, c.start_ns - MOD(c.start_ns, 60000000000) + {{.Part "c."}}
+  )
 ),
 pieces AS {{.Stored}} (
   SELECT k.key_id, k.name_id,{{if .Tells "caller"}} k.holes,{{end}} h.* {{.Except}} ({{.Key ""}})
@@ -132,13 +178,13 @@ pieces AS {{.Stored}} (
     SELECT h.hour_ns AS minute_ns, 0 AS may_hold, h.* {{.Except}} (minutes_with_calls{{if .Tells "caller"}}, holes{{end}})
     FROM by_hour AS h
     LEFT JOIN enough AS e
-      ON e.hour_ns = h.hour_ns AND {{.Same "h" "e" "service_namespace" "service" "environment" "version" "class" "method"}}
+      ON e.hour_ns = h.hour_ns AND {{.SameKey "h" "e"}}
     WHERE e.hour_ns IS NULL
     UNION ALL
     SELECT minute_ns, 1 AS may_hold, m.* {{.Except}} (minute_ns)
     FROM by_minute AS m
   ) AS h
-  JOIN keys AS k ON {{.Same "h" "k" "service_namespace" "service" "environment" "version" "class" "method"}}
+  JOIN keys AS k ON {{.SameKey "h" "k"}}
 ),
 minutes AS (
   SELECT
@@ -213,7 +259,7 @@ left_of_dates AS (
       k.key_id, r.date_ns, 0 AS cpu_hours_hold, 0 AS wall_hours_hold,
       r.cpu_left, r.cpu_sum, r.cpu_held, r.wall_left, r.wall_sum, r.wall_held
     FROM rolled AS r
-    JOIN keys AS k ON {{.Same "r" "k" "service_namespace" "service" "environment" "version" "class" "method"}}
+    JOIN keys AS k ON {{.SameKey "r" "k"}}
   )
   WINDOW of_date AS (PARTITION BY key_id, date_ns - MOD(date_ns, 86400000000000))
 ),
@@ -275,24 +321,38 @@ tight AS (
       {{- if .Errors}},
       c.wall_ns / NULLIF(c.p, 0) AS wall_x, c.wall_ns / NULLIF(c.measured, 0) * c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS both_x, c.errors / NULLIF(c.p, 0) AS errors
       {{- end}}
-    FROM counted AS c
 {{- end}}
+
+{{define "of_sums"}}FROM {{.Source}} AS c
+    WHERE c.level <> 'raw' AND {{.Kind "c." "call" "counts" "aggregate"}}{{end}}
 
 {{define "uncounted"}}uncounted AS {{.Stored}} (
   -- Processes with measurements that started after the end of their last counts.
-  SELECT {{.Process "c."}}, MAX(CASE WHEN {{.Kind "c." "counts" "process"}} THEN c.end_ns ELSE 0 END) AS until_ns
-  FROM {{.Sent}} AS c
-  WHERE {{.Raw "c."}} AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= {{.Late}}
-    {{- if not .Every}}
-    {{.Only "c."}}
-    {{- end}}
-  GROUP BY {{.Process "c."}}
-  HAVING MAX(CASE WHEN {{.Kind "c." "call" "aggregate"}} THEN c.start_ns END)
-    >= MAX(CASE WHEN {{.Kind "c." "counts" "process"}} THEN c.end_ns ELSE 0 END)
+  SELECT {{.Process ""}}, MAX(CASE WHEN {{.Kind "" "counts" "process"}} THEN end_ns ELSE 0 END) AS until_ns
+  FROM (
+    SELECT {{.Process "c."}}, c.kind, MAX(c.start_ns) AS start_ns, MAX(c.end_ns) AS end_ns
+    FROM {{.Sent}} AS c
+    WHERE {{.Raw "c."}} AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= {{.Late}}
+      {{- if not .Every}}
+      {{.Only "c."}}
+      {{- end}}
+    GROUP BY {{.Process "c."}}, c.kind
+  )
+  GROUP BY {{.Process ""}}
+  HAVING MAX(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN start_ns END)
+    >= MAX(CASE WHEN {{.Kind "" "counts" "process"}} THEN end_ns ELSE 0 END)
 ){{end}}
 
-{{define "is_pending"}}u.process_start_ns = CASE WHEN c.start_ns >= {{.Late}} AND {{.Raw "c."}} AND {{.Kind "c." "call" "aggregate"}} AND c.weight_basis = 'exact' THEN c.process_start_ns END
-    AND {{.Same "u" "c" "service_namespace" "service" "environment" "version" "instance"}} AND c.start_ns >= u.until_ns{{end}}
+{{define "is_pending"}}u.process_start_ns = CASE WHEN c.start_ns >= {{.PendingFrom}} AND {{.Raw "c."}} AND {{.Kind "c." "call" "aggregate"}} AND c.weight_basis = 'exact' THEN c.process_start_ns END
+    AND {{.SameInstance "u" "c"}}{{if .Asked}}{{.OnlyOf "u."}}{{end}} AND c.start_ns >= u.until_ns{{end}}
+
+{{define "tallied_sums"}}
+    calls, CAST(0 AS {{.Double}}) AS measured,
+    CAST(NULL AS {{.Double}}) AS cpu_n, CAST(NULL AS {{.Double}}) AS cpu_nn, CAST(NULL AS {{.Double}}) AS wall_n, CAST(NULL AS {{.Double}}) AS wall_nn
+    {{- if and .Summed .Told}},
+    CAST(0 AS {{.Double}}) AS cpu_measured, CAST(NULL AS {{.Double}}) AS x{{if .Errors}}, CAST(NULL AS {{.Double}}) AS wall_x, CAST(NULL AS {{.Double}}) AS both_x, CAST(NULL AS {{.Double}}) AS errors{{end}}
+    {{- end}}
+{{- end}}
 
 {{define "sums"}}
     SUM(calls) AS calls, SUM(measured) AS measured,

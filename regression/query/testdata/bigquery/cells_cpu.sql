@@ -4,12 +4,10 @@
 -- days, its rows count in the slots of the same time of day. By age the slots are those of
 -- the life of a process.
 WITH scoped AS  (
-  SELECT c.*, t.side, t.from_ns, t.to_ns
+  SELECT c.*
   FROM method_calls AS c
-  JOIN UNNEST(@compared) AS t
-    ON t.version = c.version AND COALESCE(t.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(t.service, '') = COALESCE(c.service, '') AND COALESCE(t.environment, '') = COALESCE(c.environment, '')
-  WHERE CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
-     AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+  WHERE CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND CASE c.version WHEN @base_version THEN TRUE WHEN @head_version THEN TRUE ELSE FALSE END
+     AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND COALESCE(c.environment, '') = ''
 ),
 
 -- What a row weighs. q = p * cpu_p is the probability that a row's CPU was
@@ -41,6 +39,10 @@ WITH scoped AS  (
 -- have fewer, and as many minutes as records. Rows of the others are added up by minute, and
 -- of those hours without calls whose minutes are cells because nothing was measured.
 --
+-- Nearly all rows count calls and measure nothing. They are added up by hour on their own
+-- (tallies), without the columns that only measurements have; measured are the rows that may
+-- have a weight.
+--
 -- Statements that want sums weigh these, if they are much fewer than rows (summed), which
 -- is in what they tell apart.
 --
@@ -58,28 +60,41 @@ WITH scoped AS  (
 -- killed sends no last counts, and its measurements count like those of other processes then.
 uncounted AS  (
   -- Processes with measurements that started after the end of their last counts.
-  SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN c.end_ns ELSE 0 END) AS until_ns
-  FROM method_calls AS c
-  WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
-     AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
-  GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns
-  HAVING MAX(CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN c.start_ns END)
-    >= MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN c.end_ns ELSE 0 END)
+  SELECT version, instance, process_start_ns, MAX(CASE WHEN CASE kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN end_ns ELSE 0 END) AS until_ns
+  FROM (
+    SELECT c.version, c.instance, c.process_start_ns, c.kind, MAX(c.start_ns) AS start_ns, MAX(c.end_ns) AS end_ns
+    FROM method_calls AS c
+    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
+       AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND COALESCE(c.environment, '') = ''
+    GROUP BY c.version, c.instance, c.process_start_ns, c.kind
+  )
+  GROUP BY version, instance, process_start_ns
+  HAVING MAX(CASE WHEN CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN start_ns END)
+    >= MAX(CASE WHEN CASE kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN end_ns ELSE 0 END)
 ),
-counted AS  (
+measured AS  (
   SELECT c.*
   FROM scoped AS c
-  WHERE c.start_ns < (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
+  WHERE c.start_ns < (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   UNION ALL
   SELECT c.*
   FROM scoped AS c
   LEFT JOIN uncounted AS u ON u.process_start_ns = CASE WHEN c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' THEN c.process_start_ns END
-    AND COALESCE(u.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(u.service, '') = COALESCE(c.service, '') AND COALESCE(u.environment, '') = COALESCE(c.environment, '') AND COALESCE(u.version, '') = COALESCE(c.version, '') AND COALESCE(u.instance, '') = COALESCE(c.instance, '') AND c.start_ns >= u.until_ns
-  WHERE c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND u.until_ns IS NULL
+    AND COALESCE(u.version, '') = COALESCE(c.version, '') AND COALESCE(u.instance, '') = COALESCE(c.instance, '') AND c.start_ns >= u.until_ns
+  WHERE c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND u.until_ns IS NULL
+),
+tallies AS  (
+  SELECT
+    version, class, method, start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
+    BIT_OR(CASE WHEN calls > 0 THEN CAST(1 AS INT64) << DIV(MOD(start_ns, 3600000000000), 60000000000) END) AS minutes_with_calls,
+    SUM(calls) AS calls
+  FROM scoped
+  WHERE CASE kind WHEN 'counts' THEN TRUE ELSE FALSE END AND CASE level WHEN 'raw' THEN TRUE ELSE FALSE END
+  GROUP BY version, class, method, start_ns - MOD(start_ns, 3600000000000) + 1
 ),
 rolled AS  (
   SELECT
-    service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
+    version, class, method, start_ns - MOD(start_ns, 86400000000000) AS date_ns,
     SUM(CASE WHEN reason LIKE 'rest/%' THEN calls - CASE WHEN stratum = 'tail' THEN COALESCE(cpu_n, 0) ELSE 0 END END) AS cpu_left,
     SUM(CASE WHEN reason LIKE 'rest/%' THEN CASE WHEN stratum = 'tail' THEN 0 ELSE cpu_n END END) AS cpu_sum,
     SUM(CASE WHEN reason LIKE 'rest/%' OR stratum = 'tail' THEN 0 ELSE COALESCE(cpu_n, 0) END) AS cpu_held,
@@ -89,66 +104,76 @@ rolled AS  (
   FROM (
     -- Rows over their probabilities. timed are those that may have weights.
     SELECT
-      c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
+      c.version, c.class, c.method, c.level, c.reason,
       c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
-    FROM counted AS c
+    FROM scoped AS c
     WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
-  GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000)
+  GROUP BY version, class, method, start_ns - MOD(start_ns, 86400000000000)
 ),
 by_hour AS  (
   SELECT
-    service_namespace, service, environment, version, class, method, stratum, timed,
+    version, class, method, stratum, timed,
     start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
-    BIT_OR(CASE WHEN calls > 0
-      THEN CAST(1 AS INT64) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS INT64) END) AS minutes_with_calls,
+    BIT_OR(CASE WHEN calls > 0 THEN CAST(1 AS INT64) << DIV(MOD(start_ns, 3600000000000), 60000000000) END) AS minutes_with_calls,
     SUM(calls) AS calls, SUM(measured) AS measured,
     SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn
   FROM (
     -- Rows over their probabilities. timed are those that may have weights.
     SELECT
-      c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
+      c.version, c.class, c.method, c.level, c.reason,
       c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
-    FROM counted AS c
-    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+    FROM measured AS c
+    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END
   )
-  GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, hour_ns
+  GROUP BY version, class, method, stratum, timed, hour_ns
+  UNION ALL
+  SELECT
+    version, class, method, CAST(NULL AS STRING) AS stratum, 0 AS timed, hour_ns,
+    minutes_with_calls,
+    calls, CAST(0 AS FLOAT64) AS measured,
+    CAST(NULL AS FLOAT64) AS cpu_n, CAST(NULL AS FLOAT64) AS cpu_nn, CAST(NULL AS FLOAT64) AS wall_n, CAST(NULL AS FLOAT64) AS wall_nn
+  FROM (
+    SELECT version, class, method, hour_ns, BIT_OR(minutes_with_calls) AS minutes_with_calls, SUM(calls) AS calls
+    FROM tallies
+    GROUP BY version, class, method, hour_ns
+  )
 ),
 keys AS  (
-  SELECT *, MIN(key_id) OVER (PARTITION BY service_namespace, service, environment, version, name) AS name_id
+  SELECT *, MIN(key_id) OVER (PARTITION BY version, name) AS name_id
   FROM (
     SELECT
       *,
       CASE WHEN COALESCE(class, '') = '' THEN method WHEN COALESCE(method, '') = '' THEN class ELSE class || '.' || method END AS name,
-      ROW_NUMBER() OVER (ORDER BY service_namespace, service, environment, version, class, method) AS key_id
+      ROW_NUMBER() OVER (ORDER BY version, class, method) AS key_id
     FROM (
-      SELECT service_namespace, service, environment, version, class, method
+      SELECT version, class, method
       FROM (
-        SELECT service_namespace, service, environment, version, class, method FROM rolled
+        SELECT version, class, method FROM rolled
         UNION ALL
-        SELECT service_namespace, service, environment, version, class, method FROM by_hour
+        SELECT version, class, method FROM by_hour
       )
-      GROUP BY service_namespace, service, environment, version, class, method
+      GROUP BY version, class, method
     )
   )
 ),
 enough AS  (
-  SELECT service_namespace, service, environment, version, class, method, hour_ns
+  SELECT version, class, method, hour_ns
   FROM by_hour
-  GROUP BY service_namespace, service, environment, version, class, method, hour_ns
+  GROUP BY version, class, method, hour_ns
   HAVING CASE
     WHEN BIT_OR(minutes_with_calls) IS NULL THEN COALESCE(SUM(cpu_n), 0) = 0 OR COALESCE(SUM(wall_n), 0) = 0
     ELSE SUM(measured) >= 20 * CAST(BIT_COUNT(BIT_OR(minutes_with_calls)) AS INT64) END
 ),
 by_minute AS (
   SELECT
-    service_namespace, service, environment, version, class, method, stratum, timed,
+    version, class, method, stratum, timed,
     start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
     start_ns - MOD(start_ns, 60000000000) + 1 AS minute_ns,
     SUM(calls) AS calls, SUM(measured) AS measured,
@@ -156,32 +181,49 @@ by_minute AS (
   FROM (
     -- Rows over their probabilities. timed are those that may have weights.
     SELECT
-      c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
+      c.version, c.class, c.method, c.level, c.reason,
       c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
-    FROM counted AS c
+    FROM measured AS c
     JOIN enough AS e
-      ON COALESCE(c.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(e.service, '') AND COALESCE(c.environment, '') = COALESCE(e.environment, '') AND COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
+      ON COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
         AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
-    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END
   )
-  GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, hour_ns, minute_ns
+  GROUP BY version, class, method, stratum, timed, hour_ns, minute_ns
+  UNION ALL
+  SELECT
+    version, class, method, CAST(NULL AS STRING) AS stratum, 0 AS timed, hour_ns, minute_ns,
+    calls, CAST(0 AS FLOAT64) AS measured,
+    CAST(NULL AS FLOAT64) AS cpu_n, CAST(NULL AS FLOAT64) AS cpu_nn, CAST(NULL AS FLOAT64) AS wall_n, CAST(NULL AS FLOAT64) AS wall_nn
+  FROM (
+    SELECT
+      c.version, c.class, c.method, e.hour_ns,
+      c.start_ns - MOD(c.start_ns, 60000000000) + 1 AS minute_ns,
+      SUM(c.calls) AS calls
+    FROM scoped AS c
+    JOIN enough AS e
+      ON COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
+        AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
+    WHERE CASE c.kind WHEN 'counts' THEN TRUE ELSE FALSE END AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END
+    GROUP BY c.version, c.class, c.method, e.hour_ns, c.start_ns - MOD(c.start_ns, 60000000000) + 1
+  )
 ),
 pieces AS  (
-  SELECT k.key_id, k.name_id, h.* EXCEPT (service_namespace, service, environment, version, class, method)
+  SELECT k.key_id, k.name_id, h.* EXCEPT (version, class, method)
   FROM (
     SELECT h.hour_ns AS minute_ns, 0 AS may_hold, h.* EXCEPT (minutes_with_calls)
     FROM by_hour AS h
     LEFT JOIN enough AS e
-      ON e.hour_ns = h.hour_ns AND COALESCE(h.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(h.service, '') = COALESCE(e.service, '') AND COALESCE(h.environment, '') = COALESCE(e.environment, '') AND COALESCE(h.version, '') = COALESCE(e.version, '') AND COALESCE(h.class, '') = COALESCE(e.class, '') AND COALESCE(h.method, '') = COALESCE(e.method, '')
+      ON e.hour_ns = h.hour_ns AND COALESCE(h.version, '') = COALESCE(e.version, '') AND COALESCE(h.class, '') = COALESCE(e.class, '') AND COALESCE(h.method, '') = COALESCE(e.method, '')
     WHERE e.hour_ns IS NULL
     UNION ALL
     SELECT minute_ns, 1 AS may_hold, m.* EXCEPT (minute_ns)
     FROM by_minute AS m
   ) AS h
-  JOIN keys AS k ON COALESCE(h.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(h.service, '') = COALESCE(k.service, '') AND COALESCE(h.environment, '') = COALESCE(k.environment, '') AND COALESCE(h.version, '') = COALESCE(k.version, '') AND COALESCE(h.class, '') = COALESCE(k.class, '') AND COALESCE(h.method, '') = COALESCE(k.method, '')
+  JOIN keys AS k ON COALESCE(h.version, '') = COALESCE(k.version, '') AND COALESCE(h.class, '') = COALESCE(k.class, '') AND COALESCE(h.method, '') = COALESCE(k.method, '')
 ),
 minutes AS (
   SELECT
@@ -256,7 +298,7 @@ left_of_dates AS (
       k.key_id, r.date_ns, 0 AS cpu_hours_hold, 0 AS wall_hours_hold,
       r.cpu_left, r.cpu_sum, r.cpu_held, r.wall_left, r.wall_sum, r.wall_held
     FROM rolled AS r
-    JOIN keys AS k ON COALESCE(r.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(r.service, '') = COALESCE(k.service, '') AND COALESCE(r.environment, '') = COALESCE(k.environment, '') AND COALESCE(r.version, '') = COALESCE(k.version, '') AND COALESCE(r.class, '') = COALESCE(k.class, '') AND COALESCE(r.method, '') = COALESCE(k.method, '')
+    JOIN keys AS k ON COALESCE(r.version, '') = COALESCE(k.version, '') AND COALESCE(r.class, '') = COALESCE(k.class, '') AND COALESCE(r.method, '') = COALESCE(k.method, '')
   )
   WINDOW of_date AS (PARTITION BY key_id, date_ns - MOD(date_ns, 86400000000000))
 ),
@@ -307,7 +349,7 @@ weighted AS (
     CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.cpu_measured > 0 THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE COALESCE(a.cpu_scale, 1) END) / NULLIF(c.p * c.cpu_p, 0) END AS w,
     CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE COALESCE(a.wall_scale, 1) END) / NULLIF(c.p, 0) END AS w_wall,
     CASE
-      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 THEN 'none' ELSE a.cell END
+      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 AND a.cell <> 'minute' THEN 'none' ELSE a.cell END
       WHEN c.reason LIKE 'none/%' THEN 'none'
       WHEN c.reason LIKE 'hour/%' THEN 'hour'
       WHEN c.reason LIKE 'date/%' THEN 'date'
@@ -319,7 +361,7 @@ weighted AS (
       WHEN c.reason LIKE 'hour/%' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_ns,
     CASE
-      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL AND a.wall_scale = 1 THEN 'none' ELSE a.cell_wall END
+      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL AND a.wall_scale = 1 AND a.cell_wall <> 'minute' THEN 'none' ELSE a.cell_wall END
       WHEN c.reason LIKE '%/none' THEN 'none'
       WHEN c.reason LIKE '%/hour' THEN 'hour'
       WHEN c.reason LIKE '%/date' THEN 'date'
@@ -330,8 +372,8 @@ weighted AS (
       WHEN c.reason LIKE '%/date' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
       WHEN c.reason LIKE '%/hour' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
-  FROM counted AS c
-  LEFT JOIN keys AS k ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
+  FROM measured AS c
+  LEFT JOIN keys AS k ON COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
   LEFT JOIN factors AS a
     ON a.key_id = k.key_id
       AND a.hour_ns = CASE WHEN c.level = 'raw' THEN c.start_ns - MOD(c.start_ns, 3600000000000) + 1 ELSE c.start_ns - MOD(c.start_ns, 86400000000000) END
@@ -347,17 +389,17 @@ seen AS (
   SELECT
     e.method_id, m.member, w.signature, w.caller,
     CASE WHEN @by_age = 1 THEN w.start_ns - m.process_start_ns
-      WHEN @daily = 1 AND w.side = 'base'
+      WHEN @daily = 1 AND t.side = 'base'
       THEN MOD(MOD(w.start_ns - @begin_ns, 86400000000000) + 86400000000000, 86400000000000)
       ELSE w.start_ns - @begin_ns END AS offset_ns,
     w.w_wall * w.measured AS flow, w.w AS weight, w.cpu_measured AS n, CAST(w.cpu_ns AS FLOAT64) AS x, w.cpu_hist AS bins,
-    w.measured AS timed, COALESCE(w.cpu_measured, 0) AS timed_cpu,
-    w.usd_per_core_hour AS price
+    w.measured AS timed, COALESCE(w.cpu_measured, 0) AS timed_cpu
   FROM weighted AS w
   JOIN names AS e ON e.key_id = w.key_id
+  JOIN UNNEST(@compared) AS t ON t.version = w.version
   JOIN UNNEST(@members) AS m
-    ON m.side = w.side AND COALESCE(m.instance, '') = COALESCE(w.instance, '') AND COALESCE(m.process_start_ns, 0) = COALESCE(w.process_start_ns, 0)
-  WHERE w.measured > 0 AND w.start_ns >= w.from_ns AND w.start_ns < w.to_ns AND w.start_ns >= m.warm_ns
+    ON m.side = t.side AND COALESCE(m.instance, '') = COALESCE(w.instance, '') AND COALESCE(m.process_start_ns, 0) = COALESCE(w.process_start_ns, 0)
+  WHERE w.measured > 0 AND w.start_ns >= t.from_ns AND w.start_ns < t.to_ns AND w.start_ns >= m.warm_ns
 ),
 binned AS (
   SELECT method_id, caller, FLOOR(LN(GREATEST(x, 1)) / LN(1.01 / 0.99)) AS bin, weight
@@ -388,7 +430,7 @@ caps AS (
 ),
 single AS (
   SELECT
-    s.method_id, s.member, s.signature, s.flow, s.weight, s.n, s.x, s.timed, s.timed_cpu, s.price,
+    s.method_id, s.member, s.signature, s.flow, s.weight, s.n, s.x, s.timed, s.timed_cpu,
     COALESCE(s.caller, '') AS caller,
     CAST(FLOOR(s.offset_ns / @slot_ns) AS INT64) AS slot,
     CASE WHEN s.n = 1 THEN LEAST(s.x, COALESCE(p.cap, s.x))
@@ -418,8 +460,6 @@ cells AS (
     COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_over END), 0) AS n_over, COALESCE(SUM(weight * n_over), 0) AS over_calls,
     COALESCE(SUM(CASE WHEN weight IS NOT NULL THEN n_far END), 0) AS n_far, COALESCE(SUM(weight * n_far), 0) AS far_calls,
     COALESCE(SUM(flow), 0) AS flow,
-    COALESCE(SUM(CASE WHEN price IS NOT NULL THEN weight * x END), 0) AS priced_x,
-    COALESCE(SUM(weight * x * price), 0) AS price_x,
     SUM(timed - timed_cpu) AS timed_wall, SUM(timed_cpu) AS timed_cpu
   FROM single
   GROUP BY method_id, caller, member, slot
@@ -429,11 +469,16 @@ methods AS (
   FROM names
   GROUP BY method_id, name
 )
+-- Each method is named once, before its cells: these are many.
 SELECT
-  m.name, c.caller, c.member, c.slot,
-  m.class, m.method,
-  CASE WHEN c.first_signature = c.last_signature AND c.last_signature <> '' THEN c.last_signature END AS signature,
-  c.records, c.weight, c.x, c.capped, c.logs, c.n_near, c.near_calls, c.n_over, c.over_calls, c.n_far, c.far_calls, c.flow, c.priced_x, c.price_x, c.timed_wall, c.timed_cpu
-FROM cells AS c
-JOIN methods AS m ON m.method_id = c.method_id
-ORDER BY c.method_id, c.caller, c.member, c.slot
+  method_id, 0 AS what, '' AS caller, 0 AS member, 0 AS slot, name, class, method, CAST(NULL AS STRING) AS signature,
+  0 AS records, 0 AS weight, 0 AS x, 0 AS capped, 0 AS logs, 0 AS n_near, 0 AS near_calls, 0 AS n_over, 0 AS over_calls, 0 AS n_far, 0 AS far_calls,
+  0 AS flow, 0 AS timed_wall, 0 AS timed_cpu
+FROM methods
+UNION ALL
+SELECT
+  method_id, 1 AS what, caller, member, slot, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS class, CAST(NULL AS STRING) AS method,
+  CASE WHEN first_signature = last_signature AND last_signature <> '' THEN last_signature END AS signature,
+  records, weight, x, capped, logs, n_near, near_calls, n_over, over_calls, n_far, far_calls, flow, timed_wall, timed_cpu
+FROM cells
+ORDER BY method_id, what, caller, member, slot

@@ -38,6 +38,10 @@ WITH scoped AS  (
 -- have fewer, and as many minutes as records. Rows of the others are added up by minute, and
 -- of those hours without calls whose minutes are cells because nothing was measured.
 --
+-- Nearly all rows count calls and measure nothing. They are added up by hour on their own
+-- (tallies), without the columns that only measurements have; measured are the rows that may
+-- have a weight.
+--
 -- Statements that want sums weigh these, if they are much fewer than rows (summed), which
 -- is in what they tell apart.
 --
@@ -55,24 +59,37 @@ WITH scoped AS  (
 -- killed sends no last counts, and its measurements count like those of other processes then.
 uncounted AS  (
   -- Processes with measurements that started after the end of their last counts.
-  SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN c.end_ns ELSE 0 END) AS until_ns
-  FROM method_calls AS c
-  WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
-     AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
-  GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns
-  HAVING MAX(CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN c.start_ns END)
-    >= MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN c.end_ns ELSE 0 END)
+  SELECT service_namespace, service, environment, version, instance, process_start_ns, MAX(CASE WHEN CASE kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN end_ns ELSE 0 END) AS until_ns
+  FROM (
+    SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind, MAX(c.start_ns) AS start_ns, MAX(c.end_ns) AS end_ns
+    FROM method_calls AS c
+    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
+       AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+    GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind
+  )
+  GROUP BY service_namespace, service, environment, version, instance, process_start_ns
+  HAVING MAX(CASE WHEN CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN start_ns END)
+    >= MAX(CASE WHEN CASE kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN end_ns ELSE 0 END)
 ),
-counted AS  (
+measured AS  (
   SELECT c.*
   FROM scoped AS c
-  WHERE c.start_ns < (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
+  WHERE c.start_ns < (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   UNION ALL
   SELECT c.*
   FROM scoped AS c
   LEFT JOIN uncounted AS u ON u.process_start_ns = CASE WHEN c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' THEN c.process_start_ns END
     AND COALESCE(u.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(u.service, '') = COALESCE(c.service, '') AND COALESCE(u.environment, '') = COALESCE(c.environment, '') AND COALESCE(u.version, '') = COALESCE(c.version, '') AND COALESCE(u.instance, '') = COALESCE(c.instance, '') AND c.start_ns >= u.until_ns
-  WHERE c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND u.until_ns IS NULL
+  WHERE c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND u.until_ns IS NULL
+),
+tallies AS  (
+  SELECT
+    service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
+    BIT_OR(CASE WHEN calls > 0 THEN CAST(1 AS INT64) << DIV(MOD(start_ns, 3600000000000), 60000000000) END) AS minutes_with_calls,
+    SUM(calls) AS calls
+  FROM scoped
+  WHERE CASE kind WHEN 'counts' THEN TRUE ELSE FALSE END AND CASE level WHEN 'raw' THEN TRUE ELSE FALSE END
+  GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 3600000000000) + 1
 ),
 rolled AS  (
   SELECT
@@ -91,7 +108,7 @@ rolled AS  (
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
-    FROM counted AS c
+    FROM scoped AS c
     WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
   GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000)
@@ -100,8 +117,7 @@ by_hour AS  (
   SELECT
     service_namespace, service, environment, version, class, method, stratum, timed,
     start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
-    BIT_OR(CASE WHEN calls > 0
-      THEN CAST(1 AS INT64) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS INT64) END) AS minutes_with_calls,
+    BIT_OR(CASE WHEN calls > 0 THEN CAST(1 AS INT64) << DIV(MOD(start_ns, 3600000000000), 60000000000) END) AS minutes_with_calls,
     SUM(calls) AS calls, SUM(measured) AS measured,
     SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn
   FROM (
@@ -112,10 +128,21 @@ by_hour AS  (
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
-    FROM counted AS c
-    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+    FROM measured AS c
+    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END
   )
   GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, hour_ns
+  UNION ALL
+  SELECT
+    service_namespace, service, environment, version, class, method, CAST(NULL AS STRING) AS stratum, 0 AS timed, hour_ns,
+    minutes_with_calls,
+    calls, CAST(0 AS FLOAT64) AS measured,
+    CAST(NULL AS FLOAT64) AS cpu_n, CAST(NULL AS FLOAT64) AS cpu_nn, CAST(NULL AS FLOAT64) AS wall_n, CAST(NULL AS FLOAT64) AS wall_nn
+  FROM (
+    SELECT service_namespace, service, environment, version, class, method, hour_ns, BIT_OR(minutes_with_calls) AS minutes_with_calls, SUM(calls) AS calls
+    FROM tallies
+    GROUP BY service_namespace, service, environment, version, class, method, hour_ns
+  )
 ),
 keys AS  (
   SELECT *, MIN(key_id) OVER (PARTITION BY service_namespace, service, environment, version, name) AS name_id
@@ -158,13 +185,30 @@ by_minute AS (
       CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn
-    FROM counted AS c
+    FROM measured AS c
     JOIN enough AS e
       ON COALESCE(c.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(e.service, '') AND COALESCE(c.environment, '') = COALESCE(e.environment, '') AND COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
         AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
-    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END
   )
   GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, hour_ns, minute_ns
+  UNION ALL
+  SELECT
+    service_namespace, service, environment, version, class, method, CAST(NULL AS STRING) AS stratum, 0 AS timed, hour_ns, minute_ns,
+    calls, CAST(0 AS FLOAT64) AS measured,
+    CAST(NULL AS FLOAT64) AS cpu_n, CAST(NULL AS FLOAT64) AS cpu_nn, CAST(NULL AS FLOAT64) AS wall_n, CAST(NULL AS FLOAT64) AS wall_nn
+  FROM (
+    SELECT
+      c.service_namespace, c.service, c.environment, c.version, c.class, c.method, e.hour_ns,
+      c.start_ns - MOD(c.start_ns, 60000000000) + 1 AS minute_ns,
+      SUM(c.calls) AS calls
+    FROM scoped AS c
+    JOIN enough AS e
+      ON COALESCE(c.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(e.service, '') AND COALESCE(c.environment, '') = COALESCE(e.environment, '') AND COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
+        AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
+    WHERE CASE c.kind WHEN 'counts' THEN TRUE ELSE FALSE END AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END
+    GROUP BY c.service_namespace, c.service, c.environment, c.version, c.class, c.method, e.hour_ns, c.start_ns - MOD(c.start_ns, 60000000000) + 1
+  )
 ),
 pieces AS  (
   SELECT k.key_id, k.name_id, h.* EXCEPT (service_namespace, service, environment, version, class, method)
@@ -304,7 +348,7 @@ weighted AS (
     CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.cpu_measured > 0 THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE COALESCE(a.cpu_scale, 1) END) / NULLIF(c.p * c.cpu_p, 0) END AS w,
     CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE COALESCE(a.wall_scale, 1) END) / NULLIF(c.p, 0) END AS w_wall,
     CASE
-      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 THEN 'none' ELSE a.cell END
+      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 AND a.cell <> 'minute' THEN 'none' ELSE a.cell END
       WHEN c.reason LIKE 'none/%' THEN 'none'
       WHEN c.reason LIKE 'hour/%' THEN 'hour'
       WHEN c.reason LIKE 'date/%' THEN 'date'
@@ -316,7 +360,7 @@ weighted AS (
       WHEN c.reason LIKE 'hour/%' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_ns,
     CASE
-      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL AND a.wall_scale = 1 THEN 'none' ELSE a.cell_wall END
+      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL AND a.wall_scale = 1 AND a.cell_wall <> 'minute' THEN 'none' ELSE a.cell_wall END
       WHEN c.reason LIKE '%/none' THEN 'none'
       WHEN c.reason LIKE '%/hour' THEN 'hour'
       WHEN c.reason LIKE '%/date' THEN 'date'
@@ -327,7 +371,7 @@ weighted AS (
       WHEN c.reason LIKE '%/date' THEN c.start_ns - MOD(c.start_ns, 86400000000000)
       WHEN c.reason LIKE '%/hour' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
-  FROM counted AS c
+  FROM measured AS c
   LEFT JOIN keys AS k ON COALESCE(c.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(k.service, '') AND COALESCE(c.environment, '') = COALESCE(k.environment, '') AND COALESCE(c.version, '') = COALESCE(k.version, '') AND COALESCE(c.class, '') = COALESCE(k.class, '') AND COALESCE(c.method, '') = COALESCE(k.method, '')
   LEFT JOIN factors AS a
     ON a.key_id = k.key_id

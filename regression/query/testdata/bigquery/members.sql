@@ -5,8 +5,8 @@ SELECT
   CAST(SUM(c.measured) AS INT64) AS measured, CAST(SUM(COALESCE(c.cpu_measured, 0)) AS INT64) AS cpu_measured
 FROM method_calls AS c
 JOIN UNNEST(@compared) AS t
-  ON t.version = c.version AND COALESCE(t.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(t.service, '') = COALESCE(c.service, '') AND COALESCE(t.environment, '') = COALESCE(c.environment, '')
+  ON t.version = c.version
 WHERE CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns
-   AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+   AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND COALESCE(c.environment, '') = ''
 GROUP BY t.side, c.instance, c.process_start_ns
 ORDER BY t.side, first_ns, c.instance, c.process_start_ns

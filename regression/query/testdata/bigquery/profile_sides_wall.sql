@@ -46,6 +46,10 @@ WITH scoped AS  (
 -- have fewer, and as many minutes as records. Rows of the others are added up by minute, and
 -- of those hours without calls whose minutes are cells because nothing was measured.
 --
+-- Nearly all rows count calls and measure nothing. They are added up by hour on their own
+-- (tallies), without the columns that only measurements have; measured are the rows that may
+-- have a weight.
+--
 -- Statements that want sums weigh these, if they are much fewer than rows (summed), which
 -- is in what they tell apart.
 --
@@ -63,24 +67,37 @@ WITH scoped AS  (
 -- killed sends no last counts, and its measurements count like those of other processes then.
 uncounted AS  (
   -- Processes with measurements that started after the end of their last counts.
-  SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN c.end_ns ELSE 0 END) AS until_ns
-  FROM method_calls AS c
-  WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
-     AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
-  GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns
-  HAVING MAX(CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN c.start_ns END)
-    >= MAX(CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN c.end_ns ELSE 0 END)
+  SELECT service_namespace, service, environment, version, instance, process_start_ns, MAX(CASE WHEN CASE kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN end_ns ELSE 0 END) AS until_ns
+  FROM (
+    SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind, MAX(c.start_ns) AS start_ns, MAX(c.end_ns) AS end_ns
+    FROM method_calls AS c
+    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
+       AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+    GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind
+  )
+  GROUP BY service_namespace, service, environment, version, instance, process_start_ns
+  HAVING MAX(CASE WHEN CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN start_ns END)
+    >= MAX(CASE WHEN CASE kind WHEN 'counts' THEN TRUE WHEN 'process' THEN TRUE ELSE FALSE END THEN end_ns ELSE 0 END)
 ),
-counted AS  (
+measured AS  (
   SELECT c.*
   FROM scoped AS c
-  WHERE c.start_ns < (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
+  WHERE c.start_ns < (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   UNION ALL
   SELECT c.*
   FROM scoped AS c
   LEFT JOIN uncounted AS u ON u.process_start_ns = CASE WHEN c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' THEN c.process_start_ns END
     AND COALESCE(u.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(u.service, '') = COALESCE(c.service, '') AND COALESCE(u.environment, '') = COALESCE(c.environment, '') AND COALESCE(u.version, '') = COALESCE(c.version, '') AND COALESCE(u.instance, '') = COALESCE(c.instance, '') AND c.start_ns >= u.until_ns
-  WHERE c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND u.until_ns IS NULL
+  WHERE c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND u.until_ns IS NULL
+),
+tallies AS  (
+  SELECT
+    service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
+    BIT_OR(CASE WHEN calls > 0 THEN CAST(1 AS INT64) << DIV(MOD(start_ns, 3600000000000), 60000000000) END) AS minutes_with_calls,
+    SUM(calls) AS calls
+  FROM scoped
+  WHERE CASE kind WHEN 'counts' THEN TRUE ELSE FALSE END AND CASE level WHEN 'raw' THEN TRUE ELSE FALSE END
+  GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 3600000000000) + 1
 ),
 rolled AS  (
   SELECT
@@ -102,7 +119,7 @@ rolled AS  (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.measured > 0 THEN c.wall_ns END / NULLIF(c.p, 0) AS x
-    FROM counted AS c
+    FROM scoped AS c
     WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
   )
   GROUP BY service_namespace, service, environment, version, class, method, start_ns - MOD(start_ns, 86400000000000)
@@ -112,8 +129,7 @@ by_hour AS  (
     service_namespace, service, environment, version, class, method, stratum, timed,
     start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
     MAX(hole) AS holes,
-    BIT_OR(CASE WHEN calls > 0
-      THEN CAST(1 AS INT64) << CAST((MOD(start_ns, 3600000000000) - MOD(start_ns, 60000000000)) / 60000000000 AS INT64) END) AS minutes_with_calls,
+    BIT_OR(CASE WHEN calls > 0 THEN CAST(1 AS INT64) << DIV(MOD(start_ns, 3600000000000), 60000000000) END) AS minutes_with_calls,
     SUM(calls) AS calls, SUM(measured) AS measured,
     SUM(cpu_n) AS cpu_n, SUM(cpu_nn) AS cpu_nn, SUM(wall_n) AS wall_n, SUM(wall_nn) AS wall_nn
   FROM (
@@ -126,10 +142,22 @@ by_hour AS  (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.measured > 0 THEN c.wall_ns END / NULLIF(c.p, 0) AS x
-    FROM counted AS c
-    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+    FROM measured AS c
+    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END
   )
   GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, hour_ns
+  UNION ALL
+  SELECT
+    service_namespace, service, environment, version, class, method, CAST(NULL AS STRING) AS stratum, 0 AS timed, hour_ns,
+    0 AS holes,
+    minutes_with_calls,
+    calls, CAST(0 AS FLOAT64) AS measured,
+    CAST(NULL AS FLOAT64) AS cpu_n, CAST(NULL AS FLOAT64) AS cpu_nn, CAST(NULL AS FLOAT64) AS wall_n, CAST(NULL AS FLOAT64) AS wall_nn
+  FROM (
+    SELECT service_namespace, service, environment, version, class, method, hour_ns, BIT_OR(minutes_with_calls) AS minutes_with_calls, SUM(calls) AS calls
+    FROM tallies
+    GROUP BY service_namespace, service, environment, version, class, method, hour_ns
+  )
 ),
 keys AS  (
   SELECT *, MIN(key_id) OVER (PARTITION BY service_namespace, service, environment, version, name) AS name_id
@@ -174,13 +202,30 @@ by_minute AS (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.measured > 0 THEN c.wall_ns END / NULLIF(c.p, 0) AS x
-    FROM counted AS c
+    FROM measured AS c
     JOIN enough AS e
       ON COALESCE(c.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(e.service, '') AND COALESCE(c.environment, '') = COALESCE(e.environment, '') AND COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
         AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
-    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
+    WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END
   )
   GROUP BY service_namespace, service, environment, version, class, method, stratum, timed, hour_ns, minute_ns
+  UNION ALL
+  SELECT
+    service_namespace, service, environment, version, class, method, CAST(NULL AS STRING) AS stratum, 0 AS timed, hour_ns, minute_ns,
+    calls, CAST(0 AS FLOAT64) AS measured,
+    CAST(NULL AS FLOAT64) AS cpu_n, CAST(NULL AS FLOAT64) AS cpu_nn, CAST(NULL AS FLOAT64) AS wall_n, CAST(NULL AS FLOAT64) AS wall_nn
+  FROM (
+    SELECT
+      c.service_namespace, c.service, c.environment, c.version, c.class, c.method, e.hour_ns,
+      c.start_ns - MOD(c.start_ns, 60000000000) + 1 AS minute_ns,
+      SUM(c.calls) AS calls
+    FROM scoped AS c
+    JOIN enough AS e
+      ON COALESCE(c.service_namespace, '') = COALESCE(e.service_namespace, '') AND COALESCE(c.service, '') = COALESCE(e.service, '') AND COALESCE(c.environment, '') = COALESCE(e.environment, '') AND COALESCE(c.version, '') = COALESCE(e.version, '') AND COALESCE(c.class, '') = COALESCE(e.class, '') AND COALESCE(c.method, '') = COALESCE(e.method, '')
+        AND e.hour_ns = c.start_ns - MOD(c.start_ns, 3600000000000) + 1
+    WHERE CASE c.kind WHEN 'counts' THEN TRUE ELSE FALSE END AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END
+    GROUP BY c.service_namespace, c.service, c.environment, c.version, c.class, c.method, e.hour_ns, c.start_ns - MOD(c.start_ns, 60000000000) + 1
+  )
 ),
 pieces AS  (
   SELECT k.key_id, k.name_id, k.holes, h.* EXCEPT (service_namespace, service, environment, version, class, method)
@@ -319,7 +364,7 @@ weighed AS (
     CASE WHEN c.timed = 1 THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN COALESCE(t.cpu_factor, a.cpu_factor) ELSE COALESCE(a.cpu_scale, 1) END) END AS cpu_factor,
     CASE WHEN c.timed = 1 THEN (CASE WHEN c.stratum = 'tail' THEN 1 WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN COALESCE(t.wall_factor, a.wall_factor) ELSE COALESCE(a.wall_scale, 1) END) END AS wall_factor,
     CASE
-      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 THEN 'none' ELSE a.cell END
+      WHEN c.level = 'raw' OR c.reason LIKE 'rest/%' THEN CASE WHEN COALESCE(t.cpu_factor, a.cpu_factor) IS NULL AND a.cpu_scale = 1 AND a.cell <> 'minute' THEN 'none' ELSE a.cell END
       WHEN c.reason LIKE 'none/%' THEN 'none'
       WHEN c.reason LIKE 'hour/%' THEN 'hour'
       WHEN c.reason LIKE 'date/%' THEN 'date'
@@ -331,7 +376,7 @@ weighed AS (
       WHEN c.reason LIKE 'hour/%' OR c.level = 'hour' THEN c.start_ns - MOD(c.start_ns, 3600000000000)
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_ns,
     CASE
-      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL AND a.wall_scale = 1 THEN 'none' ELSE a.cell_wall END
+      WHEN c.level = 'raw' OR c.reason LIKE '%/rest' THEN CASE WHEN COALESCE(t.wall_factor, a.wall_factor) IS NULL AND a.wall_scale = 1 AND a.cell_wall <> 'minute' THEN 'none' ELSE a.cell_wall END
       WHEN c.reason LIKE '%/none' THEN 'none'
       WHEN c.reason LIKE '%/hour' THEN 'hour'
       WHEN c.reason LIKE '%/date' THEN 'date'
@@ -359,8 +404,20 @@ weighed AS (
       c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
       c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
       CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.measured > 0 THEN c.wall_ns END / NULLIF(c.p, 0) AS x
-    FROM counted AS c
-      WHERE CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0
+      FROM measured AS c
+      WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0
+      UNION ALL
+    -- Rows over their probabilities. timed are those that may have weights.
+    SELECT
+      c.service_namespace, c.service, c.environment, c.version, c.class, c.method, c.level, c.reason,
+      c.side, c.instance, c.slot_ns, c.caller, c.signature, c.usd_per_core_hour, c.start_ns, c.stratum, c.calls, CAST(c.measured AS FLOAT64) AS measured,
+      CASE WHEN c.measured > 0 AND c.caller IS NULL THEN 1 ELSE 0 END AS hole,
+      CASE WHEN CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0 THEN 1 ELSE 0 END AS timed,
+      c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) AS cpu_n, c.cpu_measured / NULLIF(c.p * c.cpu_p, 0) / NULLIF(c.p * c.cpu_p, 0) AS cpu_nn,
+      c.measured / NULLIF(c.p, 0) AS wall_n, c.measured / NULLIF(c.p, 0) / NULLIF(c.p, 0) AS wall_nn,
+      CAST(c.cpu_measured AS FLOAT64) AS cpu_measured, CASE WHEN c.measured > 0 THEN c.wall_ns END / NULLIF(c.p, 0) AS x
+      FROM scoped AS c
+    WHERE c.level <> 'raw' AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.measured > 0 AND c.p <> 0
     ) AS r
     JOIN keys AS k
       ON COALESCE(r.service_namespace, '') = COALESCE(k.service_namespace, '') AND COALESCE(r.service, '') = COALESCE(k.service, '') AND COALESCE(r.environment, '') = COALESCE(k.environment, '') AND COALESCE(r.version, '') = COALESCE(k.version, '') AND COALESCE(r.class, '') = COALESCE(k.class, '') AND COALESCE(r.method, '') = COALESCE(k.method, '')
