@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,7 @@ func TestShippedConfigurationWorks(t *testing.T) {
 	host, port, _ := strings.Cut(p.Metrics, ":")
 	p.Env = []string{
 		"COREHOUR_WAREHOUSE=" + p.Warehouse,
+		"COREHOUR_SAMPLER_STATE=" + filepath.Join(t.TempDir(), "sampler.state"),
 		"COREHOUR_GRPC_ENDPOINT=" + p.GRPC,
 		"COREHOUR_HTTP_ENDPOINT=" + p.HTTP,
 		"COREHOUR_RATES_ADDRESS=" + p.Rates,
