@@ -59,6 +59,7 @@ test: build ## Run all tests, with the race detector.
 	echo "== tests of probes that the race detector would change"; (cd sdk && $(GO) test -run '$(UNCHANGED)' .); \
 	echo "== long tests of the command without the race detector"; $(GO) test -timeout 20m -run '^($(UNRACED))$$' ./cmd/corehour; \
 	echo "== simulations, too slow with the race detector, and arithmetic"; $(GO) test -timeout 20m $(SIMULATIONS) $(ARITHMETIC:%=./%); \
+	echo "== costs against known work, short"; (cd integration && $(GO) run ./benchtruth --bin ../$(BIN) --out ../build/bench --duration 40s --short); \
 	if [ -s build/tries.txt ]; then echo "== measured anew, which is rare on a quiet machine"; cat build/tries.txt; fi; \
 	echo "make test took $$((SECONDS - begin)) s"
 
