@@ -33,6 +33,7 @@ func (r *compactReport) add(more *lake.Report) {
 	r.Steps = append(r.Steps, more.Steps...)
 	r.Others = append(r.Others, more.Others...)
 	r.Kept += more.Kept
+	r.Hostless += more.Hostless
 	r.Removed += more.Removed
 	r.Bytes += more.Bytes
 	r.Doomed += more.Doomed
@@ -65,6 +66,9 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 		r.Bytes, r.Doomed, r.Removed))
 	if r.Kept > 0 {
 		d.Say(fmt.Sprintf("%d rows are not in sums, because their method has too many namespaces and environments on their date: they are as they were, without ids", r.Kept))
+	}
+	if r.Hostless > 0 {
+		d.Say(fmt.Sprintf("%d rows of processes are in sums that do not name their host, because their date has more than 20,000 hosts: they are billed by process", r.Hostless))
 	}
 	for _, l := range r.LeftAlone {
 		d.Say(l.String())

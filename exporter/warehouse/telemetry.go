@@ -123,6 +123,9 @@ func (t *telemetry) maintenance(r *lake.Report, took time.Duration) {
 	if r.Kept > 0 {
 		t.builder.ExporterWarehouseMaintenanceRows.Add(ctx, r.Kept, label("action", "keep"))
 	}
+	if r.Hostless > 0 {
+		t.builder.ExporterWarehouseMaintenanceRows.Add(ctx, r.Hostless, label("action", "no_host"))
+	}
 }
 
 // observe registers what is read when metrics are collected.

@@ -52,14 +52,18 @@ const (
 // errTooMany means that there would be too many sums.
 var errTooMany = errors.New("the rows have too little in common to be added up")
 
+// beyond counts what the bounds of sums leave out: rows that are not in any, and rows of
+// processes whose sums do not name their host.
+type beyond struct{ kept, hostless int64 }
+
 // put is parquet.Maintainer.Replace or Beside.
 type put func(ctx context.Context, date string, files []parquet.File, o parquet.Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error)
 
 // roll puts the sums of a date's rows where they go. The date is read twice side
 // by side: ahead for the weights of a method's rows, behind for the rows. Rows come
 // sorted by method, then by time, so what is in memory are the weight cells of one
-// method and the sums of one minute or hour. It tells how many rows are not in sums.
-func roll(ctx context.Context, to into, date string, files []parquet.File, level string) (file parquet.File, kept int64, err error) {
+// method and the sums of one minute or hour.
+func roll(ctx context.Context, to into, date string, files []parquet.File, level string) (file parquet.File, b beyond, err error) {
 	file, err = to.put(ctx, date, files, parquet.Output{Kind: parquet.KindRoll, Level: level, NoIDs: true}, func(add func(*methodspan.Row) error) error {
 		ahead, err := parquet.OpenRun(ctx, files, parquet.RunOptions{Columns: weighing})
 		if err != nil {
@@ -77,10 +81,10 @@ func roll(ctx context.Context, to into, date string, files []parquet.File, level
 			r.add = atMost(to.most, add)
 		}
 		err = r.run(ahead, behind)
-		kept = r.kept.total
+		b = beyond{r.kept.total, r.resources.hostless}
 		return err
 	})
-	return file, kept, err
+	return file, b, err
 }
 
 func atMost(n int64, add func(*methodspan.Row) error) func(*methodspan.Row) error {
@@ -361,6 +365,8 @@ type resources struct {
 	named     map[string]bool
 	// hosts are those of processes that keep their names, of all services.
 	hosts map[host]bool
+	// hostless counts the rows of processes whose host had no room.
+	hostless int64
 }
 
 type host struct{ id, name string }
@@ -399,6 +405,14 @@ const maxResources = 100_000
 // of numbers the resource without what tells single instances apart, and hosts, which
 // only the bill of processes needs.
 func (n *resources) of(r *methodspan.Row) int {
+	i := n.number(r)
+	if named := n.values[i]; r.Kind == methodspan.KindProcess && r.Resource.Host+r.Resource.HostID != "" && named.Host+named.HostID == "" {
+		n.hostless++
+	}
+	return i
+}
+
+func (n *resources) number(r *methodspan.Row) int {
 	by := resourceOf{r.Resource, r.Kind == methodspan.KindProcess}
 	if i, ok := n.byPointer[by]; ok {
 		return i

@@ -47,6 +47,9 @@ type Report struct {
 	// Kept counts the rows of dates that were added up which are as they were, because
 	// their method has too many namespaces and environments.
 	Kept int64 `json:"kept_rows,omitempty"`
+	// Hostless counts the rows of processes whose sums do not name their host, because their
+	// date has too many: they are billed by process.
+	Hostless int64 `json:"process_rows_without_host,omitempty"`
 	// Removed counts the files of earlier runs that were deleted.
 	Removed int `json:"removed_files"`
 	// Bytes is the size of the warehouse afterwards, Doomed that of files which go
@@ -268,13 +271,14 @@ func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level
 	if err != nil {
 		return err
 	}
-	var kept int64
+	var b beyond
 	err = r.replace(ctx, d, action, files, func(files []parquet.File) (file parquet.File, err error) {
-		file, kept, err = roll(ctx, into{put: r.m.Replace}, d.Date, files, level)
+		file, b, err = roll(ctx, into{put: r.m.Replace}, d.Date, files, level)
 		return file, err
 	})
 	if err == nil {
-		r.report.Kept += kept
+		r.report.Kept += b.kept
+		r.report.Hostless += b.hostless
 	}
 	return err
 }

@@ -504,7 +504,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseMaintenanceRows, err = builder.meter.Int64Counter(
 		"otelcol_exporter_warehouse_maintenance_rows",
-		metric.WithDescription("Rows that steps of maintenance took out, by what became of them; expire and shed dropped them, keep put them back as they were. Those of sum_hours stayed, with sums of them beside, and those of drop_sums are such sums. [Alpha]"),
+		metric.WithDescription("Rows that steps of maintenance took out, by what became of them; expire and shed dropped them, keep put them back as they were, no_host left out the host of processes where a date has more than 20,000. Those of sum_hours stayed, with sums of them beside, and those of drop_sums are such sums. [Alpha]"),
 		metric.WithUnit("{row}"),
 	)
 	errs = errors.Join(errs, err)

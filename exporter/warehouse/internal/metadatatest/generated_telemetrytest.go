@@ -361,7 +361,7 @@ func AssertEqualExporterWarehouseMaintenanceFailures(t *testing.T, tt *component
 func AssertEqualExporterWarehouseMaintenanceRows(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_warehouse_maintenance_rows",
-		Description: "Rows that steps of maintenance took out, by what became of them; expire and shed dropped them, keep put them back as they were. Those of sum_hours stayed, with sums of them beside, and those of drop_sums are such sums. [Alpha]",
+		Description: "Rows that steps of maintenance took out, by what became of them; expire and shed dropped them, keep put them back as they were, no_host left out the host of processes where a date has more than 20,000. Those of sum_hours stayed, with sums of them beside, and those of drop_sums are such sums. [Alpha]",
 		Unit:        "{row}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
