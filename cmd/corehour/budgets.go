@@ -81,7 +81,7 @@ func budgetAlert(s *cost.Spending) alert.Alert {
 		ServiceNamespace: b.Namespace, Service: b.Service, Environment: b.Environment, Class: b.Class, Owner: b.Owner,
 		Metric: "usd_per_day", Base: s.PlannedUSD, Head: *s.SpentUSD,
 		ChangePercent: percentOf(*s.SpentUSD), Interval: [2]float64{percentOf(s.Interval[0]), percentOf(s.Interval[1])},
-		Records: s.Records, USDPerDay: &excess, FirstSeen: now().UTC().Truncate(time.Second), Links: []string{},
+		Records: s.Records, USDPerDay: &excess, GenericPrice: s.GenericPrice, FirstSeen: now().UTC().Truncate(time.Second), Links: []string{},
 	}
 	a.Severity = alert.SeverityOf(alert.Impact{USDPerDay: &excess, Share: excess / *s.SpentUSD})
 	if s.AtLeast != "" {
@@ -145,7 +145,7 @@ func (b *budgeting) add(d *output.Document) {
 		}
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(s.Name), output.Name(s.Budget.Subject()), output.Name(state), output.Name(of), output.Figure(amount(&s.PlannedUSD)),
-			output.Figure(marked(mark, amount(s.SpentUSD))), output.Figure(between), output.Whole(s.Records),
+			output.Figure(marked(mark, priced(amount(s.SpentUSD), s.GenericPrice))), output.Figure(between), output.Whole(s.Records),
 		})
 	}
 	d.Add(t)

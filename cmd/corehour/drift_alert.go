@@ -39,6 +39,7 @@ func (h *serviceHistory) alerts(s *driftService, day int) ([]alert.Alert, error)
 			ChangePercent: *l.ChangePercent, Interval: *l.Interval, Records: l.Records, USDPerDay: usd, USDPerDayBasis: basis,
 			FirstSeen: l.began, Owner: l.Owner, Reason: l.sentence(h.metric) + versions(before, after), Links: []string{},
 		}
+		a.GenericPrice = usd != nil && week.Generic
 		a.Severity = alert.SeverityOf(alert.Impact{USDPerDay: usd, Share: l.share})
 		a.ID = alert.ID(&a)
 		out = append(out, a)

@@ -60,6 +60,7 @@ type named struct {
 	// Dollars are those of the alert.
 	USDPerDay      *float64 `json:"usd_per_day"`
 	USDPerDayBasis string   `json:"usd_per_day_basis,omitempty"`
+	GenericPrice   bool     `json:"generic_price,omitempty"`
 }
 
 func (n named) String() string {
@@ -68,7 +69,7 @@ func (n named) String() string {
 		text += " by " + n.Caller
 	}
 	if n.USDPerDay != nil {
-		text += fmt.Sprintf(", $%s a day more; %s", output.Amount(*n.USDPerDay), n.USDPerDayBasis)
+		text += fmt.Sprintf(", $%s a day more; %s", priced(output.Amount(*n.USDPerDay), n.GenericPrice), n.USDPerDayBasis)
 	}
 	return text
 }
@@ -232,7 +233,7 @@ func (a *account) compared(found *findings) {
 			for _, alert := range c.Alerts {
 				if alert.Class == l.Class && alert.Method == l.Method {
 					v.AlertIDs = append(v.AlertIDs, alert.ID)
-					v.Alerts = append(v.Alerts, named{alert.ID, alert.Kind, alert.Caller, alert.USDPerDay, alert.USDPerDayBasis})
+					v.Alerts = append(v.Alerts, named{alert.ID, alert.Kind, alert.Caller, alert.USDPerDay, alert.USDPerDayBasis, alert.GenericPrice})
 				}
 			}
 			v.Predicates, v.Decided = decide(c, l, found)

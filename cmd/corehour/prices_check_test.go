@@ -62,6 +62,8 @@ func TestGenericPrices(t *testing.T) {
 	}
 	golden(t, "prices_check.txt", r.stdout)
 
+	budgets := write(t, "budgets.json", `{"version":1,"budgets":[
+		{"name":"generic","service":"shop","usd_per_day":0.0001},{"name":"own","service":"tax","usd_per_day":0.0001}]}`)
 	for _, c := range []struct {
 		args []string
 		want map[string]string // a pattern by service
@@ -70,6 +72,7 @@ func TestGenericPrices(t *testing.T) {
 		{[]string{"cost", "--by", "service"}, map[string]string{"shop": `shop .* generic `, "log": `log .* generic `}, `(?m)^(tax|web) .* generic`},
 		{[]string{"cost"}, map[string]string{"bill": `(?m)^shop .*= paid: cores x time .* generic `, "log": `log .* generic `}, `(?m)^(tax|web) .* generic`},
 		{[]string{"report", "--format", "text"}, map[string]string{"shop": `shop .* generic `, "log": `log .* generic `}, `(?m)^(tax|web) .* generic`},
+		{[]string{"cost", "--budgets", budgets}, map[string]string{"shop": `(?m)^generic .*shop.*BROKEN.* generic `}, `(?m)^own .* generic`},
 		{[]string{"explain", "a.B", "--service", "shop"}, map[string]string{"shop": `own cost .*, generic price`}, `^$`},
 		{[]string{"explain", "a.B", "--service", "tax"}, map[string]string{"tax": `own cost .*no price`}, `generic price`},
 		{[]string{"regress", "--method", "threshold"}, map[string]string{"shop": `shop .*REGRESSED.* generic`}, `(?m)^(tax|web) .* generic`},

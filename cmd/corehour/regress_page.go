@@ -49,7 +49,7 @@ func pageTable(m *alert.Message) *output.Table {
 		Columns: []string{"method", "severity", "$/day", "change", "95% interval", "metric", "before", "after", "owner", "id"},
 	}
 	if m.USDPerDay != nil {
-		t.Title += fmt.Sprintf(", $%s a day (%s)", output.Amount(*m.USDPerDay), alert.BasisOf(m.Alerts))
+		t.Title += fmt.Sprintf(", $%s a day (%s)", priced(output.Amount(*m.USDPerDay), m.GenericPrice), alert.BasisOf(m.Alerts))
 	}
 	for i := range m.Alerts {
 		a := &m.Alerts[i]
@@ -59,7 +59,7 @@ func pageTable(m *alert.Message) *output.Table {
 			metric = a.Basis
 		}
 		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(a.About()), output.Name(string(a.Severity)), output.Figure(amount(a.USDPerDay)),
+			output.Name(a.About()), output.Name(string(a.Severity)), output.Figure(priced(amount(a.USDPerDay), a.GenericPrice)),
 			output.Figure(fmt.Sprintf("%+.1f%%", a.ChangePercent)), output.Figure(fmt.Sprintf("%+.1f%% to %+.1f%%", a.Interval[0], a.Interval[1])),
 			output.Name(metric), output.Figure(orElse(l.Before, unknown)), output.Figure(l.After),
 			output.Name(a.Owner), output.Name(a.ID),

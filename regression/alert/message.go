@@ -35,7 +35,9 @@ type Message struct {
 	HeadRevision     string `json:"head_revision"`
 	// USDPerDay is the sum of those of the alerts; null if none is known.
 	USDPerDay *float64 `json:"usd_per_day"`
-	Alerts    []Alert  `json:"alerts"`
+	// GenericPrice is set where some of it is by a public list price.
+	GenericPrice bool    `json:"generic_price,omitempty"`
+	Alerts       []Alert `json:"alerts"`
 }
 
 // deployment is what the alerts of a message have in common.
@@ -82,6 +84,7 @@ func Messages(status Status, alerts []Alert) []Message {
 				sum += *m.USDPerDay
 			}
 			m.USDPerDay = &sum
+			m.GenericPrice = m.GenericPrice || a.GenericPrice
 		}
 	}
 	for i := range out {

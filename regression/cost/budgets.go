@@ -64,6 +64,8 @@ type Spending struct {
 	SpentUSD *float64    `json:"spent_usd_per_day"`
 	Interval *[2]float64 `json:"interval"`
 	Records  int64       `json:"records"`
+	// GenericPrice is set where some of it is by a public list price.
+	GenericPrice bool `json:"generic_price"`
 	// AtLeast says why SpentUSD is only a lower bound, which can break a budget and
 	// cannot keep it. Such a budget has an interval, of that alone, only if broken.
 	AtLeast string `json:"at_least,omitempty"`
@@ -103,6 +105,7 @@ func (r *Report) spendOnMethods(s *Spending) {
 			continue
 		}
 		s.Records += l.CPUMeasured
+		s.GenericPrice = s.GenericPrice || l.GenericPrice
 		spent += *l.SelfUSDPerDay
 		s.SpentUSD = pointer(spent)
 		if l.usdError == nil { // of one slot: nothing is proven by it
@@ -149,6 +152,7 @@ func (r *Report) spendOnServices(s *Spending) {
 		}
 		spent += perDay
 		s.SpentUSD = pointer(spent)
+		s.GenericPrice = s.GenericPrice || service.GenericPrice
 	}
 	if s.SpentUSD != nil {
 		slices.Sort(what)

@@ -17,6 +17,7 @@ type Day struct {
 	whole   *float64            // own costs of all
 	days    float64
 	Basis   string // that of dollars a day, and of what was reconciled
+	Generic bool   // whether a public list price is in it
 }
 
 // DayOf computes the day of a service in a window; of a version only, unless that is empty.
@@ -33,7 +34,7 @@ func DayOf(ctx context.Context, w *query.Warehouse, window query.Window, of quer
 	d := &Day{methods: map[[2]string]*Line{}}
 	for i := range r.Services {
 		if s := &r.Services[i]; s.Service == of {
-			d.days, d.Basis = s.ObservedDays, s.USDPerDayBasis
+			d.days, d.Basis, d.Generic = s.ObservedDays, s.USDPerDayBasis, s.GenericPrice
 			if excess := s.Excess(); excess != "" {
 				d.Basis += "; " + excess
 			}

@@ -113,6 +113,9 @@ func postableOf(a *alert.Alert) postable {
 	}
 	if a.USDPerDay != nil {
 		p.Annotations["usd_per_day"] = output.Amount(*a.USDPerDay)
+		if a.GenericPrice {
+			p.Annotations["generic_price"] = "true"
+		}
 	}
 	if len(a.Links) > 0 {
 		set(p.Annotations, "link", a.Links[0])

@@ -35,10 +35,11 @@ func dearer() []alert.Alert {
 		Schema: alert.Schema, ID: "0a1b2c3d4e5f", Kind: alert.Regression,
 		ServiceNamespace: "store", Service: "shop", Environment: "production", Class: "shop/tax", Method: "Rate",
 		BaseVersion: "1.9.0", HeadVersion: "1.10.0", BaseRevision: "4f2c11d", HeadRevision: "9be07aa", Metric: "cpu", Basis: "self",
-		Base: 290e3, Head: 602e3, ChangePercent: 107.7, Interval: [2]float64{98.1, 117.8}, Records: 816, USDPerDay: usd(12.3),
+		Base: 290e3, Head: 602e3, ChangePercent: 107.7, Interval: [2]float64{98.1, 117.8}, Records: 816, USDPerDay: usd(12.3), GenericPrice: true,
 		FirstSeen: noon.Add(-time.Hour), Severity: alert.Warning, Owner: "tax-team", Reason: "its own cpu time grew", Links: []string{},
 	}
 	b := a
+	b.GenericPrice = false
 	b.ID, b.Class, b.Method, b.Owner, b.USDPerDay, b.Severity = "f5e4d3c2b1a0", "shop/cart.Cart", "Total", "", usd(240), alert.Critical
 	return []alert.Alert{a, b}
 }

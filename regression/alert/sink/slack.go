@@ -70,7 +70,7 @@ func slackText(m *alert.Message) string {
 	if m.Status == alert.Firing {
 		fmt.Fprintf(&b, ": %d raised", len(m.Alerts))
 		if m.USDPerDay != nil {
-			fmt.Fprintf(&b, ", *$%s a day*", output.Amount(*m.USDPerDay))
+			fmt.Fprintf(&b, ", *$%s a day*%s", output.Amount(*m.USDPerDay), generic(m.GenericPrice))
 		}
 	}
 	for i := range m.Alerts {
@@ -81,6 +81,14 @@ func slackText(m *alert.Message) string {
 		b.WriteString("\n" + slackLine(m.Status, &m.Alerts[i]))
 	}
 	return b.String()
+}
+
+// generic marks dollars by a public list price.
+func generic(price bool) string {
+	if price {
+		return " (generic price)"
+	}
+	return ""
 }
 
 func versionText(version, revision string) string {
@@ -115,7 +123,7 @@ func slackLine(status alert.Status, a *alert.Alert) string {
 		}
 	}
 	if a.USDPerDay != nil {
-		fmt.Fprintf(&b, ", $%s a day more", output.Amount(*a.USDPerDay))
+		fmt.Fprintf(&b, ", $%s a day more%s", output.Amount(*a.USDPerDay), generic(a.GenericPrice))
 	}
 	if a.Owner != "" {
 		b.WriteString(", owner " + code(a.Owner))
