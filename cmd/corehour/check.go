@@ -26,7 +26,7 @@ from its first row there to its last. Dates that were rolled up keep no account:
 are named, and if there are no others it could not be told. A running process may
 show calls that are still on their way.
 A service whose methods were estimated to cost more than the CPU time of its processes
-is named, too (not in BigQuery, and not with several warehouses).
+is named, too (not in BigQuery).
 A process that moves to another collector has its rows in two warehouses. Give
 --warehouse once for each of them: the accounts are made of all, and a row that
 two of them hold counts once. With fewer than the process may send to, calls in
@@ -97,10 +97,10 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 // than their processes used: the probes of these are worth a look.
 func reconciled(ctx context.Context, w *query.Warehouse, c *common, r *ledger.Report) (lines []string, err error) {
 	r.Reconciled = []ledger.Reconciled{}
-	if !w.InFiles() || len(c.warehouses()) > 1 { // in BigQuery each query is paid for
+	if !w.InFiles() { // each query is paid for
 		return nil, nil
 	}
-	costs, err := cost.Compute(ctx, w, cost.Options{Filter: c.filter, Window: c.window, Now: now()})
+	costs, err := cost.Compute(ctx, w, cost.Options{Filter: c.filter, Window: c.window, Now: now(), NoTails: true})
 	if err != nil {
 		return nil, err
 	}

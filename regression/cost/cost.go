@@ -28,6 +28,8 @@ type Options struct {
 	Now time.Time
 	// Percentiles asks for those of wall and CPU time, by method only.
 	Percentiles bool
+	// NoTails leaves out how skew calls are, which takes rows from before the window.
+	NoTails bool
 
 	of *query.Service // the only one of the filter that is asked for; nil = all
 }
@@ -78,8 +80,10 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	b := newBuilder(r, o, costs, bills)
 	b.observe(observed, w.First())
 	b.await(pending)
-	if b.tails, err = readTails(ctx, w, o, query.Window{From: last.AddDate(0, 0, -tailDays), To: window.To}); err != nil {
-		return nil, err
+	if !o.NoTails {
+		if b.tails, err = readTails(ctx, w, o, query.Window{From: last.AddDate(0, 0, -tailDays), To: window.To}); err != nil {
+			return nil, err
+		}
 	}
 	b.takeOffProbes(probes)
 	b.setApart()
