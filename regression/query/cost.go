@@ -43,7 +43,7 @@ const maxGoroutineGroups = 100
 type CostAsk struct {
 	Window Window
 	Filter Filter
-	Of     *Service // the only one of the filter that is asked for; nil = all
+	Of     *Service // the only one of the filter that is asked for, but for its instances; nil = all
 	Slot   time.Duration
 	Group  []string // of GroupColumns
 	// Owners says who owns a class; nil = nobody.

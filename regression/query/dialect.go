@@ -280,11 +280,12 @@ func (s scope) Apart() string {
 }
 
 // Tallied lists what counts are told apart by: nothing that only measurements have, and
-// nothing if these alone are of interest.
+// nothing if these alone are of interest. The costs of one service say nothing of instances
+// that measured nothing.
 func (s scope) Tallied() []string {
 	var columns []string
 	for _, c := range s.Told {
-		if !s.Timed && !slices.Contains(ofMeasurements, c) {
+		if !s.Timed && !slices.Contains(ofMeasurements, c) && !(c == "instance" && s.Of != nil) {
 			columns = append(columns, c)
 		}
 	}

@@ -103,12 +103,12 @@ measured AS  (
 ),
 tallies AS  (
   SELECT
-    version, class, method, instance, slot_ns, signature, start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
+    version, class, method, slot_ns, signature, start_ns - MOD(start_ns, 3600000000000) + 1 AS hour_ns,
     BIT_OR(CASE WHEN calls > 0 THEN CAST(1 AS INT64) << DIV(MOD(start_ns, 3600000000000), 60000000000) END) AS minutes_with_calls,
     SUM(calls) AS calls
   FROM scoped
   WHERE CASE kind WHEN 'counts' THEN TRUE ELSE FALSE END AND CASE level WHEN 'raw' THEN TRUE ELSE FALSE END
-  GROUP BY version, class, method, instance, slot_ns, signature, start_ns - MOD(start_ns, 3600000000000) + 1
+  GROUP BY version, class, method, slot_ns, signature, start_ns - MOD(start_ns, 3600000000000) + 1
 ),
 rolled AS  (
   SELECT
@@ -403,7 +403,7 @@ weighed AS (
       ELSE c.start_ns - MOD(c.start_ns, 60000000000) END AS cell_wall_ns
   FROM (
     SELECT
-      k.key_id, k.name_id, k.holes, r.instance, r.slot_ns, CAST(NULL AS STRING) AS caller, r.signature, CAST(NULL AS FLOAT64) AS usd_per_core_hour, CAST(NULL AS STRING) AS stratum, 0 AS timed, 'raw' AS level, '' AS reason,
+      k.key_id, k.name_id, k.holes, CAST(NULL AS STRING) AS instance, r.slot_ns, CAST(NULL AS STRING) AS caller, r.signature, CAST(NULL AS FLOAT64) AS usd_per_core_hour, CAST(NULL AS STRING) AS stratum, 0 AS timed, 'raw' AS level, '' AS reason,
       r.hour_ns AS start_ns, r.hour_ns, CAST(NULL AS INT64) AS minute_ns,
       r.calls, CAST(0 AS FLOAT64) AS measured, CAST(0 AS FLOAT64) AS cpu_measured, CAST(NULL AS FLOAT64) AS cpu_n, CAST(NULL AS FLOAT64) AS wall_n, CAST(NULL AS FLOAT64) AS x, CAST(NULL AS FLOAT64) AS wall_x, CAST(NULL AS FLOAT64) AS both_x, CAST(NULL AS FLOAT64) AS errors
     FROM tallies AS r
