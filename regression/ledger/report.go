@@ -39,7 +39,7 @@ type Report struct {
 	// Faults say in words why it does not balance.
 	Faults []string `json:"faults"`
 	// Reconciled are the services whose methods were estimated to cost more than the CPU
-	// time of their processes. Costs are not asked for in BigQuery.
+	// time of their processes; null where that is not known, as in BigQuery.
 	Reconciled []Reconciled `json:"reconciled"`
 
 	own bool // whether there are rows of ours

@@ -208,7 +208,7 @@ type scope struct {
 	Sides   bool   // whether rows are told apart by side of a comparison
 	WarmUp  bool   // whether rows of processes that have just started are left out
 	Filter  Filter
-	Of      *Service // the one whose rows alone are read, and not told apart by its names
+	Of      *Service // the one whose rows alone are read, and not kept apart by its names
 	Told    []string // columns that statements of sums tell rows apart by
 	Summed  bool     // rows are added up before they are weighed
 	Every   bool     // pending rows are kept, without a weight
@@ -279,7 +279,7 @@ func (s scope) Apart() string {
 	return strings.Join(columns, ", ")
 }
 
-// Tallied lists what counts are told apart by: nothing that only measurements have, and
+// Tallied lists what counts are kept apart by: nothing that only measurements have, and
 // nothing if these alone are of interest. The costs of one service say nothing of instances
 // that measured nothing.
 func (s scope) Tallied() []string {
@@ -298,7 +298,7 @@ func (s scope) Tallied() []string {
 // ofMeasurements are columns whose value does not matter where nothing was measured.
 var ofMeasurements = []string{"caller", "usd_per_core_hour"}
 
-// TalliedPieces are those of them that pieces are told apart by.
+// TalliedPieces are those of them that pieces are kept apart by.
 func (s scope) TalliedPieces() []string {
 	if s.Summed {
 		return s.Tallied()
@@ -306,7 +306,7 @@ func (s scope) TalliedPieces() []string {
 	return slices.DeleteFunc(s.Tallied(), func(c string) bool { return c != "part" })
 }
 
-// AsPieces gives counts the columns that pieces are told apart by.
+// AsPieces gives counts the columns that pieces are kept apart by.
 func (s scope) AsPieces() string {
 	columns := "CAST(NULL AS " + s.Text + ") AS stratum, 0 AS timed"
 	if s.Summed {
@@ -318,7 +318,7 @@ func (s scope) AsPieces() string {
 	return columns
 }
 
-// AsTold gives counts the columns that rows are told apart by, each behind a comma.
+// AsTold gives counts the columns that rows are kept apart by, each behind a comma.
 func (s scope) AsTold(prefix string) string {
 	var b strings.Builder
 	for _, c := range s.Told {
