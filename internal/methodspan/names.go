@@ -136,8 +136,14 @@ func spelled(s string) string {
 		return CPUUnavailable
 	case BasisThreshold:
 		return BasisThreshold
+	case BasisInherited:
+		return BasisInherited
+	case BasisLegacy:
+		return BasisLegacy
 	case BasisServed:
 		return BasisServed
+	case BasisEstimated:
+		return BasisEstimated
 	case BasisAssumed:
 		return BasisAssumed
 	case StratumTail:

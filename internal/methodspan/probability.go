@@ -31,6 +31,8 @@ type OT struct {
 	HasThreshold  bool
 	Randomness    sampling.Randomness
 	HasRandomness bool
+	// LegacyP and LegacyR are p and r of the form before th, as they stand there.
+	LegacyP, LegacyR string
 }
 
 // ReadOT reads the `ot` member. The form our SDK writes, `ot=th:..;rv:..` and
@@ -47,6 +49,14 @@ func ReadOT(traceState string) (OT, error) {
 	var ot OT
 	ot.Threshold, ot.HasThreshold = value.TValueThreshold()
 	ot.Randomness, ot.HasRandomness = value.RValueRandomness()
+	for _, extra := range value.ExtraValues() {
+		switch extra.Key {
+		case "p":
+			ot.LegacyP = extra.Value
+		case "r":
+			ot.LegacyR = extra.Value
+		}
+	}
 	return ot, nil
 }
 

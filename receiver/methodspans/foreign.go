@@ -3,7 +3,6 @@ package methodspans
 import (
 	"unicode/utf8"
 
-	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/sampling"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
@@ -17,23 +16,30 @@ const (
 	flagIsRemote    = 0x200
 )
 
-// foreignScratch holds the foreign method spans of one resource until all of
-// its spans were met, since a parent may come after its child.
+// foreignScratch holds the foreign spans of one resource until all of them were met, since
+// a parent may come after its child.
 type foreignScratch struct {
 	rate     float64   // assumed for the service
+	stated   bool      // the configuration says it of this service
 	patterns []pattern // of the service, in mode rules
 	spans    []foreignSpan
 	places   map[spanKey]int32 // of spans by their ids
 	normal   map[identity]string
-	served   servedScratch
+	methods  int                         // method spans
+	known    int                         // spans whose trace state says p
+	traces   map[pcommon.TraceID]float64 // what is known of them; 0 = nothing
+	sampler  sampler
 }
 
+// foreignSpan is a span of another SDK. One that is no method span may be the root of some
+// that are.
 type foreignSpan struct {
 	span     ptrace.Span
+	method   bool
 	identity identity
-	overflow bool // beyond a bound
-	p        float64
-	basis    string
+	overflow bool    // beyond a bound
+	p        float64 // 0 = the span does not say
+	basis    basis
 }
 
 type spanKey struct {
@@ -42,7 +48,7 @@ type spanKey struct {
 }
 
 func newForeignScratch() foreignScratch {
-	return foreignScratch{places: make(map[spanKey]int32), normal: make(map[identity]string), served: newServedScratch()}
+	return foreignScratch{places: make(map[spanKey]int32), normal: make(map[identity]string), traces: make(map[pcommon.TraceID]float64)}
 }
 
 func (f *foreignScratch) release() {
@@ -52,17 +58,16 @@ func (f *foreignScratch) release() {
 	f.patterns = f.patterns[:0]
 	clear(f.places)
 	clear(f.normal)
-	f.served.release()
+	clear(f.traces)
+	f.methods, f.known, f.sampler = 0, 0, sampler{}
 }
 
 func (n *normalizer) beginForeign(resource pcommon.Resource, service string, p *pass) {
 	p.foreign.release()
-	if n.server != nil {
-		p.foreign.served.begin(n.server, resource)
-	}
-	p.foreign.rate = n.assumedRate
-	if rate, ok := n.assumedRates[service]; ok {
-		p.foreign.rate = rate
+	p.foreign.sampler = samplerOf(n.server, resource)
+	p.foreign.rate, p.foreign.stated = n.assumedRates[service]
+	if !p.foreign.stated {
+		p.foreign.rate = n.assumedRate
 	}
 	if n.foreign == ForeignRules {
 		p.foreign.patterns = n.rules.forService(service, p.foreign.patterns)
@@ -72,34 +77,49 @@ func (n *normalizer) beginForeign(resource pcommon.Resource, service string, p *
 // collectForeign decides whether a span of another SDK is a method span. If
 // not, or if it is faulty, it passes as it came: other exporters may want it.
 func (n *normalizer) collectForeign(span ptrace.Span, p *pass) {
-	p.foreign.served.note(span)
-	if !n.takes(span, p) {
+	f := foreignSpan{span: span}
+	if n.foreign == ForeignNone {
 		p.received[kindOther]++
 		return
 	}
-	p.received[kindForeign]++
-	start, end := span.StartTimestamp(), span.EndTimestamp()
-	if !validTime(start) || !validTime(end) {
-		p.fault(timeInvalid, passed)
-		return
+	if n.takes(span, p) {
+		p.received[kindForeign]++
+		f.method = p.validForeign(span)
+	} else {
+		p.received[kindOther]++
 	}
-	if end < start {
-		p.fault(timeReversed, passed)
-		return
+	if f.method {
+		n.tidyForeign(span.Attributes(), p)
+		if !utf8.ValidString(span.Name()) { // it may be the method
+			p.fault(notUTF8, corrected)
+			span.SetName(validUTF8(span.Name()))
+		}
+		f.identity, _ = p.reading.identity(span, p.scope)
+		f.overflow = !n.hasPlace(f.identity, p)
+		p.foreign.methods++
 	}
-	n.tidyForeign(span.Attributes(), p)
-	if !utf8.ValidString(span.Name()) { // it may be the method
-		p.fault(notUTF8, corrected)
-		span.SetName(validUTF8(span.Name()))
+	f.p, f.basis = p.foreignProbability(f)
+	if f.p != 0 {
+		p.foreign.known++
 	}
-	f := foreignSpan{span: span}
-	f.identity, _ = p.reading.identity(span, p.scope)
-	f.p, f.basis = p.foreignProbability(span)
-	f.overflow = !n.hasPlace(f.identity, p)
 	if !span.SpanID().IsEmpty() {
 		p.foreign.places[spanKey{span.TraceID(), span.SpanID()}] = int32(len(p.foreign.spans))
 	}
 	p.foreign.spans = append(p.foreign.spans, f)
+}
+
+// validForeign reports whether the times of a method span can be stored.
+func (p *pass) validForeign(span ptrace.Span) bool {
+	start, end := span.StartTimestamp(), span.EndTimestamp()
+	if !validTime(start) || !validTime(end) {
+		p.fault(timeInvalid, passed)
+		return false
+	}
+	if end < start {
+		p.fault(timeReversed, passed)
+		return false
+	}
+	return true
 }
 
 // takes tells whether the mode takes a span.
@@ -134,49 +154,33 @@ func (f *foreignScratch) normalForm(id identity) string {
 	return s
 }
 
-// foreignProbability reads p from the trace state, where R is rv or else the
-// trace id. A th above R cannot have kept the span: it is removed, and p is
-// unknown like that of every span without th.
-func (p *pass) foreignProbability(span ptrace.Span) (float64, string) {
-	state := span.TraceState().AsRaw()
-	if state == "" {
-		return p.foreign.rate, methodspan.BasisAssumed
-	}
-	ot, err := methodspan.ReadOT(state)
-	if err != nil {
-		p.fault(traceStateInvalid, passed)
-		return p.foreign.rate, methodspan.BasisAssumed
-	}
-	if !ot.HasThreshold {
-		return p.foreign.rate, methodspan.BasisAssumed
-	}
-	if !ot.HasRandomness {
-		ot.Randomness = sampling.TraceIDToRandomness(span.TraceID())
-	}
-	if !ot.Threshold.ShouldSample(ot.Randomness) {
-		p.fault(thresholdInconsistent, corrected)
-		methodspan.ClearThreshold(span)
-		return p.foreign.rate, methodspan.BasisAssumed
-	}
-	return ot.Threshold.Probability(), methodspan.BasisThreshold
-}
-
 // stampForeign writes what is known of the collected spans. A span without a
 // parent, or with one in another process, was called by none of our methods; a
 // parent that is not here may be a method, so its child's caller is unknown.
 func (n *normalizer) stampForeign(p *pass) {
+	if p.foreign.methods == 0 && p.foreign.known == 0 && n.server == nil {
+		return
+	}
+	n.learnTraces(p)
+	estimate, hasEstimate := n.estimateOf(p)
 	for i := range p.foreign.spans {
 		f := &p.foreign.spans[i]
-		if f.basis == methodspan.BasisAssumed {
-			if served, ok := p.foreign.served.rateOf(f.span); ok {
-				f.p, f.basis = served, methodspan.BasisServed
+		if !f.method {
+			continue
+		}
+		probability, basis := p.probabilityOf(i)
+		if basis == unknown {
+			probability, basis = p.foreign.rate, assumed
+			if hasEstimate {
+				probability, basis = estimate, estimated
 			}
 		}
+		p.bases[basis]++
 		attributes := f.span.Attributes()
 		attributes.EnsureCapacity(attributes.Len() + 4)
 		attributes.PutStr(methodspan.AttrKind, methodspan.KindCall)
-		attributes.PutDouble(methodspan.AttrP, f.p)
-		attributes.PutStr(methodspan.AttrWeightBasis, f.basis)
+		attributes.PutDouble(methodspan.AttrP, probability)
+		attributes.PutStr(methodspan.AttrWeightBasis, basisNames[basis])
 		if f.overflow {
 			attributes.PutStr(methodspan.AttrFunction, methodspan.Overflow)
 		}
@@ -192,7 +196,8 @@ func (n *normalizer) callerOf(i int, p *pass) string {
 	if parent.IsEmpty() {
 		return methodspan.CallerEntry
 	}
-	if at, ok := p.foreign.places[spanKey{span.TraceID(), parent}]; ok && int(at) != i { // its own parent is nonsense
+	// Its own parent is nonsense, and one that is no method span calls nothing.
+	if at, ok := p.foreign.places[spanKey{span.TraceID(), parent}]; ok && int(at) != i && p.foreign.spans[at].method {
 		f := &p.foreign.spans[at]
 		if f.overflow {
 			return methodspan.Overflow

@@ -26,7 +26,7 @@ func newIntake(config *Config, set component.TelemetrySettings, next consumer.Tr
 		return nil, err
 	}
 	normalizer := newNormalizer(config, time.Now)
-	telemetry, err := newTelemetry(set, normalizer.names, batches)
+	telemetry, err := newTelemetry(set, normalizer, batches)
 	if err != nil {
 		return nil, err
 	}

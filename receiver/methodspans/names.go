@@ -30,11 +30,14 @@ type names struct {
 
 type serviceKey struct{ namespace, name string }
 
-// serviceNames are the names of one service. Its user holds mu for a request.
+// serviceNames are the names of one service, and what is known of how its spans are sampled.
+// Its user holds mu for a request.
 type serviceNames struct {
 	mu       sync.Mutex
 	methods  nameSet
 	callers  nameSet
+	ratio    ratioEstimate
+	unpolled unpolled
 	lastSeen int64 // a period, guarded by names.mu
 }
 
@@ -50,7 +53,7 @@ func newNames(maxServices, maxNames int, now func() time.Time) *names {
 }
 
 func newServiceNames() *serviceNames {
-	return &serviceNames{methods: newNameSet(), callers: newNameSet()}
+	return &serviceNames{methods: newNameSet(), callers: newNameSet(), unpolled: make(unpolled)}
 }
 
 // lock returns the names of a service, locked. Services beyond the bound share
@@ -112,6 +115,7 @@ func (n *names) sizes(sizes *[tableCount]int64) {
 		s.mu.Lock()
 		sizes[tableMethods] += int64(s.methods.len())
 		sizes[tableCallers] += int64(s.callers.len())
+		sizes[tableUnpolled] += int64(len(s.unpolled))
 		s.mu.Unlock()
 	}
 }

@@ -23,6 +23,7 @@ type normalizer struct {
 	assumedRates map[string]float64
 	server       rates.Server // nil = not asked
 	names        *names
+	traces       *traces
 	now          func() time.Time
 }
 
@@ -35,6 +36,7 @@ func newNormalizer(config *Config, now func() time.Time) *normalizer {
 		assumedRate:  config.AssumedRate,
 		assumedRates: config.AssumedRates,
 		names:        newNames(config.Limits.MaxServices, config.Limits.MaxMethods, now),
+		traces:       newTraces(),
 		now:          now,
 	}
 }

@@ -1,6 +1,10 @@
 package methodspans
 
 import (
+	"math"
+	"strconv"
+
+	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/sampling"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/corehour/corehour/internal/methodspan"
@@ -79,4 +83,61 @@ func (p *pass) noticeThinning(span ptrace.Span) {
 	if threshold, ok := p.thresholdOf(span); ok && threshold < thinnedBelow {
 		p.fault(thresholdThinned, passed)
 	}
+}
+
+// foreignProbability reads p from the trace state of another SDK's span, where R is rv or else
+// the trace id; 0 if it does not say. A th above R cannot have kept the span: it is removed from a
+// method span.
+func (p *pass) foreignProbability(f foreignSpan) (probability float64, basis basis) {
+	state := f.span.TraceState().AsRaw()
+	if state == "" {
+		return 0, unknown
+	}
+	ot, err := methodspan.ReadOT(state)
+	if err != nil {
+		if f.method {
+			p.fault(traceStateInvalid, passed)
+		}
+		return 0, unknown
+	}
+	if !ot.HasThreshold {
+		return p.legacyProbability(f, ot)
+	}
+	if !ot.HasRandomness {
+		ot.Randomness = sampling.TraceIDToRandomness(f.span.TraceID())
+	}
+	if !ot.Threshold.ShouldSample(ot.Randomness) {
+		if f.method {
+			p.fault(thresholdInconsistent, corrected)
+			methodspan.ClearThreshold(f.span)
+		}
+		return 0, unknown
+	}
+	return ot.Threshold.Probability(), threshold
+}
+
+// neverKept is p of the older trace state for a span that no probability kept.
+const neverKept = 63
+
+// legacyProbability reads p:N, which stands for 2^-N. A span whose r is less than that cannot
+// have been kept with it.
+func (p *pass) legacyProbability(f foreignSpan, ot methodspan.OT) (probability float64, basis basis) {
+	if ot.LegacyP == "" {
+		return 0, unknown
+	}
+	exponent, err := strconv.ParseUint(ot.LegacyP, 10, 8)
+	r, errR := uint64(neverKept), error(nil)
+	if ot.LegacyR != "" {
+		r, errR = strconv.ParseUint(ot.LegacyR, 10, 8)
+	}
+	switch {
+	case err != nil || errR != nil || exponent > neverKept || exponent != neverKept && exponent > r:
+		if f.method {
+			p.fault(traceStateInvalid, passed)
+		}
+		return 0, unknown
+	case exponent == neverKept:
+		return 0, unknown
+	}
+	return math.Ldexp(1, -int(exponent)), legacy
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// maxDepth bounds how far a root is looked for; it ends circles, too.
-const maxDepth = 128
-
 // findServer finds the extension that knows what stock SDKs were told.
 func findServer(host component.Host, id component.ID) (rates.Server, error) {
 	extension, ok := host.GetExtensions()[id]
@@ -27,33 +24,17 @@ func findServer(host component.Host, id component.ID) (rates.Server, error) {
 	return server, nil
 }
 
-// servedScratch knows how the foreign spans of one resource hang together. All of
-// a trace is kept or not by the rate of its root, so its root is what counts.
-type servedScratch struct {
+// sampler is what is known of the sampler of one resource's SDK.
+type sampler struct {
 	server rates.Server // nil = not asked
 	target rates.Target
-	links  map[spanKey]link
+	family family
+	known  bool // the family is
+	// random: the SDK draws its trace ids, so these tell of ratios.
+	random bool
 }
 
-// link is what has to be known of a span to find its root.
-type link struct {
-	name   string
-	start  pcommon.Timestamp
-	parent pcommon.SpanID
-}
-
-func linkOf(span ptrace.Span) link {
-	return link{span.Name(), span.StartTimestamp(), span.ParentSpanID()}
-}
-
-func newServedScratch() servedScratch { return servedScratch{links: make(map[spanKey]link)} }
-
-func (s *servedScratch) release() {
-	s.server, s.target = nil, rates.Target{}
-	clear(s.links)
-}
-
-func (s *servedScratch) begin(server rates.Server, resource pcommon.Resource) {
+func samplerOf(server rates.Server, resource pcommon.Resource) sampler {
 	text := func(names ...string) string {
 		for _, name := range names {
 			if v, ok := resource.Attributes().Get(name); ok {
@@ -62,41 +43,59 @@ func (s *servedScratch) begin(server rates.Server, resource pcommon.Resource) {
 		}
 		return ""
 	}
-	s.server = server
-	s.target = rates.Target{
-		Namespace:   text(methodspan.ResourceServiceNamespace),
-		Service:     text(methodspan.ResourceService),
-		Environment: text(methodspan.ResourceEnvironment, methodspan.ResourceOldEnvironment),
-		Version:     text(methodspan.ResourceVersion),
-		Instance:    text(methodspan.ResourceInstance),
+	s := sampler{server: server, random: text(resourceSDKName) == "opentelemetry"}
+	s.family, s.known = familyOf[text(resourceSDKLanguage)]
+	s.known = s.known && s.random
+	if server != nil {
+		s.target = rates.Target{
+			Namespace:   text(methodspan.ResourceServiceNamespace),
+			Service:     text(methodspan.ResourceService),
+			Environment: text(methodspan.ResourceEnvironment, methodspan.ResourceOldEnvironment),
+			Version:     text(methodspan.ResourceVersion),
+			Instance:    text(methodspan.ResourceInstance),
+		}
 	}
+	return s
 }
 
-// note takes every foreign span, for one that is no method span may be the root
-// of some that are.
-func (s *servedScratch) note(span ptrace.Span) {
-	if s.server != nil && !span.SpanID().IsEmpty() {
-		s.links[spanKey{span.TraceID(), span.SpanID()}] = linkOf(span)
-	}
-}
+// Resource attributes that name the SDK.
+const (
+	resourceSDKName     = "telemetry.sdk.name"
+	resourceSDKLanguage = "telemetry.sdk.language"
+)
 
-// rateOf is the rate that was served for the root of a span when it began. There
-// is none if the root is not in the request: it may have begun in another process,
-// by the rates of another service.
-func (s *servedScratch) rateOf(span ptrace.Span) (float64, bool) {
+// servedRate is the rate that was served for a root when it began. exceeded: it cannot have kept
+// this trace, whose number is not below it.
+func (s *sampler) servedRate(root ptrace.Span) (p float64, exceeded, ok bool) {
 	if s.server == nil {
-		return 0, false
+		return 0, false, false
 	}
-	at := linkOf(span)
-	for range maxDepth {
-		if at.parent.IsEmpty() {
-			p, ok := s.server.ServedRate(s.target, at.name, at.start.AsTime())
-			return p, ok && methodspan.ValidProbability(p)
-		}
-		var ok bool
-		if at, ok = s.links[spanKey{span.TraceID(), at.parent}]; !ok {
-			return 0, false
+	p, ok = s.server.ServedRate(s.target, root.Name(), root.StartTimestamp().AsTime())
+	if !ok || !methodspan.ValidProbability(p) {
+		return 0, false, false
+	}
+	return p, s.known && p < 1 && s.family.number(root.TraceID()) >= p*(1+ratioRounds), true
+}
+
+// ratioRounds is by how much samplers may round a ratio.
+const ratioRounds = 1e-6
+
+// maxUnpolled is how many processes of a service are remembered that kept what the served rate
+// would not.
+const maxUnpolled = 1000
+
+// unpolled remembers of processes when they last began a trace that the rate served to their
+// service cannot have kept: until their first question, and for a moment after a change, SDKs
+// sample by another.
+type unpolled map[string]pcommon.Timestamp
+
+func (u unpolled) exceeded(instance string, start pcommon.Timestamp, counts *tally) {
+	if _, ok := u[instance]; !ok && len(u) >= maxUnpolled {
+		counts.overflow[tableUnpolled]++
+		for one := range u {
+			delete(u, one)
+			break
 		}
 	}
-	return 0, false
+	u[instance] = max(u[instance], start)
 }

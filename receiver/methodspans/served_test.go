@@ -52,8 +52,10 @@ func TestServedRates(t *testing.T) {
 	r := startWith(t, testConfig(asksServer), nil, hostWith{componenttest.NewNopHost(), map[component.ID]component.Component{ratesID: server}})
 	begins := func(span ptrace.Span, at int64) { span.SetStartTimestamp(pcommon.Timestamp(at)) }
 	td := foreign("web", func(spans ptrace.SpanSlice) {
+		trace := byte(1)
 		add := func(id, parent byte, name, method string) ptrace.Span {
 			span := addForeign(spans, id, parent)
+			span.SetTraceID(pcommon.TraceID{trace, 9: 0x80})
 			span.SetName(name)
 			span.Attributes().PutStr(methodspan.AttrFunction, method)
 			return span
@@ -61,18 +63,28 @@ func TestServedRates(t *testing.T) {
 		add(3, 2, "load", "grandchild, before its parent")
 		add(1, 0, "GET /", "root")
 		add(2, 1, "load", "child")
+		trace++
 		add(4, 0, "load", "root of its own")
+		trace++
 		add(5, 0, "other", "root not told of")
+		trace++
 		add(6, 99, "GET /", "root elsewhere")
 		add(7, 6, "GET /", "child of that")
+		trace++
 		add(8, 9, "GET /", "circle")
 		add(9, 8, "GET /", "circle back")
+		trace++
 		add(10, 10, "GET /", "its own parent")
+		trace++
 		add(11, 0, "zero", "not to be kept")
+		trace++
 		add(12, 0, "wrong", "no probability")
+		trace++
 		add(13, 0, "GET /", "says itself").TraceState().FromRaw("ot=th:8")
+		trace++
 		begins(add(14, 0, "GET /", "root before anything was told"), noon-1)
 		begins(add(15, 14, "GET /", "begun later than that"), noon+1)
+		trace = 1
 		add(0, 1, "load", "without an id")
 		for id := byte(100); id < 250; id++ {
 			add(id, id-1, "load", "deep")
@@ -118,7 +130,7 @@ func TestServedRates(t *testing.T) {
 		"root before anything was told": assumed,
 		"begun later than that":         assumed,
 	}, got)
-	assert.Equal(t, map[known]int{served: maxDepth - 1, assumed: 150 - maxDepth + 1}, deep)
+	assert.Equal(t, map[known]int{served: maxDepth, {0.1, "inherited"}: 150 - maxDepth}, deep)
 	assert.Equal(t, rates.Target{Namespace: "n", Service: "web", Environment: "e", Version: "1.2", Instance: "i"}, server.target)
 	assert.Empty(t, r.faults())
 }

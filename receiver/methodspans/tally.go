@@ -1,6 +1,10 @@
 package methodspans
 
-import "math"
+import (
+	"math"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
 
 // reason says what was wrong with something that arrived.
 type reason uint8
@@ -110,10 +114,35 @@ const (
 	tableServices
 	tableInstances // processes whose batch numbers are remembered
 	tableBatches   // size: numbers in flight; overflow: numbers too far back to tell
+	tableTraces    // traces of the last seconds
+	tableUnpolled  // processes that sample by another rate than the one served
 	tableCount
 )
 
-var tableNames = [tableCount]string{"methods", "callers", "services", "instances", "batches"}
+var tableNames = [tableCount]string{"methods", "callers", "services", "instances", "batches", "traces", "unpolled"}
+
+// basis is how the probability of a span of another SDK is known.
+type basis uint8
+
+const (
+	unknown basis = iota
+	threshold
+	inherited
+	legacy
+	served
+	estimated
+	assumed
+	basisCount
+)
+
+var basisNames = [basisCount]string{
+	threshold: methodspan.BasisThreshold,
+	inherited: methodspan.BasisInherited,
+	legacy:    methodspan.BasisLegacy,
+	served:    methodspan.BasisServed,
+	estimated: methodspan.BasisEstimated,
+	assumed:   methodspan.BasisAssumed,
+}
 
 // tally counts in plain memory what happens to one request; it is recorded
 // once, because one update of a metric costs more than a whole span does here.
@@ -121,6 +150,7 @@ type tally struct {
 	received   [kindCount]int64
 	faults     [reasonCount][outcomeCount]int64
 	overflow   [tableCount]int64
+	bases      [basisCount]int64
 	duplicates int64
 	lostCalls  int64
 }

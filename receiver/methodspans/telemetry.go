@@ -17,9 +17,10 @@ type telemetry struct {
 	received [kindCount][]metric.AddOption
 	faults   [reasonCount][outcomeCount][]metric.AddOption
 	overflow [tableCount][]metric.AddOption
+	bases    [basisCount][]metric.AddOption
 }
 
-func newTelemetry(set component.TelemetrySettings, names *names, batches *batches) (*telemetry, error) {
+func newTelemetry(set component.TelemetrySettings, n *normalizer, batches *batches) (*telemetry, error) {
 	builder, err := metadata.NewTelemetryBuilder(set)
 	if err != nil {
 		return nil, err
@@ -36,9 +37,13 @@ func newTelemetry(set component.TelemetrySettings, names *names, batches *batche
 	for i, name := range tableNames {
 		t.overflow[i] = addOption(attribute.String("table", name))
 	}
+	for i, name := range basisNames {
+		t.bases[i] = addOption(attribute.String("basis", name))
+	}
 	return t, builder.RegisterReceiverMethodSpansTableSizeCallback(func(_ context.Context, o metric.Int64Observer) error {
 		var sizes [tableCount]int64
-		names.sizes(&sizes)
+		n.names.sizes(&sizes)
+		sizes[tableTraces] = n.traces.size()
 		batches.sizes(&sizes)
 		for i, name := range tableNames {
 			o.Observe(sizes[i], metric.WithAttributeSet(attribute.NewSet(attribute.String("table", name))))
@@ -67,6 +72,11 @@ func (t *telemetry) record(ctx context.Context, tally *tally) {
 	for i, n := range tally.overflow {
 		if n > 0 {
 			t.builder.ReceiverMethodSpansOverflow.Add(ctx, n, t.overflow[i]...)
+		}
+	}
+	for i, n := range tally.bases {
+		if n > 0 {
+			t.builder.ReceiverMethodSpansBases.Add(ctx, n, t.bases[i]...)
 		}
 	}
 	if tally.duplicates > 0 {

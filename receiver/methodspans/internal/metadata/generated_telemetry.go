@@ -28,6 +28,7 @@ type TelemetryBuilder struct {
 	meter                         metric.Meter
 	mu                            sync.Mutex
 	registrations                 []metric.Registration
+	ReceiverMethodSpansBases      metric.Int64Counter
 	ReceiverMethodSpansDuplicates metric.Int64Counter
 	ReceiverMethodSpansFaults     metric.Int64Counter
 	ReceiverMethodSpansLostCalls  metric.Int64Counter
@@ -90,6 +91,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	}
 	builder.meter = Meter(settings)
 	var err, errs error
+	builder.ReceiverMethodSpansBases, err = builder.meter.Int64Counter(
+		"otelcol_receiver_method_spans_bases",
+		metric.WithDescription("Method spans of other SDKs, by how the probability they were kept with is known. [Alpha]"),
+		metric.WithUnit("{span}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ReceiverMethodSpansDuplicates, err = builder.meter.Int64Counter(
 		"otelcol_receiver_method_spans_duplicates",
 		metric.WithDescription("Batches of the corehour SDK that were dropped because they had been accepted before. [Alpha]"),

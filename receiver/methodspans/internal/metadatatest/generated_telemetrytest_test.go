@@ -24,11 +24,15 @@ func TestSetupTelemetry(t *testing.T) {
 		observer.Observe(1)
 		return nil
 	}))
+	tb.ReceiverMethodSpansBases.Add(context.Background(), 1)
 	tb.ReceiverMethodSpansDuplicates.Add(context.Background(), 1)
 	tb.ReceiverMethodSpansFaults.Add(context.Background(), 1)
 	tb.ReceiverMethodSpansLostCalls.Add(context.Background(), 1)
 	tb.ReceiverMethodSpansOverflow.Add(context.Background(), 1)
 	tb.ReceiverMethodSpansReceived.Add(context.Background(), 1)
+	AssertEqualReceiverMethodSpansBases(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverMethodSpansDuplicates(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())

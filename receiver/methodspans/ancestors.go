@@ -1,0 +1,98 @@
+package methodspans
+
+// maxDepth bounds how far an ancestor is looked for; it ends circles, too.
+const maxDepth = 128
+
+// learnTraces finds out what is known of the traces of a resource, and remembers what roots
+// say for the spans that other processes send.
+func (n *normalizer) learnTraces(p *pass) {
+	f := &p.foreign
+	s := &f.sampler
+	instance := s.target.Instance
+	if s.server != nil && s.known {
+		for i := range f.spans {
+			root := f.spans[i].span
+			if f.spans[i].p == 0 && root.ParentSpanID().IsEmpty() {
+				if _, exceeded, _ := s.servedRate(root); exceeded {
+					p.service.unpolled.exceeded(instance, root.StartTimestamp(), &p.tally)
+				}
+			}
+		}
+	}
+	for i := range f.spans {
+		one := &f.spans[i]
+		if one.p == 0 && one.span.ParentSpanID().IsEmpty() {
+			rate, _, ok := s.servedRate(one.span)
+			if since, late := p.service.unpolled[instance]; ok && !(late && one.span.StartTimestamp() <= since) {
+				one.p, one.basis = rate, served
+				f.known++
+			}
+		}
+		id := one.span.TraceID()
+		if one.p == 0 && i > 0 && id == f.spans[i-1].span.TraceID() {
+			continue // as most: there already
+		}
+		switch {
+		case one.p != 0 && one.span.ParentSpanID().IsEmpty():
+			f.traces[id] = one.p
+		case one.p != 0 && f.traces[id] <= 0:
+			f.traces[id] = ofOthers
+		case f.traces[id] == 0:
+			f.traces[id] = 0
+		}
+	}
+	now := n.now()
+	for id, probability := range f.traces {
+		known, isNew := n.traces.probability(id, max(probability, 0), now, &p.tally)
+		f.traces[id] = known
+		if known == 0 && probability == 0 && isNew && s.random && !f.stated {
+			p.service.ratio.observe(id, now)
+		}
+	}
+}
+
+// ofOthers stands for a trace of which spans say their probability, but not the root.
+const ofOthers = -1
+
+// estimateOf is the ratio that follows from the traces of the service, if one does.
+func (n *normalizer) estimateOf(p *pass) (float64, bool) {
+	if p.foreign.stated || !p.foreign.sampler.random {
+		return 0, false
+	}
+	return p.service.ratio.ratio()
+}
+
+// probabilityOf returns what is known of a span by its own trace state, by that of its nearest
+// ancestor that has one, by the rate served to its root, or by its root elsewhere. The basis is
+// empty if nothing is.
+func (p *pass) probabilityOf(i int) (probability float64, basis basis) {
+	f := &p.foreign
+	at := &f.spans[i]
+	if at.p != 0 {
+		return at.p, at.basis
+	}
+	if f.known > 0 {
+		for range maxDepth {
+			next, ok := f.places[spanKey{at.span.TraceID(), at.span.ParentSpanID()}]
+			if !ok {
+				break
+			}
+			if at = &f.spans[next]; at.p != 0 {
+				return at.p, below(at.basis)
+			}
+		}
+	}
+	if known := f.traces[at.span.TraceID()]; known != 0 {
+		return known, inherited
+	}
+	return 0, unknown
+}
+
+// below is the basis of a span whose ancestor has one. What was served counts for the whole
+// service.
+func below(ancestor basis) basis {
+	if ancestor == served {
+		return served
+	}
+	return inherited
+}

@@ -1,0 +1,141 @@
+package methodspans
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// The vectors are the least ratio at which a sampler keeps a trace, found by asking the samplers
+// of the SDKs for Python 1.45.2 and JavaScript 2.11.0, and by the arithmetic of the other languages.
+func TestFamilies(t *testing.T) {
+	text, err := os.ReadFile("testdata/ratio.json")
+	require.NoError(t, err)
+	var vectors map[string]map[string]float64 // by trace id and language
+	require.NoError(t, json.Unmarshal(text, &vectors))
+	require.NotEmpty(t, vectors)
+	for id, byLanguage := range vectors {
+		for language, want := range byLanguage {
+			f, ok := familyOf[language]
+			require.True(t, ok, language)
+			assert.InDelta(t, want, f.number(traceID(t, id)), 1e-9, "%s of %s", id, language)
+		}
+	}
+}
+
+func traceID(t *testing.T, text string) (id pcommon.TraceID) {
+	t.Helper()
+	n, err := hex.Decode(id[:], []byte(text))
+	require.NoError(t, err)
+	require.Equal(t, len(id), n)
+	return id
+}
+
+// randomIDs draws trace ids as SDKs do.
+func randomIDs(r *rand.Rand, n int) []pcommon.TraceID {
+	ids := make([]pcommon.TraceID, n)
+	for i := range ids {
+		for j := range ids[i] {
+			ids[i][j] = byte(r.Uint32())
+		}
+	}
+	return ids
+}
+
+// keptBy are those that the Go SDK's own sampler keeps.
+func keptBy(sampler sdktrace.Sampler, ids []pcommon.TraceID) (kept []pcommon.TraceID) {
+	for _, id := range ids {
+		if sampler.ShouldSample(sdktrace.SamplingParameters{ParentContext: context.Background(), TraceID: trace.TraceID(id)}).Decision == sdktrace.RecordAndSample {
+			kept = append(kept, id)
+		}
+	}
+	return kept
+}
+
+// What a sampler kept tells its ratio, within 4 standard errors; what none thinned tells nothing.
+func TestRatioEstimate(t *testing.T) {
+	r := rand.New(rand.NewPCG(22, 1))
+	for _, ratio := range []float64{0.5, 0.25, 0.1, 0.01, 0.001} {
+		for _, kept := range []int{50, 200, 2000} {
+			ids := keptBy(sdktrace.TraceIDRatioBased(ratio), randomIDs(r, int(float64(kept)/ratio*1.5)))[:kept]
+			var e ratioEstimate
+			for i, id := range ids {
+				if _, ok := e.ratio(); i < leastTraces {
+					require.False(t, ok, "after %d traces", i)
+				}
+				e.observe(id, time.Unix(0, noon))
+			}
+			got, ok := e.ratio()
+			require.True(t, ok, "%v of %d", ratio, kept)
+			assert.InEpsilon(t, ratio, got, 4/float64(kept), "%v of %d", ratio, kept)
+		}
+	}
+}
+
+func TestNoRatioEstimate(t *testing.T) {
+	r := rand.New(rand.NewPCG(22, 2))
+	count := func(ids []pcommon.TraceID) (estimates int) {
+		var e ratioEstimate
+		for _, id := range ids {
+			e.observe(id, time.Unix(0, noon))
+			if _, ok := e.ratio(); ok {
+				estimates++
+			}
+		}
+		return estimates
+	}
+	assert.Zero(t, count(randomIDs(r, 200_000)), "all traces are kept")
+	mixed := append(keptBy(sdktrace.TraceIDRatioBased(0.1), randomIDs(r, 10_000)), keptBy(sdktrace.TraceIDRatioBased(0.5), randomIDs(r, 2000))...)
+	r.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
+	assert.Less(t, count(mixed), 20, "traces of two ratios")
+	counted := make([]pcommon.TraceID, 10_000)
+	for i := range counted {
+		counted[i] = pcommon.TraceID{14: byte(i >> 8), 15: byte(i)}
+	}
+	assert.Zero(t, count(counted), "ids that are counted up")
+	timed := randomIDs(r, 10_000)
+	for i := range timed {
+		copy(timed[i][:4], []byte{0x69, 0x24, 0x5b, byte(i >> 8)}) // seconds, as some generators begin ids with
+	}
+	assert.Zero(t, count(timed), "ids that begin with the time")
+}
+
+// A ratio that is raised is followed at once, one that is lowered after a minute.
+func TestRatioEstimateFollows(t *testing.T) {
+	r := rand.New(rand.NewPCG(22, 3))
+	var e ratioEstimate
+	now := time.Unix(0, noon)
+	keep := func(ratio float64, n int) {
+		for _, id := range keptBy(sdktrace.TraceIDRatioBased(ratio), randomIDs(r, int(float64(n)/ratio*2)+1000))[:n] {
+			e.observe(id, now)
+		}
+	}
+	keep(0.1, 1000)
+	now = now.Add(time.Minute)
+	keep(0.02, 10) // among the first of a new minute nothing contradicts the ratio before
+	got, ok := e.ratio()
+	require.True(t, ok)
+	assert.InEpsilon(t, 0.1, got, 0.01)
+	keep(0.02, 100)
+	got, ok = e.ratio()
+	require.True(t, ok)
+	assert.InEpsilon(t, 0.02, got, 0.05)
+	now = now.Add(time.Minute)
+	keep(0.5, 10)
+	_, ok = e.ratio()
+	assert.False(t, ok, "above the ratio before")
+	keep(0.5, 100)
+	got, ok = e.ratio()
+	require.True(t, ok)
+	assert.InEpsilon(t, 0.5, got, 0.05)
+}
