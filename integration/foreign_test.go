@@ -178,8 +178,8 @@ func requireEstimates(t *testing.T, rows []foreignRow, want map[string]did, call
 	}
 }
 
-// TestGoClient proves the same for the OpenTelemetry SDK of Go, and that a head
-// sampler's rate, told to the receiver, gives estimates of calls.
+// TestGoClient proves the same for the OpenTelemetry SDK of Go, and that the ratio of a head
+// sampler gives estimates of calls: one that is configured, and one that the trace ids show.
 func TestGoClient(t *testing.T) {
 	t.Parallel()
 	const ratio, orders = 0.25, 3000
@@ -191,6 +191,7 @@ receivers: {method_spans: {assumed_rates: {billing-sampled: 0.25}}}
 		{"billing-http", "http", p.HTTP, "1", "500"},
 		{"billing-grpc", "grpc", p.GRPC, "1", "500"},
 		{"billing-sampled", "grpc", p.GRPC, fmt.Sprint(ratio), fmt.Sprint(orders)},
+		{"billing-unsaid", "http", p.HTTP, fmt.Sprint(ratio), fmt.Sprint(orders)},
 	} {
 		reports[c.service] = filepath.Join(t.TempDir(), "did.json")
 		waitFor(t, startProgram(t, c.service, programs.gotel, "--protocol", c.protocol, "--endpoint", c.endpoint,
@@ -211,6 +212,13 @@ receivers: {method_spans: {assumed_rates: {billing-sampled: 0.25}}}
 		}
 	}
 	requireEstimates(t, sampled, readDid(t, reports["billing-sampled"]), orders, ratio)
+	unsaid := foreignRows(t, p, "billing-unsaid")
+	for _, r := range unsaid {
+		if r.Basis != "estimated" || math.Abs(r.P/ratio-1) > 0.05 {
+			t.Errorf("%s: p = %v by %q, the trace ids show %v", r.Method, r.P, r.Basis, ratio)
+		}
+	}
+	requireEstimates(t, unsaid, readDid(t, reports["billing-unsaid"]), orders, ratio)
 }
 
 // TestTelemetrygen proves that spans of the collector's own load generator, that

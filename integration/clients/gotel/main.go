@@ -62,15 +62,19 @@ func run(protocol, endpoint, service, version string, ratio float64, rates strin
 		defer remote.Close()
 		sampler = trace.ParentBased(remote)
 	}
+	of, err := resource.Merge(resource.Default(), resource.NewSchemaless(
+		attribute.String("service.name", service),
+		attribute.String("service.version", version),
+		attribute.String("service.instance.id", service+"-"+version),
+		attribute.String("deployment.environment.name", "test"),
+	))
+	if err != nil {
+		return err
+	}
 	provider := trace.NewTracerProvider(
 		trace.WithBatcher(exporter, trace.WithMaxQueueSize(1<<16), trace.WithBlocking()),
 		trace.WithSampler(sampler),
-		trace.WithResource(resource.NewSchemaless(
-			attribute.String("service.name", service),
-			attribute.String("service.version", version),
-			attribute.String("service.instance.id", service+"-"+version),
-			attribute.String("deployment.environment.name", "test"),
-		)),
+		trace.WithResource(of),
 	)
 	b := books{tracer: provider.Tracer(scope), methods: map[string]*done{}}
 	for range orders {
