@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,5 +21,82 @@ func TestExplainNamesAllThatWeightsRestOn(t *testing.T) {
 	r := corehour("explain", "--wide", "--warehouse", fixture.Write(t, []methodspan.Item{p.Item()}), "a.B")
 	if r.code != exitNothing || !strings.Contains(r.stdout, "assumed, exact, served, threshold") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// foreignCalls stores 100 spans of another SDK by each of two versions, one after the other.
+func foreignCalls(t *testing.T, baseBasis, headBasis string, cpu time.Duration) string {
+	t.Helper()
+	var items []methodspan.Item
+	for i, basis := range []string{baseBasis, headBasis} {
+		p := fixture.NewProcess(fmt.Sprintf("1.%d", i), fmt.Sprintf("i%d", i), fixture.Start.Add(time.Duration(i)*time.Hour))
+		for n := range 100 {
+			row := p.Call("web.Serve", "(entry)", fixture.Start.Add(time.Duration(i)*time.Hour+time.Duration(n)*20*time.Second), time.Millisecond, cpu, 0.5, 1)
+			row.WeightBasis, row.Calls = basis, 2
+		}
+		items = append(items, p.Item())
+	}
+	return fixture.Write(t, items)
+}
+
+// What is only known from below says so, with what would help, and has no dollars unless asked for.
+func TestAssumedCallsSaySo(t *testing.T) {
+	clock(t, evening)
+	root := foreignCalls(t, methodspan.BasisAssumed, methodspan.BasisAssumed, time.Millisecond)
+	const note = "assumed: store/shop (production): 400 calls are at least that many, as nothing says how their spans were sampled: use a consistent sampler"
+	window := []string{"--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-11"}
+	for _, command := range [][]string{{"cost"}, {"check"}, {"report", "--format", "text"}} {
+		if r := corehour(append(command, window...)...); !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), note) {
+			t.Errorf("%s: %+v", command, r)
+		}
+	}
+	if r := corehour(append([]string{"cost"}, window...)...); !strings.Contains(r.stdout, ">= 400") {
+		t.Errorf("%+v", r)
+	}
+	for _, c := range []struct {
+		more   []string
+		priced bool
+	}{{nil, false}, {[]string{"--include-assumed"}, true}} {
+		var costs struct {
+			Methods []struct {
+				AssumedCalls float64  `json:"assumed_calls"`
+				SelfUSD      *float64 `json:"self_usd"`
+			}
+		}
+		r := corehour(slices.Concat([]string{"cost", "--json"}, window, c.more)...)
+		if err := json.Unmarshal([]byte(r.stdout), &costs); err != nil || len(costs.Methods) != 1 {
+			t.Fatalf("%v: %+v", err, r)
+		}
+		if m := costs.Methods[0]; m.AssumedCalls != 400 || (m.SelfUSD != nil) != c.priced {
+			t.Errorf("%v: %+v", c.more, m)
+		}
+	}
+	for _, basis := range []string{methodspan.BasisEstimated, methodspan.BasisConfigured, methodspan.BasisInherited, methodspan.BasisLegacy} {
+		root := foreignCalls(t, basis, basis, time.Millisecond)
+		if r := corehour("cost", "--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-11"); r.code != exitNothing || strings.Contains(r.stdout, "assumed") || strings.Contains(r.stdout, ">= 400") {
+			t.Errorf("%s: %+v", basis, r)
+		}
+	}
+}
+
+// Versions of which one is only known from below are not compared.
+func TestAssumedAndKnownDoNotCompare(t *testing.T) {
+	clock(t, evening)
+	for _, c := range []struct {
+		base, head string
+		skipped    bool
+	}{
+		{methodspan.BasisAssumed, methodspan.BasisThreshold, true},
+		{methodspan.BasisEstimated, methodspan.BasisAssumed, true},
+		{methodspan.BasisEstimated, methodspan.BasisThreshold, false},
+		{methodspan.BasisAssumed, methodspan.BasisAssumed, false},
+	} {
+		r := corehour("regress", "--warehouse", foreignCalls(t, c.base, c.head, 0), "--from", "2026-03-10", "--to", "2026-03-11")
+		if said := strings.Contains(strings.Join(strings.Fields(r.stdout+r.stderr), " "), "how spans were sampled is known of version"); said != c.skipped {
+			t.Errorf("%s and %s: %+v", c.base, c.head, r)
+		}
+		if c.skipped && r.code != exitCannotTell {
+			t.Errorf("%s and %s: exit status %d", c.base, c.head, r.code)
+		}
 	}
 }

@@ -176,6 +176,11 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 		}))
 	}
 	d.Add(services)
+	for _, s := range r.Services {
+		if s.AssumedCalls > 0 {
+			d.Say(cost.AssumedNote(s.Service, s.AssumedCalls))
+		}
+	}
 
 	odd := &output.Table{
 		Title:   "processes that are not plainly in order",

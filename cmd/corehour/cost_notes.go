@@ -48,6 +48,16 @@ func pendingNotes(r *cost.Report) []string {
 	return notes
 }
 
+// assumedNotes say of which services calls are only known from below.
+func assumedNotes(r *cost.Report) (notes []string) {
+	for i := range r.Services {
+		if s := &r.Services[i]; s.AssumedCalls > 0 {
+			notes = append(notes, cost.AssumedNote(s.Service, s.AssumedCalls))
+		}
+	}
+	return notes
+}
+
 // costNotes say why lines have no cost, and what it would take.
 func costNotes(r *cost.Report, last time.Time) []string {
 	var counted, measured, withCPU, uncounted int
@@ -65,7 +75,7 @@ func costNotes(r *cost.Report, last time.Time) []string {
 			uncounted++
 		}
 	}
-	notes := append(aheadOf(last), pendingNotes(r)...)
+	notes := slices.Concat(aheadOf(last), pendingNotes(r), assumedNotes(r))
 	switch {
 	case slices.ContainsFunc(r.Services, func(s cost.Service) bool { return s.PendingRecords > 0 }):
 	case r.Instances > 0 && counted+measured == 0:

@@ -166,7 +166,7 @@ func costTable(r *cost.Report, lines []cost.Line, per cost.Per, percentiles bool
 			output.Figure(marked(mark, percent(l.ShareOfProcessCPU))),
 			output.Figure(amount(r.For(per, l, l.InclusiveUSD))),
 			output.Figure(marked(mark, amount(l.SelfCoreHours))), output.Figure(amount(l.InclusiveCoreHours)),
-			output.Figure(wholeNumber(l.Calls)), output.Whole(l.Instances), output.Whole(l.CPUMeasured))
+			output.Figure(callsOf(l)), output.Whole(l.Instances), output.Whole(l.CPUMeasured))
 		if methods {
 			row = append(row, output.Figure(nanos(l.CPUNSPerCall)), output.Figure(nanos(l.WallNSPerCall)))
 		}
@@ -176,6 +176,14 @@ func costTable(r *cost.Report, lines []cost.Line, per cost.Per, percentiles bool
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// callsOf is how many calls a line has, or how many at least.
+func callsOf(l *cost.Line) string {
+	if l.AssumedCalls > 0 {
+		return ">= " + wholeNumber(l.Calls)
+	}
+	return wholeNumber(l.Calls)
 }
 
 // marked puts a mark before a figure, if there is one.

@@ -106,7 +106,7 @@ var All = []Column{
 	optional("effective_rate", Double, "probability after the sampler", "not stamped, or a sum"),
 	optional("tier", String, "", "the method has none, or a sum"),
 	optional("reason", String, "why the sampler chose the rate; on rows of `level` `minute` and `hour` the weight cells their rows were in, for CPU and wall time: `minute/hour`; `rest` is what is left of a date, the weight of which follows when it is read (view `method_cost`)", "not stamped"),
-	optional("weight_basis", String, "`exact`, `threshold`, `inherited`, `legacy`, `served`, `estimated`, `assumed`", "not stamped"),
+	optional("weight_basis", String, "`exact`, `threshold`, `inherited`, `legacy`, `served`, `estimated`, `configured`, `assumed`", "not stamped"),
 	optional("cpu_state", String, "`exact`, `not_sampled`, `untrusted`, `unavailable`; of a sum `exact` if the CPU of any call was timed", "counts rows"),
 	optional("usd_per_core_hour", Double, "USD per hour of CPU time", "unpriced"),
 	optional("price_source", String, "where the price is from, or `unpriced: ` and why", "no price was looked for"),

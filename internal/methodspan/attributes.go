@@ -111,13 +111,14 @@ const (
 	CPUUntrusted   = "untrusted"
 	CPUUnavailable = "unavailable"
 
-	BasisExact     = "exact"     // our SDK: counts are exact, p is known
-	BasisThreshold = "threshold" // p was read from the trace state
-	BasisInherited = "inherited" // p is that of the span's root, or of another ancestor
-	BasisLegacy    = "legacy"    // p was read from the older form of the trace state, ot=p:N
-	BasisServed    = "served"    // p is the rate this collector serves to the SDK
-	BasisEstimated = "estimated" // p follows from the trace ids that were kept
-	BasisAssumed   = "assumed"   // p is what the configuration says
+	BasisExact      = "exact"      // our SDK: counts are exact, p is known
+	BasisThreshold  = "threshold"  // p was read from the trace state
+	BasisInherited  = "inherited"  // p is that of the span's root, or of another ancestor
+	BasisLegacy     = "legacy"     // p was read from the older form of the trace state, ot=p:N
+	BasisServed     = "served"     // p is the rate this collector serves to the SDK
+	BasisEstimated  = "estimated"  // p follows from the trace ids that were kept
+	BasisConfigured = "configured" // p is what the configuration says of the service
+	BasisAssumed    = "assumed"    // nothing is known of p
 
 	StratumTail  = "tail"
 	CallerEntry  = "(entry)"

@@ -144,6 +144,8 @@ func spelled(s string) string {
 		return BasisServed
 	case BasisEstimated:
 		return BasisEstimated
+	case BasisConfigured:
+		return BasisConfigured
 	case BasisAssumed:
 		return BasisAssumed
 	case StratumTail:

@@ -73,7 +73,7 @@ func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *pass) {
 	n.tidyTexts(attributes, p)
 	switch r.textOf(fieldBasis) {
 	case "", methodspan.BasisExact, methodspan.BasisThreshold, methodspan.BasisInherited, methodspan.BasisLegacy,
-		methodspan.BasisServed, methodspan.BasisEstimated, methodspan.BasisAssumed:
+		methodspan.BasisServed, methodspan.BasisEstimated, methodspan.BasisConfigured, methodspan.BasisAssumed:
 		if r.seen.has(fieldBasis) && !r.good.has(fieldBasis) {
 			p.fault(basisInvalid, corrected)
 			p.remove(attributes, setOf(fieldBasis))

@@ -171,7 +171,10 @@ func (n *normalizer) stampForeign(p *pass) {
 		probability, basis := p.probabilityOf(i)
 		if basis == unknown {
 			probability, basis = p.foreign.rate, assumed
-			if hasEstimate {
+			switch {
+			case p.foreign.stated:
+				basis = configured
+			case hasEstimate:
 				probability, basis = estimate, estimated
 			}
 		}

@@ -131,17 +131,19 @@ const (
 	legacy
 	served
 	estimated
+	configured
 	assumed
 	basisCount
 )
 
 var basisNames = [basisCount]string{
-	threshold: methodspan.BasisThreshold,
-	inherited: methodspan.BasisInherited,
-	legacy:    methodspan.BasisLegacy,
-	served:    methodspan.BasisServed,
-	estimated: methodspan.BasisEstimated,
-	assumed:   methodspan.BasisAssumed,
+	threshold:  methodspan.BasisThreshold,
+	inherited:  methodspan.BasisInherited,
+	legacy:     methodspan.BasisLegacy,
+	served:     methodspan.BasisServed,
+	estimated:  methodspan.BasisEstimated,
+	configured: methodspan.BasisConfigured,
+	assumed:    methodspan.BasisAssumed,
 }
 
 // tally counts in plain memory what happens to one request; it is recorded

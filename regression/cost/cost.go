@@ -28,6 +28,8 @@ type Options struct {
 	Now time.Time
 	// Percentiles asks for those of wall and CPU time, by method only.
 	Percentiles bool
+	// IncludeAssumed makes dollars of calls that are only known from below, too.
+	IncludeAssumed bool
 	// NoTails leaves out how skew calls are, which takes rows from before the window.
 	NoTails bool
 
@@ -68,6 +70,12 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	if err != nil {
 		return nil, err
 	}
+	var assumed []query.AssumedCalls
+	if anyAssumed(observed) {
+		if assumed, err = w.Assumed(ctx, window, o.Filter); err != nil {
+			return nil, err
+		}
+	}
 	ask.Slot = slotFor(last.Sub(first))
 	costs, err := w.Costs(ctx, ask)
 	if err != nil {
@@ -80,6 +88,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	b := newBuilder(r, o, costs, bills)
 	b.observe(observed, w.First())
 	b.await(pending)
+	b.assume(assumed)
 	if !o.NoTails {
 		if b.tails, err = readTails(ctx, w, o, query.Window{From: last.AddDate(0, 0, -tailDays), To: window.To}); err != nil {
 			return nil, err

@@ -87,6 +87,7 @@ func (b *builder) methodLines() []Line {
 			s.reconciled = s.reconciled || p.reconciled
 		}
 		s.line.PendingRecords += b.pending[m]
+		s.line.AssumedCalls += b.assumed[m]
 		if usd, ok := b.service[m.Service].basis.Of(m.SelfUSD); ok {
 			s.perDay += usd
 		}

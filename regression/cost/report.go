@@ -64,6 +64,9 @@ type Line struct {
 	ErrorShare      float64 `json:"error_share"`
 	// PendingRecords are measured calls whose counts have not arrived: no figure holds them.
 	PendingRecords int64 `json:"pending_records"`
+	// AssumedCalls are of spans of which nothing says how they were sampled: calls are at least
+	// as many as they are said to be.
+	AssumedCalls float64 `json:"assumed_calls"`
 	// Requests are calls that nothing measured made, in the services that the line
 	// has a part in: what came from outside. An estimate.
 	Requests float64 `json:"requests"`
@@ -183,6 +186,9 @@ type Service struct {
 	// UnmeasuredCalls were counted on dates on which their method was not timed; what
 	// they cost is in the unattributed line.
 	UnmeasuredCalls float64 `json:"unmeasured_calls"`
+	// AssumedCalls are of spans of which nothing says how they were sampled: there are at least
+	// that many.
+	AssumedCalls float64 `json:"assumed_calls"`
 	// Requests are calls that nothing measured made, an estimate.
 	Requests float64 `json:"requests"`
 	// UnknownCallerCoreHours were spent in calls whose caller is not known and

@@ -19,7 +19,8 @@ type builder struct {
 	tails   map[query.MethodName]*tail
 	service map[query.Service]*Service
 	probed  map[methodOf]*probed
-	pending map[*query.MethodCost]int64 // measurements that wait for their counts
+	pending map[*query.MethodCost]int64   // measurements that wait for their counts
+	assumed map[*query.MethodCost]float64 // calls that are known from below
 }
 
 func newBuilder(r *Report, o Options, costs *query.Costs, bills []query.Bill) *builder {

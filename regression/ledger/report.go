@@ -74,6 +74,7 @@ type Service struct {
 	Rows            int64   `json:"rows"`
 	ForeignRows     int64   `json:"foreign_rows"`  // outside of the ledger
 	ForeignCalls    float64 `json:"foreign_calls"` // estimates
+	AssumedCalls    float64 `json:"assumed_calls"` // of these: nothing says how their spans were sampled
 	UnpricedShare   float64 `json:"unpriced_rows_share"`
 	VersionlessRows int64   `json:"versionless_rows"`
 	// NewestRow is the end of its newest row.

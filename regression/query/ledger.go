@@ -236,6 +236,7 @@ type Stock struct {
 	Rows            int64
 	ForeignRows     int64
 	ForeignCalls    float64 // estimates
+	AssumedCalls    float64 // of these, by a probability that is not known
 	MeasurementRows int64
 	UnpricedRows    int64 // of these
 	VersionlessRows int64
@@ -249,7 +250,7 @@ func (w *Warehouse) Stocks(ctx context.Context, window Window, f Filter) ([]Stoc
 		var s Stock
 		var first, last int64
 		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment),
-			&s.Rows, &s.ForeignRows, &s.ForeignCalls, &s.MeasurementRows, &s.UnpricedRows, &s.VersionlessRows, &first, &last)
+			&s.Rows, &s.ForeignRows, &s.ForeignCalls, &s.AssumedCalls, &s.MeasurementRows, &s.UnpricedRows, &s.VersionlessRows, &first, &last)
 		s.First, s.Last = at(first), at(last)
 		out = append(out, s)
 		return err

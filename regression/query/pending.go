@@ -65,18 +65,17 @@ func (w *Warehouse) weighing(ctx context.Context) (dialect, error) {
 type Observed struct {
 	Service
 	First, Counted time.Time
+	Assumed        bool // nothing says how some spans in the window were sampled
 }
 
 // Observed lists it for every service on the dates of the window, by its first row on them.
 func (w *Warehouse) Observed(ctx context.Context, window Window, f Filter) ([]Observed, error) {
-	args := filterArgs(window, f)
-	delete(args, "from_ns")
 	var out []Observed
-	err := w.each(ctx, "observed", scope{Filter: f}, args, func(rows *sql.Rows) error {
+	err := w.each(ctx, "observed", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var o Observed
-		var first, counted int64
-		err := rows.Scan(into(&o.Namespace), into(&o.Name), into(&o.Environment), &first, into(&counted))
-		o.First = at(first)
+		var first, counted, assumed int64
+		err := rows.Scan(into(&o.Namespace), into(&o.Name), into(&o.Environment), &first, into(&counted), into(&assumed))
+		o.First, o.Assumed = at(first), assumed > 0
 		if counted != 0 {
 			o.Counted = at(counted)
 		}

@@ -24,7 +24,7 @@ var comparedOnSums = map[string]string{
 	// These are about single processes, items and files, which sums have none of.
 	"processes": "wantNothingOfSums", "last_stats": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
 	"batches": "wantNothingOfSums", "once": "wantNothingOfSums",
-	"pending": "wantNothingOfSums", "observed": "askMore",
+	"pending": "wantNothingOfSums", "observed": "askMore", "assumed": "askMore",
 	// What users' statements read: TestStoredWeightsAreThoseOfTheView.
 	"create_weights": "ask", "create_method_cost_of_weights": "ask",
 	// Parts of others, and what only BigQuery is asked.
@@ -89,8 +89,15 @@ func askMore(t *testing.T, root string) answers {
 	must(err)
 	for _, s := range stocks { // rows are fewer, that is what sums are for
 		a.add("stock "+s.String()+" foreign calls", s.ForeignCalls)
+		a.add("stock "+s.String()+" assumed calls", s.AssumedCalls)
 		a.add("stock "+s.String()+" first", float64(s.First.UnixNano()))
 		a.add("stock "+s.String()+" last", float64(s.Last.UnixNano()))
+	}
+
+	assumed, err := w.Assumed(ctx, Window{}, Filter{})
+	must(err)
+	for _, s := range assumed {
+		a.add(fmt.Sprintf("assumed %v %q", s.MethodName, s.Version), s.Calls)
 	}
 
 	samplings, err := w.Sampling(ctx, Window{}, Filter{})

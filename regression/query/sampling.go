@@ -29,13 +29,14 @@ type Sampling struct {
 	CPUP     float64 `json:"cpu_p"`
 	// ConfiguredRate is the highest that the sampler was configured to.
 	ConfiguredRate float64 `json:"configured_rate"`
-	// Bases are what the probabilities rest on: exact, threshold, served, assumed.
+	// Bases are what the probabilities rest on, see weight_basis.
 	Bases []string `json:"weight_basis"`
 	Tier  string   `json:"tier,omitempty"`
 }
 
 // bases are those that the statement has a column for, in its order.
-var bases = [4]string{methodspan.BasisAssumed, methodspan.BasisExact, methodspan.BasisServed, methodspan.BasisThreshold}
+var bases = [...]string{methodspan.BasisAssumed, methodspan.BasisConfigured, methodspan.BasisEstimated, methodspan.BasisExact,
+	methodspan.BasisInherited, methodspan.BasisLegacy, methodspan.BasisServed, methodspan.BasisThreshold}
 
 // Sampling lists it for every method and version.
 func (w *Warehouse) Sampling(ctx context.Context, window Window, f Filter) ([]Sampling, error) {
@@ -43,10 +44,14 @@ func (w *Warehouse) Sampling(ctx context.Context, window Window, f Filter) ([]Sa
 	err := w.each(ctx, "sampling", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var s Sampling
 		var first, last int64
-		rests := make([]int64, len(bases))
-		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment), into(&s.Version), into(&s.Class), into(&s.Method),
+		var rests [len(bases)]int64
+		columns := []any{into(&s.Namespace), into(&s.Name), into(&s.Environment), into(&s.Version), into(&s.Class), into(&s.Method),
 			into(&s.Signature), into(&s.Revision), &first, &last, into(&s.Calls), into(&s.Measured), into(&s.CPUMeasured), into(&s.Tail),
-			into(&s.P), into(&s.LowestP), into(&s.HighestP), into(&s.CPUP), into(&s.ConfiguredRate), &rests[0], &rests[1], &rests[2], &rests[3], into(&s.Tier))
+			into(&s.P), into(&s.LowestP), into(&s.HighestP), into(&s.CPUP), into(&s.ConfiguredRate)}
+		for i := range rests {
+			columns = append(columns, &rests[i])
+		}
+		err := rows.Scan(append(columns, into(&s.Tier))...)
 		s.First, s.Last = at(first), at(last)
 		s.Full = methodspan.Function{Class: s.Class, Method: s.Method}.Full()
 		for i, basis := range bases {
@@ -55,6 +60,26 @@ func (w *Warehouse) Sampling(ctx context.Context, window Window, f Filter) ([]Sa
 			}
 		}
 		out = append(out, s)
+		return err
+	})
+	return out, err
+}
+
+// AssumedCalls are calls of one method of one version that spans stand for of which nothing says
+// how they were sampled: there are at least that many.
+type AssumedCalls struct {
+	MethodName
+	Version string
+	Calls   float64
+}
+
+// Assumed lists them for every method and version that has some.
+func (w *Warehouse) Assumed(ctx context.Context, window Window, f Filter) ([]AssumedCalls, error) {
+	var out []AssumedCalls
+	err := w.each(ctx, "assumed", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+		var a AssumedCalls
+		err := rows.Scan(into(&a.Namespace), into(&a.Name), into(&a.Environment), into(&a.Version), into(&a.Class), into(&a.Method), into(&a.Calls))
+		out = append(out, a)
 		return err
 	})
 	return out, err

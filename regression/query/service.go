@@ -52,6 +52,7 @@ type Run struct {
 	UnknownProcesses bool      // some rows do not say when their process started
 	Measured         int64     // records
 	CPUMeasured      int64     // of these with CPU
+	Assumed          int64     // of these with a probability that is not known
 	ListPrice        bool      // some price is of a public list
 	Unit             time.Duration
 }
@@ -73,7 +74,7 @@ func (w *Warehouse) RunsBy(ctx context.Context, unit time.Duration, window Windo
 		var first, last, until, oldest, unknown, listed int64
 		err := rows.Scan(into(&r.Namespace), into(&r.Name), into(&r.Environment), into(&r.Version),
 			into(&first), into(&last), into(&until), into(&oldest), into(&unknown),
-			into(&r.Measured), into(&r.CPUMeasured), into(&listed), into(&r.Revision))
+			into(&r.Measured), into(&r.CPUMeasured), into(&r.Assumed), into(&listed), into(&r.Revision))
 		r.First, r.Last, r.Until = at(first), at(last), at(until)
 		if oldest != 0 {
 			r.OldestProcess = at(oldest)

@@ -129,6 +129,11 @@ func ofAllVersions(costs []query.CostEdge) (edges []query.Edge) {
 
 // rank takes over the costs, the dearest first.
 func (r *Report) rank(costs *cost.Report) {
+	for i := range costs.Services {
+		if s := &costs.Services[i]; s.AssumedCalls > 0 {
+			r.Notes = append(r.Notes, cost.AssumedNote(s.Service, s.AssumedCalls))
+		}
+	}
 	for _, m := range costs.Methods {
 		r.Records += m.Measured
 		if m.SelfCoreHours == nil {
@@ -137,7 +142,7 @@ func (r *Report) rank(costs *cost.Report) {
 		r.Costs = append(r.Costs, Cost{
 			MethodName:    query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method},
 			SelfCoreHours: *m.SelfCoreHours, Error: m.SelfCoreHoursSE, Interval: m.SelfCoreHoursInterval, Warning: m.Warning, SelfUSD: m.SelfUSD, GenericPrice: m.GenericPrice,
-			Calls: m.Calls, Records: m.CPUMeasured, Uncertain: m.Why,
+			Calls: m.Calls, AssumedCalls: m.AssumedCalls, Records: m.CPUMeasured, Uncertain: m.Why,
 		})
 	}
 	slices.SortStableFunc(r.Costs, func(a, b Cost) int { return cmp.Compare(b.SelfCoreHours, a.SelfCoreHours) })

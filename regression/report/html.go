@@ -45,6 +45,7 @@ type pageData struct {
 	MovesLow, MovesHigh string
 	NoMoves             string
 	Compared, Untold    []string
+	Notes               []string
 
 	Methods []methodPart
 	Trees   []treePart
@@ -104,7 +105,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	d := pageData{
 		Window: r.window(), Basis: r.basis(), Made: showTime(r.Made, r.zone), Warehouse: output.Printable(r.Warehouse), Metric: r.metricName(),
 		Caption: r.window() + "; " + r.basis(), CostsLeft: r.CostsLeft, MovesLeft: r.MovesLeft, Alerts: r.alertLines(), AlertsLeft: r.AlertsLeft,
-		NoCosts: noCosts, NoMoves: noMoves, Compared: printable(r.compared()), Untold: printable(r.Untold),
+		NoCosts: noCosts, NoMoves: noMoves, Compared: printable(r.compared()), Untold: printable(r.Untold), Notes: printable(r.Notes),
 		Balanced: r.Health.Balanced, Verdict: output.Printable(r.healthVerdict()),
 	}
 	for i := range maxVersions {
@@ -117,7 +118,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	for _, c := range r.Costs {
 		d.Costs = append(d.Costs, costLine{
 			Name: name(c.MethodName), Service: output.Printable(c.Service.String()), Bar: costBar(c, most), Warning: c.Warning,
-			CoreHours: together(c.mark() + output.Amount(c.SelfCoreHours)), USD: together(c.usd()), Calls: whole(c.Calls), Records: strconv.FormatInt(c.Records, 10),
+			CoreHours: together(c.mark() + output.Amount(c.SelfCoreHours)), USD: together(c.usd()), Calls: c.calls(), Records: strconv.FormatInt(c.Records, 10),
 		})
 	}
 	s := movesScale(r.Moves)

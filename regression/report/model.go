@@ -21,6 +21,8 @@ type Report struct {
 
 	Costs     []Cost `json:"costs"`
 	CostsLeft int    `json:"costs_left_out"` // methods beyond the bound
+	// Notes say of services what is not known of their calls.
+	Notes []string `json:"notes,omitempty"`
 	// Alerts are what regress raises, of every kind; who accepted or silenced what is
 	// not known here.
 	Alerts     []alert.Alert `json:"alerts"`
@@ -49,6 +51,7 @@ type Cost struct {
 	SelfUSD       *float64    `json:"self_usd"`
 	GenericPrice  bool        `json:"generic_price"` // of a public price list
 	Calls         float64     `json:"calls"`
+	AssumedCalls  float64     `json:"assumed_calls"` // nothing says how their spans were sampled: calls are at least as many
 	Records       int64       `json:"records"`
 	Uncertain     string      `json:"uncertain,omitempty"` // why it prints ~
 }

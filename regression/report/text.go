@@ -18,6 +18,9 @@ func (r *Report) Document() *output.Document {
 	} else {
 		d.Say(noCosts)
 	}
+	if len(r.Notes) > 0 {
+		d.Say(r.Notes...)
+	}
 	if len(r.Alerts) > 0 {
 		d.Add(r.alertTable())
 	}
@@ -65,7 +68,7 @@ func (r *Report) costTable() *output.Table {
 		}
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(c.Service.String()), output.Name(name(c.MethodName)), output.Figure(c.mark() + output.Amount(c.SelfCoreHours)), output.Figure(interval),
-			output.Figure(c.usd()), output.Figure(whole(c.Calls)), output.Whole(c.Records),
+			output.Figure(c.usd()), output.Figure(c.calls()), output.Whole(c.Records),
 		})
 	}
 	return t

@@ -120,6 +120,14 @@ func (m Move) records() string { return fmt.Sprintf("%d / %d", m.BaseRecords, m.
 
 func percent(x float64) string { return fmt.Sprintf("%.3g%%", x) }
 
+// calls is how many there are, or how many at least.
+func (c *Cost) calls() string {
+	if c.AssumedCalls > 0 {
+		return ">= " + whole(c.Calls)
+	}
+	return whole(c.Calls)
+}
+
 func whole(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }
 
 // versionText says in words how long calls of one version take.

@@ -28,6 +28,7 @@ type Deployment struct {
 
 	Measured    int64
 	CPUMeasured int64
+	Assumed     int64 // of Measured: nothing says how the spans were sampled
 }
 
 // unseenFor is how long a version whose processes can't be told apart must not be
@@ -53,7 +54,7 @@ func Deployments(runs []query.Run) []Deployment {
 		for i, r := range own {
 			d := Deployment{
 				Version: version, Revision: r.Revision, Since: r.First, First: r.First, Last: r.Last, Until: r.Until,
-				Measured: r.Measured, CPUMeasured: r.CPUMeasured, ListPrice: r.ListPrice,
+				Measured: r.Measured, CPUMeasured: r.CPUMeasured, Assumed: r.Assumed, ListPrice: r.ListPrice,
 			}
 			if !r.OldestProcess.IsZero() && !r.OldestProcess.After(d.Since) {
 				d.Since, d.byProcess = r.OldestProcess, true
@@ -66,6 +67,7 @@ func Deployments(runs []query.Run) []Deployment {
 			last.Last, last.Until = later(last.Last, d.Last), d.Until
 			last.Measured += d.Measured
 			last.CPUMeasured += d.CPUMeasured
+			last.Assumed += d.Assumed
 			last.ListPrice = last.ListPrice || d.ListPrice
 			last.Revision = cmp.Or(d.Revision, last.Revision)
 			if d.Since.Before(last.Since) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -83,11 +84,29 @@ func Pairs(runs []query.Run, base, head string) ([]Pair, []Skip, error) {
 			skips = append(skips, Skip{service, reason})
 			continue
 		}
+		if reason := apart(&pair.Base, &pair.Head); reason != "" {
+			skips = append(skips, Skip{service, reason})
+			continue
+		}
 		pair.Service = service
 		pair.Earlier = earlierOf(service, deployments, pair)
 		pairs = append(pairs, pair)
 	}
 	return pairs, skips, checkVersions(runs, base, head)
+}
+
+// apart says why two deployments do not compare: how the spans of one were sampled is known, and
+// of the other, for the most part, it is not. So may be what it is that was measured.
+func apart(base, head *Deployment) string {
+	assumed := func(d *Deployment) bool { return 2*d.Assumed > d.Measured }
+	if assumed(base) == assumed(head) {
+		return ""
+	}
+	known, not := base, head
+	if assumed(base) {
+		known, not = head, base
+	}
+	return fmt.Sprintf("how spans were sampled is known of version %q and not of %q, so they do not compare: %s", known.Version, not.Version, cost.Remedy)
 }
 
 func checkVersions(runs []query.Run, base, head string) error {

@@ -120,6 +120,7 @@ SELECT
   CAST(COUNT(*) AS {{.Long}}) AS row_count,
   CAST(SUM(CASE WHEN weight_basis <> 'exact' THEN 1 ELSE 0 END) AS {{.Long}}) AS foreign_rows,
   SUM(CASE WHEN weight_basis <> 'exact' THEN calls ELSE 0 END) AS foreign_calls,
+  SUM(CASE WHEN weight_basis = 'assumed' THEN calls ELSE 0 END) AS assumed_calls,
   CAST(SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN 1 ELSE 0 END) AS {{.Long}}) AS measurement_rows,
   CAST(SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} AND usd_per_core_hour IS NULL THEN 1 ELSE 0 END) AS {{.Long}}) AS unpriced_rows,
   CAST(SUM(CASE WHEN version IS NULL THEN 1 ELSE 0 END) AS {{.Long}}) AS versionless_rows,

@@ -22,11 +22,25 @@ SELECT
   SUM(cpu_drawn) / NULLIF(SUM(cpu_drawn / NULLIF(p * cpu_p, 0)), 0) AS cpu_p,
   MAX(configured_rate) AS configured_rate,
   MAX(CASE WHEN weight_basis = 'assumed' THEN 1 ELSE 0 END) AS by_assumed,
+  MAX(CASE WHEN weight_basis = 'configured' THEN 1 ELSE 0 END) AS by_configured,
+  MAX(CASE WHEN weight_basis = 'estimated' THEN 1 ELSE 0 END) AS by_estimated,
   MAX(CASE WHEN weight_basis = 'exact' THEN 1 ELSE 0 END) AS by_exact,
+  MAX(CASE WHEN weight_basis = 'inherited' THEN 1 ELSE 0 END) AS by_inherited,
+  MAX(CASE WHEN weight_basis = 'legacy' THEN 1 ELSE 0 END) AS by_legacy,
   MAX(CASE WHEN weight_basis = 'served' THEN 1 ELSE 0 END) AS by_served,
   MAX(CASE WHEN weight_basis = 'threshold' THEN 1 ELSE 0 END) AS by_threshold,
   MAX(tier) AS tier
 FROM marked
+GROUP BY {{.Key ""}}
+ORDER BY {{.Key ""}}
+{{end}}
+
+{{define "assumed"}}
+-- Calls of methods and versions by spans of which nothing says how they were sampled.
+SELECT {{.Key ""}}, SUM(calls) AS calls
+FROM method_calls
+WHERE weight_basis = 'assumed' AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+  {{.Only ""}}
 GROUP BY {{.Key ""}}
 ORDER BY {{.Key ""}}
 {{end}}

@@ -16,6 +16,7 @@ WITH units AS (
     SUM(CASE WHEN process_start_ns IS NULL THEN 1 ELSE 0 END) AS unknown_processes,
     SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN measured ELSE 0 END) AS measured,
     SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN cpu_measured ELSE 0 END) AS cpu_measured,
+    SUM(CASE WHEN weight_basis = 'assumed' THEN measured ELSE 0 END) AS assumed,
     MAX(CASE WHEN price_source LIKE 'list %' THEN 1 ELSE 0 END) AS listed,
     MAX(revision) AS revision
   FROM method_calls
@@ -46,6 +47,7 @@ SELECT
   CAST(SUM(unknown_processes) AS {{.Long}}) AS unknown_processes,
   CAST(SUM(measured) AS {{.Long}}) AS measured,
   CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
+  CAST(SUM(assumed) AS {{.Long}}) AS assumed,
   CAST(MAX(listed) AS {{.Long}}) AS listed,
   MAX(revision) AS revision
 FROM numbered

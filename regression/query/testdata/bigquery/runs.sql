@@ -15,6 +15,7 @@ WITH units AS (
     SUM(CASE WHEN process_start_ns IS NULL THEN 1 ELSE 0 END) AS unknown_processes,
     SUM(CASE WHEN CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN measured ELSE 0 END) AS measured,
     SUM(CASE WHEN CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN cpu_measured ELSE 0 END) AS cpu_measured,
+    SUM(CASE WHEN weight_basis = 'assumed' THEN measured ELSE 0 END) AS assumed,
     MAX(CASE WHEN price_source LIKE 'list %' THEN 1 ELSE 0 END) AS listed,
     MAX(revision) AS revision
   FROM method_calls
@@ -45,6 +46,7 @@ SELECT
   CAST(SUM(unknown_processes) AS INT64) AS unknown_processes,
   CAST(SUM(measured) AS INT64) AS measured,
   CAST(SUM(cpu_measured) AS INT64) AS cpu_measured,
+  CAST(SUM(assumed) AS INT64) AS assumed,
   CAST(MAX(listed) AS INT64) AS listed,
   MAX(revision) AS revision
 FROM numbered

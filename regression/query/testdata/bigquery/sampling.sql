@@ -21,7 +21,11 @@ SELECT
   SUM(cpu_drawn) / NULLIF(SUM(cpu_drawn / NULLIF(p * cpu_p, 0)), 0) AS cpu_p,
   MAX(configured_rate) AS configured_rate,
   MAX(CASE WHEN weight_basis = 'assumed' THEN 1 ELSE 0 END) AS by_assumed,
+  MAX(CASE WHEN weight_basis = 'configured' THEN 1 ELSE 0 END) AS by_configured,
+  MAX(CASE WHEN weight_basis = 'estimated' THEN 1 ELSE 0 END) AS by_estimated,
   MAX(CASE WHEN weight_basis = 'exact' THEN 1 ELSE 0 END) AS by_exact,
+  MAX(CASE WHEN weight_basis = 'inherited' THEN 1 ELSE 0 END) AS by_inherited,
+  MAX(CASE WHEN weight_basis = 'legacy' THEN 1 ELSE 0 END) AS by_legacy,
   MAX(CASE WHEN weight_basis = 'served' THEN 1 ELSE 0 END) AS by_served,
   MAX(CASE WHEN weight_basis = 'threshold' THEN 1 ELSE 0 END) AS by_threshold,
   MAX(tier) AS tier

@@ -4,6 +4,7 @@ SELECT
   CAST(COUNT(*) AS INT64) AS row_count,
   CAST(SUM(CASE WHEN weight_basis <> 'exact' THEN 1 ELSE 0 END) AS INT64) AS foreign_rows,
   SUM(CASE WHEN weight_basis <> 'exact' THEN calls ELSE 0 END) AS foreign_calls,
+  SUM(CASE WHEN weight_basis = 'assumed' THEN calls ELSE 0 END) AS assumed_calls,
   CAST(SUM(CASE WHEN CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN 1 ELSE 0 END) AS INT64) AS measurement_rows,
   CAST(SUM(CASE WHEN CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND usd_per_core_hour IS NULL THEN 1 ELSE 0 END) AS INT64) AS unpriced_rows,
   CAST(SUM(CASE WHEN version IS NULL THEN 1 ELSE 0 END) AS INT64) AS versionless_rows,

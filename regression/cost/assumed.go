@@ -1,0 +1,54 @@
+package cost
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/corehour/corehour/regression/query"
+)
+
+// Remedy is what makes the calls of spans known of which nothing says how they were sampled.
+const Remedy = "use a consistent sampler, rates served by sampling_rates, or assumed_rates of the receiver"
+
+// AssumedNote says how many calls of a service are only known from below.
+func AssumedNote(s query.Service, calls float64) string {
+	return fmt.Sprintf("assumed: %s: %.0f calls are at least that many, as nothing says how their spans were sampled: %s", s, calls, Remedy)
+}
+
+// anyAssumed reports whether some spans do not say how they were sampled.
+func anyAssumed(observed []query.Observed) bool {
+	return slices.ContainsFunc(observed, func(o query.Observed) bool { return o.Assumed })
+}
+
+// assume notes the calls that are only known from below. No dollars are made of them unless they
+// are asked for.
+func (b *builder) assume(all []query.AssumedCalls) {
+	type key struct {
+		query.MethodName
+		version string
+	}
+	calls := map[key]float64{}
+	for _, a := range all {
+		calls[key{a.MethodName, a.Version}] = a.Calls
+	}
+	b.assumed = map[*query.MethodCost]float64{}
+	unpriced := map[methodOf]bool{}
+	for i := range b.costs.Methods {
+		m := &b.costs.Methods[i]
+		n := calls[key{query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method}, m.Version}]
+		if n == 0 {
+			continue
+		}
+		b.assumed[m] = n
+		b.service[m.Service].AssumedCalls += n
+		if !b.options.IncludeAssumed {
+			m.SelfUSD, m.SelfUnpricedX = 0, m.SelfX
+			unpriced[keyOf(m)] = true
+		}
+	}
+	for i := range b.costs.Edges {
+		if e := &b.costs.Edges[i]; unpriced[methodOf{e.Service, e.Version, e.Callee, e.GoroutineGroup}] {
+			e.USD = 0
+		}
+	}
+}
