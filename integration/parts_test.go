@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,26 @@ func startPipeline(t *testing.T, overrides string) *pipeline {
 	t.Helper()
 	p := newPipeline(t, overrides)
 	p.start(t)
+	return p
+}
+
+// newShippedPipeline has config/collector.yaml with nothing but addresses and paths set,
+// and overrides over it.
+func newShippedPipeline(t *testing.T, overrides string) *pipeline {
+	t.Helper()
+	p := newPipeline(t, overrides)
+	p.Configs[0] = "../config/collector.yaml"
+	host, port, _ := strings.Cut(p.Metrics, ":")
+	p.Env = []string{
+		"COREHOUR_WAREHOUSE=" + p.Warehouse,
+		"COREHOUR_SAMPLER_STATE=" + filepath.Join(t.TempDir(), "sampler.state"),
+		"COREHOUR_GRPC_ENDPOINT=" + p.GRPC,
+		"COREHOUR_HTTP_ENDPOINT=" + p.HTTP,
+		"COREHOUR_RATES_ADDRESS=" + p.Rates,
+		"COREHOUR_HEALTH_ENDPOINT=" + p.Health,
+		"COREHOUR_METRICS_HOST=" + host,
+		"COREHOUR_METRICS_PORT=" + port,
+	}
 	return p
 }
 

@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -102,19 +101,7 @@ func endWithoutCollector(t *testing.T, endpoint string) faults {
 // comments say, with nothing but addresses and paths set.
 func TestShippedConfigurationWorks(t *testing.T) {
 	t.Parallel()
-	p := newPipeline(t, "")
-	p.Configs = []string{"../config/collector.yaml"}
-	host, port, _ := strings.Cut(p.Metrics, ":")
-	p.Env = []string{
-		"COREHOUR_WAREHOUSE=" + p.Warehouse,
-		"COREHOUR_SAMPLER_STATE=" + filepath.Join(t.TempDir(), "sampler.state"),
-		"COREHOUR_GRPC_ENDPOINT=" + p.GRPC,
-		"COREHOUR_HTTP_ENDPOINT=" + p.HTTP,
-		"COREHOUR_RATES_ADDRESS=" + p.Rates,
-		"COREHOUR_HEALTH_ENDPOINT=" + p.Health,
-		"COREHOUR_METRICS_HOST=" + host,
-		"COREHOUR_METRICS_PORT=" + port,
-	}
+	p := newShippedPipeline(t, "")
 	p.start(t)
 	l := startLoad(t, p.Endpoint(), "w", "--pause", "1ms")
 	await(t, "counts to arrive", func(ctx context.Context) (bool, error) {

@@ -56,6 +56,7 @@ func main() {
 	flag.Int64Var(&s.pattern.slowBurst, "slow-burst", 0, "slow calls in a burst, without a pause between them")
 	flag.DurationVar(&s.pattern.slowWork, "slow-work", 0, "how long a slow call computes")
 	flag.DurationVar(&s.pattern.rare, "rare", 0, "how often the last method is called, by a goroutine of its own; 0 = like the others")
+	flag.Float64Var(&s.pattern.fastest, "fastest", 0, "calls of the last method in a second; the first has 0.5, each between so many times more than the one before; 0 = methods are called in turn")
 	flag.DurationVar(&s.duration, "duration", 0, "how long to make calls; 0 = no limit")
 
 	flag.Float64Var(&s.rate, "rate", 1, "share of calls that are timed")
@@ -83,6 +84,9 @@ func (s settings) check() error {
 	}
 	if s.pattern.rare > 0 && s.pattern.methods < 2 {
 		faults = append(faults, errors.New("--rare takes a method of its own: --methods must be at least 2"))
+	}
+	if s.pattern.fastest > 0 && (s.pattern.fastest < slowest || s.pattern.methods < 2) {
+		faults = append(faults, fmt.Errorf("--fastest %g must be at least %g calls a second, with --methods 2 or more", s.pattern.fastest, slowest))
 	}
 	return errors.Join(faults...)
 }

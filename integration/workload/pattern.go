@@ -22,6 +22,7 @@ type pattern struct {
 	slowBurst  int64
 	slowWork   time.Duration
 	rare       time.Duration
+	fastest    float64
 }
 
 func newMethods(n int) []*corehour.Method {
@@ -34,6 +35,10 @@ func newMethods(n int) []*corehour.Method {
 
 // run makes calls until there are enough or the context ends.
 func (p pattern) run(ctx context.Context, methods []*corehour.Method, counters *truth.Counters) {
+	if p.fastest > 0 {
+		p.paced(ctx, methods, counters)
+		return
+	}
 	var taken atomic.Int64
 	var wg sync.WaitGroup
 	if p.rare > 0 {
