@@ -15,6 +15,7 @@ import (
 
 func TestExplanations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		halfPast()
 		config := adaptive()
 		config.MaxMethods = 5
 		config.MethodsFile = methodsFile(t, `{"version": 1, "tiers": {"t": {}}, "methods": [{"match": "c.*", "tier": "t"}, {"class": "c", "method": "off", "mode": "off"},

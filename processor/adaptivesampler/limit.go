@@ -107,7 +107,7 @@ func (l *limits) of(id decide.Group) (both [2]*limit) {
 	defer l.mu.Unlock()
 	now := time.Now()
 	if !l.ends.After(now) { // no step has come yet, or it is late
-		l.ends = now.Add(l.interval)
+		l.ends = endOf(now, l.interval)
 	}
 	if l.service > 0 {
 		id.Version = ""
@@ -125,6 +125,17 @@ func (l *limits) of(id decide.Group) (both [2]*limit) {
 	return both
 }
 
+// endOf is when an interval ends that begins now. Intervals go by the clock, so that
+// collectors that serve one service begin theirs together; and they end half way between
+// full minutes, when SDKs send counts, so that each has those of a minute once.
+func endOf(now time.Time, interval time.Duration) time.Time {
+	end := now.Truncate(interval).Add(interval / 2)
+	for end.Sub(now) < interval/2 { // the first may be half as long again
+		end = end.Add(interval)
+	}
+	return end
+}
+
 // renew begins an interval: what was cut is as the strategy decided, and services that
 // are gone have no limit any more.
 func (t *table) renew(now time.Time) {
@@ -139,7 +150,7 @@ func (t *table) renew(now time.Time) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ends = now.Add(l.interval)
+	l.ends = endOf(now, l.interval)
 	if l.all != nil {
 		l.all.begin(now, l.ends, l.interval)
 	}

@@ -50,10 +50,36 @@ func (c *crowd) send(r *rig, d time.Duration, times float64, keep func(method in
 	}
 }
 
+// Intervals end half way between the clock's full ones, whenever a collector starts and
+// however late or early a step comes; the first is half of one at least.
+func TestIntervalsGoByTheClock(t *testing.T) {
+	full := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for begins, ends := range map[time.Duration]time.Duration{0: 30, 1: 90, 29: 90, 30: 90, 31: 90, 59: 90, 60: 90} {
+		assert.Equal(t, full.Add(ends*time.Second), endOf(full.Add(begins*time.Second), time.Minute), begins)
+	}
+	assert.Equal(t, full.Add(90*time.Second), endOf(full.Add(30*time.Second-time.Millisecond), time.Minute), "a step that is early by the clock")
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(47 * time.Second)
+		config := adaptive()
+		config.Rates = nil
+		r := start(t, config, 1)
+		time.Sleep(42 * time.Second)
+		synctest.Wait()
+		assert.NotContains(t, fmt.Sprint(r.counters()), "steps: ")
+		for i := range 3 {
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			assert.Contains(t, r.counters(), fmt.Sprint("steps: ", i+1))
+			time.Sleep(58 * time.Second)
+		}
+	})
+}
+
 // From the first second on no interval has more than its limit, whatever comes, and
 // what is kept stands for all that was called.
 func TestTheLimitHoldsInEveryInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		halfPast()
 		config := adaptive()
 		config.Rates = nil
 		r := start(t, config, 1)
@@ -112,6 +138,7 @@ func TestAMethodOfAKnownVersionBeginsAtWhatArrives(t *testing.T) {
 // A service that appears at a running collector, and all of them together.
 func TestANewServiceAndTheTotalAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		halfPast()
 		config := adaptive()
 		config.Rates = nil
 		config.Limit.TotalRecordsPerSecond = 40

@@ -99,8 +99,12 @@ func (l *loop) shutdown() {
 }
 
 func (l *loop) run() {
-	ticker := time.NewTicker(l.config.Interval)
-	defer ticker.Stop()
+	wait := func() time.Duration {
+		now := time.Now()
+		return endOf(now, l.config.Interval).Sub(now)
+	}
+	next := time.NewTimer(wait())
+	defer next.Stop()
 	var saves <-chan time.Time
 	if l.config.State.File != "" {
 		saver := time.NewTicker(l.config.State.Interval)
@@ -111,8 +115,9 @@ func (l *loop) run() {
 		select {
 		case <-l.stop:
 			return
-		case now := <-ticker.C:
+		case now := <-next.C:
 			l.step(now)
+			next.Reset(wait())
 		case <-saves:
 			l.save()
 		}

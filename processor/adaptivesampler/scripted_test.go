@@ -128,6 +128,9 @@ func adaptive() *Config {
 	return c
 }
 
+// halfPast lets a test begin half way between full minutes, when intervals begin.
+func halfPast() { time.Sleep(30 * time.Second) }
+
 // turn lets the control loop take a step.
 func turn(*testing.T) {
 	time.Sleep(time.Minute)

@@ -74,6 +74,7 @@ func TestShadowChangesNothing(t *testing.T) {
 // What shadow says would be kept is what is kept without it, by expectation.
 func TestShadowTellsWhatWouldBe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		halfPast()
 		s := &scripted{unknown: 0.1}
 		config := adaptive()
 		config.Rates, config.Shadow = nil, []any{"inner"}

@@ -243,6 +243,7 @@ func TestKilled(t *testing.T) {
 	for _, strategy := range []string{decide.StrategyTiers, decide.StrategyBudget} {
 		t.Run(strategy, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				halfPast()
 				config := keeping(t)
 				config.Strategy, config.State.Interval = strategy, config.Interval+time.Second
 				d, successors := &desk{}, &desk{}

@@ -33,7 +33,8 @@ const (
 	sendLag = time.Second
 
 	// reviews divides what is left: after each such part it is looked at again.
-	// mostReviews bounds how often, and by its inverse what is kept beyond the limit.
+	// mostReviews bounds how often. Its inverse is the part of the limit that is left to
+	// methods that have no record yet: no review knows of theirs.
 	reviews     = 8
 	mostReviews = 128
 
@@ -63,12 +64,10 @@ func (f *Flow) ahead(times float64) float64 {
 	return min(f.Records, f.Weight*f.Rate) * times
 }
 
-// Begin starts an interval. A service that is met within it gets its part.
+// Begin starts an interval. A service that is met within it gets its part, and the first
+// one of a collector may be longer than the others.
 func (l *Limit) Begin(now, ends time.Time, interval time.Duration, perSecond float64) {
-	part := 1.0
-	if left := ends.Sub(now); left < interval {
-		part = max(newShare, left.Seconds()/interval.Seconds())
-	}
+	part := max(newShare, ends.Sub(now).Seconds()/interval.Seconds())
 	*l = Limit{Most: part * perSecond * interval.Seconds(), Since: now, Ends: ends, reviewed: now}
 	l.Due = max(1, l.Most/reviews)
 }
@@ -86,8 +85,9 @@ func (l *Limit) Keep(n float64, pinned bool) bool {
 // they do, and how many times what has arrived is still to come.
 func (l *Limit) Review(now time.Time, flows []Flow) (level, ahead float64) {
 	const least = time.Second
+	most := l.Most - l.Most/mostReviews // what is over is for methods that are not met yet
 	free := l.Kept - l.Pinned
-	left := max(l.Most-l.Kept, leftByPins*l.Most-free, 0)
+	left := max(most-l.Kept, leftByPins*most-free, 0)
 	passed := (now.Sub(l.Since) + sendLag).Seconds()
 	ahead = max(l.Ends.Sub(now), least).Seconds() / passed
 	if lately := (l.Kept - l.before) / (now.Sub(l.reviewed) + sendLag).Seconds(); lately > surge*l.Kept/passed {
@@ -99,13 +99,16 @@ func (l *Limit) Review(now time.Time, flows []Flow) (level, ahead float64) {
 	for i := range flows {
 		switch e := flows[i].ahead(ahead); {
 		case flows[i].Pinned:
-			left = max(left-e, min(left, leftByPins*l.Most-free), 0)
+			left = max(left-e, min(left, leftByPins*most-free), 0)
 		case e > 0:
 			expected = append(expected, e)
 			all += e
 		}
 	}
 	l.Due = l.Kept + max(1, left/reviews, l.Most/mostReviews)
+	if l.Kept < most {
+		l.Due = min(l.Due, max(most, l.Kept+1)) // what comes beyond has no rate to speak of
+	}
 	if all <= left*(1+limitSigmas/math.Sqrt(max(l.Kept, 1))) {
 		return math.Inf(1), ahead
 	}

@@ -115,3 +115,19 @@ func TestAServiceMetLateGetsItsPart(t *testing.T) {
 	l.Begin(epoch.Add(59*time.Second), epoch.Add(time.Minute), time.Minute, 25)
 	assert.Equal(t, 375.0, l.Most)
 }
+
+// At the limit itself a review is due, however few records are left before it.
+func TestTheLimitItselfIsReviewed(t *testing.T) {
+	var l Limit
+	l.Begin(epoch, epoch.Add(time.Minute), time.Minute, 25)
+	flows := []Flow{{Records: 1485, Weight: 148500, Rate: 1}}
+	l.Keep(1485, false)
+	l.Review(epoch.Add(55*time.Second), flows)
+	assert.Equal(t, 1500*(1-1./mostReviews), l.Due)
+	l.Keep(4, false)
+	level, ahead := l.Review(epoch.Add(55*time.Second), flows)
+	rate, less := flows[0].Cut(level, ahead)
+	assert.True(t, less)
+	assert.Less(t, rate, 1e-9, "the processor's own bound is above")
+	assert.Greater(t, l.Due, 1500.0, "the next one is not due at each record")
+}
