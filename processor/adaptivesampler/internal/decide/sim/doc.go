@@ -4,8 +4,9 @@
 // population.go draws the methods, world.go lets a minute pass: calls are drawn,
 // each is kept by chance at the rate in force, and the rates that were decided
 // after a minute reach one half of the calls in the next and all of them in the
-// one after. peers.go are the other strategies; they are in no product.
-// scenes_*.go are what is shown, figures.go the table.
+// one after. fleet.go lets seconds pass, for what happens within an interval: processes and
+// one collector or two, each with a strategy and the limit of an interval. peers.go are the
+// other strategies; they are in no product. scene_*.go are what is shown, figures.go the table.
 //
 // Its invariant: the same seed gives the same figures. It knows no spans and no
 // queue but one number: what is dropped is folded, which adds up to the same.

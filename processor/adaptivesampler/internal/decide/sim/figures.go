@@ -38,6 +38,7 @@ type Table struct {
 	fewer    int // methods of scenes that need no more to show what they are for
 	seeds    []uint64
 	runs     int
+	hours    int // of steady load
 	peers    bool
 	progress io.Writer
 }
@@ -48,19 +49,19 @@ var seeds = []uint64{56, 117, 121}
 
 // All is the whole table.
 func All(progress io.Writer) *Table {
-	return run(&Table{Name: "sim-sampling", size: designSize, fewer: 240, seeds: seeds, runs: 500, peers: true, progress: progress})
+	return run(&Table{Name: "sim-sampling", size: designSize, fewer: 240, seeds: seeds, runs: 500, hours: 12, peers: true, progress: progress})
 }
 
 // Short is the same with few methods, one population, few runs and no peers.
 func Short(progress io.Writer) *Table {
-	return run(&Table{Name: "sim-sampling-short", size: 200, fewer: 60, seeds: seeds[:1], runs: 20, progress: progress})
+	return run(&Table{Name: "sim-sampling-short", size: 200, fewer: 60, seeds: seeds[:1], runs: 20, hours: 1, progress: progress})
 }
 
 func run(t *Table) *Table {
 	for _, part := range []struct {
 		name string
 		add  func()
-	}{{"days", t.days}, {"steps", t.steps}, {"rest", t.rest}, {"deployments", t.deployments}, {"tiers", t.tiers}, {"scorecard", t.scorecard}, {"bias", t.unbiased}} {
+	}{{"days", t.days}, {"steps", t.steps}, {"rest", t.rest}, {"first", t.first}, {"deployments", t.deployments}, {"tiers", t.tiers}, {"scorecard", t.scorecard}, {"bias", t.unbiased}} {
 		fmt.Fprintf(t.progress, "%s ...\n", part.name)
 		part.add()
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,6 +36,13 @@ func TestWhatIsWrongIsSeen(t *testing.T) {
 
 	w := NewWorld(methods, &fixed{1e-3}, 1)
 	assert.Greater(t, Change(w, budget, times(100)).TooMany, 2, "rates that never change exceed the budget")
+
+	f := shippedFleet(2, false, 1)
+	f.collectors[1].begins -= intervalLong / 2
+	f.pass(ordinary)
+	f.times = 20
+	f.pass(2 * intervalLong)
+	assert.Greater(t, slices.Max(f.kept["shop"].perSecond), 2.0*shipped, "two collectors whose intervals don't begin together")
 }
 
 // A rate that swings to and fro is seen as such, one that goes somewhere is not.
