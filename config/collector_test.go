@@ -67,6 +67,7 @@ type collector struct {
 	grpc   string
 	health string
 	rates  string
+	jaeger string
 	metric string
 	log    *lockedBuffer
 	cmd    *exec.Cmd
@@ -77,14 +78,15 @@ type collector struct {
 // is ready.
 func start(t *testing.T, file string, env map[string]string, args ...string) *collector {
 	t.Helper()
-	ports := freePorts(t, 5)
-	c := &collector{dir: t.TempDir(), http: ports[0], grpc: ports[1], health: ports[2], metric: ports[3], rates: ports[4],
+	ports := freePorts(t, 6)
+	c := &collector{dir: t.TempDir(), http: ports[0], grpc: ports[1], health: ports[2], metric: ports[3], rates: ports[4], jaeger: ports[5],
 		log: &lockedBuffer{}, ended: make(chan struct{})}
 	all := map[string]string{
 		"COREHOUR_HTTP_ENDPOINT":   c.http,
 		"COREHOUR_GRPC_ENDPOINT":   c.grpc,
 		"COREHOUR_HEALTH_ENDPOINT": c.health,
 		"COREHOUR_RATES_ADDRESS":   c.rates,
+		"COREHOUR_JAEGER_ADDRESS":  c.jaeger,
 	}
 	_, all["COREHOUR_METRICS_PORT"], _ = net.SplitHostPort(c.metric)
 	for name, value := range env {

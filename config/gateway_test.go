@@ -48,7 +48,7 @@ func TestGatewayRefusesStrangers(t *testing.T) {
 	gateway := start(t, "gateway.yaml", map[string]string{
 		"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TLS_CLIENT_CA": keys.ca,
 	})
-	for _, address := range []string{gateway.http, gateway.grpc, gateway.rates} {
+	for _, address := range []string{gateway.http, gateway.grpc, gateway.rates, gateway.jaeger} {
 		dialer := tls.Dialer{Config: &tls.Config{RootCAs: keys.pool, NextProtos: []string{"h2", "http/1.1"}}}
 		conn, err := dialer.DialContext(t.Context(), "tcp", address)
 		if err == nil {

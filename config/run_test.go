@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/jaegertracing/jaeger-idl/proto-gen/api_v2"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/corehour/corehour/internal/parquet"
 )
@@ -194,6 +199,39 @@ func example(t *testing.T, page string) (path string) {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// TestJaegerClientIsAnswered: a sampler of Jaeger's protocol gets from the default
+// configuration over gRPC what it gets over HTTP.
+func TestJaegerClientIsAnswered(t *testing.T) {
+	c := start(t, "collector.yaml", nil)
+	conn, err := grpc.NewClient(c.jaeger, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	var answer *api_v2.SamplingStrategyResponse
+	eventually(t, "there are rates", func() (err error) {
+		answer, err = api_v2.NewSamplingManagerClient(conn).GetSamplingStrategy(t.Context(), &api_v2.SamplingStrategyParameters{ServiceName: "shop"})
+		return err
+	})
+	text, err := get("http://" + c.rates + "/sampling?service=shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told struct {
+		Probabilistic struct{ SamplingRate float64 } `json:"probabilisticSampling"`
+	}
+	if err := json.Unmarshal([]byte(text), &told); err != nil {
+		t.Fatal(err)
+	}
+	if rate := answer.ProbabilisticSampling.SamplingRate; rate <= 0 || rate != told.Probabilistic.SamplingRate {
+		t.Errorf("over gRPC the rate is %v, over HTTP %s", rate, text)
+	}
+	metrics, err := get("http://" + c.metric + "/metrics")
+	if err != nil || !strings.Contains(metrics, `otelcol_extension_sampling_rates_requests{endpoint="sampling",result="ok"} 2`) {
+		t.Errorf("%v: both attempts must be counted:\n%s", err, metrics)
+	}
 }
 
 // TestFrontPageShowsAValidConfiguration checks the ten lines of the README at the

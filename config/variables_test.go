@@ -57,7 +57,7 @@ func TestVariablesAreDocumented(t *testing.T) {
 // that a head explains.
 func TestDefaultsAgree(t *testing.T) {
 	explained := []string{
-		"COREHOUR_GRPC_ENDPOINT", "COREHOUR_HTTP_ENDPOINT", "COREHOUR_RATES_ADDRESS", // a gateway listens on every address
+		"COREHOUR_GRPC_ENDPOINT", "COREHOUR_HTTP_ENDPOINT", "COREHOUR_RATES_ADDRESS", "COREHOUR_JAEGER_ADDRESS", // a gateway listens on every address
 		"COREHOUR_MEMORY_LIMIT_MIB", "COREHOUR_MEMORY_SPIKE_MIB", // an agent is small, a gateway large
 	}
 	defaults := make(map[string]map[string]bool)

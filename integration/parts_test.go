@@ -58,6 +58,7 @@ func newShippedPipeline(t *testing.T, overrides string) *pipeline {
 		"COREHOUR_GRPC_ENDPOINT=" + p.GRPC,
 		"COREHOUR_HTTP_ENDPOINT=" + p.HTTP,
 		"COREHOUR_RATES_ADDRESS=" + p.Rates,
+		"COREHOUR_JAEGER_ADDRESS=localhost:0",
 		"COREHOUR_HEALTH_ENDPOINT=" + p.Health,
 		"COREHOUR_METRICS_HOST=" + host,
 		"COREHOUR_METRICS_PORT=" + port,

@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"container/list"
 	"sync"
+
+	"github.com/jaegertracing/jaeger-idl/proto-gen/api_v2"
 )
 
 // answerKey says whose answer of which endpoint it is.
@@ -19,8 +21,9 @@ type answer struct {
 	revision string
 	once     sync.Once
 	plain    []byte
-	packed   []byte    // gzip
-	strategy *strategy // of endpoint sampling: what it says
+	packed   []byte                           // gzip
+	strategy *strategy                        // of endpoint sampling: what it says
+	message  *api_v2.SamplingStrategyResponse // and that for gRPC
 	err      error
 
 	accounted bool // its bytes are; guarded by the mutex of answers
@@ -82,7 +85,7 @@ func (a *answer) weight() int {
 	names := len(k.namespace) + len(k.service) + len(k.environment) + len(k.version)
 	n := len(a.plain) + cap(a.packed) + len(a.revision) + names + 512
 	if a.strategy != nil {
-		n += a.strategy.weightOfNames() + 8*len(a.strategy.probabilities)
+		n += a.strategy.weightOfNames() + (8+messageWeight)*len(a.strategy.probabilities)
 	}
 	return n
 }

@@ -7,6 +7,8 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/confignet"
+	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
 )
 
@@ -16,6 +18,9 @@ const (
 
 	// writeReserve is left of the server's timeouts to write an answer.
 	writeReserve = 5 * time.Second
+
+	// defaultGRPC is the address that samplers of Jaeger's protocol expect.
+	defaultGRPC = "localhost:14250"
 )
 
 // Config is the configuration of the extension: that of an HTTP server, and
@@ -24,9 +29,28 @@ type Config struct {
 	// HTTP is not embedded: its Unmarshal would become that of the whole.
 	HTTP confighttp.ServerConfig `mapstructure:",squash"`
 
+	// GRPC serves Jaeger's protocol over gRPC, too. It listens only if it is named.
+	GRPC configoptional.Optional[GRPCConfig] `mapstructure:"grpc"`
+
 	Limits Limits `mapstructure:"limits"`
 
 	_ struct{}
+}
+
+// GRPCConfig is where the gRPC server listens. It has no security settings of its own:
+// `tls`, `auth` and `middlewares` are those of the HTTP server, so it cannot be more open.
+type GRPCConfig struct {
+	NetAddr confignet.AddrConfig `mapstructure:",squash"`
+
+	_ struct{}
+}
+
+// Validate reports a missing address.
+func (g GRPCConfig) Validate() error {
+	if g.NetAddr.Endpoint == "" {
+		return errors.New("`endpoint` must be host:port, found nothing")
+	}
+	return nil
 }
 
 // Limits bound what clients can make the collector hold.
@@ -51,8 +75,12 @@ type Limits struct {
 func createDefaultConfig() component.Config {
 	server := confighttp.NewDefaultServerConfig()
 	server.NetAddr.Endpoint = "localhost:4319"
+	jaeger := GRPCConfig{NetAddr: confignet.NewDefaultAddrConfig()}
+	jaeger.NetAddr.Transport = confignet.TransportTypeTCP
+	jaeger.NetAddr.Endpoint = defaultGRPC
 	return &Config{
 		HTTP: server,
+		GRPC: configoptional.Default(jaeger),
 		Limits: Limits{
 			MaxWaiting:       2000,
 			MaxAnswersMiB:    64,
@@ -67,8 +95,9 @@ func createDefaultConfig() component.Config {
 func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	type options confighttp.ServerConfig // without its methods
 	var strict struct {
-		HTTP   options `mapstructure:",squash"`
-		Limits Limits  `mapstructure:"limits"`
+		HTTP   options                             `mapstructure:",squash"`
+		GRPC   configoptional.Optional[GRPCConfig] `mapstructure:"grpc"`
+		Limits Limits                              `mapstructure:"limits"`
 	}
 	if err := conf.Unmarshal(&strict); err != nil {
 		return err

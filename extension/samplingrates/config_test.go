@@ -104,7 +104,7 @@ func TestReadme(t *testing.T) {
 		_, err = load(t, string(section))
 		assert.NoError(t, err, block)
 	}
-	for _, names := range [][]string{resultNames[:], endpointNames[:], tableNames[:], {"max_waiting", "max_answers_mib", "max_services", "remembered_tables"}} {
+	for _, names := range [][]string{resultNames[:], endpointNames[:], tableNames[:], {"max_waiting", "max_answers_mib", "max_services", "remembered_tables"}, {defaultGRPC}} {
 		for _, name := range names {
 			assert.Contains(t, string(text), name)
 		}
@@ -140,6 +140,8 @@ func TestBoundsAreDocumented(t *testing.T) {
 		assert.True(t, documented["limits::"+key], key)
 	}
 	assert.True(t, documented[fmt.Sprintf("%d operations", maxOperations)])
+	assert.True(t, documented[fmt.Sprintf("%d calls", maxStreams)])
+	assert.True(t, documented[fmt.Sprintf("%.0f minutes", maxIdle.Minutes())])
 	assert.True(t, documented[fmt.Sprintf("%d explanations", maxExplanations)])
 	assert.True(t, documented[fmt.Sprintf("%d KiB, %d KiB for each parameter", maxQuery>>10, maxParameter>>10)])
 }

@@ -1,6 +1,7 @@
 // Package samplingrates is the extension sampling_rates: it serves over HTTP
 // what the adaptive sampler decides, to corehour SDKs by long polls (poll.go), to
-// stock SDKs as Jaeger's remote sampling (jaeger.go), and to people why a method
+// stock SDKs as Jaeger's remote sampling (jaeger.go), which it serves over gRPC,
+// too (grpc.go), and to people why a method
 // has its rate (explain.go).
 //
 // Its invariant: one change costs one encoding per table, however many clients

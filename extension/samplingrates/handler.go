@@ -89,12 +89,14 @@ func (x *exchange) bad(err error) result {
 	return x.refuse(http.StatusBadRequest, resultBad, err.Error())
 }
 
+const noRates = "no rates are published: a sampler in a pipeline of this collector has to name this extension under `rates`"
+
 // unavailable tells clients to go on by their own configuration and to ask again,
 // not all at once.
 func (x *exchange) unavailable() result {
 	x.retryAfter(retrySource)
 	return x.refuse(http.StatusServiceUnavailable, resultUnavailable,
-		"no rates are published: a sampler in a pipeline of this collector has to name this extension under `rates`")
+		noRates)
 }
 
 // retryAfter asks not to come again for so many seconds, or up to as many more.

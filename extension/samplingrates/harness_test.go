@@ -82,6 +82,7 @@ type rig struct {
 func testConfig(change func(*Config)) *Config {
 	config := createDefaultConfig().(*Config)
 	config.HTTP.NetAddr.Endpoint = "localhost:0"
+	config.GRPC.GetOrInsertDefault().NetAddr.Endpoint = "localhost:0"
 	if change != nil {
 		change(config)
 	}

@@ -1,6 +1,7 @@
 package samplingrates
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"slices"
@@ -43,28 +44,38 @@ func (s *server) serveSampling(x *exchange) result {
 	if err != nil {
 		return x.bad(err)
 	}
+	a := s.sampling(x.request.Context(), q.target)
+	if a == nil {
+		return x.unavailable()
+	}
+	return x.send(a)
+}
+
+// sampling returns the answer to a service, over HTTP and gRPC alike, and remembers it.
+// It returns nil where there are no rates.
+func (s *server) sampling(ctx context.Context, target rates.Target) *answer {
 	from := s.get()
 	if from == nil {
-		return x.unavailable()
+		return nil
 	}
-	table, _ := from.source.Rates(q.target)
+	table, _ := from.source.Rates(target)
 	if table == nil {
-		return x.unavailable()
+		return nil
 	}
-	ctx := x.request.Context()
-	key := answerKey{endpoint: endpointSampling, service: q.target.Service}
+	key := answerKey{endpoint: endpointSampling, service: target.Service}
 	a, gone := s.answers.of(key, table.Revision, func(a *answer) ([]byte, error) {
 		told := responseOf(table)
 		a.strategy = newStrategy(&told)
+		a.message = told.message()
 		return json.Marshal(told)
 	})
 	s.telemetry.overflowed(ctx, tableAnswers, gone)
 	if a.err == nil {
-		services, tables := s.served.remember(q.target.Service, s.now(), table.Revision, a.strategy)
+		services, tables := s.served.remember(target.Service, s.now(), table.Revision, a.strategy)
 		s.telemetry.overflowed(ctx, tableServices, services)
 		s.telemetry.overflowed(ctx, tableTables, tables)
 	}
-	return x.send(a)
+	return a
 }
 
 // responseOf is what is said of a table.

@@ -57,16 +57,26 @@ func (names parameters) parse(raw string) (question, error) {
 			if name == "service" || name == "method" {
 				return q, fmt.Errorf("`%s` must be given, found nothing", name)
 			}
-		case len(given[0]) > maxParameter:
-			return q, fmt.Errorf("`%s` must have at most %d bytes, found %d", name, maxParameter, len(given[0]))
-		case !utf8.ValidString(given[0]):
-			return q, fmt.Errorf("`%s` must be UTF-8, found %s", name, configfile.Quote(given[0]))
 		default:
+			if err := checkText(name, given[0]); err != nil {
+				return q, err
+			}
 			*into[name] = strings.Clone(given[0]) // what remembers it must not keep the whole query
 		}
 	}
 	q.wait, err = parseWait(*into["wait"])
 	return q, err
+}
+
+// checkText returns what is wrong with the value of a parameter.
+func checkText(name, value string) error {
+	switch {
+	case len(value) > maxParameter:
+		return fmt.Errorf("`%s` must have at most %d bytes, found %d", name, maxParameter, len(value))
+	case !utf8.ValidString(value):
+		return fmt.Errorf("`%s` must be UTF-8, found %s", name, configfile.Quote(value))
+	}
+	return nil
 }
 
 // parseWait reads how long a client is ready to wait. It may be longer than

@@ -41,6 +41,7 @@ type server struct {
 	ended    chan struct{} // closed: the HTTP server has; nil = it never began
 	http     *http.Server
 	address  net.Addr
+	grpc     grpcServer
 }
 
 func newServer(config *Config, set component.TelemetrySettings) (*server, error) {
@@ -78,6 +79,9 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 		return errors.Join(err, listener.Close())
 	}
 	s.http.MaxHeaderBytes = maxHeaders
+	if err := s.startGRPC(ctx, host); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	s.address = listener.Addr()
 	s.ended = make(chan struct{})
 	go func() {
@@ -102,6 +106,7 @@ func (s *server) Shutdown(ctx context.Context) error {
 			}
 			<-s.ended
 		}
+		s.grpc.shutdown(ctx)
 		s.telemetry.shutdown()
 	})
 	return err

@@ -164,6 +164,7 @@ func (r *run) startCollector(ctx context.Context) (*process, error) {
 		"COREHOUR_HTTP_ENDPOINT=" + r.HTTP,
 		"COREHOUR_GRPC_ENDPOINT=" + r.GRPC,
 		"COREHOUR_RATES_ADDRESS=" + r.Rates,
+		"COREHOUR_JAEGER_ADDRESS=localhost:0", // nobody asks there
 		"COREHOUR_HEALTH_ENDPOINT=" + r.Health,
 		"COREHOUR_METRICS_HOST=" + metricsHost,
 		"COREHOUR_METRICS_PORT=" + metricsPort,
