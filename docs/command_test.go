@@ -24,7 +24,7 @@ func TestCommandsAndFlagsExist(t *testing.T) {
 	}
 	usage := help("--help")
 	helps := make(map[string]string)
-	line := regexp.MustCompile("(?:^|[\\s`/])corehour ([a-z]+)([^`\n]*)")
+	line := regexp.MustCompile("(?:^|[\\s`/])corehour ([a-z]+(?:-[a-z]+)?)([^`\n]*)")
 	flags := regexp.MustCompile(`--([a-z][a-z-]*)`)
 	checked := 0
 	for page, text := range pages(t) {

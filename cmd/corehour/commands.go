@@ -43,6 +43,7 @@ func init() {
 		{"sql", "run a query of your own, read-only", runSQL},
 		{"check", "is every counted call stored? freshness, losses, prices", runCheck},
 		{"prices", "check: which price each machine has, and which have none", runPrices},
+		{"lint-otlp", "what is wrong with a captured request of a client", runLint},
 		{"compact", "merge files, roll old dates up, drop what is too old", runCompact},
 		{"demo", "watch a bad release being found, here and now", runDemo},
 		{"version", "of this command, and of Go and DuckDB in it", runVersion},

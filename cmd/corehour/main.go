@@ -10,12 +10,13 @@
 //	corehour sql       run a query of your own, read-only
 //	corehour check     is every counted call stored? freshness, losses, prices
 //	corehour prices    check: which price each machine has, and which have none
+//	corehour lint-otlp what is wrong with a captured request of a client
 //	corehour compact   merge files, roll old dates up, drop what is too old
 //	corehour demo      watch a bad release being found, here and now
 //	corehour version   of this command, and of Go and DuckDB in it
 //
 // `corehour <command> --help` lists a command's flags. These all commands but
-// compact, demo and version have:
+// compact, demo, lint-otlp and version have:
 //
 //	--warehouse DIR      the directory the collector's warehouse exporter writes to
 //	                     (default ./corehour-warehouse), gs://bucket, s3://bucket,
@@ -38,7 +39,7 @@
 //
 //	0  nothing to report
 //	1  regress: a regression; drift: a drift; cost --budgets: a budget that is
-//	   not kept; check: the ledger does not balance
+//	   not kept; check: the ledger does not balance; lint-otlp: findings
 //	2  failed: bad flags, no warehouse, a query that can't run
 //	3  could not tell: no rows, only one version, too few records, dates without
 //	   an account, calls that may be in the warehouse of another collector

@@ -294,6 +294,9 @@ func fillAggregate(r *Row, a *attributes) bool {
 	if r.CPUMeasured > 0 && !(r.CPUP > 0) {
 		return false
 	}
+	if r.WeightBasis != BasisExact {
+		r.Calls = float64(r.Measured) / r.P
+	}
 	var okWall, okCPU bool
 	r.WallHist, okWall = histogramOf(a.wallBins, a.wallCounts)
 	r.CPUHist, okCPU = histogramOf(a.cpuBins, a.cpuCounts)

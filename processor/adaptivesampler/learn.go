@@ -167,6 +167,9 @@ func (m *method) add(epoch int64, span ptrace.Span, s *measurement, p float64, k
 	case !(p >= leastQ):
 		return
 	case s.kind == methodspan.KindAggregate:
+		if s.foreign() {
+			m.now.calls += float64(s.measured) / p
+		}
 		m.now.aggregate(s, p)
 	default:
 		m.call(epoch, span, s, p)

@@ -39,9 +39,10 @@ var (
 		kindProcess:   judged,
 	}
 
-	// What a span of another SDK may say in our namespace: correlation, which
-	// claims no quantity.
-	foreignMayHave = setOf(fieldSignature, fieldRequest, fieldGroup, fieldStack) | notReserved
+	// What a span of another SDK may say in our namespace: correlation, which claims no
+	// quantity, and what it has measured, which is judged like a measurement of ours.
+	foreignMayHave = setOf(fieldSignature, fieldRequest, fieldGroup, fieldStack) | notReserved | stated
+	stated         = setOf(fieldP, fieldCPUTime, fieldCPUP, fieldCPUState)
 	notReserved    = setOf(fieldFunction, fieldOldNamespace, fieldOldFunction)
 )
 
@@ -54,6 +55,12 @@ func (p *pass) remove(attributes pcommon.Map, s fields) {
 	p.reading.forget(s)
 }
 
+// misplaced are the quantities that spans of this kind do not have.
+func (r *reading) misplaced(k kind) fields { return r.seen & allQuantities &^ quantitiesOf[k] }
+
+// bad are the fields with bad values that have no reason of their own.
+func (r *reading) bad(k kind) fields { return r.seen &^ r.good &^ judgedOf[k] }
+
 // tidy corrects what can be wrong with the attributes of any kind of span. It
 // changes nothing, and costs next to nothing, where nothing is wrong.
 func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *pass) {
@@ -62,11 +69,11 @@ func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *pass) {
 		p.fault(attributeDuplicate, corrected)
 		removeRepeated(attributes)
 	}
-	if misplaced := r.seen & allQuantities &^ quantitiesOf[k]; misplaced != 0 {
+	if misplaced := r.misplaced(k); misplaced != 0 {
 		p.fault(attributeMisplaced, corrected)
 		p.remove(attributes, misplaced)
 	}
-	if bad := r.seen &^ r.good &^ judgedOf[k]; bad != 0 {
+	if bad := r.bad(k); bad != 0 {
 		p.fault(valueInvalid, corrected)
 		p.remove(attributes, bad)
 	}
@@ -115,6 +122,11 @@ func (p *pass) repairUTF8(attributes pcommon.Map) {
 
 func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
+// claimed are the fields that a span of another SDK may not have, or not so.
+func (r *reading) claimed() fields {
+	return r.seen &^ (foreignMayHave & (r.good | notReserved | stated))
+}
+
 // tidyForeign removes what only our SDK may claim, and repairs texts.
 func (n *normalizer) tidyForeign(attributes pcommon.Map, p *pass) {
 	r := &p.reading
@@ -122,7 +134,7 @@ func (n *normalizer) tidyForeign(attributes pcommon.Map, p *pass) {
 		p.fault(attributeDuplicate, corrected)
 		removeRepeated(attributes)
 	}
-	if claimed := r.seen &^ (foreignMayHave & (r.good | notReserved)); claimed != 0 || r.reserved {
+	if claimed := r.claimed(); claimed != 0 || r.reserved {
 		p.fault(attributeMisplaced, corrected)
 		attributes.RemoveIf(func(name string, _ pcommon.Value) bool {
 			f, reserved := fieldOf(name)

@@ -77,7 +77,7 @@ func (n *normalizer) beginForeign(resource pcommon.Resource, service string, p *
 // collectForeign decides whether a span of another SDK is a method span. If
 // not, or if it is faulty, it passes as it came: other exporters may want it.
 func (n *normalizer) collectForeign(span ptrace.Span, p *pass) {
-	f := foreignSpan{span: span}
+	f, says := foreignSpan{span: span}, false
 	if n.foreign == ForeignNone {
 		p.received[kindOther]++
 		return
@@ -97,8 +97,14 @@ func (n *normalizer) collectForeign(span ptrace.Span, p *pass) {
 		f.identity, _ = p.reading.identity(span, p.scope)
 		f.overflow = !n.hasPlace(f.identity, p)
 		p.foreign.methods++
+		f.p, says = p.statedProbability(span)
+		n.statedCPU(span, int64(span.EndTimestamp()-span.StartTimestamp()), p)
 	}
-	f.p, f.basis = p.foreignProbability(f)
+	if says {
+		f.basis = threshold
+	} else {
+		f.p, f.basis = p.foreignProbability(f)
+	}
 	if f.p != 0 {
 		p.foreign.known++
 	}

@@ -191,8 +191,9 @@ func TestForeignFaults(t *testing.T) {
 	}{
 		{name: "times reversed", spoil: times(noon, noon-1), faults: []string{"passed time_reversed"}},
 		{name: "no times", spoil: times(0, 0), faults: []string{"passed time_invalid"}},
-		{name: "claims of a weight and of CPU time", isMethod: true,
-			spoil:  both(put(methodspan.AttrP, 0.001), put(methodspan.AttrCPUTime, 5), put("corehour.usd_per_core_hour", 1e9), put(methodspan.AttrGroup, "g1")),
+		{name: "claims of calls, of a basis and of a price", isMethod: true,
+			spoil: both(put(methodspan.AttrCalls, 1000), put(methodspan.AttrWeightBasis, "exact"), put(methodspan.AttrStratum, "tail"), put(methodspan.AttrCaller, "x.y"),
+				put("corehour.usd_per_core_hour", 1e9), put(methodspan.AttrGroup, "g1")),
 			faults: []string{"corrected attribute_misplaced"},
 			also: func(t *testing.T, span ptrace.Span) {
 				assert.Equal(t, map[string]any{

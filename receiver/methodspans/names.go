@@ -38,6 +38,7 @@ type serviceNames struct {
 	callers  nameSet
 	ratio    ratioEstimate
 	unpolled unpolled
+	counted  int64 // the period in which counts without a batch number last came, 0 = never
 	lastSeen int64 // a period, guarded by names.mu
 }
 

@@ -50,6 +50,7 @@ type pass struct {
 	service *serviceNames // of the resource, locked
 	caller  string        // within the service's bounds: mostly the next span's too
 	scope   string        // name of the scope
+	numbers numbering
 	counts  countsScratch
 	foreign foreignScratch
 }
@@ -63,7 +64,7 @@ func newPass() *pass {
 func (p *pass) reset() {
 	p.tally = tally{}
 	p.reading.release()
-	p.service, p.caller, p.scope = nil, "", ""
+	p.service, p.caller, p.scope, p.numbers = nil, "", "", numbering{}
 	p.counts.release()
 	p.foreign.release()
 }
@@ -79,6 +80,7 @@ func (n *normalizer) normalize(td ptrace.Traces, p *pass) {
 func (n *normalizer) resource(rs ptrace.ResourceSpans, p *pass) {
 	namespace, service := serviceOf(rs.Resource())
 	p.service, p.caller = n.names.lock(serviceKey{namespace, service}, &p.tally), ""
+	p.numbers = numbering{resource: rs}
 	defer p.service.mu.Unlock()
 
 	n.beginForeign(rs.Resource(), service, p)
@@ -101,7 +103,7 @@ func serviceOf(res pcommon.Resource) (namespace, service string) {
 }
 
 func (n *normalizer) scope(ss ptrace.ScopeSpans, p *pass) {
-	_, _, isNumbered := methodspan.BatchOf(ss.Scope())
+	p.numbers.begin(ss.Scope())
 	spans := ss.Spans()
 	arrived := spans.Len() // expanded counts are appended behind
 	p.gone = append(p.gone[:0], make([]bool, arrived)...)
@@ -111,7 +113,7 @@ func (n *normalizer) scope(ss ptrace.ScopeSpans, p *pass) {
 		p.scope = validUTF8(p.scope)
 		ss.Scope().SetName(p.scope)
 	}
-	anyGone, anyUnnumbered := false, false
+	anyGone := false
 	for i := range arrived {
 		span := spans.At(i)
 		p.reading.of(span.Attributes())
@@ -125,13 +127,12 @@ func (n *normalizer) scope(ss ptrace.ScopeSpans, p *pass) {
 			p.fault(kindUnknown, passed)
 			continue
 		}
-		anyUnnumbered = anyUnnumbered || (!isNumbered && !p.reading.seen.has(fieldBasis))
 		if !n.span(spans, span, k, p) {
 			p.gone[i] = true
 			anyGone = true
 		}
 	}
-	if anyUnnumbered {
+	if p.numbers.missed {
 		p.fault(batchUnnumbered, passed)
 	}
 	if !anyGone {
@@ -166,6 +167,9 @@ func (r *reading) kind() kind {
 // span normalises a span that says it is ours. False removes it.
 func (n *normalizer) span(spans ptrace.SpanSlice, span ptrace.Span, k kind, p *pass) bool {
 	n.tidy(span.Attributes(), k, p)
+	if p.numbers.absent && p.uncounted(k) {
+		return n.uncounted(span, k, p)
+	}
 	switch k {
 	case kindCall:
 		return n.call(span, p)

@@ -40,7 +40,7 @@ const (
 	thresholdInconsistent               // th above the span's randomness: it cannot have been kept
 	thresholdThinned                    // a sampler that is not ours thinned our spans
 	identityIncomplete                  // a batch number without instance and process start
-	batchUnnumbered                     // spans of the corehour SDK without a batch number
+	batchUnnumbered                     // counts, or spans of a client that counts, without a batch number
 	reasonCount
 )
 

@@ -1,0 +1,361 @@
+package methodspans
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// Finding is something that the receiver finds wrong in a request.
+type Finding struct {
+	Span      int    `json:"span"` // its number in the request, from 1; 0 = of a resource or scope
+	Name      string `json:"name"`
+	SpanID    string `json:"span_id"`
+	Attribute string `json:"attribute"` // or a field of the span, by its name in OTLP
+	Found     string `json:"found"`
+	Wanted    string `json:"wanted"`
+	Reason    string `json:"reason"`  // of the metric faults
+	Outcome   string `json:"outcome"` // likewise, or assumed
+}
+
+// Reasons and outcome of findings that are no faults: the receiver counts them elsewhere.
+const (
+	reasonDuplicate     = "duplicate"
+	reasonNoProbability = "probability_absent"
+	outcomeAssumed      = "assumed"
+)
+
+// Lint returns what the receiver finds wrong in a request, with its default
+// configuration, and makes of the request what it would hand to the pipeline.
+func Lint(td ptrace.Traces) ([]Finding, error) {
+	config := createDefaultConfig().(*Config)
+	batches, err := newBatches(config.Limits.MaxInstances, config.Limits.RememberedBatches)
+	if err != nil {
+		return nil, err
+	}
+	sent := ptrace.NewTraces()
+	td.CopyTo(sent)
+	l := &linter{normalizer: newNormalizer(config, time.Now), pass: newPass()}
+	l.normalizer.repairResources(td, &l.pass.tally)
+	claim, err := batches.claim(context.Background(), td, &l.pass.tally)
+	if err != nil {
+		return nil, err
+	}
+	claim.removeRepeats(td)
+	repeats := l.pass.duplicates
+	l.normalizer.normalize(td, l.pass)
+	l.pass.reset()
+
+	l.basis = make(map[spanKey]string)
+	eachSpan(td, func(_ ptrace.ResourceSpans, _ ptrace.ScopeSpans, span ptrace.Span) {
+		if v, ok := span.Attributes().Get(methodspan.AttrWeightBasis); ok {
+			l.basis[spanKey{span.TraceID(), span.SpanID()}] = v.Str()
+		}
+	})
+	for _, rs := range sent.ResourceSpans().All() {
+		l.resource(rs)
+	}
+	if repeats > 0 {
+		l.findings = append(l.findings, Finding{Attribute: methodspan.AttrBatchSeq, Found: strconv.FormatInt(repeats, 10) + " twice",
+			Wanted: "another number for each request of a process", Reason: reasonDuplicate, Outcome: outcomeNames[dropped]})
+	}
+	return l.findings, nil
+}
+
+func eachSpan(td ptrace.Traces, do func(ptrace.ResourceSpans, ptrace.ScopeSpans, ptrace.Span)) {
+	for _, rs := range td.ResourceSpans().All() {
+		for _, ss := range rs.ScopeSpans().All() {
+			for _, span := range ss.Spans().All() {
+				do(rs, ss, span)
+			}
+		}
+	}
+}
+
+// linter has each span judged by the normalizer alone, so that what it counts is of
+// that span.
+type linter struct {
+	normalizer *normalizer
+	pass       *pass
+	basis      map[spanKey]string // of what leaves the receiver
+	number     int                // of spans so far
+	findings   []Finding
+}
+
+func (l *linter) resource(rs ptrace.ResourceSpans) {
+	alone := ptrace.NewTraces()
+	rs.Resource().CopyTo(alone.ResourceSpans().AppendEmpty().Resource())
+	l.pass.reset()
+	l.normalizer.repairResources(alone, &l.pass.tally)
+	repaired := alone.ResourceSpans().At(0).Resource().Attributes()
+	for name, v := range rs.Resource().Attributes().All() {
+		if after, ok := repaired.Get(name); !ok || after.AsString() == v.AsString() {
+			continue
+		}
+		reason := textTooLong
+		if !utf8.ValidString(v.AsString()) {
+			reason = notUTF8
+		}
+		l.add(Finding{Name: "resource", Attribute: name, Found: shown(v)}, reason, corrected, l.wanted(reason, kindOther, ptrace.NewSpan(), name))
+	}
+	for _, ss := range rs.ScopeSpans().All() {
+		l.scope(rs, ss)
+	}
+}
+
+func (l *linter) scope(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans) {
+	_, _, numbered := methodspan.BatchOf(ss.Scope())
+	if resource := methodspan.ReadResource(rs.Resource()); numbered && !resource.Identified() {
+		missing := []string{methodspan.ResourceInstance, methodspan.ResourceProcessStart}
+		if resource.Instance != "" {
+			missing = missing[1:]
+		} else if resource.ProcessStartNS != 0 {
+			missing = missing[:1]
+		}
+		for _, name := range missing {
+			l.add(Finding{Name: "resource", Attribute: name, Found: foundAmong(rs.Resource().Attributes(), name)}, identityIncomplete, passed, explanations[identityIncomplete].wanted)
+		}
+	}
+	if name := ss.Scope().Name(); !utf8.ValidString(name) {
+		l.add(Finding{Name: "scope", Attribute: placeScope, Found: configfile.Quote(name)}, notUTF8, corrected, explanations[notUTF8].wanted)
+	}
+	once := make(map[reason]bool) // faults of the scope
+	for _, span := range ss.Spans().All() {
+		l.number++
+		l.span(rs, ss, span, once)
+	}
+}
+
+func (l *linter) span(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans, span ptrace.Span, once map[reason]bool) {
+	td := ptrace.NewTraces()
+	one := td.ResourceSpans().AppendEmpty()
+	rs.Resource().CopyTo(one.Resource())
+	scope := one.ScopeSpans().AppendEmpty()
+	ss.Scope().CopyTo(scope.Scope())
+	scope.Scope().SetName(validUTF8(ss.Scope().Name())) // it was judged before
+	span.CopyTo(scope.Spans().AppendEmpty())
+
+	l.pass.reset()
+	l.pass.reading.of(span.Attributes())
+	k := l.pass.reading.kind()
+	l.normalizer.normalize(td, l.pass)
+	faults := l.pass.faults
+	after := ptrace.NewSpan() // as it leaves, empty if it does not
+	eachSpan(td, func(_ ptrace.ResourceSpans, _ ptrace.ScopeSpans, s ptrace.Span) { after = s })
+
+	l.pass.reading.of(span.Attributes())
+	for r := range reasonCount {
+		for o, n := range faults[r] {
+			if n == 0 || r == batchUnnumbered && once[r] {
+				continue
+			}
+			once[r] = true
+			of := Finding{Span: l.number, Name: span.Name(), SpanID: span.SpanID().String()}
+			if r == batchUnnumbered {
+				of = Finding{Name: "scope " + configfile.Quote(ss.Scope().Name())}
+			}
+			places := l.places(r, k, span, after)
+			if len(places) == 0 {
+				places = []string{placeAttributes}
+			}
+			for _, name := range places {
+				of.Attribute, of.Found = name, foundIn(span, ss.Scope(), name)
+				l.add(of, r, outcome(o), l.wanted(r, k, span, name))
+			}
+		}
+	}
+	if l.basisOf(span, after) == methodspan.BasisAssumed {
+		l.findings = append(l.findings, Finding{Span: l.number, Name: span.Name(), SpanID: span.SpanID().String(), Attribute: placeTraceState, Found: foundIn(span, ss.Scope(), placeTraceState),
+			Wanted: "the probability the span was kept with: ot=th:0 for 1, ot=th:c for 0.25, or " + methodspan.AttrP, Reason: reasonNoProbability, Outcome: outcomeAssumed})
+	}
+}
+
+// basisOf is that with which a span leaves the receiver together with the others.
+func (l *linter) basisOf(span, after ptrace.Span) string {
+	if basis, ok := l.basis[spanKey{span.TraceID(), span.SpanID()}]; ok && !span.SpanID().IsEmpty() {
+		return basis
+	}
+	v, _ := after.Attributes().Get(methodspan.AttrWeightBasis)
+	return v.Str()
+}
+
+func (l *linter) add(f Finding, r reason, o outcome, wanted string) {
+	f.Reason, f.Outcome, f.Wanted = reasonNames[r], outcomeNames[o], wanted
+	l.findings = append(l.findings, f)
+}
+
+// Fields of a span that are no attributes.
+const (
+	placeName       = "name"
+	placeStart      = "startTimeUnixNano"
+	placeEnd        = "endTimeUnixNano"
+	placeTraceState = "traceState"
+	placeScope      = "scope.name"
+	placeAttributes = "attributes" // some of them
+)
+
+func foundIn(span ptrace.Span, scope pcommon.InstrumentationScope, place string) string {
+	switch place {
+	case placeName:
+		return configfile.Quote(span.Name())
+	case placeStart:
+		return strconv.FormatUint(uint64(span.StartTimestamp()), 10)
+	case placeEnd:
+		return strconv.FormatUint(uint64(span.EndTimestamp()), 10)
+	case placeTraceState:
+		if span.TraceState().AsRaw() == "" {
+			return "absent"
+		}
+		return configfile.Quote(span.TraceState().AsRaw())
+	}
+	attributes := span.Attributes()
+	if place == methodspan.AttrBatchSeq {
+		attributes = scope.Attributes()
+	}
+	return foundAmong(attributes, place)
+}
+
+func foundAmong(attributes pcommon.Map, name string) string {
+	v, ok := attributes.Get(name)
+	if !ok {
+		return "absent"
+	}
+	return shown(v)
+}
+
+// shown is a value for people, cut where it is long.
+func shown(v pcommon.Value) string {
+	switch v.Type() {
+	case pcommon.ValueTypeStr:
+		return configfile.Quote(v.Str())
+	case pcommon.ValueTypeDouble:
+		return strconv.FormatFloat(v.Double(), 'g', -1, 64)
+	case pcommon.ValueTypeEmpty:
+		return "no value"
+	}
+	const most = 80
+	text := v.AsString()
+	if text == "" { // an array with a value that JSON cannot say
+		text = v.Type().String()
+	}
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
+}
+
+// places are the attributes and fields that a fault of a span is about: those that were
+// removed or changed because of it, or else the one that is to be looked at first.
+func (l *linter) places(r reason, k kind, span, after ptrace.Span) []string {
+	reading := &l.pass.reading
+	var found []string
+	named := func(in func(name string, f field, reserved bool) bool) []string {
+		for name := range span.Attributes().All() {
+			f, reserved := fieldOf(name)
+			if in(name, f, reserved) && !slices.Contains(found, name) {
+				found = append(found, name)
+			}
+		}
+		return found
+	}
+	switch r {
+	case attributeDuplicate:
+		times := make(map[string]int)
+		for name := range span.Attributes().All() {
+			times[name]++
+		}
+		return named(func(name string, f field, _ bool) bool { return f != noField && times[name] > 1 })
+	case attributeMisplaced:
+		if k == kindForeign {
+			return named(func(_ string, f field, reserved bool) bool {
+				return reserved && (f == noField || reading.claimed().has(f))
+			})
+		}
+		return named(func(_ string, f field, _ bool) bool { return f != noField && reading.misplaced(k).has(f) })
+	case valueInvalid:
+		return named(func(_ string, f field, _ bool) bool { return f != noField && reading.bad(k).has(f) })
+	case notUTF8:
+		if found = named(func(_ string, f field, _ bool) bool { return f != noField && reading.notUTF8.has(f) }); len(found) > 0 {
+			return found
+		}
+		if !utf8.ValidString(span.Name()) {
+			return []string{placeName}
+		}
+		return []string{methodspan.AttrCountsMethods}
+	case textTooLong:
+		if found = named(func(_ string, f field, _ bool) bool {
+			return f < firstWhole && len(reading.textOf(f)) > l.normalizer.limits.MaxNameLength
+		}); len(found) > 0 {
+			return found
+		}
+		return []string{placeName}
+	}
+	for _, name := range explanations[r].places {
+		if before, ok := span.Attributes().Get(name); ok {
+			if now, stayed := after.Attributes().Get(name); !stayed || !now.Equal(before) {
+				found = append(found, name)
+			}
+		}
+	}
+	if r == processValueInvalid {
+		named(func(name string, _ field, _ bool) bool {
+			_, stayed := after.Attributes().Get(name)
+			return strings.HasPrefix(name, methodspan.AttrSDKPrefix) && !stayed
+		})
+	}
+	if len(found) == 0 {
+		found = explanations[r].places[:1]
+	}
+	if r == timeInvalid && validTime(span.StartTimestamp()) {
+		found = []string{placeEnd}
+	}
+	return found
+}
+
+// wanted is what should be in a place instead.
+func (l *linter) wanted(r reason, k kind, span ptrace.Span, place string) string {
+	switch r {
+	case timeReversed:
+		return "at least " + placeStart + ", " + foundIn(span, pcommon.NewInstrumentationScope(), placeStart)
+	case cpuExceedsWall:
+		wall := int64(span.EndTimestamp() - span.StartTimestamp())
+		if k == kindAggregate {
+			wall = l.pass.reading.wholeOf(fieldWallSum)
+		}
+		return "at most the wall time, " + strconv.FormatInt(wall, 10) + " ns, within the tolerance of clocks"
+	case textTooLong:
+		most := l.normalizer.limits.MaxNameLength
+		if place == methodspan.AttrStack {
+			most = max(most, maxStack)
+		}
+		return "at most " + strconv.Itoa(most) + " bytes"
+	case attributeMisplaced:
+		if k == kindForeign {
+			return "absent on a span without " + methodspan.AttrKind
+		}
+		return "absent on a span of kind " + kindNames[k]
+	case valueInvalid:
+		f, _ := fieldOf(place)
+		switch {
+		case f < firstWhole:
+			return "a string"
+		case f < firstNumber:
+			return "a whole number"
+		case f < firstList:
+			return "a finite number"
+		case f < firstBool:
+			return "an array"
+		}
+		return "a boolean"
+	}
+	return explanations[r].wanted
+}

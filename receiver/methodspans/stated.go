@@ -1,0 +1,115 @@
+package methodspans
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// This file is about clients that measure and do not count: other SDKs whose spans state
+// a probability or a CPU time, and clients that send calls and no counts. Each of their
+// measurements stands for 1/p calls.
+
+// statedProbability returns the probability that a span of another SDK states in
+// corehour.p, composed with its threshold. False where it states none.
+func (p *pass) statedProbability(span ptrace.Span) (float64, bool) {
+	if !p.reading.seen.has(fieldP) {
+		return 0, false
+	}
+	if !methodspan.ValidProbability(p.reading.numberOf(fieldP)) {
+		p.fault(pInvalid, corrected)
+		p.remove(span.Attributes(), setOf(fieldP))
+		return 0, false
+	}
+	p.callProbability(span)
+	v, _ := span.Attributes().Get(methodspan.AttrP)
+	return methodspan.FloatOf(v)
+}
+
+// statedCPU makes the CPU time that a span of another SDK states true or absent.
+func (n *normalizer) statedCPU(span ptrace.Span, wall int64, p *pass) {
+	if p.reading.seen&stated == 0 {
+		return
+	}
+	p.completeCPU(span)
+	n.callCPU(span, wall, p)
+}
+
+// completeCPU writes corehour.cpu.p = 1 beside a CPU time without one: the client times
+// all that it records, or an equal share, which weights by calls take out again.
+func (p *pass) completeCPU(span ptrace.Span) {
+	r := &p.reading
+	if !r.seen.has(fieldCPUTime) || r.seen.has(fieldCPUP) {
+		return
+	}
+	span.Attributes().PutDouble(methodspan.AttrCPUP, 1)
+	r.seen |= setOf(fieldCPUP)
+	r.good |= setOf(fieldCPUP)
+	r.number[fieldCPUP-firstNumber] = 1
+}
+
+// numbering is what is known of the batch numbers and the counts of a resource.
+type numbering struct {
+	resource ptrace.ResourceSpans
+	searched bool // for counts
+	absent   bool // the scope has no number
+	missed   bool // and something that needs one
+}
+
+func (n *numbering) begin(scope pcommon.InstrumentationScope) {
+	_, _, numbered := methodspan.BatchOf(scope)
+	n.absent, n.missed = !numbered, false
+}
+
+// uncounted reports whether a span is a measurement of a client that sends no counts: it
+// is in a scope without a batch number, and clients that count number their requests. If
+// one does not, its counts are in the same request or came from its service within the
+// last hours; to take its measurements for uncounted ones would count its calls twice.
+func (p *pass) uncounted(k kind) bool {
+	if p.reading.seen.has(fieldBasis) {
+		return false
+	}
+	period := p.service.methods.period
+	if k == kindCounts {
+		p.service.counted = period
+	}
+	if (k == kindCall || k == kindAggregate) && !p.numbers.searched {
+		p.numbers.searched = true
+		if hasCounts(p.numbers.resource) {
+			p.service.counted = period
+		}
+	}
+	if (k == kindCall || k == kindAggregate) && (p.service.counted == 0 || p.service.counted < period-1) {
+		return true
+	}
+	p.numbers.missed = true
+	return false
+}
+
+// uncounted validates a measurement of a client that sends no counts, and says that it
+// stands for 1/p calls. False removes it.
+func (n *normalizer) uncounted(span ptrace.Span, k kind, p *pass) bool {
+	ok := false
+	if k == kindAggregate {
+		ok = n.aggregate(span, p)
+	} else {
+		p.completeCPU(span)
+		ok = n.call(span, p)
+	}
+	if ok {
+		span.Attributes().PutStr(methodspan.AttrWeightBasis, methodspan.BasisThreshold)
+	}
+	return ok
+}
+
+func hasCounts(rs ptrace.ResourceSpans) bool {
+	for _, ss := range rs.ScopeSpans().All() {
+		for _, span := range ss.Spans().All() {
+			if v, ok := span.Attributes().Get(methodspan.AttrKind); ok && v.Str() == methodspan.KindCounts {
+				return true
+			}
+		}
+	}
+	return false
+}
