@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/receiver/methodspans"
 )
 
-const wireDir = "../../docs/wire"
+const wireDir = "../../sdk/testdata/wire"
 
 // asProtobuf is a request in JSON as it travels in protobuf.
 func asProtobuf(t testing.TB, text []byte) []byte {

@@ -15,8 +15,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// wireDir has the test vectors of docs/wire.md: requests, and what they are stored as.
-const wireDir = "../../docs/wire"
+// wireDir has the test vectors that docs/wire.md names: requests, and what they are stored as.
+const wireDir = "../../sdk/testdata/wire"
 
 // wireRow is a row as NAME.stored.json has it, by the names of the columns.
 type wireRow struct {
