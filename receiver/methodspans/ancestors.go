@@ -64,7 +64,7 @@ func (n *normalizer) estimateOf(p *pass) (float64, bool) {
 
 // probabilityOf returns what is known of a span by its own trace state, by that of its nearest
 // ancestor that has one, by the rate served to its root, or by its root elsewhere. The basis is
-// empty if nothing is.
+// unknown if nothing is.
 func (p *pass) probabilityOf(i int) (probability float64, basis basis) {
 	f := &p.foreign
 	at := &f.spans[i]

@@ -36,7 +36,7 @@ func (n *normalizer) statedCPU(span ptrace.Span, wall int64, p *pass) {
 	n.callCPU(span, wall, p)
 }
 
-// completeCPU writes corehour.cpu.p = 1 beside a CPU time without one: the client times
+// completeCPU writes corehour.cpu.p = 1 next to a CPU time without one: the client times
 // all that it records, or an equal share, which weights by calls take out again.
 func (p *pass) completeCPU(span ptrace.Span) {
 	r := &p.reading

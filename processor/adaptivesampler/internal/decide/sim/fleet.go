@@ -15,7 +15,7 @@ type fleet struct {
 	processes  []*process
 	collectors []*collector
 	either     bool    // each batch goes to whichever collector a balancer picks
-	times      float64 // the load, beside the ordinary one
+	times      float64 // the load, over the ordinary one
 	bunch      float64
 	second     int
 	random     *rand.Rand
