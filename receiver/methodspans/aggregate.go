@@ -41,6 +41,10 @@ func (n *normalizer) aggregate(span ptrace.Span, p *pass) bool {
 		p.fault(timeInvalid, dropped)
 		return false
 	}
+	p.possibleInterval(span)
+	if !p.possibleSums(span, measured) {
+		return false
+	}
 	if !p.aggregateProbability(span) {
 		return false
 	}

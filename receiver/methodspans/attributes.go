@@ -77,6 +77,9 @@ func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *pass) {
 		p.fault(valueInvalid, corrected)
 		p.remove(attributes, bad)
 	}
+	if (r.reserved || r.seen.has(fieldPriceSource)) && n.untrustedPrice(attributes, &p.tally) {
+		r.forget(setOf(fieldPriceSource))
+	}
 	n.tidyTexts(attributes, p)
 	switch r.textOf(fieldBasis) {
 	case "", methodspan.BasisExact, methodspan.BasisThreshold, methodspan.BasisInherited, methodspan.BasisLegacy,
@@ -168,9 +171,10 @@ func (n *normalizer) tidyTexts(attributes pcommon.Map, p *pass) {
 const maxStack = 16 << 10
 
 // repairResources does the same for the texts of resources, which every row of a
-// process will bear.
+// process will bear, and removes prices that nobody vouches for.
 func (n *normalizer) repairResources(td ptrace.Traces, t *tally) {
 	for _, rs := range td.ResourceSpans().All() {
+		n.untrustedPrice(rs.Resource().Attributes(), t)
 		rs.Resource().Attributes().Range(func(name string, v pcommon.Value) bool {
 			if v.Type() == pcommon.ValueTypeStr && !utf8.ValidString(v.Str()) {
 				t.fault(notUTF8, corrected)

@@ -18,6 +18,9 @@ func (n *normalizer) call(span ptrace.Span, p *pass) bool {
 		p.fault(timeReversed, dropped)
 		return false
 	}
+	if !p.possibleCall(span) {
+		return false
+	}
 	if !p.callProbability(span) {
 		return false
 	}
@@ -33,7 +36,7 @@ func (n *normalizer) callCPU(span ptrace.Span, wall int64, p *pass) {
 	state := r.textOf(fieldCPUState)
 	if !r.seen.has(fieldCPUTime) {
 		// A CPU probability of 0 is true of a process whose CPU is never timed.
-		if r.seen.has(fieldCPUP) && r.numberOf(fieldCPUP) != 0 && !methodspan.ValidProbability(r.numberOf(fieldCPUP)) ||
+		if r.seen.has(fieldCPUP) && r.numberOf(fieldCPUP) != 0 && !validProbability(r.numberOf(fieldCPUP)) ||
 			r.seen.has(fieldCPUP) && !r.good.has(fieldCPUP) {
 			p.fault(cpuPInvalid, corrected)
 			p.remove(attributes, setOf(fieldCPUP))
@@ -60,7 +63,7 @@ func (n *normalizer) callCPU(span ptrace.Span, wall int64, p *pass) {
 		reason = cpuExceedsWall
 	}
 	stale := fields(0)
-	if !methodspan.ValidProbability(r.numberOf(fieldCPUP)) {
+	if !validProbability(r.numberOf(fieldCPUP)) {
 		stale = setOf(fieldCPUP)
 		if reason == reasonCount {
 			reason = cpuPInvalid

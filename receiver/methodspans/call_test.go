@@ -76,7 +76,7 @@ func TestCalls(t *testing.T) {
 			want: map[string]any{methodspan.AttrSignature: nil}, faults: []string{"corrected text_too_long"}},
 		{name: "tier, reason and source of a price too long", spoil: both(put(methodspan.AttrTier, long), put(methodspan.AttrReason, long), put(methodspan.AttrPriceSource, long)),
 			want:   map[string]any{methodspan.AttrTier: nil, methodspan.AttrReason: nil, methodspan.AttrPriceSource: nil},
-			faults: []string{"corrected text_too_long x3"}},
+			faults: []string{"corrected price_untrusted", "corrected text_too_long x2"}},
 		{name: "a stack too long", spoil: put(methodspan.AttrStack, strings.Repeat("a.B;", 4097)),
 			want: map[string]any{methodspan.AttrStack: nil}, faults: []string{"corrected text_too_long"}},
 		{name: "a long stack", spoil: put(methodspan.AttrStack, strings.Repeat("a.B;", 4096))},

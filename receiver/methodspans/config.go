@@ -49,7 +49,11 @@ type Config struct {
 	// told them counts before what is assumed.
 	ServedRates *component.ID `mapstructure:"served_rates"`
 
-	// ClockTolerance is how far CPU time may exceed wall time.
+	// TrustPrices stores prices that senders state: collectors that stamp them, and that only
+	// trusted senders reach.
+	TrustPrices bool `mapstructure:"trust_prices"`
+
+	// ClockTolerance is how far clocks may differ.
 	ClockTolerance ClockTolerance `mapstructure:"clock_tolerance"`
 
 	Limits Limits `mapstructure:"limits"`
@@ -72,8 +76,10 @@ type ForeignRule struct {
 
 // ClockTolerance is allowed because the two clocks are read one after the
 // other and tick differently: CPU time is believed up to
-// wall time x (1 + relative) + absolute.
+// wall time x (1 + relative) + absolute. Future is how far the clock of a sender may be
+// ahead of the collector's, and how long before its start a process may have done something.
 type ClockTolerance struct {
+	Future   time.Duration `mapstructure:"future"`
 	Absolute time.Duration `mapstructure:"absolute"`
 	Relative float64       `mapstructure:"relative"`
 
@@ -112,6 +118,7 @@ func createDefaultConfig() component.Config {
 		Foreign:     ForeignAll,
 		AssumedRate: 1,
 		ClockTolerance: ClockTolerance{
+			Future:   5 * time.Minute,
 			Absolute: time.Millisecond,
 			Relative: 0.01,
 		},
@@ -197,6 +204,9 @@ func (r ForeignRule) Validate() error {
 // Validate reports all faults of the tolerance.
 func (t ClockTolerance) Validate() error {
 	var errs []error
+	if t.Future < time.Second || t.Future > 24*time.Hour {
+		errs = append(errs, fmt.Errorf("`future` must be between 1s and 24h, found %v", t.Future))
+	}
 	if t.Absolute < 0 || t.Absolute > time.Minute {
 		errs = append(errs, fmt.Errorf("`absolute` must be between 0s and 1m, found %v", t.Absolute))
 	}

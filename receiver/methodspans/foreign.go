@@ -125,6 +125,14 @@ func (p *pass) validForeign(span ptrace.Span) bool {
 		p.fault(timeReversed, passed)
 		return false
 	}
+	if int64(end) > p.life.until {
+		p.fault(timeInFuture, passed)
+		return false
+	}
+	if int64(end-start) > p.life.longest(int64(end)) {
+		p.fault(wallExceedsAge, passed)
+		return false
+	}
 	return true
 }
 

@@ -119,6 +119,11 @@ func (d *dice) traces() ptrace.Traces {
 				d.span(spans)
 			}
 		})
+		if d.roll(8) == 0 {
+			last := td.ResourceSpans().At(td.ResourceSpans().Len() - 1)
+			d.value(last.ScopeSpans().At(0).Scope().Attributes().PutEmpty(methodspan.AttrCallsTotal), 0)
+			d.value(last.Resource().Attributes().PutEmpty(methodspan.AttrPrice), 0)
+		}
 		if d.roll(4) == 0 {
 			last := td.ResourceSpans().At(td.ResourceSpans().Len() - 1)
 			last.ScopeSpans().At(0).Scope().SetName(pick(d, someTexts...))

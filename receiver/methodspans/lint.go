@@ -98,11 +98,14 @@ func (l *linter) resource(rs ptrace.ResourceSpans) {
 	l.normalizer.repairResources(alone, &l.pass.tally)
 	repaired := alone.ResourceSpans().At(0).Resource().Attributes()
 	for name, v := range rs.Resource().Attributes().All() {
-		if after, ok := repaired.Get(name); !ok || after.AsString() == v.AsString() {
+		after, ok := repaired.Get(name)
+		if ok && after.AsString() == v.AsString() {
 			continue
 		}
 		reason := textTooLong
-		if !utf8.ValidString(v.AsString()) {
+		if !ok {
+			reason = priceUntrusted
+		} else if !utf8.ValidString(v.AsString()) {
 			reason = notUTF8
 		}
 		l.add(Finding{Name: "resource", Attribute: name, Found: shown(v)}, reason, corrected, l.wanted(reason, kindOther, ptrace.NewSpan(), name))
@@ -155,12 +158,12 @@ func (l *linter) span(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans, span ptrace
 	l.pass.reading.of(span.Attributes())
 	for r := range reasonCount {
 		for o, n := range faults[r] {
-			if n == 0 || r == batchUnnumbered && once[r] {
+			if n == 0 || (r == batchUnnumbered || r == totalInvalid) && once[r] {
 				continue
 			}
 			once[r] = true
 			of := Finding{Span: l.number, Name: span.Name(), SpanID: span.SpanID().String()}
-			if r == batchUnnumbered {
+			if r == batchUnnumbered || r == totalInvalid {
 				of = Finding{Name: "scope " + configfile.Quote(ss.Scope().Name())}
 			}
 			places := l.places(r, k, span, after)
@@ -218,7 +221,7 @@ func foundIn(span ptrace.Span, scope pcommon.InstrumentationScope, place string)
 		return configfile.Quote(span.TraceState().AsRaw())
 	}
 	attributes := span.Attributes()
-	if place == methodspan.AttrBatchSeq {
+	if place == methodspan.AttrBatchSeq || place == methodspan.AttrCallsTotal {
 		attributes = scope.Attributes()
 	}
 	return foundAmong(attributes, place)
@@ -324,6 +327,8 @@ func (l *linter) places(r reason, k kind, span, after ptrace.Span) []string {
 // wanted is what should be in a place instead.
 func (l *linter) wanted(r reason, k kind, span ptrace.Span, place string) string {
 	switch r {
+	case timeInFuture:
+		return "at most " + l.normalizer.tolerance.Future.String() + " after the clock of the collector, " + strconv.FormatInt(l.pass.life.now, 10)
 	case timeReversed:
 		return "at least " + placeStart + ", " + foundIn(span, pcommon.NewInstrumentationScope(), placeStart)
 	case cpuExceedsWall:

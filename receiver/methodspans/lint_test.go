@@ -172,7 +172,7 @@ func FuzzLint(f *testing.F) {
 // Every fault says what is wanted, and where if that does not follow from the span.
 func TestExplanations(t *testing.T) {
 	elsewhere := []reason{textTooLong, attributeMisplaced, valueInvalid, attributeDuplicate, notUTF8}
-	computed := []reason{textTooLong, attributeMisplaced, valueInvalid, timeReversed, cpuExceedsWall}
+	computed := []reason{textTooLong, attributeMisplaced, valueInvalid, timeReversed, timeInFuture, cpuExceedsWall}
 	for r := range reasonCount {
 		if len(explanations[r].places) == 0 && !slices.Contains(elsewhere, r) {
 			t.Errorf("%s says no place", reasonNames[r])

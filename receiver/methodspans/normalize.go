@@ -18,6 +18,7 @@ type normalizer struct {
 	limits       Limits
 	tolerance    ClockTolerance
 	foreign      ForeignMode
+	trustPrices  bool
 	rules        rules
 	assumedRate  float64
 	assumedRates map[string]float64
@@ -32,6 +33,7 @@ func newNormalizer(config *Config, now func() time.Time) *normalizer {
 		limits:       config.Limits,
 		tolerance:    config.ClockTolerance,
 		foreign:      config.Foreign,
+		trustPrices:  config.TrustPrices,
 		rules:        newRules(config.ForeignRules),
 		assumedRate:  config.AssumedRate,
 		assumedRates: config.AssumedRates,
@@ -50,6 +52,7 @@ type pass struct {
 	service *serviceNames // of the resource, locked
 	caller  string        // within the service's bounds: mostly the next span's too
 	scope   string        // name of the scope
+	life    lifetime      // of the process
 	numbers numbering
 	counts  countsScratch
 	foreign foreignScratch
@@ -81,6 +84,7 @@ func (n *normalizer) resource(rs ptrace.ResourceSpans, p *pass) {
 	namespace, service := serviceOf(rs.Resource())
 	p.service, p.caller = n.names.lock(serviceKey{namespace, service}, &p.tally), ""
 	p.numbers = numbering{resource: rs}
+	p.life = n.lifetimeOf(rs.Resource())
 	defer p.service.mu.Unlock()
 
 	n.beginForeign(rs.Resource(), service, p)
@@ -106,6 +110,9 @@ func (n *normalizer) scope(ss ptrace.ScopeSpans, p *pass) {
 	p.numbers.begin(ss.Scope())
 	spans := ss.Spans()
 	arrived := spans.Len() // expanded counts are appended behind
+	if arrived > 0 {
+		p.possibleTotal(ss.Scope())
+	}
 	p.gone = append(p.gone[:0], make([]bool, arrived)...)
 	p.scope = ss.Scope().Name()
 	if n.foreign != ForeignNone && !utf8.ValidString(p.scope) { // it may become a class
@@ -214,10 +221,11 @@ func (p *pass) repairInterval(span ptrace.Span) bool {
 // repairOrNow falls back on the time of arrival, for what must not be lost.
 func (n *normalizer) repairOrNow(span ptrace.Span, p *pass) {
 	if p.repairInterval(span) {
+		p.possibleInterval(span)
 		return
 	}
 	p.fault(timeInvalid, corrected)
-	now := pcommon.NewTimestampFromTime(n.now())
+	now := pcommon.Timestamp(p.life.now)
 	span.SetStartTimestamp(now)
 	span.SetEndTimestamp(now)
 }

@@ -44,7 +44,7 @@ func (p *pass) callProbability(span ptrace.Span) bool {
 	probability := p.reading.numberOf(fieldP)
 	threshold, hasThreshold := p.thresholdOf(span)
 	switch {
-	case !methodspan.ValidProbability(probability):
+	case !validProbability(probability):
 		if !hasThreshold {
 			p.fault(pInvalid, dropped)
 			return false
@@ -64,7 +64,7 @@ func (p *pass) callProbability(span ptrace.Span) bool {
 // set to 0 again, lest the next reader compose it twice.
 func (p *pass) aggregateProbability(span ptrace.Span) bool {
 	probability := p.reading.numberOf(fieldP)
-	if !methodspan.ValidProbability(probability) {
+	if !validProbability(probability) {
 		p.fault(pInvalid, dropped)
 		return false
 	}

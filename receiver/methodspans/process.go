@@ -35,13 +35,13 @@ func (n *normalizer) process(span ptrace.Span, p *pass) {
 	if bad != 0 {
 		p.remove(attributes, bad)
 	}
-	p.processCPU(attributes)
+	p.processCPU(span)
 	attributes.RemoveIf(func(name string, v pcommon.Value) bool {
 		if !strings.HasPrefix(name, methodspan.AttrSDKPrefix) {
 			return false
 		}
 		x, ok := methodspan.FloatOf(v)
-		if ok = ok && !math.IsNaN(x) && !math.IsInf(x, 0); !ok {
+		if ok = ok && math.Abs(x) <= math.MaxInt64; !ok {
 			p.fault(processValueInvalid, corrected)
 		}
 		return !ok
@@ -49,9 +49,10 @@ func (n *normalizer) process(span ptrace.Span, p *pass) {
 }
 
 // processCPU makes the CPU time of the process true or absent. It may exceed
-// wall time: a process has many threads.
-func (p *pass) processCPU(attributes pcommon.Map) {
+// wall time, as often as there are cores.
+func (p *pass) processCPU(span ptrace.Span) {
 	r := &p.reading
+	attributes := span.Attributes()
 	if !r.seen.has(fieldCPUTime) {
 		return
 	}
@@ -59,6 +60,9 @@ func (p *pass) processCPU(attributes pcommon.Map) {
 	switch {
 	case !r.good.has(fieldCPUTime) || r.wholeOf(fieldCPUTime) < 0:
 		p.fault(cpuTimeInvalid, corrected)
+		state = methodspan.CPUUntrusted
+	case !p.possibleCPU(span, r.wholeOf(fieldCPUTime)):
+		p.fault(cpuExceedsWall, corrected)
 		state = methodspan.CPUUntrusted
 	case r.seen.has(fieldCPUState) && state != methodspan.CPUExact:
 		p.fault(cpuStateMismatch, corrected)

@@ -17,7 +17,7 @@ func (p *pass) statedProbability(span ptrace.Span) (float64, bool) {
 	if !p.reading.seen.has(fieldP) {
 		return 0, false
 	}
-	if !methodspan.ValidProbability(p.reading.numberOf(fieldP)) {
+	if !validProbability(p.reading.numberOf(fieldP)) {
 		p.fault(pInvalid, corrected)
 		p.remove(span.Attributes(), setOf(fieldP))
 		return 0, false

@@ -12,6 +12,8 @@ type reason uint8
 const (
 	timeInvalid           reason = iota // start or end absent, or beyond 2262
 	timeReversed                        // end before start
+	timeInFuture                        // end after the collector's clock, beyond the tolerance
+	wallExceedsAge                      // longer than the process has lived
 	nameAbsent                          // no name of a method
 	textTooLong                         // a name, caller, signature, request id or group beyond max_name_length
 	notUTF8                             // a text that is no UTF-8
@@ -23,6 +25,7 @@ const (
 	stratumInvalid                      // an unknown stratum
 	basisInvalid                        // an unknown weight basis
 	measuredAbsent                      // an aggregate of no measurements
+	measuredImpossible                  // more measurements than an interval has room for
 	sumInvalid                          // an aggregate's sum absent, negative or no whole number
 	maximumInvalid                      // an aggregate's maximum contradicts its sum
 	squaresInvalid                      // an aggregate's squares contradict its sum
@@ -32,6 +35,8 @@ const (
 	countsLength                        // as many methods as calls there are not
 	countsEntryInvalid                  // calls negative, no whole number, or beyond 2^53
 	processValueInvalid                 // cores, rss, final or an SDK counter that cannot be
+	totalInvalid                        // a total of calls negative, no whole number, or beyond 2^53
+	priceUntrusted                      // a price that the sender states
 	attributeDuplicate                  // one attribute twice
 	attributeMisplaced                  // a quantity that spans of this kind do not have
 	valueInvalid                        // another attribute of the wrong type, NaN or infinite
@@ -47,6 +52,8 @@ const (
 var reasonNames = [reasonCount]string{
 	timeInvalid:           "time_invalid",
 	timeReversed:          "time_reversed",
+	timeInFuture:          "time_in_future",
+	wallExceedsAge:        "wall_exceeds_age",
 	nameAbsent:            "name_absent",
 	textTooLong:           "text_too_long",
 	notUTF8:               "not_utf8",
@@ -58,6 +65,7 @@ var reasonNames = [reasonCount]string{
 	stratumInvalid:        "stratum_invalid",
 	basisInvalid:          "basis_invalid",
 	measuredAbsent:        "measured_absent",
+	measuredImpossible:    "measured_impossible",
 	sumInvalid:            "sum_invalid",
 	maximumInvalid:        "maximum_invalid",
 	squaresInvalid:        "squares_invalid",
@@ -67,6 +75,8 @@ var reasonNames = [reasonCount]string{
 	countsLength:          "counts_length",
 	countsEntryInvalid:    "counts_entry_invalid",
 	processValueInvalid:   "process_value_invalid",
+	totalInvalid:          "total_invalid",
+	priceUntrusted:        "price_untrusted",
 	attributeDuplicate:    "attribute_duplicate",
 	attributeMisplaced:    "attribute_misplaced",
 	valueInvalid:          "value_invalid",

@@ -1,0 +1,142 @@
+package methodspans
+
+import (
+	"math"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// This file is about numbers of the right type that cannot be true. One of them could make
+// figures of other services wrong, or their sums overflow.
+
+const (
+	// longestUnknown is how long a call or an interval may last if the process does not say
+	// when it started.
+	longestUnknown = 7 * 24 * time.Hour
+	// cpuSlack is what the CPU time of a process may be late by, on each core.
+	cpuSlack = time.Second
+	// mostSum is the largest sum of times that is stored, 36 years in ns: eight of them do not
+	// overflow.
+	mostSum = 1 << 60
+	// leastProbability is the lowest threshold that a trace state can say.
+	leastProbability = 1.0 / (1 << 56)
+)
+
+// lifetime is when a process can have done what it reports, by the collector's clock.
+type lifetime struct {
+	now   int64
+	until int64 // the end of what it reports, at the latest
+	born  int64 // its start, at the earliest; 0 = not known
+}
+
+func (n *normalizer) lifetimeOf(resource pcommon.Resource) lifetime {
+	now := n.now().UnixNano()
+	l := lifetime{now: now, until: now + int64(n.tolerance.Future)}
+	if v, ok := resource.Attributes().Get(methodspan.ResourceProcessStart); ok {
+		if start, err := time.Parse(time.RFC3339Nano, v.Str()); err == nil && start.UnixNano() <= l.until {
+			l.born = start.UnixNano() - int64(n.tolerance.Future)
+		}
+	}
+	return l
+}
+
+// longest is how long something that ended then can have lasted.
+func (l lifetime) longest(end int64) int64 {
+	if l.born == 0 {
+		return int64(longestUnknown)
+	}
+	return max(0, end-l.born)
+}
+
+// notLater moves a span whose end is in the future to the collector's clock. It keeps its
+// length: a clock that is ahead measures times as well as any other.
+func (p *pass) notLater(span ptrace.Span) {
+	end := int64(span.EndTimestamp())
+	if end <= p.life.until {
+		return
+	}
+	p.fault(timeInFuture, corrected)
+	start := p.life.now - (end - int64(span.StartTimestamp()))
+	span.SetStartTimestamp(pcommon.Timestamp(max(1, start)))
+	span.SetEndTimestamp(pcommon.Timestamp(p.life.now))
+}
+
+// possibleInterval cuts the times of a span that sums up an interval to the life of its process.
+func (p *pass) possibleInterval(span ptrace.Span) {
+	p.notLater(span)
+	end := int64(span.EndTimestamp())
+	if earliest := end - p.life.longest(end); int64(span.StartTimestamp()) < earliest {
+		p.fault(wallExceedsAge, corrected)
+		span.SetStartTimestamp(pcommon.Timestamp(earliest))
+	}
+}
+
+// possibleCall reports whether a call can have lasted as long as it says.
+func (p *pass) possibleCall(span ptrace.Span) bool {
+	p.notLater(span)
+	end := int64(span.EndTimestamp())
+	if end-int64(span.StartTimestamp()) > p.life.longest(end) {
+		p.fault(wallExceedsAge, dropped)
+		return false
+	}
+	return true
+}
+
+// possibleSums reports whether calls can have been measured so often, in an interval, and
+// have lasted so long together: each takes a core for a nanosecond.
+func (p *pass) possibleSums(span ptrace.Span, measured int64) bool {
+	end := int64(span.EndTimestamp())
+	lasted := float64(end-int64(span.StartTimestamp())) + float64(time.Second)
+	longest := float64(p.life.longest(end))
+	switch {
+	case measured > maxCalls || float64(measured) > lasted*mostCores:
+		p.fault(measuredImpossible, dropped)
+		return false
+	case p.reading.wholeOf(fieldWallSum) > mostSum, float64(p.reading.wholeOf(fieldWallSum)) > float64(measured)*longest:
+		p.fault(wallExceedsAge, dropped)
+		return false
+	}
+	return true
+}
+
+// possibleCPU reports whether a process can have used so much CPU time in an interval.
+func (p *pass) possibleCPU(span ptrace.Span, cpu int64) bool {
+	cores := p.reading.numberOf(fieldHostCores)
+	if cores <= 0 {
+		cores = mostCores
+	}
+	lasted := float64(span.EndTimestamp()-span.StartTimestamp()) + float64(cpuSlack)
+	return float64(cpu) <= min(lasted*math.Ceil(cores), mostSum)
+}
+
+// possibleTotal removes a total of calls that cannot be.
+func (p *pass) possibleTotal(scope pcommon.InstrumentationScope) {
+	v, ok := scope.Attributes().Get(methodspan.AttrCallsTotal)
+	if !ok {
+		return
+	}
+	if total, ok := methodspan.IntOf(v); !ok || total < 0 || total > maxCalls {
+		p.fault(totalInvalid, corrected)
+		scope.Attributes().Remove(methodspan.AttrCallsTotal)
+	}
+}
+
+// validProbability reports whether a call can have been kept with this probability.
+func validProbability(p float64) bool { return p >= leastProbability && p <= 1 }
+
+// untrustedPrice removes a price that a sender states. False if there is none.
+func (n *normalizer) untrustedPrice(attributes pcommon.Map, t *tally) bool {
+	if n.trustPrices {
+		return false
+	}
+	price, source := attributes.Remove(methodspan.AttrPrice), attributes.Remove(methodspan.AttrPriceSource)
+	if !price && !source {
+		return false
+	}
+	t.fault(priceUntrusted, corrected)
+	return true
+}
