@@ -1,9 +1,12 @@
 package main
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +100,47 @@ func TestAssumedAndKnownDoNotCompare(t *testing.T) {
 		}
 		if c.skipped && r.code != exitCannotTell {
 			t.Errorf("%s and %s: exit status %d", c.base, c.head, r.code)
+		}
+	}
+}
+
+// What only has wall time has a table of it, and no columns without a figure.
+func TestCostOfStockSpans(t *testing.T) {
+	clock(t, evening)
+	p := fixture.NewProcess("1", "a", fixture.Start)
+	for n := range 300 {
+		at := fixture.Start.Add(time.Duration(n) * 10 * time.Second)
+		p.Call("web.Serve", "(entry)", at, 30*time.Millisecond, -1, 1, 0)
+		p.Call("web.Load", "web.Serve", at, 20*time.Millisecond, -1, 1, 0)
+	}
+	item := p.Item()
+	for i := range item.Rows {
+		item.Rows[i].WeightBasis, item.Rows[i].Calls = methodspan.BasisThreshold, 1
+	}
+	args := []string{"--warehouse", fixture.Write(t, []methodspan.Item{item}), "--from", "2026-03-10", "--to", "2026-03-11"}
+	text := corehour(append([]string{"cost", "--wide"}, args...)...)
+	golden(t, "cost_stock.txt", text.stdout)
+	if strings.Contains(text.stdout, " - ") || strings.Contains(text.stdout, "how it adds up") {
+		t.Errorf("figures that nothing has: %+v", text)
+	}
+	if r := corehour(append([]string{"cost", "--format", "markdown"}, args...)...); !strings.Contains(r.stdout, "| self wall-h | wall 95% | incl wall-h | calls |") {
+		t.Errorf("%+v", r)
+	}
+	r := corehour(append([]string{"cost", "--format", "csv"}, args...)...)
+	rows, err := csv.NewReader(strings.NewReader(r.stdout)).ReadAll()
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	for i, seconds := range []float64{6, 3} {
+		got, err := strconv.ParseFloat(rows[1+i][slices.Index(rows[0], "self_wall_hours")], 64)
+		if err != nil || math.Abs(got*3600-seconds) > 1e-9 {
+			t.Errorf("line %d: own wall time %v hours, %v, want %v s", i, got, err, seconds)
+		}
+	}
+	for _, format := range []string{"text", "html"} {
+		r := corehour(append([]string{"report", "--format", format}, args...)...)
+		if r.code != exitNothing || !strings.Contains(r.stdout, "0.00167") || !strings.Contains(r.stdout, "0.00250") {
+			t.Errorf("%s: %+v", format, r)
 		}
 	}
 }

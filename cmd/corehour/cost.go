@@ -65,7 +65,7 @@ func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 	if err := c.delivery.prepare(c.warehouse, 0, stderr, "cost"); err != nil {
 		return exitFailed, err
 	}
-	c.options.Now = now()
+	c.options.Now, c.options.Wall = now(), true
 	c.options.Filter, c.options.Owners, c.options.Percentiles = c.filter, c.delivery.desk.Owners, c.percentiles
 	if err := c.loadPrices(stderr); err != nil {
 		return exitFailed, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
@@ -15,8 +16,12 @@ func reconciliation(r *cost.Report) *output.Table {
 		Columns: []string{"service", "environment", "line", "core-h", "$", "share of bill", "calls"},
 	}
 	for i := range r.Services {
-		b := bill{t, &r.Services[i]}
+		one := *t
+		b := bill{&one, &r.Services[i]}
 		b.add()
+		if slices.ContainsFunc(one.Rows[len(t.Rows):], func(row []output.Cell) bool { return row[3] != output.Figure(unknown) || row[6] != output.Figure("") }) {
+			t.Rows = one.Rows // else nothing is known of what it cost
+		}
 	}
 	return t
 }

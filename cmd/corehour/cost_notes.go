@@ -83,7 +83,7 @@ func costNotes(r *cost.Report, last time.Time) []string {
 	case measured == 0:
 		notes = append(notes, "calls were counted and none was measured, so no cost is known: corehour explain METHOD shows at what rates methods are measured")
 	case withCPU == 0:
-		notes = append(notes, "calls were measured by the clock on the wall only, so no cost is known: CPU time takes a service with corehour's SDK and a cpu_rate above 0")
+		notes = append(notes, "calls were measured by the clock on the wall only, so lines are ordered by wall time and no cost is known: CPU time takes a service with corehour's SDK and a cpu_rate above 0")
 	}
 	if uncounted > 0 {
 		notes = append(notes, fmt.Sprintf("%d lines were measured and not counted, so nobody knows how many calls a measured one stands for and they have no cost: corehour check shows what was lost", uncounted))
@@ -102,6 +102,15 @@ func probeNotes(r *cost.Report, shown []cost.Line) (notes []string) {
 	}
 	if below > 0 {
 		notes = append(notes, fmt.Sprintf("below resolution: %d of the lines above are not larger than what is not known of their probes, and cost at most so much a call", below))
+	}
+	clipped := 0
+	for i := range shown {
+		if shown[i].SelfWallClipped {
+			clipped++
+		}
+	}
+	if clipped > 0 {
+		notes = append(notes, fmt.Sprintf("c: calls made by %d of the lines above took longer than these, so some ran at the same time: how long their own code took is not known", clipped))
 	}
 	for i := range r.Services {
 		if excess := r.Services[i].Excess(); excess != "" && reconciled {

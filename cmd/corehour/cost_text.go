@@ -52,7 +52,9 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 		}
 		d.Say(fmt.Sprintf("%d more %s: --top 0 prints all", n, what))
 	}
-	d.Add(reconciliation(r))
+	if t := reconciliation(r); len(t.Rows) > 0 {
+		d.Add(t)
+	}
 	if notes := hostNotes(r); notes != nil {
 		d.Say(notes...)
 	}
@@ -139,8 +141,13 @@ func nameColumns(by []cost.Dimension) (names []string, cells func(*cost.Line) []
 func costTable(r *cost.Report, lines []cost.Line, per cost.Per, percentiles bool) *output.Table {
 	names, cells := nameColumns(r.By)
 	generic := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.GenericPrice })
-	t := &output.Table{Least: []string{"instances", "incl core-h", "records", "self core-h", "wall/call", "share", "incl $/" + string(per), "environment"}, Columns: append(names, priceColumn(generic, "self $/"+string(per))...)}
-	t.Columns = append(t.Columns, "95% interval", "share", "incl $/"+string(per), "self core-h", "incl core-h", "calls", "instances", "records")
+	wall := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.SelfWallHours != nil })
+	t := &output.Table{Least: []string{"instances", "incl core-h", "records", "self core-h", "incl wall-h", "wall/call", "share", "incl $/" + string(per), "environment"}, Columns: append(names, priceColumn(generic, "self $/"+string(per))...)}
+	t.Columns = append(t.Columns, "95% interval", "share", "incl $/"+string(per), "self core-h", "incl core-h")
+	if wall {
+		t.Columns = append(t.Columns, "self wall-h", "wall 95%", "incl wall-h")
+	}
+	t.Columns = append(t.Columns, "calls", "instances", "records")
 	methods := r.Groups == nil
 	if methods {
 		t.Columns = append(t.Columns, "cpu/call", "wall/call")
@@ -165,8 +172,15 @@ func costTable(r *cost.Report, lines []cost.Line, per cost.Per, percentiles bool
 		row = append(row, output.Figure(intervalOf(r, l, per)),
 			output.Figure(marked(mark, percent(l.ShareOfProcessCPU))),
 			output.Figure(amount(r.For(per, l, l.InclusiveUSD))),
-			output.Figure(marked(mark, amount(l.SelfCoreHours))), output.Figure(amount(l.InclusiveCoreHours)),
-			output.Figure(callsOf(l)), output.Whole(l.Instances), output.Whole(l.CPUMeasured))
+			output.Figure(marked(mark, amount(l.SelfCoreHours))), output.Figure(amount(l.InclusiveCoreHours)))
+		records := l.CPUMeasured
+		if wall {
+			row = append(row, wallCells(l, mark)...)
+			if l.SelfWallHours != nil {
+				records = l.Measured
+			}
+		}
+		row = append(row, output.Figure(callsOf(l)), output.Whole(l.Instances), output.Whole(records))
 		if methods {
 			row = append(row, output.Figure(nanos(l.CPUNSPerCall)), output.Figure(nanos(l.WallNSPerCall)))
 		}
@@ -175,7 +189,20 @@ func costTable(r *cost.Report, lines []cost.Line, per cost.Per, percentiles bool
 		}
 		t.Rows = append(t.Rows, row)
 	}
+	t.Omit(unknown)
 	return t
+}
+
+// wallCells are the wall time of a line without calls it made, its interval, and all of it.
+func wallCells(l *cost.Line, mark string) []output.Cell {
+	if l.SelfWallClipped {
+		mark = "c"
+	}
+	interval := unknown
+	if i := l.SelfWallHoursInterval; i != nil {
+		interval = output.Amount(i[0]) + " to " + output.Amount(i[1])
+	}
+	return []output.Cell{output.Figure(marked(mark, amount(l.SelfWallHours))), output.Figure(interval), output.Figure(amount(l.InclusiveWallHours))}
 }
 
 // callsOf is how many calls a line has, or how many at least.
@@ -224,15 +251,25 @@ func percentileCells(p *cost.Percentiles) []output.Cell {
 func callerTable(r *cost.Report, lines []cost.Line, per cost.Per) *output.Table {
 	names, cells := nameColumns(r.By)
 	generic := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.GenericPrice })
-	t := &output.Table{Columns: append(append(names, priceColumn(generic, "incl $/"+string(per))...), "incl core-h", "calls")}
+	wall := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.InclusiveWallHours != nil })
+	t := &output.Table{Columns: append(append(names, priceColumn(generic, "incl $/"+string(per))...), "incl core-h")}
+	if wall {
+		t.Columns = append(t.Columns, "incl wall-h")
+	}
+	t.Columns = append(t.Columns, "calls")
 	for i := range lines {
 		l := &lines[i]
 		row := append(cells(l), output.Figure(amount(r.For(per, l, l.InclusiveUSD))))
 		if generic {
 			row = append(row, genericCell(l.GenericPrice && l.InclusiveUSD != nil))
 		}
-		t.Rows = append(t.Rows, append(row, output.Figure(amount(l.InclusiveCoreHours)), output.Figure(wholeNumber(l.Calls))))
+		row = append(row, output.Figure(amount(l.InclusiveCoreHours)))
+		if wall {
+			row = append(row, output.Figure(amount(l.InclusiveWallHours)))
+		}
+		t.Rows = append(t.Rows, append(row, output.Figure(callsOf(l))))
 	}
+	t.Omit(unknown)
 	return t
 }
 

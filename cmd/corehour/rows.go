@@ -36,6 +36,7 @@ func costRows(r *cost.Report) *output.Document {
 		"inclusive_core_hours", "inclusive_usd", "cpu_ns_per_call", "wall_ns_per_call", "error_share",
 		"cpu_ns_p50", "cpu_ns_p95", "cpu_ns_p99", "wall_ns_p50", "wall_ns_p95", "wall_ns_p99", "lower_bound", "uncertain", "warning",
 		"below_resolution", "resolution_ns", "reconciled", "group", "generic_price",
+		"self_wall_hours", "self_wall_hours_se", "self_wall_hours_low", "self_wall_hours_high", "self_wall_clipped", "inclusive_wall_hours", "assumed_calls",
 	}}
 	lines := r.Lines()
 	for i := range lines {
@@ -59,8 +60,11 @@ func costRows(r *cost.Report) *output.Document {
 				row = append(row, plain(p.P50), plain(p.P95), plain(p.P99))
 			}
 		}
-		t.Rows = append(t.Rows, append(row, output.Figure(strconv.FormatBool(l.LowerBound)), output.Figure(strconv.FormatBool(l.Uncertain)), output.Figure(l.Warning),
-			output.Figure(strconv.FormatBool(l.BelowResolution)), plain(l.ResolutionNS), output.Figure(strconv.FormatBool(l.Reconciled)), output.Name(l.Group), output.Figure(strconv.FormatBool(l.GenericPrice))))
+		row = append(row, output.Figure(strconv.FormatBool(l.LowerBound)), output.Figure(strconv.FormatBool(l.Uncertain)), output.Figure(l.Warning),
+			output.Figure(strconv.FormatBool(l.BelowResolution)), plain(l.ResolutionNS), output.Figure(strconv.FormatBool(l.Reconciled)), output.Name(l.Group), output.Figure(strconv.FormatBool(l.GenericPrice)),
+			plainOr(l.SelfWallHours), plainOr(l.SelfWallHoursSE))
+		row = append(row, intervalCells(l.SelfWallHoursInterval, nil)...)
+		t.Rows = append(t.Rows, append(row, output.Figure(strconv.FormatBool(l.SelfWallClipped)), plainOr(l.InclusiveWallHours), plain(l.AssumedCalls)))
 	}
 	d := &output.Document{}
 	d.Add(t)

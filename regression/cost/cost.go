@@ -28,6 +28,8 @@ type Options struct {
 	Now time.Time
 	// Percentiles asks for those of wall and CPU time, by method only.
 	Percentiles bool
+	// Wall asks for the wall time of services without measured CPU.
+	Wall bool
 	// IncludeAssumed makes dollars of calls that are only known from below, too.
 	IncludeAssumed bool
 	// NoTails leaves out how skew calls are, which takes rows from before the window.
@@ -89,6 +91,9 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	b.observe(observed, w.First())
 	b.await(pending)
 	b.assume(assumed)
+	if err := b.readWall(ctx, w, ask); err != nil {
+		return nil, err
+	}
 	if !o.NoTails {
 		if b.tails, err = readTails(ctx, w, o, query.Window{From: last.AddDate(0, 0, -tailDays), To: window.To}); err != nil {
 			return nil, err

@@ -25,7 +25,9 @@ func (b *builder) splitByGroup() {
 	}
 	whole, pending := b.costs.Methods, b.pending
 	b.costs.Methods, b.pending = nil, map[*query.MethodCost]int64{}
-	waiting := map[methodOf]int64{}
+	waiting, assumed := map[methodOf]int64{}, b.assumed
+	b.assumed = map[*query.MethodCost]float64{}
+	atLeast := map[methodOf]float64{}
 	for i := range whole {
 		m := &whole[i]
 		parts := byMethod[keyOf(m)]
@@ -54,6 +56,9 @@ func (b *builder) splitByGroup() {
 					continue
 				}
 			}
+			if assumed[m] > 0 && m.Calls > 0 {
+				atLeast[keyOf(p)] = assumed[m] * p.Calls / m.Calls
+			}
 			if m.N > 0 {
 				share := p.N / m.N
 				p.SelfX, p.SelfUSD, p.SelfUnpricedX = p.SelfX+rest.SelfX*share, p.SelfUSD+rest.SelfUSD*share, p.SelfUnpricedX+rest.SelfUnpricedX*share
@@ -68,7 +73,7 @@ func (b *builder) splitByGroup() {
 	}
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
-		b.pending[m] = waiting[keyOf(m)]
+		b.pending[m], b.assumed[m] = waiting[keyOf(m)], atLeast[keyOf(m)]
 	}
 }
 

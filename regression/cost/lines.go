@@ -104,6 +104,7 @@ func (b *builder) methodLines() []Line {
 	for _, e := range b.costs.Groups {
 		clusters[e.Group] = e
 	}
+	b.addWall(groups, g)
 	lines := make([]Line, 0, len(order))
 	for _, key := range order {
 		b.finish(groups[key], clusters[key], g["method"])
@@ -199,7 +200,11 @@ func (b *builder) finish(s *sums, e query.GroupCost, method bool) {
 	}
 	b.share(s)
 	b.dollars(s, total, interval, known)
-	b.doubt(s, total, known)
+	orphans := 0.0
+	for f, x := range s.functions {
+		orphans += b.unknown.of(f, x)
+	}
+	l.doubt(total, min(orphans, s.x), known)
 }
 
 // pendingCounts is why a line has no cost yet.
@@ -257,21 +262,16 @@ func (b *builder) dollars(s *sums, total stats.Estimate, interval stats.Interval
 	}
 }
 
-// doubt marks figures that are none to act on.
-func (b *builder) doubt(s *sums, total stats.Estimate, known bool) {
-	l := s.line
-	orphans := 0.0
-	for f, x := range s.functions {
-		orphans += b.unknown.of(f, x)
-	}
-	orphans = min(orphans, s.x)
+// doubt marks figures that are none to act on. orphans is the time of calls of unknown caller
+// that may belong to it.
+func (l *Line) doubt(total stats.Estimate, orphans float64, known bool) {
 	switch {
 	case !known:
 		l.Why = "measured in one slot of time only"
 	case total.Relative() > uncertainAbove:
 		l.Why = "standard error above 30%"
-	case orphans > uncertainAbove*s.selfX:
-		l.Why = fmt.Sprintf("calls of unknown caller worth %.0f%% of it may belong to it", 100*orphans/s.selfX)
+	case orphans > uncertainAbove*total.Value:
+		l.Why = fmt.Sprintf("calls of unknown caller worth %.0f%% of it may belong to it", 100*orphans/total.Value)
 	default:
 		return
 	}
@@ -291,6 +291,7 @@ func (b *builder) callerLines() []Line {
 		caller string
 	}
 	at := map[key]int{}
+	wall := b.wallByCaller()
 	var out []Line
 	for _, e := range b.costs.Edges {
 		m := methods[methodOf{e.Service, e.Version, e.Callee, e.GoroutineGroup}]
@@ -308,15 +309,21 @@ func (b *builder) callerLines() []Line {
 		l := &out[i]
 		l.GenericPrice = l.GenericPrice || b.service[e.Service].GenericPrice
 		l.Calls += e.Calls
+		if m.Calls > 0 {
+			l.AssumedCalls += e.Calls * min(1, b.assumed[m]/m.Calls)
+		}
 		if e.N > 0 {
 			l.InclusiveCoreHours = add(l.InclusiveCoreHours, e.X/nsPerCoreHour)
 		}
 		if e.USD != 0 {
 			l.InclusiveUSD = add(l.InclusiveUSD, e.USD)
 		}
+		if x, ok := wall[callBy{keyOf(m), e.Caller}]; ok {
+			l.InclusiveWallHours = add(l.InclusiveWallHours, x/nsPerHour)
+		}
 	}
 	slices.SortStableFunc(out, func(x, y Line) int {
-		return cmp.Or(descending(x.InclusiveUSD, y.InclusiveUSD), descending(x.InclusiveCoreHours, y.InclusiveCoreHours), cmp.Compare(y.Calls, x.Calls))
+		return cmp.Or(descending(x.InclusiveUSD, y.InclusiveUSD), descending(x.InclusiveCoreHours, y.InclusiveCoreHours), descending(x.InclusiveWallHours, y.InclusiveWallHours), cmp.Compare(y.Calls, x.Calls))
 	})
 	return out
 }
@@ -328,11 +335,11 @@ func add(x *float64, y float64) *float64 {
 	return &y
 }
 
-// compare ranks by dollars of self cost, then core hours, then calls; what is
+// compare ranks by dollars of self cost, then core hours, wall time and calls; what is
 // not known comes after what is.
 func compare(a, b Line) int {
 	return cmp.Or(
-		descending(a.SelfUSD, b.SelfUSD), descending(a.SelfCoreHours, b.SelfCoreHours), cmp.Compare(b.Calls, a.Calls),
+		descending(a.SelfUSD, b.SelfUSD), descending(a.SelfCoreHours, b.SelfCoreHours), descending(a.SelfWallHours, b.SelfWallHours), cmp.Compare(b.Calls, a.Calls),
 		cmp.Compare(a.Name, b.Name), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Method, b.Method))
 }
 

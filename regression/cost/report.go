@@ -101,6 +101,15 @@ type Line struct {
 	InclusiveCoreHours *float64 `json:"inclusive_core_hours"`
 	InclusiveUSD       *float64 `json:"inclusive_usd"`
 
+	// Wall time of all calls, of lines of services of which no CPU was measured; null of others,
+	// and by goroutine group. Self is without the calls they made, and too little where
+	// these ran at the same time or longer than they did: Clipped is set where it would be below zero.
+	SelfWallHours         *float64    `json:"self_wall_hours"`
+	SelfWallHoursSE       *float64    `json:"self_wall_hours_se"`
+	SelfWallHoursInterval *[2]float64 `json:"self_wall_hours_interval"`
+	SelfWallClipped       bool        `json:"self_wall_clipped"`
+	InclusiveWallHours    *float64    `json:"inclusive_wall_hours"`
+
 	// Wall and CPU are how long calls take, within 1%; of methods only, if asked
 	// for.
 	Wall *Percentiles `json:"wall_ns,omitempty"`

@@ -15,7 +15,9 @@ type builder struct {
 	*Report
 	options Options
 	costs   *query.Costs
+	wall    *query.Costs // of services without measured CPU, in wall time; nil = not asked for, or none
 	unknown *unknown
+	withCPU map[query.Service]bool
 	tails   map[query.MethodName]*tail
 	service map[query.Service]*Service
 	probed  map[methodOf]*probed

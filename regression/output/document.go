@@ -1,6 +1,9 @@
 package output
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Document is what a command prints.
 type Document struct {
@@ -75,4 +78,17 @@ func (o Object) MarshalJSON() ([]byte, error) {
 		b = append(append(append(b, key...), ':'), value...)
 	}
 	return append(b, '}'), nil
+}
+
+// Omit leaves out the columns that hold nothing but this text.
+func (t *Table) Omit(text string) {
+	for i := len(t.Columns) - 1; i >= 0 && len(t.Rows) > 0; i-- {
+		if slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[i].text != text }) {
+			continue
+		}
+		t.Columns = slices.Delete(t.Columns, i, i+1)
+		for n := range t.Rows {
+			t.Rows[n] = slices.Delete(t.Rows[n], i, i+1)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"maps"
@@ -46,6 +47,8 @@ type CostAsk struct {
 	Of     *Service // the only one of the filter that is asked for, but for its instances; nil = all
 	Slot   time.Duration
 	Group  []string // of GroupColumns
+	// Metric is that of times; empty = CPU. Wall times have no dollars.
+	Metric Metric
 	// Owners says who owns a class; nil = nobody.
 	Owners func(Class) string
 	// Price replaces the stored prices; 0 = unpriced. Nil keeps them.
@@ -126,7 +129,7 @@ func (s scope) Grouped(column string) string {
 }
 
 func (w *Warehouse) costScope(ctx context.Context, a CostAsk) (scope, error) {
-	s := scope{metricColumns: columnsOf[CPU], Filter: a.Filter, Errors: true, Summed: a.Slot >= sumsFrom, Group: a.Group, Repriced: a.Price != nil, Owned: a.Owners != nil}
+	s := scope{metricColumns: columnsOf[cmp.Or(a.Metric, CPU)], Filter: a.Filter, Errors: true, Summed: a.Slot >= sumsFrom, Group: a.Group, Repriced: a.Price != nil, Owned: a.Owners != nil}
 	if s.Repriced {
 		if err := w.reprice(ctx, a); err != nil {
 			return s, err

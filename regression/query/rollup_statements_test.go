@@ -129,6 +129,13 @@ func askMore(t *testing.T, root string) answers {
 			a.add(fmt.Sprintf("owned %v %s %s usd self usd", group, m.Owner, m.Full), m.SelfUSD)
 		}
 	}
+	wall, err := w.Costs(ctx, CostAsk{Slot: time.Hour, Metric: Wall})
+	must(err)
+	for _, m := range wall.Methods {
+		a.add(fmt.Sprintf("wall %v %s n", m.Version, m.Full), m.N)
+		a.add(fmt.Sprintf("wall %v %s x", m.Version, m.Full), m.X)
+		a.add(fmt.Sprintf("wall %v %s self x", m.Version, m.Full), m.SelfX)
+	}
 	bills, err := w.Bills(ctx, CostAsk{Price: place})
 	must(err)
 	for _, b := range bills {

@@ -72,7 +72,7 @@ func Gather(ctx context.Context, o Options) (*Report, error) {
 }
 
 func (r *Report) gather(ctx context.Context, w *query.Warehouse, o Options) error {
-	costs, err := cost.Compute(ctx, w, cost.Options{Filter: o.Filter, Now: o.Now})
+	costs, err := cost.Compute(ctx, w, cost.Options{Filter: o.Filter, Now: o.Now, Wall: true})
 	if err != nil {
 		return err
 	}
@@ -136,6 +136,13 @@ func (r *Report) rank(costs *cost.Report) {
 	}
 	for _, m := range costs.Methods {
 		r.Records += m.Measured
+		if m.SelfWallHours != nil {
+			r.Walls = append(r.Walls, Wall{
+				MethodName:    query.MethodName{Service: m.Service, Class: m.Class, Method: m.Method},
+				SelfWallHours: *m.SelfWallHours, Interval: m.SelfWallHoursInterval, Clipped: m.SelfWallClipped, InclusiveWallHours: *m.InclusiveWallHours,
+				Calls: m.Calls, AssumedCalls: m.AssumedCalls, Records: m.Measured, Uncertain: m.Why,
+			})
+		}
 		if m.SelfCoreHours == nil {
 			continue
 		}
@@ -148,6 +155,9 @@ func (r *Report) rank(costs *cost.Report) {
 	slices.SortStableFunc(r.Costs, func(a, b Cost) int { return cmp.Compare(b.SelfCoreHours, a.SelfCoreHours) })
 	if len(r.Costs) > maxCosts {
 		r.Costs, r.CostsLeft = r.Costs[:maxCosts], len(r.Costs)-maxCosts
+	}
+	if len(r.Walls) > maxCosts { // in the order of the costs
+		r.Walls, r.WallsLeft = r.Walls[:maxCosts], len(r.Walls)-maxCosts
 	}
 }
 
@@ -224,6 +234,11 @@ func (r *Report) lookClosely(ctx context.Context, w *query.Warehouse, o Options,
 	}
 	for _, c := range r.Costs {
 		choose(c.MethodName)
+	}
+	if metric == query.Wall {
+		for _, m := range r.Walls {
+			choose(m.MethodName)
+		}
 	}
 	if len(chosen) == 0 {
 		return nil

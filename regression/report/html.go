@@ -37,6 +37,10 @@ type pageData struct {
 	CostsLeft int
 	NoCosts   string
 
+	Walls     []wallLine
+	WallsLeft int
+	WallNote  string
+
 	Alerts     []alertLine
 	AlertsLeft int
 
@@ -63,6 +67,8 @@ type costLine struct {
 	Warning                                       string
 	Bar                                           template.HTML
 }
+
+type wallLine struct{ Name, Service, Self, Interval, Total, Calls, Records string }
 
 type moveLine struct {
 	Name, Service, Versions, Change, Interval, Measured, Reason, Records string
@@ -105,7 +111,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	d := pageData{
 		Window: r.window(), Basis: r.basis(), Made: showTime(r.Made, r.zone), Warehouse: output.Printable(r.Warehouse), Metric: r.metricName(),
 		Caption: r.window() + "; " + r.basis(), CostsLeft: r.CostsLeft, MovesLeft: r.MovesLeft, Alerts: r.alertLines(), AlertsLeft: r.AlertsLeft,
-		NoCosts: noCosts, NoMoves: noMoves, Compared: printable(r.compared()), Untold: printable(r.Untold), Notes: printable(r.Notes),
+		NoCosts: noCosts, WallsLeft: r.WallsLeft, WallNote: wallNote, NoMoves: noMoves, Compared: printable(r.compared()), Untold: printable(r.Untold), Notes: printable(r.Notes),
 		Balanced: r.Health.Balanced, Verdict: output.Printable(r.healthVerdict()),
 	}
 	for i := range maxVersions {
@@ -119,6 +125,12 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		d.Costs = append(d.Costs, costLine{
 			Name: name(c.MethodName), Service: output.Printable(c.Service.String()), Bar: costBar(c, most), Warning: c.Warning,
 			CoreHours: together(c.mark() + output.Amount(c.SelfCoreHours)), USD: together(c.usd()), Calls: c.calls(), Records: strconv.FormatInt(c.Records, 10),
+		})
+	}
+	for _, w := range r.Walls {
+		d.Walls = append(d.Walls, wallLine{
+			Name: name(w.MethodName), Service: output.Printable(w.Service.String()), Self: together(w.self()), Interval: w.interval(),
+			Total: output.Amount(w.InclusiveWallHours), Calls: atLeast(w.Calls, w.AssumedCalls), Records: strconv.FormatInt(w.Records, 10),
 		})
 	}
 	s := movesScale(r.Moves)

@@ -21,6 +21,9 @@ type Report struct {
 
 	Costs     []Cost `json:"costs"`
 	CostsLeft int    `json:"costs_left_out"` // methods beyond the bound
+	// Walls are the wall time of methods of services of which no CPU was measured.
+	Walls     []Wall `json:"wall_times,omitempty"`
+	WallsLeft int    `json:"wall_times_left_out,omitempty"`
 	// Notes say of services what is not known of their calls.
 	Notes []string `json:"notes,omitempty"`
 	// Alerts are what regress raises, of every kind; who accepted or silenced what is
@@ -54,6 +57,20 @@ type Cost struct {
 	AssumedCalls  float64     `json:"assumed_calls"` // nothing says how their spans were sampled: calls are at least as many
 	Records       int64       `json:"records"`
 	Uncertain     string      `json:"uncertain,omitempty"` // why it prints ~
+}
+
+// Wall is the wall time of a method's calls, with its 95% interval. Own time is without the calls
+// it made, and Clipped where these took longer.
+type Wall struct {
+	query.MethodName
+	SelfWallHours      float64     `json:"self_wall_hours"`
+	Interval           *[2]float64 `json:"self_wall_hours_interval"`
+	Clipped            bool        `json:"self_wall_clipped"`
+	InclusiveWallHours float64     `json:"inclusive_wall_hours"`
+	Calls              float64     `json:"calls"`
+	AssumedCalls       float64     `json:"assumed_calls"` // as those of costs
+	Records            int64       `json:"records"`
+	Uncertain          string      `json:"uncertain,omitempty"`
 }
 
 // Compared is two versions of a service, and by which rule they are base and head.

@@ -18,6 +18,10 @@ func (r *Report) Document() *output.Document {
 	} else {
 		d.Say(noCosts)
 	}
+	if len(r.Walls) > 0 {
+		d.Say(wallNote)
+		d.Add(r.wallTable())
+	}
 	if len(r.Notes) > 0 {
 		d.Say(r.Notes...)
 	}
@@ -69,6 +73,17 @@ func (r *Report) costTable() *output.Table {
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(c.Service.String()), output.Name(name(c.MethodName)), output.Figure(c.mark() + output.Amount(c.SelfCoreHours)), output.Figure(interval),
 			output.Figure(c.usd()), output.Figure(c.calls()), output.Whole(c.Records),
+		})
+	}
+	return t
+}
+
+func (r *Report) wallTable() *output.Table {
+	t := &output.Table{Title: "wall time of methods", Columns: []string{"service", "method", "own hours", "95%", "total hours", "calls", "records"}}
+	for _, w := range r.Walls {
+		t.Rows = append(t.Rows, []output.Cell{
+			output.Name(w.Service.String()), output.Name(name(w.MethodName)), output.Figure(w.self()), output.Figure(w.interval()),
+			output.Figure(output.Amount(w.InclusiveWallHours)), output.Figure(atLeast(w.Calls, w.AssumedCalls)), output.Whole(w.Records),
 		})
 	}
 	return t

@@ -15,8 +15,9 @@ import (
 
 // What is said in place of an empty table.
 const (
-	noCosts = "No CPU time was measured in this window, so no method has a cost."
-	noMoves = "No two versions could be compared in this window."
+	noCosts  = "No CPU time was measured in this window, so no method has a cost."
+	wallNote = "Wall time of the methods of services of which no CPU time was measured. Own time is without the calls that a method makes; a c marks methods whose calls took longer than they did, so that some ran at the same time and own time is not known. A ~ marks what is too uncertain to act on."
+	noMoves  = "No two versions could be compared in this window."
 )
 
 func (r *Report) window() string {
@@ -120,12 +121,32 @@ func (m Move) records() string { return fmt.Sprintf("%d / %d", m.BaseRecords, m.
 
 func percent(x float64) string { return fmt.Sprintf("%.3g%%", x) }
 
-// calls is how many there are, or how many at least.
-func (c *Cost) calls() string {
-	if c.AssumedCalls > 0 {
-		return ">= " + whole(c.Calls)
+func (c *Cost) calls() string { return atLeast(c.Calls, c.AssumedCalls) }
+
+// atLeast is how many calls there are, or how many at least.
+func atLeast(calls, assumed float64) string {
+	if assumed > 0 {
+		return ">= " + whole(calls)
 	}
-	return whole(c.Calls)
+	return whole(calls)
+}
+
+// self is the own wall time, with its mark.
+func (w *Wall) self() string {
+	switch {
+	case w.Clipped:
+		return "c " + output.Amount(w.SelfWallHours)
+	case w.Uncertain != "":
+		return "~ " + output.Amount(w.SelfWallHours)
+	}
+	return output.Amount(w.SelfWallHours)
+}
+
+func (w *Wall) interval() string {
+	if w.Interval == nil {
+		return "~"
+	}
+	return output.Amount(w.Interval[0]) + " to " + output.Amount(w.Interval[1])
 }
 
 func whole(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }

@@ -10,6 +10,8 @@
 --          can't be inferred. wall_n are the calls that were timed by the wall, wall_x those
 --          whose CPU was timed: their probes are in the caller's time
 --
+-- x and n are of the metric: of CPU, or of wall time, where dollars mean nothing.
+--
 -- both_x is the wall time of the calls whose CPU was timed, for n of them.
 --
 -- By goroutine group there are edges of each group, and
@@ -56,8 +58,8 @@ seen AS (
   SELECT
     key_id, name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}caller, instance,
     CASE WHEN measured > 0 THEN slot_ns ELSE 0 END AS slot_ns,
-    CASE WHEN measured > 0 AND holes = 1 THEN cell ELSE '' END AS cell,
-    CASE WHEN measured > 0 AND holes = 1 THEN cell_ns ELSE 0 END AS cell_ns,
+    CASE WHEN measured > 0 AND holes = 1 THEN {{.Cell}} ELSE '' END AS cell,
+    CASE WHEN measured > 0 AND holes = 1 THEN {{.Cell}}_ns ELSE 0 END AS cell_ns,
     MIN(COALESCE(signature, '')) AS first_signature, MAX(COALESCE(signature, '')) AS last_signature,
     BIT_OR(CASE WHEN level = 'raw' THEN 1 WHEN COALESCE(instance, '') = '' THEN 3 WHEN instance LIKE 'group-__' THEN 2 ELSE 1 END) AS named,
     SUM(calls) AS calls,
@@ -68,17 +70,17 @@ seen AS (
     COALESCE(SUM(wall_factor * wall_x), 0) AS wall_x,
     COALESCE(SUM(cpu_factor * both_x), 0) AS both_x,
     COALESCE(SUM(wall_factor * errors), 0) AS errors,
-    COALESCE(SUM(cpu_factor * cpu_n), 0) AS n,
-    COALESCE(SUM(cpu_factor * x), 0) AS x,
-    COALESCE(SUM(cpu_factor * x * usd_per_core_hour / 3.6e12), 0) AS usd,
-    COALESCE(SUM(CASE WHEN usd_per_core_hour IS NULL THEN cpu_factor * x END), 0) AS unpriced_x
+    COALESCE(SUM({{.Factor}} * {{.Sum}}), 0) AS n,
+    COALESCE(SUM({{.Factor}} * x), 0) AS x,
+    COALESCE(SUM({{.Factor}} * x * usd_per_core_hour / 3.6e12), 0) AS usd,
+    COALESCE(SUM(CASE WHEN usd_per_core_hour IS NULL THEN {{.Factor}} * x END), 0) AS unpriced_x
   FROM weighed
   WHERE slot_ns IS NOT NULL
   GROUP BY
     key_id, name_id, {{if .ByGoroutineGroup}}goroutine_group, {{end}}caller, instance,
     CASE WHEN measured > 0 THEN weighed.slot_ns ELSE 0 END,
-    CASE WHEN measured > 0 AND holes = 1 THEN cell ELSE '' END,
-    CASE WHEN measured > 0 AND holes = 1 THEN cell_ns ELSE 0 END
+    CASE WHEN measured > 0 AND holes = 1 THEN {{.Cell}} ELSE '' END,
+    CASE WHEN measured > 0 AND holes = 1 THEN {{.Cell}}_ns ELSE 0 END
 ),
 known AS (
   SELECT key_id, cell, cell_ns, caller, SUM(flow) AS flow

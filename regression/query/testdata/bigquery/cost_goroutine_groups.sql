@@ -9,6 +9,8 @@
 --          can't be inferred. wall_n are the calls that were timed by the wall, wall_x those
 --          whose CPU was timed: their probes are in the caller's time
 --
+-- x and n are of the metric: of CPU, or of wall time, where dollars mean nothing.
+--
 -- both_x is the wall time of the calls whose CPU was timed, for n of them.
 --
 -- By goroutine group there are edges of each group, and

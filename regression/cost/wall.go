@@ -1,0 +1,146 @@
+package cost
+
+import (
+	"context"
+	"slices"
+
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/stats"
+)
+
+const nsPerHour = 3.6e12
+
+// wallQuestions is how many services are asked for one by one. Of more all are asked for at once.
+const wallQuestions = 3
+
+// readWall asks for the wall time of the services of which no call's CPU was measured: a
+// stock OpenTelemetry SDK measures none. Where there are none it asks nothing.
+func (b *builder) readWall(ctx context.Context, w *query.Warehouse, ask query.CostAsk) error {
+	if !b.options.Wall || slices.Contains(b.By, ByGroup) {
+		return nil
+	}
+	b.withCPU = map[query.Service]bool{}
+	for i := range b.costs.Methods {
+		m := &b.costs.Methods[i]
+		b.withCPU[m.Service] = b.withCPU[m.Service] || m.CPUMeasured > 0
+	}
+	var services []*query.Service
+	for i := range b.costs.Methods { // in their order, so that sums are the same each time
+		m := &b.costs.Methods[i]
+		if m.Measured > 0 && !b.withCPU[m.Service] && (len(services) == 0 || *services[len(services)-1] != m.Service) {
+			services = append(services, &m.Service)
+		}
+	}
+	if len(services) == 0 {
+		return nil
+	}
+	if len(services) > wallQuestions || len(services) == len(b.withCPU) {
+		services = []*query.Service{ask.Of}
+	}
+	b.wall = &query.Costs{}
+	ask.Metric, ask.Price, ask.Listed = query.Wall, nil, nil
+	for _, ask.Of = range services {
+		costs, err := w.Costs(ctx, ask)
+		if err != nil {
+			return err
+		}
+		b.wall.Methods = append(b.wall.Methods, costs.Methods...)
+		b.wall.Groups = append(b.wall.Groups, costs.Groups...)
+		b.wall.Edges = append(b.wall.Edges, costs.Edges...)
+	}
+	return nil
+}
+
+// wallSums are the wall time of a line, in ns.
+type wallSums struct {
+	n, selfX, x, inclusiveX float64
+	functions               map[function]float64 // whole time
+	residuals               stats.Residuals
+}
+
+// addWall gives lines of services without CPU their wall time. Own time is what calls took less what the
+// calls took that they made. Where these ran at the same time it is too little: below zero it
+// is clipped, and the line says so.
+func (b *builder) addWall(groups map[query.Group]*sums, g grouper) {
+	if b.wall == nil {
+		return
+	}
+	mixed := map[query.Group]bool{} // with services whose CPU was measured
+	for i := range b.costs.Methods {
+		if m := &b.costs.Methods[i]; b.withCPU[m.Service] {
+			mixed[g.of(m)] = true
+		}
+	}
+	groupOf := map[methodOf]query.Group{}
+	all := map[query.Group]*wallSums{}
+	unknown := unknownCallers(b.wall.Methods, b.wall.Edges)
+	for i := range b.wall.Methods {
+		m := &b.wall.Methods[i]
+		key := g.of(m)
+		groupOf[keyOf(m)] = key
+		if all[key] == nil {
+			all[key] = &wallSums{functions: map[function]float64{}}
+		}
+		all[key].n += m.N
+		all[key].x += m.X
+		all[key].selfX += m.SelfX
+		all[key].functions[function{m.Service, m.Full}] += m.X
+	}
+	for _, e := range b.wall.Edges {
+		callee, ok := groupOf[methodOf{e.Service, e.Version, e.Callee, e.GoroutineGroup}]
+		caller, known := groupOf[methodOf{e.Service, e.Version, e.Caller, e.GoroutineGroup}]
+		if ok && !(known && caller == callee) {
+			all[callee].inclusiveX += e.X
+		}
+	}
+	for _, e := range b.wall.Groups { // services are independent of each other
+		if s := all[e.Group]; s != nil {
+			s.residuals.Count += e.Residuals.Count
+			s.residuals.Squares += e.Residuals.Squares
+			s.residuals.Cubes += e.Residuals.Cubes
+		}
+	}
+	for key, s := range all {
+		if at := groups[key]; at != nil && !mixed[key] && s.n > 0 {
+			s.finish(at.line, unknown)
+		}
+	}
+}
+
+func (s *wallSums) finish(l *Line, unknown *unknown) {
+	l.InclusiveWallHours = pointer(s.inclusiveX / nsPerHour)
+	if s.selfX < 0 {
+		l.SelfWallHours, l.SelfWallClipped = pointer(0), true
+		return
+	}
+	l.SelfWallHours = pointer(s.selfX / nsPerHour)
+	total, interval, known := s.residuals.HallInterval(s.selfX, level)
+	if known {
+		l.SelfWallHoursSE = pointer(total.SE / nsPerHour)
+		l.SelfWallHoursInterval = &[2]float64{max(0, interval.Low) / nsPerHour, interval.High / nsPerHour}
+	}
+	orphans := 0.0
+	for f, x := range s.functions {
+		orphans += unknown.of(f, x)
+	}
+	l.doubt(total, min(orphans, s.x), known)
+}
+
+// wallByCaller is the wall time of calls by who made them.
+func (b *builder) wallByCaller() map[callBy]float64 {
+	out := map[callBy]float64{}
+	if b.wall != nil {
+		for _, e := range b.wall.Edges {
+			if !b.withCPU[e.Service] {
+				out[callBy{methodOf{e.Service, e.Version, e.Callee, e.GoroutineGroup}, e.Caller}] += e.X
+			}
+		}
+	}
+	return out
+}
+
+// callBy are the calls of a method by one caller.
+type callBy struct {
+	methodOf
+	caller string
+}
