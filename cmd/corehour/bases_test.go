@@ -144,3 +144,28 @@ func TestCostOfStockSpans(t *testing.T) {
 		}
 	}
 }
+
+// Where it is not known which process sent spans, figures and verdicts say so.
+func TestMergedProcessesSaySo(t *testing.T) {
+	clock(t, evening)
+	window := []string{"--from", "2026-03-10", "--to", "2026-03-11"}
+	for instance, merged := range map[string]bool{"": true, methodspan.MayBeMerged + "10.0.0.7:40123": true, "web-7d9f/12": false} {
+		var items []methodspan.Item
+		for i := range 2 {
+			p := fixture.NewProcess(fmt.Sprintf("1.%d", i), instance, fixture.Start)
+			p.Resource.ProcessStartNS = 0
+			for n := range 100 {
+				row := p.Call("web.Serve", "(entry)", fixture.Start.Add(time.Duration(i)*time.Hour+time.Duration(n)*20*time.Second), time.Millisecond, -1, 1, 0)
+				row.WeightBasis, row.Calls = methodspan.BasisThreshold, 1
+			}
+			items = append(items, p.Item())
+		}
+		root := fixture.Write(t, items)
+		for _, command := range [][]string{{"cost"}, {"check"}, {"regress"}, {"report", "--format", "text"}} {
+			r := corehour(slices.Concat(command, []string{"--warehouse", root}, window)...)
+			if said := strings.Contains(strings.Join(strings.Fields(r.stdout), " "), "processes may be merged: store/shop (production)"); said != merged {
+				t.Errorf("instance %q: %s: %+v", instance, command, r)
+			}
+		}
+	}
+}

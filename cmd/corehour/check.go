@@ -180,6 +180,9 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 		if s.AssumedCalls > 0 {
 			d.Say(cost.AssumedNote(s.Service, s.AssumedCalls))
 		}
+		if s.MayBeMerged {
+			d.Say(cost.MergedNote(s.Service))
+		}
 	}
 
 	odd := &output.Table{

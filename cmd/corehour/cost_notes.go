@@ -48,11 +48,15 @@ func pendingNotes(r *cost.Report) []string {
 	return notes
 }
 
-// assumedNotes say of which services calls are only known from below.
+// assumedNotes say of which services calls are only known from below, and processes not apart.
 func assumedNotes(r *cost.Report) (notes []string) {
 	for i := range r.Services {
-		if s := &r.Services[i]; s.AssumedCalls > 0 {
+		s := &r.Services[i]
+		if s.AssumedCalls > 0 {
 			notes = append(notes, cost.AssumedNote(s.Service, s.AssumedCalls))
+		}
+		if s.MayBeMerged {
+			notes = append(notes, cost.MergedNote(s.Service))
 		}
 	}
 	return notes

@@ -13,6 +13,7 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/alert/delivery"
 	"github.com/corehour/corehour/regression/alert/rules"
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
@@ -242,6 +243,15 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 		return nil, r.nothing(ctx, w)
 	}
 	f.Warnings = aheadOf(slices.MaxFunc(runs, func(a, b query.Run) int { return a.Last.Compare(b.Last) }).Last)
+	if slices.ContainsFunc(runs, func(r query.Run) bool { return r.UnknownProcesses }) { // as of other SDKs
+		merged, err := w.Merged(ctx, r.window, r.filter)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range merged {
+			f.Warnings = append(f.Warnings, cost.MergedNote(s))
+		}
+	}
 	pairs, skips, err := verdict.Pairs(runs, r.options.Base, r.options.Head)
 	if err != nil {
 		return nil, err

@@ -93,6 +93,12 @@ const (
 	ResourceRegion           = "cloud.region"
 	ResourceCapacityType     = "corehour.capacity_type" // on-demand, spot, reserved ...: no convention exists
 	ResourceProcessStart     = "process.creation.time"  // RFC 3339
+
+	// AttrInstance is a resource attribute of the receiver's, in the place of
+	// service.instance.id where a stock SDK sends none.
+	AttrInstance = "corehour.instance"
+	// MayBeMerged begins a name of it that several processes may have.
+	MayBeMerged = "~"
 )
 
 // Values with a fixed spelling.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -23,7 +24,7 @@ var ResourceColumns = map[string]bool{
 // of the image.
 func ReadResource(res pcommon.Resource) *Resource {
 	r := &Resource{}
-	var nodeUID, node string
+	var nodeUID, node, given string
 	res.Attributes().Range(func(name string, v pcommon.Value) bool {
 		switch name {
 		case ResourceServiceNamespace:
@@ -34,6 +35,8 @@ func ReadResource(res pcommon.Resource) *Resource {
 			r.Version = v.AsString()
 		case ResourceInstance:
 			r.Instance = v.AsString()
+		case AttrInstance:
+			given = v.AsString()
 		case ResourceEnvironment:
 			r.Environment = v.AsString()
 		case ResourceOldEnvironment:
@@ -66,6 +69,7 @@ func ReadResource(res pcommon.Resource) *Resource {
 		return true
 	})
 	r.HostID = cmp.Or(nodeUID, node, r.HostID)
+	r.Instance = cmp.Or(r.Instance, given)
 	return r
 }
 
@@ -86,7 +90,9 @@ func (r *Resource) Key() ProcessKey {
 }
 
 // Identified tells whether the process can be told from every other one.
-func (r *Resource) Identified() bool { return r.Instance != "" && r.ProcessStartNS != 0 }
+func (r *Resource) Identified() bool {
+	return r.Instance != "" && !strings.HasPrefix(r.Instance, MayBeMerged) && r.ProcessStartNS != 0
+}
 
 // Hash names the process in 32 hex digits. The parts are length-prefixed, so
 // that no two identities share a spelling.

@@ -8,7 +8,7 @@ const maxDepth = 128
 func (n *normalizer) learnTraces(p *pass) {
 	f := &p.foreign
 	s := &f.sampler
-	instance := s.target.Instance
+	instance := f.instance
 	if s.server != nil && s.known {
 		for i := range f.spans {
 			root := f.spans[i].span

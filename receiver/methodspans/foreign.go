@@ -29,6 +29,8 @@ type foreignScratch struct {
 	known    int                         // spans whose trace state says p
 	traces   map[pcommon.TraceID]float64 // what is known of them; 0 = nothing
 	sampler  sampler
+	instance string // the name of the process; "" = none
+	named    bool   // the resource says it
 }
 
 // foreignSpan is a span of another SDK. One that is no method span may be the root of some
@@ -59,12 +61,13 @@ func (f *foreignScratch) release() {
 	clear(f.places)
 	clear(f.normal)
 	clear(f.traces)
-	f.methods, f.known, f.sampler = 0, 0, sampler{}
+	f.methods, f.known, f.sampler, f.instance = 0, 0, sampler{}, ""
 }
 
 func (n *normalizer) beginForeign(resource pcommon.Resource, service string, p *pass) {
 	p.foreign.release()
 	p.foreign.sampler = samplerOf(n.server, resource)
+	n.findInstance(resource, p)
 	p.foreign.rate, p.foreign.stated = n.assumedRates[service]
 	if !p.foreign.stated {
 		p.foreign.rate = n.assumedRate

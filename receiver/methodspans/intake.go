@@ -58,6 +58,7 @@ func (in *intake) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	defer func() { in.telemetry.evicted(ctx, in.batches.settle(claim, accepted)) }()
 
 	claim.removeRepeats(td)
+	p.peer = peerOf(ctx)
 	in.normalizer.normalize(td, p)
 	in.telemetry.record(ctx, &p.tally)
 	in.release(p)

@@ -2,6 +2,7 @@ package methodspans
 
 import (
 	"math"
+	"net"
 	"time"
 	"unicode/utf8"
 
@@ -49,6 +50,7 @@ type pass struct {
 	reading reading
 	gone    []bool // by place in the scope: the span is removed at the end
 
+	peer    net.Addr      // who sent the request; nil = not known
 	service *serviceNames // of the resource, locked
 	caller  string        // within the service's bounds: mostly the next span's too
 	scope   string        // name of the scope
@@ -67,7 +69,7 @@ func newPass() *pass {
 func (p *pass) reset() {
 	p.tally = tally{}
 	p.reading.release()
-	p.service, p.caller, p.scope, p.numbers = nil, "", "", numbering{}
+	p.peer, p.service, p.caller, p.scope, p.numbers = nil, nil, "", "", numbering{}
 	p.counts.release()
 	p.foreign.release()
 }
@@ -94,6 +96,9 @@ func (n *normalizer) resource(rs ptrace.ResourceSpans, p *pass) {
 		return before > 0 && ss.Spans().Len() == 0
 	})
 	n.stampForeign(p)
+	if p.foreign.methods > 0 {
+		n.nameInstance(rs.Resource(), p)
+	}
 }
 
 func serviceOf(res pcommon.Resource) (namespace, service string) {

@@ -15,9 +15,19 @@ func AssumedNote(s query.Service, calls float64) string {
 	return fmt.Sprintf("assumed: %s: %.0f calls are at least that many, as nothing says how their spans were sampled: %s", s, calls, Remedy)
 }
 
+// MergedNote says that it is not known of a service which process sent what.
+func MergedNote(s query.Service) string {
+	return fmt.Sprintf("processes may be merged: %s: some spans do not say which process sent them, so several may be taken for one: set the resource attribute service.instance.id", s)
+}
+
 // anyAssumed reports whether some spans do not say how they were sampled.
 func anyAssumed(observed []query.Observed) bool {
 	return slices.ContainsFunc(observed, func(o query.Observed) bool { return o.Assumed })
+}
+
+// anyOthers reports whether some spans are of other SDKs.
+func anyOthers(observed []query.Observed) bool {
+	return slices.ContainsFunc(observed, func(o query.Observed) bool { return o.Others })
 }
 
 // assume notes the calls that are only known from below. No dollars are made of them unless they

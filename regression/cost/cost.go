@@ -78,6 +78,12 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 			return nil, err
 		}
 	}
+	var merged []query.Service
+	if anyOthers(observed) {
+		if merged, err = w.Merged(ctx, window, o.Filter); err != nil {
+			return nil, err
+		}
+	}
 	ask.Slot = slotFor(last.Sub(first))
 	costs, err := w.Costs(ctx, ask)
 	if err != nil {
@@ -91,6 +97,10 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	b.observe(observed, w.First())
 	b.await(pending)
 	b.assume(assumed)
+	for _, s := range merged {
+		b.know(s)
+		b.service[s].MayBeMerged = true
+	}
 	if err := b.readWall(ctx, w, ask); err != nil {
 		return nil, err
 	}

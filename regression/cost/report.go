@@ -150,6 +150,9 @@ type Percentiles struct {
 type Service struct {
 	query.Service
 	Instances int64 `json:"instances"`
+	// MayBeMerged is set where it is not known of some spans which process sent them, so that several
+	// processes may be taken for one.
+	MayBeMerged bool `json:"processes_may_be_merged"`
 	// GenericPrice is set where some of its processes are priced by a public list price.
 	GenericPrice bool `json:"generic_price"`
 	// ObservedDays is the part of the window of which it is known what the service spent.

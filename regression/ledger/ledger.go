@@ -56,6 +56,12 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	if err != nil {
 		return nil, err
 	}
+	var merged []query.Service
+	if slices.ContainsFunc(stocks, func(s query.Stock) bool { return s.ForeignRows > 0 }) {
+		if merged, err = w.Merged(ctx, window, filter); err != nil {
+			return nil, err
+		}
+	}
 	fresh, err := w.FreshnessByRoot(ctx, window, filter)
 	if err != nil {
 		return nil, err
@@ -71,7 +77,7 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	for _, s := range stocks {
 		entry := &Service{
 			Service: s.Service, Rows: s.Rows, ForeignRows: s.ForeignRows, ForeignCalls: s.ForeignCalls, AssumedCalls: s.AssumedCalls, VersionlessRows: s.VersionlessRows,
-			NewestRow: &s.Last,
+			NewestRow: &s.Last, MayBeMerged: slices.Contains(merged, s.Service),
 		}
 		if r.NewestRow == nil || s.Last.After(*r.NewestRow) {
 			r.NewestRow = &s.Last

@@ -66,6 +66,7 @@ type Observed struct {
 	Service
 	First, Counted time.Time
 	Assumed        bool // nothing says how some spans in the window were sampled
+	Others         bool // some spans in the window are of other SDKs
 }
 
 // Observed lists it for every service on the dates of the window, by its first row on them.
@@ -73,9 +74,9 @@ func (w *Warehouse) Observed(ctx context.Context, window Window, f Filter) ([]Ob
 	var out []Observed
 	err := w.each(ctx, "observed", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var o Observed
-		var first, counted, assumed int64
-		err := rows.Scan(into(&o.Namespace), into(&o.Name), into(&o.Environment), &first, into(&counted), into(&assumed))
-		o.First, o.Assumed = at(first), assumed > 0
+		var first, counted, assumed, others int64
+		err := rows.Scan(into(&o.Namespace), into(&o.Name), into(&o.Environment), &first, into(&counted), into(&assumed), into(&others))
+		o.First, o.Assumed, o.Others = at(first), assumed > 0, others > 0
 		if counted != 0 {
 			o.Counted = at(counted)
 		}

@@ -24,7 +24,7 @@ var comparedOnSums = map[string]string{
 	// These are about single processes, items and files, which sums have none of.
 	"processes": "wantNothingOfSums", "last_stats": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
 	"batches": "wantNothingOfSums", "once": "wantNothingOfSums",
-	"pending": "wantNothingOfSums", "observed": "askMore", "assumed": "askMore",
+	"pending": "wantNothingOfSums", "observed": "askMore", "assumed": "askMore", "merged": "askMore",
 	// What users' statements read: TestStoredWeightsAreThoseOfTheView.
 	"create_weights": "ask", "create_method_cost_of_weights": "ask",
 	// Parts of others, and what only BigQuery is asked.
@@ -98,6 +98,12 @@ func askMore(t *testing.T, root string) answers {
 	must(err)
 	for _, s := range assumed {
 		a.add(fmt.Sprintf("assumed %v %q", s.MethodName, s.Version), s.Calls)
+	}
+
+	merged, err := w.Merged(ctx, Window{}, Filter{})
+	must(err)
+	for _, s := range merged {
+		a.add("merged "+s.String(), 1)
 	}
 
 	samplings, err := w.Sampling(ctx, Window{}, Filter{})

@@ -84,3 +84,16 @@ func (w *Warehouse) Assumed(ctx context.Context, window Window, f Filter) ([]Ass
 	})
 	return out, err
 }
+
+// Merged lists the services several processes of which may be taken for one: their spans do not
+// say which process sent them.
+func (w *Warehouse) Merged(ctx context.Context, window Window, f Filter) ([]Service, error) {
+	var out []Service
+	err := w.each(ctx, "merged", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
+		var s Service
+		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment))
+		out = append(out, s)
+		return err
+	})
+	return out, err
+}

@@ -130,8 +130,12 @@ func ofAllVersions(costs []query.CostEdge) (edges []query.Edge) {
 // rank takes over the costs, the dearest first.
 func (r *Report) rank(costs *cost.Report) {
 	for i := range costs.Services {
-		if s := &costs.Services[i]; s.AssumedCalls > 0 {
+		s := &costs.Services[i]
+		if s.AssumedCalls > 0 {
 			r.Notes = append(r.Notes, cost.AssumedNote(s.Service, s.AssumedCalls))
+		}
+		if s.MayBeMerged {
+			r.Notes = append(r.Notes, cost.MergedNote(s.Service))
 		}
 	}
 	for _, m := range costs.Methods {

@@ -31,12 +31,16 @@ func main() {
 	endpoint := flag.String("endpoint", "", "host:port of the collector")
 	service := flag.String("service", "billing", "name of the service")
 	version := flag.String("version", "1.0", "version of the service")
+	instance := flag.String("instance", "", "service.instance.id; by default of service and version, - for none, as the SDK has it by default")
 	ratio := flag.Float64("ratio", 1, "share of traces that are sampled at the head")
 	rates := flag.String("rates", "", "URL of a server of Jaeger's remote sampling protocol, instead of --ratio")
 	orders := flag.Int("orders", 100, "orders to handle")
 	report := flag.String("report", "", "file for the report")
 	flag.Parse()
-	if err := run(*protocol, *endpoint, *service, *version, *ratio, *rates, *orders, *report); err != nil {
+	if *instance == "" {
+		*instance = *service + "-" + *version
+	}
+	if err := run(*protocol, *endpoint, *service, *version, *instance, *ratio, *rates, *orders, *report); err != nil {
 		fmt.Fprintln(os.Stderr, "gotel:", err)
 		os.Exit(1)
 	}
@@ -50,7 +54,7 @@ type done struct {
 	OuterWallNS int64 `json:"outer_wall_ns"`
 }
 
-func run(protocol, endpoint, service, version string, ratio float64, rates string, orders int, report string) error {
+func run(protocol, endpoint, service, version, instance string, ratio float64, rates string, orders int, report string) error {
 	ctx := context.Background()
 	exporter, err := newExporter(ctx, protocol, endpoint)
 	if err != nil {
@@ -62,12 +66,15 @@ func run(protocol, endpoint, service, version string, ratio float64, rates strin
 		defer remote.Close()
 		sampler = trace.ParentBased(remote)
 	}
-	of, err := resource.Merge(resource.Default(), resource.NewSchemaless(
+	says := []attribute.KeyValue{
 		attribute.String("service.name", service),
 		attribute.String("service.version", version),
-		attribute.String("service.instance.id", service+"-"+version),
 		attribute.String("deployment.environment.name", "test"),
-	))
+	}
+	if instance != "-" {
+		says = append(says, attribute.String("service.instance.id", instance))
+	}
+	of, err := resource.Merge(resource.Default(), resource.NewSchemaless(says...))
 	if err != nil {
 		return err
 	}

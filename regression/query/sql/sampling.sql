@@ -44,3 +44,15 @@ WHERE weight_basis = 'assumed' AND start_ns >= {{.Param}}from_ns AND start_ns < 
 GROUP BY {{.Key ""}}
 ORDER BY {{.Key ""}}
 {{end}}
+
+{{define "merged"}}
+-- Services with spans of which it is not known which process sent them: no name, or one that
+-- the receiver says several may have.
+SELECT {{.Service ""}}
+FROM method_calls
+WHERE weight_basis <> 'exact' AND (instance IS NULL OR instance LIKE '~%')
+  AND start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns
+  {{.Only ""}}
+GROUP BY {{.Service ""}}
+ORDER BY {{.Service ""}}
+{{end}}

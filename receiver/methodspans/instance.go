@@ -1,0 +1,106 @@
+package methodspans
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"strings"
+
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// instancePlaces are attributes of the semantic conventions that name where a process runs, the
+// narrowest first. A place has a name if all of them are there; of what is alone, such as a
+// container, the process is taken for the only one.
+var instancePlaces = []struct {
+	attributes []string
+	alone      bool
+}{
+	{[]string{"container.id"}, true},
+	{[]string{"k8s.pod.uid", "k8s.container.name"}, true},
+	{[]string{"k8s.pod.uid"}, true},
+	{[]string{"k8s.namespace.name", "k8s.pod.name", "k8s.container.name"}, true},
+	{[]string{"k8s.namespace.name", "k8s.pod.name"}, true},
+	{[]string{"k8s.pod.name"}, true},
+	{[]string{"aws.ecs.container.arn"}, true},
+	{[]string{"aws.ecs.task.arn"}, true},
+	{[]string{"faas.instance"}, true},
+	{[]string{methodspan.ResourceHostID}, false},
+	{[]string{methodspan.ResourceHost}, false},
+}
+
+// instanceOf names the process of a resource without service.instance.id by what else tells it
+// apart from others; that stays the same when a collector restarts. Else it is named by who
+// sends it. A name that several processes may have begins with methodspan.MayBeMerged.
+func instanceOf(resource pcommon.Resource, peer net.Addr) string {
+	text := func(names ...string) string {
+		parts := make([]string, len(names))
+		for i, name := range names {
+			v, ok := resource.Attributes().Get(name)
+			if !ok || v.AsString() == "" {
+				return ""
+			}
+			parts[i] = v.AsString()
+		}
+		return strings.Join(parts, "/")
+	}
+	pid := text("process.pid")
+	for _, place := range instancePlaces {
+		switch name := text(place.attributes...); {
+		case name == "":
+		case pid != "":
+			return name + "/" + pid
+		case place.alone:
+			return name
+		default:
+			return methodspan.MayBeMerged + name
+		}
+	}
+	if pid != "" { // of containers most are 1
+		return methodspan.MayBeMerged + cmp.Or(addressOf(peer), "pid") + "/" + pid
+	}
+	if peer == nil || peer.String() == "" {
+		return ""
+	}
+	return methodspan.MayBeMerged + peer.String()
+}
+
+// addressOf is the address without the port, which the next connection of a process has not.
+func addressOf(peer net.Addr) string {
+	if peer == nil {
+		return ""
+	}
+	if host, _, err := net.SplitHostPort(peer.String()); err == nil {
+		return host
+	}
+	return peer.String()
+}
+
+// peerOf is who sends a request: the connection by gRPC, and the address by HTTP.
+func peerOf(ctx context.Context) net.Addr { return client.FromContext(ctx).Addr }
+
+// nameInstance gives a resource the name of its process if it has none of its own, within the
+// bound of names.
+func (n *normalizer) nameInstance(resource pcommon.Resource, p *pass) {
+	if name := p.foreign.instance; name != "" && !p.foreign.named {
+		resource.Attributes().PutStr(methodspan.AttrInstance, name)
+	}
+}
+
+// findInstance finds the name that the process of a resource says, or that it is given.
+func (n *normalizer) findInstance(resource pcommon.Resource, p *pass) {
+	for _, name := range [...]string{methodspan.ResourceInstance, methodspan.AttrInstance} { // the second of a collector before this one
+		if v, ok := resource.Attributes().Get(name); ok && v.AsString() != "" {
+			p.foreign.instance, p.foreign.named = v.AsString(), true
+			return
+		}
+	}
+	p.foreign.instance, p.foreign.named = validUTF8(instanceOf(resource, p.peer)), false
+	if len(p.foreign.instance) > n.limits.MaxNameLength {
+		p.fault(textTooLong, corrected)
+		p.foreign.instance = shortened(p.foreign.instance, n.limits.MaxNameLength)
+	}
+}
