@@ -169,3 +169,57 @@ func TestMergedProcessesSaySo(t *testing.T) {
 		}
 	}
 }
+
+// Spans of frameworks are left out as if they were not stored: their time is their callers'.
+func TestNoFrameworks(t *testing.T) {
+	clock(t, evening)
+	const server, driver = "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", "io.opentelemetry.jdbc"
+	var items []methodspan.Item
+	for i := range 2 {
+		p := fixture.NewProcess(fmt.Sprintf("1.%d", i), "a", fixture.Start)
+		call := func(class, method, caller string, at time.Time, wall time.Duration) {
+			row := p.Call("x", caller, at, wall, -1, 1, 0)
+			row.Class, row.Method, row.WeightBasis, row.Calls = class, method, methodspan.BasisThreshold, 1
+		}
+		for n := range 100 {
+			at := fixture.Start.Add(time.Duration(i)*time.Hour + time.Duration(n)*20*time.Second)
+			call(server, "GET /cart", "(entry)", at, 40*time.Millisecond)
+			call("shop/cart.Cart", "Total", server+".GET /cart", at, 30*time.Millisecond)
+			call(driver, "SELECT shop", "shop/cart.Cart.Total", at, 20*time.Millisecond)
+		}
+		items = append(items, p.Item())
+	}
+	window := []string{"--warehouse", fixture.Write(t, items), "--from", "2026-03-10", "--to", "2026-03-11"}
+	for _, command := range [][]string{{"cost", "--wide"}, {"cost", "--by", "caller,method", "--wide"}, {"regress", "--wide"}, {"report", "--format", "text", "--wide"}} {
+		for _, left := range []bool{false, true} {
+			args := slices.Concat(command, window)
+			if left {
+				args = append(args, "--no-frameworks")
+			}
+			r := corehour(args...)
+			if !strings.Contains(r.stdout, "shop/cart.Cart.Total") || strings.Contains(r.stdout, driver+".SELECT shop") == left {
+				t.Errorf("%q: %+v", args, r)
+			}
+		}
+	}
+	for _, c := range []struct {
+		args    []string
+		seconds float64
+	}{{window, 200 * 0.01}, {append(window, "--no-frameworks"), 200 * 0.03}} {
+		var costs struct {
+			Methods []struct {
+				Method        string
+				SelfWallHours float64 `json:"self_wall_hours"`
+			}
+		}
+		r := corehour(append([]string{"cost", "--json"}, c.args...)...)
+		if err := json.Unmarshal([]byte(r.stdout), &costs); err != nil {
+			t.Fatalf("%v: %+v", err, r)
+		}
+		for _, m := range costs.Methods {
+			if m.Method == "Total" && math.Abs(m.SelfWallHours*3600-c.seconds) > 1e-6 {
+				t.Errorf("%q: own time %v s, want %v", c.args, m.SelfWallHours*3600, c.seconds)
+			}
+		}
+	}
+}

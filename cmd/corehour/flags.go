@@ -32,11 +32,13 @@ type common struct {
 	since     string
 	tz        string
 	filter    query.Filter
-	html      bool // whether the command writes it, by default then
-	maxBytes  string
-	cacheSize string
-	notices   io.Writer // for estimates of what queries read; nil = nowhere
-	spent     *bigquery.Spent
+	// noFrameworks leaves out spans of frameworks.
+	noFrameworks bool
+	html         bool // whether the command writes it, by default then
+	maxBytes     string
+	cacheSize    string
+	notices      io.Writer // for estimates of what queries read; nil = nowhere
+	spent        *bigquery.Spent
 
 	// What parse makes of them.
 	out    output.Format
@@ -118,6 +120,7 @@ func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
 	f.StringVar(&c.tz, "tz", "UTC", "time `zone` of times read and shown, as Europe/Berlin or Local; a time that occurs twice is the first for --from and the last for --to")
 	f.StringVar(&c.filter.Service, "service", "", "only this service (`name`)")
 	f.StringVar(&c.filter.Environment, "environment", "", "only this environment (`name`)")
+	f.BoolVar(&c.noFrameworks, "no-frameworks", false, "leave out spans of OpenTelemetry's instrumentation libraries, as if they were not stored")
 	return c
 }
 
@@ -350,7 +353,7 @@ func parseSpan(name, s string) (time.Duration, error) {
 
 // open opens the warehouse. One bound holds for all that a command opens.
 func (c *common) open(ctx context.Context, window query.Window, options ...query.Option) (*query.Warehouse, error) {
-	return query.OpenAll(ctx, c.warehouses(), window, append(options, query.Tell(c.notices), query.Counting(c.spent))...)
+	return query.OpenAll(ctx, c.warehouses(), window, append(options, query.Tell(c.notices), query.Counting(c.spent), query.LeaveOutFrameworks(c.noFrameworks))...)
 }
 
 func (c *common) noArguments() error {

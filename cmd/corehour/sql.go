@@ -48,8 +48,8 @@ func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, 
 			return errors.New("--limit, --format and --tz have no effect beside --output: all rows are written as they are")
 		case *limit < 1:
 			return fmt.Errorf("--limit: want 1 or more, found %d", *limit)
-		case c.filter != query.Filter{}:
-			return errors.New("--service and --environment have no effect here: filter in WHERE")
+		case c.filter != query.Filter{} || c.noFrameworks:
+			return errors.New("--service, --environment and --no-frameworks have no effect here: filter in WHERE")
 		}
 		return nil
 	})

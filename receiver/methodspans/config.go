@@ -67,9 +67,14 @@ type ForeignRule struct {
 	// stands for every service.
 	Service string `mapstructure:"service"`
 
-	// Match is a method in its normal form, `shop/cart.Cart.Total`, or a
-	// prefix of some that ends in `*`.
+	// Match is a method in its normal form, `shop/cart.Cart.Total`, a prefix of
+	// some that ends in `*`, or `(frameworks)`: all spans of OpenTelemetry's
+	// instrumentation libraries that name no function.
 	Match string `mapstructure:"match"`
+
+	// Exclude leaves out what matches, whatever other rules say. Where all rules
+	// of a service exclude, what they do not match is taken.
+	Exclude bool `mapstructure:"exclude"`
 
 	_ struct{}
 }

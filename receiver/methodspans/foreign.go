@@ -19,9 +19,9 @@ const (
 // foreignScratch holds the foreign spans of one resource until all of them were met, since
 // a parent may come after its child.
 type foreignScratch struct {
-	rate     float64   // assumed for the service
-	stated   bool      // the configuration says it of this service
-	patterns []pattern // of the service, in mode rules
+	rate     float64 // assumed for the service
+	stated   bool    // the configuration says it of this service
+	rules    rules   // of the service, in mode rules
 	spans    []foreignSpan
 	places   map[spanKey]int32 // of spans by their ids
 	normal   map[identity]string
@@ -56,8 +56,8 @@ func newForeignScratch() foreignScratch {
 func (f *foreignScratch) release() {
 	clear(f.spans)
 	f.spans = f.spans[:0]
-	clear(f.patterns)
-	f.patterns = f.patterns[:0]
+	clear(f.rules)
+	f.rules = f.rules[:0]
 	clear(f.places)
 	clear(f.normal)
 	clear(f.traces)
@@ -73,7 +73,7 @@ func (n *normalizer) beginForeign(resource pcommon.Resource, service string, p *
 		p.foreign.rate = n.assumedRate
 	}
 	if n.foreign == ForeignRules {
-		p.foreign.patterns = n.rules.forService(service, p.foreign.patterns)
+		p.foreign.rules = n.rules.forService(service, p.foreign.rules)
 	}
 }
 
@@ -151,7 +151,7 @@ func (n *normalizer) takes(span ptrace.Span, p *pass) bool {
 	case ForeignCode:
 		return p.reading.textOf(fieldFunction) != "" || p.reading.textOf(fieldOldFunction) != ""
 	case ForeignRules:
-		return matchesAny(p.foreign.patterns, p.foreign.normalForm(id))
+		return p.foreign.rules.take(p.foreign.normalForm(id))
 	default:
 		return false
 	}

@@ -3,7 +3,12 @@ package methodspans
 import (
 	"fmt"
 	"strings"
+
+	"github.com/corehour/corehour/internal/methodspan"
 )
+
+// frameworks is a pattern that stands for all of methodspan.FrameworkScopes.
+const frameworks = "(frameworks)"
 
 // pattern is a name, or a prefix of names.
 type pattern struct {
@@ -17,6 +22,9 @@ func parsePattern(s string) pattern {
 }
 
 func (p pattern) matches(name string) bool {
+	if p.text == frameworks {
+		return methodspan.IsFramework(name)
+	}
 	if p.prefix {
 		return strings.HasPrefix(name, p.text)
 	}
@@ -36,12 +44,15 @@ func validatePattern(key, s string, optional bool) error {
 // rules decide which foreign methods are kept.
 type rules []rule
 
-type rule struct{ service, match pattern }
+type rule struct {
+	service, match pattern
+	exclude        bool
+}
 
 func newRules(config []ForeignRule) rules {
 	out := make(rules, 0, len(config))
 	for _, c := range config {
-		r := rule{service: parsePattern(c.Service), match: parsePattern(c.Match)}
+		r := rule{service: parsePattern(c.Service), match: parsePattern(c.Match), exclude: c.Exclude}
 		if c.Service == "" {
 			r.service.prefix = true
 		}
@@ -50,21 +61,27 @@ func newRules(config []ForeignRule) rules {
 	return out
 }
 
-// forService leaves the patterns that a service's methods have to match.
-func (rs rules) forService(service string, into []pattern) []pattern {
+// forService adds the rules that hold for a service.
+func (rs rules) forService(service string, into rules) rules {
 	for _, r := range rs {
 		if r.service.matches(service) {
-			into = append(into, r.match)
+			into = append(into, r)
 		}
 	}
 	return into
 }
 
-func matchesAny(patterns []pattern, name string) bool {
-	for _, p := range patterns {
-		if p.matches(name) {
-			return true
+// take reports whether the rules of a service take a method: none excludes it, and one
+// includes it, unless all of them exclude.
+func (rs rules) take(name string) bool {
+	included, including := false, false
+	for _, r := range rs {
+		matches := r.match.matches(name)
+		if r.exclude && matches {
+			return false
 		}
+		including = including || !r.exclude
+		included = included || !r.exclude && matches
 	}
-	return false
+	return included || !including && len(rs) > 0
 }

@@ -72,9 +72,9 @@ type Service struct {
 	LostInTransit   int64   `json:"lost_in_transit"`
 	NotJudgedCalls  int64   `json:"not_judged_calls"`
 	Rows            int64   `json:"rows"`
-	ForeignRows     int64   `json:"foreign_rows"`  // outside of the ledger
-	ForeignCalls    float64 `json:"foreign_calls"` // estimates
-	AssumedCalls    float64 `json:"assumed_calls"` // of these: nothing says how their spans were sampled
+	ForeignRows     int64   `json:"foreign_rows"`            // outside of the ledger
+	ForeignCalls    float64 `json:"foreign_calls"`           // estimates
+	AssumedCalls    float64 `json:"assumed_calls"`           // of these: nothing says how their spans were sampled
 	MayBeMerged     bool    `json:"processes_may_be_merged"` // it is not known which process sent some of them
 	UnpricedShare   float64 `json:"unpriced_rows_share"`
 	VersionlessRows int64   `json:"versionless_rows"`

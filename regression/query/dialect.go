@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
 )
 
 //go:embed sql/*.sql
@@ -208,13 +210,15 @@ type scope struct {
 	Sides   bool   // whether rows are told apart by side of a comparison
 	WarmUp  bool   // whether rows of processes that have just started are left out
 	Filter  Filter
-	Of      *Service // the one whose rows alone are read, and not kept apart by its names
-	Told    []string // columns that statements of sums tell rows apart by
-	Summed  bool     // rows are added up before they are weighed
-	Every   bool     // pending rows are kept, without a weight
-	Timed   bool     // only rows with weights are of interest
-	Errors  bool     // sums are of wall time and errors, too
-	Once    bool     // a row that is stored several times is read once
+	// NoFrameworks leaves out the methods of methodspan.FrameworkScopes.
+	NoFrameworks bool
+	Of           *Service // the one whose rows alone are read, and not kept apart by its names
+	Told         []string // columns that statements of sums tell rows apart by
+	Summed       bool     // rows are added up before they are weighed
+	Every        bool     // pending rows are kept, without a weight
+	Timed        bool     // only rows with weights are of interest
+	Errors       bool     // sums are of wall time and errors, too
+	Once         bool     // a row that is stored several times is read once
 
 	Within string // the condition that cuts weighted rows to a window, or nothing
 
@@ -350,6 +354,11 @@ func (s scope) Only(prefix string) string {
 	}
 	if s.Filter.Environment != "" {
 		condition += fmt.Sprintf(" AND %senvironment = %senvironment", prefix, s.Param)
+	}
+	if s.NoFrameworks {
+		for _, scope := range methodspan.FrameworkScopes {
+			condition += fmt.Sprintf(" AND COALESCE(%sclass, '') NOT LIKE '%s%%'", prefix, scope)
+		}
 	}
 	return condition
 }

@@ -13,6 +13,8 @@ type settings struct {
 	notices io.Writer
 	into    string
 	spent   *bigquery.Spent
+
+	noFrameworks bool
 }
 
 func settingsOf(options []Option) settings {
@@ -31,6 +33,12 @@ func Tell(w io.Writer) Option {
 			s.notices = w
 		}
 	}
+}
+
+// LeaveOutFrameworks leaves out the spans of OpenTelemetry's instrumentation libraries, as if they
+// were not stored, if on. It changes no statement of the user's own.
+func LeaveOutFrameworks(on bool) Option {
+	return func(s *settings) { s.noFrameworks = on }
 }
 
 // Into lets Export write to a file, which must be there.

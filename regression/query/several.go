@@ -45,7 +45,7 @@ func OpenAll(ctx context.Context, roots []string, window Window, options ...Opti
 	if len(roots) == 1 {
 		return Open(ctx, roots[0], window, options...)
 	}
-	w := &Warehouse{Window: window, dialect: duckdbDialect, notices: settingsOf(options).notices}
+	w := &Warehouse{Window: window, dialect: duckdbDialect, notices: settingsOf(options).notices, noFrameworks: settingsOf(options).noFrameworks}
 	w.reopen = func(ctx context.Context, window Window) (*Warehouse, error) {
 		return OpenAll(ctx, roots, window, options...)
 	}

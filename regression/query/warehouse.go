@@ -64,6 +64,8 @@ type Warehouse struct {
 	given     map[string]given
 	user      *Warehouse // the same rows, for statements of the user's own, once there are some
 	weighed   bool       // the weights of all rows are stored
+
+	noFrameworks bool // their rows are left out
 }
 
 // Open resolves the newest commit of the warehouse at root and defines the views
@@ -78,6 +80,7 @@ func Open(ctx context.Context, root string, window Window, options ...Option) (*
 	if err != nil {
 		return nil, err
 	}
+	w.noFrameworks = settingsOf(options).noFrameworks
 	w.reopen = func(ctx context.Context, window Window) (*Warehouse, error) {
 		return Open(ctx, root, window, options...)
 	}
@@ -260,6 +263,7 @@ func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[str
 	if s.dialect == (dialect{}) {
 		s.dialect = w.dialect
 	}
+	s.NoFrameworks = w.noFrameworks
 	text, err := render(name, s)
 	if err != nil {
 		return err

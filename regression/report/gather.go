@@ -35,8 +35,10 @@ type Options struct {
 	Zone      *time.Location
 	Now       time.Time
 	Filter    query.Filter
-	Methods   int // looked at closely: those that were raised, then those that cost most
-	Verdict   verdict.Options
+	// NoFrameworks leaves out spans of instrumentation libraries.
+	NoFrameworks bool
+	Methods      int // looked at closely: those that were raised, then those that cost most
+	Verdict      verdict.Options
 	// Notices, if not nil, is told what a warehouse that is not here will cost and what
 	// is waited for, a line each.
 	Notices io.Writer
@@ -48,7 +50,7 @@ type Options struct {
 // in the window, or with what Options.Nothing says.
 func Gather(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{Made: o.Now, Warehouse: o.Warehouse, zone: o.Zone}
-	w, err := query.Open(ctx, o.Warehouse, o.Window, query.Tell(o.Notices))
+	w, err := query.Open(ctx, o.Warehouse, o.Window, query.Tell(o.Notices), query.LeaveOutFrameworks(o.NoFrameworks))
 	if err != nil {
 		return nil, err
 	}

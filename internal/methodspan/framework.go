@@ -1,0 +1,26 @@
+package methodspan
+
+import "strings"
+
+// FrameworkScopes are how the names of instrumentation scopes begin whose spans are of
+// frameworks and drivers, and not of a team's own code. Such a scope is the class of a span
+// that names no function.
+var FrameworkScopes = []string{
+	"io.opentelemetry.",                            // Java, Android, PHP
+	"opentelemetry.instrumentation.",               // Python
+	"@opentelemetry/instrumentation-",              // JavaScript
+	"go.opentelemetry.io/contrib/instrumentation/", // Go
+	"OpenTelemetry::Instrumentation::",             // Ruby
+	"OpenTelemetry.Instrumentation.",               // .NET
+	"Microsoft.AspNetCore", "System.Net.Http",      // .NET without a library
+}
+
+// IsFramework reports whether a class, or a name that begins with one, is of a framework.
+func IsFramework(class string) bool {
+	for _, prefix := range FrameworkScopes {
+		if strings.HasPrefix(class, prefix) {
+			return true
+		}
+	}
+	return false
+}
