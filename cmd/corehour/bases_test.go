@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -219,6 +220,122 @@ func TestNoFrameworks(t *testing.T) {
 		for _, m := range costs.Methods {
 			if m.Method == "Total" && math.Abs(m.SelfWallHours*3600-c.seconds) > 1e-6 {
 				t.Errorf("%q: own time %v s, want %v", c.args, m.SelfWallHours*3600, c.seconds)
+			}
+		}
+	}
+}
+
+const remedy = "so there are at least as many: " + methodspan.AssumedRemedy
+
+// explain says which calls are only known from below, and why no dollars are made of them.
+func TestExplainSaysAssumed(t *testing.T) {
+	clock(t, evening)
+	for basis, assumed := range map[string]bool{methodspan.BasisAssumed: true, methodspan.BasisThreshold: false} {
+		r := corehour("explain", "--wide", "--warehouse", foreignCalls(t, basis, basis, time.Millisecond), "web.Serve")
+		for _, want := range []string{"400 calls are at least that many", ">= 200", "corehour cost --include-assumed"} {
+			if r.code != exitNothing || strings.Contains(r.stdout, want) != assumed {
+				t.Errorf("%s: %q: %+v", basis, want, r)
+			}
+		}
+	}
+}
+
+// An alert says how much of it is assumed, and what helps, in JSON and in chat.
+func TestAlertsSayAssumed(t *testing.T) {
+	clock(t, evening)
+	chat := newInbox(t)
+	t.Setenv("COREHOUR_TEST_CHAT", chat.URL)
+	for basis, assumed := range map[string]bool{methodspan.BasisAssumed: true, methodspan.BasisThreshold: false} {
+		var items []methodspan.Item
+		for i := range 2 {
+			for _, instance := range []string{"a", "b", "c"} {
+				p := fixture.NewProcess(fmt.Sprintf("1.%d", i), fmt.Sprint(instance, i), fixture.Start.Add(time.Duration(i)*time.Hour))
+				for n := range 1000 {
+					d := time.Duration(1+i)*time.Millisecond + time.Duration(n%7)*time.Microsecond
+					row := p.Call("web.Serve", "(entry)", fixture.Start.Add(time.Duration(i)*time.Hour+time.Duration(n)*3*time.Second), d, d, 1, 1)
+					row.WeightBasis, row.Calls = basis, 1
+				}
+				items = append(items, p.Item())
+			}
+		}
+		root := fixture.Write(t, items)
+		args := []string{"regress", "--method", "threshold", "--json", "--slack", "env:COREHOUR_TEST_CHAT", "--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-11"}
+		r := corehour(args...)
+		var found struct {
+			Alerts []struct {
+				AssumedShare float64  `json:"assumed_share"`
+				USDPerDay    *float64 `json:"usd_per_day"`
+				Reason       string
+			}
+			Comparisons []struct {
+				AssumedShare float64 `json:"assumed_share"`
+			}
+		}
+		if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != exitFound || len(found.Alerts) != 1 || len(found.Comparisons) != 1 {
+			t.Fatalf("%s: %v: %+v", basis, err, r)
+		}
+		a := found.Alerts[0]
+		if strings.Contains(a.Reason, remedy) != assumed || (a.AssumedShare == 1) != assumed || (found.Comparisons[0].AssumedShare == 1) != assumed || (a.USDPerDay == nil) != assumed {
+			t.Errorf("%s: %+v", basis, found)
+		}
+		if got := strings.Join(chat.take(), ""); strings.Contains(got, remedy) != assumed || got == "" {
+			t.Errorf("%s: told %q", basis, got)
+		}
+	}
+}
+
+// So does a drift.
+func TestDriftSaysAssumed(t *testing.T) {
+	clock(t, april)
+	d := months()
+	d.Basis = methodspan.BasisAssumed
+	r := corehour("drift", "--json", "--warehouse", d.Write(t))
+	var found struct {
+		Alerts []struct {
+			AssumedShare float64 `json:"assumed_share"`
+			Reason       string
+		}
+		Services []struct {
+			AssumedShare float64 `json:"assumed_share"`
+		}
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Alerts) == 0 || len(found.Services) != 1 || found.Services[0].AssumedShare != 1 {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	for _, a := range found.Alerts {
+		if a.AssumedShare != 1 || !strings.Contains(a.Reason, remedy) {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
+// A budget is not kept for calls of which no dollars are made.
+func TestBudgetsSayAssumed(t *testing.T) {
+	clock(t, evening)
+	budgets := write(t, "budgets.json", `{"version":1,"budgets":[{"name":"web","class":"web","usd_per_day":1000},{"name":"shop","service":"shop","usd_per_day":1000}]}`)
+	for basis, code := range map[string]int{methodspan.BasisAssumed: exitCannotTell, methodspan.BasisThreshold: exitNothing} {
+		assumed := code == exitCannotTell
+		root := foreignCalls(t, basis, basis, time.Millisecond)
+		fixture.Append(t, root, fixture.Start.Add(24*time.Hour), func() []methodspan.Item {
+			p := fixture.NewProcess("1.1", "own", fixture.Start)
+			p.Counts("web.Own", fixture.Start, time.Minute, 100)
+			for i := range 50 {
+				p.Call("web.Own", "(entry)", fixture.Start.Add(time.Duration(i)*time.Second), time.Millisecond, time.Millisecond, 0.5, 1)
+			}
+			return []methodspan.Item{p.Item()}
+		}())
+		r := corehour("cost", "--json", "--budgets", budgets, "--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-11")
+		var found struct {
+			Budgets struct {
+				Spendings []cost.Spending
+			}
+		}
+		if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != code || len(found.Budgets.Spendings) != 2 {
+			t.Fatalf("%s: %v: %+v", basis, err, r)
+		}
+		for _, s := range found.Budgets.Spendings {
+			if (s.AssumedCalls == 400) != assumed || strings.Contains(s.AtLeast, "400 calls are at least that many") != assumed || s.SpentUSD == nil || (s.Interval == nil) != assumed {
+				t.Errorf("%s: %+v", basis, s)
 			}
 		}
 	}

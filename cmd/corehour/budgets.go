@@ -84,6 +84,9 @@ func budgetAlert(s *cost.Spending) alert.Alert {
 		Records: s.Records, USDPerDay: &excess, GenericPrice: s.GenericPrice, FirstSeen: now().UTC().Truncate(time.Second), Links: []string{},
 	}
 	a.Severity = alert.SeverityOf(alert.Impact{USDPerDay: &excess, Share: excess / *s.SpentUSD})
+	if s.Calls > 0 { // the reason says why that is a lower bound
+		a.AssumedShare = s.AssumedCalls / s.Calls
+	}
 	if s.AtLeast != "" {
 		a.Reason = fmt.Sprintf("budget %s (%s): %s of at least $%s a day, planned are $%s a day; %s",
 			b.Name, b.Subject(), s.What, output.Amount(*s.SpentUSD), output.Amount(s.PlannedUSD), s.AtLeast)
@@ -114,7 +117,7 @@ func (b *budgeting) gone(a *alert.Alert) (string, bool) {
 	return "there is no such budget any more", true
 }
 
-// unknown tells that a budget could be broken by idle cores that are not known.
+// unknown tells that a budget could be broken by idle cores or calls that are not known.
 func (b *budgeting) unknown() bool {
 	return slices.ContainsFunc(b.Spendings, func(s cost.Spending) bool { return s.AtLeast != "" && !s.Broken })
 }

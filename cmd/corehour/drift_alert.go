@@ -41,6 +41,7 @@ func (h *serviceHistory) alerts(s *driftService, day int) ([]alert.Alert, error)
 		}
 		a.GenericPrice = usd != nil && week.Generic
 		a.Severity = alert.SeverityOf(alert.Impact{USDPerDay: usd, Share: l.share})
+		a.MarkAssumed(h.assumed)
 		a.ID = alert.ID(&a)
 		out = append(out, a)
 	}

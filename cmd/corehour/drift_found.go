@@ -41,6 +41,8 @@ type driftService struct {
 	Methods int         `json:"methods"`
 	Judged  int         `json:"judged"`
 	Lines   []driftLine `json:"lines"`
+	// AssumedShare is the part of the measured calls of which nothing says how they were sampled.
+	AssumedShare float64 `json:"assumed_share,omitempty"`
 	// Missing says what is missing where no method is judged.
 	Missing string `json:"missing,omitempty"`
 }
@@ -120,7 +122,7 @@ func date(t time.Time) string { return t.Format(time.DateOnly) }
 
 // told puts the course of a history into words.
 func (h *serviceHistory) told(c *drift.Course, owners *rules.Owners) *driftService {
-	s := &driftService{Service: h.Service, Metric: h.metric, From: date(h.first), To: date(h.day(h.Days)), Looks: c.Looks, Methods: len(h.Methods), Lines: []driftLine{}}
+	s := &driftService{Service: h.Service, Metric: h.metric, From: date(h.first), To: date(h.day(h.Days)), Looks: c.Looks, Methods: len(h.Methods), AssumedShare: h.assumed, Lines: []driftLine{}}
 	if c.Looks > 0 {
 		s.LastLook = new(date(h.day(c.Seen)))
 	}

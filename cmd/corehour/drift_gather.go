@@ -24,6 +24,8 @@ type serviceHistory struct {
 	// cost is what a day of the service costs in a window.
 	cost        func(query.Window) (*cost.Day, error)
 	deployments []verdict.Deployment
+	// assumed is the part of the measured calls of which nothing says how they were sampled.
+	assumed float64
 
 	methods, callers map[string]int32
 }
@@ -101,6 +103,7 @@ func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error
 	for _, h := range all {
 		h.finish(window.To)
 		h.deployments = deploymentsOf(h.Service, runs)
+		h.assumed = assumedOf(h.Service, runs)
 		h.cost = func(window query.Window) (*cost.Day, error) {
 			return cost.DayOf(ctx, w, window, h.Service, "", cost.Options{Now: now()})
 		}
@@ -110,6 +113,16 @@ func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error
 
 func deploymentsOf(service query.Service, runs []query.Run) []verdict.Deployment {
 	return verdict.Deployments(slices.DeleteFunc(slices.Clone(runs), func(r query.Run) bool { return r.Service != service }))
+}
+
+func assumedOf(s query.Service, runs []query.Run) float64 {
+	var assumed, measured int64
+	for i := range runs {
+		if r := &runs[i]; r.Service == s {
+			assumed, measured = assumed+r.Assumed, measured+r.Measured
+		}
+	}
+	return float64(assumed) / float64(max(1, measured))
 }
 
 // metricsOf says what is looked at of each service.

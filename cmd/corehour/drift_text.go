@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/drift"
 	"github.com/corehour/corehour/regression/output"
 )
@@ -40,6 +41,9 @@ func driftDocument(f *driftFindings) *output.Document {
 			}
 		}
 		notes = append(append(notes, s.summary(f.series)), s.limits()...)
+		if s.AssumedShare > 0 {
+			notes = append(notes, "  "+alert.AtLeast(s.AssumedShare))
+		}
 		if s.NoRowsSince != "" {
 			notes = append(notes, fmt.Sprintf("  no rows since %s: nothing is a drift now", s.NoRowsSince))
 		}

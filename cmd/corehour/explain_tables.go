@@ -2,10 +2,14 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
 )
 
 // add prints what the warehouse knows of a method.
@@ -24,7 +28,7 @@ func (a *account) add(d *output.Document, zone *time.Location) {
 		}
 		versions.Rows = append(versions.Rows, []output.Cell{
 			output.Name(version), output.Name(showTime(v.First, zone)), output.Name(showTime(v.Last, zone)),
-			output.Figure(wholeNumber(v.Calls)), output.Whole(v.Measured), output.Whole(v.CPUMeasured),
+			output.Figure(callsOfVersion(v)), output.Whole(v.Measured), output.Whole(v.CPUMeasured),
 			output.Figure(probability(v.P)), output.Figure(probability(v.LowestP) + " to " + probability(v.HighestP)), output.Figure(probability(v.CPUP)),
 			output.Figure(probability(v.ConfiguredRate)), output.Name(strings.Join(v.Bases, ", ")), output.Name(orElse(v.Tier, unknown)),
 		})
@@ -53,6 +57,14 @@ func (a *account) add(d *output.Document, zone *time.Location) {
 	d.Add(conditions)
 }
 
+// callsOfVersion is how many there are, or how many at least.
+func callsOfVersion(v *query.Sampling) string {
+	if slices.Contains(v.Bases, methodspan.BasisAssumed) {
+		return ">= " + wholeNumber(v.Calls)
+	}
+	return wholeNumber(v.Calls)
+}
+
 func probability(p float64) string {
 	if !(p > 0) {
 		return unknown
@@ -66,12 +78,18 @@ func (a *account) costs(row func(what, value string)) {
 		row("cost", "nothing measured")
 		return
 	}
+	if l.AssumedCalls > 0 {
+		row("calls", fmt.Sprintf("%s; %s", callsOf(l), cost.AssumedNote(a.Service, l.AssumedCalls)))
+	}
 	row("CPU time of a call", nanos(l.CPUNSPerCall)+" with all it calls")
 	row("wall time of a call", nanos(l.WallNSPerCall))
 	own := fmt.Sprintf("$%s a day, $%s a month, 95%% interval %s", amount(l.SelfUSDPerDay), amount(l.SelfUSDPerMonth), bounds(l))
 	switch {
 	case l.SelfUSDPerDay == nil:
 		own = "not known: no price, or no CPU measured"
+		if l.AssumedCalls > 0 && l.SelfCoreHours != nil {
+			own = "no dollars are made of calls that are only known from below; corehour cost --include-assumed does"
+		}
 	case l.Uncertain:
 		own += " ~"
 	case l.Warning != "":

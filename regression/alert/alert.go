@@ -64,6 +64,9 @@ type Alert struct {
 	USDPerDayBasis string   `json:"usd_per_day_basis,omitempty"`
 	// GenericPrice is set where that is by a public list price.
 	GenericPrice bool `json:"generic_price,omitempty"`
+	// AssumedShare is the part of the measured calls, of the head version or of the service, of which
+	// nothing says how their spans were sampled: calls are at least as many.
+	AssumedShare float64 `json:"assumed_share,omitempty"`
 	// FirstSeen is the first row of the head version, or when a budget was first
 	// found broken, or the day on which a drift began.
 	FirstSeen time.Time `json:"first_seen"`

@@ -4,15 +4,21 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/query"
 )
 
 // Remedy is what makes the calls of spans known of which nothing says how they were sampled.
-const Remedy = "use a consistent sampler, rates served by sampling_rates, or assumed_rates of the receiver"
+const Remedy = methodspan.AssumedRemedy
 
 // AssumedNote says how many calls of a service are only known from below.
 func AssumedNote(s query.Service, calls float64) string {
-	return fmt.Sprintf("assumed: %s: %.0f calls are at least that many, as nothing says how their spans were sampled: %s", s, calls, Remedy)
+	return fmt.Sprintf("assumed: %s: %s", s, AssumedCallsNote(calls))
+}
+
+// AssumedCallsNote says it without the service.
+func AssumedCallsNote(calls float64) string {
+	return fmt.Sprintf("%.0f calls are at least that many, as nothing says how their spans were sampled: %s", calls, Remedy)
 }
 
 // MergedNote says that it is not known of a service which process sent what.

@@ -66,6 +66,10 @@ type Spending struct {
 	Records  int64       `json:"records"`
 	// GenericPrice is set where some of it is by a public list price.
 	GenericPrice bool `json:"generic_price"`
+	// AssumedCalls of the Calls are only known from below. No dollars are made of them, unless they
+	// are asked for. Both are of methods with CPU time, where self costs are added up.
+	AssumedCalls float64 `json:"assumed_calls,omitempty"`
+	Calls        float64 `json:"calls,omitempty"`
 	// AtLeast says why SpentUSD is only a lower bound, which can break a budget and
 	// cannot keep it. Such a budget has an interval, of that alone, only if broken.
 	AtLeast string `json:"at_least,omitempty"`
@@ -86,13 +90,45 @@ func (r *Report) Spend(b Budget) Spending {
 	if r.ObservedDays <= 0 {
 		return s
 	}
+	selfCosts := true
 	if b.Class != "" || b.Owner != "" {
 		r.spendOnMethods(&s)
 	} else {
 		r.spendOnServices(&s)
+		selfCosts = s.What == "" || strings.Contains(s.What, "self costs")
 	}
 	s.Broken = s.Interval != nil && s.Interval[0] > s.PlannedUSD
+	if selfCosts {
+		r.assumedIn(&s)
+	}
 	return s
+}
+
+// assumedIn notes the calls that are only known from below. What is spent is more by what
+// they cost.
+func (r *Report) assumedIn(s *Spending) {
+	calls, assumed := 0.0, 0.0
+	for i := range r.Methods {
+		if l := &r.Methods[i]; l.SelfCoreHours != nil && s.covers(l) {
+			calls, assumed = calls+l.Calls, assumed+l.AssumedCalls
+		}
+	}
+	if assumed == 0 {
+		return
+	}
+	s.Calls, s.AssumedCalls = calls, assumed
+	if s.AtLeast != "" {
+		s.AtLeast += "; "
+	}
+	if s.AtLeast += AssumedCallsNote(assumed); !s.Broken {
+		s.Interval = nil
+	}
+}
+
+// covers reports whether a method is a part of what the budget is about.
+func (s *Spending) covers(l *Line) bool {
+	b := &s.Budget
+	return (b.Owner == "" || l.Owner == b.Owner) && b.Matches(l.Namespace, l.Name, l.Environment, l.Class)
 }
 
 func (r *Report) spendOnMethods(s *Spending) {
@@ -100,8 +136,7 @@ func (r *Report) spendOnMethods(s *Spending) {
 	spent, low, high := 0.0, 0.0, 0.0
 	for i := range r.Methods {
 		l := &r.Methods[i]
-		b := &s.Budget
-		if b.Owner != "" && l.Owner != b.Owner || !b.Matches(l.Namespace, l.Name, l.Environment, l.Class) || l.SelfUSDPerDay == nil {
+		if !s.covers(l) || l.SelfUSDPerDay == nil {
 			continue
 		}
 		s.Records += l.CPUMeasured

@@ -145,8 +145,10 @@ type Comparison struct {
 	Clusters string `json:"clusters"`
 	// WholeService is about what all methods have in common; null where it was not
 	// judged.
-	WholeService *Line         `json:"whole_service"`
-	Spreads      *Spreads      `json:"spreads"` // null by the threshold rule
+	WholeService *Line    `json:"whole_service"`
+	Spreads      *Spreads `json:"spreads"` // null by the threshold rule
+	// AssumedShare is the part of the measured calls of head of which nothing says how they were sampled.
+	AssumedShare float64       `json:"assumed_share,omitempty"`
 	Warnings     []string      `json:"warnings"`
 	Methods      []Line        `json:"methods"`
 	Alerts       []alert.Alert `json:"alerts"`
@@ -159,6 +161,17 @@ type Comparison struct {
 func (c *Comparison) markPrices() {
 	for i := range c.Alerts {
 		c.Alerts[i].GenericPrice = c.GenericPrice && c.Alerts[i].USDPerDay != nil
+	}
+}
+
+// markAssumed says of the comparison and of its alerts how much is only known from below.
+func (c *Comparison) markAssumed() {
+	if c.AssumedShare == 0 {
+		return
+	}
+	c.Warnings = append(c.Warnings, alert.AtLeast(c.AssumedShare))
+	for i := range c.Alerts {
+		c.Alerts[i].MarkAssumed(c.AssumedShare)
 	}
 }
 
@@ -197,7 +210,7 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 			BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
 			BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision, ChosenBy: p.ChosenBy, GenericPrice: p.Head.ListPrice,
 			BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
-			Metric: first[i].metric, Clusters: "instance x " + slotName(slotFor(p, o)), Warnings: []string{},
+			Metric: first[i].metric, AssumedShare: p.Head.assumedShare(), Clusters: "instance x " + slotName(slotFor(p, o)), Warnings: []string{},
 			Methods: first[i].with(second[i]),
 			headOwn: map[query.Metric]float64{first[i].metric: first[i].headOwn(), second[i].metric: second[i].headOwn()},
 		}
@@ -210,6 +223,7 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 			return nil, err
 		}
 		c.markPrices()
+		c.markAssumed()
 		out[i] = c
 	}
 	return out, nil

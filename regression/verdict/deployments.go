@@ -31,6 +31,14 @@ type Deployment struct {
 	Assumed     int64 // of Measured: nothing says how the spans were sampled
 }
 
+// assumedShare is the part of the measured calls of which nothing says how they were sampled.
+func (d *Deployment) assumedShare() float64 {
+	if d.Measured == 0 {
+		return 0
+	}
+	return float64(d.Assumed) / float64(d.Measured)
+}
+
 // unseenFor is how long a version whose processes can't be told apart must not be
 // seen, while another is, for its return to be a new deployment.
 const unseenFor = 30 * time.Minute

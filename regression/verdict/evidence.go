@@ -130,7 +130,7 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Diff
 		BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
 		BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision, ChosenBy: p.ChosenBy, GenericPrice: p.Head.ListPrice,
 		BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
-		Metric: first.metric, Warnings: []string{}, Methods: []Line{}, Alerts: []alert.Alert{},
+		Metric: first.metric, AssumedShare: p.Head.assumedShare(), Warnings: []string{}, Methods: []Line{}, Alerts: []alert.Alert{},
 	}
 	c.Clusters = first.describe()
 	results, err := evaluate(subjects, o)
@@ -177,6 +177,7 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Diff
 	slices.SortStableFunc(c.Methods, func(a, b Line) int { return strings.Compare(a.full, b.full) })
 	slices.SortStableFunc(c.Alerts, alert.Dearer)
 	c.markPrices()
+	c.markAssumed()
 	return c, results[0].Differences, nil
 }
 

@@ -117,6 +117,9 @@ func postableOf(a *alert.Alert) postable {
 			p.Annotations["generic_price"] = "true"
 		}
 	}
+	if a.AssumedShare > 0 { // the description says what helps
+		p.Annotations["assumed_share"] = strconv.FormatFloat(a.AssumedShare, 'g', 3, 64)
+	}
 	if len(a.Links) > 0 {
 		set(p.Annotations, "link", a.Links[0])
 	}

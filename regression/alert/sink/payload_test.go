@@ -30,6 +30,14 @@ func sinks(e *Endpoint) map[string]Sink {
 	}
 }
 
+// assumed is an alert of a service of which little is known how its spans were sampled.
+func assumed() []alert.Alert {
+	a := drifting()[:1]
+	a[0].USDPerDay = nil // which are not made of them
+	a[0].MarkAssumed(0.83)
+	return a
+}
+
 func TestPayloads(t *testing.T) {
 	address, got := server(t)
 	resolved := dearer()[:1]
@@ -46,6 +54,7 @@ func TestPayloads(t *testing.T) {
 			"drift":    alert.Messages(alert.Firing, drifting()),
 			"over":     alert.Messages(alert.Resolved, over),
 			"budget":   alert.Messages(alert.Firing, []alert.Alert{overBudget()}),
+			"assumed":  alert.Messages(alert.Firing, assumed()),
 		} {
 			if len(messages) != 1 {
 				t.Fatalf("%d messages for one deployment", len(messages))

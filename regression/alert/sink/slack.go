@@ -125,6 +125,9 @@ func slackLine(status alert.Status, a *alert.Alert) string {
 	if a.USDPerDay != nil {
 		fmt.Fprintf(&b, ", $%s a day more%s", output.Amount(*a.USDPerDay), generic(a.GenericPrice))
 	}
+	if least := a.AtLeast(); least != "" {
+		b.WriteString(", " + least)
+	}
 	if a.Owner != "" {
 		b.WriteString(", owner " + code(a.Owner))
 	}
