@@ -57,6 +57,7 @@ func statements(t *testing.T) map[string]string {
 	add("cost_owners", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Summed: true, Group: []string{"owner"}, Owned: true, Repriced: true})
 	add("cost_wall", "cost", scope{metricColumns: columnsOf[Wall], Errors: true, Group: []string{"service_namespace", "service", "environment", "class", "method"}})
 	add("cost_goroutine_groups", "cost", scope{metricColumns: columnsOf[CPU], Errors: true, Group: []string{"owner", "goroutine_group"}, Owned: true, Repriced: true})
+	add("assumed_no_frameworks", "assumed", scope{NoFrameworks: true})
 	add("bill", "bill", scope{})
 	add("bill_repriced", "bill", scope{Repriced: true})
 	add("user", "user", scope{Within: startsWithin("@from_ns", "@to_ns")})
