@@ -1,26 +1,40 @@
 package main
 
 import (
-	"math"
+	"bytes"
+	"database/sql"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
 )
 
-// The ledger is printed where costs cannot be computed.
+// The ledger is printed where costs cannot be computed: here the CPU times of a file are damaged.
 func TestCheckStandsWithoutCosts(t *testing.T) {
 	clock(t, evening)
-	p := fixture.NewProcess("1", "a", fixture.Start)
-	p.Counts("a.B", fixture.Start, time.Minute, 10)
-	for i := range 2 {
-		r := p.Call("a.B", methodspan.CallerEntry, fixture.Start.Add(time.Duration(i)*time.Second), time.Second, time.Second, 1, 1)
-		r.Kind, r.Measured, r.CPUMeasured = methodspan.KindAggregate, math.MaxInt64, math.MaxInt64
+	root := twoReleases(t, 0.5)
+	files, err := filepath.Glob(filepath.Join(root, "date=*", "*.parquet"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
 	}
-	p.Beat(fixture.Start, time.Minute, time.Second, true)
-	root := fixture.Write(t, []methodspan.Item{p.Item()})
+	db, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var start, size int64
+	if err := db.QueryRowContext(t.Context(), `SELECT COALESCE(dictionary_page_offset, data_page_offset), total_compressed_size
+		FROM parquet_metadata('`+files[0]+`') WHERE path_in_schema = 'cpu_ns' ORDER BY total_compressed_size DESC LIMIT 1`).Scan(&start, &size); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(data[start:start+size], bytes.Repeat([]byte{0xff}, int(size)))
+	if err := os.WriteFile(files[0], data, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if r := corehour("cost", "--warehouse", root); r.code != exitFailed {
 		t.Fatalf("costs can be computed: %+v", r)
 	}

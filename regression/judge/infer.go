@@ -126,7 +126,7 @@ func (c *compared) estimate(d differ, o Options, inflation float64) {
 	case min(c.seen[Base], c.seen[Head]) < o.Records:
 		v.State = FewRecords
 		return
-	case !c.fits[c.decide[0]].ok || !c.fits[mean].ok:
+	case !c.fits[c.decide[0]].ok || !c.fits[mean].ok || !c.inclusive.ok:
 		v.State = FewSlots
 		return
 	}

@@ -168,6 +168,12 @@ func (d dialect) Above(factor string) string {
 	return "CASE WHEN s.n = 1 THEN CASE WHEN s.x > " + factor + " * p.cap THEN 1 ELSE 0 END ELSE COALESCE(" + bins + ", 0) END"
 }
 
+// Total is the sum of whole numbers, exact up to 2^53. That of INT64 ends with an error where
+// it does not fit.
+func (d dialect) Total(numbers string) string {
+	return "CAST(LEAST(SUM(CAST(" + numbers + " AS " + d.Double + ")), 9e18) AS " + d.Long + ")"
+}
+
 // equal compares two columns, unknown being equal to unknown. BigQuery joins by
 // equality only.
 func (d dialect) equal(a, b, column string) string {

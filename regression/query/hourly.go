@@ -43,7 +43,11 @@ func (w *Warehouse) hourly(ctx context.Context, windows []Window, slots ...time.
 			files = append(files, f)
 		}
 	}
-	views, err := viewsOf("hourly", files)
+	bounds, err := boundsOf(ctx, w.db, files, w.bounds.now)
+	if err != nil {
+		return d, err
+	}
+	views, err := viewsOf("hourly", files, bounds)
 	if err != nil {
 		return d, err
 	}

@@ -199,7 +199,7 @@ func statsOf(v any) (map[string]float64, error) {
 		}
 		name, _ := pair["name"].(string)
 		value, ok := pair["value"].(float64)
-		if ok && !math.IsNaN(value) && !math.IsInf(value, 0) {
+		if ok && math.Abs(value) <= math.MaxInt64 { // sums of them are finite
 			out[name] = value
 		}
 	}

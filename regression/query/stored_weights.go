@@ -60,7 +60,7 @@ func (w *Warehouse) userViews(weighed bool) (statements []string, err error) {
 		s.Whole = true
 		from, to := w.Window.nanos()
 		s.Within = startsWithin(strconv.FormatInt(from, 10), strconv.FormatInt(to, 10))
-		if statements, err = viewsOf("whole", w.Files); err != nil {
+		if statements, err = viewsOf("whole", w.Files, w.bounds); err != nil {
 			return nil, err
 		}
 		statements = append(statements, "CREATE OR REPLACE VIEW method_calls AS SELECT * FROM whole_calls"+s.Within)

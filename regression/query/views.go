@@ -12,7 +12,7 @@ import (
 
 // viewsOf are statements that define the views <prefix>_rows, with the number of the
 // collector whose a row is, and <prefix>_calls, without.
-func viewsOf(prefix string, files []parquet.File) ([]string, error) {
+func viewsOf(prefix string, files []parquet.File, b bounds) ([]string, error) {
 	paths, err := quotedPaths(files)
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func viewsOf(prefix string, files []parquet.File) ([]string, error) {
 		parts[i] = strconv.Itoa(numbers[f.Prefix])
 	}
 	return []string{
-		"CREATE OR REPLACE VIEW " + prefix + "_rows AS SELECT " + fullOf(files) + ", CAST([" + strings.Join(parts, ", ") + "][CAST(file_index AS BIGINT) + 1] AS BIGINT) AS part FROM " + readFiles(files, paths),
+		"CREATE OR REPLACE VIEW " + prefix + "_rows AS " + b.within("SELECT "+fullOf(files)+", CAST(["+strings.Join(parts, ", ")+"][CAST(file_index AS BIGINT) + 1] AS BIGINT) AS part FROM "+readFiles(files, paths)),
 		"CREATE OR REPLACE VIEW " + prefix + "_calls AS SELECT * EXCLUDE (part) FROM " + prefix + "_rows",
 	}, nil
 }

@@ -54,6 +54,7 @@ type Warehouse struct {
 	views     []string       // that hourly has defined last
 	db        *sql.DB
 	dialect   dialect
+	bounds    bounds
 	spill     string
 	into      string           // where Export writes, empty if it does not
 	remote    *remote          // nil for files
@@ -160,7 +161,10 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	// The engine makes the directory when it first needs it, which few queries
 	// do; nobody can guess the name and put something in its place.
 	w.spill = filepath.Join(os.TempDir(), "corehour-spill-"+rand.Text())
-	views, err := viewsOf("method", w.Files)
+	if w.bounds, err = boundsOf(ctx, w.db, w.Files, time.Now()); err != nil {
+		return err
+	}
+	views, err := viewsOf("method", w.Files, w.bounds)
 	if err != nil {
 		return err
 	}
@@ -182,7 +186,7 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	w.dialect = duckdbDialect
 	w.dialect.Parted = slices.ContainsFunc(w.Files, func(f parquet.File) bool { return f.Prefix != w.Files[0].Prefix })
 	w.dialect.Finer = hasFiner(w.Files)
-	w.dialect.lateNS = lateFrom(w.Files, time.Now())
+	w.dialect.lateNS = lateFrom(w.Files, w.bounds.now)
 	costs, err := render("create_method_cost", scope{dialect: w.dialect, Source: w.dialect.Rows()})
 	if err != nil {
 		return err
@@ -193,7 +197,7 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 		"SET parquet_metadata_cache = true", // a statement reads the same files several times
 		asWritten,
 	}, views, []string{
-		"CREATE VIEW method_files AS SELECT " + fullOf(w.Files) + " FROM " + readFiles(w.Files, paths, "filename = 'parquet_file'"),
+		"CREATE VIEW method_files AS " + w.bounds.within("SELECT "+fullOf(w.Files)+" FROM "+readFiles(w.Files, paths, "filename = 'parquet_file'")),
 		costs,
 	}, more, []string{
 		// From here on no statement, whoever wrote it, reaches another file.

@@ -3,7 +3,7 @@
 SELECT
   t.side, c.instance, c.process_start_ns,
   MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns,
-  CAST(SUM(c.measured) AS {{.Long}}) AS measured, CAST(SUM(COALESCE(c.cpu_measured, 0)) AS {{.Long}}) AS cpu_measured
+  {{.Total `c.measured`}} AS measured, {{.Total `COALESCE(c.cpu_measured, 0)`}} AS cpu_measured
 FROM method_calls AS c
 JOIN {{.Given "compared"}} AS t
   ON t.version = c.version
@@ -39,7 +39,7 @@ seen AS (
       THEN MOD(MOD(w.start_ns - {{.Param}}begin_ns, 86400000000000) + 86400000000000, 86400000000000)
       ELSE w.start_ns - {{.Param}}begin_ns END AS offset_ns,
     w.w_wall * w.measured AS flow, w.{{.Weight}} AS weight, w.{{.Measured}} AS n, CAST(w.{{.Value}} AS {{.Double}}) AS x, w.{{.Histogram}} AS bins,
-    w.measured AS timed, COALESCE(w.cpu_measured, 0) AS timed_cpu
+    CAST(w.measured AS {{.Double}}) AS timed, CAST(COALESCE(w.cpu_measured, 0) AS {{.Double}}) AS timed_cpu
   FROM weighted AS w
   JOIN names AS e ON e.key_id = w.key_id
   JOIN {{.Given "compared"}} AS t ON t.version = w.version

@@ -155,7 +155,7 @@ own AS (
     name_id,
     CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
     SUM(calls) AS calls, SUM(unmeasured_calls) AS unmeasured_calls,
-    CAST(SUM(measured) AS {{.Long}}) AS measured, CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
+    {{.Total `measured`}} AS measured, {{.Total `cpu_measured`}} AS cpu_measured,
     SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(x) AS x
   FROM seen
   GROUP BY name_id
@@ -199,7 +199,7 @@ mean_parts AS (
 own_parts AS (
   SELECT
     name_id, goroutine_group,
-    CAST(SUM(measured) AS {{.Long}}) AS measured, CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
+    {{.Total `measured`}} AS measured, {{.Total `cpu_measured`}} AS cpu_measured,
     SUM(flow) AS wall_n, SUM(wall_x) AS wall_x, SUM(both_x) AS both_x, SUM(errors) AS errors, SUM(x) AS x
   FROM seen
   GROUP BY name_id, goroutine_group
@@ -537,7 +537,7 @@ binned AS (
 )
 SELECT
   {{.Service ""}}, class, method, tail, octave,
-  CAST(SUM(measured) AS {{.Long}}) AS measured, CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
+  {{.Total `measured`}} AS measured, {{.Total `cpu_measured`}} AS cpu_measured,
   COALESCE(SUM(n), 0) AS n, COALESCE(SUM(n * x), 0) AS x, COALESCE(SUM(n * x * x), 0) AS xx, COALESCE(SUM(n * x * x * x), 0) AS xxx,
   COALESCE(SUM(CASE WHEN octave IS NOT NULL THEN records END), 0) AS records, COALESCE(SUM(CASE WHEN octave IS NOT NULL THEN n * LN(x) END), 0) AS logs
 FROM binned

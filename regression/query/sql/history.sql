@@ -27,7 +27,7 @@ clusters AS (
 SELECT
   {{.Key ""}}, bucket_ns,
   SUM(calls) AS calls,
-  CAST(SUM(records) AS {{.Long}}) AS records,
+  {{.Total `records`}} AS records,
   CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS {{.Long}}) AS clusters,
   SUM(n) AS n, SUM(x) AS x, SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx
 FROM clusters AS c

@@ -4,7 +4,7 @@
 {{end -}}
 SELECT
   {{.Key "c."}},
-  CAST(SUM(c.measured) AS {{.Long}}) AS measured,
+  {{.Total `c.measured`}} AS measured,
   MIN(c.start_ns) AS first_ns, MAX(c.start_ns) AS last_ns
 FROM {{.Rows}} AS c
 JOIN uncounted AS u ON {{template "is_pending" .}}

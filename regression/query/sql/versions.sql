@@ -14,9 +14,9 @@ WITH units AS (
     MAX(end_ns) AS last_ns,
     MIN(process_start_ns) AS oldest_process_ns,
     SUM(CASE WHEN process_start_ns IS NULL THEN 1 ELSE 0 END) AS unknown_processes,
-    SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN measured ELSE 0 END) AS measured,
-    SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN cpu_measured ELSE 0 END) AS cpu_measured,
-    SUM(CASE WHEN weight_basis = 'assumed' THEN measured ELSE 0 END) AS assumed,
+    SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN CAST(measured AS {{.Double}}) ELSE 0 END) AS measured,
+    SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN CAST(cpu_measured AS {{.Double}}) ELSE 0 END) AS cpu_measured,
+    SUM(CASE WHEN weight_basis = 'assumed' THEN CAST(measured AS {{.Double}}) ELSE 0 END) AS assumed,
     MAX(CASE WHEN price_source LIKE 'list %' THEN 1 ELSE 0 END) AS listed,
     MAX(revision) AS revision
   FROM method_calls
@@ -45,9 +45,9 @@ SELECT
   MAX(until_unit_ns) + {{.Param}}unit_ns AS until_ns,
   MIN(oldest_process_ns) AS oldest_process_ns,
   CAST(SUM(unknown_processes) AS {{.Long}}) AS unknown_processes,
-  CAST(SUM(measured) AS {{.Long}}) AS measured,
-  CAST(SUM(cpu_measured) AS {{.Long}}) AS cpu_measured,
-  CAST(SUM(assumed) AS {{.Long}}) AS assumed,
+  {{.Total `measured`}} AS measured,
+  {{.Total `cpu_measured`}} AS cpu_measured,
+  {{.Total `assumed`}} AS assumed,
   CAST(MAX(listed) AS {{.Long}}) AS listed,
   MAX(revision) AS revision
 FROM numbered

@@ -393,7 +393,7 @@ seen AS (
       THEN MOD(MOD(w.start_ns - @begin_ns, 86400000000000) + 86400000000000, 86400000000000)
       ELSE w.start_ns - @begin_ns END AS offset_ns,
     w.w_wall * w.measured AS flow, w.w AS weight, w.cpu_measured AS n, CAST(w.cpu_ns AS FLOAT64) AS x, w.cpu_hist AS bins,
-    w.measured AS timed, COALESCE(w.cpu_measured, 0) AS timed_cpu
+    CAST(w.measured AS FLOAT64) AS timed, CAST(COALESCE(w.cpu_measured, 0) AS FLOAT64) AS timed_cpu
   FROM weighted AS w
   JOIN names AS e ON e.key_id = w.key_id
   JOIN UNNEST(@compared) AS t ON t.version = w.version

@@ -437,7 +437,7 @@ clusters AS (
 SELECT
   service_namespace, service, environment, version, class, method, bucket_ns,
   SUM(calls) AS calls,
-  CAST(SUM(records) AS INT64) AS records,
+  CAST(LEAST(SUM(CAST(records AS FLOAT64)), 9e18) AS INT64) AS records,
   CAST(SUM(CASE WHEN n > 0 THEN 1 ELSE 0 END) AS INT64) AS clusters,
   SUM(n) AS n, SUM(x) AS x, SUM(n * n) AS nn, SUM(n * x) AS nx, SUM(x * x) AS xx
 FROM clusters AS c

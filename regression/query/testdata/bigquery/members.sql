@@ -2,7 +2,7 @@
 SELECT
   t.side, c.instance, c.process_start_ns,
   MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns,
-  CAST(SUM(c.measured) AS INT64) AS measured, CAST(SUM(COALESCE(c.cpu_measured, 0)) AS INT64) AS cpu_measured
+  CAST(LEAST(SUM(CAST(c.measured AS FLOAT64)), 9e18) AS INT64) AS measured, CAST(LEAST(SUM(CAST(COALESCE(c.cpu_measured, 0) AS FLOAT64)), 9e18) AS INT64) AS cpu_measured
 FROM method_calls AS c
 JOIN UNNEST(@compared) AS t
   ON t.version = c.version

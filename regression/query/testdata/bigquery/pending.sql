@@ -15,7 +15,7 @@ WITH uncounted AS  (
 )
 SELECT
   c.service_namespace, c.service, c.environment, c.version, c.class, c.method,
-  CAST(SUM(c.measured) AS INT64) AS measured,
+  CAST(LEAST(SUM(CAST(c.measured AS FLOAT64)), 9e18) AS INT64) AS measured,
   MIN(c.start_ns) AS first_ns, MAX(c.start_ns) AS last_ns
 FROM method_calls AS c
 JOIN uncounted AS u ON u.process_start_ns = CASE WHEN c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000) AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND CASE c.kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' THEN c.process_start_ns END

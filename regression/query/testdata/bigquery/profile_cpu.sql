@@ -553,7 +553,7 @@ totals AS (
     name_id, side,
     SUM(n) AS n, SUM(x) AS x,
     CASE WHEN MIN(first_signature) = MAX(last_signature) THEN MAX(last_signature) END AS signature,
-    CAST(SUM(records) AS INT64) AS records,
+    CAST(LEAST(SUM(CAST(records AS FLOAT64)), 9e18) AS INT64) AS records,
     SUM(self_x) AS self_x,
     SUM(outer_x) AS outer_x, SUM(outer_usd) AS outer_usd,
     SUM(self_usd) AS self_usd, SUM(self_unpriced_x) AS self_unpriced_x, SUM(orphan_x) AS orphan_x

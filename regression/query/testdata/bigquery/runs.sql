@@ -13,9 +13,9 @@ WITH units AS (
     MAX(end_ns) AS last_ns,
     MIN(process_start_ns) AS oldest_process_ns,
     SUM(CASE WHEN process_start_ns IS NULL THEN 1 ELSE 0 END) AS unknown_processes,
-    SUM(CASE WHEN CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN measured ELSE 0 END) AS measured,
-    SUM(CASE WHEN CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN cpu_measured ELSE 0 END) AS cpu_measured,
-    SUM(CASE WHEN weight_basis = 'assumed' THEN measured ELSE 0 END) AS assumed,
+    SUM(CASE WHEN CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN CAST(measured AS FLOAT64) ELSE 0 END) AS measured,
+    SUM(CASE WHEN CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN CAST(cpu_measured AS FLOAT64) ELSE 0 END) AS cpu_measured,
+    SUM(CASE WHEN weight_basis = 'assumed' THEN CAST(measured AS FLOAT64) ELSE 0 END) AS assumed,
     MAX(CASE WHEN price_source LIKE 'list %' THEN 1 ELSE 0 END) AS listed,
     MAX(revision) AS revision
   FROM method_calls
@@ -44,9 +44,9 @@ SELECT
   MAX(until_unit_ns) + @unit_ns AS until_ns,
   MIN(oldest_process_ns) AS oldest_process_ns,
   CAST(SUM(unknown_processes) AS INT64) AS unknown_processes,
-  CAST(SUM(measured) AS INT64) AS measured,
-  CAST(SUM(cpu_measured) AS INT64) AS cpu_measured,
-  CAST(SUM(assumed) AS INT64) AS assumed,
+  CAST(LEAST(SUM(CAST(measured AS FLOAT64)), 9e18) AS INT64) AS measured,
+  CAST(LEAST(SUM(CAST(cpu_measured AS FLOAT64)), 9e18) AS INT64) AS cpu_measured,
+  CAST(LEAST(SUM(CAST(assumed AS FLOAT64)), 9e18) AS INT64) AS assumed,
   CAST(MAX(listed) AS INT64) AS listed,
   MAX(revision) AS revision
 FROM numbered

@@ -30,7 +30,7 @@ binned AS (
 )
 SELECT
   service_namespace, service, environment, class, method, tail, octave,
-  CAST(SUM(measured) AS INT64) AS measured, CAST(SUM(cpu_measured) AS INT64) AS cpu_measured,
+  CAST(LEAST(SUM(CAST(measured AS FLOAT64)), 9e18) AS INT64) AS measured, CAST(LEAST(SUM(CAST(cpu_measured AS FLOAT64)), 9e18) AS INT64) AS cpu_measured,
   COALESCE(SUM(n), 0) AS n, COALESCE(SUM(n * x), 0) AS x, COALESCE(SUM(n * x * x), 0) AS xx, COALESCE(SUM(n * x * x * x), 0) AS xxx,
   COALESCE(SUM(CASE WHEN octave IS NOT NULL THEN records END), 0) AS records, COALESCE(SUM(CASE WHEN octave IS NOT NULL THEN n * LN(x) END), 0) AS logs
 FROM binned

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+// poison is rows of another service, of which each number in turn is one that cannot be, as a
+// collector that believed everything stored it.
+func poison(start time.Time) (items []methodspan.Item) {
+	whole := []int64{math.MinInt64, -1, 1 << 53, 1<<53 + 1, 1 << 60, math.MaxInt64}
+	real := []float64{-1, 5e-324, 1e-300, 1 << 60, 1e300, math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN()}
+	wholes := map[string]func(r *methodspan.Row, n int64){
+		"measured":     func(r *methodspan.Row, n int64) { r.Measured = n },
+		"cpu_measured": func(r *methodspan.Row, n int64) { r.CPUMeasured = n },
+		"both":         func(r *methodspan.Row, n int64) { r.Measured, r.CPUMeasured = n, n },
+		"wall":         func(r *methodspan.Row, n int64) { r.WallNS = n },
+		"cpu":          func(r *methodspan.Row, n int64) { r.CPUNS = n },
+		"wall_max":     func(r *methodspan.Row, n int64) { r.WallMaxNS = n },
+		"cpu_max":      func(r *methodspan.Row, n int64) { r.CPUMaxNS = n },
+		"end":          func(r *methodspan.Row, n int64) { r.EndNS = n },
+		"life":         func(r *methodspan.Row, n int64) { r.StartNS, r.EndNS = r.StartNS-int64(24*time.Hour), n },
+		"start": func(r *methodspan.Row, n int64) {
+			r.StartNS, r.EndNS = min(max(r.StartNS, n), evening.Add(23*time.Hour).UnixNano()), max(r.StartNS, n)
+		},
+		"all": func(r *methodspan.Row, n int64) { r.Measured, r.CPUMeasured, r.WallNS, r.CPUNS = n, n, n, n },
+		"process start": func(r *methodspan.Row, n int64) {
+			of := *r.Resource
+			of.ProcessStartNS = n
+			r.Resource = &of
+		},
+		"total": func(r *methodspan.Row, n int64) {
+			if r.Process != nil {
+				r.Process.CallsTotal, r.Process.RSSBytes = n, n
+			}
+		},
+	}
+	reals := map[string]func(r *methodspan.Row, x float64){
+		"calls":     func(r *methodspan.Row, x float64) { r.Calls = x },
+		"errors":    func(r *methodspan.Row, x float64) { r.Errors = x },
+		"p":         func(r *methodspan.Row, x float64) { r.P = x },
+		"cpu_p":     func(r *methodspan.Row, x float64) { r.CPUP = x },
+		"wall_sq":   func(r *methodspan.Row, x float64) { r.WallSq = x },
+		"cpu_sq":    func(r *methodspan.Row, x float64) { r.CPUSq = x },
+		"rates":     func(r *methodspan.Row, x float64) { r.ConfiguredRate, r.EffectiveRate = x, x },
+		"price":     func(r *methodspan.Row, x float64) { r.USDPerCoreHour, r.PriceSource = &x, "list of mine" },
+		"both of p": func(r *methodspan.Row, x float64) { r.P, r.CPUP = x, x },
+		"process": func(r *methodspan.Row, x float64) {
+			if r.Process != nil {
+				*r.Process = methodspan.ProcessStats{Cores: x, HostCores: x, CPULimit: x, Stats: []methodspan.Stat{{Name: "dropped", Value: x}, {Name: "ring_capacity", Value: x}}}
+			}
+		},
+	}
+	n := 0
+	add := func(spoil func(r *methodspan.Row)) {
+		for _, basis := range []string{methodspan.BasisExact, methodspan.BasisThreshold} {
+			n++
+			p := fixture.NewProcess(fmt.Sprintf("1.%d", n%2), fmt.Sprintf("evil-%d", n), start)
+			p.Resource.Service, p.Resource.Host, p.Resource.HostID = "evil", "elsewhere", "of-evil"
+			at := start.Add(time.Duration(n%60) * time.Minute)
+			p.Counts("evil.Do", at, time.Minute, 100)
+			counts := p.Call("evil.Do", "", at, time.Minute, 0, 1, 1)
+			counts.Kind, counts.Measured, counts.CPUMeasured, counts.Calls = methodspan.KindCounts, 0, 0, 100
+			spoil(counts)
+			spoil(p.Call("evil.Do", "(entry)", at, time.Second, time.Second, 0.5, 1))
+			sum := p.Call("evil.Sum", "evil.Do", at, time.Second, time.Second, 0.5, 1)
+			sum.Kind, sum.Measured, sum.CPUMeasured = methodspan.KindAggregate, 10, 10
+			spoil(sum)
+			spoil(p.Beat(at, time.Minute, time.Second, false))
+			item := p.Item()
+			for i := range item.Rows {
+				item.Rows[i].WeightBasis = basis
+			}
+			items = append(items, item)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(wholes)) {
+		set := wholes[name]
+		for _, x := range whole {
+			add(func(r *methodspan.Row) { set(r, x) })
+			add(func(r *methodspan.Row) { set(r, x) }) // two of them overflow
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(reals)) {
+		set := reals[name]
+		for _, x := range real {
+			add(func(r *methodspan.Row) { set(r, x) })
+		}
+	}
+	return items
+}
+
+// Numbers of one service that cannot be true end no command and change nothing that is said of
+// another.
+func TestPoisonedRows(t *testing.T) {
+	clock(t, fixture.Start.Add(48*time.Hour))
+	clean, spoilt := twoReleases(t, 0.5), twoReleases(t, 0.5)
+	fixture.Append(t, spoilt, evening, poison(fixture.Start))
+
+	window := []string{"--from", fixture.Start.Format(time.RFC3339), "--to", evening.Format(time.RFC3339)}
+	commands := [][]string{
+		{"cost"}, {"cost", "--json"}, {"cost", "--percentiles", "--format", "csv"}, {"cost", "--by", "version"}, {"regress"}, {"regress", "--json"},
+		{"drift", "--json"}, {"report", "--format", "markdown"}, {"explain", "--wide", fixture.Rate},
+		{"check"}, {"check", "--json"},
+	}
+	dates := []string{"--from", "2026-03-10", "--to", "2026-03-11"} // drift looks at whole ones
+	for _, command := range commands {
+		name, window := strings.Join(command, " "), window
+		if command[0] == "drift" {
+			window = dates
+		}
+		one := corehour(append(append(command[:len(command):len(command)], window...), "--service", "shop", "--warehouse", clean)...)
+		two := corehour(append(append(command[:len(command):len(command)], window...), "--service", "shop", "--warehouse", spoilt)...)
+		if got, want := ofRows(strings.ReplaceAll(two.stdout, spoilt, clean)), ofRows(one.stdout); one.code != two.code || got != want {
+			t.Errorf("%s of the shop: exit %d, was %d, %s\n%s", name, two.code, one.code, two.stderr, firstDifference(want, got))
+		}
+		all := corehour(append(append(command[:len(command):len(command)], window...), "--warehouse", spoilt)...)
+		if all.code == exitFailed || strings.Contains(all.stdout, "NaN") || strings.Contains(all.stdout, "Inf") {
+			t.Errorf("%s of all: exit %d, %s\n%s", name, all.code, all.stderr, linesWith(all.stdout, "NaN", "Inf"))
+		}
+		if strings.Contains(name, "json") && !json.Valid([]byte(all.stdout)) {
+			t.Errorf("%s of all: no JSON: %.300s", name, all.stdout)
+		}
+	}
+}
+
+// ofRows leaves out what check says of the files of all services, and the last digits of
+// numbers: sums are formed by several threads, in any order.
+func ofRows(text string) string {
+	text = regexp.MustCompile(`generation \d+, .* rows;|"(generation|files|rows)": \d+,`).ReplaceAllString(text, "")
+	return regexp.MustCompile(`\d*\.\d{8,}`).ReplaceAllStringFunc(text, func(number string) string {
+		x, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			return number
+		}
+		return strconv.FormatFloat(x, 'g', 10, 64)
+	})
+}
+
+func linesWith(text string, parts ...string) (lines string) {
+	for line := range strings.Lines(text) {
+		for _, part := range parts {
+			if strings.Contains(line, part) {
+				lines += line
+			}
+		}
+	}
+	return lines
+}
+
+func firstDifference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(w), len(g)) {
+		if i >= len(w) || i >= len(g) || w[i] != g[i] {
+			return fmt.Sprintf("line %d:\n-%.400s\n+%.400s", i+1, strings.Join(w[min(i, len(w)):min(i+3, len(w))], "\n"), strings.Join(g[min(i, len(g)):min(i+3, len(g))], "\n"))
+		}
+	}
+	return "the same"
+}
