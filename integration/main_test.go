@@ -1,14 +1,10 @@
 package integration
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -52,15 +48,18 @@ func runTests(m *testing.M) int {
 
 // prepareClients builds what is sent by, all at once, and once.
 func prepareClients(dir string) error {
+	build := func(module, pkg string, path *string) func() error {
+		return func() (err error) {
+			*path, err = harness.GoBuild(module, pkg, dir)
+			return err
+		}
+	}
 	jobs := []func() error{
-		func() error { return goBuild(".", "./workload", dir, &programs.workload) },
-		func() error { return goBuild("shop", "shop", dir, &programs.shop) },
-		func() error { return goBuild(".", "./scenarios", dir, &programs.scenarios) },
-		func() error { return goBuild(".", "./clients/gotel", dir, &programs.gotel) },
-		func() error {
-			return goBuild("clients/telemetrygen",
-				"github.com/open-telemetry/opentelemetry-collector-contrib/cmd/telemetrygen", dir, &programs.telemetrygen)
-		},
+		build(".", "./workload", &programs.workload),
+		build("shop", "shop", &programs.shop),
+		build(".", "./scenarios", &programs.scenarios),
+		build(".", "./clients/gotel", &programs.gotel),
+		build("clients/telemetrygen", "github.com/open-telemetry/opentelemetry-collector-contrib/cmd/telemetrygen", &programs.telemetrygen),
 		prepareNode,
 	}
 	faults := make([]error, len(jobs))
@@ -72,42 +71,12 @@ func prepareClients(dir string) error {
 	return errors.Join(faults...)
 }
 
-func goBuild(module, pkg, dir string, path *string) error {
-	*path = filepath.Join(dir, filepath.Base(pkg))
-	cmd := exec.Command("go", "build", "-o", *path, pkg)
-	cmd.Dir = module
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s: %w\n%s", pkg, err, out)
-	}
-	return nil
-}
-
-// prepareNode installs what package-lock.json pins, unless that was done.
-func prepareNode() error {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		return fmt.Errorf("node is missing: Node.js 20 or newer is one of the foreign clients: %w", err)
-	}
+func prepareNode() (err error) {
 	dir, err := filepath.Abs(filepath.Join("clients", "node"))
 	if err != nil {
 		return err
 	}
-	programs.node, programs.nodeClient = node, filepath.Join(dir, "client.js")
-
-	lock, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(lock)
-	want := hex.EncodeToString(sum[:])
-	stamp := filepath.Join(dir, "node_modules", ".installed")
-	if have, err := os.ReadFile(stamp); err == nil && strings.TrimSpace(string(have)) == want {
-		return nil
-	}
-	cmd := exec.Command("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm ci in %s: %w\n%s", dir, err, out)
-	}
-	return os.WriteFile(stamp, []byte(want+"\n"), 0o644)
+	programs.nodeClient = filepath.Join(dir, "client.js")
+	programs.node, err = harness.InstallNode(dir)
+	return err
 }

@@ -2,54 +2,11 @@ package integration
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
 )
-
-// strategies is an answer in Jaeger's remote sampling protocol.
-type strategies struct {
-	Operation struct {
-		Default      float64 `json:"defaultSamplingProbability"`
-		PerOperation []struct {
-			Operation     string `json:"operation"`
-			Probabilistic struct {
-				Rate float64 `json:"samplingRate"`
-			} `json:"probabilisticSampling"`
-		} `json:"perOperationStrategies"`
-	} `json:"operationSampling"`
-}
-
-// strategiesFor asks as a stock SDK does, and gives the rates by operation.
-func strategiesFor(ctx context.Context, p *pipeline, service string) (map[string]float64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Rates+"/sampling?service="+url.QueryEscape(service), nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%w: %s: %s", err, response.Status, text)
-	}
-	var answer strategies
-	if err := json.Unmarshal(text, &answer); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, text)
-	}
-	byName := map[string]float64{}
-	for _, o := range answer.Operation.PerOperation {
-		byName[o.Operation] = o.Probabilistic.Rate
-	}
-	return byName, nil
-}
 
 // told are the collector's rates: those below the root are not what decides.
 const told = `{"version": 1, "defaults": {"rate": 0.5}, "methods": [
@@ -90,7 +47,7 @@ func TestStockSDKsObeyServedRates(t *testing.T) {
 			// The collector has to meet an operation before it can say anything of it.
 			run("0.9", 200)
 			await(t, c.operation+" to have a rate", func(ctx context.Context) (bool, error) {
-				byName, err := strategiesFor(ctx, p, c.service)
+				byName, err := p.Strategies(ctx, c.service)
 				if err == nil && byName[c.operation] != rate {
 					err = fmt.Errorf("the strategies are %v", byName)
 				}

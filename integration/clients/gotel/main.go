@@ -3,15 +3,22 @@
 // to a file: how many spans it began, and how long they took by its own clock.
 //
 //	gotel --protocol grpc --endpoint localhost:4317 --orders 500 --report r.json
+//
+// Orders may arrive over HTTP (--listen), and each may call another gotel (--call).
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"go.opentelemetry.io/contrib/samplers/jaegerremote"
@@ -20,27 +27,49 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
-	api "go.opentelemetry.io/otel/trace"
 )
 
 // scope is the name of the tracer: the class of spans without a code attribute.
 const scope = "billing/orders"
 
+// options are the flags.
+type options struct {
+	protocol, endpoint         string
+	service, version, instance string
+	ratio                      float64
+	rates                      string
+	initial                    float64
+	orders, workers            int
+	duration, total, order     time.Duration
+	flush                      time.Duration
+	begin, listen, call        string
+	overHTTP                   bool
+	report                     string
+}
+
 func main() {
-	protocol := flag.String("protocol", "grpc", "grpc or http")
-	endpoint := flag.String("endpoint", "", "host:port of the collector")
-	service := flag.String("service", "billing", "name of the service")
-	version := flag.String("version", "1.0", "version of the service")
-	instance := flag.String("instance", "", "service.instance.id; by default of service and version, - for none, as the SDK has it by default")
-	ratio := flag.Float64("ratio", 1, "share of traces that are sampled at the head")
-	rates := flag.String("rates", "", "URL of a server of Jaeger's remote sampling protocol, instead of --ratio")
-	orders := flag.Int("orders", 100, "orders to handle")
-	report := flag.String("report", "", "file for the report")
+	var o options
+	flag.StringVar(&o.protocol, "protocol", "grpc", "grpc or http")
+	flag.StringVar(&o.endpoint, "endpoint", "", "host:port of the collector")
+	flag.StringVar(&o.service, "service", "billing", "name of the service")
+	flag.StringVar(&o.version, "version", "1.0", "version of the service")
+	flag.StringVar(&o.instance, "instance", "", "name of the process, - for none, as the SDK has it by default (default SERVICE-VERSION)")
+	flag.Float64Var(&o.ratio, "ratio", 1, "share of traces that are sampled at the head")
+	flag.StringVar(&o.rates, "rates", "", "URL of a server of Jaeger's remote sampling protocol, instead of --ratio")
+	flag.Float64Var(&o.initial, "initial", 0, "share of traces to sample until the first answer of --rates; 0: wait for it")
+	flag.IntVar(&o.orders, "orders", 100, "orders to handle, at least")
+	flag.IntVar(&o.workers, "workers", 1, "orders to handle at a time")
+	flag.DurationVar(&o.duration, "duration", 0, "how long to handle orders, at least")
+	flag.DurationVar(&o.total, "total", 0, "how long to wait in total, instead of working for 200us")
+	flag.DurationVar(&o.order, "order", 0, "how long an order waits after total, instead of working for 100us")
+	flag.DurationVar(&o.flush, "flush", 5*time.Second, "how often to export spans")
+	flag.StringVar(&o.begin, "begin", "", "file to wait for; REPORT.ready says that the program waits")
+	flag.StringVar(&o.listen, "listen", "", "host:port to serve orders over HTTP on, until SIGTERM")
+	flag.BoolVar(&o.overHTTP, "over-http", false, "send the orders to itself, over HTTP")
+	flag.StringVar(&o.call, "call", "", "URLs of which each order calls one, in turn, separated by commas")
+	flag.StringVar(&o.report, "report", "", "file for the report")
 	flag.Parse()
-	if *instance == "" {
-		*instance = *service + "-" + *version
-	}
-	if err := run(*protocol, *endpoint, *service, *version, *instance, *ratio, *rates, *orders, *report); err != nil {
+	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "gotel:", err)
 		os.Exit(1)
 	}
@@ -54,56 +83,60 @@ type done struct {
 	OuterWallNS int64 `json:"outer_wall_ns"`
 }
 
-func run(protocol, endpoint, service, version, instance string, ratio float64, rates string, orders int, report string) error {
-	ctx := context.Background()
-	exporter, err := newExporter(ctx, protocol, endpoint)
+func run(o options) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	exporter, err := newExporter(ctx, o.protocol, o.endpoint)
 	if err != nil {
 		return err
 	}
-	sampler := trace.TraceIDRatioBased(ratio)
-	if rates != "" {
-		remote := newRemoteSampler(rates, service)
+	root := trace.TraceIDRatioBased(o.ratio)
+	if o.rates != "" {
+		remote := newRemoteSampler(o)
 		defer remote.Close()
-		sampler = trace.ParentBased(remote)
+		root = remote
 	}
 	says := []attribute.KeyValue{
-		attribute.String("service.name", service),
-		attribute.String("service.version", version),
+		attribute.String("service.name", o.service),
+		attribute.String("service.version", o.version),
 		attribute.String("deployment.environment.name", "test"),
 	}
-	if instance != "-" {
-		says = append(says, attribute.String("service.instance.id", instance))
+	if o.instance != "-" {
+		says = append(says, attribute.String("service.instance.id", cmp.Or(o.instance, o.service+"-"+o.version)))
 	}
 	of, err := resource.Merge(resource.Default(), resource.NewSchemaless(says...))
 	if err != nil {
 		return err
 	}
 	provider := trace.NewTracerProvider(
-		trace.WithBatcher(exporter, trace.WithMaxQueueSize(1<<16), trace.WithBlocking()),
-		trace.WithSampler(sampler),
+		trace.WithBatcher(exporter, trace.WithMaxQueueSize(1<<16), trace.WithBlocking(), trace.WithBatchTimeout(o.flush)),
+		trace.WithSampler(trace.ParentBased(root)),
 		trace.WithResource(of),
 	)
-	b := books{tracer: provider.Tracer(scope), methods: map[string]*done{}}
-	for range orders {
-		b.handle(ctx)
+	b := newBooks(provider, o)
+	if err := b.work(ctx); err != nil {
+		return err
 	}
-	if err := provider.Shutdown(ctx); err != nil {
+	if err := provider.Shutdown(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
 	data, err := json.Marshal(b.methods)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(report, data, 0o644)
+	return os.WriteFile(o.report, data, 0o644)
 }
 
-// newRemoteSampler has been told what to sample when it is returned.
-func newRemoteSampler(url, service string) *jaegerremote.Sampler {
-	remote := jaegerremote.New(service,
-		jaegerremote.WithSamplingServerURL(url),
+// newRemoteSampler returns a sampler that knows the served rate, unless it is to begin with
+// another.
+func newRemoteSampler(o options) *jaegerremote.Sampler {
+	remote := jaegerremote.New(o.service,
+		jaegerremote.WithSamplingServerURL(o.rates),
 		jaegerremote.WithSamplingRefreshInterval(100*time.Millisecond),
-		jaegerremote.WithInitialSampler(trace.NeverSample()))
-	remote.UpdateSampler()
+		jaegerremote.WithInitialSampler(trace.TraceIDRatioBased(o.initial)))
+	if o.initial == 0 {
+		remote.UpdateSampler()
+	}
 	return remote
 }
 
@@ -117,48 +150,60 @@ func newExporter(ctx context.Context, protocol, endpoint string) (trace.SpanExpo
 	return nil, errors.New("--protocol must be grpc or http")
 }
 
-// books are the program, and what it knows of itself.
-type books struct {
-	tracer  api.Tracer
-	methods map[string]*done
-}
-
-// handle is a span named after its method by the convention's attribute, with a
-// child that has a name only.
-func (b *books) handle(ctx context.Context) {
-	outer := time.Now()
-	ctx, span := b.tracer.Start(ctx, "POST /orders", api.WithAttributes(
-		attribute.String("code.function.name", "billing/orders.(*Handler).Handle")))
-	begin := time.Now()
-	b.total(ctx)
-	spin(100 * time.Microsecond)
-	wall := time.Since(begin)
-	span.End()
-	b.took("billing/orders.Handler.Handle", wall, time.Since(outer))
-}
-
-func (b *books) total(ctx context.Context) {
-	outer := time.Now()
-	_, span := b.tracer.Start(ctx, "total")
-	begin := time.Now()
-	spin(200 * time.Microsecond)
-	wall := time.Since(begin)
-	span.End()
-	b.took(scope+".total", wall, time.Since(outer))
-}
-
-func (b *books) took(method string, wall, outer time.Duration) {
-	d := b.methods[method]
-	if d == nil {
-		d = new(done)
-		b.methods[method] = d
+// work handles the orders, or serves them until the context ends.
+func (b *books) work(ctx context.Context) error {
+	handle := b.handle
+	if b.listen != "" || b.overHTTP {
+		url, shut, err := b.serve()
+		if err != nil {
+			return err
+		}
+		defer shut()
+		if b.listen != "" {
+			err := os.WriteFile(b.report+".ready", nil, 0o644)
+			<-ctx.Done()
+			return err
+		}
+		handle = func(ctx context.Context) error { return get(ctx, plain, url) }
 	}
-	d.Calls++
-	d.WallNS += int64(wall)
-	d.OuterWallNS += int64(outer)
+	if err := await(ctx, b.begin, b.report); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(b.duration)
+	var n atomic.Int64
+	var wg sync.WaitGroup
+	faults := make(chan error, b.workers)
+	for range b.workers {
+		wg.Go(func() {
+			for n.Add(1) <= int64(b.orders) || time.Now().Before(deadline) {
+				if err := handle(ctx); err != nil {
+					faults <- err
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(faults)
+	return <-faults
 }
 
-func spin(d time.Duration) {
-	for begin := time.Now(); time.Since(begin) < d; {
+// await waits for a file, and says by another that it does.
+func await(ctx context.Context, file, report string) error {
+	if file == "" {
+		return nil
+	}
+	if err := os.WriteFile(report+".ready", nil, 0o644); err != nil {
+		return err
+	}
+	for {
+		if _, err := os.Stat(file); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }

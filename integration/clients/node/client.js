@@ -19,6 +19,7 @@ const { values: options } = parseArgs({
     requests: { type: 'string', default: '200' },
     'load-ms': { type: 'string', default: '20' }, // how long data take to load, by a timer
     'render-ms': { type: 'string', default: '20' }, // how long a page takes to render, likewise
+    workers: { type: 'string', default: '1' }, // requests at a time
     seconds: { type: 'string', default: '0' }, // serve so long at least, and so many requests at least
     begin: { type: 'string' }, // a file: serve as soon as it is there; says by a file report.ready that it waits
     ratio: { type: 'string' }, // share of requests to sample consistently, which is told in the trace state
@@ -125,9 +126,13 @@ async function main() {
     }
   }
   const deadline = Date.now() + 1000 * Number(options.seconds);
-  for (let n = 0; Date.now() < deadline || n < Number(options.requests); n++) {
-    await serve();
-  }
+  let n = 0;
+  const work = async () => {
+    while (n++ < Number(options.requests) || Date.now() < deadline) {
+      await serve();
+    }
+  };
+  await Promise.all(Array.from({ length: Number(options.workers) }, work));
   await provider.shutdown();
   fs.writeFileSync(options.report, JSON.stringify(done));
   process.exit(0); // the remote sampler would ask for ever

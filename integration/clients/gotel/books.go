@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/trace"
+	api "go.opentelemetry.io/otel/trace"
+)
+
+// Names of the spans that otelhttp makes.
+const (
+	served = otelhttp.ScopeName + ".GET"
+	called = otelhttp.ScopeName + ".HTTP GET"
+)
+
+// books are the program, and what it knows of itself.
+type books struct {
+	options
+	tracer    api.Tracer
+	traced    []otelhttp.Option
+	client    *http.Client
+	callees   []string
+	nextCalls atomic.Int64
+
+	mu      sync.Mutex
+	methods map[string]*done
+}
+
+// plain is a client that knows nothing of traces.
+var plain = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
+
+func newBooks(provider *trace.TracerProvider, o options) *books {
+	b := &books{options: o, tracer: provider.Tracer(scope), methods: map[string]*done{}}
+	b.traced = []otelhttp.Option{otelhttp.WithTracerProvider(provider), otelhttp.WithPropagators(propagation.TraceContext{})}
+	b.client = &http.Client{Transport: otelhttp.NewTransport(plain.Transport, b.traced...)}
+	if o.call != "" {
+		b.callees = strings.Split(o.call, ",")
+	}
+	return b
+}
+
+// serve serves orders over HTTP, traced by otelhttp.
+func (b *books) serve() (url string, shut func(), err error) {
+	address := b.listen
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return "", nil, err
+	}
+	handler := otelhttp.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.count(served)
+		if err := b.handle(r.Context()); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	}), "orders", b.traced...)
+	server := &http.Server{Handler: handler}
+	go func() { _ = server.Serve(listener) }() // it ends when it is shut down
+	shut = func() { _ = server.Shutdown(context.Background()) }
+	return "http://" + listener.Addr().String(), shut, nil
+}
+
+func get(ctx context.Context, client *http.Client, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body) // to its end: then the span ends
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s: %s", url, answer.Status, text)
+	}
+	return err
+}
+
+// handle is a span named after its method by the convention's attribute, with a
+// child that has a name only.
+func (b *books) handle(ctx context.Context) (err error) {
+	outer := time.Now()
+	ctx, span := b.tracer.Start(ctx, "POST /orders", api.WithAttributes(
+		attribute.String("code.function.name", "billing/orders.(*Handler).Handle")))
+	begin := time.Now()
+	b.sum(ctx)
+	if len(b.callees) > 0 {
+		b.count(called)
+		err = get(ctx, b.client, b.callees[int(b.nextCalls.Add(1))%len(b.callees)])
+	}
+	pass(b.order, 100*time.Microsecond)
+	wall := time.Since(begin)
+	span.End()
+	b.took("billing/orders.Handler.Handle", wall, time.Since(outer))
+	return err
+}
+
+func (b *books) sum(ctx context.Context) {
+	outer := time.Now()
+	_, span := b.tracer.Start(ctx, "total")
+	begin := time.Now()
+	pass(b.total, 200*time.Microsecond)
+	wall := time.Since(begin)
+	span.End()
+	b.took(scope+".total", wall, time.Since(outer))
+}
+
+// count counts a call of which only the library knows how long its span is.
+func (b *books) count(method string) { b.took(method, 0, 0) }
+
+func (b *books) took(method string, wall, outer time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	d := b.methods[method]
+	if d == nil {
+		d = new(done)
+		b.methods[method] = d
+	}
+	d.Calls++
+	d.WallNS += int64(wall)
+	d.OuterWallNS += int64(outer)
+}
+
+// pass waits, or works where no wait is asked for.
+func pass(wait, work time.Duration) {
+	if wait > 0 {
+		time.Sleep(wait)
+		return
+	}
+	for begin := time.Now(); time.Since(begin) < work; {
+	}
+}
