@@ -120,6 +120,10 @@ bench-warehouse: ## Measure the warehouse: writing, merging, rollups, queries, o
 truth: build ## Compare what methods are said to cost with a service whose work is known (FOR=3m).
 	@cd integration && $(GO) run ./benchtruth --bin ../$(BIN) --out ../build/bench --duration $(or $(FOR),3m)
 
+.PHONY: clients
+clients: build ## Compare calls of stock OpenTelemetry clients with their own counters (CLIENTS=go,node,python,java).
+	@cd integration && $(GO) run ./benchclients --bin ../$(BIN) --out ../build/bench $(if $(CLIENTS),--families $(CLIENTS))
+
 .PHONY: bench-witness
 bench-witness: ## Measure how much of what busy neighbours do to a method fixed reference work explains.
 	@mkdir -p build && cd integration && $(GO) build -o ../build/benchwitness ./benchwitness && ../build/benchwitness --out ../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
