@@ -10,9 +10,13 @@ import (
 const (
 	// leastTraces are needed for an estimate: their largest number is within 2% of the ratio.
 	leastTraces = 50
-	// estimateFor is how long traces are collected for one estimate. A ratio that was lowered
-	// shows after that time at the latest, one that was raised at once.
+	// estimateFor is how long traces are collected for one estimate, and mostTraces how many. A
+	// ratio that was lowered shows after that at the latest, one that was raised at once.
 	estimateFor = time.Minute
+	mostTraces  = 500 // the estimate's standard error is 0.2%
+	// exceededBy is by how many standard errors a trace must be above the estimate before it to
+	// contradict that; the odds against it are e^10.
+	exceededBy = 10
 	// leastEvidence is the natural logarithm of the odds against all numbers being that small
 	// by chance: one in 10^9, for six families looked at.
 	leastEvidence = 20.7 + 1.8
@@ -39,7 +43,7 @@ type keptTraces struct {
 
 // observe takes a trace whose probability nothing else tells.
 func (e *ratioEstimate) observe(id pcommon.TraceID, now time.Time) {
-	if e.current.n >= leastTraces && now.Sub(e.current.began) >= estimateFor {
+	if n := e.current.n; n >= mostTraces || n >= leastTraces && now.Sub(e.current.began) >= estimateFor {
 		e.previous, e.current = e.current, keptTraces{}
 	}
 	k := &e.current
@@ -54,14 +58,19 @@ func (e *ratioEstimate) observe(id pcommon.TraceID, now time.Time) {
 	}
 }
 
-// ratio is what kept the traces, false if that is not known or all may have been kept.
+// ratio is what kept the traces, false if that is not known or all may have been kept. The
+// estimate before holds until there is another, or traces contradict it.
 func (e *ratioEstimate) ratio() (float64, bool) {
-	if e.current.n >= leastTraces {
-		_, p, ok := e.current.ratio()
-		return p, ok
+	if _, p, ok := e.current.ratio(); ok {
+		return p, true
 	}
 	f, p, ok := e.previous.ratio()
-	return p, ok && e.current.largest[f] < p
+	return p, ok && e.current.largest[f] < p*(1+exceededBy/e.previous.n) && e.current.uniform(f, p)
+}
+
+// uniform reports whether numbers may be uniform below a ratio, by their mean.
+func (k *keptTraces) uniform(f family, ratio float64) bool {
+	return k.n == 0 || math.Abs(k.sum[f]/k.n/ratio-0.5) <= uniformWithin/math.Sqrt(12*k.n)
 }
 
 func (k *keptTraces) ratio() (of family, p float64, ok bool) {
@@ -72,7 +81,7 @@ func (k *keptTraces) ratio() (of family, p float64, ok bool) {
 		ratio := k.largest[f] * (k.n + 1) / k.n
 		switch {
 		case ratio < leastRatio, -k.n*math.Log(k.largest[f]) < leastEvidence:
-		case math.Abs(k.sum[f]/k.n/ratio-0.5) > uniformWithin/math.Sqrt(12*k.n):
+		case !k.uniform(f, ratio):
 		case !ok || ratio < p:
 			of, p, ok = f, ratio, true
 		}

@@ -77,7 +77,7 @@ func TestRatioEstimate(t *testing.T) {
 			}
 			got, ok := e.ratio()
 			require.True(t, ok, "%v of %d", ratio, kept)
-			assert.InEpsilon(t, ratio, got, 4/float64(kept), "%v of %d", ratio, kept)
+			assert.InEpsilon(t, ratio, got, 4/float64(min(kept, mostTraces)), "%v of %d", ratio, kept)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestNoRatioEstimate(t *testing.T) {
 	assert.Zero(t, count(timed), "ids that begin with the time")
 }
 
-// A ratio that is raised is followed at once, one that is lowered after a minute.
+// A ratio that is raised is followed at once, one that is lowered after a minute or 500 traces.
 func TestRatioEstimateFollows(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 3))
 	var e ratioEstimate
@@ -122,7 +122,7 @@ func TestRatioEstimateFollows(t *testing.T) {
 	}
 	keep(0.1, 1000)
 	now = now.Add(time.Minute)
-	keep(0.02, 10) // among the first of a new minute nothing contradicts the ratio before
+	keep(0.02, 5) // the first of a new minute do not contradict the ratio before
 	got, ok := e.ratio()
 	require.True(t, ok)
 	assert.InEpsilon(t, 0.1, got, 0.01)
@@ -138,4 +138,34 @@ func TestRatioEstimateFollows(t *testing.T) {
 	got, ok = e.ratio()
 	require.True(t, ok)
 	assert.InEpsilon(t, 0.5, got, 0.05)
+
+	e = ratioEstimate{}
+	keep(1, 300) // as until a process has its first rate
+	keep(0.25, mostTraces-300)
+	_, ok = e.ratio()
+	assert.False(t, ok, "traces of two ratios")
+	keep(0.25, leastTraces)
+	got, ok = e.ratio()
+	require.True(t, ok)
+	assert.InEpsilon(t, 0.25, got, 0.05)
+}
+
+// From its first estimate on, a steady service always has one: no window of traces begins without,
+// also of ratios that take more than 50 traces.
+func TestRatioEstimateStays(t *testing.T) {
+	r := rand.New(rand.NewPCG(22, 4))
+	for _, ratio := range []float64{0.2, 0.5, 0.9} {
+		var e ratioEstimate
+		unknown := 0
+		kept := keptBy(sdktrace.TraceIDRatioBased(ratio), randomIDs(r, int(40*mostTraces/ratio)))
+		for i, id := range kept {
+			e.observe(id, time.Unix(0, noon).Add(time.Duration(i)*estimateFor/400))
+			if got, ok := e.ratio(); !ok && i >= mostTraces {
+				unknown++
+			} else if ok {
+				require.InEpsilon(t, ratio, got, 0.2)
+			}
+		}
+		assert.Less(t, unknown, len(kept)/1000, "%v, of %d traces", ratio, len(kept))
+	}
 }
