@@ -31,7 +31,7 @@ func (t *traces) probability(id pcommon.TraceID, p float64, now time.Time, count
 	defer t.mu.Unlock()
 	if full := len(t.current) >= maxTraces; full || now.Sub(t.began) >= tracesFor {
 		if full && now.Sub(t.began) < tracesFor {
-			counts.overflow[tableTraces]++
+			counts.overflow[tableTraces] += int64(len(t.previous))
 		}
 		t.previous, t.current, t.began = t.current, make(map[pcommon.TraceID]float64), now
 	}
