@@ -94,8 +94,8 @@ builder-check: build ## Build the collector with the Collector Builder and run t
 	@cd integration && COREHOUR_BIN=../build/builder $(GO) test -count=1 -run '^(TestShippedConfigurationWorks|TestStoppedCollectorWritesWhatItHolds)$$' .
 
 .PHONY: bench-pipeline
-bench-pipeline: build ## Measure the collector's CPU per span beside a stock one.
-	@cd integration && $(GO) run ./benchpipeline --bin ../$(BIN) --out ../build/bench $(if $(SPANS),--spans $(SPANS) --rounds 1)
+bench-pipeline: build ## Measure the collector's CPU per span beside a stock one, or another build (AGAINST=file).
+	@cd integration && $(GO) run ./benchpipeline --bin ../$(BIN) --out ../build/bench $(if $(SPANS),--spans $(SPANS) --rounds 1) $(if $(AGAINST),--against $(abspath $(AGAINST)) --rounds 10)
 
 .PHONY: soak
 soak: build ## Offer the collector twice the load of one core and watch its memory and its books (FOR=10m).

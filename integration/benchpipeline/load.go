@@ -14,7 +14,10 @@ import (
 	"github.com/corehour/corehour/integration/drawn"
 )
 
-const batchSpans = 1000
+const (
+	batchSpans    = 1000
+	spansPerTrace = 5 // of a stock SDK
+)
 
 // batch is a request as our SDK sends it: 1,000 measurements of 8 attributes.
 // Stock and own collector receive the very same bytes but for the number.
@@ -43,7 +46,7 @@ func batch(r *rand.Rand, seq int64) ptraceotlp.ExportRequest {
 
 // send sends spans in batches, each acknowledged before the next, at a rate that
 // leaves a collector time to write: a full queue would fold what is to be measured.
-func send(ctx context.Context, endpoint string, spans, perSecond int) error {
+func send(ctx context.Context, endpoint string, spans, perSecond int, foreign bool) error {
 	connection, err := grpc.NewClient(endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err
@@ -55,7 +58,11 @@ func send(ctx context.Context, endpoint string, spans, perSecond int) error {
 	// A pool of requests is enough; each travels with a number of its own.
 	pool := make([]ptraceotlp.ExportRequest, 20)
 	for i := range pool {
-		pool[i] = batch(r, 1)
+		if foreign {
+			pool[i] = ptraceotlp.NewExportRequestFromTraces(drawn.Foreign(r, "bench", batchSpans, spansPerTrace))
+		} else {
+			pool[i] = batch(r, 1)
+		}
 	}
 	start := time.Now()
 	for n := range (spans + batchSpans - 1) / batchSpans {
@@ -66,7 +73,11 @@ func send(ctx context.Context, endpoint string, spans, perSecond int) error {
 		case <-time.After(time.Until(due)):
 		}
 		request := pool[n%len(pool)]
-		request.Traces().ResourceSpans().At(0).ScopeSpans().At(0).Scope().Attributes().PutInt("corehour.batch.seq", int64(n+1))
+		if foreign {
+			drawn.Redraw(request.Traces(), r, spansPerTrace)
+		} else {
+			request.Traces().ResourceSpans().At(0).ScopeSpans().At(0).Scope().Attributes().PutInt("corehour.batch.seq", int64(n+1))
+		}
 		answer, err := client.Export(ctx, request)
 		if err != nil {
 			return fmt.Errorf("request %d: %w", n+1, err)

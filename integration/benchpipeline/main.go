@@ -5,6 +5,8 @@
 //
 //	benchpipeline --bin ../bin --out ../build/bench --spans 1000000 --rounds 3
 //
+// With --against it compares our pipeline with the collector of another commit instead.
+//
 // Only the ratio means something on another machine.
 package main
 
@@ -32,11 +34,18 @@ func main() {
 	spans := flag.Int("spans", 1_000_000, "spans sent to each collector in a round")
 	perSecond := flag.Int("rate", 60_000, "spans sent per second")
 	rounds := flag.Int("rounds", 3, "rounds, the collectors in turn in each")
+	against := flag.String("against", "", "collector of another commit to compare with, in turn, by spans of our SDK and of stock ones")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *bin, *out, *spans, *perSecond, *rounds); err != nil {
+	compare := run
+	if *against != "" {
+		compare = func(ctx context.Context, bin, out string, spans, perSecond, rounds int) error {
+			return runAgainst(ctx, *against, bin, out, spans, perSecond, rounds)
+		}
+	}
+	if err := compare(ctx, *bin, *out, *spans, *perSecond, *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, "benchpipeline:", err)
 		os.Exit(1)
 	}
@@ -59,7 +68,7 @@ func run(ctx context.Context, bin, out string, spans, perSecond, rounds int) err
 			to   *[]usage
 		}{{"stock", &stock}, {"ours", &ours}, {withoutPreviews, &plain}} {
 			dir := filepath.Join(scratch, fmt.Sprintf("%s-%d", p.name, round))
-			u, err := measure(ctx, filepath.Join(bin, "corehour-collector"), p.name, dir, spans, perSecond)
+			u, err := measure(ctx, filepath.Join(bin, "corehour-collector"), p.name, dir, spans, perSecond, false)
 			if err != nil {
 				return fmt.Errorf("round %d, %s: %w", round+1, p.name, err)
 			}

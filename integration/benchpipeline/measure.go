@@ -50,7 +50,10 @@ service:
 // withoutPreviews is our configuration without previews and metrics of dollars.
 const withoutPreviews = "no previews"
 
-func measure(ctx context.Context, binary, which, dir string, spans, perSecond int) (usage, error) {
+// either is our configuration, for collectors of which only the CPU is of interest.
+const either = "either"
+
+func measure(ctx context.Context, binary, which, dir string, spans, perSecond int, foreign bool) (usage, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return usage{}, err
 	}
@@ -62,7 +65,7 @@ func measure(ctx context.Context, binary, which, dir string, spans, perSecond in
 	warehouse := filepath.Join(dir, "warehouse")
 	config := stockConfig
 	switch which {
-	case "ours":
+	case "ours", either:
 		config = ourConfig
 	case withoutPreviews:
 		config = strings.Replace(ourConfig, "cost_attribution: {", "cost_attribution: {previews: false, ", 1)
@@ -76,7 +79,7 @@ func measure(ctx context.Context, binary, which, dir string, spans, perSecond in
 	if err != nil {
 		return usage{}, err
 	}
-	u, err := load(ctx, collector, endpoint, health, spans, perSecond)
+	u, err := load(ctx, collector, endpoint, health, spans, perSecond, foreign)
 	if err != nil {
 		return usage{}, errors.Join(err, errors.New(collector.LastLines(20)), collector.Kill())
 	}
@@ -91,7 +94,7 @@ func measure(ctx context.Context, binary, which, dir string, spans, perSecond in
 }
 
 // load sends the spans, lets the collector end and tells what it used for them.
-func load(ctx context.Context, collector *harness.Process, endpoint, health string, spans, perSecond int) (usage, error) {
+func load(ctx context.Context, collector *harness.Process, endpoint, health string, spans, perSecond int, foreign bool) (usage, error) {
 	err := harness.Await(ctx, 3*time.Minute, "the collector is ready", func(context.Context) (bool, error) {
 		answer, err := http.Get("http://" + health)
 		if err != nil {
@@ -106,7 +109,7 @@ func load(ctx context.Context, collector *harness.Process, endpoint, health stri
 	if err != nil {
 		return usage{}, err
 	}
-	if err := send(ctx, endpoint, spans, perSecond); err != nil {
+	if err := send(ctx, endpoint, spans, perSecond, foreign); err != nil {
 		return usage{}, err
 	}
 	peak, err := harness.PeakMemoryOf(collector.Pid())
