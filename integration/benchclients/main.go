@@ -7,7 +7,8 @@
 // It runs as two versions at the same time, three processes each. In the second version one method
 // takes twice as long. Calls must be within four standard errors of the client's own counters, rows
 // must say by what their probability is known, and `corehour regress` must raise that method and
-// nothing else. It fails where one of these does not hold, and where a cell could not run.
+// nothing else. Then it sends a million traces a minute, and looks at the receiver's table of traces. It
+// fails where one of these does not hold, and where a cell could not run.
 package main
 
 import (
@@ -98,11 +99,15 @@ func run(ctx context.Context, bin, out string, families []string, duration time.
 		})
 	}
 	wg.Wait()
-	return report(out, chosen, outcomes)
+	table, err := fillTraces(ctx, bin, filepath.Join(dir, "traces"))
+	if err != nil {
+		return err
+	}
+	return report(out, chosen, outcomes, table)
 }
 
 // report prints and writes the figures. It fails if one misses its goal.
-func report(out string, cells []cell, outcomes []outcome) error {
+func report(out string, cells []cell, outcomes []outcome, table *traceTable) error {
 	r := figures.New("clients")
 	var calls, assumed float64
 	failed := 0
@@ -121,6 +126,7 @@ func report(out string, cells []cell, outcomes []outcome) error {
 	}
 	r.Add("calls of which nothing says how they were sampled", 100*assumed/max(calls, 1), "%", figures.Lower, figures.Goal(assumedGoal))
 	r.Add("cells that were not run", float64(failed), "of "+fmt.Sprint(len(cells)), figures.Lower, figures.Goal(0))
+	table.add(r)
 	if err := errors.Join(r.Print(os.Stdout), r.Write(out)); err != nil {
 		return err
 	}
