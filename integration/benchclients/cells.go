@@ -31,7 +31,7 @@ type cell struct {
 // service is what runs in a cell under one name.
 type service struct {
 	name string
-	// bases that rows may have.
+	// bases that rows may have. The first is that of at least leastShare of them.
 	bases []string
 	// slower is the method that takes twice as long in the second version.
 	slower string
@@ -61,9 +61,7 @@ type process struct {
 }
 
 const (
-	goHandle = "billing/orders.Handler.Handle"
 	goTotal  = "billing/orders.total"
-	jsServe  = "storefront/server.Server.serve"
 	jsRender = "storefront/pages.render"
 	jvRender = "Client.render"
 )

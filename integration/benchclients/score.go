@@ -17,6 +17,9 @@ const (
 	sigmas = 4
 	// least is the standard error where nothing is drawn, so that one call too few is beyond it.
 	least = 0.2
+	// leastShare of the rows, in percent, have the basis that the design names first. Of two services
+	// many spans arrive before their root does.
+	leastShare = 10
 )
 
 // score is what came of one service of a cell.
@@ -24,9 +27,11 @@ type score struct {
 	name, service          string
 	calls, truth           float64 // of both versions
 	worst                  float64 // error of a method, in standard errors
-	otherBasis             int64   // rows
-	found, others          int     // alerts
-	judged                 bool    // by regress
+	basis                  string
+	rows, byBasis          int64 // of both versions, all and by that basis
+	otherBasis             int64 // rows
+	found, others          int   // alerts
+	judged                 bool  // by regress
 	allCalls, assumedCalls float64
 	wrong                  []string
 }
@@ -38,6 +43,7 @@ func (s *score) say(format string, args ...any) {
 func (s *score) add(r *figures.Report) {
 	r.Compare(s.name+": calls", s.calls, "calls", "its counters", s.truth, figures.Lower, nil)
 	r.Add(s.name+": largest error of a method", s.worst, "sigma", figures.Lower, figures.Goal(sigmas))
+	r.Add(s.name+": rows by "+s.basis, 100*float64(s.byBasis)/float64(max(s.rows, 1)), "%", figures.Higher, figures.Goal(leastShare))
 	r.Add(s.name+": rows by another basis", float64(s.otherBasis), "rows", figures.Lower, figures.Goal(0))
 	if s.judged {
 		r.Add(s.name+": slower method found", float64(s.found), "", figures.Higher, figures.Goal(1))
@@ -55,7 +61,7 @@ type row struct {
 }
 
 func (s *stage) judge(ctx context.Context, of service) (score, error) {
-	result := score{name: s.name, service: of.name, judged: of.slower != ""}
+	result := score{name: s.name, service: of.name, judged: of.slower != "", basis: of.bases[0]}
 	if len(s.services) > 1 {
 		result.name += ", " + of.name
 	}
@@ -83,6 +89,12 @@ func (s *stage) compare(result *score, of service, rows []row) {
 	for _, r := range rows {
 		k := key{of.name, r.Version, r.Method}
 		add(all, k, r)
+		if r.Version != warm {
+			result.rows += r.Rows
+			if r.Basis == result.basis {
+				result.byBasis += r.Rows
+			}
+		}
 		allowed := slices.Contains(of.bases, r.Basis)
 		if r.Basis == "assumed" {
 			add(assumed, k, r)

@@ -39,8 +39,8 @@ processors: {adaptive_sampler: {methods_file: %q, interval: 1s}}
 extensions: {sampling_rates: {grpc: {endpoint: %q}}}
 `
 
-// methods has one rate of roots from the start: in the minute after another one was served, trace
-// ids show no ratio. The collector thins nothing else.
+// methods has one rate of roots from the start: after another one was served, the next 500 traces show
+// no ratio. The collector thins nothing else.
 var methods = fmt.Sprintf(`{"version": 1, "defaults": {"rate": %v}, "methods": [
 	{"match": "billing/orders.total", "rate": 1}, {"match": "go.opentelemetry.io/*", "rate": 1},
 	{"match": "storefront/store*", "rate": 1}, {"match": "storefront/pages*", "rate": 1},
