@@ -78,7 +78,7 @@ var (
 )
 
 // earlyChildren are few where requests are short.
-const earlyChildren = "children that leave before their root have no estimate before 50 such traces have come"
+const earlyChildren = "children that leave before their root, until 50 traces of the service have come"
 
 // matrix lists the cells.
 func matrix(c clients) []cell {

@@ -45,8 +45,11 @@ func (n *normalizer) learnTraces(p *pass) {
 	for id, probability := range f.traces {
 		known, isNew := n.traces.probability(id, max(probability, 0), now, &p.tally)
 		f.traces[id] = known
-		if known == 0 && probability == 0 && isNew && s.random && !f.stated {
-			p.service.ratio.observe(id, now)
+		if isNew && s.random && !f.stated {
+			p.service.ratioAll.observe(id, now)
+			if known == 0 && probability == 0 {
+				p.service.ratio.observe(id, now)
+			}
 		}
 	}
 }
@@ -54,12 +57,16 @@ func (n *normalizer) learnTraces(p *pass) {
 // ofOthers stands for a trace of which spans say their probability, but not the root.
 const ofOthers = -1
 
-// estimateOf is the ratio that follows from the traces of the service, if one does.
+// estimateOf is the ratio that follows from the traces of the service, if one does. Where only few
+// roots have not said theirs, as where children leave before their root, it is that of all traces.
 func (n *normalizer) estimateOf(p *pass) (float64, bool) {
 	if p.foreign.stated || !p.foreign.sampler.random {
 		return 0, false
 	}
-	return p.service.ratio.ratio()
+	if unsaid := &p.service.ratio; unsaid.current.n+unsaid.previous.n >= leastTraces {
+		return unsaid.ratio()
+	}
+	return p.service.ratioAll.ratio()
 }
 
 // probabilityOf returns what is known of a span by its own trace state, by that of its nearest

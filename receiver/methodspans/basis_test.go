@@ -152,3 +152,36 @@ func TestProcessThatHasNotAskedYet(t *testing.T) {
 }
 
 func low(id pcommon.TraceID) uint64 { return binary.BigEndian.Uint64(id[8:]) }
+
+// A few children that leave before their root have the ratio that the service's other traces show.
+// Where nothing says of many traces what kept them, these speak for themselves.
+func TestEstimateOfEarlyChildren(t *testing.T) {
+	r := start(t, testConfig(nil), nil)
+	random := rand.New(rand.NewPCG(22, 5))
+	send := func(parent byte, state string, kept bool) probabilityOf {
+		id := randomIDs(random, 1)[0]
+		if kept {
+			id[9] |= 0xc0 // a threshold of c keeps a quarter
+		}
+		td := foreign("web", func(spans ptrace.SpanSlice) {
+			span := addForeign(spans, 1, parent)
+			span.SetTraceID(id)
+			span.SetName("span")
+			span.TraceState().FromRaw(state)
+		})
+		td.ResourceSpans().At(0).Resource().Attributes().PutStr("telemetry.sdk.name", "opentelemetry")
+		r.sink.Reset()
+		return stamped(r.receive(td))["span"]
+	}
+	assert.Equal(t, probabilityOf{1, "assumed"}, send(9, "", true), "of the first trace")
+	for range leastTraces {
+		assert.Equal(t, probabilityOf{0.25, "threshold"}, send(0, "ot=th:c", true))
+	}
+	early := send(9, "", true)
+	assert.Equal(t, "estimated", early.basis)
+	assert.InEpsilon(t, 0.25, early.p, 0.1)
+	for range leastTraces {
+		send(9, "", false) // as of another service that keeps all
+	}
+	assert.Equal(t, probabilityOf{1, "assumed"}, send(9, "", true))
+}

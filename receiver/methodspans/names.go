@@ -36,7 +36,8 @@ type serviceNames struct {
 	mu       sync.Mutex
 	methods  nameSet
 	callers  nameSet
-	ratio    ratioEstimate
+	ratio    ratioEstimate // of traces whose root does not say
+	ratioAll ratioEstimate // of all traces
 	unpolled unpolled
 	counted  int64 // the period in which counts without a batch number last came, 0 = never
 	lastSeen int64 // a period, guarded by names.mu
