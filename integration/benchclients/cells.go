@@ -77,16 +77,13 @@ var (
 	legacy    = []string{"legacy"}
 )
 
-// earlyChildren are few where requests are short.
-const earlyChildren = "children that leave before their root, until 50 traces of the service have come"
-
 // matrix lists the cells.
 func matrix(c clients) []cell {
 	one := func(name, family string, s service) cell {
 		return cell{name: name, family: family, p: ratio, services: []service{s}}
 	}
 	remote := func(x cell, operation string) cell {
-		x.served, x.mayAssume = operation, earlyChildren
+		x.served = operation
 		return x
 	}
 	return []cell{
@@ -127,13 +124,9 @@ func matrix(c clients) []cell {
 		one("Python distro, ratio", "python", service{
 			name: "storefront", bases: estimated, slower: jsRender, command: c.pythonProcess(false),
 		}),
-		func() cell {
-			x := one("Python composite", "python", service{
-				name: "storefront", bases: rootsOnly, slower: jsRender, command: c.pythonProcess(true),
-			})
-			x.mayAssume = earlyChildren
-			return x
-		}(),
+		one("Python composite", "python", service{
+			name: "storefront", bases: rootsOnly, slower: jsRender, command: c.pythonProcess(true),
+		}),
 		one("Java agent, ratio", "java", service{
 			name: "storefront", bases: estimated, slower: jvRender, command: c.javaProcess("traceidratio", fmt.Sprint(ratio)),
 		}),

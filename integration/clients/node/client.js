@@ -6,7 +6,7 @@
 const fs = require('node:fs');
 const { parseArgs } = require('node:util');
 const { trace, SpanStatusCode } = require('@opentelemetry/api');
-const { resourceFromAttributes } = require('@opentelemetry/resources');
+const { defaultResource, resourceFromAttributes } = require('@opentelemetry/resources');
 const { NodeTracerProvider, BatchSpanProcessor, AlwaysOffSampler } = require('@opentelemetry/sdk-trace-node');
 
 const { values: options } = parseArgs({
@@ -61,12 +61,13 @@ function newRemoteSampler(endpoint) {
 const remote = options.rates && newRemoteSampler(options.rates);
 const provider = new NodeTracerProvider({
   sampler: remote || (options.ratio && newSampler(Number(options.ratio))),
-  resource: resourceFromAttributes({
+  // With the default resource, which names the SDK: a provider replaces it by the one it is given.
+  resource: defaultResource().merge(resourceFromAttributes({
     'service.name': options.service,
     'service.version': options.version,
     'service.instance.id': options.instance,
     'deployment.environment.name': 'test',
-  }),
+  })),
   spanProcessors: [new BatchSpanProcessor(newExporter(), { maxQueueSize: 100000, scheduledDelayMillis: 200 })],
 });
 provider.register();
