@@ -104,6 +104,7 @@ func poison(start time.Time) (items []methodspan.Item) {
 // Numbers of one service that cannot be true end no command and change nothing that is said of
 // another.
 func TestPoisonedRows(t *testing.T) {
+	unraced(t)
 	clock(t, fixture.Start.Add(48*time.Hour))
 	clean, spoilt := twoReleases(t, 0.5), twoReleases(t, 0.5)
 	fixture.Append(t, spoilt, evening, poison(fixture.Start))

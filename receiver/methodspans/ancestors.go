@@ -28,30 +28,43 @@ func (n *normalizer) learnTraces(p *pass) {
 				f.known++
 			}
 		}
-		id := one.span.TraceID()
-		if one.p == 0 && i > 0 && id == f.spans[i-1].span.TraceID() {
-			continue // as most: there already
-		}
-		switch {
+		one.trace = f.placeOf(i)
+		switch of := &f.traces[one.trace]; {
 		case one.p != 0 && one.span.ParentSpanID().IsEmpty():
-			f.traces[id] = one.p
-		case one.p != 0 && f.traces[id] <= 0:
-			f.traces[id] = ofOthers
-		case f.traces[id] == 0:
-			f.traces[id] = 0
+			of.p = one.p
+		case one.p != 0 && of.p <= 0:
+			of.p = ofOthers
 		}
 	}
 	now := n.now()
-	for id, probability := range f.traces {
-		known, isNew := n.traces.probability(id, max(probability, 0), now, &p.tally)
-		f.traces[id] = known
+	n.traces.mu.Lock()
+	defer n.traces.mu.Unlock()
+	for i := range f.traces {
+		of := &f.traces[i]
+		known, isNew := n.traces.probability(of.id, max(of.p, 0), now, &p.tally)
 		if isNew && s.random && !f.stated {
-			p.service.ratioAll.observe(id, now)
-			if known == 0 && probability == 0 {
-				p.service.ratio.observe(id, now)
+			p.service.ratioAll.observe(of.id, now)
+			if known == 0 && of.p == 0 {
+				p.service.ratio.observe(of.id, now)
 			}
 		}
+		of.p = known
 	}
+}
+
+// placeOf is the place of a span's trace, mostly that of the span before.
+func (f *foreignScratch) placeOf(i int) int32 {
+	id := f.spans[i].span.TraceID()
+	if i > 0 && id == f.spans[i-1].span.TraceID() {
+		return f.spans[i-1].trace
+	}
+	at, ok := f.traceAt[id]
+	if !ok {
+		at = int32(len(f.traces)) //nolint:gosec // a request has fewer spans
+		f.traceAt[id] = at
+		f.traces = append(f.traces, knownTrace{id: id})
+	}
+	return at
 }
 
 // ofOthers stands for a trace of which spans say their probability, but not the root.
@@ -89,7 +102,7 @@ func (p *pass) probabilityOf(i int) (probability float64, basis basis) {
 			}
 		}
 	}
-	if known := f.traces[at.span.TraceID()]; known != 0 {
+	if known := f.traces[at.trace].p; known != 0 {
 		return known, inherited
 	}
 	return 0, unknown

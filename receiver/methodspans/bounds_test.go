@@ -46,6 +46,6 @@ func TestBoundsAreDocumented(t *testing.T) {
 	assert.True(t, documented[fmt.Sprintf("2^%g calls", math.Log2(maxCalls))])
 	assert.True(t, documented[fmt.Sprintf("%d bins", maxBins)])
 	assert.True(t, documented[fmt.Sprintf("%d spans", maxDepth)])
-	assert.True(t, documented[fmt.Sprintf("2 x %d traces, about 14 MB", maxTraces)])
+	assert.True(t, documented[fmt.Sprintf("2 x %d traces, about 10 MB", maxTraces)])
 	assert.True(t, documented[fmt.Sprintf("%d processes", maxUnpolled)])
 }

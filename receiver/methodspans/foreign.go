@@ -25,9 +25,10 @@ type foreignScratch struct {
 	spans    []foreignSpan
 	places   map[spanKey]int32 // of spans by their ids
 	normal   map[identity]string
-	methods  int                         // method spans
-	known    int                         // spans whose trace state says p
-	traces   map[pcommon.TraceID]float64 // what is known of them; 0 = nothing
+	methods  int // method spans
+	known    int // spans whose trace state says p
+	traces   []knownTrace
+	traceAt  map[pcommon.TraceID]int32
 	sampler  sampler
 	instance string // the name of the process; "" = none
 	named    bool   // the resource says it
@@ -42,6 +43,13 @@ type foreignSpan struct {
 	overflow bool    // beyond a bound
 	p        float64 // 0 = the span does not say
 	basis    basis
+	trace    int32 // its place in traces
+}
+
+// knownTrace is what the spans of a request say of the probability of theirs: 0 = nothing.
+type knownTrace struct {
+	id pcommon.TraceID
+	p  float64
 }
 
 type spanKey struct {
@@ -50,7 +58,7 @@ type spanKey struct {
 }
 
 func newForeignScratch() foreignScratch {
-	return foreignScratch{places: make(map[spanKey]int32), normal: make(map[identity]string), traces: make(map[pcommon.TraceID]float64)}
+	return foreignScratch{places: make(map[spanKey]int32), normal: make(map[identity]string), traceAt: make(map[pcommon.TraceID]int32)}
 }
 
 func (f *foreignScratch) release() {
@@ -60,7 +68,8 @@ func (f *foreignScratch) release() {
 	f.rules = f.rules[:0]
 	clear(f.places)
 	clear(f.normal)
-	clear(f.traces)
+	f.traces = f.traces[:0]
+	clear(f.traceAt)
 	f.methods, f.known, f.sampler, f.instance = 0, 0, sampler{}, ""
 }
 

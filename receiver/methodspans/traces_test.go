@@ -37,7 +37,7 @@ func TestTracesAreBounded(t *testing.T) {
 		}
 	}
 	assert.LessOrEqual(t, table.size(), int64(2*maxTraces))
-	assert.LessOrEqual(t, most, int64(14<<20))
+	assert.LessOrEqual(t, most, int64(10<<20))
 	t.Logf("%d traces, %.1f MB at most, %d forgotten sooner", table.size(), float64(most)/(1<<20), counts.overflow[tableTraces])
 	assert.Equal(t, int64(minutes*perMinute), table.size()+counts.overflow[tableTraces], "all but those of the table are forgotten")
 	known, isNew := table.probability(id, 0, begin.Add(minutes*time.Minute), counts)
