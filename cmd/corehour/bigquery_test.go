@@ -190,6 +190,7 @@ func shops(t *testing.T, services int) string {
 
 // Each query is billed for 10 MB at least, so the documentation says how many there are.
 func TestQueriesAreAsManyAsDocumented(t *testing.T) {
+	unraced(t)
 	clock(t, evening)
 	file := func(text string) string {
 		path := filepath.Join(t.TempDir(), "rules.json")

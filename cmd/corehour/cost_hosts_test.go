@@ -78,6 +78,7 @@ func paidBy(t *testing.T, root string, more ...string) (map[string]float64, map[
 }
 
 func TestBillOfAHost(t *testing.T) {
+	unraced(t)
 	clock(t, fixture.Start.Add(30*24*time.Hour))
 	hour := time.Hour
 	for _, c := range []struct {

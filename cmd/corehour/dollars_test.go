@@ -56,6 +56,7 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
 
 // Asked about the same time, all commands print dollars a day of one definition.
 func TestAllCommandsAgreeOnDollarsADay(t *testing.T) {
+	unraced(t)
 	clock(t, evening)
 	root := canary(t)
 	window := []string{"--warehouse", root, "--from", "2026-03-10 09:00", "--to", "2026-03-10 11:00"}

@@ -46,6 +46,7 @@ func months() fixture.Daily {
 var april = time.Date(2026, 4, 7, 15, 0, 0, 0, time.UTC)
 
 func TestDrift(t *testing.T) {
+	unraced(t)
 	clock(t, april)
 	root := months().Write(t)
 	r := corehour("drift", "--warehouse", root)
@@ -224,6 +225,7 @@ func TestDriftIsSent(t *testing.T) {
 // A drift that is dated anew, because the days by which it was told are no longer
 // stored, is the same drift, if the dates are not too far apart.
 func TestDriftKeepsItsID(t *testing.T) {
+	unraced(t)
 	m := months()
 	m.Days = 98
 	root := m.Write(t)
@@ -269,6 +271,7 @@ func TestDriftKeepsItsID(t *testing.T) {
 // by from then on. All sinks hear that it is taken back, and of nothing else until it is
 // dearer than that.
 func TestDriftIsAccepted(t *testing.T) {
+	unraced(t)
 	m := months()
 	m.Days, m.Methods = 147, m.Methods[1:8]
 	m.Cost = func(method string, day int) float64 {
@@ -375,6 +378,7 @@ func TestWatchDrift(t *testing.T) {
 }
 
 func TestDriftCouldNotTell(t *testing.T) {
+	unraced(t)
 	clock(t, april)
 	short, thin, flat := months(), months(), months()
 	short.Days = 20
@@ -476,6 +480,7 @@ func TestDriftOfCSVOnAllWeekdays(t *testing.T) {
 
 // What was confirmed when a service ran last is no drift of today.
 func TestDriftOfAServiceThatEnded(t *testing.T) {
+	unraced(t)
 	m := months()
 	m.Days = 98
 	root := m.Write(t)
