@@ -91,6 +91,10 @@ func matrix(c clients) []cell {
 			name: "billing", bases: estimated, slower: goTotal,
 			command: c.goProcess("--ratio", fmt.Sprint(ratio), "--over-http"),
 		}),
+		one("Go service of both SDKs", "go", service{
+			name: "billing", bases: append(estimated, "exact"), slower: goTotal,
+			command: c.goProcess("--ratio", fmt.Sprint(ratio), "--own", ""),
+		}),
 		remote(cell{name: "Go chain of two services", family: "go", p: ratio, services: []service{
 			{name: "back", bases: inherited, slower: goTotal, serves: true, command: c.goProcess()},
 			{name: "front", bases: served, slower: goTotal, command: c.goProcess("--rates", "")},
@@ -144,7 +148,7 @@ func matrix(c clients) []cell {
 
 func millis(n int) string { return fmt.Sprintf("%dms", n) }
 
-// goProcess is gotel. An empty --rates stands for the collector's.
+// goProcess is gotel. An empty --rates or --own stands for the collector's.
 func (c clients) goProcess(flags ...string) func(process) command {
 	return func(p process) command {
 		args := append([]string{
@@ -153,8 +157,11 @@ func (c clients) goProcess(flags ...string) func(process) command {
 			"--workers", strconv.Itoa(p.workers), "--total", millis(10 * p.slow), "--order", "5ms",
 		}, flags...)
 		for i := range args {
-			if args[i] == "--rates" {
+			switch args[i] {
+			case "--rates":
 				args[i+1] = "http://" + p.rates + "/sampling"
+			case "--own":
+				args[i+1] = "http://" + p.endpoint
 			}
 		}
 		if p.listen != "" {

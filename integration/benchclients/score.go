@@ -68,7 +68,7 @@ func (s *stage) judge(ctx context.Context, of service) (score, error) {
 	c := harness.Command{Binary: filepath.Join(s.bin, harness.CommandBinary), Warehouse: s.collector.Warehouse}
 	var rows []row
 	err := c.SQL(ctx, &rows, `SELECT version, class || '.' || method AS name, weight_basis, COUNT(*) AS row_count, SUM(calls) AS calls
-		FROM method_calls WHERE service = '`+of.name+`' AND kind = 'call' GROUP BY ALL ORDER BY ALL`)
+		FROM method_calls WHERE service = '`+of.name+`' AND kind IN ('call', 'counts') GROUP BY ALL ORDER BY ALL`)
 	if err != nil {
 		return result, err
 	}
@@ -82,7 +82,7 @@ func (s *stage) judge(ctx context.Context, of service) (score, error) {
 // compare compares calls with what the client counted, and looks at each basis.
 func (s *stage) compare(result *score, of service, rows []row) {
 	type sums struct{ rows, calls float64 }
-	all, assumed := map[key]sums{}, map[key]sums{}
+	all, assumed, exact := map[key]sums{}, map[key]sums{}, map[key]bool{}
 	add := func(to map[key]sums, k key, r row) {
 		to[k] = sums{to[k].rows + float64(r.Rows), to[k].calls + r.Calls}
 	}
@@ -95,6 +95,7 @@ func (s *stage) compare(result *score, of service, rows []row) {
 				result.byBasis += r.Rows
 			}
 		}
+		exact[k] = exact[k] || r.Basis == "exact"
 		allowed := slices.Contains(of.bases, r.Basis)
 		if r.Basis == "assumed" {
 			add(assumed, k, r)
@@ -122,7 +123,11 @@ func (s *stage) compare(result *score, of service, rows []row) {
 			continue // of its first 50 traces calls are at least that many
 		}
 		result.calls, result.truth = result.calls+all[k].calls, result.truth+truth
-		off := (all[k].calls - truth) / max(math.Sqrt(truth*(1-s.p)/s.p), least)
+		drawn := truth * (1 - s.p) / s.p // variance
+		if exact[k] {
+			drawn = 0
+		}
+		off := (all[k].calls - truth) / max(math.Sqrt(drawn), least)
 		result.worst = max(result.worst, math.Abs(off))
 		if math.Abs(off) > sigmas {
 			result.say("%s %s: %.0f calls, the client counted %.0f, which is %+.1f standard errors", k.version, k.method, all[k].calls, truth, off)

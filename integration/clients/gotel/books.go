@@ -101,6 +101,7 @@ func (b *books) handle(ctx context.Context) (err error) {
 		b.count(called)
 		err = get(ctx, b.client, b.callees[int(b.nextCalls.Add(1))%len(b.callees)])
 	}
+	b.audit()
 	pass(b.order, 100*time.Microsecond)
 	wall := time.Since(begin)
 	span.End()

@@ -1,5 +1,6 @@
 // Command gotel is a small program traced by the stock OpenTelemetry SDK of Go,
-// as any team may have it: it knows nothing of corehour. It writes what it did
+// as any team may have it: it knows nothing of corehour, unless --own asks for one
+// method that corehour's SDK times. It writes what it did
 // to a file: how many spans it began, and how long they took by its own clock.
 //
 //	gotel --protocol grpc --endpoint localhost:4317 --orders 500 --report r.json
@@ -8,7 +9,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,6 +44,7 @@ type options struct {
 	flush                      time.Duration
 	begin, listen, call        string
 	overHTTP                   bool
+	own                        string
 	report                     string
 }
 
@@ -67,6 +68,7 @@ func main() {
 	flag.StringVar(&o.listen, "listen", "", "host:port to serve orders over HTTP on, until SIGTERM")
 	flag.BoolVar(&o.overHTTP, "over-http", false, "send the orders to itself, over HTTP")
 	flag.StringVar(&o.call, "call", "", "URLs of which each order calls one, in turn, separated by commas")
+	flag.StringVar(&o.own, "own", "", "URL of the collector for corehour's SDK, which then times the audit of each order")
 	flag.StringVar(&o.report, "report", "", "file for the report")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -102,7 +104,7 @@ func run(o options) error {
 		attribute.String("deployment.environment.name", "test"),
 	}
 	if o.instance != "-" {
-		says = append(says, attribute.String("service.instance.id", cmp.Or(o.instance, o.service+"-"+o.version)))
+		says = append(says, attribute.String("service.instance.id", o.process()))
 	}
 	of, err := resource.Merge(resource.Default(), resource.NewSchemaless(says...))
 	if err != nil {
@@ -113,11 +115,15 @@ func run(o options) error {
 		trace.WithSampler(trace.ParentBased(root)),
 		trace.WithResource(of),
 	)
+	endOwn, err := startOwn(ctx, o)
+	if err != nil {
+		return err
+	}
 	b := newBooks(provider, o)
 	if err := b.work(ctx); err != nil {
 		return err
 	}
-	if err := provider.Shutdown(context.WithoutCancel(ctx)); err != nil {
+	if err := errors.Join(provider.Shutdown(context.WithoutCancel(ctx)), endOwn(context.WithoutCancel(ctx))); err != nil {
 		return err
 	}
 	data, err := json.Marshal(b.methods)
