@@ -87,6 +87,25 @@ func TestWhatMustBeSetIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestGatewayNeedsAnAuthority: without the authority that signs clients' certificates the
+// gateway does not start, rather than serve everyone.
+func TestGatewayNeedsAnAuthority(t *testing.T) {
+	keys := makeKeys(t)
+	for name, variables := range map[string]map[string]string{
+		"not set": {"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key},
+		"empty":   {"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TLS_CLIENT_CA": ""},
+	} {
+		for _, verb := range []string{"validate", ""} {
+			cmd := command(t, t.Context(), t.TempDir(), "gateway.yaml", variables, strings.Fields(verb)...)
+			out, err := cmd.CombinedOutput()
+			var status *exec.ExitError
+			if !errors.As(err, &status) || strings.Count(string(out), "(COREHOUR_TLS_CLIENT_CA in gateway.yaml)") != 3 {
+				t.Errorf("%s, %q: %v\n%s", name, verb, err, out)
+			}
+		}
+	}
+}
+
 // TestMisspeltKeyIsRefused: the test above would be worth nothing if unknown keys
 // passed.
 func TestMisspeltKeyIsRefused(t *testing.T) {

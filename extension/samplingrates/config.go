@@ -10,6 +10,8 @@ import (
 	"go.opentelemetry.io/collector/config/confignet"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/corehour/corehour/internal/clientca"
 )
 
 const (
@@ -120,6 +122,7 @@ func (c *Config) Validate() error {
 				timeout.key, writeReserve, timeout.value))
 		}
 	}
+	errs = append(errs, clientca.Check(c.HTTP.TLS))
 	return errors.Join(errs...)
 }
 

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 
+	"github.com/corehour/corehour/internal/clientca"
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
@@ -144,6 +145,16 @@ func (c *Config) Validate() error {
 	if !c.Protocols.GRPC.HasValue() && !c.Protocols.HTTP.HasValue() {
 		errs = append(errs, errors.New("`protocols` must have at least one of `grpc` and `http`, found none: "+
 			"`grpc:` with nothing under it listens on localhost:4317, `http:` on localhost:4318"))
+	}
+	if c.Protocols.GRPC.HasValue() {
+		if err := clientca.Check(c.Protocols.GRPC.Get().TLS); err != nil {
+			errs = append(errs, fmt.Errorf("protocols::grpc: %w", err))
+		}
+	}
+	if c.Protocols.HTTP.HasValue() {
+		if err := clientca.Check(c.Protocols.HTTP.Get().ServerConfig.TLS); err != nil {
+			errs = append(errs, fmt.Errorf("protocols::http: %w", err))
+		}
 	}
 	errs = append(errs, c.validateOtherSignals()...)
 	errs = append(errs, c.validateForeign()...)

@@ -45,6 +45,7 @@ func TestInvalidConfig(t *testing.T) {
 		want       []string // one per fault
 	}{
 		{"no protocol", "foreign: all", []string{"`protocols` must have at least one of `grpc` and `http`, found none"}},
+		{"no authority", "protocols: {grpc: {tls: {cert_file: a.pem, key_file: b.pem, client_ca_file: '', client_ca_file_reload: true}}}", []string{"protocols::grpc: `tls::client_ca_file` is empty and `client_ca_file_reload` is true"}},
 		{"unknown keys", "protocols: {grpc: }\nlimits: {max_method: 3}\nforeing: all", []string{"max_method", "foreing"}},
 		{"unknown mode", "protocols: {grpc: }\nforeign: al", []string{"`foreign` must be one of [\"all\" \"code\" \"rules\" \"none\"], found \"al\""}},
 		{"rules without mode", "protocols: {grpc: }\nforeign_rules: [{match: a.*}]",
