@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 
 	"github.com/corehour/corehour/internal/clientca"
@@ -114,11 +115,18 @@ type Limits struct {
 	_ struct{}
 }
 
+// readTimeout is how long a request over HTTP may take to arrive.
+const readTimeout = time.Minute
+
 // leastNameLength leaves something of a text that is cut, beside its hash.
 const leastNameLength = 32
 
 func createDefaultConfig() component.Config {
 	stock := otlpreceiver.NewFactory().CreateDefaultConfig().(*otlpreceiver.Config)
+	// The stock receiver waits for ever for the rest of a request.
+	http := *stock.Protocols.HTTP.GetOrInsertDefault()
+	http.ServerConfig.ReadTimeout = readTimeout
+	stock.Protocols.HTTP = configoptional.Default(http)
 	return &Config{
 		Protocols:   stock.Protocols,
 		Foreign:     ForeignAll,

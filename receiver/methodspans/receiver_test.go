@@ -3,10 +3,13 @@ package methodspans
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -174,4 +177,23 @@ func TestConsumeContract(t *testing.T) {
 		Generator:     &numberedGenerator{t: t, addr: "unix://" + socket},
 		GenerateCount: 500,
 	})
+}
+
+// A request of which the rest does not come is not waited for.
+func TestHalfSentRequests(t *testing.T) {
+	r := start(t, testConfig(func(c *Config) { c.Protocols.HTTP.Get().ServerConfig.ReadTimeout = 300 * time.Millisecond }), nil)
+	for name, text := range map[string]string{
+		"header": "POST /v1/traces HTTP/1.1\r\nHost: x\r\n",
+		"body":   "POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\nContent-Length: 1000\r\n\r\nabc",
+	} {
+		conn, err := net.Dial("tcp", r.httpAddr)
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = conn.Write([]byte(text))
+		require.NoError(t, err)
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)))
+		_, err = io.ReadAll(conn)
+		assert.NoError(t, err, "%s: the connection is closed", name)
+	}
+	assert.Len(t, spansOf(r.receive(batch("a", 1, func(spans ptrace.SpanSlice) { addCall(spans) }))), 1)
 }
