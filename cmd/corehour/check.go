@@ -176,13 +176,17 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 		}))
 	}
 	d.Add(services)
+	var notes []string
 	for _, s := range r.Services {
 		if s.AssumedCalls > 0 {
-			d.Say(cost.AssumedNote(s.Service, s.AssumedCalls))
+			notes = append(notes, cost.AssumedNote(s.Service, s.AssumedCalls))
 		}
 		if s.MayBeMerged {
-			d.Say(cost.MergedNote(s.Service))
+			notes = append(notes, cost.MergedNote(s.Service))
 		}
+	}
+	for _, note := range cost.Few(notes) {
+		d.Say(note)
 	}
 
 	odd := &output.Table{

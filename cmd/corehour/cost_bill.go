@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -8,22 +9,60 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// reconciliation shows how self costs add up to what is paid. Lines with a + add up
-// to the one with = below them.
-func reconciliation(r *cost.Report) *output.Table {
-	t := &output.Table{
+// reconciliation shows how self costs add up to what is paid, of the top services that pay
+// most (0 = all). Lines with a + add up to the one with = below them. more is what it does not show.
+func reconciliation(r *cost.Report, top int) (t *output.Table, more string) {
+	services, more := mostPaid(r.Services, top)
+	t = &output.Table{
 		Title:   "how it adds up",
 		Columns: []string{"service", "environment", "line", "core-h", "$", "share of bill", "calls"},
 	}
-	for i := range r.Services {
+	for _, s := range services {
 		one := *t
-		b := bill{&one, &r.Services[i]}
+		b := bill{&one, s}
 		b.add()
 		if slices.ContainsFunc(one.Rows[len(t.Rows):], func(row []output.Cell) bool { return row[3] != output.Figure(unknown) || row[6] != output.Figure("") }) {
 			t.Rows = one.Rows // else nothing is known of what it cost
 		}
 	}
-	return t
+	return t, more
+}
+
+// mostPaid are the services that pay most, in the order in which all are, and a line on the
+// others. Without prices it goes by core hours.
+func mostPaid(all []cost.Service, top int) (most []*cost.Service, more string) {
+	for i := range all {
+		most = append(most, &all[i])
+	}
+	if top == 0 || len(all) <= top {
+		return most, ""
+	}
+	value := func(x *float64) float64 {
+		if x == nil {
+			return 0
+		}
+		return *x
+	}
+	slices.SortStableFunc(most, func(a, b *cost.Service) int {
+		return cmp.Or(cmp.Compare(value(b.PaidUSD), value(a.PaidUSD)), cmp.Compare(value(b.PaidCoreHours), value(a.PaidCoreHours)),
+			cmp.Compare(value(b.ProcessCoreHours), value(a.ProcessCoreHours)))
+	})
+	var hours, usd float64
+	for _, s := range most[top:] {
+		hours, usd = hours+value(s.PaidCoreHours), usd+value(s.PaidUSD)
+	}
+	more = fmt.Sprintf("%d more services pay %s core-h, $%s, together: --top 0 prints all", len(all)-top, amount(&hours), amount(&usd))
+	shown := map[*cost.Service]bool{}
+	for _, s := range most[:top] {
+		shown[s] = true
+	}
+	most = most[:0]
+	for i := range all {
+		if shown[&all[i]] {
+			most = append(most, &all[i])
+		}
+	}
+	return most, more
 }
 
 // bill is the lines of one service.

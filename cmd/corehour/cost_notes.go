@@ -79,7 +79,7 @@ func costNotes(r *cost.Report, last time.Time) []string {
 			uncounted++
 		}
 	}
-	notes := slices.Concat(aheadOf(last), pendingNotes(r), assumedNotes(r))
+	notes := slices.Concat(aheadOf(last), cost.Few(pendingNotes(r)), cost.Few(assumedNotes(r)))
 	switch {
 	case slices.ContainsFunc(r.Services, func(s cost.Service) bool { return s.PendingRecords > 0 }):
 	case r.Instances > 0 && counted+measured == 0:
@@ -116,10 +116,11 @@ func probeNotes(r *cost.Report, shown []cost.Line) (notes []string) {
 	if clipped > 0 {
 		notes = append(notes, fmt.Sprintf("c: calls made by %d of the lines above took longer than these, so some ran at the same time: how long their own code took is not known", clipped))
 	}
+	var excesses []string
 	for i := range r.Services {
 		if excess := r.Services[i].Excess(); excess != "" && reconciled {
-			notes = append(notes, "r: "+excess)
+			excesses = append(excesses, "r: "+excess)
 		}
 	}
-	return notes
+	return append(notes, cost.Few(excesses)...)
 }

@@ -52,8 +52,12 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 		}
 		d.Say(fmt.Sprintf("%d more %s: --top 0 prints all", n, what))
 	}
-	if t := reconciliation(r); len(t.Rows) > 0 {
-		d.Add(t)
+	bills, more := reconciliation(r, c.top)
+	if len(bills.Rows) > 0 {
+		d.Add(bills)
+	}
+	if more != "" {
+		d.Say(more)
 	}
 	if notes := hostNotes(r); notes != nil {
 		d.Say(notes...)

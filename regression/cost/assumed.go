@@ -26,6 +26,17 @@ func MergedNote(s query.Service) string {
 	return fmt.Sprintf("processes may be merged: %s: some spans do not say which process sent them, so several may be taken for one: set the resource attribute service.instance.id", s)
 }
 
+// mostNotes is how many services are named by one kind of note.
+const mostNotes = 10
+
+// Few are the first notes of a kind, and how many more there are.
+func Few(notes []string) []string {
+	if len(notes) <= mostNotes {
+		return notes
+	}
+	return append(notes[:mostNotes:mostNotes], fmt.Sprintf("%d more notes like these: --json has them by service", len(notes)-mostNotes))
+}
+
 // anyAssumed reports whether some spans do not say how they were sampled.
 func anyAssumed(observed []query.Observed) bool {
 	return slices.ContainsFunc(observed, func(o query.Observed) bool { return o.Assumed })

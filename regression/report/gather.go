@@ -131,15 +131,17 @@ func ofAllVersions(costs []query.CostEdge) (edges []query.Edge) {
 
 // rank takes over the costs, the dearest first.
 func (r *Report) rank(costs *cost.Report) {
+	var notes []string
 	for i := range costs.Services {
 		s := &costs.Services[i]
 		if s.AssumedCalls > 0 {
-			r.Notes = append(r.Notes, cost.AssumedNote(s.Service, s.AssumedCalls))
+			notes = append(notes, cost.AssumedNote(s.Service, s.AssumedCalls))
 		}
 		if s.MayBeMerged {
-			r.Notes = append(r.Notes, cost.MergedNote(s.Service))
+			notes = append(notes, cost.MergedNote(s.Service))
 		}
 	}
+	r.Notes = append(r.Notes, cost.Few(notes)...)
 	for _, m := range costs.Methods {
 		r.Records += m.Measured
 		if m.SelfWallHours != nil {

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/fixture"
+)
+
+// Services that anybody may invent make no page of the answer: those that pay most are shown, and
+// what the others pay together.
+func TestManyServices(t *testing.T) {
+	clock(t, evening)
+	const services = 40
+	var items []methodspan.Item
+	for i := range services {
+		p := fixture.NewProcess("1", "a", fixture.Start)
+		p.Price = 1
+		p.Resource.Service = fmt.Sprintf("s%02d", i)
+		p.Counts("a.B", fixture.Start, time.Minute, 1)
+		p.Call("a.B", "(entry)", fixture.Start, time.Second, time.Second, 1, 1)
+		p.Beat(fixture.Start, time.Minute, time.Second, true).Process.Cores = float64(60 * (i + 1)) // pays i + 1 dollars
+		other := p.Call("c.D", "(entry)", fixture.Start, time.Second, -1, 1, 1)
+		other.WeightBasis, other.Calls = methodspan.BasisAssumed, 1
+		items = append(items, p.Item())
+	}
+	args := []string{"cost", "--warehouse", fixture.Write(t, items), "--from", "2026-03-10", "--to", "2026-03-11", "--per", "window"}
+	r := corehour(append(args, "--top", "3")...)
+	if r.code != exitNothing {
+		t.Fatalf("%+v", r)
+	}
+	if want := "37 more services pay 703.00 core-h, $703.00, together: --top 0 prints all"; !strings.Contains(r.stdout, want) { // 1 + 2 + ... + 37
+		t.Errorf("does not say %q:\n%s", want, r.stdout)
+	}
+	if want := "30 more notes like these: --json has them by service"; !strings.Contains(r.stdout, want) {
+		t.Errorf("does not say %q:\n%s", want, r.stdout)
+	}
+	var billed []string
+	for line := range strings.Lines(r.stdout) {
+		if name, rest, _ := strings.Cut(line, " "); strings.Contains(rest, "= paid") {
+			billed = append(billed, name)
+		}
+	}
+	if want := []string{"s37", "s38", "s39"}; !slices.Equal(billed, want) {
+		t.Errorf("bills of %s, want %s", billed, want)
+	}
+	r = corehour(append(args, "--top", "0")...)
+	if n := strings.Count(r.stdout, "= paid"); n != services || strings.Contains(r.stdout, "more services") {
+		t.Errorf("%d bills:\n%s", n, r.stdout)
+	}
+}
