@@ -2,6 +2,7 @@ package cost
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/corehour/corehour/regression/query"
@@ -124,10 +125,10 @@ func (b *builder) services() {
 	for _, s := range b.service {
 		s.UnknownCallerCoreHours = b.unknown.total[s.Service] / nsPerCoreHour
 		if s.ProcessCoreHours != nil {
-			s.UnattributedCoreHours = pointer(*s.ProcessCoreHours - s.AttributedCoreHours - s.DoubleCoreHours)
+			s.UnattributedCoreHours = pointer(rest(*s.ProcessCoreHours, s.AttributedCoreHours+s.DoubleCoreHours))
 		}
 		if s.ProcessUSD != nil {
-			s.UnattributedUSD = pointer(*s.ProcessUSD - s.AttributedUSD - s.DoubleUSD)
+			s.UnattributedUSD = pointer(rest(*s.ProcessUSD, s.AttributedUSD+s.DoubleUSD))
 		}
 		if b.options.Owners != nil {
 			for _, o := range owned[s.Service] {
@@ -142,6 +143,15 @@ func (b *builder) services() {
 	slices.SortFunc(b.Services, func(x, y Service) int {
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Environment, y.Environment))
 	})
+}
+
+// rest is what a part leaves of the whole. Where that is what rounding leaves it is nothing:
+// methods that were estimated to cost all that their processes used add up to that.
+func rest(whole, part float64) float64 {
+	if left := whole - part; math.Abs(left) > 1e-9*math.Abs(whole) {
+		return left
+	}
+	return 0
 }
 
 func pointer(x float64) *float64 { return &x }
