@@ -87,7 +87,7 @@ func (b bounds) within(relation string) string {
 // may be left out where it follows from its wall time.
 func boundsOf(ctx context.Context, db *sql.DB, files []parquet.File, now time.Time) (bounds, error) {
 	b := bounds{now: now}
-	paths, err := quotedPaths(files)
+	paths, err := patternsOf(files)
 	if err != nil {
 		return b, err
 	}

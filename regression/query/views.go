@@ -13,7 +13,7 @@ import (
 // viewsOf are statements that define the views <prefix>_rows, with the number of the
 // collector whose a row is, and <prefix>_calls, without.
 func viewsOf(prefix string, files []parquet.File, b bounds) ([]string, error) {
-	paths, err := quotedPaths(files)
+	paths, err := patternsOf(files)
 	if err != nil {
 		return nil, err
 	}
@@ -69,3 +69,15 @@ func quotedPaths(files []parquet.File) ([]string, error) {
 	}
 	return paths, nil
 }
+
+// patternsOf are the paths as functions that read files want them: these take them for patterns,
+// which others than the file may match.
+func patternsOf(files []parquet.File) ([]string, error) {
+	paths, err := quotedPaths(files)
+	for i := range paths {
+		paths[i] = asPattern.Replace(paths[i])
+	}
+	return paths, err
+}
+
+var asPattern = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]")

@@ -176,7 +176,12 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 	if err != nil {
 		return err
 	}
-	paths := allowed[:len(w.Files)]
+	paths, err := patternsOf(readable)
+	if err != nil {
+		return err
+	}
+	allowed = append(allowed, paths...)
+	paths = paths[:len(w.Files)]
 	if w.into != "" {
 		if w.into, err = filepath.Abs(w.into); err != nil {
 			return err

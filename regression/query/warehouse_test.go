@@ -153,9 +153,12 @@ func count(t *testing.T, w *Warehouse) int64 {
 
 // Paths with quotes and wildcards are names of files and nothing else.
 func TestOddPaths(t *testing.T) {
-	odd := filepath.Join(t.TempDir(), "a'b [c] * ? {d}")
-	if err := os.Rename(threeDays(t), odd); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	odd := filepath.Join(dir, "a'b [c] * ? {d}")
+	for _, path := range []string{odd, filepath.Join(dir, "a'b [c] x ? {d}"), filepath.Join(dir, "a'b c x y {d}")} { // the others match it as a pattern
+		if err := os.Rename(threeDays(t), path); err != nil {
+			t.Fatal(err)
+		}
 	}
 	w, err := Open(context.Background(), odd, Window{})
 	if err != nil {
