@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,16 +14,8 @@ import (
 )
 
 // Collectors once stored whatever a sender said, and other programs may write files, too. So
-// numbers that cannot be true are read as not given: they would make sums overflow, or change
-// the figures of other services.
-const (
-	mostTime  = 1 << 60 // ns, and whatever else a row adds up
-	mostCalls = 1 << 53 // that a row has measured
-	mostCores = 1 << 16 // of one process
-	mostUSD   = 1 << 20 // per hour of a core
-	leastP    = "1e-18"
-	mostP     = "1e18" // of sums, where it is the reverse of a weight
-)
+// numbers that cannot be true are read as not given, as methodspan.Row.Bound takes them out: they
+// would make sums overflow, or change the figures of other services.
 
 // ahead is how far the clock of a row may be ahead of that of the reader. What starts further in
 // the future is not read.
@@ -29,38 +23,52 @@ const ahead = time.Hour
 
 // often are the columns that nearly every statement reads, with their limits. Row groups say
 // what is in them at least and at most; to look at each value would cost a tenth of a statement.
-var often = []struct {
-	name, least, most, otherwise string
-}{
-	{"measured", "0", fmt.Sprint(int64(mostCalls)), "0"},
-	{"cpu_measured", "0", fmt.Sprint(int64(mostCalls)), "0"},
-	{"calls", "0", fmt.Sprint(int64(mostTime)), "0"},
-	{"errors", "0", fmt.Sprint(int64(mostTime)), "0"},
-	{"wall_ns", "0", fmt.Sprint(int64(mostTime)), "NULL"},
-	{"cpu_ns", "0", fmt.Sprint(int64(mostTime)), "NULL"},
-	{"p", leastP, mostP, "NULL"},
-	{"cpu_p", leastP, mostP, "NULL"},
-	{"usd_per_core_hour", "0", fmt.Sprint(mostUSD), "NULL"},
+var often = []limits{
+	{"measured", 0, methodspan.MostMeasured, "0"}, {"cpu_measured", 0, methodspan.MostMeasured, "0"},
+	{"calls", 0, methodspan.MostTime, "0"}, {"errors", 0, methodspan.MostTime, "0"},
+	{"wall_ns", 0, methodspan.MostTime, "NULL"}, {"cpu_ns", 0, methodspan.MostTime, "NULL"},
+	{"p", methodspan.LeastWeight, methodspan.MostWeight, "NULL"}, {"cpu_p", methodspan.LeastWeight, methodspan.MostWeight, "NULL"},
+	{"usd_per_core_hour", 0, methodspan.MostUSD, "NULL"},
 }
 
 // seldom are those of few rows, most of which say nothing of a group.
-var seldom = []string{
-	plausible("rss_bytes", "0", fmt.Sprint(int64(mostTime)), "NULL"),
-	plausible("calls_total", "0", fmt.Sprint(int64(mostCalls)), "NULL"),
-	plausible("wall_max_ns", "0", fmt.Sprint(int64(mostTime)), "NULL"),
-	plausible("cpu_max_ns", "0", fmt.Sprint(int64(mostTime)), "NULL"),
-	plausible("wall_sq", "0", "1e36", "NULL"),
-	plausible("cpu_sq", "0", "1e36", "NULL"),
-	cores("cores"), cores("host_cores"), cores("cpu_limit"),
+var seldom = []limits{
+	{"rss_bytes", 0, methodspan.MostTime, "NULL"}, {"calls_total", 0, methodspan.MostMeasured, "NULL"},
+	{"wall_max_ns", 0, methodspan.MostTime, "NULL"}, {"cpu_max_ns", 0, methodspan.MostTime, "NULL"},
+	{"wall_sq", 0, methodspan.MostSquares, "NULL"}, {"cpu_sq", 0, methodspan.MostSquares, "NULL"},
+	{"cores", 0, methodspan.MostCores, "NULL"}, {"host_cores", 0, methodspan.MostCores, "NULL"}, {"cpu_limit", 0, methodspan.MostCores, "NULL"},
 }
 
-func plausible(column, least, most, otherwise string) string {
-	return fmt.Sprintf("CASE WHEN %[1]s BETWEEN %[2]s AND %[3]s THEN %[1]s ELSE %[4]s END AS %[1]s", column, least, most, otherwise)
+// limits are those of a column, and what stands for a value beyond them.
+type limits struct {
+	column      string
+	least, most float64
+	otherwise   string
 }
 
-// cores of sums are those of all their processes.
-func cores(column string) string {
-	return fmt.Sprintf("CASE WHEN %[1]s BETWEEN 0 AND CASE level WHEN '%[2]s' THEN %[3]d ELSE %[4]d END THEN %[1]s END AS %[1]s", column, methodspan.LevelRaw, mostCores, int64(mostTime))
+// holds is the condition that the column is within them. Of rows that were added up, cores are
+// those of all their processes, and a probability stands for a weight, which may be below zero.
+func (l limits) holds() string {
+	column, least, most := l.column, number(l.least), number(l.most)
+	switch {
+	case l.least > 0:
+		return fmt.Sprintf("%[1]s BETWEEN %[2]s AND %[3]s OR level <> '%[4]s' AND %[1]s BETWEEN -%[3]s AND -%[2]s", column, least, most, methodspan.LevelRaw)
+	case l.most == methodspan.MostCores:
+		return fmt.Sprintf("%[1]s BETWEEN %[2]s AND CASE level WHEN '%[4]s' THEN %[3]s ELSE %[5]s END", column, least, most, methodspan.LevelRaw, number(methodspan.MostTime))
+	}
+	return fmt.Sprintf("%s BETWEEN %s AND %s", column, least, most)
+}
+
+func (l limits) bounded() string {
+	return fmt.Sprintf("CASE WHEN %s THEN %s ELSE %s END AS %[2]s", l.holds(), l.column, l.otherwise)
+}
+
+// number is without an exponent where that makes it a whole one: DOUBLE compares slower.
+func number(x float64) string {
+	if x == math.Trunc(x) && x <= methodspan.MostTime {
+		return strconv.FormatInt(int64(x), 10)
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
 // bounds are what rows of some files need.
@@ -73,12 +81,15 @@ type bounds struct {
 // is as it was.
 func (b bounds) within(relation string) string {
 	until := b.now.Add(ahead).UnixNano()
-	columns := seldom
+	var columns []string
 	if !b.sound {
-		columns = append(columns[:len(columns):len(columns)], fmt.Sprintf("CASE WHEN end_ns BETWEEN start_ns AND %d THEN end_ns ELSE start_ns END AS end_ns", until))
-		for _, c := range often {
-			columns = append(columns, plausible(c.name, c.least, c.most, c.otherwise))
+		columns = append(columns, fmt.Sprintf("CASE WHEN end_ns BETWEEN start_ns AND %d THEN end_ns ELSE start_ns END AS end_ns", until))
+		for _, l := range often {
+			columns = append(columns, l.bounded())
 		}
+	}
+	for _, l := range seldom {
+		columns = append(columns, l.bounded())
 	}
 	return fmt.Sprintf("SELECT * REPLACE (%s) FROM (%s) WHERE start_ns BETWEEN 0 AND %d", strings.Join(columns, ", "), relation, until)
 }
@@ -92,12 +103,12 @@ func boundsOf(ctx context.Context, db *sql.DB, files []parquet.File, now time.Ti
 		return b, err
 	}
 	until := now.Add(ahead).UnixNano()
-	limits := []string{fmt.Sprintf("('end_ns', 0, %d)", until), "('start_ns', NULL, NULL)", "('level', NULL, NULL)"}
-	for _, c := range often {
-		limits = append(limits, fmt.Sprintf("('%s', %s, %s)", c.name, c.least, c.most))
+	known := []string{fmt.Sprintf("('end_ns', 0, %d)", until), "('start_ns', NULL, NULL)", "('level', NULL, NULL)"}
+	for _, l := range often {
+		known = append(known, fmt.Sprintf("('%s', %s, %s)", l.column, number(l.least), number(l.most)))
 	}
 	err = db.QueryRowContext(ctx, `
-WITH limits(name, least, most) AS (VALUES `+strings.Join(limits, ", ")+`),
+WITH limits(name, least, most) AS (VALUES `+strings.Join(known, ", ")+`),
 said AS (
   SELECT
     BOOL_AND(l.most IS NULL OR COALESCE(m.stats_null_count = m.num_values, FALSE)
