@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -109,11 +111,50 @@ func TestPoisonedRows(t *testing.T) {
 	clean, spoilt := twoReleases(t, 0.5), twoReleases(t, 0.5)
 	fixture.Append(t, spoilt, evening, poison(fixture.Start))
 
+	sameAnswers(t, clean, spoilt)
+	for _, root := range []string{clean, spoilt} {
+		if r := corehour("compact", "--warehouse", root, "--hour-after", "1h"); r.code != exitNothing {
+			t.Fatalf("%+v", r)
+		}
+	}
+	sameAnswers(t, clean, spoilt)
+	snapshot, err := parquet.Open(spoilt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	sums := 0
+	for _, f := range snapshot.Files {
+		var rows, wrong int
+		if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*), COUNT(*) FILTER (NOT (measured BETWEEN 0 AND 9007199254740992 AND cpu_measured BETWEEN 0 AND 9007199254740992
+			AND calls BETWEEN 0 AND 1152921504606846976 AND errors BETWEEN 0 AND 1152921504606846976 AND COALESCE(wall_ns, 0) BETWEEN 0 AND 1152921504606846976
+			AND COALESCE(cpu_ns, 0) BETWEEN 0 AND 1152921504606846976 AND COALESCE(ABS(p), 1) BETWEEN 1e-18 AND 1e300))
+			FROM read_parquet('`+f.Path+`') WHERE level = 'hour'`).Scan(&rows, &wrong); err != nil {
+			t.Fatal(err)
+		}
+		sums += rows
+		if wrong > 0 {
+			t.Errorf("%d of %d sums in %s cannot be", wrong, rows, f.Path)
+		}
+	}
+	if sums == 0 {
+		t.Error("nothing was added up")
+	}
+}
+
+// sameAnswers asserts that commands say the same of the shop in both warehouses, and that none
+// fails on all services.
+func sameAnswers(t *testing.T, clean, spoilt string) {
+	t.Helper()
 	window := []string{"--from", fixture.Start.Format(time.RFC3339), "--to", evening.Format(time.RFC3339)}
 	commands := [][]string{
 		{"cost"}, {"cost", "--json"}, {"cost", "--percentiles", "--format", "csv"}, {"cost", "--by", "version"}, {"regress"}, {"regress", "--json"},
 		{"drift", "--json"}, {"report", "--format", "markdown"}, {"explain", "--wide", fixture.Rate},
-		{"check"}, {"check", "--json"},
+		{"check"}, {"check", "--json"}, {"sql", "SELECT service, SUM(calls) AS calls, SUM(measured) AS measured, SUM(w * cpu_ns) AS cpu, SUM(cost_usd) AS usd FROM method_cost WHERE service = 'shop' GROUP BY ALL"},
 	}
 	dates := []string{"--from", "2026-03-10", "--to", "2026-03-11"} // drift looks at whole ones
 	for _, command := range commands {
@@ -121,12 +162,16 @@ func TestPoisonedRows(t *testing.T) {
 		if command[0] == "drift" {
 			window = dates
 		}
-		one := corehour(append(append(command[:len(command):len(command)], window...), "--service", "shop", "--warehouse", clean)...)
-		two := corehour(append(append(command[:len(command):len(command)], window...), "--service", "shop", "--warehouse", spoilt)...)
-		if got, want := ofRows(strings.ReplaceAll(two.stdout, spoilt, clean)), ofRows(one.stdout); one.code != two.code || got != want {
+		of := []string{"--service", "shop"}
+		if command[0] == "sql" {
+			of = nil
+		}
+		one := corehour(slices.Concat(command[:1], window, of, []string{"--warehouse", clean}, command[1:])...)
+		two := corehour(slices.Concat(command[:1], window, of, []string{"--warehouse", spoilt}, command[1:])...)
+		if got, want := ofRows(strings.ReplaceAll(two.stdout, spoilt, clean)), ofRows(one.stdout); one.code != two.code || one.code == exitFailed || got != want {
 			t.Errorf("%s of the shop: exit %d, was %d, %s\n%s", name, two.code, one.code, two.stderr, firstDifference(want, got))
 		}
-		all := corehour(append(append(command[:len(command):len(command)], window...), "--warehouse", spoilt)...)
+		all := corehour(slices.Concat(command[:1], window, []string{"--warehouse", spoilt}, command[1:])...)
 		if all.code == exitFailed || strings.Contains(all.stdout, "NaN") || strings.Contains(all.stdout, "Inf") {
 			t.Errorf("%s of all: exit %d, %s\n%s", name, all.code, all.stderr, linesWith(all.stdout, "NaN", "Inf"))
 		}

@@ -137,11 +137,11 @@ type roller struct {
 }
 
 func (r *roller) run(ahead, behind *parquet.Run) error {
-	next, err := ahead.Next()
+	next, err := bounded(ahead)
 	if err != nil {
 		return err
 	}
-	row, err := behind.Next()
+	row, err := bounded(behind)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (r *roller) run(ahead, behind *parquet.Run) error {
 		}
 		for next != nil && methodOf(next) == method {
 			r.weigh(next)
-			if next, err = ahead.Next(); err != nil {
+			if next, err = bounded(ahead); err != nil {
 				return err
 			}
 		}
@@ -162,7 +162,7 @@ func (r *roller) run(ahead, behind *parquet.Run) error {
 			if err := r.take(row); err != nil {
 				return err
 			}
-			if row, err = behind.Next(); err != nil {
+			if row, err = bounded(behind); err != nil {
 				return err
 			}
 		}
@@ -171,6 +171,15 @@ func (r *roller) run(ahead, behind *parquet.Run) error {
 		}
 	}
 	return nil
+}
+
+// bounded is the next row without numbers that cannot be true, which sums would hold for ever.
+func bounded(run *parquet.Run) (*methodspan.Row, error) {
+	row, err := run.Next()
+	if row != nil {
+		row.Bound()
+	}
+	return row, err
 }
 
 // weigh adds a row to the weight cells of its namespace and environment, if there is room

@@ -9,8 +9,10 @@ const (
 	MostCores    = 1 << 16 // of one process: Linux can be built for 8192
 	MostUSD      = 1 << 20 // per hour of a core
 
-	// A probability that stands for a weight may be below zero, on rows that were added up.
-	LeastWeight, MostWeight = 1e-18, 1e18
+	// The least probability, of being timed and of having the CPU timed. One that stands for a
+	// weight may be below zero, and weightless at the most.
+	LeastP = 1e-18
+	MostP  = weightless
 
 	MostSquares = 1e36
 )
@@ -37,14 +39,17 @@ func (r *Row) Bound() {
 	}
 	bound(MostTime, &r.Calls, &r.Errors)
 	bound(MostSquares, &r.WallSq, &r.CPUSq)
-	for _, p := range []*float64{&r.P, &r.CPUP} {
-		least := math.Abs(*p)
-		if r.Level == LevelRaw {
-			least = *p
+	probability := func(p, least float64) bool {
+		if r.Level != LevelRaw {
+			p = math.Abs(p)
 		}
-		if !(least >= LeastWeight && least <= MostWeight) {
-			*p = 0
-		}
+		return p >= least && p <= MostP
+	}
+	if !probability(r.Q(), LeastP*LeastP) {
+		r.CPUP = 0
+	}
+	if !probability(r.P, LeastP) {
+		r.P = 0
 	}
 	if usd := r.USDPerCoreHour; usd != nil && !(*usd >= 0 && *usd <= MostUSD) {
 		r.USDPerCoreHour = nil

@@ -12,7 +12,7 @@ import "math"
 // squares, errors and histograms alike; calls by plain sum, maxima by max. It
 // adds in float64 and rounds once, in Row. Rows must have a common cell and
 // stratum; which columns the cell has is the caller's choice: the sum keeps
-// those of the first row. Probabilities that stand for weights (see Final) may be
+// those of the first row. Rows are bounded (Bound), and so is the sum. Probabilities that stand for weights (see Final) may be
 // below zero; those of one sum must be of one sign.
 //
 // The zero value is an empty sum.
@@ -57,7 +57,7 @@ func (s *side) add(n, x int64, squares float64, max int64, hist Histogram, prob 
 		s.same = false
 	}
 	w := 1 / prob
-	s.n += n
+	s.n = min(s.n+n, MostMeasured) // of bounded rows
 	s.weighed += float64(n) * w
 	s.sum += float64(x) * w
 	if n == 1 && squares == 0 {
@@ -152,10 +152,10 @@ func (s *Sum) process() *ProcessStats {
 	lasted := float64(s.end - s.start)
 	p := &ProcessStats{HostCores: s.hostCores, Summed: true}
 	if !s.coreless {
-		p.Cores = s.coreNS / lasted
+		p.Cores = min(s.coreNS/lasted, MostTime)
 	}
 	if !s.unlimited {
-		p.CPULimit = s.limitNS / lasted
+		p.CPULimit = min(s.limitNS/lasted, MostTime)
 	}
 	if p.Cores+p.HostCores+p.CPULimit == 0 {
 		return nil
@@ -217,12 +217,11 @@ func (s *Sum) Row() Row {
 		r.CPUState = CPUExact
 	}
 	r.Process = s.process()
+	r.Calls, r.Errors = min(r.Calls, MostTime), min(r.Errors, MostTime)
+	r.WallSq, r.CPUSq = min(r.WallSq, MostSquares), min(r.CPUSq, MostSquares)
 	return r
 }
 
 func round(x float64) int64 {
-	if x >= math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return int64(math.Round(x))
+	return int64(math.Round(min(x, MostTime)))
 }

@@ -3,6 +3,7 @@ package methodspan
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 )
 
@@ -191,5 +192,32 @@ func TestHistogramFrom(t *testing.T) {
 	}
 	if got := (Histogram{{BinOf(100), 8}}).From(BinValue(BinOf(100))); got < 3 || got > 5 {
 		t.Errorf("in the middle of a bin: %v of 8", got)
+	}
+}
+
+// Sums of the largest rows that can be are rows that can be.
+func TestSumsStayWithinLimits(t *testing.T) {
+	for _, p := range []float64{1, 0.3, LeastP, MostP, -MostP} {
+		for _, kind := range []string{KindAggregate, KindProcess} {
+			var s Sum
+			for i := range 3000 {
+				r := Row{
+					Kind: kind, Level: LevelHour, StartNS: 0, EndNS: 1 + int64(i), Calls: MostTime, Errors: MostTime, Measured: MostMeasured, CPUMeasured: MostMeasured,
+					WallNS: MostTime, CPUNS: MostTime, WallSq: MostSquares, CPUSq: MostSquares, WallMaxNS: MostTime, CPUMaxNS: MostTime, P: p, CPUP: 1,
+					Process: &ProcessStats{Cores: MostCores, HostCores: MostCores, CPULimit: MostCores},
+				}
+				r.Bound()
+				s.Add(&r)
+			}
+			sum := s.Row()
+			bounded := sum
+			if sum.Process != nil {
+				process := *sum.Process
+				bounded.Process = &process
+			}
+			if bounded.Bound(); !reflect.DeepEqual(bounded, sum) || sum.Measured != MostMeasured || sum.Calls != MostTime {
+				t.Errorf("%s, p = %g: %+v, bounded %+v", kind, p, sum, bounded)
+			}
+		}
 	}
 }

@@ -9,10 +9,6 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// maxCalls is the highest count that the table's DOUBLE holds exactly; at a
-// million calls a second it is 285 years.
-const maxCalls = 1 << 53
-
 // countsScratch merges the entries of one counts span by name, so that a span
 // yields at most one span per method the service may have, however many
 // entries a sender squeezes into it.
@@ -112,7 +108,7 @@ func (n *normalizer) addCounts(name string, calls int64, p *pass) bool {
 		p.counts.places[name] = at
 	}
 	entry := &p.counts.entries[at]
-	if calls > maxCalls-entry.calls {
+	if calls > methodspan.MostMeasured-entry.calls {
 		return false
 	}
 	entry.calls += calls
@@ -164,7 +160,7 @@ func (n *normalizer) expandedCounts(span ptrace.Span, p *pass) bool {
 	case !r.good.has(fieldCalls) || calls < 0:
 		p.fault(countsEntryInvalid, dropped)
 		return false
-	case calls > maxCalls:
+	case calls > methodspan.MostMeasured:
 		p.fault(countsEntryInvalid, dropped)
 		p.loseCalls(calls)
 		return false

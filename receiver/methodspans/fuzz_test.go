@@ -32,7 +32,7 @@ func pick[T any](d *dice, from ...T) T { return from[d.roll(len(from))] }
 var (
 	someTexts = []string{"a.b", "shop/cart.(*Cart).Total", "", "(overflow)", "(entry)", strings.Repeat("x", 40), "a\xffb", "c.d", "e.f", "g.h", "i.j", "k.l", "\x1b[31m"}
 	someKinds = []string{"call", "counts", "aggregate", "process", "call", "counts", "aggregate", "stack", "", "Call"}
-	someWhole = []int64{0, 1, 3, -1, 10_000, 60_000, math.MaxInt64, math.MinInt64, maxCalls, maxCalls + 1, 1 << 62}
+	someWhole = []int64{0, 1, 3, -1, 10_000, 60_000, math.MaxInt64, math.MinInt64, methodspan.MostMeasured, methodspan.MostMeasured + 1, 1 << 62}
 	someReals = []float64{0, 1, 0.5, 0.25, -1, 1.5, 1e-300, 1e300, 6e8, math.NaN(), math.Inf(1), math.Inf(-1), 9007199254740993}
 	someState = []string{"", "ot=th:0", "ot=th:8;rv:ffffffffffffff", "ot=th:c;rv:00000000000000", "dd=x", "ot=th:zz", "ot=th:8", "ot=rv:00000000000000", "=", "ot=th:fffffffffffffff"}
 	someTimes = []pcommon.Timestamp{pcommon.Timestamp(noon), 0, pcommon.Timestamp(noon + second), math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64, 1}

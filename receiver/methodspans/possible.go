@@ -19,9 +19,6 @@ const (
 	longestUnknown = 7 * 24 * time.Hour
 	// cpuSlack is what the CPU time of a process may be late by, on each core.
 	cpuSlack = time.Second
-	// mostSum is the largest sum of times that is stored, 36 years in ns: eight of them do not
-	// overflow.
-	mostSum = 1 << 60
 	// leastProbability is the lowest threshold that a trace state can say.
 	leastProbability = 1.0 / (1 << 56)
 )
@@ -93,10 +90,10 @@ func (p *pass) possibleSums(span ptrace.Span, measured int64) bool {
 	lasted := float64(end-int64(span.StartTimestamp())) + float64(time.Second)
 	longest := float64(p.life.longest(end))
 	switch {
-	case measured > maxCalls || float64(measured) > lasted*mostCores:
+	case measured > methodspan.MostMeasured || float64(measured) > lasted*methodspan.MostCores:
 		p.fault(measuredImpossible, dropped)
 		return false
-	case p.reading.wholeOf(fieldWallSum) > mostSum, float64(p.reading.wholeOf(fieldWallSum)) > float64(measured)*longest:
+	case p.reading.wholeOf(fieldWallSum) > methodspan.MostTime, float64(p.reading.wholeOf(fieldWallSum)) > float64(measured)*longest:
 		p.fault(wallExceedsAge, dropped)
 		return false
 	}
@@ -107,10 +104,10 @@ func (p *pass) possibleSums(span ptrace.Span, measured int64) bool {
 func (p *pass) possibleCPU(span ptrace.Span, cpu int64) bool {
 	cores := p.reading.numberOf(fieldHostCores)
 	if cores <= 0 {
-		cores = mostCores
+		cores = methodspan.MostCores
 	}
 	lasted := float64(span.EndTimestamp()-span.StartTimestamp()) + float64(cpuSlack)
-	return float64(cpu) <= min(lasted*math.Ceil(cores), mostSum)
+	return float64(cpu) <= min(lasted*math.Ceil(cores), methodspan.MostTime)
 }
 
 // possibleTotal removes a total of calls that cannot be.
@@ -119,7 +116,7 @@ func (p *pass) possibleTotal(scope pcommon.InstrumentationScope) {
 	if !ok {
 		return
 	}
-	if total, ok := methodspan.IntOf(v); !ok || total < 0 || total > maxCalls {
+	if total, ok := methodspan.IntOf(v); !ok || total < 0 || total > methodspan.MostMeasured {
 		p.fault(totalInvalid, corrected)
 		scope.Attributes().Remove(methodspan.AttrCallsTotal)
 	}

@@ -63,7 +63,7 @@ func TestSumsThatCannotBe(t *testing.T) {
 		{name: "more calls than nanoseconds", spoil: both(plain, times(noon, noon), put(methodspan.AttrMeasured, int64(1e14))), gone: true, faults: []string{"dropped measured_impossible"}},
 		{name: "as many as nanoseconds", spoil: both(plain, put(methodspan.AttrMeasured, int64(1e9)), put(methodspan.AttrWallSum, int64(1e9)))},
 		{name: "2^63 ns", spoil: both(plain, put(methodspan.AttrWallSum, int64(math.MaxInt64))), gone: true, faults: []string{"dropped wall_exceeds_age"}},
-		{name: "2^60 ns of many", spoil: both(plain, put(methodspan.AttrMeasured, int64(1e9)), put(methodspan.AttrWallSum, int64(mostSum)))},
+		{name: "2^60 ns of many", spoil: both(plain, put(methodspan.AttrMeasured, int64(1e9)), put(methodspan.AttrWallSum, int64(methodspan.MostTime)))},
 		{name: "longer than the process", spoil: both(plain, put(methodspan.AttrWallSum, 3*(noon-born+6*minute))), gone: true, faults: []string{"dropped wall_exceeds_age"}},
 		{name: "a clock ahead", spoil: times(ahead-second, ahead), faults: []string{"corrected time_in_future"}, also: arrived(second)},
 		{name: "an interval older than the process", spoil: times(second, noon), faults: []string{"corrected wall_exceeds_age"}, also: ended(born-5*minute, noon)},

@@ -10,9 +10,6 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// mostCores is more than any machine has: Linux can be built for 8192.
-const mostCores = 1 << 16
-
 // process validates the span by which a process speaks of itself. The ledger
 // needs it, so it always stays; values that cannot be are removed one by one.
 func (n *normalizer) process(span ptrace.Span, p *pass) {
@@ -28,7 +25,7 @@ func (n *normalizer) process(span ptrace.Span, p *pass) {
 		}
 	}
 	for _, f := range [...]field{fieldCores, fieldHostCores, fieldCPULimit} {
-		check(f, r.good.has(f) && r.numberOf(f) > 0 && r.numberOf(f) <= mostCores)
+		check(f, r.good.has(f) && r.numberOf(f) > 0 && r.numberOf(f) <= methodspan.MostCores)
 	}
 	check(fieldRSS, r.good.has(fieldRSS) && r.wholeOf(fieldRSS) >= 0)
 	check(fieldFinal, r.good.has(fieldFinal))

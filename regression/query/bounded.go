@@ -27,7 +27,7 @@ var often = []limits{
 	{"measured", 0, methodspan.MostMeasured, "0"}, {"cpu_measured", 0, methodspan.MostMeasured, "0"},
 	{"calls", 0, methodspan.MostTime, "0"}, {"errors", 0, methodspan.MostTime, "0"},
 	{"wall_ns", 0, methodspan.MostTime, "NULL"}, {"cpu_ns", 0, methodspan.MostTime, "NULL"},
-	{"p", methodspan.LeastWeight, methodspan.MostWeight, "NULL"}, {"cpu_p", methodspan.LeastWeight, methodspan.MostWeight, "NULL"},
+	{"p", methodspan.LeastP, methodspan.MostP, "NULL"}, {"cpu_p", methodspan.LeastP, methodspan.MostP, "NULL"},
 	{"usd_per_core_hour", 0, methodspan.MostUSD, "NULL"},
 }
 
@@ -47,11 +47,15 @@ type limits struct {
 }
 
 // holds is the condition that the column is within them. Of rows that were added up, cores are
-// those of all their processes, and a probability stands for a weight, which may be below zero.
+// those of all their processes, and a probability stands for a weight, which may be below zero. Of
+// CPU that is the product of both: where wall time is weightless, cpu_p makes up for it.
 func (l limits) holds() string {
 	column, least, most := l.column, number(l.least), number(l.most)
 	switch {
 	case l.least > 0:
+		if column == "cpu_p" {
+			column, least = "p * cpu_p", number(l.least*l.least)
+		}
 		return fmt.Sprintf("%[1]s BETWEEN %[2]s AND %[3]s OR level <> '%[4]s' AND %[1]s BETWEEN -%[3]s AND -%[2]s", column, least, most, methodspan.LevelRaw)
 	case l.most == methodspan.MostCores:
 		return fmt.Sprintf("%[1]s BETWEEN %[2]s AND CASE level WHEN '%[4]s' THEN %[3]s ELSE %[5]s END", column, least, most, methodspan.LevelRaw, number(methodspan.MostTime))

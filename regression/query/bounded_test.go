@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/corehour/corehour/internal/methodspan"
@@ -36,11 +37,12 @@ func extremes() (rows []methodspan.Row) {
 			add(set)
 		}
 	}
-	for _, x := range []float64{math.Inf(-1), -1e300, -2, -1e-18, -5e-324, 5e-324, 1e-18, 1, methodspan.MostCores, methodspan.MostCores + 1, 1e18, methodspan.MostTime, 1e19, 1e36, 1e37, math.Inf(1), math.NaN()} {
+	for _, x := range []float64{math.Inf(-1), -1e300, -2, -1e-18, -1e-19, -5e-324, 5e-324, 1e-300, 1e-37, 1e-36, 1e-19, 1e-18, 1, methodspan.MostCores, methodspan.MostCores + 1, 1e18, methodspan.MostTime, 1e19, 1e36, 1e37, 1e300, 2e300, math.Inf(1), math.NaN()} {
 		for _, set := range []func(r *methodspan.Row){
 			func(r *methodspan.Row) { r.Calls = x }, func(r *methodspan.Row) { r.Errors = x },
 			func(r *methodspan.Row) { r.WallSq = x }, func(r *methodspan.Row) { r.CPUSq = x },
-			func(r *methodspan.Row) { r.P = x }, func(r *methodspan.Row) { r.CPUP = x },
+			func(r *methodspan.Row) { r.P = x }, func(r *methodspan.Row) { r.CPUP = x }, func(r *methodspan.Row) { r.P, r.CPUP = x, x },
+			func(r *methodspan.Row) { r.P, r.CPUP = 1e300, x }, // weightless in wall time
 			func(r *methodspan.Row) { r.USDPerCoreHour = &x },
 			func(r *methodspan.Row) { r.Process.Cores = x }, func(r *methodspan.Row) { r.Process.HostCores = x }, func(r *methodspan.Row) { r.Process.CPULimit = x },
 		} {
@@ -81,14 +83,16 @@ func TestBoundsAreThoseOfRows(t *testing.T) {
 			t.Errorf("%s row %d:\n%s, want\n%s", rows[i].Level, i, got[i], text)
 		}
 	}
-	for i := range rows {
-		if rows[i].Level == methodspan.LevelHour && rows[i].P == -2 {
-			alone := fixture.Write(t, fixture.Items("a-1", rows[i]))
-			if p := lines(t, alone, "SELECT p FROM method_calls"); p[0] != "-2" {
-				t.Errorf("a weight below zero is read as %s", p)
-			}
-			return
-		}
+}
+
+// Rows that were added up have weights below zero, and may be weightless in wall time alone.
+func TestWeightsOfSumsStay(t *testing.T) {
+	rows := extremes()[:4]
+	for i, p := range [][2]float64{{-2, 0.5}, {1e300, 5e-301}, {0.5, 2e300}, {-1e300, -1e-300}} {
+		rows[i].Level, rows[i].P, rows[i].CPUP = methodspan.LevelHour, p[0], p[1]
 	}
-	t.Error("no row has a weight below zero")
+	got := lines(t, fixture.Write(t, fixture.Items("a-1", rows...)), "SELECT p, p * cpu_p FROM method_calls ORDER BY row_seq")
+	if want := []string{"-2 -1", "1e+300 0.5", "0.5 1e+300", "-1e+300 1"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
