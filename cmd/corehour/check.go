@@ -178,6 +178,9 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 	d.Add(services)
 	var notes []string
 	for _, s := range r.Services {
+		if s.ImpossibleRows > 0 {
+			notes = append(notes, fmt.Sprintf("impossible: %s: %d rows have numbers that cannot be true, which are read as not given, or start in the future and are not read", s.Service, s.ImpossibleRows))
+		}
 		if s.AssumedCalls > 0 {
 			notes = append(notes, cost.AssumedNote(s.Service, s.AssumedCalls))
 		}

@@ -112,6 +112,12 @@ func TestPoisonedRows(t *testing.T) {
 	fixture.Append(t, spoilt, evening, poison(fixture.Start))
 
 	sameAnswers(t, clean, spoilt)
+	r := corehour("check", "--warehouse", spoilt, "--from", "2026-03-09")
+	named := regexp.MustCompile(`impossible: store/evil \(production\): (\d+) rows`).FindStringSubmatch(strings.Join(strings.Fields(r.stdout), " "))
+	if named == nil || strings.Contains(r.stdout, "impossible: store/shop") {
+		t.Fatalf("check does not name the rows: %+v", r)
+	}
+	t.Logf("%s rows of %d items", named[1], len(poison(fixture.Start)))
 	for _, root := range []string{clean, spoilt} {
 		if r := corehour("compact", "--warehouse", root, "--hour-after", "1h"); r.code != exitNothing {
 			t.Fatalf("%+v", r)

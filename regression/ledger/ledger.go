@@ -62,6 +62,10 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 			return nil, err
 		}
 	}
+	impossible, err := w.Impossible(ctx, window, filter)
+	if err != nil {
+		return nil, err
+	}
 	fresh, err := w.FreshnessByRoot(ctx, window, filter)
 	if err != nil {
 		return nil, err
@@ -86,6 +90,12 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 			entry.UnpricedShare = float64(s.UnpricedRows) / float64(s.MeasurementRows)
 		}
 		services[s.Service] = entry
+	}
+	for _, i := range impossible {
+		if services[i.Service] == nil {
+			services[i.Service] = &Service{Service: i.Service}
+		}
+		services[i.Service].ImpossibleRows = i.Rows
 	}
 	firstDate, _ := w.RawFrom()
 	r.leaveOut(stocks, w.RolledUpTo(), firstDate)

@@ -76,6 +76,7 @@ type Service struct {
 	ForeignCalls    float64 `json:"foreign_calls"`           // estimates
 	AssumedCalls    float64 `json:"assumed_calls"`           // of these: nothing says how their spans were sampled
 	MayBeMerged     bool    `json:"processes_may_be_merged"` // it is not known which process sent some of them
+	ImpossibleRows  int64   `json:"impossible_rows"`         // with numbers that are read as not given, or in the future and not read
 	UnpricedShare   float64 `json:"unpriced_rows_share"`
 	VersionlessRows int64   `json:"versionless_rows"`
 	// NewestRow is the end of its newest row.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,13 +82,15 @@ type bounds struct {
 	sound bool // row groups have no such number in the columns that are read often
 }
 
+// until is when the last row that is read starts.
+func (b bounds) until() int64 { return b.now.Add(ahead).UnixNano() }
+
 // within is a relation without such numbers. Filters still reach the files: what they compare
 // is as it was.
 func (b bounds) within(relation string) string {
-	until := b.now.Add(ahead).UnixNano()
 	var columns []string
 	if !b.sound {
-		columns = append(columns, fmt.Sprintf("CASE WHEN end_ns BETWEEN start_ns AND %d THEN end_ns ELSE start_ns END AS end_ns", until))
+		columns = append(columns, fmt.Sprintf("CASE WHEN end_ns BETWEEN start_ns AND %d THEN end_ns ELSE start_ns END AS end_ns", b.until()))
 		for _, l := range often {
 			columns = append(columns, l.bounded())
 		}
@@ -95,7 +98,7 @@ func (b bounds) within(relation string) string {
 	for _, l := range seldom {
 		columns = append(columns, l.bounded())
 	}
-	return fmt.Sprintf("SELECT * REPLACE (%s) FROM (%s) WHERE start_ns BETWEEN 0 AND %d", strings.Join(columns, ", "), relation, until)
+	return fmt.Sprintf("SELECT * REPLACE (%s) FROM (%s) WHERE start_ns BETWEEN 0 AND %d", strings.Join(columns, ", "), relation, b.until())
 }
 
 // boundsOf looks at what row groups say of the columns that are read often. The end of a row
@@ -106,7 +109,7 @@ func boundsOf(ctx context.Context, db *sql.DB, files []parquet.File, now time.Ti
 	if err != nil {
 		return b, err
 	}
-	until := now.Add(ahead).UnixNano()
+	until := b.until()
 	known := []string{fmt.Sprintf("('end_ns', 0, %d)", until), "('start_ns', NULL, NULL)", "('level', NULL, NULL)"}
 	for _, l := range often {
 		known = append(known, fmt.Sprintf("('%s', %s, %s)", l.column, number(l.least), number(l.most)))
@@ -126,4 +129,47 @@ said AS (
 )
 SELECT COALESCE(BOOL_AND(within AND (finest <> '`+methodspan.LevelRaw+`' OR last_ns + COALESCE(longest_ns, 0) <= `+fmt.Sprint(until)+`)), FALSE) FROM said`).Scan(&b.sound)
 	return b, err
+}
+
+// Impossible is how many rows of a service have numbers that are read as not given, or start in
+// the future and are not read.
+type Impossible struct {
+	Service
+	Rows int64
+}
+
+// Impossible lists it for the services that have any. It is not known of BigQuery's table, which
+// is read as it is.
+func (w *Warehouse) Impossible(ctx context.Context, window Window, f Filter) (out []Impossible, err error) {
+	if !w.InFiles() {
+		return nil, nil
+	}
+	looked, wrong := seldom, []string{fmt.Sprintf("start_ns > %d", w.bounds.until())}
+	if !w.bounds.sound {
+		looked = slices.Concat(often, seldom)
+		wrong = append(wrong, fmt.Sprintf("end_ns NOT BETWEEN start_ns AND %d", w.bounds.until()))
+	}
+	for _, l := range looked {
+		wrong = append(wrong, fmt.Sprintf("%s IS NOT NULL AND NOT COALESCE(%s, FALSE)", l.column, l.holds()))
+	}
+	s := scope{dialect: w.dialect, Filter: f, NoFrameworks: w.noFrameworks}
+	args := filterArgs(window, f)
+	named := make([]any, 0, len(args))
+	for name, value := range args {
+		named = append(named, sql.Named(name, value))
+	}
+	rows, err := w.db.QueryContext(ctx, fmt.Sprintf("SELECT %[1]s, COUNT(*) FROM method_stored WHERE start_ns >= $from_ns AND start_ns < $to_ns AND (%[2]s)%[3]s GROUP BY %[1]s ORDER BY %[1]s",
+		s.Service(""), strings.Join(wrong, " OR "), s.Only("")), named...)
+	if err != nil {
+		return nil, fmt.Errorf("query impossible: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var i Impossible
+		if err := rows.Scan(into(&i.Namespace), into(&i.Name), into(&i.Environment), &i.Rows); err != nil {
+			return nil, err
+		}
+		out = append(out, i)
+	}
+	return out, rows.Err()
 }

@@ -202,6 +202,7 @@ func (w *Warehouse) start(ctx context.Context, more ...string) error {
 		"SET parquet_metadata_cache = true", // a statement reads the same files several times
 		asWritten,
 	}, views, []string{
+		"CREATE VIEW method_stored AS SELECT " + fullOf(w.Files) + " FROM " + readFiles(w.Files, paths),
 		"CREATE VIEW method_files AS " + w.bounds.within("SELECT "+fullOf(w.Files)+" FROM "+readFiles(w.Files, paths, "filename = 'parquet_file'")),
 		costs,
 	}, more, []string{
