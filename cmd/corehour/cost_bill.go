@@ -31,38 +31,41 @@ func reconciliation(r *cost.Report, top int) (t *output.Table, more string) {
 // mostPaid are the services that pay most, in the order in which all are, and a line on the
 // others. Without prices it goes by core hours.
 func mostPaid(all []cost.Service, top int) (most []*cost.Service, more string) {
-	for i := range all {
+	places := make([]int, len(all))
+	for i := range places {
+		places[i] = i
+	}
+	if top > 0 && top < len(all) {
+		value := func(x *float64) float64 {
+			if x == nil {
+				return 0
+			}
+			return *x
+		}
+		slices.SortStableFunc(places, func(i, j int) int {
+			a, b := &all[i], &all[j]
+			return cmp.Or(cmp.Compare(value(b.PaidUSD), value(a.PaidUSD)), cmp.Compare(value(b.PaidCoreHours), value(a.PaidCoreHours)),
+				cmp.Compare(value(b.ProcessCoreHours), value(a.ProcessCoreHours)))
+		})
+		var hours, usd *float64 // nil where nothing is known of any
+		for _, i := range places[top:] {
+			hours, usd = sumKnown(hours, all[i].PaidCoreHours), sumKnown(usd, all[i].PaidUSD)
+		}
+		more = fmt.Sprintf("%d more services pay %s core-h, $%s, together: --top 0 prints all", len(all)-top, amount(hours), amount(usd))
+		places = places[:top]
+		slices.Sort(places)
+	}
+	for _, i := range places {
 		most = append(most, &all[i])
 	}
-	if top == 0 || len(all) <= top {
-		return most, ""
-	}
-	value := func(x *float64) float64 {
-		if x == nil {
-			return 0
-		}
-		return *x
-	}
-	slices.SortStableFunc(most, func(a, b *cost.Service) int {
-		return cmp.Or(cmp.Compare(value(b.PaidUSD), value(a.PaidUSD)), cmp.Compare(value(b.PaidCoreHours), value(a.PaidCoreHours)),
-			cmp.Compare(value(b.ProcessCoreHours), value(a.ProcessCoreHours)))
-	})
-	var hours, usd float64
-	for _, s := range most[top:] {
-		hours, usd = hours+value(s.PaidCoreHours), usd+value(s.PaidUSD)
-	}
-	more = fmt.Sprintf("%d more services pay %s core-h, $%s, together: --top 0 prints all", len(all)-top, amount(&hours), amount(&usd))
-	shown := map[*cost.Service]bool{}
-	for _, s := range most[:top] {
-		shown[s] = true
-	}
-	most = most[:0]
-	for i := range all {
-		if shown[&all[i]] {
-			most = append(most, &all[i])
-		}
-	}
 	return most, more
+}
+
+func sumKnown(sum, x *float64) *float64 {
+	if sum == nil || x == nil {
+		return cmp.Or(sum, x)
+	}
+	return new(*sum + *x)
 }
 
 // bill is the lines of one service.

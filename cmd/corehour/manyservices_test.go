@@ -36,7 +36,7 @@ func TestManyServices(t *testing.T) {
 	if want := "37 more services pay 703.00 core-h, $703.00, together: --top 0 prints all"; !strings.Contains(r.stdout, want) { // 1 + 2 + ... + 37
 		t.Errorf("does not say %q:\n%s", want, r.stdout)
 	}
-	if want := "30 more notes like these: --json has them by service"; !strings.Contains(r.stdout, want) {
+	if want := "30 more notes like these: corehour cost --json has them by service"; !strings.Contains(r.stdout, want) {
 		t.Errorf("does not say %q:\n%s", want, r.stdout)
 	}
 	var billed []string

@@ -248,9 +248,11 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 		if err != nil {
 			return nil, err
 		}
+		var notes []string
 		for _, s := range merged {
-			f.Warnings = append(f.Warnings, cost.MergedNote(s))
+			notes = append(notes, cost.MergedNote(s))
 		}
+		f.Warnings = append(f.Warnings, cost.Few(notes)...)
 	}
 	pairs, skips, err := verdict.Pairs(runs, r.options.Base, r.options.Head)
 	if err != nil {

@@ -238,7 +238,7 @@ func (c clients) javaProcess(sampler, argument string) func(process) command {
 	}
 }
 
-// generator is telemetrygen, which makes as many traces as it is told to, as fast as it can.
+// generator is telemetrygen, which makes as many traces as its flags say, as fast as it can.
 func (c clients) generator(name string, traces int) service {
 	calls := did{Calls: int64(traces)}
 	return service{

@@ -280,7 +280,7 @@ func (s *stage) read(reports map[string]key) error {
 	return nil
 }
 
-// lateBy is how long new processes make requests before they are told a rate.
+// lateBy is how long new processes make requests before they get a rate.
 const lateBy = 1500 * time.Millisecond
 
 // late stands in front of the rates and holds questions until it is opened.

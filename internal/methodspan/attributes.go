@@ -94,9 +94,6 @@ const (
 	ResourceCapacityType     = "corehour.capacity_type" // on-demand, spot, reserved ...: no convention exists
 	ResourceProcessStart     = "process.creation.time"  // RFC 3339
 
-	// AssumedRemedy is what makes the calls of spans known that BasisAssumed is of.
-	AssumedRemedy = "use a consistent sampler, rates served by sampling_rates, or assumed_rates of the receiver"
-
 	// AttrInstance is a resource attribute of the receiver's, in the place of
 	// service.instance.id where a stock SDK sends none.
 	AttrInstance = "corehour.instance"
@@ -136,3 +133,6 @@ const (
 	// Overflow stands for every name beyond a bound.
 	Overflow = "(overflow)"
 )
+
+// AssumedRemedy is what makes the probability of spans known that have BasisAssumed.
+const AssumedRemedy = "use a consistent sampler, rates served by sampling_rates, or assumed_rates of the receiver"

@@ -13,7 +13,7 @@ import (
 
 // ResourceColumns are the attributes of a resource that rows have columns of.
 var ResourceColumns = map[string]bool{
-	ResourceServiceNamespace: true, ResourceService: true, ResourceVersion: true, ResourceInstance: true,
+	ResourceServiceNamespace: true, ResourceService: true, ResourceVersion: true, ResourceInstance: true, AttrInstance: true,
 	ResourceEnvironment: true, ResourceOldEnvironment: true, ResourceRevision: true, ResourceHost: true, ResourceHostType: true,
 	ResourceHostID: true, ResourceNodeUID: true, ResourceNode: true,
 	ResourceCloudProvider: true, ResourceRegion: true, ResourceCapacityType: true, ResourceProcessStart: true, AttrPriceSource: true,

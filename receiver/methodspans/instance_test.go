@@ -69,7 +69,7 @@ func sentBy(t *testing.T, resource map[string]any) ptrace.Traces {
 	return td
 }
 
-// Two processes that say nothing of themselves are told apart by their connections; what a
+// Two processes that say nothing of themselves are distinguished by their connections; what a
 // process says, or a collector before this one, stays.
 func TestInstanceOfConnections(t *testing.T) {
 	r := start(t, testConfig(nil), nil)
@@ -108,6 +108,13 @@ func TestInstanceOfConnections(t *testing.T) {
 		assert.Equal(t, c.want, methodspan.ReadResource(got).Instance)
 		assert.Equal(t, len(c.resource), got.Attributes().Len(), "nothing is added")
 	}
+
+	// What a sender says is within the bound of names.
+	r.sink.Reset()
+	_, err = r.client.Export(context.Background(), ptraceotlp.NewExportRequestFromTraces(sentBy(t, map[string]any{"service.name": "web", methodspan.AttrInstance: strings.Repeat("x", 10_000)})))
+	require.NoError(t, err)
+	assert.Len(t, methodspan.ReadResource(r.sink.AllTraces()[0].ResourceSpans().At(0).Resource()).Instance, 512)
+	assert.Equal(t, []string{"corrected text_too_long"}, r.faults())
 
 	// What is no method span passes as it came.
 	r = start(t, testConfig(func(c *Config) { c.Foreign = ForeignCode }), nil)

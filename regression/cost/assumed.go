@@ -8,9 +8,6 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Remedy is what makes the calls of spans known of which nothing says how they were sampled.
-const Remedy = methodspan.AssumedRemedy
-
 // AssumedNote says how many calls of a service are only known from below.
 func AssumedNote(s query.Service, calls float64) string {
 	return fmt.Sprintf("assumed: %s: %s", s, AssumedCallsNote(calls))
@@ -18,7 +15,7 @@ func AssumedNote(s query.Service, calls float64) string {
 
 // AssumedCallsNote says it without the service.
 func AssumedCallsNote(calls float64) string {
-	return fmt.Sprintf("%.0f calls are at least that many, as nothing says how their spans were sampled: %s", calls, Remedy)
+	return fmt.Sprintf("%.0f calls are at least that many, as nothing says how their spans were sampled: %s", calls, methodspan.AssumedRemedy)
 }
 
 // MergedNote says that it is not known of a service which process sent what.
@@ -34,7 +31,7 @@ func Few(notes []string) []string {
 	if len(notes) <= mostNotes {
 		return notes
 	}
-	return append(notes[:mostNotes:mostNotes], fmt.Sprintf("%d more notes like these: --json has them by service", len(notes)-mostNotes))
+	return append(notes[:mostNotes:mostNotes], fmt.Sprintf("%d more notes like these: corehour cost --json has them by service", len(notes)-mostNotes))
 }
 
 // anyAssumed reports whether some spans do not say how they were sampled.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/configfile"
-	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -106,7 +106,7 @@ func apart(base, head *Deployment) string {
 	if assumed(base) {
 		known, not = head, base
 	}
-	return fmt.Sprintf("how spans were sampled is known of version %q and not of %q, so they do not compare: %s", known.Version, not.Version, cost.Remedy)
+	return fmt.Sprintf("how spans were sampled is known of version %q and not of %q, so they do not compare: %s", known.Version, not.Version, methodspan.AssumedRemedy)
 }
 
 func checkVersions(runs []query.Run, base, head string) error {
