@@ -43,25 +43,33 @@ func (w *Warehouse) hourly(ctx context.Context, windows []Window, slots ...time.
 			files = append(files, f)
 		}
 	}
-	bounds, err := boundsOf(ctx, w.db, files, w.bounds.now)
-	if err != nil {
-		return d, err
-	}
-	views, err := viewsOf("hourly", files, bounds)
-	if err != nil {
-		return d, err
-	}
-	if !slices.Equal(views, w.views) {
-		w.views = nil
-		for _, view := range views {
-			if _, err := w.db.ExecContext(ctx, view); err != nil {
-				return d, err
-			}
+	if !slices.EqualFunc(files, w.hours, func(a, b parquet.File) bool { return a.Path == b.Path }) {
+		if err := w.defineHours(ctx, files); err != nil {
+			return d, err
 		}
-		w.views = views
 	}
 	d.Hourly, d.Finer = true, hasFiner(files)
 	return d, nil
+}
+
+// defineHours defines the views of rows and of sums in their place.
+func (w *Warehouse) defineHours(ctx context.Context, files []parquet.File) error {
+	w.hours = nil
+	bounds, err := boundsOf(ctx, w.db, files, w.bounds.now)
+	if err != nil {
+		return err
+	}
+	views, err := viewsOf("hourly", files, bounds)
+	if err != nil {
+		return err
+	}
+	for _, view := range views {
+		if _, err := w.db.ExecContext(ctx, view); err != nil {
+			return err
+		}
+	}
+	w.hours = files
+	return nil
 }
 
 // cuts tells whether the window ends within an hour of a UTC date.

@@ -51,7 +51,7 @@ type Warehouse struct {
 	reopen    func(context.Context, Window) (*Warehouse, error)
 	firstDate string         // of a bucket, of which only the files of the window are known
 	sums      []parquet.Sums // beside Files, see hourly
-	views     []string       // that hourly has defined last
+	hours     []parquet.File // that hourly has defined views of last
 	db        *sql.DB
 	dialect   dialect
 	bounds    bounds
