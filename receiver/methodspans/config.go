@@ -112,6 +112,13 @@ type Limits struct {
 	// RememberedBatches is how many batch numbers are remembered of a process.
 	RememberedBatches int `mapstructure:"remembered_batches"`
 
+	// DecodingMiB is the memory of all requests that are being read and decoded; one sender, and
+	// so one request, has half of it.
+	DecodingMiB int `mapstructure:"decoding_mib"`
+
+	// GRPCRequests is how many requests over gRPC are read at once.
+	GRPCRequests int `mapstructure:"grpc_requests"`
+
 	_ struct{}
 }
 
@@ -142,6 +149,8 @@ func createDefaultConfig() component.Config {
 			MaxMethods:        10_000,
 			MaxInstances:      10_000,
 			RememberedBatches: 1024,
+			DecodingMiB:       128,
+			GRPCRequests:      100,
 		},
 	}
 }
@@ -254,5 +263,7 @@ func (l Limits) Validate() error {
 	check("max_methods", l.MaxMethods, 1, 1_000_000)
 	check("max_instances", l.MaxInstances, 1, 1_000_000)
 	check("remembered_batches", l.RememberedBatches, 1, 65_536)
+	check("decoding_mib", l.DecodingMiB, 8, 65_536)
+	check("grpc_requests", l.GRPCRequests, 1, 100_000)
 	return errors.Join(errs...)
 }

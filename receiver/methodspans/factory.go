@@ -2,12 +2,17 @@ package methodspans
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/config/configmiddleware"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 
+	"github.com/corehour/corehour/receiver/methodspans/internal/admission"
 	"github.com/corehour/corehour/receiver/methodspans/internal/metadata"
 )
 
@@ -27,15 +32,34 @@ func createTraces(ctx context.Context, set receiver.Settings, cfg component.Conf
 	if err != nil {
 		return nil, err
 	}
+	gate := admission.New(int64(config.Limits.DecodingMiB)<<20, int64(config.Limits.GRPCRequests), in.telemetry.refused)
+	if err := in.telemetry.watch(gate); err != nil {
+		return nil, err
+	}
+	id := component.NewIDWithName(metadata.Type, set.ID.String())
 	stock := otlpreceiver.NewFactory()
 	// The stock receiver shares one server among all that are made from one
 	// config object, so every instance needs an object of its own.
-	inner, err := stock.CreateTraces(ctx, stockSettings(set, stock.Type()), &otlpreceiver.Config{Protocols: config.Protocols}, in)
+	inner, err := stock.CreateTraces(ctx, stockSettings(set, stock.Type()), &otlpreceiver.Config{Protocols: gated(config.Protocols, id)}, in)
 	if err != nil {
 		in.shutdown()
 		return nil, err
 	}
-	return &methodSpansReceiver{Traces: inner, intake: in, servedRates: config.ServedRates}, nil
+	return &methodSpansReceiver{Traces: inner, intake: in, servedRates: config.ServedRates, gateID: id, gate: gate}, nil
+}
+
+// gated names the gate as the last middleware of both servers.
+func gated(protocols otlpreceiver.Protocols, gate component.ID) otlpreceiver.Protocols {
+	last := configmiddleware.Config{ID: gate}
+	if protocols.GRPC.HasValue() {
+		config := protocols.GRPC.Get()
+		config.Middlewares = append(slices.Clip(config.Middlewares), last)
+	}
+	if protocols.HTTP.HasValue() {
+		config := &protocols.HTTP.Get().ServerConfig
+		config.Middlewares = append(slices.Clip(config.Middlewares), last)
+	}
+	return protocols
 }
 
 // stockSettings renames the component, since a factory refuses ids of another
@@ -49,7 +73,26 @@ type methodSpansReceiver struct {
 	receiver.Traces
 	intake      *intake
 	servedRates *component.ID
+	gateID      component.ID
+	gate        *admission.Gate
 }
+
+// gatedHost is the host with the gate among its extensions, where the stock receiver looks for
+// middlewares.
+type gatedHost struct {
+	component.Host
+	id   component.ID
+	gate *admission.Gate
+}
+
+func (h gatedHost) GetExtensions() map[component.ID]component.Component {
+	extensions := map[component.ID]component.Component{h.id: h.gate}
+	maps.Copy(extensions, h.Host.GetExtensions())
+	return extensions
+}
+
+// Report passes on that a server has failed.
+func (h gatedHost) Report(event *componentstatus.Event) { componentstatus.ReportStatus(h.Host, event) }
 
 // Start finds the extension before the first request can arrive.
 func (r *methodSpansReceiver) Start(ctx context.Context, host component.Host) (err error) {
@@ -58,7 +101,7 @@ func (r *methodSpansReceiver) Start(ctx context.Context, host component.Host) (e
 			return err
 		}
 	}
-	return r.Traces.Start(ctx, host)
+	return r.Traces.Start(ctx, gatedHost{host, r.gateID, r.gate})
 }
 
 // Shutdown stops the servers before what they feed.

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/corehour/corehour/receiver/methodspans/internal/admission"
 	"github.com/corehour/corehour/receiver/methodspans/internal/metadata"
 )
 
@@ -18,6 +19,7 @@ type telemetry struct {
 	faults   [reasonCount][outcomeCount][]metric.AddOption
 	overflow [tableCount][]metric.AddOption
 	bases    [basisCount][]metric.AddOption
+	refusals [admission.Reasons][]metric.AddOption
 }
 
 func newTelemetry(set component.TelemetrySettings, n *normalizer, batches *batches) (*telemetry, error) {
@@ -39,6 +41,9 @@ func newTelemetry(set component.TelemetrySettings, n *normalizer, batches *batch
 	}
 	for i, name := range basisNames {
 		t.bases[i] = addOption(attribute.String("basis", name))
+	}
+	for i, name := range admission.Names {
+		t.refusals[i] = addOption(attribute.String("reason", name))
 	}
 	return t, builder.RegisterReceiverMethodSpansTableSizeCallback(func(_ context.Context, o metric.Int64Observer) error {
 		var sizes [tableCount]int64
@@ -92,6 +97,18 @@ func (t *telemetry) evicted(ctx context.Context, n int64) {
 	if n > 0 {
 		t.builder.ReceiverMethodSpansOverflow.Add(ctx, n, t.overflow[tableInstances]...)
 	}
+}
+
+// refused counts a request that is not decoded.
+func (t *telemetry) refused(ctx context.Context, reason admission.Reason) {
+	t.builder.ReceiverMethodSpansRefused.Add(ctx, 1, t.refusals[reason]...)
+}
+
+func (t *telemetry) watch(gate *admission.Gate) error {
+	return t.builder.RegisterReceiverMethodSpansDecodingCallback(func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(gate.Taken())
+		return nil
+	})
 }
 
 func (t *telemetry) shutdown() { t.builder.Shutdown() }

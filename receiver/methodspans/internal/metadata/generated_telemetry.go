@@ -29,11 +29,13 @@ type TelemetryBuilder struct {
 	mu                            sync.Mutex
 	registrations                 []metric.Registration
 	ReceiverMethodSpansBases      metric.Int64Counter
+	ReceiverMethodSpansDecoding   metric.Int64ObservableGauge
 	ReceiverMethodSpansDuplicates metric.Int64Counter
 	ReceiverMethodSpansFaults     metric.Int64Counter
 	ReceiverMethodSpansLostCalls  metric.Int64Counter
 	ReceiverMethodSpansOverflow   metric.Int64Counter
 	ReceiverMethodSpansReceived   metric.Int64Counter
+	ReceiverMethodSpansRefused    metric.Int64Counter
 	ReceiverMethodSpansTableSize  metric.Int64ObservableGauge
 }
 
@@ -46,6 +48,21 @@ type telemetryBuilderOptionFunc func(mb *TelemetryBuilder)
 
 func (tbof telemetryBuilderOptionFunc) apply(mb *TelemetryBuilder) {
 	tbof(mb)
+}
+
+// RegisterReceiverMethodSpansDecodingCallback sets callback for observable ReceiverMethodSpansDecoding metric.
+func (builder *TelemetryBuilder) RegisterReceiverMethodSpansDecodingCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverMethodSpansDecoding, obs: o})
+		return nil
+	}, builder.ReceiverMethodSpansDecoding)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
 }
 
 // RegisterReceiverMethodSpansTableSizeCallback sets callback for observable ReceiverMethodSpansTableSize metric.
@@ -97,6 +114,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{span}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ReceiverMethodSpansDecoding, err = builder.meter.Int64ObservableGauge(
+		"otelcol_receiver_method_spans_decoding",
+		metric.WithDescription("Memory set aside for the requests that are being read, decoded and served. [Alpha]"),
+		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ReceiverMethodSpansDuplicates, err = builder.meter.Int64Counter(
 		"otelcol_receiver_method_spans_duplicates",
 		metric.WithDescription("Batches of the corehour SDK that were dropped because they had been accepted before. [Alpha]"),
@@ -125,6 +148,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_method_spans_received",
 		metric.WithDescription("Spans that arrived, by what they are, repeated batches left out. [Alpha]"),
 		metric.WithUnit("{span}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverMethodSpansRefused, err = builder.meter.Int64Counter(
+		"otelcol_receiver_method_spans_refused",
+		metric.WithDescription("Requests that were refused before they were decoded. [Alpha]"),
+		metric.WithUnit("{request}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverMethodSpansTableSize, err = builder.meter.Int64ObservableGauge(

@@ -20,6 +20,10 @@ func TestSetupTelemetry(t *testing.T) {
 	tb, err := metadata.NewTelemetryBuilder(testTel.NewTelemetrySettings())
 	require.NoError(t, err)
 	defer tb.Shutdown()
+	require.NoError(t, tb.RegisterReceiverMethodSpansDecodingCallback(func(_ context.Context, observer metric.Int64Observer) error {
+		observer.Observe(1)
+		return nil
+	}))
 	require.NoError(t, tb.RegisterReceiverMethodSpansTableSizeCallback(func(_ context.Context, observer metric.Int64Observer) error {
 		observer.Observe(1)
 		return nil
@@ -30,7 +34,11 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ReceiverMethodSpansLostCalls.Add(context.Background(), 1)
 	tb.ReceiverMethodSpansOverflow.Add(context.Background(), 1)
 	tb.ReceiverMethodSpansReceived.Add(context.Background(), 1)
+	tb.ReceiverMethodSpansRefused.Add(context.Background(), 1)
 	AssertEqualReceiverMethodSpansBases(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverMethodSpansDecoding(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverMethodSpansDuplicates(t, testTel,
@@ -46,6 +54,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverMethodSpansReceived(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverMethodSpansRefused(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverMethodSpansTableSize(t, testTel,

@@ -1,0 +1,221 @@
+package methodspans
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configmiddleware"
+	"go.opentelemetry.io/collector/extension/extensionmiddleware"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/gzip"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+)
+
+const exportMethod = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+
+// raw sends bytes as they are.
+type raw struct{ encoding.CodecV2 }
+
+func (raw) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
+}
+func (raw) Unmarshal(mem.BufferSlice, any) error { return nil }
+func (raw) Name() string                         { return "proto" }
+func emptyResources(n int) []byte                { return bytes.Repeat([]byte{0x0a, 0}, n) }
+func (r *rig) dial() *grpc.ClientConn {
+	conn, err := grpc.NewClient(r.grpcAddr, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{}), grpc.UseCompressor("gzip")))
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { require.NoError(r.t, conn.Close()) })
+	return conn
+}
+
+func zipped(t *testing.T, body []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(body)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+func (r *rig) postZipped(body []byte) (status int, header http.Header, answer string) {
+	r.t.Helper()
+	request, err := http.NewRequest(http.MethodPost, "http://"+r.httpAddr+"/v1/traces", bytes.NewReader(body))
+	require.NoError(r.t, err)
+	request.Header.Set("Content-Type", "application/x-protobuf")
+	request.Header.Set("Content-Encoding", "gzip")
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	require.NoError(r.t, err)
+	text, err := io.ReadAll(response.Body)
+	require.NoError(r.t, err)
+	require.NoError(r.t, response.Body.Close())
+	return response.StatusCode, response.Header, string(text)
+}
+
+// A few kilobytes that would take more than a gigabyte are refused before they are decoded, and
+// take nothing from the requests that follow.
+func TestRequestThatWouldTakeGigabytesIsRefused(t *testing.T) {
+	r := start(t, testConfig(nil), nil)
+	bomb := zipped(t, emptyResources(10_000_000))
+	require.Less(t, len(bomb), 64<<10)
+	code, _, answer := r.postZipped(bomb)
+	require.Equal(t, http.StatusBadRequest, code)
+	require.Contains(t, answer, "limits::decoding_mib")
+
+	err := r.dial().Invoke(context.Background(), exportMethod, emptyResources(2_000_000), new([]byte))
+	require.Equal(t, codes.InvalidArgument, status.Code(err), err)
+
+	var deep []byte
+	for range 1000 {
+		deep = append(append([]byte{0x2a}, varint(len(deep)+1+len(varint(len(deep))))...), append(append([]byte{0x0a}, varint(len(deep))...), deep...)...)
+	}
+	for _, number := range []byte{2, 1, 1, 1} {
+		deep = append(append([]byte{number<<3 | 2}, varint(len(deep))...), deep...)
+	}
+	err = r.dial().Invoke(context.Background(), exportMethod, deep, new([]byte))
+	require.Equal(t, codes.InvalidArgument, status.Code(err), err)
+	require.ErrorContains(t, err, "nested")
+
+	code, answer = r.post("/v1/traces", "application/json", []byte(`{"resourceSpans":[`+strings.Repeat("{},", 1_000_000)+`{}]}`))
+	require.Equal(t, http.StatusBadRequest, code, answer)
+
+	require.Equal(t, map[string]int64{"too_large": 3, "too_deep": 1}, r.counted("refused"))
+	require.Empty(t, r.sink.AllTraces())
+	require.NoError(t, r.export(batch("a", 1, func(spans ptrace.SpanSlice) { addCall(spans) })))
+	require.Len(t, r.sink.AllTraces(), 1)
+	require.Empty(t, r.counted("decoding"))
+}
+
+func varint(n int) []byte {
+	var b []byte
+	for ; n >= 0x80; n >>= 7 {
+		b = append(b, byte(n)|0x80)
+	}
+	return append(b, byte(n))
+}
+
+// Bodies that never end hold at most their sender's half, so that requests over the other
+// protocol, or of other senders, pass.
+func TestHalfSentBodiesLeaveRoom(t *testing.T) {
+	r := start(t, testConfig(func(c *Config) { c.Limits.DecodingMiB = 16 }), nil)
+	half := zipped(t, make([]byte, 19<<20))
+	half = half[:len(half)-64]
+	for range 4 {
+		conn, err := net.Dial("tcp", r.httpAddr)
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = io.WriteString(conn, "POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\n"+
+			"Content-Encoding: gzip\r\nContent-Length: 1000000\r\n\r\n"+string(half))
+		require.NoError(t, err)
+	}
+	require.Eventually(t, func() bool { return r.counted("refused")["busy"] == 4 }, time.Minute, 10*time.Millisecond)
+	require.LessOrEqual(t, r.counted("decoding")[""], int64(8<<20))
+	require.NoError(t, r.export(batch("a", 1, func(spans ptrace.SpanSlice) { addCall(spans) })))
+}
+
+// Requests that fit one by one, but not all at once, wait for each other: none is lost, and
+// afterwards nothing is taken.
+func TestManyLargeRequestsWait(t *testing.T) {
+	r := start(t, testConfig(func(c *Config) { c.Limits.DecodingMiB = 64 }), nil)
+	conn, body := r.dial(), emptyResources(100_000) // 25 MiB by the estimate
+	zip := zipped(t, body)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	answers := map[string]int{}
+	for range 20 {
+		wg.Go(func() {
+			err := conn.Invoke(context.Background(), exportMethod, body, new([]byte))
+			mu.Lock()
+			defer mu.Unlock()
+			answers["grpc "+status.Code(err).String()]++
+		})
+		wg.Go(func() {
+			code, _, _ := r.postZipped(zip)
+			mu.Lock()
+			defer mu.Unlock()
+			answers["http "+http.StatusText(code)]++
+		})
+	}
+	wg.Wait()
+	require.Equal(t, map[string]int{"grpc OK": 20, "http OK": 20}, answers)
+	require.Empty(t, r.counted("refused"))
+	require.Empty(t, r.counted("decoding"))
+}
+
+// A request that finds no room is answered so that its sender tries again.
+func TestBusyIsTriedAgain(t *testing.T) {
+	block, entered := make(chan struct{}), make(chan struct{}, 1)
+	next := consume(func(ptrace.Traces) error {
+		select {
+		case entered <- struct{}{}:
+			<-block
+		default:
+		}
+		return nil
+	})
+	r := start(t, testConfig(func(c *Config) { c.Limits.GRPCRequests, c.Limits.DecodingMiB = 1, 8 }), next)
+	done := make(chan error, 1)
+	go func() { done <- r.export(batch("a", 1, func(spans ptrace.SpanSlice) { addCall(spans) })) }()
+	require.Eventually(t, func() bool { return len(entered) == 1 }, time.Minute, time.Millisecond)
+	err := r.export(batch("b", 1, func(spans ptrace.SpanSlice) { addCall(spans) }))
+	require.Equal(t, codes.Unavailable, status.Code(err), err)
+
+	code, header, _ := r.postZipped(zipped(t, make([]byte, 5<<20)))
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Equal(t, "1", header.Get("Retry-After"))
+	close(block)
+	require.NoError(t, <-done)
+	require.Equal(t, map[string]int64{"busy": 2}, r.counted("refused"))
+	require.NoError(t, r.export(batch("b", 1, func(spans ptrace.SpanSlice) { addCall(spans) })))
+}
+
+// Middlewares of the configuration stay, in front of the gate.
+func TestMiddlewaresOfTheConfigurationStay(t *testing.T) {
+	id := component.MustNewID("mine")
+	mine := &middleware{}
+	config := testConfig(func(c *Config) {
+		c.Protocols.HTTP.Get().ServerConfig.Middlewares = []configmiddleware.Config{{ID: id}}
+	})
+	r := startWith(t, config, nil, extended{componenttest.NewNopHost(), map[component.ID]component.Component{id: mine}})
+	code, _, _ := r.postZipped(zipped(t, emptyResources(1)))
+	require.Equal(t, http.StatusOK, code)
+	require.Equal(t, 1, mine.calls)
+}
+
+type extended struct {
+	component.Host
+	extensions map[component.ID]component.Component
+}
+
+func (h extended) GetExtensions() map[component.ID]component.Component { return h.extensions }
+
+type middleware struct {
+	component.StartFunc
+	component.ShutdownFunc
+	calls int
+}
+
+func (m *middleware) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandlerFunc, error) {
+	return func(_ context.Context, next http.Handler) (http.Handler, error) {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.calls++; next.ServeHTTP(w, r) }), nil
+	}, nil
+}
