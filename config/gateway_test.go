@@ -28,8 +28,9 @@ func TestAgentForwardsToGateway(t *testing.T) {
 		"COREHOUR_GATEWAY":  gateway.grpc,
 		"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TLS_CA": keys.ca,
 	})
+	batch := batchOf("shop", 1)
 	for range 2 {
-		if err := post("http://"+agent.http+"/v1/traces", batchOf("shop", 1)); err != nil {
+		if err := post("http://"+agent.http+"/v1/traces", batch); err != nil {
 			t.Fatal(err)
 		}
 	}

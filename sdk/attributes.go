@@ -28,6 +28,7 @@ const (
 	attrFinal      = "corehour.process.final"
 	attrCounter    = "corehour.sdk."
 	attrBatch      = "corehour.batch.seq"
+	attrProcessID  = "corehour.process.id"
 	attrCallsTotal = "corehour.calls.total"
 	attrServed     = "corehour.rates.served"
 

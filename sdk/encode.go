@@ -249,9 +249,10 @@ func (w *encoder) process(iv *interval, s *Snapshot) {
 
 // request wraps the spans written so far. served says that rates of a collector are in
 // force: one that is new to this process leaves them as they are.
-func (w *encoder) request(resource []byte, seq uint64, callsTotal int64, served bool) []byte {
+func (w *encoder) request(resource []byte, process string, seq uint64, callsTotal int64, served bool) []byte {
 	scope := otlp.String(nil, otlp.ScopeName, scopeName)
 	scope = otlp.String(scope, otlp.ScopeVersion, Version)
+	scope = otlp.StringAttribute(scope, otlp.ScopeAttributes, attrProcessID, process)
 	scope = otlp.IntAttribute(scope, otlp.ScopeAttributes, attrBatch, int64(seq))
 	scope = otlp.IntAttribute(scope, otlp.ScopeAttributes, attrCallsTotal, callsTotal)
 	if served {

@@ -24,6 +24,7 @@ const scopeName = "github.com/corehour/corehour/sdk"
 var (
 	processStart = time.Now()
 	instanceID   = sync.OnceValue(randomUUID)
+	processID    = sync.OnceValue(randomUUID) // also where the instance id is a setting that several processes have
 	machine      = sync.OnceValue(hostclock.ReadMachine)
 )
 

@@ -193,5 +193,5 @@ func (e *engine) encode(r *request) []byte {
 		}
 		w.process(iv, r.stats)
 	}
-	return w.request(e.resource, r.seq, r.total, e.ratesServed.Load())
+	return w.request(e.resource, processID(), r.seq, r.total, e.ratesServed.Load())
 }

@@ -178,6 +178,10 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 	d.Add(services)
 	var notes []string
 	for _, s := range r.Services {
+		if s.ConflictingBatches > 0 {
+			notes = append(notes, fmt.Sprintf("conflict: %s: %d batches came with a number that other content of their process came with: two processes have one "+
+				"instance id and start, or somebody sends in their name; all are stored", s.Service, s.ConflictingBatches))
+		}
 		if s.ImpossibleRows > 0 {
 			notes = append(notes, fmt.Sprintf("impossible: %s: %d rows have numbers that cannot be true, which are read as not given, or start in the future and are not read", s.Service, s.ImpossibleRows))
 		}

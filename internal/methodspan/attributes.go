@@ -67,8 +67,11 @@ const (
 
 // Names of scope attributes of every export request of our SDK.
 const (
-	AttrBatchSeq   = "corehour.batch.seq"
-	AttrCallsTotal = "corehour.calls.total"
+	AttrBatchDigest   = "corehour.batch.digest"   // of the content as it came to the first receiver, which sets it
+	AttrBatchConflict = "corehour.batch.conflict" // set by a receiver where other content came with the number before
+	AttrProcessID     = "corehour.process.id"     // random, of one process
+	AttrBatchSeq      = "corehour.batch.seq"
+	AttrCallsTotal    = "corehour.calls.total"
 
 	// AttrRatesServed is true while the process goes by rates that a collector
 	// served, this one or another.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -95,7 +94,7 @@ func (c *Converter) Items(td ptrace.Traces) ([]Item, Skipped) {
 			if hash == "" {
 				hash = resource.Key().Hash()
 			}
-			item := Item{ID: hash + "-" + strconv.FormatInt(seq, 10)}
+			item := Item{ID: itemID(hash, seq, ss.Scope())}
 			conversion.add(&item, ss.Spans(), &shared)
 			if len(item.Rows) > 0 {
 				items = append(items, item)

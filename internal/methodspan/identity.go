@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -122,4 +124,26 @@ func BatchOf(scope pcommon.InstrumentationScope) (seq, callsTotal int64, ok bool
 		callsTotal, _ = IntOf(v)
 	}
 	return seq, callsTotal, true
+}
+
+// ConflictMark is in the ids of items whose batch number came with other content before.
+const ConflictMark = "."
+
+// DigestOf is the digest that a receiver has put on a batch, if one has.
+func DigestOf(scope pcommon.InstrumentationScope) (digest uint64, ok bool) {
+	v, ok := scope.Attributes().Get(AttrBatchDigest)
+	if !ok || v.Type() != pcommon.ValueTypeInt {
+		return 0, false
+	}
+	return uint64(v.Int()), true
+}
+
+// itemID names a batch for ever. Where other content came with its number before, the digest
+// keeps it from passing for a repeat of that.
+func itemID(process string, seq int64, scope pcommon.InstrumentationScope) string {
+	if v, ok := scope.Attributes().Get(AttrBatchConflict); ok && v.Bool() {
+		digest, _ := DigestOf(scope)
+		process += ConflictMark + fmt.Sprintf("%016x", digest)
+	}
+	return process + "-" + strconv.FormatInt(seq, 10)
 }

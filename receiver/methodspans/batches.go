@@ -2,13 +2,14 @@ package methodspans
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"sync"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/shares"
 )
 
 // batches knows which batches of which process were accepted, so that a resend
@@ -18,12 +19,15 @@ import (
 // the pipeline it is in flight: a repeat waits for the outcome. When the
 // pipeline has accepted it, it is remembered: a repeat is dropped. When the
 // pipeline has refused it, it is forgotten: a repeat is processed.
+//
+// A repeat has the same content. What comes with a number that other content came
+// with is of somebody else, is marked and stored.
 type batches struct {
 	remembered int
 
 	mu        sync.Mutex
-	instances *simplelru.LRU[methodspan.ProcessKey, *window]
-	flights   map[batchKey]*flight // as many as the requests being served carry
+	instances *shares.Table[methodspan.ProcessKey, *window]
+	flights   map[batchKey]inFlight // as many as the requests being served carry
 }
 
 type batchKey struct {
@@ -34,22 +38,24 @@ type batchKey struct {
 // flight is one request on its way through the pipeline.
 type flight struct{ done chan struct{} }
 
-func newBatches(maxInstances, remembered int) (*batches, error) {
-	instances, err := simplelru.NewLRU[methodspan.ProcessKey, *window](maxInstances, nil)
-	if err != nil {
-		return nil, err
-	}
+type inFlight struct {
+	*flight
+	digest uint32
+}
+
+func newBatches(maxInstances, remembered int) *batches {
 	return &batches{
 		remembered: remembered,
-		instances:  instances,
-		flights:    make(map[batchKey]*flight),
-	}, nil
+		instances:  shares.New[methodspan.ProcessKey, *window](maxInstances),
+		flights:    make(map[batchKey]inFlight),
+	}
 }
 
 // claim is what a request holds: the numbers it may process, and the scopes
 // that repeat others.
 type claim struct {
 	flight  *flight
+	sender  string
 	held    []batchKey
 	repeats []place // in the order of the request
 }
@@ -60,17 +66,19 @@ type place struct{ resource, scope int }
 type numbered struct {
 	place
 	batchKey
+	scope  ptrace.ScopeSpans
+	digest uint32 // not 0
 }
 
 // claim decides for every numbered scope of a request whether it is new. All
 // numbers are claimed in one step or none, so that two requests which carry
 // the same numbers in another order cannot wait for each other.
-func (b *batches) claim(ctx context.Context, td ptrace.Traces, t *tally) (claim, error) {
+func (b *batches) claim(ctx context.Context, td ptrace.Traces, sender string, t *tally) (claim, error) {
 	scopes := numberedScopes(td, t)
 	if len(scopes) == 0 {
 		return claim{}, nil
 	}
-	c := claim{flight: &flight{done: make(chan struct{})}, held: make([]batchKey, 0, len(scopes))}
+	c := claim{flight: &flight{done: make(chan struct{})}, sender: sender, held: make([]batchKey, 0, len(scopes))}
 	for {
 		busy := b.tryClaim(&c, scopes, t)
 		if busy == nil {
@@ -90,25 +98,28 @@ func (b *batches) tryClaim(c *claim, scopes []numbered, t *tally) *flight {
 	defer b.mu.Unlock()
 	for _, s := range scopes {
 		if busy, ok := b.flights[s.batchKey]; ok {
-			return busy
+			return busy.flight
 		}
 	}
 	for _, s := range scopes {
-		if b.flights[s.batchKey] == c.flight { // twice in this request
+		before, old := uint32(0), false
+		if here, ok := b.flights[s.batchKey]; ok { // twice in this request
+			before = here.digest
+		} else if w, ok := b.instances.Get(s.process, c.sender); ok {
+			before, old = w.seen(s.seq)
+		}
+		switch {
+		case before == s.digest:
 			c.repeats = append(c.repeats, s.place)
 			continue
+		case before != 0:
+			t.fault(batchConflict, passed)
+			s.scope.Scope().Attributes().PutBool(methodspan.AttrBatchConflict, true)
+			continue
+		case old:
+			t.overflow[tableBatches]++
 		}
-		if w, ok := b.instances.Get(s.process); ok {
-			seen, old := w.has(s.seq)
-			if seen {
-				c.repeats = append(c.repeats, s.place)
-				continue
-			}
-			if old {
-				t.overflow[tableBatches]++
-			}
-		}
-		b.flights[s.batchKey] = c.flight
+		b.flights[s.batchKey] = inFlight{c.flight, s.digest}
 		c.held = append(c.held, s.batchKey)
 	}
 	t.duplicates += int64(len(c.repeats))
@@ -123,18 +134,19 @@ func (b *batches) settle(c claim, accepted bool) (evicted int64) {
 	}
 	b.mu.Lock()
 	for _, key := range c.held {
+		digest := b.flights[key].digest
 		delete(b.flights, key)
 		if !accepted {
 			continue
 		}
-		w, ok := b.instances.Get(key.process)
+		w, ok := b.instances.Get(key.process, c.sender)
 		if !ok {
 			w = newWindow(b.remembered)
-			if b.instances.Add(key.process, w) {
+			if _, full := b.instances.Add(key.process, w, c.sender); full {
 				evicted++
 			}
 		}
-		w.add(key.seq)
+		w.add(key.seq, digest)
 	}
 	b.mu.Unlock()
 	close(c.flight.done)
@@ -167,10 +179,36 @@ func numberedScopes(td ptrace.Traces, t *tally) []numbered {
 				t.fault(identityIncomplete, passed)
 				continue
 			}
-			found = append(found, numbered{place{i, j}, batchKey{resource.Key(), seq}})
+			digest, ok := methodspan.DigestOf(ss.Scope())
+			if !ok {
+				digest = digestOf(ss)
+				ss.Scope().Attributes().PutInt(methodspan.AttrBatchDigest, int64(digest))
+			}
+			found = append(found, numbered{place{i, j}, batchKey{resource.Key(), seq}, ss, max(1, uint32(digest))})
 		}
 	}
 	return found
+}
+
+// digestOf is the same for a batch that is sent again, whoever encodes it, and another for other
+// content: the ids of spans are random. The first receiver puts it on the batch, since a sampler
+// behind it may keep other spans the next time.
+func digestOf(ss ptrace.ScopeSpans) uint64 {
+	var digest uint64
+	mix := func(v uint64) {
+		digest = (digest ^ v) * 0x9e3779b97f4a7c15
+		digest ^= digest >> 32
+	}
+	_, total, _ := methodspan.BatchOf(ss.Scope())
+	mix(uint64(total))
+	for _, span := range ss.Spans().All() {
+		id := span.SpanID()
+		mix(binary.BigEndian.Uint64(id[:]))
+		mix(uint64(span.StartTimestamp()))
+		mix(uint64(span.EndTimestamp()))
+		mix(uint64(span.Attributes().Len()))
+	}
+	return digest
 }
 
 // removeRepeats takes the repeated scopes out of the request, and resources

@@ -300,7 +300,7 @@ func TestWindow(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, size := range []int{1, 2, 3, 63, 64, 65, 100, 1024} {
 		w := newWindow(size)
-		seen := map[int64]bool{}
+		seen := map[int64]uint32{}
 		var next, highest int64 = 1, 0
 		for range 5000 {
 			n := next
@@ -311,13 +311,14 @@ func TestWindow(t *testing.T) {
 				n = next + int64(random.IntN(2*size+2))
 			}
 			next = max(next, n+1)
-			got, old := w.has(n)
+			got, old := w.seen(n)
 			if wantOld := n <= highest && highest-n >= int64(size); wantOld != old || !old && got != seen[n] {
-				t.Fatalf("size %d, highest %d: has(%d) = %v, old %v; seen %v", size, highest, n, got, old, seen[n])
+				t.Fatalf("size %d, highest %d: seen(%d) = %v, old %v; want %v", size, highest, n, got, old, seen[n])
 			}
-			w.add(n)
-			if !old {
-				seen[n] = true
+			digest := random.Uint32N(1000) + 1
+			w.add(n, digest)
+			if !old && seen[n] == 0 {
+				seen[n] = digest
 			}
 			highest = max(highest, n)
 		}

@@ -48,5 +48,6 @@ var explanations = [reasonCount]struct {
 	thresholdInconsistent: {[]string{placeTraceState}, "a threshold th not above rv, or without rv not above the last 14 digits of the trace id"},
 	thresholdThinned:      {[]string{placeTraceState}, "a threshold th that says the same as " + methodspan.AttrP},
 	identityIncomplete:    {[]string{methodspan.ResourceInstance}, "an id of the process and the time of its start (RFC 3339), so that repeats are recognised"},
+	batchConflict:         {[]string{methodspan.AttrBatchSeq}, "a number for each request of a process, and " + methodspan.AttrProcessID + ", random, where two may have one instance and start"},
 	batchUnnumbered:       {[]string{methodspan.AttrBatchSeq}, "1, 2, 3 ... for the requests of a process; a resend keeps its number"},
 }

@@ -82,6 +82,20 @@ func addressOf(peer net.Addr) string {
 // peerOf is who sends a request: the connection by gRPC, and the address by HTTP.
 func peerOf(ctx context.Context) net.Addr { return client.FromContext(ctx).Addr }
 
+// senderOf is whose share of the tables a request uses: the name that it has authenticated with,
+// else its address. Connections are no senders, since whoever opens many would have many shares.
+func senderOf(ctx context.Context) string {
+	info := client.FromContext(ctx)
+	if info.Auth != nil {
+		for _, attribute := range [...]string{"subject", "username"} {
+			if name, ok := info.Auth.GetAttribute(attribute).(string); ok && name != "" {
+				return name
+			}
+		}
+	}
+	return addressOf(info.Addr)
+}
+
 // nameInstance gives a resource the name of its process if it has none of its own, within the
 // bound of names.
 func (n *normalizer) nameInstance(resource pcommon.Resource, p *pass) {

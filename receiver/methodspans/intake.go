@@ -21,10 +21,7 @@ type intake struct {
 }
 
 func newIntake(config *Config, set component.TelemetrySettings, next consumer.Traces) (*intake, error) {
-	batches, err := newBatches(config.Limits.MaxInstances, config.Limits.RememberedBatches)
-	if err != nil {
-		return nil, err
-	}
+	batches := newBatches(config.Limits.MaxInstances, config.Limits.RememberedBatches)
 	normalizer := newNormalizer(config, time.Now)
 	telemetry, err := newTelemetry(set, normalizer, batches)
 	if err != nil {
@@ -47,9 +44,11 @@ func (*intake) Capabilities() consumer.Capabilities { return consumer.Capabiliti
 // the sender's resend passes.
 func (in *intake) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	p := in.passes.Get().(*pass)
+	p.peer, p.sender = peerOf(ctx), senderOf(ctx)
 	// First of all: batches are told apart by the resources they are of.
 	in.normalizer.repairResources(td, &p.tally)
-	claim, err := in.batches.claim(ctx, td, &p.tally)
+	nameProcesses(td)
+	claim, err := in.batches.claim(ctx, td, p.sender, &p.tally)
 	if err != nil {
 		in.release(p)
 		return err // the sender's context ended: it will send again
@@ -58,7 +57,6 @@ func (in *intake) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	defer func() { in.telemetry.evicted(ctx, in.batches.settle(claim, accepted)) }()
 
 	claim.removeRepeats(td)
-	p.peer = peerOf(ctx)
 	in.normalizer.normalize(td, p)
 	in.telemetry.record(ctx, &p.tally)
 	in.release(p)

@@ -38,20 +38,18 @@ const (
 // configuration, and makes of the request what it would hand to the pipeline.
 func Lint(td ptrace.Traces) ([]Finding, error) {
 	config := createDefaultConfig().(*Config)
-	batches, err := newBatches(config.Limits.MaxInstances, config.Limits.RememberedBatches)
-	if err != nil {
-		return nil, err
-	}
+	batches := newBatches(config.Limits.MaxInstances, config.Limits.RememberedBatches)
 	sent := ptrace.NewTraces()
 	td.CopyTo(sent)
 	l := &linter{normalizer: newNormalizer(config, time.Now), pass: newPass()}
 	l.normalizer.repairResources(td, &l.pass.tally)
-	claim, err := batches.claim(context.Background(), td, &l.pass.tally)
+	nameProcesses(td)
+	claim, err := batches.claim(context.Background(), td, "", &l.pass.tally)
 	if err != nil {
 		return nil, err
 	}
 	claim.removeRepeats(td)
-	repeats := l.pass.duplicates
+	repeats, conflicts := l.pass.duplicates, l.pass.faults[batchConflict][passed]
 	l.normalizer.normalize(td, l.pass)
 	l.pass.reset()
 
@@ -67,6 +65,9 @@ func Lint(td ptrace.Traces) ([]Finding, error) {
 	if repeats > 0 {
 		l.findings = append(l.findings, Finding{Attribute: methodspan.AttrBatchSeq, Found: strconv.FormatInt(repeats, 10) + " twice",
 			Wanted: "another number for each request of a process", Reason: reasonDuplicate, Outcome: outcomeNames[dropped]})
+	}
+	if conflicts > 0 {
+		l.add(Finding{Attribute: methodspan.AttrBatchSeq, Found: strconv.FormatInt(conflicts, 10) + " twice, with other content"}, batchConflict, passed, explanations[batchConflict].wanted)
 	}
 	return l.findings, nil
 }

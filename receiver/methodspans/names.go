@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"sync"
 	"time"
+
+	"github.com/corehour/corehour/internal/shares"
 )
 
 // namePeriod is how long a name keeps its place unseen, at least; at most it
@@ -17,15 +19,12 @@ const namePeriod = time.Hour
 // Names are remembered by their hash. Two names of one hash share a place,
 // which lets one more name pass: harmless.
 type names struct {
-	seed        maphash.Seed
-	maxServices int
-	maxNames    int
-	now         func() time.Time
+	seed     maphash.Seed
+	maxNames int
+	now      func() time.Time
 
 	mu       sync.Mutex
-	services map[serviceKey]*serviceNames
-	swept    int64         // the period in which unseen services were last removed
-	crowd    *serviceNames // of all services that found no room
+	services *shares.Table[serviceKey, *serviceNames]
 }
 
 type serviceKey struct{ namespace, name string }
@@ -40,17 +39,14 @@ type serviceNames struct {
 	ratioAll ratioEstimate // of all traces
 	unpolled unpolled
 	counted  int64 // the period in which counts without a batch number last came, 0 = never
-	lastSeen int64 // a period, guarded by names.mu
 }
 
 func newNames(maxServices, maxNames int, now func() time.Time) *names {
 	return &names{
-		seed:        maphash.MakeSeed(),
-		maxServices: maxServices,
-		maxNames:    maxNames,
-		now:         now,
-		services:    make(map[serviceKey]*serviceNames),
-		crowd:       newServiceNames(),
+		seed:     maphash.MakeSeed(),
+		maxNames: maxNames,
+		now:      now,
+		services: shares.New[serviceKey, *serviceNames](maxServices),
 	}
 }
 
@@ -58,38 +54,26 @@ func newServiceNames() *serviceNames {
 	return &serviceNames{methods: newNameSet(), callers: newNameSet(), unpolled: make(unpolled)}
 }
 
-// lock returns the names of a service, locked. Services beyond the bound share
-// the room of one.
-func (n *names) lock(key serviceKey, t *tally) *serviceNames {
+// lock returns the names of a service, locked.
+func (n *names) lock(key serviceKey, sender string, t *tally) *serviceNames {
 	period := n.now().UnixNano() / int64(namePeriod)
-	s := n.find(key, period, t)
+	s := n.find(key, sender, t)
 	s.mu.Lock()
 	s.methods.turn(period)
 	s.callers.turn(period)
 	return s
 }
 
-func (n *names) find(key serviceKey, period int64, t *tally) *serviceNames {
+func (n *names) find(key serviceKey, sender string, t *tally) *serviceNames {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.swept < period {
-		n.swept = period
-		for key, s := range n.services {
-			if s.lastSeen < period-1 {
-				delete(n.services, key)
-			}
-		}
-	}
-	s, ok := n.services[key]
+	s, ok := n.services.Get(key, sender)
 	if !ok {
-		if len(n.services) >= n.maxServices {
-			t.overflow[tableServices]++
-			return n.crowd
-		}
 		s = newServiceNames()
-		n.services[key] = s
+		if _, full := n.services.Add(key, s, sender); full {
+			t.overflow[tableServices]++
+		}
 	}
-	s.lastSeen = period
 	return s
 }
 
@@ -107,13 +91,13 @@ func (n *names) hashPair(class, method string) uint64 {
 
 func (n *names) sizes(sizes *[tableCount]int64) {
 	n.mu.Lock()
-	all := make([]*serviceNames, 0, len(n.services)+1)
-	for _, s := range n.services {
+	all := make([]*serviceNames, 0, n.services.Len())
+	for _, s := range n.services.All {
 		all = append(all, s)
 	}
 	n.mu.Unlock()
 	sizes[tableServices] = int64(len(all))
-	for _, s := range append(all, n.crowd) {
+	for _, s := range all {
 		s.mu.Lock()
 		sizes[tableMethods] += int64(s.methods.len())
 		sizes[tableCallers] += int64(s.callers.len())

@@ -18,7 +18,7 @@ func (c *clock) now() time.Time        { return c.at }
 func (c *clock) forward(periods int64) { c.at = c.at.Add(time.Duration(periods) * namePeriod) }
 
 func admit(n *names, service, name string, t *tally) bool {
-	s := n.lock(serviceKey{"", service}, t)
+	s := n.lock(serviceKey{"", service}, "", t)
 	defer s.mu.Unlock()
 	return s.methods.admit(n.hash(name), n.maxNames)
 }
@@ -62,25 +62,31 @@ func TestNamesSeenAgainTakeOnePlace(t *testing.T) {
 	assert.False(t, admit(n, "shop", "e", &tl))
 }
 
-func TestServicesBeyondTheBoundShareOneTable(t *testing.T) {
-	c := newClock()
-	n := newNames(2, 3, c.now)
+// Whatever another sender invents, a service keeps its own methods.
+func TestInventedServicesPushOutTheirOwn(t *testing.T) {
+	n := newNames(10, 3, newClock().now)
 	var tl tally
-	for i := range 100 {
+	as := func(sender, service, name string) bool {
+		s := n.lock(serviceKey{"", service}, sender, &tl)
+		defer s.mu.Unlock()
+		return s.methods.admit(n.hash(name), n.maxNames)
+	}
+	for i := range 1000 {
 		for j := range 5 {
-			admit(n, fmt.Sprintf("s%d", i), fmt.Sprintf("m%d-%d", i, j), &tl)
+			as("flood", fmt.Sprintf("s%d", i), fmt.Sprintf("m%d", j))
+		}
+		if i == 500 { // a service that comes later
+			for _, name := range []string{"a", "b", "c"} {
+				assert.True(t, as("host", "shop", name))
+			}
 		}
 	}
+	assert.False(t, as("host", "shop", "d"), "its three are known still")
+	assert.True(t, as("host", "shop", "a"))
 	var sizes [tableCount]int64
 	n.sizes(&sizes)
-	assert.EqualValues(t, 2, sizes[tableServices])
-	assert.EqualValues(t, 3*3, sizes[tableMethods])
-	assert.EqualValues(t, 98*5, tl.overflow[tableServices])
-
-	c.forward(2)
-	assert.True(t, admit(n, "s50", "m", &tl), "services that are gone make room")
-	n.sizes(&sizes)
-	assert.EqualValues(t, 1, sizes[tableServices])
+	assert.EqualValues(t, 10, sizes[tableServices])
+	assert.EqualValues(t, 991, tl.overflow[tableServices])
 }
 
 func TestOneServiceDoesNotFillAnothersTable(t *testing.T) {

@@ -51,6 +51,7 @@ type pass struct {
 	gone    []bool // by place in the scope: the span is removed at the end
 
 	peer    net.Addr      // who sent the request; nil = not known
+	sender  string        // whose share of the tables it uses
 	service *serviceNames // of the resource, locked
 	caller  string        // within the service's bounds: mostly the next span's too
 	scope   string        // name of the scope
@@ -69,7 +70,7 @@ func newPass() *pass {
 func (p *pass) reset() {
 	p.tally = tally{}
 	p.reading.release()
-	p.peer, p.service, p.caller, p.scope, p.numbers = nil, nil, "", "", numbering{}
+	p.peer, p.sender, p.service, p.caller, p.scope, p.numbers = nil, "", nil, "", "", numbering{}
 	p.counts.release()
 	p.foreign.release()
 }
@@ -84,7 +85,7 @@ func (n *normalizer) normalize(td ptrace.Traces, p *pass) {
 
 func (n *normalizer) resource(rs ptrace.ResourceSpans, p *pass) {
 	namespace, service := serviceOf(rs.Resource())
-	p.service, p.caller = n.names.lock(serviceKey{namespace, service}, &p.tally), ""
+	p.service, p.caller = n.names.lock(serviceKey{namespace, service}, p.sender, &p.tally), ""
 	p.numbers = numbering{resource: rs}
 	p.life = n.lifetimeOf(rs.Resource())
 	defer p.service.mu.Unlock()

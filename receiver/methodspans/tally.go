@@ -45,6 +45,7 @@ const (
 	thresholdInconsistent               // th above the span's randomness: it cannot have been kept
 	thresholdThinned                    // a sampler that is not ours thinned our spans
 	identityIncomplete                  // a batch number without instance and process start
+	batchConflict                       // a batch number that came with other content before
 	batchUnnumbered                     // counts, or spans of a client that counts, without a batch number
 	reasonCount
 )
@@ -85,6 +86,7 @@ var reasonNames = [reasonCount]string{
 	thresholdInconsistent: "threshold_inconsistent",
 	thresholdThinned:      "threshold_thinned",
 	identityIncomplete:    "identity_incomplete",
+	batchConflict:         "batch_conflict",
 	batchUnnumbered:       "batch_unnumbered",
 }
 

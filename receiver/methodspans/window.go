@@ -1,48 +1,65 @@
 package methodspans
 
-// window remembers which of the last size numbers of a rising sequence were
-// seen, in one bit each.
+// leastWindow is how many numbers a window has room for at first.
+const leastWindow = 64
+
+// window remembers which of the last size numbers of a rising sequence were seen, and what came
+// with each.
 type window struct {
-	highest int64
-	words   []uint64
-	size    int64
+	lowest, highest int64    // of the numbers remembered; 0 = none
+	digests         []uint32 // by number, in turn; 0 = not seen
+	size            int64
 }
 
 func newWindow(size int) *window {
-	return &window{words: make([]uint64, (size+63)/64), size: int64(size)}
+	return &window{digests: make([]uint32, min(leastWindow, size)), size: int64(size)}
 }
 
-// has tells whether n was added; old, that n lies too far back to tell.
-func (w *window) has(n int64) (seen, old bool) {
-	if n > w.highest {
-		return false, false
+// seen returns the digest of n, 0 if it was not added; old says that n lies too far back to tell.
+func (w *window) seen(n int64) (digest uint32, old bool) {
+	switch {
+	case w.highest-n >= w.size:
+		return 0, true
+	case n < w.lowest || n > w.highest:
+		return 0, false
 	}
+	return *w.at(n), false
+}
+
+// add remembers n with a digest that is not 0, unless it lies too far back or is there.
+func (w *window) add(n int64, digest uint32) {
 	if w.highest-n >= w.size {
-		return false, true
-	}
-	i := w.bit(n)
-	return w.words[i/64]&(1<<(i%64)) != 0, false
-}
-
-// add remembers n, unless it lies too far back.
-func (w *window) add(n int64) {
-	if n > w.highest {
-		if n-w.highest >= w.size {
-			clear(w.words)
-		} else {
-			for m := w.highest + 1; m < n; m++ {
-				i := w.bit(m)
-				w.words[i/64] &^= 1 << (i % 64)
-			}
-		}
-		w.highest = n
-	} else if w.highest-n >= w.size {
 		return
 	}
-	i := w.bit(n)
-	w.words[i/64] |= 1 << (i % 64)
+	if n-w.highest >= w.size || w.highest == 0 { // nothing stays
+		clear(w.digests)
+		w.lowest, w.highest = n, n
+	}
+	highest := max(w.highest, n)
+	lowest := max(min(w.lowest, n), highest-w.size+1)
+	w.hold(lowest, highest)
+	if at := w.at(n); *at == 0 {
+		*at = digest
+	}
 }
 
-// bit is the place of n. The words may have more bits than size; all are used
-// in turn, so a bit that leaves the window is cleared before it is met again.
-func (w *window) bit(n int64) uint64 { return uint64(n) % uint64(64*len(w.words)) }
+// hold makes the window that of the numbers from lowest to highest.
+func (w *window) hold(lowest, highest int64) {
+	digests := w.digests
+	if need := highest - lowest + 1; need > int64(len(digests)) {
+		digests = make([]uint32, min(w.size, max(2*int64(len(w.digests)), need)))
+		for m := max(lowest, w.lowest); m <= w.highest; m++ {
+			digests[m%int64(len(digests))] = *w.at(m)
+		}
+	}
+	w.digests = digests
+	for m := lowest; m < w.lowest; m++ {
+		*w.at(m) = 0
+	}
+	for m := w.highest + 1; m <= highest; m++ {
+		*w.at(m) = 0
+	}
+	w.lowest, w.highest = lowest, highest
+}
+
+func (w *window) at(n int64) *uint32 { return &w.digests[n%int64(len(w.digests))] }

@@ -80,7 +80,7 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	services := map[query.Service]*Service{}
 	for _, s := range stocks {
 		entry := &Service{
-			Service: s.Service, Rows: s.Rows, ForeignRows: s.ForeignRows, ForeignCalls: s.ForeignCalls, AssumedCalls: s.AssumedCalls, VersionlessRows: s.VersionlessRows,
+			Service: s.Service, Rows: s.Rows, ForeignRows: s.ForeignRows, ForeignCalls: s.ForeignCalls, AssumedCalls: s.AssumedCalls, VersionlessRows: s.VersionlessRows, ConflictingBatches: s.ConflictingBatches,
 			NewestRow: &s.Last, MayBeMerged: slices.Contains(merged, s.Service),
 		}
 		if r.NewestRow == nil || s.Last.After(*r.NewestRow) {

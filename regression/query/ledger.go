@@ -240,6 +240,8 @@ type Stock struct {
 	MeasurementRows int64
 	UnpricedRows    int64 // of these
 	VersionlessRows int64
+	// ConflictingBatches came with a number that other content came with before.
+	ConflictingBatches int64
 	First, Last     time.Time
 }
 
@@ -250,7 +252,7 @@ func (w *Warehouse) Stocks(ctx context.Context, window Window, f Filter) ([]Stoc
 		var s Stock
 		var first, last int64
 		err := rows.Scan(into(&s.Namespace), into(&s.Name), into(&s.Environment),
-			&s.Rows, &s.ForeignRows, &s.ForeignCalls, &s.AssumedCalls, &s.MeasurementRows, &s.UnpricedRows, &s.VersionlessRows, &first, &last)
+			&s.Rows, &s.ForeignRows, &s.ForeignCalls, &s.AssumedCalls, &s.MeasurementRows, &s.UnpricedRows, &s.VersionlessRows, &s.ConflictingBatches, &first, &last)
 		s.First, s.Last = at(first), at(last)
 		out = append(out, s)
 		return err

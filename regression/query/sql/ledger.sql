@@ -124,6 +124,7 @@ SELECT
   CAST(SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} THEN 1 ELSE 0 END) AS {{.Long}}) AS measurement_rows,
   CAST(SUM(CASE WHEN {{.Kind "" "call" "aggregate"}} AND usd_per_core_hour IS NULL THEN 1 ELSE 0 END) AS {{.Long}}) AS unpriced_rows,
   CAST(SUM(CASE WHEN version IS NULL THEN 1 ELSE 0 END) AS {{.Long}}) AS versionless_rows,
+  CAST(COUNT(DISTINCT CASE WHEN batch_id LIKE '%.%' THEN batch_id END) AS {{.Long}}) AS conflicting_batches,
   MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns
 FROM method_calls
 WHERE start_ns >= {{.Param}}from_ns AND start_ns < {{.Param}}to_ns

@@ -8,6 +8,7 @@ SELECT
   CAST(SUM(CASE WHEN CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END THEN 1 ELSE 0 END) AS INT64) AS measurement_rows,
   CAST(SUM(CASE WHEN CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND usd_per_core_hour IS NULL THEN 1 ELSE 0 END) AS INT64) AS unpriced_rows,
   CAST(SUM(CASE WHEN version IS NULL THEN 1 ELSE 0 END) AS INT64) AS versionless_rows,
+  CAST(COUNT(DISTINCT CASE WHEN batch_id LIKE '%.%' THEN batch_id END) AS INT64) AS conflicting_batches,
   MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns
 FROM method_calls
 WHERE start_ns >= @from_ns AND start_ns < @to_ns
