@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/corehour/corehour/internal/rates"
+	"github.com/corehour/corehour/internal/shares"
 )
 
 // maxOperations is as many as the Go sampler of Jaeger's protocol looks up by
@@ -71,7 +72,7 @@ func (s *server) sampling(ctx context.Context, target rates.Target) *answer {
 	})
 	s.telemetry.overflowed(ctx, tableAnswers, gone)
 	if a.err == nil {
-		services, tables := s.served.remember(target.Service, s.now(), table.Revision, a.strategy)
+		services, tables := s.served.remember(target.Service, shares.SenderOf(ctx), s.now(), table.Revision, a.strategy)
 		s.telemetry.overflowed(ctx, tableServices, services)
 		s.telemetry.overflowed(ctx, tableTables, tables)
 	}

@@ -118,16 +118,45 @@ func TestServedRatesAreBounded(t *testing.T) {
 		got, _ := r.server.ServedRate(rates.Target{Service: "a"}, "x", at(n))
 		assert.Equal(t, want, got, n)
 	}
-	for _, service := range []string{"b", "a", "c"} { // b is the one that asked least recently
+	for _, service := range []string{"b", "a", "c", "d"} { // b is the one that asked least recently of those that do not send
 		r.source.set(service, operations(rates.Operation{Name: "x", P: 0.5}))
 		r.get("/sampling?service=" + service)
 	}
-	for service, want := range map[string]bool{"a": true, "b": false, "c": true} {
+	for service, want := range map[string]bool{"a": true, "b": false, "c": true, "d": true} {
 		_, ok := r.server.ServedRate(rates.Target{Service: service}, "x", at(9))
 		assert.Equal(t, want, ok, service)
 	}
 	assert.Equal(t, map[string]int64{"services": 1, "tables": 2}, r.counted("overflow"))
-	assert.EqualValues(t, 4, r.counted("table_size")["tables"])
+	assert.EqualValues(t, 5, r.counted("table_size")["tables"])
+}
+
+// Questions for services that nobody has heard of do not make it forget one that sends spans, or
+// one that asks from elsewhere.
+func TestInventedServicesLeaveRatesAlone(t *testing.T) {
+	r := start(t, testConfig(nil))
+	r.source.set("shop", operations(rates.Operation{Name: "x", P: 0.1}))
+	r.get("/sampling?service=shop")
+	of := func(service string) (float64, bool) {
+		return r.server.ServedRate(rates.Target{Service: service}, "x", r.server.now().Add(time.Hour))
+	}
+	_, ok := of("shop")
+	require.True(t, ok)
+	r.get("/sampling?service=shop")
+	for i := range 1100 {
+		r.get(fmt.Sprintf("/sampling?service=invented%d", i))
+	}
+	got, ok := of("shop")
+	require.True(t, ok)
+	require.Equal(t, 0.1, got)
+
+	s := newServed(10, 4)
+	told := newStrategy(&strategyResponse{})
+	s.remember("quiet", "10.0.0.1", time.Unix(1, 0), "1", told)
+	for i := range 1000 {
+		s.remember(fmt.Sprint(i), "10.0.0.2", time.Unix(2, 0), "1", told)
+	}
+	_, ok = s.asked.Peek("quiet")
+	require.True(t, ok)
 }
 
 // What is remembered is bounded by bytes, however many operations services have, and
@@ -144,8 +173,8 @@ func TestServedRatesAreBoundedByBytes(t *testing.T) {
 	check := func(s *served) {
 		t.Helper()
 		tables, bytes := 0, 0
-		for at := s.order.Front(); at != nil; at = at.Next() {
-			h := at.Value.(*history)
+		require.Zero(t, s.sends.Len())
+		for _, h := range s.asked.All {
 			bytes += h.weight()
 			tables += len(h.tables)
 			for i := range h.tables {
@@ -163,7 +192,7 @@ func TestServedRatesAreBoundedByBytes(t *testing.T) {
 	before := heap()
 	for service := range 20 {
 		for revision := range 70 {
-			s.remember(fmt.Sprint(service), at(revision), fmt.Sprint(revision), tableOf("GET ", revision))
+			s.remember(fmt.Sprint(service), "", at(revision), fmt.Sprint(revision), tableOf("GET ", revision))
 		}
 	}
 	check(s)
@@ -178,7 +207,7 @@ func TestServedRatesAreBoundedByBytes(t *testing.T) {
 	s.maxBytes = 512 << 10
 	var goneServices, goneTables int64
 	for revision := range 100 { // names of its own each time
-		services, tables := s.remember("other", at(revision), fmt.Sprint(revision), tableOf(fmt.Sprint("GET ", revision), revision))
+		services, tables := s.remember("other", "", at(revision), fmt.Sprint(revision), tableOf(fmt.Sprint("GET ", revision), revision))
 		goneServices, goneTables = goneServices+services, goneTables+tables
 		check(s)
 	}
@@ -189,7 +218,7 @@ func TestServedRatesAreBoundedByBytes(t *testing.T) {
 	assert.Equal(t, 1/101.0, got)
 
 	s.maxBytes = 1
-	s.remember("large", at(1), "1", tableOf("GET ", 1))
+	s.remember("large", "", at(1), "1", tableOf("GET ", 1))
 	_, ok = s.rate("large", "x", at(1))
 	assert.True(t, ok, "the newest table is always known")
 }

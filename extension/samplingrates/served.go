@@ -1,34 +1,36 @@
 package samplingrates
 
 import (
-	"container/list"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/corehour/corehour/internal/rates"
+	"github.com/corehour/corehour/internal/shares"
 )
 
 // maxServedBytes is what the tables take in memory, about.
 const maxServedBytes = 64 << 20
 
 // served remembers what stock SDKs were told and since when: their spans say
-// nothing of it. Of each service the newest tables are kept, and of services
-// those that asked last.
+// nothing of it. Of each service the newest tables are kept. Services that send
+// spans are apart from those that have only asked, whom nobody misses.
 type served struct {
-	maxServices, maxTables, maxBytes int
+	maxTables, maxBytes int
 
-	mu       sync.RWMutex
-	order    *list.List // of *history, the one that asked last in front
-	services map[string]*list.Element
-	tables   int
-	bytes    int
+	mu     sync.RWMutex
+	asked  *shares.Table[string, *history]
+	sends  *shares.Table[string, *history]
+	tables int
+	bytes  int
 }
 
 // history is what a service was told, the oldest first.
 type history struct {
 	service string
 	tables  []servedTable
+	found   atomic.Bool // its spans were looked for
 }
 
 // servedTable is in force until the next one is.
@@ -52,34 +54,24 @@ func (t *servedTable) weight() int {
 func (h *history) weight() int { return 256 + len(h.service) }
 
 func newServed(maxServices, maxTables int) *served {
-	return &served{maxServices: maxServices, maxTables: maxTables, maxBytes: maxServedBytes, order: list.New(), services: make(map[string]*list.Element)}
+	return &served{
+		maxTables: maxTables, maxBytes: maxServedBytes,
+		asked: shares.New[string, *history](maxServices), sends: shares.New[string, *history](maxServices),
+	}
 }
 
 func (s *served) sizes() (services, tables int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return int64(len(s.services)), int64(s.tables)
+	return int64(s.asked.Len() + s.sends.Len()), int64(s.tables)
 }
 
 // remember returns how many services and how many tables were forgotten to make
 // room.
-func (s *served) remember(service string, at time.Time, revision string, what *strategy) (services, tables int64) {
+func (s *served) remember(service, sender string, at time.Time, revision string, what *strategy) (services, tables int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	element, ok := s.services[service]
-	if ok {
-		s.order.MoveToFront(element)
-	} else {
-		if len(s.services) >= s.maxServices {
-			s.forget(s.order.Back())
-			services++
-		}
-		h := &history{service: service}
-		element = s.order.PushFront(h)
-		s.services[service] = element
-		s.bytes += h.weight()
-	}
-	h := element.Value.(*history)
+	h, services := s.history(service, sender)
 	if n := len(h.tables); n > 0 && h.tables[n-1].revision == revision {
 		return services, 0
 	}
@@ -89,16 +81,44 @@ func (s *served) remember(service string, at time.Time, revision string, what *s
 	}
 	s.add(h, servedTable{since: at, revision: revision, strategy: what, names: true})
 	for s.bytes > s.maxBytes && s.tables > 1 {
-		last := s.order.Back()
-		if h := last.Value.(*history); len(h.tables) > 1 {
+		from := s.asked
+		if from.Len() == 0 {
+			from = s.sends
+		}
+		if _, h, _ := from.Least(); len(h.tables) > 1 {
 			s.forgetOldest(h)
 			tables++
 		} else {
-			s.forget(last)
+			from.Remove(h.service)
+			s.forget(h)
 			services++
 		}
 	}
 	return services, tables
+}
+
+// history finds that of a service, or begins it.
+func (s *served) history(service, sender string) (h *history, forgotten int64) {
+	if h, ok := s.sends.Get(service, sender); ok {
+		return h, 0
+	}
+	h, ok := s.asked.Get(service, sender)
+	to := s.asked
+	switch {
+	case ok && !h.found.Load():
+		return h, 0
+	case ok:
+		s.asked.Remove(service)
+		to = s.sends
+	default:
+		h = &history{service: service}
+		s.bytes += h.weight()
+	}
+	if gone, full := to.Add(service, h, sender); full {
+		s.forget(gone)
+		forgotten++
+	}
+	return h, forgotten
 }
 
 // add appends a table. Most differ from the one before in probabilities alone, and
@@ -125,10 +145,8 @@ func (s *served) forgetOldest(h *history) {
 	h.tables = slices.Delete(h.tables, 0, 1)
 }
 
-// forget takes a service out.
-func (s *served) forget(element *list.Element) {
-	h := s.order.Remove(element).(*history)
-	delete(s.services, h.service)
+// forget takes the tables out of a service that is gone.
+func (s *served) forget(h *history) {
 	for len(h.tables) > 0 {
 		s.forgetOldest(h)
 	}
@@ -146,11 +164,14 @@ func (s *server) ServedRate(target rates.Target, operation string, start time.Ti
 func (s *served) rate(service, operation string, start time.Time) (float64, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	element, ok := s.services[service]
+	h, ok := s.sends.Peek(service)
 	if !ok {
-		return 0, false
+		if h, ok = s.asked.Peek(service); !ok {
+			return 0, false
+		}
+		h.found.Store(true) // it moves when it asks again
 	}
-	tables := element.Value.(*history).tables
+	tables := h.tables
 	for i := len(tables) - 1; i >= 0; i-- { // most spans have just begun
 		if !tables[i].since.After(start) {
 			p := tables[i].strategy.probability(operation)

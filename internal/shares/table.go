@@ -73,18 +73,18 @@ func (t *Table[K, V]) Add(key K, value V, by string) (gone V, full bool) {
 	if len(t.entries) <= t.most {
 		return gone, false
 	}
-	return t.RemoveLeast()
+	least, gone, _ := t.Least()
+	t.Remove(least)
+	return gone, true
 }
 
-// RemoveLeast removes the entry that is the first to go.
-func (t *Table[K, V]) RemoveLeast() (gone V, ok bool) {
+// Least is the entry that is the first to go.
+func (t *Table[K, V]) Least() (key K, value V, ok bool) {
 	if len(t.order) == 0 {
-		return gone, false
+		return key, value, false
 	}
-	element := t.order[0].entries.Back()
-	e := element.Value.(*entry[K, V])
-	t.leave(element)
-	return e.value, true
+	e := t.order[0].entries.Back().Value.(*entry[K, V])
+	return e.key, e.value, true
 }
 
 // Remove removes an entry if it is there.

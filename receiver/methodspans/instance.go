@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/shares"
 )
 
 // instancePlaces are attributes of the semantic conventions that name where a process runs, the
@@ -60,7 +61,7 @@ func instanceOf(resource pcommon.Resource, peer net.Addr) string {
 		}
 	}
 	if pid != "" { // of containers most are 1
-		return methodspan.MayBeMerged + cmp.Or(addressOf(peer), "pid") + "/" + pid
+		return methodspan.MayBeMerged + cmp.Or(shares.AddressOf(peer), "pid") + "/" + pid
 	}
 	if peer == nil || peer.String() == "" {
 		return ""
@@ -68,33 +69,8 @@ func instanceOf(resource pcommon.Resource, peer net.Addr) string {
 	return methodspan.MayBeMerged + peer.String()
 }
 
-// addressOf is the address without the port, which the next connection of a process has not.
-func addressOf(peer net.Addr) string {
-	if peer == nil {
-		return ""
-	}
-	if host, _, err := net.SplitHostPort(peer.String()); err == nil {
-		return host
-	}
-	return peer.String()
-}
-
 // peerOf is who sends a request: the connection by gRPC, and the address by HTTP.
 func peerOf(ctx context.Context) net.Addr { return client.FromContext(ctx).Addr }
-
-// senderOf is whose share of the tables a request uses: the name that it has authenticated with,
-// else its address. Connections are no senders, since whoever opens many would have many shares.
-func senderOf(ctx context.Context) string {
-	info := client.FromContext(ctx)
-	if info.Auth != nil {
-		for _, attribute := range [...]string{"subject", "username"} {
-			if name, ok := info.Auth.GetAttribute(attribute).(string); ok && name != "" {
-				return name
-			}
-		}
-	}
-	return addressOf(info.Addr)
-}
 
 // nameInstance gives a resource the name of its process if it has none of its own, within the
 // bound of names.

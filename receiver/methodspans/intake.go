@@ -8,6 +8,8 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/corehour/corehour/internal/shares"
 )
 
 // intake is what every request passes on its way from the server to the
@@ -44,7 +46,7 @@ func (*intake) Capabilities() consumer.Capabilities { return consumer.Capabiliti
 // the sender's resend passes.
 func (in *intake) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	p := in.passes.Get().(*pass)
-	p.peer, p.sender = peerOf(ctx), senderOf(ctx)
+	p.peer, p.sender = peerOf(ctx), shares.SenderOf(ctx)
 	// First of all: batches are told apart by the resources they are of.
 	in.normalizer.repairResources(td, &p.tally)
 	nameProcesses(td)
