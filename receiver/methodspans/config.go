@@ -149,7 +149,7 @@ func createDefaultConfig() component.Config {
 			MaxMethods:        10_000,
 			MaxInstances:      10_000,
 			RememberedBatches: 1024,
-			DecodingMiB:       128,
+			DecodingMiB:       256,
 			GRPCRequests:      100,
 		},
 	}

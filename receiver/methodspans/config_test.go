@@ -32,7 +32,7 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, ForeignAll, config.Foreign)
 	assert.Equal(t, 1.0, config.AssumedRate)
 	assert.Equal(t, ClockTolerance{Future: 5 * time.Minute, Absolute: time.Millisecond, Relative: 0.01}, config.ClockTolerance)
-	assert.Equal(t, Limits{MaxNameLength: 512, MaxServices: 1000, MaxMethods: 10_000, MaxInstances: 10_000, RememberedBatches: 1024, DecodingMiB: 128, GRPCRequests: 100}, config.Limits)
+	assert.Equal(t, Limits{MaxNameLength: 512, MaxServices: 1000, MaxMethods: 10_000, MaxInstances: 10_000, RememberedBatches: 1024, DecodingMiB: 256, GRPCRequests: 100}, config.Limits)
 
 	assert.Equal(t, time.Minute, config.Protocols.HTTP.Get().ServerConfig.ReadTimeout)
 	config, err = load(t, "protocols: {http: }")

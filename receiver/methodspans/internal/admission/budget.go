@@ -33,42 +33,49 @@ type loan struct {
 
 // take waits until n more bytes can be had, at most as long as ctx.
 func (l *loan) take(ctx context.Context, n int64) error {
-	for {
-		changed, ok := l.try(n)
-		if ok {
-			return nil
-		}
-		select {
-		case <-changed:
-			l.budget.stopWaiting()
-		case <-ctx.Done():
-			l.budget.stopWaiting()
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// try takes n more bytes, or returns what is closed when it may be tried again.
-func (l *loan) try(n int64) (changed <-chan struct{}, ok bool) {
 	b := l.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.taken+n > b.size || l.sender != "" && b.senders[l.sender]+n > b.share() {
+	for !l.room(n) {
 		b.waiting++
-		return b.changed, false
+		changed := b.changed
+		b.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		b.mu.Lock()
+		b.waiting--
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 	}
-	b.taken += n
-	l.taken += n
-	if l.sender != "" {
-		b.senders[l.sender] += n
-	}
-	return nil, true
+	l.add(n)
+	return nil
 }
 
-func (b *budget) stopWaiting() {
-	b.mu.Lock()
-	b.waiting--
-	b.mu.Unlock()
+// try takes n more bytes if they can be had now.
+func (l *loan) try(n int64) bool {
+	l.budget.mu.Lock()
+	defer l.budget.mu.Unlock()
+	if !l.room(n) {
+		return false
+	}
+	l.add(n)
+	return true
+}
+
+func (l *loan) room(n int64) bool {
+	b := l.budget
+	return b.taken+n <= b.size && (l.sender == "" || b.senders[l.sender]+n <= b.share())
+}
+
+func (l *loan) add(n int64) {
+	l.taken += n
+	l.budget.taken += n
+	if l.sender != "" {
+		l.budget.senders[l.sender] += n
+	}
 }
 
 // giveBack ends the loan.

@@ -23,6 +23,9 @@ type message struct {
 	fields [16]*message // by number
 }
 
+// mostPerByte is what a byte of a request takes at most: an attribute may have two.
+const mostPerByte = 160
+
 // bytesOfText is what a text takes, apart from its length.
 const bytesOfText = 16
 

@@ -104,6 +104,7 @@ func TestDecodedSizeIsEnough(t *testing.T) {
 			used := allocated(func() { require.NoError(t, ptraceotlp.NewExportRequest().UnmarshalProto(body)) })
 			t.Logf("%.1f bytes a byte, estimated %.1f", float64(used)/float64(len(body)), float64(size)/float64(len(body)))
 			require.GreaterOrEqual(t, size, used)
+			require.LessOrEqual(t, size, mostPerByte*int64(len(body)))
 			require.Less(t, float64(size), most*float64(used)+float64(8*len(body)))
 		})
 	}
@@ -127,6 +128,7 @@ func TestDecodedSizeIsEnough(t *testing.T) {
 		t.Run("JSON, "+name, func(t *testing.T) {
 			size, err := decodedSizeJSON(body)
 			require.NoError(t, err)
+			require.LessOrEqual(t, size, mostPerByte*int64(len(body)))
 			used := allocated(func() { require.NoError(t, ptraceotlp.NewExportRequest().UnmarshalJSON(body)) })
 			require.GreaterOrEqual(t, size, used)
 		})
