@@ -180,6 +180,9 @@ func (f *foreignScratch) normalForm(id identity) string {
 	return s
 }
 
+// stampsBehind is how many attributes processors add to a span, so that its list is copied once.
+const stampsBehind = 5
+
 // stampForeign writes what is known of the collected spans. A span without a
 // parent, or with one in another process, was called by none of our methods; a
 // parent that is not here may be a method, so its child's caller is unknown.
@@ -206,7 +209,7 @@ func (n *normalizer) stampForeign(p *pass) {
 		}
 		p.bases[basis]++
 		attributes := f.span.Attributes()
-		attributes.EnsureCapacity(attributes.Len() + 4)
+		attributes.EnsureCapacity(attributes.Len() + 4 + stampsBehind)
 		attributes.PutStr(methodspan.AttrKind, methodspan.KindCall)
 		attributes.PutDouble(methodspan.AttrP, probability)
 		attributes.PutStr(methodspan.AttrWeightBasis, basisNames[basis])
