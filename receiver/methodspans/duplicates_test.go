@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -293,6 +294,17 @@ func TestRememberedBatchesAreBounded(t *testing.T) {
 	require.NoError(t, r.export(counts("a", 1)), "too far back to tell: it passes, counted")
 	assert.Equal(t, map[string]int64{"": 1}, r.counted("duplicates"))
 	assert.Equal(t, map[string]int64{"batches": 1}, r.counted("overflow"))
+}
+
+func TestWindowEndsWithTheLargestNumber(t *testing.T) {
+	w := newWindow(1024)
+	for _, n := range []int64{1, math.MaxInt64, math.MaxInt64 - 100, 2, math.MaxInt64 - 1} {
+		w.add(n, 7)
+	}
+	for n, want := range map[int64]uint32{1: 0, 2: 0, math.MaxInt64 - 100: 7, math.MaxInt64 - 99: 0, math.MaxInt64 - 1: 7, math.MaxInt64: 7} {
+		got, _ := w.seen(n)
+		assert.Equal(t, want, got, n)
+	}
 }
 
 // The window agrees with a set of all numbers, as far back as it says it does.

@@ -48,7 +48,7 @@ func (w *window) hold(lowest, highest int64) {
 	digests := w.digests
 	if need := highest - lowest + 1; need > int64(len(digests)) {
 		digests = make([]uint32, min(w.size, max(2*int64(len(w.digests)), need)))
-		for m := max(lowest, w.lowest); m <= w.highest; m++ {
+		for m := w.highest; m >= max(lowest, w.lowest); m-- {
 			digests[m%int64(len(digests))] = *w.at(m)
 		}
 	}
@@ -56,7 +56,7 @@ func (w *window) hold(lowest, highest int64) {
 	for m := lowest; m < w.lowest; m++ {
 		*w.at(m) = 0
 	}
-	for m := w.highest + 1; m <= highest; m++ {
+	for m := highest; m > w.highest; m-- { // a number may be the largest there is
 		*w.at(m) = 0
 	}
 	w.lowest, w.highest = lowest, highest
