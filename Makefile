@@ -59,6 +59,7 @@ test: build ## Run all tests, with the race detector.
 	echo "== tests of probes that the race detector would change"; (cd sdk && $(GO) test -run '$(UNCHANGED)' .); \
 	echo "== long tests of the command without the race detector"; $(GO) test -timeout 20m -run '^($(UNRACED))$$' ./cmd/corehour; \
 	echo "== simulations, too slow with the race detector, and arithmetic"; $(GO) test -timeout 20m $(SIMULATIONS) $(ARITHMETIC:%=./%); \
+	echo "== attacks, short"; (cd integration && $(GO) run ./benchhostile --bin ../$(BIN) --out ../build/bench --services 2000 --strict); \
 	echo "== costs against known work, short"; (cd integration && $(GO) run ./benchtruth --bin ../$(BIN) --out ../build/bench --duration 40s --short); \
 	if [ -s build/tries.txt ]; then echo "== measured anew, which is rare on a quiet machine"; cat build/tries.txt; fi; \
 	echo "make test took $$((SECONDS - begin)) s"
@@ -100,6 +101,10 @@ bench-pipeline: build ## Measure the collector's CPU per span beside a stock one
 .PHONY: soak
 soak: build ## Offer the collector twice the load of one core and watch its memory and its books (FOR=10m).
 	@cd integration && $(GO) run ./soak --bin ../$(BIN) --out ../build/bench --for $(or $(FOR),10m)
+
+.PHONY: hostile
+hostile: build ## Attack the collector while services send: their figures stay, its memory has its limit.
+	@cd integration && $(GO) run ./benchhostile --bin ../$(BIN) --out ../build/bench
 
 .PHONY: bench-sampler
 bench-sampler: ## Measure the adaptive sampler beside a stock one, and a thousand SDKs that ask for rates.

@@ -94,7 +94,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 		return nil, err
 	}
 	b := newBuilder(r, o, costs, bills)
-	b.observe(observed, w.First())
+	b.observe(observed)
 	b.await(pending)
 	b.assume(assumed)
 	for _, s := range merged {
@@ -167,10 +167,10 @@ func wholeMinutes(w query.Window) query.Window {
 
 // observe finds out for how much of the window it is known what each service spent, by its
 // own rows only.
-func (b *builder) observe(all []query.Observed, held time.Time) {
+func (b *builder) observe(all []query.Observed) {
 	for _, o := range all {
 		if s := b.service[o.Service]; s != nil {
-			s.basis = perday.Observe(query.Window{From: b.From, To: b.To}, o, held, b.options.Now)
+			s.basis = perday.Observe(query.Window{From: b.From, To: b.To}, o, b.options.Now)
 			s.ObservedDays, s.USDPerDayBasis = s.basis.Days(), s.basis.String()
 			if b.ObservedDays = max(b.ObservedDays, s.ObservedDays); !o.Counted.IsZero() {
 				s.CountedUntil = &o.Counted

@@ -27,15 +27,12 @@ const (
 type Basis struct{ Length time.Duration }
 
 // Observe is the basis of a service in a window: all of it that is over, hours without rows
-// too. It begins with the service's first row where the warehouse holds nothing older than
-// the window, and ends with the last counts while the next ones are on their way: what
-// follows is not known yet. held is the start of the first row of the warehouse, zero if unknown.
-func Observe(asked query.Window, o query.Observed, held, now time.Time) Basis {
+// too. It begins with the service's first row on the dates of the window, and ends with the
+// last counts while the next ones are on their way: what follows is not known yet.
+func Observe(asked query.Window, o query.Observed, now time.Time) Basis {
 	start, end := asked.From, asked.To
-	if held.IsZero() || !held.Before(start) {
-		if o.First.After(start) {
-			start = o.First
-		}
+	if o.First.After(start) {
+		start = o.First
 	}
 	if end.IsZero() || end.After(now) {
 		if end = now; o.Counted.After(now) && (asked.To.IsZero() || asked.To.After(now)) {

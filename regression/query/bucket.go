@@ -50,7 +50,7 @@ func openBucket(ctx context.Context, root string, window Window, options []Optio
 	case err == nil && len(w.Snapshot.Files) == 0:
 		err = fmt.Errorf("%w: %s holds rows from %s to %s (UTC dates)", ErrNoData, b, dates[0], dates[len(dates)-1])
 	case err == nil:
-		w.Files, w.sums, w.firstDate = w.Snapshot.Files, sumsOf(w.Snapshot, window), dates[0]
+		w.Files, w.sums = w.Snapshot.Files, sumsOf(w.Snapshot, window)
 		w.Roots = []Root{rootOf(b.String(), w.Snapshot, w.Files, true)}
 		if err = w.start(ctx); err != nil {
 			err = fmt.Errorf("open warehouse %s: %w", b, err)

@@ -6,22 +6,6 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// First is the start of the first row that the warehouse holds, whatever the window;
-// zero if it is not known, as of BigQuery. Of dates of a bucket before the window it is
-// the date.
-func (w *Warehouse) First() time.Time {
-	var first time.Time
-	for _, f := range w.Snapshot.Files {
-		if start := time.Unix(0, f.MinStartNS).UTC(); f.MinStartNS > 0 && (first.IsZero() || start.Before(first)) {
-			first = start
-		}
-	}
-	if date, err := time.Parse(time.DateOnly, w.firstDate); err == nil && date.Before(first.Truncate(24*time.Hour)) {
-		return date
-	}
-	return first
-}
-
 // Whole widens a window that cuts rows which are sums of an hour or a minute, to whole
 // ones, and tells their level; empty if it cuts none.
 func (w *Warehouse) Whole(window Window) (whole Window, level string) {

@@ -242,7 +242,7 @@ type Stock struct {
 	VersionlessRows int64
 	// ConflictingBatches came with a number that other content came with before.
 	ConflictingBatches int64
-	First, Last     time.Time
+	First, Last        time.Time
 }
 
 // Stocks lists it for every service.

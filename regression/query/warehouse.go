@@ -48,23 +48,22 @@ type Warehouse struct {
 	Files    []parquet.File // that may hold rows of the dates of the window
 	Roots    []Root         // that the files are of; none in BigQuery
 
-	reopen    func(context.Context, Window) (*Warehouse, error)
-	firstDate string         // of a bucket, of which only the files of the window are known
-	sums      []parquet.Sums // beside Files, see hourly
-	hours     []parquet.File // that hourly has defined views of last
-	db        *sql.DB
-	dialect   dialect
-	bounds    bounds
-	spill     string
-	into      string           // where Export writes, empty if it does not
-	remote    *remote          // nil for files
-	bucket    *bucket.Bucket   // nil unless the files are a bucket's
-	others    []*bucket.Bucket // of several roots
-	cache     *bucket.Cache    // where they are then
-	notices   io.Writer        // of what is fetched
-	given     map[string]given
-	user      *Warehouse // the same rows, for statements of the user's own, once there are some
-	weighed   bool       // the weights of all rows are stored
+	reopen  func(context.Context, Window) (*Warehouse, error)
+	sums    []parquet.Sums // beside Files, see hourly
+	hours   []parquet.File // that hourly has defined views of last
+	db      *sql.DB
+	dialect dialect
+	bounds  bounds
+	spill   string
+	into    string           // where Export writes, empty if it does not
+	remote  *remote          // nil for files
+	bucket  *bucket.Bucket   // nil unless the files are a bucket's
+	others  []*bucket.Bucket // of several roots
+	cache   *bucket.Cache    // where they are then
+	notices io.Writer        // of what is fetched
+	given   map[string]given
+	user    *Warehouse // the same rows, for statements of the user's own, once there are some
+	weighed bool       // the weights of all rows are stored
 
 	noFrameworks bool // their rows are left out
 }

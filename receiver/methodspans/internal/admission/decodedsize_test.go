@@ -2,7 +2,6 @@ package admission
 
 import (
 	"bytes"
-	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -174,7 +173,7 @@ func FuzzDecodedSize(f *testing.F) {
 			}
 		}
 		if least := int64(messages * 64); size < least {
-			t.Fatal(fmt.Sprintf("%d messages, estimated %d bytes", messages, size))
+			t.Fatalf("%d messages, estimated %d bytes", messages, size)
 		}
 	})
 }
