@@ -57,6 +57,7 @@ type engine struct {
 	http        *http.Client
 	rateHomes   *homes // nil = rates are not asked for
 	rateQuery   string
+	askHeaders  headers               // of questions for rates
 	methodWatch *methodWatch          // nil = there is no method file
 	filed       chan *methodfile.File // from who follows it to the minder
 	served      chan *rateTable       // from the poller to the minder
@@ -152,7 +153,7 @@ func newEngine(c config) (*engine, error) {
 		rateQuery:   rateQuery(attributes),
 		served:      make(chan *rateTable),
 		filed:       make(chan *methodfile.File),
-		http:        newClient(c.client),
+		http:        newClient(c.client, c.tls),
 	}
 	e.hurry, e.giveUp = context.WithCancel(context.Background())
 	e.polling, e.stopPolling = context.WithCancel(e.hurry)
@@ -174,6 +175,7 @@ func newEngine(c config) (*engine, error) {
 			return nil, err
 		}
 		e.rateHomes = newHomes(urls)
+		e.askHeaders = c.headersOfRates(urls)
 	}
 	if c.writer != nil {
 		e.out = &printer{to: c.writer}

@@ -30,8 +30,10 @@ func (c *config) fromEnvironment() {
 			c.rates = base
 		}
 	}
-	pairs("OTEL_EXPORTER_OTLP_HEADERS", c.header)
-	pairs("OTEL_EXPORTER_OTLP_TRACES_HEADERS", c.header)
+	pairs("OTEL_EXPORTER_OTLP_HEADERS", c.headers.add)
+	pairs("OTEL_EXPORTER_OTLP_TRACES_HEADERS", c.headers.add)
+	pairs("COREHOUR_RATES_HEADERS", c.rateHeaders.add)
+	c.tls = tlsFromEnvironment()
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"} {
 		if value := os.Getenv(name); value != "" {
 			if ms, err := strconv.Atoi(value); err != nil || ms <= 0 || ms > int(longestTimeout/time.Millisecond) {

@@ -1,6 +1,56 @@
 package corehour
 
-import "strings"
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// headers are sent with requests, by canonical name. Their values may be secrets.
+type headers map[string]string
+
+// add adds a header, or says why it cannot be sent. What is no name may be a secret
+// in the wrong place.
+func (h headers) add(name, value string) (fault string) {
+	switch {
+	case !isToken(name):
+		return "a header's name must be of letters, digits and the signs of RFC 9110 alone, without spaces and colons"
+	case !isHeaderValue(value):
+		return fmt.Sprintf("the value of %q must be without control characters", name)
+	}
+	h[http.CanonicalHeaderKey(name)] = value
+	return ""
+}
+
+// headersOfRates are those of questions for rates at these URLs. A token for the collector
+// is not shown to another host, and not without TLS if the collector has TLS.
+func (c *config) headersOfRates(urls []string) headers {
+	for _, u := range urls {
+		at := siteOf(u)
+		if !slices.ContainsFunc(c.collectors, func(collector string) bool { return siteOf(collector) == at }) {
+			if len(c.headers) > 0 && len(c.rateHeaders) == 0 {
+				notes.add("the headers for the collector are not sent with questions for rates: %s is another host, or has another scheme: "+
+					"set COREHOUR_RATES_HEADERS", at)
+			}
+			return c.rateHeaders
+		}
+	}
+	all := maps.Clone(c.headers)
+	maps.Copy(all, c.rateHeaders)
+	return all
+}
+
+// siteOf is the scheme and the host of a URL that has been parsed before, whatever its port.
+func siteOf(parsed string) string {
+	u, err := url.Parse(parsed)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Hostname())
+}
 
 // isToken tells whether a name can be that of an HTTP header, by RFC 9110.
 func isToken(name string) bool {

@@ -2,6 +2,7 @@ package corehour
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -18,14 +19,16 @@ type Option func(*config)
 type config struct {
 	disabled bool
 
-	attributes map[string]string // of the resource: OTEL_RESOURCE_ATTRIBUTES and options
-	collectors []string          // full URLs of trace endpoints, in any order
-	rates      string            // base URL or :port; "" = not asked for
-	headers    map[string]string
-	timeout    time.Duration
-	gzip       bool
-	client     *http.Client
-	writer     io.Writer // prints instead of sending
+	attributes  map[string]string // of the resource: OTEL_RESOURCE_ATTRIBUTES and options
+	collectors  []string          // full URLs of trace endpoints, in any order
+	rates       string            // base URL or :port; "" = not asked for
+	headers     headers           // of requests to collectors
+	rateHeaders headers           // of questions for rates, in addition
+	tls         *tls.Config       // of the SDK's own client, nil = as Go has it
+	timeout     time.Duration
+	gzip        bool
+	client      *http.Client
+	writer      io.Writer // prints instead of sending
 
 	defaults   settings
 	cpu        cpuChoice
@@ -55,19 +58,20 @@ const (
 
 func defaultConfig() config {
 	return config{
-		attributes: map[string]string{},
-		collectors: []string{defaultEndpoint + tracesPath},
-		headers:    map[string]string{},
-		timeout:    10 * time.Second,
-		gzip:       true,
-		defaults:   settings{mode: Sample, rate: defaultRate, cpuRate: 1},
-		interval:   time.Minute,
-		flushEvery: 5 * time.Second,
-		batch:      1024,
-		queue:      8192,
-		cells:      1024,
-		retry:      defaultRetry,
-		random:     rand.Uint64,
+		attributes:  map[string]string{},
+		collectors:  []string{defaultEndpoint + tracesPath},
+		headers:     headers{},
+		rateHeaders: headers{},
+		timeout:     10 * time.Second,
+		gzip:        true,
+		defaults:    settings{mode: Sample, rate: defaultRate, cpuRate: 1},
+		interval:    time.Minute,
+		flushEvery:  5 * time.Second,
+		batch:       1024,
+		queue:       8192,
+		cells:       1024,
+		retry:       defaultRetry,
+		random:      rand.Uint64,
 	}
 }
 
@@ -125,28 +129,23 @@ func WithRates(base string) Option {
 	}
 }
 
-// WithHeaders adds headers to every request.
+// WithHeaders adds headers to every request to a collector, and to a server of rates at
+// the same host and by the same scheme.
 func WithHeaders(headers map[string]string) Option {
-	return func(c *config) {
-		for key, value := range headers {
-			if fault := c.header(key, value); fault != "" {
-				c.fault("WithHeaders: %s", fault)
-			}
-		}
-	}
+	return func(c *config) { c.addHeaders("WithHeaders", c.headers, headers) }
 }
 
-// header adds a header, or says why it cannot be sent. What is no name may be a secret
-// in the wrong place.
-func (c *config) header(name, value string) (fault string) {
-	switch {
-	case !isToken(name):
-		return "a header's name must be of letters, digits and the signs of RFC 9110 alone, without spaces and colons"
-	case !isHeaderValue(value):
-		return fmt.Sprintf("the value of %q must be without control characters", name)
+// WithRatesHeaders adds headers to questions for rates, wherever they are served.
+func WithRatesHeaders(headers map[string]string) Option {
+	return func(c *config) { c.addHeaders("WithRatesHeaders", c.rateHeaders, headers) }
+}
+
+func (c *config) addHeaders(option string, to headers, added map[string]string) {
+	for name, value := range added {
+		if fault := to.add(name, value); fault != "" {
+			c.fault("%s: %s", option, fault)
+		}
 	}
-	c.headers[name] = value
-	return ""
 }
 
 // WithTimeout bounds one attempt to send a request. Default 10 s.
@@ -160,8 +159,9 @@ func WithTimeout(timeout time.Duration) Option {
 	}
 }
 
-// WithHTTPClient sends with a client of the program's own, for certificates or
-// proxies. Its redirects are not followed.
+// WithHTTPClient sends with a client of the program's own, for proxies or certificates
+// that variables cannot name: those for TLS have no effect on it. Its redirects are not
+// followed.
 func WithHTTPClient(client *http.Client) Option {
 	return func(c *config) { c.client = client }
 }

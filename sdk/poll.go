@@ -92,7 +92,7 @@ func (e *engine) askRates(base, etag string) (*rateTable, string, error) {
 		req.URL.RawQuery += "&"
 	}
 	req.URL.RawQuery += e.rateQuery
-	for key, value := range e.headers {
+	for key, value := range e.askHeaders {
 		req.Header.Set(key, value)
 	}
 	req.Header.Set("User-Agent", "corehour-go/"+Version)

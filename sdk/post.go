@@ -2,6 +2,7 @@ package corehour
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -33,13 +34,14 @@ func newPoster(c *config, client *http.Client) *poster {
 // newClient makes the HTTP client of the SDK from the program's, or one of its own:
 // the program may have wrapped the default transport in a probe, which would then
 // measure its own export.
-func newClient(given *http.Client) *http.Client {
+func newClient(given *http.Client, secure *tls.Config) *http.Client {
 	client := &http.Client{Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		ForceAttemptHTTP2:   true,
 		MaxIdleConnsPerHost: 2,
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 10 * time.Second,
+		TLSClientConfig:     secure,
 	}}
 	if given != nil {
 		*client = *given

@@ -91,6 +91,90 @@ func TestURLsAreNamedByTheirHost(t *testing.T) {
 	noSecret(t, said())
 }
 
+// A token for the collector goes to a server of rates at the same host and scheme, and to
+// nobody else. One for rates goes to rates alone, wherever they are.
+func TestTokensGoWhereTheyAreMeantFor(t *testing.T) {
+	const collector = "https://collector:4318"
+	for _, c := range []struct {
+		rates, rateHeaders, want string
+		said                     bool
+	}{
+		{rates: ":4319", want: "Bearer tok3n"},
+		{rates: "https://COLLECTOR:4319/base", want: "Bearer tok3n"},
+		{rates: ":4319", rateHeaders: "authorization=Bearer%20s3cret", want: "Bearer s3cret"},
+		{rates: "https://rates:4319", want: "", said: true},
+		{rates: "http://collector:4319", want: "", said: true},
+		{rates: "https://rates:4319", rateHeaders: "authorization=Bearer%20s3cret", want: "Bearer s3cret"},
+	} {
+		t.Run(c.rates+" "+c.rateHeaders, func(t *testing.T) {
+			said := hear(t)
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
+			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "AUTHORIZATION=Bearer%20tok3n")
+			t.Setenv("COREHOUR_RATES_ENDPOINT", c.rates)
+			t.Setenv("COREHOUR_RATES_HEADERS", c.rateHeaders)
+			synctest.Test(t, func(t *testing.T) {
+				seen := make(chan *http.Request, 10)
+				_, stop := start(t, WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+					seen <- r
+					return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+				})}))
+				synctest.Wait()
+				stop()
+				close(seen)
+				asked, sent := 0, 0
+				for r := range seen {
+					want := "Bearer tok3n"
+					if r.Method == http.MethodGet {
+						asked++
+						want = c.want
+					} else {
+						sent++
+					}
+					if got := r.Header.Get("Authorization"); got != want {
+						t.Errorf("%s got %q, want %q", r.URL, got, want)
+					}
+				}
+				if asked == 0 || sent == 0 {
+					t.Errorf("%d questions and %d requests, want some of both", asked, sent)
+				}
+			})
+			if got := strings.Contains(said(), "set COREHOUR_RATES_HEADERS"); got != c.said {
+				t.Errorf("said:\n%s", said())
+			}
+			noSecret(t, said())
+		})
+	}
+}
+
+// A server of rates cannot send the token on to another host.
+func TestRatesAreNotRedirected(t *testing.T) {
+	hear(t)
+	synctest.Test(t, func(t *testing.T) {
+		seen := make(chan string, 10)
+		_, stop := start(t, WithEndpoint("http://collector:4318"), WithRates(":4319"), WithHeaders(map[string]string{"authorization": "Bearer tok3n"}),
+			WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				seen <- r.URL.Host
+				if r.Method == http.MethodGet {
+					return &http.Response{StatusCode: http.StatusTemporaryRedirect, Header: http.Header{"Location": {"http://elsewhere/"}}, Body: http.NoBody, Request: r}, nil
+				}
+				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+			})}))
+		synctest.Wait()
+		stop()
+		close(seen)
+		asked := false
+		for host := range seen {
+			asked = asked || host == "collector:4319"
+			if host == "elsewhere" {
+				t.Error("a redirect is followed")
+			}
+		}
+		if !asked {
+			t.Error("rates were not asked for")
+		}
+	})
+}
+
 // The query of a base URL stays beside the one that says for whom rates are asked.
 func TestRatesAtAURLWithAQuery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

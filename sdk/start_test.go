@@ -97,7 +97,7 @@ func TestTheEnvironment(t *testing.T) {
 	if c.collectors[0] != "https://collector:4318/base/v1/traces" || c.timeout != 2500*time.Millisecond {
 		t.Errorf("endpoint %s, timeout %s", c.collectors, c.timeout)
 	}
-	if c.headers["authorization"] != "Bearer x" || c.headers["x-tenant"] != "7" {
+	if c.headers["Authorization"] != "Bearer x" || c.headers["X-Tenant"] != "7" {
 		t.Errorf("headers %v", c.headers)
 	}
 	if c.gzip || !strings.Contains(said(), `OTEL_EXPORTER_OTLP_TRACES_COMPRESSION is left out: must be gzip or none, found "brotli"`) {
