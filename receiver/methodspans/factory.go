@@ -7,7 +7,9 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/config/configauth"
 	"go.opentelemetry.io/collector/config/configmiddleware"
+	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
@@ -45,7 +47,11 @@ func createTraces(ctx context.Context, set receiver.Settings, cfg component.Conf
 		in.shutdown()
 		return nil, err
 	}
-	return &methodSpansReceiver{Traces: inner, intake: in, servedRates: config.ServedRates, gateID: id, gate: gate}, nil
+	r := &methodSpansReceiver{Traces: inner, intake: in, servedRates: config.ServedRates, gateID: id, gate: gate}
+	if config.Protocols.GRPC.HasValue() {
+		r.grpcAuth = config.Protocols.GRPC.Get().Auth
+	}
+	return r, nil
 }
 
 // gated names the gate as the last middleware of both servers.
@@ -75,6 +81,7 @@ type methodSpansReceiver struct {
 	servedRates *component.ID
 	gateID      component.ID
 	gate        *admission.Gate
+	grpcAuth    configoptional.Optional[configauth.Config]
 }
 
 // gatedHost is the host with the gate among its extensions, where the stock receiver looks for
@@ -100,6 +107,13 @@ func (r *methodSpansReceiver) Start(ctx context.Context, host component.Host) (e
 		if r.intake.normalizer.server, err = findServer(host, *r.servedRates); err != nil {
 			return err
 		}
+	}
+	if r.grpcAuth.HasValue() {
+		server, err := r.grpcAuth.Get().GetServerAuthenticator(ctx, host.GetExtensions())
+		if err != nil {
+			return err
+		}
+		r.gate.Authenticate = server.Authenticate
 	}
 	return r.Traces.Start(ctx, gatedHost{host, r.gateID, r.gate})
 }

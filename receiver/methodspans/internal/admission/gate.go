@@ -56,6 +56,10 @@ type Gate struct {
 	requests int64 // over gRPC at once, at most
 	refused  func(context.Context, Reason)
 
+	// Authenticate, if set, is asked over gRPC who sends, before a message is read. Over HTTP the
+	// server does that itself, and over gRPC only when it is decoded.
+	Authenticate func(context.Context, map[string][]string) (context.Context, error)
+
 	open    atomic.Int64 // requests over gRPC
 	decoded sync.Map     // request over gRPC -> *admitted, while it is served
 }
@@ -193,7 +197,15 @@ func (g *Gate) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, error
 }
 
 // enter sees a request before its message is read.
-func (g *Gate) enter(ctx context.Context, _ *tap.Info) (context.Context, error) {
+func (g *Gate) enter(ctx context.Context, info *tap.Info) (context.Context, error) {
+	if g.Authenticate != nil {
+		if _, err := g.Authenticate(ctx, info.Header); err != nil {
+			if s, ok := status.FromError(err); ok {
+				return ctx, s.Err()
+			}
+			return ctx, status.Error(codes.Unauthenticated, err.Error())
+		}
+	}
 	if g.open.Add(1) > g.requests {
 		g.open.Add(-1)
 		return ctx, g.busy(ctx)
