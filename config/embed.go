@@ -31,6 +31,11 @@ var Bucket string
 //go:embed gateway.yaml
 var Gateway string
 
+// Tokens is Gateway with tokens of clients instead of certificates.
+//
+//go:embed tokens.yaml
+var Tokens string
+
 // Agent forwards from a host to a Gateway.
 //
 //go:embed agent.yaml

@@ -8,13 +8,18 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // TestAgentForwardsToGateway sends a numbered batch through an agent, twice: the
@@ -43,33 +48,76 @@ func TestAgentForwardsToGateway(t *testing.T) {
 	}
 }
 
-// TestGatewayRefusesStrangers: a client without a certificate gets no connection.
+// TestGatewayRefusesStrangers: a client without a certificate, or with one of another
+// authority, gets nothing at any port, and one with a certificate of the right authority does.
 func TestGatewayRefusesStrangers(t *testing.T) {
-	keys := makeKeys(t)
+	keys, others := makeKeys(t), makeKeys(t)
 	gateway := start(t, "gateway.yaml", map[string]string{
 		"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TLS_CLIENT_CA": keys.ca,
 	})
-	for _, address := range []string{gateway.http, gateway.grpc, gateway.rates, gateway.jaeger} {
-		dialer := tls.Dialer{Config: &tls.Config{RootCAs: keys.pool, NextProtos: []string{"h2", "http/1.1"}}}
-		conn, err := dialer.DialContext(t.Context(), "tcp", address)
-		if err == nil {
-			// In TLS 1.3 the client learns of the refusal when it reads.
-			_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-			_, err = conn.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"))
-			if err == nil {
-				_, err = conn.Read(make([]byte, 1))
+	anonymous := caller{service: "anonymous", tls: &tls.Config{RootCAs: keys.pool}}
+	stranger := caller{service: "stranger", tls: &tls.Config{RootCAs: keys.pool, GetClientCertificate: others.show(t)}}
+	known := caller{service: "known", tls: &tls.Config{RootCAs: keys.pool, GetClientCertificate: keys.show(t)}}
+	for _, d := range doors {
+		for _, c := range []caller{anonymous, stranger} {
+			err := d.ask(t.Context(), gateway, c)
+			if _, answered := errors.AsType[*answerError](err); err == nil || answered || d.grpc && status.Code(err) != codes.Unavailable {
+				t.Errorf("%s, %s: %v, want a connection that fails", d.name, c.service, err)
 			}
-			_ = conn.Close()
 		}
-		if err == nil {
-			t.Errorf("%s talked to a client without a certificate", address)
+		eventually(t, d.name+" answers who has a certificate", func() error { return d.ask(t.Context(), gateway, known) })
+	}
+	gateway.stop(t)
+	if rows, want := storedRows(t, filepath.Join(gateway.dir, "corehour-warehouse")), []string{"known test.f", "known test.f"}; !slices.Equal(rows, want) {
+		t.Errorf("stored %q, want %q", rows, want)
+	}
+}
+
+// TestAgentAndGatewayKnowEachOther: neither an agent with a certificate of another authority
+// is served, nor is a gateway sent to whose certificate the agent's authority has not signed.
+func TestAgentAndGatewayKnowEachOther(t *testing.T) {
+	keys, others := makeKeys(t), makeKeys(t)
+	gateway := start(t, "gateway.yaml", map[string]string{
+		"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TLS_CLIENT_CA": keys.ca,
+	})
+	for _, a := range []struct{ cert, key, ca, said string }{
+		{others.cert, others.key, keys.ca, "remote error: tls: "},
+		{keys.cert, keys.key, others.ca, "x509: certificate signed by unknown authority"},
+	} {
+		agent := start(t, "agent.yaml", map[string]string{
+			"COREHOUR_GATEWAY": gateway.grpc, "COREHOUR_TLS_CERT": a.cert, "COREHOUR_TLS_KEY": a.key, "COREHOUR_TLS_CA": a.ca,
+		})
+		if err := post("http://"+agent.http+"/v1/traces", batchOf("shop", 1)); err != nil {
+			t.Fatal(err) // it keeps what it cannot forward
 		}
+		eventually(t, "the agent says "+a.said, func() error {
+			if !strings.Contains(agent.log.String(), a.said) {
+				return errors.New("it does not")
+			}
+			return nil
+		})
+	}
+	known := caller{service: "known", tls: &tls.Config{RootCAs: keys.pool, GetClientCertificate: keys.show(t)}}
+	eventually(t, "the gateway listens", func() error { return doors[0].ask(t.Context(), gateway, known) })
+	gateway.stop(t)
+	if rows := storedRows(t, filepath.Join(gateway.dir, "corehour-warehouse")); !slices.Equal(rows, []string{"known test.f"}) {
+		t.Errorf("stored %q, want what no agent has sent", rows)
 	}
 }
 
 type keys struct {
 	ca, cert, key string // files
 	pool          *x509.CertPool
+}
+
+// show returns the certificate whatever authorities the server asks for, as an attacker would.
+func (k keys) show(t *testing.T) func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	t.Helper()
+	pair, err := tls.LoadX509KeyPair(k.cert, k.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 }
 
 // makeKeys makes an authority and one certificate for both ends of the loopback.

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +26,9 @@ var required = map[string]map[string]string{
 	"bucket.yaml":    {"COREHOUR_BUCKET": "s3://my-warehouses/prod?region=eu-central-1"},
 	"gateway.yaml": {
 		"COREHOUR_TLS_CERT": "gateway.pem", "COREHOUR_TLS_KEY": "gateway.key", "COREHOUR_TLS_CLIENT_CA": "ca.pem",
+	},
+	"tokens.yaml": {
+		"COREHOUR_TLS_CERT": "collector.pem", "COREHOUR_TLS_KEY": "collector.key", "COREHOUR_TOKENS": "tokens",
 	},
 	"agent.yaml": {
 		"COREHOUR_GATEWAY": "gateway.example:4317", "COREHOUR_TLS_CERT": "agent.pem",
@@ -72,35 +77,25 @@ func TestBigQueryOverTheDefault(t *testing.T) {
 	}
 }
 
-// TestWhatMustBeSetIsAskedFor: a file without its variables is refused, by the key
-// that is missing.
+// TestWhatMustBeSetIsAskedFor: without one of its variables, or with an empty one, no file is
+// valid and none starts. The error names the variable.
 func TestWhatMustBeSetIsAskedFor(t *testing.T) {
-	for name, key := range map[string]string{"tee.yaml": "endpoint", "bucket.yaml": "url", "gateway.yaml": "certificate", "agent.yaml": "endpoint"} {
-		out, err := command(t, t.Context(), t.TempDir(), name, nil, "validate").CombinedOutput()
-		var status *exec.ExitError
-		if !errors.As(err, &status) {
-			t.Errorf("%s: accepted with nothing set (%v)", name, err)
-		}
-		if !strings.Contains(string(out), key) {
-			t.Errorf("%s: the error does not speak of %q:\n%s", name, key, out)
-		}
-	}
-}
-
-// TestGatewayNeedsAnAuthority: without the authority that signs clients' certificates the
-// gateway does not start, rather than serve everyone.
-func TestGatewayNeedsAnAuthority(t *testing.T) {
-	keys := makeKeys(t)
-	for name, variables := range map[string]map[string]string{
-		"not set": {"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key},
-		"empty":   {"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TLS_CLIENT_CA": ""},
-	} {
-		for _, verb := range []string{"validate", ""} {
-			cmd := command(t, t.Context(), t.TempDir(), "gateway.yaml", variables, strings.Fields(verb)...)
-			out, err := cmd.CombinedOutput()
-			var status *exec.ExitError
-			if !errors.As(err, &status) || strings.Count(string(out), "(COREHOUR_TLS_CLIENT_CA in gateway.yaml)") != 3 {
-				t.Errorf("%s, %q: %v\n%s", name, verb, err, out)
+	for name, variables := range required {
+		for missing := range variables {
+			others := maps.Clone(variables)
+			delete(others, missing)
+			empty := maps.Clone(variables)
+			empty[missing] = ""
+			for what, given := range map[string]map[string]string{"not set": others, "empty": empty} {
+				for _, verb := range []string{"validate", ""} {
+					ctx, cancel := context.WithTimeout(t.Context(), patience) // of one that starts
+					out, err := command(t, ctx, t.TempDir(), name, given, strings.Fields(verb)...).CombinedOutput()
+					cancel()
+					var status *exec.ExitError
+					if !errors.As(err, &status) || !strings.Contains(string(out), "the environment variable "+missing+" must be set") {
+						t.Errorf("%s with %s %s, %q: %v\n%s", name, missing, what, verb, err, out)
+					}
+				}
 			}
 		}
 	}

@@ -14,10 +14,11 @@ var files = map[string]string{
 	"tee.yaml":       Tee,
 	"bucket.yaml":    Bucket,
 	"gateway.yaml":   Gateway,
+	"tokens.yaml":    Tokens,
 	"agent.yaml":     Agent,
 }
 
-var reference = regexp.MustCompile(`\$\{env:([A-Z0-9_]+)(:-([^}]*))?\}`)
+var reference = regexp.MustCompile(`\$\{(env|required):([A-Z0-9_]+)(:-([^}]*))?\}`)
 
 // TestVariablesAreDocumented compares what a file reads from the environment with
 // the list at its top.
@@ -30,12 +31,14 @@ func TestVariablesAreDocumented(t *testing.T) {
 		}
 		body := withoutComments(text)
 		for _, match := range reference.FindAllStringSubmatch(body, -1) {
-			variable, hasDefault, value := match[1], match[2] != "", match[3]
+			variable, hasDefault, value := match[2], match[3] != "", match[4]
 			line := lineAbout(head, variable)
 			if line == "" && hasDefault {
 				line = lineAbout(common, variable)
 			}
 			switch {
+			case hasDefault == (match[1] == "required"):
+				t.Errorf("%s: %s must either have a default or be required, found %s", name, variable, match[0])
 			case line == "":
 				t.Errorf("%s: %s is not documented in the head", name, variable)
 			case !hasDefault && !strings.Contains(paragraphAbout(head, variable), "must be set"):
@@ -63,10 +66,11 @@ func TestDefaultsAgree(t *testing.T) {
 	defaults := make(map[string]map[string]bool)
 	for _, text := range files {
 		for _, match := range reference.FindAllStringSubmatch(withoutComments(text), -1) {
-			if defaults[match[1]] == nil {
-				defaults[match[1]] = make(map[string]bool)
+			variable := match[2]
+			if defaults[variable] == nil {
+				defaults[variable] = make(map[string]bool)
 			}
-			defaults[match[1]][match[3]] = true
+			defaults[variable][match[4]] = true
 		}
 	}
 	for variable, values := range defaults {

@@ -15,7 +15,7 @@ import (
 var (
 	variable = regexp.MustCompile(`\b(COREHOUR|OTEL)_[A-Z0-9_]+\b`)
 	getenv   = regexp.MustCompile(`"((?:COREHOUR|OTEL)_[A-Z0-9_]+)"`)
-	fromEnv  = regexp.MustCompile(`\$\{env:([A-Z0-9_]+)`)
+	fromEnv  = regexp.MustCompile(`\$\{(?:env|required):([A-Z0-9_]+)`)
 )
 
 // variablesRead finds the variables that something reads: a configuration, or a

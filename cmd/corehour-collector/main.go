@@ -6,6 +6,7 @@ package main
 import (
 	"os"
 
+	requiredprovider "github.com/corehour/corehour/provider/requiredprovider"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	envprovider "go.opentelemetry.io/collector/confmap/provider/envprovider"
@@ -30,13 +31,15 @@ func main() {
 					envprovider.NewFactory(),
 					fileprovider.NewFactory(),
 					yamlprovider.NewFactory(),
+					requiredprovider.NewFactory(),
 				},
 			},
 		},
 		ProviderModules: map[string]string{
-			envprovider.NewFactory().Create(confmap.ProviderSettings{}).Scheme():  "go.opentelemetry.io/collector/confmap/provider/envprovider v1.67.0",
-			fileprovider.NewFactory().Create(confmap.ProviderSettings{}).Scheme(): "go.opentelemetry.io/collector/confmap/provider/fileprovider v1.67.0",
-			yamlprovider.NewFactory().Create(confmap.ProviderSettings{}).Scheme(): "go.opentelemetry.io/collector/confmap/provider/yamlprovider v1.67.0",
+			envprovider.NewFactory().Create(confmap.ProviderSettings{}).Scheme():      "go.opentelemetry.io/collector/confmap/provider/envprovider v1.67.0",
+			fileprovider.NewFactory().Create(confmap.ProviderSettings{}).Scheme():     "go.opentelemetry.io/collector/confmap/provider/fileprovider v1.67.0",
+			yamlprovider.NewFactory().Create(confmap.ProviderSettings{}).Scheme():     "go.opentelemetry.io/collector/confmap/provider/yamlprovider v1.67.0",
+			requiredprovider.NewFactory().Create(confmap.ProviderSettings{}).Scheme(): "github.com/corehour/corehour v0.0.0",
 		},
 		ConverterModules: []string{},
 	}

@@ -18,7 +18,7 @@ func Check(tls configoptional.Optional[configtls.ServerConfig]) error {
 	}
 	if c := tls.Get(); c.ReloadClientCAFile && c.ClientCAFile == "" {
 		return errors.New("`tls::client_ca_file` is empty and `client_ca_file_reload` is true, so clients without a certificate " +
-			"would be served: set the variable that it is read from (COREHOUR_TLS_CLIENT_CA in gateway.yaml), or remove `client_ca_file_reload`")
+			"would be served: set the variable that it is read from, or remove `client_ca_file_reload`")
 	}
 	return nil
 }

@@ -1,0 +1,157 @@
+package config
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// TestTokens: every port asks for a token of the file as it is now, and no log has any token.
+func TestTokens(t *testing.T) {
+	keys := makeKeys(t)
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	write(t, tokens, "t0ken-of-shop # for the shop\n\n  t0ken-of-cart\n")
+	c := start(t, "tokens.yaml", map[string]string{
+		"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TOKENS": tokens,
+		"COREHOUR_LOG_LEVEL": "debug",
+	})
+	who := func(authorization string) caller {
+		return caller{service: "shop", tls: &tls.Config{RootCAs: keys.pool}, authorization: authorization}
+	}
+	accepts := func(token string) {
+		t.Helper()
+		for _, d := range doors {
+			eventually(t, d.name+" answers", func() error { return d.ask(t.Context(), c, who("Bearer "+token)) })
+		}
+	}
+	refuses := func(authorization string) {
+		t.Helper()
+		for _, d := range doors {
+			stranger := who(authorization)
+			stranger.service = "stranger"
+			err := d.ask(t.Context(), c, stranger)
+			answer, _ := errors.AsType[*answerError](err)
+			if d.grpc && status.Code(err) != codes.Unauthenticated || !d.grpc && (answer == nil || answer.code != http.StatusUnauthorized) {
+				t.Errorf("%s with %q: %v, want a refusal", d.name, authorization, err)
+			}
+		}
+	}
+	accepts("t0ken-of-shop")
+	accepts("t0ken-of-cart")
+	for _, wrong := range []string{"", "Bearer", "Bearer ", "Bearer t0ken-of-", "Bearer t0ken-of-cart2", "Basic t0ken-of-cart",
+		"t0ken-of-cart", "Bearer #", "Bearer for", "Bearer t0ken-of-shop # for the shop"} {
+		refuses(wrong)
+	}
+
+	// Another file takes the name, as a mounted Secret does.
+	write(t, tokens+".new", "t0ken-of-cart\nt0ken-of-bill\n")
+	if err := os.Rename(tokens+".new", tokens); err != nil {
+		t.Fatal(err)
+	}
+	accepts("t0ken-of-bill")
+	accepts("t0ken-of-cart")
+	refuses("Bearer t0ken-of-shop")
+
+	// The file is written to, twice: it is watched still.
+	write(t, tokens, "t0ken-of-shop\n")
+	accepts("t0ken-of-shop")
+	refuses("Bearer t0ken-of-bill")
+	write(t, tokens, "t0ken-of-bill\n")
+	accepts("t0ken-of-bill")
+	refuses("Bearer t0ken-of-shop")
+
+	// An empty file opens no port and closes none.
+	write(t, tokens, "")
+	eventually(t, "a warning says that the file is empty", func() error {
+		if !strings.Contains(c.log.String(), "keeping last value") {
+			return errors.New("there is none")
+		}
+		return nil
+	})
+	accepts("t0ken-of-bill")
+	refuses("")
+	refuses("Bearer ")
+
+	c.stop(t)
+	rows := storedRows(t, filepath.Join(c.dir, "corehour-warehouse"))
+	if len(rows) < 2 || slices.ContainsFunc(rows, func(row string) bool { return row != "shop test.f" }) {
+		t.Errorf("stored %q, want calls of shop alone", rows)
+	}
+	if !strings.Contains(c.log.String(), "\tdebug\t") {
+		t.Error("the log has no line of level debug")
+	}
+	for line := range strings.Lines(c.log.String()) {
+		if strings.Contains(line, "t0ken") {
+			t.Errorf("the log has a token: %s", line)
+		}
+	}
+}
+
+// TestTokensMustBeThere: without a file of tokens, or without a token in it, the collector
+// does not start, and says which file it is.
+func TestTokensMustBeThere(t *testing.T) {
+	keys := makeKeys(t)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "empty"), " \n\t\n")
+	for file, want := range map[string]string{"empty": "is empty", "missing": "failed to read credentials file"} {
+		path := filepath.Join(dir, file)
+		ports := freePorts(t, 6)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*patience) // of one that starts
+		defer cancel()
+		out, err := command(t, ctx, t.TempDir(), "tokens.yaml", map[string]string{
+			"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TOKENS": path,
+			"COREHOUR_HTTP_ENDPOINT": ports[0], "COREHOUR_GRPC_ENDPOINT": ports[1], "COREHOUR_RATES_ADDRESS": ports[2],
+			"COREHOUR_JAEGER_ADDRESS": ports[3], "COREHOUR_HEALTH_ENDPOINT": ports[4], "COREHOUR_METRICS_PORT": portOf(ports[5]),
+		}).CombinedOutput()
+		var status *exec.ExitError
+		if !errors.As(err, &status) || ctx.Err() != nil || !strings.Contains(string(out), path) || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v\n%s", file, err, out)
+		}
+	}
+}
+
+// TestStrangersTakeNoMemory: over gRPC, too, who sends is asked before a request is decoded.
+// This one would be refused as too large.
+func TestStrangersTakeNoMemory(t *testing.T) {
+	keys := makeKeys(t)
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	write(t, tokens, "t0ken")
+	c := start(t, "tokens.yaml", map[string]string{"COREHOUR_TLS_CERT": keys.cert, "COREHOUR_TLS_KEY": keys.key, "COREHOUR_TOKENS": tokens},
+		"--set=receivers.method_spans.limits.decoding_mib=16")
+	traces := ptrace.NewTraces()
+	for range 200_000 {
+		traces.ResourceSpans().AppendEmpty()
+	}
+	for authorization, want := range map[string]codes.Code{"Bearer t0ken": codes.InvalidArgument, "Bearer t0ken2": codes.Unauthenticated, "": codes.Unauthenticated} {
+		by := caller{tls: &tls.Config{RootCAs: keys.pool}, authorization: authorization}
+		err := by.grpc(t.Context(), c.grpc, func(ctx context.Context, conn *grpc.ClientConn) error {
+			_, err := ptraceotlp.NewGRPCClient(conn).Export(ctx, ptraceotlp.NewExportRequestFromTraces(traces))
+			return err
+		})
+		if status.Code(err) != want {
+			t.Errorf("with %q: %v, want %v", authorization, err, want)
+		}
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func portOf(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
