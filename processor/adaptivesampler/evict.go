@@ -15,10 +15,10 @@ import (
 func (t *table) evict() (evicted int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if room := t.maxMethods - t.maxMethods/8; t.count > room {
+	if room := roomOf(t.maxMethods); t.count > room {
 		evicted = t.evictMethods(t.count - room)
 	}
-	if room := maxGroups - maxGroups/8; len(t.groups) > room {
+	if room := roomOf(maxGroups); len(t.groups) > room {
 		evicted += t.evictGroups(len(t.groups) - room)
 	}
 	return evicted
@@ -50,8 +50,10 @@ func (t *table) evictGroups(places int) (evicted int) {
 	for _, i := range all[:min(places, len(all))] {
 		for _, m := range i.group.methods {
 			t.count -= m.spellings
+			t.hold(i.group.sender, 0, -m.spellings)
 			evicted++
 		}
+		t.hold(i.group.sender, -1, 0)
 		delete(t.groups, i.group.Group)
 	}
 	return evicted
@@ -78,6 +80,7 @@ func (t *table) evictMethods(places int) int {
 		}
 		places -= m.spellings
 		t.count -= m.spellings
+		t.hold(m.group.sender, 0, -m.spellings)
 		gone[m] = true
 		touched[m.group] = true
 	}

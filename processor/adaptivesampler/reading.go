@@ -14,6 +14,7 @@ import (
 // met for the first time until then.
 type reading struct {
 	table    *table
+	sender   string
 	group    *group
 	newborn  map[decide.Group]*group
 	found    map[foundKey]*method
@@ -25,9 +26,9 @@ type foundKey struct {
 	key   methodKey
 }
 
-func (t *table) begin() reading {
+func (t *table) begin(sender string) reading {
 	t.mu.RLock()
-	return reading{table: t}
+	return reading{table: t, sender: sender}
 }
 
 // enter says whose the next spans are, and what a core hour costs there.
@@ -46,13 +47,14 @@ func (r *reading) groupOf(id decide.Group) *group {
 		return g
 	}
 	size := len(id.Namespace) + len(id.Service) + len(id.Environment) + len(id.Version)
-	if len(r.table.groups)+len(r.newborn) >= maxGroups || size > maxName {
+	if full, _ := r.table.fullFor(r.sender, len(r.newborn), 0); full || size > maxName {
 		return r.table.beyond
 	}
 	if r.newborn == nil {
 		r.newborn = make(map[decide.Group]*group)
 	}
 	g := r.table.newGroup(id)
+	g.sender = r.sender
 	r.newborn[id] = g
 	return g
 }
@@ -88,7 +90,7 @@ func (r *reading) miss(key methodKey) (*method, *decision) {
 		return g.rest, g.rest.decision
 	}
 	m, known := g.methods[f] // by another spelling
-	if full := r.table.count+len(r.found) >= r.table.maxMethods; full || g == r.table.beyond || key.len() > maxName {
+	if _, full := r.table.fullFor(g.sender, 0, len(r.found)); full || g == r.table.beyond || key.len() > maxName {
 		if known {
 			return m, m.decision
 		}
@@ -152,16 +154,19 @@ func (t *table) homeOf(g *group) *group {
 // the meantime. t.mu is held.
 func (t *table) settle(g *group) *group {
 	home, ok := t.groups[g.Group]
+	full, _ := t.fullFor(g.sender, 0, 0)
 	switch {
 	case ok:
-	case len(t.groups) >= maxGroups:
+	case full:
 		home = t.beyond
 	default:
 		home = t.newGroup(cloneGroup(g.Group))
 		t.born++
 		home.ordinal = t.born
 		home.moved.until.Store(g.moved.until.Load())
+		home.sender = strings.Clone(g.sender)
 		t.groups[home.Group] = home
+		t.hold(home.sender, 1, 0)
 	}
 	if g.moved.until.Load() == hasReported {
 		home.moved.reports()
@@ -174,7 +179,7 @@ func (t *table) settle(g *group) *group {
 // place adds a method under a spelling. t.mu is held.
 func (t *table) place(g *group, key methodKey, m *method, now time.Time) {
 	home, ok := g.methods[m.function]
-	full := t.count >= t.maxMethods
+	_, full := t.fullFor(g.sender, 0, 0)
 	switch {
 	case !ok && (full || g == t.beyond):
 		home = g.rest
@@ -207,6 +212,7 @@ func (g *group) spelled(key methodKey) bool {
 // any number of them.
 func (t *table) spell(g *group, key methodKey, m *method) {
 	t.count++
+	t.hold(g.sender, 0, 1)
 	m.spellings++
 	if key.plainly() {
 		g.plain[key.function] = m

@@ -14,6 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodfile"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/shares"
 	"github.com/corehour/corehour/internal/pricebook"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
@@ -100,7 +101,7 @@ func (s *sampler) shutdown(context.Context) error {
 
 // process goes over a batch once. All of it follows one state of the rates.
 func (s *sampler) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, error) {
-	p := pass{reading: s.table.begin(), now: time.Now(), random: s.random, resends: &s.resends}
+	p := pass{reading: s.table.begin(shares.SenderOf(ctx)), now: time.Now(), random: s.random, resends: &s.resends}
 	p.visit = p.measurement.visit
 	td.ResourceSpans().RemoveIf(func(rs ptrace.ResourceSpans) bool {
 		p.reading.enter(groupOf(rs.Resource()), s.priceOf(rs.Resource()))

@@ -35,9 +35,44 @@ type group struct {
 	usd     atomic.Uint64      // per core hour, the bits of a float; 0 = no price
 	moved   moved
 	limits  [2]*limit // of the service and of all; nil = none
+	sender  string    // who sent it first
 }
 
 func (g *group) price() float64 { return math.Float64frombits(g.usd.Load()) }
+
+// holding is what one sender has of the table.
+type holding struct{ groups, methods int }
+
+// shareOf is what one sender may have of a bound, so that it never takes all.
+func shareOf(bound int) int { return bound - bound/8 }
+
+// roomOf is what evict leaves of a bound.
+func roomOf(bound int) int { return bound - bound/4 }
+
+// hold changes what a sender has. t.mu is held.
+func (t *table) hold(sender string, groups, methods int) {
+	h := t.holders[sender]
+	if h == nil {
+		h = &holding{}
+		t.holders[sender] = h
+	}
+	h.groups += groups
+	h.methods += methods
+	if *h == (holding{}) {
+		delete(t.holders, sender)
+	}
+}
+
+// fullFor reports whether a sender, or the table, has no room for more. Who is not known has
+// no share.
+func (t *table) fullFor(sender string, groups, methods int) (noGroup, noMethod bool) {
+	noGroup, noMethod = len(t.groups)+groups >= maxGroups, t.count+methods >= t.maxMethods
+	if h := t.holders[sender]; h != nil && sender != "" {
+		noGroup = noGroup || h.groups+groups >= shareOf(maxGroups)
+		noMethod = noMethod || h.methods+methods >= shareOf(t.maxMethods)
+	}
+	return noGroup, noMethod
+}
 
 // table holds all methods that were met, and what is done with them.
 type table struct {
@@ -53,12 +88,13 @@ type table struct {
 	beyond  *group           // of versions beyond the bound
 	unknown *decide.Decision // of groups that are new
 	count   int              // spellings of methods
+	holders map[string]*holding // by sender
 	born    int64            // groups since the start
 	epoch   int64            // the interval
 }
 
 func newTable(maxMethods int, prepare *preparer, m *meter, l *limits) *table {
-	return &table{limits: l, maxMethods: maxMethods, prepare: prepare, meter: m, groups: make(map[decide.Group]*group), epoch: 1}
+	return &table{limits: l, maxMethods: maxMethods, prepare: prepare, meter: m, groups: make(map[decide.Group]*group), holders: make(map[string]*holding), epoch: 1}
 }
 
 func (t *table) newGroup(id decide.Group) *group {

@@ -145,7 +145,7 @@ func TestOldVersionsMakeRoom(t *testing.T) {
 			meet("old-0")
 		}
 		_, _, groups := l.table.sizes()
-		assert.Equal(t, maxGroups-maxGroups/8, groups)
+		assert.Equal(t, maxGroups-maxGroups/4, groups)
 		meet("new")
 		turn(t)
 		l.table.mu.RLock()
@@ -185,7 +185,7 @@ func TestAVersionThatGoesDuringABatch(t *testing.T) {
 	}
 	table.mu.Unlock()
 
-	batch, other := table.begin(), table.begin()
+	batch, other := table.begin(""), table.begin("")
 	batch.enter(gone, 0)
 	other.enter(gone, 0)
 	for _, name := range []string{"g", "h"} {
@@ -206,7 +206,7 @@ func TestAVersionThatGoesDuringABatch(t *testing.T) {
 		other.end(time.Now())
 	}()
 	batch.end(time.Now())
-	assert.Equal(t, maxGroups/8, <-evicted)
+	assert.Equal(t, maxGroups/4, <-evicted)
 	<-ended
 
 	places, spellings, _ := table.sizes()
@@ -260,4 +260,39 @@ func TestHostileNames(t *testing.T) {
 		assert.NotNil(t, is)
 		assert.Equal(t, 0, again.logs.FilterMessageSnippet("not usable").Len())
 	})
+}
+
+// A sender that invents versions and methods leaves room for those of others.
+func TestOneSenderDoesNotTakeTheTable(t *testing.T) {
+	r := startWith(t, bounded(80), 1, &scripted{unknown: 0.5}, componenttest.NewNopHost())
+	table := r.processor.(*resends).loop.table
+	meet := func(sender, version string, methods int) {
+		batch := table.begin(sender)
+		batch.enter(decide.Group{Service: "shop", Version: version}, 0)
+		for i := range methods {
+			batch.lookup(methodKey{function: fmt.Sprint(version, ".f", i)})
+		}
+		batch.end(time.Now())
+	}
+	for i := range 2 * maxGroups {
+		meet("flood", fmt.Sprint("invented-", i), 2)
+	}
+	meet("host", "real", 8)
+	real := table.groups[decide.Group{Service: "shop", Version: "real"}]
+	require.NotNil(t, real)
+	assert.Len(t, real.methods, 8)
+	assert.Equal(t, map[string]*holding{"flood": {shareOf(maxGroups), shareOf(80)}, "host": {1, 8}}, table.holders)
+
+	table.mu.Lock()
+	table.epoch += 9 // nothing of it was met lately
+	table.mu.Unlock()
+	table.evict()
+	places, spellings, groups := table.sizes()
+	assert.Equal(t, spellings, places)
+	total := holding{}
+	for _, h := range table.holders {
+		total.groups, total.methods = total.groups+h.groups, total.methods+h.methods
+	}
+	assert.Equal(t, holding{groups, places}, total)
+	assert.Equal(t, roomOf(maxGroups), groups)
 }
