@@ -38,6 +38,7 @@ func TestErrorsOfTheWholeFile(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "must hold `prices` or `default`, found an empty file"},
 		{"# nothing\n", "must hold `prices` or `default`, found an empty file"},
+		{"currency: EUR\n", "must hold `prices` or `default`, found only `currency`"},
 		{"- a", "must hold a mapping with `prices` or `default`, found something else"},
 		{"a: [", "not YAML: yaml: line 1: did not find expected node content"},
 		{"default: {usd_per_core_hour: 1}\n---\ndefault: {}", "must hold one YAML document, found several"},

@@ -67,7 +67,11 @@ func readYAML(data []byte) (*yaml.Node, error) {
 	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 || resolve(document.Content[0]).Kind != yaml.MappingNode {
 		return nil, errors.New("must hold a mapping with `prices` or `default`, found something else")
 	}
-	return resolve(document.Content[0]), nil
+	root := resolve(document.Content[0])
+	if len(root.Content) == 2 && root.Content[0].Value == "currency" {
+		return nil, errors.New("must hold `prices` or `default`, found only `currency`")
+	}
+	return root, nil
 }
 
 // resolve follows an alias; anchors cannot be aliases themselves.
