@@ -23,8 +23,9 @@ leaving ids out, dropping dates. Ages are durations like 36h, 7d or 4w, from the
 UTC date. The collector does the same by itself (option maintenance of the exporter); one
 of them is at work at a time.
 
---delete-service and --relabel change what is stored of one service, instead of all
-else; without --yes they only say what they would do.
+--delete-service and --relabel change what is stored of one service, and --drop-damaged
+takes files out that are damaged, instead of all else; without --yes they only say what
+they would do.
 
 In a bucket it looks after the prefixes of collectors that are gone: those that were
 given back, or silent for a day (four minutes after a compact that was killed). Running
@@ -40,16 +41,18 @@ yet, or none of the service, or every prefix is taken.`
 
 // compactCall is what the command was called with.
 type compactCall struct {
-	job        lake.Job
-	out        output.Format
-	wide       bool
-	delete     string
-	from, to   string // of --relabel
-	yes        bool
-	age        map[string]*string
-	relabelled string
-	cacheBytes int64
-	directory  string // of --import
+	job      lake.Job
+	out      output.Format
+	wide     bool
+	delete   string
+	from, to string // of --relabel
+	yes      bool
+
+	dropDamaged bool
+	age         map[string]*string
+	relabelled  string
+	cacheBytes  int64
+	directory   string // of --import
 }
 
 func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
@@ -107,6 +110,8 @@ func (c *compactCall) run(ctx context.Context, job *lake.Job) (*lake.Report, err
 		return job.DeleteService(ctx, c.delete)
 	case c.from != "":
 		return job.RelabelService(ctx, c.from, c.to)
+	case c.dropDamaged:
+		return job.DropDamaged(ctx)
 	}
 	return job.Run(ctx)
 }
@@ -137,7 +142,8 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	f.StringVar(&call.delete, "delete-service", "", "delete what is stored of a service (`name`)")
 	f.StringVar(&call.relabelled, "relabel", "", "give what is stored of a service another service's name: `old=new`")
 	f.StringVar(&call.directory, "import", "", "bucket: bring in what a collector's `directory` (its option path) holds and never uploaded")
-	f.BoolVar(&call.yes, "yes", false, "really delete or relabel")
+	f.BoolVar(&call.dropDamaged, "drop-damaged", false, "take files out that are damaged or gone and of which there is no copy; their rows are lost")
+	f.BoolVar(&call.yes, "yes", false, "really delete, relabel or drop")
 	if err := parseFlags(f, args); err != nil {
 		return nil, err
 	}
@@ -167,7 +173,7 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 		}
 		if *bound.into, err = parseBytes(bound.name, bound.text); err != nil {
 			errs = append(errs, err)
-		} else if !p.DropOldest && !call.ofService() {
+		} else if !p.DropOldest && !call.asks() {
 			errs = append(errs, fmt.Errorf("%s %s has no effect without --drop-oldest: add it, or leave this out", bound.name, bound.text))
 		}
 	}

@@ -11,12 +11,12 @@ import (
 var actionNames = map[lake.Action]string{
 	lake.Expire: "drop (age)", lake.Shed: "drop (disk)", lake.Hour: "add up by hour", lake.Minute: "add up by minute",
 	lake.DropIDs: "leave ids out", lake.Merge: "merge", lake.Sum: "keep sums by hour", lake.NoSums: "drop sums by hour",
-	lake.Delete: "delete service", lake.Relabel: "relabel service",
+	lake.Delete: "delete service", lake.Relabel: "relabel service", lake.Damaged: "drop damaged files",
 }
 
 func stepLine(s lake.Step) string {
 	line := fmt.Sprintf("%s: %s: %d files, %d rows, %d bytes", s.Date, actionNames[s.Action], s.Files, s.Rows, s.Bytes)
-	if s.Action == lake.Expire || s.Action == lake.Shed {
+	if s.Action == lake.Expire || s.Action == lake.Shed || s.Action == lake.Damaged {
 		return line
 	}
 	return fmt.Sprintf("%s -> %d rows, %d bytes in %.1f s", line, s.OutRows, s.OutBytes, s.Seconds)
@@ -57,7 +57,7 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 		d.Say("nothing to do elsewhere")
 	case len(r.Steps) == 0:
 		d.Say("nothing to do")
-	case c.job.DryRun && c.ofService():
+	case c.job.DryRun && c.asks():
 		d.Say("nothing was done: say --yes to do it")
 	case c.job.DryRun:
 		d.Say("nothing was done: this is what is due")

@@ -10,8 +10,11 @@ import (
 	"github.com/corehour/corehour/internal/configfile"
 )
 
-// withService are the flags that have an effect on a call about one service.
-var withService = []string{"warehouse", "cache-size", "format", "dry-run", "yes", "delete-service", "relabel", "import"}
+// asking are the flags that have an effect on a call that loses or changes what was stored, and
+// asks for --yes.
+var asking = []string{"warehouse", "cache-size", "format", "dry-run", "yes", "delete-service", "relabel", "drop-damaged", "import"}
+
+func (c *compactCall) asks() bool { return c.ofService() || c.dropDamaged }
 
 // ofService tells whether the call is about what is stored of one service.
 func (c *compactCall) ofService() bool { return c.delete != "" || c.relabelled != "" }
@@ -26,9 +29,12 @@ func (c *compactCall) parseService(f *flag.FlagSet) error {
 	if c.delete != "" && c.from != "" {
 		return errors.New("--delete-service and --relabel: want one of them, found both")
 	}
-	if !c.ofService() {
+	if c.dropDamaged && c.ofService() {
+		return errors.New("--drop-damaged and --delete-service or --relabel: want one of them, found both")
+	}
+	if !c.asks() {
 		if c.yes {
-			return errors.New("--yes has no effect without --delete-service or --relabel")
+			return errors.New("--yes has no effect without --delete-service, --relabel or --drop-damaged")
 		}
 		return nil
 	}
@@ -37,8 +43,8 @@ func (c *compactCall) parseService(f *flag.FlagSet) error {
 		errs = append(errs, errors.New("--yes and --dry-run: want one of them, found both"))
 	}
 	f.Visit(func(fl *flag.Flag) {
-		if !slices.Contains(withService, fl.Name) {
-			errs = append(errs, fmt.Errorf("--%s %s has no effect with --delete-service or --relabel, which do nothing else: leave it out, or call compact twice", fl.Name, fl.Value))
+		if !slices.Contains(asking, fl.Name) {
+			errs = append(errs, fmt.Errorf("--%s %s has no effect with --delete-service, --relabel or --drop-damaged, which do nothing else: leave it out, or call compact twice", fl.Name, fl.Value))
 		}
 	})
 	if !c.yes {

@@ -22,10 +22,11 @@ const (
 	NoSums  Action = "drop_sums" // drop these because the disk is full
 	Delete  Action = "delete_service"
 	Relabel Action = "relabel_service"
+	Damaged Action = "drop_damaged"
 )
 
 // Actions lists all of them.
-var Actions = []Action{Expire, Shed, Hour, Minute, DropIDs, Merge, Sum, NoSums, Delete, Relabel}
+var Actions = []Action{Expire, Shed, Hour, Minute, DropIDs, Merge, Sum, NoSums, Delete, Relabel, Damaged}
 
 // Step is one commit: what it took out, or added up, and what it put in.
 type Step struct {
