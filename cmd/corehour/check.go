@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/output"
@@ -40,14 +42,17 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 	c.notices, c.several = stderr, true
 	c.flags.Lookup("warehouse").Usage += "; once for each collector that a process may send to"
 	collector := c.flags.String("collector", "", "`URL` of the collector's Prometheus metrics, to add its own counters of losses")
-	deep := c.flags.Bool("deep", false, "compare every file with its checksum first; in a bucket, too, every file is looked at if no time is given")
+	deep := c.flags.Bool("deep", false, "compare every file with its checksum first, also those that were compared before; in a bucket, too, every file is looked at if no time is given")
 	if err := c.parse(args, c.noArguments); err != nil {
 		return exitFailed, err
 	}
 	if slices.ContainsFunc(c.warehouses(), query.IsBucket) && c.window == (query.Window{}) && !*deep {
 		c.window.From = now().Add(-checkedInBucket)
 	}
-	w, err := c.open(ctx, c.window)
+	if *deep {
+		c.verified = parquet.NewVerifiedFiles("")
+	}
+	w, err := c.open(ctx, c.window, query.WithSums())
 	if err != nil {
 		return exitFailed, err
 	}
@@ -78,6 +83,8 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 	switch {
 	case ctx.Err() != nil:
 		return exitFailed, ctx.Err()
+	case errors.Is(err, parquet.ErrCorrupt):
+		return exitFailed, err
 	case err != nil: // the ledger stands without it
 		d.Say(fmt.Sprintf("which services were reconciled is not known: %v", err))
 	case len(excess) > 0:

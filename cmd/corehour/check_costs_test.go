@@ -7,9 +7,47 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/corehour/corehour/internal/parquet"
 )
 
-// The ledger is printed where costs cannot be computed: here the CPU times of a file are damaged.
+// replaceCommitted replaces a file of a warehouse as if it had been committed with these contents.
+func replaceCommitted(t *testing.T, root, path string, data []byte) {
+	t.Helper()
+	for {
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Base(path) == "CURRENT" {
+			return
+		}
+		old, replaced := parquet.Checksum(before), parquet.Checksum(data)
+		naming, err := filepath.Glob(filepath.Join(root, "_manifest", "*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path = ""
+		for _, next := range append(naming, filepath.Join(root, "CURRENT")) {
+			text, err := os.ReadFile(next)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(text, []byte(old)) {
+				path, data = next, bytes.ReplaceAll(text, []byte(old), []byte(replaced))
+			}
+		}
+		if path == "" {
+			t.Fatalf("nothing names %s", old)
+		}
+	}
+}
+
+// The ledger is printed where costs cannot be computed: here the CPU times of a file were written
+// so that no engine can read them.
 func TestCheckStandsWithoutCosts(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
@@ -32,9 +70,7 @@ func TestCheckStandsWithoutCosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	copy(data[start:start+size], bytes.Repeat([]byte{0xff}, int(size)))
-	if err := os.WriteFile(files[0], data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	replaceCommitted(t, root, files[0], data)
 	if r := corehour("cost", "--warehouse", root); r.code != exitFailed {
 		t.Fatalf("costs can be computed: %+v", r)
 	}

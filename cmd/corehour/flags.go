@@ -6,12 +6,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/units"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -39,6 +42,7 @@ type common struct {
 	cacheSize    string
 	notices      io.Writer // for estimates of what queries read; nil = nowhere
 	spent        *bigquery.Spent
+	verified     *parquet.VerifiedFiles
 
 	// What parse makes of them.
 	out    output.Format
@@ -106,7 +110,7 @@ func newFlags(name, arguments, usage string, stdout io.Writer) *flag.FlagSet {
 // them, since the default of --since, empty = all times.
 func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
 	f := newFlags(name, arguments, usage, stdout)
-	c := &common{flags: f, spent: new(bigquery.Spent)}
+	c := &common{flags: f, spent: new(bigquery.Spent), verified: verifiedFiles()}
 	c.warehouse = defaultWarehouse
 	f.Var((*warehouseFlag)(c), "warehouse", "`directory` that the collector's warehouse exporter writes to, gs://bucket, s3://bucket or bigquery://project/dataset")
 	f.StringVar(&c.maxBytes, "max-bytes-billed", defaultMaxBytes, "BigQuery: `bytes` that all queries of the command together may read, as 50GB")
@@ -122,6 +126,15 @@ func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
 	f.StringVar(&c.filter.Environment, "environment", "", "only this environment (`name`)")
 	f.BoolVar(&c.noFrameworks, "no-frameworks", false, "leave out spans of OpenTelemetry's instrumentation libraries, as if they were not stored")
 	return c
+}
+
+// verifiedFiles are remembered for the user's next command, if there is a place for it.
+func verifiedFiles() *parquet.VerifiedFiles {
+	dir, err := bucket.DefaultCacheRoot()
+	if err != nil {
+		return parquet.NewVerifiedFiles("")
+	}
+	return parquet.NewVerifiedFiles(filepath.Join(dir, "verified"))
 }
 
 var undefinedFlag = regexp.MustCompile(`^flag provided but not defined: -(.*)$`)
@@ -353,7 +366,7 @@ func parseSpan(name, s string) (time.Duration, error) {
 
 // open opens the warehouse. One bound holds for all that a command opens.
 func (c *common) open(ctx context.Context, window query.Window, options ...query.Option) (*query.Warehouse, error) {
-	return query.OpenAll(ctx, c.warehouses(), window, append(options, query.Tell(c.notices), query.Counting(c.spent), query.LeaveOutFrameworks(c.noFrameworks))...)
+	return query.OpenAll(ctx, c.warehouses(), window, append(options, query.Tell(c.notices), query.Counting(c.spent), query.Remembering(c.verified), query.LeaveOutFrameworks(c.noFrameworks))...)
 }
 
 func (c *common) noArguments() error {

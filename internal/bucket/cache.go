@@ -33,6 +33,9 @@ const DefaultCacheBytes = 10_000_000_000
 // from it by making room; a directory in use whose lock is free is of a command that
 // was killed.
 type Cache struct {
+	// Verified remembers which files of the cache are whole; nil compares them for each command.
+	Verified *parquet.VerifiedFiles
+
 	root string
 	max  int64
 	use  string
@@ -175,10 +178,11 @@ func (c *Cache) Bring(ctx context.Context, sums []parquet.Sums, tell io.Writer) 
 	return here, err
 }
 
-// bring links the files that are here and fetches the others.
+// bring links the files that are here and fetches the others, and those that have changed since
+// they were fetched.
 func (c *Cache) bring(ctx context.Context, want []wanted, tell io.Writer) ([]string, error) {
 	paths := make([]string, len(want))
-	var missing []int
+	var linked, missing []int
 	var bytes int64
 	now := time.Now()
 	err := exclusively(c.root, func() error {
@@ -188,7 +192,8 @@ func (c *Cache) bring(ctx context.Context, want []wanted, tell io.Writer) ([]str
 			cached := filepath.Join(c.root, "objects", name)
 			err := os.Link(cached, paths[i])
 			if err == nil || errors.Is(err, fs.ErrExist) {
-				_ = os.Chtimes(cached, now, now)
+				linked = append(linked, i)
+				_ = os.Chtimes(cached, now, time.Time{})
 				continue
 			}
 			missing = append(missing, i)
@@ -196,8 +201,19 @@ func (c *Cache) bring(ctx context.Context, want []wanted, tell io.Writer) ([]str
 		}
 		return c.room(c.max - bytes)
 	})
-	if err != nil || len(missing) == 0 {
+	if err != nil {
 		return paths, err
+	}
+	damaged, err := c.changed(ctx, want, paths, linked)
+	if err != nil {
+		return paths, err
+	}
+	for _, i := range damaged {
+		fmt.Fprintf(tell, "a file of the cache is damaged and fetched again: %s\n", paths[i])
+		bytes += want[i].object.Bytes
+	}
+	if missing = append(missing, damaged...); len(missing) == 0 {
+		return paths, nil
 	}
 	fmt.Fprintf(tell, "fetching %d files, %s; %d are here already\n", len(missing), megabytes(bytes), len(want)-len(missing))
 	said := progress{tell: tell, all: bytes, next: now.Add(sayEvery)}
@@ -216,6 +232,31 @@ func (c *Cache) bring(ctx context.Context, want []wanted, tell io.Writer) ([]str
 	return paths, err
 }
 
+// changed lists which of the linked files are not what was fetched, and takes them out.
+func (c *Cache) changed(ctx context.Context, want []wanted, paths []string, linked []int) (changed []int, err error) {
+	files := make([]parquet.File, len(linked))
+	for n, i := range linked {
+		o := &want[i].object
+		files[n] = parquet.File{Path: filepath.Join(c.root, "objects", want[i].name()), Bytes: o.Bytes, Checksum: o.Checksum}
+	}
+	_ = c.Verified.Verify(ctx, files) // whatever it is, they are fetched again
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	for n, i := range linked {
+		if files[n].Verified {
+			continue
+		}
+		changed = append(changed, i)
+		for _, path := range []string{paths[i], files[n].Path} {
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+		}
+	}
+	return changed, nil
+}
+
 // room removes files that were not used for the longest time until at most max
 // bytes are left. Those of running commands stay on the disk until these end.
 func (c *Cache) room(max int64) error {
@@ -231,7 +272,7 @@ func (c *Cache) room(max int64) error {
 			total += info.Size()
 		}
 	}
-	slices.SortFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return usedAt(a).Compare(usedAt(b)) })
 	for _, f := range files {
 		if total <= max {
 			break

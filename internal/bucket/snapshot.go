@@ -115,7 +115,7 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 	here := map[string]string{} // by the path below the manifests of its prefix
 	for i := range s.Files {
 		here[s.Files[i].Path] = paths[i]
-		s.Files[i].Path = paths[i]
+		s.Files[i].Path, s.Files[i].Verified = paths[i], true
 	}
 	for _, sums := range s.Sums {
 		for j, path := range sums.Of {

@@ -186,7 +186,11 @@ func readManifest(root, name, sum string, v any) error {
 
 func readGeneration(root, name, sum string) (*generation, error) {
 	var g generation
-	if err := readManifest(root, name, sum, &g); err != nil {
+	err := readManifest(root, name, sum, &g)
+	if e := (*Error)(nil); errors.As(err, &e) && e.Kind == ErrCorrupt {
+		e.Hint = fmt.Sprintf("%s names it and says its checksum, so that file may be the damaged one; %s", filepath.Join(root, currentName), e.Hint)
+	}
+	if err != nil {
 		return nil, err
 	}
 	path := filepath.Join(root, manifestDir, name)

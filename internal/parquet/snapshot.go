@@ -3,8 +3,10 @@ package parquet
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
@@ -46,6 +48,7 @@ type File struct {
 	Committed  time.Time
 	Schema     int    // version of the schema that it was written with
 	Prefix     string // of the collector whose it is, in a bucket
+	Verified   bool   // it was compared with its checksum, see VerifiedFiles
 }
 
 // Sums is a file of sums of the rows of files of a date, made of them and kept beside
@@ -64,11 +67,23 @@ type Snapshot struct {
 	Committed  time.Time
 	Files      []File // by date, then in the order of their commits
 	Sums       []Sums // by date, one of a date at most
+	// Damaged are the dates whose files are not known, because a manifest is damaged.
+	Damaged map[string]error
 }
 
 // Open resolves the newest commit of the warehouse at root. It fails with an
 // *Error of kind ErrMissing, ErrEmpty, ErrCorrupt or ErrNewer.
 func Open(root string) (*Snapshot, error) {
+	s, err := OpenReadable(root)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Damage(func(string) bool { return true })
+}
+
+// OpenReadable is Open without the dates whose manifests are damaged, unless no other has files.
+// Damage names them.
+func OpenReadable(root string) (*Snapshot, error) {
 	if err := Spooled(root); err != nil {
 		return nil, err
 	}
@@ -77,12 +92,12 @@ func Open(root string) (*Snapshot, error) {
 	name, sum, err := openCurrent(root)
 	for err == nil {
 		var s *Snapshot
-		if s, err = openGeneration(root, name, sum); err == nil {
+		if s, err = openGeneration(root, name, sum); err == nil && len(s.Damaged) == 0 {
 			return s, nil
 		}
 		newName, newSum, nerr := openCurrent(root)
 		if nerr != nil || newName == name {
-			return nil, err
+			return s, err
 		}
 		name, sum, err = newName, newSum, nil
 	}
@@ -143,13 +158,17 @@ func openGeneration(root, name, sum string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{Root: root, Generation: g.Generation, Committed: g.Committed}
+	s := &Snapshot{Root: root, Generation: g.Generation, Committed: g.Committed, Damaged: map[string]error{}}
 	for _, ref := range g.Dates {
+		var entries []fileEntry
 		m, err := readDate(root, ref)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			entries, err = m.allFiles(root)
 		}
-		entries, err := m.allFiles(root)
+		if errors.Is(err, ErrCorrupt) {
+			s.Damaged[ref.Date] = err
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -161,9 +180,23 @@ func openGeneration(root, name, sum string) (*Snapshot, error) {
 		}
 	}
 	if len(s.Files) == 0 {
+		if err := s.Damage(func(string) bool { return true }); err != nil {
+			return nil, err
+		}
 		return nil, errEmpty(root)
 	}
 	return s, nil
+}
+
+// Damage is what keeps the files of dates from being known, nil if nothing does.
+func (s *Snapshot) Damage(date func(string) bool) error {
+	var errs []error
+	for _, d := range slices.Sorted(maps.Keys(s.Damaged)) {
+		if date(d) {
+			errs = append(errs, s.Damaged[d])
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // file is the entry as callers see it.

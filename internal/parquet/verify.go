@@ -20,18 +20,9 @@ func (f *File) Verify(ctx context.Context) error {
 	return f.verify(ctx, file)
 }
 
-// VerifySize is the part of Verify that does not read the file.
-func (f *File) VerifySize() error {
-	info, err := os.Stat(f.Path)
-	if err != nil {
-		return f.unreadable(err)
-	}
-	return f.verifySize(info.Size())
-}
-
 func (f *File) verifySize(n int64) error {
 	if n != f.Bytes {
-		return corrupt("verify", f.Path, fmt.Errorf("it has %d bytes, %d were committed", n, f.Bytes))
+		return f.damaged("verify", fmt.Errorf("it has %d bytes, %d were committed", n, f.Bytes))
 	}
 	return nil
 }
@@ -49,16 +40,21 @@ func (f *File) verify(ctx context.Context, r io.Reader) error {
 		return err
 	}
 	if got := formatChecksum(sum.Sum32()); got != f.Checksum {
-		return corrupt("verify", f.Path, fmt.Errorf("its checksum is %s, %s was committed", got, f.Checksum))
+		return f.damaged("verify", fmt.Errorf("its checksum is %s, %s was committed", got, f.Checksum))
 	}
 	return nil
 }
 
 func (f *File) unreadable(err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		return corrupt("read file", f.Path, err)
+		return f.damaged("read file", err)
 	}
 	return &Error{Op: "read file", Path: f.Path, Err: err, Hint: "check that the file is readable"}
+}
+
+func (f *File) damaged(op string, err error) *Error {
+	return &Error{Op: op, Path: f.Path, Kind: ErrCorrupt, Err: err,
+		Hint: "restore it from a backup under the same name; without one, corehour compact --drop-damaged gives its rows up. corehour check names all damaged files, and questions about other dates are answered"}
 }
 
 // cancelable ends reading when the context does.

@@ -32,7 +32,7 @@ func openBucket(ctx context.Context, root string, window Window, options []Optio
 	if err != nil {
 		return nil, fmt.Errorf("--warehouse: %w", err)
 	}
-	w := &Warehouse{Window: window, dialect: duckdbDialect, bucket: b, into: set.into, notices: set.notices}
+	w := &Warehouse{Window: window, dialect: duckdbDialect, bucket: b, into: set.into, notices: set.notices, verified: set.verified}
 	dir, err := bucket.DefaultCacheRoot()
 	if err == nil {
 		w.cache, err = bucket.OpenCache(dir, size)
@@ -40,6 +40,7 @@ func openBucket(ctx context.Context, root string, window Window, options []Optio
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
+	w.cache.Verified = w.verified
 	var dates []string
 	w.Snapshot, dates, err = w.cache.Snapshot(ctx, b, bucket.Read{Date: window.touches, Tell: set.notices})
 	switch {

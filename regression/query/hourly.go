@@ -92,17 +92,18 @@ func sumsOf(s *parquet.Snapshot, window Window) []parquet.Sums {
 }
 
 // bring has sums where they can be read and lists them. Rows say all that they say, so those
-// that are gone or not of the size that was committed are left out from then on.
-func (w *Warehouse) bring(ctx context.Context, sums []parquet.Sums) ([]parquet.Sums, error) {
-	here := slices.DeleteFunc(slices.Clone(sums), func(s parquet.Sums) bool { return w.cache == nil && s.VerifySize() != nil })
+// that are gone or damaged are left out from then on.
+func (w *Warehouse) bring(ctx context.Context, sums []parquet.Sums) (here []parquet.Sums, err error) {
 	if w.cache != nil {
-		var err error
-		if here, err = w.cache.Bring(ctx, sums, w.notices); ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			fmt.Fprintf(w.notices, "rows are read where sums beside them are not to be had: %v\n", err)
-		}
+		here, err = w.cache.Bring(ctx, sums, w.notices)
+	} else {
+		here, err = w.sound(ctx, sums)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		fmt.Fprintf(w.notices, "rows are read where sums beside them are not to be had: %v\n", err)
 	}
 	if len(here) < len(sums) {
 		w.sums = slices.DeleteFunc(slices.Clone(w.sums), func(s parquet.Sums) bool {

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/parquet"
 )
 
 // Option changes how a warehouse is opened.
@@ -14,11 +15,14 @@ type settings struct {
 	into    string
 	spent   *bigquery.Spent
 
+	verified *parquet.VerifiedFiles
+	sums     bool
+
 	noFrameworks bool
 }
 
 func settingsOf(options []Option) settings {
-	set := settings{notices: io.Discard}
+	set := settings{notices: io.Discard, verified: parquet.NewVerifiedFiles("")}
 	for _, option := range options {
 		option(&set)
 	}
@@ -50,4 +54,15 @@ func Into(path string) Option {
 // so that one bound holds for all of them.
 func Counting(s *bigquery.Spent) Option {
 	return func(set *settings) { set.spent = s }
+}
+
+// Remembering leaves out to compare files with their checksums that were compared before.
+func Remembering(v *parquet.VerifiedFiles) Option {
+	return func(s *settings) { s.verified = v }
+}
+
+// WithSums has Open compare sums beside rows with their checksums, too. Else they are when they
+// are read, and rows are read in the place of those that are damaged.
+func WithSums() Option {
+	return func(s *settings) { s.sums = true }
 }

@@ -45,11 +45,15 @@ func OpenAll(ctx context.Context, roots []string, window Window, options ...Opti
 	if len(roots) == 1 {
 		return Open(ctx, roots[0], window, options...)
 	}
-	w := &Warehouse{Window: window, dialect: duckdbDialect, notices: settingsOf(options).notices, noFrameworks: settingsOf(options).noFrameworks}
+	set := settingsOf(options)
+	w := &Warehouse{Window: window, dialect: duckdbDialect, notices: set.notices, verified: set.verified, noFrameworks: set.noFrameworks}
 	w.reopen = func(ctx context.Context, window Window) (*Warehouse, error) {
 		return OpenAll(ctx, roots, window, options...)
 	}
 	err := w.openRoots(ctx, roots)
+	if err == nil {
+		err = w.verify(ctx, set.sums)
+	}
 	if err == nil {
 		err = w.start(ctx)
 	}
@@ -60,7 +64,7 @@ func OpenAll(ctx context.Context, roots []string, window Window, options ...Opti
 }
 
 func (w *Warehouse) openRoots(ctx context.Context, addresses []string) error {
-	all := &parquet.Snapshot{Root: strings.Join(addresses, ", ")}
+	all := &parquet.Snapshot{Root: strings.Join(addresses, ", "), Damaged: map[string]error{}}
 	var none []error
 	for i, address := range addresses {
 		name := withoutOptions(address)
@@ -88,15 +92,25 @@ func (w *Warehouse) openRoots(ctx context.Context, addresses []string) error {
 		if s.Committed.After(all.Committed) {
 			all.Committed = s.Committed
 		}
+		for date, err := range s.Damaged {
+			all.Damaged[date] = errors.Join(all.Damaged[date], err)
+		}
 		all.Files, all.Sums = append(all.Files, s.Files...), append(all.Sums, s.Sums...)
-		if root.Files = filesOf(s, w.Window); len(root.Files) == 0 {
+		if root.Files, err = filesOf(s, w.Window); err != nil {
+			return fmt.Errorf("--warehouse %s: %w", name, err)
+		}
+		if len(root.Files) == 0 {
 			none = append(none, fmt.Errorf("%s: no rows of these dates", name))
 		}
 		w.Roots = append(w.Roots, root)
 	}
 	slices.SortStableFunc(all.Files, func(a, b parquet.File) int { return strings.Compare(a.Date, b.Date) })
 	slices.SortStableFunc(all.Sums, func(a, b parquet.Sums) int { return strings.Compare(a.Date, b.Date) })
-	w.Snapshot, w.Files = all, filesOf(all, w.Window)
+	w.Snapshot = all
+	var err error
+	if w.Files, err = filesOf(all, w.Window); err != nil {
+		return err
+	}
 	if len(w.Files) == 0 {
 		return fmt.Errorf("%w: %w", ErrNoData, errors.Join(none...))
 	}
@@ -112,17 +126,7 @@ func (w *Warehouse) snapshotOf(ctx context.Context, address string) (*parquet.Sn
 		if err := checkRoot(address); err != nil {
 			return nil, err
 		}
-		s, err := parquet.Open(address)
-		if err != nil {
-			return nil, err
-		}
-		files := filesOf(s, w.Window)
-		for i := range files {
-			if err := files[i].VerifySize(); err != nil {
-				return nil, err
-			}
-		}
-		return s, nil
+		return parquet.OpenReadable(address)
 	}
 	plain, size, err := splitCacheSize(address)
 	if err != nil {
@@ -141,6 +145,7 @@ func (w *Warehouse) snapshotOf(ctx context.Context, address string) (*parquet.Sn
 		if w.cache, err = bucket.OpenCache(dir, size); err != nil {
 			return nil, err
 		}
+		w.cache.Verified = w.verified
 	}
 	s, _, err := w.cache.Snapshot(ctx, b, bucket.Read{Date: w.Window.touches, Tell: w.notices})
 	return s, err

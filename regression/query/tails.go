@@ -63,7 +63,7 @@ func (w *Warehouse) since(ctx context.Context, from time.Time) (*Warehouse, func
 	if w.Window.From.IsZero() || !from.Before(w.Window.From) {
 		return w, func() error { return nil }, nil
 	}
-	longer := &Warehouse{Snapshot: w.Snapshot, Window: Window{from, w.Window.To}, dialect: w.dialect}
+	longer := &Warehouse{Snapshot: w.Snapshot, Window: Window{from, w.Window.To}, dialect: w.dialect, verified: w.verified}
 	if w.remote != nil {
 		r := *w.remote
 		r.from = bigquery.Date(dateOf(from))
@@ -72,9 +72,12 @@ func (w *Warehouse) since(ctx context.Context, from time.Time) (*Warehouse, func
 	}
 	var err error
 	if w.cache == nil {
-		longer.Files = filesOf(w.Snapshot, longer.Window)
+		longer.Files, err = filesOf(w.Snapshot, longer.Window)
 	} else {
 		longer.Files, err = w.earlier(ctx, from)
+	}
+	if err == nil {
+		err = longer.verify(ctx, false)
 	}
 	if err == nil {
 		err = longer.start(ctx)

@@ -92,7 +92,7 @@ func (w *Warehouse) userRows(ctx context.Context, text string, limit int, begin 
 			return err
 		}
 	}
-	return rows.Err()
+	return w.explain(ctx, rows.Err())
 }
 
 // Export writes all rows of a SELECT of the user's own to the file that Into named, as
@@ -120,7 +120,7 @@ func (w *Warehouse) Export(ctx context.Context, text string) (rows int64, err er
 		return 0, errors.New("only the rows of a SELECT are written to a file")
 	}
 	err = conn.QueryRowContext(ctx, "COPY (SELECT * FROM ("+read.text+"\n)) TO "+quoteText(w.into)+" (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)").Scan(&rows)
-	return rows, err
+	return rows, w.explain(ctx, err)
 }
 
 // startUser starts the statement. What was read of it is empty in BigQuery.
@@ -152,7 +152,7 @@ func (w *Warehouse) startUser(ctx context.Context, text string, limit int) (*sql
 	}
 	rows, err := conn.QueryContext(ctx, read.text)
 	if err != nil {
-		return nil, nil, nil, errors.Join(err, conn.Close())
+		return nil, nil, nil, errors.Join(w.explain(ctx, err), conn.Close())
 	}
 	return rows, read, func() { rows.Close(); conn.Close() }, nil
 }

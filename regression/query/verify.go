@@ -3,34 +3,71 @@ package query
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
+
+	"github.com/corehour/corehour/internal/parquet"
 )
 
-// Verify compares every file with what its commit said of it and names all that
-// are damaged.
+// verify compares the files, and if wanted the sums beside them, with their checksums before
+// anything is made of them, and names all that are damaged. Files of a bucket were compared when
+// they were brought.
+func (w *Warehouse) verify(ctx context.Context, sums bool) error {
+	err := w.verified.Verify(ctx, w.Files)
+	if sums && w.cache == nil && ctx.Err() == nil {
+		_, serr := w.sound(ctx, sumsOf(w.Snapshot, w.Window))
+		err = errors.Join(err, serr)
+	}
+	return err
+}
+
+// sound lists the sums that are as they were committed, and names the others.
+func (w *Warehouse) sound(ctx context.Context, sums []parquet.Sums) (here []parquet.Sums, err error) {
+	files := make([]parquet.File, len(sums))
+	for i := range sums {
+		files[i] = sums[i].File
+	}
+	err = w.verified.Verify(ctx, files)
+	for i := range sums {
+		if files[i].Verified {
+			here = append(here, sums[i])
+		}
+	}
+	return here, err
+}
+
+// Verify compares every file with what its commit said of it, also the sums beside them, which
+// it brings from a bucket, and names all that are damaged.
 func (w *Warehouse) Verify(ctx context.Context) error {
 	if w.remote != nil {
 		return errors.New("--deep compares files with their checksums, and a warehouse in BigQuery has no files: leave it out")
 	}
-	files, sums := slices.Clone(w.Files), sumsOf(w.Snapshot, w.Window)
-	var errs []error
-	if w.cache != nil {
-		var err error
-		if sums, err = w.cache.Bring(ctx, sums, w.notices); ctx.Err() != nil {
-			return err
+	err := w.verify(ctx, true)
+	if w.cache != nil && ctx.Err() == nil {
+		_, serr := w.cache.Bring(ctx, sumsOf(w.Snapshot, w.Window), w.notices)
+		err = errors.Join(err, serr)
+	}
+	return err
+}
+
+// explain names the damaged files if a statement failed because of them: the engine names none, or
+// not what is wrong with it. They may have changed since they were compared.
+func (w *Warehouse) explain(ctx context.Context, err error) error {
+	if err == nil || w.remote != nil || ctx.Err() != nil {
+		return err
+	}
+	var damaged []error
+	for i := range w.Files {
+		if verr := w.Files[i].Verify(ctx); errors.Is(verr, parquet.ErrCorrupt) {
+			damaged = append(damaged, verr)
 		}
-		errs = append(errs, err)
 	}
-	for _, s := range sums {
-		files = append(files, s.File)
-	}
-	for i := range files {
-		if err := files[i].Verify(ctx); err != nil {
-			if ctx.Err() != nil {
-				return err
-			}
-			errs = append(errs, err)
+	for i := range w.hours {
+		if verr := w.hours[i].Verify(ctx); w.hours[i].Kind == parquet.KindBeside && errors.Is(verr, parquet.ErrCorrupt) {
+			damaged = append(damaged, verr)
 		}
 	}
-	return errors.Join(errs...)
+	if len(damaged) == 0 || ctx.Err() != nil {
+		return err
+	}
+	return errors.Join(append(damaged, fmt.Errorf("which the engine says as: %w", err))...)
 }

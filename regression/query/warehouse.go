@@ -48,22 +48,23 @@ type Warehouse struct {
 	Files    []parquet.File // that may hold rows of the dates of the window
 	Roots    []Root         // that the files are of; none in BigQuery
 
-	reopen  func(context.Context, Window) (*Warehouse, error)
-	sums    []parquet.Sums // beside Files, see hourly
-	hours   []parquet.File // that hourly has defined views of last
-	db      *sql.DB
-	dialect dialect
-	bounds  bounds
-	spill   string
-	into    string           // where Export writes, empty if it does not
-	remote  *remote          // nil for files
-	bucket  *bucket.Bucket   // nil unless the files are a bucket's
-	others  []*bucket.Bucket // of several roots
-	cache   *bucket.Cache    // where they are then
-	notices io.Writer        // of what is fetched
-	given   map[string]given
-	user    *Warehouse // the same rows, for statements of the user's own, once there are some
-	weighed bool       // the weights of all rows are stored
+	reopen   func(context.Context, Window) (*Warehouse, error)
+	sums     []parquet.Sums // beside Files, see hourly
+	hours    []parquet.File // that hourly has defined views of last
+	db       *sql.DB
+	dialect  dialect
+	bounds   bounds
+	spill    string
+	into     string           // where Export writes, empty if it does not
+	remote   *remote          // nil for files
+	bucket   *bucket.Bucket   // nil unless the files are a bucket's
+	others   []*bucket.Bucket // of several roots
+	cache    *bucket.Cache    // where they are then
+	notices  io.Writer        // of what is fetched
+	verified *parquet.VerifiedFiles
+	given    map[string]given
+	user     *Warehouse // the same rows, for statements of the user's own, once there are some
+	weighed  bool       // the weights of all rows are stored
 
 	noFrameworks bool // their rows are left out
 }
@@ -102,28 +103,28 @@ func open(ctx context.Context, root string, window Window, options []Option) (*W
 	if err := checkRoot(root); err != nil {
 		return nil, err
 	}
-	snapshot, err := parquet.Open(root)
+	snapshot, err := parquet.OpenReadable(root)
 	if errors.Is(err, parquet.ErrEmpty) {
 		return nil, fmt.Errorf("%w: %w", ErrNoData, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	w := &Warehouse{Snapshot: snapshot, Window: window, dialect: duckdbDialect, into: settingsOf(options).into}
-	w.Files, w.sums = filesOf(snapshot, window), sumsOf(snapshot, window)
+	set := settingsOf(options)
+	w := &Warehouse{Snapshot: snapshot, Window: window, dialect: duckdbDialect, into: set.into, notices: set.notices, verified: set.verified}
+	var damage error
+	w.Files, damage = filesOf(snapshot, window)
+	w.sums = sumsOf(snapshot, window)
 	w.Roots = []Root{rootOf(root, snapshot, w.Files, false)}
-	if len(w.Files) == 0 {
+	if damage == nil && len(w.Files) == 0 {
 		return nil, fmt.Errorf("%w: %s holds rows from %s to %s (UTC dates)", ErrNoData, root,
 			snapshot.Files[0].Date, snapshot.Files[len(snapshot.Files)-1].Date)
 	}
-	// Files that something else has put in place of ours would be read as if they were.
-	for i := range w.Files {
-		if err := w.Files[i].VerifySize(); err != nil {
-			return nil, err
-		}
+	if err := errors.Join(damage, w.verify(ctx, set.sums)); err != nil {
+		return nil, err
 	}
 	if err := w.start(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open warehouse %s: %w", root, err), w.Close())
+		return nil, errors.Join(fmt.Errorf("open warehouse %s: %w", root, w.explain(ctx, err)), w.Close())
 	}
 	return w, nil
 }
@@ -138,15 +139,15 @@ func checkRoot(root string) error {
 // InFiles tells whether the rows are in files, and not in BigQuery.
 func (w *Warehouse) InFiles() bool { return w.remote == nil }
 
-// filesOf selects by whole UTC dates.
-func filesOf(s *parquet.Snapshot, window Window) []parquet.File {
+// filesOf selects by whole UTC dates. It fails if the files of one of them are not known.
+func filesOf(s *parquet.Snapshot, window Window) ([]parquet.File, error) {
 	var files []parquet.File
 	for _, f := range s.Files {
 		if window.touches(f.Date) {
 			files = append(files, f)
 		}
 	}
-	return files
+	return files, s.Damage(window.touches)
 }
 
 // start makes the engine and the views. more are statements to run before it is closed to
@@ -286,7 +287,7 @@ func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[str
 	}
 	rows, err := w.db.QueryContext(ctx, text, named...)
 	if err != nil {
-		return fmt.Errorf("query %s: %w", name, err)
+		return w.explain(ctx, fmt.Errorf("query %s: %w", name, err))
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -295,7 +296,7 @@ func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[str
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("query %s: %w", name, err)
+		return w.explain(ctx, fmt.Errorf("query %s: %w", name, err))
 	}
 	return nil
 }

@@ -1,0 +1,215 @@
+package parquet
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// VerifiedFor is how long it counts that a file was compared with its checksum. A disk may
+	// change a bit of a file later, and its time stays the same.
+	VerifiedFor = 24 * time.Hour
+	// MostVerified bounds the files that are remembered: 20 bytes each on the disk.
+	MostVerified = 1 << 16
+	// settling is the age below which a file may change without another time of it.
+	settling = 2 * time.Second
+)
+
+// VerifiedFiles remembers which files were compared with their checksums, so that the next
+// command need not read them again. Nil remembers nothing.
+type VerifiedFiles struct {
+	path string // of the file that keeps it, empty for none
+
+	mu   sync.Mutex
+	at   map[verifiedKey]uint32 // Unix time; nil before it was read
+	news bool                   // some are not in the file
+}
+
+// verifiedKey is a digest of path, size, time and checksum of a file.
+type verifiedKey [16]byte
+
+// NewVerifiedFiles keeps what it remembers in a file as well, unless path is empty. A file
+// that is not there, damaged or not writable costs time and nothing else.
+func NewVerifiedFiles(path string) *VerifiedFiles { return &VerifiedFiles{path: path} }
+
+// Verify compares files with their checksums, several at a time, and marks those that are
+// whole. It names all others. What it remembers, and what is marked, it does not read.
+func (v *VerifiedFiles) Verify(ctx context.Context, files []File) error {
+	errs := make([]error, len(files))
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(len(files), runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(files) {
+					return
+				}
+				if f := &files[i]; !f.Verified {
+					errs[i] = v.verify(ctx, f)
+					f.Verified = errs[i] == nil
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	v.save()
+	return errors.Join(errs...)
+}
+
+func (v *VerifiedFiles) verify(ctx context.Context, f *File) error {
+	info, err := os.Stat(f.Path)
+	if err != nil {
+		return f.unreadable(err)
+	}
+	if err := f.verifySize(info.Size()); err != nil {
+		return err
+	}
+	key := verifiedKeyOf(f, info)
+	if v.has(key) {
+		return nil
+	}
+	if err := f.Verify(ctx); err != nil {
+		return err
+	}
+	if time.Since(info.ModTime()) >= settling {
+		v.add(key)
+	}
+	return nil
+}
+
+func (v *VerifiedFiles) has(key verifiedKey) bool {
+	if v == nil {
+		return false
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.at == nil {
+		v.at = readVerified(v.path)
+	}
+	at, known := v.at[key]
+	return known && fresh(at, time.Now())
+}
+
+func (v *VerifiedFiles) add(key verifiedKey) {
+	if v == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.at[key], v.news = uint32(time.Now().Unix()), true
+}
+
+// fresh also refuses a time that is ahead: the clock was put back.
+func fresh(at uint32, now time.Time) bool {
+	age := now.Unix() - int64(at)
+	return age >= 0 && age < int64(VerifiedFor/time.Second)
+}
+
+func verifiedKeyOf(f *File, info fs.FileInfo) verifiedKey {
+	path := f.Path
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%d\n%s", f.Checksum, info.Size(), info.ModTime().UnixNano(), path))
+	return verifiedKey(sum[:len(verifiedKey{})])
+}
+
+// The file has an entry of key and time for each file, and the checksum of all of them.
+const (
+	entryBytes = len(verifiedKey{}) + 4
+	sumBytes   = 4
+)
+
+// readVerified reads what is still fresh. It is empty if the file is no good.
+func readVerified(path string) map[verifiedKey]uint32 {
+	at := map[verifiedKey]uint32{}
+	if info, err := os.Stat(path); err != nil || info.Size() > int64(MostVerified*entryBytes+sumBytes) {
+		return at
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) < sumBytes || len(data)%entryBytes != sumBytes {
+		return at
+	}
+	entries, sum := data[:len(data)-sumBytes], data[len(data)-sumBytes:]
+	if crc32.Checksum(entries, castagnoli) != binary.LittleEndian.Uint32(sum) {
+		return at
+	}
+	now := time.Now()
+	for entry := range slices.Chunk(entries, entryBytes) {
+		if when := binary.LittleEndian.Uint32(entry[len(verifiedKey{}):]); fresh(when, now) {
+			at[verifiedKey(entry[:len(verifiedKey{})])] = when
+		}
+	}
+	return at
+}
+
+// save writes what is new, with what other commands have written meanwhile. Of more than
+// MostVerified the oldest are forgotten.
+func (v *VerifiedFiles) save() {
+	if v == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.news {
+		return
+	}
+	v.news = false
+	for key, when := range readVerified(v.path) {
+		v.at[key] = max(v.at[key], when)
+	}
+	now := time.Now()
+	maps.DeleteFunc(v.at, func(_ verifiedKey, when uint32) bool { return !fresh(when, now) })
+	if more := len(v.at) - MostVerified; more > 0 {
+		oldest := slices.SortedFunc(maps.Keys(v.at), func(a, b verifiedKey) int { return cmp.Compare(v.at[a], v.at[b]) })
+		for _, key := range oldest[:more] {
+			delete(v.at, key)
+		}
+	}
+	if v.path == "" {
+		return
+	}
+	data := make([]byte, 0, len(v.at)*entryBytes+sumBytes)
+	for key, when := range v.at {
+		data = binary.LittleEndian.AppendUint32(append(data, key[:]...), when)
+	}
+	data = binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
+	_ = replace(v.path, data) // without it the next command reads the files again
+}
+
+// replace need not outlive a loss of power.
+func replace(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

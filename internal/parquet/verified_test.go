@@ -1,0 +1,219 @@
+package parquet
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// committed are the files of a warehouse of some commits, as old as a file that is not new.
+func committed(t *testing.T, commits int) (root string, files []File) {
+	t.Helper()
+	root = t.TempDir()
+	w := openWriter(t, root, Options{})
+	for range commits {
+		write(t, w, item("a-"+randomName(), noon, 2))
+	}
+	w.Close()
+	s, err := Open(root)
+	if err != nil || len(s.Files) != commits {
+		t.Fatal(s, err)
+	}
+	for i := range s.Files {
+		ageFile(t, s.Files[i].Path)
+	}
+	return root, s.Files
+}
+
+func ageFile(t *testing.T, path string) {
+	t.Helper()
+	at := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(path, at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rot changes a bit of a file that keeps its time, as a disk may do.
+func rot(t *testing.T, path string) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, flipped(data, len(data)/2, 3), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file is read once in VerifiedFor, by one command or another, and again once its time is another.
+func TestVerifiedFilesAreReadOnce(t *testing.T) {
+	_, files := committed(t, 3)
+	path := filepath.Join(t.TempDir(), "cache", "verified")
+	// found are the files that a command finds damaged.
+	found := func(v *VerifiedFiles) (n int) {
+		t.Helper()
+		again := append([]File(nil), files...)
+		err := v.Verify(t.Context(), again)
+		for i := range again {
+			if !again[i].Verified {
+				n++
+				if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), again[i].Path) {
+					t.Errorf("%v does not name %s", err, again[i].Path)
+				}
+			}
+		}
+		if n == 0 && err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	v := NewVerifiedFiles(path)
+	if n := found(v); n != 0 {
+		t.Fatalf("%d files are damaged, want none", n)
+	}
+	rot(t, files[0].Path)
+	rot(t, files[2].Path)
+	for name, c := range map[string]struct {
+		v    *VerifiedFiles
+		want int
+	}{
+		"the same command": {v, 0}, "another": {NewVerifiedFiles(path), 0},
+		"one that remembers nothing": {NewVerifiedFiles(""), 2}, "one without": {nil, 2},
+	} {
+		if n := found(c.v); n != c.want {
+			t.Errorf("%s finds %d files damaged, want %d", name, n, c.want)
+		}
+	}
+	// A time of its own: somebody wrote to it.
+	if err := os.Chtimes(files[0].Path, time.Now(), time.Now().Add(-time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if n := found(v); n != 1 {
+		t.Errorf("%d files are damaged, want the one that has another time", n)
+	}
+	// Older than that they are read again.
+	for key := range v.at {
+		v.at[key] -= uint32(VerifiedFor / time.Second)
+	}
+	if n := found(v); n != 2 {
+		t.Errorf("after %s %d files are damaged, want both", VerifiedFor, n)
+	}
+	// Without the file of what was verified, and with any bit of it changed, they are read.
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) != 3*entryBytes+sumBytes {
+		t.Fatalf("%d bytes, %v", len(data), err)
+	}
+	for at := range data {
+		if err := os.WriteFile(path, flipped(data, at, at%8), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if at := readVerified(path); len(at) > 0 {
+			t.Fatalf("a damaged file says that %d files are whole", len(at))
+		}
+	}
+}
+
+// A file that was just written may change and keep its time, as far as the disk's clock goes.
+func TestNewFilesAreNotRemembered(t *testing.T) {
+	_, files := committed(t, 1)
+	now := time.Now()
+	if err := os.Chtimes(files[0].Path, now, now); err != nil {
+		t.Fatal(err)
+	}
+	v := NewVerifiedFiles("")
+	if err := v.Verify(t.Context(), files); err != nil || len(v.at) > 0 {
+		t.Errorf("%v: %d files are remembered, want none", err, len(v.at))
+	}
+}
+
+// The oldest are forgotten, and what two commands find at once both remember.
+func TestVerifiedFilesAreBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "verified")
+	fill := func(from, to int) *VerifiedFiles {
+		v := &VerifiedFiles{path: path, at: map[verifiedKey]uint32{}, news: true}
+		for i := from; i < to; i++ {
+			v.at[verifiedKey{byte(i), byte(i >> 8), byte(i >> 16)}] = uint32(time.Now().Unix()) - uint32(i%60) - 60
+		}
+		return v
+	}
+	a, b := fill(0, 1000), fill(500, 2000)
+	a.save()
+	b.save()
+	if n := len(readVerified(path)); n != 2000 {
+		t.Errorf("%d files are remembered, want those of both", n)
+	}
+	most := fill(0, MostVerified+500)
+	most.add(verifiedKey{1, 2, 3, 4})
+	most.save()
+	at := readVerified(path)
+	if _, newest := at[verifiedKey{1, 2, 3, 4}]; len(at) != MostVerified || len(most.at) != MostVerified || !newest {
+		t.Errorf("%d files are remembered, and %d in memory, want %d and the newest", len(at), len(most.at), MostVerified)
+	}
+	if left, err := filepath.Glob(path + ".*"); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// Nothing is wrong with a place that can't be written to.
+func TestVerifiedWithoutAPlace(t *testing.T) {
+	_, files := committed(t, 2)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v := NewVerifiedFiles(filepath.Join(file, "verified"))
+	if err := v.Verify(t.Context(), files); err != nil || len(v.at) != 2 {
+		t.Errorf("%v, %d files are remembered, want 2", err, len(v.at))
+	}
+}
+
+// A damaged manifest of a date takes no other date; without CURRENT's checksum nobody knows
+// whether it is the manifest or that.
+func TestDamagedManifests(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	write(t, w, item("a-1", noon.Add(-24*time.Hour), 2))
+	write(t, w, item("a-2", noon, 3))
+	w.Close()
+	name, sum, err := readCurrent(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := readGeneration(root, name, sum)
+	if err != nil || len(g.Dates) != 2 {
+		t.Fatal(g, err)
+	}
+	second := filepath.Join(root, manifestDir, g.Dates[1].Manifest)
+	rot(t, second)
+	if _, err := Open(root); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), second) {
+		t.Errorf("%v, want %s named", err, second)
+	}
+	s, err := OpenReadable(root)
+	if err != nil || s.Rows() != 2 {
+		t.Fatalf("%+v, %v, want the rows of the other date", s, err)
+	}
+	if err := s.Damage(func(date string) bool { return date == g.Dates[0].Date }); err != nil {
+		t.Error(err)
+	}
+	if err := s.Damage(func(date string) bool { return date == g.Dates[1].Date }); err == nil || !strings.Contains(err.Error(), second) {
+		t.Errorf("%v, want %s named", err, second)
+	}
+	rot(t, filepath.Join(root, manifestDir, g.Dates[0].Manifest))
+	if _, err := OpenReadable(root); !errors.Is(err, ErrCorrupt) || strings.Count(err.Error(), g.Dates[0].Manifest)+strings.Count(err.Error(), g.Dates[1].Manifest) != 2 {
+		t.Errorf("%v, want both named", err)
+	}
+	rot(t, filepath.Join(root, currentName))
+	if _, err := OpenReadable(root); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), filepath.Join(root, currentName)) {
+		t.Errorf("%v, want CURRENT named", err)
+	}
+}
