@@ -15,8 +15,8 @@ import (
 )
 
 // Version numbers the form of the file. Files of earlier forms are read, and written anew
-// in this one.
-const Version = 2
+// in this one. Since 3 it has a checksum.
+const Version = 3
 
 // Bounds of what is remembered. Beyond them the oldest go, and Dropped counts them.
 const (
@@ -31,6 +31,7 @@ const forgetAfter = 30 * 24 * time.Hour
 // State is what is remembered.
 type State struct {
 	Version  int        `json:"version"`
+	Checksum string     `json:"checksum,omitempty"` // CRC-32C of the file, with zeros for its digits; only there
 	Open     []Open     `json:"open"`
 	Accepted []Accepted `json:"accepted"`
 	// Dropped counts alerts forgotten for want of room.

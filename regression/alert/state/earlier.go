@@ -11,7 +11,7 @@ func (s *State) renew() {
 		}
 		a.LevelNS = 0
 	}
-	s.Version = Version
+	s.Version, s.Checksum = Version, ""
 }
 
 // ofNoCaller tells whether a says more calls of a method and not by which caller, as

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -353,7 +354,7 @@ func TestStore(t *testing.T) {
 	}
 	for data, want := range map[string]string{
 		string(whole[:len(whole)/2]): "is damaged", "": "is damaged", "[]": "is damaged", `{"version": 0}`: "is damaged", "\x00\x00": "is damaged",
-		`{"version": 1, "opne": []}`: "is damaged", `{"version": 3, "new": true}`: "use the newer program",
+		`{"version": 1, "opne": []}`: "is damaged", `{"version": 4, "new": true}`: "use the newer program", `{"version": 3, "open": []}`: "its checksum is",
 	} {
 		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
 			t.Fatal(err)
@@ -364,6 +365,39 @@ func TestStore(t *testing.T) {
 		}
 		if uerr := store.Update(func(*State) error { return nil }); uerr == nil {
 			t.Errorf("%q was overwritten", data)
+		}
+	}
+}
+
+// Whichever bit of the file has changed, it is named and nothing of it is believed.
+func TestDamagedBits(t *testing.T) {
+	store := At(t.TempDir())
+	err := store.Update(func(s *State) error {
+		s.Merge(Look{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", true }})
+		s.Accepted = []Accepted{{ID: "b", Kind: alert.MoreCalls, Service: "crc32c:00000000", Level: 3, At: noon}}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(store.dir, fileName)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := store.Read(); err != nil || len(s.Accepted) != 1 || s.Accepted[0].Service != "crc32c:00000000" || s.Checksum != "" {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for at := range whole {
+		for bit := range 8 {
+			damaged := bytes.Clone(whole)
+			damaged[at] ^= 1 << bit
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if s, err := store.Read(); err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("with another bit %d of byte %d: %+v, %v", bit, at, s, err)
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -17,6 +18,12 @@ const (
 	// maxFile bounds the file, in bytes; a full state is far below.
 	maxFile = 256 << 20
 )
+
+const noChecksum = "crc32c:00000000"
+
+func checksum(data []byte) string {
+	return fmt.Sprintf("crc32c:%08x", crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
+}
 
 // Store is a directory with a state.
 type Store struct{ dir string }
@@ -61,6 +68,11 @@ func (s *Store) Read() (*State, error) {
 	if state.Version < 1 {
 		return nil, broken(fmt.Sprintf("it has the version %d", state.Version))
 	}
+	if state.Checksum != "" || state.Version >= 3 {
+		if sum := checksum(bytes.Replace(data, []byte(state.Checksum), []byte(noChecksum), 1)); sum != state.Checksum {
+			return nil, broken(fmt.Sprintf("its checksum is %s, and it was written with %.40q", sum, state.Checksum))
+		}
+	}
 	state.renew()
 	return &state, nil
 }
@@ -91,10 +103,14 @@ func (s *Store) Update(change func(*State) error) (err error) {
 // write replaces the file at once: who reads it meanwhile, or after a crash, finds
 // the one before or this one.
 func (s *Store) write(state *State) (err error) {
-	data, err := json.MarshalIndent(state, "", " ")
+	sealed := *state
+	sealed.Checksum = noChecksum // before all that may spell the same
+	data, err := json.MarshalIndent(&sealed, "", " ")
 	if err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
+	data = append(data, '\n')
+	data = bytes.Replace(data, []byte(noChecksum), []byte(checksum(data)), 1)
 	f, err := os.CreateTemp(s.dir, fileName+".*.tmp")
 	if err != nil {
 		return fmt.Errorf("state: %w", err)
@@ -105,7 +121,7 @@ func (s *Store) write(state *State) (err error) {
 			os.Remove(f.Name())
 		}
 	}()
-	if _, err := f.Write(append(data, '\n')); err != nil {
+	if _, err := f.Write(data); err != nil {
 		f.Close()
 		return err
 	}
