@@ -429,3 +429,20 @@ func TestDamageInABucket(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// What bounds.yaml says, and with it docs/bounds.md, is what the code does.
+func TestBoundsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("bounds.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const keyAndTime = 20
+	for _, want := range []string{
+		fmt.Sprintf("default: %d files, %.1f MB on the disk, for %.0fh\n", parquet.MostVerified, parquet.MostVerified*keyAndTime/1e6, parquet.VerifiedFor.Hours()),
+		"default: " + defaultCacheSize + "\n",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("bounds.yaml has no %q", want)
+		}
+	}
+}
