@@ -16,7 +16,7 @@ type unit map[string]map[string][]string
 var known = map[string][]string{
 	"Unit": {"Description", "Documentation", "After", "Wants", "StartLimitIntervalSec"},
 	"Service": {"Type", "User", "Group", "Environment", "EnvironmentFile", "ExecStartPre", "ExecStart", "Restart", "RestartSec",
-		"TimeoutStopSec", "TimeoutStartSec", "SuccessExitStatus", "StateDirectory", "StateDirectoryMode", "WorkingDirectory", "UMask",
+		"TimeoutStopSec", "TimeoutStartSec", "SuccessExitStatus", "StateDirectory", "StateDirectoryMode", "CacheDirectory", "CacheDirectoryMode", "WorkingDirectory", "UMask",
 		"MemoryMax", "TasksMax", "LimitNOFILE", "Nice", "ReadOnlyPaths", "CapabilityBoundingSet", "AmbientCapabilities",
 		"NoNewPrivileges", "ProtectSystem", "ProtectHome", "PrivateTmp", "PrivateDevices", "PrivateNetwork", "PrivateUsers",
 		"ProtectClock", "ProtectControlGroups", "ProtectHostname", "ProtectKernelLogs", "ProtectKernelModules",

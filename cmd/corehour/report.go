@@ -44,7 +44,7 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 		return exitFailed, err
 	}
 	o.Warehouse, o.Window, o.Filter, o.Zone, o.Now, o.Notices = c.warehouse, c.window, c.filter, c.zone, now(), stderr
-	o.Nothing, o.NoFrameworks = c.nothing, c.noFrameworks
+	o.Nothing, o.NoFrameworks, o.Verified = c.nothing, c.noFrameworks, c.verified
 	r, err := report.Gather(ctx, o)
 	if err != nil {
 		return exitFailed, err

@@ -19,6 +19,21 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// TestMain keeps what commands remember out of the user's cache directory.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "corehour-cache-")
+	if err == nil {
+		err = os.Setenv("XDG_CACHE_HOME", dir)
+	}
+	if err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir) // a temporary one
+	os.Exit(code)
+}
+
 // clock stops the command's clock.
 func clock(t *testing.T, at time.Time) {
 	before := now

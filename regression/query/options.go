@@ -58,7 +58,11 @@ func Counting(s *bigquery.Spent) Option {
 
 // Remembering leaves out to compare files with their checksums that were compared before.
 func Remembering(v *parquet.VerifiedFiles) Option {
-	return func(s *settings) { s.verified = v }
+	return func(s *settings) {
+		if v != nil {
+			s.verified = v
+		}
+	}
 }
 
 // WithSums has Open compare sums beside rows with their checksums, too. Else they are when they

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/ledger"
@@ -42,6 +43,8 @@ type Options struct {
 	// Notices, if not nil, is told what a warehouse that is not here will cost and what
 	// is waited for, a line each.
 	Notices io.Writer
+	// Verified, if not nil, remembers which files were compared with their checksums.
+	Verified *parquet.VerifiedFiles
 	// Nothing makes the error where no row passes the filter.
 	Nothing func(context.Context, *query.Warehouse) error
 }
@@ -50,7 +53,7 @@ type Options struct {
 // in the window, or with what Options.Nothing says.
 func Gather(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{Made: o.Now, Warehouse: o.Warehouse, zone: o.Zone}
-	w, err := query.Open(ctx, o.Warehouse, o.Window, query.Tell(o.Notices), query.LeaveOutFrameworks(o.NoFrameworks))
+	w, err := query.Open(ctx, o.Warehouse, o.Window, query.Tell(o.Notices), query.Remembering(o.Verified), query.LeaveOutFrameworks(o.NoFrameworks))
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+
+	"github.com/corehour/corehour/internal/parquet"
 )
 
 func main() {
@@ -45,7 +47,7 @@ func run(ctx context.Context, rows int, dir string) error {
 	defer os.RemoveAll(temporary)
 	t := &table{Name: "warehouse"}
 	for _, ids := range []bool{false, true} {
-		b := &bench{table: t, root: fmt.Sprintf("%s/ids-%v", temporary, ids), rows: rows, ids: ids}
+		b := &bench{table: t, root: fmt.Sprintf("%s/ids-%v", temporary, ids), rows: rows, ids: ids, verified: parquet.NewVerifiedFiles("")}
 		if err := b.write(ctx); err != nil {
 			return err
 		}
