@@ -187,7 +187,7 @@ func readManifest(root, name, sum string, v any) error {
 func readGeneration(root, name, sum string) (*generation, error) {
 	var g generation
 	err := readManifest(root, name, sum, &g)
-	if e := (*Error)(nil); errors.As(err, &e) && e.Kind == ErrCorrupt {
+	if e := (*Error)(nil); errors.Is(err, ErrCorrupt) && errors.As(err, &e) {
 		e.Hint = fmt.Sprintf("%s names it and says its checksum, so that file may be the damaged one; %s", filepath.Join(root, currentName), e.Hint)
 	}
 	if err != nil {
