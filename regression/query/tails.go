@@ -63,7 +63,7 @@ func (w *Warehouse) since(ctx context.Context, from time.Time) (*Warehouse, func
 	if w.Window.From.IsZero() || !from.Before(w.Window.From) {
 		return w, func() error { return nil }, nil
 	}
-	longer := &Warehouse{Snapshot: w.Snapshot, Window: Window{from, w.Window.To}, dialect: w.dialect, verified: w.verified}
+	longer := &Warehouse{Snapshot: w.Snapshot, Window: Window{from, w.Window.To}, dialect: w.dialect, verified: w.verified, notices: w.notices}
 	if w.remote != nil {
 		r := *w.remote
 		r.from = bigquery.Date(dateOf(from))
