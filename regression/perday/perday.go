@@ -27,7 +27,7 @@ const (
 type Basis struct{ Length time.Duration }
 
 // Observe is the basis of a service in a window: all of it that is over, hours without rows
-// too. It begins with the service's first row on the dates of the window, and ends with the
+// too. It begins with the first row that is known of the service, and ends with the
 // last counts while the next ones are on their way: what follows is not known yet.
 func Observe(asked query.Window, o query.Observed, now time.Time) Basis {
 	start, end := asked.From, asked.To

@@ -3,10 +3,13 @@ package query
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
 )
 
 // Pending is the measurements of one method of one version whose counts have not arrived:
@@ -69,8 +72,45 @@ type Observed struct {
 	Others         bool // some spans in the window are of other SDKs
 }
 
-// Observed lists it for every service on the dates of the window, by its first row on them.
+// knownFor is how far back a service is looked for that began within the window.
+const knownFor = 31 * 24 * time.Hour
+
+// Observed lists it for every service. What began within the window has its first row of the month
+// before; of a bucket and of BigQuery, which would have to read that, the first on the window's dates.
 func (w *Warehouse) Observed(ctx context.Context, window Window, f Filter) ([]Observed, error) {
+	all, err := w.observed(ctx, window, f)
+	if err != nil || w.cache != nil || w.remote != nil || !slices.ContainsFunc(all, func(o Observed) bool { return o.First.After(window.From) }) {
+		return all, err
+	}
+	before := Window{window.From.Add(-knownFor), window.From}
+	older, err := filesOf(w.Snapshot, before)
+	if err != nil || !slices.ContainsFunc(older, func(file parquet.File) bool { return time.Unix(0, file.MinStartNS).Before(window.From) }) {
+		return all, nil // damage of other dates takes nothing from this one
+	}
+	longer, done, err := w.since(ctx, before.From)
+	switch {
+	case errors.Is(err, parquet.ErrCorrupt):
+		return all, nil
+	case err != nil:
+		return nil, err
+	}
+	earlier, err := longer.observed(ctx, before, f)
+	if err = errors.Join(err, done()); err != nil {
+		return nil, err
+	}
+	first := map[Service]time.Time{}
+	for _, o := range earlier {
+		first[o.Service] = o.First
+	}
+	for i, o := range all {
+		if began, ok := first[o.Service]; ok && began.Before(o.First) {
+			all[i].First = began
+		}
+	}
+	return all, nil
+}
+
+func (w *Warehouse) observed(ctx context.Context, window Window, f Filter) ([]Observed, error) {
 	var out []Observed
 	err := w.each(ctx, "observed", scope{Filter: f}, filterArgs(window, f), func(rows *sql.Rows) error {
 		var o Observed
