@@ -14,8 +14,8 @@ import (
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodfile"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/shares"
 	"github.com/corehour/corehour/internal/pricebook"
+	"github.com/corehour/corehour/internal/shares"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 

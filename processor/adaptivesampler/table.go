@@ -85,12 +85,12 @@ type table struct {
 	mu      sync.RWMutex
 	rules   *rules
 	groups  map[decide.Group]*group
-	beyond  *group           // of versions beyond the bound
-	unknown *decide.Decision // of groups that are new
-	count   int              // spellings of methods
+	beyond  *group              // of versions beyond the bound
+	unknown *decide.Decision    // of groups that are new
+	count   int                 // spellings of methods
 	holders map[string]*holding // by sender
-	born    int64            // groups since the start
-	epoch   int64            // the interval
+	born    int64               // groups since the start
+	epoch   int64               // the interval
 }
 
 func newTable(maxMethods int, prepare *preparer, m *meter, l *limits) *table {
