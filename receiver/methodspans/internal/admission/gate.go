@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -25,6 +24,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/corehour/corehour/internal/shares"
 )
 
 const (
@@ -126,11 +127,7 @@ func (g *Gate) refuse(ctx context.Context, r Reason, message string) error {
 func (g *Gate) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandlerFunc, error) {
 	return func(_ context.Context, next http.Handler) (http.Handler, error) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			sender, _, err := net.SplitHostPort(r.RemoteAddr)
-			if err != nil {
-				sender = r.RemoteAddr
-			}
-			l := &loan{budget: g.budget, sender: sender}
+			l := &loan{budget: g.budget, sender: shares.SenderOf(r.Context())}
 			defer l.giveBack()
 			r.Body = &body{ReadCloser: r.Body, gate: g, loan: l, request: r}
 			next.ServeHTTP(w, r)
