@@ -43,7 +43,7 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	if !w.InFiles() {
 		r.Files = 0
 	}
-	duplicates, err := w.Duplicates(ctx)
+	duplicates, err := w.Duplicates(ctx, filter)
 	if err != nil {
 		return nil, err
 	}

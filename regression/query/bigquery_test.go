@@ -117,7 +117,7 @@ func TestAnswersAreThoseOfFiles(t *testing.T) {
 		put("accounts", accounts, err)
 		stats, err := w.ProcessStats(ctx, window, query.Filter{})
 		put("stats of processes", stats, err)
-		duplicates, err := w.Duplicates(ctx)
+		duplicates, err := w.Duplicates(ctx, query.Filter{})
 		put("duplicates", duplicates, err)
 		stocks, err := w.Stocks(ctx, window, query.Filter{})
 		put("stocks", stocks, err)

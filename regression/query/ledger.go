@@ -214,10 +214,13 @@ type Duplicate struct {
 	OtherCollectors int64 `json:"surplus_rows_of_other_collectors,omitempty"`
 }
 
-// Duplicates lists them, the worst first.
-func (w *Warehouse) Duplicates(ctx context.Context) ([]Duplicate, error) {
+// Duplicates lists them, the worst first, of whatever time.
+func (w *Warehouse) Duplicates(ctx context.Context, f Filter) ([]Duplicate, error) {
 	var out []Duplicate
-	err := w.each(ctx, "duplicates", scope{}, nil, func(rows *sql.Rows) error {
+	args := filterArgs(Window{}, f)
+	delete(args, "from_ns")
+	delete(args, "to_ns")
+	err := w.each(ctx, "duplicates", scope{Filter: f}, args, func(rows *sql.Rows) error {
 		var d Duplicate
 		columns := []any{&d.BatchID, &d.Surplus}
 		if w.dialect.Parted {

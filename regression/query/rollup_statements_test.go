@@ -361,7 +361,7 @@ func wantNothingOfSums(t *testing.T, root string) {
 	if pending, err := w.Pending(ctx, Window{}, Filter{}); err != nil || len(pending) != 0 {
 		t.Errorf("pending %v, %v", pending, err)
 	}
-	if duplicates, err := w.Duplicates(ctx); err != nil || len(duplicates) != 0 {
+	if duplicates, err := w.Duplicates(ctx, Filter{}); err != nil || len(duplicates) != 0 {
 		t.Errorf("duplicates %v, %v", duplicates, err)
 	}
 	if fresh, err := w.Freshness(ctx, Window{}, Filter{}); err != nil || fresh.Known {
