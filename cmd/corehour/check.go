@@ -43,7 +43,9 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 	c.flags.Lookup("warehouse").Usage += "; once for each collector that a process may send to"
 	collector := c.flags.String("collector", "", "`URL` of the collector's Prometheus metrics, to add its own counters of losses")
 	deep := c.flags.Bool("deep", false, "compare every file with its checksum first, also those that were compared before; in a bucket, too, every file is looked at if no time is given")
-	if err := c.parse(args, c.noArguments); err != nil {
+	var top topFlags
+	top.declare(c.flags, "services and processes")
+	if err := c.parse(args, c.noArguments, func() error { return top.check(c.flags) }); err != nil {
 		return exitFailed, err
 	}
 	if slices.ContainsFunc(c.warehouses(), query.IsBucket) && c.window == (query.Window{}) && !*deep {
@@ -78,7 +80,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 			return exitFailed, err
 		}
 	}
-	d := checkDocument(r, c)
+	d := checkDocument(r, c, top.lines)
 	excess, err := reconciled(ctx, w, c, r)
 	switch {
 	case ctx.Err() != nil:
@@ -132,7 +134,9 @@ func checkVerdict(r *ledger.Report) string {
 	return "balanced: every call handed out is stored once"
 }
 
-func checkDocument(r *ledger.Report, c *common) *output.Document {
+// checkDocument prints the top services and processes (0 = all) that most calls are missing of, then
+// those that handed out most.
+func checkDocument(r *ledger.Report, c *common, top int) *output.Document {
 	d := &output.Document{Data: r}
 	lines := []string{checkVerdict(r)}
 	if note := r.LeftOut(); note != "" {
@@ -174,7 +178,8 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 		[]string{"service", "environment", "processes", "dead", "handed out", "stored", "lost_in_transit"}, notJudgedColumn,
 		[]string{"foreign rows", "unpriced rows", "rows without version"},
 	)}
-	for _, s := range r.Services {
+	shown, more := r.Most(top)
+	for _, s := range shown {
 		services.Rows = append(services.Rows, slices.Concat([]output.Cell{
 			output.Name(s.Name), output.Name(s.Environment), output.Whole(int64(s.Processes)), output.Whole(int64(s.DeadProcesses)),
 			output.Whole(s.HandedOutCalls), output.Whole(s.CountedCalls), output.Whole(s.LostInTransit),
@@ -183,6 +188,9 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 		}))
 	}
 	d.Add(services)
+	if more != "" {
+		d.Say(more)
+	}
 	var notes []string
 	for _, s := range r.Services {
 		if s.ConflictingBatches > 0 {
@@ -211,10 +219,8 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 	if batches {
 		odd.Columns = append(odd.Columns, "missing")
 	}
-	for _, p := range r.Processes {
-		if p.LostInTransit == 0 && p.NotJudgedCalls == 0 && p.State != ledger.Dead {
-			continue
-		}
+	notInOrder, others := r.NotInOrder(top)
+	for _, p := range notInOrder {
 		cells := append([]output.Cell{
 			output.Name(p.Name), output.Name(p.Version), output.Name(p.Instance), output.Name(string(p.State)), output.Name(showTime(p.LastSeen, c.zone)),
 			output.Whole(p.HandedOutCalls), output.Whole(p.CountedCalls), output.Whole(p.LostInTransit),
@@ -230,6 +236,9 @@ func checkDocument(r *ledger.Report, c *common) *output.Document {
 	}
 	if len(odd.Rows) > 0 {
 		d.Add(odd)
+	}
+	if others != "" {
+		d.Say(others)
 	}
 	if len(r.Losses.DeadProcess) > 0 {
 		d.Say("calls of a dead process since its last row are unknown: at most one interval of counts")

@@ -35,7 +35,7 @@ what share of it each is.`
 // costFlags are the flags of cost beside the common ones.
 type costFlags struct {
 	*common
-	top         int
+	top         topFlags
 	by          string
 	per         string
 	percentiles bool
@@ -53,7 +53,7 @@ func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 	f := c.flags
 	f.StringVar(&c.by, "by", "method", "`what` to add up by: method, class, service, version, caller, environment, owner, group; several with commas")
 	f.StringVar(&c.per, "per", string(cost.PerDay), "`what` dollars are told for one of: day, month, call, request or window; json and csv have all of them")
-	f.IntVar(&c.top, "top", 30, "how many lines to print, and bills of services, 0 = all; json and csv have all of them")
+	c.top.declare(f, "lines, and bills of services,")
 	f.BoolVar(&c.percentiles, "percentiles", false, "p50, p95 and p99 of the wall and CPU time of calls, by method; takes twice as long")
 	f.BoolVar(&c.options.IncludeAssumed, "include-assumed", false, "make dollars of calls, too, that are only known from below as nothing says how their spans were sampled")
 	f.StringVar(&c.budgets, "budgets", "", "`file` of budgets: those that are broken raise alerts, and exit status 1; 3 where idle cores or calls that are not known may break one")
@@ -118,9 +118,7 @@ func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 
 func (c *costFlags) check() error {
 	var errs []error
-	if c.top < 0 {
-		errs = append(errs, fmt.Errorf("--top: want 0 or more, found %d", c.top))
-	}
+	errs = append(errs, c.top.check(c.flags))
 	var err error
 	if c.options.By, err = cost.ParseBy(c.by); err != nil {
 		errs = append(errs, err)
@@ -132,7 +130,7 @@ func (c *costFlags) check() error {
 		errs = append(errs, errors.New("--by owner: nobody owns anything without a file of --owners"))
 	}
 	if c.budgets != "" && c.filter != (query.Filter{}) {
-		errs = append(errs, errors.New("--budgets: they are about everything: leave --service and --environment out"))
+		errs = append(errs, errors.New("--budgets: they are about everything: leave --service, --namespace and --environment out"))
 	}
 	if c.budgets == "" {
 		errs = append(errs, c.delivery.unused())

@@ -31,34 +31,27 @@ func reconciliation(r *cost.Report, top int) (t *output.Table, more string) {
 // mostPaid are the services that pay most, in the order in which all are, and a line on the
 // others. Without prices it goes by core hours.
 func mostPaid(all []cost.Service, top int) (most []*cost.Service, more string) {
-	places := make([]int, len(all))
-	for i := range places {
-		places[i] = i
-	}
-	if top > 0 && top < len(all) {
-		value := func(x *float64) float64 {
-			if x == nil {
-				return 0
-			}
-			return *x
-		}
-		slices.SortStableFunc(places, func(i, j int) int {
-			a, b := &all[i], &all[j]
-			return cmp.Or(cmp.Compare(value(b.PaidUSD), value(a.PaidUSD)), cmp.Compare(value(b.PaidCoreHours), value(a.PaidCoreHours)),
-				cmp.Compare(value(b.ProcessCoreHours), value(a.ProcessCoreHours)))
-		})
-		var hours, usd *float64 // nil where nothing is known of any
-		for _, i := range places[top:] {
-			hours, usd = sumKnown(hours, all[i].PaidCoreHours), sumKnown(usd, all[i].PaidUSD)
-		}
-		more = fmt.Sprintf("%d more services pay %s core-h, $%s, together: --top 0 prints all", len(all)-top, amount(hours), amount(usd))
-		places = places[:top]
-		slices.Sort(places)
-	}
-	for _, i := range places {
+	for i := range all {
 		most = append(most, &all[i])
 	}
-	return most, more
+	value := func(x *float64) float64 {
+		if x == nil {
+			return 0
+		}
+		return *x
+	}
+	most, left := output.Most(most, top, func(a, b *cost.Service) int {
+		return cmp.Or(cmp.Compare(value(b.PaidUSD), value(a.PaidUSD)), cmp.Compare(value(b.PaidCoreHours), value(a.PaidCoreHours)),
+			cmp.Compare(value(b.ProcessCoreHours), value(a.ProcessCoreHours)))
+	})
+	if len(left) == 0 {
+		return most, ""
+	}
+	var hours, usd *float64 // nil where nothing is known of any
+	for _, s := range left {
+		hours, usd = sumKnown(hours, s.PaidCoreHours), sumKnown(usd, s.PaidUSD)
+	}
+	return most, moreOf(len(left), fmt.Sprintf("services pay %s core-h, $%s, together", amount(hours), amount(usd)))
 }
 
 func sumKnown(sum, x *float64) *float64 {

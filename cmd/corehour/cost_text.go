@@ -15,8 +15,8 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 	d := &output.Document{}
 	lines := r.Lines()
 	shown := lines
-	if c.top > 0 && len(shown) > c.top {
-		shown = shown[:c.top]
+	if c.top.lines > 0 && len(shown) > c.top.lines {
+		shown = shown[:c.top.lines]
 	}
 	d.Say(fmt.Sprintf("cost by %s, %s to %s; observed %s%s",
 		dimensions(r.By), showTime(r.From, c.zone), showTime(r.To, c.zone), observed(r), scaled(c.unit)),
@@ -50,9 +50,9 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 		if r.Groups == nil {
 			what = "methods"
 		}
-		d.Say(fmt.Sprintf("%d more %s: --top 0 prints all", n, what))
+		d.Say(moreOf(n, what))
 	}
-	bills, more := reconciliation(r, c.top)
+	bills, more := reconciliation(r, c.top.lines)
 	if len(bills.Rows) > 0 {
 		d.Add(bills)
 	}

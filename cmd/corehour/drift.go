@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/alert/delivery"
@@ -43,6 +44,7 @@ type driftFlags struct {
 	*common
 	metric   string
 	csv      string
+	top      topFlags
 	alerts   string
 	every    everyFlag
 	delivery deliverFlags
@@ -54,6 +56,7 @@ func runDrift(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 	f := d.flags
 	f.StringVar(&d.metric, "metric", "", "cpu or wall (default: cpu where a service has it, else wall)")
 	f.StringVar(&d.csv, "csv", "", "judge the series of this `file` instead of a warehouse")
+	d.top.declare(f, "services, of those without a drift,")
 	f.StringVar(&d.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
 	d.every.declare(f)
 	d.delivery.declare(f)
@@ -102,7 +105,7 @@ func runDrift(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 }
 
 func (d *driftFlags) print(f *driftFindings, stdout io.Writer) error {
-	document := driftDocument(f)
+	document := driftDocument(f, d.top.lines)
 	if d.out == output.CSV {
 		document = driftRows(f)
 	}
@@ -115,11 +118,11 @@ func (d *driftFlags) check() error {
 		errs = append(errs, fmt.Errorf("--metric: want cpu or wall, found %q", d.metric))
 	}
 	d.flags.Visit(func(f *flag.Flag) {
-		if d.csv != "" && f.Name != "csv" && f.Name != "format" && f.Name != "json" && f.Name != "wide" {
+		if d.csv != "" && !slices.Contains([]string{"csv", "format", "json", "wide", "top", "all"}, f.Name) {
 			errs = append(errs, fmt.Errorf("--%s has no effect beside --csv: leave one of them out", f.Name))
 		}
 	})
-	errs = append(errs, d.every.check(d.common))
+	errs = append(errs, d.top.check(d.flags), d.every.check(d.common))
 	return errors.Join(errs...)
 }
 

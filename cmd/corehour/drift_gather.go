@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/corehour/corehour/regression/cost"
@@ -100,10 +99,11 @@ func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%w: calls were counted %s, and none was measured", query.ErrNoData, d.span())
 	}
+	byService := verdict.ByService(runs)
 	for _, h := range all {
 		h.finish(window.To)
-		h.deployments = deploymentsOf(h.Service, runs)
-		h.assumed = assumedOf(h.Service, runs)
+		h.deployments = verdict.Deployments(byService[h.Service])
+		h.assumed = assumedOf(byService[h.Service])
 		h.cost = func(window query.Window) (*cost.Day, error) {
 			return cost.DayOf(ctx, w, window, h.Service, "", cost.Options{Now: now()})
 		}
@@ -111,16 +111,10 @@ func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error
 	return d.judge(all)
 }
 
-func deploymentsOf(service query.Service, runs []query.Run) []verdict.Deployment {
-	return verdict.Deployments(slices.DeleteFunc(slices.Clone(runs), func(r query.Run) bool { return r.Service != service }))
-}
-
-func assumedOf(s query.Service, runs []query.Run) float64 {
+func assumedOf(runs []query.Run) float64 {
 	var assumed, measured int64
 	for i := range runs {
-		if r := &runs[i]; r.Service == s {
-			assumed, measured = assumed+r.Assumed, measured+r.Measured
-		}
+		assumed, measured = assumed+runs[i].Assumed, measured+runs[i].Measured
 	}
 	return float64(assumed) / float64(max(1, measured))
 }

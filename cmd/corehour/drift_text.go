@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,9 +20,9 @@ func (l *driftLine) name() string {
 	return fullName(l.Class, l.Method, l.Signature)
 }
 
-// driftDocument prints what was found; what is not proven only where the lines are
-// few.
-func driftDocument(f *driftFindings) *output.Document {
+// driftDocument prints the services with a finding and the top of the others (0 = all), those of
+// which most was measured; what is not proven only where the lines are few.
+func driftDocument(f *driftFindings, top int) *output.Document {
 	d := &output.Document{Data: f}
 	t := &output.Table{Least: []string{"metric", "shape", "records", "p", "environment"}, Columns: []string{"service", "environment", "method", "verdict", "since", "change", "95% interval", "shape", "p", "detectable", "metric", "days", "records", "owner"}}
 	if f.series {
@@ -29,14 +30,14 @@ func driftDocument(f *driftFindings) *output.Document {
 	}
 	var notes []string
 	drifts := 0
-	for _, s := range f.Services {
+	shown, left := f.most(top)
+	for _, s := range shown {
 		for i := range s.Lines {
 			l := &s.Lines[i]
-			proven := l.State == driftNow || l.State == driftBetter || l.State == driftEarlier
 			if l.State == driftNow {
 				drifts++
 			}
-			if proven || len(s.Lines) <= manyLines {
+			if l.proven() || len(s.Lines) <= manyLines || top == 0 {
 				t.Rows = append(t.Rows, l.cells(s, f.series))
 			}
 		}
@@ -51,6 +52,7 @@ func driftDocument(f *driftFindings) *output.Document {
 			notes = append(notes, "  "+s.Missing)
 		}
 	}
+	notes = append(notes, left...)
 	for i := range f.Alerts {
 		d.Say(alertLines(&f.Alerts[i])...)
 	}
@@ -66,6 +68,36 @@ func driftDocument(f *driftFindings) *output.Document {
 	}
 	d.Say(append(notes, untold(f.Accepted, f.Silenced)...)...)
 	return d
+}
+
+func (l *driftLine) proven() bool {
+	return l.State == driftNow || l.State == driftBetter || l.State == driftEarlier
+}
+
+// most are the services with a finding and the top of the others, and a line on the rest.
+func (f *driftFindings) most(top int) (shown []*driftService, more []string) {
+	found, records := map[*driftService]int{}, map[*driftService]int64{}
+	for _, s := range f.Services {
+		for i := range s.Lines {
+			if records[s] += s.Lines[i].Records; s.Lines[i].proven() {
+				found[s] = 1
+			}
+		}
+	}
+	if top > 0 {
+		top += len(found)
+	}
+	shown, left := output.Most(f.Services, top, func(a, b *driftService) int {
+		return cmp.Or(cmp.Compare(found[b], found[a]), cmp.Compare(records[b], records[a]))
+	})
+	if len(left) == 0 {
+		return shown, nil
+	}
+	methods, judged := 0, 0
+	for _, s := range left {
+		methods, judged = methods+s.Methods, judged+s.Judged
+	}
+	return shown, []string{moreOf(len(left), fmt.Sprintf("services without a finding, of %d methods, %d with history enough", methods, judged))}
 }
 
 func (l *driftLine) cells(s *driftService, series bool) []output.Cell {

@@ -31,7 +31,7 @@ if one method has it. Of several environments each is explained.`
 // explainFlags are the flags of explain beside the common ones.
 type explainFlags struct {
 	*common
-	collector, namespace, version, method string
+	collector, version, method string
 	options                               verdict.Options
 	times                                 evidenceFlags
 	delivery                              deliverFlags
@@ -80,7 +80,6 @@ func parseExplain(args []string, stdout io.Writer) (*explainFlags, error) {
 	f := e.flags
 	f.Lookup("format").Usage = "text, json or markdown"
 	f.StringVar(&e.collector, "collector", "", "ask the extension sampling_rates of the collector at this `URL`, as http://localhost:4319")
-	f.StringVar(&e.namespace, "namespace", "", "only this namespace (`name`)")
 	f.StringVar(&e.version, "version", "", "only this version (`name`)")
 	e.times.declare(f)
 	f.StringVar(&e.delivery.silences, "silences", "", "`file` of alerts that are silenced for a while")
@@ -127,5 +126,5 @@ func (e *explainFlags) check(methods []string) error {
 
 // target is what the collector is asked of.
 func (e *explainFlags) target() rates.Target {
-	return rates.Target{Namespace: e.namespace, Service: e.filter.Service, Environment: e.filter.Environment, Version: e.version}
+	return rates.Target{Namespace: e.filter.Namespace, Service: e.filter.Service, Environment: e.filter.Environment, Version: e.version}
 }

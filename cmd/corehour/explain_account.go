@@ -95,7 +95,7 @@ func (e *explainFlags) readAccounts(ctx context.Context) ([]account, error) {
 	}
 	for i := range accounts {
 		a := &accounts[i]
-		costs, err := cost.Compute(ctx, w, cost.Options{Filter: query.Filter{Service: a.Name, Environment: a.Environment}, Now: now()})
+		costs, err := cost.Compute(ctx, w, cost.Options{Filter: query.Filter{Namespace: a.Namespace, Service: a.Name, Environment: a.Environment}, Now: now()})
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +118,7 @@ func (e *explainFlags) choose(all []query.Sampling) ([]account, error) {
 	name := methodspan.ParseFunction(e.method).Full()
 	matching := func(match func(full, name string) bool) (found []query.Sampling) {
 		for _, s := range all {
-			if (match(s.Full, name) || match(s.Full, e.method)) && (e.namespace == "" || e.namespace == s.Namespace) && (e.version == "" || e.version == s.Version) {
+			if (match(s.Full, name) || match(s.Full, e.method)) && (e.version == "" || e.version == s.Version) {
 				found = append(found, s)
 			}
 		}
@@ -175,7 +175,7 @@ func (e *explainFlags) choose(all []query.Sampling) ([]account, error) {
 // judge asks what regress and drift say of the method, and what people said to that.
 func (e *explainFlags) judge(ctx context.Context, a *account) error {
 	of := *e.common
-	of.filter = query.Filter{Service: a.Name, Environment: a.Environment}
+	of.filter = query.Filter{Namespace: a.Namespace, Service: a.Name, Environment: a.Environment}
 	r := &regressFlags{common: &of, options: e.options, method: byEvidence, delivery: e.delivery}
 	found, err := r.look(ctx)
 	if err != nil {

@@ -123,6 +123,7 @@ func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
 	f.StringVar(&c.since, "since", since, "instead of --from: `duration` to look back from --to, or from now if there is none or it is further ahead than that, as 90m, 24h or 7d")
 	f.StringVar(&c.tz, "tz", "UTC", "time `zone` of times read and shown, as Europe/Berlin or Local; a time that occurs twice is the first for --from and the last for --to")
 	f.StringVar(&c.filter.Service, "service", "", "only this service (`name`)")
+	f.StringVar(&c.filter.Namespace, "namespace", "", "only services of this service.namespace (`name`)")
 	f.StringVar(&c.filter.Environment, "environment", "", "only this environment (`name`)")
 	f.BoolVar(&c.noFrameworks, "no-frameworks", false, "leave out spans of OpenTelemetry's instrumentation libraries, as if they were not stored")
 	return c

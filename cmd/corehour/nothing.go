@@ -17,9 +17,9 @@ func (c *common) nothing(ctx context.Context, w *query.Warehouse) error {
 		return err
 	}
 	what := "any service"
-	var names, environments []string
+	var names, namespaces, environments []string
 	for _, s := range services {
-		names, environments = append(names, s.Name), append(environments, s.Environment)
+		names, namespaces, environments = append(names, s.Name), append(namespaces, s.Namespace), append(environments, s.Environment)
 	}
 	hint := func(found string, all []string) string {
 		slices.Sort(all)
@@ -34,6 +34,9 @@ func (c *common) nothing(ctx context.Context, w *query.Warehouse) error {
 	}
 	if c.filter.Service != "" {
 		what = fmt.Sprintf("service %q", c.filter.Service) + hint(c.filter.Service, names)
+	}
+	if c.filter.Namespace != "" {
+		what += fmt.Sprintf(" in namespace %q", c.filter.Namespace) + hint(c.filter.Namespace, namespaces)
 	}
 	if c.filter.Environment != "" {
 		what += fmt.Sprintf(" in environment %q", c.filter.Environment) + hint(c.filter.Environment, environments)

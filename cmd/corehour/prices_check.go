@@ -57,7 +57,8 @@ func runPrices(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 	c := newCommon("prices check", "", pricesUsage, "24h", stdout)
 	c.notices = stderr
 	config := c.flags.String("config", "", "price book (`file`) to look the machines up in, instead of the prices that were stored")
-	top := c.flags.Int("top", 30, "how many unpriced hosts to print, 0 = all; json has all of them")
+	var top topFlags
+	top.declare(c.flags, "kinds of machines, and unpriced hosts,")
 	switch {
 	case len(args) == 0:
 		return exitFailed, errors.New("want a verb: corehour prices check")
@@ -66,7 +67,7 @@ func runPrices(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 	case !strings.HasPrefix(args[0], "-"):
 		return exitFailed, fmt.Errorf("want corehour prices check, found the verb %q", args[0])
 	}
-	if err := c.parse(args, c.noArguments); err != nil {
+	if err := c.parse(args, c.noArguments, func() error { return top.check(c.flags) }); err != nil {
 		return exitFailed, err
 	}
 	var book *pricebook.Book
@@ -98,7 +99,7 @@ func runPrices(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 	if len(answer.UnpricedHosts) > 0 {
 		code = exitFound
 	}
-	return code, c.write(stdout, pricesDocument(answer, *top))
+	return code, c.write(stdout, pricesDocument(answer, top.lines))
 }
 
 // kindsOf adds hosts up by kind and price, those without a price first.
@@ -167,7 +168,11 @@ func pricesDocument(a *pricesAnswer, top int) *output.Document {
 	d := &output.Document{Data: a}
 	var counts [3]int // by the price book, generic, unpriced
 	t := &output.Table{Columns: []string{"provider", "region", "host type", "capacity", "hosts", "core-h", "$/core-h", "price from"}}
-	for _, k := range a.Kinds {
+	shown := len(a.Kinds)
+	if top > 0 {
+		shown = min(shown, top)
+	}
+	for i, k := range a.Kinds {
 		switch {
 		case k.USD == nil:
 			counts[2]++
@@ -176,6 +181,9 @@ func pricesDocument(a *pricesAnswer, top int) *output.Document {
 		default:
 			counts[0]++
 		}
+		if i >= shown {
+			continue
+		}
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(orElse(k.CloudProvider, unknown)), output.Name(orElse(k.Region, unknown)), output.Name(orElse(k.HostType, unknown)), output.Name(orElse(k.CapacityType, unknown)),
 			output.Whole(int64(k.Hosts)), output.Figure(amount(&k.CoreHours)), output.Figure(amount(k.USD)), output.Name(k.source()),
@@ -183,6 +191,9 @@ func pricesDocument(a *pricesAnswer, top int) *output.Document {
 	}
 	d.Say(fmt.Sprintf("%d kinds of machines: %d priced by the price book, %d by a public list price (generic), %d unpriced", len(a.Kinds), counts[0], counts[1], counts[2]))
 	d.Add(t)
+	if n := len(a.Kinds) - shown; n > 0 {
+		d.Say(moreOf(n, "kinds of machines"))
+	}
 	if n := len(a.UnpricedHosts); n > 0 {
 		u := &output.Table{Title: "unpriced hosts", Columns: []string{"host", "provider/region/type/capacity", "why"}}
 		shown := a.UnpricedHosts
@@ -194,7 +205,7 @@ func pricesDocument(a *pricesAnswer, top int) *output.Document {
 		}
 		d.Add(u)
 		if n > len(shown) {
-			d.Say(fmt.Sprintf("%d more unpriced hosts: --top 0 prints all", n-len(shown)))
+			d.Say(moreOf(n-len(shown), "unpriced hosts"))
 		}
 	}
 	for _, source := range a.Unmatched {

@@ -62,6 +62,7 @@ type regressFlags struct {
 	method   string
 	limits   string // file of thresholds
 	times    evidenceFlags
+	top      topFlags
 	alerts   string
 	every    everyFlag
 	delivery deliverFlags
@@ -72,10 +73,11 @@ func runRegress(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 	r.notices = stderr
 	f := r.flags
 	r.declareRule(f)
+	r.top.declare(f, "services, of those without an alert,")
 	f.StringVar(&r.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
 	r.every.declare(f)
 	r.delivery.declare(f)
-	if err := r.parse(args, r.noArguments, r.checkRule, func() error { return r.every.check(r.common) }); err != nil {
+	if err := r.parse(args, r.noArguments, r.checkRule, func() error { return errors.Join(r.top.check(f), r.every.check(r.common)) }); err != nil {
 		return exitFailed, err
 	}
 	if err := r.delivery.prepare(r.warehouse, r.every.period, stderr, "regress"); err != nil {
@@ -106,12 +108,12 @@ func runRegress(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 			return exitFailed, errors.Join(undelivered, err)
 		}
 	}
-	document := regressDocument(found)
+	document := regressDocument(found, r.top.lines)
 	switch r.out {
 	case output.CSV:
 		document = regressRows(found)
 	case output.MarkdownPage:
-		document = regressPage(found)
+		document = regressPage(found, r.top.lines)
 	}
 	if err := r.write(stdout, document); err != nil {
 		return exitFailed, errors.Join(undelivered, err)
@@ -258,7 +260,6 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.NotCompared = append(f.NotCompared, skips...)
 	compare := verdict.Evidence
 	if r.method == byThreshold {
 		compare = verdict.Compare
@@ -266,6 +267,12 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 			return nil, err
 		}
 	}
+	if r.method == byEvidence {
+		var few []verdict.Skip
+		pairs, few = verdict.Measured(pairs, r.options.MinRecords)
+		skips = append(skips, few...)
+	}
+	f.NotCompared = append(f.NotCompared, skips...)
 	o := r.options
 	o.AsOf = now()
 	comparisons, err := compare(ctx, w, r.filter, pairs, o)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/corehour/corehour/regression/alert"
@@ -12,7 +13,7 @@ import (
 
 // regressPage is the answer as a comment on a pull request: one table for each
 // deployment, the most expensive first, and what was compared.
-func regressPage(f *findings) *output.Document {
+func regressPage(f *findings, top int) *output.Document {
 	d := &output.Document{}
 	if len(f.Alerts) == 0 {
 		d.Say("corehour: " + f.nothingRaised() + ".")
@@ -21,7 +22,8 @@ func regressPage(f *findings) *output.Document {
 		d.Add(pageTable(&m))
 	}
 	var notes []string
-	for _, c := range f.Comparisons {
+	shown, left := f.mostCompared(top)
+	for _, c := range shown {
 		judged, few := 0, 0
 		for i := range c.Methods {
 			switch l := &c.Methods[i]; {
@@ -34,10 +36,7 @@ func regressPage(f *findings) *output.Document {
 		notes = append(notes, fmt.Sprintf("%s: version %s against %s (%s) by %s time: %d methods compared, %d with too few records",
 			c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy, c.Metric, judged, few))
 	}
-	for _, s := range f.NotCompared {
-		notes = append(notes, fmt.Sprintf("%s: not compared: %s", s.Service, s.Reason))
-	}
-	d.Say(append(notes, untold(f.Accepted, f.Silenced)...)...)
+	d.Say(slices.Concat(notes, left, f.notCompared(top), untold(f.Accepted, f.Silenced))...)
 	return d
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -14,27 +15,28 @@ import (
 // manyLines is how many methods a comparison may have to be printed in full.
 const manyLines = 30
 
-func regressDocument(f *findings) *output.Document {
+// regressDocument prints the services with an alert and the top of the others (0 = all), those of
+// which most was measured.
+func regressDocument(f *findings, top int) *output.Document {
 	d := &output.Document{Data: f}
 	t := &output.Table{Least: []string{"basis", "metric", "measured", "seen from", "records", "base/call", "head/call", "inclusive", "environment"}, Columns: []string{
 		"service", "environment", "base", "head", "method", "verdict", "metric", "basis", "change", "95% interval", "measured", "inclusive", "base/call", "head/call", "records", "seen from", "$/day",
 	}}
 	var notes []string
-	for _, cmp := range f.Comparisons {
+	shown, left := f.mostCompared(top)
+	for _, cmp := range shown {
 		notes = append(notes, summary(cmp))
 		notes = append(notes, whole(cmp)...)
 		for i := range cmp.Methods {
 			l := &cmp.Methods[i]
 			raised := l.State.Judged() && l.State != verdict.NotProven
-			if !raised && len(cmp.Methods) > manyLines {
+			if !raised && len(cmp.Methods) > manyLines && top > 0 {
 				continue
 			}
 			t.Rows = append(t.Rows, lineOf(cmp, l, usdOf(cmp.Alerts, l)))
 		}
 	}
-	for _, s := range f.NotCompared {
-		notes = append(notes, fmt.Sprintf("%s: not compared: %s", s.Service, s.Reason))
-	}
+	notes = append(append(notes, left...), f.notCompared(top)...)
 	for i := range f.Alerts {
 		d.Say(alertLines(&f.Alerts[i])...)
 	}
@@ -50,6 +52,38 @@ func regressDocument(f *findings) *output.Document {
 	}
 	d.Say(append(notes, f.Warnings...)...)
 	return d
+}
+
+// mostCompared are the comparisons with an alert and the top of the others, and a line on the rest.
+func (f *findings) mostCompared(top int) (shown []*verdict.Comparison, more []string) {
+	if top > 0 {
+		for _, c := range f.Comparisons {
+			if len(c.Alerts) > 0 {
+				top++
+			}
+		}
+	}
+	shown, left := output.Most(f.Comparisons, top, verdict.AlertsFirst)
+	if len(left) == 0 {
+		return shown, nil
+	}
+	methods := 0
+	for _, c := range left {
+		methods += len(c.Methods)
+	}
+	return shown, []string{moreOf(len(left), fmt.Sprintf("services with %d methods were compared and nothing was raised", methods))}
+}
+
+// notCompared says why services were not compared, of the top of which most was measured.
+func (f *findings) notCompared(top int) (lines []string) {
+	shown, left := output.Most(f.NotCompared, top, func(a, b verdict.Skip) int { return cmp.Compare(b.Records, a.Records) })
+	for _, s := range shown {
+		lines = append(lines, fmt.Sprintf("%s: not compared: %s", s.Service, s.Reason))
+	}
+	if len(left) > 0 {
+		lines = append(lines, moreOf(len(left), "services were not compared"))
+	}
+	return lines
 }
 
 // nothingRaised says what follows from no alert.

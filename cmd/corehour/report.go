@@ -24,6 +24,9 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 	c.alsoHTML()
 	file := c.flags.String("output", "", "`file` to write, replaced in one step (default: standard output)")
 	o := report.Options{Verdict: verdict.Options{ThresholdPercent: leastChange, MinRecords: leastRecords}}
+	var top topFlags
+	top.declare(c.flags, "methods, changes and services")
+	c.flags.Lookup("top").Usage = "how many methods, changes and services each part of the page has, 0 = all"
 	var times evidenceFlags
 	times.declare(c.flags)
 	c.flags.IntVar(&o.Methods, "methods", 8, "how many `methods` to look at closely, at most 50: those that were raised, then those that cost most")
@@ -33,7 +36,7 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 		if o.Methods < 0 || o.Methods > 50 {
 			return fmt.Errorf("--methods: want 0 to 50, found %d", o.Methods)
 		}
-		return times.check(c.flags, &o.Verdict)
+		return errors.Join(top.check(c.flags), times.check(c.flags, &o.Verdict))
 	}, func() error {
 		if c.out == output.CSV {
 			return errors.New("--format: a report has many tables and csv holds one; want html, text, markdown or json")
@@ -44,6 +47,7 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 		return exitFailed, err
 	}
 	o.Warehouse, o.Window, o.Filter, o.Zone, o.Now, o.Notices = c.warehouse, c.window, c.filter, c.zone, now(), stderr
+	o.Top = top.lines
 	o.Nothing, o.NoFrameworks, o.Verified = c.nothing, c.noFrameworks, c.verified
 	r, err := report.Gather(ctx, o)
 	if err != nil {

@@ -49,7 +49,7 @@ func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, 
 		case *limit < 1:
 			return fmt.Errorf("--limit: want 1 or more, found %d", *limit)
 		case c.filter != query.Filter{} || c.noFrameworks:
-			return errors.New("--service, --environment and --no-frameworks have no effect here: filter in WHERE")
+			return errors.New("--service, --namespace, --environment and --no-frameworks have no effect here: filter in WHERE")
 		}
 		return nil
 	})

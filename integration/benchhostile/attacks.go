@@ -148,7 +148,7 @@ func (a *attack) forge(ctx context.Context, c *harness.Collector) error {
 	return nil
 }
 
-// invent sends services and methods that do not exist, some as if they ran on the host of the
+// invent sends services and methods that do not exist, one with the name of the victim, some as if they ran on the host of the
 // victims, with its methods.
 func (a *attack) invent(ctx context.Context, client ptraceotlp.GRPCClient) error {
 	const perRequest = 500
@@ -159,7 +159,11 @@ func (a *attack) invent(ctx context.Context, client ptraceotlp.GRPCClient) error
 			if n%2 == 0 {
 				host = fmt.Sprint("host-", n)
 			}
-			one, spans := newRequest(fmt.Sprint("invented-", n), "1.0", "one", host, a.end.Add(-time.Hour), 1, 6)
+			name := fmt.Sprint("invented-", n)
+			if n == 0 {
+				name = victim
+			}
+			one, spans := newRequest(name, "1.0", "one", host, a.end.Add(-time.Hour), 1, 6)
 			one.ResourceSpans().At(0).Resource().Attributes().PutStr("service.namespace", "evil")
 			methods := []string{"shop/cart.(*Cart).Total"}
 			for m := range 5 {

@@ -105,6 +105,8 @@ func run(ctx context.Context, bin, out string, services int, strict bool) error 
 	report.Add("calls of the stock SDK, of those without attackers", attacked.stockCalls/alone.stockCalls, "", figures.Higher, figures.Goal(0.999))
 	report.Add("refusals that no metric counts", float64(attack.refused.Load())-attacked.refused, "", figures.Lower, most(0))
 	report.Add("faults counted by reason", attacked.faults, "", figures.Higher, nil)
+	report.Add("lines of the longest answer about all services", attacked.longest, "", figures.Lower, most(1000))
+	report.Add("longest time of such an answer", attacked.slowest, "s", figures.Lower, most(60))
 	report.Add("memory at the peak", attacked.peak, "MiB", figures.Lower, most(memoryLimit+decoding+margin))
 	report.Add("restarts of the collector", attacked.deaths, "", figures.Lower, most(0))
 	err = errors.Join(report.Print(os.Stdout), report.Write(out))
@@ -125,6 +127,8 @@ type played struct {
 	faults     float64
 	peak       float64
 	deaths     float64
+	longest    float64 // lines of an answer about all services
+	slowest    float64 // seconds of one
 }
 
 // play has the victims send, and the attackers if there are any, and asks the commands.
@@ -174,5 +178,6 @@ func play(ctx context.Context, bin, dir string, end time.Time, attack *attack) (
 	if err := c.Stop(); err != nil {
 		p.deaths++
 	}
-	return p, p.ask(ctx, harness.Command{Binary: filepath.Join(bin, harness.CommandBinary), Warehouse: c.Warehouse}, end)
+	command := harness.Command{Binary: filepath.Join(bin, harness.CommandBinary), Warehouse: c.Warehouse}
+	return p, errors.Join(p.ask(ctx, command, end), p.askOfAll(ctx, command, end))
 }

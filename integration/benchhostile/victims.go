@@ -24,13 +24,14 @@ const (
 )
 
 const (
-	minutes      = 14
-	recordsEach  = 4 // a minute and process: below what the sampler keeps of anybody
-	forgedCalls  = 300
-	stockSpans   = 200
-	victim       = "shop"
-	forgedVictim = "billing"
-	stockVictim  = "web"
+	minutes         = 14
+	recordsEach     = 4 // a minute and process: below what the sampler keeps of anybody
+	forgedCalls     = 300
+	stockSpans      = 200
+	victimNamespace = "store"
+	victim          = "shop"
+	forgedVictim    = "billing"
+	stockVictim     = "web"
 )
 
 func dialFrom(address string) func(context.Context, string) (net.Conn, error) {
@@ -105,6 +106,7 @@ func newRequest(service, version, instance, host string, started time.Time, seq,
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
 	resource := rs.Resource().Attributes()
+	resource.PutStr("service.namespace", victimNamespace)
 	resource.PutStr("service.name", service)
 	resource.PutStr("service.version", version)
 	resource.PutStr("service.instance.id", instance)

@@ -22,7 +22,7 @@ type Day struct {
 
 // DayOf computes the day of a service in a window; of a version only, unless that is empty.
 func DayOf(ctx context.Context, w *query.Warehouse, window query.Window, of query.Service, version string, o Options) (*Day, error) {
-	o.Window, o.Filter, o.By = window, query.Filter{Service: of.Name, Environment: of.Environment}, nil
+	o.Window, o.Filter, o.By = window, query.Filter{Namespace: of.Namespace, Service: of.Name, Environment: of.Environment}, nil
 	o.of, o.NoTails = &of, true // which say no more of totals than their intervals
 	if version != "" {
 		o.By = []Dimension{ByMethod, ByVersion}

@@ -56,10 +56,14 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	if err != nil {
 		return nil, err
 	}
-	var merged []query.Service
+	merged := map[query.Service]bool{}
 	if slices.ContainsFunc(stocks, func(s query.Stock) bool { return s.ForeignRows > 0 }) {
-		if merged, err = w.Merged(ctx, window, filter); err != nil {
+		all, err := w.Merged(ctx, window, filter)
+		if err != nil {
 			return nil, err
+		}
+		for _, s := range all {
+			merged[s] = true
 		}
 	}
 	impossible, err := w.Impossible(ctx, window, filter)
@@ -81,7 +85,7 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	for _, s := range stocks {
 		entry := &Service{
 			Service: s.Service, Rows: s.Rows, ForeignRows: s.ForeignRows, ForeignCalls: s.ForeignCalls, AssumedCalls: s.AssumedCalls, VersionlessRows: s.VersionlessRows, ConflictingBatches: s.ConflictingBatches,
-			NewestRow: &s.Last, MayBeMerged: slices.Contains(merged, s.Service),
+			NewestRow: &s.Last, MayBeMerged: merged[s.Service],
 		}
 		if r.NewestRow == nil || s.Last.After(*r.NewestRow) {
 			r.NewestRow = &s.Last

@@ -3,6 +3,7 @@ package output
 import (
 	"encoding/csv"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -255,5 +256,21 @@ func TestObjectsKeepNamesReadable(t *testing.T) {
 	line, err := Line(o)
 	if want := `{"<init>":"a && <init>","b":{"<c>":["<clinit>","\u001b"]}}` + "\n"; err != nil || string(line) != want {
 		t.Errorf("%s, want %s, %v", line, want, err)
+	}
+}
+
+func TestMost(t *testing.T) {
+	all := []int{3, 9, 1, 9, 7}
+	for _, c := range []struct {
+		top         int
+		shown, left []int
+	}{
+		{0, all, nil}, {5, all, nil}, {9, all, nil},
+		{1, []int{9}, []int{3, 1, 9, 7}}, {3, []int{9, 9, 7}, []int{3, 1}}, {4, []int{3, 9, 9, 7}, []int{1}},
+	} {
+		shown, left := Most(all, c.top, func(a, b int) int { return b - a })
+		if !slices.Equal(shown, c.shown) || !slices.Equal(left, c.left) {
+			t.Errorf("top %d: %v, %v", c.top, shown, left)
+		}
 	}
 }

@@ -355,6 +355,9 @@ func (s scope) Only(prefix string) string {
 		condition += fmt.Sprintf(" AND %sevent_date BETWEEN %sfrom_date AND %sto_date", prefix, s.Param, s.Param)
 	}
 	condition += s.OnlyOf(prefix)
+	if s.Filter.Namespace != "" {
+		condition += fmt.Sprintf(" AND %sservice_namespace = %sservice_namespace", prefix, s.Param)
+	}
 	if s.Filter.Service != "" {
 		condition += fmt.Sprintf(" AND %sservice = %sservice", prefix, s.Param)
 	}

@@ -93,7 +93,7 @@ const (
 // 99% of the rows were stored within the time that is said, or sooner.
 func (r *remote) freshness(ctx context.Context, window Window, f Filter, now time.Time) (Freshness, error) {
 	if f != (Filter{}) {
-		return Freshness{Note: "load jobs do not tell services and environments apart: ask without --service and --environment"}, nil
+		return Freshness{Note: "load jobs hold rows of all services and environments: ask without --service, --namespace and --environment"}, nil
 	}
 	from, to := window.From, window.To
 	if from.IsZero() {

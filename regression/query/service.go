@@ -91,6 +91,9 @@ func at(ns int64) time.Time { return time.Unix(0, ns).UTC() }
 func filterArgs(window Window, f Filter) map[string]any {
 	from, to := window.nanos()
 	args := map[string]any{"from_ns": from, "to_ns": to}
+	if f.Namespace != "" {
+		args["service_namespace"] = f.Namespace
+	}
 	if f.Service != "" {
 		args["service"] = f.Service
 	}

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the statements for BigQuery anew"
 // be: one that is left out leaves a part of them.
 func statements(t *testing.T) map[string]string {
 	t.Helper()
-	filter := Filter{Service: "s", Environment: "e"}
+	filter := Filter{Namespace: "n", Service: "s", Environment: "e"}
 	compared := &Service{Namespace: "n", Name: "s"} // of an unknown environment
 	out := map[string]string{}
 	add := func(name, template string, s scope) {

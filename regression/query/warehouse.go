@@ -28,6 +28,7 @@ type Window struct{ From, To time.Time }
 
 // Filter leaves out rows; an empty field lets all pass.
 type Filter struct {
+	Namespace   string
 	Service     string
 	Environment string
 }

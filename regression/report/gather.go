@@ -13,17 +13,15 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/ledger"
+	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/stats"
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// Bounds of a page: a reader does not look at more, and a browser should not
+// Bounds of a chart: a reader does not look at more, and a browser should not
 // have to.
 const (
-	maxCosts    = 30
-	maxMoves    = 40
-	maxAlerts   = 40
 	maxVersions = 6 // of one method, the newest
 	maxPoints   = 120
 	level       = 0.95
@@ -38,8 +36,10 @@ type Options struct {
 	Filter    query.Filter
 	// NoFrameworks leaves out spans of instrumentation libraries.
 	NoFrameworks bool
-	Methods      int // looked at closely: those that were raised, then those that cost most
-	Verdict      verdict.Options
+	// Top bounds the lines of each part of the page, and the trees; 0 = all.
+	Top     int
+	Methods int // looked at closely: those that were raised, then those that cost most
+	Verdict verdict.Options
 	// Notices, if not nil, is told what a warehouse that is not here will cost and what
 	// is waited for, a line each.
 	Notices io.Writer
@@ -52,7 +52,7 @@ type Options struct {
 // Gather asks the warehouse. It fails with query.ErrNoData where there is nothing
 // in the window, or with what Options.Nothing says.
 func Gather(ctx context.Context, o Options) (*Report, error) {
-	r := &Report{Made: o.Now, Warehouse: o.Warehouse, zone: o.Zone}
+	r := &Report{Made: o.Now, Warehouse: o.Warehouse, zone: o.Zone, top: o.Top}
 	w, err := query.Open(ctx, o.Warehouse, o.Window, query.Tell(o.Notices), query.Remembering(o.Verified), query.LeaveOutFrameworks(o.NoFrameworks))
 	if err != nil {
 		return nil, err
@@ -101,13 +101,14 @@ func (r *Report) gather(ctx context.Context, w *query.Warehouse, o Options) erro
 	if err := r.lookClosely(ctx, w, o, metric, runs); err != nil {
 		return err
 	}
+	r.cut()
 	var edges []query.Edge
 	if metric == query.CPU { // the costs hold them
 		edges = ofAllVersions(costs.Edges)
 	} else if _, edges, err = w.Profiles(ctx, query.Ask{Metric: metric, Window: w.Window, Filter: o.Filter, Slot: time.Hour}); err != nil {
 		return err
 	}
-	r.Trees = trees(edges)
+	r.Trees, r.TreesLeft = trees(edges, o.Top)
 	return nil
 }
 
@@ -164,12 +165,22 @@ func (r *Report) rank(costs *cost.Report) {
 		})
 	}
 	slices.SortStableFunc(r.Costs, func(a, b Cost) int { return cmp.Compare(b.SelfCoreHours, a.SelfCoreHours) })
-	if len(r.Costs) > maxCosts {
-		r.Costs, r.CostsLeft = r.Costs[:maxCosts], len(r.Costs)-maxCosts
+}
+
+// cut leaves out what is beyond the bound of the page.
+func (r *Report) cut() {
+	r.Costs, r.CostsLeft = first(r.Costs, r.top)
+	r.Walls, r.WallsLeft = first(r.Walls, r.top) // in the order of the costs
+	r.Alerts, r.AlertsLeft = first(r.Alerts, r.top)
+	r.Moves, r.MovesLeft = first(r.Moves, r.top)
+}
+
+// first are the top of all (0 = all), and how many there are beyond.
+func first[T any](all []T, top int) ([]T, int) {
+	if top <= 0 || top >= len(all) {
+		return all, 0
 	}
-	if len(r.Walls) > maxCosts { // in the order of the costs
-		r.Walls, r.WallsLeft = r.Walls[:maxCosts], len(r.Walls)-maxCosts
-	}
+	return all[:top], len(all) - top
 }
 
 func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, runs []query.Run) error {
@@ -177,18 +188,24 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 	if err != nil {
 		return err
 	}
+	pairs, few := verdict.Measured(pairs, o.Verdict.MinRecords)
+	skips = append(skips, few...)
+	byRecords := func(a, b verdict.Skip) int { return cmp.Compare(b.Records, a.Records) }
+	skips, left := output.Most(skips, o.Top, byRecords)
 	for _, s := range skips {
 		r.Untold = append(r.Untold, fmt.Sprintf("%s: %s", s.Service, s.Reason))
 	}
+	r.UntoldLeft = len(left)
 	o.Verdict.AsOf = o.Now
 	comparisons, err := verdict.Evidence(ctx, w, o.Filter, pairs, o.Verdict)
 	if err != nil {
 		return err
 	}
 	r.Alerts, r.Compared = []alert.Alert{}, []Compared{}
-	for _, c := range comparisons {
+	shown, more := output.Most(comparisons, o.Top, verdict.AlertsFirst)
+	r.ComparedLeft = len(more)
+	for _, c := range shown {
 		r.Compared = append(r.Compared, Compared{c.Service, c.BaseVersion, c.HeadVersion, c.ChosenBy})
-		r.Alerts = append(r.Alerts, c.Alerts...)
 		if !c.Told() {
 			why := "no method has enough of both to compare"
 			if c.Judged() {
@@ -199,6 +216,9 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 				r.Untold = append(r.Untold, fmt.Sprintf("%s: %s", c.Service, warning))
 			}
 		}
+	}
+	for _, c := range comparisons {
+		r.Alerts = append(r.Alerts, c.Alerts...)
 		for _, l := range c.Methods {
 			if l.ChangePercent == nil || l.Interval == nil {
 				continue
@@ -212,9 +232,6 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 		}
 	}
 	slices.SortStableFunc(r.Alerts, alert.Dearer)
-	if len(r.Alerts) > maxAlerts {
-		r.Alerts, r.AlertsLeft = r.Alerts[:maxAlerts], len(r.Alerts)-maxAlerts
-	}
 	slices.SortStableFunc(r.Moves, func(a, b Move) int {
 		if a.Proven != b.Proven {
 			if a.Proven {
@@ -224,9 +241,6 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 		}
 		return cmp.Compare(math.Abs(b.ChangePercent), math.Abs(a.ChangePercent))
 	})
-	if len(r.Moves) > maxMoves {
-		r.Moves, r.MovesLeft = r.Moves[:maxMoves], len(r.Moves)-maxMoves
-	}
 	return nil
 }
 

@@ -51,13 +51,15 @@ type pageData struct {
 	Compared, Untold    []string
 	Notes               []string
 
-	Methods []methodPart
-	Trees   []treePart
+	Methods   []methodPart
+	Trees     []treePart
+	TreesLeft string
 
-	Balanced bool
-	Verdict  string
-	Health   []healthLine
-	Losses   []string
+	Balanced   bool
+	Verdict    string
+	Health     []healthLine
+	HealthLeft string
+	Losses     []string
 
 	Palette []int
 }
@@ -111,7 +113,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	d := pageData{
 		Window: r.window(), Basis: r.basis(), Made: showTime(r.Made, r.zone), Warehouse: output.Printable(r.Warehouse), Metric: r.metricName(),
 		Caption: r.window() + "; " + r.basis(), CostsLeft: r.CostsLeft, MovesLeft: r.MovesLeft, Alerts: r.alertLines(), AlertsLeft: r.AlertsLeft,
-		NoCosts: noCosts, WallsLeft: r.WallsLeft, WallNote: wallNote, NoMoves: noMoves, Compared: printable(r.compared()), Untold: printable(r.Untold), Notes: printable(r.Notes),
+		NoCosts: noCosts, WallsLeft: r.WallsLeft, WallNote: wallNote, NoMoves: noMoves, Compared: printable(r.compared()), Untold: printable(r.untold()), Notes: printable(r.Notes),
 		Balanced: r.Health.Balanced, Verdict: output.Printable(r.healthVerdict()),
 	}
 	for i := range maxVersions {
@@ -151,7 +153,12 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		})
 		d.Trees = append(d.Trees, part)
 	}
-	for _, s := range r.Health.Services {
+	if r.TreesLeft > 0 {
+		d.TreesLeft = left(r.TreesLeft, "trees of services")
+	}
+	services, more := r.Health.Most(r.top)
+	d.HealthLeft = more
+	for _, s := range services {
 		d.Health = append(d.Health, healthLine{output.Printable(s.Service.String()), healthFigures(s)})
 	}
 	for _, what := range slices.Sorted(maps.Keys(r.Health.Losses.SDK)) {

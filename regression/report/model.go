@@ -33,14 +33,18 @@ type Report struct {
 	Moves      []Move        `json:"moves"`
 	MovesLeft  int           `json:"moves_left_out"`
 	// Compared are the versions that were compared.
-	Compared []Compared `json:"compared"`
+	Compared     []Compared `json:"compared"`
+	ComparedLeft int        `json:"compared_left_out,omitempty"`
 	// Untold says of services why versions of them were not compared.
-	Untold  []string       `json:"not_compared,omitempty"`
-	Methods []Method       `json:"methods"`
-	Trees   []Tree         `json:"trees"`
-	Health  *ledger.Report `json:"health"`
+	Untold     []string       `json:"not_compared,omitempty"`
+	UntoldLeft int            `json:"not_compared_left_out,omitempty"` // services
+	Methods    []Method       `json:"methods"`
+	Trees      []Tree         `json:"trees"`
+	TreesLeft  int            `json:"trees_left_out,omitempty"`
+	Health     *ledger.Report `json:"health"` // the page has its services up to the bound
 
 	zone *time.Location
+	top  int
 }
 
 // Cost is one line of the ranking, with the 95% interval of its core hours where the

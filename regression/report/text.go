@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ func (r *Report) Document() *output.Document {
 	if len(r.Moves) > 0 {
 		d.Add(r.moveTable())
 	} else {
-		d.Say(append([]string{noMoves}, r.Untold...)...)
+		d.Say(append([]string{noMoves}, r.untold()...)...)
 	}
 	for _, m := range r.Methods {
 		d.Add(r.methodTable(m))
@@ -42,9 +43,13 @@ func (r *Report) Document() *output.Document {
 	for _, t := range r.Trees {
 		d.Add(treeTable(t))
 	}
+	if r.TreesLeft > 0 {
+		d.Say(left(r.TreesLeft, "trees of services"))
+	}
 	d.Say(r.healthVerdict())
 	health := &output.Table{Title: "health", Columns: []string{"service", "processes", "dead", "handed out", "stored", "lost", "foreign rows", "unpriced"}}
-	for _, s := range r.Health.Services {
+	services, more := r.Health.Most(r.top)
+	for _, s := range services {
 		row := []output.Cell{output.Name(s.Service.String())}
 		for _, figure := range healthFigures(s) {
 			row = append(row, output.Figure(figure))
@@ -52,6 +57,9 @@ func (r *Report) Document() *output.Document {
 		health.Rows = append(health.Rows, row)
 	}
 	d.Add(health)
+	if more != "" {
+		d.Say(more)
+	}
 	return d
 }
 
@@ -60,7 +68,18 @@ func (r *Report) compared() (lines []string) {
 	for _, c := range r.Compared {
 		lines = append(lines, fmt.Sprintf("%s: version %s against %s, %s", c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy))
 	}
+	if r.ComparedLeft > 0 {
+		lines = append(lines, left(r.ComparedLeft, "services were compared"))
+	}
 	return lines
+}
+
+// untold says which services were not compared, and why.
+func (r *Report) untold() []string {
+	if r.UntoldLeft > 0 {
+		return append(slices.Clone(r.Untold), left(r.UntoldLeft, "services were not compared"))
+	}
+	return r.Untold
 }
 
 func (r *Report) costTable() *output.Table {

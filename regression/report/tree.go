@@ -11,7 +11,7 @@ import (
 const (
 	maxDepth  = 24    // frames of a tree
 	leastPart = 0.002 // of the service's time; narrower boxes can't be seen
-	maxNodes  = 4000  // of a page
+	maxNodes  = 4000  // of a tree
 )
 
 // unknownCaller is the root of calls whose caller is not known.
@@ -22,7 +22,9 @@ type edgesOf map[string][]query.Edge // by caller
 // trees unfolds who pays whom into trees. An edge knows one caller only, so what
 // a method pays its callees below a certain chain is taken to be its usual part:
 // each of its callees in proportion to the method's whole time there.
-func trees(edges []query.Edge) []Tree {
+//
+// They are those of the top services by time (0 = all); left is how many there are beyond.
+func trees(edges []query.Edge, top int) (out []Tree, left int) {
 	byService := map[query.Service]edgesOf{}
 	whole := map[query.Service]map[string]float64{}
 	for _, e := range edges {
@@ -34,13 +36,23 @@ func trees(edges []query.Edge) []Tree {
 			whole[e.Service][e.Callee] += e.X
 		}
 	}
-	var out []Tree
 	for service, below := range byService {
 		t := Tree{Service: service}
 		for _, e := range append(slices.Clone(below[methodspan.CallerEntry]), below[""]...) {
 			t.TotalNS += e.X
 		}
-		u := unfolder{below: below, whole: whole[service], least: leastPart * t.TotalNS, left: maxNodes}
+		if t.TotalNS > 0 {
+			out = append(out, t)
+		}
+	}
+	slices.SortFunc(out, func(a, b Tree) int {
+		return cmp.Or(cmp.Compare(b.TotalNS, a.TotalNS), cmp.Compare(a.String(), b.String()))
+	})
+	out, left = first(out, top)
+	for i := range out {
+		t := &out[i]
+		below := byService[t.Service]
+		u := unfolder{below: below, whole: whole[t.Service], least: leastPart * t.TotalNS, left: maxNodes}
 		t.Roots = u.children(below[methodspan.CallerEntry], 1, t.TotalNS, nil)
 		if lost := below[""]; len(lost) > 0 {
 			root := &Node{Name: unknownCaller}
@@ -52,14 +64,8 @@ func trees(edges []query.Edge) []Tree {
 				t.Roots = append(t.Roots, root)
 			}
 		}
-		if t.TotalNS > 0 {
-			out = append(out, t)
-		}
 	}
-	slices.SortFunc(out, func(a, b Tree) int {
-		return cmp.Or(cmp.Compare(b.TotalNS, a.TotalNS), cmp.Compare(a.String(), b.String()))
-	})
-	return out
+	return out, left
 }
 
 type unfolder struct {

@@ -44,12 +44,12 @@ func TestTrees(t *testing.T) {
 		{"what is too thin to be seen is left out",
 			[]query.Edge{edge(entry, "a", 100000), edge(entry, "b", 1)}, "a 100000; "},
 	} {
-		found := trees(test.edges)
+		found, _ := trees(test.edges, 0)
 		if len(found) != 1 || show(found[0].Roots) != test.want {
 			t.Errorf("%s: %s, want %s", test.name, show(found[0].Roots), test.want)
 		}
 	}
-	if found := trees(nil); len(found) != 0 {
+	if found, left := trees(nil, 30); len(found) != 0 || left != 0 {
 		t.Errorf("trees of nothing: %v", found)
 	}
 }
@@ -69,7 +69,8 @@ func TestTreesAreBounded(t *testing.T) {
 				edges = append(edges, edge(fmt.Sprint(i), fmt.Sprint(rng.IntN(methods)), rng.ExpFloat64()*1e6))
 			}
 		}
-		for _, tree := range trees(edges) {
+		found, _ := trees(edges, 0)
+		for _, tree := range found {
 			nodes := 0
 			tree.each(func(n *Node, level int) {
 				nodes++

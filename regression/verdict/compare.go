@@ -175,6 +175,19 @@ func (c *Comparison) markAssumed() {
 	}
 }
 
+// Records are the calls that were measured of both versions.
+func (c *Comparison) Records() (n int64) {
+	for i := range c.Methods {
+		n += c.Methods[i].BaseRecords + c.Methods[i].HeadRecords + c.Methods[i].NotCompared
+	}
+	return n
+}
+
+// AlertsFirst orders comparisons with alerts before others, and these by what was measured.
+func AlertsFirst(a, b *Comparison) int {
+	return cmp.Or(cmp.Compare(min(1, len(b.Alerts)), min(1, len(a.Alerts))), cmp.Compare(b.Records(), a.Records()))
+}
+
 // Judged reports whether any method could be judged.
 func (c *Comparison) Judged() bool {
 	return slices.ContainsFunc(c.Methods, func(l Line) bool { return l.State.Judged() })

@@ -24,8 +24,8 @@ import (
 // What hosts and processes differ by is learned from the processes of each comparison;
 // where these are few, from the earlier deployments of the service, else from those of
 // all services.
-func Evidence(ctx context.Context, w *query.Warehouse, _ query.Filter, pairs []Pair, o Options) ([]*Comparison, error) {
-	costs, err := probecost.Read(ctx, w, w.Window, query.Filter{})
+func Evidence(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options) ([]*Comparison, error) {
+	costs, err := probecost.Read(ctx, w, w.Window, filter)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (h *history) of(ctx context.Context, p Pair) ([]judge.Differences, error) {
 	} else if err != nil { // a cache may be too small for more dates: the window has to do
 		return h.differences(ctx, h.w, p.Earlier)
 	}
-	runs, err := h.longer.RunsBy(ctx, h.options.Unit(), query.Window{From: from, To: p.Head.First}, query.Filter{Service: p.Name, Environment: p.Environment})
+	runs, err := h.longer.RunsBy(ctx, h.options.Unit(), query.Window{From: from, To: p.Head.First}, query.Filter{Namespace: p.Namespace, Service: p.Name, Environment: p.Environment})
 	if err != nil {
 		return nil, err
 	}

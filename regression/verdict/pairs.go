@@ -1,14 +1,17 @@
 package verdict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -58,6 +61,8 @@ func ruleOf(base, head *Deployment) Rule {
 type Skip struct {
 	query.Service
 	Reason string `json:"reason"`
+	// Records are the calls that were measured of it.
+	Records int64 `json:"-"`
 }
 
 // ErrUnknownVersion means that a version asked for was never seen.
@@ -66,26 +71,18 @@ var ErrUnknownVersion = errors.New("version not seen")
 // Pairs chooses what to compare for every service of the runs. Empty base and
 // head mean the newest deployment and the one before it.
 func Pairs(runs []query.Run, base, head string) ([]Pair, []Skip, error) {
-	byService := map[query.Service][]query.Run{}
-	var order []query.Service
-	for _, r := range runs {
-		if byService[r.Service] == nil {
-			order = append(order, r.Service)
-		}
-		byService[r.Service] = append(byService[r.Service], r)
-	}
-	slices.SortFunc(order, func(a, b query.Service) int { return strings.Compare(a.String(), b.String()) })
+	byService := ByService(runs)
+	order := slices.SortedFunc(maps.Keys(byService), func(a, b query.Service) int { return strings.Compare(a.String(), b.String()) })
 	var pairs []Pair
 	var skips []Skip
 	for _, service := range order {
 		deployments := Deployments(byService[service])
 		pair, reason := choose(deployments, base, head)
-		if reason != "" {
-			skips = append(skips, Skip{service, reason})
-			continue
+		if reason == "" {
+			reason = apart(&pair.Base, &pair.Head)
 		}
-		if reason := apart(&pair.Base, &pair.Head); reason != "" {
-			skips = append(skips, Skip{service, reason})
+		if reason != "" {
+			skips = append(skips, Skip{service, reason, measuredIn(byService[service])})
 			continue
 		}
 		pair.Service = service
@@ -93,6 +90,46 @@ func Pairs(runs []query.Run, base, head string) ([]Pair, []Skip, error) {
 		pairs = append(pairs, pair)
 	}
 	return pairs, skips, checkVersions(runs, base, head)
+}
+
+// fewLookedAt is how many pairs with too few measured calls are compared all the same, to say what
+// their methods lack. Each takes queries of its own, and anybody may invent services.
+const fewLookedAt = 10
+
+// Measured leaves out pairs of which no method can have as many measured calls of both versions,
+// but for those with most.
+func Measured(pairs []Pair, records int64) (out []Pair, skips []Skip) {
+	least := func(p Pair) int64 { return min(p.Base.Measured, p.Head.Measured) }
+	var few []Pair
+	for _, p := range pairs {
+		if least(p) < records {
+			few = append(few, p)
+		}
+	}
+	_, left := output.Most(few, fewLookedAt, func(a, b Pair) int { return cmp.Compare(least(b), least(a)) })
+	leave := make(map[query.Service]bool, len(left))
+	for _, p := range left {
+		leave[p.Service] = true
+		skips = append(skips, Skip{p.Service, fmt.Sprintf("%d calls of version %q and %d of version %q were measured, and a method takes %d of both",
+			p.Base.Measured, p.Base.Version, p.Head.Measured, p.Head.Version, records), p.Base.Measured + p.Head.Measured})
+	}
+	return slices.DeleteFunc(pairs, func(p Pair) bool { return leave[p.Service] }), skips
+}
+
+// ByService are the runs of each service.
+func ByService(runs []query.Run) map[query.Service][]query.Run {
+	out := map[query.Service][]query.Run{}
+	for _, r := range runs {
+		out[r.Service] = append(out[r.Service], r)
+	}
+	return out
+}
+
+func measuredIn(runs []query.Run) (n int64) {
+	for i := range runs {
+		n += runs[i].Measured
+	}
+	return n
 }
 
 // apart says why two deployments do not compare: how the spans of one were sampled is known, and
@@ -110,15 +147,16 @@ func apart(base, head *Deployment) string {
 }
 
 func checkVersions(runs []query.Run, base, head string) error {
-	var seen []string
-	for _, r := range runs {
-		if r.Version != "" && !slices.Contains(seen, r.Version) {
-			seen = append(seen, r.Version)
+	versions := map[string]bool{}
+	for i := range runs {
+		if v := runs[i].Version; v != "" {
+			versions[v] = true
 		}
 	}
+	seen := slices.Sorted(maps.Keys(versions))
 	var errs []error
 	for _, v := range []struct{ flag, version string }{{"--base", base}, {"--head", head}} {
-		if v.version != "" && !slices.Contains(seen, v.version) && len(seen) > 0 {
+		if v.version != "" && !versions[v.version] && len(seen) > 0 {
 			errs = append(errs, fmt.Errorf("%s: %w in the time looked at: %q (%s)", v.flag, ErrUnknownVersion, v.version, configfile.DidYouMean(v.version, seen)))
 		}
 	}

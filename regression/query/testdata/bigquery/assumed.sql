@@ -2,6 +2,6 @@
 SELECT service_namespace, service, environment, version, class, method, SUM(calls) AS calls
 FROM method_calls
 WHERE weight_basis = 'assumed' AND start_ns >= @from_ns AND start_ns < @to_ns
-   AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
+   AND event_date BETWEEN @from_date AND @to_date AND service_namespace = @service_namespace AND service = @service AND environment = @environment
 GROUP BY service_namespace, service, environment, version, class, method
 ORDER BY service_namespace, service, environment, version, class, method

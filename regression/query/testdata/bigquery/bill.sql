@@ -18,7 +18,7 @@ WITH seen AS (
     MAX(CASE WHEN c.price_source LIKE 'list %' THEN 1 ELSE 0 END) AS listed
   FROM method_calls AS c
   WHERE c.start_ns >= @from_ns AND c.start_ns < @to_ns
-     AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+     AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
   GROUP BY c.service_namespace, c.service, c.environment
 ),
 processes AS (

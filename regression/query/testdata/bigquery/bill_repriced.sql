@@ -19,7 +19,7 @@ WITH seen AS (
   FROM method_calls AS c
   LEFT JOIN UNNEST(@repriced) AS r ON COALESCE(c.cloud_provider, '') = COALESCE(r.cloud_provider, '') AND COALESCE(c.region, '') = COALESCE(r.region, '') AND COALESCE(c.host_type, '') = COALESCE(r.host_type, '') AND COALESCE(c.capacity_type, '') = COALESCE(r.capacity_type, '')
   WHERE c.start_ns >= @from_ns AND c.start_ns < @to_ns
-     AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+     AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
   GROUP BY c.service_namespace, c.service, c.environment
 ),
 processes AS (

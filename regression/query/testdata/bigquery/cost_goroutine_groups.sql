@@ -21,7 +21,7 @@
 WITH goroutine_groups AS  (
   SELECT goroutine_group
   FROM method_calls
-  WHERE CASE kind WHEN 'call' THEN TRUE ELSE FALSE END AND goroutine_group IS NOT NULL AND start_ns >= @from_ns AND start_ns < @to_ns  AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
+  WHERE CASE kind WHEN 'call' THEN TRUE ELSE FALSE END AND goroutine_group IS NOT NULL AND start_ns >= @from_ns AND start_ns < @to_ns  AND event_date BETWEEN @from_date AND @to_date AND service_namespace = @service_namespace AND service = @service AND environment = @environment
   GROUP BY goroutine_group
   ORDER BY COUNT(*) DESC, goroutine_group
   LIMIT 100
@@ -37,7 +37,7 @@ WITH goroutine_groups AS  (
   FROM method_calls AS c
   LEFT JOIN UNNEST(@repriced) AS r ON COALESCE(c.cloud_provider, '') = COALESCE(r.cloud_provider, '') AND COALESCE(c.region, '') = COALESCE(r.region, '') AND COALESCE(c.host_type, '') = COALESCE(r.host_type, '') AND COALESCE(c.capacity_type, '') = COALESCE(r.capacity_type, '')
   LEFT JOIN goroutine_groups AS g ON g.goroutine_group = c.goroutine_group
-  WHERE true  AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+  WHERE true  AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
 ),
 
 -- Rows or sums of them, over their probabilities, with the factors that turn them into
@@ -97,7 +97,7 @@ uncounted AS  (
     SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind, MAX(c.start_ns) AS start_ns, MAX(c.end_ns) AS end_ns
     FROM method_calls AS c
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
-       AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+       AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
     GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind
   )
   GROUP BY service_namespace, service, environment, version, instance, process_start_ns

@@ -26,7 +26,7 @@ WITH scoped AS  (
       THEN CASE WHEN CASE c.kind WHEN 'counts' THEN TRUE ELSE FALSE END AND CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END THEN 0 ELSE c.start_ns - MOD(c.start_ns, @slot_ns) END END AS slot_ns
   FROM method_calls AS c
   LEFT JOIN UNNEST(@repriced) AS r ON COALESCE(c.cloud_provider, '') = COALESCE(r.cloud_provider, '') AND COALESCE(c.region, '') = COALESCE(r.region, '') AND COALESCE(c.host_type, '') = COALESCE(r.host_type, '') AND COALESCE(c.capacity_type, '') = COALESCE(r.capacity_type, '')
-  WHERE true  AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+  WHERE true  AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
 ),
 
 -- Rows or sums of them, over their probabilities, with the factors that turn them into
@@ -86,7 +86,7 @@ uncounted AS  (
     SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind, MAX(c.start_ns) AS start_ns, MAX(c.end_ns) AS end_ns
     FROM method_calls AS c
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
-       AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+       AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
     GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind
   )
   GROUP BY service_namespace, service, environment, version, instance, process_start_ns

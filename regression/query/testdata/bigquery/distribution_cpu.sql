@@ -6,7 +6,7 @@ WITH scoped AS  (
   FROM method_calls AS m
   JOIN UNNEST(@chosen) AS c ON COALESCE(m.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(m.service, '') = COALESCE(c.service, '') AND COALESCE(m.environment, '') = COALESCE(c.environment, '') AND COALESCE(m.class, '') = COALESCE(c.class, '') AND COALESCE(m.method, '') = COALESCE(c.method, '')
   WHERE CASE m.kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
-     AND m.event_date BETWEEN @from_date AND @to_date AND m.service = @service AND m.environment = @environment
+     AND m.event_date BETWEEN @from_date AND @to_date AND m.service_namespace = @service_namespace AND m.service = @service AND m.environment = @environment
 ),
 
 -- What a row weighs. q = p * cpu_p is the probability that a row's CPU was
@@ -64,7 +64,7 @@ uncounted AS  (
     SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind, MAX(c.start_ns) AS start_ns, MAX(c.end_ns) AS end_ns
     FROM method_calls AS c
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
-       AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+       AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
     GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind
   )
   GROUP BY service_namespace, service, environment, version, instance, process_start_ns

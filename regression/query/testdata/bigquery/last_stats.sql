@@ -11,7 +11,7 @@ WITH last_beats AS (
     FROM method_calls
     WHERE CASE kind WHEN 'process' THEN TRUE ELSE FALSE END AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= @raw_from_ns
       AND end_ns <= @read_to_ns
-       AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
+       AND event_date BETWEEN @from_date AND @to_date AND service_namespace = @service_namespace AND service = @service AND environment = @environment
   )
   WHERE place = 1
 )

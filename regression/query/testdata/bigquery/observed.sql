@@ -8,6 +8,6 @@ SELECT
   MAX(CASE WHEN weight_basis <> 'exact' AND start_ns >= @from_ns THEN 1 ELSE 0 END) AS others
 FROM method_calls
 WHERE start_ns < @to_ns
-   AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
+   AND event_date BETWEEN @from_date AND @to_date AND service_namespace = @service_namespace AND service = @service AND environment = @environment
 GROUP BY service_namespace, service, environment
 ORDER BY service_namespace, service, environment

@@ -4,7 +4,7 @@ WITH scoped AS  (
   SELECT *
   FROM method_calls
   WHERE CASE kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END
-     AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
+     AND event_date BETWEEN @from_date AND @to_date AND service_namespace = @service_namespace AND service = @service AND environment = @environment
 ),
 
 -- What a row weighs. q = p * cpu_p is the probability that a row's CPU was
@@ -62,7 +62,7 @@ uncounted AS  (
     SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind, MAX(c.start_ns) AS start_ns, MAX(c.end_ns) AS end_ns
     FROM method_calls AS c
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
-       AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+       AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
     GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind
   )
   GROUP BY service_namespace, service, environment, version, instance, process_start_ns

@@ -11,7 +11,7 @@ WITH unknown_starts AS  (
   FROM method_calls AS c
   JOIN UNNEST(@compared) AS t
     ON t.version = c.version AND COALESCE(t.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(t.service, '') = COALESCE(c.service, '') AND COALESCE(t.environment, '') = COALESCE(c.environment, '')
-  WHERE c.process_start_ns IS NULL AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns  AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+  WHERE c.process_start_ns IS NULL AND c.start_ns >= t.from_ns AND c.start_ns < t.to_ns  AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
   GROUP BY c.service_namespace, c.service, c.environment, t.side, c.instance
 ),
 scoped AS  (
@@ -23,7 +23,7 @@ scoped AS  (
     ON t.version = c.version AND COALESCE(t.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(t.service, '') = COALESCE(c.service, '') AND COALESCE(t.environment, '') = COALESCE(c.environment, '')
   LEFT JOIN unknown_starts AS u
     ON u.side = t.side AND COALESCE(u.service_namespace, '') = COALESCE(c.service_namespace, '') AND COALESCE(u.service, '') = COALESCE(c.service, '') AND COALESCE(u.environment, '') = COALESCE(c.environment, '') AND COALESCE(u.instance, '') = COALESCE(c.instance, '')
-  WHERE true  AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+  WHERE true  AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
 ),
 
 -- Rows or sums of them, over their probabilities, with the factors that turn them into
@@ -83,7 +83,7 @@ uncounted AS  (
     SELECT c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind, MAX(c.start_ns) AS start_ns, MAX(c.end_ns) AS end_ns
     FROM method_calls AS c
     WHERE CASE c.level WHEN 'raw' THEN TRUE ELSE FALSE END AND c.weight_basis = 'exact' AND c.process_start_ns IS NOT NULL AND c.start_ns >= (UNIX_MICROS(CURRENT_TIMESTAMP()) * 1000 - 3600000000000)
-       AND c.event_date BETWEEN @from_date AND @to_date AND c.service = @service AND c.environment = @environment
+       AND c.event_date BETWEEN @from_date AND @to_date AND c.service_namespace = @service_namespace AND c.service = @service AND c.environment = @environment
     GROUP BY c.service_namespace, c.service, c.environment, c.version, c.instance, c.process_start_ns, c.kind
   )
   GROUP BY service_namespace, service, environment, version, instance, process_start_ns

@@ -20,7 +20,7 @@ WITH units AS (
     MAX(revision) AS revision
   FROM method_calls
   WHERE start_ns >= @from_ns AND start_ns < @to_ns
-     AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
+     AND event_date BETWEEN @from_date AND @to_date AND service_namespace = @service_namespace AND service = @service AND environment = @environment
   GROUP BY service_namespace, service, environment, version, start_ns - MOD(start_ns, @unit_ns)
 ),
 marked AS (

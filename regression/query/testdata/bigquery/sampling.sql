@@ -8,7 +8,7 @@ WITH marked AS (
     CASE WHEN level = 'raw' AND cpu_measured > 0 AND p > 0 AND cpu_p > 0 AND COALESCE(stratum, '') <> 'tail' THEN cpu_measured END AS cpu_drawn
   FROM method_calls
   WHERE CASE kind WHEN 'call' THEN TRUE WHEN 'counts' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND start_ns >= @from_ns AND start_ns < @to_ns
-     AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
+     AND event_date BETWEEN @from_date AND @to_date AND service_namespace = @service_namespace AND service = @service AND environment = @environment
 )
 SELECT
   service_namespace, service, environment, version, class, method, MAX(signature) AS signature, MAX(revision) AS revision,

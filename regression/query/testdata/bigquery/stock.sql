@@ -12,6 +12,6 @@ SELECT
   MIN(start_ns) AS first_ns, MAX(end_ns) AS last_ns
 FROM method_calls
 WHERE start_ns >= @from_ns AND start_ns < @to_ns
-   AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
+   AND event_date BETWEEN @from_date AND @to_date AND service_namespace = @service_namespace AND service = @service AND environment = @environment
 GROUP BY service_namespace, service, environment
 ORDER BY service_namespace, service, environment

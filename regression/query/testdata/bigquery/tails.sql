@@ -10,7 +10,7 @@ WITH timed AS (
   FROM method_calls
   WHERE CASE kind WHEN 'call' THEN TRUE WHEN 'aggregate' THEN TRUE ELSE FALSE END AND measured > 0
     AND start_ns >= @from_ns AND start_ns < @to_ns
-     AND event_date BETWEEN @from_date AND @to_date AND service = @service AND environment = @environment
+     AND event_date BETWEEN @from_date AND @to_date AND service_namespace = @service_namespace AND service = @service AND environment = @environment
 ),
 valued AS (
   SELECT

@@ -1,0 +1,57 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/corehour/corehour/regression/output"
+)
+
+// Most are the top services (0 = all) that most calls are missing of, then those that handed out
+// most, and a line on the others.
+func (r *Report) Most(top int) (shown []Service, more string) {
+	shown, left := output.Most(r.Services, top, func(a, b Service) int {
+		return cmp.Or(cmp.Compare(off(b.LostInTransit)+b.NotJudgedCalls, off(a.LostInTransit)+a.NotJudgedCalls),
+			cmp.Compare(float64(b.HandedOutCalls)+b.ForeignCalls, float64(a.HandedOutCalls)+a.ForeignCalls))
+	})
+	if len(left) == 0 {
+		return shown, ""
+	}
+	var sum Service
+	for i := range left {
+		s := &left[i]
+		sum.Processes += s.Processes
+		sum.DeadProcesses += s.DeadProcesses
+		sum.HandedOutCalls += s.HandedOutCalls
+		sum.CountedCalls += s.CountedCalls
+		sum.LostInTransit += s.LostInTransit
+		sum.ForeignRows += s.ForeignRows
+	}
+	return shown, fmt.Sprintf("%d more services: %d processes, %d dead, %d calls handed out, %d stored, %d lost_in_transit, %d foreign rows: --all prints them",
+		len(left), sum.Processes, sum.DeadProcesses, sum.HandedOutCalls, sum.CountedCalls, sum.LostInTransit, sum.ForeignRows)
+}
+
+// NotInOrder are the top processes (0 = all) that are dead or whose account does not balance, those
+// that most calls are missing of, and a line on the others.
+func (r *Report) NotInOrder(top int) (shown []Process, more string) {
+	odd := slices.DeleteFunc(slices.Clone(r.Processes), func(p Process) bool {
+		return p.LostInTransit == 0 && p.NotJudgedCalls == 0 && p.State != Dead
+	})
+	shown, left := output.Most(odd, top, func(a, b Process) int {
+		return cmp.Or(cmp.Compare(off(b.LostInTransit)+b.NotJudgedCalls, off(a.LostInTransit)+a.NotJudgedCalls), cmp.Compare(b.HandedOutCalls, a.HandedOutCalls))
+	})
+	if len(left) == 0 {
+		return shown, ""
+	}
+	dead, lost := 0, int64(0)
+	for i := range left {
+		if lost += left[i].LostInTransit; left[i].State == Dead {
+			dead++
+		}
+	}
+	return shown, fmt.Sprintf("%d more processes, %d dead, %d calls lost_in_transit: --all prints them", len(left), dead, lost)
+}
+
+// off is how far a balance is from 0: calls are missing, or too many.
+func off(balance int64) int64 { return max(balance, -balance) }

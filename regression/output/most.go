@@ -1,0 +1,28 @@
+package output
+
+import "slices"
+
+// Most splits all into the top that come first by an order and the others, both in the order in
+// which all are; 0 = all.
+func Most[T any](all []T, top int, order func(a, b T) int) (shown, left []T) {
+	if top <= 0 || top >= len(all) {
+		return all, nil
+	}
+	places := make([]int, len(all))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortStableFunc(places, func(i, j int) int { return order(all[i], all[j]) })
+	is := make([]bool, len(all))
+	for _, i := range places[:top] {
+		is[i] = true
+	}
+	for i, v := range all {
+		if is[i] {
+			shown = append(shown, v)
+		} else {
+			left = append(left, v)
+		}
+	}
+	return shown, left
+}
