@@ -32,9 +32,9 @@ if one method has it. Of several environments each is explained.`
 type explainFlags struct {
 	*common
 	collector, version, method string
-	options                               verdict.Options
-	times                                 evidenceFlags
-	delivery                              deliverFlags
+	options                    verdict.Options
+	times                      evidenceFlags
+	delivery                   deliverFlags
 }
 
 // explainAnswer is the JSON form.
