@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strings"
@@ -18,7 +19,8 @@ type tenant struct {
 	cloud, host, id              string
 	cores, limit, own            float64 // of the host, of the container, GOMAXPROCS
 	cpu                          time.Duration
-	from, to                     int // minutes of the day at 10 cents an hour
+	every                        time.Duration // of its rows, a minute by default
+	from, to                     int           // minutes of the day at 10 cents an hour
 }
 
 // street writes the rows of processes, one a minute.
@@ -37,7 +39,7 @@ func street(t *testing.T, tenants []tenant) string {
 		for m := x.from; m < x.to; m++ {
 			at := day.Add(time.Duration(m) * time.Minute)
 			p.Counts("a.B", at, time.Minute, 3)
-			row := p.Beat(at, time.Minute, x.cpu/60, m == x.to-1)
+			row := p.Beat(at, cmp.Or(x.every, time.Minute), x.cpu/60, m == x.to-1)
 			row.Process.Cores, row.Process.HostCores, row.Process.CPULimit = x.own, x.cores, x.limit
 		}
 		commits = append(commits, []methodspan.Item{p.Item()})
@@ -139,6 +141,10 @@ func TestBillOfAHost(t *testing.T) {
 			{namespace: "bank", service: "tax", instance: "b", id: "h", cores: 2, own: 2, cpu: hour / 2},
 			{namespace: "bank", service: "log", instance: "c", id: "h", cores: 2, own: 2, cpu: hour / 2},
 		}, map[string]float64{"store/shop": 2, "bank/tax": 1, "bank/log": 1}, ""},
+		{"a neighbour that states other cores is on another host", []tenant{
+			{service: "shop", instance: "a", id: "h", cores: 2, own: 2, cpu: hour / 4},
+			{service: "tax", instance: "b", id: "h", cores: 1000, own: 1000, cpu: hour / 4},
+		}, map[string]float64{"/shop": 2, "/tax": 1000}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := street(t, c.tenants)
@@ -170,6 +176,59 @@ func TestBillOfAHost(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Whatever a neighbour in one namespace and on one host states, of what a service prints only its
+// part of the idle cores may differ, between none and all of the host.
+func TestNeighbourChangesIdleCoresOnly(t *testing.T) {
+	unraced(t)
+	clock(t, fixture.Start.Add(30*24*time.Hour))
+	victims := []tenant{
+		{service: "shop", instance: "a", id: "h", cores: 4, own: 4, cpu: time.Hour},
+		{service: "shop", instance: "b", id: "h", cores: 4, own: 4, limit: 1, cpu: time.Hour / 4},
+	}
+	figures := func(neighbours ...tenant) (rest string, idle, paid float64) {
+		t.Helper()
+		root := street(t, append(neighbours, victims...))
+		r := corehour("cost", "--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-10 01:00", "--service", "shop", "--format", "json")
+		var answer map[string]any
+		if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil || r.code != exitNothing {
+			t.Fatalf("%v %+v", err, r)
+		}
+		service := answer["services"].([]any)[0].(map[string]any)
+		idle, paid = service["idle_core_hours"].(float64), service["paid_core_hours"].(float64)
+		for _, key := range []string{"idle_core_hours", "paid_core_hours", "idle_usd", "paid_usd"} {
+			delete(service, key)
+		}
+		text, err := json.Marshal(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text), idle, paid
+	}
+	alone, _, whole := figures()
+	if math.Abs(whole-4) > 1e-9 {
+		t.Errorf("alone it pays %v core hours, want 4", whole)
+	}
+	for _, x := range []tenant{
+		{cores: 4, own: 4, cpu: 4 * time.Hour},
+		{cores: 4, own: 4},
+		{cores: 4, own: 4, limit: 4, cpu: time.Hour},
+		{cores: 4, own: 4, limit: 65536},
+		{cores: 65536, own: 65536, cpu: time.Hour},
+		{cores: 1, own: 1, cpu: time.Hour},
+		{cores: 4, own: 4, every: 48 * time.Hour},
+		{cores: 4, own: 4, every: 48 * time.Hour, cpu: time.Hour},
+	} {
+		x.service, x.instance, x.id = "neighbour", "n", "h"
+		rest, idle, paid := figures(x)
+		if rest != alone {
+			t.Errorf("%+v: it prints\n%s\nwant\n%s", x, rest, alone)
+		}
+		if idle < -1e-9 || paid > 4*(1+1.0/60)+1e-9 {
+			t.Errorf("%+v: it pays %v core hours, %v of them idle", x, paid, idle)
+		}
 	}
 }
 

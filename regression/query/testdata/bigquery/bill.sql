@@ -6,7 +6,9 @@
 -- alone     a process whose host or its cores are not known pays its own cores x time
 --
 -- Processes share a host within their namespace only, so those of other services are read
--- too. What used more than it may, as threads of the system do, pays what it used.
+-- too. What used more than it may, as threads of the system do, pays what it used. Processes that
+-- state other cores are on another host, and long rows of others make no hour longer: nobody
+-- inflates the bill of a neighbour.
 WITH seen AS (
   SELECT
     c.service_namespace, c.service, c.environment, MIN(c.start_ns) AS first_ns, MAX(c.end_ns) AS last_ns,
@@ -28,6 +30,7 @@ processes AS (
     CASE WHEN c.host_cores > 0 THEN COALESCE(c.host_id, c.host) END AS host,
     CASE WHEN c.host_cores > 0 AND c.host_id IS NULL AND c.host IS NOT NULL THEN 1 ELSE 0 END AS named,
     COALESCE(c.host_cores, 0) AS host_cores,
+    CAST(c.host_cores AS STRING) AS cores_text, -- BigQuery makes no partitions by numbers with fractions
     COALESCE(CAST(c.cores AS FLOAT64), 0) AS cores,
     COALESCE(c.cpu_limit, 0) AS cpu_limit,
     c.usd_per_core_hour AS price
@@ -42,7 +45,7 @@ placed AS (
     start_ns - MOD(start_ns, 3600000000000) AS hour_ns,
     -- What no process of the host covered that started before.
     CAST(GREATEST(0, end_ns - GREATEST(start_ns, COALESCE(MAX(end_ns) OVER (
-      PARTITION BY service_namespace, cloud_provider, region, host ORDER BY start_ns, end_ns
+      PARTITION BY service_namespace, cloud_provider, region, host, cores_text ORDER BY start_ns, end_ns
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns))) AS FLOAT64) AS fresh
   FROM processes
 ),
@@ -55,13 +58,13 @@ asked AS (
 hosts AS (
   SELECT
     *,
-    SUM(fresh * host_cores) OVER hours AS host_ns,
+    LEAST(SUM(fresh * host_cores) OVER hours, host_cores * (3600000000000 + lasted)) AS host_ns,
     COALESCE(SUM(CASE WHEN pays = 'limited' THEN own_ns END) OVER hours, 0) AS limited_ns,
     COALESCE(SUM(CASE WHEN pays = 'limited' THEN cpu_ns END) OVER hours, 0) AS limited_cpu_ns,
     COALESCE(SUM(CASE WHEN pays = 'shared' THEN cpu_ns END) OVER hours, 0) AS shared_cpu_ns,
     COALESCE(SUM(CASE WHEN pays = 'shared' THEN lasted END) OVER hours, 0) AS shared_lasted
   FROM asked
-  WINDOW hours AS (PARTITION BY service_namespace, cloud_provider, region, host, hour_ns)
+  WINDOW hours AS (PARTITION BY service_namespace, cloud_provider, region, host, cores_text, hour_ns)
 ),
 billed AS (
   SELECT
