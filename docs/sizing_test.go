@@ -75,11 +75,11 @@ func logicalBytes(t *testing.T, of []columns.Column, ids bool) (bytes float64) {
 
 var (
 	comment = regexp.MustCompile(`--.*`)
-	only    = regexp.MustCompile(`AND (?:c\.)?service = @service AND (?:c\.)?environment = @environment`)
+	only    = regexp.MustCompile(`AND (?:c\.)?service_namespace = @service_namespace AND (?:c\.)?service = @service AND (?:c\.)?environment = @environment`)
 	name    = regexp.MustCompile(`\w+`)
 )
 
-// bytesRead is what a statement reads of a row, without --service and --environment.
+// bytesRead is what a statement reads of a row, without --namespace, --service and --environment.
 func bytesRead(t *testing.T, statement string) float64 {
 	t.Helper()
 	text, err := os.ReadFile("../regression/query/testdata/bigquery/" + statement + ".sql")
