@@ -11,7 +11,7 @@ import (
 var actionNames = map[lake.Action]string{
 	lake.Expire: "drop (age)", lake.Shed: "drop (disk)", lake.Hour: "add up by hour", lake.Minute: "add up by minute",
 	lake.DropIDs: "leave ids out", lake.Merge: "merge", lake.Sum: "keep sums by hour", lake.NoSums: "drop sums by hour",
-	lake.Delete: "delete service", lake.Relabel: "relabel service", lake.Damaged: "drop damaged files",
+	lake.Delete: "delete service", lake.Relabel: "relabel service", lake.Damaged: "drop damaged files", lake.Mend: "drop impossible numbers",
 }
 
 func stepLine(s lake.Step) string {
@@ -32,6 +32,7 @@ type compactReport struct {
 func (r *compactReport) add(more *lake.Report) {
 	r.Steps = append(r.Steps, more.Steps...)
 	r.Others = append(r.Others, more.Others...)
+	r.Impossible = append(r.Impossible, more.Impossible...)
 	r.Kept += more.Kept
 	r.Hostless += more.Hostless
 	r.Removed += more.Removed
@@ -92,5 +93,20 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 	if len(t.Rows) > 0 || c.out == output.CSV {
 		d.Add(t)
 	}
+	if len(r.Impossible) > 0 && c.out != output.CSV {
+		d.Add(impossibleTable(r.Impossible))
+	}
 	return d
+}
+
+func impossibleTable(found []lake.Impossible) *output.Table {
+	t := &output.Table{Title: "rows with numbers that cannot be true", Columns: []string{"file", "service", "environment", "rows"}}
+	for _, i := range found {
+		service := i.Service
+		if i.Namespace != "" {
+			service = i.Namespace + "/" + service
+		}
+		t.Rows = append(t.Rows, []output.Cell{output.Name(i.File), output.Name(service), output.Name(i.Environment), output.Whole(i.Rows)})
+	}
+	return t
 }

@@ -33,6 +33,7 @@ const maxCells = 1000
 var weighing = []string{
 	"kind", "level", "start_ns", "service_namespace", "service", "version", "environment", "class", "method",
 	"calls", "measured", "cpu_measured", "p", "cpu_p", "stratum",
+	"wall_ns", "cpu_ns", // without which nothing was measured
 }
 
 // into says where sums go.
@@ -40,6 +41,7 @@ type into struct {
 	put   put
 	named bool  // instances keep their names
 	most  int64 // rows, 0 for any number
+	until int64 // ends after it are not believed
 }
 
 // Sums beside rows take room, and save nothing if there are as many: a sum must be of
@@ -75,7 +77,7 @@ func roll(ctx context.Context, to into, date string, files []parquet.File, level
 			return err
 		}
 		defer behind.Close()
-		r := &roller{level: level, unit: unitOf(level), add: add, cells: map[cellKey]*methodspan.Cells{}, numbers: map[sumKey]int{}, stretches: map[sumKey]stretch{}}
+		r := &roller{level: level, unit: unitOf(level), until: to.until, add: add, cells: map[cellKey]*methodspan.Cells{}, numbers: map[sumKey]int{}, stretches: map[sumKey]stretch{}}
 		r.resources.keepNames = to.named
 		if to.most > 0 {
 			r.add = atMost(to.most, add)
@@ -120,6 +122,7 @@ func cellOf(r *methodspan.Row) cellKey {
 type roller struct {
 	level string
 	unit  int64
+	until int64
 	add   func(*methodspan.Row) error
 
 	cells map[cellKey]*methodspan.Cells // of the method, at most maxCells
@@ -137,11 +140,11 @@ type roller struct {
 }
 
 func (r *roller) run(ahead, behind *parquet.Run) error {
-	next, err := bounded(ahead)
+	next, err := r.bounded(ahead)
 	if err != nil {
 		return err
 	}
-	row, err := bounded(behind)
+	row, err := r.bounded(behind)
 	if err != nil {
 		return err
 	}
@@ -154,7 +157,7 @@ func (r *roller) run(ahead, behind *parquet.Run) error {
 		}
 		for next != nil && methodOf(next) == method {
 			r.weigh(next)
-			if next, err = bounded(ahead); err != nil {
+			if next, err = r.bounded(ahead); err != nil {
 				return err
 			}
 		}
@@ -162,7 +165,7 @@ func (r *roller) run(ahead, behind *parquet.Run) error {
 			if err := r.take(row); err != nil {
 				return err
 			}
-			if row, err = bounded(behind); err != nil {
+			if row, err = r.bounded(behind); err != nil {
 				return err
 			}
 		}
@@ -174,10 +177,10 @@ func (r *roller) run(ahead, behind *parquet.Run) error {
 }
 
 // bounded is the next row without numbers that cannot be true, which sums would hold for ever.
-func bounded(run *parquet.Run) (*methodspan.Row, error) {
+func (r *roller) bounded(run *parquet.Run) (*methodspan.Row, error) {
 	row, err := run.Next()
 	if row != nil {
-		row.Bound()
+		row.Bound(r.until)
 	}
 	return row, err
 }

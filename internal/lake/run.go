@@ -50,6 +50,8 @@ type Report struct {
 	// Hostless counts the rows of processes whose sums do not name their host, because their
 	// date has too many: they are billed by process.
 	Hostless int64 `json:"process_rows_without_host,omitempty"`
+	// Impossible says where numbers were that cannot be true.
+	Impossible []Impossible `json:"impossible,omitempty"`
 	// Removed counts the files of earlier runs that were deleted.
 	Removed int `json:"removed_files"`
 	// Bytes is the size of the warehouse afterwards, Doomed that of files which go
@@ -273,7 +275,7 @@ func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level
 	}
 	var b beyond
 	err = r.replace(ctx, d, action, files, func(files []parquet.File) (file parquet.File, err error) {
-		file, b, err = roll(ctx, into{put: r.m.Replace}, d.Date, files, level)
+		file, b, err = roll(ctx, into{put: r.m.Replace, until: methodspan.Until(r.now)}, d.Date, files, level)
 		return file, err
 	})
 	if err == nil {
@@ -321,7 +323,7 @@ func (r *runner) lookForSums(ctx context.Context, d *parquet.Date) error {
 	}
 	_, err = r.step(ctx, d, Sum, files, func(files []parquet.File) (parquet.File, error) {
 		// Rows that could not be added up lose nothing by it, so nobody is told of them.
-		file, _, err := roll(ctx, into{put: r.m.Beside, named: true, most: max(rowsOf(files)/worthwhile, fewSums)}, d.Date, files, methodspan.LevelHour)
+		file, _, err := roll(ctx, into{put: r.m.Beside, named: true, until: methodspan.Until(r.now), most: max(rowsOf(files)/worthwhile, fewSums)}, d.Date, files, methodspan.LevelHour)
 		return file, err
 	})
 	if errors.Is(err, errTooMany) {

@@ -55,34 +55,39 @@ func (j *Job) service(ctx context.Context, action Action, service string, o parq
 			return err
 		}
 		return r.each(ctx, dates, func(ctx context.Context, d *parquet.Date) error {
-			var files []parquet.File
-			for _, f := range d.Files {
-				done, err := r.fetch(ctx, []parquet.File{f})
-				if err != nil {
-					return err
-				}
-				has, err := r.hasService(ctx, f, service)
-				done()
-				if err != nil {
-					return err
-				}
-				if has {
-					files = append(files, f)
-				}
-			}
-			for len(files) > 0 {
-				var next []parquet.File
-				next, files = r.take(files)
-				err := r.replace(ctx, d, action, next, func(next []parquet.File) (parquet.File, error) {
-					return edit(ctx, r.m, d.Date, next, o)
-				})
-				if err != nil {
-					return err
-				}
-			}
-			return nil
+			return r.rewrite(ctx, d, action, o, func(f parquet.File) (bool, error) { return r.hasService(ctx, f, service) })
 		})
 	})
+}
+
+// rewrite edits the files of a date that have what is to be edited.
+func (r *runner) rewrite(ctx context.Context, d *parquet.Date, action Action, o parquet.RunOptions, has func(parquet.File) (bool, error)) error {
+	var files []parquet.File
+	for _, f := range d.Files {
+		done, err := r.fetch(ctx, []parquet.File{f})
+		if err != nil {
+			return err
+		}
+		ours, err := has(f)
+		done()
+		if err != nil {
+			return err
+		}
+		if ours {
+			files = append(files, f)
+		}
+	}
+	for len(files) > 0 {
+		var next []parquet.File
+		next, files = r.take(files)
+		err := r.replace(ctx, d, action, next, func(next []parquet.File) (parquet.File, error) {
+			return edit(ctx, r.m, d.Date, next, o)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // edit puts the rows of files that are left by the options into one file.

@@ -23,10 +23,11 @@ const (
 	Delete  Action = "delete_service"
 	Relabel Action = "relabel_service"
 	Damaged Action = "drop_damaged"
+	Mend    Action = "drop_impossible" // numbers, not rows
 )
 
 // Actions lists all of them.
-var Actions = []Action{Expire, Shed, Hour, Minute, DropIDs, Merge, Sum, NoSums, Delete, Relabel, Damaged}
+var Actions = []Action{Expire, Shed, Hour, Minute, DropIDs, Merge, Sum, NoSums, Delete, Relabel, Damaged, Mend}
 
 // Step is one commit: what it took out, or added up, and what it put in.
 type Step struct {

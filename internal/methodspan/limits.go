@@ -1,6 +1,9 @@
 package methodspan
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // The most that a row can say. More is not true, or overflows where rows are added up.
 const (
@@ -17,23 +20,35 @@ const (
 	MostSquares = 1e36
 )
 
-// Bound takes out what cannot be true: collectors once stored whatever a sender said. The views
-// of the job's statements do the same.
-func (r *Row) Bound() {
-	for _, n := range []*int64{&r.Measured, &r.CPUMeasured} {
-		if *n < 0 || *n > MostMeasured {
-			*n = 0
-		}
+// Ahead is how far the clock of a row may be ahead of that of its reader.
+const Ahead = time.Hour
+
+// Until is when the last row starts or ends that a reader believes at a time.
+func Until(now time.Time) int64 { return now.Add(Ahead).UnixNano() }
+
+// Bound takes out what cannot be true, and reports whether there was any: collectors once stored
+// whatever a sender said. The views of the job's statements do the same. A time that is taken
+// out was not measured. Rows that start after until are not read yet; their end stays.
+func (r *Row) Bound(until int64) (changed bool) {
+	if r.EndNS < r.StartNS || r.EndNS > until && r.StartNS <= until {
+		r.EndNS, changed = r.StartNS, true
 	}
-	for _, ns := range []*int64{&r.WallNS, &r.CPUNS, &r.WallMaxNS, &r.CPUMaxNS} {
-		if *ns < 0 || *ns > MostTime {
-			*ns = 0
+	within := func(n, most int64) bool { return n >= 0 && n <= most }
+	if !within(r.Measured, MostMeasured) || !within(r.WallNS, MostTime) {
+		r.Measured, r.WallNS, r.WallSq, r.WallMaxNS, changed = 0, 0, 0, 0, true
+	}
+	if !within(r.CPUMeasured, MostMeasured) || !within(r.CPUNS, MostTime) {
+		r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS, changed = 0, 0, 0, 0, true
+	}
+	for _, ns := range []*int64{&r.WallMaxNS, &r.CPUMaxNS} {
+		if !within(*ns, MostTime) {
+			*ns, changed = 0, true
 		}
 	}
 	bound := func(most float64, values ...*float64) {
 		for _, x := range values {
 			if !(*x >= 0 && *x <= most) {
-				*x = 0
+				*x, changed = 0, true
 			}
 		}
 	}
@@ -45,14 +60,14 @@ func (r *Row) Bound() {
 		}
 		return p >= least && p <= MostP
 	}
-	if !probability(r.Q(), LeastP*LeastP) {
-		r.CPUP = 0
+	if r.CPUP != 0 && !(probability(r.P, LeastP) && probability(r.Q(), LeastP*LeastP)) {
+		r.CPUP, changed = 0, true
 	}
-	if !probability(r.P, LeastP) {
-		r.P = 0
+	if r.P != 0 && !probability(r.P, LeastP) {
+		r.P, changed = 0, true
 	}
 	if usd := r.USDPerCoreHour; usd != nil && !(*usd >= 0 && *usd <= MostUSD) {
-		r.USDPerCoreHour = nil
+		r.USDPerCoreHour, changed = nil, true
 	}
 	if s := r.Process; s != nil {
 		cores := float64(MostCores)
@@ -60,11 +75,12 @@ func (r *Row) Bound() {
 			cores = MostTime
 		}
 		bound(cores, &s.Cores, &s.HostCores, &s.CPULimit)
-		if s.CallsTotal < 0 || s.CallsTotal > MostMeasured {
-			s.CallsTotal = 0
+		if s.CallsTotal != TotalNotGiven && !within(s.CallsTotal, MostMeasured) {
+			s.CallsTotal, changed = TotalNotGiven, true
 		}
-		if s.RSSBytes < 0 || s.RSSBytes > MostTime {
-			s.RSSBytes = 0
+		if !within(s.RSSBytes, MostTime) {
+			s.RSSBytes, changed = 0, true
 		}
 	}
+	return changed
 }

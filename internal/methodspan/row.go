@@ -89,10 +89,13 @@ type ProcessStats struct {
 	HostCores, CPULimit float64
 
 	RSSBytes   int64
-	CallsTotal int64 // calls handed out in counts by this process so far
+	CallsTotal int64 // calls handed out in counts by this process so far, or TotalNotGiven
 	Final      bool
 	Stats      []Stat
 }
+
+// TotalNotGiven stands for NULL in CallsTotal: zero is a total.
+const TotalNotGiven = -1
 
 // Stat is one of the SDK's own counters.
 type Stat struct {

@@ -206,7 +206,7 @@ func TestSumsStayWithinLimits(t *testing.T) {
 					WallNS: MostTime, CPUNS: MostTime, WallSq: MostSquares, CPUSq: MostSquares, WallMaxNS: MostTime, CPUMaxNS: MostTime, P: p, CPUP: 1,
 					Process: &ProcessStats{Cores: MostCores, HostCores: MostCores, CPULimit: MostCores},
 				}
-				r.Bound()
+				r.Bound(math.MaxInt64)
 				s.Add(&r)
 			}
 			sum := s.Row()
@@ -215,7 +215,7 @@ func TestSumsStayWithinLimits(t *testing.T) {
 				process := *sum.Process
 				bounded.Process = &process
 			}
-			if bounded.Bound(); !reflect.DeepEqual(bounded, sum) || sum.Measured != MostMeasured || sum.Calls != MostTime {
+			if bounded.Bound(math.MaxInt64); !reflect.DeepEqual(bounded, sum) || sum.Measured != MostMeasured || sum.Calls != MostTime {
 				t.Errorf("%s, p = %g: %+v, bounded %+v", kind, p, sum, bounded)
 			}
 		}

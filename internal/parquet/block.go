@@ -271,7 +271,10 @@ func (b *block) process(i int) *methodspan.ProcessStats {
 		return &p
 	}
 	p := &methodspan.ProcessStats{
-		Cores: b.cores.value(i), HostCores: b.hostCores.value(i), CPULimit: b.cpuLimit.value(i), RSSBytes: b.rss.value(i), CallsTotal: b.callsTotal.value(i), Final: final != 0,
+		Cores: b.cores.value(i), HostCores: b.hostCores.value(i), CPULimit: b.cpuLimit.value(i), RSSBytes: b.rss.value(i), CallsTotal: methodspan.TotalNotGiven, Final: final != 0,
+	}
+	if total, ok := b.callsTotal.get(i); ok {
+		p.CallsTotal = total
 	}
 	values := b.statValues.get(i)
 	for j, name := range b.statNames.get(i) {

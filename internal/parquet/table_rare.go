@@ -108,7 +108,11 @@ func (t *table) addProcess(p *methodspan.ProcessStats) {
 	}
 	t.cores.addDouble(p.Cores)
 	t.rss.addLong(p.RSSBytes)
-	t.callsTotal.addLong(p.CallsTotal)
+	if p.CallsTotal == methodspan.TotalNotGiven {
+		t.callsTotal.addNull()
+	} else {
+		t.callsTotal.addLong(p.CallsTotal)
+	}
 	t.final.addBool(p.Final)
 	if len(p.Stats) == 0 {
 		t.statNames.none()

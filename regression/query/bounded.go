@@ -18,33 +18,34 @@ import (
 // numbers that cannot be true are read as not given, as methodspan.Row.Bound takes them out: they
 // would make sums overflow, or change the figures of other services.
 
-// ahead is how far the clock of a row may be ahead of that of the reader. What starts further in
-// the future is not read.
-const ahead = time.Hour
-
 // often are the columns that nearly every statement reads, with their limits. Row groups say
 // what is in them at least and at most; to look at each value would cost a tenth of a statement.
+// A time beyond its limits was not measured, so a column may depend on others.
 var often = []limits{
-	{"measured", 0, methodspan.MostMeasured, "0"}, {"cpu_measured", 0, methodspan.MostMeasured, "0"},
-	{"calls", 0, methodspan.MostTime, "0"}, {"errors", 0, methodspan.MostTime, "0"},
-	{"wall_ns", 0, methodspan.MostTime, "NULL"}, {"cpu_ns", 0, methodspan.MostTime, "NULL"},
-	{"p", methodspan.LeastP, methodspan.MostP, "NULL"}, {"cpu_p", methodspan.LeastP, methodspan.MostP, "NULL"},
-	{"usd_per_core_hour", 0, methodspan.MostUSD, "NULL"},
+	{"measured", 0, methodspan.MostMeasured, "0", timed}, {"cpu_measured", 0, methodspan.MostMeasured, "0", cpuTimed},
+	{"calls", 0, methodspan.MostTime, "0", nil}, {"errors", 0, methodspan.MostTime, "0", nil},
+	{"wall_ns", 0, methodspan.MostTime, "NULL", timed}, {"cpu_ns", 0, methodspan.MostTime, "NULL", cpuTimed},
+	{"p", methodspan.LeastP, methodspan.MostP, "NULL", nil}, {"cpu_p", methodspan.LeastP, methodspan.MostP, "NULL", []string{"p", "cpu_p"}},
+	{"usd_per_core_hour", 0, methodspan.MostUSD, "NULL", nil},
 }
+
+var timed, cpuTimed = []string{"measured", "wall_ns"}, []string{"cpu_measured", "cpu_ns"}
 
 // seldom are those of few rows, most of which say nothing of a group.
 var seldom = []limits{
-	{"rss_bytes", 0, methodspan.MostTime, "NULL"}, {"calls_total", 0, methodspan.MostMeasured, "NULL"},
-	{"wall_max_ns", 0, methodspan.MostTime, "NULL"}, {"cpu_max_ns", 0, methodspan.MostTime, "NULL"},
-	{"wall_sq", 0, methodspan.MostSquares, "NULL"}, {"cpu_sq", 0, methodspan.MostSquares, "NULL"},
-	{"cores", 0, methodspan.MostCores, "NULL"}, {"host_cores", 0, methodspan.MostCores, "NULL"}, {"cpu_limit", 0, methodspan.MostCores, "NULL"},
+	{"rss_bytes", 0, methodspan.MostTime, "NULL", nil}, {"calls_total", 0, methodspan.MostMeasured, "NULL", nil},
+	{"wall_max_ns", 0, methodspan.MostTime, "NULL", timed}, {"cpu_max_ns", 0, methodspan.MostTime, "NULL", cpuTimed},
+	{"wall_sq", 0, methodspan.MostSquares, "NULL", timed}, {"cpu_sq", 0, methodspan.MostSquares, "NULL", cpuTimed},
+	{"cores", 0, methodspan.MostCores, "NULL", nil}, {"host_cores", 0, methodspan.MostCores, "NULL", nil}, {"cpu_limit", 0, methodspan.MostCores, "NULL", nil},
 }
 
-// limits are those of a column, and what stands for a value beyond them.
+// limits are those of a column, and what stands for a value beyond them, or next to a value of
+// certain others beyond theirs.
 type limits struct {
 	column      string
 	least, most float64
 	otherwise   string
+	needs       []string // of those that are read often
 }
 
 // holds is the condition that the column is within them. Of rows that were added up, cores are
@@ -57,15 +58,33 @@ func (l limits) holds() string {
 		if column == "cpu_p" {
 			column, least = "p * cpu_p", number(l.least*l.least)
 		}
-		return fmt.Sprintf("%[1]s BETWEEN %[2]s AND %[3]s OR level <> '%[4]s' AND %[1]s BETWEEN -%[3]s AND -%[2]s", column, least, most, methodspan.LevelRaw)
+		return fmt.Sprintf("(%[1]s BETWEEN %[2]s AND %[3]s OR level <> '%[4]s' AND %[1]s BETWEEN -%[3]s AND -%[2]s)", column, least, most, methodspan.LevelRaw)
 	case l.most == methodspan.MostCores:
 		return fmt.Sprintf("%[1]s BETWEEN %[2]s AND CASE level WHEN '%[4]s' THEN %[3]s ELSE %[5]s END", column, least, most, methodspan.LevelRaw, number(methodspan.MostTime))
 	}
 	return fmt.Sprintf("%s BETWEEN %s AND %s", column, least, most)
 }
 
-func (l limits) bounded() string {
-	return fmt.Sprintf("CASE WHEN %s THEN %s ELSE %s END AS %[2]s", l.holds(), l.column, l.otherwise)
+// bounded is the column with what stands for values beyond limits that are to be looked at, ""
+// if there are none.
+func (l limits) bounded(always bool, look map[string]bool) string {
+	var conditions []string
+	if always {
+		conditions = append(conditions, l.holds())
+	}
+	for _, o := range often {
+		if own := o.column == l.column; look[o.column] && (own || slices.Contains(l.needs, o.column)) {
+			condition := o.holds()
+			if !own {
+				condition = fmt.Sprintf("COALESCE(%s, %s IS NULL)", condition, o.column)
+			}
+			conditions = append(conditions, condition)
+		}
+	}
+	if len(conditions) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("CASE WHEN %s THEN %s ELSE %s END AS %[2]s", strings.Join(conditions, " AND "), l.column, l.otherwise)
 }
 
 // number is without an exponent where that makes it a whole one: DOUBLE compares slower.
@@ -78,33 +97,38 @@ func number(x float64) string {
 
 // bounds are what rows of some files need.
 type bounds struct {
-	now   time.Time
-	sound bool // row groups have no such number in the columns that are read often
+	now time.Time
+	// look are the columns read often of which a row group may have a number beyond the limits, and
+	// end_ns.
+	look map[string]bool
 }
 
 // until is when the last row that is read starts.
-func (b bounds) until() int64 { return b.now.Add(ahead).UnixNano() }
+func (b bounds) until() int64 { return methodspan.Until(b.now) }
 
 // within is a relation without such numbers. Filters still reach the files: what they compare
 // is as it was.
 func (b bounds) within(relation string) string {
 	var columns []string
-	if !b.sound {
+	if b.look["end_ns"] {
 		columns = append(columns, fmt.Sprintf("CASE WHEN end_ns BETWEEN start_ns AND %d THEN end_ns ELSE start_ns END AS end_ns", b.until()))
-		for _, l := range often {
-			columns = append(columns, l.bounded())
+	}
+	for _, l := range often {
+		if column := l.bounded(false, b.look); column != "" {
+			columns = append(columns, column)
 		}
 	}
 	for _, l := range seldom {
-		columns = append(columns, l.bounded())
+		columns = append(columns, l.bounded(true, b.look))
 	}
 	return fmt.Sprintf("SELECT * REPLACE (%s) FROM (%s) WHERE start_ns BETWEEN 0 AND %d", strings.Join(columns, ", "), relation, b.until())
 }
 
 // boundsOf looks at what row groups say of the columns that are read often. The end of a row
-// may be left out where it follows from its wall time.
+// may be left out where it follows from its wall time; cpu_p is looked at where a product may be
+// beyond its limits, too.
 func boundsOf(ctx context.Context, db *sql.DB, files []parquet.File, now time.Time) (bounds, error) {
-	b := bounds{now: now}
+	b := bounds{now: now, look: map[string]bool{}}
 	paths, err := patternsOf(files)
 	if err != nil {
 		return b, err
@@ -114,21 +138,39 @@ func boundsOf(ctx context.Context, db *sql.DB, files []parquet.File, now time.Ti
 	for _, l := range often {
 		known = append(known, fmt.Sprintf("('%s', %s, %s)", l.column, number(l.least), number(l.most)))
 	}
-	err = db.QueryRowContext(ctx, `
+	rows, err := db.QueryContext(ctx, `
 WITH limits(name, least, most) AS (VALUES `+strings.Join(known, ", ")+`),
 said AS (
   SELECT
-    BOOL_AND(l.most IS NULL OR COALESCE(m.stats_null_count = m.num_values, FALSE)
-      OR COALESCE(TRY_CAST(m.stats_min_value AS DOUBLE) >= l.least AND TRY_CAST(m.stats_max_value AS DOUBLE) <= l.most, FALSE)) AS within,
-    MAX(CASE WHEN l.name = 'start_ns' THEN TRY_CAST(m.stats_max_value AS DOUBLE) END) AS last_ns,
-    MAX(CASE WHEN l.name = 'wall_ns' THEN TRY_CAST(m.stats_max_value AS DOUBLE) END) AS longest_ns,
-    MAX(CASE WHEN l.name = 'level' THEN m.stats_min_value END) AS finest
+    m.file_name, m.row_group_id, l.name, m.stats_min_value AS least, TRY_CAST(m.stats_max_value AS DOUBLE) AS most, m.stats_null_count AS nulls,
+    l.most IS NULL OR COALESCE(m.stats_null_count = m.num_values, FALSE)
+      OR COALESCE(TRY_CAST(m.stats_min_value AS DOUBLE) >= l.least AND TRY_CAST(m.stats_max_value AS DOUBLE) <= l.most, FALSE) AS within
   FROM parquet_metadata(`+listOf(paths)+`) AS m
   JOIN limits AS l ON l.name = m.path_in_schema
-  GROUP BY m.file_name, m.row_group_id
+),
+groups AS (
+  SELECT
+    COALESCE(MAX(CASE name WHEN 'level' THEN least END) <> '`+methodspan.LevelRaw+`' OR MAX(CASE name WHEN 'end_ns' THEN nulls END) = 0
+      OR MAX(CASE name WHEN 'start_ns' THEN most END) + COALESCE(MAX(CASE name WHEN 'wall_ns' THEN most END), 0) <= `+fmt.Sprint(until)+`, FALSE) AS ends,
+    COALESCE(MAX(CASE name WHEN 'p' THEN most END) * MAX(CASE name WHEN 'cpu_p' THEN most END) <= `+number(methodspan.MostP)+`, TRUE) AS products
+  FROM said
+  GROUP BY file_name, row_group_id
 )
-SELECT COALESCE(BOOL_AND(within AND (finest <> '`+methodspan.LevelRaw+`' OR last_ns + COALESCE(longest_ns, 0) <= `+fmt.Sprint(until)+`)), FALSE) FROM said`).Scan(&b.sound)
-	return b, err
+SELECT DISTINCT name FROM said WHERE NOT within
+UNION SELECT 'end_ns' FROM groups WHERE NOT ends
+UNION SELECT 'cpu_p' FROM groups WHERE NOT products`)
+	if err != nil {
+		return b, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return b, err
+		}
+		b.look[name] = true
+	}
+	return b, rows.Err()
 }
 
 // Impossible is how many rows of a service have numbers that are read as not given, or start in
@@ -144,10 +186,15 @@ func (w *Warehouse) Impossible(ctx context.Context, window Window, f Filter) (ou
 	if !w.InFiles() {
 		return nil, nil
 	}
-	looked, wrong := seldom, []string{fmt.Sprintf("start_ns > %d", w.bounds.until())}
-	if !w.bounds.sound {
-		looked = slices.Concat(often, seldom)
+	wrong := []string{fmt.Sprintf("start_ns > %d", w.bounds.until())}
+	if w.bounds.look["end_ns"] {
 		wrong = append(wrong, fmt.Sprintf("end_ns NOT BETWEEN start_ns AND %d", w.bounds.until()))
+	}
+	looked := slices.Clone(seldom)
+	for _, l := range often {
+		if w.bounds.look[l.column] {
+			looked = append(looked, l)
+		}
 	}
 	for _, l := range looked {
 		wrong = append(wrong, fmt.Sprintf("%s IS NOT NULL AND NOT COALESCE(%s, FALSE)", l.column, l.holds()))

@@ -2,11 +2,15 @@ package query
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -33,6 +37,7 @@ func extremes() (rows []methodspan.Row) {
 			func(r *methodspan.Row) { r.WallNS = n }, func(r *methodspan.Row) { r.CPUNS = n },
 			func(r *methodspan.Row) { r.WallMaxNS = n }, func(r *methodspan.Row) { r.CPUMaxNS = n },
 			func(r *methodspan.Row) { r.Process.RSSBytes = n }, func(r *methodspan.Row) { r.Process.CallsTotal = n },
+			func(r *methodspan.Row) { r.EndNS = n },
 		} {
 			add(set)
 		}
@@ -52,37 +57,95 @@ func extremes() (rows []methodspan.Row) {
 	return rows
 }
 
-// What a view reads of a row is what Row.Bound leaves of it, alone and next to others.
+// What a view reads of a row is what Row.Bound leaves of it, and what compact leaves is read as
+// before, without looking at values.
 func TestBoundsAreThoseOfRows(t *testing.T) {
 	rows := extremes()
-	together := fixture.Write(t, fixture.Items("a-1", rows...))
-	const columns = `calls, measured, cpu_measured, errors, COALESCE(wall_ns, 0), COALESCE(cpu_ns, 0), COALESCE(wall_sq, 0), COALESCE(cpu_sq, 0), COALESCE(wall_max_ns, 0), COALESCE(cpu_max_ns, 0),
-		COALESCE(p, 0), COALESCE(cpu_p, 0), COALESCE(usd_per_core_hour, -1), COALESCE(cores, 0), COALESCE(host_cores, 0), COALESCE(cpu_limit, 0), COALESCE(rss_bytes, 0), COALESCE(calls_total, 0)`
-	got := lines(t, together, "SELECT row_seq, "+columns+" FROM method_calls ORDER BY row_seq")
+	root := fixture.Write(t, fixture.Items("a-1", rows...))
+	const columns = `end_ns, calls, measured, cpu_measured, errors, COALESCE(wall_ns, 0), COALESCE(cpu_ns, 0), COALESCE(wall_sq, 0), COALESCE(cpu_sq, 0), COALESCE(wall_max_ns, 0), COALESCE(cpu_max_ns, 0),
+		COALESCE(p, 0), COALESCE(cpu_p, 0), COALESCE(usd_per_core_hour, -1), COALESCE(cores, 0), COALESCE(host_cores, 0), COALESCE(cpu_limit, 0), COALESCE(rss_bytes, 0), COALESCE(calls_total, -1)`
+	const statement = "SELECT row_seq, " + columns + " FROM method_calls ORDER BY row_seq"
+	got := lines(t, root, statement)
 	if len(got) != len(rows) {
 		t.Fatalf("%d rows, want %d", len(got), len(rows))
+	}
+	wrong := int64(0)
+	for _, r := range stored(t, root) {
+		if r.Bound(methodspan.Until(time.Now())) {
+			wrong++
+		}
 	}
 	for i := range rows {
 		want := rows[i]
 		process := *want.Process
 		want.Process = &process
-		if want.Measured <= 0 { // files have no times then
-			want.WallNS, want.WallSq, want.WallMaxNS = 0, 0, 0
-		}
-		if want.CPUMeasured <= 0 {
-			want.CPUNS, want.CPUSq, want.CPUMaxNS = 0, 0, 0
-		}
-		want.Bound()
+		want.Bound(methodspan.Until(time.Now()))
 		usd := -1.0
 		if want.USDPerCoreHour != nil {
 			usd = *want.USDPerCoreHour
 		}
 		p := want.Process
-		if text := fmt.Sprint(i, want.Calls, want.Measured, want.CPUMeasured, want.Errors, want.WallNS, want.CPUNS, want.WallSq, want.CPUSq, want.WallMaxNS, want.CPUMaxNS,
+		if text := fmt.Sprint(i, want.EndNS, want.Calls, want.Measured, want.CPUMeasured, want.Errors, want.WallNS, want.CPUNS, want.WallSq, want.CPUSq, want.WallMaxNS, want.CPUMaxNS,
 			want.P, want.CPUP, usd, p.Cores, p.HostCores, p.CPULimit, p.RSSBytes, p.CallsTotal); text != got[i] {
 			t.Errorf("%s row %d:\n%s, want\n%s", rows[i].Level, i, got[i], text)
 		}
 	}
+	if look, impossible := boundsIn(t, root); len(look) != len(often)+1 || len(impossible) != 1 || impossible[0].Rows != wrong {
+		t.Errorf("to look at: %v, impossible: %+v, want %d rows", look, impossible, wrong)
+	}
+
+	job := lake.Job{Root: root, Parquet: parquet.Options{Now: func() time.Time { return fixture.Start.Add(time.Hour) }}}
+	for range 2 {
+		report, err := job.DropImpossible(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := int64(0)
+		for _, i := range report.Impossible {
+			named += i.Rows
+		}
+		if named != wrong || (len(report.Steps) > 0) != (wrong > 0) {
+			t.Errorf("compact names %d rows, want %d: %+v", named, wrong, report)
+		}
+		wrong = 0
+		for i, line := range lines(t, root, statement) {
+			if line != got[i] {
+				t.Errorf("%s row %d:\n%s after compact, was\n%s", rows[i].Level, i, line, got[i])
+			}
+		}
+		// Sums have weights below zero, of which row groups say nothing.
+		if look, impossible := boundsIn(t, root); !maps.Equal(look, map[string]bool{"p": true, "cpu_p": true}) || len(impossible) > 0 {
+			t.Errorf("after compact to look at: %v, impossible: %+v", look, impossible)
+		}
+	}
+}
+
+// stored are the rows of a warehouse of one file: it has no limit or cores of a host below zero.
+func stored(t *testing.T, root string) []methodspan.Row {
+	t.Helper()
+	s, err := parquet.Open(root)
+	if err != nil || len(s.Files) != 1 {
+		t.Fatal(s, err)
+	}
+	rows, err := parquet.ReadRows(s.Files[0].Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func boundsIn(t *testing.T, root string) (map[string]bool, []Impossible) {
+	t.Helper()
+	w, err := Open(t.Context(), root, Window{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	impossible, err := w.Impossible(t.Context(), Window{}, Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.bounds.look, impossible
 }
 
 // Rows that were added up have weights below zero, and may be weightless in wall time alone.

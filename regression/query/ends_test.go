@@ -60,7 +60,7 @@ func TestEveryRowHasItsEnd(t *testing.T) {
 	files := lines(t, root, "SELECT row_seq, end_ns FROM method_files ORDER BY row_seq")
 	for i, r := range rows {
 		end := r.EndNS
-		if end < r.StartNS || end > time.Now().Add(ahead).UnixNano() { // it cannot be
+		if end < r.StartNS || end > methodspan.Until(time.Now()) { // it cannot be
 			end = r.StartNS
 		}
 		want := fmt.Sprint(i, end)
