@@ -23,9 +23,9 @@ leaving ids out, dropping dates. Ages are durations like 36h, 7d or 4w, from the
 UTC date. The collector does the same by itself (option maintenance of the exporter); one
 of them is at work at a time.
 
---delete-service and --relabel change what is stored of one service, and --drop-damaged
-takes files out that are damaged, instead of all else; without --yes they only say what
-they would do.
+--delete-service and --relabel change what is stored of one service, --drop-damaged takes
+files out that are damaged, and --drop-impossible takes numbers that cannot be true out of
+rows, instead of all else; without --yes they only say what they would do.
 
 In a bucket it looks after the prefixes of collectors that are gone: those that were
 given back, or silent for a day (four minutes after a compact that was killed). Running
@@ -48,11 +48,12 @@ type compactCall struct {
 	from, to string // of --relabel
 	yes      bool
 
-	dropDamaged bool
-	age         map[string]*string
-	relabelled  string
-	cacheBytes  int64
-	directory   string // of --import
+	dropDamaged    bool
+	dropImpossible bool
+	age            map[string]*string
+	relabelled     string
+	cacheBytes     int64
+	directory      string // of --import
 }
 
 func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
@@ -112,6 +113,8 @@ func (c *compactCall) run(ctx context.Context, job *lake.Job) (*lake.Report, err
 		return job.RelabelService(ctx, c.from, c.to)
 	case c.dropDamaged:
 		return job.DropDamaged(ctx)
+	case c.dropImpossible:
+		return job.DropImpossible(ctx)
 	}
 	return job.Run(ctx)
 }
@@ -143,6 +146,7 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	f.StringVar(&call.relabelled, "relabel", "", "give what is stored of a service another service's name: `old=new`")
 	f.StringVar(&call.directory, "import", "", "bucket: bring in what a collector's `directory` (its option path) holds and never uploaded")
 	f.BoolVar(&call.dropDamaged, "drop-damaged", false, "take files out that are damaged or gone and of which there is no copy; their rows are lost")
+	f.BoolVar(&call.dropImpossible, "drop-impossible", false, "take numbers that cannot be true out of rows: what commands print stays the same, but for the rows that check calls impossible")
 	f.BoolVar(&call.yes, "yes", false, "really delete, relabel or drop")
 	if err := parseFlags(f, args); err != nil {
 		return nil, err

@@ -12,9 +12,9 @@ import (
 
 // asking are the flags that have an effect on a call that loses or changes what was stored, and
 // asks for --yes.
-var asking = []string{"warehouse", "cache-size", "format", "dry-run", "yes", "delete-service", "relabel", "drop-damaged", "import"}
+var asking = []string{"warehouse", "cache-size", "format", "dry-run", "yes", "delete-service", "relabel", "drop-damaged", "drop-impossible", "import"}
 
-func (c *compactCall) asks() bool { return c.ofService() || c.dropDamaged }
+func (c *compactCall) asks() bool { return c.ofService() || c.dropDamaged || c.dropImpossible }
 
 // ofService tells whether the call is about what is stored of one service.
 func (c *compactCall) ofService() bool { return c.delete != "" || c.relabelled != "" }
@@ -32,9 +32,12 @@ func (c *compactCall) parseService(f *flag.FlagSet) error {
 	if c.dropDamaged && c.ofService() {
 		return errors.New("--drop-damaged and --delete-service or --relabel: want one of them, found both")
 	}
+	if c.dropImpossible && (c.dropDamaged || c.ofService()) {
+		return errors.New("--drop-impossible and --drop-damaged, --delete-service or --relabel: want one of them, found both")
+	}
 	if !c.asks() {
 		if c.yes {
-			return errors.New("--yes has no effect without --delete-service, --relabel or --drop-damaged")
+			return errors.New("--yes has no effect without --delete-service, --relabel, --drop-damaged or --drop-impossible")
 		}
 		return nil
 	}
@@ -44,7 +47,7 @@ func (c *compactCall) parseService(f *flag.FlagSet) error {
 	}
 	f.Visit(func(fl *flag.Flag) {
 		if !slices.Contains(asking, fl.Name) {
-			errs = append(errs, fmt.Errorf("--%s %s has no effect with --delete-service, --relabel or --drop-damaged, which do nothing else: leave it out, or call compact twice", fl.Name, fl.Value))
+			errs = append(errs, fmt.Errorf("--%s %s has no effect with --delete-service, --relabel, --drop-damaged or --drop-impossible, which do nothing else: leave it out, or call compact twice", fl.Name, fl.Value))
 		}
 	})
 	if !c.yes {

@@ -152,6 +152,211 @@ func TestPoisonedRows(t *testing.T) {
 	}
 }
 
+// Numbers that cannot be true are taken out once: whatever is asked, of whichever service, is
+// answered as before, from rows and from their sums, and readers need not look for them any more.
+func TestImpossibleNumbersAreDropped(t *testing.T) {
+	unraced(t)
+	clock(t, fixture.Start.Add(48*time.Hour))
+	root, untouched := twoReleases(t, 0.5), twoReleases(t, 0.5)
+	for _, root := range []string{root, untouched} {
+		fixture.Append(t, root, evening, poison(fixture.Start))
+	}
+	before := answersOf(root)
+	dry := corehour("compact", "--warehouse", root, "--drop-impossible")
+	rows := int64(0)
+	for _, line := range regexp.MustCompile(`raw-\d+\.parquet +store/evil +production +(\d+)`).FindAllStringSubmatch(dry.stdout, -1) {
+		n, err := strconv.ParseInt(line[1], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows += n
+	}
+	if dry.code != exitNothing || rows == 0 || !strings.Contains(dry.stdout, "nothing was done: say --yes") || strings.Contains(dry.stdout, "store/shop") {
+		t.Fatalf("%+v", dry)
+	}
+	if check := corehour("check", "--warehouse", root, "--from", "2026-03-09"); !strings.Contains(check.stdout, fmt.Sprintf("store/evil (production): %d rows", rows)) {
+		t.Errorf("compact names %d rows, check says\n%s", rows, linesWith(check.stdout, "impossible"))
+	}
+	if nothing := corehour("compact", "--warehouse", root, "--drop-impossible"); nothing.stdout != dry.stdout {
+		t.Errorf("a dry run changed it: %+v", nothing)
+	}
+	var done struct {
+		Steps      []struct{ Action string }
+		Impossible []struct {
+			Service string
+			Rows    int64
+		}
+	}
+	r := corehour("compact", "--warehouse", root, "--drop-impossible", "--yes", "--format", "json")
+	if err := json.Unmarshal([]byte(r.stdout), &done); err != nil || r.code != exitNothing || len(done.Steps) == 0 || done.Steps[0].Action != "drop_impossible" {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	for _, i := range done.Impossible {
+		if rows -= i.Rows; i.Service != "evil" {
+			t.Errorf("%+v", i)
+		}
+	}
+	if rows != 0 {
+		t.Errorf("%d rows more are named with --yes: %+v", -rows, done.Impossible)
+	}
+	if r := corehour("compact", "--warehouse", root, "--drop-impossible", "--yes"); r.code != exitNothing || !strings.Contains(r.stdout, "nothing to do") {
+		t.Fatalf("%+v", r)
+	}
+	after := answersOf(root)
+	if !strings.Contains(before["check --wide"].stdout, "impossible: ") || strings.Contains(after["check --wide"].stdout, "impossible: ") {
+		t.Errorf("check: %s", linesWith(after["check --wide"].stdout, "impossible"))
+	}
+	sameOf(t, "compact", before, after)
+	nothingToLookAt(t, root)
+
+	// Its sums say what those of rows say that are bounded when they are read.
+	for _, root := range []string{root, untouched} {
+		if r := corehour("compact", "--warehouse", root, "--hour-after", "1h"); r.code != exitNothing {
+			t.Fatalf("%+v", r)
+		}
+	}
+	sums := []string{"cost", "regress", "sql"}
+	sameOf(t, "adding up", answersOf(untouched, sums...), answersOf(root, sums...))
+	for _, other := range []string{"--drop-damaged", "--delete-service=evil", "--relabel=evil=good", "--max-files=3"} {
+		if r := corehour("compact", "--warehouse", root, "--drop-impossible", other); r.code != exitFailed || r.stdout != "" {
+			t.Errorf("%s: %+v", other, r)
+		}
+	}
+}
+
+// In a bucket they are taken out of the prefixes that no collector has.
+func TestImpossibleNumbersInABucket(t *testing.T) {
+	clock(t, fixture.Start.Add(48*time.Hour))
+	root := twoReleases(t, 0.5)
+	fixture.Append(t, root, evening, poison(fixture.Start))
+	address := inBucket(t, map[string]string{"one": root, "two": twoReleases(t, 0.5)})
+	impossible := func() bool {
+		r := corehour("check", "--warehouse", address, "--from", "2026-03-09")
+		if r.code == exitFailed {
+			t.Fatalf("%+v", r)
+		}
+		return strings.Contains(r.stdout, "impossible: store/evil")
+	}
+	if r := corehour("compact", "--warehouse", address, "--drop-impossible"); r.code != exitNothing || !strings.Contains(r.stdout, "store/evil") || !impossible() {
+		t.Fatalf("%+v", r)
+	}
+	if r := corehour("compact", "--warehouse", address, "--drop-impossible", "--yes"); r.code != exitNothing || impossible() {
+		t.Errorf("%+v", r)
+	}
+}
+
+// answersOf are those of all commands, or of some, about all services, but for what is said of files and of
+// rows that are impossible.
+func answersOf(root string, only ...string) map[string]result {
+	answers := map[string]result{}
+	for _, command := range [][]string{
+		{"cost"}, {"cost", "--json"}, {"cost", "--percentiles", "--format", "csv"}, {"cost", "--by", "version"}, {"regress"}, {"regress", "--json"},
+		{"drift", "--json"}, {"report", "--format", "markdown"}, {"explain", "--wide", fixture.Rate}, {"check", "--wide"}, {"check", "--json"},
+		{"sql", `SELECT service, method, kind, SUM(calls) AS calls, SUM(measured) AS measured, SUM(cpu_measured) AS cpu_measured, SUM(errors) AS errors, SUM(w * cpu_ns) AS cpu, SUM(w_wall * wall_ns) AS wall,
+			SUM(cost_usd) AS usd, MAX(wall_max_ns) AS wall_max, MAX(calls_total) AS total, MIN(calls_total) AS least, MAX(end_ns) AS last FROM method_cost GROUP BY ALL ORDER BY ALL`},
+	} {
+		if len(only) > 0 && !slices.Contains(only, command[0]) {
+			continue
+		}
+		to := evening.Format(time.RFC3339)
+		if command[0] == "drift" {
+			to = "2026-03-11"
+		}
+		r := corehour(slices.Concat(command[:1], []string{"--from", "2026-03-10", "--to", to, "--warehouse", root}, command[1:])...)
+		r.stdout = strings.ReplaceAll(r.stdout, root, "")
+		answers[strings.Join(command, " ")] = r
+	}
+	return answers
+}
+
+func sameOf(t *testing.T, after string, want, got map[string]result) {
+	t.Helper()
+	ofFiles := regexp.MustCompile(`(?m)^impossible: .*\n|.*"(impossible_rows|freshness_p99_seconds|generation|files|rows)": .*\n|generation \d+, .* rows;|99% of rows committed .*\n`)
+	for name, w := range want {
+		g := got[name]
+		if w.code == exitFailed || w.stdout == "" {
+			t.Errorf("%s: %+v", name, w)
+		}
+		text := func(r result) string {
+			var lines []string
+			for line := range strings.Lines(tenDigits(ofFiles.ReplaceAllString(r.stdout, ""))) {
+				if fields := strings.Fields(line); len(fields) > 0 { // columns are as wide as their longest number
+					lines = append(lines, strings.Join(fields, " "))
+				}
+			}
+			slices.Sort(lines) // what is the same to the last digit comes in any order
+			return strings.Join(lines, "\n")
+		}
+		one, two := text(w), text(g)
+		if w.code != g.code || one != two {
+			t.Errorf("%s after %s: exit %d, was %d, %s\n%s", name, after, g.code, w.code, g.stderr, firstDifference(one, two))
+		}
+	}
+}
+
+// tenDigits leaves out the last digits of numbers, which differ from run to run: sums are formed by
+// several threads.
+func tenDigits(text string) string {
+	return regexp.MustCompile(`\d+\.\d{5,}(e[-+]\d+)?|\d{16,}|\d+(\.\d+)?e[-+]\d+`).ReplaceAllStringFunc(text, func(number string) string {
+		x, err := strconv.ParseFloat(number, 64)
+		switch {
+		case err != nil:
+			return number
+		case x < 1e-6: // a difference of two sums
+			return "0"
+		case x < 1e-3:
+			return strconv.FormatFloat(x, 'g', 6, 64)
+		}
+		return strconv.FormatFloat(x, 'g', 10, 64)
+	})
+}
+
+// nothingToLookAt asserts that row groups say that no number is beyond its limits.
+func nothingToLookAt(t *testing.T, root string) {
+	t.Helper()
+	snapshot, err := parquet.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	looked := 0
+	for _, f := range snapshot.Files {
+		rows, err := db.Query("SELECT path_in_schema, TRY_CAST(stats_min_value AS DOUBLE), TRY_CAST(stats_max_value AS DOUBLE) FROM parquet_metadata(?) WHERE stats_null_count < num_values", f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var name string
+			var least, most sql.NullFloat64
+			if err := rows.Scan(&name, &least, &most); err != nil {
+				t.Fatal(err)
+			}
+			limit, ok := map[string][2]float64{
+				"measured": {0, methodspan.MostMeasured}, "cpu_measured": {0, methodspan.MostMeasured}, "calls": {0, methodspan.MostTime}, "errors": {0, methodspan.MostTime},
+				"wall_ns": {0, methodspan.MostTime}, "cpu_ns": {0, methodspan.MostTime}, "p": {methodspan.LeastP, methodspan.MostP}, "cpu_p": {methodspan.LeastP, methodspan.MostP},
+				"usd_per_core_hour": {0, methodspan.MostUSD}, "end_ns": {0, float64(methodspan.Until(now()))},
+			}[name]
+			if !ok {
+				continue
+			}
+			looked++
+			if !least.Valid || !most.Valid || least.Float64 < limit[0] || most.Float64 > limit[1] {
+				t.Errorf("%s of %s: %v to %v", name, f.Path, least, most)
+			}
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if looked < 10 {
+		t.Errorf("%d columns were looked at", looked)
+	}
+}
+
 // sameAnswers asserts that commands say the same of the shop in both warehouses, and that none
 // fails on all services.
 func sameAnswers(t *testing.T, clean, spoilt string) {
