@@ -220,7 +220,7 @@ func TestQueriesAreAsManyAsDocumented(t *testing.T) {
 			"cost --budgets " + budgets:                    7,
 			"cost --by service --budgets " + budgets:       7 + 6,
 			"explain shop/cart.Cart.Total --service shop0": 2 + 12,
-			"report": 14 + 2*services,
+			"report": 15 + 2*services,
 		} {
 			if n := count(address, args); n != want {
 				t.Errorf("%s of %d services: %d queries, the documentation says %d", args, services, n, want)

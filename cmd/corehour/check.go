@@ -200,6 +200,10 @@ func checkDocument(r *ledger.Report, c *common, top int) *output.Document {
 		if s.ImpossibleRows > 0 {
 			notes = append(notes, fmt.Sprintf("impossible: %s: %d rows have numbers that cannot be true, which are read as not given, or start in the future and are not read", s.Service, s.ImpossibleRows))
 		}
+		if s.MeasuredAboveCounted > 0 {
+			notes = append(notes, fmt.Sprintf("measured above counted: %s: %.0f measurements more than the calls that their processes counted: counts are missing or in another warehouse, "+
+				"or a process measured calls that it did not make", s.Service, s.MeasuredAboveCounted))
+		}
 		if s.AssumedCalls > 0 {
 			notes = append(notes, cost.AssumedNote(s.Service, s.AssumedCalls))
 		}

@@ -70,6 +70,10 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	if err != nil {
 		return nil, err
 	}
+	excess, err := w.MeasuredAboveCounted(ctx, window, filter, once)
+	if err != nil {
+		return nil, err
+	}
 	fresh, err := w.FreshnessByRoot(ctx, window, filter)
 	if err != nil {
 		return nil, err
@@ -100,6 +104,12 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 			services[i.Service] = &Service{Service: i.Service}
 		}
 		services[i.Service].ImpossibleRows = i.Rows
+	}
+	for _, e := range excess {
+		if services[e.Service] == nil {
+			services[e.Service] = &Service{Service: e.Service}
+		}
+		services[e.Service].MeasuredAboveCounted = e.Measured
 	}
 	firstDate, _ := w.RawFrom()
 	r.leaveOut(stocks, w.RolledUpTo(), firstDate)

@@ -111,6 +111,62 @@ func TestDuplicateRowsAreFound(t *testing.T) {
 	}
 }
 
+// More measurements than calls of a method are named. Those before the first and after the last
+// counts of their process are not: their calls are in others.
+func TestMeasuredAboveCounted(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		add  func(p *fixture.Process)
+		want float64
+	}{
+		{"none", func(*fixture.Process) {}, 0},
+		{"as many", func(p *fixture.Process) {
+			p.Call("a.B", "", p.Start.Add(time.Minute), time.Second, time.Second, 1, 1).Measured = 91
+		}, 0},
+		{"one more", func(p *fixture.Process) {
+			p.Call("a.B", "", p.Start.Add(time.Minute), time.Second, time.Second, 1, 1).Measured = 92
+		}, 1},
+		{"of another method", func(p *fixture.Process) {
+			p.Call("a.C", "", p.Start.Add(time.Minute), time.Second, time.Second, 1, 1).Measured = 7
+		}, 7},
+		{"pending", func(p *fixture.Process) {
+			p.Call("a.B", "", p.Start.Add(10*time.Minute-2*time.Second), 1001*time.Millisecond, time.Second, 1, 1).Measured = 1000
+		}, 0},
+		{"before", func(p *fixture.Process) {
+			p.Call("a.B", "", p.Start.Add(999*time.Millisecond), time.Second, time.Second, 1, 1).Measured = 1000
+		}, 0},
+		{"without a name", func(p *fixture.Process) {
+			p.Call("a.C", "", p.Start.Add(time.Minute), time.Second, time.Second, 1, 1)
+			p.Counts(methodspan.Overflow, p.Start, time.Minute, 1)
+		}, 0},
+	} {
+		p := fixture.NewProcess("1", "a", fixture.Start)
+		items := minutes(p, 10, true)
+		test.add(p)
+		others := minutes(fixture.NewProcess("1", "b", fixture.Start), 10, true)
+		for i := range others {
+			for j := range others[i].Rows {
+				of := *others[i].Rows[j].Resource
+				of.Service = "other"
+				others[i].Rows[j].Resource = &of
+			}
+		}
+		r := check(t, fixture.Write(t, slices.Concat(items, []methodspan.Item{p.Item()}, others)), query.Window{}, end)
+		for _, s := range r.Services {
+			want := test.want
+			if s.Name == "other" {
+				want = 0
+			}
+			if s.MeasuredAboveCounted != want {
+				t.Errorf("%s: of %s %v are above, want %v", test.name, s.Name, s.MeasuredAboveCounted, want)
+			}
+		}
+		if len(r.Services) != 2 {
+			t.Errorf("%+v", r.Services)
+		}
+	}
+}
+
 func TestDeadProcess(t *testing.T) {
 	root := fixture.Write(t, minutes(fixture.NewProcess("1", "a", fixture.Start), 10, false))
 	last := fixture.Start.Add(10 * time.Minute)

@@ -65,21 +65,23 @@ type Warehouse struct {
 // Service adds up the processes of a service.
 type Service struct {
 	query.Service
-	Processes          int     `json:"processes"`
-	DeadProcesses      int     `json:"dead_processes"`
-	HandedOutCalls     int64   `json:"handed_out_calls"`
-	CountedCalls       int64   `json:"counted_calls"`
-	LostInTransit      int64   `json:"lost_in_transit"`
-	NotJudgedCalls     int64   `json:"not_judged_calls"`
-	Rows               int64   `json:"rows"`
-	ForeignRows        int64   `json:"foreign_rows"`            // outside of the ledger
-	ForeignCalls       float64 `json:"foreign_calls"`           // estimates
-	AssumedCalls       float64 `json:"assumed_calls"`           // of these: nothing says how their spans were sampled
-	MayBeMerged        bool    `json:"processes_may_be_merged"` // it is not known which process sent some of them
-	ImpossibleRows     int64   `json:"impossible_rows"`         // with numbers that are read as not given, or in the future and not read
-	UnpricedShare      float64 `json:"unpriced_rows_share"`
-	ConflictingBatches int64   `json:"conflicting_batches"` // of a number that other content came with
-	VersionlessRows    int64   `json:"versionless_rows"`
+	Processes      int     `json:"processes"`
+	DeadProcesses  int     `json:"dead_processes"`
+	HandedOutCalls int64   `json:"handed_out_calls"`
+	CountedCalls   int64   `json:"counted_calls"`
+	LostInTransit  int64   `json:"lost_in_transit"`
+	NotJudgedCalls int64   `json:"not_judged_calls"`
+	Rows           int64   `json:"rows"`
+	ForeignRows    int64   `json:"foreign_rows"`            // outside of the ledger
+	ForeignCalls   float64 `json:"foreign_calls"`           // estimates
+	AssumedCalls   float64 `json:"assumed_calls"`           // of these: nothing says how their spans were sampled
+	MayBeMerged    bool    `json:"processes_may_be_merged"` // it is not known which process sent some of them
+	ImpossibleRows int64   `json:"impossible_rows"`         // with numbers that are read as not given, or in the future and not read
+	// MeasuredAboveCounted are measurements beyond the calls that their processes counted.
+	MeasuredAboveCounted float64 `json:"measured_above_counted"`
+	UnpricedShare        float64 `json:"unpriced_rows_share"`
+	ConflictingBatches   int64   `json:"conflicting_batches"` // of a number that other content came with
+	VersionlessRows      int64   `json:"versionless_rows"`
 	// NewestRow is the end of its newest row.
 	NewestRow *time.Time `json:"newest_row"`
 }

@@ -130,6 +130,29 @@ func (w *Warehouse) Accounts(ctx context.Context, window Window, f Filter, once 
 	return out, err
 }
 
+// Excess is how many measurements of a service are more than the calls that their processes counted.
+type Excess struct {
+	Service
+	Measured float64
+}
+
+// MeasuredAboveCounted lists it for the services that have any. Measurements whose counts are yet to
+// come have none. With once, rows that are stored several times are counted once.
+func (w *Warehouse) MeasuredAboveCounted(ctx context.Context, window Window, f Filter, once bool) ([]Excess, error) {
+	args, ok, err := w.processArgs(window, f)
+	if !ok {
+		return nil, err
+	}
+	var out []Excess
+	err = w.each(ctx, "measured_above_counted", scope{Filter: f, Once: once}, args, func(rows *sql.Rows) error {
+		var e Excess
+		err := rows.Scan(into(&e.Namespace), into(&e.Name), into(&e.Environment), &e.Measured)
+		out = append(out, e)
+		return err
+	})
+	return out, err
+}
+
 // Batch is what is stored of one request of a process.
 type Batch struct {
 	ID      string

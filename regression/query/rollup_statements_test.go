@@ -23,7 +23,7 @@ var comparedOnSums = map[string]string{
 	"distribution": "distributionOf", "percentiles": "spreadsOf", "tails": "tailsOf",
 	// These are about single processes, items and files, which sums have none of.
 	"processes": "wantNothingOfSums", "last_stats": "wantNothingOfSums", "duplicates": "wantNothingOfSums", "freshness": "wantNothingOfSums",
-	"batches": "wantNothingOfSums", "once": "wantNothingOfSums",
+	"batches": "wantNothingOfSums", "measured_above_counted": "wantNothingOfSums", "once": "wantNothingOfSums",
 	"pending": "wantNothingOfSums", "observed": "askMore", "assumed": "askMore", "merged": "askMore",
 	// What users' statements read: TestStoredWeightsAreThoseOfTheView.
 	"create_weights": "ask", "create_method_cost_of_weights": "ask",
@@ -357,6 +357,9 @@ func wantNothingOfSums(t *testing.T, root string) {
 		if err != nil {
 			t.Error(err)
 		}
+	}
+	if excess, err := w.MeasuredAboveCounted(ctx, Window{}, Filter{}, false); err != nil || len(excess) != 0 {
+		t.Errorf("measured above counted %v, %v", excess, err)
 	}
 	if pending, err := w.Pending(ctx, Window{}, Filter{}); err != nil || len(pending) != 0 {
 		t.Errorf("pending %v, %v", pending, err)

@@ -97,6 +97,38 @@ GROUP BY l.process, batch
 ORDER BY l.process
 {{end}}
 
+{{define "measured_above_counted"}}
+-- Measurements beyond the calls that their process counted of the method, by service. What
+-- began before the first counts of its process or ended after the last ones is left out, and a
+-- second at both ends, as counters are read one after the other: its calls are in other counts. So
+-- are processes that counted calls of methods without a name.
+WITH counted AS (
+  SELECT
+    {{.Service ""}}, version, instance, process_start_ns, MIN(start_ns) + 1000000000 AS first_ns, MAX(end_ns) - 1000000000 AS last_ns,
+    MAX(CASE WHEN method = '(overflow)' THEN 1 ELSE 0 END) AS overflowed
+  FROM method_calls
+  WHERE {{.Kind "" "counts"}} AND weight_basis = 'exact' AND level = 'raw' AND start_ns >= {{.Param}}raw_from_ns AND end_ns <= {{.Param}}read_to_ns
+    {{.Only ""}}
+  GROUP BY {{.Service ""}}, version, instance, process_start_ns
+),
+methods AS (
+  SELECT
+    {{.Service "m."}}, m.version, m.instance, m.process_start_ns, m.class, m.method,
+    SUM(m.calls) AS calls, SUM(CAST(m.measured AS {{.Double}})) AS measured
+  FROM {{if .Once}}({{template "once" .}}){{else}}method_calls{{end}} AS m
+  JOIN counted AS c ON {{.Same "m" "c" "service_namespace" "service" "environment" "version" "instance" "process_start_ns"}}
+  WHERE {{.Kind "m." "call" "aggregate" "counts"}} AND m.weight_basis = 'exact' AND m.level = 'raw' AND (m.kind = 'counts' OR m.start_ns >= c.first_ns AND m.end_ns <= c.last_ns)
+    AND c.overflowed = 0 AND c.last_ns >= {{.Param}}from_ns AND c.first_ns < {{.Param}}to_ns
+    {{.Only "m."}}
+  GROUP BY {{.Service "m."}}, m.version, m.instance, m.process_start_ns, m.class, m.method
+)
+SELECT {{.Service ""}}, SUM(measured - calls) AS excess
+FROM methods
+WHERE measured > calls
+GROUP BY {{.Service ""}}
+ORDER BY {{.Service ""}}
+{{end}}
+
 {{define "duplicates"}}
 -- Places of queue items that are stored more than once.
 WITH places AS (
