@@ -105,7 +105,7 @@ func (l *Limit) Review(now time.Time, flows []Flow) (level, ahead float64) {
 			all += e
 		}
 	}
-	l.Due = l.Kept + max(1, left/reviews, l.Most/mostReviews)
+	l.Due = l.Kept + max(1, left/reviews, l.Most/mostReviews, (free-most)/reviews)
 	if l.Kept < most {
 		l.Due = min(l.Due, max(most, l.Kept+1)) // what comes beyond has no rate to speak of
 	}

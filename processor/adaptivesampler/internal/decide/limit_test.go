@@ -131,3 +131,20 @@ func TestTheLimitItselfIsReviewed(t *testing.T) {
 	assert.Less(t, rate, 1e-9, "the processor's own bound is above")
 	assert.Greater(t, l.Due, 1500.0, "the next one is not due at each record")
 }
+
+// First records of methods that nobody has met go beyond the limit. Reviews, which look at all
+// methods, do not become more with them.
+func TestFewReviewsFarBeyondTheLimit(t *testing.T) {
+	var l Limit
+	l.Begin(epoch, epoch.Add(time.Minute), time.Minute, 20)
+	var flows []Flow
+	done := 0
+	for range 40_000 {
+		flows = append(flows, Flow{Records: 1, Weight: 100, Rate: 1})
+		if l.Keep(1, false) {
+			l.Review(epoch.Add(time.Second), flows)
+			done++
+		}
+	}
+	assert.Less(t, done, 100)
+}
