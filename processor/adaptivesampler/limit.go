@@ -2,6 +2,7 @@ package adaptivesampler
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,13 +53,16 @@ func (c *Config) validateLimit() error {
 	return nil
 }
 
-// limit is the bound of one service, or of all, in the interval that runs. Kept records
-// are counted without a lock; now and then all rates are reviewed under one.
+// limit is the bound of one service, or of one sender's share of the total, in the interval
+// that runs. Kept records are counted without a lock; now and then all rates are reviewed
+// under one.
 type limit struct {
-	perSecond float64
-	kept      atomic.Int64
-	pinned    atomic.Int64 // of them by the method file's word
-	due       atomic.Int64 // at so many kept the next review is due
+	shares bool    // it is a sender's
+	coming float64 // records a second by the last review, or kept before; under limits.mu
+	cut    bool    // a review has cut a rate
+	kept   atomic.Int64
+	pinned atomic.Int64 // of them by the method file's word
+	due    atomic.Int64 // at so many kept the next review is due
 
 	mu      sync.Mutex
 	state   decide.Limit
@@ -67,39 +71,43 @@ type limit struct {
 }
 
 func newLimit(perSecond float64, now, ends time.Time, interval time.Duration) *limit {
-	l := &limit{perSecond: perSecond}
-	l.begin(now, ends, interval)
+	l := &limit{}
+	l.begin(now, ends, interval, perSecond)
 	return l
 }
 
 // begin starts an interval. Nobody else uses the limit.
-func (l *limit) begin(now, ends time.Time, interval time.Duration) {
-	l.state.Begin(now, ends, interval, l.perSecond)
+func (l *limit) begin(now, ends time.Time, interval time.Duration, perSecond float64) {
+	l.state.Begin(now, ends, interval, perSecond)
+	l.cut = false
 	l.kept.Store(0)
 	l.pinned.Store(0)
 	l.due.Store(int64(l.state.Due))
 }
 
 // limits are all that are in force: of each service and of the total, none without one.
+// Senders share the total: each has what the others leave, and an equal share at least, so
+// that who floods the collector cuts its own methods.
 type limits struct {
 	interval       time.Duration
 	service, total float64 // records per second
 
 	mu        sync.Mutex
-	ends      time.Time // of the interval that runs
-	all       *limit
+	ends      time.Time               // of the interval that runs
 	byService map[decide.Group]*limit // without versions
+	bySender  map[string]*limit
+	wanted    []float64 // used again
 }
 
 func newLimits(c *Config) *limits {
-	l := &limits{interval: c.Interval, byService: make(map[decide.Group]*limit)}
+	l := &limits{interval: c.Interval, byService: make(map[decide.Group]*limit), bySender: make(map[string]*limit)}
 	l.service, l.total = c.limits()
 	return l
 }
 
-// of gives a group its limits: that of its service, which is made when it is met for
-// the first time, and the one that all share.
-func (l *limits) of(id decide.Group) (both [2]*limit) {
+// of gives a group its limits, those of its service and of its sender. They are made when
+// these are met for the first time.
+func (l *limits) of(id decide.Group, sender string) (both [2]*limit) {
 	if l.service <= 0 && l.total <= 0 {
 		return both
 	}
@@ -117,12 +125,41 @@ func (l *limits) of(id decide.Group) (both [2]*limit) {
 		both[0] = l.byService[id]
 	}
 	if l.total > 0 {
-		if l.all == nil {
-			l.all = newLimit(l.total, now, l.ends, l.interval)
-		}
-		both[1] = l.all
+		both[1] = l.ofSender(sender, now)
 	}
 	return both
+}
+
+// ofSender returns the limit of a sender. Its share is known at its first review, which an
+// equal one makes due. l.mu is held.
+func (l *limits) ofSender(sender string, now time.Time) *limit {
+	own := l.bySender[sender]
+	if own == nil {
+		own = newLimit(l.total/float64(len(l.bySender)+1), now, l.ends, l.interval)
+		own.shares = true
+		l.bySender[sender] = own
+	}
+	return own
+}
+
+// share is the records a second that a sender may have now.
+func (l *limits) share(own *limit, now time.Time) float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wanted = l.wanted[:0]
+	for _, other := range l.bySender {
+		if wants := other.state.Wants(now, float64(other.kept.Load()), other.coming); other != own && wants > 0 {
+			l.wanted = append(l.wanted, wants)
+		}
+	}
+	return decide.Share(l.total, l.wanted)
+}
+
+// expect notes what a review expects to come of a sender.
+func (l *limits) expect(own *limit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own.coming = own.state.Coming
 }
 
 // endOf is when an interval ends that begins now. Intervals go by the clock, so that
@@ -151,19 +188,54 @@ func (t *table) renew(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ends = endOf(now, l.interval)
-	if l.all != nil {
-		l.all.begin(now, l.ends, l.interval)
+	for _, g := range t.groups {
+		t.pass(g, now)
 	}
 	clear(l.byService)
+	clear(l.bySender)
 	for g := range t.everyGroup() {
 		if own := g.limits[0]; own != nil {
 			id := g.Group
 			id.Version = ""
 			l.byService[id] = own
 		}
+		if own := g.limits[1]; own != nil {
+			l.bySender[g.sender] = own
+		}
 	}
 	for _, own := range l.byService {
-		own.begin(now, l.ends, l.interval)
+		own.begin(now, l.ends, l.interval, l.service)
+	}
+	for _, own := range l.bySender {
+		own.coming = own.state.Rate(float64(own.kept.Load()))
+		own.begin(now, l.ends, l.interval, l.total/float64(len(l.bySender)))
+	}
+}
+
+// pass gives a version that several send from a share that was too small to one that was
+// not: who says a name first and then floods the collector does not keep it. One of a state
+// file is nobody's until it is sent. t.mu and t.limits.mu are held.
+func (t *table) pass(g *group, now time.Time) {
+	other := g.other.Swap(nil)
+	if other == nil {
+		return
+	}
+	own, to := g.limits[1], t.limits.bySender[*other]
+	if g.sender != "" && (own == nil || !own.cut || to != nil && to.cut) {
+		return
+	}
+	spellings := 0
+	for _, m := range g.methods {
+		spellings += m.spellings
+	}
+	if h := t.holders[*other]; h != nil && (h.groups >= shareOf(maxGroups) || h.methods+spellings > shareOf(t.maxMethods)) {
+		return
+	}
+	t.hold(g.sender, -1, -spellings)
+	g.sender = strings.Clone(*other)
+	t.hold(g.sender, 1, spellings)
+	if own != nil {
+		g.limits[1] = t.limits.ofSender(g.sender, now)
 	}
 }
 
@@ -207,6 +279,11 @@ func (r *reading) review(l *limit, now time.Time) {
 	if l.kept.Load() < l.due.Load() {
 		return // another batch did it
 	}
+	l.state.Kept, l.state.Pinned = float64(l.kept.Load()), float64(l.pinned.Load())
+	if l.shares && !l.state.Allow(r.table.limits.share(l, now)) {
+		l.due.Store(int64(l.state.Due))
+		return
+	}
 	l.flows, l.methods = l.flows[:0], l.methods[:0]
 	add := func(m *method) {
 		d := m.inForce()
@@ -239,11 +316,14 @@ func (r *reading) review(l *limit, now time.Time) {
 			add(g.rest)
 		}
 	}
-	l.state.Kept, l.state.Pinned = float64(l.kept.Load()), float64(l.pinned.Load())
 	level, ahead := l.state.Review(now, l.flows)
+	if l.shares {
+		r.table.limits.expect(l)
+	}
 	for i, m := range l.methods {
 		if rate, less := l.flows[i].Cut(level, ahead); less {
 			m.hold(r.table, rate)
+			l.cut = true
 		}
 	}
 	l.due.Store(int64(l.state.Due))

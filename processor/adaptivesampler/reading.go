@@ -34,6 +34,10 @@ func (t *table) begin(sender string) reading {
 // enter says whose the next spans are, and what a core hour costs there.
 func (r *reading) enter(id decide.Group, price float64) {
 	r.group = r.groupOf(id)
+	if r.group.sender != r.sender && r.group.other.Load() == nil {
+		sender := r.sender
+		r.group.other.Store(&sender)
+	}
 	if price > 0 {
 		r.group.usd.Store(math.Float64bits(price))
 	}
@@ -53,8 +57,7 @@ func (r *reading) groupOf(id decide.Group) *group {
 	if r.newborn == nil {
 		r.newborn = make(map[decide.Group]*group)
 	}
-	g := r.table.newGroup(id)
-	g.sender = r.sender
+	g := r.table.newGroup(id, r.sender)
 	r.newborn[id] = g
 	return g
 }
@@ -160,11 +163,10 @@ func (t *table) settle(g *group) *group {
 	case full:
 		home = t.beyond
 	default:
-		home = t.newGroup(cloneGroup(g.Group))
+		home = t.newGroup(cloneGroup(g.Group), strings.Clone(g.sender))
 		t.born++
 		home.ordinal = t.born
 		home.moved.until.Store(g.moved.until.Load())
-		home.sender = strings.Clone(g.sender)
 		t.groups[home.Group] = home
 		t.hold(home.sender, 1, 0)
 	}

@@ -243,7 +243,7 @@ func (l *loop) adoptState(s *state) {
 		if len(t.groups) >= maxGroups || len(id.Namespace)+len(id.Service)+len(id.Environment)+len(id.Version) > maxName {
 			continue
 		}
-		g := t.settle(t.newGroup(id))
+		g := t.settle(t.newGroup(id, ""))
 		if l.strategy != nil {
 			g.unknown = l.unknownOf(id)
 		}

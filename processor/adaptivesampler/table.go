@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxGroups bounds the versions of services that are told apart.
+	// maxGroups bounds the versions of services with places of their own.
 	maxGroups = 4096
 
 	// maxName keeps senders that are not behind method_spans, which bounds names,
@@ -34,8 +34,9 @@ type group struct {
 	changed bool               // what is served is not what is in force
 	usd     atomic.Uint64      // per core hour, the bits of a float; 0 = no price
 	moved   moved
-	limits  [2]*limit // of the service and of all; nil = none
-	sender  string    // who sent it first
+	limits  [2]*limit              // of the service and of the sender; nil = none
+	sender  string                 // whose share it uses
+	other   atomic.Pointer[string] // who else has sent it in this interval; nil = nobody
 }
 
 func (g *group) price() float64 { return math.Float64frombits(g.usd.Load()) }
@@ -97,14 +98,15 @@ func newTable(maxMethods int, prepare *preparer, m *meter, l *limits) *table {
 	return &table{limits: l, maxMethods: maxMethods, prepare: prepare, meter: m, groups: make(map[decide.Group]*group), holders: make(map[string]*holding), epoch: 1}
 }
 
-func (t *table) newGroup(id decide.Group) *group {
+func (t *table) newGroup(id decide.Group, sender string) *group {
 	g := &group{
 		Group:   id,
 		plain:   make(map[string]*method),
 		apart:   make(map[methodKey]*method),
 		methods: make(map[methodspan.Function]*method),
 		unknown: t.unknown,
-		limits:  t.limits.of(id),
+		limits:  t.limits.of(id, sender),
+		sender:  sender,
 	}
 	if t.meter != nil {
 		g.callers = make(map[string]*method)
@@ -164,7 +166,7 @@ func (t *table) adopt(r *rules) {
 	defer t.mu.Unlock()
 	t.rules = r
 	if t.beyond == nil {
-		t.beyond = t.newGroup(decide.Group{Service: methodspan.Overflow})
+		t.beyond = t.newGroup(decide.Group{Service: methodspan.Overflow}, "")
 	}
 	for m := range t.all() {
 		m.rule, m.fixed = r.find(m.function)

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/sampling"
+	"github.com/stretchr/testify/assert"
 	"go.opentelemetry.io/collector/component/componenttest"
 
 	"github.com/corehour/corehour/internal/methodspan"
@@ -67,5 +69,37 @@ func TestChangingRatesAreUnbiased(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// What is kept of a sender that wants more than its share stands for all it sent, whoever
+// floods the collector at the same time.
+func TestAShareIsUnbiased(t *testing.T) {
+	for name, add := range map[string]add{"ours": ours(0.5, plain), "other SDK": consistent(0.6, false)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				halfPast()
+				config := sharing()
+				config.Budget.RecordsPerSecond, config.Limit.TotalRecordsPerSecond = 1000, 100
+				r := start(t, config, 5)
+				total := newBatch("")
+				truth := 0.0
+				const each, times = 120, 120
+				random := rand.New(rand.NewPCG(7, 7))
+				for second := range times {
+					r.sendFrom(hostOfAttacker, invented(random, second))
+					sent, cost := origin{name, each, add}.send(random.Uint64())
+					truth += cost
+					for _, span := range spansOf(r.sendFrom(hostOfVictim, sent)) {
+						span.MoveTo(total.spans.AppendEmpty())
+					}
+					time.Sleep(time.Second)
+					synctest.Wait()
+				}
+				assert.Less(t, total.spans.Len(), times*each*2/5, "it was cut")
+				assert.Greater(t, total.spans.Len(), times*100/3*4/5, "to the third that is its share")
+				checkUnbiased(t, spansOf(total.Traces), 1, truth, times*each)
+			})
+		})
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Limit bounds the records that are kept in one interval, of a service or of all. It
+// Limit bounds the records that are kept in one interval, of a service or of a sender. It
 // has no lock and no clock; the processor has both.
 //
 // The bound holds from the first record on, before counts come and before a process
@@ -22,7 +22,10 @@ type Limit struct {
 	Kept   float64
 	Pinned float64 // of them kept by the method file's word
 	Due    float64 // at so many the next review is due
+	Coming float64 // records a second that the last review expected, before it cut
 
+	part     float64 // of an interval
+	interval time.Duration
 	reviewed time.Time // the last one, and what had been kept by then
 	before   float64
 }
@@ -68,8 +71,43 @@ func (f *Flow) ahead(times float64) float64 {
 // one of a collector may be longer than the others.
 func (l *Limit) Begin(now, ends time.Time, interval time.Duration, perSecond float64) {
 	part := max(newShare, ends.Sub(now).Seconds()/interval.Seconds())
-	*l = Limit{Most: part * perSecond * interval.Seconds(), Since: now, Ends: ends, reviewed: now}
+	*l = Limit{Since: now, Ends: ends, part: part, interval: interval, reviewed: now}
+	l.Allow(perSecond)
 	l.Due = max(1, l.Most/reviews)
+}
+
+// Allow changes the bound within an interval, and reports whether so much of it is kept
+// that a review is due.
+func (l *Limit) Allow(perSecond float64) bool {
+	l.Most = l.part * perSecond * l.interval.Seconds()
+	if first := l.Most / reviews; l.before == 0 && l.Kept < first {
+		l.Due = first
+		return false
+	}
+	return true
+}
+
+// Rate is the records a second that n are in the interval.
+func (l *Limit) Rate(n float64) float64 { return n / (l.part * l.interval.Seconds()) }
+
+// Wants is the records a second that the interval will have brought, of those kept so far
+// and those that come each second, 0 = as many as so far. It looks at nothing that a review
+// changes.
+func (l *Limit) Wants(now time.Time, kept, coming float64) float64 {
+	if coming == 0 {
+		coming = kept / (now.Sub(l.Since) + sendLag).Seconds()
+	}
+	return l.Rate(kept + coming*max(l.Ends.Sub(now), 0).Seconds())
+}
+
+// Share is the part of total that one sender may have where others want so much: what they
+// leave, and no less than any of them gets that wants more. It sorts the others.
+func Share(total float64, others []float64) float64 {
+	all := total
+	for _, wanted := range others {
+		all += wanted
+	}
+	return waterLevel(append(others, total), all, total)
 }
 
 // Keep counts kept records and returns whether a review is due.
@@ -95,16 +133,18 @@ func (l *Limit) Review(now time.Time, flows []Flow) (level, ahead float64) {
 	}
 	l.reviewed, l.before = now, l.Kept
 	expected := make([]float64, 0, len(flows))
-	var all float64
+	var all, pinned float64
 	for i := range flows {
 		switch e := flows[i].ahead(ahead); {
 		case flows[i].Pinned:
+			pinned += e
 			left = max(left-e, min(left, leftByPins*most-free), 0)
 		case e > 0:
 			expected = append(expected, e)
 			all += e
 		}
 	}
+	l.Coming = (all + pinned) / max(l.Ends.Sub(now), least).Seconds()
 	l.Due = l.Kept + max(1, left/reviews, l.Most/mostReviews, (free-most)/reviews)
 	if l.Kept < most {
 		l.Due = min(l.Due, max(most, l.Kept+1)) // what comes beyond has no rate to speak of
