@@ -27,6 +27,7 @@ type attack struct {
 	services int
 	end      time.Time
 
+	flooded  float64 // measurements a second
 	requests atomic.Int64
 	refused  atomic.Int64
 }
@@ -49,6 +50,7 @@ func (a *attack) run(ctx context.Context, c *harness.Collector) error {
 		func() error { return a.invent(once, client) },
 		func() error { return a.questions(once, c, web) },
 		func() error { return a.halfSent(ctx, c) },
+		func() error { return a.flood(ctx, client) },
 	)
 }
 
@@ -144,6 +146,32 @@ func (a *attack) forge(ctx context.Context, c *harness.Collector) error {
 		td, spans := newRequest(forgedVictim, "1.0", "pod-0", "victim-host", a.end.Add(-time.Hour), n+1, 0)
 		addProcess(spans, uint64(3_000_000+n), a.end.Add(-30*time.Minute), a.end.Add(-29*time.Minute), 0, false)
 		a.export(ctx, client, td)
+	}
+	return nil
+}
+
+// flood sends measurements of 60,000 invented methods, 100 times as many as the sampler keeps.
+func (a *attack) flood(ctx context.Context, client ptraceotlp.GRPCClient) error {
+	const each, services, methods = 2000, 20, 3000
+	began, sent := time.Now(), 0
+	defer func() { a.flooded = float64(sent) / time.Since(began).Seconds() }()
+	turns := time.NewTicker(time.Second * each / (100 * totalRecords))
+	defer turns.Stop()
+	from, to := a.end.Add(-10*time.Minute), a.end.Add(-9*time.Minute)
+	for ctx.Err() == nil {
+		turn := sent / each
+		td, spans := newRequest(fmt.Sprint("flood-", turn%services), "1.0", "one", "flood", a.end.Add(-time.Hour), int64(turn/services+1), 0)
+		for i := range each {
+			span := newSpan(spans, "call", uint64(20_000_000+sent), from, to)
+			span.Attributes().PutStr("code.function.name", fmt.Sprint("flood.M", (turn/services*each+i)%methods))
+			span.Attributes().PutDouble("corehour.p", 1)
+			sent++
+		}
+		a.export(ctx, client, td)
+		select {
+		case <-ctx.Done():
+		case <-turns.C:
+		}
 	}
 	return nil
 }

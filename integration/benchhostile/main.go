@@ -5,7 +5,7 @@
 //
 // The attackers send requests that would take gigabytes, bodies that never end, extreme values in
 // every attribute of every kind of span, batch numbers of a process that is not theirs, invented
-// services and methods, and questions for rates. What a command prints of a service is to be the
+// services and methods, measurements far beyond what is kept, and questions for rates. What a command prints of a service is to be the
 // same to the last byte, no call is to be missing, and the collector is to live within its memory.
 package main
 
@@ -28,6 +28,8 @@ const (
 	memoryLimit = 512 // MiB, of the memory limiter
 	decoding    = 256 // MiB, limits::decoding_mib
 	margin      = 128 // MiB, for what is neither: stacks, buffers of connections, the program
+
+	totalRecords = 300 // a second that the sampler keeps of all
 )
 
 // settings are those of the shipped configuration, but that the collector flushes sooner, and that
@@ -38,7 +40,7 @@ processors:
   adaptive_sampler:
     strategy: budget
     budget: {records_per_second: 100}
-    limit: {total_records_per_second: 1000}
+    limit: {total_records_per_second: %d}
     methods_file: %q
 exporters:
   warehouse: {sending_queue: {batch: {flush_timeout: 2s}}}
@@ -97,6 +99,7 @@ func run(ctx context.Context, bin, out string, services int, strict bool) error 
 	most := figures.Goal
 	report.Add("requests of the attackers", float64(attack.requests.Load()), "", figures.Higher, nil)
 	report.Add("refused, as they saw it", float64(attack.refused.Load()), "", figures.Higher, nil)
+	report.Add("measurements of the flood, for each that is kept of all", attack.flooded/totalRecords, "", figures.Higher, nil)
 	report.Add("outputs compared", float64(len(commandLines(end))), "", figures.Higher, nil)
 	report.Add("outputs that differ", float64(differ), "", figures.Lower, most(0))
 	report.Add("calls of the victim that are missing", float64(alone.calls-attacked.calls), "", figures.Lower, most(0))
@@ -140,7 +143,7 @@ func play(ctx context.Context, bin, dir string, end time.Time, attack *attack) (
 	if err := os.WriteFile(methods, []byte(methodFile), 0o600); err != nil {
 		return played{}, err
 	}
-	c, err := harness.NewCollector(filepath.Join(bin, harness.CollectorBinary), dir, "", fmt.Sprintf(settings, memoryLimit, methods))
+	c, err := harness.NewCollector(filepath.Join(bin, harness.CollectorBinary), dir, "", fmt.Sprintf(settings, memoryLimit, totalRecords, methods))
 	if err != nil {
 		return played{}, err
 	}
