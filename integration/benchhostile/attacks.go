@@ -30,6 +30,7 @@ type attack struct {
 	flooded  float64 // measurements a second
 	requests atomic.Int64
 	refused  atomic.Int64
+	limited  atomic.Int64 // spans that the memory limiter refused
 }
 
 // run attacks in all ways at once, once, or as long as the victims send.
@@ -66,7 +67,11 @@ func together(all ...func() error) error {
 
 func (a *attack) export(ctx context.Context, client ptraceotlp.GRPCClient, td ptrace.Traces) {
 	a.requests.Add(1)
-	if _, err := client.Export(ctx, ptraceotlp.NewExportRequestFromTraces(td)); err != nil {
+	switch _, err := client.Export(ctx, ptraceotlp.NewExportRequestFromTraces(td)); {
+	case err == nil || ctx.Err() != nil:
+	case strings.Contains(err.Error(), "high memory usage"):
+		a.limited.Add(int64(td.SpanCount()))
+	default:
 		a.refused.Add(1)
 	}
 }

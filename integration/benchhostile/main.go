@@ -99,6 +99,7 @@ func run(ctx context.Context, bin, out string, services int, strict bool) error 
 	most := figures.Goal
 	report.Add("requests of the attackers", float64(attack.requests.Load()), "", figures.Higher, nil)
 	report.Add("refused, as they saw it", float64(attack.refused.Load()), "", figures.Higher, nil)
+	report.Add("spans refused by the memory limiter, as they saw it", float64(attack.limited.Load()), "", figures.Higher, nil)
 	report.Add("measurements of the flood, for each that is kept of all", attack.flooded/totalRecords, "", figures.Higher, nil)
 	report.Add("outputs compared", float64(len(commandLines(end))), "", figures.Higher, nil)
 	report.Add("outputs that differ", float64(differ), "", figures.Lower, most(0))
@@ -106,7 +107,7 @@ func run(ctx context.Context, bin, out string, services int, strict bool) error 
 	report.Add("calls behind forged batch numbers that are missing", float64(forgedCalls)-attacked.forged, "", figures.Lower, most(0))
 	report.Add("forged batch numbers, named by check", attacked.conflicts, "", figures.Higher, most(20))
 	report.Add("calls of the stock SDK, of those without attackers", attacked.stockCalls/alone.stockCalls, "", figures.Higher, figures.Goal(0.999))
-	report.Add("refusals that no metric counts", float64(attack.refused.Load())-attacked.refused, "", figures.Lower, most(0))
+	report.Add("refusals that no metric counts", max(float64(attack.refused.Load())-attacked.refused, float64(attack.limited.Load())-attacked.limited), "", figures.Lower, most(0))
 	report.Add("faults counted by reason", attacked.faults, "", figures.Higher, nil)
 	report.Add("lines of the longest answer about all services", attacked.longest, "", figures.Lower, most(1000))
 	report.Add("longest time of such an answer", attacked.slowest, "s", figures.Lower, most(60))
@@ -127,6 +128,7 @@ type played struct {
 	conflicts  float64
 	stockCalls float64
 	refused    float64
+	limited    float64
 	faults     float64
 	peak       float64
 	deaths     float64
@@ -174,6 +176,7 @@ func play(ctx context.Context, bin, dir string, end time.Time, attack *attack) (
 	}
 	const asked = "otelcol_extension_sampling_rates_requests"
 	p.refused = metrics.Sum("otelcol_receiver_method_spans_refused") + metrics.Sum(asked, "result", "bad_request") + metrics.Sum(asked, "result", "unavailable")
+	p.limited = metrics.Sum("otelcol_processor_memory_limiter_refused_spans")
 	p.faults = metrics.Sum("otelcol_receiver_method_spans_faults")
 	if p.peak, err = peakMemory(c.Process().Pid()); err != nil {
 		return played{}, err
