@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
@@ -119,6 +120,9 @@ func (l *limits) of(id decide.Group, sender string) (both [2]*limit) {
 	}
 	if l.service > 0 {
 		id.Version = ""
+		if l.byService[id] == nil && len(l.byService) >= maxGroups {
+			id = decide.Group{Service: methodspan.Overflow}
+		}
 		if l.byService[id] == nil {
 			l.byService[id] = newLimit(l.service, now, l.ends, l.interval)
 		}
@@ -131,9 +135,14 @@ func (l *limits) of(id decide.Group, sender string) (both [2]*limit) {
 }
 
 // ofSender returns the limit of a sender. Its share is known at its first review, which an
-// equal one makes due. l.mu is held.
+// equal one makes due. Those beyond as many as versions have places share one, until the next
+// interval. l.mu is held.
 func (l *limits) ofSender(sender string, now time.Time) *limit {
 	own := l.bySender[sender]
+	if own == nil && len(l.bySender) >= maxGroups {
+		sender = ""
+		own = l.bySender[sender]
+	}
 	if own == nil {
 		own = newLimit(l.total/float64(len(l.bySender)+1), now, l.ends, l.interval)
 		own.shares = true

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
 // at is what a request from an address comes with.
@@ -299,4 +300,16 @@ func totalOf(xs []float64) (total float64) {
 		total += x
 	}
 	return total
+}
+
+// However many addresses and names come in one interval, limits are bounded.
+func TestLimitsOfSendersAreBounded(t *testing.T) {
+	l := &limits{interval: time.Minute, service: 1, total: 10, byService: map[decide.Group]*limit{}, bySender: map[string]*limit{}}
+	for i := range 3 * maxGroups {
+		both := l.of(decide.Group{Service: fmt.Sprint(i)}, fmt.Sprint(i))
+		require.NotNil(t, both[0])
+		require.NotNil(t, both[1])
+	}
+	require.Len(t, l.byService, maxGroups+1)
+	require.Len(t, l.bySender, maxGroups+1)
 }
