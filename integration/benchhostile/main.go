@@ -100,7 +100,7 @@ func run(ctx context.Context, bin, out string, services int, strict bool) error 
 	report.Add("requests of the attackers", float64(attack.requests.Load()), "", figures.Higher, nil)
 	report.Add("refused, as they saw it", float64(attack.refused.Load()), "", figures.Higher, nil)
 	report.Add("spans refused by the memory limiter, as they saw it", float64(attack.limited.Load()), "", figures.Higher, nil)
-	report.Add("measurements of the flood, for each that is kept of all", attack.flooded/totalRecords, "", figures.Higher, nil)
+	report.Add("accepted measurements of the flood, for each that is kept of all", attack.flooded/totalRecords, "", figures.Higher, nil)
 	report.Add("outputs compared", float64(len(commandLines(end))), "", figures.Higher, nil)
 	report.Add("outputs that differ", float64(differ), "", figures.Lower, most(0))
 	report.Add("calls of the victim that are missing", float64(alone.calls-attacked.calls), "", figures.Lower, most(0))
