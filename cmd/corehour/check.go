@@ -44,7 +44,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 	collector := c.flags.String("collector", "", "`URL` of the collector's Prometheus metrics, to add its own counters of losses")
 	deep := c.flags.Bool("deep", false, "compare every file with its checksum first, also those that were compared before; in a bucket, too, every file is looked at if no time is given")
 	var top topFlags
-	top.declare(c.flags, "services and processes")
+	top.declare(c.flags, "how many services and processes to print; json and csv have all of them")
 	if err := c.parse(args, c.noArguments, func() error { return top.check(c.flags) }); err != nil {
 		return exitFailed, err
 	}
@@ -135,7 +135,7 @@ func checkVerdict(r *ledger.Report) string {
 }
 
 // checkDocument prints the top services and processes (0 = all) that most calls are missing of, then
-// those that handed out most.
+// those that emitted most.
 func checkDocument(r *ledger.Report, c *common, top int) *output.Document {
 	d := &output.Document{Data: r}
 	lines := []string{checkVerdict(r)}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/corehour/corehour/internal/lake"
@@ -95,13 +96,18 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 	}
 	if len(r.Impossible) > 0 && c.out != output.CSV {
 		d.Add(impossibleTable(r.Impossible))
+		if n := len(r.Impossible) - defaultTop; n > 0 {
+			d.Say(fmt.Sprintf("%d more services in files: --format json lists them", n))
+		}
 	}
 	return d
 }
 
+// impossibleTable lists where most of them are.
 func impossibleTable(found []lake.Impossible) *output.Table {
 	t := &output.Table{Title: "rows with numbers that cannot be true", Columns: []string{"file", "service", "environment", "rows"}}
-	for _, i := range found {
+	shown, _ := output.Most(found, defaultTop, func(a, b lake.Impossible) int { return cmp.Compare(b.Rows, a.Rows) })
+	for _, i := range shown {
 		service := i.Service
 		if i.Namespace != "" {
 			service = i.Namespace + "/" + service

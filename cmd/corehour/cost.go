@@ -53,7 +53,7 @@ func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 	f := c.flags
 	f.StringVar(&c.by, "by", "method", "`what` to add up by: method, class, service, version, caller, environment, owner, group; several with commas")
 	f.StringVar(&c.per, "per", string(cost.PerDay), "`what` dollars are told for one of: day, month, call, request or window; json and csv have all of them")
-	c.top.declare(f, "lines, and bills of services,")
+	c.top.declare(f, "how many lines, and bills of services, to print; json and csv have all of them")
 	f.BoolVar(&c.percentiles, "percentiles", false, "p50, p95 and p99 of the wall and CPU time of calls, by method; takes twice as long")
 	f.BoolVar(&c.options.IncludeAssumed, "include-assumed", false, "make dollars of calls, too, that are only known from below as nothing says how their spans were sampled")
 	f.StringVar(&c.budgets, "budgets", "", "`file` of budgets: those that are broken raise alerts, and exit status 1; 3 where idle cores or calls that are not known may break one")

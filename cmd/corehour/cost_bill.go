@@ -51,7 +51,7 @@ func mostPaid(all []cost.Service, top int) (most []*cost.Service, more string) {
 	for _, s := range left {
 		hours, usd = sumKnown(hours, s.PaidCoreHours), sumKnown(usd, s.PaidUSD)
 	}
-	return most, moreOf(len(left), fmt.Sprintf("services pay %s core-h, $%s, together", amount(hours), amount(usd)))
+	return most, output.More(len(left), fmt.Sprintf("services pay %s core-h, $%s, together", amount(hours), amount(usd)))
 }
 
 func sumKnown(sum, x *float64) *float64 {

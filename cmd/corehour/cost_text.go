@@ -13,11 +13,7 @@ import (
 
 func costDocument(r *cost.Report, c *costFlags) *output.Document {
 	d := &output.Document{}
-	lines := r.Lines()
-	shown := lines
-	if c.top.lines > 0 && len(shown) > c.top.lines {
-		shown = shown[:c.top.lines]
-	}
+	shown, left := output.First(r.Lines(), c.top.lines)
 	d.Say(fmt.Sprintf("cost by %s, %s to %s; observed %s%s",
 		dimensions(r.By), showTime(r.From, c.zone), showTime(r.To, c.zone), observed(r), scaled(c.unit)),
 		fmt.Sprintf("%d instances, %d calls with measured CPU", r.Instances, r.Records))
@@ -45,12 +41,12 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 	if notes := probeNotes(r, shown); notes != nil {
 		d.Say(notes...)
 	}
-	if n := len(lines) - len(shown); n > 0 {
+	if left > 0 {
 		what := "lines"
 		if r.Groups == nil {
 			what = "methods"
 		}
-		d.Say(moreOf(n, what))
+		d.Say(output.More(left, what))
 	}
 	bills, more := reconciliation(r, c.top.lines)
 	if len(bills.Rows) > 0 {

@@ -56,7 +56,7 @@ func runDrift(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 	f := d.flags
 	f.StringVar(&d.metric, "metric", "", "cpu or wall (default: cpu where a service has it, else wall)")
 	f.StringVar(&d.csv, "csv", "", "judge the series of this `file` instead of a warehouse")
-	d.top.declare(f, "services, of those without a drift,")
+	d.top.declare(f, "how many services, of those without a drift, to print; json and csv have all of them")
 	f.StringVar(&d.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
 	d.every.declare(f)
 	d.delivery.declare(f)

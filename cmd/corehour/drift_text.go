@@ -97,7 +97,7 @@ func (f *driftFindings) most(top int) (shown []*driftService, more []string) {
 	for _, s := range left {
 		methods, judged = methods+s.Methods, judged+s.Judged
 	}
-	return shown, []string{moreOf(len(left), fmt.Sprintf("services without a finding, of %d methods, %d with history enough", methods, judged))}
+	return shown, []string{output.More(len(left), fmt.Sprintf("services without a finding, of %d methods, %d with history enough", methods, judged))}
 }
 
 func (l *driftLine) cells(s *driftService, series bool) []output.Cell {

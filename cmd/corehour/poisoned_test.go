@@ -124,17 +124,9 @@ func TestPoisonedRows(t *testing.T) {
 		}
 	}
 	sameAnswers(t, clean, spoilt)
-	snapshot, err := parquet.Open(spoilt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("duckdb", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db, files := storedIn(t, spoilt)
 	sums := 0
-	for _, f := range snapshot.Files {
+	for _, f := range files {
 		var rows, wrong int
 		if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*), COUNT(*) FILTER (NOT (measured BETWEEN 0 AND 9007199254740992 AND cpu_measured BETWEEN 0 AND 9007199254740992
 			AND calls BETWEEN 0 AND 1152921504606846976 AND errors BETWEEN 0 AND 1152921504606846976 AND COALESCE(wall_ns, 0) BETWEEN 0 AND 1152921504606846976
@@ -311,8 +303,8 @@ func tenDigits(text string) string {
 	})
 }
 
-// nothingToLookAt asserts that row groups say that no number is beyond its limits.
-func nothingToLookAt(t *testing.T, root string) {
+// storedIn opens an engine, and lists the files of a warehouse.
+func storedIn(t *testing.T, root string) (*sql.DB, []parquet.File) {
 	t.Helper()
 	snapshot, err := parquet.Open(root)
 	if err != nil {
@@ -322,9 +314,16 @@ func nothingToLookAt(t *testing.T, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	t.Cleanup(func() { db.Close() })
+	return db, snapshot.Files
+}
+
+// nothingToLookAt asserts that row groups say that no number is beyond its limits.
+func nothingToLookAt(t *testing.T, root string) {
+	t.Helper()
+	db, files := storedIn(t, root)
 	looked := 0
-	for _, f := range snapshot.Files {
+	for _, f := range files {
 		rows, err := db.Query("SELECT path_in_schema, TRY_CAST(stats_min_value AS DOUBLE), TRY_CAST(stats_max_value AS DOUBLE) FROM parquet_metadata(?) WHERE stats_null_count < num_values", f.Path)
 		if err != nil {
 			t.Fatal(err)

@@ -58,7 +58,7 @@ func runPrices(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 	c.notices = stderr
 	config := c.flags.String("config", "", "price book (`file`) to look the machines up in, instead of the prices that were stored")
 	var top topFlags
-	top.declare(c.flags, "kinds of machines, and unpriced hosts,")
+	top.declare(c.flags, "how many kinds of machines, and unpriced hosts, to print; json and csv have all of them")
 	switch {
 	case len(args) == 0:
 		return exitFailed, errors.New("want a verb: corehour prices check")
@@ -168,11 +168,7 @@ func pricesDocument(a *pricesAnswer, top int) *output.Document {
 	d := &output.Document{Data: a}
 	var counts [3]int // by the price book, generic, unpriced
 	t := &output.Table{Columns: []string{"provider", "region", "host type", "capacity", "hosts", "core-h", "$/core-h", "price from"}}
-	shown := len(a.Kinds)
-	if top > 0 {
-		shown = min(shown, top)
-	}
-	for i, k := range a.Kinds {
+	for _, k := range a.Kinds {
 		switch {
 		case k.USD == nil:
 			counts[2]++
@@ -181,9 +177,9 @@ func pricesDocument(a *pricesAnswer, top int) *output.Document {
 		default:
 			counts[0]++
 		}
-		if i >= shown {
-			continue
-		}
+	}
+	kinds, left := output.First(a.Kinds, top)
+	for _, k := range kinds {
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(orElse(k.CloudProvider, unknown)), output.Name(orElse(k.Region, unknown)), output.Name(orElse(k.HostType, unknown)), output.Name(orElse(k.CapacityType, unknown)),
 			output.Whole(int64(k.Hosts)), output.Figure(amount(&k.CoreHours)), output.Figure(amount(k.USD)), output.Name(k.source()),
@@ -191,21 +187,17 @@ func pricesDocument(a *pricesAnswer, top int) *output.Document {
 	}
 	d.Say(fmt.Sprintf("%d kinds of machines: %d priced by the price book, %d by a public list price (generic), %d unpriced", len(a.Kinds), counts[0], counts[1], counts[2]))
 	d.Add(t)
-	if n := len(a.Kinds) - shown; n > 0 {
-		d.Say(moreOf(n, "kinds of machines"))
+	if left > 0 {
+		d.Say(output.More(left, "kinds of machines"))
 	}
-	if n := len(a.UnpricedHosts); n > 0 {
+	if hosts, left := output.First(a.UnpricedHosts, top); len(hosts) > 0 {
 		u := &output.Table{Title: "unpriced hosts", Columns: []string{"host", "provider/region/type/capacity", "why"}}
-		shown := a.UnpricedHosts
-		if top > 0 && n > top {
-			shown = shown[:top]
-		}
-		for _, h := range shown {
+		for _, h := range hosts {
 			u.Rows = append(u.Rows, []output.Cell{output.Name(h.Host), output.Name(h.Kind), output.Name(h.Source)})
 		}
 		d.Add(u)
-		if n > len(shown) {
-			d.Say(moreOf(n-len(shown), "unpriced hosts"))
+		if left > 0 {
+			d.Say(output.More(left, "unpriced hosts"))
 		}
 	}
 	for _, source := range a.Unmatched {

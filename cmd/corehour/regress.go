@@ -73,7 +73,7 @@ func runRegress(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 	r.notices = stderr
 	f := r.flags
 	r.declareRule(f)
-	r.top.declare(f, "services, of those without an alert,")
+	r.top.declare(f, "how many services, of those without an alert, to print; json and csv have all of them")
 	f.StringVar(&r.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
 	r.every.declare(f)
 	r.delivery.declare(f)
@@ -269,7 +269,7 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 	}
 	if r.method == byEvidence {
 		var few []verdict.Skip
-		pairs, few = verdict.Measured(pairs, r.options.MinRecords)
+		pairs, few = verdict.LeaveOutFew(pairs, r.options.MinRecords)
 		skips = append(skips, few...)
 	}
 	f.NotCompared = append(f.NotCompared, skips...)

@@ -71,7 +71,7 @@ func (f *findings) mostCompared(top int) (shown []*verdict.Comparison, more []st
 	for _, c := range left {
 		methods += len(c.Methods)
 	}
-	return shown, []string{moreOf(len(left), fmt.Sprintf("services with %d methods were compared and nothing was raised", methods))}
+	return shown, []string{output.More(len(left), fmt.Sprintf("services with %d methods were compared and nothing was raised", methods))}
 }
 
 // notCompared says why services were not compared, of the top of which most was measured.
@@ -81,7 +81,7 @@ func (f *findings) notCompared(top int) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s: not compared: %s", s.Service, s.Reason))
 	}
 	if len(left) > 0 {
-		lines = append(lines, moreOf(len(left), "services were not compared"))
+		lines = append(lines, output.More(len(left), "services were not compared"))
 	}
 	return lines
 }

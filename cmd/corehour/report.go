@@ -25,8 +25,7 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 	file := c.flags.String("output", "", "`file` to write, replaced in one step (default: standard output)")
 	o := report.Options{Verdict: verdict.Options{ThresholdPercent: leastChange, MinRecords: leastRecords}}
 	var top topFlags
-	top.declare(c.flags, "methods, changes and services")
-	c.flags.Lookup("top").Usage = "how many methods, changes and services each part of the page has, 0 = all"
+	top.declare(c.flags, "how many methods, changes and services each part of the page has")
 	var times evidenceFlags
 	times.declare(c.flags)
 	c.flags.IntVar(&o.Methods, "methods", 8, "how many `methods` to look at closely, at most 50: those that were raised, then those that cost most")

@@ -14,9 +14,9 @@ type topFlags struct {
 
 const defaultTop = 30
 
-// declare declares the flags of a command that prints so many of something.
-func (t *topFlags) declare(f *flag.FlagSet, of string) {
-	f.IntVar(&t.lines, "top", defaultTop, "how many "+of+" to print, 0 = all; json and csv have all of them")
+// declare declares the flags; usage is of --top.
+func (t *topFlags) declare(f *flag.FlagSet, usage string) {
+	f.IntVar(&t.lines, "top", defaultTop, usage+", 0 = all")
 	f.BoolVar(&t.all, "all", false, "print all of them, as --top 0 does")
 }
 
@@ -32,6 +32,3 @@ func (t *topFlags) check(f *flag.FlagSet) error {
 	}
 	return nil
 }
-
-// moreOf says that there are more lines than those that are printed.
-func moreOf(n int, what string) string { return fmt.Sprintf("%d more %s: --all prints them", n, what) }

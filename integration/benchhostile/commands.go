@@ -65,7 +65,7 @@ func (p *played) askOfAll(ctx context.Context, command harness.Command, end time
 		if err != nil {
 			return err
 		}
-		if o.Code == harness.ExitFailed && name != "drift" { // which takes whole days
+		if o.Code == harness.ExitFailed {
 			return fmt.Errorf("%s", o)
 		}
 		p.longest = max(p.longest, float64(strings.Count(string(o.Stdout), "\n")))

@@ -5,8 +5,9 @@
 //
 // The attackers send requests that would take gigabytes, bodies that never end, extreme values in
 // every attribute of every kind of span, batch numbers of a process that is not theirs, invented
-// services and methods, measurements far beyond what is kept, and questions for rates. What a command prints of a service is to be the
-// same to the last byte, no call is to be missing, and the collector is to live within its memory.
+// services and methods, measurements far beyond what is kept, and questions for rates. What a
+// command prints of a service is to be the same to the last byte, no call is to be missing, and the
+// collector is to live within its memory.
 package main
 
 import (

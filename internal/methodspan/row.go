@@ -89,7 +89,7 @@ type ProcessStats struct {
 	HostCores, CPULimit float64
 
 	RSSBytes   int64
-	CallsTotal int64 // calls handed out in counts by this process so far, or TotalNotGiven
+	CallsTotal int64 // calls that this process has emitted in counts so far, or TotalNotGiven
 	Final      bool
 	Stats      []Stat
 }

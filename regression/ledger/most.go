@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// Most are the top services (0 = all) that most calls are missing of, then those that handed out
+// Most are the top services (0 = all) that most calls are missing of, then those that emitted
 // most, and a line on the others.
 func (r *Report) Most(top int) (shown []Service, more string) {
 	shown, left := output.Most(r.Services, top, func(a, b Service) int {
@@ -28,8 +28,8 @@ func (r *Report) Most(top int) (shown []Service, more string) {
 		sum.LostInTransit += s.LostInTransit
 		sum.ForeignRows += s.ForeignRows
 	}
-	return shown, fmt.Sprintf("%d more services: %d processes, %d dead, %d calls handed out, %d stored, %d lost_in_transit, %d foreign rows: --all prints them",
-		len(left), sum.Processes, sum.DeadProcesses, sum.HandedOutCalls, sum.CountedCalls, sum.LostInTransit, sum.ForeignRows)
+	return shown, output.More(len(left), fmt.Sprintf("services with %d processes, %d dead, %d calls emitted, %d stored, %d missing, %d foreign rows",
+		sum.Processes, sum.DeadProcesses, sum.HandedOutCalls, sum.CountedCalls, sum.LostInTransit, sum.ForeignRows))
 }
 
 // NotInOrder are the top processes (0 = all) that are dead or whose account does not balance, those
@@ -50,7 +50,7 @@ func (r *Report) NotInOrder(top int) (shown []Process, more string) {
 			dead++
 		}
 	}
-	return shown, fmt.Sprintf("%d more processes, %d dead, %d calls lost_in_transit: --all prints them", len(left), dead, lost)
+	return shown, output.More(len(left), fmt.Sprintf("processes, %d dead, with %d calls missing", dead, lost))
 }
 
 // off is how far a balance is from 0: calls are missing, or too many.

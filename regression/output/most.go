@@ -1,6 +1,9 @@
 package output
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Most splits all into the top that come first by an order and the others, both in the order in
 // which all are; 0 = all.
@@ -26,3 +29,14 @@ func Most[T any](all []T, top int, order func(a, b T) int) (shown, left []T) {
 	}
 	return shown, left
 }
+
+// First are the top of all (0 = all), and how many there are beyond.
+func First[T any](all []T, top int) (shown []T, left int) {
+	if top <= 0 || top >= len(all) {
+		return all, 0
+	}
+	return all[:top], len(all) - top
+}
+
+// More says that there is more than what is printed.
+func More(n int, what string) string { return fmt.Sprintf("%d more %s: --all prints them", n, what) }

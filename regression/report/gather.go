@@ -169,18 +169,10 @@ func (r *Report) rank(costs *cost.Report) {
 
 // cut leaves out what is beyond the bound of the page.
 func (r *Report) cut() {
-	r.Costs, r.CostsLeft = first(r.Costs, r.top)
-	r.Walls, r.WallsLeft = first(r.Walls, r.top) // in the order of the costs
-	r.Alerts, r.AlertsLeft = first(r.Alerts, r.top)
-	r.Moves, r.MovesLeft = first(r.Moves, r.top)
-}
-
-// first are the top of all (0 = all), and how many there are beyond.
-func first[T any](all []T, top int) ([]T, int) {
-	if top <= 0 || top >= len(all) {
-		return all, 0
-	}
-	return all[:top], len(all) - top
+	r.Costs, r.CostsLeft = output.First(r.Costs, r.top)
+	r.Walls, r.WallsLeft = output.First(r.Walls, r.top) // in the order of the costs
+	r.Alerts, r.AlertsLeft = output.First(r.Alerts, r.top)
+	r.Moves, r.MovesLeft = output.First(r.Moves, r.top)
 }
 
 func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, runs []query.Run) error {
@@ -188,7 +180,7 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 	if err != nil {
 		return err
 	}
-	pairs, few := verdict.Measured(pairs, o.Verdict.MinRecords)
+	pairs, few := verdict.LeaveOutFew(pairs, o.Verdict.MinRecords)
 	skips = append(skips, few...)
 	byRecords := func(a, b verdict.Skip) int { return cmp.Compare(b.Records, a.Records) }
 	skips, left := output.Most(skips, o.Top, byRecords)

@@ -154,7 +154,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		d.Trees = append(d.Trees, part)
 	}
 	if r.TreesLeft > 0 {
-		d.TreesLeft = left(r.TreesLeft, "trees of services")
+		d.TreesLeft = output.More(r.TreesLeft, "trees of services")
 	}
 	services, more := r.Health.Most(r.top)
 	d.HealthLeft = more

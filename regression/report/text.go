@@ -44,7 +44,7 @@ func (r *Report) Document() *output.Document {
 		d.Add(treeTable(t))
 	}
 	if r.TreesLeft > 0 {
-		d.Say(left(r.TreesLeft, "trees of services"))
+		d.Say(output.More(r.TreesLeft, "trees of services"))
 	}
 	d.Say(r.healthVerdict())
 	health := &output.Table{Title: "health", Columns: []string{"service", "processes", "dead", "handed out", "stored", "lost", "foreign rows", "unpriced"}}
@@ -69,7 +69,7 @@ func (r *Report) compared() (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s: version %s against %s, %s", c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy))
 	}
 	if r.ComparedLeft > 0 {
-		lines = append(lines, left(r.ComparedLeft, "services were compared"))
+		lines = append(lines, output.More(r.ComparedLeft, "services were compared"))
 	}
 	return lines
 }
@@ -77,7 +77,7 @@ func (r *Report) compared() (lines []string) {
 // untold says which services were not compared, and why.
 func (r *Report) untold() []string {
 	if r.UntoldLeft > 0 {
-		return append(slices.Clone(r.Untold), left(r.UntoldLeft, "services were not compared"))
+		return append(slices.Clone(r.Untold), output.More(r.UntoldLeft, "services were not compared"))
 	}
 	return r.Untold
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -48,7 +49,7 @@ func trees(edges []query.Edge, top int) (out []Tree, left int) {
 	slices.SortFunc(out, func(a, b Tree) int {
 		return cmp.Or(cmp.Compare(b.TotalNS, a.TotalNS), cmp.Compare(a.String(), b.String()))
 	})
-	out, left = first(out, top)
+	out, left = output.First(out, top)
 	for i := range out {
 		t := &out[i]
 		below := byService[t.Service]

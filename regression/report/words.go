@@ -28,9 +28,6 @@ func (r *Report) basis() string {
 	return fmt.Sprintf("%d records of %d processes", r.Records, r.Instances)
 }
 
-// left says that there is more than the page has.
-func left(n int, what string) string { return fmt.Sprintf("%d more %s: --all prints them", n, what) }
-
 func (r *Report) metricName() string {
 	if r.Metric == string(query.CPU) {
 		return "CPU"

@@ -96,9 +96,9 @@ func Pairs(runs []query.Run, base, head string) ([]Pair, []Skip, error) {
 // their methods lack. Each takes queries of its own, and anybody may invent services.
 const fewLookedAt = 10
 
-// Measured leaves out pairs of which no method can have as many measured calls of both versions,
+// LeaveOutFew leaves out pairs of which no method can have as many measured calls of both versions,
 // but for those with most.
-func Measured(pairs []Pair, records int64) (out []Pair, skips []Skip) {
+func LeaveOutFew(pairs []Pair, records int64) (out []Pair, skips []Skip) {
 	least := func(p Pair) int64 { return min(p.Base.Measured, p.Head.Measured) }
 	var few []Pair
 	for _, p := range pairs {
