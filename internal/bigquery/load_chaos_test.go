@@ -42,7 +42,7 @@ func (c *loadChaos) int(n int) int {
 // killed ends what the loader does, as the end of its process.
 type killed string
 
-// survives runs f and tells whether it came to its end.
+// survives runs f and reports whether it came to its end.
 func survives(f func()) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -153,7 +153,7 @@ func (l *Loader) Write(ctx context.Context, items []methodspan.Item) (parquet.Re
 	return res, multierr.Combine(refused...)
 }
 
-// Committed tells whether an item is spooled or loaded, and still remembered.
+// Committed reports whether an item is spooled or loaded, and still remembered.
 func (l *Loader) Committed(id string) bool { return l.intake.Committed(id) }
 
 // Remembered is as parquet.Writer's.

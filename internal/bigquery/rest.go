@@ -106,7 +106,7 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("%s (%s, HTTP %d)", f.Message, f.Reason, f.Status)
 }
 
-// HasStatus tells whether an error is an answer with this HTTP status.
+// HasStatus reports whether an error is an answer with this HTTP status.
 func HasStatus(err error, code int) bool {
 	var f *Failure
 	return errors.As(err, &f) && f.Status == code

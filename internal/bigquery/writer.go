@@ -211,7 +211,7 @@ func (w *Writer) now() time.Time {
 	return time.Now()
 }
 
-// Committed tells whether an item is stored and still remembered.
+// Committed reports whether an item is stored and still remembered.
 func (w *Writer) Committed(id string) bool { return w.intake.Committed(id) }
 
 // Remembered is as parquet.Writer's.

@@ -150,7 +150,7 @@ func (m *Mirror) look(ctx context.Context, found *marker) error {
 		c.tree = theirs
 	}
 	if err := m.put(ctx, c); errors.Is(err, ErrTaken) {
-		return errors.Join(err, errBusy) // the next look tells whether it is for good
+		return errors.Join(err, errBusy) // the next look shows whether it is for good
 	} else if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (m *Mirror) mayHave(found *marker, tree *parquet.Tree, head *commit, now ti
 	return nil
 }
 
-// asLeft tells whether the newest commit is one of this directory, which has all of it.
+// asLeft reports whether the newest commit is one of this directory, which has all of it.
 func (m *Mirror) asLeft(found *marker, here int64, head *commit) bool {
 	return head.Owner == found.Owner && (head.Session == found.Session || head.Session == m.session || head.Number == found.Number) && here >= head.Generation
 }

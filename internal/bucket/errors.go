@@ -52,7 +52,7 @@ func (b *Bucket) show(key string) string {
 	return l.String() + "/" + key
 }
 
-// permanent tells whether trying again is of no use until somebody does something.
+// permanent reports whether trying again is of no use until somebody does something.
 func permanent(err error) bool {
 	return errors.Is(err, ErrRefused) || errors.Is(err, ErrTaken) || errors.Is(err, parquet.ErrCorrupt) || errors.Is(err, parquet.ErrNewer) || errors.Is(err, parquet.ErrLocked)
 }

@@ -16,7 +16,7 @@ const (
 	schemeFile = "file"
 )
 
-// IsAddress tells whether a warehouse is an object store.
+// IsAddress reports whether a warehouse is an object store.
 func IsAddress(s string) bool {
 	scheme, _, ok := strings.Cut(s, "://")
 	return ok && (scheme == schemeGCS || scheme == schemeS3 || scheme == schemeFile)

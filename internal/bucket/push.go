@@ -191,7 +191,7 @@ func (m *Mirror) missing(tree *parquet.Tree) (missing []parquet.Object, err erro
 	return missing, nil
 }
 
-// forgone tells whether an object of a tree is a file of sums that is nowhere: who does not
+// forgone reports whether an object of a tree is a file of sums that is nowhere: who does not
 // know of these may have committed without it. Readers do without, and so does the bucket.
 func (m *Mirror) forgone(tree *parquet.Tree, i int) bool {
 	if i < len(tree.Files) || i >= len(tree.Objects) {
@@ -260,7 +260,7 @@ func (m *Mirror) local(o parquet.Object) string {
 	return filepath.Join(m.opts.Directory, filepath.FromSlash(o.Path))
 }
 
-// ours tells whether an object is one of those that a Mirror makes: no other is
+// ours reports whether an object is one of those that a Mirror makes: no other is
 // ever deleted.
 func ours(p string) bool {
 	dir, name := path.Split(p)

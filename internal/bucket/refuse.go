@@ -82,7 +82,7 @@ func (b *Bucket) refusal(err error) (hint string, lasts bool) {
 	return hint, lasts
 }
 
-// absent tells whether the store has answered that there is no such object.
+// absent reports whether the store has answered that there is no such object.
 func absent(err error) bool {
 	status, code := answer(err)
 	return gcerrors.Code(err) == gcerrors.NotFound && (status == 0 || status == http.StatusNotFound) && code != "NoSuchBucket"
@@ -102,7 +102,7 @@ func (b *Bucket) unidentified(ctx context.Context) error {
 	return b.identify(ctx)
 }
 
-// passing tells whether what gives credentials did not answer, and may yet.
+// passing reports whether what gives credentials did not answer, and may yet.
 func passing(err error) bool {
 	var unreachable net.Error
 	status, _ := answer(err)

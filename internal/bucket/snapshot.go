@@ -163,7 +163,7 @@ func (c *Cache) tree(ctx context.Context, s *Store, r Read) (*parquet.Tree, erro
 // manifestsStay is how long manifests that a command did not need stay in the cache.
 const manifestsStay = 24 * time.Hour
 
-// InUse tells whether the prefix is one of a collector.
+// InUse reports whether the prefix is one of a collector.
 func (s *Store) InUse(ctx context.Context) (bool, error) {
 	head, err := s.head(ctx)
 	return head != nil, err

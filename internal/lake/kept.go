@@ -19,7 +19,7 @@ type kept struct {
 // maxKeptBytes bounds the rows that wait: with more of them sums are written early.
 const maxKeptBytes = 16 << 20
 
-// add takes a row but for what leads to one request, and tells whether there is room for
+// add takes a row but for what leads to one request, and reports whether there is room for
 // another.
 func (k *kept) add(row *methodspan.Row) bool {
 	row.TraceID, row.SpanID, row.ParentSpanID, row.RequestID = [16]byte{}, [8]byte{}, [8]byte{}, ""

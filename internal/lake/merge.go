@@ -31,7 +31,7 @@ var (
 	wholeRows = room{2, 256, 0}
 )
 
-// fits tells whether files can be read side by side.
+// fits reports whether files can be read side by side.
 func (r *runner) fits(files []parquet.File, in room) bool {
 	var rows, bytes int64
 	for _, f := range files {
@@ -42,10 +42,10 @@ func (r *runner) fits(files []parquet.File, in room) bool {
 	return len(files) <= maxOpenFiles && rows <= in.rows*n && bytes <= in.bytes*n
 }
 
-// full tells whether files make one that is large enough.
+// full reports whether files make one that is large enough.
 func (in room) full(files []parquet.File) bool { return in.enough > 0 && rowsOf(files) >= in.enough }
 
-// fetchable tells whether files can be fetched at once.
+// fetchable reports whether files can be fetched at once.
 func (r *runner) fetchable(files []parquet.File) bool {
 	return r.FetchBytes == 0 || sizeOf(files) <= r.FetchBytes
 }

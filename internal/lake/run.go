@@ -132,7 +132,7 @@ func (r *runner) each(ctx context.Context, dates []parquet.Date, do func(context
 	return errors.Join(errs...)
 }
 
-// hopeless tells whether nothing else can succeed either.
+// hopeless reports whether nothing else can succeed either.
 func hopeless(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, parquet.ErrFull) || errors.Is(err, parquet.ErrUnknown)
 }
@@ -332,7 +332,7 @@ func (r *runner) lookForSums(ctx context.Context, d *parquet.Date) error {
 	return err
 }
 
-// tooLarge tells whether files of a date are more than can be fetched at once.
+// tooLarge reports whether files of a date are more than can be fetched at once.
 func (r *runner) tooLarge(date string, files []parquet.File) error {
 	if r.fetchable(files) {
 		return nil

@@ -128,7 +128,7 @@ func (r *runner) take(files []parquet.File) (next, rest []parquet.File) {
 // maxOthers bounds the other services that a report names.
 const maxOthers = 10_000
 
-// hasService tells whether a file has rows of a service.
+// hasService reports whether a file has rows of a service.
 func (r *runner) hasService(ctx context.Context, f parquet.File, service string) (bool, error) {
 	run, err := parquet.OpenRun(ctx, []parquet.File{f}, parquet.RunOptions{Columns: []string{"service"}})
 	if err != nil {

@@ -104,7 +104,7 @@ func (p *Policy) due(d *parquet.Date, now time.Time) Action {
 	return ""
 }
 
-// sumsDue tells whether sums are to be kept beside a date: it is over and quiet, and so many of
+// sumsDue reports whether sums are to be kept beside a date: it is over and quiet, and so many of
 // its rows are in no sums that adding it up is worth it. A few late rows are not: all others
 // would be added up again with them.
 func (p *Policy) sumsDue(d *parquet.Date, now time.Time) bool {
@@ -139,7 +139,7 @@ func small(files []parquet.File) []parquet.File {
 	return out
 }
 
-// expired tells whether the policy keeps a date no longer. Where rows are to be rolled
+// expired reports whether the policy keeps a date no longer. Where rows are to be rolled
 // up, those that could not be go with the sums of their age.
 func (p *Policy) expired(d *parquet.Date, now time.Time) bool {
 	old := age(d.Date, now)

@@ -111,7 +111,7 @@ func (s settings) fill(r *Rule) {
 	r.Tier = value(s.tier, "")
 }
 
-// Pinned tells whether nothing but the file decides: about the mode, or about a
+// Pinned reports whether nothing but the file decides: about the mode, or about a
 // rate that no bounds stand beside.
 func (r *Rule) Pinned() bool {
 	return r.Mode != ModeSample && r.Mode != "" || r.Explicit && !r.Adaptive

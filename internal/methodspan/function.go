@@ -61,7 +61,7 @@ func ParseFunction(name string) Function {
 	return Function{Class: class, Method: method, Signature: signature}
 }
 
-// isGoName tells whether what follows the last slash of a name can be a Go
+// isGoName reports whether what follows the last slash of a name can be a Go
 // symbol: `package.name`, where the JVM's form `Cart.total` starts with a
 // capital, which no package does by custom, and has no receiver.
 func isGoName(s string) bool {

@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// ValidProbability tells whether p lies in (0, 1]; NaN does not.
+// ValidProbability reports whether p lies in (0, 1]; NaN does not.
 func ValidProbability(p float64) bool { return p > 0 && p <= 1 }
 
 // ThresholdOf is the rejection threshold of a probability: a call is kept iff

@@ -121,7 +121,7 @@ func EventDay(startNS int64) int32 {
 // it is unknown or nothing was measured.
 func (r *Row) Q() float64 { return r.P * r.CPUP }
 
-// MaximumFollows tells whether a maximum is that of one value: it is not stored.
+// MaximumFollows reports whether a maximum is that of one value: it is not stored.
 func MaximumFollows(measured, sum, maximum int64) bool {
 	return measured == 1 && (maximum == 0 || maximum == sum)
 }

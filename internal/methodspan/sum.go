@@ -163,7 +163,7 @@ func (s *Sum) process() *ProcessStats {
 	return p
 }
 
-// HasCores tells whether the row says how many cores could have spent its CPU time.
+// HasCores reports whether the row says how many cores could have spent its CPU time.
 func (r *Row) HasCores() bool {
 	return r.Kind == KindProcess && r.CPUMeasured > 0 && r.Process != nil && r.Process.Cores > 0
 }

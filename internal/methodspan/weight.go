@@ -92,15 +92,15 @@ func (s *recordSums) record(measured int64, prob float64, tail bool) {
 	}
 }
 
-// holds tells whether there are enough records for the calls.
+// holds reports whether there are enough records for the calls.
 func (s recordSums) holds(calls float64) bool {
 	return calls <= 0 || s.squares != 0 && s.n*s.n/s.squares >= EnoughRecords
 }
 
-// alone tells whether these are records of calls that were not counted here.
+// alone reports whether these are records of calls that were not counted here.
 func (s recordSums) alone(calls float64) bool { return calls <= 0 && (s.n != 0 || s.tail != 0) }
 
-// inCells tells whether a row takes part in weights.
+// inCells reports whether a row takes part in weights.
 func inCells(r *Row) bool {
 	return r.Level == LevelRaw && (r.Kind == KindCall || r.Kind == KindCounts || r.Kind == KindAggregate)
 }

@@ -62,7 +62,7 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 
 func (a *adoption) known(id string) bool { return a.seen.has(id) || a.w.Committed(id) }
 
-// add decides about the files of one write, and tells whether it took items of them.
+// add decides about the files of one write, and reports whether it took items of them.
 func (a *adoption) add(g *written, now time.Time) (took bool) {
 	floor := floorOf(a.w.state.floor)
 	whole := true // all its rows may count

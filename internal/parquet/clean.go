@@ -149,7 +149,7 @@ func (m *Maintainer) removeDue() error {
 	return m.settled(err, func() (bool, error) { return !slices.ContainsFunc(m.state.removed, changed), nil })
 }
 
-// removeAll tells whether all the files are gone afterwards.
+// removeAll reports whether all the files are gone afterwards.
 func (m *Maintainer) removeAll(files []string) bool {
 	all := true
 	dirs := map[string]bool{}

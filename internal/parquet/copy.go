@@ -16,7 +16,7 @@ type (
 	doubles = numberVector[float64]
 )
 
-// vectorsOf lists a column's vectors, by part, and tells whether any has a value.
+// vectorsOf lists a column's vectors, by part, and reports whether any has a value.
 func vectorsOf[V any](c *copier, of func(*block) *V, empty func(*V) bool) (all []*V, known bool) {
 	all = make([]*V, len(c.parts))
 	for i, p := range c.parts {

@@ -43,7 +43,7 @@ func (in *Intake) Gather(items []methodspan.Item) (Batch, Result, []error) {
 // Remember notes that items were stored at a time.
 func (in *Intake) Remember(ids []string, at time.Time) { in.w.remember(ids, at) }
 
-// Committed tells whether an item was stored and is still remembered.
+// Committed reports whether an item was stored and is still remembered.
 func (in *Intake) Committed(id string) bool { return in.w.Committed(id) }
 
 // RememberFor is how long.

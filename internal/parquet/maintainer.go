@@ -279,7 +279,7 @@ func (m *Maintainer) changed(date string) *Error {
 }
 
 // settled finds out what became of a commit of unknown outcome, if it can: done
-// tells whether the newest state is one that it has made.
+// reports whether the newest state is one that it has made.
 func (m *Maintainer) settled(err error, done func() (bool, error)) error {
 	if !errors.Is(err, ErrUnknown) {
 		return err
@@ -305,7 +305,7 @@ func (m *Maintainer) settled(err error, done func() (bool, error)) error {
 	return diskError("replace", m.path(currentName), cause)
 }
 
-// unlisted tells whether the newest state does not list a file of a date.
+// unlisted reports whether the newest state does not list a file of a date.
 func (m *Maintainer) unlisted(date, path string) (bool, error) {
 	d, err := m.state.load(m.root, date)
 	if err != nil {
@@ -318,7 +318,7 @@ func (m *Maintainer) unlisted(date, path string) (bool, error) {
 	return !slices.ContainsFunc(files, func(f fileEntry) bool { return f.Path == path }), nil
 }
 
-// Forgotten tells whether a date is kept for nothing: it has no files, and the items
+// Forgotten reports whether a date is kept for nothing: it has no files, and the items
 // that it had are not remembered any more.
 func (m *Maintainer) Forgotten(d *Date) bool {
 	return len(d.Files) == 0 && d.LastCommitted.Before(m.opts.Now().Add(-m.remember(&m.state)))

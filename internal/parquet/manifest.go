@@ -261,7 +261,7 @@ func (m *dateManifest) beside(files []fileEntry) *sumsEntry {
 	return m.Sums
 }
 
-// kept tells whether there is a file.
+// kept reports whether there is a file.
 func (e *sumsEntry) kept() bool { return e != nil && e.Path != "" }
 
 // onDisk lists what a date has on the disk: the files that count and their sums.
@@ -288,7 +288,7 @@ func (r *dateRef) count(files []fileEntry, sums *sumsEntry) {
 	}
 }
 
-// isFileOf tells whether a path is that of a file of a date.
+// isFileOf reports whether a path is that of a file of a date.
 func isFileOf(path, date string) bool {
 	dir, file, _ := strings.Cut(path, "/")
 	return dir == datePrefix+date && file != "" && !strings.ContainsAny(file, `/\`) && filepath.IsLocal(path)

@@ -129,7 +129,7 @@ func (g *writeGroup) ids() (idSet, error) {
 	return ids, nil
 }
 
-// complete tells whether all files that were written together are there.
+// complete reports whether all files that were written together are there.
 func (g *writeGroup) complete(name string, present map[string]bool) bool {
 	for _, f := range g.Files {
 		if !present[f] {

@@ -211,7 +211,7 @@ func (t *table) addEnd(start, wall, end int64, timed bool) {
 	}
 }
 
-// endFollows tells whether a row ends when its start and its wall time say. A sum that
+// endFollows reports whether a row ends when its start and its wall time say. A sum that
 // INT64 does not hold says nothing: readers that add it up would fail.
 func endFollows(start, wall, end int64) bool {
 	sum := start + wall

@@ -2,7 +2,7 @@ package parquet
 
 import "github.com/corehour/corehour/internal/methodspan"
 
-// isPlain tells whether a row has none of what few rows have, as most measured
+// isPlain reports whether a row has none of what few rows have, as most measured
 // calls and counts do. Its columns are told of all such rows at once.
 func isPlain(r *methodspan.Row) bool {
 	return len(r.Signature)+len(r.Stack)+len(r.Stratum)+len(r.RequestID)+len(r.WallHist)+len(r.CPUHist) == 0 &&
@@ -10,7 +10,7 @@ func isPlain(r *methodspan.Row) bool {
 		hasNoSpread(r.Measured, r.WallNS, r.WallSq, r.WallMaxNS) && hasNoSpread(r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS)
 }
 
-// hasNoSpread tells whether squares and maximum say nothing that the sum does not.
+// hasNoSpread reports whether squares and maximum say nothing that the sum does not.
 func hasNoSpread(measured, sum int64, squares float64, maximum int64) bool {
 	return measured <= 0 || squares == 0 && methodspan.MaximumFollows(measured, sum, maximum)
 }

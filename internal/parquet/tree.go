@@ -152,7 +152,7 @@ func (t *Tree) Newer(sequence int64, committed time.Time) (files []File) {
 	return files
 }
 
-// isManifest tells whether a name may be that of a manifest: one that leads
+// isManifest reports whether a name may be that of a manifest: one that leads
 // nowhere else, on any file system.
 func isManifest(name string) bool {
 	return strings.HasSuffix(name, ".json") && !strings.ContainsAny(name, `/\:`) && filepath.IsLocal(name)
@@ -208,7 +208,7 @@ func Newer(op, path string, schema, known int) error {
 	return tooNew(op, path, &newerError{schema, known})
 }
 
-// Spooled tells whether a directory belongs to a prefix of an object store: then
+// Spooled reports whether a directory belongs to a prefix of an object store: then
 // not all that counts need be in it.
 func Spooled(root string) error {
 	if _, err := os.Stat(filepath.Join(root, SpoolName)); err != nil {

@@ -55,7 +55,7 @@ func each(page pq.Page, defs []byte, values int, visit func(at int)) error {
 	return nil
 }
 
-// known tells whether any row has a value.
+// known reports whether any row has a value.
 func known(page pq.Page) bool { return page.NumNulls() < page.NumValues() }
 
 // nameVector holds names; each distinct one once where the file does so too.

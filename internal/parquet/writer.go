@@ -203,7 +203,7 @@ func (w *Writer) Remembered() (runs int, dropped int64) {
 	return w.ids.runs, w.ids.dropped
 }
 
-// Committed tells whether an item is committed and still remembered. It does
+// Committed reports whether an item is committed and still remembered. It does
 // not wait for a write that is under way.
 func (w *Writer) Committed(id string) bool {
 	w.idsMu.RLock()

@@ -144,7 +144,7 @@ func New(currency string, fallback float64, entries []Entry) (*Book, []configfil
 	return b, warnings
 }
 
-// None tells whether it has no prices at all.
+// None reports whether it has no prices at all.
 func (b *Book) None() bool { return b.fallback.Outcome == NoPrices }
 
 func unpriced(why Outcome) *Found {

@@ -14,7 +14,7 @@ const (
 	Outcomes     // is how many there are
 )
 
-// Priced tells whether there is a price.
+// Priced reports whether there is a price.
 func (o Outcome) Priced() bool { return o <= ByList }
 
 // String is the outcome as metrics and price sources name it.

@@ -198,10 +198,10 @@ func (e *Entry) Fault(field, rule, found, hint string) {
 	e.parser.warn(configfile.Warning{Where: e.where, Index: e.Index, Field: field, Line: e.line, Rule: rule, Value: found, Hint: hint})
 }
 
-// Faulty tells whether the entry is to be left out.
+// Faulty reports whether the entry is to be left out.
 func (e *Entry) Faulty() bool { return e.faulty }
 
-// Has tells whether a field is said.
+// Has reports whether a field is said.
 func (e *Entry) Has(field string) bool { return e.fields[field] != nil }
 
 // Text is a field that says something; empty if it is not said.
