@@ -140,7 +140,7 @@ func (d *Drift) dateBefore() {
 	}
 }
 
-// after tells whether it is a step that came after a drift was told.
+// after reports whether it is a step that came after a drift was told.
 func (f *Finding) after(d *Drift) bool {
 	return f.Shape == Jump && f.Began > d.Told && f.Began-d.Began > another
 }

@@ -55,7 +55,7 @@ func findTogether(scans []moving) (best together) {
 	return best
 }
 
-// at tells whether a series has a contrast at every place.
+// at reports whether a series has a contrast at every place.
 func (s *moving) at(places int) bool { return s.long > 0 && len(s.contrasts) == places }
 
 // oneGroup is the mean of contrasts.

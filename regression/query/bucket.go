@@ -17,7 +17,7 @@ import (
 // CacheOption is the option of a bucket's address that bounds the cache, in bytes.
 const CacheOption = "cache_size"
 
-// IsBucket tells whether a warehouse is in an object store.
+// IsBucket reports whether a warehouse is in an object store.
 func IsBucket(root string) bool { return bucket.IsAddress(root) }
 
 // openBucket brings the files of a window to the local cache; the engine reads them
@@ -92,7 +92,7 @@ func splitCacheSize(root string) (address string, size int64, err error) {
 	return u.String(), size, nil
 }
 
-// touches tells whether a UTC date has a part in the window.
+// touches reports whether a UTC date has a part in the window.
 func (w Window) touches(date string) bool {
 	first, last := w.dates()
 	return date >= first && (last == "" || date <= last)

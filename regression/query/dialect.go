@@ -264,7 +264,7 @@ func (s scope) Telling(columns ...string) scope {
 	return s
 }
 
-// ByHour tells whether what is weighed are sums by hour. Of rows, hours that are dense are
+// ByHour reports whether what is weighed are sums by hour. Of rows, hours that are dense are
 // told apart by minute.
 func (s scope) ByHour() bool { return s.Summed && !s.Finer }
 
@@ -274,7 +274,7 @@ func (s scope) OnlyTimed() scope {
 	return s
 }
 
-// Tells tells whether rows are told apart by this column.
+// Tells reports whether rows are told apart by this column.
 func (s scope) Tells(column string) bool { return slices.Contains(s.Told, column) }
 
 // Apart lists what sums of a method's rows are told apart by, but for the time.

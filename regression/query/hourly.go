@@ -72,7 +72,7 @@ func (w *Warehouse) defineHours(ctx context.Context, files []parquet.File) error
 	return nil
 }
 
-// cuts tells whether the window ends within an hour of a UTC date.
+// cuts reports whether the window ends within an hour of a UTC date.
 func (w Window) cuts(date string) bool {
 	for _, end := range []time.Time{w.From, w.To} {
 		if !end.IsZero() && dateOf(end) == date && nanos(end)%int64(time.Hour) != 0 {

@@ -137,7 +137,7 @@ func checkRoot(root string) error {
 	return nil
 }
 
-// InFiles tells whether the rows are in files, and not in BigQuery.
+// InFiles reports whether the rows are in files, and not in BigQuery.
 func (w *Warehouse) InFiles() bool { return w.remote == nil }
 
 // filesOf selects by whole UTC dates. It fails if the files of one of them are not known.

@@ -129,7 +129,7 @@ func begins(deployments []Deployment, runs []query.Run) {
 	}
 }
 
-// returned tells whether a run begins a new deployment of its version.
+// returned reports whether a run begins a new deployment of its version.
 func returned(version string, before Deployment, r query.Run, all []query.Run) bool {
 	replaced := slices.ContainsFunc(all, func(o query.Run) bool {
 		return o.Version != "" && o.Version != version && o.First.Before(r.First) && o.Until.After(before.Until)

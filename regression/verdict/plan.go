@@ -133,7 +133,7 @@ func (p plan) end() time.Time {
 	return later(p.head.To, p.base.To)
 }
 
-// over tells whether what is compared ended so long ago that no more of it will come.
+// over reports whether what is compared ended so long ago that no more of it will come.
 func (p plan) over(end, asOf time.Time) bool {
 	return asOf.Sub(end) >= max(overSlots*p.grid.Slot, overAfter)
 }

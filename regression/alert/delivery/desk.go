@@ -193,7 +193,7 @@ func (d *Desk) Flush(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// goesTo tells whether an alert goes to a sink: to those of its owner, or, if he has
+// goesTo reports whether an alert goes to a sink: to those of its owner, or, if he has
 // none, to those of everybody.
 func (d *Desk) goesTo(a *alert.Alert, t Target) bool {
 	if a.Owner != "" {

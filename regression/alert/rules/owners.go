@@ -26,13 +26,13 @@ type Scope struct {
 	Class string
 }
 
-// Matches tells whether the scope selects a class of a service.
+// Matches reports whether the scope selects a class of a service.
 func (s Scope) Matches(namespace, service, environment, class string) bool {
 	return (s.Namespace == "" || s.Namespace == namespace) && (s.Service == "" || s.Service == service) &&
 		(s.Environment == "" || s.Environment == environment) && HasClassPrefix(class, s.Class)
 }
 
-// HasClassPrefix tells whether a class is prefix or lies below it. A prefix that
+// HasClassPrefix reports whether a class is prefix or lies below it. A prefix that
 // ends with a separator itself selects what lies below only.
 func HasClassPrefix(class, prefix string) bool {
 	rest, ok := strings.CutPrefix(class, prefix)

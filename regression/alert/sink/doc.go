@@ -19,7 +19,7 @@ import (
 type Sink interface {
 	// Name tells sinks apart, in messages and in the state. It holds no secret.
 	Name() string
-	// Refreshes tells whether firing alerts are sent at every look, as the
+	// Refreshes reports whether firing alerts are sent at every look, as the
 	// Alertmanager wants, instead of once.
 	Refreshes() bool
 	// Send sends one message, trying once. Its error is a *Failure.
@@ -29,7 +29,7 @@ type Sink interface {
 // Failure is why a message was not taken.
 type Failure struct {
 	Reason string
-	// Retry tells whether the same message may be taken later; After is how long
+	// Retry reports whether the same message may be taken later; After is how long
 	// the other side wants to be left alone, 0 if it does not say.
 	Retry bool
 	After time.Duration

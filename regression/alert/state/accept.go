@@ -109,7 +109,7 @@ func (s *State) Accept(a *alert.Alert, by, reason string, now time.Time) (*Accep
 	return &accepted, nil
 }
 
-// Withdraw forgets what was accepted under an id and tells whether there was any.
+// Withdraw forgets what was accepted under an id and reports whether there was any.
 func (s *State) Withdraw(id string) bool {
 	kept := s.Accepted[:0]
 	for _, a := range s.Accepted {
@@ -122,13 +122,13 @@ func (s *State) Withdraw(id string) bool {
 	return found
 }
 
-// replacedBy tells whether accepting an alert makes an earlier acceptance void. What has
+// replacedBy reports whether accepting an alert makes an earlier acceptance void. What has
 // no level is accepted comparison by comparison.
 func (a *Accepted) replacedBy(b *alert.Alert) bool {
 	return a.same(b) && a.Basis == b.Basis && (b.Head > 0 || a.ID == b.ID)
 }
 
-// same tells whether both are about the same thing, whatever the versions.
+// same reports whether both are about the same thing, whatever the versions.
 func (a *Accepted) same(b *alert.Alert) bool {
 	return a.Kind == b.Kind && a.ServiceNamespace == b.ServiceNamespace && a.Service == b.Service && a.Environment == b.Environment &&
 		a.Class == b.Class && a.Method == b.Method && a.Metric == b.Metric && (a.Caller == b.Caller || a.ofNoCaller(b))
@@ -144,7 +144,7 @@ func (s *State) Covers(a *alert.Alert, thresholdPercent float64) *Accepted {
 	return nil
 }
 
-// holds tells whether an alert of the same falls under what was accepted. A method does
+// holds reports whether an alert of the same falls under what was accepted. A method does
 // until it is dearer than the accepted level by more than the threshold, beyond doubt:
 // the lower end of its interval is above that level too. All methods together have no
 // level, so in the same comparison their change is held against the accepted one, and

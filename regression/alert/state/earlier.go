@@ -14,7 +14,7 @@ func (s *State) renew() {
 	s.Version, s.Checksum = Version, ""
 }
 
-// ofNoCaller tells whether a says more calls of a method and not by which caller, as
+// ofNoCaller reports whether a says more calls of a method and not by which caller, as
 // version 1 did. It is about each of its callers between the two versions.
 func (a *Accepted) ofNoCaller(b *alert.Alert) bool {
 	return a.Kind == alert.MoreCalls && a.Caller == "" && a.BaseVersion == b.BaseVersion && a.HeadVersion == b.HeadVersion
