@@ -144,7 +144,7 @@ func TestNoBitChangesAnAnswer(t *testing.T) {
 		}
 	}
 	// Sums can be done without: the answer is then that of the rows.
-	isSums := func(path string) bool { return strings.HasSuffix(path, parquet.Extension(parquet.KindBeside)) }
+	isSums := func(path string) bool { return strings.HasSuffix(path, parquet.Extension(parquet.KindPreaggregated)) }
 	rows := make([]result, len(commands))
 	hidden := t.TempDir()
 	for _, path := range data {

@@ -120,7 +120,7 @@ func TestStuckServiceIsNotWaitedForForEver(t *testing.T) {
 	persist(t, w, items)
 	exact(t, s, items)
 	if w.Stats().Reconnects == 0 {
-		t.Error("the call was not made anew")
+		t.Error("the call was not made again")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 const (
 	stateName   = "state.json"
 	journalName = "journal.jsonl"
-	// journalBytes is how long the journal gets before the state is written anew.
+	// journalBytes is how long the journal gets before the state is rewritten.
 	journalBytes = 1 << 20
 )
 
@@ -169,7 +169,7 @@ func (j *journal) payOwed() error {
 	return nil
 }
 
-// compact writes the state anew and empties the journal. A crash in between
+// compact rewrites the state and empties the journal. A crash in between
 // leaves lines that the state has already.
 func (j *journal) compact() error {
 	data, err := json.Marshal(state{Seq: j.seq, Parts: j.parts, Pages: j.intake.Pages()})

@@ -226,7 +226,7 @@ func (b *book) note(line *bookLine, durable bool) error {
 	return nil
 }
 
-// compact writes the state anew and empties the journal. A crash in between leaves
+// compact rewrites the state and empties the journal. A crash in between leaves
 // lines that the state has already.
 func (b *book) compact() error {
 	s := bookState{Seq: b.seq, Table: b.table, Pages: b.intake.Pages()}

@@ -105,7 +105,7 @@ func (r *REST) loadable(ctx context.Context, d Dataset) (location string, err er
 	}
 	if err := errors.Join(errs...); err != nil {
 		return "", &parquet.Error{Op: "compare the table with the files to load", Path: d.String() + "." + TableName, Err: err,
-			Hint: "let the exporter make the table anew, in this or another dataset, or use `mode: storage_write`"}
+			Hint: "let the exporter make a new table, in this or another dataset, or use `mode: storage_write`"}
 	}
 	return table.Location, nil
 }

@@ -94,7 +94,7 @@ func (l *Loader) ungroup(files []string) {
 	l.groups = slices.DeleteFunc(l.groups, func(g []string) bool { return slices.Contains(files, g[0]) })
 }
 
-// buriedFile is written beside a file that was given up.
+// buriedFile is written next to a file that was given up.
 type buriedFile struct {
 	Time   time.Time `json:"time"`
 	Reason string    `json:"reason"`
@@ -102,7 +102,7 @@ type buriedFile struct {
 	Rows   int       `json:"rows"`
 }
 
-// bury gives a file up: it is kept beside the spool as long as there is room, and
+// bury gives a file up: it is kept next to the spool as long as there is room, and
 // can be loaded by hand.
 func (l *Loader) bury(f *spooledFile, e *JobError) error {
 	// A round whose note failed may have moved it.

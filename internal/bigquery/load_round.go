@@ -14,8 +14,8 @@ import (
 // maxRetryAfter bounds the pause after rounds that fail.
 const maxRetryAfter = time.Minute
 
-// run makes rounds until the context ends.
-func (l *Loader) run(ctx context.Context) {
+// loadRounds makes rounds until the context ends.
+func (l *Loader) loadRounds(ctx context.Context) {
 	for {
 		_ = l.Round(ctx, false) // noted there
 		timer := time.NewTimer(l.untilNext())

@@ -67,7 +67,7 @@ func NewLoader(ctx context.Context, opts Options, load LoadOptions) (*Loader, er
 	if !load.byHand {
 		run, stop := context.WithCancel(context.Background())
 		l.stop = stop
-		l.running.Go(func() { l.run(run) })
+		l.running.Go(func() { l.loadRounds(run) })
 	}
 	return l, nil
 }

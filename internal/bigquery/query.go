@@ -117,7 +117,7 @@ func (q *Querier) estimate(ctx context.Context, name string, job Job) error {
 	if q.opts.Estimated != nil {
 		q.opts.Estimated(name, n)
 	}
-	return q.opts.Spent.add(name, n, q.opts.MaxBytesBilled)
+	return q.opts.Spent.countQuery(name, n, q.opts.MaxBytesBilled)
 }
 
 // label is a name as labels may be: lower case, digits, dashes and underscores.

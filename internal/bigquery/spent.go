@@ -11,8 +11,8 @@ type Spent struct {
 	bytes int64
 }
 
-// add counts a query, unless it would go above the limit. 0 = no limit.
-func (s *Spent) add(name string, n, limit int64) error {
+// countQuery counts a query, unless it would go above the limit. 0 = no limit.
+func (s *Spent) countQuery(name string, n, limit int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if limit > 0 && s.bytes+n > limit {

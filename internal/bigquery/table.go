@@ -191,7 +191,7 @@ func compatible(have, want *Table) error {
 		have.Schema = &Schema{}
 	}
 	if have.TimePartitioning == nil || have.TimePartitioning.Field != want.TimePartitioning.Field || have.TimePartitioning.Type != want.TimePartitioning.Type {
-		errs = append(errs, errors.New("it must be partitioned by day of event_date, and is not: make it anew, or use another dataset"))
+		errs = append(errs, errors.New("it must be partitioned by day of event_date, and is not: make a new one, or use another dataset"))
 	}
 	for _, f := range want.Schema.Fields {
 		i := slices.IndexFunc(have.Schema.Fields, func(h Field) bool { return strings.EqualFold(h.Name, f.Name) })

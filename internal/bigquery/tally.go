@@ -21,8 +21,8 @@ type tally struct {
 	quiet *tally
 }
 
-// add takes what was found of the items before any was sent.
-func (t *tally) add(res parquet.Result, refused []error) { t.res, t.errs = res, refused }
+// setStored takes what was found of the items before any was sent.
+func (t *tally) setStored(res parquet.Result, refused []error) { t.res, t.errs = res, refused }
 
 func (t *tally) stored(rows, bytes int) {
 	t.res.Rows += rows

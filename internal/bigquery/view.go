@@ -15,7 +15,7 @@ import (
 //go:embed method_cost.sql
 var viewSQL string
 
-// EnsureView makes the view with the rows' weights, and makes it anew if it is of
+// EnsureView makes the view with the rows' weights, and replaces it if it is of
 // an older version. One that was made by someone else, or by a newer version, is left
 // alone.
 func (r *REST) EnsureView(ctx context.Context, d Dataset) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/parquet"
 )
 
-// Reasons for which BigQuery refuses a row, beside those of package parquet.
+// Reasons for which BigQuery refuses a row, in addition to those of package parquet.
 const (
 	// Invalid: the service does not take it; it is in the file of dead letters.
 	Invalid parquet.Reason = "invalid"
@@ -25,7 +25,7 @@ const (
 
 // Stats are counters since the writer was opened.
 type Stats struct {
-	Reconnects         int64 // calls that broke and were made anew
+	Reconnects         int64 // calls that broke and were made again
 	DeadLetters        int64 // rows in the file
 	DeadLettersDropped int64 // rows it had no room for
 	// UnknownRows may or may not be stored and will not be sent again: the stream
@@ -162,7 +162,7 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Re
 	written := w.writtenBefore(skipped)
 	items = w.rest(items)
 	batch, res, refused := w.intake.Gather(items)
-	t.add(res, refused)
+	t.setStored(res, refused)
 	cut := &cutter{encoder: &w.encoder, items: chosen(items, batch), rows: batch.Rows, skipped: skipped, limit: w.opts.requestBytes, tooLarge: w.tooLarge}
 	wrote := false
 	for r := cut.next(); r != nil; r = cut.next() {

@@ -28,14 +28,14 @@ func (m *Mirror) acquire(ctx context.Context) error {
 	if found != nil {
 		m.marker = *found
 	}
-	if err := m.look(ctx, found); err != nil {
+	if err := m.readNewest(ctx, found); err != nil {
 		return err
 	}
 	m.held = true
 	return m.count()
 }
 
-func (m *Mirror) look(ctx context.Context, found *marker) error {
+func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 	if found != nil && found.Address != m.store.Address() {
 		return &parquet.Error{Op: "open", Path: m.opts.Directory, Kind: ErrTaken,
 			Hint: fmt.Sprintf("the directory belongs to %s: give each prefix a directory of its own", found.Address)}

@@ -40,9 +40,9 @@ type Cache struct {
 	max  int64
 	use  string
 	lock *os.File
-	// beside are the sums that were not brought yet, by the paths that they will have.
-	beside map[string]wanted
-	held   struct { // in use
+	// rollups are those that were not brought yet, by the paths that they will have.
+	rollups map[string]wanted
+	held    struct { // in use
 		files int
 		bytes int64
 	}
@@ -55,7 +55,7 @@ func OpenCache(root string, bytes int64) (*Cache, error) {
 			return nil, &parquet.Error{Op: "open cache", Path: root, Err: err, Hint: "XDG_CACHE_HOME names another directory for it"}
 		}
 	}
-	c := &Cache{root: root, max: bytes, use: filepath.Join(root, "use", rand.Text()), beside: map[string]wanted{}}
+	c := &Cache{root: root, max: bytes, use: filepath.Join(root, "use", rand.Text()), rollups: map[string]wanted{}}
 	err := exclusively(c.root, func() error {
 		if err := sweep(c.root); err != nil {
 			return err
@@ -131,7 +131,7 @@ func (c *Cache) hold(ctx context.Context, want []wanted, tell io.Writer) ([]stri
 // expect tells where sums will be once they are brought.
 func (c *Cache) expect(w wanted) string {
 	path := filepath.Join(c.use, w.name())
-	c.beside[path] = w
+	c.rollups[path] = w
 	return path
 }
 
@@ -145,7 +145,7 @@ func (c *Cache) Bring(ctx context.Context, sums []parquet.Sums, tell io.Writer) 
 	var want []wanted
 	var paths []string
 	for _, s := range sums {
-		if w, waits := c.beside[s.Path]; waits {
+		if w, waits := c.rollups[s.Path]; waits {
 			want, paths = append(want, w), append(paths, s.Path)
 		}
 	}
@@ -154,7 +154,7 @@ func (c *Cache) Bring(ctx context.Context, sums []parquet.Sums, tell io.Writer) 
 			return err
 		}
 		for _, path := range paths[from:to] {
-			delete(c.beside, path)
+			delete(c.rollups, path)
 		}
 		return nil
 	}
@@ -171,7 +171,7 @@ func (c *Cache) Bring(ctx context.Context, sums []parquet.Sums, tell io.Writer) 
 		return nil, ctx.Err()
 	}
 	for _, s := range sums {
-		if _, waits := c.beside[s.Path]; !waits {
+		if _, waits := c.rollups[s.Path]; !waits {
 			here = append(here, s)
 		}
 	}
@@ -222,7 +222,7 @@ func (c *Cache) bring(ctx context.Context, want []wanted, tell io.Writer) ([]str
 		if err := w.store.download(ctx, w.object, path); err != nil {
 			return err
 		}
-		said.add(w.object.Bytes)
+		said.addBytes(w.object.Bytes)
 		err := os.Link(path, filepath.Join(c.root, "objects", w.name()))
 		if errors.Is(err, fs.ErrExist) {
 			return nil
@@ -295,7 +295,7 @@ type progress struct {
 	next      time.Time
 }
 
-func (p *progress) add(bytes int64) {
+func (p *progress) addBytes(bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done += bytes

@@ -20,7 +20,7 @@ type pins struct {
 	count map[string]int
 }
 
-func (p *pins) add(paths []string, n int) {
+func (p *pins) pin(paths []string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.count == nil {
@@ -117,8 +117,8 @@ func (m *Mirror) Fetch(ctx context.Context, files []parquet.File) (done func(), 
 		return nil, &parquet.Error{Op: "fetch", Path: m.store.Address(), Kind: parquet.ErrTooLarge,
 			Hint: fmt.Sprintf("%d files of %s have %d bytes, and the directory is limited to %d: raise the limit, it must hold a date", len(files), files[0].Date, all, m.opts.LocalBytes)}
 	}
-	m.pins.add(paths, 1)
-	done = sync.OnceFunc(func() { m.pins.add(paths, -1) })
+	m.pins.pin(paths, 1)
+	done = sync.OnceFunc(func() { m.pins.pin(paths, -1) })
 	err = each(len(files), func(i int) error {
 		f := files[i]
 		if _, err := os.Stat(f.Path); err == nil {

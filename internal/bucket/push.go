@@ -183,7 +183,7 @@ func (m *Mirror) missing(tree *parquet.Tree) (missing []parquet.Object, err erro
 			return nil, parquet.Damaged("upload", m.local(o), fmt.Errorf("its checksum is %s, and %s has one of %s by this name", o.Checksum, m.store.Address(), sum))
 		case twice && other != o.Checksum:
 			return nil, parquet.Damaged("upload", m.local(o), fmt.Errorf("it is listed with the checksums %s and %s", other, o.Checksum))
-		case !known && !twice && !m.forgone(tree, i):
+		case !known && !twice && !m.skippedPreaggregated(tree, i):
 			missing = append(missing, o)
 		}
 		sums[o.Path] = o.Checksum
@@ -191,9 +191,9 @@ func (m *Mirror) missing(tree *parquet.Tree) (missing []parquet.Object, err erro
 	return missing, nil
 }
 
-// forgone reports whether an object of a tree is a file of sums that is nowhere: who does not
+// skippedPreaggregated reports whether an object of a tree is a file of sums that is nowhere: who does not
 // know of these may have committed without it. Readers do without, and so does the bucket.
-func (m *Mirror) forgone(tree *parquet.Tree, i int) bool {
+func (m *Mirror) skippedPreaggregated(tree *parquet.Tree, i int) bool {
 	if i < len(tree.Files) || i >= len(tree.Objects) {
 		return false
 	}
@@ -270,7 +270,7 @@ func ours(p string) bool {
 	case manifestDir:
 		return strings.HasSuffix(name, ".json")
 	}
-	for _, kind := range [...]string{parquet.KindRaw, parquet.KindMerge, parquet.KindRoll, parquet.KindBeside} {
+	for _, kind := range [...]string{parquet.KindRaw, parquet.KindMerge, parquet.KindRoll, parquet.KindPreaggregated} {
 		if strings.HasPrefix(dir, "date=") && strings.Count(dir, "/") == 1 && strings.HasPrefix(name, kind+"-") && strings.HasSuffix(name, parquet.Extension(kind)) {
 			return true
 		}

@@ -45,7 +45,7 @@ type Read struct {
 
 // Snapshot resolves the newest commit of every collector and brings the files of
 // the dates asked for to the cache, where they stay until it is closed; Bring does so with
-// the sums beside them. dates are all that the bucket holds. Other dates may be asked for
+// their rollups. dates are all that the bucket holds. Other dates may be asked for
 // later. A collector that commits meanwhile does no harm.
 func (c *Cache) Snapshot(ctx context.Context, b *Bucket, r Read) (s *parquet.Snapshot, dates []string, err error) {
 	names, err := b.Prefixes(ctx)

@@ -27,12 +27,12 @@ func maintained(t *testing.T, directory string, do func(*parquet.Maintainer, par
 	do(m, dates[0])
 }
 
-// keepSums keeps one sum of the rows of all files of a directory beside them, and tells
+// keepSums keeps one sum of the rows of all files of a directory next to them, and tells
 // the path of its object.
 func keepSums(t *testing.T, directory string) (object string) {
 	t.Helper()
 	maintained(t, directory, func(m *parquet.Maintainer, d parquet.Date) {
-		made, err := m.Beside(t.Context(), d.Date, d.Files, parquet.Output{Level: methodspan.LevelHour, NoIDs: true}, func(add func(*methodspan.Row) error) error {
+		made, err := m.AddPreaggregated(t.Context(), d.Date, d.Files, parquet.Output{Level: methodspan.LevelHour, NoIDs: true}, func(add func(*methodspan.Row) error) error {
 			sum := methodspan.Row{Resource: &methodspan.Resource{Service: "shop"}, Kind: methodspan.KindAggregate, Level: methodspan.LevelHour, P: 1, StartNS: d.Files[0].MinStartNS, EndNS: d.Files[0].MinStartNS}
 			for _, f := range d.Files {
 				sum.Measured += f.Rows
@@ -47,7 +47,7 @@ func keepSums(t *testing.T, directory string) (object string) {
 }
 
 // sumsIn are the sums that a reader of the bucket finds: of how many measurements each is,
-// by prefix. It wants them to be of what the reader finds beside them.
+// by prefix. It wants them to be of what the reader finds next to them.
 func sumsIn(t *testing.T, address string) map[string]int64 {
 	t.Helper()
 	b, err := Open(t.Context(), address)
@@ -96,7 +96,7 @@ func mergeIn(t *testing.T, directory string, mirror *Mirror) {
 	})
 }
 
-// Sums beside the rows of a directory come to the bucket and to its readers with them, and
+// Rollups of the rows of a directory come to the bucket and to its readers with them, and
 // go like what else is taken out.
 func TestSumsInABucket(t *testing.T) {
 	bucket := t.TempDir()

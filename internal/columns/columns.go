@@ -115,7 +115,7 @@ var All = []Column{
 	since(3, optional("host_cores", Double, "cores of the host", "as `cores`")),
 	since(3, optional("cpu_limit", Double, "cores that the container may use; summed as `cores` are", "no limit, not known, or not a `process` row")),
 	optional("rss_bytes", Int64, "bytes", "not a `process` row, or a sum"),
-	optional("calls_total", Int64, "calls handed out by the process so far", "not a `process` row, or a sum"),
+	optional("calls_total", Int64, "calls emitted by the process so far", "not a `process` row, or a sum"),
 	optional("final", Boolean, "the process said good-bye", "not a `process` row, or a sum"),
 	list("sdk_stats", []Column{{Name: "name", Type: String, Required: true}, {Name: "value", Type: Double, Required: true}},
 		"the SDK's counters", "none, or a sum"),

@@ -1,4 +1,4 @@
-// Package configfile holds what the files beside the collector's configuration
+// Package configfile holds what the files next to the collector's configuration
 // have in common: faults that are values (warning.go), the name that was
 // probably meant (suggest.go), reading with a bound (file.go) and following a
 // file while it changes (live.go).

@@ -77,14 +77,14 @@ func (l *Live[T]) follow() {
 		case <-l.stop:
 			return
 		case <-ticker.C:
-			l.look()
+			l.reload()
 		}
 	}
 }
 
-// look reads the file again. A change that is no good is said once and changes
+// reload reads the file again. A change that is no good is said once and changes
 // nothing.
-func (l *Live[T]) look() {
+func (l *Live[T]) reload() {
 	data, err := l.source.read()
 	if err != nil {
 		if err.Error() != l.fault {

@@ -145,7 +145,7 @@ func (a alert) interval99() (low, high float64, err error) {
 	return end(a.Interval[0]), end(a.Interval[1]), nil
 }
 
-// ledger is what the shop counted itself beside what is stored.
+// ledger is what the shop counted itself next to what is stored.
 type ledger struct {
 	Balanced bool            `json:"balanced"`
 	Services []serviceCalls  `json:"services"`

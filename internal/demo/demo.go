@@ -307,7 +307,7 @@ func (a alert) late() string {
 func (a alert) name() string { return a.Class + "." + a.Method }
 
 func (a alert) String() string {
-	return fmt.Sprintf("%s became %.0f%% dearer (%s per call) from %s to %s of %s: $%.4f a day",
+	return fmt.Sprintf("%s became %.0f%% more expensive (%s per call) from %s to %s of %s: $%.4f a day",
 		a.name(), a.ChangePercent, a.Metric, a.BaseVersion, a.HeadVersion, a.Service, a.USDPerDay)
 }
 

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// process is a part that runs beside the demo, its output in a log file.
+// process is a part that runs next to the demo, its output in a log file.
 type process struct {
 	name string
 	log  string

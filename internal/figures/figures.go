@@ -1,7 +1,7 @@
 // Package figures prints what a benchmark or simulation measured, always in the
 // same form: a table for people and build/bench/<name>.json for machines.
 //
-// A figure is a value beside a goal, and where there is one, beside a peer that
+// A figure is a value next to a goal, and where there is one, next to a peer that
 // was measured in the same run; a missed goal is printed as short and stays.
 // The package measures nothing itself.
 package figures
@@ -57,18 +57,18 @@ func New(name string) *Report {
 
 // Add adds a figure that stands alone.
 func (r *Report) Add(name string, value float64, unit string, better Better, goal *float64) {
-	r.add(Result{Name: name, Value: value, Unit: unit, Better: better, Goal: goal}, value)
+	r.addResult(Result{Name: name, Value: value, Unit: unit, Better: better, Goal: goal}, value)
 }
 
-// Compare adds a figure beside a peer's of the same run; the goal is for the
+// Compare adds a figure next to a peer's of the same run; the goal is for the
 // ratio of the two.
 func (r *Report) Compare(name string, value float64, unit, peer string, peerValue float64, better Better, goal *float64) {
 	ratio := value / peerValue
-	r.add(Result{Name: name, Value: value, Unit: unit, Better: better, Goal: goal,
+	r.addResult(Result{Name: name, Value: value, Unit: unit, Better: better, Goal: goal,
 		Peer: peer, PeerValue: &peerValue, Ratio: &ratio}, ratio)
 }
 
-func (r *Report) add(result Result, judged float64) {
+func (r *Report) addResult(result Result, judged float64) {
 	result.OK = result.Goal == nil ||
 		result.Better == Lower && judged <= *result.Goal ||
 		result.Better == Higher && judged >= *result.Goal

@@ -594,7 +594,7 @@ func TestChaos(t *testing.T) {
 		read, seen := w.run(min(60, wanted-sum()))
 		reads, sums = reads+read, sums+seen
 	}
-	t.Logf("%d worlds, faults %v, steps of maintenance %v, %d reads beside them, of %d sums", worlds, faults, steps, reads, sums)
+	t.Logf("%d worlds, faults %v, steps of maintenance %v, %d reads meanwhile, of %d rollups", worlds, faults, steps, reads, sums)
 	for _, action := range []Action{Merge, DropIDs, Minute, Hour, Sum, Expire} {
 		if wanted >= 60 && steps[string(action)] == 0 {
 			t.Errorf("maintenance never came to %s", action)
@@ -623,7 +623,7 @@ func writeChaosFigures(t *testing.T, path string, total int, faults map[string]i
 	}
 	figures := []figure{
 		{"faults", total, "faults", "higher", nil},
-		{"reads beside them", reads, "reads", "higher", nil},
+		{"reads during maintenance", reads, "reads", "higher", nil},
 		{"losses, duplicates and failed reads (0: none, 1: see the log)", failed, "", "lower", &none},
 	}
 	for _, name := range []string{"processes killed", "full disks", "files spoiled", "manifests cut"} {

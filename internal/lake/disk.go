@@ -36,7 +36,7 @@ func (p *Policy) over(counting, doomed, free int64, freeKnown bool) (n int64) {
 	return n
 }
 
-// roomForSums reports whether sums may be kept beside so many bytes of files, which are fewer.
+// roomForSums reports whether sums may be kept in addition to so many bytes of files, which are fewer.
 // They are the first to go at a limit, so they stay away from it: or they would come and go.
 func (p *Policy) roomForSums(bytes, counting, doomed, free int64, freeKnown bool) bool {
 	return (p.MaxBytes == 0 || counting+doomed+bytes <= p.MaxBytes/8*7) &&

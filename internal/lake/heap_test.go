@@ -74,7 +74,7 @@ func TestHistogramsInMemory(t *testing.T) {
 		{"merged", lake.Policy{MaxFiles: 1}, []lake.Action{lake.Merge}},
 		// Merged as far as they must be for it.
 		{"added up", lake.Policy{MaxFiles: 200, MinuteAfter: 7 * day, KeepRollups: 400 * day}, []lake.Action{lake.Merge, lake.Minute}},
-		{"added up beside", lake.Policy{MaxFiles: 200, SumRows: 1}, []lake.Action{lake.Merge, lake.Sum}},
+		{"pre-aggregated", lake.Policy{MaxFiles: 200, SumRows: 1}, []lake.Action{lake.Merge, lake.Sum}},
 	} {
 		root, before := t.TempDir(), root
 		if err := os.CopyFS(root, os.DirFS(before)); err != nil {

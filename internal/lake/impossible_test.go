@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/parquet"
 )
 
-// spoilt is a warehouse of two dates with sums beside their rows, some of which have numbers that
+// spoilt is a warehouse of two dates with rollups of their rows, some of which have numbers that
 // cannot be true.
 func spoilt(t *testing.T) *sumsWorld {
 	w := newSumsWorld(t, 23)
@@ -144,7 +144,7 @@ func TestImpossibleSums(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows[0].Calls = math.Inf(1)
-	if _, err := m.Beside(t.Context(), dates[0].Date, dates[0].Files, parquet.Output{Level: methodspan.LevelHour}, func(add func(*methodspan.Row) error) error {
+	if _, err := m.AddPreaggregated(t.Context(), dates[0].Date, dates[0].Files, parquet.Output{Level: methodspan.LevelHour}, func(add func(*methodspan.Row) error) error {
 		for i := range rows {
 			if err := add(&rows[i]); err != nil {
 				return err

@@ -19,9 +19,9 @@ type kept struct {
 // maxKeptBytes bounds the rows that wait: with more of them sums are written early.
 const maxKeptBytes = 16 << 20
 
-// add takes a row but for what leads to one request, and reports whether there is room for
+// addRow takes a row but for what leads to one request, and reports whether there is room for
 // another.
-func (k *kept) add(row *methodspan.Row) bool {
+func (k *kept) addRow(row *methodspan.Row) bool {
 	row.TraceID, row.SpanID, row.ParentSpanID, row.RequestID = [16]byte{}, [8]byte{}, [8]byte{}, ""
 	k.rows = append(k.rows, *row)
 	k.bytes += int(unsafe.Sizeof(*row)) + len(row.Stack) + len(row.Caller) + len(row.Signature) +

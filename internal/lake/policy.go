@@ -22,7 +22,7 @@ type Policy struct {
 	KeepIDs     time.Duration
 	KeepRollups time.Duration
 	// SumRows is how many rows a date that is over must have in no sums before sums by hour
-	// are kept beside it: fewer are read as fast. 0 keeps none.
+	// are kept next to it: fewer are read as fast. 0 keeps none.
 	SumRows int64
 	// MaxBytes is how large the warehouse may get and MinFree how little space the
 	// file system may have left. Beyond either the oldest dates are dropped, if

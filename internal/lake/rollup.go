@@ -20,7 +20,7 @@ import (
 const maxInstanceGroups = 64
 
 // maxNamedInstances is how many instances of a service keep their names in sums that are
-// kept beside rows, so that these have the clusters that the rows have. More fall into
+// kept as rollups, so that these have the clusters that the rows have. More fall into
 // groups.
 const maxNamedInstances = 1000
 
@@ -44,7 +44,7 @@ type into struct {
 	until int64 // ends after it are not believed
 }
 
-// Sums beside rows take room, and save nothing if there are as many: a sum must be of
+// Rollups take room, and save nothing if there are as many: a sum must be of
 // worthwhile rows on average, unless there are but fewSums.
 const (
 	worthwhile = 3
@@ -58,7 +58,7 @@ var errTooMany = errors.New("the rows have too little in common to be added up")
 // processes whose sums do not name their host.
 type beyond struct{ kept, hostless int64 }
 
-// put is parquet.Maintainer.Replace or Beside.
+// put is parquet.Maintainer.Replace or AddPreaggregated.
 type put func(ctx context.Context, date string, files []parquet.File, o parquet.Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error)
 
 // roll puts the sums of a date's rows where they go. The date is read twice side
@@ -82,7 +82,7 @@ func roll(ctx context.Context, to into, date string, files []parquet.File, level
 		if to.most > 0 {
 			r.add = atMost(to.most, add)
 		}
-		err = r.run(ahead, behind)
+		err = r.mergeRuns(ahead, behind)
 		b = beyond{r.kept.total, r.resources.hostless}
 		return err
 	})
@@ -139,7 +139,7 @@ type roller struct {
 	resources resources
 }
 
-func (r *roller) run(ahead, behind *parquet.Run) error {
+func (r *roller) mergeRuns(ahead, behind *parquet.Run) error {
 	next, err := r.bounded(ahead)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (r *roller) run(ahead, behind *parquet.Run) error {
 			}
 		}
 		for row != nil && methodOf(row) == method {
-			if err := r.take(row); err != nil {
+			if err := r.addRow(row); err != nil {
 				return err
 			}
 			if row, err = r.bounded(behind); err != nil {
@@ -253,8 +253,8 @@ type stretch struct {
 	end    int64
 }
 
-// take adds one row to its sum.
-func (r *roller) take(row *methodspan.Row) error {
+// addRow adds one row to its sum.
+func (r *roller) addRow(row *methodspan.Row) error {
 	if at := row.StartNS - row.StartNS%r.unit; at != r.at {
 		if err := r.flush(); err != nil {
 			return err
@@ -265,7 +265,7 @@ func (r *roller) take(row *methodspan.Row) error {
 	if row.Level == methodspan.LevelRaw {
 		weighed := r.cellsOf(row)
 		if weighed == nil {
-			if r.kept.add(row) {
+			if r.kept.addRow(row) {
 				return nil
 			}
 			return r.flush()

@@ -73,7 +73,7 @@ func (j *Job) Run(ctx context.Context) (*Report, error) {
 			return err
 		}
 		// Sums can wait for what keeps the warehouse in shape.
-		err = r.each(ctx, dates, r.look)
+		err = r.each(ctx, dates, r.maintainDate)
 		if hopeless(ctx, err) {
 			return err
 		}
@@ -227,8 +227,8 @@ func (r *runner) done(s Step) {
 	}
 }
 
-// look does to one date what is due, one thing after the other.
-func (r *runner) look(ctx context.Context, d *parquet.Date) error {
+// maintainDate does to one date what is due, one thing after the other.
+func (r *runner) maintainDate(ctx context.Context, d *parquet.Date) error {
 	policy := r.Policy
 	var tooLarge error
 	for {
@@ -303,7 +303,7 @@ func (r *runner) prepare(ctx context.Context, d *parquet.Date, level string) ([]
 	return files, nil
 }
 
-// lookForSums keeps sums by hour beside the files of a date, if they are due. Queries can do
+// lookForSums keeps hourly rollups of the files of a date, if they are due. Queries can do
 // without them, so a date that does not fit into memory, or into the directory, is left alone.
 func (r *runner) lookForSums(ctx context.Context, d *parquet.Date) error {
 	if !r.Policy.sumsDue(d, r.now) || !r.fetchable(notCoarser(d.Files, methodspan.LevelHour)) || r.DryRun && r.Policy.due(d, r.now) != "" {
@@ -323,7 +323,7 @@ func (r *runner) lookForSums(ctx context.Context, d *parquet.Date) error {
 	}
 	_, err = r.step(ctx, d, Sum, files, func(files []parquet.File) (parquet.File, error) {
 		// Rows that could not be added up lose nothing by it, so nobody is told of them.
-		file, _, err := roll(ctx, into{put: r.m.Beside, named: true, until: methodspan.Until(r.now), most: max(rowsOf(files)/worthwhile, fewSums)}, d.Date, files, methodspan.LevelHour)
+		file, _, err := roll(ctx, into{put: r.m.AddPreaggregated, named: true, until: methodspan.Until(r.now), most: max(rowsOf(files)/worthwhile, fewSums)}, d.Date, files, methodspan.LevelHour)
 		return file, err
 	})
 	if errors.Is(err, errTooMany) {

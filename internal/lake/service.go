@@ -79,7 +79,7 @@ func (r *runner) rewrite(ctx context.Context, d *parquet.Date, action Action, o 
 	}
 	for len(files) > 0 {
 		var next []parquet.File
-		next, files = r.take(files)
+		next, files = r.nextFiles(files)
 		err := r.replace(ctx, d, action, next, func(next []parquet.File) (parquet.File, error) {
 			return edit(ctx, r.m, d.Date, next, o)
 		})
@@ -110,10 +110,10 @@ func edit(ctx context.Context, m *parquet.Maintainer, date string, files []parqu
 	})
 }
 
-// take parts files into those that are rewritten next, of one level, what can be fetched
+// nextFiles parts files into those that are rewritten next, of one level, what can be fetched
 // at once and half of what can be read side by side, since each may be read in two parts;
 // and the rest.
-func (r *runner) take(files []parquet.File) (next, rest []parquet.File) {
+func (r *runner) nextFiles(files []parquet.File) (next, rest []parquet.File) {
 	for _, f := range files {
 		with := append(next[:len(next):len(next)], f)
 		if len(next) == 0 || f.Level == next[0].Level && r.fetchable(with) && r.fits(append(with, with...), wholeRows) {

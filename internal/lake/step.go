@@ -18,7 +18,7 @@ const (
 	Minute  Action = "roll_minute"
 	DropIDs Action = "drop_ids"
 	Merge   Action = "merge"
-	Sum     Action = "sum_hours" // keep sums by hour beside the rows
+	Sum     Action = "sum_hours" // keep hourly rollups of the rows
 	NoSums  Action = "drop_sums" // drop these because the disk is full
 	Delete  Action = "delete_service"
 	Relabel Action = "relabel_service"
@@ -87,7 +87,7 @@ func notCoarser(files []parquet.File, level string) []parquet.File {
 func rawFiles(files []parquet.File) []parquet.File { return finer(files, methodspan.LevelMinute) }
 
 // due tells what is to be done to a date next, "" if nothing. Dropping is decided
-// for all dates together, and sums beside rows are made when nothing is due to any.
+// for all dates together, and rollups are made when nothing is due to any.
 func (p *Policy) due(d *parquet.Date, now time.Time) Action {
 	old := age(d.Date, now)
 	settled := now.Sub(d.LastCommitted) >= quiet
@@ -104,7 +104,7 @@ func (p *Policy) due(d *parquet.Date, now time.Time) Action {
 	return ""
 }
 
-// sumsDue reports whether sums are to be kept beside a date: it is over and quiet, and so many of
+// sumsDue reports whether sums are to be kept next to a date: it is over and quiet, and so many of
 // its rows are in no sums that adding it up is worth it. A few late rows are not: all others
 // would be added up again with them.
 func (p *Policy) sumsDue(d *parquet.Date, now time.Time) bool {

@@ -232,7 +232,7 @@ func TestSumsAreOfWhatCounts(t *testing.T) {
 			case k < 7:
 				w.write(service, w.rng.IntN(5), 1+w.rng.IntN(15))
 				if after := w.open(what); len(before) > 0 && len(after) == len(before) {
-					states["late rows beside sums"]++
+					states["late rows and a rollup"]++
 				} else if len(after) < len(before) {
 					t.Fatalf("%s: rows took sums away", what)
 				}
@@ -296,7 +296,7 @@ func TestSumsAreOfWhatCounts(t *testing.T) {
 			t.Errorf("it never came to %s", action)
 		}
 	}
-	for _, state := range []string{"late rows beside sums", "with sums", "sums gone"} {
+	for _, state := range []string{"late rows and a rollup", "with sums", "sums gone"} {
 		if states[state] < 20 {
 			t.Errorf("%s %d times", state, states[state])
 		}
@@ -465,7 +465,7 @@ func TestSumsThatThereIsNoRoomFor(t *testing.T) {
 	}
 }
 
-// Instances keep their names in sums beside rows, so that these have the clusters that the
+// Instances keep their names in rollups, so that these have the clusters that the
 // rows have; only of a service with too many some fall into groups, always the same ones.
 func TestInstancesOfSumsBesideRows(t *testing.T) {
 	w := newSumsWorld(t, 5)
@@ -507,7 +507,7 @@ func TestInstancesOfSumsBesideRows(t *testing.T) {
 	}
 }
 
-// Rows that have too little in common have no sums beside them, which is found out once for
+// Rows that have too little in common have no rollup, which is found out once for
 // the same files.
 func TestRowsThatAreNotWorthSums(t *testing.T) {
 	w := newSumsWorld(t, 6)
@@ -545,7 +545,7 @@ func TestRowsThatAreNotWorthSums(t *testing.T) {
 	write("dense", 4*fewSums, 10)
 	w.now = w.now.Add(2 * time.Hour)
 	if actions := w.run(p); !slices.Equal(actions, []Action{Sum}) || len(w.open("dense")) != 1 {
-		t.Errorf("with dense ones beside: %v", actions)
+		t.Errorf("next to dense ones: %v", actions)
 	}
 	w.onlyNamed()
 	// Others that are sparse take the sums away again.

@@ -33,18 +33,18 @@ func (s *section) symbol(name string, v *node) *string {
 func (s *section) name(rule *Rule, line int, class, method, signature, match *string) {
 	switch {
 	case match != nil && (class != nil || method != nil || signature != nil):
-		s.warn("match", line, "must not stand beside `class`, `method` or `signature`", configfile.Quote(*match),
+		s.warn("match", line, "must not stand next to `class`, `method` or `signature`", configfile.Quote(*match),
 			"one entry names methods in one way")
 	case match != nil:
 		s.pattern(rule, line, *match)
 	case class == nil && method == nil:
 		s.warn("", line, "must have `class` and `method`, or `match`", "neither", "")
 	case class == nil:
-		s.warn("class", line, "must be said beside `method`", "nothing", `a function outside any class has "class": ""`)
+		s.warn("class", line, "must be given with `method`", "nothing", `a function outside any class has "class": ""`)
 	case method == nil:
-		s.warn("method", line, "must be said beside `class`", "nothing", `all methods of the class are "method": "*"`)
+		s.warn("method", line, "must be given with `class`", "nothing", `all methods of the class are "method": "*"`)
 	case *method == "*" && signature != nil:
-		s.warn("signature", line, "must not stand beside `\"method\": \"*\"`", configfile.Quote(*signature), "")
+		s.warn("signature", line, "must not stand next to `\"method\": \"*\"`", configfile.Quote(*signature), "")
 	default:
 		rule.class, rule.method = *class, *method
 		if signature != nil {

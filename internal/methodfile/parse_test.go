@@ -70,14 +70,14 @@ func TestFaultsOfEntries(t *testing.T) {
 			`methods[0].scope (line 3): must be one of ["lazy" "eager" "total"], found "all": known are "eager", "lazy", "total"`},
 		{"truth in quotes", `{"match": "a*", "blocking": "true"}`, `methods[0].blocking (line 3): must be true or false, found "true": remove the quotes`},
 		{"nothing named", `{"rate": 1}`, "methods[0] (line 3): must have `class` and `method`, or `match`, found neither"},
-		{"no class", `{"method": "Total"}`, "methods[0].class (line 3): must be said beside `method`, found nothing: " +
+		{"no class", `{"method": "Total"}`, "methods[0].class (line 3): must be given with `method`, found nothing: " +
 			`a function outside any class has "class": ""`},
-		{"no method", `{"class": "a"}`, "methods[0].method (line 3): must be said beside `class`, found nothing: " +
+		{"no method", `{"class": "a"}`, "methods[0].method (line 3): must be given with `class`, found nothing: " +
 			`all methods of the class are "method": "*"`},
 		{"named twice", `{"class": "a", "method": "b", "match": "a*"}`,
-			"methods[0].match (line 3): must not stand beside `class`, `method` or `signature`, found \"a*\": one entry names methods in one way"},
+			"methods[0].match (line 3): must not stand next to `class`, `method` or `signature`, found \"a*\": one entry names methods in one way"},
 		{"signature of all", `{"class": "a", "method": "*", "signature": "()"}`,
-			"methods[0].signature (line 3): must not stand beside `\"method\": \"*\"`, found \"()\""},
+			"methods[0].signature (line 3): must not stand next to `\"method\": \"*\"`, found \"()\""},
 		{"star in the middle", `{"match": "a*b*"}`, "methods[0].match (line 3): may have `*` at its end only, found \"a*b*\""},
 		{"no star", `{"match": "a.b"}`, "methods[0].match (line 3): must end in `*`, found \"a.b\": name one method by `class` and `method`, or write \"a.b*\""},
 		{"empty match", `{"match": ""}`, `methods[0].match (line 3): must not be empty, found ""`},
@@ -185,7 +185,7 @@ func TestWhatEntriesInherit(t *testing.T) {
 	assert.Equal(t, 0.2, f.Default.Rate)
 }
 
-// A rate beside bounds is where an adaptive rate starts; alone it stays.
+// A rate next to bounds is where an adaptive rate starts; alone it stays.
 func TestWhatIsPinned(t *testing.T) {
 	f, warnings := parse(t, `{"version": 1,
 	  "defaults": {"rate": 0.5, "max": 0.9},

@@ -112,7 +112,7 @@ func (s settings) fill(r *Rule) {
 }
 
 // Pinned reports whether nothing but the file decides: about the mode, or about a
-// rate that no bounds stand beside.
+// rate that no bounds stand next to.
 func (r *Rule) Pinned() bool {
 	return r.Mode != ModeSample && r.Mode != "" || r.Explicit && !r.Adaptive
 }

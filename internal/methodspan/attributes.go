@@ -1,6 +1,6 @@
 package methodspan
 
-// Names of span attributes. Units are in the names or said beside them.
+// Names of span attributes. Units are in the names or said next to them.
 const (
 	// AttrKind tells our spans apart; its values are the Kind constants.
 	AttrKind = "corehour.kind"

@@ -88,14 +88,14 @@ func (c *Converter) Items(td ptrace.Traces) ([]Item, Skipped) {
 				if rest.ID == "" {
 					rest.ID = fmt.Sprintf("%s-%d", c.runID, c.items.Add(1))
 				}
-				conversion.add(&rest, ss.Spans(), &shared)
+				conversion.addSpans(&rest, ss.Spans(), &shared)
 				continue
 			}
 			if hash == "" {
 				hash = resource.Key().Hash()
 			}
 			item := Item{ID: itemID(hash, seq, ss.Scope())}
-			conversion.add(&item, ss.Spans(), &shared)
+			conversion.addSpans(&item, ss.Spans(), &shared)
 			if len(item.Rows) > 0 {
 				items = append(items, item)
 			}
@@ -151,12 +151,12 @@ func newConversion(of *Converter) *conversion {
 	return c
 }
 
-// add makes rows of spans and puts them to an item. What is behind the end of the
+// addSpans makes rows of spans and puts them to an item. What is behind the end of the
 // item's rows is zero.
-func (c *conversion) add(item *Item, spans ptrace.SpanSlice, s *shared) {
+func (c *conversion) addSpans(item *Item, spans ptrace.SpanSlice, s *shared) {
 	rows := item.Rows
 	if rows == nil {
-		rows = c.rows.take(spans.Len())
+		rows = c.rows.allocate(spans.Len())
 	}
 	rows = slices.Grow(rows, spans.Len())
 	for i := range spans.Len() {

@@ -38,8 +38,8 @@ func BinValue(bin int32) float64 {
 // MaxBin is the highest bin a count of nanoseconds can fall into.
 var MaxBin = BinOf(math.MaxInt64)
 
-// add adds to one bin.
-func (h *Histogram) add(bin int32, n float64) {
+// addToBin adds to one bin.
+func (h *Histogram) addToBin(bin int32, n float64) {
 	list := *h
 	i := len(list)
 	if i > 0 && list[i-1].Bin >= bin {

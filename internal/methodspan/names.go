@@ -7,7 +7,7 @@ import (
 
 const (
 	// maxNames is how many functions and how many callers are remembered. Beyond it
-	// they are all forgotten and remembered anew.
+	// they are all forgotten and learned again.
 	maxNames = 1 << 16
 	// maxRemembered is how long a name may be to be remembered.
 	maxRemembered = 2048

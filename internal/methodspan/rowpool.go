@@ -15,8 +15,8 @@ type rowPool struct {
 	max  int
 }
 
-// take is memory for n rows.
-func (p *rowPool) take(n int) []Row {
+// allocate is memory for n rows.
+func (p *rowPool) allocate(n int) []Row {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if last := len(p.free) - 1; last >= 0 {

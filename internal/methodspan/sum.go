@@ -47,7 +47,7 @@ type side struct {
 	same    bool
 }
 
-func (s *side) add(n, x int64, squares float64, max int64, hist Histogram, prob float64) {
+func (s *side) addMeasured(n, x int64, squares float64, max int64, hist Histogram, prob float64) {
 	if n <= 0 || prob == 0 {
 		return
 	}
@@ -71,11 +71,11 @@ func (s *side) add(n, x int64, squares float64, max int64, hist Histogram, prob 
 		s.max = max
 	}
 	if n == 1 && len(hist) == 0 {
-		s.hist.add(BinOf(float64(x)), w)
+		s.hist.addToBin(BinOf(float64(x)), w)
 		return
 	}
 	for _, b := range hist {
-		s.hist.add(b.Bin, b.N*w)
+		s.hist.addToBin(b.Bin, b.N*w)
 	}
 }
 
@@ -110,7 +110,7 @@ func (s *Sum) Add(r *Row) {
 	s.rows++
 	s.start, s.end = min(s.start, r.StartNS), max(s.end, r.EndNS)
 	s.calls += r.Calls
-	s.wall.add(r.Measured, r.WallNS, r.WallSq, r.WallMaxNS, r.WallHist, r.P)
+	s.wall.addMeasured(r.Measured, r.WallNS, r.WallSq, r.WallMaxNS, r.WallHist, r.P)
 	if r.Measured > 0 && r.P != 0 {
 		s.errors += r.Errors / r.P
 	}
@@ -120,7 +120,7 @@ func (s *Sum) Add(r *Row) {
 		} else if s.cpuP != r.CPUP {
 			s.samePCPU = false
 		}
-		s.cpu.add(r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS, r.CPUHist, r.Q())
+		s.cpu.addMeasured(r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS, r.CPUHist, r.Q())
 		if r.HasCores() {
 			s.coreNS += max(float64(r.CPUNS), r.Process.Cores*float64(r.EndNS-r.StartNS))
 		} else {

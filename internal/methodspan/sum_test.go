@@ -180,7 +180,7 @@ func TestEventDay(t *testing.T) {
 func TestHistogramFrom(t *testing.T) {
 	var h Histogram
 	for x := 1.0; x <= 10_000; x++ {
-		h.add(BinOf(x), 1)
+		h.addToBin(BinOf(x), 1)
 	}
 	for _, x := range []float64{0, 1, 2, 999.5, 5000, 9999} {
 		if got, want := h.From(x), 10_000-max(math.Ceil(x)-1, 0); math.Abs(got-want) > 0.01*10_000 {

@@ -45,14 +45,14 @@ type minuteSums struct {
 	cpu, wall recordSums
 }
 
-// restSums are what rows that were added up have in what is left of the date, and beside it.
+// restSums are what rows that were added up have in what is left of the date, and outside it.
 type restSums struct {
 	cpuCalls, wallCalls float64
 	cpu, wall           recordSums
 	cpuHeld, wallHeld   recordSums // of rows whose weights are final
 }
 
-func (s *restSums) add(r *Row, tail bool) {
+func (s *restSums) addRow(r *Row, tail bool) {
 	if r.Kind == KindProcess {
 		return
 	}
@@ -75,7 +75,7 @@ func (s *restSums) add(r *Row, tail bool) {
 // for the tail, and by its square.
 type recordSums struct{ tail, n, squares float64 }
 
-func (s *recordSums) add(o recordSums) {
+func (s *recordSums) addSums(o recordSums) {
 	s.tail += o.tail
 	s.n += o.n
 	s.squares += o.squares
@@ -124,7 +124,7 @@ func (c *Cells) Reset() {
 func (c *Cells) Add(r *Row) {
 	tail := r.Stratum == StratumTail
 	if r.Level != LevelRaw {
-		c.rest.add(r, tail)
+		c.rest.addRow(r, tail)
 		return
 	}
 	if !inCells(r) {
@@ -153,7 +153,7 @@ type Weight struct {
 	scale, scaleWall float64 // what the weights were multiplied by because of others
 }
 
-// Kinds of cells beside LevelMinute and LevelHour.
+// Kinds of cells in addition to LevelMinute and LevelHour.
 const (
 	CellDate = "date"
 	CellNone = "none"
@@ -271,7 +271,7 @@ func (p *cellPlan) make(minutes []minuteSums, callsLeft, held float64, left reco
 				continue
 			}
 			s := side(m)
-			hourSums[h].add(s)
+			hourSums[h].addSums(s)
 			hourCalls[h] += m.calls
 			minutesHold[h] = minutesHold[h] && s.holds(m.calls) && !s.alone(m.calls)
 		}
@@ -286,7 +286,7 @@ func (p *cellPlan) make(minutes []minuteSums, callsLeft, held float64, left reco
 			cells[h] = byHour
 		default:
 			cells[h] = byDate
-			left.add(hourSums[h])
+			left.addSums(hourSums[h])
 			callsLeft += hourCalls[h]
 			continue
 		}

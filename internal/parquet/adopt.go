@@ -53,7 +53,7 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 		}
 		// Somebody else's file must not use the numbers up. Its own one is left alone
 		// when the writer gets there.
-		if a.add(g, now) && o.sequence-w.state.sequence <= maxAhead {
+		if a.addWrite(g, now) && o.sequence-w.state.sequence <= maxAhead {
 			w.sequence = max(w.sequence, o.sequence)
 		}
 	}
@@ -62,8 +62,8 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 
 func (a *adoption) known(id string) bool { return a.seen.has(id) || a.w.Committed(id) }
 
-// add decides about the files of one write, and reports whether it took items of them.
-func (a *adoption) add(g *written, now time.Time) (took bool) {
+// addWrite decides about the files of one write, and reports whether it took items of them.
+func (a *adoption) addWrite(g *written, now time.Time) (took bool) {
 	floor := floorOf(a.w.state.floor)
 	whole := true // all its rows may count
 	for i := range g.files {
@@ -103,7 +103,7 @@ func (a *adoption) add(g *written, now time.Time) (took bool) {
 		default:
 			a.rowIDs = append(a.rowIDs, id)
 		}
-		a.seen.add(id)
+		a.seen.addID(id)
 	}
 	return fresh > 0
 }
@@ -121,9 +121,9 @@ func (a *adoption) commit(now time.Time) error {
 		tx := &transaction{w: w, now: now}
 		ids := idSet{}
 		for _, id := range a.rowIDs {
-			ids.add(id)
+			ids.addID(id)
 		}
-		if err := tx.run(context.Background(), byDate(a.rows), ids.pack(), a.keep); err != nil {
+		if err := tx.commitRows(context.Background(), byDate(a.rows), ids.pack(), a.keep); err != nil {
 			return err
 		}
 		for _, f := range tx.files {

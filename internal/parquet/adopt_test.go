@@ -141,7 +141,7 @@ func (d *busyDisk) create(path string) (diskFile, error) {
 }
 
 // Maintenance may drop a date while a start adopts files of that date and of others:
-// it begins anew, and adopts the others.
+// it begins again, and adopts the others.
 func TestAdoptionBesideMaintenance(t *testing.T) {
 	root := t.TempDir()
 	disk := &stuckDisk{works: true}
@@ -221,7 +221,7 @@ func TestNamesThatAreTaken(t *testing.T) {
 		}
 	}
 	write(t, w, b)
-	wantStored(t, "beside the taken names", root, a, b)
+	wantStored(t, "with taken names", root, a, b)
 	if w.state.sequence != 4 {
 		t.Errorf("the last file is %d", w.state.sequence)
 	}

@@ -334,7 +334,7 @@ func (b *block) numberResources() {
 			numbers[res] = n
 			b.distinct = append(b.distinct, res)
 		}
-		b.resourceAt.add(n)
+		b.resourceAt.appendNumber(n)
 	}
 }
 
@@ -353,7 +353,7 @@ func (v *nameListVector) get(row int) []string {
 	return v.lists[row]
 }
 
-func (v *nameListVector) take(page pq.Page, defs []byte) error {
+func (v *nameListVector) readPage(page pq.Page, defs []byte) error {
 	n := int(page.NumRows())
 	if len(v.lists) == 0 && !known(page) {
 		v.rows += n

@@ -76,7 +76,7 @@ func (m *Maintainer) cleanDate(dir string, named map[string]bool) error {
 	}
 	for _, e := range entries {
 		kind, _, ok := strings.Cut(e.Name(), "-")
-		ours := ok && slices.Contains([]string{KindMerge, KindRoll, KindBeside}, kind)
+		ours := ok && slices.Contains([]string{KindMerge, KindRoll, KindPreaggregated}, kind)
 		if name := dir + "/" + e.Name(); ours && !named[name] {
 			m.remove(m.path(name))
 		}

@@ -49,12 +49,12 @@ type valueKind[K comparable] struct {
 	bounds func(values []K) (low, high []byte, ok bool)
 }
 
-// add adds the next row's value.
-func (c *dictColumn[K]) add(v K) {
+// appendValue adds the next row's value.
+func (c *dictColumn[K]) appendValue(v K) {
 	if v != c.last || c.lastAt == null {
 		c.last, c.lastAt = v, c.number(v)
 	}
-	c.rows.add(c.lastAt)
+	c.rows.appendNumber(c.lastAt)
 }
 
 // number is the number of a value, which becomes one of the column's.
@@ -89,7 +89,7 @@ func (c *dictColumn[K]) lookup(v K) int32 {
 
 func (c *dictColumn[K]) addNull() {
 	c.nulls++
-	c.rows.add(null)
+	c.rows.appendNumber(null)
 }
 
 func (c *dictColumn[K]) addNulls(n int) {
@@ -294,19 +294,19 @@ type (
 	doubleColumn struct{ dictColumn[uint64] }
 )
 
-// add adds the next row's name. Rows share their names, so that one in the same place as
+// appendName adds the next row's name. Rows share their names, so that one in the same place as
 // the last, or as one that was numbered lately, is not compared.
-func (c *stringColumn) add(v string) {
+func (c *stringColumn) appendName(v string) {
 	if c.lastAt != null && samePlace(v, c.last) {
-		c.rows.add(c.lastAt)
+		c.rows.appendNumber(c.lastAt)
 		return
 	}
 	if slot := c.slot(v); slot.place != 0 && samePlace(v, slot.value) {
 		c.last, c.lastAt = v, slot.place-1
-		c.rows.add(c.lastAt)
+		c.rows.appendNumber(c.lastAt)
 		return
 	}
-	c.dictColumn.add(v)
+	c.dictColumn.appendValue(v)
 }
 
 func samePlace(a, b string) bool {
@@ -318,18 +318,18 @@ func (c *stringColumn) addName(v string) {
 	if v == "" {
 		c.addNull()
 	} else {
-		c.add(v)
+		c.appendName(v)
 	}
 }
 
-func (c *doubleColumn) addDouble(v float64) { c.add(math.Float64bits(v)) }
+func (c *doubleColumn) addDouble(v float64) { c.appendValue(math.Float64bits(v)) }
 
 // addKnown adds a rate or probability, 0 for unknown.
 func (c *doubleColumn) addKnown(v float64) {
 	if v == 0 {
 		c.addNull()
 	} else {
-		c.add(math.Float64bits(v))
+		c.appendValue(math.Float64bits(v))
 	}
 }
 
@@ -337,7 +337,7 @@ func (c *doubleColumn) addPointer(v *float64) {
 	if v == nil {
 		c.addNull()
 	} else {
-		c.add(math.Float64bits(*v))
+		c.appendValue(math.Float64bits(*v))
 	}
 }
 

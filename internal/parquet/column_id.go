@@ -15,8 +15,8 @@ type idColumn struct {
 
 func (c *idColumn) addNull() { c.n++ }
 
-// add adds an id of the column's size.
-func (c *idColumn) add(id []byte) {
+// appendID adds an id of the column's size.
+func (c *idColumn) appendID(id []byte) {
 	low, high := idHalves(id)
 	if low|high == 0 {
 		c.n++

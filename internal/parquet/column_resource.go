@@ -20,14 +20,14 @@ type resources struct {
 
 const recentResources = 256
 
-func (c *resources) add(r *methodspan.Resource) {
+func (c *resources) appendResource(r *methodspan.Resource) {
 	if r == nil {
 		r = &unknown
 	}
 	if r != c.last {
 		c.last, c.lastAt = r, c.number(r)
 	}
-	c.rows.add(c.lastAt)
+	c.rows.appendNumber(c.lastAt)
 }
 
 func (c *resources) number(r *methodspan.Resource) int32 {
@@ -83,7 +83,7 @@ type startColumn struct {
 func (c *startColumn) fill() {
 	for _, r := range c.of.values {
 		if r.ProcessStartNS != 0 {
-			c.add(r.ProcessStartNS)
+			c.appendValue(r.ProcessStartNS)
 		} else {
 			c.addNull()
 		}

@@ -10,7 +10,7 @@ type rowNumbers struct {
 	each []int32 // by row
 }
 
-func (r *rowNumbers) add(number int32) {
+func (r *rowNumbers) appendNumber(number int32) {
 	if len(r.each) == 0 && number == r.same && r.n > 0 {
 		r.n++ // apart, so that it is inlined
 	} else {
@@ -25,7 +25,7 @@ func (r *rowNumbers) addOther(number int32) {
 	case r.n == 0:
 		r.same = number
 	default:
-		r.spread()
+		r.writeCounted()
 		r.each = append(r.each, number)
 	}
 	r.n++
@@ -39,12 +39,12 @@ func (r *rowNumbers) addSame(number int32, n int) {
 		return
 	}
 	for range n {
-		r.add(number)
+		r.appendNumber(number)
 	}
 }
 
-// spread writes down what was only counted so far.
-func (r *rowNumbers) spread() {
+// writeCounted writes down what was only counted so far.
+func (r *rowNumbers) writeCounted() {
 	r.each = slices.Grow(r.each, r.n+1)
 	for range r.n {
 		r.each = append(r.each, r.same)

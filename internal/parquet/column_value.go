@@ -19,7 +19,7 @@ type timeColumn struct {
 	nulls    int
 }
 
-func (c *timeColumn) add(v int64) {
+func (c *timeColumn) appendTime(v int64) {
 	if !c.required {
 		c.known = append(grown(c.known, c.n), 1)
 		c.values = grown(c.values, c.n)
@@ -144,9 +144,9 @@ type sparseColumn struct {
 	values []byte
 }
 
-func (c *sparseColumn) addNull() { c.rows.add(null) }
+func (c *sparseColumn) addNull() { c.rows.appendNumber(null) }
 
-func (c *sparseColumn) next() { c.rows.add(int32(len(c.values) / c.size)) }
+func (c *sparseColumn) next() { c.rows.appendNumber(int32(len(c.values) / c.size)) }
 
 func (c *sparseColumn) addDouble(v float64) {
 	c.next()

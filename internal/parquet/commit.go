@@ -26,9 +26,9 @@ func (w *Writer) commit(ctx context.Context, b *batch, now time.Time, res *Resul
 	tx := &transaction{w: w, now: now}
 	ids := idSet{}
 	for _, id := range b.ids {
-		ids.add(id)
+		ids.addID(id)
 	}
-	if err := tx.run(ctx, b.dates(), ids.pack(), nil); err != nil {
+	if err := tx.commitRows(ctx, b.dates(), ids.pack(), nil); err != nil {
 		return err
 	}
 	for _, f := range tx.files {
@@ -36,7 +36,7 @@ func (w *Writer) commit(ctx context.Context, b *batch, now time.Time, res *Resul
 		res.Bytes += f.Bytes
 		res.Files++
 	}
-	w.sweep.run(&w.committer, now)
+	w.sweep.deleteDue(&w.committer, now)
 	return nil
 }
 
@@ -92,9 +92,9 @@ type transaction struct {
 	created []string // files, which undo removes
 }
 
-// run writes the rows and makes them count, together with files that are on
+// commitRows writes the rows and makes them count, together with files that are on
 // disk already.
-func (tx *transaction) run(ctx context.Context, dates []dateRows, ids map[string]string, ready []fileEntry) error {
+func (tx *transaction) commitRows(ctx context.Context, dates []dateRows, ids map[string]string, ready []fileEntry) error {
 	err := tx.writeFiles(ctx, dates, ids)
 	if err == nil {
 		tx.files = append(tx.files, ready...)

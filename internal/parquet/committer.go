@@ -48,7 +48,7 @@ func (c *committer) publish(now time.Time, apply change) error {
 		return err
 	}
 	t := &commit{committer: c, now: now}
-	err = t.run(apply)
+	err = t.commitChange(apply)
 	if err != nil && !c.unsettled {
 		if c.state.generation == 0 {
 			// The number of a manifest tells readers whether there was a commit before.
@@ -63,7 +63,7 @@ func (c *committer) publish(now time.Time, apply change) error {
 	return err
 }
 
-func (t *commit) run(apply change) error {
+func (t *commit) commitChange(apply change) error {
 	c := t.committer
 	next := c.state.clone()
 	// No number is used twice, so a name is never that of an older attempt.
@@ -103,7 +103,7 @@ func (t *commit) run(apply change) error {
 		typed.Hint = hintUnknown
 		return typed
 	}
-	c.sweep.add(t.now, t.replaced...)
+	c.sweep.addPaths(t.now, t.replaced...)
 	c.state = *next
 	return nil
 }
@@ -131,12 +131,12 @@ func (c *committer) refresh() error {
 		return &Error{Op: "read", Path: c.path(currentName), Kind: ErrCorrupt, Hint: "start again to go on with it, or bring the newer one back",
 			Err: fmt.Errorf("it was replaced by an older one while it was in use: it names generation %d, and %d counted", g.Generation, c.state.generation)}
 	}
-	c.take(g, sum)
+	c.setKnown(g, sum)
 	return nil
 }
 
-// take makes a generation the state that is known.
-func (c *committer) take(g *generation, sum string) {
+// setKnown makes a generation the state that is known.
+func (c *committer) setKnown(g *generation, sum string) {
 	c.state = state{
 		generation: g.Generation, checksum: sum, sequence: g.Sequence, common: g.Common, floor: g.Floor,
 		remember: g.Remember, rememberMax: g.RememberMax, grace: g.Grace, removed: g.Removed, dates: g.Dates, loaded: c.state.loaded,
@@ -144,7 +144,7 @@ func (c *committer) take(g *generation, sum string) {
 	c.lastGeneration = max(c.lastGeneration, g.Generation)
 }
 
-// setDate writes the manifest of a date anew; its parts stay as they are.
+// setDate rewrites the manifest of a date; its parts stay as they are.
 func (t *commit) setDate(next *state, old dateState, ref dateRef, m *dateManifest) error {
 	if old.ref.Manifest != "" {
 		t.replaced = append(t.replaced, t.path(manifestDir, old.ref.Manifest))

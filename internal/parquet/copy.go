@@ -61,9 +61,9 @@ func (c *copier) names(to *stringColumn, of func(*block) *nameVector) {
 		}
 		switch {
 		case number != null:
-			to.rows.add(number)
+			to.rows.appendNumber(number)
 		case to.required:
-			to.add("")
+			to.appendName("")
 		default:
 			to.addNull()
 		}
@@ -88,7 +88,7 @@ func (c *copier) times(to *timeColumn, of func(*block) *longs) {
 			continue
 		}
 		if x, ok := from[p.part].get(int(p.row)); ok || to.required {
-			to.add(x)
+			to.appendTime(x)
 		} else {
 			to.addNull()
 		}
@@ -122,7 +122,7 @@ func (c *copier) maxima(to *timeColumn, of func(*block) [3]*longs) {
 		if !ok || methodspan.MaximumFollows(measured.value(row), sum.value(row), x) {
 			to.addNull()
 		} else {
-			to.add(x)
+			to.appendTime(x)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (c *copier) maxima(to *timeColumn, of func(*block) [3]*longs) {
 func (c *copier) counts(to *longColumn, of func(*block) *longs) {
 	from, _ := vectorsOf(c, of, (*longs).empty)
 	for _, p := range c.picks {
-		to.add(from[p.part].value(int(p.row)))
+		to.appendValue(from[p.part].value(int(p.row)))
 	}
 }
 
@@ -157,7 +157,7 @@ func (c *copier) ids(to *idColumn, of func(*block) *idVector) {
 			to.addNull()
 			continue
 		}
-		to.add(v.values[int(p.row)*v.size : (int(p.row)+1)*v.size])
+		to.appendID(v.values[int(p.row)*v.size : (int(p.row)+1)*v.size])
 	}
 }
 
@@ -197,6 +197,6 @@ func (c *copier) processes(t *table) {
 func (c *copier) resources(to *resources) {
 	for _, p := range c.picks {
 		b := c.parts[p.part].block
-		to.add(b.distinct[b.resourceAt.at(p.row)])
+		to.appendResource(b.distinct[b.resourceAt.at(p.row)])
 	}
 }

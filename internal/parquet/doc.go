@@ -23,7 +23,7 @@
 // The writer adds files, a Maintainer replaces files of a date by one, or drops
 // dates, in one commit each; what is taken out stays for the grace of its readers.
 //
-// Beside the files of a date that count, its manifest may name one of sums of their rows,
+// Next to the files of a date that count, its manifest may name one of sums of their rows,
 // for readers to take in their stead. It counts for nothing: what it says is in the files
 // that it is of, and it goes with the first of them that goes.
 //

@@ -45,7 +45,7 @@ const (
 	// rowGroupBins bounds the bins of histograms in one row group, which may be
 	// hundreds a row: who reads a row group has all of them in memory.
 	rowGroupBins = 1 << 20
-	// binWeight is what a bin counts as beside the bytes of names.
+	// binWeight is what a bin counts as in addition to the bytes of names.
 	binWeight = rowGroupWeight / rowGroupBins
 	// bufferBytes is how much is encoded before it is written.
 	bufferBytes = 1 << 20

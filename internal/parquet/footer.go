@@ -98,7 +98,7 @@ func checkChunk(m *format.ColumnMetaData, rows, size int64) error {
 	if m.TotalUncompressedSize < 0 || m.TotalUncompressedSize > min(mostChunk, mostExpansion*m.TotalCompressedSize+freeExpansion) {
 		return fmt.Errorf("%d bytes cannot be %d unpacked", m.TotalCompressedSize, m.TotalUncompressedSize)
 	}
-	// An element of a list takes a byte at least, beside a row that has none.
+	// An element of a list takes a byte at least, in addition to a row that has none.
 	if m.NumValues < 0 || m.NumValues > rows+m.TotalUncompressedSize {
 		return fmt.Errorf("%d rows in %d bytes cannot have %d values", rows, m.TotalUncompressedSize, m.NumValues)
 	}

@@ -55,8 +55,8 @@ func (s idSet) has(id string) bool {
 	return i < len(runs) && runs[i].from <= n
 }
 
-// add adds an id and tells by how many runs the set grew (it may shrink).
-func (s idSet) add(id string) int {
+// addID adds an id and tells by how many runs the set grew (it may shrink).
+func (s idSet) addID(id string) int {
 	prefix, n, numbered := splitID(id)
 	if !numbered {
 		if _, ok := s[plainKey(id)]; ok {
@@ -101,7 +101,7 @@ func (s idSet) unpack(packed map[string]string) (grown int, err error) {
 			if splitsNumber(id) {
 				return grown, fmt.Errorf("%.80q has a number and no runs", id)
 			}
-			grown += s.add(id)
+			grown += s.addID(id)
 			continue
 		}
 		more, err := parseRuns(runs)
@@ -204,10 +204,10 @@ func maxTime(a, b time.Time) time.Time {
 	return b
 }
 
-func (b *idBook) add(ids []string, t time.Time) {
+func (b *idBook) addIDs(ids []string, t time.Time) {
 	p := b.page(t)
 	for _, id := range ids {
-		grown := p.ids.add(id)
+		grown := p.ids.addID(id)
 		p.runs += grown
 		b.runs += grown
 	}

@@ -57,7 +57,7 @@ func TestIDSetIsASet(t *testing.T) {
 			if set.has(id) != want[id] {
 				t.Fatalf("seed %d: has(%q) is %v", seed, id, set.has(id))
 			}
-			runs += set.add(id)
+			runs += set.addID(id)
 			want[id] = true
 		}
 		unpacked := idSet{}
@@ -94,8 +94,8 @@ func TestUnpackAdds(t *testing.T) {
 			set := idSet{}
 			for range rng.IntN(60) {
 				id := fmt.Sprintf("%c-%d", 'a'+rune(rng.IntN(2)), rng.IntN(150))
-				set.add(id)
-				want.add(id)
+				set.addID(id)
+				want.addID(id)
 			}
 			grown, err := both.unpack(set.pack())
 			if err != nil {
@@ -142,7 +142,7 @@ func TestRunsOutOfOrder(t *testing.T) {
 func TestInOrderIDsAreOneRun(t *testing.T) {
 	set, runs := idSet{}, 0
 	for i := 1; i <= 100_000; i++ {
-		runs += set.add(fmt.Sprintf("process-%d", i))
+		runs += set.addID(fmt.Sprintf("process-%d", i))
 	}
 	if got := set.pack(); runs != 1 || len(got) != 1 || got["process-"] != "1-100000" {
 		t.Errorf("%d runs, packed as %v", runs, got)
@@ -154,7 +154,7 @@ func TestIDBookBounds(t *testing.T) {
 	b := idBook{window: 24 * time.Hour, max: 240}
 	for hour := range 72 {
 		now := noon.Add(time.Duration(hour) * time.Hour)
-		b.add([]string{fmt.Sprintf("p%d-1", hour)}, now)
+		b.addIDs([]string{fmt.Sprintf("p%d-1", hour)}, now)
 		for age := range min(hour, 60) {
 			has := b.has(fmt.Sprintf("p%d-1", hour-age))
 			if age <= 24 && !has || age > 26 && has {
@@ -166,7 +166,7 @@ func TestIDBookBounds(t *testing.T) {
 		t.Errorf("%d runs were dropped early", b.dropped)
 	}
 	for i := range 1000 {
-		b.add([]string{fmt.Sprintf("q%d-1", i)}, noon.Add(72*time.Hour))
+		b.addIDs([]string{fmt.Sprintf("q%d-1", i)}, noon.Add(72*time.Hour))
 		if b.runs > b.max {
 			t.Fatalf("%d runs after %d items", b.runs, i)
 		}

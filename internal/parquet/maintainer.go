@@ -17,7 +17,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Maintainer replaces and drops files of a warehouse, beside the writer, which
+// Maintainer replaces and drops files of a warehouse, alongside the writer, which
 // goes on. There is one at a time. It never adds rows of its own, and never
 // touches a file that no commit names.
 type Maintainer struct {
@@ -89,7 +89,7 @@ func (m *Maintainer) Dates() ([]Date, error) {
 		if err != nil {
 			return nil, err
 		}
-		dates = append(dates, m.dateOf(ref, entries, manifest.beside(entries)))
+		dates = append(dates, m.dateOf(ref, entries, manifest.preaggregated(entries)))
 	}
 	return dates, nil
 }
@@ -117,7 +117,7 @@ type Output struct {
 // order of a Run; without rows the old files just go, and there is no new one to
 // describe. They are deleted when their grace is over.
 func (m *Maintainer) Replace(ctx context.Context, date string, old []File, o Output, produce func(add func(*methodspan.Row) error) error) (File, error) {
-	return m.replace(ctx, date, old, o, func(s *stream) error { return produce(s.add) })
+	return m.replace(ctx, date, old, o, func(s *stream) error { return produce(s.addRow) })
 }
 
 // Merge puts the rows of files of one level into one, as Replace does, column by
@@ -239,7 +239,7 @@ func (m *Maintainer) publishReplaced(date string, old []File, made fileEntry) er
 		if len(taken) != len(gone) {
 			return m.changed(date)
 		}
-		manifest.Sums = before.manifest.beside(files)
+		manifest.Sums = before.manifest.preaggregated(files)
 		if sums := manifest.Sums; sums != nil && slices.ContainsFunc(sums.Of, func(path string) bool { return gone[path] }) {
 			if sums.kept() {
 				taken = append(taken, sums.Path)
@@ -350,7 +350,7 @@ func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
 			for _, f := range files {
 				taken = append(taken, f.Path)
 			}
-			sums := before.manifest.beside(files)
+			sums := before.manifest.preaggregated(files)
 			if sums.kept() {
 				taken = append(taken, sums.Path)
 			}

@@ -69,7 +69,7 @@ func TestMaintenanceBesideTheWriter(t *testing.T) {
 			}
 		}
 		put(n)
-		wantStored(t, "beside", root, all...)
+		wantStored(t, "alongside", root, all...)
 	}
 	write(t, w, all...) // repeats
 	wantStored(t, "repeated", root, all...)

@@ -67,7 +67,7 @@ type dateRef struct {
 	Files         int       `json:"files"`
 	Rows          int64     `json:"rows"`
 	Bytes         int64     `json:"bytes"`
-	SumsBytes     int64     `json:"sums_bytes,omitempty"` // of the sums beside the files
+	SumsBytes     int64     `json:"sums_bytes,omitempty"` // of the rollups of the files
 	LastCommitted time.Time `json:"last_committed"`       // of rows; maintenance does not count
 }
 
@@ -80,7 +80,7 @@ type dateManifest struct {
 	Files  []fileEntry `json:"files"`
 	// Settled are the ids that files settled which are no longer listed.
 	Settled []settled `json:"settled,omitempty"`
-	// Sums is a file beside those that count. A program that does not know of it leaves it
+	// Sums is a file next to those that count. A program that does not know of it leaves it
 	// out when it commits; then nothing names the file, and maintenance deletes it.
 	Sums *sumsEntry `json:"sums,omitempty"`
 }
@@ -112,7 +112,7 @@ type fileEntry struct {
 }
 
 // sumsEntry is a file of sums of the rows of files that count. Its own rows don't: readers
-// may take it instead of these files, never beside them. Without a path it says that sums
+// may take it instead of these files, never next to them. Without a path it says that sums
 // of these files are not worth keeping.
 type sumsEntry struct {
 	fileEntry
@@ -241,11 +241,11 @@ func (m *dateManifest) astray(root, path string) *Error {
 	return corrupt("read manifest", filepath.Join(root, manifestDir), fmt.Errorf("date %s lists the file %q", m.Date, path))
 }
 
-// beside are the sums of some of the date's files, nil if it has none. Whoever takes files
+// preaggregated returns the sums of some of the date's files, nil if it has none. Whoever takes files
 // out of a date takes their sums out, too. Should one have forgotten it, rows would be
 // counted that are not there any more; without the sums readers have all there is, so
 // this is no reason to refuse the date.
-func (m *dateManifest) beside(files []fileEntry) *sumsEntry {
+func (m *dateManifest) preaggregated(files []fileEntry) *sumsEntry {
 	if m.Sums == nil || len(m.Sums.Of) == 0 {
 		return nil
 	}
@@ -270,7 +270,7 @@ func (m *dateManifest) onDisk(root string) ([]fileEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sums := m.beside(files); sums.kept() {
+	if sums := m.preaggregated(files); sums.kept() {
 		files = append(files, sums.fileEntry)
 	}
 	return files, nil

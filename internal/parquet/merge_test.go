@@ -132,7 +132,7 @@ func addAll(s *stream, r *Run) error {
 		if row == nil || err != nil {
 			return err
 		}
-		if err := s.add(row); err != nil {
+		if err := s.addRow(row); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ func (w *Writer) Rebase(from string, theirs *Tree, sequence int64) error {
 	if w.lockFile == nil {
 		return &Error{Op: "rebase", Path: w.root, Kind: ErrClosed}
 	}
-	if err := w.settle(); err != nil {
+	if err := w.resolveUnknown(); err != nil {
 		return err
 	}
 	w.lastGeneration = max(w.lastGeneration, theirs.Generation)
@@ -42,7 +42,7 @@ func (w *Writer) Rebase(from string, theirs *Tree, sequence int64) error {
 	return nil
 }
 
-// rebase is one that is under way. All manifests are written anew under names of the
+// rebase is one that is under way. All manifests are rewritten under names of the
 // next generation, since both may have used the same ones.
 type rebase struct {
 	from   string
@@ -63,7 +63,7 @@ func (r *rebase) apply(t *commit, next *state) error {
 	for _, o := range r.theirs.Objects {
 		r.checksums[o.Path] = o.Checksum
 	}
-	listed, err := r.look(t, g)
+	listed, err := r.compare(t, g)
 	if err != nil {
 		return err
 	}
@@ -102,9 +102,9 @@ func (r *rebase) apply(t *commit, next *state) error {
 	return nil
 }
 
-// look finds out what we list and they don't, and dooms our manifests and the files
+// compare finds out what we list and they don't, and dooms our manifests and the files
 // that nothing leads to afterwards.
-func (r *rebase) look(t *commit, g *generation) (listed map[string]bool, err error) {
+func (r *rebase) compare(t *commit, g *generation) (listed map[string]bool, err error) {
 	listed = map[string]bool{}
 	for _, ref := range t.state.dates {
 		m, err := readDate(t.root, ref)
@@ -178,7 +178,7 @@ func (r *rebase) date(t *commit, next *state, ref dateRef) error {
 		if files, err = old.allFiles(r.from); err != nil {
 			return err
 		}
-		m.Settled, m.Sums = old.Settled, old.beside(files)
+		m.Settled, m.Sums = old.Settled, old.preaggregated(files)
 	}
 	for _, f := range r.later {
 		if dateOf(f) != ref.Date {

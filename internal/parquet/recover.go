@@ -53,10 +53,10 @@ func (w *Writer) Settle() error {
 	if w.lockFile == nil {
 		return nil
 	}
-	return w.settle()
+	return w.resolveUnknown()
 }
 
-func (w *Writer) settle() error {
+func (w *Writer) resolveUnknown() error {
 	if !w.unsettled {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (w *Writer) load() error {
 	if err != nil {
 		return err
 	}
-	w.take(g, sum)
+	w.setKnown(g, sum)
 	w.sequence = max(w.sequence, g.Sequence)
 	return w.loadIDs(g)
 }
@@ -250,7 +250,7 @@ func (w *Writer) scanManifests(named map[string]bool, now time.Time) error {
 			// Of a commit that came to nothing: another one may use the name.
 			_ = w.opts.disk.remove(w.path(manifestDir, name))
 		default:
-			w.sweep.add(now, w.path(manifestDir, name))
+			w.sweep.addPaths(now, w.path(manifestDir, name))
 		}
 	}
 	return nil

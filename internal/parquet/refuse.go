@@ -84,7 +84,7 @@ type refusals struct {
 	errs     []error
 }
 
-func (r *refusals) add(item string, reason Reason, rows int, detail string) {
+func (r *refusals) addRefusal(item string, reason Reason, rows int, detail string) {
 	if r.byReason == nil {
 		r.byReason = map[Reason]int{}
 	}
@@ -147,13 +147,13 @@ func (r *refusals) accept(b *batch, item *methodspan.Item, w window) {
 	}
 	b.rows, b.first, b.last = rows, first, last
 	if late > 0 {
-		r.add(item.ID, TooLate, late, fmt.Sprintf("the earliest started at %s, more than %s ago", utc(lateNS), w.late))
+		r.addRefusal(item.ID, TooLate, late, fmt.Sprintf("the earliest started at %s, more than %s ago", utc(lateNS), w.late))
 	}
 	if expired > 0 {
-		r.add(item.ID, Expired, expired, fmt.Sprintf("they started before %s, the first date that retention has left", w.floor))
+		r.addRefusal(item.ID, Expired, expired, fmt.Sprintf("they started before %s, the first date that retention has left", w.floor))
 	}
 	if future > 0 {
-		r.add(item.ID, InFuture, future, fmt.Sprintf("the latest starts at %s, more than %s ahead of this machine's clock", utc(futureNS), w.future))
+		r.addRefusal(item.ID, InFuture, future, fmt.Sprintf("the latest starts at %s, more than %s ahead of this machine's clock", utc(futureNS), w.future))
 	}
 }
 

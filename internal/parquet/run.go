@@ -22,7 +22,7 @@ type Run struct {
 	ctx     context.Context
 	sources sourceHeap
 	files   []*os.File
-	current *source // whose row was handed out last
+	current *source // whose row was returned last
 	rows    int
 }
 

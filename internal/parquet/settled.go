@@ -12,7 +12,7 @@ type settled struct {
 }
 
 // merged makes one entry of those that were committed in the same part of the window
-// in which repeats are recognised. Each commit of the writer writes them anew, and the
+// in which repeats are recognised. Each commit of the writer rewrites them, and the
 // batches of a process are one run however many files had them. Beyond the largest
 // number of runs the oldest entries are left out.
 func merged(entries []settled, window time.Duration, largest int) ([]settled, error) {

@@ -20,9 +20,9 @@ func TestSettledItemsStayFew(t *testing.T) {
 		at := begin.Add(time.Duration(n) * window / batches)
 		ids := idSet{}
 		for p := range processes {
-			ids.add(fmt.Sprintf("process-%d-%d", p, n))
+			ids.addID(fmt.Sprintf("process-%d-%d", p, n))
 		}
-		ids.add(fmt.Sprintf("alone-%x", rng.Uint64()|1<<63) + "x")
+		ids.addID(fmt.Sprintf("alone-%x", rng.Uint64()|1<<63) + "x")
 		entries = append(entries, settled{at, ids.pack()})
 		if n%50 == 49 {
 			var err error

@@ -17,16 +17,16 @@ const (
 	KindRaw   = "raw"   // rows as they came in, one file per write and date
 	KindMerge = "merge" // the same rows from several files
 	KindRoll  = "roll"  // sums of rows, see File.Level
-	// KindBeside are sums that count for nothing, see Sums. Earlier programs don't know the
+	// KindPreaggregated are sums that count for nothing, see Sums. Earlier programs don't know the
 	// kind and leave the files alone: one of a kind that they know, and do not see named,
 	// they would delete, while the manifest goes on to name it.
-	KindBeside = "beside"
+	KindPreaggregated = "beside"
 )
 
 // Extension ends the names of files of a kind. Who reads a directory by a pattern, without
 // its manifest, would count rows twice if their sums were named like other files.
 func Extension(kind string) string {
-	if kind == KindBeside {
+	if kind == KindPreaggregated {
 		return ".sums"
 	}
 	return ".parquet"
@@ -51,7 +51,7 @@ type File struct {
 	Verified   bool   // it was compared with its checksum, see VerifiedFiles
 }
 
-// Sums is a file of sums of the rows of files of a date, made of them and kept beside
+// Sums is a file of sums of the rows of files of a date, made of them and kept next to
 // them. Where it has no rows there is no file, because it would not be worth its room. A reader may take it instead of all of these files. Its rows count for nothing
 // else: whoever reads both counts twice.
 type Sums struct {
@@ -175,7 +175,7 @@ func openGeneration(root, name, sum string) (*Snapshot, error) {
 		for _, e := range entries {
 			s.Files = append(s.Files, e.file(root, ref.Date))
 		}
-		if sums := m.beside(entries); sums.kept() {
+		if sums := m.preaggregated(entries); sums.kept() {
 			s.Sums = append(s.Sums, *sums.sums(root, ref.Date))
 		}
 	}

@@ -105,7 +105,7 @@ func (s *state) bytes() (n int64) {
 	return n
 }
 
-// sumsBytes is the size of the sums beside them. The writer's limit is not about these:
+// sumsBytes is the size of the rollups. The writer's limit is not about these:
 // no row is refused for what rows can do without.
 func (s *state) sumsBytes() (n int64) {
 	for _, d := range s.dates {

@@ -51,8 +51,8 @@ func incompressible(c column) bool {
 	return false
 }
 
-// add adds a row, which must not be smaller than the one before. It is copied.
-func (s *stream) add(r *methodspan.Row) error {
+// addRow adds a row, which must not be smaller than the one before. It is copied.
+func (s *stream) addRow(r *methodspan.Row) error {
 	if len(s.rows) == cap(s.rows) {
 		grown := min(s.file.groupRows, firstRows)
 		if s.rows != nil {

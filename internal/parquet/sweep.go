@@ -13,15 +13,15 @@ type doomed struct {
 	path  string
 }
 
-func (s *sweep) add(now time.Time, paths ...string) {
+func (s *sweep) addPaths(now time.Time, paths ...string) {
 	for _, p := range paths {
 		s.due = append(s.due, doomed{now, p})
 	}
 }
 
-// run deletes what is due. What can't be deleted is dropped from the list: the
+// deleteDue deletes what is due. What can't be deleted is dropped from the list: the
 // next start lists it again.
-func (s *sweep) run(c *committer, now time.Time) {
+func (s *sweep) deleteDue(c *committer, now time.Time) {
 	n := 0
 	for n < len(s.due) && now.Sub(s.due[n].since) >= c.opts.Grace {
 		_ = c.opts.disk.remove(s.due[n].path)

@@ -149,7 +149,7 @@ func (t *table) columns() []namedColumn {
 func (t *table) set(rows []*methodspan.Row) {
 	t.day.day = rows[0].EventDay()
 	for _, r := range rows {
-		t.add(r)
+		t.addRow(r)
 	}
 	t.noteAbsent()
 	t.fill()
@@ -163,22 +163,22 @@ func (t *table) fill() {
 	t.processStart.fill()
 }
 
-func (t *table) add(r *methodspan.Row) {
-	t.resources.add(r.Resource)
-	t.kind.add(r.Kind)
-	t.level.add(r.Level)
-	t.start.add(r.StartNS)
+func (t *table) addRow(r *methodspan.Row) {
+	t.resources.appendResource(r.Resource)
+	t.kind.appendName(r.Kind)
+	t.level.appendName(r.Level)
+	t.start.appendTime(r.StartNS)
 	t.addEnd(r.StartNS, r.WallNS, r.EndNS, r.Measured > 0)
 	t.class.addName(r.Class)
 	t.method.addName(r.Method)
 	t.caller.addName(r.Caller)
 	t.group.addName(r.Group)
 	t.calls.addDouble(r.Calls)
-	t.measured.add(r.Measured)
-	t.cpuMeasured.add(r.CPUMeasured)
+	t.measured.appendValue(r.Measured)
+	t.cpuMeasured.appendValue(r.CPUMeasured)
 	t.errors.addDouble(r.Errors)
-	t.wall.add(r.Measured, r.WallNS)
-	t.cpu.add(r.CPUMeasured, r.CPUNS)
+	t.wall.addSum(r.Measured, r.WallNS)
+	t.cpu.addSum(r.CPUMeasured, r.CPUNS)
 	t.p.addKnown(r.P)
 	t.cpuP.addKnown(r.CPUP)
 	t.configuredRate.addKnown(r.ConfiguredRate)
@@ -190,9 +190,9 @@ func (t *table) add(r *methodspan.Row) {
 	t.price.addPointer(r.USDPerCoreHour)
 	t.priceSource.addName(r.PriceSource)
 	t.batchID.addName(r.BatchID)
-	t.trace.add(r.TraceID[:])
-	t.spanID.add(r.SpanID[:])
-	t.parent.add(r.ParentSpanID[:])
+	t.trace.appendID(r.TraceID[:])
+	t.spanID.appendID(r.SpanID[:])
+	t.parent.appendID(r.ParentSpanID[:])
 	t.seq.values = append(t.seq.values, r.RowSeq)
 	if isPlain(r) {
 		t.plain++
@@ -207,7 +207,7 @@ func (t *table) addEnd(start, wall, end int64, timed bool) {
 	if timed && !t.end.required && endFollows(start, wall, end) {
 		t.end.addNull()
 	} else {
-		t.end.add(end)
+		t.end.appendTime(end)
 	}
 }
 
@@ -218,11 +218,11 @@ func endFollows(start, wall, end int64) bool {
 	return sum == end && (wall < 0) == (sum < start)
 }
 
-// add adds the sum of a measured quantity, unknown where nothing was measured.
-func (q *quantityColumns) add(measured, sum int64) {
+// addSum adds the sum of a measured quantity, unknown where nothing was measured.
+func (q *quantityColumns) addSum(measured, sum int64) {
 	if measured <= 0 {
 		q.sum.addNull()
 	} else {
-		q.sum.add(sum)
+		q.sum.appendTime(sum)
 	}
 }

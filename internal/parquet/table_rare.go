@@ -47,7 +47,7 @@ func (t *table) addRare(r *methodspan.Row) {
 	t.addProcess(r.Process)
 }
 
-// addSpread decides which columns beside the sum of one measured quantity are known:
+// addSpread decides which columns in addition to the sum of one measured quantity are known:
 // nothing where nothing was measured; no squares and no maximum that follow from the
 // sum, where there was one value.
 func (q *quantityColumns) addSpread(measured, sum int64, squares float64, maximum int64, hist methodspan.Histogram) {
@@ -65,7 +65,7 @@ func (q *quantityColumns) addSpread(measured, sum int64, squares float64, maximu
 	if methodspan.MaximumFollows(measured, sum, maximum) {
 		q.max.addNull()
 	} else {
-		q.max.add(maximum)
+		q.max.appendTime(maximum)
 	}
 }
 

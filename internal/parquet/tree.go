@@ -35,7 +35,7 @@ type Tree struct {
 	// Manifests are the generation's and those that it leads to.
 	Manifests []Object
 	// Objects are the data files that count, in the order of Files, and then the sums
-	// beside them, in the order of Sums.
+	// next to them, in the order of Sums.
 	Objects []Object
 	Files   []File
 	Sums    []Sums
@@ -112,7 +112,7 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 	if err := need(parts...); err != nil {
 		return nil, err
 	}
-	var beside []Object
+	var rollups []Object
 	for i, m := range dates {
 		entries, err := m.allFiles(root)
 		if err != nil {
@@ -122,12 +122,12 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 			t.Objects = append(t.Objects, e.object())
 			t.Files = append(t.Files, e.file(root, refs[i].Date))
 		}
-		if sums := m.beside(entries); sums.kept() {
-			beside = append(beside, sums.object())
+		if sums := m.preaggregated(entries); sums.kept() {
+			rollups = append(rollups, sums.object())
 			t.Sums = append(t.Sums, *sums.sums(root, refs[i].Date))
 		}
 	}
-	t.Objects = append(t.Objects, beside...)
+	t.Objects = append(t.Objects, rollups...)
 	return t, nil
 }
 

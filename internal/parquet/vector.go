@@ -15,9 +15,9 @@ import (
 // file does not have.
 type vector interface {
 	reset()
-	// take adds the values of one page. defs tell which rows have a value; there
+	// readPage adds the values of one page. defs tell which rows have a value; there
 	// are none where all have.
-	take(page pq.Page, defs []byte) error
+	readPage(page pq.Page, defs []byte) error
 	// borrow and giveBack take and leave the buffers, of a vector that is needed for
 	// a while only.
 	borrow(*buffers)
@@ -82,13 +82,13 @@ func (v *nameVector) get(row int) string {
 	return v.values[i]
 }
 
-func (v *nameVector) take(page pq.Page, defs []byte) error {
+func (v *nameVector) readPage(page pq.Page, defs []byte) error {
 	n := int(page.NumRows())
 	if v.rows == 0 && !known(page) {
 		v.rows = n
 		return nil
 	}
-	v.spread()
+	v.fillSame()
 	v.rows += n
 	base := int32(len(v.values))
 	data := page.Data()
@@ -129,8 +129,8 @@ func (v *nameVector) take(page pq.Page, defs []byte) error {
 	})
 }
 
-// spread writes out what is the same for all rows so far.
-func (v *nameVector) spread() {
+// fillSame writes out what is the same for all rows so far.
+func (v *nameVector) fillSame() {
 	if v.rows == 0 || len(v.at) > 0 {
 		return
 	}
@@ -191,8 +191,8 @@ func (v *numberVector[T]) value(row int) T {
 	return v.values[row]
 }
 
-// spread writes out what is the same for all rows so far.
-func (v *numberVector[T]) spread() {
+// fillSame writes out what is the same for all rows so far.
+func (v *numberVector[T]) fillSame() {
 	if v.same {
 		v.same = false
 		for len(v.values) < v.rows {
@@ -201,13 +201,13 @@ func (v *numberVector[T]) spread() {
 	}
 }
 
-func (v *numberVector[T]) take(page pq.Page, defs []byte) error {
+func (v *numberVector[T]) readPage(page pq.Page, defs []byte) error {
 	n := int(page.NumRows())
 	if len(v.values) == 0 && !known(page) {
 		v.rows += n
 		return nil
 	}
-	v.spread()
+	v.fillSame()
 	nulls := page.NumNulls() > 0
 	before := len(v.values) > 0 // then all of these rows have one
 	for len(v.values) < v.rows {
@@ -308,7 +308,7 @@ func (v *idVector) get(row int, id []byte) {
 	}
 }
 
-func (v *idVector) take(page pq.Page, defs []byte) error {
+func (v *idVector) readPage(page pq.Page, defs []byte) error {
 	n := int(page.NumRows())
 	if len(v.values) == 0 && !known(page) {
 		v.rows += n
@@ -358,9 +358,9 @@ func (v *listVector[T]) get(row int) []T {
 	return v.values[from:v.ends[row]]
 }
 
-// take reads lists as they are written: level 2 is an element, what is below it
+// readPage reads lists as they are written: level 2 is an element, what is below it
 // a row without.
-func (v *listVector[T]) take(page pq.Page, defs []byte) error {
+func (v *listVector[T]) readPage(page pq.Page, defs []byte) error {
 	n := int(page.NumRows())
 	if len(v.ends) == 0 && !known(page) {
 		v.rows += n
@@ -412,7 +412,7 @@ func readVector(chunk pq.ColumnChunk, v vector) error {
 		if err != nil {
 			return err
 		}
-		err = v.take(page, page.DefinitionLevels())
+		err = v.readPage(page, page.DefinitionLevels())
 		pq.Release(page)
 		if err != nil {
 			return err

@@ -90,7 +90,7 @@ func (v *VerifiedFiles) verify(ctx context.Context, f *File) error {
 		return err
 	}
 	if time.Since(info.ModTime()) >= settling {
-		v.add(key)
+		v.addKey(key)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (v *VerifiedFiles) has(key verifiedKey) bool {
 	return known && fresh(at, time.Now())
 }
 
-func (v *VerifiedFiles) add(key verifiedKey) {
+func (v *VerifiedFiles) addKey(key verifiedKey) {
 	if v == nil {
 		return
 	}

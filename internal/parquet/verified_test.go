@@ -153,7 +153,7 @@ func TestVerifiedFilesAreBounded(t *testing.T) {
 		t.Errorf("%d files are remembered, want those of both", n)
 	}
 	most := fill(0, MostVerified+500)
-	most.add(verifiedKey{1, 2, 3, 4})
+	most.addKey(verifiedKey{1, 2, 3, 4})
 	most.save()
 	at := readVerified(path)
 	if _, newest := at[verifiedKey{1, 2, 3, 4}]; len(at) != MostVerified || len(most.at) != MostVerified || !newest {

@@ -90,7 +90,7 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (Result, er
 		return Result{}, &Error{Op: "write", Path: w.root, Kind: ErrClosed}
 	}
 	// First of all: any other error says that nothing is stored.
-	if err := w.settle(); err != nil {
+	if err := w.resolveUnknown(); err != nil {
 		return Result{}, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -151,7 +151,7 @@ func (w *Writer) gather(items []methodspan.Item, now time.Time, res *Result, ref
 	for i := range items {
 		item := &items[i]
 		if fault := checkItem(item); fault != "" {
-			refused.add(item.ID, BadID, len(item.Rows), fault)
+			refused.addRefusal(item.ID, BadID, len(item.Rows), fault)
 			continue
 		}
 		known := func(id string) bool { return mine.has(id) || w.Committed(id) }
@@ -168,13 +168,13 @@ func (w *Writer) gather(items []methodspan.Item, now time.Time, res *Result, ref
 			res.DuplicateRows += len(item.Rows)
 			continue
 		case settled > 0:
-			refused.add(item.ID, FoldConflict, len(item.Rows), "some of the items folded into it are stored already and can't be taken out of its sums")
+			refused.addRefusal(item.ID, FoldConflict, len(item.Rows), "some of the items folded into it are stored already and can't be taken out of its sums")
 			continue
 		}
-		mine.add(item.ID)
+		mine.addID(item.ID)
 		b.ids = append(b.ids, item.ID)
 		for _, id := range item.Folds {
-			mine.add(id)
+			mine.addID(id)
 			b.ids = append(b.ids, id)
 		}
 		refused.accept(b, item, window)
@@ -214,7 +214,7 @@ func (w *Writer) Committed(id string) bool {
 func (w *Writer) remember(ids []string, now time.Time) {
 	w.idsMu.Lock()
 	defer w.idsMu.Unlock()
-	w.ids.add(ids, now)
+	w.ids.addIDs(ids, now)
 }
 
 func (w *Writer) setIDs(ids idBook) {

@@ -26,7 +26,7 @@ type Rate struct {
 	Reason   string   `json:"reason,omitempty"`
 }
 
-// Table is the answer to one target. Once handed out it is never changed.
+// Table is the answer to one target. Once returned it is never changed.
 type Table struct {
 	Revision   string  `json:"revision"`
 	TTLSeconds float64 `json:"ttl_s"`

@@ -106,15 +106,15 @@ func (d *Deployment) addTruth(nominal, factors []float64) {
 	var slow [2]moment
 	for i := range d.Processes {
 		p := &d.Processes[i]
-		slow[p.version()].add(math.Exp(d.Hosts[p.Host].Slow))
+		slow[p.version()].addValue(math.Exp(d.Hosts[p.Host].Slow))
 	}
 	d.HostDifference = math.Log(slow[1].mean() / slow[0].mean())
 }
 
 type moment struct{ n, sum float64 }
 
-func (s *moment) add(x float64) { s.n++; s.sum += x }
-func (s *moment) mean() float64 { return s.sum / s.n }
+func (s *moment) addValue(x float64) { s.n++; s.sum += x }
+func (s *moment) mean() float64      { return s.sum / s.n }
 
 // Between returns the truth about each method, measured in the minutes from one to
 // another, which is not part of it. A judge that leaves minutes out asks for the others.

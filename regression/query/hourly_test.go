@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/regression/fixture"
 )
 
-// keepSums keeps sums by hour beside the rows of all dates that are over.
+// keepSums keeps hourly rollups of the rows of all dates that are over.
 func keepSums(t *testing.T, root string, now time.Time) {
 	t.Helper()
 	job := lake.Job{
@@ -32,7 +32,7 @@ func keepSums(t *testing.T, root string, now time.Time) {
 	}
 }
 
-// lakesWithSums are rows whose callers are all known, with sums beside them: of one collector,
+// lakesWithSums are rows whose callers are all known, with rollups of them: of one collector,
 // and of two of which one has added its own up by minute.
 func lakesWithSums(t *testing.T) map[string]string {
 	t.Helper()
@@ -56,7 +56,7 @@ func lakesWithSums(t *testing.T) map[string]string {
 	return map[string]string{"one collector": one, "two, one by minute": together(t, roots)}
 }
 
-// Statements about whole hours say the same of sums kept beside rows as of the rows, down to
+// Statements about whole hours say the same of rollups as of the rows, down to
 // the squares that standard errors are made of; and where windows cut hours or slots are
 // none of whole hours they read rows.
 func TestSumsBesideRowsSayWhatRowsSay(t *testing.T) {
@@ -67,7 +67,7 @@ func TestSumsBesideRowsSayWhatRowsSay(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(w.sums) < 2 {
-			t.Fatalf("%s: sums beside %d dates", name, len(w.sums))
+			t.Fatalf("%s: rollups of %d dates", name, len(w.sums))
 		}
 		sums := w.sums
 		for _, slot := range []time.Duration{time.Hour, 25 * time.Hour, 90 * time.Minute} {
@@ -195,7 +195,7 @@ func nearlySame(t *testing.T, where string, said, want map[string][]float64) {
 }
 
 // A window cuts the dates in which it begins or ends within an hour; only those are read row
-// by row, and no row is read beside its sum.
+// by row, and no row is read in addition to its sum.
 func TestDatesThatAreCutAreReadRowByRow(t *testing.T) {
 	root := lakesWithSums(t)["one collector"]
 	w, err := Open(t.Context(), root, Window{})
@@ -251,7 +251,7 @@ func TestDatesThatAreCutAreReadRowByRow(t *testing.T) {
 	}
 }
 
-// Rows that come after the sums of their date are read beside these, and damaged sums are
+// Rows that come after the sums of their date are read in addition to these, and damaged sums are
 // told by Verify and not read.
 func TestLateRowsAndDamageBesideSums(t *testing.T) {
 	items := randomItems(5, 1000)
@@ -359,7 +359,7 @@ func TestSumsOfABucketThatCannotBeRead(t *testing.T) {
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			address := together(t, []string{root})
 			if c.spoil != nil {
-				objects, err := filepath.Glob(strings.TrimPrefix(address, "file://") + "/*/date=*/*" + parquet.Extension(parquet.KindBeside))
+				objects, err := filepath.Glob(strings.TrimPrefix(address, "file://") + "/*/date=*/*" + parquet.Extension(parquet.KindPreaggregated))
 				if err != nil || len(objects) != len(s.Sums) {
 					t.Fatal(objects, err)
 				}
@@ -384,7 +384,7 @@ func TestSumsOfABucketThatCannotBeRead(t *testing.T) {
 }
 
 // An instance that has no name is one among others, in rows, in sums in their place and in
-// sums beside them.
+// their rollups.
 func TestInstancesAreCountedInSums(t *testing.T) {
 	for _, instances := range [][]string{{"a"}, {"", "a"}, {"", "a", "b", "c"}} {
 		var rows []methodspan.Row
@@ -396,12 +396,12 @@ func TestInstancesAreCountedInSums(t *testing.T) {
 			})
 		}
 		roots := map[string]string{}
-		for _, name := range []string{"rows", "sums in their place", "sums beside"} {
+		for _, name := range []string{"rows", "sums in their place", "rollups"} {
 			roots[name] = fixture.Write(t, fixture.Items("x", rows...))
 		}
 		end := fixture.Start.Add(10 * 24 * time.Hour)
 		maintain(t, roots["sums in their place"], end, lake.Policy{HourAfter: 24 * time.Hour})
-		keepSums(t, roots["sums beside"], end)
+		keepSums(t, roots["rollups"], end)
 		for name, root := range roots {
 			w, err := Open(t.Context(), root, Window{})
 			if err != nil {

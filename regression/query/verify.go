@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/internal/parquet"
 )
 
-// verify compares the files, and if wanted the sums beside them, with their checksums before
+// verify compares the files, and if wanted their rollups, with their checksums before
 // anything is made of them, and names all that are damaged. Files of a bucket were compared when
 // they were brought.
 func (w *Warehouse) verify(ctx context.Context, sums bool) error {
@@ -35,7 +35,7 @@ func (w *Warehouse) sound(ctx context.Context, sums []parquet.Sums) (here []parq
 	return here, err
 }
 
-// Verify compares every file with what its commit said of it, also the sums beside them, which
+// Verify compares every file with what its commit said of it, also the rollups, which
 // it brings from a bucket, and names all that are damaged.
 func (w *Warehouse) Verify(ctx context.Context) error {
 	if w.remote != nil {
@@ -62,7 +62,7 @@ func (w *Warehouse) explain(ctx context.Context, err error) error {
 		}
 	}
 	for i := range w.hours {
-		if verr := w.hours[i].Verify(ctx); w.hours[i].Kind == parquet.KindBeside && errors.Is(verr, parquet.ErrCorrupt) {
+		if verr := w.hours[i].Verify(ctx); w.hours[i].Kind == parquet.KindPreaggregated && errors.Is(verr, parquet.ErrCorrupt) {
 			damaged = append(damaged, verr)
 		}
 	}

@@ -126,7 +126,7 @@ func (s *Server) Table(d bigquery.Dataset, name string) *bigquery.Table {
 	return &made
 }
 
-// PutTable makes a table, or makes it anew, with the rows it has.
+// PutTable makes a table, or replaces it, with the rows it has.
 func (s *Server) PutTable(made bigquery.Table) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,13 +24,13 @@ import (
 func main() {
 	out := flag.String("out", "", "directory for the figures")
 	flag.Parse()
-	if err := run(os.Stdin, os.Stdout, *out); err != nil {
+	if err := showReport(os.Stdin, os.Stdout, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "show:", err)
 		os.Exit(1)
 	}
 }
 
-func run(in io.Reader, to io.Writer, dir string) error {
+func showReport(in io.Reader, to io.Writer, dir string) error {
 	if dir == "" {
 		return errors.New("--out is missing: name the directory for the figures")
 	}

@@ -17,7 +17,7 @@ func TestShowJudgesAndWrites(t *testing.T) {
 		{"name": "error", "value": 3, "unit": "%", "better": "lower", "goal": 0.5, "peer": "uniform", "peer_value": 4}]}`
 	dir := filepath.Join(t.TempDir(), "bench")
 	var table strings.Builder
-	if err := run(strings.NewReader(in), &table, dir); err != nil {
+	if err := showReport(strings.NewReader(in), &table, dir); err != nil {
 		t.Fatal(err)
 	}
 	if got := table.String(); !strings.Contains(got, "short") || !strings.Contains(got, "ok") {
@@ -43,7 +43,7 @@ func TestShowRefuses(t *testing.T) {
 		"no sense":  `{"name": "sim", "results": [{"name": "x", "value": 1, "better": "bigger"}]}`,
 		"unknown":   `{"name": "sim", "commit": "1", "results": [{"name": "x", "value": 1, "better": "lower"}]}`,
 	} {
-		if err := run(strings.NewReader(in), &strings.Builder{}, t.TempDir()); err == nil {
+		if err := showReport(strings.NewReader(in), &strings.Builder{}, t.TempDir()); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

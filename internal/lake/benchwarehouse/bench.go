@@ -86,9 +86,9 @@ func (b *bench) write(ctx context.Context) error {
 	if b.ids {
 		goal = goalBytesIDs
 	}
-	b.add("write with sort and fsync, "+b.with(), rows/total.cpu, "rows/CPU-s", "higher", goalWrite)
-	b.add("write with sort and fsync by the clock, "+b.with(), rows/total.wall, "rows/s", "higher", 0)
-	b.add("bytes per row, "+b.with(), float64(bytes)/rows, "B", "lower", goal)
+	b.addFigure("write with sort and fsync, "+b.with(), rows/total.cpu, "rows/CPU-s", "higher", goalWrite)
+	b.addFigure("write with sort and fsync by the clock, "+b.with(), rows/total.wall, "rows/s", "higher", 0)
+	b.addFigure("bytes per row, "+b.with(), float64(bytes)/rows, "B", "lower", goal)
 	return nil
 }
 
@@ -126,10 +126,10 @@ func (b *bench) columns(context.Context) error {
 	rows := float64(s.Files[0].Rows)
 	rest := total
 	for _, c := range columns[:10] {
-		b.add("bytes per row in "+c.name, float64(c.bytes)/rows, "B", "lower", 0)
+		b.addFigure("bytes per row in "+c.name, float64(c.bytes)/rows, "B", "lower", 0)
 		rest -= c.bytes
 	}
-	b.add("bytes per row in the other columns", float64(rest)/rows, "B", "lower", 0)
+	b.addFigure("bytes per row in the other columns", float64(rest)/rows, "B", "lower", 0)
 	return nil
 }
 
@@ -159,10 +159,10 @@ func (b *bench) merge(ctx context.Context) error {
 		merged += s.Rows
 	}
 	// However often a row is written on the way, it is merged once.
-	b.add("merging", rows/c.cpu, "rows/CPU-s", "higher", goalMerge)
-	b.add("merging, times that a row is written", float64(merged)/rows, "", "lower", 0)
-	b.add("merging, memory", c.peakBytes, "B", "lower", goalMemory)
-	b.add("merging, bytes after by bytes before", float64(report.Bytes)/bytes, "", "lower", 0)
+	b.addFigure("merging", rows/c.cpu, "rows/CPU-s", "higher", goalMerge)
+	b.addFigure("merging, times that a row is written", float64(merged)/rows, "", "lower", 0)
+	b.addFigure("merging, memory", c.peakBytes, "B", "lower", goalMemory)
+	b.addFigure("merging, bytes after by bytes before", float64(report.Bytes)/bytes, "", "lower", 0)
 	return nil
 }
 
@@ -174,11 +174,11 @@ func sizeOf(files []parquet.File) (rows, bytes float64) {
 	return rows, bytes
 }
 
-// sum keeps sums by hour beside the rows of the dates, and tells what the comparison of all
+// sum keeps hourly rollups of the rows of the dates, and tells what the comparison of all
 // took without them.
 func (b *bench) sum(ctx context.Context, what string) error {
 	q := b.questions(0)[0]
-	if err := b.time(ctx, q.profile(), what+" without sums beside"); err != nil {
+	if err := b.time(ctx, q.profile(), what+" without rollups"); err != nil {
 		return err
 	}
 	report, c, err := b.maintain(ctx, lake.Policy{MaxFiles: lake.DefaultMaxFiles, SumRows: lake.DefaultSumRows}, 40*time.Hour)
@@ -197,10 +197,10 @@ func (b *bench) sum(ctx context.Context, what string) error {
 	if summed.Rows == 0 {
 		return nil // dates of so few rows have none
 	}
-	b.add("keeping sums beside rows, "+what, float64(summed.Rows)/c.cpu, "rows/CPU-s", "higher", 0)
-	b.add("keeping sums beside rows, "+what+", memory", c.peakBytes, "B", "lower", goalMemory)
-	b.add("rows of sums beside a row, "+what, float64(summed.OutRows)/float64(summed.Rows), "", "lower", 0)
-	b.add("bytes of sums beside a byte, "+what, float64(summed.OutBytes)/float64(summed.Bytes), "", "lower", 0)
+	b.addFigure("keeping hourly rollups, "+what, float64(summed.Rows)/c.cpu, "rows/CPU-s", "higher", 0)
+	b.addFigure("keeping hourly rollups, "+what+", memory", c.peakBytes, "B", "lower", goalMemory)
+	b.addFigure("rollup rows per row, "+what, float64(summed.OutRows)/float64(summed.Rows), "", "lower", 0)
+	b.addFigure("rollup bytes per byte, "+what, float64(summed.OutBytes)/float64(summed.Bytes), "", "lower", 0)
 	return nil
 }
 
@@ -227,10 +227,10 @@ func (b *bench) roll(ctx context.Context) error {
 			rolled.OutRows += s.OutRows
 			rolled.OutBytes += s.OutBytes
 		}
-		b.add("rolling up by "+level.name, float64(rolled.Rows)/c.cpu, "rows/CPU-s", "higher", 0)
-		b.add("rolling up by "+level.name+", memory", c.peakBytes, "B", "lower", goalMemory)
-		b.add("rows by "+level.name+" of a row before", float64(rolled.OutRows)/float64(rolled.Rows), "", "lower", 0)
-		b.add("bytes by "+level.name+" of a byte before", float64(rolled.OutBytes)/float64(rolled.Bytes), "", "lower", 0)
+		b.addFigure("rolling up by "+level.name, float64(rolled.Rows)/c.cpu, "rows/CPU-s", "higher", 0)
+		b.addFigure("rolling up by "+level.name+", memory", c.peakBytes, "B", "lower", goalMemory)
+		b.addFigure("rows by "+level.name+" of a row before", float64(rolled.OutRows)/float64(rolled.Rows), "", "lower", 0)
+		b.addFigure("bytes by "+level.name+" of a byte before", float64(rolled.OutBytes)/float64(rolled.Bytes), "", "lower", 0)
 		if level.name == "minute" {
 			if err := b.sum(ctx, "by minute"); err != nil {
 				return err
@@ -297,7 +297,7 @@ func (q about) bySQL(name string, goal float64, text string) asked {
 }
 
 // ask times questions, and tells how much of the files is opened for one day: the one behind
-// a comparison of versions, the plain one that other stores are asked too, and the dearest
+// a comparison of versions, the plain one that other stores are asked too, and the most expensive
 // methods by the view.
 func (b *bench) ask(ctx context.Context, what string, goal float64) error {
 	if err := b.verify(ctx, what); err != nil {
@@ -308,7 +308,7 @@ func (b *bench) ask(ctx context.Context, what string, goal float64) error {
 		for _, a := range []asked{
 			q.profile(),
 			q.bySQL(questions[q.plain].name, q.goal, question("method_calls", where)),
-			q.bySQL("dearest methods by the view, "+q.name, 0, "SELECT service, class, method, SUM(cost_usd) AS usd FROM method_cost WHERE true"+
+			q.bySQL("most expensive methods by the view, "+q.name, 0, "SELECT service, class, method, SUM(cost_usd) AS usd FROM method_cost WHERE true"+
 				where+" GROUP BY ALL ORDER BY usd DESC LIMIT 20"),
 		} {
 			if err := b.time(ctx, a, what); err != nil {
@@ -328,8 +328,8 @@ func (b *bench) ask(ctx context.Context, what string, goal float64) error {
 			return err
 		}
 	}
-	b.add("files opened for one day of "+fmt.Sprint(dates(b.rows))+", "+what+", of all", opened[1].files/opened[0].files, "", "lower", 0)
-	b.add("bytes of these, of all", opened[1].bytes/opened[0].bytes, "", "lower", 0)
+	b.addFigure("files opened for one day of "+fmt.Sprint(dates(b.rows))+", "+what+", of all", opened[1].files/opened[0].files, "", "lower", 0)
+	b.addFigure("bytes of these, of all", opened[1].bytes/opened[0].bytes, "", "lower", 0)
 	return nil
 }
 
@@ -344,7 +344,7 @@ func (b *bench) verify(ctx context.Context, what string) error {
 	if err != nil {
 		return err
 	}
-	b.add("files compared with their checksums, once in 24 h, "+what, c.wall, "s", "lower", 0)
+	b.addFigure("files compared with their checksums, once in 24 h, "+what, c.wall, "s", "lower", 0)
 	return nil
 }
 
@@ -364,8 +364,8 @@ func (b *bench) time(ctx context.Context, a asked, what string) error {
 	if err != nil {
 		return fmt.Errorf("%s, %s: %w", a.name, what, err)
 	}
-	b.add(a.name+", "+what, c.wall, "s", "lower", a.goal)
-	b.add(a.name+", "+what+", CPU", c.cpu, "CPU-s", "lower", 0)
+	b.addFigure(a.name+", "+what, c.wall, "s", "lower", a.goal)
+	b.addFigure(a.name+", "+what+", CPU", c.cpu, "CPU-s", "lower", 0)
 	return nil
 }
 

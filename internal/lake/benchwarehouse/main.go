@@ -8,7 +8,7 @@
 // clock and of CPU, with the engine on one thread per core. The goals for queries
 // are for 100 million rows and are judged from that many on. More than half a
 // million rows are of several dates, ten at most. It needs disk for four times the
-// rows, at some 60 bytes each, and beside the peers (10 million rows at most) some
+// rows, at some 60 bytes each, and next to the peers (10 million rows at most) some
 // 700 bytes for each row.
 package main
 
@@ -28,7 +28,7 @@ func main() {
 	dir := flag.String("dir", "", "directory to work in (default: a temporary one)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *rows, *dir)
+	err := runBenchmark(ctx, *rows, *dir)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "benchwarehouse:", err)
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, rows int, dir string) error {
+func runBenchmark(ctx context.Context, rows int, dir string) error {
 	if rows < batchRows {
 		return fmt.Errorf("--rows must be at least %d, found %d", batchRows, rows)
 	}
@@ -51,7 +51,7 @@ func run(ctx context.Context, rows int, dir string) error {
 		if err := b.write(ctx); err != nil {
 			return err
 		}
-		if !ids { // what follows takes the dearer one
+		if !ids { // what follows takes the more expensive one
 			if err := os.RemoveAll(b.root); err != nil {
 				return err
 			}
@@ -83,8 +83,8 @@ type figure struct {
 	PeerValue *float64 `json:"peer_value,omitempty"`
 }
 
-// add notes a figure; a goal of 0 is none.
-func (t *table) add(name string, value float64, unit, better string, goal float64) {
+// addFigure notes a figure; a goal of 0 is none.
+func (t *table) addFigure(name string, value float64, unit, better string, goal float64) {
 	f := figure{Name: name, Value: value, Unit: unit, Better: better}
 	if goal != 0 {
 		f.Goal = &goal

@@ -42,7 +42,7 @@ const peerColumns = "kind, level, start_ns, end_ns, service_namespace, service, 
 // JSON with zstd, and compares their sizes and answers with ours.
 func (b *bench) peers(ctx context.Context) error {
 	if b.rows > maxPeerRows {
-		fmt.Fprintf(os.Stderr, "beside %d rows no peers are measured: give at most %d\n", b.rows, maxPeerRows)
+		fmt.Fprintf(os.Stderr, "with %d rows no peers are measured: give at most %d\n", b.rows, maxPeerRows)
 		return nil
 	}
 	dir := b.root + "-peers"

@@ -47,13 +47,13 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: googlesql DIR")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1]); err != nil {
+	if err := checkStatements(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "googlesql:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dir string) error {
+func checkStatements(dir string) error {
 	table, err := os.ReadFile(filepath.Join(dir, "table.json"))
 	if err != nil {
 		return err

@@ -7,17 +7,17 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Beside puts a file of the sums of files of a date beside them, in one commit. They go
+// AddPreaggregated adds a file of the sums of files of a date, in one commit. They go
 // on to count, and readers may take the sums in their stead. The sums go with the first
 // of these files that goes. A date has one file of sums: the one before is taken out.
-// Without rows there is none, and the one before stays. The file is of KindBeside.
-func (m *Maintainer) Beside(ctx context.Context, date string, of []File, o Output, produce func(add func(*methodspan.Row) error) error) (File, error) {
-	o.Kind = KindBeside
-	return m.make(ctx, date, of, o, func(s *stream) error { return produce(s.add) }, m.publishBeside)
+// Without rows there is none, and the one before stays. The file is of KindPreaggregated.
+func (m *Maintainer) AddPreaggregated(ctx context.Context, date string, of []File, o Output, produce func(add func(*methodspan.Row) error) error) (File, error) {
+	o.Kind = KindPreaggregated
+	return m.make(ctx, date, of, o, func(s *stream) error { return produce(s.addRow) }, m.publishPreaggregated)
 }
 
-// publishBeside puts a file of sums beside the files that it is of.
-func (m *Maintainer) publishBeside(date string, of []File, made fileEntry) error {
+// publishPreaggregated puts a file of sums next to the files that it is of.
+func (m *Maintainer) publishPreaggregated(date string, of []File, made fileEntry) error {
 	if made.Rows == 0 {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (m *Maintainer) setSums(date string, of []File, made fileEntry) error {
 		}
 		ref, manifest := before.ref, before.manifest.clone()
 		manifest.Sums = sums
-		if manifest.beside(files) == nil {
+		if manifest.preaggregated(files) == nil {
 			return m.changed(date)
 		}
 		if former := before.manifest.Sums; former.kept() {
@@ -66,7 +66,7 @@ func (m *Maintainer) setSums(date string, of []File, made fileEntry) error {
 	})
 }
 
-// DropSums takes out the sums beside the files of dates, in one commit.
+// DropSums takes out the rollups of the files of dates, in one commit.
 func (m *Maintainer) DropSums(dates []Date) error {
 	m.unsettled = false // the commit begins by reading what counts
 	now := m.opts.Now()

@@ -16,9 +16,9 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// keepSums keeps one sum of the rows of some files of a date beside them.
+// keepSums keeps one sum of the rows of some files of a date next to them.
 func keepSums(m *Maintainer, date string, of []File) (File, error) {
-	return m.Beside(context.Background(), date, of, Output{Level: methodspan.LevelHour, NoIDs: true}, func(add func(*methodspan.Row) error) error {
+	return m.AddPreaggregated(context.Background(), date, of, Output{Level: methodspan.LevelHour, NoIDs: true}, func(add func(*methodspan.Row) error) error {
 		sum := methodspan.Row{Resource: shop, Kind: methodspan.KindAggregate, Level: methodspan.LevelHour, Class: "c", Method: "m", P: 1}
 		for _, f := range of {
 			rows, err := ReadRows(f.Path)
@@ -53,10 +53,10 @@ func wantSums(t *testing.T, what, root string) (of int) {
 			}
 			want += s.Files[i].Rows // of one measurement each
 		}
-		if slices.ContainsFunc(s.Files, func(f File) bool { return f.Path == sums.Path || f.Kind == KindBeside }) {
+		if slices.ContainsFunc(s.Files, func(f File) bool { return f.Path == sums.Path || f.Kind == KindPreaggregated }) {
 			t.Fatalf("%s: the sums count", what)
 		}
-		if name := filepath.Base(sums.Path); sums.Kind != KindBeside || !strings.HasPrefix(name, "beside-") {
+		if name := filepath.Base(sums.Path); sums.Kind != KindPreaggregated || !strings.HasPrefix(name, "beside-") {
 			t.Fatalf("%s: the sums are called %s, of kind %s", what, name, sums.Kind)
 		}
 		if err := sums.Verify(t.Context()); err != nil {
@@ -93,8 +93,8 @@ func onlyDate(t *testing.T, m *Maintainer) Date {
 	return dates[0]
 }
 
-// Sums beside a date stay while the files count that they are of, whatever is written
-// beside these, and go with the first of them; other sums take their place.
+// The rollup of a date stays while the files count that they are of, whatever is written
+// next to these, and goes with the first of them; another takes its place.
 func TestSumsStayAsLongAsTheirFiles(t *testing.T) {
 	root, now := t.TempDir(), &clock{noon}
 	w := openWriter(t, root, Options{Now: now.now})
@@ -241,7 +241,7 @@ func TestSumsThatDoNotComeToBe(t *testing.T) {
 	if _, err := keepSums(m, before.Date, nil); err == nil {
 		t.Error("sums of nothing")
 	}
-	made, err := m.Beside(t.Context(), before.Date, before.Files[:1], Output{}, func(func(*methodspan.Row) error) error { return nil })
+	made, err := m.AddPreaggregated(t.Context(), before.Date, before.Files[:1], Output{}, func(func(*methodspan.Row) error) error { return nil })
 	if err != nil || made != (File{}) {
 		t.Errorf("%+v %v", made, err)
 	}
