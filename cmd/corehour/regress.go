@@ -284,7 +284,7 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 		f.Alerts = append(f.Alerts, c.Alerts...)
 		f.CouldNotTell = f.CouldNotTell && !c.Told()
 	}
-	slices.SortStableFunc(f.Alerts, alert.Dearer)
+	slices.SortStableFunc(f.Alerts, alert.MoreExpensive)
 	return f, nil
 }
 

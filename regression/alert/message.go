@@ -59,7 +59,7 @@ func deploymentOf(a *Alert) deployment {
 // Messages makes one message for each deployment, the most expensive first.
 func Messages(status Status, alerts []Alert) []Message {
 	alerts = slices.Clone(alerts)
-	slices.SortStableFunc(alerts, Dearer)
+	slices.SortStableFunc(alerts, MoreExpensive)
 	at := map[deployment]int{} // the last message of each
 	var out []Message
 	for i := range alerts {
@@ -109,9 +109,9 @@ func (m *Message) id() string {
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// Dearer orders alerts by dollars a day, then by change; what has no price comes
+// MoreExpensive orders alerts by dollars a day, then by change; what has no price comes
 // after what has one.
-func Dearer(a, b Alert) int {
+func MoreExpensive(a, b Alert) int {
 	return cmp.Or(descending(a.USDPerDay, b.USDPerDay), cmp.Compare(b.ChangePercent, a.ChangePercent), cmp.Compare(a.ID, b.ID))
 }
 

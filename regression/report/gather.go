@@ -133,7 +133,7 @@ func ofAllVersions(costs []query.CostEdge) (edges []query.Edge) {
 	return edges
 }
 
-// rank takes over the costs, the dearest first.
+// rank takes over the costs, the most expensive first.
 func (r *Report) rank(costs *cost.Report) {
 	var notes []string
 	for i := range costs.Services {
@@ -223,7 +223,7 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 			})
 		}
 	}
-	slices.SortStableFunc(r.Alerts, alert.Dearer)
+	slices.SortStableFunc(r.Alerts, alert.MoreExpensive)
 	slices.SortStableFunc(r.Moves, func(a, b Move) int {
 		if a.Proven != b.Proven {
 			if a.Proven {
@@ -273,7 +273,7 @@ func (r *Report) lookClosely(ctx context.Context, w *query.Warehouse, o Options,
 	for _, name := range chosen {
 		m := Method{MethodName: name}
 		m.course(points)
-		m.spread(shares)
+		m.keepVersions(shares)
 		r.Methods = append(r.Methods, m)
 	}
 	return nil
@@ -333,8 +333,8 @@ func (m *Method) course(points []query.Point) {
 	}
 }
 
-// spread keeps the versions of the course, in their order.
-func (m *Method) spread(shares []query.Share) {
+// keepVersions keeps the versions of the course, in their order.
+func (m *Method) keepVersions(shares []query.Share) {
 	for _, c := range m.Course {
 		s := Spread{Version: c.Version, Bins: map[int64]float64{}}
 		for _, share := range shares {

@@ -175,7 +175,7 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Diff
 		}
 	}
 	slices.SortStableFunc(c.Methods, func(a, b Line) int { return strings.Compare(a.full, b.full) })
-	slices.SortStableFunc(c.Alerts, alert.Dearer)
+	slices.SortStableFunc(c.Alerts, alert.MoreExpensive)
 	c.markPrices()
 	c.markAssumed()
 	return c, results[0].Differences, nil

@@ -87,7 +87,7 @@ func (d *Desk) sort(s *state.State, l Look) *Sorted {
 	for i := range l.Alerts {
 		a := l.Alerts[i]
 		if seen[a.ID] {
-			continue // of one id the first counts: the look has the dearest first
+			continue // of one id the first counts: the look has the most expensive first
 		}
 		seen[a.ID] = true
 		d.Owners.Own(&a)

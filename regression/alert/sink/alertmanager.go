@@ -131,12 +131,12 @@ func summary(a *alert.Alert) string {
 	case alert.Budget:
 		return fmt.Sprintf("budget %s: $%s a day, planned are $%s", a.Budget, output.Amount(a.Head), output.Amount(a.Base))
 	case alert.Drift:
-		return fmt.Sprintf("%s of %s became %.1f%% dearer since %s", a.Name(), a.Service, a.ChangePercent, a.FirstSeen.UTC().Format(time.DateOnly))
+		return fmt.Sprintf("%s of %s became %.1f%% more expensive since %s", a.Name(), a.Service, a.ChangePercent, a.FirstSeen.UTC().Format(time.DateOnly))
 	case alert.MoreCalls:
 		return fmt.Sprintf("%s of %s is called %.1f%% more often per call of %s from %s to %s",
 			a.Name(), a.Service, a.ChangePercent, cmp.Or(a.Caller, "its caller"), a.BaseVersion, a.HeadVersion)
 	}
-	return fmt.Sprintf("%s of %s became %.1f%% dearer from %s to %s", a.Name(), a.Service, a.ChangePercent, a.BaseVersion, a.HeadVersion)
+	return fmt.Sprintf("%s of %s became %.1f%% more expensive from %s to %s", a.Name(), a.Service, a.ChangePercent, a.BaseVersion, a.HeadVersion)
 }
 
 // maxText bounds a label or an annotation, in bytes.

@@ -18,7 +18,7 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-func message() alert.Message { return alert.Messages(alert.Firing, dearer())[0] }
+func message() alert.Message { return alert.Messages(alert.Firing, regressed())[0] }
 
 // Answers of every kind: which are repeated, and what is said of them.
 func TestFaults(t *testing.T) {

@@ -40,7 +40,7 @@ func assumed() []alert.Alert {
 
 func TestPayloads(t *testing.T) {
 	address, got := server(t)
-	resolved := dearer()[:1]
+	resolved := regressed()[:1]
 	resolved[0].Resolution = "it is back to 291us"
 	over := drifting()
 	for i := range over {
@@ -48,7 +48,7 @@ func TestPayloads(t *testing.T) {
 	}
 	for kind, s := range sinks(endpoint(t, address+"/hooks/secret-token", "Authorization: Bearer very-secret\nX-Team: a")) {
 		for name, messages := range map[string][]alert.Message{
-			"firing":   alert.Messages(alert.Firing, dearer()),
+			"firing":   alert.Messages(alert.Firing, regressed()),
 			"resolved": alert.Messages(alert.Resolved, resolved),
 			"others":   alert.Messages(alert.Firing, others()),
 			"drift":    alert.Messages(alert.Firing, drifting()),
@@ -110,11 +110,11 @@ func TestHostileNamesInPayloads(t *testing.T) {
 	}
 }
 
-// A deployment that made everything dearer still makes a short message.
+// A deployment that made everything more expensive still makes a short message.
 func TestManyAlerts(t *testing.T) {
 	var many []alert.Alert
 	for i := range 250 {
-		a := dearer()[0]
+		a := regressed()[0]
 		a.ID, a.USDPerDay = strings.Repeat("x", 1+i), usd(float64(i))
 		many = append(many, a)
 	}

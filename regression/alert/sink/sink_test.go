@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -29,8 +29,8 @@ var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 
 func usd(x float64) *float64 { return &x }
 
-// dearer is two methods that one deployment made dearer.
-func dearer() []alert.Alert {
+// regressed returns two methods that one deployment made more expensive.
+func regressed() []alert.Alert {
 	a := alert.Alert{
 		Schema: alert.Schema, ID: "0a1b2c3d4e5f", Kind: alert.Regression,
 		ServiceNamespace: "store", Service: "shop", Environment: "production", Class: "shop/tax", Method: "Rate",
@@ -47,7 +47,7 @@ func dearer() []alert.Alert {
 // others of the same deployment: a method that is called more often, and all methods
 // together.
 func others() []alert.Alert {
-	oftener, whole := dearer()[0], dearer()[0]
+	oftener, whole := regressed()[0], regressed()[0]
 	oftener.ID, oftener.Kind, oftener.Base, oftener.Head, oftener.ChangePercent = "123412341234", alert.MoreCalls, 1, 6, 500
 	oftener.Caller, oftener.Interval, oftener.USDPerDay = "shop/cart.Cart.Total", [2]float64{480, 520}, nil
 	whole.ID, whole.Kind, whole.Class, whole.Method, whole.Base, whole.Head = "432143214321", alert.WholeService, "", "", 0, 0
@@ -57,7 +57,7 @@ func others() []alert.Alert {
 
 // drifting are two methods of a service with different versions around.
 func drifting() []alert.Alert {
-	a, b := dearer()[0], dearer()[1]
+	a, b := regressed()[0], regressed()[1]
 	for _, d := range []*alert.Alert{&a, &b} {
 		d.Kind, d.FirstSeen = alert.Drift, noon.AddDate(0, -1, 0)
 	}
@@ -76,7 +76,7 @@ func overBudget() alert.Alert {
 // hostile is an alert whose every name is an attack.
 func hostile() alert.Alert {
 	const evil = "`<!channel> *x* <https://e.example|y> & @here\x1b[2J\n\u202e\"}],\"a\":\xff"
-	a := dearer()[0]
+	a := regressed()[0]
 	for _, name := range []*string{
 		&a.ServiceNamespace, &a.Service, &a.Environment, &a.Class, &a.Method, &a.Signature, &a.Caller, &a.BaseVersion, &a.HeadVersion,
 		&a.BaseRevision, &a.HeadRevision, &a.Owner, &a.Reason, &a.Resolution,

@@ -63,7 +63,7 @@ func slackText(m *alert.Message) string {
 			b.WriteString(" of " + code(service))
 		}
 	case alert.Drift:
-		b.WriteString(code(service) + ", dearer over weeks")
+		b.WriteString(code(service) + ", more expensive over weeks")
 	default:
 		fmt.Fprintf(&b, "%s from version %s to %s", code(service), versionText(m.BaseVersion, m.BaseRevision), versionText(m.HeadVersion, m.HeadRevision))
 	}

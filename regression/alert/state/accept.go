@@ -145,7 +145,7 @@ func (s *State) Covers(a *alert.Alert, thresholdPercent float64) *Accepted {
 }
 
 // holds reports whether an alert of the same falls under what was accepted. A method does
-// until it is dearer than the accepted level by more than the threshold, beyond doubt:
+// until it is more expensive than the accepted level by more than the threshold, beyond its error:
 // the lower end of its interval is above that level too. All methods together have no
 // level, so in the same comparison their change is held against the accepted one, and
 // any other comparison starts from something else.

@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// Version numbers the form of the file. Files of earlier forms are read, and written anew
+// Version numbers the form of the file. Files of earlier forms are read, and rewritten
 // in this one. Since 3 it has a checksum.
 const Version = 3
 

@@ -57,7 +57,7 @@ func (s *State) raise(a *alert.Alert, silenced bool, now time.Time) {
 		s.Open = append(s.Open, Open{Alert: *a, Raised: now, Seen: now, Silenced: silenced, Sent: map[string]alert.Status{}})
 		return
 	}
-	if o := &s.Open[i]; o.Resolved { // it comes back: who knows of its end is told anew
+	if o := &s.Open[i]; o.Resolved { // it comes back: who knows of its end is notified again
 		*o = Open{Alert: *a, Raised: now, Seen: now, Silenced: silenced, Sent: o.Sent}
 		return
 	}
@@ -65,7 +65,7 @@ func (s *State) raise(a *alert.Alert, silenced bool, now time.Time) {
 	before := o.Alert
 	o.Alert, o.Seen, o.Silenced = *a, now, silenced
 	// The Alertmanager knows an alert by its labels, so these stay. One that got
-	// worse is told anew; one that got milder is not worth a word.
+	// worse is notified again; one that got milder is not worth a word.
 	o.Alert.Owner, o.Alert.FirstSeen = before.Owner, before.FirstSeen
 	o.Alert.BaseVersion, o.Alert.HeadVersion = before.BaseVersion, before.HeadVersion
 	if slices.Index(ranks, a.Severity) > slices.Index(ranks, before.Severity) {
@@ -141,7 +141,7 @@ func (s *State) Pending(sink string, refreshes bool, wanted func(*alert.Alert) b
 func (s *State) Told(sink string, status alert.Status, alerts []alert.Alert, now time.Time) {
 	for i := range alerts {
 		j := s.find(alerts[i].ID)
-		// Another process may have changed it since; then it is told anew.
+		// Another process may have changed it since; then it is notified again.
 		if j >= 0 && s.Open[j].status() == status {
 			if s.Open[j].Sent == nil {
 				s.Open[j].Sent = map[string]alert.Status{}

@@ -149,8 +149,8 @@ func TestAccept(t *testing.T) {
 	}{
 		{"itself", &a, true},
 		{"a little more", change(100, 215, 110, nil), true},
-		{"more, not beyond doubt", change(100, 300, 50, nil), true},
-		{"more beyond doubt", change(100, 300, 150, nil), false},
+		{"more, not significant", change(100, 300, 50, nil), true},
+		{"significantly more", change(100, 300, 150, nil), false},
 		{"the next version, from the accepted level", change(200, 300, 30, nil), false},
 		{"another method", change(100, 200, 90, func(a *alert.Alert) { a.Method = "n" }), false},
 		{"another environment", change(100, 200, 90, func(a *alert.Alert) { a.Environment = "test" }), false},
@@ -241,9 +241,9 @@ func TestAcceptWholeService(t *testing.T) {
 			{"itself", service(kind, "1", "2", 5, 4), true},
 			{"the other one", service(kind, "8", "9", 7, 6), true},
 			{"a little more", service(kind, "1", "2", 7, 6), true},
-			{"more, not beyond doubt", service(kind, "1", "2", 50, 4), true},
-			{"more beyond doubt", service(kind, "1", "2", 50, 40), false},
-			{"more beyond doubt of the other", service(kind, "8", "9", 900, 800), false},
+			{"more, not significant", service(kind, "1", "2", 50, 4), true},
+			{"significantly more", service(kind, "1", "2", 50, 40), false},
+			{"significantly more of the other", service(kind, "8", "9", 900, 800), false},
 		} {
 			if got := s.Covers(tc.alert, 2) != nil; got != tc.want {
 				t.Errorf("%s, %s: %v", kind, tc.name, got)
@@ -274,9 +274,9 @@ func TestVersionOne(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", step, s, err)
 		}
 		a := raised("other", alert.Info)
-		dearer := a
-		dearer.Base, dearer.Head = 200, 400
-		if s.Covers(&a, 10) == nil || s.Covers(&dearer, 10) != nil {
+		expensive := a
+		expensive.Base, expensive.Head = 200, 400
+		if s.Covers(&a, 10) == nil || s.Covers(&expensive, 10) != nil {
 			t.Errorf("%s: the level is lost: %+v", step, s.Accepted)
 		}
 		// Which caller was meant nobody noted: all of that comparison, none of later ones.
@@ -301,7 +301,7 @@ func TestVersionOne(t *testing.T) {
 	if err := At(dir).Update(func(*State) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	check("written anew")
+	check("rewritten")
 	if data, err := os.ReadFile(filepath.Join(dir, fileName)); err != nil || strings.Contains(string(data), "level_ns") {
 		t.Errorf("%s, %v", data, err)
 	}
