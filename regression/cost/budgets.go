@@ -73,7 +73,7 @@ type Spending struct {
 	// AtLeast says why SpentUSD is only a lower bound, which can break a budget and
 	// cannot keep it. Such a budget has an interval, of that alone, only if broken.
 	AtLeast string `json:"at_least,omitempty"`
-	// Broken is set if more is spent beyond doubt.
+	// Broken is set if more is spent, beyond its error.
 	Broken bool `json:"broken"`
 }
 

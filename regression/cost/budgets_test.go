@@ -47,7 +47,7 @@ func TestSpend(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	s := budget(`{"name": "x", "class": "shop/tax", "usd_per_day": 1e-6}`)
-	s.Budget.USDPerDay = *s.SpentUSD * 0.9999 // above it, and not beyond doubt
+	s.Budget.USDPerDay = *s.SpentUSD * 0.9999 // above it, within its error
 	if again := r.Spend(s.Budget); again.Broken || *again.SpentUSD <= again.PlannedUSD {
 		t.Errorf("%+v", again)
 	}

@@ -120,7 +120,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 		if err != nil {
 			return nil, err
 		}
-		r.spread(spreads)
+		r.setPercentiles(spreads)
 	}
 	return r, nil
 }

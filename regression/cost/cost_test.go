@@ -66,7 +66,7 @@ func TestFullyMeasuredIsExact(t *testing.T) {
 	near(t, "unattributed dollars", s.UnattributedUSD, 0.25*process/nsPerCoreHour*0.05, 1e-4)
 	near(t, "share", methods[full(fixture.Serve)].ShareOfProcessCPU, truth.OwnNS[fixture.Serve]/1.25/process, 5e-5)
 	if r.Methods[0].Method != "Serve" {
-		t.Errorf("the dearest method is %s", r.Methods[0].Method)
+		t.Errorf("the most expensive method is %s", r.Methods[0].Method)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestRecursion(t *testing.T) {
 	near(t, "outermost", methods["a.Walk"].InclusiveCoreHours, 40*6e6/nsPerCoreHour, 1e-9)
 }
 
-// That a new version is dearer makes the cost of both no less certain.
+// That a new version is more expensive makes the cost of both no less certain.
 func TestVersionsDifferWithoutDoubt(t *testing.T) {
 	first := fixture.Shop{Seed: 1, Version: "1", Instances: []string{"a"}, Start: fixture.Start, Minutes: 30, Requests: 20}
 	second := first

@@ -81,7 +81,7 @@ func (b *builder) methodLines() []Line {
 			groups[key] = s
 			order = append(order, key)
 		}
-		s.add(m)
+		s.addMethod(m)
 		if p := b.probed[keyOf(m)]; p != nil && m.N > 0 {
 			s.probes = s.probes.Add(p.errors)
 			s.reconciled = s.reconciled || p.reconciled
@@ -113,7 +113,7 @@ func (b *builder) methodLines() []Line {
 	return lines
 }
 
-func (s *sums) add(m *query.MethodCost) {
+func (s *sums) addMethod(m *query.MethodCost) {
 	s.services[m.Service] = true
 	s.functions[function{m.Service, m.Full}] += m.X
 	s.signatures[m.Signature] = true
@@ -313,13 +313,13 @@ func (b *builder) callerLines() []Line {
 			l.AssumedCalls += e.Calls * min(1, b.assumed[m]/m.Calls)
 		}
 		if e.N > 0 {
-			l.InclusiveCoreHours = add(l.InclusiveCoreHours, e.X/nsPerCoreHour)
+			l.InclusiveCoreHours = addKnown(l.InclusiveCoreHours, e.X/nsPerCoreHour)
 		}
 		if e.USD != 0 {
-			l.InclusiveUSD = add(l.InclusiveUSD, e.USD)
+			l.InclusiveUSD = addKnown(l.InclusiveUSD, e.USD)
 		}
 		if x, ok := wall[callBy{keyOf(m), e.Caller}]; ok {
-			l.InclusiveWallHours = add(l.InclusiveWallHours, x/nsPerHour)
+			l.InclusiveWallHours = addKnown(l.InclusiveWallHours, x/nsPerHour)
 		}
 	}
 	slices.SortStableFunc(out, func(x, y Line) int {
@@ -328,7 +328,7 @@ func (b *builder) callerLines() []Line {
 	return out
 }
 
-func add(x *float64, y float64) *float64 {
+func addKnown(x *float64, y float64) *float64 {
 	if x != nil {
 		y += *x
 	}

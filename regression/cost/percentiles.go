@@ -5,8 +5,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// spread fills in percentiles of methods.
-func (r *Report) spread(spreads []query.Spread) {
+// setPercentiles fills in percentiles of methods.
+func (r *Report) setPercentiles(spreads []query.Spread) {
 	type key struct {
 		query.MethodName
 		metric query.Metric

@@ -41,7 +41,7 @@ type common struct {
 
 // vote is what one series says of the common level.
 type vote struct {
-	center float64 // of the series beside the common level
+	center float64 // of the series above the common level
 	spread float64 // from day to day
 	stays  float64 // probability that the series did not move on its own
 	weight []float64
@@ -141,7 +141,7 @@ func (c *common) judge(series [][]float64, from int) {
 			}
 		}
 		scans[m] = scanMove(rest)
-		rho.add(scans[m].rho, len(rest))
+		rho.addRho(scans[m].rho, len(rest))
 	}
 	for m := range scans {
 		if s := &scans[m]; s.n > 0 {

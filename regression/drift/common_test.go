@@ -49,7 +49,7 @@ func TestMovedMethodsDoNotPull(t *testing.T) {
 		}
 		own := c.takeOff(0, all[0])
 		if got := meanOf(own[30:]) - meanOf(own[:30]); math.Abs(got-size) > 0.025 {
-			t.Errorf("a method that moved by %v moves by %.4f beside what is common", size, got)
+			t.Errorf("a method that moved by %v moves by %.4f in addition to what is common", size, got)
 		}
 	}
 }

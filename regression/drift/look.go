@@ -31,7 +31,7 @@ const (
 // LeastDays is how many of the days that a look sees must have a value.
 const LeastDays = 21
 
-// Shape says how a method became dearer.
+// Shape says how a method became more expensive.
 type Shape string
 
 const (
@@ -74,7 +74,7 @@ func Look(h *History) ([]Finding, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
 	}
-	found, _ := look(h)
+	found, _ := evaluate(h)
 	return found, nil
 }
 
@@ -93,9 +93,9 @@ type method struct {
 	reason string  // why nothing in common was taken off
 }
 
-// look also returns what the tests say of each method and of the whole service,
+// evaluate also returns what the tests say of each method and of the whole service,
 // which comes last.
-func look(h *History) (found []Finding, methods []method) {
+func evaluate(h *History) (found []Finding, methods []method) {
 	if h.Days < LeastDays {
 		return nil, nil
 	}

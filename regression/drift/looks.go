@@ -40,7 +40,7 @@ func (l *looks) shown(days, back int) *History {
 // says of all methods: one of every agree, as any such run has one of them, and those
 // around each for as long as they find what it found.
 func (l *looks) needed() (last []method) {
-	l.made[l.h.Days], last = look(l.shown(l.h.Days, lookBack))
+	l.made[l.h.Days], last = evaluate(l.shown(l.h.Days, lookBack))
 	for day := l.h.Days; day >= LeastDays; day -= agree {
 		l.around(day, -1)
 		l.around(day, 1)
@@ -54,7 +54,7 @@ func (l *looks) around(day, step int) {
 	for n := 1; n <= agree && day >= LeastDays && day <= l.h.Days; n++ {
 		found, made := l.made[day]
 		if !made {
-			found, _ = look(l.shown(day, lookBack))
+			found, _ = evaluate(l.shown(day, lookBack))
 			l.made[day] = found
 		}
 		again := false
@@ -78,7 +78,7 @@ func (l *looks) told() (told []Drift) {
 		for _, f := range l.made[day] {
 			c := f.change()
 			if longer[c] = runs[c] + 1; longer[c] >= agree {
-				told = add(told, f, day)
+				told = joinFinding(told, f, day)
 			}
 		}
 		runs = longer

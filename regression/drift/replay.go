@@ -100,12 +100,12 @@ func Replay(h *History) (*Course, error) {
 }
 
 // another is by how many days a step must be later than a drift that was told before it
-// began, to be another one: the same one is dated anew when days are no longer looked at.
+// began, to be another one: the same one gets a new date when days are no longer looked at.
 const another = window / 2
 
-// add joins what a look confirmed with what an earlier look did that saw some of the
+// joinFinding joins what a look confirmed with what an earlier look did that saw some of the
 // same days.
-func add(told []Drift, f Finding, day int) []Drift {
+func joinFinding(told []Drift, f Finding, day int) []Drift {
 	at := len(told) - 1
 	for at >= 0 && told[at].Method != f.Method {
 		at--

@@ -65,7 +65,7 @@ func TestReplayMakesTheLooksThatCount(t *testing.T) {
 		all, counted := newLooks(h), newLooks(h)
 		counted.needed()
 		for day := LeastDays; day <= h.Days; day++ {
-			all.made[day], _ = look(all.shown(day, lookBack))
+			all.made[day], _ = evaluate(all.shown(day, lookBack))
 		}
 		if effect == 0 && len(counted.made) > h.Days/agree+agree {
 			t.Errorf("%d looks at nothing", len(counted.made))

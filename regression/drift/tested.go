@@ -82,9 +82,9 @@ func poolRho(methods []tested) {
 	var trends, steps pool
 	for i := range methods {
 		t := &methods[i]
-		trends.add(t.trend.Rho, len(t.inTrend.values))
+		trends.addRho(t.trend.Rho, len(t.inTrend.values))
 		if t.step.At > 0 {
-			steps.add(t.step.Rho, len(t.inSteps.values))
+			steps.addRho(t.step.Rho, len(t.inSteps.values))
 		}
 	}
 	for i := range methods {
@@ -107,7 +107,7 @@ func (t *tested) pooled(trends, steps *pool) {
 // estimates do beyond their own errors, 1/n.
 type pool struct{ sum, squares, errors, n float64 }
 
-func (p *pool) add(rho float64, n int) {
+func (p *pool) addRho(rho float64, n int) {
 	if n > 0 {
 		rho = stats.Unbiased(rho, n)
 		p.sum, p.squares, p.errors, p.n = p.sum+rho, p.squares+rho*rho, p.errors+1/float64(n), p.n+1
@@ -138,7 +138,7 @@ const leastWeight = 0.1
 // surer keeps, of two statistics, what is surer by each test. That there are two is paid
 // for by dividing each p-value by its weight (Bonferroni, weighted as by Genovese,
 // Roeder and Wasserman 2006). The weights add up to 1 and follow from what days differ
-// by beside the trend, whatever the trend is.
+// by around the trend, whatever the trend is.
 func surer(costs, levels tested) tested {
 	if slices.Equal(costs.inTrend.values, levels.inTrend.values) {
 		return costs // there is one

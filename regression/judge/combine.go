@@ -7,7 +7,7 @@ import (
 )
 
 // leastWeight is that of the statistic which is known worse. It keeps an eye on what
-// the other does not show: the level hardly moves where only the dearest calls do.
+// the other does not show: the level hardly moves where only the most expensive calls do.
 const leastWeight = 0.1
 
 // combine is the mean of the e-values of both statistics, each with a weight. The

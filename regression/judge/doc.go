@@ -1,4 +1,4 @@
-// Package judge says which methods a deployment made dearer, from sums that a
+// Package judge decides which methods a deployment made more expensive, from sums that a
 // query delivers: one row per method, caller, instance and slot (input.go). The
 // steps are those of docs/statistics.md, a file each: index.go leaves out the warm-up,
 // common.go takes off what moves all methods, standard.go and means.go standardise by

@@ -51,7 +51,7 @@ func (z *standard) fitOf(s statistic) fit {
 	ratio := head.e / head.u
 	f := fit{change: ratio}
 	f.last, f.lastN = z.last(g)
-	scale := 1.0 // of the head's residuals, so that a dearer version is not a noisier one
+	scale := 1.0 // of the head's residuals, so that a more expensive version is not a noisier one
 	if s != level {
 		f.change, scale = math.Log1p(ratio), 1/(1+ratio)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // layered is a service of layers of two methods, each called by both of the layer
-// above, whose lowest layer became dearer.
+// above, whose lowest layer became more expensive.
 func layered(depth int) *judge.Deployment {
 	rng := rand.New(rand.NewPCG(1, 2))
 	d := &judge.Deployment{Begin: epoch, Slot: 5 * time.Minute, Slots: 6, Callers: []string{"(entry)"}}

@@ -55,8 +55,8 @@ func LookAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory, err
 		}
 	}
 	if first.x.d.Over {
-		settle(costs, first.o)
-		settle(calls, first.o)
+		confirmLast(costs, first.o)
+		confirmLast(calls, first.o)
 	}
 	undecided(costs, o)
 	withService(first.methods, first.service)
@@ -151,9 +151,9 @@ func inferAll(x *index, methods []compared, d differ, o Options) *compared {
 			c.inferNext(w, d, o)
 		case moreThanHosts:
 			// What it changed as all others did is the whole service's.
-			beside := c.evidence(w, Spread{}, o)
+			alone := c.evidence(w, Spread{}, o)
 			c.inferAlone(reason, d, o)
-			c.atMost(beside)
+			c.atMost(alone)
 		default:
 			c.inferAlone(reason, d, o)
 		}

@@ -29,7 +29,7 @@ func TestNothingChanged(t *testing.T) {
 	}
 }
 
-// The leaf that got dearer is told; its callers are folded into it.
+// The leaf that got more expensive is told; its callers are folded into it.
 func TestDeepestMethodIsRaised(t *testing.T) {
 	s := newShop()
 	s.at("Parse").self[1] *= 1.3
@@ -51,7 +51,7 @@ func TestDeepestMethodIsRaised(t *testing.T) {
 	}
 }
 
-// A caller whose own code got dearer as well is told beside its callee.
+// A caller whose own code got more expensive as well is told next to its callee.
 func TestCallerWithGrowthOfItsOwn(t *testing.T) {
 	s := newShop()
 	s.at("Parse").self[1] *= 1.3
@@ -73,7 +73,7 @@ func TestCallersAmidNoise(t *testing.T) {
 	const seeds = 40
 	for _, c := range []struct {
 		upset, own float64
-		told       [2]int // of the deployments, Total beside Parse, at least and at most
+		told       [2]int // of the deployments, Total next to Parse, at least and at most
 	}{
 		{0.04, 1, [2]int{0, 0}},
 		{0.02, 1, [2]int{0, 0}},
@@ -108,7 +108,7 @@ func TestCallersAmidNoise(t *testing.T) {
 
 // In a service of few methods one that is called a hundred times as often as the
 // others does not decide what all have in common: neither when it gets cheaper nor
-// when it gets dearer.
+// when it gets more expensive.
 func TestBusiestMethodIsNotTheCommonMode(t *testing.T) {
 	for _, change := range []float64{0.7, 1.4} {
 		s := newShop()
@@ -178,7 +178,7 @@ func TestCostThatMoved(t *testing.T) {
 	}
 }
 
-// A query in a loop makes no call dearer.
+// A query in a loop makes no call more expensive.
 func TestMoreCalls(t *testing.T) {
 	s := newShop()
 	s.at("Price").calls[1] = map[string]float64{"Parse": 3}

@@ -72,8 +72,8 @@ func (f *flows) movedFrom(methods []compared, m int, o Options) []string {
 	return nil
 }
 
-// known reports whether a flow with a standard error is known beside another.
-func (o Options) known(se, beside float64) bool { return o.twice(se) <= beside/2 }
+// known reports whether a flow with a standard error is small relative to a value.
+func (o Options) known(se, value float64) bool { return o.twice(se) <= value/2 }
 
 // twice is how far off a flow with a standard error may be.
 func (o Options) twice(se float64) float64 { return 2 * math.Sqrt(o.Inflation) * se }

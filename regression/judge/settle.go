@@ -8,9 +8,9 @@ import (
 // OnlyLook is how much more evidence one look takes that no other will confirm.
 const OnlyLook = 20
 
-// settle decides what a last look raised for the first time. Another look is there
+// confirmLast decides what a last look raised for the first time. Another look is there
 // to tell what lasts from what passes; where none can come, more evidence has to.
-func settle(family []*compared, o Options) {
+func confirmLast(family []*compared, o Options) {
 	for _, c := range family {
 		v := &c.verdict
 		if v.State != Pending {

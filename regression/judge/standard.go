@@ -27,7 +27,7 @@ type grid struct {
 
 // standard compares the cells of one method with the base's means. It is indirect
 // standardisation by caller and slot: a version that is called from elsewhere or
-// at another time is not dearer for that. Buffers are reused from method to
+// at another time is not more expensive for that. Buffers are reused from method to
 // method.
 type standard struct {
 	x        *index
@@ -121,7 +121,7 @@ func (z *standard) method(cells []Cell) bool {
 	z.means()
 	ok := false
 	for i := range cells {
-		ok = z.add(&cells[i]) || ok
+		ok = z.addCell(&cells[i]) || ok
 	}
 	for _, c := range z.callers {
 		z.x.position[c] = -1
@@ -129,8 +129,8 @@ func (z *standard) method(cells []Cell) bool {
 	return ok
 }
 
-// add puts a cell into the grids.
-func (z *standard) add(c *Cell) bool {
+// addCell puts a cell into the grids.
+func (z *standard) addCell(c *Cell) bool {
 	if !z.x.counts(c) {
 		return false
 	}

@@ -6,15 +6,15 @@ import "math"
 type State string
 
 const (
-	// Regressed: dearer beyond doubt, in enough looks in a row.
+	// Regressed: significantly more expensive, in enough looks in a row.
 	Regressed State = "regressed"
-	// Pending: dearer beyond doubt, in too few looks yet.
+	// Pending: significantly more expensive, in too few looks yet.
 	Pending State = "pending"
 	// Explained: more expensive, and raised callees are why.
 	Explained State = "explained"
 	// WithService: more expensive as the whole service is, which is reported.
 	WithService State = "with_whole_service"
-	// Moved: dearer, and another method got cheaper by as much; who calls both
+	// Moved: more expensive, and another method got cheaper by as much; who calls both
 	// pays the same.
 	Moved State = "moved"
 	// NotProven: nothing that could not be chance. Printed as ~.
@@ -69,11 +69,11 @@ type Verdict struct {
 	Inclusive Part `json:"inclusive_change"`
 	// Tail says that rare calls are what became more expensive.
 	Tail bool `json:"tail,omitempty"`
-	// EValue is the evidence against "at most Margin dearer"; LogE its logarithm,
+	// EValue is the evidence against "at most Margin more expensive"; LogE its logarithm,
 	// which cannot overflow.
 	EValue float64 `json:"e_value"`
 	LogE   float64 `json:"log_e"`
-	// NeededE is what EValue has to reach beside those of all others, by e-BH.
+	// NeededE is what EValue has to reach given those of all others, by e-BH.
 	NeededE float64 `json:"needed_e_value"`
 	// OnlyLook tells that the last look raised it, the one before did not, and no
 	// other can come: NeededE is what one look takes then.

@@ -1,7 +1,7 @@
 // Package ledger says whether every call that was counted in a process is stored,
 // and names what is not.
 //
-// Its invariant: a process's calls handed out are the stored counts plus
+// Its invariant: a process's emitted calls are the stored counts plus
 // lost_in_transit; what can't be known (calls of the last interval of a process
 // that died) is listed as unknown, never guessed.
 //

@@ -18,7 +18,7 @@ type MissingBatches struct {
 	Batches int64 `json:"batches"`
 	First   int64 `json:"first"` // number of the first of them
 	Last    int64 `json:"last"`
-	Calls   int64 `json:"calls"` // handed out with them
+	Calls   int64 `json:"calls"` // emitted with them
 	// Unnumbered: rows of the process have no number of a batch, so the gaps are not known
 	// well: ids were left out, or rows were added up where a queue was full.
 	Unnumbered bool `json:"unnumbered,omitempty"`
@@ -75,7 +75,7 @@ func batchPrefix(a *query.Account) string {
 	return key.Hash() + "-"
 }
 
-// missingBatches compares what process rows say of calls handed out with the batches between
+// missingBatches compares what process rows say of emitted calls with the batches between
 // them. With partial it begins at the first process row, else with batch 1.
 func missingBatches(batches []query.Batch, prefix string, partial bool) MissingBatches {
 	type numbered struct {

@@ -114,7 +114,7 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 	firstDate, _ := w.RawFrom()
 	r.leaveOut(stocks, w.RolledUpTo(), firstDate)
 	for i := range accounts {
-		r.Processes = append(r.Processes, settle(&accounts[i], firstDate, !window.To.IsZero(), now))
+		r.Processes = append(r.Processes, closeAccount(&accounts[i], firstDate, !window.To.IsZero(), now))
 	}
 	if err := r.judgeMissing(ctx, w, filter, accounts, once); err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 		if services[p.Service] == nil {
 			services[p.Service] = &Service{Service: p.Service}
 		}
-		services[p.Service].add(p)
-		r.Losses.add(p)
+		services[p.Service].addProcess(p)
+		r.Losses.addProcess(p)
 	}
 	for _, s := range services {
 		r.Services = append(r.Services, *s)
@@ -153,8 +153,8 @@ func (r *Report) leaveOut(stocks []query.Stock, rolledUpTo, firstDate string) {
 	}
 }
 
-// settle closes the account of one process; with cut its later rows were not read.
-func settle(a *query.Account, firstDate string, cut bool, now time.Time) Process {
+// closeAccount closes the account of one process; with cut its later rows were not read.
+func closeAccount(a *query.Account, firstDate string, cut bool, now time.Time) Process {
 	if cut && a.Beats > 0 {
 		a.Counted -= a.CountedAfter
 		a.CountedLater -= a.CountedAfter
@@ -167,7 +167,7 @@ func settle(a *query.Account, firstDate string, cut bool, now time.Time) Process
 		p.ProcessStart = &a.ProcessStart
 	}
 	switch {
-	case a.Beats == 0: // nothing says what was handed out
+	case a.Beats == 0: // nothing says what was emitted
 		p.Partial = true
 		p.HandedOutCalls = p.CountedCalls
 	case p.ProcessStart != nil && p.ProcessStart.Format(time.DateOnly) < firstDate:
@@ -190,7 +190,7 @@ func settle(a *query.Account, firstDate string, cut bool, now time.Time) Process
 	return p
 }
 
-func (s *Service) add(p *Process) {
+func (s *Service) addProcess(p *Process) {
 	s.Processes++
 	if p.State == Dead {
 		s.DeadProcesses++
@@ -201,7 +201,7 @@ func (s *Service) add(p *Process) {
 	s.NotJudgedCalls += p.NotJudgedCalls
 }
 
-func (l *Losses) add(p *Process) {
+func (l *Losses) addProcess(p *Process) {
 	// One process's surplus must not hide another's loss.
 	l.LostInTransit += max(0, p.LostInTransit)
 	l.OverCounted += max(0, -p.LostInTransit)
@@ -237,7 +237,7 @@ func (r *Report) whyNoAccount() string {
 	if r.RolledUpTo != "" {
 		return "dates up to " + r.RolledUpTo + " are rolled up and keep no account"
 	}
-	return "the rows of this time say nothing of calls handed out"
+	return "the rows of this time say nothing of emitted calls"
 }
 
 // LeftOut says in words which dates are not told of; empty if all that were looked at
@@ -255,10 +255,10 @@ func (r *Report) LeftOut() string {
 // judge says whether the account balances and what is wrong if not.
 func (r *Report) judge() {
 	if n := r.Losses.LostInTransit; n > 0 {
-		r.Faults = append(r.Faults, fmt.Sprintf("%d calls were handed out and are not stored (lost_in_transit)", n))
+		r.Faults = append(r.Faults, fmt.Sprintf("%d calls were emitted and are not stored (lost_in_transit)", n))
 	}
 	if n := r.Losses.OverCounted; n > 0 {
-		r.Faults = append(r.Faults, fmt.Sprintf("%d calls are stored beyond what their processes handed out", n))
+		r.Faults = append(r.Faults, fmt.Sprintf("%d calls are stored beyond what their processes emitted", n))
 	}
 	if n := r.Losses.DuplicateRows; n > 0 {
 		r.Faults = append(r.Faults, fmt.Sprintf("%d rows are stored more than once", n))

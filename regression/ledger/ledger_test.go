@@ -178,7 +178,7 @@ func TestDeadProcess(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if !r.Balanced {
-		t.Error("calls that nobody handed out unbalance the account of those handed out")
+		t.Error("calls that nobody emitted unbalance the account of those emitted")
 	}
 }
 
@@ -281,12 +281,12 @@ func TestAccountsOfSomeDates(t *testing.T) {
 	}
 }
 
-// Measurements alone say nothing of calls handed out.
+// Measurements alone say nothing of emitted calls.
 func TestRowsWithoutAnAccountCouldNotTell(t *testing.T) {
 	p := fixture.NewProcess("1", "a", fixture.Start)
 	p.Call("a.B", "(entry)", fixture.Start, time.Millisecond, time.Millisecond, 1, 1)
 	r := check(t, fixture.Write(t, []methodspan.Item{p.Item()}), query.Window{}, end)
-	if r.Balanced || !r.CouldNotTell || r.RolledUpTo != "" || r.Why() != "the rows of this time say nothing of calls handed out" {
+	if r.Balanced || !r.CouldNotTell || r.RolledUpTo != "" || r.Why() != "the rows of this time say nothing of emitted calls" {
 		t.Errorf("%+v", r)
 	}
 }

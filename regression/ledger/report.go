@@ -8,7 +8,7 @@ import (
 
 // Report is what `corehour check` prints.
 type Report struct {
-	// Balanced: every call handed out by a process is in exactly one stored
+	// Balanced: every call emitted by a process is in exactly one stored
 	// counts row. Dead processes do not unbalance it: what they did not hand
 	// out is in no account.
 	Balanced bool `json:"balanced"`
@@ -122,7 +122,7 @@ type Process struct {
 type Losses struct {
 	LostInTransit  int64 `json:"lost_in_transit"`  // calls
 	NotJudgedCalls int64 `json:"not_judged_calls"` // missing, and maybe in another warehouse
-	// OverCounted are calls stored beyond what their process handed out.
+	// OverCounted are calls stored beyond what their process emitted.
 	OverCounted   int64         `json:"over_counted"`
 	DeadProcess   []DeadProcess `json:"dead_process"`
 	DuplicateRows int64         `json:"duplicate_rows"`

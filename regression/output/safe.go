@@ -76,7 +76,7 @@ func SlackCode(s string) string {
 		s = string([]rune(s)[:maxSlack]) + "..."
 	}
 	if strings.TrimSpace(s) == "" {
-		s = "?" // two backticks beside each other are no code
+		s = "?" // two backticks next to each other are no code
 	}
 	return "`" + slackEscapes.Replace(s) + "`"
 }

@@ -80,7 +80,7 @@ func TestEveryRowHasItsEnd(t *testing.T) {
 	}
 }
 
-// Files of version 1 say every end. Beside newer ones they give the answers that the same
+// Files of version 1 say every end. Together with newer ones they give the answers that the same
 // rows in newer files give, before merging and after it.
 func TestFilesOfVersionOneBesideNewerOnes(t *testing.T) {
 	mixed := t.TempDir()
@@ -101,8 +101,8 @@ func TestFilesOfVersionOneBesideNewerOnes(t *testing.T) {
 	}
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	more := fixture.Items("more-1", append(old[0][0].Rows[:20:20], old[1][0].Rows[:30]...)...)
-	anew := t.TempDir()
-	fixture.Append(t, anew, now, append(old, more)...)
+	fresh := t.TempDir()
+	fixture.Append(t, fresh, now, append(old, more)...)
 	fixture.Append(t, mixed, now, more)
 
 	statements := []string{
@@ -112,9 +112,9 @@ func TestFilesOfVersionOneBesideNewerOnes(t *testing.T) {
 	}
 	check := func(when string) {
 		t.Helper()
-		compare(t, when, ask(t, mixed), ask(t, anew), nil)
+		compare(t, when, ask(t, mixed), ask(t, fresh), nil)
 		for _, s := range statements {
-			got, want := lines(t, mixed, s), lines(t, anew, s)
+			got, want := lines(t, mixed, s), lines(t, fresh, s)
 			if len(want) == 0 || strings.Join(got, "\n") != strings.Join(want, "\n") {
 				t.Errorf("%s, %s:\n%v\nwant\n%v", when, s, got, want)
 			}
@@ -124,7 +124,7 @@ func TestFilesOfVersionOneBesideNewerOnes(t *testing.T) {
 	if out := lines(t, mixed, "SELECT COUNT(*) FROM method_calls WHERE end_ns IS NULL"); out[0] != "0" {
 		t.Errorf("%s rows have no end", out)
 	}
-	for _, root := range []string{mixed, anew} {
+	for _, root := range []string{mixed, fresh} {
 		maintain(t, root, now, lake.Policy{MaxFiles: 1})
 	}
 	check("merged")

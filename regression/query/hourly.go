@@ -11,7 +11,7 @@ import (
 )
 
 // hourly has statements read sums by hour in the place of rows, for dates whose sums
-// maintenance keeps beside them: they are a small part of the rows and say the same about
+// maintenance keeps next to them: they are a small part of the rows and say the same about
 // whole hours. A statement may if its slots are of whole hours. Dates with an hour that
 // one of its windows or that of the warehouse cuts are read row by row, and so is what came
 // after the sums were made.
@@ -103,7 +103,7 @@ func (w *Warehouse) bring(ctx context.Context, sums []parquet.Sums) (here []parq
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		fmt.Fprintf(w.notices, "rows are read where sums beside them are not to be had: %v\n", err)
+		fmt.Fprintf(w.notices, "rows are read where their rollups are not available: %v\n", err)
 	}
 	if len(here) < len(sums) {
 		w.sums = slices.DeleteFunc(slices.Clone(w.sums), func(s parquet.Sums) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Account is what one process of ours handed out and what is stored of it.
+// Account is what one process of ours emitted and what is stored of it.
 type Account struct {
 	Service
 	Version      string
@@ -21,7 +21,7 @@ type Account struct {
 	Beats       int64         // process rows
 	Interval    time.Duration // the longest between two of them
 	// FirstTotal and LastTotal are what the first and the last of them say of
-	// calls handed out.
+	// emitted calls.
 	FirstTotal, LastTotal int64
 	Counted               float64 // calls in counts rows
 	CountedLater          float64 // of these after the first process row
@@ -157,7 +157,7 @@ func (w *Warehouse) MeasuredAboveCounted(ctx context.Context, window Window, f F
 type Batch struct {
 	ID      string
 	HasBeat bool    // whether it has a process row
-	Total   int64   // what that says of calls handed out
+	Total   int64   // what that says of emitted calls
 	Calls   float64 // in its counts rows
 }
 

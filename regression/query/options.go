@@ -50,7 +50,7 @@ func Into(path string) Option {
 	return func(s *settings) { s.into = path }
 }
 
-// Counting counts what the warehouse reads beside what others with the same count read,
+// Counting counts what the warehouse reads together with what others with the same count read,
 // so that one bound holds for all of them.
 func Counting(s *bigquery.Spent) Option {
 	return func(set *settings) { set.spent = s }
@@ -65,7 +65,7 @@ func Remembering(v *parquet.VerifiedFiles) Option {
 	}
 }
 
-// WithSums has Open compare sums beside rows with their checksums, too. Else they are when they
+// WithSums has Open compare rollups with their checksums, too. Else they are when they
 // are read, and rows are read in the place of those that are damaged.
 func WithSums() Option {
 	return func(s *settings) { s.sums = true }

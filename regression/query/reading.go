@@ -23,7 +23,7 @@ var errOnlyReads = errors.New("only statements that read are run: want SELECT, o
 // checkReads lets the engine itself say what a statement is, and what its columns are.
 // No setting of the engine keeps a statement from writing to the files that it may read,
 // so what is run must be a SELECT. EXPLAIN, which runs what it explains if it is told
-// to, is put together anew before one.
+// to, is put together again before one.
 func checkReads(c any, text string) (*reading, error) {
 	text = duckdbDialect.body(text)
 	statement, kind, err := prepare(c, text)
@@ -91,7 +91,7 @@ func prepare(c any, text string) (*duckdb.Stmt, duckdb.StmtType, error) {
 // Options in which nothing can be hidden, as in (ANALYZE, FORMAT json).
 var explainOptions = regexp.MustCompile(`^\([A-Za-z_,\s]*\)`)
 
-// explainsReading is an EXPLAIN made anew of what the engine takes for a SELECT, empty
+// explainsReading is an EXPLAIN made of what the engine takes for a SELECT, empty
 // if the text explains anything else.
 func explainsReading(c any, text string) string {
 	rest, _ := duckdbDialect.afterWord(text, "EXPLAIN")

@@ -152,7 +152,7 @@ func compare(t *testing.T, what string, got, want answers, skip func(name string
 }
 
 // busyDates is a shop whose rates and lookups of callers are such that weight
-// cells of every kind come up, over two dates, beside rows of every other kind.
+// cells of every kind come up, over two dates, next to rows of every other kind.
 func busyDates(t *testing.T) string {
 	t.Helper()
 	var commits [][]methodspan.Item

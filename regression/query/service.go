@@ -58,7 +58,7 @@ type Run struct {
 }
 
 // Runs lists the runs of all versions, by time. A version that was not seen for more
-// than two minutes runs anew.
+// than two minutes runs again.
 func (w *Warehouse) Runs(ctx context.Context, window Window, f Filter) ([]Run, error) {
 	return w.RunsBy(ctx, time.Minute, window, f)
 }

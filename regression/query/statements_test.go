@@ -18,7 +18,7 @@ import (
 	"github.com/corehour/corehour/internal/columns"
 )
 
-var update = flag.Bool("update", false, "write the statements for BigQuery anew")
+var update = flag.Bool("update", false, "rewrite the statements for BigQuery")
 
 // statements are all that BigQuery is asked, with every condition that there may
 // be: one that is left out leaves a part of them.

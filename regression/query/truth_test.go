@@ -65,7 +65,7 @@ func (w *world) call(at time.Time, mean, p, cpuP, tailAbove float64) {
 
 func (w *world) rows() []methodspan.Row { return w.p.Item().Rows }
 
-// The figures of the design: what the weights are for. Each scene is drawn anew
+// The figures of the design: what the weights are for. Each scene is drawn again
 // many times; bias is the mean of the relative errors.
 func TestAgainstSimulatedTruth(t *testing.T) {
 	scenes := []struct {

@@ -50,7 +50,7 @@ type Warehouse struct {
 	Roots    []Root         // that the files are of; none in BigQuery
 
 	reopen   func(context.Context, Window) (*Warehouse, error)
-	sums     []parquet.Sums // beside Files, see hourly
+	sums     []parquet.Sums // rollups of Files, see hourly
 	hours    []parquet.File // that hourly has defined views of last
 	db       *sql.DB
 	dialect  dialect
@@ -313,7 +313,7 @@ type givenColumn struct {
 	long bool // else a text
 }
 
-// give makes a small table anew.
+// give rewrites a small table.
 func (w *Warehouse) give(ctx context.Context, name string, g given) error {
 	if w.remote != nil {
 		w.given[name] = g

@@ -47,7 +47,7 @@ func (r *Report) Document() *output.Document {
 		d.Say(output.More(r.TreesLeft, "trees of services"))
 	}
 	d.Say(r.healthVerdict())
-	health := &output.Table{Title: "health", Columns: []string{"service", "processes", "dead", "handed out", "stored", "lost", "foreign rows", "unpriced"}}
+	health := &output.Table{Title: "health", Columns: []string{"service", "processes", "dead", "emitted", "stored", "lost", "foreign rows", "unpriced"}}
 	services, more := r.Health.Most(r.top)
 	for _, s := range services {
 		row := []output.Cell{output.Name(s.Service.String())}

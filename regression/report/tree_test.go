@@ -32,7 +32,7 @@ func TestTrees(t *testing.T) {
 		edges []query.Edge
 		want  string
 	}{
-		{"callees below their callers, the dearest first",
+		{"callees below their callers, the most expensive first",
 			[]query.Edge{edge(entry, "a", 100), edge("a", "b", 20), edge("a", "c", 60)}, "a 100 (c 60; b 20; ); "},
 		{"what a shared callee pays is shared by its time below each caller",
 			[]query.Edge{edge(entry, "a", 100), edge(entry, "b", 50), edge("a", "c", 30), edge("b", "c", 10), edge("c", "d", 20)},

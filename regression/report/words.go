@@ -36,7 +36,7 @@ func (r *Report) metricName() string {
 }
 
 func (r *Report) healthVerdict() string {
-	verdict := "The ledger balances: every call that was handed out is stored once."
+	verdict := "The ledger balances: every call that was emitted is stored once."
 	switch {
 	case r.Health.CouldNotTell:
 		return "Whether the ledger balances could not be told: " + r.Health.Why() + "."

@@ -63,7 +63,7 @@ func (d *Deployment) apart(r *rand.Rand, n int, instances []instance) {
 					s.join(m.draw(r, class, records*m.share[in.side][class], shift))
 				}
 				if s.n > 0 {
-					d.add(n, class, i, in.side, slot, at, s)
+					d.addCell(n, class, i, in.side, slot, at, s)
 				}
 			}
 		}
@@ -74,8 +74,8 @@ func (s *sums) join(o sums) {
 	s.n, s.x, s.xx, s.capped, s.log = s.n+o.n, s.x+o.x, s.xx+o.xx, s.capped+o.capped, s.log+o.log
 }
 
-// add adds a cell.
-func (d *Deployment) add(method, class, instance int, side judge.Side, slot, at int, s sums) {
+// addCell adds a cell.
+func (d *Deployment) addCell(method, class, instance int, side judge.Side, slot, at int, s sums) {
 	d.Cells = append(d.Cells, judge.Cell{
 		Method: int32(method), Caller: int32(class), Instance: int32(instance), Slot: int32(at),
 		Records: s.n, Weight: s.n, Sum: s.x, Capped: s.capped, Log: s.log, Calls: s.n, Timed: s.n,

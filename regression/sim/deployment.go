@@ -12,7 +12,7 @@ import (
 type Plan struct {
 	Methods int
 	// Effects are given to Changed of the methods in turn, as a share: 0.05 is 5%
-	// dearer. Uniform moves all methods.
+	// more expensive. Uniform moves all methods.
 	Effects []float64
 	Changed float64
 	Uniform float64
@@ -106,7 +106,7 @@ func (d *Deployment) method(r *rand.Rand, n int, instances []instance) {
 				if s.n == 0 {
 					continue
 				}
-				d.add(n, class, i, in.side, slot, slot, s)
+				d.addCell(n, class, i, in.side, slot, slot, s)
 				if d.Samples != nil {
 					d.sample(r, n, in.side, slot, class, expected, shift)
 				}
@@ -115,7 +115,7 @@ func (d *Deployment) method(r *rand.Rand, n int, instances []instance) {
 	}
 }
 
-// sample draws records of a cell anew: as many as its share of the slot's.
+// sample draws new records of a cell: as many as its share of the slot's.
 func (d *Deployment) sample(r *rand.Rand, n int, side judge.Side, slot, class int, expected, shift float64) {
 	m := &d.Truth[n]
 	running := canaries

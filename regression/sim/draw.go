@@ -30,7 +30,7 @@ func (m *Method) draw(r *rand.Rand, class int, expectedRecords, shift float64) s
 	for range requests {
 		shared := at + sharedByRequest*r.NormFloat64()
 		for range 1 + poisson(r, moreInRequest) {
-			s.add(shared+m.within*r.NormFloat64()+m.tailOf(r), m.caps[class])
+			s.addValue(shared+m.within*r.NormFloat64()+m.tailOf(r), m.caps[class])
 		}
 	}
 	return s
@@ -46,7 +46,7 @@ func (m *Method) tailOf(r *rand.Rand) float64 {
 
 func tailStep(r *rand.Rand) float64 { return math.Log(tailFactor) + r.ExpFloat64()/tailExponent }
 
-func (s *sums) add(y, limit float64) {
+func (s *sums) addValue(y, limit float64) {
 	x := math.Exp(y)
 	s.n++
 	s.x += x
@@ -67,7 +67,7 @@ func (m *Method) drawTogether(r *rand.Rand, at, limit float64, requests int) sum
 	var s sums
 	if m.tail {
 		for range binomial(r, n, tailCalls) {
-			s.add(at+m.within*r.NormFloat64()+sharedByRequest*r.NormFloat64()+tailStep(r), limit)
+			s.addValue(at+m.within*r.NormFloat64()+sharedByRequest*r.NormFloat64()+tailStep(r), limit)
 			n--
 		}
 	}

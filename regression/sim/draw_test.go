@@ -20,7 +20,7 @@ func TestSumsDrawnTogether(t *testing.T) {
 			for range requests {
 				shared := 0.1 + sharedByRequest*r.NormFloat64()
 				for range 1 + poisson(r, moreInRequest) {
-					s.add(shared+m.within*r.NormFloat64(), limit)
+					s.addValue(shared+m.within*r.NormFloat64(), limit)
 				}
 			}
 			return s

@@ -14,7 +14,7 @@ var Ends = []int{2, 3, 4, 5, 6, 8, 10}
 // each of Ends.
 type Ended struct {
 	Unchanged, False int
-	// Clear methods are 50% dearer and have 300 records of the head version by then;
+	// Clear methods are 50% more expensive and have 300 records of the head version by then;
 	// Found of them were told, OneLook of these by the last look alone.
 	Clear, Found, OneLook int
 }

@@ -22,18 +22,18 @@ type Table struct {
 
 // Lower adds a figure that should be small; a NaN goal is none.
 func (t *Table) Lower(name string, value float64, unit string, goal float64) {
-	t.add(Figure{Name: name, Value: value, Unit: unit, Better: "lower"}, goal)
+	t.addFigure(Figure{Name: name, Value: value, Unit: unit, Better: "lower"}, goal)
 }
 
 // Higher adds a figure that should be great; a NaN goal is none.
 func (t *Table) Higher(name string, value float64, unit string, goal float64) {
-	t.add(Figure{Name: name, Value: value, Unit: unit, Better: "higher"}, goal)
+	t.addFigure(Figure{Name: name, Value: value, Unit: unit, Better: "higher"}, goal)
 }
 
 // None is the goal of a figure that is told and not judged.
 var None = math.NaN()
 
-func (t *Table) add(f Figure, goal float64) {
+func (t *Table) addFigure(f Figure, goal float64) {
 	if math.IsInf(f.Value, 0) || math.IsNaN(f.Value) {
 		return // nothing was found: the figure before says so
 	}

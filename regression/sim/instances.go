@@ -17,7 +17,7 @@ type instance struct {
 	warm     float64 // minutes until it is, 0 from the start
 }
 
-// rollout is who runs when: some canaries beside the old version, then half.
+// rollout is who runs when: some canaries next to the old version, then half.
 func rollout(r *rand.Rand) []instance {
 	const half, all = canaryMinutes / slotMinutes, Looks
 	var out []instance
@@ -58,7 +58,7 @@ func start(r *rand.Rand, n int, side judge.Side, from, to int, warming bool) (ou
 	return out
 }
 
-// cold is how much dearer the instance's calls are in a slot, as a share of its
+// cold is how much more expensive the instance's calls are in a slot, as a share of its
 // cost when it begins: the average over the slot of what falls linearly to zero.
 func (i *instance) cold(slot int) float64 {
 	if i.warm == 0 {

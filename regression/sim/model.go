@@ -21,10 +21,10 @@ const (
 	betweenClasses        = 0.8
 	tailShare             = 0.20 // of methods have calls of a Pareto tail,
 	tailCalls             = 0.01 // this share of their calls,
-	tailFactor            = 10   // dearer by this
+	tailFactor            = 10   // more expensive by this
 	tailExponent          = 2.2  // times a Pareto variable
 	sharedByRequest       = 0.3  // records of one request share a factor
-	moreInRequest         = 1    // records of a request beside the first, on average
+	moreInRequest         = 1    // records of a request after the first, on average
 
 	ofInstance       = 0.06
 	slowInstances    = 0.05 // share of instances that are

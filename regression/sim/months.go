@@ -20,14 +20,14 @@ const (
 	ofShares        = 0.05 // of callers, autocorrelated
 	shareDays       = 0.9
 	spikes          = 0.003 // share of days with an incident,
-	spikeHigh       = 0.5   // dearer by up to this
+	spikeHigh       = 0.5   // more expensive by up to this
 )
 
 // Months says what history to draw.
 type Months struct {
 	Methods, Days int
 	Records       float64 // per method and day
-	// Changed of the methods become dearer by Effect from day Begin, linearly over
+	// Changed of the methods become more expensive by Effect from day Begin, linearly over
 	// Over days; 0 is a step.
 	Changed, Effect float64
 	Begin, Over     int

@@ -36,7 +36,7 @@ func (p *pipeline) Look(d *Deployment, slots int) []int {
 }
 
 // ServiceFound counts in how many deployments of a plan the whole service was
-// raised, and in how many of them any method beside it.
+// raised, and in how many of them any method in addition.
 func ServiceFound(p Plan, seed uint64, deployments int, progress func(done int)) (found, methods int) {
 	results := make([][2]bool, deployments)
 	var mutex sync.Mutex

@@ -26,9 +26,9 @@ func TestPipelineFindsWhatChangedAlone(t *testing.T) {
 }
 
 func TestWholeServiceIsFound(t *testing.T) {
-	found, beside := ServiceFound(Plan{Methods: 60, Uniform: 0.3}, 23, 1, nil)
-	if found != 1 || beside != 0 {
-		t.Errorf("found in %d of 1, methods raised beside it in %d", found, beside)
+	found, also := ServiceFound(Plan{Methods: 60, Uniform: 0.3}, 23, 1, nil)
+	if found != 1 || also != 0 {
+		t.Errorf("found in %d of 1, methods raised in addition in %d", found, also)
 	}
 }
 

@@ -94,7 +94,7 @@ func TestEBHNeeds(t *testing.T) {
 			for _, change := range []float64{-little, little} {
 				logs[i] = needed[i] + change
 				if with, _ := EBH(logs, total, alpha); with[i] != (change > 0) {
-					t.Fatalf("%v beside %v is rejected: %v", logs[i], logs, with[i])
+					t.Fatalf("%v with %v is rejected: %v", logs[i], logs, with[i])
 				}
 			}
 			logs[i] = own
@@ -228,7 +228,7 @@ func TestTailGate(t *testing.T) {
 		if ok := TailGate(sample); ok != c.ok {
 			t.Errorf("%v records, skewness %v: %v", c.records, c.skewness, ok)
 		}
-		// The same calls in two samples; beside them one that leaves nothing to chance.
+		// The same calls in two samples, and one that leaves nothing to chance.
 		half := sample
 		half.Calls, half.Records = half.Calls/2, half.Records/2
 		if ok := TailGate(half, half, Sample{Calls: 5, Records: 5}); c.records > 100 && ok != c.ok {

@@ -250,8 +250,8 @@ func (w *Without) LogE(change float64, e Error, loading, margin float64, scales 
 		at := Error{FeltVariance(e.Variance, loading*c), e.DF}
 		effect, null := at.logDensities(t, change-loading*c, margin, scales)
 		weight := math.Log(w.weight[i])
-		effects.add(weight + effect)
-		nulls.add(weight + null)
+		effects.addLog(weight + effect)
+		nulls.addLog(weight + null)
 	}
 	return effects.log() - nulls.log()
 }
@@ -259,7 +259,7 @@ func (w *Without) LogE(change float64, e Error, loading, margin float64, scales 
 // logSum is the logarithm of a sum of terms that are given by their logarithms.
 type logSum struct{ top, sum float64 }
 
-func (l *logSum) add(log float64) {
+func (l *logSum) addLog(log float64) {
 	switch {
 	case l.sum == 0:
 		l.top, l.sum = log, 1

@@ -9,7 +9,7 @@ type Step struct {
 	T       float64
 	P       float64 // one-sided, for the largest of all places
 	LongSD  float64 // square root of the long-run variance
-	Rho     float64 // autocorrelation at lag 1 beside the step
+	Rho     float64 // autocorrelation at lag 1 of the residuals
 	DF      float64 // degrees of freedom of LongSD, autocorrelation allowed for
 	Squares float64 // sum of the squared residuals
 
@@ -82,7 +82,7 @@ func ofDays(rho float64) float64 {
 	return 0.65 * free * free
 }
 
-// LongRun is the long-run variance of n values whose squared residuals beside two means
+// LongRun is the long-run variance of n values whose squared residuals around two means
 // add up to squares.
 func LongRun(squares, rho float64, n int) float64 {
 	ratio := varianceRatio(math.Min(mostRho, math.Max(0, rho)), n)

@@ -9,10 +9,10 @@ import (
 type Trend struct {
 	S        float64 // pairs that rise less pairs that fall
 	Variance float64 // of S under no trend, ties and autocorrelation allowed for
-	Rho      float64 // autocorrelation at lag 1 beside the trend
+	Rho      float64 // autocorrelation at lag 1 of the residuals
 	P        float64 // one-sided: the chance of so much rise
 	Slope    float64 // per step, Theil and Sen's
-	Spread   float64 // standard deviation beside that slope
+	Spread   float64 // standard deviation around that slope
 
 	free float64 // Variance without autocorrelation
 	n    int

@@ -229,7 +229,7 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 		}
 		j := threshold{options: o, service: p.Service}
 		j.first(c.Methods)
-		j.settle(c.Methods, append(first[i].edges, second[i].edges...))
+		j.attributeCallees(c.Methods, append(first[i].edges, second[i].edges...))
 		notGone(c.Methods)
 		c.Warnings = append(c.Warnings, allWarmUp(c, p, o)...)
 		if c.Alerts, err = alerts(c, p, o, dayOfHead(ctx, w, p, o)); err != nil {

@@ -61,7 +61,7 @@ func TestPairs(t *testing.T) {
 		{"one after the other", []query.Run{run("1", 0, 60, 0), run("2", 60, 90, 60)}, "", "", "1<2"},
 		{"time, not spelling", []query.Run{run("9", 0, 60, 0), run("10", 60, 90, 60)}, "", "", "9<10"},
 		{"time, not spelling, downwards", []query.Run{run("2.0", 0, 60, 0), run("1.9", 60, 90, 60)}, "", "", "2.0<1.9"},
-		{"a canary beside", []query.Run{run("1", 0, 120, 0), run("2", 60, 90, 60)}, "", "", "1<2"},
+		{"a canary alongside", []query.Run{run("1", 0, 120, 0), run("2", 60, 90, 60)}, "", "", "1<2"},
 		{"three versions", []query.Run{run("a", 0, 30, 0), run("b", 30, 60, 30), run("c", 60, 90, 60)}, "", "", "b<c"},
 		{"last seen, not last begun", []query.Run{run("old", 0, 60, 0), run("failed", 10, 20, 10), run("new", 60, 90, 60)}, "", "", "old<new"},
 		{"a version returns", []query.Run{run("1", 0, 60, 0), run("2", 60, 90, 60), run("1", 95, 120, 95)}, "", "", "2<1"},

@@ -1,4 +1,4 @@
-// Package verdict says which deployment made which method dearer.
+// Package verdict says which deployment made which method more expensive.
 //
 // The rule is the one of a threshold: the weighted mean per call of a method in
 // the new version is compared with that in the version before. A method is
@@ -8,12 +8,12 @@
 // were independent.
 //
 // What is tested is the method's own time: its time less that of the calls whose
-// caller it is. A caller gets dearer with its callees, so testing whole times
+// caller it is. A caller gets more expensive with its callees, so testing whole times
 // would raise every method on the path; testing own times raises the one that
 // changed. Where the own time is too uncertain to be a base (standard error above
 // 30%: a method that mostly calls others), the whole time is tested instead, the
 // growth of the own time must be proven as an absolute difference, and callees
-// that are raised must not explain 80% of the growth. Callers that became dearer
+// that are raised must not explain 80% of the growth. Callers that became more expensive
 // for no reason but their callees are named in the callee's alert.
 //
 // Its invariant: which version came before is decided by time, and by the spelling of

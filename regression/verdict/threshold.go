@@ -93,10 +93,10 @@ func (l *Line) say(basis string, base, head stats.Estimate, change float64, iv s
 	l.Interval = &[2]float64{100 * iv.Low, 100 * iv.High}
 }
 
-// settle finds out which growth is only that of callees. It goes from the
+// attributeCallees finds out which growth is only that of callees. It goes from the
 // cheapest whole to the most expensive, so callees come before their callers. What a
 // caller paid for a callee is of the caller's metric.
-func (j *threshold) settle(lines []Line, edges []edge) {
+func (j *threshold) attributeCallees(lines []Line, edges []edge) {
 	calls := map[string]map[string][2]float64{} // caller, callee -> ns per call of the caller, base and head
 	byName := map[string]*Line{}
 	for i := range lines {

@@ -44,7 +44,7 @@ var small = size{methods: 12, days: 30, yearMethods: 3, fleet: fleet{processes: 
 // Everything that is drawn is stored and found again, and every figure is told.
 func TestSmall(t *testing.T) {
 	dir := t.TempDir()
-	table, err := run(context.Background(), command(t, "1"), dir, small)
+	table, err := runBenchmark(context.Background(), command(t, "1"), dir, small)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,12 +90,12 @@ func TestSmall(t *testing.T) {
 // A command that fails says why, and nothing is measured of it.
 func TestCommandFails(t *testing.T) {
 	for exit, want := range map[string]string{"2": "told by the command", "0": "status 0"} {
-		_, err := run(context.Background(), command(t, exit), t.TempDir(), small)
+		_, err := runBenchmark(context.Background(), command(t, exit), t.TempDir(), small)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("status %s: want an error that says %q, found %v", exit, want, err)
 		}
 	}
-	if _, err := run(context.Background(), "", t.TempDir(), small); err == nil || !strings.Contains(err.Error(), "--corehour") {
+	if _, err := runBenchmark(context.Background(), "", t.TempDir(), small); err == nil || !strings.Contains(err.Error(), "--corehour") {
 		t.Errorf("without a command: %v", err)
 	}
 }

@@ -89,7 +89,7 @@ func storeDeployment(ctx context.Context, root string, d *sim.Deployment) (rows 
 			r.StartNS, r.EndNS = start.UnixNano(), start.Add(d.Slot).UnixNano()
 			measure(&r, cell.Records, cell.Sum/cell.Records)
 			calls += float64(r.Measured)
-			if err := s.add(ctx, r); err != nil {
+			if err := s.addRow(ctx, r); err != nil {
 				return 0, err
 			}
 		}
@@ -99,7 +99,7 @@ func storeDeployment(ctx context.Context, root string, d *sim.Deployment) (rows 
 			at := start.Add(time.Duration(m) * time.Minute)
 			r.Kind, r.WeightBasis, r.Calls = methodspan.KindCounts, methodspan.BasisExact, calls/float64(minutes)
 			r.StartNS, r.EndNS = at.UnixNano(), at.Add(time.Minute).UnixNano()
-			if err := s.add(ctx, r); err != nil {
+			if err := s.addRow(ctx, r); err != nil {
 				return 0, err
 			}
 		}

@@ -82,13 +82,13 @@ func (f fleet) store(ctx context.Context, root string) (rows int, err error) {
 				StartNS: at.UnixNano(), EndNS: at.Add(time.Minute).UnixNano(),
 			}
 			lived := at.Add(time.Minute).Sub(time.Unix(0, resource.ProcessStartNS))
-			if err := s.add(ctx, beat(row, int64(lived.Minutes())*callsAMinute*int64(f.methods))); err != nil {
+			if err := s.addRow(ctx, beat(row, int64(lived.Minutes())*callsAMinute*int64(f.methods))); err != nil {
 				return 0, err
 			}
 			for m := range f.methods {
 				counts := row
 				counts.Kind, counts.Class, counts.Method, counts.Calls = methodspan.KindCounts, "shop/service", fmt.Sprintf("Method%d", m), callsAMinute
-				if err := s.add(ctx, counts); err != nil {
+				if err := s.addRow(ctx, counts); err != nil {
 					return 0, err
 				}
 				if (minute+m+i)%measuredEvery != 0 {
@@ -102,7 +102,7 @@ func (f fleet) store(ctx context.Context, root string) (rows int, err error) {
 				timed.Kind, timed.Calls = methodspan.KindAggregate, 0
 				measure(&timed, measuredCalls, mean)
 				timed.P = measuredCalls / float64(measuredEvery*callsAMinute)
-				if err := s.add(ctx, timed); err != nil {
+				if err := s.addRow(ctx, timed); err != nil {
 					return 0, err
 				}
 			}

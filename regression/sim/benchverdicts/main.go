@@ -40,7 +40,7 @@ func main() {
 	dir := flag.String("dir", "", "directory to work in (default: a temporary one)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	table, err := run(ctx, *corehour, *dir, full)
+	table, err := runBenchmark(ctx, *corehour, *dir, full)
 	stop()
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(table)
@@ -51,7 +51,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, corehour, dir string, s size) (*sim.Table, error) {
+func runBenchmark(ctx context.Context, corehour, dir string, s size) (*sim.Table, error) {
 	if corehour == "" {
 		return nil, errors.New("--corehour is missing: name the built command, as bin/corehour")
 	}

@@ -29,7 +29,7 @@ func newStore(root string, now time.Time) (*store, error) {
 	return &store{writer: w}, nil
 }
 
-func (s *store) add(ctx context.Context, r methodspan.Row) error {
+func (s *store) addRow(ctx context.Context, r methodspan.Row) error {
 	s.rows = append(s.rows, r)
 	if len(s.rows) < batchRows {
 		return nil

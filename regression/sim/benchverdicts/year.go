@@ -82,7 +82,7 @@ func storeYear(ctx context.Context, root string, h *sim.History) (rows int, err 
 				if r.Measured == 0 {
 					continue
 				}
-				if err = s.add(ctx, r); err != nil {
+				if err = s.addRow(ctx, r); err != nil {
 					break
 				}
 			}

@@ -14,7 +14,7 @@ import (
 // Share counts how many of some are so.
 type Share struct{ Of, Are int }
 
-func (s *Share) add(is bool) {
+func (s *Share) count(is bool) {
 	s.Of++
 	if is {
 		s.Are++
@@ -106,37 +106,37 @@ func (j *Judged) score() (s Score) {
 	for _, o := range j.Methods {
 		v := &o.Verdict
 		if o.Truth.Unchanged {
-			s.False.add(o.Raised)
-			under.False.add(o.Raised)
+			s.False.count(o.Raised)
+			under.False.count(o.Raised)
 		}
 		if !v.State.Judged() {
 			continue
 		}
 		if !o.Truth.Unchanged {
-			s.WrongSign.add(v.Interval[1] < 0)
+			s.WrongSign.count(v.Interval[1] < 0)
 		}
 		if common {
 			if likeHosts(j.Scene) {
-				s.LikeHosts.add(v.Common == nil)
+				s.LikeHosts.count(v.Common == nil)
 			} else {
-				s.NotIdentified.add(v.Common == nil)
+				s.NotIdentified.count(v.Common == nil)
 			}
 		}
 		if v.Basis != judge.Own { // changes are not of the own cost
 			continue
 		}
-		s.Measured.add(holds(v.Measured.Interval, o.Truth.MeasuredOwn))
+		s.Measured.count(holds(v.Measured.Interval, o.Truth.MeasuredOwn))
 		switch {
 		case common:
 		case broken(j.Scene):
-			s.CoveredBroken.add(holds(v.Interval, o.Truth.Own))
-			under.Covered.add(holds(v.Interval, o.Truth.Own))
+			s.CoveredBroken.count(holds(v.Interval, o.Truth.Own))
+			under.Covered.count(holds(v.Interval, o.Truth.Own))
 		default:
-			s.Covered.add(holds(v.Interval, o.Truth.Own))
+			s.Covered.count(holds(v.Interval, o.Truth.Own))
 		}
 	}
 	if common {
-		s.Common.add(!j.Silent())
+		s.Common.count(!j.Silent())
 	}
 	if d := j.Scene.Disturbance; d != (scenes.Disturbance{}) {
 		s.Under = map[string]Under{d.String(): under}
@@ -182,7 +182,7 @@ func Found(s scenes.Scene, seed uint64, deployments int, is func(*Judged) bool) 
 	err = each(deployments, func(i int) (bool, error) {
 		j, err := draw(s, seed+uint64(i), true)
 		return err == nil && is(j), err
-	}, found.add, nil)
+	}, found.count, nil)
 	return found, err
 }
 

@@ -54,9 +54,9 @@ func Watch(s scenes.Scene, seed uint64, spreads judge.Spreads) (*Watched, error)
 		}
 		memory = next
 		for m := range r.Methods {
-			w.Methods[m].add(&r.Methods[m], d.Slots)
+			w.Methods[m].addVerdict(&r.Methods[m], d.Slots)
 		}
-		w.Service.add(&r.Service, d.Slots)
+		w.Service.addVerdict(&r.Service, d.Slots)
 		for i := range r.Calls {
 			if r.Calls[i].State == judge.Regressed {
 				calls[r.Calls[i].Name()] = true
@@ -68,7 +68,7 @@ func Watch(s scenes.Scene, seed uint64, spreads judge.Spreads) (*Watched, error)
 	return w, nil
 }
 
-func (r *Report) add(v *judge.Verdict, minutes int) {
+func (r *Report) addVerdict(v *judge.Verdict, minutes int) {
 	if raised, _ := outcome(r.Truth, v); raised && r.False == 0 {
 		r.False, r.Verdict = minutes, *v
 	}
@@ -127,20 +127,20 @@ type Early struct {
 	Lost Share
 }
 
-func (e *Early) add(w *Watched) {
+func (e *Early) addWatched(w *Watched) {
 	changed := false
 	for _, r := range w.Methods {
 		if changed = changed || !r.Truth.Unchanged; r.Truth.Unchanged {
-			e.False.add(r.False > 0)
-			e.Reported.add(r.Minutes > 0)
+			e.False.count(r.False > 0)
+			e.Reported.count(r.Minutes > 0)
 		} else if r.Minutes > 0 {
-			e.Lost.add(r.Lost > 0)
+			e.Lost.count(r.Lost > 0)
 		}
 	}
 	if !changed {
-		e.Service.add(w.Service.Minutes > 0)
+		e.Service.count(w.Service.Minutes > 0)
 	}
-	e.Calls.add(w.Calls > 0)
+	e.Calls.count(w.Calls > 0)
 }
 
 // CountEarly watches deployments of some scenes. Every other one knows what earlier
@@ -148,7 +148,7 @@ func (e *Early) add(w *Watched) {
 func CountEarly(list []scenes.Scene, seed uint64, progress func(done int)) (total Early, err error) {
 	err = each(len(list), func(i int) (*Watched, error) {
 		return watch(list[i], seed+uint64(i), i%2 == 1)
-	}, total.add, progress)
+	}, total.addWatched, progress)
 	return total, err
 }
 

@@ -16,7 +16,7 @@ func (s *simulation) ended() error {
 	for _, c := range []struct {
 		name string
 		sim.Ended
-	}{{"over early", nothing}, {"over early, beside changed methods", e}} {
+	}{{"over early", nothing}, {"over early, with changed methods", e}} {
 		score := sim.Score{Name: c.name, False: c.False, Unchanged: c.Unchanged}
 		s.table.FalseAlarms([]sim.Score{score}, 0.3)
 	}

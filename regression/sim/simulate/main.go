@@ -27,13 +27,13 @@ func main() {
 	only := flag.String("only", "", "draw only this table: naive, pipeline, families, ended, apart, drift, daily, weekdays, coverage, gate or speed")
 	of := flag.Uint64("seed", seed, "of the tables drift, daily and weekdays")
 	flag.Parse()
-	if err := run(*deployments, *only, *of, os.Stdout, os.Stderr); err != nil {
+	if err := simulate(*deployments, *only, *of, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "simulate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(deployments int, only string, of uint64, out, progress io.Writer) error {
+func simulate(deployments int, only string, of uint64, out, progress io.Writer) error {
 	if deployments < 1 {
 		return fmt.Errorf("--deployments must be at least 1, found %d", deployments)
 	}
@@ -102,13 +102,13 @@ func (s *simulation) pipeline() error {
 
 	changed := sim.Plan{Methods: methods, Changed: 0.1, Effects: effects}
 	scores := sim.Count(changed, seed+2, n, []sim.Kind{kind}, s.told("a tenth changed", n))
-	s.table.FalseAlarms([]sim.Score{{Name: "pipeline, beside changed methods", False: scores[0].False, Unchanged: scores[0].Unchanged}}, 0.3)
+	s.table.FalseAlarms([]sim.Score{{Name: "pipeline, with changed methods", False: scores[0].False, Unchanged: scores[0].Unchanged}}, 0.3)
 	s.table.Powers(scores[0], effects)
 
 	uniform := max(1, n/5)
-	found, beside := sim.ServiceFound(sim.Plan{Methods: methods, Uniform: 0.2}, seed+3, uniform, s.told("all methods 20% dearer", uniform))
+	found, also := sim.ServiceFound(sim.Plan{Methods: methods, Uniform: 0.2}, seed+3, uniform, s.told("all methods 20% more expensive", uniform))
 	s.table.Higher("whole service +20%, found", share(found, uniform), "% of deployments", sim.None)
-	s.table.Lower("whole service +20%, methods raised beside it", share(beside, uniform), "% of deployments", sim.None)
+	s.table.Lower("whole service +20%, methods raised in addition", share(also, uniform), "% of deployments", sim.None)
 	return nil
 }
 

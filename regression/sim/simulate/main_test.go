@@ -7,13 +7,13 @@ import (
 )
 
 func TestRefusesNoDeployments(t *testing.T) {
-	if err := run(0, "", seed, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--deployments") {
+	if err := simulate(0, "", seed, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--deployments") {
 		t.Errorf("accepted: %v", err)
 	}
 }
 
 func TestRefusesUnknownTables(t *testing.T) {
-	if err := run(1, "weather", seed, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--only") {
+	if err := simulate(1, "weather", seed, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--only") {
 		t.Errorf("accepted: %v", err)
 	}
 }
