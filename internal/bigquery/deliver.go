@@ -27,7 +27,7 @@ const (
 // deliver sends a request whose intent is on disk until its outcome is known. If
 // that can't be found out now, the request becomes pending; else an error means
 // that it is not stored. sent tells that an earlier attempt was left open.
-func (w *Writer) deliver(ctx context.Context, r *request, in *intent, sent bool, t *tally) error {
+func (w *Writer) deliver(ctx context.Context, r *request, in *intent, sent bool, t *writeResult) error {
 	var a answer
 	for n := range deliveryAttempts {
 		if n > 0 {
@@ -82,7 +82,7 @@ func (w *Writer) refusal(a answer) error {
 }
 
 // again sends a request, or what is left of one, as a new intent.
-func (w *Writer) again(ctx context.Context, r *request, t *tally) error {
+func (w *Writer) again(ctx context.Context, r *request, t *writeResult) error {
 	if err := w.ensureStream(ctx); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (w *Writer) disconnect() {
 	}
 }
 
-func (w *Writer) delivered(r *request, in *intent, t *tally) {
+func (w *Writer) delivered(r *request, in *intent, t *writeResult) {
 	if in.Stream == w.stream {
 		w.offset = in.Offset + int64(in.Rows)
 	}
@@ -127,7 +127,7 @@ func (w *Writer) delivered(r *request, in *intent, t *tally) {
 
 // moved ends the stream for good if the service has not done so. How many rows it
 // holds then says whether the request is among them.
-func (w *Writer) moved(ctx context.Context, r *request, in *intent, sent bool, a answer, t *tally) error {
+func (w *Writer) moved(ctx context.Context, r *request, in *intent, sent bool, a answer, t *writeResult) error {
 	w.disconnect()
 	n, known, err := w.finalize(ctx, in.Stream)
 	switch {

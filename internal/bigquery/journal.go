@@ -39,7 +39,7 @@ type intent struct {
 }
 
 // outcome closes an intent.
-type outcome struct {
+type itemOutcome struct {
 	Seq  int64 `json:"seq"`
 	Done *bool `json:"done"`
 }
@@ -67,7 +67,7 @@ type journal struct {
 	intake *parquet.Intake
 	parts  map[string]part // of items that are not complete
 	open   *intent         // whose outcome is not known; only after a start
-	owed   *outcome        // it could not be written
+	owed   *itemOutcome    // it could not be written
 }
 
 // openJournal reads what the last run left.
@@ -97,7 +97,7 @@ func openJournal(dir string, intake *parquet.Intake) (*journal, error) {
 // replay takes over a line behind the state. One that is damaged was never acted
 // upon.
 func (j *journal) replay(line []byte) {
-	var end outcome
+	var end itemOutcome
 	if err := json.Unmarshal(line, &end); err != nil {
 		return
 	}
@@ -154,7 +154,7 @@ func (j *journal) end(in *intent, done bool) {
 	if done {
 		j.apply(in)
 	}
-	j.owed = &outcome{in.Seq, &done}
+	j.owed = &itemOutcome{in.Seq, &done}
 	_ = j.payOwed() // begin tries again
 }
 

@@ -33,8 +33,8 @@ type spooledFile struct {
 	refused int64
 }
 
-// plan is a job and what it loads.
-type plan struct {
+// loadPlan is a job and what it loads.
+type loadPlan struct {
 	ID    string    `json:"job"`
 	Files []string  `json:"files"`
 	At    time.Time `json:"at"`
@@ -49,7 +49,7 @@ type bookLine struct {
 	At     time.Time     `json:"at"`
 	Files  []spooledFile `json:"files,omitempty"`
 	Items  []string      `json:"items,omitempty"`
-	Plan   *plan         `json:"plan,omitempty"`
+	Plan   *loadPlan     `json:"plan,omitempty"`
 	Loaded string        `json:"loaded,omitempty"`
 	Failed string        `json:"failed,omitempty"`
 	Buried string        `json:"buried,omitempty"`
@@ -59,7 +59,7 @@ type bookState struct {
 	Seq   int64          `json:"seq"` // of the last line in it
 	Table string         `json:"table,omitempty"`
 	Files []spooledFile  `json:"files,omitempty"`
-	Plans []plan         `json:"plans,omitempty"`
+	Plans []loadPlan     `json:"plans,omitempty"`
 	Pages []parquet.Page `json:"pages,omitempty"`
 }
 
@@ -72,7 +72,7 @@ type book struct {
 	table  string // that the files are for, "" = an older program did not say
 	intake *parquet.Intake
 	files  []*spooledFile // the oldest first
-	plans  []*plan
+	plans  []*loadPlan
 	bytes  int64
 	rows   int64
 }
@@ -153,7 +153,7 @@ func (b *book) addFiles(list []spooledFile) {
 	}
 }
 
-func (b *book) addPlan(p *plan) {
+func (b *book) addPlan(p *loadPlan) {
 	b.plans = append(b.plans, p)
 	for _, f := range b.named(p.Files) {
 		f.job, f.stored = p.ID, true

@@ -24,7 +24,7 @@ const (
 )
 
 // start hands a job to the service. One that it has already is the same one.
-func (l *Loader) start(ctx context.Context, p *plan) error {
+func (l *Loader) start(ctx context.Context, p *loadPlan) error {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.answerWithin)
 	defer cancel()
 	l.mu.Lock()

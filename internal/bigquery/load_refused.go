@@ -23,7 +23,7 @@ const maxGroups = 16
 // failed ends a job that has stored nothing, as the service says. Its files wait
 // for another one, with another id. If the fault may be theirs they are loaded apart
 // from others and halved, which finds one bad file among many in a few jobs.
-func (l *Loader) failed(ctx context.Context, p *plan, e *JobError) error {
+func (l *Loader) failed(ctx context.Context, p *loadPlan, e *JobError) error {
 	bad, err := l.endFailed(p, e)
 	if bad == nil {
 		return err
@@ -39,7 +39,7 @@ func (l *Loader) failed(ctx context.Context, p *plan, e *JobError) error {
 }
 
 // endFailed also tells which file was given up.
-func (l *Loader) endFailed(p *plan, e *JobError) (buried *spooledFile, err error) {
+func (l *Loader) endFailed(p *loadPlan, e *JobError) (buried *spooledFile, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	failure := fmt.Errorf("job %s failed: %s (%s)", p.ID, cutText(e.Message, maxDetail), e.Reason)

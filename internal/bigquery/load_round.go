@@ -117,7 +117,7 @@ func (l *Loader) plan(now bool) error {
 		if free <= 0 {
 			break
 		}
-		p := &plan{ID: "corehour_load_" + l.now().UTC().Format("20060102_150405_") + rand.Text(), Files: names, At: l.now().UTC()}
+		p := &loadPlan{ID: "corehour_load_" + l.now().UTC().Format("20060102_150405_") + rand.Text(), Files: names, At: l.now().UTC()}
 		if err := l.book.note(&bookLine{At: l.now(), Plan: p}, true); err != nil {
 			return l.fail("write the journal", nil, err)
 		}
@@ -192,7 +192,7 @@ func (l *Loader) advance(ctx context.Context) error {
 }
 
 // ask finds out whether a job has ended, and acts on it.
-func (l *Loader) ask(ctx context.Context, p *plan) error {
+func (l *Loader) ask(ctx context.Context, p *loadPlan) error {
 	within, cancel := context.WithTimeout(ctx, l.opts.answerWithin)
 	defer cancel()
 	job, err := l.rest.loadJob(within, l.opts.Dataset, p.ID, l.location)
@@ -211,7 +211,7 @@ func (l *Loader) ask(ctx context.Context, p *plan) error {
 
 // loaded ends a job that has done its work. Its objects and files are of no use
 // any more; were they to stay, nothing would load them again.
-func (l *Loader) loaded(ctx context.Context, p *plan, job *Job) error {
+func (l *Loader) loaded(ctx context.Context, p *loadPlan, job *Job) error {
 	l.mu.Lock()
 	rows := 0
 	for _, f := range l.book.named(p.Files) {
@@ -252,7 +252,7 @@ func (l *Loader) loaded(ctx context.Context, p *plan, job *Job) error {
 }
 
 // compare tells if the service has stored another number of rows than were sent.
-func (l *Loader) compare(p *plan, job *Job, rows int) error {
+func (l *Loader) compare(p *loadPlan, job *Job, rows int) error {
 	stored, known := job.outputRows()
 	if !known || stored == int64(rows) {
 		return nil

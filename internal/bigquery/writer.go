@@ -152,22 +152,22 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Re
 		return parquet.Result{}, w.fail("write", parquet.ErrClosed, nil)
 	}
 	if err := ctx.Err(); err != nil {
-		return parquet.Result{}, w.unsettled(items, false, w.fail("write", nil, err))
+		return parquet.Result{}, w.unknownOutcome(items, false, w.fail("write", nil, err))
 	}
-	t := &tally{}
+	t := &writeResult{}
 	if err := w.settlePending(ctx, t); err != nil {
-		return t.failed(w.unsettled(items, false, err))
+		return t.failed(w.unknownOutcome(items, false, err))
 	}
 	given, skipped := items, w.storedRows(items)
 	written := w.writtenBefore(skipped)
 	items = w.rest(items)
 	batch, res, refused := w.intake.Gather(items)
 	t.setStored(res, refused)
-	cut := &cutter{encoder: &w.encoder, items: chosen(items, batch), rows: batch.Rows, skipped: skipped, limit: w.opts.requestBytes, tooLarge: w.tooLarge}
+	cut := &requestBuilder{encoder: &w.encoder, items: chosen(items, batch), rows: batch.Rows, skipped: skipped, limit: w.opts.requestBytes, tooLarge: w.tooLarge}
 	wrote := false
 	for r := cut.next(); r != nil; r = cut.next() {
 		if err := w.store(ctx, r, t); err != nil {
-			return t.failed(w.unsettled(given, wrote, err))
+			return t.failed(w.unknownOutcome(given, wrote, err))
 		}
 		wrote = true
 	}
@@ -176,7 +176,7 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Re
 }
 
 // store sends one request and makes sure of its outcome.
-func (w *Writer) store(ctx context.Context, r *request, t *tally) error {
+func (w *Writer) store(ctx context.Context, r *request, t *writeResult) error {
 	if len(r.ends) > 0 {
 		return w.again(ctx, r, t)
 	}
@@ -195,7 +195,7 @@ func (w *Writer) intentOf(r *request) *intent {
 
 // finish notes that the items of a request are settled, and what was refused of them.
 // A start does it if a crash comes before the end of it.
-func (w *Writer) finish(r *request, in *intent, t *tally) {
+func (w *Writer) finish(r *request, in *intent, t *writeResult) {
 	w.bury(in.Letters)
 	w.dropped.Add(int64(len(r.letters) - len(in.Letters)))
 	for _, l := range r.letters {

@@ -123,7 +123,7 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 		}
 	}
 	m.marker = next
-	m.handed = handOver(head, theirs.Sequence, next.Owner)
+	m.handed = addTakeover(head, theirs.Sequence, next.Owner)
 	clear(m.known)
 	clear(m.doomed)
 	m.agree(theirs)
@@ -158,7 +158,7 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 }
 
 // mayHave tells why the prefix is not for this directory to have.
-func (m *Mirror) mayHave(found *marker, tree *parquet.Tree, head *commit, now time.Time) error {
+func (m *Mirror) mayHave(found *marker, tree *parquet.Tree, head *bucketCommit, now time.Time) error {
 	here := local(tree)
 	switch {
 	case head == nil && found != nil && found.Number > 1:
@@ -190,7 +190,7 @@ func (m *Mirror) mayHave(found *marker, tree *parquet.Tree, head *commit, now ti
 }
 
 // asLeft reports whether the newest commit is one of this directory, which has all of it.
-func (m *Mirror) asLeft(found *marker, here int64, head *commit) bool {
+func (m *Mirror) asLeft(found *marker, here int64, head *bucketCommit) bool {
 	return head.Owner == found.Owner && (head.Session == found.Session || head.Session == m.session || head.Number == found.Number) && here >= head.Generation
 }
 
@@ -207,17 +207,17 @@ func (m *Mirror) refuse(err error, hint string) error {
 }
 
 // gone is the error of rows for which there is no place in the prefix any more.
-func (m *Mirror) gone(head *commit) error {
+func (m *Mirror) gone(head *bucketCommit) error {
 	return m.refuse(fmt.Errorf("%.200q has written to it since, and %q holds rows that were never uploaded", head.Holder, m.opts.Directory),
 		"let this collector start with an empty `path`, keep the directory, and bring its rows in with `corehour compact --import`")
 }
 
 // notImported makes sure that the rows which only the directory has were not brought to
 // a prefix of their own: they would count twice.
-func (m *Mirror) notImported(ctx context.Context, found *marker, head *commit) error {
-	imported, err := m.store.Store(leftPrefix(found.Owner)).head(ctx)
+func (m *Mirror) notImported(ctx context.Context, found *marker, head *bucketCommit) error {
+	imported, err := m.store.Store(abandonedPrefix(found.Owner)).head(ctx)
 	if err == nil && imported != nil {
-		err = m.refuse(fmt.Errorf("%.200q has written to it since, and the rows of %q that were never uploaded are in %s", head.Holder, m.opts.Directory, m.store.Store(leftPrefix(found.Owner)).Address()),
+		err = m.refuse(fmt.Errorf("%.200q has written to it since, and the rows of %q that were never uploaded are in %s", head.Holder, m.opts.Directory, m.store.Store(abandonedPrefix(found.Owner)).Address()),
 			"let this collector start with an empty `path`")
 	}
 	return err
@@ -225,13 +225,13 @@ func (m *Mirror) notImported(ctx context.Context, found *marker, head *commit) e
 
 // rebase puts what the directory has, and the prefix has not, on top of what another
 // has made of the prefix.
-func (m *Mirror) rebase(dir string, theirs *parquet.Tree, found *marker, head *commit) error {
+func (m *Mirror) rebase(dir string, theirs *parquet.Tree, found *marker, head *bucketCommit) error {
 	w, err := m.writer()
 	if err != nil {
 		return err
 	}
 	// A commit of ours may have counted without our having noted it.
-	if err = w.Rebase(dir, theirs, max(found.Sequence, handedBy(head, found.Owner))); errors.Is(err, parquet.ErrApart) {
+	if err = w.Rebase(dir, theirs, max(found.Sequence, takenOverAt(head, found.Owner))); errors.Is(err, parquet.ErrApart) {
 		return errors.Join(m.gone(head), err)
 	}
 	return err
@@ -264,7 +264,7 @@ func (m *Mirror) probe(ctx context.Context) (time.Time, error) {
 }
 
 // pull brings the manifests of a commit to a directory.
-func (m *Mirror) pull(ctx context.Context, c *commit, dir string) (*parquet.Tree, error) {
+func (m *Mirror) pull(ctx context.Context, c *bucketCommit, dir string) (*parquet.Tree, error) {
 	return parquet.ReadTree(dir, c.Manifest, c.Checksum, parquet.TreeOptions{Fetch: m.store.manifests(ctx, dir)})
 }
 

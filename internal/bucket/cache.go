@@ -41,7 +41,7 @@ type Cache struct {
 	use  string
 	lock *os.File
 	// rollups are those that were not brought yet, by the paths that they will have.
-	rollups map[string]wanted
+	rollups map[string]wantedFile
 	held    struct { // in use
 		files int
 		bytes int64
@@ -55,7 +55,7 @@ func OpenCache(root string, bytes int64) (*Cache, error) {
 			return nil, &parquet.Error{Op: "open cache", Path: root, Err: err, Hint: "XDG_CACHE_HOME names another directory for it"}
 		}
 	}
-	c := &Cache{root: root, max: bytes, use: filepath.Join(root, "use", rand.Text()), rollups: map[string]wanted{}}
+	c := &Cache{root: root, max: bytes, use: filepath.Join(root, "use", rand.Text()), rollups: map[string]wantedFile{}}
 	err := exclusively(c.root, func() error {
 		if err := sweep(c.root); err != nil {
 			return err
@@ -95,8 +95,8 @@ func (c *Cache) Close() error {
 	})
 }
 
-// wanted is a file that a command needs.
-type wanted struct {
+// wantedFile is a file that a command needs.
+type wantedFile struct {
 	store  *Store
 	object parquet.Object
 }
@@ -106,12 +106,12 @@ func digest(s string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func (w *wanted) name() string {
+func (w *wantedFile) name() string {
 	return digest(fmt.Sprintf("%s\n%s\n%s\n%d", w.store.Address(), w.object.Path, w.object.Checksum, w.object.Bytes)) + ".parquet"
 }
 
 // hold has the files in the command's own directory and tells their paths.
-func (c *Cache) hold(ctx context.Context, want []wanted, tell io.Writer) ([]string, error) {
+func (c *Cache) hold(ctx context.Context, want []wantedFile, tell io.Writer) ([]string, error) {
 	held := c.held
 	held.files += len(want)
 	for _, w := range want {
@@ -129,7 +129,7 @@ func (c *Cache) hold(ctx context.Context, want []wanted, tell io.Writer) ([]stri
 }
 
 // expect tells where sums will be once they are brought.
-func (c *Cache) expect(w wanted) string {
+func (c *Cache) expect(w wantedFile) string {
 	path := filepath.Join(c.use, w.name())
 	c.rollups[path] = w
 	return path
@@ -142,7 +142,7 @@ func (c *Cache) Bring(ctx context.Context, sums []parquet.Sums, tell io.Writer) 
 	if tell == nil {
 		tell = io.Discard
 	}
-	var want []wanted
+	var want []wantedFile
 	var paths []string
 	for _, s := range sums {
 		if w, waits := c.rollups[s.Path]; waits {
@@ -180,7 +180,7 @@ func (c *Cache) Bring(ctx context.Context, sums []parquet.Sums, tell io.Writer) 
 
 // bring links the files that are here and fetches the others, and those that have changed since
 // they were fetched.
-func (c *Cache) bring(ctx context.Context, want []wanted, tell io.Writer) ([]string, error) {
+func (c *Cache) bring(ctx context.Context, want []wantedFile, tell io.Writer) ([]string, error) {
 	paths := make([]string, len(want))
 	var linked, missing []int
 	var bytes int64
@@ -233,7 +233,7 @@ func (c *Cache) bring(ctx context.Context, want []wanted, tell io.Writer) ([]str
 }
 
 // changed lists which of the linked files are not what was fetched, and takes them out.
-func (c *Cache) changed(ctx context.Context, want []wanted, paths []string, linked []int) (changed []int, err error) {
+func (c *Cache) changed(ctx context.Context, want []wantedFile, paths []string, linked []int) (changed []int, err error) {
 	files := make([]parquet.File, len(linked))
 	for n, i := range linked {
 		o := &want[i].object

@@ -23,9 +23,9 @@ const (
 	lookAgain = 10
 )
 
-// commit says which generation counts from now on. It also says that its owner is
+// bucketCommit says which generation counts from now on. It also says that its owner is
 // alive, so one is made from time to time even if nothing has changed.
-type commit struct {
+type bucketCommit struct {
 	Schema int   `json:"schema_version"`
 	Number int64 `json:"number"`
 	// Generation is that of Manifest; both are empty before the first row.
@@ -42,7 +42,7 @@ type commit struct {
 	// Scratch: the owner's directory is deleted at the end, so nothing is left in it.
 	Scratch bool `json:"scratch,omitempty"`
 	// Handed is what was taken over from owners before.
-	Handed []handed `json:"handed,omitempty"`
+	Handed []takeover `json:"handed,omitempty"`
 
 	at   time.Time     // when the store got it, by its clock
 	tree *parquet.Tree // of the generation, where the commit is ours
@@ -57,7 +57,7 @@ func commitNumber(p string) (int64, bool) {
 }
 
 // head is the commit that counts, nil if there is none.
-func (s *Store) head(ctx context.Context) (*commit, error) {
+func (s *Store) head(ctx context.Context) (*bucketCommit, error) {
 	for range lookAgain {
 		objects, err := s.list(ctx, commitDir)
 		if err != nil {
@@ -86,12 +86,12 @@ func (s *Store) head(ctx context.Context) (*commit, error) {
 	return nil, parquet.Damaged("read commit", s.Address(), errors.New("the newest commit is listed and can't be read"))
 }
 
-func (s *Store) readCommit(ctx context.Context, number int64) (*commit, error) {
+func (s *Store) readCommit(ctx context.Context, number int64) (*bucketCommit, error) {
 	data, err := s.read(ctx, commitPath(number))
 	if err != nil {
 		return nil, err
 	}
-	c := &commit{}
+	c := &bucketCommit{}
 	if err := json.Unmarshal(data, c); err != nil || c.Number != number {
 		return nil, parquet.Damaged("read commit", s.show(s.key(commitPath(number))), fmt.Errorf("it is no commit of number %d", number))
 	}
@@ -107,7 +107,7 @@ func (s *Store) readCommit(ctx context.Context, number int64) (*commit, error) {
 // put makes a commit count. If it was there already, made by this session in an
 // attempt whose answer was lost, that one is returned; if another has made it, the
 // error is of kind ErrTaken.
-func (s *Store) put(ctx context.Context, c *commit) (*commit, error) {
+func (s *Store) put(ctx context.Context, c *bucketCommit) (*bucketCommit, error) {
 	data, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (s *Store) put(ctx context.Context, c *commit) (*commit, error) {
 }
 
 // taken says who has the prefix.
-func (s *Store) taken(by *commit) error {
+func (s *Store) taken(by *bucketCommit) error {
 	e := &parquet.Error{Op: "commit", Path: s.Address(), Kind: ErrTaken,
 		Hint: "give each collector a `prefix` of its own; what this one has not uploaded is still in its directory, and `corehour compact --import` brings it in"}
 	if by != nil {

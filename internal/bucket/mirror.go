@@ -80,8 +80,8 @@ type Mirror struct {
 	mu      sync.Mutex // one step at a time
 	session string
 	marker  marker
-	held    bool     // the prefix is ours
-	handed  []handed // from owners before
+	held    bool       // the prefix is ours
+	handed  []takeover // from owners before
 	last    time.Time
 	// known are the checksums of the objects of the prefix, doomed those that no commit
 	// leads to any more, since when.

@@ -100,10 +100,10 @@ func (m *Mirror) push(ctx context.Context, release bool) error {
 	return errors.Join(m.tidy(ctx, tree), m.count())
 }
 
-// commit is the next one.
-func (m *Mirror) commit(number int64, release bool) *commit {
+// commit returns the next one.
+func (m *Mirror) commit(number int64, release bool) *bucketCommit {
 	host, _ := os.Hostname()
-	return &commit{
+	return &bucketCommit{
 		Schema: commitSchema, Number: number, Owner: m.marker.Owner, Session: m.session, Released: release,
 		Scratch: m.opts.Scratch, Handed: m.handed,
 		Holder: fmt.Sprintf("process %d on %s, directory %s", os.Getpid(), host, m.opts.Directory), Committed: time.Now().UTC(),
@@ -112,7 +112,7 @@ func (m *Mirror) commit(number int64, release bool) *commit {
 
 // put commits. If an earlier attempt had succeeded without our knowing, that one is
 // taken note of and the commit follows it.
-func (m *Mirror) put(ctx context.Context, c *commit) error {
+func (m *Mirror) put(ctx context.Context, c *bucketCommit) error {
 	for {
 		made, err := m.store.put(ctx, c)
 		if err != nil {

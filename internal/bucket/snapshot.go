@@ -79,7 +79,7 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 	}
 	s := &parquet.Snapshot{Root: b.String()}
 	var dates []string
-	var want []wanted
+	var want []wantedFile
 	found := false
 	for i, tree := range snapshots {
 		if tree == nil {
@@ -92,12 +92,12 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 		}
 		dates = append(dates, tree.Dates...)
 		for j, f := range tree.Files {
-			want = append(want, wanted{b.Store(names[i]), tree.Objects[j]})
+			want = append(want, wantedFile{b.Store(names[i]), tree.Objects[j]})
 			f.Prefix = names[i]
 			s.Files = append(s.Files, f)
 		}
 		for j, sums := range tree.Sums {
-			sums.Path = c.expect(wanted{b.Store(names[i]), tree.Objects[len(tree.Files)+j]})
+			sums.Path = c.expect(wantedFile{b.Store(names[i]), tree.Objects[len(tree.Files)+j]})
 			sums.Prefix = names[i]
 			s.Sums = append(s.Sums, sums)
 		}

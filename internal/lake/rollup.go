@@ -128,7 +128,7 @@ type roller struct {
 	cells map[cellKey]*methodspan.Cells // of the method, at most maxCells
 	spare []*methodspan.Cells
 	none  methodspan.Cells // of rows that are in no cell
-	kept  kept
+	kept  passthroughRows
 
 	at        int64 // the minute or hour under way
 	numbers   map[sumKey]int

@@ -181,16 +181,16 @@ func (c *conversion) addSpans(item *Item, spans ptrace.SpanSlice, s *shared) {
 	item.Rows = rows
 }
 
-type outcome int
+type spanOutcome int
 
 const (
-	good outcome = iota
+	good spanOutcome = iota
 	notMethod
 	invalid
 )
 
 // fill reads a span in one pass over its attributes.
-func (c *conversion) fill(r *Row, span ptrace.Span, s *shared) outcome {
+func (c *conversion) fill(r *Row, span ptrace.Span, s *shared) spanOutcome {
 	r.StartNS, r.EndNS = int64(span.StartTimestamp()), int64(span.EndTimestamp())
 	if r.StartNS < 0 || r.EndNS < r.StartNS { // beyond 2262, or reversed
 		return invalid

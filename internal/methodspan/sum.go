@@ -22,8 +22,8 @@ type Sum struct {
 	start, end int64
 
 	calls    float64
-	wall     side
-	cpu      side
+	wall     measuredSums
+	cpu      measuredSums
 	errors   float64 // sum of errors / p
 	samePCPU bool    // all rows with CPU had the CPUP of the first such row
 	cpuP     float64
@@ -35,8 +35,8 @@ type Sum struct {
 	unlimited bool    // a process row with CPU has no limit
 }
 
-// side is one of the two measured quantities, weighted by 1/probability.
-type side struct {
+// measuredSums is one of the two measured quantities, weighted by 1/probability.
+type measuredSums struct {
 	n       int64   // measured
 	weighed float64 // sum of n / prob
 	sum     float64 // sum of x / prob
@@ -47,7 +47,7 @@ type side struct {
 	same    bool
 }
 
-func (s *side) addMeasured(n, x int64, squares float64, max int64, hist Histogram, prob float64) {
+func (s *measuredSums) addMeasured(n, x int64, squares float64, max int64, hist Histogram, prob float64) {
 	if n <= 0 || prob == 0 {
 		return
 	}
@@ -80,7 +80,7 @@ func (s *side) addMeasured(n, x int64, squares float64, max int64, hist Histogra
 }
 
 // probability is the one that keeps the estimates.
-func (s *side) probability() float64 {
+func (s *measuredSums) probability() float64 {
 	if s.n == 0 {
 		return 0
 	}
@@ -90,7 +90,7 @@ func (s *side) probability() float64 {
 	return float64(s.n) / s.weighed
 }
 
-func (s *side) histogram(scale float64) Histogram {
+func (s *measuredSums) histogram(scale float64) Histogram {
 	if s.n <= 1 {
 		return nil
 	}

@@ -225,7 +225,7 @@ func (f *fileEncoder) finish() error {
 	f.out = binary.LittleEndian.AppendUint32(f.out, uint32(footer.Len()))
 	f.out = append(f.out, magic...)
 	if f.sealed {
-		if err := seal(f.sum, f.out[begin:]); err != nil {
+		if err := writeFooterSum(f.sum, f.out[begin:]); err != nil {
 			return err
 		}
 	}

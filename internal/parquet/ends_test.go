@@ -287,7 +287,7 @@ func reseal(t *testing.T, file []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := sealPlace(end)
+	at, err := footerSumOffset(end)
 	if err != nil || at < 0 {
 		t.Fatal(at, err)
 	}

@@ -82,7 +82,7 @@ func checkDescription(r io.ReaderAt, size int64) error {
 	if _, err := r.ReadAt(footer, size-int64(len(end))-length); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	_, err := skim(footer)
+	_, err := checkThrift(footer)
 	return err
 }
 

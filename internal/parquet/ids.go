@@ -155,7 +155,7 @@ func (s idSet) all() iter.Seq[string] {
 // idBook remembers which items are committed: for a window of time and up to a
 // number of runs, whichever is reached first. Beyond either the oldest are
 // forgotten, so an item that comes again even later would be stored twice.
-type idBook struct {
+type idLog struct {
 	window time.Duration
 	max    int // runs
 	pages  []*idPage
@@ -174,7 +174,7 @@ type idPage struct {
 
 const pagesPerBook = 24
 
-func (b *idBook) has(id string) bool {
+func (b *idLog) has(id string) bool {
 	for i := len(b.pages) - 1; i >= 0; i-- {
 		if b.pages[i].ids.has(id) {
 			return true
@@ -184,7 +184,7 @@ func (b *idBook) has(id string) bool {
 }
 
 // page is where ids committed at t go.
-func (b *idBook) page(t time.Time) *idPage {
+func (b *idLog) page(t time.Time) *idPage {
 	if n := len(b.pages); n > 0 {
 		p := b.pages[n-1]
 		if t.Sub(p.first) < b.window/pagesPerBook && p.runs < max(1, b.max/pagesPerBook) {
@@ -204,7 +204,7 @@ func maxTime(a, b time.Time) time.Time {
 	return b
 }
 
-func (b *idBook) addIDs(ids []string, t time.Time) {
+func (b *idLog) addIDs(ids []string, t time.Time) {
 	p := b.page(t)
 	for _, id := range ids {
 		grown := p.ids.addID(id)
@@ -214,7 +214,7 @@ func (b *idBook) addIDs(ids []string, t time.Time) {
 	b.forget(t)
 }
 
-func (b *idBook) addPacked(packed map[string]string, t time.Time) error {
+func (b *idLog) addPacked(packed map[string]string, t time.Time) error {
 	p := b.page(t)
 	grown, err := p.ids.unpack(packed)
 	p.runs += grown
@@ -224,7 +224,7 @@ func (b *idBook) addPacked(packed map[string]string, t time.Time) error {
 }
 
 // forget drops the oldest pages that are beyond the bounds.
-func (b *idBook) forget(now time.Time) {
+func (b *idLog) forget(now time.Time) {
 	for len(b.pages) > 1 {
 		p := b.pages[0]
 		old := now.Sub(p.last) > b.window

@@ -151,7 +151,7 @@ func TestInOrderIDsAreOneRun(t *testing.T) {
 
 // Ids are kept for the window, no longer, and up to the number of runs.
 func TestIDBookBounds(t *testing.T) {
-	b := idBook{window: 24 * time.Hour, max: 240}
+	b := idLog{window: 24 * time.Hour, max: 240}
 	for hour := range 72 {
 		now := noon.Add(time.Duration(hour) * time.Hour)
 		b.addIDs([]string{fmt.Sprintf("p%d-1", hour)}, now)

@@ -26,7 +26,7 @@ func NewIntake(opts Options) (*Intake, error) {
 	}
 	in := &Intake{}
 	in.w.opts = opts
-	in.w.ids = idBook{window: opts.RememberFor, max: opts.RememberMax}
+	in.w.ids = idLog{window: opts.RememberFor, max: opts.RememberMax}
 	return in, nil
 }
 

@@ -233,7 +233,7 @@ func (m *Maintainer) publishReplaced(date string, old []File, made fileEntry) er
 			}
 			taken = append(taken, f.Path)
 			if len(f.Items) > 0 && !f.Committed.Before(since) {
-				manifest.Settled = append(manifest.Settled, settled{f.Committed, f.Items})
+				manifest.Settled = append(manifest.Settled, itemWindow{f.Committed, f.Items})
 			}
 		}
 		if len(taken) != len(gone) {

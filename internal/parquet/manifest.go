@@ -79,7 +79,7 @@ type dateManifest struct {
 	Parts  []partRef   `json:"parts,omitempty"`
 	Files  []fileEntry `json:"files"`
 	// Settled are the ids that files settled which are no longer listed.
-	Settled []settled `json:"settled,omitempty"`
+	Settled []itemWindow `json:"settled,omitempty"`
 	// Sums is a file next to those that count. A program that does not know of it leaves it
 	// out when it commits; then nothing names the file, and maintenance deletes it.
 	Sums *sumsEntry `json:"sums,omitempty"`

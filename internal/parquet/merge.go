@@ -30,7 +30,7 @@ type merger struct {
 	ends  []int // of its row groups, among the picks
 	size  int64 // of its parts, before compression
 	parts []part
-	at    map[*source]standing
+	at    map[*source]mergeSource
 }
 
 // A pick is a row of one of several parts.
@@ -44,8 +44,8 @@ type part struct {
 	block  *block
 }
 
-// standing is the part that a source hands out rows of.
-type standing struct {
+// mergeSource is the part that a source hands out rows of.
+type mergeSource struct {
 	group int
 	part  int32
 }
@@ -53,7 +53,7 @@ type standing struct {
 // mergeInto merges the rows of files; the columns named in without come out as
 // unknown.
 func mergeInto(ctx context.Context, s *stream, files []File, without []string) error {
-	m := &merger{ctx: ctx, to: s, units: s.file.table.units(), at: map[*source]standing{}}
+	m := &merger{ctx: ctx, to: s, units: s.file.table.units(), at: map[*source]mergeSource{}}
 	m.blocks.want = func(column string) bool { return !slices.Contains(without, column) }
 	m.blocks.intern = interner()
 	m.weighed = m.blocks.make()
@@ -118,7 +118,7 @@ func (m *merger) pick() error {
 func (m *merger) partOf(s *source) int32 {
 	at, ok := m.at[s]
 	if !ok || at.group != s.group {
-		at = standing{s.group, int32(len(m.parts))}
+		at = mergeSource{s.group, int32(len(m.parts))}
 		m.at[s] = at
 		p := part{s.meta, s.file.Schema(), s.file.RowGroups()[s.group-1], m.blocks.next()}
 		p.block.begin(p.group)

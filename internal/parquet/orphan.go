@@ -71,7 +71,7 @@ func (w *Writer) readMember(name string) (m *member, ok bool, err error) {
 // file it is, in their order, of items that its write settled. With others among them the
 // date could not be looked after any more.
 func readOrphan(name string, data []byte) (*member, error) {
-	if err := checkSeal(data); err != nil {
+	if err := checkFooterSum(data); err != nil {
 		return nil, err
 	}
 	c, err := readContentOf(data)

@@ -71,7 +71,7 @@ var errRuns = errors.New("a page has other values than it says")
 
 func (c *pageChecker) check(chunk []byte) error {
 	for len(chunk) > 0 {
-		length, err := skim(chunk)
+		length, err := checkThrift(chunk)
 		if err != nil {
 			return err
 		}

@@ -79,7 +79,7 @@ func (w *Writer) load() error {
 			return err
 		}
 		w.state, w.lastGeneration = state{}, 0
-		w.setIDs(idBook{window: w.opts.RememberFor, max: w.opts.RememberMax})
+		w.setIDs(idLog{window: w.opts.RememberFor, max: w.opts.RememberMax})
 		return nil
 	}
 	if err != nil {
@@ -118,7 +118,7 @@ func currentGone(root, proof string) error {
 
 func (w *Writer) loadIDs(g *generation) error {
 	since := w.opts.Now().Add(-w.opts.RememberFor)
-	var recent []settled
+	var recent []itemWindow
 	for _, ref := range g.Dates {
 		if ref.LastCommitted.Before(since) {
 			continue
@@ -134,13 +134,13 @@ func (w *Writer) loadIDs(g *generation) error {
 		recent = append(recent, m.Settled...)
 		for _, f := range files {
 			if len(f.Items) > 0 {
-				recent = append(recent, settled{f.Committed, f.Items})
+				recent = append(recent, itemWindow{f.Committed, f.Items})
 			}
 		}
 	}
-	recent = slices.DeleteFunc(recent, func(s settled) bool { return s.Committed.Before(since) })
-	slices.SortStableFunc(recent, func(a, b settled) int { return a.Committed.Compare(b.Committed) })
-	ids := idBook{window: w.opts.RememberFor, max: w.opts.RememberMax}
+	recent = slices.DeleteFunc(recent, func(s itemWindow) bool { return s.Committed.Before(since) })
+	slices.SortStableFunc(recent, func(a, b itemWindow) int { return a.Committed.Compare(b.Committed) })
+	ids := idLog{window: w.opts.RememberFor, max: w.opts.RememberMax}
 	for _, s := range recent {
 		if err := ids.addPacked(s.Items, s.Committed); err != nil {
 			return corrupt("read manifest", w.path(manifestDir), fmt.Errorf("items committed at %s: %w", s.Committed, err))

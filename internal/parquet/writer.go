@@ -20,7 +20,7 @@ type Writer struct {
 	committer
 
 	idsMu sync.RWMutex
-	ids   idBook
+	ids   idLog
 
 	mu       sync.Mutex // taken before idsMu
 	lockFile *os.File   // nil once closed
@@ -103,7 +103,7 @@ func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (Result, er
 		b := w.gather(items, now, &res, &refused)
 		res.Refused = refused.byReason
 		if len(b.rows) > 0 {
-			err := w.room()
+			err := w.checkDiskLimit()
 			if err == nil {
 				err = w.commit(ctx, b, now, &res)
 			}
@@ -217,7 +217,7 @@ func (w *Writer) remember(ids []string, now time.Time) {
 	w.ids.addIDs(ids, now)
 }
 
-func (w *Writer) setIDs(ids idBook) {
+func (w *Writer) setIDs(ids idLog) {
 	w.idsMu.Lock()
 	defer w.idsMu.Unlock()
 	ids.dropped += w.ids.dropped

@@ -1,4 +1,4 @@
-// Package pricebook finds what an hour of a core costs where a process runs: book.go is
+// Package pricebook finds what an hour of a core costs where a process runs: pricebook.go is
 // the prices in force, file.go reads their file, rules.go is what prices keep to wherever
 // they are written.
 //

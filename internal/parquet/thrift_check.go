@@ -26,23 +26,23 @@ const (
 
 var errThrift = errors.New("its description is damaged")
 
-// skim tells how many bytes a struct at the beginning of data takes, and fails if what
+// checkThrift tells how many bytes a struct at the beginning of data takes, and fails if what
 // it says of the lengths of its parts can't be: the library makes room for as much as
 // it reads there, before it finds that there is less.
-func skim(data []byte) (int, error) {
-	s := skimmer{data: data}
+func checkThrift(data []byte) (int, error) {
+	s := thriftChecker{data: data}
 	if !s.structure(0) {
 		return 0, errThrift
 	}
 	return s.at, nil
 }
 
-type skimmer struct {
+type thriftChecker struct {
 	data []byte
 	at   int
 }
 
-func (s *skimmer) structure(depth int) bool {
+func (s *thriftChecker) structure(depth int) bool {
 	for depth < thriftDepth {
 		head, ok := s.byte()
 		if !ok || head == 0 {
@@ -64,7 +64,7 @@ func (s *skimmer) structure(depth int) bool {
 	return false
 }
 
-func (s *skimmer) value(kind byte, depth int) bool {
+func (s *thriftChecker) value(kind byte, depth int) bool {
 	switch kind {
 	case thriftTrue, thriftFalse, thriftI8:
 		return s.pass(1)
@@ -97,7 +97,7 @@ func (s *skimmer) value(kind byte, depth int) bool {
 }
 
 // values skims n elements, each of which takes a byte at least.
-func (s *skimmer) values(n uint64, depth int, kinds ...byte) bool {
+func (s *thriftChecker) values(n uint64, depth int, kinds ...byte) bool {
 	if n > uint64(len(s.data)-s.at) || depth >= thriftDepth {
 		return false
 	}
@@ -111,7 +111,7 @@ func (s *skimmer) values(n uint64, depth int, kinds ...byte) bool {
 	return true
 }
 
-func (s *skimmer) byte() (byte, bool) {
+func (s *thriftChecker) byte() (byte, bool) {
 	if s.at >= len(s.data) {
 		return 0, false
 	}
@@ -119,7 +119,7 @@ func (s *skimmer) byte() (byte, bool) {
 	return s.data[s.at-1], true
 }
 
-func (s *skimmer) pass(n uint64) bool {
+func (s *thriftChecker) pass(n uint64) bool {
 	if n > uint64(len(s.data)-s.at) {
 		return false
 	}
@@ -127,7 +127,7 @@ func (s *skimmer) pass(n uint64) bool {
 	return true
 }
 
-func (s *skimmer) varint() (uint64, bool) {
+func (s *thriftChecker) varint() (uint64, bool) {
 	n, size := binary.Uvarint(s.data[s.at:])
 	if size <= 0 {
 		return 0, false

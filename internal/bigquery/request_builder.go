@@ -5,9 +5,9 @@ import (
 	"github.com/corehour/corehour/internal/parquet"
 )
 
-// cutter makes requests of the rows of one write, one after the other. An item
+// requestBuilder makes requests of the rows of one write, one after the other. An item
 // is in one request if it fits.
-type cutter struct {
+type requestBuilder struct {
 	encoder *encoder
 	items   []methodspan.Item
 	rows    []*methodspan.Row // not yet in a request, in the order of the items
@@ -18,7 +18,7 @@ type cutter struct {
 }
 
 // next is nil after the last one.
-func (c *cutter) next() *request {
+func (c *requestBuilder) next() *request {
 	r := &request{}
 	for len(c.items) > 0 {
 		item := &c.items[0]
@@ -63,7 +63,7 @@ func (c *cutter) next() *request {
 }
 
 // of is the rows of an item that are left.
-func (c *cutter) of(item *methodspan.Item) []*methodspan.Row {
+func (c *requestBuilder) of(item *methodspan.Item) []*methodspan.Row {
 	n := 0
 	for n < len(c.rows) && c.rows[n].BatchID == item.ID {
 		n++

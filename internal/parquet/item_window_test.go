@@ -15,7 +15,7 @@ func TestSettledItemsStayFew(t *testing.T) {
 	const window, processes, batches = 24 * time.Hour, 7, 5000
 	begin := time.Date(2026, 3, 1, 0, 30, 0, 0, time.UTC)
 	rng := rand.New(rand.NewPCG(1, 2))
-	var entries []settled
+	var entries []itemWindow
 	for n := range batches { // one item of each process a file
 		at := begin.Add(time.Duration(n) * window / batches)
 		ids := idSet{}
@@ -23,7 +23,7 @@ func TestSettledItemsStayFew(t *testing.T) {
 			ids.addID(fmt.Sprintf("process-%d-%d", p, n))
 		}
 		ids.addID(fmt.Sprintf("alone-%x", rng.Uint64()|1<<63) + "x")
-		entries = append(entries, settled{at, ids.pack()})
+		entries = append(entries, itemWindow{at, ids.pack()})
 		if n%50 == 49 {
 			var err error
 			if entries, err = merged(entries, window, 1<<20); err != nil {
@@ -61,7 +61,7 @@ func TestSettledItemsStayFew(t *testing.T) {
 	if len(few) >= len(entries) || few[len(few)-1].Committed != entries[len(entries)-1].Committed {
 		t.Errorf("of %d entries %d are left, the last of %s", len(entries), len(few), few[len(few)-1].Committed)
 	}
-	if _, err := merged([]settled{{begin, map[string]string{"a": "2-1"}}}, window, 1); err == nil {
+	if _, err := merged([]itemWindow{{begin, map[string]string{"a": "2-1"}}}, window, 1); err == nil {
 		t.Error("a damaged entry is taken")
 	}
 }

@@ -9,8 +9,8 @@ import (
 // maxRefusals bounds what one write reports one by one.
 const maxRefusals = 64
 
-// tally counts what becomes of the rows of one write.
-type tally struct {
+// writeResult counts what becomes of the rows of one write.
+type writeResult struct {
 	res  parquet.Result
 	errs []error
 	// settled are rows that the service refused while it took what else their requests
@@ -18,18 +18,18 @@ type tally struct {
 	settled     parquet.Result
 	settledErrs []error
 	// quiet takes the refusals of rows that a write before this one brought.
-	quiet *tally
+	quiet *writeResult
 }
 
 // setStored takes what was found of the items before any was sent.
-func (t *tally) setStored(res parquet.Result, refused []error) { t.res, t.errs = res, refused }
+func (t *writeResult) setStored(res parquet.Result, refused []error) { t.res, t.errs = res, refused }
 
-func (t *tally) stored(rows, bytes int) {
+func (t *writeResult) stored(rows, bytes int) {
 	t.res.Rows += rows
 	t.res.Bytes += int64(bytes)
 }
 
-func (t *tally) refused(item string, reason parquet.Reason, detail string) {
+func (t *writeResult) refused(item string, reason parquet.Reason, detail string) {
 	if t.quiet != nil {
 		t = t.quiet
 	}
@@ -45,7 +45,7 @@ func (t *tally) refused(item string, reason parquet.Reason, detail string) {
 }
 
 // done is the result of a write that stored all it could.
-func (t *tally) done() (parquet.Result, error) {
+func (t *writeResult) done() (parquet.Result, error) {
 	res := t.res
 	if res.Refused == nil {
 		res.Refused = map[parquet.Reason]int{}
@@ -58,6 +58,6 @@ func (t *tally) done() (parquet.Result, error) {
 }
 
 // failed is the result of a write that did not.
-func (t *tally) failed(err error) (parquet.Result, error) {
+func (t *writeResult) failed(err error) (parquet.Result, error) {
 	return t.settled, multierr.Combine(append([]error{err}, t.settledErrs...)...)
 }

@@ -16,20 +16,20 @@ type pending struct {
 
 // settlePending finds out what became of the request that an earlier write left
 // open, and stores it if need be.
-func (w *Writer) settlePending(ctx context.Context, t *tally) error {
+func (w *Writer) settlePending(ctx context.Context, t *writeResult) error {
 	p := w.pending
 	if p == nil {
 		return nil
 	}
 	w.pending = nil
 	// Its rows are counted as those of duplicates, which its items are now.
-	return w.deliver(ctx, p.request, p.intent, true, &tally{quiet: t})
+	return w.deliver(ctx, p.request, p.intent, true, &writeResult{quiet: t})
 }
 
-// unsettled adds to the error of a write which of the items may be stored, wholly or
+// unknownOutcome adds to the error of a write which of the items may be stored, wholly or
 // in part. If there are none, and nothing else of them was stored, the error stays as
 // it is: what was not sent can be folded.
-func (w *Writer) unsettled(items []methodspan.Item, wrote bool, err error) error {
+func (w *Writer) unknownOutcome(items []methodspan.Item, wrote bool, err error) error {
 	open := map[string]bool{}
 	if w.pending != nil {
 		in := w.pending.intent

@@ -45,15 +45,15 @@ func TestNamesLikeTheChecksum(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if at, err := sealPlace(end); err != nil || at < 0 {
+			if at, err := footerSumOffset(end); err != nil || at < 0 {
 				t.Fatalf("%q: no checksum is found: %v", name, err)
 			}
-			if err := checkSeal(data); err != nil {
+			if err := checkFooterSum(data); err != nil {
 				t.Errorf("%q: %v", name, err)
 			}
 			for _, at := range []int{10, len(data) / 2, len(data) - 60} {
 				data[at] ^= 1
-				if checkSeal(data) == nil {
+				if checkFooterSum(data) == nil {
 					t.Errorf("%q: damage at %d of %d is not seen", name, at, len(data))
 				}
 				data[at] ^= 1

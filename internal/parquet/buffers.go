@@ -16,8 +16,8 @@ type buffers struct {
 // keptBuffers are how many of a kind are kept.
 const keptBuffers = 6
 
-// borrowed is an empty buffer, of those that are free if there is one.
-func borrowed[T any](free *[][]T) []T {
+// borrowBuffer is an empty buffer, of those that are free if there is one.
+func borrowBuffer[T any](free *[][]T) []T {
 	n := len(*free)
 	if n == 0 {
 		return nil
@@ -27,8 +27,8 @@ func borrowed[T any](free *[][]T) []T {
 	return buffer[:0]
 }
 
-// freed makes a buffer one of those that are free, unless there are enough.
-func freed[T any](free *[][]T, buffer []T) []T {
+// freeBuffer makes a buffer one of those that are free, unless there are enough.
+func freeBuffer[T any](free *[][]T, buffer []T) []T {
 	if cap(buffer) > 0 && len(*free) < keptBuffers {
 		*free = append(*free, buffer[:0])
 	}
@@ -36,39 +36,39 @@ func freed[T any](free *[][]T, buffer []T) []T {
 }
 
 func (v *nameVector) borrow(b *buffers) {
-	v.at, v.numbers, v.values = borrowed(&b.places), borrowed(&b.places), borrowed(&b.names)
+	v.at, v.numbers, v.values = borrowBuffer(&b.places), borrowBuffer(&b.places), borrowBuffer(&b.names)
 }
 
 func (v *nameVector) giveBack(b *buffers) {
 	clear(v.values) // let go of the names
-	v.rows, v.at, v.numbers, v.values = 0, freed(&b.places, v.at), freed(&b.places, v.numbers), freed(&b.names, v.values)
+	v.rows, v.at, v.numbers, v.values = 0, freeBuffer(&b.places, v.at), freeBuffer(&b.places, v.numbers), freeBuffer(&b.names, v.values)
 }
 
 func (v *numberVector[T]) borrow(b *buffers) {
-	v.values, v.has = borrowed(numbersOf[T](b)), borrowed(&b.known)
+	v.values, v.has = borrowBuffer(numbersOf[T](b)), borrowBuffer(&b.known)
 }
 
 func (v *numberVector[T]) giveBack(b *buffers) {
-	v.rows, v.same, v.values, v.has = 0, false, freed(numbersOf[T](b), v.values), freed(&b.known, v.has)
+	v.rows, v.same, v.values, v.has = 0, false, freeBuffer(numbersOf[T](b), v.values), freeBuffer(&b.known, v.has)
 }
 
-func (v *idVector) borrow(b *buffers) { v.values = borrowed(&b.bytes) }
+func (v *idVector) borrow(b *buffers) { v.values = borrowBuffer(&b.bytes) }
 
-func (v *idVector) giveBack(b *buffers) { v.rows, v.values = 0, freed(&b.bytes, v.values) }
+func (v *idVector) giveBack(b *buffers) { v.rows, v.values = 0, freeBuffer(&b.bytes, v.values) }
 
 func (v *listVector[T]) borrow(b *buffers) {
-	v.ends, v.values = borrowed(&b.places), borrowed(numbersOf[T](b))
+	v.ends, v.values = borrowBuffer(&b.places), borrowBuffer(numbersOf[T](b))
 }
 
 func (v *listVector[T]) giveBack(b *buffers) {
-	v.rows, v.ends, v.values = 0, freed(&b.places, v.ends), freed(numbersOf[T](b), v.values)
+	v.rows, v.ends, v.values = 0, freeBuffer(&b.places, v.ends), freeBuffer(numbersOf[T](b), v.values)
 }
 
-func (v *nameListVector) borrow(b *buffers) { v.lists = borrowed(&b.lists) }
+func (v *nameListVector) borrow(b *buffers) { v.lists = borrowBuffer(&b.lists) }
 
 func (v *nameListVector) giveBack(b *buffers) {
 	clear(v.lists)
-	v.rows, v.lists = 0, freed(&b.lists, v.lists)
+	v.rows, v.lists = 0, freeBuffer(&b.lists, v.lists)
 }
 
 func numbersOf[T int64 | float64](b *buffers) *[][]T {

@@ -7,9 +7,9 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// kept are rows that stay as they are where others become sums. They wait for the end of
+// passthroughRows are rows that stay as they are where others become sums. They wait for the end of
 // the minute or hour under way, since what is written out early makes sums of few rows.
-type kept struct {
+type passthroughRows struct {
 	rows    []methodspan.Row // by start
 	written int              // of rows
 	bytes   int              // of rows
@@ -21,7 +21,7 @@ const maxKeptBytes = 16 << 20
 
 // addRow takes a row but for what leads to one request, and reports whether there is room for
 // another.
-func (k *kept) addRow(row *methodspan.Row) bool {
+func (k *passthroughRows) addRow(row *methodspan.Row) bool {
 	row.TraceID, row.SpanID, row.ParentSpanID, row.RequestID = [16]byte{}, [8]byte{}, [8]byte{}, ""
 	k.rows = append(k.rows, *row)
 	k.bytes += int(unsafe.Sizeof(*row)) + len(row.Stack) + len(row.Caller) + len(row.Signature) +
@@ -31,7 +31,7 @@ func (k *kept) addRow(row *methodspan.Row) bool {
 }
 
 // write writes those that started at a time or before.
-func (k *kept) write(start int64, add func(*methodspan.Row) error) error {
+func (k *passthroughRows) write(start int64, add func(*methodspan.Row) error) error {
 	for ; k.written < len(k.rows) && k.rows[k.written].StartNS <= start; k.written++ {
 		if err := add(&k.rows[k.written]); err != nil {
 			return err
@@ -41,7 +41,7 @@ func (k *kept) write(start int64, add func(*methodspan.Row) error) error {
 }
 
 // writeAll writes those that are left.
-func (k *kept) writeAll(add func(*methodspan.Row) error) error {
+func (k *passthroughRows) writeAll(add func(*methodspan.Row) error) error {
 	if err := k.write(math.MaxInt64, add); err != nil {
 		return err
 	}

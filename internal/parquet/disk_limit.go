@@ -2,10 +2,10 @@ package parquet
 
 import "fmt"
 
-// room fails with ErrFull while the warehouse is at its limits. Nothing is written
+// checkDiskLimit fails with ErrFull while the warehouse is at its limits. Nothing is written
 // then, so that what is stored stays whole and the machine has space for others;
 // maintenance may make room.
-func (w *Writer) room() error {
+func (w *Writer) checkDiskLimit() error {
 	fault := w.overLimit()
 	if fault == "" {
 		return nil

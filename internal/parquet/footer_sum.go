@@ -16,10 +16,10 @@ const (
 	unsealed = "crc32c:00000000"
 )
 
-// sealPlace is where a footer has its checksum; -1 if it has none. Names of methods, and
+// footerSumOffset is where a footer has its checksum; -1 if it has none. Names of methods, and
 // ids in the write group, may spell the same, but they stand before it. It fails if there
 // is something else in its place.
-func sealPlace(footer []byte) (int, error) {
+func footerSumOffset(footer []byte) (int, error) {
 	at := bytes.LastIndex(footer, []byte(metaSeal))
 	if at < 0 || at < bytes.LastIndex(footer, []byte(metaFirstGroup)) {
 		return -1, nil // it is a name, if anything
@@ -35,10 +35,10 @@ func sealPlace(footer []byte) (int, error) {
 	return place, nil
 }
 
-// seal writes the checksum into the end of a file, whose last bytes are the footer and
+// writeFooterSum writes the checksum into the end of a file, whose last bytes are the footer and
 // what follows it. sum is that of what comes before.
-func seal(sum uint32, end []byte) error {
-	at, err := sealPlace(end)
+func writeFooterSum(sum uint32, end []byte) error {
+	at, err := footerSumOffset(end)
 	if err != nil || at < 0 {
 		return errors.Join(err, errors.New("the footer has no place for the checksum"))
 	}
@@ -46,14 +46,14 @@ func seal(sum uint32, end []byte) error {
 	return nil
 }
 
-// checkSeal compares a file with the checksum in it, if it has one: files of earlier
+// checkFooterSum compares a file with the checksum in it, if it has one: files of earlier
 // programs have none.
-func checkSeal(file []byte) error {
+func checkFooterSum(file []byte) error {
 	end, err := footerOf(file)
 	if err != nil {
 		return err
 	}
-	at, err := sealPlace(end)
+	at, err := footerSumOffset(end)
 	if err != nil || at < 0 {
 		return err
 	}

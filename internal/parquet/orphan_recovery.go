@@ -8,10 +8,10 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// adoption is what a start makes of the files that no manifest names yet.
+// orphanRecovery is what a start makes of the files that no manifest names yet.
 // Nobody was told that their writes had succeeded, so their items may be in
 // several of them and may come again: the ids see to it that they count once.
-type adoption struct {
+type orphanRecovery struct {
 	w       *Writer
 	seen    idSet
 	keep    []fileEntry       // files that count as they are
@@ -28,7 +28,7 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 	if len(orphans) == 0 {
 		return nil
 	}
-	a := &adoption{w: w, seen: idSet{}}
+	a := &orphanRecovery{w: w, seen: idSet{}}
 	present := map[string]bool{}
 	for _, o := range orphans {
 		present[o.name] = true
@@ -60,10 +60,10 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 	return a.commit(now)
 }
 
-func (a *adoption) known(id string) bool { return a.seen.has(id) || a.w.Committed(id) }
+func (a *orphanRecovery) known(id string) bool { return a.seen.has(id) || a.w.Committed(id) }
 
 // addWrite decides about the files of one write, and reports whether it took items of them.
-func (a *adoption) addWrite(g *written, now time.Time) (took bool) {
+func (a *orphanRecovery) addWrite(g *written, now time.Time) (took bool) {
 	floor := floorOf(a.w.state.floor)
 	whole := true // all its rows may count
 	for i := range g.files {
@@ -109,13 +109,13 @@ func (a *adoption) addWrite(g *written, now time.Time) (took bool) {
 }
 
 // leave gives up the files of a write.
-func (a *adoption) leave(g *written) {
+func (a *orphanRecovery) leave(g *written) {
 	for _, f := range g.files {
 		a.discard = append(a.discard, f.Path)
 	}
 }
 
-func (a *adoption) commit(now time.Time) error {
+func (a *orphanRecovery) commit(now time.Time) error {
 	w := a.w
 	if len(a.keep)+len(a.rows) > 0 {
 		tx := &transaction{w: w, now: now}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// settled are the items of commits that are about as old.
-type settled struct {
+// itemWindow are the items of commits that are about as old.
+type itemWindow struct {
 	Committed time.Time         `json:"committed"` // the last of them
 	Items     map[string]string `json:"items"`
 }
@@ -15,7 +15,7 @@ type settled struct {
 // in which repeats are recognised. Each commit of the writer rewrites them, and the
 // batches of a process are one run however many files had them. Beyond the largest
 // number of runs the oldest entries are left out.
-func merged(entries []settled, window time.Duration, largest int) ([]settled, error) {
+func merged(entries []itemWindow, window time.Duration, largest int) ([]itemWindow, error) {
 	type page struct {
 		last time.Time
 		ids  idSet
@@ -45,9 +45,9 @@ func merged(entries []settled, window time.Duration, largest int) ([]settled, er
 		runs -= pages[parts[0]].runs
 		parts = parts[1:]
 	}
-	var out []settled
+	var out []itemWindow
 	for _, part := range parts {
-		out = append(out, settled{pages[part].last, pages[part].ids.pack()})
+		out = append(out, itemWindow{pages[part].last, pages[part].ids.pack()})
 	}
 	return out, nil
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/corehour/corehour/internal/parquet"
 )
 
-// handed says what counted of a directory when another took its prefix over: raw
+// takeover says what counted of a directory when another took its prefix over: raw
 // files up to the sequence. What its collector had written beyond it is in the
 // directory alone.
-type handed struct {
+type takeover struct {
 	Owner    string `json:"owner"`
 	Sequence int64  `json:"sequence"`
 }
@@ -25,8 +25,8 @@ type handed struct {
 // maxHanded bounds how many are remembered, the newest ones.
 const maxHanded = 64
 
-// handOver notes that the owner of a commit is another from now on.
-func handOver(before *commit, sequence int64, to string) []handed {
+// addTakeover notes that the owner of a commit is another from now on.
+func addTakeover(before *bucketCommit, sequence int64, to string) []takeover {
 	if before == nil {
 		return nil
 	}
@@ -34,14 +34,14 @@ func handOver(before *commit, sequence int64, to string) []handed {
 	if before.Owner == to || before.Scratch {
 		return left
 	}
-	left = slices.DeleteFunc(left, func(h handed) bool { return h.Owner == before.Owner })
-	left = append(left, handed{before.Owner, sequence})
+	left = slices.DeleteFunc(left, func(h takeover) bool { return h.Owner == before.Owner })
+	left = append(left, takeover{before.Owner, sequence})
 	return left[max(0, len(left)-maxHanded):]
 }
 
-// handedBy is how far an owner had come when another took the prefix over, 0 if nobody
+// takenOverAt is how far an owner had come when another took the prefix over, 0 if nobody
 // knows any more.
-func handedBy(head *commit, owner string) int64 {
+func takenOverAt(head *bucketCommit, owner string) int64 {
 	for _, h := range head.Handed {
 		if h.Owner == owner {
 			return h.Sequence
@@ -61,8 +61,8 @@ type Imported struct {
 	Already bool `json:"already"`
 }
 
-// leftPrefix is where the rows of a directory go whose prefix another has.
-func leftPrefix(owner string) string { return "left-" + owner }
+// abandonedPrefix is where the rows of a directory go whose prefix another has.
+func abandonedPrefix(owner string) string { return "left-" + owner }
 
 // always is longer than any row is old.
 const always = 100 * 365 * 24 * time.Hour
@@ -108,7 +108,7 @@ func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Importe
 	if herr != nil || head == nil {
 		return nil, errors.Join(err, herr)
 	}
-	i := slices.IndexFunc(head.Handed, func(h handed) bool { return h.Owner == found.Owner })
+	i := slices.IndexFunc(head.Handed, func(h takeover) bool { return h.Owner == found.Owner })
 	if i < 0 {
 		return nil, &parquet.Error{Op: "import", Path: directory, Kind: ErrTaken, Err: err, Hint: "nobody knows any more how much of it was uploaded when the prefix was taken over"}
 	}
@@ -117,7 +117,7 @@ func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Importe
 		return nil, err
 	}
 	defer work.remove()
-	l := &left{bucket: b, from: b.Store(name), to: leftPrefix(found.Owner), scratch: work.path, Imported: into}
+	l := &leftRows{bucket: b, from: b.Store(name), to: abandonedPrefix(found.Owner), scratch: work.path, Imported: into}
 	// A collector must not write to it any more, also while nobody can be asked.
 	found.Imported = true
 	if err := found.write(directory); err != nil {
@@ -126,8 +126,8 @@ func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Importe
 	return into, l.bring(ctx, tree, head, max(head.Handed[i].Sequence, found.Sequence, tree.Common))
 }
 
-// left is an import to a prefix of its own.
-type left struct {
+// leftRows is an import to a prefix of its own.
+type leftRows struct {
 	*Imported
 	bucket  *Bucket
 	from    *Store
@@ -135,7 +135,7 @@ type left struct {
 	scratch string
 }
 
-func (l *left) bring(ctx context.Context, tree *parquet.Tree, taken *commit, sequence int64) error {
+func (l *leftRows) bring(ctx context.Context, tree *parquet.Tree, taken *bucketCommit, sequence int64) error {
 	to := l.bucket.Store(l.to)
 	l.Address = to.Address()
 	before, err := to.head(ctx)
@@ -178,7 +178,7 @@ func (l *left) bring(ctx context.Context, tree *parquet.Tree, taken *commit, seq
 
 // known is what the new owner of the prefix remembers to have stored: all that its
 // manifests still tell, whatever the owner's bounds are.
-func (l *left) known(ctx context.Context, taken *commit) (*parquet.Writer, error) {
+func (l *leftRows) known(ctx context.Context, taken *bucketCommit) (*parquet.Writer, error) {
 	root := filepath.Join(l.scratch, "known")
 	if taken.Manifest != "" {
 		_, err := parquet.ReadTree(root, taken.Manifest, taken.Checksum, parquet.TreeOptions{Fetch: l.from.manifests(ctx, root)})
