@@ -22,8 +22,8 @@ const (
 	boundLevel = 0.99
 )
 
-// sums are what a line is made of.
-type sums struct {
+// lineSums are what a line is made of.
+type lineSums struct {
 	line         *Line
 	services     map[query.Service]bool
 	functions    map[function]float64 // whole time
@@ -63,7 +63,7 @@ func (b *builder) lines() {
 func (b *builder) methodLines() []Line {
 	g := newGrouper(b.By)
 	groupOf := map[methodOf]query.Group{}
-	groups := map[query.Group]*sums{}
+	groups := map[query.Group]*lineSums{}
 	var order []query.Group
 	for i := range b.costs.Methods {
 		m := &b.costs.Methods[i]
@@ -71,7 +71,7 @@ func (b *builder) methodLines() []Line {
 		groupOf[keyOf(m)] = key
 		s := groups[key]
 		if s == nil {
-			s = &sums{
+			s = &lineSums{
 				line:     &Line{Service: key.Service, Version: key.Version, Class: key.Class, Method: key.Method, Owner: key.Owner, Group: key.GoroutineGroup},
 				services: map[query.Service]bool{}, functions: map[function]float64{}, signatures: map[string]bool{}, measured: map[query.MethodName]*measured{},
 			}
@@ -113,7 +113,7 @@ func (b *builder) methodLines() []Line {
 	return lines
 }
 
-func (s *sums) addMethod(m *query.MethodCost) {
+func (s *lineSums) addMethod(m *query.MethodCost) {
 	s.services[m.Service] = true
 	s.functions[function{m.Service, m.Full}] += m.X
 	s.signatures[m.Signature] = true
@@ -144,7 +144,7 @@ func (s *sums) addMethod(m *query.MethodCost) {
 // finish turns sums into a line. e is what its interval is made of: residuals around
 // the means of methods, added up by cluster, so that methods that go up and down
 // together count together (Cochran, Sampling Techniques, 3rd ed., section 6.3).
-func (b *builder) finish(s *sums, e query.GroupCost, method bool) {
+func (b *builder) finish(s *lineSums, e query.GroupCost, method bool) {
 	l := s.line
 	l.Instances = e.Instances
 	for service := range s.services {
@@ -212,7 +212,7 @@ const pendingCounts = "counts pending"
 
 // scale finds the days that dollars of a line are scaled by: those of its service. Of several
 // services dollars a day are added up, and the days are those that say the same.
-func (b *builder) scale(s *sums) {
+func (b *builder) scale(s *lineSums) {
 	l := s.line
 	for service := range s.services {
 		basis := b.service[service].basis
@@ -226,7 +226,7 @@ func (b *builder) scale(s *sums) {
 	}
 }
 
-func (b *builder) share(s *sums) {
+func (b *builder) share(s *lineSums) {
 	process := 0.0
 	for service := range s.services {
 		hours := b.service[service].ProcessCoreHours
@@ -240,7 +240,7 @@ func (b *builder) share(s *sums) {
 	}
 }
 
-func (b *builder) dollars(s *sums, total stats.Estimate, interval stats.Interval, known bool) {
+func (b *builder) dollars(s *lineSums, total stats.Estimate, interval stats.Interval, known bool) {
 	l := s.line
 	if s.inclusiveUSD == 0 && s.selfUSD == 0 {
 		return // nothing has a price

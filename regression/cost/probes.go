@@ -150,7 +150,7 @@ const normal95 = 1.96
 // resolve marks a line whose own cost is not larger than what is not known of the probes in
 // it: it has no figure, only the most that it may be. Where chance decides more than probes,
 // the line stays uncertain.
-func (l *Line) resolve(s *sums, sampling float64) (below bool) {
+func (l *Line) resolve(s *lineSums, sampling float64) (below bool) {
 	probes := s.probes.SE()
 	l.ResolutionNS = math.Ceil(normal95 * probes / s.n)
 	l.BelowResolution = probes > 0 && s.selfX <= normal95*probes && sampling <= probes

@@ -59,7 +59,7 @@ func (t *tail) sample(calls, records float64) (s stats.Sample, cpu bool) {
 
 // gate tells what an interval of a group is warned of, nothing where it may be
 // printed.
-func (b *builder) gate(s *sums) stats.Warning {
+func (b *builder) gate(s *lineSums) stats.Warning {
 	samples := make([]stats.Sample, 0, len(s.measured))
 	warning := stats.LowerBound
 	for name, m := range s.measured {

@@ -61,7 +61,7 @@ type wallSums struct {
 // addWall gives lines of services without CPU their wall time. Own time is what calls took less what the
 // calls took that they made. Where these ran at the same time it is too little: below zero it
 // is clipped, and the line says so.
-func (b *builder) addWall(groups map[query.Group]*sums, g grouper) {
+func (b *builder) addWall(groups map[query.Group]*lineSums, g grouper) {
 	if b.wall == nil {
 		return
 	}

@@ -149,7 +149,7 @@ func (c *common) judge(series [][]float64, from int) {
 			s.long = stats.LongRun(s.squares, known, s.n)
 		}
 	}
-	together := findTogether(scans)
+	together := findCommonStep(scans)
 	for m := range c.votes {
 		if v, s := &c.votes[m], &scans[m]; v.weight != nil {
 			v.center, v.spread = s.center, math.Sqrt(s.squares/float64(s.n-2))

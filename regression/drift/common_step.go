@@ -9,19 +9,19 @@ const (
 	togetherSteps = 12
 )
 
-// together is a step that several series make on the same day and by the same size. Of
+// commonStep is a step that several series make on the same day and by the same size. Of
 // each alone it may be too small to be told from chance; of all it is not.
-type together struct {
+type commonStep struct {
 	place       int
 	share       float64 // of series that make it
 	stay, moved float64 // contrasts of those that do not and of those that do
 	found       bool
 }
 
-// findTogether fits, at each place, two groups of contrasts to the series: a mixture of
+// findCommonStep fits, at each place, two groups of contrasts to the series: a mixture of
 // two normal distributions, each series having its own error, by expectation and
 // maximisation. The larger group is the one that stayed.
-func findTogether(scans []moving) (best together) {
+func findCommonStep(scans []moving) (best commonStep) {
 	places, series := 0, 0
 	for m := range scans {
 		places = max(places, len(scans[m].contrasts))
@@ -69,12 +69,12 @@ func oneGroup(d, error2 []float64) float64 {
 
 // twoGroups returns the groups, and how much better they fit than one. Contrasts that fit
 // neither count as if they fitted at four standard errors.
-func twoGroups(d, error2 []float64, single, sign float64) (t together, gain float64) {
+func twoGroups(d, error2 []float64, single, sign float64) (t commonStep, gain float64) {
 	typical := 0.0
 	for _, e := range error2 {
 		typical += math.Sqrt(e) / float64(len(error2))
 	}
-	t = together{share: 0.25, stay: single - sign*typical/2, moved: single + 2*sign*typical}
+	t = commonStep{share: 0.25, stay: single - sign*typical/2, moved: single + 2*sign*typical}
 	const outlier = 3.35e-4 // exp(-8)
 	for range togetherSteps {
 		var moved, stays, movedWeight, stayWeight, n float64
@@ -103,7 +103,7 @@ func twoGroups(d, error2 []float64, single, sign float64) (t together, gain floa
 }
 
 // odds that a series made the step, against that it stayed.
-func (t *together) odds(s *moving) float64 {
+func (t *commonStep) odds(s *moving) float64 {
 	if !t.found || t.place >= len(s.contrasts) || !(s.long > 0) {
 		return 0
 	}

@@ -87,7 +87,7 @@ const (
 
 // method is what the tests say of a method, by direction.
 type method struct {
-	tested [directions]tested
+	tested [directions]testResult
 	scale  float64 // of a linear one, 0 of others
 	few    bool    // records, on most days
 	reason string  // why nothing in common was taken off
@@ -117,14 +117,14 @@ func evaluate(h *History) (found []Finding, methods []method) {
 func (h *History) test(from int) []method {
 	back := max(0, from-lookBack)
 	out := make([]method, len(h.Methods)+1)
-	var by [statistics][][directions]tested
+	var by [statistics][][directions]testResult
 	for s := range by {
 		series := h.series(back, from, byStatistic[s])
 		for _, y := range series {
 			takeWeekdays(y, from-back)
 		}
 		shared := findCommon(series, func(m int) bool { return !h.linear(int32(m)) }, from-back)
-		by[s] = make([][directions]tested, len(series)+1)
+		by[s] = make([][directions]testResult, len(series)+1)
 		for m, y := range append(series, shared.level) {
 			own := y
 			if m < len(series) && !h.linear(int32(m)) {
@@ -134,7 +134,7 @@ func (h *History) test(from int) []method {
 			by[s][m] = testBoth(own, y, from-back)
 		}
 		for direction := range directions {
-			all := make([]tested, len(series))
+			all := make([]testResult, len(series))
 			for m := range all {
 				all[m] = by[s][m][direction]
 			}
@@ -159,7 +159,7 @@ func (h *History) test(from int) []method {
 
 // testBoth tests for a rise, without temporary dips, and for a fall, without temporary
 // rises.
-func testBoth(own, whole []float64, from int) (out [directions]tested) {
+func testBoth(own, whole []float64, from int) (out [directions]testResult) {
 	rising, falling := slices.Clone(own), make([]float64, len(own))
 	for d := range own {
 		falling[d] = -own[d]
@@ -273,7 +273,7 @@ func levelShare(methods int) float64 {
 }
 
 // rise over the window of a trend.
-func (t *tested) rise() float64 { return t.trend.Slope * float64(len(t.inTrend.values)) }
+func (t *testResult) rise() float64 { return t.trend.Slope * float64(len(t.inTrend.values)) }
 
 func (m *method) asStep(name string, direction int) Finding {
 	t := &m.tested[direction]

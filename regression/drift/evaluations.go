@@ -13,20 +13,20 @@ type change struct {
 
 func (f *Finding) change() change { return change{f.Method, f.Change > 0} }
 
-// looks are made at the ends of the days of a history.
-type looks struct {
+// evaluations are made at the ends of the days of a history.
+type evaluations struct {
 	h     *History
 	byDay []Day
 	made  map[int][]Finding // by the number of days seen
 }
 
-func newLooks(h *History) *looks {
+func newEvaluations(h *History) *evaluations {
 	byDay := slices.SortedFunc(slices.Values(h.Rows), func(a, b Day) int { return cmp.Compare(a.Day, b.Day) })
-	return &looks{h: h, byDay: byDay, made: map[int][]Finding{}}
+	return &evaluations{h: h, byDay: byDay, made: map[int][]Finding{}}
 }
 
 // shown is what a look sees that is made after so many days.
-func (l *looks) shown(days, back int) *History {
+func (l *evaluations) shown(days, back int) *History {
 	upTo := func(day int) int {
 		at, _ := slices.BinarySearchFunc(l.byDay, int32(day), func(r Day, day int32) int { return cmp.Compare(r.Day, day) })
 		return at
@@ -39,7 +39,7 @@ func (l *looks) shown(days, back int) *History {
 // needed makes the looks that can be part of agree in a row, and returns what the last one
 // says of all methods: one of every agree, as any such run has one of them, and those
 // around each for as long as they find what it found.
-func (l *looks) needed() (last []method) {
+func (l *evaluations) needed() (last []method) {
 	l.made[l.h.Days], last = evaluate(l.shown(l.h.Days, lookBack))
 	for day := l.h.Days; day >= LeastDays; day -= agree {
 		l.around(day, -1)
@@ -49,7 +49,7 @@ func (l *looks) needed() (last []method) {
 }
 
 // around makes the looks before or after one.
-func (l *looks) around(day, step int) {
+func (l *evaluations) around(day, step int) {
 	all := map[change]int{} // by the number of looks
 	for n := 1; n <= agree && day >= LeastDays && day <= l.h.Days; n++ {
 		found, made := l.made[day]
@@ -71,7 +71,7 @@ func (l *looks) around(day, step int) {
 }
 
 // told are the changes that agree looks in a row found.
-func (l *looks) told() (told []Drift) {
+func (l *evaluations) told() (told []Drift) {
 	runs := map[change]int{}
 	for day := LeastDays; day <= l.h.Days; day++ {
 		longer := map[change]int{}

@@ -7,8 +7,8 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// tested is what both tests say of one method, in one direction.
-type tested struct {
+// testResult is what both tests say of one method, in one direction.
+type testResult struct {
 	trend            stats.Trend
 	step             stats.Step
 	trendP, stepP    float64
@@ -42,8 +42,8 @@ func (p points) negated() points {
 }
 
 // test applies both tests for a rise.
-func test(p points) tested {
-	t := tested{trendP: 1, stepP: 1}
+func test(p points) testResult {
+	t := testResult{trendP: 1, stepP: 1}
 	if len(p.values) < LeastDays {
 		return t
 	}
@@ -53,8 +53,8 @@ func test(p points) tested {
 }
 
 // negated are the tests for a fall.
-func (t *tested) negated() tested {
-	out := tested{trendP: 1, stepP: 1}
+func (t *testResult) negated() testResult {
+	out := testResult{trendP: 1, stepP: 1}
 	if len(t.inTrend.values) > 0 {
 		out.trend = t.trend.Negated()
 		out.scan(t.inTrend.negated())
@@ -62,7 +62,7 @@ func (t *tested) negated() tested {
 	return out
 }
 
-func (t *tested) scan(p points) {
+func (t *testResult) scan(p points) {
 	t.inTrend, t.inSteps = p, p
 	t.trendP = t.trend.P
 	if s, ok := stats.StepScan(p.values, leastSide); ok {
@@ -78,7 +78,7 @@ const cautious = 1.0
 
 // poolRho tests again with autocorrelations that are drawn together. That of one
 // method is hardly known from eight weeks.
-func poolRho(methods []tested) {
+func poolRho(methods []testResult) {
 	var trends, steps pool
 	for i := range methods {
 		t := &methods[i]
@@ -92,7 +92,7 @@ func poolRho(methods []tested) {
 	}
 }
 
-func (t *tested) pooled(trends, steps *pool) {
+func (t *testResult) pooled(trends, steps *pool) {
 	if n := len(t.inTrend.values); n > 0 {
 		t.trend = t.trend.With(trends.cautious(t.trend.Rho, n))
 		t.trendP = t.trend.P
@@ -139,7 +139,7 @@ const leastWeight = 0.1
 // for by dividing each p-value by its weight (Bonferroni, weighted as by Genovese,
 // Roeder and Wasserman 2006). The weights add up to 1 and follow from what days differ
 // by around the trend, whatever the trend is.
-func surer(costs, levels tested) tested {
+func surer(costs, levels testResult) testResult {
 	if slices.Equal(costs.inTrend.values, levels.inTrend.values) {
 		return costs // there is one
 	}
@@ -147,7 +147,7 @@ func surer(costs, levels tested) tested {
 	if a, b := math.Pow(costs.trend.Spread, 4), math.Pow(levels.trend.Spread, 4); a+b > 0 {
 		ofLevel = min(max(a/(a+b), leastWeight), 1-leastWeight)
 	}
-	weigh := func(t tested, weight float64) tested {
+	weigh := func(t testResult, weight float64) testResult {
 		t.trendP, t.stepP = min(1, t.trendP/weight), min(1, t.stepP/weight)
 		return t
 	}

@@ -9,9 +9,9 @@ import (
 )
 
 // noise draws series of 56 days without a trend, each with its autocorrelation.
-func noise(seed uint64, methods int, rho func(int) float64) []tested {
+func noise(seed uint64, methods int, rho func(int) float64) []testResult {
 	r := rand.New(rand.NewPCG(seed, 4))
-	out := make([]tested, methods)
+	out := make([]testResult, methods)
 	for m := range out {
 		y := make([]float64, window)
 		last := r.NormFloat64()
@@ -56,11 +56,11 @@ func TestPooledAutocorrelation(t *testing.T) {
 
 // Two statistics cost what their weights say, the surer one less.
 func TestSurer(t *testing.T) {
-	of := func(p, spread float64) tested {
-		return tested{trendP: p, stepP: p, trend: stats.Trend{P: p, Spread: spread}, step: stats.Step{P: p}, inTrend: points{values: []float64{p, spread}}}
+	of := func(p, spread float64) testResult {
+		return testResult{trendP: p, stepP: p, trend: stats.Trend{P: p, Spread: spread}, step: stats.Step{P: p}, inTrend: points{values: []float64{p, spread}}}
 	}
 	for _, c := range []struct {
-		cost, level tested
+		cost, level testResult
 		want        float64
 	}{
 		{of(0.01, 1), of(0.5, 1), 0.02},

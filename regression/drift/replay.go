@@ -75,7 +75,7 @@ func Replay(h *History) (*Course, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
 	}
-	l := newLooks(h)
+	l := newEvaluations(h)
 	c := &Course{Looks: max(0, h.Days-LeastDays+1), Seen: h.Days, Methods: l.shown(h.Days, 0).states()}
 	before := l.shown(h.Days-agree+1, 0).states()
 	last := l.needed()

@@ -62,7 +62,7 @@ func TestReplayOfTwoSteps(t *testing.T) {
 func TestReplayMakesTheLooksThatCount(t *testing.T) {
 	for _, effect := range []float64{0, 0.012, 0.1} {
 		h := history(6, 130, stepUp(70, effect), half)
-		all, counted := newLooks(h), newLooks(h)
+		all, counted := newEvaluations(h), newEvaluations(h)
 		counted.needed()
 		for day := LeastDays; day <= h.Days; day++ {
 			all.made[day], _ = evaluate(all.shown(day, lookBack))

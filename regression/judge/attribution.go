@@ -22,10 +22,10 @@ func excesses(x *index, methods []compared) {
 	}
 }
 
-// fold says whose change it is. A caller whose inclusive cost grew by what it pays to
+// attribute says whose change it is. A caller whose inclusive cost grew by what it pays to
 // raised callees is Explained by them, and what is saved elsewhere is Moved. Callees come
 // before callers: they cost less in all. calls are the verdicts on pairs.
-func fold(x *index, methods, calls []compared, level []float64, o Options) {
+func attribute(x *index, methods, calls []compared, level []float64, o Options) {
 	f := newFlows(x, level)
 	oftener := map[subject]bool{}
 	for i := range calls {
@@ -59,7 +59,7 @@ func fold(x *index, methods, calls []compared, level []float64, o Options) {
 			raised[m] = true
 		}
 	}
-	f.moved(methods, slices.DeleteFunc(order, func(m int) bool { return !raised[m] }), by, o)
+	f.findMoved(methods, slices.DeleteFunc(order, func(m int) bool { return !raised[m] }), by, o)
 }
 
 // explanation names the callees that account for what a method pays more, nil if they do
@@ -98,9 +98,9 @@ func explanation(f *flows, methods []compared, m int, raised []bool, oftener map
 	return names
 }
 
-// withService decides who is reported where the whole service is raised: it, where most
+// attributeService decides who is reported where the whole service is raised: it, where most
 // methods changed as it did; else the methods that changed.
-func withService(methods []compared, service *compared) {
+func attributeService(methods []compared, service *compared) {
 	s := &service.verdict
 	if s.State != Regressed && s.State != Pending {
 		return

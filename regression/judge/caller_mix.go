@@ -1,9 +1,9 @@
 package judge
 
-// mixOf is Kitagawa's decomposition of the difference of the plain means (1955):
+// callerMix is Kitagawa's decomposition of the difference of the plain means (1955):
 // the part that is due to the shares of callers, as a share of the base's mean.
 // The rest is due to what calls from each caller cost.
-func mixOf(x *index, cells []Cell) float64 {
+func callerMix(x *index, cells []Cell) float64 {
 	type sums struct{ w, y [2]float64 }
 	by := map[int32]*sums{}
 	var total, cost [2]float64

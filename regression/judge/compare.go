@@ -64,7 +64,7 @@ func compare(x *index, z *standard, shared []float64) []compared {
 			c.fit(z, m)
 		}
 		c.describe(z, ok)
-		c.verdict.Mix = mixOf(x, cells)
+		c.verdict.Mix = callerMix(x, cells)
 	}
 	return out
 }
@@ -86,7 +86,7 @@ func (c *compared) fit(z *standard, m int) {
 		return // nothing is called: all of it is its own
 	}
 	var basis Basis
-	if basis, c.loading = z.own(z.x.callees[m]); basis == Inclusive {
+	if basis, c.loading = z.ownCost(z.x.callees[m]); basis == Inclusive {
 		c.basis = Inclusive
 		return
 	}

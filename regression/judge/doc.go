@@ -2,8 +2,8 @@
 // query delivers: one row per method, caller, instance and slot (input.go). The
 // steps are those of docs/statistics.md, a file each: index.go leaves out the warm-up,
 // common.go takes off what moves all methods, standard.go and means.go standardise by
-// caller and slot, effect.go estimates changes and their errors, look.go turns them
-// into verdicts, service.go, calls.go and fold.go judge what a method alone does not
+// caller and slot, effect.go estimates changes and their errors, evaluate.go turns them
+// into verdicts, service.go, calls.go and attribution.go judge what a method alone does not
 // show.
 //
 // Its invariant: it reads no warehouse and no clock; the same cells give the same

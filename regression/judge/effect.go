@@ -61,7 +61,7 @@ func (z *standard) fitOf(s statistic) fit {
 	}
 	f.slots = z.slotError
 	if z.x.d.Overlap != Concurrent {
-		apart, ok := z.apart(g, ratio, scale)
+		apart, ok := z.timeVariance(g, ratio, scale)
 		if !ok {
 			return fit{}
 		}

@@ -26,10 +26,10 @@ func LookAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory, err
 	if err := o.validate(); err != nil {
 		return nil, memory, err
 	}
-	looks := make([]*look, len(ds))
+	looks := make([]*evaluation, len(ds))
 	var costs []*compared
 	for i, d := range ds {
-		l, err := newLook(d, o)
+		l, err := newEvaluation(d, o)
 		if err != nil {
 			return nil, memory, err
 		}
@@ -59,11 +59,11 @@ func LookAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory, err
 		confirmLast(calls, first.o)
 	}
 	undecided(costs, o)
-	withService(first.methods, first.service)
+	attributeService(first.methods, first.service)
 	results := make([]*Result, len(looks))
 	for i, l := range looks {
 		excesses(l.x, l.methods)
-		fold(l.x, l.methods, l.calls, l.x.withCommon(l.hosts.level, l.service.verdict.Common), l.o)
+		attribute(l.x, l.methods, l.calls, l.x.withCommon(l.hosts.level, l.service.verdict.Common), l.o)
 		results[i] = l.report()
 	}
 	return results, memory, nil
@@ -74,27 +74,27 @@ func Differ(d *Deployment, o Options) (Differences, error) {
 	if err := o.validate(); err != nil {
 		return Differences{}, err
 	}
-	l, err := newLook(d, o)
+	l, err := newEvaluation(d, o)
 	if err != nil {
 		return Differences{}, err
 	}
 	return l.differ.seen, nil
 }
 
-// look is one evaluation of a deployment.
-type look struct {
+// evaluation is one evaluation of a deployment.
+type evaluation struct {
 	x         *index
 	o         Options
 	inflation float64 // of what processes differ by
-	hosts     hosts
+	hosts     hostEffects
 	methods   []compared
 	differ    differ
 	service   *compared
 	calls     []compared
 }
 
-// newLook measures each method and what processes differ by.
-func newLook(d *Deployment, o Options) (*look, error) {
+// newEvaluation measures each method and what processes differ by.
+func newEvaluation(d *Deployment, o Options) (*evaluation, error) {
 	x, err := newIndex(d, o)
 	if err != nil {
 		return nil, err
@@ -109,14 +109,14 @@ func newLook(d *Deployment, o Options) (*look, error) {
 	}
 	x.findCallees()
 	x.measureLoad()
-	l := &look{x: x, o: o, inflation: inflation, hosts: withinVersions(x, z)}
+	l := &evaluation{x: x, o: o, inflation: inflation, hosts: withinVersions(x, z)}
 	l.methods = compare(x, z, l.hosts.level)
 	l.differ = differences(x, l.hosts, l.methods)
 	return l, nil
 }
 
 // infer makes the verdicts of each method by itself, and that of the whole service.
-func (l *look) infer() {
+func (l *evaluation) infer() {
 	for i := range l.methods {
 		l.methods[i].estimate(l.differ, l.o, l.inflation)
 	}
@@ -124,7 +124,7 @@ func (l *look) infer() {
 }
 
 // judged are the methods that this look judges.
-func (l *look) judged() (out []*compared) {
+func (l *evaluation) judged() (out []*compared) {
 	for m := range l.methods {
 		if judge := l.x.d.Judge; judge == nil || judge[m] {
 			out = append(out, &l.methods[m])
@@ -202,7 +202,7 @@ func undecided(family []*compared, o Options) {
 }
 
 // report puts the verdicts into words and lists those to report.
-func (l *look) report() *Result {
+func (l *evaluation) report() *Result {
 	r := &Result{
 		Methods: make([]Verdict, len(l.methods)), Calls: make([]Verdict, len(l.calls)), Alerts: []Alert{},
 		WarmUp: l.x.learned, Differences: l.differ.seen, Spreads: l.differ.taken, Warnings: warnings(l.x),

@@ -19,8 +19,8 @@ const (
 	saturation = 500
 )
 
-// hosts are what instances of one version differ by in all methods alike.
-type hosts struct {
+// hostEffects are what instances of one version differ by in all methods alike.
+type hostEffects struct {
 	level  []float64 // by instance x slot, centred within each version; nil if unknown
 	spread stats.Heterogeneity
 	// weights is the sum of squared shares of the instances, both versions added: the
@@ -32,7 +32,7 @@ type hosts struct {
 // a noisy neighbour. Each method is compared with its own mean in the same version, so
 // what a version changed has no part in it, and the result is centred within each
 // version: it says nothing about the versions.
-func withinVersions(x *index, z *standard) hosts {
+func withinVersions(x *index, z *standard) hostEffects {
 	z.remove(nil)
 	slots := x.d.Slots
 	cells := make([][]stats.Weighted, len(x.warm))
@@ -81,16 +81,16 @@ func withinVersions(x *index, z *standard) hosts {
 }
 
 // centred makes the levels of the votes and centres them within each version.
-func centred(x *index, cells, whole [][]stats.Weighted) hosts {
+func centred(x *index, cells, whole [][]stats.Weighted) hostEffects {
 	slots := x.d.Slots
-	h := hosts{level: make([]float64, len(x.warm))}
+	h := hostEffects{level: make([]float64, len(x.warm))}
 	var estimates, variances [2][]float64
 	var warm [2][]float64
 	var sum, n [2]float64
 	for i, in := range x.d.Instances {
 		instance, variance := 0.0, 0.0
 		if len(whole[i]) >= leastTogether {
-			instance, variance = together(whole[i])
+			instance, variance = commonVote(whole[i])
 			estimates[in.Side] = append(estimates[in.Side], instance)
 			variances[in.Side] = append(variances[in.Side], variance)
 		}
@@ -98,7 +98,7 @@ func centred(x *index, cells, whole [][]stats.Weighted) hosts {
 		for at := i * slots; at < (i+1)*slots; at++ {
 			h.level[at] = instance
 			if len(cells[at]) >= leastVoters {
-				h.level[at], _ = together(cells[at])
+				h.level[at], _ = commonVote(cells[at])
 			}
 			if x.warm[at] && len(whole[i]) > 0 {
 				count++
@@ -129,9 +129,9 @@ func centred(x *index, cells, whole [][]stats.Weighted) hosts {
 	return h
 }
 
-// together is what votes say in common, and the variance of its error: the median of
+// commonVote is what votes say in common, and the variance of its error: the median of
 // five and more, the mean of fewer.
-func together(votes []stats.Weighted) (value, variance float64) {
+func commonVote(votes []stats.Weighted) (value, variance float64) {
 	limitVotes(votes)
 	total, squares := 0.0, 0.0
 	for _, v := range votes {

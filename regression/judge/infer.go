@@ -76,7 +76,7 @@ type differ struct {
 }
 
 // differences learns how hosts and processes differ from instances of one version.
-func differences(x *index, h hosts, methods []compared) differ {
+func differences(x *index, h hostEffects, methods []compared) differ {
 	d := x.d
 	hostPrior := d.Spreads.Hosts.or(hostsPrior, hostsPriorDF)
 	processPrior := d.Spreads.Processes.or(betweenPrior, betweenPriorDF)
@@ -204,7 +204,7 @@ func (c *compared) evidence(w *stats.Without, hosts Spread, o Options) float64 {
 	if len(c.decide) == 1 {
 		return logs[c.decide[0]]
 	}
-	both := combine(logs, variances)
+	both := meanEvidence(logs, variances)
 	if len(c.tails) == 0 {
 		return both
 	}

@@ -10,11 +10,11 @@ import (
 // the other does not show: the level hardly moves where only the most expensive calls do.
 const leastWeight = 0.1
 
-// combine is the mean of the e-values of both statistics, each with a weight. The
+// meanEvidence is the mean of the e-values of both statistics, each with a weight. The
 // weights follow from the variances alone, whatever the estimates are, so the mean is
 // an e-value; they go with the square of the precision, as evidence grows
 // exponentially with precision.
-func combine(logs, variances [statistics]float64) float64 {
+func meanEvidence(logs, variances [statistics]float64) float64 {
 	share := 0.5 // of the level
 	if a, b := variances[cost], variances[level]; a > 0 && b > 0 {
 		share = min(max(a*a/(a*a+b*b), leastWeight), 1-leastWeight)

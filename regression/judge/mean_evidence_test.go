@@ -21,7 +21,7 @@ func TestCombine(t *testing.T) {
 		for s, v := range variances {
 			logs[s] = stats.LogE(math.Sqrt(v)*(0.8*shared+0.6*r.NormFloat64()), v, 0, scales)
 		}
-		sum += math.Exp(combine(logs, variances))
+		sum += math.Exp(meanEvidence(logs, variances))
 	}
 	if mean := sum / draws; mean > 1.05 {
 		t.Errorf("e-values are %.3f on average where nothing changed", mean)
@@ -35,7 +35,7 @@ func TestCombine(t *testing.T) {
 		{[statistics]float64{math.Log(1000), 0}, [statistics]float64{100, 1}, 100.9},
 		{[statistics]float64{math.Log(1000), 0}, [statistics]float64{1, 0}, 500.5}, // only one is known
 	} {
-		if got := math.Exp(combine(c.logs, c.variances)); math.Abs(got-c.want) > 0.1 {
+		if got := math.Exp(meanEvidence(c.logs, c.variances)); math.Abs(got-c.want) > 0.1 {
 			t.Errorf("%v %v: %v, want %v", c.logs, c.variances, got, c.want)
 		}
 	}

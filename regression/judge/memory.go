@@ -5,7 +5,7 @@ import "time"
 // Memory is what a look must know of the one before: how many looks in a row
 // raised what. It is a value that can be stored as JSON between looks; the zero
 // value is a deployment that was never looked at. Evidence is not in it: every
-// look makes it again from all cells.
+// evaluation makes it again from all cells.
 type Memory struct {
 	// Seen is the end of the last slot of the look before.
 	Seen time.Time `json:"seen"`

@@ -12,9 +12,9 @@ import (
 // cheaper: one method is asked, because another was raised.
 var certain = math.Log(20)
 
-// moved lowers to Moved what is saved elsewhere by the same caller, callers before
+// findMoved lowers to Moved what is saved elsewhere by the same caller, callers before
 // callees. by says which callees explain what a caller pays more.
-func (f *flows) moved(methods []compared, raised []int, by map[int][]int, o Options) {
+func (f *flows) findMoved(methods []compared, raised []int, by map[int][]int, o Options) {
 	done, moves := map[int]bool{}, map[int][]string{}
 	for _, m := range slices.Backward(raised) {
 		v := &methods[m].verdict

@@ -100,11 +100,11 @@ func (x *index) calleesOf(m int) []int {
 	return slices.Compact(out)
 }
 
-// own turns the grid of means of the current method into that of its own cost: observed
+// ownCost turns the grid of means of the current method into that of its own cost: observed
 // and expected, less what was paid to its callees. What the base pays to them is a share
 // of its cost by slot, so that a caller for whom it does more costs more in both parts.
 // The basis says what the grid holds, and loading how much of a shared change is in it.
-func (z *standard) own(cells []int32) (basis Basis, loading float64) {
+func (z *standard) ownCost(cells []int32) (basis Basis, loading float64) {
 	g, slots := &z.grids[mean], z.x.d.Slots
 	paid, paidVariance := zeros(z.paid, len(g.expected)), zeros(z.paidVariance, len(g.expected))
 	z.paid, z.paidVariance = paid, paidVariance

@@ -14,9 +14,9 @@ const (
 	leastApart = 6
 )
 
-// apart is the variance of the change that comes from the versions having run at
+// timeVariance is the variance of the change that comes from the versions having run at
 // other times; false where too few slots were seen to tell.
-func (z *standard) apart(g *grid, ratio, scale float64) (float64, bool) {
+func (z *standard) timeVariance(g *grid, ratio, scale float64) (float64, bool) {
 	slots := z.x.d.Slots
 	prior := dayDiffers
 	if z.x.d.Overlap == Sequential {

@@ -244,7 +244,7 @@ func (l *levelSeries) contrast(from, middle, to int) (value, variance float64, o
 	if len(votes) == 0 {
 		return 0, 0, false
 	}
-	value, variance = together(votes)
+	value, variance = commonVote(votes)
 	return value, variance, true
 }
 

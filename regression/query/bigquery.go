@@ -88,7 +88,7 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 		return nil, fmt.Errorf("--warehouse: %w", err)
 	}
 	w := &Warehouse{
-		Window: window, dialect: bigqueryDialect, db: sql.OpenDB(querier.Connector()), given: map[string]given{},
+		Window: window, dialect: bigqueryDialect, db: sql.OpenDB(querier.Connector()), given: map[string]smallTable{},
 		remote: &remote{dataset: o.Dataset, querier: querier, from: firstDate, to: lastDate},
 	}
 	first, last := window.dates()
@@ -112,7 +112,7 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 var parameter = regexp.MustCompile(`@([a-z_]+)`)
 
 // arguments are those that a statement has parameters for.
-func (r *remote) arguments(name, text string, args map[string]any, tables map[string]given) map[string]any {
+func (r *remote) arguments(name, text string, args map[string]any, tables map[string]smallTable) map[string]any {
 	out := map[string]any{bigquery.ArgumentName: name}
 	for _, m := range parameter.FindAllStringSubmatch(text, -1) {
 		p := m[1]
@@ -133,7 +133,7 @@ func (r *remote) arguments(name, text string, args map[string]any, tables map[st
 }
 
 // records is the table as a parameter.
-func (g given) records() bigquery.Records {
+func (g smallTable) records() bigquery.Records {
 	r := bigquery.Records{Rows: g.rows}
 	for _, c := range g.columns {
 		kind := "STRING"

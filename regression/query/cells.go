@@ -94,7 +94,7 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	if err := w.prepare(ctx, []Compared{base, head}); err != nil {
 		return nil, err
 	}
-	g := given{columns: append(texts("side", "instance"), longs("process_start_ns", "member", "warm_ns")...)}
+	g := smallTable{columns: append(texts("side", "instance"), longs("process_start_ns", "member", "warm_ns")...)}
 	for _, m := range members {
 		var start any
 		if !m.Start.IsZero() {

@@ -199,7 +199,7 @@ func (w *Warehouse) reprice(ctx context.Context, a CostAsk) error {
 	if err != nil {
 		return err
 	}
-	g := given{columns: texts("cloud_provider", "region", "host_type", "capacity_type", "usd_per_core_hour", "listed")}
+	g := smallTable{columns: texts("cloud_provider", "region", "host_type", "capacity_type", "usd_per_core_hour", "listed")}
 	for _, p := range places {
 		usd := "" // unpriced
 		if x := a.Price(p); x > 0 {
@@ -229,7 +229,7 @@ func (w *Warehouse) own(ctx context.Context, f Filter, owner func(Class) string)
 	if err != nil {
 		return err
 	}
-	g := given{columns: texts("service_namespace", "service", "environment", "class", "owner")}
+	g := smallTable{columns: texts("service_namespace", "service", "environment", "class", "owner")}
 	for _, c := range classes {
 		if name := owner(c); name != "" {
 			g.rows = append(g.rows, []any{orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), orNull(c.Class), name})

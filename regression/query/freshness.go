@@ -51,7 +51,7 @@ func (w *Warehouse) FreshnessByRoot(ctx context.Context, window Window, f Filter
 		return []Freshness{fresh}, err
 	}
 	all := make([]Freshness, len(w.Roots))
-	g := given{columns: append(texts("parquet_file"), longs("committed_ns", "root")...)}
+	g := smallTable{columns: append(texts("parquet_file"), longs("committed_ns", "root")...)}
 	for i := range w.Roots {
 		root := &w.Roots[i]
 		if root.inBucket {

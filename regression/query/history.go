@@ -83,7 +83,7 @@ func (w *Warehouse) Distribution(ctx context.Context, a Ask, chosen []MethodName
 
 // choose makes the table that the statements read the methods from.
 func (w *Warehouse) choose(ctx context.Context, chosen []MethodName) error {
-	g := given{columns: texts("service_namespace", "service", "environment", "class", "method")}
+	g := smallTable{columns: texts("service_namespace", "service", "environment", "class", "method")}
 	for _, c := range chosen {
 		g.rows = append(g.rows, []any{orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), orNull(c.Class), orNull(c.Method)})
 	}

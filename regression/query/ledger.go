@@ -168,7 +168,7 @@ func (w *Warehouse) Batches(ctx context.Context, window Window, f Filter, accoun
 	if !ok || len(accounts) == 0 {
 		return err
 	}
-	g := given{columns: append(texts("service_namespace", "service", "environment", "version", "instance"), longs("process_start_ns", "process")...)}
+	g := smallTable{columns: append(texts("service_namespace", "service", "environment", "version", "instance"), longs("process_start_ns", "process")...)}
 	for i := range accounts {
 		a := &accounts[i]
 		var start any

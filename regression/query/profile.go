@@ -113,7 +113,7 @@ func (w *Warehouse) prepare(ctx context.Context, compared []Compared) error {
 	if len(compared) == 0 {
 		return nil
 	}
-	g := given{columns: append(texts("service_namespace", "service", "environment", "version", "side"), longs("from_ns", "to_ns", "slot_ns")...)}
+	g := smallTable{columns: append(texts("service_namespace", "service", "environment", "version", "side"), longs("from_ns", "to_ns", "slot_ns")...)}
 	for _, c := range compared {
 		from, to := c.Window.nanos()
 		g.rows = append(g.rows, []any{orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), c.Version, string(c.Side), from, to, c.Slot.Nanoseconds()})

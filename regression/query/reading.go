@@ -10,8 +10,8 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 )
 
-// reading is a statement that was found to read and do nothing else.
-type reading struct {
+// tableReading is a statement that was found to read and do nothing else.
+type tableReading struct {
 	text    string
 	kind    duckdb.StmtType
 	names   []string // of the columns
@@ -24,7 +24,7 @@ var errOnlyReads = errors.New("only statements that read are run: want SELECT, o
 // No setting of the engine keeps a statement from writing to the files that it may read,
 // so what is run must be a SELECT. EXPLAIN, which runs what it explains if it is told
 // to, is put together again before one.
-func checkReads(c any, text string) (*reading, error) {
+func checkReads(c any, text string) (*tableReading, error) {
 	text = duckdbDialect.body(text)
 	statement, kind, err := prepare(c, text)
 	if err == nil && kind == duckdb.STATEMENT_TYPE_EXPLAIN {
@@ -44,7 +44,7 @@ func checkReads(c any, text string) (*reading, error) {
 	if n := statement.NumInput(); n > 0 {
 		return nil, fmt.Errorf("the statement has %d parameters and there are no values for them", n)
 	}
-	r := &reading{text: text, kind: kind}
+	r := &tableReading{text: text, kind: kind}
 	if r.changes, err = changesOf(statement); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func checkReads(c any, text string) (*reading, error) {
 
 // first is the same reading, of so many rows. The engine keeps the order of rows, and
 // makes names of columns differ: those of the statement itself are in names.
-func (r *reading) first(c any, rows int) *reading {
+func (r *tableReading) first(c any, rows int) *tableReading {
 	text := fmt.Sprintf("SELECT * FROM (%s\n) LIMIT %d", r.text, rows)
 	if r.kind != duckdb.STATEMENT_TYPE_SELECT || !isSelect(c, text) { // as some PRAGMA
 		return r

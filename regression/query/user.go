@@ -108,7 +108,7 @@ func (w *Warehouse) Export(ctx context.Context, text string) (rows int64, err er
 		return 0, err
 	}
 	defer conn.Close()
-	var read *reading
+	var read *tableReading
 	err = conn.Raw(func(c any) (err error) {
 		read, err = checkReads(c, text)
 		return err
@@ -124,13 +124,13 @@ func (w *Warehouse) Export(ctx context.Context, text string) (rows int64, err er
 }
 
 // startUser starts the statement. What was read of it is empty in BigQuery.
-func (w *Warehouse) startUser(ctx context.Context, text string, limit int) (*sql.Rows, *reading, func(), error) {
+func (w *Warehouse) startUser(ctx context.Context, text string, limit int) (*sql.Rows, *tableReading, func(), error) {
 	if w.remote != nil {
 		rows, err := w.remoteUser(ctx, text)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		return rows, &reading{}, func() { rows.Close() }, nil
+		return rows, &tableReading{}, func() { rows.Close() }, nil
 	}
 	user, err := w.forUser(ctx, text)
 	if err != nil {
@@ -140,7 +140,7 @@ func (w *Warehouse) startUser(ctx context.Context, text string, limit int) (*sql
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	var read *reading
+	var read *tableReading
 	err = conn.Raw(func(c any) (err error) {
 		if read, err = checkReads(c, text); err == nil && limit < math.MaxInt {
 			read = read.first(c, limit+1)

@@ -63,7 +63,7 @@ type Warehouse struct {
 	cache    *bucket.Cache    // where they are then
 	notices  io.Writer        // of what is fetched
 	verified *parquet.VerifiedFiles
-	given    map[string]given
+	given    map[string]smallTable
 	user     *Warehouse // the same rows, for statements of the user's own, once there are some
 	weighed  bool       // the weights of all rows are stored
 
@@ -302,8 +302,8 @@ func (w *Warehouse) each(ctx context.Context, name string, s scope, args map[str
 	return nil
 }
 
-// given is a small table of our own, for statements to join with.
-type given struct {
+// smallTable is a small table of our own, for statements to join with.
+type smallTable struct {
 	columns []givenColumn
 	rows    [][]any
 }
@@ -314,7 +314,7 @@ type givenColumn struct {
 }
 
 // give rewrites a small table.
-func (w *Warehouse) give(ctx context.Context, name string, g given) error {
+func (w *Warehouse) give(ctx context.Context, name string, g smallTable) error {
 	if w.remote != nil {
 		w.given[name] = g
 		return nil

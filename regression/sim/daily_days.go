@@ -33,19 +33,19 @@ var plantedScenes = []plantedScene{
 }
 
 // A reading is how a history is read.
-type reading struct {
+type dayReading struct {
 	name   string
 	replay func(p Daily, seed, run uint64) (*drift.Course, error)
 }
 
-var readings = []reading{
+var readings = []dayReading{
 	{"a file", Daily.Replay},
 	{"rows", func(p Daily, seed, run uint64) (*drift.Course, error) { return p.ReplayRows(seed, run, 1000) }},
 }
 
 // weekdays counts planted series that are reported in all seven readings, or in none, and those
 // that are reported in each.
-func (c *plantedScene) weekdays(r reading, days func(p *Daily, k int), seed uint64, files int) (alike int, found [7]int, err error) {
+func (c *plantedScene) weekdays(r dayReading, days func(p *Daily, k int), seed uint64, files int) (alike int, found [7]int, err error) {
 	for f := range files {
 		times := make([]int, c.moved)
 		for k := range found {

@@ -11,22 +11,22 @@ import (
 // record.
 const oneByOne = 32
 
-// sums are those of the records of a cell.
-type sums struct {
+// drawnSums are those of the records of a cell.
+type drawnSums struct {
 	n, x, xx, capped, log float64
 }
 
 // draw draws a cell: requests of a class of a method, moved by shift.
-func (m *Method) draw(r *rand.Rand, class int, expectedRecords, shift float64) sums {
+func (m *Method) draw(r *rand.Rand, class int, expectedRecords, shift float64) drawnSums {
 	requests := poisson(r, expectedRecords/(1+moreInRequest))
 	if requests == 0 {
-		return sums{}
+		return drawnSums{}
 	}
 	at := m.location[class] + shift
 	if requests > oneByOne {
 		return m.drawTogether(r, at, m.caps[class], requests)
 	}
-	var s sums
+	var s drawnSums
 	for range requests {
 		shared := at + sharedByRequest*r.NormFloat64()
 		for range 1 + poisson(r, moreInRequest) {
@@ -46,7 +46,7 @@ func (m *Method) tailOf(r *rand.Rand) float64 {
 
 func tailStep(r *rand.Rand) float64 { return math.Log(tailFactor) + r.ExpFloat64()/tailExponent }
 
-func (s *sums) addValue(y, limit float64) {
+func (s *drawnSums) addValue(y, limit float64) {
 	x := math.Exp(y)
 	s.n++
 	s.x += x
@@ -60,11 +60,11 @@ func (s *sums) addValue(y, limit float64) {
 // needed are the moments of X, of min(X, cap) and of ln X, all of which are
 // known in closed form. The covariance of g(Y) and Y is sigma^2 E[g'(Y)] (Stein's
 // lemma); that of g(Y1) and g(Y2) is taken to first order in their correlation.
-func (m *Method) drawTogether(r *rand.Rand, at, limit float64, requests int) sums {
+func (m *Method) drawTogether(r *rand.Rand, at, limit float64, requests int) drawnSums {
 	k := float64(requests)
 	more := poisson(r, k*moreInRequest)
 	n := requests + more
-	var s sums
+	var s drawnSums
 	if m.tail {
 		for range binomial(r, n, tailCalls) {
 			s.addValue(at+m.within*r.NormFloat64()+sharedByRequest*r.NormFloat64()+tailStep(r), limit)

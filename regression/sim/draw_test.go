@@ -15,8 +15,8 @@ func TestSumsDrawnTogether(t *testing.T) {
 		m := Method{within: within}
 		limit := math.Exp(quantile995(m.sigma(), false))
 		r := rand.New(rand.NewPCG(1, 2))
-		single := func() sums {
-			var s sums
+		single := func() drawnSums {
+			var s drawnSums
 			for range requests {
 				shared := 0.1 + sharedByRequest*r.NormFloat64()
 				for range 1 + poisson(r, moreInRequest) {
@@ -25,7 +25,7 @@ func TestSumsDrawnTogether(t *testing.T) {
 			}
 			return s
 		}
-		together := func() sums { return m.drawTogether(r, 0.1, limit, requests) }
+		together := func() drawnSums { return m.drawTogether(r, 0.1, limit, requests) }
 		a, b := momentsOf(trials, single), momentsOf(trials, together)
 		for name, pair := range map[string][3]float64{
 			"records":            {a.mean.n, b.mean.n, 0.005},
@@ -45,15 +45,15 @@ func TestSumsDrawnTogether(t *testing.T) {
 }
 
 type moments struct {
-	mean                                            sums
+	mean                                            drawnSums
 	spreadSum, spreadCapped, spreadLog, correlation float64
 }
 
 // momentsOf takes the means per record: the number of records varies.
-func momentsOf(trials int, draw func() sums) moments {
+func momentsOf(trials int, draw func() drawnSums) moments {
 	var m moments
 	var xx, cc, ll, cl float64
-	draws := make([]sums, trials)
+	draws := make([]drawnSums, trials)
 	for i := range draws {
 		s := draw()
 		draws[i] = s

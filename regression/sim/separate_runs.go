@@ -54,7 +54,7 @@ func (d *Deployment) apart(r *rand.Rand, n int, instances []instance) {
 				first = judgedDays - 2 // only for its incident
 			}
 			for class := range classes {
-				var s sums
+				var s drawnSums
 				for day := first; day <= last; day++ {
 					shift := common + m.at(at) + incident[day][slot]
 					if d.Overlap == judge.PreviousDays {
@@ -70,12 +70,12 @@ func (d *Deployment) apart(r *rand.Rand, n int, instances []instance) {
 	}
 }
 
-func (s *sums) join(o sums) {
+func (s *drawnSums) join(o drawnSums) {
 	s.n, s.x, s.xx, s.capped, s.log = s.n+o.n, s.x+o.x, s.xx+o.xx, s.capped+o.capped, s.log+o.log
 }
 
 // addCell adds a cell.
-func (d *Deployment) addCell(method, class, instance int, side judge.Side, slot, at int, s sums) {
+func (d *Deployment) addCell(method, class, instance int, side judge.Side, slot, at int, s drawnSums) {
 	d.Cells = append(d.Cells, judge.Cell{
 		Method: int32(method), Caller: int32(class), Instance: int32(instance), Slot: int32(at),
 		Records: s.n, Weight: s.n, Sum: s.x, Capped: s.capped, Log: s.log, Calls: s.n, Timed: s.n,

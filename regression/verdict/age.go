@@ -39,9 +39,9 @@ func assembleByAge(ctx context.Context, w *query.Warehouse, p Pair, o Options, c
 }
 
 // planByAge takes all rows of the head, and those of the base of some days.
-func planByAge(p Pair, o Options) plan {
+func planByAge(p Pair, o Options) comparisonPlan {
 	head := query.Window{From: p.Head.First, To: p.Head.Last}
-	return plan{
+	return comparisonPlan{
 		judge.Sequential, query.Grid{Begin: p.Head.First, Slot: slotOf(head.To.Sub(head.From), p, o), ByAge: true},
 		query.Window{From: later(p.Base.First, head.To.Add(-earlierDays*day)), To: p.Base.Last}, head,
 	}

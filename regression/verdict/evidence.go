@@ -102,7 +102,7 @@ func (s *subject) few() bool {
 // subject is one comparison by one metric made ready to be judged.
 type subject struct {
 	deployment *judge.Deployment
-	plan       plan
+	plan       comparisonPlan
 	metric     query.Metric
 	names      []query.Cell              // of each method: class, method and signature
 	measured   []float64                 // calls of each method in the metric, compared or not
@@ -161,7 +161,7 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Diff
 		service := lineOf(results[0].Service, first.metric)
 		c.WholeService = &service
 	}
-	since := knowable{subjects: subjects, options: o}
+	since := firstKnown{subjects: subjects, options: o}
 	for i, s := range subjects {
 		for _, a := range results[i].Alerts {
 			made, err := s.alert(c, a)

@@ -19,9 +19,9 @@ func (o Options) rule() judge.Options {
 // could be known.
 const mostCells = 100_000
 
-// knowable finds since when alerts could be known: the end of the first time bucket after
+// firstKnown finds since when alerts could be known: the end of the first time bucket after
 // which two evaluations in a row raise them.
-type knowable struct {
+type firstKnown struct {
 	subjects []*subject
 	options  Options
 	raised   map[int]map[[3]string]bool // by slots: kind, caller and method
@@ -30,7 +30,7 @@ type knowable struct {
 func keyOf(a judge.Alert) [3]string { return [3]string{string(a.Kind), a.Caller, a.Method} }
 
 // of returns nil where the comparison is too large to be evaluated again and again.
-func (k *knowable) of(a judge.Alert) (*time.Time, error) {
+func (k *firstKnown) of(a judge.Alert) (*time.Time, error) {
 	d := k.subjects[0].deployment
 	if len(d.Cells) > mostCells {
 		return nil, nil
@@ -53,7 +53,7 @@ func (k *knowable) of(a judge.Alert) (*time.Time, error) {
 }
 
 // at lists what is raised after so many slots.
-func (k *knowable) at(slots int) (map[[3]string]bool, error) {
+func (k *firstKnown) at(slots int) (map[[3]string]bool, error) {
 	if raised, ok := k.raised[slots]; ok {
 		return raised, nil
 	}

@@ -42,8 +42,8 @@ const (
 	fewSlots    = 60
 )
 
-// plan says which rows of two deployments are compared with each other.
-type plan struct {
+// comparisonPlan says which rows of two deployments are compared with each other.
+type comparisonPlan struct {
 	overlap    judge.Overlap
 	grid       query.Grid
 	base, head query.Window
@@ -51,7 +51,7 @@ type plan struct {
 
 // planFor compares what ran at the same time, if that is enough; else the head with
 // the same minutes of earlier days; else with what came before it.
-func planFor(p Pair, o Options) plan {
+func planFor(p Pair, o Options) comparisonPlan {
 	if o.byAge {
 		return planByAge(p, o)
 	}
@@ -64,12 +64,12 @@ func planFor(p Pair, o Options) plan {
 	if to.Sub(warm) >= minOverlap*slot {
 		begin := from.Truncate(slot)
 		w := query.Window{From: begin, To: to}
-		return plan{judge.Concurrent, query.Grid{Begin: begin, Slot: slot}, w, w}
+		return comparisonPlan{judge.Concurrent, query.Grid{Begin: begin, Slot: slot}, w, w}
 	}
 	if p.Head.First.Sub(p.Base.First) >= day && p.Base.Last.Sub(p.Head.First.Add(-earlierDays*day)) > 0 {
 		slot = slotOf(min(p.Head.Last.Sub(p.Head.First), day), p, o)
 		begin := p.Head.First.Truncate(slot)
-		return plan{
+		return comparisonPlan{
 			judge.PreviousDays, query.Grid{Begin: begin, Slot: slot, Daily: true},
 			query.Window{From: begin.Add(-earlierDays * day), To: begin},
 			query.Window{From: begin, To: p.Head.Last},
@@ -80,7 +80,7 @@ func planFor(p Pair, o Options) plan {
 
 // oneAfterTheOther takes what came before and after the change from the earlier to
 // the later version, whichever of them is the base.
-func oneAfterTheOther(p Pair, o Options) plan {
+func oneAfterTheOther(p Pair, o Options) comparisonPlan {
 	earlier, next := p.Base, p.Head
 	if next.First.Before(earlier.First) {
 		earlier, next = next, earlier
@@ -99,7 +99,7 @@ func oneAfterTheOther(p Pair, o Options) plan {
 	for young.To.Sub(old.From) > maxSlots*slot && slot < 30*day {
 		slot *= 2
 	}
-	made := plan{judge.Sequential, query.Grid{Begin: old.From.Truncate(slot), Slot: slot}, old, young}
+	made := comparisonPlan{judge.Sequential, query.Grid{Begin: old.From.Truncate(slot), Slot: slot}, old, young}
 	if earlier.First.Equal(p.Head.First) && !p.Head.First.Equal(p.Base.First) {
 		made.base, made.head = young, old
 	}
@@ -126,7 +126,7 @@ func slotOf(span time.Duration, p Pair, o Options) time.Duration {
 }
 
 // end is that of the last slot.
-func (p plan) end() time.Time {
+func (p comparisonPlan) end() time.Time {
 	if p.grid.ByAge {
 		return p.head.To
 	}
@@ -134,11 +134,11 @@ func (p plan) end() time.Time {
 }
 
 // over reports whether what is compared ended so long ago that no more of it will come.
-func (p plan) over(end, asOf time.Time) bool {
+func (p comparisonPlan) over(end, asOf time.Time) bool {
 	return asOf.Sub(end) >= max(overSlots*p.grid.Slot, overAfter)
 }
 
-func (p plan) how() string {
+func (p comparisonPlan) how() string {
 	switch {
 	case p.grid.ByAge:
 		return "processes of both versions at the same age"
@@ -151,7 +151,7 @@ func (p plan) how() string {
 }
 
 // warnings say what makes the comparison weaker.
-func (p plan) warnings() []string {
+func (p comparisonPlan) warnings() []string {
 	if p.grid.Slot >= shortSlot {
 		return nil
 	}
