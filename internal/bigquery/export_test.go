@@ -28,7 +28,7 @@ func init() {
 	}
 }
 
-// afterSync is told of every file that is on disk.
+// afterSync is called for every file that is on disk.
 var afterSync func(*os.File)
 
 // FillAfterIntent makes the disk full for the journal once the next intent is in it,
@@ -98,7 +98,7 @@ func Descriptor() *descriptorpb.DescriptorProto {
 	return d
 }
 
-// ByHand leaves it to the test to make rounds; step is told what was just done.
+// ByHand leaves it to the test to make rounds; step is given what was just done.
 func (o *LoadOptions) ByHand(step func(what string)) {
 	o.byHand, o.step = true, step
 	o.pollEvery, o.retryAfter = time.Millisecond, time.Millisecond

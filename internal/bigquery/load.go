@@ -33,7 +33,7 @@ type LoadOptions struct {
 	free func(dir string) (bytes int64, known bool)
 	// byHand leaves it to a test to call Round.
 	byHand bool
-	// step is told what has just been done, for tests that stop there as a crash
+	// step is given what has just been done, for tests that stop there as a crash
 	// does.
 	step func(what string)
 }

@@ -28,9 +28,9 @@ type QueryOptions struct {
 	// Spent counts what they read, with other queriers' where they have the same; nil =
 	// this querier's alone.
 	Spent *Spent
-	// Estimated is told, before a query starts, how much it reads at most.
+	// Estimated is called before a query starts, with how much it reads at most.
 	Estimated func(name string, bytes int64)
-	// Waiting is told from time to time that a query still runs.
+	// Waiting is called from time to time while a query runs.
 	Waiting func(name string, since time.Duration)
 }
 

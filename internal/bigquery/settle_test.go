@@ -71,7 +71,7 @@ func TestLettersAreWrittenOnce(t *testing.T) {
 	}
 }
 
-// What the service refused in a write that then failed is told once, and never counted
+// What the service refused in a write that then failed is reported once, and never counted
 // among what is stored.
 func TestRefusalsOutliveAWriteThatFails(t *testing.T) {
 	type times func(n int) fake.Fault

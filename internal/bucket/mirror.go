@@ -196,7 +196,7 @@ func (m *Mirror) whole(cause error) error {
 	return m.count()
 }
 
-// Start begins to follow. failed is told what keeps uploads from succeeding, and nil
+// Start begins to follow. failed is given what keeps uploads from succeeding, and nil
 // when they do again.
 func (m *Mirror) Start(failed func(error)) {
 	if m.early != nil {

@@ -76,7 +76,7 @@ func TestRestartsInAnOutage(t *testing.T) {
 			written = time.Now()
 			b.Inject(away)
 			for !time.Now().After(written.Add(time.Millisecond)) {
-				runtime.Gosched() // so that the next write is told from this one
+				runtime.Gosched() // so that the next write can be distinguished from this one
 			}
 		}
 		check := func() {

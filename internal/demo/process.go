@@ -55,7 +55,7 @@ func cleanEnvironment(env []string) []string {
 }
 
 // ended is an error once the process has ended, whatever its exit code: none of
-// them is to end before it is told to.
+// them is to end before it is asked to.
 func (p *process) ended() error {
 	select {
 	case <-p.done:

@@ -29,7 +29,7 @@ const (
 )
 
 // Result is one figure. Goal is compared with Ratio where there is a peer, else
-// with Value; nil means the figure is told, not judged.
+// with Value; nil means the figure is reported, not judged.
 type Result struct {
 	Name      string   `json:"name"`
 	Value     float64  `json:"value"`

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// chaosChild is what a process is told to do.
+// chaosChild is what a process is asked to do.
 type chaosChild struct {
 	Dir   string
 	Items int // the writer offers items 0 to Items-1 that are not settled
@@ -142,7 +142,7 @@ func datesOfItem(n int) []int {
 }
 
 // chaosItem is the n-th item: on each of its dates a method of its own with 1000+n
-// calls, two of them measured. So what is stored of it can be told from sums, too.
+// calls, two of them measured. So what is stored of it can be distinguished from sums, too.
 func chaosItem(n int) methodspan.Item {
 	it := methodspan.Item{ID: fmt.Sprintf("p%d-%d", n%5, n)}
 	for _, date := range datesOfItem(n) {

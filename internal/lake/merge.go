@@ -118,7 +118,7 @@ func haveNoIDs(files []parquet.File) bool {
 }
 
 // merge puts the rows of files of one level into one file. It adds no rows: each
-// keeps its place in its queue item, by which a repeat is told.
+// keeps its place in its queue item, by which a repeat is recognised.
 func merge(ctx context.Context, m *parquet.Maintainer, date string, files []parquet.File) (parquet.File, error) {
 	return m.Merge(ctx, date, files, output(files, haveNoIDs(files)))
 }

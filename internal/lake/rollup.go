@@ -232,7 +232,7 @@ type sumKey struct {
 	process   processKey
 }
 
-// processKey is what else sums of processes are told apart by, so that they keep for how
+// processKey is what else sums of processes are distinguished by, so that they keep for how
 // long a host had any.
 type processKey struct {
 	hostCores float64

@@ -21,7 +21,7 @@ type Job struct {
 	// DryRun lists the steps and takes none. What a step would leave is not known
 	// then, and what would follow from it is not listed.
 	DryRun bool
-	// Done, if not nil, is told of every step.
+	// Done, if not nil, is called after every step.
 	Done func(Step)
 	// RowsInMemory bounds the rows in memory of files that are merged, a row group of
 	// every file at some 70 bytes a row: as many while ids are left out, four times as
@@ -322,7 +322,7 @@ func (r *runner) lookForSums(ctx context.Context, d *parquet.Date) error {
 		return err
 	}
 	_, err = r.step(ctx, d, Sum, files, func(files []parquet.File) (parquet.File, error) {
-		// Rows that could not be added up lose nothing by it, so nobody is told of them.
+		// Rows that could not be added up lose nothing by it, so nobody is notified of them.
 		file, _, err := roll(ctx, into{put: r.m.AddPreaggregated, named: true, until: methodspan.Until(r.now), most: max(rowsOf(files)/worthwhile, fewSums)}, d.Date, files, methodspan.LevelHour)
 		return file, err
 	})

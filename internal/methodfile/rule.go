@@ -138,7 +138,7 @@ func (s settings) disorder() string {
 	return strings.Join(parts, ", ")
 }
 
-// Names is what the rule matches in the form that SDKs are told: the name of one
+// Names is what the rule matches in the form that SDKs get: the name of one
 // method, or a prefix and `*`. Neither if it is for one of several signatures,
 // which no SDK that asks knows.
 func (r *Rule) Names() (name, match string) {

@@ -91,7 +91,7 @@ func (r *Resource) Key() ProcessKey {
 	return ProcessKey{r.ServiceNamespace, r.Service, r.Version, r.Environment, r.Instance, r.ProcessStartNS}
 }
 
-// Identified reports whether the process can be told from every other one.
+// Identified reports whether the process can be distinguished from every other one.
 func (r *Resource) Identified() bool {
 	return r.Instance != "" && !strings.HasPrefix(r.Instance, MayBeMerged) && r.ProcessStartNS != 0
 }

@@ -255,7 +255,7 @@ func ratio(calls float64, s recordSums) float64 {
 	return (calls - s.tail) / s.n
 }
 
-// make plans the cells. It is told what rows that were added up have in what is left of the
+// make plans the cells. It is given what rows that were added up have in what is left of the
 // date, and for how many calls the others of them stand.
 func (p *cellPlan) make(minutes []minuteSums, callsLeft, held float64, left recordSums, side func(*minuteSums) recordSums) {
 	const hours = minutesPerDate / minutesPerHour

@@ -23,7 +23,7 @@ const (
 	metaGamma  = "corehour.histogram_gamma"
 	// metaGroup is not the key of version 1, so that its programs, which would take an
 	// end that is not there for zero, do not adopt the file: to them it is left of a
-	// write that nobody was told of, and goes.
+	// write that nobody was notified of, and goes.
 	metaGroup      = metaFirstGroup + ".2"
 	metaFirstGroup = "corehour.write"
 )

@@ -67,7 +67,7 @@ func TestSettledItemsStayFew(t *testing.T) {
 }
 
 // Maintenance by a command, which knows no options of the writer, keeps as many items as
-// the writer was told to remember.
+// the writer was asked to remember.
 func TestMaintenanceRemembersAsMuchAsTheWriter(t *testing.T) {
 	root := t.TempDir()
 	now := &clock{noon}

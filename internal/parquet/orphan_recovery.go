@@ -9,7 +9,7 @@ import (
 )
 
 // orphanRecovery is what a start makes of the files that no manifest names yet.
-// Nobody was told that their writes had succeeded, so their items may be in
+// Nobody was notified that their writes had succeeded, so their items may be in
 // several of them and may come again: the ids see to it that they count once.
 type orphanRecovery struct {
 	w       *Writer

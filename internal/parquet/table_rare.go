@@ -3,7 +3,7 @@ package parquet
 import "github.com/corehour/corehour/internal/methodspan"
 
 // isPlain reports whether a row has none of what few rows have, as most measured
-// calls and counts do. Its columns are told of all such rows at once.
+// calls and counts do. Its columns get all such rows at once.
 func isPlain(r *methodspan.Row) bool {
 	return len(r.Signature)+len(r.Stack)+len(r.Stratum)+len(r.RequestID)+len(r.WallHist)+len(r.CPUHist) == 0 &&
 		r.Process == nil &&

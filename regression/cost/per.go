@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/regression/perday"
 )
 
-// Per is what dollars are told for one of.
+// Per is the unit that dollars are reported for.
 type Per string
 
 const (

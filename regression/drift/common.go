@@ -8,7 +8,7 @@ import (
 )
 
 // commonMethods is the number of methods from which what they share is estimated: in
-// fewer, one that moves can't be told from the others.
+// fewer, one that moves can't be distinguished from the others.
 const commonMethods = 5
 
 const (

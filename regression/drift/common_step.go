@@ -10,7 +10,7 @@ const (
 )
 
 // commonStep is a step that several series make on the same day and by the same size. Of
-// each alone it may be too small to be told from chance; of all it is not.
+// each alone it may be too small to be distinguished from chance; of all it is not.
 type commonStep struct {
 	place       int
 	share       float64 // of series that make it

@@ -15,7 +15,7 @@ const (
 	fullDays  = 42 // fewer days have less power, and it is said
 	leastSide = 7  // days on either side of a step
 	leastFall = 14 // days after a fall: a week of holidays is none
-	// Of what a look finds so many may be chance; what nine in a row find is less often.
+	// Of what an evaluation finds so many may be chance; what nine in a row find is less often.
 	trendAlpha   = 0.10
 	stepAlpha    = 0.05
 	leastRise    = 0.03 // of a trend, over the window
@@ -28,7 +28,7 @@ const (
 	alone      = 0.1
 )
 
-// LeastDays is how many of the days that a look sees must have a value.
+// LeastDays is how many of the days that an evaluation sees must have a value.
 const LeastDays = 21
 
 // Shape says how a method became more expensive.
@@ -68,8 +68,8 @@ type Finding struct {
 	from   int // the first day of the window
 }
 
-// Look is what a look at the last 56 days finds. It may be chance: what is reported to people
-// was found by nine looks in a row (Replay).
+// Look is what an evaluation of the last 56 days finds. It may be chance: what is reported to people
+// was found by nine evaluations in a row (Replay).
 func Look(h *History) ([]Finding, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func detect(names []string, all []method, direction int) []Finding {
 }
 
 // discoveries are those of Benjamini and Hochberg. Methods with few records are not helped by
-// those that are sure without help (Bonferroni): a true drift, which every look finds
+// those that are sure without help (Bonferroni): a true drift, which every evaluation finds
 // again, would let chance pass in each.
 func discoveries(p []float64, few []bool, alpha float64) []bool {
 	found, rest := stats.BH(p, alpha), slices.Clone(p)
@@ -263,7 +263,7 @@ func discoveries(p []float64, few []bool, alpha float64) []bool {
 	return found
 }
 
-// levelShare is the part of the level of a look that so many methods may use.
+// levelShare is the part of the level of an evaluation that so many methods may use.
 func levelShare(methods int) float64 {
 	share := min(1, float64(methods)/fewMethods)
 	if methods < commonMethods {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// change is what looks must agree on.
+// change is what evaluations must agree on.
 type change struct {
 	method string
 	rises  bool
@@ -25,7 +25,7 @@ func newEvaluations(h *History) *evaluations {
 	return &evaluations{h: h, byDay: byDay, made: map[int][]Finding{}}
 }
 
-// shown is what a look sees that is made after so many days.
+// shown is what an evaluation sees that is made after so many days.
 func (l *evaluations) shown(days, back int) *History {
 	upTo := func(day int) int {
 		at, _ := slices.BinarySearchFunc(l.byDay, int32(day), func(r Day, day int32) int { return cmp.Compare(r.Day, day) })
@@ -36,7 +36,7 @@ func (l *evaluations) shown(days, back int) *History {
 	return &shown
 }
 
-// needed makes the looks that can be part of agree in a row, and returns what the last one
+// needed makes the evaluations that can be part of agree in a row, and returns what the last one
 // says of all methods: one of every agree, as any such run has one of them, and those
 // around each for as long as they find what it found.
 func (l *evaluations) needed() (last []method) {
@@ -48,9 +48,9 @@ func (l *evaluations) needed() (last []method) {
 	return last
 }
 
-// around makes the looks before or after one.
+// around makes the evaluations before or after one.
 func (l *evaluations) around(day, step int) {
-	all := map[change]int{} // by the number of looks
+	all := map[change]int{} // by the number of evaluations
 	for n := 1; n <= agree && day >= LeastDays && day <= l.h.Days; n++ {
 		found, made := l.made[day]
 		if !made {
@@ -70,7 +70,7 @@ func (l *evaluations) around(day, step int) {
 	}
 }
 
-// told are the changes that agree looks in a row found.
+// told are the changes that agree evaluations in a row found.
 func (l *evaluations) told() (told []Drift) {
 	runs := map[change]int{}
 	for day := LeastDays; day <= l.h.Days; day++ {

@@ -20,7 +20,7 @@ type Day struct {
 	Log float64
 }
 
-// History is what a look needs: 56 days are looked at, and the 56 before them say
+// History is what an evaluation needs: 56 days are looked at, and the 56 before them say
 // whether a level at their beginning is a temporary dip.
 type History struct {
 	Methods []string

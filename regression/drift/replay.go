@@ -12,7 +12,7 @@ import (
 // ends, and on which one asks.
 const agree = 9
 
-// lasts is for how many days what a look confirmed is so.
+// lasts is for how many days what an evaluation confirmed is so.
 const lasts = 7
 
 // WantDays is how many days with a value a method needs at least to be told of.
@@ -24,33 +24,33 @@ const WantRecords = leastRecords
 // FewRecords on most days of a method ask for more evidence.
 const FewRecords = 200
 
-// Course is what the looks at a history said.
+// Course is what the evaluations at a history said.
 type Course struct {
 	// Looks is how many days they were made for, Seen the number of days that the last
 	// one saw.
 	Looks, Seen int
-	// Drifts are in the order in which they were told.
+	// Drifts are in the order in which they were reported.
 	Drifts []Drift
-	// Methods are as the last look saw them, in the order of the history.
+	// Methods are as the last evaluation saw them, in the order of the history.
 	Methods []State
 	// Best is the method with the most days of the last 56, and NextLook the day
-	// before which the look is made that could tell of it at the earliest.
+	// before which the evaluation is made that could tell of it at the earliest.
 	Best     State
 	NextLook int
 }
 
-// Drift is a method that was found to have changed by nine looks or more in a row.
+// Drift is a method that was found to have changed by nine evaluations or more in a row.
 type Drift struct {
-	// Finding is of the look that was surest.
+	// Finding is of the evaluation that was surest.
 	Finding
-	// Told and Last are the days that the first and the last look saw that confirmed
+	// Told and Last are the days that the first and the last evaluation saw that confirmed
 	// it.
 	Told, Last int
-	// Now: a look of the last seven days of the history confirmed it. So a day on which chance
+	// Now: an evaluation of the last seven days of the history confirmed it. So a day on which chance
 	// hides it does not take it back.
 	Now bool
 
-	first Finding // of the look that told it
+	first Finding // of the evaluation that told it
 }
 
 // State is what is known of a method.
@@ -59,7 +59,7 @@ type State struct {
 	// Days with a value and Records on them, of the window.
 	Days    int
 	Records float64
-	// Judged: nine looks in a row had days enough, so that a drift would be told. Short:
+	// Judged: nine evaluations in a row had days enough, so that a drift would be reported. Short:
 	// they are fewer than most tests need to have their power.
 	Judged, Short bool
 	// Detectable is the step, as a share, that would be found with a probability of 90%
@@ -69,7 +69,7 @@ type State struct {
 	Surest *Finding
 }
 
-// Replay makes the looks that a history allows, so that what is found follows from the
+// Replay makes the evaluations that a history allows, so that what is found follows from the
 // rows alone.
 func Replay(h *History) (*Course, error) {
 	if err := h.validate(); err != nil {
@@ -99,11 +99,11 @@ func Replay(h *History) (*Course, error) {
 	return c, nil
 }
 
-// another is by how many days a step must be later than a drift that was told before it
+// another is by how many days a step must be later than a drift that was reported before it
 // began, to be another one: the same one gets a new date when days are no longer looked at.
 const another = window / 2
 
-// joinFinding joins what a look confirmed with what an earlier look did that saw some of the
+// joinFinding joins what an evaluation confirmed with what an earlier evaluation did that saw some of the
 // same days.
 func joinFinding(told []Drift, f Finding, day int) []Drift {
 	at := len(told) - 1
@@ -131,7 +131,7 @@ func joinFinding(told []Drift, f Finding, day int) []Drift {
 	return told
 }
 
-// dateBefore dates what was told before. It did not begin after that: a later look, which is
+// dateBefore dates what was reported before. It did not begin after that: a later evaluation, which is
 // surer, may no longer see the days on which it began.
 func (d *Drift) dateBefore() {
 	if d.date(); d.Began > d.Told {
@@ -140,7 +140,7 @@ func (d *Drift) dateBefore() {
 	}
 }
 
-// after reports whether it is a step that came after a drift was told.
+// after reports whether it is a step that came after a drift was reported.
 func (f *Finding) after(d *Drift) bool {
 	return f.Shape == Jump && f.Began > d.Told && f.Began-d.Began > another
 }

@@ -57,7 +57,7 @@ func TestReplayOfTwoSteps(t *testing.T) {
 	}
 }
 
-// Only some looks are made: what is reported is what all would tell, and the order of the rows
+// Only some evaluations are made: what is reported is what all would tell, and the order of the rows
 // has no part in it.
 func TestReplayMakesTheLooksThatCount(t *testing.T) {
 	for _, effect := range []float64{0, 0.012, 0.1} {

@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// Look judges all methods by the complete slots. memory is that of the look
+// Look judges all methods by the complete slots. memory is that of the evaluation
 // before; the one to keep for the next is returned.
 func Look(d *Deployment, o Options, memory Memory) (*Result, Memory, error) {
 	results, memory, err := LookAll([]*Deployment{d}, o, memory)
@@ -123,7 +123,7 @@ func (l *evaluation) infer() {
 	l.service = inferAll(l.x, l.methods, l.differ, l.o)
 }
 
-// judged are the methods that this look judges.
+// judged are the methods that this evaluation judges.
 func (l *evaluation) judged() (out []*compared) {
 	for m := range l.methods {
 		if judge := l.x.d.Judge; judge == nil || judge[m] {
@@ -191,7 +191,7 @@ func soloists(methods []compared, at []int) (out []stats.Vote) {
 const clearly = 0.20
 
 // undecided marks what was measured to be much more expensive and could not be judged,
-// because the version cannot be told from the hosts that it ran on.
+// because the version cannot be distinguished from the hosts that it ran on.
 func undecided(family []*compared, o Options) {
 	least := max(clearly, o.LeastChange)
 	for _, c := range family {

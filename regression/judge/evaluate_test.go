@@ -29,7 +29,7 @@ func TestNothingChanged(t *testing.T) {
 	}
 }
 
-// The leaf that got more expensive is told; its callers are folded into it.
+// The leaf that got more expensive is reported; its callers are folded into it.
 func TestDeepestMethodIsRaised(t *testing.T) {
 	s := newShop()
 	s.at("Parse").self[1] *= 1.3
@@ -51,7 +51,7 @@ func TestDeepestMethodIsRaised(t *testing.T) {
 	}
 }
 
-// A caller whose own code got more expensive as well is told next to its callee.
+// A caller whose own code got more expensive as well is reported next to its callee.
 func TestCallerWithGrowthOfItsOwn(t *testing.T) {
 	s := newShop()
 	s.at("Parse").self[1] *= 1.3
@@ -66,7 +66,7 @@ func TestCallerWithGrowthOfItsOwn(t *testing.T) {
 
 // On few instances of busy hosts a caller's growth comes out larger or smaller than
 // what it pays more for its callee. It is the callee's all the same, as long as nothing
-// else is known; what is, is told.
+// else is known; what is, is reported.
 func TestCallersAmidNoise(t *testing.T) {
 	o := judge.Defaults()
 	o.Looks = 1
@@ -142,7 +142,7 @@ func TestWholeServiceIsRaisedAlone(t *testing.T) {
 	}
 }
 
-// Who calls decides the plain mean; it is told apart and raises nobody.
+// Who calls decides the plain mean; it is reported apart and raises nobody.
 func TestMixIsNoRegression(t *testing.T) {
 	s := newShop()
 	s.methods = append(s.methods,
@@ -192,7 +192,7 @@ func TestMoreCalls(t *testing.T) {
 	}
 }
 
-// A method may be named as a pair is written. What an earlier look said of the one is no
+// A method may be named as a pair is written. What an earlier evaluation said of the one is no
 // look at the other.
 func TestMethodNamedLikeAPair(t *testing.T) {
 	like, pair := newShop(), newShop()
@@ -275,7 +275,7 @@ func TestOneLookIsNotEnough(t *testing.T) {
 	if err := json.Unmarshal(text, &stored); err != nil {
 		t.Fatal(err)
 	}
-	// The same slots again are the same look; one more slot is another.
+	// The same slots again are the same evaluation; one more slot is another.
 	r, again, err := judge.Look(d, judge.Defaults(), stored)
 	if err != nil || len(r.Alerts) != 0 || !reflect.DeepEqual(again.InARow, stored.InARow) {
 		t.Errorf("the same look counted twice: %v %v %v", again, alerted(r), err)

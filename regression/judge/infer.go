@@ -80,7 +80,7 @@ func differences(x *index, h hostEffects, methods []compared) differ {
 	d := x.d
 	hostPrior := d.Spreads.Hosts.or(hostsPrior, hostsPriorDF)
 	processPrior := d.Spreads.Processes.or(betweenPrior, betweenPriorDF)
-	if h.level == nil { // hosts cannot be told from processes
+	if h.level == nil { // hosts cannot be distinguished from processes
 		processPrior = Spread{hostPrior.Variance + processPrior.Variance, min(hostPrior.DF, processPrior.DF)}
 	}
 	var out differ

@@ -69,8 +69,8 @@ type Cell struct {
 	Timed float64
 }
 
-// Deployment is everything that a look needs: the cells of both versions since
-// the head began. A look that sees more slots than the one before must see the
+// Deployment is everything that an evaluation needs: the cells of both versions since
+// the head began. An evaluation that sees more slots than the one before must see the
 // same cells for the slots they share, or later ones of more rows.
 type Deployment struct {
 	// Methods are full names, class.method. A method with calls in either version
@@ -97,10 +97,10 @@ type Deployment struct {
 	Begin time.Time     // of slot 0
 	Slot  time.Duration // length of a slot
 	Slots int           // slots that are complete; cells of later ones are ignored
-	// Over tells that no more slots will come: no later look can confirm this one.
+	// Over tells that no more slots will come: no later evaluation can confirm this one.
 	Over bool
 
 	// Cells are in any order; each (method, caller, instance, slot) at most once.
-	// A look is fastest where they are sorted by method.
+	// An evaluation is fastest where they are sorted by method.
 	Cells []Cell
 }

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// OnlyLook is how much more evidence one look takes that no other will confirm.
+// OnlyLook is how much more evidence one evaluation takes that no other will confirm.
 const OnlyLook = 20
 
-// confirmLast decides what a last look raised for the first time. Another look is there
+// confirmLast decides what a last evaluation raised for the first time. Another evaluation is there
 // to tell what lasts from what passes; where none can come, more evidence has to.
 func confirmLast(family []*compared, o Options) {
 	for _, c := range family {

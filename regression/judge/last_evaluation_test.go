@@ -24,7 +24,7 @@ func ended(t *testing.T, d *judge.Deployment, slots int, over bool) *judge.Resul
 	return r
 }
 
-// What the last look alone raised is told at its end if there is much evidence, and
+// What the last evaluation alone raised is reported at its end if there is much evidence, and
 // else is not; it waits for no look that never comes.
 func TestTheLastLookDecides(t *testing.T) {
 	told, refused := 0, 0

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Options of a look. Defaults is what they are in production; a demonstration
+// Options of an evaluation. Defaults is what they are in production; a demonstration
 // that cannot wait sets shorter times and says so.
 type Options struct {
 	// WarmUp is left out of every instance from its start, in whole slots; Learn finds it
@@ -19,7 +19,7 @@ type Options struct {
 	// Margin is a change that is nobody's concern, as a share: e-values are made
 	// against the hypothesis that the change is at most this.
 	Margin float64
-	// Looks is the number of looks in a row that must raise a method.
+	// Looks is the number of evaluations in a row that must raise a method.
 	Looks int
 	// Alpha is the share of false ones among what is raised in a deployment.
 	Alpha float64

@@ -10,14 +10,14 @@ import (
 const (
 	// mostMoved is the expected share of the other methods that may have changed for
 	// reasons of their own, a third and what is expected of those that did not; with more,
-	// what is common to all cannot be told from what changed.
+	// what is common to all cannot be distinguished from what changed.
 	mostMoved = 0.38
 	// beyondHosts is the probability with which hosts differ by less than the common part
 	// that is still taken off.
 	beyondHosts = 0.98
 )
 
-// identified says why the common part cannot be told, "" if it can.
+// identified says why the common part cannot be identified, "" if it can.
 func identified(d *Deployment, w *stats.Without, hosts Spread) string {
 	switch {
 	case d.Wall:

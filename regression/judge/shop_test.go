@@ -170,7 +170,7 @@ func verdictOf(t *testing.T, r *judge.Result, method string) judge.Verdict {
 	return judge.Verdict{}
 }
 
-// alerted lists what people are told, as "kind method".
+// alerted lists what people are notified of, as "kind method".
 func alerted(r *judge.Result) []string {
 	out := []string{}
 	for _, a := range r.Alerts {

@@ -2,13 +2,13 @@ package judge
 
 import "math"
 
-// State says what a look found out about a method.
+// State says what an evaluation found out about a method.
 type State string
 
 const (
-	// Regressed: significantly more expensive, in enough looks in a row.
+	// Regressed: significantly more expensive, in enough evaluations in a row.
 	Regressed State = "regressed"
-	// Pending: significantly more expensive, in too few looks yet.
+	// Pending: significantly more expensive, in too few evaluations yet.
 	Pending State = "pending"
 	// Explained: more expensive, and raised callees are why.
 	Explained State = "explained"
@@ -42,7 +42,7 @@ func (s State) Judged() bool {
 	return false
 }
 
-// Verdict is what a look says of one method. Changes are shares: 0.1 is 10%.
+// Verdict is what an evaluation says of one method. Changes are shares: 0.1 is 10%.
 type Verdict struct {
 	Method string `json:"method"`
 	// Caller is who calls Method, of a pair; else empty.
@@ -75,8 +75,8 @@ type Verdict struct {
 	LogE   float64 `json:"log_e"`
 	// NeededE is what EValue has to reach given those of all others, by e-BH.
 	NeededE float64 `json:"needed_e_value"`
-	// OnlyLook tells that the last look raised it, the one before did not, and no
-	// other can come: NeededE is what one look takes then.
+	// OnlyLook tells that the last evaluation raised it, the one before did not, and no
+	// other can come: NeededE is what one evaluation takes then.
 	OnlyLook bool `json:"only_look,omitempty"`
 	// Seen90 is the change that would have been raised with 90% probability, and
 	// PowerAt10 the probability that 10% would have.
@@ -120,7 +120,7 @@ func (v *Verdict) Name() string {
 // that what is not known at all is still a number that JSON can hold.
 func shareOf(log float64) float64 { return math.Expm1(min(log, math.Log1p(1e6))) }
 
-// Result is one look at one deployment.
+// Result is one evaluation of one deployment.
 type Result struct {
 	Methods []Verdict `json:"methods"`
 	// Service is about all methods together: what they share, or the cost of all.

@@ -224,7 +224,7 @@ func freshness(f query.Freshness) (p99 *float64, note string) {
 	return p99, f.Note
 }
 
-// Why says in words why it cannot be told whether it balances.
+// Why returns in words why it is unknown whether it balances.
 func (r *Report) Why() string {
 	if missing := r.notJudged(); missing != "" {
 		return missing

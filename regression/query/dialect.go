@@ -213,7 +213,7 @@ type scope struct {
 	metricColumns
 	Source  string // the relation that method_cost reads
 	Weights string // the schema of the weights, if these are tables
-	Sides   bool   // whether rows are told apart by side of a comparison
+	Sides   bool   // whether rows are distinguished by side of a comparison
 	WarmUp  bool   // whether rows of processes that have just started are left out
 	Filter  Filter
 	// NoFrameworks leaves out the methods of methodspan.FrameworkScopes.
@@ -258,14 +258,14 @@ func (s scope) Sent() string {
 // are nearly as many sums of shorter ones as rows, and sums are wider.
 var sumsFrom = time.Hour
 
-// Telling is the same scope with rows that are told apart by these columns.
+// Telling is the same scope with rows that are distinguished by these columns.
 func (s scope) Telling(columns ...string) scope {
 	s.Told = columns
 	return s
 }
 
 // ByHour reports whether what is weighed are sums by hour. Of rows, hours that are dense are
-// told apart by minute.
+// distinguished by minute.
 func (s scope) ByHour() bool { return s.Summed && !s.Finer }
 
 // OnlyTimed is the same scope for a statement that leaves out rows without weights.
@@ -274,10 +274,10 @@ func (s scope) OnlyTimed() scope {
 	return s
 }
 
-// Tells reports whether rows are told apart by this column.
+// Tells reports whether rows are distinguished by this column.
 func (s scope) Tells(column string) bool { return slices.Contains(s.Told, column) }
 
-// Apart lists what sums of a method's rows are told apart by, but for the time.
+// Apart lists what sums of a method's rows are distinguished by, but for the time.
 func (s scope) Apart() string {
 	columns := []string{"stratum", "timed"}
 	if s.Summed {

@@ -80,7 +80,7 @@ func (a Ask) shortestSlot() time.Duration {
 	return slices.Min(slots)
 }
 
-// pieces are the windows that leave out rows, and the slots that these are told apart by.
+// pieces are the windows that leave out rows, and the slots that these are distinguished by.
 func (a Ask) pieces() (windows []Window, slots []time.Duration) {
 	for _, c := range a.Compared {
 		slots = append(slots, c.Slot)

@@ -22,7 +22,7 @@ var errOnlyReads = errors.New("only statements that read are run: want SELECT, o
 
 // checkReads lets the engine itself say what a statement is, and what its columns are.
 // No setting of the engine keeps a statement from writing to the files that it may read,
-// so what is run must be a SELECT. EXPLAIN, which runs what it explains if it is told
+// so what is run must be a SELECT. EXPLAIN, which runs what it explains if it is asked
 // to, is put together again before one.
 func checkReads(c any, text string) (*tableReading, error) {
 	text = duckdbDialect.body(text)

@@ -166,7 +166,7 @@ func TestStatementsDivideByNothingThatMayBeZero(t *testing.T) {
 	}
 }
 
-// tableColumns are the columns as the analyzer is told them.
+// tableColumns are the columns as the analyzer gets them.
 func tableColumns(list []columns.Column) []map[string]string {
 	var out []map[string]string
 	for _, c := range list {

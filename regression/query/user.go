@@ -45,7 +45,7 @@ var errEnough = errors.New("enough rows")
 // UserColumn is a column of an answer, its type in the engine's words.
 type UserColumn struct{ Name, Type string }
 
-// UserRows is User for all rows: begin is told the columns, then each gets the rows,
+// UserRows is User for all rows: begin is given the columns, then each gets the rows,
 // which it may keep. A time.Time in them is an instant; dates, times of day and
 // intervals are texts; decimals of BigQuery are json.Number. BigQuery hands them over by
 // pages; the driver of files holds the whole answer in memory, so see Export for a large

@@ -40,7 +40,7 @@ type Options struct {
 	Top     int
 	Methods int // looked at closely: those that were raised, then those that cost most
 	Verdict verdict.Options
-	// Notices, if not nil, is told what a warehouse that is not here will cost and what
+	// Notices, if not nil, is given what a warehouse that is not here will cost and what
 	// is waited for, a line each.
 	Notices io.Writer
 	// Verified, if not nil, remembers which files were compared with their checksums.

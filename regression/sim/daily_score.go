@@ -31,7 +31,7 @@ func dailyBase(noise, rho float64) Daily {
 	return Daily{Series: dailySeries, Days: 126, Noise: noise, Rho: rho, Common: 0.02, Weekdays: 0.03}
 }
 
-// told returns the largest drift of every series that is told, in one direction.
+// told returns the largest drift of every series that is reported, in one direction.
 func told(c *drift.Course, sign float64) map[int]*drift.Drift {
 	out := map[int]*drift.Drift{}
 	for i := range c.Drifts {

@@ -7,15 +7,15 @@ import (
 	"github.com/corehour/corehour/regression/judge"
 )
 
-// Ends are the looks with which roll-outs end that are over early.
+// Ends are the evaluations with which roll-outs end that are over early.
 var Ends = []int{2, 3, 4, 5, 6, 8, 10}
 
-// Ended is what the last looks of such roll-outs said, each deployment being ended at
+// Ended is what the last evaluations of such roll-outs said, each deployment being ended at
 // each of Ends.
 type Ended struct {
 	Unchanged, False int
 	// Clear methods are 50% more expensive and have 300 records of the head version by then;
-	// Found of them were told, OneLook of these by the last look alone.
+	// Found of them were reported, OneLook of these by the last evaluation alone.
 	Clear, Found, OneLook int
 }
 

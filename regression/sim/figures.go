@@ -30,7 +30,7 @@ func (t *Table) Higher(name string, value float64, unit string, goal float64) {
 	t.addFigure(Figure{Name: name, Value: value, Unit: unit, Better: "higher"}, goal)
 }
 
-// None is the goal of a figure that is told and not judged.
+// None is the goal of a figure that is reported and not judged.
 var None = math.NaN()
 
 func (t *Table) addFigure(f Figure, goal float64) {

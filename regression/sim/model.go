@@ -14,7 +14,7 @@ const (
 	canaryMinutes = 60
 	halfMinutes   = 30
 	slotMinutes   = 5
-	// Looks is the number of slots of a deployment, with a look after each.
+	// Looks is the number of slots of a deployment, with an evaluation after each.
 	Looks = (canaryMinutes + halfMinutes) / slotMinutes
 
 	withinLow, withinHigh = 0.4, 1.2 // of calls of one class

@@ -40,7 +40,7 @@ func TestScoreCountsPower(t *testing.T) {
 	}
 }
 
-// atLook raises every method at one look.
+// atLook raises every method at one evaluation.
 type atLook struct{ look int }
 
 func (a atLook) Look(d *Deployment, slots int) []int {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Count draws deployments and shows each to all kinds. Progress is told after
+// Count draws deployments and shows each to all kinds. Progress is reported after
 // each deployment, from one goroutine at a time.
 func Count(p Plan, seed uint64, deployments int, kinds []Kind, progress func(done int)) []Score {
 	results := make([][]Score, deployments)

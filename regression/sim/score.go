@@ -24,9 +24,9 @@ type Score struct {
 type Power struct {
 	Methods int
 	Found   int
-	// Minutes from the first slot to the look that raised it, sorted.
+	// Minutes from the first slot to the evaluation that raised it, sorted.
 	Minutes []float64
-	// Due had 300 records after warm-up in a look that leaves ten minutes;
+	// Due had 300 records after warm-up in an evaluation that leaves ten minutes;
 	// OnTime were found by then.
 	Due, OnTime int
 }
@@ -69,7 +69,7 @@ func (s *Score) merge(o Score) {
 // FalsePer1000 are the false alarms per 1000 methods of a deployment.
 func (s *Score) FalsePer1000() float64 { return 1000 * float64(s.False) / float64(s.Unchanged) }
 
-// watch shows a deployment to a detector, look by look.
+// watch shows a deployment to a detector, evaluation by evaluation.
 func watch(kind Kind, d *Deployment) Score {
 	raised := make([]int, len(d.Truth)) // look, 0 for never
 	detector := kind.New()
@@ -125,7 +125,7 @@ func watch(kind Kind, d *Deployment) Score {
 	return s
 }
 
-// due is the look that has so many records of the head version after the longest
+// due is the evaluation that has so many records of the head version after the longest
 // warm-up, by method; 0 if none has.
 func (d *Deployment) due(records float64) []int {
 	warm := make([][Looks]float64, len(d.Truth))

@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/regression/judge"
 )
 
-// JudgeSeconds is how long one look takes at a whole deployment, the least of
+// JudgeSeconds is how long one evaluation takes at a whole deployment, the least of
 // three.
 func JudgeSeconds(d *Deployment) (float64, error) {
 	return least(func() error {
@@ -16,7 +16,7 @@ func JudgeSeconds(d *Deployment) (float64, error) {
 	})
 }
 
-// DriftSeconds is how long one look takes at a history, the least of three.
+// DriftSeconds is how long one evaluation takes at a history, the least of three.
 func DriftSeconds(h *History) (float64, error) {
 	return least(func() error {
 		_, err := drift.Look(&h.History)

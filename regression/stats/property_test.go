@@ -14,7 +14,7 @@ var testScales = []float64{0.02, 0.06, 0.20}
 // and the largest of a growing series of looks exceeds 20 in 5% at most (Ville).
 func TestEValuesUnderTheHypothesis(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	const trials, looks, step = 40_000, 18, 0.02 // standard error of one look's data
+	const trials, looks, step = 40_000, 18, 0.02 // standard error of one evaluation's data
 	margin := math.Log(1.01)
 	for _, truth := range []float64{margin, 0, -0.05} {
 		mean, crossed := 0.0, 0

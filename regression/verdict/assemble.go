@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// maxMembers is how many processes of one version are told apart. More are put into so
+// maxMembers is how many processes of one version are distinguished. More are put into so
 // many groups: clusters are larger then, and still independent.
 const maxMembers = 64
 

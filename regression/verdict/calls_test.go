@@ -35,7 +35,7 @@ func evidence(t *testing.T, head func(*fixture.Shop)) *Comparison {
 	return byEvidence(t, Options{WarmUp: 20 * time.Minute}, items)
 }
 
-// alerted lists what people are told, as "kind method".
+// alerted lists what people are notified of, as "kind method".
 func alerted(c *Comparison) []string {
 	out := []string{}
 	for _, a := range c.Alerts {

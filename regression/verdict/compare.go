@@ -92,7 +92,7 @@ type Line struct {
 	// probability, and the probability that +10% would have.
 	EValue        *float64 `json:"e_value"`
 	NeededEValue  *float64 `json:"needed_e_value"`
-	OnlyLook      bool     `json:"only_look,omitempty"` // raised by the last look alone, and no other can come
+	OnlyLook      bool     `json:"only_look,omitempty"` // raised by the last evaluation alone, and no other can come
 	MixPercent    *float64 `json:"mix_percent"`
 	Seen90Percent *float64 `json:"seen_90_percent"`
 	PowerAt10     *float64 `json:"power_at_10_percent"`

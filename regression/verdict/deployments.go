@@ -39,7 +39,7 @@ func (d *Deployment) assumedShare() float64 {
 	return float64(d.Assumed) / float64(d.Measured)
 }
 
-// unseenFor is how long a version whose processes can't be told apart must not be
+// unseenFor is how long a version whose processes can't be distinguished must not be
 // seen, while another is, for its return to be a new deployment.
 const unseenFor = 30 * time.Minute
 

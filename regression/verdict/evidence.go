@@ -237,8 +237,8 @@ func leftOut(lines []Line) []string {
 // maxRefused bounds how many methods refused names.
 const maxRefused = 3
 
-// refused names the methods that a last look alone raised, with too little evidence
-// for one look.
+// refused names the methods that a last evaluation alone raised, with too little evidence
+// for one evaluation.
 func refused(lines []Line) (out []string) {
 	n := 0
 	for i := range lines {

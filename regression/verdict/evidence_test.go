@@ -81,7 +81,7 @@ func TestReturnWithinSeconds(t *testing.T) {
 	}
 }
 
-// What was measured and is not compared is told apart from what was not measured.
+// What was measured and is not compared is distinguished from what was not measured.
 func TestWhyNothingIsCompared(t *testing.T) {
 	var items []methodspan.Item
 	for side := range 2 {

@@ -10,7 +10,7 @@ import (
 // Spreads are how much hosts, and a method between processes, are taken to differ while
 // nothing changes, as standard deviations of logarithms.
 type Spreads struct {
-	// Hosts is null where hosts cannot be told from processes: then Processes is of both.
+	// Hosts is null where hosts cannot be distinguished from processes: then Processes is of both.
 	Hosts     *float64 `json:"hosts"`
 	Processes float64  `json:"processes"`
 	From      string   `json:"from"`

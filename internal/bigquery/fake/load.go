@@ -21,7 +21,7 @@ func (s *Server) loadRoutes(mux *http.ServeMux) {
 }
 
 // insertLoad starts a load job. It stores all rows of all files or none, at once;
-// that it has ended is told later.
+// that it has ended is reported later.
 func (s *Server) insertLoad(w http.ResponseWriter, j *job) {
 	load := j.Configuration.Load
 	s.mu.Lock()

@@ -4,7 +4,7 @@
 //
 //	benchwarehouse --rows 2000000 | show --out build/bench
 //
-// Rates are per CPU second of this process; queries are told in seconds of the
+// Rates are per CPU second of this process; queries are reported in seconds of the
 // clock and of CPU, with the engine on one thread per core. The goals for queries
 // are for 100 million rows and are judged from that many on. More than half a
 // million rows are of several dates, ten at most. It needs disk for four times the

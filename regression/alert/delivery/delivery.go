@@ -6,7 +6,7 @@
 // look, by this process or the next one. So every alert is sent at least once, and
 // again only if the process ends between the answer of a sink and its note of it.
 //
-// It finds nothing itself: a look is given to it.
+// It finds nothing itself: an evaluation is given to it.
 package delivery
 
 import (
@@ -35,15 +35,15 @@ type Desk struct {
 	Owners   *rules.Owners
 	Silences *rules.Silences
 	Targets  []Target
-	// Timeout bounds the deliveries of one look, Grace what is left of them when the
-	// process is told to end.
+	// Timeout bounds the deliveries of one evaluation, Grace what is left of them when the
+	// process is asked to end.
 	Timeout, Grace time.Duration
 	Now            func() time.Time
 
 	later map[string]time.Time // sinks that want to be left alone until then
 }
 
-// Look is what one look found. ThresholdPercent is the change that the rule wants,
+// Look is what one evaluation found. ThresholdPercent is the change that the rule wants,
 // by which growth beyond an accepted level is judged too.
 type Look struct {
 	Alerts           []alert.Alert
@@ -57,21 +57,21 @@ type Accepted struct {
 	Accepted state.Accepted `json:"accepted"`
 }
 
-// Silenced is an alert with why nobody is told.
+// Silenced is an alert with why nobody is notified.
 type Silenced struct {
 	alert.Alert
 	Until  time.Time `json:"silenced_until"`
 	Reason string    `json:"silenced_because"`
 }
 
-// Sorted is what of a look is to be told.
+// Sorted is what of an evaluation is to be reported.
 type Sorted struct {
 	Raised   []alert.Alert
 	Accepted []Accepted
 	Silenced []Silenced
 }
 
-// Sort gives alerts their owners and leaves out what nobody is to be told. It only
+// Sort gives alerts their owners and leaves out what nobody is to be notified. It only
 // reads the state.
 func (d *Desk) Sort(l Look) (*Sorted, error) {
 	s, err := d.Store.Read()
@@ -87,7 +87,7 @@ func (d *Desk) sort(s *state.State, l Look) *Sorted {
 	for i := range l.Alerts {
 		a := l.Alerts[i]
 		if seen[a.ID] {
-			continue // of one id the first counts: the look has the most expensive first
+			continue // of one id the first counts: the evaluation has the most expensive first
 		}
 		seen[a.ID] = true
 		d.Owners.Own(&a)
@@ -103,7 +103,7 @@ func (d *Desk) sort(s *state.State, l Look) *Sorted {
 	return out
 }
 
-// Handle sorts what a look found, remembers it and sends what is to be sent. An
+// Handle sorts what an evaluation found, remembers it and sends what is to be sent. An
 // error of a sink is a *Undelivered; the alerts count all the same.
 func (d *Desk) Handle(ctx context.Context, l Look) (*Sorted, error) {
 	if len(d.Targets) == 0 {

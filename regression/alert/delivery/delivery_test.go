@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/regression/alert/state"
 )
 
-// fake is a sink that does as it is told and notes what it took.
+// fake is a sink that does what it is asked and notes what it took.
 type fake struct {
 	name  string
 	mu    sync.Mutex
@@ -140,7 +140,7 @@ func TestLeftAlone(t *testing.T) {
 	})
 }
 
-// asked is a sink that notes, when it is asked how it is to be told, how many answers
+// asked is a sink that notes, when it is asked how it is to be notified, how many answers
 // another has left to give by then.
 type asked struct {
 	fake
@@ -154,7 +154,7 @@ func (a *asked) Refreshes() bool {
 	return false
 }
 
-// What waits for whom is settled before anybody is told: what a delivery notes of its
+// What waits for whom is settled before anybody is notified: what a delivery notes of its
 // sink is not read while others are under way.
 func TestSettledBeforeTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestRouting(t *testing.T) {
 	})
 }
 
-// A look that says one alert twice is told once.
+// An evaluation that says one alert twice is reported once.
 func TestSaidTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "f"}

@@ -16,7 +16,7 @@ import (
 const AlertmanagerPath = "/api/v2/alerts"
 
 // Alertmanager posts alerts to the Alertmanager. It identifies an alert by its
-// labels, so only what stays the same from look to look is one; and it forgets an
+// labels, so only what stays the same from evaluation to evaluation is one; and it forgets an
 // alert that is not sent again before it ends.
 type Alertmanager struct {
 	name string
@@ -47,7 +47,7 @@ type postable struct {
 
 // severities as they rise. Severity is a label, so an alert that got worse is another
 // one to the Alertmanager, and what it was before ends: nobody notes whether it was
-// sent, and an alert that is over when it is first heard of is told nobody.
+// sent, and an alert that is over when it is first heard of is reported to nobody.
 var severities = []alert.Severity{alert.Info, alert.Warning, alert.Critical}
 
 // Send implements Sink.

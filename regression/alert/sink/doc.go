@@ -19,7 +19,7 @@ import (
 type Sink interface {
 	// Name tells sinks apart, in messages and in the state. It holds no secret.
 	Name() string
-	// Refreshes reports whether firing alerts are sent at every look, as the
+	// Refreshes reports whether firing alerts are sent at every evaluation, as the
 	// Alertmanager wants, instead of once.
 	Refreshes() bool
 	// Send sends one message, trying once. Its error is a *Failure.

@@ -169,7 +169,7 @@ func TestBrokenTLS(t *testing.T) {
 	<-done
 }
 
-// scripted answers as it was told, and notes when it was asked.
+// scripted answers as it was configured, and notes when it was asked.
 type scripted struct {
 	answers []error
 	asked   []time.Duration

@@ -1,4 +1,4 @@
-// Package state remembers, between looks and over restarts, which alerts are open,
+// Package state remembers, between evaluations and over restarts, which alerts are open,
 // where each was sent, and which slowdowns were accepted.
 //
 // Its invariant: the file is either the one before or the one after a change, never
@@ -45,7 +45,7 @@ type Open struct {
 	Seen     time.Time   `json:"seen"`
 	Resolved bool        `json:"resolved"`
 	Silenced bool        `json:"silenced"`
-	// Sent is what each sink was told last.
+	// Sent is what each sink was notified last.
 	Sent map[string]alert.Status `json:"sent"`
 }
 

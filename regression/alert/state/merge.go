@@ -7,23 +7,23 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// Look is what one look found.
+// Look is what one evaluation found.
 type Look struct {
 	At time.Time
-	// Raised are the alerts, Silenced those of them that nobody is to be told.
+	// Raised are the alerts, Silenced those of them that nobody is to be notified.
 	Raised, Silenced []alert.Alert
 	// Gone says why an open alert that was not raised again has gone away. Alerts
-	// that the look could not judge, because they are of another service or of too
+	// that the evaluation could not judge, because they are of another service or of too
 	// few records, have not.
 	Gone func(a *alert.Alert) (why string, gone bool)
 }
 
-// Merge takes in what a look found.
+// Merge takes in what an evaluation found.
 func (s *State) Merge(l Look) {
 	found := map[string]bool{}
 	raise := func(alerts []alert.Alert, silenced bool) {
 		for i := range alerts {
-			if a := &alerts[i]; !found[a.ID] { // a look says one thing of an alert
+			if a := &alerts[i]; !found[a.ID] { // an evaluation says one thing of an alert
 				s.raise(a, silenced, l.At)
 				found[a.ID] = true
 			}
@@ -92,7 +92,7 @@ func (s *State) resolve(i int, why string, now time.Time) {
 	o.Resolved, o.Seen, o.Alert.Resolution = true, now, why
 }
 
-// sweep removes what nobody has to be told any more, and what there is no room for.
+// sweep removes what nobody has to be notified any more, and what there is no room for.
 func (s *State) sweep(now time.Time) {
 	s.Open = slices.DeleteFunc(s.Open, func(o Open) bool { return o.done(now) })
 	if extra := len(s.Open) - MaxOpen; extra > 0 {
@@ -114,8 +114,8 @@ func (o *Open) done(now time.Time) bool {
 	return true
 }
 
-// Pending are the alerts that a sink has to be told, by what it is to be told. A
-// sink that refreshes is told of firing ones every time. wanted says whether the
+// Pending are the alerts that a sink has to be notified, by what it is to be sent. A
+// sink that refreshes is notified of firing ones every time. wanted says whether the
 // alert goes to the sink at all.
 func (s *State) Pending(sink string, refreshes bool, wanted func(*alert.Alert) bool) map[alert.Status][]alert.Alert {
 	out := map[alert.Status][]alert.Alert{}

@@ -25,7 +25,7 @@ func raised(id string, severity alert.Severity) alert.Alert {
 
 func everybody(*alert.Alert) bool { return true }
 
-// told is what a sink has to be told, as text.
+// told is what a sink has to be notified, as text.
 func told(s *State, name string, refreshes bool) string {
 	var out []string
 	pending := s.Pending(name, refreshes, everybody)
@@ -174,7 +174,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// Two callers of one method are two alerts, in one look and in two.
+// Two callers of one method are two alerts, in one evaluation and in two.
 func TestCallersApart(t *testing.T) {
 	oftener := func(caller string) alert.Alert {
 		a := raised("", alert.Info)
@@ -201,7 +201,7 @@ func TestCallersApart(t *testing.T) {
 			t.Error("accepting one of two callers covers the other, or not itself")
 		}
 	}
-	// A look that says one alert twice says it once.
+	// An evaluation that says one alert twice says it once.
 	s, worse := &State{Version: Version}, x
 	worse.Severity = alert.Critical
 	s.Merge(Look{At: noon, Raised: []alert.Alert{x, worse}, Silenced: []alert.Alert{x}, Gone: still})

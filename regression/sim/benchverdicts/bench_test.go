@@ -41,7 +41,7 @@ func command(t *testing.T, exit string) string {
 
 var small = size{methods: 12, days: 30, yearMethods: 3, fleet: fleet{processes: 5, methods: 4, minutes: 90}}
 
-// Everything that is drawn is stored and found again, and every figure is told.
+// Everything that is drawn is stored and found again, and every figure is reported.
 func TestSmall(t *testing.T) {
 	dir := t.TempDir()
 	table, err := runBenchmark(context.Background(), command(t, "1"), dir, small)

@@ -16,7 +16,7 @@ import (
 // versions by side.
 var versions = [2]string{judge.Base: "1.0.0", judge.Head: "1.1.0"}
 
-// goalJudge is in seconds, for one look at the whole deployment.
+// goalJudge is in seconds, for one evaluation of the whole deployment.
 const goalJudge = 2
 
 // deployment draws one in which a fiftieth of the methods became half as dear

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	goalDrift = 10 // seconds, for one look at the year
+	goalDrift = 10 // seconds, for one evaluation of the year
 	// recordsADay is how many calls of a method are measured a day.
 	recordsADay = 20_000
 	// commitDays is how many days are stored at a time: the writer refuses what is

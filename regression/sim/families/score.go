@@ -45,7 +45,7 @@ type Score struct {
 	// changes.
 	Covered, CoveredBroken, Measured Share
 	// In scenes in which more than a third of the methods changed: remaining changes that
-	// are said to be not identified, where hosts can be told from the version and where
+	// are said to be not identified, where hosts can be distinguished from the version and where
 	// no rule can, and deployments that did not end as if nothing were.
 	NotIdentified, LikeHosts, Common Share
 	// Under are the intervals of CoveredBroken, and the unchanged methods of False, by what

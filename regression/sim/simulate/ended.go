@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/regression/sim"
 )
 
-// ended counts the same where roll-outs are over early, so that the last look may be
+// ended counts the same where roll-outs are over early, so that the last evaluation may be
 // the only one.
 func (s *simulation) ended() error {
 	n := s.deployments

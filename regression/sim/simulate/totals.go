@@ -35,7 +35,7 @@ func (s *simulation) gate() error {
 	return nil
 }
 
-// speed measures one look at a whole deployment and one at a year.
+// speed measures one evaluation of a whole deployment and one at a year.
 func (s *simulation) speed() error {
 	d := sim.Draw(sim.Plan{Methods: methods}, seed, 0, nil)
 	seconds, err := sim.JudgeSeconds(d)
