@@ -104,7 +104,7 @@ func (q *Querier) estimate(ctx context.Context, name string, job Job) error {
 		return err
 	}
 	if s := dry.Statistics.Query; s == nil || s.StatementType != "SELECT" {
-		kind := "a statement whose kind the dry run did not tell"
+		kind := "a statement of unknown kind"
 		if s != nil {
 			kind = s.StatementType
 		}

@@ -180,7 +180,7 @@ func (m *Mirror) mayHave(found *marker, tree *parquet.Tree, head *bucketCommit, 
 	switch {
 	case head.Released || age >= after:
 	case head.Scratch:
-		return m.refuse(fmt.Errorf("%.200q looks after it and was seen %s ago: %w", head.Holder, max(0, age).Round(time.Second), errBusy),
+		return m.refuse(fmt.Errorf("%.200q owns it, and its last heartbeat was %s ago: %w", head.Holder, max(0, age).Round(time.Second), errBusy),
 			fmt.Sprintf("`corehour compact` is at work there, wait for it to end; if it was killed, try again in %s", (after-age).Round(time.Second)))
 	default:
 		return m.refuse(fmt.Errorf("%.200q holds it and was seen %s ago: %w", head.Holder, max(0, age).Round(time.Second), errBusy),

@@ -110,7 +110,7 @@ func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Importe
 	}
 	i := slices.IndexFunc(head.Handed, func(h takeover) bool { return h.Owner == found.Owner })
 	if i < 0 {
-		return nil, &parquet.Error{Op: "import", Path: directory, Kind: ErrTaken, Err: err, Hint: "nobody knows any more how much of it was uploaded when the prefix was taken over"}
+		return nil, &parquet.Error{Op: "import", Path: directory, Kind: ErrTaken, Err: err, Hint: "how much of it was uploaded when the prefix was taken over is not known any more"}
 	}
 	work, err := newScratch(scratch, importScratch)
 	if err != nil {

@@ -42,7 +42,7 @@ func (r *run) conclude(ctx context.Context) error {
 	}
 	var faults []error
 	if ledger.Balanced {
-		r.say("the ledger balances: %d calls made, counted and stored, none lost", ledger.made())
+		r.say("the accounts balance: %d calls made, counted and stored, none lost", ledger.made())
 	} else {
 		faults = append(faults, fmt.Errorf("the ledger does not balance: see %s", r.path("ledger.json")))
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// ErrApart: two have written to what was one warehouse, and neither's rows can be put
+// ErrApart reports that two have written to what was one warehouse, and neither's rows can be put
 // on top of the other's as they are.
 var ErrApart = errors.New("both have rows that the other does not know")
 

@@ -168,7 +168,7 @@ func (w *Writer) gather(items []methodspan.Item, now time.Time, res *Result, ref
 			res.DuplicateRows += len(item.Rows)
 			continue
 		case settled > 0:
-			refused.addRefusal(item.ID, FoldConflict, len(item.Rows), "some of the items folded into it are stored already and can't be taken out of its sums")
+			refused.addRefusal(item.ID, FoldConflict, len(item.Rows), "some of the items aggregated into it are stored already and can't be taken out of its sums")
 			continue
 		}
 		mine.addID(item.ID)

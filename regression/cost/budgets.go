@@ -41,7 +41,7 @@ func ParseBudgets(data []byte) (*Budgets, []configfile.Warning, error) {
 				b.USDPerDay = month / perday.DaysPerMonth
 			}
 			if !e.Faulty() && slices.ContainsFunc(out.Budgets, func(x Budget) bool { return x.Name == b.Name }) {
-				e.Fault("name", "must be said once", configfile.Quote(b.Name), "alerts are told apart by it")
+				e.Fault("name", "must be unique", configfile.Quote(b.Name), "it identifies alerts")
 			}
 			if !e.Faulty() {
 				out.Budgets = append(out.Budgets, b)

@@ -267,7 +267,7 @@ func (b *builder) dollars(s *lineSums, total stats.Estimate, interval stats.Inte
 func (l *Line) doubt(total stats.Estimate, orphans float64, known bool) {
 	switch {
 	case !known:
-		l.Why = "measured in one slot of time only"
+		l.Why = "measured in one time bucket only"
 	case total.Relative() > uncertainAbove:
 		l.Why = "standard error above 30%"
 	case orphans > uncertainAbove*total.Value:

@@ -21,10 +21,10 @@ func confirmLast(family []*compared, o Options) {
 		c.describePower(math.Log(v.NeededE), o)
 		if v.EValue >= v.NeededE {
 			v.State = Regressed
-			v.Warnings = append(v.Warnings, fmt.Sprintf("told by the last look alone, with %d times the evidence, as no other look can come", OnlyLook))
+			v.Warnings = append(v.Warnings, fmt.Sprintf("reported by the last evaluation alone, with %d times the evidence, because no other can follow", OnlyLook))
 			continue
 		}
 		v.State, c.proven = NotProven, false
-		v.Warnings = append(v.Warnings, fmt.Sprintf("%s in the last look alone, e-value %.3g: as no other look can come, it takes %.3g", interval(v), v.EValue, v.NeededE))
+		v.Warnings = append(v.Warnings, fmt.Sprintf("%s in the last evaluation alone, e-value %.3g: because no other can follow, it needs %.3g", interval(v), v.EValue, v.NeededE))
 	}
 }

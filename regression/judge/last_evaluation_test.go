@@ -50,13 +50,13 @@ func TestTheLastLookDecides(t *testing.T) {
 				}
 			case enough:
 				told++
-				if after.State != judge.Regressed || !after.OnlyLook || !strings.Contains(warnings, "told by the last look alone, with 20 times the evidence") {
+				if after.State != judge.Regressed || !after.OnlyLook || !strings.Contains(warnings, "reported by the last evaluation alone, with 20 times the evidence") {
 					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, slots, after.EValue, after.NeededE, after.State, warnings)
 				}
 				wantAlerts(t, over, "regression Tax")
 			default:
 				refused++
-				if after.State != judge.NotProven || !after.OnlyLook || !strings.Contains(warnings, "in the last look alone, e-value ") {
+				if after.State != judge.NotProven || !after.OnlyLook || !strings.Contains(warnings, "in the last evaluation alone, e-value ") {
 					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, slots, after.EValue, after.NeededE, after.State, warnings)
 				}
 				wantAlerts(t, over)

@@ -72,8 +72,8 @@ func costReason(v *Verdict) string {
 	case Moved:
 		return fmt.Sprintf("%s, %s: who calls both pays what it paid", interval(v), strings.Join(v.Explains, ", "))
 	case Undecided:
-		return join(fmt.Sprintf("could not tell: %s with what hosts and processes differ by", interval(v)), parts(v),
-			"more processes of both versions would tell")
+		return join(fmt.Sprintf("not enough data: %s with what hosts and processes differ by", interval(v)), parts(v),
+			"more processes of both versions would decide it")
 	case NotProven:
 		if v.LogE >= math.Log(v.NeededE) && !v.OnlyLook && v.Change > 0 {
 			return join(evidence, "in the last time bucket it was no longer more expensive", parts(v))
@@ -82,7 +82,7 @@ func costReason(v *Verdict) string {
 	case FewRecords:
 		return fmt.Sprintf("~ too few records: %s", seen)
 	case FewSlots:
-		return "~ too few slots and instances to tell chance from change"
+		return "~ too few time buckets and instances to distinguish chance from change"
 	case New:
 		return "~ new: the base version has nothing to compare it with"
 	case Gone:
@@ -120,7 +120,7 @@ func warnings(x *index) []string {
 		out = append(out, fmt.Sprintf("%d and %d processes are still warming up: the next evidence is due from %s on", w[Base], w[Head], x.learned.Due.UTC().Format("15:04:05")))
 	}
 	if load := x.load(); math.Abs(load) > sameLoad {
-		out = append(out, fmt.Sprintf("a process of the new version gets %.2g times the calls of one of the base: a change that follows the load cannot be told from one of the version", math.Exp(load)))
+		out = append(out, fmt.Sprintf("a process of the new version gets %.2g times the calls of one of the base: a change that follows the load cannot be distinguished from one of the version", math.Exp(load)))
 	}
 	return out
 }

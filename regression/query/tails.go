@@ -83,7 +83,7 @@ func (w *Warehouse) since(ctx context.Context, from time.Time) (*Warehouse, func
 		err = longer.start(ctx)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open rows from %s, which tell how skew calls are: %w", from.UTC().Format(time.RFC3339), err), longer.Close())
+		return nil, nil, errors.Join(fmt.Errorf("open rows from %s, which say how skewed calls are: %w", from.UTC().Format(time.RFC3339), err), longer.Close())
 	}
 	return longer, longer.Close, nil
 }

@@ -36,12 +36,12 @@ func (r *Report) metricName() string {
 }
 
 func (r *Report) healthVerdict() string {
-	verdict := "The ledger balances: every call that was emitted is stored once."
+	verdict := "The accounts balance: every call that was emitted is stored once."
 	switch {
 	case r.Health.CouldNotTell:
-		return "Whether the ledger balances could not be told: " + r.Health.Why() + "."
+		return "Whether the accounts balance is unknown: " + r.Health.Why() + "."
 	case !r.Health.Balanced:
-		verdict = "The ledger does not balance: " + strings.Join(r.Health.Faults, "; ")
+		verdict = "The accounts do not balance: " + strings.Join(r.Health.Faults, "; ")
 	}
 	if note := r.Health.LeftOut(); note != "" {
 		verdict += " (" + note + ")"
@@ -97,7 +97,7 @@ func (m Move) change() string {
 	case m.State == string(verdict.WithService):
 		return fmt.Sprintf("%+.1f%% as the service", m.ChangePercent)
 	case m.State == string(verdict.Undecided):
-		return fmt.Sprintf("%+.1f%%, could not tell", m.ChangePercent)
+		return fmt.Sprintf("%+.1f%%, not enough data", m.ChangePercent)
 	}
 	return fmt.Sprintf("~ %+.1f%%", m.ChangePercent)
 }

@@ -231,7 +231,7 @@ func leftOut(lines []Line) []string {
 	if compared > 0 || left == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d measured calls have no part in this: they began while their process was warming up or in a slot that was not over, or rows of that time are kept by minute or hour and slots are shorter: see --slot and --warm-up", left)}
+	return []string{fmt.Sprintf("%d measured calls have no part in this: they began while their process was warming up or in a time bucket that was still open, or rows of that time are kept by minute or hour and time buckets are shorter: see --slot and --warm-up", left)}
 }
 
 // maxRefused bounds how many methods refused names.
@@ -249,7 +249,7 @@ func refused(lines []Line) (out []string) {
 		}
 	}
 	if n > maxRefused {
-		out = append(out, fmt.Sprintf("and %d methods more in the last look alone", n-maxRefused))
+		out = append(out, fmt.Sprintf("and %d methods more in the last evaluation alone", n-maxRefused))
 	}
 	return out
 }
@@ -275,7 +275,7 @@ func (s *subject) describe() string {
 	if s.runs {
 		processes = "runs of processes that live for few time buckets"
 	}
-	return fmt.Sprintf("%s; %d and %d %s, %d slots of %s", s.plan.how(),
+	return fmt.Sprintf("%s; %d and %d %s, %d time buckets of %s", s.plan.how(),
 		s.processes[judge.Base]-s.silent[judge.Base], s.processes[judge.Head]-s.silent[judge.Head], processes, s.deployment.Slots, s.plan.grid.Slot)
 }
 
@@ -285,7 +285,7 @@ func (s *subject) missing(c *Comparison, p Pair) []string {
 	for side, deployment := range [2]Deployment{judge.Base: p.Base, judge.Head: p.Head} {
 		version := deployment.Version
 		if s.processes[side] == 0 && deployment.Measured > 0 {
-			out = append(out, fmt.Sprintf("nothing that version %s measured is compared: the versions ran together for less than %d slots of %s after their warm-up, and it did not run alone when it is compared with the other: give a shorter --slot", version, minOverlap, s.plan.grid.Slot))
+			out = append(out, fmt.Sprintf("nothing that version %s measured is compared: the versions ran together for less than %d time buckets of %s after their warm-up, and it did not run alone when it is compared with the other: give a shorter --slot", version, minOverlap, s.plan.grid.Slot))
 		} else if s.processes[side] == 0 {
 			out = append(out, fmt.Sprintf("no call of version %s was measured in this time, calls were counted at most: corehour explain METHOD shows at what rates methods are measured", version))
 		}
@@ -306,7 +306,7 @@ func (s *subject) missing(c *Comparison, p Pair) []string {
 		if s.uncounted == 1 {
 			methods = "method was"
 		}
-		out = append(out, fmt.Sprintf("%d %s measured and not counted, so nobody knows how many calls a measured one stands for: corehour check shows what was lost", s.uncounted, methods))
+		out = append(out, fmt.Sprintf("%d %s measured and not counted, so it is not known how many calls a measured one stands for: corehour check shows what was lost", s.uncounted, methods))
 	}
 	return out
 }

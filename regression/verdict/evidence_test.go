@@ -96,7 +96,7 @@ func TestWhyNothingIsCompared(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Slot: 2 * time.Hour}, "nothing that version 1 measured is compared: the versions ran together for less than 3 slots of 2h0m0s"},
+		{Options{Slot: 2 * time.Hour}, "nothing that version 1 measured is compared: the versions ran together for less than 3 time buckets of 2h0m0s"},
 		{Options{Slot: time.Minute, WarmUp: 17 * time.Minute}, "measured calls have no part in this: they began while their process was warming up"},
 	} {
 		got := byEvidence(t, c.o, items)

@@ -142,7 +142,7 @@ type Undelivered struct {
 }
 
 func (u *Undelivered) Error() string {
-	return fmt.Sprintf("%s: %v; %d alerts wait for the next look", u.Sink, u.Err, u.Alerts)
+	return fmt.Sprintf("%s: %v; %d alerts wait for the next evaluation", u.Sink, u.Err, u.Alerts)
 }
 
 func (u *Undelivered) Unwrap() error { return u.Err }

@@ -21,6 +21,6 @@ func (s *simulation) ended() error {
 		s.table.FalseAlarms([]sim.Score{score}, 0.3)
 	}
 	s.table.Higher(fmt.Sprintf("over early, +50%% found, from 300 records (%d of %d)", e.Found, e.Clear), share(e.Found, max(1, e.Clear)), "%", 95)
-	s.table.Higher(fmt.Sprintf("over early, +50%% told by the last look alone (%d of %d)", e.OneLook, e.Clear), share(e.OneLook, max(1, e.Clear)), "%", sim.None)
+	s.table.Higher(fmt.Sprintf("over early, +50%% reported by the last evaluation alone (%d of %d)", e.OneLook, e.Clear), share(e.OneLook, max(1, e.Clear)), "%", sim.None)
 	return nil
 }
