@@ -9,7 +9,7 @@ import (
 )
 
 // aggregateShard adds up the calls of one minute, one shard per call counter.
-// The lock is only ever tried: whoever finds it taken goes to the cell table.
+// The lock is only ever tried: a call that finds it taken goes to the cell table.
 type aggregateShard struct {
 	busy     atomic.Uint64
 	from, to int64 // starts, as now() counts, that belong to the shard's minute
@@ -23,8 +23,8 @@ func (s *aggregateShard) lock() bool { return s.busy.CompareAndSwap(0, 1) }
 
 func (s *aggregateShard) unlock() { processor.Publish(&s.busy, 0) }
 
-// addWall adds a finished call of mode Aggregate that was not looked at closer, and
-// tells whether it could.
+// addWall adds a finished call of mode Aggregate without caller and CPU, and reports
+// whether the shard could take it.
 func (pl *plan) addWall(start, wall int64, failed bool) bool {
 	var here byte
 	s := &pl.aggregate[shardOf(uintptr(unsafe.Pointer(&here)))&uint(len(pl.aggregate)-1)]
@@ -39,17 +39,17 @@ func (pl *plan) addWall(start, wall int64, failed bool) bool {
 	return ours
 }
 
-// addUp adds a finished call of mode Aggregate. Calls whose caller was looked at
-// go to that caller's cell, the others to the method's.
-func (pl *plan) addUp(r *record) {
+// addAggregate adds a finished call of mode Aggregate. Calls with a caller go to that
+// caller's cell, the others to the method's.
+func (pl *plan) addAggregate(r *record) {
 	if r.caller == nil && r.state == cpuNotSampled && pl.addWall(r.start, r.wall, r.failed) {
 		return
 	}
 	start := pl.engine.unix(r.start)
-	pl.engine.cells.add(pl.aggregateKey(r.caller, r.cpuP(), minuteOf(start)), r, start)
+	pl.engine.cells.addRecord(pl.aggregateKey(r.caller, r.cpuP(), minuteOf(start)), r, start)
 }
 
-// aggregateKey is the key of a cell of mode Aggregate. Every call is timed, so p
+// aggregateKey returns the key of a cell of mode Aggregate. Every call is timed, so p
 // is 1; CPU is timed for the chosen ones only, so their share is part of cpuP.
 func (pl *plan) aggregateKey(caller *Method, cpuP float64, minute int64) cellKey {
 	return cellKey{method: pl.method, caller: caller, p: 1, cpuP: cpuP * pl.rate, minute: minute}
@@ -57,7 +57,7 @@ func (pl *plan) aggregateKey(caller *Method, cpuP float64, minute int64) cellKey
 
 // openShards makes the shards take the calls of a minute, and empties what they
 // hold of the one before into the cell table. A closed plan (to = from) keeps
-// nothing: calls that are still under way end in the table.
+// nothing: calls that are still in flight end in the table.
 func (pl *plan) openShards(minute int64, open bool) {
 	e := pl.engine
 	for i := range pl.aggregate {

@@ -32,7 +32,7 @@ func TestAggregateTimesEveryCall(t *testing.T) {
 	force(e, aggregated, settings{mode: Aggregate, rate: 0.1, cpuRate: 1})
 	var calls, timed, withCaller, withCPU int64
 	add := func() {
-		for cells := e.cells.take(100); len(cells) > 0; cells = e.cells.take(100) {
+		for cells := e.cells.removeCells(100); len(cells) > 0; cells = e.cells.removeCells(100) {
 			for _, c := range cells {
 				timed += c.wall.n
 				withCPU += c.cpu.n
@@ -91,7 +91,7 @@ func TestACellNeverSpansAMinute(t *testing.T) {
 		}
 		e.cut(e.unix(now()), true)
 		got := map[int64]int64{}
-		for _, c := range e.cells.take(100) {
+		for _, c := range e.cells.removeCells(100) {
 			got[c.minute] += c.wall.n
 			if minuteOf(c.first) != c.minute || minuteOf(c.last) != c.minute {
 				t.Errorf("a cell of minute %d from %d to %d", c.minute, c.first, c.last)

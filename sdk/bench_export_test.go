@@ -18,7 +18,7 @@ func benchExport(b *testing.B, export func(*engine, *request) int) {
 	for e.ring.length() < 1024 {
 		parent(1)
 	}
-	r := e.seal(false)
+	r := e.buildRequest(false)
 	b.ReportAllocs()
 	records, size := 0, 0
 	for b.Loop() {

@@ -39,8 +39,8 @@ func emptyDefer(x int) int {
 // drain accepts requests unseen, so that the other processor has little to do.
 type drain struct{}
 
-func (drain) deliver(*engine, *request) outcome { return accepted }
-func (drain) lastFault() error                  { return nil }
+func (drain) deliver(*engine, *request) requestOutcome { return accepted }
+func (drain) lastFault() error                         { return nil }
 
 func benchEngine(b *testing.B) *engine {
 	c := defaultConfig()
@@ -136,7 +136,7 @@ func BenchmarkUnsampledDefer(b *testing.B) {
 func BenchmarkUnsampledBusy(b *testing.B) {
 	e := benchEngine(b)
 	registry.mu.Lock()
-	benchMethod.spread(shardCount())
+	benchMethod.shardCounters(shardCount())
 	registry.mu.Unlock()
 	force(e, benchMethod, settings{rate: 0.001, cpuRate: 1})
 	sink := 0
@@ -149,7 +149,7 @@ func BenchmarkUnsampledBusy(b *testing.B) {
 func BenchmarkUnsampledTwoGoroutines(b *testing.B) {
 	e := benchEngine(b)
 	registry.mu.Lock()
-	benchMethod.spread(shardCount())
+	benchMethod.shardCounters(shardCount())
 	registry.mu.Unlock()
 	force(e, benchMethod, settings{rate: 0.001, cpuRate: 1})
 	b.ReportAllocs()

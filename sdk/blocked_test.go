@@ -31,9 +31,9 @@ func (s *stuck) Write(p []byte) (int, error) {
 // beginning and the end of the SDK.
 func TestAStderrThatNobodyReads(t *testing.T) {
 	pipe := newStuck()
-	old := notes
-	notes = newNoteBook(pipe)
-	defer func() { notes = old }()
+	old := messages
+	messages = newMessageLog(pipe)
+	defer func() { messages = old }()
 	defer close(pipe.read)
 
 	done := make(chan struct{})
@@ -103,7 +103,7 @@ func TestShutdownIsBounded(t *testing.T) {
 				if took := time.Since(began); took < most || took > most+shutdownGrace {
 					t.Errorf("shutdown took %s, want %s", took, most)
 				}
-				if err == nil || !strings.Contains(err.Error(), "of unknown fate: 1 calls") || !strings.Contains(err.Error(), "has not ended") {
+				if err == nil || !strings.Contains(err.Error(), "of unknown outcome: 1 calls") || !strings.Contains(err.Error(), "has not ended") {
 					t.Errorf("shutdown says %v", err)
 				}
 				if _, err := Start(context.Background()); !errors.Is(err, errEnding) {

@@ -15,7 +15,7 @@ const (
 	calibrationCalls  = 64
 	countedCalls      = 4096
 	emptyCalls        = 4 * enoughMeasured // at most: the processor may be taken away in many
-	calibrationDepth  = 10                 // frames, since a look at the stack costs by depth
+	calibrationDepth  = 10                 // frames, since reading the stack costs by depth
 )
 
 // calibrate measures in a loop what one call costs in CPU: counted only, timed by the
@@ -45,7 +45,7 @@ func (e *engine) calibrate() {
 	}
 }
 
-// leastReading is how much more CPU than wall time the clocks show of a call that does
+// leastReading returns how much more CPU than wall time the clocks show of a call that does
 // nothing. The least of many is in every reading, so that nothing else is taken off.
 func leastReading() int64 {
 	least := int64(math.MaxInt64)

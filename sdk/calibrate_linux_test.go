@@ -34,7 +34,7 @@ func TestAnEmptyCallTakesWhatTheProbeSays(t *testing.T) {
 		var cpus, walls []int64
 		for range 3001 {
 			truth.Begin().End()
-			r := e.ring.take(nil, 1)
+			r := e.ring.dequeue(nil, 1)
 			if len(r) != 1 || r[0].cpu > r[0].wall {
 				t.Fatalf("records %+v", r)
 			}
@@ -46,7 +46,7 @@ func TestAnEmptyCallTakesWhatTheProbeSays(t *testing.T) {
 	}
 	var found []string
 	for range 10 {
-		e.probe.inside = gauge{}
+		e.probe.inside = costSamples{}
 		cpu, wall := median(settings{rate: 1, cpuRate: 1})
 		_, plain := median(settings{rate: 1})
 		inside, spread, enough := e.probe.inside.stats()
@@ -109,7 +109,7 @@ func timesDoNotDependOnTheRate(t *testing.T) {
 				}
 				force(e, truth, settings{rate: 1, cpuRate: 1})
 				call()
-				for _, r := range e.ring.take(nil, 1) {
+				for _, r := range e.ring.dequeue(nil, 1) {
 					if round > 0 && r.state == cpuExact {
 						times[i] = append(times[i], r.cpu)
 					}

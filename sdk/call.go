@@ -10,7 +10,7 @@ import (
 // that passes a Call whose CPU is timed leaves its goroutine locked to a thread.
 //
 // What a second End does: nothing to the count, which Begin made; nothing at all to
-// a call that was chosen to have its caller, stack, CPU or trace looked at. A call
+// a call that was chosen to have its caller, stack, CPU or trace recorded. A call
 // timed by the wall alone is measured twice: with NoCaller and CPURate(0), and those
 // that are timed without being chosen, with Tail and in mode Aggregate. To tell
 // would need memory that both Ends see, which costs more than the probe.
@@ -29,7 +29,7 @@ func (m *Method) Begin() Call {
 }
 
 // BeginContext is Begin for a method that has a context: a chosen call carries
-// the trace ids found in it. The context is looked at for chosen calls only.
+// the trace ids found in it. The context is read for chosen calls only.
 func (m *Method) BeginContext(ctx context.Context) Call {
 	if pl := m.plan.Load(); pl != nil {
 		return pl.begin(ctx)
@@ -83,9 +83,9 @@ func (c Call) end(failed bool) {
 func (pl *plan) finish(r *record, chosen bool) {
 	switch {
 	case pl.empty:
-		pl.engine.probe.inside.add(r.wall)
+		pl.engine.probe.inside.addSample(r.wall)
 	case pl.mode == Aggregate:
-		pl.addUp(r)
+		pl.addAggregate(r)
 	case !pl.tail || pl.keepTail(r, chosen):
 		pl.engine.offer(r)
 	}

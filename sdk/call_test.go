@@ -34,7 +34,7 @@ func between(depth int) {
 func child() { defer childMethod.Begin().End() }
 
 func callersOf(e *engine, m *Method) (callers []string) {
-	for _, r := range e.ring.take(nil, 1000) {
+	for _, r := range e.ring.dequeue(nil, 1000) {
 		if r.plan.method == m {
 			callers = append(callers, callerText(r.caller))
 		}
@@ -141,7 +141,7 @@ func TestPanicAndGoexit(t *testing.T) {
 		runtime.Goexit()
 	}()
 	<-done
-	if n := len(e.ring.take(nil, 10)); n != 2 {
+	if n := len(e.ring.dequeue(nil, 10)); n != 2 {
 		t.Errorf("%d records", n)
 	}
 	if cpuSlots.held() != 0 {
@@ -159,7 +159,7 @@ func TestEndedTwice(t *testing.T) {
 	first.End()
 	second.End()
 	second.End()
-	if n := len(e.ring.take(nil, 10)); n != 2 {
+	if n := len(e.ring.dequeue(nil, 10)); n != 2 {
 		t.Errorf("%d records of two calls", n)
 	}
 	if cpuSlots.held() != 0 || childMethod.cpuHeld.Load() != 0 {
@@ -176,7 +176,7 @@ func TestEndedTwiceByTheWall(t *testing.T) {
 	call := childMethod.Begin()
 	call.End()
 	call.End()
-	if calls, records := childMethod.Calls()-before, len(e.ring.take(nil, 10)); calls != 1 || records != 2 {
+	if calls, records := childMethod.Calls()-before, len(e.ring.dequeue(nil, 10)); calls != 1 || records != 2 {
 		t.Errorf("%d calls, %d records", calls, records)
 	}
 }
@@ -193,7 +193,7 @@ func TestEndErrorLooksWhenTheCallEnds(t *testing.T) {
 	f(true)
 	f(false)
 	childMethod.Begin().EndError(nil)
-	r := e.ring.take(nil, 10)
+	r := e.ring.dequeue(nil, 10)
 	if len(r) != 3 || !r[0].failed || r[1].failed || r[2].failed {
 		t.Errorf("records %+v", r)
 	}

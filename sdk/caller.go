@@ -18,7 +18,7 @@ func callerAttribute(normal string) []byte {
 	return otlp.StringAttribute(nil, otlp.SpanAttributes, attrCaller, normal)
 }
 
-// declareFunction says that the function with the method's name holds its probe.
+// declareFunction records that the function with the method's name holds its probe.
 func declareFunction(m *Method) {
 	if f := functionNamed(m.normal); f != nil && f.owner.CompareAndSwap(nil, m) {
 		callersChanged.Add(1)
@@ -35,8 +35,8 @@ const (
 )
 
 // callerAmong looks for the nearest frame whose method is on, in a stack that
-// begins with the method's own frame and has been looked at so far up. nil =
-// unknown; more = further up, perhaps.
+// begins with the method's own frame and has been read so far up. nil = unknown;
+// more = the caller may be further up.
 func (m *Method) callerAmong(pcs []uintptr, up int) (caller *Method, more bool) {
 	if len(pcs) == 0 || ownerAt(pcs[0]) != m {
 		return nil, false // another method's probe in the same function: it may be the caller, or not
@@ -47,7 +47,7 @@ func (m *Method) callerAmong(pcs []uintptr, up int) (caller *Method, more bool) 
 	return entry, len(pcs) == up
 }
 
-// callerAmongFar goes on where the near frames end.
+// callerAmongFar searches on where the near frames end.
 func callerAmongFar(pcs []uintptr) *Method {
 	if caller := nearest(pcs); caller != nil {
 		return known(caller)
@@ -58,14 +58,14 @@ func callerAmongFar(pcs []uintptr) *Method {
 	return nil
 }
 
-// callerLookedFor asks every frame of a stack that begins as callerWalked wants it.
+// findCaller searches every frame of a stack that begins as callerWalked needs it.
 //
 //go:noinline
-func (m *Method) callerLookedFor(pcs []uintptr, ended bool) *Method {
-	as := callersChanged.Load()
+func (m *Method) findCaller(pcs []uintptr, ended bool) *Method {
+	generation := callersChanged.Load()
 	caller, looked, because := m.callerWalked(pcs, ended)
 	if looked > 0 {
-		m.keepWay(as, pcs, looked, caller)
+		m.cacheCaller(generation, pcs, looked, caller)
 		return caller
 	}
 	if because == 0 && !ended {
@@ -78,8 +78,8 @@ func (m *Method) callerLookedFor(pcs []uintptr, ended bool) *Method {
 }
 
 // callerWalked is callerAmong for a stack walked by its frame pointers, which begins
-// with the frame that Begin and perhaps the method are inlined into. looked = so many
-// frames told; 0 = it cannot tell, because of the site at this address if there is one.
+// with the frame that Begin and perhaps the method are inlined into. looked = how many
+// frames decided it; 0 = undecided, because of the site at this address if there is one.
 func (m *Method) callerWalked(pcs []uintptr, ended bool) (caller *Method, looked int, because uintptr) {
 	place := -1 // of a function in the stack; Begin is before the method's own
 	for i, pc := range pcs {
@@ -119,8 +119,8 @@ func (m *Method) callerWalkedFar() (caller *Method, looked int, because uintptr)
 	return m.callerWalked(pcs[4:n], ended) // without callerLookedFor, timeWalked, reached and begin
 }
 
-// callerUnwound asks the runtime for the stack, and learns from it if a site was in
-// the way.
+// callerUnwound finds the caller by runtime.Callers, and learns the site that could not
+// be resolved before.
 //
 //go:noinline
 func (m *Method) callerUnwound(because uintptr) *Method {
@@ -155,7 +155,7 @@ func nearest(pcs []uintptr) *Method {
 	return nil
 }
 
-// mayCall tells whether the method of a frame, nil if it has none, is on.
+// mayCall reports whether the method of a frame, nil if it has none, is on.
 func (m *Method) mayCall() bool {
 	return m != nil && (m == ambiguous || m.plan.Load() != nil)
 }
@@ -183,8 +183,8 @@ func (m *Method) locate() {
 	m.located.Store(true)
 }
 
-// holds notes that the function holds the method's probe. First calls may do so at the
-// same time.
+// holds records that the function holds the method's probe. First calls may do so
+// concurrently.
 func (f *function) holds(m *Method) {
 	if f.owner.Load() == m {
 		return

@@ -18,7 +18,7 @@ type cell struct {
 	cellSums
 }
 
-// cellTable adds up what the queue refused and what mode Aggregate collects.
+// cellTable aggregates what the queue refused and what mode Aggregate collects.
 //
 // It is bounded twice: when the cells by caller are full, a record goes to its
 // method's cell without caller, which has room of its own; when that is full too,
@@ -37,22 +37,22 @@ func newCellTable(limit int) *cellTable {
 	return &cellTable{cells: map[cellKey]*cell{}, limit: limit}
 }
 
-// fold adds a record the queue had refused, or whose request was.
-func (t *cellTable) fold(r *record, start int64) {
+// addOverflow aggregates a record that the queue refused, or whose request was refused.
+func (t *cellTable) addOverflow(r *record, start int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c := t.at(r.key(start), 1); c != nil {
-		c.add(r, start)
+		c.addRecord(r, start)
 		t.folded++
 	}
 }
 
-// add adds a record of mode Aggregate.
-func (t *cellTable) add(key cellKey, r *record, start int64) {
+// addRecord aggregates a record of mode Aggregate.
+func (t *cellTable) addRecord(key cellKey, r *record, start int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c := t.at(key, 1); c != nil {
-		c.add(r, start)
+		c.addRecord(r, start)
 	}
 }
 
@@ -100,8 +100,8 @@ func (t *cellTable) make(key cellKey) *cell {
 	return c
 }
 
-// take removes up to limit cells and returns them.
-func (t *cellTable) take(limit int) []*cell {
+// removeCells removes up to limit cells and returns them.
+func (t *cellTable) removeCells(limit int) []*cell {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var taken []*cell
@@ -124,7 +124,7 @@ func (t *cellTable) length() int {
 	return len(t.cells)
 }
 
-// key is the cell a record of mode Sample belongs to.
+// key returns the key of the cell that a record of mode Sample belongs to.
 func (r *record) key(start int64) cellKey {
 	return cellKey{method: r.plan.method, caller: r.caller, p: r.p(), cpuP: r.cpuP(), minute: minuteOf(start), tail: r.tail}
 }
@@ -140,7 +140,7 @@ func minuteOf(unix int64) int64 {
 	return m
 }
 
-// measurements is how many timed calls the cells stand for.
+// measurements returns how many timed calls the cells stand for.
 func (t *cellTable) measurements() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

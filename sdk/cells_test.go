@@ -12,7 +12,7 @@ type truthOf struct {
 	squares                         float64
 }
 
-func (s *truthOf) add(r *record) {
+func (s *truthOf) addRecord(r *record) {
 	s.n++
 	s.wall += r.wall
 	s.squares += float64(r.wall) * float64(r.wall)
@@ -52,12 +52,12 @@ func TestFoldingKeepsSums(t *testing.T) {
 			}
 			start := int64(1_700_000_040_000_000_000) + random.Int64N(2*minuteNS)
 			before := table.lost
-			table.fold(r, start)
+			table.addOverflow(r, start)
 			if table.lost == before {
 				if want[m] == nil {
 					want[m] = &truthOf{}
 				}
-				want[m].add(r)
+				want[m].addRecord(r)
 			}
 		}
 		if len(table.cells) > 2*limit {
@@ -70,7 +70,7 @@ func TestFoldingKeepsSums(t *testing.T) {
 			t.Errorf("limit %d: %d lost, %d widened", limit, table.lost, table.widened)
 		}
 		got := map[*Method]*truthOf{}
-		for cells := table.take(7); len(cells) > 0; cells = table.take(7) {
+		for cells := table.removeCells(7); len(cells) > 0; cells = table.removeCells(7) {
 			for _, c := range cells {
 				if minuteOf(c.first) != c.minute || minuteOf(c.last) != c.minute {
 					t.Fatalf("a cell of minute %d from %d to %d", c.minute, c.first, c.last)
@@ -134,7 +134,7 @@ func TestOverflowIsAccountedFor(t *testing.T) {
 		t.Errorf("%d recorded and %d dropped of %d, %d folded, %d lost", s.Recorded, s.Dropped, goroutines*each, s.Folded, s.FoldLost)
 	}
 	inCells := int64(0)
-	for _, c := range e.cells.take(1 << 20) {
+	for _, c := range e.cells.removeCells(1 << 20) {
 		inCells += c.wall.n
 	}
 	if inCells != s.Folded {

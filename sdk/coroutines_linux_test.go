@@ -51,7 +51,7 @@ func TestAProgramThatPullsLives(t *testing.T) {
 }
 
 // repeats is how often a program makes the same call where one must have its CPU timed:
-// next to a call under way not all have, and clocks that part where a host takes the
+// next to a call in flight not all have, and clocks that part where a host takes the
 // processor away are not believed.
 const repeats = 30
 

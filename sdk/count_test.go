@@ -53,8 +53,8 @@ func TestCountsAreExact(t *testing.T) {
 			m := exactMethods[random.IntN(len(exactMethods))]
 			if i == 20 {
 				registry.mu.Lock()
-				exactMethods[0].spread(8)
-				exactMethods[1].spread(2) // fewer than processors
+				exactMethods[0].shardCounters(8)
+				exactMethods[1].shardCounters(2) // fewer than processors
 				registry.mu.Unlock()
 			}
 			force(e, m, modes[random.IntN(len(modes))])

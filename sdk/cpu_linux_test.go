@@ -113,7 +113,7 @@ func TestCPUIsTrue(t *testing.T) {
 				inside = time.Duration(hostclock.ThreadCPU() - start)
 				return used
 			})
-			r := e.ring.take(nil, 1)
+			r := e.ring.dequeue(nil, 1)
 			if len(r) == 1 && r[0].state == cpuUntrusted {
 				untrusted++
 				continue
@@ -172,13 +172,13 @@ func timed(work func() time.Duration) time.Duration {
 }
 
 // Many calls that wait at once make slots scarce. What is refused then must not
-// favour cheap or dear calls: weighted by their probabilities, half of the records
-// are of dear calls, as half of the calls are.
+// favour cheap or expensive calls: weighted by their probabilities, half of the records
+// are of expensive calls, as half of the calls are.
 func TestScarceSlotsDoNotBias(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.queue = 1 << 14 })
 	force(e, truth, settings{rate: 1, cpuRate: 1, noCaller: true})
-	const cheap, dear, between = 10 * time.Microsecond, 400 * time.Microsecond, 100 * time.Microsecond
-	var taken dearOrCheap
+	const cheap, expensive, between = 10 * time.Microsecond, 400 * time.Microsecond, 100 * time.Microsecond
+	var taken expensiveShare
 	calls := 0
 	// What a busy machine takes away makes records scarce too: it takes more rounds.
 	for round := 0; round < 6 && !(taken.uncertain() < 0.04); round++ {
@@ -190,8 +190,8 @@ func TestScarceSlotsDoNotBias(t *testing.T) {
 						if (i+g)%2 == 0 {
 							return burnLocked(cheap)
 						}
-						spent := burnLocked(dear)
-						time.Sleep(2 * time.Millisecond) // a slot is held, for a dear call
+						spent := burnLocked(expensive)
+						time.Sleep(2 * time.Millisecond) // a slot is held, for an expensive call
 						return spent
 					})
 				}
@@ -199,45 +199,45 @@ func TestScarceSlotsDoNotBias(t *testing.T) {
 		}
 		running.Wait()
 		calls += 40 * 200
-		for _, r := range e.ring.take(nil, 1<<14) {
+		for _, r := range e.ring.dequeue(nil, 1<<14) {
 			if r.state == cpuExact {
-				taken.add(time.Duration(r.cpu) > between, 1/(r.p()*r.cpuP()))
+				taken.addRecord(time.Duration(r.cpu) > between, 1/(r.p()*r.cpuP()))
 			}
 		}
 	}
 	if taken.records > calls/2 || taken.records < calls/50 {
 		t.Errorf("%d of %d calls have CPU time: slots were not scarce, or nearly nothing", taken.records, calls)
 	}
-	// A cheap call is taken for a dear one where another machine on the host
+	// A cheap call is taken for an expensive one where another machine on the host
 	// had its processor meanwhile.
 	off, uncertain := taken.share()-0.5, taken.uncertain()
 	if math.Abs(off) > 0.01+5*uncertain || !(uncertain < 0.1) {
-		t.Errorf("the share of dear calls is off by %.3f, standard error %.3f", off, uncertain)
+		t.Errorf("the share of expensive calls is off by %.3f, standard error %.3f", off, uncertain)
 	}
 }
 
-// dearOrCheap estimates the share of dear calls by weighted records.
-type dearOrCheap struct {
-	records                         int
-	dear, all, dearSquares, squares float64
+// expensiveShare estimates the share of expensive calls by weighted records.
+type expensiveShare struct {
+	records                                   int
+	expensive, all, expensiveSquares, squares float64
 }
 
-func (d *dearOrCheap) add(isDear bool, weight float64) {
+func (d *expensiveShare) addRecord(isExpensive bool, weight float64) {
 	d.records++
 	d.all += weight
 	d.squares += weight * weight
-	if isDear {
-		d.dear += weight
-		d.dearSquares += weight * weight
+	if isExpensive {
+		d.expensive += weight
+		d.expensiveSquares += weight * weight
 	}
 }
 
-func (d *dearOrCheap) share() float64 { return d.dear / d.all }
+func (d *expensiveShare) share() float64 { return d.expensive / d.all }
 
 // uncertain is the standard error of the share, a ratio of two sums.
-func (d *dearOrCheap) uncertain() float64 {
+func (d *expensiveShare) uncertain() float64 {
 	s := d.share()
-	return math.Sqrt((1-2*s)*d.dearSquares+s*s*d.squares) / d.all
+	return math.Sqrt((1-2*s)*d.expensiveSquares+s*s*d.squares) / d.all
 }
 
 // Wall time is read outside CPU time, so it is never shorter.
@@ -254,7 +254,7 @@ func TestWallIsNeverShorterThanCPU(t *testing.T) {
 		}
 		call.End()
 		runtime.KeepAlive(x)
-		for _, r := range e.ring.take(nil, 1) {
+		for _, r := range e.ring.dequeue(nil, 1) {
 			checked++
 			if r.state == cpuExact && (r.cpu > r.wall || r.cpu < 0) {
 				t.Fatalf("CPU %d, wall %d", r.cpu, r.wall)
@@ -292,7 +292,7 @@ func TestAnEndElsewhereIsUntrusted(t *testing.T) {
 				call.End()
 			}()
 			<-ended
-			r := e.ring.take(nil, 2)
+			r := e.ring.dequeue(nil, 2)
 			if len(r) != 1 || r[0].state != cpuUntrusted || r[0].cpu != 0 || r[0].wall <= 0 {
 				t.Fatalf("records %+v", r)
 			}
@@ -353,10 +353,10 @@ func TestAnEndElsewhereKeepsItsSlot(t *testing.T) {
 		}
 		strayed.Begin().End()
 		states = map[cpuState]int{}
-		for _, r := range e.ring.take(nil, 2*calls) {
+		for _, r := range e.ring.dequeue(nil, 2*calls) {
 			states[r.state]++
 		}
-		e.heedStrays()
+		e.disableCPUOfStrays()
 		return states, Stats()
 	}
 	states, stats := elsewhere(200)
@@ -389,7 +389,7 @@ func TestAnEndInPlaceIsTrusted(t *testing.T) {
 			go func() {
 				defer close(done)
 				used := timed(func() time.Duration { runtime.Gosched(); return burn(20 * time.Microsecond) })
-				for _, r := range e.ring.take(nil, 2) {
+				for _, r := range e.ring.dequeue(nil, 2) {
 					if r.state == cpuExact && r.cpu >= int64(used) {
 						exact++
 					}

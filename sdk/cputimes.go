@@ -6,7 +6,7 @@ import (
 	"github.com/corehour/corehour/sdk/internal/threads"
 )
 
-// cpuChoice is what the environment or an option says of CPU times.
+// cpuChoice is the setting of CPU timing, from the environment or an option.
 type cpuChoice uint8
 
 const (
@@ -15,8 +15,8 @@ const (
 	cpuOff
 )
 
-// cpuSlots is how many calls may have their CPU timed at the same time: none where CPU
-// is not timed, or cannot be beside what the program needs its threads for.
+// cpuSlots returns how many calls may have their CPU timed at the same time: none where
+// CPU is not timed, or where the program has too few threads for it.
 func (c *config) cpuSlots() int {
 	if !c.timesCPU() {
 		return 0
@@ -24,12 +24,12 @@ func (c *config) cpuSlots() int {
 	limit := threads.Least()
 	slots := slotsWithin(limit.Threads)
 	if slots == 0 {
-		notes.add("CPU is not timed: the program may have %d threads (%s), and a call whose CPU is timed holds one; from %d on it is", limit.Threads, limit.By, leastSlots*threadsPerSlot)
+		messages.logf("CPU is not timed: the program may have %d threads (%s), and a call whose CPU is timed holds one; from %d on it is", limit.Threads, limit.By, leastSlots*threadsPerSlot)
 	}
 	return slots
 }
 
-// timesCPU tells whether the CPU of calls is timed, which locks their threads. Go
+// timesCPU reports whether the CPU of calls is timed, which locks their threads. Go
 // ends a program, with an error that nothing recovers from, whose goroutine is locked
 // otherwise when it switches to a coroutine of iter.Pull than when that was made; and
 // which method makes, pulls or yields in one is not known before it does. So no thread
@@ -39,7 +39,7 @@ func (c *config) timesCPU() bool {
 		return false
 	}
 	if why := coroutines.Possible(); why != "" && c.cpu != cpuOn {
-		notes.add("CPU is not timed: %s, and Go ends a program that uses a coroutine in and out of a call whose CPU is timed; "+
+		messages.logf("CPU is not timed: %s, and Go ends a program that uses a coroutine in and out of a call whose CPU is timed; "+
 			"COREHOUR_CPU=on times it all the same, COREHOUR_CPU=off leaves this unsaid: see \"Programs with iter.Pull\" in the SDK's README.md", why)
 		return false
 	}

@@ -12,7 +12,7 @@ import (
 
 // detail holds what a timed call needs beyond its start. Details are reused; the
 // use count tells a Call that is ended twice from the next one with the same
-// detail: it is odd while a call is under way.
+// detail: it is odd while a call is in flight.
 type detail struct {
 	use    atomic.Uint64
 	plan   *plan

@@ -1,5 +1,5 @@
-// Package corehour is a probe for methods: how often each one runs, exactly, and
-// what it costs, by sampling.
+// Package corehour is a probe for methods: it counts every call exactly, and measures
+// what calls cost by sampling.
 //
 //	shutdown, err := corehour.Start(ctx, corehour.WithService("shop", "1.4.2"))
 //
@@ -10,13 +10,17 @@
 //		...
 //	}
 //
-// Its invariants: counts are exact and are never thinned; a measurement bears the
-// probability it was taken with, decided before its value was seen; CPU time is
-// true or absent; whatever a full queue refuses is added up, and what cannot even
-// be added up is a counter with a name; nothing here blocks, slows or crashes the
-// program it watches, and everything it holds is bounded.
+// The path of a call: Method.Begin counts it and, by the method's plan, decides whether
+// it is timed. Call.End puts a record into the ring, or into the cell table if the ring
+// is full or the mode is Aggregate. The sender (engine.send) makes requests of records,
+// cells and counts, and delivers one at a time. The control loop (engine.controlLoop) cuts
+// the counts each minute and applies method file and served rates.
 //
-// It does not trace requests: a measurement may carry the ids of a trace, but
-// spans that tell a request's story are another tool's work. CPU time is that of
-// the calling goroutine alone, not of goroutines the method starts.
+// Its invariants: counts are exact and never thinned. A measurement carries its sampling
+// probability, which is decided before its value is known. CPU time is true or absent.
+// What the queue refuses is aggregated, and what cannot be aggregated is counted. Nothing
+// here blocks, slows or crashes the program, and all memory is bounded.
+//
+// It does not trace requests: a measurement may carry the ids of a trace, no more. CPU
+// time is that of the calling goroutine, not of goroutines that the method starts.
 package corehour

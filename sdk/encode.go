@@ -201,7 +201,7 @@ func (w *encoder) aggregate(c *cell, threadClock bool) {
 	w.close()
 }
 
-func (w *encoder) sums(prefix string, s *sums) {
+func (w *encoder) sums(prefix string, s *durationSums) {
 	w.int(prefix+".sum", s.total)
 	w.double(prefix+".sum_squares", s.squares)
 	w.int(prefix+".max", s.max)

@@ -18,21 +18,23 @@ const (
 	tracesPath      = "/v1/traces"
 	ratesPath       = "/v1/rates"
 	maxEndpoints    = 64
-	// downFor is how long a collector that could not be reached is passed over.
+	// downFor is how long a collector that could not be reached is skipped.
 	downFor = 30 * time.Second
 )
 
-// homes are the places one thing can be had at, the wanted one first. It belongs
-// to one goroutine.
-type homes struct {
+// endpointList are the URLs that serve the same, in order of preference. It belongs to
+// one goroutine.
+type endpointList struct {
 	urls  []string
-	until []time.Time // passed over until then
+	until []time.Time // skipped until then
 }
 
-func newHomes(urls []string) *homes { return &homes{urls: urls, until: make([]time.Time, len(urls))} }
+func newEndpointList(urls []string) *endpointList {
+	return &endpointList{urls: urls, until: make([]time.Time, len(urls))}
+}
 
-// best is the first place not known to be down; if all are, the wanted one.
-func (h *homes) best() int {
+// best returns the first URL not known to be down; if all are, the preferred one.
+func (h *endpointList) best() int {
 	now := time.Now()
 	for i := range h.urls {
 		if !now.Before(h.until[i]) {
@@ -42,11 +44,11 @@ func (h *homes) best() int {
 	return 0
 }
 
-func (h *homes) down(i int) { h.until[i] = time.Now().Add(downFor) }
+func (h *endpointList) markDown(i int) { h.until[i] = time.Now().Add(downFor) }
 
 // rank orders collectors by rendezvous hashing: every process of a service in one
-// environment has the same order, whatever order they were given in, and a
-// collector that goes moves only those who were with it. Hashes are FNV-1a of
+// environment has the same order, whatever order they were configured in, and removing
+// a collector moves only the processes that sent to it. Hashes are FNV-1a of
 // collector, namespace, service and environment, each ended by a zero byte, mixed
 // by the finalizer of splitmix64.
 func rank(collectors []string, namespace, service, environment string) []string {
@@ -79,7 +81,7 @@ func addressed(base, path string) (string, error) {
 	return u.JoinPath(path).String(), nil
 }
 
-// instead says what was found in place of an endpoint, by no more than scheme, host
+// instead returns what was found in place of an endpoint, by no more than scheme, host
 // and port: the rest may be secret.
 func instead(u *url.URL) string {
 	switch {
@@ -106,7 +108,7 @@ func addressedAll(bases []string, path string) ([]string, error) {
 	return all, errors.Join(faults...)
 }
 
-// ratesURLs says where rates are served: at one place, or, if only a port is given
+// ratesURLs returns where rates are served: at one place, or, if only a port is given
 // such as ":4319", at that port of every collector.
 func ratesURLs(rates string, collectors []string) ([]string, error) {
 	port, onPort := strings.CutPrefix(rates, ":")

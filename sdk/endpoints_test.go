@@ -39,9 +39,9 @@ func TestRendezvous(t *testing.T) {
 // Only what was never sent goes to the next collector.
 func TestFailOver(t *testing.T) {
 	for name, c := range map[string]struct {
-		first []string // what the preferred collector does at each attempt
-		want  string   // who was asked
-		fate  outcome
+		first   []string // what the preferred collector does at each attempt
+		want    string   // who was asked
+		outcome requestOutcome
 	}{
 		"up":                 {[]string{"ok"}, "1", accepted},
 		"not there":          {[]string{"unsent"}, "12", accepted},
@@ -81,12 +81,12 @@ func TestFailOver(t *testing.T) {
 					cfg.collectors = []string{"http://a:1/v1/traces", "http://b:1/v1/traces"}
 				})
 				e.cut(e.unix(now()), false)
-				r := e.seal(false)
+				r := e.buildRequest(false)
 				if r.stats.Endpoints != 2 {
 					t.Errorf("the process row says that it may send to %d collectors", r.stats.Endpoints)
 				}
-				if got := e.out.deliver(e, r); got != c.fate || asked != c.want {
-					t.Errorf("outcome %d after asking %s, want %d after %s", got, asked, c.fate, c.want)
+				if got := e.out.deliver(e, r); got != c.outcome || asked != c.want {
+					t.Errorf("outcome %d after asking %s, want %d after %s", got, asked, c.outcome, c.want)
 				}
 			})
 		})
@@ -96,12 +96,12 @@ func TestFailOver(t *testing.T) {
 // A collector that comes back is preferred again.
 func TestThePreferredCollectorIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHomes([]string{"a", "b"})
-		h.down(0)
+		h := newEndpointList([]string{"a", "b"})
+		h.markDown(0)
 		if h.best() != 1 {
 			t.Error("a collector that is down is the best")
 		}
-		h.down(1)
+		h.markDown(1)
 		if h.best() != 0 {
 			t.Error("with all down, the preferred one is not the best")
 		}

@@ -16,8 +16,8 @@ import (
 )
 
 // engine is what lives between Start and shutdown: the queue, the cells, and two
-// goroutines. The minder watches time (counts, minutes, slots); the sender sends,
-// one request at a time.
+// goroutines. The control loop acts on time (counts, minutes, CPU slots); the sender
+// sends, one request at a time.
 type engine struct {
 	config
 	threadClock bool         // CPU is timed, and threads are locked
@@ -26,61 +26,61 @@ type engine struct {
 	offset      atomic.Int64 // Unix time minus now()
 	ring        *ring
 	batchMask   uint64 // a batch is full when these bits of the ring's count are 0
-	room        int    // places kept free while a request lasts
+	headroom    int    // places kept free while a request is in flight
 	cells       *cellTable
 	intervals   intervalList
 	out         outlet
 	counters    counters
 	probe       probeCosts
-	hooks       atomic.Int64 // of the program, that are asked for a trace now
+	hooks       atomic.Int64 // trace hooks of the program that run now
 	policy      policy
 	closing     bool // no method is switched on any more; guarded by registry.mu
 
-	lastCut     int64 // Unix ns; the minder's
+	lastCut     int64 // Unix ns; owned by the control loop
 	lastCPU     int64
 	lastCutDone chan struct{}
 
-	records    []record // the sender's, reused
-	sumsLeft   bool     // the last request did not hold all cells
-	delivering atomic.Bool
-	underway   atomic.Int64 // calls in the request under way
-	encoder    encoder
-	resource   []byte
+	records       []record // owned by the sender, reused
+	cellsPending  bool     // the last request did not hold all cells
+	delivering    atomic.Bool
+	inFlightCalls atomic.Int64 // calls in the request that is in flight
+	encoder       encoder
+	resource      []byte
 
 	wake     chan struct{} // to the sender: something is worth sending
-	crowded  chan struct{} // to the minder: the queue has little room left
+	crowded  chan struct{} // to the control loop: the queue has little headroom left
 	stopping chan struct{}
 	stopped  sync.WaitGroup
-	hurry    context.Context // ends when shutdown may wait no longer
+	deadline context.Context // ends when shutdown may wait no longer
 	giveUp   context.CancelFunc
 
-	http        *http.Client
-	rateHomes   *homes // nil = rates are not asked for
-	rateQuery   string
-	askHeaders  headers               // of questions for rates
-	methodWatch *methodWatch          // nil = there is no method file
-	filed       chan *methodfile.File // from who follows it to the minder
-	served      chan *rateTable       // from the poller to the minder
-	ratesUntil  int64                 // as now() counts: then they are no longer fresh; the minder's
-	ratesServed atomic.Bool           // rates are in force that a collector served
-	polling     context.Context       // ends when shutdown begins
-	stopPolling context.CancelFunc
+	http          *http.Client
+	rateEndpoints *endpointList // nil = rates are not polled
+	rateQuery     string
+	askHeaders    headers               // of polls for rates
+	methodWatch   *methodWatch          // nil = there is no method file
+	methodFiles   chan *methodfile.File // from followFile to the control loop
+	servedRates   chan *rateTable       // from the poller to the control loop
+	ratesUntil    int64                 // as now() counts: then they are no longer fresh; owned by the control loop
+	ratesServed   atomic.Bool           // rates are in force that a collector served
+	polling       context.Context       // ends when shutdown begins
+	stopPolling   context.CancelFunc
 }
 
 // counters are those of an engine that are not kept elsewhere.
 type counters struct {
-	dropped      atomic.Int64
-	slotRefusals atomic.Int64
-	wallOnly     atomic.Int64 // methods whose CPU is no longer timed
-	traceFaults  atomic.Int64
-	reloads      atomic.Int64 // of the method file
-	fileFaults   atomic.Int64
-	states       [cpuStates]atomic.Int64
-	recovered    atomic.Int64
-	sent         atomic.Int64 // spans
-	failed       atomic.Int64
-	retried      atomic.Int64
-	unsure       atomic.Int64 // measurements in requests of unknown outcome
+	dropped        atomic.Int64
+	slotRefusals   atomic.Int64
+	wallOnly       atomic.Int64 // methods whose CPU is no longer timed
+	traceFaults    atomic.Int64
+	reloads        atomic.Int64 // of the method file
+	fileFaults     atomic.Int64
+	states         [cpuStates]atomic.Int64
+	recovered      atomic.Int64
+	sent           atomic.Int64 // spans
+	failed         atomic.Int64
+	retried        atomic.Int64
+	unknownOutcome atomic.Int64 // measurements in requests of unknown outcome
 }
 
 var (
@@ -117,7 +117,7 @@ func Start(ctx context.Context, options ...Option) (shutdown func(context.Contex
 		return nothing, fmt.Errorf("corehour: Start: %w", err)
 	}
 	err = e.install()
-	notes.write()
+	messages.write()
 	if err != nil {
 		return nothing, err
 	}
@@ -143,7 +143,7 @@ func newEngine(c config) (*engine, error) {
 		walkable:    frames.Trusted(),
 		ring:        newRing(c.queue),
 		batchMask:   uint64(c.batch - 1),
-		room:        roomOf(&c),
+		headroom:    headroomOf(&c),
 		cells:       newCellTable(c.cells),
 		wake:        make(chan struct{}, 1),
 		crowded:     make(chan struct{}, 1),
@@ -151,12 +151,12 @@ func newEngine(c config) (*engine, error) {
 		lastCutDone: make(chan struct{}),
 		resource:    encodeResource(attributes),
 		rateQuery:   rateQuery(attributes),
-		served:      make(chan *rateTable),
-		filed:       make(chan *methodfile.File),
+		servedRates: make(chan *rateTable),
+		methodFiles: make(chan *methodfile.File),
 		http:        newClient(c.client, c.tls),
 	}
-	e.hurry, e.giveUp = context.WithCancel(context.Background())
-	e.polling, e.stopPolling = context.WithCancel(e.hurry)
+	e.deadline, e.giveUp = context.WithCancel(context.Background())
+	e.polling, e.stopPolling = context.WithCancel(e.deadline)
 	e.anchor()
 	e.lastCut = e.unix(now())
 	e.lastCPU, _ = hostclock.ProcessCPU()
@@ -174,7 +174,7 @@ func newEngine(c config) (*engine, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.rateHomes = newHomes(urls)
+		e.rateEndpoints = newEndpointList(urls)
 		e.askHeaders = c.headersOfRates(urls)
 	}
 	if c.writer != nil {
@@ -196,19 +196,19 @@ func (e *engine) install() error {
 	default:
 		return errStarted
 	}
-	on := e.adopt()
+	on := e.assignPlans()
 	if err := e.policy.strictlyUsed(); err != nil {
 		e.switchOff()
 		registry.engine = nil
 		return fmt.Errorf("corehour: Start: %w", err)
 	}
 	if on == 0 && (len(registry.ordered) > 0 || e.defaults.mode == Off) {
-		notes.add("every method is off: set COREHOUR_SAMPLE=0.01, or name methods in the file of COREHOUR_METHODS")
+		messages.logf("every method is off: set COREHOUR_SAMPLE=0.01, or name methods in the file of COREHOUR_METHODS")
 	}
-	e.run(e.mind)
-	e.run(e.send)
-	if e.rateHomes != nil {
-		e.run(e.poll)
+	e.startWorker(e.controlLoop)
+	e.startWorker(e.send)
+	if e.rateEndpoints != nil {
+		e.startWorker(e.poll)
 	}
 	if e.methodWatch != nil {
 		go func() {
@@ -219,17 +219,17 @@ func (e *engine) install() error {
 	return nil
 }
 
-// adopt gives every method its plan and tells how many are on. What a method has
-// counted since the last interval of the engine before, by calls that were on their
-// way when it ended, leaves with the first of this one. registry.mu is held.
-func (e *engine) adopt() (on int) {
+// assignPlans gives every method its plan and returns how many are on. Calls that were
+// in flight when the previous engine ended, and were counted since its last interval,
+// are reported with the first interval of this engine. registry.mu is held.
+func (e *engine) assignPlans() (on int) {
 	registry.engine = e
 	for _, m := range registry.ordered {
 		m.wallOnly = ""
 		if m.strayed.Load() {
-			e.heedStray(m)
+			e.disableCPUOfStray(m)
 		}
-		if e.settle(m); m.plan.Load() != nil {
+		if e.updatePlan(m); m.plan.Load() != nil {
 			on++
 		}
 	}
@@ -239,19 +239,19 @@ func (e *engine) adopt() (on int) {
 // switchOff switches every method off. registry.mu is held.
 func (e *engine) switchOff() {
 	for _, m := range registry.ordered {
-		m.settleTo(nil)
+		m.replacePlan(nil)
 	}
 }
 
-// run starts a goroutine of the engine. A panic in it is our fault and must not
-// be the program's: it is counted, named once, and the work goes on.
-func (e *engine) run(work func()) {
+// startWorker starts a goroutine of the engine. A panic in it must not end the program:
+// it is counted, logged once, and the work is started again.
+func (e *engine) startWorker(work func()) {
 	e.stopped.Add(1)
 	go func() {
 		defer e.stopped.Done()
 		for !e.attempt(work) {
 			select {
-			case <-e.hurry.Done():
+			case <-e.deadline.Done():
 				return
 			case <-time.After(time.Second):
 			}
@@ -259,26 +259,26 @@ func (e *engine) run(work func()) {
 	}()
 }
 
-// attempt tells whether work came to its end.
+// attempt calls work and reports whether it returned without a panic.
 func (e *engine) attempt(work func()) (done bool) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			e.counters.recovered.Add(1)
-			notes.add("recovered from a fault of its own: %v", fault)
+			messages.logf("recovered from a fault of its own: %v", fault)
 		}
 	}()
 	work()
 	return true
 }
 
-// offer hands a finished call to the exporter, or adds it up if the queue is full.
+// offer queues a finished call, or aggregates it if the queue is full.
 func (e *engine) offer(r *record) {
 	p, at := e.ring.claim()
 	if p == nil {
 		e.counters.dropped.Add(1)
-		e.fold(r)
-		if e.room > 0 {
-			e.askForRoom()
+		e.aggregateOverflow(r)
+		if e.headroom > 0 {
+			e.requestHeadroom()
 		}
 		return
 	}
@@ -286,20 +286,20 @@ func (e *engine) offer(r *record) {
 	e.publish(p, at)
 }
 
-// publish wakes the sender whenever another batch is full.
+// publish completes a claimed place and wakes the sender whenever another batch is full.
 func (e *engine) publish(p *place, at uint64) {
 	p.publish(at)
 	if (at+1)&e.batchMask == 0 {
 		e.wakeSender()
-		if e.room > 0 && e.ring.length() > len(e.ring.places)-e.room {
-			e.askForRoom()
+		if e.headroom > 0 && e.ring.length() > len(e.ring.places)-e.headroom {
+			e.requestHeadroom()
 		}
 	}
 }
 
-func (e *engine) fold(r *record) {
+func (e *engine) aggregateOverflow(r *record) {
 	e.counters.states[r.state].Add(1)
-	e.cells.fold(r, e.unix(r.start))
+	e.cells.addOverflow(r, e.unix(r.start))
 }
 
 func (e *engine) wakeSender() {

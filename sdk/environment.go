@@ -25,19 +25,19 @@ func (c *config) fromEnvironment() {
 	c.endpoints("COREHOUR_ENDPOINTS", tracesPath, true)
 	if base := os.Getenv("COREHOUR_RATES_ENDPOINT"); base != "" {
 		if _, err := ratesURLs(base, c.collectors); err != nil {
-			notes.add("COREHOUR_RATES_ENDPOINT is left out: %v", err)
+			messages.logf("COREHOUR_RATES_ENDPOINT is left out: %v", err)
 		} else {
 			c.rates = base
 		}
 	}
-	pairs("OTEL_EXPORTER_OTLP_HEADERS", c.headers.add)
-	pairs("OTEL_EXPORTER_OTLP_TRACES_HEADERS", c.headers.add)
-	pairs("COREHOUR_RATES_HEADERS", c.rateHeaders.add)
+	pairs("OTEL_EXPORTER_OTLP_HEADERS", c.headers.setHeader)
+	pairs("OTEL_EXPORTER_OTLP_TRACES_HEADERS", c.headers.setHeader)
+	pairs("COREHOUR_RATES_HEADERS", c.rateHeaders.setHeader)
 	c.tls = tlsFromEnvironment()
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"} {
 		if value := os.Getenv(name); value != "" {
 			if ms, err := strconv.Atoi(value); err != nil || ms <= 0 || ms > int(longestTimeout/time.Millisecond) {
-				notes.add("%s is left out: must be a positive number of milliseconds, a day's at most, found %q", name, value)
+				messages.logf("%s is left out: must be a positive number of milliseconds, a day's at most, found %q", name, value)
 			} else {
 				c.timeout = time.Duration(ms) * time.Millisecond
 			}
@@ -49,21 +49,21 @@ func (c *config) fromEnvironment() {
 		case "gzip", "none":
 			c.gzip = value == "gzip"
 		default:
-			notes.add("%s is left out: must be gzip or none, found %q", name, value)
+			messages.logf("%s is left out: must be gzip or none, found %q", name, value)
 		}
 	}
 
 	if strings.EqualFold(os.Getenv("COREHOUR_EXPORT"), "stderr") {
 		c.writer = os.Stderr
 	} else if value := os.Getenv("COREHOUR_EXPORT"); value != "" && !strings.EqualFold(value, "otlp") {
-		notes.add("COREHOUR_EXPORT is left out: must be otlp or stderr, found %q", value)
+		messages.logf("COREHOUR_EXPORT is left out: must be otlp or stderr, found %q", value)
 	}
 	if value := os.Getenv("COREHOUR_SAMPLE"); strings.EqualFold(value, "off") {
 		c.defaults.mode = Off
 	} else if value != "" {
 		rate, err := strconv.ParseFloat(value, 64)
 		if err != nil || shareFault("", rate) != "" {
-			notes.add("COREHOUR_SAMPLE is left out: must be off or within 0 and 1, found %q", value)
+			messages.logf("COREHOUR_SAMPLE is left out: must be off or within 0 and 1, found %q", value)
 		} else {
 			c.defaults.rate = rate
 		}
@@ -75,7 +75,7 @@ func (c *config) fromEnvironment() {
 	case strings.EqualFold(value, "off"):
 		c.cpu = cpuOff
 	default:
-		notes.add("COREHOUR_CPU is left out: must be on or off, found %q", value)
+		messages.logf("COREHOUR_CPU is left out: must be on or off, found %q", value)
 	}
 	c.methodFile = os.Getenv("COREHOUR_METHODS")
 }
@@ -91,7 +91,7 @@ func (c *config) endpoints(variable, path string, several bool) {
 		bases = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 	}
 	if all, err := addressedAll(bases, path); err != nil {
-		notes.add("%s is left out: %v", variable, err)
+		messages.logf("%s is left out: %v", variable, err)
 	} else {
 		c.collectors = all
 	}
@@ -109,9 +109,9 @@ func pairs(variable string, take func(key, value string) (fault string)) {
 		key = strings.TrimSpace(key)
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if !ok || key == "" || err != nil {
-			notes.add("%s: entry %d is left out: must be key=value with the value URL-escaped", variable, i+1)
+			messages.logf("%s: entry %d is left out: must be key=value with the value URL-escaped", variable, i+1)
 		} else if fault := take(key, value); fault != "" {
-			notes.add("%s: entry %d is left out: %s", variable, i+1, fault)
+			messages.logf("%s: entry %d is left out: %s", variable, i+1, fault)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestEachRefusalIsCountedOnce(t *testing.T) {
 		defer close(quitted)
 		var batch []record
 		for {
-			batch = e.ring.take(batch[:0], 8)
+			batch = e.ring.dequeue(batch[:0], 8)
 			taken.Add(int64(len(batch)))
 			select {
 			case <-quit:
@@ -48,11 +48,11 @@ func TestEachRefusalIsCountedOnce(t *testing.T) {
 	running.Wait()
 	close(quit)
 	<-quitted
-	for range len(e.ring.places) - e.ring.length() + 10 { // and full at the end, beyond doubt
+	for range len(e.ring.places) - e.ring.length() + 10 { // and certainly full at the end
 		exactDrops.Begin().End()
 	}
 	calls := exactDrops.Calls() - before
-	left := int64(len(e.ring.take(nil, len(e.ring.places))))
+	left := int64(len(e.ring.dequeue(nil, len(e.ring.places))))
 	s := Stats()
 	if s.Dropped < 10 || s.Dropped != s.Folded || s.Dropped+taken.Load()+left != calls || s.Recorded != taken.Load()+left || s.FoldLost != 0 {
 		t.Errorf("%d calls: %d taken, %d left; recorded %d, dropped %d, folded %d, lost %d", calls, taken.Load(), left, s.Recorded, s.Dropped, s.Folded, s.FoldLost)
@@ -86,7 +86,7 @@ func TestChoicesAreIndependent(t *testing.T) {
 				}
 				last = is
 			}
-			e.ring.take(nil, n)
+			e.ring.dequeue(nil, n)
 			a, b := float64(chosen), float64(n-chosen)
 			mean := 2*a*b/n + 1
 			z := (float64(runs) - mean) / math.Sqrt((mean-1)*(mean-2)/(n-1))

@@ -10,7 +10,7 @@ import (
 // hostOf names a URL by its scheme and host: user, path and query may be secret.
 func hostOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// faultAt says what went wrong at a URL that has been parsed before.
+// faultAt returns what went wrong at a URL that has been parsed before.
 func faultAt(at string, err error) error {
 	u, fault := url.Parse(at)
 	if fault != nil {

@@ -12,9 +12,9 @@ import (
 // headers are sent with requests, by canonical name. Their values may be secrets.
 type headers map[string]string
 
-// add adds a header, or says why it cannot be sent. What is no name may be a secret
-// in the wrong place.
-func (h headers) add(name, value string) (fault string) {
+// setHeader sets a header, or returns why it cannot be sent. The fault does not quote an
+// invalid name: it may be a secret in the wrong place.
+func (h headers) setHeader(name, value string) (fault string) {
 	switch {
 	case !isToken(name):
 		return "a header's name must be of letters, digits and the signs of RFC 9110 alone, without spaces and colons"
@@ -25,14 +25,14 @@ func (h headers) add(name, value string) (fault string) {
 	return ""
 }
 
-// headersOfRates are those of questions for rates at these URLs. A token for the collector
+// headersOfRates returns the headers of polls for rates at these URLs. A token for the collector
 // is not shown to another host, and not without TLS if the collector has TLS.
 func (c *config) headersOfRates(urls []string) headers {
 	for _, u := range urls {
 		at := siteOf(u)
 		if !slices.ContainsFunc(c.collectors, func(collector string) bool { return siteOf(collector) == at }) {
 			if len(c.headers) > 0 && len(c.rateHeaders) == 0 {
-				notes.add("the headers for the collector are not sent with questions for rates: %s is another host, or has another scheme: "+
+				messages.logf("the headers for the collector are not sent with polls for rates: %s is another host, or has another scheme: "+
 					"set COREHOUR_RATES_HEADERS", at)
 			}
 			return c.rateHeaders
@@ -43,7 +43,7 @@ func (c *config) headersOfRates(urls []string) headers {
 	return all
 }
 
-// siteOf is the scheme and the host of a URL that has been parsed before, whatever its port.
+// siteOf returns the scheme and the host of a URL that has been parsed before, whatever its port.
 func siteOf(parsed string) string {
 	u, err := url.Parse(parsed)
 	if err != nil {
@@ -52,7 +52,7 @@ func siteOf(parsed string) string {
 	return strings.ToLower(u.Scheme + "://" + u.Hostname())
 }
 
-// isToken tells whether a name can be that of an HTTP header, by RFC 9110.
+// isToken reports whether name is a valid name of an HTTP header (RFC 9110).
 func isToken(name string) bool {
 	for _, r := range name {
 		switch {
@@ -65,7 +65,7 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// isHeaderValue tells whether a value can stand in an HTTP header: no control
+// isHeaderValue reports whether value is valid in an HTTP header: no control
 // characters but the tab.
 func isHeaderValue(value string) bool {
 	return !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })

@@ -17,9 +17,9 @@ import (
 func force(e *engine, m *Method, s settings) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
-	m.options.wish = wish{mode: &s.mode, rate: &s.rate, cpuRate: &s.cpuRate, tail: &s.tail, stack: &s.stack}
+	m.options.override = override{mode: &s.mode, rate: &s.rate, cpuRate: &s.cpuRate, tail: &s.tail, stack: &s.stack}
 	m.options.noCaller = s.noCaller
-	e.settle(m)
+	e.updatePlan(m)
 }
 
 // keepOptions undoes at the end of the test what force does in it.
@@ -61,7 +61,7 @@ func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
 		take, status, header, lost = c.answer(r)
 	}
 	if take {
-		c.take(body)
+		c.receive(body)
 	}
 	if lost {
 		return nil, errLost
@@ -80,7 +80,7 @@ func bodyOf(r *http.Request) ([]byte, error) {
 	return io.ReadAll(plain)
 }
 
-func (c *collector) take(body []byte) {
+func (c *collector) receive(body []byte) {
 	request, err := readRequest(body)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,7 +178,7 @@ func trace(r *http.Request) {
 	}
 }
 
-// startWith makes an engine whose goroutines do not run: the test is its minder
+// startWith makes an engine whose goroutines do not run: the test is its control loop
 // and its sender.
 func startWith(t testing.TB, change func(*config)) (*engine, *config) {
 	t.Helper()
@@ -195,7 +195,7 @@ func startWith(t testing.TB, change func(*config)) (*engine, *config) {
 	if registry.engine != nil {
 		t.Fatal("another engine is installed")
 	}
-	e.adopt()
+	e.assignPlans()
 	t.Cleanup(func() { e.shutdownForTest() })
 	return e, &e.config
 }
@@ -211,12 +211,12 @@ func seeded(seed uint64) func() uint64 {
 	}
 }
 
-// renew gives a method a plan that begins anew, with numbers of its own.
+// renew gives a method a new plan, with numbers of its own.
 func renew(e *engine, m *Method, seed uint64) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
 	e.random = seeded(seed)
-	m.settleTo(newPlan(e, m, e.policy.settingsFor(m)))
+	m.replacePlan(newPlan(e, m, e.policy.settingsFor(m)))
 }
 
 // shutdownForTest ends such an engine; what the test left in its queue is of no
@@ -226,7 +226,7 @@ func (e *engine) shutdownForTest() {
 	mine := registry.engine == e
 	registry.mu.Unlock()
 	if mine {
-		e.cut(e.unix(now()), true) // as the minder does, or the next test would have these calls
+		e.cut(e.unix(now()), true) // as the control loop does, or the next test would have these calls
 		e.shutdown(context.Background())
 	}
 }

@@ -14,7 +14,7 @@ type interval struct {
 	final      bool
 }
 
-// spans is how many spans the interval makes.
+// spans returns how many spans the interval makes.
 func (iv *interval) spans() int {
 	if iv.total > 0 {
 		return 2
@@ -32,7 +32,7 @@ type intervalList struct {
 
 const maxIntervals = 64
 
-func (l *intervalList) add(iv *interval) {
+func (l *intervalList) addInterval(iv *interval) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting = append(l.waiting, iv)
@@ -77,9 +77,9 @@ func (iv *interval) absorb(older *interval) {
 	iv.cpuKnown = iv.cpuKnown && older.cpuKnown
 }
 
-// take removes the oldest intervals, as many as have so many counts together, but
-// one at least.
-func (l *intervalList) take(counts int) []*interval {
+// removeOldest removes and returns the oldest intervals, as many as have counts together
+// at most, but one at least.
+func (l *intervalList) removeOldest(counts int) []*interval {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := 0

@@ -34,7 +34,7 @@ func TestIntervalsAreAligned(t *testing.T) {
 			spans := c.spans(t, "counts")
 			processes := c.spans(t, "process")
 			if len(processes) != len(spans) {
-				t.Errorf("%d process spans beside %d counts spans", len(processes), len(spans))
+				t.Errorf("%d process spans and %d counts spans", len(processes), len(spans))
 			}
 			total := int64(0)
 			at := began.UnixNano()
@@ -137,7 +137,7 @@ func TestShutdownKeepsItsDeadline(t *testing.T) {
 			t.Error("no error from a shutdown that delivered nothing")
 		}
 		if lost := Stats().WriteUnknown - unsure; lost != 1 {
-			t.Errorf("%d calls of unknown fate, want 1", lost)
+			t.Errorf("%d calls of unknown outcome, want 1", lost)
 		}
 		if again := shutdown(context.Background()); !errors.Is(again, err) {
 			t.Errorf("the second shutdown says %v, the first %v", again, err)
@@ -164,7 +164,7 @@ func TestShutdownWithoutCollector(t *testing.T) {
 		}
 		began := time.Now()
 		err = shutdown(context.Background())
-		want := "corehour: shutdown: not delivered: 3 calls and 3 measurements; of unknown fate: 0 calls: "
+		want := "corehour: shutdown: not delivered: 3 calls and 3 measurements; of unknown outcome: 0 calls: "
 		if err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
 			t.Errorf("error %v", err)
 		}

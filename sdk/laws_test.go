@@ -26,7 +26,7 @@ func TestLawsFailAtTheirRate(t *testing.T) {
 		for seed := range uint64(seeds) {
 			renew(e, lawful, seed)
 			chosen := choices(e, lawful, calls)
-			e.ring.take(nil, calls)
+			e.ring.dequeue(nil, calls)
 			for law, z := range map[string]float64{
 				"share": shareZ(chosen, p), "runs": runsZ(chosen), "gaps": gapsZ(chosen, p),
 			} {
@@ -169,7 +169,7 @@ func TestTheStampedRateIsTheRateOfTheGapUnderSwitches(t *testing.T) {
 	var others sync.WaitGroup
 	others.Go(func() { // who takes a little from a queue that is full
 		for {
-			for _, r := range e.ring.take(nil, 16) {
+			for _, r := range e.ring.dequeue(nil, 16) {
 				begun[r.p()].kept.Add(1)
 			}
 			select {
@@ -200,7 +200,7 @@ func TestTheStampedRateIsTheRateOfTheGapUnderSwitches(t *testing.T) {
 			switches.Add(1)
 			if i == 20 {
 				registry.mu.Lock()
-				switched.spread(8)
+				switched.shardCounters(8)
 				registry.mu.Unlock()
 			}
 			runtime.Gosched()
@@ -210,11 +210,11 @@ func TestTheStampedRateIsTheRateOfTheGapUnderSwitches(t *testing.T) {
 	close(quit)
 	others.Wait()
 	force(e, switched, settings{mode: Off})
-	for _, r := range e.ring.take(nil, 64) {
+	for _, r := range e.ring.dequeue(nil, 64) {
 		begun[r.p()].kept.Add(1)
 	}
 	inSums := int64(0)
-	for _, c := range e.cells.take(1 << 20) {
+	for _, c := range e.cells.removeCells(1 << 20) {
 		if c.p == 1 {
 			inSums += c.wall.n
 		} else {

@@ -89,7 +89,7 @@ func TestATransportThatTellsNothing(t *testing.T) {
 			t.Errorf("10 calls arrived as %d", got)
 		}
 		if after := Stats(); after.WriteUnknown-before.WriteUnknown != 10 || after.HandedOut-before.HandedOut != 10 {
-			t.Errorf("of 10 calls %d handed out, %d of unknown fate", after.HandedOut-before.HandedOut, after.WriteUnknown-before.WriteUnknown)
+			t.Errorf("of 10 calls %d emitted, %d of unknown outcome", after.HandedOut-before.HandedOut, after.WriteUnknown-before.WriteUnknown)
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestABodyIsWithdrawn(t *testing.T) {
 		c.retry = retryPolicy{}
 	})
 	e.cut(e.unix(now()), false)
-	if got := e.out.deliver(e, e.seal(false)); got != refused {
+	if got := e.out.deliver(e, e.buildRequest(false)); got != refused {
 		t.Errorf("outcome %d", got)
 	}
 	if data, err := io.ReadAll(kept); err == nil || len(data) > 0 {
@@ -127,10 +127,10 @@ func TestACallOnItsWayIsHandedOutLater(t *testing.T) {
 	ledgerQuiet.Begin().End()
 	stop()
 	if got := counted(server, t)[ledgerQuiet.Name()]; got != 2 {
-		t.Errorf("%d calls handed out, want the late one and another", got)
+		t.Errorf("%d calls emitted, want the late one and another", got)
 	}
 	if after := Stats(); after.Calls-before.Calls != after.HandedOut-before.HandedOut {
-		t.Errorf("%d calls made, %d handed out", after.Calls-before.Calls, after.HandedOut-before.HandedOut)
+		t.Errorf("%d calls made, %d emitted", after.Calls-before.Calls, after.HandedOut-before.HandedOut)
 	}
 }
 
@@ -173,13 +173,13 @@ func (s *moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	hangUp := func() { panic(http.ErrAbortHandler) }
 	switch s.mood() {
 	default:
-		s.take(body)
+		s.receive(body)
 	case 3:
 		w.WriteHeader(http.StatusBadRequest)
 	case 4:
 		w.WriteHeader(http.StatusServiceUnavailable)
 	case 5:
-		s.take(body)
+		s.receive(body)
 		hangUp()
 	case 6:
 		s.see(body)

@@ -22,16 +22,16 @@ type Method struct {
 	first   [1]callCounter
 	located atomic.Bool // its function has been seen on a stack
 
-	cpuHeld atomic.Int32 // CPU slots held now, or lost
-	strayed atomic.Bool  // a call whose CPU was timed ended on another goroutine: it takes no slot any more
-	lastCPU atomic.Int64 // of a timed call, in ns; 0 = none yet
-	ways    [waysOfMethod]atomic.Pointer[way]
+	cpuHeld     atomic.Int32 // CPU slots held now, or lost
+	strayed     atomic.Bool  // a call whose CPU was timed ended on another goroutine: the method gets no slot any more
+	lastCPU     atomic.Int64 // of a timed call, in ns; 0 = none yet
+	callerCache [callerCacheSize]atomic.Pointer[cachedStack]
 
 	// The rest is guarded by registry.mu.
-	options  methodOptions
-	wallOnly string // why its CPU is no longer timed; "" = it is
-	handed   int64  // calls already cut into an interval
-	tailFrom int64  // the threshold of its tail
+	options       methodOptions
+	wallOnly      string // why its CPU is no longer timed; "" = it is
+	reportedCalls int64  // calls already cut into an interval
+	tailFrom      int64  // the threshold of its tail
 }
 
 // callCounter has a cache line to itself: two goroutines that count on one line
@@ -60,24 +60,24 @@ func NewMethod(name string, options ...MethodOption) *Method {
 	defer registry.mu.Unlock()
 	if m, ok := registry.byName[name]; ok {
 		if len(options) > 0 && !wanted.same(m.options) {
-			notes.add("method %q was made twice with different options; the first ones hold", name)
+			messages.logf("method %q was made twice with different options; the first ones hold", name)
 		}
 		return m
 	}
 	m := &Method{name: name, normal: normalName(name), options: wanted, tailFrom: never}
 	for _, fault := range wanted.faults {
-		notes.add("method %q: %s", name, fault)
+		messages.logf("method %q: %s", name, fault)
 	}
 	if len(registry.ordered) >= maxMethods || name == "" {
 		registry.refused++
-		notes.add("method %q stays off: %s", name, refusal(name))
+		messages.logf("method %q stays off: %s", name, refusal(name))
 		return m
 	}
 	m.prepare()
 	registry.byName[name] = m
 	registry.ordered = append(registry.ordered, m)
 	if registry.engine != nil {
-		registry.engine.settle(m)
+		registry.engine.updatePlan(m)
 	}
 	return m
 }
@@ -116,9 +116,9 @@ func (m *Method) Calls() int64 {
 	return total
 }
 
-// spread gives a busy method a counter per shard, once. The first counter keeps
-// what it has and goes on being added up: a call may still be on its way to it.
-func (m *Method) spread(shards int) {
+// shardCounters gives a busy method a counter per shard, once. The first counter keeps
+// its value and stays part of the sum: a call may still be about to increment it.
+func (m *Method) shardCounters(shards int) {
 	if len(*m.calls.Load()) > 1 {
 		return
 	}

@@ -2,7 +2,7 @@ package corehour
 
 import "fmt"
 
-// Mode says what a probe does with a call.
+// Mode is what a probe does with a call.
 type Mode uint8
 
 const (
@@ -33,14 +33,14 @@ func (m Mode) String() string {
 type MethodOption func(*methodOptions)
 
 type methodOptions struct {
-	wish
+	override
 	noCaller bool
 	faults   []string
 }
 
-// wish is what one source (code, file, collector) wants for a method; nil and
-// false mean it has no opinion.
-type wish struct {
+// override is what one source (code, file, collector) sets for a method; nil and false
+// mean it is not set.
+type override struct {
 	mode     *Mode
 	rate     *float64
 	cpuRate  *float64
@@ -70,7 +70,7 @@ func sameValue[T comparable](a, b *T) bool {
 
 // Rate sets the share of calls that are timed, from 0 (counted only) to 1. In
 // mode Aggregate every call is timed, and the rate is the share whose caller and
-// CPU are looked at.
+// CPU are recorded.
 func Rate(p float64) MethodOption {
 	return func(o *methodOptions) {
 		if fault := shareFault("rate", p); fault != "" {
@@ -109,9 +109,9 @@ func WithMode(mode Mode) MethodOption {
 	}
 }
 
-// Tail keeps every long call, about one in a thousand, beside those chosen at
-// random. Every call is then timed by the wall, about 0.1 us each. It means nothing
-// in mode Aggregate.
+// Tail keeps every long call, about one in a thousand, in addition to those chosen at
+// random. Every call is then timed by the wall, about 0.1 us each. It has no effect in
+// mode Aggregate.
 func Tail() MethodOption {
 	return func(o *methodOptions) {
 		yes := true
@@ -120,7 +120,7 @@ func Tail() MethodOption {
 }
 
 // Stack gives chosen calls their stack: the methods that are on up to this one, the
-// outermost first, by class.method, separated by ";". It is looked for 64 frames up
+// outermost first, by class.method, separated by ";". It is searched 64 frames up
 // and is at most 4 KiB long; what is further out is "(cut)". A function that begins
 // several methods is "(ambiguous)". It costs a chosen call about 1 us and an
 // allocation. Sums have no stack, and so has mode Aggregate none, nor a method with
@@ -138,7 +138,7 @@ func NoCaller() MethodOption {
 	return func(o *methodOptions) { o.noCaller = true }
 }
 
-// shareFault says what is wrong with a share, or "".
+// shareFault returns what is wrong with a share, or "".
 func shareFault(what string, share float64) string {
 	if share >= 0 && share <= 1 {
 		return ""

@@ -17,12 +17,12 @@ import (
 type methodWatch struct {
 	path   string
 	strict bool
-	judged [sha256.Size]byte // the content judged last
+	judged [sha256.Size]byte // the content parsed last
 	seen   [sha256.Size]byte // another content, seen once: perhaps still being written
-	fault  string            // why it could not be read or used, named once
+	fault  string            // why it could not be read or used, logged once
 }
 
-// filePause is how often the file is looked at.
+// filePause is how often the file is read.
 const filePause = 5 * time.Second
 
 // first reads the file for the first time.
@@ -31,10 +31,10 @@ func (w *methodWatch) first() (*methodfile.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.judge(data, sha256.Sum256(data))
+	return w.parseFile(data, sha256.Sum256(data))
 }
 
-// next returns what the file says once two looks agree that it has changed, else
+// next returns the content of the file once two reads agree that it has changed, else
 // nil.
 func (w *methodWatch) next() (*methodfile.File, error) {
 	data, err := w.read()
@@ -46,10 +46,10 @@ func (w *methodWatch) next() (*methodfile.File, error) {
 		w.seen = sum
 		return nil, nil
 	}
-	return w.judge(data, sum)
+	return w.parseFile(data, sum)
 }
 
-// read wants a regular file: reading anything else may never end.
+// read reads a regular file: reading anything else may never end.
 func (w *methodWatch) read() ([]byte, error) {
 	info, err := os.Stat(w.path)
 	if err != nil {
@@ -73,7 +73,7 @@ func (w *methodWatch) read() ([]byte, error) {
 	return data, nil
 }
 
-func (w *methodWatch) judge(data []byte, sum [sha256.Size]byte) (*methodfile.File, error) {
+func (w *methodWatch) parseFile(data []byte, sum [sha256.Size]byte) (*methodfile.File, error) {
 	w.judged, w.seen = sum, sum
 	file, err := methodfile.Parse(data)
 	if err != nil {
@@ -83,27 +83,27 @@ func (w *methodWatch) judge(data []byte, sum [sha256.Size]byte) (*methodfile.Fil
 		return nil, fmt.Errorf("method file %s: %s", w.path, strings.Join(file.Faults, "; "))
 	}
 	for _, fault := range file.Faults {
-		notes.add("method file %s: %s", w.path, fault)
+		messages.logf("method file %s: %s", w.path, fault)
 	}
 	return file, nil
 }
 
-// followFile hands every new content of the method file to the minder. Shutdown
+// followFile passes every new content of the method file to the control loop. Shutdown
 // does not wait for it: a file system that hangs must not hang the program.
 func (e *engine) followFile() {
-	for e.idle(filePause) {
+	for e.waitForPoll(filePause) {
 		file, err := e.methodWatch.next()
 		if err != nil && err.Error() != e.methodWatch.fault {
 			e.methodWatch.fault = err.Error()
 			e.counters.fileFaults.Add(1)
-			notes.add("a change of the method file is not taken: %v", err)
+			messages.logf("a change of the method file is not taken: %v", err)
 		}
 		if file == nil {
 			continue
 		}
 		e.methodWatch.fault = "" // the next one counts, even the same
 		select {
-		case e.filed <- file:
+		case e.methodFiles <- file:
 		case <-e.polling.Done():
 		}
 	}

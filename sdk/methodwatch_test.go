@@ -111,7 +111,7 @@ func TestTheMethodFileIsFollowed(t *testing.T) {
 		}
 	})
 	if n := strings.Count(said(), "is not taken"); n != 2 { // broken, gone
-		t.Errorf("%d remarks on bad changes, want 2:\n%s", n, said())
+		t.Errorf("%d messages about bad changes, want 2:\n%s", n, said())
 	}
 }
 

@@ -23,7 +23,7 @@ type config struct {
 	collectors  []string          // full URLs of trace endpoints, in any order
 	rates       string            // base URL or :port; "" = not asked for
 	headers     headers           // of requests to collectors
-	rateHeaders headers           // of questions for rates, in addition
+	rateHeaders headers           // of polls for rates, in addition
 	tls         *tls.Config       // of the SDK's own client, nil = as Go has it
 	timeout     time.Duration
 	gzip        bool
@@ -33,8 +33,8 @@ type config struct {
 	defaults   settings
 	cpu        cpuChoice
 	methodFile string
-	// methodFileAsked: the program named the file itself, so it wants to know if it
-	// cannot be read.
+	// methodFileAsked: the program named the file itself, so Start fails if it cannot be
+	// read.
 	methodFileAsked bool
 	strictMethods   bool
 
@@ -135,14 +135,14 @@ func WithHeaders(headers map[string]string) Option {
 	return func(c *config) { c.addHeaders("WithHeaders", c.headers, headers) }
 }
 
-// WithRatesHeaders adds headers to questions for rates, wherever they are served.
+// WithRatesHeaders adds headers to polls for rates, wherever they are served.
 func WithRatesHeaders(headers map[string]string) Option {
 	return func(c *config) { c.addHeaders("WithRatesHeaders", c.rateHeaders, headers) }
 }
 
 func (c *config) addHeaders(option string, to headers, added map[string]string) {
 	for name, value := range added {
-		if fault := to.add(name, value); fault != "" {
+		if fault := to.setHeader(name, value); fault != "" {
 			c.fault("%s: %s", option, fault)
 		}
 	}
@@ -171,7 +171,7 @@ func WithWriter(w io.Writer) Option {
 	return func(c *config) { c.writer = w }
 }
 
-// WithSample sets the share of calls timed where a method says nothing else.
+// WithSample sets the share of calls timed of methods without a rate of their own.
 func WithSample(rate float64) Option {
 	return func(c *config) {
 		if fault := shareFault("rate", rate); fault != "" {

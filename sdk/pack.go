@@ -49,7 +49,7 @@ func (p *packer) pack(e *engine, r *request) []byte {
 	return p.zipped.Bytes()
 }
 
-// lend gives a packed body to an HTTP request, and notes in whose hands it is.
+// lend gives a packed body to an HTTP request, and records who owns it.
 func (p *packer) lend(req *http.Request, body []byte, at *custody) {
 	lent := p.lent
 	req.GetBody = func() (io.ReadCloser, error) {

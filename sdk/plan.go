@@ -13,18 +13,18 @@ import (
 	"github.com/corehour/corehour/sdk/internal/processor"
 )
 
-// plan is what a method's probe does from now on. It never changes: another rate
+// plan is what a method's probe does. It never changes: another rate
 // is another plan, so a call is stamped with the very rate its gap was drawn from.
 type plan struct {
 	calls []callCounter  // the method's counters, a power of two of them
 	owned int            // of these, the first: one a processor, and the one after is all others'
-	next  []atomic.Int64 // per counter: the count from which a call needs a closer look
+	next  []atomic.Int64 // per counter: the count from which a call leaves the fast path
 	marks []atomic.Int64 // per counter: the count at which a call is chosen; 0 = not drawn yet
 
 	method *Method
 	engine *engine
 	settings
-	walked    bool    // the caller is looked for by frame pointers
+	walked    bool    // the caller is searched by frame pointers
 	plain     bool    // a chosen call needs nothing but two readings of the clock
 	logRest   float64 // ln(1 - rate)
 	seed      uint64  // of its gaps
@@ -41,7 +41,7 @@ type plan struct {
 	longest  atomic.Int64 // wall time among those that were not
 }
 
-// settings is what all sources together want for a method.
+// settings are those of a method, from all sources.
 type settings struct {
 	mode     Mode
 	rate     float64
@@ -71,7 +71,7 @@ func newPlan(e *engine, m *Method, s settings) *plan {
 	}
 	pl.th = thresholdText(pl.threshold)
 	pl.marks = pl.next
-	if s.mode == Aggregate || s.tail { // every call needs the closer look
+	if s.mode == Aggregate || s.tail { // every call leaves the fast path
 		pl.marks = make([]atomic.Int64, len(counters))
 	}
 	if s.mode == Aggregate {
@@ -162,11 +162,11 @@ func (pl *plan) reached(ctx context.Context, i uint, n int64) Call {
 //go:noinline
 func (pl *plan) timeWalked(ctx context.Context, pcs []uintptr, ended bool, reached int64) Call {
 	if pcs = pcs[min(1, len(pcs)):]; len(pcs) > 0 {
-		if caller, found := pl.method.callerByWay(pcs, ended); found {
+		if caller, found := pl.method.cachedCaller(pcs, ended); found {
 			return pl.time(ctx, caller, "", reached)
 		}
 	}
-	return pl.time(ctx, pl.method.callerLookedFor(pcs, ended), "", reached)
+	return pl.time(ctx, pl.method.findCaller(pcs, ended), "", reached)
 }
 
 // timeCalled times a chosen call whose stack begins with these frames.
@@ -205,7 +205,7 @@ func (pl *plan) claim(i uint, n int64) bool {
 	}
 }
 
-// draw is the random number that belongs to a mark of a counter: the plan's seed and
+// draw returns the random number that belongs to a mark of a counter: the plan's seed and
 // their numbers, mixed by the finalizer of splitmix64. A counter passes each mark once,
 // so none comes twice; and a source that keeps a state, such as the runtime's, would be
 // out of the processor's caches by the next chosen call and cost a microsecond.
@@ -226,7 +226,7 @@ func later(mark, gap int64) int64 {
 	return mark + gap
 }
 
-// gap is the number of calls up to and including the next chosen one for a random
+// gap returns the number of calls up to and including the next chosen one for a random
 // number, by inversion of the geometric law.
 func (pl *plan) gap(random uint64) int64 {
 	if pl.rate == 0 {
@@ -242,7 +242,7 @@ func (pl *plan) gap(random uint64) int64 {
 
 const randomness = 1 << 56 // the space of OpenTelemetry's consistent sampling
 
-// rejectionThreshold is T of OpenTelemetry's consistent probability sampling: of
+// rejectionThreshold returns T of OpenTelemetry's consistent probability sampling: of
 // 2^56 random values those below T are rejected.
 func rejectionThreshold(p float64) uint64 {
 	return uint64(math.Round((1 - p) * randomness))

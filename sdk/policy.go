@@ -20,7 +20,7 @@ type policy struct {
 	rates    *rateTable       // nil = none, or no longer fresh
 }
 
-// newPolicy reads the method file that w is to follow; nil = there is none.
+// newPolicy reads the method file that w follows; nil = there is none.
 func newPolicy(c config, w *methodWatch) (policy, error) {
 	p := policy{defaults: c.defaults, strict: c.strictMethods}
 	if w == nil {
@@ -32,18 +32,18 @@ func newPolicy(c config, w *methodWatch) (policy, error) {
 	}
 	if err != nil {
 		w.fault = err.Error()
-		notes.add("COREHOUR_METHODS is left out: %v", err)
+		messages.logf("COREHOUR_METHODS is left out: %v", err)
 		return p, nil
 	}
 	p.file = file
 	return p, nil
 }
 
-// settingsFor returns what all sources want for a method. registry.mu is held.
+// settingsFor returns the settings of a method from all sources. registry.mu is held.
 func (p *policy) settingsFor(m *Method) settings {
 	s := p.defaults
-	own := m.options.wish
-	filed, entered, bounds := p.filed(m)
+	own := m.options.override
+	filed, entered, bounds := p.fileOverride(m)
 	if !entered {
 		filed.apply(&s)
 	}
@@ -59,7 +59,7 @@ func (p *policy) settingsFor(m *Method) settings {
 	own.apply(&s)
 	blocking := own.blocking || filed.blocking
 	if p.rates != nil {
-		if served, ok := p.rates.wishFor(m.normal); ok {
+		if served, ok := p.rates.overrideFor(m.normal); ok {
 			served.apply(&s)
 			s.rate = bounds.hold(s.rate)
 			blocking = blocking || served.blocking
@@ -77,14 +77,14 @@ func (p *policy) settingsFor(m *Method) settings {
 	return s
 }
 
-// filed returns what the file says of a method, whether by an entry of its own or
+// fileOverride returns what the file says of a method, whether by an entry of its own or
 // by its defaults, and the bounds it sets.
-func (p *policy) filed(m *Method) (w wish, entered bool, b bounds) {
+func (p *policy) fileOverride(m *Method) (w override, entered bool, b bounds) {
 	if p.file == nil {
-		return wish{}, false, bounds{}
+		return override{}, false, bounds{}
 	}
 	s, entered := p.file.Lookup(m.normal)
-	w = wish{rate: s.Rate, cpuRate: s.CPURate, blocking: s.Blocking, tail: s.Tail, stack: s.Stack}
+	w = override{rate: s.Rate, cpuRate: s.CPURate, blocking: s.Blocking, tail: s.Tail, stack: s.Stack}
 	if mode, ok := modeNamed(s.Mode); ok {
 		w.mode = &mode
 	}
@@ -103,12 +103,12 @@ func (b bounds) hold(rate float64) float64 {
 	return rate
 }
 
-func (w *wish) isOff() bool { return w.mode != nil && *w.mode == Off }
+func (w *override) isOff() bool { return w.mode != nil && *w.mode == Off }
 
-func (w *wish) apply(s *settings) {
+func (w *override) apply(s *settings) {
 	if w.rate != nil {
 		s.rate = *w.rate
-		if s.mode == Off { // who asks for a rate wants to be on
+		if s.mode == Off { // a rate switches the method on
 			s.mode = Sample
 		}
 	}
@@ -126,8 +126,8 @@ func (w *wish) apply(s *settings) {
 	}
 }
 
-// strictlyUsed is an error if the policy is strict and the file has entries for methods that are not
-// there when Start is called.
+// strictlyUsed returns an error if the policy is strict and the file has entries for
+// methods that do not exist when Start is called.
 func (p *policy) strictlyUsed() error {
 	if !p.strict {
 		return nil
@@ -135,7 +135,8 @@ func (p *policy) strictlyUsed() error {
 	return p.unused()
 }
 
-// unused names the entries of the file that fit no method. registry.mu is held.
+// unused returns an error with the entries of the file that match no method.
+// registry.mu is held.
 func (p *policy) unused() error {
 	if p.file == nil {
 		return nil
@@ -153,9 +154,9 @@ func (p *policy) unused() error {
 	return errors.New("method file: entries that fit no method: " + strings.Join(unused, ", ") + more)
 }
 
-// repolicy changes the policy of a running engine. Methods whose mode changes
+// updatePolicy changes the policy of a running engine. Methods whose mode changes
 // close their interval before, so that its counts are of one mode.
-func (e *engine) repolicy(change func(*policy)) {
+func (e *engine) updatePolicy(change func(*policy)) {
 	registry.mu.Lock()
 	change(&e.policy)
 	changes := false
@@ -169,40 +170,40 @@ func (e *engine) repolicy(change func(*policy)) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
 	for _, m := range registry.ordered {
-		e.settle(m)
+		e.updatePlan(m)
 	}
 }
 
-func (e *engine) adoptRates(rates *rateTable) {
-	e.repolicy(func(p *policy) { p.rates = rates })
+func (e *engine) applyRates(rates *rateTable) {
+	e.updatePolicy(func(p *policy) { p.rates = rates })
 	e.ratesServed.Store(rates != nil)
 }
 
-func (e *engine) adoptFile(file *methodfile.File) {
-	e.repolicy(func(p *policy) { p.file = file })
+func (e *engine) applyMethodFile(file *methodfile.File) {
+	e.updatePolicy(func(p *policy) { p.file = file })
 	e.counters.reloads.Add(1)
 	e.reportUnused()
 }
 
-// settle gives a method the plan its settings ask for. registry.mu is held.
-func (e *engine) settle(m *Method) {
+// updatePlan gives a method the plan its settings ask for. registry.mu is held.
+func (e *engine) updatePlan(m *Method) {
 	wanted := e.policy.settingsFor(m)
 	current := m.plan.Load()
 	if wanted.mode == Off || e.closing {
 		if current != nil {
-			m.settleTo(nil)
+			m.replacePlan(nil)
 		}
 		return
 	}
 	if current != nil && current.settings == wanted && current.tailFrom == m.tailFrom && len(current.calls) == len(*m.calls.Load()) {
 		return
 	}
-	m.settleTo(newPlan(e, m, wanted))
+	m.replacePlan(newPlan(e, m, wanted))
 }
 
-// settleTo replaces the plan. Calls under way keep the old one; what its shards
+// replacePlan replaces the plan. Calls in flight keep the old one; what its shards
 // hold goes to the cell table, as does what those calls will add.
-func (m *Method) settleTo(pl *plan) {
+func (m *Method) replacePlan(pl *plan) {
 	old := m.plan.Swap(pl)
 	if (old == nil) != (pl == nil) {
 		callersChanged.Add(1)

@@ -12,37 +12,36 @@ import (
 )
 
 const (
-	// pollWait is how long a collector may hold a question until rates change.
+	// pollWait is how long a collector may hold a poll until rates change.
 	pollWait  = 25 * time.Second
-	pollPause = time.Second // between questions at least, should it answer at once
-	pollMost  = time.Minute // between questions at most, while it fails
+	pollPause = time.Second // between polls at least, should it answer at once
+	pollMost  = time.Minute // between polls at most, while it fails
 	maxRates  = 16 << 20    // bytes of an answer
 )
 
-// poll asks a collector for rates, again and again, and hands every answer to the
-// minder.
+// poll polls a collector for rates and passes every answer to the control loop.
 func (e *engine) poll() {
 	var known *rateTable
 	etag, asked := "", -1
 	pause := pollPause
 	for {
 		began := time.Now()
-		at := e.rateHomes.best()
+		at := e.rateEndpoints.best()
 		if at != asked {
 			etag, asked = "", at // another collector, another revision
 		}
-		table, tag, err := e.askRates(e.rateHomes.urls[at], etag)
+		table, tag, err := e.askRates(e.rateEndpoints.urls[at], etag)
 		var later notYet
 		switch {
 		case e.polling.Err() != nil:
 			return
 		case errors.As(err, &later):
-			if !e.idle(later.after) {
+			if !e.waitForPoll(later.after) {
 				return
 			}
 		case err != nil:
-			notes.addOfKind("no rates", "%v", faultAt(e.rateHomes.urls[at], err))
-			e.rateHomes.down(at)
+			messages.logKindf("no rates", "%v", faultAt(e.rateEndpoints.urls[at], err))
+			e.rateEndpoints.markDown(at)
 			pause = min(2*pause, pollMost)
 		default:
 			pause = pollPause
@@ -50,26 +49,26 @@ func (e *engine) poll() {
 				known, etag = table, tag
 			}
 			select {
-			case e.served <- known:
+			case e.servedRates <- known:
 			case <-e.polling.Done():
 				return
 			}
 		}
 		jittered := time.Duration(float64(pause) * (0.75 + rand.Float64()/2))
-		if !e.idle(jittered - time.Since(began)) {
+		if !e.waitForPoll(jittered - time.Since(began)) {
 			return
 		}
 	}
 }
 
 // notYet is the answer of a collector that knows nothing of this service so far, or
-// holds as many questions as it may: it says when to come again.
+// holds as many polls as it may: it says when to poll again.
 type notYet struct{ after time.Duration }
 
-func (n notYet) Error() string { return fmt.Sprintf("to be asked again in %s", n.after) }
+func (n notYet) Error() string { return fmt.Sprintf("to be polled again in %s", n.after) }
 
-// idle waits, and tells whether there is a next question.
-func (e *engine) idle(wait time.Duration) bool {
+// waitForPoll waits, and reports whether there is a next poll.
+func (e *engine) waitForPoll(wait time.Duration) bool {
 	timer := time.NewTimer(max(0, wait))
 	defer timer.Stop()
 	select {
@@ -80,7 +79,7 @@ func (e *engine) idle(wait time.Duration) bool {
 	}
 }
 
-// askRates returns the rates, or nil if they are those of etag still.
+// askRates returns the rates, or nil if they are still those of etag.
 func (e *engine) askRates(base, etag string) (*rateTable, string, error) {
 	ctx, cancel := context.WithTimeout(e.polling, pollWait+e.timeout)
 	defer cancel()
@@ -122,12 +121,12 @@ func (e *engine) askRates(base, etag string) (*rateTable, string, error) {
 		return nil, "", err
 	}
 	if table.faults > 0 {
-		notes.addOfKind("rates", "%d entries of %s make no sense and are left out", table.faults, hostOf(req.URL))
+		messages.logKindf("rates", "%d entries of %s make no sense and are left out", table.faults, hostOf(req.URL))
 	}
 	return table, resp.Header.Get("ETag"), nil
 }
 
-// rateQuery says for whom rates are asked.
+// rateQuery returns the query that names the process whose rates are polled.
 func rateQuery(attributes map[string]string) string {
 	q := url.Values{"wait": {pollWait.String()}}
 	for name, key := range map[string]string{

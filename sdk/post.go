@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// poster sends requests by OTLP/HTTP and decides what became of them.
+// poster sends requests by OTLP/HTTP and determines their outcome.
 type poster struct {
-	client *http.Client
-	homes  *homes
-	fault  error // of the last request; the sender's
+	client    *http.Client
+	endpoints *endpointList
+	fault     error // of the last request; owned by the sender
 	packer
 }
 
@@ -28,7 +28,7 @@ type retryPolicy struct {
 var defaultRetry = retryPolicy{first: 500 * time.Millisecond, most: 10 * time.Second, total: time.Minute}
 
 func newPoster(c *config, client *http.Client) *poster {
-	return &poster{client: client, homes: newHomes(c.collectors), packer: newPacker(c.gzip)}
+	return &poster{client: client, endpoints: newEndpointList(c.collectors), packer: newPacker(c.gzip)}
 }
 
 // newClient makes the HTTP client of the SDK from the program's, or one of its own:
@@ -66,7 +66,7 @@ func (u unredirected) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections is what the client of the same name asks for.
+// CloseIdleConnections closes those of the wrapped transport.
 func (u unredirected) CloseIdleConnections() {
 	if c, ok := u.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
@@ -75,27 +75,27 @@ func (u unredirected) CloseIdleConnections() {
 
 func (p *poster) lastFault() error { return p.fault }
 
-// answer is what one attempt tells.
-type answer struct {
-	outcome outcome
-	again   bool          // worth another attempt
-	unsent  bool          // there was not even a connection
+// attemptResult is the result of one attempt.
+type attemptResult struct {
+	outcome requestOutcome
+	retry   bool          // worth another attempt
+	notSent bool          // there was not even a connection
 	wait    time.Duration // as the server asks
 	fault   error
 }
 
-// deliver sends a request, again where that may help, with the same number. One
-// attempt of unknown outcome makes the whole unknown unless a later one is
-// accepted: the collector knows a repeat by its number, so from then on it goes to
-// that one alone. As long as nothing was sent, the next collector may have it.
-func (p *poster) deliver(e *engine, r *request) outcome {
+// deliver sends a request, and retries it with the same number where that may help. One
+// attempt of unknown outcome makes the whole unknown unless a later one is accepted. The
+// collector deduplicates retries by the number, so from then on they go to that collector
+// only. As long as nothing was sent, the next collector may get the request.
+func (p *poster) deliver(e *engine, r *request) requestOutcome {
 	body := p.pack(e, r)
 	result := refused
 	start := time.Now()
 	pause := e.retry.first
-	at := p.homes.best()
+	at := p.endpoints.best()
 	for {
-		a := p.attempt(e, p.homes.urls[at], body)
+		a := p.attempt(e, p.endpoints.urls[at], body)
 		p.fault = a.fault
 		if a.outcome == accepted {
 			return accepted
@@ -107,23 +107,23 @@ func (p *poster) deliver(e *engine, r *request) outcome {
 		left := e.retry.total - time.Since(start)
 		over := wait > left
 		wait = max(wait, min(a.wait, left)) // as long as the server asks, while there is time
-		if a.unsent && result == refused {
-			p.homes.down(at)
-			if next := p.homes.best(); next != at {
+		if a.notSent && result == refused {
+			p.endpoints.markDown(at)
+			if next := p.endpoints.best(); next != at {
 				at, wait = next, 0
 			}
 		}
 		pause = min(2*pause, e.retry.most)
-		if !a.again || over || !e.rest(wait) {
+		if !a.retry || over || !e.waitForRetry(wait) {
 			return result
 		}
 		e.counters.retried.Add(1)
 	}
 }
 
-// rest waits between attempts, not at all while the engine stops for the first
-// time in this request, and tells whether there may be another attempt.
-func (e *engine) rest(wait time.Duration) bool {
+// waitForRetry waits between attempts and reports whether there may be another one. The
+// first wait after the engine has begun to stop is skipped.
+func (e *engine) waitForRetry(wait time.Duration) bool {
 	stopping := e.stopping
 	select {
 	case <-stopping:
@@ -135,7 +135,7 @@ func (e *engine) rest(wait time.Duration) bool {
 	select {
 	case <-timer.C:
 	case <-stopping:
-	case <-e.hurry.Done():
+	case <-e.deadline.Done():
 		return false
 	}
 	return true
@@ -143,8 +143,8 @@ func (e *engine) rest(wait time.Duration) bool {
 
 const maxAnswer = 64 << 10
 
-func (p *poster) attempt(e *engine, url string, body []byte) answer {
-	ctx, cancel := context.WithTimeout(e.hurry, e.timeout)
+func (p *poster) attempt(e *engine, url string, body []byte) attemptResult {
+	ctx, cancel := context.WithTimeout(e.deadline, e.timeout)
 	defer cancel()
 	at := new(custody)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -153,7 +153,7 @@ func (p *poster) attempt(e *engine, url string, body []byte) answer {
 	})
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
-		return answer{outcome: refused, fault: faultAt(url, err)}
+		return attemptResult{outcome: refused, fault: faultAt(url, err)}
 	}
 	p.lend(req, body, at)
 	for key, value := range e.headers {
@@ -164,29 +164,29 @@ func (p *poster) attempt(e *engine, url string, body []byte) answer {
 	resp, err := p.client.Do(req)
 	if err != nil {
 		if at.withdraw() {
-			return answer{outcome: refused, again: true, unsent: true, fault: faultAt(url, err)}
+			return attemptResult{outcome: refused, retry: true, notSent: true, fault: faultAt(url, err)}
 		}
-		return answer{outcome: unknown, again: true, fault: faultAt(url, err)}
+		return attemptResult{outcome: unknown, retry: true, fault: faultAt(url, err)}
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // what it says is not needed
 	resp.Body.Close()
-	return judge(resp, hostOf(req.URL))
+	return readResponse(resp, hostOf(req.URL))
 }
 
-// judge reads an answer. 2xx is acceptance, even with a partial success inside:
-// the collector has taken what it will ever take. Those the standard lets be tried
-// again are refusals if the collector itself gives them (429, 503) and unknown if
-// a proxy does (502, 504). Any other 5xx may have come after the work was done.
-func judge(resp *http.Response, from string) answer {
+// readResponse returns the outcome that a response means. 2xx is acceptance, even with a
+// partial success inside: the collector has taken what it will ever take. Retryable
+// statuses are refusals if the collector itself sends them (429, 503) and unknown if a
+// proxy does (502, 504). Any other 5xx may have come after the work was done.
+func readResponse(resp *http.Response, from string) attemptResult {
 	code := resp.StatusCode
-	a := answer{fault: fmt.Errorf("%s answered %s", from, brief(resp.Status))}
+	a := attemptResult{fault: fmt.Errorf("%s answered %s", from, brief(resp.Status))}
 	switch {
 	case code >= 200 && code < 300:
-		return answer{outcome: accepted}
+		return attemptResult{outcome: accepted}
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
-		a.outcome, a.again = refused, true
+		a.outcome, a.retry = refused, true
 	case code == http.StatusBadGateway, code == http.StatusGatewayTimeout:
-		a.outcome, a.again = unknown, true
+		a.outcome, a.retry = unknown, true
 	case code >= 500:
 		a.outcome = unknown
 	default:
@@ -199,7 +199,7 @@ func judge(resp *http.Response, from string) answer {
 // longestWait is as much as a server may ask for.
 const longestWait = time.Hour
 
-// retryAfter reads a number of seconds or a date.
+// retryAfter parses a Retry-After header: a number of seconds or a date.
 func retryAfter(value string) time.Duration {
 	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
 		return time.Duration(min(seconds, int(longestWait/time.Second))) * time.Second

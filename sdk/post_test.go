@@ -15,7 +15,7 @@ func TestRetries(t *testing.T) {
 		arrived  int // requests taken
 		attempts int
 		waited   time.Duration
-		outcome  outcome
+		outcome  requestOutcome
 	}{
 		"accepted":                {[]answerFunc{ok}, 1, 1, 0, accepted},
 		"busy, then accepted":     {[]answerFunc{answerOf(503, false), ok}, 1, 2, 0, accepted},
@@ -54,7 +54,7 @@ func TestRetries(t *testing.T) {
 				})
 				e.cut(e.unix(now()), false)
 				began := time.Now()
-				r := e.seal(false)
+				r := e.buildRequest(false)
 				if got := e.out.deliver(e, r); got != c.outcome {
 					t.Errorf("outcome %d, want %d", got, c.outcome)
 				}

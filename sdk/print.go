@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// printer writes requests as text, a line per span, for a look at what would be
-// sent.
+// printer writes requests as text, a line per span, to show what would be sent.
 type printer struct {
 	to    io.Writer
 	fault error
@@ -17,7 +16,7 @@ type printer struct {
 func (p *printer) lastFault() error { return p.fault }
 
 // deliver prints. A write that failed may have gone out in part.
-func (p *printer) deliver(e *engine, r *request) outcome {
+func (p *printer) deliver(e *engine, r *request) requestOutcome {
 	w := bufio.NewWriter(p.to)
 	for i := range r.records {
 		printCall(w, &r.records[i], e.unix(r.records[i].start))

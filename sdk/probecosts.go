@@ -24,16 +24,16 @@ const (
 // what was measured; who reads them takes these costs out.
 type probeCosts struct {
 	empty     *plan // nil = nothing is measured in place
-	inside    gauge
-	wall, cpu inPlace
+	inside    costSamples
+	wall, cpu probeCost
 	countedPS atomic.Int64 // of a call that is not timed
 	reading   atomic.Int64 // ns of CPU that reading the thread's clock adds at least
 }
 
-// inPlace is the cost of the probe of a timed call in ns.
-type inPlace struct {
+// probeCost is the cost of the probe of a timed call in ns.
+type probeCost struct {
 	inLoop atomic.Int64
-	gauge
+	costSamples
 }
 
 // prepare makes the empty calls possible.
@@ -60,16 +60,16 @@ func (c *probeCosts) measure(state cpuState, before, end int64) {
 	c.empty.method.Begin().End()
 	cost := before + ended - end + (now()-ended)/measuredOneIn
 	if state == cpuNotSampled {
-		c.wall.add(cost)
+		c.wall.addSample(cost)
 	} else {
-		c.cpu.add(cost)
+		c.cpu.addSample(cost)
 	}
 }
 
-// gauge adds up times in ns.
-type gauge struct{ n, sum, squares atomic.Int64 }
+// costSamples sums up measured times in ns.
+type costSamples struct{ n, sum, squares atomic.Int64 }
 
-func (g *gauge) add(ns int64) {
+func (g *costSamples) addSample(ns int64) {
 	if ns < 0 || ns > longestProbe {
 		return
 	}
@@ -79,7 +79,7 @@ func (g *gauge) add(ns int64) {
 }
 
 // stats returns the mean and the standard deviation, and whether there are enough.
-func (g *gauge) stats() (mean, spread int64, enough bool) {
+func (g *costSamples) stats() (mean, spread int64, enough bool) {
 	n := float64(g.n.Load())
 	if n < enoughMeasured {
 		return 0, 0, false
@@ -91,8 +91,8 @@ func (g *gauge) stats() (mean, spread int64, enough bool) {
 
 // stats returns the cost in place plus the part inside of the method's time, or what the
 // loop found and no spread.
-func (p *inPlace) stats(inside int64) (cost, spread int64) {
-	if mean, spread, enough := p.gauge.stats(); enough {
+func (p *probeCost) stats(inside int64) (cost, spread int64) {
+	if mean, spread, enough := p.costSamples.stats(); enough {
 		return mean + inside, spread
 	}
 	return p.inLoop.Load(), 0

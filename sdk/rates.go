@@ -8,14 +8,14 @@ import (
 	"github.com/corehour/corehour/sdk/internal/prefix"
 )
 
-// rateTable is what a collector wants methods to sample, as served at /v1/rates.
-// Keys that this version does not know are left out: the collector may be newer.
+// rateTable is what methods should sample, as a collector serves it at /v1/rates.
+// Keys that this version does not know are ignored: the collector may be newer.
 type rateTable struct {
 	revision string
 	ttl      time.Duration
-	fallback wish // for methods that nothing else speaks of
-	exact    map[string]wish
-	prefixes prefix.Table[wish]
+	fallback override // for methods that no entry matches
+	exact    map[string]override
+	prefixes prefix.Table[override]
 	faults   int // entries left out
 }
 
@@ -25,14 +25,14 @@ const (
 	maxRateTTL     = 24 * time.Hour
 )
 
-type servedRates struct {
+type ratesResponse struct {
 	Revision json.RawMessage `json:"revision"`
 	TTL      float64         `json:"ttl_s"`
-	Default  servedRate      `json:"default"`
-	Methods  []servedRate    `json:"methods"`
+	Default  rateEntry       `json:"default"`
+	Methods  []rateEntry     `json:"methods"`
 }
 
-type servedRate struct {
+type rateEntry struct {
 	Name     string   `json:"name"`
 	Match    string   `json:"match"`
 	Mode     string   `json:"mode"`
@@ -43,26 +43,26 @@ type servedRate struct {
 	Blocking bool     `json:"blocking"`
 }
 
-// parseRates reads an answer. An entry that makes no sense is counted and left out.
+// parseRates parses an answer. An invalid entry is counted and skipped.
 func parseRates(data []byte) (*rateTable, error) {
-	var served servedRates
+	var served ratesResponse
 	if err := json.Unmarshal(data, &served); err != nil {
 		return nil, fmt.Errorf("rates: %w", err)
 	}
 	if len(served.Methods) > maxRateEntries {
 		return nil, fmt.Errorf("rates: must be at most %d, found %d", maxRateEntries, len(served.Methods))
 	}
-	t := &rateTable{revision: string(served.Revision), ttl: defaultRateTTL, exact: map[string]wish{}}
+	t := &rateTable{revision: string(served.Revision), ttl: defaultRateTTL, exact: map[string]override{}}
 	if served.TTL > 0 {
 		t.ttl = time.Duration(min(served.TTL, maxRateTTL.Seconds()) * float64(time.Second))
 	}
 	var ok bool
-	if t.fallback, ok = served.Default.wish(); !ok {
+	if t.fallback, ok = served.Default.override(); !ok {
 		t.faults++
 	}
 	for i := range served.Methods {
 		r := &served.Methods[i]
-		w, ok := r.wish()
+		w, ok := r.override()
 		switch {
 		case !ok || (r.Name == "") == (r.Match == ""):
 			t.faults++
@@ -79,12 +79,12 @@ func parseRates(data []byte) (*rateTable, error) {
 	return t, nil
 }
 
-func (r *servedRate) wish() (wish, bool) {
+func (r *rateEntry) override() (override, bool) {
 	mode, known := modeNamed(r.Mode)
 	if r.Mode != "" && !known || !isShare(r.P) || !isShare(r.CPUP) {
-		return wish{}, false
+		return override{}, false
 	}
-	w := wish{rate: r.P, cpuRate: r.CPUP, tail: r.Tail, stack: r.Stack, blocking: r.Blocking}
+	w := override{rate: r.P, cpuRate: r.CPUP, tail: r.Tail, stack: r.Stack, blocking: r.Blocking}
 	if known {
 		w.mode = &mode
 	}
@@ -102,15 +102,15 @@ func modeNamed(name string) (Mode, bool) {
 	return 0, false
 }
 
-// wishFor returns what the collector wants for this method by name or prefix.
-func (t *rateTable) wishFor(normal string) (wish, bool) {
+// overrideFor returns what the collector sets for this method by name or prefix.
+func (t *rateTable) overrideFor(normal string) (override, bool) {
 	if w, ok := t.exact[normal]; ok {
 		return w, true
 	}
 	return t.prefixes.Find(normal)
 }
 
-// mode is what the method's probe does now.
+// mode returns the mode of the method's current plan.
 func (m *Method) mode() Mode {
 	if pl := m.plan.Load(); pl != nil {
 		return pl.mode

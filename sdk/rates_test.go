@@ -45,7 +45,7 @@ func (s *rateServer) fail(fails bool) {
 	s.fails = fails
 }
 
-func (s *rateServer) questions() []*http.Request {
+func (s *rateServer) polls() []*http.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked)
@@ -151,18 +151,18 @@ func TestServedRates(t *testing.T) {
 		if n := len(server.spans(t, "counts")); n != 1 {
 			t.Errorf("%d counts spans at the change of mode, want 1", n)
 		}
-		query := server.questions()[0].URL.Query()
+		query := server.polls()[0].URL.Query()
 		for key, want := range map[string]string{"namespace": "demo", "service": "shop", "environment": "test", "version": "2", "instance": instanceID(), "wait": "25s"} {
 			if query.Get(key) != want {
 				t.Errorf("asked with %s = %q, want %q", key, query.Get(key), want)
 			}
 		}
-		if got := server.questions()[0].URL; got.Host != "localhost:4319" || got.Path != "/v1/rates" {
+		if got := server.polls()[0].URL; got.Host != "localhost:4319" || got.Path != "/v1/rates" {
 			t.Errorf("asked at %s", got)
 		}
 		time.Sleep(5 * time.Minute) // unchanged, and asked again and again
 		check("still fresh", map[*Method]settings{ratedCoded: {rate: 0.001, cpuRate: 1}})
-		if n := len(server.questions()); n < 10 || n > 20 {
+		if n := len(server.polls()); n < 10 || n > 20 {
 			t.Errorf("asked %d times in 5 minutes", n)
 		}
 		server.serve(`{"revision": "b", "ttl_s": 60, "methods": [{"name": "rated.T.Coded", "mode": "off"}]}`)
@@ -181,9 +181,9 @@ func TestServedRates(t *testing.T) {
 		if last := stale[len(stale)-1].scope; last["corehour.rates.served"] != nil {
 			t.Errorf("a request with stale rates says %v", last)
 		}
-		asked := len(server.questions())
+		asked := len(server.polls())
 		time.Sleep(10 * time.Minute)
-		if n := len(server.questions()) - asked; n > 20 {
+		if n := len(server.polls()) - asked; n > 20 {
 			t.Errorf("asked %d times in 10 minutes of failure", n)
 		}
 		server.fail(false)
@@ -223,7 +223,7 @@ func FuzzParseRates(f *testing.F) {
 		if table.ttl <= 0 || table.ttl > maxRateTTL {
 			t.Errorf("fresh for %s", table.ttl)
 		}
-		w, _ := table.wishFor("a.B")
+		w, _ := table.overrideFor("a.B")
 		for _, share := range []*float64{w.rate, w.cpuRate, table.fallback.rate} {
 			if share != nil && !(*share >= 0 && *share <= 1) {
 				t.Errorf("a share of %v came through", *share)

@@ -1,10 +1,10 @@
 package corehour
 
-// record is one timed call on its way to the exporter. With its turn in the ring it
+// record is one timed call that waits to be exported. With its turn in the ring it
 // fills one cache line.
 type record struct {
 	plan   *plan
-	caller *Method // nil = unknown, entry = looked for and none
+	caller *Method // nil = unknown, entry = searched and none
 	extra  *extra  // nil mostly
 	start  int64   // as now() counts
 	wall   int64
@@ -15,7 +15,7 @@ type record struct {
 	tail   bool // kept because it was long
 }
 
-// p is the probability that the call was timed and kept.
+// p returns the probability that the call was timed and kept.
 func (r *record) p() float64 {
 	if r.tail {
 		return 1
@@ -23,7 +23,7 @@ func (r *record) p() float64 {
 	return r.plan.rate
 }
 
-// cpuP is the probability that the call had its CPU timed, given that it was kept.
+// cpuP returns the probability that the call had its CPU timed, given that it was kept.
 func (r *record) cpuP() float64 {
 	share := r.load.share(r.plan.cpuRate)
 	if r.tail { // kept in any case, but its CPU timed only if chosen when it began
@@ -62,7 +62,7 @@ func (x *extra) withStack(stack string) *extra {
 	return x
 }
 
-// traced tells whether the record bears the ids of a trace.
+// traced reports whether the record has the ids of a trace.
 func (r *record) traced() bool { return r.extra != nil && r.extra.traced }
 
 // TraceContext ties a measurement to a trace. A hook given to Start finds it in

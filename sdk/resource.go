@@ -36,7 +36,7 @@ func randomUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// detected is what can be known without being told.
+// detected returns the attributes that can be detected without configuration.
 func detected() map[string]string {
 	attributes := map[string]string{
 		"service.name":           "unknown_service:" + filepath.Base(os.Args[0]),

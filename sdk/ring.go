@@ -8,7 +8,7 @@ import (
 )
 
 // ring is the queue between the program's goroutines and the exporter: made once,
-// never overwritten, never waited for. Many put, one at a time takes. (Vyukov's
+// never overwritten, never waited for. Many producers, one consumer at a time. (Vyukov's
 // bounded queue: the sequence number of a place says whose turn it is.)
 type ring struct {
 	places []place
@@ -34,8 +34,8 @@ func newRing(size int) *ring {
 	return r
 }
 
-// claim takes a place, or nil when the ring is full. Whoever has it fills it, all
-// of it empty before, and publishes it.
+// claim returns a place, or nil when the ring is full. The caller fills the place, which
+// is empty before, and publishes it.
 func (r *ring) claim() (*place, uint64) {
 	for {
 		at := r.tail.Load()
@@ -52,8 +52,8 @@ func (r *ring) claim() (*place, uint64) {
 
 func (p *place) publish(at uint64) { processor.Publish(&p.turn, at+1) }
 
-// take appends up to limit records to batch.
-func (r *ring) take(batch []record, limit int) []record {
+// dequeue removes up to limit records, oldest first, and appends them to batch.
+func (r *ring) dequeue(batch []record, limit int) []record {
 	r.taking.Lock()
 	defer r.taking.Unlock()
 	at := r.head.Load()
@@ -71,13 +71,13 @@ func (r *ring) take(batch []record, limit int) []record {
 	return batch
 }
 
-// drop takes a record and forgets it.
+// drop removes the oldest record.
 func (r *ring) drop() {
 	var one [1]record
-	r.take(one[:0], 1)
+	r.dequeue(one[:0], 1)
 }
 
 func (r *ring) length() int { return int(r.tail.Load() - r.head.Load()) }
 
-// accepted is how many records the ring has taken in all its life.
+// accepted returns how many records the ring has accepted since it was made.
 func (r *ring) accepted() int64 { return int64(r.tail.Load()) }

@@ -46,7 +46,7 @@ func TestTheRingLosesNothing(t *testing.T) {
 			finished = true
 		default:
 		}
-		batch = r.take(batch[:0], 64)
+		batch = r.dequeue(batch[:0], 64)
 		for _, rec := range batch {
 			if rec.wall <= last[rec.start] {
 				t.Fatalf("goroutine %d: %d after %d", rec.start, rec.wall, last[rec.start])
@@ -74,7 +74,7 @@ func TestAFullRingRefuses(t *testing.T) {
 	if !put(r, record{wall: 4}) {
 		t.Error("a ring with room refused a record")
 	}
-	for i, rec := range r.take(nil, 9) {
+	for i, rec := range r.dequeue(nil, 9) {
 		if rec.wall != int64(i+1) {
 			t.Errorf("record %d is %d", i, rec.wall)
 		}

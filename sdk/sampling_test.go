@@ -75,7 +75,7 @@ func TestTheStampedRateIsTheRateOfTheGap(t *testing.T) {
 			sampled.Begin().End()
 		}
 		expected[rate] += callsEach * rate
-		for _, r := range e.ring.take(nil, callsEach) {
+		for _, r := range e.ring.dequeue(nil, callsEach) {
 			if r.plan.rate != rate {
 				t.Fatalf("a record of rate %v while the rate is %v", r.plan.rate, rate)
 			}
@@ -96,7 +96,7 @@ func TestTheShareHoldsUnderContention(t *testing.T) {
 	for _, shards := range []int{0, 8} {
 		if shards > 0 {
 			registry.mu.Lock()
-			sampled.spread(shards)
+			sampled.shardCounters(shards)
 			registry.mu.Unlock()
 		}
 		const p, goroutines, each = 0.05, 8, 25_000
@@ -110,7 +110,7 @@ func TestTheShareHoldsUnderContention(t *testing.T) {
 			})
 		}
 		running.Wait()
-		n := float64(len(e.ring.take(nil, 1<<16)))
+		n := float64(len(e.ring.dequeue(nil, 1<<16)))
 		const mean = p * goroutines * each
 		if z := (n - mean) / math.Sqrt(mean*(1-p)); math.Abs(z) > 5 {
 			t.Errorf("%d shards: %v records, %v expected, z = %.1f", shards, n, mean, z)

@@ -23,7 +23,7 @@ func TestHeadersThatCannotBeSent(t *testing.T) {
 		})}))
 		stop()
 		if tenant != "7" {
-			t.Errorf("the header beside came as %q", tenant)
+			t.Errorf("the other header came as %q", tenant)
 		}
 	})
 	for _, want := range []string{"OTEL_EXPORTER_OTLP_HEADERS: entry 1 is left out: ", "OTEL_EXPORTER_OTLP_HEADERS: entry 3 is left out: "} {
@@ -135,7 +135,7 @@ func TestTokensGoWhereTheyAreMeantFor(t *testing.T) {
 					}
 				}
 				if asked == 0 || sent == 0 {
-					t.Errorf("%d questions and %d requests, want some of both", asked, sent)
+					t.Errorf("%d polls and %d requests, want some of both", asked, sent)
 				}
 			})
 			if got := strings.Contains(said(), "set COREHOUR_RATES_HEADERS"); got != c.said {
@@ -175,7 +175,7 @@ func TestRatesAreNotRedirected(t *testing.T) {
 	})
 }
 
-// The query of a base URL stays beside the one that says for whom rates are asked.
+// The query of a base URL stays next to the one that says for whom rates are asked.
 func TestRatesAtAURLWithAQuery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := make(chan *http.Request, 10)

@@ -5,35 +5,35 @@ import (
 	"time"
 )
 
-// ledger is the account of calls handed out. It belongs to the process, like the
-// batch numbers, because the collector knows the process by them.
+// ledger counts the emitted calls. It belongs to the process, like the batch numbers,
+// because the collector knows the process by them.
 //
-// The rule: every request states the calls handed out so far, its own included.
-// A request is sent alone; when the next one is made, the fate of this one is
-// known. Accepted, or given up with unknown outcome: its calls stay handed out.
-// Definitely not accepted (never sent, or refused each time): they are taken back
-// with its intervals, which travel with the next request. Totals therefore only
-// grow from one accepted request to the next, and
+// The rule: every request states the calls emitted so far, its own included. Only one
+// request is in flight; when the next one is made, the outcome of this one is known.
+// Accepted, or given up with unknown outcome: its calls stay emitted. Definitely not
+// accepted (never sent, or refused each time): its intervals go back to the queue, and
+// their calls are emitted with the next request. Totals therefore only grow from one
+// accepted request to the next, and
 //
 //	last total received - sum of calls received
 //
 // is exactly the calls of those requests of unknown outcome that did not arrive.
 var ledger struct {
-	batch        uint64 // the sender's
-	handedOut    atomic.Int64
+	batch        uint64 // owned by the sender
+	emitted      atomic.Int64
 	writeUnknown atomic.Int64
 }
 
-// outcome is the fate of a request.
-type outcome uint8
+// requestOutcome is whether a request was accepted.
+type requestOutcome uint8
 
 const (
-	accepted outcome = iota
-	refused          // definitely not accepted
-	unknown          // sent at least once, never heard of
+	accepted requestOutcome = iota
+	refused                 // definitely not accepted
+	unknown                 // sent at least once, never answered
 )
 
-// request is what is sent at once, and what it was made of.
+// request is what is sent at once, and the data it was made of.
 type request struct {
 	seq       uint64
 	spans     int
@@ -47,18 +47,17 @@ type request struct {
 
 // outlet is where requests go.
 type outlet interface {
-	deliver(*engine, *request) outcome
+	deliver(*engine, *request) requestOutcome
 	lastFault() error
 }
 
-// A request holds so many cells, and intervals until they have so many counts:
-// some megabytes at most.
+// These bound a request to some megabytes: cells, and counts of its intervals.
 const (
 	cellsPerRequest  = 256
 	countsPerRequest = 1 << 14
 )
 
-// send is the sender: it waits until something is worth sending and delivers it,
+// send is the sender's loop: it waits until something is worth sending and delivers it,
 // one request after the other.
 func (e *engine) send() {
 	timer := time.NewTicker(e.flushEvery)
@@ -68,7 +67,7 @@ func (e *engine) send() {
 		case <-e.stopping:
 			select {
 			case <-e.lastCutDone:
-			case <-e.hurry.Done():
+			case <-e.deadline.Done():
 			}
 			e.flush(true)
 			return
@@ -80,28 +79,28 @@ func (e *engine) send() {
 	}
 }
 
-// flush sends what is worth sending, all of it at the last, until a delivery
-// fails: what was put back waits for the next time.
+// flush sends what is worth sending, everything if last, until a delivery fails: what
+// was put back waits for the next flush.
 func (e *engine) flush(last bool) {
 	for {
-		r := e.seal(last)
+		r := e.buildRequest(last)
 		if r == nil || !e.deliver(r) {
 			return
 		}
-		if !last && len(r.records) < e.batch && !e.sumsLeft && e.intervals.length() == 0 {
+		if !last && len(r.records) < e.batch && !e.cellsPending && e.intervals.length() == 0 {
 			return
 		}
 	}
 }
 
-// seal makes a request of what waits, or nil. Sums leave with counts, unless they
-// take up half of their room.
-func (e *engine) seal(last bool) *request {
-	e.records = e.ring.take(e.records[:0], e.batch)
-	r := &request{records: e.records, intervals: e.intervals.take(countsPerRequest)}
-	if last || len(r.intervals) > 0 || e.sumsLeft || e.cells.length() > e.config.cells/2 {
-		r.cells = e.cells.take(cellsPerRequest)
-		e.sumsLeft = len(r.cells) == cellsPerRequest
+// buildRequest makes a request of what waits, or returns nil. Cells are sent with counts,
+// or earlier once half of the table is used.
+func (e *engine) buildRequest(last bool) *request {
+	e.records = e.ring.dequeue(e.records[:0], e.batch)
+	r := &request{records: e.records, intervals: e.intervals.removeOldest(countsPerRequest)}
+	if last || len(r.intervals) > 0 || e.cellsPending || e.cells.length() > e.config.cells/2 {
+		r.cells = e.cells.removeCells(cellsPerRequest)
+		e.cellsPending = len(r.cells) == cellsPerRequest
 	}
 	r.spans = len(r.records) + len(r.cells)
 	for _, iv := range r.intervals {
@@ -120,37 +119,37 @@ func (e *engine) seal(last bool) *request {
 	}
 	ledger.batch++
 	r.seq = ledger.batch
-	r.total = ledger.handedOut.Load() + r.calls
+	r.total = ledger.emitted.Load() + r.calls
 	return r
 }
 
-// deliver settles the account of a request and tells whether it was accepted. A
-// panic on the way leaves the outcome unknown, and the account settled.
+// deliver sends a request, records its outcome and reports whether it was accepted. A
+// panic on the way is recorded as an unknown outcome.
 func (e *engine) deliver(r *request) bool {
-	fate := unknown
+	result := unknown
 	e.delivering.Store(true)
-	e.underway.Store(r.calls)
+	e.inFlightCalls.Store(r.calls)
 	defer func() {
 		e.delivering.Store(false)
-		e.settleAccount(r, fate)
-		e.underway.Store(0)
+		e.recordOutcome(r, result)
+		e.inFlightCalls.Store(0)
 	}()
-	fate = e.out.deliver(e, r)
-	if fault := e.out.lastFault(); fault != nil && fate != accepted {
-		notes.addOfKind("not delivered", "%v", fault)
+	result = e.out.deliver(e, r)
+	if fault := e.out.lastFault(); fault != nil && result != accepted {
+		messages.logKindf("not delivered", "%v", fault)
 	}
-	return fate == accepted
+	return result == accepted
 }
 
-func (e *engine) settleAccount(r *request, fate outcome) {
-	switch fate {
+func (e *engine) recordOutcome(r *request, result requestOutcome) {
+	switch result {
 	case accepted:
-		ledger.handedOut.Add(r.calls)
+		ledger.emitted.Add(r.calls)
 		e.counters.sent.Add(int64(r.spans))
 	case unknown:
-		ledger.handedOut.Add(r.calls)
+		ledger.emitted.Add(r.calls)
 		ledger.writeUnknown.Add(r.calls)
-		e.counters.unsure.Add(r.measurements())
+		e.counters.unknownOutcome.Add(r.measurements())
 	case refused:
 		e.counters.failed.Add(int64(r.spans))
 		e.putBack(r)
@@ -166,7 +165,7 @@ func (e *engine) putBack(r *request) {
 	}
 	for i := range r.records {
 		rec := &r.records[i]
-		e.cells.fold(rec, e.unix(rec.start))
+		e.cells.addOverflow(rec, e.unix(rec.start))
 	}
 }
 

@@ -25,18 +25,18 @@ func (e *engine) shutdown(ctx context.Context) error {
 		defer cancel()
 	}
 	defer context.AfterFunc(ctx, e.giveUp)()
-	unsure := ledger.writeUnknown.Load()
+	unknownCalls := ledger.writeUnknown.Load()
 	e.stopPolling()
 	close(e.stopping)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		e.stopped.Wait()
-		e.depart()
+		e.release()
 	}()
 	inTime := endsInTime(ctx, ended)
-	e.lastWords(ctx)
-	return e.leftovers(ctx, unsure, inTime)
+	e.flushMessages(ctx)
+	return e.undelivered(ctx, unknownCalls, inTime)
 }
 
 // endsInTime waits until the engine has ended, or the context and the moment that the
@@ -57,8 +57,8 @@ func endsInTime(ctx context.Context, ended <-chan struct{}) bool {
 	}
 }
 
-// depart makes room for another engine, once nothing of this one runs any more.
-func (e *engine) depart() {
+// release makes room for another engine, once nothing of this one runs any more.
+func (e *engine) release() {
 	e.giveUp()
 	if e.client == nil { // the program's own client may have others' connections
 		e.http.CloseIdleConnections()
@@ -68,11 +68,11 @@ func (e *engine) depart() {
 	registry.engine = nil
 }
 
-// lastWords gives what is still to be said a moment: the program may end next. More
-// it does not get, as nobody may read it.
-func (e *engine) lastWords(ctx context.Context) {
+// flushMessages gives the last messages a moment to be written: the program may end next.
+// It does not wait longer, as nobody may read stderr.
+func (e *engine) flushMessages(ctx context.Context) {
 	select {
-	case <-notes.write():
+	case <-messages.write():
 	case <-ctx.Done():
 	case <-time.After(100 * time.Millisecond):
 	}
@@ -85,19 +85,19 @@ const (
 	shutdownGrace = time.Second
 )
 
-// leftovers says what shutdown could not deliver, given the calls of unknown fate
-// before it. If the engine has not ended, its sender is still at a request.
-func (e *engine) leftovers(ctx context.Context, unsure int64, ended bool) error {
+// undelivered returns an error with what shutdown could not deliver, given the calls of
+// unknown outcome before it. If the engine has not ended, a request is still in flight.
+func (e *engine) undelivered(ctx context.Context, unknownCalls int64, ended bool) error {
 	calls := e.intervals.calls()
 	measurements := int64(e.ring.length()) + e.cells.measurements()
-	unsure = ledger.writeUnknown.Load() - unsure
+	unknownCalls = ledger.writeUnknown.Load() - unknownCalls
 	if !ended {
-		unsure += e.underway.Load()
+		unknownCalls += e.inFlightCalls.Load()
 	}
-	if ended && calls == 0 && measurements == 0 && unsure == 0 {
+	if ended && calls == 0 && measurements == 0 && unknownCalls == 0 {
 		return nil
 	}
-	err := fmt.Errorf("corehour: shutdown: not delivered: %d calls and %d measurements; of unknown fate: %d calls", calls, measurements, unsure)
+	err := fmt.Errorf("corehour: shutdown: not delivered: %d calls and %d measurements; of unknown outcome: %d calls", calls, measurements, unknownCalls)
 	if !ended {
 		err = fmt.Errorf("%w: %w", err, errHeldUp)
 	} else if last := e.out.lastFault(); last != nil {

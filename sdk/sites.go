@@ -91,7 +91,7 @@ func siteAt(pc uintptr) *site {
 	return resolve(pc)
 }
 
-// remember replaces what is known of an address that has been asked for.
+// remember replaces what is known of an address that has been looked up.
 func remember(pc uintptr, s *site) {
 	h := uint64(pc) * 0x9E3779B97F4A7C15 >> 32
 	for i := range uint64(addressProbes) {

@@ -39,7 +39,7 @@ func boundsOfSlots(n int) slotBounds {
 	return b
 }
 
-// slotsWithin is how many slots there are in a program that may have so many threads.
+// slotsWithin returns how many slots there are in a program that may have so many threads.
 func slotsWithin(threads int) int {
 	n := min(threads/threadsPerSlot, slotsPerProgram)
 	if n < leastSlots {
@@ -52,11 +52,11 @@ type slotTable struct {
 	taken   [slotsPerProgram / 64]atomic.Uint64
 	details [slotsPerProgram]detail
 	method  [slotsPerProgram]atomic.Pointer[Method] // that has or had the slot
-	seen    [slotsPerProgram]heldSlot               // the minder's
+	seen    [slotsPerProgram]heldSlot               // owned by the control loop
 	lost    atomic.Int64                            // of those taken, for good
 }
 
-// heldSlot is what the minder saw of a slot: since when it is in the same use.
+// heldSlot is what the control loop saw of a slot: since when it is in the same use.
 type heldSlot struct {
 	use   uint64
 	since int64
@@ -91,7 +91,7 @@ func (t *slotTable) load(m *Method, b *slotBounds) slotLoad {
 	return slotLoad(min(busy*b.weight, slotsPerProgram))
 }
 
-// share is the chance that a timed call has its CPU timed. It falls as locked
+// share returns the chance that a timed call has its CPU timed. It falls as locked
 // threads become many, so that the limits are seldom met: a refusal after the draw
 // would be biased, because slow calls hold their slots longer.
 func (l slotLoad) share(rate float64) float64 {
@@ -102,7 +102,7 @@ func (l slotLoad) share(rate float64) float64 {
 	return rate * max(0.02, 1-x*x)
 }
 
-// takeSlot returns a free slot or noSlot. Slots that an engine before took while the
+// takeSlot returns a free slot or noSlot. Slots that a previous engine took while the
 // program might have more threads do not count among those of this one.
 func (e *engine) takeSlot(m *Method) int {
 	if !e.threadClock || m.strayed.Load() {
@@ -137,8 +137,8 @@ func (t *slotTable) release(slot int, m *Method) {
 }
 
 // lose leaves a slot of the method taken for good: its call ended on another
-// goroutine, and the thread stays locked to the first while that lives, which nothing
-// tells. The method takes no further slot.
+// goroutine, and the thread stays locked to the first while that lives, which cannot be
+// noticed. The method gets no further slot.
 func (t *slotTable) lose(m *Method) {
 	m.strayed.Store(true)
 	t.lost.Add(1)
@@ -156,9 +156,9 @@ func (t *slotTable) strays(f func(*Method)) {
 	}
 }
 
-// patience calls f for every method that has held a slot too long. It is asked
-// once a tick, by one goroutine: a use of a slot that is still the same after so
-// long is held so long at least.
+// patience calls f for every method that has held a slot too long. It is called once a
+// tick, by one goroutine: a use of a slot that is still the same is held at least since
+// it was seen first.
 func (t *slotTable) patience(now int64, f func(*Method)) {
 	for slot := range t.details {
 		use := t.details[slot].use.Load()

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// stackFrames is how far up a stack is looked at, stackBytes how long it may be
+	// stackFrames is how far up a stack is read, stackBytes how long it may be
 	// when written.
 	stackFrames = nearFrames + farFrames
 	stackBytes  = 4096
@@ -78,5 +78,5 @@ func (m *Method) stackOf(pcs []uintptr) (caller *Method, stack string) {
 	return caller, b.String()
 }
 
-// stackName is a method's name in a stack, whose separator no name may hold.
+// stackName returns a method's name in a stack, whose separator no name may hold.
 func stackName(m *Method) string { return strings.ReplaceAll(m.normal, ";", ",") }

@@ -82,7 +82,7 @@ func TestStacks(t *testing.T) {
 		force(e, stackedInner, settings{rate: 1, stack: stacked})
 		for _, depth := range []int{0, 5, 11, 12, 13, 14, 15, 30, 56, 57} {
 			stackOuter(depth)
-			for _, r := range e.ring.take(nil, 10) {
+			for _, r := range e.ring.dequeue(nil, 10) {
 				if r.plan.method != stackedInner {
 					continue
 				}
@@ -102,22 +102,22 @@ func TestStacks(t *testing.T) {
 	}
 	force(e, stackedInner, settings{rate: 1, stack: true})
 	stackInner()
-	if r := e.ring.take(nil, 2); len(r) != 1 || stackIn(r[0]) != "stacked.Inner" || r[0].caller != entry {
+	if r := e.ring.dequeue(nil, 2); len(r) != 1 || stackIn(r[0]) != "stacked.Inner" || r[0].caller != entry {
 		t.Errorf("alone: %+v", r)
 	}
 	stackOuter(100)
-	r := e.ring.take(nil, 10)
+	r := e.ring.dequeue(nil, 10)
 	if stackIn(r[0]) != "(cut);stacked.Inner" || r[0].caller != nil {
 		t.Errorf("too far: stack %q, caller %s", stackIn(r[0]), callerText(r[0].caller))
 	}
 }
 
-// Recursion is on the stack as often as it is under way, up to the bounds.
+// Recursion is on the stack as often as it is in flight, up to the bounds.
 func TestStacksOfRecursion(t *testing.T) {
 	e, _ := startWith(t, func(c *config) { c.defaults = settings{rate: 1} })
 	force(e, stackedDeep, settings{rate: 1, stack: true, cpuRate: 0.5})
 	stackDeep(200)
-	for i, r := range e.ring.take(nil, 1000) {
+	for i, r := range e.ring.dequeue(nil, 1000) {
 		level := 201 - i // the deepest ends first
 		names := strings.Split(stackIn(r), ";")
 		if level > 70 && (len(names) != stackFrames+1 || names[0] != stackCut) || level < 50 && len(names) != level {
@@ -131,7 +131,7 @@ func TestStacksOfRecursion(t *testing.T) {
 	}
 	force(e, stackedLong, settings{rate: 1, stack: true})
 	stackLong(10)
-	deepest := stackIn(e.ring.take(nil, 1)[0])
+	deepest := stackIn(e.ring.dequeue(nil, 1)[0])
 	if !strings.HasPrefix(deepest, stackCut+";") || len(deepest) > stackBytes || len(deepest) < stackBytes*3/4 || strings.Count(deepest, ";") != 5 {
 		t.Errorf("%d bytes: %s", len(deepest), deepest)
 	}
@@ -154,21 +154,21 @@ func TestWhoHasAStack(t *testing.T) {
 		}
 	}
 	check("without rates", map[*Method]bool{coded: true, callerless: false, stackedOuter: planOf(stackedOuter).stack})
-	e.adoptRates(rates)
+	e.applyRates(rates)
 	check("with rates", map[*Method]bool{coded: false, callerless: false, stackedOuter: true})
 	force(e, coded, settings{mode: Aggregate, rate: 1, stack: true})
 	check("in sums", map[*Method]bool{coded: false})
-	e.adoptRates(nil)
+	e.applyRates(nil)
 	file, err := methodfile.Parse([]byte(`{"version": 1, "defaults": {"stack": true},
 	 "methods": [{"class": "stacked", "method": "off", "stack": false}, {"class": "stacked", "method": "Callerless", "rate": 1}]}`))
 	if err != nil || len(file.Faults) > 0 {
 		t.Fatal(err, file.Faults)
 	}
-	e.adoptFile(file)
+	e.applyMethodFile(file)
 	check("with a file", map[*Method]bool{coded: false, callerless: false, stackedOuter: true, stackedOff: false})
 }
 
-// A stack travels with its record, beside the ids of a trace or without; what a
+// A stack travels with its record, with the ids of a trace or without; what a
 // full queue adds up has none.
 func TestStacksTravel(t *testing.T) {
 	e, _ := startWith(t, func(c *config) {
@@ -184,7 +184,7 @@ func TestStacksTravel(t *testing.T) {
 		stackInner()
 	}
 	sent := &collector{}
-	sent.take(e.encode(e.seal(true)))
+	sent.receive(e.encode(e.buildRequest(true)))
 	calls, sums := sent.spans(t, "call"), sent.spans(t, "aggregate")
 	if len(calls) != 2 || len(sums) != 1 {
 		t.Fatalf("%d calls and %d sums", len(calls), len(sums))

@@ -148,15 +148,15 @@ func TestTheEnvironment(t *testing.T) {
 // hear collects what the SDK would say on stderr.
 func hear(t *testing.T) (said func() string) {
 	var out heard
-	old := notes
-	notes = newNoteBook(&out)
-	t.Cleanup(func() { notes = old })
+	old := messages
+	messages = newMessageLog(&out)
+	t.Cleanup(func() { messages = old })
 	return func() string {
-		<-notes.write() // of the program
-		notes.mu.Lock()
-		notes.last = time.Time{}
-		notes.mu.Unlock()
-		<-notes.write()
+		<-messages.write() // of the program
+		messages.mu.Lock()
+		messages.last = time.Time{}
+		messages.mu.Unlock()
+		<-messages.write()
 		return out.String()
 	}
 }
@@ -204,10 +204,10 @@ func TestOffSaysOnceWhatToSet(t *testing.T) {
 func TestNotesAreRareAndPrintable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		n := newNoteBook(&out)
+		n := newMessageLog(&out)
 		writes := 0
 		for i := range 600 {
-			n.add("fault %d of \x1b[31mred\n", i%50)
+			n.logf("fault %d of \x1b[31mred\n", i%50)
 			before := out.Len()
 			if <-n.write(); out.Len() > before {
 				writes++
@@ -354,7 +354,7 @@ type faulty struct {
 	calls int
 }
 
-func (f *faulty) deliver(*engine, *request) outcome {
+func (f *faulty) deliver(*engine, *request) requestOutcome {
 	if f.calls++; f.calls == 1 {
 		panic("a fault")
 	}

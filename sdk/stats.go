@@ -1,12 +1,12 @@
 package corehour
 
-// Snapshot holds the SDK's own figures. Those of the export start anew with
-// Start; all but lengths and costs only grow.
+// Snapshot holds the SDK's own figures. Those of the export are reset by Start; all
+// but lengths and costs only grow.
 type Snapshot struct {
 	Methods        int   // known by name
 	MethodsRefused int64 // beyond the bound, never on
 	Calls          int64 // of methods while they were on, since the program began
-	HandedOut      int64 // of these: sent, and accepted or of unknown outcome
+	HandedOut      int64 // of these, emitted: sent, and accepted or of unknown outcome
 	WriteUnknown   int64 // of these: sent, of unknown outcome, given up
 
 	Recorded      int64 // timed calls taken by the queue
@@ -60,12 +60,12 @@ func Stats() Snapshot {
 	return registrySnapshot()
 }
 
-// registrySnapshot is what is known without an engine. registry.mu is held.
+// registrySnapshot returns what is known without an engine. registry.mu is held.
 func registrySnapshot() Snapshot {
 	s := Snapshot{
 		Methods:        len(registry.ordered),
 		MethodsRefused: registry.refused,
-		HandedOut:      ledger.handedOut.Load(),
+		HandedOut:      ledger.emitted.Load(),
 		WriteUnknown:   ledger.writeUnknown.Load(),
 		CPUSlotsHeld:   cpuSlots.held(),
 		CPUSlotsLost:   cpuSlots.lost.Load(),
@@ -91,7 +91,7 @@ func (e *engine) snapshot() Snapshot {
 	s.Sent = c.sent.Load()
 	s.Failed = c.failed.Load()
 	s.Retried = c.retried.Load()
-	s.MeasurementsUnsure = c.unsure.Load()
+	s.MeasurementsUnsure = c.unknownOutcome.Load()
 	s.CPUExact = c.states[cpuExact].Load()
 	s.CPUNotSampled = c.states[cpuNotSampled].Load()
 	s.CPUUntrusted = c.states[cpuUntrusted].Load()
@@ -111,7 +111,7 @@ type namedCounter struct {
 	value int64
 }
 
-// list names the figures as they travel on the process span.
+// list returns the figures as they are sent on the process span.
 func (s *Snapshot) list() []namedCounter {
 	return []namedCounter{
 		{"methods", int64(s.Methods)},

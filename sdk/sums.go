@@ -2,9 +2,9 @@ package corehour
 
 import "github.com/corehour/corehour/sdk/internal/histogram"
 
-// sums is what remains of many durations: enough to add to others and to tell
-// mean, spread, maximum and quantiles.
-type sums struct {
+// durationSums aggregates durations: enough to merge with others and to compute mean,
+// standard deviation, maximum and quantiles.
+type durationSums struct {
 	n       int64
 	total   int64 // ns
 	squares float64
@@ -12,7 +12,7 @@ type sums struct {
 	bins    histogram.H
 }
 
-func (s *sums) add(ns int64) {
+func (s *durationSums) addDuration(ns int64) {
 	s.n++
 	s.total += ns
 	s.squares += float64(ns) * float64(ns)
@@ -21,7 +21,7 @@ func (s *sums) add(ns int64) {
 }
 
 // moveInto adds s to other and empties s.
-func (s *sums) moveInto(other *sums) {
+func (s *durationSums) moveInto(other *durationSums) {
 	other.n += s.n
 	other.total += s.total
 	other.squares += s.squares
@@ -35,13 +35,13 @@ func (s *sums) moveInto(other *sums) {
 type cellSums struct {
 	first, last int64
 	errors      int64
-	wall, cpu   sums
+	wall, cpu   durationSums
 }
 
-func (c *cellSums) add(r *record, start int64) {
+func (c *cellSums) addRecord(r *record, start int64) {
 	c.addWall(start, r.wall, r.failed)
 	if r.state == cpuExact {
-		c.cpu.add(r.cpu)
+		c.cpu.addDuration(r.cpu)
 	}
 }
 
@@ -50,7 +50,7 @@ func (c *cellSums) addWall(start, wall int64, failed bool) {
 		c.first, c.last = start, start
 	}
 	c.first, c.last = min(c.first, start), max(c.last, start)
-	c.wall.add(wall)
+	c.wall.addDuration(wall)
 	if failed {
 		c.errors++
 	}

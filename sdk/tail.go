@@ -31,8 +31,8 @@ func (pl *plan) keepTail(r *record, chosen bool) bool {
 	return chosen
 }
 
-// nextThreshold follows the calls of the last interval: how many there were, how
-// many were kept, and how long the longest of the others was.
+// nextThreshold computes the threshold of the next interval from the last one: how many
+// calls there were, how many were kept, and how long the longest of the others was.
 func nextThreshold(threshold, calls, above, longest int64) int64 {
 	if calls == 0 {
 		return threshold
@@ -67,5 +67,5 @@ func (e *engine) followTail(m *Method, calls int64) {
 		return
 	}
 	m.tailFrom = nextThreshold(pl.tailFrom, calls, pl.above.Swap(0), pl.longest.Swap(0))
-	e.settle(m)
+	e.updatePlan(m)
 }

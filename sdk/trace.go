@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// maxHooks bounds the hooks under way: a hook that waits for another goroutine may
+	// maxHooks bounds the hooks that run: a hook that waits for another goroutine may
 	// have begun that one, and it the next.
 	maxHooks = 256
-	// hookFrames is how far up a hook is looked for. A stack that is longer may have
+	// hookFrames is how far up a hook is searched. A stack that is longer may have
 	// one above.
 	hookFrames = 512
 )
 
-// traceOf asks the program's hook, which may panic: not through us. It may also call
-// what is probed, and a call chosen there would ask it again, without end: such a call
-// has no trace.
+// traceOf calls the program's hook and recovers from its panic. The hook may call probed
+// methods, and a call chosen there would call it again, without end: such a call has no
+// trace.
 //
 //go:noinline
 func (e *engine) traceOf(ctx context.Context) (x *extra) {
@@ -46,9 +46,9 @@ func (e *engine) traceOf(ctx context.Context) (x *extra) {
 	return x
 }
 
-// withinHook tells whether the hook that is about to be asked is already on the stack,
-// whatever context it has passed on. It is only looked for while there is another one
-// under way, which is seldom.
+// withinHook reports whether the hook that is about to be asked is already on the stack,
+// whatever context it has passed on. The stack is only searched while another hook runs,
+// which is seldom.
 //
 //go:noinline
 func withinHook() bool {

@@ -46,7 +46,7 @@ func TestAHookThatIsProbed(t *testing.T) {
 			if asked != 2 {
 				t.Errorf("the hook was asked %d times for 2 calls", asked)
 			}
-			all, traced := e.ring.take(nil, 100), 0
+			all, traced := e.ring.dequeue(nil, 100), 0
 			for _, r := range all {
 				if r.traced() {
 					traced++
@@ -56,7 +56,7 @@ func TestAHookThatIsProbed(t *testing.T) {
 				t.Errorf("%d of %d records have a trace", traced, len(all))
 			}
 			if e.hooks.Load() != 0 || e.counters.traceFaults.Load() != 0 {
-				t.Errorf("%d hooks under way, %d faults", e.hooks.Load(), e.counters.traceFaults.Load())
+				t.Errorf("%d hooks running, %d faults", e.hooks.Load(), e.counters.traceFaults.Load())
 			}
 		})
 	}
@@ -83,15 +83,15 @@ func TestAHookThatWaitsForOthers(t *testing.T) {
 		}
 	})
 	hooked.BeginContext(context.Background()).End()
-	if n := len(e.ring.take(nil, 2*maxHooks)); n != maxHooks+1 {
+	if n := len(e.ring.dequeue(nil, 2*maxHooks)); n != maxHooks+1 {
 		t.Errorf("%d calls", n)
 	}
 	if e.hooks.Load() != 0 || Stats().TraceFaults != 1 {
-		t.Errorf("%d hooks under way, %d faults", e.hooks.Load(), Stats().TraceFaults)
+		t.Errorf("%d hooks running, %d faults", e.hooks.Load(), Stats().TraceFaults)
 	}
 }
 
-// Calls of other goroutines have their traces while a hook is under way.
+// Calls of other goroutines have their traces while a hook runs.
 func TestHooksAtTheSameTime(t *testing.T) {
 	const calls = 16
 	var meet sync.WaitGroup
@@ -109,7 +109,7 @@ func TestHooksAtTheSameTime(t *testing.T) {
 		running.Go(func() { hooked.BeginContext(context.Background()).End() })
 	}
 	running.Wait()
-	for _, r := range e.ring.take(nil, 100) {
+	for _, r := range e.ring.dequeue(nil, 100) {
 		if !r.traced() {
 			t.Error("a call has no trace")
 		}
@@ -139,7 +139,7 @@ func TestWhatAHookGivesIsBounded(t *testing.T) {
 	} {
 		given = c.given
 		hooked.BeginContext(context.Background()).End()
-		r := e.ring.take(nil, 2)
+		r := e.ring.dequeue(nil, 2)
 		if len(r) != 1 || !r[0].traced() {
 			t.Fatalf("%s: records %+v", what, r)
 		}

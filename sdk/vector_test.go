@@ -108,10 +108,10 @@ func TestVectorOfTheWire(t *testing.T) {
 	w.call(&record{plan: lookups, wall: 11 * ms, state: cpuNotSampled, tail: true}, start+4*ms)
 	c := &cell{cellKey: cellKey{method: lookup, p: 0.125, cpuP: 0.5}}
 	for _, wall := range []int64{10_000, 20_000, 30_000} {
-		c.wall.add(wall)
+		c.wall.addDuration(wall)
 	}
 	for _, cpu := range []int64{1000, 3000} {
-		c.cpu.add(cpu)
+		c.cpu.addDuration(cpu)
 	}
 	c.errors, c.first, c.last = 1, start, start+1000*ms
 	w.aggregate(c, true)

@@ -146,7 +146,7 @@ func TestWalkedStacksTellTheSameCallers(t *testing.T) {
 	}
 	trusted := e.walkable
 	for name, shape := range shapes {
-		var told []string
+		var texts []string
 		for _, walkable := range []bool{trusted, false, trusted, trusted} {
 			e.walkable = walkable
 			for _, m := range []*Method{shapedOuter, shapedInner, shapedSmall, shapedValue} {
@@ -154,13 +154,13 @@ func TestWalkedStacksTellTheSameCallers(t *testing.T) {
 			}
 			shape()
 			var lines []string
-			for _, r := range e.ring.take(nil, 1000) {
+			for _, r := range e.ring.dequeue(nil, 1000) {
 				lines = append(lines, r.plan.method.name+" by "+callerText(r.caller))
 			}
-			told = append(told, strings.Join(lines, "\n"))
+			texts = append(texts, strings.Join(lines, "\n"))
 		}
-		if told[0] != told[1] || told[2] != told[1] || told[3] != told[1] || told[1] == "" {
-			t.Errorf("%s: walked for the first time\n%s\nby runtime.Callers\n%s\nwalked again\n%s\nby a way that is known\n%s", name, told[0], told[1], told[2], told[3])
+		if texts[0] != texts[1] || texts[2] != texts[1] || texts[3] != texts[1] || texts[1] == "" {
+			t.Errorf("%s: walked for the first time\n%s\nby runtime.Callers\n%s\nwalked again\n%s\nfrom the caller cache\n%s", name, texts[0], texts[1], texts[2], texts[3])
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // A reader of protobuf that shares nothing with the writer: it walks fields by
-// their wire types and is told the numbers by opentelemetry-proto alone.
+// their wire types and takes the numbers from opentelemetry-proto alone.
 
 type wireField struct {
 	number int

@@ -12,7 +12,7 @@ package frames
 
 import "runtime"
 
-// Trusted tells whether Walk finds what runtime.Callers finds, in a try. Where it
+// Trusted reports whether Walk finds what runtime.Callers finds, in a trial. Where it
 // does not (another architecture, a runtime that lays out its stacks otherwise) nobody
 // should ask it.
 func Trusted() bool { return Available && tried(triedFrames) }

@@ -2,7 +2,7 @@
 
 package frames
 
-// Available tells whether there is a Walk here.
+// Available reports whether there is a Walk here.
 const Available = true
 
 // Walk writes the return addresses of the frames above its caller's, the nearest

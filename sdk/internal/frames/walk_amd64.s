@@ -4,7 +4,7 @@
 
 // func Walk(pcs *uintptr, most int) (n int, ended bool)
 //
-// A frame pointer points at the caller's, and the return address is beside it. The
+// A frame pointer points at the caller's, and the return address is next to it. The
 // function has no frame of its own, so it begins with that of the one that calls it.
 TEXT ·Walk(SB), NOSPLIT|NOFRAME, $0-25
 	MOVQ (TLS), AX

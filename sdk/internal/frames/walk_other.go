@@ -2,7 +2,7 @@
 
 package frames
 
-// Available tells whether there is a Walk here.
+// Available reports whether there is a Walk here.
 const Available = false
 
 // Walk finds nothing here.

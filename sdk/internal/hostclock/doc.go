@@ -7,7 +7,7 @@
 // call would read as zero.
 //
 // It also tells goroutines apart, by the id that the runtime gives to each: looked up
-// where the runtime keeps it, if it was found there beyond doubt, and else read from
+// where the runtime keeps it, if it was found there with certainty, and else read from
 // what the runtime writes above a stack. Keeping a goroutine on its thread between two
 // readings is the caller's business.
 package hostclock

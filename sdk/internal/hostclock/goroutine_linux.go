@@ -10,10 +10,10 @@ import (
 )
 
 // Goroutine returns the id of the running goroutine, which the runtime gives to no
-// other one, neither at the same time nor later. That tells whether a call ends on
+// other one, neither at the same time nor later. So it shows whether a call ends on
 // the goroutine it began on. The address of what the runtime keeps of a goroutine
-// would not: it goes to another one when the goroutine is dead; nor would the thread's
-// id, which the kernel gives again.
+// would not: it is reused when the goroutine is dead; nor would the thread's id, which
+// the kernel reuses.
 //
 // It takes 2 ns where GoroutineAvailable has found the id, and microseconds elsewhere.
 func Goroutine() uint64 {
@@ -23,8 +23,8 @@ func Goroutine() uint64 {
 	return writtenID()
 }
 
-// GoroutineAvailable tells whether Goroutine can tell goroutines apart, after it has
-// looked for a quick way to do so.
+// GoroutineAvailable reports whether Goroutine can distinguish goroutines, after it has
+// searched a quick way to do so.
 func GoroutineAvailable() bool {
 	lookForID()
 	return Goroutine() != 0

@@ -13,7 +13,7 @@ import (
 // inBothForms runs a test with the quick way, where there is one, and without.
 func inBothForms(t *testing.T, f func(t *testing.T)) {
 	if !GoroutineAvailable() {
-		t.Fatal("goroutines cannot be told apart")
+		t.Fatal("goroutines cannot be distinguished")
 	}
 	if goroutineWords {
 		t.Run("quick", func(t *testing.T) {

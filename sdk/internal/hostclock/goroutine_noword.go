@@ -2,7 +2,7 @@
 
 package hostclock
 
-// goroutineWords tells whether there is a goroutineWord here.
+// goroutineWords reports whether there is a goroutineWord here.
 const goroutineWords = false
 
 // goroutineWord finds nothing here.

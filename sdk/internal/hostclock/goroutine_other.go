@@ -2,8 +2,8 @@
 
 package hostclock
 
-// Goroutine is only asked for calls whose CPU is timed, and there are none here.
+// Goroutine returns 0: no call has its CPU timed here.
 func Goroutine() uint64 { return 0 }
 
-// GoroutineAvailable tells whether Goroutine can tell goroutines apart.
+// GoroutineAvailable reports whether Goroutine can distinguish goroutines.
 func GoroutineAvailable() bool { return false }

@@ -52,7 +52,7 @@ func firstLine(system fs.FS, name string) string {
 	return strings.TrimSpace(line)
 }
 
-// hostID is the machine id, as OpenTelemetry's conventions want it of systems without
+// hostID returns the machine id, as OpenTelemetry's conventions want it of systems without
 // containers. In a container that file is the image's, the same on every host, unless
 // it is mounted from the host. There the id of the boot stands for the host: all
 // containers of a kernel have the same.
@@ -123,7 +123,7 @@ func coresOf(list string) (n int) {
 	return n
 }
 
-// cpuLimit is the least of the limits that the process's control groups set, 0 for none.
+// cpuLimit returns the least of the limits that the process's control groups set, 0 for none.
 func cpuLimit(system fs.FS) (least float64) {
 	for line := range strings.Lines(read(system, "proc/self/cgroup")) {
 		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -180,7 +180,7 @@ func limitOfV1(system fs.FS, group string) float64 {
 	return share(firstLine(system, group+"/cpu.cfs_quota_us"), firstLine(system, group+"/cpu.cfs_period_us"))
 }
 
-// share is quota divided by period, 0 if there is no quota: "max", or -1 in version 1.
+// share returns quota divided by period, 0 if there is no quota: "max", or -1 in version 1.
 func share(quota, period string) float64 {
 	q, err := strconv.ParseInt(quota, 10, 64)
 	if err != nil || q <= 0 {

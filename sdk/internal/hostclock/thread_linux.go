@@ -20,7 +20,7 @@ func ThreadCPU() int64 {
 	return ts.Nano()
 }
 
-// ThreadCPUAvailable tells whether ThreadCPU is fine enough to be called true.
+// ThreadCPUAvailable reports whether ThreadCPU is fine enough to be called true.
 func ThreadCPUAvailable() bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

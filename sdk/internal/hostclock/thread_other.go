@@ -6,5 +6,5 @@ package hostclock
 // can read and that is fine enough.
 func ThreadCPU() int64 { return 0 }
 
-// ThreadCPUAvailable is false here.
+// ThreadCPUAvailable returns false here.
 func ThreadCPUAvailable() bool { return false }

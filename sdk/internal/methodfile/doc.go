@@ -56,7 +56,7 @@ func choose[T comparable](to *T, v T) {
 	}
 }
 
-// ordered tells whether min <= rate <= max.
+// ordered reports whether min <= rate <= max.
 func (s Settings) ordered() bool {
 	return atMost(s.Min, s.Max) && atMost(s.Min, s.Rate) && atMost(s.Rate, s.Max)
 }

@@ -90,7 +90,7 @@ func (p *parser) name(where string, o object) func(*entry) {
 	signature := p.text(where, o, "signature")
 	switch {
 	case match != nil && (class != nil || method != nil || signature != nil):
-		p.fault("%s.match: must not stand beside class, method or signature, found %q", where, *match)
+		p.fault("%s.match: must not be combined with class, method or signature, found %q", where, *match)
 	case match != nil:
 		text, ok := prefix.Of(*match)
 		if !ok {
@@ -100,11 +100,11 @@ func (p *parser) name(where string, o object) func(*entry) {
 	case class == nil && method == nil:
 		p.fault("%s: must have class and method, or match", where)
 	case class == nil:
-		p.fault("%s.class: must be said beside method; a function outside any class has \"\"", where)
+		p.fault("%s.class: must be given with method; a function outside any class has \"\"", where)
 	case method == nil:
-		p.fault("%s.method: must be said beside class; * is for all methods of the class", where)
+		p.fault("%s.method: must be given with class; * is for all methods of the class", where)
 	case *method == "*" && signature != nil:
-		p.fault("%s.signature: must not stand beside method *, found %q", where, *signature)
+		p.fault("%s.signature: must not be combined with method *, found %q", where, *signature)
 	case signature != nil:
 		return func(*entry) {} // a method of another language
 	default:

@@ -83,9 +83,9 @@ func TestABadEntryCostsOnlyItself(t *testing.T) {
 		`methods[0].mode: must be one of sample, aggregate, off, found "sampel"; did you mean "sample"`,
 		`methods[0].rate: must be a number between 1e-09 and 1, found 1.5`,
 		`methods[1]: unknown key "raet"; did you mean "rate"`,
-		`methods[2].match: must not stand beside class, method or signature, found "a.*"`,
-		`methods[3].class: must be said beside method; a function outside any class has ""`,
-		`methods[4].method: must be said beside class; * is for all methods of the class`,
+		`methods[2].match: must not be combined with class, method or signature, found "a.*"`,
+		`methods[3].class: must be given with method; a function outside any class has ""`,
+		`methods[4].method: must be given with class; * is for all methods of the class`,
 		`methods[5].match: must end in *, its only one, found "a.*.F"; a single method is named by class and method`,
 		`methods[6].tier: must be one of the tiers, found "iner"; did you mean "inner"`,
 		`methods[7]: must be an object, found "a.B.H"`,
@@ -94,7 +94,7 @@ func TestABadEntryCostsOnlyItself(t *testing.T) {
 		`methods[9].scope: must be one of lazy, eager, total, found "all"`,
 		`methods[10].rate: must be a number between 1e-09 and 1, found 0`,
 		`methods[11].class: must have neither (* nor [...], found "a.(*B)"; write "a.B"`,
-		`methods[12].signature: must not stand beside method *, found "()"`,
+		`methods[12].signature: must not be combined with method *, found "()"`,
 		`methods[13]: must hold min <= rate <= max, with what its tier and the defaults say, found min 0.3, rate 0.1, max 0.2`,
 	}
 	if got := strings.Join(f.Faults, "\n"); got != strings.Join(want, "\n") {

@@ -211,5 +211,5 @@ func Request(b, resource, scope, spans []byte) []byte {
 	return append(b, spans...)
 }
 
-// bytesSize is the encoded size of a length-delimited field with a number below 16.
+// bytesSize returns the encoded size of a length-delimited field with a number below 16.
 func bytesSize(n int) int { return 1 + varintSize(uint64(n)) + n }

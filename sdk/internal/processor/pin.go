@@ -4,7 +4,7 @@ package processor
 
 import _ "unsafe" // for go:linkname
 
-// Available tells whether Pin does what it says here.
+// Available reports whether Pin does what it says here.
 const Available = true
 
 // Pin keeps the goroutine on its processor until Unpin, and returns the processor's

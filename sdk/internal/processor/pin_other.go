@@ -2,7 +2,7 @@
 
 package processor
 
-// Available tells whether Pin does what it says here.
+// Available reports whether Pin does what it says here.
 const Available = false
 
 // Pin does nothing here.

@@ -43,9 +43,9 @@ func TestWaysFollowWhatChanges(t *testing.T) {
 		t.Helper()
 		found := ""
 		for round := range 4 { // learnt, looked for, kept
-			e.ring.take(nil, 100)
+			e.ring.dequeue(nil, 100)
 			wayFarFunction(wayNearFunction)
-			for _, r := range e.ring.take(nil, 100) {
+			for _, r := range e.ring.dequeue(nil, 100) {
 				if r.plan.method != wayHere {
 					continue
 				}
@@ -84,9 +84,9 @@ func TestWaysFollowWhatChanges(t *testing.T) {
 		two.located.Store(false)
 	})
 	last := func() string {
-		e.ring.take(nil, 100)
+		e.ring.dequeue(nil, 100)
 		wayBoth(one)
-		for _, r := range e.ring.take(nil, 100) {
+		for _, r := range e.ring.dequeue(nil, 100) {
 			if r.plan.method == wayHere {
 				return callerText(r.caller)
 			}
@@ -120,9 +120,9 @@ func TestWaysAreBounded(t *testing.T) {
 	for range 4 {
 		all()
 	}
-	e.ring.take(nil, 1000)
+	e.ring.dequeue(nil, 1000)
 	all()
-	for _, r := range e.ring.take(nil, 1000) {
+	for _, r := range e.ring.dequeue(nil, 1000) {
 		if r.plan.method == wayHere && r.caller != wayFar {
 			t.Errorf("caller %s", callerText(r.caller))
 		}
@@ -137,8 +137,8 @@ func TestWaysAreBounded(t *testing.T) {
 		t.Errorf("%d allocations in 2,000 calls by ways that are known", n)
 	}
 	kept := 0
-	for i := range wayHere.ways {
-		if wayHere.ways[i].Load() != nil {
+	for i := range wayHere.callerCache {
+		if wayHere.callerCache[i].Load() != nil {
 			kept++
 		}
 	}

@@ -23,7 +23,7 @@ func TestAQueueKeepsRoomWhileNobodyAnswers(t *testing.T) {
 		const calls = 5_000
 		for range calls {
 			m.Begin().End()
-			synctest.Wait() // for the minder
+			synctest.Wait() // for the control loop
 		}
 		s := Stats()
 		if s.Dropped != 0 || s.Recorded != calls {
@@ -51,7 +51,7 @@ func TestAQueueKeepsRoomWhileNobodyAnswers(t *testing.T) {
 	})
 }
 
-// Without a request under way the records stay: the sender comes for them.
+// Without a request in flight the records stay: the sender comes for them.
 func TestRoomIsMadeOnlyWhileARequestLasts(t *testing.T) {
 	m := NewMethod("room.Method")
 	e, _ := startWith(t, func(c *config) { c.queue, c.batch = 64, 8 })
@@ -59,12 +59,12 @@ func TestRoomIsMadeOnlyWhileARequestLasts(t *testing.T) {
 	for range 64 {
 		m.Begin().End()
 	}
-	e.makeRoom()
+	e.freeHeadroom()
 	if n := e.ring.length(); n != 64 {
 		t.Errorf("%d of 64 records left", n)
 	}
 	e.delivering.Store(true)
-	e.makeRoom()
+	e.freeHeadroom()
 	if n := e.ring.length(); n != 56 || Stats().Folded != 8 {
 		t.Errorf("%d of 64 records left, %d folded", n, Stats().Folded)
 	}

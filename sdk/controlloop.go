@@ -15,10 +15,10 @@ const (
 	busyCalls = 10_000
 )
 
-// mind cuts intervals on the clock, watches the CPU slots, spreads the counters of
-// busy methods and keeps room in the queue, until the engine stops; then it cuts the
-// last one.
-func (e *engine) mind() {
+// controlLoop cuts intervals on the clock, watches the CPU slots, shards the counters
+// of busy methods and keeps headroom in the queue until the engine stops. Then it cuts
+// the last interval.
+func (e *engine) controlLoop() {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	boundary := time.NewTimer(e.untilBoundary())
@@ -30,7 +30,7 @@ func (e *engine) mind() {
 	for {
 		select {
 		case <-e.stopping:
-			e.heedStrays()
+			e.disableCPUOfStrays()
 			e.cut(e.unix(now()), true)
 			close(e.lastCutDone)
 			return
@@ -44,29 +44,29 @@ func (e *engine) mind() {
 			reportUnused() // by now the program has made its methods
 			boundary.Reset(e.untilBoundary())
 		case <-e.crowded:
-			e.makeRoom()
-		case rates := <-e.served:
+			e.freeHeadroom()
+		case rates := <-e.servedRates:
 			e.ratesUntil = now() + int64(rates.ttl)
 			if e.policy.rates != rates {
-				e.adoptRates(rates)
+				e.applyRates(rates)
 			}
-		case file := <-e.filed:
-			e.adoptFile(file)
+		case file := <-e.methodFiles:
+			e.applyMethodFile(file)
 		case <-ticker.C:
 			// After a tick that came late the whole program had no processor, so a
-			// slot held long says nothing about its method. The next tick tells.
+			// slot held long says nothing about its method. The next tick decides.
 			at := now()
 			if at-lastTick < int64(tick)+int64(slotPatience)/4 {
 				e.freeSlots(at)
 			}
 			lastTick = at
-			e.heedStrays()
+			e.disableCPUOfStrays()
 			if e.policy.rates != nil && at > e.ratesUntil {
-				e.adoptRates(nil)
-				notes.add("the rates served are no longer fresh; the method file and the defaults hold")
+				e.applyRates(nil)
+				messages.logf("the rates served are no longer fresh; the method file and the defaults hold")
 			}
-			e.spreadBusy(seen)
-			notes.write()
+			e.shardBusyCounters(seen)
+			messages.write()
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (e *engine) reportUnused() {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
 	if err := e.policy.unused(); err != nil {
-		notes.add("%v", err)
+		messages.logf("%v", err)
 	}
 }
 
@@ -99,11 +99,11 @@ func (e *engine) cut(end int64, final bool) {
 	registry.mu.Lock()
 	minute := minuteOf(e.unix(now()))
 	for _, m := range registry.ordered {
-		if calls := m.Calls() - m.handed; calls > 0 {
+		if calls := m.Calls() - m.reportedCalls; calls > 0 {
 			iv.methods = append(iv.methods, m)
 			iv.calls = append(iv.calls, calls)
 			iv.total += calls
-			m.handed += calls
+			m.reportedCalls += calls
 			e.followTail(m, calls)
 		}
 		if pl := m.plan.Load(); pl != nil && pl.mode == Aggregate {
@@ -116,52 +116,53 @@ func (e *engine) cut(end int64, final bool) {
 		iv.cpu, iv.cpuKnown = cpu-e.lastCPU, true
 		e.lastCPU = cpu
 	}
-	e.intervals.add(iv)
+	e.intervals.addInterval(iv)
 	e.wakeSender()
 }
 
-// freeSlots takes methods that hold a slot too long off CPU timing. Their calls
-// under way keep what they hold until they end.
+// freeSlots ends the CPU timing of methods that hold a slot too long. Their calls in
+// flight keep what they hold until they end.
 func (e *engine) freeSlots(at int64) {
 	cpuSlots.patience(at, func(m *Method) {
 		registry.mu.Lock()
 		defer registry.mu.Unlock()
 		if e.timeByWallOnly(m, "blocking") {
-			notes.add("method %q: a call whose CPU was timed held its thread for more than %s; from now on it is timed by the wall only (declare it Blocking)", m.name, slotPatience)
+			messages.logf("method %q: a call whose CPU was timed held its thread for more than %s; from now on it is timed by the wall only (declare it Blocking)", m.name, slotPatience)
 		}
 	})
 }
 
-// heedStrays takes methods whose calls end on other goroutines off CPU timing.
-func (e *engine) heedStrays() {
+// disableCPUOfStrays takes methods whose calls end on other goroutines off CPU timing.
+func (e *engine) disableCPUOfStrays() {
 	cpuSlots.strays(func(m *Method) {
 		registry.mu.Lock()
 		defer registry.mu.Unlock()
-		e.heedStray(m)
+		e.disableCPUOfStray(m)
 	})
 }
 
-// heedStray takes such a method off, as long as the program lives: what it lost stays
+// disableCPUOfStray takes such a method off, as long as the program lives: what it lost stays
 // lost over a shutdown. registry.mu is held.
-func (e *engine) heedStray(m *Method) {
+func (e *engine) disableCPUOfStray(m *Method) {
 	if e.timeByWallOnly(m, "strayed") {
-		notes.add("method %q: a call whose CPU was timed ended on another goroutine than it began on, which keeps its thread; from now on it is timed by the wall only (end calls where they begin, or declare it Blocking)", m.name)
+		messages.logf("method %q: a call whose CPU was timed ended on another goroutine than it began on, which keeps its thread; from now on it is timed by the wall only (end calls where they begin, or declare it Blocking)", m.name)
 	}
 }
 
-// timeByWallOnly tells whether that is new. registry.mu is held.
+// timeByWallOnly ends the CPU timing of a method and reports whether it had any until
+// now. registry.mu is held.
 func (e *engine) timeByWallOnly(m *Method, why string) bool {
 	if m.wallOnly != "" {
 		return false
 	}
 	m.wallOnly = why
 	e.counters.wallOnly.Add(1)
-	e.settle(m)
+	e.updatePlan(m)
 	return true
 }
 
-// spreadBusy gives methods that are called often a counter per shard.
-func (e *engine) spreadBusy(seen map[*Method]int64) {
+// shardBusyCounters gives methods that are called often a counter per shard.
+func (e *engine) shardBusyCounters(seen map[*Method]int64) {
 	shards := shardCount()
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
@@ -172,9 +173,9 @@ func (e *engine) spreadBusy(seen map[*Method]int64) {
 		total := m.Calls()
 		if total-seen[m] > busyCalls && shards > 1 {
 			delete(seen, m)
-			m.spread(shards)
+			m.shardCounters(shards)
 			if m.plan.Load() != nil {
-				e.settle(m)
+				e.updatePlan(m)
 			}
 			continue
 		}
@@ -182,7 +183,7 @@ func (e *engine) spreadBusy(seen map[*Method]int64) {
 	}
 }
 
-// shardCount is the power of two with one for each processor and one more. Where
+// shardCount returns the power of two with one for each processor and one more. Where
 // counters do not belong to processors it is that from four stacks a processor up, at
 // most 64: with fewer, two busy goroutines too often meet on one.
 func shardCount() int {

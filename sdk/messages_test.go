@@ -40,12 +40,12 @@ func TestAFaultOfDeliveryIsNamedOnceAnHour(t *testing.T) {
 				t.Errorf("%q said %d times in an hour and ten minutes", what, n)
 			}
 		}
-		if err = shutdown(context.Background()); err == nil || len(err.Error()) > 2*maxRemark {
+		if err = shutdown(context.Background()); err == nil || len(err.Error()) > 2*maxMessage {
 			t.Errorf("shutdown's error has %d bytes", len(fmt.Sprint(err)))
 		}
 	})
 	for line := range strings.Lines(said()) {
-		if len(line) > len("corehour: ")+maxRemark+1 || strings.Contains(line, "\x1b") {
+		if len(line) > len("corehour: ")+maxMessage+1 || strings.Contains(line, "\x1b") {
 			t.Errorf("a line of %d bytes: %.80q", len(line), line)
 		}
 	}
@@ -56,19 +56,19 @@ func TestAFaultOfDeliveryIsNamedOnceAnHour(t *testing.T) {
 func TestRemarksGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out heard
-		n := newNoteBook(&out)
-		for i := range 3 * maxSaid {
-			n.add("remark %d", i)
+		n := newMessageLog(&out)
+		for i := range 3 * maxLogged {
+			n.logf("message %d", i)
 			time.Sleep(2 * time.Second)
 			<-n.write()
 		}
 		time.Sleep(time.Hour)
-		n.add("another")
+		n.logf("another")
 		<-n.write()
 		if !strings.Contains(out.String(), "corehour: another\n") {
-			t.Error("after many remarks the next is not said")
+			t.Error("after many messages the next is not logged")
 		}
-		if lines := strings.Count(out.String(), "\n"); lines > 4*maxSaid {
+		if lines := strings.Count(out.String(), "\n"); lines > 4*maxLogged {
 			t.Errorf("%d lines", lines)
 		}
 	})
