@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/sdk"
 )
 
-// byRecords tells what a request costs by how many of its calls were timed. Requests
+// byRecords measures what a request costs by how many of its calls were timed. Requests
 // with and without a record and those of a service whose probes are off lie within
 // milliseconds of each other, and each has a time of its own: the medians tell the cost
 // of one record to half a microsecond on a machine so busy that throughputs tell nothing.
@@ -45,14 +45,14 @@ func more(report *figures.Report, what string, these, others []float64) {
 	report.Add(what+", 95% interval +-", math.Hypot(within, alsoWithin), "us", figures.Lower, nil)
 }
 
-// request tells how many us one takes.
+// request returns how many us one takes.
 func request(s *service) float64 {
 	begin := time.Now()
 	s.serve()
 	return float64(time.Since(begin)) / 1e3
 }
 
-// timedCalls is how many calls were timed since Start.
+// timedCalls returns how many calls were timed since Start.
 func timedCalls() int64 {
 	s := corehour.Stats()
 	return s.Recorded + s.Dropped

@@ -20,7 +20,7 @@ func processCPU() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// sixClocks are the readings of a call whose wall and CPU time are taken: the wall clock
+// sixClocks returns the readings of a call whose wall and CPU time are taken: the wall clock
 // is read twice more at first, so that it is in the caches when it counts.
 //
 //go:noinline

@@ -95,7 +95,7 @@ func hostileRates(w io.Writer, n int64) {
 	}
 }
 
-// raw is a collector that speaks no HTTP.
+// raw starts a collector that does not speak HTTP.
 func (c *collector) raw(is state) (url string, stop func()) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -22,7 +22,7 @@ func (discard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, errors.Join(err, r.Body.Close())
 }
 
-// encoding measures the CPU beside the calling thread's per record, in batches of
+// encoding measures the CPU per record of all threads but the calling one, in batches of
 // half of the queue, without compression and network.
 func encoding(report *figures.Report) error {
 	const compression, batches = "OTEL_EXPORTER_OTLP_COMPRESSION", 15

@@ -40,18 +40,18 @@ const (
 )
 
 // export measures the CPU of the process per record, from the timed call to the
-// collector's answer, beside the batch processor and exporter of OpenTelemetry.
+// collector's answer, compared with the batch processor and exporter of OpenTelemetry.
 func export(report *figures.Report, s *sink, spans int) error {
 	spans -= spans % recordsPerBatch // the rest of a batch would wait for its time
 	mine, bytes, err := exportOurs(s, wall, spans)
 	if err != nil {
 		return err
 	}
-	dear, _, err := exportOurs(s, cpu, spans)
+	cpuCost, _, err := exportOurs(s, cpu, spans)
 	if err != nil {
 		return err
 	}
-	dearest, _, err := exportOurs(s, cpuCaller, spans)
+	fullCost, _, err := exportOurs(s, cpuCaller, spans)
 	if err != nil {
 		return err
 	}
@@ -60,9 +60,9 @@ func export(report *figures.Report, s *sink, spans int) error {
 		return err
 	}
 	report.Add("export of a record, from call to answer", mine, "us CPU", figures.Lower, figures.Goal(3))
-	report.Compare("export beside otel", mine, "us CPU", "otel batch + OTLP/HTTP", theirs, figures.Lower, figures.Goal(0.5))
-	report.Compare("the same with wall and CPU at rate 1", dear, "us CPU", "otel always, to the answer", theirs, figures.Lower, figures.Goal(1))
-	report.Compare("the same with wall, CPU and caller at rate 1", dearest, "us CPU", "otel always, to the answer", theirs, figures.Lower, figures.Goal(1))
+	report.Compare("export compared with otel", mine, "us CPU", "otel batch + OTLP/HTTP", theirs, figures.Lower, figures.Goal(0.5))
+	report.Compare("the same with wall and CPU at rate 1", cpuCost, "us CPU", "otel always, to the answer", theirs, figures.Lower, figures.Goal(1))
+	report.Compare("the same with wall, CPU and caller at rate 1", fullCost, "us CPU", "otel always, to the answer", theirs, figures.Lower, figures.Goal(1))
 	report.Compare("bytes of a record, gzip", bytes, "B", "otel, no attributes", theirBytes, figures.Lower, nil)
 	return nil
 }

@@ -31,7 +31,7 @@ func harmless(pairs int) (*figures.Report, error) {
 	return report, nil
 }
 
-// compare one service with the one whose probes are off. CPU beside them is the
+// compare one service with the one whose probes are off. CPU in addition to theirs is the
 // runtime's, and where there is one the sender's and the collector's.
 func compare(report *figures.Report, who, what string, with *service, pairs int, goal *float64) {
 	runtime.LockOSThread()
@@ -43,7 +43,7 @@ func compare(report *figures.Report, who, what string, with *service, pairs int,
 	ratio, uncertain := medianWithin(found)
 	report.Add(who+": throughput "+what, ratio, "", figures.Higher, goal)
 	report.Add(who+": 95% interval +-", uncertain, "", figures.Lower, nil)
-	report.Add(who+": CPU beside the service, collector's included", float64(process.Nanoseconds()-service)/float64(service), "", figures.Lower, nil)
+	report.Add(who+": CPU in addition to the service, collector's included", float64(process.Nanoseconds()-service)/float64(service), "", figures.Lower, nil)
 }
 
 func harm(report *figures.Report, is state, pairs int) error {
@@ -134,7 +134,7 @@ func ratios(a, b *service, pairs int) []float64 {
 	return found
 }
 
-// slice tells how long a few requests take.
+// slice returns how long a few requests take.
 func slice(s *service) float64 {
 	begin := time.Now()
 	for range requestsInSlice {

@@ -1,4 +1,4 @@
-// Command bench measures the paths of a probe beside the OpenTelemetry SDK, the
+// Command bench measures the paths of a probe next to the OpenTelemetry SDK, the
 // Prometheus client and the floors they stand on, in interleaved rounds of one run,
 // and prints every figure with its goal.
 //
@@ -51,7 +51,7 @@ func main() {
 	if *start {
 		err = oneStart(os.Stdout, o.rounds, o.busy)
 	} else {
-		err = run(o)
+		err = runBenchmarks(o)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -59,7 +59,7 @@ func main() {
 	}
 }
 
-func run(o options) error {
+func runBenchmarks(o options) error {
 	switch {
 	case o.moobenchOnly:
 		return show(o.out)(moobench(or(o.starts, 10), or(o.rounds, 60), o.busy))

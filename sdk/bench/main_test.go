@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/internal/figures"
 )
 
-// TestMain lets the MooBench part start the test program anew, as it starts itself.
+// TestMain lets the MooBench part start the test program again, as it starts itself.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == oneStartFlag {
 		main()
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 // A report that is not written (JSON knows no infinity) or lacks a row is a fault.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	if err := run(options{out: dir, rounds: 3, spans: 2 * recordsPerBatch, starts: 2, pairs: 2}); err != nil {
+	if err := runBenchmarks(options{out: dir, rounds: 3, spans: 2 * recordsPerBatch, starts: 2, pairs: 2}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -33,19 +33,19 @@ func TestRun(t *testing.T) {
 		"disabled, defer form, added", "not chosen, defer form, added",
 		"wall", "wall and caller",
 		"wall and CPU", "the same with wall and CPU at rate 1",
-		"aggregated, every call", "aggregated, every call, beside otel",
+		"aggregated, every call", "aggregated, every call, compared with otel",
 		"depth 10 at 0.001",
 		"allocations per call, all paths", "calls miscounted of 4,000,000", "of them false",
 		"encoding of a record, wall", "encoding of a record, wall, CPU and caller",
-		"export of a record, from call to answer", "export beside otel",
+		"export of a record, from call to answer", "export compared with otel",
 		"memory of a method seldom called", "memory of 10,000 methods",
 	} {
 		if r := row(t, paths, name); r.Goal == nil {
 			t.Errorf("%s: no goal", name)
 		}
 	}
-	for _, name := range []string{"not chosen, beside a counter", "aggregated, every call, beside a counter and a histogram",
-		"disabled beside a tracer that is none", "not chosen, two goroutines, beside otel", "aggregated, two goroutines, beside otel",
+	for _, name := range []string{"not chosen, compared with a counter", "aggregated, every call, compared with a counter and a histogram",
+		"disabled, compared with a no-op tracer", "not chosen, two goroutines, compared with otel", "aggregated, two goroutines, compared with otel",
 		"floor: one locked add", "floor: two clock readings"} {
 		if r := row(t, paths, name); r.Peer == "" {
 			t.Errorf("%s: no peer", name)

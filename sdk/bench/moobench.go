@@ -23,7 +23,7 @@ import (
 //	skipping        one call in a thousand is timed, with caller and CPU
 //	combined        skipping, reduced record, and a queue with room
 //
-// Of one method's calls under way at most 16 have their CPU timed, which bends the
+// Of one method's calls in flight at most 16 have their CPU timed, which bends the
 // naive curve beyond that depth.
 
 const mooDepth = 10
@@ -31,7 +31,7 @@ const mooDepth = 10
 // grownDepths are those of the growth curve.
 var grownDepths = []int{2, 4, 8, 16, 32, 64, 128}
 
-// variant is one way to be instrumented. peer is the one it stands beside.
+// variant is one way to be instrumented. peer is the one it is compared with.
 type variant struct {
 	name string
 	root func(depth int) int
@@ -73,7 +73,7 @@ var grown = []string{mooNone, mooCombined, mooSums, mooEvery, mooOTelRare, mooOT
 
 func grownName(depth int, variant string) string { return fmt.Sprintf("depth %d, %s", depth, variant) }
 
-// moobench starts this program anew so many times and reports over the starts.
+// moobench starts this program so many times and reports over the starts.
 func moobench(starts, rounds int, busy time.Duration) (*figures.Report, error) {
 	if starts < 2 || starts > len(students)+1 {
 		return nil, fmt.Errorf("--starts must be within 2 and %d, found %d", len(students)+1, starts)

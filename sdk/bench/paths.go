@@ -66,7 +66,7 @@ func settled() {
 	}
 }
 
-// toSend is how many records have left the queue and are neither sent nor given up.
+// toSend returns how many records have left the queue and are neither sent nor given up.
 // What is refused, and what makes room while a request lasts, is added up instead.
 func toSend(s *corehour.Snapshot) int64 {
 	addedUp := s.Folded + s.FoldLost - s.Dropped // of those the queue took

@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/sdk"
 )
 
-// The methods of the MooBench part: what a probe records at its dearest, and what
+// The methods of the MooBench part: what a probe records at its most expensive, and what
 // each way of saving does to that, alone and with others.
 var (
 	mooOff        = corehour.NewMethod("bench.mooOff", corehour.WithMode(corehour.Off))
@@ -93,7 +93,7 @@ func allCalls(n int) int {
 	return n
 }
 
-// otelCalls are root calls: deepSpanned counts its last one as 0.
+// otelCalls returns a function that makes root calls: deepSpanned counts its last one as 0.
 func otelCalls(tracer trace.Tracer) func(int) int {
 	return func(n int) int { return deepSpanned(context.Background(), tracer, n-1) }
 }

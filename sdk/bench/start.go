@@ -78,7 +78,7 @@ func beBusy(all []*path, lasting time.Duration) {
 	}
 }
 
-// stalled runs f while the smallest queue is full and a request is under way that
+// stalled runs f while the smallest queue is full and a request is in flight that
 // nobody answers.
 func stalled(collector *collector, f func()) error {
 	shutdown, err := corehour.Start(context.Background(), corehour.WithEndpoint(collector.url),

@@ -24,7 +24,7 @@ const truthSlack = 100 * time.Microsecond
 // readings and around them; -1: the goroutine changed its thread meanwhile.
 type spent struct{ inside, around time.Duration }
 
-// agrees tells whether the SDK's reading may be true. It is cut where it is longer
+// agrees reports whether the SDK's reading may be true. It is cut where it is longer
 // than wall time, by the little that the kernel's two clocks differ.
 func (s spent) agrees(cpu time.Duration) bool {
 	return s.inside >= 0 && cpu >= s.inside-s.inside/1000-time.Microsecond && (cpu <= s.inside+truthSlack || cpu <= s.around)
