@@ -13,14 +13,14 @@ import (
 	"github.com/corehour/corehour/internal/units"
 )
 
-// BigQueryConfig says which table of BigQuery rows go to, and how.
+// BigQueryConfig is the table of BigQuery that rows go to, and how they get there.
 type BigQueryConfig struct {
-	// Project and Dataset name where the table method_calls is, or is made.
+	// Project and Dataset hold the table method_calls, which is created if missing.
 	Project string `mapstructure:"project"`
 	Dataset string `mapstructure:"dataset"`
-	// Mode says how rows get into the table: storage_write or load.
+	// Mode is how rows get into the table: storage_write or load.
 	Mode string `mapstructure:"mode"`
-	// Load says how load jobs do it.
+	// Load configures load jobs.
 	Load configoptional.Optional[BigQueryLoadConfig] `mapstructure:"load"`
 	// Directory is where the exporter remembers what it stored, where rows wait for
 	// load jobs, and where those are kept that BigQuery refused. It is local, and one
@@ -88,7 +88,7 @@ func (c *BigQueryConfig) dataset() bigquery.Dataset {
 	return bigquery.Dataset{Project: c.Project, Name: c.Dataset}
 }
 
-// openWithin bounds how long a start looks at the table.
+// openWithin bounds how long a start examines the table.
 const openWithin = time.Minute
 
 func openBigQuery(cfg *Config) (sink, error) {

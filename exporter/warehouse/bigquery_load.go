@@ -20,7 +20,7 @@ const (
 	ModeLoad = "load"
 )
 
-// BigQueryLoadConfig says how rows travel by load jobs.
+// BigQueryLoadConfig configures load jobs.
 type BigQueryLoadConfig struct {
 	// Bucket is the Cloud Storage bucket that files are loaded from, Prefix how the
 	// names of the objects in it begin.
@@ -65,7 +65,7 @@ func (c *BigQueryLoadConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// options are those of the sink.
+// options returns the options of the sink.
 func (c *BigQueryLoadConfig) options() bigquery.LoadOptions {
 	return bigquery.LoadOptions{Bucket: c.Bucket, Prefix: c.Prefix, Interval: c.Interval, SpoolBytes: int64(c.SpoolBytes), Jobs: c.JobsInFlight}
 }

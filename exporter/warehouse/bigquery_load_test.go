@@ -31,7 +31,7 @@ func loadConfig(t *testing.T, s *fake.Server, directory string) *Config {
 
 // What goes in is loaded at the latest by the shutdown, and a repeat is known after
 // the next start.
-func TestBigQueryLoadBooksBalance(t *testing.T) {
+func TestBigQueryLoadStoresAll(t *testing.T) {
 	s := fake.New(t)
 	s.Polls = 1
 	cfg := loadConfig(t, s, filepath.Join(t.TempDir(), "state"))
@@ -44,9 +44,9 @@ func TestBigQueryLoadBooksBalance(t *testing.T) {
 	assert.Empty(t, s.Rows(testDataset))
 	assert.GreaterOrEqual(t, r.metric("bigquery_spool_age"), 0.0)
 	r.stop()
-	stored := books{}
-	stored.add(fake.MethodRows(s.Rows(testDataset)))
-	balanced(t, booksOf(r.in...), stored)
+	stored := rowTotals{}
+	stored.addRows(fake.MethodRows(s.Rows(testDataset)))
+	balanced(t, totalsOf(r.in...), stored)
 	n := len(s.Rows(testDataset))
 	assert.Equal(t, int64(n), r.store.Stats().LoadedRows)
 	assert.Equal(t, 1, s.Loads())
@@ -59,7 +59,7 @@ func TestBigQueryLoadBooksBalance(t *testing.T) {
 	assert.Len(t, s.Rows(testDataset), n)
 }
 
-// Loads that fail are told once, with the reason, and change the status.
+// Loads that fail are logged once, with the reason, and change the status.
 func TestBigQueryLoadFailures(t *testing.T) {
 	s := fake.New(t)
 	s.OnLoad = func(n int) *bigquery.JobError {

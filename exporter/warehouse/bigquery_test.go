@@ -33,7 +33,7 @@ func bigQueryConfig(t *testing.T, s *fake.Server) *Config {
 }
 
 // What goes in is in the table once, whatever breaks on the way.
-func TestBigQueryBooksBalance(t *testing.T) {
+func TestBigQueryStoresAll(t *testing.T) {
 	s := fake.New(t)
 	faults := []fake.Fault{fake.None, fake.AckLost, fake.Unavailable, fake.Quota, fake.None, fake.StreamEnded, fake.Internal}
 	s.OnAppend = func(n int) fake.Fault { return faults[n%len(faults)] }
@@ -43,9 +43,9 @@ func TestBigQueryBooksBalance(t *testing.T) {
 		r.send(export{instance: "b", seq: seq + 1, calls: map[string]int64{"a.B": 3}, measured: 2})
 	}
 	r.stop()
-	stored := books{}
-	stored.add(fake.MethodRows(s.Rows(testDataset)))
-	balanced(t, booksOf(r.in...), stored)
+	stored := rowTotals{}
+	stored.addRows(fake.MethodRows(s.Rows(testDataset)))
+	balanced(t, totalsOf(r.in...), stored)
 	assert.Positive(t, r.store.Stats().Reconnects)
 	assert.Zero(t, r.metric("write_unknown"))
 	assert.Zero(t, r.metric("rows_refused"))
@@ -60,7 +60,7 @@ func TestBigQueryShutdownIsBounded(t *testing.T) {
 	cfg.ShutdownTimeout = 100 * time.Millisecond
 	cfg.Queue.QueueSize, cfg.Queue.Batch.Get().MinSize = 64, 16
 	r := newRig(t, cfg).start()
-	for i := range 30 { // more than the queue takes: the rest is folded
+	for i := range 30 { // more than the queue takes: the rest is aggregated
 		r.send(busyExport(i))
 	}
 	begin := time.Now()
@@ -69,9 +69,9 @@ func TestBigQueryShutdownIsBounded(t *testing.T) {
 	assert.Positive(t, r.metric("fold_lost", "what", "calls")+r.metric("write_unknown"))
 }
 
-// In an outage longer than the retries, rows that were never sent are folded, and stored
+// In an outage longer than the retries, rows that were never sent are aggregated, and stored
 // when it is over. Only what was on its way when it began is of unknown outcome, whether
-// that was a batch, the sum of what was folded before, or both.
+// that was a batch, the aggregate of earlier rows, or both.
 func TestBigQueryOutageLeavesNoDoubtAboutWhatWasNotSent(t *testing.T) {
 	for name, caught := range map[string]struct{ batch, sum bool }{
 		"a batch":         {batch: true},
@@ -120,9 +120,9 @@ func TestBigQueryOutageLeavesNoDoubtAboutWhatWasNotSent(t *testing.T) {
 			assert.Equal(t, unknown, r.metric("write_unknown"))
 			fault.Store(int64(fake.None))
 			r.stop()
-			stored := books{}
-			stored.add(fake.MethodRows(s.Rows(testDataset)))
-			balanced(t, booksOf(r.in...), stored)
+			stored := rowTotals{}
+			stored.addRows(fake.MethodRows(s.Rows(testDataset)))
+			balanced(t, totalsOf(r.in...), stored)
 			assert.Zero(t, r.metric("fold_lost"))
 		})
 	}
@@ -148,7 +148,7 @@ func TestBigQueryRefusals(t *testing.T) {
 }
 
 // Every row is counted once, as written or as refused, though what is left of a request
-// that had a refused row is in doubt for a while.
+// that had a refused row is of unknown outcome for a while.
 func TestBigQueryRefusalsOfWhatIsInDoubt(t *testing.T) {
 	s := fake.New(t)
 	var once sync.Once
@@ -216,8 +216,8 @@ func (f *faulty) Stats() (s bigquery.Stats) {
 }
 
 // Watch is the real store's.
-func (f *faulty) Watch(told func(error)) {
+func (f *faulty) Watch(report func(error)) {
 	if l, ok := f.sink.(*bigquery.Loader); ok {
-		l.Watch(told)
+		l.Watch(report)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/units"
 )
 
-// BucketConfig says to which object store the directory is uploaded.
+// BucketConfig is the object store that the directory is uploaded to.
 type BucketConfig struct {
 	// URL is gs://bucket/path, s3://bucket/path?region=... or file:///directory.
 	URL string `mapstructure:"url"`
@@ -57,7 +57,7 @@ func (c *BucketConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// prefix is the one of this collector.
+// prefix returns the prefix of this collector.
 func (c *BucketConfig) prefix() (string, error) {
 	if c.Prefix != "" {
 		return c.Prefix, nil
@@ -99,8 +99,8 @@ func aboutURL(err error) error {
 	return err
 }
 
-// mirror is what uploads the directory, nil if nothing does.
-func (w *warehouse) mirror() *bucket.Mirror {
+// bucketMirror returns the mirror that uploads the directory, nil without a bucket.
+func (w *warehouse) bucketMirror() *bucket.Mirror {
 	if s := w.sink.Load(); s != nil {
 		if b, ok := (*s).(*bucket.Writer); ok {
 			return b.Mirror
@@ -110,7 +110,7 @@ func (w *warehouse) mirror() *bucket.Mirror {
 }
 
 func (w *warehouse) startUploads() {
-	m := w.mirror()
+	m := w.bucketMirror()
 	if m == nil {
 		return
 	}
@@ -126,10 +126,10 @@ func (w *warehouse) startUploads() {
 	})
 }
 
-// observeBucket registers what only an upload has to say.
+// observeBucket registers the metrics that only uploads have.
 func (t *telemetry) observeBucket(w *warehouse) error {
 	stats := func() (s bucket.Stats) {
-		if m := w.mirror(); m != nil {
+		if m := w.bucketMirror(); m != nil {
 			s = m.Stats()
 		}
 		return s

@@ -37,7 +37,7 @@ func uploader(t *testing.T, cfg *Config) (exporter.Traces, *componenttest.Teleme
 	return e, tel
 }
 
-func bucketBooks(t *testing.T, address string) books {
+func bucketTotals(t *testing.T, address string) rowTotals {
 	t.Helper()
 	b, err := bucket.Open(t.Context(), address)
 	require.NoError(t, err)
@@ -53,8 +53,8 @@ func bucketBooks(t *testing.T, address string) books {
 		require.NoError(t, err)
 		all = append(all, rows...)
 	}
-	stored := books{}
-	stored.add(all)
+	stored := rowTotals{}
+	stored.addRows(all)
 	return stored
 }
 
@@ -88,7 +88,7 @@ func TestDirectoryIsUploaded(t *testing.T) {
 		require.NoError(t, e.Shutdown(t.Context()))
 		cfg.Path = t.TempDir()
 	}
-	balanced(t, booksOf(in...), bucketBooks(t, cfg.Bucket.Get().URL))
+	balanced(t, totalsOf(in...), bucketTotals(t, cfg.Bucket.Get().URL))
 }
 
 func TestPrefixIsTheHostsName(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 
 // Values of on_full.
 const (
-	// Drop takes what the queue refuses all the same and folds it.
+	// Drop accepts what the queue refuses and aggregates it in the overflow table.
 	Drop = "drop"
-	// Reject hands the refusal to the client, who may try again.
+	// Reject returns the refusal to the client, who may retry.
 	Reject = "reject"
 )
 
@@ -30,30 +30,31 @@ type Config struct {
 	BigQuery configoptional.Optional[BigQueryConfig] `mapstructure:"bigquery"`
 	// Bucket is where the directory is uploaded to, if it is set.
 	Bucket configoptional.Optional[BucketConfig] `mapstructure:"bucket"`
-	// OnFull says what becomes of a request that the queue has no room for.
+	// OnFull is what happens to a request that the queue has no room for.
 	OnFull string `mapstructure:"on_full"`
 	// Queue is the bounded queue in front of the writer; its unit are rows.
 	Queue exporterhelper.QueueBatchConfig `mapstructure:"sending_queue"`
-	// Retry says how often a write that failed is repeated.
+	// Retry configures how often a write that failed is retried.
 	Retry configretry.BackOffConfig `mapstructure:"retry"`
 	// ShutdownTimeout bounds how long a shutdown writes what is queued. What is
-	// left then is folded and written last.
+	// left then is aggregated and written last.
 	ShutdownTimeout time.Duration `mapstructure:"shutdown_timeout"`
-	// Fold bounds the sums of what could not be stored row by row.
+	// Fold bounds the overflow table, which aggregates what could not be stored row
+	// by row.
 	Fold FoldConfig `mapstructure:"fold"`
 	// Parquet are the options of the directory's writer.
 	Parquet ParquetConfig `mapstructure:"parquet"`
-	// IDs says which rows keep the ids of their trace and request.
+	// IDs selects the rows that keep the ids of their trace and request.
 	IDs string `mapstructure:"ids"`
 	// Disk are the limits of the directory.
 	Disk DiskConfig `mapstructure:"disk"`
-	// Maintenance says how the directory is kept in shape.
+	// Maintenance configures how files are merged, rolled up and expired.
 	Maintenance MaintenanceConfig `mapstructure:"maintenance"`
 }
 
-// FoldConfig bounds the fold table.
+// FoldConfig bounds the overflow table.
 type FoldConfig struct {
-	// MaxCells is how many sums the table holds, coarse ones not counted.
+	// MaxCells is how many cells the table holds, coarse ones not counted.
 	MaxCells int `mapstructure:"max_cells"`
 }
 
@@ -153,7 +154,7 @@ func (c *Config) validateQueue() []error {
 	}
 	q := &c.Queue
 	fault(q.Sizer == exporterhelper.RequestSizerTypeItems, "`sending_queue::sizer` must be `items`, the queue holds rows; found `%s`", q.Sizer.String())
-	fault(q.NumConsumers == 1, "`sending_queue::num_consumers` must be 1, since one write is under way at a time; found %d", q.NumConsumers)
+	fault(q.NumConsumers == 1, "`sending_queue::num_consumers` must be 1, since one write is in flight at a time; found %d", q.NumConsumers)
 	fault(!q.BlockOnOverflow, "`sending_queue::block_on_overflow` must be false, the pipeline never waits for the warehouse; set `on_full: reject` to make clients try again; found true")
 	fault(!q.WaitForResult, "`sending_queue::wait_for_result` must be false, the pipeline never waits for the warehouse; found true")
 	if !q.Batch.HasValue() {

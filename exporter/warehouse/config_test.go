@@ -105,7 +105,7 @@ func TestSingleFaults(t *testing.T) {
 	}
 }
 
-// Ages and sizes are taken as the command takes them, and an error says how to spell one.
+// Ages and sizes are parsed as the command parses them, and an error says how to spell one.
 func TestUnits(t *testing.T) {
 	cfg, err := load(t, `
 parquet: {late: 60d, future: 1d, remember_for: 2d}

@@ -20,8 +20,8 @@ var (
 // Unmarshal implements the queue's encoding. What it is given comes from a disk,
 // so it may be anything; it takes no more memory than in proportion to it.
 func (e encoding) Unmarshal(data []byte) (context.Context, xexporterhelper.Request, error) {
-	// Where the disk is full the helper's queue refuses a request, which is folded then,
-	// and keeps its number all the same. Later it finds nothing under it, and goes on.
+	// Where the disk is full the helper's queue refuses a request, which is aggregated
+	// then, and keeps its number all the same. Later it finds nothing under it and goes on.
 	if len(data) == 0 {
 		return context.Background(), nil, errNeverWritten
 	}
@@ -50,7 +50,7 @@ func decode(data []byte) (*request, error) {
 type decoder struct {
 	data      []byte
 	failed    bool
-	hosts     bool // rows say their hosts
+	hosts     bool // rows have their hosts
 	strings   []string
 	resources []methodspan.Resource
 }
@@ -77,8 +77,8 @@ func (d *decoder) varint() int64 {
 	return v
 }
 
-// take is nil if there are not as many bytes.
-func (d *decoder) take(n uint64) []byte {
+// readBytes returns the next n bytes, nil if there are fewer.
+func (d *decoder) readBytes(n uint64) []byte {
 	if n > uint64(len(d.data)) {
 		d.fail()
 		return nil
@@ -89,7 +89,7 @@ func (d *decoder) take(n uint64) []byte {
 }
 
 func (d *decoder) float() float64 {
-	b := d.take(8)
+	b := d.readBytes(8)
 	if b == nil {
 		return 0
 	}
@@ -109,7 +109,7 @@ func (d *decoder) count(size uint64) int {
 func (d *decoder) readTables() {
 	d.strings = make([]string, 1, 1+min(len(d.data), 1024))
 	for range d.count(1) {
-		d.strings = append(d.strings, string(d.take(d.uvarint())))
+		d.strings = append(d.strings, string(d.readBytes(d.uvarint())))
 	}
 	const leastResource = 12
 	d.resources = make([]methodspan.Resource, d.count(leastResource))
@@ -192,13 +192,13 @@ func (d *decoder) row(r *methodspan.Row) {
 		r.Process = d.process()
 	}
 	if mask&hasTrace != 0 {
-		copy(r.TraceID[:], d.take(16))
+		copy(r.TraceID[:], d.readBytes(16))
 	}
 	if mask&hasSpan != 0 {
-		copy(r.SpanID[:], d.take(8))
+		copy(r.SpanID[:], d.readBytes(8))
 	}
 	if mask&hasParent != 0 {
-		copy(r.ParentSpanID[:], d.take(8))
+		copy(r.ParentSpanID[:], d.readBytes(8))
 	}
 }
 

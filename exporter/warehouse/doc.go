@@ -2,11 +2,18 @@
 // and writes them to the warehouse in batches, from a bounded queue that never
 // blocks the pipeline.
 //
-// Its invariant: every row that was taken is stored, or folded into a sum that
-// is stored, or counted by name as a loss. Counted calls come out exactly as
-// they went in. What does not fit into the queue, and what can't be written, is
-// folded (fold.go): the measurements of a cell are added up so that every
-// estimate made from them stays the same.
+// The path of a request: ConsumeTraces converts it to items with ids and drops
+// the items that are in flight already (inFlightItems.admit). The helper's queue
+// takes the rest. The writer (writer.deliver) writes one batch at a time to the
+// sink: Parquet files, or a table of BigQuery. What the queue refuses, and what
+// can't be written, is aggregated in the overflow table (overflowTable.addItems),
+// whose cells are written with a later batch.
+//
+// Its invariant: every accepted row is stored, or aggregated into a row that is
+// stored, or counted by name as a loss. Counted calls are stored exactly. The
+// measurements of a cell are aggregated so that every estimate made from them
+// stays the same. A write of unknown outcome is retried with the same ids and
+// never aggregated, so nothing is stored twice.
 //
 // It does not sample, price or query; it stores what the pipeline decided.
 package warehouse

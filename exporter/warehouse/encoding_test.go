@@ -128,7 +128,7 @@ func TestDamagedRequestsAreCounted(t *testing.T) {
 	r.stop()
 }
 
-// A queue on a full disk looks for requests that it has refused, which were folded.
+// A queue on a full disk looks for requests that it has refused, which were aggregated.
 func TestRequestsThatWereNeverWrittenAreNotDamaged(t *testing.T) {
 	r := newRig(t, testConfig(t))
 	for _, nothing := range [][]byte{nil, {}} {
@@ -219,7 +219,7 @@ func testPersistentQueue(t *testing.T, unknown bool) {
 		return second.metric("rows_written")+second.metric("duplicate_rows") > float64(rows)-100
 	}, patience, 10*time.Millisecond, "all but a batch that is waiting for more")
 	stop()
-	balanced(t, booksOf(first.in...), storedBooks(t, cfg.Path))
+	balanced(t, totalsOf(first.in...), storedTotals(t, cfg.Path))
 	if unknown {
 		assert.Positive(t, second.metric("duplicate_rows"))
 	}

@@ -15,7 +15,7 @@ const (
 // exemplarShare is the share of traces whose ids are kept whatever happened.
 const exemplarShare = 0.02
 
-// forgetIDs leaves the ids of traces and requests out of rows, as `ids` says.
+// forgetIDs removes the ids of traces and requests from rows, as `ids` configures.
 func forgetIDs(rows []methodspan.Row, keep string) {
 	if keep == IDsAll {
 		return
@@ -25,16 +25,16 @@ func forgetIDs(rows []methodspan.Row, keep string) {
 		if r.TraceID == [16]byte{} && r.SpanID == [8]byte{} && r.ParentSpanID == [8]byte{} && r.RequestID == "" {
 			continue
 		}
-		if keep == IDsExemplar && (r.Errors > 0 || r.Stratum == methodspan.StratumTail || chosen(r)) {
+		if keep == IDsExemplar && (r.Errors > 0 || r.Stratum == methodspan.StratumTail || keepsIDs(r)) {
 			continue
 		}
 		r.TraceID, r.SpanID, r.ParentSpanID, r.RequestID = [16]byte{}, [8]byte{}, [8]byte{}, ""
 	}
 }
 
-// chosen picks whole traces, the same ones in every collector, by the 64-bit FNV-1a
-// of the trace id.
-func chosen(r *methodspan.Row) bool {
+// keepsIDs reports whether a row keeps its ids. It picks whole traces, the same ones in
+// every collector, by the 64-bit FNV-1a of the trace id.
+func keepsIDs(r *methodspan.Row) bool {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)
 	if r.TraceID != [16]byte{} {

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// part is one of what the component's status is made of.
+// part is an activity that the component's status depends on.
 type part int
 
 const (
@@ -24,7 +24,7 @@ type health struct {
 	failing [parts]bool
 }
 
-// set notes what a part says of itself and tells whether that is news.
+// set records the state of a part and reports whether it has changed.
 func (h *health) set(p part, failure error, host component.Host) (news bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -41,9 +41,9 @@ func (h *health) set(p part, failure error, host component.Host) (news bool) {
 	return true
 }
 
-// loads is told by a sink that loads later when that begins to fail, and when it
-// works again.
-func (w *warehouse) loads(failure error) {
+// reportLoads logs that loading begins to fail, and that it works again. A sink that loads
+// later calls it.
+func (w *warehouse) reportLoads(failure error) {
 	switch {
 	case !w.health.set(loading, failure, w.host):
 	case failure != nil:

@@ -82,6 +82,6 @@ func TestStatusIsThatOfAllParts(t *testing.T) {
 		require.Contains(t, host.events, componentstatus.StatusOK)
 		assert.Equal(t, componentstatus.StatusOK, host.events[len(host.events)-1])
 		r.stop()
-		balanced(t, booksOf(r.in...), bucketBooks(t, cfg.Bucket.Get().URL))
+		balanced(t, totalsOf(r.in...), bucketTotals(t, cfg.Bucket.Get().URL))
 	})
 }

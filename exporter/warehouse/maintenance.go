@@ -13,8 +13,9 @@ import (
 	"github.com/corehour/corehour/internal/units"
 )
 
-// MaintenanceConfig says how the directory is kept in shape, beside the writing.
-// An age is counted from the end of a UTC date; 0 switches its rule off.
+// MaintenanceConfig configures how the files of the directory are merged, rolled up and
+// expired while others are written. An age is counted from the end of a UTC date; 0
+// switches its rule off.
 type MaintenanceConfig struct {
 	Enabled bool `mapstructure:"enabled"`
 	// Interval is the pause between two runs.
@@ -22,15 +23,15 @@ type MaintenanceConfig struct {
 	// MaxFiles is how many files of raw rows a date may have before its small ones
 	// are merged.
 	MaxFiles int `mapstructure:"max_files"`
-	// MinuteAfter and HourAfter are the ages at which rows are added up.
+	// MinuteAfter and HourAfter are the ages at which rows are rolled up.
 	MinuteAfter units.Duration `mapstructure:"minute_after"`
 	HourAfter   units.Duration `mapstructure:"hour_after"`
-	// KeepRaw, KeepIDs and KeepRollups are the ages beyond which dates of raw rows
-	// go, ids are left out of raw rows, and rolled dates go.
+	// KeepRaw, KeepIDs and KeepRollups are the ages beyond which days of raw rows are
+	// dropped, ids are removed from raw rows, and rolled-up days are dropped.
 	KeepRaw     units.Duration `mapstructure:"keep_raw"`
 	KeepIDs     units.Duration `mapstructure:"keep_ids"`
 	KeepRollups units.Duration `mapstructure:"keep_rollups"`
-	// DropOldest allows dates to be dropped at the limits of the disk.
+	// DropOldest allows the oldest days to be dropped at the limits of the disk.
 	DropOldest bool `mapstructure:"drop_oldest"`
 }
 
@@ -42,7 +43,7 @@ type DiskConfig struct {
 	MinFreeBytes units.Bytes `mapstructure:"min_free_bytes"`
 }
 
-// highWater is the share of the limits at which dates are dropped, if that is
+// highWater is the share of the limits at which days are dropped, if that is
 // allowed, so that writing need not stop.
 const highWater = 0.9
 
@@ -95,9 +96,9 @@ func (c *Config) validateMaintenance() error {
 	return errors.Join(errs...)
 }
 
-// maintain keeps the directory in shape until the shutdown begins. It has a
-// goroutine of its own and takes the commit lock for moments only, so it never
-// keeps a write waiting.
+// maintain merges, rolls up and expires files until the shutdown begins. It has a
+// goroutine of its own and holds the commit lock for moments only, so it never keeps a
+// write waiting.
 func (w *warehouse) maintain(ctx context.Context) {
 	ticker := time.NewTicker(w.cfg.Maintenance.Interval)
 	defer ticker.Stop()
@@ -113,7 +114,7 @@ func (w *warehouse) maintain(ctx context.Context) {
 
 func (w *warehouse) maintainOnce(ctx context.Context) {
 	job := lake.Job{Root: w.cfg.Path, Policy: w.cfg.policy(), RowsInMemory: rowsInMemory, Parquet: w.cfg.parquetOptions(), Done: w.telemetry.maintained}
-	if m := w.mirror(); m != nil {
+	if m := w.bucketMirror(); m != nil {
 		job.Fetch, job.FetchBytes = m.Fetch, m.FetchBytes()
 		// Dropping dates frees the bucket, not this disk.
 		job.Policy.MinFree = 0
@@ -122,7 +123,7 @@ func (w *warehouse) maintainOnce(ctx context.Context) {
 	report, err := job.Run(ctx)
 	switch {
 	case errors.Is(err, parquet.ErrLocked) && len(report.Steps) == 0, errors.Is(err, parquet.ErrEmpty), errors.Is(err, parquet.ErrMissing), ctx.Err() != nil:
-		return // somebody else is at it, or there is nothing to do
+		return // another process maintains the directory, or there is nothing to do
 	case err != nil:
 		w.telemetry.maintenanceFailed()
 		w.logger.Error("Maintenance of the warehouse fails; it goes on with what it can and tries again.", zap.Error(err))

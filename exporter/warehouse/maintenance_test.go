@@ -31,7 +31,7 @@ func TestMaintenanceRunsBesideWriting(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	r.stop()
-	balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+	balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 	assert.Zero(t, r.metric("maintenance_failures"))
 	assert.Positive(t, r.metric("maintenance_rows", "action", "merge"))
 	assert.Positive(t, r.metric("size"))
@@ -40,7 +40,7 @@ func TestMaintenanceRunsBesideWriting(t *testing.T) {
 	assert.Less(t, len(s.Files), len(r.in))
 }
 
-// A run that fails is said and counted, and does not end the others.
+// A run that fails is logged and counted, and does not end the others.
 func TestMaintenanceSaysWhatFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := testConfig(t)
@@ -68,7 +68,7 @@ func TestMaintenanceSaysWhatFails(t *testing.T) {
 	})
 }
 
-// Rows of more environments than are added up at once are told.
+// Rows of more environments than are rolled up at once are reported.
 func TestMaintenanceSaysWhatIsKept(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := testConfig(t)

@@ -36,9 +36,9 @@ func busyExport(i int) export {
 	}
 }
 
-// With the store stuck and the queue full, everything is taken, and everything
+// With the store stuck and the queue full, everything is accepted, and everything
 // comes out: counts to the last call, measurements as sums that weigh the same.
-func TestOverflowKeepsTheBooks(t *testing.T) {
+func TestOverflowKeepsTotals(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, smallQueue(t))
 		stuck := make(chan struct{})
@@ -57,7 +57,7 @@ func TestOverflowKeepsTheBooks(t *testing.T) {
 		time.Sleep(2 * r.cfg.Queue.Batch.Get().FlushTimeout)
 		synctest.Wait()
 		// Without a shutdown and without a request that makes room.
-		balanced(t, booksOf(r.in...), storedBooks(t, r.cfg.Path))
+		balanced(t, totalsOf(r.in...), storedTotals(t, r.cfg.Path))
 		assert.Zero(t, r.metric("fold_cells"))
 		r.stop()
 		assert.Zero(t, r.metric("fold_lost"))
@@ -71,7 +71,7 @@ func TestOverflowKeepsTheBooks(t *testing.T) {
 	})
 }
 
-// An item that was folded and comes again is a repeat, before and after the sum
+// An item that was aggregated and comes again is a duplicate, before and after the aggregate
 // is stored.
 func TestFoldedItemsAreRecognised(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -93,14 +93,14 @@ func TestFoldedItemsAreRecognised(t *testing.T) {
 			rows += td.SpanCount()
 		}
 		assert.EqualValues(t, rows, r.metric("duplicate_rows"))
-		balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+		balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 
 		again := newRig(t, cfg).start()
 		for i := range 50 {
 			require.NoError(t, again.ConsumeTraces(context.Background(), busyExport(i).traces()))
 		}
 		again.stop()
-		balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+		balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 	})
 }
 
@@ -118,11 +118,11 @@ func TestRequestsLargerThanTheQueueAreSplit(t *testing.T) {
 	r.send(big)
 	require.NoError(t, r.ConsumeTraces(context.Background(), big.traces()))
 	r.stop()
-	balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+	balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 	again := newRig(t, cfg).start()
 	require.NoError(t, again.ConsumeTraces(context.Background(), big.traces()))
 	again.stop()
-	balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+	balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 }
 
 func TestOnFullRejectTellsTheClient(t *testing.T) {
@@ -156,7 +156,7 @@ func TestOnFullRejectTellsTheClient(t *testing.T) {
 			synctest.Wait()
 		}
 		r.stop()
-		balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+		balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 	})
 }
 
@@ -190,7 +190,7 @@ func TestFailedWritesAreRepeated(t *testing.T) {
 					}
 					time.Sleep(time.Minute)
 					synctest.Wait()
-					balanced(t, booksOf(r.in...), storedBooks(t, r.cfg.Path))
+					balanced(t, totalsOf(r.in...), storedTotals(t, r.cfg.Path))
 					require.Len(t, batches, 5-r.small(t))
 					assert.Equal(t, batches[0], batches[1])
 					assert.Equal(t, batches[0], batches[3])
@@ -240,7 +240,7 @@ func TestWhatCanNotBeWrittenIsFolded(t *testing.T) {
 		works.Store(true)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+		balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 		r.stop()
 		assert.Zero(t, r.metric("fold_lost"))
 	})
@@ -268,12 +268,12 @@ func TestAWriteOfUnknownOutcomeIsNeverFolded(t *testing.T) {
 		r.stop()
 		assert.Positive(t, r.metric("write_unknown"))
 		assert.Zero(t, r.metric("calls_folded"))
-		balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+		balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 	})
 }
 
 // A shutdown takes no longer than its deadline, however slow the store is, and
-// what it could not write is folded and written last.
+// what it could not write is aggregated and written last.
 func TestShutdownIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := testConfig(t)
@@ -288,11 +288,11 @@ func TestShutdownIsBounded(t *testing.T) {
 		}
 		begin := time.Now()
 		r.stop()
-		// The write under way at the deadline ends, then the sums are written.
+		// The write in flight at the deadline ends, then the aggregates are written.
 		assert.LessOrEqual(t, time.Since(begin), cfg.ShutdownTimeout+3*time.Second)
 		assert.Positive(t, r.metric("calls_folded", "cause", "shutdown"))
 		assert.Zero(t, r.metric("fold_lost"))
-		balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+		balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// offers keeps a request waiting for what the queue says.
+// offers keeps a request waiting for the answer of the queue.
 type offers struct {
 	exporter.Traces
 	refuse chan error
@@ -20,7 +20,7 @@ type offers struct {
 
 func (o *offers) ConsumeTraces(context.Context, ptrace.Traces) error { return <-o.refuse }
 
-// A request that comes again while the queue is asked about it is not answered as taken:
+// A request that comes again while it is being offered to the queue is not answered as accepted:
 // the queue may refuse it.
 func TestOnFullRejectDoesNotAnswerEarly(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -44,6 +44,6 @@ func TestOnFullRejectDoesNotAnswerEarly(t *testing.T) {
 		r.send(x) // the client tries again
 		require.NoError(t, r.ConsumeTraces(context.Background(), td), "it is in the queue")
 		r.stop()
-		balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+		balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 	})
 }

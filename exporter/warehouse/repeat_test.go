@@ -57,7 +57,7 @@ func TestRepeatsBesideAnUnknownOutcome(t *testing.T) {
 				time.Sleep(2 * time.Minute)
 				synctest.Wait()
 				r.stop()
-				balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+				balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 				assert.InDelta(t, rowsOf(old), r.metric("duplicate_rows"), 0)
 				written, unknown := rowsOf(old)+rowsOf(fresh), 0.0
 				if name == "given up" {
@@ -72,7 +72,7 @@ func TestRepeatsBesideAnUnknownOutcome(t *testing.T) {
 
 // A request of unknown outcome is given up. Its sender, who had no answer, sends it again
 // while the queue is full, and then the service is back: the request is stored once, and
-// so are the sums of all that was folded meanwhile.
+// so are the aggregates of all that was aggregated meanwhile.
 func TestRepeatsOfGivenUpRequests(t *testing.T) {
 	s := fake.New(t)
 	var down atomic.Bool
@@ -106,7 +106,7 @@ func TestRepeatsOfGivenUpRequests(t *testing.T) {
 	r.send(first)
 	require.Eventually(t, func() bool { return r.metric("write_unknown") > 0 }, patience, time.Millisecond)
 	stuck.Store(true)
-	for i := 1; r.metric("offers_refused") < 5; i++ { // these are folded
+	for i := 1; r.metric("offers_refused") < 5; i++ { // these are aggregated
 		r.send(busyExport(i))
 	}
 	require.NoError(t, r.ConsumeTraces(t.Context(), first.traces()))
@@ -114,19 +114,19 @@ func TestRepeatsOfGivenUpRequests(t *testing.T) {
 	down.Store(false)
 	close(works)
 	r.stop()
-	stored := books{}
-	stored.add(fake.MethodRows(s.Rows(testDataset)))
-	balanced(t, booksOf(r.in...), stored)
+	stored := rowTotals{}
+	stored.addRows(fake.MethodRows(s.Rows(testDataset)))
+	balanced(t, totalsOf(r.in...), stored)
 	rows := float64(first.traces().SpanCount())
 	assert.InDelta(t, rows, r.metric("write_unknown"), 0)
 	assert.InDelta(t, rows, r.metric("duplicate_rows"), 0)
 	assert.Zero(t, r.metric("fold_lost"))
 	assert.Zero(t, r.metric("rows_refused"))
-	assert.Empty(t, r.doubts.ids, "a write has settled them")
+	assert.Empty(t, r.unknown.ids, "a write has settled them")
 }
 
 // What an earlier run has left in a stored queue is sent again by a sender that had no
-// answer, while the store is away. Whichever of the copies is folded, and whichever is
+// answer, while the store is unreachable. Whichever of the copies is aggregated, and whichever is
 // still in the queue: all is stored once.
 func TestRepeatsOfStoredRequests(t *testing.T) {
 	for name, again := range map[string]struct {
@@ -173,10 +173,10 @@ func TestRepeatsOfStoredRequests(t *testing.T) {
 			}
 			require.Eventually(t, func() bool { return second.metric("calls_folded") > 0 }, patience, time.Millisecond)
 			works.Store(true)
-			in := booksOf(append(first.in, second.in...)...)
-			assert.Eventually(t, func() bool { return len(differences(in, storedBooks(t, cfg.Path))) == 0 }, patience, 10*time.Millisecond)
+			in := totalsOf(append(first.in, second.in...)...)
+			assert.Eventually(t, func() bool { return len(differences(in, storedTotals(t, cfg.Path))) == 0 }, patience, 10*time.Millisecond)
 			stop()
-			balanced(t, in, storedBooks(t, cfg.Path))
+			balanced(t, in, storedTotals(t, cfg.Path))
 			assert.Zero(t, second.metric("rows_refused"))
 			assert.Zero(t, second.metric("fold_lost"))
 		})

@@ -29,7 +29,7 @@ func newRequest(items ...methodspan.Item) *request {
 
 func (r *request) ItemsCount() int { return r.rows }
 
-// BytesSize is about what the rows take in memory, their strings left out: most
+// BytesSize returns about how much memory the rows take, without their strings: most
 // of these are shared.
 func (r *request) BytesSize() int { return r.rows * int(unsafe.Sizeof(methodspan.Row{})) }
 
@@ -50,7 +50,7 @@ func (r *request) MergeSplit(_ context.Context, _ int, _ exporterhelper.RequestS
 // partsPerQueue is how many of the largest requests fit into the queue.
 const partsPerQueue = 8
 
-// partSize is how many rows a request may have, so that the queue takes it at
+// partSize returns how many rows a request may have, so that the queue takes it at
 // all, and takes a good part of it when there is some room.
 func partSize(queueSize int64) int { return int(max(1, queueSize/partsPerQueue)) }
 

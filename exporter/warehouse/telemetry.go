@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Why rows were folded.
+// Causes of rows being aggregated.
 const (
 	causeRefused     = "refused"
 	causeWriteFailed = "write_failed"
@@ -56,7 +56,7 @@ func (t *telemetry) offerRefused(reason string) {
 	t.builder.ExporterWarehouseOffersRefused.Add(context.Background(), 1, label("reason", reason))
 }
 
-func (t *telemetry) folded(f folded, cause string) {
+func (t *telemetry) overflowed(f overflowResult, cause string) {
 	ctx := context.Background()
 	if f.measurements > 0 {
 		t.builder.ExporterWarehouseMeasurementsFolded.Add(ctx, f.measurements, label("cause", cause))
@@ -64,7 +64,7 @@ func (t *telemetry) folded(f folded, cause string) {
 	if f.calls > 0 {
 		t.builder.ExporterWarehouseCallsFolded.Add(ctx, f.calls, label("cause", cause))
 	}
-	t.lost(f.lost)
+	t.lost(f.lostRows)
 	t.lostOf("ids", float64(len(f.forgotten)))
 }
 
@@ -128,16 +128,16 @@ func (t *telemetry) maintenance(r *lake.Report, took time.Duration) {
 	}
 }
 
-// observe registers what is read when metrics are collected.
+// observe registers the metrics that are read when they are collected.
 func (t *telemetry) observe(w *warehouse) error {
 	if err := t.builder.RegisterExporterWarehouseFoldCellsCallback(func(_ context.Context, o metric.Int64Observer) error {
-		o.Observe(int64(w.folder.cells()))
+		o.Observe(int64(w.overflow.cells()))
 		return nil
 	}); err != nil {
 		return err
 	}
 	if err := t.builder.RegisterExporterWarehouseOldestUnflushedAgeCallback(func(_ context.Context, o metric.Float64Observer) error {
-		o.Observe(w.taken.age(time.Now()).Seconds())
+		o.Observe(w.inFlight.age(time.Now()).Seconds())
 		return nil
 	}); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (t *telemetry) observe(w *warehouse) error {
 	})
 }
 
-// observeBigQuery registers what only that store counts.
+// observeBigQuery registers the metrics that only BigQuery has.
 func (t *telemetry) observeBigQuery(w *warehouse) error {
 	stats := func() (s bigquery.Stats) {
 		if open := w.sink.Load(); open != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/internal/bigquery"
 )
 
-// observeLoads registers what only loading by jobs has.
+// observeLoads registers the metrics that only load jobs have.
 func (t *telemetry) observeLoads(stats func() bigquery.Stats) error {
 	number := func(register func(metric.Int64Callback) error, get func(bigquery.Stats) int64) error {
 		return register(func(_ context.Context, o metric.Int64Observer) error {

@@ -80,11 +80,11 @@ func (x export) traces() ptrace.Traces {
 	return td
 }
 
-// books are the sums that must come out as they went in, whatever happens in
+// rowTotals are the sums that must come out as they went in, whatever happens in
 // between, by instance and method: calls, and the weighed measurements.
-type books map[string]float64
+type rowTotals map[string]float64
 
-func (b books) add(rows []methodspan.Row) {
+func (b rowTotals) addRows(rows []methodspan.Row) {
 	for i := range rows {
 		r := &rows[i]
 		if r.Kind == methodspan.KindProcess {
@@ -104,28 +104,28 @@ func (b books) add(rows []methodspan.Row) {
 	maps.DeleteFunc(b, func(_ string, v float64) bool { return v == 0 })
 }
 
-func booksOf(tds ...ptrace.Traces) books {
-	b := books{}
+func totalsOf(tds ...ptrace.Traces) rowTotals {
+	b := rowTotals{}
 	c := methodspan.NewConverter()
 	for _, td := range tds {
 		items, _ := c.Items(td)
 		for _, item := range items {
-			b.add(item.Rows)
+			b.addRows(item.Rows)
 		}
 	}
 	return b
 }
 
-// balanced compares books: counts to the last call, sums to the rounding of one
+// balanced compares totals: counts to the last call, sums to the rounding of one
 // nanosecond per stored row.
-func balanced(t *testing.T, want, got books) {
+func balanced(t *testing.T, want, got rowTotals) {
 	t.Helper()
 	for _, d := range differences(want, got) {
 		t.Error(d)
 	}
 }
 
-func differences(want, got books) (all []string) {
+func differences(want, got rowTotals) (all []string) {
 	for key := range want {
 		if math.Abs(want[key]-got[key]) > 1e-6*math.Abs(want[key]) {
 			all = append(all, fmt.Sprintf("%s: %v went in, %v came out", key, want[key], got[key]))
@@ -197,9 +197,9 @@ func readAll(t *testing.T, path string) []methodspan.Row {
 	return all
 }
 
-func storedBooks(t *testing.T, path string) books {
-	b := books{}
-	b.add(storedRows(t, path))
+func storedTotals(t *testing.T, path string) rowTotals {
+	b := rowTotals{}
+	b.addRows(storedRows(t, path))
 	return b
 }
 
@@ -284,7 +284,7 @@ func (r *rig) stop() {
 	require.NoError(r.t, r.Shutdown(context.Background()))
 }
 
-// send hands spans to the exporter and keeps them for the books.
+// send sends spans to the exporter and keeps them for the totals.
 func (r *rig) send(x export) {
 	r.t.Helper()
 	td := x.traces()

@@ -25,8 +25,7 @@ import (
 )
 
 // sink is the store. A write commits all items or none, skips those that are
-// committed already, and says with parquet.ErrUnknown if it does not know what
-// became of them.
+// committed already, and returns parquet.ErrUnknown if the outcome is unknown.
 type sink interface {
 	Write(ctx context.Context, items []methodspan.Item) (parquet.Result, error)
 	Committed(id string) bool
@@ -36,8 +35,8 @@ type sink interface {
 
 type opener func(cfg *Config) (sink, error)
 
-// warehouse is the exporter: the stock helper with its queue, between an
-// entrance that takes everything and a writer that gives nothing up silently.
+// warehouse is the exporter: the stock helper with its queue, between ConsumeTraces,
+// which accepts everything, and a writer that drops nothing silently.
 type warehouse struct {
 	cfg       *Config
 	logger    *zap.Logger
@@ -48,11 +47,11 @@ type warehouse struct {
 	sink      atomic.Pointer[sink]
 	host      component.Host
 
-	taken  *taken
-	doubts doubts
-	folder *folder
-	writer writer
-	health health
+	inFlight *inFlightItems
+	unknown  unknownOutcomes
+	overflow *overflowTable
+	writer   writer
+	health   health
 
 	// gate is closed, with stopped set, before the queue is drained, so that
 	// nothing enters it afterwards.
@@ -68,7 +67,7 @@ type warehouse struct {
 }
 
 func newWarehouse(ctx context.Context, set exporter.Settings, cfg *Config, open opener) (*warehouse, error) {
-	set.Logger = quiet(set.Logger)
+	set.Logger = rateLimitLogs(set.Logger)
 	t, err := newTelemetry(set.TelemetrySettings)
 	if err != nil {
 		return nil, err
@@ -76,8 +75,8 @@ func newWarehouse(ctx context.Context, set exporter.Settings, cfg *Config, open 
 	w := &warehouse{
 		cfg: cfg, logger: set.Logger, telemetry: t, open: open,
 		converter: methodspan.NewConverter(),
-		taken:     newTaken(),
-		folder:    newFolder(cfg.Fold.MaxCells),
+		inFlight:  newInFlightItems(),
+		overflow:  newOverflowTable(cfg.Fold.MaxCells),
 		stopping:  make(chan struct{}),
 
 		stopMaintenance: func() {},
@@ -113,12 +112,12 @@ func (w *warehouse) helperOptions() []exporterhelper.Option {
 	return options
 }
 
-// Capabilities: rows are made of the spans' strings, the spans are left alone.
+// Capabilities reports that spans are not changed: rows only use their strings.
 func (w *warehouse) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: false}
 }
 
-// Start opens the store, so that what is wrong with it stops the collector.
+// Start opens the store, so that a fault of it stops the collector.
 func (w *warehouse) Start(ctx context.Context, host component.Host) error {
 	s, err := w.open(w.cfg)
 	if err != nil {
@@ -141,14 +140,14 @@ func (w *warehouse) Start(ctx context.Context, host component.Host) error {
 		}
 	}
 	if l, ok := s.(interface{ Watch(func(error)) }); ok {
-		l.Watch(w.loads)
+		l.Watch(w.reportLoads)
 	}
 	if err := w.inner.Start(ctx, host); err != nil {
 		w.sink.Store(nil)
 		return multierr.Append(err, s.Close())
 	}
 	w.startUploads()
-	w.loop.Go(w.flushFolded)
+	w.loop.Go(w.flushOverflow)
 	if w.cfg.Maintenance.Enabled && !w.cfg.BigQuery.HasValue() {
 		var maintenance context.Context
 		maintenance, w.stopMaintenance = context.WithCancel(context.Background())
@@ -159,8 +158,8 @@ func (w *warehouse) Start(ctx context.Context, host component.Host) error {
 
 var errStopped = errors.New("the warehouse exporter is shut down")
 
-// ConsumeTraces takes the method spans of a request: into the queue, or folded
-// if the queue refuses them.
+// ConsumeTraces queues the method spans of a request, or aggregates them if the queue
+// refuses them.
 func (w *warehouse) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	w.gate.RLock()
 	defer w.gate.RUnlock()
@@ -182,42 +181,42 @@ func (w *warehouse) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 		if req == nil {
 			continue
 		}
-		// A request that the queue has taken may be merged at once: only one
+		// A request that the queue has accepted may be merged at once: only one
 		// that it has refused is still ours.
 		ids := idsOf(req.items)
 		err = w.inner.ConsumeTraces(withRequest(ctx, req), ptrace.NewTraces())
 		if err == nil {
-			w.taken.accept(ids...)
+			w.inFlight.accept(ids...)
 			continue
 		}
 		w.telemetry.offerRefused(refusalOf(err))
 		if w.cfg.OnFull == Reject && i == 0 {
-			w.taken.release(ids...)
+			w.inFlight.release(ids...)
 			return err
 		}
-		items, repeats := w.taken.sumRefused(req.items, now)
-		w.repeated(repeats)
-		w.fold(items, causeRefused)
+		items, duplicates := w.inFlight.moveRefusedToOverflow(req.items, now)
+		w.countDuplicates(duplicates)
+		w.aggregateOverflow(items, causeRefused)
 	}
 	return nil
 }
 
 var errOffered = errors.New("the same spans are being offered to the queue, which may refuse them: send them again")
 
-// fresh drops the items that were taken before; nil if none is left. Where a refusal goes
-// to the client, a repeat must not be answered before the item that it repeats.
+// fresh drops the items that are in flight; it returns nil if none is left. Where a
+// refusal goes to the client, a duplicate must not be answered before its original.
 func (w *warehouse) fresh(req *request, now time.Time) (*request, error) {
 	left := req.items[:0]
 	rows := 0
 	for _, item := range req.items {
-		if w.taken.add(item.ID, now) {
+		if w.inFlight.admit(item.ID, now) {
 			left = append(left, item)
 			rows += len(item.Rows)
 			continue
 		}
 		mine := func(other methodspan.Item) bool { return other.ID == item.ID }
-		if w.cfg.OnFull == Reject && w.taken.offered(item.ID) && !slices.ContainsFunc(left, mine) {
-			w.taken.release(idsOf(left)...)
+		if w.cfg.OnFull == Reject && w.inFlight.offered(item.ID) && !slices.ContainsFunc(left, mine) {
+			w.inFlight.release(idsOf(left)...)
 			return nil, errOffered
 		}
 		w.telemetry.duplicates(len(item.Rows))
@@ -228,14 +227,14 @@ func (w *warehouse) fresh(req *request, now time.Time) (*request, error) {
 	return &request{left, rows}, nil
 }
 
-// repeated counts items of which another copy is on its way.
-func (w *warehouse) repeated(items []methodspan.Item) {
+// countDuplicates counts items of which another copy is in flight.
+func (w *warehouse) countDuplicates(items []methodspan.Item) {
 	for i := range items {
 		w.telemetry.duplicates(len(items[i].Rows))
 	}
 }
 
-// refusalOf names the reason for which the queue refused.
+// refusalOf returns the reason for which the queue refused.
 func refusalOf(err error) string {
 	if errors.Is(err, exporterhelper.ErrQueueIsFull) {
 		return "full"
@@ -243,24 +242,24 @@ func refusalOf(err error) string {
 	return "other"
 }
 
-// fold adds items up that can't be stored one by one. Those that turn out to be
-// stored are left out, and repeats of those that may be: these were counted when they
-// were given up.
-func (w *warehouse) fold(items []methodspan.Item, cause string) {
+// aggregateOverflow aggregates items that can't be stored one by one. It skips those that
+// turn out to be stored, and duplicates of those of unknown outcome: these were counted
+// when they were given up.
+func (w *warehouse) aggregateOverflow(items []methodspan.Item, cause string) {
 	s := *w.sink.Load()
 	left := make([]methodspan.Item, 0, len(items))
 	for _, item := range items {
-		// In this order: a doubt ends once the store can tell.
-		if w.doubts.has(item.ID) || s.Committed(item.ID) {
+		// In this order: an unknown outcome is resolved once the store knows it.
+		if w.unknown.has(item.ID) || s.Committed(item.ID) {
 			w.telemetry.duplicates(len(item.Rows))
-			w.taken.settle(item.ID)
+			w.inFlight.remove(item.ID)
 			continue
 		}
 		left = append(left, item)
 	}
-	result := w.folder.add(left)
-	w.telemetry.folded(result, cause)
-	w.taken.settle(result.forgotten...)
+	result := w.overflow.addItems(left)
+	w.telemetry.overflowed(result, cause)
+	w.inFlight.remove(result.forgotten...)
 }
 
 func idsOf(items []methodspan.Item) []string {
@@ -271,8 +270,8 @@ func idsOf(items []methodspan.Item) []string {
 	return ids
 }
 
-// Shutdown writes what is queued until the deadline, folds the rest and writes
-// the sums last. It may be called without Start and more than once.
+// Shutdown writes what is queued until the deadline, aggregates the rest and writes
+// the aggregates last. It may be called without Start and more than once.
 func (w *warehouse) Shutdown(ctx context.Context) error {
 	w.gate.Lock()
 	if w.stopped {

@@ -32,13 +32,13 @@ func TestLifecycle(t *testing.T) {
 	require.Error(t, e.ConsumeTraces(ctx, export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 1}}.traces()), "before Start")
 	require.NoError(t, e.Start(ctx, componenttest.NewNopHost()))
 	td := export{instance: "a", seq: 1, calls: map[string]int64{"shop/cart.(*Cart).Total": 1234}, measured: 7, process: true}.traces()
-	want := booksOf(td)
+	want := totalsOf(td)
 	require.NoError(t, e.ConsumeTraces(ctx, td))
 	require.NoError(t, e.ConsumeTraces(ctx, ptrace.NewTraces()))
 	require.NoError(t, e.Shutdown(ctx))
 	require.NoError(t, e.Shutdown(ctx))
 	require.Error(t, e.ConsumeTraces(ctx, td), "after Shutdown")
-	balanced(t, want, storedBooks(t, cfg.Path))
+	balanced(t, want, storedTotals(t, cfg.Path))
 	assert.False(t, e.Capabilities().MutatesData)
 }
 
@@ -54,7 +54,7 @@ func TestRowsAreVisibleAfterTheFlushTimeout(t *testing.T) {
 		assert.InDelta(t, 2, r.metric("oldest_unflushed_age"), 0.01)
 		time.Sleep(r.cfg.Queue.Batch.Get().FlushTimeout - 2*time.Second + time.Millisecond)
 		synctest.Wait()
-		balanced(t, booksOf(r.in...), storedBooks(t, r.cfg.Path))
+		balanced(t, totalsOf(r.in...), storedTotals(t, r.cfg.Path))
 		assert.EqualValues(t, 4, r.metric("rows_written"))
 		assert.Positive(t, r.metric("bytes_written"))
 		assert.Zero(t, r.metric("oldest_unflushed_age"))
@@ -65,7 +65,7 @@ func TestRowsAreVisibleAfterTheFlushTimeout(t *testing.T) {
 func TestSpansThatAreNoMethodSpansAreSkipped(t *testing.T) {
 	r := newRig(t, testConfig(t)).start()
 	td := export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 5}}.traces()
-	want := booksOf(td)
+	want := totalsOf(td)
 	foreign := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().AppendEmpty()
 	foreign.SetName("GET /")
 	bad := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().AppendEmpty()
@@ -73,7 +73,7 @@ func TestSpansThatAreNoMethodSpansAreSkipped(t *testing.T) {
 	bad.Attributes().PutStr("corehour.kind", "nonsense")
 	require.NoError(t, r.ConsumeTraces(context.Background(), td))
 	r.stop()
-	balanced(t, want, storedBooks(t, r.cfg.Path))
+	balanced(t, want, storedTotals(t, r.cfg.Path))
 	assert.EqualValues(t, 1, r.metric("spans_skipped", "reason", "not_method"))
 	assert.EqualValues(t, 1, r.metric("spans_skipped", "reason", "invalid"))
 }
@@ -90,7 +90,7 @@ func TestItemsAreStoredOnce(t *testing.T) {
 	require.NoError(t, again.ConsumeTraces(context.Background(), x.traces()))
 	again.stop()
 	assert.EqualValues(t, 3, again.metric("duplicate_rows"))
-	balanced(t, booksOf(r.in...), storedBooks(t, cfg.Path))
+	balanced(t, totalsOf(r.in...), storedTotals(t, cfg.Path))
 }
 
 func TestRowsOutsideTheWindowAreRefusedAndCounted(t *testing.T) {

@@ -17,22 +17,22 @@ import (
 	"github.com/corehour/corehour/internal/parquet"
 )
 
-// writer writes one batch at a time and knows the last attempt: what it can't
-// store it folds, what it does not know about it tries again with the same ids.
+// writer writes one batch at a time and remembers the last attempt: what it can't store
+// is aggregated, what has an unknown outcome is retried with the same ids.
 type writer struct {
 	*warehouse
 	mu sync.Mutex
-	// drained is the folded item that goes with every write until it is stored.
-	// It keeps its id and its rows, because a write of it may be unsettled.
+	// drained is the overflow item that goes with every write until it is stored.
+	// It keeps its id and its rows, because the outcome of a write may be unknown.
 	drained *methodspan.Item
-	// unsure are the items of the last attempt that were not stored before, if its
-	// outcome is not known. The next attempt settles them: what then is a duplicate was
-	// stored by it.
-	unsure map[string]bool
+	// unknownItems are the items of the last attempt that were not stored before, if its
+	// outcome is unknown. The next attempt resolves them: what then is a duplicate was
+	// stored by the last.
+	unknownItems map[string]bool
 	// refused are rows of items, by their ids, that the store refused in attempts which
 	// then failed. They are counted, and not among what else of their items is stored.
 	refused map[string]int
-	// recycles tells that the store keeps nothing of rows that it has written.
+	// recycles: the store keeps nothing of rows that it has written.
 	recycles bool
 }
 
@@ -43,8 +43,8 @@ func (w *warehouse) push(_ context.Context, req xexporterhelper.Request) error {
 	return w.writer.deliver(req.(*request).items)
 }
 
-// flushFolded writes what is folded when no batch comes along to take it.
-func (w *warehouse) flushFolded() {
+// flushOverflow writes the overflow table when there is no batch to go with.
+func (w *warehouse) flushOverflow() {
 	ticker := time.NewTicker(w.cfg.Queue.Batch.Get().FlushTimeout)
 	defer ticker.Stop()
 	for {
@@ -56,7 +56,7 @@ func (w *warehouse) flushFolded() {
 		if !w.writer.mu.TryLock() {
 			continue // a batch is being written
 		}
-		if batch := w.writer.withFolded(nil); len(batch) > 0 {
+		if batch := w.writer.withOverflow(nil); len(batch) > 0 {
 			_ = w.writer.attempt(w.run, batch) // reported there; tried again
 		}
 		w.writer.mu.Unlock()
@@ -64,23 +64,23 @@ func (w *warehouse) flushFolded() {
 }
 
 var (
-	errLeft         = errors.New("the collector shuts down: the rows stay in the stored queue")
-	errFolded       = errors.New("the rows were folded into sums, which are stored later")
-	errFoldConflict = errors.New("a part of them is stored already, and can't be taken out of them")
-	errGivenUp      = errors.New("it is not known whether the rows are stored, and they were given up")
+	errLeft             = errors.New("the collector shuts down: the rows stay in the stored queue")
+	errAggregated       = errors.New("the rows were aggregated, and the aggregates are stored later")
+	errOverflowConflict = errors.New("a part of them is stored already, and can't be taken out of them")
+	errGivenUp          = errors.New("it is unknown whether the rows are stored, and they were given up")
 )
 
-// deliver writes items, together with what is folded, until that is done, or
+// deliver writes items, together with the overflow item, until that is done, or
 // the retries are used up, or a shutdown's deadline is past.
 func (w *writer) deliver(items []methodspan.Item) error {
-	items, repeats := w.taken.write(items, time.Now())
-	w.repeated(repeats)
+	items, duplicates := w.inFlight.moveToWriter(items, time.Now())
+	w.countDuplicates(duplicates)
 	pause := newPause(w.cfg.Retry, w.stopping)
-	batch := w.withFolded(items)
+	batch := w.withOverflow(items)
 	var err error
 	for w.run.Err() == nil {
 		if err = w.attempt(w.run, batch); err == nil {
-			w.taken.settle(idsOf(items)...)
+			w.inFlight.remove(idsOf(items)...)
 			if w.recycles {
 				w.converter.Recycle(items)
 			}
@@ -97,27 +97,27 @@ func (w *writer) deliver(items []methodspan.Item) error {
 }
 
 // giveUp ends the attempts to write items: what may be stored is counted, the rest is
-// folded.
+// aggregated.
 func (w *writer) giveUp(items []methodspan.Item, err error) error {
 	unsettled, committed := parquet.Unsettled(err), (*w.sink.Load()).Committed
 	var unknown, left []methodspan.Item
 	rows := 0
 	for _, item := range items {
 		switch {
-		case unsettled(item.ID) && w.unsure[item.ID]:
+		case unsettled(item.ID) && w.unknownItems[item.ID]:
 			unknown = append(unknown, item)
 			rows += w.notRefused(&item)
-		case w.unsure[item.ID] && committed(item.ID): // by an attempt that then failed
+		case w.unknownItems[item.ID] && committed(item.ID): // by an attempt that then failed
 			w.telemetry.written(w.notRefused(&item), 0)
-			w.taken.settle(item.ID)
+			w.inFlight.remove(item.ID)
 		default:
 			left = append(left, item)
 		}
 	}
 	if len(unknown) > 0 {
 		w.telemetry.unknown(rows)
-		w.doubts.add(idsOf(unknown)...)
-		w.taken.settle(idsOf(unknown)...)
+		w.unknown.addIDs(idsOf(unknown)...)
+		w.inFlight.remove(idsOf(unknown)...)
 		err = errors.Join(errGivenUp, err)
 	}
 	if len(left) > 0 {
@@ -125,9 +125,9 @@ func (w *writer) giveUp(items []methodspan.Item, err error) error {
 		if w.run.Err() != nil {
 			cause = causeShutdown
 		}
-		w.taken.sumUnwritten(left, time.Now())
-		w.fold(left, cause)
-		err = errors.Join(errFolded, err)
+		w.inFlight.moveUnwrittenToOverflow(left, time.Now())
+		w.aggregateOverflow(left, cause)
+		err = errors.Join(errAggregated, err)
 	}
 	if len(unknown)+len(left) == 0 {
 		return nil
@@ -135,10 +135,10 @@ func (w *writer) giveUp(items []methodspan.Item, err error) error {
 	return consumererror.NewPermanent(err)
 }
 
-// withFolded adds what is folded to items.
-func (w *writer) withFolded(items []methodspan.Item) []methodspan.Item {
+// withOverflow adds the overflow item to items.
+func (w *writer) withOverflow(items []methodspan.Item) []methodspan.Item {
 	if w.drained == nil {
-		w.drained = w.folder.drain()
+		w.drained = w.overflow.drain()
 	}
 	if w.drained == nil {
 		return items
@@ -146,7 +146,7 @@ func (w *writer) withFolded(items []methodspan.Item) []methodspan.Item {
 	return append(items[:len(items):len(items)], *w.drained)
 }
 
-// attempt writes once. A batch whose outcome is not known must come again.
+// attempt writes once. A batch of unknown outcome must be retried.
 func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 	unstored := w.unstored(batch)
 	begin := time.Now()
@@ -154,42 +154,42 @@ func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 	refused, failure := parquet.RowErrors(err)
 	w.telemetry.attempt(time.Since(begin), failure)
 	w.report(failure)
-	w.tellRefused(&res, refused)
+	w.reportRefused(&res, refused)
 	if errors.Is(failure, parquet.ErrUnknown) {
-		before := w.unsure
-		w.unsure = make(map[string]bool, len(batch))
+		before := w.unknownItems
+		w.unknownItems = make(map[string]bool, len(batch))
 		for i := range batch {
 			if id := batch[i].ID; unstored[i] || before[id] {
-				w.unsure[id] = true
+				w.unknownItems[id] = true
 			}
 		}
 	}
 	if failure != nil {
 		return failure
 	}
-	w.doubts.settle()
+	w.unknown.clear()
 	rows := res.Rows
 	for _, i := range res.Duplicates {
-		if w.unsure[batch[i].ID] {
+		if w.unknownItems[batch[i].ID] {
 			rows += w.notRefused(&batch[i])
 		} else {
 			w.telemetry.duplicates(len(batch[i].Rows))
 		}
 	}
-	w.unsure, w.refused = nil, nil
+	w.unknownItems, w.refused = nil, nil
 	w.telemetry.written(rows, res.Bytes)
 	if w.drained != nil {
 		if res.Refused[parquet.FoldConflict] > 0 {
-			w.lose(w.inDrained(), errFoldConflict)
+			w.lose(w.inDrained(), errOverflowConflict)
 		}
-		w.taken.settle(w.drained.Folds...)
+		w.inFlight.remove(w.drained.Folds...)
 		w.drained = nil
 	}
 	return nil
 }
 
-// tellRefused counts rows that the store refused, whatever became of the others.
-func (w *writer) tellRefused(res *parquet.Result, refused []*parquet.RowError) {
+// reportRefused counts and logs rows that the store refused.
+func (w *writer) reportRefused(res *parquet.Result, refused []*parquet.RowError) {
 	for reason, n := range res.Refused {
 		w.telemetry.rowsRefused(string(reason), n)
 	}
@@ -204,11 +204,11 @@ func (w *writer) tellRefused(res *parquet.Result, refused []*parquet.RowError) {
 	}
 }
 
-// notRefused is how many rows of an item an attempt that failed has stored, or may have.
+// notRefused returns how many rows of an item an attempt that failed has stored, or may have.
 func (w *writer) notRefused(item *methodspan.Item) int { return len(item.Rows) - w.refused[item.ID] }
 
-// unstored tells of each item whether it is not stored yet. Of a folded one, all that was
-// folded into it may be.
+// unstored reports for each item whether it is not stored yet. An overflow item counts as
+// stored, too, if all items in it are.
 func (w *writer) unstored(batch []methodspan.Item) []bool {
 	committed := (*w.sink.Load()).Committed
 	unstored := make([]bool, len(batch))
@@ -223,7 +223,7 @@ func all(ids []string, is func(string) bool) bool {
 	return !slices.ContainsFunc(ids, func(id string) bool { return !is(id) })
 }
 
-// inDrained is what is gone if the drained item can't be stored.
+// inDrained returns the losses if the drained item can't be stored.
 func (w *writer) inDrained() (l losses) {
 	for i := range w.drained.Rows {
 		l.addRow(&w.drained.Rows[i])
@@ -233,16 +233,16 @@ func (w *writer) inDrained() (l losses) {
 
 func (w *writer) lose(lost losses, reason error) {
 	w.telemetry.lost(lost)
-	w.logger.Error("Sums of folded rows are lost.", zap.Float64("measurements", lost.measurements),
+	w.logger.Error("Aggregated rows are lost.", zap.Float64("measurements", lost.measurements),
 		zap.Float64("calls", lost.calls), zap.Float64("process_rows", lost.processRows), zap.Error(reason))
 }
 
-// report says once that the store fails, and once that it works again.
+// report logs once that the store fails, and once that it works again.
 func (w *writer) report(failure error) {
 	switch {
 	case !w.health.set(writing, failure, w.host):
 	case failure != nil:
-		w.logger.Error("Writing to the warehouse fails. Rows wait in the queue, then they are folded into sums.", zap.Error(failure))
+		w.logger.Error("Writing to the warehouse fails. Rows wait in the queue, then they are aggregated.", zap.Error(failure))
 	default:
 		w.logger.Info("Writing to the warehouse works again.")
 	}
@@ -251,9 +251,8 @@ func (w *writer) report(failure error) {
 // lastWrites bounds how long a shutdown goes on after its deadline.
 const lastWrites = 10 * time.Second
 
-// finish writes what is folded, after the queue has been drained: the item that
-// was drained before and the one that holds the rest. What can't be written now
-// is lost.
+// finish writes the overflow table, after the queue has been drained: the item that
+// was drained before and the one that holds the rest. What can't be written now is lost.
 func (w *writer) finish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -262,7 +261,7 @@ func (w *writer) finish() {
 	var lost losses
 	var failure error
 	for range 2 {
-		batch := w.withFolded(nil)
+		batch := w.withOverflow(nil)
 		if len(batch) == 0 {
 			break
 		}
@@ -276,7 +275,7 @@ func (w *writer) finish() {
 		case errors.Is(err, parquet.ErrUnknown):
 			w.telemetry.unknown(len(w.drained.Rows))
 		default:
-			lost.add(w.inDrained())
+			lost.addLosses(w.inDrained())
 			failure = err
 		}
 		w.drained = nil
@@ -309,7 +308,7 @@ func newPause(cfg configretry.BackOffConfig, stopping <-chan struct{}) *pause {
 	return p
 }
 
-// wait is false if there is to be no further attempt. The beginning of a
+// wait waits for the next attempt and returns false if there is to be none. The beginning of a
 // shutdown ends one wait early, its deadline ends them all.
 func (p *pause) wait(ctx context.Context) bool {
 	if !p.enabled {

@@ -401,7 +401,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseBigqueryReconnects, err = builder.meter.Int64ObservableCounter(
 		"otelcol_exporter_warehouse_bigquery_reconnects",
-		metric.WithDescription("Calls to the Storage Write API that broke and were made anew. [Alpha]"),
+		metric.WithDescription("Calls to the Storage Write API that broke and were opened again. [Alpha]"),
 		metric.WithUnit("{call}"),
 	)
 	errs = errors.Join(errs, err)
@@ -467,19 +467,19 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseDuplicateRows, err = builder.meter.Int64Counter(
 		"otelcol_exporter_warehouse_duplicate_rows",
-		metric.WithDescription("Rows of items that had been taken before, skipped. [Alpha]"),
+		metric.WithDescription("Rows of items that were accepted before, skipped. [Alpha]"),
 		metric.WithUnit("{row}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseFoldCells, err = builder.meter.Int64ObservableGauge(
 		"otelcol_exporter_warehouse_fold_cells",
-		metric.WithDescription("Cells of the fold table that hold sums which are not stored yet. [Alpha]"),
+		metric.WithDescription("Cells of the overflow table (`fold`) that are not stored yet. [Alpha]"),
 		metric.WithUnit("{cell}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseFoldLost, err = builder.meter.Float64Counter(
 		"otelcol_exporter_warehouse_fold_lost",
-		metric.WithDescription("What neither the queue nor the fold table had room for, or could be written at shutdown. [Alpha]"),
+		metric.WithDescription("What neither the queue nor the overflow table (`fold`) had room for, or could be written at shutdown. [Alpha]"),
 		metric.WithUnit("{loss}"),
 	)
 	errs = errors.Join(errs, err)
@@ -504,7 +504,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseMaintenanceRows, err = builder.meter.Int64Counter(
 		"otelcol_exporter_warehouse_maintenance_rows",
-		metric.WithDescription("Rows that steps of maintenance took out, by what became of them; expire and shed dropped them, keep put them back as they were, no_host left out the host of processes where a date has more than 20,000. Those of sum_hours stayed, with sums of them beside, and those of drop_sums are such sums. [Alpha]"),
+		metric.WithDescription("Rows that steps of maintenance replaced, by action; expire and shed dropped them, keep left them unchanged, no_host removed the host of processes where a day has more than 20,000. Those of sum_hours stay, in addition to their hourly rollup, and those of drop_sums are such rollups. [Alpha]"),
 		metric.WithUnit("{row}"),
 	)
 	errs = errors.Join(errs, err)
@@ -528,7 +528,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterWarehouseOldestUnflushedAge, err = builder.meter.Float64ObservableGauge(
 		"otelcol_exporter_warehouse_oldest_unflushed_age",
-		metric.WithDescription("Age of the oldest row that was taken and is not stored yet. [Alpha]"),
+		metric.WithDescription("Age of the oldest row that was accepted and is not stored yet. [Alpha]"),
 		metric.WithUnit("s"),
 	)
 	errs = errors.Join(errs, err)

@@ -102,7 +102,7 @@ func AssertEqualExporterWarehouseBigqueryObjectsLeft(t *testing.T, tt *component
 func AssertEqualExporterWarehouseBigqueryReconnects(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_warehouse_bigquery_reconnects",
-		Description: "Calls to the Storage Write API that broke and were made anew. [Alpha]",
+		Description: "Calls to the Storage Write API that broke and were opened again. [Alpha]",
 		Unit:        "{call}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -268,7 +268,7 @@ func AssertEqualExporterWarehouseCallsFolded(t *testing.T, tt *componenttest.Tel
 func AssertEqualExporterWarehouseDuplicateRows(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_warehouse_duplicate_rows",
-		Description: "Rows of items that had been taken before, skipped. [Alpha]",
+		Description: "Rows of items that were accepted before, skipped. [Alpha]",
 		Unit:        "{row}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -284,7 +284,7 @@ func AssertEqualExporterWarehouseDuplicateRows(t *testing.T, tt *componenttest.T
 func AssertEqualExporterWarehouseFoldCells(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_warehouse_fold_cells",
-		Description: "Cells of the fold table that hold sums which are not stored yet. [Alpha]",
+		Description: "Cells of the overflow table (`fold`) that are not stored yet. [Alpha]",
 		Unit:        "{cell}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -298,7 +298,7 @@ func AssertEqualExporterWarehouseFoldCells(t *testing.T, tt *componenttest.Telem
 func AssertEqualExporterWarehouseFoldLost(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[float64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_warehouse_fold_lost",
-		Description: "What neither the queue nor the fold table had room for, or could be written at shutdown. [Alpha]",
+		Description: "What neither the queue nor the overflow table (`fold`) had room for, or could be written at shutdown. [Alpha]",
 		Unit:        "{loss}",
 		Data: metricdata.Sum[float64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -361,7 +361,7 @@ func AssertEqualExporterWarehouseMaintenanceFailures(t *testing.T, tt *component
 func AssertEqualExporterWarehouseMaintenanceRows(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_warehouse_maintenance_rows",
-		Description: "Rows that steps of maintenance took out, by what became of them; expire and shed dropped them, keep put them back as they were, no_host left out the host of processes where a date has more than 20,000. Those of sum_hours stayed, with sums of them beside, and those of drop_sums are such sums. [Alpha]",
+		Description: "Rows that steps of maintenance replaced, by action; expire and shed dropped them, keep left them unchanged, no_host removed the host of processes where a day has more than 20,000. Those of sum_hours stay, in addition to their hourly rollup, and those of drop_sums are such rollups. [Alpha]",
 		Unit:        "{row}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -425,7 +425,7 @@ func AssertEqualExporterWarehouseOffersRefused(t *testing.T, tt *componenttest.T
 func AssertEqualExporterWarehouseOldestUnflushedAge(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[float64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_warehouse_oldest_unflushed_age",
-		Description: "Age of the oldest row that was taken and is not stored yet. [Alpha]",
+		Description: "Age of the oldest row that was accepted and is not stored yet. [Alpha]",
 		Unit:        "s",
 		Data: metricdata.Gauge[float64]{
 			DataPoints: dps,

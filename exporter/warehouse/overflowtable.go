@@ -9,19 +9,19 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// folder adds up rows that can't be stored one by one. The sum of a cell keeps
-// every estimate that could be made from its rows (methodspan.Sum), so what is
-// lost is detail and not truth.
+// overflowTable aggregates rows that can't be stored one by one. The aggregate of a cell
+// keeps every estimate that could be made from its rows (methodspan.Sum): detail is lost,
+// estimates are not.
 //
-// It is bounded: beyond max cells rows go to coarser ones, of which there are as
-// many. In both, counts and measurements keep their method and minute: without its
-// counts a method's measurements would weigh too little. Beyond the named coarse
-// cells measurements are lost, and counted. What is left then is for counts, which
-// become (overflow); without a place there they are lost, too.
-type folder struct {
-	max   int
-	named int // nine tenths of max
-	runID string
+// It is bounded: beyond maxCells rows go to coarser cells, of which there are as many.
+// In both, counts and measurements keep their method and minute: without its counts a
+// method's measurements would weigh too little. Beyond the named coarse cells
+// measurements are lost, and counted. The remaining cells are for counts, which become
+// (overflow); without a place there they are lost, too.
+type overflowTable struct {
+	maxCells   int
+	namedCells int // nine tenths of max
+	runID      string
 
 	mu        sync.Mutex
 	items     int // that were drained
@@ -33,8 +33,8 @@ type folder struct {
 	ids       []string
 }
 
-// cell says which rows are added up: those of one method, caller and minute of
-// one process, with the same probabilities and the same price.
+// cell is the key by which rows are aggregated: one method, caller and minute of one
+// process, with the same probabilities and the same price.
 type cell struct {
 	resource  int32
 	counts    bool // counts rows, which have no measurements
@@ -52,22 +52,23 @@ type cell struct {
 }
 
 const (
-	unpriced  = -1
-	nsPerMin  = int64(60e9)
-	maxFolded = 65_536 // ids of items that one drained item settles
+	unpriced       = -1
+	nsPerMin       = int64(60e9)
+	maxOverflowIDs = 65_536 // ids of the items in one drained item
 )
 
-// folded says what became of the rows that a folder was given.
-type folded struct {
+// overflowResult counts the rows that an overflow table was given, by what happened to
+// them.
+type overflowResult struct {
 	measurements int64
 	calls        float64
-	lost         losses
-	// forgotten are the items whose ids could not be kept: sent again, they
+	lostRows     losses
+	// forgotten are the ids that could not be kept: items of these that are sent again
 	// would be stored again.
 	forgotten []string
 }
 
-// losses are what is gone for good.
+// losses count what is lost for good.
 type losses struct {
 	measurements float64
 	calls        float64
@@ -83,21 +84,21 @@ func (l *losses) addRow(r *methodspan.Row) {
 	l.calls += r.Calls
 }
 
-func (l *losses) add(m losses) {
+func (l *losses) addLosses(m losses) {
 	l.measurements += m.measurements
 	l.calls += m.calls
 	l.processRows += m.processRows
 }
 
-func newFolder(max int) *folder {
+func newOverflowTable(max int) *overflowTable {
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // never fails since Go 1.24
-	f := &folder{max: max, named: max - (max+9)/10, runID: hex.EncodeToString(id[:])}
+	f := &overflowTable{maxCells: max, namedCells: max - (max+9)/10, runID: hex.EncodeToString(id[:])}
 	f.reset()
 	return f
 }
 
-func (f *folder) reset() {
+func (f *overflowTable) reset() {
 	f.resources = map[methodspan.Resource]int32{}
 	f.shared = nil
 	f.fine = map[cell]*methodspan.Sum{}
@@ -105,11 +106,11 @@ func (f *folder) reset() {
 	f.process, f.ids = nil, nil
 }
 
-// add folds the rows of items; it keeps no part of the items but strings.
-func (f *folder) add(items []methodspan.Item) folded {
+// addItems aggregates the rows of items; it keeps no part of the items but strings.
+func (f *overflowTable) addItems(items []methodspan.Item) overflowResult {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var result folded
+	var result overflowResult
 	for i := range items {
 		item := &items[i]
 		f.addID(item.ID, &result)
@@ -121,15 +122,15 @@ func (f *folder) add(items []methodspan.Item) folded {
 	return result
 }
 
-func (f *folder) addID(id string, result *folded) {
-	if len(f.ids) >= maxFolded {
+func (f *overflowTable) addID(id string, result *overflowResult) {
+	if len(f.ids) >= maxOverflowIDs {
 		result.forgotten = append(result.forgotten, id)
 		return
 	}
 	f.ids = append(f.ids, id)
 }
 
-func (f *folder) addRows(rows []methodspan.Row, result *folded) {
+func (f *overflowTable) addRows(rows []methodspan.Row, result *overflowResult) {
 	var last *methodspan.Resource
 	resource := int32(-1)
 	for i := range rows {
@@ -140,14 +141,14 @@ func (f *folder) addRows(rows []methodspan.Row, result *folded) {
 		}
 		// What was kept with an unknown probability has no weight.
 		if r.Measured > 0 && !(r.P > 0) {
-			result.lost.addRow(r)
+			result.lostRows.addRow(r)
 			continue
 		}
 		if r.Resource != last || resource < 0 {
 			last, resource = r.Resource, f.resource(r)
 		}
 		if resource < 0 || !f.addRow(r, resource) {
-			result.lost.addRow(r)
+			result.lostRows.addRow(r)
 			continue
 		}
 		result.measurements += r.Measured
@@ -155,17 +156,17 @@ func (f *folder) addRows(rows []methodspan.Row, result *folded) {
 	}
 }
 
-// resource numbers the resource of a row, by -1 if it is new and no cell is left for
-// the row. So there are no more of them than cells and process rows.
-func (f *folder) resource(r *methodspan.Row) int32 {
+// resource returns the number of a row's resource, -1 if it is new and no cell is left
+// for the row. So there are no more resources than cells and process rows.
+func (f *overflowTable) resource(r *methodspan.Row) int32 {
 	if n, ok := f.resources[valueOf(r.Resource)]; ok {
 		return n
 	}
-	coarse := f.named
+	coarse := f.namedCells
 	if r.Kind == methodspan.KindCounts {
-		coarse = f.max
+		coarse = f.maxCells
 	}
-	if len(f.fine) >= f.max && len(f.coarse) >= coarse {
+	if len(f.fine) >= f.maxCells && len(f.coarse) >= coarse {
 		return -1
 	}
 	return f.register(r.Resource)
@@ -178,8 +179,8 @@ func valueOf(r *methodspan.Resource) methodspan.Resource {
 	return *r
 }
 
-// register is the number of a resource, new or not.
-func (f *folder) register(r *methodspan.Resource) int32 {
+// register returns the number of a resource, new or not.
+func (f *overflowTable) register(r *methodspan.Resource) int32 {
 	value := valueOf(r)
 	if n, ok := f.resources[value]; ok {
 		return n
@@ -190,8 +191,8 @@ func (f *folder) register(r *methodspan.Resource) int32 {
 	return n
 }
 
-// addRow is false if there is no cell left for the row.
-func (f *folder) addRow(r *methodspan.Row, resource int32) bool {
+// addRow adds a row and returns false if there is no cell left for the row.
+func (f *overflowTable) addRow(r *methodspan.Row, resource int32) bool {
 	c := cell{
 		resource: resource, counts: r.Kind == methodspan.KindCounts,
 		class: r.Class, method: r.Method, signature: r.Signature, caller: r.Caller,
@@ -201,22 +202,22 @@ func (f *folder) addRow(r *methodspan.Row, resource int32) bool {
 	if r.USDPerCoreHour != nil {
 		c.price = *r.USDPerCoreHour
 	}
-	if f.addTo(f.fine, f.max, c, r) {
+	if f.addTo(f.fine, f.maxCells, c, r) {
 		return true
 	}
 	c.caller = ""
-	if f.addTo(f.coarse, f.named, c, r) {
+	if f.addTo(f.coarse, f.namedCells, c, r) {
 		return true
 	}
 	if !c.counts {
 		return false
 	}
 	c.class, c.method, c.signature = "", methodspan.Overflow, ""
-	return f.addTo(f.coarse, f.max, c, r)
+	return f.addTo(f.coarse, f.maxCells, c, r)
 }
 
-// addTo adds the row to its cell; it is false if that is a new one beyond max.
-func (f *folder) addTo(cells map[cell]*methodspan.Sum, max int, c cell, r *methodspan.Row) bool {
+// addTo adds the row to its cell and reports whether there was room for a new one.
+func (f *overflowTable) addTo(cells map[cell]*methodspan.Sum, max int, c cell, r *methodspan.Row) bool {
 	sum := cells[c]
 	if sum == nil {
 		if len(cells) >= max {
@@ -235,14 +236,14 @@ func (f *folder) addTo(cells map[cell]*methodspan.Sum, max int, c cell, r *metho
 
 // addProcess keeps the row. When there is no room, the newest row of a process
 // replaces an older one: its totals include the older ones'.
-func (f *folder) addProcess(r *methodspan.Row, result *folded) {
+func (f *overflowTable) addProcess(r *methodspan.Row, result *overflowResult) {
 	row := *r
-	if len(f.process) < f.max {
+	if len(f.process) < f.maxCells {
 		row.Resource = f.shared[f.register(r.Resource)]
 		f.process = append(f.process, row)
 		return
 	}
-	result.lost.processRows++
+	result.lostRows.processRows++
 	for i := len(f.process) - 1; i >= 0; i-- {
 		old := &f.process[i]
 		if r.Resource != nil && old.Resource.Key() == r.Resource.Key() && old.StartNS <= r.StartNS {
@@ -253,15 +254,15 @@ func (f *folder) addProcess(r *methodspan.Row, result *folded) {
 	}
 }
 
-// cells tells how many sums there are.
-func (f *folder) cells() int {
+// cells returns the number of cells in use.
+func (f *overflowTable) cells() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.fine) + len(f.coarse)
 }
 
-// drain takes everything out as one item, nil if there is nothing.
-func (f *folder) drain() *methodspan.Item {
+// drain removes everything and returns it as one item, nil if there is nothing.
+func (f *overflowTable) drain() *methodspan.Item {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.ids) == 0 && len(f.fine)+len(f.coarse)+len(f.process) == 0 {

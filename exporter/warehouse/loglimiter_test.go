@@ -12,7 +12,7 @@ import (
 
 // Lines that do not repeat with requests go the collector's own way: its sampling and the
 // levels of its outputs are kept.
-func TestQuietKeepsSamplingAndLevels(t *testing.T) {
+func TestRateLimitLogsKeepsSamplingAndLevels(t *testing.T) {
 	counts := func(wrap func(*zap.Logger) *zap.Logger) [3]int {
 		sampled, lines := observer.New(zapcore.InfoLevel)
 		onlyErrors, errs := observer.New(zapcore.ErrorLevel)
@@ -26,5 +26,5 @@ func TestQuietKeepsSamplingAndLevels(t *testing.T) {
 	}
 	want := counts(func(l *zap.Logger) *zap.Logger { return l })
 	assert.Equal(t, [3]int{20, 1, 20}, want)
-	assert.Equal(t, want, counts(quiet))
+	assert.Equal(t, want, counts(rateLimitLogs))
 }

@@ -49,22 +49,22 @@ func randomRows(rng *rand.Rand, n int) []methodspan.Row {
 	return rows
 }
 
-// For any table size: what is folded keeps its weighed sums, what is not is
+// For any table size: what is aggregated keeps its weighed sums, what is not is
 // counted as lost, and nothing is neither.
 func TestFoldConserves(t *testing.T) {
 	for _, cells := range []int{1, 5, 40, 100_000} {
 		for seed := range uint64(5) {
 			rng := rand.New(rand.NewPCG(seed, uint64(cells)))
 			rows := randomRows(rng, 2000)
-			f := newFolder(cells)
-			var result folded
+			f := newOverflowTable(cells)
+			var result overflowResult
 			for i := 0; i < len(rows); i += 100 {
-				got := f.add([]methodspan.Item{{ID: fmt.Sprint("p-", i), Rows: rows[i : i+100]}})
+				got := f.addItems([]methodspan.Item{{ID: fmt.Sprint("p-", i), Rows: rows[i : i+100]}})
 				result.measurements += got.measurements
 				result.calls += got.calls
-				result.lost.measurements += got.lost.measurements
-				result.lost.calls += got.lost.calls
-				result.lost.processRows += got.lost.processRows
+				result.lostRows.measurements += got.lostRows.measurements
+				result.lostRows.calls += got.lostRows.calls
+				result.lostRows.processRows += got.lostRows.processRows
 			}
 			item := f.drain()
 			require.NotNil(t, item)
@@ -81,8 +81,8 @@ func TestFoldConserves(t *testing.T) {
 				calls += r.Calls
 				measured += float64(r.Measured)
 			}
-			assert.InDelta(t, calls, result.calls+result.lost.calls, 1e-6)
-			assert.Equal(t, measured, float64(result.measurements)+result.lost.measurements)
+			assert.InDelta(t, calls, result.calls+result.lostRows.calls, 1e-6)
+			assert.Equal(t, measured, float64(result.measurements)+result.lostRows.measurements)
 			var outCalls float64
 			var outMeasured int64
 			for i, r := range item.Rows {
@@ -98,12 +98,12 @@ func TestFoldConserves(t *testing.T) {
 			}
 			assert.InDelta(t, result.calls, outCalls, 1e-6)
 			assert.Equal(t, result.measurements, outMeasured)
-			assert.Equal(t, process, result.lost.processRows)
+			assert.Equal(t, process, result.lostRows.processRows)
 			if cells == 100_000 {
-				assert.Zero(t, result.lost)
-				in, out := books{}, books{}
-				in.add(rows)
-				out.add(item.Rows)
+				assert.Zero(t, result.lostRows)
+				in, out := rowTotals{}, rowTotals{}
+				in.addRows(rows)
+				out.addRows(item.Rows)
 				balanced(t, in, out)
 			}
 		}
@@ -129,10 +129,10 @@ func TestFoldKeepsApartWhatMustNotBeAdded(t *testing.T) {
 		"process":  func(r *methodspan.Row) { r.Resource = &methodspan.Resource{Service: "shop", Instance: "2"} },
 		"kind":     func(r *methodspan.Row) { r.Kind, r.Measured, r.Calls = methodspan.KindCounts, 0, 7 },
 	} {
-		f := newFolder(10)
+		f := newOverflowTable(10)
 		changed := base
 		change(&changed)
-		f.add([]methodspan.Item{{ID: "a", Rows: []methodspan.Row{base, base, changed}}})
+		f.addItems([]methodspan.Item{{ID: "a", Rows: []methodspan.Row{base, base, changed}}})
 		assert.Equal(t, 2, f.cells(), name)
 	}
 }
@@ -158,7 +158,7 @@ func costs(rows []methodspan.Row) map[string][2]float64 {
 }
 
 // minutesOf makes counts and measurements of each method in each minute: one call of
-// two is timed, and calls get dearer from minute to minute.
+// two is timed, and calls get slower from minute to minute.
 func minutesOf(res *methodspan.Resource, methods, minutes int) (rows []methodspan.Row) {
 	for m := range minutes {
 		start := int64(m) * nsPerMin
@@ -185,8 +185,8 @@ func minutesOf(res *methodspan.Resource, methods, minutes int) (rows []methodspa
 func TestFoldBeyondFineCellsKeepsCosts(t *testing.T) {
 	rows := minutesOf(&methodspan.Resource{Service: "shop"}, 10, 10)
 	for _, cells := range []int{150, 200, 300} { // 400 fine or 200 coarse ones would be needed
-		f := newFolder(cells)
-		require.Zero(t, f.add([]methodspan.Item{{ID: "a", Rows: rows}}).lost)
+		f := newOverflowTable(cells)
+		require.Zero(t, f.addItems([]methodspan.Item{{ID: "a", Rows: rows}}).lostRows)
 		want, got := costs(rows), costs(f.drain().Rows)
 		assert.Len(t, got, len(want))
 		for method, x := range want {
@@ -200,11 +200,11 @@ func TestFoldBeyondFineCellsKeepsCosts(t *testing.T) {
 func TestFoldKeepsPlacesForCounts(t *testing.T) {
 	res := &methodspan.Resource{Service: "shop"}
 	const cells = 40
-	f := newFolder(cells)
+	f := newOverflowTable(cells)
 	rows := minutesOf(res, 100, 3)
-	result := f.add([]methodspan.Item{{ID: "a", Rows: rows}})
-	assert.Positive(t, result.lost.measurements)
-	assert.Zero(t, result.lost.calls)
+	result := f.addItems([]methodspan.Item{{ID: "a", Rows: rows}})
+	assert.Positive(t, result.lostRows.measurements)
+	assert.Zero(t, result.lostRows.calls)
 	assert.LessOrEqual(t, f.cells(), 2*cells)
 	got := costs(f.drain().Rows)
 	assert.Positive(t, got[methodspan.Overflow][0])
@@ -220,38 +220,38 @@ func TestFoldKeepsPlacesForCounts(t *testing.T) {
 }
 
 func TestFoldCountsWhatHasNoWeight(t *testing.T) {
-	f := newFolder(10)
+	f := newOverflowTable(10)
 	rows := []methodspan.Row{{Method: "M", Measured: 1, WallNS: 10}, {Method: "M", Measured: 1, P: math.NaN()}}
-	result := f.add([]methodspan.Item{{ID: "a", Rows: rows}})
-	assert.EqualValues(t, 2, result.lost.measurements)
+	result := f.addItems([]methodspan.Item{{ID: "a", Rows: rows}})
+	assert.EqualValues(t, 2, result.lostRows.measurements)
 	item := f.drain()
 	require.NotNil(t, item, "its id must be settled")
 	assert.Empty(t, item.Rows)
 }
 
-// Beyond the bound of ids the rows are still folded; the ids are named.
+// Beyond the bound of ids the rows are still aggregated; the ids are returned.
 func TestFoldBoundsTheIDs(t *testing.T) {
-	f := newFolder(10)
-	items := make([]methodspan.Item, maxFolded+10)
+	f := newOverflowTable(10)
+	items := make([]methodspan.Item, maxOverflowIDs+10)
 	for i := range items {
 		items[i] = methodspan.Item{ID: fmt.Sprint("a-", i), Rows: []methodspan.Row{{Kind: methodspan.KindCounts, Method: "M", Calls: 1}}}
 	}
-	result := f.add(items)
+	result := f.addItems(items)
 	assert.Len(t, result.forgotten, 10)
 	item := f.drain()
-	assert.Len(t, item.Folds, maxFolded)
-	assert.EqualValues(t, maxFolded+10, item.Rows[0].Calls)
+	assert.Len(t, item.Folds, maxOverflowIDs)
+	assert.EqualValues(t, maxOverflowIDs+10, item.Rows[0].Calls)
 }
 
-// However many processes are folded while the cells are full, their resources are not
+// However many processes are aggregated while the cells are full, their resources are not
 // kept.
 func TestFoldBoundsTheResources(t *testing.T) {
-	f := newFolder(10)
+	f := newOverflowTable(10)
 	lost := 0.0
 	for i := range 1000 {
 		res := &methodspan.Resource{Instance: fmt.Sprint("pod-", i), ProcessStartNS: 1}
 		rows := []methodspan.Row{{Resource: res, Kind: methodspan.KindCounts, Method: "M", Calls: 1}, {Resource: res, Kind: methodspan.KindProcess}}
-		lost += f.add([]methodspan.Item{{ID: fmt.Sprint(i), Rows: rows}}).lost.calls
+		lost += f.addItems([]methodspan.Item{{ID: fmt.Sprint(i), Rows: rows}}).lostRows.calls
 	}
 	assert.Equal(t, 20, f.cells())
 	assert.LessOrEqual(t, len(f.shared), 30)
@@ -260,22 +260,22 @@ func TestFoldBoundsTheResources(t *testing.T) {
 
 // Nor are those of measurements, while places are left that are not for them.
 func TestFoldBoundsTheResourcesOfMeasurements(t *testing.T) {
-	f := newFolder(10)
+	f := newOverflowTable(10)
 	for i := range 1000 {
 		res := &methodspan.Resource{Instance: fmt.Sprint("pod-", i), ProcessStartNS: 1}
-		f.add([]methodspan.Item{{ID: fmt.Sprint(i), Rows: []methodspan.Row{{Resource: res, Kind: methodspan.KindCall, Method: "M", Measured: 1, P: 1}}}})
+		f.addItems([]methodspan.Item{{ID: fmt.Sprint(i), Rows: []methodspan.Row{{Resource: res, Kind: methodspan.KindCall, Method: "M", Measured: 1, P: 1}}}})
 	}
 	assert.Equal(t, 19, f.cells())
 	assert.Len(t, f.shared, 19)
 }
 
 func TestFoldKeepsTheNewestProcessRows(t *testing.T) {
-	f := newFolder(2)
+	f := newOverflowTable(2)
 	row := func(instance string, start int64) methodspan.Row {
 		return methodspan.Row{Resource: &methodspan.Resource{Instance: instance}, Kind: methodspan.KindProcess, StartNS: start, Process: &methodspan.ProcessStats{}}
 	}
-	result := f.add([]methodspan.Item{{ID: "a", Rows: []methodspan.Row{row("1", 1), row("2", 1), row("1", 5), row("3", 9)}}})
-	assert.EqualValues(t, 2, result.lost.processRows)
+	result := f.addItems([]methodspan.Item{{ID: "a", Rows: []methodspan.Row{row("1", 1), row("2", 1), row("1", 5), row("3", 9)}}})
+	assert.EqualValues(t, 2, result.lostRows.processRows)
 	rows := f.drain().Rows
 	require.Len(t, rows, 2)
 	assert.EqualValues(t, 5, rows[0].StartNS)
@@ -291,8 +291,8 @@ func BenchmarkFold(b *testing.B) {
 	items := []methodspan.Item{{ID: "a", Rows: rows}}
 	n := 0
 	for b.Loop() {
-		f := newFolder(10_000)
-		f.add(items)
+		f := newOverflowTable(10_000)
+		f.addItems(items)
 		n += len(rows)
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "rows/s")
