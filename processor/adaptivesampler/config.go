@@ -15,8 +15,8 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// strategyFile is the strategy that changes nothing: what the method file says
-// stays.
+// strategyFile is the strategy that changes nothing: the rates of the method file
+// stay.
 const strategyFile = "file"
 
 var strategies = []string{strategyFile, decide.StrategyTiers, decide.StrategyBudget}
@@ -60,7 +60,7 @@ type Config struct {
 	_ struct{}
 }
 
-// StateConfig is about what survives a restart.
+// StateConfig is about the state that survives a restart.
 type StateConfig struct {
 	// File holds what was learned; none keeps nothing.
 	File string `mapstructure:"file"`
@@ -94,7 +94,7 @@ func (c *Config) Validate() error {
 			errs = append(errs, err)
 		}
 	case c.Strict:
-		errs = append(errs, errors.New("`strict` has an effect only beside `methods_file`, found it alone: remove it"))
+		errs = append(errs, errors.New("`strict` has an effect only with `methods_file`, found it alone: remove it"))
 	}
 	if c.PriceBook != "" {
 		if _, _, err := c.prices().Load(); err != nil { // cost_attribution prints its warnings
@@ -115,7 +115,7 @@ func (c *Config) validateStrategy() error {
 		return fmt.Errorf("`strategy` must be one of %q, found %s: %s", strategies, configfile.Quote(c.Strategy), configfile.DidYouMean(c.Strategy, strategies))
 	case c.Strategy != strategyFile:
 		if c.DefaultRate != 1 {
-			return errors.Join(fmt.Errorf("`default_rate` has an effect only with `strategy: file`, found %v beside `strategy: %s`: the rate of methods never seen is `cold_start::rate`", c.DefaultRate, c.Strategy), all.Validate())
+			return errors.Join(fmt.Errorf("`default_rate` has an effect only with `strategy: file`, found %v with `strategy: %s`: the rate of methods never seen is `cold_start::rate`", c.DefaultRate, c.Strategy), all.Validate())
 		}
 		return all.Validate()
 	}
@@ -124,12 +124,12 @@ func (c *Config) validateStrategy() error {
 	checked := plain
 	plain.Strategy = strategyFile
 	if all != plain {
-		return fmt.Errorf("%s have an effect only with `strategy: tiers` or `strategy: budget`, found them beside `strategy: file`: set a strategy or remove them", changedOf(all, plain))
+		return fmt.Errorf("%s have an effect only with `strategy: tiers` or `strategy: budget`, found them with `strategy: file`: set a strategy or remove them", changedOf(all, plain))
 	}
 	return checked.Validate()
 }
 
-// changedOf names the options of strategies that are said.
+// changedOf names the options of strategies that are set.
 func changedOf(c, plain decide.Config) string {
 	var names []string
 	for _, option := range []struct {
@@ -204,7 +204,7 @@ func (c *Config) tiers(file *methodfile.File) []string {
 func (c *StateConfig) validate() error {
 	switch {
 	case c.File == "" && c.Interval != defaultSaveInterval:
-		return errors.New("`state::interval` has an effect only beside `state::file`, found it alone: remove it")
+		return errors.New("`state::interval` has an effect only with `state::file`, found it alone: remove it")
 	case c.File == "":
 		return nil
 	case c.Interval < time.Second:

@@ -68,16 +68,16 @@ func TestValidateCommand(t *testing.T) {
 			"processors::adaptive_sampler: `methods_file` \"" + absent + "\" must exist, found no such file: a relative path starts where the collector was started"}},
 		{"no effect", `{strict: true, default_rate: 0}`, nil, []string{
 			"processors::adaptive_sampler: `default_rate` must be between 1e-09 and 1, found 0",
-			"`strict` has an effect only beside `methods_file`, found it alone: remove it"}},
+			"`strict` has an effect only with `methods_file`, found it alone: remove it"}},
 		{"strategy unknown", `{strategy: bugdet}`, nil, []string{
 			"processors::adaptive_sampler: `strategy` must be one of [\"file\" \"tiers\" \"budget\"], found \"bugdet\": did you mean \"budget\"?"}},
 		{"options of strategies", `{half_life: 1h, budget: {records_per_second: 5}, min_rate: 0.1}`, nil, []string{
-			"processors::adaptive_sampler: `half_life`, `min_rate` and `budget` have an effect only with `strategy: tiers` or `strategy: budget`, found them beside `strategy: file`: set a strategy or remove them"}},
+			"processors::adaptive_sampler: `half_life`, `min_rate` and `budget` have an effect only with `strategy: tiers` or `strategy: budget`, found them with `strategy: file`: set a strategy or remove them"}},
 		{"the processor's own", `{interval: 10ms, max_methods: 0}`, nil, []string{
 			"processors::adaptive_sampler: `interval` must be at least 1s, found 10ms",
 			"`max_methods` must be between 1 and 1000000, found 0"}},
 		{"default rate", `{strategy: tiers, default_rate: 0.5}`, nil, []string{
-			"processors::adaptive_sampler: `default_rate` has an effect only with `strategy: file`, found 0.5 beside `strategy: tiers`: the rate of methods never seen is `cold_start::rate`"}},
+			"processors::adaptive_sampler: `default_rate` has an effect only with `strategy: file`, found 0.5 with `strategy: tiers`: the rate of methods never seen is `cold_start::rate`"}},
 		{"rates", `{strategy: budget, cold_start: {rate: 2}, min_rate: 0.5, max_rate: 0.1}`, nil, []string{
 			"processors::adaptive_sampler: `cold_start::rate` must be between 1e-09 and 1, found 2: it is the share of calls that are kept",
 			"`min_rate` must be at most `max_rate`, found 0.5 above 0.1: exchange them"}},
@@ -91,7 +91,7 @@ func TestValidateCommand(t *testing.T) {
 		{"shadow of what", `{shadow: inner}`, nil, []string{
 			"processors::adaptive_sampler: `shadow` must be true, false or a list of tiers, found inner"}},
 		{"state", `{state: {interval: 1m}}`, nil, []string{
-			"processors::adaptive_sampler: `state::interval` has an effect only beside `state::file`, found it alone: remove it"}},
+			"processors::adaptive_sampler: `state::interval` has an effect only with `state::file`, found it alone: remove it"}},
 		{"state too often", `{state: {file: x, interval: 1ms}}`, nil, []string{
 			"processors::adaptive_sampler: `state::interval` must be at least 1s, found 1ms"}},
 	} {

@@ -10,8 +10,8 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// decision is what is done with the measurements of a method, in the collector
-// and, where rates are served, in its process. It never changes.
+// decision is how the measurements of a method are sampled, in the collector and,
+// where rates are served, in its process. It is immutable.
 type decision struct {
 	mode      methodfile.Mode
 	rate      float64 // 0 = off
@@ -41,7 +41,7 @@ const band = 1.1
 
 func withinBand(a, b float64) bool { return a == b || a <= b*band && b <= a*band }
 
-// sameForSDK tells whether a process would do the same by both.
+// sameForSDK reports whether both mean the same to an SDK.
 func (d *decision) sameForSDK(other *decision) bool {
 	return d.mode == other.mode && d.rate == other.rate && d.cpuRate == other.cpuRate && d.shadow == other.shadow
 }
@@ -63,7 +63,7 @@ func (p *preparer) finish(d *decision) *decision {
 	return d
 }
 
-// fixed is what the method file says.
+// fixed returns the decision of the method file.
 func (p *preparer) fixed(rule *methodfile.Rule) *decision {
 	d := &decision{mode: rule.Mode, rate: rule.Rate, tier: rule.Tier, reason: rule.Reason}
 	if !math.IsNaN(rule.CPURate) {
@@ -82,8 +82,8 @@ func (p *preparer) fixed(rule *methodfile.Rule) *decision {
 	return p.finish(d)
 }
 
-// learned is what a strategy says, inside what the file allows. While it is the
-// same as what is in force, but for noise, that stays.
+// learned returns a strategy's decision, within the bounds of the file. If it differs
+// from the one in force by noise only, that stays.
 func (p *preparer) learned(wish *decide.Decision, inForce, fixed *decision, bounds *methodfile.Rule) *decision {
 	if fixed.off() || bounds.Pinned() { // the file's word is final
 		return fixed
@@ -95,7 +95,7 @@ func (p *preparer) learned(wish *decide.Decision, inForce, fixed *decision, boun
 		d.rate = 0
 	case d.rate > 0:
 		d.rate = min(max(bounds.Bound(d.rate), methodfile.MinRate), 1)
-	default: // it does not say
+	default: // it gives no rate
 		d.rate = fixed.rate
 	}
 	if !(d.cpuRate >= 0 && d.cpuRate <= 1) {
@@ -116,7 +116,7 @@ func (p *preparer) learned(wish *decide.Decision, inForce, fixed *decision, boun
 	return p.finish(d)
 }
 
-// bounded is a decision under another state of the file.
+// bounded returns a decision under another state of the file.
 func (p *preparer) bounded(d, fixed *decision, bounds *methodfile.Rule) *decision {
 	if !d.learned || fixed.off() || bounds.Pinned() {
 		return fixed

@@ -26,7 +26,7 @@ func (t *table) evict() (evicted int) {
 
 // evictGroups takes out that many versions of which nothing was met in the last two
 // intervals, if there are as many: those without methods first, then those that were
-// met least recently. It tells how many methods go with them. t.mu is held.
+// met least recently. It returns how many methods were evicted with them. t.mu is held.
 func (t *table) evictGroups(places int) (evicted int) {
 	type idle struct {
 		group *group
@@ -34,7 +34,7 @@ func (t *table) evictGroups(places int) (evicted int) {
 	}
 	var all []idle
 	for _, g := range t.groups {
-		used, none := g.rest.used, len(g.methods) == 0
+		used, none := g.overflow.used, len(g.methods) == 0
 		for _, m := range g.methods {
 			used = max(used, m.used)
 		}
@@ -50,10 +50,10 @@ func (t *table) evictGroups(places int) (evicted int) {
 	for _, i := range all[:min(places, len(all))] {
 		for _, m := range i.group.methods {
 			t.count -= m.spellings
-			t.hold(i.group.sender, 0, -m.spellings)
+			t.addHolding(i.group.sender, 0, -m.spellings)
 			evicted++
 		}
-		t.hold(i.group.sender, -1, 0)
+		t.addHolding(i.group.sender, -1, 0)
 		delete(t.groups, i.group.Group)
 	}
 	return evicted
@@ -80,7 +80,7 @@ func (t *table) evictMethods(places int) int {
 		}
 		places -= m.spellings
 		t.count -= m.spellings
-		t.hold(m.group.sender, 0, -m.spellings)
+		t.addHolding(m.group.sender, 0, -m.spellings)
 		gone[m] = true
 		touched[m.group] = true
 	}

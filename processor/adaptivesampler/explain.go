@@ -63,7 +63,7 @@ func (g *group) named(name string, f methodspan.Function) []*method {
 		return []*method{m}
 	}
 	if name == methodspan.Overflow {
-		return []*method{g.rest}
+		return []*method{g.overflow}
 	}
 	var found []*method
 	for have, m := range g.methods {
@@ -83,7 +83,7 @@ func (m *method) spanName() string {
 	return m.operation
 }
 
-// base is what an explanation says whether the method was met or not.
+// base returns what every explanation has, whether the method is known or not.
 func (s source) base(g *group, name string, rule *methodfile.Rule, d *decision) rates.Explanation {
 	e := rates.Explanation{
 		Namespace: g.Namespace, Service: g.Service, Environment: g.Environment, Version: g.Version, Method: name,
@@ -102,7 +102,7 @@ func (s source) base(g *group, name string, rule *methodfile.Rule, d *decision) 
 	return e
 }
 
-// speaks tells whether the defaults of a method file say anything.
+// speaks reports whether the defaults of a method file are set.
 func speaks(d *methodfile.Rule) bool {
 	return d.Rate > 0 || d.Min > 0 || d.Max < 1 || d.Mode != methodfile.ModeSample || d.Tier != "" ||
 		d.CPURate > 0 || d.Tail || d.Stack || d.Blocking
@@ -118,18 +118,18 @@ func (s source) explain(m *method) rates.Explanation {
 	e.CallsPerSecond, e.RecordsPerSecond = t.calls, t.kept
 	side, of := t.side()
 	e.SpreadOf = of
-	cv, mean, records := spread(side), 0.0, side.Records
+	cv, mean, records := coefficientOfVariation(side), 0.0, side.Records
 	if side.Weight > 0 {
 		mean = side.Sum / side.Weight
 	}
 	entry := t.entryShare
-	if told := m.told; told.amount > 0 { // what the decision was made of
-		cv, mean, records, e.SpreadOf = told.spread, told.mean, told.amount, told.of
-		if !math.IsNaN(told.entry) {
-			entry = told.entry
+	if info := m.info; info.amount > 0 { // what the decision was made of
+		cv, mean, records, e.SpreadOf = info.spread, info.mean, info.amount, info.of
+		if !math.IsNaN(info.entry) {
+			entry = info.entry
 		}
-		if told.calls > 0 {
-			e.CallsPerSecond = told.calls
+		if info.calls > 0 {
+			e.CallsPerSecond = info.calls
 		}
 	}
 	if !math.IsNaN(entry) {
@@ -173,32 +173,32 @@ func known(x float64) *float64 {
 
 func stateOf(m *method, d *decision, records float64) rates.State {
 	switch {
-	case m == m.group.rest:
+	case m == m.group.overflow:
 		return rates.Overflow
 	case d.off():
 		return rates.Off
-	case m.told.state == rates.Rare, records < fewRecords:
+	case m.info.state == rates.Rare, records < fewRecords:
 		return rates.Rare
 	}
 	return rates.Known
 }
 
-// explainAbsent is about a method without a place of its own: nobody has met it, or
-// it shares one with others.
+// explainAbsent explains a method without a place of its own: it is unknown, or shares
+// one with others.
 func (s source) explainAbsent(g *group, name string, f methodspan.Function) rates.Explanation {
 	t := s.table
 	rule, d := t.rules.find(f)
 	state := rates.Unseen
 	switch {
-	case d.open && g.rest != nil && (rule == nil || rule.Rate == 0):
-		d = g.rest.decision
+	case d.open && g.overflow != nil && (rule == nil || rule.Rate == 0):
+		d = g.overflow.decision
 	case d.open && g.unknown != nil:
 		d = t.prepare.learned(g.unknown, d, d, t.rules.bounds(rule))
 	}
 	switch {
 	case d.off():
 		state = rates.Off
-	case g.rest != nil && g.rest.used > 0:
+	case g.overflow != nil && g.overflow.used > 0:
 		state = rates.Overflow
 	}
 	e := s.base(g, name, rule, d)
@@ -207,7 +207,7 @@ func (s source) explainAbsent(g *group, name string, f methodspan.Function) rate
 	return e
 }
 
-// sentence says why, for people.
+// sentence returns the reason in words.
 func (s source) sentence(e *rates.Explanation, d *decision) string {
 	said := d.reason
 	if !d.learned {

@@ -13,7 +13,7 @@ import (
 var update = flag.Bool("update", false, "write what comes out as what is expected")
 
 // TestGolden sends testdata/golden/*/in.yaml through a real processor that has
-// methods.json beside it, and compares what comes out with out.yaml.
+// methods.json next to it, and compares what comes out with out.yaml.
 func TestGolden(t *testing.T) {
 	dirs, err := filepath.Glob("testdata/golden/*")
 	require.NoError(t, err)

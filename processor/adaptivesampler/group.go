@@ -31,7 +31,7 @@ func groupOf(res pcommon.Resource) (g decide.Group) {
 	return g
 }
 
-// priceOf is the price of a core hour where a resource runs, 0 if there is none.
+// priceOf returns the price of a core hour where a resource runs, 0 if there is none.
 func (s *sampler) priceOf(res pcommon.Resource) float64 {
 	if s.prices == nil {
 		return 0

@@ -32,31 +32,31 @@ type method struct {
 
 	// These change under the table's lock.
 	rule      *methodfile.Rule         // nil = no entry matches
-	fixed     *decision                // what the file says
+	fixed     *decision                // of the file
 	decision  *decision                // in force
 	held      atomic.Pointer[decision] // less than that, for the rest of the interval; nil = no limit is near
-	told      told
+	info      strategyInfo
 	spellings int
 	decided   int64 // the interval the strategy last spoke of it
 
 	mu        sync.Mutex
-	ours      bool  // our SDK sends it
-	foreign   bool  // another SDK does
-	used      int64 // the interval it was last met in
-	now       sums  // of this interval
+	ours      bool       // our SDK sends it
+	foreign   bool       // another SDK does
+	used      int64      // the interval it was last met in
+	now       methodSums // of this interval
 	arrived   float64
 	operation string // name of its spans, if foreign
 	named     int64  // the interval operation is of
 
-	recent  sums // faded
+	recent  methodSums // faded
 	seconds float64
 	faded   time.Time
 }
 
-// sums are what is added up of a method.
-type sums struct {
+// methodSums are the sums over the spans of a method.
+type methodSums struct {
 	calls, kept   float64
-	wall, cpu     decide.Sums
+	wall, cpu     decide.WeightedSums
 	entry, called float64
 
 	// Of single calls, tail apart: how many arrived, what they stand for, and how many
@@ -67,7 +67,7 @@ type sums struct {
 }
 
 // fade forgets a part of the sums.
-func (s *sums) fade(by float64) {
+func (s *methodSums) fade(by float64) {
 	s.calls *= by
 	s.kept *= by
 	s.drawn *= by
@@ -81,14 +81,14 @@ func (s *sums) fade(by float64) {
 	fadeSums(&s.cpu, by)
 }
 
-func fadeSums(s *decide.Sums, by float64) {
+func fadeSums(s *decide.WeightedSums, by float64) {
 	s.Records *= by
 	s.Weight *= by
 	s.Sum *= by
 	s.Squares *= by
 }
 
-func (s *sums) add(o *sums) {
+func (s *methodSums) addMethodSums(o *methodSums) {
 	s.calls += o.calls
 	s.kept += o.kept
 	s.drawn += o.drawn
@@ -102,23 +102,23 @@ func (s *sums) add(o *sums) {
 	addSums(&s.cpu, &o.cpu)
 }
 
-func addSums(s, o *decide.Sums) {
+func addSums(s, o *decide.WeightedSums) {
 	s.Records += o.Records
 	s.Weight += o.Weight
 	s.Sum += o.Sum
 	s.Squares += o.Squares
 }
 
-// one adds a record of weight 1/q.
-func one(s *decide.Sums, x, weight float64) {
+// addRecord adds a record of weight 1/q.
+func addRecord(s *decide.WeightedSums, x, weight float64) {
 	s.Records++
 	s.Weight += weight
 	s.Sum += x * weight
 	s.Squares += x * x * weight
 }
 
-// some adds n records of probability q.
-func some(s *decide.Sums, n, sum int64, squares, q float64) {
+// addRecords adds n records of probability q.
+func addRecords(s *decide.WeightedSums, n, sum int64, squares, q float64) {
 	switch {
 	case n == 1:
 		squares = float64(sum) * float64(sum)
@@ -135,13 +135,13 @@ func some(s *decide.Sums, n, sum int64, squares, q float64) {
 func (t *table) learn(m *method, span ptrace.Span, s *measurement, p float64, kept bool, asked float64) {
 	m.mu.Lock()
 	if t.meter == nil {
-		m.add(t.epoch, span, s, p, kept, asked)
+		m.addSpan(t.epoch, span, s, p, kept, asked)
 		m.mu.Unlock()
 		return
 	}
 	side := t.meter.side(&m.now)
 	before := *side
-	m.add(t.epoch, span, s, p, kept, asked)
+	m.addSpan(t.epoch, span, s, p, kept, asked)
 	weight, took := side.Weight-before.Weight, side.Sum-before.Sum
 	if weight > 0 {
 		m.now.above += weight * t.meter.heavy(span, s, took/weight)
@@ -150,8 +150,8 @@ func (t *table) learn(m *method, span ptrace.Span, s *measurement, p float64, ke
 	m.group.charge(s.caller, m, took)
 }
 
-// add adds a span in the interval epoch. m.mu is held.
-func (m *method) add(epoch int64, span ptrace.Span, s *measurement, p float64, kept bool, asked float64) {
+// addSpan adds a span in the interval epoch. m.mu is held.
+func (m *method) addSpan(epoch int64, span ptrace.Span, s *measurement, p float64, kept bool, asked float64) {
 	m.used = epoch
 	if s.foreign() {
 		m.foreign = true
@@ -198,14 +198,14 @@ func (m *method) call(epoch int64, span ptrace.Span, s *measurement, p float64) 
 	}
 	m.now.caller(s.caller, weight)
 	if start, end := span.StartTimestamp(), span.EndTimestamp(); end >= start && end <= math.MaxInt64 {
-		one(&m.now.wall, float64(end-start), weight)
+		addRecord(&m.now.wall, float64(end-start), weight)
 	}
 	if q := p * s.cpuP; s.hasCPU && s.cpu >= 0 && methodspan.ValidProbability(s.cpuP) && q >= leastQ {
-		one(&m.now.cpu, float64(s.cpu), 1/q)
+		addRecord(&m.now.cpu, float64(s.cpu), 1/q)
 	}
 }
 
-func (s *sums) caller(name string, weight float64) {
+func (s *methodSums) caller(name string, weight float64) {
 	if name == "" {
 		return
 	}
@@ -215,32 +215,32 @@ func (s *sums) caller(name string, weight float64) {
 	}
 }
 
-// aggregate adds a sum of calls. Without squares nothing can be said of spread, so
-// a sum that should have them and does not is left out.
-func (s *sums) aggregate(a *measurement, p float64) {
+// aggregate adds a sum of calls. Without squares its variance is unknown, so a sum that
+// should have them and does not is skipped.
+func (s *methodSums) aggregate(a *measurement, p float64) {
 	if a.measured <= 0 || a.wallSum < 0 {
 		return
 	}
 	s.caller(a.caller, float64(a.measured)/p)
-	some(&s.wall, a.measured, a.wallSum, a.wallSquare, p)
+	addRecords(&s.wall, a.measured, a.wallSum, a.wallSquare, p)
 	if q := p * a.cpuP; a.cpuCount > 0 && a.cpuSum >= 0 && a.cpuP > 0 && q >= leastQ {
-		some(&s.cpu, a.cpuCount, a.cpuSum, a.cpuSquare, q)
+		addRecords(&s.cpu, a.cpuCount, a.cpuSum, a.cpuSquare, q)
 	}
 }
 
-// fold puts the sums of the interval to the faded ones, and returns them.
-func (m *method) fold(now time.Time, elapsed time.Duration) (seen sums, arrived float64) {
+// endInterval adds the sums of the interval to the faded ones, and returns them.
+func (m *method) endInterval(now time.Time, elapsed time.Duration) (seen methodSums, arrived float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	seen, arrived = m.now, m.arrived
 	m.fadeTo(now)
-	m.recent.add(&seen)
+	m.recent.addMethodSums(&seen)
 	m.seconds += elapsed.Seconds()
-	m.now = sums{}
+	m.now = methodSums{}
 	return seen, arrived
 }
 
-// fadeTo forgets what time has made old. m.mu is held.
+// fadeTo reduces the weight of older sums. m.mu is held.
 func (m *method) fadeTo(now time.Time) {
 	if by := math.Exp2(-now.Sub(m.faded).Seconds() / halfLife.Seconds()); by < 1 {
 		m.recent.fade(by)

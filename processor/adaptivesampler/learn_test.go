@@ -39,7 +39,7 @@ func TestLearningIsExact(t *testing.T) {
 		config.Rates = nil
 		r := startWith(t, config, 1, s, componenttest.NewNopHost())
 		random := rand.New(rand.NewPCG(1, 1))
-		var want decide.Seen
+		var want decide.Observation
 		for range 5 {
 			b := newBatch("shop")
 			for range 100 {
@@ -84,7 +84,7 @@ func TestLearningIsExact(t *testing.T) {
 		sum.Attributes().PutDouble(methodspan.AttrCPUP, 0.25)
 		sum.Attributes().PutInt(methodspan.AttrCPUSum, 80)
 		sum.Attributes().PutDouble(methodspan.AttrCPUSquares, 1700)
-		for side, add := range map[*decide.Sums]decide.Sums{
+		for side, add := range map[*decide.WeightedSums]decide.WeightedSums{
 			&want.Wall: {Records: 10, Weight: 20, Sum: 600, Squares: 19800},
 			&want.CPU:  {Records: 4, Weight: 32, Sum: 640, Squares: 13600},
 		} {
@@ -168,7 +168,7 @@ func TestLearningFromNonsense(t *testing.T) {
 		got := s.last()["f"]
 		assert.Zero(t, got.Calls)
 		assert.Zero(t, got.CPU)
-		assert.Equal(t, decide.Sums{Records: 1, Weight: 1}, got.Wall, "the one of length zero")
+		assert.Equal(t, decide.WeightedSums{Records: 1, Weight: 1}, got.Wall, "the one of length zero")
 	})
 }
 
@@ -213,7 +213,7 @@ func TestRememberedResendsAreBounded(t *testing.T) {
 	assert.True(t, r.failed[batchID{seq: 10}])
 }
 
-// The scorecard is told how many calls are long enough, and what callees took.
+// The scorecard gets how many calls are long enough, and what callees took.
 func TestLearningForTheScorecard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 1}

@@ -24,8 +24,8 @@ type LimitConfig struct {
 	_                     struct{}
 }
 
-// limits are those in force, 0 = none.
-func (c *Config) limits() (service, total float64) {
+// recordLimits returns those in force, 0 = none.
+func (c *Config) recordLimits() (service, total float64) {
 	service, total = c.Limit.RecordsPerSecond, c.Limit.TotalRecordsPerSecond
 	if c.Strategy == decide.StrategyBudget {
 		switch budget := c.Budget.RecordsPerSecond; {
@@ -88,7 +88,7 @@ func (l *limit) begin(now, ends time.Time, interval time.Duration, perSecond flo
 
 // limits are all that are in force: of each service and of the total, none without one.
 // Senders share the total: each has what the others leave, and an equal share at least, so
-// that who floods the collector cuts its own methods.
+// that a sender that floods the collector cuts its own methods.
 type limits struct {
 	interval       time.Duration
 	service, total float64 // records per second
@@ -102,11 +102,11 @@ type limits struct {
 
 func newLimits(c *Config) *limits {
 	l := &limits{interval: c.Interval, byService: make(map[decide.Group]*limit), bySender: make(map[string]*limit)}
-	l.service, l.total = c.limits()
+	l.service, l.total = c.recordLimits()
 	return l
 }
 
-// of gives a group its limits, those of its service and of its sender. They are made when
+// of returns the limits of a group, of its service and of its sender. They are made when
 // these are met for the first time.
 func (l *limits) of(id decide.Group, sender string) (both [2]*limit) {
 	if l.service <= 0 && l.total <= 0 {
@@ -151,7 +151,7 @@ func (l *limits) ofSender(sender string, now time.Time) *limit {
 	return own
 }
 
-// share is the records a second that a sender may have now.
+// share returns the records a second that a sender may have now.
 func (l *limits) share(own *limit, now time.Time) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,14 +164,14 @@ func (l *limits) share(own *limit, now time.Time) float64 {
 	return decide.Share(l.total, l.wanted)
 }
 
-// expect notes what a review expects to come of a sender.
+// expect records the records that a review expects of a sender.
 func (l *limits) expect(own *limit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own.coming = own.state.Coming
 }
 
-// endOf is when an interval ends that begins now. Intervals go by the clock, so that
+// endOf returns when an interval ends that begins now. Intervals go by the clock, so that
 // collectors that serve one service begin theirs together; and they end half way between
 // full minutes, when SDKs send counts, so that each has those of a minute once.
 func endOf(now time.Time, interval time.Duration) time.Time {
@@ -198,7 +198,7 @@ func (t *table) renew(now time.Time) {
 	defer l.mu.Unlock()
 	l.ends = endOf(now, l.interval)
 	for _, g := range t.groups {
-		t.pass(g, now)
+		t.transfer(g, now)
 	}
 	clear(l.byService)
 	clear(l.bySender)
@@ -221,10 +221,10 @@ func (t *table) renew(now time.Time) {
 	}
 }
 
-// pass gives a version that several send from a share that was too small to one that was
+// transfer gives a version that several send from a share that was too small to one that was
 // not: who says a name first and then floods the collector does not keep it. One of a state
 // file is nobody's until it is sent. t.mu and t.limits.mu are held.
-func (t *table) pass(g *group, now time.Time) {
+func (t *table) transfer(g *group, now time.Time) {
 	other := g.other.Swap(nil)
 	if other == nil {
 		return
@@ -240,16 +240,16 @@ func (t *table) pass(g *group, now time.Time) {
 	if h := t.holders[*other]; h != nil && (h.groups >= shareOf(maxGroups) || h.methods+spellings > shareOf(t.maxMethods)) {
 		return
 	}
-	t.hold(g.sender, -1, -spellings)
+	t.addHolding(g.sender, -1, -spellings)
 	g.sender = strings.Clone(*other)
-	t.hold(g.sender, 1, spellings)
+	t.addHolding(g.sender, 1, spellings)
 	if own != nil {
 		g.limits[1] = t.limits.ofSender(g.sender, now)
 	}
 }
 
-// inForce is what is done with a method now: the decision, or less for the rest of the
-// interval.
+// inForce returns the decision for a method now: the strategy's, or a lower rate for the
+// rest of the interval.
 func (m *method) inForce() *decision {
 	if held := m.held.Load(); held != nil {
 		return held
@@ -259,9 +259,9 @@ func (m *method) inForce() *decision {
 
 const reasonLimit = "limit of the interval"
 
-// spend counts a record that is kept. Where much has been kept, rates are cut for the
-// rest of the interval.
-func (r *reading) spend(d *decision, now time.Time) {
+// countKept counts a record that is kept. Near the limit, rates are cut for the rest of
+// the interval.
+func (r *batchLookup) countKept(d *decision, now time.Time) {
 	for _, l := range r.group.limits {
 		if l == nil {
 			continue
@@ -282,7 +282,7 @@ func (g *group) limitedBy(l *limit) bool { return g.limits[0] == l || g.limits[1
 
 // review compares what is still to come with what is still allowed, and cuts the
 // methods that would bring most.
-func (r *reading) review(l *limit, now time.Time) {
+func (r *batchLookup) review(l *limit, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.kept.Load() < l.due.Load() {
@@ -309,7 +309,7 @@ func (r *reading) review(l *limit, now time.Time) {
 	}
 	for g := range r.table.everyGroup() {
 		if g.limitedBy(l) {
-			add(g.rest)
+			add(g.overflow)
 			for _, m := range g.methods {
 				add(m)
 			}
@@ -322,7 +322,7 @@ func (r *reading) review(l *limit, now time.Time) {
 	}
 	for _, g := range r.newborn {
 		if g.limitedBy(l) {
-			add(g.rest)
+			add(g.overflow)
 		}
 	}
 	level, ahead := l.state.Review(now, l.flows)
@@ -339,8 +339,8 @@ func (r *reading) review(l *limit, now time.Time) {
 	clear(l.methods)
 }
 
-// hold keeps a method to a lower rate for the rest of the interval, but not below what
-// the method file says.
+// hold limits a method to a lower rate for the rest of the interval, but not below that of
+// the method file.
 func (m *method) hold(t *table, rate float64) {
 	for {
 		was := m.held.Load()

@@ -14,16 +14,16 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// loop closes the circle: once per interval it hands what was learned to the
-// strategy, and puts what that decides in force, here and in the processes.
-type loop struct {
+// controlLoop passes what was learned to the strategy once per interval, and puts its
+// decisions in force, here and in the processes.
+type controlLoop struct {
 	*sampler
 	strategy decide.Strategy // nil = what the file says stays
 	served   *served
 
 	mu      sync.Mutex // one step, or one change of the file, at a time
 	last    time.Time
-	seen    []decide.Seen // used again
+	seen    []decide.Observation // used again
 	pending []change
 	warned  time.Time // of a budget that is too small
 
@@ -47,27 +47,27 @@ type loop struct {
 type change struct {
 	method *method
 	to     *decision
-	told   told
+	info   strategyInfo
 }
 
-// told is what a strategy knows of a method, for explanations.
-type told struct {
+// strategyInfo is what a strategy knows of a method, for explanations.
+type strategyInfo struct {
 	state                              rates.State
 	of                                 string
 	calls, entry, mean, spread, amount float64
 }
 
-func newLoop(s *sampler, strategy decide.Strategy) *loop {
-	return &loop{sampler: s, strategy: strategy, served: newServed(), stop: make(chan struct{})}
+func newControlLoop(s *sampler, strategy decide.Strategy) *controlLoop {
+	return &controlLoop{sampler: s, strategy: strategy, served: newServed(), stop: make(chan struct{})}
 }
 
-func (l *loop) start(host component.Host) error {
+func (l *controlLoop) start(host component.Host) error {
 	var err error
 	l.begin.Do(func() { err = l.open(host) })
 	return err
 }
 
-func (l *loop) open(host component.Host) error {
+func (l *controlLoop) open(host component.Host) error {
 	if err := l.claim(); err != nil {
 		return err
 	}
@@ -78,12 +78,12 @@ func (l *loop) open(host component.Host) error {
 	if err := l.publish(host); err != nil {
 		return err
 	}
-	l.done.Go(l.run)
+	l.done.Go(l.runSteps)
 	return nil
 }
 
 // shutdown may come twice, or without a start.
-func (l *loop) shutdown() {
+func (l *controlLoop) shutdown() {
 	l.end.Do(func() {
 		close(l.stop)
 		l.done.Wait()
@@ -98,7 +98,7 @@ func (l *loop) shutdown() {
 	})
 }
 
-func (l *loop) run() {
+func (l *controlLoop) runSteps() {
 	wait := func() time.Duration {
 		now := time.Now()
 		return endOf(now, l.config.Interval).Sub(now)
@@ -124,8 +124,8 @@ func (l *loop) run() {
 	}
 }
 
-// step is one turn.
-func (l *loop) step(now time.Time) {
+// step ends an interval: it collects, decides, evicts and publishes.
+func (l *controlLoop) step(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	elapsed := now.Sub(l.last)
@@ -143,9 +143,9 @@ func (l *loop) step(now time.Time) {
 	l.telemetry.stepped(context.Background(), l, evicted, kept/elapsed.Seconds())
 }
 
-// collect takes what was learned since the last step. Batches go on meanwhile:
-// each method is emptied at once, and what comes after belongs to the next step.
-func (l *loop) collect(now time.Time, elapsed time.Duration) (kept float64) {
+// collect removes and returns what was learned since the last step. Batches go on
+// meanwhile: each method is emptied at once, and later spans belong to the next step.
+func (l *controlLoop) collect(now time.Time, elapsed time.Duration) (kept float64) {
 	t := l.table
 	t.mu.Lock()
 	t.epoch++
@@ -154,16 +154,16 @@ func (l *loop) collect(now time.Time, elapsed time.Duration) (kept float64) {
 	defer t.mu.RUnlock()
 	l.seen = l.seen[:0]
 	for m := range t.all() {
-		s, arrived := m.fold(now, elapsed)
+		s, arrived := m.endInterval(now, elapsed)
 		kept += s.kept
-		if l.strategy == nil || s == (sums{}) {
+		if l.strategy == nil || s == (methodSums{}) {
 			continue
 		}
 		rule := m.rule
 		if rule == nil && l.file != nil {
 			rule = &t.rules.file.Default
 		}
-		l.seen = append(l.seen, decide.Seen{
+		l.seen = append(l.seen, decide.Observation{
 			Key: m.key(), Rule: rule, Calls: s.calls, Foreign: m.foreign, Wall: s.wall, CPU: s.cpu,
 			Entry: s.entry, Called: s.called, Arrived: arrived, Asked: s.asked, Above: s.above, Callees: s.callees,
 		})
@@ -171,8 +171,8 @@ func (l *loop) collect(now time.Time, elapsed time.Duration) (kept float64) {
 	return kept
 }
 
-// decide asks the strategy, and puts in force what differs by more than noise.
-func (l *loop) decide(now time.Time) {
+// decide calls the strategy, and puts in force what differs by more than noise.
+func (l *controlLoop) decide(now time.Time) {
 	t := l.table
 	decisions := l.strategy.Step(now, l.seen)
 	l.warn(now)
@@ -181,9 +181,9 @@ func (l *loop) decide(now time.Time) {
 	t.mu.RLock()
 	for i := range decisions {
 		d := &decisions[i]
-		if m := t.find(d.Key); m != nil && !m.group.moved.waits(now) {
+		if m := t.find(d.Key); m != nil && !m.group.takeover.pending(now) {
 			m.decided = t.epoch
-			l.pending = append(l.pending, change{m, t.prepare.learned(d, m.decision, m.fixed, t.rules.bounds(m.rule)), toldOf(d)})
+			l.pending = append(l.pending, change{m, t.prepare.learned(d, m.decision, m.fixed, t.rules.bounds(m.rule)), strategyInfoOf(d)})
 		}
 	}
 	l.unknown(now)
@@ -191,13 +191,13 @@ func (l *loop) decide(now time.Time) {
 	l.install()
 }
 
-// warnEvery is how often it is said that a budget is too small.
+// warnEvery is how often a budget that is too small is logged.
 const warnEvery = time.Hour
 
-// warn says it if what must be costs more than there is: rates are below what was asked
+// warn logs that the budget is too small for the minimum: rates are below what was asked
 // for, and nothing else would say why.
-func (l *loop) warn(now time.Time) {
-	n := l.strategy.Stats().Short
+func (l *controlLoop) warn(now time.Time) {
+	n := l.strategy.Stats().OverdrawnBudgets
 	if n == 0 || now.Sub(l.warned) < warnEvery {
 		return
 	}
@@ -207,33 +207,33 @@ func (l *loop) warn(now time.Time) {
 		zap.Int("budgets", n), zap.Float64("records_per_second", l.config.Budget.RecordsPerSecond), zap.String("per", l.config.Budget.Per))
 }
 
-func toldOf(d *decide.Decision) told {
-	return told{state: d.State, of: d.SpreadOf, calls: d.CallsPerSecond, entry: d.EntryShare,
+func strategyInfoOf(d *decide.Decision) strategyInfo {
+	return strategyInfo{state: d.State, of: d.SpreadOf, calls: d.CallsPerSecond, entry: d.EntryShare,
 		mean: d.Mean, spread: d.Spread, amount: d.SpreadRecords}
 }
 
-// unknown gives the methods that the strategy did not name what it says of those.
+// unknown gives the methods without a decision the strategy's decision for unknown ones.
 // t.mu is held for reading.
-func (l *loop) unknown(now time.Time) {
+func (l *controlLoop) unknown(now time.Time) {
 	t := l.table
 	l.unknowns = map[*group]*decide.Decision{nil: l.unknownOf(decide.Group{})}
 	for g := range t.everyGroup() {
 		l.unknowns[g] = l.unknownOf(g.Group)
 	}
 	for m := range t.all() {
-		if m.decided != t.epoch && !m.group.moved.waits(now) {
+		if m.decided != t.epoch && !m.group.takeover.pending(now) {
 			d := t.prepare.learned(t.undecided(m, l.unknowns[m.group]), m.decision, m.fixed, t.rules.bounds(m.rule))
-			l.pending = append(l.pending, change{m, d, told{state: rates.Unseen, entry: math.NaN()}})
+			l.pending = append(l.pending, change{m, d, strategyInfo{state: rates.Unseen, entry: math.NaN()}})
 		}
 	}
 }
 
-func (l *loop) unknownOf(id decide.Group) *decide.Decision {
+func (l *controlLoop) unknownOf(id decide.Group) *decide.Decision {
 	d := l.strategy.Unknown(id)
 	return &d
 }
 
-func (l *loop) install() {
+func (l *controlLoop) install() {
 	t := l.table
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -251,13 +251,13 @@ func (l *loop) install() {
 			}
 			c.method.decision = c.to
 		}
-		c.method.told = c.told
+		c.method.info = c.info
 	}
 	clear(l.pending)
 }
 
 // fileChanged puts another method file in force.
-func (l *loop) fileChanged(file *methodfile.File) {
+func (l *controlLoop) fileChanged(file *methodfile.File) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.table.adopt(compile(file, l.prepare))
@@ -266,7 +266,7 @@ func (l *loop) fileChanged(file *methodfile.File) {
 }
 
 // followFile makes the strategy's methods follow the file that is in force.
-func (l *loop) followFile() {
+func (l *controlLoop) followFile() {
 	if l.strategy == nil {
 		return
 	}

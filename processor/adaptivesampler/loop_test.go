@@ -214,7 +214,7 @@ func TestWhoIsServedWhat(t *testing.T) {
 	})
 }
 
-// Without a strategy the method file is what SDKs are told that have none.
+// Without a strategy the method file is served to SDKs that have none.
 func TestTheFileIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config := &Config{Rates: &deskID, DefaultRate: 0.75, MethodsFile: methodsFile(t, `{"version": 1, "tiers": {"inner": {"rate": 0.25}}, "methods": [
@@ -237,7 +237,7 @@ func TestTheFileIsServed(t *testing.T) {
 		b.call("shop/cart.(*Cart).Total", 1, "")
 		r.send(b.Traces)
 		turn(t)
-		assert.True(t, isClosed(changed), "the service is known now, and what it is told another")
+		assert.True(t, isClosed(changed), "the service is known now, and is served another table")
 		table, _ = d.source.Rates(shop1)
 		assert.Equal(t, []rates.Operation{{Name: "GET /cart", P: 0.5}}, table.Operations)
 		assert.Len(t, table.Methods, 4)

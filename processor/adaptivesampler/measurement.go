@@ -22,7 +22,7 @@ type measurement struct {
 	pValue      pcommon.Value
 	hasP        bool
 	hasTier     bool
-	// hasEffective tells that a stage before this one has said what p was there.
+	// hasEffective: a stage before this one has written what p was there.
 	hasEffective bool
 
 	cpuP       float64 // 0 = absent or none
@@ -101,10 +101,10 @@ func (m *measurement) visitSums(name string, v pcommon.Value) {
 	}
 }
 
-// foreign tells whether the span is another SDK's.
+// foreign reports whether the span is another SDK's.
 func (m *measurement) foreign() bool { return m.basis != "" && m.basis != methodspan.BasisExact }
 
-// key is the method, by the same order of names as methodspan.IdentityOf.
+// key returns the method, by the same order of names as methodspan.IdentityOf.
 func (m *measurement) key(span ptrace.Span, scope string) methodKey {
 	switch {
 	case m.function != "":

@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// meter is what the scorecard wants to know of records beyond their sums: how many
+// meter is what the scorecard needs of records beyond their sums: how many
 // reach the inclusive threshold, and how much of a method's time is its callees'.
 type meter struct {
 	cpu       bool
@@ -22,16 +22,16 @@ func meterOf(c *decide.ScorecardConfig) *meter {
 	return &meter{cpu: c.Meter == decide.MeterCPU, threshold: float64(c.Inclusive.Threshold)}
 }
 
-// side is the quantity that is metered.
-func (m *meter) side(s *sums) *decide.Sums {
+// side returns the quantity that is metered.
+func (m *meter) side(s *methodSums) *decide.WeightedSums {
 	if m.cpu {
 		return &s.cpu
 	}
 	return &s.wall
 }
 
-// heavy is the part of a span's calls that reach the threshold. Of a sum its histogram
-// tells; without one its calls are taken for equal to their mean.
+// heavy returns the part of a span's calls that reach the threshold. That of an aggregate
+// is read from its histogram; without one all its calls count as equal to their mean.
 func (m *meter) heavy(span ptrace.Span, s *measurement, mean float64) float64 {
 	if s.kind == methodspan.KindAggregate {
 		bins, counts := methodspan.AttrWallBins, methodspan.AttrWallCounts

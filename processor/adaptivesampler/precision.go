@@ -11,13 +11,13 @@ const secondsPerDay = 24 * 60 * 60
 // traffic is what is known of a method at one time, per second.
 type traffic struct {
 	calls, kept, entryShare float64 // entryShare is NaN where no caller is known
-	cpu, wall               decide.Sums
+	cpu, wall               decide.WeightedSums
 	arrived                 float64
 }
 
-// side is the quantity that costs are made of: CPU time where it is known, wall
+// side returns the quantity that costs are made of: CPU time where it is known, wall
 // time elsewhere.
-func (t *traffic) side() (decide.Sums, string) {
+func (t *traffic) side() (decide.WeightedSums, string) {
 	if t.cpu.Records > 0 {
 		return t.cpu, "cpu"
 	}
@@ -38,9 +38,9 @@ func (m *method) traffic() traffic {
 	return t
 }
 
-// spread is the coefficient of variation of single calls, by records weighted by
+// coefficientOfVariation returns the coefficient of variation of single calls, by records weighted by
 // their inverse probability.
-func spread(s decide.Sums) float64 {
+func coefficientOfVariation(s decide.WeightedSums) float64 {
 	if s.Records < 2 || s.Weight <= 0 || s.Sum <= 0 {
 		return 0
 	}
@@ -48,7 +48,7 @@ func spread(s decide.Sums) float64 {
 	return math.Sqrt(max(s.Squares/s.Weight-mean*mean, 0)) / mean
 }
 
-// dayError is the relative standard error of a day's total, by the ratio estimator
+// dayError returns the relative standard error of a day's total, by the ratio estimator
 // with exact counts: cv x sqrt((1 - q) / n), n records of that probability. It is
 // NaN where there is nothing to go by.
 func dayError(cv, callsPerSecond, q float64) float64 {
@@ -65,13 +65,13 @@ type shadowError struct {
 	usd                     float64 // a day
 }
 
-func (e *shadowError) add(m *method) {
+func (e *shadowError) addMethod(m *method) {
 	t := m.traffic()
 	side, of := t.side()
 	if !(side.Weight > 0) || !(t.calls > 0) || !(t.arrived > 0) {
 		return
 	}
-	total, cv := t.calls*side.Sum/side.Weight, spread(side)
+	total, cv := t.calls*side.Sum/side.Weight, coefficientOfVariation(side)
 	share := 1.0 // of the records, those with this quantity
 	if t.wall.Records > 0 {
 		share = min(side.Records/t.wall.Records, 1)

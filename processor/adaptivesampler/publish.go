@@ -11,17 +11,17 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-func (l *loop) publishing() bool { return l.config.Rates != nil }
+func (l *controlLoop) publishing() bool { return l.config.Rates != nil }
 
-// publish hands the tables to the extension that serves them.
-func (l *loop) publish(host component.Host) error {
+// publish registers the tables with the extension that serves them.
+func (l *controlLoop) publish(host component.Host) error {
 	if !l.publishing() {
 		return nil
 	}
 	id := *l.config.Rates
 	extension, ok := host.GetExtensions()[id]
 	if !ok {
-		return fmt.Errorf("`rates` must name an extension of `service::extensions`, found %s: %s", configfile.Quote(id.String()), there(host))
+		return fmt.Errorf("`rates` must name an extension of `service::extensions`, found %s: %s", configfile.Quote(id.String()), availableExtensions(host))
 	}
 	publisher, ok := extension.(rates.Publisher)
 	if !ok {
@@ -35,8 +35,8 @@ func (l *loop) publish(host component.Host) error {
 	return nil
 }
 
-// there says which extensions could be named.
-func there(host component.Host) string {
+// availableExtensions returns which extensions could be named.
+func availableExtensions(host component.Host) string {
 	var names []string
 	for id := range host.GetExtensions() {
 		names = append(names, configfile.Quote(id.String()))
@@ -48,10 +48,10 @@ func there(host component.Host) string {
 	return "there are " + strings.Join(names, ", ")
 }
 
-// source is what the extension asks.
-type source struct{ *loop }
+// source is what the extension reads the tables from.
+type source struct{ *controlLoop }
 
 // Rates implements rates.Source.
 func (s source) Rates(target rates.Target) (*rates.Table, <-chan struct{}) {
-	return s.loop.served.Rates(target)
+	return s.controlLoop.served.Rates(target)
 }

@@ -25,7 +25,7 @@ type batchID struct {
 // learned twice. The oldest is forgotten first.
 type resends struct {
 	processor.Traces // does the work
-	loop             *loop
+	loop             *controlLoop
 
 	some   atomic.Bool
 	mu     sync.Mutex
@@ -56,7 +56,7 @@ func batchesOf(td ptrace.Traces) []batchID {
 	return ids
 }
 
-// batchOf is the number of a scope, if its process can be told from all others.
+// batchOf returns the batch number of a scope, if its process can be identified.
 func batchOf(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans) (batchID, bool) {
 	seq, _, ok := methodspan.BatchOf(ss.Scope())
 	if !ok {
@@ -88,7 +88,7 @@ func (r *resends) remember(ids []batchID) {
 	r.some.Store(true)
 }
 
-// again tells whether the scope was learned before.
+// again reports whether the scope was learned before.
 func (r *resends) again(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans) bool {
 	if !r.some.Load() {
 		return false

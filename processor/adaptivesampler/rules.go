@@ -66,7 +66,7 @@ func (r *rules) find(f methodspan.Function) (*methodfile.Rule, *decision) {
 	return nil, r.otherwise
 }
 
-// bounds are those of a method's rule.
+// bounds returns the bounds of a method's rule.
 func (r *rules) bounds(rule *methodfile.Rule) *methodfile.Rule {
 	if rule != nil {
 		return rule

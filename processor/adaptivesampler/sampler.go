@@ -30,7 +30,7 @@ type sampler struct {
 	file      *configfile.Live[*methodfile.File] // nil without a method file
 	prices    *configfile.Live[*pricebook.Book]  // nil without a price book
 	table     *table
-	loop      *loop
+	loop      *controlLoop
 	resends   resends
 }
 
@@ -47,7 +47,7 @@ func newSampler(cfg *Config, id component.ID, set component.TelemetrySettings, s
 		prepare: &preparer{defaultRate: cfg.DefaultRate, shadow: shadow, label: t.label}}
 	s.table = newTable(cfg.MaxMethods, s.prepare, meterOf(&cfg.Scorecard), newLimits(cfg))
 	s.table.thinsCold = cfg.ColdStart.Thin
-	s.loop = newLoop(s, strategy)
+	s.loop = newControlLoop(s, strategy)
 	if strategy != nil {
 		s.table.unknown = s.loop.unknownOf(decide.Group{})
 	}
@@ -121,7 +121,7 @@ func (s *sampler) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces,
 
 // pass is one way over a batch.
 type pass struct {
-	reading     reading
+	reading     batchLookup
 	now         time.Time
 	random      func() uint64
 	resends     *resends
@@ -134,7 +134,7 @@ type pass struct {
 	visit       func(string, pcommon.Value) bool
 }
 
-// emptied goes over a scope and tells whether nothing of it is left.
+// emptied goes over a scope and reports whether nothing of it is left.
 func (p *pass) emptied(ss ptrace.ScopeSpans) bool {
 	spans := ss.Spans()
 	before := spans.Len()
@@ -142,7 +142,7 @@ func (p *pass) emptied(ss ptrace.ScopeSpans) bool {
 	p.known = p.resends.again(p.resource, ss)
 	served, ok := ss.Scope().Attributes().Get(methodspan.AttrRatesServed)
 	if p.served = ok && served.Bool(); p.served {
-		p.reading.arrives(p.now)
+		p.reading.beginTakeover(p.now)
 	}
 	spans.RemoveIf(p.drop)
 	return before > 0 && spans.Len() == 0
@@ -155,7 +155,7 @@ func (p *pass) drop(span ptrace.Span) bool {
 	switch m.kind {
 	case methodspan.KindCall, methodspan.KindAggregate, methodspan.KindCounts:
 	case methodspan.KindProcess:
-		p.reading.group.moved.reports()
+		p.reading.group.takeover.reported()
 		p.tally.spans[noTier][exempt]++
 		return false
 	default:
@@ -174,13 +174,13 @@ func (p *pass) drop(span ptrace.Span) bool {
 		p.reading.table.learn(method, span, m, arrived, !dropped, asked(decided, d, arrived, became))
 	}
 	if became == kept {
-		p.reading.spend(decided, p.now)
+		p.reading.countKept(decided, p.now)
 	}
 	return dropped
 }
 
-// asked is the part of a record that the decision keeps where a limit cuts it.
-func asked(decided, d *decision, arrived float64, became outcome) float64 {
+// asked returns the part of a record that the decision keeps where a limit cuts it.
+func asked(decided, d *decision, arrived float64, became spanOutcome) float64 {
 	switch {
 	case became != kept && became != thinnedOut && became != limited:
 		return 0
@@ -194,7 +194,7 @@ func asked(decided, d *decision, arrived float64, became outcome) float64 {
 
 // decide returns the probability that the span arrived with, 0 where it has none,
 // and what became of it.
-func (p *pass) decide(span ptrace.Span, d *decision) (float64, outcome) {
+func (p *pass) decide(span ptrace.Span, d *decision) (float64, spanOutcome) {
 	m := &p.measurement
 	switch {
 	case d.shadow:
@@ -268,7 +268,7 @@ func setThreshold(span ptrace.Span, d *decision, rv *sampling.Randomness) {
 // list again for them would double what it costs.
 const previews = 2
 
-// stamp says what was decided and why. The probability after this stage needs no
+// stamp writes what was decided and why. The probability after this stage needs no
 // stamp of its own: it is corehour.p. Where an earlier stage has written one, it
 // follows; effective is 0 where there is none.
 func stamp(span ptrace.Span, m *measurement, d *decision, effective float64) {

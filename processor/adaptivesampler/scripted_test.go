@@ -18,7 +18,7 @@ import (
 // scripted is a strategy that notes what it sees and says what a test tells it to.
 type scripted struct {
 	mu      sync.Mutex
-	steps   [][]decide.Seen
+	steps   [][]decide.Observation
 	rates   map[string]float64 // by method; 0 = off
 	class   string
 	unknown float64 // 0 = it says nothing
@@ -27,7 +27,7 @@ type scripted struct {
 	rules   func(decide.Key) *methodfile.Rule
 }
 
-func (s *scripted) Step(_ time.Time, seen []decide.Seen) []decide.Decision {
+func (s *scripted) Step(_ time.Time, seen []decide.Observation) []decide.Decision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.steps = append(s.steps, slices.Clone(seen))
@@ -58,7 +58,7 @@ func (s *scripted) Snapshot() []byte                           { return []byte(s
 func (s *scripted) Stats() decide.Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return decide.Stats{Planned: 3, Short: s.short}
+	return decide.Stats{Planned: 3, OverdrawnBudgets: s.short}
 }
 
 // lack says that so many budgets are too small.
@@ -87,10 +87,10 @@ func (s *scripted) say(method string, p float64) {
 }
 
 // last are the methods of the last step by name.
-func (s *scripted) last() map[string]decide.Seen {
+func (s *scripted) last() map[string]decide.Observation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := make(map[string]decide.Seen)
+	found := make(map[string]decide.Observation)
 	for _, m := range s.steps[len(s.steps)-1] {
 		found[m.Key.Method] = m
 	}

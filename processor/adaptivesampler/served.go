@@ -28,7 +28,7 @@ func newServed() *served {
 	return &served{slots: make(map[decide.Group]*slot), fallback: newSlot(&rates.Table{})}
 }
 
-// Rates is what a target should do. A version that was not met yet gets what the
+// Rates returns the table of a target. A version that was not met yet gets what the
 // newest one has, a service that was not met what the file says of all.
 func (s *served) Rates(target rates.Target) (*rates.Table, <-chan struct{}) {
 	s.mu.RLock()
@@ -117,7 +117,7 @@ func aliases(tables map[decide.Group]*rates.Table, groups []*group) {
 	}
 }
 
-// withOperationsOf is a table with the operations of several. Of two rates for one
+// withOperationsOf returns a table with the operations of several. Of two rates for one
 // operation the higher holds: what is too much is thinned here, what is missing is
 // missing for good.
 func withOperationsOf(base *rates.Table, all []*rates.Table) *rates.Table {

@@ -37,7 +37,7 @@ func shadowOf(option any) (shadowed, error) {
 	return shadowed{}, fmt.Errorf("`shadow` must be true, false or a list of tiers, found %v", option)
 }
 
-// has tells whether a method is in shadow: by its tier in the method file, else by
+// has reports whether a method is in shadow: by its tier in the method file, else by
 // the class it was learned to have.
 func (s shadowed) has(tier, class string) bool {
 	if tier == "" {

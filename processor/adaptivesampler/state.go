@@ -23,9 +23,9 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/statefile"
 )
 
-// state is what survives a restart: what the strategy has learned, and the rates in
+// samplerState is what survives a restart: what the strategy has learned, and the rates in
 // force, so that SDKs that ask at once find what they have.
-type state struct {
+type samplerState struct {
 	Strategy string       `json:"strategy"`
 	Learned  []byte       `json:"learned"` // the strategy's own
 	Groups   []groupState `json:"groups"`
@@ -61,7 +61,7 @@ func (m *methodState) key() methodKey {
 	return methodKey{function: m.Name, class: m.Class, signature: m.Signature, apart: m.Apart}
 }
 
-// valid tells whether the values can be true: a checksum tells of accidents only.
+// valid reports whether the values are possible: a checksum detects accidents only.
 func (m *methodState) valid() bool {
 	share := func(x float64) bool { return x >= 0 && x <= 1 }
 	switch m.Mode {
@@ -77,8 +77,8 @@ func (m *methodState) valid() bool {
 }
 
 // decodeState reads a state and refuses what no sampler writes.
-func decodeState(data []byte) (*state, error) {
-	var s state
+func decodeState(data []byte) (*samplerState, error) {
+	var s samplerState
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil {
@@ -97,9 +97,9 @@ func decodeState(data []byte) (*state, error) {
 	return &s, nil
 }
 
-// capture makes the state of what holds now.
-func (l *loop) capture() *state {
-	s := &state{Strategy: l.config.Strategy}
+// capture returns the current state.
+func (l *controlLoop) capture() *samplerState {
+	s := &samplerState{Strategy: l.config.Strategy}
 	if l.strategy != nil {
 		s.Learned = l.strategy.Snapshot()
 	}
@@ -135,15 +135,15 @@ func (m *method) state(key methodKey) methodState {
 	return s
 }
 
-// save writes the state. A failure is said, counted, and tried again at the next
-// interval; what is in force stays.
-func (l *loop) save() {
+// save writes the state. A failure is logged, counted, and retried at the next interval;
+// the decisions in force stay.
+func (l *controlLoop) save() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.unread {
 		if _, err := os.Lstat(l.config.State.File); !errors.Is(err, fs.ErrNotExist) {
 			l.telemetry.saved(false)
-			return // it was said at start
+			return // it was logged at start
 		}
 		l.unread = false
 	}
@@ -153,14 +153,14 @@ func (l *loop) save() {
 	}
 	l.telemetry.saved(err == nil)
 	if err != nil {
-		l.log.Error("state could not be written: after a restart rates are learned anew", zap.String("file", l.config.State.File), zap.Error(err))
+		l.log.Error("state could not be written: after a restart rates are learned again", zap.String("file", l.config.State.File), zap.Error(err))
 	}
 }
 
-// restore takes up where the process before ended. A file that is no state of this
-// strategy is moved aside and said once: the start is then as the first one was. One
-// that cannot be read may be good: it stays, and nothing is written over it.
-func (l *loop) restore() {
+// restore reads the state of the previous process. A file that is no state of this
+// strategy is moved aside and logged once: the start is then like the first one. One
+// that cannot be read may be good: it stays, and is not overwritten.
+func (l *controlLoop) restore() {
 	path := l.config.State.File
 	if path == "" {
 		return
@@ -172,7 +172,7 @@ func (l *loop) restore() {
 		return
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		l.log.Info("no state yet: rates are learned anew", zap.String("file", path))
+		l.log.Info("no state yet: rates are learned from the start", zap.String("file", path))
 		return
 	}
 	l.telemetry.saved(false)
@@ -186,14 +186,14 @@ func (l *loop) restore() {
 		l.unread = true
 	}
 	if l.unread {
-		l.log.Error("state cannot be read, or not be moved aside: rates are learned anew, and not saved while the file is there; "+
+		l.log.Error("state cannot be read, or not be moved aside: rates are learned again, and not saved while the file is there; "+
 			"make it readable and restart to go on by it, or move it away to save what is learned from now on", about...)
 		return
 	}
-	l.log.Error("state is not usable: rates are learned anew, beginning with what the method file and cold_start say", about...)
+	l.log.Error("state is not usable: rates are learned again, beginning with what the method file and cold_start say", about...)
 }
 
-func (l *loop) read(path string) (*state, error) {
+func (l *controlLoop) read(path string) (*samplerState, error) {
 	data, err := statefile.Load(path)
 	if err != nil {
 		return nil, err
@@ -214,8 +214,8 @@ func (l *loop) read(path string) (*state, error) {
 // claims are the state files in use by this process.
 var claims sync.Map
 
-// claim keeps a second sampler from the same file.
-func (l *loop) claim() error {
+// claim reserves the file: a second sampler can't use it.
+func (l *controlLoop) claim() error {
 	if l.config.State.File == "" {
 		return nil
 	}
@@ -231,8 +231,8 @@ func (l *loop) claim() error {
 	return nil
 }
 
-// adoptState puts the rates of a state in force, inside what the file allows now.
-func (l *loop) adoptState(s *state) {
+// adoptState puts the rates of a state in force, within the bounds of the method file.
+func (l *controlLoop) adoptState(s *samplerState) {
 	l.followFile()
 	t := l.table
 	t.mu.Lock()
@@ -243,7 +243,7 @@ func (l *loop) adoptState(s *state) {
 		if len(t.groups) >= maxGroups || len(id.Namespace)+len(id.Service)+len(id.Environment)+len(id.Version) > maxName {
 			continue
 		}
-		g := t.settle(t.newGroup(id, ""))
+		g := t.installGroup(t.newGroup(id, ""))
 		if l.strategy != nil {
 			g.unknown = l.unknownOf(id)
 		}
@@ -253,10 +253,10 @@ func (l *loop) adoptState(s *state) {
 	}
 }
 
-func (t *table) adoptMethod(g *group, s *methodState, l *loop) {
+func (t *table) adoptMethod(g *group, s *methodState, l *controlLoop) {
 	key := s.key()
 	f := key.parse()
-	if f == g.rest.function || t.count >= t.maxMethods {
+	if f == g.overflow.function || t.count >= t.maxMethods {
 		return
 	}
 	t.place(g, key, t.newMethod(g, f, key.function), l.last)
@@ -269,5 +269,5 @@ func (t *table) adoptMethod(g *group, s *methodState, l *loop) {
 	m.decision = t.prepare.learned(&decide.Decision{Mode: s.Mode, P: s.Rate, CPUP: s.CPURate, Tier: s.Tier,
 		Class: s.Learned, Score: s.Score, Reason: s.Reason}, m.decision, m.fixed, t.rules.bounds(m.rule))
 	m.decided = t.epoch
-	m.told.entry = math.NaN()
+	m.info.entry = math.NaN()
 }

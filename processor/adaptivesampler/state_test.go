@@ -96,13 +96,13 @@ func TestTheStateIsWrittenNowAndThen(t *testing.T) {
 // A file that is no state of this sampler is said once and moved aside. The start is
 // the first one: neither everything passes nor nothing.
 func TestAStateThatIsNone(t *testing.T) {
-	valid := func(s state) []byte {
+	valid := func(s samplerState) []byte {
 		data, err := json.Marshal(s)
 		require.NoError(t, err)
 		return statefile.Encode(data)
 	}
-	good := state{Strategy: "budget", Learned: []byte("x")}
-	with := func(m methodState) state {
+	good := samplerState{Strategy: "budget", Learned: []byte("x")}
+	with := func(m methodState) samplerState {
 		s := good
 		s.Groups = []groupState{{Service: "shop", Version: "1", Methods: []methodState{m}}}
 		return s
@@ -116,8 +116,8 @@ func TestAStateThatIsNone(t *testing.T) {
 		"no JSON":       {statefile.Encode([]byte("[")), "unexpected EOF"},
 		"more behind":   {statefile.Encode([]byte("{} {}")), "must hold one state"},
 		"newer fields":  {statefile.Encode([]byte(`{"strategy": "budget", "x": 1}`)), "unknown field"},
-		"strategy":      {valid(state{Strategy: "tiers"}), `must be of the strategy budget, found "tiers"`},
-		"not restored":  {valid(state{Strategy: "budget", Learned: []byte("no good")}), "must be good, found no good"},
+		"strategy":      {valid(samplerState{Strategy: "tiers"}), `must be of the strategy budget, found "tiers"`},
+		"not restored":  {valid(samplerState{Strategy: "budget", Learned: []byte("no good")}), "must be good, found no good"},
 		"rate above 1":  {valid(with(methodState{Name: "f", Mode: "sample", Rate: 2})), "groups[0].methods[0] must hold a mode and rates between 0 and 1"},
 		"rate 0":        {valid(with(methodState{Name: "f", Mode: "sample"})), "must hold a mode and rates"},
 		"negative":      {valid(with(methodState{Name: "f", Mode: "off", CPURate: -1})), "must hold a mode and rates"},

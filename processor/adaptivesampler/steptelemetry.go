@@ -12,20 +12,20 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// maxReasons bounds the reasons that are told apart in metrics since the start.
+// maxReasons bounds the reasons with a label of their own in metrics, since the start.
 const maxReasons = 64
 
-// stepTelemetry are the gauges that each turn of the loop sets anew. What was set
-// once is set to zero when it is no more.
+// stepTelemetry are the gauges that each step sets. A series that no longer applies is
+// set to zero.
 type stepTelemetry struct {
-	mu      sync.Mutex
-	methods map[[2]string]int64 // by tier and class
-	reasons map[[2]string]int64 // by tier and reason
-	told    map[string]bool     // reasons that were told apart
-	costs   map[int]bool        // labels of tiers
+	mu           sync.Mutex
+	methods      map[[2]string]int64 // by tier and class
+	reasons      map[[2]string]int64 // by tier and reason
+	namedReasons map[string]bool     // reasons with a label of their own
+	costs        map[int]bool        // labels of tiers
 }
 
-func (t *telemetry) stepped(ctx context.Context, l *loop, evicted int, kept float64) {
+func (t *telemetry) stepped(ctx context.Context, l *controlLoop, evicted int, kept float64) {
 	t.builder.ProcessorAdaptiveSamplerSteps.Add(ctx, 1)
 	if evicted > 0 {
 		t.builder.ProcessorAdaptiveSamplerEvictions.Add(ctx, int64(evicted))
@@ -37,7 +37,7 @@ func (t *telemetry) stepped(ctx context.Context, l *loop, evicted int, kept floa
 	t.shadowed(ctx, l.table)
 }
 
-func (t *telemetry) records(ctx context.Context, l *loop, kept float64) {
+func (t *telemetry) records(ctx context.Context, l *controlLoop, kept float64) {
 	record := func(figure string, perSecond float64) {
 		t.builder.ProcessorAdaptiveSamplerRecords.Record(ctx, perSecond, metric.WithAttributeSet(attribute.NewSet(attribute.String("figure", figure))))
 	}
@@ -55,7 +55,7 @@ func (t *telemetry) records(ctx context.Context, l *loop, kept float64) {
 	}
 }
 
-// services is how many there are, versions and instances aside.
+// services returns the number of services, all versions and instances as one.
 func (t *table) services() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -71,7 +71,7 @@ func (t *telemetry) countMethods(ctx context.Context, table *table) {
 	s := &t.steps
 	if s.methods == nil {
 		s.methods, s.reasons = make(map[[2]string]int64), make(map[[2]string]int64)
-		s.told = make(map[string]bool)
+		s.namedReasons = make(map[string]bool)
 	}
 	for key := range s.methods {
 		s.methods[key] = 0
@@ -81,16 +81,16 @@ func (t *telemetry) countMethods(ctx context.Context, table *table) {
 	}
 	table.mu.RLock()
 	for m := range table.all() {
-		if m == m.group.rest {
+		if m == m.group.overflow {
 			continue
 		}
 		d := m.decision
 		s.methods[[2]string{t.name(d.label), className(d.class)}]++
 		reason := reasonLabel(d)
-		if !s.told[reason] && len(s.told) >= maxReasons {
+		if !s.namedReasons[reason] && len(s.namedReasons) >= maxReasons {
 			reason = methodspan.Overflow
 		}
-		s.told[reason] = true
+		s.namedReasons[reason] = true
 		s.reasons[[2]string{t.name(d.label), reason}]++
 	}
 	table.mu.RUnlock()
@@ -104,7 +104,7 @@ func (t *telemetry) countMethods(ctx context.Context, table *table) {
 	}
 }
 
-// reasonLabel is a reason without the name of a method.
+// reasonLabel returns a reason without the name of a method.
 func reasonLabel(d *decision) string {
 	if !d.learned && strings.HasPrefix(d.reason, "methods[") {
 		return "method file"
@@ -125,7 +125,7 @@ func (t *telemetry) name(label int) string {
 	return t.names[label]
 }
 
-// shadowed tells what the tiers in shadow cost, and how well that is known with
+// shadowed records what the tiers in shadow cost, and how well that is known with
 // the rates of what arrives and with those that are only computed.
 func (t *telemetry) shadowed(ctx context.Context, table *table) {
 	s := &t.steps
@@ -141,7 +141,7 @@ func (t *telemetry) shadowed(ctx context.Context, table *table) {
 				sum = &shadowError{}
 				sums[m.decision.label] = sum
 			}
-			sum.add(m)
+			sum.addMethod(m)
 		}
 	}
 	table.mu.RUnlock()

@@ -24,19 +24,19 @@ const (
 // maps change under the table's lock.
 type group struct {
 	decide.Group
-	plain   map[string]*method    // by qualified name, without signature
-	apart   map[methodKey]*method // by any other spelling
-	methods map[methodspan.Function]*method
-	callers map[string]*method // by the normal form, where callees are asked for
-	rest    *method            // what shares one place: methods beyond the bound
-	unknown *decide.Decision   // the strategy's, of methods without a decision; nil = none
-	ordinal int64              // of two versions, the newer has the higher
-	changed bool               // what is served is not what is in force
-	usd     atomic.Uint64      // per core hour, the bits of a float; 0 = no price
-	moved   moved
-	limits  [2]*limit              // of the service and of the sender; nil = none
-	sender  string                 // whose share it uses
-	other   atomic.Pointer[string] // who else has sent it in this interval; nil = nobody
+	plain    map[string]*method    // by qualified name, without signature
+	apart    map[methodKey]*method // by any other spelling
+	methods  map[methodspan.Function]*method
+	callers  map[string]*method // by the normal form, where callees are asked for
+	overflow *method            // what shares one place: methods beyond the bound
+	unknown  *decide.Decision   // the strategy's, of methods without a decision; nil = none
+	ordinal  int64              // of two versions, the newer has the higher
+	changed  bool               // what is served is not what is in force
+	usd      atomic.Uint64      // per core hour, the bits of a float; 0 = no price
+	takeover takeover
+	limits   [2]*limit              // of the service and of the sender; nil = none
+	sender   string                 // whose share it uses
+	other    atomic.Pointer[string] // who else has sent it in this interval; nil = nobody
 }
 
 func (g *group) price() float64 { return math.Float64frombits(g.usd.Load()) }
@@ -44,14 +44,14 @@ func (g *group) price() float64 { return math.Float64frombits(g.usd.Load()) }
 // holding is what one sender has of the table.
 type holding struct{ groups, methods int }
 
-// shareOf is what one sender may have of a bound, so that it never takes all.
+// shareOf returns what one sender may have of a bound, so that it never takes all.
 func shareOf(bound int) int { return bound - bound/8 }
 
-// roomOf is what evict leaves of a bound.
+// roomOf returns what evict leaves of a bound.
 func roomOf(bound int) int { return bound - bound/4 }
 
-// hold changes what a sender has. t.mu is held.
-func (t *table) hold(sender string, groups, methods int) {
+// addHolding changes what a sender has. t.mu is held.
+func (t *table) addHolding(sender string, groups, methods int) {
 	h := t.holders[sender]
 	if h == nil {
 		h = &holding{}
@@ -83,15 +83,15 @@ type table struct {
 	limits     *limits
 	thinsCold  bool // methods without a decision are thinned to the rate that is served
 
-	mu      sync.RWMutex
-	rules   *rules
-	groups  map[decide.Group]*group
-	beyond  *group              // of versions beyond the bound
-	unknown *decide.Decision    // of groups that are new
-	count   int                 // spellings of methods
-	holders map[string]*holding // by sender
-	born    int64               // groups since the start
-	epoch   int64               // the interval
+	mu            sync.RWMutex
+	rules         *rules
+	groups        map[decide.Group]*group
+	overflowGroup *group              // of versions beyond the bound
+	unknown       *decide.Decision    // of groups that are new
+	count         int                 // spellings of methods
+	holders       map[string]*holding // by sender
+	born          int64               // groups since the start
+	epoch         int64               // the interval
 }
 
 func newTable(maxMethods int, prepare *preparer, m *meter, l *limits) *table {
@@ -111,7 +111,7 @@ func (t *table) newGroup(id decide.Group, sender string) *group {
 	if t.meter != nil {
 		g.callers = make(map[string]*method)
 	}
-	g.rest = t.newMethod(g, methodspan.Function{Method: decide.OverflowMethod}, decide.OverflowMethod)
+	g.overflow = t.newMethod(g, methodspan.Function{Method: decide.OverflowMethod}, decide.OverflowMethod)
 	return g
 }
 
@@ -122,13 +122,13 @@ func (t *table) newMethod(g *group, f methodspan.Function, name string) *method 
 	return m
 }
 
-// first is what holds for a method until the strategy has decided about it.
+// first returns what holds for a method until the strategy has decided about it.
 func (t *table) first(m *method) *decision {
 	if m.group.unknown == nil || !m.fixed.open {
 		return m.fixed
 	}
-	if m.rule == nil && m.group.rest != nil && !t.keepsCold(m.group.unknown) {
-		return m.group.rest.decision
+	if m.rule == nil && m.group.overflow != nil && !t.keepsCold(m.group.unknown) {
+		return m.group.overflow.decision
 	}
 	bounds := t.rules.bounds(m.rule)
 	d := t.prepare.learned(t.undecided(m, m.group.unknown), m.fixed, m.fixed, bounds)
@@ -147,7 +147,7 @@ func (t *table) keepsCold(unknown *decide.Decision) bool {
 // undecided returns what holds for a method that the strategy has not named, of what it
 // says of such methods.
 func (t *table) undecided(m *method, unknown *decide.Decision) *decide.Decision {
-	if m.decided != 0 || m == m.group.rest || !t.keepsCold(unknown) {
+	if m.decided != 0 || m == m.group.overflow || !t.keepsCold(unknown) {
 		return unknown
 	}
 	all := *unknown
@@ -165,8 +165,8 @@ func (t *table) adopt(r *rules) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rules = r
-	if t.beyond == nil {
-		t.beyond = t.newGroup(decide.Group{Service: methodspan.Overflow}, "")
+	if t.overflowGroup == nil {
+		t.overflowGroup = t.newGroup(decide.Group{Service: methodspan.Overflow}, "")
 	}
 	for m := range t.all() {
 		m.rule, m.fixed = r.find(m.function)
@@ -179,7 +179,7 @@ func (t *table) adopt(r *rules) {
 func (t *table) all() iter.Seq[*method] {
 	return func(yield func(*method) bool) {
 		for g := range t.everyGroup() {
-			if !yield(g.rest) {
+			if !yield(g.overflow) {
 				return
 			}
 			for _, m := range g.methods {
@@ -198,22 +198,22 @@ func (t *table) everyGroup() iter.Seq[*group] {
 				return
 			}
 		}
-		yield(t.beyond)
+		yield(t.overflowGroup)
 	}
 }
 
 // find returns the place of a method by its key, nil if it has none. t.mu is held.
 func (t *table) find(key decide.Key) *method {
 	g, ok := t.groups[key.Group]
-	if !ok && key.Group == t.beyond.Group {
-		g, ok = t.beyond, true
+	if !ok && key.Group == t.overflowGroup.Group {
+		g, ok = t.overflowGroup, true
 	}
 	if !ok {
 		return nil
 	}
 	f := methodspan.Function{Class: key.Class, Method: key.Method, Signature: key.Signature}
-	if f == g.rest.function {
-		return g.rest
+	if f == g.overflow.function {
+		return g.overflow
 	}
 	return g.methods[f]
 }

@@ -180,7 +180,7 @@ func TestAVersionThatGoesDuringABatch(t *testing.T) {
 	table.epoch += 9
 	for id, g := range table.groups {
 		if id != gone {
-			g.rest.used = table.epoch - 3
+			g.overflow.used = table.epoch - 3
 		}
 	}
 	table.mu.Unlock()
@@ -193,7 +193,7 @@ func TestAVersionThatGoesDuringABatch(t *testing.T) {
 		m.now.calls = 7
 	}
 	_, _ = other.lookup(methodKey{function: "i"})
-	batch.group.rest.now.calls = 5
+	batch.group.overflow.now.calls = 5
 	evicted := make(chan int)
 	go func() { evicted <- table.evict() }()
 	for table.mu.TryRLock() { // until it is next
@@ -214,7 +214,7 @@ func TestAVersionThatGoesDuringABatch(t *testing.T) {
 	back := table.groups[gone]
 	require.NotNil(t, back)
 	assert.Len(t, back.methods, 3)
-	assert.Equal(t, 5.0, back.rest.now.calls, "counted once, though two batches brought it back")
+	assert.Equal(t, 5.0, back.overflow.now.calls, "counted once, though two batches brought it back")
 	for _, name := range []string{"g", "h"} {
 		assert.Equal(t, 7.0, back.plain[name].now.calls)
 	}

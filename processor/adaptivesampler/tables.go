@@ -30,7 +30,7 @@ const (
 
 // update makes the tables of the groups whose rates changed. One that is waited for
 // has none, so its processes keep what they have. l.mu is held.
-func (l *loop) update(now time.Time) {
+func (l *controlLoop) update(now time.Time) {
 	if !l.publishing() {
 		return
 	}
@@ -39,7 +39,7 @@ func (l *loop) update(now time.Time) {
 	var groups []*group
 	dirty := false
 	for _, g := range t.groups {
-		if l.strategy != nil && g.moved.waits(now) {
+		if l.strategy != nil && g.takeover.pending(now) {
 			continue
 		}
 		groups = append(groups, g)
@@ -73,7 +73,7 @@ func (l *loop) update(now time.Time) {
 	l.telemetry.served(l.served.replace(all, l.fallback))
 }
 
-func (l *loop) finish(t *rates.Table) *rates.Table {
+func (l *controlLoop) finish(t *rates.Table) *rates.Table {
 	t.TTLSeconds = max(leastTTL, 5*l.config.Interval).Seconds()
 	if t.Methods == nil {
 		t.Methods = []rates.Rate{}
@@ -83,7 +83,7 @@ func (l *loop) finish(t *rates.Table) *rates.Table {
 }
 
 // tableOf makes the table of a group. The table's lock is held for reading.
-func (l *loop) tableOf(g *group) *rates.Table {
+func (l *controlLoop) tableOf(g *group) *rates.Table {
 	var named, operations []candidate
 	own := make(map[string]bool) // methods with an entry of their own
 	for f, m := range g.methods {
@@ -175,9 +175,9 @@ func rateOf(m *method) rates.Rate {
 	return r
 }
 
-// defaultRate is what methods do that the table does not name. With a tier in
+// defaultRate returns what methods do that the table does not name. With a tier in
 // shadow nothing is served that might hold for it.
-func (l *loop) defaultRate(unknown *decide.Decision) rates.Rate {
+func (l *controlLoop) defaultRate(unknown *decide.Decision) rates.Rate {
 	rule, d := &l.table.rules.file.Default, l.table.rules.otherwise
 	if l.prepare.shadow.any() {
 		return rates.Rate{}
@@ -192,7 +192,7 @@ func (l *loop) defaultRate(unknown *decide.Decision) rates.Rate {
 	return r
 }
 
-// fileRate is a rule of the file without the name of what it matches.
+// fileRate returns a rule of the file without the name of what it matches.
 func fileRate(rule *methodfile.Rule, d *decision) rates.Rate {
 	r := rates.Rate{Tier: d.tier, Reason: d.reason, Blocking: rule.Blocking}
 	switch {
@@ -219,7 +219,7 @@ func fileRate(rule *methodfile.Rule, d *decision) rates.Rate {
 	return r
 }
 
-// patterns are the entries of the file as SDKs understand them, who know neither
+// patterns returns the entries of the file as SDKs understand them, who know neither
 // signatures nor tiers.
 func (r *rules) patterns() []rates.Rate {
 	var all []rates.Rate

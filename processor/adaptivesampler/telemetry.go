@@ -12,19 +12,19 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/metadata"
 )
 
-// outcome is what became of a span.
-type outcome uint8
+// spanOutcome is what the processor did with a span.
+type spanOutcome uint8
 
 const (
-	kept       outcome = iota
-	thinnedOut         // not kept by the rate
-	limited            // not kept, because a limit of the interval had cut the rate
-	off                // the method is off
-	tail               // every call above a threshold: kept by right
-	exempt             // counts, aggregates and process reports
-	unweighted         // a measurement without a probability: nothing can be decided
-	other              // no method span
-	reported           // in shadow: it passes, and what would have become of it is counted
+	kept       spanOutcome = iota
+	thinnedOut             // not kept by the rate
+	limited                // not kept, because a limit of the interval had cut the rate
+	off                    // the method is off
+	tail                   // every call above a threshold: kept by right
+	exempt                 // counts, aggregates and process reports
+	unweighted             // a measurement without a probability: nothing can be decided
+	other                  // no method span
+	reported               // in shadow: it passes, and what would have become of it is counted
 	outcomeCount
 )
 
@@ -74,11 +74,11 @@ type telemetry struct {
 	contradictions [contradictionCount][]metric.AddOption
 	results        map[string][]metric.AddOption
 
-	mu    sync.RWMutex
-	tiers map[string]int
-	names [labelCount]string
-	spans [labelCount][outcomeCount][]metric.AddOption
-	fates [labelCount][2][]metric.AddOption // kept, dropped
+	mu       sync.RWMutex
+	tiers    map[string]int
+	names    [labelCount]string
+	spans    [labelCount][outcomeCount][]metric.AddOption
+	outcomes [labelCount][2][]metric.AddOption // kept, dropped
 
 	steps stepTelemetry
 }
@@ -111,14 +111,14 @@ func addOption(attributes ...attribute.KeyValue) []metric.AddOption {
 func (t *telemetry) prepare(label int, name string) {
 	t.names[label] = name
 	for i, fate := range []string{"kept", "dropped"} {
-		t.fates[label][i] = addOption(attribute.String("tier", name), attribute.String("fate", fate))
+		t.outcomes[label][i] = addOption(attribute.String("tier", name), attribute.String("fate", fate))
 	}
 	for i, outcome := range outcomeNames {
 		t.spans[label][i] = addOption(attribute.String("tier", name), attribute.String("outcome", outcome))
 	}
 }
 
-// label is the place of a tier in a tally, the same for ever.
+// label returns the place of a tier in a tally, the same for ever.
 func (t *telemetry) label(tier string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,8 +152,8 @@ func (t *telemetry) record(ctx context.Context, counted *tally) {
 	for i := range counted.shadow {
 		if would := counted.shadow[i]; would != (shadowTally{}) {
 			for j, n := range []float64{would.kept, would.dropped} {
-				t.builder.ProcessorAdaptiveSamplerShadowRecords.Add(ctx, n, t.fates[i][j]...)
-				t.builder.ProcessorAdaptiveSamplerShadowBytes.Add(ctx, int64(math.Round(n*rowBytes)), t.fates[i][j]...)
+				t.builder.ProcessorAdaptiveSamplerShadowRecords.Add(ctx, n, t.outcomes[i][j]...)
+				t.builder.ProcessorAdaptiveSamplerShadowBytes.Add(ctx, int64(math.Round(n*rowBytes)), t.outcomes[i][j]...)
 			}
 		}
 	}

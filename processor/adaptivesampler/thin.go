@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// agreement is how far a threshold's probability may be from the one beside it:
+// agreement is how far a threshold's probability may be from corehour.p:
 // a threshold written with four hex digits may be off by 2^-16.
 const agreement = 1e-4
 
@@ -78,15 +78,15 @@ func arrive(p float64, foreign bool, traceState string, id pcommon.TraceID) (arr
 	return a, noContradiction
 }
 
-// thinned says whether the measurement stays, and what of it changes.
+// thinned is whether the measurement is kept, and what of it changes.
 type thinned struct {
 	keep bool
 	p    float64
 	th   bool                 // the decision's threshold is to be written
-	rv   *sampling.Randomness // and this beside it
+	rv   *sampling.Randomness // written next to th
 }
 
-// thin decides. It looks at nothing but probabilities.
+// thin decides whether a measurement is kept. It only reads probabilities.
 func (a *arrival) thin(d *decision, random func() uint64) thinned {
 	if d.rate*(1+slack) >= a.p {
 		return thinned{keep: true, p: a.p}

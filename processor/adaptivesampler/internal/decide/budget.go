@@ -14,22 +14,22 @@ const tiny = 1e-12
 // proportion to sqrt(T) * CV, T the time it takes in all and CV its spread, until
 // a day of it is known well enough. That is between one that serves the total
 // only (T * CV, Neyman's) and one that serves every method alike, and brings most
-// methods below a given error. What the total alone needs of the dearest is a
-// part of its own.
-type budget struct{ *book }
+// methods below a given error. What the total alone needs of the most expensive
+// methods is a part of its own.
+type budget struct{ *methodStore }
 
-func newBudget(cfg Config) *budget { return &budget{newBook(cfg)} }
+func newBudget(cfg Config) *budget { return &budget{newMethodStore(cfg)} }
 
-func (b *budget) Step(now time.Time, seen []Seen) []Decision {
-	b.learn(now, seen)
+func (b *budget) Step(now time.Time, seen []Observation) []Decision {
+	b.learnInterval(now, seen)
 	b.prepare(now)
-	b.stats.Short = 0
-	for _, p := range b.pots() {
+	b.stats.OverdrawnBudgets = 0
+	for _, p := range b.allocations() {
 		p.hold(&b.cfg, b.seconds)
 		*p.trim = p.trimmed(*p.trim)
 		p.left /= *p.trim
 		if p.share(&b.cfg) {
-			b.stats.Short++
+			b.stats.OverdrawnBudgets++
 		}
 	}
 	return b.report()
@@ -41,8 +41,8 @@ const (
 	overspentSigmas = 4
 )
 
-// hold lets no rate rise while those in force keep more than there is.
-func (p *pot) hold(cfg *Config, seconds float64) {
+// hold lets no rate rise while those in force overspend the budget.
+func (p *allocation) hold(cfg *Config, seconds float64) {
 	var asked float64
 	for _, c := range p.claims {
 		asked += c.m.now.asked
@@ -57,8 +57,8 @@ func (p *pot) hold(cfg *Config, seconds float64) {
 	}
 }
 
-// pot is one budget and those who draw on it.
-type pot struct {
+// allocation is one budget and the claims on it.
+type allocation struct {
 	trim   *float64 // of the service, or of the budget of all
 	left   float64  // records per second, after what is pinned
 	calls  float64  // per second, of all who draw
@@ -66,11 +66,11 @@ type pot struct {
 	pairs  []*pairClaim
 }
 
-// claim is what one method asks for.
+// claim is the demand of one method.
 type claim struct {
 	m      *method
 	calls  float64 // per second, now
-	power  float64 // rate for each unit of the pot's price
+	power  float64 // rate for each unit of the allocation's price
 	heavy  float64 // time of a call times its spread: what the total wants
 	floor  float64 // rate
 	enough float64 // rate from which on a day of it is known well
@@ -80,7 +80,7 @@ type claim struct {
 	paired bool
 }
 
-// pairClaim is what a comparison asks for.
+// pairClaim is the demand of a comparison.
 type pairClaim struct {
 	head  *claim
 	old   []*claim
@@ -88,18 +88,18 @@ type pairClaim struct {
 	power float64 // records per second and side, for each unit of the price
 }
 
-// pots divides the methods up by budget.
-func (b *budget) pots() []*pot {
-	var all []*pot
-	of := make(map[*service]*pot)
-	find := func(s *service) *pot {
+// allocations groups the methods by budget.
+func (b *budget) allocations() []*allocation {
+	var all []*allocation
+	of := make(map[*service]*allocation)
+	find := func(s *service) *allocation {
 		trim := &s.trim
 		if b.cfg.Budget.Per == PerAll {
 			s, trim = nil, &b.trim
 		}
 		p, ok := of[s]
 		if !ok {
-			p = &pot{trim: trim, left: b.cfg.Budget.RecordsPerSecond}
+			p = &allocation{trim: trim, left: b.cfg.Budget.RecordsPerSecond}
 			of[s] = p
 			all = append(all, p)
 		}
@@ -129,8 +129,8 @@ func (b *budget) claim(m *method) *claim {
 	usual := max(m.usual(), tiny)
 	c := &claim{m: m, calls: m.calls.Now, floor: m.floorRate(&b.cfg), limits: m.limits(&b.cfg)}
 	c.rising, _ = m.rising(&b.cfg)
-	c.power = math.Sqrt(usual*m.cost()) * m.spread() / usual
-	c.heavy = m.cost() * m.spread()
+	c.power = math.Sqrt(usual*m.cost()) * m.cv() / usual
+	c.heavy = m.cost() * m.cv()
 	c.enough = m.enoughRate(b.cfg.Budget.Enough)
 	return c
 }
@@ -148,29 +148,29 @@ func (b *budget) pairClaim(p *pair, claims map[*method]*claim) *pairClaim {
 		cost += m.usual() * m.cost()
 	}
 	lately := (c.calls + c.head.calls) / max(usual, tiny)
-	c.power = b.cfg.Boost.Factor * math.Sqrt(cost) * p.spread() * lately / 2
+	c.power = b.cfg.Boost.Factor * math.Sqrt(cost) * p.largerCV() * lately / 2
 	return c
 }
 
-// How much of what an interval shows goes into the trim, less where calls come in bunches, and
-// how far that goes.
+// trimShare is the weight of one interval in the trim, less where calls come in bursts;
+// trimMost bounds the factor.
 const (
 	trimShare = 0.3
 	trimMost  = 2
 )
 
-// trimmed is the trim that corrects what the levels get wrong together: each follows its method with
-// care, and a thousand rare methods that are called less make a difference long
-// before one of them shows it. It is the rates in force times the calls there
-// were, by the same rates times the levels.
-func (p *pot) trimmed(before float64) float64 {
+// trimmed returns the factor that corrects the common error of the levels: each follows its
+// method slowly, and a thousand rare methods that are called less make a difference long
+// before one of them shows it. It is the ratio of the records expected from the last
+// interval's calls to those expected from the levels, at the rates in force.
+func (p *allocation) trimmed(before float64) float64 {
 	var levels, calls, chance, bunched float64
 	for _, c := range p.claims {
 		if !c.m.version.late {
 			levels += c.m.p * c.calls
 			calls += c.m.p * c.m.lately
 			chance += c.m.p * c.m.p * c.calls
-			bunched += c.m.p * c.m.p * c.calls * c.m.bunch()
+			bunched += c.m.p * c.m.p * c.calls * c.m.burstiness()
 		}
 	}
 	if levels <= 0 {
@@ -185,11 +185,11 @@ const (
 	leftByPins = 0.1
 
 	// mostlyThere is the part of floors and lowest rates below which a budget is
-	// said to be too small for them.
+	// reported as too small for them.
 	mostlyThere = 0.5
 )
 
-// offer is what a pot offers to all of its claims alike.
+// offer is what an allocation offers to all of its claims alike.
 type offer struct {
 	price   float64 // per unit of power
 	beyond  bool    // all have enough, and the price is for more
@@ -198,13 +198,13 @@ type offer struct {
 	total   float64 // rate per unit of heavy
 }
 
-// share finds the price at which the pot is spent and sets the rates. Where even
-// the floors, the lowest rates and the parts for all calls and for the total cost
-// more than there is, all get the same part of them. Where there is more than
-// enough for all, the rest is shared out by the same rule. Pins may take what they
-// like, but leave a tenth of the budget: nobody falls to nothing because of others.
-// It tells whether there is too little for what must be.
-func (p *pot) share(cfg *Config) (short bool) {
+// share finds the price at which the budget is spent and sets the rates. Where even
+// the floors, the lowest rates and the parts for all calls and for the total exceed
+// the budget, all get the same part of them. Where there is more than enough for all,
+// the rest is shared out by the same rule. Pins may take any amount, but leave a tenth
+// of the budget, so that no method falls to zero because of others. It reports whether
+// the budget is too small for the minimum of all methods.
+func (p *allocation) share(cfg *Config) (short bool) {
 	least := leftByPins * cfg.Budget.RecordsPerSecond
 	left := max(p.left, least)
 	heavy := 0.0
@@ -233,30 +233,30 @@ func (p *pot) share(cfg *Config) (short bool) {
 		found = at(search(0, high, func(price float64) bool { return p.spend(at(price)) <= left }))
 	}
 	p.spend(found)
-	calm := p.calm()
+	calm := p.canHold()
 	for _, c := range p.claims {
 		want := c.rate
 		if calm {
-			want = c.m.calm(want, c.limits)
+			want = c.m.holdRate(want, c.limits)
 		}
-		c.m.settle(want, c.reason(found), c.limits, cfg)
+		c.m.setRate(want, c.reason(found), c.limits, cfg)
 	}
 	return len(p.claims) > 0 && (p.left < least || found.part < mostlyThere)
 }
 
-// calm tells whether rates that are nearly in force can stay: many small steps
-// not taken may add up.
-func (p *pot) calm() bool {
+// canHold reports whether rates that are nearly in force can stay: many skipped small
+// changes may add up.
+func (p *allocation) canHold() bool {
 	var asked, spent float64
 	for _, c := range p.claims {
 		asked += c.rate * c.calls
-		spent += c.m.calm(c.rate, c.limits) * c.calls
+		spent += c.m.holdRate(c.rate, c.limits) * c.calls
 	}
 	return math.Abs(spent-asked) <= balanced*asked
 }
 
-// unbounded is the price there would be if no rate had bounds.
-func (p *pot) unbounded(left float64) float64 {
+// unbounded returns the price there would be if no rate had bounds.
+func (p *allocation) unbounded(left float64) float64 {
 	var asked float64
 	for _, c := range p.claims {
 		asked += c.power * c.calls
@@ -294,7 +294,7 @@ func (c *claim) most() float64 { return min(c.high, max(c.rising, c.least)) }
 
 // spend sets the rates that an offer leads to and returns what they cost, in
 // records per second.
-func (p *pot) spend(o offer) float64 {
+func (p *allocation) spend(o offer) float64 {
 	for _, c := range p.claims {
 		c.rate = c.bound(max(c.share(o), o.total*c.heavy, o.part*c.floor)+o.uniform, o.part)
 	}
@@ -330,7 +330,7 @@ func (p *pairClaim) level(price, part float64) {
 	}
 }
 
-// share is what the claim gets for its own sake. In the first place that is no
+// share returns what the claim gets for its own sake. In the first place that is no
 // more than enough, so that what it does not need reaches the others.
 func (c *claim) share(o offer) float64 {
 	if o.beyond {

@@ -24,7 +24,7 @@ func (b *bench) planned() float64 {
 
 func TestTheBudgetIsSpentAndNotExceeded(t *testing.T) {
 	b := newBench(t, budgetOf(50))
-	var seen []Seen
+	var seen []Observation
 	for i := range 300 {
 		calls := math.Pow(10, float64(i%7)) * 6 // per minute
 		seen = append(seen, called(named(shop, fmt.Sprint(i)), calls, 0.001, 1e5, 1))
@@ -39,12 +39,12 @@ func TestRecordsGoByTheRootOfTimeAndBySpread(t *testing.T) {
 		c.Budget.RecordsPerSecond, c.Budget.UniformShare, c.Budget.TotalShare, c.FloorRecordsPerDay = 100, 0, 0, 0
 	})
 	plain := called(named(shop, "plain"), 6e6, 1e-3, 1e5, 1)
-	dear := called(named(shop, "dear"), 6e6, 1e-3, 16e5, 1)
+	expensive := called(named(shop, "expensive"), 6e6, 1e-3, 16e5, 1)
 	often := called(named(shop, "often"), 4*6e6, 1e-3, 1e5, 1)
 	wide := called(named(shop, "wide"), 6e6, 1e-3, 1e5, 3)
-	b.steps(60, plain, dear, often, wide)
-	records := func(s Seen) float64 { return b.decision(s.Key).P * s.Calls }
-	within(t, 4, records(dear)/records(plain), 0.1)
+	b.steps(60, plain, expensive, often, wide)
+	records := func(s Observation) float64 { return b.decision(s.Key).P * s.Calls }
+	within(t, 4, records(expensive)/records(plain), 0.1)
 	within(t, 2, records(often)/records(plain), 0.1)
 	within(t, 3, records(wide)/records(plain), 0.1)
 }
@@ -72,12 +72,12 @@ func TestNoMoreThanEnoughWhileOthersLack(t *testing.T) {
 	assert.Equal(t, reasonShare, reason)
 }
 
-// Few dear methods decide the error of the total, and have a part for that.
+// Few expensive methods decide the error of the total, and have a part for that.
 func TestTheTotalHasAPartOfItsOwn(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Budget.RecordsPerSecond, c.Budget.UniformShare, c.Budget.TotalShare, c.MinRate = 10, 0, 0.5, 1e-9
 	})
-	seen := []Seen{called(named(shop, "dear"), 6e6, 1e-3, 1e8, 1)}
+	seen := []Observation{called(named(shop, "expensive"), 6e6, 1e-3, 1e8, 1)}
 	for i := range 100 {
 		seen = append(seen, called(named(shop, fmt.Sprint(i)), 6e6, 1e-3, 1e4, 2))
 	}
@@ -94,13 +94,13 @@ func TestRareMethodsHaveTheFloor(t *testing.T) {
 	rare := called(named(shop, "rare"), 1, 0.01, 10, 1)           // 1,440 a day
 	rarest := called(named(shop, "rarest"), 100.0/1440, 1, 10, 1) // 100 a day
 	b.steps(60, busy, rare, rarest)
-	assert.GreaterOrEqual(t, b.decision(rare.Key).P*1440, 200*(1-quiet))
+	assert.GreaterOrEqual(t, b.decision(rare.Key).P*1440, 200*(1-smallChange))
 	assert.Equal(t, 1.0, b.decision(rarest.Key).P)
 }
 
 func TestFloorsBeyondTheBudgetAreScaled(t *testing.T) {
 	b := newBench(t, budgetOf(1))
-	var seen []Seen
+	var seen []Observation
 	for i := range 1000 { // 200 a day each would be 2.3 a second
 		seen = append(seen, called(named(shop, fmt.Sprint(i)), 60, 0.001, 1e5, 1))
 	}
@@ -125,23 +125,23 @@ func TestPinsLeaveATenth(t *testing.T) {
 	pinned.Rule = ruled(t, `"rate": 1`)
 	free := called(named(shop, "free"), 6e6, 1e-3, 1e5, 1)
 	b.steps(20, free)
-	assert.Zero(t, b.s.Stats().Short)
+	assert.Zero(t, b.s.Stats().OverdrawnBudgets)
 	b.steps(20, pinned, free)
 	assert.Equal(t, 1.0, b.decision(pinned.Key).P)
 	within(t, 5, b.decision(free.Key).P*1e5, 0.06)
-	assert.Equal(t, 1, b.s.Stats().Short)
+	assert.Equal(t, 1, b.s.Stats().OverdrawnBudgets)
 }
 
 func TestFloorsThatDoNotFitAreSaid(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Budget.RecordsPerSecond, c.ForgetAfter = 0.1, time.Hour })
-	var seen []Seen
+	var seen []Observation
 	for i := range 100 {
 		seen = append(seen, called(named(shop, fmt.Sprint(i)), 60, 0.001, 1e5, 1))
 	}
 	b.steps(30, seen...)
-	assert.Equal(t, 1, b.s.Stats().Short)
+	assert.Equal(t, 1, b.s.Stats().OverdrawnBudgets)
 	b.steps(61, seen[:10]...)
-	assert.Zero(t, b.s.Stats().Short, "most have gone")
+	assert.Zero(t, b.s.Stats().OverdrawnBudgets, "most have gone")
 }
 
 func TestOneBudgetForAllOrOneForEachService(t *testing.T) {

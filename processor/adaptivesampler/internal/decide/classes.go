@@ -63,7 +63,7 @@ func (m *method) looks(cfg *ClassesConfig) string {
 	return ClassMid
 }
 
-// rate is that of the class under the strategy tiers.
+// rate returns the rate of the class under the strategy tiers.
 func (c *ClassesConfig) rate(class string) float64 {
 	switch class {
 	case ClassEntry:

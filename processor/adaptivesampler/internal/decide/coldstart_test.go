@@ -8,7 +8,7 @@ import (
 )
 
 // uncounted is a method of which records have come and no counts.
-func uncounted(method string, perSecond, p float64) Seen {
+func uncounted(method string, perSecond, p float64) Observation {
 	s := called(named(shop, method), 60*perSecond, p, 1e6, 1)
 	s.Calls, s.Asked = 0, s.Wall.Records
 	return s
@@ -59,7 +59,7 @@ func TestAFloodIsInnerAtOnce(t *testing.T) {
 // Processes that don't follow the rates keep more than there is: no rate rises then.
 func TestNoRateRisesWhileTheBudgetIsOverspent(t *testing.T) {
 	b := newBench(t, budgetOf(25))
-	var seen []Seen
+	var seen []Observation
 	for i := range 20 {
 		s := called(named(shop, fmt.Sprint(i)), 600, 0.01, 1e6, 1)
 		s.Asked = 3000 / 20 // of 1,500

@@ -7,34 +7,34 @@ import (
 	"github.com/corehour/corehour/internal/methodfile"
 )
 
-// What it takes to see a change of a mean: it must stand out by compareFalse
-// standard errors, so that one of a thousand methods that are looked at again
-// and again does not by chance, and is to do so nine times in ten.
+// What it takes to detect a change of a mean: it must differ by compareFalse standard
+// errors, so that repeated tests of a thousand methods have no false positive, with a
+// power of nine tenths.
 const (
 	compareFalse = 4.5
 	comparePower = 1.28
 )
 
-// beside is for how many intervals a version that is not heard still runs beside
-// the others.
-const beside = 5
+// runningIntervals is for how many intervals a version that sends nothing still counts as
+// running alongside the others.
+const runningIntervals = 5
 
-// pair is a method in the new version and in those running beside it.
+// pair is a method in the new version and in those running alongside it.
 type pair struct {
 	head *method
 	old  []*method
 }
 
-// recordsFor is how many records each side needs for an effect to be seen.
+// recordsFor returns how many records each side needs for an effect to be seen.
 func recordsFor(spread, effect float64) float64 {
 	z := (compareFalse + comparePower) / math.Log1p(effect)
 	return 2 * z * z * spread * spread
 }
 
 // compare finds the versions that are compared, and counts their records.
-func (b *book) compare(now time.Time) {
+func (b *methodStore) compare(now time.Time) {
 	b.stats.Boosted = 0
-	running := func(v *version) bool { return now.Sub(v.last) < beside*b.cfg.Interval }
+	running := func(v *version) bool { return now.Sub(v.last) < runningIntervals*b.cfg.Interval }
 	for _, s := range b.services {
 		var head *version
 		olds := 0
@@ -67,9 +67,9 @@ func (b *book) compare(now time.Time) {
 	}
 }
 
-// pairs are the methods that are compared now: in both versions, free to have
+// pairs returns the methods that are compared now: in both versions, free to have
 // another rate, and not yet with the records it takes.
-func (b *book) pairs() []*pair {
+func (b *methodStore) pairs() []*pair {
 	if b.stats.Boosted == 0 {
 		return nil
 	}
@@ -103,12 +103,12 @@ func (m *method) comparable() bool {
 	return m.version.heard && m.mode == methodfile.ModeSample && !m.pinned() && !m.key.isOverflow()
 }
 
-// open tells whether one of the sides still lacks records.
+// open reports whether one of the sides has not enough records yet.
 func (p *pair) open(effect float64) bool {
 	if len(p.old) == 0 {
 		return false
 	}
-	need := recordsFor(p.spread(), effect)
+	need := recordsFor(p.largerCV(), effect)
 	var old float64
 	for _, m := range p.old {
 		old += m.compared
@@ -116,11 +116,11 @@ func (p *pair) open(effect float64) bool {
 	return min(p.head.compared, old) < need
 }
 
-// spread is the larger of the two sides'.
-func (p *pair) spread() float64 {
-	spread := p.head.spread()
+// largerCV returns the largest coefficient of variation of both sides.
+func (p *pair) largerCV() float64 {
+	spread := p.head.cv()
 	for _, m := range p.old {
-		spread = max(spread, m.spread())
+		spread = max(spread, m.cv())
 	}
 	return spread
 }

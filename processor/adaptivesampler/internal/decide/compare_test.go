@@ -90,7 +90,7 @@ func TestTheBoostEndsWithItsControls(t *testing.T) {
 	b := newBench(t, budgetOf(2))
 	ordinary(b)
 	rollout(b, 10)
-	for range beside + 1 {
+	for range runningIntervals + 1 {
 		b.step(called(named(newer, "m"), 1e6, b.rate(named(newer, "m")), 1e6, 1))
 	}
 	assert.Zero(t, b.s.Stats().Boosted)
@@ -118,8 +118,8 @@ func TestANewVersionInheritsTheSpread(t *testing.T) {
 	for range 60 {
 		b.step(called(named(shop, "even"), 1e4, 0.1, 1e6, 0.1), called(named(shop, "wild"), 1e4, 0.1, 1e6, 3))
 	}
-	next := func(name string) Seen {
-		return Seen{Key: named(newer, name), Calls: 10}
+	next := func(name string) Observation {
+		return Observation{Key: named(newer, name), Calls: 10}
 	}
 	b.step(called(named(shop, "even"), 1e4, 0.1, 1e6, 0.1), called(named(shop, "wild"), 1e4, 0.1, 1e6, 3), next("even"), next("wild"))
 	pooled := 1.55 // of one even and one wild

@@ -16,7 +16,7 @@ const (
 	MeterCPU  = "cpu"
 )
 
-// Config is what can be said about deciding. A processor's configuration embeds
+// Config is the configuration of strategies. A processor's configuration embeds
 // it with `mapstructure:",squash"`.
 type Config struct {
 	// Strategy is budget or tiers.
@@ -29,10 +29,10 @@ type Config struct {
 	// HalfLife is the time after which a record counts half in means and spreads.
 	HalfLife time.Duration `mapstructure:"half_life"`
 
-	// MaxMethods bounds the methods in the book, all groups together.
+	// MaxMethods bounds the methods that are known, all groups together.
 	MaxMethods int `mapstructure:"max_methods"`
 
-	// ForgetAfter is how long a method that is not called stays in the book.
+	// ForgetAfter is how long a method that is not called stays known.
 	ForgetAfter time.Duration `mapstructure:"forget_after"`
 
 	// FloorRecordsPerDay is what every method gets at least, as far as it is
@@ -59,13 +59,13 @@ type ColdStartConfig struct {
 	// Rate is served for them until the first decision.
 	Rate float64 `mapstructure:"rate"`
 
-	// Thin says that what arrives above that is thinned, too. Without it, it is kept as
-	// far as the limit of the interval allows.
+	// Thin also thins what arrives above that rate. Without it, that is kept as far as
+	// the limit of the interval allows.
 	Thin bool `mapstructure:"thin"`
 	_    struct{}
 }
 
-// OverflowConfig is about methods without a place in the book.
+// OverflowConfig is about methods beyond max_methods.
 type OverflowConfig struct {
 	// MaxRate bounds the rate they share.
 	MaxRate float64 `mapstructure:"max_rate"`
@@ -77,15 +77,15 @@ type BudgetConfig struct {
 	// RecordsPerSecond is how many measurements may be kept.
 	RecordsPerSecond float64 `mapstructure:"records_per_second"`
 
-	// Per says whether each service has this budget or all share it.
+	// Per is whether each service has this budget or all share it.
 	Per string `mapstructure:"per"`
 
-	// UniformShare of the budget is spread over all calls alike: it finds what
-	// the means and spreads learned so far do not tell.
+	// UniformShare of the budget is spread over all calls alike: it finds what the
+	// statistics learned so far do not show.
 	UniformShare float64 `mapstructure:"uniform_share"`
 
 	// TotalShare of the budget is spread so that the total of all methods is known
-	// best, which few dear ones decide.
+	// best, which depends on a few expensive ones.
 	TotalShare float64 `mapstructure:"total_share"`
 
 	// Enough is the relative standard error of a method's day from which on it gets
@@ -113,14 +113,14 @@ type ClassesConfig struct {
 	// of its class to leave it.
 	Hysteresis float64 `mapstructure:"hysteresis"`
 
-	// HoldIntervals is for how many intervals in a row a method must look like
-	// another class to become it.
+	// HoldIntervals is for how many intervals in a row a method must match another
+	// class to become it.
 	HoldIntervals int `mapstructure:"hold_intervals"`
 	_             struct{}
 }
 
 // BoostConfig is about the comparison of a new version with those running
-// beside it.
+// alongside it.
 type BoostConfig struct {
 	Enabled bool `mapstructure:"enabled"`
 
@@ -181,7 +181,7 @@ type ScoreConfig struct {
 	_         struct{}
 }
 
-// DefaultConfig is what holds where nothing is said.
+// DefaultConfig returns the default configuration.
 func DefaultConfig() Config {
 	return Config{
 		Strategy:           StrategyBudget,
@@ -210,7 +210,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// New makes the strategy that a valid configuration names.
+// New returns the strategy of a valid configuration.
 func New(cfg Config) Strategy {
 	if cfg.Strategy == StrategyTiers {
 		return newTiers(cfg)

@@ -17,7 +17,7 @@ func TestTheDefaultsAreValid(t *testing.T) {
 	})
 }
 
-// Every fault is told with its key, what was found and what to do about it.
+// Every fault is reported with its key, what was found and what to do about it.
 func TestFaultsOfTheConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Config)
@@ -42,10 +42,10 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 		"per": {func(c *Config) { c.Budget.Per = "method" },
 			"`budget::per` must be one of [\"service\" \"all\"], found \"method\": known are \"all\", \"service\""},
 		"budget of tiers": {func(c *Config) { c.Strategy, c.Budget.RecordsPerSecond = StrategyTiers, 5 },
-			"`budget` has an effect only with `strategy: budget`, found it beside `strategy: tiers`: remove one of them"},
+			"`budget` has an effect only with `strategy: budget`, found it with `strategy: tiers`: remove one of them"},
 		"rates of classes in a budget": {func(c *Config) { c.Classes.MidRate = 0.1 },
 			"`classes::entry_rate`, `classes::mid_rate` and `classes::inner_rate` have an effect only with `strategy: tiers`, " +
-				"found them beside `strategy: budget`: remove them, the budget decides the rates"},
+				"found them with `strategy: budget`: remove them, the budget decides the rates"},
 		"classes reversed": {func(c *Config) { c.Strategy, c.Classes.InnerRate = StrategyTiers, 0.5 },
 			"`classes` must hold inner_rate <= mid_rate <= entry_rate, found 0.5, 0.05, 1: what is called more often is to be sampled less"},
 		"hysteresis": {func(c *Config) { c.Classes.Hysteresis = 0.5 },

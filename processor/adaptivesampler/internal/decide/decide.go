@@ -1,14 +1,19 @@
-// Package decide turns what was seen of methods into the rates they should
-// have. It has no clock, no goroutine and no collector in it: the processor
-// calls Step once per control interval, and so does the simulation.
+// Package decide turns observations of methods into sampling rates. It has no
+// clock, no goroutine and no collector in it: the processor calls Strategy.Step
+// once per control interval, and so does the simulation (package sim).
 //
-// tiers.go and budget.go are the strategies, one algorithm each. Both stand on
-// the same book of methods (book.go), which learns, forgets and is kept across
-// restarts, and both let the method file, the scorecard and a comparison of two
-// versions have their say in the same way.
+// The path of a step: methodStore.learnInterval adds the observations to each
+// method and ages older ones, methodStore.prepare applies the method file, the
+// scorecard and the comparison of two versions, the strategy (tiers.go, budget.go)
+// computes the rates, and method.setRate moves each towards its target.
+// methodStore.report returns the decisions. The store is bounded, evicts idle
+// methods, and is kept across restarts (state.go, restore.go).
 //
-// Its invariant: a rate is made of what earlier intervals showed, never of the
-// calls it will decide about, and means and spreads are weighted by 1/q.
+// Its invariant: a rate is computed from earlier intervals, never from the calls
+// it will decide about, and means and coefficients of variation are weighted by
+// 1/q.
+//
+// It does not sample: the processor and the SDKs apply the rates.
 package decide
 
 import (
@@ -19,7 +24,7 @@ import (
 )
 
 // OverflowMethod is the method, without class, of the key that stands for all
-// methods of a group that found no place: here, or in the processor before.
+// methods of a group beyond the bound: here, or in the processor.
 const OverflowMethod = "(overflow)"
 
 // Group is the processes that share rates: one version of one service.
@@ -33,40 +38,40 @@ type Key struct {
 	Class, Method, Signature string
 }
 
-// Overflow is the key of the group's methods that found no place.
+// Overflow returns the key of the group's methods beyond the bound.
 func (g Group) Overflow() Key { return Key{Group: g, Method: OverflowMethod} }
 
 func (k Key) isOverflow() bool { return k.Method == OverflowMethod && k.Class == "" }
 
-// Sums are weighted moments of one quantity over records: each record counts
+// WeightedSums are weighted moments of one quantity over records: each record counts
 // 1/q times, q the probability it was kept with.
-type Sums struct {
+type WeightedSums struct {
 	Records float64 // plain number of records
 	Weight  float64 // sum of 1/q
 	Sum     float64 // sum of x/q, ns
 	Squares float64 // sum of x²/q
 }
 
-// Seen is what arrived of one method during one control interval.
-type Seen struct {
+// Observation is what arrived of one method during one control interval.
+type Observation struct {
 	Key  Key
 	Rule *methodfile.Rule // the entry of the method file, or the file's defaults; nil = none
 
 	Calls   float64 // exact for our SDK, the sum of 1/p for others
 	Foreign bool    // of another SDK: calls are estimates, only a rate can be served
-	Wall    Sums
-	CPU     Sums    // of the records whose CPU was timed
-	Entry   float64 // weight of the records called from outside, `(entry)`
-	Called  float64 // weight of the records whose caller is known, (entry) included
-	Arrived float64 // p of the last record, 0 = none: the rate in force in the SDK
-	Asked   float64 // records that the rates in force keep, before any limit cuts them
+	Wall    WeightedSums
+	CPU     WeightedSums // of the records whose CPU was timed
+	Entry   float64      // weight of the records called from outside, `(entry)`
+	Called  float64      // weight of the records whose caller is known, (entry) included
+	Arrived float64      // p of the last record, 0 = none: the rate in force in the SDK
+	Asked   float64      // records that the rates in force keep, before any limit cuts them
 
 	// For the scorecard, of the quantity it meters.
 	Above   float64 // weight of the records at or above the inclusive threshold
 	Callees float64 // sum of x/q over the records of other methods whose caller is this one, ns
 }
 
-// Decision is what one method should do from now on, and what is known of it.
+// Decision is the sampling of one method from now on, and what is known of it.
 type Decision struct {
 	Key    Key
 	Mode   methodfile.Mode
@@ -87,38 +92,38 @@ type Decision struct {
 	SpreadRecords  float64 // how many records the spread is made of, older ones count less
 }
 
-// Stats are the book's own figures, for metrics.
+// Stats are the store's own figures, for metrics.
 type Stats struct {
-	Methods    int     // in the book
-	Capacity   int     // max_methods
-	Overflowed int64   // methods of single intervals that were folded into `(overflow)`, since the start
-	Forgotten  int64   // methods taken out of the book, since the start
-	Boosted    int     // services that compare two versions now
-	Planned    float64 // records per second that the rates in force should bring, as of the last step
-	Off        int     // methods that the scorecard has switched off
-	Short      int     // budgets that pins and floors alone would overdraw
+	Methods          int     // in the store
+	Capacity         int     // max_methods
+	Overflowed       int64   // methods of single intervals that were aggregated into `(overflow)`, since the start
+	Forgotten        int64   // methods removed from the store, since the start
+	Boosted          int     // services that compare two versions now
+	Planned          float64 // records per second that the rates in force should bring, as of the last step
+	Off              int     // methods that the scorecard has switched off
+	OverdrawnBudgets int     // budgets that pins and floors alone overdraw
 }
 
 // Strategy decides rates. One algorithm, one file. It is not safe for concurrent
 // use.
 type Strategy interface {
-	// Step takes what was seen since the last step and returns what should hold
-	// now, for every method it knows. The result is valid until the next call.
-	Step(now time.Time, seen []Seen) []Decision
+	// Step learns the observations since the last step and returns the decisions for
+	// all methods that are known. The result is valid until the next call.
+	Step(now time.Time, seen []Observation) []Decision
 
-	// Unknown is what a method of the group should do that Step names no decision
-	// for: one never seen, or one without a place in the book.
+	// Unknown returns the decision for methods of the group that Step returns none
+	// for: those never seen, and those beyond the bound.
 	Unknown(Group) Decision
 
-	// Rules makes all known methods follow another method file. It must be called
+	// Rules applies another method file to all known methods. It must be called
 	// after Restore, too: the state holds no rules.
 	Rules(of func(Key) *methodfile.Rule)
 
-	// Stats are the figures of the last step.
+	// Stats returns the figures of the last step.
 	Stats() Stats
 
-	// Snapshot is the state, of bounded size. Restore puts such a state in the
-	// place of what is there, or returns an error and changes nothing.
+	// Snapshot returns the state, of bounded size. Restore replaces the state by such
+	// a one, or returns an error and changes nothing.
 	Snapshot() []byte
 	Restore([]byte) error
 }

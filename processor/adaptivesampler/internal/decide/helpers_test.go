@@ -18,7 +18,7 @@ var (
 
 func named(g Group, method string) Key { return Key{Group: g, Class: "shop/cart", Method: method} }
 
-// bench drives a strategy by hand: it is told what is called, and shows what was
+// bench drives a strategy by hand: it is given calls, and shows what was
 // decided.
 type bench struct {
 	t    *testing.T
@@ -38,7 +38,7 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 }
 
 // step is one interval of a minute.
-func (b *bench) step(seen ...Seen) {
+func (b *bench) step(seen ...Observation) {
 	b.t.Helper()
 	b.now = b.now.Add(time.Minute)
 	b.last = make(map[Key]Decision)
@@ -50,7 +50,7 @@ func (b *bench) step(seen ...Seen) {
 	}
 }
 
-func (b *bench) steps(n int, seen ...Seen) {
+func (b *bench) steps(n int, seen ...Observation) {
 	b.t.Helper()
 	for range n {
 		b.step(seen...)
@@ -65,10 +65,10 @@ func (b *bench) decision(key Key) Decision {
 
 // called is a method with so many calls a minute and records at probability p,
 // of a mean in ns and a spread.
-func called(key Key, calls, p, mean, spread float64) Seen {
+func called(key Key, calls, p, mean, spread float64) Observation {
 	n := calls * p
-	s := Sums{Records: n, Weight: calls, Sum: calls * mean, Squares: calls * mean * mean * (1 + spread*spread)}
-	return Seen{Key: key, Calls: calls, Wall: s, CPU: s, Called: calls, Arrived: p}
+	s := WeightedSums{Records: n, Weight: calls, Sum: calls * mean, Squares: calls * mean * mean * (1 + spread*spread)}
+	return Observation{Key: key, Calls: calls, Wall: s, CPU: s, Called: calls, Arrived: p}
 }
 
 // ruled is the rule of a method file's only entry.

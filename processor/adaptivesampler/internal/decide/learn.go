@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// age lets what was learned count less.
+// age reduces the weight of what was learned before.
 func (m *method) age(factor float64) {
 	m.wall.decay(factor)
 	m.cpu.decay(factor)
@@ -18,7 +18,7 @@ func (m *method) age(factor float64) {
 	m.now = interval{}
 }
 
-// interval is what a step has shown of a method.
+// interval is what was observed of a method in a step.
 type interval struct {
 	seen           bool
 	calls          float64
@@ -30,16 +30,16 @@ type interval struct {
 	foreignRecords float64
 }
 
-// take adds what was seen of the method, or of one that shares its place.
-func (m *method) take(now time.Time, s *Seen, meter string) {
+// addObservation adds an observation of the method, or of one that shares its place.
+func (m *method) addObservation(now time.Time, s *Observation, meter string) {
 	m.seen = now
 	m.foreign = s.Foreign
 	m.rule = s.Rule
 	if s.Arrived > 0 && s.Arrived <= 1 {
 		m.arrived = s.Arrived
 	}
-	m.wall.add(s.Wall)
-	m.cpu.add(s.CPU)
+	m.wall.addSums(s.Wall)
+	m.cpu.addSums(s.CPU)
 	if sound(s.Entry) && sound(s.Called) {
 		m.entry += min(s.Entry, s.Called)
 		m.called += s.Called
@@ -81,7 +81,7 @@ func (m *method) take(now time.Time, s *Seen, meter string) {
 	}
 }
 
-// leastCalls is how many calls the records of an interval show at least: those
+// leastCalls returns how many calls the records of an interval show at least: those
 // they stand for, less two standard errors.
 func (i *interval) leastCalls() float64 {
 	if i.kept <= 0 {
@@ -94,8 +94,8 @@ func (i *interval) leastCalls() float64 {
 // records are known.
 func (m *method) uncounted() bool { return !m.foreign && m.calls.Seconds == 0 }
 
-// observe follows how often the method is called, if anything is known of it. Until
-// its counts come the records bound that from below, and its rate doesn't rise.
+// observe updates how often the method is called, if anything is known of it. Until its
+// counts arrive the records are a lower bound of its calls, and its rate doesn't rise.
 func (m *method) observe(seconds float64) {
 	m.still = false
 	if m.frozen() {
@@ -110,7 +110,7 @@ func (m *method) observe(seconds float64) {
 	m.follow()
 }
 
-// follow takes the calls that have been counted since the last time.
+// follow updates the level by the calls that have been counted since the last time.
 func (m *method) follow() {
 	calls, seconds := m.owed, m.version.owed
 	m.owed = 0
@@ -121,17 +121,17 @@ func (m *method) follow() {
 	case m.foreign && !m.now.seen && m.p > 0:
 		scale = 1 / m.p
 	}
-	m.calls.observe(calls, seconds, scale, m.lately, &m.version.service.bunch)
+	m.calls.observe(calls, seconds, scale, m.lately, &m.version.service.burstiness)
 	m.lately = calls / seconds
 }
 
-// decision is what the step has decided, with what is known.
+// decision returns the decision of the step, with what is known of the method.
 func (m *method) decision() Decision {
 	own, name := m.measured()
 	d := Decision{
 		Key: m.key, Mode: m.mode, P: m.p, Class: m.class.is, Score: m.score.label, Reason: m.reason,
 		State: rates.Known, CallsPerSecond: m.calls.Now, EntryShare: math.NaN(),
-		Mean: own.mean(), Spread: m.spread(), SpreadOf: name, SpreadRecords: own.Records,
+		Mean: own.mean(), Spread: m.cv(), SpreadOf: name, SpreadRecords: own.Records,
 	}
 	if m.rule != nil {
 		d.Tier = m.rule.Tier

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// How a level follows what it sees. A mean over so many calls is known to about
-// 2%, and no mean goes back further than so many seconds; a change is one when it
-// is out of all proportion to chance and large enough to matter.
+// How a level follows the calls. A mean over so many calls is known to about 2%, and no
+// mean goes back further than so many seconds; a change is detected when it is far
+// outside of chance and large enough to matter.
 const (
 	levelCalls   = 2500
 	levelSeconds = 60 * 60
-	levelBunches = 24 // times as far back where calls come in bunches of so many or more
+	levelBunches = 24 // times as far back where calls come in bursts of so many or more
 	levelSigmas  = 4
 	levelChanges = 0.25
 )
@@ -27,7 +27,7 @@ type level struct {
 	// A run of intervals on the same side of Now.
 	Run, RunSeconds float64 // calls, length; negative length = below
 
-	Bunch bunch
+	Burstiness burstiness
 
 	// The average over the life of the method, the last day above all.
 	Sum, Seconds float64
@@ -35,8 +35,8 @@ type level struct {
 
 // observe takes the calls of an interval. scale is the number of calls that one
 // record stands for, 1 for exact counts; before were the calls per second of the interval before,
-// and usual are the bunches of the service.
-func (l *level) observe(calls, seconds, scale, before float64, usual *bunch) {
+// and usual is the burstiness of the service.
+func (l *level) observe(calls, seconds, scale, before float64, usual *burstiness) {
 	first := l.Seconds == 0
 	f := halved(time.Duration(seconds*float64(time.Second)), averageHalfLife)
 	l.Sum, l.Seconds = l.Sum*f+calls, l.Seconds*f+seconds
@@ -45,8 +45,8 @@ func (l *level) observe(calls, seconds, scale, before float64, usual *bunch) {
 		return
 	}
 	expected := l.Now * seconds
-	l.Bunch.observe(calls, before*seconds, scale, usual)
-	size := l.Bunch.size(usual)
+	l.Burstiness.observe(calls, before*seconds, scale, usual)
+	size := l.Burstiness.size(usual)
 	scale *= size
 	if changed(calls, expected, scale) {
 		l.Now, l.Run, l.RunSeconds = calls/seconds, 0, 0
@@ -69,14 +69,14 @@ func (l *level) observe(calls, seconds, scale, before float64, usual *bunch) {
 	l.Now += alpha * (calls/seconds - l.Now)
 }
 
-// changed tells whether so many calls are another level than expected. The square
+// changed reports whether calls differ significantly from those expected. The square
 // root is chance, what is added to it its longer tail where little is expected.
 func changed(calls, expected, scale float64) bool {
 	chance := levelSigmas * (math.Sqrt(expected*scale) + scale)
 	return math.Abs(calls-expected) > max(chance, levelChanges*expected)
 }
 
-// average is the mean over the last day, or the method's life if shorter.
+// average returns the mean over the last day, or the method's life if shorter.
 func (l *level) average() float64 {
 	if l.Seconds <= 0 {
 		return 0

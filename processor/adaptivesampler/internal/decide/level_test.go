@@ -11,7 +11,7 @@ import (
 
 func follow(l *level, r *rand.Rand, perMinute float64, minutes int) {
 	for range minutes {
-		l.observe(distuv.Poisson{Lambda: perMinute, Src: r}.Rand(), 60, 1, l.Now, &bunch{})
+		l.observe(distuv.Poisson{Lambda: perMinute, Src: r}.Rand(), 60, 1, l.Now, &burstiness{})
 	}
 }
 
@@ -39,7 +39,7 @@ func TestALevelIsSteadyUnderChance(t *testing.T) {
 func TestALevelIsSteadyUnderBunches(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var l level
-	var usual bunch
+	var usual burstiness
 	var before float64
 	bunched := func(perMinute float64) {
 		calls := 20 * distuv.Poisson{Lambda: perMinute / 20, Src: r}.Rand()
@@ -49,7 +49,7 @@ func TestALevelIsSteadyUnderBunches(t *testing.T) {
 	for range 240 {
 		bunched(1e4)
 	}
-	within(t, 20, l.Bunch.size(&usual), 0.4)
+	within(t, 20, l.Burstiness.size(&usual), 0.4)
 	within(t, 20, usual.Mean, 0.4)
 	for range 1000 {
 		bunched(1e4)
@@ -57,7 +57,7 @@ func TestALevelIsSteadyUnderBunches(t *testing.T) {
 	}
 	bunched(1e6)
 	within(t, 1e6, l.Now*60, 0.2)
-	assert.Less(t, l.Bunch.size(&usual), 40.0, "a step is no bunch")
+	assert.Less(t, l.Burstiness.size(&usual), 40.0, "a step is no burst")
 }
 
 func TestALevelFollowsAStepAtOnce(t *testing.T) {

@@ -62,7 +62,7 @@ type Flow struct {
 	Pinned  bool    // by the method file: it is not cut
 }
 
-// ahead are the records to come, so many times those so far.
+// ahead returns the records to come, so many times those so far.
 func (f *Flow) ahead(times float64) float64 {
 	return min(f.Records, f.Weight*f.Rate) * times
 }
@@ -87,10 +87,10 @@ func (l *Limit) Allow(perSecond float64) bool {
 	return true
 }
 
-// Rate is the records a second that n are in the interval.
+// Rate returns the records a second that n are in the interval.
 func (l *Limit) Rate(n float64) float64 { return n / (l.part * l.interval.Seconds()) }
 
-// Wants is the records a second that the interval will have brought, of those kept so far
+// Wants returns the records a second that the interval will have brought, of those kept so far
 // and those that come each second, 0 = as many as so far. It looks at nothing that a review
 // changes.
 func (l *Limit) Wants(now time.Time, kept, coming float64) float64 {
@@ -100,7 +100,7 @@ func (l *Limit) Wants(now time.Time, kept, coming float64) float64 {
 	return l.Rate(kept + coming*max(l.Ends.Sub(now), 0).Seconds())
 }
 
-// Share is the part of total that one sender may have where others want so much: what they
+// Share returns the part of total that one sender may have where others want so much: what they
 // leave, and no less than any of them gets that wants more. It sorts the others.
 func Share(total float64, others []float64) float64 {
 	all := total
@@ -155,7 +155,7 @@ func (l *Limit) Review(now time.Time, flows []Flow) (level, ahead float64) {
 	return waterLevel(expected, all, left), ahead
 }
 
-// waterLevel is the x for which the sum of min(amounts, x) is left. The methods that
+// waterLevel returns the x for which the sum of min(amounts, x) is left. The methods that
 // would bring most are cut, to the same number, and the rare ones keep theirs.
 func waterLevel(amounts []float64, all, left float64) float64 {
 	slices.Sort(amounts)
@@ -169,7 +169,7 @@ func waterLevel(amounts []float64, all, left float64) float64 {
 	return all
 }
 
-// Cut is the rate of a method that may go on by level records, and whether that is
+// Cut returns the rate of a method that may go on by level records, and whether that is
 // less than its rate now.
 func (f *Flow) Cut(level, ahead float64) (rate float64, less bool) {
 	if f.Pinned || f.ahead(ahead) <= level {

@@ -8,24 +8,24 @@ import (
 )
 
 const (
-	// priorRecords is how many records the service's spread counts for beside a
-	// method's own.
+	// priorRecords is how many records the service's coefficient of variation counts
+	// for, in addition to a method's own.
 	priorRecords = 20
 
 	// priorMeanRecords is the same for the mean, which differs more from method
 	// to method than within one.
 	priorMeanRecords = 1
 
-	// quiet is the relative change of a rate that is not worth telling SDKs, as
+	// smallChange is the relative change of a rate that is not worth serving to SDKs, as
 	// long as a budget is spent to within balanced all the same.
-	quiet    = 0.05
-	balanced = 0.02
+	smallChange = 0.05
+	balanced    = 0.02
 
 	// maxRise is the factor by which a rate may rise in one step.
 	maxRise = 2
 )
 
-// method is what the book holds of one key.
+// method is what the store holds of one key.
 type method struct {
 	key     Key
 	version *version
@@ -55,14 +55,14 @@ type method struct {
 	reason string
 }
 
-// pinned tells whether the method file alone decides.
+// pinned reports whether the method file alone decides.
 func (m *method) pinned() bool { return m.rule != nil && m.rule.Pinned() }
 
-// frozen tells whether nothing is known of now: no process of the version has
-// been heard, or the method is off, so it cannot be.
+// frozen reports whether the method cannot be observed now: no process of the version
+// has sent anything, or the method is off.
 func (m *method) frozen() bool { return !m.version.heard || m.mode == methodfile.ModeOff }
 
-// measured are the moments that decisions go by: CPU where it is known.
+// measured returns the moments that decisions go by: CPU where it is known.
 func (m *method) measured() (of *moments, name string) {
 	if m.cpu.Records > 0 {
 		return &m.cpu, MeterCPU
@@ -70,18 +70,18 @@ func (m *method) measured() (of *moments, name string) {
 	return &m.wall, MeterWall
 }
 
-// spread is the coefficient of variation, shrunk to what is known of the
-// service, or of the version before.
-func (m *method) spread() float64 {
+// cv returns the coefficient of variation, shrunk towards that of the service, or of the
+// version before.
+func (m *method) cv() float64 {
 	prior := m.version.service.spread
 	if m.priorSpread > 0 {
 		prior = m.priorSpread
 	}
 	own, _ := m.measured()
-	return (priorRecords*prior + own.Records*own.spread()) / (priorRecords + own.Records)
+	return (priorRecords*prior + own.Records*own.cv()) / (priorRecords + own.Records)
 }
 
-// cost is the mean time of a call in ns, in the unit of the service: CPU if any
+// cost returns the mean time of a call in ns, in the unit of the service: CPU if any
 // of its methods has it. It is shrunk in logarithms, since means differ by orders
 // of magnitude.
 func (m *method) cost() float64 {
@@ -100,7 +100,7 @@ func (m *method) cost() float64 {
 	return math.Exp((n*math.Log(prior) + own.Records*math.Log(mean)) / (n + own.Records))
 }
 
-// usual is how often the method is called when it is: a method that rests now
+// usual returns how often the method is called when it is: a method that rests now
 // must not start again at a rate made for rest.
 func (m *method) usual() float64 { return max(m.calls.Now, m.calls.average()) }
 
@@ -126,13 +126,13 @@ func (l limits) bound(rate, part float64) float64 {
 	return min(max(rate, l.least, part*l.low), l.high)
 }
 
-// daily is how often the method is called in a day. The average holds while it is
+// daily returns how often the method is called in a day. The average holds while it is
 // called up to twice as often: beyond that the average is not true any more.
 func (m *method) daily() float64 {
 	return max(m.calls.average(), m.calls.Now/2) * secondsPerDay
 }
 
-// floorRate is the rate that gives the floor over a day.
+// floorRate returns the rate that gives the floor over a day.
 func (m *method) floorRate(cfg *Config) float64 {
 	daily := m.daily()
 	if daily <= 0 {
@@ -146,12 +146,12 @@ func (m *method) floorRate(cfg *Config) float64 {
 // the time.
 const aimed = 0.85
 
-// enoughRate is the rate at which the total of a day has that relative standard
+// enoughRate returns the rate at which the total of a day has that relative standard
 // error, but for the aim: spread * sqrt((1 - q) / (q * calls)), q the probability
 // of a record that has the quantity.
 func (m *method) enoughRate(err float64) float64 {
 	err *= aimed
-	square := m.spread() * m.spread()
+	square := m.cv() * m.cv()
 	if square <= 0 {
 		return 0
 	}
@@ -163,7 +163,7 @@ func (m *method) enoughRate(err float64) float64 {
 	return min(1, q)
 }
 
-// start is the rate that the first decision starts from: the one in force.
+// start returns the rate that the first decision starts from: the one in force.
 func (m *method) start(cfg *Config) float64 {
 	switch {
 	case m.p > 0:
@@ -176,7 +176,7 @@ func (m *method) start(cfg *Config) float64 {
 	return cfg.ColdStart.Rate
 }
 
-// rising is the highest rate in this step.
+// rising returns the highest rate in this step.
 func (m *method) rising(cfg *Config) (rate float64, reason string) {
 	if m.still {
 		return m.start(cfg), reasonStill
@@ -184,18 +184,18 @@ func (m *method) rising(cfg *Config) (rate float64, reason string) {
 	return maxRise * m.start(cfg), reasonRising
 }
 
-// settle moves the rate in force towards the one that should be: down at once,
-// up by at most maxRise, and not at all while nothing shows that there is room.
-func (m *method) settle(want float64, reason string, l limits, cfg *Config) {
+// setRate moves the rate in force towards the wanted one: down at once, up by at most
+// maxRise, and not up while nothing shows that the budget allows it.
+func (m *method) setRate(want float64, reason string, l limits, cfg *Config) {
 	if most, why := m.rising(cfg); want > most {
 		want, reason = max(most, l.least), why
 	}
 	m.p, m.reason = want, reason
 }
 
-// calm is the rate to ask for instead of one that is nearly in force.
-func (m *method) calm(want float64, l limits) float64 {
-	if m.p > 0 && math.Abs(want-m.p) < quiet*m.p && m.p >= l.least && m.p <= l.high {
+// holdRate returns the rate in force if the wanted one is nearly the same, else that.
+func (m *method) holdRate(want float64, l limits) float64 {
+	if m.p > 0 && math.Abs(want-m.p) < smallChange*m.p && m.p >= l.least && m.p <= l.high {
 		return m.p
 	}
 	return want

@@ -6,7 +6,7 @@ import (
 )
 
 // moments are the sums of all intervals, older ones counting less.
-type moments Sums
+type moments WeightedSums
 
 func (m *moments) decay(factor float64) {
 	m.Records *= factor
@@ -15,9 +15,9 @@ func (m *moments) decay(factor float64) {
 	m.Squares *= factor
 }
 
-// add takes an interval's sums. What can only be a fault is left out, so that it
-// cannot stay for days.
-func (m *moments) add(s Sums) {
+// addSums adds an interval's sums. Invalid ones are skipped, so that they do not stay for
+// days.
+func (m *moments) addSums(s WeightedSums) {
 	if !s.sound() {
 		return
 	}
@@ -27,7 +27,7 @@ func (m *moments) add(s Sums) {
 	m.Squares += s.Squares
 }
 
-func (s Sums) sound() bool {
+func (s WeightedSums) sound() bool {
 	for _, x := range [...]float64{s.Records, s.Weight, s.Sum, s.Squares} {
 		if !sound(x) {
 			return false
@@ -36,11 +36,11 @@ func (s Sums) sound() bool {
 	return s.Weight > 0
 }
 
-// sound tells whether a sum can be one: finite, far from overflowing when others
-// are added to it, and not negative.
+// sound reports whether a sum is valid: finite, not negative, and far from overflowing
+// when others are added to it.
 func sound(x float64) bool { return x >= 0 && x < 1e100 }
 
-// mean is the weighted mean, 0 without records.
+// mean returns the weighted mean, 0 without records.
 func (m *moments) mean() float64 {
 	if m.Weight <= 0 {
 		return 0
@@ -48,8 +48,8 @@ func (m *moments) mean() float64 {
 	return m.Sum / m.Weight
 }
 
-// spread is the weighted standard deviation over the mean, 0 without records.
-func (m *moments) spread() float64 {
+// cv returns the weighted standard deviation over the mean, 0 without records.
+func (m *moments) cv() float64 {
 	mean := m.mean()
 	if mean <= 0 {
 		return 0
@@ -57,7 +57,7 @@ func (m *moments) spread() float64 {
 	return math.Sqrt(max(m.Squares/m.Weight-mean*mean, 0)) / mean
 }
 
-// halved is the factor that is left after d.
+// halved returns the factor that is left after d.
 func halved(d, halfLife time.Duration) float64 {
 	if d <= 0 {
 		return 1

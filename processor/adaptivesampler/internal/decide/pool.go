@@ -15,7 +15,7 @@ type pooled struct {
 
 // pool works out what the methods of each service have in common. Where nothing
 // is known the spread is 1, that of exponential times.
-func (b *book) pool() {
+func (b *methodStore) pool() {
 	for _, s := range b.services {
 		s.sums = pooled{}
 	}
@@ -51,7 +51,7 @@ func (m *method) pool(s *service) {
 	}
 	n := min(own.Records, pooledRecords)
 	s.sums.records += n
-	s.sums.spread += n * own.spread()
+	s.sums.spread += n * own.cv()
 	mean := own.mean()
 	if name == MeterWall {
 		mean *= s.cpuPerWall
@@ -63,7 +63,7 @@ func (m *method) pool(s *service) {
 // inherit gives a new version's method what is known of the version before: it
 // is the best guess until it has records of its own, except that it is never
 // taken for more even than the service.
-func (b *book) inherit(m *method) {
+func (b *methodStore) inherit(m *method) {
 	var before *method
 	for _, v := range m.version.service.versions {
 		key := m.key
@@ -75,7 +75,7 @@ func (b *book) inherit(m *method) {
 	if before == nil {
 		return
 	}
-	m.priorSpread = max(before.spread(), m.version.service.spread)
+	m.priorSpread = max(before.cv(), m.version.service.spread)
 	m.priorMean = before.cost()
 	m.arrived = before.p
 	m.class = before.class

@@ -6,9 +6,9 @@ import (
 	"github.com/corehour/corehour/internal/methodfile"
 )
 
-// prepare is what all strategies do before they decide about rates: it tells
+// prepare does what all strategies need before they decide about rates: it determines
 // what a method is, whether it is measured at all, and what is compared.
-func (b *book) prepare(now time.Time) {
+func (b *methodStore) prepare(now time.Time) {
 	for _, m := range b.order {
 		m.classify(&b.cfg.Classes)
 		m.mode = methodfile.ModeSample
@@ -23,7 +23,7 @@ func (b *book) prepare(now time.Time) {
 	b.compare(now)
 }
 
-// pin does what the method file says.
+// pin applies the method file.
 func (m *method) pin(cfg *Config) {
 	m.reason = reasonFile
 	if m.rule.Mode != "" {
@@ -39,7 +39,7 @@ func (m *method) pin(cfg *Config) {
 	}
 }
 
-// free tells whether a rate is to be decided.
+// free reports whether the strategy decides the rate.
 func (m *method) free() bool {
 	return m.version.heard && m.mode == methodfile.ModeSample && !m.pinned()
 }

@@ -14,11 +14,11 @@ import (
 
 // Restore puts a state in the place of what is known. Beyond max_methods those
 // seen longest ago are left out.
-func (b *book) Restore(data []byte) error {
+func (b *methodStore) Restore(data []byte) error {
 	if limit := (b.cfg.MaxMethods + maxOverflows + 1) * maxStateMethod; len(data) > limit {
 		return fmt.Errorf("state must have at most %d bytes for `max_methods` %d, found %d", limit, b.cfg.MaxMethods, len(data))
 	}
-	var s state
+	var s strategyState
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&s); err != nil {
@@ -34,7 +34,7 @@ func (b *book) Restore(data []byte) error {
 	if err != nil {
 		return err
 	}
-	fresh := newBook(b.cfg)
+	fresh := newMethodStore(b.cfg)
 	fresh.last = last
 	if fresh.trim, err = trimOf(s.Trim); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (b *book) Restore(data []byte) error {
 }
 
 // shrink takes out what does not fit, the longest unseen first.
-func (b *book) shrink() {
+func (b *methodStore) shrink() {
 	excess := len(b.order) - b.overflows - b.cfg.MaxMethods
 	if excess <= 0 && b.overflows <= maxOverflows {
 		return
@@ -84,7 +84,7 @@ func trimOf(x float64) (float64, error) {
 	return 0, fmt.Errorf("`trim` must be between %v and %v, found %v", 1./trimMost, trimMost, x)
 }
 
-func (b *book) restore(g *groupState) error {
+func (b *methodStore) restore(g *groupState) error {
 	group := Group{g.Namespace, g.Service, g.Environment, g.Version}
 	if _, ok := b.versions[group]; ok {
 		return errors.New("group must be there once, found it twice")
@@ -107,7 +107,7 @@ func (b *book) restore(g *groupState) error {
 	}
 	v := b.version(first, group)
 	v.last, v.follows, v.weight, v.called = last, g.Follows, g.Weight, g.Called
-	v.counted, v.late, v.owed, v.service.trim, v.service.bunch = g.Counted, g.Late, g.Owed, trim, bunch{g.Bunch[0], g.Bunch[1]}
+	v.counted, v.late, v.owed, v.service.trim, v.service.burstiness = g.Counted, g.Late, g.Owed, trim, burstiness{g.Bunch[0], g.Bunch[1]}
 	if g.Opened > 0 {
 		v.service.head, v.service.opened = v, opened
 	}
@@ -123,7 +123,7 @@ func (b *book) restore(g *groupState) error {
 			b.overflows++
 		}
 		v.counted = v.counted || m.calls.Seconds > 0 // states before `counted` don't say it
-		b.add(m)
+		b.addMethod(m)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (s *methodState) method(v *version) (*method, error) {
 	m := &method{
 		key:     Key{Group: v.group, Class: s.Class, Method: s.Method, Signature: s.Signature},
 		version: v, foreign: s.Foreign, seen: seen,
-		calls: level{Now: s.Calls[0], Run: s.Calls[1], RunSeconds: s.Calls[2], Sum: s.Calls[3], Seconds: s.Calls[4], Bunch: bunch{s.Bunch[0], s.Bunch[1]}},
+		calls: level{Now: s.Calls[0], Run: s.Calls[1], RunSeconds: s.Calls[2], Sum: s.Calls[3], Seconds: s.Calls[4], Burstiness: burstiness{s.Bunch[0], s.Bunch[1]}},
 		wall:  moments{s.Wall[0], s.Wall[1], s.Wall[2], s.Wall[3]},
 		cpu:   moments{s.CPU[0], s.CPU[1], s.CPU[2], s.CPU[3]},
 		entry: s.Entry, called: s.Called, callees: s.Callees, compared: s.Compared,
@@ -171,7 +171,7 @@ func (s *methodState) method(v *version) (*method, error) {
 	return m, nil
 }
 
-func (s *scoreSaid) score() (score, error) {
+func (s *savedScore) score() (score, error) {
 	until, err1 := moment("until", s.Until)
 	err2 := word("label", s.Label, ScoreNormal, ScoreHotspot, ScoreUnmanaged, ScoreOff)
 	err3 := amounts("score", math.Abs(s.Balance), s.Records)

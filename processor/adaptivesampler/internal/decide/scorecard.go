@@ -29,7 +29,7 @@ type score struct {
 
 func (s *score) off() bool { return s.label == ScoreOff }
 
-// reborn is the account of the same method in a new version. What was off is
+// reborn returns the account of the same method in a new version. What was off is
 // tried, what was heavy is trusted.
 func (s *score) reborn(cfg *ScorecardConfig) score {
 	switch {
@@ -66,7 +66,7 @@ func (m *method) keep(now time.Time, cfg *ScorecardConfig) {
 	}
 }
 
-// change is what an interval's calls do to the balance. A single call has no
+// change returns what an interval's calls do to the balance. A single call has no
 // exclusive time of its own, so all have the mean: what the method took less
 // what the methods it called took. Where callers are not known there is none.
 func (m *method) change(cfg *ScorecardConfig) float64 {
@@ -88,7 +88,7 @@ func (m *method) change(cfg *ScorecardConfig) float64 {
 	return change - m.now.weight*ex.Debit
 }
 
-// enough is how many records an account must show. One on probation has been judged
+// enough returns how many records an account must show. One on probation has been judged
 // before: fewer tell whether the method is still what it was.
 func (s *score) enough(cfg *ScorecardConfig) float64 {
 	if s.probation {

@@ -13,7 +13,7 @@ import (
 func scored(c *Config) { c.Scorecard.Enabled = true }
 
 // timed is a method whose calls all take so long, with so many calls a minute.
-func timed(method string, calls, p float64, each time.Duration) Seen {
+func timed(method string, calls, p float64, each time.Duration) Observation {
 	s := called(named(shop, method), calls, p, float64(each), 0)
 	if each >= 10*time.Microsecond {
 		s.Above = s.Wall.Weight
@@ -23,21 +23,21 @@ func timed(method string, calls, p float64, each time.Duration) Seen {
 
 func TestCheapMethodsGoOffAndDearOnesBecomeUnmanaged(t *testing.T) {
 	b := newBench(t, scored)
-	cheap, dear := timed("cheap", 6e4, 0.01, time.Microsecond), timed("dear", 6e4, 0.01, 50*time.Microsecond)
-	b.step(cheap, dear)
+	cheap, expensive := timed("cheap", 6e4, 0.01, time.Microsecond), timed("expensive", 6e4, 0.01, 50*time.Microsecond)
+	b.step(cheap, expensive)
 	assert.Equal(t, ScoreOff, b.decision(cheap.Key).Score, "100,000 - 60,000 * (1 + 2)")
 	assert.Equal(t, methodfile.ModeOff, b.decision(cheap.Key).Mode)
-	assert.Equal(t, ScoreNormal, b.decision(dear.Key).Score)
+	assert.Equal(t, ScoreNormal, b.decision(expensive.Key).Score)
 	assert.Equal(t, 1, b.s.Stats().Off)
-	b.steps(6, dear)
-	assert.Equal(t, ScoreNormal, b.decision(dear.Key).Score, "100,000 + 7 * 120,000")
-	b.step(dear)
-	assert.Equal(t, ScoreHotspot, b.decision(dear.Key).Score)
-	b.steps(80, dear)
-	assert.Equal(t, ScoreUnmanaged, b.decision(dear.Key).Score)
-	lighter := timed("dear", 6e4, 0.01, time.Microsecond)
+	b.steps(6, expensive)
+	assert.Equal(t, ScoreNormal, b.decision(expensive.Key).Score, "100,000 + 7 * 120,000")
+	b.step(expensive)
+	assert.Equal(t, ScoreHotspot, b.decision(expensive.Key).Score)
+	b.steps(80, expensive)
+	assert.Equal(t, ScoreUnmanaged, b.decision(expensive.Key).Score)
+	lighter := timed("expensive", 6e4, 0.01, time.Microsecond)
 	b.steps(100, lighter)
-	assert.Equal(t, ScoreUnmanaged, b.decision(dear.Key).Score, "its account is closed")
+	assert.Equal(t, ScoreUnmanaged, b.decision(expensive.Key).Score, "its account is closed")
 }
 
 func TestAHotspotCanBecomeNormalAgain(t *testing.T) {
@@ -147,7 +147,7 @@ func TestTheRateDoesNotChangeTheScore(t *testing.T) {
 		b := newBench(t, func(c *Config) { scored(c); c.Scorecard.InitialBalance = 9e5 })
 		for minutes < 1000 {
 			minutes++
-			s := Seen{Key: named(shop, "m"), Calls: 6e4, Arrived: p}
+			s := Observation{Key: named(shop, "m"), Calls: 6e4, Arrived: p}
 			for range int(6e4 * p) {
 				s.Wall.Records++
 				s.Wall.Weight += 1 / p

@@ -15,8 +15,8 @@ type service struct {
 	cost       float64 // geometric mean of its methods' mean, ns
 	cpuPerWall float64 // CPU time per wall time of the methods that have both
 	sums       pooled
-	bunch      bunch   // of all its methods
-	trim       float64 // of its budget, see pot.trimmed
+	burstiness burstiness // of all its methods
+	trim       float64    // of its budget, see allocation.trimmed
 }
 
 // version is one group of processes.
@@ -34,14 +34,14 @@ type version struct {
 
 	counted bool    // counts have come since the version is known
 	late    bool    // its counts have not come yet
-	owed    float64 // seconds since they were judged last
+	owed    float64 // seconds since they were evaluated last
 
 	// Weight of its records and of those whose caller is known, decayed.
 	weight, called float64
 }
 
-// edges tells whether callers are known so well that what a method's callees
-// took is known.
+// edges reports whether enough callers are known to compute the time of a method's
+// callees.
 func (v *version) edges() bool {
 	const nearlyAll = 0.9
 	return v.weight > 0 && v.called >= nearlyAll*v.weight
@@ -55,8 +55,8 @@ const (
 	lateFor     = 2 // intervals
 )
 
-// wait judges whether the counts of an interval are all there. What looks like a
-// fall would raise the rates, and what looks like a rise after it cut them.
+// wait determines whether the counts of an interval are complete. An apparent fall would
+// raise the rates, and an apparent rise after it cut them.
 func (v *version) wait(seconds float64) {
 	if v.late = false; !v.heard {
 		v.owed = 0

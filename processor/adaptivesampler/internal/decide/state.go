@@ -15,8 +15,8 @@ const (
 	maxStateMethod = 4096
 )
 
-// state is what is kept across restarts. Times are Unix seconds.
-type state struct {
+// strategyState is what is kept across restarts. Times are Unix seconds.
+type strategyState struct {
 	Version int          `json:"version"`
 	Last    float64      `json:"last"`
 	Trim    float64      `json:"trim,omitempty"` // of the budget that all share
@@ -48,28 +48,28 @@ type methodState struct {
 	Signature string `json:"signature,omitempty"`
 	Foreign   bool   `json:"foreign,omitempty"`
 
-	Seen        float64    `json:"seen"`
-	Calls       [5]float64 `json:"calls"` // the fields of level but one
-	Bunch       [2]float64 `json:"bunch"`
-	Wall        [4]float64 `json:"wall"` // the fields of moments
-	CPU         [4]float64 `json:"cpu"`
-	Entry       float64    `json:"entry,omitempty"`
-	Called      float64    `json:"called,omitempty"`
-	Callees     float64    `json:"callees,omitempty"`
-	Compared    float64    `json:"compared,omitempty"`
-	PriorSpread float64    `json:"prior_spread,omitempty"`
-	PriorMean   float64    `json:"prior_mean,omitempty"`
-	Learned     string     `json:"learned,omitempty"` // its class
-	Looks       string     `json:"looks,omitempty"`   // another class, for so many intervals
-	Streak      int        `json:"streak,omitempty"`
-	Owed        float64    `json:"owed,omitempty"`   // calls not judged yet
-	Lately      float64    `json:"lately,omitempty"` // calls per second of the last interval
-	P           float64    `json:"p,omitempty"`
-	Arrived     float64    `json:"arrived,omitempty"`
-	Score       *scoreSaid `json:"score,omitempty"`
+	Seen        float64     `json:"seen"`
+	Calls       [5]float64  `json:"calls"` // the fields of level but one
+	Bunch       [2]float64  `json:"bunch"`
+	Wall        [4]float64  `json:"wall"` // the fields of moments
+	CPU         [4]float64  `json:"cpu"`
+	Entry       float64     `json:"entry,omitempty"`
+	Called      float64     `json:"called,omitempty"`
+	Callees     float64     `json:"callees,omitempty"`
+	Compared    float64     `json:"compared,omitempty"`
+	PriorSpread float64     `json:"prior_spread,omitempty"`
+	PriorMean   float64     `json:"prior_mean,omitempty"`
+	Learned     string      `json:"learned,omitempty"` // its class
+	Looks       string      `json:"looks,omitempty"`   // another class, for so many intervals
+	Streak      int         `json:"streak,omitempty"`
+	Owed        float64     `json:"owed,omitempty"`   // calls not judged yet
+	Lately      float64     `json:"lately,omitempty"` // calls per second of the last interval
+	P           float64     `json:"p,omitempty"`
+	Arrived     float64     `json:"arrived,omitempty"`
+	Score       *savedScore `json:"score,omitempty"`
 }
 
-type scoreSaid struct {
+type savedScore struct {
 	Label     string  `json:"label"`
 	Balance   float64 `json:"balance"`
 	Records   float64 `json:"records"`
@@ -78,10 +78,10 @@ type scoreSaid struct {
 	Probation bool    `json:"probation,omitempty"`
 }
 
-// Snapshot is what has been learned, as JSON. Its size is bounded by max_methods
+// Snapshot returns what has been learned, as JSON. Its size is bounded by max_methods
 // and the length of names.
-func (b *book) Snapshot() []byte {
-	s := state{Version: stateVersion, Last: seconds(b.last), Trim: b.trim, Groups: []groupState{}}
+func (b *methodStore) Snapshot() []byte {
+	s := strategyState{Version: stateVersion, Last: seconds(b.last), Trim: b.trim, Groups: []groupState{}}
 	place := make(map[*version]int)
 	for _, m := range b.order {
 		v := m.version
@@ -104,7 +104,7 @@ func (v *version) state() groupState {
 	g := groupState{
 		Namespace: v.group.Namespace, Service: v.group.Service, Environment: v.group.Environment, Version: v.group.Version,
 		First: seconds(v.first), Last: seconds(v.last), Follows: v.follows, Weight: v.weight, Called: v.called,
-		Counted: v.counted, Late: v.late, Owed: v.owed, Trim: v.service.trim, Bunch: v.service.bunch.state(),
+		Counted: v.counted, Late: v.late, Owed: v.owed, Trim: v.service.trim, Bunch: v.service.burstiness.state(),
 	}
 	if v.service.head == v {
 		g.Opened = seconds(v.service.opened)
@@ -117,14 +117,14 @@ func (m *method) state() methodState {
 	s := methodState{
 		Class: m.key.Class, Method: m.key.Method, Signature: m.key.Signature, Foreign: m.foreign,
 		Seen:  seconds(m.seen),
-		Calls: [5]float64{l.Now, l.Run, l.RunSeconds, l.Sum, l.Seconds}, Bunch: l.Bunch.state(),
+		Calls: [5]float64{l.Now, l.Run, l.RunSeconds, l.Sum, l.Seconds}, Bunch: l.Burstiness.state(),
 		Wall: m.wall.state(), CPU: m.cpu.state(),
 		Entry: m.entry, Called: m.called, Callees: m.callees, Compared: m.compared,
 		PriorSpread: m.priorSpread, PriorMean: m.priorMean, Learned: m.class.is, Looks: m.class.looks, Streak: m.class.streak,
 		Owed: m.owed, Lately: m.lately, P: m.p, Arrived: m.arrived,
 	}
 	if a := m.score; a.label != "" {
-		s.Score = &scoreSaid{a.label, a.balance, a.records, seconds(a.until), a.backOff.Seconds(), a.probation}
+		s.Score = &savedScore{a.label, a.balance, a.records, seconds(a.until), a.backOff.Seconds(), a.probation}
 	}
 	return s
 }

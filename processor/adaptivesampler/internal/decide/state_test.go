@@ -18,7 +18,7 @@ func lively(t *testing.T, name string) *bench {
 	cheap, rare := called(named(before, "cheap"), 6e6, 1e-3, 100, 1), called(named(before, "rare"), 3, 0.5, 1e6, 2)
 	foreign := called(named(before, "foreign"), 6e3, 0.1, 1e7, 2)
 	foreign.Foreign = true
-	foreign.CPU = Sums{}
+	foreign.CPU = WeightedSums{}
 	b.steps(3, cheap, rare, foreign)
 	for i := range 5 {
 		b.step(rare, foreign, called(named(next, "rare"), 6, 0.5, 2e6, 1), called(named(next, fmt.Sprint(i)), 60, 0.01, 1e5, 1))

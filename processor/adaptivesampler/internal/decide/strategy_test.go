@@ -89,7 +89,7 @@ func TestMethodsNeverSeenHaveTheColdStart(t *testing.T) {
 func TestOverflowSharesARate(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, func(c *Config) { c.Strategy = name; c.MaxMethods = 10 })
-		var seen []Seen
+		var seen []Observation
 		for i := range 100 {
 			seen = append(seen, called(named(shop, fmt.Sprint(i)), 6000, 0.01, 1e6, 1))
 		}
@@ -162,7 +162,7 @@ func TestFaultySumsAreLeftOut(t *testing.T) {
 		b.steps(5, good)
 		for _, x := range []float64{math.NaN(), math.Inf(1), -1, 1e200} {
 			bad := good
-			bad.Wall = Sums{x, x, x, x}
+			bad.Wall = WeightedSums{x, x, x, x}
 			bad.CPU = bad.Wall
 			bad.Entry, bad.Called, bad.Above, bad.Callees, bad.Arrived = x, x, x, x, x
 			b.step(bad)
@@ -180,10 +180,10 @@ func TestFaultySumsAreLeftOut(t *testing.T) {
 func TestMeansAreWeighted(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, using(name))
-		cheap, dear := called(named(shop, "m"), 1e5, 0.01, 1e3, 0), called(named(shop, "m"), 1e5, 1, 3e3, 0)
+		cheap, expensive := called(named(shop, "m"), 1e5, 0.01, 1e3, 0), called(named(shop, "m"), 1e5, 1, 3e3, 0)
 		for range 10 {
 			b.step(cheap)
-			b.step(dear)
+			b.step(expensive)
 		}
 		d := b.decision(cheap.Key)
 		within(t, 2e3, d.Mean, 0.001)
@@ -195,7 +195,7 @@ func TestForeignMethodsAreOnlyGivenARate(t *testing.T) {
 	strategies(t, func(t *testing.T, name string) {
 		b := newBench(t, func(c *Config) { c.Strategy = name; c.Scorecard.Enabled = true })
 		foreign := called(named(shop, "GET /"), 6e6, 1e-3, 100, 1) // cheap enough to be switched off
-		foreign.Foreign, foreign.CPU = true, Sums{}
+		foreign.Foreign, foreign.CPU = true, WeightedSums{}
 		b.steps(20, foreign)
 		d := b.decision(foreign.Key)
 		assert.Equal(t, methodfile.ModeSample, d.Mode)

@@ -4,12 +4,12 @@ import "time"
 
 // tiers gives every method the rate of the method file, else that of its class.
 // It has no budget: what it keeps grows with the calls.
-type tiers struct{ *book }
+type tiers struct{ *methodStore }
 
-func newTiers(cfg Config) *tiers { return &tiers{newBook(cfg)} }
+func newTiers(cfg Config) *tiers { return &tiers{newMethodStore(cfg)} }
 
-func (t *tiers) Step(now time.Time, seen []Seen) []Decision {
-	t.learn(now, seen)
+func (t *tiers) Step(now time.Time, seen []Observation) []Decision {
+	t.learnInterval(now, seen)
 	t.prepare(now)
 	type choice struct {
 		rate   float64
@@ -38,13 +38,13 @@ func (t *tiers) Step(now time.Time, seen []Seen) []Decision {
 	for _, m := range t.order {
 		if c, ok := choices[m]; ok {
 			l := m.limits(&t.cfg)
-			m.settle(m.calm(l.bound(c.rate, 1), l), c.reason, l, &t.cfg)
+			m.setRate(m.holdRate(l.bound(c.rate, 1), l), c.reason, l, &t.cfg)
 		}
 	}
 	return t.report()
 }
 
-// rate is what the method file says, else what the class does, and never less
+// rate returns what the method file says, else what the class does, and never less
 // than the floor.
 func (t *tiers) rate(m *method) (float64, string) {
 	if m.rule != nil && m.rule.Explicit {

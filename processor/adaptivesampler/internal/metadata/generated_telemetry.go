@@ -116,7 +116,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ProcessorAdaptiveSamplerServedChanges, err = builder.meter.Int64Counter(
 		"otelcol_processor_adaptive_sampler_served_changes",
-		metric.WithDescription("Tables of rates that SDKs were given anew. [Alpha]"),
+		metric.WithDescription("Tables of rates whose changes were served to SDKs. [Alpha]"),
 		metric.WithUnit("{table}"),
 	)
 	errs = errors.Join(errs, err)

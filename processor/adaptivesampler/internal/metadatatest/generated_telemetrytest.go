@@ -130,7 +130,7 @@ func AssertEqualProcessorAdaptiveSamplerReloads(t *testing.T, tt *componenttest.
 func AssertEqualProcessorAdaptiveSamplerServedChanges(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_adaptive_sampler_served_changes",
-		Description: "Tables of rates that SDKs were given anew. [Alpha]",
+		Description: "Tables of rates whose changes were served to SDKs. [Alpha]",
 		Unit:        "{table}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

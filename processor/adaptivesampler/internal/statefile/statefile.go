@@ -2,7 +2,7 @@
 //
 // Its invariant: what Load returns is what one Save was given, whole. The file is
 // written aside, synced and renamed, and carries its form's version, its length
-// and a checksum, so that a torn, cut or foreign file is told from a state. It does
+// and a checksum, so that a torn, cut or foreign file is recognised. It does
 // not know what the state means.
 package statefile
 

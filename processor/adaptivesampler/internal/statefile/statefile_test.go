@@ -25,7 +25,7 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 	entries, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
-	assert.Len(t, entries, 1, "nothing is left beside it")
+	assert.Len(t, entries, 1, "nothing is left next to it")
 }
 
 // A crash while writing leaves the file that was there, and its remains do not

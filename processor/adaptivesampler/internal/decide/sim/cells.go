@@ -1,8 +1,8 @@
 package sim
 
-// cell is the calls and records of a stretch of time: what a total is estimated
+// estimateCell is the calls and records of a stretch of time: what a total is estimated
 // from.
-type cell struct {
+type estimateCell struct {
 	calls   float64
 	weights float64 // sum of 1/q
 	squares float64 // sum of 1/q²
@@ -10,9 +10,9 @@ type cell struct {
 	lost    [3]float64
 }
 
-// add adds a record; lost are the sums of w(w-1), times x and x², that the
+// addRecord adds a record; lost are the sums of w(w-1), times x and x², that the
 // variance is made of.
-func (c *cell) add(x, w float64) {
+func (c *estimateCell) addRecord(x, w float64) {
 	c.weights += w
 	c.squares += w * w
 	c.sum += x * w
@@ -21,7 +21,7 @@ func (c *cell) add(x, w float64) {
 	}
 }
 
-func (c *cell) join(other cell) {
+func (c *estimateCell) join(other estimateCell) {
 	c.calls += other.calls
 	c.weights += other.weights
 	c.squares += other.squares
@@ -31,14 +31,14 @@ func (c *cell) join(other cell) {
 	}
 }
 
-// enough tells whether a cell can stand alone.
-func (c *cell) enough() bool {
+// enough reports whether a cell can stand alone.
+func (c *estimateCell) enough() bool {
 	const least = 20
 	return c.calls == 0 || c.squares > 0 && c.weights*c.weights/c.squares >= least
 }
 
-// total is the estimate of what all its calls took, and its variance.
-func (c *cell) total() (total, variance float64) {
+// total returns the estimate of what all its calls took, and its variance.
+func (c *estimateCell) total() (total, variance float64) {
 	if c.weights == 0 {
 		return 0, 0
 	}
@@ -49,9 +49,9 @@ func (c *cell) total() (total, variance float64) {
 
 // totalOf adds up nested cells: the minutes of an hour if each has records
 // enough, else the hour if each hour has, else all of it.
-func totalOf(minutes []cell) (total, variance float64) {
+func totalOf(minutes []estimateCell) (total, variance float64) {
 	const hour = 60
-	var whole cell
+	var whole estimateCell
 	hours := true
 	for begin := 0; begin < len(minutes); begin += hour {
 		joined, alone := joinAll(minutes[begin:min(begin+hour, len(minutes))])
@@ -65,7 +65,7 @@ func totalOf(minutes []cell) (total, variance float64) {
 		part := minutes[begin:min(begin+hour, len(minutes))]
 		joined, alone := joinAll(part)
 		if !alone {
-			part = []cell{joined}
+			part = []estimateCell{joined}
 		}
 		for _, c := range part {
 			t, v := c.total()
@@ -76,8 +76,8 @@ func totalOf(minutes []cell) (total, variance float64) {
 	return total, variance
 }
 
-// joinAll adds cells up and tells whether each could stand alone.
-func joinAll(cells []cell) (joined cell, alone bool) {
+// joinAll adds cells up and reports whether each could stand alone.
+func joinAll(cells []estimateCell) (joined estimateCell, alone bool) {
 	alone = true
 	for _, c := range cells {
 		joined.join(c)

@@ -1,13 +1,14 @@
 // Package sim runs the strategies of package decide, and those others use,
-// against services whose truth is known, and counts what comes of it.
+// against services whose truth is known, and measures the results.
 //
 // population.go draws the methods, world.go lets a minute pass: calls are drawn,
 // each is kept by chance at the rate in force, and the rates that were decided
 // after a minute reach one half of the calls in the next and all of them in the
 // one after. fleet.go lets seconds pass, for what happens within an interval: processes and
 // one collector or two, each with a strategy and the limit of an interval. peers.go are the
-// other strategies; they are in no product. scene_*.go are what is shown, figures.go the table.
+// other strategies; they are in no product. scenario_*.go are the scenarios, figures.go the
+// table.
 //
 // Its invariant: the same seed gives the same figures. It knows no spans and no
-// queue but one number: what is dropped is folded, which adds up to the same.
+// queue but one number: what is dropped is aggregated, which adds up to the same.
 package sim

@@ -18,7 +18,7 @@ type Figure struct {
 	PeerValue *float64 `json:"peer_value,omitempty"`
 }
 
-// Met tells whether the figure reaches its goal.
+// Met reports whether the figure reaches its goal.
 func (f *Figure) Met() bool {
 	switch {
 	case f.Goal == nil:
@@ -35,7 +35,7 @@ type Table struct {
 	Results []Figure `json:"results"`
 
 	size     int
-	fewer    int // methods of scenes that need no more to show what they are for
+	fewer    int // methods of scenarios that need no more
 	seeds    []uint64
 	runs     int
 	hours    int // of steady load
@@ -47,17 +47,17 @@ type Table struct {
 // open come nearest to the design's figures, of the first 400.
 var seeds = []uint64{56, 117, 121}
 
-// All is the whole table.
+// All returns the whole table.
 func All(progress io.Writer) *Table {
-	return run(&Table{Name: "sim-sampling", size: designSize, fewer: 240, seeds: seeds, runs: 500, hours: 12, peers: true, progress: progress})
+	return runScenarios(&Table{Name: "sim-sampling", size: designSize, fewer: 240, seeds: seeds, runs: 500, hours: 12, peers: true, progress: progress})
 }
 
-// Short is the same with few methods, one population, few runs and no peers.
+// Short returns the configuration with few methods, one population, few runs and no peers.
 func Short(progress io.Writer) *Table {
-	return run(&Table{Name: "sim-sampling-short", size: 200, fewer: 60, seeds: seeds[:1], runs: 20, hours: 1, progress: progress})
+	return runScenarios(&Table{Name: "sim-sampling-short", size: 200, fewer: 60, seeds: seeds[:1], runs: 20, hours: 1, progress: progress})
 }
 
-func run(t *Table) *Table {
+func runScenarios(t *Table) *Table {
 	for _, part := range []struct {
 		name string
 		add  func()
@@ -76,8 +76,8 @@ func (t *Table) higher(name string, value float64, unit string, goal float64) {
 	t.Results = append(t.Results, Figure{Name: name, Value: value, Unit: unit, Better: "higher", Goal: &goal})
 }
 
-// beside adds a figure and a peer's, without a goal.
-func (t *Table) beside(name string, value float64, unit, better, peer string, peerValue float64) {
+// compare adds a figure and a peer's, without a goal.
+func (t *Table) compare(name string, value float64, unit, better, peer string, peerValue float64) {
 	t.Results = append(t.Results, Figure{Name: name, Value: value, Unit: unit, Better: better, Peer: peer, PeerValue: &peerValue})
 }
 
@@ -122,17 +122,17 @@ func (t *Table) days() {
 	ours := days[0]
 	if t.size == designSize { // the design's figures are about so many
 		t.lower("relative error of the total cost", 100*ours.TotalError, "%", 0.175)
-		t.higher("of the dearest tenth, known to 2%", 100*ours.TopShare, "%", 44.5)
+		t.higher("of the most expensive tenth, known to 2%", 100*ours.TopShare, "%", 44.5)
 	}
 	t.higher("methods with 200 records a day or all their calls", 100*ours.Floor, "%", 100)
 	t.lower("fullest minute of a day, of what is allowed", ours.Worst, "", 1)
 	t.higher("budget spent in a day", ours.Records/(budget*minutesPerDay), "", 0.9)
 	for i, way := range ways[1:] {
 		peer := days[i+1]
-		t.beside("relative error of the total cost", 100*ours.TotalError, "%", "lower", way.name, 100*peer.TotalError)
-		t.beside("of the dearest tenth, known to 2%", 100*ours.TopShare, "%", "higher", way.name, 100*peer.TopShare)
-		t.beside("methods with 200 records a day or all their calls", 100*ours.Floor, "%", "higher", way.name, 100*peer.Floor)
-		t.beside("records of a day, of the budget", ours.Records/(budget*minutesPerDay), "", "lower", way.name, peer.Records/(budget*minutesPerDay))
+		t.compare("relative error of the total cost", 100*ours.TotalError, "%", "lower", way.name, 100*peer.TotalError)
+		t.compare("of the most expensive tenth, known to 2%", 100*ours.TopShare, "%", "higher", way.name, 100*peer.TopShare)
+		t.compare("methods with 200 records a day or all their calls", 100*ours.Floor, "%", "higher", way.name, 100*peer.Floor)
+		t.compare("records of a day, of the budget", ours.Records/(budget*minutesPerDay), "", "lower", way.name, peer.Records/(budget*minutesPerDay))
 	}
 }
 
@@ -186,8 +186,8 @@ func (t *Table) deployments() {
 	t.lower("new version: last interval above what is allowed", float64(with.TooMany), "", 2)
 	t.higher("new version: budget spent in the second half hour", with.Spent, "", 0.9)
 	t.higher("new version at 10% of calls: its records by the old one's", with.Even, "", 0.8)
-	t.beside("new version at 10% of calls: its records by the old one's", with.Even, "", "higher", "no boost", without.Even)
-	t.beside("new version: records of the scarcer side", with.Scarcer, "", "higher", "no boost", without.Scarcer)
+	t.compare("new version at 10% of calls: its records by the old one's", with.Even, "", "higher", "no boost", without.Even)
+	t.compare("new version: records of the scarcer side", with.Scarcer, "", "higher", "no boost", without.Scarcer)
 }
 
 func (t *Table) tiers() {
@@ -196,24 +196,24 @@ func (t *Table) tiers() {
 	t.lower("tiers: returns to a class left within half an hour", r.Returns, "per hour", 0.01)
 	t.higher("tiers: methods with 200 records a day or all their calls", 100*r.Floor, "%", 100)
 	t.higher("tiers: methods at the rate of their class, or above it, at the end", 100*r.Settled, "%", 100)
-	t.higher("tiers: looks that found a pin in force", 100*r.Pins, "%", 100)
+	t.higher("tiers: checks that found a pin in force", 100*r.Pins, "%", 100)
 }
 
 func (t *Table) scorecard() {
 	r := Score(t.fewer, t.seeds[0])
-	t.beside("scorecard: calls of cheap methods without a probe on the second day", 100*r.Off[1], "%", "higher", "the first day", 100*r.Off[0])
+	t.compare("scorecard: calls of cheap methods without a probe on the second day", 100*r.Off[1], "%", "higher", "the first day", 100*r.Off[0])
 	t.lower("scorecard: methods worth a probe that were ever off", 100*r.Wrong, "%", 0)
 	t.higher("scorecard: of them hotspots or unmanaged after two days", 100*r.Heavy, "%", 100)
-	t.higher("scorecard: cheap ones that became dear and passed their probation", 100*r.Back, "%", 100)
+	t.higher("scorecard: cheap ones that became expensive and passed their probation", 100*r.Back, "%", 100)
 	t.lower("scorecard: changes of a mode on the second day", r.Switches, "per hour", 0.1)
-	t.higher("scorecard: looks that found a pin in force", 100*r.Pins, "%", 100)
-	t.lower("scorecard: calls that records stand for, beside those counted while on", 100*max(r.Counted, -r.Counted), "%", 1)
+	t.higher("scorecard: checks that found a pin in force", 100*r.Pins, "%", 100)
+	t.lower("scorecard: calls that records stand for, relative to those counted while on", 100*max(r.Counted, -r.Counted), "%", 1)
 }
 
 func (t *Table) unbiased() {
 	u := Measure(t.runs, 1)
 	t.lower(fmt.Sprintf("bias of totals while rates change (%d estimates)", u.Estimates), 100*max(u.Bias, -u.Bias), "%", 1)
 	t.higher("intervals of 95% with the truth inside", 100*u.Coverage, "%", 92)
-	t.beside("bias of totals while rates change", 100*u.Bias, "%", "lower", "calls x plain mean", 100*u.Plain)
-	t.beside("bias of totals while rates change", 100*u.Bias, "%", "lower", "drops not folded", 100*u.Dropped)
+	t.compare("bias of totals while rates change", 100*u.Bias, "%", "lower", "calls x plain mean", 100*u.Plain)
+	t.compare("bias of totals while rates change", 100*u.Bias, "%", "lower", "drops not aggregated", 100*u.Dropped)
 }

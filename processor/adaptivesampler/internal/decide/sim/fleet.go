@@ -8,8 +8,8 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// fleet is processes and the collectors they send to, second by second: what an interval
-// keeps before its strategy decides is as much in question here as what comes after.
+// fleet simulates processes and the collectors they send to, second by second: what an
+// interval keeps before its strategy decides, and after.
 type fleet struct {
 	methods    []*Method
 	processes  []*process
@@ -57,9 +57,9 @@ type collector struct {
 	flows    []decide.Flow
 	asked    []float64
 	arrived  []float64
-	wall     []decide.Sums
+	wall     []decide.WeightedSums
 	counted  []float64
-	seen     []decide.Seen
+	seen     []decide.Observation
 }
 
 // served is a service at a collector.
@@ -75,7 +75,7 @@ func newFleet(methods []*Method, cfg decide.Config, collectors int, seed uint64)
 	for range collectors {
 		c := &collector{strategy: decide.New(cfg), target: cfg.Budget.RecordsPerSecond, begins: -intervalLong / 2, methods: methods,
 			services: make(map[decide.Group]*served), group: make([]*served, n), decided: make([]float64, n), flows: make([]decide.Flow, n),
-			asked: make([]float64, n), arrived: make([]float64, n), wall: make([]decide.Sums, n), counted: make([]float64, n)}
+			asked: make([]float64, n), arrived: make([]float64, n), wall: make([]decide.WeightedSums, n), counted: make([]float64, n)}
 		f.collectors = append(f.collectors, c)
 	}
 	return f
@@ -118,7 +118,7 @@ func (f *fleet) pass(seconds int) {
 	}
 }
 
-// tally ends an interval of the books.
+// tally ends an interval of the counts.
 func (f *fleet) tally() {
 	for _, t := range f.kept {
 		t.perSecond = append(t.perSecond, t.now/float64(max(f.second-t.since, intervalLong/4)))
@@ -128,7 +128,7 @@ func (f *fleet) tally() {
 
 func (f *fleet) now() time.Time { return start.Add(time.Duration(f.second) * time.Second) }
 
-// to is the collector that a batch of a process goes to.
+// to returns the collector that a batch of a process goes to.
 func (f *fleet) to(p *process) *collector {
 	if f.either {
 		return f.collectors[f.random.IntN(len(f.collectors))]
@@ -153,7 +153,7 @@ func (f *fleet) call(p *process) {
 	f.random.Shuffle(len(f.arrivals), func(i, j int) { f.arrivals[i], f.arrivals[j] = f.arrivals[j], f.arrivals[i] })
 	to := f.to(p)
 	for _, i := range f.arrivals {
-		if to.take(i, p.p[i], f.methods[i].values.draw(f.random), f.random, f.now()) {
+		if to.receive(i, p.p[i], f.methods[i].values.draw(f.random), f.random, f.now()) {
 			f.kept[f.methods[i].Key.Service].now++
 		}
 	}
@@ -180,8 +180,8 @@ func (f *fleet) serve(at int) {
 	}
 }
 
-// take learns from a record and returns whether it is kept.
-func (c *collector) take(i int, p, x float64, random *rand.Rand, now time.Time) bool {
+// receive learns from a record and reports whether it is kept.
+func (c *collector) receive(i int, p, x float64, random *rand.Rand, now time.Time) bool {
 	s := c.serviceOf(i, now)
 	flow := &c.flows[i]
 	flow.Records++
@@ -194,7 +194,7 @@ func (c *collector) take(i int, p, x float64, random *rand.Rand, now time.Time) 
 	w.Squares += x * x / p
 	decided := c.decided[i]
 	if decided == 0 {
-		decided = 1 // what nobody has decided about is kept, up to the limit
+		decided = 1 // a method without a decision is kept, up to the limit
 	}
 	c.asked[i] += min(1, decided/p)
 	if flow.Rate < p && random.Float64()*p >= flow.Rate {
@@ -248,7 +248,7 @@ func (c *collector) step(now time.Time) {
 	for i, m := range c.methods {
 		if c.counted[i] > 0 || c.wall[i].Records > 0 {
 			c.serviceOf(i, now)
-			c.seen = append(c.seen, decide.Seen{Key: m.Key, Calls: c.counted[i], Wall: c.wall[i], CPU: c.wall[i],
+			c.seen = append(c.seen, decide.Observation{Key: m.Key, Calls: c.counted[i], Wall: c.wall[i], CPU: c.wall[i],
 				Called: c.wall[i].Weight, Arrived: c.arrived[i], Asked: c.asked[i]})
 		}
 		place[m.Key] = i
@@ -264,7 +264,7 @@ func (c *collector) step(now time.Time) {
 			rate = 1
 		}
 		c.flows[i] = decide.Flow{Rate: rate}
-		c.wall[i] = decide.Sums{}
+		c.wall[i] = decide.WeightedSums{}
 	}
 	clear(c.counted)
 	clear(c.asked)

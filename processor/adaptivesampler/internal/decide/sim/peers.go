@@ -31,7 +31,7 @@ func Neyman(budget float64, methods []*Method) Stepper {
 	return byTruth(budget, methods, func(m *Method, calls float64) float64 { return calls * m.Mean * m.Spread })
 }
 
-// Power is the product's rule without floor and uniform share, from the truth.
+// Power returns the product's rule without floor and uniform share, from the truth.
 func Power(budget float64, methods []*Method) Stepper {
 	return byTruth(budget, methods, func(m *Method, calls float64) float64 { return math.Sqrt(calls*m.Mean) * m.Spread })
 }
@@ -44,7 +44,7 @@ func byTruth(budget float64, methods []*Method, share func(*Method, float64) flo
 	return &peer{budget, func(key decide.Key, calls float64) float64 { return share(truth[key], calls) }}
 }
 
-func (p *peer) Step(_ time.Time, seen []decide.Seen) []decide.Decision {
+func (p *peer) Step(_ time.Time, seen []decide.Observation) []decide.Decision {
 	shares := make([]float64, len(seen))
 	low, high := 0.0, 0.0
 	for i, s := range seen {

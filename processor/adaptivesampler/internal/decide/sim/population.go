@@ -13,7 +13,7 @@ import (
 // 1.2. The figures are such that the two strategies whose rule leaves nothing
 // open come near the design's: one rate for all 0.252% and 32% (0.253% and 30%),
 // Neyman's 0.098% and 24.5% (0.096% and 24.5%). The errors are in proportion to
-// the spreads, so the goals for them mean something beside these two only.
+// the spreads, so the goals for them are meaningful relative to these two only.
 const (
 	decadesOfCalls  = 1.18
 	decadesOfMeans  = 0.77
@@ -67,7 +67,7 @@ func Population(seed uint64, size int, group decide.Group) []*Method {
 	return methods
 }
 
-// of is the same method in another version, mean and calls multiplied.
+// of returns the same method in another version, mean and calls multiplied.
 func (m *Method) of(group decide.Group, calls, mean float64) *Method {
 	other := *m
 	other.Key.Group = group

@@ -31,7 +31,7 @@ func poisson(r *rand.Rand, mean float64) float64 {
 	return distuv.Poisson{Lambda: mean, Src: r}.Rand()
 }
 
-// binomial is how many of n calls are kept at rate p.
+// binomial returns how many of n calls are kept at rate p.
 func binomial(r *rand.Rand, n, p float64) float64 {
 	switch {
 	case n <= 0 || p <= 0:

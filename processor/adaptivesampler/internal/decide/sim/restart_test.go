@@ -19,7 +19,7 @@ type killed struct {
 	rules map[decide.Key]*methodfile.Rule
 }
 
-func (k *killed) Step(now time.Time, seen []decide.Seen) []decide.Decision {
+func (k *killed) Step(now time.Time, seen []decide.Observation) []decide.Decision {
 	decisions := k.Strategy.Step(now, seen)
 	next := decide.New(k.cfg)
 	require.NoError(k.t, next.Restore(k.Strategy.Snapshot()))

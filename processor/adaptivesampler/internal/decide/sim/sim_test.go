@@ -63,7 +63,7 @@ func TestTurnsAreCounted(t *testing.T) {
 // fixed never changes a rate.
 type fixed struct{ rate float64 }
 
-func (f *fixed) Step(_ time.Time, seen []decide.Seen) []decide.Decision {
+func (f *fixed) Step(_ time.Time, seen []decide.Observation) []decide.Decision {
 	decisions := make([]decide.Decision, len(seen))
 	for i, s := range seen {
 		decisions[i] = decide.Decision{Key: s.Key, P: f.rate}

@@ -11,16 +11,16 @@ import (
 
 // Stepper is what decides: a strategy of package decide, or a peer.
 type Stepper interface {
-	Step(now time.Time, seen []decide.Seen) []decide.Decision
+	Step(now time.Time, seen []decide.Observation) []decide.Decision
 }
 
-// Load is how often a method is called in a minute, beside its average.
+// Load is how often a method is called in a minute, relative to its average.
 type Load func(m *Method, minute int) float64
 
-// steady is the same at all times.
+// steady returns the same load at all times.
 func steady(*Method, int) float64 { return 1 }
 
-// diurnal is a wave of a day between a half and one and a half.
+// diurnal returns a daily wave between a half and one and a half.
 func diurnal(m *Method, minute int) float64 {
 	return 1 + 0.5*math.Sin(2*math.Pi*float64(minute)/minutesPerDay+m.Phase)
 }
@@ -37,7 +37,7 @@ type World struct {
 	rates   []inForce // by place in Methods, as the tallies
 	tallies []Tally
 	callees []float64 // ns in methods that each called, of this minute
-	seen    []decide.Seen
+	seen    []decide.Observation
 	last    map[decide.Key]decide.Decision
 }
 
@@ -101,7 +101,7 @@ func (w *World) Pass(load Load) Passed {
 		rate := &w.rates[i]
 		calls := w.Bunch * poisson(w.random, m.Calls*load(m, w.Minute)/w.Bunch)
 		early := math.Round(calls / 2)
-		s := decide.Seen{Key: m.Key, Rule: m.Rule}
+		s := decide.Observation{Key: m.Key, Rule: m.Rule}
 		w.keep(i, &s, early, rate.now)
 		w.keep(i, &s, calls-early, rate.next)
 		if rate.now == 0 {
@@ -135,11 +135,11 @@ func (w *World) Pass(load Load) Passed {
 	return passed
 }
 
-// Decision is the last one about a method.
+// Decision returns the last one about a method.
 func (w *World) Decision(m *Method) decide.Decision { return w.last[m.Key] }
 
 // keep counts the calls, and draws which of them are kept and what they took.
-func (w *World) keep(i int, s *decide.Seen, calls, p float64) {
+func (w *World) keep(i int, s *decide.Observation, calls, p float64) {
 	if p == 0 {
 		return
 	}

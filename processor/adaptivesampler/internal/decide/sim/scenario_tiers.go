@@ -12,12 +12,12 @@ import (
 type Tiered struct {
 	Turns   float64 // of a rate per method and hour, at rest and from the 11th interval after a change on
 	Returns float64 // of a method to a class that it had left within half an hour
-	Pins    float64 // part of the looks at pinned methods that found their rate
+	Pins    float64 // part of the checks of pinned methods that found their rate
 	Floor   float64 // part of the methods that have the floor in a day of waves, or all their calls
 	Settled float64 // part of the methods at the rate that is meant for them an hour after the last change
 }
 
-// pin is what a method file says that gives a rate and no bounds.
+// pin returns the rule of a method file with a rate and without bounds.
 func pin(rate float64) *methodfile.Rule {
 	return &methodfile.Rule{Rate: rate, Explicit: true, Max: 1, CPURate: math.NaN(), Mode: methodfile.ModeSample}
 }
@@ -76,7 +76,7 @@ func Tier(size int, seed uint64) Tiered {
 	}
 }
 
-// meant is the part of the methods whose rate is the one of their class, or the
+// meant returns the part of the methods whose rate is the one of their class, or the
 // floor where that is higher.
 func meant(w *World, cfg *decide.Config) float64 {
 	n := 0
@@ -93,7 +93,7 @@ func meant(w *World, cfg *decide.Config) float64 {
 	return float64(n) / float64(len(w.Methods))
 }
 
-// watcher looks at a world after each minute.
+// watcher observes a world after each minute.
 type watcher struct {
 	turned       int // turns of rates
 	classes      map[decide.Key]*passage
@@ -114,17 +114,17 @@ func (c *watcher) pass(w *World, load Load, minutes, from int) {
 	for i := range minutes {
 		w.Pass(load)
 		if i >= from {
-			turns.look(w)
+			turns.observe(w)
 			c.hours += float64(len(w.Methods)) / 60
 		}
 		for _, m := range w.Methods {
-			c.look(w, m)
+			c.observe(w, m)
 		}
 	}
 	c.turned += turns.all()
 }
 
-func (c *watcher) look(w *World, m *Method) {
+func (c *watcher) observe(w *World, m *Method) {
 	d := w.Decision(m)
 	if m.Rule != nil && d.P > 0 {
 		c.pinned++

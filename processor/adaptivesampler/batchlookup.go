@@ -9,10 +9,10 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// reading is the use of the table by one batch. It holds the table for reading
-// from begin to end, which costs less than a lock for each span, and keeps what it
-// met for the first time until then.
-type reading struct {
+// batchLookup looks up the methods of one batch. It holds the table's read lock from
+// begin to end, which costs less than a lock for each span, and keeps new groups and
+// methods until then.
+type batchLookup struct {
 	table    *table
 	sender   string
 	group    *group
@@ -26,13 +26,13 @@ type foundKey struct {
 	key   methodKey
 }
 
-func (t *table) begin(sender string) reading {
+func (t *table) begin(sender string) batchLookup {
 	t.mu.RLock()
-	return reading{table: t, sender: sender}
+	return batchLookup{table: t, sender: sender}
 }
 
-// enter says whose the next spans are, and what a core hour costs there.
-func (r *reading) enter(id decide.Group, price float64) {
+// enter sets whose the next spans are, and what a core hour costs there.
+func (r *batchLookup) enter(id decide.Group, price float64) {
 	r.group = r.groupOf(id)
 	if r.group.sender != r.sender && r.group.other.Load() == nil {
 		sender := r.sender
@@ -43,7 +43,7 @@ func (r *reading) enter(id decide.Group, price float64) {
 	}
 }
 
-func (r *reading) groupOf(id decide.Group) *group {
+func (r *batchLookup) groupOf(id decide.Group) *group {
 	if g, ok := r.table.groups[id]; ok {
 		return g
 	}
@@ -52,7 +52,7 @@ func (r *reading) groupOf(id decide.Group) *group {
 	}
 	size := len(id.Namespace) + len(id.Service) + len(id.Environment) + len(id.Version)
 	if full, _ := r.table.fullFor(r.sender, len(r.newborn), 0); full || size > maxName {
-		return r.table.beyond
+		return r.table.overflowGroup
 	}
 	if r.newborn == nil {
 		r.newborn = make(map[decide.Group]*group)
@@ -62,16 +62,16 @@ func (r *reading) groupOf(id decide.Group) *group {
 	return g
 }
 
-// arrives says that the service goes by rates that a collector served it: if it was
-// not met before, that was another one.
-func (r *reading) arrives(now time.Time) {
+// beginTakeover records that the service uses rates that a collector served. If the
+// service is new here, another collector served them.
+func (r *batchLookup) beginTakeover(now time.Time) {
 	if r.newborn[r.group.Group] == r.group {
-		r.group.moved.arrives(now)
+		r.group.takeover.begin(now)
 	}
 }
 
-// lookup finds the place of a method, and what is to be done with its spans.
-func (r *reading) lookup(key methodKey) (*method, *decision) {
+// lookup returns a method, and the decision for its spans.
+func (r *batchLookup) lookup(key methodKey) (*method, *decision) {
 	g := r.group
 	if key.plainly() {
 		if m, ok := g.plain[key.function]; ok {
@@ -83,22 +83,22 @@ func (r *reading) lookup(key methodKey) (*method, *decision) {
 	return r.miss(key)
 }
 
-func (r *reading) miss(key methodKey) (*method, *decision) {
+func (r *batchLookup) miss(key methodKey) (*method, *decision) {
 	g := r.group
 	if m, ok := r.found[foundKey{g, key}]; ok {
 		return m, m.decision
 	}
 	f := key.parse()
-	if f == g.rest.function {
-		return g.rest, g.rest.decision
+	if f == g.overflow.function {
+		return g.overflow, g.overflow.decision
 	}
 	m, known := g.methods[f] // by another spelling
-	if _, full := r.table.fullFor(g.sender, 0, len(r.found)); full || g == r.table.beyond || key.len() > maxName {
+	if _, full := r.table.fullFor(g.sender, 0, len(r.found)); full || g == r.table.overflowGroup || key.len() > maxName {
 		if known {
 			return m, m.decision
 		}
 		r.overflow++
-		return g.rest, r.shared(f)
+		return g.overflow, r.shared(f)
 	}
 	if r.found == nil {
 		r.found = make(map[foundKey]*method)
@@ -110,19 +110,19 @@ func (r *reading) miss(key methodKey) (*method, *decision) {
 	return m, m.decision
 }
 
-// shared is what is done with a method that has no place of its own: what the file
-// says of it where it says something, else what holds for all of them.
-func (r *reading) shared(f methodspan.Function) *decision {
+// shared returns the decision for a method without a place of its own: that of the file
+// if it has one, else that of the group's overflow.
+func (r *batchLookup) shared(f methodspan.Function) *decision {
 	rule, fixed := r.table.rules.find(f)
 	if fixed.off() || rule != nil && rule.Rate > 0 {
 		return fixed
 	}
-	return r.group.rest.decision
+	return r.group.overflow.decision
 }
 
-// end gives up the table and adds to it what was missing, in memory of its own:
+// end unlocks the table and adds new groups and methods to it, in memory of their own:
 // the names belong to the batch.
-func (r *reading) end(now time.Time) {
+func (r *batchLookup) end(now time.Time) {
 	t := r.table
 	t.mu.RUnlock()
 	if len(r.found) == 0 && len(r.newborn) == 0 {
@@ -132,7 +132,7 @@ func (r *reading) end(now time.Time) {
 	defer t.mu.Unlock()
 	homes := make(map[*group]*group, len(r.newborn))
 	for _, g := range r.newborn {
-		homes[g] = t.settle(g)
+		homes[g] = t.installGroup(g)
 	}
 	for at, m := range r.found {
 		home, ok := homes[at.group]
@@ -144,36 +144,36 @@ func (r *reading) end(now time.Time) {
 	}
 }
 
-// homeOf returns a group that was in the table when the batch began, or what took its
-// place: it may have been evicted since the table was given up. t.mu is held.
+// homeOf returns a group that was in the table when the batch began, or its replacement:
+// it may have been evicted since the table was unlocked. t.mu is held.
 func (t *table) homeOf(g *group) *group {
-	if g == t.beyond || t.groups[g.Group] == g {
+	if g == t.overflowGroup || t.groups[g.Group] == g {
 		return g
 	}
-	return t.settle(g)
+	return t.installGroup(g)
 }
 
-// settle returns the group of that name, which another batch may have brought in
-// the meantime. t.mu is held.
-func (t *table) settle(g *group) *group {
+// installGroup adds a group, or returns the one of that name that another batch has added
+// in the meantime. t.mu is held.
+func (t *table) installGroup(g *group) *group {
 	home, ok := t.groups[g.Group]
 	full, _ := t.fullFor(g.sender, 0, 0)
 	switch {
 	case ok:
 	case full:
-		home = t.beyond
+		home = t.overflowGroup
 	default:
 		home = t.newGroup(cloneGroup(g.Group), strings.Clone(g.sender))
 		t.born++
 		home.ordinal = t.born
-		home.moved.until.Store(g.moved.until.Load())
+		home.takeover.until.Store(g.takeover.until.Load())
 		t.groups[home.Group] = home
-		t.hold(home.sender, 1, 0)
+		t.addHolding(home.sender, 1, 0)
 	}
-	if g.moved.until.Load() == hasReported {
-		home.moved.reports()
+	if g.takeover.until.Load() == hasReported {
+		home.takeover.reported()
 	}
-	home.rest.merge(g.rest)
+	home.overflow.merge(g.overflow)
 	home.usd.Store(g.usd.Load())
 	return home
 }
@@ -183,8 +183,8 @@ func (t *table) place(g *group, key methodKey, m *method, now time.Time) {
 	home, ok := g.methods[m.function]
 	_, full := t.fullFor(g.sender, 0, 0)
 	switch {
-	case !ok && (full || g == t.beyond):
-		home = g.rest
+	case !ok && (full || g == t.overflowGroup):
+		home = g.overflow
 	case !ok:
 		key = key.clone()
 		home = t.newMethod(g, key.parse(), key.function)
@@ -200,7 +200,7 @@ func (t *table) place(g *group, key methodKey, m *method, now time.Time) {
 	}
 }
 
-// plainly tells whether the key is a qualified name and nothing else.
+// plainly reports whether the key is a qualified name and nothing else.
 func (k methodKey) plainly() bool { return !k.apart && k.signature == "" }
 
 func (g *group) spelled(key methodKey) bool {
@@ -214,7 +214,7 @@ func (g *group) spelled(key methodKey) bool {
 // any number of them.
 func (t *table) spell(g *group, key methodKey, m *method) {
 	t.count++
-	t.hold(g.sender, 0, 1)
+	t.addHolding(g.sender, 0, 1)
 	m.spellings++
 	if key.plainly() {
 		g.plain[key.function] = m
@@ -226,13 +226,13 @@ func (t *table) spell(g *group, key methodKey, m *method) {
 	}
 }
 
-// merge takes what another place of the method has learned, which is not used any
-// more. Several batches may bring the same place: what it learned counts once.
+// merge adds what another instance of the method has learned, which is not used any
+// more. Several batches may bring the same instance: it is added once.
 func (m *method) merge(from *method) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.now.add(&from.now)
-	from.now = sums{}
+	m.now.addMethodSums(&from.now)
+	from.now = methodSums{}
 	m.used = max(m.used, from.used)
 	if from.arrived > 0 {
 		m.arrived = from.arrived

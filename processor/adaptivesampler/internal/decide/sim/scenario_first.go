@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// hotMethods are 60 that are called 0.5 to 200,000 times a second.
+// hotMethods returns 60 that are called 0.5 to 200,000 times a second.
 func hotMethods(service string, seed uint64) []*Method {
 	methods := Population(seed, 60, decide.Group{Service: service, Version: "1"})
 	for i, m := range methods {
@@ -28,7 +28,7 @@ type event struct {
 }
 
 var (
-	newService = func(f *fleet) { f.run("mail") }
+	newService = func(f *fleet) { f.startService("mail") }
 	surge      = func(f *fleet) { f.times = 20 }
 	events     = []event{
 		{name: "cold start", collectors: 1, service: "shop"},
@@ -47,8 +47,8 @@ const (
 	shipped      = 100                 // records a second, of config/collector.yaml
 )
 
-// run starts two processes of a service.
-func (f *fleet) run(service string) {
+// startService starts two processes of a service.
+func (f *fleet) startService(service string) {
 	for i := range 2 {
 		f.join(service, i%len(f.collectors), 0.5)
 	}
@@ -59,11 +59,11 @@ func shippedFleet(collectors int, either bool, seed uint64) *fleet {
 	cfg.Budget.RecordsPerSecond = shipped
 	f := newFleet(slices.Concat(hotMethods("shop", seed), hotMethods("mail", seed+1)), cfg, collectors, seed)
 	f.either = either
-	f.run("shop")
+	f.startService("shop")
 	return f
 }
 
-// First is what is kept of a service when something happens, by interval, over the target.
+// First returns what is kept of a service when something happens, by interval, over the target.
 func First(e *event, seed uint64) []float64 {
 	f := shippedFleet(e.collectors, e.either, seed)
 	if e.settled {
@@ -81,7 +81,7 @@ func First(e *event, seed uint64) []float64 {
 	return kept
 }
 
-// Steady is how often the rate of any method turns at most in any hour of steady load, calls
+// Steady returns how often the rate of any method turns at most in any hour of steady load, calls
 // coming so many at a time, hours after the start.
 func Steady(collectors int, bunch float64, hours int, seed uint64) (most int) {
 	f := shippedFleet(collectors, false, seed)

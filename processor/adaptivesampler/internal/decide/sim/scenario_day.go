@@ -10,13 +10,13 @@ import (
 // Day is what a strategy makes of one ordinary day.
 type Day struct {
 	TotalError float64 // relative standard error of the cost of all methods
-	TopShare   float64 // of the dearest tenth, the part known to 2%
+	TopShare   float64 // of the most expensive tenth, the part known to 2%
 	Records    float64
 	Floor      float64 // part of the methods that have the floor, or all their calls
-	Worst      float64 // the minute with the most records, beside what is allowed
+	Worst      float64 // the minute with the most records, relative to what is allowed
 }
 
-// budgetOf is the configured strategy with the design's budget for so many
+// budgetOf returns the configured strategy with the design's budget for so many
 // methods.
 func budgetOf(methods int) (decide.Config, float64) {
 	cfg := decide.DefaultConfig()
@@ -25,11 +25,11 @@ func budgetOf(methods int) (decide.Config, float64) {
 	return cfg, perDay / minutesPerDay
 }
 
-// allowed is how many records a minute may have: a tenth above the budget, and
+// allowed returns how many records a minute may have: a tenth above the budget, and
 // chance.
 func allowed(budget float64) float64 { return budget * (1.1 + 4/math.Sqrt(budget)) }
 
-// OneDay learns for some minutes and judges the day after.
+// OneDay learns for some minutes and evaluates the day after.
 func OneDay(methods []*Method, stepper Stepper, budget, floor float64, learning int, seed uint64) Day {
 	w := NewWorld(methods, stepper, seed)
 	for range learning {

@@ -7,7 +7,7 @@ import (
 )
 
 // settled is how long a world runs before something happens to it, and watched
-// for how long it is looked at after that, in minutes.
+// for how long it is observed after that, in minutes.
 const (
 	settled = 2 * 60
 	watched = 60
@@ -18,7 +18,7 @@ type After struct {
 	TooMany int     // the last interval with more records than allowed, counted from 1; 0 = none
 	Spent   int     // the first interval in which 90% of the budget is spent
 	Later   float64 // part of the budget spent from the 11th interval on
-	Most    float64 // the interval with the most records from the 11th on, beside what is allowed
+	Most    float64 // the interval with the most records from the 11th on, relative to what is allowed
 	Turns   float64 // turns per method and hour, from the 11th interval on
 }
 
@@ -37,17 +37,17 @@ func Change(w *World, budget float64, load Load) After {
 		if i > 10 {
 			after.Later += passed.Records / budget / (watched - 10)
 			after.Most = max(after.Most, passed.Records/allowed(budget))
-			turns.look(w)
+			turns.observe(w)
 		}
 	}
 	after.Turns = turns.perHour()
 	return after
 }
 
-// times is a load that is so many times the average.
+// times returns a load that is so many times the average.
 func times(factor float64) Load { return func(*Method, int) float64 { return factor } }
 
-// Rest is a steady load and how much the rates move under it: turns per method and hour, and
+// Rest returns a steady load and how much the rates move under it: turns per method and hour, and
 // the part of the hours of a method in which its rate turned more than once.
 func Rest(w *World, hours int) (perHour, often float64) {
 	var turns turns
@@ -56,7 +56,7 @@ func Rest(w *World, hours int) (perHour, often float64) {
 		before := turns.ofEach()
 		for range 60 {
 			w.Pass(steady)
-			turns.look(w)
+			turns.observe(w)
 		}
 		for i, z := range turns.zigzags {
 			if before == nil && z.turns > 1 || before != nil && z.turns-before[i] > 1 {
@@ -71,8 +71,8 @@ func Rest(w *World, hours int) (perHour, often float64) {
 // tenth one way, and then by more than a tenth of its value the other way, has
 // turned once.
 type turns struct {
-	zigzags []zigzag
-	looks   int
+	zigzags      []zigzag
+	observations int
 }
 
 const turnedBy = 0.1
@@ -83,17 +83,17 @@ type zigzag struct {
 	turns     int
 }
 
-func (t *turns) look(w *World) {
+func (t *turns) observe(w *World) {
 	if t.zigzags == nil {
 		t.zigzags = make([]zigzag, len(w.Methods))
 	}
-	t.looks++
+	t.observations++
 	for i, rate := range w.rates {
 		t.zigzags[i].next(rate.next)
 	}
 }
 
-// ofEach are those of each method so far.
+// ofEach returns the turns of each method so far.
 func (t *turns) ofEach() []int {
 	var all []int
 	for _, z := range t.zigzags {
@@ -110,7 +110,7 @@ func (t *turns) all() (n int) {
 }
 
 func (t *turns) perHour() float64 {
-	return float64(t.all()) / float64(len(t.zigzags)) / (float64(t.looks) / 60)
+	return float64(t.all()) / float64(len(t.zigzags)) / (float64(t.observations) / 60)
 }
 
 // next follows a rate.

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// idleLong is how long a method must have been idle to give its place to
-	// another when the book is full.
+	// idleLong is how long a method must have been idle to be evicted when the store
+	// is full.
 	idleLong = time.Hour
 
 	// maxOverflows bounds the groups that have a key for their overflow, beyond
@@ -18,15 +18,15 @@ const (
 	maxOverflows = 1000
 )
 
-// book is what is known of all methods.
-type book struct {
+// methodStore holds what is known of all methods.
+type methodStore struct {
 	cfg       Config
 	methods   map[Key]*method
 	order     []*method // as they came, so that sums do not depend on a map's order
 	services  map[serviceKey]*service
 	versions  map[Group]*version
 	overflows int
-	trim      float64   // of the budget that all share, see pot.trimmed
+	trim      float64   // of the budget that all share, see allocation.trimmed
 	last      time.Time // of the last step
 	seconds   float64   // that it showed
 	running   bool      // there was a step since the start
@@ -35,8 +35,8 @@ type book struct {
 	decisions []Decision
 }
 
-func newBook(cfg Config) *book {
-	return &book{
+func newMethodStore(cfg Config) *methodStore {
+	return &methodStore{
 		cfg:      cfg,
 		methods:  make(map[Key]*method),
 		services: make(map[serviceKey]*service),
@@ -46,8 +46,8 @@ func newBook(cfg Config) *book {
 	}
 }
 
-// learn takes in an interval.
-func (b *book) learn(now time.Time, seen []Seen) {
+// learnInterval adds the observations of an interval.
+func (b *methodStore) learnInterval(now time.Time, seen []Observation) {
 	elapsed := now.Sub(b.last)
 	factor := 1.0
 	if !b.last.IsZero() {
@@ -71,7 +71,7 @@ func (b *book) learn(now time.Time, seen []Seen) {
 		m.age(factor)
 	}
 	for i := range seen {
-		b.take(now, &seen[i])
+		b.addObservation(now, &seen[i])
 	}
 	for _, v := range b.versions {
 		v.wait(seconds)
@@ -83,8 +83,8 @@ func (b *book) learn(now time.Time, seen []Seen) {
 	b.stats.Methods = len(b.order)
 }
 
-// take puts what was seen of a method into its place.
-func (b *book) take(now time.Time, s *Seen) {
+// addObservation adds an observation to its method, or to the overflow of its group.
+func (b *methodStore) addObservation(now time.Time, s *Observation) {
 	if !sound(s.Calls) || s.Calls == 0 && s.Wall.Records == 0 && s.Arrived == 0 {
 		return
 	}
@@ -95,11 +95,11 @@ func (b *book) take(now time.Time, s *Seen) {
 			return
 		}
 	}
-	m.take(now, s, b.cfg.Scorecard.Meter)
+	m.addObservation(now, s, b.cfg.Scorecard.Meter)
 }
 
-// place finds the method of a key, or makes it if there is room.
-func (b *book) place(now time.Time, key Key) *method {
+// place returns the method of a key, which it makes if there is room, else nil.
+func (b *methodStore) place(now time.Time, key Key) *method {
 	if m, ok := b.methods[key]; ok {
 		return m
 	}
@@ -114,19 +114,19 @@ func (b *book) place(now time.Time, key Key) *method {
 	}
 	v := b.version(now, key.Group)
 	m := &method{key: key, version: v, seen: now}
-	b.add(m)
+	b.addMethod(m)
 	b.inherit(m)
 	return m
 }
 
-func (b *book) add(m *method) {
+func (b *methodStore) addMethod(m *method) {
 	b.methods[m.key] = m
 	b.order = append(b.order, m)
 	m.version.methods++
 }
 
-// version finds the version of a group, or makes it.
-func (b *book) version(now time.Time, g Group) *version {
+// version returns the version of a group, which it makes if it is new.
+func (b *methodStore) version(now time.Time, g Group) *version {
 	if v, ok := b.versions[g]; ok {
 		return v
 	}
@@ -145,9 +145,9 @@ func (b *book) version(now time.Time, g Group) *version {
 	return v
 }
 
-// evict takes the methods out that have been idle longest, a tenth of the book
-// at most, and tells whether there were any. It looks once per step.
-func (b *book) evict(now time.Time) bool {
+// evict removes the methods that have been idle longest, a tenth of the store at most,
+// and reports whether there were any. It searches once per step.
+func (b *methodStore) evict(now time.Time) bool {
 	if b.evictedAt.Equal(now) {
 		return false
 	}
@@ -168,9 +168,9 @@ func (b *book) evict(now time.Time) bool {
 	return len(idle) > 0
 }
 
-// forget takes out what has not been seen for long. A method that is switched
+// forget removes methods that have not been seen for long. A method that is switched
 // off cannot be seen; it stays as long as its version does.
-func (b *book) forget(now time.Time) {
+func (b *methodStore) forget(now time.Time) {
 	b.remove(func(m *method) bool {
 		seen := m.seen
 		if m.score.off() && m.version.last.After(seen) {
@@ -180,7 +180,7 @@ func (b *book) forget(now time.Time) {
 	})
 }
 
-func (b *book) remove(which func(*method) bool) {
+func (b *methodStore) remove(which func(*method) bool) {
 	b.order = slices.DeleteFunc(b.order, func(m *method) bool {
 		if !which(m) {
 			return false
@@ -197,7 +197,7 @@ func (b *book) remove(which func(*method) bool) {
 	})
 }
 
-func (b *book) drop(v *version) {
+func (b *methodStore) drop(v *version) {
 	delete(b.versions, v.group)
 	s := v.service
 	s.versions = slices.DeleteFunc(s.versions, func(other *version) bool { return other == v })
@@ -209,9 +209,9 @@ func (b *book) drop(v *version) {
 	}
 }
 
-// Rules makes the methods follow another method file. What it says is off is not
-// heard from now on, so the next step learns nothing of it.
-func (b *book) Rules(of func(Key) *methodfile.Rule) {
+// Rules applies another method file to the methods. Methods that it switches off are not
+// seen from now on, so the next step learns nothing of them.
+func (b *methodStore) Rules(of func(Key) *methodfile.Rule) {
 	for _, m := range b.order {
 		if m.rule = of(m.key); m.rule != nil && m.rule.Mode == methodfile.ModeOff {
 			m.mode = methodfile.ModeOff
@@ -219,11 +219,11 @@ func (b *book) Rules(of func(Key) *methodfile.Rule) {
 	}
 }
 
-// Stats are the figures of the last step.
-func (b *book) Stats() Stats { return b.stats }
+// Stats returns the figures of the last step.
+func (b *methodStore) Stats() Stats { return b.stats }
 
-// Unknown is what holds for methods without a decision.
-func (b *book) Unknown(g Group) Decision {
+// Unknown returns the decision for methods that Step returns none for.
+func (b *methodStore) Unknown(g Group) Decision {
 	d := Decision{Key: Key{Group: g}, Mode: methodfile.ModeSample, P: b.cfg.ColdStart.Rate, Reason: reasonCold, EntryShare: math.NaN()}
 	if m, ok := b.methods[g.Overflow()]; ok && m.p > 0 {
 		d.P, d.Reason = min(d.P, m.p), ReasonOverflow
@@ -231,8 +231,8 @@ func (b *book) Unknown(g Group) Decision {
 	return d
 }
 
-// report makes the decisions of what the step has left in the methods.
-func (b *book) report() []Decision {
+// report returns the decisions that the step has left in the methods.
+func (b *methodStore) report() []Decision {
 	b.decisions = slices.Grow(b.decisions[:0], len(b.order))
 	b.stats.Planned, b.stats.Off = 0, 0
 	for _, m := range b.order {

@@ -57,11 +57,11 @@ type estimated struct{ truth, expected, total, error, plain, dropped float64 }
 type watchedMethod struct {
 	*Method
 	sdk, here float64
-	minutes   []cell
+	minutes   []estimateCell
 	truth     float64
 	records   float64
 	sum       float64
-	weak      []cell // without what was dropped
+	weak      []estimateCell // without what was dropped
 }
 
 func unbiasedRun(seed uint64) []estimated {
@@ -83,7 +83,7 @@ func unbiasedRun(seed uint64) []estimated {
 		if minute%20 == 0 {
 			busy = math.Exp(r.NormFloat64())
 		}
-		seen := make([]decide.Seen, 0, len(methods))
+		seen := make([]decide.Observation, 0, len(methods))
 		for _, m := range methods {
 			seen = append(seen, m.pass(r, busy))
 			m.sdk = m.here // what was decided a minute ago arrives
@@ -101,23 +101,23 @@ func unbiasedRun(seed uint64) []estimated {
 
 // pass lets a minute pass: the SDK keeps calls at its rate, the processor thins
 // them to the one it has decided since, a full queue folds the slow ones.
-func (m *watchedMethod) pass(r *rand.Rand, busy float64) decide.Seen {
+func (m *watchedMethod) pass(r *rand.Rand, busy float64) decide.Observation {
 	calls := poisson(r, m.Calls*busy)
 	mean := m.Mean * math.Sqrt(busy)
 	values := lognormalOf(mean, m.Spread)
 	p := min(m.sdk, m.here)
 	kept := binomial(r, binomial(r, calls, m.sdk), p/m.sdk)
 	full := busy > 2
-	var c, weak cell
+	var c, weak estimateCell
 	c.calls, weak.calls = calls, calls
-	s := decide.Seen{Key: m.Key, Calls: calls, Arrived: m.sdk}
+	s := decide.Observation{Key: m.Key, Calls: calls, Arrived: m.sdk}
 	for range int(kept) {
 		x := values.draw(r)
-		c.add(x, 1/p)
+		c.addRecord(x, 1/p)
 		m.truth += x
 		m.sum += x
 		if !full || x < mean || r.Float64() < 0.5 {
-			weak.add(x, 1/p)
+			weak.addRecord(x, 1/p)
 		}
 		s.Wall.Records++
 		s.Wall.Weight += 1 / p
@@ -132,7 +132,7 @@ func (m *watchedMethod) pass(r *rand.Rand, busy float64) decide.Seen {
 	return s
 }
 
-// unseen is the time of the calls that nobody kept.
+// unseen returns the time of the calls that nobody kept.
 func unseen(r *rand.Rand, values lognormal, mean, spread, calls float64) float64 {
 	if calls > 200 {
 		return calls*mean + math.Sqrt(calls)*mean*spread*r.NormFloat64()

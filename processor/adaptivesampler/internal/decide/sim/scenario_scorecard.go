@@ -12,16 +12,16 @@ type Scored struct {
 	Off      [2]float64 // part of the calls of cheap methods that have no probe, by day
 	Wrong    float64    // part of the methods worth a probe that were ever off
 	Heavy    float64    // part of them that are hotspots or unmanaged after two days
-	Back     float64    // part of the cheap ones that became dear and are on again
-	Pins     float64    // part of the looks at pinned cheap methods that found them on
+	Back     float64    // part of the cheap ones that became expensive and are on again
+	Pins     float64    // part of the checks of pinned cheap methods that found them on
 	Switches float64    // changes of a mode per method and hour of the second day
 	Counted  float64    // calls that records stand for by those that were counted, less 1
 }
 
 // Kinds of methods. A wrapper takes 20 us a call and gives 19 of them to its
-// callee: +1 and -2. What grows is cheap for half a day and then dear.
+// callee: +1 and -2. What grows is cheap for half a day and then expensive.
 const (
-	dear = iota
+	expensive = iota
 	cheap
 	wrapper
 	callee
@@ -72,7 +72,7 @@ func Score(size int, seed uint64) Scored {
 		for i, m := range methods {
 			d := w.Decision(m)
 			switch i % kinds {
-			case dear, callee:
+			case expensive, callee:
 				wrong[m] = wrong[m] || d.Mode == methodfile.ModeOff
 			case pinnedCheap:
 				if d.P == m.Rule.Rate {
@@ -91,7 +91,7 @@ func Score(size int, seed uint64) Scored {
 		calls += t.Calls
 		stood += t.Weights
 		switch i % kinds {
-		case dear, callee:
+		case expensive, callee:
 			if d.Score == decide.ScoreHotspot || d.Score == decide.ScoreUnmanaged {
 				heavy++
 			}
@@ -110,7 +110,7 @@ func Score(size int, seed uint64) Scored {
 	return s
 }
 
-// unprobed is the part of the calls of cheap methods that ran while they were off,
+// unprobed returns the part of the calls of cheap methods that ran while they were off,
 // since the last reset.
 func unprobed(w *World) float64 {
 	var off, all float64

@@ -11,14 +11,14 @@ import (
 // Rollout is what a new version gets that takes a tenth of the calls.
 type Rollout struct {
 	TooMany int     // as in After
-	Even    float64 // median over methods of the new version's records beside the old one's
-	Scarcer float64 // median over the dearest methods of the records of the side with fewer
+	Even    float64 // median over methods of the new version's records relative to the old one's
+	Scarcer float64 // median over the most expensive methods of the records of the side with fewer
 	Spent   float64 // records of all in the last half of the hour, as part of the budget
 }
 
 const canary = 0.1
 
-// Deploy runs a new version beside the old one for an hour.
+// Deploy runs a new version alongside the old one for an hour.
 func Deploy(size int, boost bool, seed uint64) Rollout {
 	cfg, budget := budgetOf(size)
 	cfg.Boost.Enabled = boost
