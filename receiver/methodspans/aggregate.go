@@ -27,7 +27,7 @@ var (
 // wall sum or its weight nothing of it is usable. CPU sums, squares, maxima,
 // histograms and errors go each on their own.
 func (n *normalizer) aggregate(span ptrace.Span, p *pass) bool {
-	r := &p.reading
+	r := &p.parsed
 	measured := r.wholeOf(fieldMeasured)
 	if measured <= 0 {
 		p.fault(measuredAbsent, dropped)
@@ -62,7 +62,7 @@ func (n *normalizer) aggregate(span ptrace.Span, p *pass) bool {
 
 // aggregateCPU makes the CPU sums true or absent.
 func (n *normalizer) aggregateCPU(attributes pcommon.Map, measured int64, p *pass) {
-	r := &p.reading
+	r := &p.parsed
 	timed := r.wholeOf(fieldCPUMeasured)
 	reason := n.judgeCPU(measured, p)
 	if reason == reasonCount {
@@ -85,8 +85,8 @@ func (n *normalizer) aggregateCPU(attributes pcommon.Map, measured int64, p *pas
 }
 
 // judgeCPU finds what makes the CPU sums unusable; reasonCount if nothing does.
-func (n *normalizer) judgeCPU(measured int64, p *pass) reason {
-	r := &p.reading
+func (n *normalizer) judgeCPU(measured int64, p *pass) faultReason {
+	r := &p.parsed
 	timed, sum := r.wholeOf(fieldCPUMeasured), r.wholeOf(fieldCPUSum)
 	probability := r.numberOf(fieldCPUP)
 	switch {
@@ -114,7 +114,7 @@ func (n *normalizer) judgeCPU(measured int64, p *pass) reason {
 // sum x and maximum m it is certain that x/n <= m <= x and that their squares
 // add up to between x^2/n (all equal) and x m.
 func (p *pass) checkSide(attributes pcommon.Map, s side, n int64) {
-	r := &p.reading
+	r := &p.parsed
 	sum := float64(r.wholeOf(s.sum))
 	largest := sum
 	if r.seen.has(s.max) {

@@ -1,10 +1,10 @@
 package methodspans
 
-// maxDepth bounds how far an ancestor is looked for; it ends circles, too.
+// maxDepth bounds how far an ancestor is searched; it ends cycles, too.
 const maxDepth = 128
 
-// learnTraces finds out what is known of the traces of a resource, and remembers what roots
-// say for the spans that other processes send.
+// learnTraces learns the sampling of the traces of a resource, and remembers that of roots
+// for the spans that other processes send.
 func (n *normalizer) learnTraces(p *pass) {
 	f := &p.foreign
 	s := &f.sampler
@@ -52,7 +52,7 @@ func (n *normalizer) learnTraces(p *pass) {
 	}
 }
 
-// placeOf is the place of a span's trace, mostly that of the span before.
+// placeOf returns the index of a span's trace, mostly that of the span before.
 func (f *foreignScratch) placeOf(i int) int32 {
 	id := f.spans[i].span.TraceID()
 	if i > 0 && id == f.spans[i-1].span.TraceID() {
@@ -70,7 +70,7 @@ func (f *foreignScratch) placeOf(i int) int32 {
 // ofOthers stands for a trace of which spans say their probability, but not the root.
 const ofOthers = -1
 
-// estimateOf is the ratio that follows from the traces of the service, if one does. Where only few
+// estimateOf returns the ratio that follows from the traces of the service, if one does. Where only few
 // roots have not said theirs, as where children leave before their root, it is that of all traces.
 func (n *normalizer) estimateOf(p *pass) (float64, bool) {
 	if p.foreign.stated || !p.foreign.sampler.random {
@@ -82,7 +82,7 @@ func (n *normalizer) estimateOf(p *pass) (float64, bool) {
 	return p.service.ratioAll.ratio()
 }
 
-// probabilityOf returns what is known of a span by its own trace state, by that of its nearest
+// probabilityOf returns the probability of a span by its own trace state, by that of its nearest
 // ancestor that has one, by the rate served to its root, or by its root elsewhere. The basis is
 // unknown if nothing is.
 func (p *pass) probabilityOf(i int) (probability float64, basis basis) {
@@ -108,7 +108,7 @@ func (p *pass) probabilityOf(i int) (probability float64, basis basis) {
 	return 0, unknown
 }
 
-// below is the basis of a span whose ancestor has one. What was served counts for the whole
+// below returns the basis of a span whose ancestor has one. What was served counts for the whole
 // service.
 func below(ancestor basis) basis {
 	if ancestor == served {

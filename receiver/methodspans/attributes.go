@@ -13,7 +13,7 @@ import (
 )
 
 // Quantities by the kinds of span that have them. On another kind they would be
-// added up by whoever reads the span, so there they are removed.
+// added up by a reader of the span, so there they are removed.
 var (
 	wallSums = setOf(fieldWallSum, fieldWallSquares, fieldWallMax, fieldWallBins, fieldWallCounts)
 	cpuSums  = setOf(fieldCPUSum, fieldCPUSquares, fieldCPUMax, fieldCPUBins, fieldCPUCounts, fieldCPUMeasured)
@@ -29,7 +29,7 @@ var (
 	// Texts whose length is limited and that may simply be absent.
 	optionalTexts = [...]field{fieldSignature, fieldRequest, fieldGroup, fieldTier, fieldReason, fieldPriceSource, fieldStack}
 
-	// Fields whose bad values are judged where the kind is, with reasons of
+	// Fields whose bad values are checked where the kind is, with reasons of
 	// their own.
 	judged   = allQuantities | notReserved | setOf(fieldKind, fieldCPUState, fieldStratum, fieldBasis)
 	judgedOf = [...]fields{
@@ -40,31 +40,31 @@ var (
 	}
 
 	// What a span of another SDK may say in our namespace: correlation, which claims no
-	// quantity, and what it has measured, which is judged like a measurement of ours.
+	// quantity, and what it has measured, which is checked like a measurement of ours.
 	foreignMayHave = setOf(fieldSignature, fieldRequest, fieldGroup, fieldStack) | notReserved | stated
 	stated         = setOf(fieldP, fieldCPUTime, fieldCPUP, fieldCPUState)
 	notReserved    = setOf(fieldFunction, fieldOldNamespace, fieldOldFunction)
 )
 
-// remove takes fields out of a span and out of what was read of it.
+// remove removes fields from a span and from its parsed form.
 func (p *pass) remove(attributes pcommon.Map, s fields) {
 	attributes.RemoveIf(func(name string, _ pcommon.Value) bool {
 		f, _ := fieldOf(name)
 		return f != noField && s.has(f)
 	})
-	p.reading.forget(s)
+	p.parsed.forget(s)
 }
 
-// misplaced are the quantities that spans of this kind do not have.
-func (r *reading) misplaced(k kind) fields { return r.seen & allQuantities &^ quantitiesOf[k] }
+// misplaced returns the quantities that spans of this kind do not have.
+func (r *parsedSpan) misplaced(k kind) fields { return r.seen & allQuantities &^ quantitiesOf[k] }
 
-// bad are the fields with bad values that have no reason of their own.
-func (r *reading) bad(k kind) fields { return r.seen &^ r.good &^ judgedOf[k] }
+// bad returns the fields with bad values that have no reason of their own.
+func (r *parsedSpan) bad(k kind) fields { return r.seen &^ r.good &^ judgedOf[k] }
 
 // tidy corrects what can be wrong with the attributes of any kind of span. It
 // changes nothing, and costs next to nothing, where nothing is wrong.
 func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *pass) {
-	r := &p.reading
+	r := &p.parsed
 	if r.duplicate {
 		p.fault(attributeDuplicate, corrected)
 		removeRepeated(attributes)
@@ -113,7 +113,7 @@ func removeRepeated(attributes pcommon.Map) {
 // repairUTF8 replaces what is no UTF-8 in the texts of a span: one such byte
 // would make a whole batch unwritable further on.
 func (p *pass) repairUTF8(attributes pcommon.Map) {
-	r := &p.reading
+	r := &p.parsed
 	attributes.Range(func(name string, v pcommon.Value) bool {
 		if f, _ := fieldOf(name); f != noField && r.notUTF8.has(f) {
 			r.text[f] = validUTF8(r.text[f])
@@ -125,14 +125,14 @@ func (p *pass) repairUTF8(attributes pcommon.Map) {
 
 func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// claimed are the fields that a span of another SDK may not have, or not so.
-func (r *reading) claimed() fields {
+// claimed returns the fields that a span of another SDK may not have, or not so.
+func (r *parsedSpan) claimed() fields {
 	return r.seen &^ (foreignMayHave & (r.good | notReserved | stated))
 }
 
 // tidyForeign removes what only our SDK may claim, and repairs texts.
 func (n *normalizer) tidyForeign(attributes pcommon.Map, p *pass) {
-	r := &p.reading
+	r := &p.parsed
 	if r.duplicate {
 		p.fault(attributeDuplicate, corrected)
 		removeRepeated(attributes)
@@ -148,9 +148,9 @@ func (n *normalizer) tidyForeign(attributes pcommon.Map, p *pass) {
 	n.tidyTexts(attributes, p)
 }
 
-// tidyTexts repairs or removes texts that nobody could store.
+// tidyTexts repairs or removes texts that cannot be stored.
 func (n *normalizer) tidyTexts(attributes pcommon.Map, p *pass) {
-	r := &p.reading
+	r := &p.parsed
 	if r.notUTF8 != 0 {
 		p.fault(notUTF8, corrected)
 		p.repairUTF8(attributes)
@@ -171,7 +171,7 @@ func (n *normalizer) tidyTexts(attributes pcommon.Map, p *pass) {
 const maxStack = 16 << 10
 
 // repairResources does the same for the texts of resources, which every row of a
-// process will bear, and removes prices that nobody vouches for.
+// process will have, and removes untrusted prices.
 func (n *normalizer) repairResources(td ptrace.Traces, t *tally) {
 	for _, rs := range td.ResourceSpans().All() {
 		n.untrustedPrice(rs.Resource().Attributes(), t)
@@ -192,7 +192,7 @@ func (n *normalizer) repairResources(td ptrace.Traces, t *tally) {
 	}
 }
 
-// shortened cuts a text that tells processes apart. Different texts stay different.
+// shortened cuts a text that identifies processes. Different texts stay different.
 func shortened(text string, length int) string {
 	sum := sha256.Sum256([]byte(text))
 	mark := "~" + hex.EncodeToString(sum[:8])

@@ -35,7 +35,7 @@ func TestUnknownKindPasses(t *testing.T) {
 }
 
 // pcommon.Map makes no two attributes of one name; a wire may carry them. The
-// first counts, for us and for whoever reads the span behind us.
+// first counts, here and for later readers of the span.
 func TestDuplicateAttributes(t *testing.T) {
 	td := batch("a", 1, func(spans ptrace.SpanSlice) {
 		addCall(spans).Attributes().PutDouble("corehour.cpu.q", math.NaN())

@@ -93,7 +93,7 @@ func TestLegacyProbability(t *testing.T) {
 // Traces that a ratio sampler of Go kept tell its ratio from the 50th on, in the service behind it, too.
 func TestEstimatedProbability(t *testing.T) {
 	const ratio = 0.125
-	r := start(t, testConfig(func(c *Config) { c.AssumedRates = map[string]float64{"told": 0.2} }), nil)
+	r := start(t, testConfig(func(c *Config) { c.AssumedRates = map[string]float64{"served": 0.2} }), nil)
 	ids := keptBy(sdktrace.TraceIDRatioBased(ratio), randomIDs(rand.New(rand.NewPCG(22, 4)), 8000))
 	send := func(service, sdk string) (calls float64, bases map[string]int) {
 		bases = map[string]int{}
@@ -111,7 +111,7 @@ func TestEstimatedProbability(t *testing.T) {
 	calls, bases := send("store", "opentelemetry")
 	assert.Equal(t, map[string]int{"assumed": 49, "estimated": len(ids) - 49}, bases)
 	assert.InEpsilon(t, float64(len(ids)-49)/ratio+49, calls, 0.02)
-	_, bases = send("told", "opentelemetry")
+	_, bases = send("served", "opentelemetry")
 	assert.Equal(t, map[string]int{"configured": len(ids)}, bases)
 	_, bases = send("elsewhere", "zipkin")
 	assert.Equal(t, map[string]int{"assumed": len(ids)}, bases)
@@ -121,7 +121,7 @@ func TestEstimatedProbability(t *testing.T) {
 // have kept show that.
 func TestProcessThatHasNotAskedYet(t *testing.T) {
 	const ratio = 0.25
-	server := &told{rates: map[string]float64{"GET /cart": ratio}}
+	server := &servedOperations{rates: map[string]float64{"GET /cart": ratio}}
 	r := startWith(t, testConfig(func(c *Config) { c.ServedRates = &ratesID }), nil,
 		hostWith{componenttest.NewNopHost(), map[component.ID]component.Component{ratesID: server}})
 	drawn := randomIDs(rand.New(rand.NewPCG(22, 5)), 4189)

@@ -12,22 +12,22 @@ import (
 	"github.com/corehour/corehour/internal/shares"
 )
 
-// batches knows which batches of which process were accepted, so that a resend
+// batches knows which batches of which process were accepted, so that a retry
 // is not counted twice.
 //
-// A number goes through two states. While its request is on the way through
-// the pipeline it is in flight: a repeat waits for the outcome. When the
-// pipeline has accepted it, it is remembered: a repeat is dropped. When the
-// pipeline has refused it, it is forgotten: a repeat is processed.
+// A number goes through two states. While the pipeline processes its request it is
+// in flight: a duplicate waits for the outcome. When the pipeline has accepted it, it
+// is remembered: a duplicate is dropped. When the pipeline has refused it, it is
+// forgotten: a retry is processed.
 //
-// A repeat has the same content. What comes with a number that other content came
-// with is of somebody else, is marked and stored.
+// A duplicate has the same content. Other content with the same number comes from
+// another process; it is marked and stored.
 type batches struct {
 	remembered int
 
 	mu        sync.Mutex
-	instances *shares.Table[methodspan.ProcessKey, *window]
-	flights   map[batchKey]inFlight // as many as the requests being served carry
+	instances *shares.Table[methodspan.ProcessKey, *sequenceWindow]
+	pending   map[batchKey]pendingBatch // as many as the requests being served carry
 }
 
 type batchKey struct {
@@ -35,36 +35,36 @@ type batchKey struct {
 	seq     int64
 }
 
-// flight is one request on its way through the pipeline.
-type flight struct{ done chan struct{} }
+// pendingRequest is one request in flight in the pipeline.
+type pendingRequest struct{ done chan struct{} }
 
-type inFlight struct {
-	*flight
+type pendingBatch struct {
+	*pendingRequest
 	digest uint32
 }
 
 func newBatches(maxInstances, remembered int) *batches {
 	return &batches{
 		remembered: remembered,
-		instances:  shares.New[methodspan.ProcessKey, *window](maxInstances),
-		flights:    make(map[batchKey]inFlight),
+		instances:  shares.New[methodspan.ProcessKey, *sequenceWindow](maxInstances),
+		pending:    make(map[batchKey]pendingBatch),
 	}
 }
 
-// claim is what a request holds: the numbers it may process, and the scopes
-// that repeat others.
-type claim struct {
-	flight  *flight
-	sender  string
-	held    []batchKey
-	repeats []place // in the order of the request
+// batchClaim is the numbers that a request may process, and its scopes that are
+// duplicates.
+type batchClaim struct {
+	flight     *pendingRequest
+	sender     string
+	held       []batchKey
+	duplicates []scopePosition // in the order of the request
 }
 
-// place of a scope in a request.
-type place struct{ resource, scope int }
+// scopePosition is the position of a scope in a request.
+type scopePosition struct{ resource, scope int }
 
 type numbered struct {
-	place
+	scopePosition
 	batchKey
 	scope  ptrace.ScopeSpans
 	digest uint32 // not 0
@@ -73,12 +73,12 @@ type numbered struct {
 // claim decides for every numbered scope of a request whether it is new. All
 // numbers are claimed in one step or none, so that two requests which carry
 // the same numbers in another order cannot wait for each other.
-func (b *batches) claim(ctx context.Context, td ptrace.Traces, sender string, t *tally) (claim, error) {
+func (b *batches) claim(ctx context.Context, td ptrace.Traces, sender string, t *tally) (batchClaim, error) {
 	scopes := numberedScopes(td, t)
 	if len(scopes) == 0 {
-		return claim{}, nil
+		return batchClaim{}, nil
 	}
-	c := claim{flight: &flight{done: make(chan struct{})}, sender: sender, held: make([]batchKey, 0, len(scopes))}
+	c := batchClaim{flight: &pendingRequest{done: make(chan struct{})}, sender: sender, held: make([]batchKey, 0, len(scopes))}
 	for {
 		busy := b.tryClaim(&c, scopes, t)
 		if busy == nil {
@@ -87,30 +87,30 @@ func (b *batches) claim(ctx context.Context, td ptrace.Traces, sender string, t 
 		select {
 		case <-busy.done:
 		case <-ctx.Done():
-			return claim{}, fmt.Errorf("waiting for an earlier copy of the batch: %w", context.Cause(ctx))
+			return batchClaim{}, fmt.Errorf("waiting for an earlier copy of the batch: %w", context.Cause(ctx))
 		}
 	}
 }
 
-// tryClaim returns the flight to wait for, if there is one.
-func (b *batches) tryClaim(c *claim, scopes []numbered, t *tally) *flight {
+// tryClaim claims the numbers, or returns the pending request to wait for.
+func (b *batches) tryClaim(c *batchClaim, scopes []numbered, t *tally) *pendingRequest {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range scopes {
-		if busy, ok := b.flights[s.batchKey]; ok {
-			return busy.flight
+		if busy, ok := b.pending[s.batchKey]; ok {
+			return busy.pendingRequest
 		}
 	}
 	for _, s := range scopes {
 		before, old := uint32(0), false
-		if here, ok := b.flights[s.batchKey]; ok { // twice in this request
+		if here, ok := b.pending[s.batchKey]; ok { // twice in this request
 			before = here.digest
 		} else if w, ok := b.instances.Get(s.process, c.sender); ok {
 			before, old = w.seen(s.seq)
 		}
 		switch {
 		case before == s.digest:
-			c.repeats = append(c.repeats, s.place)
+			c.duplicates = append(c.duplicates, s.scopePosition)
 			continue
 		case before != 0:
 			t.fault(batchConflict, passed)
@@ -119,34 +119,34 @@ func (b *batches) tryClaim(c *claim, scopes []numbered, t *tally) *flight {
 		case old:
 			t.overflow[tableBatches]++
 		}
-		b.flights[s.batchKey] = inFlight{c.flight, s.digest}
+		b.pending[s.batchKey] = pendingBatch{c.flight, s.digest}
 		c.held = append(c.held, s.batchKey)
 	}
-	t.duplicates += int64(len(c.repeats))
+	t.duplicates += int64(len(c.duplicates))
 	return nil
 }
 
-// settle ends the flight and wakes who waits for it. It tells how many
-// processes were forgotten to make room.
-func (b *batches) settle(c claim, accepted bool) (evicted int64) {
+// release ends a claim and wakes the duplicates that wait for it. It returns how many
+// processes were evicted.
+func (b *batches) release(c batchClaim, accepted bool) (evicted int64) {
 	if c.flight == nil {
 		return 0
 	}
 	b.mu.Lock()
 	for _, key := range c.held {
-		digest := b.flights[key].digest
-		delete(b.flights, key)
+		digest := b.pending[key].digest
+		delete(b.pending, key)
 		if !accepted {
 			continue
 		}
 		w, ok := b.instances.Get(key.process, c.sender)
 		if !ok {
-			w = newWindow(b.remembered)
+			w = newSequenceWindow(b.remembered)
 			if _, full := b.instances.Add(key.process, w, c.sender); full {
 				evicted++
 			}
 		}
-		w.add(key.seq, digest)
+		w.remember(key.seq, digest)
 	}
 	b.mu.Unlock()
 	close(c.flight.done)
@@ -157,12 +157,12 @@ func (b *batches) sizes(sizes *[tableCount]int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	sizes[tableInstances] = int64(b.instances.Len())
-	sizes[tableBatches] = int64(len(b.flights))
+	sizes[tableBatches] = int64(len(b.pending))
 }
 
-// numberedScopes finds the scopes whose repeats can be told. A number alone
-// does not do: without the instance and the start of the process two processes
-// could share it, and dropping the second one's batch would lose its calls.
+// numberedScopes returns the scopes whose duplicates can be recognised. A number alone
+// is not enough: without the instance and the start of the process two processes could
+// share it, and dropping the second one's batch would lose its calls.
 func numberedScopes(td ptrace.Traces, t *tally) []numbered {
 	var found []numbered
 	for i, rs := range td.ResourceSpans().All() {
@@ -184,13 +184,13 @@ func numberedScopes(td ptrace.Traces, t *tally) []numbered {
 				digest = digestOf(ss)
 				ss.Scope().Attributes().PutInt(methodspan.AttrBatchDigest, int64(digest))
 			}
-			found = append(found, numbered{place{i, j}, batchKey{resource.Key(), seq}, ss, max(1, uint32(digest))})
+			found = append(found, numbered{scopePosition{i, j}, batchKey{resource.Key(), seq}, ss, max(1, uint32(digest))})
 		}
 	}
 	return found
 }
 
-// digestOf is the same for a batch that is sent again, whoever encodes it, and another for other
+// digestOf returns the same digest for a batch that is sent again, by any encoder, and another for other
 // content: the ids of spans are random. The first receiver puts it on the batch, since a sampler
 // behind it may keep other spans the next time.
 func digestOf(ss ptrace.ScopeSpans) uint64 {
@@ -211,13 +211,13 @@ func digestOf(ss ptrace.ScopeSpans) uint64 {
 	return digest
 }
 
-// removeRepeats takes the repeated scopes out of the request, and resources
+// removeDuplicates removes the duplicate scopes from the request, and resources
 // that are empty without them.
-func (c *claim) removeRepeats(td ptrace.Traces) {
-	if len(c.repeats) == 0 {
+func (c *batchClaim) removeDuplicates(td ptrace.Traces) {
+	if len(c.duplicates) == 0 {
 		return
 	}
-	rest := c.repeats
+	rest := c.duplicates
 	i := -1
 	td.ResourceSpans().RemoveIf(func(rs ptrace.ResourceSpans) bool {
 		i++
@@ -225,7 +225,7 @@ func (c *claim) removeRepeats(td ptrace.Traces) {
 		j := -1
 		rs.ScopeSpans().RemoveIf(func(ptrace.ScopeSpans) bool {
 			j++
-			if len(rest) == 0 || rest[0] != (place{i, j}) {
+			if len(rest) == 0 || rest[0] != (scopePosition{i, j}) {
 				return false
 			}
 			rest = rest[1:]

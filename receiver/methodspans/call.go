@@ -31,7 +31,7 @@ func (n *normalizer) call(span ptrace.Span, p *pass) bool {
 
 // callCPU makes the CPU time true or absent.
 func (n *normalizer) callCPU(span ptrace.Span, wall int64, p *pass) {
-	r := &p.reading
+	r := &p.parsed
 	attributes := span.Attributes()
 	state := r.textOf(fieldCPUState)
 	if !r.seen.has(fieldCPUTime) {
@@ -80,7 +80,7 @@ func (n *normalizer) callCPU(span ptrace.Span, wall int64, p *pass) {
 	attributes.PutStr(methodspan.AttrCPUState, state)
 }
 
-// exceedsWall tells whether so much CPU time cannot have been used by n calls
+// exceedsWall reports whether so much CPU time cannot have been used by n calls
 // in so much wall time on one thread.
 func (n *normalizer) exceedsWall(cpu, wall, calls int64) bool {
 	return float64(cpu) > float64(wall)*(1+n.tolerance.Relative)+float64(n.tolerance.Absolute)*float64(calls)
@@ -94,10 +94,10 @@ func knownCPUState(state string) bool {
 	return false
 }
 
-// stratum removes a stratum nobody knows how to weigh: its records are then
-// weighed by their own p, like all others.
+// stratum removes an unknown stratum: its records are then weighed by their own p,
+// like all others.
 func (p *pass) stratum(span ptrace.Span) {
-	if p.reading.seen.has(fieldStratum) && p.reading.textOf(fieldStratum) != methodspan.StratumTail {
+	if p.parsed.seen.has(fieldStratum) && p.parsed.textOf(fieldStratum) != methodspan.StratumTail {
 		p.fault(stratumInvalid, corrected)
 		p.remove(span.Attributes(), setOf(fieldStratum))
 	}

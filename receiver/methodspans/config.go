@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// ForeignMode says which spans of other SDKs are method spans.
+// ForeignMode selects the spans of other SDKs that are method spans.
 type ForeignMode string
 
 const (
@@ -33,7 +33,7 @@ var foreignModes = []ForeignMode{ForeignAll, ForeignCode, ForeignRules, ForeignN
 type Config struct {
 	Protocols otlpreceiver.Protocols `mapstructure:"protocols"`
 
-	// Foreign says which spans of other SDKs are method spans; the others pass
+	// Foreign selects the spans of other SDKs that are method spans; the others pass
 	// unchanged.
 	Foreign ForeignMode `mapstructure:"foreign"`
 
@@ -47,8 +47,8 @@ type Config struct {
 	// AssumedRates overrides AssumedRate by service.name.
 	AssumedRates map[string]float64 `mapstructure:"assumed_rates"`
 
-	// ServedRates names the extension that serves rates to stock SDKs. What it
-	// told them counts before what is assumed.
+	// ServedRates names the extension that serves rates to stock SDKs. The rates it
+	// served count before assumed ones.
 	ServedRates *component.ID `mapstructure:"served_rates"`
 
 	// TrustPrices stores prices that senders state: collectors that stamp them, and that only
@@ -75,7 +75,7 @@ type ForeignRule struct {
 	Match string `mapstructure:"match"`
 
 	// Exclude leaves out what matches, whatever other rules say. Where all rules
-	// of a service exclude, what they do not match is taken.
+	// of a service exclude, what they do not match is included.
 	Exclude bool `mapstructure:"exclude"`
 
 	_ struct{}
@@ -125,7 +125,7 @@ type Limits struct {
 // readTimeout is how long a request over HTTP may take to arrive.
 const readTimeout = time.Minute
 
-// leastNameLength leaves something of a text that is cut, beside its hash.
+// leastNameLength leaves part of a text that is cut, in addition to its hash.
 const leastNameLength = 32
 
 func createDefaultConfig() component.Config {

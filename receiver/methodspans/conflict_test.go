@@ -126,7 +126,7 @@ func TestFloodOfProcessesForgetsItsOwn(t *testing.T) {
 		if err != nil {
 			panic(err)
 		}
-		b.settle(c, true)
+		b.release(c, true)
 		return t.duplicates
 	}
 	for i := range 10 {

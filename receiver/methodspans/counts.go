@@ -36,7 +36,7 @@ func (c *countsScratch) release() {
 func (n *normalizer) counts(spans ptrace.SpanSlice, span ptrace.Span, p *pass) bool {
 	n.repairOrNow(span, p)
 	p.noticeThinning(span)
-	r := &p.reading
+	r := &p.parsed
 	p.stratum(span)
 	if r.seen&setOf(fieldCountsMethods, fieldCountsCalls) == 0 {
 		return n.expandedCounts(span, p)
@@ -50,10 +50,10 @@ func (n *normalizer) counts(spans ptrace.SpanSlice, span ptrace.Span, p *pass) b
 	return false
 }
 
-// mergeCounts reads the two arrays. If one is longer, there is no telling which
-// call belongs to which method: their sum is kept, without a method.
+// mergeCounts reads the two arrays. If one is longer, it is unknown which call belongs
+// to which method: their sum is kept, without a method.
 func (n *normalizer) mergeCounts(p *pass) {
-	r := &p.reading
+	r := &p.parsed
 	calls := r.list[fieldCountsCalls-firstList]
 	var methods pcommon.Slice
 	paired := r.good.has(fieldCountsMethods)
@@ -120,7 +120,7 @@ func (n *normalizer) addCounts(name string, calls int64, p *pass) bool {
 // the batch is sent again.
 func (p *pass) expand(spans ptrace.SpanSlice, from ptrace.Span) {
 	spans.EnsureCapacity(spans.Len() + len(p.counts.entries))
-	ids := p.reading.textOf(fieldIDs)
+	ids := p.parsed.textOf(fieldIDs)
 	spanID := from.SpanID()
 	first := binary.BigEndian.Uint64(spanID[:])
 	for i, entry := range p.counts.entries {
@@ -151,7 +151,7 @@ func (p *pass) expand(spans ptrace.SpanSlice, from ptrace.Span) {
 // expandedCounts validates the counts of one method. Calls are never thrown
 // away for want of a name.
 func (n *normalizer) expandedCounts(span ptrace.Span, p *pass) bool {
-	r := &p.reading
+	r := &p.parsed
 	calls := r.wholeOf(fieldCalls)
 	switch {
 	case !r.seen.has(fieldCalls):

@@ -1,17 +1,22 @@
-// Package methodspans is the receiver method_spans: it takes spans over OTLP,
-// from the corehour SDK and from any other OpenTelemetry SDK, and hands on
+// Package methodspans is the receiver method_spans: it receives spans over OTLP,
+// from the corehour SDK and from any other OpenTelemetry SDK, and passes on
 // spans that all mean the same thing (contract 1 of the architecture).
 //
-// It drops repeated batches (batches.go), expands the counts of a process into
-// one span per method (counts.go), stamps the spans of other SDKs with what is
-// known of their probability (foreign.go), corrects or drops what cannot be
-// true (call.go, aggregate.go, process.go) and keeps the number of distinct
-// names bounded (names.go).
+// The path of a request: admission.Gate bounds the memory of decoding it.
+// intake.ConsumeTraces drops duplicate batches (batches.claim) and normalises
+// the rest (normalizer.normalize). Per span, parsedSpan.parse reads the
+// attributes. The normalizer then expands the counts of a process into one span
+// per method (counts.go), writes the sampling probability of spans of other SDKs
+// (foreign.go), corrects or drops impossible values (call.go, aggregate.go,
+// process.go, plausibility.go) and bounds the number of distinct names
+// (names.go). When the pipeline has accepted the request, batches.release
+// remembers its batch numbers.
 //
-// Its invariant: calls that come in go out, or are a named loss; a fault costs
+// Its invariant: received calls are passed on, or are a named loss; a fault costs
 // the smallest part that is faulty and is counted by its reason.
 //
-// It does not speak OTLP itself: that is the stock OTLP receiver, embedded.
+// It does not implement OTLP: the stock OTLP receiver is embedded. It does not
+// sample either.
 package methodspans
 
 //go:generate go tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml

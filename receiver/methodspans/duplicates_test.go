@@ -297,9 +297,9 @@ func TestRememberedBatchesAreBounded(t *testing.T) {
 }
 
 func TestWindowEndsWithTheLargestNumber(t *testing.T) {
-	w := newWindow(1024)
+	w := newSequenceWindow(1024)
 	for _, n := range []int64{1, math.MaxInt64, math.MaxInt64 - 100, 2, math.MaxInt64 - 1} {
-		w.add(n, 7)
+		w.remember(n, 7)
 	}
 	for n, want := range map[int64]uint32{1: 0, 2: 0, math.MaxInt64 - 100: 7, math.MaxInt64 - 99: 0, math.MaxInt64 - 1: 7, math.MaxInt64: 7} {
 		got, _ := w.seen(n)
@@ -311,7 +311,7 @@ func TestWindowEndsWithTheLargestNumber(t *testing.T) {
 func TestWindow(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, size := range []int{1, 2, 3, 63, 64, 65, 100, 1024} {
-		w := newWindow(size)
+		w := newSequenceWindow(size)
 		seen := map[int64]uint32{}
 		var next, highest int64 = 1, 0
 		for range 5000 {
@@ -328,7 +328,7 @@ func TestWindow(t *testing.T) {
 				t.Fatalf("size %d, highest %d: seen(%d) = %v, old %v; want %v", size, highest, n, got, old, seen[n])
 			}
 			digest := random.Uint32N(1000) + 1
-			w.add(n, digest)
+			w.remember(n, digest)
 			if !old && seen[n] == 0 {
 				seen[n] = digest
 			}

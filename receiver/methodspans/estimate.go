@@ -18,15 +18,15 @@ const (
 	// contradict that; the odds against it are e^10.
 	exceededBy = 10
 	// leastEvidence is the natural logarithm of the odds against all numbers being that small
-	// by chance: one in 10^9, for six families looked at.
+	// by chance: one in 10^9, for six families tested.
 	leastEvidence = 20.7 + 1.8
-	// leastRatio tells a ratio from ids that are counted up.
+	// leastRatio distinguishes a ratio from ids that are counted up.
 	leastRatio = 1e-5
 	// uniformWithin is how many standard errors the mean may be off the middle.
 	uniformWithin = 4
 )
 
-// ratioEstimate tells from the ids of traces that were kept which ratio kept them: below a
+// ratioEstimate estimates a sampling ratio from the ids of traces that were kept: below a
 // ratio all numbers of the sampler's family are, as uniform as without it. Traces of several
 // ratios are not uniform, and have no estimate.
 type ratioEstimate struct {
@@ -41,7 +41,7 @@ type keptTraces struct {
 	sum     [familyCount]float64
 }
 
-// observe takes a trace whose probability nothing else tells.
+// observe adds a trace whose probability is not known otherwise.
 func (e *ratioEstimate) observe(id pcommon.TraceID, now time.Time) {
 	if n := e.current.n; n >= mostTraces || n >= leastTraces && now.Sub(e.current.began) >= estimateFor {
 		e.previous, e.current = e.current, keptTraces{}
@@ -58,7 +58,7 @@ func (e *ratioEstimate) observe(id pcommon.TraceID, now time.Time) {
 	}
 }
 
-// ratio is what kept the traces, false if that is not known or all may have been kept. The
+// ratio returns the ratio by which traces were kept, false if that is not known or all may have been kept. The
 // estimate before holds until there is another, or traces contradict it.
 func (e *ratioEstimate) ratio() (float64, bool) {
 	if _, p, ok := e.current.ratio(); ok {

@@ -6,8 +6,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// explanations say where a fault is to be looked for, the most likely place first, and
-// what should be there. Faults whose places follow from the span have none.
+// explanations are the places of each fault, the most likely first, and the value that is
+// valid there. Faults whose places follow from the span have none.
 var explanations = [reasonCount]struct {
 	places []string
 	wanted string

@@ -27,7 +27,7 @@ func NewFactory() receiver.Factory {
 	)
 }
 
-// createTraces puts an intake between the stock OTLP receiver and the pipeline.
+// createTraces creates an intake between the stock OTLP receiver and the pipeline.
 func createTraces(ctx context.Context, set receiver.Settings, cfg component.Config, next consumer.Traces) (receiver.Traces, error) {
 	config := cfg.(*Config)
 	in, err := newIntake(config, set.TelemetrySettings, next)

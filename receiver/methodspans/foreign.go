@@ -94,7 +94,7 @@ func (n *normalizer) collectForeign(span ptrace.Span, p *pass) {
 		p.received[kindOther]++
 		return
 	}
-	if n.takes(span, p) {
+	if n.acceptsForeign(span, p) {
 		p.received[kindForeign]++
 		f.method = p.validForeign(span)
 	} else {
@@ -106,7 +106,7 @@ func (n *normalizer) collectForeign(span ptrace.Span, p *pass) {
 			p.fault(notUTF8, corrected)
 			span.SetName(validUTF8(span.Name()))
 		}
-		f.identity, _ = p.reading.identity(span, p.scope)
+		f.identity, _ = p.parsed.identity(span, p.scope)
 		f.overflow = !n.hasPlace(f.identity, p)
 		p.foreign.methods++
 		f.p, says = p.statedProbability(span)
@@ -148,9 +148,9 @@ func (p *pass) validForeign(span ptrace.Span) bool {
 	return true
 }
 
-// takes tells whether the mode takes a span.
-func (n *normalizer) takes(span ptrace.Span, p *pass) bool {
-	id, ok := p.reading.identity(span, p.scope)
+// acceptsForeign reports whether a span of another SDK is a method span by the mode.
+func (n *normalizer) acceptsForeign(span ptrace.Span, p *pass) bool {
+	id, ok := p.parsed.identity(span, p.scope)
 	if !ok {
 		return false
 	}
@@ -158,15 +158,15 @@ func (n *normalizer) takes(span ptrace.Span, p *pass) bool {
 	case ForeignAll:
 		return true
 	case ForeignCode:
-		return p.reading.textOf(fieldFunction) != "" || p.reading.textOf(fieldOldFunction) != ""
+		return p.parsed.textOf(fieldFunction) != "" || p.parsed.textOf(fieldOldFunction) != ""
 	case ForeignRules:
-		return p.foreign.rules.take(p.foreign.normalForm(id))
+		return p.foreign.rules.accepts(p.foreign.normalForm(id))
 	default:
 		return false
 	}
 }
 
-// normalForm is the name that callers have, worked out once per request.
+// normalForm returns the name that callers have, worked out once per request.
 func (f *foreignScratch) normalForm(id identity) string {
 	if s, ok := f.normal[id]; ok {
 		return s

@@ -270,7 +270,7 @@ func TestNormalizationProperties(t *testing.T) {
 	}
 	// The generator is worth its time only while it reaches every fault.
 	for i, name := range reasonNames {
-		if r := reason(i); r != attributeDuplicate && r != identityIncomplete && r != batchConflict && !reasons[name] {
+		if r := faultReason(i); r != attributeDuplicate && r != identityIncomplete && r != batchConflict && !reasons[name] {
 			t.Errorf("no generated request has the fault %s", name)
 		}
 	}

@@ -33,9 +33,9 @@ var instancePlaces = []struct {
 	{[]string{methodspan.ResourceHost}, false},
 }
 
-// instanceOf names the process of a resource without service.instance.id by what else tells it
-// apart from others; that stays the same when a collector restarts. Else it is named by who
-// sends it. A name that several processes may have begins with methodspan.MayBeMerged.
+// instanceOf names the process of a resource without service.instance.id by other
+// identifying attributes, which stay the same when a collector restarts, else by its
+// sender. A name that several processes may have begins with methodspan.MayBeMerged.
 func instanceOf(resource pcommon.Resource, peer net.Addr) string {
 	text := func(names ...string) string {
 		parts := make([]string, len(names))
@@ -69,7 +69,7 @@ func instanceOf(resource pcommon.Resource, peer net.Addr) string {
 	return methodspan.MayBeMerged + peer.String()
 }
 
-// peerOf is who sends a request: the connection by gRPC, and the address by HTTP.
+// peerOf returns the sender of a request: the connection by gRPC, and the address by HTTP.
 func peerOf(ctx context.Context) net.Addr { return client.FromContext(ctx).Addr }
 
 // nameInstance gives a resource the name of its process if it has none of its own, within the

@@ -12,8 +12,8 @@ import (
 	"github.com/corehour/corehour/internal/shares"
 )
 
-// intake is what every request passes on its way from the server to the
-// pipeline: repeated batches are dropped, the rest is normalised.
+// intake processes every request between the server and the pipeline: duplicate
+// batches are dropped, the rest is normalised.
 type intake struct {
 	next       consumer.Traces
 	batches    *batches
@@ -38,27 +38,27 @@ func newIntake(config *Config, set component.TelemetrySettings, next consumer.Tr
 	}, nil
 }
 
-// Capabilities tells that the spans are changed in place.
+// Capabilities reports that the spans are changed in place.
 func (*intake) Capabilities() consumer.Capabilities { return consumer.Capabilities{MutatesData: true} }
 
-// ConsumeTraces takes one request. Its batch numbers are remembered only once
+// ConsumeTraces processes one request. Its batch numbers are remembered only once
 // the pipeline has accepted it; when anything fails they are forgotten, so that
-// the sender's resend passes.
+// a retry of the sender passes.
 func (in *intake) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	p := in.passes.Get().(*pass)
 	p.peer, p.sender = peerOf(ctx), shares.SenderOf(ctx)
-	// First of all: batches are told apart by the resources they are of.
+	// First of all: batches are identified by their resources.
 	in.normalizer.repairResources(td, &p.tally)
 	nameProcesses(td)
 	claim, err := in.batches.claim(ctx, td, p.sender, &p.tally)
 	if err != nil {
 		in.release(p)
-		return err // the sender's context ended: it will send again
+		return err // the sender's context ended: it will retry
 	}
 	accepted := false
-	defer func() { in.telemetry.evicted(ctx, in.batches.settle(claim, accepted)) }()
+	defer func() { in.telemetry.evicted(ctx, in.batches.release(claim, accepted)) }()
 
-	claim.removeRepeats(td)
+	claim.removeDuplicates(td)
 	in.normalizer.normalize(td, p)
 	in.telemetry.record(ctx, &p.tally)
 	in.release(p)

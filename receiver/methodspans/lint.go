@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Finding is something that the receiver finds wrong in a request.
+// Finding is a fault that the receiver finds in a request.
 type Finding struct {
 	Span      int    `json:"span"` // its number in the request, from 1; 0 = of a resource or scope
 	Name      string `json:"name"`
@@ -34,8 +34,8 @@ const (
 	outcomeAssumed      = "assumed"
 )
 
-// Lint returns what the receiver finds wrong in a request, with its default
-// configuration, and makes of the request what it would hand to the pipeline.
+// Lint returns the faults that the receiver finds in a request, with its default
+// configuration, and changes the request to what it would pass to the pipeline.
 func Lint(td ptrace.Traces) ([]Finding, error) {
 	config := createDefaultConfig().(*Config)
 	batches := newBatches(config.Limits.MaxInstances, config.Limits.RememberedBatches)
@@ -48,8 +48,8 @@ func Lint(td ptrace.Traces) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	claim.removeRepeats(td)
-	repeats, conflicts := l.pass.duplicates, l.pass.faults[batchConflict][passed]
+	claim.removeDuplicates(td)
+	duplicates, conflicts := l.pass.duplicates, l.pass.faults[batchConflict][passed]
 	l.normalizer.normalize(td, l.pass)
 	l.pass.reset()
 
@@ -62,12 +62,12 @@ func Lint(td ptrace.Traces) ([]Finding, error) {
 	for _, rs := range sent.ResourceSpans().All() {
 		l.resource(rs)
 	}
-	if repeats > 0 {
-		l.findings = append(l.findings, Finding{Attribute: methodspan.AttrBatchSeq, Found: strconv.FormatInt(repeats, 10) + " twice",
+	if duplicates > 0 {
+		l.findings = append(l.findings, Finding{Attribute: methodspan.AttrBatchSeq, Found: strconv.FormatInt(duplicates, 10) + " twice",
 			Wanted: "another number for each request of a process", Reason: reasonDuplicate, Outcome: outcomeNames[dropped]})
 	}
 	if conflicts > 0 {
-		l.add(Finding{Attribute: methodspan.AttrBatchSeq, Found: strconv.FormatInt(conflicts, 10) + " twice, with other content"}, batchConflict, passed, explanations[batchConflict].wanted)
+		l.addFinding(Finding{Attribute: methodspan.AttrBatchSeq, Found: strconv.FormatInt(conflicts, 10) + " twice, with other content"}, batchConflict, passed, explanations[batchConflict].wanted)
 	}
 	return l.findings, nil
 }
@@ -82,8 +82,7 @@ func eachSpan(td ptrace.Traces, do func(ptrace.ResourceSpans, ptrace.ScopeSpans,
 	}
 }
 
-// linter has each span judged by the normalizer alone, so that what it counts is of
-// that span.
+// linter normalises each span alone, so that the faults counted are of that span.
 type linter struct {
 	normalizer *normalizer
 	pass       *pass
@@ -109,7 +108,7 @@ func (l *linter) resource(rs ptrace.ResourceSpans) {
 		} else if !utf8.ValidString(v.AsString()) {
 			reason = notUTF8
 		}
-		l.add(Finding{Name: "resource", Attribute: name, Found: shown(v)}, reason, corrected, l.wanted(reason, kindOther, ptrace.NewSpan(), name))
+		l.addFinding(Finding{Name: "resource", Attribute: name, Found: shown(v)}, reason, corrected, l.wanted(reason, kindOther, ptrace.NewSpan(), name))
 	}
 	for _, ss := range rs.ScopeSpans().All() {
 		l.scope(rs, ss)
@@ -126,37 +125,37 @@ func (l *linter) scope(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans) {
 			missing = missing[:1]
 		}
 		for _, name := range missing {
-			l.add(Finding{Name: "resource", Attribute: name, Found: foundAmong(rs.Resource().Attributes(), name)}, identityIncomplete, passed, explanations[identityIncomplete].wanted)
+			l.addFinding(Finding{Name: "resource", Attribute: name, Found: foundAmong(rs.Resource().Attributes(), name)}, identityIncomplete, passed, explanations[identityIncomplete].wanted)
 		}
 	}
 	if name := ss.Scope().Name(); !utf8.ValidString(name) {
-		l.add(Finding{Name: "scope", Attribute: placeScope, Found: configfile.Quote(name)}, notUTF8, corrected, explanations[notUTF8].wanted)
+		l.addFinding(Finding{Name: "scope", Attribute: placeScope, Found: configfile.Quote(name)}, notUTF8, corrected, explanations[notUTF8].wanted)
 	}
-	once := make(map[reason]bool) // faults of the scope
+	once := make(map[faultReason]bool) // faults of the scope
 	for _, span := range ss.Spans().All() {
 		l.number++
 		l.span(rs, ss, span, once)
 	}
 }
 
-func (l *linter) span(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans, span ptrace.Span, once map[reason]bool) {
+func (l *linter) span(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans, span ptrace.Span, once map[faultReason]bool) {
 	td := ptrace.NewTraces()
 	one := td.ResourceSpans().AppendEmpty()
 	rs.Resource().CopyTo(one.Resource())
 	scope := one.ScopeSpans().AppendEmpty()
 	ss.Scope().CopyTo(scope.Scope())
-	scope.Scope().SetName(validUTF8(ss.Scope().Name())) // it was judged before
+	scope.Scope().SetName(validUTF8(ss.Scope().Name())) // it was checked before
 	span.CopyTo(scope.Spans().AppendEmpty())
 
 	l.pass.reset()
-	l.pass.reading.of(span.Attributes())
-	k := l.pass.reading.kind()
+	l.pass.parsed.parse(span.Attributes())
+	k := l.pass.parsed.kind()
 	l.normalizer.normalize(td, l.pass)
 	faults := l.pass.faults
 	after := ptrace.NewSpan() // as it leaves, empty if it does not
 	eachSpan(td, func(_ ptrace.ResourceSpans, _ ptrace.ScopeSpans, s ptrace.Span) { after = s })
 
-	l.pass.reading.of(span.Attributes())
+	l.pass.parsed.parse(span.Attributes())
 	for r := range reasonCount {
 		for o, n := range faults[r] {
 			if n == 0 || (r == batchUnnumbered || r == totalInvalid) && once[r] {
@@ -173,7 +172,7 @@ func (l *linter) span(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans, span ptrace
 			}
 			for _, name := range places {
 				of.Attribute, of.Found = name, foundIn(span, ss.Scope(), name)
-				l.add(of, r, outcome(o), l.wanted(r, k, span, name))
+				l.addFinding(of, r, faultOutcome(o), l.wanted(r, k, span, name))
 			}
 		}
 	}
@@ -183,7 +182,7 @@ func (l *linter) span(rs ptrace.ResourceSpans, ss ptrace.ScopeSpans, span ptrace
 	}
 }
 
-// basisOf is that with which a span leaves the receiver together with the others.
+// basisOf returns the basis with which a span leaves the receiver together with the others.
 func (l *linter) basisOf(span, after ptrace.Span) string {
 	if basis, ok := l.basis[spanKey{span.TraceID(), span.SpanID()}]; ok && !span.SpanID().IsEmpty() {
 		return basis
@@ -192,7 +191,7 @@ func (l *linter) basisOf(span, after ptrace.Span) string {
 	return v.Str()
 }
 
-func (l *linter) add(f Finding, r reason, o outcome, wanted string) {
+func (l *linter) addFinding(f Finding, r faultReason, o faultOutcome, wanted string) {
 	f.Reason, f.Outcome, f.Wanted = reasonNames[r], outcomeNames[o], wanted
 	l.findings = append(l.findings, f)
 }
@@ -236,7 +235,7 @@ func foundAmong(attributes pcommon.Map, name string) string {
 	return shown(v)
 }
 
-// shown is a value for people, cut where it is long.
+// shown returns a value as text, cut where it is long.
 func shown(v pcommon.Value) string {
 	switch v.Type() {
 	case pcommon.ValueTypeStr:
@@ -257,10 +256,10 @@ func shown(v pcommon.Value) string {
 	return text
 }
 
-// places are the attributes and fields that a fault of a span is about: those that were
-// removed or changed because of it, or else the one that is to be looked at first.
-func (l *linter) places(r reason, k kind, span, after ptrace.Span) []string {
-	reading := &l.pass.reading
+// places returns the attributes and fields that a fault of a span is about: those that were
+// removed or changed because of it, or else the most likely one.
+func (l *linter) places(r faultReason, k kind, span, after ptrace.Span) []string {
+	reading := &l.pass.parsed
 	var found []string
 	named := func(in func(name string, f field, reserved bool) bool) []string {
 		for name := range span.Attributes().All() {
@@ -325,8 +324,8 @@ func (l *linter) places(r reason, k kind, span, after ptrace.Span) []string {
 	return found
 }
 
-// wanted is what should be in a place instead.
-func (l *linter) wanted(r reason, k kind, span ptrace.Span, place string) string {
+// wanted returns the value that is valid in a place.
+func (l *linter) wanted(r faultReason, k kind, span ptrace.Span, place string) string {
 	switch r {
 	case timeInFuture:
 		return "at most " + l.normalizer.tolerance.Future.String() + " after the clock of the collector, " + strconv.FormatInt(l.pass.life.now, 10)
@@ -335,7 +334,7 @@ func (l *linter) wanted(r reason, k kind, span ptrace.Span, place string) string
 	case cpuExceedsWall:
 		wall := int64(span.EndTimestamp() - span.StartTimestamp())
 		if k == kindAggregate {
-			wall = l.pass.reading.wholeOf(fieldWallSum)
+			wall = l.pass.parsed.wholeOf(fieldWallSum)
 		}
 		return "at most the wall time, " + strconv.FormatInt(wall, 10) + " ns, within the tolerance of clocks"
 	case textTooLong:

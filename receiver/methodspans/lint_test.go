@@ -110,7 +110,7 @@ func checkLint(t *testing.T, td ptrace.Traces) {
 	nameProcesses(sent)
 	claim, err := batches.claim(t.Context(), sent, "", &p.tally)
 	require.NoError(t, err)
-	claim.removeRepeats(sent)
+	claim.removeDuplicates(sent)
 	n.normalize(sent, p)
 	counted := map[string]bool{}
 	for r := range reasonCount {
@@ -171,8 +171,8 @@ func FuzzLint(f *testing.F) {
 
 // Every fault says what is wanted, and where if that does not follow from the span.
 func TestExplanations(t *testing.T) {
-	elsewhere := []reason{textTooLong, attributeMisplaced, valueInvalid, attributeDuplicate, notUTF8}
-	computed := []reason{textTooLong, attributeMisplaced, valueInvalid, timeReversed, timeInFuture, cpuExceedsWall}
+	elsewhere := []faultReason{textTooLong, attributeMisplaced, valueInvalid, attributeDuplicate, notUTF8}
+	computed := []faultReason{textTooLong, attributeMisplaced, valueInvalid, timeReversed, timeInFuture, cpuExceedsWall}
 	for r := range reasonCount {
 		if len(explanations[r].places) == 0 && !slices.Contains(elsewhere, r) {
 			t.Errorf("%s says no place", reasonNames[r])

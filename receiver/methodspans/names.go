@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/internal/shares"
 )
 
-// namePeriod is how long a name keeps its place unseen, at least; at most it
+// namePeriod is how long an unseen name stays in the set, at least; at most it
 // is twice that.
 const namePeriod = time.Hour
 
@@ -79,7 +79,7 @@ func (n *names) find(key serviceKey, sender string, t *tally) *serviceNames {
 
 func (n *names) hash(name string) uint64 { return maphash.String(n.seed, name) }
 
-// hashPair is the hash of a class and a method.
+// hashPair returns the hash of a class and a method.
 func (n *names) hashPair(class, method string) uint64 {
 	var h maphash.Hash
 	h.SetSeed(n.seed)
@@ -133,7 +133,7 @@ func (s *nameSet) turn(period int64) {
 	s.period = period
 }
 
-// admit tells whether the name has a place, giving it one if there is room.
+// admit adds the name if there is room, and reports whether it is in the set.
 func (s *nameSet) admit(hash uint64, limit int) bool {
 	if _, ok := s.current[hash]; ok {
 		return true

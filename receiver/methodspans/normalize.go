@@ -13,8 +13,8 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// normalizer gives every span of a request its one meaning. It is safe for
-// concurrent use; what it needs for one request lies in a pass.
+// normalizer brings every span of a request into the one form. It is safe for
+// concurrent use; the state of one request is a pass.
 type normalizer struct {
 	limits       Limits
 	tolerance    ClockTolerance
@@ -23,7 +23,7 @@ type normalizer struct {
 	rules        rules
 	assumedRate  float64
 	assumedRates map[string]float64
-	server       rates.Server // nil = not asked
+	server       rates.Server // nil = not used
 	names        *names
 	traces       *traces
 	now          func() time.Time
@@ -47,8 +47,8 @@ func newNormalizer(config *Config, now func() time.Time) *normalizer {
 // pass is the scratch space of one request, used again for the next.
 type pass struct {
 	tally
-	reading reading
-	gone    []bool // by place in the scope: the span is removed at the end
+	parsed parsedSpan
+	gone   []bool // by place in the scope: the span is removed at the end
 
 	peer    net.Addr      // who sent the request; nil = not known
 	sender  string        // whose share of the tables it uses
@@ -63,13 +63,13 @@ type pass struct {
 
 func newPass() *pass {
 	p := &pass{counts: newCountsScratch(), foreign: newForeignScratch()}
-	p.reading.visit = p.reading.read
+	p.parsed.visit = p.parsed.visitAttribute
 	return p
 }
 
 func (p *pass) reset() {
 	p.tally = tally{}
-	p.reading.release()
+	p.parsed.release()
 	p.peer, p.sender, p.service, p.caller, p.scope, p.numbers = nil, "", nil, "", "", numbering{}
 	p.counts.release()
 	p.foreign.release()
@@ -129,8 +129,8 @@ func (n *normalizer) scope(ss ptrace.ScopeSpans, p *pass) {
 	anyGone := false
 	for i := range arrived {
 		span := spans.At(i)
-		p.reading.of(span.Attributes())
-		k := p.reading.kind()
+		p.parsed.parse(span.Attributes())
+		k := p.parsed.kind()
 		if k == kindForeign {
 			n.collectForeign(span, p)
 			continue
@@ -158,9 +158,8 @@ func (n *normalizer) scope(ss ptrace.ScopeSpans, p *pass) {
 	})
 }
 
-// kind classifies a span by its own word; a span that says nothing comes from
-// another SDK.
-func (r *reading) kind() kind {
+// kind classifies a span by corehour.kind; a span without it comes from another SDK.
+func (r *parsedSpan) kind() kind {
 	if !r.seen.has(fieldKind) {
 		return kindForeign
 	}
@@ -196,7 +195,7 @@ func (n *normalizer) span(spans ptrace.SpanSlice, span ptrace.Span, k kind, p *p
 	}
 }
 
-// validTime tells whether a time can be stored: given, and before 2262.
+// validTime reports whether a time can be stored: present, and before 2262.
 func validTime(t pcommon.Timestamp) bool { return t > 0 && t <= math.MaxInt64 }
 
 // repairInterval makes sense of the times of a span that sums up an interval.
@@ -239,7 +238,7 @@ func (n *normalizer) repairOrNow(span ptrace.Span, p *pass) {
 // method keeps a measurement's name and caller within the bounds. False if it
 // has no name.
 func (n *normalizer) method(span ptrace.Span, p *pass) bool {
-	r := &p.reading
+	r := &p.parsed
 	id, ok := r.identity(span, p.scope)
 	if !ok {
 		p.fault(nameAbsent, dropped)
@@ -271,8 +270,8 @@ func (n *normalizer) method(span ptrace.Span, p *pass) bool {
 // method, the fully qualified name in class.
 type identity struct{ class, method string }
 
-// identity tells the method of a span, as methodspan.IdentityOf does.
-func (r *reading) identity(span ptrace.Span, scope string) (identity, bool) {
+// identity returns the method of a span, as methodspan.IdentityOf does.
+func (r *parsedSpan) identity(span ptrace.Span, scope string) (identity, bool) {
 	switch {
 	case r.textOf(fieldFunction) != "":
 		return identity{class: r.text[fieldFunction]}, true
@@ -284,7 +283,7 @@ func (r *reading) identity(span ptrace.Span, scope string) (identity, bool) {
 	return identity{}, false
 }
 
-// hasPlace tells whether a method is within the bounds. The one that stands for
+// hasPlace reports whether a method is within the bounds. The one that stands for
 // all others always is.
 func (n *normalizer) hasPlace(id identity, p *pass) bool {
 	if id == (identity{class: methodspan.Overflow}) {
@@ -305,7 +304,7 @@ func (n *normalizer) hasPlace(id identity, p *pass) bool {
 	return true
 }
 
-// boundMethod is the name, or Overflow where a bound is exceeded.
+// boundMethod returns the name, or Overflow where a bound is exceeded.
 func (n *normalizer) boundMethod(name string, p *pass) string {
 	if n.hasPlace(identity{class: name}, p) {
 		return name

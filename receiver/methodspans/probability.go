@@ -41,7 +41,7 @@ func (p *pass) thresholdOf(span ptrace.Span) (probability float64, ok bool) {
 // callProbability settles corehour.p of a call: th stands for all stages, so a
 // lower one replaces it. False if nothing tells p: then the call has no weight.
 func (p *pass) callProbability(span ptrace.Span) bool {
-	probability := p.reading.numberOf(fieldP)
+	probability := p.parsed.numberOf(fieldP)
 	threshold, hasThreshold := p.thresholdOf(span)
 	switch {
 	case !validProbability(probability):
@@ -63,7 +63,7 @@ func (p *pass) callProbability(span ptrace.Span) bool {
 // th:0, whatever its p, so another th is a stage of its own; composed, it is
 // set to 0 again, lest the next reader compose it twice.
 func (p *pass) aggregateProbability(span ptrace.Span) bool {
-	probability := p.reading.numberOf(fieldP)
+	probability := p.parsed.numberOf(fieldP)
 	if !validProbability(probability) {
 		p.fault(pInvalid, dropped)
 		return false

@@ -15,7 +15,7 @@ import (
 func (n *normalizer) process(span ptrace.Span, p *pass) {
 	n.repairOrNow(span, p)
 	p.noticeThinning(span)
-	r := &p.reading
+	r := &p.parsed
 	attributes := span.Attributes()
 	bad := fields(0)
 	check := func(f field, ok bool) {
@@ -48,7 +48,7 @@ func (n *normalizer) process(span ptrace.Span, p *pass) {
 // processCPU makes the CPU time of the process true or absent. It may exceed
 // wall time, as often as there are cores.
 func (p *pass) processCPU(span ptrace.Span) {
-	r := &p.reading
+	r := &p.parsed
 	attributes := span.Attributes()
 	if !r.seen.has(fieldCPUTime) {
 		return

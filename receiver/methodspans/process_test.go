@@ -15,7 +15,7 @@ func TestProcess(t *testing.T) {
 		{name: "good"},
 		{name: "cpu negative", spoil: put(methodspan.AttrCPUTime, -1),
 			want: map[string]any{methodspan.AttrCPUTime: nil, methodspan.AttrCPUState: methodspan.CPUUntrusted}, faults: []string{"corrected cpu_time_invalid"}},
-		{name: "cpu beside another state", spoil: put(methodspan.AttrCPUState, methodspan.CPUUnavailable),
+		{name: "cpu with another state", spoil: put(methodspan.AttrCPUState, methodspan.CPUUnavailable),
 			want: map[string]any{methodspan.AttrCPUTime: nil}, faults: []string{"corrected cpu_state_mismatch"}},
 		{name: "no cores", spoil: put(methodspan.AttrProcessCores, 0),
 			want: map[string]any{methodspan.AttrProcessCores: nil}, faults: []string{"corrected process_value_invalid"}},

@@ -11,8 +11,9 @@ import (
 )
 
 // nameProcesses makes the random id of a process part of its identity. Two processes may have one
-// instance id and one start, which the system knows to 10 ms; and whoever knows both could pass for
-// the process. So the id replaces what is below a millisecond in the start, everywhere behind.
+// instance id and one start, which the system knows to 10 ms; and a sender that knows both could
+// impersonate the process. So the id replaces what is below a millisecond in the start, in all
+// later stages.
 func nameProcesses(td ptrace.Traces) {
 	for _, rs := range td.ResourceSpans().All() {
 		for _, ss := range rs.ScopeSpans().All() { // our SDK sends one

@@ -33,7 +33,7 @@ var familyOf = map[string]family{
 	"nodejs": folded, "webjs": folded, "php": consistent,
 }
 
-// number is what the family makes of a trace id.
+// number returns what the family makes of a trace id.
 func (f family) number(id pcommon.TraceID) float64 {
 	high, low := binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
 	switch f {

@@ -71,9 +71,9 @@ func (rs rules) forService(service string, into rules) rules {
 	return into
 }
 
-// take reports whether the rules of a service take a method: none excludes it, and one
+// accepts reports whether the rules of a service accept a method: none excludes it, and one
 // includes it, unless all of them exclude.
-func (rs rules) take(name string) bool {
+func (rs rules) accepts(name string) bool {
 	included, including := false, false
 	for _, r := range rs {
 		matches := r.match.matches(name)

@@ -28,7 +28,7 @@ func TestRulesExclude(t *testing.T) {
 		{[]ForeignRule{{Service: "other", Match: "*"}, exclude("a.*")}, "b.B.c", true},
 		{[]ForeignRule{{Service: "other", Match: "a.*", Exclude: true}}, "b.B.c", false}, // no rule is of this service
 	} {
-		assert.Equal(t, c.want, newRules(c.rules).forService("shop", nil).take(c.name), "%v: %s", c.rules, c.name)
+		assert.Equal(t, c.want, newRules(c.rules).forService("shop", nil).accepts(c.name), "%v: %s", c.rules, c.name)
 	}
 }
 

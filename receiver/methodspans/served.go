@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// findServer finds the extension that knows what stock SDKs were told.
+// findServer returns the extension that knows the rates served to stock SDKs.
 func findServer(host component.Host, id component.ID) (rates.Server, error) {
 	extension, ok := host.GetExtensions()[id]
 	if !ok {
@@ -26,11 +26,11 @@ func findServer(host component.Host, id component.ID) (rates.Server, error) {
 
 // sampler is what is known of the sampler of one resource's SDK.
 type sampler struct {
-	server rates.Server // nil = not asked
+	server rates.Server // nil = not used
 	target rates.Target
 	family family
 	known  bool // the family is
-	// random: the SDK draws its trace ids, so these tell of ratios.
+	// random: the SDK draws its trace ids, so these show ratios.
 	random bool
 }
 
@@ -64,7 +64,7 @@ const (
 	resourceSDKLanguage = "telemetry.sdk.language"
 )
 
-// servedRate is the rate that was served for a root when it began. exceeded: it cannot have kept
+// servedRate returns the rate that was served for a root when it began. exceeded: it cannot have kept
 // this trace, whose number is not below it.
 func (s *sampler) servedRate(root ptrace.Span) (p float64, exceeded, ok bool) {
 	if s.server == nil {
@@ -85,7 +85,7 @@ const ratioRounds = 1e-6
 const maxUnpolled = 1000
 
 // unpolled remembers of processes when they last began a trace that the rate served to their
-// service cannot have kept: until their first question, and for a moment after a change, SDKs
+// service cannot have kept: until their first poll, and for a moment after a change, SDKs
 // sample by another.
 type unpolled map[string]pcommon.Timestamp
 

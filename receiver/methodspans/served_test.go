@@ -19,14 +19,14 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// told serves rates by operation to one service, since noon.
-type told struct {
+// servedOperations serves rates by operation to one service, since noon.
+type servedOperations struct {
 	component.Component
 	rates  map[string]float64
 	target rates.Target // asked about last
 }
 
-func (s *told) ServedRate(target rates.Target, operation string, start time.Time) (float64, bool) {
+func (s *servedOperations) ServedRate(target rates.Target, operation string, start time.Time) (float64, bool) {
 	s.target = target
 	rate, ok := s.rates[operation]
 	return rate, ok && !start.Before(time.Unix(0, noon))
@@ -48,7 +48,7 @@ func asksServer(c *Config) {
 
 // The rate of a span is that of the root of its trace, when it began.
 func TestServedRates(t *testing.T) {
-	server := &told{rates: map[string]float64{"GET /": 0.1, "load": 0.5, "zero": 0, "wrong": math.NaN()}}
+	server := &servedOperations{rates: map[string]float64{"GET /": 0.1, "load": 0.5, "zero": 0, "wrong": math.NaN()}}
 	r := startWith(t, testConfig(asksServer), nil, hostWith{componenttest.NewNopHost(), map[component.ID]component.Component{ratesID: server}})
 	begins := func(span ptrace.Span, at int64) { span.SetStartTimestamp(pcommon.Timestamp(at)) }
 	td := foreign("web", func(spans ptrace.SpanSlice) {
@@ -66,7 +66,7 @@ func TestServedRates(t *testing.T) {
 		trace++
 		add(4, 0, "load", "root of its own")
 		trace++
-		add(5, 0, "other", "root not told of")
+		add(5, 0, "other", "root without a served rate")
 		trace++
 		add(6, 99, "GET /", "root elsewhere")
 		add(7, 6, "GET /", "child of that")
@@ -82,7 +82,7 @@ func TestServedRates(t *testing.T) {
 		trace++
 		add(13, 0, "GET /", "says itself").TraceState().FromRaw("ot=th:8")
 		trace++
-		begins(add(14, 0, "GET /", "root before anything was told"), noon-1)
+		begins(add(14, 0, "GET /", "root before any rate was served"), noon-1)
 		begins(add(15, 14, "GET /", "begun later than that"), noon+1)
 		trace = 1
 		add(0, 1, "load", "without an id")
@@ -113,22 +113,22 @@ func TestServedRates(t *testing.T) {
 	}
 	assumed, served := known{0.2, "assumed"}, known{0.1, "served"}
 	assert.Equal(t, map[string]known{
-		"root":                          served,
-		"child":                         served,
-		"grandchild, before its parent": served,
-		"without an id":                 served,
-		"root of its own":               {0.5, "served"},
-		"root not told of":              assumed,
-		"root elsewhere":                assumed,
-		"child of that":                 assumed,
-		"circle":                        assumed,
-		"circle back":                   assumed,
-		"its own parent":                assumed,
-		"not to be kept":                assumed,
-		"no probability":                assumed,
-		"says itself":                   {0.5, "threshold"},
-		"root before anything was told": assumed,
-		"begun later than that":         assumed,
+		"root":                            served,
+		"child":                           served,
+		"grandchild, before its parent":   served,
+		"without an id":                   served,
+		"root of its own":                 {0.5, "served"},
+		"root without a served rate":      assumed,
+		"root elsewhere":                  assumed,
+		"child of that":                   assumed,
+		"circle":                          assumed,
+		"circle back":                     assumed,
+		"its own parent":                  assumed,
+		"not to be kept":                  assumed,
+		"no probability":                  assumed,
+		"says itself":                     {0.5, "threshold"},
+		"root before any rate was served": assumed,
+		"begun later than that":           assumed,
 	}, got)
 	assert.Equal(t, map[known]int{served: maxDepth, {0.1, "inherited"}: 150 - maxDepth}, deep)
 	assert.Equal(t, rates.Target{Namespace: "n", Service: "web", Environment: "e", Version: "1.2", Instance: "i"}, server.target)
@@ -137,7 +137,7 @@ func TestServedRates(t *testing.T) {
 
 // A span that is no method span can be a root.
 func TestServedRateOfARootThatIsNoMethod(t *testing.T) {
-	server := &told{rates: map[string]float64{"GET /": 0.1}}
+	server := &servedOperations{rates: map[string]float64{"GET /": 0.1}}
 	config := testConfig(func(c *Config) { asksServer(c); c.Foreign = ForeignCode })
 	r := startWith(t, config, nil, hostWith{componenttest.NewNopHost(), map[component.ID]component.Component{ratesID: server}})
 	got := spansOf(r.receive(foreign("web", func(spans ptrace.SpanSlice) {

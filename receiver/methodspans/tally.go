@@ -6,47 +6,47 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// reason says what was wrong with something that arrived.
-type reason uint8
+// faultReason is what is wrong with something that arrived.
+type faultReason uint8
 
 const (
-	timeInvalid           reason = iota // start or end absent, or beyond 2262
-	timeReversed                        // end before start
-	timeInFuture                        // end after the collector's clock, beyond the tolerance
-	wallExceedsAge                      // longer than the process has lived
-	nameAbsent                          // no name of a method
-	textTooLong                         // a name, caller, signature, request id or group beyond max_name_length
-	notUTF8                             // a text that is no UTF-8
-	pInvalid                            // corehour.p absent or outside (0, 1]
-	cpuPInvalid                         // corehour.cpu.p outside (0, 1], or absent beside a CPU time
-	cpuTimeInvalid                      // CPU time negative or no whole number
-	cpuExceedsWall                      // more CPU than wall time, beyond the tolerance
-	cpuStateMismatch                    // cpu.state contradicts cpu.time, or is unknown
-	stratumInvalid                      // an unknown stratum
-	basisInvalid                        // an unknown weight basis
-	measuredAbsent                      // an aggregate of no measurements
-	measuredImpossible                  // more measurements than an interval has room for
-	sumInvalid                          // an aggregate's sum absent, negative or no whole number
-	maximumInvalid                      // an aggregate's maximum contradicts its sum
-	squaresInvalid                      // an aggregate's squares contradict its sum
-	histogramInvalid                    // bins out of range, of another length than their counts, or not adding up
-	errorsInvalid                       // more errors than measurements, or fewer than none
-	countsAbsent                        // a counts span without counts
-	countsLength                        // as many methods as calls there are not
-	countsEntryInvalid                  // calls negative, no whole number, or beyond 2^53
-	processValueInvalid                 // cores, rss, final or an SDK counter that cannot be
-	totalInvalid                        // a total of calls negative, no whole number, or beyond 2^53
-	priceUntrusted                      // a price that the sender states
-	attributeDuplicate                  // one attribute twice
-	attributeMisplaced                  // a quantity that spans of this kind do not have
-	valueInvalid                        // another attribute of the wrong type, NaN or infinite
-	kindUnknown                         // a corehour.kind this version does not know
-	traceStateInvalid                   // a trace state that cannot be read
-	thresholdInconsistent               // th above the span's randomness: it cannot have been kept
-	thresholdThinned                    // a sampler that is not ours thinned our spans
-	identityIncomplete                  // a batch number without instance and process start
-	batchConflict                       // a batch number that came with other content before
-	batchUnnumbered                     // counts, or spans of a client that counts, without a batch number
+	timeInvalid           faultReason = iota // start or end absent, or beyond 2262
+	timeReversed                             // end before start
+	timeInFuture                             // end after the collector's clock, beyond the tolerance
+	wallExceedsAge                           // longer than the process has lived
+	nameAbsent                               // no name of a method
+	textTooLong                              // a name, caller, signature, request id or group beyond max_name_length
+	notUTF8                                  // a text that is no UTF-8
+	pInvalid                                 // corehour.p absent or outside (0, 1]
+	cpuPInvalid                              // corehour.cpu.p outside (0, 1], or absent where there is a CPU time
+	cpuTimeInvalid                           // CPU time negative or no whole number
+	cpuExceedsWall                           // more CPU than wall time, beyond the tolerance
+	cpuStateMismatch                         // cpu.state contradicts cpu.time, or is unknown
+	stratumInvalid                           // an unknown stratum
+	basisInvalid                             // an unknown weight basis
+	measuredAbsent                           // an aggregate of no measurements
+	measuredImpossible                       // more measurements than an interval has room for
+	sumInvalid                               // an aggregate's sum absent, negative or no whole number
+	maximumInvalid                           // an aggregate's maximum contradicts its sum
+	squaresInvalid                           // an aggregate's squares contradict its sum
+	histogramInvalid                         // bins out of range, of another length than their counts, or not adding up
+	errorsInvalid                            // more errors than measurements, or fewer than none
+	countsAbsent                             // a counts span without counts
+	countsLength                             // as many methods as calls there are not
+	countsEntryInvalid                       // calls negative, no whole number, or beyond 2^53
+	processValueInvalid                      // cores, rss, final or an SDK counter that cannot be
+	totalInvalid                             // a total of calls negative, no whole number, or beyond 2^53
+	priceUntrusted                           // a price that the sender states
+	attributeDuplicate                       // one attribute twice
+	attributeMisplaced                       // a quantity that spans of this kind do not have
+	valueInvalid                             // another attribute of the wrong type, NaN or infinite
+	kindUnknown                              // a corehour.kind this version does not know
+	traceStateInvalid                        // a trace state that cannot be read
+	thresholdInconsistent                    // th above the span's randomness: it cannot have been kept
+	thresholdThinned                         // a sampler that is not ours thinned our spans
+	identityIncomplete                       // a batch number without instance and process start
+	batchConflict                            // a batch number that came with other content before
+	batchUnnumbered                          // counts, or spans of a client that counts, without a batch number
 	reasonCount
 )
 
@@ -90,13 +90,13 @@ var reasonNames = [reasonCount]string{
 	batchUnnumbered:       "batch_unnumbered",
 }
 
-// outcome says what became of the faulty part.
-type outcome uint8
+// faultOutcome is what the receiver did with the faulty part.
+type faultOutcome uint8
 
 const (
-	corrected outcome = iota // the faulty part was removed or replaced, the rest is true and stays
-	dropped                  // a measurement, or one entry of counts, is gone
-	passed                   // it went on as it came
+	corrected faultOutcome = iota // the faulty part was removed or replaced, the rest is true and stays
+	dropped                       // a measurement, or one entry of counts, is gone
+	passed                        // it was passed on unchanged
 	outcomeCount
 )
 
@@ -125,7 +125,7 @@ const (
 	tableCallers
 	tableServices
 	tableInstances // processes whose batch numbers are remembered
-	tableBatches   // size: numbers in flight; overflow: numbers too far back to tell
+	tableBatches   // size: numbers in flight; overflow: numbers before the window
 	tableTraces    // traces of the last seconds
 	tableUnpolled  // processes that sample by another rate than the one served
 	tableCount
@@ -169,7 +169,7 @@ type tally struct {
 	lostCalls  int64
 }
 
-func (t *tally) fault(r reason, o outcome) { t.faults[r][o]++ }
+func (t *tally) fault(r faultReason, o faultOutcome) { t.faults[r][o]++ }
 
 func (t *tally) loseCalls(n int64) {
 	if t.lostCalls > math.MaxInt64-n {

@@ -12,7 +12,7 @@ import (
 )
 
 // telemetry turns tallies into the receiver's own metrics. Attribute sets are
-// made once: making them anew is most of what an update costs.
+// made once: making them again is most of what an update costs.
 type telemetry struct {
 	builder  *metadata.TelemetryBuilder
 	received [kindCount][]metric.AddOption
@@ -92,7 +92,7 @@ func (t *telemetry) record(ctx context.Context, tally *tally) {
 	}
 }
 
-// evicted counts processes whose batches were forgotten to make room.
+// evicted counts processes whose batches were evicted.
 func (t *telemetry) evicted(ctx context.Context, n int64) {
 	if n > 0 {
 		t.builder.ReceiverMethodSpansOverflow.Add(ctx, n, t.overflow[tableInstances]...)
@@ -106,7 +106,7 @@ func (t *telemetry) refused(ctx context.Context, reason admission.Reason) {
 
 func (t *telemetry) watch(gate *admission.Gate) error {
 	return t.builder.RegisterReceiverMethodSpansDecodingCallback(func(_ context.Context, o metric.Int64Observer) error {
-		o.Observe(gate.Taken())
+		o.Observe(gate.Reserved())
 		return nil
 	})
 }

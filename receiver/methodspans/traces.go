@@ -27,7 +27,7 @@ func newTraces() *traces {
 	return &traces{current: make(map[uint64]float64), previous: make(map[uint64]float64)}
 }
 
-// keyOf folds a trace id, whose halves may be random or not. One trace in 10^13 has the key of
+// keyOf hashes a trace id, whose halves may be random or not. One trace in 10^13 has the key of
 // another one that is remembered.
 func keyOf(id pcommon.TraceID) uint64 {
 	return binary.BigEndian.Uint64(id[:8]) ^ binary.BigEndian.Uint64(id[8:])

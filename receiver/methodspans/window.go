@@ -1,22 +1,22 @@
 package methodspans
 
-// leastWindow is how many numbers a window has room for at first.
-const leastWindow = 64
+// minWindow is the initial capacity of a window.
+const minWindow = 64
 
-// window remembers which of the last size numbers of a rising sequence were seen, and what came
-// with each.
-type window struct {
+// sequenceWindow remembers which of the last size numbers of a rising sequence were seen,
+// with the digest of each.
+type sequenceWindow struct {
 	lowest, highest int64    // of the numbers remembered; 0 = none
 	digests         []uint32 // by number, in turn; 0 = not seen
 	size            int64
 }
 
-func newWindow(size int) *window {
-	return &window{digests: make([]uint32, min(leastWindow, size)), size: int64(size)}
+func newSequenceWindow(size int) *sequenceWindow {
+	return &sequenceWindow{digests: make([]uint32, min(minWindow, size)), size: int64(size)}
 }
 
-// seen returns the digest of n, 0 if it was not added; old says that n lies too far back to tell.
-func (w *window) seen(n int64) (digest uint32, old bool) {
+// seen returns the digest of n, 0 if it was not added; old is true if n is before the window.
+func (w *sequenceWindow) seen(n int64) (digest uint32, old bool) {
 	switch {
 	case w.highest-n >= w.size:
 		return 0, true
@@ -26,8 +26,8 @@ func (w *window) seen(n int64) (digest uint32, old bool) {
 	return *w.at(n), false
 }
 
-// add remembers n with a digest that is not 0, unless it lies too far back or is there.
-func (w *window) add(n int64, digest uint32) {
+// remember adds n with a digest that is not 0, unless it is before the window or present.
+func (w *sequenceWindow) remember(n int64, digest uint32) {
 	if w.highest-n >= w.size {
 		return
 	}
@@ -37,14 +37,14 @@ func (w *window) add(n int64, digest uint32) {
 	}
 	highest := max(w.highest, n)
 	lowest := max(min(w.lowest, n), highest-w.size+1)
-	w.hold(lowest, highest)
+	w.resize(lowest, highest)
 	if at := w.at(n); *at == 0 {
 		*at = digest
 	}
 }
 
-// hold makes the window that of the numbers from lowest to highest.
-func (w *window) hold(lowest, highest int64) {
+// resize changes the window to the numbers from lowest to highest.
+func (w *sequenceWindow) resize(lowest, highest int64) {
 	digests := w.digests
 	if need := highest - lowest + 1; need > int64(len(digests)) {
 		digests = make([]uint32, min(w.size, max(2*int64(len(w.digests)), need)))
@@ -62,4 +62,4 @@ func (w *window) hold(lowest, highest int64) {
 	w.lowest, w.highest = lowest, highest
 }
 
-func (w *window) at(n int64) *uint32 { return &w.digests[n%int64(len(w.digests))] }
+func (w *sequenceWindow) at(n int64) *uint32 { return &w.digests[n%int64(len(w.digests))] }

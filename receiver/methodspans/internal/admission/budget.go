@@ -5,38 +5,39 @@ import (
 	"sync"
 )
 
-// budget is memory that requests take before they are decoded and give back when they are done.
-type budget struct {
+// memoryBudget is memory that requests reserve before they are decoded, and release when
+// they are done.
+type memoryBudget struct {
 	size int64
 
-	mu      sync.Mutex
-	taken   int64
-	senders map[string]int64 // as many as have something taken
-	waiting int
-	changed chan struct{} // closed when something is given back while others wait
+	mu       sync.Mutex
+	reserved int64
+	senders  map[string]int64 // those with reservations
+	waiting  int
+	changed  chan struct{} // closed when memory is released while others wait
 }
 
-func newBudget(size int64) *budget {
-	return &budget{size: size, senders: make(map[string]int64), changed: make(chan struct{})}
+func newMemoryBudget(size int64) *memoryBudget {
+	return &memoryBudget{size: size, senders: make(map[string]int64), changed: make(chan struct{})}
 }
 
-// share is what one sender, and so one request, may take: what one sender does not give back
-// never keeps all others out.
-func (b *budget) share() int64 { return b.size / 2 }
+// share returns how much one sender, and so one request, may reserve: a sender that does not
+// release never blocks all others.
+func (b *memoryBudget) share() int64 { return b.size / 2 }
 
-// loan is what one request has taken. Its sender is empty where it is not known.
-type loan struct {
-	budget *budget
-	sender string
-	taken  int64
+// reservation is what one request has reserved. Its sender is empty where it is not known.
+type reservation struct {
+	budget   *memoryBudget
+	sender   string
+	reserved int64
 }
 
-// take waits until n more bytes can be had, at most as long as ctx.
-func (l *loan) take(ctx context.Context, n int64) error {
+// reserve waits until n more bytes are free, at most as long as ctx.
+func (l *reservation) reserve(ctx context.Context, n int64) error {
 	b := l.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for !l.room(n) {
+	for !l.fits(n) {
 		b.waiting++
 		changed := b.changed
 		b.mu.Unlock()
@@ -50,57 +51,57 @@ func (l *loan) take(ctx context.Context, n int64) error {
 			return context.Cause(ctx)
 		}
 	}
-	l.add(n)
+	l.addBytes(n)
 	return nil
 }
 
-// try takes n more bytes if they can be had now.
-func (l *loan) try(n int64) bool {
+// tryReserve reserves n more bytes if they are free now.
+func (l *reservation) tryReserve(n int64) bool {
 	l.budget.mu.Lock()
 	defer l.budget.mu.Unlock()
-	if !l.room(n) {
+	if !l.fits(n) {
 		return false
 	}
-	l.add(n)
+	l.addBytes(n)
 	return true
 }
 
-func (l *loan) room(n int64) bool {
+func (l *reservation) fits(n int64) bool {
 	b := l.budget
-	return b.taken+n <= b.size && (l.sender == "" || b.senders[l.sender]+n <= b.share())
+	return b.reserved+n <= b.size && (l.sender == "" || b.senders[l.sender]+n <= b.share())
 }
 
-func (l *loan) add(n int64) {
-	l.taken += n
-	l.budget.taken += n
+func (l *reservation) addBytes(n int64) {
+	l.reserved += n
+	l.budget.reserved += n
 	if l.sender != "" {
 		l.budget.senders[l.sender] += n
 	}
 }
 
-// giveBack ends the loan.
-func (l *loan) giveBack() {
-	if l.taken == 0 {
+// release ends the reservation.
+func (l *reservation) release() {
+	if l.reserved == 0 {
 		return
 	}
 	b := l.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.taken -= l.taken
+	b.reserved -= l.reserved
 	if l.sender != "" {
-		if b.senders[l.sender] -= l.taken; b.senders[l.sender] == 0 {
+		if b.senders[l.sender] -= l.reserved; b.senders[l.sender] == 0 {
 			delete(b.senders, l.sender)
 		}
 	}
-	l.taken = 0
+	l.reserved = 0
 	if b.waiting > 0 {
 		close(b.changed)
 		b.changed = make(chan struct{})
 	}
 }
 
-func (b *budget) bytesTaken() int64 {
+func (b *memoryBudget) bytesReserved() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.taken
+	return b.reserved
 }

@@ -29,18 +29,18 @@ import (
 )
 
 const (
-	patience   = 2 * time.Second // of a request that finds no room
+	patience   = 2 * time.Second // of a request that finds no memory
 	retryAfter = time.Second
-	leastRead  = 4 << 10 // bytes of a body that are read before anything is taken for it
+	leastRead  = 4 << 10 // bytes of a body that are read before anything is reserved for it
 	copies     = 2       // of a body, while the server behind reads it into memory of its own
 )
 
-// Reason says why a request is refused.
+// Reason is why a request is refused.
 type Reason uint8
 
 // The reasons.
 const (
-	Busy     Reason = iota // no room within the patience: the sender tries again
+	Busy     Reason = iota // no memory within the patience: the sender retries
 	TooLarge               // it would never find room
 	TooDeep                // values nested too deep
 	Reasons
@@ -53,12 +53,12 @@ var Names = [Reasons]string{Busy: "busy", TooLarge: "too_large", TooDeep: "too_d
 type Gate struct {
 	component.StartFunc
 	component.ShutdownFunc
-	budget   *budget
+	budget   *memoryBudget
 	requests int64 // over gRPC at once, at most
 	refused  func(context.Context, Reason)
 
-	// Authenticate, if set, is asked over gRPC who sends, before a message is read. Over HTTP the
-	// server does that itself, and over gRPC only when it is decoded.
+	// Authenticate, if set, is called over gRPC to identify the sender, before a message is read.
+	// Over HTTP the server does that itself, and over gRPC only when it is decoded.
 	Authenticate func(context.Context, map[string][]string) (context.Context, error)
 
 	open    atomic.Int64 // requests over gRPC
@@ -72,16 +72,16 @@ var (
 
 // New makes a gate for as many bytes, and as many requests over gRPC at once.
 func New(size, requests int64, refused func(context.Context, Reason)) *Gate {
-	return &Gate{budget: newBudget(size), requests: requests, refused: refused}
+	return &Gate{budget: newMemoryBudget(size), requests: requests, refused: refused}
 }
 
-// Taken is how many bytes requests have taken now.
-func (g *Gate) Taken() int64 { return g.budget.bytesTaken() }
+// Reserved returns how many bytes requests have reserved now.
+func (g *Gate) Reserved() int64 { return g.budget.bytesReserved() }
 
-// admit takes what decoding a request needs, and more. As long as there is plenty, its messages
-// are not counted: that takes a tenth of the time that decoding does.
-func (g *Gate) admit(ctx context.Context, l *loan, request []byte, count func([]byte) (int64, error), more int64) error {
-	if most := mostPerByte*int64(len(request)) + more; l.taken+most <= g.budget.share()/2 && l.try(most) {
+// admit reserves what decoding a request needs, and more. While most of the budget is free, its
+// messages are not counted: that takes a tenth of the time that decoding does.
+func (g *Gate) admit(ctx context.Context, l *reservation, request []byte, count func([]byte) (int64, error), more int64) error {
+	if most := mostPerByte*int64(len(request)) + more; l.reserved+most <= g.budget.share()/2 && l.tryReserve(most) {
 		return nil
 	}
 	size, err := count(request)
@@ -92,15 +92,15 @@ func (g *Gate) admit(ctx context.Context, l *loan, request []byte, count func([]
 	return g.wait(ctx, l, size)
 }
 
-// wait takes memory within the patience.
-func (g *Gate) wait(ctx context.Context, l *loan, size int64) error {
-	if l.taken+size > g.budget.share() {
+// wait reserves memory within the patience.
+func (g *Gate) wait(ctx context.Context, l *reservation, size int64) error {
+	if l.reserved+size > g.budget.share() {
 		return g.refuse(ctx, TooLarge, fmt.Sprintf("the request would take up to %d bytes of memory, and may take %d: "+
-			"send fewer spans at once, or raise `limits::decoding_mib` of the receiver", l.taken+size, g.budget.share()))
+			"send fewer spans at once, or raise `limits::decoding_mib` of the receiver", l.reserved+size, g.budget.share()))
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if l.take(ctx, size) != nil {
+	if l.reserve(ctx, size) != nil {
 		return g.busy(ctx)
 	}
 	return nil
@@ -127,9 +127,9 @@ func (g *Gate) refuse(ctx context.Context, r Reason, message string) error {
 func (g *Gate) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandlerFunc, error) {
 	return func(_ context.Context, next http.Handler) (http.Handler, error) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			l := &loan{budget: g.budget, sender: shares.SenderOf(r.Context())}
-			defer l.giveBack()
-			r.Body = &body{ReadCloser: r.Body, gate: g, loan: l, request: r}
+			l := &reservation{budget: g.budget, sender: shares.SenderOf(r.Context())}
+			defer l.release()
+			r.Body = &body{ReadCloser: r.Body, gate: g, reserved: l, request: r}
 			next.ServeHTTP(w, r)
 		}), nil
 	}, nil
@@ -139,10 +139,10 @@ func (g *Gate) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHand
 // too much. The server behind answers with that status.
 type body struct {
 	io.ReadCloser
-	gate    *Gate
-	loan    *loan
-	request *http.Request
-	rest    io.Reader
+	gate     *Gate
+	reserved *reservation
+	request  *http.Request
+	rest     io.Reader
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -171,7 +171,7 @@ func (b *body) admit() ([]byte, error) {
 		if len(read) < cap(read) {
 			continue
 		}
-		if err := b.gate.wait(ctx, b.loan, int64(cap(read))); err != nil {
+		if err := b.gate.wait(ctx, b.reserved, int64(cap(read))); err != nil {
 			return nil, err
 		}
 		read = append(make([]byte, 0, 2*cap(read)), read...)
@@ -180,11 +180,11 @@ func (b *body) admit() ([]byte, error) {
 	if strings.Contains(b.request.Header.Get("Content-Type"), "json") {
 		count = decodedSizeJSON
 	}
-	return read, b.gate.admit(ctx, b.loan, read, count, copies*int64(len(read)))
+	return read, b.gate.admit(ctx, b.reserved, read, count, copies*int64(len(read)))
 }
 
 // GetGRPCServerOptions bounds how many requests are read at once, sizes them before they are
-// decoded, and answers those that were refused: an error of the codec would not be tried again.
+// decoded, and answers those that were refused: an error of the codec would not be retried.
 func (g *Gate) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, error) {
 	return []grpc.ServerOption{
 		grpc.InTapHandle(g.enter),
@@ -211,9 +211,9 @@ func (g *Gate) enter(ctx context.Context, info *tap.Info) (context.Context, erro
 	return ctx, nil
 }
 
-// admitted is what came of a request that the codec has seen.
+// admitted is the result for a request that the codec has seen.
 type admitted struct {
-	loan
+	reservation
 	refusal error
 }
 
@@ -225,10 +225,10 @@ type codec struct {
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer whole.Free()
-	a := &admitted{loan: loan{budget: c.gate.budget}}
-	if a.refusal = c.gate.admit(context.Background(), &a.loan, whole.ReadOnlyData(), decodedSize, 0); a.refusal == nil {
+	a := &admitted{reservation: reservation{budget: c.gate.budget}}
+	if a.refusal = c.gate.admit(context.Background(), &a.reservation, whole.ReadOnlyData(), decodedSize, 0); a.refusal == nil {
 		if err := c.CodecV2.Unmarshal(mem.BufferSlice{whole}, v); err != nil {
-			a.giveBack()
+			a.release()
 			return err
 		}
 	}
@@ -240,7 +240,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 func (g *Gate) serve(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if found, ok := g.decoded.LoadAndDelete(request); ok {
 		a := found.(*admitted)
-		defer a.giveBack()
+		defer a.release()
 		if a.refusal != nil {
 			return nil, a.refusal
 		}

@@ -12,9 +12,9 @@ import (
 func TestRequestWaitsForRoom(t *testing.T) {
 	var refused []Reason
 	g := New(100, 1, func(_ context.Context, r Reason) { refused = append(refused, r) })
-	first, second, third := &loan{budget: g.budget}, &loan{budget: g.budget}, &loan{budget: g.budget}
-	require.True(t, first.try(50))
-	require.True(t, second.try(50))
+	first, second, third := &reservation{budget: g.budget}, &reservation{budget: g.budget}, &reservation{budget: g.budget}
+	require.True(t, first.tryReserve(50))
+	require.True(t, second.tryReserve(50))
 	done := make(chan error, 1)
 	go func() { done <- g.wait(context.Background(), third, 40) }()
 	require.Eventually(t, func() bool {
@@ -22,11 +22,11 @@ func TestRequestWaitsForRoom(t *testing.T) {
 		defer g.budget.mu.Unlock()
 		return g.budget.waiting == 1
 	}, time.Minute, time.Millisecond)
-	first.giveBack()
+	first.release()
 	require.NoError(t, <-done)
 	require.Empty(t, refused)
-	require.EqualValues(t, 90, g.Taken())
-	second.giveBack()
-	third.giveBack()
-	require.Zero(t, g.Taken())
+	require.EqualValues(t, 90, g.Reserved())
+	second.release()
+	third.release()
+	require.Zero(t, g.Reserved())
 }

@@ -3,7 +3,7 @@
 //
 // Every component lists its bounds in a bounds.yaml in its own folder; this
 // program finds all of them. It does not know the components' configurations:
-// that a default is the real one is tested beside each list.
+// that a default is the real one is tested next to each list.
 package main
 
 import (

@@ -41,7 +41,7 @@ func (n *normalizer) lifetimeOf(resource pcommon.Resource) lifetime {
 	return l
 }
 
-// longest is how long something that ended then can have lasted.
+// longest returns how long something that ended then can have lasted.
 func (l lifetime) longest(end int64) int64 {
 	if l.born == 0 {
 		return int64(longestUnknown)
@@ -93,7 +93,7 @@ func (p *pass) possibleSums(span ptrace.Span, measured int64) bool {
 	case measured > methodspan.MostMeasured || float64(measured) > lasted*methodspan.MostCores:
 		p.fault(measuredImpossible, dropped)
 		return false
-	case p.reading.wholeOf(fieldWallSum) > methodspan.MostTime, float64(p.reading.wholeOf(fieldWallSum)) > float64(measured)*longest:
+	case p.parsed.wholeOf(fieldWallSum) > methodspan.MostTime, float64(p.parsed.wholeOf(fieldWallSum)) > float64(measured)*longest:
 		p.fault(wallExceedsAge, dropped)
 		return false
 	}
@@ -102,7 +102,7 @@ func (p *pass) possibleSums(span ptrace.Span, measured int64) bool {
 
 // possibleCPU reports whether a process can have used so much CPU time in an interval.
 func (p *pass) possibleCPU(span ptrace.Span, cpu int64) bool {
-	cores := p.reading.numberOf(fieldHostCores)
+	cores := p.parsed.numberOf(fieldHostCores)
 	if cores <= 0 {
 		cores = methodspan.MostCores
 	}
@@ -110,7 +110,7 @@ func (p *pass) possibleCPU(span ptrace.Span, cpu int64) bool {
 	return float64(cpu) <= min(lasted*math.Ceil(cores), methodspan.MostTime)
 }
 
-// possibleTotal removes a total of calls that cannot be.
+// possibleTotal removes an impossible total of calls.
 func (p *pass) possibleTotal(scope pcommon.InstrumentationScope) {
 	v, ok := scope.Attributes().Get(methodspan.AttrCallsTotal)
 	if !ok {

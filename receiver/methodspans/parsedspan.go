@@ -88,8 +88,8 @@ func (s fields) has(f field) bool { return s&(1<<f) != 0 }
 
 const reservedPrefix = "corehour."
 
-// fieldOf finds the field of an attribute; reserved tells that the name is ours
-// even so.
+// fieldOf returns the field of an attribute; reserved is true if the name has the
+// prefix corehour.
 func fieldOf(name string) (f field, reserved bool) {
 	if !strings.HasPrefix(name, "co") { // most attributes of other SDKs
 		return noField, false
@@ -183,9 +183,9 @@ func fieldOf(name string) (f field, reserved bool) {
 	return noField, strings.HasPrefix(name, reservedPrefix)
 }
 
-// reading is what one pass over a span's attributes finds. It is used again
-// from span to span: a value means something only while its field is in good.
-type reading struct {
+// parsedSpan is the result of one pass over a span's attributes. It is reused from
+// span to span: a value is valid only while its field is in good.
+type parsedSpan struct {
 	seen      fields // present
 	good      fields // present and of the right type, finite
 	notUTF8   fields // texts that are no UTF-8
@@ -200,12 +200,12 @@ type reading struct {
 	visit func(string, pcommon.Value) bool // bound once: a method value allocates
 }
 
-func (r *reading) of(attributes pcommon.Map) {
+func (r *parsedSpan) parse(attributes pcommon.Map) {
 	r.seen, r.good, r.notUTF8, r.duplicate, r.reserved = 0, 0, 0, false, false
 	attributes.Range(r.visit)
 }
 
-func (r *reading) read(name string, v pcommon.Value) bool {
+func (r *parsedSpan) visitAttribute(name string, v pcommon.Value) bool {
 	f, reserved := fieldOf(name)
 	if f == noField {
 		r.reserved = r.reserved || reserved
@@ -248,35 +248,35 @@ func (r *reading) read(name string, v pcommon.Value) bool {
 
 // The accessors give zero where the field is absent or bad.
 
-func (r *reading) textOf(f field) string {
+func (r *parsedSpan) textOf(f field) string {
 	if !r.good.has(f) {
 		return ""
 	}
 	return r.text[f]
 }
 
-func (r *reading) wholeOf(f field) int64 {
+func (r *parsedSpan) wholeOf(f field) int64 {
 	if !r.good.has(f) {
 		return 0
 	}
 	return r.whole[f-firstWhole]
 }
 
-func (r *reading) numberOf(f field) float64 {
+func (r *parsedSpan) numberOf(f field) float64 {
 	if !r.good.has(f) {
 		return 0
 	}
 	return r.number[f-firstNumber]
 }
 
-// forget says that fields were removed from the span.
-func (r *reading) forget(s fields) {
+// forget records that fields were removed from the span.
+func (r *parsedSpan) forget(s fields) {
 	r.seen &^= s
 	r.good &^= s
 }
 
 // release drops references into the request.
-func (r *reading) release() {
+func (r *parsedSpan) release() {
 	clear(r.text[:])
 	clear(r.list[:])
 }

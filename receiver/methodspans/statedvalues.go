@@ -14,10 +14,10 @@ import (
 // statedProbability returns the probability that a span of another SDK states in
 // corehour.p, composed with its threshold. False where it states none.
 func (p *pass) statedProbability(span ptrace.Span) (float64, bool) {
-	if !p.reading.seen.has(fieldP) {
+	if !p.parsed.seen.has(fieldP) {
 		return 0, false
 	}
-	if !validProbability(p.reading.numberOf(fieldP)) {
+	if !validProbability(p.parsed.numberOf(fieldP)) {
 		p.fault(pInvalid, corrected)
 		p.remove(span.Attributes(), setOf(fieldP))
 		return 0, false
@@ -29,7 +29,7 @@ func (p *pass) statedProbability(span ptrace.Span) (float64, bool) {
 
 // statedCPU makes the CPU time that a span of another SDK states true or absent.
 func (n *normalizer) statedCPU(span ptrace.Span, wall int64, p *pass) {
-	if p.reading.seen&stated == 0 {
+	if p.parsed.seen&stated == 0 {
 		return
 	}
 	p.completeCPU(span)
@@ -39,7 +39,7 @@ func (n *normalizer) statedCPU(span ptrace.Span, wall int64, p *pass) {
 // completeCPU writes corehour.cpu.p = 1 next to a CPU time without one: the client times
 // all that it records, or an equal share, which weights by calls take out again.
 func (p *pass) completeCPU(span ptrace.Span) {
-	r := &p.reading
+	r := &p.parsed
 	if !r.seen.has(fieldCPUTime) || r.seen.has(fieldCPUP) {
 		return
 	}
@@ -67,7 +67,7 @@ func (n *numbering) begin(scope pcommon.InstrumentationScope) {
 // one does not, its counts are in the same request or came from its service within the
 // last hours; to take its measurements for uncounted ones would count its calls twice.
 func (p *pass) uncounted(k kind) bool {
-	if p.reading.seen.has(fieldBasis) {
+	if p.parsed.seen.has(fieldBasis) {
 		return false
 	}
 	period := p.service.methods.period
@@ -87,7 +87,7 @@ func (p *pass) uncounted(k kind) bool {
 	return false
 }
 
-// uncounted validates a measurement of a client that sends no counts, and says that it
+// uncounted validates a measurement of a client that sends no counts, and marks that it
 // stands for 1/p calls. False removes it.
 func (n *normalizer) uncounted(span ptrace.Span, k kind, p *pass) bool {
 	ok := false
