@@ -9,20 +9,20 @@ import (
 	"github.com/jaegertracing/jaeger-idl/proto-gen/api_v2"
 )
 
-// answerKey says whose answer of which endpoint it is.
+// answerKey is the endpoint and the target of an answer.
 type answerKey struct {
 	endpoint                                 endpoint
 	namespace, service, environment, version string
 }
 
-// answer is a table encoded for one endpoint: once, by whoever asks first.
+// answer is a table encoded for one endpoint: once, at the first request.
 type answer struct {
 	key      answerKey
 	revision string
 	once     sync.Once
 	plain    []byte
 	packed   []byte                           // gzip
-	strategy *strategy                        // of endpoint sampling: what it says
+	strategy *strategy                        // of endpoint sampling: its content
 	message  *api_v2.SamplingStrategyResponse // and that for gRPC
 	err      error
 
@@ -30,12 +30,12 @@ type answer struct {
 }
 
 // answers keep what is served encoded. There is one of each endpoint and target,
-// that of the newest table; those asked for least recently go first.
+// that of the newest table; the least recently used are evicted first.
 type answers struct {
 	mu    sync.Mutex
 	most  int // bytes
 	bytes int
-	order *list.List // of *answer, the one asked for last in front
+	order *list.List // of *answer, the most recently used in front
 	byKey map[answerKey]*list.Element
 }
 
@@ -50,7 +50,7 @@ func (a *answers) size() int64 {
 }
 
 // of returns the answer of this revision, made by encode if it is new, and how
-// many others had to go.
+// many others were evicted.
 func (a *answers) of(key answerKey, revision string, encode func(*answer) ([]byte, error)) (*answer, int64) {
 	found := a.place(key, revision)
 	var gone int64
@@ -78,7 +78,7 @@ func (a *answers) place(key answerKey, revision string) *answer {
 	return made
 }
 
-// weight is about what an answer takes in memory: its texts and, as a constant, the
+// weight returns about how much memory an answer takes: its texts and, as a constant, the
 // rest of a small one.
 func (a *answer) weight() int {
 	k := &a.key

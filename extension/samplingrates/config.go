@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// longestWait is how long a question is held at most.
+	// longestWait is how long a poll is held at most.
 	longestWait = 25 * time.Second
 
 	// writeReserve is left of the server's timeouts to write an answer.
@@ -55,7 +55,7 @@ func (g GRPCConfig) Validate() error {
 	return nil
 }
 
-// Limits bound what clients can make the collector hold.
+// Limits bound the memory that clients can use.
 type Limits struct {
 	// MaxWaiting is how many clients may wait for a change; the others are
 	// answered at once.
@@ -64,8 +64,8 @@ type Limits struct {
 	// MaxAnswersMiB is how much memory encoded answers may take.
 	MaxAnswersMiB int `mapstructure:"max_answers_mib"`
 
-	// MaxServices is how many services have remembered what stock SDKs were
-	// served.
+	// MaxServices is of how many services the rates served to stock SDKs are
+	// remembered.
 	MaxServices int `mapstructure:"max_services"`
 
 	// RememberedTables is how many tables are remembered of a service.
@@ -92,8 +92,7 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// Unmarshal refuses keys that nothing reads. The HTTP server's own way of reading
-// its options passes over them.
+// Unmarshal refuses unknown keys. The HTTP server's own Unmarshal ignores them.
 func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	type options confighttp.ServerConfig // without its methods
 	var strict struct {
@@ -141,7 +140,7 @@ func (l Limits) Validate() error {
 	return errors.Join(errs...)
 }
 
-// maxWait is how long a question can be held: both timeouts end the request.
+// maxWait returns how long a poll can be held: both timeouts end the request.
 func (c *Config) maxWait() time.Duration {
 	wait := longestWait
 	for _, timeout := range []time.Duration{c.HTTP.WriteTimeout, c.HTTP.ReadTimeout} {

@@ -17,8 +17,8 @@ type explanations struct {
 	More         int                 `json:"more,omitempty"` // left out
 }
 
-// serveExplain says why a method has its rate.
-func (s *server) serveExplain(x *exchange) result {
+// serveExplain answers why a method has its rate.
+func (s *server) serveExplain(x *exchange) requestResult {
 	q, err := explainParameters.parse(x.request.URL.RawQuery)
 	if err != nil {
 		return x.bad(err)

@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	// maxIdle closes connections of clients that are gone. Those that are there open
-	// another one; the Java agent polls every minute.
+	// maxIdle closes idle connections. Clients that still run open another one; the Java
+	// agent polls every minute.
 	maxIdle = 5 * time.Minute
 
-	// maxStreams is how many calls one connection may have under way.
+	// maxStreams is how many calls one connection may have in flight.
 	maxStreams = 100
 )
 
@@ -74,7 +74,7 @@ func (s *server) startGRPC(ctx context.Context, host component.Host) error {
 	}
 	listener, err := config.NetAddr.Listen(ctx)
 	if errors.Is(err, syscall.EADDRINUSE) && config.NetAddr.Endpoint == defaultGRPC {
-		// Nobody has chosen this address, and it is a well-known one: no reason not to start.
+		// The address is the default, and a well-known one: no reason not to start.
 		s.set.Logger.Warn("Not serving sampling rates over gRPC: another program, such as another collector or Jaeger, "+
 			"listens there; set `grpc::endpoint` of sampling_rates", zap.String("endpoint", defaultGRPC))
 		return nil
@@ -95,7 +95,7 @@ func (s *server) startGRPC(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// shutdown waits for calls under way as long as the context allows.
+// shutdown waits for calls in flight as long as the context allows.
 func (g *grpcServer) shutdown(ctx context.Context) {
 	if g.server == nil {
 		return
@@ -131,12 +131,12 @@ func (m samplingManager) GetSamplingStrategy(ctx context.Context, asked *api_v2.
 	return a.message, nil
 }
 
-// messageWeight is about what an operation of a message takes in memory, without its
-// name, which the strategy has, too.
+// messageWeight is about the memory of an operation of a message, without its name,
+// which the strategy has, too.
 const messageWeight = 192 // bytes
 
-// message returns the response as a protobuf message. Nobody changes it: it is encoded
-// for many clients at once.
+// message returns the response as a protobuf message. It is immutable: it is encoded for
+// many clients at once.
 func (r *strategyResponse) message() *api_v2.SamplingStrategyResponse {
 	operations := make([]*api_v2.OperationSamplingStrategy, len(r.Operation.PerOperation))
 	for i, o := range r.Operation.PerOperation {
@@ -193,8 +193,8 @@ func (c attempts) HandleRPC(ctx context.Context, event stats.RPCStats) {
 func (attempts) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (attempts) HandleConn(context.Context, stats.ConnStats)                       {}
 
-// resultOf returns how a call ended, in the words of the HTTP server.
-func resultOf(err error) result {
+// resultOf returns how a call ended, as a result of the HTTP server.
+func resultOf(err error) requestResult {
 	switch status.Code(err) {
 	case codes.OK:
 		return resultOK

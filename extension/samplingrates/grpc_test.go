@@ -57,7 +57,7 @@ func (r *rig) awaitCounted(want map[string]int64) {
 	require.EventuallyWithT(r.t, func(c *assert.CollectT) { assert.Equal(c, want, r.counted("requests")) }, patience, time.Millisecond)
 }
 
-// The answers over gRPC are those over HTTP, and what was told is remembered alike.
+// The answers over gRPC are those over HTTP, and what was served is remembered alike.
 func TestJaegerOverGRPC(t *testing.T) {
 	r := start(t, testConfig(nil))
 	client, _ := r.jaegerClient(insecure.NewCredentials())
@@ -74,15 +74,15 @@ func TestJaegerOverGRPC(t *testing.T) {
 		r.source.set(service, table)
 		got, err := askJaeger(t, client, service)
 		require.NoError(t, err)
-		var told strategyResponse
-		require.NoError(t, json.Unmarshal([]byte(r.get("/sampling?service="+service).body), &told))
-		assert.Equal(t, told.StrategyType, got.StrategyType.String())
-		assert.Equal(t, told.Probabilistic.SamplingRate, got.ProbabilisticSampling.SamplingRate)
+		var response strategyResponse
+		require.NoError(t, json.Unmarshal([]byte(r.get("/sampling?service="+service).body), &response))
+		assert.Equal(t, response.StrategyType, got.StrategyType.String())
+		assert.Equal(t, response.Probabilistic.SamplingRate, got.ProbabilisticSampling.SamplingRate)
 		assert.Nil(t, got.RateLimitingSampling)
-		assert.Equal(t, told.Operation.Default, got.OperationSampling.DefaultSamplingProbability)
+		assert.Equal(t, response.Operation.Default, got.OperationSampling.DefaultSamplingProbability)
 		assert.Zero(t, got.OperationSampling.DefaultLowerBoundTracesPerSecond)
-		require.Len(t, got.OperationSampling.PerOperationStrategies, len(told.Operation.PerOperation))
-		for i, o := range told.Operation.PerOperation {
+		require.Len(t, got.OperationSampling.PerOperationStrategies, len(response.Operation.PerOperation))
+		for i, o := range response.Operation.PerOperation {
 			assert.Equal(t, o.Operation, got.OperationSampling.PerOperationStrategies[i].Operation)
 			assert.Equal(t, o.Probabilistic.SamplingRate, got.OperationSampling.PerOperationStrategies[i].ProbabilisticSampling.SamplingRate)
 		}

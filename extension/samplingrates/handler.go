@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// endpoint is what can be asked for.
+// endpoint is one of the paths that are served.
 type endpoint uint8
 
 const (
@@ -21,17 +21,17 @@ const (
 
 var endpointNames = [endpointCount]string{"rates", "sampling", "explain", "other"}
 
-// result is how a request ended.
-type result uint8
+// requestResult is how a request ended.
+type requestResult uint8
 
 const (
-	resultOK          result = iota // an answer
-	resultUnchanged                 // rates are those the client has
-	resultBad                       // the query is no question
-	resultUnavailable               // nobody has published rates
-	resultGone                      // the client left while it waited
-	resultFailed                    // what was published cannot be encoded
-	resultRefused                   // no such endpoint, or not by GET
+	resultOK          requestResult = iota // an answer
+	resultUnchanged                        // rates are those the client has
+	resultBad                              // the query is invalid
+	resultUnavailable                      // no rates are published
+	resultGone                             // the client left while it waited
+	resultFailed                           // what was published cannot be encoded
+	resultRefused                          // no such endpoint, or not by GET
 	resultCount
 )
 
@@ -47,10 +47,10 @@ type exchange struct {
 
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
-	handle := func(path string, e endpoint, serve func(*exchange) result) {
+	handle := func(path string, e endpoint, serve func(*exchange) requestResult) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			x := &exchange{ResponseWriter: w, request: r, endpoint: e}
-			var how result
+			var how requestResult
 			if e != endpointOther && r.Method != http.MethodGet {
 				w.Header().Set("Allow", http.MethodGet)
 				how = x.refuse(http.StatusMethodNotAllowed, resultRefused, "only GET is answered here")
@@ -63,7 +63,7 @@ func (s *server) handler() http.Handler {
 	handle("/v1/rates", endpointRates, s.serveRates)
 	handle("/sampling", endpointSampling, s.serveSampling)
 	handle("/v1/explain", endpointExplain, s.serveExplain)
-	handle("/", endpointOther, func(x *exchange) result {
+	handle("/", endpointOther, func(x *exchange) requestResult {
 		return x.refuse(http.StatusNotFound, resultRefused, "there is nothing here: ask /v1/rates, /v1/explain or /sampling")
 	})
 	return mux
@@ -72,44 +72,44 @@ func (s *server) handler() http.Handler {
 func (x *exchange) write(status int, body []byte) {
 	x.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.WriteHeader(status)
-	n, _ := x.Write(body) // a client that is gone is no fault of ours
+	n, _ := x.Write(body) // a client that is gone is not our fault
 	x.bytes += int64(n)
 }
 
-// refuse says in a line of text what is wrong. Texts hold little of what was
-// sent, and that quoted.
-func (x *exchange) refuse(status int, how result, text string) result {
+// refuse answers with a line of text that says what is wrong. Texts contain little of what
+// was sent, and quote it.
+func (x *exchange) refuse(status int, how requestResult, text string) requestResult {
 	x.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	x.Header().Set("X-Content-Type-Options", "nosniff")
 	x.write(status, []byte(text+"\n"))
 	return how
 }
 
-func (x *exchange) bad(err error) result {
+func (x *exchange) bad(err error) requestResult {
 	return x.refuse(http.StatusBadRequest, resultBad, err.Error())
 }
 
 const noRates = "no rates are published: a sampler in a pipeline of this collector has to name this extension under `rates`"
 
-// unavailable tells clients to go on by their own configuration and to ask again,
+// unavailable tells clients to go on by their own configuration and to poll again,
 // not all at once.
-func (x *exchange) unavailable() result {
+func (x *exchange) unavailable() requestResult {
 	x.retryAfter(retrySource)
 	return x.refuse(http.StatusServiceUnavailable, resultUnavailable,
 		noRates)
 }
 
-// retryAfter asks not to come again for so many seconds, or up to as many more.
+// retryAfter asks the client to retry after so many seconds, or up to as many more.
 func (x *exchange) retryAfter(seconds int) {
 	x.Header().Set("Retry-After", strconv.Itoa(seconds+rand.IntN(seconds+1)))
 }
 
-func (x *exchange) failed(err error) result {
+func (x *exchange) failed(err error) requestResult {
 	return x.refuse(http.StatusInternalServerError, resultFailed, fmt.Sprintf("the answer cannot be encoded: %v", err))
 }
 
 // send writes an answer, compressed if the client can read that.
-func (x *exchange) send(a *answer) result {
+func (x *exchange) send(a *answer) requestResult {
 	if a.err != nil {
 		return x.failed(a.err)
 	}
@@ -126,7 +126,7 @@ func (x *exchange) send(a *answer) result {
 	return resultOK
 }
 
-// takesGzip tells whether gzip is among the encodings and not excluded by q=0.
+// takesGzip reports whether gzip is among the encodings and not excluded by q=0.
 func takesGzip(accepted []string) bool {
 	for _, line := range accepted {
 		for part := range strings.SplitSeq(line, ",") {

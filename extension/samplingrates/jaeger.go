@@ -16,8 +16,7 @@ import (
 const maxOperations = 256
 
 // The answer in Jaeger's remote sampling protocol, sampling.proto as JSON. There
-// is no lower bound: spans kept by one would be kept with a probability that
-// nobody knows.
+// is no lower bound: spans kept by one would be kept with an unknown probability.
 type (
 	strategyResponse struct {
 		StrategyType  string            `json:"strategyType"`
@@ -38,9 +37,9 @@ type (
 	}
 )
 
-// serveSampling answers a stock SDK, which says no more of itself than its
-// service, and remembers what it was told.
-func (s *server) serveSampling(x *exchange) result {
+// serveSampling answers a stock SDK, which only sends its service, and remembers the
+// answer.
+func (s *server) serveSampling(x *exchange) requestResult {
 	q, err := samplingParameters.parse(x.request.URL.RawQuery)
 	if err != nil {
 		return x.bad(err)
@@ -65,10 +64,10 @@ func (s *server) sampling(ctx context.Context, target rates.Target) *answer {
 	}
 	key := answerKey{endpoint: endpointSampling, service: target.Service}
 	a, gone := s.answers.of(key, table.Revision, func(a *answer) ([]byte, error) {
-		told := responseOf(table)
-		a.strategy = newStrategy(&told)
-		a.message = told.message()
-		return json.Marshal(told)
+		response := responseOf(table)
+		a.strategy = newStrategy(&response)
+		a.message = response.message()
+		return json.Marshal(response)
 	})
 	s.telemetry.overflowed(ctx, tableAnswers, gone)
 	if a.err == nil {
@@ -79,7 +78,7 @@ func (s *server) sampling(ctx context.Context, target rates.Target) *answer {
 	return a
 }
 
-// responseOf is what is said of a table.
+// responseOf returns the response for a table.
 func responseOf(table *rates.Table) strategyResponse {
 	otherwise := 1.0
 	switch {
@@ -88,25 +87,25 @@ func responseOf(table *rates.Table) strategyResponse {
 	case table.Default.P != nil:
 		otherwise = probability(*table.Default.P)
 	}
-	told := make([]perOperation, 0, min(len(table.Operations), maxOperations))
+	operations := make([]perOperation, 0, min(len(table.Operations), maxOperations))
 	seen := make(map[string]bool)
 	for _, o := range table.Operations { // the busiest first
-		if len(told) == maxOperations {
+		if len(operations) == maxOperations {
 			break
 		}
 		if !seen[o.Name] {
 			seen[o.Name] = true
-			told = append(told, perOperation{o.Name, probabilistic{probability(o.P)}})
+			operations = append(operations, perOperation{o.Name, probabilistic{probability(o.P)}})
 		}
 	}
 	return strategyResponse{
 		StrategyType:  "PROBABILISTIC", // of clients that know no operations
 		Probabilistic: probabilistic{otherwise},
-		Operation:     operationSampling{Default: otherwise, PerOperation: told},
+		Operation:     operationSampling{Default: otherwise, PerOperation: operations},
 	}
 }
 
-// probability keeps what is served between 0 and 1: one of the clients refuses a
+// probability limits what is served to between 0 and 1: one of the clients refuses a
 // whole answer for a number outside.
 func probability(p float64) float64 {
 	if math.IsNaN(p) {
@@ -115,19 +114,19 @@ func probability(p float64) float64 {
 	return min(max(p, 0), 1)
 }
 
-// strategy is what a stock SDK does by what it was told. Many are remembered, so it
-// is two lists and no map.
+// strategy is what was served to a stock SDK. Many are remembered, so it is two lists
+// and no map.
 type strategy struct {
 	otherwise     float64
 	names         []string // of operations, sorted
 	probabilities []float64
 }
 
-func newStrategy(told *strategyResponse) *strategy {
-	all := slices.SortedFunc(slices.Values(told.Operation.PerOperation), func(a, b perOperation) int {
+func newStrategy(response *strategyResponse) *strategy {
+	all := slices.SortedFunc(slices.Values(response.Operation.PerOperation), func(a, b perOperation) int {
 		return strings.Compare(a.Operation, b.Operation)
 	})
-	st := &strategy{otherwise: told.Operation.Default, names: make([]string, len(all)), probabilities: make([]float64, len(all))}
+	st := &strategy{otherwise: response.Operation.Default, names: make([]string, len(all)), probabilities: make([]float64, len(all))}
 	for i, o := range all {
 		st.names[i], st.probabilities[i] = o.Operation, o.Probabilistic.SamplingRate
 	}
@@ -142,7 +141,7 @@ func (st *strategy) probability(operation string) float64 {
 	return st.otherwise
 }
 
-// weightOfNames is about what the names take in memory, in bytes.
+// weightOfNames returns about how much memory the names take, in bytes.
 func (st *strategy) weightOfNames() int {
 	n := 16 * len(st.names)
 	for _, name := range st.names {

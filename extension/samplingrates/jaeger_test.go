@@ -51,9 +51,9 @@ func TestStrategies(t *testing.T) {
 		{name: "more than a client looks up", table: many, otherwise: 0.5, listed: maxOperations, want: map[string]float64{"0": 0.25, "255": 0.25, "256": 0.5}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			told := responseOf(c.table)
-			st := newStrategy(&told)
-			body, err := json.Marshal(told)
+			response := responseOf(c.table)
+			st := newStrategy(&response)
+			body, err := json.Marshal(response)
 			require.NoError(t, err)
 			var said strategyResponse
 			require.NoError(t, json.Unmarshal(body, &said))
@@ -67,7 +67,7 @@ func TestStrategies(t *testing.T) {
 	}
 }
 
-// A trace has the rate that was the newest told to its service when it began.
+// A trace has the rate that was the newest served to its service when it began.
 func TestServedRate(t *testing.T) {
 	r := start(t, testConfig(nil))
 	noon := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
@@ -150,10 +150,10 @@ func TestInventedServicesLeaveRatesAlone(t *testing.T) {
 	require.Equal(t, 0.1, got)
 
 	s := newServed(10, 4)
-	told := newStrategy(&strategyResponse{})
-	s.remember("quiet", "10.0.0.1", time.Unix(1, 0), "1", told)
+	response := newStrategy(&strategyResponse{})
+	s.remember("quiet", "10.0.0.1", time.Unix(1, 0), "1", response)
 	for i := range 1000 {
-		s.remember(fmt.Sprint(i), "10.0.0.2", time.Unix(2, 0), "1", told)
+		s.remember(fmt.Sprint(i), "10.0.0.2", time.Unix(2, 0), "1", response)
 	}
 	_, ok = s.asked.Peek("quiet")
 	require.True(t, ok)
@@ -167,10 +167,10 @@ func TestServedRatesAreBoundedByBytes(t *testing.T) {
 		for i := range maxOperations {
 			table.Operations = append(table.Operations, rates.Operation{Name: fmt.Sprintf("%s/item/%d", name, i), P: 1 / float64(2+revision)})
 		}
-		told := responseOf(table)
-		return newStrategy(&told)
+		response := responseOf(table)
+		return newStrategy(&response)
 	}
-	check := func(s *served) {
+	check := func(s *servedHistory) {
 		t.Helper()
 		tables, bytes := 0, 0
 		require.Zero(t, s.sends.Len())

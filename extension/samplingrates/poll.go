@@ -11,18 +11,17 @@ import (
 	"github.com/corehour/corehour/internal/rates"
 )
 
-// retryUnheld is when a client that could not be let wait should come again.
-const retryUnheld = 5 // seconds
+// retryNotHeld is after how long a client whose poll could not be held should retry.
+const retryNotHeld = 5 // seconds
 
-// retrySource is when there may be rates where there are none.
+// retrySource is after how long a client should retry where there are no rates.
 const retrySource = 2 // seconds
 
 // serveRates answers a corehour SDK: at once if its rates are not those of its
 // If-None-Match, else as soon as they change, or, at the end of the wait, that
-// they have not. Provisional rates are like none: a process that has moved here
-// from another collector keeps what it has until its records have told what that
-// is.
-func (s *server) serveRates(x *exchange) result {
+// they have not. Provisional rates count as none: a process that has moved here from
+// another collector keeps its rates until its records have shown what they are.
+func (s *server) serveRates(x *exchange) requestResult {
 	q, err := ratesParameters.parse(x.request.URL.RawQuery)
 	if err != nil {
 		return x.bad(err)
@@ -41,19 +40,19 @@ func (s *server) serveRates(x *exchange) result {
 	}
 	wait := min(q.wait, s.config.maxWait())
 	if wait == 0 {
-		return x.nothingNew(table)
+		return x.unchanged(table)
 	}
 	if !s.waiting.enter() {
 		s.telemetry.overflowed(x.request.Context(), tableWaiting, 1)
-		x.retryAfter(retryUnheld)
-		return x.nothingNew(table)
+		x.retryAfter(retryNotHeld)
+		return x.unchanged(table)
 	}
 	defer s.waiting.leave()
-	return s.hold(x, q.target, from, table, changed, jittered(wait))
+	return s.waitForChange(x, q.target, from, table, changed, jittered(wait))
 }
 
-// hold keeps a client waiting for rates that differ from those it has.
-func (s *server) hold(x *exchange, target rates.Target, from *published, table *rates.Table, changed <-chan struct{}, wait time.Duration) result {
+// waitForChange holds a request until there are rates that differ from the client's.
+func (s *server) waitForChange(x *exchange, target rates.Target, from *published, table *rates.Table, changed <-chan struct{}, wait time.Duration) requestResult {
 	had := table
 	end := time.NewTimer(wait)
 	defer end.Stop()
@@ -66,9 +65,9 @@ func (s *server) hold(x *exchange, target rates.Target, from *published, table *
 			return x.unavailable()
 		case <-s.stopping:
 			x.Header().Set("Connection", "close")
-			return x.nothingNew(table)
+			return x.unchanged(table)
 		case <-end.C:
-			return x.nothingNew(table)
+			return x.unchanged(table)
 		case <-changed:
 			changed, turn = nil, time.After(s.waiting.turn())
 			continue
@@ -85,7 +84,7 @@ func (s *server) hold(x *exchange, target rates.Target, from *published, table *
 	}
 }
 
-func (s *server) sendRates(x *exchange, target rates.Target, table *rates.Table) result {
+func (s *server) sendRates(x *exchange, target rates.Target, table *rates.Table) requestResult {
 	key := answerKey{endpointRates, target.Namespace, target.Service, target.Environment, target.Version}
 	a, gone := s.answers.of(key, table.Revision, func(*answer) ([]byte, error) { return encodeRates(table) })
 	s.telemetry.overflowed(x.request.Context(), tableAnswers, gone)
@@ -93,7 +92,7 @@ func (s *server) sendRates(x *exchange, target rates.Target, table *rates.Table)
 	return x.send(a)
 }
 
-// encodeRates makes an empty list of no methods, as the contract has it.
+// encodeRates encodes no methods as an empty list, as the contract requires.
 func encodeRates(table *rates.Table) ([]byte, error) {
 	if table.Methods == nil {
 		filled := *table
@@ -103,7 +102,7 @@ func encodeRates(table *rates.Table) ([]byte, error) {
 	return json.Marshal(table)
 }
 
-func (x *exchange) nothingNew(table *rates.Table) result {
+func (x *exchange) unchanged(table *rates.Table) requestResult {
 	if table.Provisional {
 		if x.Header().Get("Retry-After") == "" {
 			x.retryAfter(retrySource)
@@ -116,7 +115,7 @@ func (x *exchange) nothingNew(table *rates.Table) result {
 	return resultUnchanged
 }
 
-// etag is a weak one, since the same rates travel compressed and not. A revision
+// etag returns a weak ETag, since the same rates travel compressed and not. A revision
 // that would not fit into a header goes by its hash.
 func etag(revision string) string {
 	if len(revision) > 64 || strings.ContainsFunc(revision, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == ',' }) {

@@ -19,7 +19,7 @@ type published struct {
 	gone   chan struct{} // closed: withdrawn
 }
 
-// Publish makes the source the one that is asked.
+// Publish makes the source the one that rates are read from.
 func (p *publication) Publish(owner string, source rates.Source) (withdraw func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,15 +17,15 @@ const (
 	maxParameter = 4 << 10  // bytes, unescaped
 )
 
-// question is what a query asks for.
-type question struct {
+// ratesQuery is a parsed query.
+type ratesQuery struct {
 	target rates.Target
 	method string
 	wait   time.Duration
 }
 
-// parameters are those of an endpoint. Others are not looked at: a newer client
-// may send more.
+// parameters are those of an endpoint. Others are ignored: a newer client may send
+// more.
 type parameters []string
 
 var (
@@ -34,9 +34,9 @@ var (
 	explainParameters  = parameters{"namespace", "service", "environment", "version", "method"}
 )
 
-// parse reads a query and says of the first fault whose it is.
-func (names parameters) parse(raw string) (question, error) {
-	var q question
+// parse parses a query and returns the first fault with its parameter.
+func (names parameters) parse(raw string) (ratesQuery, error) {
+	var q ratesQuery
 	if len(raw) > maxQuery {
 		return q, fmt.Errorf("the query must have at most %d bytes, found %d", maxQuery, len(raw))
 	}
@@ -79,8 +79,8 @@ func checkText(name, value string) error {
 	return nil
 }
 
-// parseWait reads how long a client is ready to wait. It may be longer than
-// anybody is let wait.
+// parseWait parses how long a client is ready to wait. It may be longer than the
+// longest wait.
 func parseWait(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

@@ -10,13 +10,13 @@ import (
 	"github.com/corehour/corehour/internal/shares"
 )
 
-// maxServedBytes is what the tables take in memory, about.
+// maxServedBytes bounds the memory of the tables, about.
 const maxServedBytes = 64 << 20
 
-// served remembers what stock SDKs were told and since when: their spans say
-// nothing of it. Of each service the newest tables are kept. Services that send
-// spans are apart from those that have only asked, whom nobody misses.
-type served struct {
+// servedHistory remembers the rates served to stock SDKs and since when: their spans do
+// not carry them. Of each service the newest tables are kept. Services that send spans
+// are separate from those that have only polled, which are evicted first.
+type servedHistory struct {
 	maxTables, maxBytes int
 
 	mu     sync.RWMutex
@@ -26,11 +26,11 @@ type served struct {
 	bytes  int
 }
 
-// history is what a service was told, the oldest first.
+// history is the tables served to a service, the oldest first.
 type history struct {
 	service string
 	tables  []servedTable
-	found   atomic.Bool // its spans were looked for
+	found   atomic.Bool // its spans have come
 }
 
 // servedTable is in force until the next one is.
@@ -41,7 +41,7 @@ type servedTable struct {
 	names    bool // its strategy's names are counted here: the table before has others
 }
 
-// weight is about what a table takes in memory, in bytes.
+// weight returns about how much memory a table takes, in bytes.
 func (t *servedTable) weight() int {
 	n := 192 + len(t.revision) + 8*len(t.strategy.probabilities)
 	if t.names {
@@ -53,22 +53,21 @@ func (t *servedTable) weight() int {
 // weight of a service without its tables.
 func (h *history) weight() int { return 256 + len(h.service) }
 
-func newServed(maxServices, maxTables int) *served {
-	return &served{
+func newServed(maxServices, maxTables int) *servedHistory {
+	return &servedHistory{
 		maxTables: maxTables, maxBytes: maxServedBytes,
 		asked: shares.New[string, *history](maxServices), sends: shares.New[string, *history](maxServices),
 	}
 }
 
-func (s *served) sizes() (services, tables int64) {
+func (s *servedHistory) sizes() (services, tables int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return int64(s.asked.Len() + s.sends.Len()), int64(s.tables)
 }
 
-// remember returns how many services and how many tables were forgotten to make
-// room.
-func (s *served) remember(service, sender string, at time.Time, revision string, what *strategy) (services, tables int64) {
+// remember adds a served table and returns how many services and tables were evicted.
+func (s *servedHistory) remember(service, sender string, at time.Time, revision string, what *strategy) (services, tables int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h, services := s.history(service, sender)
@@ -79,7 +78,7 @@ func (s *served) remember(service, sender string, at time.Time, revision string,
 		s.forgetOldest(h)
 		tables++
 	}
-	s.add(h, servedTable{since: at, revision: revision, strategy: what, names: true})
+	s.addTable(h, servedTable{since: at, revision: revision, strategy: what, names: true})
 	for s.bytes > s.maxBytes && s.tables > 1 {
 		from := s.asked
 		if from.Len() == 0 {
@@ -97,8 +96,8 @@ func (s *served) remember(service, sender string, at time.Time, revision string,
 	return services, tables
 }
 
-// history finds that of a service, or begins it.
-func (s *served) history(service, sender string) (h *history, forgotten int64) {
+// history returns the history of a service, which it begins if it is new.
+func (s *servedHistory) history(service, sender string) (h *history, forgotten int64) {
 	if h, ok := s.sends.Get(service, sender); ok {
 		return h, 0
 	}
@@ -121,9 +120,9 @@ func (s *served) history(service, sender string) (h *history, forgotten int64) {
 	return h, forgotten
 }
 
-// add appends a table. Most differ from the one before in probabilities alone, and
+// addTable appends a table. Most differ from the one before in probabilities alone, and
 // share its names.
-func (s *served) add(h *history, t servedTable) {
+func (s *servedHistory) addTable(h *history, t servedTable) {
 	if n := len(h.tables); n > 0 && slices.Equal(h.tables[n-1].strategy.names, t.strategy.names) {
 		t.strategy = &strategy{t.strategy.otherwise, h.tables[n-1].strategy.names, t.strategy.probabilities}
 		t.names = false
@@ -133,9 +132,9 @@ func (s *served) add(h *history, t servedTable) {
 	s.bytes += t.weight()
 }
 
-// forgetOldest takes the oldest table out. Names that the next one shares are counted
+// forgetOldest removes the oldest table. Names that the next one shares are counted
 // there from now on.
-func (s *served) forgetOldest(h *history) {
+func (s *servedHistory) forgetOldest(h *history) {
 	s.bytes -= h.tables[0].weight()
 	s.tables--
 	if len(h.tables) > 1 && !h.tables[1].names {
@@ -145,23 +144,23 @@ func (s *served) forgetOldest(h *history) {
 	h.tables = slices.Delete(h.tables, 0, 1)
 }
 
-// forget takes the tables out of a service that is gone.
-func (s *served) forget(h *history) {
+// forget removes the tables of an evicted service.
+func (s *servedHistory) forget(h *history) {
 	for len(h.tables) > 0 {
 		s.forgetOldest(h)
 	}
 	s.bytes -= h.weight()
 }
 
-// ServedRate is that of the table that was the newest served to any process of
-// the service when the trace began. Processes ask at times of their own, so
-// after a change one that has not asked again is credited with the new rate too
-// early, by the time between its questions at most.
+// ServedRate returns the rate of the table that was the newest served to any process of
+// the service when the trace began. Processes poll at times of their own, so after a
+// change one that has not polled again is credited with the new rate too early, by the
+// time between its polls at most.
 func (s *server) ServedRate(target rates.Target, operation string, start time.Time) (float64, bool) {
 	return s.served.rate(target.Service, operation, start)
 }
 
-func (s *served) rate(service, operation string, start time.Time) (float64, bool) {
+func (s *servedHistory) rate(service, operation string, start time.Time) (float64, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	h, ok := s.sends.Peek(service)
@@ -169,7 +168,7 @@ func (s *served) rate(service, operation string, start time.Time) (float64, bool
 		if h, ok = s.asked.Peek(service); !ok {
 			return 0, false
 		}
-		h.found.Store(true) // it moves when it asks again
+		h.found.Store(true) // it moves when it polls again
 	}
 	tables := h.tables
 	for i := len(tables) - 1; i >= 0; i-- { // most spans have just begun

@@ -33,7 +33,7 @@ type server struct {
 	telemetry *telemetry
 	waiting   waiting
 	answers   *answers
-	served    *served
+	served    *servedHistory
 	now       func() time.Time
 
 	stop     sync.Once
@@ -59,7 +59,7 @@ func newServer(config *Config, set component.TelemetrySettings) (*server, error)
 	return s, err
 }
 
-// sizes of the bounded tables.
+// sizes returns the sizes of the bounded tables.
 func (s *server) sizes() (sizes [tableCount]int64) {
 	sizes[tableWaiting] = s.waiting.now.Load()
 	sizes[tableAnswers] = s.answers.size()
@@ -94,7 +94,7 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown answers who waits, and waits for the answers to be written as long as
+// Shutdown answers waiting clients, and waits for the answers to be written as long as
 // the context allows.
 func (s *server) Shutdown(ctx context.Context) error {
 	var err error

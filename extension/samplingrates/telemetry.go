@@ -61,7 +61,7 @@ func addOption(attributes ...attribute.KeyValue) []metric.AddOption {
 	return []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(attributes...))}
 }
 
-func (t *telemetry) request(ctx context.Context, e endpoint, how result, bytes int64) {
+func (t *telemetry) request(ctx context.Context, e endpoint, how requestResult, bytes int64) {
 	t.builder.ExtensionSamplingRatesRequests.Add(ctx, 1, t.requests[e][how]...)
 	if bytes > 0 {
 		t.builder.ExtensionSamplingRatesBytes.Add(ctx, bytes, t.bytes[e]...)

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// wakePace is the time between two clients that learn of a change, on the
-	// average: 1,000 waiting ones are woken within half a second.
+	// wakePace is the mean time between two clients that are woken by a change: 1,000
+	// waiting ones are woken within half a second.
 	wakePace = 500 * time.Microsecond
 
 	// longestSpread is how long a client may have to wait for its turn, however
@@ -22,7 +22,7 @@ type waiting struct {
 	most int64
 }
 
-// enter takes a place, if there is one.
+// enter counts a client and reports whether it may wait.
 func (w *waiting) enter() bool {
 	if w.now.Add(1) > w.most {
 		w.now.Add(-1)
@@ -33,15 +33,15 @@ func (w *waiting) enter() bool {
 
 func (w *waiting) leave() { w.now.Add(-1) }
 
-// turn is how long after a change a client is told. Each draws its own moment, so
-// that a change makes a hum of work and no spike, here and where the answers go.
+// turn returns how long after a change a client is answered. It is random, so that a change
+// causes no spike of work, here and where the answers go.
 func (w *waiting) turn() time.Duration {
 	spread := min(time.Duration(w.now.Load())*wakePace, longestSpread)
 	return time.Duration(rand.Float64() * float64(spread))
 }
 
-// jittered takes up to a tenth off, so that clients that asked together do not
-// ask together again.
+// jittered reduces a wait by up to a tenth, so that clients that polled together do not
+// poll together again.
 func jittered(wait time.Duration) time.Duration {
 	return time.Duration(float64(wait) * (0.9 + 0.1*rand.Float64()))
 }

@@ -52,8 +52,8 @@ func (c *crowd) leave() {
 	c.http.CloseIdleConnections()
 }
 
-// live polls with the pauses of the SDK: a second, more or less, from one question
-// to the next.
+// live polls with the pauses of the SDK: a second, more or less, from one poll to the
+// next.
 func (c *crowd) live(ctx context.Context, one *client, i int) {
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -72,7 +72,7 @@ func (c *crowd) live(ctx context.Context, one *client, i int) {
 	}
 }
 
-// poll asks once, and reads the answer as the SDK must.
+// poll polls once, and reads the answer as the SDK must.
 func (c *crowd) poll(ctx context.Context, one *client, query string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+query, nil)
 	if err != nil {
@@ -117,8 +117,8 @@ func (c *crowd) awaitAll(ctx context.Context, answers int) error {
 	})
 }
 
-// awaitWaiting waits until every client has asked again, and a moment longer for
-// the questions to arrive.
+// awaitWaiting waits until every client has polled again, and a moment longer for the
+// polls to arrive.
 func (c *crowd) awaitWaiting(ctx context.Context) error {
 	if err := c.await(ctx, "everybody to wait", func() bool { return c.waiting.Load() == int64(len(c.clients)) }); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (c *crowd) await(ctx context.Context, what string, holds func() bool) error
 	return nil
 }
 
-// known says when each client learned of the last change.
+// known returns when each client learned of the last change.
 func (c *crowd) known() []int64 {
 	all := make([]int64, len(c.clients))
 	for i, one := range c.clients {
@@ -159,7 +159,7 @@ func (c *crowd) known() []int64 {
 	return all
 }
 
-// pollAtOnce has every client ask so often without waiting, some at a time, over
+// pollAtOnce has every client poll so often without waiting, some at a time, over
 // connections of their own.
 func (c *crowd) pollAtOnce(ctx context.Context, each int) error {
 	const atOnce = 50

@@ -157,5 +157,5 @@ func median(values []float64) float64 {
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// settle is how long clients get to ask again after an answer.
+// settle is how long clients get to poll again after an answer.
 const settle = 2 * time.Second

@@ -47,26 +47,26 @@ func startServer(ctx context.Context, methods int) (*server, error) {
 	return s, nil
 }
 
-// stop ends the server by the end of what it is told.
+// stop ends the server by closing its input.
 func (s *server) stop() error { return errors.Join(s.in.Close(), s.cmd.Wait()) }
 
 func (s *server) line() (string, error) {
 	if !s.out.Scan() {
-		return "", errors.Join(errors.New("the serving process says nothing"), s.out.Err())
+		return "", errors.Join(errors.New("the serving process does not answer"), s.out.Err())
 	}
 	return s.out.Text(), nil
 }
 
-func (s *server) tell(what string) (string, error) {
+func (s *server) sendCommand(what string) (string, error) {
 	if _, err := fmt.Fprintln(s.in, what); err != nil {
 		return "", err
 	}
 	return s.line()
 }
 
-// change makes the rates others, and says when that was.
+// change changes the rates and returns when that was.
 func (s *server) change() (at int64, err error) {
-	line, err := s.tell("change")
+	line, err := s.sendCommand("change")
 	if err != nil {
 		return 0, err
 	}
@@ -80,7 +80,7 @@ type usage struct {
 }
 
 func (s *server) usage() (u usage, err error) {
-	line, err := s.tell("usage")
+	line, err := s.sendCommand("usage")
 	if err == nil {
 		_, err = fmt.Sscan(line, &u.cpu, &u.rss)
 	}
@@ -105,7 +105,7 @@ func usageNow() (usage, error) {
 	return u, nil
 }
 
-// freeAddress is one that nothing listens on.
+// freeAddress returns an address that nothing listens on.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

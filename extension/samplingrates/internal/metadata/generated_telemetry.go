@@ -103,13 +103,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExtensionSamplingRatesPushes, err = builder.meter.Int64Counter(
 		"otelcol_extension_sampling_rates_pushes",
-		metric.WithDescription("Waiting clients that were told of a change. [Alpha]"),
+		metric.WithDescription("Waiting clients that were answered because of a change. [Alpha]"),
 		metric.WithUnit("{answer}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExtensionSamplingRatesRequests, err = builder.meter.Int64Counter(
 		"otelcol_extension_sampling_rates_requests",
-		metric.WithDescription("Requests by what was asked for and how they ended. [Alpha]"),
+		metric.WithDescription("Requests by endpoint and result. [Alpha]"),
 		metric.WithUnit("{request}"),
 	)
 	errs = errors.Join(errs, err)

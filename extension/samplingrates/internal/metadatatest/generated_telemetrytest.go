@@ -56,7 +56,7 @@ func AssertEqualExtensionSamplingRatesOverflow(t *testing.T, tt *componenttest.T
 func AssertEqualExtensionSamplingRatesPushes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_extension_sampling_rates_pushes",
-		Description: "Waiting clients that were told of a change. [Alpha]",
+		Description: "Waiting clients that were answered because of a change. [Alpha]",
 		Unit:        "{answer}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -72,7 +72,7 @@ func AssertEqualExtensionSamplingRatesPushes(t *testing.T, tt *componenttest.Tel
 func AssertEqualExtensionSamplingRatesRequests(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_extension_sampling_rates_requests",
-		Description: "Requests by what was asked for and how they ended. [Alpha]",
+		Description: "Requests by endpoint and result. [Alpha]",
 		Unit:        "{request}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
