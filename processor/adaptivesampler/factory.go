@@ -33,7 +33,7 @@ func createTraces(ctx context.Context, set processor.Settings, cfg component.Con
 // concurrent use. Without a strategy the method file's rates stay.
 func newTraces(ctx context.Context, set processor.Settings, cfg *Config, next consumer.Traces, strategy decide.Strategy, random func() uint64) (processor.Traces, error) {
 	configfile.Announce(os.Stderr, set.Logger, "processors::"+set.ID.String(), cfg.MethodsFile, cfg.warnings)
-	cfg.warnings = nil // said once, in however many pipelines
+	cfg.warnings = nil // logged once, in however many pipelines
 	s, err := newSampler(cfg, set.ID, set.TelemetrySettings, strategy, random)
 	if err != nil {
 		return nil, err

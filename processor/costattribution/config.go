@@ -34,11 +34,11 @@ type Config struct {
 func createDefaultConfig() component.Config { return &Config{Previews: true} }
 
 // Validate reports all faults at once, those of the price book among them;
-// those of prices are reported by these, with their paths.
+// prices report their own, with their paths.
 func (c *Config) Validate() error {
 	var errs []error
 	if c.PriceBook != "" && c.Prices != nil {
-		errs = append(errs, errors.New("`price_book` and `prices` must not stand beside each other, found both: keep one"))
+		errs = append(errs, errors.New("`price_book` and `prices` must not be combined, found both: keep one"))
 	}
 	switch {
 	case c.PriceBook != "":
@@ -48,7 +48,7 @@ func (c *Config) Validate() error {
 			errs = append(errs, err)
 		}
 	case c.Strict:
-		errs = append(errs, errors.New("`strict` has an effect only beside `price_book`, found it without: remove it"))
+		errs = append(errs, errors.New("`strict` has an effect only with `price_book`, found it without: remove it"))
 	}
 	return errors.Join(errs...)
 }

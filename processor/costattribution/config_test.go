@@ -53,13 +53,13 @@ func TestValidateCommand(t *testing.T) {
 			"`price_book` \"" + faulty + "\": " + second,
 		}},
 		{"absent, and twice", `{price_book: "` + absent + `", prices: {}}`, nil, []string{
-			"processors::cost_attribution: `price_book` and `prices` must not stand beside each other, found both: keep one",
+			"processors::cost_attribution: `price_book` and `prices` must not be combined, found both: keep one",
 			"`price_book` \"" + absent + "\" must exist, found no such file: a relative path starts where the collector was started",
 			"processors::cost_attribution::prices: must have `default` or `prices`, found neither"}},
 		{"faults in place", `{strict: true, prices: {currency: euro, default: {usd_per_core_hour: 0}, prices: [` +
 			`{region: a, usd_per_core_hour: -0.1}, {usd_per_core_hour: .inf}, {region: a, usd_per_core_hour: 1}, {host_type: ` + strings.Repeat("x", 257) + `, usd_per_core_hour: .nan}]}}`,
 			nil, []string{
-				"processors::cost_attribution: `strict` has an effect only beside `price_book`, found it without: remove it",
+				"processors::cost_attribution: `strict` has an effect only with `price_book`, found it without: remove it",
 				"processors::cost_attribution::prices: `currency` must be three capital letters, as in USD, found \"euro\"",
 				"prices[0]: must be the only entry for its attributes, found prices[2] for \"*/a/*/*\" too: prices[2], the later, is used: remove one",
 				"processors::cost_attribution::prices::default: `usd_per_core_hour` must be a finite number above 0, found 0",

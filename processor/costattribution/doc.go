@@ -1,15 +1,18 @@
-// Package costattribution is the processor cost_attribution: it stamps on each
-// resource what an hour of a core costs where its process runs, and on measured
-// calls previews of what they stand for.
+// Package costattribution is the processor cost_attribution: it writes to each
+// resource what an hour of a core costs where its process runs, and to measured
+// calls previews of the cost they stand for.
 //
-// Package pricebook finds prices and reads their file; prices.go is the same inside the
-// collector's configuration, pricer.go stamps, preview.go writes previews.
+// The path of a batch: pricer.process looks up the price of each resource in the
+// price book (package pricebook; prices.go is the same inside the collector's
+// configuration), stamp writes it with its source, previewWriter.write adds the
+// previews, and spendMeter.record adds the spend to the metrics. A price book that
+// changes is loaded again.
 //
-// Its invariant: a price is a positive number that somebody wrote down, or it is
-// absent and the reason is there; never zero, never guessed.
+// Its invariant: a price is a positive number that is configured or a public list
+// price, or it is absent and the reason is there; never zero, never guessed.
 //
-// It computes no costs that count: these are made by the query, after the last
-// stage that can drop a span. Previews are for people who look at spans before.
+// It does not compute costs: queries do, after the last stage that can drop a
+// span. Previews are for a look at spans before that.
 package costattribution
 
 //go:generate go tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml

@@ -25,7 +25,7 @@ func NewFactory() processor.Factory {
 func createTraces(ctx context.Context, set processor.Settings, cfg component.Config, next consumer.Traces) (processor.Traces, error) {
 	config := cfg.(*Config)
 	configfile.Announce(os.Stderr, set.Logger, "processors::"+set.ID.String(), config.PriceBook, config.warnings)
-	config.warnings = nil // said once, in however many pipelines
+	config.warnings = nil // logged once, in however many pipelines
 	p, err := newPricer(config, set.TelemetrySettings)
 	if err != nil {
 		return nil, err

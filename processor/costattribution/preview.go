@@ -11,12 +11,12 @@ import (
 
 const nanosPerHour = 3.6e12
 
-// previewWriter stamps what a measurement stands for, by its probability alone: the
-// counts that the query uses have not met it yet. It looks attributes up one by one, since
-// visiting all of them takes twice as long.
+// previewWriter writes the cost that a measurement stands for, by its probability alone:
+// the counts that the query uses are not known yet. It looks up attributes one by one,
+// since visiting all of them takes twice as long.
 type previewWriter struct{ spend spend }
 
-// extrapolated is the CPU time that a measurement stands for, false if it has none.
+// extrapolated returns the CPU time that a measurement stands for, false if it has none.
 func extrapolated(kind string, attributes pcommon.Map) (nanos float64, ok bool) {
 	switch kind {
 	case methodspan.KindCall:
@@ -35,7 +35,7 @@ func extrapolated(kind string, attributes pcommon.Map) (nanos float64, ok bool) 
 	return nanos, nanos >= 0 && !math.IsInf(nanos, 0)
 }
 
-// number is an attribute's value, false if it has none.
+// number returns an attribute's value, false if it has none.
 func number(attributes pcommon.Map, name string) (float64, bool) {
 	v, ok := attributes.Get(name)
 	if !ok {

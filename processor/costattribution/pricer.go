@@ -72,7 +72,7 @@ func (p *pricer) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, 
 	for i := range resources.Len() {
 		rs := resources.At(i)
 		if !hasMethodSpans(rs) {
-			continue // other people's traces pass as they came
+			continue // other traces pass unchanged
 		}
 		v := b.Lookup(pricebook.PlaceOf(rs.Resource().Attributes()))
 		stamp(v, rs.Resource().Attributes())
@@ -91,7 +91,7 @@ func (p *pricer) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, 
 	return td, nil
 }
 
-// hasMethodSpans looks for the first one; in our pipelines it is the first span.
+// hasMethodSpans searches the first one; in our pipelines it is the first span.
 func hasMethodSpans(rs ptrace.ResourceSpans) bool {
 	scopes := rs.ScopeSpans()
 	for i := range scopes.Len() {
@@ -105,8 +105,8 @@ func hasMethodSpans(rs ptrace.ResourceSpans) bool {
 	return false
 }
 
-// stamp writes the price on a resource. A price that came with it is replaced:
-// whoever runs the collector says what a core costs.
+// stamp writes the price to a resource. A price that came with it is replaced: the
+// operator of the collector decides what a core costs.
 func stamp(v *pricebook.Found, attributes pcommon.Map) {
 	if v.USD > 0 {
 		attributes.PutDouble(methodspan.AttrPrice, v.USD)

@@ -10,8 +10,8 @@ import (
 // Prices is a price book inside the collector's configuration. Its faults stop
 // the start, unlike those of a file.
 type Prices struct {
-	// Currency is a label for people: nothing is converted, and where a name
-	// says usd the number is in this currency.
+	// Currency is a label for people: nothing is converted, and numbers named usd
+	// are in this currency.
 	Currency string `mapstructure:"currency"`
 
 	// Default is the price of processes that no entry matches; without it they
@@ -20,7 +20,7 @@ type Prices struct {
 
 	Prices []Price `mapstructure:"prices"`
 
-	// ListPrices says whether public list prices are used where no entry matches and there
+	// ListPrices is whether public list prices are used where no entry matches and there
 	// is no default; nil is true.
 	ListPrices *bool `mapstructure:"list_prices"`
 

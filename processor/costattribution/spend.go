@@ -109,7 +109,8 @@ func (m *spendMeter) ofService(service string) metric.AddOption {
 	return m.services[service]
 }
 
-// boundedService is the service itself while there is room, made known under m.mu.
+// boundedService returns the service itself while there is room, else other. m.mu guards
+// the set.
 func (m *spendMeter) boundedService(service string) string {
 	if m.services[service] != nil {
 		return service
