@@ -18,7 +18,7 @@ import (
 func main() {
 	info := component.BuildInfo{
 		Command:     "corehour-collector",
-		Description: "corehour: what every method costs, and which deployment made it dearer",
+		Description: "corehour: what every method costs, and which deployment made it more expensive",
 		Version:     "0.1.0",
 	}
 
