@@ -79,6 +79,6 @@ func requireDead(t *testing.T, p *pipeline, instance string) {
 	})
 	c := check(t, p)
 	if account := requireAccount(t, c, instance); account.State != "dead" || account.LostInTransit != 0 || !c.Balanced {
-		t.Errorf("what a dead process handed out has arrived, what it did not is in no account: %s", c.Output)
+		t.Errorf("what a dead process emitted has arrived, what it did not emit is in no account: %s", c.Output)
 	}
 }

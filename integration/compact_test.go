@@ -14,7 +14,7 @@ import (
 )
 
 // TestCompactBesideACollectorAndReaders proves that `corehour compact`, run again
-// and again beside a collector that writes, takes nothing from readers: none of
+// and again alongside a collector that writes, does not disturb readers: none of
 // them fails, no call goes away between two answers, and at the end every call is
 // stored once.
 func TestCompactBesideACollectorAndReaders(t *testing.T) {
@@ -25,9 +25,9 @@ func TestCompactBesideACollectorAndReaders(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	var beside sync.WaitGroup
+	var readers sync.WaitGroup
 	begin := func(what string, do func() error) {
-		beside.Go(func() {
+		readers.Go(func() {
 			for n := 1; ctx.Err() == nil; n++ {
 				if err := do(); err != nil && ctx.Err() == nil {
 					t.Errorf("%s, time %d: %v", what, n, err)
@@ -72,8 +72,8 @@ func TestCompactBesideACollectorAndReaders(t *testing.T) {
 		t.Error("nothing came to an end")
 	}
 	stop()
-	beside.Wait()
-	t.Logf("%d merges of %d rows beside %d answers of sql and %d of cost", merges, merged, answers.Load(), costs.Load())
+	readers.Wait()
+	t.Logf("%d merges of %d rows alongside %d answers of sql and %d of cost", merges, merged, answers.Load(), costs.Load())
 
 	r := l.end(t)
 	p.stop(t)
@@ -83,7 +83,7 @@ func TestCompactBesideACollectorAndReaders(t *testing.T) {
 	requireExact(t, p, r)
 }
 
-// compact merges and tells how many times and how many rows.
+// compact merges and returns how many times and how many rows.
 func compact(ctx context.Context, command harness.Command) (merges int, rows int64, err error) {
 	o, err := command.Run(ctx, "compact", "--max-files", "2", "--format", "json")
 	if err != nil {

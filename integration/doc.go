@@ -1,7 +1,7 @@
 // Package integration proves corehour end to end: the real collector, the real
 // command and real clients, as processes, over loopback, with faults between
 // them. Its tests judge by what the programs under watch counted and measured
-// themselves, never by what corehour says of itself.
+// themselves, never by corehour's own figures.
 //
 // They run on machines that lose their processors to others for a while: they wait for
 // what happens, for minutes if need be, rather than for a time; and what depends on

@@ -208,7 +208,7 @@ receivers: {method_spans: {assumed_rates: {billing-sampled: 0.25}}}
 	sampled := foreignRows(t, p, "billing-sampled")
 	for _, r := range sampled {
 		if r.Basis != "configured" || r.P != ratio {
-			t.Errorf("%s: p = %v by %q, the receiver was told to assume %v", r.Method, r.P, r.Basis, ratio)
+			t.Errorf("%s: p = %v by %q, the receiver is configured to assume %v", r.Method, r.P, r.Basis, ratio)
 		}
 	}
 	requireEstimates(t, sampled, readDid(t, reports["billing-sampled"]), orders, ratio)

@@ -49,7 +49,7 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-// The modules beside this one are taken as they are.
+// The other modules of this repository are used as they are.
 replace (
 	github.com/corehour/corehour/internal/figures => ../internal/figures
 	github.com/corehour/corehour/sdk => ../sdk

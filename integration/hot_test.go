@@ -46,17 +46,17 @@ func runHotPrograms(t *testing.T) faults {
 
 	f := faults{}
 	if calls := float64(sum(made(early))) / ends[intervals].Sub(ends[0]).Seconds(); calls < 300_000 {
-		f.add("the load", "%.0f calls a second were made: this proves little", calls)
+		f.addf("the load", "%.0f calls a second were made: this proves little", calls)
 	}
 	kept := keptBetween(t, p, ends)
 	t.Logf("of %d and %d calls, kept over the target by interval: early %.2f, late %.2f", sum(made(early)), sum(made(late)), kept["early"], kept["late"])
 	for service, from := range map[string]int{"early": 0, "late": lateFrom} {
 		for i, most := range kept[service] {
 			if most > 2 {
-				f.add(service, "it keeps %.2f times the target in interval %d", most, i+1)
+				f.addf(service, "it keeps %.2f times the target in interval %d", most, i+1)
 			}
 			if i > from && most < 0.3 {
-				f.add(service, "it keeps %.2f times the target in interval %d: too little to prove anything", most, i+1)
+				f.addf(service, "it keeps %.2f times the target in interval %d: too little to prove anything", most, i+1)
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func killCollector(t *testing.T, config string, lives []time.Duration, stopping 
 	requireSoundRows(t, p)
 	lost := requireNamedLosses(t, p, r)
 	if lost > most {
-		f.add("calls lost", "%d; queue, batch and one interval of counts hold at most %d", lost, most)
+		f.addf("calls lost", "%d; queue, batch and one interval of counts hold at most %d", lost, most)
 	}
 	t.Logf("%d calls made, %d lost in %d kills, at most %d explicable", sum(made(r)), lost, len(lives), most)
 	return f
@@ -106,24 +106,24 @@ func killProcess(t *testing.T) faults {
 	p.stop(t)
 
 	requireSoundRows(t, p)
-	told := lastTold(t, p)
+	reported := lastReported(t, p)
 	stored := sum(storedCalls(t, p)["w"])
-	lost, most := madeCalls-stored, history.since(counters, time.Since(told))
+	lost, most := madeCalls-stored, history.since(counters, time.Since(reported))
 	if lost < 0 {
 		t.Errorf("%d calls were made before the process died, %d are stored", madeCalls, stored)
 	}
 	if lost > most {
-		f.add("calls", "of %d made before the process died %d are missing, %d were made since its last counts", madeCalls, lost, most)
+		f.addf("calls", "of %d made before the process died %d are missing, %d were made since its last counts", madeCalls, lost, most)
 	}
-	if since := killed.Sub(told); since > interval {
-		f.add("counts", "the last are of %s before the process died, they leave every %s", since, interval)
+	if since := killed.Sub(reported); since > interval {
+		f.addf("counts", "the last are of %s before the process died, they leave every %s", since, interval)
 	}
 	requireDead(t, p, "w")
 	return f
 }
 
-// lastTold is the end of the last interval that a process has told of.
-func lastTold(t *testing.T, p *pipeline) time.Time {
+// lastReported returns the end of the last interval that a process has reported.
+func lastReported(t *testing.T, p *pipeline) time.Time {
 	t.Helper()
 	rows := query[struct {
 		End int64 `json:"end_ns"`

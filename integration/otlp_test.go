@@ -71,7 +71,7 @@ func (r request) process(start, end time.Time, final bool) {
 	span.Attributes().PutBool("corehour.process.final", final)
 }
 
-// send posts it and wants it taken.
+// send posts it and requires that it is accepted.
 func (p *pipeline) send(t *testing.T, r request) {
 	t.Helper()
 	body, err := ptraceotlp.NewExportRequestFromTraces(r.Traces).MarshalProto()

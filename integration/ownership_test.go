@@ -16,14 +16,14 @@ import (
 func startPair(t *testing.T, config string) []*pipeline {
 	t.Helper()
 	first := startPipeline(t, config)
-	beside := func(address string) string {
+	localAddress := func(address string) string {
 		_, port, err := net.SplitHostPort(address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return net.JoinHostPort("127.0.0.2", port)
 	}
-	http, rates := beside(first.HTTP), beside(first.Rates)
+	http, rates := localAddress(first.HTTP), localAddress(first.Rates)
 	second := newPipeline(t, config+fmt.Sprintf("receivers: {method_spans: {protocols: {http: {endpoint: %q}}}}\nextensions: {sampling_rates: {endpoint: %q}}\n", http, rates))
 	second.HTTP, second.Rates = http, rates
 	second.start(t)
@@ -98,7 +98,7 @@ func collectorGoes(t *testing.T, end func(*pipeline) error, held time.Duration) 
 	r := l.end(t)
 	next.stop(t)
 	// The SDK says that rates are in force, so the next collector leaves them until it
-	// has its counts and has decided. A rate that had begun anew in the SDK would have
+	// has its counts and has decided. A rate that had started again in the SDK would have
 	// come back by doubling, and left records on its way. What it had in hand from
 	// before the rates is not meant. Counts that come late, by an interval of a second,
 	// may show the busy method idle: not every time.
@@ -109,7 +109,7 @@ func collectorGoes(t *testing.T, end func(*pipeline) error, held time.Duration) 
 	}](t, next, "SELECT DISTINCT method, p FROM method_calls WHERE kind = 'call' AND start_ns >= "+strconv.FormatInt(ended.UnixNano(), 10)) {
 		near := func(p float64) bool { return math.Abs(row.P/p-1) < 0.01 }
 		if !slices.ContainsFunc(allowed[row.Method], near) {
-			f.add("the rate of "+row.Method, "the next collector has records with p = %v: it did not stay", row.P)
+			f.addf("the rate of "+row.Method, "the next collector has records with p = %v: it did not stay", row.P)
 		}
 	}
 	stored := sum(storedCalls(t, first)["w"]) + sum(storedCalls(t, next)["w"])
@@ -119,7 +119,7 @@ func collectorGoes(t *testing.T, end func(*pipeline) error, held time.Duration) 
 		t.Errorf("%d calls made, %d stored in both warehouses: %s", sum(made(r)), stored, r.Shutdown)
 	}
 	if lost > most {
-		f.add("calls lost", "%d of %d; the collector held at most %d", lost, sum(made(r)), most)
+		f.addf("calls lost", "%d of %d; the collector held at most %d", lost, sum(made(r)), most)
 	}
 	return f
 }

@@ -76,7 +76,7 @@ func compareWithProfile(t *testing.T) faults {
 		name := m.Class + "." + m.Method
 		samples, ok := profiled[name]
 		if !ok {
-			f.add(name+" without a profile", "the profile has no such method")
+			f.addf(name+" without a profile", "the profile has no such method")
 			continue
 		}
 		theirs := scale * float64(samples)
@@ -89,7 +89,7 @@ func compareWithProfile(t *testing.T) faults {
 		// The probe of a timed call is in the profile of its method, and in corehour's
 		// time it is not. Of that only what a reading of the clock takes at least is
 		// taken off, which is less than it takes in a program that does something: a
-		// method as short as Lookup is always estimated a tenth too dear by it.
+		// method as short as Lookup is always estimated a tenth too expensive by it.
 		calls := counted[name]
 		low := min(1, scale)*float64(samples) - chance - float64(calls.Timed)*float64(probe)
 		high := max(1, scale)*float64(samples) + chance + calls.Made*float64(probe)/4
@@ -101,18 +101,18 @@ func compareWithProfile(t *testing.T) faults {
 		compared++
 		switch {
 		case ours > high:
-			f.add(name+" too dear", "corehour says %.3f s, the profile %.3f s, at most %.3f s", ours/1e9, theirs/1e9, high/1e9)
+			f.addf(name+" too expensive", "corehour says %.3f s, the profile %.3f s, at most %.3f s", ours/1e9, theirs/1e9, high/1e9)
 		case ours < low:
-			f.add(name+" too cheap", "corehour says %.3f s, the profile %.3f s, at least %.3f s", ours/1e9, theirs/1e9, low/1e9)
+			f.addf(name+" too cheap", "corehour says %.3f s, the profile %.3f s, at least %.3f s", ours/1e9, theirs/1e9, low/1e9)
 		}
 	}
 	if compared < 4 {
-		f.add("what can be compared", "only %d methods have enough samples", compared)
+		f.addf("what can be compared", "only %d methods have enough samples", compared)
 	}
 	return f
 }
 
-// probeCost is what one timed call costs in CPU, as the SDK calibrated and told it.
+// probeCost returns what one timed call costs in CPU, as the SDK calibrated and reported it.
 func probeCost(t *testing.T, p *pipeline) time.Duration {
 	t.Helper()
 	rows := query[struct {

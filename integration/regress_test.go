@@ -68,20 +68,20 @@ func deployNodeClients(t *testing.T) faults {
 		t.Fatal(err)
 	}
 	if found.Output.Code != harness.ExitFound || len(found.Alerts) != 1 {
-		f.add("alerts", "one method is to be raised: %s", found.Output)
+		f.addf("alerts", "one method is to be raised: %s", found.Output)
 		return f
 	}
 	a := found.Alerts[0]
 	a.ChangePercent = 0
 	if want := (harness.Alert{Kind: "regression", Service: "storefront", Class: "storefront/pages", Method: "render", BaseVersion: "1.0", HeadVersion: "1.1", Metric: "wall"}); a != want {
-		f.add("alerts", "the alert is %+v, want %+v", a, want)
+		f.addf("alerts", "the alert is %+v, want %+v", a, want)
 	}
 	// Timers are late on a busy machine: what really changed the clients know.
 	before, after := meanWall(t, reports["storefront 1.0"], "storefront/pages.render"), meanWall(t, reports["storefront 1.1"], "storefront/pages.render")
 	change, alerted := 100*(after/before-1), found.Alerts[0].ChangePercent
 	t.Logf("render takes %.1f%% longer by the clients' clocks, %.1f%% by the alert", change, alerted)
 	if math.Abs(math.Log((100+alerted)/(100+change))) > 0.03 {
-		f.add("change", "render takes %.1f%% longer by the clients' clocks, the alert says %.1f%%", change, alerted)
+		f.addf("change", "render takes %.1f%% longer by the clients' clocks, the alert says %.1f%%", change, alerted)
 	}
 	// Healthy means judged and not raised, rather than not looked at.
 	judged := map[string]int{}
@@ -96,7 +96,7 @@ func deployNodeClients(t *testing.T) faults {
 		}
 	}
 	if judged["storefront"] != 3 || judged["healthy"] != 3 {
-		f.add("judged", "all 3 methods of both services are to be judged: %s", found.Output)
+		f.addf("judged", "all 3 methods of both services are to be judged: %s", found.Output)
 	}
 	return f
 }

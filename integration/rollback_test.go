@@ -17,18 +17,18 @@ var rolledBack = planted{scenario: "rolledback", run: func(version string, _ int
 	return []string{"--duration", map[string]string{"1": "10s", "2": "15s"}[version]}
 }}
 
-// What a webhook hears of it.
+// Notifications that a webhook gets of it.
 const (
-	slowdownTold = "firing regression price: "
-	rollBackTold = "resolved regression price: version 1, which it is compared with, is back"
+	slowdownFiring   = "firing regression price: "
+	rollBackResolved = "resolved regression price: version 1, which it is compared with, is back"
 )
 
-// hook is a webhook that notes what it is told, and the state of who tells it.
+// hook is a webhook that records its notifications, and the state file of the sender.
 type hook struct {
 	address, state string // files
 
-	mu   sync.Mutex
-	told []string
+	mu       sync.Mutex
+	received []string
 }
 
 func newHook(t *testing.T) *hook {
@@ -52,14 +52,14 @@ func (h *hook) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, a := range m.Alerts {
-		h.told = append(h.told, m.Status+" "+a.Kind+" "+a.Method+": "+a.Resolution)
+		h.received = append(h.received, m.Status+" "+a.Kind+" "+a.Method+": "+a.Resolution)
 	}
 }
 
-// look looks for regressions of the service that is rolled back, as a timer does: the
-// slowdown of version 2 is told once, and taken back when version 1 returns, which is a
-// deployment of its own.
-func (s *stage) look(t *testing.T, f faults, p *pipeline, h *hook, base, head string, told ...string) {
+// evaluateRollback evaluates the service that is rolled back, as a timer does: the slowdown
+// of version 2 is notified once, and resolved when version 1 returns, which is a deployment
+// of its own.
+func (s *stage) evaluateRollback(t *testing.T, f faults, p *pipeline, h *hook, base, head string, want ...string) {
 	t.Helper()
 	if !s.hasCPUTimes(t, f, rolledBack) {
 		return
@@ -70,7 +70,7 @@ func (s *stage) look(t *testing.T, f faults, p *pipeline, h *hook, base, head st
 		t.Fatal(err)
 	}
 	if len(found.Comparisons) != 1 || found.Comparisons[0].BaseVersion != base || found.Comparisons[0].HeadVersion != head {
-		f.add(rolledBack.scenario, "version %s is to be compared with %s: %s", head, base, found.Output)
+		f.addf(rolledBack.scenario, "version %s is to be compared with %s: %s", head, base, found.Output)
 		return
 	}
 	for _, m := range found.Comparisons[0].Methods {
@@ -78,7 +78,7 @@ func (s *stage) look(t *testing.T, f faults, p *pipeline, h *hook, base, head st
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !slices.Equal(h.told, told) {
-		f.add(rolledBack.scenario, "told were %q, want %q", h.told, told)
+	if !slices.Equal(h.received, want) {
+		f.addf(rolledBack.scenario, "notified were %q, want %q", h.received, want)
 	}
 }

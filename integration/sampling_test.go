@@ -128,10 +128,10 @@ func TestRatesComeToTheSDK(t *testing.T) {
 				now := observe(t, p, counters, 3*time.Second)
 				t.Logf("%.0f and %.1f calls a second, %.1f records a second arrive", now.busy, now.rare, now.records)
 				if most := c.most(now); now.records > 1.5*most+20 || now.records < now.rare/2 {
-					f.add("records", "%.1f a second arrive, by the rates it should be about %.1f", now.records, most)
+					f.addf("records", "%.1f a second arrive, by the rates it should be about %.1f", now.records, most)
 				}
 				if now.busy < 1e5 {
-					f.add("the busy method", "it was called %.0f times a second: this proves little", now.busy)
+					f.addf("the busy method", "it was called %.0f times a second: this proves little", now.busy)
 				}
 				return f
 			})
@@ -209,7 +209,7 @@ func TestTheCollectorsFileReachesSDKs(t *testing.T) {
 	}
 }
 
-// silent tells whether no measurement of the rare method arrives though it is called a
+// silent reports whether no measurement of the rare method arrives though it is called a
 // dozen times, and what its process says afterwards arrives.
 func silent(ctx context.Context, p *pipeline, counters *truth.Counters) (bool, error) {
 	before, err := arrived(ctx, p, "rare")
@@ -225,11 +225,11 @@ func silent(ctx context.Context, p *pipeline, counters *truth.Counters) (bool, e
 		m, err := p.Scrape(ctx)
 		return m.Sum("otelcol_receiver_method_spans_received", "kind", "process"), err
 	}
-	told, err := intervals()
+	reported, err := intervals()
 	if err != nil {
 		return false, err
 	}
-	for now := told; now < told+2; now, err = intervals() { // the first may have been on its way
+	for now := reported; now < reported+2; now, err = intervals() { // the first may have been on its way
 		if err := errors.Join(err, pause(ctx)); err != nil {
 			return false, err
 		}
@@ -238,7 +238,7 @@ func silent(ctx context.Context, p *pipeline, counters *truth.Counters) (bool, e
 	return after == before, err
 }
 
-// pause is between two looks at what goes on.
+// pause is the time between two polls.
 func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

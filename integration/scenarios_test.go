@@ -40,7 +40,7 @@ var plantedChanges = []planted{
 		changes: map[string]float64{"price": 50},
 	},
 	{
-		// Callers become 4% dearer by it, which may or may not be proven.
+		// Callers become 4% slower by it, which may or may not be significant.
 		scenario: "slightly", raised: []string{"regression price"}, instances: mostInstances,
 		states:  map[string]string{"price": "regressed", "order": "explained or not_proven", "look": "explained or not_proven"},
 		changes: map[string]float64{"price": 10},
@@ -138,7 +138,7 @@ func playScenarios(t *testing.T, first, second []planted, rollBack bool) faults 
 		p.stop(t)
 		s.judge(t, f, p, first)
 		if rollBack {
-			s.look(t, f, p, h, "1", "2", slowdownTold)
+			s.evaluateRollback(t, f, p, h, "1", "2", slowdownFiring)
 		}
 		p.start(t)
 	}
@@ -153,13 +153,13 @@ func playScenarios(t *testing.T, first, second []planted, rollBack bool) faults 
 		p.stop(t)
 		s.judge(t, f, p, second)
 		if rollBack {
-			s.look(t, f, p, h, "2", "1", slowdownTold, rollBackTold)
+			s.evaluateRollback(t, f, p, h, "2", "1", slowdownFiring, rollBackResolved)
 		}
 	}
 	return f
 }
 
-// judge compares what the command says of a scenario with what was planted.
+// judge compares the command's result for a scenario with what was planted.
 func (c *planted) judge(t *testing.T, f faults, p *pipeline) {
 	args := []string{"--service", c.scenario, "--base", "1", "--head", "2", "--metric", "cpu", "--slot", "1s", "--warm-up", "0s"}
 	found, err := p.command.Regress(t.Context(), append(args, c.args...)...)
@@ -172,28 +172,28 @@ func (c *planted) judge(t *testing.T, f faults, p *pipeline) {
 		t.Logf("%s: alert: %s %s %+.1f%%", c.scenario, a.Kind, a.Method, a.ChangePercent)
 	}
 	if !slices.Equal(raised, c.raised) {
-		f.add(c.scenario, "raised are %q, want %q", raised, c.raised)
+		f.addf(c.scenario, "raised are %q, want %q", raised, c.raised)
 	}
 	if len(found.Comparisons) != 1 || len(found.Comparisons[0].Methods) != 8 {
-		f.add(c.scenario, "8 methods of one service are to be compared: %s", found.Output)
+		f.addf(c.scenario, "8 methods of one service are to be compared: %s", found.Output)
 		return
 	}
 	if clusters, want := found.Comparisons[0].Clusters, fmt.Sprintf("%d and %d processes", c.count(), c.count()); !strings.Contains(clusters, want) {
-		f.add(c.scenario, "compared are %s, want %s; %q", clusters, want, found.Comparisons[0].Warnings)
+		f.addf(c.scenario, "compared are %s, want %s; %q", clusters, want, found.Comparisons[0].Warnings)
 	}
 	for _, m := range found.Comparisons[0].Methods {
 		c.judgeMethod(t, f, m)
 	}
 }
 
-// beyond tells whether a change is another one than the planted, both in percent.
+// beyond reports whether a change is another one than the planted, both in percent.
 func beyond(percent, planted float64) bool {
 	return math.Abs(math.Log((100+percent)/(100+planted))) > 0.12
 }
 
 func (c *planted) judgeMethod(t *testing.T, f faults, m harness.Verdict) {
 	if m.ChangePercent == nil || m.MixPercent == nil {
-		f.add(c.scenario, "%s was not judged: %s, %s", m.Method, m.State, m.Reason)
+		f.addf(c.scenario, "%s was not judged: %s, %s", m.Method, m.State, m.Reason)
 		return
 	}
 	t.Logf("%s: %-6s %-10s %+6.1f%%, mix %+.1f%%, %d and %d records: %s",
@@ -203,15 +203,15 @@ func (c *planted) judgeMethod(t *testing.T, f faults, m harness.Verdict) {
 		want = state
 	}
 	if !slices.Contains(strings.Split(want, " or "), m.State) {
-		f.add(c.scenario, "%s is %s, want %s", m.Method, m.State, want)
+		f.addf(c.scenario, "%s is %s, want %s", m.Method, m.State, want)
 	}
 	if percent, ok := c.changes[m.Method]; ok && beyond(*m.ChangePercent, percent) {
-		f.add(c.scenario, "%s changed by %+.1f%%, planted were %+.0f%%", m.Method, *m.ChangePercent, percent)
+		f.addf(c.scenario, "%s changed by %+.1f%%, planted were %+.0f%%", m.Method, *m.ChangePercent, percent)
 	}
 	if percent, ok := c.inclusive[m.Method]; ok && beyond(m.Inclusive.Percent, percent) {
-		f.add(c.scenario, "%s with all it calls changed by %+.1f%%, planted were %+.0f%%", m.Method, m.Inclusive.Percent, percent)
+		f.addf(c.scenario, "%s with all it calls changed by %+.1f%%, planted were %+.0f%%", m.Method, m.Inclusive.Percent, percent)
 	}
 	if percent := c.mix[m.Method]; math.Abs(*m.MixPercent-percent) > 12 {
-		f.add(c.scenario, "%+.1f%% of the change of %s are because of who calls, planted were %+.0f%%", *m.MixPercent, m.Method, percent)
+		f.addf(c.scenario, "%+.1f%% of the change of %s are because of who calls, planted were %+.0f%%", *m.MixPercent, m.Method, percent)
 	}
 }

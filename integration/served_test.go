@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// told are the collector's rates: those below the root are not what decides.
-const told = `{"version": 1, "defaults": {"rate": 0.5}, "methods": [
+// servedMethods are the collector's rates: those below the root do not decide.
+const servedMethods = `{"version": 1, "defaults": {"rate": 0.5}, "methods": [
 	{"class": "billing/orders.Handler", "method": "*", "rate": 0.25},
 	{"class": "storefront/server.Server", "method": "*", "rate": 0.25}]}`
 
@@ -21,7 +21,7 @@ func TestStockSDKsObeyServedRates(t *testing.T) {
 	t.Parallel()
 	const rate, calls = 0.25, 4000
 	file := filepath.Join(t.TempDir(), "methods.json")
-	if err := os.WriteFile(file, []byte(told), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(servedMethods), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestStockSDKsObeyServedRates(t *testing.T) {
 				}
 			}
 			t.Logf("rows by what tells their probability: %v", basis)
-			// A root that ends after its request was cut leaves spans that nothing tells of.
+			// A root that ends after its request was cut leaves spans of unknown probability.
 			if basis["served"] < 20*(basis["assumed"]+basis["threshold"]) || basis["served"] < calls/4 {
 				t.Errorf("rows by what tells their probability: %v", basis)
 			}

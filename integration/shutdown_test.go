@@ -74,7 +74,7 @@ func endWithoutCollector(t *testing.T, endpoint string) faults {
 	const patience = 2 * time.Second
 	r := startLoad(t, endpoint, "w", "--calls", "100000", "--queue", "64", "--batch", "64", "--ending", patience.String()).finish(t)
 	if took := time.Duration(r.StoppingNS); took > patience+500*time.Millisecond {
-		f.add("the SDK's shutdown", "it took %s, its deadline was %s", took, patience)
+		f.addf("the SDK's shutdown", "it took %s, its deadline was %s", took, patience)
 	}
 	if r.Shutdown == "" {
 		t.Error("the SDK's shutdown did not say that it could not deliver")
@@ -92,7 +92,7 @@ func endWithoutCollector(t *testing.T, endpoint string) faults {
 	// Every call is timed, CPU too: microseconds, whoever else wants the
 	// processor. Waiting for a collector would be seconds.
 	if mean := time.Duration(outer / total); mean > 100*time.Microsecond {
-		f.add("calls", "an empty one took %s on average", mean)
+		f.addf("calls", "an empty one took %s on average", mean)
 	}
 	return f
 }

@@ -66,7 +66,7 @@ func (s *stage) judge(t *testing.T, f faults, p *pipeline, all []planted) {
 	}
 }
 
-// hasCPUTimes tells whether the programs of a scenario had their CPU timed to the end.
+// hasCPUTimes reports whether the programs of a scenario had their CPU timed to the end.
 // Where a machine stands still for long the SDK gives it up for a method.
 func (s *stage) hasCPUTimes(t *testing.T, f faults, c planted) bool {
 	t.Helper()
@@ -76,7 +76,7 @@ func (s *stage) hasCPUTimes(t *testing.T, f faults, c planted) bool {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(log), "timed by the wall only") {
-			f.add(c.scenario, "the SDK gave up timing CPU: %s", process.LastLines(3))
+			f.addf(c.scenario, "the SDK gave up timing CPU: %s", process.LastLines(3))
 			return false
 		}
 	}

@@ -47,7 +47,7 @@ func requireRefused(t *testing.T, p *pipeline, wanted ...string) {
 	requireStartFails(t, p, wanted...)
 }
 
-// requireStartFails asserts that the collector ends by itself and says why.
+// requireStartFails asserts that the collector ends by itself and reports why.
 func requireStartFails(t *testing.T, p *pipeline, wanted ...string) {
 	t.Helper()
 	if err := p.Launch(); err != nil {
@@ -80,7 +80,7 @@ func requireValid(t *testing.T, p *pipeline) string {
 	return string(o.Stdout) + string(o.Stderr)
 }
 
-// TestUnknownKeysAreRefused proves that a key that nobody knows stops the
+// TestUnknownKeysAreRefused proves that an unknown key stops the
 // collector, and that those of receivers, processors and exporters are named at
 // once. (Of several processors the collector's own reader names one.)
 func TestUnknownKeysAreRefused(t *testing.T) {
@@ -116,7 +116,7 @@ exporters: {warehouse: {on_full: discard, sending_queue: {num_consumers: 4}}}
 		"processors::cost_attribution::prices::default: `usd_per_core_hour` must be a finite number above 0, found -0.04",
 		"processors::cost_attribution::prices::prices::0: `usd_per_core_hour` must be a finite number above 0, found 0",
 		"exporters::warehouse: `on_full` must be \"drop\" or \"reject\", found \"discard\"",
-		"`sending_queue::num_consumers` must be 1, since one write is under way at a time; found 4",
+		"`sending_queue::num_consumers` must be 1, since one write is in flight at a time; found 4",
 	)
 }
 
@@ -160,7 +160,7 @@ processors:
 
 // TestFaultyEntriesCostThemselvesOnly proves that entries of a method file and of
 // a price book that are faulty are named by `validate` and at the start, by index
-// and rule, and that the good ones beside them work.
+// and rule, and that the valid ones next to them work.
 func TestFaultyEntriesCostThemselvesOnly(t *testing.T) {
 	t.Parallel()
 	config, faults := faultyFiles(t, false)

@@ -148,7 +148,7 @@ func matrix(c clients) []cell {
 
 func millis(n int) string { return fmt.Sprintf("%dms", n) }
 
-// goProcess is gotel. An empty --rates or --own stands for the collector's.
+// goProcess returns the command of gotel. An empty --rates or --own stands for the collector's.
 func (c clients) goProcess(flags ...string) func(process) command {
 	return func(p process) command {
 		args := append([]string{
@@ -190,7 +190,7 @@ func (c clients) nodeProcess(flags ...string) func(process) command {
 	}
 }
 
-// environment is what configures the SDKs that a program does not configure itself.
+// environment returns the variables that configure the SDKs that a program does not configure itself.
 func environment(p process, more ...string) []string {
 	return append([]string{
 		"OTEL_SERVICE_NAME=" + p.service,
@@ -238,7 +238,7 @@ func (c clients) javaProcess(sampler, argument string) func(process) command {
 	}
 }
 
-// generator is telemetrygen, which makes as many traces as its flags say, as fast as it can.
+// generator returns the service telemetrygen, which makes as many traces as its flags say, as fast as it can.
 func (c clients) generator(name string, traces int) service {
 	calls := did{Calls: int64(traces)}
 	return service{

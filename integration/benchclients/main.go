@@ -42,7 +42,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *bin, *out, strings.Split(*families, ","), *duration, *parallel, *keep); err != nil {
+	if err := runBenchmark(ctx, *bin, *out, strings.Split(*families, ","), *duration, *parallel, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "benchclients:", err)
 		os.Exit(1)
 	}
@@ -54,7 +54,7 @@ type outcome struct {
 	err    error // why it did not run
 }
 
-func run(ctx context.Context, bin, out string, families []string, duration time.Duration, parallel int, dir string) error {
+func runBenchmark(ctx context.Context, bin, out string, families []string, duration time.Duration, parallel int, dir string) error {
 	if duration < 5*time.Second || parallel < 1 {
 		return fmt.Errorf("--duration must be at least 5s and --parallel at least 1, found %s and %d", duration, parallel)
 	}
@@ -117,7 +117,7 @@ func report(out string, cells []cell, outcomes []outcome, table *traceTable) err
 			fmt.Fprintf(os.Stderr, "%s was not run: %v\n", cells[i].name, o.err)
 		}
 		for _, s := range o.scores {
-			s.add(r)
+			s.addFigures(r)
 			calls, assumed = calls+s.allCalls, assumed+s.assumedCalls
 			for _, line := range s.wrong {
 				fmt.Fprintf(os.Stderr, "%s, %s: %s\n", cells[i].name, s.service, line)
@@ -126,7 +126,7 @@ func report(out string, cells []cell, outcomes []outcome, table *traceTable) err
 	}
 	r.Add("calls of which nothing says how they were sampled", 100*assumed/max(calls, 1), "%", figures.Lower, figures.Goal(assumedGoal))
 	r.Add("cells that were not run", float64(failed), "of "+fmt.Sprint(len(cells)), figures.Lower, figures.Goal(0))
-	table.add(r)
+	table.addFigures(r)
 	if err := errors.Join(r.Print(os.Stdout), r.Write(out)); err != nil {
 		return err
 	}

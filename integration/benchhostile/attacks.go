@@ -33,8 +33,8 @@ type attack struct {
 	limited  atomic.Int64 // spans that the memory limiter refused
 }
 
-// run attacks in all ways at once, once, or as long as the victims send.
-func (a *attack) run(ctx context.Context, c *harness.Collector) error {
+// attackInAllWays attacks in all ways at once, once, or as long as the victims send.
+func (a *attack) attackInAllWays(ctx context.Context, c *harness.Collector) error {
 	connection, err := clientFrom(attackerAddress, c.GRPC)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (a *attack) do(web *http.Client, request *http.Request) error {
 	return nil
 }
 
-// bombs are requests of some kilobytes that take up to a gigabyte and a half when they are decoded.
+// bombs sends requests of some kilobytes that take up to a gigabyte and a half when they are decoded.
 func (a *attack) bombs(ctx context.Context, c *harness.Collector, web *http.Client) error {
 	var all []func() error
 	for n := range 64 {

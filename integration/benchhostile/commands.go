@@ -18,7 +18,7 @@ type commandLine struct {
 	args []string
 }
 
-// commandLines are all that say something of one service, in every format.
+// commandLines returns all commands that report on one service, in every format.
 func commandLines(end time.Time) (lines []commandLine) {
 	window := []string{"--from", end.Add(-40 * time.Minute).UTC().Format(time.RFC3339), "--to", end.UTC().Format(time.RFC3339), "--service", victim, "--namespace", victimNamespace}
 	for _, c := range []struct {
@@ -123,7 +123,7 @@ func (p *played) ask(ctx context.Context, command harness.Command, end time.Time
 	return nil
 }
 
-// firstDifference is where two texts part.
+// firstDifference returns where two texts differ first.
 func firstDifference(a, b string) string {
 	linesA, linesB := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i, line := range linesA {

@@ -101,7 +101,7 @@ func (a *attack) extremes(ctx context.Context, client ptraceotlp.GRPCClient) err
 	return nil
 }
 
-// ordinary is a span of the kind with nothing wrong; "" is one of a stock SDK.
+// ordinary returns a span of the kind with nothing wrong; "" is one of a stock SDK.
 func (a *attack) ordinary(spans ptrace.SpanSlice, kind string, id uint64) ptrace.Span {
 	from := a.end.Add(-5 * time.Minute)
 	switch kind {

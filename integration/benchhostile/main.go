@@ -61,7 +61,7 @@ func main() {
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *bin, *out, *services, *strict)
+	err := runBenchmark(ctx, *bin, *out, *services, *strict)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "benchhostile:", err)
@@ -69,7 +69,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, bin, out string, services int, strict bool) error {
+func runBenchmark(ctx context.Context, bin, out string, services int, strict bool) error {
 	scratch, err := os.MkdirTemp("", "corehour-hostile-")
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func play(ctx context.Context, bin, dir string, end time.Time, attack *attack) (
 	defer stop()
 	attacking := make(chan error, 1)
 	if attack != nil {
-		go func() { attacking <- attack.run(during, c) }()
+		go func() { attacking <- attack.attackInAllWays(during, c) }()
 	} else {
 		attacking <- nil
 	}

@@ -157,7 +157,7 @@ func addProcess(spans ptrace.SpanSlice, id uint64, start, end time.Time, cpu tim
 	span.Attributes().PutBool("corehour.process.final", final)
 }
 
-// shopRequest is a minute of one of four processes, of which two have a version whose Total costs
+// shopRequest returns a minute of one of four processes, of which two have a version whose Total costs
 // half as much again.
 func shopRequest(r *rand.Rand, end time.Time, minute, process int, seq, total map[string]int64) ptrace.Traces {
 	methods := []string{"shop/cart.(*Cart).Total", "shop/price.Lookup", "shop/stock.Reserve", "shop/web.Handler.Pay"}
@@ -197,7 +197,7 @@ func shopRequest(r *rand.Rand, end time.Time, minute, process int, seq, total ma
 	return td
 }
 
-// billingRequest is one of the process whose numbers are forged.
+// billingRequest returns one of the process whose numbers are forged.
 func billingRequest(end time.Time, seq, calls int64) ptrace.Traces {
 	td, spans := newRequest(forgedVictim, "1.0", "pod-0", "victim-host", end.Add(-time.Hour), seq, seq*calls)
 	from := end.Add(time.Duration(seq-30) * time.Minute)
@@ -206,7 +206,7 @@ func billingRequest(end time.Time, seq, calls int64) ptrace.Traces {
 	return td
 }
 
-// sendStock sends roots that a ratio sampler has kept at a tenth, as it was told.
+// sendStock sends roots that a ratio sampler has kept at a tenth, as configured.
 func sendStock(ctx context.Context, client ptraceotlp.GRPCClient, r *rand.Rand, version string, n int) error {
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()

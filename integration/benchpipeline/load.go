@@ -19,7 +19,7 @@ const (
 	spansPerTrace = 5 // of a stock SDK
 )
 
-// batch is a request as our SDK sends it: 1,000 measurements of 8 attributes.
+// batch returns a request as our SDK sends it: 1,000 measurements of 8 attributes.
 // Stock and own collector receive the very same bytes but for the number.
 func batch(r *rand.Rand, seq int64) ptraceotlp.ExportRequest {
 	td := ptrace.NewTraces()

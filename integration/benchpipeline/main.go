@@ -39,7 +39,7 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	compare := run
+	compare := runBenchmark
 	if *against != "" {
 		compare = func(ctx context.Context, bin, out string, spans, perSecond, rounds int) error {
 			return runAgainst(ctx, *against, bin, out, spans, perSecond, rounds)
@@ -51,7 +51,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, bin, out string, spans, perSecond, rounds int) error {
+func runBenchmark(ctx context.Context, bin, out string, spans, perSecond, rounds int) error {
 	if spans < batchSpans || perSecond < 1 || rounds < 1 {
 		return fmt.Errorf("--spans must be at least %d, --rate and --rounds at least 1, found %d, %d and %d", batchSpans, spans, perSecond, rounds)
 	}

@@ -1,5 +1,5 @@
-// Command benchsampler tells what the adaptive sampler costs: CPU seconds per
-// million spans with the strategy budget, beside the stock probabilistic sampler in
+// Command benchsampler measures what the adaptive sampler costs: CPU seconds per
+// million spans with the strategy budget, next to the stock probabilistic sampler in
 // the same run, and memory when ten million methods are offered.
 //
 //	benchsampler --root .. --out ../build/bench --rounds 5
@@ -32,13 +32,13 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *root, *out, *rounds); err != nil {
+	if err := runBenchmark(ctx, *root, *out, *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, "benchsampler:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, root, out string, rounds int) error {
+func runBenchmark(ctx context.Context, root, out string, rounds int) error {
 	if rounds < 1 {
 		return fmt.Errorf("--rounds must be at least 1, found %d", rounds)
 	}
@@ -72,7 +72,7 @@ func addCPU(ctx context.Context, report *figures.Report, root string, rounds int
 	return nil
 }
 
-// addMemory tells what 100,000 methods of each of 100 services take at the default
+// addMemory reports how much memory 100,000 methods of each of 100 services take at the default
 // bound, and what a method takes at ten times that.
 func addMemory(ctx context.Context, report *figures.Report, root string) error {
 	found, err := bench(ctx, root, processor, "^BenchmarkMemory$", 1)

@@ -51,7 +51,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *bin, *out, *duration, *short); err != nil {
+	if err := runBenchmark(ctx, *bin, *out, *duration, *short); err != nil {
 		fmt.Fprintln(os.Stderr, "benchtruth:", err)
 		os.Exit(1)
 	}
@@ -60,7 +60,7 @@ func main() {
 // programs are built for the bench.
 type programs struct{ bin, known, twin string }
 
-func run(ctx context.Context, bin, out string, duration time.Duration, short bool) error {
+func runBenchmark(ctx context.Context, bin, out string, duration time.Duration, short bool) error {
 	if duration < 2*burst {
 		return fmt.Errorf("--duration must be at least %s, found %s", 2*burst, duration)
 	}
@@ -92,7 +92,7 @@ func run(ctx context.Context, bin, out string, duration time.Duration, short boo
 		if err != nil {
 			return fmt.Errorf("%s: %w", scene, err)
 		}
-		s.add(report, scene)
+		s.addFigures(report, scene)
 		all.join(s)
 	}
 	least := 0.9
@@ -224,7 +224,7 @@ type score struct {
 	wider       float64 // a 99.99% interval by a 95% one
 }
 
-// wider is how many times as wide a 99.99% interval is as one of 95%. Both are Student's, with
+// wider returns how many times as wide a 99.99% interval is as one of 95%. Both are Student's, with
 // a degree of freedom less than there are slots.
 func wider(duration time.Duration) float64 {
 	t := distuv.StudentsT{Sigma: 1, Nu: max(1, math.Floor(duration.Seconds()/slot.Seconds())-1)}
@@ -243,7 +243,7 @@ func (s *score) join(o *score) {
 	s.beyond = append(s.beyond, o.beyond...)
 }
 
-func (s *score) add(report *figures.Report, scene string) {
+func (s *score) addFigures(report *figures.Report, scene string) {
 	for _, l := range s.lines {
 		name := fmt.Sprintf("%s: %s", scene, l.name)
 		if l.total {

@@ -45,7 +45,7 @@ func main() {
 	if *scene != "" {
 		err = runNeighbour(*scene, *duty)
 	} else {
-		err = run(*out, *raw, *rounds, *limit, *length, *seed)
+		err = runBenchmark(*out, *raw, *rounds, *limit, *length, *seed)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "benchwitness:", err)
@@ -53,7 +53,7 @@ func main() {
 	}
 }
 
-func run(out, raw string, rounds int, limit, length time.Duration, seed uint64) error {
+func runBenchmark(out, raw string, rounds int, limit, length time.Duration, seed uint64) error {
 	if rounds < leastRounds || length < 100*time.Millisecond {
 		return fmt.Errorf("--rounds must be at least %d and --episode at least 100ms, found %d and %v", leastRounds, rounds, length)
 	}

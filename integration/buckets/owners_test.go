@@ -130,7 +130,7 @@ func TestCopyOfADirectory(t *testing.T) {
 		require.NoError(t, c.mirror.Push(t.Context()))
 		require.NoError(t, os.CopyFS(copied, os.DirFS(dir)))
 		c.write(t, "lost")
-		// It can't be told from a restart, but only one of them goes on.
+		// It can't be distinguished from a restart, but only one of them goes on.
 		second := mustOpen(t, options(p.address, "host", copied))
 		require.ErrorIs(t, c.mirror.Push(t.Context()), bucket.ErrTaken)
 		second.write(t, "b")

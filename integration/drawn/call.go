@@ -18,7 +18,7 @@ const (
 	threshold = 0xf3333333333333 // rejects 1 - rate of 2^56
 )
 
-// Method is the name of the nth.
+// Method returns the name of the nth method.
 func Method(n int) string {
 	return fmt.Sprintf("shop/package%d.(*Type%d).Method%d", n%17, n%5, n)
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// given are the ports that FreeAddresses has handed out.
+// given are the ports that FreeAddresses has returned.
 var given = struct {
 	sync.Mutex
 	ports map[int]bool
@@ -22,8 +22,8 @@ const (
 )
 
 // FreeAddresses returns loopback addresses that nothing listens on, none of them
-// twice in a process. Their ports are below those that the kernel gives to whoever
-// wants any: so nobody gets one before it is listened on, or while a collector is
+// twice in a process. Their ports are below the kernel's ephemeral ports, so no other
+// program gets one before it is listened on, or while a collector is
 // down that comes back to it.
 func FreeAddresses(n int) ([]string, error) {
 	given.Lock()
@@ -51,7 +51,7 @@ func FreeAddresses(n int) ([]string, error) {
 	return nil, errors.New("no free port below those that the kernel gives away")
 }
 
-// firstEphemeralPort is the first of those that the kernel gives away, or where it
+// firstEphemeralPort returns the first of those that the kernel gives away, or where it
 // does not say, the first that is so by convention.
 func firstEphemeralPort() int {
 	const byConvention, least = 32768, lowestPort + 1000

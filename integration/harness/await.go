@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Await asks again and again until what is asked for holds. What it waits for
-// is said by the last answer when patience ends.
+// Await polls until the condition holds. When patience ends, the error is that of the
+// last poll.
 func Await(ctx context.Context, patience time.Duration, what string, holds func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -14,7 +14,7 @@ const (
 	CollectorBinary = "corehour-collector"
 )
 
-// BinariesVariable says where the binaries are.
+// BinariesVariable is the variable with the directory of the binaries.
 const BinariesVariable = "COREHOUR_BIN"
 
 // Binaries returns the absolute directory of the binaries, or an error that

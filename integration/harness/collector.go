@@ -104,7 +104,7 @@ func (c *Collector) addConfig(name, text string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// Endpoint is the base URL for OTLP/HTTP.
+// Endpoint returns the base URL for OTLP/HTTP.
 func (c *Collector) Endpoint() string { return "http://" + c.HTTP }
 
 func (c *Collector) configArgs() []string {
@@ -155,7 +155,7 @@ func get(ctx context.Context, url string) (*http.Response, error) {
 	return http.DefaultClient.Do(request)
 }
 
-// Process is the running or last process.
+// Process returns the running or last process.
 func (c *Collector) Process() *Process { return c.process }
 
 // Stop terminates the collector and waits until it has written what it holds.
@@ -167,7 +167,7 @@ func (c *Collector) Kill() error { return c.process.Kill() }
 // Run runs the binary with its configuration and a subcommand, `validate`, to
 // its end.
 func (c *Collector) Run(ctx context.Context, subcommand string) (Output, error) {
-	return run(ctx, c.Binary, append([]string{subcommand}, c.configArgs()...)...)
+	return runProgram(ctx, c.Binary, append([]string{subcommand}, c.configArgs()...)...)
 }
 
 // Close leaves no process behind.

@@ -23,12 +23,12 @@ const (
 
 // Run runs a subcommand on the warehouse. An exit code is no error.
 func (c Command) Run(ctx context.Context, subcommand string, args ...string) (Output, error) {
-	return run(ctx, c.Binary, append([]string{subcommand, "--warehouse", c.Warehouse}, args...)...)
+	return runProgram(ctx, c.Binary, append([]string{subcommand, "--warehouse", c.Warehouse}, args...)...)
 }
 
-// Explain asks the extension at a URL why a method has its rate, and returns JSON.
+// Explain requests from the extension at a URL why a method has its rate, and returns JSON.
 func (c Command) Explain(ctx context.Context, url, service, method string) (Output, error) {
-	return run(ctx, c.Binary, "explain", method, "--collector", url, "--service", service, "--format", "json")
+	return runProgram(ctx, c.Binary, "explain", method, "--collector", url, "--service", service, "--format", "json")
 }
 
 // json runs a subcommand, decodes what it prints and returns its exit code.

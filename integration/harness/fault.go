@@ -2,7 +2,7 @@ package harness
 
 import "time"
 
-// Fault says what a proxy does with one request.
+// Fault is what a proxy does with one request.
 type Fault struct {
 	kind   faultKind
 	status int

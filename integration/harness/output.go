@@ -22,8 +22,8 @@ func (o Output) String() string {
 	return fmt.Sprintf("%s: exit code %d\n%s%s", o.Line, o.Code, o.Stdout, o.Stderr)
 }
 
-// run runs a program to its end. An exit code is no error.
-func run(ctx context.Context, binary string, args ...string) (Output, error) {
+// runProgram runs a program to its end. An exit code is no error.
+func runProgram(ctx context.Context, binary string, args ...string) (Output, error) {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env = CleanEnvironment()
 	var stdout, stderr bytes.Buffer

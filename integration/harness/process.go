@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Process is a program that runs beside the test, its output in a file.
+// Process is a program that runs alongside the test, its output in a file.
 type Process struct {
 	Name string
 	Log  string // file with all it printed, runs before included
@@ -42,7 +42,7 @@ func Start(name, log string, env []string, binary string, args ...string) (*Proc
 	return p, nil
 }
 
-// CleanEnvironment is the environment without settings that would reach the
+// CleanEnvironment returns the environment without settings that would reach the
 // programs under test from outside.
 func CleanEnvironment() []string {
 	var kept []string
@@ -54,10 +54,10 @@ func CleanEnvironment() []string {
 	return kept
 }
 
-// Pid is its number while it runs.
+// Pid returns the process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// CPU is what it used in all, user and system, once it has ended.
+// CPU returns the CPU time it used, user and system, once it has ended.
 func (p *Process) CPU() time.Duration {
 	if !p.Ended() {
 		return 0
@@ -65,10 +65,10 @@ func (p *Process) CPU() time.Duration {
 	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Ended tells whether it has ended.
+// Ended reports whether it has ended.
 func (p *Process) Ended() bool {
 	select {
 	case <-p.done:
@@ -78,7 +78,7 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// ExitCode is -1 while it runs, and when a signal ended it.
+// ExitCode returns the exit code, -1 while it runs, and when a signal ended it.
 func (p *Process) ExitCode() int {
 	if !p.Ended() {
 		return -1
@@ -126,7 +126,7 @@ func (p *Process) Stop(patience time.Duration) error {
 	return err
 }
 
-// LastLines are the last n lines it printed, if it printed any.
+// LastLines returns the last n lines it printed, if it printed any.
 func (p *Process) LastLines(n int) string {
 	data, err := os.ReadFile(p.Log)
 	if err != nil {

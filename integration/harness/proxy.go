@@ -71,17 +71,17 @@ func NewProxy(target string, plan func(n int) Fault) (*Proxy, error) {
 	return p, nil
 }
 
-// Endpoint is the base URL that senders use.
+// Endpoint returns the base URL that senders use.
 func (p *Proxy) Endpoint() string { return "http://" + p.listen }
 
-// Tally is what has happened so far.
+// Tally returns the counts so far.
 func (p *Proxy) Tally() Tally {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.tally
 }
 
-// Close ends the proxy; faults of its own, not those it was told to make, are
+// Close ends the proxy; faults of its own, not those of its plan, are
 // returned.
 func (p *Proxy) Close() error {
 	err := p.server.Close()
@@ -103,7 +103,7 @@ func (p *Proxy) count(add func(*Tally)) {
 	add(&p.tally)
 }
 
-// ServeHTTP does with a request what the plan says.
+// ServeHTTP handles a request by the plan.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {

@@ -22,7 +22,7 @@ type strategies struct {
 	} `json:"operationSampling"`
 }
 
-// Strategies asks as a stock SDK does, and returns the rates by operation.
+// Strategies polls as a stock SDK does, and returns the rates by operation.
 func (c *Collector) Strategies(ctx context.Context, service string) (map[string]float64, error) {
 	answer, err := get(ctx, "http://"+c.Rates+"/sampling?service="+url.QueryEscape(service))
 	if err != nil {

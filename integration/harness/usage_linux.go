@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// CPUOf is what a running process has used, user and system.
+// CPUOf returns the CPU time of a running process, user and system.
 func CPUOf(pid int) (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -26,7 +26,7 @@ func CPUOf(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * time.Second / ticksPerSecond, errors.Join(err1, err2)
 }
 
-// MemoryOf is the resident memory of a running process in bytes, PeakMemoryOf the
+// MemoryOf returns the resident memory of a running process in bytes, PeakMemoryOf the
 // most it ever had.
 func MemoryOf(pid int) (int64, error) { return statusOf(pid, "VmRSS:") }
 

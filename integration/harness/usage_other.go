@@ -9,10 +9,10 @@ import (
 
 var errNoUsage = errors.New("what a process uses is read from /proc, which only Linux has")
 
-// CPUOf is what a running process has used, user and system.
+// CPUOf returns the CPU time of a running process, user and system.
 func CPUOf(int) (time.Duration, error) { return 0, errNoUsage }
 
-// MemoryOf is the resident memory of a running process in bytes, PeakMemoryOf the
+// MemoryOf returns the resident memory of a running process in bytes, PeakMemoryOf the
 // most it ever had.
 func MemoryOf(int) (int64, error) { return 0, errNoUsage }
 

@@ -38,13 +38,13 @@ func main() {
 	duration := flag.Duration("duration", time.Minute, "how long to serve")
 	report := flag.String("report", "", "file for the report")
 	flag.Parse()
-	if err := run(*service, *rate, *requests, *duration, *report); err != nil {
+	if err := runKnown(*service, *rate, *requests, *duration, *report); err != nil {
 		fmt.Fprintln(os.Stderr, "known:", err)
 		os.Exit(1)
 	}
 }
 
-func run(name string, rate, requests float64, duration time.Duration, report string) error {
+func runKnown(name string, rate, requests float64, duration time.Duration, report string) error {
 	shutdown := func(context.Context) error { return nil }
 	if probed {
 		var err error

@@ -1,11 +1,11 @@
 // Command scenarios is a small service in two versions, between which exactly one
-// thing was changed, by which the verdicts of corehour can be judged.
+// thing was changed, by which the results of corehour can be checked.
 //
 //	scenarios --scenario slower --version 2 --duration 12s
 //
 // The scenario is the name of the service. Its methods count iterations instead of
 // looking at a clock, so that what a version costs is known, whoever else uses the
-// machine. Where spans go is said by the environment, as for any program with the
+// machine. The environment configures where spans go, as for any program with the
 // SDK.
 package main
 
@@ -44,13 +44,13 @@ func main() {
 	flag.Float64Var(&s.slow, "slow", 1, "how many times as long this host takes for everything")
 	flag.TextVar(&s.incident, "incident", time.Time{}, "when the incident begins, if the scenario has one")
 	flag.Parse()
-	if err := run(s); err != nil {
+	if err := runScenario(s); err != nil {
 		fmt.Fprintln(os.Stderr, "scenarios:", err)
 		os.Exit(1)
 	}
 }
 
-func run(s settings) error {
+func runScenario(s settings) error {
 	r, err := releaseOf(s.scenario, s.version)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *service) serve(ctx context.Context, rate float64, incident time.Time) {
 		if n%10 < s.release.ordersInTen {
 			s.order()
 		} else {
-			s.look()
+			s.browse()
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 // release is what a version of the service does. Work is in thousands of
 // iterations, each of which takes about a nanosecond.
 type release struct {
-	ordersInTen int // of ten requests; the others look
+	ordersInTen int // of ten requests; the others browse
 
 	pricesPerOrder, pricesPerLook, stocksPerOrder int
 
@@ -16,8 +16,8 @@ type release struct {
 	priceOfOrder, priceOfLook                      int
 
 	priceRate float64       // share of the calls of price that are timed
-	coldFor   time.Duration // how long after the start everything is dearer
-	incidents bool          // price becomes dearer while there is an incident
+	coldFor   time.Duration // how long after the start everything is slower
+	incidents bool          // price becomes slower while there is an incident
 }
 
 const (

@@ -43,7 +43,7 @@ func (s *service) order() {
 	s.pay()
 }
 
-func (s *service) look() {
+func (s *service) browse() {
 	defer lookMethod.Begin().End()
 	s.work(s.release.look)
 	for range s.release.pricesPerLook {

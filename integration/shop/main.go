@@ -1,5 +1,5 @@
 // Command shop is a small shop that serves requests it makes up itself, at a
-// steady rate, until it is told to stop. It is instrumented with the corehour
+// steady rate, until it gets a signal to stop. It is instrumented with the corehour
 // SDK, and it keeps counters of its own by which corehour can be judged.
 //
 //	shop --release 1.1 --rate 100 --truth truth.json
@@ -64,7 +64,7 @@ func main() {
 	flag.StringVar(&s.instance, "instance", "", "name of this instance")
 	flag.Float64Var(&s.rate, "rate", 100, "requests per second")
 	flag.IntVar(&s.workers, "workers", 2, "requests served at once, at most")
-	flag.DurationVar(&s.duration, "duration", 0, "how long to serve; 0 = until told to stop")
+	flag.DurationVar(&s.duration, "duration", 0, "how long to serve; 0 = until a signal")
 	flag.DurationVar(&s.interval, "counts-interval", 0, "how often counts leave; 0 = the SDK's default")
 	flag.StringVar(&s.truth, "truth", "", "file for the shop's own counters, written at the end")
 	flag.StringVar(&s.profile, "cpu-profile", "", "file for the runtime's own CPU profile of the serving")

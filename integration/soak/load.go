@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	processes   = 64 // each with at most one request under way
+	processes   = 64 // each with at most one request in flight
 	connections = 4
 	attempt     = 10 * time.Second
 	// patience is how long the processes may go on with what was refused once no
@@ -26,7 +26,7 @@ const (
 
 // tally is what was offered and what became of it.
 type tally struct {
-	measured, calls  int64 // of the requests that were taken
+	measured, calls  int64 // of the requests that were accepted
 	heldBack         int64 // measurements
 	refused, unknown int64 // requests
 }
@@ -34,7 +34,7 @@ type tally struct {
 func (t *tally) offered() int64 { return t.measured + t.heldBack }
 
 // offer sends measurements at a rate, as many as the processes can carry, until the
-// time is over and all that was sent is taken.
+// time is over and all that was sent is accepted.
 func offer(ctx context.Context, address string, perSecond int, length time.Duration) (tally, error) {
 	var clients []ptraceotlp.GRPCClient
 	for range connections {
@@ -54,7 +54,7 @@ func offer(ctx context.Context, address string, perSecond int, length time.Durat
 	for i := range processes {
 		p := newProcess(rand.New(rand.NewPCG(uint64(i), 1)), i, clients[i%connections], &t)
 		wg.Go(func() {
-			if err := p.run(overdue, due); err != nil {
+			if err := p.sendRequests(overdue, due); err != nil {
 				failed <- err
 			}
 		})
@@ -83,8 +83,8 @@ func offer(ctx context.Context, address string, perSecond int, length time.Durat
 	}
 }
 
-// run sends a request whenever one is due, and one that says it is the last.
-func (p *process) run(ctx context.Context, due <-chan struct{}) error {
+// sendRequests sends a request whenever one is due, and a final one.
+func (p *process) sendRequests(ctx context.Context, due <-chan struct{}) error {
 	for range due {
 		if err := p.send(ctx, p.next(false)); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (p *process) run(ctx context.Context, due <-chan struct{}) error {
 	return p.send(ctx, p.next(true))
 }
 
-// send repeats a request until it is taken. The collector recognises a repeat of
+// send retries a request until it is accepted. The collector recognises a retry of
 // one whose answer was lost by its number.
 func (p *process) send(ctx context.Context, request ptraceotlp.ExportRequest) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
@@ -104,7 +104,7 @@ func (p *process) send(ctx context.Context, request ptraceotlp.ExportRequest) er
 			if n := answer.PartialSuccess().RejectedSpans(); n > 0 {
 				return fmt.Errorf("%d spans were refused: %s", n, answer.PartialSuccess().ErrorMessage())
 			}
-			p.taken()
+			p.accepted()
 			return nil
 		}
 		switch status.Code(err) {

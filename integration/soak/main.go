@@ -5,10 +5,10 @@
 //
 // First it finds out what one core can take: the CPU that the collector uses per
 // measurement. Then a new collector, held to one core, is offered twice that by
-// processes that repeat what was refused until it is taken, as SDKs do, and let
+// processes that retry refused requests until they are accepted, as SDKs do, and let
 // go what no process is free to carry. At the end the collector has written all it
 // took; what was sent must be what is stored and what is counted as lost, and
-// `corehour check` must find the books balanced.
+// `corehour check` must find no missing calls.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *bin, *out, *length)
+	err := runSoak(ctx, *bin, *out, *length)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
@@ -47,7 +47,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, bin, out string, length time.Duration) error {
+func runSoak(ctx context.Context, bin, out string, length time.Duration) error {
 	if length < shortest {
 		return fmt.Errorf("--for must be at least %s, found %s", shortest, length)
 	}
@@ -85,7 +85,7 @@ func run(ctx context.Context, bin, out string, length time.Duration) error {
 		return err
 	}
 	command := harness.Command{Binary: filepath.Join(bin, harness.CommandBinary), Warehouse: c.Warehouse}
-	books, err := settle(ctx, command, sent, metrics)
+	found, err := reconcile(ctx, command, sent, metrics)
 	if err != nil {
 		return err
 	}
@@ -97,11 +97,11 @@ func run(ctx context.Context, bin, out string, length time.Duration) error {
 	report.Add("measurements that no process was free to carry", float64(sent.heldBack), "", figures.Lower, nil)
 	report.Add("requests refused by the collector, sent again", float64(sent.refused), "", figures.Lower, nil)
 	report.Add("requests of unknown outcome, sent again", float64(sent.unknown), "", figures.Lower, nil)
-	report.Add("measurements folded into sums", metrics.Sum("otelcol_exporter_warehouse_measurements_folded"), "", figures.Lower, nil)
-	report.Add("measurements dropped, counted", books.lost, "", figures.Lower, nil)
-	report.Add("measurements unaccounted for", books.unaccounted, "", figures.Lower, figures.Goal(0))
-	report.Add("calls unaccounted for", books.calls, "", figures.Lower, figures.Goal(0))
-	report.Add("faults that the check finds", float64(books.faults), "", figures.Lower, figures.Goal(0))
+	report.Add("measurements aggregated on overflow", metrics.Sum("otelcol_exporter_warehouse_measurements_folded"), "", figures.Lower, nil)
+	report.Add("measurements dropped, counted", found.lost, "", figures.Lower, nil)
+	report.Add("measurements unaccounted for", found.unaccounted, "", figures.Lower, figures.Goal(0))
+	report.Add("calls unaccounted for", found.calls, "", figures.Lower, figures.Goal(0))
+	report.Add("faults that the check finds", float64(found.faults), "", figures.Lower, figures.Goal(0))
 	report.Add("memory, first quarter", memory.first, "MiB", figures.Lower, nil)
 	report.Add("memory, last quarter", memory.last, "MiB", figures.Lower, nil)
 	report.Add("memory at the peak", memory.peak, "MiB", figures.Lower, nil)
@@ -110,7 +110,7 @@ func run(ctx context.Context, bin, out string, length time.Duration) error {
 }
 
 // overrides put the memory limiter in, as the shipped configuration has it, and let
-// every look of maintenance, the first after a minute, find files to merge: a
+// every run of maintenance, the first after a minute, find files to merge: a
 // collector that merges takes more memory than one that does not, and no quarter
 // should have more of that than another.
 const overrides = `
@@ -137,7 +137,7 @@ func startCollector(ctx context.Context, bin, dir string) (*harness.Collector, e
 	return c, c.Start(ctx)
 }
 
-// calibrate tells how many measurements a second one core takes.
+// calibrate returns how many measurements a second one core takes.
 func calibrate(ctx context.Context, bin, dir string) (float64, error) {
 	c, err := startCollector(ctx, bin, dir)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/integration/harness"
 )
 
-// watch notes the resident memory of a process every second.
-type watch struct {
+// memoryWatch records the resident memory of a process every second.
+type memoryWatch struct {
 	pid     int
 	began   time.Time
 	samples []float64 // MiB
@@ -28,13 +28,13 @@ type memory struct{ first, last, peak float64 }
 
 const reports = 10
 
-func watchMemory(pid int) *watch {
-	w := &watch{pid: pid, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
-	go w.run()
+func watchMemory(pid int) *memoryWatch {
+	w := &memoryWatch{pid: pid, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
+	go w.sample()
 	return w
 }
 
-func (w *watch) run() {
+func (w *memoryWatch) sample() {
 	defer close(w.done)
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -54,7 +54,7 @@ func (w *watch) run() {
 }
 
 // end ends the watch and prints the memory over time.
-func (w *watch) end() (memory, error) {
+func (w *memoryWatch) end() (memory, error) {
 	close(w.stop)
 	<-w.done
 	if w.err != nil {

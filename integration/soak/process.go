@@ -26,8 +26,8 @@ type process struct {
 	usual  ptraceotlp.ExportRequest
 	last   ptraceotlp.ExportRequest
 	seq    int64
-	calls  int64 // handed out so far
-	sent   int64 // measurements of the request under way
+	calls  int64 // emitted so far
+	sent   int64 // measurements of the request in flight
 }
 
 func newProcess(r *rand.Rand, number int, client ptraceotlp.GRPCClient, t *tally) *process {
@@ -68,8 +68,8 @@ func (p *process) next(last bool) ptraceotlp.ExportRequest {
 	return request
 }
 
-// taken notes that the request under way was.
-func (p *process) taken() {
+// accepted records that the request in flight was accepted.
+func (p *process) accepted() {
 	atomic.AddInt64(&p.tally.measured, p.sent)
 	if p.sent > 0 {
 		atomic.AddInt64(&p.tally.calls, countsPerMethod*countedMethods)

@@ -2,8 +2,8 @@ package truth
 
 import "fmt"
 
-// CodeName is the name of the i-th method as its code spells it.
+// CodeName returns the name of the i-th method as its code spells it.
 func CodeName(i int) string { return fmt.Sprintf("workload/unit%d.(*Worker).Step%d", i%3, i) }
 
-// Name is the same as class.method.
+// Name returns the name of the i-th method as class.method.
 func Name(i int) string { return fmt.Sprintf("workload/unit%d.Worker.Step%d", i%3, i) }

@@ -105,7 +105,7 @@ func (c *Counters) Took(method int, took Method) {
 	e.outerCPU.Add(took.OuterCPUNS)
 }
 
-// Methods are the counters now.
+// Methods returns the counters now.
 func (c *Counters) Methods() []Method {
 	methods := make([]Method, len(c.entries))
 	for i := range c.entries {
@@ -115,7 +115,7 @@ func (c *Counters) Methods() []Method {
 	return methods
 }
 
-// Calls is the sum over all methods now.
+// Calls returns the sum over all methods now.
 func (c *Counters) Calls() int64 {
 	total := int64(0)
 	for i := range c.entries {
@@ -124,7 +124,7 @@ func (c *Counters) Calls() int64 {
 	return total
 }
 
-// Report is what a process says of itself when it ends.
+// Report is what a process counted of itself, written when it ends.
 type Report struct {
 	Service  string            `json:"service"`
 	Version  string            `json:"version"`

@@ -1,11 +1,11 @@
 // Command workload makes calls of instrumented methods at a pattern and keeps
-// books of its own, by which corehour is judged: exact counters in a mapped file
+// counts of its own, by which corehour is checked: exact counters in a mapped file
 // (see package truth), and a report at its end.
 //
 //	workload --calls 100000 --goroutines 4 --methods 8 --counters c.bin --report r.json
 //
 // It ends after so many calls, after --duration, or at SIGTERM; then it shuts the
-// SDK down. Where spans go is said by the environment, as for any program with the
+// SDK down. The environment configures where spans go, as for any program with the
 // SDK.
 package main
 
@@ -47,7 +47,7 @@ func main() {
 	flag.StringVar(&s.counters, "counters", "", "file for the counters, mapped into memory")
 	flag.StringVar(&s.report, "report", "", "file for the report, written at the end")
 
-	flag.Int64Var(&s.pattern.calls, "calls", 0, "calls to make; 0 = until told to stop")
+	flag.Int64Var(&s.pattern.calls, "calls", 0, "calls to make; 0 = until a signal")
 	flag.IntVar(&s.pattern.goroutines, "goroutines", 4, "calls made at once")
 	flag.IntVar(&s.pattern.methods, "methods", 8, "methods, called in turn")
 	flag.DurationVar(&s.pattern.work, "work", 0, "how long a call computes")
@@ -68,7 +68,7 @@ func main() {
 	flag.DurationVar(&s.timeout, "timeout", 2*time.Second, "how long the SDK waits for an answer")
 	flag.DurationVar(&s.ending, "ending", 2*time.Minute, "how long the SDK may take to shut down")
 	flag.Parse()
-	if err := run(s); err != nil {
+	if err := runWorkload(s); err != nil {
 		fmt.Fprintln(os.Stderr, "workload:", err)
 		os.Exit(1)
 	}
@@ -91,7 +91,7 @@ func (s settings) check() error {
 	return errors.Join(faults...)
 }
 
-func run(s settings) error {
+func runWorkload(s settings) error {
 	if err := s.check(); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func run(s settings) error {
 		load, cancel = context.WithTimeout(ctx, s.duration)
 	}
 	defer cancel()
-	s.pattern.run(load, methods, counters)
+	s.pattern.makeCalls(load, methods, counters)
 
 	report := truth.Report{Service: s.service, Version: s.version, Instance: s.instance, Methods: map[string]truth.Method{}}
 	if report.SDK, err = sdkCounters(); err != nil {
@@ -147,7 +147,7 @@ func run(s settings) error {
 	return report.Write(s.report)
 }
 
-// leftGoroutines is how many there are more than before. One that was told to end
+// leftGoroutines returns how many goroutines there are more than before. One that was asked to end
 // needs a moment.
 func leftGoroutines(before int) int {
 	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
@@ -156,7 +156,7 @@ func leftGoroutines(before int) int {
 	return runtime.NumGoroutine() - before
 }
 
-// sdkCounters are the SDK's own counters, by the names it gives them.
+// sdkCounters returns the SDK's own counters, by the names it gives them.
 func sdkCounters() (map[string]int64, error) {
 	data, err := json.Marshal(corehour.Stats())
 	if err != nil {

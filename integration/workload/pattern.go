@@ -33,8 +33,8 @@ func newMethods(n int) []*corehour.Method {
 	return methods
 }
 
-// run makes calls until there are enough or the context ends.
-func (p pattern) run(ctx context.Context, methods []*corehour.Method, counters *truth.Counters) {
+// makeCalls makes calls until there are enough or the context ends.
+func (p pattern) makeCalls(ctx context.Context, methods []*corehour.Method, counters *truth.Counters) {
 	if p.fastest > 0 {
 		p.paced(ctx, methods, counters)
 		return
@@ -132,7 +132,7 @@ func working(work time.Duration) (wall, cpu time.Duration) {
 	return time.Since(begin), cpu
 }
 
-// compute is busy until so much time has passed. It looks at the clock seldom:
+// compute is busy until so much time has passed. It reads the clock seldom:
 // the scheduler can't interrupt a goroutine that reads the clock, and would wait
 // to do so until the work is measured and the call not yet ended.
 func compute(begin time.Time, work time.Duration) {

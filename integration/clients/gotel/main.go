@@ -71,7 +71,7 @@ func main() {
 	flag.StringVar(&o.own, "own", "", "URL of the collector for corehour's SDK, which then times the audit of each order")
 	flag.StringVar(&o.report, "report", "", "file for the report")
 	flag.Parse()
-	if err := run(o); err != nil {
+	if err := runClient(o); err != nil {
 		fmt.Fprintln(os.Stderr, "gotel:", err)
 		os.Exit(1)
 	}
@@ -85,7 +85,7 @@ type done struct {
 	OuterWallNS int64 `json:"outer_wall_ns"`
 }
 
-func run(o options) error {
+func runClient(o options) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	exporter, err := newExporter(ctx, o.protocol, o.endpoint)
@@ -119,7 +119,7 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	b := newBooks(provider, o)
+	b := newOrderService(provider, o)
 	if err := b.work(ctx); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func newExporter(ctx context.Context, protocol, endpoint string) (trace.SpanExpo
 }
 
 // work handles the orders, or serves them until the context ends.
-func (b *books) work(ctx context.Context) error {
+func (b *orderService) work(ctx context.Context) error {
 	handle := b.handle
 	if b.listen != "" || b.overHTTP {
 		url, shut, err := b.serve()

@@ -25,7 +25,7 @@ func startOwn(ctx context.Context, o options) (end func(context.Context) error, 
 		corehour.WithSample(0.5))
 }
 
-func (b *books) audit() {
+func (b *orderService) audit() {
 	if b.own == "" {
 		return
 	}

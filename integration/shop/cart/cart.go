@@ -29,7 +29,7 @@ const (
 	TaxRows11 = 32_000
 )
 
-// Total tells what the cart costs, taxes included.
+// Total returns what the cart costs, taxes included.
 func (c *Cart) Total(ctx context.Context) int64 {
 	defer totalMethod.BeginContext(ctx).End()
 	totalCalls.Add(1)

@@ -33,7 +33,7 @@ func NewBook(articles int) *Book {
 // Article names the i-th article.
 func Article(i int) string { return "article-" + strconv.Itoa(i) }
 
-// Lookup tells the price of an article after today's discount.
+// Lookup returns the price of an article after today's discount.
 func (b *Book) Lookup(ctx context.Context, article string) int64 {
 	defer lookupMethod.BeginContext(ctx).End()
 	lookupCalls.Add(1)

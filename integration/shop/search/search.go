@@ -31,7 +31,7 @@ func NewIndex(articles int) *Index {
 	return &Index{text: b.Bytes()}
 }
 
-// Find tells how many articles have the word in their name.
+// Find returns how many articles have the word in their name.
 func (x *Index) Find(ctx context.Context, word []byte) int {
 	defer findMethod.BeginContext(ctx).End()
 	findCalls.Add(1)

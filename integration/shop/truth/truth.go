@@ -17,7 +17,7 @@ var (
 	counters = map[string]*atomic.Int64{}
 )
 
-// Counter is the counter of a method.
+// Counter returns the counter of a method.
 func Counter(method string) *atomic.Int64 {
 	mu.Lock()
 	defer mu.Unlock()

@@ -44,7 +44,7 @@ func begin(ctx context.Context, t *testing.T, address string) error {
 	m, err := bucket.NewMirror(ctx, b, options(address, "host", t.TempDir()))
 	if err != nil {
 		_, perr := b.Prefixes(ctx)
-		assert.Equal(t, err != nil, perr != nil, "a reader is told the same")
+		assert.Equal(t, err != nil, perr != nil, "a reader gets the same error")
 		return err
 	}
 	return m.Close()

@@ -53,7 +53,7 @@ func dies(t *testing.T, p *place, prefix string) (dir string) {
 
 var ofAll = once("sent-1", "sent-2", "left-1", "left-2", "left-3", "both")
 
-// TestLeftRowsOfATakenPrefix: another machine has the prefix, and was sent one of the
+// TestLeftRowsOfATakenPrefix: another machine owns the prefix, and was sent one of the
 // items again.
 func TestLeftRowsOfATakenPrefix(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
@@ -86,7 +86,7 @@ func TestLeftRowsOfATakenPrefix(t *testing.T) {
 	})
 }
 
-// TestLeftRowsOfAFreePrefix: nobody has taken it over.
+// TestLeftRowsOfAFreePrefix: the prefix has no owner.
 func TestLeftRowsOfAFreePrefix(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		dir := dies(t, p, "host")
@@ -110,7 +110,7 @@ func TestImportCrashesAtEveryStep(t *testing.T) {
 		o.Abandoned = time.Nanosecond
 		second := mustOpen(t, o)
 		require.NoError(t, second.close())
-		// The prefix was given back: somebody looks after it, and a directory that is
+		// The prefix was released: it has an owner, and a directory that is
 		// deleted leaves nothing behind.
 		b, err := bucket.Open(t.Context(), p.address)
 		require.NoError(t, err)

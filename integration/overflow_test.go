@@ -51,7 +51,7 @@ func slowCallsMeetAFullQueue(t *testing.T) faults {
 	t.Logf("of %d calls, %.0f%% of them slow, %d are rows of their own, %d of them slow: calls times their mean is %+.1f%% off",
 		m.Calls, 100*slowShare, got.Rows, got.Slow, 100*(naive/float64(m.WallNS)-1))
 	if got.Rows == 0 || float64(got.Slow) > 0.9*slowShare*float64(got.Rows) {
-		f.add("what was dropped", "the drops did not hit the slow calls: this proves nothing")
+		f.addf("what was dropped", "the drops did not hit the slow calls: this proves nothing")
 	}
 	requireWithin(t, f, "wall time", got.Wall, m.WallNS, m.OuterWallNS, 0.01)
 	requireCPU(t, f, r, got.CPU, 0.01)
@@ -101,7 +101,7 @@ processors: {adaptive_sampler: {default_rate: 0.05}}
 		t.Errorf("rows are to have the lower probability: %+v", got)
 	}
 	if got.Folded < 100 {
-		f.add("what was folded", "sums are to have the higher probability: %+v", got)
+		f.addf("what was folded", "sums are to have the higher probability: %+v", got)
 	}
 	// About five standard errors of what is drawn; the counts have none. Of wall
 	// time a sample can't say as much: one call that lost its processor for long
@@ -115,8 +115,8 @@ processors: {adaptive_sampler: {default_rate: 0.05}}
 func requireCPU(t *testing.T, f faults, r truth.Report, estimate, relative float64) {
 	t.Helper()
 	if n := r.SDK["CPUWallOnly"]; n != 0 {
-		// Its other calls would be taken for what these were.
-		f.add("CPU time", "the machine stood still for so long that the SDK gave up timing the CPU of %d methods", n)
+		// Its other calls would be estimated from these.
+		f.addf("CPU time", "the machine stood still for so long that the SDK gave up timing the CPU of %d methods", n)
 		return
 	}
 	m := r.Methods["workload/unit0.Worker.Step0"]
@@ -129,6 +129,6 @@ func requireWithin(t *testing.T, f faults, what string, estimate float64, low, h
 	t.Helper()
 	t.Logf("%s: estimated %.4f s, true is between %.4f s and %.4f s", what, estimate/1e9, float64(low)/1e9, float64(high)/1e9)
 	if !(estimate >= float64(low)*(1-relative) && estimate <= float64(high)*(1+relative)) {
-		f.add(what, "it is estimated to be %.4f s, the workload measured between %.4f s and %.4f s", estimate/1e9, float64(low)/1e9, float64(high)/1e9)
+		f.addf(what, "it is estimated to be %.4f s, the workload measured between %.4f s and %.4f s", estimate/1e9, float64(low)/1e9, float64(high)/1e9)
 	}
 }

@@ -24,8 +24,8 @@ const (
 	called = otelhttp.ScopeName + ".HTTP GET"
 )
 
-// books are the program, and what it knows of itself.
-type books struct {
+// orderService is the program, and what it counts of itself.
+type orderService struct {
 	options
 	tracer    api.Tracer
 	traced    []otelhttp.Option
@@ -40,8 +40,8 @@ type books struct {
 // plain is a client that knows nothing of traces.
 var plain = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
 
-func newBooks(provider *trace.TracerProvider, o options) *books {
-	b := &books{options: o, tracer: provider.Tracer(scope), methods: map[string]*done{}}
+func newOrderService(provider *trace.TracerProvider, o options) *orderService {
+	b := &orderService{options: o, tracer: provider.Tracer(scope), methods: map[string]*done{}}
 	b.traced = []otelhttp.Option{otelhttp.WithTracerProvider(provider), otelhttp.WithPropagators(propagation.TraceContext{})}
 	b.client = &http.Client{Transport: otelhttp.NewTransport(plain.Transport, b.traced...)}
 	if o.call != "" {
@@ -51,7 +51,7 @@ func newBooks(provider *trace.TracerProvider, o options) *books {
 }
 
 // serve serves orders over HTTP, traced by otelhttp.
-func (b *books) serve() (url string, shut func(), err error) {
+func (b *orderService) serve() (url string, shut func(), err error) {
 	address := b.listen
 	if address == "" {
 		address = "127.0.0.1:0"
@@ -89,9 +89,9 @@ func get(ctx context.Context, client *http.Client, url string) error {
 	return err
 }
 
-// handle is a span named after its method by the convention's attribute, with a
+// handle makes a span named after its method by the convention's attribute, with a
 // child that has a name only.
-func (b *books) handle(ctx context.Context) (err error) {
+func (b *orderService) handle(ctx context.Context) (err error) {
 	outer := time.Now()
 	ctx, span := b.tracer.Start(ctx, "POST /orders", api.WithAttributes(
 		attribute.String("code.function.name", "billing/orders.(*Handler).Handle")))
@@ -109,7 +109,7 @@ func (b *books) handle(ctx context.Context) (err error) {
 	return err
 }
 
-func (b *books) sum(ctx context.Context) {
+func (b *orderService) sum(ctx context.Context) {
 	outer := time.Now()
 	_, span := b.tracer.Start(ctx, "total")
 	begin := time.Now()
@@ -120,9 +120,9 @@ func (b *books) sum(ctx context.Context) {
 }
 
 // count counts a call of which only the library knows how long its span is.
-func (b *books) count(method string) { b.took(method, 0, 0) }
+func (b *orderService) count(method string) { b.took(method, 0, 0) }
 
-func (b *books) took(method string, wall, outer time.Duration) {
+func (b *orderService) took(method string, wall, outer time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	d := b.methods[method]

@@ -13,21 +13,21 @@ import (
 // faults are what a measurement found wrong: of what, and how.
 type faults map[string][]string
 
-func (f faults) add(what, format string, args ...any) {
+func (f faults) addf(what, format string, args ...any) {
 	f[what] = append(f[what], fmt.Sprintf(format, args...))
 }
 
-// tries are how often a measurement may be made anew.
+// tries are how often a measurement may be made.
 const tries = 3
 
-// lasting fails a test for what every one of some tries finds wrong. It is for what
-// depends on clocks: a machine whose processors are taken away for a while shows
-// things once that are not so, and a fault of ours shows every time. What is exact
-// has no second try: a try fails the test itself for that, and is the last one.
+// lasting fails a test for faults that every one of some tries finds. It is for
+// measurements that depend on clocks: on a busy machine a fault may be found once that
+// is none, and a fault of ours is found every time. Exact checks have no second try: the
+// try fails the test itself, and is the last one.
 //
-// A try that finds nothing wrong, or nothing that those before it found, ends well.
-// All that any of them found is logged, and noted for who runs all tests: what needs a
-// second try ever more often is no chance.
+// A try that finds no fault, or none that those before it found, passes. All faults of
+// all tries are logged, and noted for `make test`: a test that needs a second try more
+// and more often has a fault.
 func lasting(t *testing.T, try func() faults) {
 	t.Helper()
 	var left faults
@@ -50,7 +50,7 @@ func lasting(t *testing.T, try func() faults) {
 	}
 }
 
-// notes is where `make test` looks for what was tried again.
+// notes is the file in which `make test` finds the retries.
 var notes = filepath.Join("..", "build", "tries.txt")
 
 func note(line string) error {
