@@ -45,6 +45,10 @@ build: toolchain ## Build the command, the collector and the demo shop into bin/
 version-args: ## Print the arguments that give an image this version.
 	@echo "--build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT)"
 
+.PHONY: man
+man: ## Write man pages of the command into build/man.
+	@mkdir -p build/man && $(GO) run -ldflags "$(LDFLAGS)" ./cmd/corehour man build/man && ls build/man
+
 .PHONY: demo
 demo: build ## Build everything and watch a bad deployment being found (about two minutes).
 	@$(BIN)/corehour demo --dir build/demo

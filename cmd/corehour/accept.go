@@ -10,42 +10,50 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/alert/state"
 	"github.com/corehour/corehour/regression/output"
 )
 
-const acceptUsage = `Says that a slowdown is meant. From then on its level is what the method is
-measured by: regress names it as accepted and raises no alert of it, until it is
-dearer than that level by more than the threshold, beyond doubt. Open alerts of it
-are resolved. ID is that of the alert, or its beginning; it is looked for among the
-open alerts of the state, and then in a comparison with the flags given here, which
-are those of regress.`
-
-func runAccept(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
-	r := &regressFlags{common: newCommon("accept", " ID", acceptUsage, "7d", stdout)}
-	r.notices = stderr
-	r.declareRule(r.flags)
+func newAcceptCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "accept [flags] ID",
+		Short: "Accept a slowdown as the new baseline",
+		Long: `Accepts the level of a slowdown as the new baseline of its method. regress lists it as accepted and
+raises no alert until the method is significantly more expensive than that level by more than the
+threshold. Open alerts of it are resolved. ID is that of an alert, or its first 6 characters; it is
+searched among open alerts, then in a comparison with the flags given here. See docs/alerts.md.`,
+		Example: `  corehour accept 068116bb --reason "new tax rules need a second lookup"
+  corehour accept 068116bb9f02c1d4 --withdraw`,
+		Annotations: exits("0 accepted or withdrawn\n2 failed: no such alert\n3 could not tell: no data"),
+	}
+	r := &regressFlags{common: newCommon(cmd, "7d")}
+	r.declareRule(cmd)
 	r.delivery.declareState(r.flags)
 	reason := r.flags.String("reason", "", "why the slowdown is meant (`text`)")
 	by := r.flags.String("by", "", "`name` of who says so (default: the user's)")
 	withdraw := r.flags.Bool("withdraw", false, "take back what was accepted under this id")
-	arguments, err := parseMixed(r.flags, args)
-	if err != nil {
-		return exitFailed, err
-	}
+	return withWork(cmd, func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+		r.notices = stderr
+		return r.acceptOrWithdraw(ctx, *reason, *by, *withdraw, stdout)
+	})
+}
+
+func (r *regressFlags) acceptOrWithdraw(ctx context.Context, reason, by string, withdraw bool, stdout io.Writer) (int, error) {
 	id := ""
-	err = r.checkFlags(r.checkRule, func() (err error) {
-		if id, err = idOf(arguments, *reason, *withdraw); err != nil {
+	err := r.checkFlags(r.checkRule, func() (err error) {
+		if id, err = idOf(r.flags.Args(), reason, withdraw); err != nil {
 			return err
 		}
 		var errs []error
 		switch {
-		case *withdraw && *reason != "":
+		case withdraw && reason != "":
 			errs = append(errs, errors.New("--reason has no effect with --withdraw"))
-		case !*withdraw && strings.TrimSpace(*reason) == "":
+		case !withdraw && strings.TrimSpace(reason) == "":
 			errs = append(errs, fmt.Errorf("--reason: want why the slowdown is meant, found nothing: %s", rightForm(id, "", false)))
-		case len(*reason) > state.MaxReason || len(*by) > state.MaxReason:
+		case len(reason) > state.MaxReason || len(by) > state.MaxReason:
 			errs = append(errs, fmt.Errorf("--reason and --by: want at most %d bytes, found more", state.MaxReason))
 		}
 		return errors.Join(errs...)
@@ -54,15 +62,15 @@ func runAccept(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 		return exitFailed, err
 	}
 	store := r.delivery.store(r.warehouse)
-	if *withdraw {
+	if withdraw {
 		return exitNothing, withdrawFrom(store, id, stdout)
 	}
-	if *by == "" {
+	if by == "" {
 		if u, err := user.Current(); err == nil {
-			*by = u.Username
+			by = u.Username
 		}
 	}
-	return exitNothing, r.accept(ctx, store, id, *by, *reason, stdout)
+	return exitNothing, r.accept(ctx, store, id, by, reason, stdout)
 }
 
 var hexadecimal = regexp.MustCompile(`^[0-9a-f]+$`)

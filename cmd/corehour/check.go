@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/ledger"
@@ -17,41 +19,49 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-const checkUsage = `Says whether the ledger balances: every call that a process handed out is in
-exactly one stored counts row. What is missing is named: lost_in_transit (handed
-out and not stored), dead processes (ended without a word: at most the calls of
-one interval, size unknown). Spans of other SDKs are outside of the ledger.
---since, --from and --to choose the processes seen in that time (default: all;
-in a bucket the last 48h, because files have to be fetched). Only rows of the UTC
-dates of that time are read: the account of a process that lives longer is made
-from its first row there to its last. Dates that were rolled up keep no account: they
-are named, and if there are no others it could not be told. A running process may
-show calls that are still on their way.
-A service whose methods were estimated to cost more than the CPU time of its processes
-is named, too (not in BigQuery).
-A process that moves to another collector has its rows in two warehouses. Give
---warehouse once for each of them: the accounts are made of all, and a row that
-two of them hold counts once. With fewer than the process may send to, calls in
-missing batches are not judged (exit status 3).`
-
 // checkedInBucket is how far back a bucket is looked at if nothing else is said.
 const checkedInBucket = 48 * time.Hour
 
-func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
-	c := newCommon("check", "", checkUsage, "", stdout)
-	c.notices, c.several = stderr, true
+// checkCommand are the flags of check in addition to the common ones.
+type checkCommand struct {
+	*common
+	collector string
+	deep      bool
+	top       topFlags
+}
+
+func newCheckCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check [flags]",
+		Short: "Check that every counted call is stored, and how fresh",
+		Long: `Checks that every call a process emitted is in exactly one stored row of counts. It names what is
+missing (lost_in_transit), dead processes, and services whose methods were estimated to cost more than
+their processes used. Time flags choose processes seen in that time (default: all; in a bucket the
+last 48h); a running process may have calls in flight. Give --warehouse once for each collector that
+a process may send to. See docs/operations.md.`,
+		Example: `  corehour check --since 24h
+  corehour check --deep --collector http://localhost:8888/metrics
+  corehour check --warehouse /srv/a --warehouse /srv/b`,
+		Annotations: exits("0 balanced: every call is stored once\n1 not balanced\n2 failed\n3 could not tell: no data, no account, or calls that another warehouse may hold"),
+	}
+	c := &checkCommand{common: newCommon(cmd, "")}
+	c.several = true
 	c.flags.Lookup("warehouse").Usage += "; once for each collector that a process may send to"
-	collector := c.flags.String("collector", "", "`URL` of the collector's Prometheus metrics, to add its own counters of losses")
-	deep := c.flags.Bool("deep", false, "compare every file with its checksum first, also those that were compared before; in a bucket, too, every file is looked at if no time is given")
-	var top topFlags
-	top.declare(c.flags, "how many services and processes to print; json and csv have all of them")
-	if err := c.parse(args, c.noArguments, func() error { return top.check(c.flags) }); err != nil {
+	c.flags.StringVar(&c.collector, "collector", "", "`URL` of the collector's Prometheus metrics, to add its own counters of losses")
+	c.flags.BoolVar(&c.deep, "deep", false, "compare every file with its checksum first, also those that were compared before; in a bucket, too, every file is looked at if no time is given")
+	c.top.declare(c.flags, "how many services and processes to print; json and csv have all of them")
+	return withWork(cmd, c.checkWarehouses)
+}
+
+func (c *checkCommand) checkWarehouses(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+	c.notices = stderr
+	if err := c.checkFlags(c.noArguments, func() error { return c.top.check(c.flags) }); err != nil {
 		return exitFailed, err
 	}
-	if slices.ContainsFunc(c.warehouses(), query.IsBucket) && c.window == (query.Window{}) && !*deep {
+	if slices.ContainsFunc(c.warehouses(), query.IsBucket) && c.window == (query.Window{}) && !c.deep {
 		c.window.From = now().Add(-checkedInBucket)
 	}
-	if *deep {
+	if c.deep {
 		c.verified = parquet.NewVerifiedFiles("")
 	}
 	w, err := c.open(ctx, c.window, query.WithSums())
@@ -59,7 +69,7 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 		return exitFailed, err
 	}
 	defer w.Close()
-	if *deep {
+	if c.deep {
 		if err := w.Verify(ctx); err != nil {
 			return exitFailed, err
 		}
@@ -75,13 +85,13 @@ func runCheck(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 	if len(r.Services) == 0 {
 		return exitFailed, c.nothing(ctx, w)
 	}
-	if *collector != "" {
-		if r.Losses.Collector, err = ledger.Collector(ctx, *collector); err != nil {
+	if c.collector != "" {
+		if r.Losses.Collector, err = ledger.Collector(ctx, c.collector); err != nil {
 			return exitFailed, err
 		}
 	}
-	d := checkDocument(r, c, top.lines)
-	excess, err := reconciled(ctx, w, c, r)
+	d := checkDocument(r, c.common, c.top.lines)
+	excess, err := reconciled(ctx, w, c.common, r)
 	switch {
 	case ctx.Err() != nil:
 		return exitFailed, ctx.Err()

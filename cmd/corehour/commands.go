@@ -3,13 +3,15 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/corehour/corehour/internal/configfile"
-	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -21,97 +23,201 @@ const (
 	exitCannotTell = 3
 )
 
-// command is one subcommand. run returns the exit code; an error means
-// exitFailed, or exitCannotTell if it is one of query.ErrNoData.
-type command struct {
-	name    string
-	summary string
-	run     func(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error)
-}
+// exitCode ends a command that did not fail with a code other than 0.
+type exitCode int
 
-// commands is filled by init: the help of each refers to the others.
-var commands []command
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-func init() {
-	commands = []command{
-		{"regress", "compare each service's newest version with the one before", runRegress},
-		{"accept", "say that a slowdown is meant: its level is the new baseline", runAccept},
-		{"drift", "find methods that became dearer over weeks, and since when", runDrift},
-		{"cost", "rank methods by what their own code costs", runCost},
-		{"explain", "why a method is sampled as it is", runExplain},
-		{"report", "one page of all of it, to be read and passed on", runReport},
-		{"sql", "run a query of your own, read-only", runSQL},
-		{"check", "is every counted call stored? freshness, losses, prices", runCheck},
-		{"prices", "check: which price each machine has, and which have none", runPrices},
-		{"lint-otlp", "what is wrong with a captured request of a client", runLint},
-		{"compact", "merge files, roll old dates up, drop what is too old", runCompact},
-		{"demo", "watch a bad release being found, here and now", runDemo},
-		{"version", "of this command, and of Go and DuckDB in it", runVersion},
+// work is what a command does once its flags are parsed. It returns the exit code; an error
+// means exitFailed, or exitCannotTell if it is a query.ErrNoData.
+type work func(ctx context.Context, stdout, stderr io.Writer) (int, error)
+
+func withWork(cmd *cobra.Command, w work) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		code, err := w(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		if err == nil && code != exitNothing {
+			return exitCode(code)
+		}
+		return err
 	}
+	return cmd
 }
 
-// reserved are names that mean something later.
-var reserved = []string{"build", "probes", "tree", "ui"}
+// newRoot returns the tree of commands.
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:               "corehour <command> [flags]",
+		Short:             "Method-level cost of services, and what changed it",
+		Long:              rootText,
+		Args:              cobra.ArbitraryArgs,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		DisableAutoGenTag: true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		printHelp(cmd.ErrOrStderr(), cmd)
+		return exitCode(exitFailed)
+	}
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd.OutOrStdout(), cmd) })
+	root.SetHelpCommand(newHelpCommand())
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"COSTS AND CHANGES", []*cobra.Command{
+			newRegressCommand(), newAcceptCommand(), newDriftCommand(), newCostCommand(), newExplainCommand(), newReportCommand(), newSQLCommand(),
+		}},
+		{"WAREHOUSE", []*cobra.Command{newCheckCommand(), newPricesCommand(), newCompactCommand()}},
+		{"OTHER COMMANDS", []*cobra.Command{newDemoCommand(), newLintCommand(), newCompletionCommand(), newVersionCommand(), newManCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, c := range group.commands {
+			c.GroupID, c.DisableAutoGenTag = group.title, true
+			root.AddCommand(c)
+		}
+	}
+	root.SetHelpCommandGroupID("OTHER COMMANDS")
+	return root
+}
 
 // run is the command without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) == 0 {
-		usage(stderr)
-		return exitFailed
-	}
-	name, rest := args[0], args[1:]
+	root := newRoot()
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetArgs(canonicalArgs(root, args))
+	cmd, err := root.ExecuteContextC(ctx)
+	var code exitCode
 	switch {
-	case slices.Contains([]string{"help", "-h", "-help", "--help"}, name):
-		switch len(rest) {
-		case 0:
-			usage(stdout)
-			return exitNothing
-		case 1:
-			name, rest = rest[0], []string{"--help"}
-		default:
-			fmt.Fprintf(stderr, "corehour help: want one command, found the further argument %q\n", rest[1])
-			return exitFailed
-		}
-	case name == "-version" || name == "--version":
-		name = "version"
-	}
-	i := slices.IndexFunc(commands, func(c command) bool { return c.name == name })
-	if i < 0 {
-		fmt.Fprintln(stderr, "corehour: "+output.Printable(unknownCommand(name)))
-		return exitFailed
-	}
-	code, err := commands[i].run(ctx, rest, stdout, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitNothing
 	case err == nil:
-		return code
+		return exitNothing
+	case errors.As(err, &code):
+		return int(code)
 	case ctx.Err() != nil:
-		fmt.Fprintf(stderr, "corehour %s: interrupted\n", name)
-		return exitFailed
+		err = errors.New("interrupted")
 	}
-	printError(stderr, name, err)
+	printError(stderr, strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "corehour"), " "), err)
 	if errors.Is(err, query.ErrNoData) {
 		return exitCannotTell
 	}
 	return exitFailed
 }
 
-func unknownCommand(name string) string {
-	if slices.Contains(reserved, name) {
-		return fmt.Sprintf("%q is reserved for a later release", name)
+// canonicalArgs spells arguments as pflag and cobra have them. Package flag, which parsed them
+// before, accepted one dash for two.
+func canonicalArgs(root *cobra.Command, args []string) []string {
+	args = append([]string{}, args...) // not nil, which cobra replaces by those of the process
+	if len(args) == 0 {
+		return args
 	}
-	names := make([]string, len(commands))
-	for i, c := range commands {
-		names[i] = c.name
+	switch args[0] {
+	case "-h", "-help", "--help":
+		args[0] = "help"
+	case "-version", "--version":
+		args[0] = "version"
+	case cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		if last := len(args) - 1; last > 0 {
+			return slices.Concat(args[:1], canonicalArgs(root, args[1:last]), args[last:])
+		}
 	}
-	return fmt.Sprintf("unknown command %q: %s", name, configfile.DidYouMean(name, names))
+	cmd := commandOf(root, args[0])
+	if cmd == nil {
+		return args
+	}
+	for i := 1; i < len(args) && args[i] != "--"; i++ {
+		name, isFlag := strings.CutPrefix(args[i], "-")
+		if !isFlag || name == "" {
+			continue
+		}
+		name = strings.TrimPrefix(name, "-")
+		if name == "h" {
+			name = "help"
+		}
+		args[i] = "--" + name
+		name, _, hasValue := strings.Cut(name, "=")
+		if f := cmd.Flags().Lookup(name); f != nil && f.NoOptDefVal == "" && !hasValue {
+			i++ // its value
+		}
+	}
+	return args
 }
 
-func usage(w io.Writer) {
-	fmt.Fprint(w, "corehour says what methods cost, which deployment made which dearer, and whether\nthe figures can be believed.\n\nusage: corehour <command> [flags]\n\n")
-	for _, c := range commands {
-		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
+func commandOf(root *cobra.Command, name string) *cobra.Command {
+	commands := root.Commands()
+	if i := slices.IndexFunc(commands, func(c *cobra.Command) bool { return c.Name() == name }); i >= 0 {
+		return commands[i]
 	}
-	fmt.Fprint(w, "\n`corehour <command> --help` lists the flags of a command. Exit codes: 0 nothing to\nreport, 1 found, 2 failed, 3 could not tell.\n")
+	return nil
+}
+
+func unknownCommand(root *cobra.Command, name string) error {
+	if slices.Contains([]string{"build", "probes", "tree", "ui"}, name) {
+		return fmt.Errorf("%q is reserved for a later release", name)
+	}
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q: %s", name, configfile.DidYouMean(name, names))
+}
+
+// flagError returns what pflag found in the form of our errors.
+func flagError(cmd *cobra.Command, err error) error {
+	var (
+		undefined *pflag.NotExistError
+		invalid   *pflag.InvalidValueError
+		noValue   *pflag.ValueRequiredError
+		syntax    *pflag.InvalidSyntaxError
+	)
+	switch {
+	case given(cmd.Flags(), "help"):
+		return pflag.ErrHelp
+	case errors.As(err, &undefined):
+		return unknownFlag(cmd, undefined.GetSpecifiedName())
+	case errors.As(err, &invalid):
+		return fmt.Errorf("--%s: want %s, found %q", invalid.GetFlag().Name, wantedBy(invalid.GetFlag()), invalid.GetValue())
+	case errors.As(err, &noValue):
+		return fmt.Errorf("--%s: want %s, found nothing after it", noValue.GetFlag().Name, wantedBy(noValue.GetFlag()))
+	case errors.As(err, &syntax):
+		return fmt.Errorf("%q is no flag: want --name or --name=value; %s --help lists them", syntax.GetSpecifiedFlag(), cmd.CommandPath())
+	}
+	return err
+}
+
+func unknownFlag(cmd *cobra.Command, name string) error {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if hint := configfile.DidYouMean(name, names); strings.HasPrefix(hint, "did you mean ") {
+		return fmt.Errorf("unknown flag --%s: %s", name, strings.Replace(hint, `"`, `"--`, 1))
+	}
+	return fmt.Errorf("unknown flag --%s: see %s --help", name, cmd.CommandPath())
+}
+
+// wantedBy returns what kind of value a flag takes.
+func wantedBy(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "bool":
+		return "true or false, or nothing after it"
+	case "int", "int64":
+		return "a whole number like 20"
+	case "float64":
+		return "a number like 2.5"
+	case "duration":
+		return "a duration like 90s or 5m"
+	}
+	if what, _ := pflag.UnquoteUsage(f); what != "" && what != "string" {
+		return "a value (" + what + ")"
+	}
+	return "a value"
 }

@@ -3,41 +3,19 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
-
-const compactUsage = `Keeps a warehouse in shape, beside the collector that writes to it or without one:
-merges the small files of a date, keeps sums by hour beside the rows of large ones, and
-deletes files that earlier runs took out once their readers had ten minutes. What loses
-detail is done only if a flag says so: rolling old dates up into sums by minute or hour,
-leaving ids out, dropping dates. Ages are durations like 36h, 7d or 4w, from the end of a
-UTC date. The collector does the same by itself (option maintenance of the exporter); one
-of them is at work at a time.
-
---delete-service and --relabel change what is stored of one service, --drop-damaged takes
-files out that are damaged, and --drop-impossible takes numbers that cannot be true out of
-rows, instead of all else; without --yes they only say what they would do.
-
-In a bucket it looks after the prefixes of collectors that are gone: those that were
-given back, or silent for a day (four minutes after a compact that was killed). Running
-collectors look after theirs, and what is left to them is named; but they delete and
-relabel no service, so --delete-service and --relabel fail if a prefix is left alone:
-stop its collector and say the same again.
---import does nothing else than to bring what the directory of a collector that is gone
-still holds, each row once however often it is called.
-
-Exit codes: 0 done, or nothing to do; 2 failed, the other dates and prefixes were looked
-after; 3 not now, and nothing was done: another maintenance is at work, there are no rows
-yet, or none of the service, or every prefix is taken.`
 
 // compactCall is what the command was called with.
 type compactCall struct {
@@ -48,6 +26,10 @@ type compactCall struct {
 	from, to string // of --relabel
 	yes      bool
 
+	// What the flags said, until check parses it.
+	format, cacheSize, maxBytes, minFree string
+	json                                 bool
+
 	dropDamaged    bool
 	dropImpossible bool
 	age            map[string]*string
@@ -56,11 +38,34 @@ type compactCall struct {
 	directory      string // of --import
 }
 
-func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
-	call, err := parseCompact(args, stdout)
-	if err != nil {
-		return exitFailed, err
+func newCompactCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "compact [flags]",
+		Short: "Maintain a warehouse: merge, roll up, expire",
+		Long: `Maintains a warehouse, as the collector does by itself: merges small files of a day, keeps hourly
+rollups next to raw rows, deletes replaced files. Flags allow what loses detail: rolling old days up,
+dropping ids or days. Deleting, relabelling and dropping damaged or impossible data are dry runs
+without --yes. In a bucket it maintains prefixes without a running collector. Ages are from the end of
+a UTC day: 36h, 7d, 4w. See docs/operations.md.`,
+		Example: `  corehour compact --dry-run
+  corehour compact --hour-after 7d --keep-raw 30d --keep-rollups 365d
+  corehour compact --delete-service shop --yes`,
+		Annotations: exits("0 done, or nothing to do\n2 failed; other days and prefixes were maintained\n" +
+			"3 not now, nothing was done: other maintenance runs, no rows, no such service, or every prefix is held"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
+	call := &compactCall{age: map[string]*string{}}
+	call.declare(cmd.Flags())
+	return withWork(cmd, func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+		if err := call.check(cmd.Flags()); err != nil {
+			return exitFailed, err
+		}
+		return call.maintain(ctx, stdout, stderr)
+	})
+}
+
+// maintain does what the flags ask for.
+func (call *compactCall) maintain(ctx context.Context, stdout, stderr io.Writer) (int, error) {
 	if call.directory != "" {
 		if err := call.bringIn(ctx, stdout); err != nil {
 			return exitFailed, err
@@ -74,6 +79,7 @@ func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 	}
 	call.job.Parquet.Now = func() time.Time { return now() }
 	var report *compactReport
+	var err error
 	if query.IsBucket(call.job.Root) {
 		report, err = call.inBucket(ctx, stderr)
 	} else {
@@ -119,15 +125,13 @@ func (c *compactCall) run(ctx context.Context, job *lake.Job) (*lake.Report, err
 	return job.Run(ctx)
 }
 
-func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
-	call := &compactCall{age: map[string]*string{}}
+func (call *compactCall) declare(f *pflag.FlagSet) {
 	p := &call.job.Policy
 	p.SumRows = lake.DefaultSumRows
-	f := newFlags("compact", "", compactUsage, stdout)
 	f.StringVar(&call.job.Root, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, or gs://bucket, s3://bucket: there, prefixes that no collector has")
-	cacheSize := f.String("cache-size", defaultCacheSize, "bucket: `bytes` of its files that are on the local disk at a time")
-	format := f.String("format", "text", "text, json, markdown or csv")
-	short := f.Bool("json", false, "short for --format json")
+	f.StringVar(&call.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files that are on the local disk at a time")
+	f.StringVar(&call.format, "format", "text", "text, json, markdown or csv")
+	f.BoolVar(&call.json, "json", false, "short for --format json")
 	f.BoolVar(&call.wide, "wide", false, "text: do not fit lines into 120 columns")
 	f.BoolVar(&call.job.DryRun, "dry-run", false, "say what would be done, and do none of it; only files that earlier runs took out are deleted")
 	f.IntVar(&p.MaxFiles, "max-files", lake.DefaultMaxFiles, "merge a date's small files if it has more files of raw rows than this `number`")
@@ -139,21 +143,26 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	age("keep-raw", "drop dates of raw rows of this `age`")
 	age("keep-ids", "leave ids of traces and requests out of raw rows of this `age`")
 	age("keep-rollups", "drop dates that were rolled up, of this `age`")
-	maxBytes := f.String("max-bytes", "", "with --drop-oldest: drop the oldest dates while the warehouse, in a bucket each prefix, has more `bytes`, as 50GB")
-	minFree := f.String("min-free-bytes", "", "with --drop-oldest: drop the oldest dates while the file system has fewer `bytes` left, as 1GB")
+	f.StringVar(&call.maxBytes, "max-bytes", "", "with --drop-oldest: drop the oldest dates while the warehouse, in a bucket each prefix, has more `bytes`, as 50GB")
+	f.StringVar(&call.minFree, "min-free-bytes", "", "with --drop-oldest: drop the oldest dates while the file system has fewer `bytes` left, as 1GB")
 	f.BoolVar(&p.DropOldest, "drop-oldest", false, "allow it")
 	f.StringVar(&call.delete, "delete-service", "", "delete what is stored of a service (`name`)")
 	f.StringVar(&call.relabelled, "relabel", "", "give what is stored of a service another service's name: `old=new`")
 	f.StringVar(&call.directory, "import", "", "bucket: bring in what a collector's `directory` (its option path) holds and never uploaded")
 	f.BoolVar(&call.dropDamaged, "drop-damaged", false, "take files out that are damaged or gone and of which there is no copy; their rows are lost")
 	f.BoolVar(&call.dropImpossible, "drop-impossible", false, "take numbers that cannot be true out of rows: what commands print stays the same, but for the rows that check calls impossible")
-	f.BoolVar(&call.yes, "yes", false, "really delete, relabel or drop")
-	if err := parseFlags(f, args); err != nil {
-		return nil, err
-	}
+	f.BoolVar(&call.yes, "yes", false, "apply what --delete-service, --relabel, --drop-damaged or --drop-impossible would do")
+	groupFlags(f, policyFlags, "max-files", "minute-after", "hour-after", "keep-raw", "keep-ids", "keep-rollups", "max-bytes", "min-free-bytes", "drop-oldest")
+	groupFlags(f, outputFlags, "format", "json", "wide")
+	groupFlags(f, warehouseFlags, "warehouse", "cache-size")
+}
+
+// check reports all that is wrong with the flags, and sets what follows from them.
+func (call *compactCall) check(f *pflag.FlagSet) error {
+	p := &call.job.Policy
 	var errs []error
 	var err error
-	if call.out, err = formatOf(f, *format, *short, false); err != nil {
+	if call.out, err = formatOf(f, call.format, call.json, false); err != nil {
 		errs = append(errs, err)
 	}
 	if f.NArg() > 0 {
@@ -171,7 +180,7 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 	for _, bound := range []struct {
 		name, text string
 		into       *int64
-	}{{"--max-bytes", *maxBytes, &p.MaxBytes}, {"--min-free-bytes", *minFree, &p.MinFree}} {
+	}{{"--max-bytes", call.maxBytes, &p.MaxBytes}, {"--min-free-bytes", call.minFree, &p.MinFree}} {
 		if bound.text == "" {
 			continue
 		}
@@ -182,13 +191,13 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 		}
 	}
 	if query.IsBucket(call.job.Root) {
-		if call.cacheBytes, err = parseBytes("--cache-size", *cacheSize); err != nil {
+		if call.cacheBytes, err = parseBytes("--cache-size", call.cacheSize); err != nil {
 			errs = append(errs, err)
 		}
 		if p.MinFree > 0 {
 			errs = append(errs, errors.New("--min-free-bytes has no effect on a bucket: say --max-bytes"))
 		}
-	} else if *cacheSize != defaultCacheSize {
+	} else if call.cacheSize != defaultCacheSize {
 		errs = append(errs, errors.New(cacheSizeHasNoEffect))
 	}
 	if call.directory != "" {
@@ -198,7 +207,7 @@ func parseCompact(args []string, stdout io.Writer) (*compactCall, error) {
 		errs = append(errs, p.Validate(flagOf))
 	}
 	errs = append(errs, call.parseService(f))
-	return call, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // flagOf spells a field of the policy as a flag.
@@ -207,12 +216,12 @@ func flagOf(field string) string {
 }
 
 // checkImport refuses what has no effect on an import.
-func (c *compactCall) checkImport(f *flag.FlagSet) error {
+func (c *compactCall) checkImport(f *pflag.FlagSet) error {
 	if !query.IsBucket(c.job.Root) {
 		return fmt.Errorf("--import: want the bucket that the directory belongs to as --warehouse, found %q", c.job.Root)
 	}
 	var errs []error
-	f.Visit(func(fl *flag.Flag) {
+	f.Visit(func(fl *pflag.Flag) {
 		if fl.Name != "import" && fl.Name != "warehouse" && fl.Name != "format" {
 			errs = append(errs, fmt.Errorf("--%s has no effect with --import", fl.Name))
 		}

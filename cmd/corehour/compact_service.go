@@ -2,10 +2,11 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/corehour/corehour/internal/configfile"
 )
@@ -19,7 +20,7 @@ func (c *compactCall) asks() bool { return c.ofService() || c.dropDamaged || c.d
 // ofService tells whether the call is about what is stored of one service.
 func (c *compactCall) ofService() bool { return c.delete != "" || c.relabelled != "" }
 
-func (c *compactCall) parseService(f *flag.FlagSet) error {
+func (c *compactCall) parseService(f *pflag.FlagSet) error {
 	if c.relabelled != "" {
 		c.from, c.to, _ = strings.Cut(c.relabelled, "=")
 		if c.from == "" || c.to == "" || c.from == c.to {
@@ -45,7 +46,7 @@ func (c *compactCall) parseService(f *flag.FlagSet) error {
 	if c.yes && c.job.DryRun {
 		errs = append(errs, errors.New("--yes and --dry-run: want one of them, found both"))
 	}
-	f.Visit(func(fl *flag.Flag) {
+	f.Visit(func(fl *pflag.Flag) {
 		if !slices.Contains(asking, fl.Name) {
 			errs = append(errs, fmt.Errorf("--%s %s has no effect with --delete-service, --relabel, --drop-damaged or --drop-impossible, which do nothing else: leave it out, or call compact twice", fl.Name, fl.Value))
 		}

@@ -7,30 +7,12 @@ import (
 	"io"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
-
-const costUsage = `Ranks methods by the dollars that their own code costs (self: without the calls
-they make), with intervals and standard errors from clusters of instance and time.
-Dollars are told per day: --per month, call, request or window tells them otherwise. --by adds up
-by class, service, version, caller, environment, owner or goroutine group instead, or by
-several, as in --by service,version. Inclusive costs nest and are never added up; by caller there
-are no others. A method whose CPU was never measured is listed with its calls and wall
-time, without a cost.
-
-~ marks self costs that are too uncertain to act on: a standard error above 30%, or
-calls of unknown caller. >= marks a lower bound: too few calls were measured to know
-the tail, or nothing says how the spans of calls were sampled.
-
---budgets raises alerts where more is spent than planned, beyond doubt, and sends them
-as regress does.
-
---prices prices what is stored anew, by the price book that the collector takes.
-
-The second table shows how the lines add up to what is paid, cores x time x price, and
-what share of it each is.`
 
 // costFlags are the flags of cost beside the common ones.
 type costFlags struct {
@@ -47,9 +29,21 @@ type costFlags struct {
 	unit    cost.Per
 }
 
-func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
-	c := &costFlags{common: newCommon("cost", "", costUsage, "24h", stdout)}
-	c.notices = stderr
+func newCostCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cost [flags]",
+		Short: "Rank methods by what their own code costs",
+		Long: `Ranks methods by the dollars a day that their own code costs, without the calls they make, with 95%
+intervals. --by groups by class, service, version, caller, environment, owner or goroutine group.
+~ marks a cost that is too uncertain to act on, >= a lower bound. The second table shows how the
+lines add up to what is paid. --budgets raises an alert where significantly more is spent than
+planned. See docs/cost-model.md.`,
+		Example: `  corehour cost --since 7d --service shop
+  corehour cost --by service,version --per month
+  corehour cost --budgets budgets.yaml --owners owners.yaml --slack env:SLACK_URL`,
+		Annotations: exits("0 printed; every budget is kept\n1 a budget is not kept\n2 failed\n3 could not tell: no data, or a budget that unknown costs may break"),
+	}
+	c := &costFlags{common: newCommon(cmd, "24h")}
 	f := c.flags
 	f.StringVar(&c.by, "by", "method", "`what` to add up by: method, class, service, version, caller, environment, owner, group; several with commas")
 	f.StringVar(&c.per, "per", string(cost.PerDay), "`what` dollars are told for one of: day, month, call, request or window; json and csv have all of them")
@@ -59,7 +53,13 @@ func runCost(ctx context.Context, args []string, stdout, stderr io.Writer) (int,
 	f.StringVar(&c.budgets, "budgets", "", "`file` of budgets: those that are broken raise alerts, and exit status 1; 3 where idle cores or calls that are not known may break one")
 	f.StringVar(&c.prices, "prices", "", "price book (`file`) to price everything by, instead of the prices that were stored")
 	c.delivery.declare(f)
-	if err := c.parse(args, c.noArguments, c.check); err != nil {
+	completeFlag(cmd, "per", cobra.FixedCompletions([]string{"day", "month", "call", "request", "window"}, cobra.ShellCompDirectiveNoFileComp))
+	return withWork(cmd, c.printCosts)
+}
+
+func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+	c.notices = stderr
+	if err := c.checkFlags(c.noArguments, c.check); err != nil {
 		return exitFailed, err
 	}
 	if err := c.delivery.prepare(c.warehouse, 0, stderr, "cost"); err != nil {

@@ -2,12 +2,13 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/regression/alert/delivery"
@@ -30,7 +31,7 @@ type deliverFlags struct {
 	said string // warnings of the files, as they were said last
 }
 
-func (d *deliverFlags) declare(f *flag.FlagSet) {
+func (d *deliverFlags) declare(f *pflag.FlagSet) {
 	f.StringVar(&d.webhook, "webhook", "", "send alerts to the URL in `env:NAME or file:PATH` as JSON")
 	f.StringVar(&d.webhookHeaders, "webhook-headers", "", "with these headers, lines of Name: value in `env:NAME or file:PATH`")
 	f.StringVar(&d.slack, "slack", "", "send alerts to the Slack webhook in `env:NAME or file:PATH`")
@@ -38,16 +39,19 @@ func (d *deliverFlags) declare(f *flag.FlagSet) {
 	f.StringVar(&d.alertmanagerHeaders, "alertmanager-headers", "", "with these headers, lines of Name: value in `env:NAME or file:PATH`")
 	f.DurationVar(&d.timeout, "deliver-timeout", 30*time.Second, "how `long` the deliveries of one look may take; what is left is sent at the next look")
 	f.StringVar(&d.silences, "silences", "", "`file` of alerts that are silenced for a while")
+	groupFlags(f, alertFlags, "webhook", "webhook-headers", "slack", "alertmanager", "alertmanager-headers", "deliver-timeout", "silences")
 	d.declareOwners(f)
 	d.declareState(f)
 }
 
-func (d *deliverFlags) declareOwners(f *flag.FlagSet) {
+func (d *deliverFlags) declareOwners(f *pflag.FlagSet) {
 	f.StringVar(&d.owners, "owners", "", "`file` that says who owns what, and where an owner's alerts go")
+	groupFlags(f, alertFlags, "owners")
 }
 
-func (d *deliverFlags) declareState(f *flag.FlagSet) {
+func (d *deliverFlags) declareState(f *pflag.FlagSet) {
 	f.StringVar(&d.state, "state", "", "`directory` of what was accepted and sent (default: that of --warehouse with .state behind its name)")
+	groupFlags(f, alertFlags, "state")
 }
 
 // grace is what is left of deliveries when the process is told to end.

@@ -9,24 +9,33 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/corehour/corehour/config"
 	"github.com/corehour/corehour/internal/demo"
 )
 
-const demoUsage = `Runs a collector, a shop in two releases and the job, here and for about two
-minutes, and shows a bad release being found. It needs corehour-collector and
-corehour-shop beside this binary (make build puts them there), leaves its files
-in --dir and no process behind.`
-
-func runDemo(ctx context.Context, args []string, stdout, _ io.Writer) (int, error) {
-	own, err := os.Executable()
-	if err != nil {
-		return exitFailed, err
+func newDemoCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "demo [flags]",
+		Short: "Run a demo: a bad release is found within two minutes",
+		Long: `Runs a collector, a shop in two releases and corehour regress on this machine for about two minutes,
+and shows how the slower release is found. It needs corehour-collector and corehour-shop next to
+this binary (make build puts them there). It leaves its files in --dir, and no process.`,
+		Example: `  corehour demo
+  corehour demo --http localhost:14318 --grpc localhost:14317`,
+		Annotations:       exits("0 the slower release was found\n2 failed"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	s := demo.Settings{Out: stdout, Config: config.Collector, Prices: config.Prices, Patience: time.Minute}
-	f := newFlags("demo", "", demoUsage, stdout)
+	binaries := ""
+	if own, err := os.Executable(); err == nil {
+		binaries = filepath.Dir(own)
+	}
+	s := demo.Settings{Config: config.Collector, Prices: config.Prices, Patience: time.Minute}
+	f := cmd.Flags()
 	f.StringVar(&s.Dir, "dir", filepath.Join("build", "demo"), "`directory` for its files; an earlier demo's are replaced")
-	f.StringVar(&s.Binaries, "bin", filepath.Dir(own), "`directory` of the binaries")
+	f.StringVar(&s.Binaries, "bin", binaries, "`directory` of the binaries")
 	f.StringVar(&s.HTTP, "http", "localhost:4318", "`address` where the collector listens to OTLP over HTTP")
 	f.StringVar(&s.GRPC, "grpc", "localhost:4317", "`address` where it listens to OTLP over gRPC")
 	f.StringVar(&s.Rates, "rates", "localhost:4319", "`address` where SDKs ask it for rates")
@@ -36,9 +45,16 @@ func runDemo(ctx context.Context, args []string, stdout, _ io.Writer) (int, erro
 	f.DurationVar(&s.Before, "before", 40*time.Second, "`duration` that release 1.0 serves alone")
 	f.DurationVar(&s.After, "after", 90*time.Second, "`duration` that both releases serve until the job must have found the slower one")
 	f.Float64Var(&s.Threshold, "threshold", 20, "change per call that the job raises, in `percent`")
-	if err := parseFlags(f, args); err != nil {
-		return exitFailed, err
-	}
+	return withWork(cmd, func(ctx context.Context, stdout, _ io.Writer) (int, error) {
+		s.Out = stdout
+		if err := checkDemo(f, &s); err != nil {
+			return exitFailed, err
+		}
+		return exitNothing, demo.Run(ctx, s)
+	})
+}
+
+func checkDemo(f *pflag.FlagSet, s *demo.Settings) error {
 	var faults []error
 	if f.NArg() > 0 {
 		faults = append(faults, fmt.Errorf("want flags only, found the argument %q", f.Arg(0)))
@@ -52,8 +68,5 @@ func runDemo(ctx context.Context, args []string, stdout, _ io.Writer) (int, erro
 	if !(s.Threshold > 0) {
 		faults = append(faults, fmt.Errorf("--threshold: want more than 0, found %v", s.Threshold))
 	}
-	if err := errors.Join(faults...); err != nil {
-		return exitFailed, err
-	}
-	return exitNothing, demo.Run(ctx, s)
+	return errors.Join(faults...)
 }

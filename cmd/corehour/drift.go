@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/alert/delivery"
@@ -16,28 +18,6 @@ import (
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
-
-const driftUsage = `Finds methods that became more expensive over weeks and months, with the day it began:
-a rise (Mann-Kendall) or a step, over 56 days, adjusted for callers, weekdays and what
-all methods of a service share. Methods that became cheaper are listed, without an alert.
-There is an evaluation at the end of every UTC date. What nine in a row find is reported.
-All evaluations that the stored history allows are replayed, so the answer follows from
-the rows alone.
-
-Only whole UTC dates count. A method needs 21 of the 56 days before each of nine
-evaluations, with 5 measured calls from one caller on each; fewer than 42 have less power.
-CPU time is used where a service has it, else wall time. ~ marks a change that is not
-proven; "detectable" is the step that would have been found with 90% probability.
-
-With --csv any daily series is judged: columns date and value, and if need be name
-and weight. Series with values of 0 or below are compared by differences.
-
-Exit codes: 0 nothing found, 1 a drift that a look of the last week confirms, 2 failed,
-3 too little history.
-
-With --webhook, --slack or --alertmanager each drift is sent once, again if it gets
-worse, and taken back when a later look does not confirm it any more. With --every 24h
-it looks again every day.`
 
 // driftFlags are the flags of drift beside the common ones.
 type driftFlags struct {
@@ -50,9 +30,21 @@ type driftFlags struct {
 	delivery deliverFlags
 }
 
-func runDrift(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
-	d := &driftFlags{common: newCommon("drift", "", driftUsage, "365d", stdout)}
-	d.notices = stderr
+func newDriftCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "drift [flags]",
+		Short: "Find methods that became more expensive over weeks",
+		Long: `Finds methods that became more expensive over weeks, with the day it began: a rise or a step over 56
+days, adjusted for callers, weekdays and what all methods of a service share. Only closed days (UTC)
+count. Nine consecutive daily evaluations confirm a drift. A method needs 21 of the 56 days before
+each. ~ marks a change that is not statistically significant. --csv evaluates any daily series.
+See docs/drift.md and docs/alerts.md.`,
+		Example: `  corehour drift --since 180d --service shop
+  corehour drift --every 24h --slack env:SLACK_URL
+  corehour drift --csv latency.csv`,
+		Annotations: exits("0 no drift\n1 a drift that an evaluation of the last week confirms\n2 failed\n3 could not tell: not enough history"),
+	}
+	d := &driftFlags{common: newCommon(cmd, "365d")}
 	f := d.flags
 	f.StringVar(&d.metric, "metric", "", "cpu or wall (default: cpu where a service has it, else wall)")
 	f.StringVar(&d.csv, "csv", "", "judge the series of this `file` instead of a warehouse")
@@ -60,7 +52,13 @@ func runDrift(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 	f.StringVar(&d.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
 	d.every.declare(f)
 	d.delivery.declare(f)
-	if err := d.parse(args, d.noArguments, d.check); err != nil {
+	completeFlag(cmd, "metric", cobra.FixedCompletions([]string{"cpu", "wall"}, cobra.ShellCompDirectiveNoFileComp))
+	return withWork(cmd, d.printDrifts)
+}
+
+func (d *driftFlags) printDrifts(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+	d.notices = stderr
+	if err := d.checkFlags(d.noArguments, d.check); err != nil {
 		return exitFailed, err
 	}
 	if d.csv != "" {
@@ -117,7 +115,7 @@ func (d *driftFlags) check() error {
 	if d.metric != "" && d.metric != string(query.CPU) && d.metric != string(query.Wall) {
 		errs = append(errs, fmt.Errorf("--metric: want cpu or wall, found %q", d.metric))
 	}
-	d.flags.Visit(func(f *flag.Flag) {
+	d.flags.Visit(func(f *pflag.Flag) {
 		if d.csv != "" && !slices.Contains([]string{"csv", "format", "json", "wide", "top", "all"}, f.Name) {
 			errs = append(errs, fmt.Errorf("--%s has no effect beside --csv: leave one of them out", f.Name))
 		}

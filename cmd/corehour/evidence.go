@@ -2,9 +2,10 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/verdict"
@@ -13,26 +14,23 @@ import (
 // evidenceFlags say how time is cut where versions are compared.
 type evidenceFlags struct{ warmUp, slot string }
 
-func (e *evidenceFlags) declare(f *flag.FlagSet) {
+func (e *evidenceFlags) declare(f *pflag.FlagSet) {
 	f.StringVar(&e.warmUp, "warm-up", "", "`duration` from its start that is left out of every process (default: by evidence until it has settled, by threshold none)")
 	f.StringVar(&e.slot, "slot", "", "`duration` of a slot of time (by evidence; default: 1m, shorter if the run is short)")
 }
 
-func (e *evidenceFlags) check(f *flag.FlagSet, o *verdict.Options) error {
+func (e *evidenceFlags) check(f *pflag.FlagSet, o *verdict.Options) error {
 	var errs []error
 	var err error
 	if o.WarmUp = judge.Learn; e.warmUp != "" {
 		errs = append(errs, e.checkWarmUp(o))
 	}
-	f.Visit(func(given *flag.Flag) {
-		if given.Name != "slot" {
-			return
-		}
+	if given(f, "slot") {
 		if o.Slot, err = parseDuration("--slot", e.slot); err == nil && o.Slot < time.Second {
 			err = fmt.Errorf("--slot: want 1s or more, found %q", e.slot)
 		}
 		errs = append(errs, err)
-	})
+	}
 	return errors.Join(errs...)
 }
 

@@ -6,27 +6,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/corehour/corehour/internal/rates"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
 )
-
-const explainUsage = `Says all that is known of one method. From the warehouse: the versions that were seen,
-how their calls were sampled, what the method costs and how well that is known, the
-verdict on the newest version with every condition of an alert and the one that
-decided, drift, and what people said of it.
-
-With --collector why it is sampled as it is: the rule that speaks of it, what it is
-taken for, its traffic, how much its calls differ, the rate asked for and the rate of
-the records that arrive, and what more records would buy. The sampler of a running
-collector knows; its extension sampling_rates is asked, as at http://localhost:4319. A
-method that nothing has arrived from is answered too, with the rate it would have. The
-warehouse is read beside it if --warehouse is given.
-
-METHOD is a full name as the program spells it, shop/cart.(*Cart).Total, or as
-reports do, shop/cart.Cart.Total; of the warehouse the end of it will do, as Cart.Total,
-if one method has it. Of several environments each is explained.`
 
 // explainFlags are the flags of explain beside the common ones.
 type explainFlags struct {
@@ -43,8 +29,40 @@ type explainAnswer struct {
 	Methods []account `json:"methods,omitempty"`
 }
 
-func runExplain(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
-	e, err := parseExplain(args, stdout)
+func newExplainCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "explain [flags] METHOD",
+		Short: "Show what is known of a method, and why it is sampled so",
+		Long: `Shows what the warehouse knows of one method: versions, sampling, cost, the verdict on the newest
+version with every condition of an alert, drift, accepted and muted alerts. With --collector the
+sampler of a running collector reports why it samples the method as it does. METHOD is the full name,
+or the end of it if one method has it; each environment is explained. See docs/regression.md.`,
+		Example: `  corehour explain shop/cart.Cart.Total --since 7d
+  corehour explain Cart.Total --service shop --collector http://localhost:4319`,
+		Annotations: exits("0 explained\n2 failed: several methods have that name\n3 could not tell: no such method"),
+	}
+	e := &explainFlags{common: newCommon(cmd, "7d")}
+	f := e.flags
+	f.Lookup("format").Usage = "text, json or markdown"
+	f.StringVar(&e.collector, "collector", "", "ask the extension sampling_rates of the collector at this `URL`, as http://localhost:4319")
+	f.StringVar(&e.version, "version", "", "only this version (`name`)")
+	e.times.declare(f)
+	f.StringVar(&e.delivery.silences, "silences", "", "`file` of alerts that are muted for a while")
+	groupFlags(f, alertFlags, "silences")
+	e.delivery.declareState(f)
+	e.delivery.timeout = grace
+	e.completeVersions(cmd, "version")
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return e.complete(e.methodNames)(cmd, args, typed)
+	}
+	return withWork(cmd, e.explain)
+}
+
+func (e *explainFlags) explain(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+	err := e.checkFlags(e.check)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -75,31 +93,8 @@ func runExplain(ctx context.Context, args []string, stdout, stderr io.Writer) (i
 	return exitNothing, e.write(stdout, document)
 }
 
-func parseExplain(args []string, stdout io.Writer) (*explainFlags, error) {
-	e := &explainFlags{common: newCommon("explain", " METHOD", explainUsage, "7d", stdout)}
-	f := e.flags
-	f.Lookup("format").Usage = "text, json or markdown"
-	f.StringVar(&e.collector, "collector", "", "ask the extension sampling_rates of the collector at this `URL`, as http://localhost:4319")
-	f.StringVar(&e.version, "version", "", "only this version (`name`)")
-	e.times.declare(f)
-	f.StringVar(&e.delivery.silences, "silences", "", "`file` of alerts that are silenced for a while")
-	e.delivery.declareState(f)
-	e.delivery.timeout = grace
-	// The method may stand before the flags, between them or behind.
-	var methods []string
-	for rest := args; ; {
-		if err := parseFlags(f, rest); err != nil {
-			return nil, err
-		}
-		if f.NArg() == 0 {
-			break
-		}
-		methods, rest = append(methods, f.Arg(0)), f.Args()[1:]
-	}
-	return e, e.parse(nil, func() error { return e.check(methods) })
-}
-
-func (e *explainFlags) check(methods []string) error {
+func (e *explainFlags) check() error {
+	methods := e.flags.Args()
 	var faults []error
 	switch {
 	case len(methods) == 0 || methods[0] == "":

@@ -3,17 +3,18 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/bucket"
-	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/units"
 	"github.com/corehour/corehour/regression/output"
@@ -24,7 +25,7 @@ const defaultWarehouse = "./corehour-warehouse"
 
 // common are the flags that all commands have.
 type common struct {
-	flags     *flag.FlagSet
+	flags     *pflag.FlagSet
 	warehouse string
 	others    []string // more of them, see several
 	several   bool     // whether the command reads several warehouses
@@ -44,7 +45,7 @@ type common struct {
 	spent        *bigquery.Spent
 	verified     *parquet.VerifiedFiles
 
-	// What parse makes of them.
+	// What checkFlags makes of them.
 	out    output.Format
 	zone   *time.Location
 	window query.Window
@@ -54,6 +55,8 @@ type common struct {
 type warehouseFlag common
 
 func (w *warehouseFlag) String() string { return w.warehouse }
+
+func (w *warehouseFlag) Type() string { return "string" }
 
 func (w *warehouseFlag) Set(address string) error {
 	if given(w.flags, "warehouse") {
@@ -84,48 +87,31 @@ func (c *common) alsoHTML() {
 // now is the clock.
 var now = time.Now
 
-// newFlags makes a command's set of flags: its help goes to stdout, its errors are
-// returned.
-func newFlags(name, arguments, usage string, stdout io.Writer) *flag.FlagSet {
-	f := flag.NewFlagSet(name, flag.ContinueOnError)
-	f.SetOutput(io.Discard) // errors are ours to print, once
-	f.Usage = func() {
-		fmt.Fprintf(stdout, "usage: corehour %s [flags]%s\n\n%s\n\nflags:\n", name, arguments, usage)
-		f.VisitAll(func(fl *flag.Flag) {
-			value, what := flag.UnquoteUsage(fl)
-			if value != "" {
-				value = " " + value
-			}
-			def := ""
-			if fl.DefValue != "" && fl.DefValue != "false" && fl.DefValue != "0" && !strings.Contains(what, "(default") {
-				def = fmt.Sprintf(" (default %s)", fl.DefValue)
-			}
-			fmt.Fprintf(stdout, "  --%s%s\n        %s%s\n", fl.Name, value, what, def)
-		})
-	}
-	return f
-}
-
-// newCommon declares the flags of a command. usage is what its help says above
-// them, since the default of --since, empty = all times.
-func newCommon(name, arguments, usage, since string, stdout io.Writer) *common {
-	f := newFlags(name, arguments, usage, stdout)
+// newCommon declares the flags that all commands have. since is the default of --since, empty
+// for all times.
+func newCommon(cmd *cobra.Command, since string) *common {
+	f := cmd.Flags()
 	c := &common{flags: f, spent: new(bigquery.Spent), verified: verifiedFiles()}
 	c.warehouse = defaultWarehouse
 	f.Var((*warehouseFlag)(c), "warehouse", "`directory` that the collector's warehouse exporter writes to, gs://bucket, s3://bucket or bigquery://project/dataset")
 	f.StringVar(&c.maxBytes, "max-bytes-billed", defaultMaxBytes, "BigQuery: `bytes` that all queries of the command together may read, as 50GB")
 	f.StringVar(&c.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files that are kept on the local disk")
+	groupFlags(f, warehouseFlags, "warehouse", "max-bytes-billed", "cache-size")
 	f.StringVar(&c.format, "format", "text", "text, json, markdown or csv")
 	f.BoolVar(&c.json, "json", false, "short for --format json")
 	f.BoolVar(&c.wide, "wide", false, "text: print all columns and whole names, not only what fits into 120 columns")
-	f.StringVar(&c.from, "from", "", "start of the `time` looked at: 2026-11-21, \"2026-11-21 14:30\" or RFC 3339")
-	f.StringVar(&c.to, "to", "", "its end (`time`), not part of it (default: everything since the start)")
+	groupFlags(f, outputFlags, "format", "json", "wide")
+	f.StringVar(&c.from, "from", "", "start of the time window (`time`): 2026-11-21, \"2026-11-21 14:30\" or RFC 3339")
+	f.StringVar(&c.to, "to", "", "end of the time window (`time`), exclusive (default: everything since the start)")
 	f.StringVar(&c.since, "since", since, "instead of --from: `duration` to look back from --to, or from now if there is none or it is further ahead than that, as 90m, 24h or 7d")
 	f.StringVar(&c.tz, "tz", "UTC", "time `zone` of times read and shown, as Europe/Berlin or Local; a time that occurs twice is the first for --from and the last for --to")
+	groupFlags(f, timeFlags, "from", "to", "since", "tz")
 	f.StringVar(&c.filter.Service, "service", "", "only this service (`name`)")
 	f.StringVar(&c.filter.Namespace, "namespace", "", "only services of this service.namespace (`name`)")
 	f.StringVar(&c.filter.Environment, "environment", "", "only this environment (`name`)")
 	f.BoolVar(&c.noFrameworks, "no-frameworks", false, "leave out spans of OpenTelemetry's instrumentation libraries, as if they were not stored")
+	groupFlags(f, filterFlags, "service", "namespace", "environment", "no-frameworks")
+	c.completeFlags(cmd)
 	return c
 }
 
@@ -138,103 +124,7 @@ func verifiedFiles() *parquet.VerifiedFiles {
 	return parquet.NewVerifiedFiles(filepath.Join(dir, "verified"))
 }
 
-var undefinedFlag = regexp.MustCompile(`^flag provided but not defined: -(.*)$`)
-
-// parseFlags says what is wrong in the words of this command.
-func parseFlags(f *flag.FlagSet, args []string) error {
-	help := f.Usage
-	f.Usage = func() {} // the package would print it for every error
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			help()
-			return err
-		}
-		if m := undefinedFlag.FindStringSubmatch(err.Error()); m != nil {
-			var names []string
-			f.VisitAll(func(fl *flag.Flag) { names = append(names, fl.Name) })
-			hint := configfile.DidYouMean(m[1], names)
-			if strings.HasPrefix(hint, "did you mean ") {
-				hint = strings.Replace(hint, `"`, `"--`, 1)
-				return fmt.Errorf("unknown flag --%s: %s", m[1], hint)
-			}
-			return fmt.Errorf("unknown flag --%s: see corehour %s --help", m[1], f.Name())
-		}
-		return flagError(f, err)
-	}
-	return nil
-}
-
-var (
-	invalidValue = regexp.MustCompile(`^invalid (?:boolean )?value "((?s:.*))" for (?:flag )?-(\S+): `)
-	noValue      = regexp.MustCompile(`^flag needs an argument: -(.*)$`)
-	badSyntax    = regexp.MustCompile(`^bad flag syntax: ((?s:.*))$`)
-)
-
-// flagError puts what package flag says into the form of our errors.
-func flagError(f *flag.FlagSet, err error) error {
-	text := err.Error()
-	if m := invalidValue.FindStringSubmatch(text); m != nil {
-		return fmt.Errorf("--%s: want %s, found %q", m[2], wantedBy(f, m[2]), m[1])
-	}
-	if m := noValue.FindStringSubmatch(text); m != nil {
-		return fmt.Errorf("--%s: want %s, found nothing after it", m[1], wantedBy(f, m[1]))
-	}
-	if m := badSyntax.FindStringSubmatch(text); m != nil {
-		return fmt.Errorf("%q is no flag: want --name or --name=value; corehour %s --help lists them", m[1], f.Name())
-	}
-	return err
-}
-
-// wantedBy says what kind of value a flag takes.
-func wantedBy(f *flag.FlagSet, name string) string {
-	fl := f.Lookup(name)
-	if fl == nil {
-		return "a value"
-	}
-	if g, ok := fl.Value.(flag.Getter); ok {
-		switch g.Get().(type) {
-		case bool:
-			return "true or false, or nothing after it"
-		case int, int64, uint, uint64:
-			return "a whole number like 20"
-		case float64:
-			return "a number like 2.5"
-		case time.Duration:
-			return "a duration like 90s or 5m"
-		}
-	}
-	if what, _ := flag.UnquoteUsage(fl); what != "" && what != "value" && what != "string" {
-		return "a value (" + what + ")"
-	}
-	return "a value"
-}
-
-// parseMixed is parseFlags for commands whose arguments may stand before, between and behind
-// the flags. It returns the arguments.
-func parseMixed(f *flag.FlagSet, args []string) (arguments []string, err error) {
-	for {
-		if err := parseFlags(f, args); err != nil {
-			return nil, err
-		}
-		left := f.Args()
-		ended := len(left) < len(args) && args[len(args)-len(left)-1] == "--" // the rest are no flags
-		if len(left) == 0 || ended {
-			return append(arguments, left...), nil
-		}
-		arguments, args = append(arguments, left[0]), left[1:]
-	}
-}
-
-// parse reads the arguments and reports all that is wrong with them. more checks
-// the command's own flags.
-func (c *common) parse(args []string, more ...func() error) error {
-	if err := parseFlags(c.flags, args); err != nil {
-		return err
-	}
-	return c.checkFlags(more...)
-}
-
-// checkFlags is parse once the flags were read.
+// checkFlags reports all that is wrong with the flags. more checks those of the command alone.
 func (c *common) checkFlags(more ...func() error) error {
 	var errs []error
 	var err error
@@ -256,7 +146,7 @@ func (c *common) checkFlags(more ...func() error) error {
 }
 
 // formatOf reads --format and its short form --json.
-func formatOf(f *flag.FlagSet, format string, short, html bool) (output.Format, error) {
+func formatOf(f *pflag.FlagSet, format string, short, html bool) (output.Format, error) {
 	switch {
 	case short && given(f, "format") && format != string(output.JSON):
 		return output.JSON, fmt.Errorf("--json and --format: want one of them, found --format %q too", format)
@@ -275,30 +165,29 @@ func (c *common) write(w io.Writer, d *output.Document) error {
 }
 
 func (c *common) parseWindow() error {
-	given := map[string]bool{}
-	c.flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	from, to := given(c.flags, "from"), given(c.flags, "to")
 	var errs []error
-	if given["from"] && given["since"] {
+	if from && given(c.flags, "since") {
 		errs = append(errs, fmt.Errorf("--since and --from: want one of them, found both"))
 	}
 	var err error
-	if given["from"] {
+	if from {
 		if c.window.From, err = parseTime("--from", c.from, c.zone, false); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	if given["to"] {
+	if to {
 		if c.window.To, err = parseTime("--to", c.to, c.zone, true); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	if !given["from"] && c.since != "" {
+	if !from && c.since != "" {
 		since, err := parseDuration("--since", c.since)
 		if err != nil {
 			errs = append(errs, err)
 		}
 		end := now()
-		if given["to"] && c.window.To.Add(-since).Before(end) { // else all of it is to come
+		if to && c.window.To.Add(-since).Before(end) { // else all of it is to come
 			end = c.window.To
 		}
 		c.window.From = end.Add(-since)
@@ -377,11 +266,15 @@ func (c *common) noArguments() error {
 	return nil
 }
 
+// given reports whether one of the flags was set on the command line.
+func given(f *pflag.FlagSet, names ...string) bool { return slices.ContainsFunc(names, f.Changed) }
+
 // printError prints every fault on a line of its own.
 func printError(w io.Writer, name string, err error) {
+	name = strings.TrimSpace("corehour " + name)
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		if strings.TrimSpace(line) != "" {
-			fmt.Fprintf(w, "corehour %s: %s\n", name, output.Printable(line))
+			fmt.Fprintf(w, "%s: %s\n", name, output.Printable(line))
 		}
 	}
 }

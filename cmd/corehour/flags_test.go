@@ -1,9 +1,10 @@
 package main
 
 import (
-	"io"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 func TestParseDuration(t *testing.T) {
@@ -80,8 +81,11 @@ func TestClocksThatChange(t *testing.T) {
 		}
 	}
 	clock(t, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))
-	c := newCommon("cost", "", "", "7d", io.Discard)
-	if err := c.parse([]string{"--from", "2026-10-25 02:00", "--to", "2026-10-25 02:00", "--tz", "Europe/Berlin"}); err != nil || c.window.To.Sub(c.window.From) != time.Hour {
+	c := newCommon(&cobra.Command{Use: "cost"}, "7d")
+	if err := c.flags.Parse([]string{"--from", "2026-10-25 02:00", "--to", "2026-10-25 02:00", "--tz", "Europe/Berlin"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.checkFlags(); err != nil || c.window.To.Sub(c.window.From) != time.Hour {
 		t.Errorf("the hour that occurs twice: %v, %v", c.window, err)
 	}
 }

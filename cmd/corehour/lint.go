@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/spf13/cobra"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/corehour/corehour/internal/configfile"
@@ -18,15 +19,6 @@ import (
 	"github.com/corehour/corehour/receiver/methodspans"
 	"github.com/corehour/corehour/regression/output"
 )
-
-const lintUsage = `Checks a captured OTLP request (ExportTraceServiceRequest, protobuf or JSON, also
-gzipped) by the rules of the receiver method_spans: for each span the attribute that is
-wrong, what was found and what is wanted. FILE - is standard input.
-
-  corehour lint-otlp request.json
-  corehour lint-otlp --json - < request.pb
-
-Exit status 0 clean, 1 findings, 2 not readable. docs/wire.md is the contract.`
 
 // maxCapture is how large a request may be, in bytes, packed or not.
 const maxCapture = 64 << 20
@@ -48,18 +40,31 @@ type storedRows struct {
 	CPUMeasured int64   `json:"cpu_measured"`
 }
 
-func runLint(_ context.Context, args []string, stdout, _ io.Writer) (int, error) {
-	f := newFlags("lint-otlp", " FILE", lintUsage, stdout)
+func newLintCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "lint-otlp [flags] FILE",
+		Short: "Check a captured OTLP request of a client",
+		Long: `Checks a captured ExportTraceServiceRequest (protobuf or JSON, also gzipped) by the rules of the
+receiver method_spans. For each span it prints the attribute that is wrong, the value found and what
+is wanted. FILE - is standard input. See docs/wire.md.`,
+		Example: `  corehour lint-otlp request.json
+  corehour lint-otlp --json - < request.pb`,
+		Annotations: exits("0 no findings\n1 findings\n2 failed: not readable"),
+	}
+	f := cmd.Flags()
 	asJSON := f.Bool("json", false, "print JSON")
-	if err := parseFlags(f, args); err != nil {
-		return exitFailed, err
-	}
-	if f.NArg() != 1 {
-		return exitFailed, fmt.Errorf("want one FILE, or - for standard input, found %d arguments", f.NArg())
-	}
-	td, err := readCapture(f.Arg(0))
+	return withWork(cmd, func(_ context.Context, stdout, _ io.Writer) (int, error) {
+		if f.NArg() != 1 {
+			return exitFailed, fmt.Errorf("want one FILE, or - for standard input, found %d arguments", f.NArg())
+		}
+		return lintFile(f.Arg(0), *asJSON, stdout)
+	})
+}
+
+func lintFile(path string, asJSON bool, stdout io.Writer) (int, error) {
+	td, err := readCapture(path)
 	if err != nil {
-		return exitFailed, fmt.Errorf("%s: %w", f.Arg(0), err)
+		return exitFailed, fmt.Errorf("%s: %w", path, err)
 	}
 	answer := lintAnswer{Spans: td.SpanCount()}
 	if answer.Findings, err = methodspans.Lint(td); err != nil {
@@ -70,7 +75,7 @@ func runLint(_ context.Context, args []string, stdout, _ io.Writer) (int, error)
 	if len(answer.Findings) > 0 {
 		code = exitFound
 	}
-	if *asJSON {
+	if asJSON {
 		if answer.Findings == nil {
 			answer.Findings = []methodspans.Finding{}
 		}

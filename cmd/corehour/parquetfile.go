@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -46,16 +45,6 @@ func saysItRuns(w io.Writer) (stop func()) {
 		close(done)
 		loop.Wait()
 	}
-}
-
-// given tells whether one of the flags stands on the command line.
-func given(f *flag.FlagSet, names ...string) (found bool) {
-	f.Visit(func(fl *flag.Flag) {
-		for _, n := range names {
-			found = found || fl.Name == n
-		}
-	})
-	return found
 }
 
 // exportTo writes the answer to a new file, which is there only once it is whole.

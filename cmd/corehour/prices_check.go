@@ -9,20 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/pricebook"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
-
-const pricesUsage = `Lists the price of each kind of machine that processes ran on, and what matched it:
-an entry of the price book, its default or a public list price (generic). Machines
-without a price are listed with their hosts.
-
-Prices are those that rows were stored with. --config FILE: those that a price book
-would give, and its entries that match no machine.
-
-Exit status 1 where a machine has no price.`
 
 // pricedKind is a kind of machine at one price.
 type pricedKind struct {
@@ -53,32 +46,61 @@ type unpricedHost struct {
 	Source string `json:"price_source"`
 }
 
-func runPrices(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
-	c := newCommon("prices check", "", pricesUsage, "24h", stdout)
-	c.notices = stderr
+func newPricesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "prices check [flags]",
+		Short: "Check which price each machine has, and which has none",
+		Long: `Lists the price of each kind of machine that processes ran on, and what matched it: an entry of the
+price book, its default or a public list price (generic). Machines without a price are listed with
+their hosts. Prices are those that rows were stored with; --config shows those that a price book
+would give, and its entries that match no machine. See docs/cost-model.md.`,
+		Example: `  corehour prices check --since 24h
+  corehour prices check --config prices.yaml`,
+		Annotations: exits("0 every machine has a price\n1 a machine has no price\n2 failed\n3 could not tell: no data"),
+	}
+	c := newCommon(cmd, "24h")
 	config := c.flags.String("config", "", "price book (`file`) to look the machines up in, instead of the prices that were stored")
 	var top topFlags
 	top.declare(c.flags, "how many kinds of machines, and unpriced hosts, to print; json and csv have all of them")
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return []string{"check"}[min(1, len(args)):], cobra.ShellCompDirectiveNoFileComp
+	}
+	return withWork(cmd, func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+		c.notices = stderr
+		if err := c.checkVerb(); err != nil {
+			return exitFailed, err
+		}
+		if err := c.checkFlags(func() error { return top.check(c.flags) }); err != nil {
+			return exitFailed, err
+		}
+		return c.checkPrices(ctx, *config, top.lines, stdout, stderr)
+	})
+}
+
+// checkVerb checks the arguments of prices. The verb may be left out if there are flags.
+func (c *common) checkVerb() error {
+	args := c.flags.Args()
 	switch {
-	case len(args) == 0:
-		return exitFailed, errors.New("want a verb: corehour prices check")
-	case args[0] == "check":
-		args = args[1:]
-	case !strings.HasPrefix(args[0], "-"):
-		return exitFailed, fmt.Errorf("want corehour prices check, found the verb %q", args[0])
+	case len(args) == 0 && c.flags.NFlag() == 0:
+		return errors.New("want a verb: corehour prices check")
+	case len(args) > 0 && args[0] != "check":
+		return fmt.Errorf("want corehour prices check, found the verb %q", args[0])
+	case len(args) > 1:
+		return fmt.Errorf("want flags only, found the argument %q", args[1])
 	}
-	if err := c.parse(args, c.noArguments, func() error { return top.check(c.flags) }); err != nil {
-		return exitFailed, err
-	}
+	return nil
+}
+
+func (c *common) checkPrices(ctx context.Context, config string, top int, stdout, stderr io.Writer) (int, error) {
 	var book *pricebook.Book
-	if *config != "" {
+	if config != "" {
 		var warnings []configfile.Warning
 		var err error
-		if book, warnings, err = (configfile.Source[*pricebook.Book]{Key: "--config", Path: *config, Parse: pricebook.Parse}).Load(); err != nil {
+		if book, warnings, err = (configfile.Source[*pricebook.Book]{Key: "--config", Path: config, Parse: pricebook.Parse}).Load(); err != nil {
 			return exitFailed, err
 		}
 		for _, w := range warnings {
-			fmt.Fprintf(stderr, "corehour prices check: --config %s: %v\n", *config, w)
+			fmt.Fprintf(stderr, "corehour prices check: --config %s: %v\n", config, w)
 		}
 	}
 	w, err := c.open(ctx, c.window)
@@ -99,7 +121,7 @@ func runPrices(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 	if len(answer.UnpricedHosts) > 0 {
 		code = exitFound
 	}
-	return code, c.write(stdout, pricesDocument(answer, top.lines))
+	return code, c.write(stdout, pricesDocument(answer, top))
 }
 
 // kindsOf adds hosts up by kind and price, those without a price first.

@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/regression/alert"
@@ -18,27 +19,6 @@ import (
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
 )
-
-const regressUsage = `Compares the newest version of each service and environment with the one before it.
-Versions are ordered by when their processes started, at equal times by natural order.
-By evidence (the default) processes of both versions that run at the same time are
-compared, adjusted for caller mix and hour. A method is raised when its e-value proves,
-among all methods of the deployment and in two evaluations in a row, that it is more
-expensive. What runs at different times is compared with earlier days or with the time
-before, and the output says so. --method threshold raises what grew by more than
---threshold percent with the lower end of the 95% interval above zero. A method is
-compared by CPU time where both versions have it, else by wall time; every line says
-which. ~ marks a change that is not statistically significant.
-
-Exit codes: 0 nothing found, 1 a regression, 2 failed, 3 could not tell.
-
-The severity of an alert: critical from 100 dollars a day, or from 5% of the service's
-cost and 1 dollar a day, and never from one process of the new version; warning from 10
-dollars a day, or from 1% and 0.1 dollars a day; else info.
-
-With --webhook, --slack or --alertmanager each alert is sent once, again if it gets
-worse, and once more when it is resolved. corehour accept makes a slowdown that is
-meant the new baseline. A file of --owners names the owners of services and classes.`
 
 // The rules to choose from.
 const (
@@ -68,16 +48,33 @@ type regressFlags struct {
 	delivery deliverFlags
 }
 
-func runRegress(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
-	r := &regressFlags{common: newCommon("regress", "", regressUsage, "7d", stdout)}
-	r.notices = stderr
+func newRegressCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "regress [flags]",
+		Short: "Compare each service's newest version with the one before",
+		Long: `Compares the newest version of each service and environment with the one before it, adjusted for
+caller mix and hour. A method is reported if it is more expensive by --threshold percent or more and
+two consecutive evaluations confirm it; by CPU time where both versions have it, else by wall time.
+~ marks a change that is not statistically significant. --webhook, --slack and --alertmanager send
+alerts. See docs/regression.md, docs/statistics.md and docs/alerts.md.`,
+		Example: `  corehour regress --warehouse ./corehour-warehouse
+  corehour regress --service shop --base 1.9.0 --head 1.10.0
+  corehour regress --every 5m --alertmanager http://localhost:9093`,
+		Annotations: exits("0 no regression\n1 a regression\n2 failed\n3 could not tell: one version only, or not enough data"),
+	}
+	r := &regressFlags{common: newCommon(cmd, "7d")}
 	f := r.flags
-	r.declareRule(f)
+	r.declareRule(cmd)
 	r.top.declare(f, "how many services, of those without an alert, to print; json and csv have all of them")
 	f.StringVar(&r.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
 	r.every.declare(f)
 	r.delivery.declare(f)
-	if err := r.parse(args, r.noArguments, r.checkRule, func() error { return errors.Join(r.top.check(f), r.every.check(r.common)) }); err != nil {
+	return withWork(cmd, r.compareVersions)
+}
+
+func (r *regressFlags) compareVersions(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+	r.notices = stderr
+	if err := r.checkFlags(r.noArguments, r.checkRule, func() error { return errors.Join(r.top.check(r.flags), r.every.check(r.common)) }); err != nil {
 		return exitFailed, err
 	}
 	if err := r.delivery.prepare(r.warehouse, r.every.period, stderr, "regress"); err != nil {
@@ -134,7 +131,8 @@ func (r *regressFlags) tell(ctx context.Context, f *findings) error {
 }
 
 // declareRule declares the flags that say what is compared and raised.
-func (r *regressFlags) declareRule(f *flag.FlagSet) {
+func (r *regressFlags) declareRule(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.StringVar(&r.options.Base, "base", "", "`version` to compare with (default: the one before head)")
 	f.StringVar(&r.options.Head, "head", "", "`version` to judge (default: the newest)")
 	f.StringVar(&r.options.Metric, "metric", "", "cpu or wall (default: cpu where both versions have it of the method, else wall)")
@@ -143,6 +141,9 @@ func (r *regressFlags) declareRule(f *flag.FlagSet) {
 	f.Int64Var(&r.options.MinRecords, "min-records", 0, "measured `calls` that both sides must have (default: 30 by evidence, 100 by threshold)")
 	f.StringVar(&r.limits, "thresholds", "", "`file` of thresholds of some services and methods (by threshold)")
 	r.times.declare(f)
+	r.completeVersions(cmd, "base", "head")
+	completeFlag(cmd, "metric", cobra.FixedCompletions([]string{"cpu", "wall"}, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "method", cobra.FixedCompletions([]string{byEvidence, byThreshold}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (r *regressFlags) checkRule() error {
@@ -167,8 +168,6 @@ func (r *regressFlags) checkRule() error {
 
 // checkMethod also sets what depends on the method.
 func (r *regressFlags) checkMethod() error {
-	given := map[string]bool{}
-	r.flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	threshold, records := float64(leastChange), int64(leastRecords)
 	var errs []error
 	switch r.method {
@@ -179,19 +178,19 @@ func (r *regressFlags) checkMethod() error {
 		}
 	case byThreshold:
 		threshold, records = defaultThreshold, defaultMinRecords
-		if given["slot"] {
+		if given(r.flags, "slot") {
 			errs = append(errs, errors.New("--slot: has no effect with --method threshold: leave one of them out"))
 		}
-		if given["warm-up"] {
+		if given(r.flags, "warm-up") {
 			errs = append(errs, r.times.checkWarmUp(&r.options))
 		}
 	default:
 		errs = append(errs, fmt.Errorf("--method: want evidence or threshold, found %q", r.method))
 	}
-	if !given["threshold"] {
+	if !given(r.flags, "threshold") {
 		r.options.ThresholdPercent = threshold
 	}
-	if !given["min-records"] {
+	if !given(r.flags, "min-records") {
 		r.options.MinRecords = records
 	}
 	return errors.Join(errs...)

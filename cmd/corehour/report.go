@@ -9,44 +9,69 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/report"
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-const reportUsage = `Writes one page of what the warehouse knows: costs with error bars, what moved from
-version to version, how the calls of a method are spread and how it went over time,
-who calls whom, and whether the figures can be believed. As html it is one file
-that needs nothing else, and no network.`
+// reportFlags are the flags of report in addition to the common ones.
+type reportFlags struct {
+	*common
+	file    string
+	options report.Options
+	top     topFlags
+	times   evidenceFlags
+}
 
-func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
-	c := newCommon("report", "", reportUsage, "24h", stdout)
+func newReportCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "report [flags]",
+		Short: "Write one page: costs, changes, callers, health",
+		Long: `Writes one page of what the warehouse knows: costs with intervals, changes between versions, the
+distribution of a method's calls and its course over time, who calls whom, and whether every counted
+call is stored. HTML is one file that needs no other file and no network. See docs/report.md.`,
+		Example: `  corehour report --since 7d --output report.html
+  corehour report --format markdown --service shop`,
+		Annotations: exits("0 written\n2 failed\n3 could not tell: no data"),
+	}
+	c := newCommon(cmd, "24h")
 	c.alsoHTML()
-	file := c.flags.String("output", "", "`file` to write, replaced in one step (default: standard output)")
-	o := report.Options{Verdict: verdict.Options{ThresholdPercent: leastChange, MinRecords: leastRecords}}
-	var top topFlags
-	top.declare(c.flags, "how many methods, changes and services each part of the page has")
-	var times evidenceFlags
-	times.declare(c.flags)
+	r := &reportFlags{common: c, options: report.Options{Verdict: verdict.Options{ThresholdPercent: leastChange, MinRecords: leastRecords}}}
+	o := &r.options
+	c.flags.StringVar(&r.file, "output", "", "`file` to write, replaced in one step (default: standard output)")
+	groupFlags(c.flags, outputFlags, "output")
+	r.top.declare(c.flags, "how many methods, changes and services each part of the page has")
+	r.times.declare(c.flags)
 	c.flags.IntVar(&o.Methods, "methods", 8, "how many `methods` to look at closely, at most 50: those that were raised, then those that cost most")
 	c.flags.StringVar(&o.Verdict.Base, "base", "", "`version` to compare with (default: the one before head)")
 	c.flags.StringVar(&o.Verdict.Head, "head", "", "`version` to look at (default: the newest)")
-	err := c.parse(args, c.noArguments, func() error {
-		if o.Methods < 0 || o.Methods > 50 {
-			return fmt.Errorf("--methods: want 0 to 50, found %d", o.Methods)
-		}
-		return errors.Join(top.check(c.flags), times.check(c.flags, &o.Verdict))
-	}, func() error {
-		if c.out == output.CSV {
-			return errors.New("--format: a report has many tables and csv holds one; want html, text, markdown or json")
-		}
-		return nil
-	})
-	if err != nil {
+	c.completeVersions(cmd, "base", "head")
+	return withWork(cmd, r.writeReport)
+}
+
+func (c *reportFlags) check() error {
+	if o := &c.options; o.Methods < 0 || o.Methods > 50 {
+		return fmt.Errorf("--methods: want 0 to 50, found %d", o.Methods)
+	}
+	return errors.Join(c.top.check(c.flags), c.times.check(c.flags, &c.options.Verdict))
+}
+
+func (c *reportFlags) checkFormat() error {
+	if c.out == output.CSV {
+		return errors.New("--format: a report has many tables and csv holds one; want html, text, markdown or json")
+	}
+	return nil
+}
+
+func (c *reportFlags) writeReport(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+	if err := c.checkFlags(c.noArguments, c.check, c.checkFormat); err != nil {
 		return exitFailed, err
 	}
+	o := c.options
 	o.Warehouse, o.Window, o.Filter, o.Zone, o.Now, o.Notices = c.warehouse, c.window, c.filter, c.zone, now(), stderr
-	o.Top = top.lines
+	o.Top = c.top.lines
 	o.Nothing, o.NoFrameworks, o.Verified = c.nothing, c.noFrameworks, c.verified
 	r, err := report.Gather(ctx, o)
 	if err != nil {
@@ -61,14 +86,14 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 	if err != nil {
 		return exitFailed, err
 	}
-	if *file == "" {
+	if c.file == "" {
 		_, err = page.WriteTo(stdout)
 		return exitNothing, err
 	}
-	if err := replaceFile(*file, page.Bytes()); err != nil {
+	if err := replaceFile(c.file, page.Bytes()); err != nil {
 		return exitFailed, fmt.Errorf("--output: %w", err)
 	}
-	fmt.Fprintf(stderr, "wrote %s\n", output.Printable(*file))
+	fmt.Fprintf(stderr, "wrote %s\n", output.Printable(c.file))
 	return exitNothing, nil
 }
 

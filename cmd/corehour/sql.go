@@ -9,76 +9,82 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
-const sqlUsage = `Runs a query of your own against two views, in the SQL of DuckDB, or of BigQuery if
-the warehouse is there:
-
-  method_calls   the rows as they are stored, see docs/schema.md
-  method_cost    the same with their weights: w (CPU time), w_wall (wall time,
-                 errors, callers), cost_usd, and the weight cells
-
-An estimate for all calls is a weighted sum: SUM(w * cpu_ns), SUM(w_wall * wall_ns),
-SUM(w_wall * errors). Calls are counted, not estimated: SUM(calls).
-Only statements that read are run. --from, --to and --since choose rows of both views
-by start_ns, as in every command; weights are formed of all rows of the UTC dates before
-that. Rows of several calls (counts, sums) belong to when they start. --service and
---environment do not apply: filter in WHERE. Timestamps are shown in --tz; a DATE, a
-TIME and an INTERVAL are shown as they are. With --output all rows go to a Parquet file,
-with the types that they have; of BigQuery decimals as DOUBLE, and times, lists and
-structs as text.`
-
-func runSQL(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
-	c := newCommon("sql", ` "SELECT ..."`, sqlUsage, "", stdout)
-	c.notices = stderr
+func newSQLCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   `sql [flags] "SELECT ..."`,
+		Short: "Query the warehouse with SQL, read-only",
+		Long: `Runs a read-only statement in the SQL of DuckDB, or of BigQuery if the warehouse is there, against two
+views: method_calls has the stored rows (docs/schema.md), method_cost also their weights w (CPU time)
+and w_wall (wall time, errors), and cost_usd. Estimate sums with weights: SUM(w * cpu_ns); count calls
+with SUM(calls). Time flags choose rows by start_ns. --service and --environment do not apply: use
+WHERE. --output writes all rows to a Parquet file.`,
+		Example: `  corehour sql "SELECT method, SUM(w * cpu_ns) / 1e9 AS cpu_s FROM method_cost GROUP BY ALL ORDER BY 2 DESC"
+  corehour sql --since 24h --format csv "SELECT * FROM method_calls LIMIT 10"
+  corehour sql --output rows.parquet "FROM method_calls"`,
+		Annotations: exits("0 printed or written\n2 failed: a query that cannot run\n3 could not tell: no rows in that time"),
+	}
+	c := newCommon(cmd, "")
 	c.wide, c.flags.Lookup("wide").DefValue = true, "true" // cells are for further use
 	limit := c.flags.Int("limit", 10_000, "print at most so many rows")
 	file := c.flags.String("output", "", "write all rows to this new Parquet `file` instead of printing them")
-	err := c.parse(args, func() error {
-		switch {
-		case c.flags.NArg() == 0:
-			return errors.New(`want a query as the last argument: corehour sql "SELECT ..."`)
-		case c.flags.NArg() > 1:
-			return fmt.Errorf("want one query, in quotes and after the flags, found the further argument %q", c.flags.Arg(1))
-		case *file != "" && !strings.HasSuffix(*file, ".parquet"):
-			return fmt.Errorf("--output: want a name that ends in .parquet, found %q", *file)
-		case *file != "" && given(c.flags, "limit", "format", "tz"):
-			return errors.New("--limit, --format and --tz have no effect beside --output: all rows are written as they are")
-		case *limit < 1:
-			return fmt.Errorf("--limit: want 1 or more, found %d", *limit)
-		case c.filter != query.Filter{} || c.noFrameworks:
-			return errors.New("--service, --namespace, --environment and --no-frameworks have no effect here: filter in WHERE")
+	groupFlags(c.flags, outputFlags, "limit", "output")
+	return withWork(cmd, func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+		c.notices = stderr
+		if err := c.checkFlags(func() error { return c.checkQuery(*file, *limit) }); err != nil {
+			return exitFailed, err
 		}
-		return nil
+		if *file != "" {
+			return exitNothing, exportTo(ctx, c, c.flags.Arg(0), *file, stderr)
+		}
+		return exitNothing, c.printRows(ctx, *limit, stdout, stderr)
 	})
-	if err != nil {
-		return exitFailed, err
+}
+
+func (c *common) checkQuery(file string, limit int) error {
+	switch {
+	case c.flags.NArg() == 0:
+		return errors.New(`want a query as the last argument: corehour sql "SELECT ..."`)
+	case c.flags.NArg() > 1:
+		return fmt.Errorf("want one query, in quotes, found the further argument %q", c.flags.Arg(1))
+	case file != "" && !strings.HasSuffix(file, ".parquet"):
+		return fmt.Errorf("--output: want a name that ends in .parquet, found %q", file)
+	case file != "" && given(c.flags, "limit", "format", "tz"):
+		return errors.New("--limit, --format and --tz have no effect beside --output: all rows are written as they are")
+	case limit < 1:
+		return fmt.Errorf("--limit: want 1 or more, found %d", limit)
+	case c.filter != query.Filter{} || c.noFrameworks:
+		return errors.New("--service, --namespace, --environment and --no-frameworks have no effect here: filter in WHERE")
 	}
-	if *file != "" {
-		return exitNothing, exportTo(ctx, c, c.flags.Arg(0), *file, stderr)
-	}
+	return nil
+}
+
+func (c *common) printRows(ctx context.Context, limit int, stdout, stderr io.Writer) error {
 	w, err := c.open(ctx, c.window)
 	if err != nil {
-		return exitFailed, err
+		return err
 	}
 	defer w.Close()
 	stop := saysItRuns(stderr)
-	table, err := w.User(ctx, c.flags.Arg(0), *limit)
+	table, err := w.User(ctx, c.flags.Arg(0), limit)
 	stop()
 	if err != nil {
-		return exitFailed, err
+		return err
 	}
 	if table.Cut {
-		fmt.Fprintf(stderr, "corehour sql: printed the first %d rows, there are more: see --limit\n", *limit)
+		fmt.Fprintf(stderr, "corehour sql: printed the first %d rows, there are more: see --limit\n", limit)
 	}
 	if lines := planOf(table); lines != nil && c.out == output.Text {
 		d := &output.Document{}
 		d.Say(lines...)
-		return exitNothing, c.write(stdout, d)
+		return c.write(stdout, d)
 	}
-	return exitNothing, c.write(stdout, sqlDocument(table, c.zone, c.out))
+	return c.write(stdout, sqlDocument(table, c.zone, c.out))
 }
 
 // planOf is the lines of what the engine says to EXPLAIN: a picture in one cell.

@@ -2,8 +2,9 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
+
+	"github.com/spf13/pflag"
 )
 
 // topFlags bound the lines of tables for people. Anybody may invent names of services.
@@ -15,12 +16,13 @@ type topFlags struct {
 const defaultTop = 30
 
 // declare declares the flags; usage is of --top.
-func (t *topFlags) declare(f *flag.FlagSet, usage string) {
+func (t *topFlags) declare(f *pflag.FlagSet, usage string) {
 	f.IntVar(&t.lines, "top", defaultTop, usage+", 0 = all")
 	f.BoolVar(&t.all, "all", false, "print all of them, as --top 0 does")
+	groupFlags(f, outputFlags, "top", "all")
 }
 
-func (t *topFlags) check(f *flag.FlagSet) error {
+func (t *topFlags) check(f *pflag.FlagSet) error {
 	if t.all && given(f, "top") {
 		return errors.New("--top and --all: want one of them, found both")
 	}

@@ -9,30 +9,40 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/spf13/cobra"
+
 	"github.com/corehour/corehour/regression/query"
 )
 
 // version and commit are set by the Makefile; other builds know what Go records.
 var version, commit string
 
-const versionUsage = `Prints the version of the command, the commit it was built from where that is known,
-and the versions of Go and of DuckDB in it: what a report of a fault should name.`
+func newVersionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "version [flags]",
+		Short: "Print the versions of corehour, Go and DuckDB",
+		Long: `Prints the version of the command, the commit it was built from if that is known, and the versions
+of Go and DuckDB in it. Include them in a bug report.`,
+		Example:           "  corehour version",
+		Annotations:       exits("0 printed\n2 failed"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	return withWork(cmd, func(ctx context.Context, stdout, _ io.Writer) (int, error) {
+		if cmd.Flags().NArg() > 0 {
+			return exitFailed, fmt.Errorf("want no arguments, found %q", cmd.Flags().Arg(0))
+		}
+		return exitNothing, printVersions(ctx, stdout)
+	})
+}
 
-func runVersion(ctx context.Context, args []string, stdout, _ io.Writer) (int, error) {
-	f := newFlags("version", "", versionUsage, stdout)
-	if err := parseFlags(f, args); err != nil {
-		return exitFailed, err
-	}
-	if f.NArg() > 0 {
-		return exitFailed, fmt.Errorf("want no arguments, found %q", f.Arg(0))
-	}
+func printVersions(ctx context.Context, stdout io.Writer) error {
 	engine, err := query.EngineVersion(ctx)
 	if err != nil {
-		return exitFailed, err
+		return err
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return exitFailed, errors.New("the command was built without modules and does not know its version")
+		return errors.New("the command was built without modules and does not know its version")
 	}
 	settings := map[string]string{}
 	for _, s := range info.Settings {
@@ -43,5 +53,5 @@ func runVersion(ctx context.Context, args []string, stdout, _ io.Writer) (int, e
 		built += "-dirty"
 	}
 	_, err = fmt.Fprintf(stdout, "corehour %s\ncommit %s\nGo %s\nDuckDB %s\n", cmp.Or(version, info.Main.Version, "(devel)"), cmp.Or(commit, built, "unknown"), runtime.Version(), engine)
-	return exitNothing, err
+	return err
 }

@@ -56,9 +56,9 @@ func TestMakefileSetsVariablesThatExist(t *testing.T) {
 }
 
 func TestHelpOfACommand(t *testing.T) {
-	for _, c := range commands {
-		if asked, want := corehour("help", c.name), corehour(c.name, "--help"); asked != want || asked.code != exitNothing || asked.stdout == "" {
-			t.Errorf("help %s: %+v, want %+v", c.name, asked, want)
+	for _, c := range newRoot().Commands() {
+		if asked, want := corehour("help", c.Name()), corehour(c.Name(), "--help"); asked != want || asked.code != exitNothing || asked.stdout == "" {
+			t.Errorf("help %s: %+v, want %+v", c.Name(), asked, want)
 		}
 	}
 	for args, want := range map[string]string{"help csot": `did you mean "cost"?`, "help cost regress": `want one command, found the further argument "regress"`} {

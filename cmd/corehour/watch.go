@@ -3,10 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/regression/alert"
@@ -24,8 +25,9 @@ type everyFlag struct {
 	period time.Duration // 0 = one look
 }
 
-func (e *everyFlag) declare(f *flag.FlagSet) {
+func (e *everyFlag) declare(f *pflag.FlagSet) {
 	f.StringVar(&e.every, "every", "", "look again after each such `duration`, until SIGTERM or SIGINT; --max-bytes-billed bounds each look")
+	groupFlags(f, alertFlags, "every")
 }
 
 func (e *everyFlag) check(c *common) error {
