@@ -124,7 +124,7 @@ func (r *regressFlags) accept(ctx context.Context, store *state.Store, id, by, r
 		return err
 	}
 	if found == nil {
-		f, err := r.look(ctx)
+		f, err := r.evaluate(ctx)
 		if err != nil {
 			return fmt.Errorf("no open alert has the id %q, and the comparison failed: %w", id, err)
 		}

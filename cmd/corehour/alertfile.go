@@ -16,7 +16,7 @@ import (
 const maxAlertLine = 1 << 20
 
 // appendAlerts adds alerts to a file of JSON lines and returns those that it did
-// not hold yet. A line that is no alert, as a crash may leave one, is left alone.
+// not hold yet. A line that is no alert, as a crash may leave one, stays.
 func appendAlerts(path string, alerts []alert.Alert) (fresh []alert.Alert, err error) {
 	if len(alerts) == 0 {
 		return nil, nil
@@ -62,8 +62,7 @@ func appendAlerts(path string, alerts []alert.Alert) (fresh []alert.Alert, err e
 	return fresh, nil
 }
 
-// heldAlerts tells which of the alerts the file holds, and whether it ends with a
-// whole line.
+// heldAlerts returns which of the alerts the file holds, and whether it ends with a whole line.
 func heldAlerts(f io.Reader, alerts []alert.Alert) (held map[string]bool, whole bool, err error) {
 	wanted := map[string]bool{}
 	for _, a := range alerts {

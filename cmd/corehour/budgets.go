@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// budgeting is what is held against a file of budgets.
+// budgeting is the result of comparing costs with a file of budgets.
 type budgeting struct {
 	Spendings []cost.Spending     `json:"spendings"`
 	Alerts    []alert.Alert       `json:"alerts"`
@@ -45,8 +45,8 @@ func (c *costFlags) loadBudgets(stderr io.Writer) (*cost.Budgets, error) {
 	return budgets, nil
 }
 
-// hold holds the budgets against what is spent and delivers what is broken.
-func (c *costFlags) hold(ctx context.Context, w *query.Warehouse, r *cost.Report, budgets *cost.Budgets) (*budgeting, error) {
+// checkBudgets compares the budgets with what is spent and sends alerts of those that are not kept.
+func (c *costFlags) checkBudgets(ctx context.Context, w *query.Warehouse, r *cost.Report, budgets *cost.Budgets) (*budgeting, error) {
 	if r.Groups != nil { // budgets are added up of methods
 		o := c.options
 		o.By = nil
@@ -56,15 +56,15 @@ func (c *costFlags) hold(ctx context.Context, w *query.Warehouse, r *cost.Report
 		}
 	}
 	b := &budgeting{Spendings: []cost.Spending{}}
-	look := delivery.Look{Gone: b.gone}
+	evaluation := delivery.Look{Gone: b.resolved}
 	for _, budget := range budgets.Budgets {
 		s := r.Spend(budget)
 		b.Spendings = append(b.Spendings, s)
 		if s.Broken {
-			look.Alerts = append(look.Alerts, budgetAlert(&s))
+			evaluation.Alerts = append(evaluation.Alerts, budgetAlert(&s))
 		}
 	}
-	sorted, err := c.delivery.desk.Handle(ctx, look)
+	sorted, err := c.delivery.router.Handle(ctx, evaluation)
 	if sorted == nil {
 		return nil, err
 	}
@@ -99,8 +99,8 @@ func budgetAlert(s *cost.Spending) alert.Alert {
 	return a
 }
 
-// gone says whether a broken budget is kept again.
-func (b *budgeting) gone(a *alert.Alert) (string, bool) {
+// resolved reports whether a budget of an open alert is kept again, and why.
+func (b *budgeting) resolved(a *alert.Alert) (string, bool) {
 	if a.Kind != alert.Budget {
 		return "", false
 	}
@@ -117,12 +117,13 @@ func (b *budgeting) gone(a *alert.Alert) (string, bool) {
 	return "there is no such budget any more", true
 }
 
-// unknown tells that a budget could be broken by idle cores or calls that are not known.
+// unknown reports whether a budget may be broken by idle cores or calls that are not known.
 func (b *budgeting) unknown() bool {
 	return slices.ContainsFunc(b.Spendings, func(s cost.Spending) bool { return s.AtLeast != "" && !s.Broken })
 }
 
-func (b *budgeting) add(d *output.Document) {
+// addTables prints the budgets and their alerts.
+func (b *budgeting) addTables(d *output.Document) {
 	t := &output.Table{Title: "budgets", Columns: []string{"budget", "about", "state", "of", "planned $/day", "spent $/day", "95% interval", "records"}}
 	var notes []string
 	for i := range b.Spendings {

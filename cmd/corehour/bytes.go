@@ -47,8 +47,8 @@ func (c *common) addresses() []*string {
 	return all
 }
 
-// addOption adds an option to the address of a warehouse. What the address says itself
-// counts; a flag beside it would contradict.
+// addOption adds an option to the address of a warehouse. An option of the address itself counts; a
+// flag in addition to it is an error.
 func addOption(address *string, name, flag, value, byDefault string) error {
 	n, err := parseBytes(flag, value)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// checkedInBucket is how far back a bucket is looked at if nothing else is said.
+// checkedInBucket is how far back check reads a bucket by default.
 const checkedInBucket = 48 * time.Hour
 
 // checkCommand are the flags of check in addition to the common ones.
@@ -115,7 +115,7 @@ func (c *checkCommand) checkWarehouses(ctx context.Context, stdout, stderr io.Wr
 }
 
 // reconciled computes costs and notes the services whose methods were estimated to cost more
-// than their processes used: the probes of these are worth a look.
+// than their processes used: their probes need attention.
 func reconciled(ctx context.Context, w *query.Warehouse, c *common, r *ledger.Report) (lines []string, err error) {
 	if !w.InFiles() { // each query is paid for
 		return nil, nil
@@ -261,7 +261,7 @@ func checkDocument(r *ledger.Report, c *common, top int) *output.Document {
 	return d
 }
 
-// elsewhereAdvice says where calls that are not here may be found.
+// elsewhereAdvice returns where missing calls may be found.
 func elsewhereAdvice(r *ledger.Report) []string {
 	one := len(r.Warehouses) == 1
 	moved := slices.ContainsFunc(r.Losses.DeadProcess, func(d ledger.DeadProcess) bool { return d.KnowsOthers })

@@ -17,7 +17,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// compactCall is what the command was called with.
+// compactCall is the flags of compact.
 type compactCall struct {
 	job      lake.Job
 	out      output.Format
@@ -67,7 +67,7 @@ a UTC day: 36h, 7d, 4w. See docs/operations.md.`,
 // maintain does what the flags ask for.
 func (call *compactCall) maintain(ctx context.Context, stdout, stderr io.Writer) (int, error) {
 	if call.directory != "" {
-		if err := call.bringIn(ctx, stdout); err != nil {
+		if err := call.importDirectory(ctx, stdout); err != nil {
 			return exitFailed, err
 		}
 		return exitNothing, nil
@@ -84,7 +84,7 @@ func (call *compactCall) maintain(ctx context.Context, stdout, stderr io.Writer)
 		report, err = call.inBucket(ctx, stderr)
 	} else {
 		report = &compactReport{}
-		report.Report, err = call.run(ctx, &call.job)
+		report.Report, err = call.runJob(ctx, &call.job)
 	}
 	if notNow(err) && len(report.Steps) == 0 {
 		printError(stderr, "compact", err)
@@ -105,13 +105,13 @@ func (c *compactCall) write(w io.Writer, d *output.Document) error {
 	return d.Write(w, c.out)
 }
 
-// notNow tells whether an error is none of the warehouse.
+// notNow reports whether nothing could be done now, though the warehouse is in order.
 func notNow(err error) bool {
 	return errors.Is(err, parquet.ErrLocked) || errors.Is(err, parquet.ErrEmpty) || errors.Is(err, errAllHeld)
 }
 
-// run does to one warehouse what the command was called for.
-func (c *compactCall) run(ctx context.Context, job *lake.Job) (*lake.Report, error) {
+// runJob does to one warehouse what the flags ask for.
+func (c *compactCall) runJob(ctx context.Context, job *lake.Job) (*lake.Report, error) {
 	switch {
 	case c.delete != "":
 		return job.DeleteService(ctx, c.delete)
@@ -186,7 +186,7 @@ func (call *compactCall) check(f *pflag.FlagSet) error {
 		}
 		if *bound.into, err = parseBytes(bound.name, bound.text); err != nil {
 			errs = append(errs, err)
-		} else if !p.DropOldest && !call.asks() {
+		} else if !p.DropOldest && !call.needsYes() {
 			errs = append(errs, fmt.Errorf("%s %s has no effect without --drop-oldest: add it, or leave this out", bound.name, bound.text))
 		}
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// errAllHeld means that somebody else has every prefix of a bucket.
+// errAllHeld means that another process holds every prefix of a bucket.
 var errAllHeld = errors.New("every prefix is taken: collectors look after theirs by themselves")
 
-// errOfServiceLeft means that rows of the service may be in prefixes that were left alone.
+// errOfServiceLeft means that rows of the service may be in prefixes that were skipped.
 var errOfServiceLeft = errors.New("what the prefixes that were left alone hold of the service is as it was: stop their collectors, or wait until they are free, and say the same again")
 
-// inBucket looks after the prefixes of a bucket that no collector has, one after the
-// other. One that fails does not keep the others from being looked after.
+// inBucket maintains the prefixes of a bucket that no collector owns, one after the other. One
+// that fails does not stop the others.
 func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*compactReport, error) {
 	all := &compactReport{Report: &lake.Report{Steps: []lake.Step{}}}
 	cache, err := bucket.DefaultCacheRoot()
@@ -48,20 +48,20 @@ func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*compactR
 			job := c.job
 			job.Root, job.Fetch, job.FetchBytes = directory, m.Fetch, m.FetchBytes()
 			fmt.Fprintf(stderr, "corehour compact: %s\n", output.Printable(m.Address()))
-			report, failed = c.run(ctx, &job)
+			report, failed = c.runJob(ctx, &job)
 			if errors.Is(failed, parquet.ErrEmpty) || errors.Is(failed, parquet.ErrMissing) {
 				failed = nil
 			}
 			return nil
 		})
 		if err == nil {
-			all.add(report)
+			all.mergeReport(report)
 		} else if report != nil && len(report.Steps) > 0 && !c.job.DryRun {
 			err = fmt.Errorf("what was done may not be stored: %w", err)
 		}
 		errs = append(errs, failed)
 		if errors.Is(err, bucket.ErrTaken) {
-			left := leftAlone{b.Store(name).Address(), err.Error()}
+			left := skippedPrefix{b.Store(name).Address(), err.Error()}
 			printError(stderr, "compact", errors.New(left.String()))
 			all.LeftAlone = append(all.LeftAlone, left)
 			continue

@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// bringIn imports what a directory still holds to the bucket of the call.
-func (c *compactCall) bringIn(ctx context.Context, stdout io.Writer) error {
+// importDirectory imports rows that a directory still holds into the bucket.
+func (c *compactCall) importDirectory(ctx context.Context, stdout io.Writer) error {
 	cache, err := bucket.DefaultCacheRoot()
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// what each action does, for people.
+// actionNames are printed in text.
 var actionNames = map[lake.Action]string{
 	lake.Expire: "drop (age)", lake.Shed: "drop (disk)", lake.Hour: "add up by hour", lake.Minute: "add up by minute",
 	lake.DropIDs: "leave ids out", lake.Merge: "merge", lake.Sum: "keep sums by hour", lake.NoSums: "drop sums by hour",
@@ -23,14 +23,14 @@ func stepLine(s lake.Step) string {
 	return fmt.Sprintf("%s -> %d rows, %d bytes in %.1f s", line, s.OutRows, s.OutBytes, s.Seconds)
 }
 
-// compactReport is what a call did.
+// compactReport is what maintenance did.
 type compactReport struct {
 	*lake.Report
-	LeftAlone []leftAlone `json:"left_alone,omitempty"`
+	LeftAlone []skippedPrefix `json:"left_alone,omitempty"`
 }
 
-// add adds what was done elsewhere.
-func (r *compactReport) add(more *lake.Report) {
+// mergeReport adds what was done in another prefix.
+func (r *compactReport) mergeReport(more *lake.Report) {
 	r.Steps = append(r.Steps, more.Steps...)
 	r.Others = append(r.Others, more.Others...)
 	r.Impossible = append(r.Impossible, more.Impossible...)
@@ -41,13 +41,13 @@ func (r *compactReport) add(more *lake.Report) {
 	r.Doomed += more.Doomed
 }
 
-// leftAlone is a prefix of a bucket that was not looked after.
-type leftAlone struct {
+// skippedPrefix is a prefix of a bucket that was not maintained.
+type skippedPrefix struct {
 	Prefix string `json:"prefix"`
 	Reason string `json:"reason"`
 }
 
-func (l leftAlone) String() string { return "left alone: " + l.Reason }
+func (l skippedPrefix) String() string { return "left alone: " + l.Reason }
 
 func compactDocument(r *compactReport, c *compactCall) *output.Document {
 	d := &output.Document{Data: struct {
@@ -59,7 +59,7 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 		d.Say("nothing to do elsewhere")
 	case len(r.Steps) == 0:
 		d.Say("nothing to do")
-	case c.job.DryRun && c.asks():
+	case c.job.DryRun && c.needsYes():
 		d.Say("nothing was done: say --yes to do it")
 	case c.job.DryRun:
 		d.Say("nothing was done: this is what is due")
@@ -85,7 +85,7 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 			output.Figure(s.Date), output.Name(actionNames[s.Action]), output.Whole(int64(s.Files)), output.Whole(s.Rows), output.Whole(s.Bytes), after, bytes,
 		})
 	}
-	if c.out == output.CSV { // which has no lines beside its table
+	if c.out == output.CSV { // which has nothing but its table
 		for _, l := range r.LeftAlone {
 			none := output.Figure(unknown)
 			t.Rows = append(t.Rows, []output.Cell{none, output.Name(l.String()), none, none, none, none, none})

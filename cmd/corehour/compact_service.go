@@ -11,13 +11,14 @@ import (
 	"github.com/corehour/corehour/internal/configfile"
 )
 
-// asking are the flags that have an effect on a call that loses or changes what was stored, and
-// asks for --yes.
-var asking = []string{"warehouse", "cache-size", "format", "dry-run", "yes", "delete-service", "relabel", "drop-damaged", "drop-impossible", "import"}
+// flagsWithYes are the flags that have an effect where stored data is lost or changed, which takes
+// --yes.
+var flagsWithYes = []string{"warehouse", "cache-size", "format", "dry-run", "yes", "delete-service", "relabel", "drop-damaged", "drop-impossible", "import"}
 
-func (c *compactCall) asks() bool { return c.ofService() || c.dropDamaged || c.dropImpossible }
+// needsYes reports whether stored data is lost or changed.
+func (c *compactCall) needsYes() bool { return c.ofService() || c.dropDamaged || c.dropImpossible }
 
-// ofService tells whether the call is about what is stored of one service.
+// ofService reports whether one service is deleted or renamed.
 func (c *compactCall) ofService() bool { return c.delete != "" || c.relabelled != "" }
 
 func (c *compactCall) parseService(f *pflag.FlagSet) error {
@@ -36,7 +37,7 @@ func (c *compactCall) parseService(f *pflag.FlagSet) error {
 	if c.dropImpossible && (c.dropDamaged || c.ofService()) {
 		return errors.New("--drop-impossible and --drop-damaged, --delete-service or --relabel: want one of them, found both")
 	}
-	if !c.asks() {
+	if !c.needsYes() {
 		if c.yes {
 			return errors.New("--yes has no effect without --delete-service, --relabel, --drop-damaged or --drop-impossible")
 		}
@@ -47,7 +48,7 @@ func (c *compactCall) parseService(f *pflag.FlagSet) error {
 		errs = append(errs, errors.New("--yes and --dry-run: want one of them, found both"))
 	}
 	f.Visit(func(fl *pflag.Flag) {
-		if !slices.Contains(asking, fl.Name) {
+		if !slices.Contains(flagsWithYes, fl.Name) {
 			errs = append(errs, fmt.Errorf("--%s %s has no effect with --delete-service, --relabel, --drop-damaged or --drop-impossible, which do nothing else: leave it out, or call compact twice", fl.Name, fl.Value))
 		}
 	})
@@ -57,7 +58,7 @@ func (c *compactCall) parseService(f *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// noRows says that nothing is stored of the service, but of others.
+// noRows returns the error for a service of which nothing is stored.
 func (c *compactCall) noRows(others []string) error {
 	name := c.delete + c.from // one of them is empty
 	slices.Sort(others)

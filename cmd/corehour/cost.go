@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// costFlags are the flags of cost beside the common ones.
+// costFlags are the flags of cost in addition to the common ones.
 type costFlags struct {
 	*common
 	top         topFlags
@@ -66,7 +66,7 @@ func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (i
 		return exitFailed, err
 	}
 	c.options.Now, c.options.Wall = now(), true
-	c.options.Filter, c.options.Owners, c.options.Percentiles = c.filter, c.delivery.desk.Owners, c.percentiles
+	c.options.Filter, c.options.Owners, c.options.Percentiles = c.filter, c.delivery.router.Owners, c.percentiles
 	if err := c.loadPrices(stderr); err != nil {
 		return exitFailed, err
 	}
@@ -96,7 +96,7 @@ func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (i
 	code := exitNothing
 	var undelivered error
 	if budgets != nil {
-		if answer.Budgets, undelivered = c.hold(ctx, w, r, budgets); answer.Budgets == nil {
+		if answer.Budgets, undelivered = c.checkBudgets(ctx, w, r, budgets); answer.Budgets == nil {
 			return exitFailed, undelivered
 		}
 		if len(answer.Budgets.Alerts) > 0 {
@@ -108,7 +108,7 @@ func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (i
 	document := costDocument(r, c)
 	document.Data = answer
 	if answer.Budgets != nil {
-		answer.Budgets.add(document)
+		answer.Budgets.addTables(document)
 	}
 	if c.out == output.CSV {
 		document = costRows(r)

@@ -20,7 +20,7 @@ func reconciliation(r *cost.Report, top int) (t *output.Table, more string) {
 	for _, s := range services {
 		one := *t
 		b := bill{&one, s}
-		b.add()
+		b.addLines()
 		if slices.ContainsFunc(one.Rows[len(t.Rows):], func(row []output.Cell) bool { return row[3] != output.Figure(unknown) || row[6] != output.Figure("") }) {
 			t.Rows = one.Rows // else nothing is known of what it cost
 		}
@@ -67,7 +67,8 @@ type bill struct {
 	*cost.Service
 }
 
-func (b *bill) add() {
+// addLines adds the lines of the service.
+func (b *bill) addLines() {
 	for _, o := range b.Owned {
 		what := "self costs, unowned"
 		if o.Owner != "" {
@@ -113,7 +114,7 @@ func (b *bill) cells(what string, hours, usd *float64, share, calls string) {
 	})
 }
 
-// hostNotes say what is assumed of hosts, and how idle cores are shared out.
+// hostNotes report what is assumed of hosts, and how idle cores are divided.
 func hostNotes(r *cost.Report) (notes []string) {
 	var h cost.Hosts
 	for i := range r.Services {

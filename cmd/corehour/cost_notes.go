@@ -8,10 +8,10 @@ import (
 	"github.com/corehour/corehour/regression/cost"
 )
 
-// clockSlack is how far ahead of this machine's clock another may be without a word.
+// clockSlack is how far ahead of this machine's clock another may be without a note.
 const clockSlack = 5 * time.Minute
 
-// aheadOf says that rows end after now, if they do.
+// aheadOf returns a note if rows end after now.
 func aheadOf(last time.Time) []string {
 	ahead := last.Sub(now())
 	if ahead <= clockSlack {
@@ -24,7 +24,7 @@ func aheadOf(last time.Time) []string {
 // countsDue is how long after a measurement its counts are still to be expected.
 const countsDue = 3 * time.Minute
 
-// pendingNotes say which services have measurements that no figure holds.
+// pendingNotes list the services that have measurements that no figure holds.
 func pendingNotes(r *cost.Report) []string {
 	var notes []string
 	for i := range r.Services {
@@ -48,7 +48,7 @@ func pendingNotes(r *cost.Report) []string {
 	return notes
 }
 
-// assumedNotes say of which services calls are only known from below, and processes not apart.
+// assumedNotes list the services of which calls have a lower bound only, or processes may be merged.
 func assumedNotes(r *cost.Report) (notes []string) {
 	for i := range r.Services {
 		s := &r.Services[i]
@@ -62,7 +62,7 @@ func assumedNotes(r *cost.Report) (notes []string) {
 	return notes
 }
 
-// costNotes say why lines have no cost, and what it would take.
+// costNotes explain why lines have no cost, and what it would take.
 func costNotes(r *cost.Report, last time.Time) []string {
 	var counted, measured, withCPU, uncounted int
 	for _, l := range r.Lines() {

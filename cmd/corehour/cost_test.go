@@ -134,8 +134,8 @@ func TestPrices(t *testing.T) {
 		}
 		return *report.Methods[0].SelfUSD
 	}
-	dearer := write(t, "dearer.yaml", "default: {usd_per_core_hour: 0.5}\n")
-	if ratio := self("--prices", dearer) / self(); ratio < 9.999 || ratio > 10.001 {
+	expensive := write(t, "expensive.yaml", "default: {usd_per_core_hour: 0.5}\n")
+	if ratio := self("--prices", expensive) / self(); ratio < 9.999 || ratio > 10.001 {
 		t.Errorf("at ten times the price %v times the cost", ratio)
 	}
 	if usd := self("--prices", write(t, "elsewhere.yaml", "prices: [{region: mars, usd_per_core_hour: 1}]\n")); usd != 0 {

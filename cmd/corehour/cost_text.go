@@ -76,7 +76,7 @@ func observed(r *cost.Report) string {
 	return days(r.ObservedDays)
 }
 
-// scaled says what is made of the time that was observed.
+// scaled names the unit to which dollars of the observed time are scaled.
 func scaled(per cost.Per) string {
 	if per == cost.PerDay || per == cost.PerMonth {
 		return fmt.Sprintf(", dollars are scaled to a %s", per)
@@ -92,7 +92,7 @@ func dimensions(by []cost.Dimension) string {
 	return s
 }
 
-// nameColumns are the columns that tell lines apart, and how to fill them.
+// nameColumns are the columns that identify lines, and how to fill them.
 func nameColumns(by []cost.Dimension) (names []string, cells func(*cost.Line) []output.Cell) {
 	has := func(ds ...cost.Dimension) bool {
 		return slices.ContainsFunc(ds, func(d cost.Dimension) bool { return slices.Contains(by, d) })

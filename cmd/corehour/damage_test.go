@@ -16,8 +16,8 @@ import (
 	"github.com/corehour/corehour/regression/fixture"
 )
 
-// ofAllKinds is a warehouse of five days with files of every kind: rolled up, merged, with sums
-// beside them, raw, and what maintenance took out.
+// ofAllKinds is a warehouse of five days with files of every kind: rolled up, merged, with rollups
+// next to raw rows, raw, and what maintenance took out.
 func ofAllKinds(t *testing.T) (root string, today time.Time) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -42,7 +42,7 @@ func ofAllKinds(t *testing.T) (root string, today time.Time) {
 	}
 	day := 24 * time.Hour
 	keep(today.Add(-day), lake.Policy{MaxFiles: 200, HourAfter: 2 * day}) // the first date
-	keep(today.Add(-day), lake.Policy{MaxFiles: 2, SumRows: 1})           // merged, with sums beside all that are over
+	keep(today.Add(-day), lake.Policy{MaxFiles: 2, SumRows: 1})           // merged, with hourly rollups of all closed days
 	late, _ := fixture.Shop{Seed: 99, Version: "1.4", Instances: []string{"c"}, Start: today, Minutes: 10, Requests: 5}.Run()
 	fixture.Append(t, root, today.Add(time.Hour), late)
 	kinds := map[string]int{}

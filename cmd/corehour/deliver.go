@@ -18,7 +18,7 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// deliverFlags say where alerts go, whose they are, and what is to be silent.
+// deliverFlags are where alerts go, who owns them, and which are muted.
 type deliverFlags struct {
 	webhook, webhookHeaders           string
 	slack                             string
@@ -27,8 +27,8 @@ type deliverFlags struct {
 	state                             string
 	timeout                           time.Duration
 
-	desk *delivery.Desk
-	said string // warnings of the files, as they were said last
+	router   *delivery.Desk
+	reported string // warnings of the files, as they were reported last
 }
 
 func (d *deliverFlags) declare(f *pflag.FlagSet) {
@@ -54,17 +54,17 @@ func (d *deliverFlags) declareState(f *pflag.FlagSet) {
 	groupFlags(f, alertFlags, "state")
 }
 
-// grace is what is left of deliveries when the process is told to end.
+// grace is how long deliveries may take once the process is asked to end.
 const grace = 10 * time.Second
 
-// holdAlone is how long the Alertmanager keeps alerts of a command that looks once:
-// a timer may run it once a day.
-const holdAlone = 25 * time.Hour
+// holdOnce is how long the Alertmanager keeps alerts of a command that evaluates once: a timer may
+// run it once a day.
+const holdOnce = 25 * time.Hour
 
 // store is where the state is.
 func (d *deliverFlags) store(warehouse string) *state.Store {
 	dir := d.state
-	if scheme, place, ok := strings.Cut(warehouse, "://"); ok && dir == "" { // nothing lies beside it here
+	if scheme, place, ok := strings.Cut(warehouse, "://"); ok && dir == "" { // no local directory is next to it
 		place, _, _ = strings.Cut(place, "?")
 		dir = "corehour-" + scheme + "-" + strings.ReplaceAll(place, "/", "-") + ".state"
 	} else if dir == "" {
@@ -73,21 +73,21 @@ func (d *deliverFlags) store(warehouse string) *state.Store {
 	return state.At(dir)
 }
 
-// prepare reads files and secrets and makes the desk. period is that of looks, 0 for
-// one look alone.
+// prepare reads files and secrets and makes the router. period is that of evaluations, 0 for a
+// single one.
 func (d *deliverFlags) prepare(warehouse string, period time.Duration, stderr io.Writer, name string) error {
-	hold := holdAlone
+	hold := holdOnce
 	if period > 0 {
 		hold = max(4*period, 15*time.Minute)
 	}
 	clock := func() time.Time { return now() }
-	d.desk = &delivery.Desk{Store: d.store(warehouse), Timeout: d.timeout, Grace: grace, Now: clock}
+	d.router = &delivery.Desk{Store: d.store(warehouse), Timeout: d.timeout, Grace: grace, Now: clock}
 	var faults []error
 	if d.timeout <= 0 {
 		faults = append(faults, fmt.Errorf("--deliver-timeout: want more than 0, found %s", d.timeout))
 	}
 	faults = append(faults, d.reload(stderr, name))
-	add := func(flag string, s sink.Spec) {
+	addTarget := func(flag string, s sink.Spec) {
 		if s.URL == "" {
 			if s.Headers != "" {
 				faults = append(faults, fmt.Errorf("--%s-headers has no effect without --%s", flag, flag))
@@ -99,20 +99,20 @@ func (d *deliverFlags) prepare(warehouse string, period time.Duration, stderr io
 			faults = append(faults, fmt.Errorf("--%s: %w", flag, err))
 			return
 		}
-		d.desk.Targets = append(d.desk.Targets, delivery.Target{Sink: made, Owner: s.Owner})
+		d.router.Targets = append(d.router.Targets, delivery.Target{Sink: made, Owner: s.Owner})
 	}
-	add("webhook", sink.Spec{Kind: "webhook", URL: d.webhook, Headers: d.webhookHeaders})
-	add("slack", sink.Spec{Kind: "slack", URL: d.slack})
-	add("alertmanager", sink.Spec{Kind: "alertmanager", URL: d.alertmanager, Headers: d.alertmanagerHeaders})
-	if d.desk.Owners != nil {
-		for _, r := range d.desk.Owners.Routes {
-			add("owners", sink.Spec{Kind: r.Sink, Owner: r.Owner, URL: r.URL, Headers: r.Headers})
+	addTarget("webhook", sink.Spec{Kind: "webhook", URL: d.webhook, Headers: d.webhookHeaders})
+	addTarget("slack", sink.Spec{Kind: "slack", URL: d.slack})
+	addTarget("alertmanager", sink.Spec{Kind: "alertmanager", URL: d.alertmanager, Headers: d.alertmanagerHeaders})
+	if d.router.Owners != nil {
+		for _, r := range d.router.Owners.Routes {
+			addTarget("owners", sink.Spec{Kind: r.Sink, Owner: r.Owner, URL: r.URL, Headers: r.Headers})
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// unused refuses sinks of a command that raises nothing.
+// unused refuses flags for alerts of a command that raises none.
 func (d *deliverFlags) unused() error {
 	for _, f := range []struct{ name, value string }{
 		{"webhook", d.webhook}, {"slack", d.slack}, {"alertmanager", d.alertmanager}, {"silences", d.silences},
@@ -124,8 +124,8 @@ func (d *deliverFlags) unused() error {
 	return nil
 }
 
-// reload reads the files of rules. Routes are made once; who owns what and what is
-// silent may change while it watches. What was read well stays in force.
+// reload reads the files of rules. Routes are made once; owners and silences may change while it
+// watches. A file that cannot be read leaves the rules as they were.
 func (d *deliverFlags) reload(stderr io.Writer, name string) error {
 	var warnings []configfile.Warning
 	var faults []error
@@ -134,7 +134,7 @@ func (d *deliverFlags) reload(stderr io.Writer, name string) error {
 		if err != nil {
 			faults = append(faults, err)
 		} else {
-			d.desk.Owners = owners
+			d.router.Owners = owners
 			warnings = append(warnings, found...)
 		}
 	}
@@ -143,7 +143,7 @@ func (d *deliverFlags) reload(stderr io.Writer, name string) error {
 		if err != nil {
 			faults = append(faults, err)
 		} else {
-			d.desk.Silences = silences
+			d.router.Silences = silences
 			warnings = append(warnings, found...)
 		}
 	}
@@ -151,7 +151,7 @@ func (d *deliverFlags) reload(stderr io.Writer, name string) error {
 	return errors.Join(faults...)
 }
 
-// warn says what of the files is left out, once.
+// warn reports once what of the files is left out.
 func (d *deliverFlags) warn(stderr io.Writer, name string, warnings []configfile.Warning) {
 	var b strings.Builder
 	shown, rest := configfile.Shown(warnings)
@@ -161,8 +161,8 @@ func (d *deliverFlags) warn(stderr io.Writer, name string, warnings []configfile
 	if rest > 0 {
 		fmt.Fprintf(&b, "corehour %s: left out: %d more\n", name, rest)
 	}
-	if b.String() != d.said {
+	if b.String() != d.reported {
 		fmt.Fprint(stderr, b.String())
-		d.said = b.String()
+		d.reported = b.String()
 	}
 }

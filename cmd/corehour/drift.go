@@ -19,7 +19,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// driftFlags are the flags of drift beside the common ones.
+// driftFlags are the flags of drift in addition to the common ones.
 type driftFlags struct {
 	*common
 	metric   string
@@ -62,7 +62,7 @@ func (d *driftFlags) printDrifts(ctx context.Context, stdout, stderr io.Writer) 
 		return exitFailed, err
 	}
 	if d.csv != "" {
-		found, err := d.lookAtFile()
+		found, err := d.evaluateFile()
 		if err != nil {
 			return exitFailed, err
 		}
@@ -73,21 +73,21 @@ func (d *driftFlags) printDrifts(ctx context.Context, stdout, stderr io.Writer) 
 	}
 	if d.every.period > 0 {
 		w := &watcher{common: d.common, name: "drift", period: d.every.period, alerts: d.alerts, delivery: &d.delivery, stdout: stdout, stderr: stderr}
-		w.look = func(ctx context.Context) ([]alert.Alert, error) {
-			found, err := d.lookAtWarehouse(ctx)
+		w.evaluate = func(ctx context.Context) ([]alert.Alert, error) {
+			found, err := d.evaluateWarehouse(ctx)
 			if err != nil {
 				return nil, err
 			}
-			err = d.tell(ctx, found)
+			err = d.deliverAlerts(ctx, found)
 			return found.Alerts, err
 		}
 		return w.watch(ctx)
 	}
-	found, err := d.lookAtWarehouse(ctx)
+	found, err := d.evaluateWarehouse(ctx)
 	if err != nil {
 		return exitFailed, err
 	}
-	undelivered := d.tell(ctx, found)
+	undelivered := d.deliverAlerts(ctx, found)
 	if found.Alerts == nil {
 		return exitFailed, undelivered
 	}
@@ -124,8 +124,8 @@ func (d *driftFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// lookAtFile judges a file of series.
-func (d *driftFlags) lookAtFile() (*driftFindings, error) {
+// evaluateFile evaluates a file of daily series.
+func (d *driftFlags) evaluateFile() (*driftFindings, error) {
 	file, err := os.Open(d.csv)
 	if err != nil {
 		return nil, fmt.Errorf("--csv: %w", err)
@@ -155,22 +155,22 @@ func inLines(path string, err error) error {
 	return errors.Join(out...)
 }
 
-// judge replays the looks at each history.
+// judge replays the daily evaluations of each history.
 func (d *driftFlags) judge(histories []*serviceHistory) (*driftFindings, error) {
 	f := &driftFindings{
 		Services: []*driftService{}, Alerts: []alert.Alert{}, Accepted: []delivery.Accepted{}, Silenced: []delivery.Silenced{},
 		CouldNotTell: true, series: d.csv != "",
 	}
 	var owners *rules.Owners
-	if d.delivery.desk != nil {
-		owners = d.delivery.desk.Owners
+	if d.delivery.router != nil {
+		owners = d.delivery.router.Owners
 	}
 	for _, h := range histories {
 		course, err := drift.Replay(&h.History)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", h.Service, err)
 		}
-		s := h.told(course, owners)
+		s := h.describe(course, owners)
 		f.Services = append(f.Services, s)
 		f.CouldNotTell = f.CouldNotTell && s.Judged == 0
 		if !f.series {

@@ -13,7 +13,8 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// alerts are of the drifts that a look of the last week confirms. day is the last one looked at.
+// alerts returns an alert of each drift that an evaluation of the last week confirms. day is that
+// of the last evaluation.
 func (h *serviceHistory) alerts(s *driftService, day int) ([]alert.Alert, error) {
 	var out []alert.Alert
 	var week *cost.Day
@@ -48,8 +49,8 @@ func (h *serviceHistory) alerts(s *driftService, day int) ([]alert.Alert, error)
 	return out, nil
 }
 
-// usdOfDrift is what a method costs more a day for having changed, with all that it calls, in
-// the week before a look; nil without a price.
+// usdOfDrift returns the dollars a day that a method costs more since it changed, with all that it
+// calls, in the week before an evaluation; nil without a price.
 func usdOfDrift(l *driftLine, week *cost.Day) (usd *float64, basis string) {
 	after := 1 + *l.ChangePercent/100
 	if l.WholeService {
@@ -112,8 +113,8 @@ func versions(before, after verdict.Deployment) string {
 	return fmt.Sprintf("; around then version %s came after %s", after.Version, before.Version)
 }
 
-// shareOf is the part of the service's time in the week before a look that a method takes
-// for having changed.
+// shareOf returns the share of the service's time, in the week before an evaluation, that a method
+// takes more since it changed.
 func (h *serviceHistory) shareOf(name string, change float64, day int) float64 {
 	method, of, whole := int32(slices.Index(h.Methods, name)), 0.0, 0.0
 	for i := range h.Rows {

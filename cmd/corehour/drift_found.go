@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// driftFindings is what the replayed looks found.
+// driftFindings is what the replayed evaluations found.
 type driftFindings struct {
 	Services     []*driftService     `json:"services"`
 	Alerts       []alert.Alert       `json:"alerts"`
@@ -28,30 +28,29 @@ type driftFindings struct {
 type driftService struct {
 	query.Service
 	Metric query.Metric `json:"metric"`
-	// From and To are the dates with rows, To not being part of it; LastLook is the
-	// date after the days of the last look, null if there was none.
+	// From and To are the days with rows, To exclusive; LastLook is the day after those of the
+	// last evaluation, null if there was none.
 	From     string  `json:"from"`
 	To       string  `json:"to"`
 	Looks    int     `json:"looks"`
 	LastLook *string `json:"last_look"`
-	// NoRowsSince is To where that is so long ago that what was confirmed last is of the
-	// past.
+	// NoRowsSince is To where that is so long ago that no drift is current.
 	NoRowsSince string `json:"no_rows_since,omitempty"`
 	// Judged of the Methods have history enough.
 	Methods int         `json:"methods"`
 	Judged  int         `json:"judged"`
 	Lines   []driftLine `json:"lines"`
-	// AssumedShare is the part of the measured calls of which nothing says how they were sampled.
+	// AssumedShare is the share of measured calls without a known sampling probability.
 	AssumedShare float64 `json:"assumed_share,omitempty"`
-	// Missing says what is missing where no method is judged.
+	// Missing is what it takes where no method has enough history.
 	Missing string `json:"missing,omitempty"`
 }
 
-// What is said of a method.
+// States of a method.
 const (
-	driftNow     = "drift"    // confirmed by a look of the last week
+	driftNow     = "drift"    // confirmed by an evaluation of the last week
 	driftBetter  = "improved" // cheaper, confirmed likewise; information, no alert
-	driftEarlier = "earlier"  // confirmed by looks before
+	driftEarlier = "earlier"  // confirmed by earlier evaluations
 	driftNone    = "not_proven"
 	driftShort   = "too_little_history"
 )
@@ -65,8 +64,8 @@ type driftLine struct {
 	WholeService bool        `json:"whole_service"`
 	State        string      `json:"state"`
 	Shape        drift.Shape `json:"shape,omitempty"`
-	// Since is the day on which it began, Told the date from which it was
-	// confirmed, both null where nothing is proven.
+	// Since is the day on which it began, Told the day on which it was confirmed, both null
+	// where nothing is significant.
 	Since *string `json:"since"`
 	Told  *string `json:"told"`
 	// Change, over 56 days or of the step, and its interval; null without history
@@ -87,10 +86,10 @@ type driftLine struct {
 	// 90%, DetectableDifference that of a series of differences.
 	DetectablePercent    *float64 `json:"detectable_percent"`
 	DetectableDifference *float64 `json:"detectable_difference,omitempty"`
-	// ShortHistory and FewRecords say why the test has less power than usual.
+	// ShortHistory and FewRecords are why the test has less power than usual.
 	ShortHistory bool `json:"short_history,omitempty"`
 	FewRecords   bool `json:"few_records,omitempty"`
-	// Days with a value and Records on them, of the 56 days of the last look.
+	// Days with a value and Records on them, of the 56 days of the last evaluation.
 	Days    int    `json:"days"`
 	Records int64  `json:"records"`
 	Owner   string `json:"owner"`
@@ -98,7 +97,7 @@ type driftLine struct {
 	began      time.Time
 	base, head float64 // ns per call
 	share      float64 // of the service's time, that the growth is
-	now        float64 // ns per call in the week before the last look
+	now        float64 // ns per call in the week before the last evaluation
 }
 
 func (f *driftFindings) exitCode() int {
@@ -111,7 +110,7 @@ func (f *driftFindings) exitCode() int {
 	return exitNothing
 }
 
-// confirmed reports whether a look of the last week confirms any drift.
+// confirmed reports whether an evaluation of the last week confirms any drift.
 func (f *driftFindings) confirmed() bool {
 	return slices.ContainsFunc(f.Services, func(s *driftService) bool {
 		return slices.ContainsFunc(s.Lines, func(l driftLine) bool { return l.State == driftNow })
@@ -120,8 +119,8 @@ func (f *driftFindings) confirmed() bool {
 
 func date(t time.Time) string { return t.Format(time.DateOnly) }
 
-// told puts the course of a history into words.
-func (h *serviceHistory) told(c *drift.Course, owners *rules.Owners) *driftService {
+// describe returns the drifts of a history, and the methods without one.
+func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *driftService {
 	s := &driftService{Service: h.Service, Metric: h.metric, From: date(h.first), To: date(h.day(h.Days)), Looks: c.Looks, Methods: len(h.Methods), AssumedShare: h.assumed, Lines: []driftLine{}}
 	if c.Looks > 0 {
 		s.LastLook = new(date(h.day(c.Seen)))
@@ -218,7 +217,7 @@ func (l *driftLine) measure(f *drift.Finding) {
 	}
 }
 
-// missing says what there would have to be.
+// missing returns what it takes to evaluate the history.
 func (h *serviceHistory) missing(c *drift.Course) string {
 	want := "a value"
 	best := "no method has one of the last 56"
@@ -233,8 +232,8 @@ func (h *serviceHistory) missing(c *drift.Course) string {
 		h.Days, date(h.first), drift.WantDays, want, drift.LeastDays, best, date(h.day(c.NextLook)))
 }
 
-// recent is what a call of each method took in the week before a look; 0 where there
-// was none.
+// recent returns the time per call of each method in the week before an evaluation; 0 without
+// calls.
 func (h *serviceHistory) recent(day int) []float64 {
 	cost, calls := make([]float64, len(h.Methods)), make([]float64, len(h.Methods))
 	for i := range h.Rows {

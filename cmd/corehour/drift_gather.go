@@ -19,17 +19,17 @@ type serviceHistory struct {
 	metric query.Metric
 	names  []query.MethodDay // of each method: class, method and signature
 	first  time.Time         // the date of day 0
-	silent bool              // it has not been seen for so long that nothing is so now
+	silent bool              // without rows for so long that no drift is current
 	// cost is what a day of the service costs in a window.
 	cost        func(query.Window) (*cost.Day, error)
 	deployments []verdict.Deployment
-	// assumed is the part of the measured calls of which nothing says how they were sampled.
+	// assumed is the share of measured calls without a known sampling probability.
 	assumed float64
 
 	methods, callers map[string]int32
 }
 
-// wholeDates cuts the window to UTC dates that are over.
+// wholeDates cuts the window to closed days (UTC).
 func (d *driftFlags) wholeDates() (query.Window, error) {
 	w := d.window
 	if w.To.IsZero() || w.To.After(now()) {
@@ -45,7 +45,7 @@ func (d *driftFlags) wholeDates() (query.Window, error) {
 	return w, nil
 }
 
-// takesDays adds to the sentence that there is nothing what it would take.
+// takesDays adds to query.ErrNoData how many days drift needs.
 func takesDays(err error) error {
 	if !errors.Is(err, query.ErrNoData) {
 		return err
@@ -53,7 +53,7 @@ func takesDays(err error) error {
 	return fmt.Errorf("%w; drift takes UTC dates that are over, and of each method %d of the 56 before each of nine dates in a row", err, drift.LeastDays)
 }
 
-func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error) {
+func (d *driftFlags) evaluateWarehouse(ctx context.Context) (*driftFindings, error) {
 	window, err := d.wholeDates()
 	if err != nil {
 		return nil, takesDays(err)
@@ -89,7 +89,7 @@ func (d *driftFlags) lookAtWarehouse(ctx context.Context) (*driftFindings, error
 				h = &serviceHistory{Service: row.Service, metric: metric, methods: map[string]int32{}, callers: map[string]int32{}}
 				all = append(all, h)
 			}
-			h.add(row)
+			h.addRow(row)
 			return nil
 		})
 		if err != nil {
@@ -119,7 +119,7 @@ func assumedOf(runs []query.Run) float64 {
 	return float64(assumed) / float64(max(1, measured))
 }
 
-// metricsOf says what is looked at of each service.
+// metricsOf returns the metric by which each service is evaluated.
 func (d *driftFlags) metricsOf(runs []query.Run) map[query.Service]query.Metric {
 	out := map[query.Service]query.Metric{}
 	for i := range runs {
@@ -136,8 +136,8 @@ func (d *driftFlags) metricsOf(runs []query.Run) map[query.Service]query.Metric 
 	return out
 }
 
-// add takes a row; days are counted from 1970 until finish knows the first.
-func (h *serviceHistory) add(row *query.MethodDay) {
+// addRow adds a row; days are counted from 1970 until finish knows the first.
+func (h *serviceHistory) addRow(row *query.MethodDay) {
 	m, known := h.methods[row.Full]
 	if !known {
 		m = int32(len(h.names))
@@ -157,8 +157,7 @@ func (h *serviceHistory) add(row *query.MethodDay) {
 	})
 }
 
-// silence is after how long without a row a service has no drift now: two weeks had nothing
-// new to see.
+// silence is how long a service may be without rows and still have a current drift: two weeks.
 const silence = 14 * 24 * time.Hour
 
 func (h *serviceHistory) finish(end time.Time) {

@@ -24,7 +24,7 @@ const (
 )
 
 // months are 90 days of a shop, from Monday, January 5th on: one method became 10%
-// dearer from February 2nd to April 2nd, another by 5% on March 10th, which is found
+// more expensive from February 2nd to April 2nd, another by 5% on March 10th, which is found
 // within three days.
 func months() fixture.Daily {
 	return fixture.Daily{
@@ -222,7 +222,7 @@ func TestDriftIsSent(t *testing.T) {
 	}
 }
 
-// A drift that is dated anew, because the days by which it was told are no longer
+// A drift that is dated again, because the days that confirmed it are no longer
 // stored, is the same drift, if the dates are not too far apart.
 func TestDriftKeepsItsID(t *testing.T) {
 	unraced(t)
@@ -268,8 +268,8 @@ func TestDriftKeepsItsID(t *testing.T) {
 }
 
 // From one drift to the next: what is accepted is the level that the method is measured
-// by from then on. All sinks hear that it is taken back, and of nothing else until it is
-// dearer than that.
+// by from then on. All sinks hear that it is resolved, and of nothing else until it is
+// more expensive than that.
 func TestDriftIsAccepted(t *testing.T) {
 	unraced(t)
 	m := months()
@@ -334,9 +334,9 @@ func TestDriftIsAccepted(t *testing.T) {
 
 	alerts, accepted := look(133, exitFound)
 	if len(alerts) != 1 || accepted != 0 || alerts[0].ID == first.ID || math.Abs(alerts[0].Base/first.Head-1) > 0.03 {
-		t.Fatalf("dearer than accepted: %+v, before %+v", alerts, first)
+		t.Fatalf("above the accepted level: %+v, before %+v", alerts, first)
 	}
-	heard("dearer than accepted", raised)
+	heard("above the accepted level", raised)
 	second, taken := alerts[0], accept(alerts[0], "still more data")
 	for _, day := range []int{133, 140} {
 		if alerts, accepted := look(day, exitNothing); len(alerts) != 0 || accepted != 1 {

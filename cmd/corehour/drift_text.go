@@ -66,7 +66,7 @@ func driftDocument(f *driftFindings, top int) *output.Document {
 	default:
 		notes = append([]string{"nothing became dearer over weeks beyond doubt"}, notes...)
 	}
-	d.Say(append(notes, untold(f.Accepted, f.Silenced)...)...)
+	d.Say(append(notes, acceptedAndMuted(f.Accepted, f.Silenced)...)...)
 	return d
 }
 

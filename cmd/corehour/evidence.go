@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// evidenceFlags say how time is cut where versions are compared.
+// evidenceFlags are how time is divided where versions are compared.
 type evidenceFlags struct{ warmUp, slot string }
 
 func (e *evidenceFlags) declare(f *pflag.FlagSet) {

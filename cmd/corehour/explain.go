@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// explainFlags are the flags of explain beside the common ones.
+// explainFlags are the flags of explain in addition to the common ones.
 type explainFlags struct {
 	*common
 	collector, version, method string
@@ -86,7 +86,7 @@ func (e *explainFlags) explain(ctx context.Context, stdout, stderr io.Writer) (i
 			return exitFailed, err
 		}
 		for i := range answer.Methods {
-			answer.Methods[i].add(document, e.zone)
+			answer.Methods[i].addTables(document, e.zone)
 		}
 	}
 	document.Data = answer

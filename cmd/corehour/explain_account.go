@@ -28,10 +28,10 @@ type account struct {
 	Verdict *methodVerdict `json:"verdict"`
 	// NoVerdict says why there is none.
 	NoVerdict string `json:"no_verdict,omitempty"`
-	// Drift is what the looks say; null where nothing was measured.
+	// Drift is the result of the daily evaluations; null where nothing was measured.
 	Drift   *driftLine `json:"drift"`
 	NoDrift string     `json:"no_drift,omitempty"`
-	// What people said of it, and what sinks were told.
+	// What was accepted and muted, and the alerts that were sent.
 	Accepted []state.Accepted    `json:"accepted"`
 	Silenced []delivery.Silenced `json:"silenced"`
 	Open     []state.Open        `json:"open"`
@@ -52,7 +52,7 @@ type methodVerdict struct {
 	Warnings    []string     `json:"comparison_warnings"`
 }
 
-// named is an alert of a method, whose id alone does not say what it is about.
+// named is an alert of a method, with what its id does not show.
 type named struct {
 	ID     string `json:"id"`
 	Kind   string `json:"kind"`
@@ -172,20 +172,20 @@ func (e *explainFlags) choose(all []query.Sampling) ([]account, error) {
 	return accounts, nil
 }
 
-// judge asks what regress and drift say of the method, and what people said to that.
+// judge adds the verdicts of regress and drift, and what was accepted, muted and sent.
 func (e *explainFlags) judge(ctx context.Context, a *account) error {
 	of := *e.common
 	of.filter = query.Filter{Namespace: a.Namespace, Service: a.Name, Environment: a.Environment}
 	r := &regressFlags{common: &of, options: e.options, method: byEvidence, delivery: e.delivery}
-	found, err := r.look(ctx)
+	found, err := r.evaluate(ctx)
 	if err != nil {
 		return err
 	}
-	known, err := e.delivery.desk.Store.Read()
+	known, err := e.delivery.router.Store.Read()
 	if err != nil {
 		return err
 	}
-	sorted, err := e.delivery.desk.Sort(delivery.Look{Alerts: found.Alerts, ThresholdPercent: found.Threshold})
+	sorted, err := e.delivery.router.Sort(delivery.Look{Alerts: found.Alerts, ThresholdPercent: found.Threshold})
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (e *explainFlags) judge(ctx context.Context, a *account) error {
 	return a.drifted(ctx, of)
 }
 
-// compared takes the method out of the newest comparison.
+// compared finds the method in the newest comparison.
 func (a *account) compared(found *findings) {
 	for _, s := range found.NotCompared {
 		if s.Service == a.Service {
@@ -242,7 +242,7 @@ func (a *account) compared(found *findings) {
 	}
 }
 
-// drifted replays the looks at the service.
+// drifted replays the daily evaluations of the service.
 func (a *account) drifted(ctx context.Context, of common) error {
 	end := of.window.To
 	if end.IsZero() || end.After(now()) {
@@ -250,7 +250,7 @@ func (a *account) drifted(ctx context.Context, of common) error {
 	}
 	of.window.From = end.AddDate(0, 0, -driftDays)
 	d := &driftFlags{common: &of}
-	found, err := d.lookAtWarehouse(ctx)
+	found, err := d.evaluateWarehouse(ctx)
 	if errors.Is(err, query.ErrNoData) {
 		a.NoDrift = "too little history: no day with measured calls is over"
 		return nil
@@ -273,5 +273,5 @@ func (a *account) drifted(ctx context.Context, of common) error {
 	return nil
 }
 
-// driftDays are enough for nine looks and for telling what earlier ones found.
+// driftDays are enough for nine evaluations and for what earlier ones found.
 const driftDays = 126

@@ -60,7 +60,7 @@ func TestExplainFromTheWarehouse(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	// Beside the sampler of a collector.
+	// In addition to the sampler of a collector.
 	r = corehour("explain", "shop/codec.Encode", "--collector", serve(t, knowing()), "--service", "shop", "--warehouse", root)
 	if r.code != exitCannotTell || !strings.Contains(r.stderr, `no method "shop/codec.Encode"`) {
 		t.Errorf("%+v", r)

@@ -76,8 +76,7 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 	return out, "an alert: every condition holds"
 }
 
-// family says what an e-value is measured by: e-BH asks for just so much where so many
-// hypotheses are rejected.
+// family explains the e-value that e-BH requires, given how many hypotheses are rejected.
 func family(hypotheses int, needed, alpha float64, onlyLook bool) string {
 	if onlyLook {
 		return fmt.Sprintf("%d times what two looks take, as no other look can come", judge.OnlyLook)
@@ -85,8 +84,7 @@ func family(hypotheses int, needed, alpha float64, onlyLook bool) string {
 	return fmt.Sprintf("as one of %.0f of %d hypotheses, %g%% of them by mistake", float64(hypotheses)/(alpha*needed), hypotheses, 100*alpha)
 }
 
-// noAlert is said of the cost of a call: of its calls a method may have an alert all the
-// same.
+// noAlert is about the cost of a call: a method may have an alert of its number of calls.
 func noAlert(c *verdict.Comparison, l *verdict.Line) string {
 	for i := range c.Alerts {
 		if a := &c.Alerts[i]; a.Kind == alert.MoreCalls && a.Class == l.Class && a.Method == l.Method {

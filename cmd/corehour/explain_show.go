@@ -20,7 +20,7 @@ func explainDocument(answer *explanations) *output.Document {
 	return d
 }
 
-// headline says whose rate it is, and which.
+// headline names the method, its service and its rate.
 func headline(e *rates.Explanation) string {
 	service := e.Service
 	if e.Namespace != "" {

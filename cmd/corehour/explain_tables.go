@@ -12,8 +12,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// add prints what the warehouse knows of a method.
-func (a *account) add(d *output.Document, zone *time.Location) {
+// addTables prints what the warehouse knows of a method.
+func (a *account) addTables(d *output.Document, zone *time.Location) {
 	name := fullName(a.Class, a.Method, "")
 	versions := &output.Table{
 		Least:   []string{"lowest and highest", "configured", "tier", "basis"},
@@ -151,6 +151,7 @@ func (a *account) drifts(row func(what, value string)) {
 	}
 }
 
+// people prints what was accepted, muted and sent.
 func (a *account) people(row func(what, value string)) {
 	for i := range a.Accepted {
 		x := &a.Accepted[i]
@@ -162,10 +163,10 @@ func (a *account) people(row func(what, value string)) {
 	}
 	for i := range a.Open {
 		o := &a.Open[i]
-		told := "open"
+		state := "open"
 		if o.Resolved {
-			told = "resolved: " + o.Alert.Resolution
+			state = "resolved: " + o.Alert.Resolution
 		}
-		row("told", fmt.Sprintf("%s, raised %s, %s", named{ID: o.Alert.ID, Kind: o.Alert.Kind, Caller: o.Alert.Caller}, o.Raised.UTC().Format(time.RFC3339), told))
+		row("told", fmt.Sprintf("%s, raised %s, %s", named{ID: o.Alert.ID, Kind: o.Alert.Kind, Caller: o.Alert.Caller}, o.Raised.UTC().Format(time.RFC3339), state))
 	}
 }

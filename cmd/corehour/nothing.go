@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// nothing says that no row passed the filters, and what would have.
+// nothing returns the error for filters that no row passed, with names that exist.
 func (c *common) nothing(ctx context.Context, w *query.Warehouse) error {
 	services, err := w.Services(ctx)
 	if err != nil {

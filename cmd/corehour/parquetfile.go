@@ -20,12 +20,12 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// progressEvery is how often a long query says that it still runs.
+// progressEvery is how often a long query reports that it still runs.
 const progressEvery = 10 * time.Second
 
-// saysItRuns writes a line from time to time until the function it returns is
+// reportProgress writes a line from time to time until the function it returns is
 // called.
-func saysItRuns(w io.Writer) (stop func()) {
+func reportProgress(w io.Writer) (stop func()) {
 	done := make(chan struct{})
 	var loop sync.WaitGroup
 	begin := time.Now()
@@ -76,12 +76,12 @@ func export(ctx context.Context, c *common, text string, tmp *os.File, stderr io
 		return 0, err
 	}
 	defer w.Close()
-	defer saysItRuns(stderr)()
+	defer reportProgress(stderr)()
 	if w.InFiles() {
 		return w.Export(ctx, text)
 	}
 	file := &parquetFile{}
-	err = w.UserRows(ctx, text, func(columns []query.UserColumn) error { return file.begin(tmp, columns) }, file.add)
+	err = w.UserRows(ctx, text, func(columns []query.UserColumn) error { return file.begin(tmp, columns) }, file.addRow)
 	if err == nil {
 		err = file.close()
 	}
@@ -130,7 +130,8 @@ func (p *parquetFile) begin(w io.Writer, columns []query.UserColumn) error {
 	return nil
 }
 
-func (p *parquetFile) add(values []any) error {
+// addRow writes a row.
+func (p *parquetFile) addRow(values []any) error {
 	for i, v := range values {
 		field := p.row.Field(i)
 		field.SetZero()

@@ -133,7 +133,7 @@ func TestSQLWritesRowGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range int64(rowsPerGroup + 1) {
-		if err := p.add([]any{i}); err != nil {
+		if err := p.addRow([]any{i}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -82,21 +82,21 @@ func (r *regressFlags) compareVersions(ctx context.Context, stdout, stderr io.Wr
 	}
 	if r.every.period > 0 {
 		w := &watcher{common: r.common, name: "regress", period: r.every.period, alerts: r.alerts, delivery: &r.delivery, stdout: stdout, stderr: stderr}
-		w.look = func(ctx context.Context) ([]alert.Alert, error) {
-			found, err := r.look(ctx)
+		w.evaluate = func(ctx context.Context) ([]alert.Alert, error) {
+			found, err := r.evaluate(ctx)
 			if err != nil {
 				return nil, err
 			}
-			err = r.tell(ctx, found)
+			err = r.deliverAlerts(ctx, found)
 			return found.Alerts, err
 		}
 		return w.watch(ctx)
 	}
-	found, err := r.look(ctx)
+	found, err := r.evaluate(ctx)
 	if err != nil {
 		return exitFailed, err
 	}
-	undelivered := r.tell(ctx, found)
+	undelivered := r.deliverAlerts(ctx, found)
 	if found.Alerts == nil {
 		return exitFailed, undelivered
 	}
@@ -118,10 +118,10 @@ func (r *regressFlags) compareVersions(ctx context.Context, stdout, stderr io.Wr
 	return found.exitCode(), undelivered
 }
 
-// tell leaves out accepted and silenced alerts and sends the rest. Alerts that could
-// not be sent count all the same.
-func (r *regressFlags) tell(ctx context.Context, f *findings) error {
-	sorted, err := r.delivery.desk.Handle(ctx, delivery.Look{Alerts: f.Alerts, ThresholdPercent: f.Threshold, Gone: f.gone})
+// deliverAlerts leaves out accepted and muted alerts and sends the rest. Alerts that could not be
+// sent count all the same.
+func (r *regressFlags) deliverAlerts(ctx context.Context, f *findings) error {
+	sorted, err := r.delivery.router.Handle(ctx, delivery.Look{Alerts: f.Alerts, ThresholdPercent: f.Threshold, Gone: f.resolved})
 	if sorted == nil {
 		f.Alerts = nil
 		return err
@@ -130,7 +130,7 @@ func (r *regressFlags) tell(ctx context.Context, f *findings) error {
 	return err
 }
 
-// declareRule declares the flags that say what is compared and raised.
+// declareRule declares the flags for what is compared and raised.
 func (r *regressFlags) declareRule(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&r.options.Base, "base", "", "`version` to compare with (default: the one before head)")
@@ -196,7 +196,7 @@ func (r *regressFlags) checkMethod() error {
 	return errors.Join(errs...)
 }
 
-// findings is what one look found.
+// findings is the result of one evaluation.
 type findings struct {
 	From         time.Time             `json:"from"`
 	To           time.Time             `json:"to"`
@@ -222,8 +222,8 @@ func (f *findings) exitCode() int {
 	return exitNothing
 }
 
-// look opens the newest commit of the warehouse and compares.
-func (r *regressFlags) look(ctx context.Context) (*findings, error) {
+// evaluate opens the newest commit of the warehouse and compares.
+func (r *regressFlags) evaluate(ctx context.Context) (*findings, error) {
 	w, err := r.open(ctx, r.window)
 	if err != nil {
 		return nil, err
@@ -287,7 +287,7 @@ func (r *regressFlags) look(ctx context.Context) (*findings, error) {
 	return f, nil
 }
 
-// readThresholds reads the file at every look, as the other files of rules are.
+// readThresholds reads the file at every evaluation, as the other files of rules are.
 func (r *regressFlags) readThresholds() error {
 	if r.limits == "" {
 		return nil

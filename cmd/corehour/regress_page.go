@@ -36,7 +36,7 @@ func regressPage(f *findings, top int) *output.Document {
 		notes = append(notes, fmt.Sprintf("%s: version %s against %s (%s) by %s time: %d methods compared, %d with too few records",
 			c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy, c.Metric, judged, few))
 	}
-	d.Say(slices.Concat(notes, left, f.notCompared(top), untold(f.Accepted, f.Silenced))...)
+	d.Say(slices.Concat(notes, left, f.notCompared(top), acceptedAndMuted(f.Accepted, f.Silenced))...)
 	return d
 }
 

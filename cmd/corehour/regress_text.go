@@ -40,7 +40,7 @@ func regressDocument(f *findings, top int) *output.Document {
 	for i := range f.Alerts {
 		d.Say(alertLines(&f.Alerts[i])...)
 	}
-	notes = append(notes, untold(f.Accepted, f.Silenced)...)
+	notes = append(notes, acceptedAndMuted(f.Accepted, f.Silenced)...)
 	if basis := alert.BasisOf(f.Alerts); basis != "" {
 		notes = append(notes, "$/day: own cost of the head version, less that of the same calls before; "+basis)
 	}
@@ -74,7 +74,7 @@ func (f *findings) mostCompared(top int) (shown []*verdict.Comparison, more []st
 	return shown, []string{output.More(len(left), fmt.Sprintf("services with %d methods were compared and nothing was raised", methods))}
 }
 
-// notCompared says why services were not compared, of the top of which most was measured.
+// notCompared lists why services were not compared, of the top of which most was measured.
 func (f *findings) notCompared(top int) (lines []string) {
 	shown, left := output.Most(f.NotCompared, top, func(a, b verdict.Skip) int { return cmp.Compare(b.Records, a.Records) })
 	for _, s := range shown {
@@ -86,7 +86,7 @@ func (f *findings) notCompared(top int) (lines []string) {
 	return lines
 }
 
-// nothingRaised says what follows from no alert.
+// nothingRaised returns what follows from no alert.
 func (f *findings) nothingRaised() string {
 	methods, services := 0, 0
 	for _, c := range f.Comparisons {
@@ -108,7 +108,7 @@ func (f *findings) nothingRaised() string {
 	return fmt.Sprintf("no method regressed by more than %g%%", f.Threshold)
 }
 
-// alertLines say one alert.
+// alertLines print one alert.
 func alertLines(a *alert.Alert) []string {
 	about := "id " + a.ID
 	if a.Owner != "" {
@@ -123,8 +123,8 @@ func alertLines(a *alert.Alert) []string {
 	return []string{fmt.Sprintf("%s: %s of %s: %s", a.Severity, a.Name(), a.Service, a.Reason), about}
 }
 
-// untold lists the alerts that are accepted or silenced, and why.
-func untold(accepted []delivery.Accepted, silenced []delivery.Silenced) (lines []string) {
+// acceptedAndMuted lists the alerts that are accepted or muted, and why.
+func acceptedAndMuted(accepted []delivery.Accepted, silenced []delivery.Silenced) (lines []string) {
 	for i := range accepted {
 		a := &accepted[i]
 		lines = append(lines, fmt.Sprintf("%s of %s, %+.1f%%: %s", a.About(), a.Service, a.ChangePercent, a.Accepted.String()))
@@ -136,8 +136,7 @@ func untold(accepted []delivery.Accepted, silenced []delivery.Silenced) (lines [
 	return lines
 }
 
-// whole says what was found out about all methods together, and what weakens the
-// verdicts.
+// whole reports what was found of all methods together, and what weakens the verdicts.
 func whole(c *verdict.Comparison) (lines []string) {
 	if s := c.WholeService; s != nil {
 		lines = append(lines, "  whole service: "+s.Reason)

@@ -17,7 +17,7 @@ import (
 	"github.com/corehour/corehour/regression/fixture"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // TestMain keeps what commands remember out of the user's cache directory.
 func TestMain(m *testing.M) {

@@ -70,7 +70,7 @@ func (c *common) printRows(ctx context.Context, limit int, stdout, stderr io.Wri
 		return err
 	}
 	defer w.Close()
-	stop := saysItRuns(stderr)
+	stop := reportProgress(stderr)
 	table, err := w.User(ctx, c.flags.Arg(0), limit)
 	stop()
 	if err != nil {
@@ -117,16 +117,16 @@ func sqlDocument(t *query.Table, zone *time.Location, format output.Format) *out
 	return d
 }
 
-// distinct tells columns of the same name apart: JSON objects need it.
+// distinct gives columns of the same name different ones: JSON objects need it.
 func distinct(names []string) []string {
-	taken := map[string]bool{}
+	used := map[string]bool{}
 	out := make([]string, len(names))
 	for i, name := range names {
 		out[i] = name
-		for n := 2; taken[out[i]]; n++ {
+		for n := 2; used[out[i]]; n++ {
 			out[i] = fmt.Sprintf("%s_%d", name, n)
 		}
-		taken[out[i]] = true
+		used[out[i]] = true
 	}
 	return out
 }

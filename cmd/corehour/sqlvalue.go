@@ -85,7 +85,7 @@ func partText(v any, zone *time.Location) string {
 	return fmt.Sprint(jsonValue(v, zone))
 }
 
-// quotedPart quotes a text which would not be told apart from what is around it.
+// quotedPart quotes a text that would otherwise blend with what is around it.
 func quotedPart(s string) string {
 	if s != "" && s == strings.TrimSpace(s) && !strings.EqualFold(s, "null") && !strings.ContainsAny(s, `'"=,:()[]{}`) {
 		return s

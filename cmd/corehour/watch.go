@@ -19,10 +19,10 @@ import (
 // have printed; beyond it the oldest are forgotten and may be printed again.
 const maxRemembered = 100_000
 
-// everyFlag makes a command look again and again.
+// everyFlag has a command evaluate again and again.
 type everyFlag struct {
 	every  string
-	period time.Duration // 0 = one look
+	period time.Duration // 0 = one evaluation
 }
 
 func (e *everyFlag) declare(f *pflag.FlagSet) {
@@ -50,17 +50,17 @@ func (e *everyFlag) check(c *common) error {
 	return errors.Join(errs...)
 }
 
-// watcher looks at the warehouse again and again until the context ends. A look
-// that fails is said and does not end it: the warehouse may not be there yet, or
-// its disk be away for a while.
+// watcher evaluates the warehouse again and again until the context ends. An evaluation that fails
+// is reported and does not end it: the warehouse may not be there yet, or its disk be away for a
+// while.
 type watcher struct {
 	*common
 	name     string // of the command
 	period   time.Duration
 	alerts   string // file
 	delivery *deliverFlags
-	// look looks and sends what is to be sent, and returns what is raised.
-	look           func(context.Context) ([]alert.Alert, error)
+	// evaluate sends alerts and returns those that are raised.
+	evaluate       func(context.Context) ([]alert.Alert, error)
 	stdout, stderr io.Writer
 }
 
@@ -70,7 +70,7 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 	printed := map[string]bool{}
 	var order []string
 	for {
-		fresh, err := w.lookOnce(ctx, printed)
+		fresh, err := w.evaluateOnce(ctx, printed)
 		for _, a := range fresh {
 			if err := printAlert(w.stdout, &a, w.out); err != nil {
 				return exitFailed, err
@@ -92,13 +92,13 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return w.end(w.delivery.desk.Flush(ctx))
+			return w.end(w.delivery.router.Flush(ctx))
 		case <-ticker.C:
 		}
 	}
 }
 
-// end says what could not be sent any more; it is sent when somebody looks again.
+// end reports what could not be sent; the next evaluation sends it.
 func (w *watcher) end(err error) (int, error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		printError(w.stderr, w.name, err)
@@ -106,17 +106,17 @@ func (w *watcher) end(err error) (int, error) {
 	return exitNothing, nil
 }
 
-// lookOnce looks and returns the alerts not printed yet. Those that the alert
-// file holds already count as printed, so a restart does not repeat them.
-func (w *watcher) lookOnce(ctx context.Context, printed map[string]bool) ([]alert.Alert, error) {
+// evaluateOnce returns the alerts not printed yet. Those that the alert file holds already count as
+// printed, so a restart does not repeat them.
+func (w *watcher) evaluateOnce(ctx context.Context, printed map[string]bool) ([]alert.Alert, error) {
 	if err := w.parseWindow(); err != nil { // --since moves with the clock
 		return nil, err
 	}
-	w.spent = new(bigquery.Spent) // else the looks of a year would come to the bound
+	w.spent = new(bigquery.Spent) // else the evaluations of a year would reach the bound
 	if err := w.delivery.reload(w.stderr, w.name); err != nil {
 		printError(w.stderr, w.name, err)
 	}
-	raised, err := w.look(ctx)
+	raised, err := w.evaluate(ctx)
 	var fresh []alert.Alert
 	for _, a := range raised {
 		if !printed[a.ID] {

@@ -79,7 +79,7 @@ func TestWatch(t *testing.T) {
 	if err != nil || string(data) != line {
 		t.Errorf("%v: the file holds %s, printed was %s", err, data, line)
 	}
-	// One who starts anew does not repeat what the file holds, yet finds it.
+	// One who starts again does not repeat what the file holds, yet finds it.
 	r := corehour("regress", "--warehouse", root, "--alerts", alerts)
 	if again, _ := os.ReadFile(alerts); r.code != exitFound || !bytes.Equal(again, data) {
 		t.Errorf("%+v: the file holds %s", r, again)

@@ -57,7 +57,7 @@ func poor(t *testing.T) (names []string, roots map[string]string) {
 	return names, roots
 }
 
-// sentences are what is said beside tables: their lines have two blanks in a row.
+// sentences are what is printed next to tables: their lines have two blanks in a row.
 func sentences(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {

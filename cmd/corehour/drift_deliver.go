@@ -11,19 +11,19 @@ import (
 	"github.com/corehour/corehour/regression/output"
 )
 
-// leastDrift is the percentage by which a method must be dearer than what was accepted
-// of it: that of the smallest step that is told.
+// leastDrift is the percentage by which a method must be more expensive than its accepted level:
+// that of the smallest step that is reported.
 const leastDrift = 2
 
-// tell sorts out what nobody is to be told of and sends the rest.
-func (d *driftFlags) tell(ctx context.Context, f *driftFindings) error {
-	known, err := d.delivery.desk.Store.Read()
+// deliverAlerts leaves out accepted and muted alerts and sends the rest.
+func (d *driftFlags) deliverAlerts(ctx context.Context, f *driftFindings) error {
+	known, err := d.delivery.router.Store.Read()
 	if err != nil {
 		f.Alerts = nil
 		return err
 	}
-	carryOn(f.Alerts, known.Open)
-	sorted, err := d.delivery.desk.Handle(ctx, delivery.Look{Alerts: f.Alerts, ThresholdPercent: leastDrift, Gone: f.gone})
+	keepIDs(f.Alerts, known.Open)
+	sorted, err := d.delivery.router.Handle(ctx, delivery.Look{Alerts: f.Alerts, ThresholdPercent: leastDrift, Gone: f.resolved})
 	if sorted == nil {
 		f.Alerts = nil
 		return err
@@ -32,15 +32,15 @@ func (d *driftFlags) tell(ctx context.Context, f *driftFindings) error {
 	return err
 }
 
-// sameDrift is how far apart two dates of one drift may lie: it is dated anew when the
-// days by which it was told are no longer stored.
+// sameDrift is how far apart two dates of one drift may be: its date is estimated again when the
+// days that confirmed it are no longer stored.
 const sameDrift = 28 * 24 * time.Hour
 
-// carryOn lets alerts keep the ids under which they were sent.
-func carryOn(alerts []alert.Alert, open []state.Open) {
-	taken, sent := map[string]bool{}, map[string]bool{}
+// keepIDs gives alerts the ids under which they were sent before.
+func keepIDs(alerts []alert.Alert, open []state.Open) {
+	used, sent := map[string]bool{}, map[string]bool{}
 	for i := range alerts {
-		taken[alerts[i].ID] = true
+		used[alerts[i].ID] = true
 	}
 	for i := range open {
 		sent[open[i].Alert.ID] = true
@@ -54,8 +54,8 @@ func carryOn(alerts []alert.Alert, open []state.Open) {
 			o := &open[j].Alert
 			same := o.Kind == a.Kind && o.ServiceNamespace == a.ServiceNamespace && o.Service == a.Service && o.Environment == a.Environment &&
 				o.Class == a.Class && o.Method == a.Method && o.Metric == a.Metric
-			if same && !open[j].Resolved && !taken[o.ID] && o.FirstSeen.Sub(a.FirstSeen).Abs() <= sameDrift {
-				taken[o.ID] = true
+			if same && !open[j].Resolved && !used[o.ID] && o.FirstSeen.Sub(a.FirstSeen).Abs() <= sameDrift {
+				used[o.ID] = true
 				a.ID = o.ID
 				break
 			}
@@ -63,9 +63,9 @@ func carryOn(alerts []alert.Alert, open []state.Open) {
 	}
 }
 
-// gone says whether an open drift that the last look did not confirm is over: whoever
-// had days enough for that look was judged by it.
-func (f *driftFindings) gone(a *alert.Alert) (string, bool) {
+// resolved reports whether an open drift that the last evaluation did not confirm is over: that is
+// so if the method had enough days for that evaluation.
+func (f *driftFindings) resolved(a *alert.Alert) (string, bool) {
 	if a.Kind != alert.Drift {
 		return "", false
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// An alert that a look did not raise again is over, or nothing is known of it.
-func TestGone(t *testing.T) {
+// An alert that an evaluation did not raise again is resolved, or stays open.
+func TestResolution(t *testing.T) {
 	shop := query.Service{Name: "shop"}
 	change := 3.0
 	compared := func(base, head string, state verdict.State) *verdict.Comparison {
@@ -34,7 +34,7 @@ func TestGone(t *testing.T) {
 		f := &findings{Threshold: 2, Comparisons: []*verdict.Comparison{test.found}}
 		for _, kind := range []string{alert.Regression, alert.MoreCalls, alert.WholeService, alert.Budget} {
 			a := &alert.Alert{Kind: kind, Caller: map[string]string{alert.MoreCalls: "shop.list"}[kind], Service: "shop", Class: "shop", Method: "total", Metric: "cpu", Basis: "own", BaseVersion: "1", HeadVersion: "2", Base: 100}
-			if why, gone := f.gone(a); gone != test.gone[kind] || gone == (why == "") {
+			if why, gone := f.resolved(a); gone != test.gone[kind] || gone == (why == "") {
 				t.Errorf("%s: %s: %t, %q", test.name, kind, gone, why)
 			}
 		}
@@ -45,7 +45,7 @@ func TestGone(t *testing.T) {
 	f := &findings{Threshold: 2, Comparisons: []*verdict.Comparison{blocking}}
 	for metric, want := range map[string]bool{"wall": true, "cpu": false} {
 		a := &alert.Alert{Kind: alert.Regression, Service: "shop", Class: "shop", Method: "total", Metric: metric, Basis: "own", BaseVersion: "1", HeadVersion: "2", Base: 100}
-		if _, gone := f.gone(a); gone != want {
+		if _, gone := f.resolved(a); gone != want {
 			t.Errorf("an alert by %s time of a method that is judged by wall time: gone %t", metric, gone)
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// gone reports whether an open alert of a deployment that a look did not raise again went
-// away. It has if the version that it is compared with is back. Else it stays open while
-// the newest version costs as much more than the alert's base as the threshold asks for,
-// whatever that version is compared with now, and while nothing is known.
-func (f *findings) gone(a *alert.Alert) (why string, gone bool) {
+// resolved reports whether an open alert of a deployment that an evaluation did not raise again is
+// resolved, and why. It is if the version that it is compared with is back. Else it stays open while
+// the newest version costs more than the alert's base by the threshold, whatever that version is
+// compared with now, and while nothing is known.
+func (f *findings) resolved(a *alert.Alert) (why string, resolved bool) {
 	if !slices.Contains([]string{alert.Regression, alert.MoreCalls, alert.WholeService}, a.Kind) {
 		return "", false
 	}
@@ -32,14 +32,14 @@ func (f *findings) gone(a *alert.Alert) (why string, gone bool) {
 			if l.Class != a.Class || l.Method != a.Method || string(l.Metric) != a.Metric {
 				continue
 			}
-			return f.over(a, c, l)
+			return f.resolvedByLine(a, c, l)
 		}
 	}
 	return "", false
 }
 
-// notShown is for what no line of a comparison is about: only the same comparison can
-// tell that it is over.
+// notShown is for alerts that no line of a comparison is about: only the same comparison can
+// resolve them.
 func notShown(a *alert.Alert, c *verdict.Comparison) (string, bool) {
 	judged := c.Told()
 	if a.Kind == alert.WholeService {
@@ -54,11 +54,12 @@ func notShown(a *alert.Alert, c *verdict.Comparison) (string, bool) {
 	return "the same comparison does not show it any more", true
 }
 
-// leftOver is the part of an alert's growth that may be left when it is over: its base is
-// an estimate.
-const leftOver = 0.1
+// residual is the share of an alert's growth that may remain when it is resolved: its base is an
+// estimate.
+const residual = 0.1
 
-func (f *findings) over(a *alert.Alert, c *verdict.Comparison, l *verdict.Line) (string, bool) {
+// resolvedByLine reports whether the line of the method resolves its alert, and why.
+func (f *findings) resolvedByLine(a *alert.Alert, c *verdict.Comparison, l *verdict.Line) (string, bool) {
 	samePair := c.BaseVersion == a.BaseVersion && c.HeadVersion == a.HeadVersion
 	switch {
 	case l.State == verdict.Gone:
@@ -71,7 +72,7 @@ func (f *findings) over(a *alert.Alert, c *verdict.Comparison, l *verdict.Line) 
 		return fmt.Sprintf("the same comparison shows %+.1f%% now, which is not proven", *l.ChangePercent), true
 	case a.Basis == "standardised": // of an earlier program
 		return "alerts are of own cost now: what still holds is reported again", true
-	case l.Basis == a.Basis && l.HeadNSPerCall <= a.Base+max(a.Base*f.Threshold/100, leftOver*(a.Head-a.Base)):
+	case l.Basis == a.Basis && l.HeadNSPerCall <= a.Base+max(a.Base*f.Threshold/100, residual*(a.Head-a.Base)):
 		return fmt.Sprintf("version %s takes %s per call; before the alert it took %s", c.HeadVersion, output.Nanos(l.HeadNSPerCall), output.Nanos(a.Base)), true
 	}
 	return "", false
