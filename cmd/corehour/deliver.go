@@ -26,6 +26,7 @@ type deliverFlags struct {
 	owners, silences                  string
 	state                             string
 	timeout                           time.Duration
+	oldTimeout                        *pflag.Flag // --deliver-timeout, until the next version
 
 	router   *delivery.Desk
 	reported string // warnings of the files, as they were reported last
@@ -37,9 +38,12 @@ func (d *deliverFlags) declare(f *pflag.FlagSet) {
 	f.StringVar(&d.slack, "slack", "", "send alerts to the Slack webhook in `env:NAME or file:PATH`")
 	f.StringVar(&d.alertmanager, "alertmanager", "", "send alerts to the Alertmanager at this `URL`, or env:NAME or file:PATH")
 	f.StringVar(&d.alertmanagerHeaders, "alertmanager-headers", "", "with these headers, lines of Name: value in `env:NAME or file:PATH`")
-	f.DurationVar(&d.timeout, "deliver-timeout", 30*time.Second, "how `long` the deliveries of one look may take; what is left is sent at the next look")
+	f.DurationVar(&d.timeout, "timeout", 30*time.Second, "`duration` that the deliveries of one evaluation may take; the next evaluation sends the rest")
+	f.DurationVar(&d.timeout, "deliver-timeout", 30*time.Second, "deprecated: use --timeout")
+	d.oldTimeout = f.Lookup("deliver-timeout")
+	d.oldTimeout.Hidden = true // pflag's own warning of deprecated flags would go to standard output
 	f.StringVar(&d.silences, "silences", "", "`file` of alerts that are silenced for a while")
-	groupFlags(f, alertFlags, "webhook", "webhook-headers", "slack", "alertmanager", "alertmanager-headers", "deliver-timeout", "silences")
+	groupFlags(f, alertFlags, "webhook", "webhook-headers", "slack", "alertmanager", "alertmanager-headers", "timeout", "silences")
 	d.declareOwners(f)
 	d.declareState(f)
 }
@@ -82,9 +86,12 @@ func (d *deliverFlags) prepare(warehouse string, period time.Duration, stderr io
 	}
 	clock := func() time.Time { return now() }
 	d.router = &delivery.Desk{Store: d.store(warehouse), Timeout: d.timeout, Grace: grace, Now: clock}
+	if d.oldTimeout != nil && d.oldTimeout.Changed {
+		fmt.Fprintf(stderr, "corehour %s: --deliver-timeout is deprecated and goes away in the next version: use --timeout\n", name)
+	}
 	var faults []error
 	if d.timeout <= 0 {
-		faults = append(faults, fmt.Errorf("--deliver-timeout: want more than 0, found %s", d.timeout))
+		faults = append(faults, fmt.Errorf("--timeout: want more than 0, found %s", d.timeout))
 	}
 	faults = append(faults, d.reload(stderr, name))
 	addTarget := func(flag string, s sink.Spec) {

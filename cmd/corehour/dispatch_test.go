@@ -40,6 +40,10 @@ func TestCommandLines(t *testing.T) {
 			t.Errorf("%s: %+v", c, got)
 		}
 	}
+	if got := corehour("cost", "--warehouse", root, "-deliver-timeout", "5s"); got.stdout != text.stdout || got.code != exitNothing ||
+		got.stderr != "corehour cost: --deliver-timeout is deprecated and goes away in the next version: use --timeout\n" {
+		t.Errorf("%+v", got)
+	}
 	query := corehour("sql", "--warehouse", root, "--format", "csv", "SELECT 1 AS a")
 	for _, args := range [][]string{
 		{"sql", "SELECT 1 AS a", "--warehouse", root, "--format", "csv"},
