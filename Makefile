@@ -57,15 +57,15 @@ demo: build ## Build everything and watch a bad deployment being found (about tw
 # Of tests that run or build programs Go would take the results from before these changed.
 test: build ## Run all tests, with the race detector.
 	@begin=$$SECONDS; rm -f build/tries.txt; for module in $(MODULES); do \
-		case $$module in deploy|integration*) anew=-count=1;; *) anew=;; esac; \
-		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$anew -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
+		case $$module in deploy|integration*) fresh=-count=1;; *) fresh=;; esac; \
+		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$fresh -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
 	done; echo "== tests of configurations and pages"; $(GO) test -race -count=1 -timeout 20m ./config ./docs; \
 	echo "== tests of probes that the race detector would change"; (cd sdk && $(GO) test -run '$(UNCHANGED)' .); \
 	echo "== long tests of the command without the race detector"; $(GO) test -timeout 20m -run '^($(UNRACED))$$' ./cmd/corehour; \
 	echo "== simulations, too slow with the race detector, and arithmetic"; $(GO) test -timeout 20m $(SIMULATIONS) $(ARITHMETIC:%=./%); \
 	echo "== attacks, short"; (cd integration && $(GO) run ./benchhostile --bin ../$(BIN) --out ../build/bench --services 2000 --strict); \
 	echo "== costs against known work, short"; (cd integration && $(GO) run ./benchtruth --bin ../$(BIN) --out ../build/bench --duration 40s --short); \
-	if [ -s build/tries.txt ]; then echo "== measured anew, which is rare on a quiet machine"; cat build/tries.txt; fi; \
+	if [ -s build/tries.txt ]; then echo "== measured again, which is rare on a quiet machine"; cat build/tries.txt; fi; \
 	echo "make test took $$((SECONDS - begin)) s"
 
 .PHONY: lint
@@ -99,11 +99,11 @@ builder-check: build ## Build the collector with the Collector Builder and run t
 	@cd integration && COREHOUR_BIN=../build/builder $(GO) test -count=1 -run '^(TestShippedConfigurationWorks|TestStoppedCollectorWritesWhatItHolds)$$' .
 
 .PHONY: bench-pipeline
-bench-pipeline: build ## Measure the collector's CPU per span beside a stock one, or another build (AGAINST=file).
+bench-pipeline: build ## Measure the collector's CPU per span next to a stock one, or another build (AGAINST=file).
 	@cd integration && $(GO) run ./benchpipeline --bin ../$(BIN) --out ../build/bench $(if $(SPANS),--spans $(SPANS) --rounds 1) $(if $(AGAINST),--against $(abspath $(AGAINST)) --rounds 10)
 
 .PHONY: soak
-soak: build ## Offer the collector twice the load of one core and watch its memory and its books (FOR=10m).
+soak: build ## Offer the collector twice the load of one core and check its memory and its accounting (FOR=10m).
 	@cd integration && $(GO) run ./soak --bin ../$(BIN) --out ../build/bench --for $(or $(FOR),10m)
 
 .PHONY: hostile
@@ -111,13 +111,13 @@ hostile: build ## Attack the collector while services send: their figures stay, 
 	@cd integration && $(GO) run ./benchhostile --bin ../$(BIN) --out ../build/bench
 
 .PHONY: bench-sampler
-bench-sampler: ## Measure the adaptive sampler beside a stock one, and a thousand SDKs that ask for rates.
+bench-sampler: ## Measure the adaptive sampler next to a stock one, and a thousand SDKs that ask for rates.
 	@cd integration && $(GO) run ./benchsampler --root .. --out ../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
 	@mkdir -p build && $(GO) run ./extension/samplingrates/pollbench $(if $(ROUNDS),--rounds $(ROUNDS)) > build/rates.json
 	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/rates.json
 
 .PHONY: bench-sdk
-bench-sdk: ## Measure the probe beside the OpenTelemetry SDK, path by path.
+bench-sdk: ## Measure the probe next to the OpenTelemetry SDK, path by path.
 	@cd sdk/bench && $(GO) run . --out ../../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
 
 .PHONY: bench-warehouse

@@ -117,7 +117,7 @@ func TestMisspeltKeyIsRefused(t *testing.T) {
 }
 
 // TestDefaultStartsAlone starts the default in an empty directory, with no file
-// beside it and the price of the example in its head, stores a call and ends.
+// next to it and the price of the example in its head, stores a call and ends.
 func TestDefaultStartsAlone(t *testing.T) {
 	c := start(t, "collector.yaml", nil, "--set=processors.cost_attribution.prices.default.usd_per_core_hour=0.05")
 	if err := post("http://"+c.http+"/v1/traces", callOf("shop", "shop/cart.(*Cart).Total")); err != nil {

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "write the ConfigMap anew")
+var update = flag.Bool("update", false, "rewrite the ConfigMap")
 
 const manifests = "kubernetes"
 
