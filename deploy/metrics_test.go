@@ -91,7 +91,7 @@ func readMetadata(t *testing.T, path string, ours bool, added []string, into map
 }
 
 // TestDocumentedMetricsExist looks up every metric that a page of documentation
-// names, and every metric of ours that means a loss in the page on operations.
+// names, and every metric of ours that means a loss in the page on troubleshooting.
 func TestDocumentedMetricsExist(t *testing.T) {
 	metrics := knownMetrics(t)
 	pages, err := filepath.Glob(filepath.Join("..", "docs", "*.md"))
@@ -109,14 +109,14 @@ func TestDocumentedMetricsExist(t *testing.T) {
 			}
 		}
 	}
-	operations, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
+	troubleshooting, err := os.ReadFile(filepath.Join("..", "docs", "troubleshooting.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, m := range metrics {
 		if m.ours && (m.loss || regexp.MustCompile(`lost|damaged|unknown|refused|failures|behind|overflow|folded|duplicates|skipped|faults|forgotten|reloads|contradictions|unpriced`).MatchString(name)) &&
-			!strings.Contains(string(operations), "`"+name+"`") {
-			t.Errorf("docs/operations.md does not explain %s", name)
+			!strings.Contains(string(troubleshooting), "`"+name+"`") {
+			t.Errorf("docs/troubleshooting.md does not explain %s", name)
 		}
 	}
 }

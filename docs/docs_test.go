@@ -14,7 +14,7 @@ import (
 	"unicode"
 )
 
-var update = flag.Bool("update", false, "write the computed tables anew")
+var update = flag.Bool("update", false, "rewrite the computed tables")
 
 const root = ".."
 

@@ -12,8 +12,8 @@ import (
 	"github.com/corehour/corehour/internal/parquet"
 )
 
-// What was measured, on two shared cores of an Intel Xeon, and by what: whoever
-// measures anew changes it here.
+// Figures measured on two shared cores of an Intel Xeon, and the target that measures them. A new
+// measurement changes them here.
 const (
 	measurementsPerCore = 90_000.0 // a second, the whole collector; make soak
 	residentMiB         = 328.0    // at the peak of it, with one core at work; make soak
@@ -45,8 +45,8 @@ var usualNulls = map[string]bool{
 	"wall_sq": true, "cpu_sq": true, "wall_hist": true, "cpu_hist": true, "cores": true, "rss_bytes": true, "calls_total": true, "final": true, "sdk_stats": true,
 }
 
-// logicalBytes is what BigQuery bills these columns of a row as: 8 bytes a number or date, 2 and its
-// length a text or id, nothing for NULL.
+// logicalBytes returns the bytes that BigQuery bills for these columns of a row: 8 for a number or date,
+// 2 and its length for a text or id, none for NULL.
 func logicalBytes(t *testing.T, of []columns.Column, ids bool) (bytes float64) {
 	t.Helper()
 	for _, c := range of {
@@ -79,7 +79,7 @@ var (
 	name    = regexp.MustCompile(`\w+`)
 )
 
-// bytesRead is what a statement reads of a row, without --namespace, --service and --environment.
+// bytesRead returns the bytes that a statement reads of a row, without --namespace, --service and --environment.
 func bytesRead(t *testing.T, statement string) float64 {
 	t.Helper()
 	text, err := os.ReadFile("../regression/query/testdata/bigquery/" + statement + ".sql")
@@ -90,18 +90,18 @@ func bytesRead(t *testing.T, statement string) float64 {
 	return logicalBytes(t, slices.DeleteFunc(slices.Clone(columns.All), func(c columns.Column) bool { return !slices.Contains(names, c.Name) }), false)
 }
 
-// TestSizingIsComputed makes the table of what 10,000 records a second take.
+// TestSizingIsComputed computes the table of the resources for 10,000 records a second.
 func TestSizingIsComputed(t *testing.T) {
 	const perSecond, days = 10_000.0, 30.0
 	rows := perSecond * 86_400 // a day
 	gib := func(bytes float64) float64 { return bytes / (1 << 30) }
 	var b strings.Builder
 	line := func(what, value, how string) { fmt.Fprintf(&b, "| %s | %s | %s |\n", what, value, how) }
-	b.WriteString("| 10,000 records a second take | | from |\n|---|---|---|\n")
-	line("CPU of the collector", fmt.Sprintf("%.2f cores", perSecond/measurementsPerCore), fmt.Sprintf("one core takes %.0f a second (`make soak`)", measurementsPerCore))
+	b.WriteString("| for 10,000 records a second | | measured or computed from |\n|---|---|---|\n")
+	line("CPU of the collector", fmt.Sprintf("%.2f cores", perSecond/measurementsPerCore), fmt.Sprintf("one core handles %.0f a second (`make soak`)", measurementsPerCore))
 	line("CPU of merging and rolling up", fmt.Sprintf("%.2f cores", perSecond*(1/mergedPerCore+2/rolledPerCore)),
-		fmt.Sprintf("%.0f rows a second merged once, %.0f added up twice, beside the rows and in their place, by one core (`make bench-warehouse`)", mergedPerCore, rolledPerCore))
-	line("memory of the collector", fmt.Sprintf("%.0f MiB", residentMiB), "the peak with one core at work (`make soak`); the limiter's default is 512")
+		fmt.Sprintf("%.0f rows a second and core merged once; %.0f rolled up twice: next to the rows, and in place of them (`make bench-warehouse`)", mergedPerCore, rolledPerCore))
+	line("memory of the collector", fmt.Sprintf("%.0f MiB", residentMiB), "the peak at full load of one core (`make soak`); the limiter's default is 512 MiB")
 	line("disk a day, ids of all traces", fmt.Sprintf("%.0f GiB", gib(rows*bytesAllIDs)), fmt.Sprintf("%.1f bytes a row (`make bench-warehouse`)", bytesAllIDs))
 	line("disk a day, ids of exemplars", fmt.Sprintf("%.0f GiB", gib(rows*bytesExemplarIDs)), fmt.Sprintf("%.1f bytes a row (`make bench-warehouse`)", bytesExemplarIDs))
 	line("disk for the 7 days until rows are rolled up, ids of exemplars", fmt.Sprintf("%.0f GiB", 7*gib(rows*bytesExemplarIDs)), "the same, 7 times")
@@ -119,12 +119,12 @@ func TestSizingIsComputed(t *testing.T) {
 		once += bytesRead(t, statement)
 	}
 	week := bytesRead(t, "tails")
-	line("BigQuery, `corehour cost` over one date", fmt.Sprintf("%.1f USD", rows*(once+7*week)/(1<<40)*usdReadPerTiB),
-		fmt.Sprintf("six queries read %.0f bytes of each row of the date, the seventh %.0f of each of the 7 dates up to it; %.2f USD per TiB; `--max-bytes-billed` bounds it", once, week, usdReadPerTiB))
-	compareComputed(t, "docs/operations.md", "sizing", b.String())
+	line("BigQuery, `corehour cost` over one day", fmt.Sprintf("%.1f USD", rows*(once+7*week)/(1<<40)*usdReadPerTiB),
+		fmt.Sprintf("six queries read %.0f bytes of each row of the day, the seventh %.0f of 7 days; %.2f USD per TiB; `--max-bytes-billed` is the limit", once, week, usdReadPerTiB))
+	compareComputed(t, "docs/sizing.md", "sizing", b.String())
 }
 
-// TestVersionsOfTheSchemaAreListed makes the page's table of versions.
+// TestVersionsOfTheSchemaAreListed generates the page's table of versions.
 func TestVersionsOfTheSchemaAreListed(t *testing.T) {
 	added := map[int]int{}
 	for _, c := range columns.All {
