@@ -56,7 +56,7 @@ func (c *costFlags) checkBudgets(ctx context.Context, w *query.Warehouse, r *cos
 		}
 	}
 	b := &budgeting{Spendings: []cost.Spending{}}
-	evaluation := delivery.Look{Gone: b.resolved}
+	evaluation := delivery.Evaluation{Gone: b.resolved}
 	for _, budget := range budgets.Budgets {
 		s := r.Spend(budget)
 		b.Spendings = append(b.Spendings, s)

@@ -28,7 +28,7 @@ type deliverFlags struct {
 	timeout                           time.Duration
 	oldTimeout                        *pflag.Flag // --deliver-timeout, until the next version
 
-	router   *delivery.Desk
+	router   *delivery.Dispatcher
 	reported string // warnings of the files, as they were reported last
 }
 
@@ -85,7 +85,7 @@ func (d *deliverFlags) prepare(warehouse string, period time.Duration, stderr io
 		hold = max(4*period, 15*time.Minute)
 	}
 	clock := func() time.Time { return now() }
-	d.router = &delivery.Desk{Store: d.store(warehouse), Timeout: d.timeout, Grace: grace, Now: clock}
+	d.router = &delivery.Dispatcher{Store: d.store(warehouse), Timeout: d.timeout, Grace: grace, Now: clock}
 	if d.oldTimeout != nil && d.oldTimeout.Changed {
 		fmt.Fprintf(stderr, "corehour %s: --deliver-timeout is deprecated and goes away in the next version: use --timeout\n", name)
 	}

@@ -59,7 +59,7 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 	}
 	twice := l.State != verdict.Pending
 	if !l.OnlyLook { // its evidence stands for the other
-		out = append(out, predicate{"looks in a row", fmt.Sprint(judge.Defaults().Looks), "", &twice})
+		out = append(out, predicate{"looks in a row", fmt.Sprint(judge.Defaults().Evaluations), "", &twice})
 	}
 	if twice {
 		own := l.State == verdict.Regressed
@@ -79,7 +79,7 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 // family explains the e-value that e-BH requires, given how many hypotheses are rejected.
 func family(hypotheses int, needed, alpha float64, onlyLook bool) string {
 	if onlyLook {
-		return fmt.Sprintf("%d times what two looks take, as no other look can come", judge.OnlyLook)
+		return fmt.Sprintf("%d times what two looks take, as no other look can come", judge.LastEvaluationFactor)
 	}
 	return fmt.Sprintf("as one of %.0f of %d hypotheses, %g%% of them by mistake", float64(hypotheses)/(alpha*needed), hypotheses, 100*alpha)
 }

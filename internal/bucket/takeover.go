@@ -155,7 +155,7 @@ func (l *leftRows) bring(ctx context.Context, tree *parquet.Tree, taken *bucketC
 	if err != nil {
 		return errors.Join(err, known.Close())
 	}
-	err = tree.Later(ctx, sequence, func(items []methodspan.Item) error {
+	err = tree.ItemsAfter(ctx, sequence, func(items []methodspan.Item) error {
 		fresh := slices.DeleteFunc(items, func(it methodspan.Item) bool { return known.Committed(it.ID) })
 		l.Repeated += len(items) - len(fresh)
 		if len(fresh) == 0 {

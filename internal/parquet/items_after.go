@@ -11,10 +11,10 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// Later hands over, one write after the other, the items of the raw files that a
+// ItemsAfter hands over, one write after the other, the items of the raw files that a
 // tree lists beyond a sequence. What maintenance has made of such files is not
 // looked at.
-func (t *Tree) Later(ctx context.Context, sequence int64, take func([]methodspan.Item) error) error {
+func (t *Tree) ItemsAfter(ctx context.Context, sequence int64, take func([]methodspan.Item) error) error {
 	listed := map[string]int{}
 	type raw struct {
 		name     string

@@ -68,9 +68,9 @@ type Finding struct {
 	from   int // the first day of the window
 }
 
-// Look is what an evaluation of the last 56 days finds. It may be chance: what is reported to people
+// Evaluate returns what an evaluation of the last 56 days finds. It may be chance: what is reported to people
 // was found by nine evaluations in a row (Replay).
-func Look(h *History) ([]Finding, error) {
+func Evaluate(h *History) ([]Finding, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
 	}

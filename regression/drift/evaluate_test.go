@@ -90,11 +90,11 @@ func TestWholeServiceDrifts(t *testing.T) {
 
 func TestShortHistorySaysNothing(t *testing.T) {
 	h := history(20, LeastDays-1, func(d int) float64 { return 0.01 * float64(d) }, half)
-	if found, err := Look(h); err != nil || len(found) != 0 {
+	if found, err := Evaluate(h); err != nil || len(found) != 0 {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	h.Rows[5].Caller = 7
-	if _, err := Look(h); err == nil || !strings.Contains(err.Error(), "row 5") {
+	if _, err := Evaluate(h); err == nil || !strings.Contains(err.Error(), "row 5") {
 		t.Errorf("a row of no caller: %v", err)
 	}
 	// Days without records are left out.

@@ -63,8 +63,8 @@ func TestManyLayers(t *testing.T) {
 	done := make(chan *judge.Result, 1)
 	go func() {
 		o := judge.Defaults()
-		o.WarmUp, o.Looks = 0, 1
-		r, _, err := judge.Look(d, o, judge.Memory{})
+		o.WarmUp, o.Evaluations = 0, 1
+		r, _, err := judge.Evaluate(d, o, judge.Memory{})
 		if err != nil {
 			t.Error(err)
 		}

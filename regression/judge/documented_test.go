@@ -9,7 +9,7 @@ import (
 
 func TestDocumentedFigures(t *testing.T) {
 	o := Defaults()
-	if apartInflation != 2 || o.Looks != 2 || leastVoters != 5 || len(scales) != 3 || mostMoved < 1.0/3 || mostMoved > 0.4 {
+	if apartInflation != 2 || o.Evaluations != 2 || leastVoters != 5 || len(scales) != 3 || mostMoved < 1.0/3 || mostMoved > 0.4 {
 		t.Error("docs/statistics.md says these in words")
 	}
 	documented.Says(t, "statistics.md",
@@ -37,7 +37,7 @@ func TestDocumentedFigures(t *testing.T) {
 		fmt.Sprintf("the k-th is at least m/(%g k)", o.Alpha),
 		fmt.Sprintf("%g records on both sides, a change of at least %g%%, two looks in a row, and the last slot still up, if it has %d records", o.Records, 100*o.LeastChange, lastRecords),
 		"to a fifth of what moved, and that is known",
-		fmt.Sprintf("raised takes %d times the evidence", OnlyLook),
+		fmt.Sprintf("raised takes %d times the evidence", LastEvaluationFactor),
 		fmt.Sprintf("from %g%%. Calls are weighed", 100*leastCallsChange),
 		fmt.Sprintf("where its own cost is not known, %g%% of it", 100*o.Explained),
 	)

@@ -9,20 +9,20 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// Look judges all methods by the complete slots. memory is that of the evaluation
+// Evaluate judges all methods by the complete slots. memory is that of the evaluation
 // before; the one to keep for the next is returned.
-func Look(d *Deployment, o Options, memory Memory) (*Result, Memory, error) {
-	results, memory, err := LookAll([]*Deployment{d}, o, memory)
+func Evaluate(d *Deployment, o Options, memory Memory) (*Result, Memory, error) {
+	results, memory, err := EvaluateAll([]*Deployment{d}, o, memory)
 	if err != nil {
 		return nil, memory, err
 	}
 	return results[0], memory, nil
 }
 
-// LookAll judges the methods of deployments that are one and the same, measured by
+// EvaluateAll judges the methods of deployments that are one and the same, measured by
 // several metrics: each method in one of them, all as one family of hypotheses. The
 // whole service and the calls are those of the first.
-func LookAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory, error) {
+func EvaluateAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory, error) {
 	if err := o.validate(); err != nil {
 		return nil, memory, err
 	}
@@ -48,7 +48,7 @@ func LookAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory, err
 	seen := first.x.d.Begin.Add(first.x.d.Slot * time.Duration(first.x.d.Slots))
 	memory = memory.next(seen, append(raise(costs, o.LeastChange, first.o), raise(calls, leastCallsChange, first.o)...))
 	for _, c := range slices.Concat(costs, calls) {
-		if n := memory.count(c.subject()); n >= o.Looks {
+		if n := memory.count(c.subject()); n >= o.Evaluations {
 			c.verdict.State = Regressed
 		} else if n > 0 {
 			c.verdict.State = Pending

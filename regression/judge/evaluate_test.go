@@ -69,7 +69,7 @@ func TestCallerWithGrowthOfItsOwn(t *testing.T) {
 // else is known; what is, is reported.
 func TestCallersAmidNoise(t *testing.T) {
 	o := judge.Defaults()
-	o.Looks = 1
+	o.Evaluations = 1
 	const seeds = 40
 	for _, c := range []struct {
 		upset, own float64
@@ -88,7 +88,7 @@ func TestCallersAmidNoise(t *testing.T) {
 			s.bases, s.heads, s.upset = 3, 3, c.upset
 			s.at("Parse").self[1] *= 1.5
 			s.at("Total").self[1] *= c.own
-			r, _, err := judge.Look(s.deployment(seed), o, judge.Memory{})
+			r, _, err := judge.Evaluate(s.deployment(seed), o, judge.Memory{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,13 +202,13 @@ func TestMethodNamedLikeAPair(t *testing.T) {
 	like.at("Price -> Parse").self[1] *= 2
 	pair.at("Price").calls[1] = map[string]float64{"Parse": 3}
 	d := like.deployment(20)
-	_, memory, err := judge.Look(d, judge.Defaults(), judge.Memory{})
+	_, memory, err := judge.Evaluate(d, judge.Defaults(), judge.Memory{})
 	if err != nil || memory.InARow[""]["Price -> Parse"] != 1 {
 		t.Fatal(memory, err)
 	}
 	shown := pair.deployment(20)
 	memory.Seen = memory.Seen.Add(-shown.Slot)
-	r, memory, err := judge.Look(shown, judge.Defaults(), memory)
+	r, memory, err := judge.Evaluate(shown, judge.Defaults(), memory)
 	if err != nil || memory.InARow["Price"]["Parse"] != 1 {
 		t.Fatal(memory, err)
 	}
@@ -260,7 +260,7 @@ func TestOneLookIsNotEnough(t *testing.T) {
 	s := newShop()
 	s.at("Tax").self[1] *= 2
 	d := s.deployment(10)
-	r, memory, err := judge.Look(d, judge.Defaults(), judge.Memory{})
+	r, memory, err := judge.Evaluate(d, judge.Defaults(), judge.Memory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,12 +276,12 @@ func TestOneLookIsNotEnough(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The same slots again are the same evaluation; one more slot is another.
-	r, again, err := judge.Look(d, judge.Defaults(), stored)
+	r, again, err := judge.Evaluate(d, judge.Defaults(), stored)
 	if err != nil || len(r.Alerts) != 0 || !reflect.DeepEqual(again.InARow, stored.InARow) {
 		t.Errorf("the same look counted twice: %v %v %v", again, alerted(r), err)
 	}
 	d.Slots++
-	r, _, err = judge.Look(d, judge.Defaults(), again)
+	r, _, err = judge.Evaluate(d, judge.Defaults(), again)
 	if err != nil || verdictOf(t, r, "Tax").State != judge.Regressed {
 		t.Errorf("after two looks: %v %v", alerted(r), err)
 	}
@@ -292,7 +292,7 @@ func TestInvariance(t *testing.T) {
 	s := newShop()
 	s.at("Tax").self[1] *= 1.15
 	d := s.deployment(11)
-	want, _, err := judge.Look(d, judge.Defaults(), judge.Memory{})
+	want, _, err := judge.Evaluate(d, judge.Defaults(), judge.Memory{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestInvariance(t *testing.T) {
 		c.Sum, c.Capped, c.Log = 1000*c.Sum, 1000*c.Capped, c.Log+c.Weight*math.Log(1000)
 	}
 	for name, other := range map[string]*judge.Deployment{"shuffled": &shuffled, "scaled": &scaled} {
-		got, _, err := judge.Look(other, judge.Defaults(), judge.Memory{})
+		got, _, err := judge.Evaluate(other, judge.Defaults(), judge.Memory{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,8 +322,8 @@ func TestInvariance(t *testing.T) {
 
 func TestSameCellsSameVerdicts(t *testing.T) {
 	d := newShop().deployment(12)
-	a, _, _ := judge.Look(d, judge.Defaults(), judge.Memory{})
-	b, _, _ := judge.Look(d, judge.Defaults(), judge.Memory{})
+	a, _, _ := judge.Evaluate(d, judge.Defaults(), judge.Memory{})
+	b, _, _ := judge.Evaluate(d, judge.Defaults(), judge.Memory{})
 	if !reflect.DeepEqual(a, b) {
 		t.Error("two looks at the same cells differ")
 	}
@@ -343,23 +343,23 @@ func TestOneInstanceEachIsSaid(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	bad := judge.Options{WarmUp: -time.Second, Alpha: 2}
-	_, _, err := judge.Look(newShop().deployment(1), bad, judge.Memory{})
+	_, _, err := judge.Evaluate(newShop().deployment(1), bad, judge.Memory{})
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, name := range []string{"WarmUp", "Records", "Looks", "Alpha", "Inflation", "Explained"} {
+	for _, name := range []string{"WarmUp", "Records", "Evaluations", "Alpha", "Inflation", "Explained"} {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %s", err, name)
 		}
 	}
 	d := newShop().deployment(1)
 	d.Cells[3].Instance = 99
-	if _, _, err := judge.Look(d, judge.Defaults(), judge.Memory{}); err == nil || !strings.Contains(err.Error(), "cell 3") {
+	if _, _, err := judge.Evaluate(d, judge.Defaults(), judge.Memory{}); err == nil || !strings.Contains(err.Error(), "cell 3") {
 		t.Errorf("a cell of no instance: %v", err)
 	}
 	d = newShop().deployment(1)
 	d.Cells[4].Log = math.Inf(-1) // of a call of 0 ns
-	if _, _, err := judge.Look(d, judge.Defaults(), judge.Memory{}); err == nil || !strings.Contains(err.Error(), "cell 4") {
+	if _, _, err := judge.Evaluate(d, judge.Defaults(), judge.Memory{}); err == nil || !strings.Contains(err.Error(), "cell 4") {
 		t.Errorf("a sum without end: %v", err)
 	}
 }
@@ -380,7 +380,7 @@ func TestVerdictsAreJSON(t *testing.T) {
 		}
 		o := judge.Defaults()
 		o.Records = 1
-		result, _, err := judge.Look(d, o, judge.Memory{})
+		result, _, err := judge.Evaluate(d, o, judge.Memory{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// OnlyLook is how much more evidence one evaluation takes that no other will confirm.
-const OnlyLook = 20
+// LastEvaluationFactor is how much more evidence one evaluation takes that no other will confirm.
+const LastEvaluationFactor = 20
 
 // confirmLast decides what a last evaluation raised for the first time. Another evaluation is there
 // to tell what lasts from what passes; where none can come, more evidence has to.
@@ -16,12 +16,12 @@ func confirmLast(family []*compared, o Options) {
 		if v.State != Pending {
 			continue
 		}
-		v.OnlyLook = true
-		v.NeededE *= OnlyLook
+		v.LastEvaluation = true
+		v.NeededE *= LastEvaluationFactor
 		c.describePower(math.Log(v.NeededE), o)
 		if v.EValue >= v.NeededE {
 			v.State = Regressed
-			v.Warnings = append(v.Warnings, fmt.Sprintf("reported by the last evaluation alone, with %d times the evidence, because no other can follow", OnlyLook))
+			v.Warnings = append(v.Warnings, fmt.Sprintf("reported by the last evaluation alone, with %d times the evidence, because no other can follow", LastEvaluationFactor))
 			continue
 		}
 		v.State, c.proven = NotProven, false

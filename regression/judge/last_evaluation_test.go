@@ -12,12 +12,12 @@ import (
 func ended(t *testing.T, d *judge.Deployment, slots int, over bool) *judge.Result {
 	t.Helper()
 	d.Slots = slots - 1
-	_, memory, err := judge.Look(d, judge.Defaults(), judge.Memory{})
+	_, memory, err := judge.Evaluate(d, judge.Defaults(), judge.Memory{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.Slots, d.Over = slots, over
-	r, _, err := judge.Look(d, judge.Defaults(), memory)
+	r, _, err := judge.Evaluate(d, judge.Defaults(), memory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,20 +43,20 @@ func TestTheLastLookDecides(t *testing.T) {
 				}
 			}
 			warnings := strings.Join(after.Warnings, " ")
-			switch enough := before.EValue >= judge.OnlyLook*before.NeededE; {
+			switch enough := before.EValue >= judge.LastEvaluationFactor*before.NeededE; {
 			case before.State != judge.Pending: // two looks agree, or none raised it
-				if after.State != before.State || after.OnlyLook || len(after.Warnings) > 0 {
+				if after.State != before.State || after.LastEvaluation || len(after.Warnings) > 0 {
 					t.Fatalf("+%d%%, %d slots: %s becomes %s, %q", percent, slots, before.State, after.State, warnings)
 				}
 			case enough:
 				told++
-				if after.State != judge.Regressed || !after.OnlyLook || !strings.Contains(warnings, "reported by the last evaluation alone, with 20 times the evidence") {
+				if after.State != judge.Regressed || !after.LastEvaluation || !strings.Contains(warnings, "reported by the last evaluation alone, with 20 times the evidence") {
 					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, slots, after.EValue, after.NeededE, after.State, warnings)
 				}
 				wantAlerts(t, over, "regression Tax")
 			default:
 				refused++
-				if after.State != judge.NotProven || !after.OnlyLook || !strings.Contains(warnings, "in the last evaluation alone, e-value ") {
+				if after.State != judge.NotProven || !after.LastEvaluation || !strings.Contains(warnings, "in the last evaluation alone, e-value ") {
 					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, slots, after.EValue, after.NeededE, after.State, warnings)
 				}
 				wantAlerts(t, over)

@@ -19,8 +19,8 @@ type Options struct {
 	// Margin is a change that is nobody's concern, as a share: e-values are made
 	// against the hypothesis that the change is at most this.
 	Margin float64
-	// Looks is the number of evaluations in a row that must raise a method.
-	Looks int
+	// Evaluations is the number in a row that must raise a method.
+	Evaluations int
 	// Alpha is the share of false ones among what is raised in a deployment.
 	Alpha float64
 	// Inflation multiplies all variances: what the model of the errors leaves out.
@@ -34,7 +34,7 @@ type Options struct {
 func Defaults() Options {
 	return Options{
 		WarmUp: Learn, Records: 30, LeastChange: 0.02, Margin: 0.01,
-		Looks: 2, Alpha: 0.05, Inflation: 1.2, Explained: 0.8,
+		Evaluations: 2, Alpha: 0.05, Inflation: 1.2, Explained: 0.8,
 	}
 }
 
@@ -52,7 +52,7 @@ func (o Options) validate() error {
 	refuse(!(o.Records >= 1), "Records", "at least 1", o.Records)
 	refuse(!(o.Margin >= 0), "Margin", "at least 0", o.Margin)
 	refuse(!(o.LeastChange >= o.Margin), "LeastChange", "at least Margin", o.LeastChange)
-	refuse(o.Looks < 1, "Looks", "at least 1", o.Looks)
+	refuse(o.Evaluations < 1, "Evaluations", "at least 1", o.Evaluations)
 	refuse(!(o.Alpha > 0 && o.Alpha < 1), "Alpha", "between 0 and 1", o.Alpha)
 	refuse(!(o.Inflation >= 1), "Inflation", "at least 1", o.Inflation)
 	refuse(!(o.Explained > 0 && o.Explained <= 1), "Explained", "above 0 and at most 1", o.Explained)

@@ -75,7 +75,7 @@ func costReason(v *Verdict) string {
 		return join(fmt.Sprintf("not enough data: %s with what hosts and processes differ by", interval(v)), parts(v),
 			"more processes of both versions would decide it")
 	case NotProven:
-		if v.LogE >= math.Log(v.NeededE) && !v.OnlyLook && v.Change > 0 {
+		if v.LogE >= math.Log(v.NeededE) && !v.LastEvaluation && v.Change > 0 {
 			return join(evidence, "in the last time bucket it was no longer more expensive", parts(v))
 		}
 		return join(fmt.Sprintf("~ no regression found; %s", power(v)), parts(v))

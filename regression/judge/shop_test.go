@@ -149,7 +149,7 @@ func watch(t *testing.T, d *judge.Deployment, o judge.Options) *judge.Result {
 	var last *judge.Result
 	slots := d.Slots
 	for d.Slots = 1; d.Slots <= slots; d.Slots++ {
-		result, next, err := judge.Look(d, o, memory)
+		result, next, err := judge.Evaluate(d, o, memory)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,9 +75,9 @@ type Verdict struct {
 	LogE   float64 `json:"log_e"`
 	// NeededE is what EValue has to reach given those of all others, by e-BH.
 	NeededE float64 `json:"needed_e_value"`
-	// OnlyLook tells that the last evaluation raised it, the one before did not, and no
+	// LastEvaluation reports that the last evaluation raised it, the one before did not, and no
 	// other can come: NeededE is what one evaluation takes then.
-	OnlyLook bool `json:"only_look,omitempty"`
+	LastEvaluation bool `json:"only_look,omitempty"`
 	// Seen90 is the change that would have been raised with 90% probability, and
 	// PowerAt10 the probability that 10% would have.
 	Seen90    float64 `json:"seen_90"`

@@ -45,13 +45,13 @@ func (d *Deployment) ended(o judge.Options) (e Ended) {
 	for _, end := range Ends {
 		shown := d.Deployment
 		shown.Slots = d.before + end - 1
-		_, memory, err := judge.Look(&shown, o, judge.Memory{})
+		_, memory, err := judge.Evaluate(&shown, o, judge.Memory{})
 		if err != nil {
 			panic(err) // the harness drew a deployment that is none
 		}
 		shown.Slots++
 		shown.Over = true
-		result, _, err := judge.Look(&shown, o, memory)
+		result, _, err := judge.Evaluate(&shown, o, memory)
 		if err != nil {
 			panic(err)
 		}

@@ -20,7 +20,7 @@ type pipeline struct {
 func (p *pipeline) Look(d *Deployment, slots int) []int {
 	shown := d.Deployment
 	shown.Slots = d.before + slots
-	result, memory, err := judge.Look(&shown, p.options, p.memory)
+	result, memory, err := judge.Evaluate(&shown, p.options, p.memory)
 	if err != nil {
 		panic(err) // the harness drew a deployment that is none
 	}

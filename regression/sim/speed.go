@@ -11,7 +11,7 @@ import (
 // three.
 func JudgeSeconds(d *Deployment) (float64, error) {
 	return least(func() error {
-		_, _, err := judge.Look(&d.Deployment, judge.Defaults(), judge.Memory{})
+		_, _, err := judge.Evaluate(&d.Deployment, judge.Defaults(), judge.Memory{})
 		return err
 	})
 }
@@ -19,7 +19,7 @@ func JudgeSeconds(d *Deployment) (float64, error) {
 // DriftSeconds is how long one evaluation takes at a history, the least of three.
 func DriftSeconds(h *History) (float64, error) {
 	return least(func() error {
-		_, err := drift.Look(&h.History)
+		_, err := drift.Evaluate(&h.History)
 		return err
 	})
 }

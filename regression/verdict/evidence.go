@@ -197,9 +197,9 @@ func evaluate(subjects []*subject, o Options) ([]*judge.Result, error) {
 	rule := o.rule()
 	var memory judge.Memory
 	slots := subjects[0].deployment.Slots
-	for earlier := max(1, slots-rule.Looks+1); earlier < slots; earlier++ {
+	for earlier := max(1, slots-rule.Evaluations+1); earlier < slots; earlier++ {
 		var err error
-		if _, memory, err = judge.LookAll(upTo(subjects, earlier), rule, memory); err != nil {
+		if _, memory, err = judge.EvaluateAll(upTo(subjects, earlier), rule, memory); err != nil {
 			return nil, err
 		}
 	}
@@ -207,7 +207,7 @@ func evaluate(subjects []*subject, o Options) ([]*judge.Result, error) {
 	for i, s := range subjects {
 		last[i].Over = s.deployment.Over
 	}
-	results, _, err := judge.LookAll(last, rule, memory)
+	results, _, err := judge.EvaluateAll(last, rule, memory)
 	return results, err
 }
 
@@ -327,7 +327,7 @@ func lineOf(v judge.Verdict, metric query.Metric) Line {
 		l.EValue = &e
 		l.NeededEValue = &v.NeededE
 	}
-	l.OnlyLook = v.OnlyLook
+	l.OnlyLook = v.LastEvaluation
 	l.Measured, l.Inclusive = partOf(v.Measured), partOf(v.Inclusive)
 	l.CommonReason = v.CommonReason
 	if v.Common != nil {

@@ -60,9 +60,9 @@ func (k *firstKnown) at(slots int) (map[[3]string]bool, error) {
 	rule := k.options.rule()
 	var memory judge.Memory
 	var results []*judge.Result
-	for n := max(1, slots-rule.Looks+1); n <= slots; n++ {
+	for n := max(1, slots-rule.Evaluations+1); n <= slots; n++ {
 		var err error
-		if results, memory, err = judge.LookAll(upTo(k.subjects, n), rule, memory); err != nil {
+		if results, memory, err = judge.EvaluateAll(upTo(k.subjects, n), rule, memory); err != nil {
 			return nil, err
 		}
 	}

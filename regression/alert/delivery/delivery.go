@@ -29,8 +29,8 @@ type Target struct {
 	Owner string
 }
 
-// Desk delivers. The nil values of its fields mean nobody, nothing and nowhere.
-type Desk struct {
+// Dispatcher delivers. The nil values of its fields mean nobody, nothing and nowhere.
+type Dispatcher struct {
 	Store    *state.Store
 	Owners   *rules.Owners
 	Silences *rules.Silences
@@ -43,9 +43,9 @@ type Desk struct {
 	later map[string]time.Time // sinks that want to be left alone until then
 }
 
-// Look is what one evaluation found. ThresholdPercent is the change that the rule wants,
+// Evaluation is what one evaluation found. ThresholdPercent is the change that the rule wants,
 // by which growth beyond an accepted level is judged too.
-type Look struct {
+type Evaluation struct {
 	Alerts           []alert.Alert
 	ThresholdPercent float64
 	Gone             func(*alert.Alert) (why string, gone bool)
@@ -73,7 +73,7 @@ type Sorted struct {
 
 // Sort gives alerts their owners and leaves out what nobody is to be notified. It only
 // reads the state.
-func (d *Desk) Sort(l Look) (*Sorted, error) {
+func (d *Dispatcher) Sort(l Evaluation) (*Sorted, error) {
 	s, err := d.Store.Read()
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (d *Desk) Sort(l Look) (*Sorted, error) {
 	return d.sort(s, l), nil
 }
 
-func (d *Desk) sort(s *state.State, l Look) *Sorted {
+func (d *Dispatcher) sort(s *state.State, l Evaluation) *Sorted {
 	out := &Sorted{Raised: []alert.Alert{}, Accepted: []Accepted{}, Silenced: []Silenced{}}
 	seen := map[string]bool{}
 	for i := range l.Alerts {
@@ -105,7 +105,7 @@ func (d *Desk) sort(s *state.State, l Look) *Sorted {
 
 // Handle sorts what an evaluation found, remembers it and sends what is to be sent. An
 // error of a sink is a *Undelivered; the alerts count all the same.
-func (d *Desk) Handle(ctx context.Context, l Look) (*Sorted, error) {
+func (d *Dispatcher) Handle(ctx context.Context, l Evaluation) (*Sorted, error) {
 	if len(d.Targets) == 0 {
 		return d.Sort(l)
 	}
@@ -120,7 +120,7 @@ func (d *Desk) Handle(ctx context.Context, l Look) (*Sorted, error) {
 		for i := range sorted.Accepted {
 			accepted[sorted.Accepted[i].ID] = sorted.Accepted[i].Accepted.String()
 		}
-		s.Merge(state.Look{At: d.Now().UTC(), Raised: sorted.Raised, Silenced: silenced, Gone: func(a *alert.Alert) (string, bool) {
+		s.Merge(state.Evaluation{At: d.Now().UTC(), Raised: sorted.Raised, Silenced: silenced, Gone: func(a *alert.Alert) (string, bool) {
 			if why, ok := accepted[a.ID]; ok {
 				return why, true
 			}
@@ -149,7 +149,7 @@ func (u *Undelivered) Unwrap() error { return u.Err }
 
 // Flush sends what is waiting, to all sinks side by side, within the timeout. When
 // ctx ends, the grace is what is left.
-func (d *Desk) Flush(ctx context.Context) error {
+func (d *Dispatcher) Flush(ctx context.Context) error {
 	s, err := d.Store.Read()
 	if err != nil || len(d.Targets) == 0 {
 		return err
@@ -195,7 +195,7 @@ func (d *Desk) Flush(ctx context.Context) error {
 
 // goesTo reports whether an alert goes to a sink: to those of its owner, or, if he has
 // none, to those of everybody.
-func (d *Desk) goesTo(a *alert.Alert, t Target) bool {
+func (d *Dispatcher) goesTo(a *alert.Alert, t Target) bool {
 	if a.Owner != "" {
 		for _, other := range d.Targets {
 			if other.Owner == a.Owner {
@@ -207,7 +207,7 @@ func (d *Desk) goesTo(a *alert.Alert, t Target) bool {
 }
 
 // send tells one sink everything, message by message, and notes what it took.
-func (d *Desk) send(ctx context.Context, t Target, pending map[alert.Status][]alert.Alert, mu *sync.Mutex) error {
+func (d *Dispatcher) send(ctx context.Context, t Target, pending map[alert.Status][]alert.Alert, mu *sync.Mutex) error {
 	left := len(pending[alert.Firing]) + len(pending[alert.Resolved])
 	var refused []error
 	for _, status := range []alert.Status{alert.Firing, alert.Resolved} {

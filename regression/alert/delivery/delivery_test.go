@@ -49,12 +49,12 @@ func (f *fake) Send(ctx context.Context, m alert.Message) error {
 
 func (f *fake) tookAll() string { return strings.Join(f.took, ", ") }
 
-func desk(dir string, targets ...Target) *Desk {
-	return &Desk{Store: state.At(dir), Targets: targets, Timeout: 30 * time.Second, Grace: 10 * time.Second, Now: time.Now}
+func dispatcher(dir string, targets ...Target) *Dispatcher {
+	return &Dispatcher{Store: state.At(dir), Targets: targets, Timeout: 30 * time.Second, Grace: 10 * time.Second, Now: time.Now}
 }
 
-func look(gone bool, ids ...string) Look {
-	l := Look{ThresholdPercent: 10, Gone: func(*alert.Alert) (string, bool) { return "gone", gone }}
+func evaluationOf(gone bool, ids ...string) Evaluation {
+	l := Evaluation{ThresholdPercent: 10, Gone: func(*alert.Alert) (string, bool) { return "gone", gone }}
 	for _, id := range ids {
 		l.Alerts = append(l.Alerts, alert.Alert{ID: id, Kind: alert.Regression, Service: "service-" + id, Method: id, Head: 2, Base: 1})
 	}
@@ -67,12 +67,12 @@ func TestOnceOverRestarts(t *testing.T) {
 		dir := t.TempDir()
 		a := &fake{name: "a"}
 		for range 3 {
-			if _, err := desk(dir, Target{Sink: a}).Handle(t.Context(), look(false, "x", "y")); err != nil {
+			if _, err := dispatcher(dir, Target{Sink: a}).Handle(t.Context(), evaluationOf(false, "x", "y")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for range 2 {
-			if _, err := desk(dir, Target{Sink: a}).Handle(t.Context(), look(true, "y")); err != nil {
+			if _, err := dispatcher(dir, Target{Sink: a}).Handle(t.Context(), evaluationOf(true, "y")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -87,9 +87,9 @@ func TestOneSinkDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		up, down := &fake{name: "up"}, &fake{name: "down", hangs: true}
-		d := desk(dir, Target{Sink: up}, Target{Sink: down})
+		d := dispatcher(dir, Target{Sink: up}, Target{Sink: down})
 		begin := time.Now()
-		sorted, err := d.Handle(t.Context(), look(false, "x"))
+		sorted, err := d.Handle(t.Context(), evaluationOf(false, "x"))
 		var undelivered *Undelivered
 		if !errors.As(err, &undelivered) || undelivered.Sink != "down" || undelivered.Alerts != 1 || len(sorted.Raised) != 1 {
 			t.Errorf("%v %+v", err, sorted)
@@ -98,7 +98,7 @@ func TestOneSinkDown(t *testing.T) {
 			t.Errorf("took %s after %s", up.tookAll(), time.Since(begin))
 		}
 		down.hangs = false
-		if _, err := desk(dir, Target{Sink: up}, Target{Sink: down}).Handle(t.Context(), look(false, "x")); err != nil {
+		if _, err := dispatcher(dir, Target{Sink: up}, Target{Sink: down}).Handle(t.Context(), evaluationOf(false, "x")); err != nil {
 			t.Error(err)
 		}
 		if up.tookAll() != "firing x" || down.tookAll() != "firing x" {
@@ -110,16 +110,16 @@ func TestOneSinkDown(t *testing.T) {
 // Told to end, what is under way has the grace and no more.
 func TestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := desk(t.TempDir(), Target{Sink: &fake{name: "down", hangs: true}})
+		d := dispatcher(t.TempDir(), Target{Sink: &fake{name: "down", hangs: true}})
 		ctx, cancel := context.WithCancel(t.Context())
 		begin := time.Now()
 		time.AfterFunc(time.Second, cancel)
-		if _, err := d.Handle(ctx, look(false, "x")); err == nil || time.Since(begin) != time.Second+d.Grace {
+		if _, err := d.Handle(ctx, evaluationOf(false, "x")); err == nil || time.Since(begin) != time.Second+d.Grace {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}
 		// One that answers in time is still told after the end.
 		slow := &fake{name: "slow", fails: []error{&sink.Failure{Reason: "busy", Retry: true, After: 5 * time.Second}}}
-		if _, err := desk(t.TempDir(), Target{Sink: slow}).Handle(ctx, look(false, "x")); err != nil || slow.tookAll() != "firing x" {
+		if _, err := dispatcher(t.TempDir(), Target{Sink: slow}).Handle(ctx, evaluationOf(false, "x")); err != nil || slow.tookAll() != "firing x" {
 			t.Errorf("%v: took %s", err, slow.tookAll())
 		}
 	})
@@ -129,9 +129,9 @@ func TestGrace(t *testing.T) {
 func TestLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "f", fails: []error{&sink.Failure{Reason: "later", Retry: true, After: time.Hour}}}
-		d := desk(t.TempDir(), Target{Sink: f})
+		d := dispatcher(t.TempDir(), Target{Sink: f})
 		for _, want := range []string{"", "", "firing x"} {
-			_, _ = d.Handle(t.Context(), look(false, "x"))
+			_, _ = d.Handle(t.Context(), evaluationOf(false, "x"))
 			if f.tookAll() != want {
 				t.Errorf("after %s: took %q", time.Now(), f.tookAll())
 			}
@@ -160,7 +160,7 @@ func TestSettledBeforeTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := &fake{name: "busy", fails: []error{&sink.Failure{Reason: "later", Retry: true, After: time.Hour}}}
 		last := &asked{fake: fake{name: "last"}, other: busy}
-		_, err := desk(t.TempDir(), Target{Sink: busy}, Target{Sink: last}).Handle(t.Context(), look(false, "x"))
+		_, err := dispatcher(t.TempDir(), Target{Sink: busy}, Target{Sink: last}).Handle(t.Context(), evaluationOf(false, "x"))
 		if err == nil || len(busy.fails) != 0 || last.tookAll() != "firing x" {
 			t.Errorf("%v: the busy one was told %d times, the last took %s", err, 1-len(busy.fails), last.tookAll())
 		}
@@ -176,9 +176,9 @@ func TestAllBusy(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		targets = append(targets, Target{Sink: &fake{name: name, fails: []error{&sink.Failure{Reason: "later", Retry: true, After: time.Hour}}}})
 	}
-	d := desk(t.TempDir(), targets...)
+	d := dispatcher(t.TempDir(), targets...)
 	for range 2 {
-		_, _ = d.Handle(t.Context(), look(false, "x"))
+		_, _ = d.Handle(t.Context(), evaluationOf(false, "x"))
 		if len(d.later) != len(targets) {
 			t.Errorf("%d of %d are left alone", len(d.later), len(targets))
 		}
@@ -194,7 +194,7 @@ func TestAllBusy(t *testing.T) {
 func TestRefusedMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "f", fails: []error{&sink.Failure{Reason: "answered 400"}}}
-		_, err := desk(t.TempDir(), Target{Sink: f}).Handle(t.Context(), look(false, "x", "y"))
+		_, err := dispatcher(t.TempDir(), Target{Sink: f}).Handle(t.Context(), evaluationOf(false, "x", "y"))
 		var undelivered *Undelivered
 		if !errors.As(err, &undelivered) || undelivered.Alerts != 1 || f.tookAll() != "firing y" {
 			t.Errorf("%v: took %s", err, f.tookAll())
@@ -214,9 +214,9 @@ func TestRouting(t *testing.T) {
 			t.Fatal(err)
 		}
 		all, own := &fake{name: "all"}, &fake{name: "own"}
-		d := desk(t.TempDir(), Target{Sink: all}, Target{Sink: own, Owner: "xs"})
+		d := dispatcher(t.TempDir(), Target{Sink: all}, Target{Sink: own, Owner: "xs"})
 		d.Owners, d.Silences = owners, silences
-		sorted, err := d.Handle(t.Context(), look(false, "s", "x", "y", "z"))
+		sorted, err := d.Handle(t.Context(), evaluationOf(false, "s", "x", "y", "z"))
 		if err != nil || own.tookAll() != "firing x" || all.tookAll() != "firing y, firing z" {
 			t.Errorf("%v: own took %s, all %s", err, own.tookAll(), all.tookAll())
 		}
@@ -230,7 +230,7 @@ func TestRouting(t *testing.T) {
 func TestSaidTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "f"}
-		sorted, err := desk(t.TempDir(), Target{Sink: f}).Handle(t.Context(), look(false, "x", "x", "y"))
+		sorted, err := dispatcher(t.TempDir(), Target{Sink: f}).Handle(t.Context(), evaluationOf(false, "x", "x", "y"))
 		if err != nil || len(sorted.Raised) != 2 || f.tookAll() != "firing x, firing y" {
 			t.Errorf("%v: %d raised, took %s", err, len(sorted.Raised), f.tookAll())
 		}
@@ -240,14 +240,14 @@ func TestSaidTwice(t *testing.T) {
 // An open alert keeps the time at which it was raised; one that comes back is raised again.
 func TestRaisedAt(t *testing.T) {
 	f := &fake{name: "f"}
-	d := desk(t.TempDir(), Target{Sink: f})
+	d := dispatcher(t.TempDir(), Target{Sink: f})
 	begin := time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
 	for i, want := range []int{0, 0, -1, 3, 3} { // minutes
 		at := begin.Add(time.Duration(i) * time.Minute)
 		d.Now = func() time.Time { return at }
-		l := look(true, "a")
+		l := evaluationOf(true, "a")
 		if want < 0 {
-			l = look(true)
+			l = evaluationOf(true)
 		}
 		sorted, err := d.Handle(t.Context(), l)
 		if err != nil {
@@ -267,7 +267,7 @@ func TestRaisedAt(t *testing.T) {
 // Without sinks the state is read, for what was accepted, and never written.
 func TestWithoutSinks(t *testing.T) {
 	dir := t.TempDir() + "/none"
-	sorted, err := desk(dir).Handle(t.Context(), look(false, "x"))
+	sorted, err := dispatcher(dir).Handle(t.Context(), evaluationOf(false, "x"))
 	if err != nil || len(sorted.Raised) != 1 {
 		t.Errorf("%+v %v", sorted, err)
 	}
@@ -280,13 +280,13 @@ func TestWithoutSinks(t *testing.T) {
 // worse, and of one that came back; a message that is sent again has the id it had.
 func TestIDsOfMessages(t *testing.T) {
 	f := &fake{name: "hook", fails: []error{&sink.Failure{Reason: "lost", Retry: false}}}
-	d := desk(t.TempDir(), Target{Sink: f})
+	d := dispatcher(t.TempDir(), Target{Sink: f})
 	at := time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
 	d.Now = func() time.Time { return at }
 	for _, severity := range []alert.Severity{alert.Warning, alert.Warning, alert.Critical, "", alert.Critical} {
-		l := look(true, "a")
+		l := evaluationOf(true, "a")
 		if l.Alerts[0].Severity = severity; severity == "" {
-			l = look(true)
+			l = evaluationOf(true)
 		}
 		if _, err := d.Handle(t.Context(), l); err != nil && len(f.ids) > 0 {
 			t.Fatal(err)

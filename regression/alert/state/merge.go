@@ -7,8 +7,8 @@ import (
 	"github.com/corehour/corehour/regression/alert"
 )
 
-// Look is what one evaluation found.
-type Look struct {
+// Evaluation is what one evaluation found.
+type Evaluation struct {
 	At time.Time
 	// Raised are the alerts, Silenced those of them that nobody is to be notified.
 	Raised, Silenced []alert.Alert
@@ -19,7 +19,7 @@ type Look struct {
 }
 
 // Merge takes in what an evaluation found.
-func (s *State) Merge(l Look) {
+func (s *State) Merge(l Evaluation) {
 	found := map[string]bool{}
 	raise := func(alerts []alert.Alert, silenced bool) {
 		for i := range alerts {

@@ -44,7 +44,7 @@ func TestLife(t *testing.T) {
 	at := noon
 	look := func(gone bool, alerts ...alert.Alert) {
 		at = at.Add(time.Minute)
-		s.Merge(Look{At: at, Raised: alerts, Gone: func(*alert.Alert) (string, bool) { return "gone", gone }})
+		s.Merge(Evaluation{At: at, Raised: alerts, Gone: func(*alert.Alert) (string, bool) { return "gone", gone }})
 	}
 	expect := func(step, want string) {
 		t.Helper()
@@ -70,7 +70,7 @@ func TestLife(t *testing.T) {
 	expect("gone", "resolved b")
 	look(true, raised("a", alert.Info), raised("b", alert.Info))
 	expect("back", "firing b")
-	s.Merge(Look{At: at, Silenced: []alert.Alert{raised("c", alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", false }})
+	s.Merge(Evaluation{At: at, Silenced: []alert.Alert{raised("c", alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", false }})
 	expect("silenced", "")
 	look(false, raised("c", alert.Info))
 	expect("the silence ended", "firing c")
@@ -88,8 +88,8 @@ func TestLife(t *testing.T) {
 // An alert that no sink ever heard of goes without a word.
 func TestGoneUntold(t *testing.T) {
 	s := &State{Version: Version}
-	s.Merge(Look{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}})
-	s.Merge(Look{At: noon, Gone: func(*alert.Alert) (string, bool) { return "gone", true }})
+	s.Merge(Evaluation{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}})
+	s.Merge(Evaluation{At: noon, Gone: func(*alert.Alert) (string, bool) { return "gone", true }})
 	if len(s.Open) != 0 {
 		t.Errorf("%+v", s.Open)
 	}
@@ -101,8 +101,8 @@ func TestBounds(t *testing.T) {
 	for i := range MaxOpen + 10 {
 		many = append(many, raised(fmt.Sprintf("id-%d", i), alert.Info))
 	}
-	s.Merge(Look{At: noon, Raised: many[:20]})
-	s.Merge(Look{At: noon.Add(time.Minute), Raised: many[20:], Gone: func(*alert.Alert) (string, bool) { return "", false }})
+	s.Merge(Evaluation{At: noon, Raised: many[:20]})
+	s.Merge(Evaluation{At: noon.Add(time.Minute), Raised: many[20:], Gone: func(*alert.Alert) (string, bool) { return "", false }})
 	if len(s.Open) != MaxOpen || s.Dropped != 10 {
 		t.Errorf("%d open, %d dropped", len(s.Open), s.Dropped)
 	}
@@ -122,7 +122,7 @@ func TestBounds(t *testing.T) {
 func TestAccept(t *testing.T) {
 	s := &State{Version: Version}
 	a := raised("0123456789", alert.Info)
-	s.Merge(Look{At: noon, Raised: []alert.Alert{a}})
+	s.Merge(Evaluation{At: noon, Raised: []alert.Alert{a}})
 	told(s, "slack", false)
 	if found, err := s.Find("0123"); err != nil || found == nil {
 		t.Fatal(found, err)
@@ -188,7 +188,7 @@ func TestCallersApart(t *testing.T) {
 		s := &State{Version: Version}
 		var firing []string
 		for _, alerts := range looks {
-			s.Merge(Look{At: noon, Raised: alerts, Gone: still})
+			s.Merge(Evaluation{At: noon, Raised: alerts, Gone: still})
 			firing = append(firing, told(s, "slack", false))
 		}
 		if got := strings.Join(firing, ", "); got != "firing "+x.ID+", firing "+y.ID || len(s.Open) != 2 {
@@ -204,7 +204,7 @@ func TestCallersApart(t *testing.T) {
 	// An evaluation that says one alert twice says it once.
 	s, worse := &State{Version: Version}, x
 	worse.Severity = alert.Critical
-	s.Merge(Look{At: noon, Raised: []alert.Alert{x, worse}, Silenced: []alert.Alert{x}, Gone: still})
+	s.Merge(Evaluation{At: noon, Raised: []alert.Alert{x, worse}, Silenced: []alert.Alert{x}, Gone: still})
 	if len(s.Open) != 1 || s.Open[0].Silenced || s.Open[0].Alert.Severity != alert.Info {
 		t.Errorf("%+v", s.Open)
 	}
@@ -321,7 +321,7 @@ func TestStore(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			err := At(dir).Update(func(s *State) error {
-				s.Merge(Look{At: noon, Raised: []alert.Alert{raised(fmt.Sprint(i), alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", false }})
+				s.Merge(Evaluation{At: noon, Raised: []alert.Alert{raised(fmt.Sprint(i), alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", false }})
 				return nil
 			})
 			if err != nil {
@@ -373,7 +373,7 @@ func TestStore(t *testing.T) {
 func TestDamagedBits(t *testing.T) {
 	store := At(t.TempDir())
 	err := store.Update(func(s *State) error {
-		s.Merge(Look{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", true }})
+		s.Merge(Evaluation{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", true }})
 		s.Accepted = []Accepted{{ID: "b", Kind: alert.MoreCalls, Service: "crc32c:00000000", Level: 3, At: noon}}
 		return nil
 	})
@@ -414,7 +414,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s.Merge(Look{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", true }})
+		s.Merge(Evaluation{At: noon, Raised: []alert.Alert{raised("a", alert.Info)}, Gone: func(*alert.Alert) (string, bool) { return "", true }})
 		told(s, "slack", false)
 	})
 }

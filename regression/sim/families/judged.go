@@ -54,12 +54,12 @@ func Judge(s scenes.Scene, seed uint64, spreads judge.Spreads) (*Judged, error) 
 	d := Deployment(drawn)
 	d.Spreads = spreads
 	d.Slots--
-	_, memory, err := judge.Look(d, judge.Defaults(), judge.Memory{})
+	_, memory, err := judge.Evaluate(d, judge.Defaults(), judge.Memory{})
 	if err != nil {
 		return nil, err
 	}
 	d.Slots++
-	r, _, err := judge.Look(d, judge.Defaults(), memory)
+	r, _, err := judge.Evaluate(d, judge.Defaults(), memory)
 	if err != nil {
 		return nil, err
 	}

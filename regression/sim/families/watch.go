@@ -48,7 +48,7 @@ func Watch(s scenes.Scene, seed uint64, spreads judge.Spreads) (*Watched, error)
 	var memory judge.Memory
 	calls := map[string]bool{}
 	for d.Slots = 1; d.Slots <= drawn.Minutes(); d.Slots++ {
-		r, next, err := judge.Look(d, judge.Defaults(), memory)
+		r, next, err := judge.Evaluate(d, judge.Defaults(), memory)
 		if err != nil {
 			return nil, err
 		}
