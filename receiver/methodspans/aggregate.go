@@ -26,7 +26,7 @@ var (
 // aggregate validates the sums of many measured calls. Without its number, its
 // wall sum or its weight nothing of it is usable. CPU sums, squares, maxima,
 // histograms and errors go each on their own.
-func (n *normalizer) aggregate(span ptrace.Span, p *pass) bool {
+func (n *normalizer) aggregate(span ptrace.Span, p *requestPass) bool {
 	r := &p.parsed
 	measured := r.wholeOf(fieldMeasured)
 	if measured <= 0 {
@@ -61,7 +61,7 @@ func (n *normalizer) aggregate(span ptrace.Span, p *pass) bool {
 }
 
 // aggregateCPU makes the CPU sums true or absent.
-func (n *normalizer) aggregateCPU(attributes pcommon.Map, measured int64, p *pass) {
+func (n *normalizer) aggregateCPU(attributes pcommon.Map, measured int64, p *requestPass) {
 	r := &p.parsed
 	timed := r.wholeOf(fieldCPUMeasured)
 	reason := n.judgeCPU(measured, p)
@@ -85,7 +85,7 @@ func (n *normalizer) aggregateCPU(attributes pcommon.Map, measured int64, p *pas
 }
 
 // judgeCPU finds what makes the CPU sums unusable; reasonCount if nothing does.
-func (n *normalizer) judgeCPU(measured int64, p *pass) faultReason {
+func (n *normalizer) judgeCPU(measured int64, p *requestPass) faultReason {
 	r := &p.parsed
 	timed, sum := r.wholeOf(fieldCPUMeasured), r.wholeOf(fieldCPUSum)
 	probability := r.numberOf(fieldCPUP)
@@ -113,7 +113,7 @@ func (n *normalizer) judgeCPU(measured int64, p *pass) faultReason {
 // checkSide removes what contradicts the sum x of n values. Of values with
 // sum x and maximum m it is certain that x/n <= m <= x and that their squares
 // add up to between x^2/n (all equal) and x m.
-func (p *pass) checkSide(attributes pcommon.Map, s side, n int64) {
+func (p *requestPass) checkSide(attributes pcommon.Map, s side, n int64) {
 	r := &p.parsed
 	sum := float64(r.wholeOf(s.sum))
 	largest := sum

@@ -5,7 +5,7 @@ const maxDepth = 128
 
 // learnTraces learns the sampling of the traces of a resource, and remembers that of roots
 // for the spans that other processes send.
-func (n *normalizer) learnTraces(p *pass) {
+func (n *normalizer) learnTraces(p *requestPass) {
 	f := &p.foreign
 	s := &f.sampler
 	instance := f.instance
@@ -14,7 +14,7 @@ func (n *normalizer) learnTraces(p *pass) {
 			root := f.spans[i].span
 			if f.spans[i].p == 0 && root.ParentSpanID().IsEmpty() {
 				if _, exceeded, _ := s.servedRate(root); exceeded {
-					p.service.unpolled.exceeded(instance, root.StartTimestamp(), &p.tally)
+					p.service.unpolled.exceeded(instance, root.StartTimestamp(), &p.requestCounts)
 				}
 			}
 		}
@@ -41,7 +41,7 @@ func (n *normalizer) learnTraces(p *pass) {
 	defer n.traces.mu.Unlock()
 	for i := range f.traces {
 		of := &f.traces[i]
-		known, isNew := n.traces.probability(of.id, max(of.p, 0), now, &p.tally)
+		known, isNew := n.traces.probability(of.id, max(of.p, 0), now, &p.requestCounts)
 		if isNew && s.random && !f.stated {
 			p.service.ratioAll.observe(of.id, now)
 			if known == 0 && of.p == 0 {
@@ -72,7 +72,7 @@ const ofOthers = -1
 
 // estimateOf returns the ratio that follows from the traces of the service, if one does. Where only few
 // roots have not said theirs, as where children leave before their root, it is that of all traces.
-func (n *normalizer) estimateOf(p *pass) (float64, bool) {
+func (n *normalizer) estimateOf(p *requestPass) (float64, bool) {
 	if p.foreign.stated || !p.foreign.sampler.random {
 		return 0, false
 	}
@@ -85,7 +85,7 @@ func (n *normalizer) estimateOf(p *pass) (float64, bool) {
 // probabilityOf returns the probability of a span by its own trace state, by that of its nearest
 // ancestor that has one, by the rate served to its root, or by its root elsewhere. The basis is
 // unknown if nothing is.
-func (p *pass) probabilityOf(i int) (probability float64, basis basis) {
+func (p *requestPass) probabilityOf(i int) (probability float64, basis basis) {
 	f := &p.foreign
 	at := &f.spans[i]
 	if at.p != 0 {

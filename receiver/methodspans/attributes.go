@@ -47,7 +47,7 @@ var (
 )
 
 // remove removes fields from a span and from its parsed form.
-func (p *pass) remove(attributes pcommon.Map, s fields) {
+func (p *requestPass) remove(attributes pcommon.Map, s fields) {
 	attributes.RemoveIf(func(name string, _ pcommon.Value) bool {
 		f, _ := fieldOf(name)
 		return f != noField && s.has(f)
@@ -63,7 +63,7 @@ func (r *parsedSpan) bad(k kind) fields { return r.seen &^ r.good &^ judgedOf[k]
 
 // tidy corrects what can be wrong with the attributes of any kind of span. It
 // changes nothing, and costs next to nothing, where nothing is wrong.
-func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *pass) {
+func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *requestPass) {
 	r := &p.parsed
 	if r.duplicate {
 		p.fault(attributeDuplicate, corrected)
@@ -77,7 +77,7 @@ func (n *normalizer) tidy(attributes pcommon.Map, k kind, p *pass) {
 		p.fault(valueInvalid, corrected)
 		p.remove(attributes, bad)
 	}
-	if (r.reserved || r.seen.has(fieldPriceSource)) && n.untrustedPrice(attributes, &p.tally) {
+	if (r.reserved || r.seen.has(fieldPriceSource)) && n.untrustedPrice(attributes, &p.requestCounts) {
 		r.forget(setOf(fieldPriceSource))
 	}
 	n.tidyTexts(attributes, p)
@@ -112,7 +112,7 @@ func removeRepeated(attributes pcommon.Map) {
 
 // repairUTF8 replaces what is no UTF-8 in the texts of a span: one such byte
 // would make a whole batch unwritable further on.
-func (p *pass) repairUTF8(attributes pcommon.Map) {
+func (p *requestPass) repairUTF8(attributes pcommon.Map) {
 	r := &p.parsed
 	attributes.Range(func(name string, v pcommon.Value) bool {
 		if f, _ := fieldOf(name); f != noField && r.notUTF8.has(f) {
@@ -131,7 +131,7 @@ func (r *parsedSpan) claimed() fields {
 }
 
 // tidyForeign removes what only our SDK may claim, and repairs texts.
-func (n *normalizer) tidyForeign(attributes pcommon.Map, p *pass) {
+func (n *normalizer) tidyForeign(attributes pcommon.Map, p *requestPass) {
 	r := &p.parsed
 	if r.duplicate {
 		p.fault(attributeDuplicate, corrected)
@@ -149,7 +149,7 @@ func (n *normalizer) tidyForeign(attributes pcommon.Map, p *pass) {
 }
 
 // tidyTexts repairs or removes texts that cannot be stored.
-func (n *normalizer) tidyTexts(attributes pcommon.Map, p *pass) {
+func (n *normalizer) tidyTexts(attributes pcommon.Map, p *requestPass) {
 	r := &p.parsed
 	if r.notUTF8 != 0 {
 		p.fault(notUTF8, corrected)
@@ -172,7 +172,7 @@ const maxStack = 16 << 10
 
 // repairResources does the same for the texts of resources, which every row of a
 // process will have, and removes untrusted prices.
-func (n *normalizer) repairResources(td ptrace.Traces, t *tally) {
+func (n *normalizer) repairResources(td ptrace.Traces, t *requestCounts) {
 	for _, rs := range td.ResourceSpans().All() {
 		n.untrustedPrice(rs.Resource().Attributes(), t)
 		rs.Resource().Attributes().Range(func(name string, v pcommon.Value) bool {

@@ -73,7 +73,7 @@ type numbered struct {
 // claim decides for every numbered scope of a request whether it is new. All
 // numbers are claimed in one step or none, so that two requests which carry
 // the same numbers in another order cannot wait for each other.
-func (b *batches) claim(ctx context.Context, td ptrace.Traces, sender string, t *tally) (batchClaim, error) {
+func (b *batches) claim(ctx context.Context, td ptrace.Traces, sender string, t *requestCounts) (batchClaim, error) {
 	scopes := numberedScopes(td, t)
 	if len(scopes) == 0 {
 		return batchClaim{}, nil
@@ -93,7 +93,7 @@ func (b *batches) claim(ctx context.Context, td ptrace.Traces, sender string, t 
 }
 
 // tryClaim claims the numbers, or returns the pending request to wait for.
-func (b *batches) tryClaim(c *batchClaim, scopes []numbered, t *tally) *pendingRequest {
+func (b *batches) tryClaim(c *batchClaim, scopes []numbered, t *requestCounts) *pendingRequest {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range scopes {
@@ -163,7 +163,7 @@ func (b *batches) sizes(sizes *[tableCount]int64) {
 // numberedScopes returns the scopes whose duplicates can be recognised. A number alone
 // is not enough: without the instance and the start of the process two processes could
 // share it, and dropping the second one's batch would lose its calls.
-func numberedScopes(td ptrace.Traces, t *tally) []numbered {
+func numberedScopes(td ptrace.Traces, t *requestCounts) []numbered {
 	var found []numbered
 	for i, rs := range td.ResourceSpans().All() {
 		var resource *methodspan.Resource

@@ -64,7 +64,7 @@ func measure(b *testing.B, f func()) {
 // BenchmarkMeasurements is the ordinary case: spans of our SDK with nothing
 // wrong. Compare it with BenchmarkDecode, which every span has paid before.
 func BenchmarkMeasurements(b *testing.B) {
-	n, p := newNormalizer(testConfig(nil), nowForTest), newPass()
+	n, p := newNormalizer(testConfig(nil), nowForTest), newRequestPass()
 	td := benchCalls()
 	measure(b, func() {
 		n.normalize(td, p)
@@ -73,7 +73,7 @@ func BenchmarkMeasurements(b *testing.B) {
 }
 
 func BenchmarkForeign(b *testing.B) {
-	n, p := newNormalizer(testConfig(nil), nowForTest), newPass()
+	n, p := newNormalizer(testConfig(nil), nowForTest), newRequestPass()
 	pristine := benchForeign()
 	measure(b, func() { // the copy is most of what this figure says: see BenchmarkCopy
 		td := ptrace.NewTraces()
@@ -120,7 +120,7 @@ func BenchmarkIntake(b *testing.B) {
 
 // BenchmarkCounts expands the counts of 1000 methods.
 func BenchmarkCounts(b *testing.B) {
-	n, p := newNormalizer(testConfig(nil), nowForTest), newPass()
+	n, p := newNormalizer(testConfig(nil), nowForTest), newRequestPass()
 	var pairs []any
 	for i := range benchSpans {
 		pairs = append(pairs, fmt.Sprintf("shop/cart.(*Cart).Method%d", i), i)
@@ -134,7 +134,7 @@ func BenchmarkCounts(b *testing.B) {
 
 // An ordinary measurement must cost no allocation here.
 func TestMeasurementsDoNotAllocate(t *testing.T) {
-	n, p := newNormalizer(testConfig(nil), nowForTest), newPass()
+	n, p := newNormalizer(testConfig(nil), nowForTest), newRequestPass()
 	td := benchCalls()
 	normalize := func() {
 		n.normalize(td, p)

@@ -8,7 +8,7 @@ import (
 
 // call validates one measured call. Without wall time or weight nothing of it
 // is usable; without CPU time its wall time still is.
-func (n *normalizer) call(span ptrace.Span, p *pass) bool {
+func (n *normalizer) call(span ptrace.Span, p *requestPass) bool {
 	start, end := span.StartTimestamp(), span.EndTimestamp()
 	if !validTime(start) || !validTime(end) {
 		p.fault(timeInvalid, dropped)
@@ -30,7 +30,7 @@ func (n *normalizer) call(span ptrace.Span, p *pass) bool {
 }
 
 // callCPU makes the CPU time true or absent.
-func (n *normalizer) callCPU(span ptrace.Span, wall int64, p *pass) {
+func (n *normalizer) callCPU(span ptrace.Span, wall int64, p *requestPass) {
 	r := &p.parsed
 	attributes := span.Attributes()
 	state := r.textOf(fieldCPUState)
@@ -96,7 +96,7 @@ func knownCPUState(state string) bool {
 
 // stratum removes an unknown stratum: its records are then weighed by their own p,
 // like all others.
-func (p *pass) stratum(span ptrace.Span) {
+func (p *requestPass) stratum(span ptrace.Span) {
 	if p.parsed.seen.has(fieldStratum) && p.parsed.textOf(fieldStratum) != methodspan.StratumTail {
 		p.fault(stratumInvalid, corrected)
 		p.remove(span.Attributes(), setOf(fieldStratum))

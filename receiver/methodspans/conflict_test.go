@@ -121,7 +121,7 @@ func TestProcessIDsTellProcessesApart(t *testing.T) {
 func TestFloodOfProcessesForgetsItsOwn(t *testing.T) {
 	b := newBatches(100, 8)
 	accept := func(sender, instance string) (repeats int64) {
-		var t tally
+		var t requestCounts
 		c, err := b.claim(context.Background(), batch(instance, 1, func(spans ptrace.SpanSlice) { addProcess(spans) }), sender, &t)
 		if err != nil {
 			panic(err)

@@ -33,7 +33,7 @@ func (c *countsScratch) release() {
 // counts replaces a span that carries the counts of a process by one span per
 // method, appended to spans. Counts that come expanded already are validated.
 // False removes the span.
-func (n *normalizer) counts(spans ptrace.SpanSlice, span ptrace.Span, p *pass) bool {
+func (n *normalizer) counts(spans ptrace.SpanSlice, span ptrace.Span, p *requestPass) bool {
 	n.repairOrNow(span, p)
 	p.noticeThinning(span)
 	r := &p.parsed
@@ -52,7 +52,7 @@ func (n *normalizer) counts(spans ptrace.SpanSlice, span ptrace.Span, p *pass) b
 
 // mergeCounts reads the two arrays. If one is longer, it is unknown which call belongs
 // to which method: their sum is kept, without a method.
-func (n *normalizer) mergeCounts(p *pass) {
+func (n *normalizer) mergeCounts(p *requestPass) {
 	r := &p.parsed
 	calls := r.list[fieldCountsCalls-firstList]
 	var methods pcommon.Slice
@@ -83,7 +83,7 @@ func (n *normalizer) mergeCounts(p *pass) {
 }
 
 // methodName reads an entry's name; calls without one are kept as overflow.
-func methodName(v pcommon.Value, p *pass) string {
+func methodName(v pcommon.Value, p *requestPass) string {
 	name := v.Str()
 	if name == "" {
 		p.fault(nameAbsent, corrected)
@@ -97,7 +97,7 @@ func methodName(v pcommon.Value, p *pass) string {
 }
 
 // addCounts adds an entry. False if the sum could no longer be stored exactly.
-func (n *normalizer) addCounts(name string, calls int64, p *pass) bool {
+func (n *normalizer) addCounts(name string, calls int64, p *requestPass) bool {
 	at, ok := p.counts.places[name]
 	if !ok {
 		if bounded := n.boundMethod(name, p); bounded != name {
@@ -118,7 +118,7 @@ func (n *normalizer) addCounts(name string, calls int64, p *pass) bool {
 // expand appends one span per merged entry. What the entries share is copied;
 // span ids count up from the original's, so they differ and stay the same when
 // the batch is sent again.
-func (p *pass) expand(spans ptrace.SpanSlice, from ptrace.Span) {
+func (p *requestPass) expand(spans ptrace.SpanSlice, from ptrace.Span) {
 	spans.EnsureCapacity(spans.Len() + len(p.counts.entries))
 	ids := p.parsed.textOf(fieldIDs)
 	spanID := from.SpanID()
@@ -150,7 +150,7 @@ func (p *pass) expand(spans ptrace.SpanSlice, from ptrace.Span) {
 
 // expandedCounts validates the counts of one method. Calls are never thrown
 // away for want of a name.
-func (n *normalizer) expandedCounts(span ptrace.Span, p *pass) bool {
+func (n *normalizer) expandedCounts(span ptrace.Span, p *requestPass) bool {
 	r := &p.parsed
 	calls := r.wholeOf(fieldCalls)
 	switch {

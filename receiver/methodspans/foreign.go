@@ -73,7 +73,7 @@ func (f *foreignScratch) release() {
 	f.methods, f.known, f.sampler, f.instance = 0, 0, sampler{}, ""
 }
 
-func (n *normalizer) beginForeign(resource pcommon.Resource, service string, p *pass) {
+func (n *normalizer) beginForeign(resource pcommon.Resource, service string, p *requestPass) {
 	p.foreign.release()
 	p.foreign.sampler = samplerOf(n.server, resource)
 	n.findInstance(resource, p)
@@ -88,7 +88,7 @@ func (n *normalizer) beginForeign(resource pcommon.Resource, service string, p *
 
 // collectForeign decides whether a span of another SDK is a method span. If
 // not, or if it is faulty, it passes as it came: other exporters may want it.
-func (n *normalizer) collectForeign(span ptrace.Span, p *pass) {
+func (n *normalizer) collectForeign(span ptrace.Span, p *requestPass) {
 	f, says := foreignSpan{span: span}, false
 	if n.foreign == ForeignNone {
 		p.received[kindOther]++
@@ -127,7 +127,7 @@ func (n *normalizer) collectForeign(span ptrace.Span, p *pass) {
 }
 
 // validForeign reports whether the times of a method span can be stored.
-func (p *pass) validForeign(span ptrace.Span) bool {
+func (p *requestPass) validForeign(span ptrace.Span) bool {
 	start, end := span.StartTimestamp(), span.EndTimestamp()
 	if !validTime(start) || !validTime(end) {
 		p.fault(timeInvalid, passed)
@@ -149,7 +149,7 @@ func (p *pass) validForeign(span ptrace.Span) bool {
 }
 
 // acceptsForeign reports whether a span of another SDK is a method span by the mode.
-func (n *normalizer) acceptsForeign(span ptrace.Span, p *pass) bool {
+func (n *normalizer) acceptsForeign(span ptrace.Span, p *requestPass) bool {
 	id, ok := p.parsed.identity(span, p.scope)
 	if !ok {
 		return false
@@ -186,7 +186,7 @@ const stampsBehind = 5
 // stampForeign writes what is known of the collected spans. A span without a
 // parent, or with one in another process, was called by none of our methods; a
 // parent that is not here may be a method, so its child's caller is unknown.
-func (n *normalizer) stampForeign(p *pass) {
+func (n *normalizer) stampForeign(p *requestPass) {
 	if p.foreign.methods == 0 && p.foreign.known == 0 && n.server == nil {
 		return
 	}
@@ -222,7 +222,7 @@ func (n *normalizer) stampForeign(p *pass) {
 	}
 }
 
-func (n *normalizer) callerOf(i int, p *pass) string {
+func (n *normalizer) callerOf(i int, p *requestPass) string {
 	span := p.foreign.spans[i].span
 	parent := span.ParentSpanID()
 	if parent.IsEmpty() {

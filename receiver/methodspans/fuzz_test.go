@@ -168,9 +168,9 @@ func checkNormalization(t *testing.T, td ptrace.Traces) (faults []string) {
 	t.Helper()
 	config := testConfig(func(c *Config) { c.Limits.MaxMethods, c.Limits.MaxNameLength = 5, leastNameLength })
 	n := newNormalizer(config, nowForTest)
-	p := newPass()
+	p := newRequestPass()
 	in := callsIn(td)
-	n.repairResources(td, &p.tally)
+	n.repairResources(td, &p.requestCounts)
 	n.normalize(td, p)
 	out := callsIn(td)
 	faults = p.faultNames()
@@ -216,7 +216,7 @@ func checkNormalization(t *testing.T, td ptrace.Traces) (faults []string) {
 		t.Fatal(err)
 	}
 	p.reset()
-	n.repairResources(td, &p.tally)
+	n.repairResources(td, &p.requestCounts)
 	n.normalize(td, p)
 	second, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
 	if err != nil {
@@ -240,7 +240,7 @@ func isMethodSpan(span ptrace.Span) bool {
 	return false
 }
 
-func (t *tally) faultNames() (names []string) {
+func (t *requestCounts) faultNames() (names []string) {
 	for i := range t.faults {
 		for j, n := range t.faults[i] {
 			if n > 0 {

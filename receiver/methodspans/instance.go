@@ -74,14 +74,14 @@ func peerOf(ctx context.Context) net.Addr { return client.FromContext(ctx).Addr 
 
 // nameInstance gives a resource the name of its process if it has none of its own, within the
 // bound of names.
-func (n *normalizer) nameInstance(resource pcommon.Resource, p *pass) {
+func (n *normalizer) nameInstance(resource pcommon.Resource, p *requestPass) {
 	if name := p.foreign.instance; name != "" && !p.foreign.named {
 		resource.Attributes().PutStr(methodspan.AttrInstance, name)
 	}
 }
 
 // findInstance finds the name that the process of a resource says, or that it is given.
-func (n *normalizer) findInstance(resource pcommon.Resource, p *pass) {
+func (n *normalizer) findInstance(resource pcommon.Resource, p *requestPass) {
 	for _, name := range [...]string{methodspan.ResourceInstance, methodspan.AttrInstance} { // the second of a collector before this one
 		if v, ok := resource.Attributes().Get(name); ok && v.AsString() != "" {
 			p.foreign.instance, p.foreign.named = v.AsString(), true

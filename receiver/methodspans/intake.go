@@ -34,7 +34,7 @@ func newIntake(config *Config, set component.TelemetrySettings, next consumer.Tr
 		batches:    batches,
 		normalizer: normalizer,
 		telemetry:  telemetry,
-		passes:     sync.Pool{New: func() any { return newPass() }},
+		passes:     sync.Pool{New: func() any { return newRequestPass() }},
 	}, nil
 }
 
@@ -45,12 +45,12 @@ func (*intake) Capabilities() consumer.Capabilities { return consumer.Capabiliti
 // the pipeline has accepted it; when anything fails they are forgotten, so that
 // a retry of the sender passes.
 func (in *intake) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
-	p := in.passes.Get().(*pass)
+	p := in.passes.Get().(*requestPass)
 	p.peer, p.sender = peerOf(ctx), shares.SenderOf(ctx)
 	// First of all: batches are identified by their resources.
-	in.normalizer.repairResources(td, &p.tally)
+	in.normalizer.repairResources(td, &p.requestCounts)
 	nameProcesses(td)
-	claim, err := in.batches.claim(ctx, td, p.sender, &p.tally)
+	claim, err := in.batches.claim(ctx, td, p.sender, &p.requestCounts)
 	if err != nil {
 		in.release(p)
 		return err // the sender's context ended: it will retry
@@ -60,7 +60,7 @@ func (in *intake) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 
 	claim.removeDuplicates(td)
 	in.normalizer.normalize(td, p)
-	in.telemetry.record(ctx, &p.tally)
+	in.telemetry.record(ctx, &p.requestCounts)
 	in.release(p)
 
 	if td.ResourceSpans().Len() == 0 {
@@ -73,7 +73,7 @@ func (in *intake) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 }
 
 // release returns the scratch space before the pipeline runs, which may block.
-func (in *intake) release(p *pass) {
+func (in *intake) release(p *requestPass) {
 	p.reset()
 	in.passes.Put(p)
 }

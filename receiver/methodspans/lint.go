@@ -41,10 +41,10 @@ func Lint(td ptrace.Traces) ([]Finding, error) {
 	batches := newBatches(config.Limits.MaxInstances, config.Limits.RememberedBatches)
 	sent := ptrace.NewTraces()
 	td.CopyTo(sent)
-	l := &linter{normalizer: newNormalizer(config, time.Now), pass: newPass()}
-	l.normalizer.repairResources(td, &l.pass.tally)
+	l := &linter{normalizer: newNormalizer(config, time.Now), pass: newRequestPass()}
+	l.normalizer.repairResources(td, &l.pass.requestCounts)
 	nameProcesses(td)
-	claim, err := batches.claim(context.Background(), td, "", &l.pass.tally)
+	claim, err := batches.claim(context.Background(), td, "", &l.pass.requestCounts)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func eachSpan(td ptrace.Traces, do func(ptrace.ResourceSpans, ptrace.ScopeSpans,
 // linter normalises each span alone, so that the faults counted are of that span.
 type linter struct {
 	normalizer *normalizer
-	pass       *pass
+	pass       *requestPass
 	basis      map[spanKey]string // of what leaves the receiver
 	number     int                // of spans so far
 	findings   []Finding
@@ -95,7 +95,7 @@ func (l *linter) resource(rs ptrace.ResourceSpans) {
 	alone := ptrace.NewTraces()
 	rs.Resource().CopyTo(alone.ResourceSpans().AppendEmpty().Resource())
 	l.pass.reset()
-	l.normalizer.repairResources(alone, &l.pass.tally)
+	l.normalizer.repairResources(alone, &l.pass.requestCounts)
 	repaired := alone.ResourceSpans().At(0).Resource().Attributes()
 	for name, v := range rs.Resource().Attributes().All() {
 		after, ok := repaired.Get(name)

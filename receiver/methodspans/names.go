@@ -55,7 +55,7 @@ func newServiceNames() *serviceNames {
 }
 
 // lock returns the names of a service, locked.
-func (n *names) lock(key serviceKey, sender string, t *tally) *serviceNames {
+func (n *names) lock(key serviceKey, sender string, t *requestCounts) *serviceNames {
 	period := n.now().UnixNano() / int64(namePeriod)
 	s := n.find(key, sender, t)
 	s.mu.Lock()
@@ -64,7 +64,7 @@ func (n *names) lock(key serviceKey, sender string, t *tally) *serviceNames {
 	return s
 }
 
-func (n *names) find(key serviceKey, sender string, t *tally) *serviceNames {
+func (n *names) find(key serviceKey, sender string, t *requestCounts) *serviceNames {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s, ok := n.services.Get(key, sender)

@@ -17,7 +17,7 @@ func newClock() *clock                 { return &clock{time.Unix(1_790_000_000, 
 func (c *clock) now() time.Time        { return c.at }
 func (c *clock) forward(periods int64) { c.at = c.at.Add(time.Duration(periods) * namePeriod) }
 
-func admit(n *names, service, name string, t *tally) bool {
+func admit(n *names, service, name string, t *requestCounts) bool {
 	s := n.lock(serviceKey{"", service}, "", t)
 	defer s.mu.Unlock()
 	return s.methods.admit(n.hash(name), n.maxNames)
@@ -26,7 +26,7 @@ func admit(n *names, service, name string, t *tally) bool {
 func TestNamesKeepTheirPlaceWhileTheyAreUsed(t *testing.T) {
 	c := newClock()
 	n := newNames(10, 3, c.now)
-	var tl tally
+	var tl requestCounts
 	for _, name := range []string{"a", "b", "c"} {
 		assert.True(t, admit(n, "shop", name, &tl))
 	}
@@ -50,7 +50,7 @@ func TestNamesKeepTheirPlaceWhileTheyAreUsed(t *testing.T) {
 func TestNamesSeenAgainTakeOnePlace(t *testing.T) {
 	c := newClock()
 	n := newNames(10, 4, c.now)
-	var tl tally
+	var tl requestCounts
 	for range 3 {
 		for _, name := range []string{"a", "b", "c"} {
 			assert.True(t, admit(n, "shop", name, &tl))
@@ -65,7 +65,7 @@ func TestNamesSeenAgainTakeOnePlace(t *testing.T) {
 // Whatever another sender invents, a service keeps its own methods.
 func TestInventedServicesPushOutTheirOwn(t *testing.T) {
 	n := newNames(10, 3, newClock().now)
-	var tl tally
+	var tl requestCounts
 	as := func(sender, service, name string) bool {
 		s := n.lock(serviceKey{"", service}, sender, &tl)
 		defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func TestInventedServicesPushOutTheirOwn(t *testing.T) {
 
 func TestOneServiceDoesNotFillAnothersTable(t *testing.T) {
 	n := newNames(10, 2, newClock().now)
-	var tl tally
+	var tl requestCounts
 	for i := range 10 {
 		admit(n, "noisy", fmt.Sprint(i), &tl)
 	}

@@ -44,13 +44,13 @@ func newNormalizer(config *Config, now func() time.Time) *normalizer {
 	}
 }
 
-// pass is the scratch space of one request, used again for the next.
-type pass struct {
-	tally
+// requestPass is the scratch space of one request, used again for the next.
+type requestPass struct {
+	requestCounts
 	parsed parsedSpan
 	gone   []bool // by place in the scope: the span is removed at the end
 
-	peer    net.Addr      // who sent the request; nil = not known
+	peer    net.Addr      // the sender of the request; nil = not known
 	sender  string        // whose share of the tables it uses
 	service *serviceNames // of the resource, locked
 	caller  string        // within the service's bounds: mostly the next span's too
@@ -61,21 +61,21 @@ type pass struct {
 	foreign foreignScratch
 }
 
-func newPass() *pass {
-	p := &pass{counts: newCountsScratch(), foreign: newForeignScratch()}
+func newRequestPass() *requestPass {
+	p := &requestPass{counts: newCountsScratch(), foreign: newForeignScratch()}
 	p.parsed.visit = p.parsed.visitAttribute
 	return p
 }
 
-func (p *pass) reset() {
-	p.tally = tally{}
+func (p *requestPass) reset() {
+	p.requestCounts = requestCounts{}
 	p.parsed.release()
 	p.peer, p.sender, p.service, p.caller, p.scope, p.numbers = nil, "", nil, "", "", numbering{}
 	p.counts.release()
 	p.foreign.release()
 }
 
-func (n *normalizer) normalize(td ptrace.Traces, p *pass) {
+func (n *normalizer) normalize(td ptrace.Traces, p *requestPass) {
 	td.ResourceSpans().RemoveIf(func(rs ptrace.ResourceSpans) bool {
 		before := rs.ScopeSpans().Len()
 		n.resource(rs, p)
@@ -83,9 +83,9 @@ func (n *normalizer) normalize(td ptrace.Traces, p *pass) {
 	})
 }
 
-func (n *normalizer) resource(rs ptrace.ResourceSpans, p *pass) {
+func (n *normalizer) resource(rs ptrace.ResourceSpans, p *requestPass) {
 	namespace, service := serviceOf(rs.Resource())
-	p.service, p.caller = n.names.lock(serviceKey{namespace, service}, p.sender, &p.tally), ""
+	p.service, p.caller = n.names.lock(serviceKey{namespace, service}, p.sender, &p.requestCounts), ""
 	p.numbers = numbering{resource: rs}
 	p.life = n.lifetimeOf(rs.Resource())
 	defer p.service.mu.Unlock()
@@ -112,7 +112,7 @@ func serviceOf(res pcommon.Resource) (namespace, service string) {
 	return namespace, service
 }
 
-func (n *normalizer) scope(ss ptrace.ScopeSpans, p *pass) {
+func (n *normalizer) scope(ss ptrace.ScopeSpans, p *requestPass) {
 	p.numbers.begin(ss.Scope())
 	spans := ss.Spans()
 	arrived := spans.Len() // expanded counts are appended behind
@@ -177,7 +177,7 @@ func (r *parsedSpan) kind() kind {
 }
 
 // span normalises a span that says it is ours. False removes it.
-func (n *normalizer) span(spans ptrace.SpanSlice, span ptrace.Span, k kind, p *pass) bool {
+func (n *normalizer) span(spans ptrace.SpanSlice, span ptrace.Span, k kind, p *requestPass) bool {
 	n.tidy(span.Attributes(), k, p)
 	if p.numbers.absent && p.uncounted(k) {
 		return n.uncounted(span, k, p)
@@ -200,7 +200,7 @@ func validTime(t pcommon.Timestamp) bool { return t > 0 && t <= math.MaxInt64 }
 
 // repairInterval makes sense of the times of a span that sums up an interval.
 // Its quantities do not depend on them. False if there is no time at all.
-func (p *pass) repairInterval(span ptrace.Span) bool {
+func (p *requestPass) repairInterval(span ptrace.Span) bool {
 	start, end := span.StartTimestamp(), span.EndTimestamp()
 	okStart, okEnd := validTime(start), validTime(end)
 	switch {
@@ -224,7 +224,7 @@ func (p *pass) repairInterval(span ptrace.Span) bool {
 }
 
 // repairOrNow falls back on the time of arrival, for what must not be lost.
-func (n *normalizer) repairOrNow(span ptrace.Span, p *pass) {
+func (n *normalizer) repairOrNow(span ptrace.Span, p *requestPass) {
 	if p.repairInterval(span) {
 		p.possibleInterval(span)
 		return
@@ -237,7 +237,7 @@ func (n *normalizer) repairOrNow(span ptrace.Span, p *pass) {
 
 // method keeps a measurement's name and caller within the bounds. False if it
 // has no name.
-func (n *normalizer) method(span ptrace.Span, p *pass) bool {
+func (n *normalizer) method(span ptrace.Span, p *requestPass) bool {
 	r := &p.parsed
 	id, ok := r.identity(span, p.scope)
 	if !ok {
@@ -285,7 +285,7 @@ func (r *parsedSpan) identity(span ptrace.Span, scope string) (identity, bool) {
 
 // hasPlace reports whether a method is within the bounds. The one that stands for
 // all others always is.
-func (n *normalizer) hasPlace(id identity, p *pass) bool {
+func (n *normalizer) hasPlace(id identity, p *requestPass) bool {
 	if id == (identity{class: methodspan.Overflow}) {
 		return true
 	}
@@ -305,14 +305,14 @@ func (n *normalizer) hasPlace(id identity, p *pass) bool {
 }
 
 // boundMethod returns the name, or Overflow where a bound is exceeded.
-func (n *normalizer) boundMethod(name string, p *pass) string {
+func (n *normalizer) boundMethod(name string, p *requestPass) string {
 	if n.hasPlace(identity{class: name}, p) {
 		return name
 	}
 	return methodspan.Overflow
 }
 
-func (n *normalizer) boundCaller(name string, p *pass) string {
+func (n *normalizer) boundCaller(name string, p *requestPass) string {
 	if name == methodspan.Overflow || name == methodspan.CallerEntry || name == p.caller {
 		return name
 	}

@@ -51,7 +51,7 @@ func (l lifetime) longest(end int64) int64 {
 
 // notLater moves a span whose end is in the future to the collector's clock. It keeps its
 // length: a clock that is ahead measures times as well as any other.
-func (p *pass) notLater(span ptrace.Span) {
+func (p *requestPass) notLater(span ptrace.Span) {
 	end := int64(span.EndTimestamp())
 	if end <= p.life.until {
 		return
@@ -63,7 +63,7 @@ func (p *pass) notLater(span ptrace.Span) {
 }
 
 // possibleInterval cuts the times of a span that sums up an interval to the life of its process.
-func (p *pass) possibleInterval(span ptrace.Span) {
+func (p *requestPass) possibleInterval(span ptrace.Span) {
 	p.notLater(span)
 	end := int64(span.EndTimestamp())
 	if earliest := end - p.life.longest(end); int64(span.StartTimestamp()) < earliest {
@@ -73,7 +73,7 @@ func (p *pass) possibleInterval(span ptrace.Span) {
 }
 
 // possibleCall reports whether a call can have lasted as long as it says.
-func (p *pass) possibleCall(span ptrace.Span) bool {
+func (p *requestPass) possibleCall(span ptrace.Span) bool {
 	p.notLater(span)
 	end := int64(span.EndTimestamp())
 	if end-int64(span.StartTimestamp()) > p.life.longest(end) {
@@ -85,7 +85,7 @@ func (p *pass) possibleCall(span ptrace.Span) bool {
 
 // possibleSums reports whether calls can have been measured so often, in an interval, and
 // have lasted so long together: each takes a core for a nanosecond.
-func (p *pass) possibleSums(span ptrace.Span, measured int64) bool {
+func (p *requestPass) possibleSums(span ptrace.Span, measured int64) bool {
 	end := int64(span.EndTimestamp())
 	lasted := float64(end-int64(span.StartTimestamp())) + float64(time.Second)
 	longest := float64(p.life.longest(end))
@@ -101,7 +101,7 @@ func (p *pass) possibleSums(span ptrace.Span, measured int64) bool {
 }
 
 // possibleCPU reports whether a process can have used so much CPU time in an interval.
-func (p *pass) possibleCPU(span ptrace.Span, cpu int64) bool {
+func (p *requestPass) possibleCPU(span ptrace.Span, cpu int64) bool {
 	cores := p.parsed.numberOf(fieldHostCores)
 	if cores <= 0 {
 		cores = methodspan.MostCores
@@ -111,7 +111,7 @@ func (p *pass) possibleCPU(span ptrace.Span, cpu int64) bool {
 }
 
 // possibleTotal removes an impossible total of calls.
-func (p *pass) possibleTotal(scope pcommon.InstrumentationScope) {
+func (p *requestPass) possibleTotal(scope pcommon.InstrumentationScope) {
 	v, ok := scope.Attributes().Get(methodspan.AttrCallsTotal)
 	if !ok {
 		return
@@ -126,7 +126,7 @@ func (p *pass) possibleTotal(scope pcommon.InstrumentationScope) {
 func validProbability(p float64) bool { return p >= leastProbability && p <= 1 }
 
 // untrustedPrice removes a price that a sender states. False if there is none.
-func (n *normalizer) untrustedPrice(attributes pcommon.Map, t *tally) bool {
+func (n *normalizer) untrustedPrice(attributes pcommon.Map, t *requestCounts) bool {
 	if n.trustPrices {
 		return false
 	}

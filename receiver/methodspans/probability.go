@@ -11,13 +11,12 @@ import (
 )
 
 // thinnedBelow is how much lower the probability in the trace state must be
-// than the one in the attribute before a sampler of somebody else's is
-// assumed. A threshold written with four hex digits may differ by 2^-16.
+// than the one in the attribute before another sampler is assumed. A threshold written with four hex digits may differ by 2^-16.
 const thinnedBelow = 1 - 1e-4
 
 // thresholdOf reads th of a span that is ours. A th above rv contradicts itself
 // and is removed. The trace id says nothing: our SDK draws rv on its own.
-func (p *pass) thresholdOf(span ptrace.Span) (probability float64, ok bool) {
+func (p *requestPass) thresholdOf(span ptrace.Span) (probability float64, ok bool) {
 	state := span.TraceState().AsRaw()
 	if state == "" {
 		return 0, false
@@ -40,7 +39,7 @@ func (p *pass) thresholdOf(span ptrace.Span) (probability float64, ok bool) {
 
 // callProbability settles corehour.p of a call: th stands for all stages, so a
 // lower one replaces it. False if nothing tells p: then the call has no weight.
-func (p *pass) callProbability(span ptrace.Span) bool {
+func (p *requestPass) callProbability(span ptrace.Span) bool {
 	probability := p.parsed.numberOf(fieldP)
 	threshold, hasThreshold := p.thresholdOf(span)
 	switch {
@@ -62,7 +61,7 @@ func (p *pass) callProbability(span ptrace.Span) bool {
 // aggregateProbability settles corehour.p of an aggregate. It arrives with
 // th:0, whatever its p, so another th is a stage of its own; composed, it is
 // set to 0 again, lest the next reader compose it twice.
-func (p *pass) aggregateProbability(span ptrace.Span) bool {
+func (p *requestPass) aggregateProbability(span ptrace.Span) bool {
 	probability := p.parsed.numberOf(fieldP)
 	if !validProbability(probability) {
 		p.fault(pInvalid, dropped)
@@ -79,7 +78,7 @@ func (p *pass) aggregateProbability(span ptrace.Span) bool {
 
 // noticeThinning counts counts and process spans that a sampler let through.
 // What it did not let through shows as lost in transit; what is here is exact.
-func (p *pass) noticeThinning(span ptrace.Span) {
+func (p *requestPass) noticeThinning(span ptrace.Span) {
 	if threshold, ok := p.thresholdOf(span); ok && threshold < thinnedBelow {
 		p.fault(thresholdThinned, passed)
 	}
@@ -88,7 +87,7 @@ func (p *pass) noticeThinning(span ptrace.Span) {
 // foreignProbability reads p from the trace state of another SDK's span, where R is rv or else
 // the trace id; 0 if it does not say. A th above R cannot have kept the span: it is removed from a
 // method span.
-func (p *pass) foreignProbability(f foreignSpan) (probability float64, basis basis) {
+func (p *requestPass) foreignProbability(f foreignSpan) (probability float64, basis basis) {
 	state := f.span.TraceState().AsRaw()
 	if state == "" {
 		return 0, unknown
@@ -121,7 +120,7 @@ const neverKept = 63
 
 // legacyProbability reads p:N, which stands for 2^-N. A span whose r is less than that cannot
 // have been kept with it.
-func (p *pass) legacyProbability(f foreignSpan, ot methodspan.OT) (probability float64, basis basis) {
+func (p *requestPass) legacyProbability(f foreignSpan, ot methodspan.OT) (probability float64, basis basis) {
 	if ot.LegacyP == "" {
 		return 0, unknown
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// process validates the span by which a process speaks of itself. The ledger
+// process validates the span by which a process reports on itself. The ledger
 // needs it, so it always stays; values that cannot be are removed one by one.
-func (n *normalizer) process(span ptrace.Span, p *pass) {
+func (n *normalizer) process(span ptrace.Span, p *requestPass) {
 	n.repairOrNow(span, p)
 	p.noticeThinning(span)
 	r := &p.parsed
@@ -47,7 +47,7 @@ func (n *normalizer) process(span ptrace.Span, p *pass) {
 
 // processCPU makes the CPU time of the process true or absent. It may exceed
 // wall time, as often as there are cores.
-func (p *pass) processCPU(span ptrace.Span) {
+func (p *requestPass) processCPU(span ptrace.Span) {
 	r := &p.parsed
 	attributes := span.Attributes()
 	if !r.seen.has(fieldCPUTime) {

@@ -89,7 +89,7 @@ const maxUnpolled = 1000
 // sample by another.
 type unpolled map[string]pcommon.Timestamp
 
-func (u unpolled) exceeded(instance string, start pcommon.Timestamp, counts *tally) {
+func (u unpolled) exceeded(instance string, start pcommon.Timestamp, counts *requestCounts) {
 	if _, ok := u[instance]; !ok && len(u) >= maxUnpolled {
 		counts.overflow[tableUnpolled]++
 		for one := range u {

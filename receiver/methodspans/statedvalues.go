@@ -13,7 +13,7 @@ import (
 
 // statedProbability returns the probability that a span of another SDK states in
 // corehour.p, composed with its threshold. False where it states none.
-func (p *pass) statedProbability(span ptrace.Span) (float64, bool) {
+func (p *requestPass) statedProbability(span ptrace.Span) (float64, bool) {
 	if !p.parsed.seen.has(fieldP) {
 		return 0, false
 	}
@@ -28,7 +28,7 @@ func (p *pass) statedProbability(span ptrace.Span) (float64, bool) {
 }
 
 // statedCPU makes the CPU time that a span of another SDK states true or absent.
-func (n *normalizer) statedCPU(span ptrace.Span, wall int64, p *pass) {
+func (n *normalizer) statedCPU(span ptrace.Span, wall int64, p *requestPass) {
 	if p.parsed.seen&stated == 0 {
 		return
 	}
@@ -38,7 +38,7 @@ func (n *normalizer) statedCPU(span ptrace.Span, wall int64, p *pass) {
 
 // completeCPU writes corehour.cpu.p = 1 next to a CPU time without one: the client times
 // all that it records, or an equal share, which weights by calls take out again.
-func (p *pass) completeCPU(span ptrace.Span) {
+func (p *requestPass) completeCPU(span ptrace.Span) {
 	r := &p.parsed
 	if !r.seen.has(fieldCPUTime) || r.seen.has(fieldCPUP) {
 		return
@@ -66,7 +66,7 @@ func (n *numbering) begin(scope pcommon.InstrumentationScope) {
 // is in a scope without a batch number, and clients that count number their requests. If
 // one does not, its counts are in the same request or came from its service within the
 // last hours; to take its measurements for uncounted ones would count its calls twice.
-func (p *pass) uncounted(k kind) bool {
+func (p *requestPass) uncounted(k kind) bool {
 	if p.parsed.seen.has(fieldBasis) {
 		return false
 	}
@@ -89,7 +89,7 @@ func (p *pass) uncounted(k kind) bool {
 
 // uncounted validates a measurement of a client that sends no counts, and marks that it
 // stands for 1/p calls. False removes it.
-func (n *normalizer) uncounted(span ptrace.Span, k kind, p *pass) bool {
+func (n *normalizer) uncounted(span ptrace.Span, k kind, p *requestPass) bool {
 	ok := false
 	if k == kindAggregate {
 		ok = n.aggregate(span, p)

@@ -117,11 +117,11 @@ const (
 
 var kindNames = [kindCount]string{"call", "counts", "aggregate", "process", "foreign", "other"}
 
-// table is one of the bounded tables.
-type table uint8
+// boundedTable is one of the bounded tables.
+type boundedTable uint8
 
 const (
-	tableMethods table = iota
+	tableMethods boundedTable = iota
 	tableCallers
 	tableServices
 	tableInstances // processes whose batch numbers are remembered
@@ -158,9 +158,9 @@ var basisNames = [basisCount]string{
 	assumed:    methodspan.BasisAssumed,
 }
 
-// tally counts in plain memory what happens to one request; it is recorded
+// requestCounts counts in plain memory what happens to one request; it is recorded
 // once, because one update of a metric costs more than a whole span does here.
-type tally struct {
+type requestCounts struct {
 	received   [kindCount]int64
 	faults     [reasonCount][outcomeCount]int64
 	overflow   [tableCount]int64
@@ -169,9 +169,9 @@ type tally struct {
 	lostCalls  int64
 }
 
-func (t *tally) fault(r faultReason, o faultOutcome) { t.faults[r][o]++ }
+func (t *requestCounts) fault(r faultReason, o faultOutcome) { t.faults[r][o]++ }
 
-func (t *tally) loseCalls(n int64) {
+func (t *requestCounts) loseCalls(n int64) {
 	if t.lostCalls > math.MaxInt64-n {
 		t.lostCalls = math.MaxInt64
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/receiver/methodspans/internal/metadata"
 )
 
-// telemetry turns tallies into the receiver's own metrics. Attribute sets are
+// telemetry records the counts of requests as metrics. Attribute sets are
 // made once: making them again is most of what an update costs.
 type telemetry struct {
 	builder  *metadata.TelemetryBuilder
@@ -61,7 +61,7 @@ func addOption(attributes ...attribute.KeyValue) []metric.AddOption {
 	return []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(attributes...))}
 }
 
-func (t *telemetry) record(ctx context.Context, tally *tally) {
+func (t *telemetry) record(ctx context.Context, tally *requestCounts) {
 	for i, n := range tally.received {
 		if n > 0 {
 			t.builder.ReceiverMethodSpansReceived.Add(ctx, n, t.received[i]...)

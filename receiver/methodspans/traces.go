@@ -35,7 +35,7 @@ func keyOf(id pcommon.TraceID) uint64 {
 
 // probability returns what is remembered of a trace, 0 if its root did not say. From then on the
 // trace is remembered, with p unless that is 0. The table is locked.
-func (t *traces) probability(id pcommon.TraceID, p float64, now time.Time, counts *tally) (known float64, isNew bool) {
+func (t *traces) probability(id pcommon.TraceID, p float64, now time.Time, counts *requestCounts) (known float64, isNew bool) {
 	key := keyOf(id)
 	if full := len(t.current) >= maxTraces; full || now.Sub(t.began) >= tracesFor {
 		if full && now.Sub(t.began) < tracesFor {

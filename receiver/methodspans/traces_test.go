@@ -22,7 +22,7 @@ func TestTracesAreBounded(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(22, 5))
 	before := heap()
-	table, counts := newTraces(), new(tally)
+	table, counts := newTraces(), new(requestCounts)
 	begin := time.Unix(0, noon)
 	var most int64
 	var id pcommon.TraceID
