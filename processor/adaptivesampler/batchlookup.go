@@ -13,7 +13,7 @@ import (
 // begin to end, which costs less than a lock for each span, and keeps new groups and
 // methods until then.
 type batchLookup struct {
-	table    *table
+	table    *methodTable
 	sender   string
 	group    *group
 	newborn  map[decide.Group]*group
@@ -26,7 +26,7 @@ type foundKey struct {
 	key   methodKey
 }
 
-func (t *table) begin(sender string) batchLookup {
+func (t *methodTable) begin(sender string) batchLookup {
 	t.mu.RLock()
 	return batchLookup{table: t, sender: sender}
 }
@@ -146,7 +146,7 @@ func (r *batchLookup) end(now time.Time) {
 
 // homeOf returns a group that was in the table when the batch began, or its replacement:
 // it may have been evicted since the table was unlocked. t.mu is held.
-func (t *table) homeOf(g *group) *group {
+func (t *methodTable) homeOf(g *group) *group {
 	if g == t.overflowGroup || t.groups[g.Group] == g {
 		return g
 	}
@@ -155,7 +155,7 @@ func (t *table) homeOf(g *group) *group {
 
 // installGroup adds a group, or returns the one of that name that another batch has added
 // in the meantime. t.mu is held.
-func (t *table) installGroup(g *group) *group {
+func (t *methodTable) installGroup(g *group) *group {
 	home, ok := t.groups[g.Group]
 	full, _ := t.fullFor(g.sender, 0, 0)
 	switch {
@@ -179,7 +179,7 @@ func (t *table) installGroup(g *group) *group {
 }
 
 // place adds a method under a spelling. t.mu is held.
-func (t *table) place(g *group, key methodKey, m *method, now time.Time) {
+func (t *methodTable) place(g *group, key methodKey, m *method, now time.Time) {
 	home, ok := g.methods[m.function]
 	_, full := t.fullFor(g.sender, 0, 0)
 	switch {
@@ -212,7 +212,7 @@ func (g *group) spelled(key methodKey) bool {
 
 // spell adds a spelling of a method. They are what is bounded: a method may have
 // any number of them.
-func (t *table) spell(g *group, key methodKey, m *method) {
+func (t *methodTable) spell(g *group, key methodKey, m *method) {
 	t.count++
 	t.addHolding(g.sender, 0, 1)
 	m.spellings++

@@ -12,7 +12,7 @@ import (
 // full: those that were met least recently go, but none that was met in the last
 // two intervals. So methods that come one after the other, each once, push out
 // each other and never those that are in use.
-func (t *table) evict() (evicted int) {
+func (t *methodTable) evict() (evicted int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if room := roomOf(t.maxMethods); t.count > room {
@@ -27,7 +27,7 @@ func (t *table) evict() (evicted int) {
 // evictGroups takes out that many versions of which nothing was met in the last two
 // intervals, if there are as many: those without methods first, then those that were
 // met least recently. It returns how many methods were evicted with them. t.mu is held.
-func (t *table) evictGroups(places int) (evicted int) {
+func (t *methodTable) evictGroups(places int) (evicted int) {
 	type idle struct {
 		group *group
 		used  int64 // 0 if it has no methods
@@ -59,10 +59,10 @@ func (t *table) evictGroups(places int) (evicted int) {
 	return evicted
 }
 
-func (t *table) idle(m *method) bool { return m.used < t.epoch-2 }
+func (t *methodTable) idle(m *method) bool { return m.used < t.epoch-2 }
 
 // evictMethods frees that many places, if it can. t.mu is held.
-func (t *table) evictMethods(places int) int {
+func (t *methodTable) evictMethods(places int) int {
 	var idle []*method
 	for _, g := range t.groups {
 		for _, m := range g.methods {

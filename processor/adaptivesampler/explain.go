@@ -15,8 +15,7 @@ import (
 // fewRecords are too few to say how much calls differ from each other.
 const fewRecords = 30
 
-// maxExplained bounds an answer: one service can have more versions than anybody
-// reads.
+// maxExplained bounds an answer: a service can have more versions than are useful.
 const maxExplained = 100
 
 // Explain implements rates.Source: one answer for each version, the newest first,

@@ -173,7 +173,7 @@ func (b batch) call(function string, p float64, traceState string) ptrace.Span {
 	return span
 }
 
-// foreign adds a method span of another SDK, as the receiver hands it on.
+// foreign adds a method span of another SDK, as the receiver passes it on.
 func (b batch) foreign(name string, p float64, basis, traceState string, id pcommon.TraceID) ptrace.Span {
 	span := b.call(name, p, traceState)
 	span.Attributes().Remove(methodspan.AttrFunction)

@@ -132,7 +132,7 @@ func addRecords(s *decide.WeightedSums, n, sum int64, squares, q float64) {
 }
 
 // learn adds a span that arrived with probability p, 0 where it has none.
-func (t *table) learn(m *method, span ptrace.Span, s *measurement, p float64, kept bool, asked float64) {
+func (t *methodTable) learn(m *method, span ptrace.Span, s *measurement, p float64, kept bool, asked float64) {
 	m.mu.Lock()
 	if t.meter == nil {
 		m.addSpan(t.epoch, span, s, p, kept, asked)

@@ -132,7 +132,7 @@ func TestLearningOfOtherSDKs(t *testing.T) {
 	})
 }
 
-// Numbers that cannot be leave no trace, whoever sends them.
+// Impossible numbers leave no trace, from any sender.
 func TestLearningFromNonsense(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{unknown: 1}

@@ -54,10 +54,10 @@ func (c *Config) validateLimit() error {
 	return nil
 }
 
-// limit is the bound of one service, or of one sender's share of the total, in the interval
+// intervalLimit is the bound of one service, or of one sender's share of the total, in the interval
 // that runs. Kept records are counted without a lock; now and then all rates are reviewed
 // under one.
-type limit struct {
+type intervalLimit struct {
 	shares bool    // it is a sender's
 	coming float64 // records a second by the last review, or kept before; under limits.mu
 	cut    bool    // a review has cut a rate
@@ -71,14 +71,14 @@ type limit struct {
 	methods []*method
 }
 
-func newLimit(perSecond float64, now, ends time.Time, interval time.Duration) *limit {
-	l := &limit{}
+func newIntervalLimit(perSecond float64, now, ends time.Time, interval time.Duration) *intervalLimit {
+	l := &intervalLimit{}
 	l.begin(now, ends, interval, perSecond)
 	return l
 }
 
 // begin starts an interval. Nobody else uses the limit.
-func (l *limit) begin(now, ends time.Time, interval time.Duration, perSecond float64) {
+func (l *intervalLimit) begin(now, ends time.Time, interval time.Duration, perSecond float64) {
 	l.state.Begin(now, ends, interval, perSecond)
 	l.cut = false
 	l.kept.Store(0)
@@ -86,29 +86,29 @@ func (l *limit) begin(now, ends time.Time, interval time.Duration, perSecond flo
 	l.due.Store(int64(l.state.Due))
 }
 
-// limits are all that are in force: of each service and of the total, none without one.
+// intervalLimits are all that are in force: of each service and of the total, none without one.
 // Senders share the total: each has what the others leave, and an equal share at least, so
 // that a sender that floods the collector cuts its own methods.
-type limits struct {
+type intervalLimits struct {
 	interval       time.Duration
 	service, total float64 // records per second
 
 	mu        sync.Mutex
-	ends      time.Time               // of the interval that runs
-	byService map[decide.Group]*limit // without versions
-	bySender  map[string]*limit
+	ends      time.Time                       // of the interval that runs
+	byService map[decide.Group]*intervalLimit // without versions
+	bySender  map[string]*intervalLimit
 	wanted    []float64 // used again
 }
 
-func newLimits(c *Config) *limits {
-	l := &limits{interval: c.Interval, byService: make(map[decide.Group]*limit), bySender: make(map[string]*limit)}
+func newIntervalLimits(c *Config) *intervalLimits {
+	l := &intervalLimits{interval: c.Interval, byService: make(map[decide.Group]*intervalLimit), bySender: make(map[string]*intervalLimit)}
 	l.service, l.total = c.recordLimits()
 	return l
 }
 
 // of returns the limits of a group, of its service and of its sender. They are made when
 // these are met for the first time.
-func (l *limits) of(id decide.Group, sender string) (both [2]*limit) {
+func (l *intervalLimits) of(id decide.Group, sender string) (both [2]*intervalLimit) {
 	if l.service <= 0 && l.total <= 0 {
 		return both
 	}
@@ -124,7 +124,7 @@ func (l *limits) of(id decide.Group, sender string) (both [2]*limit) {
 			id = decide.Group{Service: methodspan.Overflow}
 		}
 		if l.byService[id] == nil {
-			l.byService[id] = newLimit(l.service, now, l.ends, l.interval)
+			l.byService[id] = newIntervalLimit(l.service, now, l.ends, l.interval)
 		}
 		both[0] = l.byService[id]
 	}
@@ -137,14 +137,14 @@ func (l *limits) of(id decide.Group, sender string) (both [2]*limit) {
 // ofSender returns the limit of a sender. Its share is known at its first review, which an
 // equal one makes due. Those beyond as many as versions have places share one, until the next
 // interval. l.mu is held.
-func (l *limits) ofSender(sender string, now time.Time) *limit {
+func (l *intervalLimits) ofSender(sender string, now time.Time) *intervalLimit {
 	own := l.bySender[sender]
 	if own == nil && len(l.bySender) >= maxGroups {
 		sender = ""
 		own = l.bySender[sender]
 	}
 	if own == nil {
-		own = newLimit(l.total/float64(len(l.bySender)+1), now, l.ends, l.interval)
+		own = newIntervalLimit(l.total/float64(len(l.bySender)+1), now, l.ends, l.interval)
 		own.shares = true
 		l.bySender[sender] = own
 	}
@@ -152,7 +152,7 @@ func (l *limits) ofSender(sender string, now time.Time) *limit {
 }
 
 // share returns the records a second that a sender may have now.
-func (l *limits) share(own *limit, now time.Time) float64 {
+func (l *intervalLimits) share(own *intervalLimit, now time.Time) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.wanted = l.wanted[:0]
@@ -165,7 +165,7 @@ func (l *limits) share(own *limit, now time.Time) float64 {
 }
 
 // expect records the records that a review expects of a sender.
-func (l *limits) expect(own *limit) {
+func (l *intervalLimits) expect(own *intervalLimit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own.coming = own.state.Coming
@@ -184,7 +184,7 @@ func endOf(now time.Time, interval time.Duration) time.Time {
 
 // renew begins an interval: what was cut is as the strategy decided, and services that
 // are gone have no limit any more.
-func (t *table) renew(now time.Time) {
+func (t *methodTable) renew(now time.Time) {
 	l := t.limits
 	if l.service <= 0 && l.total <= 0 {
 		return
@@ -222,9 +222,9 @@ func (t *table) renew(now time.Time) {
 }
 
 // transfer gives a version that several send from a share that was too small to one that was
-// not: who says a name first and then floods the collector does not keep it. One of a state
-// file is nobody's until it is sent. t.mu and t.limits.mu are held.
-func (t *table) transfer(g *group, now time.Time) {
+// not: a sender that is first with a name and then floods the collector does not keep it. A
+// version from a state file has no sender until it is sent. t.mu and t.limits.mu are held.
+func (t *methodTable) transfer(g *group, now time.Time) {
 	other := g.other.Swap(nil)
 	if other == nil {
 		return
@@ -278,11 +278,11 @@ func (r *batchLookup) countKept(d *decision, now time.Time) {
 // pinned reports whether the method file alone decides.
 func (d *decision) pinned() bool { return !d.learned && !d.open }
 
-func (g *group) limitedBy(l *limit) bool { return g.limits[0] == l || g.limits[1] == l }
+func (g *group) limitedBy(l *intervalLimit) bool { return g.limits[0] == l || g.limits[1] == l }
 
 // review compares what is still to come with what is still allowed, and cuts the
 // methods that would bring most.
-func (r *batchLookup) review(l *limit, now time.Time) {
+func (r *batchLookup) review(l *intervalLimit, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.kept.Load() < l.due.Load() {
@@ -341,7 +341,7 @@ func (r *batchLookup) review(l *limit, now time.Time) {
 
 // hold limits a method to a lower rate for the rest of the interval, but not below that of
 // the method file.
-func (m *method) hold(t *table, rate float64) {
+func (m *method) hold(t *methodTable, rate float64) {
 	for {
 		was := m.held.Load()
 		from := m.decision

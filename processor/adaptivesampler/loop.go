@@ -19,7 +19,7 @@ import (
 type controlLoop struct {
 	*sampler
 	strategy decide.Strategy // nil = what the file says stays
-	served   *served
+	served   *servedTables
 
 	mu      sync.Mutex // one step, or one change of the file, at a time
 	last    time.Time
@@ -58,7 +58,7 @@ type strategyInfo struct {
 }
 
 func newControlLoop(s *sampler, strategy decide.Strategy) *controlLoop {
-	return &controlLoop{sampler: s, strategy: strategy, served: newServed(), stop: make(chan struct{})}
+	return &controlLoop{sampler: s, strategy: strategy, served: newServedTables(), stop: make(chan struct{})}
 }
 
 func (l *controlLoop) start(host component.Host) error {

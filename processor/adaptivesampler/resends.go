@@ -36,7 +36,7 @@ type resends struct {
 
 // ConsumeTraces hands a batch on, and remembers it if that fails.
 func (r *resends) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
-	ids := batchesOf(td) // nobody knows what is left of td afterwards
+	ids := batchesOf(td) // the content of td is unknown afterwards
 	err := r.Traces.ConsumeTraces(ctx, td)
 	if err != nil && len(ids) > 0 {
 		r.remember(ids)

@@ -29,7 +29,7 @@ type sampler struct {
 	prepare   *preparer
 	file      *configfile.Live[*methodfile.File] // nil without a method file
 	prices    *configfile.Live[*pricebook.Book]  // nil without a price book
-	table     *table
+	table     *methodTable
 	loop      *controlLoop
 	resends   resends
 }
@@ -45,7 +45,7 @@ func newSampler(cfg *Config, id component.ID, set component.TelemetrySettings, s
 	}
 	s := &sampler{id: id, config: cfg, log: set.Logger, telemetry: t, random: random,
 		prepare: &preparer{defaultRate: cfg.DefaultRate, shadow: shadow, label: t.label}}
-	s.table = newTable(cfg.MaxMethods, s.prepare, meterOf(&cfg.Scorecard), newLimits(cfg))
+	s.table = newMethodTable(cfg.MaxMethods, s.prepare, meterOf(&cfg.Scorecard), newIntervalLimits(cfg))
 	s.table.thinsCold = cfg.ColdStart.Thin
 	s.loop = newControlLoop(s, strategy)
 	if strategy != nil {
@@ -101,7 +101,7 @@ func (s *sampler) shutdown(context.Context) error {
 
 // process goes over a batch once. All of it follows one state of the rates.
 func (s *sampler) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, error) {
-	p := pass{reading: s.table.begin(shares.SenderOf(ctx)), now: time.Now(), random: s.random, resends: &s.resends}
+	p := batchPass{reading: s.table.begin(shares.SenderOf(ctx)), now: time.Now(), random: s.random, resends: &s.resends}
 	p.visit = p.measurement.visit
 	td.ResourceSpans().RemoveIf(func(rs ptrace.ResourceSpans) bool {
 		p.reading.enter(groupOf(rs.Resource()), s.priceOf(rs.Resource()))
@@ -119,8 +119,8 @@ func (s *sampler) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces,
 	return td, nil
 }
 
-// pass is one way over a batch.
-type pass struct {
+// batchPass is one way over a batch.
+type batchPass struct {
 	reading     batchLookup
 	now         time.Time
 	random      func() uint64
@@ -129,13 +129,13 @@ type pass struct {
 	scope       string
 	known       bool // the scope was learned before
 	served      bool // its process goes by rates that a collector served
-	tally       tally
+	tally       batchCounts
 	measurement measurement
 	visit       func(string, pcommon.Value) bool
 }
 
 // emptied goes over a scope and reports whether nothing of it is left.
-func (p *pass) emptied(ss ptrace.ScopeSpans) bool {
+func (p *batchPass) emptied(ss ptrace.ScopeSpans) bool {
 	spans := ss.Spans()
 	before := spans.Len()
 	p.scope = ss.Scope().Name()
@@ -149,7 +149,7 @@ func (p *pass) emptied(ss ptrace.ScopeSpans) bool {
 }
 
 // drop decides about a span, and stamps what stays.
-func (p *pass) drop(span ptrace.Span) bool {
+func (p *batchPass) drop(span ptrace.Span) bool {
 	m := &p.measurement
 	m.read(span, p.visit)
 	switch m.kind {
@@ -193,8 +193,8 @@ func asked(decided, d *decision, arrived float64, became spanOutcome) float64 {
 }
 
 // decide returns the probability that the span arrived with, 0 where it has none,
-// and what became of it.
-func (p *pass) decide(span ptrace.Span, d *decision) (float64, spanOutcome) {
+// and what was done with it.
+func (p *batchPass) decide(span ptrace.Span, d *decision) (float64, spanOutcome) {
 	m := &p.measurement
 	switch {
 	case d.shadow:

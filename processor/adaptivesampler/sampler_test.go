@@ -227,7 +227,7 @@ func TestEmptyScopesAndResourcesGo(t *testing.T) {
 	b = newBatch("a")
 	b.call("shop/web.Handler.Ping", 1, "")
 	r.send(b.Traces)
-	assert.Empty(t, r.sink.AllTraces(), "nothing is not handed on")
+	assert.Empty(t, r.sink.AllTraces(), "an empty batch is not passed on")
 }
 
 func TestFileChangesWhileRunning(t *testing.T) {

@@ -9,68 +9,70 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// served are the tables that SDKs get. They change once per interval, all at once.
-type served struct {
+// servedTables are the tables that SDKs get. They change once per interval, all at once.
+type servedTables struct {
 	mu       sync.RWMutex
-	slots    map[decide.Group]*slot
-	fallback *slot // for services never met
+	tables   map[decide.Group]*publishedTable
+	fallback *publishedTable // for unknown services
 }
 
-// slot is one table, and who wants to know when it is another.
-type slot struct {
+// publishedTable is one table, and the channel that is closed when it is replaced.
+type publishedTable struct {
 	table   *rates.Table
 	changed chan struct{}
 }
 
-func newSlot(t *rates.Table) *slot { return &slot{t, make(chan struct{})} }
+func newPublishedTable(t *rates.Table) *publishedTable {
+	return &publishedTable{t, make(chan struct{})}
+}
 
-func newServed() *served {
-	return &served{slots: make(map[decide.Group]*slot), fallback: newSlot(&rates.Table{})}
+func newServedTables() *servedTables {
+	return &servedTables{tables: make(map[decide.Group]*publishedTable), fallback: newPublishedTable(&rates.Table{})}
 }
 
 // Rates returns the table of a target. A version that was not met yet gets what the
-// newest one has, a service that was not met what the file says of all.
-func (s *served) Rates(target rates.Target) (*rates.Table, <-chan struct{}) {
+// newest one has, an unknown service the table of the method file.
+func (s *servedTables) Rates(target rates.Target) (*rates.Table, <-chan struct{}) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	at := s.find(target)
 	return at.table, at.changed
 }
 
-func (s *served) find(target rates.Target) *slot {
+func (s *servedTables) find(target rates.Target) *publishedTable {
 	id := decide.Group{Namespace: target.Namespace, Service: target.Service, Environment: target.Environment, Version: target.Version}
-	if at, ok := s.slots[id]; ok {
+	if at, ok := s.tables[id]; ok {
 		return at
 	}
 	id.Version = ""
-	if at, ok := s.slots[id]; ok {
+	if at, ok := s.tables[id]; ok {
 		return at
 	}
 	return s.fallback
 }
 
-// replace puts tables in force and returns how many of them are new. Who waits for
-// a table that is gone is woken as well, and so is who waits at the fallback when
-// there are other tables for others than before: one may be its own.
-func (s *served) replace(tables map[decide.Group]*rates.Table, fallback *rates.Table) (changes int) {
+// replace puts tables in force and returns how many of them are new. Waiters for a
+// removed table are woken as well, and so are those for the fallback when there are
+// tables of new groups: one may be their own.
+func (s *servedTables) replace(tables map[decide.Group]*rates.Table, fallback *rates.Table) (changes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	met := false
 	for id, t := range tables {
-		if _, ok := s.slots[id]; !ok && (s.fallback.table.Provisional || t.Revision != s.fallback.table.Revision) {
+		if _, ok := s.tables[id]; !ok && (s.fallback.table.Provisional || t.Revision != s.fallback.table.Revision) {
 			met = true
 			break
 		}
 	}
-	for id, at := range s.slots {
+	for id, at := range s.tables {
 		if t, ok := tables[id]; !ok || t.Revision != at.table.Revision {
 			close(at.changed)
-			delete(s.slots, id)
+			delete(s.tables, id)
 		}
 	}
 	for id, t := range tables {
-		if _, ok := s.slots[id]; !ok {
-			s.slots[id] = newSlot(t)
+		if _, ok := s.tables[id]; !ok {
+			s.tables[id] = newPublishedTable(t)
 			changes++
 		}
 	}
@@ -80,7 +82,7 @@ func (s *served) replace(tables map[decide.Group]*rates.Table, fallback *rates.T
 	}
 	if met {
 		close(s.fallback.changed)
-		s.fallback = newSlot(fallback)
+		s.fallback = newPublishedTable(fallback)
 	}
 	return changes
 }

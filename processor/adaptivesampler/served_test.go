@@ -15,7 +15,7 @@ func TestServedWakesWhoHasAnotherTable(t *testing.T) {
 	table := func(revision string) *rates.Table { return &rates.Table{Revision: revision} }
 	shop, web := decide.Group{Service: "shop", Version: "1"}, decide.Group{Service: "web", Version: "1"}
 	target := rates.Target{Service: "shop", Version: "1", Instance: "a"}
-	s := newServed()
+	s := newServedTables()
 	for _, step := range []struct {
 		name     string
 		tables   map[decide.Group]*rates.Table

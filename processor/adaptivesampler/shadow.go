@@ -53,7 +53,7 @@ func (s shadowed) any() bool { return s.all || len(s.tiers) > 0 }
 const rowBytes = 70
 
 // shadow counts what would become of a span.
-func (p *pass) shadow(d *decision) {
+func (p *batchPass) shadow(d *decision) {
 	m := &p.measurement
 	if m.kind == methodspan.KindCounts {
 		return

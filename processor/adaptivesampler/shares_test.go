@@ -304,7 +304,7 @@ func totalOf(xs []float64) (total float64) {
 
 // However many addresses and names come in one interval, limits are bounded.
 func TestLimitsOfSendersAreBounded(t *testing.T) {
-	l := &limits{interval: time.Minute, service: 1, total: 10, byService: map[decide.Group]*limit{}, bySender: map[string]*limit{}}
+	l := &intervalLimits{interval: time.Minute, service: 1, total: 10, byService: map[decide.Group]*intervalLimit{}, bySender: map[string]*intervalLimit{}}
 	for i := range 3 * maxGroups {
 		both := l.of(decide.Group{Service: fmt.Sprint(i)}, fmt.Sprint(i))
 		require.NotNil(t, both[0])

@@ -253,7 +253,7 @@ func (l *controlLoop) adoptState(s *samplerState) {
 	}
 }
 
-func (t *table) adoptMethod(g *group, s *methodState, l *controlLoop) {
+func (t *methodTable) adoptMethod(g *group, s *methodState, l *controlLoop) {
 	key := s.key()
 	f := key.parse()
 	if f == g.overflow.function || t.count >= t.maxMethods {

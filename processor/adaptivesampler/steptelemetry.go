@@ -56,7 +56,7 @@ func (t *telemetry) records(ctx context.Context, l *controlLoop, kept float64) {
 }
 
 // services returns the number of services, all versions and instances as one.
-func (t *table) services() int {
+func (t *methodTable) services() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	all := make(map[decide.Group]bool, len(t.groups))
@@ -67,7 +67,7 @@ func (t *table) services() int {
 	return len(all)
 }
 
-func (t *telemetry) countMethods(ctx context.Context, table *table) {
+func (t *telemetry) countMethods(ctx context.Context, table *methodTable) {
 	s := &t.steps
 	if s.methods == nil {
 		s.methods, s.reasons = make(map[[2]string]int64), make(map[[2]string]int64)
@@ -127,7 +127,7 @@ func (t *telemetry) name(label int) string {
 
 // shadowed records what the tiers in shadow cost, and how well that is known with
 // the rates of what arrives and with those that are only computed.
-func (t *telemetry) shadowed(ctx context.Context, table *table) {
+func (t *telemetry) shadowed(ctx context.Context, table *methodTable) {
 	s := &t.steps
 	sums := make(map[int]*shadowError)
 	for label := range s.costs {

@@ -34,9 +34,9 @@ type group struct {
 	changed  bool               // what is served is not what is in force
 	usd      atomic.Uint64      // per core hour, the bits of a float; 0 = no price
 	takeover takeover
-	limits   [2]*limit              // of the service and of the sender; nil = none
+	limits   [2]*intervalLimit      // of the service and of the sender; nil = none
 	sender   string                 // whose share it uses
-	other    atomic.Pointer[string] // who else has sent it in this interval; nil = nobody
+	other    atomic.Pointer[string] // another sender of it in this interval; nil = none
 }
 
 func (g *group) price() float64 { return math.Float64frombits(g.usd.Load()) }
@@ -51,7 +51,7 @@ func shareOf(bound int) int { return bound - bound/8 }
 func roomOf(bound int) int { return bound - bound/4 }
 
 // addHolding changes what a sender has. t.mu is held.
-func (t *table) addHolding(sender string, groups, methods int) {
+func (t *methodTable) addHolding(sender string, groups, methods int) {
 	h := t.holders[sender]
 	if h == nil {
 		h = &holding{}
@@ -66,7 +66,7 @@ func (t *table) addHolding(sender string, groups, methods int) {
 
 // fullFor reports whether a sender, or the table, has no room for more. Who is not known has
 // no share.
-func (t *table) fullFor(sender string, groups, methods int) (noGroup, noMethod bool) {
+func (t *methodTable) fullFor(sender string, groups, methods int) (noGroup, noMethod bool) {
 	noGroup, noMethod = len(t.groups)+groups >= maxGroups, t.count+methods >= t.maxMethods
 	if h := t.holders[sender]; h != nil && sender != "" {
 		noGroup = noGroup || h.groups+groups >= shareOf(maxGroups)
@@ -75,12 +75,12 @@ func (t *table) fullFor(sender string, groups, methods int) (noGroup, noMethod b
 	return noGroup, noMethod
 }
 
-// table holds all methods that were met, and what is done with them.
-type table struct {
+// methodTable holds all methods that were met, and what is done with them.
+type methodTable struct {
 	maxMethods int
 	prepare    *preparer
 	meter      *meter // nil = no scorecard
-	limits     *limits
+	limits     *intervalLimits
 	thinsCold  bool // methods without a decision are thinned to the rate that is served
 
 	mu            sync.RWMutex
@@ -94,11 +94,11 @@ type table struct {
 	epoch         int64               // the interval
 }
 
-func newTable(maxMethods int, prepare *preparer, m *meter, l *limits) *table {
-	return &table{limits: l, maxMethods: maxMethods, prepare: prepare, meter: m, groups: make(map[decide.Group]*group), holders: make(map[string]*holding), epoch: 1}
+func newMethodTable(maxMethods int, prepare *preparer, m *meter, l *intervalLimits) *methodTable {
+	return &methodTable{limits: l, maxMethods: maxMethods, prepare: prepare, meter: m, groups: make(map[decide.Group]*group), holders: make(map[string]*holding), epoch: 1}
 }
 
-func (t *table) newGroup(id decide.Group, sender string) *group {
+func (t *methodTable) newGroup(id decide.Group, sender string) *group {
 	g := &group{
 		Group:   id,
 		plain:   make(map[string]*method),
@@ -115,7 +115,7 @@ func (t *table) newGroup(id decide.Group, sender string) *group {
 	return g
 }
 
-func (t *table) newMethod(g *group, f methodspan.Function, name string) *method {
+func (t *methodTable) newMethod(g *group, f methodspan.Function, name string) *method {
 	m := &method{group: g, function: f, name: name}
 	m.rule, m.fixed = t.rules.find(f)
 	m.decision = t.first(m)
@@ -123,7 +123,7 @@ func (t *table) newMethod(g *group, f methodspan.Function, name string) *method 
 }
 
 // first returns what holds for a method until the strategy has decided about it.
-func (t *table) first(m *method) *decision {
+func (t *methodTable) first(m *method) *decision {
 	if m.group.unknown == nil || !m.fixed.open {
 		return m.fixed
 	}
@@ -140,13 +140,13 @@ func (t *table) first(m *method) *decision {
 
 // keepsCold reports whether the limit bounds what methods without a decision keep, so
 // that nothing else has to.
-func (t *table) keepsCold(unknown *decide.Decision) bool {
+func (t *methodTable) keepsCold(unknown *decide.Decision) bool {
 	return t.limits.service > 0 && !t.thinsCold && unknown.Reason != decide.ReasonOverflow
 }
 
 // undecided returns what holds for a method that the strategy has not named, of what it
 // says of such methods.
-func (t *table) undecided(m *method, unknown *decide.Decision) *decide.Decision {
+func (t *methodTable) undecided(m *method, unknown *decide.Decision) *decide.Decision {
 	if m.decided != 0 || m == m.group.overflow || !t.keepsCold(unknown) {
 		return unknown
 	}
@@ -161,7 +161,7 @@ func (m *method) key() decide.Key {
 
 // adopt puts another state of the method file in force: its modes and bounds at
 // once, the rates inside them as the strategy says from the next step on.
-func (t *table) adopt(r *rules) {
+func (t *methodTable) adopt(r *rules) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rules = r
@@ -176,7 +176,7 @@ func (t *table) adopt(r *rules) {
 }
 
 // all gives the methods, the shared places among them. t.mu is held.
-func (t *table) all() iter.Seq[*method] {
+func (t *methodTable) all() iter.Seq[*method] {
 	return func(yield func(*method) bool) {
 		for g := range t.everyGroup() {
 			if !yield(g.overflow) {
@@ -191,7 +191,7 @@ func (t *table) all() iter.Seq[*method] {
 	}
 }
 
-func (t *table) everyGroup() iter.Seq[*group] {
+func (t *methodTable) everyGroup() iter.Seq[*group] {
 	return func(yield func(*group) bool) {
 		for g := range maps.Values(t.groups) {
 			if !yield(g) {
@@ -203,7 +203,7 @@ func (t *table) everyGroup() iter.Seq[*group] {
 }
 
 // find returns the place of a method by its key, nil if it has none. t.mu is held.
-func (t *table) find(key decide.Key) *method {
+func (t *methodTable) find(key decide.Key) *method {
 	g, ok := t.groups[key.Group]
 	if !ok && key.Group == t.overflowGroup.Group {
 		g, ok = t.overflowGroup, true

@@ -32,7 +32,7 @@ func names(from, to int) batch {
 }
 
 // sizes are the places that count, the spellings there are, and the groups.
-func (t *table) sizes() (places, spellings, groups int) {
+func (t *methodTable) sizes() (places, spellings, groups int) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for _, g := range t.groups {
@@ -163,7 +163,7 @@ func TestOldVersionsMakeRoom(t *testing.T) {
 	})
 }
 
-// A version may go while a batch of it is under way. What the batch met comes back
+// A version may be evicted while a batch of it is in flight. What the batch met comes back
 // with the version, and the places that count are those that exist.
 func TestAVersionThatGoesDuringABatch(t *testing.T) {
 	config := bounded(50_000)

@@ -58,7 +58,7 @@ func (l *controlLoop) update(now time.Time) {
 		own[g.Group] = l.tables[g.Group]
 		if own[g.Group] == nil || g.changed {
 			own[g.Group] = l.tableOf(g)
-			g.changed = false // nobody else reads or writes it but under t.mu and l.mu
+			g.changed = false // read and written only under t.mu and l.mu
 		}
 	}
 	l.tables = own
@@ -219,8 +219,8 @@ func fileRate(rule *methodfile.Rule, d *decision) rates.Rate {
 	return r
 }
 
-// patterns returns the entries of the file as SDKs understand them, who know neither
-// signatures nor tiers.
+// patterns returns the entries of the file for SDKs, which know neither signatures nor
+// tiers.
 func (r *rules) patterns() []rates.Rate {
 	var all []rates.Rate
 	for rule, d := range r.decisions {

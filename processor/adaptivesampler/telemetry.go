@@ -56,19 +56,19 @@ const (
 	labelCount = firstTier + maxTiers
 )
 
-// tally counts in plain memory what happens to one batch; it is recorded once,
+// batchCounts counts in plain memory what happens to one batch; it is recorded once,
 // because one update of a metric costs about as much as a span does here.
-type tally struct {
+type batchCounts struct {
 	spans          [labelCount][outcomeCount]int64
-	shadow         [labelCount]shadowTally
+	shadow         [labelCount]shadowCounts
 	contradictions [contradictionCount]int64
 	overflow       int64
 }
 
-// shadowTally are expected numbers of records.
-type shadowTally struct{ kept, dropped float64 }
+// shadowCounts are expected numbers of records.
+type shadowCounts struct{ kept, dropped float64 }
 
-// telemetry turns tallies into metrics, by attribute sets that are made once.
+// telemetry records the counts of batches as metrics, by attribute sets that are made once.
 type telemetry struct {
 	builder        *metadata.TelemetryBuilder
 	contradictions [contradictionCount][]metric.AddOption
@@ -118,7 +118,7 @@ func (t *telemetry) prepare(label int, name string) {
 	}
 }
 
-// label returns the place of a tier in a tally, the same for ever.
+// label returns the index of a tier in batchCounts, which never changes.
 func (t *telemetry) label(tier string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,7 +134,7 @@ func (t *telemetry) label(tier string) int {
 	return label
 }
 
-func (t *telemetry) record(ctx context.Context, counted *tally) {
+func (t *telemetry) record(ctx context.Context, counted *batchCounts) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for i := range counted.spans {
@@ -150,7 +150,7 @@ func (t *telemetry) record(ctx context.Context, counted *tally) {
 		}
 	}
 	for i := range counted.shadow {
-		if would := counted.shadow[i]; would != (shadowTally{}) {
+		if would := counted.shadow[i]; would != (shadowCounts{}) {
 			for j, n := range []float64{would.kept, would.dropped} {
 				t.builder.ProcessorAdaptiveSamplerShadowRecords.Add(ctx, n, t.outcomes[i][j]...)
 				t.builder.ProcessorAdaptiveSamplerShadowBytes.Add(ctx, int64(math.Round(n*rowBytes)), t.outcomes[i][j]...)

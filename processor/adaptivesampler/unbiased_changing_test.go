@@ -72,8 +72,8 @@ func TestChangingRatesAreUnbiased(t *testing.T) {
 	}
 }
 
-// What is kept of a sender that wants more than its share stands for all it sent, whoever
-// floods the collector at the same time.
+// What is kept of a sender that wants more than its share stands for all it sent, whichever
+// sender floods the collector at the same time.
 func TestAShareIsUnbiased(t *testing.T) {
 	for name, add := range map[string]add{"ours": ours(0.5, plain), "other SDK": consistent(0.6, false)} {
 		t.Run(name, func(t *testing.T) {

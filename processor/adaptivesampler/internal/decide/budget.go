@@ -11,7 +11,7 @@ import (
 const tiny = 1e-12
 
 // budget shares a number of records per second out among methods: each gets in
-// proportion to sqrt(T) * CV, T the time it takes in all and CV its spread, until
+// proportion to sqrt(T) * CV, T its total time and CV its coefficient of variation, until
 // a day of it is known well enough. That is between one that serves the total
 // only (T * CV, Neyman's) and one that serves every method alike, and brings most
 // methods below a given error. What the total alone needs of the most expensive
@@ -61,7 +61,7 @@ func (p *allocation) hold(cfg *Config, seconds float64) {
 type allocation struct {
 	trim   *float64 // of the service, or of the budget of all
 	left   float64  // records per second, after what is pinned
-	calls  float64  // per second, of all who draw
+	calls  float64  // per second, of all claims
 	claims []*claim
 	pairs  []*pairClaim
 }
@@ -74,7 +74,7 @@ type claim struct {
 	heavy  float64 // time of a call times its spread: what the total wants
 	floor  float64 // rate
 	enough float64 // rate from which on a day of it is known well
-	limits
+	rateBounds
 	rising float64 // the highest rate in this step
 	rate   float64 // decided
 	paired bool
@@ -127,7 +127,7 @@ func (b *budget) allocations() []*allocation {
 
 func (b *budget) claim(m *method) *claim {
 	usual := max(m.usual(), tiny)
-	c := &claim{m: m, calls: m.calls.Now, floor: m.floorRate(&b.cfg), limits: m.limits(&b.cfg)}
+	c := &claim{m: m, calls: m.calls.Now, floor: m.floorRate(&b.cfg), rateBounds: m.limits(&b.cfg)}
 	c.rising, _ = m.rising(&b.cfg)
 	c.power = math.Sqrt(usual*m.cost()) * m.cv() / usual
 	c.heavy = m.cost() * m.cv()
@@ -237,9 +237,9 @@ func (p *allocation) share(cfg *Config) (short bool) {
 	for _, c := range p.claims {
 		want := c.rate
 		if calm {
-			want = c.m.holdRate(want, c.limits)
+			want = c.m.holdRate(want, c.rateBounds)
 		}
-		c.m.setRate(want, c.reason(found), c.limits, cfg)
+		c.m.setRate(want, c.reason(found), c.rateBounds, cfg)
 	}
 	return len(p.claims) > 0 && (p.left < least || found.part < mostlyThere)
 }
@@ -250,7 +250,7 @@ func (p *allocation) canHold() bool {
 	var asked, spent float64
 	for _, c := range p.claims {
 		asked += c.rate * c.calls
-		spent += c.m.holdRate(c.rate, c.limits) * c.calls
+		spent += c.m.holdRate(c.rate, c.rateBounds) * c.calls
 	}
 	return math.Abs(spent-asked) <= balanced*asked
 }
@@ -287,7 +287,7 @@ func search(low, high float64, ok func(float64) bool) float64 {
 // bound moves a rate inside its limits. What may not rise further yet leaves its
 // share to the others, so that the budget is spent meanwhile.
 func (c *claim) bound(rate, part float64) float64 {
-	return min(c.limits.bound(rate, part), c.most())
+	return min(c.rateBounds.bound(rate, part), c.most())
 }
 
 func (c *claim) most() float64 { return min(c.high, max(c.rising, c.least)) }

@@ -20,9 +20,9 @@ type class struct {
 // cost in records is not so much as that.
 //
 // A class has two thresholds, one to become it and a lower one to leave it, and
-// a method must look like another for some intervals in a row. What was guessed
-// before its counts came gives way at once, and so does any class to inner when the
-// method is called far more often than that takes: waiting would cost most there.
+// a method must match another for some intervals in a row. A class that was guessed
+// before counts arrived changes at once, and so does any class to inner when the
+// method is called far more often than that needs: waiting would cost most there.
 func (m *method) classify(cfg *ClassesConfig) {
 	if m.frozen() {
 		return

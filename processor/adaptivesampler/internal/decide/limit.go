@@ -56,7 +56,7 @@ const (
 
 // Flow is what an interval has shown of a method so far.
 type Flow struct {
-	Records float64 // that arrived, whatever became of them
+	Records float64 // that arrived, kept or not
 	Weight  float64 // calls they stand for
 	Rate    float64 // in force
 	Pinned  bool    // by the method file: it is not cut

@@ -104,12 +104,12 @@ func (m *method) cost() float64 {
 // must not start again at a rate made for rest.
 func (m *method) usual() float64 { return max(m.calls.Now, m.calls.average()) }
 
-// limits are the rates between which a method's may move. The lowest of the
-// configuration gives way where a budget does not reach, the file's does not.
-type limits struct{ least, low, high float64 }
+// rateBounds are the rates between which a method's may move. The lowest of the
+// configuration is lowered where a budget is too small, the file's is not.
+type rateBounds struct{ least, low, high float64 }
 
-func (m *method) limits(cfg *Config) limits {
-	l := limits{methodfile.MinRate, cfg.MinRate, cfg.MaxRate}
+func (m *method) limits(cfg *Config) rateBounds {
+	l := rateBounds{methodfile.MinRate, cfg.MinRate, cfg.MaxRate}
 	if m.key.isOverflow() {
 		l.high = min(l.high, cfg.Overflow.MaxRate)
 	}
@@ -122,7 +122,7 @@ func (m *method) limits(cfg *Config) limits {
 }
 
 // bound moves a rate inside, part of the lowest rate being in force.
-func (l limits) bound(rate, part float64) float64 {
+func (l rateBounds) bound(rate, part float64) float64 {
 	return min(max(rate, l.least, part*l.low), l.high)
 }
 
@@ -186,7 +186,7 @@ func (m *method) rising(cfg *Config) (rate float64, reason string) {
 
 // setRate moves the rate in force towards the wanted one: down at once, up by at most
 // maxRise, and not up while nothing shows that the budget allows it.
-func (m *method) setRate(want float64, reason string, l limits, cfg *Config) {
+func (m *method) setRate(want float64, reason string, l rateBounds, cfg *Config) {
 	if most, why := m.rising(cfg); want > most {
 		want, reason = max(most, l.least), why
 	}
@@ -194,7 +194,7 @@ func (m *method) setRate(want float64, reason string, l limits, cfg *Config) {
 }
 
 // holdRate returns the rate in force if the wanted one is nearly the same, else that.
-func (m *method) holdRate(want float64, l limits) float64 {
+func (m *method) holdRate(want float64, l rateBounds) float64 {
 	if m.p > 0 && math.Abs(want-m.p) < smallChange*m.p && m.p >= l.least && m.p <= l.high {
 		return m.p
 	}

@@ -20,11 +20,11 @@ type fleet struct {
 	second     int
 	random     *rand.Rand
 	arrivals   []int
-	kept       map[string]*tally
+	kept       map[string]*intervalTally
 }
 
-// tally is what all collectors kept of a service, by interval of the first collector.
-type tally struct {
+// intervalTally is what all collectors kept of a service, by interval of the first collector.
+type intervalTally struct {
 	since     int // the second in which the interval began, or the service in it
 	now       float64
 	perSecond []float64
@@ -50,10 +50,10 @@ type collector struct {
 	strategy decide.Strategy
 	target   float64 // records a second and service
 	begins   int     // the second at which its first interval begins
-	services map[decide.Group]*served
+	services map[decide.Group]*simulatedService
 	methods  []*Method
-	group    []*served // by place
-	decided  []float64 // 0 = not yet
+	group    []*simulatedService // by place
+	decided  []float64           // 0 = not yet
 	flows    []decide.Flow
 	asked    []float64
 	arrived  []float64
@@ -62,19 +62,19 @@ type collector struct {
 	seen     []decide.Observation
 }
 
-// served is a service at a collector.
-type served struct {
+// simulatedService is a service at a collector.
+type simulatedService struct {
 	limit  decide.Limit
 	places []int
 	flows  []decide.Flow // used again
 }
 
 func newFleet(methods []*Method, cfg decide.Config, collectors int, seed uint64) *fleet {
-	f := &fleet{methods: methods, times: 1, bunch: 1, random: source(seed, 7), kept: make(map[string]*tally)}
+	f := &fleet{methods: methods, times: 1, bunch: 1, random: source(seed, 7), kept: make(map[string]*intervalTally)}
 	n := len(methods)
 	for range collectors {
 		c := &collector{strategy: decide.New(cfg), target: cfg.Budget.RecordsPerSecond, begins: -intervalLong / 2, methods: methods,
-			services: make(map[decide.Group]*served), group: make([]*served, n), decided: make([]float64, n), flows: make([]decide.Flow, n),
+			services: make(map[decide.Group]*simulatedService), group: make([]*simulatedService, n), decided: make([]float64, n), flows: make([]decide.Flow, n),
 			asked: make([]float64, n), arrived: make([]float64, n), wall: make([]decide.WeightedSums, n), counted: make([]float64, n)}
 		f.collectors = append(f.collectors, c)
 	}
@@ -93,7 +93,7 @@ func (f *fleet) join(service string, home int, share float64) {
 	}
 	f.processes = append(f.processes, p)
 	if f.kept[service] == nil {
-		f.kept[service] = &tally{since: f.second}
+		f.kept[service] = &intervalTally{since: f.second}
 	}
 }
 
@@ -207,7 +207,7 @@ func (c *collector) receive(i int, p, x float64, random *rand.Rand, now time.Tim
 }
 
 // serviceOf finds the service of a method, which has a limit from its first record on.
-func (c *collector) serviceOf(i int, now time.Time) *served {
+func (c *collector) serviceOf(i int, now time.Time) *simulatedService {
 	if c.group[i] != nil {
 		return c.group[i]
 	}
@@ -215,7 +215,7 @@ func (c *collector) serviceOf(i int, now time.Time) *served {
 	id.Version = ""
 	s := c.services[id]
 	if s == nil {
-		s = &served{}
+		s = &simulatedService{}
 		c.services[id] = s
 		passed := int(now.Sub(start).Seconds()) - c.begins
 		s.limit.Begin(now, now.Add(time.Duration(intervalLong-passed%intervalLong)*time.Second), intervalLong*time.Second, c.target)
@@ -225,7 +225,7 @@ func (c *collector) serviceOf(i int, now time.Time) *served {
 	return s
 }
 
-func (s *served) review(c *collector, now time.Time) {
+func (s *simulatedService) review(c *collector, now time.Time) {
 	s.flows = s.flows[:0]
 	for _, i := range s.places {
 		s.flows = append(s.flows, c.flows[i])

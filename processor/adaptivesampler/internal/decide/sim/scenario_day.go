@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// Day is what a strategy makes of one ordinary day.
+// Day is the result of a strategy on one ordinary day.
 type Day struct {
 	TotalError float64 // relative standard error of the cost of all methods
 	TopShare   float64 // of the most expensive tenth, the part known to 2%

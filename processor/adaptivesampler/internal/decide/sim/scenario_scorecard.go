@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// Scored is what the scorecard makes of methods whose worth is known.
+// Scored is the result of the scorecard for methods whose worth is known.
 type Scored struct {
 	Off      [2]float64 // part of the calls of cheap methods that have no probe, by day
 	Wrong    float64    // part of the methods worth a probe that were ever off

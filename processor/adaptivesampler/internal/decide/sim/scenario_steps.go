@@ -13,7 +13,7 @@ const (
 	watched = 60
 )
 
-// After is what comes of a change of the load.
+// After is the result of a change of the load.
 type After struct {
 	TooMany int     // the last interval with more records than allowed, counted from 1; 0 = none
 	Spent   int     // the first interval in which 90% of the budget is spent

@@ -8,7 +8,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// Tiered is what the strategy tiers makes of steps, waves and a deployment.
+// Tiered is the result of the strategy tiers for steps, waves and a deployment.
 type Tiered struct {
 	Turns   float64 // of a rate per method and hour, at rest and from the 11th interval after a change on
 	Returns float64 // of a method to a class that it had left within half an hour

@@ -15,7 +15,7 @@ type Unbiased struct {
 	Bias      float64 // mean relative error of the total over all methods
 	Coverage  float64 // part of the intervals, nominally of 95%, with the truth inside
 	Plain     float64 // bias of calls times the plain mean of the records
-	Dropped   float64 // bias where what queues drop is not folded
+	Dropped   float64 // bias where what queues drop is not aggregated
 }
 
 // Minutes and methods of one run, and records a minute.
@@ -100,7 +100,7 @@ func unbiasedRun(seed uint64) []estimated {
 }
 
 // pass lets a minute pass: the SDK keeps calls at its rate, the processor thins
-// them to the one it has decided since, a full queue folds the slow ones.
+// them to the one it has decided since, a full queue aggregates the slow ones.
 func (m *watchedMethod) pass(r *rand.Rand, busy float64) decide.Observation {
 	calls := poisson(r, m.Calls*busy)
 	mean := m.Mean * math.Sqrt(busy)
@@ -132,7 +132,7 @@ func (m *watchedMethod) pass(r *rand.Rand, busy float64) decide.Observation {
 	return s
 }
 
-// unseen returns the time of the calls that nobody kept.
+// unseen returns the time of the calls that were not kept.
 func unseen(r *rand.Rand, values lognormal, mean, spread, calls float64) float64 {
 	if calls > 200 {
 		return calls*mean + math.Sqrt(calls)*mean*spread*r.NormFloat64()

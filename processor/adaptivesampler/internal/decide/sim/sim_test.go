@@ -27,7 +27,7 @@ func TestShort(t *testing.T) {
 func TestWhatIsWrongIsSeen(t *testing.T) {
 	u := Measure(5, 1)
 	assert.Less(t, u.Plain, -0.05, "calls times the plain mean")
-	assert.Less(t, u.Dropped, -0.05, "drops that are not folded")
+	assert.Less(t, u.Dropped, -0.05, "drops that are not aggregated")
 
 	_, budget := budgetOf(50)
 	methods := Population(seeds[0], 50, decide.Group{})

@@ -56,7 +56,7 @@ type Tally struct {
 // Passed is what a minute brought.
 type Passed struct{ Calls, Records float64 }
 
-// coldStart is the rate of methods that nobody has decided about.
+// coldStart is the rate of methods without a decision.
 const coldStart = 0.01
 
 // NewWorld starts with no rate decided.
