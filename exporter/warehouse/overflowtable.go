@@ -27,15 +27,15 @@ type overflowTable struct {
 	items     int // that were drained
 	resources map[methodspan.Resource]int32
 	shared    []*methodspan.Resource
-	fine      map[cell]*methodspan.Sum
-	coarse    map[cell]*methodspan.Sum
+	fine      map[overflowKey]*methodspan.Sum
+	coarse    map[overflowKey]*methodspan.Sum
 	process   []methodspan.Row // these do not add up
 	ids       []string
 }
 
-// cell is the key by which rows are aggregated: one method, caller and minute of one
+// overflowKey is the key by which rows are aggregated: one method, caller and minute of one
 // process, with the same probabilities and the same price.
-type cell struct {
+type overflowKey struct {
 	resource  int32
 	counts    bool // counts rows, which have no measurements
 	class     string
@@ -101,8 +101,8 @@ func newOverflowTable(max int) *overflowTable {
 func (f *overflowTable) reset() {
 	f.resources = map[methodspan.Resource]int32{}
 	f.shared = nil
-	f.fine = map[cell]*methodspan.Sum{}
-	f.coarse = map[cell]*methodspan.Sum{}
+	f.fine = map[overflowKey]*methodspan.Sum{}
+	f.coarse = map[overflowKey]*methodspan.Sum{}
 	f.process, f.ids = nil, nil
 }
 
@@ -193,7 +193,7 @@ func (f *overflowTable) register(r *methodspan.Resource) int32 {
 
 // addRow adds a row and returns false if there is no cell left for the row.
 func (f *overflowTable) addRow(r *methodspan.Row, resource int32) bool {
-	c := cell{
+	c := overflowKey{
 		resource: resource, counts: r.Kind == methodspan.KindCounts,
 		class: r.Class, method: r.Method, signature: r.Signature, caller: r.Caller,
 		stratum: r.Stratum, basis: r.WeightBasis, tier: r.Tier, source: r.PriceSource,
@@ -217,7 +217,7 @@ func (f *overflowTable) addRow(r *methodspan.Row, resource int32) bool {
 }
 
 // addTo adds the row to its cell and reports whether there was room for a new one.
-func (f *overflowTable) addTo(cells map[cell]*methodspan.Sum, max int, c cell, r *methodspan.Row) bool {
+func (f *overflowTable) addTo(cells map[overflowKey]*methodspan.Sum, max int, c overflowKey, r *methodspan.Row) bool {
 	sum := cells[c]
 	if sum == nil {
 		if len(cells) >= max {
@@ -270,7 +270,7 @@ func (f *overflowTable) drain() *methodspan.Item {
 	}
 	f.items++
 	item := &methodspan.Item{ID: f.runID + "-fold-" + strconv.Itoa(f.items), Folds: f.ids, Rows: f.process}
-	for _, cells := range [...]map[cell]*methodspan.Sum{f.fine, f.coarse} {
+	for _, cells := range [...]map[overflowKey]*methodspan.Sum{f.fine, f.coarse} {
 		for _, sum := range cells {
 			item.Rows = append(item.Rows, sum.Row())
 		}

@@ -133,9 +133,9 @@ func TestRepeatsOfStoredRequests(t *testing.T) {
 		room   int64 // of the queue
 		others int
 	}{
-		"the queue takes it":    {10_000, 0},
-		"the queue refuses it":  {64, 0},
-		"others are folded too": {64, 34},
+		"the queue takes it":        {10_000, 0},
+		"the queue refuses it":      {64, 0},
+		"others are aggregated too": {64, 34},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := storedQueue(t)

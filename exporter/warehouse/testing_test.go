@@ -28,7 +28,7 @@ import (
 	"github.com/corehour/corehour/internal/parquet"
 )
 
-// export is one request as our SDK sends it and the receiver hands it on.
+// export is one request as our SDK sends it and the receiver passes it on.
 type export struct {
 	instance string
 	seq      int64

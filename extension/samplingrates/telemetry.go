@@ -10,14 +10,14 @@ import (
 	"github.com/corehour/corehour/extension/samplingrates/internal/metadata"
 )
 
-// table is one of the bounded tables.
-type table uint8
+// boundedTable is one of the bounded tables.
+type boundedTable uint8
 
 const (
-	tableWaiting  table = iota // clients that wait for a change
-	tableAnswers               // encoded tables
-	tableServices              // whose served tables are remembered
-	tableTables                // remembered, of all services
+	tableWaiting  boundedTable = iota // clients that wait for a change
+	tableAnswers                      // encoded tables
+	tableServices                     // whose served tables are remembered
+	tableTables                       // remembered, of all services
 	tableCount
 )
 
@@ -70,7 +70,7 @@ func (t *telemetry) request(ctx context.Context, e endpoint, how requestResult, 
 
 func (t *telemetry) pushed(ctx context.Context) { t.builder.ExtensionSamplingRatesPushes.Add(ctx, 1) }
 
-func (t *telemetry) overflowed(ctx context.Context, of table, n int64) {
+func (t *telemetry) overflowed(ctx context.Context, of boundedTable, n int64) {
 	if n > 0 {
 		t.builder.ExtensionSamplingRatesOverflow.Add(ctx, n, t.overflow[of]...)
 	}

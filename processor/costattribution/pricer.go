@@ -66,7 +66,7 @@ func (p *pricer) book() *pricebook.Book {
 
 func (p *pricer) process(ctx context.Context, td ptrace.Traces) (ptrace.Traces, error) {
 	b := p.book()
-	var counted tally
+	var counted batchCounts
 	var writer previewWriter
 	resources := td.ResourceSpans()
 	for i := range resources.Len() {

@@ -11,10 +11,10 @@ import (
 	"github.com/corehour/corehour/processor/costattribution/internal/metadata"
 )
 
-// tally counts the spans of a batch; it is recorded once.
-type tally [pricebook.Outcomes]int64
+// batchCounts counts the spans of a batch; it is recorded once.
+type batchCounts [pricebook.Outcomes]int64
 
-// telemetry turns tallies into metrics, by attribute sets that are made once.
+// telemetry records the counts of batches as metrics, by attribute sets that are made once.
 type telemetry struct {
 	builder *metadata.TelemetryBuilder
 	spans   [pricebook.Outcomes][]metric.AddOption
@@ -49,7 +49,7 @@ func addOption(key, value string) []metric.AddOption {
 	return []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(attribute.String(key, value)))}
 }
 
-func (t *telemetry) record(ctx context.Context, counted *tally) {
+func (t *telemetry) record(ctx context.Context, counted *batchCounts) {
 	for i, n := range counted {
 		switch {
 		case n == 0:
