@@ -9,8 +9,8 @@ import (
 )
 
 // fromEnvironment applies the variables of OpenTelemetry and our own. A variable
-// that makes no sense is named on stderr and left out: nobody should lose a
-// service to a typing error.
+// that is invalid is named on stderr and ignored: a typing error must not stop a
+// service.
 func (c *config) fromEnvironment() {
 	c.disabled = strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true")
 

@@ -103,7 +103,7 @@ func TestChoicesAreIndependent(t *testing.T) {
 }
 
 // A call that is still running at shutdown is counted, in the last interval, and
-// ends without harm: its slot and its thread are free, whoever runs then.
+// ends without harm: its slot and its thread are free, whatever runs then.
 func TestAMethodRunningAtShutdown(t *testing.T) {
 	for _, s := range []settings{
 		{rate: 1, noCaller: true}, {rate: 1, cpuRate: 1}, {rate: 0}, {rate: 0.5, tail: true, cpuRate: 1}, {mode: Aggregate, rate: 1, cpuRate: 1}, {mode: Aggregate},

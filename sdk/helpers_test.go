@@ -200,7 +200,7 @@ func startWith(t testing.TB, change func(*config)) (*engine, *config) {
 	return e, &e.config
 }
 
-// seeded returns a source that gives the same numbers every time, whoever asks.
+// seeded returns a source that gives the same numbers every time, to every caller.
 func seeded(seed uint64) func() uint64 {
 	var mu sync.Mutex
 	source := rand.NewPCG(seed, 0)

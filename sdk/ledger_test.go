@@ -115,7 +115,7 @@ func TestABodyIsWithdrawn(t *testing.T) {
 }
 
 // A call that was on its way when the SDK was shut down is counted after the last
-// interval: the next one to start hands it out.
+// interval: the next one to start emits it.
 func TestACallOnItsWayIsHandedOutLater(t *testing.T) {
 	before := Stats()
 	_, stop := start(t, WithHTTPClient((&collector{}).client()), WithSample(0))

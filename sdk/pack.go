@@ -63,9 +63,9 @@ func (p *packer) lend(req *http.Request, body []byte, at *custody) {
 	}
 }
 
-// custody says whether the body of an attempt can have been sent. Transports of the
-// program's need not tell of connections, so who begins to read may have sent it; and
-// what is said to be unsent nobody can read any more.
+// custody is whether the body of an attempt can have been sent. Transports of the program
+// need not report connections, so one that begins to read may have sent it; and a body that
+// is reported as unsent cannot be read any more.
 type custody struct{ state atomic.Int32 }
 
 const (

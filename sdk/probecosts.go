@@ -21,7 +21,7 @@ const (
 // A timed call inside another is charged to it with all of its probe (wall, cpu). A part
 // of the probe lies between the two readings of the clock and is taken for the method's
 // (inside): an empty call, made where another has just ended, shows how much. Rows keep
-// what was measured; who reads them takes these costs out.
+// what was measured; readers subtract these costs.
 type probeCosts struct {
 	empty     *plan // nil = nothing is measured in place
 	inside    costSamples

@@ -69,7 +69,7 @@ func (e *engine) release() {
 }
 
 // flushMessages gives the last messages a moment to be written: the program may end next.
-// It does not wait longer, as nobody may read stderr.
+// It does not wait longer, as stderr may not be read.
 func (e *engine) flushMessages(ctx context.Context) {
 	select {
 	case <-messages.write():

@@ -29,7 +29,7 @@ func (pl *plan) timeStacked(ctx context.Context, near []uintptr, reached int64) 
 	return pl.time(ctx, caller, stack, reached)
 }
 
-// stackOf folds the methods on a stack that are on, the outermost first and m the
+// stackOf joins the methods on a stack that are on, the outermost first and m the
 // last, and tells the caller. Both are unknown where the frames do not begin with
 // m's own.
 func (m *Method) stackOf(pcs []uintptr) (caller *Method, stack string) {

@@ -8,9 +8,9 @@ import (
 	"os"
 )
 
-// tlsFromEnvironment makes of OpenTelemetry's variables for TLS what the client trusts and
-// shows, or nil if there are none. It fails closed: whatever is wrong with a file is named
-// on stderr, and there is no connection by TLS.
+// tlsFromEnvironment returns the TLS configuration of OpenTelemetry's variables, or nil if
+// there are none. It fails closed: a fault of a file is named on stderr, and there is no
+// connection by TLS.
 func tlsFromEnvironment() *tls.Config {
 	authorities := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE"), os.Getenv("OTEL_EXPORTER_OTLP_CERTIFICATE"))
 	certificate := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE"), os.Getenv("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE"))

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// state is how a collector treats those who send to it.
+// state is how a collector treats its senders.
 type state string
 
 const (
@@ -81,7 +81,7 @@ func newCollector(is state) *collector {
 var hugeAnswer = make([]byte, 17<<20)
 
 // hostileRates answers with what no collector should: rates that flap, text that
-// breaks off, more than anybody wants to read.
+// breaks off, more than is worth reading.
 func hostileRates(w io.Writer, n int64) {
 	switch n % 4 {
 	case 0:

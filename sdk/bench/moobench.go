@@ -18,7 +18,7 @@ import (
 //
 //	naive           wall, CPU and caller of every call, queued one by one
 //	reduced record  the wall alone
-//	full queue      the collector does not answer: calls are folded into sums
+//	full queue      the collector does not answer: calls are aggregated
 //	sums            mode Aggregate; caller and CPU of every call unless reduced
 //	skipping        one call in a thousand is timed, with caller and CPU
 //	combined        skipping, reduced record, and a queue with room

@@ -21,7 +21,7 @@ var (
 )
 
 // Methods whose caller is looked for have a function each: one that begins several
-// methods would be nobody's known caller.
+// methods would not be a known caller.
 
 //go:noinline
 func naiveCalls(n int) int {

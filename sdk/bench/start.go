@@ -79,7 +79,7 @@ func beBusy(all []*path, lasting time.Duration) {
 }
 
 // stalled runs f while the smallest queue is full and a request is in flight that
-// nobody answers.
+// is not answered.
 func stalled(collector *collector, f func()) error {
 	shutdown, err := corehour.Start(context.Background(), corehour.WithEndpoint(collector.url),
 		corehour.WithService("bench", "1"), corehour.WithQueue(2), corehour.WithFlush(time.Hour, 2))

@@ -13,8 +13,8 @@ package frames
 import "runtime"
 
 // Trusted reports whether Walk finds what runtime.Callers finds, in a trial. Where it
-// does not (another architecture, a runtime that lays out its stacks otherwise) nobody
-// should ask it.
+// does not (another architecture, a runtime with another stack layout) it must not be
+// used.
 func Trusted() bool { return Available && tried(triedFrames) }
 
 const triedFrames = 3

@@ -4,7 +4,7 @@
 // at least 1, with gamma = 1.01/0.99, so that a value is known within 1% and
 // histograms of different processes add bin by bin.
 //
-// It does not lock: whoever shares a histogram guards it.
+// It does not lock: callers that share a histogram guard it.
 package histogram
 
 import (

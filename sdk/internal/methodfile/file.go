@@ -55,7 +55,7 @@ func (f *File) overruled(earlier, later *entry, what string) {
 }
 
 // Lookup returns the settings of a method by its normal name, class.method, and
-// whether an entry speaks of it or the defaults alone.
+// whether an entry matches it or the defaults alone.
 func (f *File) Lookup(name string) (s Settings, entered bool) {
 	e, ok := f.exact[name]
 	if !ok {

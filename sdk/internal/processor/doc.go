@@ -7,5 +7,5 @@
 //
 // It says nothing of readers elsewhere: they see a word as it was a moment ago.
 // The race detector knows nothing of it, so it is not available there; nor with the
-// build tag purego, nor on architectures on which nobody has tried it.
+// build tag purego, nor on architectures on which it has not been tested.
 package processor

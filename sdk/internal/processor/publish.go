@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// Publish stores a word that only the caller may write now, so that whoever reads it
+// Publish stores a word that only the caller may write now, so that a reader that sees it
 // sees all that was stored before. On this architecture any store does so; that of
 // sync/atomic locks the line, since it keeps later reads behind it too.
 func Publish(word *atomic.Uint64, v uint64) { *(*uint64)(unsafe.Pointer(word)) = v }

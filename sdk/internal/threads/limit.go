@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Limit is a bound of the program's threads, and who sets it.
+// Limit is a bound of the program's threads, and where it is set.
 type Limit struct {
 	Threads int
 	By      string
