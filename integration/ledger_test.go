@@ -25,7 +25,7 @@ exporters:
 `
 
 // TestCountsAreExactWhenTheSDKQueueOverflows proves that a full queue in the
-// process costs no call: what it refuses is folded, and counts go another way.
+// process costs no call: what it refuses is aggregated, and counts take another path.
 func TestCountsAreExactWhenTheSDKQueueOverflows(t *testing.T) {
 	t.Parallel()
 	p := startPipeline(t, quickWarehouse)
@@ -64,7 +64,7 @@ func TestCountsAreExactWhenTheWarehouseQueueOverflows(t *testing.T) {
 		t.Errorf("check --collector does not show what the exporter refused: %v", c.Losses.Collector)
 	}
 	if lost := m.Sum("otelcol_exporter_warehouse_fold_lost"); lost != 0 {
-		t.Errorf("the fold table lost %v", lost)
+		t.Errorf("the overflow table lost %v", lost)
 	}
 	p.stop(t)
 	requireExact(t, p, r)

@@ -27,7 +27,7 @@ func slowCallsMeetAFullQueue(t *testing.T) faults {
 		"--queue", "8", "--batch", "8", "--flush", "20ms").finish(t)
 	p.stop(t)
 	if r.SDK["Dropped"] == 0 || r.SDK["FoldLost"] != 0 {
-		t.Fatalf("measurements were to be dropped and folded, none lost: %v", r.SDK)
+		t.Fatalf("measurements were to be dropped and aggregated, none lost: %v", r.SDK)
 	}
 	requireExact(t, p, r)
 	requireEveryCallMeasured(t, p, r)
@@ -60,7 +60,7 @@ func slowCallsMeetAFullQueue(t *testing.T) faults {
 
 // TestTotalsAreRightWhenEveryStageSamples proves that estimates compose: the
 // process times one call in five, its queue refuses most of these, which are
-// folded with that rate, and the collector thins the others to one in twenty. The
+// aggregated with that rate, and the collector thins the others to one in twenty. The
 // cell then holds records of two probabilities, quick ones mostly of the lower and
 // slow ones of the higher.
 func TestTotalsAreRightWhenEveryStageSamples(t *testing.T) {
@@ -95,13 +95,13 @@ processors: {adaptive_sampler: {default_rate: 0.05}}
 		t.Fatalf("%d rows of sums", len(rows))
 	}
 	got := rows[0]
-	t.Logf("of %d calls %d are rows of their own, %d are folded; calls times the plain mean is %+.1f%% off",
+	t.Logf("of %d calls %d are rows of their own, %d are aggregated; calls times the plain mean is %+.1f%% off",
 		m.Calls, got.Rows, got.Folded, 100*(got.Plain*float64(m.Calls)/float64(m.CPUNS)-1))
 	if got.Rows == 0 || got.Thinned != got.Rows {
 		t.Errorf("rows are to have the lower probability: %+v", got)
 	}
 	if got.Folded < 100 {
-		f.addf("what was folded", "sums are to have the higher probability: %+v", got)
+		f.addf("what was aggregated", "sums are to have the higher probability: %+v", got)
 	}
 	// About five standard errors of what is drawn; the counts have none. Of wall
 	// time a sample can't say as much: one call that lost its processor for long

@@ -89,7 +89,7 @@ func endWithoutCollector(t *testing.T, endpoint string) faults {
 	if total != 100_000 {
 		t.Errorf("the process made %d calls of 100000", total)
 	}
-	// Every call is timed, CPU too: microseconds, whoever else wants the
+	// Every call is timed, CPU too: microseconds, whatever else needs the
 	// processor. Waiting for a collector would be seconds.
 	if mean := time.Duration(outer / total); mean > 100*time.Microsecond {
 		f.addf("calls", "an empty one took %s on average", mean)

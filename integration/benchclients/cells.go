@@ -10,8 +10,8 @@ import (
 // ratio is what every sampler of the matrix keeps.
 const ratio = 0.25
 
-// cell is one client with one sampler.
-type cell struct {
+// matrixCell is one client with one sampler.
+type matrixCell struct {
 	name, family string
 	// served: the sampler asks the collector, whose rate for this operation is ratio.
 	served string
@@ -78,15 +78,15 @@ var (
 )
 
 // matrix lists the cells.
-func matrix(c clients) []cell {
-	one := func(name, family string, s service) cell {
-		return cell{name: name, family: family, p: ratio, services: []service{s}}
+func matrix(c clients) []matrixCell {
+	one := func(name, family string, s service) matrixCell {
+		return matrixCell{name: name, family: family, p: ratio, services: []service{s}}
 	}
-	remote := func(x cell, operation string) cell {
+	remote := func(x matrixCell, operation string) matrixCell {
 		x.served = operation
 		return x
 	}
-	return []cell{
+	return []matrixCell{
 		one("Go otelhttp, ratio", "go", service{
 			name: "billing", bases: estimated, slower: goTotal,
 			command: c.goProcess("--ratio", fmt.Sprint(ratio), "--over-http"),
@@ -95,7 +95,7 @@ func matrix(c clients) []cell {
 			name: "billing", bases: append(estimated, "exact"), slower: goTotal,
 			command: c.goProcess("--ratio", fmt.Sprint(ratio), "--own", ""),
 		}),
-		remote(cell{name: "Go chain of two services", family: "go", p: ratio, services: []service{
+		remote(matrixCell{name: "Go chain of two services", family: "go", p: ratio, services: []service{
 			{name: "back", bases: inherited, slower: goTotal, serves: true, command: c.goProcess()},
 			{name: "front", bases: served, slower: goTotal, command: c.goProcess("--rates", "")},
 		}}, "POST /orders"),
@@ -106,7 +106,7 @@ func matrix(c clients) []cell {
 				return c.goProcess("--rates", "", "--order", "1.5s", "--flush", "200ms")(p)
 			},
 		}), "POST /orders"),
-		func() cell {
+		func() matrixCell {
 			x := remote(one("Go process before its first poll", "go", service{
 				name: "billing", bases: served,
 				command: c.goProcess("--rates", "", "--initial", "1"),

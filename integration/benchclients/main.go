@@ -72,7 +72,7 @@ func runBenchmark(ctx context.Context, bin, out string, families []string, durat
 		return err
 	}
 	clients, faults := prepare(dir, families)
-	var chosen []cell
+	var chosen []matrixCell
 	for _, c := range matrix(clients) {
 		if slices.Contains(families, c.family) {
 			chosen = append(chosen, c)
@@ -93,7 +93,7 @@ func runBenchmark(ctx context.Context, bin, out string, families []string, durat
 		wg.Go(func() {
 			defer func() { <-room }()
 			begin := time.Now()
-			s := stage{cell: c, bin: bin, dir: filepath.Join(dir, strings.ReplaceAll(c.name, " ", "-")), duration: duration}
+			s := stage{matrixCell: c, bin: bin, dir: filepath.Join(dir, strings.ReplaceAll(c.name, " ", "-")), duration: duration}
 			outcomes[i].scores, outcomes[i].err = s.play(ctx)
 			fmt.Fprintf(os.Stderr, "%s: %.0f s\n", c.name, time.Since(begin).Seconds())
 		})
@@ -107,7 +107,7 @@ func runBenchmark(ctx context.Context, bin, out string, families []string, durat
 }
 
 // report prints and writes the figures. It fails if one misses its goal.
-func report(out string, cells []cell, outcomes []outcome, table *traceTable) error {
+func report(out string, cells []matrixCell, outcomes []outcome, table *traceTable) error {
 	r := figures.New("clients")
 	var calls, assumed float64
 	failed := 0

@@ -48,7 +48,7 @@ var methods = fmt.Sprintf(`{"version": 1, "defaults": {"rate": %v}, "methods": [
 
 // stage is where a cell runs.
 type stage struct {
-	cell
+	matrixCell
 	bin, dir  string
 	duration  time.Duration
 	collector *harness.Collector

@@ -45,7 +45,7 @@ func batch(r *rand.Rand, seq int64) ptraceotlp.ExportRequest {
 }
 
 // send sends spans in batches, each acknowledged before the next, at a rate that
-// leaves a collector time to write: a full queue would fold what is to be measured.
+// leaves a collector time to write: a full queue would aggregate what is to be measured.
 func send(ctx context.Context, endpoint string, spans, perSecond int, foreign bool) error {
 	connection, err := grpc.NewClient(endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

@@ -4,7 +4,7 @@
 //	scenarios --scenario slower --version 2 --duration 12s
 //
 // The scenario is the name of the service. Its methods count iterations instead of
-// looking at a clock, so that what a version costs is known, whoever else uses the
+// looking at a clock, so that what a version costs is known, whatever else uses the
 // machine. The environment configures where spans go, as for any program with the
 // SDK.
 package main

@@ -161,7 +161,7 @@ func startProfile(path string) (end func(), err error) {
 }
 
 // generate serves requests at the wanted rate until the context ends, and lets
-// those under way finish.
+// those in flight finish.
 func generate(ctx context.Context, s settings) int64 {
 	shelf := price.NewBook(articles)
 	index := search.NewIndex(articles)
@@ -186,7 +186,7 @@ func generate(ctx context.Context, s settings) int64 {
 			}
 			basket := &cart.Cart{Articles: make([]string, cartSize), Book: shelf, TaxRows: taxRows}
 			for {
-				// Request n is due at start + n/rate, whoever serves it.
+				// Request n is due at start + n/rate, whichever goroutine serves it.
 				n := taken.Add(1) - 1
 				due := start.Add(time.Duration(float64(n) / s.rate * float64(time.Second)))
 				select {

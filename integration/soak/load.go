@@ -24,28 +24,28 @@ const (
 	patience = 2 * time.Minute
 )
 
-// tally is what was offered and what became of it.
-type tally struct {
+// sentCounts is what was offered and what became of it.
+type sentCounts struct {
 	measured, calls  int64 // of the requests that were accepted
 	heldBack         int64 // measurements
 	refused, unknown int64 // requests
 }
 
-func (t *tally) offered() int64 { return t.measured + t.heldBack }
+func (t *sentCounts) offered() int64 { return t.measured + t.heldBack }
 
 // offer sends measurements at a rate, as many as the processes can carry, until the
 // time is over and all that was sent is accepted.
-func offer(ctx context.Context, address string, perSecond int, length time.Duration) (tally, error) {
+func offer(ctx context.Context, address string, perSecond int, length time.Duration) (sentCounts, error) {
 	var clients []ptraceotlp.GRPCClient
 	for range connections {
 		connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
-			return tally{}, err
+			return sentCounts{}, err
 		}
 		defer connection.Close()
 		clients = append(clients, ptraceotlp.NewGRPCClient(connection))
 	}
-	var t tally
+	var t sentCounts
 	due := make(chan struct{})
 	failed := make(chan error, processes)
 	overdue, cancel := context.WithTimeout(ctx, length+patience)

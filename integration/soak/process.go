@@ -22,7 +22,7 @@ const (
 // that they are of. It sends the same ones again and again, with new numbers.
 type process struct {
 	client ptraceotlp.GRPCClient
-	tally  *tally
+	tally  *sentCounts
 	usual  ptraceotlp.ExportRequest
 	last   ptraceotlp.ExportRequest
 	seq    int64
@@ -30,7 +30,7 @@ type process struct {
 	sent   int64 // measurements of the request in flight
 }
 
-func newProcess(r *rand.Rand, number int, client ptraceotlp.GRPCClient, t *tally) *process {
+func newProcess(r *rand.Rand, number int, client ptraceotlp.GRPCClient, t *sentCounts) *process {
 	p := &process{client: client, tally: t}
 	request, spans := newRequest(number)
 	for i := range batchSpans {

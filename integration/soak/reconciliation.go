@@ -16,7 +16,7 @@ type reconciliation struct {
 	faults      int
 }
 
-func reconcile(ctx context.Context, command harness.Command, sent tally, metrics harness.Metrics) (reconciliation, error) {
+func reconcile(ctx context.Context, command harness.Command, sent sentCounts, metrics harness.Metrics) (reconciliation, error) {
 	var stored []struct {
 		Calls    float64 `json:"calls"`
 		Measured float64 `json:"measured"`
