@@ -11,6 +11,6 @@ func TestDocumentedFigures(t *testing.T) {
 	documented.Says(t, "alerts.md",
 		fmt.Sprintf("| %d,%03d open alerts |", MaxOpen/1000, MaxOpen%1000),
 		fmt.Sprintf("| %d,%03d accepted slowdowns |", MaxAccepted/1000, MaxAccepted%1000),
-		fmt.Sprintf("it stays open, for %g days at most", forgetAfter.Hours()/24),
+		fmt.Sprintf("open for %g days at most", forgetAfter.Hours()/24),
 	)
 }
