@@ -73,7 +73,7 @@ lint: ## Check formatting, vet every module and lint the code.
 	@unformatted=$$(git ls-files -- '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "not gofmt-clean:"; echo "$$unformatted"; exit 1; }
 	@for module in $(MODULES); do (cd $$module && $(GO) vet ./...); done
 	@! grep -rnE --include='*.go' --exclude='*_test.go' '^[[:space:]]*go |"sync(/atomic)?"|\.Go\(' $(ARITHMETIC) || { echo "these packages start no goroutine, so make test runs them without the race detector"; exit 1; }
-	@for module in . sdk; do (cd $$module && $(GO) tool -modfile=$(CURDIR)/internal/tools/lint/go.mod golangci-lint run ./...); done
+	@for module in $(MODULES); do (cd $$module && $(GO) tool -modfile=$(CURDIR)/internal/tools/lint/go.mod golangci-lint run ./...); done
 
 .PHONY: check-bigquery-sql
 check-bigquery-sql: ## Check the statements for BigQuery with an analyzer (the first time takes ten minutes and 7 GB).

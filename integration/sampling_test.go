@@ -49,8 +49,11 @@ func explain(ctx context.Context, p *pipeline, service, method string) (*explain
 	var answer struct {
 		Explanations []explained `json:"explanations"`
 	}
-	if err := json.Unmarshal(o.Stdout, &answer); err != nil || len(answer.Explanations) != 1 {
-		return nil, fmt.Errorf("%v: %s", err, o)
+	if err := json.Unmarshal(o.Stdout, &answer); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, o)
+	}
+	if n := len(answer.Explanations); n != 1 {
+		return nil, fmt.Errorf("%d explanations: %s", n, o)
 	}
 	return &answer.Explanations[0], nil
 }

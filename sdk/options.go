@@ -194,9 +194,9 @@ func WithCPURate(rate float64) Option {
 	}
 }
 
-// WithCPU(true) has CPU timed in a program that uses iter.Pull too, where Go ends the
-// program if a coroutine is used in and out of a call whose CPU is timed: see the
-// README. WithCPU(false) never times CPU and never locks a thread. Without it CPU is
+// WithCPU decides whether CPU is timed. With true it is timed in a program that uses iter.Pull
+// too, where Go ends the program if a coroutine is used in and out of a call whose CPU is timed:
+// see the README. With false no CPU is timed and no thread is locked. Without this option CPU is
 // timed in programs that do not use iter.Pull.
 func WithCPU(on bool) Option {
 	return func(c *config) {

@@ -102,9 +102,8 @@ func TestLeftRowsOfAFreePrefix(t *testing.T) {
 // TestImportCrashesAtEveryStep: nothing of it can be seen, or all, and the next
 // attempt ends with all.
 func TestImportCrashesAtEveryStep(t *testing.T) {
-	p := places["directory"](t)
 	for at := int64(1); ; at++ {
-		p = places["directory"](t)
+		p := places["directory"](t)
 		dir := dies(t, p, "host")
 		o := options(p.address, "host", t.TempDir())
 		o.Abandoned = time.Nanosecond

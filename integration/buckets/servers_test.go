@@ -134,7 +134,7 @@ var places = map[string]func(*testing.T) *place{
 			NoListener: true, ExternalURL: server.URL, PublicHost: strings.TrimPrefix(server.URL, "http://"),
 		})
 		require.NoError(t, err)
-		fake.CreateBucket("warehouses")
+		fake.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: "warehouses"})
 		f.next = fake.HTTPHandler()
 		options := "?endpoint=" + url.QueryEscape(server.URL+"/storage/v1/")
 		return &place{

@@ -137,7 +137,7 @@ func paths(report *figures.Report, otel peers, rounds int) {
 	add("tail", loop(tailed))
 	add("deep bare", func(n int) {
 		for range n {
-			deepBare(depth)
+			_ = deepBare(depth)
 		}
 	})
 	add("deep", func(n int) {

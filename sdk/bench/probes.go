@@ -163,7 +163,8 @@ var base = time.Now()
 
 //go:noinline
 func twoClocks(x int) int {
-	return x + int(time.Since(base)-time.Since(base))
+	first, second := time.Since(base), time.Since(base)
+	return x + int(first-second)
 }
 
 // stackFrames is what the SDK looks at first.
@@ -171,7 +172,8 @@ const stackFrames = 16
 
 //go:noinline
 func twoClocksAndStack(x int) int {
-	return x + int(time.Since(base)-time.Since(base)) + frame1()
+	first, second := time.Since(base), time.Since(base)
+	return x + int(first-second) + frame1()
 }
 
 // The SDK stands three frames below the method when it reads the stack.

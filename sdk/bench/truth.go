@@ -50,7 +50,7 @@ func truth(report *figures.Report) error {
 	for range runtime.GOMAXPROCS(0) {
 		spinning.Go(func() {
 			for over.Load() == 0 {
-				spin(1000)
+				_ = spin(1000)
 			}
 		})
 	}
@@ -114,14 +114,14 @@ func timedTruth(m *corehour.Method, i int) time.Duration {
 	thread, begin := syscall.Gettid(), threadCPU()
 	switch i % 3 {
 	case 0:
-		spin(1_000_000)
+		_ = spin(1_000_000)
 	case 1:
 		time.Sleep(2 * time.Millisecond)
 	case 2:
 		pause := syscall.NsecToTimespec(int64(2 * time.Millisecond))
 		_ = syscall.Nanosleep(&pause, nil) // a signal of the scheduler may cut it short, which does not matter
 	}
-	spin(10_000)
+	_ = spin(10_000)
 	end := threadCPU()
 	if syscall.Gettid() != thread {
 		return -1
