@@ -22,6 +22,6 @@ func TestDocumentedFigures(t *testing.T) {
 	if overSlots != 2 || overAfter != time.Minute {
 		t.Error("docs/statistics.md says these in words")
 	}
-	documented.Says(t, "statistics.md", "nothing of it was measured for two slots, and for a minute")
+	documented.Says(t, "statistics.md", "nothing of it was measured for two time buckets, and for a minute")
 	documented.Says(t, "statistics.md", fmt.Sprintf("Above %d a side: hash to %d groups", maxMembers, maxMembers))
 }
