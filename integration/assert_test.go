@@ -68,7 +68,7 @@ func requireExact(t *testing.T, p *pipeline, reports ...truth.Report) {
 	requireBalanced(t, p, reports...)
 }
 
-// differences says where two counts are not equal.
+// differences returns where two counts are not equal.
 func differences(made, stored map[string]int64) []string {
 	var d []string
 	for _, name := range slices.Sorted(maps.Keys(made)) {

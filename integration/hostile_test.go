@@ -138,7 +138,7 @@ func sendHostile(t *testing.T, p *pipeline, name, version string, start time.Tim
 // longest is how many bytes the receiver lets a name have.
 const longest = 512
 
-// requireNamesStored wants every name in every column: as it was sent, with what is
+// requireNamesStored requires every name in every column: as it was sent, with what is
 // no UTF-8 replaced, and beyond the bound as what the receiver says it becomes.
 func requireNamesStored(t *testing.T, p *pipeline) {
 	t.Helper()
@@ -208,7 +208,7 @@ func requireValues(t *testing.T, p *pipeline, column, where string, want map[str
 	}
 }
 
-// requireHarmless wants nothing in an output that acts on what shows it.
+// requireHarmless requires nothing in an output that acts on what shows it.
 func requireHarmless(t *testing.T, line, format string, o harness.Output) {
 	t.Helper()
 	out := string(o.Stdout)

@@ -110,7 +110,7 @@ processors: {adaptive_sampler: {default_rate: 0.05}}
 	return f
 }
 
-// requireCPU wants an estimate of the CPU time of all calls of the one method that
+// requireCPU requires an estimate of the CPU time of all calls of the one method that
 // computes.
 func requireCPU(t *testing.T, f faults, r truth.Report, estimate, relative float64) {
 	t.Helper()
@@ -123,7 +123,7 @@ func requireCPU(t *testing.T, f faults, r truth.Report, estimate, relative float
 	requireWithin(t, f, "CPU time", estimate, m.CPUNS, m.OuterCPUNS, relative)
 }
 
-// requireWithin wants an estimate no further off than so much from a truth that is
+// requireWithin requires an estimate no further off than so much from a truth that is
 // known between two bounds.
 func requireWithin(t *testing.T, f faults, what string, estimate float64, low, high int64, relative float64) {
 	t.Helper()

@@ -191,7 +191,7 @@ func (l *load) finish(t *testing.T) truth.Report {
 	return r
 }
 
-// end tells the workload to end, and waits.
+// end stops the workload, and waits.
 func (l *load) end(t *testing.T) truth.Report {
 	t.Helper()
 	if err := l.Terminate(); err != nil {

@@ -171,7 +171,7 @@ func counted(c *collector, t *testing.T) map[string]int64 {
 	return total
 }
 
-// trace tells the client's hooks that a connection was had, as a real transport does.
+// trace calls the client's hooks for a connection, as a real transport does.
 func trace(r *http.Request) {
 	if hooks := httptrace.ContextClientTrace(r.Context()); hooks != nil && hooks.GotConn != nil {
 		hooks.GotConn(httptrace.GotConnInfo{})

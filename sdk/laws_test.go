@@ -45,7 +45,7 @@ func TestLawsFailAtTheirRate(t *testing.T) {
 	}
 }
 
-// choices tells which of so many calls are chosen.
+// choices returns which of so many calls are chosen.
 func choices(e *engine, m *Method, calls int) []bool {
 	chosen := make([]bool, calls)
 	for i := range chosen {

@@ -32,7 +32,7 @@ func (r *record) cpuP() float64 {
 	return share
 }
 
-// cpuState says whether the CPU time of a call is known, and why not.
+// cpuState is whether the CPU time of a call is known, and why not.
 type cpuState uint8
 
 const (

@@ -115,7 +115,7 @@ func newPair(t *testing.T) pair {
 	return p
 }
 
-// serve asks every client for a certificate that this one has signed.
+// serve requires of every client a certificate that this one has signed.
 func (p pair) serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	own, err := tls.LoadX509KeyPair(p.cert, p.key)

@@ -91,7 +91,7 @@ func (x *exchange) bad(err error) requestResult {
 
 const noRates = "no rates are published: a sampler in a pipeline of this collector has to name this extension under `rates`"
 
-// unavailable tells clients to go on by their own configuration and to poll again,
+// unavailable answers that clients should use their own configuration and poll again,
 // not all at once.
 func (x *exchange) unavailable() requestResult {
 	x.retryAfter(retrySource)

@@ -48,7 +48,7 @@ type command struct {
 	args, env []string
 }
 
-// process says what a process needs to know.
+// process is the configuration of a process.
 type process struct {
 	endpoint, grpc, rates, ratesGRPC string // host:port
 	service, version, instance       string

@@ -135,7 +135,7 @@ func (s *stage) compare(result *score, of service, rows []row) {
 	}
 }
 
-// regress asks which method became slower.
+// regress runs corehour regress: which method became slower.
 func (s *stage) regress(ctx context.Context, result *score, of service, c harness.Command) error {
 	found, err := c.Regress(ctx, "--service", of.name, "--base", before, "--head", after, "--metric", "wall", "--slot", "1s", "--warm-up", "0s")
 	if err != nil {

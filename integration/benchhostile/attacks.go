@@ -215,7 +215,7 @@ func (a *attack) invent(ctx context.Context, client ptraceotlp.GRPCClient) error
 	return nil
 }
 
-// questions asks for rates of services that do not exist, and what makes no sense.
+// questions polls for rates of services that do not exist, and sends invalid queries.
 func (a *attack) questions(ctx context.Context, c *harness.Collector, web *http.Client) error {
 	r := rand.New(rand.NewPCG(5, 6))
 	texts := []string{"", "a", strings.Repeat("x", 5000), "\x00", "../..", "a\xffb", "%00", "-1", "NaN", "9999999999999999999s", "25s", stockVictim, victim}

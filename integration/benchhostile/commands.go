@@ -57,7 +57,7 @@ func rounded(number string) string {
 	return strconv.FormatFloat(v, 'g', 10, 64)
 }
 
-// askOfAll asks for everything that is stored, as a terminal shows it.
+// askOfAll runs the commands for everything that is stored, as a terminal shows it.
 func (p *played) askOfAll(ctx context.Context, command harness.Command, end time.Time) error {
 	for _, name := range []string{"cost", "regress", "drift", "check", "report"} {
 		began := time.Now()

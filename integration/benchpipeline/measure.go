@@ -122,7 +122,7 @@ func load(ctx context.Context, collector *harness.Process, endpoint, health stri
 	return usage{cpuPerMillion: (collector.CPU() - before).Seconds() / float64(spans) * 1e6, peakBytes: peak}, nil
 }
 
-// stored asks the command how many rows there are, and the disk how many bytes.
+// stored returns how many rows the command reports, and how many bytes are on the disk.
 func stored(ctx context.Context, bin, warehouse string) (rows, bytes int64, err error) {
 	var counted []struct{ N int64 }
 	command := harness.Command{Binary: filepath.Join(bin, harness.CommandBinary), Warehouse: warehouse}

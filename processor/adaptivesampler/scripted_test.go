@@ -61,7 +61,7 @@ func (s *scripted) Stats() decide.Stats {
 	return decide.Stats{Planned: 3, OverdrawnBudgets: s.short}
 }
 
-// lack says that so many budgets are too small.
+// lack reports that so many budgets are too small.
 func (s *scripted) lack(budgets int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ const (
 	requestsInSlice = 12
 )
 
-// harmless asks what a service loses by its probes while its collector is in any
+// harmless measures what a service loses by its probes while its collector is in any
 // state. Short slices with the probes on and off take turns, so that what disturbs
 // the machine disturbs both.
 func harmless(pairs int) (*figures.Report, error) {

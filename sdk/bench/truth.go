@@ -30,7 +30,7 @@ func (s spent) agrees(cpu time.Duration) bool {
 	return s.inside >= 0 && cpu >= s.inside-s.inside/1000-time.Microsecond && (cpu <= s.inside+truthSlack || cpu <= s.around)
 }
 
-// truth asks whether CPU times marked exact are so, while goroutines that spin take
+// truth checks that CPU times marked exact are so, while goroutines that spin take
 // the processors from methods that spin, sleep, or block in the kernel. Each method
 // is called once and reads the clock of its thread for itself.
 func truth(report *figures.Report) error {

@@ -22,7 +22,7 @@ const { values: options } = parseArgs({
     workers: { type: 'string', default: '1' }, // requests at a time
     seconds: { type: 'string', default: '0' }, // serve so long at least, and so many requests at least
     begin: { type: 'string' }, // a file: serve as soon as it is there; says by a file report.ready that it waits
-    ratio: { type: 'string' }, // share of requests to sample consistently, which is told in the trace state
+    ratio: { type: 'string' }, // share of requests to sample consistently, written to the trace state
     rates: { type: 'string' }, // a server of Jaeger's remote sampling protocol, which says what to sample
     report: { type: 'string' },
   },
@@ -47,7 +47,7 @@ function newSampler(ratio) {
   return createCompositeSampler(createComposableParentThresholdSampler(createComposableProbabilitySampler(ratio)));
 }
 
-// newRemoteSampler samples nothing until it was told what to.
+// newRemoteSampler samples nothing until it has rates.
 function newRemoteSampler(endpoint) {
   const { JaegerRemoteSampler } = require('@opentelemetry/sampler-jaeger-remote');
   return new JaegerRemoteSampler({
