@@ -33,7 +33,7 @@ func (s *section) symbol(name string, v *node) *string {
 func (s *section) name(rule *Rule, line int, class, method, signature, match *string) {
 	switch {
 	case match != nil && (class != nil || method != nil || signature != nil):
-		s.warn("match", line, "must not stand next to `class`, `method` or `signature`", configfile.Quote(*match),
+		s.warn("match", line, "must not be combined with `class`, `method` or `signature`", configfile.Quote(*match),
 			"one entry names methods in one way")
 	case match != nil:
 		s.pattern(rule, line, *match)
@@ -44,7 +44,7 @@ func (s *section) name(rule *Rule, line int, class, method, signature, match *st
 	case method == nil:
 		s.warn("method", line, "must be given with `class`", "nothing", `all methods of the class are "method": "*"`)
 	case *method == "*" && signature != nil:
-		s.warn("signature", line, "must not stand next to `\"method\": \"*\"`", configfile.Quote(*signature), "")
+		s.warn("signature", line, "must not be combined with `\"method\": \"*\"`", configfile.Quote(*signature), "")
 	default:
 		rule.class, rule.method = *class, *method
 		if signature != nil {

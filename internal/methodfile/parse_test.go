@@ -75,9 +75,9 @@ func TestFaultsOfEntries(t *testing.T) {
 		{"no method", `{"class": "a"}`, "methods[0].method (line 3): must be given with `class`, found nothing: " +
 			`all methods of the class are "method": "*"`},
 		{"named twice", `{"class": "a", "method": "b", "match": "a*"}`,
-			"methods[0].match (line 3): must not stand next to `class`, `method` or `signature`, found \"a*\": one entry names methods in one way"},
+			"methods[0].match (line 3): must not be combined with `class`, `method` or `signature`, found \"a*\": one entry names methods in one way"},
 		{"signature of all", `{"class": "a", "method": "*", "signature": "()"}`,
-			"methods[0].signature (line 3): must not stand next to `\"method\": \"*\"`, found \"()\""},
+			"methods[0].signature (line 3): must not be combined with `\"method\": \"*\"`, found \"()\""},
 		{"star in the middle", `{"match": "a*b*"}`, "methods[0].match (line 3): may have `*` at its end only, found \"a*b*\""},
 		{"no star", `{"match": "a.b"}`, "methods[0].match (line 3): must end in `*`, found \"a.b\": name one method by `class` and `method`, or write \"a.b*\""},
 		{"empty match", `{"match": ""}`, `methods[0].match (line 3): must not be empty, found ""`},
