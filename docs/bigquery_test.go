@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestBucketRule reads the rule for the bucket of load jobs as Cloud Storage does:
+// TestBucketRule parses the rule for the bucket of load jobs like Cloud Storage:
 // unknown names are refused.
 func TestBucketRule(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs/bigquery.md"))

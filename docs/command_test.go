@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCommandsAndFlagsExist takes every command line of `corehour` that a page
-// shows, in code, and looks its command and flags up in the program's own help.
+// TestCommandsAndFlagsExist checks every command line of `corehour` in the code of a
+// page: the program's help must have its command and flags.
 func TestCommandsAndFlagsExist(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "corehour")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../cmd/corehour").CombinedOutput(); err != nil {
@@ -55,7 +55,7 @@ func TestCommandsAndFlagsExist(t *testing.T) {
 	}
 }
 
-// codeOf is what stands in fenced blocks and between backticks.
+// codeOf returns the text of fenced blocks and between backticks.
 func codeOf(text string) []string {
 	var code []string
 	for _, match := range regexp.MustCompile("(?s)```[a-z]*\n(.*?)```").FindAllStringSubmatch(text, -1) {

@@ -1,6 +1,5 @@
-// Package docs_test keeps the documentation true: links lead somewhere, tables
-// marked as computed are what the code computes, and every variable, metric,
-// column and flag that is named exists.
+// Package docs_test tests the documentation: links resolve, tables marked as
+// computed match the code, and every variable, metric, column and flag exists.
 package docs_test
 
 import (
@@ -18,7 +17,7 @@ var update = flag.Bool("update", false, "rewrite the computed tables")
 
 const root = ".."
 
-// pages are all Markdown files that people read, by path below the root.
+// pages returns all Markdown files for readers, by path below the root.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	found := make(map[string]string)
@@ -53,7 +52,7 @@ func pages(t *testing.T) map[string]string {
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// TestLinksLeadSomewhere follows every relative link, the heading included.
+// TestLinksLeadSomewhere resolves every relative link, including its heading.
 func TestLinksLeadSomewhere(t *testing.T) {
 	all := pages(t)
 	checked := 0
@@ -85,6 +84,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// hasHeading reports whether a page has a heading with this anchor.
 func hasHeading(text, anchor string) bool {
 	for line := range strings.Lines(withoutCode(text)) {
 		if strings.HasPrefix(line, "#") && anchorOf(strings.TrimSpace(strings.TrimLeft(line, "#"))) == anchor {
@@ -94,7 +94,7 @@ func hasHeading(text, anchor string) bool {
 	return false
 }
 
-// anchorOf is what Markdown renderers make of a heading.
+// anchorOf returns the anchor that Markdown renderers create for a heading.
 func anchorOf(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(heading) {
@@ -108,7 +108,7 @@ func anchorOf(heading string) string {
 	return b.String()
 }
 
-// withoutCode blanks fenced blocks, where `](` and `#` mean something else.
+// withoutCode removes fenced blocks, where `](` and `#` mean something else.
 func withoutCode(text string) string {
 	var b strings.Builder
 	fenced := false
@@ -123,7 +123,7 @@ func withoutCode(text string) string {
 }
 
 // compareComputed compares the block of a page between `<!-- computed:name -->`
-// and `<!-- end -->` with what was computed, or writes it.
+// and `<!-- end -->` with the computed text, or rewrites it.
 func compareComputed(t *testing.T, page, name, computed string) {
 	t.Helper()
 	path := filepath.Join(root, page)

@@ -14,7 +14,7 @@ import (
 
 const module = "github.com/corehour/corehour"
 
-// TestModulesKeepTheRules holds every go.mod to docs/adr/0001-modules.md.
+// TestModulesKeepTheRules compares every go.mod with docs/adr/0001-modules.md.
 func TestModulesKeepTheRules(t *testing.T) {
 	mayReplace := regexp.MustCompile(`^(integration(/.*)?|sdk/otelbridge|sdk/bench)$`)
 	leaves := []string{} // modules that nobody may require
@@ -77,7 +77,7 @@ func TestModulesKeepTheRules(t *testing.T) {
 	}
 }
 
-// TestMakeTargetsExist looks up every target that a page names.
+// TestMakeTargetsExist checks that the Makefile has every target that a page names.
 func TestMakeTargetsExist(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {

@@ -18,8 +18,8 @@ var (
 	fromEnv  = regexp.MustCompile(`\$\{(?:env|required):([A-Z0-9_]+)`)
 )
 
-// variablesRead finds the variables that something reads: a configuration, or a
-// program of this repository.
+// variablesRead returns the variables that a configuration or a program of this
+// repository reads.
 func variablesRead(t *testing.T) map[string]string {
 	t.Helper()
 	found := make(map[string]string)
@@ -47,7 +47,7 @@ func variablesRead(t *testing.T) map[string]string {
 }
 
 // TestVariablesExist compares the variables of the documentation with those that
-// are read, both ways.
+// are read, in both directions.
 func TestVariablesExist(t *testing.T) {
 	read := variablesRead(t)
 	pages := pages(t)
@@ -68,7 +68,7 @@ func TestVariablesExist(t *testing.T) {
 	}
 }
 
-// TestYAMLBlocksParse reads every YAML block that a page shows.
+// TestYAMLBlocksParse parses every YAML block of a page.
 func TestYAMLBlocksParse(t *testing.T) {
 	blocks := 0
 	for page, text := range pages(t) {

@@ -27,7 +27,7 @@ func TestThresholdTable(t *testing.T) {
 
 func TestCompositionTable(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("| p that arrives | p of this stage | p that leaves | of those that arrive, kept |\n|---|---|---|---|\n")
+	b.WriteString("| p before | p of this stage | p after | share kept |\n|---|---|---|---|\n")
 	for _, pair := range [][2]float64{{1, 0.1}, {0.5, 0.1}, {0.1, 0.5}, {0.01, 0.01}, {0.05, 0.001}} {
 		in, here := methodspan.ThresholdOf(pair[0]), methodspan.ThresholdOf(pair[1])
 		out := in
@@ -72,7 +72,7 @@ func TestWeightExample(t *testing.T) {
 	}
 
 	var b strings.Builder
-	b.WriteString("| records | q | CPU each | weight of each | CPU they stand for |\n|---|---|---|---|---|\n")
+	b.WriteString("| records | q | CPU each | weight of each | CPU represented |\n|---|---|---|---|---|\n")
 	var totalMS float64
 	for _, g := range groups {
 		w := calls * (1 / g.q) / sum
@@ -81,8 +81,8 @@ func TestWeightExample(t *testing.T) {
 		fmt.Fprintf(&b, "| %d | %v | %v ms | %.0f | %.2f s |\n", g.records, g.q, g.cpuMS, w, stands/1000)
 	}
 	plain := calls * plainMS / records
-	fmt.Fprintf(&b, "\nn_eff = %.1f, so the minute is a cell. Total: %.2f s of CPU; at %v USD per core hour\n%.6f USD. Calls times the plain mean: %.2f s, off by %.1f%%.\n",
-		nEff, totalMS/1000, price, totalMS/1000*price/3600, plain/1000, 100*(plain/totalMS-1))
+	fmt.Fprintf(&b, "\nn_eff = %.1f, so the minute is a cell. Total: %.2f s of CPU, or %.6f USD at %v USD per core hour.\nCalls times the plain mean: %.2f s, an error of %.1f%%.\n",
+		nEff, totalMS/1000, totalMS/1000*price/3600, price, plain/1000, 100*(plain/totalMS-1))
 	compareComputed(t, samplingPage, "weights", b.String())
 }
 
@@ -92,7 +92,7 @@ func TestAddingExample(t *testing.T) {
 		{Kind: methodspan.KindAggregate, Measured: 30, CPUMeasured: 3, WallNS: 120e6, CPUNS: 9e6, P: 0.5, CPUP: 0.1},
 	}
 	var b strings.Builder
-	b.WriteString("| row | measured | p | wall | calls it stands for | wall it stands for | cpu_measured | q | CPU | CPU it stands for |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| row | measured | p | wall | calls represented | wall represented | cpu_measured | q | CPU | CPU represented |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	line := func(name string, r *methodspan.Row) (calls, wall, cpu float64) {
 		q := r.Q()
 		calls, wall, cpu = float64(r.Measured)/r.P, float64(r.WallNS)/r.P/1e6, float64(r.CPUNS)/q/1e6

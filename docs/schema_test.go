@@ -16,7 +16,7 @@ import (
 )
 
 // TestColumnsAreThoseOfFiles writes a warehouse and compares the list of columns
-// with the file that lies there.
+// with its file.
 func TestColumnsAreThoseOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	writer, err := parquet.NewWriter(dir, parquet.Options{})
@@ -79,7 +79,7 @@ func TestColumnsAreThoseOfFiles(t *testing.T) {
 	}
 }
 
-// typeOf is the type as the page spells it.
+// typeOf returns the type as the page spells it.
 func typeOf(t *testing.T, field pq.Field) string {
 	t.Helper()
 	if !field.Leaf() {
@@ -117,7 +117,7 @@ func typeOf(t *testing.T, field pq.Field) string {
 	}
 }
 
-// parquetType is the type as the page spells it.
+// parquetType returns the type as the page spells it.
 func parquetType(c columns.Column) string {
 	if c.Type != columns.List {
 		return c.Type.Parquet
@@ -140,7 +140,7 @@ func bigQueryType(c columns.Column) string {
 	return "ARRAY<STRUCT<" + strings.Join(parts, ", ") + ">>"
 }
 
-// TestSchemaPageListsTheColumns makes the page's table of the list of columns.
+// TestSchemaPageListsTheColumns generates the page's table from the list of columns.
 func TestSchemaPageListsTheColumns(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| column | in files | in BigQuery | unit, or what it is | NULL means | since |\n|---|---|---|---|---|---|\n")

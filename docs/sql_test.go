@@ -11,8 +11,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// exampleWarehouse holds the minute of the example in docs/sampling.md, and the
-// report of its process.
+// exampleWarehouse returns a warehouse with the minute of the example in docs/sampling.md
+// and the row of its process.
 func exampleWarehouse(t *testing.T) *query.Warehouse {
 	t.Helper()
 	begin := time.Now().UTC().Truncate(time.Hour).Add(-time.Hour)
@@ -70,7 +70,7 @@ func exampleWarehouse(t *testing.T) *query.Warehouse {
 	return warehouse
 }
 
-// TestTheViewComputesTheExample: the formulas of docs/sampling.md, in SQL.
+// TestTheViewComputesTheExample compares the view with the formulas of docs/sampling.md.
 func TestTheViewComputesTheExample(t *testing.T) {
 	var sum float64
 	for _, g := range groups {
@@ -97,7 +97,7 @@ func TestTheViewComputesTheExample(t *testing.T) {
 	}
 }
 
-// TestExamplesOfTheSchemaPageRun runs every query that the page shows.
+// TestExamplesOfTheSchemaPageRun runs every query of the page.
 func TestExamplesOfTheSchemaPageRun(t *testing.T) {
 	warehouse := exampleWarehouse(t)
 	blocks := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(pages(t)["docs/schema.md"], -1)
