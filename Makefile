@@ -50,7 +50,7 @@ man: ## Write man pages of the command into build/man.
 	@mkdir -p build/man && $(GO) run -ldflags "$(LDFLAGS)" ./cmd/corehour man build/man && ls build/man
 
 .PHONY: demo
-demo: build ## Build everything and watch a bad deployment being found (about two minutes).
+demo: build ## Build everything and show how a bad deployment is found (about two minutes).
 	@$(BIN)/corehour demo --dir build/demo
 
 .PHONY: test
@@ -126,7 +126,7 @@ bench-warehouse: ## Measure the warehouse: writing, merging, rollups, queries, o
 	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/warehouse.json
 
 .PHONY: truth
-truth: build ## Compare what methods are said to cost with a service whose work is known (FOR=3m).
+truth: build ## Compare the measured costs of methods with a service whose work is known (FOR=3m).
 	@cd integration && $(GO) run ./benchtruth --bin ../$(BIN) --out ../build/bench --duration $(or $(FOR),3m)
 
 .PHONY: clients

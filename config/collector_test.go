@@ -74,7 +74,7 @@ type collector struct {
 	ended  chan struct{}
 }
 
-// start runs the collector until the test ends, and waits until it says that it
+// start runs the collector until the test ends, and waits until it reports that it
 // is ready.
 func start(t *testing.T, file string, env map[string]string, args ...string) *collector {
 	t.Helper()
@@ -115,14 +115,14 @@ func start(t *testing.T, file string, env map[string]string, args ...string) *co
 		return err
 	})
 	// The collector listens to SIGTERM only after it has said that it is ready
-	// (otelcol, Collector.Run), and nothing tells when; before, it just dies.
+	// (otelcol, Collector.Run), and no event reports when; before, it just dies.
 	time.Sleep(signalsHeard)
 	return c
 }
 
 const signalsHeard = 300 * time.Millisecond
 
-// stop asks it to end and tells how it did.
+// stop sends SIGTERM and checks the exit code.
 func (c *collector) stop(t *testing.T) {
 	t.Helper()
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// caller is who asks a collector, over TLS.
+// caller is a client of a collector, over TLS.
 type caller struct {
 	service       string
 	tls           *tls.Config
@@ -31,9 +31,9 @@ type answerError struct {
 
 func (e *answerError) Error() string { return fmt.Sprintf("answered %d: %s", e.code, e.text) }
 
-// doors are the ports of a collector that listens to others, with a question to each. Those
+// endpoints are the ports of a collector that listens to others, with a request to each. Those
 // for OTLP store a call of the caller's service.
-var doors = []struct {
+var endpoints = []struct {
 	name string
 	grpc bool
 	ask  func(context.Context, *collector, caller) error

@@ -58,7 +58,7 @@ func TestGatewayRefusesStrangers(t *testing.T) {
 	anonymous := caller{service: "anonymous", tls: &tls.Config{RootCAs: keys.pool}}
 	stranger := caller{service: "stranger", tls: &tls.Config{RootCAs: keys.pool, GetClientCertificate: others.show(t)}}
 	known := caller{service: "known", tls: &tls.Config{RootCAs: keys.pool, GetClientCertificate: keys.show(t)}}
-	for _, d := range doors {
+	for _, d := range endpoints {
 		for _, c := range []caller{anonymous, stranger} {
 			err := d.ask(t.Context(), gateway, c)
 			if _, answered := errors.AsType[*answerError](err); err == nil || answered || d.grpc && status.Code(err) != codes.Unavailable {
@@ -98,7 +98,7 @@ func TestAgentAndGatewayKnowEachOther(t *testing.T) {
 		})
 	}
 	known := caller{service: "known", tls: &tls.Config{RootCAs: keys.pool, GetClientCertificate: keys.show(t)}}
-	eventually(t, "the gateway listens", func() error { return doors[0].ask(t.Context(), gateway, known) })
+	eventually(t, "the gateway listens", func() error { return endpoints[0].ask(t.Context(), gateway, known) })
 	gateway.stop(t)
 	if rows := storedRows(t, filepath.Join(gateway.dir, "corehour-warehouse")); !slices.Equal(rows, []string{"known test.f"}) {
 		t.Errorf("stored %q, want what no agent has sent", rows)

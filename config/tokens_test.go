@@ -35,13 +35,13 @@ func TestTokens(t *testing.T) {
 	}
 	accepts := func(token string) {
 		t.Helper()
-		for _, d := range doors {
+		for _, d := range endpoints {
 			eventually(t, d.name+" answers", func() error { return d.ask(t.Context(), c, who("Bearer "+token)) })
 		}
 	}
 	refuses := func(authorization string) {
 		t.Helper()
-		for _, d := range doors {
+		for _, d := range endpoints {
 			stranger := who(authorization)
 			stranger.service = "stranger"
 			err := d.ask(t.Context(), c, stranger)
