@@ -32,9 +32,9 @@ searched among open alerts, then in a comparison with the flags given here. See 
 	r := &regressFlags{common: newCommon(cmd, "7d")}
 	r.declareRule(cmd)
 	r.delivery.declareState(r.flags)
-	reason := r.flags.String("reason", "", "why the slowdown is meant (`text`)")
-	by := r.flags.String("by", "", "`name` of who says so (default: the user's)")
-	withdraw := r.flags.Bool("withdraw", false, "take back what was accepted under this id")
+	reason := r.flags.String("reason", "", "why the slowdown is accepted (`text`)")
+	by := r.flags.String("by", "", "`name` of who accepts it (default: the user's)")
+	withdraw := r.flags.Bool("withdraw", false, "withdraw what was accepted under this id")
 	return withWork(cmd, func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
 		r.notices = stderr
 		return r.acceptOrWithdraw(ctx, *reason, *by, *withdraw, stdout)
@@ -52,7 +52,7 @@ func (r *regressFlags) acceptOrWithdraw(ctx context.Context, reason, by string, 
 		case withdraw && reason != "":
 			errs = append(errs, errors.New("--reason has no effect with --withdraw"))
 		case !withdraw && strings.TrimSpace(reason) == "":
-			errs = append(errs, fmt.Errorf("--reason: want why the slowdown is meant, found nothing: %s", rightForm(id, "", false)))
+			errs = append(errs, fmt.Errorf("--reason: want why the slowdown is accepted, found nothing: %s", rightForm(id, "", false)))
 		case len(reason) > state.MaxReason || len(by) > state.MaxReason:
 			errs = append(errs, fmt.Errorf("--reason and --by: want at most %d bytes, found more", state.MaxReason))
 		}
@@ -108,7 +108,7 @@ func rightForm(id, reason string, withdraw bool) string {
 	if withdraw {
 		return form + " --withdraw"
 	}
-	return fmt.Sprintf("%s --reason %q", form, cmp.Or(reason, "why it is meant"))
+	return fmt.Sprintf("%s --reason %q", form, cmp.Or(reason, "why it is accepted"))
 }
 
 // minID keeps a slip of the hand from accepting something else.
@@ -133,7 +133,7 @@ func (r *regressFlags) accept(ctx context.Context, store *state.Store, id, by, r
 		}
 	}
 	if found == nil {
-		return fmt.Errorf("no alert has the id %q: corehour regress shows them, with the flags it was found with", id)
+		return fmt.Errorf("no alert has the id %q: list ids with corehour regress, and give accept the same flags", id)
 	}
 	var accepted *state.Accepted
 	err = store.Update(func(s *state.State) (err error) {
@@ -150,7 +150,7 @@ func (r *regressFlags) accept(ctx context.Context, store *state.Store, id, by, r
 func withdrawFrom(store *state.Store, id string, stdout io.Writer) error {
 	err := store.Update(func(s *state.State) error {
 		if !s.Withdraw(id) {
-			return fmt.Errorf("nothing was accepted under the id %q: it has to be the whole id", id)
+			return fmt.Errorf("nothing was accepted under the id %q: want the whole id, as corehour regress prints it", id)
 		}
 		return nil
 	})

@@ -69,7 +69,7 @@ func TestBytesBilledAreBounded(t *testing.T) {
 		"--warehouse=" + address + " --max-bytes-billed=0.5":                       "want a number of bytes, one or more,",
 		"--warehouse=" + address + "&max_bytes_billed=1000":                        "the query would read more than allowed",
 		"--warehouse=" + address + "&max_bytes_billed=0":                           "max_bytes_billed must be a number of bytes above 0",
-		"--warehouse=" + address + "&max_bytes_billed=1000 --max-bytes-billed=1TB": "the address of --warehouse says max_bytes_billed=1000 already: leave one of them out",
+		"--warehouse=" + address + "&max_bytes_billed=1000 --max-bytes-billed=1TB": "the address of --warehouse has max_bytes_billed=1000 already: leave one of them out",
 		"--warehouse=/x --max-bytes-billed=1GB":                                    "has no effect on files",
 		"--warehouse=bigquery://P/d":                                               "the project must be the id",
 	} {

@@ -40,7 +40,7 @@ func (c *costFlags) loadBudgets(stderr io.Writer) (*cost.Budgets, error) {
 	c.delivery.warn(stderr, "cost", warnings)
 	owned := slices.ContainsFunc(budgets.Budgets, func(b cost.Budget) bool { return b.Owner != "" })
 	if owned && c.delivery.owners == "" {
-		return nil, errors.New("--budgets: it has budgets of owners, and nobody owns anything without a file of --owners")
+		return nil, errors.New("--budgets: found budgets of owners and no file of owners: give --owners")
 	}
 	return budgets, nil
 }
@@ -114,7 +114,7 @@ func (b *budgeting) resolved(a *alert.Alert) (string, bool) {
 			return fmt.Sprintf("$%s a day, planned are $%s a day", output.Amount(*s.SpentUSD), output.Amount(s.PlannedUSD)), true
 		}
 	}
-	return "there is no such budget any more", true
+	return "the budget was removed", true
 }
 
 // unknown reports whether a budget may be broken by idle cores or calls that are not known.
@@ -162,7 +162,7 @@ func (b *budgeting) addTables(d *output.Document) {
 	var silenced []string
 	for i := range b.Silenced {
 		a := &b.Silenced[i]
-		silenced = append(silenced, fmt.Sprintf("budget %s: silenced until %s because %s", a.Budget, a.Until.UTC().Format(time.RFC3339), a.Reason))
+		silenced = append(silenced, fmt.Sprintf("budget %s: muted until %s because %s", a.Budget, a.Until.UTC().Format(time.RFC3339), a.Reason))
 	}
 	if silenced != nil {
 		d.Say(silenced...)

@@ -61,7 +61,7 @@ func addOption(address *string, name, flag, value, byDefault string) error {
 	q := u.Query()
 	if q.Has(name) {
 		if value != byDefault {
-			return fmt.Errorf("%s %s: the address of --warehouse says %s=%s already: leave one of them out", flag, value, name, q.Get(name))
+			return fmt.Errorf("%s %s: the address of --warehouse has %s=%s already: leave one of them out", flag, value, name, q.Get(name))
 		}
 		return nil
 	}

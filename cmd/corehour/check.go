@@ -48,7 +48,7 @@ a process may send to. See docs/operations.md.`,
 	c.several = true
 	c.flags.Lookup("warehouse").Usage += "; once for each collector that a process may send to"
 	c.flags.StringVar(&c.collector, "collector", "", "`URL` of the collector's Prometheus metrics, to add its own counters of losses")
-	c.flags.BoolVar(&c.deep, "deep", false, "compare every file with its checksum first, also those that were compared before; in a bucket, too, every file is looked at if no time is given")
+	c.flags.BoolVar(&c.deep, "deep", false, "compare every file with its checksum first, also those compared before; in a bucket, if no time is given, all files")
 	c.top.declare(c.flags, "how many services and processes to print; json and csv have all of them")
 	return withWork(cmd, c.checkWarehouses)
 }
@@ -98,7 +98,7 @@ func (c *checkCommand) checkWarehouses(ctx context.Context, stdout, stderr io.Wr
 	case errors.Is(err, parquet.ErrCorrupt):
 		return exitFailed, err
 	case err != nil: // the ledger stands without it
-		d.Say(fmt.Sprintf("which services were reconciled is not known: %v", err))
+		d.Say(fmt.Sprintf("services whose costs were reduced to their CPU time are not known: %v", err))
 	case len(excess) > 0:
 		d.Say(excess...)
 	}
@@ -141,7 +141,7 @@ func checkVerdict(r *ledger.Report) string {
 	case !r.Balanced:
 		return "NOT BALANCED: " + strings.Join(r.Faults, "; ")
 	}
-	return "balanced: every call handed out is stored once"
+	return "balanced: every emitted call is stored once"
 }
 
 // checkDocument prints the top services and processes (0 = all) that most calls are missing of, then
@@ -184,8 +184,12 @@ func checkDocument(r *ledger.Report, c *common, top int) *output.Document {
 	if r.Losses.NotJudgedCalls > 0 {
 		notJudgedColumn = []string{"not judged"}
 	}
+	emitted := "emitted"
+	if c.out == output.CSV { // where columns keep their names
+		emitted = "handed out"
+	}
 	services := &output.Table{Columns: slices.Concat(
-		[]string{"service", "environment", "processes", "dead", "handed out", "stored", "lost_in_transit"}, notJudgedColumn,
+		[]string{"service", "environment", "processes", "dead", emitted, "stored", "lost_in_transit"}, notJudgedColumn,
 		[]string{"foreign rows", "unpriced rows", "rows without version"},
 	)}
 	shown, more := r.Most(top)
@@ -205,10 +209,10 @@ func checkDocument(r *ledger.Report, c *common, top int) *output.Document {
 	for _, s := range r.Services {
 		if s.ConflictingBatches > 0 {
 			notes = append(notes, fmt.Sprintf("conflict: %s: %d batches came with a number that other content of their process came with: two processes have one "+
-				"instance id and start, or somebody sends in their name; all are stored", s.Service, s.ConflictingBatches))
+				"instance id and start, or another client sends in their name; all are stored", s.Service, s.ConflictingBatches))
 		}
 		if s.ImpossibleRows > 0 {
-			notes = append(notes, fmt.Sprintf("impossible: %s: %d rows have numbers that cannot be true, which are read as not given, or start in the future and are not read", s.Service, s.ImpossibleRows))
+			notes = append(notes, fmt.Sprintf("impossible: %s: %d rows have impossible numbers, which are read as missing, or start in the future and are not read", s.Service, s.ImpossibleRows))
 		}
 		if s.MeasuredAboveCounted > 0 {
 			notes = append(notes, fmt.Sprintf("measured above counted: %s: %.0f measurements more than the calls that their processes counted: counts are missing or in another warehouse, "+
@@ -226,8 +230,8 @@ func checkDocument(r *ledger.Report, c *common, top int) *output.Document {
 	}
 
 	odd := &output.Table{
-		Title:   "processes that are not plainly in order",
-		Columns: append([]string{"service", "version", "instance", "state", "last seen", "handed out", "stored", "lost_in_transit"}, notJudgedColumn...),
+		Title:   "processes that need attention",
+		Columns: append([]string{"service", "version", "instance", "state", "last seen", "emitted", "stored", "lost_in_transit"}, notJudgedColumn...),
 	}
 	batches := slices.ContainsFunc(r.Processes, func(p ledger.Process) bool { return p.MissingBatches != nil })
 	if batches {
@@ -272,7 +276,7 @@ func elsewhereAdvice(r *ledger.Report) []string {
 	case r.Losses.NotJudgedCalls > 0:
 		return []string{"pass the --warehouse of every collector that these processes may send to"}
 	case moved && one:
-		return []string{"a process that is dead here may have gone on to another collector: pass the other --warehouse too"}
+		return []string{"a process that is dead here may have moved to another collector: pass the other --warehouse too"}
 	case proxied && one:
 		return []string{"if a proxy spreads requests over several collectors, pass the other --warehouse too"}
 	}

@@ -74,7 +74,7 @@ func TestCheckStandsWithoutCosts(t *testing.T) {
 	if r := corehour("cost", "--warehouse", root); r.code != exitFailed {
 		t.Fatalf("costs can be computed: %+v", r)
 	}
-	if r := corehour("check", "--warehouse", root); r.code != exitNothing || !strings.Contains(r.stdout, "balanced") || !strings.Contains(r.stdout, "which services were reconciled is not known") {
+	if r := corehour("check", "--warehouse", root); r.code != exitNothing || !strings.Contains(r.stdout, "balanced") || !strings.Contains(r.stdout, "services whose costs were reduced to their CPU time are not known") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -118,7 +118,7 @@ func TestCheckTellsLossesFromMoves(t *testing.T) {
 		t.Errorf("%+v:\n%s", report.Losses, text.stdout)
 	}
 	// Alone, the first has no gap: the process ended there without a word.
-	if report, text = checked(t, exitNothing, "--warehouse", a); len(report.Losses.DeadProcess) != 1 || !strings.Contains(unwrapped(text.stdout), "may have gone on to another collector") {
+	if report, text = checked(t, exitNothing, "--warehouse", a); len(report.Losses.DeadProcess) != 1 || !strings.Contains(unwrapped(text.stdout), "may have moved to another collector") {
 		t.Errorf("%+v:\n%s", report.Losses, text.stdout)
 	}
 }

@@ -128,29 +128,29 @@ func (c *compactCall) runJob(ctx context.Context, job *lake.Job) (*lake.Report, 
 func (call *compactCall) declare(f *pflag.FlagSet) {
 	p := &call.job.Policy
 	p.SumRows = lake.DefaultSumRows
-	f.StringVar(&call.job.Root, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, or gs://bucket, s3://bucket: there, prefixes that no collector has")
+	f.StringVar(&call.job.Root, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, or gs://bucket, s3://bucket: there, prefixes without a running collector")
 	f.StringVar(&call.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files that are on the local disk at a time")
 	f.StringVar(&call.format, "format", "text", "text, json, markdown or csv")
 	f.BoolVar(&call.json, "json", false, "short for --format json")
 	f.BoolVar(&call.wide, "wide", false, "text: do not fit lines into 120 columns")
-	f.BoolVar(&call.job.DryRun, "dry-run", false, "say what would be done, and do none of it; only files that earlier runs took out are deleted")
-	f.IntVar(&p.MaxFiles, "max-files", lake.DefaultMaxFiles, "merge a date's small files if it has more files of raw rows than this `number`")
+	f.BoolVar(&call.job.DryRun, "dry-run", false, "print what would be done, and do not do it; only files that earlier runs replaced are deleted")
+	f.IntVar(&p.MaxFiles, "max-files", lake.DefaultMaxFiles, "merge a day's small files if it has more files of raw rows than this `number`")
 	age := func(name, what string) {
 		call.age[name] = f.String(name, "", what)
 	}
-	age("minute-after", "add rows up by minute on dates of this `age`")
-	age("hour-after", "add rows up by hour on dates of this `age`")
-	age("keep-raw", "drop dates of raw rows of this `age`")
-	age("keep-ids", "leave ids of traces and requests out of raw rows of this `age`")
-	age("keep-rollups", "drop dates that were rolled up, of this `age`")
-	f.StringVar(&call.maxBytes, "max-bytes", "", "with --drop-oldest: drop the oldest dates while the warehouse, in a bucket each prefix, has more `bytes`, as 50GB")
-	f.StringVar(&call.minFree, "min-free-bytes", "", "with --drop-oldest: drop the oldest dates while the file system has fewer `bytes` left, as 1GB")
-	f.BoolVar(&p.DropOldest, "drop-oldest", false, "allow it")
-	f.StringVar(&call.delete, "delete-service", "", "delete what is stored of a service (`name`)")
-	f.StringVar(&call.relabelled, "relabel", "", "give what is stored of a service another service's name: `old=new`")
-	f.StringVar(&call.directory, "import", "", "bucket: bring in what a collector's `directory` (its option path) holds and never uploaded")
-	f.BoolVar(&call.dropDamaged, "drop-damaged", false, "take files out that are damaged or gone and of which there is no copy; their rows are lost")
-	f.BoolVar(&call.dropImpossible, "drop-impossible", false, "take numbers that cannot be true out of rows: what commands print stays the same, but for the rows that check calls impossible")
+	age("minute-after", "roll up by minute the days of this `age`")
+	age("hour-after", "roll up by hour the days of this `age`")
+	age("keep-raw", "drop raw rows of days of this `age`")
+	age("keep-ids", "drop ids of traces and requests from raw rows of this `age`")
+	age("keep-rollups", "drop rolled-up days of this `age`")
+	f.StringVar(&call.maxBytes, "max-bytes", "", "with --drop-oldest: drop the oldest days while the warehouse (in a bucket: each prefix) has more `bytes`, as 50GB")
+	f.StringVar(&call.minFree, "min-free-bytes", "", "with --drop-oldest: drop the oldest days while the file system has fewer free `bytes`, as 1GB")
+	f.BoolVar(&p.DropOldest, "drop-oldest", false, "allow --max-bytes and --min-free-bytes to drop the oldest days")
+	f.StringVar(&call.delete, "delete-service", "", "delete the stored rows of a service (`name`)")
+	f.StringVar(&call.relabelled, "relabel", "", "rename a service in stored rows: `old=new`")
+	f.StringVar(&call.directory, "import", "", "bucket: import rows that a collector's `directory` (its option path) holds and never uploaded")
+	f.BoolVar(&call.dropDamaged, "drop-damaged", false, "remove files that are damaged or missing and have no copy; their rows are lost")
+	f.BoolVar(&call.dropImpossible, "drop-impossible", false, "remove impossible numbers from rows: commands print the same, except for the rows that check lists as impossible")
 	f.BoolVar(&call.yes, "yes", false, "apply what --delete-service, --relabel, --drop-damaged or --drop-impossible would do")
 	groupFlags(f, policyFlags, "max-files", "minute-after", "hour-after", "keep-raw", "keep-ids", "keep-rollups", "max-bytes", "min-free-bytes", "drop-oldest")
 	groupFlags(f, outputFlags, "format", "json", "wide")
@@ -195,7 +195,7 @@ func (call *compactCall) check(f *pflag.FlagSet) error {
 			errs = append(errs, err)
 		}
 		if p.MinFree > 0 {
-			errs = append(errs, errors.New("--min-free-bytes has no effect on a bucket: say --max-bytes"))
+			errs = append(errs, errors.New("--min-free-bytes has no effect on a bucket: use --max-bytes"))
 		}
 	} else if call.cacheSize != defaultCacheSize {
 		errs = append(errs, errors.New(cacheSizeHasNoEffect))
@@ -218,7 +218,7 @@ func flagOf(field string) string {
 // checkImport refuses what has no effect on an import.
 func (c *compactCall) checkImport(f *pflag.FlagSet) error {
 	if !query.IsBucket(c.job.Root) {
-		return fmt.Errorf("--import: want the bucket that the directory belongs to as --warehouse, found %q", c.job.Root)
+		return fmt.Errorf("--import: want the bucket of the directory as --warehouse, found %q", c.job.Root)
 	}
 	var errs []error
 	f.Visit(func(fl *pflag.Flag) {

@@ -13,10 +13,10 @@ import (
 )
 
 // errAllHeld means that another process holds every prefix of a bucket.
-var errAllHeld = errors.New("every prefix is taken: collectors look after theirs by themselves")
+var errAllHeld = errors.New("every prefix is held: running collectors maintain their own")
 
 // errOfServiceLeft means that rows of the service may be in prefixes that were skipped.
-var errOfServiceLeft = errors.New("what the prefixes that were left alone hold of the service is as it was: stop their collectors, or wait until they are free, and say the same again")
+var errOfServiceLeft = errors.New("the skipped prefixes still hold rows of the service: stop their collectors, or wait until they are free, and repeat the command")
 
 // inBucket maintains the prefixes of a bucket that no collector owns, one after the other. One
 // that fails does not stop the others.
@@ -57,7 +57,7 @@ func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*compactR
 		if err == nil {
 			all.mergeReport(report)
 		} else if report != nil && len(report.Steps) > 0 && !c.job.DryRun {
-			err = fmt.Errorf("what was done may not be stored: %w", err)
+			err = fmt.Errorf("the work may not be stored: %w", err)
 		}
 		errs = append(errs, failed)
 		if errors.Is(err, bucket.ErrTaken) {

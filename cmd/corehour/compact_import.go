@@ -28,12 +28,12 @@ func (c *compactCall) importDirectory(ctx context.Context, stdout io.Writer) err
 	address := output.Printable(in.Address)
 	switch {
 	case in.Already:
-		d.Say("an earlier import has brought what the directory held to " + address)
+		d.Say("an earlier import copied all rows of the directory to " + address)
 	case in.Items == 0 && in.Repeated == 0:
-		d.Say("all that the directory holds is in " + address)
+		d.Say("all rows of the directory are in " + address)
 	default:
-		d.Say(fmt.Sprintf("%d rows of %d items are in %s; %d other items were stored by the collector that has the prefix now", in.Rows, in.Items, address, in.Repeated))
+		d.Say(fmt.Sprintf("imported %d rows of %d items into %s; the collector that owns the prefix had stored %d other items", in.Rows, in.Items, address, in.Repeated))
 	}
-	d.Say("the directory is not needed any more")
+	d.Say("the directory can be deleted")
 	return c.write(stdout, d)
 }

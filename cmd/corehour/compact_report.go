@@ -10,8 +10,8 @@ import (
 
 // actionNames are printed in text.
 var actionNames = map[lake.Action]string{
-	lake.Expire: "drop (age)", lake.Shed: "drop (disk)", lake.Hour: "add up by hour", lake.Minute: "add up by minute",
-	lake.DropIDs: "leave ids out", lake.Merge: "merge", lake.Sum: "keep sums by hour", lake.NoSums: "drop sums by hour",
+	lake.Expire: "drop (age)", lake.Shed: "drop (disk)", lake.Hour: "roll up by hour", lake.Minute: "roll up by minute",
+	lake.DropIDs: "drop ids", lake.Merge: "merge", lake.Sum: "write hourly rollup", lake.NoSums: "drop hourly rollup",
 	lake.Delete: "delete service", lake.Relabel: "relabel service", lake.Damaged: "drop damaged files", lake.Mend: "drop impossible numbers",
 }
 
@@ -47,7 +47,7 @@ type skippedPrefix struct {
 	Reason string `json:"reason"`
 }
 
-func (l skippedPrefix) String() string { return "left alone: " + l.Reason }
+func (l skippedPrefix) String() string { return "skipped: " + l.Reason }
 
 func compactDocument(r *compactReport, c *compactCall) *output.Document {
 	d := &output.Document{Data: struct {
@@ -56,21 +56,21 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 	}{c.job.DryRun, r}}
 	switch {
 	case len(r.Steps) == 0 && len(r.LeftAlone) > 0:
-		d.Say("nothing to do elsewhere")
+		d.Say("nothing to do in other prefixes")
 	case len(r.Steps) == 0:
 		d.Say("nothing to do")
 	case c.job.DryRun && c.needsYes():
-		d.Say("nothing was done: say --yes to do it")
+		d.Say("dry run: nothing was changed; give --yes to apply")
 	case c.job.DryRun:
-		d.Say("nothing was done: this is what is due")
+		d.Say("dry run: nothing was changed; this is due")
 	}
-	d.Say(fmt.Sprintf("the warehouse has %d bytes, and %d in files that go when the grace of their readers is over; %d files of earlier runs were deleted",
+	d.Say(fmt.Sprintf("the warehouse has %d bytes, and %d in replaced files that are deleted after ten minutes; %d replaced files were deleted",
 		r.Bytes, r.Doomed, r.Removed))
 	if r.Kept > 0 {
-		d.Say(fmt.Sprintf("%d rows are not in sums, because their method has too many namespaces and environments on their date: they are as they were, without ids", r.Kept))
+		d.Say(fmt.Sprintf("%d rows were not rolled up, because their method has too many namespaces and environments on that day: they stay as they were, without ids", r.Kept))
 	}
 	if r.Hostless > 0 {
-		d.Say(fmt.Sprintf("%d rows of processes are in sums that do not name their host, because their date has more than 20,000 hosts: they are billed by process", r.Hostless))
+		d.Say(fmt.Sprintf("%d rows of processes were rolled up without their host, because that day has more than 20,000 hosts: they are billed by process", r.Hostless))
 	}
 	for _, l := range r.LeftAlone {
 		d.Say(l.String())
@@ -97,7 +97,7 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 	if len(r.Impossible) > 0 && c.out != output.CSV {
 		d.Add(impossibleTable(r.Impossible))
 		if n := len(r.Impossible) - defaultTop; n > 0 {
-			d.Say(fmt.Sprintf("%d more services in files: --format json lists them", n))
+			d.Say(fmt.Sprintf("%d more: --format json lists them", n))
 		}
 	}
 	return d
@@ -105,7 +105,7 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 
 // impossibleTable lists where most of them are.
 func impossibleTable(found []lake.Impossible) *output.Table {
-	t := &output.Table{Title: "rows with numbers that cannot be true", Columns: []string{"file", "service", "environment", "rows"}}
+	t := &output.Table{Title: "rows with impossible numbers", Columns: []string{"file", "service", "environment", "rows"}}
 	shown, _ := output.Most(found, defaultTop, func(a, b lake.Impossible) int { return cmp.Compare(b.Rows, a.Rows) })
 	for _, i := range shown {
 		service := i.Service

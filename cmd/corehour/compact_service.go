@@ -49,7 +49,7 @@ func (c *compactCall) parseService(f *pflag.FlagSet) error {
 	}
 	f.Visit(func(fl *pflag.Flag) {
 		if !slices.Contains(flagsWithYes, fl.Name) {
-			errs = append(errs, fmt.Errorf("--%s %s has no effect with --delete-service, --relabel, --drop-damaged or --drop-impossible, which do nothing else: leave it out, or call compact twice", fl.Name, fl.Value))
+			errs = append(errs, fmt.Errorf("--%s %s has no effect with --delete-service, --relabel, --drop-damaged or --drop-impossible, which do nothing else: leave it out, or run compact twice", fl.Name, fl.Value))
 		}
 	})
 	if !c.yes {

@@ -71,7 +71,7 @@ func TestCompact(t *testing.T) {
 	golden(t, "compact_nothing.txt", sizes.ReplaceAllString(r.stdout, "N bytes"))
 	clock(t, fixture.Start.Add(100*time.Hour))
 	r = corehour("compact", "--warehouse", root, "--minute-after", "2d")
-	if r.code != exitNothing || !strings.Contains(r.stderr, "2026-03-10: add up by minute: 1 files") {
+	if r.code != exitNothing || !strings.Contains(r.stderr, "2026-03-10: roll up by minute: 1 files") {
 		t.Errorf("%+v", r)
 	}
 	if after := totalCalls(t, root, "shop"); !strings.HasSuffix(after, ",0") || !strings.HasPrefix(after, strings.Split(before, ",")[0]+",") {
@@ -87,7 +87,7 @@ func TestCompactServices(t *testing.T) {
 	clock(t, fixture.Start.Add(30*time.Hour))
 	root := manyFiles(t)
 	before := totalCalls(t, root, "shop")
-	if r := corehour("compact", "--warehouse", root, "--relabel", "shop=market"); r.code != exitNothing || !strings.Contains(r.stdout, "say --yes") {
+	if r := corehour("compact", "--warehouse", root, "--relabel", "shop=market"); r.code != exitNothing || !strings.Contains(r.stdout, "give --yes to apply") {
 		t.Errorf("%+v", r)
 	}
 	if after := totalCalls(t, root, "shop"); after != before {

@@ -45,13 +45,13 @@ planned. See docs/cost-model.md.`,
 	}
 	c := &costFlags{common: newCommon(cmd, "24h")}
 	f := c.flags
-	f.StringVar(&c.by, "by", "method", "`what` to add up by: method, class, service, version, caller, environment, owner, group; several with commas")
-	f.StringVar(&c.per, "per", string(cost.PerDay), "`what` dollars are told for one of: day, month, call, request or window; json and csv have all of them")
+	f.StringVar(&c.by, "by", "method", "`what` to group by: method, class, service, version, caller, environment, owner, group; several with commas")
+	f.StringVar(&c.per, "per", string(cost.PerDay), "`unit` of dollars: day, month, call, request or window; json and csv have all of them")
 	c.top.declare(f, "how many lines, and bills of services, to print; json and csv have all of them")
 	f.BoolVar(&c.percentiles, "percentiles", false, "p50, p95 and p99 of the wall and CPU time of calls, by method; takes twice as long")
-	f.BoolVar(&c.options.IncludeAssumed, "include-assumed", false, "make dollars of calls, too, that are only known from below as nothing says how their spans were sampled")
-	f.StringVar(&c.budgets, "budgets", "", "`file` of budgets: those that are broken raise alerts, and exit status 1; 3 where idle cores or calls that are not known may break one")
-	f.StringVar(&c.prices, "prices", "", "price book (`file`) to price everything by, instead of the prices that were stored")
+	f.BoolVar(&c.options.IncludeAssumed, "include-assumed", false, "include dollars of calls without a known sampling probability, of which only a lower bound is known")
+	f.StringVar(&c.budgets, "budgets", "", "`file` of budgets: a budget that is not kept raises an alert (exit code 1); 3 if unknown idle cores or calls may break one")
+	f.StringVar(&c.prices, "prices", "", "price book (`file`) to use instead of the stored prices")
 	c.delivery.declare(f)
 	completeFlag(cmd, "per", cobra.FixedCompletions([]string{"day", "month", "call", "request", "window"}, cobra.ShellCompDirectiveNoFileComp))
 	return withWork(cmd, c.printCosts)
@@ -87,7 +87,7 @@ func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (i
 		r.To = now()
 	}
 	if r.RowsBy != "" {
-		fmt.Fprintf(stderr, "corehour cost: rows of that time are by %s: looked at %s to %s\n", r.RowsBy, showTime(r.From, c.zone), showTime(r.To, c.zone))
+		fmt.Fprintf(stderr, "corehour cost: rows of that time are rolled up by %s: evaluated %s to %s\n", r.RowsBy, showTime(r.From, c.zone), showTime(r.To, c.zone))
 	}
 	if len(r.Services) == 0 {
 		return exitFailed, c.nothing(ctx, w)
@@ -127,16 +127,16 @@ func (c *costFlags) check() error {
 		errs = append(errs, err)
 	}
 	if slices.Contains(c.options.By, cost.ByOwner) && c.delivery.owners == "" {
-		errs = append(errs, errors.New("--by owner: nobody owns anything without a file of --owners"))
+		errs = append(errs, errors.New("--by owner: found no file of owners: give --owners"))
 	}
 	if c.budgets != "" && c.filter != (query.Filter{}) {
-		errs = append(errs, errors.New("--budgets: they are about everything: leave --service, --namespace and --environment out"))
+		errs = append(errs, errors.New("--budgets: want all services: leave --service, --namespace and --environment out"))
 	}
 	if c.budgets == "" {
 		errs = append(errs, c.delivery.unused())
 	}
 	if c.percentiles && !slices.Equal(c.options.By, []cost.Dimension{cost.ByMethod}) {
-		errs = append(errs, errors.New("--percentiles: only single methods have any: leave --by out"))
+		errs = append(errs, errors.New("--percentiles: want single methods: leave --by out"))
 	}
 	return errors.Join(errs...)
 }

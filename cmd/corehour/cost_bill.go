@@ -96,7 +96,7 @@ func (b *bill) addLines() {
 		b.line("of it unpriced", &b.UnpricedCoreHours, nil)
 	}
 	if b.UnknownCallerCoreHours > 0 {
-		b.line("in calls of unknown caller", &b.UnknownCallerCoreHours, nil)
+		b.line("caller unknown", &b.UnknownCallerCoreHours, nil)
 	}
 	if b.UnmeasuredCalls >= 0.5 {
 		b.cells("unmeasured calls, in unattributed", nil, nil, unknown, wholeNumber(b.UnmeasuredCalls))

@@ -17,7 +17,7 @@ func aheadOf(last time.Time) []string {
 	if ahead <= clockSlack {
 		return nil
 	}
-	return []string{fmt.Sprintf("rows end %s after now: the clock of an instance is ahead, or that of this machine behind; what such instances did is put at the wrong time",
+	return []string{fmt.Sprintf("rows end %s after now: the clock of an instance is ahead, or that of this machine behind; calls of such instances have wrong times",
 		ahead.Round(time.Second))}
 }
 
@@ -83,14 +83,14 @@ func costNotes(r *cost.Report, last time.Time) []string {
 	switch {
 	case slices.ContainsFunc(r.Services, func(s cost.Service) bool { return s.PendingRecords > 0 }):
 	case r.Instances > 0 && counted+measured == 0:
-		notes = append(notes, "no call of a method was stored: no method is on, or only rows of processes arrived; corehour check shows what SDKs say they handed out")
+		notes = append(notes, "no call of a method was stored: no method is on, or only rows of processes arrived; corehour check shows the calls that SDKs emitted")
 	case measured == 0:
 		notes = append(notes, "calls were counted and none was measured, so no cost is known: corehour explain METHOD shows at what rates methods are measured")
 	case withCPU == 0:
-		notes = append(notes, "calls were measured by the clock on the wall only, so lines are ordered by wall time and no cost is known: CPU time takes a service with corehour's SDK and a cpu_rate above 0")
+		notes = append(notes, "only wall time was measured, so lines are ordered by it and no cost is known: for CPU time use corehour's SDK with a cpu_rate above 0")
 	}
 	if uncounted > 0 {
-		notes = append(notes, fmt.Sprintf("%d lines were measured and not counted, so nobody knows how many calls a measured one stands for and they have no cost: corehour check shows what was lost", uncounted))
+		notes = append(notes, fmt.Sprintf("%d lines were measured and not counted, so the weight of a measured call is unknown and they have no cost: corehour check shows what was lost", uncounted))
 	}
 	return notes
 }
@@ -105,7 +105,7 @@ func probeNotes(r *cost.Report, shown []cost.Line) (notes []string) {
 		reconciled = reconciled || shown[i].Reconciled
 	}
 	if below > 0 {
-		notes = append(notes, fmt.Sprintf("below resolution: %d of the lines above are not larger than what is not known of their probes, and cost at most so much a call", below))
+		notes = append(notes, fmt.Sprintf("below resolution: %d of the lines above are within the uncertainty of their probes: the figure is an upper bound per call", below))
 	}
 	clipped := 0
 	for i := range shown {
@@ -114,7 +114,7 @@ func probeNotes(r *cost.Report, shown []cost.Line) (notes []string) {
 		}
 	}
 	if clipped > 0 {
-		notes = append(notes, fmt.Sprintf("c: calls made by %d of the lines above took longer than these, so some ran at the same time: how long their own code took is not known", clipped))
+		notes = append(notes, fmt.Sprintf("c: callees of %d of the lines above took longer than these, so some ran concurrently: their self time is not known", clipped))
 	}
 	var excesses []string
 	for i := range r.Services {

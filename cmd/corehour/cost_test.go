@@ -62,7 +62,7 @@ func TestCostFlags(t *testing.T) {
 		{[]string{"--slack", "env:X"}, "no effect without --budgets"},
 		{[]string{"--budgets", "x", "--service", "shop"}, "leave --service"},
 		{[]string{"--budgets", "/nonexistent"}, "--budgets"},
-		{[]string{"--budgets", write(t, "b.json", `{"version":1,"budgets":[{"name":"a","owner":"x","usd_per_day":1}]}`)}, "without a file of --owners"},
+		{[]string{"--budgets", write(t, "b.json", `{"version":1,"budgets":[{"name":"a","owner":"x","usd_per_day":1}]}`)}, "no file of owners: give --owners"},
 	} {
 		if r := corehour(append([]string{"cost"}, tc.args...)...); r.code != exitFailed || !strings.Contains(r.stderr, tc.want) {
 			t.Errorf("%q: %+v", tc.args, r)
@@ -106,7 +106,7 @@ func TestBudgets(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	got := strings.Join(chat.take(), "\n")
-	if !strings.Contains(got, "planned are $16.44 a day") || !strings.Contains(got, "no such budget") {
+	if !strings.Contains(got, "planned are $16.44 a day") || !strings.Contains(got, "the budget was removed") {
 		t.Errorf("told %q", got)
 	}
 }

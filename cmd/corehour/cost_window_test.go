@@ -56,7 +56,7 @@ func TestCostOfCutRows(t *testing.T) {
 			}
 			want := ""
 			if window.hour != "" {
-				want = fmt.Sprintf("corehour cost: rows of that time are by hour: looked at %s\n", window.hour)
+				want = fmt.Sprintf("corehour cost: rows of that time are rolled up by hour: evaluated %s\n", window.hour)
 			}
 			if warning != want || (r.RowsBy == "hour") != (want != "") {
 				t.Errorf("%v: %q, %q, want %q", window.args, r.RowsBy, warning, want)

@@ -355,8 +355,8 @@ func TestDamagedFilesAreGivenUp(t *testing.T) {
 		code int
 		want []string
 	}{
-		{nil, exitNothing, []string{"nothing was done: say --yes", "2026-03-11", "2026-03-12", "2026-03-14", "drop damaged files"}},
-		{[]string{"--yes"}, exitNothing, []string{"2026-03-11", "2026-03-12", "2026-03-14", "drop sums by hour"}},
+		{nil, exitNothing, []string{"dry run: nothing was changed; give --yes to apply", "2026-03-11", "2026-03-12", "2026-03-14", "drop damaged files"}},
+		{[]string{"--yes"}, exitNothing, []string{"2026-03-11", "2026-03-12", "2026-03-14", "drop hourly rollup"}},
 		{[]string{"--yes"}, exitNothing, []string{"nothing to do"}},
 		{[]string{"--max-files", "3"}, exitFailed, []string{"--max-files 3 has no effect"}},
 		{[]string{"--relabel", "a=b"}, exitFailed, []string{"want one of them"}},

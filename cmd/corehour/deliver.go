@@ -42,19 +42,19 @@ func (d *deliverFlags) declare(f *pflag.FlagSet) {
 	f.DurationVar(&d.timeout, "deliver-timeout", 30*time.Second, "deprecated: use --timeout")
 	d.oldTimeout = f.Lookup("deliver-timeout")
 	d.oldTimeout.Hidden = true // pflag's own warning of deprecated flags would go to standard output
-	f.StringVar(&d.silences, "silences", "", "`file` of alerts that are silenced for a while")
+	f.StringVar(&d.silences, "silences", "", "`file` of alerts that are muted for a while")
 	groupFlags(f, alertFlags, "webhook", "webhook-headers", "slack", "alertmanager", "alertmanager-headers", "timeout", "silences")
 	d.declareOwners(f)
 	d.declareState(f)
 }
 
 func (d *deliverFlags) declareOwners(f *pflag.FlagSet) {
-	f.StringVar(&d.owners, "owners", "", "`file` that says who owns what, and where an owner's alerts go")
+	f.StringVar(&d.owners, "owners", "", "`file` of owners of services and classes, and where their alerts go")
 	groupFlags(f, alertFlags, "owners")
 }
 
 func (d *deliverFlags) declareState(f *pflag.FlagSet) {
-	f.StringVar(&d.state, "state", "", "`directory` of what was accepted and sent (default: that of --warehouse with .state behind its name)")
+	f.StringVar(&d.state, "state", "", "`directory` of accepted and sent alerts (default: that of --warehouse with the suffix .state)")
 	groupFlags(f, alertFlags, "state")
 }
 
@@ -125,7 +125,7 @@ func (d *deliverFlags) unused() error {
 		{"webhook", d.webhook}, {"slack", d.slack}, {"alertmanager", d.alertmanager}, {"silences", d.silences},
 	} {
 		if f.value != "" {
-			return fmt.Errorf("--%s has no effect without --budgets: nothing else raises alerts here", f.name)
+			return fmt.Errorf("--%s has no effect without --budgets: add it, or leave this out", f.name)
 		}
 	}
 	return nil

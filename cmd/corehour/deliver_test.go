@@ -141,7 +141,7 @@ func TestSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"regress", "--warehouse", root, "--slack", "env:COREHOUR_TEST_CHAT", "--silences", path}
-	if r := corehour(args...); r.code != exitNothing || !strings.Contains(r.stdout, "silenced until 2026-03-10T12:00:00Z because tax day") || len(chat.take()) != 0 {
+	if r := corehour(args...); r.code != exitNothing || !strings.Contains(r.stdout, "muted until 2026-03-10T12:00:00Z because tax day") || len(chat.take()) != 0 {
 		t.Errorf("%+v", r)
 	}
 	clock(t, evening.Add(time.Hour))
@@ -169,8 +169,8 @@ func TestAccept(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"accept"}, `want the id of an alert, at least its first 6 characters, found nothing: corehour regress prints ids; corehour accept ID --reason "why it is meant"`},
-		{[]string{"accept", a.ID}, `--reason: want why the slowdown is meant, found nothing: corehour accept ` + a.ID + ` --reason "why it is meant"`},
+		{[]string{"accept"}, `want the id of an alert, at least its first 6 characters, found nothing: corehour regress prints ids; corehour accept ID --reason "why it is accepted"`},
+		{[]string{"accept", a.ID}, `--reason: want why the slowdown is accepted, found nothing: corehour accept ` + a.ID + ` --reason "why it is accepted"`},
 		{[]string{"accept", "it", "rounds", a.ID}, `want one id, found the further argument "it rounds": corehour accept ` + a.ID + ` --reason "it rounds"`},
 		{[]string{"accept", "shop/tax.Rate", "--withdraw"}, `found "shop/tax.Rate": corehour regress prints ids; corehour accept ID --withdraw`},
 	} {

@@ -34,17 +34,17 @@ this binary (make build puts them there). It leaves its files in --dir, and no p
 	}
 	s := demo.Settings{Config: config.Collector, Prices: config.Prices, Patience: time.Minute}
 	f := cmd.Flags()
-	f.StringVar(&s.Dir, "dir", filepath.Join("build", "demo"), "`directory` for its files; an earlier demo's are replaced")
+	f.StringVar(&s.Dir, "dir", filepath.Join("build", "demo"), "`directory` for its files; those of an earlier demo are replaced")
 	f.StringVar(&s.Binaries, "bin", binaries, "`directory` of the binaries")
 	f.StringVar(&s.HTTP, "http", "localhost:4318", "`address` where the collector listens to OTLP over HTTP")
-	f.StringVar(&s.GRPC, "grpc", "localhost:4317", "`address` where it listens to OTLP over gRPC")
-	f.StringVar(&s.Rates, "rates", "localhost:4319", "`address` where SDKs ask it for rates")
-	f.StringVar(&s.Health, "health", "localhost:13133", "`address` of its health check")
-	f.StringVar(&s.Metrics, "metrics", "localhost:8888", "`address` of its own metrics")
+	f.StringVar(&s.GRPC, "grpc", "localhost:4317", "`address` where the collector listens to OTLP over gRPC")
+	f.StringVar(&s.Rates, "rates", "localhost:4319", "`address` where SDKs ask the collector for rates")
+	f.StringVar(&s.Health, "health", "localhost:13133", "`address` of the collector's health check")
+	f.StringVar(&s.Metrics, "metrics", "localhost:8888", "`address` of the collector's own metrics")
 	f.Float64Var(&s.Rate, "rate", 60, "`requests` per second of each shop instance")
 	f.DurationVar(&s.Before, "before", 40*time.Second, "`duration` that release 1.0 serves alone")
-	f.DurationVar(&s.After, "after", 90*time.Second, "`duration` that both releases serve until the job must have found the slower one")
-	f.Float64Var(&s.Threshold, "threshold", 20, "change per call that the job raises, in `percent`")
+	f.DurationVar(&s.After, "after", 90*time.Second, "`duration` that both releases serve, within which regress must find the slower one")
+	f.Float64Var(&s.Threshold, "threshold", 20, "`percent` by which a call must be slower to be raised")
 	return withWork(cmd, func(ctx context.Context, stdout, _ io.Writer) (int, error) {
 		s.Out = stdout
 		if err := checkDemo(f, &s); err != nil {

@@ -47,7 +47,7 @@ See docs/drift.md and docs/alerts.md.`,
 	d := &driftFlags{common: newCommon(cmd, "365d")}
 	f := d.flags
 	f.StringVar(&d.metric, "metric", "", "cpu or wall (default: cpu where a service has it, else wall)")
-	f.StringVar(&d.csv, "csv", "", "judge the series of this `file` instead of a warehouse")
+	f.StringVar(&d.csv, "csv", "", "evaluate the daily series of this `file` (columns date, value; optional name, weight) instead of a warehouse")
 	d.top.declare(f, "how many services, of those without a drift, to print; json and csv have all of them")
 	f.StringVar(&d.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
 	d.every.declare(f)
@@ -117,7 +117,7 @@ func (d *driftFlags) check() error {
 	}
 	d.flags.Visit(func(f *pflag.Flag) {
 		if d.csv != "" && !slices.Contains([]string{"csv", "format", "json", "wide", "top", "all"}, f.Name) {
-			errs = append(errs, fmt.Errorf("--%s has no effect beside --csv: leave one of them out", f.Name))
+			errs = append(errs, fmt.Errorf("--%s has no effect with --csv: leave one of them out", f.Name))
 		}
 	})
 	errs = append(errs, d.top.check(d.flags), d.every.check(d.common))

@@ -69,18 +69,18 @@ func (l *driftLine) sentence(metric query.Metric) string {
 	if l.Shape == drift.Jump {
 		what = "a step of %+.1f%%"
 	}
-	of := "time per call, callers and weekdays being equal"
+	of := "time per call, adjusted for callers and weekdays"
 	if l.WholeService {
 		of = "time that all methods have in common"
 	}
 	common := ""
 	switch {
 	case l.CommonReason != "":
-		common = "; nothing in common was taken off: " + l.CommonReason
+		common = "; the common part was not subtracted: " + l.CommonReason
 	case l.CommonPartPercent != nil && math.Abs(*l.CommonPartPercent) >= 0.5:
 		common = fmt.Sprintf("; measured %+.1f%%, of which all methods share %+.1f%%", *l.MeasuredChangePercent, *l.CommonPartPercent)
 	}
-	return fmt.Sprintf(what+" (95%% interval %+.1f%% to %+.1f%%) in the %s %s, since %s, p %.2g, confirmed by the look of %s",
+	return fmt.Sprintf(what+" (95%% interval %+.1f%% to %+.1f%%) in the %s %s, since %s, p %.2g, confirmed by the evaluation of %s",
 		*l.ChangePercent, l.Interval[0], l.Interval[1], metric, of, *l.Since, *l.P, *l.Told) + common
 }
 

@@ -88,9 +88,9 @@ func (f *driftFindings) resolved(a *alert.Alert) (string, bool) {
 		case s.NoRowsSince != "":
 			return fmt.Sprintf("no rows of the service since %s", s.NoRowsSince), true
 		case now > 0 && a.Base > 0:
-			return fmt.Sprintf("the look of %s does not confirm it any more: a call takes %s now, and took %s before", *s.LastLook, output.Nanos(now), output.Nanos(a.Base)), true
+			return fmt.Sprintf("the evaluation of %s does not confirm it any more: a call takes %s now, and took %s before", *s.LastLook, output.Nanos(now), output.Nanos(a.Base)), true
 		}
-		return fmt.Sprintf("the look of %s does not confirm it any more", *s.LastLook), true
+		return fmt.Sprintf("the evaluation of %s does not confirm it any more", *s.LastLook), true
 	}
 	return "", false
 }

@@ -228,7 +228,7 @@ func (h *serviceHistory) missing(c *drift.Course) string {
 		want = fmt.Sprintf("%d measured calls from one caller", drift.WantRecords)
 		best += fmt.Sprintf(" with %.0f records", c.Best.Records)
 	}
-	return fmt.Sprintf("too little history: %d days from %s on; a drift is reported from %d days with %s (%d of 56, at each of nine daily looks), and %s; %s is the first look that could tell",
+	return fmt.Sprintf("too little history: %d days from %s on; a drift needs %d days with %s (%d of 56, at each of nine daily evaluations), and %s; the evaluation of %s is the first with enough",
 		h.Days, date(h.first), drift.WantDays, want, drift.LeastDays, best, date(h.day(c.NextLook)))
 }
 

@@ -40,7 +40,7 @@ func (d *driftFlags) wholeDates() (query.Window, error) {
 		w.From = w.From.UTC().Truncate(24 * time.Hour)
 	}
 	if !w.From.Before(w.To) {
-		return w, fmt.Errorf("%w: no UTC date %s is over", query.ErrNoData, d.span())
+		return w, fmt.Errorf("%w: no closed day (UTC) %s", query.ErrNoData, d.span())
 	}
 	return w, nil
 }
@@ -50,7 +50,7 @@ func takesDays(err error) error {
 	if !errors.Is(err, query.ErrNoData) {
 		return err
 	}
-	return fmt.Errorf("%w; drift takes UTC dates that are over, and of each method %d of the 56 before each of nine dates in a row", err, drift.LeastDays)
+	return fmt.Errorf("%w; drift needs closed days (UTC), and of each method %d of the 56 before each of nine consecutive days", err, drift.LeastDays)
 }
 
 func (d *driftFlags) evaluateWarehouse(ctx context.Context) (*driftFindings, error) {

@@ -391,13 +391,13 @@ func TestDriftCouldNotTell(t *testing.T) {
 		code int
 		want string
 	}{
-		{"short", []string{"--warehouse", short.Write(t)}, exitCannotTell, "too little history: 20 days from 2026-01-05 on; a drift is reported from 29 days with 5 measured calls from one caller (21 of 56, at each of nine daily looks), and shop/cart.Cart.Total has most, 20 of the last 56 with 16000 records; 2026-02-03 is the first look that could tell"},
+		{"short", []string{"--warehouse", short.Write(t)}, exitCannotTell, "too little history: 20 days from 2026-01-05 on; a drift needs 29 days with 5 measured calls from one caller (21 of 56, at each of nine daily evaluations), and shop/cart.Cart.Total has most, 20 of the last 56 with 16000 records; the evaluation of 2026-02-03 is the first with enough"},
 		{"thin", []string{"--warehouse", thin.Write(t)}, exitCannotTell, "no method has one of the last 56"},
-		{"flat", []string{"--warehouse", flat.Write(t)}, exitNothing, "nothing became dearer over weeks beyond doubt"},
+		{"flat", []string{"--warehouse", flat.Write(t)}, exitNothing, "no method became significantly more expensive over weeks"},
 		{"no CPU", []string{"--warehouse", flat.Write(t), "--metric", "cpu"}, exitCannotTell, "none was measured"},
 		{"nobody", []string{"--warehouse", flat.Write(t), "--service", "shopp"}, exitCannotTell, `did you mean "shop"?`},
-		{"no date", []string{"--warehouse", flat.Write(t), "--from", "2026-04-07 01:00", "--to", "2026-04-07 02:00"}, exitCannotTell, "no UTC date from 2026-04-07 01:00:00 UTC to 2026-04-07 02:00:00 UTC is over"},
-		{"flags", []string{"--metric", "gpu", "--csv", "x", "--service", "shop"}, exitFailed, "--service has no effect beside --csv"},
+		{"no date", []string{"--warehouse", flat.Write(t), "--from", "2026-04-07 01:00", "--to", "2026-04-07 02:00"}, exitCannotTell, "no closed day (UTC) from 2026-04-07 01:00:00 UTC to 2026-04-07 02:00:00 UTC"},
+		{"flags", []string{"--metric", "gpu", "--csv", "x", "--service", "shop"}, exitFailed, "--service has no effect with --csv"},
 	} {
 		r := corehour(append([]string{"drift"}, test.args...)...)
 		if r.code != test.code || !strings.Contains(unwrapped(r.stdout+r.stderr), test.want) {
@@ -495,7 +495,7 @@ func TestDriftOfAServiceThatEnded(t *testing.T) {
 	}{
 		{98, exitFound, "DRIFT", `"status":"firing"`},
 		{111, exitFound, "DRIFT", ""},
-		{112, exitNothing, "no rows since " + last + ": nothing is a drift now", "no rows of the service since " + last},
+		{112, exitNothing, "no rows since " + last + ": no drift is current", "no rows of the service since " + last},
 		{300, exitNothing, "no rows since " + last, ""},
 	} {
 		clock(t, m.First.AddDate(0, 0, c.days))

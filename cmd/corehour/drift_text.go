@@ -46,7 +46,7 @@ func driftDocument(f *driftFindings, top int) *output.Document {
 			notes = append(notes, "  "+alert.AtLeast(s.AssumedShare))
 		}
 		if s.NoRowsSince != "" {
-			notes = append(notes, fmt.Sprintf("  no rows since %s: nothing is a drift now", s.NoRowsSince))
+			notes = append(notes, fmt.Sprintf("  no rows since %s: no drift is current", s.NoRowsSince))
 		}
 		if s.Missing != "" {
 			notes = append(notes, "  "+s.Missing)
@@ -62,9 +62,9 @@ func driftDocument(f *driftFindings, top int) *output.Document {
 	switch {
 	case drifts > 0:
 	case f.CouldNotTell:
-		notes = append([]string{"could not tell: nothing has history enough"}, notes...)
+		notes = append([]string{"could not tell: no method has enough history"}, notes...)
 	default:
-		notes = append([]string{"nothing became dearer over weeks beyond doubt"}, notes...)
+		notes = append([]string{"no method became significantly more expensive over weeks"}, notes...)
 	}
 	d.Say(append(notes, acceptedAndMuted(f.Accepted, f.Silenced)...)...)
 	return d
@@ -97,7 +97,7 @@ func (f *driftFindings) most(top int) (shown []*driftService, more []string) {
 	for _, s := range left {
 		methods, judged = methods+s.Methods, judged+s.Judged
 	}
-	return shown, []string{output.More(len(left), fmt.Sprintf("services without a finding, of %d methods, %d with history enough", methods, judged))}
+	return shown, []string{output.More(len(left), fmt.Sprintf("services without a finding, of %d methods, %d with enough history", methods, judged))}
 }
 
 func (l *driftLine) cells(s *driftService, series bool) []output.Cell {
@@ -140,11 +140,11 @@ func (s *driftService) summary(series bool) string {
 	if series {
 		what = fmt.Sprintf("%d series", s.Methods)
 	}
-	last := "no look yet"
+	last := "no evaluation yet"
 	if s.LastLook != nil {
-		last = fmt.Sprintf("%d daily looks, the last of %s", s.Looks, *s.LastLook)
+		last = fmt.Sprintf("%d daily evaluations, the last of %s", s.Looks, *s.LastLook)
 	}
-	return fmt.Sprintf("%s, %d with history enough; days from %s to %s; %s", what, s.Judged, s.From, s.To, last)
+	return fmt.Sprintf("%s, %d with enough history; days from %s to %s; %s", what, s.Judged, s.From, s.To, last)
 }
 
 // limits are what the evidence of a service lacks.
@@ -166,10 +166,10 @@ func (s *driftService) limits() (notes []string) {
 		notes = append(notes, fmt.Sprintf("  %d with fewer than 42 of 56 days: less power, see detectable", short))
 	}
 	if few > 0 {
-		notes = append(notes, fmt.Sprintf("  %d with fewer than %d records on most days: more evidence is asked for", few, drift.FewRecords))
+		notes = append(notes, fmt.Sprintf("  %d with fewer than %d records on most days: more evidence is required", few, drift.FewRecords))
 	}
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
-		notes = append(notes, fmt.Sprintf("  nothing in common was taken off %d: %s", reasons[reason], reason))
+		notes = append(notes, fmt.Sprintf("  the common part was not subtracted from %d: %s", reasons[reason], reason))
 	}
 	return notes
 }

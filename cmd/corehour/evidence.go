@@ -15,8 +15,8 @@ import (
 type evidenceFlags struct{ warmUp, slot string }
 
 func (e *evidenceFlags) declare(f *pflag.FlagSet) {
-	f.StringVar(&e.warmUp, "warm-up", "", "`duration` from its start that is left out of every process (default: by evidence until it has settled, by threshold none)")
-	f.StringVar(&e.slot, "slot", "", "`duration` of a slot of time (by evidence; default: 1m, shorter if the run is short)")
+	f.StringVar(&e.warmUp, "warm-up", "", "`duration` after its start that is left out of every process (default: by evidence until it is steady, by threshold none)")
+	f.StringVar(&e.slot, "slot", "", "`duration` of a time bucket (by evidence; default: 1m, shorter if the run is short)")
 }
 
 func (e *evidenceFlags) check(f *pflag.FlagSet, o *verdict.Options) error {

@@ -74,7 +74,7 @@ func (e *explainFlags) explain(ctx context.Context, stdout, stderr io.Writer) (i
 			return exitFailed, err
 		}
 		if len(answer.Explanations) == 0 {
-			return exitCannotTell, fmt.Errorf("%w: the sampler says nothing of %s of %s", query.ErrNoData, e.method, e.filter.Service)
+			return exitCannotTell, fmt.Errorf("%w: the sampler has no data of %s of %s", query.ErrNoData, e.method, e.filter.Service)
 		}
 		document = explainDocument(answer.explanations)
 	}

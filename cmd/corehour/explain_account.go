@@ -154,7 +154,7 @@ func (e *explainFlags) choose(all []query.Sampling) ([]account, error) {
 		if len(candidates) > most {
 			more, candidates = fmt.Sprintf("\nand %d more", len(candidates)-most), candidates[:most]
 		}
-		return nil, fmt.Errorf("%q may be any of these: say more of the name, or --service:\n%s%s", e.method, strings.Join(candidates, "\n"), more)
+		return nil, fmt.Errorf("%q may be any of these: give more of the name, or --service:\n%s%s", e.method, strings.Join(candidates, "\n"), more)
 	case len(candidates) == 0:
 		for _, s := range all {
 			names = append(names, s.Full)
@@ -220,7 +220,7 @@ func (a *account) compared(found *findings) {
 		if c.Service != a.Service {
 			continue
 		}
-		a.NoVerdict = fmt.Sprintf("neither version %s nor %s was seen to call it", c.BaseVersion, c.HeadVersion)
+		a.NoVerdict = fmt.Sprintf("neither version %s nor version %s called it", c.BaseVersion, c.HeadVersion)
 		for i := range c.Methods {
 			l := &c.Methods[i]
 			if l.Class != a.Class || l.Method != a.Method {
@@ -252,7 +252,7 @@ func (a *account) drifted(ctx context.Context, of common) error {
 	d := &driftFlags{common: &of}
 	found, err := d.evaluateWarehouse(ctx)
 	if errors.Is(err, query.ErrNoData) {
-		a.NoDrift = "too little history: no day with measured calls is over"
+		a.NoDrift = "too little history: no closed day with measured calls"
 		return nil
 	}
 	if err != nil {

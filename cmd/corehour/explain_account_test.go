@@ -109,8 +109,8 @@ func TestExplainTheOnlyLook(t *testing.T) {
 		decided string
 		says    []string
 	}{
-		{6 * time.Minute, "the next look decides", []string{"to be confirmed", "looks in a row"}},
-		{7 * time.Minute, "an alert: every condition holds", []string{"REGRESSED", "20 times what two looks take, as no other look can come", "told by the last look alone"}},
+		{6 * time.Minute, "the next evaluation decides", []string{"to be confirmed", "consecutive evaluations"}},
+		{7 * time.Minute, "an alert: every condition holds", []string{"REGRESSED", "20 times what two evaluations require, as no other can follow", "told by the last look alone"}},
 	} {
 		clock(t, fixture.Start.Add(c.after))
 		r := corehour("explain", fixture.Rate, "--wide", "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
@@ -141,10 +141,10 @@ func TestDecided(t *testing.T) {
 		decided string
 		fails   []string // conditions that do not hold
 	}{
-		{refused, "no alert, because of the e-value: want 2e+03 or more: 20 times what two looks take, as no other look can come, found 181. the reason", []string{"e-value"}},
+		{refused, "no alert, because of the e-value: want 2e+03 or more: 20 times what two evaluations require, as no other can follow, found 181. the reason", []string{"e-value"}},
 		{told, "an alert: every condition holds", nil},
-		{waits, "the next look decides: only the last of two looks raised it", []string{"looks in a row"}},
-		{fell, "in the last slot it was no longer dearer", []string{"the last slot"}},
+		{waits, "the next evaluation decides: only the last of two raised it", []string{"consecutive evaluations"}},
+		{fell, "in the last time bucket it was no longer more expensive", []string{"the last time bucket"}},
 	} {
 		predicates, decided := decide(&verdict.Comparison{}, &c.line, &findings{MinRecords: 30, Threshold: 2})
 		var fails []string

@@ -80,11 +80,11 @@ func readExplanations(at string, response *http.Response, data []byte) (*explana
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch {
 	case response.StatusCode == http.StatusNotFound:
-		return nil, fmt.Errorf("--collector: %s explains nothing: want the address of the extension sampling_rates "+
+		return nil, fmt.Errorf("--collector: %s has no /v1/explain: want the address of the extension sampling_rates "+
 			"(port 4319 by default) of a collector of this version", at)
 	case response.StatusCode == http.StatusUnauthorized, response.StatusCode == http.StatusForbidden:
-		return nil, fmt.Errorf("--collector: %s answered %s: it asks who is calling, and this command cannot say; "+
-			"ask from where no proof is needed, as by a port that is forwarded", at, response.Status)
+		return nil, fmt.Errorf("--collector: %s answered %s: it wants credentials, which this command does not send; "+
+			"ask where none are needed, as by a forwarded port", at, response.Status)
 	case response.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("--collector: %s answered %s: %s", at, response.Status, complaint(data))
 	case len(data) > maxExplanations:
@@ -92,7 +92,7 @@ func readExplanations(at string, response *http.Response, data []byte) (*explana
 	}
 	var answer explanations
 	if err := json.Unmarshal(data, &answer); err != nil || kind != "application/json" {
-		return nil, fmt.Errorf("--collector: %s answered something that explains nothing: want the address of the extension "+
+		return nil, fmt.Errorf("--collector: %s answered something else than an explanation: want the address of the extension "+
 			"sampling_rates, port 4319 by default", at)
 	}
 	return &answer, nil

@@ -50,28 +50,28 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 	if !up && !(size && proven) {
 		return out, undecided(none, out, l)
 	}
-	out = append(out, predicate{"the last slot", "not cheaper than the base", "", &up})
+	out = append(out, predicate{"the last time bucket", "not cheaper than the base", "", &up})
 	if !up {
-		return out, "raised by its size and evidence, but in the last slot it was no longer dearer"
+		return out, "raised by its size and evidence, but in the last time bucket it was no longer more expensive"
 	}
 	if l.State == verdict.NotProven && l.OnlyLook {
 		return out, undecided(none, out, l)
 	}
 	twice := l.State != verdict.Pending
 	if !l.OnlyLook { // its evidence stands for the other
-		out = append(out, predicate{"looks in a row", fmt.Sprint(judge.Defaults().Evaluations), "", &twice})
+		out = append(out, predicate{"consecutive evaluations", fmt.Sprint(judge.Defaults().Evaluations), "", &twice})
 	}
 	if twice {
 		own := l.State == verdict.Regressed
-		out = append(out, predicate{"the growth is its own", "not of raised callees, not saved elsewhere", l.Reason, &own})
+		out = append(out, predicate{"the growth is its own", "not that of raised callees, not saved by a caller", l.Reason, &own})
 	}
 	switch l.State {
 	case verdict.Pending:
-		return out, "the next look decides: only the last of two looks raised it"
+		return out, "the next evaluation decides: only the last of two raised it"
 	case verdict.Explained:
 		return out, none + ", because of what it calls: " + l.Reason
 	case verdict.Moved:
-		return out, none + ", because its caller pays what it paid: " + l.Reason
+		return out, none + ", because its caller costs the same as before: " + l.Reason
 	}
 	return out, "an alert: every condition holds"
 }
@@ -79,7 +79,7 @@ func decide(c *verdict.Comparison, l *verdict.Line, f *findings) ([]predicate, s
 // family explains the e-value that e-BH requires, given how many hypotheses are rejected.
 func family(hypotheses int, needed, alpha float64, onlyLook bool) string {
 	if onlyLook {
-		return fmt.Sprintf("%d times what two looks take, as no other look can come", judge.LastEvaluationFactor)
+		return fmt.Sprintf("%d times what two evaluations require, as no other can follow", judge.LastEvaluationFactor)
 	}
 	return fmt.Sprintf("as one of %.0f of %d hypotheses, %g%% of them by mistake", float64(hypotheses)/(alpha*needed), hypotheses, 100*alpha)
 }

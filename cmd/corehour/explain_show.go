@@ -35,14 +35,14 @@ func headline(e *rates.Explanation) string {
 	case rates.Off:
 		rate = "it is off"
 	case rates.Unseen:
-		rate = "nothing has arrived from it; " + share(e.RateAsked) + " of its calls would be measured"
+		rate = "no call arrived from it; " + share(e.RateAsked) + " of its calls would be measured"
 	case rates.Overflow:
-		rate = "it shares one place with others, since there are too many methods; " + rate
+		rate = "it shares the overflow aggregate with others, since there are too many methods; " + rate
 	case rates.Rare:
 		rate = "too few records to know how much its calls differ; " + rate
 	}
 	if e.Shadow {
-		rate += "; in shadow: nothing of this is done"
+		rate += "; dry run (shadow): not applied"
 	}
 	return fmt.Sprintf("%s of %s: %s", e.Method, of, rate)
 }
@@ -55,7 +55,7 @@ func explainTable(e *rates.Explanation) *output.Table {
 		}
 	}
 	row("reason", e.Reason)
-	row("rule", orElse(e.Rule, "none speaks of it"))
+	row("rule", orElse(e.Rule, "no rule matches"))
 	row("tier", e.Tier)
 	row("class", e.Class)
 	row("mode", e.Mode)

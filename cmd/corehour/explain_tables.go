@@ -88,7 +88,7 @@ func (a *account) costs(row func(what, value string)) {
 	case l.SelfUSDPerDay == nil:
 		own = "not known: no price, or no CPU measured"
 		if l.AssumedCalls > 0 && l.SelfCoreHours != nil {
-			own = "no dollars are made of calls that are only known from below; corehour cost --include-assumed does"
+			own = "no dollars of calls with a lower bound only; corehour cost --include-assumed has them"
 		}
 	case l.Uncertain:
 		own += " ~"
@@ -115,11 +115,11 @@ func (a *account) verdicts(row func(what, value string)) {
 	row("why", v.Decided)
 	if v.Measured != nil {
 		row("measured change", v.Measured.String())
-		taken := "nothing"
+		subtracted := "nothing"
 		if v.Common != nil {
-			taken = v.Common.String()
+			subtracted = v.Common.String()
 		}
-		row("taken off", taken+": "+v.CommonReason)
+		row("subtracted", subtracted+": "+v.CommonReason)
 		if v.Remaining != nil {
 			row("remaining change", v.Remaining.String())
 		}
@@ -129,7 +129,7 @@ func (a *account) verdicts(row func(what, value string)) {
 		row("power", fmt.Sprintf("%+.1f%% would have been seen with 90%% probability, +10%% with %s", *v.Seen90Percent, percent(v.PowerAt10)))
 	}
 	if v.MixPercent != nil {
-		row("because of who calls it", fmt.Sprintf("%+.1f%%, which is no part of the change", *v.MixPercent))
+		row("caller mix", fmt.Sprintf("%+.1f%%, not part of the change", *v.MixPercent))
 	}
 	for _, n := range v.Alerts {
 		row("alert", n.String())
@@ -145,7 +145,7 @@ func (a *account) drifts(row func(what, value string)) {
 	case l == nil || l.State == driftShort:
 		row("drift", orElse(a.NoDrift, "too little history"))
 	case l.State == driftNone:
-		row("drift", "~ nothing became dearer over weeks beyond doubt")
+		row("drift", "~ not significantly more expensive over weeks")
 	default:
 		row("drift", fmt.Sprintf("%s: a %s of %+.1f%% (95%% interval %+.1f%% to %+.1f%%) since %s", driftNames[l.State], l.Shape, *l.ChangePercent, l.Interval[0], l.Interval[1], *l.Since))
 	}
@@ -159,7 +159,7 @@ func (a *account) people(row func(what, value string)) {
 	}
 	for i := range a.Silenced {
 		x := &a.Silenced[i]
-		row("silenced", fmt.Sprintf("until %s because %s", x.Until.UTC().Format(time.RFC3339), x.Reason))
+		row("muted", fmt.Sprintf("until %s because %s", x.Until.UTC().Format(time.RFC3339), x.Reason))
 	}
 	for i := range a.Open {
 		o := &a.Open[i]
@@ -167,6 +167,6 @@ func (a *account) people(row func(what, value string)) {
 		if o.Resolved {
 			state = "resolved: " + o.Alert.Resolution
 		}
-		row("told", fmt.Sprintf("%s, raised %s, %s", named{ID: o.Alert.ID, Kind: o.Alert.Kind, Caller: o.Alert.Caller}, o.Raised.UTC().Format(time.RFC3339), state))
+		row("sent", fmt.Sprintf("%s, raised %s, %s", named{ID: o.Alert.ID, Kind: o.Alert.Kind, Caller: o.Alert.Caller}, o.Raised.UTC().Format(time.RFC3339), state))
 	}
 }

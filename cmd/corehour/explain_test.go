@@ -113,7 +113,7 @@ func TestExplain(t *testing.T) {
 	if last := s.asked[len(s.asked)-1]; last != "{Namespace:retail Service:shop Environment:prod Version:1.4.2 Instance:} shop/codec.Encode" {
 		t.Errorf("the sampler was asked for %s", last)
 	}
-	if r = corehour("explain", "nothing", "--collector", url, "--service", "shop"); r.code != exitCannotTell || !strings.Contains(r.stderr, "says nothing of nothing of shop") {
+	if r = corehour("explain", "nothing", "--collector", url, "--service", "shop"); r.code != exitCannotTell || !strings.Contains(r.stderr, "has no data of nothing of shop") {
 		t.Errorf("%+v", r)
 	}
 	for _, format := range []string{"text", "json", "markdown"} {
@@ -144,11 +144,11 @@ func TestExplainErrors(t *testing.T) {
 		want []string
 	}{
 		{"nobody there", []string{"m", "--service", "s", "--collector", gone}, []string{gone, "cannot be reached", "refused", "does the collector run"}},
-		{"an old collector", []string{"m", "--service", "s", "--collector", answering(404, "text/plain", "404 page not found")}, []string{"explains nothing", "sampling_rates", "4319"}},
+		{"an old collector", []string{"m", "--service", "s", "--collector", answering(404, "text/plain", "404 page not found")}, []string{"has no /v1/explain", "sampling_rates", "4319"}},
 		{"no sampler", []string{"m", "--service", "s", "--collector", serve(t, nil)}, []string{"503", "no rates are published"}},
-		{"another server", []string{"m", "--service", "s", "--collector", answering(200, "text/html", "<html>")}, []string{"explains nothing", "4319"}},
-		{"JSON of another kind", []string{"m", "--service", "s", "--collector", answering(200, "application/json", "[]")}, []string{"explains nothing"}},
-		{"a guarded one", []string{"m", "--service", "s", "--collector", answering(401, "text/plain", "")}, []string{"401", "asks who is calling"}},
+		{"another server", []string{"m", "--service", "s", "--collector", answering(200, "text/html", "<html>")}, []string{"something else than an explanation", "4319"}},
+		{"JSON of another kind", []string{"m", "--service", "s", "--collector", answering(200, "application/json", "[]")}, []string{"something else than an explanation"}},
+		{"a guarded one", []string{"m", "--service", "s", "--collector", answering(401, "text/plain", "")}, []string{"401", "wants credentials"}},
 		{"a talkative one", []string{"m", "--service", "s", "--collector", answering(500, "text/plain", strings.Repeat("\x1b[2J", 1000)+"\nmore")}, []string{"500", `\x1b[2J`}},
 		{"nothing to explain", []string{"--service", "s"}, []string{"want the method to explain"}},
 		{"two methods", []string{"a", "--service", "s", "b"}, []string{`found the further argument "b"`}},

@@ -48,7 +48,7 @@ func TestTimesBeyondThoseOfRows(t *testing.T) {
 	if r := corehour("cost", "--warehouse", root, "--to", "9999-12-31"); r.code != exitNothing || !strings.Contains(r.stdout, "shop/tax.Rate") {
 		t.Errorf("%+v", r)
 	}
-	if r := corehour("drift", "--warehouse", root, "--to", "9999-12-31"); r.code != exitCannotTell || !strings.Contains(r.stderr, "drift takes UTC dates that are over") {
+	if r := corehour("drift", "--warehouse", root, "--to", "9999-12-31"); r.code != exitCannotTell || !strings.Contains(r.stderr, "drift needs closed days (UTC)") {
 		t.Errorf("%+v", r)
 	}
 }

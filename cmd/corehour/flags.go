@@ -95,7 +95,7 @@ func newCommon(cmd *cobra.Command, since string) *common {
 	c.warehouse = defaultWarehouse
 	f.Var((*warehouseFlag)(c), "warehouse", "`directory` that the collector's warehouse exporter writes to, gs://bucket, s3://bucket or bigquery://project/dataset")
 	f.StringVar(&c.maxBytes, "max-bytes-billed", defaultMaxBytes, "BigQuery: `bytes` that all queries of the command together may read, as 50GB")
-	f.StringVar(&c.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files that are kept on the local disk")
+	f.StringVar(&c.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files cached on the local disk")
 	groupFlags(f, warehouseFlags, "warehouse", "max-bytes-billed", "cache-size")
 	f.StringVar(&c.format, "format", "text", "text, json, markdown or csv")
 	f.BoolVar(&c.json, "json", false, "short for --format json")
@@ -132,7 +132,7 @@ func (c *common) checkFlags(more ...func() error) error {
 		errs = append(errs, err)
 	}
 	if given(c.flags, "wide") && err == nil && c.out != output.Text {
-		errs = append(errs, fmt.Errorf("--wide: is about text, found --format %s: leave one of them out", c.out))
+		errs = append(errs, fmt.Errorf("--wide: has an effect on text only, found --format %s: leave one of them out", c.out))
 	}
 	if c.zone, err = time.LoadLocation(c.tz); err != nil || c.tz == "" {
 		errs = append(errs, fmt.Errorf("--tz: want the name of a time zone like Europe/Berlin, UTC or Local, found %q", c.tz))

@@ -179,7 +179,7 @@ func printLint(w io.Writer, a *lintAnswer) error {
 		case s.Calls > 0:
 			fmt.Fprintf(&text, ", for %.6g calls", s.Calls)
 		case s.Kind == methodspan.KindCall || s.Kind == methodspan.KindAggregate:
-			text.WriteString(", whose calls the counts of the process say")
+			text.WriteString(", with calls from the counts of the process")
 		}
 		text.WriteByte('\n')
 	}

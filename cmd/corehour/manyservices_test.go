@@ -103,7 +103,7 @@ func TestManyServicesOfEveryCommand(t *testing.T) {
 			"s10 (production): not compared: 1 calls of version \"1\" and 1 of version \"2\" were measured, and a method takes 30 of both",
 			"3 more services were not compared: --all prints them",
 		}},
-		"drift":  {top, []string{"s15", "15 more services without a finding, of 15 methods, 0 with history enough: --all prints them"}},
+		"drift":  {top, []string{"s15", "15 more services without a finding, of 15 methods, 0 with enough history: --all prints them"}},
 		"check":  {top, []string{"s03", "15 more services with 30 processes, 0 dead, "}},
 		"report": {0, []string{"14 more trees of services: --all prints them", "15 more services with 30 processes, 0 dead, ", "11 more services were compared: --all prints them"}},
 	} {

@@ -50,7 +50,7 @@ func reportProgress(w io.Writer) (stop func()) {
 // exportTo writes the answer to a new file, which is there only once it is whole.
 func exportTo(ctx context.Context, c *common, text, path string, stderr io.Writer) error {
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("--output: %s is there already: take another name or remove it", path)
+		return fmt.Errorf("--output: %s exists already: choose another name or remove it", path)
 	}
 	// Unlike os.CreateTemp this gives the file the mode that new files have.
 	tmp, err := os.OpenFile(filepath.Join(filepath.Dir(path), ".corehour-"+rand.Text()+".tmp"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)

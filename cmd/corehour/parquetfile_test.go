@@ -79,7 +79,7 @@ func TestSQLWritesParquet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, warehouse := range []string{root, address} {
-		if r := corehour("sql", "--warehouse", warehouse, "--output", path, text); r.code != exitFailed || !strings.Contains(r.stderr, "is there already") {
+		if r := corehour("sql", "--warehouse", warehouse, "--output", path, text); r.code != exitFailed || !strings.Contains(r.stderr, "exists already") {
 			t.Errorf("%+v", r)
 		}
 	}

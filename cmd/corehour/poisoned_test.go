@@ -163,7 +163,7 @@ func TestImpossibleNumbersAreDropped(t *testing.T) {
 		}
 		rows += n
 	}
-	if dry.code != exitNothing || rows == 0 || !strings.Contains(dry.stdout, "nothing was done: say --yes") || strings.Contains(dry.stdout, "store/shop") {
+	if dry.code != exitNothing || rows == 0 || !strings.Contains(dry.stdout, "dry run: nothing was changed; give --yes to apply") || strings.Contains(dry.stdout, "store/shop") {
 		t.Fatalf("%+v", dry)
 	}
 	if check := corehour("check", "--warehouse", root, "--from", "2026-03-09"); !strings.Contains(check.stdout, fmt.Sprintf("store/evil (production): %d rows", rows)) {

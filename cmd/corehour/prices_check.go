@@ -59,7 +59,7 @@ would give, and its entries that match no machine. See docs/cost-model.md.`,
 		Annotations: exits("0 every machine has a price\n1 a machine has no price\n2 failed\n3 could not tell: no data"),
 	}
 	c := newCommon(cmd, "24h")
-	config := c.flags.String("config", "", "price book (`file`) to look the machines up in, instead of the prices that were stored")
+	config := c.flags.String("config", "", "price book (`file`) to use instead of the stored prices")
 	var top topFlags
 	top.declare(c.flags, "how many kinds of machines, and unpriced hosts, to print; json and csv have all of them")
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -183,7 +183,7 @@ func (k *pricedKind) source() string {
 	if k.Generic {
 		return "generic: " + k.Source
 	}
-	return cmp.Or(k.Source, "unpriced: no price was looked for")
+	return cmp.Or(k.Source, "unpriced: without a lookup")
 }
 
 func pricesDocument(a *pricesAnswer, top int) *output.Document {
@@ -226,7 +226,7 @@ func pricesDocument(a *pricesAnswer, top int) *output.Document {
 		d.Say("matches no machine: " + source)
 	}
 	if !a.Complete {
-		d.Say("only the hosts that used most CPU are listed: ask for less time, or --service")
+		d.Say("only the hosts that used most CPU are listed: give a shorter time, or --service")
 	}
 	return d
 }

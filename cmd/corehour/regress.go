@@ -138,7 +138,7 @@ func (r *regressFlags) declareRule(cmd *cobra.Command) {
 	f.StringVar(&r.options.Metric, "metric", "", "cpu or wall (default: cpu where both versions have it of the method, else wall)")
 	f.StringVar(&r.method, "method", byEvidence, "evidence (e-values, see docs/statistics.md) or threshold (percent and an interval)")
 	f.Float64Var(&r.options.ThresholdPercent, "threshold", 0, "`percent` that a change must be above (default: 2 by evidence, 10 by threshold)")
-	f.Int64Var(&r.options.MinRecords, "min-records", 0, "measured `calls` that both sides must have (default: 30 by evidence, 100 by threshold)")
+	f.Int64Var(&r.options.MinRecords, "min-records", 0, "measured `calls` that both versions must have (default: 30 by evidence, 100 by threshold)")
 	f.StringVar(&r.limits, "thresholds", "", "`file` of thresholds of some services and methods (by threshold)")
 	r.times.declare(f)
 	r.completeVersions(cmd, "base", "head")

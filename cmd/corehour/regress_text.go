@@ -42,7 +42,7 @@ func regressDocument(f *findings, top int) *output.Document {
 	}
 	notes = append(notes, acceptedAndMuted(f.Accepted, f.Silenced)...)
 	if basis := alert.BasisOf(f.Alerts); basis != "" {
-		notes = append(notes, "$/day: own cost of the head version, less that of the same calls before; "+basis)
+		notes = append(notes, "$/day: self cost of the head version, less that of the same calls before; "+basis)
 	}
 	if len(t.Rows) > 0 {
 		d.Add(t)
@@ -131,7 +131,7 @@ func acceptedAndMuted(accepted []delivery.Accepted, silenced []delivery.Silenced
 	}
 	for i := range silenced {
 		a := &silenced[i]
-		lines = append(lines, fmt.Sprintf("%s of %s, %+.1f%%: silenced until %s because %s", a.About(), a.Service, a.ChangePercent, a.Until.UTC().Format(time.RFC3339), a.Reason))
+		lines = append(lines, fmt.Sprintf("%s of %s, %+.1f%%: muted until %s because %s", a.About(), a.Service, a.ChangePercent, a.Until.UTC().Format(time.RFC3339), a.Reason))
 	}
 	return lines
 }

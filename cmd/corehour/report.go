@@ -44,9 +44,9 @@ call is stored. HTML is one file that needs no other file and no network. See do
 	groupFlags(c.flags, outputFlags, "output")
 	r.top.declare(c.flags, "how many methods, changes and services each part of the page has")
 	r.times.declare(c.flags)
-	c.flags.IntVar(&o.Methods, "methods", 8, "how many `methods` to look at closely, at most 50: those that were raised, then those that cost most")
+	c.flags.IntVar(&o.Methods, "methods", 8, "how many `methods` to show in detail, at most 50: those that were raised, then those that cost most")
 	c.flags.StringVar(&o.Verdict.Base, "base", "", "`version` to compare with (default: the one before head)")
-	c.flags.StringVar(&o.Verdict.Head, "head", "", "`version` to look at (default: the newest)")
+	c.flags.StringVar(&o.Verdict.Head, "head", "", "`version` to compare (default: the newest)")
 	c.completeVersions(cmd, "base", "head")
 	return withWork(cmd, r.writeReport)
 }

@@ -67,9 +67,9 @@ func (f *findings) resolvedByLine(a *alert.Alert, c *verdict.Comparison, l *verd
 	case !l.State.Judged() || l.Basis == "":
 		return "", false
 	case samePair && l.State == verdict.Explained:
-		return "dearer only because of what it calls", true
+		return "more expensive only because of its callees", true
 	case samePair && l.State == verdict.NotProven:
-		return fmt.Sprintf("the same comparison shows %+.1f%% now, which is not proven", *l.ChangePercent), true
+		return fmt.Sprintf("the same comparison shows %+.1f%% now, which is not significant", *l.ChangePercent), true
 	case a.Basis == "standardised": // of an earlier program
 		return "alerts are of own cost now: what still holds is reported again", true
 	case l.Basis == a.Basis && l.HeadNSPerCall <= a.Base+max(a.Base*f.Threshold/100, residual*(a.Head-a.Base)):

@@ -71,7 +71,7 @@ func TestRolledUpDatesKeepNoAccount(t *testing.T) {
 	later.Beat(later.Start, time.Minute, time.Second, true)
 	fixture.Append(t, root, fixture.Start.Add(71*time.Hour), []methodspan.Item{later.Item()})
 	some := told{Balanced: true, RolledUpTo: "2026-03-10", AccountsFrom: "2026-03-13"}
-	requireTold(exitNothing, "balanced: every call handed out is stored once\naccounts are of 2026-03-13 and later: "+why+"\n", some)
+	requireTold(exitNothing, "balanced: every emitted call is stored once\naccounts are of 2026-03-13 and later: "+why+"\n", some)
 	if page := report("text"); !strings.Contains(unwrapped(page), "The ledger balances: every call that was handed out is stored once. (accounts are of 2026-03-13 and later: "+why+")") {
 		t.Errorf("%s", page)
 	}

@@ -55,11 +55,11 @@ func (c *common) checkQuery(file string, limit int) error {
 	case file != "" && !strings.HasSuffix(file, ".parquet"):
 		return fmt.Errorf("--output: want a name that ends in .parquet, found %q", file)
 	case file != "" && given(c.flags, "limit", "format", "tz"):
-		return errors.New("--limit, --format and --tz have no effect beside --output: all rows are written as they are")
+		return errors.New("--limit, --format and --tz have no effect with --output: all rows are written as they are")
 	case limit < 1:
 		return fmt.Errorf("--limit: want 1 or more, found %d", limit)
 	case c.filter != query.Filter{} || c.noFrameworks:
-		return errors.New("--service, --namespace, --environment and --no-frameworks have no effect here: filter in WHERE")
+		return errors.New("--service, --namespace, --environment and --no-frameworks have no effect on SQL: filter in WHERE")
 	}
 	return nil
 }

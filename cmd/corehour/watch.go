@@ -26,7 +26,7 @@ type everyFlag struct {
 }
 
 func (e *everyFlag) declare(f *pflag.FlagSet) {
-	f.StringVar(&e.every, "every", "", "look again after each such `duration`, until SIGTERM or SIGINT; --max-bytes-billed bounds each look")
+	f.StringVar(&e.every, "every", "", "evaluate again after each `duration`, until SIGTERM or SIGINT; --max-bytes-billed bounds each evaluation")
 	groupFlags(f, alertFlags, "every")
 }
 
@@ -42,10 +42,10 @@ func (e *everyFlag) check(c *common) error {
 	}
 	errs = append(errs, err)
 	if given(c.flags, "from") || given(c.flags, "to") {
-		errs = append(errs, errors.New("--every: --from and --to stand still: use --since"))
+		errs = append(errs, errors.New("--every: --from and --to do not move: use --since"))
 	}
 	if c.out != output.Text && c.out != output.JSON {
-		errs = append(errs, fmt.Errorf("--every: writes text or json, found --format %q", c.format))
+		errs = append(errs, fmt.Errorf("--every: want text or json, found --format %q", c.format))
 	}
 	return errors.Join(errs...)
 }

@@ -17,7 +17,7 @@ func TestWrongFlags(t *testing.T) {
 		{[]string{"cost", "--percentiles=maybe"}, `corehour cost: --percentiles: want true or false, or nothing after it, found "maybe"`},
 		{[]string{"accept", "068116bb", "--reason"}, `corehour accept: --reason: want a value (text), found nothing after it`},
 		{[]string{"cost", "---by"}, `corehour cost: "---by" is no flag: want --name or --name=value; corehour cost --help lists them`},
-		{[]string{"cost", "--wide", "--format", "csv"}, `--wide: is about text, found --format csv: leave one of them out`},
+		{[]string{"cost", "--wide", "--format", "csv"}, `--wide: has an effect on text only, found --format csv: leave one of them out`},
 	} {
 		if r := corehour(c.args...); r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%q: no %q in %+v", c.args, c.want, r)
