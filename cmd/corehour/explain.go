@@ -70,7 +70,7 @@ func (e *explainFlags) explain(ctx context.Context, stdout, stderr io.Writer) (i
 	var answer explainAnswer
 	document := &output.Document{}
 	if e.collector != "" {
-		if answer.explanations, err = askExplanations(ctx, e); err != nil {
+		if answer.explanations, err = fetchExplanations(ctx, e); err != nil {
 			return exitFailed, err
 		}
 		if len(answer.Explanations) == 0 {

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	askPatience     = 10 * time.Second
-	maxExplanations = 16 << 20 // bytes of an answer
-	maxComplaint    = 300      // bytes repeated of an answer that is none
+	collectorTimeout = 10 * time.Second
+	maxExplanations  = 16 << 20 // bytes of an answer
+	maxErrorText     = 300      // bytes repeated of an answer that is none
 )
 
 // explanations are the answer of /v1/explain.
@@ -46,15 +46,15 @@ func explainURL(call *explainFlags) (*url.URL, error) {
 	return u, nil
 }
 
-// askExplanations asks the collector. Whatever goes wrong, the error says what the
+// fetchExplanations asks the collector. Whatever goes wrong, the error names what the
 // collector would have to be.
-func askExplanations(ctx context.Context, call *explainFlags) (*explanations, error) {
+func fetchExplanations(ctx context.Context, call *explainFlags) (*explanations, error) {
 	u, err := explainURL(call)
 	if err != nil {
 		return nil, err
 	}
 	at := u.Scheme + "://" + u.Host
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	ctx, cancel := context.WithTimeout(ctx, collectorTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -86,7 +86,7 @@ func readExplanations(at string, response *http.Response, data []byte) (*explana
 		return nil, fmt.Errorf("--collector: %s answered %s: it wants credentials, which this command does not send; "+
 			"ask where none are needed, as by a forwarded port", at, response.Status)
 	case response.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("--collector: %s answered %s: %s", at, response.Status, complaint(data))
+		return nil, fmt.Errorf("--collector: %s answered %s: %s", at, response.Status, errorText(data))
 	case len(data) > maxExplanations:
 		return nil, fmt.Errorf("--collector: %s answered with more than %d bytes", at, maxExplanations)
 	}
@@ -98,11 +98,11 @@ func readExplanations(at string, response *http.Response, data []byte) (*explana
 	return &answer, nil
 }
 
-// complaint is the first line of what was answered instead.
-func complaint(data []byte) string {
+// errorText returns the first line of an answer that is not an explanation.
+func errorText(data []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
-	if len(line) > maxComplaint {
-		line = strings.ToValidUTF8(line[:maxComplaint], "") + "..."
+	if len(line) > maxErrorText {
+		line = strings.ToValidUTF8(line[:maxErrorText], "") + "..."
 	}
 	return line
 }
