@@ -152,3 +152,18 @@ func TestOneBudgetForAllOrOneForEachService(t *testing.T) {
 		within(t, want, b.planned(), 0.06)
 	}
 }
+
+// Two versions that are seen in one step for the first time are decided alike in either order of
+// their observations, which is chance.
+func TestVersionsOfOneStepAreInNoOrder(t *testing.T) {
+	other := shop
+	other.Version = "2"
+	few, flood := called(named(shop, "M"), 900, 0.01, 1e6, 0), called(named(other, "M"), 300_000, 0.01, 1e6, 0)
+	var rates [2][2]float64
+	for i, seen := range [][]Observation{{few, flood}, {flood, few}} {
+		b := newBench(t, func(c *Config) { c.Strategy = StrategyBudget; c.Budget.RecordsPerSecond = 5 })
+		b.steps(3, seen...)
+		rates[i] = [2]float64{b.decision(few.Key).P, b.decision(flood.Key).P}
+	}
+	assert.InDeltaSlice(t, rates[0][:], rates[1][:], 1e-9)
+}

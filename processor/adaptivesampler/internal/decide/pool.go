@@ -62,10 +62,14 @@ func (m *method) pool(s *service) {
 
 // inherit gives a new version's method what is known of the version before: it
 // is the best guess until it has records of its own, except that it is never
-// taken for more even than the service.
+// taken for more even than the service. Of versions that are seen in one step for the first
+// time none is before the other: who floods one would decide what the other is taken for.
 func (b *methodStore) inherit(m *method) {
 	var before *method
 	for _, v := range m.version.service.versions {
+		if !v.first.Before(m.version.first) {
+			continue
+		}
 		key := m.key
 		key.Group = v.group
 		if other, ok := b.methods[key]; ok && other != m && (before == nil || v.last.After(before.version.last)) {
