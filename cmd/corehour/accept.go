@@ -27,7 +27,7 @@ threshold. Open alerts of it are resolved. ID is that of an alert, or its first 
 searched among open alerts, then in a comparison with the flags given here. See docs/alerts.md.`,
 		Example: `  corehour accept 068116bb --reason "new tax rules need a second lookup"
   corehour accept 068116bb9f02c1d4 --withdraw`,
-		Annotations: exits("0 accepted or withdrawn\n2 failed: no such alert\n3 could not tell: no data"),
+		Annotations: exits("0 accepted or withdrawn\n2 failed: no such alert\n3 no data"),
 	}
 	r := &regressFlags{common: newCommon(cmd, "7d")}
 	r.declareRule(cmd)

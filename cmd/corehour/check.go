@@ -42,7 +42,7 @@ a process may send to. See docs/operations.md.`,
 		Example: `  corehour check --since 24h
   corehour check --deep --collector http://localhost:8888/metrics
   corehour check --warehouse /srv/a --warehouse /srv/b`,
-		Annotations: exits("0 balanced: every call is stored once\n1 not balanced\n2 failed\n3 could not tell: no data, no account, or calls that another warehouse may hold"),
+		Annotations: exits("0 balanced: every call is stored once\n1 not balanced\n2 failed\n3 unknown: no data, no account, or calls that another warehouse may hold"),
 	}
 	c := &checkCommand{common: newCommon(cmd, "")}
 	c.several = true

@@ -41,7 +41,7 @@ planned. See docs/cost-model.md.`,
 		Example: `  corehour cost --since 7d --service shop
   corehour cost --by service,version --per month
   corehour cost --budgets budgets.yaml --owners owners.yaml --slack env:SLACK_URL`,
-		Annotations: exits("0 printed; every budget is kept\n1 a budget is not kept\n2 failed\n3 could not tell: no data, or a budget that unknown costs may break"),
+		Annotations: exits("0 printed; every budget is kept\n1 a budget is not kept\n2 failed\n3 no data, or a budget that unknown costs may break"),
 	}
 	c := &costFlags{common: newCommon(cmd, "24h")}
 	f := c.flags

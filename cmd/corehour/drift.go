@@ -42,7 +42,7 @@ See docs/drift.md and docs/alerts.md.`,
 		Example: `  corehour drift --since 180d --service shop
   corehour drift --every 24h --slack env:SLACK_URL
   corehour drift --csv latency.csv`,
-		Annotations: exits("0 no drift\n1 a drift that an evaluation of the last week confirms\n2 failed\n3 could not tell: not enough history"),
+		Annotations: exits("0 no drift\n1 a drift that an evaluation of the last week confirms\n2 failed\n3 not enough history"),
 	}
 	d := &driftFlags{common: newCommon(cmd, "365d")}
 	f := d.flags

@@ -39,7 +39,7 @@ sampler of a running collector reports why it samples the method as it does. MET
 or the end of it if one method has it; each environment is explained. See docs/regression.md.`,
 		Example: `  corehour explain shop/cart.Cart.Total --since 7d
   corehour explain Cart.Total --service shop --collector http://localhost:4319`,
-		Annotations: exits("0 explained\n2 failed: several methods have that name\n3 could not tell: no such method"),
+		Annotations: exits("0 explained\n2 failed: several methods have that name\n3 no such method"),
 	}
 	e := &explainFlags{common: newCommon(cmd, "7d")}
 	f := e.flags

@@ -110,7 +110,7 @@ func TestExplainTheOnlyLook(t *testing.T) {
 		says    []string
 	}{
 		{6 * time.Minute, "the next evaluation decides", []string{"to be confirmed", "consecutive evaluations"}},
-		{7 * time.Minute, "an alert: every condition holds", []string{"REGRESSED", "20 times what two evaluations require, as no other can follow", "told by the last look alone"}},
+		{7 * time.Minute, "an alert: every condition holds", []string{"REGRESSED", "20 times what two evaluations require, as no other can follow", "reported by the last evaluation alone"}},
 	} {
 		clock(t, fixture.Start.Add(c.after))
 		r := corehour("explain", fixture.Rate, "--wide", "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
@@ -169,11 +169,11 @@ func TestTheOnlyLookIsNotEnough(t *testing.T) {
 	more, _ := shop.Run()
 	root := fixture.Write(t, items, more)
 	r := corehour("regress", "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
-	if r.code != exitCannotTell || !strings.Contains(r.stdout, "shop/tax.Rate: +106.3% (+51.4% to +174.9%) in the last look alone") {
+	if r.code != exitCannotTell || !strings.Contains(r.stdout, "shop/tax.Rate: +106.3% (+51.4% to +174.9%) in the last evaluation alone") {
 		t.Errorf("%+v", r)
 	}
 	r = corehour("explain", fixture.Rate, "--warehouse", root, "--slot", "1m", "--warm-up", "1m")
-	if r.code != exitNothing || !strings.Contains(r.stdout, "could not tell: ") || strings.Contains(r.stdout, "every condition holds") {
+	if r.code != exitNothing || !strings.Contains(r.stdout, "not enough data: ") || strings.Contains(r.stdout, "every condition holds") {
 		t.Errorf("%+v", r)
 	}
 }

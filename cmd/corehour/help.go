@@ -17,7 +17,7 @@ every counted call is stored. It reads the warehouse that corehour-collector wri
 const rootExits = `0 nothing to report
 1 found: a regression, a drift, a missed budget, a missing call
 2 failed: bad flags or arguments, no warehouse, a query that cannot run
-3 could not tell: not enough data`
+3 not enough data`
 
 // exitCodes is the annotation of a command that lists its exit codes, and flagGroup that of a flag
 // with the heading it has in the help.

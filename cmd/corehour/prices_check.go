@@ -56,7 +56,7 @@ their hosts. Prices are those that rows were stored with; --config shows those t
 would give, and its entries that match no machine. See docs/cost-model.md.`,
 		Example: `  corehour prices check --since 24h
   corehour prices check --config prices.yaml`,
-		Annotations: exits("0 every machine has a price\n1 a machine has no price\n2 failed\n3 could not tell: no data"),
+		Annotations: exits("0 every machine has a price\n1 a machine has no price\n2 failed\n3 no data"),
 	}
 	c := newCommon(cmd, "24h")
 	config := c.flags.String("config", "", "price book (`file`) to use instead of the stored prices")

@@ -60,7 +60,7 @@ alerts. See docs/regression.md, docs/statistics.md and docs/alerts.md.`,
 		Example: `  corehour regress --warehouse ./corehour-warehouse
   corehour regress --service shop --base 1.9.0 --head 1.10.0
   corehour regress --every 5m --alertmanager http://localhost:9093`,
-		Annotations: exits("0 no regression\n1 a regression\n2 failed\n3 could not tell: one version only, or not enough data"),
+		Annotations: exits("0 no regression\n1 a regression\n2 failed\n3 not enough data, or one version only"),
 	}
 	r := &regressFlags{common: newCommon(cmd, "7d")}
 	f := r.flags

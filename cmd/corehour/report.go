@@ -34,7 +34,7 @@ distribution of a method's calls and its course over time, who calls whom, and w
 call is stored. HTML is one file that needs no other file and no network. See docs/report.md.`,
 		Example: `  corehour report --since 7d --output report.html
   corehour report --format markdown --service shop`,
-		Annotations: exits("0 written\n2 failed\n3 could not tell: no data"),
+		Annotations: exits("0 written\n2 failed\n3 no data"),
 	}
 	c := newCommon(cmd, "24h")
 	c.alsoHTML()

@@ -45,7 +45,7 @@ func TestReportAsPage(t *testing.T) {
 	requireSelfContained(t, page)
 	text := textOf(t, page)
 	for _, want := range []string{
-		"shop/tax.Rate", "1.9.0 → 1.10.0", "The ledger balances", "2026-03-10 09:00:00 UTC", "shop/web.Handler.Serve",
+		"shop/tax.Rate", "1.9.0 → 1.10.0", "The accounts balance", "2026-03-10 09:00:00 UTC", "shop/web.Handler.Serve",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
@@ -171,7 +171,7 @@ func TestReportAsJSON(t *testing.T) {
 	}
 }
 
-// A page about nothing would say that the ledger balances.
+// A page about nothing would say that the accounts balance.
 func TestReportOfNothing(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 1)

@@ -60,7 +60,7 @@ func TestRolledUpDatesKeepNoAccount(t *testing.T) {
 	}
 	requireTold(exitCannotTell, "could not tell: "+why+"\n", told{CouldNotTell: true, RolledUpTo: "2026-03-10"})
 	for _, format := range []string{"text", "html"} {
-		if page := report(format); strings.Contains(page, "The ledger balances") || !strings.Contains(page, "could not be told: "+why) {
+		if page := report(format); strings.Contains(page, "The accounts balance") || !strings.Contains(page, "is unknown: "+why) {
 			t.Errorf("report as %s:\n%s", format, page)
 		}
 	}
@@ -72,7 +72,7 @@ func TestRolledUpDatesKeepNoAccount(t *testing.T) {
 	fixture.Append(t, root, fixture.Start.Add(71*time.Hour), []methodspan.Item{later.Item()})
 	some := told{Balanced: true, RolledUpTo: "2026-03-10", AccountsFrom: "2026-03-13"}
 	requireTold(exitNothing, "balanced: every emitted call is stored once\naccounts are of 2026-03-13 and later: "+why+"\n", some)
-	if page := report("text"); !strings.Contains(unwrapped(page), "The ledger balances: every call that was handed out is stored once. (accounts are of 2026-03-13 and later: "+why+")") {
+	if page := report("text"); !strings.Contains(unwrapped(page), "The accounts balance: every call that was emitted is stored once. (accounts are of 2026-03-13 and later: "+why+")") {
 		t.Errorf("%s", page)
 	}
 	if r := corehour("check", "--warehouse", root, "--from", "2026-03-13"); r.code != exitNothing || strings.Contains(r.stdout, why) {

@@ -27,7 +27,7 @@ WHERE. --output writes all rows to a Parquet file.`,
 		Example: `  corehour sql "SELECT method, SUM(w * cpu_ns) / 1e9 AS cpu_s FROM method_cost GROUP BY ALL ORDER BY 2 DESC"
   corehour sql --since 24h --format csv "SELECT * FROM method_calls LIMIT 10"
   corehour sql --output rows.parquet "FROM method_calls"`,
-		Annotations: exits("0 printed or written\n2 failed: a query that cannot run\n3 could not tell: no rows in that time"),
+		Annotations: exits("0 printed or written\n2 failed: a query that cannot run\n3 no rows in that time"),
 	}
 	c := newCommon(cmd, "")
 	c.wide, c.flags.Lookup("wide").DefValue = true, "true" // cells are for further use

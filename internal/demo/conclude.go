@@ -44,7 +44,7 @@ func (r *run) conclude(ctx context.Context) error {
 	if ledger.Balanced {
 		r.say("the accounts balance: %d calls made, counted and stored, none lost", ledger.made())
 	} else {
-		faults = append(faults, fmt.Errorf("the ledger does not balance: see %s", r.path("ledger.json")))
+		faults = append(faults, fmt.Errorf("the accounts do not balance: see %s", r.path("ledger.json")))
 	}
 	faults = append(faults, r.judge())
 	if err := errors.Join(faults...); err != nil {
