@@ -65,26 +65,26 @@ a UTC day: 36h, 7d, 4w. See docs/operations.md.`,
 }
 
 // maintain does what the flags ask for.
-func (call *compactCall) maintain(ctx context.Context, stdout, stderr io.Writer) (int, error) {
-	if call.directory != "" {
-		if err := call.importDirectory(ctx, stdout); err != nil {
+func (c *compactCall) maintain(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+	if c.directory != "" {
+		if err := c.importDirectory(ctx, stdout); err != nil {
 			return exitFailed, err
 		}
 		return exitNothing, nil
 	}
-	call.job.Done = func(s lake.Step) {
-		if call.out == output.Text && !call.job.DryRun {
+	c.job.Done = func(s lake.Step) {
+		if c.out == output.Text && !c.job.DryRun {
 			fmt.Fprintf(stderr, "corehour compact: %s\n", stepLine(s))
 		}
 	}
-	call.job.Parquet.Now = func() time.Time { return now() }
+	c.job.Parquet.Now = func() time.Time { return now() }
 	var report *compactReport
 	var err error
-	if query.IsBucket(call.job.Root) {
-		report, err = call.inBucket(ctx, stderr)
+	if query.IsBucket(c.job.Root) {
+		report, err = c.inBucket(ctx, stderr)
 	} else {
 		report = &compactReport{}
-		report.Report, err = call.runJob(ctx, &call.job)
+		report.Report, err = c.runJob(ctx, &c.job)
 	}
 	if notNow(err) && len(report.Steps) == 0 {
 		printError(stderr, "compact", err)
@@ -93,11 +93,11 @@ func (call *compactCall) maintain(ctx context.Context, stdout, stderr io.Writer)
 	if err != nil && len(report.Steps) == 0 && len(report.LeftAlone) == 0 {
 		return exitFailed, err
 	}
-	if err == nil && call.ofService() && len(report.Steps) == 0 && len(report.LeftAlone) == 0 {
-		printError(stderr, "compact", call.noRows(report.Others))
+	if err == nil && c.ofService() && len(report.Steps) == 0 && len(report.LeftAlone) == 0 {
+		printError(stderr, "compact", c.noRows(report.Others))
 		return exitCannotTell, nil
 	}
-	return exitNothing, errors.Join(err, call.write(stdout, compactDocument(report, call)))
+	return exitNothing, errors.Join(err, c.write(stdout, compactDocument(report, c)))
 }
 
 func (c *compactCall) write(w io.Writer, d *output.Document) error {
@@ -125,44 +125,44 @@ func (c *compactCall) runJob(ctx context.Context, job *lake.Job) (*lake.Report, 
 	return job.Run(ctx)
 }
 
-func (call *compactCall) declare(f *pflag.FlagSet) {
-	p := &call.job.Policy
+func (c *compactCall) declare(f *pflag.FlagSet) {
+	p := &c.job.Policy
 	p.SumRows = lake.DefaultSumRows
-	f.StringVar(&call.job.Root, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, or gs://bucket, s3://bucket: there, prefixes without a running collector")
-	f.StringVar(&call.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files that are on the local disk at a time")
-	f.StringVar(&call.format, "format", "text", "text, json, markdown or csv")
-	f.BoolVar(&call.json, "json", false, "short for --format json")
-	f.BoolVar(&call.wide, "wide", false, "text: do not fit lines into 120 columns")
-	f.BoolVar(&call.job.DryRun, "dry-run", false, "print what would be done, and do not do it; only files that earlier runs replaced are deleted")
+	f.StringVar(&c.job.Root, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, or gs://bucket, s3://bucket: there, prefixes without a running collector")
+	f.StringVar(&c.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files that are on the local disk at a time")
+	f.StringVar(&c.format, "format", "text", "text, json, markdown or csv")
+	f.BoolVar(&c.json, "json", false, "short for --format json")
+	f.BoolVar(&c.wide, "wide", false, "text: do not fit lines into 120 columns")
+	f.BoolVar(&c.job.DryRun, "dry-run", false, "print what would be done, and do not do it; only files that earlier runs replaced are deleted")
 	f.IntVar(&p.MaxFiles, "max-files", lake.DefaultMaxFiles, "merge a day's small files if it has more files of raw rows than this `number`")
 	age := func(name, what string) {
-		call.age[name] = f.String(name, "", what)
+		c.age[name] = f.String(name, "", what)
 	}
 	age("minute-after", "roll up by minute the days of this `age`")
 	age("hour-after", "roll up by hour the days of this `age`")
 	age("keep-raw", "drop raw rows of days of this `age`")
 	age("keep-ids", "drop ids of traces and requests from raw rows of this `age`")
 	age("keep-rollups", "drop rolled-up days of this `age`")
-	f.StringVar(&call.maxBytes, "max-bytes", "", "with --drop-oldest: drop the oldest days while the warehouse (in a bucket: each prefix) has more `bytes`, as 50GB")
-	f.StringVar(&call.minFree, "min-free-bytes", "", "with --drop-oldest: drop the oldest days while the file system has fewer free `bytes`, as 1GB")
+	f.StringVar(&c.maxBytes, "max-bytes", "", "with --drop-oldest: drop the oldest days while the warehouse (in a bucket: each prefix) has more `bytes`, as 50GB")
+	f.StringVar(&c.minFree, "min-free-bytes", "", "with --drop-oldest: drop the oldest days while the file system has fewer free `bytes`, as 1GB")
 	f.BoolVar(&p.DropOldest, "drop-oldest", false, "allow --max-bytes and --min-free-bytes to drop the oldest days")
-	f.StringVar(&call.delete, "delete-service", "", "delete the stored rows of a service (`name`)")
-	f.StringVar(&call.relabelled, "relabel", "", "rename a service in stored rows: `old=new`")
-	f.StringVar(&call.directory, "import", "", "bucket: import rows that a collector's `directory` (its option path) holds and never uploaded")
-	f.BoolVar(&call.dropDamaged, "drop-damaged", false, "remove files that are damaged or missing and have no copy; their rows are lost")
-	f.BoolVar(&call.dropImpossible, "drop-impossible", false, "remove impossible numbers from rows: commands print the same, except for the rows that check lists as impossible")
-	f.BoolVar(&call.yes, "yes", false, "apply what --delete-service, --relabel, --drop-damaged or --drop-impossible would do")
+	f.StringVar(&c.delete, "delete-service", "", "delete the stored rows of a service (`name`)")
+	f.StringVar(&c.relabelled, "relabel", "", "rename a service in stored rows: `old=new`")
+	f.StringVar(&c.directory, "import", "", "bucket: import rows that a collector's `directory` (its option path) holds and never uploaded")
+	f.BoolVar(&c.dropDamaged, "drop-damaged", false, "remove files that are damaged or missing and have no copy; their rows are lost")
+	f.BoolVar(&c.dropImpossible, "drop-impossible", false, "remove impossible numbers from rows: commands print the same, except for the rows that check lists as impossible")
+	f.BoolVar(&c.yes, "yes", false, "apply what --delete-service, --relabel, --drop-damaged or --drop-impossible would do")
 	groupFlags(f, policyFlags, "max-files", "minute-after", "hour-after", "keep-raw", "keep-ids", "keep-rollups", "max-bytes", "min-free-bytes", "drop-oldest")
 	groupFlags(f, outputFlags, "format", "json", "wide")
 	groupFlags(f, warehouseFlags, "warehouse", "cache-size")
 }
 
 // check reports all that is wrong with the flags, and sets what follows from them.
-func (call *compactCall) check(f *pflag.FlagSet) error {
-	p := &call.job.Policy
+func (c *compactCall) check(f *pflag.FlagSet) error {
+	p := &c.job.Policy
 	var errs []error
 	var err error
-	if call.out, err = formatOf(f, call.format, call.json, false); err != nil {
+	if c.out, err = formatOf(f, c.format, c.json, false); err != nil {
 		errs = append(errs, err)
 	}
 	if f.NArg() > 0 {
@@ -171,7 +171,7 @@ func (call *compactCall) check(f *pflag.FlagSet) error {
 	for name, into := range map[string]*time.Duration{
 		"minute-after": &p.MinuteAfter, "hour-after": &p.HourAfter, "keep-raw": &p.KeepRaw, "keep-ids": &p.KeepIDs, "keep-rollups": &p.KeepRollups,
 	} {
-		if text := *call.age[name]; text != "" {
+		if text := *c.age[name]; text != "" {
 			if *into, err = parseDuration("--"+name, text); err != nil {
 				errs = append(errs, err)
 			}
@@ -180,33 +180,33 @@ func (call *compactCall) check(f *pflag.FlagSet) error {
 	for _, bound := range []struct {
 		name, text string
 		into       *int64
-	}{{"--max-bytes", call.maxBytes, &p.MaxBytes}, {"--min-free-bytes", call.minFree, &p.MinFree}} {
+	}{{"--max-bytes", c.maxBytes, &p.MaxBytes}, {"--min-free-bytes", c.minFree, &p.MinFree}} {
 		if bound.text == "" {
 			continue
 		}
 		if *bound.into, err = parseBytes(bound.name, bound.text); err != nil {
 			errs = append(errs, err)
-		} else if !p.DropOldest && !call.needsYes() {
+		} else if !p.DropOldest && !c.needsYes() {
 			errs = append(errs, fmt.Errorf("%s %s has no effect without --drop-oldest: add it, or leave this out", bound.name, bound.text))
 		}
 	}
-	if query.IsBucket(call.job.Root) {
-		if call.cacheBytes, err = parseBytes("--cache-size", call.cacheSize); err != nil {
+	if query.IsBucket(c.job.Root) {
+		if c.cacheBytes, err = parseBytes("--cache-size", c.cacheSize); err != nil {
 			errs = append(errs, err)
 		}
 		if p.MinFree > 0 {
 			errs = append(errs, errors.New("--min-free-bytes has no effect on a bucket: use --max-bytes"))
 		}
-	} else if call.cacheSize != defaultCacheSize {
+	} else if c.cacheSize != defaultCacheSize {
 		errs = append(errs, errors.New(cacheSizeHasNoEffect))
 	}
-	if call.directory != "" {
-		errs = append(errs, call.checkImport(f))
+	if c.directory != "" {
+		errs = append(errs, c.checkImport(f))
 	}
 	if len(errs) == 0 {
 		errs = append(errs, p.Validate(flagOf))
 	}
-	errs = append(errs, call.parseService(f))
+	errs = append(errs, c.parseService(f))
 	return errors.Join(errs...)
 }
 
