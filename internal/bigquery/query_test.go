@@ -17,7 +17,7 @@ func TestOnlySelectsAreRun(t *testing.T) {
 	for statistics, want := range map[string]string{
 		`{"totalBytesProcessed":"1","query":{"statementType":"DELETE"}}`: "want one SELECT, found DELETE",
 		`{"totalBytesProcessed":"1","query":{"statementType":"SCRIPT"}}`: "want one SELECT, found SCRIPT",
-		`{"totalBytesProcessed":"1"}`:                                    "want one SELECT, found a statement whose kind the dry run did not tell",
+		`{"totalBytesProcessed":"1"}`:                                    "want one SELECT, found a statement of unknown kind",
 	} {
 		asked := 0
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
