@@ -71,7 +71,7 @@ func (a *attack) extremes(ctx context.Context, client ptraceotlp.GRPCClient) err
 		change(rs, a.ordinary(spans, kind, uint64(20_000_000+n)))
 		single.ResourceSpans().MoveAndAppendTo(td.ResourceSpans())
 		if td.ResourceSpans().Len() == 100 {
-			a.export(ctx, client, td)
+			a.export(ctx, client, td, 0)
 			td = ptrace.NewTraces()
 		}
 	}
@@ -97,7 +97,7 @@ func (a *attack) extremes(ctx context.Context, client ptraceotlp.GRPCClient) err
 			one(kind, func(_ ptrace.ResourceSpans, s ptrace.Span) { s.SetEndTimestamp(start) })
 		}
 	}
-	a.export(ctx, client, td)
+	a.export(ctx, client, td, 0)
 	return nil
 }
 
