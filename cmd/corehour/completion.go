@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -130,7 +131,7 @@ func (c *common) complete(names namesOf) cobra.CompletionFunc {
 		}
 		slices.Sort(all)
 		all = slices.DeleteFunc(slices.Compact(all), func(name string) bool {
-			return name == "" || !strings.HasPrefix(name, typed) || strings.ContainsAny(name, "\n\r\t\x1b")
+			return name == "" || !strings.HasPrefix(name, typed) || name != output.Printable(name)
 		})
 		return all[:min(len(all), maxCompletions)], cobra.ShellCompDirectiveNoFileComp
 	}
