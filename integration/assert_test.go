@@ -37,7 +37,7 @@ func sum(counts map[string]int64) int64 {
 }
 
 // made is what a workload counted, by method.
-func made(r truth.Report) map[string]int64 {
+func made(r truth.ProcessRecord) map[string]int64 {
 	calls := map[string]int64{}
 	for name, m := range r.Methods {
 		calls[name] = m.Calls
@@ -47,7 +47,7 @@ func made(r truth.Report) map[string]int64 {
 
 // requireExact asserts that every call that the workloads counted is stored,
 // method by method and none twice, and that the command says so too.
-func requireExact(t *testing.T, p *pipeline, reports ...truth.Report) {
+func requireExact(t *testing.T, p *pipeline, reports ...truth.ProcessRecord) {
 	t.Helper()
 	stored := storedCalls(t, p)
 	for _, r := range reports {

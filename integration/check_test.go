@@ -22,7 +22,7 @@ func check(t *testing.T, p *pipeline) harness.Check {
 
 // requireBalanced asserts that the command knows of all processes, that they
 // ended well, and that none of their calls is missing.
-func requireBalanced(t *testing.T, p *pipeline, reports ...truth.Report) {
+func requireBalanced(t *testing.T, p *pipeline, reports ...truth.ProcessRecord) {
 	t.Helper()
 	c := check(t, p)
 	if !c.Balanced || len(c.Processes) != len(reports) || len(c.Losses.DeadProcess) != 0 {
@@ -49,7 +49,7 @@ func requireAccount(t *testing.T, c harness.Check, instance string) harness.Proc
 
 // requireNamedLosses asserts that every call that a workload made is either
 // stored or in lost_in_transit, and returns how many were lost.
-func requireNamedLosses(t *testing.T, p *pipeline, r truth.Report) int64 {
+func requireNamedLosses(t *testing.T, p *pipeline, r truth.ProcessRecord) int64 {
 	t.Helper()
 	c := check(t, p)
 	account := requireAccount(t, c, r.Instance)

@@ -117,7 +117,7 @@ processors: {adaptive_sampler: {default_rate: 0.01}}
 	args := []string{"--duration", "5s", "--pause", "100us", "--queue", "16", "--batch", "16", "--methods", "40"}
 	first := startLoad(t, proxy.Endpoint(), "w-1", args...)
 	second := startLoad(t, proxy.Endpoint(), "w-2", args...)
-	reports := []truth.Report{first.finish(t), second.finish(t)}
+	reports := []truth.ProcessRecord{first.finish(t), second.finish(t)}
 	p.stop(t)
 	for _, r := range reports {
 		if r.SDK["Dropped"] == 0 {
@@ -129,7 +129,7 @@ processors: {adaptive_sampler: {default_rate: 0.01}}
 
 // requireEveryCallMeasured asserts that at p = 1 nothing measured was lost
 // either: every call is in a row of its own or in a sum.
-func requireEveryCallMeasured(t *testing.T, p *pipeline, reports ...truth.Report) {
+func requireEveryCallMeasured(t *testing.T, p *pipeline, reports ...truth.ProcessRecord) {
 	t.Helper()
 	want := int64(0)
 	for _, r := range reports {
@@ -153,7 +153,7 @@ func TestProcessesOfOneNameAreToldApart(t *testing.T) {
 	first := startLoad(t, p.Endpoint(), "w", "--calls", "20000", "--methods", "3")
 	second := startLoad(t, p.Endpoint(), "w", "--calls", "30000", "--methods", "3")
 	want := map[string]int64{}
-	for _, r := range []truth.Report{first.finish(t), second.finish(t)} {
+	for _, r := range []truth.ProcessRecord{first.finish(t), second.finish(t)} {
 		for name, calls := range made(r) {
 			want[name] += calls
 		}

@@ -112,7 +112,7 @@ processors: {adaptive_sampler: {default_rate: 0.05}}
 
 // requireCPU requires an estimate of the CPU time of all calls of the one method that
 // computes.
-func requireCPU(t *testing.T, f faults, r truth.Report, estimate, relative float64) {
+func requireCPU(t *testing.T, f faults, r truth.ProcessRecord, estimate, relative float64) {
 	t.Helper()
 	if n := r.SDK["CPUWallOnly"]; n != 0 {
 		// Its other calls would be estimated from these.

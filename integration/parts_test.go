@@ -181,7 +181,7 @@ func waitFor(t *testing.T, p *harness.Process) {
 }
 
 // finish waits for the workload's end and returns what it says of itself.
-func (l *load) finish(t *testing.T) truth.Report {
+func (l *load) finish(t *testing.T) truth.ProcessRecord {
 	t.Helper()
 	waitFor(t, l.Process)
 	r, err := truth.Read(l.reportFile)
@@ -192,7 +192,7 @@ func (l *load) finish(t *testing.T) truth.Report {
 }
 
 // end stops the workload, and waits.
-func (l *load) end(t *testing.T) truth.Report {
+func (l *load) end(t *testing.T) truth.ProcessRecord {
 	t.Helper()
 	if err := l.Terminate(); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ const profilePeriod = 10 * time.Millisecond
 // profiledFor is how much CPU time there is a profile of, however long it takes.
 const profiledFor = 6 * time.Second
 
-// twoSlots is a time that lies in at least two of the slots of 10 s whose differences
+// twoSlots is a time that lies in at least two of the buckets of 10 s whose differences
 // tell corehour's uncertainty.
 const twoSlots = 12 * time.Second
 

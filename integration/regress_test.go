@@ -22,7 +22,7 @@ func TestRegressionOfNodeClientIsFound(t *testing.T) {
 
 func deployNodeClients(t *testing.T) faults {
 	f := faults{}
-	const instances = 3 // of each version; they and slots of time are what intervals are made of
+	const instances = 3 // of each version; they and buckets of time are what intervals are made of
 	p := startPipeline(t, quickWarehouse)
 	var clients []*harness.Process
 	reports := map[string][]string{} // by service and version

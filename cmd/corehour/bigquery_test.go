@@ -148,7 +148,7 @@ func TestServiceAppearsBetweenQueries(t *testing.T) {
 	for _, by := range []string{"method", "caller", "service,version"} {
 		hide("shop1")
 		r := corehour("cost", "--warehouse", address, "--by", by, "--format", "json")
-		var report cost.Report
+		var report cost.Table
 		if err := json.Unmarshal([]byte(r.stdout), &report); err != nil || r.code != exitNothing {
 			t.Fatalf("%v %+v", err, r)
 		}

@@ -25,7 +25,7 @@ type budgeting struct {
 
 // costAnswer is the JSON form of cost.
 type costAnswer struct {
-	*cost.Report
+	*cost.Table
 	Budgets *budgeting `json:"budgets,omitempty"`
 }
 
@@ -46,7 +46,7 @@ func (c *costFlags) loadBudgets(stderr io.Writer) (*cost.Budgets, error) {
 }
 
 // checkBudgets compares the budgets with what is spent and sends alerts of those that are not kept.
-func (c *costFlags) checkBudgets(ctx context.Context, w *query.Warehouse, r *cost.Report, budgets *cost.Budgets) (*budgeting, error) {
+func (c *costFlags) checkBudgets(ctx context.Context, w *query.Warehouse, r *cost.Table, budgets *cost.Budgets) (*budgeting, error) {
 	if r.Groups != nil { // budgets are added up of methods
 		o := c.options
 		o.By = nil
@@ -56,7 +56,7 @@ func (c *costFlags) checkBudgets(ctx context.Context, w *query.Warehouse, r *cos
 		}
 	}
 	b := &budgeting{Spendings: []cost.Spending{}}
-	evaluation := delivery.Evaluation{Gone: b.resolved}
+	evaluation := delivery.Findings{Gone: b.resolved}
 	for _, budget := range budgets.Budgets {
 		s := r.Spend(budget)
 		b.Spendings = append(b.Spendings, s)

@@ -116,7 +116,7 @@ func (c *checkCommand) checkWarehouses(ctx context.Context, stdout, stderr io.Wr
 
 // reconciled computes costs and notes the services whose methods were estimated to cost more
 // than their processes used: their probes need attention.
-func reconciled(ctx context.Context, w *query.Warehouse, c *common, r *ledger.Report) (lines []string, err error) {
+func reconciled(ctx context.Context, w *query.Warehouse, c *common, r *ledger.Accounts) (lines []string, err error) {
 	if !w.InFiles() { // each query is paid for
 		return nil, nil
 	}
@@ -134,7 +134,7 @@ func reconciled(ctx context.Context, w *query.Warehouse, c *common, r *ledger.Re
 	return lines, nil
 }
 
-func checkVerdict(r *ledger.Report) string {
+func checkVerdict(r *ledger.Accounts) string {
 	switch {
 	case r.CouldNotTell:
 		return "could not tell: " + r.Why()
@@ -146,7 +146,7 @@ func checkVerdict(r *ledger.Report) string {
 
 // checkDocument prints the top services and processes (0 = all) that most calls are missing of, then
 // those that emitted most.
-func checkDocument(r *ledger.Report, c *common, top int) *output.Document {
+func checkDocument(r *ledger.Accounts, c *common, top int) *output.Document {
 	d := &output.Document{Data: r}
 	lines := []string{checkVerdict(r)}
 	if note := r.LeftOut(); note != "" {
@@ -266,7 +266,7 @@ func checkDocument(r *ledger.Report, c *common, top int) *output.Document {
 }
 
 // elsewhereAdvice returns where missing calls may be found.
-func elsewhereAdvice(r *ledger.Report) []string {
+func elsewhereAdvice(r *ledger.Accounts) []string {
 	one := len(r.Warehouses) == 1
 	moved := slices.ContainsFunc(r.Losses.DeadProcess, func(d ledger.DeadProcess) bool { return d.KnowsOthers })
 	proxied := slices.ContainsFunc(r.Processes, func(p ledger.Process) bool { return p.LostInTransit > 0 && p.MissingBatches != nil })
@@ -283,7 +283,7 @@ func elsewhereAdvice(r *ledger.Report) []string {
 	return nil
 }
 
-func warehousesTable(r *ledger.Report) *output.Table {
+func warehousesTable(r *ledger.Accounts) *output.Table {
 	t := &output.Table{Title: "warehouses", Columns: []string{"warehouse", "generation", "files", "rows", "99% committed within"}}
 	for _, w := range r.Warehouses {
 		fresh := "not known"
@@ -297,7 +297,7 @@ func warehousesTable(r *ledger.Report) *output.Table {
 	return t
 }
 
-func lossTable(r *ledger.Report) *output.Table {
+func lossTable(r *ledger.Accounts) *output.Table {
 	t := &output.Table{Title: "losses and overflows", Columns: []string{"where", "what", "how much"}}
 	line := func(where, what string, n float64) {
 		t.Rows = append(t.Rows, []output.Cell{output.Name(where), output.Name(what), output.Figure(wholeNumber(n))})

@@ -32,11 +32,11 @@ func requests(instance string, endpoints float64) []methodspan.Item {
 	return items
 }
 
-func checked(t *testing.T, code int, args ...string) (ledger.Report, result) {
+func checked(t *testing.T, code int, args ...string) (ledger.Accounts, result) {
 	t.Helper()
 	text := corehour(append([]string{"check"}, args...)...)
 	r := corehour(append([]string{"check", "--json"}, args...)...)
-	var report ledger.Report
+	var report ledger.Accounts
 	if err := json.Unmarshal([]byte(r.stdout), &report); r.code != code || text.code != code || err != nil {
 		t.Fatalf("%v: exit %d and %d, want %d, %v:\n%s%s", args, r.code, text.code, code, err, text.stdout, r.stderr)
 	}

@@ -84,7 +84,7 @@ func (c *compactCall) maintain(ctx context.Context, stdout, stderr io.Writer) (i
 		report, err = c.inBucket(ctx, stderr)
 	} else {
 		report = &compactReport{}
-		report.Report, err = c.runJob(ctx, &c.job)
+		report.Result, err = c.runJob(ctx, &c.job)
 	}
 	if notNow(err) && len(report.Steps) == 0 {
 		printError(stderr, "compact", err)
@@ -111,7 +111,7 @@ func notNow(err error) bool {
 }
 
 // runJob does to one warehouse what the flags ask for.
-func (c *compactCall) runJob(ctx context.Context, job *lake.Job) (*lake.Report, error) {
+func (c *compactCall) runJob(ctx context.Context, job *lake.Job) (*lake.Result, error) {
 	switch {
 	case c.delete != "":
 		return job.DeleteService(ctx, c.delete)

@@ -25,12 +25,12 @@ func stepLine(s lake.Step) string {
 
 // compactReport is what maintenance did.
 type compactReport struct {
-	*lake.Report
+	*lake.Result
 	LeftAlone []skippedPrefix `json:"left_alone,omitempty"`
 }
 
 // mergeReport adds what was done in another prefix.
-func (r *compactReport) mergeReport(more *lake.Report) {
+func (r *compactReport) mergeReport(more *lake.Result) {
 	r.Steps = append(r.Steps, more.Steps...)
 	r.Others = append(r.Others, more.Others...)
 	r.Impossible = append(r.Impossible, more.Impossible...)

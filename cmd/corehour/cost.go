@@ -92,7 +92,7 @@ func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (i
 	if len(r.Services) == 0 {
 		return exitFailed, c.nothing(ctx, w)
 	}
-	answer := costAnswer{Report: r}
+	answer := costAnswer{Table: r}
 	code := exitNothing
 	var undelivered error
 	if budgets != nil {

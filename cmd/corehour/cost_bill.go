@@ -11,7 +11,7 @@ import (
 
 // reconciliation shows how self costs add up to what is paid, of the top services that pay
 // most (0 = all). Lines with a + add up to the one with = below them. more is what it does not show.
-func reconciliation(r *cost.Report, top int) (t *output.Table, more string) {
+func reconciliation(r *cost.Table, top int) (t *output.Table, more string) {
 	services, more := mostPaid(r.Services, top)
 	t = &output.Table{
 		Title:   "how it adds up",
@@ -115,7 +115,7 @@ func (b *bill) cells(what string, hours, usd *float64, share, calls string) {
 }
 
 // hostNotes report what is assumed of hosts, and how idle cores are divided.
-func hostNotes(r *cost.Report) (notes []string) {
+func hostNotes(r *cost.Table) (notes []string) {
 	var h cost.Hosts
 	for i := range r.Services {
 		s := &r.Services[i].Hosts

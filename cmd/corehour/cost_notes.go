@@ -25,7 +25,7 @@ func aheadOf(last time.Time) []string {
 const countsDue = 3 * time.Minute
 
 // pendingNotes list the services that have measurements that no figure holds.
-func pendingNotes(r *cost.Report) []string {
+func pendingNotes(r *cost.Table) []string {
 	var notes []string
 	for i := range r.Services {
 		s := &r.Services[i]
@@ -49,7 +49,7 @@ func pendingNotes(r *cost.Report) []string {
 }
 
 // assumedNotes list the services of which calls have a lower bound only, or processes may be merged.
-func assumedNotes(r *cost.Report) (notes []string) {
+func assumedNotes(r *cost.Table) (notes []string) {
 	for i := range r.Services {
 		s := &r.Services[i]
 		if s.AssumedCalls > 0 {
@@ -63,7 +63,7 @@ func assumedNotes(r *cost.Report) (notes []string) {
 }
 
 // costNotes explain why lines have no cost, and what it would take.
-func costNotes(r *cost.Report, last time.Time) []string {
+func costNotes(r *cost.Table, last time.Time) []string {
 	var counted, measured, withCPU, uncounted int
 	for _, l := range r.Lines() {
 		if l.Calls > 0 {
@@ -96,7 +96,7 @@ func costNotes(r *cost.Report, last time.Time) []string {
 }
 
 // probeNotes explain marks of lines whose figures the probes or the process CPU decide.
-func probeNotes(r *cost.Report, shown []cost.Line) (notes []string) {
+func probeNotes(r *cost.Table, shown []cost.Line) (notes []string) {
 	below, reconciled := 0, false
 	for i := range shown {
 		if shown[i].BelowResolution {

@@ -86,7 +86,7 @@ func TestOwnCostsAddUpFromTheStart(t *testing.T) {
 			}
 			clock(t, now)
 			out := corehour("cost", "--warehouse", root, "--since", since.String(), "--json")
-			var r cost.Report
+			var r cost.Table
 			if err := json.Unmarshal([]byte(out.stdout), &r); err != nil || out.code != exitNothing || out.stderr != "" {
 				t.Fatalf("%s: %v, %+v", where, err, out)
 			}

@@ -218,7 +218,7 @@ func TestWhatWasReconciledIsNamed(t *testing.T) {
 			t.Errorf("%s: %+v", command, r)
 		}
 	}
-	var found ledger.Report
+	var found ledger.Accounts
 	r := corehour("check", "--warehouse", root, "--json")
 	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Reconciled) != 1 {
 		t.Fatalf("%v, %+v", err, r)
@@ -242,7 +242,7 @@ func TestCPUIsWithinWall(t *testing.T) {
 		p.Call("a.B", methodspan.CallerEntry, at, 3*time.Millisecond, 2*time.Millisecond, 0.1, 0.1)
 	}
 	r := corehour("cost", "--warehouse", fixture.Write(t, []methodspan.Item{p.Item()}), "--percentiles", "--json")
-	var found cost.Report
+	var found cost.Table
 	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Methods) != 1 {
 		t.Fatalf("%v, %+v", err, r)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-func costDocument(r *cost.Report, c *costFlags) *output.Document {
+func costDocument(r *cost.Table, c *costFlags) *output.Document {
 	d := &output.Document{}
 	shown, left := output.First(r.Lines(), c.top.lines)
 	d.Say(fmt.Sprintf("cost by %s, %s to %s; observed %s%s",
@@ -62,7 +62,7 @@ func costDocument(r *cost.Report, c *costFlags) *output.Document {
 }
 
 // observed is the time that dollars a day are scaled by.
-func observed(r *cost.Report) string {
+func observed(r *cost.Table) string {
 	days := func(days float64) string {
 		return perday.Basis{Length: time.Duration(days * 24 * float64(time.Hour))}.Text()
 	}
@@ -138,7 +138,7 @@ func nameColumns(by []cost.Dimension) (names []string, cells func(*cost.Line) []
 	}
 }
 
-func costTable(r *cost.Report, lines []cost.Line, per cost.Per, percentiles bool) *output.Table {
+func costTable(r *cost.Table, lines []cost.Line, per cost.Per, percentiles bool) *output.Table {
 	names, cells := nameColumns(r.By)
 	generic := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.GenericPrice })
 	wall := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.SelfWallHours != nil })
@@ -223,7 +223,7 @@ func marked(mark, figure string) string {
 
 // intervalOf is that of a line's dollars, in percent where it has none, or why there
 // is none to rely on.
-func intervalOf(r *cost.Report, l *cost.Line, per cost.Per) string {
+func intervalOf(r *cost.Table, l *cost.Line, per cost.Per) string {
 	switch {
 	case l.SelfCoreHours == nil && l.PendingRecords > 0:
 		return l.Why
@@ -248,7 +248,7 @@ func percentileCells(p *cost.Percentiles) []output.Cell {
 	return []output.Cell{output.Figure(output.Nanos(p.P50)), output.Figure(output.Nanos(p.P95)), output.Figure(output.Nanos(p.P99))}
 }
 
-func callerTable(r *cost.Report, lines []cost.Line, per cost.Per) *output.Table {
+func callerTable(r *cost.Table, lines []cost.Line, per cost.Per) *output.Table {
 	names, cells := nameColumns(r.By)
 	generic := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.GenericPrice })
 	wall := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.InclusiveWallHours != nil })

@@ -14,7 +14,7 @@ import (
 )
 
 // dayOf is what a day costs by a window.
-func dayOf(t *testing.T, args ...string) (r cost.Report, usd float64, warning string) {
+func dayOf(t *testing.T, args ...string) (r cost.Table, usd float64, warning string) {
 	t.Helper()
 	got := corehour(append([]string{"cost", "--format", "json"}, args...)...)
 	if err := json.Unmarshal([]byte(got.stdout), &r); err != nil || got.code != exitNothing || len(r.Services) != 1 {

@@ -62,8 +62,8 @@ func TestAllCommandsAgreeOnDollarsADay(t *testing.T) {
 	window := []string{"--warehouse", root, "--from", "2026-03-10 09:00", "--to", "2026-03-10 11:00"}
 	ask := func(command ...string) []string { return append(command, window...) }
 
-	byVersion := rateIn(decoded[cost.Report](t, ask("cost", "--by", "method,version")...).Groups, "1.10.0")
-	all := rateIn(decoded[cost.Report](t, ask("cost")...).Methods, "")
+	byVersion := rateIn(decoded[cost.Table](t, ask("cost", "--by", "method,version")...).Groups, "1.10.0")
+	all := rateIn(decoded[cost.Table](t, ask("cost")...).Methods, "")
 	if byVersion == nil || all == nil || byVersion.SelfUSDPerDay == nil || byVersion.USDPerDayBasis != "window of 2 h observed" {
 		t.Fatalf("%+v %+v", byVersion, all)
 	}
@@ -124,7 +124,7 @@ func TestDollarsOfAReleaseAreOfItsOwnTime(t *testing.T) {
 	clock(t, evening)
 	root := twoReleases(t, 0.5)
 	raised := decoded[findings](t, "regress", "--warehouse", root, "--from", "2026-03-10", "--to", "2026-03-10 11:00").Alerts
-	line := rateIn(decoded[cost.Report](t, "cost", "--by", "method,version", "--warehouse", root, "--from", "2026-03-10 09:30", "--to", "2026-03-10 11:00").Groups, "1.10.0")
+	line := rateIn(decoded[cost.Table](t, "cost", "--by", "method,version", "--warehouse", root, "--from", "2026-03-10 09:30", "--to", "2026-03-10 11:00").Groups, "1.10.0")
 	if len(raised) != 1 || raised[0].USDPerDay == nil || line == nil {
 		t.Fatalf("%+v %+v", raised, line)
 	}
@@ -154,7 +154,7 @@ func TestDollarsOfADriftAreThoseOfTheLastWeek(t *testing.T) {
 		t.Fatal(err)
 	}
 	compared := 0
-	week := decoded[cost.Report](t, "cost", "--warehouse", root, "--from", date(last.AddDate(0, 0, -7)), "--to", date(last))
+	week := decoded[cost.Table](t, "cost", "--warehouse", root, "--from", date(last.AddDate(0, 0, -7)), "--to", date(last))
 	for _, a := range found.Alerts {
 		for i := range week.Methods {
 			l := &week.Methods[i]

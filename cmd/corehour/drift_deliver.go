@@ -23,7 +23,7 @@ func (d *driftFlags) deliverAlerts(ctx context.Context, f *driftFindings) error 
 		return err
 	}
 	keepIDs(f.Alerts, known.Open)
-	sorted, err := d.delivery.router.Handle(ctx, delivery.Evaluation{Alerts: f.Alerts, ThresholdPercent: leastDrift, Gone: f.resolved})
+	sorted, err := d.delivery.router.Handle(ctx, delivery.Findings{Alerts: f.Alerts, ThresholdPercent: leastDrift, Gone: f.resolved})
 	if sorted == nil {
 		f.Alerts = nil
 		return err

@@ -126,7 +126,7 @@ func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *driftS
 		s.LastLook = new(date(h.day(c.Seen)))
 	}
 	recent := h.recent(c.Seen)
-	states := map[string]*drift.State{}
+	states := map[string]*drift.MethodStatus{}
 	for i := range c.Methods {
 		states[c.Methods[i].Method] = &c.Methods[i]
 	}
@@ -184,7 +184,7 @@ func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *driftS
 }
 
 // line names the method; that of the whole service has no state.
-func (h *serviceHistory) line(name string, state *drift.State, owners *rules.Owners) driftLine {
+func (h *serviceHistory) line(name string, state *drift.MethodStatus, owners *rules.Owners) driftLine {
 	if state == nil {
 		return driftLine{WholeService: true, Owner: owners.Of(h.Namespace, h.Name, h.Environment, "")}
 	}

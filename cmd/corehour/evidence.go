@@ -12,11 +12,11 @@ import (
 )
 
 // evidenceFlags are how time is divided where versions are compared.
-type evidenceFlags struct{ warmUp, slot string }
+type evidenceFlags struct{ warmUp, bucket string }
 
 func (e *evidenceFlags) declare(f *pflag.FlagSet) {
 	f.StringVar(&e.warmUp, "warm-up", "", "`duration` after its start that is left out of every process (default: by evidence until it is steady, by threshold none)")
-	f.StringVar(&e.slot, "slot", "", "`duration` of a time bucket (by evidence; default: 1m, shorter if the run is short)")
+	f.StringVar(&e.bucket, "slot", "", "`duration` of a time bucket (by evidence; default: 1m, shorter if the run is short)")
 }
 
 func (e *evidenceFlags) check(f *pflag.FlagSet, o *verdict.Options) error {
@@ -26,8 +26,8 @@ func (e *evidenceFlags) check(f *pflag.FlagSet, o *verdict.Options) error {
 		errs = append(errs, e.checkWarmUp(o))
 	}
 	if given(f, "slot") {
-		if o.Slot, err = parseDuration("--slot", e.slot); err == nil && o.Slot < time.Second {
-			err = fmt.Errorf("--slot: want 1s or more, found %q", e.slot)
+		if o.Bucket, err = parseDuration("--slot", e.bucket); err == nil && o.Bucket < time.Second {
+			err = fmt.Errorf("--slot: want 1s or more, found %q", e.bucket)
 		}
 		errs = append(errs, err)
 	}

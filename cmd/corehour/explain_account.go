@@ -185,7 +185,7 @@ func (e *explainFlags) judge(ctx context.Context, a *account) error {
 	if err != nil {
 		return err
 	}
-	sorted, err := e.delivery.router.Sort(delivery.Evaluation{Alerts: found.Alerts, ThresholdPercent: found.Threshold})
+	sorted, err := e.delivery.router.Sort(delivery.Findings{Alerts: found.Alerts, ThresholdPercent: found.Threshold})
 	if err != nil {
 		return err
 	}

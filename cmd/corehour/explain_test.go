@@ -37,7 +37,7 @@ func number(x float64) *float64 { return &x }
 
 // knowing has one method in every state.
 func knowing() *sampler {
-	of := func(method string, state rates.State, reason string) rates.Explanation {
+	of := func(method string, state rates.MethodState, reason string) rates.Explanation {
 		return rates.Explanation{Service: "shop", Environment: "prod", Version: "1.4.2", Method: method, State: state,
 			Strategy: "variance", Mode: "sample", Reason: reason, RateAsked: 1}
 	}

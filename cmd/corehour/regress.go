@@ -121,7 +121,7 @@ func (r *regressFlags) compareVersions(ctx context.Context, stdout, stderr io.Wr
 // deliverAlerts leaves out accepted and muted alerts and sends the rest. Alerts that could not be
 // sent count all the same.
 func (r *regressFlags) deliverAlerts(ctx context.Context, f *findings) error {
-	sorted, err := r.delivery.router.Handle(ctx, delivery.Evaluation{Alerts: f.Alerts, ThresholdPercent: f.Threshold, Gone: f.resolved})
+	sorted, err := r.delivery.router.Handle(ctx, delivery.Findings{Alerts: f.Alerts, ThresholdPercent: f.Threshold, Gone: f.resolved})
 	if sorted == nil {
 		f.Alerts = nil
 		return err

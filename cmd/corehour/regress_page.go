@@ -29,7 +29,7 @@ func regressPage(f *findings, top int) *output.Document {
 			switch l := &c.Methods[i]; {
 			case l.State.Judged():
 				judged++
-			case l.State == verdict.FewRecords || l.State == verdict.FewSlots:
+			case l.State == verdict.FewRecords || l.State == verdict.FewBuckets:
 				few++
 			}
 		}

@@ -151,7 +151,7 @@ func whole(c *verdict.Comparison) (lines []string) {
 }
 
 func summary(c *verdict.Comparison) string {
-	n := map[verdict.State]int{}
+	n := map[verdict.LineState]int{}
 	judged := 0
 	for _, l := range c.Methods {
 		n[l.State]++
@@ -162,12 +162,12 @@ func summary(c *verdict.Comparison) string {
 	return fmt.Sprintf("%s: version %s against %s (%s) by %s time, clusters: %s: %d methods compared, %d raised, %d more expensive by their callees, "+
 		"%d with too few records, %d in too few time buckets, %d new, %d gone",
 		c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy, c.Metric, c.Clusters, judged, n[verdict.Regressed], n[verdict.Explained],
-		n[verdict.FewRecords], n[verdict.FewSlots], n[verdict.New], n[verdict.Gone])
+		n[verdict.FewRecords], n[verdict.FewBuckets], n[verdict.New], n[verdict.Gone])
 }
 
-var stateNames = map[verdict.State]string{
+var stateNames = map[verdict.LineState]string{
 	verdict.Regressed: "REGRESSED", verdict.Explained: "by its callees", verdict.NotProven: "~",
-	verdict.Undecided: "not enough data", verdict.WithService: "as the service", verdict.Pending: "to be confirmed", verdict.Moved: "moved", verdict.FewRecords: "too few records", verdict.FewSlots: "too few time buckets", verdict.New: "new", verdict.Gone: "gone",
+	verdict.Undecided: "not enough data", verdict.WithService: "as the service", verdict.Pending: "to be confirmed", verdict.Moved: "moved", verdict.FewRecords: "too few records", verdict.FewBuckets: "too few time buckets", verdict.New: "new", verdict.Gone: "gone",
 }
 
 func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell {

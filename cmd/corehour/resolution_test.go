@@ -12,7 +12,7 @@ import (
 func TestResolution(t *testing.T) {
 	shop := query.Service{Name: "shop"}
 	change := 3.0
-	compared := func(base, head string, state verdict.State) *verdict.Comparison {
+	compared := func(base, head string, state verdict.LineState) *verdict.Comparison {
 		c := &verdict.Comparison{Service: shop, BaseVersion: base, HeadVersion: head, Metric: query.CPU}
 		c.Methods = []verdict.Line{{Class: "shop", Method: "total", State: state, Basis: "own", Metric: query.CPU, HeadNSPerCall: 150, ChangePercent: &change}}
 		if state == verdict.NotProven {

@@ -27,7 +27,7 @@ func serviceCells(s query.Service) []output.Cell {
 	return []output.Cell{output.Name(s.Namespace), output.Name(s.Name), output.Name(s.Environment)}
 }
 
-func costRows(r *cost.Report) *output.Document {
+func costRows(r *cost.Table) *output.Document {
 	t := &output.Table{Columns: []string{
 		"from", "to", "observed_days", "service_namespace", "service", "environment", "version", "class", "method", "signature", "owner", "caller",
 		"calls", "unmeasured_calls", "instances", "measured", "cpu_measured",

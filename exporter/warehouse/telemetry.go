@@ -116,7 +116,7 @@ func (t *telemetry) maintenanceFailed() {
 	t.builder.ExporterWarehouseMaintenanceFailures.Add(context.Background(), 1)
 }
 
-func (t *telemetry) maintenance(r *lake.Report, took time.Duration) {
+func (t *telemetry) maintenance(r *lake.Result, took time.Duration) {
 	ctx := context.Background()
 	t.builder.ExporterWarehouseMaintenanceDuration.Record(ctx, took.Seconds())
 	t.builder.ExporterWarehouseSize.Record(ctx, r.Bytes)

@@ -40,7 +40,7 @@ func (s *score) say(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
-func (s *score) addFigures(r *figures.Report) {
+func (s *score) addFigures(r *figures.Run) {
 	r.Compare(s.name+": calls", s.calls, "calls", "its counters", s.truth, figures.Lower, nil)
 	r.Add(s.name+": largest error of a method", s.worst, "sigma", figures.Lower, figures.Goal(sigmas))
 	r.Add(s.name+": rows by "+s.basis, 100*float64(s.byBasis)/float64(max(s.rows, 1)), "%", figures.Higher, figures.Goal(leastShare))

@@ -28,7 +28,7 @@ const (
 // traceTable is what became of the receiver's table of traces.
 type traceTable struct{ sent, most, left, forgotten float64 }
 
-func (t *traceTable) addFigures(r *figures.Report) {
+func (t *traceTable) addFigures(r *figures.Run) {
 	r.Add("1 million traces a minute: traces remembered at most", t.most, "traces", figures.Lower, figures.Goal(mostTraces))
 	r.Add("1 million traces a minute: neither remembered nor counted as forgotten", t.sent-t.left-t.forgotten, "traces", figures.Lower, figures.Goal(0))
 }

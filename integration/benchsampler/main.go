@@ -54,7 +54,7 @@ func runBenchmark(ctx context.Context, root, out string, rounds int) error {
 
 // addCPU compares the samplers where all is kept, which is the rule once SDKs have
 // their rates, and where nine tenths are thinned.
-func addCPU(ctx context.Context, report *figures.Report, root string, rounds int) error {
+func addCPU(ctx context.Context, report *figures.Run, root string, rounds int) error {
 	found, err := bench(ctx, root, processor, "^BenchmarkBudgetBesidePeer$", rounds)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func addCPU(ctx context.Context, report *figures.Report, root string, rounds int
 
 // addMemory reports how much memory 100,000 methods of each of 100 services take at the default
 // bound, and what a method takes at ten times that.
-func addMemory(ctx context.Context, report *figures.Report, root string) error {
+func addMemory(ctx context.Context, report *figures.Run, root string) error {
 	found, err := bench(ctx, root, processor, "^BenchmarkMemory$", 1)
 	if err != nil {
 		return err

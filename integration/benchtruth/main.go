@@ -39,7 +39,7 @@ const (
 	// truthError is the error of what the twin says, as a share and in ns a call: the cost of a
 	// call in the midst of others is known to that.
 	truthError, callError = 0.02, 2.0
-	// slot is the length of a cluster in `corehour cost` of some minutes.
+	// bucket is the length of a cluster in `corehour cost` of some minutes.
 	slot = 10 * time.Second
 )
 
@@ -225,7 +225,7 @@ type score struct {
 }
 
 // wider returns how many times as wide a 99.99% interval is as one of 95%. Both are Student's, with
-// a degree of freedom less than there are slots.
+// a degree of freedom less than there are buckets.
 func wider(duration time.Duration) float64 {
 	t := distuv.StudentsT{Sigma: 1, Nu: max(1, math.Floor(duration.Seconds()/slot.Seconds())-1)}
 	return t.Quantile(0.99995) / t.Quantile(0.975)
@@ -243,7 +243,7 @@ func (s *score) join(o *score) {
 	s.beyond = append(s.beyond, o.beyond...)
 }
 
-func (s *score) addFigures(report *figures.Report, scene string) {
+func (s *score) addFigures(report *figures.Run, scene string) {
 	for _, l := range s.lines {
 		name := fmt.Sprintf("%s: %s", scene, l.name)
 		if l.total {

@@ -166,7 +166,7 @@ const goal = 4
 
 // printTables prints, for each method and scene, the shift against idle and the shares
 // explained, of this many rounds together, and adds the totals to the report.
-func printTables(w io.Writer, report *figures.Report, episodes []episode, rounds int) {
+func printTables(w io.Writer, report *figures.Run, episodes []episode, rounds int) {
 	episodes = merge(episodes, rounds)
 	for _, m := range metrics {
 		m.name = fmt.Sprintf("%s over %d episodes", m.name, rounds)
@@ -197,7 +197,7 @@ func printTables(w io.Writer, report *figures.Report, episodes []episode, rounds
 
 // printRow prints one method or component; a component has shifts only. It counts the
 // sets of predictors that explain at least half of the repeatable variance.
-func (m metric) printRow(w io.Writer, report *figures.Report, episodes []episode, name string, counts map[string]float64) {
+func (m metric) printRow(w io.Writer, report *figures.Run, episodes []episode, name string, counts map[string]float64) {
 	levels := map[string][]float64{}
 	for _, e := range episodes {
 		levels[e.Scene] = append(levels[e.Scene], m.value(e, name))

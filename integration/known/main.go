@@ -21,8 +21,8 @@ import (
 	corehour "github.com/corehour/corehour/sdk"
 )
 
-// Report is what a run counted and measured itself.
-type Report struct {
+// RunRecord is what a run counted and measured itself.
+type RunRecord struct {
 	Calls      map[string]int64 `json:"calls"`
 	Iterations map[string]int   `json:"iterations"`
 	CPUNS      int64            `json:"cpu_ns"` // of all requests, by the thread's clock
@@ -68,7 +68,7 @@ func runKnown(name string, rate, requests float64, duration time.Duration, repor
 
 // serve serves requests when they are due, and measures between them how long an iteration
 // takes at the moment.
-func serve(requests float64, duration time.Duration) Report {
+func serve(requests float64, duration time.Duration) RunRecord {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	s, loops := &service{x: 1}, &service{x: 1}
@@ -91,7 +91,7 @@ func serve(requests float64, duration time.Duration) Report {
 			looping += threadCPU() - start
 		}
 	}
-	r := Report{Calls: map[string]int64{}, Iterations: map[string]int{}, CPUNS: int64(cpu)}
+	r := RunRecord{Calls: map[string]int64{}, Iterations: map[string]int{}, CPUNS: int64(cpu)}
 	var all, total float64
 	for i, name := range names {
 		r.Calls[name], r.Iterations[name] = s.calls[i], iterations[i]

@@ -132,7 +132,7 @@ func serve(s settings) error {
 	defer cancelFlush()
 	err = shutdown(flush)
 	if s.truth != "" {
-		err = errors.Join(err, truth.Write(s.truth, truth.Report{
+		err = errors.Join(err, truth.Write(s.truth, truth.ProcessRecord{
 			Service: s.service, Version: s.release, Instance: s.instance, Requests: requests,
 		}))
 	}

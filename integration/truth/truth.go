@@ -124,8 +124,8 @@ func (c *Counters) Calls() int64 {
 	return total
 }
 
-// Report is what a process counted of itself, written when it ends.
-type Report struct {
+// ProcessRecord is what a process counted of itself, written when it ends.
+type ProcessRecord struct {
 	Service  string            `json:"service"`
 	Version  string            `json:"version"`
 	Instance string            `json:"instance"`
@@ -140,7 +140,7 @@ type Report struct {
 }
 
 // Write writes the report in one step: a reader finds all of it or nothing.
-func (r Report) Write(path string) error {
+func (r ProcessRecord) Write(path string) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -152,14 +152,14 @@ func (r Report) Write(path string) error {
 }
 
 // Read reads a report.
-func Read(path string) (Report, error) {
+func Read(path string) (ProcessRecord, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return Report{}, err
+		return ProcessRecord{}, err
 	}
-	var r Report
+	var r ProcessRecord
 	if err := json.Unmarshal(data, &r); err != nil {
-		return Report{}, fmt.Errorf("%s: %w", path, err)
+		return ProcessRecord{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
 }

@@ -129,7 +129,7 @@ func runWorkload(s settings) error {
 	defer cancel()
 	s.pattern.makeCalls(load, methods, counters)
 
-	report := truth.Report{Service: s.service, Version: s.version, Instance: s.instance, Methods: map[string]truth.Method{}}
+	report := truth.ProcessRecord{Service: s.service, Version: s.version, Instance: s.instance, Methods: map[string]truth.Method{}}
 	if report.SDK, err = sdkCounters(); err != nil {
 		return err
 	}

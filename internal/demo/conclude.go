@@ -33,7 +33,7 @@ func (r *run) conclude(ctx context.Context) error {
 		return err
 	}
 
-	if _, err := command("report", "--output", r.path("report.html"), "--warm-up", warmUp, "--slot", slot); err != nil {
+	if _, err := command("report", "--output", r.path("report.html"), "--warm-up", warmUp, "--slot", bucket); err != nil {
 		return err
 	}
 	ledger, err := r.ledger(command)
@@ -57,7 +57,7 @@ Where to look next:
   %[1]s cost --warehouse %[2]s --since 1h
   %[1]s sql --warehouse %[2]s "SELECT version, method, SUM(w * cpu_ns) / 1e9 AS cpu_seconds FROM method_cost GROUP BY ALL ORDER BY 3 DESC"
   %[1]s check --warehouse %[2]s
-`, fromHere(r.binary("corehour")), r.path("warehouse"), r.Threshold, warmUp, slot)
+`, fromHere(r.binary("corehour")), r.path("warehouse"), r.Threshold, warmUp, bucket)
 	fmt.Fprintf(r.Out, "The demo's files are in %s: open report.html in a browser; its own measure of the change is in truth.json.\n", r.Dir)
 	return nil
 }

@@ -46,10 +46,10 @@ const (
 	instances                = 3               // of each release
 	lookEvery                = 2 * time.Second // the job evaluates
 	countsEvery              = 5 * time.Second // a shop reports its calls
-	// A service that runs for minutes is given 10 minutes to warm up and slots of
+	// A service that runs for minutes is given 10 minutes to warm up and buckets of
 	// 5 minutes.
 	warmUp        = "3s"
-	slot          = "5s"
+	bucket        = "5s"
 	startPatience = 60 * time.Second
 	settle        = 10 * time.Second // after an alert, for false ones to show
 )
@@ -192,7 +192,7 @@ func (r *run) rollOut(ctx context.Context) ([]*process, error) {
 
 	job, err := r.start("regress", nil, r.binary("corehour"), "regress", "--warehouse", r.path("warehouse"),
 		"--alerts", r.path("alerts.jsonl"), "--every", lookEvery.String(), "--threshold", fmt.Sprint(r.Threshold), "--since", "1h",
-		"--warm-up", warmUp, "--slot", slot)
+		"--warm-up", warmUp, "--slot", bucket)
 	if err != nil {
 		return nil, err
 	}

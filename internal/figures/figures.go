@@ -42,8 +42,8 @@ type Result struct {
 	OK        bool     `json:"ok"`
 }
 
-// Report is one run.
-type Report struct {
+// Run is one run.
+type Run struct {
 	Name    string   `json:"name"`
 	Machine string   `json:"machine"`
 	Commit  string   `json:"commit"`
@@ -51,24 +51,24 @@ type Report struct {
 }
 
 // New starts a report and names the machine and the commit it is about.
-func New(name string) *Report {
-	return &Report{Name: name, Machine: machine(), Commit: commit()}
+func New(name string) *Run {
+	return &Run{Name: name, Machine: machine(), Commit: commit()}
 }
 
 // Add adds a figure that stands alone.
-func (r *Report) Add(name string, value float64, unit string, better Better, goal *float64) {
+func (r *Run) Add(name string, value float64, unit string, better Better, goal *float64) {
 	r.addResult(Result{Name: name, Value: value, Unit: unit, Better: better, Goal: goal}, value)
 }
 
 // Compare adds a figure next to a peer's of the same run; the goal is for the
 // ratio of the two.
-func (r *Report) Compare(name string, value float64, unit, peer string, peerValue float64, better Better, goal *float64) {
+func (r *Run) Compare(name string, value float64, unit, peer string, peerValue float64, better Better, goal *float64) {
 	ratio := value / peerValue
 	r.addResult(Result{Name: name, Value: value, Unit: unit, Better: better, Goal: goal,
 		Peer: peer, PeerValue: &peerValue, Ratio: &ratio}, ratio)
 }
 
-func (r *Report) addResult(result Result, judged float64) {
+func (r *Run) addResult(result Result, judged float64) {
 	result.OK = result.Goal == nil ||
 		result.Better == Lower && judged <= *result.Goal ||
 		result.Better == Higher && judged >= *result.Goal
@@ -79,7 +79,7 @@ func (r *Report) addResult(result Result, judged float64) {
 func Goal(x float64) *float64 { return &x }
 
 // Print writes the table.
-func (r *Report) Print(w io.Writer) error {
+func (r *Run) Print(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%s (%s, commit %s)\n", r.Name, r.Machine, r.Commit); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (r *Report) Print(w io.Writer) error {
 }
 
 // Write writes the report as <dir>/<name>.json.
-func (r *Report) Write(dir string) (err error) {
+func (r *Run) Write(dir string) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

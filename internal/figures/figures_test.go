@@ -36,7 +36,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back Report
+	var back Run
 	if err := json.Unmarshal(data, &back); err != nil || len(back.Results) != 4 || *back.Results[0].Ratio != 1.5 || back.Machine == "" {
 		t.Errorf("read back %+v, %v", back, err)
 	}

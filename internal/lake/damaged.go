@@ -10,7 +10,7 @@ import (
 
 // DropDamaged takes out the files that are not what was committed, and loses their rows: what of
 // a date is left can be read again. Rollups are made again when they are due.
-func (j *Job) DropDamaged(ctx context.Context) (*Report, error) {
+func (j *Job) DropDamaged(ctx context.Context) (*Result, error) {
 	return j.with(func(r *runner) error {
 		dates, err := r.m.Dates()
 		if err != nil {

@@ -75,7 +75,7 @@ func TestDatesTooLargeToFetch(t *testing.T) {
 		t.Fatalf("%d files of %d bytes do not show it", len(old), size)
 	}
 	now = now.Add(2 * time.Hour) // so that nothing was written to the date of late
-	run := func(p lake.Policy) (*lake.Report, error) {
+	run := func(p lake.Policy) (*lake.Result, error) {
 		job := lake.Job{Root: root, Policy: p, Parquet: options, Fetch: w.Fetch, FetchBytes: w.FetchBytes()}
 		return job.Run(t.Context())
 	}
@@ -156,7 +156,7 @@ func TestServicesOfDatesTooLargeToFetch(t *testing.T) {
 	root := t.TempDir()
 	w := bucketOf(t, options, root)
 	job := lake.Job{Root: root, Parquet: options, Fetch: w.Fetch, FetchBytes: w.FetchBytes()}
-	rows := func(r *lake.Report) (in, out, outBytes int64) {
+	rows := func(r *lake.Result) (in, out, outBytes int64) {
 		for _, s := range r.Steps {
 			in, out, outBytes = in+s.Rows, out+s.OutRows, outBytes+s.OutBytes
 			if s.Bytes > local {

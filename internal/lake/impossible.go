@@ -34,7 +34,7 @@ const maxImpossible = 10_000
 // read them (methodspan.Row.Bound). Every row stays, so whatever reads them says the same as
 // before. Rows that start in the future stay as they are: the store takes none that are more than
 // a day ahead, and they are read when their time comes.
-func (j *Job) DropImpossible(ctx context.Context) (*Report, error) {
+func (j *Job) DropImpossible(ctx context.Context) (*Result, error) {
 	found := map[Of]int64{}
 	report, err := j.with(func(r *runner) error {
 		dates, err := r.m.Dates()

@@ -38,8 +38,8 @@ type Job struct {
 	FetchBytes int64
 }
 
-// Report is what a run did.
-type Report struct {
+// Result is what a run did.
+type Result struct {
 	Steps []Step `json:"steps"`
 	// Others are services that were met while rows of one were looked for, some of them
 	// more than once.
@@ -63,7 +63,7 @@ type Report struct {
 // Run does what is due, oldest dates first. A date that fails does not keep the
 // others from being looked after: all errors are returned together. It fails with
 // an error of kind parquet.ErrLocked if another run is under way.
-func (j *Job) Run(ctx context.Context) (*Report, error) {
+func (j *Job) Run(ctx context.Context) (*Result, error) {
 	return j.with(func(r *runner) error {
 		dates, err := r.m.Dates()
 		if err != nil {
@@ -86,7 +86,7 @@ type runner struct {
 	*Job
 	m      *parquet.Maintainer
 	now    time.Time
-	report Report
+	report Result
 }
 
 func (j *Job) fetch(ctx context.Context, files []parquet.File) (done func(), err error) {
@@ -96,17 +96,17 @@ func (j *Job) fetch(ctx context.Context, files []parquet.File) (done func(), err
 	return j.Fetch(ctx, files)
 }
 
-func (j *Job) with(do func(*runner) error) (*Report, error) {
+func (j *Job) with(do func(*runner) error) (*Result, error) {
 	if j.Fetch == nil {
 		if err := parquet.Spooled(j.Root); err != nil {
-			return &Report{Steps: []Step{}}, err
+			return &Result{Steps: []Step{}}, err
 		}
 	}
 	m, err := parquet.NewMaintainer(j.Root, j.Parquet)
 	if err != nil {
-		return &Report{Steps: []Step{}}, err
+		return &Result{Steps: []Step{}}, err
 	}
-	r := &runner{Job: j, m: m, now: time.Now(), report: Report{Steps: []Step{}}}
+	r := &runner{Job: j, m: m, now: time.Now(), report: Result{Steps: []Step{}}}
 	if j.Parquet.Now != nil {
 		r.now = j.Parquet.Now()
 	}

@@ -9,14 +9,14 @@ import (
 
 // DeleteService takes all rows of a service out. Rows of it that arrive later are
 // stored again.
-func (j *Job) DeleteService(ctx context.Context, service string) (*Report, error) {
+func (j *Job) DeleteService(ctx context.Context, service string) (*Result, error) {
 	return j.service(ctx, Delete, service, parquet.RunOptions{
 		Edit: func(_ int, r *methodspan.Row) bool { return r.Resource.Service != service },
 	})
 }
 
 // RelabelService gives all rows of a service another service's name.
-func (j *Job) RelabelService(ctx context.Context, from, to string) (*Report, error) {
+func (j *Job) RelabelService(ctx context.Context, from, to string) (*Result, error) {
 	renamed := map[*methodspan.Resource]*methodspan.Resource{}
 	return j.service(ctx, Relabel, from, parquet.RunOptions{
 		// Rows of the new name belong elsewhere in the order, so they are read apart.
@@ -48,7 +48,7 @@ func (j *Job) RelabelService(ctx context.Context, from, to string) (*Report, err
 const maxRenamed = 100_000
 
 // service rewrites the files that have rows of a service.
-func (j *Job) service(ctx context.Context, action Action, service string, o parquet.RunOptions) (*Report, error) {
+func (j *Job) service(ctx context.Context, action Action, service string, o parquet.RunOptions) (*Result, error) {
 	return j.with(func(r *runner) error {
 		dates, err := r.m.Dates()
 		if err != nil {

@@ -162,7 +162,7 @@ func (w *sumsWorld) run(p Policy) []Action {
 	return actionsOf(report)
 }
 
-func actionsOf(r *Report) (actions []Action) {
+func actionsOf(r *Result) (actions []Action) {
 	for _, s := range r.Steps {
 		actions = append(actions, s.Action)
 	}
@@ -239,7 +239,7 @@ func TestSumsAreOfWhatCounts(t *testing.T) {
 			case k < 11:
 				w.now = w.now.Add([]time.Duration{20 * time.Minute, 2 * time.Hour, 2 * time.Hour, 20 * time.Hour}[w.rng.IntN(4)])
 			case k == 11, k == 12:
-				action, report, err := Delete, (*Report)(nil), error(nil)
+				action, report, err := Delete, (*Result)(nil), error(nil)
 				if k == 11 {
 					report, err = w.job(Policy{}).DeleteService(t.Context(), service)
 				} else {

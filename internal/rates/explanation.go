@@ -1,15 +1,15 @@
 package rates
 
-// State says what the sampler knows of a method.
-type State string
+// MethodState says what the sampler knows of a method.
+type MethodState string
 
 // States of a method.
 const (
-	Known    State = "known"    // has traffic and a rate of its own
-	Unseen   State = "unseen"   // nothing has arrived from it
-	Off      State = "off"      // told not to measure
-	Overflow State = "overflow" // shares one place with others, the bound is reached
-	Rare     State = "rare"     // too few records to know its spread
+	Known    MethodState = "known"    // has traffic and a rate of its own
+	Unseen   MethodState = "unseen"   // nothing has arrived from it
+	Off      MethodState = "off"      // told not to measure
+	Overflow MethodState = "overflow" // shares one place with others, the bound is reached
+	Rare     MethodState = "rare"     // too few records to know its spread
 )
 
 // Explanation is why one method of one service and version has its rate: what
@@ -21,15 +21,15 @@ type Explanation struct {
 	Version     string `json:"version,omitempty"`
 	Method      string `json:"method"`
 
-	State    State  `json:"state"`
-	Strategy string `json:"strategy"`
-	Tier     string `json:"tier,omitempty"`  // of the method file
-	Class    string `json:"class,omitempty"` // entry, mid or inner, learned
-	Mode     string `json:"mode,omitempty"`
-	Rule     string `json:"rule,omitempty"`   // the entry of the method file, `methods[3] shop/codec.*`
-	Reason   string `json:"reason"`           // a sentence
-	Score    string `json:"score,omitempty"`  // of the scorecard: normal, hotspot, unmanaged or off
-	Shadow   bool   `json:"shadow,omitempty"` // only computed: neither served nor enforced
+	State    MethodState `json:"state"`
+	Strategy string      `json:"strategy"`
+	Tier     string      `json:"tier,omitempty"`  // of the method file
+	Class    string      `json:"class,omitempty"` // entry, mid or inner, learned
+	Mode     string      `json:"mode,omitempty"`
+	Rule     string      `json:"rule,omitempty"`   // the entry of the method file, `methods[3] shop/codec.*`
+	Reason   string      `json:"reason"`           // a sentence
+	Score    string      `json:"score,omitempty"`  // of the scorecard: normal, hotspot, unmanaged or off
+	Shadow   bool        `json:"shadow,omitempty"` // only computed: neither served nor enforced
 
 	CallsPerSecond   float64  `json:"calls_per_second"`
 	RecordsPerSecond float64  `json:"records_per_second"` // kept

@@ -170,7 +170,7 @@ func known(x float64) *float64 {
 	return &x
 }
 
-func stateOf(m *method, d *decision, records float64) rates.State {
+func stateOf(m *method, d *decision, records float64) rates.MethodState {
 	switch {
 	case m == m.group.overflow:
 		return rates.Overflow

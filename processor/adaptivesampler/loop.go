@@ -52,7 +52,7 @@ type change struct {
 
 // strategyInfo is what a strategy knows of a method, for explanations.
 type strategyInfo struct {
-	state                              rates.State
+	state                              rates.MethodState
 	of                                 string
 	calls, entry, mean, spread, amount float64
 }

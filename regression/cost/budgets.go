@@ -85,7 +85,7 @@ func (s *Spending) Unknown() bool { return s.SpentUSD == nil || s.AtLeast != "" 
 // one direction, so it is wide rather than narrow. A budget of services is about
 // what is paid, idle cores included; where process rows do not say how many there
 // were, process CPU tells how much is paid at least.
-func (r *Report) Spend(b Budget) Spending {
+func (r *Table) Spend(b Budget) Spending {
 	s := Spending{Name: b.Name, Budget: b, PlannedUSD: b.USDPerDay}
 	if r.ObservedDays <= 0 {
 		return s
@@ -106,7 +106,7 @@ func (r *Report) Spend(b Budget) Spending {
 
 // assumedIn notes the calls that are only known from below. What is spent is more by what
 // they cost.
-func (r *Report) assumedIn(s *Spending) {
+func (r *Table) assumedIn(s *Spending) {
 	calls, assumed := 0.0, 0.0
 	for i := range r.Methods {
 		if l := &r.Methods[i]; l.SelfCoreHours != nil && s.covers(l) {
@@ -131,7 +131,7 @@ func (s *Spending) covers(l *Line) bool {
 	return (b.Owner == "" || l.Owner == b.Owner) && b.Matches(l.Namespace, l.Name, l.Environment, l.Class)
 }
 
-func (r *Report) spendOnMethods(s *Spending) {
+func (r *Table) spendOnMethods(s *Spending) {
 	s.What = "self costs"
 	spent, low, high := 0.0, 0.0, 0.0
 	for i := range r.Methods {
@@ -143,7 +143,7 @@ func (r *Report) spendOnMethods(s *Spending) {
 		s.GenericPrice = s.GenericPrice || l.GenericPrice
 		spent += *l.SelfUSDPerDay
 		s.SpentUSD = pointer(spent)
-		if l.usdError == nil { // of one slot: nothing is proven by it
+		if l.usdError == nil { // of one bucket: nothing is proven by it
 			low, high = low-*l.SelfUSDPerDay, high+*l.SelfUSDPerDay
 			continue
 		}
@@ -154,7 +154,7 @@ func (r *Report) spendOnMethods(s *Spending) {
 	}
 }
 
-func (r *Report) spendOnServices(s *Spending) {
+func (r *Table) spendOnServices(s *Spending) {
 	var what []string
 	var coreless, intervals int64
 	spent := 0.0

@@ -39,7 +39,7 @@ type Options struct {
 }
 
 // Compute makes the report.
-func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error) {
+func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Table, error) {
 	if o.By == nil {
 		o.By = []Dimension{ByMethod}
 	}
@@ -51,7 +51,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 		asked = w.Window
 	}
 	window, level := w.Whole(wholeMinutes(asked))
-	r := &Report{From: window.From, To: window.To, RowsBy: level, By: o.By, Methods: []Line{}}
+	r := &Table{From: window.From, To: window.To, RowsBy: level, By: o.By, Methods: []Line{}}
 	ask := query.CostAsk{Window: window, Filter: o.Filter, Of: o.of, Group: columns(o.By), Price: o.Price, Listed: o.Listed}
 	if o.Owners != nil {
 		ask.Owners = func(c query.Class) string { return o.Owners.Of(c.Namespace, c.Name, c.Environment, c.Class) }
@@ -84,7 +84,7 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 			return nil, err
 		}
 	}
-	ask.Slot = slotFor(last.Sub(first))
+	ask.TimeBucket = bucketFor(last.Sub(first))
 	costs, err := w.Costs(ctx, ask)
 	if err != nil {
 		return nil, err
@@ -125,20 +125,20 @@ func Compute(ctx context.Context, w *query.Warehouse, o Options) (*Report, error
 	return r, nil
 }
 
-// slotFor is the length of a cluster: long enough that what happens in one is
+// bucketFor is the length of a cluster: long enough that what happens in one is
 // nearly independent of the next, short enough that there are some dozens of
 // them.
-func slotFor(span time.Duration) time.Duration {
-	for _, slot := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {
-		if span >= 24*slot {
-			return slot
+func bucketFor(span time.Duration) time.Duration {
+	for _, bucket := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {
+		if span >= 24*bucket {
+			return bucket
 		}
 	}
 	return 10 * time.Second
 }
 
 // spanOf is from the first row to the end of the last one, within the window.
-func (r *Report) spanOf(bills []query.Bill) (first, last time.Time) {
+func (r *Table) spanOf(bills []query.Bill) (first, last time.Time) {
 	for _, b := range bills {
 		if first.IsZero() || b.First.Before(first) {
 			first = b.First

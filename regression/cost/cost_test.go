@@ -11,7 +11,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-func compute(t *testing.T, root string) (*Report, map[string]*Line) {
+func compute(t *testing.T, root string) (*Table, map[string]*Line) {
 	t.Helper()
 	w, err := query.Open(context.Background(), root, query.Window{})
 	if err != nil {

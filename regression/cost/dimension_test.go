@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-func computeWith(t *testing.T, root string, o Options) *Report {
+func computeWith(t *testing.T, root string, o Options) *Table {
 	t.Helper()
 	w, err := query.Open(context.Background(), root, query.Window{})
 	if err != nil {

@@ -32,7 +32,7 @@ func ParsePer(s string) (Per, error) {
 
 // For tells a figure of a line, which is about the window, for one of something
 // else; nil where there is none of that.
-func (r *Report) For(per Per, l *Line, usd *float64) *float64 {
+func (r *Table) For(per Per, l *Line, usd *float64) *float64 {
 	of := 1.0
 	switch per {
 	case PerDay:

@@ -6,7 +6,7 @@ import (
 )
 
 // setPercentiles fills in percentiles of methods.
-func (r *Report) setPercentiles(spreads []query.Spread) {
+func (r *Table) setPercentiles(spreads []query.Spread) {
 	type key struct {
 		query.MethodName
 		metric query.Metric

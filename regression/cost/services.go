@@ -13,7 +13,7 @@ const callerEntry = "(entry)"
 
 // builder makes a report of what was queried.
 type builder struct {
-	*Report
+	*Table
 	options Options
 	costs   *query.Costs
 	wall    *query.Costs // of services without measured CPU, in wall time; nil = not asked for, or none
@@ -26,9 +26,9 @@ type builder struct {
 	assumed map[*query.MethodCost]float64 // calls that are known from below
 }
 
-func newBuilder(r *Report, o Options, costs *query.Costs, bills []query.Bill) *builder {
+func newBuilder(r *Table, o Options, costs *query.Costs, bills []query.Bill) *builder {
 	r.Edges = costs.Edges
-	b := &builder{Report: r, options: o, costs: costs, unknown: unknownCallers(costs.Methods, costs.Edges), service: map[query.Service]*Service{}}
+	b := &builder{Table: r, options: o, costs: costs, unknown: unknownCallers(costs.Methods, costs.Edges), service: map[query.Service]*Service{}}
 	for i := range bills {
 		b.service[bills[i].Service] = serviceOf(&bills[i])
 	}

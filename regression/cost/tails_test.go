@@ -54,7 +54,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Close()
-		costs, err := w.Costs(context.Background(), query.CostAsk{Group: columns([]Dimension{ByMethod}), Slot: time.Minute})
+		costs, err := w.Costs(context.Background(), query.CostAsk{Group: columns([]Dimension{ByMethod}), TimeBucket: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

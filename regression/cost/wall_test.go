@@ -49,7 +49,7 @@ func stock(t *testing.T, rate float64, seed uint64) (root string, truth map[stri
 	return fixture.Write(t, items), truth
 }
 
-func wallOf(t *testing.T, root string, by ...Dimension) *Report {
+func wallOf(t *testing.T, root string, by ...Dimension) *Table {
 	t.Helper()
 	w, err := query.Open(context.Background(), root, query.Window{})
 	if err != nil {

@@ -32,10 +32,10 @@ type Course struct {
 	// Drifts are in the order in which they were reported.
 	Drifts []Drift
 	// Methods are as the last evaluation saw them, in the order of the history.
-	Methods []State
+	Methods []MethodStatus
 	// Best is the method with the most days of the last 56, and NextLook the day
 	// before which the evaluation is made that could tell of it at the earliest.
-	Best     State
+	Best     MethodStatus
 	NextLook int
 }
 
@@ -53,8 +53,8 @@ type Drift struct {
 	first Finding // of the evaluation that told it
 }
 
-// State is what is known of a method.
-type State struct {
+// MethodStatus is what is known of a method.
+type MethodStatus struct {
 	Method string
 	// Days with a value and Records on them, of the window.
 	Days    int
@@ -146,8 +146,8 @@ func (f *Finding) after(d *Drift) bool {
 }
 
 // states counts what there is of each method in the window.
-func (h *History) states() []State {
-	out := make([]State, len(h.Methods))
+func (h *History) states() []MethodStatus {
+	out := make([]MethodStatus, len(h.Methods))
 	seen := make([]int32, len(h.Methods)) // the day counted last, from 1
 	for m := range out {
 		out[m].Method = h.Methods[m]

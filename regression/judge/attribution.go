@@ -7,13 +7,13 @@ import (
 )
 
 // excesses gives what every change costs in a day, at the calls of the head
-// version in the slots that were compared.
+// version in the buckets that were compared.
 func excesses(x *index, methods []compared) {
-	n := x.headSlots()
+	n := x.headBuckets()
 	if n == 0 {
 		return
 	}
-	days := float64(n) * float64(x.d.Slot) / float64(24*time.Hour)
+	days := float64(n) * float64(x.d.Bucket) / float64(24*time.Hour)
 	for i := range methods {
 		c := &methods[i]
 		if c.verdict.State.Judged() {

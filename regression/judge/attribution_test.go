@@ -15,7 +15,7 @@ import (
 // above, whose lowest layer became more expensive.
 func layered(depth int) *judge.Deployment {
 	rng := rand.New(rand.NewPCG(1, 2))
-	d := &judge.Deployment{Begin: epoch, Slot: 5 * time.Minute, Slots: 6, Callers: []string{"(entry)"}}
+	d := &judge.Deployment{Begin: epoch, Bucket: 5 * time.Minute, Buckets: 6, Callers: []string{"(entry)"}}
 	for layer := range depth {
 		for k := range 2 {
 			name := fmt.Sprintf("L%02d.%d", layer, k)
@@ -42,12 +42,12 @@ func layered(depth int) *judge.Deployment {
 			case in.Side == judge.Head:
 				cost += 1e5
 			}
-			for slot := range d.Slots {
+			for bucket := range d.Buckets {
 				for _, caller := range callers {
 					n := 200.0 / float64(len(callers))
 					x := cost * (1 + 0.02*rng.NormFloat64())
 					d.Cells = append(d.Cells, judge.Cell{
-						Method: int32(m), Caller: int32(caller), Instance: int32(i), Slot: int32(slot),
+						Method: int32(m), Caller: int32(caller), Instance: int32(i), Bucket: int32(bucket),
 						Records: n, Weight: n, Sum: n * x, Capped: n * x, Log: n * math.Log(x), Calls: n, Timed: n,
 					})
 				}

@@ -21,11 +21,11 @@ type pair struct{ caller, method int32 }
 func compareCalls(x *index, o Options) ([]compared, error) {
 	d := &Deployment{
 		Callers: []string{""}, Instances: x.d.Instances, Overlap: x.d.Overlap, ByAge: x.d.ByAge,
-		Begin: x.d.Begin, Slot: x.d.Slot, Slots: x.d.Slots,
+		Begin: x.d.Begin, Bucket: x.d.Bucket, Buckets: x.d.Buckets,
 		// A slow host makes no more calls.
 		Spreads: Spreads{Hosts: Spread{1e-8, hostsPriorDF}, Processes: Spread{callsPrior * callsPrior, betweenPriorDF}},
 	}
-	type key struct{ instance, slot int32 }
+	type key struct{ instance, bucket int32 }
 	calls := map[int32]map[key][2]float64{} // of a method: calls, records
 	position := map[string]int32{}
 	for m, name := range x.d.Methods {
@@ -45,7 +45,7 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 	for i := range x.cells {
 		c := &x.cells[i]
 		if own := calls[c.Method]; own != nil && c.made() && x.shown(c) {
-			k := key{c.Instance, c.Slot}
+			k := key{c.Instance, c.Bucket}
 			own[k] = [2]float64{own[k][0] + c.Calls, own[k][1] + c.Timed}
 		}
 	}
@@ -57,7 +57,7 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 		if caller < 0 || caller == c.Method || !c.made() || !x.shown(c) {
 			continue
 		}
-		of := calls[caller][key{c.Instance, c.Slot}]
+		of := calls[caller][key{c.Instance, c.Bucket}]
 		if !(of[0] > 0) {
 			continue // the caller's own calls were not measured here
 		}
@@ -70,7 +70,7 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 			callers = append(callers, x.d.Methods[caller])
 		}
 		d.Cells = append(d.Cells, Cell{
-			Method: n, Instance: c.Instance, Slot: c.Slot,
+			Method: n, Instance: c.Instance, Bucket: c.Bucket,
 			Records: math.Min(c.Timed, of[1]), Weight: of[0], Sum: c.Calls, Capped: c.Calls, Log: of[0] * math.Log(c.Calls/of[0]),
 		})
 	}
@@ -79,7 +79,7 @@ func compareCalls(x *index, o Options) ([]compared, error) {
 		return nil, err
 	}
 	copy(y.warm, x.warm)
-	y.processSlots = x.processSlots
+	y.processBuckets = x.processBuckets
 	pairs := compare(y, newStandard(y), nil)
 	for i := range pairs {
 		pairs[i].decide, pairs[i].tails = []statistic{cost}, nil

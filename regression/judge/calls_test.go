@@ -11,14 +11,14 @@ import (
 func TestCallsThatNeverVary(t *testing.T) {
 	const a, b, fromOutside, fromA = 0, 1, 0, 1
 	for calls, found := range map[float64]bool{1: false, 6: true} {
-		d := &Deployment{Methods: []string{"A", "B"}, Callers: []string{"(entry)", "A"}, Slot: time.Minute, Slots: 10}
+		d := &Deployment{Methods: []string{"A", "B"}, Callers: []string{"(entry)", "A"}, Bucket: time.Minute, Buckets: 10}
 		for i := range int32(4) {
 			d.Instances = append(d.Instances, Instance{Side: []Side{Base, Head}[i%2]})
 			each := []float64{1, calls}[i%2]
-			for slot := range int32(d.Slots) {
+			for bucket := range int32(d.Buckets) {
 				d.Cells = append(d.Cells,
-					Cell{Method: a, Caller: fromOutside, Instance: i, Slot: slot, Calls: 10, Timed: 10},
-					Cell{Method: b, Caller: fromA, Instance: i, Slot: slot, Calls: 10 * each, Timed: 10 * each})
+					Cell{Method: a, Caller: fromOutside, Instance: i, Bucket: bucket, Calls: 10, Timed: 10},
+					Cell{Method: b, Caller: fromA, Instance: i, Bucket: bucket, Calls: 10 * each, Timed: 10 * each})
 			}
 		}
 		o := Defaults()

@@ -49,7 +49,7 @@ func pointers(all []compared) []*compared {
 	return out
 }
 
-// compare fits every method, less what all methods of an instance and slot share.
+// compare fits every method, less what all methods of an instance and bucket share.
 func compare(x *index, z *standard, shared []float64) []compared {
 	z.remove(shared)
 	out := make([]compared, len(x.d.Methods))
@@ -117,7 +117,7 @@ func (c *compared) describe(z *standard, ok bool) {
 func (z *standard) costs() (base, head float64) {
 	g := &z.grids[mean]
 	for at := range g.expected {
-		if z.x.d.Instances[at/z.x.d.Slots].Side == Head {
+		if z.x.d.Instances[at/z.x.d.Buckets].Side == Head {
 			base += g.expected[at]
 			head += g.expected[at] + g.residual[at]
 		}
@@ -125,11 +125,11 @@ func (z *standard) costs() (base, head float64) {
 	return base, head
 }
 
-// load is the logarithm of the calls of a head's process in a slot over the base's.
+// load is the logarithm of the calls of a head's process in a bucket over the base's.
 func (z *standard) load() float64 {
 	var calls [2]float64
 	for at, n := range z.calls {
-		calls[z.x.d.Instances[at/z.x.d.Slots].Side] += n
+		calls[z.x.d.Instances[at/z.x.d.Buckets].Side] += n
 	}
 	return z.x.loadOf(calls)
 }

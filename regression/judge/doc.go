@@ -1,8 +1,8 @@
 // Package judge decides which methods a deployment made more expensive, from sums that a
-// query delivers: one row per method, caller, instance and slot (input.go). The
+// query delivers: one row per method, caller, instance and bucket (input.go). The
 // steps are those of docs/statistics.md, a file each: index.go leaves out the warm-up,
 // common.go takes off what moves all methods, standard.go and means.go standardise by
-// caller and slot, effect.go estimates changes and their errors, evaluate.go turns them
+// caller and bucket, effect.go estimates changes and their errors, evaluate.go turns them
 // into verdicts, service.go, calls.go and attribution.go judge what a method alone does not
 // show.
 //

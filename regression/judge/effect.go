@@ -9,31 +9,31 @@ import (
 // fit is what the grid of one statistic says about a method.
 type fit struct {
 	change float64 // estimate of ln(head/base)
-	last   float64 // that of the last slot, 0 if it has too few records
+	last   float64 // that of the last bucket, 0 if it has too few records
 	lastN  float64 // its records
-	// The variance of change is within + slots + between*spread. kappa is that of a
+	// The variance of change is within + buckets + between*spread. kappa is that of a
 	// residual, per unit of what it is proportional to.
-	kappa, within, slots, spread float64
-	df                           float64 // of kappa
-	instances                    stats.Heterogeneity
-	ok                           bool
+	kappa, within, buckets, spread float64
+	df                             float64 // of kappa
+	instances                      stats.Heterogeneity
+	ok                             bool
 }
 
-// lastRecords are needed in the last slot to ask whether it is still up.
+// lastRecords are needed in the last bucket to ask whether it is still up.
 const lastRecords = 10
 
-// fitOf estimates the change and what its error is made of: residuals of slots
+// fitOf estimates the change and what its error is made of: residuals of buckets
 // around their instance's mean give the variance within, per unit of v; instances
 // around their version's mean the variance between.
 func (z *standard) fitOf(s statistic) fit {
-	g, slots := &z.grids[s], z.x.d.Slots
+	g, buckets := &z.grids[s], z.x.d.Buckets
 	n := len(z.x.d.Instances)
 	sums := make([]instanceSums, n)
 	var head instanceSums
 	var used float64
 	for i := range sums {
 		a := &sums[i]
-		for at := i * slots; at < (i+1)*slots; at++ {
+		for at := i * buckets; at < (i+1)*buckets; at++ {
 			a.u += g.expected[at]
 			a.e += g.residual[at]
 			a.v += g.variance[at]
@@ -59,13 +59,13 @@ func (z *standard) fitOf(s statistic) fit {
 	if f.kappa, of, f.df, f.ok = z.kappa(g, sums, scale); !f.ok {
 		return fit{}
 	}
-	f.slots = z.slotError
+	f.buckets = z.bucketError
 	if z.x.d.Overlap != Concurrent {
 		apart, ok := z.timeVariance(g, ratio, scale)
 		if !ok {
 			return fit{}
 		}
-		f.slots = max(f.slots, apart)
+		f.buckets = max(f.buckets, apart)
 	}
 	f.within = (of[Head]*head.v + of[Base]*g.usedVariance) / (head.u * head.u)
 	f.instances = z.between(sums, f.kappa, scale)
@@ -81,7 +81,7 @@ func (z *standard) fitOf(s statistic) fit {
 
 type instanceSums struct{ u, e, v, known, used float64 }
 
-// leastDiffer is what slots differ by at least. Where they do not differ at all, as
+// leastDiffer is what buckets differ by at least. Where they do not differ at all, as
 // the calls that a loop makes, nothing would be known of the error.
 const leastDiffer = 0.001
 
@@ -89,14 +89,14 @@ const leastDiffer = 0.001
 // both for its error to be made of them alone.
 const clearlyNoisier = 1.5
 
-// kappa is the variance of a residual per unit of v, from what slots differ by
+// kappa is the variance of a residual per unit of v, from what buckets differ by
 // within an instance. It is made larger for want of degrees of freedom: an e-value
 // forgives no variance that came out too small.
 //
 // of is that of each version: its own where that is clearly larger, as rare expensive calls
 // in one version alone make it.
 func (z *standard) kappa(g *grid, sums []instanceSums, scale float64) (kappa float64, of [2]float64, df float64, ok bool) {
-	slots := z.x.d.Slots
+	buckets := z.x.d.Buckets
 	var squares, least, expected, expected2 float64
 	var own, ownExpected [2]float64
 	for i := range sums {
@@ -108,7 +108,7 @@ func (z *standard) kappa(g *grid, sums []instanceSums, scale float64) (kappa flo
 		if z.x.d.Instances[i].Side == Head {
 			k = scale
 		}
-		for at := i * slots; at < (i+1)*slots; at++ {
+		for at := i * buckets; at < (i+1)*buckets; at++ {
 			u := g.expected[at]
 			if u == 0 {
 				continue
@@ -161,20 +161,20 @@ func (z *standard) between(sums []instanceSums, kappa, scale float64) stats.Hete
 	return h
 }
 
-// up reports whether the last slot may still be more expensive: it is, or its few records
+// up reports whether the last bucket may still be more expensive: it is, or its few records
 // do not tell it from half of the change.
 func (f *fit) up() bool {
 	const recordsDiffer = 1.2 // standard deviation of the logarithm of a record
 	return f.last >= 0 || f.last+2*recordsDiffer/math.Sqrt(f.lastN) >= f.change/2
 }
 
-// last is the change in the last slot alone, and its records.
+// last is the change in the last bucket alone, and its records.
 func (z *standard) last(g *grid) (change, records float64) {
 	var u, e, n float64
-	slot := z.x.d.Slots - 1
+	bucket := z.x.d.Buckets - 1
 	for i, in := range z.x.d.Instances {
 		if in.Side == Head {
-			at := z.x.at(int32(i), int32(slot))
+			at := z.x.at(int32(i), int32(bucket))
 			u += g.expected[at]
 			e += g.residual[at]
 			n += z.records[at]
@@ -187,7 +187,7 @@ func (z *standard) last(g *grid) (change, records float64) {
 }
 
 // measured is the variance of what was measured: the calls that were not sampled, and
-// the slots that differ.
+// the buckets that differ.
 func (f fit) measured(inflation float64) float64 {
-	return inflation * (f.within + f.slots)
+	return inflation * (f.within + f.buckets)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/corehour/corehour/regression/stats"
 )
 
-// Evaluate judges all methods by the complete slots. memory is that of the evaluation
+// Evaluate judges all methods by the complete buckets. memory is that of the evaluation
 // before; the one to keep for the next is returned.
 func Evaluate(d *Deployment, o Options, memory Memory) (*Result, Memory, error) {
 	results, memory, err := EvaluateAll([]*Deployment{d}, o, memory)
@@ -45,7 +45,7 @@ func EvaluateAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory,
 	first := looks[0]
 	costs = append(costs, first.service)
 	calls := pointers(first.calls)
-	seen := first.x.d.Begin.Add(first.x.d.Slot * time.Duration(first.x.d.Slots))
+	seen := first.x.d.Begin.Add(first.x.d.Bucket * time.Duration(first.x.d.Buckets))
 	memory = memory.next(seen, append(raise(costs, o.LeastChange, first.o), raise(calls, leastCallsChange, first.o)...))
 	for _, c := range slices.Concat(costs, calls) {
 		if n := memory.count(c.subject()); n >= o.Evaluations {
@@ -99,7 +99,7 @@ func newEvaluation(d *Deployment, o Options) (*evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	inflation := o.Inflation // what lasts from slot to slot makes processes no less alike
+	inflation := o.Inflation // what lasts from bucket to bucket makes processes no less alike
 	if d.Overlap != Concurrent {
 		o.Inflation *= apartInflation
 	}
@@ -167,7 +167,7 @@ func (x *index) withCommon(level []float64, common *Part) []float64 {
 	copy(out, level)
 	if common != nil {
 		for at := range out {
-			if x.d.Instances[at/x.d.Slots].Side == Head {
+			if x.d.Instances[at/x.d.Buckets].Side == Head {
 				out[at] += math.Log1p(common.Change)
 			}
 		}

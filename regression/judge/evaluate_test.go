@@ -207,7 +207,7 @@ func TestMethodNamedLikeAPair(t *testing.T) {
 		t.Fatal(memory, err)
 	}
 	shown := pair.deployment(20)
-	memory.Seen = memory.Seen.Add(-shown.Slot)
+	memory.Seen = memory.Seen.Add(-shown.Bucket)
 	r, memory, err := judge.Evaluate(shown, judge.Defaults(), memory)
 	if err != nil || memory.InARow["Price"]["Parse"] != 1 {
 		t.Fatal(memory, err)
@@ -222,7 +222,7 @@ func TestWarmUpIsLeftOut(t *testing.T) {
 	wantAlerts(t, watch(t, d, judge.Defaults()))
 	o := judge.Defaults()
 	o.WarmUp = 0
-	d.Slots = 6
+	d.Buckets = 6
 	r := watch(t, d, o)
 	if r.Service.Change < 0.1 {
 		t.Errorf("with the warm-up the service changed by %v", r.Service.Change)
@@ -236,7 +236,7 @@ func TestWhatCannotBeJudged(t *testing.T) {
 		shopMethod{name: "New", self: [2]float64{10, 10}, entry: [2]float64{0, 100}},
 		shopMethod{name: "Gone", self: [2]float64{10, 10}, entry: [2]float64{100, 0}})
 	r := watch(t, s.deployment(8), judge.Defaults())
-	for method, want := range map[string]judge.State{"Rare": judge.FewRecords, "New": judge.New, "Gone": judge.Gone} {
+	for method, want := range map[string]judge.VerdictState{"Rare": judge.FewRecords, "New": judge.New, "Gone": judge.Gone} {
 		if v := verdictOf(t, r, method); v.State != want || v.State.Judged() || !strings.HasPrefix(v.Reason, "~ ") {
 			t.Errorf("%s is %s (%s), want %s", method, v.State, v.Reason, want)
 		}
@@ -275,12 +275,12 @@ func TestOneLookIsNotEnough(t *testing.T) {
 	if err := json.Unmarshal(text, &stored); err != nil {
 		t.Fatal(err)
 	}
-	// The same slots again are the same evaluation; one more slot is another.
+	// The same buckets again are the same evaluation; one more bucket is another.
 	r, again, err := judge.Evaluate(d, judge.Defaults(), stored)
 	if err != nil || len(r.Alerts) != 0 || !reflect.DeepEqual(again.InARow, stored.InARow) {
 		t.Errorf("the same look counted twice: %v %v %v", again, alerted(r), err)
 	}
-	d.Slots++
+	d.Buckets++
 	r, _, err = judge.Evaluate(d, judge.Defaults(), again)
 	if err != nil || verdictOf(t, r, "Tax").State != judge.Regressed {
 		t.Errorf("after two looks: %v %v", alerted(r), err)
@@ -367,7 +367,7 @@ func TestRefusals(t *testing.T) {
 // What is hardly known is still said in JSON.
 func TestVerdictsAreJSON(t *testing.T) {
 	s := newShop()
-	s.bases, s.heads, s.slots = 2, 2, 3
+	s.bases, s.heads, s.buckets = 2, 2, 3
 	for i := range s.methods {
 		s.methods[i].entry = [2]float64{8, 8}
 	}

@@ -3,10 +3,10 @@ package judge
 import "math"
 
 // flows answer what the head version paid beyond the base version: a method in
-// all, or to one callee, per slot at equal calls of the one who pays.
+// all, or to one callee, per bucket at equal calls of the one who pays.
 type flows struct {
 	x      *index
-	level  []float64        // what all methods of an instance and slot share
+	level  []float64        // what all methods of an instance and bucket share
 	caller map[string]int32 // of a caller
 
 	payer int // whose calls are
@@ -24,7 +24,7 @@ func newFlows(x *index, level []float64) *flows {
 // all stands for calls from any caller.
 const all int32 = -1
 
-// sums adds up calls and cost of a method by instance and slot, less what all methods
+// sums adds up calls and cost of a method by instance and bucket, less what all methods
 // share there.
 func (f *flows) sums(method int, caller int32) (calls, paid []float64) {
 	calls, paid = make([]float64, len(f.x.warm)), make([]float64, len(f.x.warm))
@@ -34,20 +34,20 @@ func (f *flows) sums(method int, caller int32) (calls, paid []float64) {
 		if caller != all && c.Caller != caller || !f.x.counts(c) {
 			continue
 		}
-		at := f.x.at(c.Instance, c.Slot)
+		at := f.x.at(c.Instance, c.Bucket)
 		calls[at] += c.Weight
 		paid[at] += c.Sum * math.Exp(-f.level[at])
 	}
 	return calls, paid
 }
 
-// stratum is where calls of the versions are compared: the slot, or all time where
-// no slot has both.
+// stratum is where calls of the versions are compared: the bucket, or all time where
+// no bucket has both.
 func (f *flows) stratum(at int) int {
 	if f.x.d.Overlap == Sequential && !f.x.d.ByAge {
 		return 0
 	}
-	return at % f.x.d.Slots
+	return at % f.x.d.Buckets
 }
 
 // excess is what payer pays more for a method, with its standard error; with
@@ -56,7 +56,7 @@ func (f *flows) excess(payer, method int) (ns, se float64) {
 	return f.growth(payer, f.paid(payer, method))
 }
 
-// paid is what payer pays for a method by instance and slot; with payer == method, for
+// paid is what payer pays for a method by instance and bucket; with payer == method, for
 // itself; nil where it is no caller.
 func (f *flows) paid(payer, method int) []float64 {
 	from := all
@@ -81,7 +81,7 @@ func (f *flows) growth(payer int, paid []float64) (ns, se float64) {
 	}
 	var calls, costs [2][]float64
 	for side := range calls {
-		calls[side], costs[side] = make([]float64, f.x.d.Slots), make([]float64, f.x.d.Slots)
+		calls[side], costs[side] = make([]float64, f.x.d.Buckets), make([]float64, f.x.d.Buckets)
 	}
 	for at, n := range f.calls {
 		side, s := f.side(at), f.stratum(at)
@@ -101,13 +101,13 @@ func (f *flows) growth(payer int, paid []float64) (ns, se float64) {
 	return ns, math.Sqrt(f.variance(paid, calls, costs, ns/compared))
 }
 
-// variance of an excess: what instances differ by, and what their slots do, the
-// greater of both, as few instances say little and slots do not say all. A side's
+// variance of an excess: what instances differ by, and what their buckets do, the
+// greater of both, as few instances say little and buckets do not say all. A side's
 // residuals are around what is paid per call in it, perCall being that of the head
 // beyond the base's.
 func (f *flows) variance(paid []float64, calls, costs [2][]float64, perCall float64) float64 {
 	instances := make([]float64, len(f.x.d.Instances))
-	var slots, between, n [2]float64
+	var buckets, between, n [2]float64
 	for at, own := range f.calls {
 		side, s := f.side(at), f.stratum(at)
 		base := calls[Base][s]
@@ -120,8 +120,8 @@ func (f *flows) variance(paid []float64, calls, costs [2][]float64, perCall floa
 		} else { // counts as often as the head's calls are held against it
 			residual *= calls[Head][s] / base
 		}
-		slots[side] += residual * residual
-		instances[at/f.x.d.Slots] += residual
+		buckets[side] += residual * residual
+		instances[at/f.x.d.Buckets] += residual
 	}
 	for i, in := range f.x.d.Instances {
 		if r := instances[i]; r != 0 {
@@ -130,16 +130,16 @@ func (f *flows) variance(paid []float64, calls, costs [2][]float64, perCall floa
 		}
 	}
 	total := 0.0
-	for side := range slots {
+	for side := range buckets {
 		if n[side] > 1 {
 			between[side] *= n[side] / (n[side] - 1)
 		}
-		total += max(slots[side], between[side])
+		total += max(buckets[side], between[side])
 	}
 	return total
 }
 
-func (f *flows) side(at int) Side { return f.x.d.Instances[at/f.x.d.Slots].Side }
+func (f *flows) side(at int) Side { return f.x.d.Instances[at/f.x.d.Buckets].Side }
 
 // mostly reports whether a method's growth is what one of its callers pays more for it.
 func (f *flows) mostly(payer, method int, o Options) bool {

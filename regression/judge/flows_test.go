@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// drawFlows draws a caller and what it calls: costs differ by instance and by slot,
+// drawFlows draws a caller and what it calls: costs differ by instance and by bucket,
 // and nothing else sets the versions apart.
 func drawFlows(seed uint64, bases, heads int) *Deployment {
 	r := rand.New(rand.NewPCG(seed, 3))
 	d := &Deployment{
 		Methods: []string{"payer", "callee"}, Callers: []string{"(entry)", "payer"},
-		Slot: 5 * time.Minute, Slots: 8, Overlap: Concurrent,
+		Bucket: 5 * time.Minute, Buckets: 8, Overlap: Concurrent,
 	}
 	for i := range bases + heads {
 		side := Base
@@ -23,11 +23,11 @@ func drawFlows(seed uint64, bases, heads int) *Deployment {
 		d.Instances = append(d.Instances, Instance{Side: side})
 		for method := range 2 {
 			own := 0.05 * r.NormFloat64()
-			for slot := range d.Slots {
+			for bucket := range d.Buckets {
 				calls := 100 + 10*r.NormFloat64()
 				paid := calls * 1000 * math.Exp(own+0.05*r.NormFloat64())
 				d.Cells = append(d.Cells, Cell{
-					Method: int32(method), Caller: int32(method), Instance: int32(i), Slot: int32(slot),
+					Method: int32(method), Caller: int32(method), Instance: int32(i), Bucket: int32(bucket),
 					Records: calls, Weight: calls, Sum: paid,
 				})
 			}

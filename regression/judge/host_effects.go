@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// leastVoters is the number of methods that the level of one slot is made of: the
+	// leastVoters is the number of methods that the level of one bucket is made of: the
 	// median of fewer would be the change of one of them.
 	leastVoters = 5
 	// leastTogether is the number of methods that an instance's level is made of.
@@ -21,20 +21,20 @@ const (
 
 // hostEffects are what instances of one version differ by in all methods alike.
 type hostEffects struct {
-	level  []float64 // by instance x slot, centred within each version; nil if unknown
+	level  []float64 // by instance x bucket, centred within each version; nil if unknown
 	spread stats.Heterogeneity
 	// weights is the sum of squared shares of the instances, both versions added: the
 	// variance of the difference between the versions per variance of a host.
 	weights float64
 }
 
-// withinVersions finds what all methods of an instance share, slot by slot: a slow host,
+// withinVersions finds what all methods of an instance share, bucket by bucket: a slow host,
 // a noisy neighbour. Each method is compared with its own mean in the same version, so
 // what a version changed has no part in it, and the result is centred within each
 // version: it says nothing about the versions.
 func withinVersions(x *index, z *standard) hostEffects {
 	z.remove(nil)
-	slots := x.d.Slots
+	buckets := x.d.Buckets
 	cells := make([][]stats.Weighted, len(x.warm))
 	whole := make([][]stats.Weighted, len(x.d.Instances))
 	leaves := 0
@@ -53,7 +53,7 @@ func withinVersions(x *index, z *standard) hostEffects {
 		g := &z.grids[level]
 		var weight, residual [2]float64
 		for at, u := range g.expected {
-			side := x.d.Instances[at/slots].Side
+			side := x.d.Instances[at/buckets].Side
 			weight[side] += u
 			residual[side] += g.residual[at]
 		}
@@ -63,7 +63,7 @@ func withinVersions(x *index, z *standard) hostEffects {
 			}
 			own := residual[in.Side] / weight[in.Side]
 			var records, u, e float64
-			for at := i * slots; at < (i+1)*slots; at++ {
+			for at := i * buckets; at < (i+1)*buckets; at++ {
 				n := z.records[at]
 				records += n
 				u += g.expected[at]
@@ -82,7 +82,7 @@ func withinVersions(x *index, z *standard) hostEffects {
 
 // centred makes the levels of the votes and centres them within each version.
 func centred(x *index, cells, whole [][]stats.Weighted) hostEffects {
-	slots := x.d.Slots
+	buckets := x.d.Buckets
 	h := hostEffects{level: make([]float64, len(x.warm))}
 	var estimates, variances [2][]float64
 	var warm [2][]float64
@@ -95,7 +95,7 @@ func centred(x *index, cells, whole [][]stats.Weighted) hostEffects {
 			variances[in.Side] = append(variances[in.Side], variance)
 		}
 		count := 0.0
-		for at := i * slots; at < (i+1)*slots; at++ {
+		for at := i * buckets; at < (i+1)*buckets; at++ {
 			h.level[at] = instance
 			if len(cells[at]) >= leastVoters {
 				h.level[at], _ = commonVote(cells[at])
@@ -111,7 +111,7 @@ func centred(x *index, cells, whole [][]stats.Weighted) hostEffects {
 		}
 	}
 	for i, in := range x.d.Instances {
-		for at := i * slots; at < (i+1)*slots; at++ {
+		for at := i * buckets; at < (i+1)*buckets; at++ {
 			if n[in.Side] > 0 {
 				h.level[at] -= sum[in.Side] / n[in.Side]
 			}

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// index is a deployment made ready: the cells by method, and which slots of which
+// index is a deployment made ready: the cells by method, and which buckets of which
 // instances count.
 type index struct {
 	d        *Deployment
 	cells    []Cell
 	first    []int  // of a method in cells; one more at the end
-	warm     []bool // instance x slot: after warm-up
+	warm     []bool // instance x bucket: after warm-up
 	heads    int    // instances
 	bases    int
 	position []int32   // of a caller among those of the current method, -1 none
 	callees  [][]int32 // of a method: the cells of calls that it makes
-	// processSlots and allCalls are of each version.
-	processSlots, allCalls [2]float64
-	entry                  [][2]float64 // of a method: calls that no other method makes, and all
+	// processBuckets and allCalls are of each version.
+	processBuckets, allCalls [2]float64
+	entry                    [][2]float64 // of a method: calls that no other method makes, and all
 	// callersKnown says that own costs can be formed.
 	callersKnown bool
 	learned      WarmUp
 }
 
-func (x *index) at(instance, slot int32) int { return int(instance)*x.d.Slots + int(slot) }
+func (x *index) at(instance, bucket int32) int { return int(instance)*x.d.Buckets + int(bucket) }
 
 func (x *index) of(method int) []Cell { return x.cells[x.first[method]:x.first[method+1]] }
 
 func newIndex(d *Deployment, o Options) (*index, error) {
-	if d.Slot <= 0 || d.Slots < 0 {
-		return nil, fmt.Errorf("deployment: Slot must be positive and Slots at least 0, found %v and %d", d.Slot, d.Slots)
+	if d.Bucket <= 0 || d.Buckets < 0 {
+		return nil, fmt.Errorf("deployment: Slot must be positive and Slots at least 0, found %v and %d", d.Bucket, d.Buckets)
 	}
-	x := &index{d: d, cells: d.Cells, first: make([]int, len(d.Methods)+1), warm: make([]bool, len(d.Instances)*d.Slots)}
+	x := &index{d: d, cells: d.Cells, first: make([]int, len(d.Methods)+1), warm: make([]bool, len(d.Instances)*d.Buckets)}
 	x.callees, x.entry = make([][]int32, len(d.Methods)), make([][2]float64, len(d.Methods))
 	x.position = make([]int32, len(d.Callers))
 	for i := range x.position {
@@ -45,16 +45,16 @@ func newIndex(d *Deployment, o Options) (*index, error) {
 		} else {
 			x.bases++
 		}
-		for s := range d.Slots {
-			begins := d.Begin.Add(d.Slot * time.Duration(s))
-			x.warm[i*d.Slots+s] = in.Started.IsZero() || !begins.Before(in.Started.Add(max(o.WarmUp, 0)))
+		for s := range d.Buckets {
+			begins := d.Begin.Add(d.Bucket * time.Duration(s))
+			x.warm[i*d.Buckets+s] = in.Started.IsZero() || !begins.Before(in.Started.Add(max(o.WarmUp, 0)))
 		}
 	}
 	sorted := true
 	for i := range d.Cells {
 		c := &d.Cells[i]
 		if int(c.Method) >= len(d.Methods) || int(c.Caller) >= len(d.Callers) || int(c.Instance) >= len(d.Instances) ||
-			min(c.Method, c.Caller, c.Instance, c.Slot) < 0 {
+			min(c.Method, c.Caller, c.Instance, c.Bucket) < 0 {
 			return nil, fmt.Errorf("deployment: cell %d points outside of the lists: %+v", i, *c)
 		}
 		if sum := c.Records + c.Weight + c.Sum + c.Capped + c.Log + c.Calls + c.Timed + c.Near + c.NearWeight + c.Over + c.OverWeight + c.Far + c.FarWeight; sum-sum != 0 {
@@ -73,9 +73,9 @@ func newIndex(d *Deployment, o Options) (*index, error) {
 	return x, nil
 }
 
-// shown reports whether a cell is of a complete slot after warm-up.
+// shown reports whether a cell is of a complete bucket after warm-up.
 func (x *index) shown(c *Cell) bool {
-	return int(c.Slot) < x.d.Slots && x.warm[x.at(c.Instance, c.Slot)]
+	return int(c.Bucket) < x.d.Buckets && x.warm[x.at(c.Instance, c.Bucket)]
 }
 
 // counts reports whether a cell is part of the comparison of costs.
@@ -83,9 +83,9 @@ func (x *index) counts(c *Cell) bool {
 	return c.Records > 0 && c.Weight > 0 && x.shown(c)
 }
 
-// headSlots counts the slots in which the head version ran, warmed up.
-func (x *index) headSlots() (n int) {
-	for s := range x.d.Slots {
+// headBuckets counts the buckets in which the head version ran, warmed up.
+func (x *index) headBuckets() (n int) {
+	for s := range x.d.Buckets {
 		if x.headRuns(s) {
 			n++
 		}
@@ -93,9 +93,9 @@ func (x *index) headSlots() (n int) {
 	return n
 }
 
-func (x *index) headRuns(slot int) bool {
+func (x *index) headRuns(bucket int) bool {
 	for i, in := range x.d.Instances {
-		if in.Side == Head && x.warm[i*x.d.Slots+slot] {
+		if in.Side == Head && x.warm[i*x.d.Buckets+bucket] {
 			return true
 		}
 	}

@@ -127,7 +127,7 @@ func (c *compared) estimate(d differ, o Options, inflation float64) {
 		v.State = FewRecords
 		return
 	case !c.fits[c.decide[0]].ok || !c.fits[mean].ok || !c.inclusive.ok:
-		v.State = FewSlots
+		v.State = FewBuckets
 		return
 	}
 	v.State = NotProven

@@ -12,7 +12,7 @@ func TestInclusiveCostIsNeeded(t *testing.T) {
 		t.Errorf("%s", c.verdict.State)
 	}
 	c.inclusive = fit{}
-	if c.estimate(differ{}, Defaults(), 1); c.verdict.State != FewSlots {
+	if c.estimate(differ{}, Defaults(), 1); c.verdict.State != FewBuckets {
 		t.Errorf("%s", c.verdict.State)
 	}
 }

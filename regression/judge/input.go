@@ -14,13 +14,13 @@ const (
 type Overlap uint8
 
 const (
-	// Concurrent: both ran in the same slots. The strongest comparison.
+	// Concurrent: both ran in the same buckets. The strongest comparison.
 	Concurrent Overlap = iota
-	// PreviousDays: nothing overlaps, and the base's slots are those of the same
+	// PreviousDays: nothing overlaps, and the base's buckets are those of the same
 	// minutes of earlier days. Weaker: days differ.
 	PreviousDays
 	// Sequential: nothing overlaps and there are no earlier days; the base's
-	// slots come before the head's. The weakest.
+	// buckets come before the head's. The weakest.
 	Sequential
 )
 
@@ -33,18 +33,18 @@ type Instance struct {
 	// Processes is how many it stands for; 0 = one.
 	Processes int
 	// Started is when the process began; what it does within Options.WarmUp of
-	// it is left out. Zero means before the first slot, long ago.
+	// it is left out. Zero means before the first bucket, long ago.
 	Started time.Time
 }
 
 // Cell holds the sums over the measured calls of one method, called by one
-// caller, in one instance and one slot. It is what one GROUP BY delivers. The
+// caller, in one instance and one bucket. It is what one GROUP BY delivers. The
 // version is that of the instance.
 type Cell struct {
 	Method   int32 // index into Deployment.Methods
 	Caller   int32 // index into Deployment.Callers
 	Instance int32 // index into Deployment.Instances
-	Slot     int32 // 0 begins at Deployment.Begin
+	Bucket   int32 // 0 begins at Deployment.Begin
 
 	// Records is the number of measured calls, SUM(measured): it says how much
 	// was seen.
@@ -70,8 +70,8 @@ type Cell struct {
 }
 
 // Deployment is everything that an evaluation needs: the cells of both versions since
-// the head began. An evaluation that sees more slots than the one before must see the
-// same cells for the slots they share, or later ones of more rows.
+// the head began. An evaluation that sees more buckets than the one before must see the
+// same cells for the buckets they share, or later ones of more rows.
 type Deployment struct {
 	// Methods are full names, class.method. A method with calls in either version
 	// is listed even if nothing of it was measured: the control of false alarms
@@ -82,7 +82,7 @@ type Deployment struct {
 	Callers   []string
 	Instances []Instance
 	Overlap   Overlap
-	// ByAge says that slots are of the age of processes, whatever hour it was.
+	// ByAge says that buckets are of the age of processes, whatever hour it was.
 	ByAge bool
 
 	// Wall says that cells are of wall time, which no slow host scales: nothing is taken
@@ -94,13 +94,13 @@ type Deployment struct {
 	// Spreads are those of earlier deployments; zero = unknown.
 	Spreads Spreads
 
-	Begin time.Time     // of slot 0
-	Slot  time.Duration // length of a slot
-	Slots int           // slots that are complete; cells of later ones are ignored
-	// Over tells that no more slots will come: no later evaluation can confirm this one.
+	Begin   time.Time     // of bucket 0
+	Bucket  time.Duration // length of a bucket
+	Buckets int           // buckets that are complete; cells of later ones are ignored
+	// Over tells that no more buckets will come: no later evaluation can confirm this one.
 	Over bool
 
-	// Cells are in any order; each (method, caller, instance, slot) at most once.
+	// Cells are in any order; each (method, caller, instance, bucket) at most once.
 	// An evaluation is fastest where they are sorted by method.
 	Cells []Cell
 }

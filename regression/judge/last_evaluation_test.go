@@ -7,16 +7,16 @@ import (
 	"github.com/corehour/corehour/regression/judge"
 )
 
-// ended looks at a deployment a slot before its end and at its end, after which no
-// more slots come.
-func ended(t *testing.T, d *judge.Deployment, slots int, over bool) *judge.Result {
+// ended looks at a deployment a bucket before its end and at its end, after which no
+// more buckets come.
+func ended(t *testing.T, d *judge.Deployment, buckets int, over bool) *judge.Result {
 	t.Helper()
-	d.Slots = slots - 1
+	d.Buckets = buckets - 1
 	_, memory, err := judge.Evaluate(d, judge.Defaults(), judge.Memory{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Slots, d.Over = slots, over
+	d.Buckets, d.Over = buckets, over
 	r, _, err := judge.Evaluate(d, judge.Defaults(), memory)
 	if err != nil {
 		t.Fatal(err)
@@ -29,35 +29,35 @@ func ended(t *testing.T, d *judge.Deployment, slots int, over bool) *judge.Resul
 func TestTheLastLookDecides(t *testing.T) {
 	told, refused := 0, 0
 	for percent := 3; percent <= 60; percent++ {
-		for slots := 2; slots <= 6; slots++ {
+		for buckets := 2; buckets <= 6; buckets++ {
 			draw := func() *judge.Deployment {
 				s := newShop()
 				s.at("Tax").self[1] *= 1 + float64(percent)/100
 				return s.deployment(uint64(percent))
 			}
-			running, over := ended(t, draw(), slots, false), ended(t, draw(), slots, true)
+			running, over := ended(t, draw(), buckets, false), ended(t, draw(), buckets, true)
 			before, after := verdictOf(t, running, "Tax"), verdictOf(t, over, "Tax")
 			for _, v := range over.Methods {
 				if v.State == judge.Pending {
-					t.Fatalf("+%d%%, %d slots: %s waits for a look that never comes", percent, slots, v.Method)
+					t.Fatalf("+%d%%, %d slots: %s waits for a look that never comes", percent, buckets, v.Method)
 				}
 			}
 			warnings := strings.Join(after.Warnings, " ")
 			switch enough := before.EValue >= judge.LastEvaluationFactor*before.NeededE; {
 			case before.State != judge.Pending: // two looks agree, or none raised it
 				if after.State != before.State || after.LastEvaluation || len(after.Warnings) > 0 {
-					t.Fatalf("+%d%%, %d slots: %s becomes %s, %q", percent, slots, before.State, after.State, warnings)
+					t.Fatalf("+%d%%, %d slots: %s becomes %s, %q", percent, buckets, before.State, after.State, warnings)
 				}
 			case enough:
 				told++
 				if after.State != judge.Regressed || !after.LastEvaluation || !strings.Contains(warnings, "reported by the last evaluation alone, with 20 times the evidence") {
-					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, slots, after.EValue, after.NeededE, after.State, warnings)
+					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, buckets, after.EValue, after.NeededE, after.State, warnings)
 				}
 				wantAlerts(t, over, "regression Tax")
 			default:
 				refused++
 				if after.State != judge.NotProven || !after.LastEvaluation || !strings.Contains(warnings, "in the last evaluation alone, e-value ") {
-					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, slots, after.EValue, after.NeededE, after.State, warnings)
+					t.Fatalf("+%d%%, %d slots, e-value %g of %g: %s, %q", percent, buckets, after.EValue, after.NeededE, after.State, warnings)
 				}
 				wantAlerts(t, over)
 			}

@@ -2,20 +2,20 @@ package judge
 
 import "github.com/corehour/corehour/regression/stats"
 
-// A slot's mean is drawn towards that of all slots, which counts as so many records
-// as make it as uncertain as slots differ: 1 over the variance of slots' means,
+// A bucket's mean is drawn towards that of all buckets, which counts as so many records
+// as make it as uncertain as buckets differ: 1 over the variance of buckets' means,
 // the logarithms of records having a variance of about 1. It is 20 where the method
-// has incidents, and at most 2000: slots differ by 2% at least.
+// has incidents, and at most 2000: buckets differ by 2% at least.
 const shrinkLow, shrinkHigh = 20, 2000
 
-// means makes the base's means per caller and slot. The mean of a slot with few
-// records is drawn towards that of all slots times what the slot does to all
+// means makes the base's means per caller and bucket. The mean of a bucket with few
+// records is drawn towards that of all buckets times what the bucket does to all
 // callers.
 func (z *standard) means() {
-	slots := z.x.d.Slots
+	buckets := z.x.d.Buckets
 	for c := range z.callers {
-		for s := range slots {
-			k := c*slots + s
+		for s := range buckets {
+			k := c*buckets + s
 			z.totalW[c] += z.baseW[k]
 			z.totalN[c] += z.baseN[k]
 			for y := range z.totalMean {
@@ -33,9 +33,9 @@ func (z *standard) means() {
 		if !(z.totalN[c] > 0) {
 			continue
 		}
-		spread := 0.0 // of the head's calls, compared with the mean of all slots
-		for s := range slots {
-			k := c*slots + s
+		spread := 0.0 // of the head's calls, compared with the mean of all buckets
+		for s := range buckets {
+			k := c*buckets + s
 			share := z.baseN[k] / (z.baseN[k] + z.shrink)
 			z.share[k] = share
 			z.baseMean[cost][k] = (1 - share) * z.totalMean[cost][c] * z.factor[cost][s]
@@ -48,21 +48,21 @@ func (z *standard) means() {
 			}
 			spread += (1 - share) * z.headW[k]
 		}
-		for s := range slots {
-			k := c*slots + s
+		for s := range buckets {
+			k := c*buckets + s
 			if z.baseW[k] > 0 {
 				z.use[k] = z.share[k]*z.headW[k]/z.baseW[k] + spread/z.totalW[c]
 			}
 		}
 	}
-	z.slotError = z.errorOfSlots()
+	z.bucketError = z.errorOfBuckets()
 }
 
-// errorOfSlots is the variance of the change that comes from calls of the head in
-// slots of which the base's mean is not known: as much as slots differ, for the
-// part of the calls that lies in other slots than the base's.
-func (z *standard) errorOfSlots() float64 {
-	slots := z.x.d.Slots
+// errorOfBuckets is the variance of the change that comes from calls of the head in
+// buckets of which the base's mean is not known: as much as buckets differ, for the
+// part of the calls that lies in other buckets than the base's.
+func (z *standard) errorOfBuckets() float64 {
+	buckets := z.x.d.Buckets
 	head := 0.0
 	for _, w := range z.headW {
 		head += w
@@ -71,17 +71,17 @@ func (z *standard) errorOfSlots() float64 {
 		return 0
 	}
 	total := 0.0
-	for s := range slots {
+	for s := range buckets {
 		off := 0.0
 		for c := range z.callers {
 			if !(z.totalW[c] > 0) {
 				continue
 			}
 			own := 0.0
-			for k := c * slots; k < (c+1)*slots; k++ {
+			for k := c * buckets; k < (c+1)*buckets; k++ {
 				own += z.headW[k]
 			}
-			k := c*slots + s
+			k := c*buckets + s
 			off += (1 - z.share[k]) * (z.headW[k] - own*z.baseW[k]/z.totalW[c]) / head
 		}
 		off *= 1 - z.known[s]
@@ -90,15 +90,15 @@ func (z *standard) errorOfSlots() float64 {
 	return total / z.shrink
 }
 
-// factors are what a slot does to all callers of the method: an incident, the
-// hour. They tell how much slots differ, and so how far their means can be trusted.
+// factors are what a bucket does to all callers of the method: an incident, the
+// hour. They tell how much buckets differ, and so how far their means can be trusted.
 func (z *standard) factors() {
-	slots := z.x.d.Slots
+	buckets := z.x.d.Buckets
 	z.differences, z.errors = z.differences[:0], z.errors[:0]
-	for s := range slots {
+	for s := range buckets {
 		var n, w, expected, y, difference float64
 		for c := range z.callers {
-			k := c*slots + s
+			k := c*buckets + s
 			n += z.baseN[k]
 			w += z.baseW[k]
 			expected += z.baseW[k] * z.totalMean[cost][c]
@@ -114,7 +114,7 @@ func (z *standard) factors() {
 	}
 	differ := stats.HeterogeneityOf(z.differences, z.errors).Between()
 	z.shrink = min(max(1/differ, shrinkLow), shrinkHigh)
-	for s := range slots {
+	for s := range buckets {
 		share := z.known[s] / (z.known[s] + z.shrink)
 		z.known[s] = share
 		z.factor[cost][s] = 1 + share*(z.factor[cost][s]-1)

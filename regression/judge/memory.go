@@ -7,7 +7,7 @@ import "time"
 // value is a deployment that was never looked at. Evidence is not in it: every
 // evaluation makes it again from all cells.
 type Memory struct {
-	// Seen is the end of the last slot of the evaluation before.
+	// Seen is the end of the last bucket of the evaluation before.
 	Seen time.Time `json:"seen"`
 	// InARow counts the evaluations by what they raised: by caller and method for calls, by
 	// "" and the method for costs, by "" and "" for the whole service.
@@ -19,7 +19,7 @@ type subject struct{ caller, method string }
 
 func (m Memory) count(s subject) int { return m.InARow[s.caller][s.method] }
 
-// next counts an evaluation that raised some keys. An evaluation at no more slots than the one
+// next counts an evaluation that raised some keys. An evaluation at no more buckets than the one
 // before is the same evaluation again.
 func (m Memory) next(seen time.Time, raised []subject) Memory {
 	again := !seen.After(m.Seen)

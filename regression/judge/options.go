@@ -9,7 +9,7 @@ import (
 // Options of an evaluation. Defaults is what they are in production; a demonstration
 // that cannot wait sets shorter times and says so.
 type Options struct {
-	// WarmUp is left out of every instance from its start, in whole slots; Learn finds it
+	// WarmUp is left out of every instance from its start, in whole buckets; Learn finds it
 	// from the data.
 	WarmUp time.Duration
 	// Records is the least number of measured calls on both sides.

@@ -102,34 +102,34 @@ func (x *index) calleesOf(m int) []int {
 
 // ownCost turns the grid of means of the current method into that of its own cost: observed
 // and expected, less what was paid to its callees. What the base pays to them is a share
-// of its cost by slot, so that a caller for whom it does more costs more in both parts.
+// of its cost by bucket, so that a caller for whom it does more costs more in both parts.
 // The basis says what the grid holds, and loading how much of a shared change is in it.
 func (z *standard) ownCost(cells []int32) (basis Basis, loading float64) {
-	g, slots := &z.grids[mean], z.x.d.Slots
+	g, buckets := &z.grids[mean], z.x.d.Buckets
 	paid, paidVariance := zeros(z.paid, len(g.expected)), zeros(z.paidVariance, len(g.expected))
 	z.paid, z.paidVariance = paid, paidVariance
 	for _, i := range cells {
 		c := &z.x.cells[i]
-		at := z.x.at(c.Instance, c.Slot)
+		at := z.x.at(c.Instance, c.Bucket)
 		y := z.observed(c)[mean]
 		paid[at] += y
 		paidVariance[at] += y * y / c.Records
 	}
-	// Shares of the base, by slot, drawn towards that of all slots.
+	// Shares of the base, by bucket, drawn towards that of all buckets.
 	var baseCost, basePaid, headOwn float64
-	slotCost, slotPaid, slotN := make([]float64, slots), make([]float64, slots), make([]float64, slots)
+	bucketCost, bucketPaid, bucketN := make([]float64, buckets), make([]float64, buckets), make([]float64, buckets)
 	for at := range g.expected {
 		if g.expected[at] == 0 {
 			paid[at], paidVariance[at] = 0, 0 // its own calls were not measured here
 			continue
 		}
 		observed := g.expected[at] + g.residual[at]
-		if z.x.d.Instances[at/slots].Side == Head {
+		if z.x.d.Instances[at/buckets].Side == Head {
 			headOwn += observed - paid[at]
 			continue
 		}
-		s := at % slots
-		slotCost[s], slotPaid[s], slotN[s] = slotCost[s]+observed, slotPaid[s]+paid[at], slotN[s]+z.records[at]
+		s := at % buckets
+		bucketCost[s], bucketPaid[s], bucketN[s] = bucketCost[s]+observed, bucketPaid[s]+paid[at], bucketN[s]+z.records[at]
 		baseCost, basePaid = baseCost+observed, basePaid+paid[at]
 	}
 	if !(baseCost > 0) {
@@ -137,7 +137,7 @@ func (z *standard) ownCost(cells []int32) (basis Basis, loading float64) {
 	}
 	whole := basePaid / baseCost
 	left := 1 - whole
-	off := z.ownError(slotCost, slotPaid, left)
+	off := z.ownError(bucketCost, bucketPaid, left)
 	if left < -max(2*off, leastNegative) {
 		return Inclusive, 1 // callees run at the same time as it
 	}
@@ -152,9 +152,9 @@ func (z *standard) ownCost(cells []int32) (basis Basis, loading float64) {
 			continue
 		}
 		share := whole
-		if s := at % slots; slotCost[s] > 0 {
-			own := slotN[s] / (slotN[s] + shrinkHigh)
-			share = own*slotPaid[s]/slotCost[s] + (1-own)*whole
+		if s := at % buckets; bucketCost[s] > 0 {
+			own := bucketN[s] / (bucketN[s] + shrinkHigh)
+			share = own*bucketPaid[s]/bucketCost[s] + (1-own)*whole
 		}
 		observed := u + g.residual[at]
 		g.residual[at] = observed - paid[at] - u*(1-share)
@@ -162,7 +162,7 @@ func (z *standard) ownCost(cells []int32) (basis Basis, loading float64) {
 		known := g.known[at] / g.variance[at]
 		g.variance[at] += paidVariance[at]
 		g.known[at] = known * g.variance[at]
-		if z.x.d.Instances[at/slots].Side == Base {
+		if z.x.d.Instances[at/buckets].Side == Base {
 			g.usedVariance += use * use * g.variance[at]
 		}
 		if basis == Own {
@@ -173,12 +173,12 @@ func (z *standard) ownCost(cells []int32) (basis Basis, loading float64) {
 	return basis, loading
 }
 
-// ownError is the standard error of the base's own share, from how slots differ.
-func (z *standard) ownError(slotCost, slotPaid []float64, left float64) float64 {
+// ownError is the standard error of the base's own share, from how buckets differ.
+func (z *standard) ownError(bucketCost, bucketPaid []float64, left float64) float64 {
 	total, squares, n := 0.0, 0.0, 0.0
-	for s, c := range slotCost {
+	for s, c := range bucketCost {
 		if c > 0 {
-			r := c - slotPaid[s] - left*c
+			r := c - bucketPaid[s] - left*c
 			squares += r * r
 			total += c
 			n++

@@ -81,7 +81,7 @@ func costReason(v *Verdict) string {
 		return join(fmt.Sprintf("~ no regression found; %s", power(v)), parts(v))
 	case FewRecords:
 		return fmt.Sprintf("~ too few records: %s", seen)
-	case FewSlots:
+	case FewBuckets:
 		return "~ too few time buckets and instances to distinguish chance from change"
 	case New:
 		return "~ new: the base version has nothing to compare it with"

@@ -60,7 +60,7 @@ const takenOff = "what the other methods share, within what hosts differ by"
 // judgeService makes the verdict on all methods together: on the change that they share,
 // or, where that is not identified, on the change of the cost of all of them.
 func judgeService(x *index, methods []compared, shared *stats.Shared, d differ, o Options) *compared {
-	c := &compared{verdict: Verdict{Method: "whole service", State: FewSlots, Basis: Own}, decide: []statistic{mean}}
+	c := &compared{verdict: Verdict{Method: "whole service", State: FewBuckets, Basis: Own}, decide: []statistic{mean}}
 	bill, ok := serviceCost(methods, d)
 	if !ok {
 		return c
@@ -107,7 +107,7 @@ func serviceCost(methods []compared, d differ) (bill, bool) {
 		}
 		b, h := c.entry*c.inclusiveBase, c.entry*c.inclusiveCost
 		base, head = base+b, head+h
-		variances = append(variances, (f.within+f.slots)*h*h)
+		variances = append(variances, (f.within+f.buckets)*h*h)
 		df = append(df, f.df)
 		between, _ := f.instances.Moderated(d.between[mean].Variance, d.prior[mean])
 		out.processes += between * f.spread * h * h

@@ -15,11 +15,11 @@ import (
 // others, so many times per call, and cost something of their own.
 type shop struct {
 	methods []shopMethod
-	// Instances that run all the time, of each version; slots of 5 minutes.
-	bases, heads, slots int
-	started             int // slot the head begins in
-	slow                float64
-	// By how much a busy host upsets a method: in all of an instance, and in a slot.
+	// Instances that run all the time, of each version; buckets of 5 minutes.
+	bases, heads, buckets int
+	started               int // bucket the head begins in
+	slow                  float64
+	// By how much a busy host upsets a method: in all of an instance, and in a bucket.
 	upset           float64
 	lasting, upsets map[string]float64
 }
@@ -28,11 +28,11 @@ type shopMethod struct {
 	name  string
 	self  [2]float64            // ns per call, by side
 	calls [2]map[string]float64 // per call of this one
-	entry [2]float64            // calls from outside, per instance and slot
+	entry [2]float64            // calls from outside, per instance and bucket
 }
 
 func newShop() *shop {
-	s := &shop{bases: 12, heads: 6, slots: 12}
+	s := &shop{bases: 12, heads: 6, buckets: 12}
 	for i := range 12 { // enough others for a common mode
 		s.methods = append(s.methods, shopMethod{name: fmt.Sprintf("other%d", i), self: [2]float64{1000, 1000}, entry: [2]float64{200, 200}})
 	}
@@ -65,10 +65,10 @@ func (s *shop) inclusive(name string, side int) float64 {
 var epoch = time.Date(2026, 5, 6, 7, 0, 0, 0, time.UTC)
 
 // deployment draws the cells: calls follow Poisson's distribution, and costs are
-// off by 60% a record, 5% an instance and 2% an instance and slot.
+// off by 60% a record, 5% an instance and 2% an instance and bucket.
 func (s *shop) deployment(seed uint64) *judge.Deployment {
 	r := rand.New(rand.NewPCG(seed, 1))
-	d := &judge.Deployment{Begin: epoch, Slot: 5 * time.Minute, Slots: s.slots, Callers: []string{"(entry)"}}
+	d := &judge.Deployment{Begin: epoch, Bucket: 5 * time.Minute, Buckets: s.buckets, Callers: []string{"(entry)"}}
 	for _, m := range s.methods {
 		d.Methods = append(d.Methods, m.name)
 		d.Callers = append(d.Callers, m.name)
@@ -77,22 +77,22 @@ func (s *shop) deployment(seed uint64) *judge.Deployment {
 		in := judge.Instance{ID: fmt.Sprint("i", i)}
 		if i >= s.bases {
 			in.Side = judge.Head
-			in.Started = epoch.Add(time.Duration(s.started) * d.Slot)
+			in.Started = epoch.Add(time.Duration(s.started) * d.Bucket)
 		}
 		d.Instances = append(d.Instances, in)
 		own := 0.05 * r.NormFloat64()
-		for slot := range s.slots {
-			if in.Side == judge.Head && slot < s.started {
+		for bucket := range s.buckets {
+			if in.Side == judge.Head && bucket < s.started {
 				continue
 			}
 			shift := own + 0.02*r.NormFloat64()
-			s.disturb(r, slot)
-			if in.Side == judge.Head && slot < s.started+2 {
+			s.disturb(r, bucket)
+			if in.Side == judge.Head && bucket < s.started+2 {
 				shift += s.slow // until it is warm
 			}
 			for _, m := range s.methods {
 				if n := m.entry[in.Side]; n > 0 {
-					s.call(d, r, m.name, "(entry)", i, slot, n, shift)
+					s.call(d, r, m.name, "(entry)", i, bucket, n, shift)
 				}
 			}
 		}
@@ -100,16 +100,16 @@ func (s *shop) deployment(seed uint64) *judge.Deployment {
 	return d
 }
 
-// disturb draws what the host does to methods in a slot of an instance.
-func (s *shop) disturb(r *rand.Rand, slot int) {
+// disturb draws what the host does to methods in a bucket of an instance.
+func (s *shop) disturb(r *rand.Rand, bucket int) {
 	if s.upset == 0 {
 		return
 	}
-	if slot == 0 {
+	if bucket == 0 {
 		s.lasting, s.upsets = map[string]float64{}, map[string]float64{}
 	}
 	for _, m := range s.methods {
-		if slot == 0 {
+		if bucket == 0 {
 			s.lasting[m.name] = s.upset * r.NormFloat64()
 		}
 		s.upsets[m.name] = s.lasting[m.name] + s.upset*r.NormFloat64()
@@ -117,7 +117,7 @@ func (s *shop) disturb(r *rand.Rand, slot int) {
 }
 
 // call adds n calls of a method from a caller, and those that they make.
-func (s *shop) call(d *judge.Deployment, r *rand.Rand, name, caller string, instance, slot int, n, shift float64) {
+func (s *shop) call(d *judge.Deployment, r *rand.Rand, name, caller string, instance, bucket int, n, shift float64) {
 	side := int(d.Instances[instance].Side)
 	calls := math.Round(n + math.Sqrt(n)*r.NormFloat64())
 	if calls <= 0 {
@@ -127,7 +127,7 @@ func (s *shop) call(d *judge.Deployment, r *rand.Rand, name, caller string, inst
 	cost := s.inclusive(name, side) * math.Exp(shift)
 	d.Cells = append(d.Cells, judge.Cell{
 		Method: int32(slices.Index(d.Methods, name)), Caller: int32(slices.Index(d.Callers, caller)),
-		Instance: int32(instance), Slot: int32(slot), Records: calls, Weight: calls,
+		Instance: int32(instance), Bucket: int32(bucket), Records: calls, Weight: calls,
 		Sum: calls * cost * (1 + noise), Capped: calls * cost * (1 + noise), Log: calls * (math.Log(cost) + noise),
 		Calls: calls, Timed: calls,
 	})
@@ -138,24 +138,24 @@ func (s *shop) call(d *judge.Deployment, r *rand.Rand, name, caller string, inst
 			}
 		}
 	}) {
-		s.call(d, r, callee, name, instance, slot, calls*s.at(name).calls[side][callee], shift)
+		s.call(d, r, callee, name, instance, bucket, calls*s.at(name).calls[side][callee], shift)
 	}
 }
 
-// watch looks after every slot and returns the last result.
+// watch looks after every bucket and returns the last result.
 func watch(t *testing.T, d *judge.Deployment, o judge.Options) *judge.Result {
 	t.Helper()
 	var memory judge.Memory
 	var last *judge.Result
-	slots := d.Slots
-	for d.Slots = 1; d.Slots <= slots; d.Slots++ {
+	buckets := d.Buckets
+	for d.Buckets = 1; d.Buckets <= buckets; d.Buckets++ {
 		result, next, err := judge.Evaluate(d, o, memory)
 		if err != nil {
 			t.Fatal(err)
 		}
 		last, memory = result, next
 	}
-	d.Slots = slots
+	d.Buckets = buckets
 	return last
 }
 

@@ -12,8 +12,8 @@ const (
 	statistics
 )
 
-// grid holds, per instance and slot, what the method's calls were expected to
-// cost by the base's means per caller and slot, and how far they are off.
+// grid holds, per instance and bucket, what the method's calls were expected to
+// cost by the base's means per caller and bucket, and how far they are off.
 type grid struct {
 	expected []float64 // u: sum of W * mean of the base; W for level
 	residual []float64 // e: observed - expected
@@ -26,15 +26,15 @@ type grid struct {
 }
 
 // standard compares the cells of one method with the base's means. It is indirect
-// standardisation by caller and slot: a version that is called from elsewhere or
+// standardisation by caller and bucket: a version that is called from elsewhere or
 // at another time is not more expensive for that. Buffers are reused from method to
 // method.
 type standard struct {
 	x        *index
 	grids    [statistics]grid
-	records  []float64 // instance x slot
+	records  []float64 // instance x bucket
 	calls    []float64
-	common   []float64 // instance x slot: what is removed
+	common   []float64 // instance x bucket: what is removed
 	factorOf []float64 // exp(-common)
 	// The records and the calls that could be compared, and the calls of callers
 	// that the base never had.
@@ -44,21 +44,21 @@ type standard struct {
 	unmatched float64
 
 	callers      []int32
-	baseMean     [statistics][]float64 // of the base, by caller and slot
-	share        []float64             // weight of the slot's own mean in it
-	paid         []float64             // instance x slot: to callees, and its variance
+	baseMean     [statistics][]float64 // of the base, by caller and bucket
+	share        []float64             // weight of the bucket's own mean in it
+	paid         []float64             // instance x bucket: to callees, and its variance
 	paidVariance []float64
 	use          []float64 // b
 	baseW        []float64
 	baseN        []float64
 	baseY        [statistics][]float64
 	headW        []float64
-	factor       [statistics][]float64 // of a slot
-	known        []float64             // share of the slot's own difference in its factor
+	factor       [statistics][]float64 // of a bucket
+	known        []float64             // share of the bucket's own difference in its factor
 	shrink       float64
-	// By slot, to compare slots with each other.
+	// By bucket, to compare buckets with each other.
 	differences, errors []float64
-	slotError           float64   // variance of the change because slots differ
+	bucketError         float64   // variance of the change because buckets differ
 	totalW              []float64 // by caller
 	totalN              []float64
 	totalMean           [statistics][]float64
@@ -71,25 +71,25 @@ func newStandard(x *index) *standard {
 		for _, p := range []*[]float64{&g.expected, &g.residual, &g.variance, &g.known, &g.used} {
 			*p = make([]float64, len(x.warm))
 		}
-		z.factor[k] = make([]float64, x.d.Slots)
+		z.factor[k] = make([]float64, x.d.Buckets)
 	}
-	z.known = make([]float64, x.d.Slots)
+	z.known = make([]float64, x.d.Buckets)
 	return z
 }
 
 // observed is what a cell holds of the statistics, less what all methods of its
-// instance and slot share.
+// instance and bucket share.
 func (z *standard) observed(c *Cell) [statistics]float64 {
 	if z.common == nil {
 		return [statistics]float64{cost: c.Capped, level: c.Log, mean: c.Sum}
 	}
-	at := z.x.at(c.Instance, c.Slot)
+	at := z.x.at(c.Instance, c.Bucket)
 	return [statistics]float64{
 		cost: c.Capped * z.factorOf[at], level: c.Log - c.Weight*z.common[at], mean: c.Sum * z.factorOf[at],
 	}
 }
 
-// remove sets what is taken off by instance and slot, nil for nothing.
+// remove sets what is taken off by instance and bucket, nil for nothing.
 func (z *standard) remove(common []float64) {
 	z.common = common
 	z.factorOf = zeros(z.factorOf, len(common))
@@ -101,13 +101,13 @@ func (z *standard) remove(common []float64) {
 // method fills the grids with a method. It is false where nothing can be compared.
 func (z *standard) method(cells []Cell) bool {
 	z.clear(cells)
-	slots := z.x.d.Slots
+	buckets := z.x.d.Buckets
 	for i := range cells {
 		c := &cells[i]
 		if !z.x.counts(c) {
 			continue
 		}
-		k := int(z.x.position[c.Caller])*slots + int(c.Slot)
+		k := int(z.x.position[c.Caller])*buckets + int(c.Bucket)
 		if z.x.d.Instances[c.Instance].Side == Head {
 			z.headW[k] += c.Weight
 			continue
@@ -135,14 +135,14 @@ func (z *standard) addCell(c *Cell) bool {
 		return false
 	}
 	caller := int(z.x.position[c.Caller])
-	k := caller*z.x.d.Slots + int(c.Slot)
+	k := caller*z.x.d.Buckets + int(c.Bucket)
 	side := z.x.d.Instances[c.Instance].Side
 	z.measured[side] += c.Records
 	if !(z.totalN[caller] > 0) {
 		z.unmatched += c.Weight
 		return false
 	}
-	at := z.x.at(c.Instance, c.Slot)
+	at := z.x.at(c.Instance, c.Bucket)
 	z.records[at] += c.Records
 	z.calls[at] += c.Weight
 	z.seen[side] += c.Records
@@ -183,7 +183,7 @@ func (z *standard) clear(cells []Cell) {
 			z.callers = append(z.callers, c)
 		}
 	}
-	n := len(z.callers) * z.x.d.Slots
+	n := len(z.callers) * z.x.d.Buckets
 	for _, p := range []*[]float64{
 		&z.baseMean[cost], &z.baseMean[level], &z.baseMean[mean], &z.share, &z.use, &z.baseW, &z.baseN, &z.baseY[cost], &z.baseY[level], &z.baseY[mean], &z.headW,
 	} {

@@ -10,7 +10,7 @@ import (
 // calls above a threshold does: of those, the head's share is what its share of all calls
 // makes it, unless they became more frequent.
 
-// tail is the calls of a method above one threshold, by slot.
+// tail is the calls of a method above one threshold, by bucket.
 type tail struct {
 	over     [2][]float64 // records above it
 	exposure [2][]float64 // records that could have been
@@ -24,13 +24,13 @@ const thresholds = 3
 // Near and Far are the factors below and above the cap of calls that cells count.
 const Near, Far = 0.25, 4
 
-// tails counts the records above the thresholds in the slots of both versions.
+// tails counts the records above the thresholds in the buckets of both versions.
 func (z *standard) tails(cells []Cell) []tail {
 	out := make([]tail, thresholds)
-	slots := z.x.d.Slots
+	buckets := z.x.d.Buckets
 	for k := range out {
 		for side := range out[k].over {
-			out[k].over[side], out[k].exposure[side] = make([]float64, slots), make([]float64, slots)
+			out[k].over[side], out[k].exposure[side] = make([]float64, buckets), make([]float64, buckets)
 		}
 	}
 	for i := range cells {
@@ -41,14 +41,14 @@ func (z *standard) tails(cells []Cell) []tail {
 		side := z.x.d.Instances[c.Instance].Side
 		for k, over := range [thresholds][2]float64{{c.Near, c.NearWeight}, {c.Over, c.OverWeight}, {c.Far, c.FarWeight}} {
 			t := &out[k]
-			t.over[side][c.Slot] += over[0]
+			t.over[side][c.Bucket] += over[0]
 			// Calls that were kept because they are slow are more than their share of
 			// records: they were looked for among so many more.
 			exposure := c.Records
 			if over[1] > 0 {
 				exposure = max(exposure, over[0]*c.Weight/over[1])
 			}
-			t.exposure[side][c.Slot] += exposure
+			t.exposure[side][c.Bucket] += exposure
 		}
 	}
 	return out

@@ -1,32 +1,32 @@
 package judge
 
 // Where the versions did not run at the same time, what dates and hours do to a method
-// is in the difference. Some of it can be seen: slots of one version differ by it. What
+// is in the difference. Some of it can be seen: buckets of one version differ by it. What
 // a whole day does cannot, and is taken for granted.
 const (
 	dayDiffers  = 0.010 // standard deviation of a method's logarithm between days
 	hourDiffers = 0.015 // between the hours before and after
 	// apartInflation is by how much more variances are inflated: what happens in one
-	// slot lasts into the next.
+	// bucket lasts into the next.
 	apartInflation = 2
-	// leastApart is the number of slots that tell what slots differ by. With a quarter
+	// leastApart is the number of buckets that tell what buckets differ by. With a quarter
 	// of an hour of trouble right at the beginning it is still the smaller part.
 	leastApart = 6
 )
 
 // timeVariance is the variance of the change that comes from the versions having run at
-// other times; false where too few slots were seen to tell.
+// other times; false where too few buckets were seen to tell.
 func (z *standard) timeVariance(g *grid, ratio, scale float64) (float64, bool) {
-	slots := z.x.d.Slots
+	buckets := z.x.d.Buckets
 	prior := dayDiffers
 	if z.x.d.Overlap == Sequential {
 		prior = hourDiffers
 	}
-	var head, headSlots, base, baseSlots, expected float64
-	for s := range slots {
+	var head, headBuckets, base, baseBuckets, expected float64
+	for s := range buckets {
 		var u, e, b float64
 		for i, in := range z.x.d.Instances {
-			at := i*slots + s
+			at := i*buckets + s
 			switch {
 			case in.Side == Head:
 				u += g.expected[at]
@@ -38,20 +38,20 @@ func (z *standard) timeVariance(g *grid, ratio, scale float64) (float64, bool) {
 		if u > 0 {
 			r := scale * (e - ratio*u)
 			head += r * r
-			headSlots++
+			headBuckets++
 			expected += u
 		}
 		if b != 0 {
 			base += b * b
-			baseSlots++
+			baseBuckets++
 		}
 	}
-	if headSlots < leastApart {
+	if headBuckets < leastApart {
 		return 0, false
 	}
-	head *= (headSlots + 1) / (headSlots - 1) // more, for want of degrees of freedom
-	if baseSlots > 1 {
-		base *= (baseSlots + 1) / (baseSlots - 1)
+	head *= (headBuckets + 1) / (headBuckets - 1) // more, for want of degrees of freedom
+	if baseBuckets > 1 {
+		base *= (baseBuckets + 1) / (baseBuckets - 1)
 	}
 	return prior*prior + (head+base)/(expected*expected), true
 }

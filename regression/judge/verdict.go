@@ -2,39 +2,39 @@ package judge
 
 import "math"
 
-// State says what an evaluation found out about a method.
-type State string
+// VerdictState says what an evaluation found out about a method.
+type VerdictState string
 
 const (
 	// Regressed: significantly more expensive, in enough evaluations in a row.
-	Regressed State = "regressed"
+	Regressed VerdictState = "regressed"
 	// Pending: significantly more expensive, in too few evaluations yet.
-	Pending State = "pending"
+	Pending VerdictState = "pending"
 	// Explained: more expensive, and raised callees are why.
-	Explained State = "explained"
+	Explained VerdictState = "explained"
 	// WithService: more expensive as the whole service is, which is reported.
-	WithService State = "with_whole_service"
+	WithService VerdictState = "with_whole_service"
 	// Moved: more expensive, and another method got cheaper by as much; who calls both
 	// pays the same.
-	Moved State = "moved"
+	Moved VerdictState = "moved"
 	// NotProven: nothing that could not be chance. Printed as ~.
-	NotProven State = "not_proven"
+	NotProven VerdictState = "not_proven"
 	// Undecided: the measured change is above 20% beyond its measurement error, and there
 	// are too few processes, or no other methods, to tell the version from its hosts.
-	Undecided State = "undecided"
+	Undecided VerdictState = "undecided"
 	// FewRecords: not enough measured calls on one side.
-	FewRecords State = "few_records"
-	// FewSlots: too few slots and instances to tell the size of chance.
-	FewSlots State = "few_slots"
+	FewRecords VerdictState = "few_records"
+	// FewBuckets: too few buckets and instances to tell the size of chance.
+	FewBuckets VerdictState = "few_slots"
 	// Elsewhere: judged by another metric.
-	Elsewhere State = "elsewhere"
+	Elsewhere VerdictState = "elsewhere"
 	// New and Gone: only one version has it, or none of its callers is in both.
-	New  State = "new"
-	Gone State = "gone"
+	New  VerdictState = "new"
+	Gone VerdictState = "gone"
 )
 
 // Judged reports whether the method was really compared.
-func (s State) Judged() bool {
+func (s VerdictState) Judged() bool {
 	switch s {
 	case Regressed, Pending, Explained, WithService, Moved, NotProven, Undecided:
 		return true
@@ -46,8 +46,8 @@ func (s State) Judged() bool {
 type Verdict struct {
 	Method string `json:"method"`
 	// Caller is who calls Method, of a pair; else empty.
-	Caller string `json:"caller,omitempty"`
-	State  State  `json:"state"`
+	Caller string       `json:"caller,omitempty"`
+	State  VerdictState `json:"state"`
 	// Reason says in one sentence what follows from what.
 	Reason string `json:"reason"`
 

@@ -15,25 +15,25 @@ const (
 	// mostWarmUp is the age from which an instance counts as warm whatever it does: what
 	// has not settled by then is no warm-up.
 	mostWarmUp = 30 * time.Minute
-	// leastSettled is the time that an instance's level must have stayed for, of two slots
+	// leastSettled is the time that an instance's level must have stayed for, of two buckets
 	// at least.
 	leastSettled = 3 * time.Minute
 	// Where a decline by declineThatMatters would not be known, an instance counts as
 	// warming up until waitForRecords.
 	declineThatMatters = 0.25
 	waitForRecords     = 3 * time.Minute
-	// settledBy is how much more expensive than later a settled slot may be, and settledZ
+	// settledBy is how much more expensive than later a settled bucket may be, and settledZ
 	// the standard errors from which a difference is known.
 	settledBy, settledZ = 0.01, 2
-	// slotsDiffer is the standard deviation of a level between slots that is assumed, as
-	// of slotsDifferDF differences; lasting is how much more it is over some slots than
+	// bucketsDiffer is the standard deviation of a level between buckets that is assumed, as
+	// of bucketsDifferDF differences; lasting is how much more it is over some buckets than
 	// neighbours differ by.
-	slotsDiffer   = 0.02
-	slotsDifferDF = 4
-	lasting       = 2.5
+	bucketsDiffer   = 0.02
+	bucketsDifferDF = 4
+	lasting         = 2.5
 	// goesOnBy is by how much a level must go on changing for its instance never to settle.
 	goesOnBy = 0.02
-	// leastAges are the slots of its first half hour in which that is asked.
+	// leastAges are the buckets of its first half hour in which that is asked.
 	leastAges = 3
 )
 
@@ -50,78 +50,78 @@ type WarmUp struct {
 	Due time.Time `json:"due"`
 }
 
-// learnWarmUp finds from which slot on each started instance counts. Its level in a slot
-// is compared with that in its later slots, method by method, so neither its host nor its
-// version has a part in it. It has settled where its level stayed for some slots, and
+// learnWarmUp finds from which bucket on each started instance counts. Its level in a bucket
+// is compared with that in its later buckets, method by method, so neither its host nor its
+// version has a part in it. It has settled where its level stayed for some buckets, and
 // for as long as what came before.
 func (x *index) learnWarmUp(z *standard) {
 	series := x.levels(z)
-	noise := slotNoise(series)
-	slots := x.d.Slots
+	noise := bucketNoise(series)
+	buckets := x.d.Buckets
 	var old [2][]life // seen from their start until they count as warm
 	for i, in := range x.d.Instances {
 		if in.Started.IsZero() {
 			continue
 		}
-		age := func(slot int) time.Duration {
-			return x.d.Begin.Add(x.d.Slot * time.Duration(slot)).Sub(in.Started)
+		age := func(bucket int) time.Duration {
+			return x.d.Begin.Add(x.d.Bucket * time.Duration(bucket)).Sub(in.Started)
 		}
 		first := 0
-		for first < slots && age(first) < 0 {
+		for first < buckets && age(first) < 0 {
 			first++
 		}
-		if first == slots {
-			continue // it starts in the last slot, or has not started
+		if first == buckets {
+			continue // it starts in the last bucket, or has not started
 		}
 		if age(first) >= mostWarmUp {
 			continue
 		}
 		from := first
-		for from < slots && age(from) < mostWarmUp && !series[i].settled(from, slots, x.leastSettled(), age(from), x.d.Slot, noise) {
+		for from < buckets && age(from) < mostWarmUp && !series[i].settled(from, buckets, x.leastSettled(), age(from), x.d.Bucket, noise) {
 			from++
 		}
-		if age(first) < x.d.Slot && age(series[i].end) > mostWarmUp {
+		if age(first) < x.d.Bucket && age(series[i].end) > mostWarmUp {
 			old[in.Side] = append(old[in.Side], life{&series[i], first})
 		}
-		for s := first; s < min(from, slots); s++ {
-			x.warm[i*slots+s] = false
+		for s := first; s < min(from, buckets); s++ {
+			x.warm[i*buckets+s] = false
 		}
-		if left := age(min(from, slots)); from > first {
+		if left := age(min(from, buckets)); from > first {
 			x.learned.Longest = max(x.learned.Longest, left)
 		}
-		if from == slots {
+		if from == buckets {
 			x.learned.Waiting[in.Side]++
-			due := x.d.Begin.Add(x.d.Slot * time.Duration(slots+x.leastSettled()))
+			due := x.d.Begin.Add(x.d.Bucket * time.Duration(buckets+x.leastSettled()))
 			if x.learned.Due.IsZero() || due.Before(x.learned.Due) {
 				x.learned.Due = due
 			}
 		}
 	}
 	for side := range old {
-		x.learned.Unsettled[side] = unsettled(old[side], int(mostWarmUp/x.d.Slot), x.leastSettled(), noise)
+		x.learned.Unsettled[side] = unsettled(old[side], int(mostWarmUp/x.d.Bucket), x.leastSettled(), noise)
 	}
 }
 
-// leastSettled in slots.
+// leastSettled in buckets.
 func (x *index) leastSettled() int {
-	return int(min(max(2, (leastSettled+x.d.Slot-1)/x.d.Slot), 3))
+	return int(min(max(2, (leastSettled+x.d.Bucket-1)/x.d.Bucket), 3))
 }
 
-// levelSeries are the levels of one instance: by slot and method, less what the base
+// levelSeries are the levels of one instance: by bucket and method, less what the base
 // expects there, with the records behind each.
 type levelSeries struct {
-	first, slots int                // that were seen
-	end          int                // after the last slot with a record
-	methods      [][]stats.Weighted // by method, by slot
+	first, buckets int                // that were seen
+	end            int                // after the last bucket with a record
+	methods        [][]stats.Weighted // by method, by bucket
 }
 
 // levels makes the series of the instances whose start is known.
 func (x *index) levels(z *standard) []levelSeries {
 	out := make([]levelSeries, len(x.d.Instances))
 	z.remove(nil)
-	d, slots := x.d, x.d.Slots
+	d, buckets := x.d, x.d.Buckets
 	for i := range out {
-		out[i].first, out[i].slots = slots, slots
+		out[i].first, out[i].buckets = buckets, buckets
 	}
 	for m := range x.d.Methods {
 		if !z.method(x.of(m)) {
@@ -132,10 +132,10 @@ func (x *index) levels(z *standard) []levelSeries {
 			if in.Started.IsZero() || d.Begin.Sub(in.Started) >= mostWarmUp {
 				continue
 			}
-			own := make([]stats.Weighted, slots)
+			own := make([]stats.Weighted, buckets)
 			any := false
 			for s := range own {
-				at := i*slots + s
+				at := i*buckets + s
 				if n := z.records[at]; n > 0 && g.expected[at] > 0 {
 					own[s] = stats.Weighted{Value: g.residual[at] / g.expected[at], Weight: n / (1 + n/saturation)}
 					any = true
@@ -150,9 +150,9 @@ func (x *index) levels(z *standard) []levelSeries {
 	return out
 }
 
-// settled reports whether an instance has settled by a slot.
-func (l *levelSeries) settled(slot, slots, least int, age, length time.Duration, noise float64) bool {
-	left := slots - slot
+// settled reports whether an instance has settled by a bucket.
+func (l *levelSeries) settled(bucket, buckets, least int, age, length time.Duration, noise float64) bool {
+	left := buckets - bucket
 	if left < least || time.Duration(left)*length < age {
 		return false
 	}
@@ -160,22 +160,22 @@ func (l *levelSeries) settled(slot, slots, least int, age, length time.Duration,
 		return false
 	}
 	// Few records do not show a decline: they are waited for.
-	if _, variance, ok := l.contrast(slot, slot+left/2, slots); age < waitForRecords && ok && settledZ*math.Sqrt(variance) > declineThatMatters {
+	if _, variance, ok := l.contrast(bucket, bucket+left/2, buckets); age < waitForRecords && ok && settledZ*math.Sqrt(variance) > declineThatMatters {
 		return false
 	}
-	// The slot against all later ones, and the first half of what is left against the
-	// second: a slow decline shows in no slot alone.
-	return !l.above(slot, slot+1, slots, noise) && !l.above(slot, slot+left/2, slots, noise)
+	// The bucket against all later ones, and the first half of what is left against the
+	// second: a slow decline shows in no bucket alone.
+	return !l.above(bucket, bucket+1, buckets, noise) && !l.above(bucket, bucket+left/2, buckets, noise)
 }
 
-// life is an instance from the slot in which it started.
+// life is an instance from the bucket in which it started.
 type life struct {
 	*levelSeries
 	from int
 }
 
 // unsettled counts the instances whose level changes all the time: however much is left
-// out of the first so many slots, the first half of what is left differs from the second,
+// out of the first so many buckets, the first half of what is left differs from the second,
 // in one direction. What all instances have in common must be known to.
 func unsettled(lives []life, most, least int, noise float64) int {
 	if most < leastAges {
@@ -223,7 +223,7 @@ func unsettled(lives []life, most, least int, noise float64) int {
 	return n
 }
 
-// above reports whether the slots in [from, middle) are known to be more expensive than
+// above reports whether the buckets in [from, middle) are known to be more expensive than
 // those in [middle, to).
 func (l *levelSeries) above(from, middle, to int, noise float64) bool {
 	value, variance, ok := l.contrast(from, middle, to)
@@ -231,7 +231,7 @@ func (l *levelSeries) above(from, middle, to int, noise float64) bool {
 	return ok && value > settledBy && value > settledZ*math.Sqrt(variance)
 }
 
-// contrast is how much more expensive the slots in [from, middle) are than those in
+// contrast is how much more expensive the buckets in [from, middle) are than those in
 // [middle, to), and the variance of that.
 func (l *levelSeries) contrast(from, middle, to int) (value, variance float64, ok bool) {
 	votes := make([]stats.Weighted, 0, len(l.methods))
@@ -248,13 +248,13 @@ func (l *levelSeries) contrast(from, middle, to int) (value, variance float64, o
 	return value, variance, true
 }
 
-// slotNoise is the variance of a level between slots, from neighbours in the second half
+// bucketNoise is the variance of a level between buckets, from neighbours in the second half
 // of what is known of each instance.
-func slotNoise(series []levelSeries) float64 {
-	sum, n := slotsDiffer*slotsDiffer*slotsDifferDF, float64(slotsDifferDF)
+func bucketNoise(series []levelSeries) float64 {
+	sum, n := bucketsDiffer*bucketsDiffer*bucketsDifferDF, float64(bucketsDifferDF)
 	for i := range series {
 		l := &series[i]
-		for s := l.slots - (l.slots-l.first)/2; s+1 < l.slots; s++ {
+		for s := l.buckets - (l.buckets-l.first)/2; s+1 < l.buckets; s++ {
 			if d, variance, ok := l.contrast(s, s+1, s+2); ok {
 				sum += lasting * max(0, d*d-variance) / 2
 				n++

@@ -30,7 +30,7 @@ const endpointsStat = "export.endpoints"
 // judgeMissing decides which missing calls are lost, and which may be in a warehouse that
 // was not read: those in missing batches of a process that may send to more collectors than
 // were read. A process that does not say to how many may do so if one collector was read.
-func (r *Report) judgeMissing(ctx context.Context, w *query.Warehouse, filter query.Filter, accounts []query.Account, once bool) error {
+func (r *Accounts) judgeMissing(ctx context.Context, w *query.Warehouse, filter query.Filter, accounts []query.Account, once bool) error {
 	if !w.InFiles() {
 		return nil // all collectors write to one dataset
 	}
@@ -144,7 +144,7 @@ const maxNamed = 3
 
 // notJudged says in words which calls may be in another collector's warehouse; empty if
 // there are none.
-func (r *Report) notJudged() string {
+func (r *Accounts) notJudged() string {
 	if r.Losses.NotJudgedCalls == 0 {
 		return ""
 	}

@@ -30,9 +30,9 @@ var sdkLosses = []string{
 // Check makes the report about the processes that were seen in the window that the
 // warehouse was opened with, and reads no other dates than those it touches. An
 // account that goes beyond them is made of what is between two of the process's rows.
-func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now time.Time) (*Report, error) {
+func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now time.Time) (*Accounts, error) {
 	window := w.Window
-	r := &Report{
+	r := &Accounts{
 		SchemaVersion: parquet.SchemaVersion, Generation: w.Snapshot.Generation, Files: len(w.Files),
 		Warehouses: []Warehouse{}, Services: []Service{}, Processes: []Process{}, Faults: []string{},
 		Losses: Losses{DeadProcess: []DeadProcess{}, DuplicateItems: []query.Duplicate{}, SDK: map[string]float64{}},
@@ -141,7 +141,7 @@ func Check(ctx context.Context, w *query.Warehouse, filter query.Filter, now tim
 }
 
 // leaveOut names the dates that keep no account of the rows of ours in them.
-func (r *Report) leaveOut(stocks []query.Stock, rolledUpTo, firstDate string) {
+func (r *Accounts) leaveOut(stocks []query.Stock, rolledUpTo, firstDate string) {
 	for _, s := range stocks {
 		if s.Rows > s.ForeignRows {
 			r.own = true
@@ -225,7 +225,7 @@ func freshness(f query.Freshness) (p99 *float64, note string) {
 }
 
 // Why returns in words why it is unknown whether it balances.
-func (r *Report) Why() string {
+func (r *Accounts) Why() string {
 	if missing := r.notJudged(); missing != "" {
 		return missing
 	}
@@ -233,7 +233,7 @@ func (r *Report) Why() string {
 }
 
 // whyNoAccount says in words why there are no accounts, or not of all dates.
-func (r *Report) whyNoAccount() string {
+func (r *Accounts) whyNoAccount() string {
 	if r.RolledUpTo != "" {
 		return "dates up to " + r.RolledUpTo + " are rolled up and keep no account"
 	}
@@ -242,7 +242,7 @@ func (r *Report) whyNoAccount() string {
 
 // LeftOut says in words which dates are not told of; empty if all that were looked at
 // are.
-func (r *Report) LeftOut() string {
+func (r *Accounts) LeftOut() string {
 	switch {
 	case r.RolledUpTo == "" || r.CouldNotTell && r.Losses.NotJudgedCalls == 0:
 		return ""
@@ -253,7 +253,7 @@ func (r *Report) LeftOut() string {
 }
 
 // judge says whether the account balances and what is wrong if not.
-func (r *Report) judge() {
+func (r *Accounts) judge() {
 	if n := r.Losses.LostInTransit; n > 0 {
 		r.Faults = append(r.Faults, fmt.Sprintf("%d calls were emitted and are not stored (lost_in_transit)", n))
 	}

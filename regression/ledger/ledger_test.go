@@ -33,7 +33,7 @@ func minutes(p *fixture.Process, n int, final bool) []methodspan.Item {
 	return items
 }
 
-func check(t *testing.T, root string, window query.Window, now time.Time) *Report {
+func check(t *testing.T, root string, window query.Window, now time.Time) *Accounts {
 	t.Helper()
 	w, err := query.Open(context.Background(), root, window)
 	if err != nil {

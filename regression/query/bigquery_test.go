@@ -50,11 +50,11 @@ func TestAnswersAreThoseOfFiles(t *testing.T) {
 	shop := query.Service{Namespace: "store", Name: "shop", Environment: "production"}
 	filter := query.Filter{Service: "shop", Environment: "production"}
 	compared := []query.Compared{
-		{Service: shop, Side: query.SideBase, Version: "1", Window: window, Slot: time.Minute},
-		{Service: shop, Side: query.SideHead, Version: "2", Window: window, Slot: time.Minute},
+		{Service: shop, Side: query.SideBase, Version: "1", Window: window, TimeBucket: time.Minute},
+		{Service: shop, Side: query.SideHead, Version: "2", Window: window, TimeBucket: time.Minute},
 	}
 	chosen := []query.MethodName{{Service: shop, Class: "shop/tax", Method: "Rate"}, {Service: query.Service{Namespace: "store", Name: "shop"}, Class: "a", Method: "B"}}
-	ask := query.Ask{Metric: query.CPU, Window: window, Slot: time.Minute, Filter: filter}
+	ask := query.Ask{Metric: query.CPU, Window: window, TimeBucket: time.Minute, Filter: filter}
 	wall := ask
 	wall.Metric, wall.Filter = query.Wall, query.Filter{}
 	sides := ask
@@ -89,7 +89,7 @@ func TestAnswersAreThoseOfFiles(t *testing.T) {
 		put("distribution", spread, err)
 		nothing, err := w.Distribution(ctx, wall, nil)
 		put("distribution of nothing", nothing, err)
-		cost := query.CostAsk{Window: window, Filter: filter, Slot: time.Minute, Group: []string{"service", "version"}}
+		cost := query.CostAsk{Window: window, Filter: filter, TimeBucket: time.Minute, Group: []string{"service", "version"}}
 		costs, err := w.Costs(ctx, cost)
 		put("costs", costs, err)
 		cost.Price = func(query.Place) float64 { return 0.5 }

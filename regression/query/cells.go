@@ -34,12 +34,12 @@ type Member struct {
 	Warm time.Time
 }
 
-// Cell is the sums over one method, caller, member and slot.
+// Cell is the sums over one method, caller, member and bucket.
 type Cell struct {
-	Full   string // class.method
-	Caller string // empty = unknown
-	Member int
-	Slot   int64
+	Full       string // class.method
+	Caller     string // empty = unknown
+	Member     int
+	TimeBucket int64
 
 	Class, Method, Signature string
 
@@ -80,11 +80,11 @@ func (w *Warehouse) Processes(ctx context.Context, base, head Compared) ([]Proce
 
 // Grid is how the time of a comparison is cut.
 type Grid struct {
-	Begin time.Time
-	Slot  time.Duration
-	// Daily puts the base's rows into the slots of the same time of day.
+	Begin      time.Time
+	TimeBucket time.Duration
+	// Daily puts the base's rows into the buckets of the same time of day.
 	Daily bool
-	// ByAge puts rows into the slots of the age of their process, slot 0 being the first of
+	// ByAge puts rows into the buckets of the age of their process, bucket 0 being the first of
 	// its life. Members must have a Start.
 	ByAge bool
 }
@@ -111,7 +111,7 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	}
 	args := serviceArgs(base.Service)
 	args["base_version"], args["head_version"] = base.Version, head.Version
-	args["begin_ns"], args["slot_ns"], args["daily"], args["by_age"] = nanos(grid.Begin), grid.Slot.Nanoseconds(), 0, 0
+	args["begin_ns"], args["slot_ns"], args["daily"], args["by_age"] = nanos(grid.Begin), grid.TimeBucket.Nanoseconds(), 0, 0
 	if grid.Daily {
 		args["daily"] = 1
 	}
@@ -126,7 +126,7 @@ func (w *Warehouse) Cells(ctx context.Context, metric Metric, base, head Compare
 	var out []Cell
 	var c, names Cell // what is read, and its method's
 	var method, what int64
-	columns := []any{&method, &what, &c.Caller, &c.Member, &c.Slot, into(&c.Full), into(&c.Class), into(&c.Method), into(&c.Signature),
+	columns := []any{&method, &what, &c.Caller, &c.Member, &c.TimeBucket, into(&c.Full), into(&c.Class), into(&c.Method), into(&c.Signature),
 		&c.Records, &c.Weight, &c.Sum, &c.Capped, &c.Log,
 		&c.Near, &c.NearWeight, &c.Over, &c.OverWeight, &c.Far, &c.FarWeight, &c.Calls, &c.TimedWall, &c.TimedCPU}
 	err = w.each(ctx, "cells", s, args, func(rows *sql.Rows) error {

@@ -257,7 +257,7 @@ func TestCountedHereAndTimedThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Close()
-		costs, err := w.Costs(t.Context(), CostAsk{Slot: time.Hour})
+		costs, err := w.Costs(t.Context(), CostAsk{TimeBucket: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,11 +42,11 @@ const maxGoroutineGroups = 100
 
 // CostAsk is what is asked of costs.
 type CostAsk struct {
-	Window Window
-	Filter Filter
-	Of     *Service // the only one of the filter that is asked for, but for its instances; nil = all
-	Slot   time.Duration
-	Group  []string // of GroupColumns
+	Window     Window
+	Filter     Filter
+	Of         *Service // the only one of the filter that is asked for, but for its instances; nil = all
+	TimeBucket time.Duration
+	Group      []string // of GroupColumns
 	// Metric is that of times; empty = CPU. Wall times have no dollars.
 	Metric Metric
 	// Owners says who owns a class; nil = nobody.
@@ -129,7 +129,7 @@ func (s scope) Grouped(column string) string {
 }
 
 func (w *Warehouse) costScope(ctx context.Context, a CostAsk) (scope, error) {
-	s := scope{metricColumns: columnsOf[cmp.Or(a.Metric, CPU)], Filter: a.Filter, Errors: true, Summed: a.Slot >= sumsFrom, Group: a.Group, Repriced: a.Price != nil, Owned: a.Owners != nil}
+	s := scope{metricColumns: columnsOf[cmp.Or(a.Metric, CPU)], Filter: a.Filter, Errors: true, Summed: a.TimeBucket >= sumsFrom, Group: a.Group, Repriced: a.Price != nil, Owned: a.Owners != nil}
 	if s.Repriced {
 		if err := w.reprice(ctx, a); err != nil {
 			return s, err
@@ -150,7 +150,7 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 		return nil, err
 	}
 	if s.dialect = w.dialect; !s.ByGoroutineGroup() { // rollups do not have it
-		if s.dialect, err = w.hourly(ctx, []Window{a.Window}, a.Slot); err != nil {
+		if s.dialect, err = w.hourly(ctx, []Window{a.Window}, a.TimeBucket); err != nil {
 			return nil, err
 		}
 	}
@@ -159,7 +159,7 @@ func (w *Warehouse) Costs(ctx context.Context, a CostAsk) (*Costs, error) {
 		s.Filter = Filter{}
 		maps.Copy(args, serviceArgs(*s.Of))
 	}
-	args["slot_ns"] = a.Slot.Nanoseconds()
+	args["slot_ns"] = a.TimeBucket.Nanoseconds()
 	out := &Costs{}
 	err = w.each(ctx, "cost", s, args, func(rows *sql.Rows) error {
 		var what, caller string

@@ -254,7 +254,7 @@ func (s scope) Sent() string {
 	return s.Rows()
 }
 
-// sumsFrom is the shortest slot for which rows are added up before they are weighed. There
+// sumsFrom is the shortest bucket for which rows are added up before they are weighed. There
 // are nearly as many sums of shorter ones as rows, and sums are wider.
 var sumsFrom = time.Hour
 

@@ -41,11 +41,11 @@ func (w *Warehouse) History(ctx context.Context, a Ask, bucket time.Duration, ch
 		return nil, err
 	}
 	args := filterArgs(a.Window, a.Filter)
-	args["bucket_ns"], args["slot_ns"] = bucket.Nanoseconds(), a.Slot.Nanoseconds()
+	args["bucket_ns"], args["slot_ns"] = bucket.Nanoseconds(), a.TimeBucket.Nanoseconds()
 	s := a.scope()
-	windows, slots := a.pieces()
+	windows, timeBuckets := a.pieces()
 	var err error
-	if s.dialect, err = w.hourly(ctx, windows, append(slots, bucket)...); err != nil {
+	if s.dialect, err = w.hourly(ctx, windows, append(timeBuckets, bucket)...); err != nil {
 		return nil, err
 	}
 	var out []Point

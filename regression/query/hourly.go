@@ -12,12 +12,12 @@ import (
 
 // hourly has statements read sums by hour in the place of rows, for dates whose sums
 // maintenance keeps next to them: they are a small part of the rows and say the same about
-// whole hours. A statement may if its slots are of whole hours. Dates with an hour that
+// whole hours. A statement may if its buckets are of whole hours. Dates with an hour that
 // one of its windows or that of the warehouse cuts are read row by row, and so is what came
 // after the sums were made.
-func (w *Warehouse) hourly(ctx context.Context, windows []Window, slots ...time.Duration) (dialect, error) {
+func (w *Warehouse) hourly(ctx context.Context, windows []Window, timeBuckets ...time.Duration) (dialect, error) {
 	d, err := w.weighing(ctx)
-	if err != nil || slices.ContainsFunc(slots, func(d time.Duration) bool { return d < time.Hour || d%time.Hour != 0 }) {
+	if err != nil || slices.ContainsFunc(timeBuckets, func(d time.Duration) bool { return d < time.Hour || d%time.Hour != 0 }) {
 		return d, err
 	}
 	whole := slices.DeleteFunc(slices.Clone(w.sums), func(s parquet.Sums) bool {

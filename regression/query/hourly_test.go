@@ -57,7 +57,7 @@ func lakesWithSums(t *testing.T) map[string]string {
 }
 
 // Statements about whole hours say the same of rollups as of the rows, down to
-// the squares that standard errors are made of; and where windows cut hours or slots are
+// the squares that standard errors are made of; and where windows cut hours or buckets are
 // none of whole hours they read rows.
 func TestSumsBesideRowsSayWhatRowsSay(t *testing.T) {
 	day := fixture.Start.UTC().Truncate(24 * time.Hour)
@@ -70,14 +70,14 @@ func TestSumsBesideRowsSayWhatRowsSay(t *testing.T) {
 			t.Fatalf("%s: rollups of %d dates", name, len(w.sums))
 		}
 		sums := w.sums
-		for _, slot := range []time.Duration{time.Hour, 25 * time.Hour, 90 * time.Minute} {
+		for _, timeBucket := range []time.Duration{time.Hour, 25 * time.Hour, 90 * time.Minute} {
 			for _, window := range []Window{{}, {day.Add(5 * time.Hour), day.Add(31 * time.Hour)}, {day.Add(3*time.Hour + 17*time.Minute + 13*time.Second), day.Add(26*time.Hour + 40*time.Second)}} {
-				where := fmt.Sprintf("%s, slots of %v, window from %v", name, slot, window.From)
+				where := fmt.Sprintf("%s, slots of %v, window from %v", name, timeBucket, window.From)
 				for _, m := range []Metric{CPU, Wall} {
 					w.sums = sums
-					summed, bins := everySum(t, w, m, window, slot), everyBin(t, w, window)
+					summed, bins := everySum(t, w, m, window, timeBucket), everyBin(t, w, window)
 					w.sums = nil
-					nearlySame(t, where+", "+string(m), summed, everySum(t, w, m, window, slot))
+					nearlySame(t, where+", "+string(m), summed, everySum(t, w, m, window, timeBucket))
 					nearlySame(t, where, bins, everyBin(t, w, window))
 				}
 			}
@@ -87,9 +87,9 @@ func TestSumsBesideRowsSayWhatRowsSay(t *testing.T) {
 		if err != nil || !d.Hourly || d.Finer {
 			t.Errorf("%s: %+v, %v: want all dates read by hour", name, d, err)
 		}
-		for _, slots := range [][]time.Duration{{90 * time.Minute}, {time.Hour, time.Minute}, {0}} {
-			if d, err := w.hourly(t.Context(), []Window{{}}, slots...); err != nil || d.Hourly {
-				t.Errorf("%s: slots of %v: %+v, %v: want rows", name, slots, d, err)
+		for _, timeBuckets := range [][]time.Duration{{90 * time.Minute}, {time.Hour, time.Minute}, {0}} {
+			if d, err := w.hourly(t.Context(), []Window{{}}, timeBuckets...); err != nil || d.Hourly {
+				t.Errorf("%s: slots of %v: %+v, %v: want rows", name, timeBuckets, d, err)
 			}
 		}
 		wholeVersions(t, w, sums)
@@ -110,7 +110,7 @@ func wholeVersions(t *testing.T, w *Warehouse, sums []parquet.Sums) {
 			t.Fatal(err)
 		}
 		for rows.Next() {
-			c := Compared{Side: SideBase, Slot: time.Hour, Whole: whole}
+			c := Compared{Side: SideBase, TimeBucket: time.Hour, Whole: whole}
 			var first, last int64
 			if err := rows.Scan(into(&c.Namespace), into(&c.Name), into(&c.Environment), &c.Version, &first, &last); err != nil {
 				t.Fatal(err)
@@ -138,10 +138,10 @@ func wholeVersions(t *testing.T, w *Warehouse, sums []parquet.Sums) {
 			}
 			return out
 		}
-		windows, slots := ask.pieces()
+		windows, timeBuckets := ask.pieces()
 		w.sums = sums
 		summed := said()
-		d, err := w.hourly(t.Context(), windows, slots...)
+		d, err := w.hourly(t.Context(), windows, timeBuckets...)
 		cut := map[string]bool{}
 		for _, s := range sums {
 			for _, c := range ask.Compared {
@@ -265,7 +265,7 @@ func TestLateRowsAndDamageBesideSums(t *testing.T) {
 		}
 		defer w.Close()
 		count := func() (n float64) {
-			costs, err := w.Costs(t.Context(), CostAsk{Slot: time.Hour})
+			costs, err := w.Costs(t.Context(), CostAsk{TimeBucket: time.Hour})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -407,7 +407,7 @@ func TestInstancesAreCountedInSums(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			costs, err := w.Costs(t.Context(), CostAsk{Slot: time.Hour, Group: []string{"service"}})
+			costs, err := w.Costs(t.Context(), CostAsk{TimeBucket: time.Hour, Group: []string{"service"}})
 			if err != nil || len(costs.Groups) != 1 || costs.Groups[0].Instances != int64(len(instances)) {
 				t.Errorf("%s of instances %q: %+v, %v", name, instances, costs.Groups, err)
 			}

@@ -20,7 +20,7 @@ const (
 // of the cells, not for the sampled ones.
 type Sums struct {
 	Records  int64 // measured calls behind the figures
-	Clusters int64 // instance x slot with such records
+	Clusters int64 // instance x bucket with such records
 
 	N, X, SelfX float64
 	NN, NX, XX  float64 // sums over clusters of products
@@ -48,10 +48,10 @@ type Profile struct {
 // Compared is one of the two deployments that are compared in a service.
 type Compared struct {
 	Service
-	Side    Side
-	Version string
-	Window  Window
-	Slot    time.Duration // the length of a cluster
+	Side       Side
+	Version    string
+	Window     Window
+	TimeBucket time.Duration // the length of a cluster
 	// Whole: no row of the version in the window of the warehouse started outside of Window.
 	Whole bool
 }
@@ -61,42 +61,42 @@ type Ask struct {
 	Metric Metric
 	Filter Filter
 	// Compared are the deployments to measure. Empty means all rows of Window, in
-	// clusters of length Slot.
+	// clusters of length Bucket.
 	Compared []Compared
 	// WarmUp is the time from the start of its process, or from its first row where the
 	// start is unknown, in which rows of Compared are left out.
-	WarmUp time.Duration
-	Window Window
-	Slot   time.Duration
+	WarmUp     time.Duration
+	Window     Window
+	TimeBucket time.Duration
 }
 
 func (a Ask) scope() scope {
 	sides := len(a.Compared) > 0
-	return scope{metricColumns: columnsOf[a.Metric], Filter: a.Filter, Sides: sides, WarmUp: sides && a.WarmUp > 0, Summed: a.shortestSlot() >= sumsFrom}
+	return scope{metricColumns: columnsOf[a.Metric], Filter: a.Filter, Sides: sides, WarmUp: sides && a.WarmUp > 0, Summed: a.shortestTimeBucket() >= sumsFrom}
 }
 
-func (a Ask) shortestSlot() time.Duration {
-	_, slots := a.pieces()
-	return slices.Min(slots)
+func (a Ask) shortestTimeBucket() time.Duration {
+	_, timeBuckets := a.pieces()
+	return slices.Min(timeBuckets)
 }
 
-// pieces are the windows that leave out rows, and the slots that these are distinguished by.
-func (a Ask) pieces() (windows []Window, slots []time.Duration) {
+// pieces are the windows that leave out rows, and the buckets that these are distinguished by.
+func (a Ask) pieces() (windows []Window, timeBuckets []time.Duration) {
 	for _, c := range a.Compared {
-		slots = append(slots, c.Slot)
+		timeBuckets = append(timeBuckets, c.TimeBucket)
 		if !c.Whole {
 			windows = append(windows, c.Window)
 		}
 	}
 	if len(a.Compared) == 0 {
-		return []Window{a.Window}, []time.Duration{a.Slot}
+		return []Window{a.Window}, []time.Duration{a.TimeBucket}
 	}
-	return windows, slots
+	return windows, timeBuckets
 }
 
 func (a Ask) args() map[string]any {
 	args := filterArgs(a.Window, a.Filter)
-	if len(a.Compared) > 0 { // each has its own window and slot
+	if len(a.Compared) > 0 { // each has its own window and bucket
 		delete(args, "from_ns")
 		delete(args, "to_ns")
 		if a.WarmUp > 0 {
@@ -104,7 +104,7 @@ func (a Ask) args() map[string]any {
 		}
 		return args
 	}
-	args["slot_ns"] = a.Slot.Nanoseconds()
+	args["slot_ns"] = a.TimeBucket.Nanoseconds()
 	return args
 }
 
@@ -116,7 +116,7 @@ func (w *Warehouse) prepare(ctx context.Context, compared []Compared) error {
 	g := smallTable{columns: append(texts("service_namespace", "service", "environment", "version", "side"), longs("from_ns", "to_ns", "slot_ns")...)}
 	for _, c := range compared {
 		from, to := c.Window.nanos()
-		g.rows = append(g.rows, []any{orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), c.Version, string(c.Side), from, to, c.Slot.Nanoseconds()})
+		g.rows = append(g.rows, []any{orNull(c.Namespace), orNull(c.Name), orNull(c.Environment), c.Version, string(c.Side), from, to, c.TimeBucket.Nanoseconds()})
 	}
 	return w.give(ctx, "compared", g)
 }
@@ -138,8 +138,8 @@ func (w *Warehouse) Profiles(ctx context.Context, a Ask) (methods []Profile, edg
 	}
 	s := a.scope()
 	if s.dialect = w.dialect; !s.WarmUp { // which ends within hours
-		windows, slots := a.pieces()
-		if s.dialect, err = w.hourly(ctx, windows, slots...); err != nil {
+		windows, timeBuckets := a.pieces()
+		if s.dialect, err = w.hourly(ctx, windows, timeBuckets...); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -121,7 +121,7 @@ func askMore(t *testing.T, root string) answers {
 	}
 	owner := func(c Class) string { return "team of " + c.Class }
 	for _, group := range [][]string{{"owner"}, {"service", "version"}, {"class", "method"}} {
-		costs, err := w.Costs(ctx, CostAsk{Slot: time.Hour, Group: group, Owners: owner, Price: place})
+		costs, err := w.Costs(ctx, CostAsk{TimeBucket: time.Hour, Group: group, Owners: owner, Price: place})
 		must(err)
 		for _, g := range costs.Groups {
 			a.add(fmt.Sprintf("group %v %+v n", group, g.Group), g.N)
@@ -135,7 +135,7 @@ func askMore(t *testing.T, root string) answers {
 			a.add(fmt.Sprintf("owned %v %s %s usd self usd", group, m.Owner, m.Full), m.SelfUSD)
 		}
 	}
-	wall, err := w.Costs(ctx, CostAsk{Slot: time.Hour, Metric: Wall})
+	wall, err := w.Costs(ctx, CostAsk{TimeBucket: time.Hour, Metric: Wall})
 	must(err)
 	for _, m := range wall.Methods {
 		a.add(fmt.Sprintf("wall %v %s n", m.Version, m.Full), m.N)
@@ -166,13 +166,13 @@ func askMore(t *testing.T, root string) answers {
 		a.add(fmt.Sprintf("members %s cpu", p.Side), float64(p.CPUMeasured))
 		members = append(members, Member{Process: p})
 	}
-	grid := Grid{Begin: fixture.Start.Truncate(24 * time.Hour), Slot: time.Hour}
+	grid := Grid{Begin: fixture.Start.Truncate(24 * time.Hour), TimeBucket: time.Hour}
 	var chosen []MethodName
 	for _, metric := range []Metric{CPU, Wall} {
 		cells, err := w.Cells(ctx, metric, compared[0], compared[1], members, grid)
 		must(err)
 		for _, c := range cells {
-			name := fmt.Sprintf("cell %s %s %q %d ", metric, c.Full, c.Caller, c.Slot)
+			name := fmt.Sprintf("cell %s %s %q %d ", metric, c.Full, c.Caller, c.TimeBucket)
 			a.add(name+"records", c.Records)
 			a.add(name+"weight", c.Weight)
 			a.add(name+"sum", c.Sum)
@@ -186,7 +186,7 @@ func askMore(t *testing.T, root string) answers {
 				chosen = append(chosen, m)
 			}
 		}
-		points, err := w.History(ctx, Ask{Metric: metric, Slot: time.Hour}, time.Hour, chosen)
+		points, err := w.History(ctx, Ask{Metric: metric, TimeBucket: time.Hour}, time.Hour, chosen)
 		must(err)
 		for _, p := range points {
 			name := fmt.Sprintf("history %s %s.%s %s %s ", metric, p.Class, p.Method, p.Version, p.At.Format(time.RFC3339))
@@ -201,7 +201,7 @@ func askMore(t *testing.T, root string) answers {
 
 func comparedVersions(s Service) [2]Compared {
 	return [2]Compared{
-		{Service: s, Side: SideBase, Version: "1", Slot: time.Hour}, {Service: s, Side: SideHead, Version: "2", Slot: time.Hour},
+		{Service: s, Side: SideBase, Version: "1", TimeBucket: time.Hour}, {Service: s, Side: SideHead, Version: "2", TimeBucket: time.Hour},
 	}
 }
 
@@ -275,7 +275,7 @@ func distributionOf(t *testing.T, root string) map[string][]Share {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	costs, err := w.Costs(ctx, CostAsk{Slot: time.Hour})
+	costs, err := w.Costs(ctx, CostAsk{TimeBucket: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

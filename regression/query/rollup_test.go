@@ -19,7 +19,7 @@ import (
 )
 
 // maintain runs maintenance at a given time.
-func maintain(t *testing.T, root string, now time.Time, p lake.Policy) *lake.Report {
+func maintain(t *testing.T, root string, now time.Time, p lake.Policy) *lake.Result {
 	t.Helper()
 	if p.MaxFiles == 0 {
 		p.MaxFiles = lake.DefaultMaxFiles
@@ -48,7 +48,7 @@ func ask(t *testing.T, root string) answers {
 	defer w.Close()
 	a := answers{}
 	for _, metric := range []Metric{CPU, Wall} {
-		profiles, edges, err := w.Profiles(ctx, Ask{Metric: metric, Slot: time.Hour})
+		profiles, edges, err := w.Profiles(ctx, Ask{Metric: metric, TimeBucket: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func ask(t *testing.T, root string) answers {
 			t.Fatal(err)
 		}
 	}
-	costs, err := w.Costs(ctx, CostAsk{Slot: time.Hour})
+	costs, err := w.Costs(ctx, CostAsk{TimeBucket: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,7 @@ func TestInstancesWherePartWasAddedUp(t *testing.T) {
 			got["bill of "+b.Name] = b.Instances
 		}
 		for _, group := range []string{"service", "environment"} {
-			costs, err := w.Costs(t.Context(), CostAsk{Slot: time.Hour, Group: []string{group}})
+			costs, err := w.Costs(t.Context(), CostAsk{TimeBucket: time.Hour, Group: []string{group}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -39,14 +39,14 @@ func statements(t *testing.T) map[string]string {
 		out[name] = strings.TrimSpace(text) + "\n"
 	}
 	for _, metric := range []Metric{CPU, Wall} {
-		slot := map[Metric]time.Duration{CPU: sumsFrom, Wall: time.Minute}[metric] // summed and not
+		timeBucket := map[Metric]time.Duration{CPU: sumsFrom, Wall: time.Minute}[metric] // summed and not
 		for _, template := range []string{"profile", "history", "distribution"} {
-			add(template+"_"+string(metric), template, Ask{Metric: metric, Slot: slot}.scope())
+			add(template+"_"+string(metric), template, Ask{Metric: metric, TimeBucket: timeBucket}.scope())
 		}
 		add("cells_"+string(metric), "cells", scope{metricColumns: columnsOf[metric], Of: compared})
 		add("days_"+string(metric), "days", scope{metricColumns: columnsOf[metric]})
-		add("profile_sides_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{Slot: slot}}}.scope())
-		add("profile_warm_up_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{Slot: slot}}, WarmUp: time.Minute}.scope())
+		add("profile_sides_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{TimeBucket: timeBucket}}}.scope())
+		add("profile_warm_up_"+string(metric), "profile", Ask{Metric: metric, Compared: []Compared{{TimeBucket: timeBucket}}, WarmUp: time.Minute}.scope())
 	}
 	add("members", "members", scope{Of: compared})
 	for _, template := range []string{"services", "places", "priced", "classes", "percentiles", "tails", "runs", "sampling", "processes", "last_stats", "measured_above_counted", "duplicates", "stock", "extent", "pending", "observed", "assumed", "merged", "view_of_method_cost"} {

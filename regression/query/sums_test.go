@@ -40,15 +40,15 @@ func lakesOfRandomRows(t *testing.T, seed uint64) map[string]string {
 	return map[string]string{"raw": fixture.Write(t, items), "part of it added up": together(t, roots)}
 }
 
-// addedUpFrom has rows added up for slots of that length and longer ones.
-func addedUpFrom(t *testing.T, slot time.Duration) {
+// addedUpFrom has rows added up for buckets of that length and longer ones.
+func addedUpFrom(t *testing.T, timeBucket time.Duration) {
 	before := sumsFrom
-	sumsFrom = slot
+	sumsFrom = timeBucket
 	t.Cleanup(func() { sumsFrom = before })
 }
 
 // Statements say the same whether they weigh rows or sums of them, and it is what the
-// weighed rows add up to, whatever slots and windows cut hours and minutes in pieces.
+// weighed rows add up to, whatever buckets and windows cut hours and minutes in pieces.
 func TestSumsAreThoseOfWeighedRows(t *testing.T) {
 	day := fixture.Start.UTC().Truncate(24 * time.Hour)
 	for name, root := range lakesOfRandomRows(t, 21) {
@@ -56,16 +56,16 @@ func TestSumsAreThoseOfWeighedRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, slot := range []time.Duration{7 * time.Minute, time.Hour, 25 * time.Hour} {
+		for _, timeBucket := range []time.Duration{7 * time.Minute, time.Hour, 25 * time.Hour} {
 			for _, window := range []Window{{}, {day.Add(3*time.Hour + 17*time.Minute + 13*time.Second), day.Add(26*time.Hour + 40*time.Second)}} {
-				where := fmt.Sprintf("%s, slots of %v, window from %v", name, slot, window.From)
+				where := fmt.Sprintf("%s, slots of %v, window from %v", name, timeBucket, window.From)
 				from, to := window.nanos()
 				for _, m := range []Metric{CPU, Wall} {
 					addedUpFrom(t, 0)
-					compareSums(t, w, where, m, window, slot, from, to)
-					summed := everySum(t, w, m, window, slot)
+					compareSums(t, w, where, m, window, timeBucket, from, to)
+					summed := everySum(t, w, m, window, timeBucket)
 					addedUpFrom(t, math.MaxInt64)
-					sameSums(t, where+", "+string(m), summed, everySum(t, w, m, window, slot))
+					sameSums(t, where+", "+string(m), summed, everySum(t, w, m, window, timeBucket))
 				}
 			}
 		}
@@ -76,7 +76,7 @@ func TestSumsAreThoseOfWeighedRows(t *testing.T) {
 }
 
 // everySum is all that the statements say that may add rows up.
-func everySum(t *testing.T, w *Warehouse, m Metric, window Window, slot time.Duration) map[string][]float64 {
+func everySum(t *testing.T, w *Warehouse, m Metric, window Window, timeBucket time.Duration) map[string][]float64 {
 	t.Helper()
 	out := map[string][]float64{}
 	add := func(values []float64, key ...any) { out[fmt.Sprintf("%q", key)] = values }
@@ -94,13 +94,13 @@ func everySum(t *testing.T, w *Warehouse, m Metric, window Window, slot time.Dur
 			add([]float64{e.N, e.X}, what, "edge", e.Service, e.Side, e.Caller, e.Callee)
 		}
 	}
-	profile("all", Ask{Metric: m, Window: window, Slot: slot})
+	profile("all", Ask{Metric: m, Window: window, TimeBucket: timeBucket})
 	shop := Service{Namespace: "store", Name: "shop", Environment: "prod"}
 	profile("sides", Ask{Metric: m, Compared: []Compared{
-		{Service: shop, Side: SideBase, Version: "1", Window: window, Slot: slot},
-		{Service: shop, Side: SideHead, Version: "2", Window: window, Slot: slot},
+		{Service: shop, Side: SideBase, Version: "1", Window: window, TimeBucket: timeBucket},
+		{Service: shop, Side: SideHead, Version: "2", Window: window, TimeBucket: timeBucket},
 	}})
-	costs, err := w.Costs(t.Context(), CostAsk{Window: window, Slot: slot, Group: []string{"service", "version"}})
+	costs, err := w.Costs(t.Context(), CostAsk{Window: window, TimeBucket: timeBucket, Group: []string{"service", "version"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,14 +116,14 @@ func everySum(t *testing.T, w *Warehouse, m Metric, window Window, slot time.Dur
 		add([]float64{e.Calls, e.N, e.X, e.USD}, "cost edge", e.Service, e.Version, e.Caller, e.Callee)
 	}
 	chosen := []MethodName{{Service: shop, Class: "cart.Cart", Method: "Add"}, {Service: shop, Method: "Total"}}
-	points, err := w.History(t.Context(), Ask{Metric: m, Window: window, Slot: slot}, 3*slot, chosen)
+	points, err := w.History(t.Context(), Ask{Metric: m, Window: window, TimeBucket: timeBucket}, 3*timeBucket, chosen)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range points {
 		add([]float64{p.Calls, float64(p.Records), float64(p.Clusters), p.N, p.X, p.NN, p.NX, p.XX}, "history", p.MethodName, p.Version, p.At)
 	}
-	shares, err := w.Distribution(t.Context(), Ask{Metric: m, Window: window, Slot: slot}, chosen)
+	shares, err := w.Distribution(t.Context(), Ask{Metric: m, Window: window, TimeBucket: timeBucket}, chosen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func everySum(t *testing.T, w *Warehouse, m Metric, window Window, slot time.Dur
 	return out
 }
 
-func compareSums(t *testing.T, w *Warehouse, where string, m Metric, window Window, slot time.Duration, from, to int64) {
+func compareSums(t *testing.T, w *Warehouse, where string, m Metric, window Window, timeBucket time.Duration, from, to int64) {
 	t.Helper()
 	c := columnsOf[m]
 	found := sumsByQuery(t, w, fmt.Sprintf(`
@@ -151,8 +151,8 @@ func compareSums(t *testing.T, w *Warehouse, where string, m Metric, window Wind
 			WHERE measured > 0 AND w_wall IS NOT NULL AND start_ns >= %[5]d AND start_ns < %[6]d
 			GROUP BY service_namespace, service, environment, version, name, instance, start_ns - MOD(start_ns, %[7]d)
 		)
-		GROUP BY key`, fullName, c.Measured, c.Weight, c.Value, from, to, slot.Nanoseconds()))
-	profiles, _, err := w.Profiles(t.Context(), Ask{Metric: m, Window: window, Slot: slot})
+		GROUP BY key`, fullName, c.Measured, c.Weight, c.Value, from, to, timeBucket.Nanoseconds()))
+	profiles, _, err := w.Profiles(t.Context(), Ask{Metric: m, Window: window, TimeBucket: timeBucket})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func compareSums(t *testing.T, w *Warehouse, where string, m Metric, window Wind
 		FROM method_cost
 		WHERE kind IN ('call', 'counts', 'aggregate') AND start_ns >= %d AND start_ns < %d
 		GROUP BY key`, fullName, from, to))
-	costs, err := w.Costs(t.Context(), CostAsk{Window: window, Slot: slot})
+	costs, err := w.Costs(t.Context(), CostAsk{Window: window, TimeBucket: timeBucket})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func TestWindowDoesNotChangeWeights(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Close()
-		profiles, _, err := w.Profiles(context.Background(), Ask{Metric: CPU, Window: window, Slot: time.Minute})
+		profiles, _, err := w.Profiles(context.Background(), Ask{Metric: CPU, Window: window, TimeBucket: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/regression/fixture"
 )
 
-// Rows that began before the end of their process's warm-up are left out, in slots of rows
+// Rows that began before the end of their process's warm-up are left out, in buckets of rows
 // and of sums. Where the start of a process is unknown its first row in the window counts.
 func TestWarmUpIsLeftOut(t *testing.T) {
 	const warmUp = 3 * time.Minute
@@ -55,17 +55,17 @@ func TestWarmUpIsLeftOut(t *testing.T) {
 				}
 			}
 		}
-		for _, slot := range []time.Duration{time.Minute, time.Hour} {
+		for _, timeBucket := range []time.Duration{time.Minute, time.Hour} {
 			window := Window{From: from, To: fixture.Start.Add(time.Hour)}
 			profiles, _, err := w.Profiles(t.Context(), Ask{Metric: CPU, WarmUp: warmUp, Compared: []Compared{
-				{Service: shop, Side: SideBase, Version: "1", Window: window, Slot: slot},
-				{Service: shop, Side: SideHead, Version: "2", Window: window, Slot: slot},
+				{Service: shop, Side: SideBase, Version: "1", Window: window, TimeBucket: timeBucket},
+				{Service: shop, Side: SideHead, Version: "2", Window: window, TimeBucket: timeBucket},
 			}})
 			if err != nil || len(profiles) != len(want) || len(want) != 8 {
 				t.Fatal(len(profiles), len(want), err)
 			}
 			for _, p := range profiles {
-				where := fmt.Sprintf("from %v in slots of %v, version %s: %s", from, slot, p.Version, p.Full)
+				where := fmt.Sprintf("from %v in slots of %v, version %s: %s", from, timeBucket, p.Version, p.Full)
 				if sum := want[p.Version+" "+p.Full]; float64(p.Records) != sum.n || math.Abs(p.N-sum.n) > 1e-6 || math.Abs(p.X-sum.x) > 1e-6*sum.x {
 					t.Errorf("%s: %d records, %v calls, %v ns: want %+v", where, p.Records, p.N, p.X, sum)
 				}

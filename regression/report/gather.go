@@ -105,7 +105,7 @@ func (r *Report) gather(ctx context.Context, w *query.Warehouse, o Options) erro
 	var edges []query.Edge
 	if metric == query.CPU { // the costs hold them
 		edges = ofAllVersions(costs.Edges)
-	} else if _, edges, err = w.Profiles(ctx, query.Ask{Metric: metric, Window: w.Window, Filter: o.Filter, Slot: time.Hour}); err != nil {
+	} else if _, edges, err = w.Profiles(ctx, query.Ask{Metric: metric, Window: w.Window, Filter: o.Filter, TimeBucket: time.Hour}); err != nil {
 		return err
 	}
 	r.Trees, r.TreesLeft = trees(edges, o.Top)
@@ -134,7 +134,7 @@ func ofAllVersions(costs []query.CostEdge) (edges []query.Edge) {
 }
 
 // rank takes over the costs, the most expensive first.
-func (r *Report) rank(costs *cost.Report) {
+func (r *Report) rank(costs *cost.Table) {
 	var notes []string
 	for i := range costs.Services {
 		s := &costs.Services[i]
@@ -261,7 +261,7 @@ func (r *Report) lookClosely(ctx context.Context, w *query.Warehouse, o Options,
 		return nil
 	}
 	bucket := bucketFor(seen(runs))
-	ask := query.Ask{Metric: metric, Window: w.Window, Filter: o.Filter, Slot: max(bucket/6, time.Second)}
+	ask := query.Ask{Metric: metric, Window: w.Window, Filter: o.Filter, TimeBucket: max(bucket/6, time.Second)}
 	points, err := w.History(ctx, ask, bucket, chosen)
 	if err != nil {
 		return err

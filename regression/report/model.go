@@ -36,12 +36,12 @@ type Report struct {
 	Compared     []Compared `json:"compared"`
 	ComparedLeft int        `json:"compared_left_out,omitempty"`
 	// Untold says of services why versions of them were not compared.
-	Untold     []string       `json:"not_compared,omitempty"`
-	UntoldLeft int            `json:"not_compared_left_out,omitempty"` // services
-	Methods    []Method       `json:"methods"`
-	Trees      []Tree         `json:"trees"`
-	TreesLeft  int            `json:"trees_left_out,omitempty"`
-	Health     *ledger.Report `json:"health"` // the page has its services up to the bound
+	Untold     []string         `json:"not_compared,omitempty"`
+	UntoldLeft int              `json:"not_compared_left_out,omitempty"` // services
+	Methods    []Method         `json:"methods"`
+	Trees      []Tree           `json:"trees"`
+	TreesLeft  int              `json:"trees_left_out,omitempty"`
+	Health     *ledger.Accounts `json:"health"` // the page has its services up to the bound
 
 	zone *time.Location
 	top  int

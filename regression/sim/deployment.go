@@ -27,12 +27,12 @@ type Plan struct {
 type Deployment struct {
 	judge.Deployment
 	Truth []Method
-	// Totals are by method, side and slot, of all records, warm or not.
+	// Totals are by method, side and bucket, of all records, warm or not.
 	Totals [][2][Looks]Total
-	// Samples are the logarithms of some records by method, side and slot.
+	// Samples are the logarithms of some records by method, side and bucket.
 	Samples [][2][Looks][]float32
 
-	before      int // slots before the head's first
+	before      int // buckets before the head's first
 	headMinutes float64
 	days        [judgedDays]float64 // what dates do to all methods, the head's last
 }
@@ -41,7 +41,7 @@ type Deployment struct {
 type Total struct{ Records, Sum, Squares float64 }
 
 // sampled is the number of records that are drawn for tests which need records,
-// by side and slot, on average.
+// by side and bucket, on average.
 const sampled = 500
 
 // Draw draws a deployment, using the memory of reuse if that is not nil.
@@ -54,7 +54,7 @@ func Draw(p Plan, seed, run uint64, reuse *Deployment) *Deployment {
 	instances := rollout(r)
 	d.before, d.headMinutes = 0, headMinutes
 	if p.Overlap != judge.Concurrent {
-		instances, d.headMinutes = replaced(r), instancesOld*Looks*slotMinutes
+		instances, d.headMinutes = replaced(r), instancesOld*Looks*bucketMinutes
 	}
 	if p.Overlap == judge.Sequential {
 		d.before = Looks
@@ -62,7 +62,7 @@ func Draw(p Plan, seed, run uint64, reuse *Deployment) *Deployment {
 	d.days = dates(source(seed, run, "dates"), ofServiceDay, serviceDays, serviceWeekdays)
 	phase := 2 * math.Pi * r.Float64()
 	d.Deployment = judge.Deployment{
-		Begin: begin, Slot: slotMinutes * 60e9, Slots: d.before + Looks, Overlap: p.Overlap,
+		Begin: begin, Bucket: bucketMinutes * 60e9, Buckets: d.before + Looks, Overlap: p.Overlap,
 		Instances: described(instances, d.before), Callers: []string{"a", "b", "c"}, Cells: d.Cells[:0],
 	}
 	d.Truth, d.Samples = d.Truth[:0], nil
@@ -90,13 +90,13 @@ func Draw(p Plan, seed, run uint64, reuse *Deployment) *Deployment {
 // method draws the cells of one method.
 func (d *Deployment) method(r *rand.Rand, n int, instances []instance) {
 	m := &d.Truth[n]
-	records := m.Records / d.headMinutes * slotMinutes // of an instance and slot
+	records := m.Records / d.headMinutes * bucketMinutes // of an instance and bucket
 	for i := range instances {
 		in := &instances[i]
 		own := ofInstanceMethod * r.NormFloat64()
 		cold := warmUp * r.Float64()
-		for slot := in.from; slot < in.to; slot++ {
-			shift := m.at(slot) + in.factor[slot] + own + math.Log1p(cold*in.cold(slot))
+		for bucket := in.from; bucket < in.to; bucket++ {
+			shift := m.at(bucket) + in.factor[bucket] + own + math.Log1p(cold*in.cold(bucket))
 			if in.side == judge.Head {
 				shift += m.Effect
 			}
@@ -106,30 +106,30 @@ func (d *Deployment) method(r *rand.Rand, n int, instances []instance) {
 				if s.n == 0 {
 					continue
 				}
-				d.addCell(n, class, i, in.side, slot, slot, s)
+				d.addCell(n, class, i, in.side, bucket, bucket, s)
 				if d.Samples != nil {
-					d.sample(r, n, in.side, slot, class, expected, shift)
+					d.sample(r, n, in.side, bucket, class, expected, shift)
 				}
 			}
 		}
 	}
 }
 
-// sample draws new records of a cell: as many as its share of the slot's.
-func (d *Deployment) sample(r *rand.Rand, n int, side judge.Side, slot, class int, expected, shift float64) {
+// sample draws new records of a cell: as many as its share of the bucket's.
+func (d *Deployment) sample(r *rand.Rand, n int, side judge.Side, bucket, class int, expected, shift float64) {
 	m := &d.Truth[n]
 	running := canaries
 	switch {
-	case slot >= canaryMinutes/slotMinutes:
+	case bucket >= canaryMinutes/bucketMinutes:
 		running = instancesOld / 2
 	case side == judge.Base:
 		running = instancesOld - canaries
 	}
-	thin := math.Min(1, sampled/(m.Records/headMinutes*slotMinutes*float64(running)))
+	thin := math.Min(1, sampled/(m.Records/headMinutes*bucketMinutes*float64(running)))
 	for range poisson(r, expected*thin/(1+moreInRequest)) {
 		shared := m.location[class] + shift + sharedByRequest*r.NormFloat64()
 		for range 1 + poisson(r, moreInRequest) {
-			d.Samples[n][side][slot] = append(d.Samples[n][side][slot], float32(shared+m.within*r.NormFloat64()+m.tailOf(r)))
+			d.Samples[n][side][bucket] = append(d.Samples[n][side][bucket], float32(shared+m.within*r.NormFloat64()+m.tailOf(r)))
 		}
 	}
 }

@@ -112,10 +112,10 @@ func TestCountsOfRequests(t *testing.T) {
 func TestWarmUpFalls(t *testing.T) {
 	in := instance{from: 2, to: 10, warm: 8}
 	var got []float64
-	for slot := 2; slot < 6; slot++ {
-		got = append(got, in.cold(slot))
+	for bucket := 2; bucket < 6; bucket++ {
+		got = append(got, in.cold(bucket))
 	}
-	// (1 + 3/8)/2 over all of the first slot, (3/8)/2 over 3 minutes of the second.
+	// (1 + 3/8)/2 over all of the first bucket, (3/8)/2 over 3 minutes of the second.
 	want := []float64{0.6875, 0.1125, 0, 0}
 	for i := range want {
 		if math.Abs(got[i]-want[i]) > 1e-12 {

@@ -44,12 +44,12 @@ func CountEnded(p Plan, seed uint64, deployments int, o judge.Options, progress 
 func (d *Deployment) ended(o judge.Options) (e Ended) {
 	for _, end := range Ends {
 		shown := d.Deployment
-		shown.Slots = d.before + end - 1
+		shown.Buckets = d.before + end - 1
 		_, memory, err := judge.Evaluate(&shown, o, judge.Memory{})
 		if err != nil {
 			panic(err) // the harness drew a deployment that is none
 		}
-		shown.Slots++
+		shown.Buckets++
 		shown.Over = true
 		result, _, err := judge.Evaluate(&shown, o, memory)
 		if err != nil {

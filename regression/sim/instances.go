@@ -12,14 +12,14 @@ import (
 // instance is the truth about one process.
 type instance struct {
 	side     judge.Side
-	from, to int // slots
+	from, to int // buckets
 	factor   [Looks]float64
 	warm     float64 // minutes until it is, 0 from the start
 }
 
 // rollout is who runs when: some canaries next to the old version, then half.
 func rollout(r *rand.Rand) []instance {
-	const half, all = canaryMinutes / slotMinutes, Looks
+	const half, all = canaryMinutes / bucketMinutes, Looks
 	var out []instance
 	add := func(n int, side judge.Side, from, to int, warming bool) {
 		out = append(out, start(r, n, side, from, to, warming)...)
@@ -37,7 +37,7 @@ func replaced(r *rand.Rand) []instance {
 	return append(start(r, instancesOld, judge.Base, 0, Looks, false), start(r, instancesOld, judge.Head, 0, Looks, true)...)
 }
 
-// start draws instances that run from a slot to another.
+// start draws instances that run from a bucket to another.
 func start(r *rand.Rand, n int, side judge.Side, from, to int, warming bool) (out []instance) {
 	for range n {
 		i := instance{side: side, from: from, to: to}
@@ -47,8 +47,8 @@ func start(r *rand.Rand, n int, side judge.Side, from, to int, warming bool) (ou
 		}
 		noise := r.NormFloat64()
 		for s := range i.factor {
-			i.factor[s] = base + ofInstanceSlot*noise
-			noise = slotCorrelation*noise + math.Sqrt(1-slotCorrelation*slotCorrelation)*r.NormFloat64()
+			i.factor[s] = base + ofInstanceBucket*noise
+			noise = bucketCorrelation*noise + math.Sqrt(1-bucketCorrelation*bucketCorrelation)*r.NormFloat64()
 		}
 		if warming {
 			i.warm = warmUpLow + (warmUpHigh-warmUpLow)*r.Float64()
@@ -58,28 +58,28 @@ func start(r *rand.Rand, n int, side judge.Side, from, to int, warming bool) (ou
 	return out
 }
 
-// cold is how much more expensive the instance's calls are in a slot, as a share of its
-// cost when it begins: the average over the slot of what falls linearly to zero.
-func (i *instance) cold(slot int) float64 {
+// cold is how much more expensive the instance's calls are in a bucket, as a share of its
+// cost when it begins: the average over the bucket of what falls linearly to zero.
+func (i *instance) cold(bucket int) float64 {
 	if i.warm == 0 {
 		return 0
 	}
-	a := float64(slot-i.from) * slotMinutes
-	b := math.Min(a+slotMinutes, i.warm)
+	a := float64(bucket-i.from) * bucketMinutes
+	b := math.Min(a+bucketMinutes, i.warm)
 	if b <= a {
 		return 0
 	}
-	return (b - a) / slotMinutes * (1 - (a+b)/(2*i.warm))
+	return (b - a) / bucketMinutes * (1 - (a+b)/(2*i.warm))
 }
 
-// described is what the judge may know of the instances, the head's slots coming after
+// described is what the judge may know of the instances, the head's buckets coming after
 // some others.
 func described(instances []instance, before int) []judge.Instance {
 	out := make([]judge.Instance, len(instances))
 	for n, i := range instances {
 		out[n] = judge.Instance{ID: fmt.Sprintf("i%02d", n), Side: i.side}
 		if i.warm > 0 {
-			out[n].Started = begin.Add(time.Duration(before+i.from) * slotMinutes * time.Minute)
+			out[n].Started = begin.Add(time.Duration(before+i.from) * bucketMinutes * time.Minute)
 		}
 	}
 	return out

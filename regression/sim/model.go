@@ -13,9 +13,9 @@ const (
 	canaries      = 4
 	canaryMinutes = 60
 	halfMinutes   = 30
-	slotMinutes   = 5
-	// Looks is the number of slots of a deployment, with an evaluation after each.
-	Looks = (canaryMinutes + halfMinutes) / slotMinutes
+	bucketMinutes = 5
+	// Looks is the number of buckets of a deployment, with an evaluation after each.
+	Looks = (canaryMinutes + halfMinutes) / bucketMinutes
 
 	withinLow, withinHigh = 0.4, 1.2 // of calls of one class
 	betweenClasses        = 0.8
@@ -26,12 +26,12 @@ const (
 	sharedByRequest       = 0.3  // records of one request share a factor
 	moreInRequest         = 1    // records of a request after the first, on average
 
-	ofInstance       = 0.06
-	slowInstances    = 0.05 // share of instances that are
-	slowFactor       = 1.20
-	ofInstanceSlot   = 0.03 // autocorrelated in time
-	slotCorrelation  = 0.6
-	ofInstanceMethod = 0.015
+	ofInstance        = 0.06
+	slowInstances     = 0.05 // share of instances that are
+	slowFactor        = 1.20
+	ofInstanceBucket  = 0.03 // autocorrelated in time
+	bucketCorrelation = 0.6
+	ofInstanceMethod  = 0.015
 
 	diurnal         = 0.08 // amplitude
 	warmUp          = 0.30 // greatest, falling to nothing
@@ -65,7 +65,7 @@ type Method struct {
 	share      [2][classes]float64
 	caps       [classes]float64 // 99.5% quantile
 	phase      float64
-	incident   int // slot, -1 for none
+	incident   int // bucket, -1 for none
 	incidentBy float64
 }
 
@@ -106,7 +106,7 @@ func newMethod(r *rand.Rand, effect, phase float64) Method {
 func (m *Method) drawIncident(r *rand.Rand) {
 	m.incident = -1
 	if r.Float64() < incidents {
-		m.incident = r.IntN(Looks - incidentMinutes/slotMinutes + 1)
+		m.incident = r.IntN(Looks - incidentMinutes/bucketMinutes + 1)
 		m.incidentBy = math.Log(1.2 + (incidentHigh-1.2)*r.Float64())
 	}
 }
@@ -114,14 +114,14 @@ func (m *Method) drawIncident(r *rand.Rand) {
 // sigma is the spread of a call of one class whatever its request.
 func (m *Method) sigma() float64 { return math.Hypot(m.within, sharedByRequest) }
 
-// at is what moves every call of the method in a slot, in both versions.
-func (m *Method) at(slot int) float64 {
-	hours := (float64(slot) + 0.5) * slotMinutes / 60
-	return math.Log1p(diurnal*math.Sin(m.phase+2*math.Pi*hours/24)) + m.incidentAt(slot)
+// at is what moves every call of the method in a bucket, in both versions.
+func (m *Method) at(bucket int) float64 {
+	hours := (float64(bucket) + 0.5) * bucketMinutes / 60
+	return math.Log1p(diurnal*math.Sin(m.phase+2*math.Pi*hours/24)) + m.incidentAt(bucket)
 }
 
-func (m *Method) incidentAt(slot int) float64 {
-	if m.incident >= 0 && slot >= m.incident && slot < m.incident+incidentMinutes/slotMinutes {
+func (m *Method) incidentAt(bucket int) float64 {
+	if m.incident >= 0 && bucket >= m.incident && bucket < m.incident+incidentMinutes/bucketMinutes {
 		return m.incidentBy
 	}
 	return 0

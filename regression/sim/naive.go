@@ -7,11 +7,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Detector looks at a deployment slot by slot and names the methods it raises.
+// Detector looks at a deployment bucket by bucket and names the methods it raises.
 // One detector sees one deployment.
 type Detector interface {
-	// Look is shown the deployment up to a number of slots, one more each time.
-	Look(d *Deployment, slots int) []int
+	// Look is shown the deployment up to a number of buckets, one more each time.
+	Look(d *Deployment, buckets int) []int
 }
 
 // Kind is a way of judging under test.
@@ -35,9 +35,9 @@ func Naive() []Kind {
 }
 
 // upTo adds up a side of a method.
-func (d *Deployment) upTo(method, side, slots int) Total {
+func (d *Deployment) upTo(method, side, buckets int) Total {
 	var t Total
-	for _, s := range d.Totals[method][side][:slots] {
+	for _, s := range d.Totals[method][side][:buckets] {
 		t.Records += s.Records
 		t.Sum += s.Sum
 		t.Squares += s.Squares
@@ -47,10 +47,10 @@ func (d *Deployment) upTo(method, side, slots int) Total {
 
 type threshold struct{ change, records float64 }
 
-func (t threshold) Look(d *Deployment, slots int) []int {
+func (t threshold) Look(d *Deployment, buckets int) []int {
 	var raised []int
 	for m := range d.Truth {
-		base, head := d.upTo(m, 0, slots), d.upTo(m, 1, slots)
+		base, head := d.upTo(m, 0, buckets), d.upTo(m, 1, buckets)
 		if min(base.Records, head.Records) >= t.records && head.Sum/head.Records > (1+t.change)*base.Sum/base.Records {
 			raised = append(raised, m)
 		}
@@ -60,17 +60,17 @@ func (t threshold) Look(d *Deployment, slots int) []int {
 
 // tested raises what Benjamini and Hochberg's procedure lets pass at 5%.
 type tested struct {
-	p func(d *Deployment, method, slots int) float64 // one-sided
+	p func(d *Deployment, method, buckets int) float64 // one-sided
 }
 
-func (t tested) Look(d *Deployment, slots int) []int {
+func (t tested) Look(d *Deployment, buckets int) []int {
 	type scored struct {
 		p      float64
 		method int
 	}
 	all := make([]scored, len(d.Truth))
 	for m := range all {
-		all[m] = scored{t.p(d, m, slots), m}
+		all[m] = scored{t.p(d, m, buckets), m}
 	}
 	slices.SortFunc(all, func(a, b scored) int {
 		if a.p != b.p {
@@ -95,8 +95,8 @@ func (t tested) Look(d *Deployment, slots int) []int {
 }
 
 // welchTail takes records for independent.
-func welchTail(d *Deployment, method, slots int) float64 {
-	base, head := d.upTo(method, 0, slots), d.upTo(method, 1, slots)
+func welchTail(d *Deployment, method, buckets int) float64 {
+	base, head := d.upTo(method, 0, buckets), d.upTo(method, 1, buckets)
 	if min(base.Records, head.Records) < 2 {
 		return 1
 	}
@@ -115,12 +115,12 @@ func welchTail(d *Deployment, method, slots int) float64 {
 
 // mannWhitneyTail ranks the records that were drawn for it, in bins so narrow
 // that their ties do not matter.
-func mannWhitneyTail(d *Deployment, method, slots int) float64 {
+func mannWhitneyTail(d *Deployment, method, buckets int) float64 {
 	const width, bins = 0.02, 2000
 	var counts [2][bins]float64
 	var n [2]float64
 	for side := range 2 {
-		for _, logs := range d.Samples[method][side][:slots] {
+		for _, logs := range d.Samples[method][side][:buckets] {
 			for _, y := range logs {
 				bin := min(max(int(y/width), 0), bins-1)
 				counts[side][bin]++

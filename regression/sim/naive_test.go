@@ -43,8 +43,8 @@ func TestScoreCountsPower(t *testing.T) {
 // atLook raises every method at one evaluation.
 type atLook struct{ look int }
 
-func (a atLook) Look(d *Deployment, slots int) []int {
-	if slots != a.look {
+func (a atLook) Look(d *Deployment, buckets int) []int {
+	if buckets != a.look {
 		return nil
 	}
 	all := make([]int, len(d.Truth))

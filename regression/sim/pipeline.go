@@ -17,9 +17,9 @@ type pipeline struct {
 	service bool // was ever raised
 }
 
-func (p *pipeline) Look(d *Deployment, slots int) []int {
+func (p *pipeline) Look(d *Deployment, buckets int) []int {
 	shown := d.Deployment
-	shown.Slots = d.before + slots
+	shown.Buckets = d.before + buckets
 	result, memory, err := judge.Evaluate(&shown, p.options, p.memory)
 	if err != nil {
 		panic(err) // the harness drew a deployment that is none
@@ -47,8 +47,8 @@ func ServiceFound(p Plan, seed uint64, deployments int, progress func(done int))
 			memory = Draw(p, seed, uint64(run), memory)
 			d := &pipeline{options: judge.Defaults()}
 			raised := false
-			for slots := 1; slots <= Looks; slots++ {
-				raised = len(d.Look(memory, slots)) > 0 || raised
+			for buckets := 1; buckets <= Looks; buckets++ {
+				raised = len(d.Look(memory, buckets)) > 0 || raised
 			}
 			mutex.Lock()
 			defer mutex.Unlock()

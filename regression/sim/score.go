@@ -24,7 +24,7 @@ type Score struct {
 type Power struct {
 	Methods int
 	Found   int
-	// Minutes from the first slot to the evaluation that raised it, sorted.
+	// Minutes from the first bucket to the evaluation that raised it, sorted.
 	Minutes []float64
 	// Due had 300 records after warm-up in an evaluation that leaves ten minutes;
 	// OnTime were found by then.
@@ -73,10 +73,10 @@ func (s *Score) FalsePer1000() float64 { return 1000 * float64(s.False) / float6
 func watch(kind Kind, d *Deployment) Score {
 	raised := make([]int, len(d.Truth)) // look, 0 for never
 	detector := kind.New()
-	for slots := 1; slots <= Looks; slots++ {
-		for _, m := range detector.Look(d, slots) {
+	for buckets := 1; buckets <= Looks; buckets++ {
+		for _, m := range detector.Look(d, buckets) {
 			if raised[m] == 0 {
-				raised[m] = slots
+				raised[m] = buckets
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func watch(kind Kind, d *Deployment) Score {
 		p.Methods++
 		if raised[m] > 0 {
 			p.Found++
-			p.Minutes = append(p.Minutes, float64(raised[m])*slotMinutes)
+			p.Minutes = append(p.Minutes, float64(raised[m])*bucketMinutes)
 		}
 		if by := due[m] + 2; due[m] > 0 && by <= Looks {
 			p.Due++
@@ -131,16 +131,16 @@ func (d *Deployment) due(records float64) []int {
 	warm := make([][Looks]float64, len(d.Truth))
 	for _, c := range d.Cells {
 		in := d.Instances[c.Instance]
-		if in.Side == judge.Head && float64(c.Slot)*slotMinutes >= in.Started.Sub(begin).Minutes()+warmUpHigh {
-			warm[c.Method][int(c.Slot)-d.before] += c.Records
+		if in.Side == judge.Head && float64(c.Bucket)*bucketMinutes >= in.Started.Sub(begin).Minutes()+warmUpHigh {
+			warm[c.Method][int(c.Bucket)-d.before] += c.Records
 		}
 	}
 	out := make([]int, len(warm))
 	for m := range warm {
 		total := 0.0
-		for slot, n := range warm[m] {
+		for bucket, n := range warm[m] {
 			if total += n; total >= records {
-				out[m] = slot + 1
+				out[m] = bucket + 1
 				break
 			}
 		}

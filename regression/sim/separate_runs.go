@@ -26,15 +26,15 @@ func dates(r *rand.Rand, sd, rho, weekdays float64) (out [judgedDays]float64) {
 }
 
 // apart draws the cells of a method in a deployment whose versions do not overlap: the
-// base ran in the same minutes of seven days before, or in the slots right before.
+// base ran in the same minutes of seven days before, or in the buckets right before.
 func (d *Deployment) apart(r *rand.Rand, n int, instances []instance) {
 	m := &d.Truth[n]
-	records := m.Records / d.headMinutes * slotMinutes
+	records := m.Records / d.headMinutes * bucketMinutes
 	own := dates(r, ofMethodDay, dayCorrelation, methodWeekdays)
 	var incident [judgedDays][Looks]float64
 	for day := range incident {
-		for slot := range Looks {
-			incident[day][slot] = m.incidentAt(slot)
+		for bucket := range Looks {
+			incident[day][bucket] = m.incidentAt(bucket)
 		}
 		m.drawIncident(r)
 	}
@@ -43,27 +43,27 @@ func (d *Deployment) apart(r *rand.Rand, n int, instances []instance) {
 		in := &instances[i]
 		instance := ofInstanceMethod * r.NormFloat64()
 		cold := warmUp * r.Float64()
-		for slot := in.from; slot < in.to; slot++ {
-			common := in.factor[slot] + instance + math.Log1p(cold*in.cold(slot))
-			at, first, last := slot, 0, judgedDays-2
+		for bucket := in.from; bucket < in.to; bucket++ {
+			common := in.factor[bucket] + instance + math.Log1p(cold*in.cold(bucket))
+			at, first, last := bucket, 0, judgedDays-2
 			switch {
 			case in.side == judge.Head:
 				common += m.Effect
-				at, first, last = slot+d.before, judgedDays-1, judgedDays-1
+				at, first, last = bucket+d.before, judgedDays-1, judgedDays-1
 			case d.Overlap == judge.Sequential:
 				first = judgedDays - 2 // only for its incident
 			}
 			for class := range classes {
 				var s drawnSums
 				for day := first; day <= last; day++ {
-					shift := common + m.at(at) + incident[day][slot]
+					shift := common + m.at(at) + incident[day][bucket]
 					if d.Overlap == judge.PreviousDays {
 						shift += d.days[day] + own[day]
 					}
 					s.join(m.draw(r, class, records*m.share[in.side][class], shift))
 				}
 				if s.n > 0 {
-					d.addCell(n, class, i, in.side, slot, at, s)
+					d.addCell(n, class, i, in.side, bucket, at, s)
 				}
 			}
 		}
@@ -75,12 +75,12 @@ func (s *drawnSums) join(o drawnSums) {
 }
 
 // addCell adds a cell.
-func (d *Deployment) addCell(method, class, instance int, side judge.Side, slot, at int, s drawnSums) {
+func (d *Deployment) addCell(method, class, instance int, side judge.Side, bucket, at int, s drawnSums) {
 	d.Cells = append(d.Cells, judge.Cell{
-		Method: int32(method), Caller: int32(class), Instance: int32(instance), Slot: int32(at),
+		Method: int32(method), Caller: int32(class), Instance: int32(instance), Bucket: int32(at),
 		Records: s.n, Weight: s.n, Sum: s.x, Capped: s.capped, Log: s.log, Calls: s.n, Timed: s.n,
 	})
-	t := &d.Totals[method][side][slot]
+	t := &d.Totals[method][side][bucket]
 	t.Records += s.n
 	t.Sum += s.x
 	t.Squares += s.xx

@@ -32,7 +32,7 @@ func assembleByAge(ctx context.Context, w *query.Warehouse, p Pair, o Options, c
 	if err != nil {
 		return nil, err
 	}
-	if s := subjects[0]; min(s.processes[judge.Base], s.processes[judge.Head]) == 0 || s.deployment.Slots < minOverlap {
+	if s := subjects[0]; min(s.processes[judge.Base], s.processes[judge.Head]) == 0 || s.deployment.Buckets < minOverlap {
 		return nil, nil
 	}
 	return subjects, nil
@@ -42,13 +42,13 @@ func assembleByAge(ctx context.Context, w *query.Warehouse, p Pair, o Options, c
 func planByAge(p Pair, o Options) comparisonPlan {
 	head := query.Window{From: p.Head.First, To: p.Head.Last}
 	return comparisonPlan{
-		judge.Sequential, query.Grid{Begin: p.Head.First, Slot: slotOf(head.To.Sub(head.From), p, o), ByAge: true},
+		judge.Sequential, query.Grid{Begin: p.Head.First, TimeBucket: bucketOf(head.To.Sub(head.From), p, o), ByAge: true},
 		query.Window{From: later(p.Base.First, head.To.Add(-earlierDays*day)), To: p.Base.Last}, head,
 	}
 }
 
 // ofKnownAge leaves the processes that were seen from their start, and fits the plan to
-// them: slot 0 begins with the oldest of the head. The hours are others, unless processes
+// them: bucket 0 begins with the oldest of the head. The hours are others, unless processes
 // of both versions started in turns.
 func (s *subject) ofKnownAge(processes []query.Process) []query.Process {
 	p := &s.plan
@@ -58,7 +58,7 @@ func (s *subject) ofKnownAge(processes []query.Process) []query.Process {
 		if side == judge.Head {
 			from = p.head.From
 		}
-		if r.Start.IsZero() || r.Start.Before(from.Add(-max(p.grid.Slot, time.Minute))) {
+		if r.Start.IsZero() || r.Start.Before(from.Add(-max(p.grid.TimeBucket, time.Minute))) {
 			s.ageUnknown[side]++
 			return true
 		}

@@ -42,7 +42,7 @@ func leaking(version string, start time.Time, minutes, processes int, factor flo
 func TestLeaksAreComparedByAge(t *testing.T) {
 	const minutes = 90
 	for name, gap := range map[string]time.Duration{"at the same time": 45 * time.Minute, "one after the other": 2 * time.Hour} {
-		for factor, want := range map[float64]State{1: NotProven, 1.6: Regressed} {
+		for factor, want := range map[float64]LineState{1: NotProven, 1.6: Regressed} {
 			rng := rand.New(rand.NewPCG(1, uint64(10*factor)))
 			items := append(leaking("1", fixture.Start, minutes, 3, 1, rng), leaking("2", fixture.Start.Add(gap), minutes, 3, factor, rng)...)
 			got := byEvidence(t, Options{WarmUp: -1}, items)

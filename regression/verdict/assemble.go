@@ -18,8 +18,8 @@ const maxMembers = 64
 // assemble reads one comparison.
 func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metric, o Options, costs probecost.Table) (*subject, error) {
 	plan := planFor(p, o)
-	base := query.Compared{Service: p.Service, Side: query.SideBase, Version: p.Base.Version, Window: plan.base, Slot: plan.grid.Slot}
-	head := query.Compared{Service: p.Service, Side: query.SideHead, Version: p.Head.Version, Window: plan.head, Slot: plan.grid.Slot}
+	base := query.Compared{Service: p.Service, Side: query.SideBase, Version: p.Base.Version, Window: plan.base, TimeBucket: plan.grid.TimeBucket}
+	head := query.Compared{Service: p.Service, Side: query.SideHead, Version: p.Head.Version, Window: plan.head, TimeBucket: plan.grid.TimeBucket}
 	processes, err := w.Processes(ctx, base, head)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 		plan, base.Window = s.plan, s.plan.base
 	}
 	s.deployment = &judge.Deployment{
-		Overlap: plan.overlap, ByAge: plan.grid.ByAge, Wall: metric == query.Wall, Begin: plan.grid.Begin, Slot: plan.grid.Slot,
+		Overlap: plan.overlap, ByAge: plan.grid.ByAge, Wall: metric == query.Wall, Begin: plan.grid.Begin, Bucket: plan.grid.TimeBucket,
 	}
 	members := s.members(processes, metric)
 	cells, err := w.Cells(ctx, metric, base, head, members, plan.grid)
@@ -43,27 +43,27 @@ func assemble(ctx context.Context, w *query.Warehouse, p Pair, metric query.Metr
 	if last := s.lastMeasured(); last.Before(end) {
 		end = last
 	}
-	s.deployment.Slots = max(0, int(end.Sub(plan.grid.Begin)/plan.grid.Slot))
+	s.deployment.Buckets = max(0, int(end.Sub(plan.grid.Begin)/plan.grid.TimeBucket))
 	s.deployment.Over = plan.over(end, o.AsOf)
 	return s, nil
 }
 
-// lastMeasured is the end of the last slot in which something was measured that can be
+// lastMeasured is the end of the last bucket in which something was measured that can be
 // compared: in both versions where they run at the same time or at one age. A process may go on and
-// be called no more, and a slot without calls confirms nothing.
+// be called no more, and a bucket without calls confirms nothing.
 func (s *subject) lastMeasured() time.Time {
 	last := [2]int32{-1, -1}
 	for i := range s.deployment.Cells {
 		if c := &s.deployment.Cells[i]; c.Timed > 0 {
 			side := s.side(int(c.Instance))
-			last[side] = max(last[side], c.Slot)
+			last[side] = max(last[side], c.Bucket)
 		}
 	}
-	slot := max(last[judge.Base], last[judge.Head])
+	bucket := max(last[judge.Base], last[judge.Head])
 	if s.plan.overlap == judge.Concurrent || s.plan.grid.ByAge {
-		slot = min(last[judge.Base], last[judge.Head])
+		bucket = min(last[judge.Base], last[judge.Head])
 	}
-	return s.plan.grid.Begin.Add(time.Duration(slot+1) * s.plan.grid.Slot)
+	return s.plan.grid.Begin.Add(time.Duration(bucket+1) * s.plan.grid.TimeBucket)
 }
 
 func (s *subject) side(member int) judge.Side { return s.deployment.Instances[member].Side }
@@ -76,7 +76,7 @@ func (s *subject) members(processes []query.Process, metric query.Metric) []quer
 			s.silent[sideOf(p.Side)]++
 		}
 	}
-	s.runs = !s.plan.grid.ByAge && shortLived(processes, s.plan.grid.Slot)
+	s.runs = !s.plan.grid.ByAge && shortLived(processes, s.plan.grid.TimeBucket)
 	out := make([]query.Member, 0, len(processes))
 	for _, side := range []query.Side{query.SideBase, query.SideHead} {
 		var own []query.Process
@@ -100,12 +100,12 @@ func (s *subject) group(processes []query.Process, side judge.Side) []query.Memb
 	starts := make([]time.Time, len(processes))
 	order := make([]int, len(processes))
 	for i, p := range processes {
-		starts[i], order[i] = started(p, from, s.plan.grid.Slot), i
+		starts[i], order[i] = started(p, from, s.plan.grid.TimeBucket), i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return starts[a].Compare(starts[b]) })
 	d := s.deployment
 	groups := min(len(processes), maxMembers)
-	if s.runs { // a run says nothing of what slots differ by
+	if s.runs { // a run says nothing of what buckets differ by
 		groups = min(max(2, len(processes)/runsTogether), groups)
 		clear(starts)
 	}
@@ -128,15 +128,15 @@ func (s *subject) group(processes []query.Process, side judge.Side) []query.Memb
 }
 
 const (
-	// fewSlotsOfLife is the number of slots below which processes live for a run: a job, a
+	// fewBucketsOfLife is the number of buckets below which processes live for a run: a job, a
 	// test, a function. They never settle, and are compared run by run, each from its start.
-	fewSlotsOfLife = 5
+	fewBucketsOfLife = 5
 	// runsTogether is how many runs make an instance.
 	runsTogether = 4
 )
 
-// shortLived reports whether processes live for few slots.
-func shortLived(processes []query.Process, slot time.Duration) bool {
+// shortLived reports whether processes live for few buckets.
+func shortLived(processes []query.Process, bucket time.Duration) bool {
 	if len(processes) < 2*runsTogether {
 		return false
 	}
@@ -148,7 +148,7 @@ func shortLived(processes []query.Process, slot time.Duration) bool {
 		lives = append(lives, p.Last.Sub(p.Start))
 	}
 	slices.Sort(lives)
-	return lives[len(lives)/2] < fewSlotsOfLife*slot
+	return lives[len(lives)/2] < fewBucketsOfLife*bucket
 }
 
 func sideOf(s query.Side) judge.Side {
@@ -194,11 +194,11 @@ func (s *subject) fill(cells []query.Cell) {
 			callers[c.Caller] = caller
 			d.Callers = append(d.Callers, c.Caller)
 		}
-		if !(c.Weight > 0 || c.Calls > 0) || c.Slot < 0 {
+		if !(c.Weight > 0 || c.Calls > 0) || c.TimeBucket < 0 {
 			continue
 		}
 		d.Cells = append(d.Cells, judge.Cell{
-			Method: int32(m), Caller: caller, Instance: int32(c.Member), Slot: int32(c.Slot),
+			Method: int32(m), Caller: caller, Instance: int32(c.Member), Bucket: int32(c.TimeBucket),
 			Records: c.Records, Weight: c.Weight, Sum: c.Sum, Capped: c.Capped, Log: c.Log,
 			Near: c.Near, NearWeight: c.NearWeight, Over: c.Over, OverWeight: c.OverWeight, Far: c.Far, FarWeight: c.FarWeight,
 			Calls: c.Calls, Timed: c.TimedWall + c.TimedCPU,

@@ -86,7 +86,7 @@ func repeating(t *testing.T, callee string, callers ...string) *Comparison {
 		}
 		items = append(items, p.Item())
 	}
-	return byEvidence(t, Options{Slot: time.Minute}, items)
+	return byEvidence(t, Options{Bucket: time.Minute}, items)
 }
 
 // Two callers of one method are two things to know of.

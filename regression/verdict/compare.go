@@ -29,50 +29,50 @@ type Options struct {
 	WarmUp time.Duration // left out of every process
 
 	// Of Evidence only.
-	AsOf time.Time     // now, to tell what is over; zero = nothing is
-	Slot time.Duration // 0 = by the length of the run
+	AsOf   time.Time     // now, to tell what is over; zero = nothing is
+	Bucket time.Duration // 0 = by the length of the run
 
 	byAge bool // compare processes of the same age
 }
 
 // Unit is that of the holes after which a version is taken to run again: a minute, or
-// a slot that is shorter.
+// a bucket that is shorter.
 func (o Options) Unit() time.Duration {
-	if o.Slot > 0 {
-		return min(o.Slot, time.Minute)
+	if o.Bucket > 0 {
+		return min(o.Bucket, time.Minute)
 	}
 	return time.Minute
 }
 
-// State says what was found out about a method.
-type State string
+// LineState says what was found out about a method.
+type LineState string
 
 const (
-	Regressed State = "regressed"
-	Explained State = "explained" // more expensive because of its callees
+	Regressed LineState = "regressed"
+	Explained LineState = "explained" // more expensive because of its callees
 	// WithService is more expensive as the whole service is, which is reported.
-	WithService State = "with_whole_service"
-	NotProven   State = "not_proven" // nothing above the threshold that could not be chance
-	FewRecords  State = "few_records"
-	FewSlots    State = "few_slots" // too few clusters for an interval
-	Pending     State = "pending"   // more expensive, to be confirmed by the next evaluation
-	Moved       State = "moved"     // more expensive, and another method got cheaper by as much
-	Undecided   State = "undecided" // measured to be much more expensive, and could not be judged
-	New         State = "new"       // not in the base version
-	Gone        State = "gone"      // not in the head version
+	WithService LineState = "with_whole_service"
+	NotProven   LineState = "not_proven" // nothing above the threshold that could not be chance
+	FewRecords  LineState = "few_records"
+	FewBuckets  LineState = "few_slots" // too few clusters for an interval
+	Pending     LineState = "pending"   // more expensive, to be confirmed by the next evaluation
+	Moved       LineState = "moved"     // more expensive, and another method got cheaper by as much
+	Undecided   LineState = "undecided" // measured to be much more expensive, and could not be judged
+	New         LineState = "new"       // not in the base version
+	Gone        LineState = "gone"      // not in the head version
 )
 
 // Judged reports whether the method was really compared.
-func (s State) Judged() bool {
-	return slices.Contains([]State{Regressed, Pending, Explained, WithService, Moved, NotProven, Undecided}, s)
+func (s LineState) Judged() bool {
+	return slices.Contains([]LineState{Regressed, Pending, Explained, WithService, Moved, NotProven, Undecided}, s)
 }
 
 // Line is one method of a comparison.
 type Line struct {
-	Class     string `json:"class"`
-	Method    string `json:"method"`
-	Signature string `json:"signature,omitempty"`
-	State     State  `json:"state"`
+	Class     string    `json:"class"`
+	Method    string    `json:"method"`
+	Signature string    `json:"signature,omitempty"`
+	State     LineState `json:"state"`
 	// Basis is what was tested: by the threshold "self" or "inclusive" time, by evidence
 	// "own", "own part of inclusive" or "inclusive" time, adjusted for caller mix and hour.
 	Basis  string       `json:"basis,omitempty"`
@@ -107,7 +107,7 @@ type Line struct {
 	Reason       string   `json:"reason,omitempty"`
 	Warnings     []string `json:"warnings,omitempty"`
 	// NotCompared are measured calls of the time looked at that have no part in the
-	// comparison, as those in warm-up or in a slot that is not over.
+	// comparison, as those in warm-up or in a bucket that is not over.
 	NotCompared int64 `json:"not_compared_records,omitempty"`
 
 	full       string
@@ -223,7 +223,7 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 			BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
 			BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision, ChosenBy: p.ChosenBy, GenericPrice: p.Head.ListPrice,
 			BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
-			Metric: first[i].metric, AssumedShare: p.Head.assumedShare(), Clusters: "instance x " + slotName(slotFor(p, o)), Warnings: []string{},
+			Metric: first[i].metric, AssumedShare: p.Head.assumedShare(), Clusters: "instance x " + bucketName(bucketFor(p, o)), Warnings: []string{},
 			Methods: first[i].with(second[i]),
 			headOwn: map[query.Metric]float64{first[i].metric: first[i].headOwn(), second[i].metric: second[i].headOwn()},
 		}
@@ -256,23 +256,23 @@ type edge struct {
 }
 
 // measure measures the pairs in the metrics that metricOf wants, which is empty for none.
-// Of files those with slots of one length are asked for together: what is asked by the hour
+// Of files those with buckets of one length are asked for together: what is asked by the hour
 // is answered sooner. BigQuery bills each question.
 func measure(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options, metricOf func(i int) query.Metric) ([]measured, error) {
 	type kind struct {
 		metric query.Metric
-		slot   time.Duration
+		bucket time.Duration
 	}
 	out := make([]measured, len(pairs))
 	asks, at := map[kind]query.Ask{}, map[kind]map[query.Service]int{} // at: the pairs
 	var kinds []kind
 	for i, p := range pairs {
-		k, slot := kind{metric: metricOf(i)}, slotFor(p, o)
+		k, bucket := kind{metric: metricOf(i)}, bucketFor(p, o)
 		if k.metric == "" {
 			continue
 		}
 		if w.InFiles() {
-			k.slot = slot
+			k.bucket = bucket
 		}
 		if at[k] == nil {
 			kinds = append(kinds, k)
@@ -281,7 +281,7 @@ func measure(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 		at[k][p.Service] = i
 		out[i].metric = k.metric
 		ask := asks[k]
-		ask.Compared = append(ask.Compared, p.side(query.SideBase, p.Base, slot), p.side(query.SideHead, p.Head, slot))
+		ask.Compared = append(ask.Compared, p.side(query.SideBase, p.Base, bucket), p.side(query.SideHead, p.Head, bucket))
 		asks[k] = ask
 	}
 	for _, k := range kinds {
@@ -382,28 +382,28 @@ func (d Deployment) afterWarmUp(o Options) time.Duration {
 	return max(0, d.Last.Sub(d.First)-max(0, d.Since.Add(o.WarmUp).Sub(d.First)))
 }
 
-func (p Pair) side(side query.Side, d Deployment, slot time.Duration) query.Compared {
-	return query.Compared{Service: p.Service, Side: side, Version: d.Version, Window: query.Window{From: d.First, To: d.Until}, Slot: slot, Whole: d.Alone}
+func (p Pair) side(side query.Side, d Deployment, bucket time.Duration) query.Compared {
+	return query.Compared{Service: p.Service, Side: side, Version: d.Version, Window: query.Window{From: d.First, To: d.Until}, TimeBucket: bucket, Whole: d.Alone}
 }
 
-// wantClusters is how many slots in time a side should have: with fewer the
+// wantClusters is how many buckets in time a side should have: with fewer the
 // interval is wide for want of degrees of freedom.
 const wantClusters = 24
 
-// slotFor chooses the longest slots of which both sides have enough: the longer,
+// bucketFor chooses the longest buckets of which both sides have enough: the longer,
 // the less what happens in one depends on the one before. Instances multiply
 // them but are not counted here: instances of one minute share their traffic.
-func slotFor(p Pair, o Options) time.Duration {
+func bucketFor(p Pair, o Options) time.Duration {
 	span := min(p.Base.afterWarmUp(o), p.Head.afterWarmUp(o))
-	for _, slot := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {
-		if span >= wantClusters*slot {
-			return slot
+	for _, bucket := range []time.Duration{time.Hour, 10 * time.Minute, time.Minute} {
+		if span >= wantClusters*bucket {
+			return bucket
 		}
 	}
 	return 10 * time.Second
 }
 
-func slotName(d time.Duration) string {
+func bucketName(d time.Duration) string {
 	switch d {
 	case time.Hour:
 		return "1 h"

@@ -4,7 +4,7 @@
 // the new version is compared with that in the version before. A method is
 // raised if the change is above the threshold, both sides have enough records,
 // and the lower end of the 95% interval of the change is above zero. The interval
-// comes from clusters (instance and slot of time), never from records as if they
+// comes from clusters (instance and bucket of time), never from records as if they
 // were independent.
 //
 // What is tested is the method's own time: its time less that of the calls whose

@@ -9,7 +9,7 @@ import (
 )
 
 func TestDocumentedFigures(t *testing.T) {
-	if minOverlap != 3 || slots[0].Seconds() != 1 {
+	if minOverlap != 3 || buckets[0].Seconds() != 1 {
 		t.Error("docs/regression.md says these in words")
 	}
 	documented.Says(t, "regression.md",
@@ -19,7 +19,7 @@ func TestDocumentedFigures(t *testing.T) {
 		"down to a second, with a warning", fmt.Sprintf("A difference within %d standard errors of that cost", knownBy),
 		fmt.Sprintf("More than %d processes of a version are put into %d groups", maxMembers, maxMembers),
 	)
-	if overSlots != 2 || overAfter != time.Minute {
+	if overBuckets != 2 || overAfter != time.Minute {
 		t.Error("docs/statistics.md says these in words")
 	}
 	documented.Says(t, "statistics.md", "nothing of it was measured for two time buckets, and for a minute")

@@ -17,8 +17,8 @@ import (
 
 // Evidence compares the two deployments of each pair by e-values, as
 // docs/statistics.md has it. A method is raised by two evaluations in a row: of all
-// complete slots but the last, and of all of them, or by one with more evidence where
-// no more slots will come. So the verdict follows from what is stored, whoever evaluates
+// complete buckets but the last, and of all of them, or by one with more evidence where
+// no more buckets will come. So the verdict follows from what is stored, whoever evaluates
 // it and how often.
 //
 // What hosts and processes differ by is learned from the processes of each comparison;
@@ -188,7 +188,7 @@ func (s *subject) due(r *judge.Result) []string {
 		return nil
 	}
 	d := s.deployment
-	next := d.Begin.Add(d.Slot * time.Duration(d.Slots+1))
+	next := d.Begin.Add(d.Bucket * time.Duration(d.Buckets+1))
 	return []string{"what is to be confirmed is decided when the time bucket up to " + next.UTC().Format("15:04:05") + " is complete"}
 }
 
@@ -196,14 +196,14 @@ func (s *subject) due(r *judge.Result) []string {
 func evaluate(subjects []*subject, o Options) ([]*judge.Result, error) {
 	rule := o.rule()
 	var memory judge.Memory
-	slots := subjects[0].deployment.Slots
-	for earlier := max(1, slots-rule.Evaluations+1); earlier < slots; earlier++ {
+	buckets := subjects[0].deployment.Buckets
+	for earlier := max(1, buckets-rule.Evaluations+1); earlier < buckets; earlier++ {
 		var err error
 		if _, memory, err = judge.EvaluateAll(upTo(subjects, earlier), rule, memory); err != nil {
 			return nil, err
 		}
 	}
-	last := upTo(subjects, slots)
+	last := upTo(subjects, buckets)
 	for i, s := range subjects {
 		last[i].Over = s.deployment.Over
 	}
@@ -211,12 +211,12 @@ func evaluate(subjects []*subject, o Options) ([]*judge.Result, error) {
 	return results, err
 }
 
-// upTo are the deployments as they were known after so many slots.
-func upTo(subjects []*subject, slots int) []*judge.Deployment {
+// upTo are the deployments as they were known after so many buckets.
+func upTo(subjects []*subject, buckets int) []*judge.Deployment {
 	out := make([]*judge.Deployment, len(subjects))
 	for i, s := range subjects {
 		d := *s.deployment
-		d.Over, d.Slots = false, slots
+		d.Over, d.Buckets = false, buckets
 		out[i] = &d
 	}
 	return out
@@ -276,7 +276,7 @@ func (s *subject) describe() string {
 		processes = "runs of processes that live for few time buckets"
 	}
 	return fmt.Sprintf("%s; %d and %d %s, %d time buckets of %s", s.plan.how(),
-		s.processes[judge.Base]-s.silent[judge.Base], s.processes[judge.Head]-s.silent[judge.Head], processes, s.deployment.Slots, s.plan.grid.Slot)
+		s.processes[judge.Base]-s.silent[judge.Base], s.processes[judge.Head]-s.silent[judge.Head], processes, s.deployment.Buckets, s.plan.grid.TimeBucket)
 }
 
 // missing says which processes ran and have no part in the comparison.
@@ -285,7 +285,7 @@ func (s *subject) missing(c *Comparison, p Pair) []string {
 	for side, deployment := range [2]Deployment{judge.Base: p.Base, judge.Head: p.Head} {
 		version := deployment.Version
 		if s.processes[side] == 0 && deployment.Measured > 0 {
-			out = append(out, fmt.Sprintf("nothing that version %s measured is compared: the versions ran together for less than %d time buckets of %s after their warm-up, and it did not run alone when it is compared with the other: give a shorter --slot", version, minOverlap, s.plan.grid.Slot))
+			out = append(out, fmt.Sprintf("nothing that version %s measured is compared: the versions ran together for less than %d time buckets of %s after their warm-up, and it did not run alone when it is compared with the other: give a shorter --slot", version, minOverlap, s.plan.grid.TimeBucket))
 		} else if s.processes[side] == 0 {
 			out = append(out, fmt.Sprintf("no call of version %s was measured in this time, calls were counted at most: corehour explain METHOD shows at what rates methods are measured", version))
 		}
@@ -313,7 +313,7 @@ func (s *subject) missing(c *Comparison, p Pair) []string {
 
 func lineOf(v judge.Verdict, metric query.Metric) Line {
 	l := Line{
-		State: State(v.State), Basis: string(v.Basis), Metric: metric, Reason: v.Reason, Warnings: v.Warnings,
+		State: LineState(v.State), Basis: string(v.Basis), Metric: metric, Reason: v.Reason, Warnings: v.Warnings,
 		BaseNSPerCall: v.BaseMean, HeadNSPerCall: v.HeadMean,
 		BaseRecords: int64(v.BaseRecords), HeadRecords: int64(v.HeadRecords),
 	}
@@ -416,11 +416,11 @@ func (s *subject) sentence(c *Comparison, j judge.Alert) string {
 }
 
 // started is from when a process counts as running, for its warm-up.
-func started(p query.Process, from time.Time, slot time.Duration) time.Time {
+func started(p query.Process, from time.Time, bucket time.Duration) time.Time {
 	switch {
 	case !p.Start.IsZero():
 		return p.Start
-	case p.First.Sub(from) > slot:
+	case p.First.Sub(from) > bucket:
 		return p.First // it came while we were looking
 	}
 	return time.Time{}

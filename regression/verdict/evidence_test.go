@@ -46,7 +46,7 @@ func TestProcessesWithoutCPUAreNamed(t *testing.T) {
 		more, _ := shop.Run()
 		items = append(items, more...)
 	}
-	c := byEvidence(t, Options{Slot: time.Minute}, items)
+	c := byEvidence(t, Options{Bucket: time.Minute}, items)
 	if !strings.Contains(c.Clusters, "3 and 2 processes") || len(c.Warnings) == 0 ||
 		!strings.Contains(c.Warnings[0], "1 of 3 processes of version 2 measured no cpu time and is not compared") {
 		t.Errorf("%s: %q", c.Clusters, c.Warnings)
@@ -54,12 +54,12 @@ func TestProcessesWithoutCPUAreNamed(t *testing.T) {
 	if !c.Told() {
 		t.Error("the others are compared all the same")
 	}
-	if c := byEvidence(t, Options{Slot: time.Minute, Metric: "wall"}, items); !strings.Contains(c.Clusters, "3 and 3 processes") || len(c.Warnings) > 0 {
+	if c := byEvidence(t, Options{Bucket: time.Minute, Metric: "wall"}, items); !strings.Contains(c.Clusters, "3 and 3 processes") || len(c.Warnings) > 0 {
 		t.Errorf("by wall time: %s: %q", c.Clusters, c.Warnings)
 	}
 }
 
-// A version that returns within a minute is a new deployment where slots are as short.
+// A version that returns within a minute is a new deployment where buckets are as short.
 func TestReturnWithinSeconds(t *testing.T) {
 	var items []methodspan.Item
 	for _, run := range []struct {
@@ -73,7 +73,7 @@ func TestReturnWithinSeconds(t *testing.T) {
 		}
 		items = append(items, p.Item())
 	}
-	if c := byEvidence(t, Options{Slot: time.Second}, items); c.BaseVersion != "2" || c.HeadVersion != "1" {
+	if c := byEvidence(t, Options{Bucket: time.Second}, items); c.BaseVersion != "2" || c.HeadVersion != "1" {
 		t.Errorf("by seconds %s is compared with %s", c.HeadVersion, c.BaseVersion)
 	}
 	if c := byEvidence(t, Options{}, items); c.BaseVersion != "1" || c.HeadVersion != "2" {
@@ -96,8 +96,8 @@ func TestWhyNothingIsCompared(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Slot: 2 * time.Hour}, "nothing that version 1 measured is compared: the versions ran together for less than 3 time buckets of 2h0m0s"},
-		{Options{Slot: time.Minute, WarmUp: 17 * time.Minute}, "measured calls have no part in this: they began while their process was warming up"},
+		{Options{Bucket: 2 * time.Hour}, "nothing that version 1 measured is compared: the versions ran together for less than 3 time buckets of 2h0m0s"},
+		{Options{Bucket: time.Minute, WarmUp: 17 * time.Minute}, "measured calls have no part in this: they began while their process was warming up"},
 	} {
 		got := byEvidence(t, c.o, items)
 		if got.Told() || !strings.Contains(strings.Join(got.Warnings, "\n"), c.want) {
@@ -133,7 +133,7 @@ func TestAVerdictDoesNotWaitForALookThatNeverComes(t *testing.T) {
 	for _, c := range []struct {
 		asOf   time.Time
 		idling bool // processes live on and are not called
-		want   State
+		want   LineState
 	}{
 		{time.Time{}, false, Pending}, {end, false, Pending}, {end.Add(time.Minute), false, Pending}, {end.Add(2 * time.Minute), false, Regressed},
 		{time.Time{}, true, Pending}, {end.Add(time.Minute), true, Pending}, {end.Add(2 * time.Minute), true, Regressed},
@@ -142,7 +142,7 @@ func TestAVerdictDoesNotWaitForALookThatNeverComes(t *testing.T) {
 		if c.idling {
 			stored = slices.Concat(items, idlers)
 		}
-		got := byEvidence(t, Options{Slot: time.Minute, WarmUp: time.Minute, AsOf: c.asOf}, stored)
+		got := byEvidence(t, Options{Bucket: time.Minute, WarmUp: time.Minute, AsOf: c.asOf}, stored)
 		for _, l := range got.Methods {
 			if l.full == fixture.Rate && (l.State != c.want || l.OnlyLook != (c.want == Regressed)) {
 				t.Errorf("as of %s: %s, %t: %s", c.asOf, l.State, l.OnlyLook, l.Reason)

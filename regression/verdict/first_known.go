@@ -24,7 +24,7 @@ const mostCells = 100_000
 type firstKnown struct {
 	subjects []*subject
 	options  Options
-	raised   map[int]map[[3]string]bool // by slots: kind, caller and method
+	raised   map[int]map[[3]string]bool // by buckets: kind, caller and method
 }
 
 func keyOf(a judge.Alert) [3]string { return [3]string{string(a.Kind), a.Caller, a.Method} }
@@ -35,7 +35,7 @@ func (k *firstKnown) of(a judge.Alert) (*time.Time, error) {
 	if len(d.Cells) > mostCells {
 		return nil, nil
 	}
-	low, high := 1, d.Slots // it is raised by high, by evaluation or by the last one alone
+	low, high := 1, d.Buckets // it is raised by high, by evaluation or by the last one alone
 	for low < high {
 		middle := (low + high) / 2
 		raised, err := k.at(middle)
@@ -48,19 +48,19 @@ func (k *firstKnown) of(a judge.Alert) (*time.Time, error) {
 			low = middle + 1
 		}
 	}
-	end := d.Begin.Add(time.Duration(high) * d.Slot)
+	end := d.Begin.Add(time.Duration(high) * d.Bucket)
 	return &end, nil
 }
 
-// at lists what is raised after so many slots.
-func (k *firstKnown) at(slots int) (map[[3]string]bool, error) {
-	if raised, ok := k.raised[slots]; ok {
+// at lists what is raised after so many buckets.
+func (k *firstKnown) at(buckets int) (map[[3]string]bool, error) {
+	if raised, ok := k.raised[buckets]; ok {
 		return raised, nil
 	}
 	rule := k.options.rule()
 	var memory judge.Memory
 	var results []*judge.Result
-	for n := max(1, slots-rule.Evaluations+1); n <= slots; n++ {
+	for n := max(1, buckets-rule.Evaluations+1); n <= buckets; n++ {
 		var err error
 		if results, memory, err = judge.EvaluateAll(upTo(k.subjects, n), rule, memory); err != nil {
 			return nil, err
@@ -75,6 +75,6 @@ func (k *firstKnown) at(slots int) (map[[3]string]bool, error) {
 	if k.raised == nil {
 		k.raised = map[int]map[[3]string]bool{}
 	}
-	k.raised[slots] = raised
+	k.raised[buckets] = raised
 	return raised, nil
 }

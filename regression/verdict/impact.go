@@ -47,13 +47,13 @@ func (s *subject) impact(j judge.Alert, usdPerDay *float64, day *cost.Day) alert
 }
 
 // impactOf is the same by the threshold: what the growth of one method is of the own time
-// of all. Clusters beyond one a slot are of more processes than one.
+// of all. Clusters beyond one a bucket are of more processes than one.
 func impactOf(c *Comparison, l *Line, p Pair, o Options, usdPerDay *float64) alert.Impact {
 	i := alert.Impact{USDPerDay: usdPerDay, HeadProcesses: 1}
-	slots := int64(p.Head.afterWarmUp(o)/slotFor(p, o)) + 2 // the first and the last are parts
+	buckets := int64(p.Head.afterWarmUp(o)/bucketFor(p, o)) + 2 // the first and the last are parts
 	for k := range c.Methods {
 		if h := c.Methods[k].head; h != nil {
-			i.HeadProcesses = max(i.HeadProcesses, int((h.Clusters+slots-1)/slots))
+			i.HeadProcesses = max(i.HeadProcesses, int((h.Clusters+buckets-1)/buckets))
 		}
 	}
 	if whole := c.headOwn[l.Metric]; whole > 0 {

@@ -25,7 +25,7 @@ func TestImpactIsAShareOfTheService(t *testing.T) {
 				cell(0, 0, 0, 800), cell(1, 1, 0, 400),
 				cell(0, 0, 1, 1000), cell(1, 1, 1, 600), cell(0, 0, 2, 1000), cell(1, 1, 2, 600),
 			},
-			Slots: 12, Slot: time.Hour,
+			Buckets: 12, Bucket: time.Hour,
 		},
 		processes: [2]int{1, 3}, silent: [2]int{0, 1},
 	}
@@ -49,7 +49,7 @@ func TestImpactIsAShareOfTheService(t *testing.T) {
 	}
 }
 
-// By threshold, clusters beyond one a slot are of more processes than one.
+// By threshold, clusters beyond one a bucket are of more processes than one.
 func TestImpactByThreshold(t *testing.T) {
 	begin := time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
 	d := Deployment{First: begin, Last: begin.Add(30 * time.Minute)}

@@ -29,8 +29,8 @@ func assembleAll(ctx context.Context, w *query.Warehouse, p Pair, o Options, cos
 		second.deployment.Judge[m] = !byCPU[name]
 	}
 	// The evaluations are of one time.
-	slots := min(first.deployment.Slots, second.deployment.Slots)
-	first.deployment.Slots, second.deployment.Slots = slots, slots
+	buckets := min(first.deployment.Buckets, second.deployment.Buckets)
+	first.deployment.Buckets, second.deployment.Buckets = buckets, buckets
 	return []*subject{first, second}, nil
 }
 

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// maxSlots bounds a comparison in time: beyond it slots get longer.
-	maxSlots = 300
-	// minOverlap is how many slots after warm-up both versions must have run at
+	// maxBuckets bounds a comparison in time: beyond it buckets get longer.
+	maxBuckets = 300
+	// minOverlap is how many buckets after warm-up both versions must have run at
 	// the same time to be compared in these alone.
 	minOverlap = 3
 	// leastBefore is the least time before a deployment that is taken as its base
@@ -19,27 +19,27 @@ const (
 	leastBefore = 2 * time.Hour
 	// earlierDays are those whose same minutes are a base.
 	earlierDays = 7
-	// What is compared is over when it was not seen for so many slots, and for a
+	// What is compared is over when it was not seen for so many buckets, and for a
 	// minute: rows are that long under way.
-	overSlots = 2
-	overAfter = time.Minute
-	day       = 24 * time.Hour
+	overBuckets = 2
+	overAfter   = time.Minute
+	day         = 24 * time.Hour
 )
 
-// slots are the lengths to choose from. What happens in one depends the less on
+// buckets are the lengths to choose from. What happens in one depends the less on
 // the one before the longer they are; shorter ones make sense of shorter runs.
-var slots = []time.Duration{
+var buckets = []time.Duration{
 	time.Second, 5 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, day,
 }
 
 const (
-	// shortSlot is that of a deployment of minutes and hours: what slows one minute may
+	// shortBucket is that of a deployment of minutes and hours: what slows one minute may
 	// last into the next in shorter ones.
-	shortSlot = time.Minute
-	// manyRecords are so many that one slot a minute would take too much memory; then
-	// fewSlots is the most.
+	shortBucket = time.Minute
+	// manyRecords are so many that one bucket a minute would take too much memory; then
+	// fewBuckets is the most.
 	manyRecords = 2_000_000
-	fewSlots    = 60
+	fewBuckets  = 60
 )
 
 // comparisonPlan says which rows of two deployments are compared with each other.
@@ -59,18 +59,18 @@ func planFor(p Pair, o Options) comparisonPlan {
 	if p.Base.Last.Before(to) {
 		to = p.Base.Last
 	}
-	slot := slotOf(to.Sub(from), p, o)
+	bucket := bucketOf(to.Sub(from), p, o)
 	warm := later(from, later(p.Head.Since, p.Base.Since).Add(max(o.WarmUp, 0)))
-	if to.Sub(warm) >= minOverlap*slot {
-		begin := from.Truncate(slot)
+	if to.Sub(warm) >= minOverlap*bucket {
+		begin := from.Truncate(bucket)
 		w := query.Window{From: begin, To: to}
-		return comparisonPlan{judge.Concurrent, query.Grid{Begin: begin, Slot: slot}, w, w}
+		return comparisonPlan{judge.Concurrent, query.Grid{Begin: begin, TimeBucket: bucket}, w, w}
 	}
 	if p.Head.First.Sub(p.Base.First) >= day && p.Base.Last.Sub(p.Head.First.Add(-earlierDays*day)) > 0 {
-		slot = slotOf(min(p.Head.Last.Sub(p.Head.First), day), p, o)
-		begin := p.Head.First.Truncate(slot)
+		bucket = bucketOf(min(p.Head.Last.Sub(p.Head.First), day), p, o)
+		begin := p.Head.First.Truncate(bucket)
 		return comparisonPlan{
-			judge.PreviousDays, query.Grid{Begin: begin, Slot: slot, Daily: true},
+			judge.PreviousDays, query.Grid{Begin: begin, TimeBucket: bucket, Daily: true},
 			query.Window{From: begin.Add(-earlierDays * day), To: begin},
 			query.Window{From: begin, To: p.Head.Last},
 		}
@@ -95,37 +95,37 @@ func oneAfterTheOther(p Pair, o Options) comparisonPlan {
 	if most := next.First.Add(length); next.Last.After(most) {
 		young.To = most
 	}
-	slot := slotOf(young.To.Sub(young.From), p, o)
-	for young.To.Sub(old.From) > maxSlots*slot && slot < 30*day {
-		slot *= 2
+	bucket := bucketOf(young.To.Sub(young.From), p, o)
+	for young.To.Sub(old.From) > maxBuckets*bucket && bucket < 30*day {
+		bucket *= 2
 	}
-	made := comparisonPlan{judge.Sequential, query.Grid{Begin: old.From.Truncate(slot), Slot: slot}, old, young}
+	made := comparisonPlan{judge.Sequential, query.Grid{Begin: old.From.Truncate(bucket), TimeBucket: bucket}, old, young}
 	if earlier.First.Equal(p.Head.First) && !p.Head.First.Equal(p.Base.First) {
 		made.base, made.head = young, old
 	}
 	return made
 }
 
-// slotOf is the longest slot of which a span has twelve, up to a minute, and from there
+// bucketOf is the longest bucket of which a span has twelve, up to a minute, and from there
 // the shortest of which it has no more than the most.
-func slotOf(span time.Duration, p Pair, o Options) time.Duration {
-	if o.Slot > 0 {
-		return o.Slot
+func bucketOf(span time.Duration, p Pair, o Options) time.Duration {
+	if o.Bucket > 0 {
+		return o.Bucket
 	}
-	most := time.Duration(maxSlots)
+	most := time.Duration(maxBuckets)
 	if p.Base.Measured+p.Head.Measured > manyRecords {
-		most = fewSlots
+		most = fewBuckets
 	}
-	chosen := slots[0]
-	for _, s := range slots {
-		if s <= shortSlot && span >= 12*s || s > shortSlot && span > most*chosen {
+	chosen := buckets[0]
+	for _, s := range buckets {
+		if s <= shortBucket && span >= 12*s || s > shortBucket && span > most*chosen {
 			chosen = s
 		}
 	}
 	return chosen
 }
 
-// end is that of the last slot.
+// end is that of the last bucket.
 func (p comparisonPlan) end() time.Time {
 	if p.grid.ByAge {
 		return p.head.To
@@ -135,7 +135,7 @@ func (p comparisonPlan) end() time.Time {
 
 // over reports whether what is compared ended so long ago that no more of it will come.
 func (p comparisonPlan) over(end, asOf time.Time) bool {
-	return asOf.Sub(end) >= max(overSlots*p.grid.Slot, overAfter)
+	return asOf.Sub(end) >= max(overBuckets*p.grid.TimeBucket, overAfter)
 }
 
 func (p comparisonPlan) how() string {
@@ -152,8 +152,8 @@ func (p comparisonPlan) how() string {
 
 // warnings say what makes the comparison weaker.
 func (p comparisonPlan) warnings() []string {
-	if p.grid.Slot >= shortSlot {
+	if p.grid.TimeBucket >= shortBucket {
 		return nil
 	}
-	return []string{fmt.Sprintf("time buckets of %s instead of %s, because the time is short: what happens in one may last into the next, and chance looks smaller than it is", p.grid.Slot, shortSlot)}
+	return []string{fmt.Sprintf("time buckets of %s instead of %s, because the time is short: what happens in one may last into the next, and chance looks smaller than it is", p.grid.TimeBucket, shortBucket)}
 }

@@ -35,8 +35,8 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 		return
 	}
 	type place struct {
-		side judge.Side
-		slot int64
+		side   judge.Side
+		bucket int64
 	}
 	type at struct {
 		calls map[string]float64 // of a method
@@ -45,7 +45,7 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 	places := map[place]*at{}
 	for i := range cells {
 		c := &cells[i]
-		key := place{sideOf(c.Member), c.Slot}
+		key := place{sideOf(c.Member), c.TimeBucket}
 		a := places[key]
 		if a == nil {
 			a = &at{calls: map[string]float64{}}
@@ -73,7 +73,7 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 	for i := range cells {
 		c := &cells[i]
 		side := sideOf(c.Member)
-		n := perCall[place{side, c.Slot}][c.Full].Times(c.Weight)
+		n := perCall[place{side, c.TimeBucket}][c.Full].Times(c.Weight)
 		m := methods[c.Full]
 		if m == nil {
 			m = &[2]probedMethod{}
@@ -87,7 +87,7 @@ func subtractProbes(table probecost.Table, cells []query.Cell, sideOf func(int) 
 	for i := range cells {
 		c := &cells[i]
 		side := sideOf(c.Member)
-		off := costs[side].Of(perCall[place{side, c.Slot}][c.Full].Times(c.Weight))
+		off := costs[side].Of(perCall[place{side, c.TimeBucket}][c.Full].Times(c.Weight))
 		if side == judge.Head {
 			off += c.Weight * unsure(methods[c.Full])
 		}

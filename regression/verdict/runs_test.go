@@ -15,7 +15,7 @@ func TestRunsAreCompared(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		factor time.Duration
-		want   State
+		want   LineState
 	}{{"as before", 1, NotProven}, {"three times", 3, Regressed}} {
 		var items []methodspan.Item
 		for run := range 80 {

@@ -57,7 +57,7 @@ func (j *threshold) line(l *Line) {
 	whole0, ok2 := wholeOf(l.base).Mean()
 	whole1, ok3 := wholeOf(l.head).Mean()
 	if !ok0 || !ok1 || !ok2 || !ok3 || min(l.BaseClusters, l.HeadClusters) < minClusters {
-		l.State = FewSlots
+		l.State = FewBuckets
 		return
 	}
 	l.State = NotProven

@@ -11,7 +11,7 @@ import (
 )
 
 // memory measures what methods that are seldom called hold.
-func memory(report *figures.Report) {
+func memory(report *figures.Run) {
 	const methods = 10_000
 	all := make([]*corehour.Method, methods)
 	before := heap()
@@ -34,7 +34,7 @@ func heap() int64 {
 }
 
 // allocations counts those of every path together: each must be 0.
-func allocations(report *figures.Report) {
+func allocations(report *figures.Run) {
 	total := 0.0
 	for _, f := range []func(int) int{disabled, disabledDefer, skipped, skippedDefer, wall, wallCaller, cpu, cpuCaller, aggregate, tailed} {
 		settled()
@@ -44,7 +44,7 @@ func allocations(report *figures.Report) {
 }
 
 // counts compares the calls counted with those made, while GOMAXPROCS changes.
-func counts(report *figures.Report) {
+func counts(report *figures.Run) {
 	const goroutines, each = 8, 500_000
 	before := skippedMethod.Calls()
 	procs := runtime.GOMAXPROCS(0)

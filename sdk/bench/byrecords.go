@@ -12,7 +12,7 @@ import (
 // with and without a record and those of a service whose probes are off lie within
 // milliseconds of each other, and each has a time of its own: the medians tell the cost
 // of one record to half a microsecond on a machine so busy that throughputs tell nothing.
-func byRecords(report *figures.Report, who string, slices int) {
+func byRecords(report *figures.Run, who string, slices int) {
 	var off, counted, one []float64
 	for range slices {
 		for range requestsInSlice {
@@ -35,7 +35,7 @@ func byRecords(report *figures.Report, who string, slices int) {
 }
 
 // more reports by how much the median of some times is above that of others.
-func more(report *figures.Report, what string, these, others []float64) {
+func more(report *figures.Run, what string, these, others []float64) {
 	if len(these) == 0 || len(others) == 0 {
 		return // by chance, in a short run
 	}

@@ -24,7 +24,7 @@ func (discard) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // encoding measures the CPU per record of all threads but the calling one, in batches of
 // half of the queue, without compression and network.
-func encoding(report *figures.Report) error {
+func encoding(report *figures.Run) error {
 	const compression, batches = "OTEL_EXPORTER_OTLP_COMPRESSION", 15
 	given, set := os.LookupEnv(compression)
 	if err := os.Setenv(compression, "none"); err != nil {

@@ -41,7 +41,7 @@ const (
 
 // export measures the CPU of the process per record, from the timed call to the
 // collector's answer, compared with the batch processor and exporter of OpenTelemetry.
-func export(report *figures.Report, s *sink, spans int) error {
+func export(report *figures.Run, s *sink, spans int) error {
 	spans -= spans % recordsPerBatch // the rest of a batch would wait for its time
 	mine, bytes, err := exportOurs(s, wall, spans)
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 // harmless measures what a service loses by its probes while its collector is in any
 // state. Short slices with the probes on and off take turns, so that what disturbs
 // the machine disturbs both.
-func harmless(pairs int) (*figures.Report, error) {
+func harmless(pairs int) (*figures.Run, error) {
 	report := figures.New("sdk-harmless")
 	fit()
 	compare(report, "noise", "off/off", probesOff, pairs, nil)
@@ -33,7 +33,7 @@ func harmless(pairs int) (*figures.Report, error) {
 
 // compare one service with the one whose probes are off. CPU in addition to theirs is the
 // runtime's, and where there is one the sender's and the collector's.
-func compare(report *figures.Report, who, what string, with *service, pairs int, goal *float64) {
+func compare(report *figures.Run, who, what string, with *service, pairs int, goal *float64) {
 	runtime.LockOSThread()
 	service, process := threadCPU(), processCPU()
 	found := ratios(with, probesOff, pairs)
@@ -46,7 +46,7 @@ func compare(report *figures.Report, who, what string, with *service, pairs int,
 	report.Add(who+": CPU in addition to the service, collector's included", float64(process.Nanoseconds()-service)/float64(service), "", figures.Lower, nil)
 }
 
-func harm(report *figures.Report, is state, pairs int) error {
+func harm(report *figures.Run, is state, pairs int) error {
 	c := newCollector(is)
 	defer c.Close()
 	options := []corehour.Option{corehour.WithEndpoint(c.url), corehour.WithService("bench", "1")}

@@ -80,8 +80,8 @@ func or(given, otherwise int) int {
 	return otherwise
 }
 
-func show(dir string) func(*figures.Report, error) error {
-	return func(report *figures.Report, err error) error {
+func show(dir string) func(*figures.Run, error) error {
+	return func(report *figures.Run, err error) error {
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func show(dir string) func(*figures.Report, error) error {
 	}
 }
 
-func allPaths(rounds, spans int, busy time.Duration) (*figures.Report, error) {
+func allPaths(rounds, spans int, busy time.Duration) (*figures.Run, error) {
 	sink := newSink()
 	defer sink.Close()
 	report := figures.New("sdk")

@@ -84,13 +84,13 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func read(t *testing.T, dir, name string) figures.Report {
+func read(t *testing.T, dir, name string) figures.Run {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, name+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var report figures.Report
+	var report figures.Run
 	if err := json.Unmarshal(data, &report); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func read(t *testing.T, dir, name string) figures.Report {
 	return report
 }
 
-func row(t *testing.T, report figures.Report, name string) figures.Result {
+func row(t *testing.T, report figures.Run, name string) figures.Result {
 	t.Helper()
 	i := slices.IndexFunc(report.Results, func(r figures.Result) bool { return r.Name == name })
 	if i < 0 {

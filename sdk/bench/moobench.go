@@ -74,7 +74,7 @@ var grown = []string{mooNone, mooCombined, mooSums, mooEvery, mooOTelRare, mooOT
 func grownName(depth int, variant string) string { return fmt.Sprintf("depth %d, %s", depth, variant) }
 
 // moobench starts this program so many times and reports over the starts.
-func moobench(starts, rounds int, busy time.Duration) (*figures.Report, error) {
+func moobench(starts, rounds int, busy time.Duration) (*figures.Run, error) {
 	if starts < 2 || starts > len(students)+1 {
 		return nil, fmt.Errorf("--starts must be within 2 and %d, found %d", len(students)+1, starts)
 	}
@@ -103,7 +103,7 @@ func moobench(starts, rounds int, busy time.Duration) (*figures.Report, error) {
 	return report, nil
 }
 
-func mooRows(report *figures.Report, ns map[string][]float64) {
+func mooRows(report *figures.Run, ns map[string][]float64) {
 	mean := func(name string) float64 {
 		m, _ := meanWithin(ns[name])
 		return m
@@ -131,7 +131,7 @@ func mooRows(report *figures.Report, ns map[string][]float64) {
 	growth(report, mean, mooEvery, mooOTelAlways)
 }
 
-func growth(report *figures.Report, mean func(string) float64, variant, peer string) {
+func growth(report *figures.Run, mean func(string) float64, variant, peer string) {
 	compare := func(name string, of func(string) float64) {
 		if peer == "" {
 			report.Add(name, of(variant), "ns", figures.Lower, nil)

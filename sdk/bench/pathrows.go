@@ -4,7 +4,7 @@ import "github.com/corehour/corehour/internal/figures"
 
 // pathRows adds the goals of the paths, and between them the floors that no probe
 // can be faster than, to explain a goal that is missed.
-func pathRows(report *figures.Report, named map[string]*path) {
+func pathRows(report *figures.Run, named map[string]*path) {
 	net := func(name string) float64 { return named[name].median() - named["bare"].median() }
 	twoNet := func(name string) float64 {
 		return named[name+", two goroutines"].median() - named["bare, two goroutines"].median()

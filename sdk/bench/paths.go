@@ -99,7 +99,7 @@ func (p *path) tooShort() bool {
 
 func (p *path) median() float64 { return median(p.ns) }
 
-func paths(report *figures.Report, otel peers, rounds int) {
+func paths(report *figures.Run, otel peers, rounds int) {
 	ctx := context.Background()
 	named := map[string]*path{}
 	var all []*path

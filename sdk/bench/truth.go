@@ -33,7 +33,7 @@ func (s spent) agrees(cpu time.Duration) bool {
 // truth checks that CPU times marked exact are so, while goroutines that spin take
 // the processors from methods that spin, sleep, or block in the kernel. Each method
 // is called once and reads the clock of its thread for itself.
-func truth(report *figures.Report) error {
+func truth(report *figures.Run) error {
 	const calls, callers = 240, 16
 	var printed bytes.Buffer
 	shutdown, err := corehour.Start(context.Background(), corehour.WithWriter(&printed), corehour.WithService("bench", "1"))

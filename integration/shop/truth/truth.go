@@ -29,8 +29,8 @@ func Counter(method string) *atomic.Int64 {
 	return c
 }
 
-// Report is what a process says of itself when it ends.
-type Report struct {
+// ProcessRecord is what a process says of itself when it ends.
+type ProcessRecord struct {
 	Service  string           `json:"service"`
 	Version  string           `json:"version"`
 	Instance string           `json:"instance"`
@@ -39,7 +39,7 @@ type Report struct {
 }
 
 // Write writes the report in one step: a reader finds all of it or nothing.
-func Write(path string, r Report) error {
+func Write(path string, r ProcessRecord) error {
 	mu.Lock()
 	r.Calls = make(map[string]int64, len(counters))
 	for method, c := range counters {

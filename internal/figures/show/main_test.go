@@ -27,7 +27,7 @@ func TestShowJudgesAndWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var report figures.Report
+	var report figures.Run
 	if err := json.Unmarshal(data, &report); err != nil {
 		t.Fatal(err)
 	}

@@ -133,10 +133,10 @@ func (b *bench) columns(context.Context) error {
 	return nil
 }
 
-func (b *bench) maintain(ctx context.Context, p lake.Policy, after time.Duration) (*lake.Report, cost, error) {
+func (b *bench) maintain(ctx context.Context, p lake.Policy, after time.Duration) (*lake.Result, cost, error) {
 	debug.FreeOSMemory()
 	job := lake.Job{Root: b.root, Policy: p, Parquet: parquet.Options{Now: func() time.Time { return midnight.Add(after) }}}
-	var report *lake.Report
+	var report *lake.Result
 	c, err := measure(func() (err error) {
 		report, err = job.Run(ctx)
 		return err
@@ -283,7 +283,7 @@ func (b *bench) questions(goal float64) []about {
 // profile is the question behind a comparison of versions, with all weights and clusters.
 func (q about) profile() asked {
 	return asked{"profile of " + q.name, q.window, q.goal, func(ctx context.Context, w *query.Warehouse) (int, error) {
-		profiles, _, err := w.Profiles(ctx, query.Ask{Metric: query.CPU, Window: q.window, Filter: q.filter, Slot: time.Hour})
+		profiles, _, err := w.Profiles(ctx, query.Ask{Metric: query.CPU, Window: q.window, Filter: q.filter, TimeBucket: time.Hour})
 		return len(profiles), err
 	}}
 }

@@ -43,9 +43,9 @@ type Dispatcher struct {
 	later map[string]time.Time // sinks that want to be left alone until then
 }
 
-// Evaluation is what one evaluation found. ThresholdPercent is the change that the rule wants,
+// Findings is what one evaluation found. ThresholdPercent is the change that the rule wants,
 // by which growth beyond an accepted level is judged too.
-type Evaluation struct {
+type Findings struct {
 	Alerts           []alert.Alert
 	ThresholdPercent float64
 	Gone             func(*alert.Alert) (why string, gone bool)
@@ -73,7 +73,7 @@ type Sorted struct {
 
 // Sort gives alerts their owners and leaves out what nobody is to be notified. It only
 // reads the state.
-func (d *Dispatcher) Sort(l Evaluation) (*Sorted, error) {
+func (d *Dispatcher) Sort(l Findings) (*Sorted, error) {
 	s, err := d.Store.Read()
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (d *Dispatcher) Sort(l Evaluation) (*Sorted, error) {
 	return d.sort(s, l), nil
 }
 
-func (d *Dispatcher) sort(s *state.State, l Evaluation) *Sorted {
+func (d *Dispatcher) sort(s *state.State, l Findings) *Sorted {
 	out := &Sorted{Raised: []alert.Alert{}, Accepted: []Accepted{}, Silenced: []Silenced{}}
 	seen := map[string]bool{}
 	for i := range l.Alerts {
@@ -105,7 +105,7 @@ func (d *Dispatcher) sort(s *state.State, l Evaluation) *Sorted {
 
 // Handle sorts what an evaluation found, remembers it and sends what is to be sent. An
 // error of a sink is a *Undelivered; the alerts count all the same.
-func (d *Dispatcher) Handle(ctx context.Context, l Evaluation) (*Sorted, error) {
+func (d *Dispatcher) Handle(ctx context.Context, l Findings) (*Sorted, error) {
 	if len(d.Targets) == 0 {
 		return d.Sort(l)
 	}

@@ -53,8 +53,8 @@ func dispatcher(dir string, targets ...Target) *Dispatcher {
 	return &Dispatcher{Store: state.At(dir), Targets: targets, Timeout: 30 * time.Second, Grace: 10 * time.Second, Now: time.Now}
 }
 
-func evaluationOf(gone bool, ids ...string) Evaluation {
-	l := Evaluation{ThresholdPercent: 10, Gone: func(*alert.Alert) (string, bool) { return "gone", gone }}
+func evaluationOf(gone bool, ids ...string) Findings {
+	l := Findings{ThresholdPercent: 10, Gone: func(*alert.Alert) (string, bool) { return "gone", gone }}
 	for _, id := range ids {
 		l.Alerts = append(l.Alerts, alert.Alert{ID: id, Kind: alert.Regression, Service: "service-" + id, Method: id, Head: 2, Base: 1})
 	}

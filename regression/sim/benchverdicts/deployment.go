@@ -29,7 +29,7 @@ func (b *bench) deployment(ctx context.Context, root string, s size) error {
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("%d methods, %d processes, %d minutes", s.methods, len(d.Instances), int((time.Duration(d.Slots) * d.Slot).Minutes()))
+	what := fmt.Sprintf("%d methods, %d processes, %d minutes", s.methods, len(d.Instances), int((time.Duration(d.Buckets) * d.Bucket).Minutes()))
 	b.lower("rows stored, "+what, float64(rows), "", sim.None)
 	b.tell("asking for its cells")
 	seconds, cells, err := queryDeployment(ctx, root)
@@ -75,25 +75,25 @@ func storeDeployment(ctx context.Context, root string, d *sim.Deployment) (rows 
 		}
 		resources[i] = resource(in.Side, fmt.Sprintf("shop-7d9f-%02d", i), start)
 	}
-	// Cells of one method, instance and slot follow each other, by caller.
+	// Cells of one method, instance and bucket follow each other, by caller.
 	for i := 0; i < len(d.Cells); {
 		c := d.Cells[i]
 		f := methodspan.ParseFunction(d.Methods[c.Method])
 		row := methodspan.Row{Resource: resources[c.Instance], Level: methodspan.LevelRaw, Class: f.Class, Method: f.Method, USDPerCoreHour: &price}
-		start := d.Begin.Add(time.Duration(c.Slot) * d.Slot)
+		start := d.Begin.Add(time.Duration(c.Bucket) * d.Bucket)
 		calls := 0.0
-		for ; i < len(d.Cells) && d.Cells[i].Method == c.Method && d.Cells[i].Instance == c.Instance && d.Cells[i].Slot == c.Slot; i++ {
+		for ; i < len(d.Cells) && d.Cells[i].Method == c.Method && d.Cells[i].Instance == c.Instance && d.Cells[i].Bucket == c.Bucket; i++ {
 			cell := d.Cells[i]
 			r := row
 			r.Kind, r.Caller = methodspan.KindAggregate, "shop/caller."+d.Callers[cell.Caller]
-			r.StartNS, r.EndNS = start.UnixNano(), start.Add(d.Slot).UnixNano()
+			r.StartNS, r.EndNS = start.UnixNano(), start.Add(d.Bucket).UnixNano()
 			measure(&r, cell.Records, cell.Sum/cell.Records)
 			calls += float64(r.Measured)
 			if err := s.addRow(ctx, r); err != nil {
 				return 0, err
 			}
 		}
-		minutes := int(d.Slot / time.Minute)
+		minutes := int(d.Bucket / time.Minute)
 		for m := range minutes {
 			r := row
 			at := start.Add(time.Duration(m) * time.Minute)
@@ -132,7 +132,7 @@ func queryDeployment(ctx context.Context, root string) (seconds float64, cells i
 	}
 	p := pairs[0]
 	side := func(side query.Side, d verdict.Deployment) query.Compared {
-		return query.Compared{Service: p.Service, Side: side, Version: d.Version, Window: query.Window{From: d.First, To: d.Last}, Slot: 5 * time.Minute}
+		return query.Compared{Service: p.Service, Side: side, Version: d.Version, Window: query.Window{From: d.First, To: d.Last}, TimeBucket: 5 * time.Minute}
 	}
 	base, head := side(query.SideBase, p.Base), side(query.SideHead, p.Head)
 	processes, err := w.Processes(ctx, base, head)
@@ -143,6 +143,6 @@ func queryDeployment(ctx context.Context, root string) (seconds float64, cells i
 	for i, process := range processes {
 		members[i] = query.Member{Process: process, Member: i}
 	}
-	list, err := w.Cells(ctx, query.CPU, base, head, members, query.Grid{Begin: p.Head.First, Slot: 5 * time.Minute})
+	list, err := w.Cells(ctx, query.CPU, base, head, members, query.Grid{Begin: p.Head.First, TimeBucket: 5 * time.Minute})
 	return time.Since(begin).Seconds(), len(list), err
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/corehour/corehour/regression/judge"
 )
 
-// slot is that of a run of half an hour.
-const slot = time.Minute
+// bucket is that of a run of half an hour.
+const bucket = time.Minute
 
 // Deployment adds up the calls of a drawn deployment, as the query does.
 func Deployment(d *scenes.Deployment) *judge.Deployment {
-	out := &judge.Deployment{Begin: d.Begin, Slot: slot, Slots: d.Minutes(), Callers: []string{"(entry)"}}
+	out := &judge.Deployment{Begin: d.Begin, Bucket: bucket, Buckets: d.Minutes(), Callers: []string{"(entry)"}}
 	for m := range d.Methods {
 		out.Methods = append(out.Methods, d.Methods[m].Name)
 		out.Callers = append(out.Callers, d.Methods[m].Name)
@@ -37,7 +37,7 @@ func Deployment(d *scenes.Deployment) *judge.Deployment {
 		key := ((int(c.method)*n+int(c.caller))*len(d.Processes)+int(c.process))*d.Minutes() + int(c.minute)
 		if at[key] == 0 {
 			out.Cells = append(out.Cells, judge.Cell{
-				Method: int32(c.method), Caller: int32(c.caller), Instance: int32(c.process), Slot: int32(c.minute),
+				Method: int32(c.method), Caller: int32(c.caller), Instance: int32(c.process), Bucket: int32(c.minute),
 			})
 			at[key] = int32(len(out.Cells))
 		}
@@ -74,7 +74,7 @@ type call struct {
 func callsOf(d *scenes.Deployment) []call {
 	var out []call
 	d.Each(func(c scenes.Call) {
-		out = append(out, call{float64(c.CPU), int16(c.Method), int16(c.Caller + 1), int16(c.Process), int16(c.At / slot)})
+		out = append(out, call{float64(c.CPU), int16(c.Method), int16(c.Caller + 1), int16(c.Process), int16(c.At / bucket)})
 	})
 	return out
 }

@@ -53,12 +53,12 @@ func Judge(s scenes.Scene, seed uint64, spreads judge.Spreads) (*Judged, error) 
 	drawn := scenes.Draw(s, seed)
 	d := Deployment(drawn)
 	d.Spreads = spreads
-	d.Slots--
+	d.Buckets--
 	_, memory, err := judge.Evaluate(d, judge.Defaults(), judge.Memory{})
 	if err != nil {
 		return nil, err
 	}
-	d.Slots++
+	d.Buckets++
 	r, _, err := judge.Evaluate(d, judge.Defaults(), memory)
 	if err != nil {
 		return nil, err

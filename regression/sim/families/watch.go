@@ -12,9 +12,9 @@ import (
 // Watched is a deployment that is evaluated at the end of every minute.
 type Watched struct {
 	Scene   scenes.Scene
-	Methods []Report
+	Methods []MethodOutcome
 	// Service is that of the whole service. Nothing is true of it that a method has.
-	Service Report
+	Service MethodOutcome
 	// Calls is the number of pairs of which more calls were reported: never true.
 	Calls int
 	// WarmUp is the longest that the last evaluation left out.
@@ -23,9 +23,9 @@ type Watched struct {
 	drawn *scenes.Deployment
 }
 
-// Report is what the evaluations said of a method. Verdict is of the first that was false
+// MethodOutcome is what the evaluations said of a method. Verdict is of the first that was false
 // or reported it.
-type Report struct {
+type MethodOutcome struct {
 	Truth scenes.Truth
 	// Minutes is its time since the records began, 0 = none reported the method.
 	Minutes int
@@ -41,22 +41,22 @@ func Watch(s scenes.Scene, seed uint64, spreads judge.Spreads) (*Watched, error)
 	drawn := scenes.Draw(s, seed)
 	d := Deployment(drawn)
 	d.Spreads = spreads
-	w := &Watched{Scene: s, drawn: drawn, Methods: make([]Report, len(drawn.Methods))}
+	w := &Watched{Scene: s, drawn: drawn, Methods: make([]MethodOutcome, len(drawn.Methods))}
 	for m := range w.Methods {
 		w.Methods[m].Truth = drawn.Methods[m].Truth
 	}
 	var memory judge.Memory
 	calls := map[string]bool{}
-	for d.Slots = 1; d.Slots <= drawn.Minutes(); d.Slots++ {
+	for d.Buckets = 1; d.Buckets <= drawn.Minutes(); d.Buckets++ {
 		r, next, err := judge.Evaluate(d, judge.Defaults(), memory)
 		if err != nil {
 			return nil, err
 		}
 		memory = next
 		for m := range r.Methods {
-			w.Methods[m].addVerdict(&r.Methods[m], d.Slots)
+			w.Methods[m].addVerdict(&r.Methods[m], d.Buckets)
 		}
-		w.Service.addVerdict(&r.Service, d.Slots)
+		w.Service.addVerdict(&r.Service, d.Buckets)
 		for i := range r.Calls {
 			if r.Calls[i].State == judge.Regressed {
 				calls[r.Calls[i].Name()] = true
@@ -68,7 +68,7 @@ func Watch(s scenes.Scene, seed uint64, spreads judge.Spreads) (*Watched, error)
 	return w, nil
 }
 
-func (r *Report) addVerdict(v *judge.Verdict, minutes int) {
+func (r *MethodOutcome) addVerdict(v *judge.Verdict, minutes int) {
 	if raised, _ := outcome(r.Truth, v); raised && r.False == 0 {
 		r.False, r.Verdict = minutes, *v
 	}

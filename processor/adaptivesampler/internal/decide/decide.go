@@ -83,7 +83,7 @@ type Decision struct {
 	Reason string // a short sentence of a fixed few: it is a metric label's source
 
 	// For explanations.
-	State          rates.State
+	State          rates.MethodState
 	CallsPerSecond float64
 	EntryShare     float64 // NaN = no caller is known
 	Mean           float64 // ns, 0 = not known

@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Report is what `corehour cost` prints. Units are in the names.
-type Report struct {
+// Table is what `corehour cost` prints. Units are in the names.
+type Table struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 	// RowsBy is the level of rows, hour or minute, that the window would have cut: it
@@ -34,7 +34,7 @@ type Report struct {
 }
 
 // Lines are the lines, whatever they are by.
-func (r *Report) Lines() []Line {
+func (r *Table) Lines() []Line {
 	if r.Groups != nil {
 		return r.Groups
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Report is what `corehour check` prints.
-type Report struct {
+// Accounts is what `corehour check` prints.
+type Accounts struct {
 	// Balanced: every call emitted by a process is in exactly one stored
 	// counts row. Dead processes do not unbalance it: what they did not hand
 	// out is in no account.
@@ -86,26 +86,26 @@ type Service struct {
 	NewestRow *time.Time `json:"newest_row"`
 }
 
-// State of a process.
-type State string
+// ProcessState of a process.
+type ProcessState string
 
 const (
-	Ended   State = "ended"   // its last process row was final
-	Running State = "running" // its last process row is recent
-	Dead    State = "dead"    // neither: it died, size of the loss unknown
+	Ended   ProcessState = "ended"   // its last process row was final
+	Running ProcessState = "running" // its last process row is recent
+	Dead    ProcessState = "dead"    // neither: it died, size of the loss unknown
 )
 
 // Process is the account of one process.
 type Process struct {
 	query.Service
-	Version        string     `json:"version"`
-	Instance       string     `json:"instance"`
-	ProcessStart   *time.Time `json:"process_start"`
-	State          State      `json:"state"`
-	LastSeen       time.Time  `json:"last_seen"`
-	HandedOutCalls int64      `json:"handed_out_calls"`
-	CountedCalls   int64      `json:"counted_calls"`
-	LostInTransit  int64      `json:"lost_in_transit"`
+	Version        string       `json:"version"`
+	Instance       string       `json:"instance"`
+	ProcessStart   *time.Time   `json:"process_start"`
+	State          ProcessState `json:"state"`
+	LastSeen       time.Time    `json:"last_seen"`
+	HandedOutCalls int64        `json:"handed_out_calls"`
+	CountedCalls   int64        `json:"counted_calls"`
+	LostInTransit  int64        `json:"lost_in_transit"`
 	// NotJudgedCalls are missing, and may be in the warehouse of another collector. They are
 	// not in LostInTransit.
 	NotJudgedCalls int64           `json:"not_judged_calls"`
