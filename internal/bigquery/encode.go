@@ -3,83 +3,13 @@ package bigquery
 import (
 	"encoding/binary"
 	"math"
+	"reflect"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
-)
-
-// Numbers of the fields of a row: the places of the columns in columns.All.
-const (
-	fieldEventDate = 1 + iota
-	fieldKind
-	fieldLevel
-	fieldStartNS
-	fieldEndNS
-	fieldServiceNamespace
-	fieldService
-	fieldVersion
-	fieldRevision
-	fieldEnvironment
-	fieldInstance
-	fieldHost
-	fieldHostID
-	fieldHostType
-	fieldCloudProvider
-	fieldRegion
-	fieldCapacityType
-	fieldClass
-	fieldMethod
-	fieldSignature
-	fieldCaller
-	fieldStack
-	fieldGroup
-	fieldCalls
-	fieldMeasured
-	fieldCPUMeasured
-	fieldErrors
-	fieldWallNS
-	fieldCPUNS
-	fieldWallSq
-	fieldCPUSq
-	fieldWallMaxNS
-	fieldCPUMaxNS
-	fieldWallHist
-	fieldCPUHist
-	fieldP
-	fieldCPUP
-	fieldStratum
-	fieldConfiguredRate
-	fieldEffectiveRate
-	fieldTier
-	fieldReason
-	fieldWeightBasis
-	fieldCPUState
-	fieldUSDPerCoreHour
-	fieldPriceSource
-	fieldProcessStartNS
-	fieldCores
-	fieldHostCores
-	fieldCPULimit
-	fieldRSSBytes
-	fieldCallsTotal
-	fieldFinal
-	fieldSDKStats
-	fieldTraceID
-	fieldSpanID
-	fieldParentSpanID
-	fieldRequestID
-	fieldBatchID
-	fieldRowSeq
-)
-
-// Fields of the elements of lists.
-const (
-	fieldBin       = 1
-	fieldBinN      = 2
-	fieldStatName  = 1
-	fieldStatValue = 2
 )
 
 // rowTag stands before every row in the rows of a request.
@@ -111,124 +41,159 @@ func (e *encoder) appendRow(dst []byte, r *methodspan.Row) []byte {
 }
 
 func (e *encoder) appendFields(b []byte, r *methodspan.Row) []byte {
-	b = appendInt(b, fieldEventDate, int64(r.EventDay()))
-	b = appendText(b, fieldKind, r.Kind)
-	b = appendText(b, fieldLevel, r.Level)
-	b = appendInt(b, fieldStartNS, r.StartNS)
-	b = appendInt(b, fieldEndNS, r.EndNS)
-	b = append(b, e.resource(r.Resource)...)
-	b = appendName(b, fieldClass, r.Class)
-	b = appendName(b, fieldMethod, r.Method)
-	b = appendName(b, fieldSignature, r.Signature)
-	b = appendName(b, fieldCaller, r.Caller)
-	b = appendName(b, fieldStack, r.Stack)
-	b = appendName(b, fieldGroup, r.Group)
-	b = appendDouble(b, fieldCalls, r.Calls)
-	b = appendInt(b, fieldMeasured, r.Measured)
-	b = appendInt(b, fieldCPUMeasured, r.CPUMeasured)
-	b = appendDouble(b, fieldErrors, r.Errors)
-	b = e.appendQuantity(b, wallFields, r.Measured, r.WallNS, r.WallSq, r.WallMaxNS, r.WallHist)
-	b = e.appendQuantity(b, cpuFields, r.CPUMeasured, r.CPUNS, r.CPUSq, r.CPUMaxNS, r.CPUHist)
-	b = appendKnown(b, fieldP, r.P)
-	b = appendKnown(b, fieldCPUP, r.CPUP)
-	b = appendName(b, fieldStratum, r.Stratum)
-	b = appendKnown(b, fieldConfiguredRate, r.ConfiguredRate)
-	b = appendKnown(b, fieldEffectiveRate, r.EffectiveRate)
-	b = appendName(b, fieldTier, r.Tier)
-	b = appendName(b, fieldReason, r.Reason)
-	b = appendName(b, fieldWeightBasis, r.WeightBasis)
-	b = appendName(b, fieldCPUState, r.CPUState)
-	if r.USDPerCoreHour != nil {
-		b = appendDouble(b, fieldUSDPerCoreHour, *r.USDPerCoreHour)
-	}
-	b = appendName(b, fieldPriceSource, r.PriceSource)
+	b = append(b, e.resource(r)...)
+	b = e.appendPart(b, r, columns.OfRow)
 	if r.Process != nil {
-		b = e.appendProcess(b, r.Process)
+		b = e.appendPart(b, r, columns.OfProcess)
 	}
-	b = appendID(b, fieldTraceID, r.TraceID[:])
-	b = appendID(b, fieldSpanID, r.SpanID[:])
-	b = appendID(b, fieldParentSpanID, r.ParentSpanID[:])
-	b = appendName(b, fieldRequestID, r.RequestID)
-	b = appendName(b, fieldBatchID, r.BatchID)
-	return appendInt(b, fieldRowSeq, int64(r.RowSeq))
+	return b
 }
 
 // resource is what all rows of a process share. They come one after the other,
 // so remembering one is enough.
-func (e *encoder) resource(r *methodspan.Resource) []byte {
-	if r == e.last {
-		return e.process
+func (e *encoder) resource(r *methodspan.Row) []byte {
+	if r.Resource != e.last {
+		e.process = e.process[:0]
+		if r.Resource != nil {
+			e.process = e.appendPart(e.process, r, columns.OfResource)
+		}
+		e.last = r.Resource
 	}
-	b := e.process[:0]
-	if r != nil {
-		b = appendName(b, fieldServiceNamespace, r.ServiceNamespace)
-		b = appendName(b, fieldService, r.Service)
-		b = appendName(b, fieldVersion, r.Version)
-		b = appendName(b, fieldRevision, r.Revision)
-		b = appendName(b, fieldEnvironment, r.Environment)
-		b = appendName(b, fieldInstance, r.Instance)
-		b = appendName(b, fieldHost, r.Host)
-		b = appendName(b, fieldHostID, r.HostID)
-		b = appendName(b, fieldHostType, r.HostType)
-		b = appendName(b, fieldCloudProvider, r.CloudProvider)
-		b = appendName(b, fieldRegion, r.Region)
-		b = appendName(b, fieldCapacityType, r.CapacityType)
-		if r.ProcessStartNS != 0 {
-			b = appendInt(b, fieldProcessStartNS, r.ProcessStartNS)
+	return e.process
+}
+
+// appendPart appends the columns of one part of a row, nothing for those that are NULL.
+func (e *encoder) appendPart(b []byte, r *methodspan.Row, part columns.Part) []byte {
+	fields, base := rowFields[part], part.In(r)
+	for i := range fields {
+		f := &fields[i]
+		if f.known != nil && !f.known(r) {
+			continue
+		}
+		always := f.required || f.known != nil
+		switch f.goType {
+		case text:
+			if v := *f.text.At(base); v != "" || always {
+				b = appendTag(b, f.tag)
+				b = protowire.AppendString(b, v)
+			}
+		case long:
+			if v := *f.long.At(base); v != 0 || always {
+				b = appendTag(b, f.tag)
+				b = protowire.AppendVarint(b, uint64(v))
+			}
+		case double:
+			if v := *f.double.At(base); v != 0 || always {
+				b = appendTag(b, f.tag)
+				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+			}
+		default:
+			b = f.other(e, b, r)
 		}
 	}
-	e.last, e.process = r, b
 	return b
 }
 
-// quantityFields are the columns of one measured quantity.
-type quantityFields struct{ sum, squares, max, hist protowire.Number }
+// goType is the type of a field; most are of the first three, which take no call each.
+type goType uint8
 
-var (
-	wallFields = quantityFields{fieldWallNS, fieldWallSq, fieldWallMaxNS, fieldWallHist}
-	cpuFields  = quantityFields{fieldCPUNS, fieldCPUSq, fieldCPUMaxNS, fieldCPUHist}
+const (
+	other goType = iota
+	text
+	long
+	double
 )
 
-// appendQuantity leaves out what is not known, as the Parquet files do: all where
-// nothing was measured, squares and maximum where they follow from one value.
-func (e *encoder) appendQuantity(b []byte, f quantityFields, measured, sum int64, squares float64, maximum int64, hist methodspan.Histogram) []byte {
-	for _, bin := range hist {
-		e.scratch = appendInt(e.scratch[:0], fieldBin, int64(bin.Bin))
-		e.scratch = appendDouble(e.scratch, fieldBinN, bin.N)
-		b = protowire.AppendTag(b, f.hist, protowire.BytesType)
-		b = protowire.AppendBytes(b, e.scratch)
-	}
-	if measured <= 0 {
-		return b
-	}
-	b = appendInt(b, f.sum, sum)
-	if measured > 1 || squares != 0 {
-		b = appendDouble(b, f.squares, squares)
-	}
-	if !methodspan.MaximumFollows(measured, sum, maximum) {
-		b = appendInt(b, f.max, maximum)
-	}
-	return b
+// field encodes a column.
+type field struct {
+	goType   goType
+	tag      [2]byte // and 0, if the first is all of it
+	required bool
+	known    func(*methodspan.Row) bool
+	text     columns.Field[string]
+	long     columns.Field[int64]
+	double   columns.Field[float64]
+	other    func(e *encoder, b []byte, r *methodspan.Row) []byte
 }
 
-func (e *encoder) appendProcess(b []byte, p *methodspan.ProcessStats) []byte {
-	b = appendDouble(b, fieldCores, p.Cores)
-	b = appendKnown(b, fieldHostCores, p.HostCores)
-	b = appendKnown(b, fieldCPULimit, p.CPULimit)
-	b = appendInt(b, fieldRSSBytes, p.RSSBytes)
-	b = appendInt(b, fieldCallsTotal, p.CallsTotal)
-	final := int64(0)
-	if p.Final {
-		final = 1
+func appendTag(b []byte, tag [2]byte) []byte {
+	if tag[1] == 0 {
+		return append(b, tag[0])
 	}
-	b = appendInt(b, fieldFinal, final)
-	for _, s := range p.Stats {
-		e.scratch = appendText(e.scratch[:0], fieldStatName, s.Name)
-		e.scratch = appendDouble(e.scratch, fieldStatValue, s.Value)
-		b = protowire.AppendTag(b, fieldSDKStats, protowire.BytesType)
-		b = protowire.AppendBytes(b, e.scratch)
+	return append(b, tag[0], tag[1])
+}
+
+// rowFields encode the columns of each part of a row.
+var rowFields = func() (fields [3][]field) {
+	for i := range columns.All {
+		c := &columns.All[i]
+		fields[c.Part()] = append(fields[c.Part()], fieldOf(c, protowire.Number(i+1)))
 	}
-	return b
+	return fields
+}()
+
+// fieldOf returns the encoder of a column; its number is its place in columns.All.
+func fieldOf(c *columns.Column, number protowire.Number) field {
+	f := field{required: c.Required, known: c.Known()}
+	tag := func(wire protowire.Type) { protowire.AppendTag(f.tag[:0], number, wire) }
+	switch c.GoType() {
+	case reflect.TypeFor[string]():
+		f.goType, f.text = text, columns.FieldOf[string](c.Name)
+		tag(protowire.BytesType)
+	case reflect.TypeFor[int64]():
+		f.goType, f.long = long, columns.FieldOf[int64](c.Name)
+		tag(protowire.VarintType)
+	case reflect.TypeFor[float64]():
+		f.goType, f.double = double, columns.FieldOf[float64](c.Name)
+		tag(protowire.Fixed64Type)
+	case nil: // the date
+		f.other = func(_ *encoder, b []byte, r *methodspan.Row) []byte { return appendInt(b, number, int64(r.EventDay())) }
+	case reflect.TypeFor[int32]():
+		f.other = single(c, func(b []byte, v int32) []byte { return appendInt(b, number, int64(v)) })
+	case reflect.TypeFor[*float64]():
+		f.other = single(c, func(b []byte, v *float64) []byte { return appendDouble(b, number, *v) })
+	case reflect.TypeFor[bool]():
+		f.other = single(c, func(b []byte, v bool) []byte { return appendInt(b, number, int64(protowire.EncodeBool(v))) })
+	case reflect.TypeFor[[16]byte]():
+		f.other = single(c, func(b []byte, v [16]byte) []byte { return appendBytes(b, number, v[:]) })
+	case reflect.TypeFor[[8]byte]():
+		f.other = single(c, func(b []byte, v [8]byte) []byte { return appendBytes(b, number, v[:]) })
+	case reflect.TypeFor[methodspan.Histogram]():
+		f.other = list[methodspan.Histogram](c, number, func(b []byte, bin methodspan.Bin) []byte {
+			return appendDouble(appendInt(b, 1, int64(bin.Bin)), 2, bin.N)
+		})
+	case reflect.TypeFor[[]methodspan.Stat]():
+		f.other = list[[]methodspan.Stat](c, number, func(b []byte, s methodspan.Stat) []byte {
+			return appendDouble(appendBytes(b, 1, []byte(s.Name)), 2, s.Value)
+		})
+	default:
+		panic("column " + c.Name + " is held as " + c.GoType().String())
+	}
+	return f
+}
+
+func single[T comparable](c *columns.Column, appendValue func([]byte, T) []byte) func(*encoder, []byte, *methodspan.Row) []byte {
+	field, part, always := columns.FieldOf[T](c.Name), c.Part(), c.Required || c.Known() != nil
+	return func(_ *encoder, b []byte, r *methodspan.Row) []byte {
+		v := *field.At(part.In(r))
+		var zero T
+		if v == zero && !always {
+			return b
+		}
+		return appendValue(b, v)
+	}
+}
+
+// list encodes lists; an empty one is NULL. The fields of its elements are numbered by their place.
+func list[T ~[]E, E any](c *columns.Column, number protowire.Number, appendElement func([]byte, E) []byte) func(*encoder, []byte, *methodspan.Row) []byte {
+	field, part := columns.FieldOf[T](c.Name), c.Part()
+	return func(e *encoder, b []byte, r *methodspan.Row) []byte {
+		for _, element := range *field.At(part.In(r)) {
+			e.scratch = appendElement(e.scratch[:0], element)
+			b = appendBytes(b, number, e.scratch)
+		}
+		return b
+	}
 }
 
 func appendInt(b []byte, field protowire.Number, v int64) []byte {
@@ -241,34 +206,7 @@ func appendDouble(b []byte, field protowire.Number, v float64) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
 }
 
-// appendKnown leaves out zero, which stands for unknown.
-func appendKnown(b []byte, field protowire.Number, v float64) []byte {
-	if v == 0 {
-		return b
-	}
-	return appendDouble(b, field, v)
-}
-
-func appendText(b []byte, field protowire.Number, s string) []byte {
+func appendBytes(b []byte, field protowire.Number, v []byte) []byte {
 	b = protowire.AppendTag(b, field, protowire.BytesType)
-	return protowire.AppendString(b, s)
-}
-
-// appendName leaves out the empty string, which stands for unknown.
-func appendName(b []byte, field protowire.Number, s string) []byte {
-	if s == "" {
-		return b
-	}
-	return appendText(b, field, s)
-}
-
-// appendID leaves out an id of zeros.
-func appendID(b []byte, field protowire.Number, id []byte) []byte {
-	for _, c := range id {
-		if c != 0 {
-			b = protowire.AppendTag(b, field, protowire.BytesType)
-			return protowire.AppendBytes(b, id)
-		}
-	}
-	return b
+	return protowire.AppendBytes(b, v)
 }

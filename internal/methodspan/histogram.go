@@ -15,8 +15,8 @@ var logGamma = math.Log(Gamma)
 // Bin is one bin of a histogram. Bin i holds the values in [Gamma^i, Gamma^(i+1));
 // bin 0 holds everything below Gamma too. N is a weight, not always whole.
 type Bin struct {
-	Bin int32
-	N   float64
+	Bin int32   `column:"bin"`
+	N   float64 `column:"n"`
 }
 
 // Histogram is a list of bins, sorted by bin, each bin once.

@@ -5,19 +5,19 @@ import "time"
 // Resource is what all rows of one process share. Rows point to one Resource,
 // so that it is read once per request and not once per span.
 type Resource struct {
-	ServiceNamespace string
-	Service          string
-	Version          string
-	Revision         string
-	Environment      string
-	Instance         string
-	Host             string
-	HostID           string // see ReadResource
-	HostType         string
-	CloudProvider    string
-	Region           string
-	CapacityType     string
-	ProcessStartNS   int64 // 0 = unknown
+	ServiceNamespace string `column:"service_namespace"`
+	Service          string `column:"service"`
+	Version          string `column:"version"`
+	Revision         string `column:"revision"`
+	Environment      string `column:"environment"`
+	Instance         string `column:"instance"`
+	Host             string `column:"host"`
+	HostID           string `column:"host_id"` // see ReadResource
+	HostType         string `column:"host_type"`
+	CloudProvider    string `column:"cloud_provider"`
+	Region           string `column:"region"`
+	CapacityType     string `column:"capacity_type"`
+	ProcessStartNS   int64  `column:"process_start_ns"` // 0 = unknown
 }
 
 // Row is one row of the table method_calls. It is closed under addition (see
@@ -29,69 +29,70 @@ type Resource struct {
 // histograms are absent where they follow from the sums, on rows of one record.
 type Row struct {
 	Resource *Resource
-	Kind     string
-	Level    string
-	StartNS  int64 // Unix time; the event date is its UTC day
-	EndNS    int64
+	Kind     string `column:"kind"`
+	Level    string `column:"level"`
+	StartNS  int64  `column:"start_ns"` // Unix time; the event date is its UTC day
+	EndNS    int64  `column:"end_ns"`
 
-	Class     string
-	Method    string
-	Signature string
-	Caller    string // normalised class.method; "" = unknown
-	Stack     string
-	Group     string
+	Class     string `column:"class"`
+	Method    string `column:"method"`
+	Signature string `column:"signature"`
+	Caller    string `column:"caller"` // normalised class.method; "" = unknown
+	Stack     string `column:"stack"`
+	Group     string `column:"goroutine_group"`
 
-	Calls       float64
-	Measured    int64 // calls timed
-	CPUMeasured int64 // calls whose CPU was timed
-	Errors      float64
-	WallNS      int64
-	CPUNS       int64
-	WallSq      float64 // sum of squares, ns^2
-	CPUSq       float64
-	WallMaxNS   int64
-	CPUMaxNS    int64
-	WallHist    Histogram
-	CPUHist     Histogram
+	Calls       float64   `column:"calls"`
+	Measured    int64     `column:"measured"`     // calls timed
+	CPUMeasured int64     `column:"cpu_measured"` // calls whose CPU was timed
+	Errors      float64   `column:"errors"`
+	WallNS      int64     `column:"wall_ns"`
+	CPUNS       int64     `column:"cpu_ns"`
+	WallSq      float64   `column:"wall_sq"` // sum of squares, ns^2
+	CPUSq       float64   `column:"cpu_sq"`
+	WallMaxNS   int64     `column:"wall_max_ns"`
+	CPUMaxNS    int64     `column:"cpu_max_ns"`
+	WallHist    Histogram `column:"wall_hist"`
+	CPUHist     Histogram `column:"cpu_hist"`
 
-	P       float64 // probability after all stages that a call was timed
-	CPUP    float64 // probability that its CPU was timed too, given that
-	Stratum string
+	P       float64 `column:"p"`     // probability after all stages that a call was timed
+	CPUP    float64 `column:"cpu_p"` // probability that its CPU was timed too, given that
+	Stratum string  `column:"stratum"`
 
-	ConfiguredRate float64
-	EffectiveRate  float64
-	Tier           string
-	Reason         string
-	WeightBasis    string
-	CPUState       string
-	USDPerCoreHour *float64
-	PriceSource    string
+	ConfiguredRate float64  `column:"configured_rate"`
+	EffectiveRate  float64  `column:"effective_rate"`
+	Tier           string   `column:"tier"`
+	Reason         string   `column:"reason"`
+	WeightBasis    string   `column:"weight_basis"`
+	CPUState       string   `column:"cpu_state"`
+	USDPerCoreHour *float64 `column:"usd_per_core_hour"`
+	PriceSource    string   `column:"price_source"`
 
 	Process *ProcessStats // only on process rows
 
-	TraceID      [16]byte
-	SpanID       [8]byte
-	ParentSpanID [8]byte
-	RequestID    string
+	TraceID      [16]byte `column:"trace_id"`
+	SpanID       [8]byte  `column:"span_id"`
+	ParentSpanID [8]byte  `column:"parent_span_id"`
+	RequestID    string   `column:"request_id"`
 
-	BatchID string // the queue item this row travelled in
-	RowSeq  int32  // its place there
+	BatchID string `column:"batch_id"` // the queue item this row travelled in
+	RowSeq  int32  `column:"row_seq"`  // its place there
 }
 
 // ProcessStats are the columns that only process rows have.
 type ProcessStats struct {
-	Cores float64
+	Cores float64 `column:"cores"`
 	// Summed: of a sum of rows, which has no more than Cores, in whose mean over the
 	// time of the sum they were paid for as long as in the rows.
 	Summed bool
 	// HostCores are those of the host, of a sum too; CPULimit is the container's, in
 	// cores, and summed as Cores are. 0 = not known, or no limit.
-	HostCores, CPULimit float64
+	HostCores float64 `column:"host_cores"`
+	CPULimit  float64 `column:"cpu_limit"`
 
-	RSSBytes   int64
-	CallsTotal int64 // calls that this process has emitted in counts so far, or TotalNotGiven
-	Final      bool
-	Stats      []Stat
+	RSSBytes   int64  `column:"rss_bytes"`
+	CallsTotal int64  `column:"calls_total"` // calls that this process has emitted in counts so far, or TotalNotGiven
+	Final      bool   `column:"final"`
+	Stats      []Stat `column:"sdk_stats"`
 }
 
 // TotalNotGiven stands for NULL in CallsTotal: zero is a total.
@@ -99,8 +100,8 @@ const TotalNotGiven = -1
 
 // Stat is one of the SDK's own counters.
 type Stat struct {
-	Name  string
-	Value float64
+	Name  string  `column:"name"`
+	Value float64 `column:"value"`
 }
 
 const nanosPerDay = int64(24 * time.Hour)
