@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"go.opentelemetry.io/collector/exporter/exporterhelper/xexporterhelper"
 
@@ -34,10 +35,10 @@ func (e encoding) Unmarshal(data []byte) (context.Context, xexporterhelper.Reque
 }
 
 func decode(data []byte) (*request, error) {
-	if len(data) == 0 || data[0] != encodingVersion && data[0] != withoutHosts {
-		return nil, fmt.Errorf("%w: it is not of version %d or %d", errDamaged, withoutHosts, encodingVersion)
+	if len(data) == 0 || data[0] < oldestLayout || data[0] > newestLayout {
+		return nil, fmt.Errorf("%w: it is of none of the versions %d to %d", errDamaged, oldestLayout, newestLayout)
 	}
-	d := decoder{data: data[1:], hosts: data[0] != withoutHosts}
+	d := decoder{data: data[1:], layout: layouts()[data[0]-oldestLayout]}
 	d.readTables()
 	items := d.items()
 	if d.failed || len(d.data) != 0 {
@@ -50,7 +51,7 @@ func decode(data []byte) (*request, error) {
 type decoder struct {
 	data      []byte
 	failed    bool
-	hosts     bool // rows have their hosts
+	layout    *layout
 	strings   []string
 	resources []methodspan.Resource
 }
@@ -111,19 +112,15 @@ func (d *decoder) readTables() {
 	for range d.count(1) {
 		d.strings = append(d.strings, string(d.readBytes(d.uvarint())))
 	}
-	const leastResource = 12
-	d.resources = make([]methodspan.Resource, d.count(leastResource))
+	d.resources = make([]methodspan.Resource, d.count(uint64(len(d.layout.resource.texts)+len(d.layout.resource.longs))))
 	for i := range d.resources {
-		r := &d.resources[i]
-		strings := resourceStrings(r)
-		known := len(strings)
-		if !d.hosts {
-			known--
+		part := unsafe.Pointer(&d.resources[i])
+		for _, f := range d.layout.resource.texts {
+			*f.At(part) = d.string()
 		}
-		for _, s := range strings[:known] {
-			*s = d.string()
+		for _, f := range d.layout.resource.longs {
+			*f.At(part) = d.varint()
 		}
-		r.ProcessStartNS = d.varint()
 	}
 }
 
@@ -137,7 +134,8 @@ func (d *decoder) string() string {
 }
 
 func (d *decoder) items() []methodspan.Item {
-	const leastItem, leastRow = 3, 26
+	const leastItem = 3
+	leastRow := uint64(5 + len(d.layout.texts) + len(d.layout.longs))
 	items := make([]methodspan.Item, d.count(leastItem))
 	for i := range items {
 		item := &items[i]
@@ -164,41 +162,44 @@ func (d *decoder) row(r *methodspan.Row) {
 	} else if n > 0 {
 		r.Resource = &d.resources[n-1]
 	}
-	for _, s := range rowStrings(r) {
-		*s = d.string()
+	l, part := d.layout, unsafe.Pointer(r)
+	for _, f := range l.texts {
+		*f.At(part) = d.string()
 	}
 	r.StartNS = d.varint()
 	r.EndNS = r.StartNS + d.varint()
 	r.RowSeq = int32(d.varint())
-	for _, v := range rowInts(r) {
-		*v = d.varint()
+	for _, f := range l.longs {
+		*f.At(part) = d.varint()
 	}
-	for _, f := range rowFloats(r) {
+	for _, f := range l.doubles {
 		if mask&f.bit != 0 {
-			*f.v = d.float()
+			*f.At(part) = d.float()
 		}
 	}
-	if mask&hasWallHist != 0 {
-		r.WallHist = d.histogram()
+	for _, f := range l.histograms {
+		if mask&f.bit != 0 {
+			*f.At(part) = d.histogram()
+		}
 	}
-	if mask&hasCPUHist != 0 {
-		r.CPUHist = d.histogram()
+	for _, f := range l.prices {
+		if mask&f.bit != 0 {
+			price := d.float()
+			*f.At(part) = &price
+		}
 	}
-	if mask&hasPrice != 0 {
-		price := d.float()
-		r.USDPerCoreHour = &price
-	}
-	if mask&hasProcess != 0 {
+	if mask&l.processBit != 0 {
 		r.Process = d.process()
 	}
-	if mask&hasTrace != 0 {
-		copy(r.TraceID[:], d.readBytes(16))
+	for _, f := range l.ids16 {
+		if mask&f.bit != 0 {
+			copy(f.At(part)[:], d.readBytes(16))
+		}
 	}
-	if mask&hasSpan != 0 {
-		copy(r.SpanID[:], d.readBytes(8))
-	}
-	if mask&hasParent != 0 {
-		copy(r.ParentSpanID[:], d.readBytes(8))
+	for _, f := range l.ids8 {
+		if mask&f.bit != 0 {
+			copy(f.At(part)[:], d.readBytes(8))
+		}
 	}
 }
 
@@ -212,14 +213,22 @@ func (d *decoder) histogram() methodspan.Histogram {
 }
 
 func (d *decoder) process() *methodspan.ProcessStats {
-	p := &methodspan.ProcessStats{Cores: d.float()}
-	if d.hosts {
-		p.HostCores, p.CPULimit = d.float(), d.float()
+	p := &methodspan.ProcessStats{}
+	l, part := d.layout.process, unsafe.Pointer(p)
+	for _, f := range l.doubles {
+		*f.At(part) = d.float()
 	}
-	p.RSSBytes, p.CallsTotal, p.Final = d.varint(), d.varint(), d.uvarint() != 0
+	for _, f := range l.longs {
+		*f.At(part) = d.varint()
+	}
+	for _, f := range l.bools {
+		*f.At(part) = d.uvarint() != 0
+	}
 	const leastStat = 9
-	for range d.count(leastStat) {
-		p.Stats = append(p.Stats, methodspan.Stat{Name: d.string(), Value: d.float()})
+	for _, f := range l.stats {
+		for range d.count(leastStat) {
+			*f.At(part) = append(*f.At(part), methodspan.Stat{Name: d.string(), Value: d.float()})
+		}
 	}
 	return p
 }

@@ -104,9 +104,9 @@ func FuzzDecoding(f *testing.F) {
 		f.Add(data)
 	}
 	f.Add([]byte{})
-	f.Add([]byte{encodingVersion})
-	f.Add([]byte{encodingVersion + 1, 0, 0, 0})
-	f.Add([]byte{encodingVersion, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Add([]byte{newestLayout})
+	f.Add([]byte{newestLayout + 1, 0, 0, 0})
+	f.Add([]byte{newestLayout, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		req, err := decode(data)
 		if err != nil {
