@@ -42,6 +42,9 @@ type Column struct {
 	// Derived is what the value is where a file has NULL instead, in SQL. Full puts it
 	// in; BigQuery has it.
 	Derived string
+	// Rare: few rows have a value. Varies: numbers that differ from row to row. Unbounded: there may
+	// be any number of different texts. Long: texts may be long.
+	Rare, Varies, Unbounded, Long bool
 }
 
 // Full is what to select from files to have the table.
@@ -66,8 +69,8 @@ var All = []Column{
 	required("event_date", Date, "UTC day of `start_ns`"),
 	required("kind", String, ""),
 	required("level", String, "`raw`, `minute`, `hour`"),
-	required("start_ns", Int64, "ns since 1970, UTC"),
-	{Name: "end_ns", Type: Int64, Required: true, Unit: "ns since 1970, UTC", Since: 1, Derived: derivedEnd,
+	varies(required("start_ns", Int64, "ns since 1970, UTC")),
+	{Name: "end_ns", Type: Int64, Required: true, Unit: "ns since 1970, UTC", Since: 1, Derived: derivedEnd, Varies: true,
 		Null: "in files `" + derivedEnd + "`, where that is the end; elsewhere never"},
 	optional("service_namespace", String, "", "not given"),
 	optional("service", String, "", "not given"),
@@ -83,25 +86,25 @@ var All = []Column{
 	optional("capacity_type", String, "`on-demand`, `spot`, ...", "not given"),
 	optional("class", String, "", "the method has none"),
 	optional("method", String, "", "only on `process` rows"),
-	optional("signature", String, "", "not given, or the language has none"),
-	optional("caller", String, "`class.method`", "unknown; `(entry)` = looked for, none is on"),
-	optional("stack", String, "folded, `;` between frames", "not recorded, or a sum"),
-	optional("goroutine_group", String, "", "not given, or a sum"),
+	rare(long(optional("signature", String, "", "not given, or the language has none"))),
+	long(optional("caller", String, "`class.method`", "unknown; `(entry)` = looked for, none is on")),
+	rare(unbounded(long(optional("stack", String, "folded, `;` between frames", "not recorded, or a sum")))),
+	unbounded(optional("goroutine_group", String, "", "not given, or a sum")),
 	required("calls", Double, "calls"),
 	required("measured", Int64, "calls timed"),
 	required("cpu_measured", Int64, "calls whose CPU was timed"),
 	required("errors", Double, "calls that failed, of those timed"),
-	optional("wall_ns", Int64, "ns, sum", "nothing was timed"),
-	optional("cpu_ns", Int64, "ns, sum", "CPU was not timed; see `cpu_state`"),
-	optional("wall_sq", Double, "ns², sum of squares", "nothing timed, or it follows from one value"),
-	optional("cpu_sq", Double, "ns², sum of squares", "as above, for CPU"),
-	optional("wall_max_ns", Int64, "ns", "nothing timed, or it follows from one value"),
-	optional("cpu_max_ns", Int64, "ns", "as above, for CPU"),
-	list("wall_hist", bins, "see below", "nothing timed, or it follows from one value"),
-	list("cpu_hist", bins, "see below", "as above, for CPU"),
+	varies(optional("wall_ns", Int64, "ns, sum", "nothing was timed")),
+	varies(optional("cpu_ns", Int64, "ns, sum", "CPU was not timed; see `cpu_state`")),
+	rare(optional("wall_sq", Double, "ns², sum of squares", "nothing timed, or it follows from one value")),
+	rare(optional("cpu_sq", Double, "ns², sum of squares", "as above, for CPU")),
+	rare(varies(optional("wall_max_ns", Int64, "ns", "nothing timed, or it follows from one value"))),
+	rare(varies(optional("cpu_max_ns", Int64, "ns", "as above, for CPU"))),
+	rare(list("wall_hist", bins, "see below", "nothing timed, or it follows from one value")),
+	rare(list("cpu_hist", bins, "see below", "as above, for CPU")),
 	optional("p", Double, "probability; on rows of `level` `minute` and `hour` 1/w_wall, unless `reason` says `rest`", "no measurement in the row"),
 	optional("cpu_p", Double, "probability, given that the call was timed; may exceed 1 on sums", "no CPU measurement in the row"),
-	optional("stratum", String, "`tail`", "not of the tail"),
+	rare(optional("stratum", String, "`tail`", "not of the tail")),
 	optional("configured_rate", Double, "probability", "not stamped, or a sum"),
 	optional("effective_rate", Double, "probability after the sampler", "not stamped, or a sum"),
 	optional("tier", String, "", "the method has none, or a sum"),
@@ -111,19 +114,19 @@ var All = []Column{
 	optional("usd_per_core_hour", Double, "USD per hour of CPU time", "unpriced"),
 	optional("price_source", String, "where the price is from, or `unpriced: ` and why", "no price was looked for"),
 	optional("process_start_ns", Int64, "ns since 1970, UTC; of a sum that of the oldest process", "a foreign SDK did not say, for one process at least"),
-	optional("cores", Double, "cores the process may use; on rows of `level` `minute` and `hour` those of all their processes, so that `cores` x time is what their rows had", "not a `process` row, or a sum of rows some of which do not say"),
-	since(3, optional("host_cores", Double, "cores of the host", "as `cores`")),
-	since(3, optional("cpu_limit", Double, "cores that the container may use; summed as `cores` are", "no limit, not known, or not a `process` row")),
-	optional("rss_bytes", Int64, "bytes", "not a `process` row, or a sum"),
-	optional("calls_total", Int64, "calls emitted by the process so far", "not a `process` row, or a sum"),
-	optional("final", Boolean, "the process said good-bye", "not a `process` row, or a sum"),
-	list("sdk_stats", []Column{{Name: "name", Type: String, Required: true}, {Name: "value", Type: Double, Required: true}},
-		"the SDK's counters", "none, or a sum"),
+	rare(optional("cores", Double, "cores the process may use; on rows of `level` `minute` and `hour` those of all their processes, so that `cores` x time is what their rows had", "not a `process` row, or a sum of rows some of which do not say")),
+	rare(since(3, optional("host_cores", Double, "cores of the host", "as `cores`"))),
+	rare(since(3, optional("cpu_limit", Double, "cores that the container may use; summed as `cores` are", "no limit, not known, or not a `process` row"))),
+	rare(optional("rss_bytes", Int64, "bytes", "not a `process` row, or a sum")),
+	rare(optional("calls_total", Int64, "calls emitted by the process so far", "not a `process` row, or a sum")),
+	rare(optional("final", Boolean, "the process said good-bye", "not a `process` row, or a sum")),
+	rare(list("sdk_stats", []Column{{Name: "name", Type: String, Required: true}, {Name: "value", Type: Double, Required: true}},
+		"the SDK's counters", "none, or a sum")),
 	optional("trace_id", Bytes16, "", "no trace"),
 	optional("span_id", Bytes8, "", "no trace"),
 	optional("parent_span_id", Bytes8, "", "no parent, or no trace"),
-	optional("request_id", String, "", "not given"),
-	optional("batch_id", String, "the item the row travelled in", "a sum over items"),
+	rare(unbounded(long(optional("request_id", String, "", "not given")))),
+	unbounded(long(optional("batch_id", String, "the item the row travelled in", "a sum over items"))),
 	required("row_seq", Int32, "place in the item, from 0"),
 }
 
@@ -142,4 +145,24 @@ func since(version int, c Column) Column {
 
 func list(name string, fields []Column, unit, null string) Column {
 	return Column{Name: name, Type: List, Fields: fields, Unit: unit, Null: null, Since: 1}
+}
+
+func rare(c Column) Column {
+	c.Rare = true
+	return c
+}
+
+func varies(c Column) Column {
+	c.Varies = true
+	return c
+}
+
+func unbounded(c Column) Column {
+	c.Unbounded = true
+	return c
+}
+
+func long(c Column) Column {
+	c.Long = true
+	return c
 }

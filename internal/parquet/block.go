@@ -2,11 +2,14 @@ package parquet
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"unsafe"
 
 	pq "github.com/parquet-go/parquet-go"
 
+	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
@@ -15,27 +18,15 @@ import (
 // as columns they take a fifth of the memory.
 type block struct {
 	rows    int
-	columns []blockColumn
+	columns []blockColumn           // the leaves of the schema, in its order
+	fields  []columns.Field[string] // of resource
+	present []int                   // columns that any row has a value of and that rows are made of
 
-	kind, level                             nameVector
-	class, method, signature, caller, stack nameVector
-	group, stratum, tier, reason            nameVector
-	weightBasis, cpuState, priceSource      nameVector
-	requestID, batchID                      nameVector
-	resource                                [12]nameVector
-
-	start, end, measured, cpuMeasured    numberVector[int64]
-	wall, cpu, wallMax, cpuMax           numberVector[int64]
-	processStart, rss, callsTotal, final numberVector[int64]
-	seq                                  numberVector[int64]
-	calls, errors, wallSq, cpuSq         numberVector[float64]
-	p, cpuP, configuredRate              numberVector[float64]
-	effectiveRate, price, cores          numberVector[float64]
-	hostCores, cpuLimit                  numberVector[float64]
-	trace, spanID, parent                idVector
-	wallBins, cpuBins                    listVector[int64]
-	wallCounts, cpuCounts, statValues    listVector[float64]
-	statNames                            nameListVector
+	// Some of the columns, which others follow from.
+	start, end, wall, processStart, final *longs
+	class, method                         *nameVector
+	resource                              []*nameVector
+	service, version                      *nameVector
 
 	resources map[resourceKey]*methodspan.Resource
 	last      resourceKey
@@ -49,102 +40,157 @@ type block struct {
 type blockColumn struct {
 	path string // as in wall_hist.list.element.bin
 	vector
+	skip bool // it is not read
+	// set gives a row its value; nil if it gets it with another.
+	set func(i int, r *methodspan.Row)
 }
 
 // resourceKey tells resources of one row group apart by the places of their names.
 type resourceKey struct {
-	names [12]int32
+	names [maxResourceNames]int32
 	start int64
 }
+
+const maxResourceNames = 16
 
 // newBlock reads the columns that want is true for, all if it is nil.
 func newBlock(want func(path string) bool, intern func(string) string) *block {
 	b := &block{resources: map[resourceKey]*methodspan.Resource{}}
-	add := func(path string, v vector) {
-		if want == nil || want(path) {
-			b.columns = append(b.columns, blockColumn{path, v})
-		}
+	for i := range columns.All {
+		b.addColumn(&columns.All[i], intern)
 	}
-	names := func(path string, v *nameVector, shared bool) {
-		if shared {
-			v.intern = intern
-		}
-		add(path, v)
+	for i := range b.columns {
+		c := &b.columns[i]
+		c.skip = c.vector == nil || want != nil && !want(c.path)
 	}
-	longs := func(path string, v *numberVector[int64]) {
-		v.page = longsOf
-		add(path, v)
-	}
-	doubles := func(path string, v *numberVector[float64]) {
-		v.page = doublesOf
-		add(path, v)
-	}
-	ids := func(path string, v *idVector, size int) {
-		v.size = size
-		add(path, v)
-	}
-	names("kind", &b.kind, true)
-	names("level", &b.level, true)
-	longs("start_ns", &b.start)
-	longs("end_ns", &b.end)
-	for i, name := range resourceNames {
-		names(name, &b.resource[i], true)
-	}
-	names("class", &b.class, true)
-	names("method", &b.method, true)
-	names("signature", &b.signature, true)
-	names("caller", &b.caller, true)
-	names("stack", &b.stack, false)
-	names("goroutine_group", &b.group, false)
-	doubles("calls", &b.calls)
-	longs("measured", &b.measured)
-	longs("cpu_measured", &b.cpuMeasured)
-	doubles("errors", &b.errors)
-	longs("wall_ns", &b.wall)
-	longs("cpu_ns", &b.cpu)
-	doubles("wall_sq", &b.wallSq)
-	doubles("cpu_sq", &b.cpuSq)
-	longs("wall_max_ns", &b.wallMax)
-	longs("cpu_max_ns", &b.cpuMax)
-	b.wallBins.page, b.cpuBins.page = longsOf, longsOf
-	b.wallCounts.page, b.cpuCounts.page, b.statValues.page = doublesOf, doublesOf, doublesOf
-	add("wall_hist.list.element.bin", &b.wallBins)
-	add("wall_hist.list.element.n", &b.wallCounts)
-	add("cpu_hist.list.element.bin", &b.cpuBins)
-	add("cpu_hist.list.element.n", &b.cpuCounts)
-	doubles("p", &b.p)
-	doubles("cpu_p", &b.cpuP)
-	names("stratum", &b.stratum, true)
-	doubles("configured_rate", &b.configuredRate)
-	doubles("effective_rate", &b.effectiveRate)
-	names("tier", &b.tier, true)
-	names("reason", &b.reason, true)
-	names("weight_basis", &b.weightBasis, true)
-	names("cpu_state", &b.cpuState, true)
-	doubles("usd_per_core_hour", &b.price)
-	names("price_source", &b.priceSource, true)
-	longs("process_start_ns", &b.processStart)
-	doubles("cores", &b.cores)
-	doubles("host_cores", &b.hostCores)
-	doubles("cpu_limit", &b.cpuLimit)
-	longs("rss_bytes", &b.rss)
-	longs("calls_total", &b.callsTotal)
-	longs("final", &b.final)
-	add("sdk_stats.list.element.name", &b.statNames)
-	add("sdk_stats.list.element.value", &b.statValues)
-	ids("trace_id", &b.trace, 16)
-	ids("span_id", &b.spanID, 8)
-	ids("parent_span_id", &b.parent, 8)
-	names("request_id", &b.requestID, false)
-	names("batch_id", &b.batchID, false)
-	longs("row_seq", &b.seq)
 	return b
+}
+
+// addColumn adds a column by the type of the field of rows that holds it.
+func (b *block) addColumn(c *columns.Column, intern func(string) string) {
+	add := func(v vector, set func(i int, r *methodspan.Row)) {
+		b.columns = append(b.columns, blockColumn{path: c.Name, vector: v, set: set})
+	}
+	switch c.GoType() {
+	case nil: // the date, which follows from the start
+		add(nil, nil)
+	case reflect.TypeFor[string]():
+		b.addTexts(c, intern)
+	case reflect.TypeFor[int64]():
+		v := &longs{page: longsOf}
+		add(v, setter(c, v, func(field *int64, x int64) { *field = x }))
+		for name, to := range map[string]**longs{"start_ns": &b.start, "end_ns": &b.end, "wall_ns": &b.wall, "process_start_ns": &b.processStart} {
+			if name == c.Name {
+				*to = v
+			}
+		}
+		if c.Part() == columns.OfResource {
+			b.columns[len(b.columns)-1].set = nil
+		}
+	case reflect.TypeFor[int32]():
+		v := &longs{page: longsOf}
+		add(v, setter(c, v, func(field *int32, x int64) { *field = int32(x) }))
+	case reflect.TypeFor[bool]():
+		v := &longs{page: longsOf}
+		add(v, setter(c, v, func(field *bool, x int64) { *field = x != 0 }))
+		if c.Name == "final" {
+			b.final = v
+		}
+	case reflect.TypeFor[float64]():
+		v := &doubles{page: doublesOf}
+		add(v, setter(c, v, func(field *float64, x float64) { *field = x }))
+	case reflect.TypeFor[*float64]():
+		v := &doubles{page: doublesOf}
+		add(v, setter(c, v, func(field **float64, x float64) { *field = &x }))
+	case reflect.TypeFor[[16]byte]():
+		v, field := &idVector{size: 16}, columns.FieldOf[[16]byte](c.Name)
+		add(v, func(i int, r *methodspan.Row) { v.get(i, field.At(unsafe.Pointer(r))[:]) })
+	case reflect.TypeFor[[8]byte]():
+		v, field := &idVector{size: 8}, columns.FieldOf[[8]byte](c.Name)
+		add(v, func(i int, r *methodspan.Row) { v.get(i, field.At(unsafe.Pointer(r))[:]) })
+	case reflect.TypeFor[methodspan.Histogram]():
+		bins, counts, field := &listVector[int64]{page: longsOf}, &listVector[float64]{page: doublesOf}, columns.FieldOf[methodspan.Histogram](c.Name)
+		add(bins, func(i int, r *methodspan.Row) { *field.At(unsafe.Pointer(r)) = histogramOf(bins, counts, i) })
+		add(counts, nil)
+		b.nameElements(c)
+	case reflect.TypeFor[[]methodspan.Stat]():
+		names, values, field := &nameListVector{}, &listVector[float64]{page: doublesOf}, columns.FieldOf[[]methodspan.Stat](c.Name)
+		add(names, func(i int, r *methodspan.Row) {
+			if stats := statsOf(names, values, i); len(stats) > 0 {
+				*field.At(unsafe.Pointer(processOf(r))) = stats
+			}
+		})
+		add(values, nil)
+		b.nameElements(c)
+	default:
+		panic(fmt.Sprintf("no column of a file is read as %v, as %s is", c.GoType(), c.Name))
+	}
+}
+
+func (b *block) addTexts(c *columns.Column, intern func(string) string) {
+	v, field := &nameVector{}, columns.FieldOf[string](c.Name)
+	if !c.Unbounded {
+		v.intern = intern
+	}
+	for name, to := range map[string]**nameVector{"class": &b.class, "method": &b.method, "service": &b.service, "version": &b.version} {
+		if name == c.Name {
+			*to = v
+		}
+	}
+	column := blockColumn{path: c.Name, vector: v}
+	if c.Part() == columns.OfResource {
+		b.resource, b.fields = append(b.resource, v), append(b.fields, field)
+	} else {
+		column.set = func(i int, r *methodspan.Row) { *field.At(unsafe.Pointer(r)) = v.get(i) }
+	}
+	b.columns = append(b.columns, column)
+}
+
+// setter gives rows the numbers of a vector, where they have one.
+func setter[T any, N int64 | float64](c *columns.Column, v *numberVector[N], set func(*T, N)) func(int, *methodspan.Row) {
+	field := columns.FieldOf[T](c.Name)
+	if c.Part() == columns.OfProcess {
+		return func(i int, r *methodspan.Row) {
+			if x, ok := v.get(i); ok {
+				set(field.At(unsafe.Pointer(processOf(r))), x)
+			}
+		}
+	}
+	return func(i int, r *methodspan.Row) {
+		if x, ok := v.get(i); ok {
+			set(field.At(unsafe.Pointer(r)), x)
+		}
+	}
+}
+
+// nameElements gives the last two columns the paths of a list's elements.
+func (b *block) nameElements(c *columns.Column) {
+	for i := range 2 {
+		b.columns[len(b.columns)-2+i].path = elementPath(c, i)
+	}
+}
+
+// processOf is what a row has of a process.
+func processOf(r *methodspan.Row) *methodspan.ProcessStats {
+	if r.Process == nil {
+		r.Process = &methodspan.ProcessStats{CallsTotal: methodspan.TotalNotGiven}
+	}
+	return r.Process
 }
 
 // read takes over a row group.
 func (b *block) read(schema *pq.Schema, group pq.RowGroup) error {
 	b.begin(group)
-	return b.readColumns(schema, group, b.columns)
+	if err := b.readColumns(schema, group, b.columns); err != nil {
+		return err
+	}
+	b.present = b.present[:0]
+	for i, c := range b.columns {
+		if !c.skip && c.set != nil && !c.empty() {
+			b.present = append(b.present, i)
+		}
+	}
+	return nil
 }
 
 // begin takes over a row group of which no column is read yet.
@@ -164,6 +210,9 @@ func (b *block) readColumns(schema *pq.Schema, group pq.RowGroup, columns []bloc
 	}()
 	chunks := group.ColumnChunks()
 	for _, c := range columns {
+		if c.skip {
+			continue
+		}
 		c.reset()
 		leaf, ok := c.leaf(schema)
 		if !ok {
@@ -172,7 +221,7 @@ func (b *block) readColumns(schema *pq.Schema, group pq.RowGroup, columns []bloc
 		if err := readVector(chunks[leaf], c.vector); err != nil {
 			return fmt.Errorf("column %s: %w", c.path, err)
 		}
-		if n := rowsOf(c.vector); n != b.rows {
+		if n := c.count(); n != b.rows {
 			return fmt.Errorf("column %s has %d rows of %d", c.path, n, b.rows)
 		}
 	}
@@ -189,53 +238,25 @@ func (c *blockColumn) leaf(schema *pq.Schema) (int, bool) {
 func (b *block) named(paths []string) []blockColumn {
 	var columns []blockColumn
 	for _, c := range b.columns {
-		if slices.Contains(paths, c.path) {
+		if !c.skip && slices.Contains(paths, c.path) {
 			columns = append(columns, c)
 		}
 	}
 	return columns
 }
 
-func rowsOf(v vector) int {
-	switch v := v.(type) {
-	case *nameVector:
-		return v.rows
-	case *numberVector[int64]:
-		return v.rows
-	case *numberVector[float64]:
-		return v.rows
-	case *idVector:
-		return v.rows
-	case *listVector[int64]:
-		return v.rows
-	case *listVector[float64]:
-		return v.rows
-	case *nameListVector:
-		return v.rows
-	}
-	return -1
-}
-
 // key is what row i is sorted by.
 func (b *block) key(i int) rowKey {
-	return rowKey{b.resource[1].get(i), b.class.get(i), b.method.get(i), b.resource[2].get(i), b.start.value(i)}
+	return rowKey{b.service.get(i), b.class.get(i), b.method.get(i), b.version.get(i), b.start.value(i)}
 }
 
 // row makes a row. Equal resources are shared within the block.
 func (b *block) row(i int, r *methodspan.Row) {
-	*r = methodspan.Row{
-		Resource: b.resourceOf(i), Kind: b.kind.get(i), Level: b.level.get(i), StartNS: b.start.value(i), EndNS: b.endOf(i),
-		Class: b.class.get(i), Method: b.method.get(i), Signature: b.signature.get(i), Caller: b.caller.get(i),
-		Stack: b.stack.get(i), Group: b.group.get(i),
-		Calls: b.calls.value(i), Measured: b.measured.value(i), CPUMeasured: b.cpuMeasured.value(i), Errors: b.errors.value(i),
-		WallNS: b.wall.value(i), WallSq: b.wallSq.value(i), WallMaxNS: b.wallMax.value(i),
-		CPUNS: b.cpu.value(i), CPUSq: b.cpuSq.value(i), CPUMaxNS: b.cpuMax.value(i),
-		WallHist: histogramOf(&b.wallBins, &b.wallCounts, i), CPUHist: histogramOf(&b.cpuBins, &b.cpuCounts, i),
-		P: b.p.value(i), CPUP: b.cpuP.value(i), Stratum: b.stratum.get(i),
-		ConfiguredRate: b.configuredRate.value(i), EffectiveRate: b.effectiveRate.value(i),
-		Tier: b.tier.get(i), Reason: b.reason.get(i), WeightBasis: b.weightBasis.get(i), CPUState: b.cpuState.get(i),
-		PriceSource: b.priceSource.get(i), RequestID: b.requestID.get(i), BatchID: b.batchID.get(i), RowSeq: int32(b.seq.value(i)),
+	*r = methodspan.Row{Resource: b.resourceOf(i)}
+	for _, at := range b.present {
+		b.columns[at].set(i, r)
 	}
+	r.EndNS = b.endOf(i)
 	// A maximum that follows from the sum is not stored.
 	if r.Measured == 1 && r.WallMaxNS == 0 {
 		r.WallMaxNS = r.WallNS
@@ -243,13 +264,11 @@ func (b *block) row(i int, r *methodspan.Row) {
 	if r.CPUMeasured == 1 && r.CPUMaxNS == 0 {
 		r.CPUMaxNS = r.CPUNS
 	}
-	if price, ok := b.price.get(i); ok {
-		r.USDPerCoreHour = &price
+	if p := r.Process; p != nil {
+		if _, ok := b.final.get(i); !ok { // all process rows say that, and no sum
+			p.Summed, p.CallsTotal = true, 0
+		}
 	}
-	b.trace.get(i, r.TraceID[:])
-	b.spanID.get(i, r.SpanID[:])
-	b.parent.get(i, r.ParentSpanID[:])
-	r.Process = b.process(i)
 }
 
 // endOf is the end of row i, which is not stored if it follows.
@@ -260,29 +279,14 @@ func (b *block) endOf(i int) int64 {
 	return b.start.value(i) + b.wall.value(i)
 }
 
-// process is what only process rows have, nil for others.
-func (b *block) process(i int) *methodspan.ProcessStats {
-	final, ok := b.final.get(i)
-	if !ok {
-		p := methodspan.ProcessStats{Cores: b.cores.value(i), HostCores: b.hostCores.value(i), CPULimit: b.cpuLimit.value(i), Summed: true}
-		if p.Cores+p.HostCores+p.CPULimit == 0 {
-			return nil
-		}
-		return &p
-	}
-	p := &methodspan.ProcessStats{
-		Cores: b.cores.value(i), HostCores: b.hostCores.value(i), CPULimit: b.cpuLimit.value(i), RSSBytes: b.rss.value(i), CallsTotal: methodspan.TotalNotGiven, Final: final != 0,
-	}
-	if total, ok := b.callsTotal.get(i); ok {
-		p.CallsTotal = total
-	}
-	values := b.statValues.get(i)
-	for j, name := range b.statNames.get(i) {
-		if j < len(values) {
-			p.Stats = append(p.Stats, methodspan.Stat{Name: name, Value: values[j]})
+func statsOf(names *nameListVector, values *listVector[float64], row int) (stats []methodspan.Stat) {
+	of := values.get(row)
+	for i, name := range names.get(row) {
+		if i < len(of) {
+			stats = append(stats, methodspan.Stat{Name: name, Value: of[i]})
 		}
 	}
-	return p
+	return stats
 }
 
 func histogramOf(bins *listVector[int64], counts *listVector[float64], row int) methodspan.Histogram {
@@ -309,11 +313,9 @@ func (b *block) resourceOf(row int) *methodspan.Resource {
 	}
 	res := b.resources[key]
 	if res == nil {
-		name := func(i int) string { return b.resource[i].get(row) }
-		res = &methodspan.Resource{
-			ServiceNamespace: name(0), Service: name(1), Version: name(2), Revision: name(3), Environment: name(4), Instance: name(5),
-			Host: name(6), HostID: name(7), HostType: name(8), CloudProvider: name(9), Region: name(10), CapacityType: name(11),
-			ProcessStartNS: key.start,
+		res = &methodspan.Resource{ProcessStartNS: key.start}
+		for i, v := range b.resource {
+			*b.fields[i].At(unsafe.Pointer(res)) = v.get(row)
 		}
 		b.resources[key] = res
 	}
@@ -343,6 +345,10 @@ type nameListVector struct {
 	rows  int
 	lists [][]string // of the rows; empty if none has any
 }
+
+func (v *nameListVector) empty() bool { return len(v.lists) == 0 }
+
+func (v *nameListVector) count() int { return v.rows }
 
 func (v *nameListVector) reset() { v.rows, v.lists = 0, v.lists[:0] }
 

@@ -344,21 +344,3 @@ func (c *doubleColumn) addPointer(v *float64) {
 func optionalString() stringColumn {
 	return stringColumn{dictColumn[string]{kind: stringKind}}
 }
-
-func requiredString() stringColumn {
-	return stringColumn{dictColumn[string]{kind: stringKind, required: true}}
-}
-
-func optionalLong() longColumn { return longColumn{dictColumn[int64]{kind: longKind}} }
-
-func requiredLong() longColumn {
-	return longColumn{dictColumn[int64]{kind: longKind, required: true}}
-}
-
-func optionalDouble() doubleColumn {
-	return doubleColumn{dictColumn[uint64]{kind: doubleKind}}
-}
-
-func requiredDouble() doubleColumn {
-	return doubleColumn{dictColumn[uint64]{kind: doubleKind, required: true}}
-}

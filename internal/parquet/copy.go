@@ -16,20 +16,20 @@ type (
 	doubles = numberVector[float64]
 )
 
-// vectorsOf lists a column's vectors, by part, and reports whether any has a value.
-func vectorsOf[V any](c *copier, of func(*block) *V, empty func(*V) bool) (all []*V, known bool) {
-	all = make([]*V, len(c.parts))
+// vectorsOf lists the vectors of a leaf, by part, and reports whether any has a value.
+func vectorsOf[V vector](c *copier, leaf int) (all []V, known bool) {
+	all = make([]V, len(c.parts))
 	for i, p := range c.parts {
-		all[i] = of(p.block)
-		known = known || !empty(all[i])
+		all[i] = p.block.columns[leaf].vector.(V)
+		known = known || !all[i].empty()
 	}
 	return all, known
 }
 
 // names maps the numbers of a part's names to those of the column, so that each
 // name is looked up once per part.
-func (c *copier) names(to *stringColumn, of func(*block) *nameVector) {
-	from, known := vectorsOf(c, of, func(v *nameVector) bool { return len(v.values) == 0 })
+func (c *copier) names(to *stringColumn, leaf int) {
+	from, known := vectorsOf[*nameVector](c, leaf)
 	if !known && !to.required {
 		to.addNulls(len(c.picks))
 		return
@@ -80,8 +80,8 @@ func sameName(from []*nameVector) (string, bool) {
 	return from[0].values[0], true
 }
 
-func (c *copier) times(to *timeColumn, of func(*block) *longs) {
-	from, known := vectorsOf(c, of, (*longs).empty)
+func (c *copier) times(to *timeColumn, leaf int) {
+	from, known := vectorsOf[*longs](c, leaf)
 	for _, p := range c.picks {
 		if !known {
 			to.addNull()
@@ -110,16 +110,14 @@ func (c *copier) ends(t *table) {
 }
 
 // maxima leaves out those that follow from one value, which older files have.
-func (c *copier) maxima(to *timeColumn, of func(*block) [3]*longs) {
-	from := make([][3]*longs, len(c.parts))
-	for i, p := range c.parts {
-		from[i] = of(p.block)
-	}
+func (c *copier) maxima(to *timeColumn, leaf, measuredLeaf, sumLeaf int) {
+	from, _ := vectorsOf[*longs](c, leaf)
+	measured, _ := vectorsOf[*longs](c, measuredLeaf)
+	sum, _ := vectorsOf[*longs](c, sumLeaf)
 	for _, p := range c.picks {
-		measured, sum, maximum := from[p.part][0], from[p.part][1], from[p.part][2]
 		row := int(p.row)
-		x, ok := maximum.get(row)
-		if !ok || methodspan.MaximumFollows(measured.value(row), sum.value(row), x) {
+		x, ok := from[p.part].get(row)
+		if !ok || methodspan.MaximumFollows(measured[p.part].value(row), sum[p.part].value(row), x) {
 			to.addNull()
 		} else {
 			to.appendTime(x)
@@ -127,15 +125,15 @@ func (c *copier) maxima(to *timeColumn, of func(*block) [3]*longs) {
 	}
 }
 
-func (c *copier) counts(to *longColumn, of func(*block) *longs) {
-	from, _ := vectorsOf(c, of, (*longs).empty)
+func (c *copier) counts(to *longColumn, leaf int) {
+	from, _ := vectorsOf[*longs](c, leaf)
 	for _, p := range c.picks {
 		to.appendValue(from[p.part].value(int(p.row)))
 	}
 }
 
-func (c *copier) doubles(to *doubleColumn, of func(*block) *doubles) {
-	from, known := vectorsOf(c, of, (*doubles).empty)
+func (c *copier) doubles(to *doubleColumn, leaf int) {
+	from, known := vectorsOf[*doubles](c, leaf)
 	if !known && !to.required {
 		to.addNulls(len(c.picks))
 		return
@@ -149,8 +147,8 @@ func (c *copier) doubles(to *doubleColumn, of func(*block) *doubles) {
 	}
 }
 
-func (c *copier) ids(to *idColumn, of func(*block) *idVector) {
-	from, _ := vectorsOf(c, of, func(v *idVector) bool { return len(v.values) == 0 })
+func (c *copier) ids(to *idColumn, leaf int) {
+	from, _ := vectorsOf[*idVector](c, leaf)
 	for _, p := range c.picks {
 		v := from[p.part]
 		if len(v.values) == 0 {
@@ -161,16 +159,37 @@ func (c *copier) ids(to *idColumn, of func(*block) *idVector) {
 	}
 }
 
-func (c *copier) squares(to *sparseColumn, of func(*block) *doubles) {
-	from, _ := vectorsOf(c, of, (*doubles).empty)
+func (c *copier) seqs(to *seqColumn, leaf int) {
+	from, _ := vectorsOf[*longs](c, leaf)
 	for _, p := range c.picks {
-		to.addKnown(from[p.part].get(int(p.row)))
+		to.values = append(to.values, int32(from[p.part].value(int(p.row))))
 	}
 }
 
-func (c *copier) bins(to *listColumn, of func(*block) *listVector[int64]) {
+// sparse copies numbers and flags that few rows have.
+func (c *copier) sparse(to *sparseColumn, leaf int) {
 	for _, p := range c.picks {
-		bins := of(c.parts[p.part].block).get(int(p.row))
+		switch v := c.parts[p.part].block.columns[leaf].vector.(type) {
+		case *doubles:
+			to.addKnown(v.get(int(p.row)))
+		case *longs:
+			x, ok := v.get(int(p.row))
+			switch {
+			case !ok:
+				to.addNull()
+			case to.bits:
+				to.addBool(x != 0)
+			default:
+				to.addLong(x)
+			}
+		}
+	}
+}
+
+func (c *copier) bins(to *listColumn, leaf int) {
+	from, _ := vectorsOf[*listVector[int64]](c, leaf)
+	for _, p := range c.picks {
+		bins := from[p.part].get(int(p.row))
 		to.beginAny(len(bins))
 		for _, bin := range bins {
 			to.addInt(int32(bin))
@@ -178,9 +197,10 @@ func (c *copier) bins(to *listColumn, of func(*block) *listVector[int64]) {
 	}
 }
 
-func (c *copier) weights(to *listColumn, of func(*block) *listVector[float64]) {
+func (c *copier) weights(to *listColumn, leaf int) {
+	from, _ := vectorsOf[*listVector[float64]](c, leaf)
 	for _, p := range c.picks {
-		weights := of(c.parts[p.part].block).get(int(p.row))
+		weights := from[p.part].get(int(p.row))
 		to.beginAny(len(weights))
 		for _, n := range weights {
 			to.addDouble(n)
@@ -188,9 +208,14 @@ func (c *copier) weights(to *listColumn, of func(*block) *listVector[float64]) {
 	}
 }
 
-func (c *copier) processes(t *table) {
+func (c *copier) texts(to *listColumn, leaf int) {
+	from, _ := vectorsOf[*nameListVector](c, leaf)
 	for _, p := range c.picks {
-		t.addProcess(c.parts[p.part].block.process(int(p.row)))
+		texts := from[p.part].get(int(p.row))
+		to.beginAny(len(texts))
+		for _, text := range texts {
+			to.addString(text)
+		}
 	}
 }
 

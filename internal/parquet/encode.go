@@ -58,7 +58,7 @@ const (
 // encodings and compression are the library's. It keeps its buffers.
 type encoder struct {
 	table   *table
-	columns []namedColumn
+	columns []leaf
 	chunk   chunk
 	out     []byte
 	sorting []format.SortingColumn
@@ -69,7 +69,7 @@ type encoder struct {
 
 func newEncoder() *encoder {
 	e := &encoder{table: newTable(), groupRows: rowGroupRows, groupWeight: rowGroupWeight}
-	e.columns = e.table.columns()
+	e.columns = e.table.leaves
 	e.chunk.zstd = newCompressor()
 	for _, name := range [...]string{"service", "class", "method", "version", "start_ns"} {
 		for i, c := range e.columns {
@@ -245,7 +245,9 @@ func (e *encoder) rowGroupSize(rows int) int {
 			weight = max(weight, n)
 		}
 	}
-	weight += (e.table.wall.bins.count() + e.table.cpu.bins.count()) * binWeight
+	for _, bins := range e.table.bins {
+		weight += bins.count() * binWeight
+	}
 	return max(1, min(e.groupRows, rows/(1+weight/e.groupWeight)))
 }
 

@@ -3,6 +3,7 @@ package parquet
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -14,7 +15,9 @@ import (
 	"time"
 
 	pq "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
+	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
@@ -273,18 +276,33 @@ func TestEncodeManyRowGroups(t *testing.T) {
 	}
 }
 
-// The columns that are written are those of the schema, name by name.
-func TestColumnsMatchTheSchema(t *testing.T) {
-	want := pq.SchemaOf(record{}).Columns()
-	var got [][]string
-	for _, c := range newTable().columns() {
-		got = append(got, c.path)
+// The schema that is made of the table of columns is the one that the library makes of the
+// columns up to version 3, and those that are written are its columns.
+func TestSchemaIsThatOfTheColumns(t *testing.T) {
+	w := pq.NewGenericWriter[record](io.Discard)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("columns %v\nschema  %v", got, want)
+	later := map[string]bool{}
+	for _, c := range columns.All {
+		later[c.Name] = c.Since > 3
 	}
-	if n := len(schemaTypes()); n != len(want) {
-		t.Errorf("%d types for %d columns", n, len(want))
+	found := slices.DeleteFunc(slices.Clone(schema().Schema), func(e format.SchemaElement) bool { return later[e.Name] })
+	if want := w.File().Metadata().Schema; !reflect.DeepEqual(found[1:], want[1:]) || found[0].Name != want[0].Name {
+		t.Errorf("schema\n%v\nwant\n%v", found, want)
+	}
+	want := pq.SchemaOf(reflect.New(structOf(columns.All)).Interface()).Columns()
+	var paths [][]string
+	for _, c := range newTable().leaves {
+		paths = append(paths, c.path)
+	}
+	if !reflect.DeepEqual(paths, want) || len(schemaTypes()) != len(want) {
+		t.Errorf("%d types, columns %v\nschema  %v", len(schemaTypes()), paths, want)
+	}
+	for i, c := range newBlock(nil, nil).columns {
+		if c.path != strings.Join(want[i], ".") {
+			t.Errorf("column %d is read as %s, want %v", i, c.path, want[i])
+		}
 	}
 }
 

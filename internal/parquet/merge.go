@@ -20,7 +20,6 @@ type merger struct {
 	ctx     context.Context
 	to      *stream
 	keys    *Run // of keyColumns
-	units   []unit
 	blocks  blocks
 	spare   buffers
 	weighed *block
@@ -53,7 +52,7 @@ type mergeSource struct {
 // mergeInto merges the rows of files; the columns named in without come out as
 // unknown.
 func mergeInto(ctx context.Context, s *stream, files []File, without []string) error {
-	m := &merger{ctx: ctx, to: s, units: s.file.table.units(), at: map[*source]mergeSource{}}
+	m := &merger{ctx: ctx, to: s, at: map[*source]mergeSource{}}
 	m.blocks.want = func(column string) bool { return !slices.Contains(without, column) }
 	m.blocks.intern = interner()
 	m.weighed = m.blocks.make()
@@ -137,12 +136,12 @@ func (m *merger) copy() error {
 	for g := range groups {
 		groups[g] = m.to.file.newGroup(len(m.picksOf(g)))
 	}
-	column := 0
-	for _, u := range m.units {
-		if err := m.copyUnit(u, column, groups); err != nil {
-			return err
+	for i := range m.to.file.columns {
+		if u := m.to.file.columns[i].unit; u.leaves > 0 {
+			if err := m.copyUnit(u, i, groups); err != nil {
+				return err
+			}
 		}
-		column += u.columns
 	}
 	for _, g := range groups {
 		m.to.file.note(g)
@@ -173,7 +172,7 @@ func (m *merger) copyUnit(u unit, first int, groups []*format.RowGroup) error {
 		if u.starts {
 			m.to.count(e.table.start.values)
 		}
-		for c := first; c < first+u.columns; c++ {
+		for c := first; c < first+u.leaves; c++ {
 			if err := m.to.file.column(c, m.to.inOrder(len(picks)), g); err != nil {
 				return diskError("write file", m.to.path, err)
 			}
@@ -183,7 +182,7 @@ func (m *merger) copyUnit(u unit, first int, groups []*format.RowGroup) error {
 		m.renumber(u.paths)
 	}
 	m.letGo(u.paths)
-	for c := first; c < first+u.columns; c++ {
+	for c := first; c < first+u.leaves; c++ {
 		e.columns[c].forget()
 	}
 	return nil

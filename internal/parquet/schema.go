@@ -1,7 +1,9 @@
 package parquet
 
 import (
+	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -9,75 +11,12 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
+	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
-// record is one row as a file holds it: the columns of the table method_calls,
-// by name and type. Files are written and read column by column (table.go,
-// block.go); this is their schema. A column that is optional holds NULL for
-// unknown; where zero is a value of its own the field is a pointer.
-type record struct {
-	EventDate        int32    `parquet:"event_date,date"`
-	Kind             string   `parquet:"kind"`
-	Level            string   `parquet:"level"`
-	StartNS          int64    `parquet:"start_ns"`
-	EndNS            *int64   `parquet:"end_ns,optional"` // NULL: see endFollows
-	ServiceNamespace string   `parquet:"service_namespace,optional"`
-	Service          string   `parquet:"service,optional"`
-	Version          string   `parquet:"version,optional"`
-	Revision         string   `parquet:"revision,optional"`
-	Environment      string   `parquet:"environment,optional"`
-	Instance         string   `parquet:"instance,optional"`
-	Host             string   `parquet:"host,optional"`
-	HostID           string   `parquet:"host_id,optional"`
-	HostType         string   `parquet:"host_type,optional"`
-	CloudProvider    string   `parquet:"cloud_provider,optional"`
-	Region           string   `parquet:"region,optional"`
-	CapacityType     string   `parquet:"capacity_type,optional"`
-	Class            string   `parquet:"class,optional"`
-	Method           string   `parquet:"method,optional"`
-	Signature        string   `parquet:"signature,optional"`
-	Caller           string   `parquet:"caller,optional"`
-	Stack            string   `parquet:"stack,optional"`
-	Group            string   `parquet:"goroutine_group,optional"`
-	Calls            float64  `parquet:"calls"`
-	Measured         int64    `parquet:"measured"`
-	CPUMeasured      int64    `parquet:"cpu_measured"`
-	Errors           float64  `parquet:"errors"`
-	WallNS           *int64   `parquet:"wall_ns,optional"`
-	CPUNS            *int64   `parquet:"cpu_ns,optional"`
-	WallSq           *float64 `parquet:"wall_sq,optional"`
-	CPUSq            *float64 `parquet:"cpu_sq,optional"`
-	WallMaxNS        *int64   `parquet:"wall_max_ns,optional"`
-	CPUMaxNS         *int64   `parquet:"cpu_max_ns,optional"`
-	WallHist         []bin    `parquet:"wall_hist,optional,list"`
-	CPUHist          []bin    `parquet:"cpu_hist,optional,list"`
-	P                float64  `parquet:"p,optional"`
-	CPUP             float64  `parquet:"cpu_p,optional"`
-	Stratum          string   `parquet:"stratum,optional"`
-	ConfiguredRate   float64  `parquet:"configured_rate,optional"`
-	EffectiveRate    float64  `parquet:"effective_rate,optional"`
-	Tier             string   `parquet:"tier,optional"`
-	Reason           string   `parquet:"reason,optional"`
-	WeightBasis      string   `parquet:"weight_basis,optional"`
-	CPUState         string   `parquet:"cpu_state,optional"`
-	USDPerCoreHour   *float64 `parquet:"usd_per_core_hour,optional"`
-	PriceSource      string   `parquet:"price_source,optional"`
-	ProcessStartNS   int64    `parquet:"process_start_ns,optional"`
-	Cores            *float64 `parquet:"cores,optional"`
-	HostCores        *float64 `parquet:"host_cores,optional"`
-	CPULimit         *float64 `parquet:"cpu_limit,optional"`
-	RSSBytes         *int64   `parquet:"rss_bytes,optional"`
-	CallsTotal       *int64   `parquet:"calls_total,optional"`
-	Final            *bool    `parquet:"final,optional"`
-	SDKStats         []stat   `parquet:"sdk_stats,optional,list"`
-	TraceID          [16]byte `parquet:"trace_id,optional"`
-	SpanID           [8]byte  `parquet:"span_id,optional"`
-	ParentSpanID     [8]byte  `parquet:"parent_span_id,optional"`
-	RequestID        string   `parquet:"request_id,optional"`
-	BatchID          string   `parquet:"batch_id,optional"`
-	RowSeq           int32    `parquet:"row_seq"`
-}
+// unknown stands for the resource of a row that has none.
+var unknown methodspan.Resource
 
 // schemaTypes are the physical types of the leaves.
 var schemaTypes = sync.OnceValue(func() (types []format.Type) {
@@ -89,22 +28,9 @@ var schemaTypes = sync.OnceValue(func() (types []format.Type) {
 	return types
 })
 
-type bin struct {
-	Bin int32   `parquet:"bin"`
-	N   float64 `parquet:"n"`
-}
-
-type stat struct {
-	Name  string  `parquet:"name"`
-	Value float64 `parquet:"value"`
-}
-
-// unknown stands for the resource of a row that has none.
-var unknown methodspan.Resource
-
-// schema is the schema of record, flattened as footers have it.
+// schema is the schema of the table method_calls, flattened as footers have it.
 var schema = sync.OnceValue(func() (s format.FileMetaData) {
-	w := pq.NewGenericWriter[record](io.Discard)
+	w := pq.NewGenericWriter[any](io.Discard, pq.NewSchema("record", pq.SchemaOf(reflect.New(structOf(columns.All)).Interface())))
 	if err := w.Close(); err != nil { // nothing was written
 		panic(err)
 	}
@@ -112,6 +38,32 @@ var schema = sync.OnceValue(func() (s format.FileMetaData) {
 	s.Schema, s.ColumnOrders = meta.Schema, meta.ColumnOrders
 	return s
 })
+
+// structOf is the type of a row in the library's terms. A column of which a value may be
+// derived from others is optional.
+func structOf(list []columns.Column) reflect.Type {
+	types := map[columns.Type]reflect.Type{
+		columns.String: reflect.TypeFor[string](), columns.Int64: reflect.TypeFor[int64](), columns.Int32: reflect.TypeFor[int32](),
+		columns.Double: reflect.TypeFor[float64](), columns.Boolean: reflect.TypeFor[bool](), columns.Date: reflect.TypeFor[int32](),
+		columns.Bytes16: reflect.TypeFor[[16]byte](), columns.Bytes8: reflect.TypeFor[[8]byte](),
+	}
+	fields := make([]reflect.StructField, len(list))
+	for i, c := range list {
+		tag, of := c.Name, types[c.Type]
+		if !c.Required || c.Derived != "" {
+			tag += ",optional"
+		}
+		switch c.Type {
+		case columns.Date:
+			tag += ",date"
+		case columns.List:
+			tag += ",list"
+			of = reflect.SliceOf(structOf(c.Fields))
+		}
+		fields[i] = reflect.StructField{Name: fmt.Sprint("Column", i), Type: of, Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", tag))}
+	}
+	return reflect.StructOf(fields)
+}
 
 // fullSchema is that of files in which every row says its end.
 var fullSchema = sync.OnceValue(func() format.FileMetaData {

@@ -15,6 +15,8 @@ import (
 // file does not have.
 type vector interface {
 	reset()
+	count() int  // of rows
+	empty() bool // no row has a value
 	// readPage adds the values of one page. defs tell which rows have a value; there
 	// are none where all have.
 	readPage(page pq.Page, defs []byte) error
@@ -70,6 +72,10 @@ type nameVector struct {
 }
 
 func (v *nameVector) reset() { v.rows, v.at, v.values, v.numbers = 0, v.at[:0], nil, v.numbers[:0] }
+
+func (v *nameVector) count() int { return v.rows }
+
+func (v *nameVector) empty() bool { return len(v.values) == 0 }
 
 func (v *nameVector) get(row int) string {
 	i := int32(0)
@@ -171,6 +177,8 @@ type numberVector[T int64 | float64] struct {
 func (v *numberVector[T]) reset() {
 	v.rows, v.values, v.has, v.same = 0, v.values[:0], v.has[:0], false
 }
+
+func (v *numberVector[T]) count() int { return v.rows }
 
 func (v *numberVector[T]) empty() bool { return len(v.values) == 0 }
 
@@ -299,6 +307,10 @@ type idVector struct {
 	values     []byte // of the rows; empty if none has an id
 }
 
+func (v *idVector) count() int { return v.rows }
+
+func (v *idVector) empty() bool { return len(v.values) == 0 }
+
 func (v *idVector) reset() { v.rows, v.values = 0, v.values[:0] }
 
 // get writes the row's id to one of zeros.
@@ -346,6 +358,10 @@ type listVector[T int64 | float64] struct {
 }
 
 func (v *listVector[T]) reset() { v.rows, v.ends, v.values = 0, v.ends[:0], v.values[:0] }
+
+func (v *listVector[T]) count() int { return v.rows }
+
+func (v *listVector[T]) empty() bool { return len(v.ends) == 0 }
 
 func (v *listVector[T]) get(row int) []T {
 	if len(v.ends) == 0 {

@@ -1,10 +1,39 @@
 package parquet
 
+import (
+	"reflect"
+
+	"github.com/corehour/corehour/internal/columns"
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
 // heavyText is the size from which on the text of a row group is counted row by row.
 const heavyText = 1 << 20
 
-// longNames may be long, and there may be many of them.
-var longNames = []string{"stack", "request_id", "batch_id", "caller", "signature"}
+// longNames are columns of texts that may be long.
+var longNames = namesOf(func(c *columns.Column) bool { return c.Long })
+
+// binPaths are the columns that say how many bins a row has.
+var binPaths = func() (paths []string) {
+	for i := range columns.All {
+		if c := &columns.All[i]; c.GoType() == reflect.TypeFor[methodspan.Histogram]() {
+			paths = append(paths, elementPath(c, 0))
+		}
+	}
+	return paths
+}()
+
+// resourcePaths are the columns that follow from the resource.
+var resourcePaths = namesOf(func(c *columns.Column) bool { return c.Part() == columns.OfResource })
+
+func namesOf(is func(*columns.Column) bool) (names []string) {
+	for i := range columns.All {
+		if c := &columns.All[i]; is(c) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
 
 // weigh weighs each row of the row group that comes next, if one has histograms or
 // there is much text.

@@ -1,0 +1,279 @@
+package parquet
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/corehour/corehour/internal/columns"
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// leaf is a leaf of the schema, and how it is copied where files are merged.
+type leaf struct {
+	path []string
+	column
+	codec   format.CompressionCodec // of the file that is being written
+	decided bool
+	fill    func() // of a column of resources: takes what they have, once all rows are known
+	unit
+}
+
+// A unit is leaves next to each other that are copied together, because they follow from the
+// same values: with the first of them stands how.
+type unit struct {
+	leaves int      // 0: it belongs to one before
+	paths  []string // of what is read for it
+	copy   func(*copier)
+	starts bool // it has the starts of the rows
+}
+
+// addColumn adds a column of rows by the type of the field that holds it.
+func (t *table) addColumn(c *columns.Column) {
+	known, part := c.Known(), c.Part()
+	i := len(t.leaves)
+	switch goType := c.GoType(); {
+	case goType == nil:
+		t.addLeaf(c.Name, &t.day, func(*copier) {})
+		t.leaves[i].paths = nil // the day is that of the file
+	case part == columns.OfResource:
+		t.addOfResource(c)
+	case goType == reflect.TypeFor[string]():
+		t.addTexts(c)
+	case c.Name == "start_ns":
+		t.addLeaf(c.Name, &t.start, func(copy *copier) {
+			copy.times(&t.start, i)
+			copy.ends(t)
+		})
+		t.leaves[i].unit = unit{2, []string{"start_ns", "end_ns", "wall_ns"}, t.leaves[i].copy, true}
+		t.common = append(t.common, commonColumn{add: func(r *methodspan.Row) { t.start.appendTime(r.StartNS) }})
+	case c.Name == "end_ns":
+		t.addLeaf(c.Name, &t.end, nil)
+		t.leaves[i].leaves = 0
+		t.common = append(t.common, commonColumn{add: func(r *methodspan.Row) { t.addEnd(r.StartNS, r.WallNS, r.EndNS, r.Measured > 0) }})
+	case goType == reflect.TypeFor[int64]() && c.Varies:
+		t.addTimes(c, known)
+	case c.Rare && goType == reflect.TypeFor[int64]():
+		addSparse(t, c, 8, (*sparseColumn).addLong)
+	case c.Rare && goType == reflect.TypeFor[float64]():
+		addSparse(t, c, 8, (*sparseColumn).addDouble)
+	case goType == reflect.TypeFor[bool]():
+		addSparse(t, c, 1, (*sparseColumn).addBool)
+	case goType == reflect.TypeFor[int64]():
+		to, field := &longColumn{dictColumn[int64]{kind: longKind, required: true}}, columns.FieldOf[int64](c.Name)
+		t.addLeaf(c.Name, to, func(copy *copier) { copy.counts(to, i) })
+		t.common = append(t.common, commonColumn{kind: commonLong, long: field, longs: to})
+	case goType == reflect.TypeFor[float64]():
+		to, field := &doubleColumn{dictColumn[uint64]{kind: doubleKind, required: c.Required}}, columns.FieldOf[float64](c.Name)
+		t.addLeaf(c.Name, to, func(copy *copier) { copy.doubles(to, i) })
+		t.common = append(t.common, commonColumn{kind: commonDouble, required: c.Required, double: field, doubles: to})
+	case goType == reflect.TypeFor[*float64]():
+		to, field := &doubleColumn{dictColumn[uint64]{kind: doubleKind}}, columns.FieldOf[*float64](c.Name)
+		t.addLeaf(c.Name, to, func(copy *copier) { copy.doubles(to, i) })
+		t.common = append(t.common, commonColumn{add: func(r *methodspan.Row) { to.addPointer(*field.At(unsafe.Pointer(r))) }})
+	case goType == reflect.TypeFor[int32]():
+		to, field := &seqColumn{}, columns.FieldOf[int32](c.Name)
+		t.addLeaf(c.Name, to, func(copy *copier) { copy.seqs(to, i) })
+		t.common = append(t.common, commonColumn{add: func(r *methodspan.Row) { to.values = append(to.values, *field.At(unsafe.Pointer(r))) }})
+	case goType.Kind() == reflect.Array:
+		t.addIDs(c, goType.Len())
+	case goType == reflect.TypeFor[methodspan.Histogram]():
+		t.addHistograms(c)
+	case goType == reflect.TypeFor[[]methodspan.Stat]():
+		t.addStats(c)
+	default:
+		panic(fmt.Sprintf("no column of a file holds %v, as %s is", goType, c.Name))
+	}
+}
+
+// addLeaf adds the leaf of a column that is copied from the one of its path.
+func (t *table) addLeaf(path string, c column, copy func(*copier)) {
+	t.leaves = append(t.leaves, leaf{path: strings.Split(path, "."), column: c, unit: unit{leaves: 1, paths: []string{path}, copy: copy}})
+}
+
+// addTexts adds a column of texts; "" is unknown where it is optional.
+func (t *table) addTexts(c *columns.Column) {
+	to := &stringColumn{dictColumn[string]{kind: stringKind, required: c.Required}}
+	switch c.Name {
+	case "class":
+		to = &t.class
+	case "method":
+		to = &t.method
+	}
+	field, i := columns.FieldOf[string](c.Name), len(t.leaves)
+	t.addLeaf(c.Name, to, func(copy *copier) { copy.names(to, i) })
+	if c.Rare {
+		t.rare = append(t.rare, rareColumn{func(r *methodspan.Row) { to.addName(*field.At(unsafe.Pointer(r))) }, to.addNulls})
+		t.rareTexts = append(t.rareTexts, field)
+		return
+	}
+	t.common = append(t.common, commonColumn{kind: commonText, required: c.Required, text: field, texts: to})
+}
+
+// addOfResource adds a column that follows from the resources, which fills it once all rows are
+// known.
+func (t *table) addOfResource(c *columns.Column) {
+	var to column
+	var fill func()
+	if c.Type == columns.String {
+		texts, field := &stringColumn{dictColumn[string]{kind: stringKind, per: &t.resources.rows}}, columns.FieldOf[string](c.Name)
+		to, fill = texts, func() {
+			for _, r := range t.resources.values {
+				texts.addName(*field.At(unsafe.Pointer(r)))
+			}
+		}
+	} else {
+		longs, field := &longColumn{dictColumn[int64]{kind: longKind, per: &t.resources.rows}}, columns.FieldOf[int64](c.Name)
+		to, fill = longs, func() {
+			for _, r := range t.resources.values {
+				if v := *field.At(unsafe.Pointer(r)); v != 0 {
+					longs.appendValue(v)
+				} else {
+					longs.addNull()
+				}
+			}
+		}
+	}
+	n := len(t.leaves)
+	t.addLeaf(c.Name, to, nil)
+	t.leaves[n].fill = fill
+	first := n
+	for first > 0 && t.leaves[first-1].fill != nil {
+		first--
+	}
+	t.leaves[n].leaves = 0
+	t.leaves[first].unit = unit{leaves: n + 1 - first, copy: func(copy *copier) {
+		copy.resources(&t.resources)
+		for i := first; i <= n; i++ {
+			t.leaves[i].fill()
+		}
+	}}
+}
+
+// addTimes adds a column of whole numbers that differ from row to row.
+func (t *table) addTimes(c *columns.Column, known func(*methodspan.Row) bool) {
+	to, field, i := &timeColumn{}, columns.FieldOf[int64](c.Name), len(t.leaves)
+	addRow := func(r *methodspan.Row) {
+		if known(r) {
+			to.appendTime(*field.At(unsafe.Pointer(r)))
+		} else {
+			to.addNull()
+		}
+	}
+	if !c.Rare {
+		t.addLeaf(c.Name, to, func(copy *copier) { copy.times(to, i) })
+		t.common = append(t.common, commonColumn{add: addRow})
+		return
+	}
+	of := maximumOf[c.Name]
+	measured, sum := t.leafOf(of[0]), t.leafOf(of[1])
+	t.addLeaf(c.Name, to, func(copy *copier) { copy.maxima(to, i, measured, sum) })
+	t.leaves[i].paths = append(t.leaves[i].paths, of[:]...)
+	t.rare = append(t.rare, rareColumn{addRow, func(n int) { to.n, to.nulls = to.n+n, to.nulls+n }})
+	t.rareKnown = append(t.rareKnown, known)
+}
+
+// addSparse adds a column that few rows have, of values of so many bytes.
+func addSparse[T comparable](t *table, c *columns.Column, size int, addValue func(*sparseColumn, T)) {
+	to, field, part, known, i := &sparseColumn{size: size, bits: size == 1}, columns.FieldOf[T](c.Name), c.Part(), c.Known(), len(t.leaves)
+	if known == nil {
+		known = func(r *methodspan.Row) bool {
+			var zero T
+			return *field.At(part.In(r)) != zero
+		}
+	}
+	t.addLeaf(c.Name, to, func(copy *copier) { copy.sparse(to, i) })
+	t.rare = append(t.rare, rareColumn{func(r *methodspan.Row) {
+		at := part.In(r)
+		if at == nil || !known(r) {
+			to.addNull()
+			return
+		}
+		addValue(to, *field.At(at))
+	}, func(n int) { to.rows.addSame(null, n) }})
+	if part == columns.OfRow {
+		t.rareKnown = append(t.rareKnown, known)
+	}
+}
+
+// addIDs adds a column of ids.
+func (t *table) addIDs(c *columns.Column, size int) {
+	to, i := &idColumn{size: size}, len(t.leaves)
+	t.addLeaf(c.Name, to, func(copy *copier) { copy.ids(to, i) })
+	if size == 16 {
+		field := columns.FieldOf[[16]byte](c.Name)
+		t.common = append(t.common, commonColumn{add: func(r *methodspan.Row) { to.appendID(field.At(unsafe.Pointer(r))[:]) }})
+		return
+	}
+	field := columns.FieldOf[[8]byte](c.Name)
+	t.common = append(t.common, commonColumn{add: func(r *methodspan.Row) { to.appendID(field.At(unsafe.Pointer(r))[:]) }})
+}
+
+// addLists adds the two leaves of a list that few rows have.
+func (t *table) addLists(c *columns.Column, first, second *listColumn, addRow func(*methodspan.Row) bool) {
+	t.addLeaf(elementPath(c, 0), first, nil)
+	t.addLeaf(elementPath(c, 1), second, nil)
+	t.rare = append(t.rare, rareColumn{func(r *methodspan.Row) {
+		if !addRow(r) {
+			first.none()
+			second.none()
+		}
+	}, func(n int) { first.n, second.n = first.n+n, second.n+n }})
+}
+
+func (t *table) addHistograms(c *columns.Column) {
+	bins, weights, field, i := &listColumn{size: 4}, &listColumn{size: 8}, columns.FieldOf[methodspan.Histogram](c.Name), len(t.leaves)
+	t.addLists(c, bins, weights, func(r *methodspan.Row) bool {
+		h := *field.At(unsafe.Pointer(r))
+		if len(h) == 0 {
+			return false
+		}
+		bins.begin(len(h))
+		weights.begin(len(h))
+		for _, b := range h {
+			bins.addInt(b.Bin)
+			weights.addDouble(b.N)
+		}
+		return true
+	})
+	t.leaves[i].copy = func(copy *copier) { copy.bins(bins, i) }
+	t.leaves[i+1].copy = func(copy *copier) { copy.weights(weights, i+1) }
+	t.bins = append(t.bins, bins)
+	t.rareLists = append(t.rareLists, field)
+}
+
+func (t *table) addStats(c *columns.Column) {
+	names, values, field, known, i := &listColumn{}, &listColumn{size: 8}, columns.FieldOf[[]methodspan.Stat](c.Name), c.Known(), len(t.leaves)
+	t.addLists(c, names, values, func(r *methodspan.Row) bool {
+		if r.Process == nil || !known(r) {
+			return false
+		}
+		stats := *field.At(unsafe.Pointer(r.Process))
+		names.begin(len(stats))
+		values.begin(len(stats))
+		for _, s := range stats {
+			names.addString(s.Name)
+			values.addDouble(s.Value)
+		}
+		return true
+	})
+	t.leaves[i].copy = func(copy *copier) { copy.texts(names, i) }
+	t.leaves[i+1].copy = func(copy *copier) { copy.weights(values, i+1) }
+}
+
+// maximumOf are what the maxima follow from where there is one value.
+var maximumOf = map[string][2]string{"wall_max_ns": {"measured", "wall_ns"}, "cpu_max_ns": {"cpu_measured", "cpu_ns"}}
+
+// leafOf is the place of a column that has one leaf.
+func (t *table) leafOf(column string) int {
+	return slices.IndexFunc(t.leaves, func(l leaf) bool { return l.path[0] == column })
+}
+
+// elementPath is the path of a field of a list's elements.
+func elementPath(c *columns.Column, field int) string {
+	return c.Name + ".list.element." + c.Fields[field].Name
+}
