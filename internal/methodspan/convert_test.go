@@ -79,7 +79,10 @@ func TestConvertEveryKind(t *testing.T) {
 		}
 	}
 	res := rows[0].Resource
-	if want := (Resource{"eu", "shop", "1.1", "abc", "prod", "i-1", "h", "node", "m7", "aws", "eu-west-1", "spot", testStart}); *res != want {
+	if want := (Resource{
+		ServiceNamespace: "eu", Service: "shop", Version: "1.1", Revision: "abc", Environment: "prod", Instance: "i-1",
+		Host: "h", HostID: "node", HostType: "m7", CloudProvider: "aws", Region: "eu-west-1", CapacityType: "spot", ProcessStartNS: testStart,
+	}); *res != want {
 		t.Errorf("resource %+v, want %+v", *res, want)
 	}
 	call := rows[0]

@@ -324,15 +324,6 @@ func (c *stringColumn) addName(v string) {
 
 func (c *doubleColumn) addDouble(v float64) { c.appendValue(math.Float64bits(v)) }
 
-// addKnown adds a rate or probability, 0 for unknown.
-func (c *doubleColumn) addKnown(v float64) {
-	if v == 0 {
-		c.addNull()
-	} else {
-		c.appendValue(math.Float64bits(v))
-	}
-}
-
 func (c *doubleColumn) addPointer(v *float64) {
 	if v == nil {
 		c.addNull()

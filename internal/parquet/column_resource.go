@@ -59,33 +59,3 @@ func (c *resources) reset() {
 	c.rows.reset()
 	c.values, c.last = c.values[:0], nil
 }
-
-// resourceColumn is one column that follows from the resource.
-type resourceColumn struct {
-	stringColumn
-	of    *resources
-	value func(*methodspan.Resource) string
-}
-
-// fill adds what the rows have, once all resources are known.
-func (c *resourceColumn) fill() {
-	for _, r := range c.of.values {
-		c.addName(c.value(r))
-	}
-}
-
-// startColumn is the start of the process, which follows from the resource too.
-type startColumn struct {
-	longColumn
-	of *resources
-}
-
-func (c *startColumn) fill() {
-	for _, r := range c.of.values {
-		if r.ProcessStartNS != 0 {
-			c.appendValue(r.ProcessStartNS)
-		} else {
-			c.addNull()
-		}
-	}
-}

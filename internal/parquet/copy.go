@@ -82,11 +82,11 @@ func sameName(from []*nameVector) (string, bool) {
 
 func (c *copier) times(to *timeColumn, leaf int) {
 	from, known := vectorsOf[*longs](c, leaf)
+	if !known && !to.required {
+		to.n, to.nulls = to.n+len(c.picks), to.nulls+len(c.picks)
+		return
+	}
 	for _, p := range c.picks {
-		if !known {
-			to.addNull()
-			continue
-		}
 		if x, ok := from[p.part].get(int(p.row)); ok || to.required {
 			to.appendTime(x)
 		} else {
@@ -111,7 +111,11 @@ func (c *copier) ends(t *table) {
 
 // maxima leaves out those that follow from one value, which older files have.
 func (c *copier) maxima(to *timeColumn, leaf, measuredLeaf, sumLeaf int) {
-	from, _ := vectorsOf[*longs](c, leaf)
+	from, known := vectorsOf[*longs](c, leaf)
+	if !known {
+		to.n, to.nulls = to.n+len(c.picks), to.nulls+len(c.picks)
+		return
+	}
 	measured, _ := vectorsOf[*longs](c, measuredLeaf)
 	sum, _ := vectorsOf[*longs](c, sumLeaf)
 	for _, p := range c.picks {
@@ -148,7 +152,11 @@ func (c *copier) doubles(to *doubleColumn, leaf int) {
 }
 
 func (c *copier) ids(to *idColumn, leaf int) {
-	from, _ := vectorsOf[*idVector](c, leaf)
+	from, known := vectorsOf[*idVector](c, leaf)
+	if !known {
+		to.n += len(c.picks)
+		return
+	}
 	for _, p := range c.picks {
 		v := from[p.part]
 		if len(v.values) == 0 {
@@ -168,12 +176,16 @@ func (c *copier) seqs(to *seqColumn, leaf int) {
 
 // sparse copies numbers and flags that few rows have.
 func (c *copier) sparse(to *sparseColumn, leaf int) {
-	for _, p := range c.picks {
-		switch v := c.parts[p.part].block.columns[leaf].vector.(type) {
-		case *doubles:
-			to.addKnown(v.get(int(p.row)))
-		case *longs:
-			x, ok := v.get(int(p.row))
+	if _, double := c.parts[0].block.columns[leaf].vector.(*doubles); double {
+		if from, known := vectorsOf[*doubles](c, leaf); known {
+			for _, p := range c.picks {
+				to.addKnown(from[p.part].get(int(p.row)))
+			}
+			return
+		}
+	} else if from, known := vectorsOf[*longs](c, leaf); known {
+		for _, p := range c.picks {
+			x, ok := from[p.part].get(int(p.row))
 			switch {
 			case !ok:
 				to.addNull()
@@ -183,11 +195,17 @@ func (c *copier) sparse(to *sparseColumn, leaf int) {
 				to.addLong(x)
 			}
 		}
+		return
 	}
+	to.rows.addSame(null, len(c.picks))
 }
 
 func (c *copier) bins(to *listColumn, leaf int) {
-	from, _ := vectorsOf[*listVector[int64]](c, leaf)
+	from, known := vectorsOf[*listVector[int64]](c, leaf)
+	if !known {
+		to.n += len(c.picks)
+		return
+	}
 	for _, p := range c.picks {
 		bins := from[p.part].get(int(p.row))
 		to.beginAny(len(bins))
@@ -198,7 +216,11 @@ func (c *copier) bins(to *listColumn, leaf int) {
 }
 
 func (c *copier) weights(to *listColumn, leaf int) {
-	from, _ := vectorsOf[*listVector[float64]](c, leaf)
+	from, known := vectorsOf[*listVector[float64]](c, leaf)
+	if !known {
+		to.n += len(c.picks)
+		return
+	}
 	for _, p := range c.picks {
 		weights := from[p.part].get(int(p.row))
 		to.beginAny(len(weights))
@@ -209,7 +231,11 @@ func (c *copier) weights(to *listColumn, leaf int) {
 }
 
 func (c *copier) texts(to *listColumn, leaf int) {
-	from, _ := vectorsOf[*nameListVector](c, leaf)
+	from, known := vectorsOf[*nameListVector](c, leaf)
+	if !known {
+		to.n += len(c.picks)
+		return
+	}
 	for _, p := range c.picks {
 		texts := from[p.part].get(int(p.row))
 		to.beginAny(len(texts))

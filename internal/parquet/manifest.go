@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/corehour/corehour/internal/columns"
 )
 
 // SchemaVersion numbers the columns of the table and what they mean. Columns are only
 // added. Since version 2 an end that follows from other columns is NULL; version 3 has the columns
 // of hosts.
-const SchemaVersion = 3
+var SchemaVersion = columns.Version
 
 const (
 	currentName = "CURRENT"

@@ -193,7 +193,7 @@ func TestOpenRefusesNewerSchemas(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, currentName), []byte(generationName(1)+" "+checksum(data)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(root); !errors.Is(err, ErrNewer) || errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "schema version 99 is newer than 3") {
+	if _, err := Open(root); !errors.Is(err, ErrNewer) || errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprint("schema version 99 is newer than ", SchemaVersion)) {
 		t.Errorf("%v", err)
 	}
 }
