@@ -1,12 +1,13 @@
 // Package columns describes the table method_calls: what its columns are called,
-// what type they have in Parquet and in BigQuery, what they hold, and since
-// which version of the schema.
+// what type they have in Parquet and in BigQuery, which field of a row holds them, when they
+// are NULL, and since which version of the schema they exist. A new column is one more line of
+// All and one more field of methodspan.Row, Resource or ProcessStats that names it in a tag.
 //
 // Its invariant: columns are only ever added, at the end of the list or behind
 // the one they belong to, with the version that brought them.
 //
-// It reads and writes no rows; the stores are tested against it, and
-// docs/schema.md is made of it.
+// It reads and writes no rows: files, BigQuery, the queue of the exporter and docs/schema.md
+// are made of All, by FieldOf and Known.
 package columns
 
 // Type is a column's type.
