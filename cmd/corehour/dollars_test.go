@@ -12,6 +12,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/drift/evaluation"
 	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/output"
 )
@@ -145,11 +146,11 @@ func TestDollarsOfADriftAreThoseOfTheLastWeek(t *testing.T) {
 		counting.Counts("shop/seen.Counted", counting.Start.AddDate(0, 0, day), time.Minute, 1)
 	}
 	fixture.Append(t, root, april.AddDate(0, 0, -6), []methodspan.Item{counting.Item()})
-	found := decoded[driftFindings](t, "drift", "--warehouse", root)
+	found := decoded[evaluation.Findings](t, "drift", "--warehouse", root)
 	if len(found.Alerts) != 2 {
 		t.Fatalf("%+v", found.Alerts)
 	}
-	last, err := time.Parse(time.DateOnly, *found.Services[0].LastLook)
+	last, err := time.Parse(time.DateOnly, *found.Services[0].LastEvaluation)
 	if err != nil {
 		t.Fatal(err)
 	}

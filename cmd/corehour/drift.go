@@ -12,9 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corehour/corehour/regression/alert"
-	"github.com/corehour/corehour/regression/alert/delivery"
-	"github.com/corehour/corehour/regression/alert/rules"
-	"github.com/corehour/corehour/regression/drift"
+	"github.com/corehour/corehour/regression/drift/evaluation"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -66,7 +64,7 @@ func (d *driftFlags) printDrifts(ctx context.Context, stdout, stderr io.Writer) 
 		if err != nil {
 			return exitFailed, err
 		}
-		return found.exitCode(), d.print(found, stdout)
+		return driftExitCode(found), d.print(found, stdout)
 	}
 	if err := d.delivery.prepare(d.warehouse, d.every.period, stderr, "drift"); err != nil {
 		return exitFailed, err
@@ -78,7 +76,7 @@ func (d *driftFlags) printDrifts(ctx context.Context, stdout, stderr io.Writer) 
 			if err != nil {
 				return nil, err
 			}
-			err = d.deliverAlerts(ctx, found)
+			err = found.Deliver(ctx, d.delivery.router)
 			return found.Alerts, err
 		}
 		return w.watch(ctx)
@@ -87,7 +85,7 @@ func (d *driftFlags) printDrifts(ctx context.Context, stdout, stderr io.Writer) 
 	if err != nil {
 		return exitFailed, err
 	}
-	undelivered := d.deliverAlerts(ctx, found)
+	undelivered := found.Deliver(ctx, d.delivery.router)
 	if found.Alerts == nil {
 		return exitFailed, undelivered
 	}
@@ -99,10 +97,20 @@ func (d *driftFlags) printDrifts(ctx context.Context, stdout, stderr io.Writer) 
 	if err := d.print(found, stdout); err != nil {
 		return exitFailed, errors.Join(undelivered, err)
 	}
-	return found.exitCode(), undelivered
+	return driftExitCode(found), undelivered
 }
 
-func (d *driftFlags) print(f *driftFindings, stdout io.Writer) error {
+func driftExitCode(f *evaluation.Findings) int {
+	switch {
+	case len(f.Alerts) > 0 || f.OfSeries && f.Confirmed():
+		return exitFound
+	case f.CouldNotTell:
+		return exitCannotTell
+	}
+	return exitNothing
+}
+
+func (d *driftFlags) print(f *evaluation.Findings, stdout io.Writer) error {
 	document := driftDocument(f, d.top.lines)
 	if d.out == output.CSV {
 		document = driftRows(f)
@@ -125,21 +133,28 @@ func (d *driftFlags) check() error {
 }
 
 // evaluateFile evaluates a file of daily series.
-func (d *driftFlags) evaluateFile() (*driftFindings, error) {
+func (d *driftFlags) evaluateFile() (*evaluation.Findings, error) {
 	file, err := os.Open(d.csv)
 	if err != nil {
 		return nil, fmt.Errorf("--csv: %w", err)
 	}
 	defer file.Close()
-	series, err := drift.ReadCSV(file)
+	found, err := evaluation.EvaluateCSV(file)
 	if err != nil {
 		return nil, fmt.Errorf("--csv: %w", inLines(d.csv, err))
 	}
-	h := &serviceHistory{History: series.History, first: series.First}
-	for _, name := range series.Methods {
-		h.names = append(h.names, query.MethodDay{Method: name, Full: name})
+	return found, nil
+}
+
+func (d *driftFlags) evaluateWarehouse(ctx context.Context) (*evaluation.Findings, error) {
+	o := evaluation.Options{
+		Window: d.window, Filter: d.filter, Metric: query.Metric(d.metric), Now: now(), Nothing: d.nothing, Span: d.span(),
+		Open: func(ctx context.Context, days query.Window) (*query.Warehouse, error) { return d.open(ctx, days) },
 	}
-	return d.judge([]*serviceHistory{h})
+	if d.delivery.router != nil {
+		o.Owners = d.delivery.router.Owners
+	}
+	return evaluation.Evaluate(ctx, o)
 }
 
 // inLines puts the name of a file before every fault.
@@ -153,33 +168,4 @@ func inLines(path string, err error) error {
 		out = append(out, fmt.Errorf("%s: %w", path, e))
 	}
 	return errors.Join(out...)
-}
-
-// judge replays the daily evaluations of each history.
-func (d *driftFlags) judge(histories []*serviceHistory) (*driftFindings, error) {
-	f := &driftFindings{
-		Services: []*driftService{}, Alerts: []alert.Alert{}, Accepted: []delivery.Accepted{}, Silenced: []delivery.Silenced{},
-		CouldNotTell: true, series: d.csv != "",
-	}
-	var owners *rules.Owners
-	if d.delivery.router != nil {
-		owners = d.delivery.router.Owners
-	}
-	for _, h := range histories {
-		course, err := drift.Replay(&h.History)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", h.Service, err)
-		}
-		s := h.describe(course, owners)
-		f.Services = append(f.Services, s)
-		f.CouldNotTell = f.CouldNotTell && s.Judged == 0
-		if !f.series {
-			alerts, err := h.alerts(s, course.Seen)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", h.Service, err)
-			}
-			f.Alerts = append(f.Alerts, alerts...)
-		}
-	}
-	return f, nil
 }

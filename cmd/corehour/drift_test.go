@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/drift/evaluation"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -22,6 +23,8 @@ const (
 	rises = "shop/cart.(*Cart).Total"
 	steps = "shop/tax.Rate"
 )
+
+func date(t time.Time) string { return t.Format(time.DateOnly) }
 
 // months are 90 days of a shop, from Monday, January 5th on: one method became 10%
 // more expensive from February 2nd to April 2nd, another by 5% on March 10th, which is found
@@ -57,7 +60,7 @@ func TestDrift(t *testing.T) {
 	golden(t, "drift.md", corehour("drift", "--warehouse", root, "--format", "markdown").stdout)
 
 	r = corehour("drift", "--warehouse", root, "--format", "json")
-	var found driftFindings
+	var found evaluation.Findings
 	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != exitFound || len(found.Services) != 1 || len(found.Alerts) != 2 {
 		t.Fatalf("%v: %+v", err, r)
 	}
@@ -65,15 +68,15 @@ func TestDrift(t *testing.T) {
 		switch l.Method {
 		case "Total":
 			began, err := time.Parse(time.DateOnly, *l.Since)
-			if err != nil || l.State != driftNow || l.Shape != "rise" || *l.ChangePercent < 7 || *l.ChangePercent > 14 || began.Before(months().First.AddDate(0, 0, 20)) {
+			if err != nil || l.State != evaluation.Confirmed || l.Shape != "rise" || *l.ChangePercent < 7 || *l.ChangePercent > 14 || began.Before(months().First.AddDate(0, 0, 20)) {
 				t.Errorf("the rise: %+v since %s", l, *l.Since)
 			}
 		case "Rate":
-			if l.State != driftNow || l.Shape != "step" || *l.Since < "2026-03-07" || *l.Since > "2026-03-13" || *l.ChangePercent < 4 || *l.ChangePercent > 6 {
+			if l.State != evaluation.Confirmed || l.Shape != "step" || *l.Since < "2026-03-07" || *l.Since > "2026-03-13" || *l.ChangePercent < 4 || *l.ChangePercent > 6 {
 				t.Errorf("the step: %+v since %s", l, *l.Since)
 			}
 		default:
-			if l.State != driftNone || l.Since != nil || l.Days != 56 {
+			if l.State != evaluation.NotProven || l.Since != nil || l.Days != 56 {
 				t.Errorf("%+v", l)
 			}
 		}
@@ -207,7 +210,7 @@ func TestDriftIsSent(t *testing.T) {
 		}
 	}
 	r := drift(april.AddDate(0, 0, 8))
-	var found driftFindings
+	var found evaluation.Findings
 	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Accepted) != 1 || len(found.Alerts) != 1 {
 		t.Errorf("%v: %+v", err, r)
 	}
@@ -235,7 +238,7 @@ func TestDriftKeepsItsID(t *testing.T) {
 	clock(t, day)
 	look := func(from int, args ...string) alert.Alert {
 		r := corehour(append([]string{"drift", "--warehouse", root, "--format", "json", "--from", date(m.First.AddDate(0, 0, from)), "--to", date(day)}, args...)...)
-		var found driftFindings
+		var found evaluation.Findings
 		if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != exitFound {
 			t.Fatalf("%v: %+v", err, r)
 		}
@@ -257,7 +260,7 @@ func TestDriftKeepsItsID(t *testing.T) {
 	}{{35, true}, {35, true}, {56, false}} {
 		alone := look(test.from, "--state", t.TempDir())
 		apart := alone.FirstSeen.Sub(sent.FirstSeen)
-		if apart <= 0 || apart <= sameDrift != test.same || alone.ID == sent.ID {
+		if apart <= 0 || apart <= evaluation.SameDrift != test.same || alone.ID == sent.ID {
 			t.Fatalf("from day %d on it is dated %s and before %s: nothing is tested", test.from, date(alone.FirstSeen), date(sent.FirstSeen))
 		}
 		found := look(test.from, "--webhook", "env:COREHOUR_TEST_HOOK")
@@ -292,7 +295,7 @@ func TestDriftIsAccepted(t *testing.T) {
 		clock(t, m.First.AddDate(0, 0, day))
 		r := corehour("drift", "--warehouse", root, "--format", "json", "--to", date(m.First.AddDate(0, 0, day)),
 			"--webhook", "env:COREHOUR_TEST_HOOK", "--slack", "env:COREHOUR_TEST_CHAT", "--alertmanager", inboxes["manager"].URL)
-		var found driftFindings
+		var found evaluation.Findings
 		if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != code || r.stderr != "" {
 			t.Fatalf("day %d: %v: %+v", day, err, r)
 		}
@@ -448,7 +451,7 @@ func TestDriftOfCSV(t *testing.T) {
 // The weekday on which a file begins has no part in what is reported.
 func TestDriftOfCSVOnAllWeekdays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "series.csv")
-	var first driftFindings
+	var first evaluation.Findings
 	for shift := range 7 {
 		start := time.Date(2026, 1, 5+shift, 0, 0, 0, 0, time.UTC)
 		var b strings.Builder
@@ -464,7 +467,7 @@ func TestDriftOfCSVOnAllWeekdays(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := corehour("drift", "--csv", path, "--json")
-		var found driftFindings
+		var found evaluation.Findings
 		if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || r.code != exitFound {
 			t.Fatalf("%v: %+v", err, r)
 		}

@@ -8,12 +8,13 @@ import (
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/drift"
+	"github.com/corehour/corehour/regression/drift/evaluation"
 	"github.com/corehour/corehour/regression/output"
 )
 
-var driftNames = map[string]string{driftNow: "DRIFT", driftBetter: "improved", driftEarlier: "earlier", driftNone: "~", driftShort: "too little history"}
+var driftNames = map[evaluation.State]string{evaluation.Confirmed: "DRIFT", evaluation.Improved: "improved", evaluation.Earlier: "earlier", evaluation.NotProven: "~", evaluation.TooLittleHistory: "too little history"}
 
-func (l *driftLine) name() string {
+func driftName(l *evaluation.Line) string {
 	if l.WholeService {
 		return "whole service"
 	}
@@ -22,26 +23,26 @@ func (l *driftLine) name() string {
 
 // driftDocument prints the services with a finding and the top of the others (0 = all), those of
 // which most was measured; what is not proven only where the lines are few.
-func driftDocument(f *driftFindings, top int) *output.Document {
+func driftDocument(f *evaluation.Findings, top int) *output.Document {
 	d := &output.Document{Data: f}
 	t := &output.Table{Least: []string{"metric", "shape", "records", "p", "environment"}, Columns: []string{"service", "environment", "method", "verdict", "since", "change", "95% interval", "shape", "p", "detectable", "metric", "days", "records", "owner"}}
-	if f.series {
+	if f.OfSeries {
 		t.Columns = []string{"series", "verdict", "since", "change", "95% interval", "shape", "p", "detectable", "days"}
 	}
 	var notes []string
 	drifts := 0
-	shown, left := f.most(top)
+	shown, left := mostDrifted(f, top)
 	for _, s := range shown {
 		for i := range s.Lines {
 			l := &s.Lines[i]
-			if l.State == driftNow {
+			if l.State == evaluation.Confirmed {
 				drifts++
 			}
-			if l.proven() || len(s.Lines) <= manyLines || top == 0 {
-				t.Rows = append(t.Rows, l.cells(s, f.series))
+			if l.State.Proven() || len(s.Lines) <= manyLines || top == 0 {
+				t.Rows = append(t.Rows, driftCells(l, s, f.OfSeries))
 			}
 		}
-		notes = append(append(notes, s.summary(f.series)), s.limits()...)
+		notes = append(append(notes, driftSummary(s, f.OfSeries)), driftLimits(s)...)
 		if s.AssumedShare > 0 {
 			notes = append(notes, "  "+alert.AtLeast(s.AssumedShare))
 		}
@@ -70,16 +71,12 @@ func driftDocument(f *driftFindings, top int) *output.Document {
 	return d
 }
 
-func (l *driftLine) proven() bool {
-	return l.State == driftNow || l.State == driftBetter || l.State == driftEarlier
-}
-
-// most are the services with a finding and the top of the others, and a line on the rest.
-func (f *driftFindings) most(top int) (shown []*driftService, more []string) {
-	found, records := map[*driftService]int{}, map[*driftService]int64{}
+// mostDrifted are the services with a finding and the top of the others, and a line on the rest.
+func mostDrifted(f *evaluation.Findings, top int) (shown []*evaluation.Service, more []string) {
+	found, records := map[*evaluation.Service]int{}, map[*evaluation.Service]int64{}
 	for _, s := range f.Services {
 		for i := range s.Lines {
-			if records[s] += s.Lines[i].Records; s.Lines[i].proven() {
+			if records[s] += s.Lines[i].Records; s.Lines[i].State.Proven() {
 				found[s] = 1
 			}
 		}
@@ -87,7 +84,7 @@ func (f *driftFindings) most(top int) (shown []*driftService, more []string) {
 	if top > 0 {
 		top += len(found)
 	}
-	shown, left := output.Most(f.Services, top, func(a, b *driftService) int {
+	shown, left := output.Most(f.Services, top, func(a, b *evaluation.Service) int {
 		return cmp.Or(cmp.Compare(found[b], found[a]), cmp.Compare(records[b], records[a]))
 	})
 	if len(left) == 0 {
@@ -100,7 +97,7 @@ func (f *driftFindings) most(top int) (shown []*driftService, more []string) {
 	return shown, []string{output.More(len(left), fmt.Sprintf("services without a finding, of %d methods, %d with enough history", methods, judged))}
 }
 
-func (l *driftLine) cells(s *driftService, series bool) []output.Cell {
+func driftCells(l *evaluation.Line, s *evaluation.Service, series bool) []output.Cell {
 	since, change, interval, shape, p, detectable, owner := unknown, unknown, unknown, unknown, unknown, unknown, unknown
 	if l.Since != nil {
 		since = *l.Since
@@ -126,7 +123,7 @@ func (l *driftLine) cells(s *driftService, series bool) []output.Cell {
 		owner = l.Owner
 	}
 	found := []output.Cell{
-		output.Name(l.name()), output.Name(driftNames[l.State]), output.Name(since), output.Figure(change), output.Figure(interval), output.Name(shape), output.Figure(p), output.Figure(detectable),
+		output.Name(driftName(l)), output.Name(driftNames[l.State]), output.Name(since), output.Figure(change), output.Figure(interval), output.Name(shape), output.Figure(p), output.Figure(detectable),
 	}
 	if series {
 		return append(found, output.Whole(int64(l.Days)))
@@ -135,20 +132,20 @@ func (l *driftLine) cells(s *driftService, series bool) []output.Cell {
 		[]output.Cell{output.Name(string(s.Metric)), output.Whole(int64(l.Days)), output.Whole(l.Records), output.Name(owner)})
 }
 
-func (s *driftService) summary(series bool) string {
+func driftSummary(s *evaluation.Service, series bool) string {
 	what := fmt.Sprintf("%s: %s time of %d methods", s.Service, s.Metric, s.Methods)
 	if series {
 		what = fmt.Sprintf("%d series", s.Methods)
 	}
 	last := "no evaluation yet"
-	if s.LastLook != nil {
-		last = fmt.Sprintf("%d daily evaluations, the last of %s", s.Looks, *s.LastLook)
+	if s.LastEvaluation != nil {
+		last = fmt.Sprintf("%d daily evaluations, the last of %s", s.Evaluations, *s.LastEvaluation)
 	}
 	return fmt.Sprintf("%s, %d with enough history; days from %s to %s; %s", what, s.Judged, s.From, s.To, last)
 }
 
-// limits are what the evidence of a service lacks.
-func (s *driftService) limits() (notes []string) {
+// driftLimits are what the evidence of a service lacks.
+func driftLimits(s *evaluation.Service) (notes []string) {
 	short, few, reasons := 0, 0, map[string]int{}
 	for i := range s.Lines {
 		l := &s.Lines[i]
@@ -175,7 +172,7 @@ func (s *driftService) limits() (notes []string) {
 }
 
 // driftRows is for spreadsheets.
-func driftRows(f *driftFindings) *output.Document {
+func driftRows(f *evaluation.Findings) *output.Document {
 	t := &output.Table{Columns: []string{
 		"service_namespace", "service", "environment", "class", "method", "signature", "whole_service", "owner", "metric", "state", "shape", "since", "told",
 		"change_percent", "change_low", "change_high", "measured_change_percent", "detectable_percent", "p", "days", "records", "last_look",
@@ -199,8 +196,8 @@ func driftRows(f *driftFindings) *output.Document {
 			}
 			t.Rows = append(t.Rows, slices.Concat(serviceCells(s.Service), []output.Cell{
 				output.Name(l.Class), output.Name(l.Method), output.Name(l.Signature), output.Name(whole), output.Name(l.Owner), output.Name(string(s.Metric)),
-				output.Name(l.State), output.Name(string(l.Shape)), text(l.Since), text(l.Told),
-				plainOr(l.ChangePercent), plainOr(low), plainOr(high), plainOr(l.MeasuredChangePercent), plainOr(l.DetectablePercent), plainOr(l.P), output.Whole(int64(l.Days)), output.Whole(l.Records), text(s.LastLook),
+				output.Name(string(l.State)), output.Name(string(l.Shape)), text(l.Since), text(l.Told),
+				plainOr(l.ChangePercent), plainOr(low), plainOr(high), plainOr(l.MeasuredChangePercent), plainOr(l.DetectablePercent), plainOr(l.P), output.Whole(int64(l.Days)), output.Whole(l.Records), text(s.LastEvaluation),
 			}))
 		}
 	}

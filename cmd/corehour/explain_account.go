@@ -12,6 +12,7 @@ import (
 	"github.com/corehour/corehour/regression/alert/delivery"
 	"github.com/corehour/corehour/regression/alert/state"
 	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/drift/evaluation"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
@@ -29,8 +30,8 @@ type account struct {
 	// NoVerdict says why there is none.
 	NoVerdict string `json:"no_verdict,omitempty"`
 	// Drift is the result of the daily evaluations; null where nothing was measured.
-	Drift   *driftLine `json:"drift"`
-	NoDrift string     `json:"no_drift,omitempty"`
+	Drift   *evaluation.Line `json:"drift"`
+	NoDrift string           `json:"no_drift,omitempty"`
 	// What was accepted and muted, and the alerts that were sent.
 	Accepted []state.Accepted    `json:"accepted"`
 	Silenced []delivery.Silenced `json:"silenced"`

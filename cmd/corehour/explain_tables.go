@@ -8,6 +8,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/drift/evaluation"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -142,9 +143,9 @@ func (a *account) verdicts(row func(what, value string)) {
 func (a *account) drifts(row func(what, value string)) {
 	l := a.Drift
 	switch {
-	case l == nil || l.State == driftShort:
+	case l == nil || l.State == evaluation.TooLittleHistory:
 		row("drift", orElse(a.NoDrift, "too little history"))
-	case l.State == driftNone:
+	case l.State == evaluation.NotProven:
 		row("drift", "~ not significantly more expensive over weeks")
 	default:
 		row("drift", fmt.Sprintf("%s: a %s of %+.1f%% (95%% interval %+.1f%% to %+.1f%%) since %s", driftNames[l.State], l.Shape, *l.ChangePercent, l.Interval[0], l.Interval[1], *l.Since))

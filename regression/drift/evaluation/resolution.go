@@ -1,4 +1,4 @@
-package main
+package evaluation
 
 import (
 	"context"
@@ -15,15 +15,16 @@ import (
 // that of the smallest step that is reported.
 const leastDrift = 2
 
-// deliverAlerts leaves out accepted and muted alerts and sends the rest.
-func (d *driftFlags) deliverAlerts(ctx context.Context, f *driftFindings) error {
-	known, err := d.delivery.router.Store.Read()
+// Deliver leaves out accepted and muted alerts and sends the rest. Alerts that could not be sent count
+// all the same; without a state that can be read there are none (nil).
+func (f *Findings) Deliver(ctx context.Context, to *delivery.Dispatcher) error {
+	known, err := to.Store.Read()
 	if err != nil {
 		f.Alerts = nil
 		return err
 	}
 	keepIDs(f.Alerts, known.Open)
-	sorted, err := d.delivery.router.Handle(ctx, delivery.Findings{Alerts: f.Alerts, ThresholdPercent: leastDrift, Gone: f.resolved})
+	sorted, err := to.Handle(ctx, delivery.Findings{Alerts: f.Alerts, ThresholdPercent: leastDrift, Gone: f.resolved})
 	if sorted == nil {
 		f.Alerts = nil
 		return err
@@ -32,9 +33,9 @@ func (d *driftFlags) deliverAlerts(ctx context.Context, f *driftFindings) error 
 	return err
 }
 
-// sameDrift is how far apart two dates of one drift may be: its date is estimated again when the
+// SameDrift is how far apart two dates of one drift may be: its date is estimated again when the
 // days that confirmed it are no longer stored.
-const sameDrift = 28 * 24 * time.Hour
+const SameDrift = 28 * 24 * time.Hour
 
 // keepIDs gives alerts the ids under which they were sent before.
 func keepIDs(alerts []alert.Alert, open []state.Open) {
@@ -54,7 +55,7 @@ func keepIDs(alerts []alert.Alert, open []state.Open) {
 			o := &open[j].Alert
 			same := o.Kind == a.Kind && o.ServiceNamespace == a.ServiceNamespace && o.Service == a.Service && o.Environment == a.Environment &&
 				o.Class == a.Class && o.Method == a.Method && o.Metric == a.Metric
-			if same && !open[j].Resolved && !used[o.ID] && o.FirstSeen.Sub(a.FirstSeen).Abs() <= sameDrift {
+			if same && !open[j].Resolved && !used[o.ID] && o.FirstSeen.Sub(a.FirstSeen).Abs() <= SameDrift {
 				used[o.ID] = true
 				a.ID = o.ID
 				break
@@ -65,19 +66,19 @@ func keepIDs(alerts []alert.Alert, open []state.Open) {
 
 // resolved reports whether an open drift that the last evaluation did not confirm is over: that is
 // so if the method had enough days for that evaluation.
-func (f *driftFindings) resolved(a *alert.Alert) (string, bool) {
+func (f *Findings) resolved(a *alert.Alert) (string, bool) {
 	if a.Kind != alert.Drift {
 		return "", false
 	}
 	for _, s := range f.Services {
-		if s.Namespace != a.ServiceNamespace || s.Name != a.Service || s.Environment != a.Environment || string(s.Metric) != a.Metric || s.LastLook == nil {
+		if s.Namespace != a.ServiceNamespace || s.Name != a.Service || s.Environment != a.Environment || string(s.Metric) != a.Metric || s.LastEvaluation == nil {
 			continue
 		}
 		judged := a.Class == "" && a.Method == "" && s.Judged > 0 // the whole service
 		now := 0.0
 		for i := range s.Lines {
 			l := &s.Lines[i]
-			if l.Class != a.Class || l.Method != a.Method || l.State != driftNone && l.State != driftEarlier && l.State != driftBetter {
+			if l.Class != a.Class || l.Method != a.Method || l.State != NotProven && l.State != Earlier && l.State != Improved {
 				continue
 			}
 			judged, now = true, max(now, l.now)
@@ -88,9 +89,9 @@ func (f *driftFindings) resolved(a *alert.Alert) (string, bool) {
 		case s.NoRowsSince != "":
 			return fmt.Sprintf("no rows of the service since %s", s.NoRowsSince), true
 		case now > 0 && a.Base > 0:
-			return fmt.Sprintf("the evaluation of %s does not confirm it any more: a call takes %s now, and took %s before", *s.LastLook, output.Nanos(now), output.Nanos(a.Base)), true
+			return fmt.Sprintf("the evaluation of %s does not confirm it any more: a call takes %s now, and took %s before", *s.LastEvaluation, output.Nanos(now), output.Nanos(a.Base)), true
 		}
-		return fmt.Sprintf("the evaluation of %s does not confirm it any more", *s.LastLook), true
+		return fmt.Sprintf("the evaluation of %s does not confirm it any more", *s.LastEvaluation), true
 	}
 	return "", false
 }

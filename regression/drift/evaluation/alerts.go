@@ -1,4 +1,4 @@
-package main
+package evaluation
 
 import (
 	"fmt"
@@ -15,12 +15,12 @@ import (
 
 // alerts returns an alert of each drift that an evaluation of the last week confirms. day is that
 // of the last evaluation.
-func (h *serviceHistory) alerts(s *driftService, day int) ([]alert.Alert, error) {
+func (h *serviceHistory) alerts(s *Service, day int) ([]alert.Alert, error) {
 	var out []alert.Alert
 	var week *cost.Day
 	for i := range s.Lines {
 		l := &s.Lines[i]
-		if l.State != driftNow {
+		if l.State != Confirmed {
 			continue
 		}
 		if h.metric == query.CPU && week == nil {
@@ -51,7 +51,7 @@ func (h *serviceHistory) alerts(s *driftService, day int) ([]alert.Alert, error)
 
 // usdOfDrift returns the dollars a day that a method costs more since it changed, with all that it
 // calls, in the week before an evaluation; nil without a price.
-func usdOfDrift(l *driftLine, week *cost.Day) (usd *float64, basis string) {
+func usdOfDrift(l *Line, week *cost.Day) (usd *float64, basis string) {
 	after := 1 + *l.ChangePercent/100
 	if l.WholeService {
 		usd = week.OfShare(1 - 1/after)
@@ -64,7 +64,7 @@ func usdOfDrift(l *driftLine, week *cost.Day) (usd *float64, basis string) {
 	return usd, basis
 }
 
-func (l *driftLine) sentence(metric query.Metric) string {
+func (l *Line) sentence(metric query.Metric) string {
 	what := "a rise of %+.1f%% over 56 days"
 	if l.Shape == drift.Jump {
 		what = "a step of %+.1f%%"

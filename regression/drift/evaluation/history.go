@@ -1,4 +1,4 @@
-package main
+package evaluation
 
 import (
 	"context"
@@ -29,18 +29,18 @@ type serviceHistory struct {
 	methods, callers map[string]int32
 }
 
-// wholeDates cuts the window to closed days (UTC).
-func (d *driftFlags) wholeDates() (query.Window, error) {
-	w := d.window
-	if w.To.IsZero() || w.To.After(now()) {
-		w.To = now()
+// days returns the part of the window that consists of closed days (UTC).
+func (o *Options) days() (query.Window, error) {
+	w := o.Window
+	if w.To.IsZero() || w.To.After(o.Now) {
+		w.To = o.Now
 	}
 	w.To = w.To.UTC().Truncate(24 * time.Hour)
 	if !w.From.IsZero() {
 		w.From = w.From.UTC().Truncate(24 * time.Hour)
 	}
 	if !w.From.Before(w.To) {
-		return w, fmt.Errorf("%w: no closed day (UTC) %s", query.ErrNoData, d.span())
+		return w, fmt.Errorf("%w: no closed day (UTC) %s", query.ErrNoData, o.Span)
 	}
 	return w, nil
 }
@@ -53,24 +53,16 @@ func takesDays(err error) error {
 	return fmt.Errorf("%w; drift needs closed days (UTC), and of each method %d of the 56 before each of nine consecutive days", err, drift.LeastDays)
 }
 
-func (d *driftFlags) evaluateWarehouse(ctx context.Context) (*driftFindings, error) {
-	window, err := d.wholeDates()
-	if err != nil {
-		return nil, takesDays(err)
-	}
-	w, err := d.open(ctx, window)
-	if err != nil {
-		return nil, takesDays(err)
-	}
-	defer w.Close()
-	runs, err := w.Runs(ctx, window, d.filter)
+// histories reads the days of all services, each by the metric that it is evaluated by.
+func (o *Options) histories(ctx context.Context, w *query.Warehouse, window query.Window) ([]*serviceHistory, error) {
+	runs, err := w.Runs(ctx, window, o.Filter)
 	if err != nil {
 		return nil, err
 	}
 	if len(runs) == 0 {
-		return nil, takesDays(d.nothing(ctx, w))
+		return nil, takesDays(o.Nothing(ctx, w))
 	}
-	metrics := d.metricsOf(runs)
+	metrics := o.metricsOf(runs)
 	asked := map[query.Metric]bool{}
 	for _, metric := range metrics {
 		asked[metric] = true
@@ -81,7 +73,7 @@ func (d *driftFlags) evaluateWarehouse(ctx context.Context) (*driftFindings, err
 			continue
 		}
 		var h *serviceHistory
-		err := w.Days(ctx, metric, window, d.filter, func(row *query.MethodDay) error {
+		err := w.Days(ctx, metric, window, o.Filter, func(row *query.MethodDay) error {
 			if metrics[row.Service] != metric {
 				return nil
 			}
@@ -97,7 +89,7 @@ func (d *driftFlags) evaluateWarehouse(ctx context.Context) (*driftFindings, err
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: calls were counted %s, and none was measured", query.ErrNoData, d.span())
+		return nil, fmt.Errorf("%w: calls were counted %s, and none was measured", query.ErrNoData, o.Span)
 	}
 	byService := verdict.ByService(runs)
 	for _, h := range all {
@@ -105,10 +97,10 @@ func (d *driftFlags) evaluateWarehouse(ctx context.Context) (*driftFindings, err
 		h.deployments = verdict.Deployments(byService[h.Service])
 		h.assumed = assumedOf(byService[h.Service])
 		h.cost = func(window query.Window) (*cost.Day, error) {
-			return cost.DayOf(ctx, w, window, h.Service, "", cost.Options{Now: now()})
+			return cost.DayOf(ctx, w, window, h.Service, "", cost.Options{Now: o.Now})
 		}
 	}
-	return d.judge(all)
+	return all, nil
 }
 
 func assumedOf(runs []query.Run) float64 {
@@ -120,13 +112,13 @@ func assumedOf(runs []query.Run) float64 {
 }
 
 // metricsOf returns the metric by which each service is evaluated.
-func (d *driftFlags) metricsOf(runs []query.Run) map[query.Service]query.Metric {
+func (o *Options) metricsOf(runs []query.Run) map[query.Service]query.Metric {
 	out := map[query.Service]query.Metric{}
 	for i := range runs {
 		r := &runs[i]
 		switch {
-		case d.metric != "":
-			out[r.Service] = query.Metric(d.metric)
+		case o.Metric != "":
+			out[r.Service] = o.Metric
 		case r.CPUMeasured > 0:
 			out[r.Service] = query.CPU
 		case out[r.Service] == "":

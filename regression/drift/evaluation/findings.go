@@ -1,4 +1,4 @@
-package main
+package evaluation
 
 import (
 	"fmt"
@@ -13,56 +13,61 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// driftFindings is what the replayed evaluations found.
-type driftFindings struct {
-	Services     []*driftService     `json:"services"`
+// Findings is what the replayed evaluations found.
+type Findings struct {
+	Services     []*Service          `json:"services"`
 	Alerts       []alert.Alert       `json:"alerts"`
 	Accepted     []delivery.Accepted `json:"accepted"`
 	Silenced     []delivery.Silenced `json:"silenced"`
 	CouldNotTell bool                `json:"could_not_tell"`
 
-	series bool // of a file
+	OfSeries bool `json:"-"` // of a file
 }
 
-// driftService is one service, or a file of series.
-type driftService struct {
+// Service is one service, or a file of series.
+type Service struct {
 	query.Service
 	Metric query.Metric `json:"metric"`
-	// From and To are the days with rows, To exclusive; LastLook is the day after those of the
-	// last evaluation, null if there was none.
-	From     string  `json:"from"`
-	To       string  `json:"to"`
-	Looks    int     `json:"looks"`
-	LastLook *string `json:"last_look"`
+	// From and To are the days with rows, To exclusive; LastEvaluation is the day after
+	// those of the last evaluation, null if there was none.
+	From           string  `json:"from"`
+	To             string  `json:"to"`
+	Evaluations    int     `json:"looks"`
+	LastEvaluation *string `json:"last_look"`
 	// NoRowsSince is To where that is so long ago that no drift is current.
 	NoRowsSince string `json:"no_rows_since,omitempty"`
 	// Judged of the Methods have history enough.
-	Methods int         `json:"methods"`
-	Judged  int         `json:"judged"`
-	Lines   []driftLine `json:"lines"`
+	Methods int    `json:"methods"`
+	Judged  int    `json:"judged"`
+	Lines   []Line `json:"lines"`
 	// AssumedShare is the share of measured calls without a known sampling probability.
 	AssumedShare float64 `json:"assumed_share,omitempty"`
 	// Missing is what it takes where no method has enough history.
 	Missing string `json:"missing,omitempty"`
 }
 
-// States of a method.
+// State is what the evaluations say of a method.
+type State string
+
 const (
-	driftNow     = "drift"    // confirmed by an evaluation of the last week
-	driftBetter  = "improved" // cheaper, confirmed likewise; information, no alert
-	driftEarlier = "earlier"  // confirmed by earlier evaluations
-	driftNone    = "not_proven"
-	driftShort   = "too_little_history"
+	Confirmed        State = "drift"    // confirmed by an evaluation of the last week
+	Improved         State = "improved" // cheaper, confirmed likewise; information, no alert
+	Earlier          State = "earlier"  // confirmed by earlier evaluations
+	NotProven        State = "not_proven"
+	TooLittleHistory State = "too_little_history"
 )
 
-// driftLine is one drift of a method, or that there is none.
-type driftLine struct {
+// Proven reports whether an evaluation has confirmed a change.
+func (s State) Proven() bool { return s == Confirmed || s == Improved || s == Earlier }
+
+// Line is one drift of a method, or that there is none.
+type Line struct {
 	Class     string `json:"class"`
 	Method    string `json:"method"`
 	Signature string `json:"signature"`
 	// WholeService: it is what all methods have in common.
 	WholeService bool        `json:"whole_service"`
-	State        string      `json:"state"`
+	State        State       `json:"state"`
 	Shape        drift.Shape `json:"shape,omitempty"`
 	// Since is the day on which it began, Told the day on which it was confirmed, both null
 	// where nothing is significant.
@@ -100,30 +105,20 @@ type driftLine struct {
 	now        float64 // ns per call in the week before the last evaluation
 }
 
-func (f *driftFindings) exitCode() int {
-	switch {
-	case len(f.Alerts) > 0 || f.series && f.confirmed():
-		return exitFound
-	case f.CouldNotTell:
-		return exitCannotTell
-	}
-	return exitNothing
-}
-
-// confirmed reports whether an evaluation of the last week confirms any drift.
-func (f *driftFindings) confirmed() bool {
-	return slices.ContainsFunc(f.Services, func(s *driftService) bool {
-		return slices.ContainsFunc(s.Lines, func(l driftLine) bool { return l.State == driftNow })
+// Confirmed reports whether an evaluation of the last week confirms any drift.
+func (f *Findings) Confirmed() bool {
+	return slices.ContainsFunc(f.Services, func(s *Service) bool {
+		return slices.ContainsFunc(s.Lines, func(l Line) bool { return l.State == Confirmed })
 	})
 }
 
 func date(t time.Time) string { return t.Format(time.DateOnly) }
 
 // describe returns the drifts of a history, and the methods without one.
-func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *driftService {
-	s := &driftService{Service: h.Service, Metric: h.metric, From: date(h.first), To: date(h.day(h.Days)), Looks: c.Looks, Methods: len(h.Methods), AssumedShare: h.assumed, Lines: []driftLine{}}
+func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *Service {
+	s := &Service{Service: h.Service, Metric: h.metric, From: date(h.first), To: date(h.day(h.Days)), Evaluations: c.Looks, Methods: len(h.Methods), AssumedShare: h.assumed, Lines: []Line{}}
 	if c.Looks > 0 {
-		s.LastLook = new(date(h.day(c.Seen)))
+		s.LastEvaluation = new(date(h.day(c.Seen)))
 	}
 	recent := h.recent(c.Seen)
 	states := map[string]*drift.MethodStatus{}
@@ -134,11 +129,11 @@ func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *driftS
 	for i := range c.Drifts {
 		d := &c.Drifts[i]
 		l := h.line(d.Method, states[d.Method], owners)
-		l.State, l.began = driftEarlier, h.day(d.Began)
+		l.State, l.began = Earlier, h.day(d.Began)
 		if d.Now && !h.silent {
-			l.State = driftNow
+			l.State = Confirmed
 			if d.Change < 0 {
-				l.State = driftBetter
+				l.State = Improved
 			}
 		}
 		found[d.Method] = true
@@ -163,15 +158,15 @@ func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *driftS
 			continue
 		}
 		l := h.line(m.Method, m, owners)
-		l.State, l.now = driftShort, recent[i]
+		l.State, l.now = TooLittleHistory, recent[i]
 		if m.Judged {
-			l.State = driftNone
+			l.State = NotProven
 			l.measure(m.Surest)
 		}
 		s.Lines = append(s.Lines, l)
 	}
-	order := []string{driftNow, driftBetter, driftEarlier, driftNone, driftShort}
-	slices.SortStableFunc(s.Lines, func(a, b driftLine) int {
+	order := []State{Confirmed, Improved, Earlier, NotProven, TooLittleHistory}
+	slices.SortStableFunc(s.Lines, func(a, b Line) int {
 		return slices.Index(order, a.State) - slices.Index(order, b.State)
 	})
 	if s.Judged == 0 {
@@ -184,13 +179,13 @@ func (h *serviceHistory) describe(c *drift.Course, owners *rules.Owners) *driftS
 }
 
 // line names the method; that of the whole service has no state.
-func (h *serviceHistory) line(name string, state *drift.MethodStatus, owners *rules.Owners) driftLine {
+func (h *serviceHistory) line(name string, state *drift.MethodStatus, owners *rules.Owners) Line {
 	if state == nil {
-		return driftLine{WholeService: true, Owner: owners.Of(h.Namespace, h.Name, h.Environment, "")}
+		return Line{WholeService: true, Owner: owners.Of(h.Namespace, h.Name, h.Environment, "")}
 	}
 	at := slices.Index(h.Methods, name)
 	m := &h.names[at]
-	l := driftLine{
+	l := Line{
 		Class: m.Class, Method: m.Method, Signature: m.Signature, Days: state.Days, Records: int64(state.Records),
 		Owner: owners.Of(h.Namespace, h.Name, h.Environment, m.Class), ShortHistory: state.Short,
 	}
@@ -204,7 +199,7 @@ func (h *serviceHistory) line(name string, state *drift.MethodStatus, owners *ru
 	return l
 }
 
-func (l *driftLine) measure(f *drift.Finding) {
+func (l *Line) measure(f *drift.Finding) {
 	l.Shape, l.P, l.FewRecords, l.CommonReason = f.Shape, new(f.P), f.Few, f.CommonReason
 	if f.Linear {
 		l.Difference, l.DifferenceInterval = new(f.Change), new(f.Interval)

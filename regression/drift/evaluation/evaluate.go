@@ -1,0 +1,100 @@
+package evaluation
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/delivery"
+	"github.com/corehour/corehour/regression/alert/rules"
+	"github.com/corehour/corehour/regression/drift"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// Options choose what is evaluated.
+type Options struct {
+	Window query.Window // cut to closed days
+	Filter query.Filter
+	Metric query.Metric // empty = CPU where a service has it, else wall
+	Owners *rules.Owners
+	Now    time.Time
+	// Open opens the warehouse for a window.
+	Open func(context.Context, query.Window) (*query.Warehouse, error)
+	// Nothing makes the error where no row passes the filter, Span is the window in words.
+	Nothing func(context.Context, *query.Warehouse) error
+	Span    string
+}
+
+// Evaluate replays the daily evaluations of the services of a warehouse. It fails with query.ErrNoData
+// if no call was measured on a closed day.
+func Evaluate(ctx context.Context, o Options) (*Findings, error) {
+	window, err := o.days()
+	if err != nil {
+		return nil, takesDays(err)
+	}
+	w, err := o.Open(ctx, window)
+	if err != nil {
+		return nil, takesDays(err)
+	}
+	defer w.Close()
+	histories, err := o.histories(ctx, w, window)
+	if err != nil {
+		return nil, err
+	}
+	f := newFindings()
+	for _, h := range histories {
+		s, seen, err := h.replay(o.Owners)
+		if err != nil {
+			return nil, err
+		}
+		f.addService(s)
+		alerts, err := h.alerts(s, seen)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", h.Service, err)
+		}
+		f.Alerts = append(f.Alerts, alerts...)
+	}
+	return f, nil
+}
+
+// EvaluateCSV replays the daily evaluations of a file of daily series, of which there are no alerts.
+func EvaluateCSV(file io.Reader) (*Findings, error) {
+	series, err := drift.ReadCSV(file)
+	if err != nil {
+		return nil, err
+	}
+	h := &serviceHistory{History: series.History, first: series.First}
+	for _, name := range series.Methods {
+		h.names = append(h.names, query.MethodDay{Method: name, Full: name})
+	}
+	s, _, err := h.replay(nil)
+	if err != nil {
+		return nil, err
+	}
+	f := newFindings()
+	f.OfSeries = true
+	f.addService(s)
+	return f, nil
+}
+
+func newFindings() *Findings {
+	return &Findings{
+		Services: []*Service{}, Alerts: []alert.Alert{}, Accepted: []delivery.Accepted{}, Silenced: []delivery.Silenced{}, CouldNotTell: true,
+	}
+}
+
+func (f *Findings) addService(s *Service) {
+	f.Services = append(f.Services, s)
+	f.CouldNotTell = f.CouldNotTell && s.Judged == 0
+}
+
+// replay replays the evaluations of a history; seen is the number of days that the last one saw.
+func (h *serviceHistory) replay(owners *rules.Owners) (s *Service, seen int, err error) {
+	course, err := drift.Replay(&h.History)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", h.Service, err)
+	}
+	return h.describe(course, owners), course.Seen, nil
+}
