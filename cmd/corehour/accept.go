@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/alert/state"
 	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
 )
 
 func newAcceptCommand() *cobra.Command {
@@ -143,7 +143,7 @@ func (r *regressFlags) accept(ctx context.Context, store *state.Store, id, by, r
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(stdout, output.Printable(fmt.Sprintf("%s of %s, %s: %s", found.About(), serviceOf(found), found.Levels().Level(), accepted)))
+	_, err = fmt.Fprintln(stdout, output.Printable(fmt.Sprintf("%s of %s, %s: %s", found.About(), query.Service{Namespace: found.ServiceNamespace, Name: found.Service, Environment: found.Environment}, found.Levels().Level(), accepted)))
 	return err
 }
 
@@ -158,16 +158,4 @@ func withdrawFrom(store *state.Store, id string, stdout io.Writer) error {
 		_, err = fmt.Fprintln(stdout, output.Printable(id+" is no longer accepted"))
 	}
 	return err
-}
-
-// serviceOf names the service of an alert for people.
-func serviceOf(a *alert.Alert) string {
-	s := a.Service
-	if a.ServiceNamespace != "" {
-		s = a.ServiceNamespace + "/" + s
-	}
-	if a.Environment != "" {
-		s += " (" + a.Environment + ")"
-	}
-	return s
 }

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -61,29 +61,14 @@ func (d *deliverFlags) declareState(f *pflag.FlagSet) {
 // grace is how long deliveries may take once the process is asked to end.
 const grace = 10 * time.Second
 
-// holdOnce is how long the Alertmanager keeps alerts of a command that evaluates once: a timer may
-// run it once a day.
-const holdOnce = 25 * time.Hour
-
 // store is where the state is.
 func (d *deliverFlags) store(warehouse string) *state.Store {
-	dir := d.state
-	if scheme, place, ok := strings.Cut(warehouse, "://"); ok && dir == "" { // no local directory is next to it
-		place, _, _ = strings.Cut(place, "?")
-		dir = "corehour-" + scheme + "-" + strings.ReplaceAll(place, "/", "-") + ".state"
-	} else if dir == "" {
-		dir = filepath.Clean(warehouse) + ".state"
-	}
-	return state.At(dir)
+	return state.At(cmp.Or(d.state, state.DirectoryOf(warehouse)))
 }
 
 // prepare reads files and secrets and makes the router. period is that of evaluations, 0 for a
 // single one.
 func (d *deliverFlags) prepare(warehouse string, period time.Duration, stderr io.Writer, name string) error {
-	hold := holdOnce
-	if period > 0 {
-		hold = max(4*period, 15*time.Minute)
-	}
 	clock := func() time.Time { return now() }
 	d.router = &delivery.Dispatcher{Store: d.store(warehouse), Timeout: d.timeout, Grace: grace, Now: clock}
 	if d.oldTimeout != nil && d.oldTimeout.Changed {
@@ -101,7 +86,7 @@ func (d *deliverFlags) prepare(warehouse string, period time.Duration, stderr io
 			}
 			return
 		}
-		made, err := sink.New(s, hold, clock)
+		made, err := sink.New(s, period, clock)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("--%s: %w", flag, err))
 			return

@@ -89,10 +89,8 @@ func (d *driftFlags) printDrifts(ctx context.Context, stdout, stderr io.Writer) 
 	if found.Alerts == nil {
 		return exitFailed, undelivered
 	}
-	if d.alerts != "" {
-		if _, err := appendAlerts(d.alerts, found.Alerts); err != nil {
-			return exitFailed, errors.Join(undelivered, err)
-		}
+	if err := appendAlerts(d.alerts, found.Alerts); err != nil {
+		return exitFailed, errors.Join(undelivered, err)
 	}
 	if err := d.print(found, stdout); err != nil {
 		return exitFailed, errors.Join(undelivered, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/alert/delivery"
+	"github.com/corehour/corehour/regression/alert/resolution"
 	"github.com/corehour/corehour/regression/alert/rules"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
@@ -100,10 +101,8 @@ func (r *regressFlags) compareVersions(ctx context.Context, stdout, stderr io.Wr
 	if found.Alerts == nil {
 		return exitFailed, undelivered
 	}
-	if r.alerts != "" {
-		if _, err := appendAlerts(r.alerts, found.Alerts); err != nil {
-			return exitFailed, errors.Join(undelivered, err)
-		}
+	if err := appendAlerts(r.alerts, found.Alerts); err != nil {
+		return exitFailed, errors.Join(undelivered, err)
 	}
 	document := regressDocument(found, r.top.lines)
 	switch r.out {
@@ -121,7 +120,7 @@ func (r *regressFlags) compareVersions(ctx context.Context, stdout, stderr io.Wr
 // deliverAlerts leaves out accepted and muted alerts and sends the rest. Alerts that could not be
 // sent count all the same.
 func (r *regressFlags) deliverAlerts(ctx context.Context, f *findings) error {
-	sorted, err := r.delivery.router.Handle(ctx, delivery.Findings{Alerts: f.Alerts, ThresholdPercent: f.Threshold, Gone: f.resolved})
+	sorted, err := r.delivery.router.Handle(ctx, delivery.Findings{Alerts: f.Alerts, ThresholdPercent: f.Threshold, Gone: resolution.ByComparisons(f.Comparisons, f.Threshold)})
 	if sorted == nil {
 		f.Alerts = nil
 		return err

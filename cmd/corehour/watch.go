@@ -11,13 +11,10 @@ import (
 
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/delivery"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
-
-// maxRemembered bounds the ids of alerts that a watching process remembers to
-// have printed; beyond it the oldest are forgotten and may be printed again.
-const maxRemembered = 100_000
 
 // everyFlag has a command evaluate again and again.
 type everyFlag struct {
@@ -67,20 +64,13 @@ type watcher struct {
 func (w *watcher) watch(ctx context.Context) (int, error) {
 	ticker := time.NewTicker(w.period)
 	defer ticker.Stop()
-	printed := map[string]bool{}
-	var order []string
+	remembered := &delivery.Remembered{File: w.alerts}
 	for {
-		fresh, err := w.evaluateOnce(ctx, printed)
+		fresh, err := w.evaluateOnce(ctx, remembered)
 		for _, a := range fresh {
 			if err := printAlert(w.stdout, &a, w.out); err != nil {
 				return exitFailed, err
 			}
-			printed[a.ID] = true
-			order = append(order, a.ID)
-		}
-		for len(order) > maxRemembered {
-			delete(printed, order[0])
-			order = order[1:]
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -106,9 +96,8 @@ func (w *watcher) end(err error) (int, error) {
 	return exitNothing, nil
 }
 
-// evaluateOnce returns the alerts not printed yet. Those that the alert file holds already count as
-// printed, so a restart does not repeat them.
-func (w *watcher) evaluateOnce(ctx context.Context, printed map[string]bool) ([]alert.Alert, error) {
+// evaluateOnce returns the alerts not raised before.
+func (w *watcher) evaluateOnce(ctx context.Context, remembered *delivery.Remembered) ([]alert.Alert, error) {
 	if err := w.parseWindow(); err != nil { // --since moves with the clock
 		return nil, err
 	}
@@ -117,17 +106,22 @@ func (w *watcher) evaluateOnce(ctx context.Context, printed map[string]bool) ([]
 		printError(w.stderr, w.name, err)
 	}
 	raised, err := w.evaluate(ctx)
-	var fresh []alert.Alert
-	for _, a := range raised {
-		if !printed[a.ID] {
-			fresh = append(fresh, a)
-		}
+	fresh, failed := remembered.Fresh(raised)
+	if failed != nil {
+		err = errors.Join(err, fmt.Errorf("--alerts: %w", failed))
 	}
-	if w.alerts == "" || len(fresh) == 0 {
-		return fresh, err
+	return fresh, err
+}
+
+// appendAlerts adds alerts to the file of --alerts, if there is one.
+func appendAlerts(path string, alerts []alert.Alert) error {
+	if path == "" {
+		return nil
 	}
-	fresh, failed := appendAlerts(w.alerts, fresh)
-	return fresh, errors.Join(err, failed)
+	if _, err := delivery.AppendFile(path, alerts); err != nil {
+		return fmt.Errorf("--alerts: %w", err)
+	}
+	return nil
 }
 
 func printAlert(w io.Writer, a *alert.Alert, f output.Format) error {

@@ -13,9 +13,20 @@ type Spec struct {
 	Headers string // env:NAME, file:PATH or empty
 }
 
-// New makes the sink. hold is how long the Alertmanager keeps a firing alert that is
-// not sent again.
-func New(s Spec, hold time.Duration, now func() time.Time) (Sink, error) {
+// holdOnce is how long the Alertmanager keeps alerts of a command that evaluates once: a timer may
+// run it once a day.
+const holdOnce = 25 * time.Hour
+
+// holdOf is how long the Alertmanager keeps a firing alert that is not sent again.
+func holdOf(period time.Duration) time.Duration {
+	if period == 0 {
+		return holdOnce
+	}
+	return max(4*period, 15*time.Minute)
+}
+
+// New makes the sink. period is that of evaluations, 0 for a single one.
+func New(s Spec, period time.Duration, now func() time.Time) (Sink, error) {
 	name, read, path := s.Kind, ReadSecret, ""
 	if s.Owner != "" {
 		name += " of " + s.Owner
@@ -43,7 +54,7 @@ func New(s Spec, hold time.Duration, now func() time.Time) (Sink, error) {
 	case "slack":
 		return NewSlack(name, to), nil
 	case "alertmanager":
-		return NewAlertmanager(name, to, hold, now), nil
+		return NewAlertmanager(name, to, holdOf(period), now), nil
 	}
 	return nil, fmt.Errorf("want webhook, slack or alertmanager, found %q", s.Kind)
 }

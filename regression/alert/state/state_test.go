@@ -418,3 +418,15 @@ func FuzzRead(f *testing.F) {
 		told(s, "slack", false)
 	})
 }
+
+// A state is next to its warehouse, or in the working directory under the name of a place elsewhere.
+func TestDirectoryOf(t *testing.T) {
+	for warehouse, want := range map[string]string{
+		"/srv/warehouse/":                  "/srv/warehouse.state",
+		"s3://rows/eu?region=eu-central-1": "corehour-s3-rows-eu.state",
+	} {
+		if got := DirectoryOf(warehouse); got != want {
+			t.Errorf("%s: %s, want %s", warehouse, got, want)
+		}
+	}
+}

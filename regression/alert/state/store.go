@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 const (
@@ -30,6 +31,16 @@ type Store struct{ dir string }
 
 // At is the store in a directory, which need not exist yet.
 func At(dir string) *Store { return &Store{dir} }
+
+// DirectoryOf is where the state of a warehouse is by default: next to it, or, if it is no local directory,
+// in the working directory under the name of its place.
+func DirectoryOf(warehouse string) string {
+	if scheme, place, ok := strings.Cut(warehouse, "://"); ok {
+		place, _, _ = strings.Cut(place, "?")
+		return "corehour-" + scheme + "-" + strings.ReplaceAll(place, "/", "-") + ".state"
+	}
+	return filepath.Clean(warehouse) + ".state"
+}
 
 // Read is the state as it is; empty if there is none.
 func (s *Store) Read() (*State, error) {

@@ -1,4 +1,10 @@
-package main
+// Package resolution says which open alerts of deployments are resolved by a later comparison of versions,
+// and why.
+//
+// Its invariant: an alert that the comparisons do not judge stays open.
+//
+// It does not resolve drifts and budgets: packages evaluation and cost, which find them, do.
+package resolution
 
 import (
 	"fmt"
@@ -9,15 +15,19 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// resolved reports whether an open alert of a deployment that an evaluation did not raise again is
-// resolved, and why. It is if the version that it is compared with is back. Else it stays open while
-// the newest version costs more than the alert's base by the threshold, whatever that version is
-// compared with now, and while nothing is known.
-func (f *findings) resolved(a *alert.Alert) (why string, resolved bool) {
+// ByComparisons returns what reports whether an open alert of a deployment that an evaluation did not
+// raise again is resolved, and why. It is if the version that it is compared with is back. Else it stays
+// open while the newest version costs more than the alert's base by the threshold, whatever that version
+// is compared with now, and while nothing is known.
+func ByComparisons(comparisons []*verdict.Comparison, thresholdPercent float64) func(*alert.Alert) (why string, resolved bool) {
+	return func(a *alert.Alert) (string, bool) { return resolved(a, comparisons, thresholdPercent) }
+}
+
+func resolved(a *alert.Alert, comparisons []*verdict.Comparison, thresholdPercent float64) (why string, resolved bool) {
 	if !slices.Contains([]string{alert.Regression, alert.MoreCalls, alert.WholeService}, a.Kind) {
 		return "", false
 	}
-	for _, c := range f.Comparisons {
+	for _, c := range comparisons {
 		if c.Namespace != a.ServiceNamespace || c.Name != a.Service || c.Environment != a.Environment || a.Kind != alert.Regression && string(c.Metric) != a.Metric {
 			continue
 		}
@@ -32,7 +42,7 @@ func (f *findings) resolved(a *alert.Alert) (why string, resolved bool) {
 			if l.Class != a.Class || l.Method != a.Method || string(l.Metric) != a.Metric {
 				continue
 			}
-			return f.resolvedByLine(a, c, l)
+			return resolvedByLine(a, c, l, thresholdPercent)
 		}
 	}
 	return "", false
@@ -59,7 +69,7 @@ func notShown(a *alert.Alert, c *verdict.Comparison) (string, bool) {
 const residual = 0.1
 
 // resolvedByLine reports whether the line of the method resolves its alert, and why.
-func (f *findings) resolvedByLine(a *alert.Alert, c *verdict.Comparison, l *verdict.Line) (string, bool) {
+func resolvedByLine(a *alert.Alert, c *verdict.Comparison, l *verdict.Line, thresholdPercent float64) (string, bool) {
 	samePair := c.BaseVersion == a.BaseVersion && c.HeadVersion == a.HeadVersion
 	switch {
 	case l.State == verdict.Gone:
@@ -72,7 +82,7 @@ func (f *findings) resolvedByLine(a *alert.Alert, c *verdict.Comparison, l *verd
 		return fmt.Sprintf("the same comparison shows %+.1f%% now, which is not significant", *l.ChangePercent), true
 	case a.Basis == "standardised": // of an earlier program
 		return "alerts are of own cost now: what still holds is reported again", true
-	case l.Basis == a.Basis && l.HeadNSPerCall <= a.Base+max(a.Base*f.Threshold/100, residual*(a.Head-a.Base)):
+	case l.Basis == a.Basis && l.HeadNSPerCall <= a.Base+max(a.Base*thresholdPercent/100, residual*(a.Head-a.Base)):
 		return fmt.Sprintf("version %s takes %s per call; before the alert it took %s", c.HeadVersion, output.Nanos(l.HeadNSPerCall), output.Nanos(a.Base)), true
 	}
 	return "", false

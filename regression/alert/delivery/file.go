@@ -1,4 +1,4 @@
-package main
+package delivery
 
 import (
 	"bufio"
@@ -15,24 +15,20 @@ import (
 // maxAlertLine bounds what is read of one line; our own are far below.
 const maxAlertLine = 1 << 20
 
-// appendAlerts adds alerts to a file of JSON lines and returns those that it did
+// AppendFile adds alerts to a file of JSON lines and returns those that it did
 // not hold yet. A line that is no alert, as a crash may leave one, stays.
-func appendAlerts(path string, alerts []alert.Alert) (fresh []alert.Alert, err error) {
+func AppendFile(path string, alerts []alert.Alert) (fresh []alert.Alert, err error) {
 	if len(alerts) == 0 {
 		return nil, nil
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("--alerts: %w", err)
+		return nil, err
 	}
-	defer func() {
-		if cerr := f.Close(); err == nil && cerr != nil {
-			err = fmt.Errorf("--alerts: %w", cerr)
-		}
-	}()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	held, whole, err := heldAlerts(f, alerts)
 	if err != nil {
-		return nil, fmt.Errorf("--alerts: read %s: %w", path, err)
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	var lines []byte
 	if !whole {
@@ -54,10 +50,10 @@ func appendAlerts(path string, alerts []alert.Alert) (fresh []alert.Alert, err e
 		return nil, nil
 	}
 	if _, err := f.Write(lines); err != nil {
-		return nil, fmt.Errorf("--alerts: %w", err)
+		return nil, err
 	}
 	if err := f.Sync(); err != nil {
-		return nil, fmt.Errorf("--alerts: %w", err)
+		return nil, err
 	}
 	return fresh, nil
 }
@@ -93,4 +89,43 @@ func heldAlerts(f io.Reader, alerts []alert.Alert) (held map[string]bool, whole 
 		}
 		line = line[:0]
 	}
+}
+
+// maxRemembered bounds the ids of alerts that a process remembers; beyond it the oldest are forgotten
+// and are fresh again.
+const maxRemembered = 100_000
+
+// Remembered are the alerts that a process has raised, and those that its file holds.
+type Remembered struct {
+	File string // of JSON lines; empty = none
+
+	ids   map[string]bool
+	order []string
+}
+
+// Fresh returns the alerts that were not raised before, and remembers them. Those that the file holds
+// count as raised, so a restart does not repeat them.
+func (r *Remembered) Fresh(raised []alert.Alert) (fresh []alert.Alert, err error) {
+	for _, a := range raised {
+		if !r.ids[a.ID] {
+			fresh = append(fresh, a)
+		}
+	}
+	if r.File != "" {
+		if fresh, err = AppendFile(r.File, fresh); err != nil {
+			return nil, err
+		}
+	}
+	if r.ids == nil {
+		r.ids = map[string]bool{}
+	}
+	for _, a := range fresh {
+		r.ids[a.ID] = true
+		r.order = append(r.order, a.ID)
+	}
+	for len(r.order) > maxRemembered {
+		delete(r.ids, r.order[0])
+		r.order = r.order[1:]
+	}
+	return fresh, nil
 }

@@ -1,4 +1,4 @@
-package main
+package resolution
 
 import (
 	"testing"
@@ -31,10 +31,10 @@ func TestResolution(t *testing.T) {
 		{"rolled back", compared("2", "1", verdict.FewRecords), map[string]bool{alert.Regression: true, alert.MoreCalls: true, alert.WholeService: true}},
 		{"a newer version, as dear", compared("2", "3", verdict.NotProven), nil},
 	} {
-		f := &findings{Threshold: 2, Comparisons: []*verdict.Comparison{test.found}}
+		resolved := ByComparisons([]*verdict.Comparison{test.found}, 2)
 		for _, kind := range []string{alert.Regression, alert.MoreCalls, alert.WholeService, alert.Budget} {
 			a := &alert.Alert{Kind: kind, Caller: map[string]string{alert.MoreCalls: "shop.list"}[kind], Service: "shop", Class: "shop", Method: "total", Metric: "cpu", Basis: "own", BaseVersion: "1", HeadVersion: "2", Base: 100}
-			if why, gone := f.resolved(a); gone != test.gone[kind] || gone == (why == "") {
+			if why, gone := resolved(a); gone != test.gone[kind] || gone == (why == "") {
 				t.Errorf("%s: %s: %t, %q", test.name, kind, gone, why)
 			}
 		}
@@ -42,10 +42,10 @@ func TestResolution(t *testing.T) {
 	// A method may be judged by wall time where the service is by CPU time.
 	blocking := compared("1", "2", verdict.NotProven)
 	blocking.Methods[0].Metric = query.Wall
-	f := &findings{Threshold: 2, Comparisons: []*verdict.Comparison{blocking}}
+	resolved := ByComparisons([]*verdict.Comparison{blocking}, 2)
 	for metric, want := range map[string]bool{"wall": true, "cpu": false} {
 		a := &alert.Alert{Kind: alert.Regression, Service: "shop", Class: "shop", Method: "total", Metric: metric, Basis: "own", BaseVersion: "1", HeadVersion: "2", Base: 100}
-		if _, gone := f.resolved(a); gone != want {
+		if _, gone := resolved(a); gone != want {
 			t.Errorf("an alert by %s time of a method that is judged by wall time: gone %t", metric, gone)
 		}
 	}
