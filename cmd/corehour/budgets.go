@@ -56,70 +56,20 @@ func (c *costFlags) checkBudgets(ctx context.Context, w *query.Warehouse, r *cos
 		}
 	}
 	b := &budgeting{Spendings: []cost.Spending{}}
-	evaluation := delivery.Findings{Gone: b.resolved}
+	var alerts []alert.Alert
 	for _, budget := range budgets.Budgets {
 		s := r.Spend(budget)
 		b.Spendings = append(b.Spendings, s)
 		if s.Broken {
-			evaluation.Alerts = append(evaluation.Alerts, budgetAlert(&s))
+			alerts = append(alerts, s.Alert(now()))
 		}
 	}
-	sorted, err := c.delivery.router.Handle(ctx, evaluation)
+	sorted, err := c.delivery.router.Handle(ctx, delivery.Findings{Alerts: alerts, Gone: cost.Kept(b.Spendings)})
 	if sorted == nil {
 		return nil, err
 	}
 	b.Alerts, b.Silenced = sorted.Raised, sorted.Silenced
 	return b, err
-}
-
-func budgetAlert(s *cost.Spending) alert.Alert {
-	b := &s.Budget
-	percentOf := func(usd float64) float64 { return 100 * (usd/s.PlannedUSD - 1) }
-	excess := *s.SpentUSD - s.PlannedUSD
-	a := alert.Alert{
-		Schema: alert.Schema, Kind: alert.Budget, Budget: b.Name,
-		ServiceNamespace: b.Namespace, Service: b.Service, Environment: b.Environment, Class: b.Class, Owner: b.Owner,
-		Metric: "usd_per_day", Base: s.PlannedUSD, Head: *s.SpentUSD,
-		ChangePercent: percentOf(*s.SpentUSD), Interval: [2]float64{percentOf(s.Interval[0]), percentOf(s.Interval[1])},
-		Records: s.Records, USDPerDay: &excess, GenericPrice: s.GenericPrice, FirstSeen: now().UTC().Truncate(time.Second), Links: []string{},
-	}
-	a.Severity = alert.SeverityOf(alert.Impact{USDPerDay: &excess, Share: excess / *s.SpentUSD})
-	if s.Calls > 0 { // the reason says why that is a lower bound
-		a.AssumedShare = s.AssumedCalls / s.Calls
-	}
-	if s.AtLeast != "" {
-		a.Reason = fmt.Sprintf("budget %s (%s): %s of at least $%s a day, planned are $%s a day; %s",
-			b.Name, b.Subject(), s.What, output.Amount(*s.SpentUSD), output.Amount(s.PlannedUSD), s.AtLeast)
-		a.ID = alert.ID(&a)
-		return a
-	}
-	a.Reason = fmt.Sprintf("budget %s (%s): %s of $%s a day, 95%% interval $%s to $%s, planned are $%s a day",
-		b.Name, b.Subject(), s.What, output.Amount(*s.SpentUSD), output.Amount(s.Interval[0]), output.Amount(s.Interval[1]), output.Amount(s.PlannedUSD))
-	a.ID = alert.ID(&a)
-	return a
-}
-
-// resolved reports whether a budget of an open alert is kept again, and why.
-func (b *budgeting) resolved(a *alert.Alert) (string, bool) {
-	if a.Kind != alert.Budget {
-		return "", false
-	}
-	for i := range b.Spendings {
-		s := &b.Spendings[i]
-		switch {
-		case s.Name != a.Budget:
-		case s.Unknown() || s.Broken:
-			return "", false
-		default:
-			return fmt.Sprintf("$%s a day, planned are $%s a day", output.Amount(*s.SpentUSD), output.Amount(s.PlannedUSD)), true
-		}
-	}
-	return "the budget was removed", true
-}
-
-// unknown reports whether a budget may be broken by idle cores or calls that are not known.
-func (b *budgeting) unknown() bool {
-	return slices.ContainsFunc(b.Spendings, func(s cost.Spending) bool { return s.AtLeast != "" && !s.Broken })
 }
 
 // addTables prints the budgets and their alerts.
@@ -128,15 +78,7 @@ func (b *budgeting) addTables(d *output.Document) {
 	var notes []string
 	for i := range b.Spendings {
 		s := &b.Spendings[i]
-		state, of, mark, between := "kept", unknown, "", unknown
-		switch {
-		case s.Unknown():
-			state = "unknown"
-		case s.Broken:
-			state = "BROKEN"
-		case *s.SpentUSD > s.PlannedUSD:
-			state = "above, not proven"
-		}
+		of, mark, between := unknown, "", unknown
 		if s.What != "" {
 			of = s.What
 		}
@@ -148,7 +90,7 @@ func (b *budgeting) addTables(d *output.Document) {
 			between = output.Amount(s.Interval[0]) + " to " + output.Amount(s.Interval[1])
 		}
 		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(s.Name), output.Name(s.Budget.Subject()), output.Name(state), output.Name(of), output.Figure(amount(&s.PlannedUSD)),
+			output.Name(s.Name), output.Name(s.Budget.Subject()), output.Name(s.State()), output.Name(of), output.Figure(amount(&s.PlannedUSD)),
 			output.Figure(marked(mark, priced(amount(s.SpentUSD), s.GenericPrice))), output.Figure(between), output.Whole(s.Records),
 		})
 	}

@@ -101,7 +101,7 @@ func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (i
 		}
 		if len(answer.Budgets.Alerts) > 0 {
 			code = exitFound
-		} else if answer.Budgets.unknown() {
+		} else if cost.MayBreak(answer.Budgets.Spendings) {
 			code = exitCannotTell
 		}
 	}

@@ -18,7 +18,7 @@ func costDocument(r *cost.Table, c *costFlags) *output.Document {
 		dimensions(r.By), showTime(r.From, c.zone), showTime(r.To, c.zone), observed(r), scaled(c.unit)),
 		fmt.Sprintf("%d instances, %d calls with measured CPU", r.Instances, r.Records))
 	if !slices.Contains(r.By, cost.ByCaller) {
-		if notes := costNotes(r, r.LastRow); notes != nil {
+		if notes := r.Notes(now()); notes != nil {
 			d.Say(notes...)
 		}
 	}
@@ -38,7 +38,7 @@ func costDocument(r *cost.Table, c *costFlags) *output.Document {
 			d.Say(fmt.Sprintf(">= %s: %d of the lines above", warning, n))
 		}
 	}
-	if notes := probeNotes(r, shown); notes != nil {
+	if notes := r.MarkNotes(shown); notes != nil {
 		d.Say(notes...)
 	}
 	if left > 0 {
@@ -55,7 +55,7 @@ func costDocument(r *cost.Table, c *costFlags) *output.Document {
 	if more != "" {
 		d.Say(more)
 	}
-	if notes := hostNotes(r); notes != nil {
+	if notes := r.HostNotes(); notes != nil {
 		d.Say(notes...)
 	}
 	return d

@@ -242,7 +242,7 @@ func (r *regressFlags) evaluate(ctx context.Context) (*findings, error) {
 	if len(runs) == 0 {
 		return nil, r.nothing(ctx, w)
 	}
-	f.Warnings = aheadOf(slices.MaxFunc(runs, func(a, b query.Run) int { return a.Last.Compare(b.Last) }).Last)
+	f.Warnings = cost.AheadOf(slices.MaxFunc(runs, func(a, b query.Run) int { return a.Last.Compare(b.Last) }).Last, now())
 	if slices.ContainsFunc(runs, func(r query.Run) bool { return r.UnknownProcesses }) { // as of other SDKs
 		merged, err := w.Merged(ctx, r.window, r.filter)
 		if err != nil {

@@ -1,19 +1,17 @@
-package main
+package cost
 
 import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/corehour/corehour/regression/cost"
 )
 
 // clockSlack is how far ahead of this machine's clock another may be without a note.
 const clockSlack = 5 * time.Minute
 
-// aheadOf returns a note if rows end after now.
-func aheadOf(last time.Time) []string {
-	ahead := last.Sub(now())
+// AheadOf returns a note if rows end after now.
+func AheadOf(last, now time.Time) []string {
+	ahead := last.Sub(now)
 	if ahead <= clockSlack {
 		return nil
 	}
@@ -25,7 +23,7 @@ func aheadOf(last time.Time) []string {
 const countsDue = 3 * time.Minute
 
 // pendingNotes list the services that have measurements that no figure holds.
-func pendingNotes(r *cost.Table) []string {
+func (r *Table) pendingNotes(now time.Time) []string {
 	var notes []string
 	for i := range r.Services {
 		s := &r.Services[i]
@@ -37,7 +35,7 @@ func pendingNotes(r *cost.Table) []string {
 			until = "figures are up to " + s.CountedUntil.UTC().Format(time.RFC3339)
 		}
 		since := s.PendingSince.UTC().Format(time.RFC3339)
-		if now().Sub(*s.PendingSince) < countsDue {
+		if now.Sub(*s.PendingSince) < countsDue {
 			notes = append(notes, fmt.Sprintf("counts pending: %s: %d calls measured since %s are in no figure until their counts arrive, within about a minute; %s",
 				s.Service, s.PendingRecords, since, until))
 			continue
@@ -49,21 +47,21 @@ func pendingNotes(r *cost.Table) []string {
 }
 
 // assumedNotes list the services of which calls have a lower bound only, or processes may be merged.
-func assumedNotes(r *cost.Table) (notes []string) {
+func (r *Table) assumedNotes() (notes []string) {
 	for i := range r.Services {
 		s := &r.Services[i]
 		if s.AssumedCalls > 0 {
-			notes = append(notes, cost.AssumedNote(s.Service, s.AssumedCalls))
+			notes = append(notes, AssumedNote(s.Service, s.AssumedCalls))
 		}
 		if s.MayBeMerged {
-			notes = append(notes, cost.MergedNote(s.Service))
+			notes = append(notes, MergedNote(s.Service))
 		}
 	}
 	return notes
 }
 
-// costNotes explain why lines have no cost, and what it would take.
-func costNotes(r *cost.Table, last time.Time) []string {
+// Notes explain why lines have no cost, and what it would take.
+func (r *Table) Notes(now time.Time) []string {
 	var counted, measured, withCPU, uncounted int
 	for _, l := range r.Lines() {
 		if l.Calls > 0 {
@@ -79,9 +77,9 @@ func costNotes(r *cost.Table, last time.Time) []string {
 			uncounted++
 		}
 	}
-	notes := slices.Concat(aheadOf(last), cost.Few(pendingNotes(r)), cost.Few(assumedNotes(r)))
+	notes := slices.Concat(AheadOf(r.LastRow, now), Few(r.pendingNotes(now)), Few(r.assumedNotes()))
 	switch {
-	case slices.ContainsFunc(r.Services, func(s cost.Service) bool { return s.PendingRecords > 0 }):
+	case slices.ContainsFunc(r.Services, func(s Service) bool { return s.PendingRecords > 0 }):
 	case r.Instances > 0 && counted+measured == 0:
 		notes = append(notes, "no call of a method was stored: no method is on, or only rows of processes arrived; corehour check shows the calls that SDKs emitted")
 	case measured == 0:
@@ -95,8 +93,8 @@ func costNotes(r *cost.Table, last time.Time) []string {
 	return notes
 }
 
-// probeNotes explain marks of lines whose figures the probes or the process CPU decide.
-func probeNotes(r *cost.Table, shown []cost.Line) (notes []string) {
+// MarkNotes explain the marks of lines whose figures the probes or the process CPU decide.
+func (r *Table) MarkNotes(shown []Line) (notes []string) {
 	below, reconciled := 0, false
 	for i := range shown {
 		if shown[i].BelowResolution {
@@ -122,5 +120,26 @@ func probeNotes(r *cost.Table, shown []cost.Line) (notes []string) {
 			excesses = append(excesses, "r: "+excess)
 		}
 	}
-	return append(notes, cost.Few(excesses)...)
+	return append(notes, Few(excesses)...)
+}
+
+// HostNotes report what is assumed of hosts, and how idle cores are divided.
+func (r *Table) HostNotes() (notes []string) {
+	var h Hosts
+	for i := range r.Services {
+		s := &r.Services[i].Hosts
+		h.Intervals, h.ByProcess, h.ByName, h.Limited = h.Intervals+s.Intervals, h.ByProcess+s.ByProcess, h.ByName+s.ByName, h.Limited+s.Limited
+	}
+	note := func(n int64, what string) {
+		if n > 0 {
+			notes = append(notes, fmt.Sprintf("assumed for %d of %d intervals of processes: %s", n, h.Intervals, what))
+		}
+	}
+	note(h.ByProcess, "no host is known, or not its cores: each process pays its own cores x time")
+	note(h.ByName, "hosts of one name, cloud and region are one host")
+	note(h.Limited, "the process is the only one of its container and pays the CPU limit")
+	if h.Intervals > h.ByProcess+h.Limited {
+		notes = append(notes, "idle cores of a host are shared by its processes without a CPU limit, in proportion to the CPU they used")
+	}
+	return notes
 }
