@@ -5,6 +5,7 @@ import (
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/pricebook"
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -18,11 +19,7 @@ func (c *costFlags) loadPrices(stderr io.Writer) error {
 		return err
 	}
 	c.delivery.warn(stderr, "cost", warnings)
-	c.options.Price = func(p query.Place) float64 { return lookup(book, p).USD }
-	c.options.Listed = func(p query.Place) bool { return lookup(book, p).Outcome == pricebook.ByList }
+	c.options.Price = func(p query.Place) float64 { return cost.Lookup(book, p).USD }
+	c.options.Listed = func(p query.Place) bool { return cost.Lookup(book, p).Outcome == pricebook.ByList }
 	return nil
-}
-
-func lookup(book *pricebook.Book, p query.Place) *pricebook.Found {
-	return book.Lookup(pricebook.Place{CloudProvider: p.CloudProvider, Region: p.Region, HostType: p.HostType, CapacityType: p.CapacityType})
 }

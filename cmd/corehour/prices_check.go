@@ -1,50 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/pricebook"
+	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
-	"github.com/corehour/corehour/regression/query"
 )
-
-// pricedKind is a kind of machine at one price.
-type pricedKind struct {
-	CloudProvider string   `json:"cloud_provider"`
-	Region        string   `json:"region"`
-	HostType      string   `json:"host_type"`
-	CapacityType  string   `json:"capacity_type"`
-	Source        string   `json:"price_source"`
-	USD           *float64 `json:"usd_per_core_hour"`
-	Generic       bool     `json:"generic_price"`
-	Hosts         int      `json:"hosts"`
-	CoreHours     float64  `json:"core_hours"`
-
-	seen map[string]bool
-}
-
-// pricesAnswer is what `corehour prices check` prints.
-type pricesAnswer struct {
-	Kinds         []*pricedKind  `json:"kinds"`
-	UnpricedHosts []unpricedHost `json:"unpriced_hosts"`
-	Unmatched     []string       `json:"unmatched_entries"`
-	Complete      bool           `json:"complete"`
-}
-
-type unpricedHost struct {
-	Host   string `json:"host"`
-	Kind   string `json:"kind"`
-	Source string `json:"price_source"`
-}
 
 func newPricesCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -115,7 +83,7 @@ func (c *common) checkPrices(ctx context.Context, config string, top int, stdout
 	if len(hosts) == 0 {
 		return exitFailed, c.nothing(ctx, w)
 	}
-	answer := kindsOf(hosts, book)
+	answer := cost.MachinesOf(hosts, book)
 	answer.Complete = all
 	code := exitNothing
 	if len(answer.UnpricedHosts) > 0 {
@@ -124,69 +92,7 @@ func (c *common) checkPrices(ctx context.Context, config string, top int, stdout
 	return code, c.write(stdout, pricesDocument(answer, top))
 }
 
-// kindsOf adds hosts up by kind and price, those without a price first.
-func kindsOf(hosts []query.Priced, book *pricebook.Book) *pricesAnswer {
-	answer := &pricesAnswer{Kinds: []*pricedKind{}, UnpricedHosts: []unpricedHost{}, Unmatched: []string{}}
-	type key struct {
-		query.Place
-		source string
-		usd    float64
-	}
-	kinds := map[key]*pricedKind{}
-	matched := map[string]bool{}
-	for _, h := range hosts {
-		if book != nil {
-			v := lookup(book, h.Place)
-			h.Source, h.USD = v.Source, v.USD
-		}
-		k := key{h.Place, h.Source, h.USD}
-		if kinds[k] == nil {
-			kinds[k] = &pricedKind{CloudProvider: h.CloudProvider, Region: h.Region, HostType: h.HostType, CapacityType: h.CapacityType, Source: h.Source, Generic: strings.HasPrefix(h.Source, pricebook.ListSource), seen: map[string]bool{}}
-			if h.USD > 0 {
-				kinds[k].USD = &h.USD
-			}
-			answer.Kinds = append(answer.Kinds, kinds[k])
-		}
-		kind := kinds[k]
-		matched[h.Source] = true
-		kind.CoreHours += h.CPUNS / 3.6e12
-		if !kind.seen[h.Host] {
-			kind.seen[h.Host] = true
-			kind.Hosts++
-			if kind.USD == nil {
-				answer.UnpricedHosts = append(answer.UnpricedHosts, unpricedHost{cmp.Or(h.Host, "(not known)"), kind.name(), kind.source()})
-			}
-		}
-	}
-	slices.SortStableFunc(answer.Kinds, func(a, b *pricedKind) int {
-		if (a.USD == nil) != (b.USD == nil) {
-			return map[bool]int{true: -1, false: 1}[a.USD == nil]
-		}
-		return cmp.Compare(b.CoreHours, a.CoreHours)
-	})
-	if book != nil {
-		for _, source := range book.Sources() {
-			if !matched[source] {
-				answer.Unmatched = append(answer.Unmatched, source)
-			}
-		}
-	}
-	return answer
-}
-
-func (k *pricedKind) name() string {
-	return pricebook.Place{CloudProvider: k.CloudProvider, Region: k.Region, HostType: k.HostType, CapacityType: k.CapacityType}.String()
-}
-
-// source is where the price is from, or why there is none.
-func (k *pricedKind) source() string {
-	if k.Generic {
-		return "generic: " + k.Source
-	}
-	return cmp.Or(k.Source, "unpriced: without a lookup")
-}
-
-func pricesDocument(a *pricesAnswer, top int) *output.Document {
+func pricesDocument(a *cost.Machines, top int) *output.Document {
 	d := &output.Document{Data: a}
 	var counts [3]int // by the price book, generic, unpriced
 	t := &output.Table{Columns: []string{"provider", "region", "host type", "capacity", "hosts", "core-h", "$/core-h", "price from"}}
@@ -204,7 +110,7 @@ func pricesDocument(a *pricesAnswer, top int) *output.Document {
 	for _, k := range kinds {
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(orElse(k.CloudProvider, unknown)), output.Name(orElse(k.Region, unknown)), output.Name(orElse(k.HostType, unknown)), output.Name(orElse(k.CapacityType, unknown)),
-			output.Whole(int64(k.Hosts)), output.Figure(amount(&k.CoreHours)), output.Figure(amount(k.USD)), output.Name(k.source()),
+			output.Whole(int64(k.Hosts)), output.Figure(amount(&k.CoreHours)), output.Figure(amount(k.USD)), output.Name(k.From()),
 		})
 	}
 	d.Say(fmt.Sprintf("%d kinds of machines: %d priced by the price book, %d by a public list price (generic), %d unpriced", len(a.Kinds), counts[0], counts[1], counts[2]))
