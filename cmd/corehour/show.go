@@ -57,11 +57,3 @@ func nanos(ns *float64) string {
 func fullName(class, method, signature string) string {
 	return methodspan.Function{Class: class, Method: method}.Full() + signature
 }
-
-// finite passes a number that JSON has.
-func finite(x float64) any {
-	if math.IsInf(x, 0) || math.IsNaN(x) {
-		return strconv.FormatFloat(x, 'g', -1, 64)
-	}
-	return x
-}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,19 +12,6 @@ import (
 	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/fixture/remote"
 )
-
-func TestDistinct(t *testing.T) {
-	for _, c := range [][2][]string{
-		{{"a", "b"}, {"a", "b"}},
-		{{"a", "a", "a"}, {"a", "a_2", "a_3"}},
-		{{"a", "a", "a_2"}, {"a", "a_2", "a_2_2"}},
-		{{"a_2", "a", "a"}, {"a_2", "a", "a_3"}},
-	} {
-		if got := distinct(c[0]); !slices.Equal(got, c[1]) {
-			t.Errorf("%q become %q, want %q", c[0], got, c[1])
-		}
-	}
-}
 
 // Readers skip empty lines, and a NULL alone is none.
 func TestCSVOfOneColumnHasAllRows(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/corehour/corehour/regression/fixture/remote"
 	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/sqlanswer"
 )
 
 // inParquet is what another program finds in a file: the columns with their types, and
@@ -128,16 +129,16 @@ func TestSQLWritesRowGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	p := &parquetFile{}
-	if err := p.begin(f, []query.UserColumn{{Name: "a", Type: "INT64"}}); err != nil {
+	p := &sqlanswer.ParquetFile{}
+	if err := p.Begin(f, []query.UserColumn{{Name: "a", Type: "INT64"}}); err != nil {
 		t.Fatal(err)
 	}
-	for i := range int64(rowsPerGroup + 1) {
-		if err := p.addRow([]any{i}); err != nil {
+	for i := range int64(sqlanswer.RowsPerGroup + 1) {
+		if err := p.AddRow([]any{i}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := p.close(); err != nil {
+	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
 	var modes []os.FileMode

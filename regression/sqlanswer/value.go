@@ -1,9 +1,10 @@
-package main
+package sqlanswer
 
 import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -133,4 +134,12 @@ func jsonValue(v any, zone *time.Location) any {
 	default:
 		return fmt.Sprint(v)
 	}
+}
+
+// finite passes a number that JSON has.
+func finite(x float64) any {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	return x
 }
