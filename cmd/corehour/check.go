@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/corehour/corehour/internal/parquet"
-	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -91,7 +88,7 @@ func (c *checkCommand) checkWarehouses(ctx context.Context, stdout, stderr io.Wr
 		}
 	}
 	d := checkDocument(r, c.common, c.top.lines)
-	excess, err := reconciled(ctx, w, c.common, r)
+	excess, err := r.Reconcile(ctx, w, c.filter, c.window, now())
 	switch {
 	case ctx.Err() != nil:
 		return exitFailed, ctx.Err()
@@ -114,41 +111,11 @@ func (c *checkCommand) checkWarehouses(ctx context.Context, stdout, stderr io.Wr
 	return exitFound, nil
 }
 
-// reconciled computes costs and notes the services whose methods were estimated to cost more
-// than their processes used: their probes need attention.
-func reconciled(ctx context.Context, w *query.Warehouse, c *common, r *ledger.Accounts) (lines []string, err error) {
-	if !w.InFiles() { // each query is paid for
-		return nil, nil
-	}
-	costs, err := cost.Compute(ctx, w, cost.Options{Filter: c.filter, Window: c.window, Now: now(), NoTails: true})
-	if err != nil {
-		return nil, err
-	}
-	r.Reconciled = []ledger.Reconciled{}
-	for i := range costs.Services {
-		if s := &costs.Services[i]; s.Reconciled {
-			r.Reconciled = append(r.Reconciled, ledger.Reconciled{Service: s.Service, MeasuredCoreHours: s.MeasuredCoreHours, ProcessCoreHours: *s.ProcessCoreHours})
-			lines = append(lines, s.Excess())
-		}
-	}
-	return lines, nil
-}
-
-func checkVerdict(r *ledger.Accounts) string {
-	switch {
-	case r.CouldNotTell:
-		return "could not tell: " + r.Why()
-	case !r.Balanced:
-		return "NOT BALANCED: " + strings.Join(r.Faults, "; ")
-	}
-	return "balanced: every emitted call is stored once"
-}
-
 // checkDocument prints the top services and processes (0 = all) that most calls are missing of, then
 // those that emitted most.
 func checkDocument(r *ledger.Accounts, c *common, top int) *output.Document {
 	d := &output.Document{Data: r}
-	lines := []string{checkVerdict(r)}
+	lines := []string{r.Verdict()}
 	if note := r.LeftOut(); note != "" {
 		lines = append(lines, note)
 	}
@@ -169,7 +136,7 @@ func checkDocument(r *ledger.Accounts, c *common, top int) *output.Document {
 		age := max(0, now().Sub(*r.NewestRow)).Round(time.Second)
 		lines = append(lines, fmt.Sprintf("the newest row ended at %s, %s ago", showTime(*r.NewestRow, c.zone), age))
 	}
-	d.Say(append(lines, elsewhereAdvice(r)...)...)
+	d.Say(append(lines, r.Advice()...)...)
 	if len(r.Warehouses) > 1 {
 		d.Add(warehousesTable(r))
 	}
@@ -205,27 +172,7 @@ func checkDocument(r *ledger.Accounts, c *common, top int) *output.Document {
 	if more != "" {
 		d.Say(more)
 	}
-	var notes []string
-	for _, s := range r.Services {
-		if s.ConflictingBatches > 0 {
-			notes = append(notes, fmt.Sprintf("conflict: %s: %d batches came with a number that other content of their process came with: two processes have one "+
-				"instance id and start, or another client sends in their name; all are stored", s.Service, s.ConflictingBatches))
-		}
-		if s.ImpossibleRows > 0 {
-			notes = append(notes, fmt.Sprintf("impossible: %s: %d rows have impossible numbers, which are read as missing, or start in the future and are not read", s.Service, s.ImpossibleRows))
-		}
-		if s.MeasuredAboveCounted > 0 {
-			notes = append(notes, fmt.Sprintf("measured above counted: %s: %.0f measurements more than the calls that their processes counted: counts are missing or in another warehouse, "+
-				"or a process measured calls that it did not make", s.Service, s.MeasuredAboveCounted))
-		}
-		if s.AssumedCalls > 0 {
-			notes = append(notes, cost.AssumedNote(s.Service, s.AssumedCalls))
-		}
-		if s.MayBeMerged {
-			notes = append(notes, cost.MergedNote(s.Service))
-		}
-	}
-	for _, note := range cost.Few(notes) {
+	for _, note := range r.Notes() {
 		d.Say(note)
 	}
 
@@ -265,24 +212,6 @@ func checkDocument(r *ledger.Accounts, c *common, top int) *output.Document {
 	return d
 }
 
-// elsewhereAdvice returns where missing calls may be found.
-func elsewhereAdvice(r *ledger.Accounts) []string {
-	one := len(r.Warehouses) == 1
-	moved := slices.ContainsFunc(r.Losses.DeadProcess, func(d ledger.DeadProcess) bool { return d.KnowsOthers })
-	proxied := slices.ContainsFunc(r.Processes, func(p ledger.Process) bool { return p.LostInTransit > 0 && p.MissingBatches != nil })
-	switch {
-	case r.Losses.NotJudgedCalls > 0 && one:
-		return []string{"pass the other --warehouse too: corehour check --warehouse A --warehouse B"}
-	case r.Losses.NotJudgedCalls > 0:
-		return []string{"pass the --warehouse of every collector that these processes may send to"}
-	case moved && one:
-		return []string{"a process that is dead here may have moved to another collector: pass the other --warehouse too"}
-	case proxied && one:
-		return []string{"if a proxy spreads requests over several collectors, pass the other --warehouse too"}
-	}
-	return nil
-}
-
 func warehousesTable(r *ledger.Accounts) *output.Table {
 	t := &output.Table{Title: "warehouses", Columns: []string{"warehouse", "generation", "files", "rows", "99% committed within"}}
 	for _, w := range r.Warehouses {
@@ -299,25 +228,8 @@ func warehousesTable(r *ledger.Accounts) *output.Table {
 
 func lossTable(r *ledger.Accounts) *output.Table {
 	t := &output.Table{Title: "losses and overflows", Columns: []string{"where", "what", "how much"}}
-	line := func(where, what string, n float64) {
-		t.Rows = append(t.Rows, []output.Cell{output.Name(where), output.Name(what), output.Figure(wholeNumber(n))})
-	}
-	line("ledger", "lost_in_transit", float64(r.Losses.LostInTransit))
-	if n := r.Losses.NotJudgedCalls; n > 0 {
-		line("ledger", "not_judged", float64(n))
-	}
-	line("ledger", "over_counted", float64(r.Losses.OverCounted))
-	line("ledger", "dead_process", float64(len(r.Losses.DeadProcess)))
-	line("warehouse", "duplicate_rows", float64(r.Losses.DuplicateRows))
-	for _, name := range slices.Sorted(maps.Keys(r.Losses.SDK)) {
-		if v := r.Losses.SDK[name]; v != 0 {
-			line("sdk", name, v)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.Losses.Collector)) {
-		if v := r.Losses.Collector[name]; v != 0 || strings.Contains(name, "write_unknown") {
-			line("collector", name, v)
-		}
+	for _, l := range r.Losses.List() {
+		t.Rows = append(t.Rows, []output.Cell{output.Name(l.Where), output.Name(l.What), output.Figure(wholeNumber(l.Amount))})
 	}
 	return t
 }

@@ -1,0 +1,29 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// Reconcile computes costs and notes the services whose methods were estimated to cost more
+// than their processes used: their probes need attention. It returns a line on each.
+func (r *Accounts) Reconcile(ctx context.Context, w *query.Warehouse, of query.Filter, window query.Window, now time.Time) (lines []string, err error) {
+	if !w.InFiles() { // each query is paid for
+		return nil, nil
+	}
+	costs, err := cost.Compute(ctx, w, cost.Options{Filter: of, Window: window, Now: now, NoTails: true})
+	if err != nil {
+		return nil, err
+	}
+	r.Reconciled = []Reconciled{}
+	for i := range costs.Services {
+		if s := &costs.Services[i]; s.Reconciled {
+			r.Reconciled = append(r.Reconciled, Reconciled{Service: s.Service, MeasuredCoreHours: s.MeasuredCoreHours, ProcessCoreHours: *s.ProcessCoreHours})
+			lines = append(lines, s.Excess())
+		}
+	}
+	return lines, nil
+}
