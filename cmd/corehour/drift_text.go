@@ -10,6 +10,7 @@ import (
 	"github.com/corehour/corehour/regression/drift"
 	"github.com/corehour/corehour/regression/drift/evaluation"
 	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
 )
 
 var driftNames = map[evaluation.State]string{evaluation.Confirmed: "DRIFT", evaluation.Improved: "improved", evaluation.Earlier: "earlier", evaluation.NotProven: "~", evaluation.TooLittleHistory: "too little history"}
@@ -173,35 +174,22 @@ func driftLimits(s *evaluation.Service) (notes []string) {
 
 // driftRows is for spreadsheets.
 func driftRows(f *evaluation.Findings) *output.Document {
-	t := &output.Table{Columns: []string{
-		"service_namespace", "service", "environment", "class", "method", "signature", "whole_service", "owner", "metric", "state", "shape", "since", "told",
-		"change_percent", "change_low", "change_high", "measured_change_percent", "detectable_percent", "p", "days", "records", "last_look",
-	}}
-	text := func(s *string) output.Cell {
-		if s == nil {
-			return output.Name("")
-		}
-		return output.Name(*s)
+	type record struct {
+		query.Service
+		Metric         query.Metric `json:"metric"`
+		LastEvaluation *string      `json:"last_look"`
+		*evaluation.Line
 	}
+	var records []record
 	for _, s := range f.Services {
 		for i := range s.Lines {
-			l := &s.Lines[i]
-			var low, high *float64
-			if l.Interval != nil {
-				low, high = &l.Interval[0], &l.Interval[1]
-			}
-			whole := "false"
-			if l.WholeService {
-				whole = "true"
-			}
-			t.Rows = append(t.Rows, slices.Concat(serviceCells(s.Service), []output.Cell{
-				output.Name(l.Class), output.Name(l.Method), output.Name(l.Signature), output.Name(whole), output.Name(l.Owner), output.Name(string(s.Metric)),
-				output.Name(string(l.State)), output.Name(string(l.Shape)), text(l.Since), text(l.Told),
-				plainOr(l.ChangePercent), plainOr(low), plainOr(high), plainOr(l.MeasuredChangePercent), plainOr(l.DetectablePercent), plainOr(l.P), output.Whole(int64(l.Days)), output.Whole(l.Records), text(s.LastEvaluation),
-			}))
+			records = append(records, record{s.Service, s.Metric, s.LastEvaluation, &s.Lines[i]})
 		}
 	}
 	d := &output.Document{Data: f}
-	d.Add(t)
+	d.Add(output.Records(records,
+		"service_namespace", "service", "environment", "class", "method", "signature", "whole_service", "owner", "metric", "state", "shape", "since", "told",
+		"change_percent", "change_low=interval.0", "change_high=interval.1", "measured_change_percent", "detectable_percent", "p", "days", "records", "last_look",
+	))
 	return d
 }
