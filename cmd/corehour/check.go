@@ -141,34 +141,26 @@ func checkDocument(r *ledger.Accounts, c *common, top int) *output.Document {
 		d.Add(warehousesTable(r))
 	}
 
-	notJudged := func(n int64) []output.Cell {
-		if r.Losses.NotJudgedCalls == 0 {
-			return nil
-		}
-		return []output.Cell{output.Whole(n)}
-	}
-	var notJudgedColumn []string
-	if r.Losses.NotJudgedCalls > 0 {
-		notJudgedColumn = []string{"not judged"}
-	}
 	emitted := "emitted"
 	if c.out == output.CSV { // where columns keep their names
 		emitted = "handed out"
 	}
-	services := &output.Table{Columns: slices.Concat(
-		[]string{"service", "environment", "processes", "dead", emitted, "stored", "lost_in_transit"}, notJudgedColumn,
-		[]string{"foreign rows", "unpriced rows", "rows without version"},
-	)}
-	shown, more := r.Most(top)
-	for _, s := range shown {
-		services.Rows = append(services.Rows, slices.Concat([]output.Cell{
-			output.Name(s.Name), output.Name(s.Environment), output.Whole(int64(s.Processes)), output.Whole(int64(s.DeadProcesses)),
-			output.Whole(s.HandedOutCalls), output.Whole(s.CountedCalls), output.Whole(s.LostInTransit),
-		}, notJudged(s.NotJudgedCalls), []output.Cell{
-			output.Whole(s.ForeignRows), output.Figure(percent(&s.UnpricedShare)), output.Whole(s.VersionlessRows),
-		}))
+	var services output.Columns[ledger.Service]
+	services.Name("service", func(s *ledger.Service) string { return s.Name })
+	services.Name("environment", func(s *ledger.Service) string { return s.Environment })
+	services.Whole("processes", func(s *ledger.Service) int64 { return int64(s.Processes) })
+	services.Whole("dead", func(s *ledger.Service) int64 { return int64(s.DeadProcesses) })
+	services.Whole(emitted, func(s *ledger.Service) int64 { return s.HandedOutCalls })
+	services.Whole("stored", func(s *ledger.Service) int64 { return s.CountedCalls })
+	services.Whole("lost_in_transit", func(s *ledger.Service) int64 { return s.LostInTransit })
+	if r.Losses.NotJudgedCalls > 0 {
+		services.Whole("not judged", func(s *ledger.Service) int64 { return s.NotJudgedCalls })
 	}
-	d.Add(services)
+	services.Whole("foreign rows", func(s *ledger.Service) int64 { return s.ForeignRows })
+	services.Figure("unpriced rows", func(s *ledger.Service) string { return percent(&s.UnpricedShare) })
+	services.Whole("rows without version", func(s *ledger.Service) int64 { return s.VersionlessRows })
+	shown, more := r.Most(top)
+	d.Add(services.Table(shown))
 	if more != "" {
 		d.Say(more)
 	}
@@ -176,31 +168,9 @@ func checkDocument(r *ledger.Accounts, c *common, top int) *output.Document {
 		d.Say(note)
 	}
 
-	odd := &output.Table{
-		Title:   "processes that need attention",
-		Columns: append([]string{"service", "version", "instance", "state", "last seen", "emitted", "stored", "lost_in_transit"}, notJudgedColumn...),
-	}
-	batches := slices.ContainsFunc(r.Processes, func(p ledger.Process) bool { return p.MissingBatches != nil })
-	if batches {
-		odd.Columns = append(odd.Columns, "missing")
-	}
-	notInOrder, others := r.NotInOrder(top)
-	for _, p := range notInOrder {
-		cells := append([]output.Cell{
-			output.Name(p.Name), output.Name(p.Version), output.Name(p.Instance), output.Name(string(p.State)), output.Name(showTime(p.LastSeen, c.zone)),
-			output.Whole(p.HandedOutCalls), output.Whole(p.CountedCalls), output.Whole(p.LostInTransit),
-		}, notJudged(p.NotJudgedCalls)...)
-		if batches {
-			missing := ""
-			if p.MissingBatches != nil {
-				missing = p.MissingBatches.String()
-			}
-			cells = append(cells, output.Name(missing))
-		}
-		odd.Rows = append(odd.Rows, cells)
-	}
-	if len(odd.Rows) > 0 {
-		d.Add(odd)
+	odd, others := r.NotInOrder(top)
+	if len(odd) > 0 {
+		d.Add(processTable(r, odd, c.zone))
 	}
 	if others != "" {
 		d.Say(others)
@@ -210,6 +180,32 @@ func checkDocument(r *ledger.Accounts, c *common, top int) *output.Document {
 	}
 	d.Add(lossTable(r))
 	return d
+}
+
+func processTable(r *ledger.Accounts, shown []ledger.Process, zone *time.Location) *output.Table {
+	var c output.Columns[ledger.Process]
+	c.Name("service", func(p *ledger.Process) string { return p.Name })
+	c.Name("version", func(p *ledger.Process) string { return p.Version })
+	c.Name("instance", func(p *ledger.Process) string { return p.Instance })
+	c.Name("state", func(p *ledger.Process) string { return string(p.State) })
+	c.Name("last seen", func(p *ledger.Process) string { return showTime(p.LastSeen, zone) })
+	c.Whole("emitted", func(p *ledger.Process) int64 { return p.HandedOutCalls })
+	c.Whole("stored", func(p *ledger.Process) int64 { return p.CountedCalls })
+	c.Whole("lost_in_transit", func(p *ledger.Process) int64 { return p.LostInTransit })
+	if r.Losses.NotJudgedCalls > 0 {
+		c.Whole("not judged", func(p *ledger.Process) int64 { return p.NotJudgedCalls })
+	}
+	if slices.ContainsFunc(r.Processes, func(p ledger.Process) bool { return p.MissingBatches != nil }) {
+		c.Name("missing", func(p *ledger.Process) string {
+			if p.MissingBatches == nil {
+				return ""
+			}
+			return p.MissingBatches.String()
+		})
+	}
+	t := c.Table(shown)
+	t.Title = "processes that need attention"
+	return t
 }
 
 func warehousesTable(r *ledger.Accounts) *output.Table {

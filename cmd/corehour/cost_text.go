@@ -92,117 +92,145 @@ func dimensions(by []cost.Dimension) string {
 	return s
 }
 
-// nameColumns are the columns that identify lines, and how to fill them.
-func nameColumns(by []cost.Dimension) (names []string, cells func(*cost.Line) []output.Cell) {
+type costColumns struct{ output.Columns[cost.Line] }
+
+// addNames adds the columns that identify lines.
+func (c *costColumns) addNames(by []cost.Dimension) {
 	has := func(ds ...cost.Dimension) bool {
 		return slices.ContainsFunc(ds, func(d cost.Dimension) bool { return slices.Contains(by, d) })
 	}
-	var fill []func(*cost.Line) string
-	column := func(name string, f func(*cost.Line) string) {
-		names, fill = append(names, name), append(fill, f)
+	lines := has(cost.ByMethod, cost.ByClass, cost.ByService, cost.ByVersion, cost.ByCaller)
+	if lines {
+		c.Name("service", func(l *cost.Line) string { return l.Name })
 	}
-	if has(cost.ByMethod, cost.ByClass, cost.ByService, cost.ByVersion, cost.ByCaller) {
-		column("service", func(l *cost.Line) string { return l.Name })
-	}
-	if len(names) > 0 || has(cost.ByEnvironment) {
-		column("environment", func(l *cost.Line) string { return l.Environment })
+	if lines || has(cost.ByEnvironment) {
+		c.Name("environment", func(l *cost.Line) string { return l.Environment })
 	}
 	if has(cost.ByVersion) {
-		column("version", func(l *cost.Line) string { return l.Version })
+		c.Name("version", func(l *cost.Line) string { return l.Version })
 	}
 	if has(cost.ByOwner) {
-		column("owner", func(l *cost.Line) string {
-			if l.Owner == "" {
-				return "(unowned)"
-			}
-			return l.Owner
-		})
+		c.Name("owner", func(l *cost.Line) string { return orElse(l.Owner, "(unowned)") })
 	}
 	if has(cost.ByGroup) {
-		column("group", func(l *cost.Line) string { return l.Group })
+		c.Name("group", func(l *cost.Line) string { return l.Group })
 	}
 	if has(cost.ByCaller) {
-		column("caller", func(l *cost.Line) string { return l.Caller })
+		c.Name("caller", func(l *cost.Line) string { return l.Caller })
 	}
 	if has(cost.ByMethod) {
-		column("method", func(l *cost.Line) string { return fullName(l.Class, l.Method, l.Signature) })
+		c.Name("method", func(l *cost.Line) string { return fullName(l.Class, l.Method, l.Signature) })
 	} else if has(cost.ByClass) {
-		column("class", func(l *cost.Line) string { return l.Class })
-	}
-	return names, func(l *cost.Line) []output.Cell {
-		out := make([]output.Cell, len(fill))
-		for i, f := range fill {
-			out[i] = output.Name(f(l))
-		}
-		return out
+		c.Name("class", func(l *cost.Line) string { return l.Class })
 	}
 }
 
-func costTable(r *cost.Table, lines []cost.Line, per cost.Per, percentiles bool) *output.Table {
-	names, cells := nameColumns(r.By)
-	generic := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.GenericPrice })
-	wall := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.SelfWallHours != nil })
-	t := &output.Table{Least: []string{"instances", "incl core-h", "records", "self core-h", "incl wall-h", "wall/call", "share", "incl $/" + string(per), "environment"}, Columns: append(names, priceColumn(generic, "self $/"+string(per))...)}
-	t.Columns = append(t.Columns, "95% interval", "share", "incl $/"+string(per), "self core-h", "incl core-h")
-	if wall {
-		t.Columns = append(t.Columns, "self wall-h", "wall 95%", "incl wall-h")
+// addDollars adds a column of dollars and, where some lines are of public list prices, one that says which.
+func (c *costColumns) addDollars(lines []cost.Line, name string, usd func(*cost.Line) *float64, text func(*cost.Line) string) {
+	c.Figure(name, text)
+	if !slices.ContainsFunc(lines, func(l cost.Line) bool { return l.GenericPrice }) {
+		return
 	}
-	t.Columns = append(t.Columns, "calls", "instances", "records")
-	methods := r.Groups == nil
-	if methods {
-		t.Columns = append(t.Columns, "cpu/call", "wall/call")
+	c.Figure("price", func(l *cost.Line) string {
+		if l.GenericPrice && usd(l) != nil {
+			return "generic"
+		}
+		return ""
+	})
+}
+
+// markOf is the mark of a line's figures.
+func markOf(l *cost.Line) string {
+	mark := ""
+	if l.Uncertain {
+		mark = "~"
+	}
+	if l.Reconciled {
+		mark += "r"
+	}
+	return mark
+}
+
+func costTable(r *cost.Table, lines []cost.Line, per cost.Per, percentiles bool) *output.Table {
+	c := &costColumns{}
+	c.addNames(r.By)
+	c.addDollars(lines, "self $/"+string(per), func(l *cost.Line) *float64 { return l.SelfUSD },
+		func(l *cost.Line) string { return marked(markOf(l), amount(r.For(per, l, l.SelfUSD))) })
+	c.Figure("95% interval", func(l *cost.Line) string { return intervalOf(r, l, per) })
+	c.Figure("share", func(l *cost.Line) string { return marked(markOf(l), percent(l.ShareOfProcessCPU)) })
+	c.Figure("incl $/"+string(per), func(l *cost.Line) string { return amount(r.For(per, l, l.InclusiveUSD)) })
+	c.Figure("self core-h", func(l *cost.Line) string { return marked(markOf(l), amount(l.SelfCoreHours)) })
+	c.Figure("incl core-h", func(l *cost.Line) string { return amount(l.InclusiveCoreHours) })
+	if slices.ContainsFunc(lines, func(l cost.Line) bool { return l.SelfWallHours != nil }) {
+		c.addWall()
+	}
+	c.Figure("calls", callsOf)
+	c.Whole("instances", func(l *cost.Line) int64 { return l.Instances })
+	c.Whole("records", func(l *cost.Line) int64 {
+		if l.SelfWallHours != nil {
+			return l.Measured
+		}
+		return l.CPUMeasured
+	})
+	if r.Groups == nil {
+		c.Figure("cpu/call", func(l *cost.Line) string { return nanos(l.CPUNSPerCall) })
+		c.Figure("wall/call", func(l *cost.Line) string { return nanos(l.WallNSPerCall) })
 	}
 	if percentiles {
-		t.Columns = append(t.Columns, "cpu p50", "cpu p95", "cpu p99", "wall p50", "wall p95", "wall p99")
+		c.addPercentiles("cpu", func(l *cost.Line) *cost.Percentiles { return l.CPU })
+		c.addPercentiles("wall", func(l *cost.Line) *cost.Percentiles { return l.Wall })
 	}
-	for i := range lines {
-		l := &lines[i]
-		mark := ""
-		if l.Uncertain {
-			mark = "~"
-		}
-		if l.Reconciled {
-			mark += "r"
-		}
-		row := append(cells(l),
-			output.Figure(marked(mark, amount(r.For(per, l, l.SelfUSD)))))
-		if generic {
-			row = append(row, genericCell(l.GenericPrice && l.SelfUSD != nil))
-		}
-		row = append(row, output.Figure(intervalOf(r, l, per)),
-			output.Figure(marked(mark, percent(l.ShareOfProcessCPU))),
-			output.Figure(amount(r.For(per, l, l.InclusiveUSD))),
-			output.Figure(marked(mark, amount(l.SelfCoreHours))), output.Figure(amount(l.InclusiveCoreHours)))
-		records := l.CPUMeasured
-		if wall {
-			row = append(row, wallCells(l, mark)...)
-			if l.SelfWallHours != nil {
-				records = l.Measured
-			}
-		}
-		row = append(row, output.Figure(callsOf(l)), output.Whole(l.Instances), output.Whole(records))
-		if methods {
-			row = append(row, output.Figure(nanos(l.CPUNSPerCall)), output.Figure(nanos(l.WallNSPerCall)))
-		}
-		if percentiles {
-			row = append(append(row, percentileCells(l.CPU)...), percentileCells(l.Wall)...)
-		}
-		t.Rows = append(t.Rows, row)
-	}
+	t := c.Table(lines)
+	t.Least = []string{"instances", "incl core-h", "records", "self core-h", "incl wall-h", "wall/call", "share", "incl $/" + string(per), "environment"}
 	t.Omit(unknown)
 	return t
 }
 
-// wallCells are the wall time of a line without calls it made, its interval, and all of it.
-func wallCells(l *cost.Line, mark string) []output.Cell {
-	if l.SelfWallClipped {
-		mark = "c"
+// addWall adds the wall time of a line without calls it made, its interval, and all of it.
+func (c *costColumns) addWall() {
+	c.Figure("self wall-h", func(l *cost.Line) string {
+		mark := markOf(l)
+		if l.SelfWallClipped {
+			mark = "c"
+		}
+		return marked(mark, amount(l.SelfWallHours))
+	})
+	c.Figure("wall 95%", func(l *cost.Line) string {
+		if i := l.SelfWallHoursInterval; i != nil {
+			return output.Amount(i[0]) + " to " + output.Amount(i[1])
+		}
+		return unknown
+	})
+	c.Figure("incl wall-h", func(l *cost.Line) string { return amount(l.InclusiveWallHours) })
+}
+
+func (c *costColumns) addPercentiles(of string, percentiles func(*cost.Line) *cost.Percentiles) {
+	figure := func(name string, ns func(*cost.Percentiles) float64) {
+		c.Figure(of+" "+name, func(l *cost.Line) string {
+			if p := percentiles(l); p != nil {
+				return output.Nanos(ns(p))
+			}
+			return unknown
+		})
 	}
-	interval := unknown
-	if i := l.SelfWallHoursInterval; i != nil {
-		interval = output.Amount(i[0]) + " to " + output.Amount(i[1])
+	figure("p50", func(p *cost.Percentiles) float64 { return p.P50 })
+	figure("p95", func(p *cost.Percentiles) float64 { return p.P95 })
+	figure("p99", func(p *cost.Percentiles) float64 { return p.P99 })
+}
+
+func callerTable(r *cost.Table, lines []cost.Line, per cost.Per) *output.Table {
+	c := &costColumns{}
+	c.addNames(r.By)
+	c.addDollars(lines, "incl $/"+string(per), func(l *cost.Line) *float64 { return l.InclusiveUSD },
+		func(l *cost.Line) string { return amount(r.For(per, l, l.InclusiveUSD)) })
+	c.Figure("incl core-h", func(l *cost.Line) string { return amount(l.InclusiveCoreHours) })
+	if slices.ContainsFunc(lines, func(l cost.Line) bool { return l.InclusiveWallHours != nil }) {
+		c.Figure("incl wall-h", func(l *cost.Line) string { return amount(l.InclusiveWallHours) })
 	}
-	return []output.Cell{output.Figure(marked(mark, amount(l.SelfWallHours))), output.Figure(interval), output.Figure(amount(l.InclusiveWallHours))}
+	c.Figure("calls", callsOf)
+	t := c.Table(lines)
+	t.Omit(unknown)
+	return t
 }
 
 // callsOf is how many calls a line has, or how many at least.
@@ -239,54 +267,6 @@ func intervalOf(r *cost.Table, l *cost.Line, per cost.Per) string {
 		return bounds(l)
 	}
 	return amount(r.For(per, l, &l.SelfUSDInterval[0])) + " to " + amount(r.For(per, l, &l.SelfUSDInterval[1]))
-}
-
-func percentileCells(p *cost.Percentiles) []output.Cell {
-	if p == nil {
-		return []output.Cell{output.Figure(unknown), output.Figure(unknown), output.Figure(unknown)}
-	}
-	return []output.Cell{output.Figure(output.Nanos(p.P50)), output.Figure(output.Nanos(p.P95)), output.Figure(output.Nanos(p.P99))}
-}
-
-func callerTable(r *cost.Table, lines []cost.Line, per cost.Per) *output.Table {
-	names, cells := nameColumns(r.By)
-	generic := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.GenericPrice })
-	wall := slices.ContainsFunc(lines, func(l cost.Line) bool { return l.InclusiveWallHours != nil })
-	t := &output.Table{Columns: append(append(names, priceColumn(generic, "incl $/"+string(per))...), "incl core-h")}
-	if wall {
-		t.Columns = append(t.Columns, "incl wall-h")
-	}
-	t.Columns = append(t.Columns, "calls")
-	for i := range lines {
-		l := &lines[i]
-		row := append(cells(l), output.Figure(amount(r.For(per, l, l.InclusiveUSD))))
-		if generic {
-			row = append(row, genericCell(l.GenericPrice && l.InclusiveUSD != nil))
-		}
-		row = append(row, output.Figure(amount(l.InclusiveCoreHours)))
-		if wall {
-			row = append(row, output.Figure(amount(l.InclusiveWallHours)))
-		}
-		t.Rows = append(t.Rows, append(row, output.Figure(callsOf(l))))
-	}
-	t.Omit(unknown)
-	return t
-}
-
-// priceColumn is a column of dollars and, where some are of public list prices, one that says
-// which.
-func priceColumn(generic bool, usd string) []string {
-	if generic {
-		return []string{usd, "price"}
-	}
-	return []string{usd}
-}
-
-func genericCell(generic bool) output.Cell {
-	if generic {
-		return output.Figure("generic")
-	}
-	return output.Figure("")
 }
 
 // priced marks an amount that is of a public list price.
