@@ -2,42 +2,28 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/corehour/corehour/internal/capture"
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/receiver/methodspans"
 	"github.com/corehour/corehour/regression/output"
 )
 
-// maxCapture is how large a request may be, in bytes, packed or not.
-const maxCapture = 64 << 20
-
 // lintAnswer is what `corehour lint-otlp --json` prints.
 type lintAnswer struct {
 	Spans    int                   `json:"spans"`
 	Findings []methodspans.Finding `json:"findings"`
-	Stored   []storedRows          `json:"stored"`
-}
-
-// storedRows are the rows of one kind and basis that a request becomes.
-type storedRows struct {
-	Kind        string  `json:"kind"`
-	WeightBasis string  `json:"weight_basis"`
-	Rows        int     `json:"rows"`
-	Calls       float64 `json:"calls"`
-	Measured    int64   `json:"measured"`
-	CPUMeasured int64   `json:"cpu_measured"`
+	Stored   []capture.StoredRows  `json:"stored"`
 }
 
 func newLintCommand() *cobra.Command {
@@ -70,7 +56,7 @@ func lintFile(path string, asJSON bool, stdout io.Writer) (int, error) {
 	if answer.Findings, err = methodspans.Lint(td); err != nil {
 		return exitFailed, err
 	}
-	answer.Stored = storedAs(td)
+	answer.Stored = capture.StoredAs(td)
 	code := exitNothing
 	if len(answer.Findings) > 0 {
 		code = exitFound
@@ -88,76 +74,15 @@ func lintFile(path string, asJSON bool, stdout io.Writer) (int, error) {
 
 // readCapture reads a request from a file, or from standard input.
 func readCapture(path string) (ptrace.Traces, error) {
-	from := io.Reader(os.Stdin)
-	if path != "-" {
-		file, err := os.Open(path)
-		if err != nil {
-			return ptrace.Traces{}, errors.Unwrap(err) // the path is named already
-		}
-		defer file.Close()
-		from = file
+	if path == "-" {
+		return capture.Read(os.Stdin)
 	}
-	data, err := readAtMost(from)
+	file, err := os.Open(path)
 	if err != nil {
-		return ptrace.Traces{}, err
+		return ptrace.Traces{}, errors.Unwrap(err) // the path is named already
 	}
-	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		unpack, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
-			return ptrace.Traces{}, err
-		}
-		if data, err = readAtMost(unpack); err != nil {
-			return ptrace.Traces{}, err
-		}
-	}
-	return parseCapture(data)
-}
-
-func readAtMost(from io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(from, maxCapture+1))
-	if err == nil && len(data) > maxCapture {
-		err = fmt.Errorf("want a request of at most %d MiB", maxCapture>>20)
-	}
-	return data, err
-}
-
-// parseCapture tells JSON from protobuf by the whole of it: a protobuf message may begin
-// like JSON.
-func parseCapture(data []byte) (td ptrace.Traces, err error) {
-	if text := bytes.TrimSpace(data); bytes.HasPrefix(text, []byte("{")) && json.Valid(text) {
-		td, err = (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(text)
-	} else {
-		td, err = (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(data)
-	}
-	switch {
-	case err != nil:
-		return td, fmt.Errorf("want an OTLP ExportTraceServiceRequest in protobuf or JSON: %w", err)
-	case td.SpanCount() == 0:
-		return td, errors.New("want an OTLP ExportTraceServiceRequest in protobuf or JSON, found no span")
-	}
-	return td, nil
-}
-
-// storedAs adds up the rows that spans become, after the receiver.
-func storedAs(td ptrace.Traces) []storedRows {
-	stored := []storedRows{}
-	items, _ := methodspan.NewConverter().Items(td)
-	for _, item := range items {
-		for i := range item.Rows {
-			r := &item.Rows[i]
-			at := slices.IndexFunc(stored, func(s storedRows) bool { return s.Kind == r.Kind && s.WeightBasis == r.WeightBasis })
-			if at < 0 {
-				at = len(stored)
-				stored = append(stored, storedRows{Kind: r.Kind, WeightBasis: r.WeightBasis})
-			}
-			s := &stored[at]
-			s.Rows++
-			s.Calls += r.Calls
-			s.Measured += r.Measured
-			s.CPUMeasured += r.CPUMeasured
-		}
-	}
-	return stored
+	defer file.Close()
+	return capture.Read(file)
 }
 
 func printLint(w io.Writer, a *lintAnswer) error {

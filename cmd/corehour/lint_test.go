@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/corehour/corehour/internal/capture"
 	"github.com/corehour/corehour/receiver/methodspans"
 )
 
@@ -160,7 +161,7 @@ func FuzzLintCapture(f *testing.F) {
 	}
 	f.Add([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[{"key":"corehour.p","value":{"doubleValue":"NaN"}}]}]}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		td, err := parseCapture(data)
+		td, err := capture.Read(bytes.NewReader(data))
 		if err != nil {
 			return
 		}
@@ -168,7 +169,7 @@ func FuzzLintCapture(f *testing.F) {
 		if answer.Findings, err = methodspans.Lint(td); err != nil {
 			t.Fatal(err)
 		}
-		answer.Stored = storedAs(td)
+		answer.Stored = capture.StoredAs(td)
 		var text bytes.Buffer
 		if err := printLint(&text, &answer); err != nil || bytes.ContainsAny(text.Bytes(), "\x1b\x00") {
 			t.Errorf("%v %q", err, text.String())
