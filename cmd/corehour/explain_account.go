@@ -13,6 +13,7 @@ import (
 	"github.com/corehour/corehour/regression/alert/state"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/drift/evaluation"
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
@@ -48,9 +49,8 @@ type methodVerdict struct {
 	Compared    string       `json:"compared"`
 	AlertIDs    []string     `json:"alert_ids"`
 	Alerts      []named      `json:"alerts"`
-	Predicates  []predicate  `json:"predicates"`
-	Decided     string       `json:"decided"`
-	Warnings    []string     `json:"comparison_warnings"`
+	judge.Trace
+	Warnings []string `json:"comparison_warnings"`
 }
 
 // named is an alert of a method, with what its id does not show.
@@ -228,7 +228,7 @@ func (a *account) compared(found *findings) {
 				continue
 			}
 			v := &methodVerdict{
-				Line: *l, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, ChosenBy: c.ChosenBy, Metric: c.Metric, Compared: c.Clusters,
+				Line: *l, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, ChosenBy: c.ChosenBy, Metric: c.Metric, Compared: c.Clusters, Trace: l.Trace,
 				AlertIDs: []string{}, Alerts: []named{}, Warnings: slices.Concat(l.Warnings, c.Warnings),
 			}
 			for _, alert := range c.Alerts {
@@ -237,7 +237,6 @@ func (a *account) compared(found *findings) {
 					v.Alerts = append(v.Alerts, named{alert.ID, alert.Kind, alert.Caller, alert.USDPerDay, alert.USDPerDayBasis, alert.GenericPrice})
 				}
 			}
-			v.Predicates, v.Decided = decide(c, l, found)
 			a.Verdict, a.NoVerdict = v, ""
 		}
 	}

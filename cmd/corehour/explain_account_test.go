@@ -4,14 +4,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/fixture"
-	"github.com/corehour/corehour/regression/verdict"
 )
 
 // What the warehouse knows of a method, and which condition of an alert decided.
@@ -124,38 +122,6 @@ func TestExplainTheOnlyLook(t *testing.T) {
 	clock(t, fixture.Start.Add(time.Hour))
 	if r := corehour("regress", "--warehouse", root, "--to", "2026-03-10T09:05:30Z", "--slot", "1m", "--warm-up", "1m"); r.code != exitFound {
 		t.Errorf("%+v", r)
-	}
-}
-
-// What explain says of the evidence and of looks is what decided.
-func TestDecided(t *testing.T) {
-	number := func(x float64) *float64 { return &x }
-	line := verdict.Line{BaseRecords: 60, HeadRecords: 60, ChangePercent: number(60), Interval: &[2]float64{30, 100}, EValue: number(181), NeededEValue: number(100), Reason: "the reason"}
-	refused, told, waits, fell := line, line, line, line
-	refused.State, refused.OnlyLook, refused.NeededEValue = verdict.NotProven, true, number(2000)
-	told.State, told.OnlyLook = verdict.Regressed, true
-	waits.State = verdict.Pending
-	fell.State = verdict.NotProven
-	for _, c := range []struct {
-		line    verdict.Line
-		decided string
-		fails   []string // conditions that do not hold
-	}{
-		{refused, "no alert, because of the e-value: want 2e+03 or more: 20 times what two evaluations require, as no other can follow, found 181. the reason", []string{"e-value"}},
-		{told, "an alert: every condition holds", nil},
-		{waits, "the next evaluation decides: only the last of two raised it", []string{"consecutive evaluations"}},
-		{fell, "in the last time bucket it was no longer more expensive", []string{"the last time bucket"}},
-	} {
-		predicates, decided := decide(&verdict.Comparison{}, &c.line, &findings{MinRecords: 30, Threshold: 2})
-		var fails []string
-		for _, p := range predicates {
-			if p.Holds != nil && !*p.Holds {
-				fails = append(fails, p.Name)
-			}
-		}
-		if !strings.Contains(decided, c.decided) || !slices.Equal(fails, c.fails) {
-			t.Errorf("%s: %q does not hold, want %q because of %q", decided, fails, c.decided, c.fails)
-		}
 	}
 }
 

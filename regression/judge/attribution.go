@@ -55,7 +55,7 @@ func attribute(x *index, methods, calls []compared, level []float64, o Options) 
 			continue
 		}
 		if names := explanation(f, methods, m, raised, oftener, by, o); names != nil {
-			c.verdict.State, c.verdict.Explains = Explained, names
+			c.notItsOwn(Explained, names)
 			raised[m] = true
 		}
 	}
@@ -127,12 +127,14 @@ func attributeService(methods []compared, service *compared) {
 	case len(alike) > 1 && (s.CommonReason == moreThanHosts || 2*len(alike) > judged):
 		for _, m := range alike {
 			methods[m].verdict.State = WithService
+			methods[m].answers.endAt(enoughEvidence)
 		}
 	case len(raised) > 0 && s.Common == nil:
-		s.State = Explained
+		var names []string
 		for _, m := range raised {
-			s.Explains = append(s.Explains, methods[m].name)
+			names = append(names, methods[m].name)
 		}
+		service.notItsOwn(Explained, names)
 	}
 }
 

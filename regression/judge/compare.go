@@ -29,7 +29,10 @@ type compared struct {
 	alone   bool    // judged against what hosts can do, not next to the other methods
 	logE    float64
 	spread  errorOf // of what decides, with what all methods share
-	verdict Verdict
+	answers answers
+	// hypotheses is the size of its family.
+	hypotheses int
+	verdict    Verdict
 }
 
 // errorOf is the error of a change.

@@ -47,13 +47,7 @@ func EvaluateAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory,
 	calls := pointers(first.calls)
 	seen := first.x.d.Begin.Add(first.x.d.Bucket * time.Duration(first.x.d.Buckets))
 	memory = memory.next(seen, append(raise(costs, o.LeastChange, first.o), raise(calls, leastCallsChange, first.o)...))
-	for _, c := range slices.Concat(costs, calls) {
-		if n := memory.count(c.subject()); n >= o.Evaluations {
-			c.verdict.State = Regressed
-		} else if n > 0 {
-			c.verdict.State = Pending
-		}
-	}
+	confirm(slices.Concat(costs, calls), memory, o)
 	if first.x.d.Over {
 		confirmLast(costs, first.o)
 		confirmLast(calls, first.o)
@@ -64,7 +58,7 @@ func EvaluateAll(ds []*Deployment, o Options, memory Memory) ([]*Result, Memory,
 	for i, l := range looks {
 		excesses(l.x, l.methods)
 		attribute(l.x, l.methods, l.calls, l.x.withCommon(l.hosts.level, l.service.verdict.Common), l.o)
-		results[i] = l.report()
+		results[i] = l.report(first.calls)
 	}
 	return results, memory, nil
 }
@@ -197,19 +191,29 @@ func undecided(family []*compared, o Options) {
 	for _, c := range family {
 		if v := &c.verdict; v.State == NotProven && !c.proven && c.surely > least && v.Interval[1] > least {
 			v.State = Undecided
+			c.answers.endAt(enoughEvidence)
 		}
 	}
 }
 
-// report puts the verdicts into words and lists those to report.
-func (l *evaluation) report() *Result {
+// report puts the verdicts into words and lists those to report. calls are those of the
+// first evaluation, which judges them.
+func (l *evaluation) report(calls []compared) *Result {
 	r := &Result{
 		Methods: make([]Verdict, len(l.methods)), Calls: make([]Verdict, len(l.calls)), Alerts: []Alert{},
 		WarmUp: l.x.learned, Differences: l.differ.seen, Spreads: l.differ.taken, Warnings: warnings(l.x),
 	}
+	oftener := map[string]bool{}
+	for i := range calls {
+		if v := &calls[i].verdict; v.State == Regressed {
+			oftener[v.Method] = true
+		}
+	}
 	for i := range l.methods {
-		v := &l.methods[i].verdict
+		c := &l.methods[i]
+		v := &c.verdict
 		v.Reason = costReason(v)
+		v.Trace = c.trace(l.o, oftener[v.Method])
 		r.Methods[i] = *v
 		r.raise(Regression, *v)
 	}
@@ -251,14 +255,46 @@ func raise(family []*compared, least float64, o Options) []subject {
 			needed[i] = math.Log(float64(len(family)) / o.Alpha)
 			rejected[i] = rejected[i] && c.logE >= needed[i]
 		}
-		c.verdict.NeededE = math.Exp(needed[i])
+		c.verdict.NeededE, c.hypotheses = math.Exp(needed[i]), len(family)
 		c.describePower(needed[i], o)
-		c.proven = rejected[i] && c.changed() >= least
-		if c.proven && (c.verdict.Tail || c.fits[c.best()].up()) {
+		large, known := c.answers.ask(largeEnough, c.changed() >= least), c.answers.ask(enoughEvidence, rejected[i])
+		c.proven = large && known
+		if c.proven && c.answers.ask(stillMore, c.verdict.Tail || c.fits[c.best()].up()) {
 			raised = append(raised, c.subject())
 		}
 	}
 	return raised
+}
+
+// confirm decides what this evaluation raised by whether those before raised it, too.
+func confirm(all []*compared, memory Memory, o Options) {
+	for _, c := range all {
+		n := memory.count(c.subject())
+		switch {
+		case n == 0:
+		case c.answers.ask(confirmed, n >= o.Evaluations):
+			c.regressed()
+		default:
+			c.verdict.State = Pending
+		}
+	}
+}
+
+// regressed makes it an alert, unless it is found to be not its own.
+func (c *compared) regressed() {
+	c.answers.ask(itsOwn, true)
+	c.verdict.State = Regressed
+}
+
+// notItsOwn is for what others explain: callees, or what its callers save. They stand for
+// the last time bucket and the confirmation, which are not asked of it then.
+func (c *compared) notItsOwn(state VerdictState, explains []string) {
+	c.answers.ask(stillMore, true)
+	if !c.verdict.LastEvaluation {
+		c.answers.ask(confirmed, true)
+	}
+	c.answers.ask(itsOwn, false)
+	c.verdict.State, c.verdict.Explains = state, explains
 }
 
 // changed is the change that must be at least the smallest that is raised: of the mean,

@@ -116,6 +116,7 @@ func differences(x *index, h hostEffects, methods []compared) differ {
 // inflation is that of what processes differ by.
 func (c *compared) estimate(d differ, o Options, inflation float64) {
 	v := &c.verdict
+	enough := c.answers.ask(enoughRecords, min(c.seen[Base], c.seen[Head]) >= o.Records)
 	switch {
 	case c.seen[Head] == 0 && c.seen[Base] > 0 && v.HeadRecords == 0:
 		v.State = Gone
@@ -123,7 +124,7 @@ func (c *compared) estimate(d differ, o Options, inflation float64) {
 	case c.seen[Base] == 0:
 		v.State = New
 		return
-	case min(c.seen[Base], c.seen[Head]) < o.Records:
+	case !enough:
 		v.State = FewRecords
 		return
 	case !c.fits[c.decide[0]].ok || !c.fits[mean].ok || !c.inclusive.ok:

@@ -19,8 +19,9 @@ func confirmLast(family []*compared, o Options) {
 		v.LastEvaluation = true
 		v.NeededE *= LastEvaluationFactor
 		c.describePower(math.Log(v.NeededE), o)
-		if v.EValue >= v.NeededE {
-			v.State = Regressed
+		c.answers.endAt(stillMore) // the evidence stands for a confirmation
+		if c.answers.ask(enoughEvidence, v.EValue >= v.NeededE) {
+			c.regressed()
 			v.Warnings = append(v.Warnings, fmt.Sprintf("reported by the last evaluation alone, with %d times the evidence, because no other can follow", LastEvaluationFactor))
 			continue
 		}

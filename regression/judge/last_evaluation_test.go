@@ -21,6 +21,7 @@ func ended(t *testing.T, d *judge.Deployment, buckets int, over bool) *judge.Res
 	if err != nil {
 		t.Fatal(err)
 	}
+	traceAgrees(t, r)
 	return r
 }
 

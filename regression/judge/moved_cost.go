@@ -32,7 +32,8 @@ func (f *flows) findMoved(methods []compared, raised []int, by map[int][]int, o 
 			moves[m] = from
 			continue
 		}
-		v.State, v.Explains, moves[m] = Moved, from, from
+		methods[m].notItsOwn(Moved, from)
+		moves[m] = from
 	}
 }
 

@@ -154,6 +154,7 @@ func watch(t *testing.T, d *judge.Deployment, o judge.Options) *judge.Result {
 			t.Fatal(err)
 		}
 		last, memory = result, next
+		traceAgrees(t, result)
 	}
 	d.Buckets = buckets
 	return last

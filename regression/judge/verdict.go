@@ -100,6 +100,8 @@ type Verdict struct {
 	Explains []string `json:"explains,omitempty"`
 	// Warnings are what makes the figures weaker than they look.
 	Warnings []string `json:"warnings,omitempty"`
+	// Trace is how State was decided, of methods.
+	Trace Trace `json:"-"`
 }
 
 // Part is a change, or a part of one, with its 95% interval.

@@ -110,6 +110,9 @@ type Line struct {
 	// comparison, as those in warm-up or in a bucket that is not over.
 	NotCompared int64 `json:"not_compared_records,omitempty"`
 
+	// Trace is how State was decided by evidence.
+	Trace judge.Trace `json:"-"`
+
 	full       string
 	base, head *query.Profile
 	// explained is what raised callees explain of the growth of its whole time.

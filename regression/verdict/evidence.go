@@ -266,6 +266,9 @@ func notGone(lines []Line) {
 			l.State = FewRecords
 			l.NotCompared += l.BaseRecords + l.HeadRecords
 			l.BaseRecords, l.HeadRecords = 0, 0
+			for j := range l.Trace.Predicates { // that of records alone
+				l.Trace.Predicates[j].Found = "0 and 0"
+			}
 		}
 	}
 }
@@ -313,7 +316,7 @@ func (s *subject) missing(c *Comparison, p Pair) []string {
 
 func lineOf(v judge.Verdict, metric query.Metric) Line {
 	l := Line{
-		State: LineState(v.State), Basis: string(v.Basis), Metric: metric, Reason: v.Reason, Warnings: v.Warnings,
+		State: LineState(v.State), Basis: string(v.Basis), Metric: metric, Reason: v.Reason, Warnings: v.Warnings, Trace: v.Trace,
 		BaseNSPerCall: v.BaseMean, HeadNSPerCall: v.HeadMean,
 		BaseRecords: int64(v.BaseRecords), HeadRecords: int64(v.HeadRecords),
 	}

@@ -104,8 +104,8 @@ func TestWhyNothingIsCompared(t *testing.T) {
 			t.Errorf("%+v: %q", c.o, got.Warnings)
 		}
 		for _, l := range got.Methods {
-			if l.State != FewRecords || l.NotCompared == 0 {
-				t.Errorf("%+v: %s is %s with %d records left out", c.o, l.full, l.State, l.NotCompared)
+			if asked := l.Trace.Predicates; l.State != FewRecords || l.NotCompared == 0 || len(asked) != 1 || *asked[0].Holds || asked[0].Found != "0 and 0" {
+				t.Errorf("%+v: %s is %s with %d records left out: %+v", c.o, l.full, l.State, l.NotCompared, asked)
 			}
 		}
 	}
