@@ -107,7 +107,7 @@ func (e *explainFlags) check() error {
 	if e.out == output.CSV {
 		faults = append(faults, fmt.Errorf("--format: want text, json or markdown, found %q", e.format))
 	}
-	e.options.ThresholdPercent, e.options.MinRecords = leastChange, leastRecords
+	e.options.Limits = verdict.EvidenceRule{}.Default()
 	faults = append(faults, e.times.check(e.flags, &e.options))
 	if e.collector != "" {
 		if e.filter.Service == "" {

@@ -42,13 +42,13 @@ type account struct {
 // methodVerdict is the line of a method in a comparison, and how it was decided.
 type methodVerdict struct {
 	verdict.Line
-	BaseVersion string       `json:"base_version"`
-	HeadVersion string       `json:"head_version"`
-	ChosenBy    verdict.Rule `json:"chosen_by"`
-	Metric      query.Metric `json:"metric"`
-	Compared    string       `json:"compared"`
-	AlertIDs    []string     `json:"alert_ids"`
-	Alerts      []named      `json:"alerts"`
+	BaseVersion string           `json:"base_version"`
+	HeadVersion string           `json:"head_version"`
+	ChosenBy    verdict.BaseRule `json:"chosen_by"`
+	Metric      query.Metric     `json:"metric"`
+	Compared    string           `json:"compared"`
+	AlertIDs    []string         `json:"alert_ids"`
+	Alerts      []named          `json:"alerts"`
 	judge.Trace
 	Warnings []string `json:"comparison_warnings"`
 }
@@ -177,7 +177,7 @@ func (e *explainFlags) choose(all []query.Sampling) ([]account, error) {
 func (e *explainFlags) judge(ctx context.Context, a *account) error {
 	of := *e.common
 	of.filter = query.Filter{Namespace: a.Namespace, Service: a.Name, Environment: a.Environment}
-	r := &regressFlags{common: &of, options: e.options, method: byEvidence, delivery: e.delivery}
+	r := &regressFlags{common: &of, options: e.options, rule: verdict.EvidenceRule{}, delivery: e.delivery}
 	found, err := r.evaluate(ctx)
 	if err != nil {
 		return err

@@ -21,26 +21,12 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// The rules to choose from.
-const (
-	byEvidence  = "evidence"
-	byThreshold = "threshold"
-)
-
-// What a change must be to be raised, unless flags say otherwise: by evidence and
-// by the threshold.
-const (
-	leastChange       = 2 // percent
-	leastRecords      = 30
-	defaultThreshold  = 10 // percent
-	defaultMinRecords = 100
-)
-
 // regressFlags are the flags of regress in addition to the common ones.
 type regressFlags struct {
 	*common
 	options  verdict.Options
-	method   string
+	method   string // names the rule
+	rule     verdict.Rule
 	limits   string // file of thresholds
 	times    evidenceFlags
 	top      topFlags
@@ -135,14 +121,14 @@ func (r *regressFlags) declareRule(cmd *cobra.Command) {
 	f.StringVar(&r.options.Base, "base", "", "`version` to compare with (default: the one before head)")
 	f.StringVar(&r.options.Head, "head", "", "`version` to judge (default: the newest)")
 	f.StringVar(&r.options.Metric, "metric", "", "cpu or wall (default: cpu where both versions have it of the method, else wall)")
-	f.StringVar(&r.method, "method", byEvidence, "evidence (e-values, see docs/statistics.md) or threshold (percent and an interval)")
+	f.StringVar(&r.method, "method", verdict.EvidenceRule{}.Name(), "evidence (e-values, see docs/statistics.md) or threshold (percent and an interval)")
 	f.Float64Var(&r.options.ThresholdPercent, "threshold", 0, "`percent` that a change must be above (default: 2 by evidence, 10 by threshold)")
 	f.Int64Var(&r.options.MinRecords, "min-records", 0, "measured `calls` that both versions must have (default: 30 by evidence, 100 by threshold)")
 	f.StringVar(&r.limits, "thresholds", "", "`file` of thresholds of some services and methods (by threshold)")
 	r.times.declare(f)
 	r.completeVersions(cmd, "base", "head")
 	completeFlag(cmd, "metric", cobra.FixedCompletions([]string{"cpu", "wall"}, cobra.ShellCompDirectiveNoFileComp))
-	completeFlag(cmd, "method", cobra.FixedCompletions([]string{byEvidence, byThreshold}, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "method", cobra.FixedCompletions([]string{verdict.EvidenceRule{}.Name(), verdict.ThresholdRule{}.Name()}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (r *regressFlags) checkRule() error {
@@ -152,31 +138,28 @@ func (r *regressFlags) checkRule() error {
 		errs = append(errs, fmt.Errorf("--metric: want cpu or wall, found %q", o.Metric))
 	}
 	errs = append(errs, r.checkMethod())
-	change, records := 0.0, int64(1)
-	if r.method == byEvidence { // less is not what its false alarms were counted with
-		change, records = leastChange, leastRecords
+	least := r.rule.Least()
+	if !(o.ThresholdPercent >= least.ThresholdPercent) || o.ThresholdPercent > 1e6 {
+		errs = append(errs, fmt.Errorf("--threshold: want a percentage of %g or more by %s, found %v", least.ThresholdPercent, r.method, o.ThresholdPercent))
 	}
-	if !(o.ThresholdPercent >= change) || o.ThresholdPercent > 1e6 {
-		errs = append(errs, fmt.Errorf("--threshold: want a percentage of %g or more by %s, found %v", change, r.method, o.ThresholdPercent))
-	}
-	if o.MinRecords < records {
-		errs = append(errs, fmt.Errorf("--min-records: want %d or more by %s, found %d", records, r.method, o.MinRecords))
+	if o.MinRecords < least.MinRecords {
+		errs = append(errs, fmt.Errorf("--min-records: want %d or more by %s, found %d", least.MinRecords, r.method, o.MinRecords))
 	}
 	return errors.Join(errs...)
 }
 
-// checkMethod also sets what depends on the method.
+// checkMethod chooses the rule, and sets and checks what depends on it.
 func (r *regressFlags) checkMethod() error {
-	threshold, records := float64(leastChange), int64(leastRecords)
+	r.rule = verdict.ThresholdRule{} // unless it is the other
 	var errs []error
 	switch r.method {
-	case byEvidence:
+	case verdict.EvidenceRule{}.Name():
+		r.rule = verdict.EvidenceRule{}
 		errs = append(errs, r.times.check(r.flags, &r.options))
 		if r.limits != "" {
 			errs = append(errs, errors.New("--thresholds: has no effect without --method threshold: leave it out"))
 		}
-	case byThreshold:
-		threshold, records = defaultThreshold, defaultMinRecords
+	case verdict.ThresholdRule{}.Name():
 		if given(r.flags, "slot") {
 			errs = append(errs, errors.New("--slot: has no effect with --method threshold: leave one of them out"))
 		}
@@ -187,10 +170,10 @@ func (r *regressFlags) checkMethod() error {
 		errs = append(errs, fmt.Errorf("--method: want evidence or threshold, found %q", r.method))
 	}
 	if !given(r.flags, "threshold") {
-		r.options.ThresholdPercent = threshold
+		r.options.ThresholdPercent = r.rule.Default().ThresholdPercent
 	}
 	if !given(r.flags, "min-records") {
-		r.options.MinRecords = records
+		r.options.MinRecords = r.rule.Default().MinRecords
 	}
 	return errors.Join(errs...)
 }
@@ -229,7 +212,7 @@ func (r *regressFlags) evaluate(ctx context.Context) (*findings, error) {
 	}
 	defer w.Close()
 	f := &findings{
-		From: r.window.From, To: r.window.To, Method: r.method, Threshold: r.options.ThresholdPercent, MinRecords: r.options.MinRecords,
+		From: r.window.From, To: r.window.To, Method: r.rule.Name(), Threshold: r.options.ThresholdPercent, MinRecords: r.options.MinRecords,
 		Alerts: []alert.Alert{}, Comparisons: []*verdict.Comparison{}, NotCompared: []verdict.Skip{}, CouldNotTell: true,
 	}
 	if f.To.IsZero() {
@@ -258,25 +241,16 @@ func (r *regressFlags) evaluate(ctx context.Context) (*findings, error) {
 	if err != nil {
 		return nil, err
 	}
-	compare := verdict.Evidence
-	if r.method == byThreshold {
-		compare = verdict.Compare
-		if err := r.readThresholds(); err != nil {
-			return nil, err
-		}
+	if err := r.readThresholds(); err != nil {
+		return nil, err
 	}
-	if r.method == byEvidence {
-		var few []verdict.Skip
-		pairs, few = verdict.LeaveOutFew(pairs, r.options.MinRecords)
-		skips = append(skips, few...)
-	}
-	f.NotCompared = append(f.NotCompared, skips...)
 	o := r.options
 	o.AsOf = now()
-	comparisons, err := compare(ctx, w, r.filter, pairs, o)
+	comparisons, few, err := r.rule.Compare(ctx, w, r.filter, pairs, o)
 	if err != nil {
 		return nil, err
 	}
+	f.NotCompared = append(append(f.NotCompared, skips...), few...)
 	for _, c := range comparisons {
 		f.Comparisons = append(f.Comparisons, c)
 		f.Alerts = append(f.Alerts, c.Alerts...)

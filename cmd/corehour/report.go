@@ -38,7 +38,8 @@ call is stored. HTML is one file that needs no other file and no network. See do
 	}
 	c := newCommon(cmd, "24h")
 	c.alsoHTML()
-	r := &reportFlags{common: c, options: report.Options{Verdict: verdict.Options{ThresholdPercent: leastChange, MinRecords: leastRecords}}}
+	rule := verdict.EvidenceRule{}
+	r := &reportFlags{common: c, options: report.Options{Rule: rule, Verdict: verdict.Options{Limits: rule.Default()}}}
 	o := &r.options
 	c.flags.StringVar(&r.file, "output", "", "`file` to write, replaced in one step (default: standard output)")
 	groupFlags(c.flags, outputFlags, "output")

@@ -71,7 +71,7 @@ func TestWhichVersionIsTheBase(t *testing.T) {
 				}
 				return text.stdout
 			}
-			for _, method := range []string{byEvidence, byThreshold} {
+			for _, method := range []string{"evidence", "threshold"} {
 				var regress struct{ Comparisons []pair }
 				if text := ask(&regress, "regress", "--method", method); len(regress.Comparisons) != 1 || regress.Comparisons[0] != want || strings.Contains(text, "only version") {
 					t.Errorf("regress by %s: %+v, want %+v: %s", method, regress, want, text)

@@ -39,6 +39,7 @@ type Options struct {
 	// Top bounds the lines of each part of the page, and the trees; 0 = all.
 	Top     int
 	Methods int // looked at closely: those that were raised, then those that cost most
+	Rule    verdict.Rule
 	Verdict verdict.Options
 	// Notices, if not nil, is given what a warehouse that is not here will cost and what
 	// is waited for, a line each.
@@ -180,7 +181,11 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 	if err != nil {
 		return err
 	}
-	pairs, few := verdict.LeaveOutFew(pairs, o.Verdict.MinRecords)
+	o.Verdict.AsOf = o.Now
+	comparisons, few, err := o.Rule.Compare(ctx, w, o.Filter, pairs, o.Verdict)
+	if err != nil {
+		return err
+	}
 	skips = append(skips, few...)
 	byRecords := func(a, b verdict.Skip) int { return cmp.Compare(b.Records, a.Records) }
 	skips, left := output.Most(skips, o.Top, byRecords)
@@ -188,11 +193,6 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 		r.Untold = append(r.Untold, fmt.Sprintf("%s: %s", s.Service, s.Reason))
 	}
 	r.UntoldLeft = len(left)
-	o.Verdict.AsOf = o.Now
-	comparisons, err := verdict.Evidence(ctx, w, o.Filter, pairs, o.Verdict)
-	if err != nil {
-		return err
-	}
 	r.Alerts, r.Compared = []alert.Alert{}, []Compared{}
 	shown, more := output.Most(comparisons, o.Top, verdict.AlertsFirst)
 	r.ComparedLeft = len(more)

@@ -80,9 +80,9 @@ type Wall struct {
 // Compared is two versions of a service, and by which rule they are base and head.
 type Compared struct {
 	query.Service
-	BaseVersion string       `json:"base_version"`
-	HeadVersion string       `json:"head_version"`
-	ChosenBy    verdict.Rule `json:"chosen_by"`
+	BaseVersion string           `json:"base_version"`
+	HeadVersion string           `json:"head_version"`
+	ChosenBy    verdict.BaseRule `json:"chosen_by"`
 }
 
 // Move is a method that two versions differ in.

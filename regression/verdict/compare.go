@@ -19,16 +19,15 @@ const Level = 0.95
 
 // Options of the rule.
 type Options struct {
-	Base, Head       string  // versions; empty = newest and the one before
-	Metric           string  // cpu, wall, or empty: cpu where both versions have it of the method
-	ThresholdPercent float64 // a change must be above it
-	MinRecords       int64   // on both sides
-	// Thresholds are both of some methods; of Compare only.
+	Limits
+	Base, Head string // versions; empty = newest and the one before
+	Metric     string // cpu, wall, or empty: cpu where both versions have it of the method
+	// Thresholds are the limits of some methods; of ThresholdRule only.
 	Thresholds *rules.Thresholds
 
 	WarmUp time.Duration // left out of every process
 
-	// Of Evidence only.
+	// Of EvidenceRule only.
 	AsOf   time.Time     // now, to tell what is over; zero = nothing is
 	Bucket time.Duration // 0 = by the length of the run
 
@@ -132,11 +131,11 @@ func (p *Part) String() string {
 // Comparison is the result for one service.
 type Comparison struct {
 	query.Service
-	BaseVersion  string `json:"base_version"`
-	HeadVersion  string `json:"head_version"`
-	BaseRevision string `json:"base_revision"`
-	HeadRevision string `json:"head_revision"`
-	ChosenBy     Rule   `json:"chosen_by"` // why these are base and head
+	BaseVersion  string   `json:"base_version"`
+	HeadVersion  string   `json:"head_version"`
+	BaseRevision string   `json:"base_revision"`
+	HeadRevision string   `json:"head_revision"`
+	ChosenBy     BaseRule `json:"chosen_by"` // why these are base and head
 	// GenericPrice is set where processes of the head version are priced by a public list price.
 	GenericPrice bool         `json:"generic_price"`
 	BaseFrom     time.Time    `json:"base_from"`
@@ -203,12 +202,12 @@ func (c *Comparison) Told() bool {
 	return c.Judged() && !slices.ContainsFunc(c.Methods, undecided) && (c.WholeService == nil || !undecided(*c.WholeService))
 }
 
-// Compare compares the two deployments of each pair by the threshold rule, each method by
-// CPU time where both versions have it of the method, else by wall time.
-func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options) ([]*Comparison, error) {
+// Compare compares each method by CPU time where both versions have it of the method, else by
+// wall time.
+func (ThresholdRule) Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options) ([]*Comparison, []Skip, error) {
 	first, err := measure(ctx, w, filter, pairs, o, func(i int) query.Metric { return metricOf(pairs[i], o) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	second, err := measure(ctx, w, filter, pairs, o, func(i int) query.Metric {
 		if o.Metric == "" && first[i].metric == query.CPU && len(first[i].lackCPU()) > 0 {
@@ -217,7 +216,7 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 		return ""
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out := make([]*Comparison, len(pairs))
 	for i, p := range pairs {
@@ -236,13 +235,13 @@ func Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs
 		notGone(c.Methods)
 		c.Warnings = append(c.Warnings, allWarmUp(c, p, o)...)
 		if c.Alerts, err = alerts(c, p, o, dayOfHead(ctx, w, p, o)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		c.markPrices()
 		c.markAssumed()
 		out[i] = c
 	}
-	return out, nil
+	return out, nil, nil
 }
 
 // measured is what one pair measured in one metric.

@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-var defaults = Options{ThresholdPercent: 10, MinRecords: 100}
+var defaults = Options{Limits: ThresholdRule{}.Default()}
 
 // compare stores what the shops send and compares the newest versions.
 func compare(t *testing.T, o Options, shops ...fixture.Shop) *Comparison {
@@ -43,7 +43,7 @@ func compareItems(t *testing.T, o Options, items []methodspan.Item) *Comparison 
 	if err != nil || len(pairs) != 1 {
 		t.Fatal(pairs, skips, err)
 	}
-	c, err := Compare(ctx, w, query.Filter{}, pairs, o)
+	c, _, err := ThresholdRule{}.Compare(ctx, w, query.Filter{}, pairs, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,7 @@ import (
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Evidence compares the two deployments of each pair by e-values, as
-// docs/statistics.md has it. A method is raised by two evaluations in a row: of all
+// Compare compares what has enough measured calls, and some of the others. A method is raised by two evaluations in a row: of all
 // complete buckets but the last, and of all of them, or by one with more evidence where
 // no more buckets will come. So the verdict follows from what is stored, whoever evaluates
 // it and how often.
@@ -24,10 +23,11 @@ import (
 // What hosts and processes differ by is learned from the processes of each comparison;
 // where these are few, from the earlier deployments of the service, else from those of
 // all services.
-func Evidence(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options) ([]*Comparison, error) {
+func (EvidenceRule) Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options) ([]*Comparison, []Skip, error) {
+	pairs, skips := leaveOutFew(pairs, o.MinRecords)
 	costs, err := probecost.Read(ctx, w, w.Window, filter)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out := make([]*Comparison, len(pairs))
 	var all []judge.Differences
@@ -35,24 +35,24 @@ func Evidence(ctx context.Context, w *query.Warehouse, filter query.Filter, pair
 	for i, p := range pairs {
 		subjects, err := assembleAll(ctx, w, p, o, costs)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		day := dayOfHead(ctx, w, p, o)
 		priced(subjects, day)
 		var seen judge.Differences
 		if out[i], seen, err = judgeAllOf(subjects, p, o); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Service, err)
+			return nil, nil, fmt.Errorf("%s: %w", p.Service, err)
 		}
 		if subjects[0].unsettled(out[i].warmUp) {
 			byAge, err := assembleByAge(ctx, w, p, o, costs)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if byAge != nil {
 				subjects = byAge
 				priced(subjects, day)
 				if out[i], seen, err = judgeAllOf(subjects, p, o); err != nil {
-					return nil, fmt.Errorf("%s: %w", p.Service, err)
+					return nil, nil, fmt.Errorf("%s: %w", p.Service, err)
 				}
 			}
 		}
@@ -68,7 +68,7 @@ func Evidence(ctx context.Context, w *query.Warehouse, filter query.Filter, pair
 		p := pairs[i]
 		seen, err := h.of(ctx, p)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		spreads, from := judge.LearnSpreads(seen), learnedFrom(len(seen), 0)
 		if spreads.Hosts.DF < enoughHosts {
@@ -78,11 +78,11 @@ func Evidence(ctx context.Context, w *query.Warehouse, filter query.Filter, pair
 			s.deployment.Spreads = spreads
 		}
 		if out[i], _, err = judgeAllOf(subjects, p, o); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Service, err)
+			return nil, nil, fmt.Errorf("%s: %w", p.Service, err)
 		}
 		out[i].Spreads.From = from
 	}
-	return out, nil
+	return out, skips, nil
 }
 
 const (

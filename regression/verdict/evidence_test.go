@@ -27,7 +27,7 @@ func byEvidence(t *testing.T, o Options, items []methodspan.Item) *Comparison {
 	if err != nil || len(pairs) != 1 {
 		t.Fatal(pairs, skips, err)
 	}
-	c, err := Evidence(t.Context(), w, query.Filter{}, pairs, o)
+	c, _, err := EvidenceRule{}.Compare(t.Context(), w, query.Filter{}, pairs, o)
 	if err != nil {
 		t.Fatal(err)
 	}

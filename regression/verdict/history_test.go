@@ -53,7 +53,7 @@ func TestEarlierDeploymentsSayWhatHostsDifferBy(t *testing.T) {
 		if err != nil || len(pairs) != 1 || len(pairs[0].Earlier) > 0 {
 			t.Fatal(pairs, skips, err)
 		}
-		c, err := Evidence(t.Context(), w, query.Filter{}, pairs, Options{WarmUp: -1, Bucket: time.Minute})
+		c, _, err := EvidenceRule{}.Compare(t.Context(), w, query.Filter{}, pairs, Options{WarmUp: -1, Bucket: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,24 +19,24 @@ import (
 type Pair struct {
 	query.Service
 	Base, Head Deployment
-	ChosenBy   Rule
+	ChosenBy   BaseRule
 	// Earlier are pairs of deployments before base: what hosts differ by is learned from
 	// them where there are few processes.
 	Earlier []Pair
 }
 
-// Rule says why one version is the base and the other the head.
-type Rule string
+// BaseRule says why one version is the base and the other the head.
+type BaseRule string
 
 const (
-	AskedFor       Rule = "asked for"
-	ByProcessStart Rule = "process start"
-	ByFirstRow     Rule = "first row"
-	ByVersionOrder Rule = "version order" // nothing says which began first
+	AskedFor       BaseRule = "asked for"
+	ByProcessStart BaseRule = "process start"
+	ByFirstRow     BaseRule = "first row"
+	ByVersionOrder BaseRule = "version order" // nothing says which began first
 )
 
 // String says it in words.
-func (r Rule) String() string {
+func (r BaseRule) String() string {
 	switch r {
 	case AskedFor:
 		return string(r)
@@ -47,7 +47,7 @@ func (r Rule) String() string {
 }
 
 // ruleOf is the rule by which one deployment comes before the other.
-func ruleOf(base, head *Deployment) Rule {
+func ruleOf(base, head *Deployment) BaseRule {
 	switch {
 	case base.order.Equal(head.order):
 		return ByVersionOrder
@@ -96,9 +96,9 @@ func Pairs(runs []query.Run, base, head string) ([]Pair, []Skip, error) {
 // their methods lack. Each takes queries of its own, and anybody may invent services.
 const fewLookedAt = 10
 
-// LeaveOutFew leaves out pairs of which no method can have as many measured calls of both versions,
+// leaveOutFew leaves out pairs of which no method can have as many measured calls of both versions,
 // but for those with most.
-func LeaveOutFew(pairs []Pair, records int64) (out []Pair, skips []Skip) {
+func leaveOutFew(pairs []Pair, records int64) (out []Pair, skips []Skip) {
 	least := func(p Pair) int64 { return min(p.Base.Measured, p.Head.Measured) }
 	var few []Pair
 	for _, p := range pairs {
