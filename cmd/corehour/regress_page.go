@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/verdict"
 )
 
 // regressPage is the answer as a comment on a pull request: one table for each
@@ -29,7 +29,7 @@ func regressPage(f *findings, top int) *output.Document {
 			switch l := &c.Methods[i]; {
 			case l.State.Judged():
 				judged++
-			case l.State == verdict.FewRecords || l.State == verdict.FewBuckets:
+			case l.State == judge.FewRecords || l.State == judge.FewBuckets:
 				few++
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/alert/delivery"
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
@@ -29,7 +30,7 @@ func regressDocument(f *findings, top int) *output.Document {
 		notes = append(notes, whole(cmp)...)
 		for i := range cmp.Methods {
 			l := &cmp.Methods[i]
-			raised := l.State.Judged() && l.State != verdict.NotProven
+			raised := l.State.Judged() && l.State != judge.NotProven
 			if !raised && len(cmp.Methods) > manyLines && top > 0 {
 				continue
 			}
@@ -91,11 +92,11 @@ func (f *findings) nothingRaised() string {
 	methods, services := 0, 0
 	for _, c := range f.Comparisons {
 		for i := range c.Methods {
-			if c.Methods[i].State == verdict.Undecided {
+			if c.Methods[i].State == judge.Undecided {
 				methods++
 			}
 		}
-		if c.WholeService != nil && c.WholeService.State == verdict.Undecided {
+		if c.WholeService != nil && c.WholeService.State == judge.Undecided {
 			services++
 		}
 	}
@@ -151,7 +152,7 @@ func whole(c *verdict.Comparison) (lines []string) {
 }
 
 func summary(c *verdict.Comparison) string {
-	n := map[verdict.LineState]int{}
+	n := map[judge.VerdictState]int{}
 	judged := 0
 	for _, l := range c.Methods {
 		n[l.State]++
@@ -161,13 +162,13 @@ func summary(c *verdict.Comparison) string {
 	}
 	return fmt.Sprintf("%s: version %s against %s (%s) by %s time, clusters: %s: %d methods compared, %d raised, %d more expensive by their callees, "+
 		"%d with too few records, %d in too few time buckets, %d new, %d gone",
-		c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy, c.Metric, c.Clusters, judged, n[verdict.Regressed], n[verdict.Explained],
-		n[verdict.FewRecords], n[verdict.FewBuckets], n[verdict.New], n[verdict.Gone])
+		c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy, c.Metric, c.Clusters, judged, n[judge.Regressed], n[judge.Explained],
+		n[judge.FewRecords], n[judge.FewBuckets], n[judge.New], n[judge.Gone])
 }
 
-var stateNames = map[verdict.LineState]string{
-	verdict.Regressed: "REGRESSED", verdict.Explained: "by its callees", verdict.NotProven: "~",
-	verdict.Undecided: "not enough data", verdict.WithService: "as the service", verdict.Pending: "to be confirmed", verdict.Moved: "moved", verdict.FewRecords: "too few records", verdict.FewBuckets: "too few time buckets", verdict.New: "new", verdict.Gone: "gone",
+var stateNames = map[judge.VerdictState]string{
+	judge.Regressed: "REGRESSED", judge.Explained: "by its callees", judge.NotProven: "~",
+	judge.Undecided: "not enough data", judge.WithService: "as the service", judge.Pending: "to be confirmed", judge.Moved: "moved", judge.FewRecords: "too few records", judge.FewBuckets: "too few time buckets", judge.New: "new", judge.Gone: "gone",
 }
 
 func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell {
@@ -178,7 +179,7 @@ func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell 
 		base, head = nanos(&l.BaseNSPerCall), nanos(&l.HeadNSPerCall)
 	}
 	state := stateNames[l.State]
-	if l.Metric == query.CPU && l.State == verdict.FewRecords && l.BaseRecords+l.HeadRecords == 0 {
+	if l.Metric == query.CPU && l.State == judge.FewRecords && l.BaseRecords+l.HeadRecords == 0 {
 		if state = "no CPU measured"; l.NotCompared > 0 {
 			state = "none compared"
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/corehour/corehour/internal/scenes/rows"
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
 )
@@ -262,7 +263,7 @@ func TestChainNamesItsLeaf(t *testing.T) {
 					if l.Basis != "own" || l.ChangePercent == nil || l.Inclusive == nil || l.Measured == nil {
 						t.Fatalf("seed %d: %+v", seed, l)
 					}
-					if full != leaf && l.State != verdict.Explained {
+					if full != leaf && l.State != judge.Explained {
 						t.Errorf("seed %d: %s is %s", seed, full, l.State)
 					}
 					if wrongSide(*l.Interval, x.own) || l.Inclusive.Interval[0] <= 0 || x.own == 0 && !covers(*l.Interval, 0) && math.Abs(*l.ChangePercent) > 3 {
@@ -336,7 +337,7 @@ func TestStockInstrumentation(t *testing.T) {
 			if math.Abs(l.Measured.Percent-x.measuredOwn) > 6 && x.own == 0 || !covers(*l.Interval, x.own) {
 				t.Errorf("seed %d: %s: %+v %v, truth %+v", seed, full, *l.Measured, *l.Interval, x)
 			}
-			if changed := x.own > 0; changed != (l.State == verdict.Regressed || l.State == verdict.Undecided) || changed && l.Interval[1] < 50 || l.State == verdict.Moved {
+			if changed := x.own > 0; changed != (l.State == judge.Regressed || l.State == judge.Undecided) || changed && l.Interval[1] < 50 || l.State == judge.Moved {
 				t.Errorf("seed %d: %s is %s, %v", seed, full, l.State, *l.Interval)
 			}
 		}
@@ -365,7 +366,7 @@ func TestFewProcesses(t *testing.T) {
 			if l.Interval == nil || !covers(*l.Interval, x.own) && full == changed || x.own == 0 && !covers(*l.Interval, 0) && math.Abs(*l.ChangePercent) > 3 {
 				t.Errorf("seed %d: %s: truth %+.1f%%, said %+v", seed, full, x.own, l)
 			}
-			if l.State == verdict.Moved || (full == changed) != (l.State == verdict.Regressed || l.State == verdict.Undecided) {
+			if l.State == judge.Moved || (full == changed) != (l.State == judge.Regressed || l.State == judge.Undecided) {
 				t.Errorf("seed %d: %s is %s", seed, full, l.State)
 			}
 		}
@@ -431,7 +432,7 @@ func TestEverythingTenTimes(t *testing.T) {
 				t.Errorf("spreads: %+v", s)
 			}
 			for full, l := range a.lines {
-				if l.Measured == nil || !about(l.Measured.Percent) || l.Common != nil || l.State == verdict.Moved || l.State == verdict.NotProven {
+				if l.Measured == nil || !about(l.Measured.Percent) || l.Common != nil || l.State == judge.Moved || l.State == judge.NotProven {
 					t.Errorf("%s: %+v", full, l)
 				}
 				if !about(inPercent(l.HeadNSPerCall/l.BaseNSPerCall)) || l.HeadNSPerCall < 7e6 || l.HeadNSPerCall > 13e6 {
@@ -602,7 +603,7 @@ func TestSampleOfScenes(t *testing.T) {
 					if l.Basis == "inclusive" {
 						change = x.inclusive
 					}
-					if l.Interval != nil && wrongSide(*l.Interval, change) || l.State == verdict.Moved && x.own == 0 {
+					if l.Interval != nil && wrongSide(*l.Interval, change) || l.State == judge.Moved && x.own == 0 {
 						t.Errorf("%s: truth %+.1f%%, said %s %v", full, change, l.State, *l.Interval)
 					}
 				}

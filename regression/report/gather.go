@@ -12,6 +12,7 @@ import (
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
@@ -219,7 +220,7 @@ func (r *Report) compare(ctx context.Context, w *query.Warehouse, o Options, run
 				MethodName:  query.MethodName{Service: c.Service, Class: l.Class, Method: l.Method},
 				BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Metric: string(l.Metric), State: string(l.State),
 				ChangePercent: *l.ChangePercent, Interval: *l.Interval, BaseRecords: l.BaseRecords, HeadRecords: l.HeadRecords,
-				Measured: l.Measured, Common: l.Common, CommonReason: l.CommonReason, Proven: l.State == verdict.Regressed,
+				Measured: l.Measured, Common: l.Common, CommonReason: l.CommonReason, Proven: l.State == judge.Regressed,
 			})
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/verdict"
 )
 
 // What is said in place of an empty table.
@@ -89,14 +89,14 @@ func (m Move) change() string {
 	switch {
 	case m.Proven:
 		return fmt.Sprintf("%+.1f%%", m.ChangePercent)
-	case m.State == string(verdict.Explained):
+	case m.State == string(judge.Explained):
 		if m.Measured == nil { // by threshold it is the inclusive change
 			return fmt.Sprintf("%+.1f%% by its callees", m.ChangePercent)
 		}
 		return fmt.Sprintf("~ %+.1f%%, inclusive by its callees", m.ChangePercent)
-	case m.State == string(verdict.WithService):
+	case m.State == string(judge.WithService):
 		return fmt.Sprintf("%+.1f%% as the service", m.ChangePercent)
-	case m.State == string(verdict.Undecided):
+	case m.State == string(judge.Undecided):
 		return fmt.Sprintf("%+.1f%%, not enough data", m.ChangePercent)
 	}
 	return fmt.Sprintf("~ %+.1f%%", m.ChangePercent)

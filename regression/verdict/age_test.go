@@ -9,6 +9,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/regression/judge"
 )
 
 // leaking are processes whose calls cost 1% more each minute of their first hour.
@@ -42,7 +43,7 @@ func leaking(version string, start time.Time, minutes, processes int, factor flo
 func TestLeaksAreComparedByAge(t *testing.T) {
 	const minutes = 90
 	for name, gap := range map[string]time.Duration{"at the same time": 45 * time.Minute, "one after the other": 2 * time.Hour} {
-		for factor, want := range map[float64]LineState{1: NotProven, 1.6: Regressed} {
+		for factor, want := range map[float64]judge.VerdictState{1: judge.NotProven, 1.6: judge.Regressed} {
 			rng := rand.New(rand.NewPCG(1, uint64(10*factor)))
 			items := append(leaking("1", fixture.Start, minutes, 3, 1, rng), leaking("2", fixture.Start.Add(gap), minutes, 3, factor, rng)...)
 			got := byEvidence(t, Options{WarmUp: -1}, items)
@@ -50,7 +51,7 @@ func TestLeaksAreComparedByAge(t *testing.T) {
 				t.Errorf("%s: %s: %q", name, got.Clusters, got.Warnings)
 			}
 			for _, l := range got.Methods {
-				expect := NotProven
+				expect := judge.NotProven
 				if l.full == fixture.Rate {
 					expect = want
 				}
@@ -58,7 +59,7 @@ func TestLeaksAreComparedByAge(t *testing.T) {
 					t.Errorf("%s, x%v: %s is %s: %s", name, factor, l.full, l.State, l.Reason)
 				}
 			}
-			if len(got.Alerts) > 0 != (want == Regressed) {
+			if len(got.Alerts) > 0 != (want == judge.Regressed) {
 				t.Errorf("%s, x%v: alerts %q", name, factor, alerted(got))
 			}
 		}

@@ -43,35 +43,12 @@ func (o Options) Unit() time.Duration {
 	return time.Minute
 }
 
-// LineState says what was found out about a method.
-type LineState string
-
-const (
-	Regressed LineState = "regressed"
-	Explained LineState = "explained" // more expensive because of its callees
-	// WithService is more expensive as the whole service is, which is reported.
-	WithService LineState = "with_whole_service"
-	NotProven   LineState = "not_proven" // nothing above the threshold that could not be chance
-	FewRecords  LineState = "few_records"
-	FewBuckets  LineState = "few_slots" // too few clusters for an interval
-	Pending     LineState = "pending"   // more expensive, to be confirmed by the next evaluation
-	Moved       LineState = "moved"     // more expensive, and another method got cheaper by as much
-	Undecided   LineState = "undecided" // measured to be much more expensive, and could not be judged
-	New         LineState = "new"       // not in the base version
-	Gone        LineState = "gone"      // not in the head version
-)
-
-// Judged reports whether the method was really compared.
-func (s LineState) Judged() bool {
-	return slices.Contains([]LineState{Regressed, Pending, Explained, WithService, Moved, NotProven, Undecided}, s)
-}
-
 // Line is one method of a comparison.
 type Line struct {
-	Class     string    `json:"class"`
-	Method    string    `json:"method"`
-	Signature string    `json:"signature,omitempty"`
-	State     LineState `json:"state"`
+	Class     string             `json:"class"`
+	Method    string             `json:"method"`
+	Signature string             `json:"signature,omitempty"`
+	State     judge.VerdictState `json:"state"`
 	// Basis is what was tested: by the threshold "self" or "inclusive" time, by evidence
 	// "own", "own part of inclusive" or "inclusive" time, adjusted for caller mix and hour.
 	Basis  string       `json:"basis,omitempty"`
@@ -198,7 +175,7 @@ func (c *Comparison) Judged() bool {
 // Told reports whether any method could be judged, and none or the whole service was
 // measured to be much more expensive and could not.
 func (c *Comparison) Told() bool {
-	undecided := func(l Line) bool { return l.State == Undecided }
+	undecided := func(l Line) bool { return l.State == judge.Undecided }
 	return c.Judged() && !slices.ContainsFunc(c.Methods, undecided) && (c.WholeService == nil || !undecided(*c.WholeService))
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -134,7 +135,7 @@ func TestCallersAreNamedInTheReason(t *testing.T) {
 		t.Fatal(raised(c))
 	}
 	for _, m := range []string{"Serve", "Total"} {
-		if l := line(t, c, m); l.State != Explained {
+		if l := line(t, c, m); l.State != judge.Explained {
 			t.Errorf("%s is %s", m, l.State)
 		}
 	}
@@ -158,7 +159,7 @@ func TestOwnTimeTooSmallToBeABase(t *testing.T) {
 		b, a := own(before(5), 2*time.Microsecond), own(after(5), 2*time.Microsecond)
 		a.OwnCPU[fixture.Rate] *= 2
 		c := compare(t, defaults, b, a)
-		if l := line(t, c, "Serve"); l.Basis != "inclusive" || l.State != Explained {
+		if l := line(t, c, "Serve"); l.Basis != "inclusive" || l.State != judge.Explained {
 			t.Errorf("%+v", l)
 		}
 		if !slices.Equal(raised(c), []string{"Rate"}) {
@@ -211,7 +212,7 @@ func TestFewRecordsAreNotJudged(t *testing.T) {
 	}
 	a.OwnCPU[fixture.Rate] *= 5
 	c := compare(t, defaults, b, a)
-	if l := line(t, c, "Rate"); l.State != FewRecords || l.ChangePercent != nil {
+	if l := line(t, c, "Rate"); l.State != judge.FewRecords || l.ChangePercent != nil {
 		t.Errorf("%+v", l)
 	}
 	if slices.Contains(raised(c), "Rate") {
@@ -254,10 +255,10 @@ func TestNewAndGoneMethods(t *testing.T) {
 	}
 	rename(a, "Write", "Print")
 	c := compareItems(t, defaults, append(b, a...))
-	if l := line(t, c, "Print"); l.State != New {
+	if l := line(t, c, "Print"); l.State != judge.New {
 		t.Errorf("%+v", l)
 	}
-	if l := line(t, c, "Write"); l.State != Gone {
+	if l := line(t, c, "Write"); l.State != judge.Gone {
 		t.Errorf("%+v", l)
 	}
 }

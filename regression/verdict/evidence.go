@@ -242,7 +242,7 @@ const maxRefused = 3
 func refused(lines []Line) (out []string) {
 	n := 0
 	for i := range lines {
-		if l := &lines[i]; l.OnlyLook && (l.State == NotProven || l.State == Undecided) {
+		if l := &lines[i]; l.OnlyLook && (l.State == judge.NotProven || l.State == judge.Undecided) {
 			if n++; n <= maxRefused {
 				out = append(out, l.full+": "+strings.Join(l.Warnings, "; "))
 			}
@@ -262,8 +262,8 @@ func notGone(lines []Line) {
 		base, head = base+lines[i].BaseRecords, head+lines[i].HeadRecords
 	}
 	for i := range lines {
-		if l := &lines[i]; l.State == Gone && head == 0 || l.State == New && base == 0 {
-			l.State = FewRecords
+		if l := &lines[i]; l.State == judge.Gone && head == 0 || l.State == judge.New && base == 0 {
+			l.State = judge.FewRecords
 			l.NotCompared += l.BaseRecords + l.HeadRecords
 			l.BaseRecords, l.HeadRecords = 0, 0
 			for j := range l.Trace.Predicates { // that of records alone
@@ -316,7 +316,7 @@ func (s *subject) missing(c *Comparison, p Pair) []string {
 
 func lineOf(v judge.Verdict, metric query.Metric) Line {
 	l := Line{
-		State: LineState(v.State), Basis: string(v.Basis), Metric: metric, Reason: v.Reason, Warnings: v.Warnings, Trace: v.Trace,
+		State: v.State, Basis: string(v.Basis), Metric: metric, Reason: v.Reason, Warnings: v.Warnings, Trace: v.Trace,
 		BaseNSPerCall: v.BaseMean, HeadNSPerCall: v.HeadMean,
 		BaseRecords: int64(v.BaseRecords), HeadRecords: int64(v.HeadRecords),
 	}
@@ -355,7 +355,7 @@ func (s *subject) line(m int, v judge.Verdict) Line {
 	l := lineOf(v, s.metric)
 	l.NotCompared = max(0, int64(s.measured[m])-l.BaseRecords-l.HeadRecords)
 	if l.BaseRecords+l.HeadRecords == 0 && !l.State.Judged() {
-		l.State = FewRecords // called, and never measured in this metric
+		l.State = judge.FewRecords // called, and never measured in this metric
 	}
 	l.Class, l.Method, l.Signature, l.full = s.names[m].Class, s.names[m].Method, s.names[m].Signature, v.Method
 	return l

@@ -8,6 +8,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -104,7 +105,7 @@ func TestWhyNothingIsCompared(t *testing.T) {
 			t.Errorf("%+v: %q", c.o, got.Warnings)
 		}
 		for _, l := range got.Methods {
-			if asked := l.Trace.Predicates; l.State != FewRecords || l.NotCompared == 0 || len(asked) != 1 || *asked[0].Holds || asked[0].Found != "0 and 0" {
+			if asked := l.Trace.Predicates; l.State != judge.FewRecords || l.NotCompared == 0 || len(asked) != 1 || *asked[0].Holds || asked[0].Found != "0 and 0" {
 				t.Errorf("%+v: %s is %s with %d records left out: %+v", c.o, l.full, l.State, l.NotCompared, asked)
 			}
 		}
@@ -133,10 +134,10 @@ func TestAVerdictDoesNotWaitForALookThatNeverComes(t *testing.T) {
 	for _, c := range []struct {
 		asOf   time.Time
 		idling bool // processes live on and are not called
-		want   LineState
+		want   judge.VerdictState
 	}{
-		{time.Time{}, false, Pending}, {end, false, Pending}, {end.Add(time.Minute), false, Pending}, {end.Add(2 * time.Minute), false, Regressed},
-		{time.Time{}, true, Pending}, {end.Add(time.Minute), true, Pending}, {end.Add(2 * time.Minute), true, Regressed},
+		{time.Time{}, false, judge.Pending}, {end, false, judge.Pending}, {end.Add(time.Minute), false, judge.Pending}, {end.Add(2 * time.Minute), false, judge.Regressed},
+		{time.Time{}, true, judge.Pending}, {end.Add(time.Minute), true, judge.Pending}, {end.Add(2 * time.Minute), true, judge.Regressed},
 	} {
 		stored := items
 		if c.idling {
@@ -144,11 +145,11 @@ func TestAVerdictDoesNotWaitForALookThatNeverComes(t *testing.T) {
 		}
 		got := byEvidence(t, Options{Bucket: time.Minute, WarmUp: time.Minute, AsOf: c.asOf}, stored)
 		for _, l := range got.Methods {
-			if l.full == fixture.Rate && (l.State != c.want || l.OnlyLook != (c.want == Regressed)) {
+			if l.full == fixture.Rate && (l.State != c.want || l.OnlyLook != (c.want == judge.Regressed)) {
 				t.Errorf("as of %s: %s, %t: %s", c.asOf, l.State, l.OnlyLook, l.Reason)
 			}
 		}
-		if told := alerted(got); len(told) > 0 != (c.want == Regressed) {
+		if told := alerted(got); len(told) > 0 != (c.want == judge.Regressed) {
 			t.Errorf("as of %s: alerts %q", c.asOf, told)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -18,7 +19,7 @@ func alerts(c *Comparison, p Pair, o Options, dayOf func() (*cost.Day, error)) (
 	var out []alert.Alert
 	for i := range c.Methods {
 		l := &c.Methods[i]
-		if l.State != Regressed {
+		if l.State != judge.Regressed {
 			continue
 		}
 		a := alert.Alert{
@@ -67,7 +68,7 @@ func callersOf(lines []Line) map[string][]*Line {
 		byName[lines[i].full] = &lines[i]
 	}
 	for i := range lines {
-		if lines[i].State != Explained {
+		if lines[i].State != judge.Explained {
 			continue
 		}
 		// Downwards from the caller; a cycle is walked once.
@@ -81,7 +82,7 @@ func callersOf(lines []Line) map[string][]*Line {
 			}
 			seen[name] = true
 			l := byName[name]
-			if l.State == Regressed {
+			if l.State == judge.Regressed {
 				out[name] = append(out[name], &lines[i])
 			}
 			for _, e := range l.explained {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/regression/judge"
 )
 
 // Jobs live for seconds. They never settle, and are compared run by run.
@@ -15,8 +16,8 @@ func TestRunsAreCompared(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		factor time.Duration
-		want   LineState
-	}{{"as before", 1, NotProven}, {"three times", 3, Regressed}} {
+		want   judge.VerdictState
+	}{{"as before", 1, judge.NotProven}, {"three times", 3, judge.Regressed}} {
 		var items []methodspan.Item
 		for run := range 80 {
 			begin := fixture.Start.Add(time.Duration(run) * 30 * time.Second)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/stats"
 )
@@ -43,13 +44,13 @@ func (j *threshold) line(l *Line) {
 		j.options.ThresholdPercent, j.options.MinRecords)
 	switch {
 	case l.base == nil:
-		l.State = New
+		l.State = judge.New
 		return
 	case l.head == nil:
-		l.State = Gone
+		l.State = judge.Gone
 		return
 	case min(l.BaseRecords, l.HeadRecords) < records:
-		l.State = FewRecords
+		l.State = judge.FewRecords
 		return
 	}
 	self0, ok0 := selfOf(l.base).Mean()
@@ -57,10 +58,10 @@ func (j *threshold) line(l *Line) {
 	whole0, ok2 := wholeOf(l.base).Mean()
 	whole1, ok3 := wholeOf(l.head).Mean()
 	if !ok0 || !ok1 || !ok2 || !ok3 || min(l.BaseClusters, l.HeadClusters) < minClusters {
-		l.State = FewBuckets
+		l.State = judge.FewBuckets
 		return
 	}
-	l.State = NotProven
+	l.State = judge.NotProven
 	wholeChange, wholeInterval, wholeKnown := stats.Change(whole0, whole1, Level)
 	if wholeKnown && wholeInterval.Low > 0 {
 		j.grown = append(j.grown, l)
@@ -69,7 +70,7 @@ func (j *threshold) line(l *Line) {
 		change, interval, _ := stats.Change(self0, self1, Level)
 		l.say("self", self0, self1, change, interval)
 		if 100*change > least && interval.Low > 0 {
-			l.State = Regressed
+			l.State = judge.Regressed
 		}
 		return
 	}
@@ -79,7 +80,7 @@ func (j *threshold) line(l *Line) {
 	l.say("inclusive", whole0, whole1, wholeChange, wholeInterval)
 	_, difference := stats.Difference(self0, self1, Level)
 	if 100*wholeChange > least && wholeInterval.Low > 0 && difference.Low > 0 {
-		l.State = Regressed // unless settle finds that callees explain it
+		l.State = judge.Regressed // unless settle finds that callees explain it
 	}
 }
 
@@ -126,7 +127,7 @@ func (j *threshold) attributeCallees(lines []Line, edges []edge) {
 		share := 0.0
 		for callee, paid := range calls[l.full] {
 			c := byName[callee]
-			if c == nil || c.State != Regressed && c.State != Explained || paid[1] <= paid[0] {
+			if c == nil || c.State != judge.Regressed && c.State != judge.Explained || paid[1] <= paid[0] {
 				continue
 			}
 			part := (paid[1] - paid[0]) / growth
@@ -139,9 +140,9 @@ func (j *threshold) attributeCallees(lines []Line, edges []edge) {
 		switch {
 		case share < explainedFrom:
 			l.explained = nil
-		case l.State == NotProven || l.State == Regressed && l.Basis == "inclusive":
+		case l.State == judge.NotProven || l.State == judge.Regressed && l.Basis == "inclusive":
 			// The state is about the whole time, and so are the figures.
-			l.State = Explained
+			l.State = judge.Explained
 			whole0, _ := wholeOf(l.base).Mean()
 			whole1, _ := wholeOf(l.head).Mean()
 			change, interval, _ := stats.Change(whole0, whole1, Level)

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/verdict"
 )
@@ -72,13 +73,13 @@ const residual = 0.1
 func resolvedByLine(a *alert.Alert, c *verdict.Comparison, l *verdict.Line, thresholdPercent float64) (string, bool) {
 	samePair := c.BaseVersion == a.BaseVersion && c.HeadVersion == a.HeadVersion
 	switch {
-	case l.State == verdict.Gone:
+	case l.State == judge.Gone:
 		return fmt.Sprintf("version %s does not call it", c.HeadVersion), true
 	case !l.State.Judged() || l.Basis == "":
 		return "", false
-	case samePair && l.State == verdict.Explained:
+	case samePair && l.State == judge.Explained:
 		return "more expensive only because of its callees", true
-	case samePair && l.State == verdict.NotProven:
+	case samePair && l.State == judge.NotProven:
 		return fmt.Sprintf("the same comparison shows %+.1f%% now, which is not significant", *l.ChangePercent), true
 	case a.Basis == "standardised": // of an earlier program
 		return "alerts are of own cost now: what still holds is reported again", true

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
 )
@@ -12,10 +13,10 @@ import (
 func TestResolution(t *testing.T) {
 	shop := query.Service{Name: "shop"}
 	change := 3.0
-	compared := func(base, head string, state verdict.LineState) *verdict.Comparison {
+	compared := func(base, head string, state judge.VerdictState) *verdict.Comparison {
 		c := &verdict.Comparison{Service: shop, BaseVersion: base, HeadVersion: head, Metric: query.CPU}
 		c.Methods = []verdict.Line{{Class: "shop", Method: "total", State: state, Basis: "own", Metric: query.CPU, HeadNSPerCall: 150, ChangePercent: &change}}
-		if state == verdict.NotProven {
+		if state == judge.NotProven {
 			c.WholeService = &verdict.Line{State: state}
 		}
 		return c
@@ -25,11 +26,11 @@ func TestResolution(t *testing.T) {
 		found *verdict.Comparison
 		gone  map[string]bool // by kind
 	}{
-		{"not proven any more", compared("1", "2", verdict.NotProven), map[string]bool{alert.Regression: true, alert.MoreCalls: true, alert.WholeService: true}},
-		{"not called any more", compared("1", "2", verdict.Gone), map[string]bool{alert.Regression: true}},
-		{"too few records", compared("1", "2", verdict.FewRecords), nil},
-		{"rolled back", compared("2", "1", verdict.FewRecords), map[string]bool{alert.Regression: true, alert.MoreCalls: true, alert.WholeService: true}},
-		{"a newer version, as dear", compared("2", "3", verdict.NotProven), nil},
+		{"not proven any more", compared("1", "2", judge.NotProven), map[string]bool{alert.Regression: true, alert.MoreCalls: true, alert.WholeService: true}},
+		{"not called any more", compared("1", "2", judge.Gone), map[string]bool{alert.Regression: true}},
+		{"too few records", compared("1", "2", judge.FewRecords), nil},
+		{"rolled back", compared("2", "1", judge.FewRecords), map[string]bool{alert.Regression: true, alert.MoreCalls: true, alert.WholeService: true}},
+		{"a newer version, as dear", compared("2", "3", judge.NotProven), nil},
 	} {
 		resolved := ByComparisons([]*verdict.Comparison{test.found}, 2)
 		for _, kind := range []string{alert.Regression, alert.MoreCalls, alert.WholeService, alert.Budget} {
@@ -40,7 +41,7 @@ func TestResolution(t *testing.T) {
 		}
 	}
 	// A method may be judged by wall time where the service is by CPU time.
-	blocking := compared("1", "2", verdict.NotProven)
+	blocking := compared("1", "2", judge.NotProven)
 	blocking.Methods[0].Metric = query.Wall
 	resolved := ByComparisons([]*verdict.Comparison{blocking}, 2)
 	for metric, want := range map[string]bool{"wall": true, "cpu": false} {
