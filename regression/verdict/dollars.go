@@ -3,6 +3,7 @@ package verdict
 import (
 	"context"
 
+	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -25,5 +26,12 @@ func dayOfHead(ctx context.Context, w *query.Warehouse, p Pair, o Options) func(
 		var err error
 		day, err = cost.DayOf(ctx, w, window, p.Service, p.Head.Version, cost.Options{Now: o.AsOf})
 		return day, err
+	}
+}
+
+// addDollars says what the change of a method costs a day, where that is known.
+func addDollars(a *alert.Alert, day *cost.Day, inclusive bool) {
+	if a.USDPerDay = day.OfChange(a.Class, a.Method, inclusive, a.Base, a.Head); a.USDPerDay != nil {
+		a.USDPerDayBasis = day.Basis
 	}
 }

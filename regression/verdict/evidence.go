@@ -3,22 +3,19 @@ package verdict
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/corehour/corehour/regression/alert"
-	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/probecost"
 	"github.com/corehour/corehour/regression/query"
 )
 
-// Compare compares what has enough measured calls, and some of the others. A method is raised by two evaluations in a row: of all
-// complete buckets but the last, and of all of them, or by one with more evidence where
-// no more buckets will come. So the verdict follows from what is stored, whoever evaluates
-// it and how often.
+// Compare compares what has enough measured calls, and some of the others. A method is raised
+// by two evaluations in a row: of all complete buckets but the last, and of all of them, or by
+// one with more evidence where no more buckets will come. So the verdict follows from what is
+// stored, not from who evaluates it and how often.
 //
 // What hosts and processes differ by is learned from the processes of each comparison;
 // where these are few, from the earlier deployments of the service, else from those of
@@ -94,45 +91,11 @@ const (
 	enoughHosts = 8
 )
 
-// few reports whether neither version has enough processes.
-func (s *subject) few() bool {
-	return max(s.processes[judge.Base], s.processes[judge.Head]) < fewProcesses
-}
-
-// subject is one comparison by one metric made ready to be judged.
-type subject struct {
-	deployment *judge.Deployment
-	plan       comparisonPlan
-	metric     query.Metric
-	names      []query.Cell              // of each method: class, method and signature
-	measured   []float64                 // calls of each method in the metric, compared or not
-	records    [][2]float64              // of these, by version
-	timed      [][2]float64              // calls of each method that were timed in any way
-	day        func() (*cost.Day, error) // of the head version
-	processes  [2]int
-	silent     [2]int // of these, measured nothing in the metric
-	ageUnknown [2]int // in addition to these, left out of a comparison by age
-	runs       bool   // processes live for a run and are compared run by run
-	uncounted  int    // methods with measured calls and no weight of any
-}
-
-func priced(subjects []*subject, day func() (*cost.Day, error)) {
-	for _, s := range subjects {
-		s.day = day
-	}
-}
-
 // judgeAllOf judges a comparison by its metrics, each method by one of them.
 func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Differences, error) {
 	first := subjects[0]
-	c := &Comparison{
-		Service:     p.Service,
-		BaseVersion: p.Base.Version, HeadVersion: p.Head.Version,
-		BaseRevision: p.Base.Revision, HeadRevision: p.Head.Revision, ChosenBy: p.ChosenBy, GenericPrice: p.Head.ListPrice,
-		BaseFrom: p.Base.First, BaseTo: p.Base.Last, HeadFrom: p.Head.First, HeadTo: p.Head.Last,
-		Metric: first.metric, AssumedShare: p.Head.assumedShare(), Warnings: []string{}, Methods: []Line{}, Alerts: []alert.Alert{},
-	}
-	c.Clusters = first.describe()
+	c := newComparison(p, first.metric, first.describe())
+	c.Methods, c.Alerts = []Line{}, []alert.Alert{}
 	results, err := evaluate(subjects, o)
 	if err != nil {
 		return nil, judge.Differences{}, err
@@ -181,17 +144,6 @@ func judgeAllOf(subjects []*subject, p Pair, o Options) (*Comparison, judge.Diff
 	return c, results[0].Differences, nil
 }
 
-// due says when what is pending is confirmed.
-func (s *subject) due(r *judge.Result) []string {
-	pending := func(v judge.Verdict) bool { return v.State == judge.Pending }
-	if !slices.ContainsFunc(r.Methods, pending) && !slices.ContainsFunc(r.Calls, pending) && !pending(r.Service) {
-		return nil
-	}
-	d := s.deployment
-	next := d.Begin.Add(d.Bucket * time.Duration(d.Buckets+1))
-	return []string{"what is to be confirmed is decided when the time bucket up to " + next.UTC().Format("15:04:05") + " is complete"}
-}
-
 // evaluate makes the evaluations in a row that a verdict takes, from what is stored.
 func evaluate(subjects []*subject, o Options) ([]*judge.Result, error) {
 	rule := o.rule()
@@ -220,211 +172,4 @@ func upTo(subjects []*subject, buckets int) []*judge.Deployment {
 		out[i] = &d
 	}
 	return out
-}
-
-// leftOut says why nothing was compared of what was measured.
-func leftOut(lines []Line) []string {
-	var compared, left int64
-	for i := range lines {
-		compared, left = compared+lines[i].BaseRecords+lines[i].HeadRecords, left+lines[i].NotCompared
-	}
-	if compared > 0 || left == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("%d measured calls have no part in this: they began while their process was warming up or in a time bucket that was still open, or rows of that time are kept by minute or hour and time buckets are shorter: see --slot and --warm-up", left)}
-}
-
-// maxRefused bounds how many methods refused names.
-const maxRefused = 3
-
-// refused names the methods that a last evaluation alone raised, with too little evidence
-// for one evaluation.
-func refused(lines []Line) (out []string) {
-	n := 0
-	for i := range lines {
-		if l := &lines[i]; l.OnlyLook && (l.State == judge.NotProven || l.State == judge.Undecided) {
-			if n++; n <= maxRefused {
-				out = append(out, l.full+": "+strings.Join(l.Warnings, "; "))
-			}
-		}
-	}
-	if n > maxRefused {
-		out = append(out, fmt.Sprintf("and %d methods more in the last evaluation alone", n-maxRefused))
-	}
-	return out
-}
-
-// notGone takes back that methods came or went where nothing at all is known of one of
-// the versions, because it has only begun or nothing of it was measured.
-func notGone(lines []Line) {
-	var base, head int64
-	for i := range lines {
-		base, head = base+lines[i].BaseRecords, head+lines[i].HeadRecords
-	}
-	for i := range lines {
-		if l := &lines[i]; l.State == judge.Gone && head == 0 || l.State == judge.New && base == 0 {
-			l.State = judge.FewRecords
-			l.NotCompared += l.BaseRecords + l.HeadRecords
-			l.BaseRecords, l.HeadRecords = 0, 0
-			for j := range l.Trace.Predicates { // that of records alone
-				l.Trace.Predicates[j].Found = "0 and 0"
-			}
-		}
-	}
-}
-
-func (s *subject) describe() string {
-	processes := "processes"
-	if s.runs {
-		processes = "runs of processes that live for few time buckets"
-	}
-	return fmt.Sprintf("%s; %d and %d %s, %d time buckets of %s", s.plan.how(),
-		s.processes[judge.Base]-s.silent[judge.Base], s.processes[judge.Head]-s.silent[judge.Head], processes, s.deployment.Buckets, s.plan.grid.TimeBucket)
-}
-
-// missing says which processes ran and have no part in the comparison.
-func (s *subject) missing(c *Comparison, p Pair) []string {
-	var out []string
-	for side, deployment := range [2]Deployment{judge.Base: p.Base, judge.Head: p.Head} {
-		version := deployment.Version
-		if s.processes[side] == 0 && deployment.Measured > 0 {
-			out = append(out, fmt.Sprintf("nothing that version %s measured is compared: the versions ran together for less than %d time buckets of %s after their warm-up, and it did not run alone when it is compared with the other: give a shorter --slot", version, minOverlap, s.plan.grid.TimeBucket))
-		} else if s.processes[side] == 0 {
-			out = append(out, fmt.Sprintf("no call of version %s was measured in this time, calls were counted at most: corehour explain METHOD shows at what rates methods are measured", version))
-		}
-		if n := s.ageUnknown[side]; n > 0 {
-			out = append(out, fmt.Sprintf("%d of %d processes of version %s not compared: they were not seen from their start", n, n+s.processes[side], version))
-		}
-		if n := s.silent[side]; n > 0 {
-			are := "are"
-			if n == 1 {
-				are = "is"
-			}
-			out = append(out, fmt.Sprintf("%d of %d processes of version %s measured no %s time and %s not compared: corehour check shows what SDKs say of it",
-				n, s.processes[side], version, c.Metric, are))
-		}
-	}
-	if s.uncounted > 0 {
-		methods := "methods were"
-		if s.uncounted == 1 {
-			methods = "method was"
-		}
-		out = append(out, fmt.Sprintf("%d %s measured and not counted, so it is not known how many calls a measured one stands for: corehour check shows what was lost", s.uncounted, methods))
-	}
-	return out
-}
-
-func lineOf(v judge.Verdict, metric query.Metric) Line {
-	l := Line{
-		State: v.State, Basis: string(v.Basis), Metric: metric, Reason: v.Reason, Warnings: v.Warnings, Trace: v.Trace,
-		BaseNSPerCall: v.BaseMean, HeadNSPerCall: v.HeadMean,
-		BaseRecords: int64(v.BaseRecords), HeadRecords: int64(v.HeadRecords),
-	}
-	if !v.State.Judged() {
-		return l
-	}
-	change, mix := 100*v.Change, 100*v.Mix
-	l.ChangePercent, l.MixPercent = &change, &mix
-	l.Interval = &[2]float64{100 * v.Interval[0], 100 * v.Interval[1]}
-	if e := v.EValue; !math.IsInf(e, 0) && !math.IsNaN(e) {
-		l.EValue = &e
-		l.NeededEValue = &v.NeededE
-	}
-	l.OnlyLook = v.LastEvaluation
-	l.Measured, l.Inclusive = partOf(v.Measured), partOf(v.Inclusive)
-	l.CommonReason = v.CommonReason
-	if v.Common != nil {
-		l.Common = partOf(*v.Common)
-	}
-	if v.Remaining != nil {
-		l.Remaining = partOf(*v.Remaining)
-	}
-	if seen := 100 * v.Seen90; !math.IsInf(seen, 0) && !math.IsNaN(seen) {
-		l.Seen90Percent = &seen
-	}
-	l.PowerAt10 = &v.PowerAt10
-	return l
-}
-
-// partOf turns shares into percent.
-func partOf(p judge.Part) *Part {
-	return &Part{Percent: 100 * p.Change, Interval: [2]float64{100 * p.Interval[0], 100 * p.Interval[1]}}
-}
-
-func (s *subject) line(m int, v judge.Verdict) Line {
-	l := lineOf(v, s.metric)
-	l.NotCompared = max(0, int64(s.measured[m])-l.BaseRecords-l.HeadRecords)
-	if l.BaseRecords+l.HeadRecords == 0 && !l.State.Judged() {
-		l.State = judge.FewRecords // called, and never measured in this metric
-	}
-	l.Class, l.Method, l.Signature, l.full = s.names[m].Class, s.names[m].Method, s.names[m].Signature, v.Method
-	return l
-}
-
-// alert puts a verdict into the words that other programs read.
-func (s *subject) alert(c *Comparison, j judge.Alert) (alert.Alert, error) {
-	a := alert.Alert{
-		Schema: alert.Schema, Kind: string(j.Kind),
-		ServiceNamespace: c.Namespace, Service: c.Name, Environment: c.Environment,
-		BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, BaseRevision: c.BaseRevision, HeadRevision: c.HeadRevision,
-		Metric: string(s.metric), Basis: string(j.Basis), Base: j.BaseMean, Head: j.HeadMean,
-		ChangePercent: 100 * j.Change, Interval: [2]float64{100 * j.Interval[0], 100 * j.Interval[1]},
-		Records: int64(j.HeadRecords), FirstSeen: c.HeadFrom, Links: []string{},
-	}
-	e := min(j.EValue, math.MaxFloat64)
-	a.EValue = &e
-	if j.Kind == judge.MoreCalls {
-		a.Caller, a.Basis = j.Caller, "calls per call of its caller"
-	}
-	if m := slices.Index(s.deployment.Methods, j.Method); m >= 0 && j.Kind != judge.WholeService {
-		a.Class, a.Method, a.Signature = s.names[m].Class, s.names[m].Method, s.names[m].Signature
-	}
-	var day *cost.Day
-	if s.metric == query.CPU && s.day != nil {
-		var err error
-		if day, err = s.day(); err != nil {
-			return a, err
-		}
-	}
-	if j.Kind == judge.Regression {
-		a.USDPerDay = day.OfChange(a.Class, a.Method, j.Basis == judge.Inclusive, j.BaseMean, j.HeadMean)
-	}
-	if a.USDPerDay != nil {
-		a.USDPerDayBasis = day.Basis
-	}
-	a.Severity = alert.SeverityOf(s.impact(j, a.USDPerDay, day))
-	a.Reason = s.sentence(c, j)
-	a.ID = alert.ID(&a)
-	return a, nil
-}
-
-// sentence says what was found, between what, and on what it rests.
-func (s *subject) sentence(c *Comparison, j judge.Alert) string {
-	what := fmt.Sprintf("%s %s time per call, adjusted for caller mix and hour", j.Basis, s.metric)
-	switch j.Kind {
-	case judge.MoreCalls:
-		what = j.Name() + ": calls of the one per call of the other"
-	case judge.WholeService:
-		what = string(s.metric) + " time of all methods"
-	}
-	parts := []string{fmt.Sprintf("%s: %s, from version %s to %s", what, j.Reason, c.BaseVersion, c.HeadVersion)}
-	if j.Kind == judge.Regression && math.Abs(j.Mix) >= 0.01 {
-		parts = append(parts, fmt.Sprintf("%+.1f%% more because of who calls it, which is not part of this", 100*j.Mix))
-	}
-	if len(j.Explains) > 0 {
-		parts = append(parts, "because of "+strings.Join(j.Explains, ", "))
-	}
-	parts = append(parts, s.describe())
-	return strings.Join(append(parts, j.Warnings...), "; ")
-}
-
-// started is from when a process counts as running, for its warm-up.
-func started(p query.Process, from time.Time, bucket time.Duration) time.Time {
-	switch {
-	case !p.Start.IsZero():
-		return p.Start
-	case p.First.Sub(from) > bucket:
-		return p.First // it came while we were looking
-	}
-	return time.Time{}
 }

@@ -49,3 +49,13 @@ func (s *subject) lacksCPU() bool {
 	}
 	return false
 }
+
+func metricOf(p Pair, o Options) query.Metric {
+	switch {
+	case o.Metric != "":
+		return query.Metric(o.Metric)
+	case p.Base.CPUMeasured > 0 && p.Head.CPUMeasured > 0:
+		return query.CPU
+	}
+	return query.Wall
+}

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/corehour/corehour/regression/judge"
@@ -23,6 +24,42 @@ const (
 type explanation struct {
 	callee string
 	share  float64
+}
+
+// Compare compares each method by CPU time where both versions have it of the method, else by
+// wall time.
+func (ThresholdRule) Compare(ctx context.Context, w *query.Warehouse, filter query.Filter, pairs []Pair, o Options) ([]*Comparison, []Skip, error) {
+	first, err := measure(ctx, w, filter, pairs, o, func(i int) query.Metric { return metricOf(pairs[i], o) })
+	if err != nil {
+		return nil, nil, err
+	}
+	second, err := measure(ctx, w, filter, pairs, o, func(i int) query.Metric {
+		if o.Metric == "" && first[i].metric == query.CPU && len(first[i].lackCPU()) > 0 {
+			return query.Wall
+		}
+		return ""
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	out := make([]*Comparison, len(pairs))
+	for i, p := range pairs {
+		c := newComparison(p, first[i].metric, "instance x "+bucketName(bucketFor(p, o)))
+		c.Methods = first[i].with(second[i])
+		c.headOwn = map[query.Metric]float64{first[i].metric: first[i].headOwn(), second[i].metric: second[i].headOwn()}
+		j := threshold{options: o, service: p.Service}
+		j.first(c.Methods)
+		j.attributeCallees(c.Methods, append(first[i].edges, second[i].edges...))
+		notGone(c.Methods)
+		c.Warnings = append(c.Warnings, allWarmUp(c, p, o)...)
+		if c.Alerts, err = alerts(c, p, o, dayOfHead(ctx, w, p, o)); err != nil {
+			return nil, nil, err
+		}
+		c.markPrices()
+		c.markAssumed()
+		out[i] = c
+	}
+	return out, nil, nil
 }
 
 // threshold decides line by line.

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,40 +21,22 @@ func alerts(c *Comparison, p Pair, o Options, dayOf func() (*cost.Day, error)) (
 		if l.State != judge.Regressed {
 			continue
 		}
-		a := alert.Alert{
-			Schema: alert.Schema, Kind: alert.Regression,
-			ServiceNamespace: c.Namespace, Service: c.Name, Environment: c.Environment,
-			Class: l.Class, Method: l.Method, Signature: l.Signature,
-			BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion,
-			BaseRevision: c.BaseRevision, HeadRevision: c.HeadRevision,
-			Metric: string(l.Metric), Basis: l.Basis, Base: l.BaseNSPerCall, Head: l.HeadNSPerCall,
-			ChangePercent: *l.ChangePercent, Interval: *l.Interval,
-			Records: l.HeadRecords, FirstSeen: c.HeadFrom, Links: []string{},
-		}
+		a := c.newAlert(alert.Regression, l.Metric, l.Basis)
+		a.Class, a.Method, a.Signature = l.Class, l.Method, l.Signature
+		a.Base, a.Head, a.ChangePercent, a.Interval, a.Records = l.BaseNSPerCall, l.HeadNSPerCall, *l.ChangePercent, *l.Interval, l.HeadRecords
 		if l.Metric == query.CPU {
 			day, err := dayOf()
 			if err != nil {
 				return nil, err
 			}
-			if a.USDPerDay = day.OfChange(l.Class, l.Method, l.Basis == "inclusive", l.BaseNSPerCall, l.HeadNSPerCall); a.USDPerDay != nil {
-				a.USDPerDayBasis = day.Basis
-			}
+			addDollars(&a, day, l.Basis == "inclusive")
 		}
 		a.Severity = alert.SeverityOf(impactOf(c, l, p, o, a.USDPerDay))
 		a.Reason = reason(c, l, callers[l.full])
 		a.ID = alert.ID(&a)
 		out = append(out, a)
 	}
-	slices.SortStableFunc(out, func(a, b alert.Alert) int {
-		var x, y float64
-		if a.USDPerDay != nil {
-			x = *a.USDPerDay
-		}
-		if b.USDPerDay != nil {
-			y = *b.USDPerDay
-		}
-		return cmp.Or(cmp.Compare(y, x), cmp.Compare(b.ChangePercent, a.ChangePercent))
-	})
+	slices.SortStableFunc(out, alert.MoreExpensive)
 	return out, nil
 }
 
