@@ -208,8 +208,8 @@ func (h *History) scales(from int) (scales, records []float64) {
 }
 
 // detect controls the false discoveries of each test over all methods, in one direction.
-// Few methods are asked for more evidence: a service of one method would be told of as
-// much chance as one of many.
+// Few methods are asked for more evidence: a service of one method would have as much reported
+// by chance as one of many.
 func detect(names []string, all []method, direction int) []Finding {
 	share := levelShare(len(all) - 1)
 	trendP, stepP, few := make([]float64, len(all)), make([]float64, len(all)), make([]bool, len(all))

@@ -15,7 +15,7 @@ const agree = 9
 // lasts is for how many days what an evaluation confirmed is so.
 const lasts = 7
 
-// WantDays is how many days with a value a method needs at least to be told of.
+// WantDays is how many days with a value a method needs at least to be reported.
 const WantDays = LeastDays + agree - 1
 
 // WantRecords is what a caller of a method needs on a day for the day to count.
