@@ -142,7 +142,7 @@ func (s *shop) call(d *judge.Deployment, r *rand.Rand, name, caller string, inst
 	}
 }
 
-// watch looks after every bucket and returns the last result.
+// watch evaluates after every bucket and returns the last result.
 func watch(t *testing.T, d *judge.Deployment, o judge.Options) *judge.Result {
 	t.Helper()
 	var memory judge.Memory
