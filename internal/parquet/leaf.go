@@ -213,32 +213,26 @@ func (t *table) addIDs(c *columns.Column, size int) {
 	t.common = append(t.common, commonColumn{add: func(r *methodspan.Row) { to.appendID(field.At(unsafe.Pointer(r))[:]) }})
 }
 
-// addLists adds the two leaves of a list that few rows have.
-func (t *table) addLists(c *columns.Column, first, second *listColumn, addRow func(*methodspan.Row) bool) {
+// addLists adds the two leaves of a list that few rows have. of returns the elements of a row,
+// addElement adds one of them.
+func addLists[E any](t *table, c *columns.Column, first, second *listColumn, of func(*methodspan.Row) []E, addElement func(E)) {
 	t.addLeaf(elementPath(c, 0), first, nil)
 	t.addLeaf(elementPath(c, 1), second, nil)
 	t.rare = append(t.rare, rareColumn{func(r *methodspan.Row) {
-		if !addRow(r) {
-			first.none()
-			second.none()
+		elements := of(r)
+		first.beginAny(len(elements))
+		second.beginAny(len(elements))
+		for _, e := range elements {
+			addElement(e)
 		}
 	}, func(n int) { first.n, second.n = first.n+n, second.n+n }})
 }
 
 func (t *table) addHistograms(c *columns.Column) {
 	bins, weights, field, i := &listColumn{size: 4}, &listColumn{size: 8}, columns.FieldOf[methodspan.Histogram](c.Name), len(t.leaves)
-	t.addLists(c, bins, weights, func(r *methodspan.Row) bool {
-		h := *field.At(unsafe.Pointer(r))
-		if len(h) == 0 {
-			return false
-		}
-		bins.begin(len(h))
-		weights.begin(len(h))
-		for _, b := range h {
-			bins.addInt(b.Bin)
-			weights.addDouble(b.N)
-		}
-		return true
+	addLists(t, c, bins, weights, func(r *methodspan.Row) []methodspan.Bin { return *field.At(unsafe.Pointer(r)) }, func(b methodspan.Bin) {
+		bins.addInt(b.Bin)
+		weights.addDouble(b.N)
 	})
 	t.leaves[i].copy = func(copy *copier) { copy.bins(bins, i) }
 	t.leaves[i+1].copy = func(copy *copier) { copy.weights(weights, i+1) }
@@ -248,18 +242,14 @@ func (t *table) addHistograms(c *columns.Column) {
 
 func (t *table) addStats(c *columns.Column) {
 	names, values, field, known, i := &listColumn{}, &listColumn{size: 8}, columns.FieldOf[[]methodspan.Stat](c.Name), c.Known(), len(t.leaves)
-	t.addLists(c, names, values, func(r *methodspan.Row) bool {
+	addLists(t, c, names, values, func(r *methodspan.Row) []methodspan.Stat {
 		if r.Process == nil || !known(r) {
-			return false
+			return nil
 		}
-		stats := *field.At(unsafe.Pointer(r.Process))
-		names.begin(len(stats))
-		values.begin(len(stats))
-		for _, s := range stats {
-			names.addString(s.Name)
-			values.addDouble(s.Value)
-		}
-		return true
+		return *field.At(unsafe.Pointer(r.Process))
+	}, func(s methodspan.Stat) {
+		names.addString(s.Name)
+		values.addDouble(s.Value)
 	})
 	t.leaves[i].copy = func(copy *copier) { copy.texts(names, i) }
 	t.leaves[i+1].copy = func(copy *copier) { copy.weights(values, i+1) }
