@@ -65,6 +65,9 @@ func requireExact(t *testing.T, p *pipeline, reports ...truth.ProcessRecord) {
 		t.Errorf("stored are instances %v, %d have run", slices.Sorted(maps.Keys(stored)), len(reports))
 	}
 	requireSoundRows(t, p)
+	if n := query[map[string]int64](t, p, "SELECT COUNT(*) FILTER (language IS DISTINCT FROM 'go') AS others FROM method_calls")[0]["others"]; n != 0 {
+		t.Errorf("%d rows of our SDK have another language than go", n)
+	}
 	requireBalanced(t, p, reports...)
 }
 

@@ -85,6 +85,7 @@ var All = []Column{
 	optional("cloud_provider", String, "", "not given"),
 	optional("region", String, "", "not given"),
 	optional("capacity_type", String, "`on-demand`, `spot`, ...", "not given"),
+	since(4, optional("language", String, "`telemetry.sdk.language`", "not given")),
 	optional("class", String, "", "the method has none"),
 	optional("method", String, "", "only on `process` rows"),
 	rare(long(optional("signature", String, "", "not given, or the language has none"))),

@@ -21,7 +21,7 @@ func request(seq int64) (ptrace.Traces, ptrace.SpanSlice) {
 	for name, value := range map[string]string{
 		ResourceService: "shop", ResourceServiceNamespace: "eu", ResourceVersion: "1.1", ResourceEnvironment: "prod",
 		ResourceInstance: "i-1", ResourceHost: "h", ResourceHostID: "id", ResourceNode: "node", ResourceHostType: "m7", ResourceCloudProvider: "aws", ResourceRegion: "eu-west-1",
-		ResourceCapacityType: "spot", ResourceRevision: "abc", ResourceProcessStart: time.Unix(0, testStart).UTC().Format(time.RFC3339Nano),
+		ResourceCapacityType: "spot", ResourceLanguage: "go", ResourceRevision: "abc", ResourceProcessStart: time.Unix(0, testStart).UTC().Format(time.RFC3339Nano),
 	} {
 		rs.Resource().Attributes().PutStr(name, value)
 	}
@@ -81,7 +81,7 @@ func TestConvertEveryKind(t *testing.T) {
 	res := rows[0].Resource
 	if want := (Resource{
 		ServiceNamespace: "eu", Service: "shop", Version: "1.1", Revision: "abc", Environment: "prod", Instance: "i-1",
-		Host: "h", HostID: "node", HostType: "m7", CloudProvider: "aws", Region: "eu-west-1", CapacityType: "spot", ProcessStartNS: testStart,
+		Host: "h", HostID: "node", HostType: "m7", CloudProvider: "aws", Region: "eu-west-1", CapacityType: "spot", Language: "go", ProcessStartNS: testStart,
 	}); *res != want {
 		t.Errorf("resource %+v, want %+v", *res, want)
 	}

@@ -18,7 +18,7 @@ var ResourceColumns = map[string]bool{
 	ResourceServiceNamespace: true, ResourceService: true, ResourceVersion: true, ResourceInstance: true, AttrInstance: true,
 	ResourceEnvironment: true, ResourceOldEnvironment: true, ResourceRevision: true, ResourceHost: true, ResourceHostType: true,
 	ResourceHostID: true, ResourceNodeUID: true, ResourceNode: true,
-	ResourceCloudProvider: true, ResourceRegion: true, ResourceCapacityType: true, ResourceProcessStart: true, AttrPriceSource: true,
+	ResourceCloudProvider: true, ResourceRegion: true, ResourceCapacityType: true, ResourceLanguage: true, ResourceProcessStart: true, AttrPriceSource: true,
 }
 
 // ReadResource reads the columns that all spans of a resource share. A node of Kubernetes
@@ -63,6 +63,8 @@ func ReadResource(res pcommon.Resource) *Resource {
 			r.Region = v.AsString()
 		case ResourceCapacityType:
 			r.CapacityType = v.AsString()
+		case ResourceLanguage:
+			r.Language = v.AsString()
 		case ResourceProcessStart:
 			if t, err := time.Parse(time.RFC3339Nano, v.Str()); err == nil {
 				r.ProcessStartNS = t.UnixNano()

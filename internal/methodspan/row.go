@@ -17,6 +17,7 @@ type Resource struct {
 	CloudProvider    string `column:"cloud_provider"`
 	Region           string `column:"region"`
 	CapacityType     string `column:"capacity_type"`
+	Language         string `column:"language"`
 	ProcessStartNS   int64  `column:"process_start_ns"` // 0 = unknown
 }
 

@@ -44,7 +44,7 @@ func samplerOf(server rates.Server, resource pcommon.Resource) sampler {
 		return ""
 	}
 	s := sampler{server: server, random: text(resourceSDKName) == "opentelemetry"}
-	s.family, s.known = familyOf[text(resourceSDKLanguage)]
+	s.family, s.known = familyOf[text(methodspan.ResourceLanguage)]
 	s.known = s.known && s.random
 	if server != nil {
 		s.target = rates.Target{
@@ -58,11 +58,8 @@ func samplerOf(server rates.Server, resource pcommon.Resource) sampler {
 	return s
 }
 
-// Resource attributes that name the SDK.
-const (
-	resourceSDKName     = "telemetry.sdk.name"
-	resourceSDKLanguage = "telemetry.sdk.language"
-)
+// resourceSDKName is the resource attribute that names the SDK.
+const resourceSDKName = "telemetry.sdk.name"
 
 // servedRate returns the rate that was served for a root when it began. exceeded: it cannot have kept
 // this trace, whose number is not below it.
