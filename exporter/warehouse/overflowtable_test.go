@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/weights"
 )
 
 // randomRows makes rows of all kinds, of few processes, methods and minutes.
@@ -139,11 +140,11 @@ func TestFoldKeepsApartWhatMustNotBeAdded(t *testing.T) {
 
 // costs are the calls of each method and what they cost, by the weights.
 func costs(rows []methodspan.Row) map[string][2]float64 {
-	cells := map[string]*methodspan.Cells{}
+	cells := map[string]*weights.Cells{}
 	for i := range rows {
 		r := &rows[i]
 		if cells[r.Method] == nil {
-			cells[r.Method] = &methodspan.Cells{}
+			cells[r.Method] = &weights.Cells{}
 		}
 		cells[r.Method].Add(r)
 	}

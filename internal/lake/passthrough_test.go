@@ -8,6 +8,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/weights"
 )
 
 // A method of more environments than there is memory for is added up for as many, and
@@ -95,7 +96,7 @@ func estimates(t *testing.T, root string) (map[string][4]float64, int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells, sums, raw := map[string]*methodspan.Cells{}, map[string][4]float64{}, 0
+	cells, sums, raw := map[string]*weights.Cells{}, map[string][4]float64{}, 0
 	for _, weighing := range []bool{false, true} {
 		for _, f := range s.Files {
 			rows, err := parquet.ReadRows(f.Path)
@@ -106,7 +107,7 @@ func estimates(t *testing.T, root string) (map[string][4]float64, int) {
 				r := &rows[i]
 				name := r.Resource.Environment
 				if cells[name] == nil {
-					cells[name] = &methodspan.Cells{}
+					cells[name] = &weights.Cells{}
 				}
 				if !weighing {
 					cells[name].Add(r)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/weights"
 )
 
 // maxInstanceGroups is how many groups the instances of a service fall into, by
@@ -77,7 +78,7 @@ func roll(ctx context.Context, to into, date string, files []parquet.File, level
 			return err
 		}
 		defer behind.Close()
-		r := &roller{level: level, unit: unitOf(level), until: to.until, add: add, cells: map[cellKey]*methodspan.Cells{}, numbers: map[sumKey]int{}, stretches: map[sumKey]stretch{}}
+		r := &roller{level: level, unit: unitOf(level), until: to.until, add: add, cells: map[cellKey]*weights.Cells{}, numbers: map[sumKey]int{}, stretches: map[sumKey]stretch{}}
 		r.resources.keepNames = to.named
 		if to.most > 0 {
 			r.add = atMost(to.most, add)
@@ -125,9 +126,9 @@ type roller struct {
 	until int64
 	add   func(*methodspan.Row) error
 
-	cells map[cellKey]*methodspan.Cells // of the method, at most maxCells
-	spare []*methodspan.Cells
-	none  methodspan.Cells // of rows that are in no cell
+	cells map[cellKey]*weights.Cells // of the method, at most maxCells
+	spare []*weights.Cells
+	none  weights.Cells // of rows that are in no cell
 	kept  passthroughRows
 
 	at        int64 // the minute or hour under way
@@ -200,7 +201,7 @@ func (r *roller) weigh(row *methodspan.Row) {
 		if n := len(r.spare); n > 0 {
 			c, r.spare = r.spare[n-1], r.spare[:n-1]
 		} else {
-			c = &methodspan.Cells{}
+			c = &weights.Cells{}
 		}
 		r.cells[key] = c
 	}
@@ -208,7 +209,7 @@ func (r *roller) weigh(row *methodspan.Row) {
 }
 
 // cellsOf are the weight cells of a raw row, nil if there was no room for them.
-func (r *roller) cellsOf(row *methodspan.Row) *methodspan.Cells {
+func (r *roller) cellsOf(row *methodspan.Row) *weights.Cells {
 	if row.Kind == methodspan.KindProcess {
 		return &r.none
 	}
@@ -270,7 +271,7 @@ func (r *roller) addRow(row *methodspan.Row) error {
 			}
 			return r.flush()
 		}
-		cells = row.Final(weighed.Weigh(row))
+		cells = weights.Final(row, weighed.Weigh(row))
 	}
 	if r.level == methodspan.LevelHour {
 		cells = strings.ReplaceAll(cells, methodspan.LevelMinute, methodspan.LevelHour)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/weights"
 )
 
 // figures is what rows say of a method's calls.
@@ -33,7 +34,7 @@ func figuresOf(rows []methodspan.Row) map[methodKey]figures {
 		byMethod[methodOf(&rows[i])] = append(byMethod[methodOf(&rows[i])], &rows[i])
 	}
 	out := map[methodKey]figures{}
-	var cells methodspan.Cells
+	var cells weights.Cells
 	for method, rows := range byMethod {
 		cells.Reset()
 		for _, r := range rows {

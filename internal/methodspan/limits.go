@@ -13,9 +13,9 @@ const (
 	MostUSD      = 1 << 20 // per hour of a core
 
 	// The least probability, of being timed and of having the CPU timed. One that stands for a
-	// weight may be below zero, and weightless at the most.
+	// weight may be below zero, and 1e300, which weighs nothing, at the most.
 	LeastP = 1e-18
-	MostP  = weightless
+	MostP  = 1e300
 
 	MostSquares = 1e36
 )

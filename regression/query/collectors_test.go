@@ -57,7 +57,7 @@ func spread(t *testing.T, collectors int, items []methodspan.Item) []string {
 
 // randomItems are random raw rows, fifty in an item.
 func randomItems(seed uint64, n int) (items []methodspan.Item) {
-	rows := randomRows(rand.New(rand.NewPCG(seed, 7)), n)
+	rows := fixture.RandomRows(rand.New(rand.NewPCG(seed, 7)), n)
 	for i := range rows {
 		rows[i].Level, rows[i].Reason, rows[i].WeightBasis = methodspan.LevelRaw, "", methodspan.BasisExact
 		if rows[i].Measured > 1 {

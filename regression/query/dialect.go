@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/weights"
 )
 
 //go:embed sql/*.sql
@@ -454,7 +455,7 @@ func prefixed(prefix string, columns ...string) string {
 	return prefix + strings.Join(columns, ", "+prefix)
 }
 
-var templates = template.Must(template.New("").ParseFS(files, "sql/*.sql"))
+var templates = template.Must(template.Must(template.New("").ParseFS(files, "sql/*.sql")).Parse(weights.SQL))
 
 // render writes one statement.
 func render(name string, s scope) (string, error) {

@@ -3,7 +3,7 @@
 // each behind a method that returns plain Go rows.
 //
 // Its invariant: there is one definition of what a row weighs
-// (sql/weights.sql), and every figure that any command prints comes from
+// (internal/weights/weights.sql), and every figure that any command prints comes from
 // it. Names found in a warehouse reach SQL only as parameters.
 //
 // It does not decide anything: no estimates, no verdicts, no formatting.

@@ -391,7 +391,7 @@ func TestFilesReadFollowTheWindow(t *testing.T) {
 func TestRollupOfRandomRows(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, n := range []int{50, 4000} {
-			rows := randomRows(rand.New(rand.NewPCG(seed, uint64(n))), n)
+			rows := fixture.RandomRows(rand.New(rand.NewPCG(seed, uint64(n))), n)
 			for i := range rows {
 				rows[i].Level, rows[i].Reason = methodspan.LevelRaw, ""
 				rows[i].WeightBasis = methodspan.BasisExact

@@ -1,4 +1,4 @@
-package query
+package weights_test
 
 import (
 	"context"
@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/weights"
 	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/regression/query"
 )
 
 // weight is what the rule says of one row; NaN = no weight.
@@ -174,87 +176,17 @@ func weigh(rows []methodspan.Row) []weight {
 	return out
 }
 
-// randomRows makes rows of every kind and level, from cells with nothing to
-// cells with plenty, with unknown parts in their names.
-func randomRows(rng *rand.Rand, n int) []methodspan.Row {
-	pick := func(xs ...string) string { return xs[rng.IntN(len(xs))] }
-	of := rand.New(rand.NewPCG(uint64(n), 1))
-	reasons := []string{"", "minute/hour", "date/none", "rest/rest", "minute/rest", "rest/hour"}
-	start := fixture.Start.Truncate(24 * time.Hour)
-	rows := make([]methodspan.Row, n)
-	for i := range rows {
-		r := &rows[i]
-		r.Resource = &methodspan.Resource{
-			ServiceNamespace: pick("", "store"), Service: "shop", Version: pick("", "1", "2"),
-			Environment: pick("prod", ""), Instance: pick("a", "b"),
-		}
-		r.Class, r.Method = pick("", "cart.Cart"), pick("Total", "Add")
-		r.Level = methodspan.LevelRaw
-		// Hours differ in how full their minutes are.
-		hour := rng.IntN(30)
-		minutes := 60
-		if hour%3 == 0 {
-			minutes = 1 + hour%2
-		}
-		r.StartNS = start.Add(time.Duration(hour)*time.Hour+time.Duration(rng.IntN(minutes))*time.Minute).UnixNano() + rng.Int64N(int64(time.Minute))
-		r.EndNS = r.StartNS + rng.Int64N(int64(time.Minute))
-		switch rng.IntN(12) {
-		case 0:
-			if of.IntN(4) == 0 {
-				r.Level, r.Reason = methodspan.LevelHour, reasons[of.IntN(len(reasons))]
-			}
-			r.Kind, r.Calls = methodspan.KindCounts, float64(rng.IntN(1000))
-			continue
-		case 1:
-			r.Kind, r.CPUMeasured, r.CPUNS = methodspan.KindProcess, 1, 5
-			r.Process = &methodspan.ProcessStats{}
-			continue
-		case 2:
-			r.Kind, r.Measured = methodspan.KindAggregate, 1+rng.Int64N(50)
-			r.CPUMeasured = rng.Int64N(r.Measured + 1)
-			if rng.IntN(4) == 0 {
-				r.Level, r.Reason = pick(methodspan.LevelMinute, methodspan.LevelHour), reasons[of.IntN(len(reasons))]
-				r.Calls = float64(rng.IntN(1000))
-			}
-		default:
-			r.Kind, r.Measured, r.CPUMeasured = methodspan.KindCall, 1, rng.Int64N(2)
-		}
-		r.P = []float64{1, 0.5, 0.01, 0.001}[rng.IntN(4)]
-		r.CPUP = []float64{1, 0.05}[rng.IntN(2)]
-		if r.CPUMeasured == 0 && rng.IntN(2) == 0 {
-			r.CPUP = 0
-		}
-		if r.Kind == methodspan.KindCall {
-			switch rng.IntN(10) {
-			case 0:
-				r.Stratum, r.P = methodspan.StratumTail, 1
-			case 1:
-				r.WeightBasis, r.Calls = methodspan.BasisThreshold, 1/r.P
-			}
-		}
-		r.WallNS = r.Measured * (1 + rng.Int64N(1e6))
-		if r.CPUMeasured > 0 {
-			r.CPUNS = r.CPUMeasured * (1 + rng.Int64N(1e6))
-		}
-		if rng.IntN(3) > 0 {
-			price := 0.01 + rng.Float64()
-			r.USDPerCoreHour = &price
-		}
-	}
-	return rows
-}
-
 // The weights that maintenance makes sums with are those of the rule, too.
 func TestCellsAreTheRule(t *testing.T) {
 	for seed := range uint64(6) {
-		rows := randomRows(rand.New(rand.NewPCG(seed, 1)), 3000)
+		rows := fixture.RandomRows(rand.New(rand.NewPCG(seed, 1)), 3000)
 		want := weigh(rows)
 		type key struct {
 			methodspan.ProcessKey
 			class, method string
 			day           int32
 		}
-		cells := map[key]*methodspan.Cells{}
+		cells := map[key]*weights.Cells{}
 		keyOf := func(r *methodspan.Row) key {
 			k := key{r.Resource.Key(), r.Class, r.Method, r.EventDay()}
 			k.Instance, k.ProcessStartNS = "", 0
@@ -263,7 +195,7 @@ func TestCellsAreTheRule(t *testing.T) {
 		for i := range rows {
 			k := keyOf(&rows[i])
 			if cells[k] == nil {
-				cells[k] = &methodspan.Cells{}
+				cells[k] = &weights.Cells{}
 			}
 			cells[k].Add(&rows[i])
 		}
@@ -284,10 +216,10 @@ func TestMethodCostIsTheRule(t *testing.T) {
 	for seed := range uint64(6) {
 		for _, n := range []int{3, 50, 500, 4000} {
 			t.Run(fmt.Sprintf("seed %d rows %d", seed, n), func(t *testing.T) {
-				rows := randomRows(rand.New(rand.NewPCG(seed, uint64(n))), n)
+				rows := fixture.RandomRows(rand.New(rand.NewPCG(seed, uint64(n))), n)
 				want := weigh(rows)
 				root := fixture.Write(t, fixture.Items("i", rows...))
-				w, err := Open(context.Background(), root, Window{})
+				w, err := query.Open(context.Background(), root, query.Window{})
 				if err != nil {
 					t.Fatal(err)
 				}

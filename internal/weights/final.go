@@ -1,10 +1,14 @@
-package methodspan
+package weights
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
 
 // weightless stands for a probability whose inverse is a weight of zero: 1/p is
 // as good as nothing, and nothing overflows on the way.
-const weightless = 1e300
+const weightless = methodspan.MostP
 
 // Final gives a raw row the probabilities that are its weights: p becomes 1/w_wall
 // and q becomes 1/w, so that rows of different cells can be added and nothing is
@@ -19,7 +23,7 @@ const weightless = 1e300
 // few records, or none, and other directories may hold more of it.
 //
 // cells is what the reason of the sum is to say, for CPU and wall time.
-func (r *Row) Final(w Weight) (cells string) {
+func Final(r *methodspan.Row, w Weight) (cells string) {
 	q, p := r.Q(), r.P
 	w.W, w.Wall = w.W/w.scale, w.Wall/w.scaleWall
 	if w.left {
@@ -39,8 +43,8 @@ func (r *Row) Final(w Weight) (cells string) {
 }
 
 // inRest tells of which of its sides, CPU and wall time, a sum is in what is left of its date.
-func (r *Row) inRest() (cpu, wall bool) {
-	if r.Level == LevelRaw || r.Kind == KindProcess {
+func inRest(r *methodspan.Row) (cpu, wall bool) {
+	if r.Level == methodspan.LevelRaw || r.Kind == methodspan.KindProcess {
 		return false, false
 	}
 	of, ofWall, _ := strings.Cut(r.Reason, "/")

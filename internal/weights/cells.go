@@ -1,11 +1,16 @@
-package methodspan
+package weights
 
-import "math"
+import (
+	"math"
+	"time"
 
-// EnoughRecords is how many effective records a weight cell must hold, so that no
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// enoughRecords is how many effective records a weight cell must hold, so that no
 // coarser one is needed. It is a little less than the 20 of the rule: records of
 // equal probability add up to their number only to rounding.
-const EnoughRecords = 20 * (1 - 1e-9)
+const enoughRecords = 20 * (1 - 1e-9)
 
 // Cells are the weight cells of one method (its namespace, service, environment,
 // version, class and method) on one UTC date. All rows of the date are added
@@ -20,8 +25,8 @@ const EnoughRecords = 20 * (1 - 1e-9)
 // enough records; else the hour, if every hour of the date does; else what is left
 // of the date, where rows that were added up may be, too (see Final), and records
 // whose calls were not counted here. If that has calls and no record, all other rows but
-// those of the tail weigh as much more as to stand for these. The view method_cost says
-// the same in SQL.
+// those of the tail weigh as much more as to stand for these. The statement in weights.sql
+// says the same.
 //
 // The zero value is ready for rows.
 type Cells struct {
@@ -33,6 +38,7 @@ type Cells struct {
 }
 
 const (
+	nanosPerDay    = int64(24 * time.Hour)
 	minutesPerHour = 60
 	minutesPerDate = 24 * minutesPerHour
 	nanosPerMinute = nanosPerDay / minutesPerDate
@@ -52,11 +58,11 @@ type restSums struct {
 	cpuHeld, wallHeld   recordSums // of rows whose weights are final
 }
 
-func (s *restSums) addRow(r *Row, tail bool) {
-	if r.Kind == KindProcess {
+func (s *restSums) addRow(r *methodspan.Row, tail bool) {
+	if r.Kind == methodspan.KindProcess {
 		return
 	}
-	cpu, wall := r.inRest()
+	cpu, wall := inRest(r)
 	if cpu {
 		s.cpuCalls += r.Calls
 		s.cpu.record(r.CPUMeasured, r.Q(), tail)
@@ -94,18 +100,18 @@ func (s *recordSums) record(measured int64, prob float64, tail bool) {
 
 // holds reports whether there are enough records for the calls.
 func (s recordSums) holds(calls float64) bool {
-	return calls <= 0 || s.squares != 0 && s.n*s.n/s.squares >= EnoughRecords
+	return calls <= 0 || s.squares != 0 && s.n*s.n/s.squares >= enoughRecords
 }
 
 // alone reports whether these are records of calls that were not counted here.
 func (s recordSums) alone(calls float64) bool { return calls <= 0 && (s.n != 0 || s.tail != 0) }
 
 // inCells reports whether a row takes part in weights.
-func inCells(r *Row) bool {
-	return r.Level == LevelRaw && (r.Kind == KindCall || r.Kind == KindCounts || r.Kind == KindAggregate)
+func inCells(r *methodspan.Row) bool {
+	return r.Level == methodspan.LevelRaw && (r.Kind == methodspan.KindCall || r.Kind == methodspan.KindCounts || r.Kind == methodspan.KindAggregate)
 }
 
-func minuteOf(r *Row) int {
+func minuteOf(r *methodspan.Row) int {
 	ns := r.StartNS % nanosPerDay
 	if ns < 0 {
 		ns += nanosPerDay
@@ -121,9 +127,9 @@ func (c *Cells) Reset() {
 }
 
 // Add adds a row.
-func (c *Cells) Add(r *Row) {
-	tail := r.Stratum == StratumTail
-	if r.Level != LevelRaw {
+func (c *Cells) Add(r *methodspan.Row) {
+	tail := r.Stratum == methodspan.StratumTail
+	if r.Level != methodspan.LevelRaw {
 		c.rest.addRow(r, tail)
 		return
 	}
@@ -153,7 +159,7 @@ type Weight struct {
 	scale, scaleWall float64 // what the weights were multiplied by because of others
 }
 
-// Kinds of cells in addition to LevelMinute and LevelHour.
+// Kinds of cells in addition to those of a minute and an hour.
 const (
 	CellDate = "date"
 	CellNone = "none"
@@ -161,13 +167,13 @@ const (
 )
 
 // Weigh tells what a row stands for.
-func (c *Cells) Weigh(r *Row) Weight {
+func (c *Cells) Weigh(r *methodspan.Row) Weight {
 	if !c.planned {
 		c.plan()
 	}
 	w := Weight{Cell: r.Level, CellWall: r.Level, scale: c.cpu.scale, scaleWall: c.wall.scale}
 	cpuFactor, wallFactor := w.scale, w.scaleWall
-	if r.Level == LevelRaw {
+	if r.Level == methodspan.LevelRaw {
 		minute := minuteOf(r)
 		if inCells(r) {
 			cpuFactor, w.Cell = c.cpu.factor(minute)
@@ -178,20 +184,20 @@ func (c *Cells) Weigh(r *Row) Weight {
 			w.Cell, w.CellWall = CellNone, CellNone
 		}
 	}
-	cpu, wall := r.inRest()
+	cpu, wall := inRest(r)
 	if cpu {
 		cpuFactor, w.Cell = c.cpu.ofRest()
 	}
 	if wall {
 		wallFactor, w.CellWall = c.wall.ofRest()
 	}
-	if r.Stratum == StratumTail {
+	if r.Stratum == methodspan.StratumTail {
 		cpuFactor, wallFactor, w.scale, w.scaleWall = 1, 1, 1, 1
 	}
-	if r.Kind == KindProcess && r.Level != LevelRaw {
+	if r.Kind == methodspan.KindProcess && r.Level != methodspan.LevelRaw {
 		cpuFactor, wallFactor = 1, 1
 	}
-	if r.Measured <= 0 || r.Kind != KindCall && r.Kind != KindAggregate {
+	if r.Measured <= 0 || r.Kind != methodspan.KindCall && r.Kind != methodspan.KindAggregate {
 		return w
 	}
 	if r.P != 0 && !math.IsNaN(wallFactor) {
@@ -224,9 +230,9 @@ func (p *cellPlan) factor(minute int) (float64, string) {
 	case math.IsNaN(f) && p.scale == 1:
 		return f, CellNone
 	case p.cells[minute] == byMinute:
-		return f * p.scale, LevelMinute
+		return f * p.scale, methodspan.LevelMinute
 	case p.cells[minute] == byHour:
-		return f * p.scale, LevelHour
+		return f * p.scale, methodspan.LevelHour
 	}
 	return f, CellDate
 }
