@@ -39,6 +39,9 @@ func newAnalyzer(columns []column) (*analyzer, error) {
 	if err := language.SetProductMode(googlesql.ProductModeProductExternal); err != nil {
 		return nil, err
 	}
+	if err := language.SetSupportsAllStatementKinds(); err != nil {
+		return nil, err
+	}
 	if err := a.catalog.AddBuiltinFunctionsAndTypes(&googlesql.BuiltinFunctionOptions{LanguageOptions: language}); err != nil {
 		return nil, err
 	}
