@@ -78,7 +78,7 @@ func (b *budgeting) addTables(d *output.Document) {
 	var notes []string
 	for i := range b.Spendings {
 		s := &b.Spendings[i]
-		of, mark, between := unknown, "", unknown
+		of, mark, between := output.Unknown, "", output.Unknown
 		if s.What != "" {
 			of = s.What
 		}
@@ -90,8 +90,8 @@ func (b *budgeting) addTables(d *output.Document) {
 			between = output.Amount(s.Interval[0]) + " to " + output.Amount(s.Interval[1])
 		}
 		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(s.Name), output.Name(s.Budget.Subject()), output.Name(s.State()), output.Name(of), output.Figure(amount(&s.PlannedUSD)),
-			output.Figure(marked(mark, priced(amount(s.SpentUSD), s.GenericPrice))), output.Figure(between), output.Whole(s.Records),
+			output.Name(s.Name), output.Name(s.Budget.Subject()), output.Name(s.State()), output.Name(of), output.Figure(output.AmountOf(&s.PlannedUSD)),
+			output.Figure(marked(mark, priced(output.AmountOf(s.SpentUSD), s.GenericPrice))), output.Figure(between), output.Whole(s.Records),
 		})
 	}
 	d.Add(t)

@@ -134,7 +134,7 @@ func checkDocument(r *ledger.Accounts, c *common, top int) *output.Document {
 	}
 	if r.NewestRow != nil {
 		age := max(0, now().Sub(*r.NewestRow)).Round(time.Second)
-		lines = append(lines, fmt.Sprintf("the newest row ended at %s, %s ago", showTime(*r.NewestRow, c.zone), age))
+		lines = append(lines, fmt.Sprintf("the newest row ended at %s, %s ago", output.Time(*r.NewestRow, c.zone), age))
 	}
 	d.Say(append(lines, r.Advice()...)...)
 	if len(r.Warehouses) > 1 {
@@ -157,7 +157,7 @@ func checkDocument(r *ledger.Accounts, c *common, top int) *output.Document {
 		services.Whole("not judged", func(s *ledger.Service) int64 { return s.NotJudgedCalls })
 	}
 	services.Whole("foreign rows", func(s *ledger.Service) int64 { return s.ForeignRows })
-	services.Figure("unpriced rows", func(s *ledger.Service) string { return percent(&s.UnpricedShare) })
+	services.Figure("unpriced rows", func(s *ledger.Service) string { return output.PercentOf(&s.UnpricedShare) })
 	services.Whole("rows without version", func(s *ledger.Service) int64 { return s.VersionlessRows })
 	shown, more := r.Most(top)
 	d.Add(services.Table(shown))
@@ -188,7 +188,7 @@ func processTable(r *ledger.Accounts, shown []ledger.Process, zone *time.Locatio
 	c.Name("version", func(p *ledger.Process) string { return p.Version })
 	c.Name("instance", func(p *ledger.Process) string { return p.Instance })
 	c.Name("state", func(p *ledger.Process) string { return string(p.State) })
-	c.Name("last seen", func(p *ledger.Process) string { return showTime(p.LastSeen, zone) })
+	c.Name("last seen", func(p *ledger.Process) string { return output.Time(p.LastSeen, zone) })
 	c.Whole("emitted", func(p *ledger.Process) int64 { return p.HandedOutCalls })
 	c.Whole("stored", func(p *ledger.Process) int64 { return p.CountedCalls })
 	c.Whole("lost_in_transit", func(p *ledger.Process) int64 { return p.LostInTransit })
@@ -225,7 +225,7 @@ func warehousesTable(r *ledger.Accounts) *output.Table {
 func lossTable(r *ledger.Accounts) *output.Table {
 	t := &output.Table{Title: "losses and overflows", Columns: []string{"where", "what", "how much"}}
 	for _, l := range r.Losses.List() {
-		t.Rows = append(t.Rows, []output.Cell{output.Name(l.Where), output.Name(l.What), output.Figure(wholeNumber(l.Amount))})
+		t.Rows = append(t.Rows, []output.Cell{output.Name(l.Where), output.Name(l.What), output.Figure(output.Count(l.Amount))})
 	}
 	return t
 }

@@ -79,7 +79,7 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 	for _, s := range r.Steps {
 		after, bytes := output.Whole(s.OutRows), output.Whole(s.OutBytes)
 		if c.job.DryRun {
-			after, bytes = output.Figure(unknown), output.Figure(unknown)
+			after, bytes = output.Figure(output.Unknown), output.Figure(output.Unknown)
 		}
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Figure(s.Date), output.Name(actionNames[s.Action]), output.Whole(int64(s.Files)), output.Whole(s.Rows), output.Whole(s.Bytes), after, bytes,
@@ -87,7 +87,7 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 	}
 	if c.out == output.CSV { // which has nothing but its table
 		for _, l := range r.LeftAlone {
-			none := output.Figure(unknown)
+			none := output.Figure(output.Unknown)
 			t.Rows = append(t.Rows, []output.Cell{none, output.Name(l.String()), none, none, none, none, none})
 		}
 	}

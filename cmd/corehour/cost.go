@@ -87,7 +87,7 @@ func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (i
 		r.To = now()
 	}
 	if r.RowsBy != "" {
-		fmt.Fprintf(stderr, "corehour cost: rows of that time are rolled up by %s: evaluated %s to %s\n", r.RowsBy, showTime(r.From, c.zone), showTime(r.To, c.zone))
+		fmt.Fprintf(stderr, "corehour cost: rows of that time are rolled up by %s: evaluated %s to %s\n", r.RowsBy, output.Time(r.From, c.zone), output.Time(r.To, c.zone))
 	}
 	if len(r.Services) == 0 {
 		return exitFailed, c.nothing(ctx, w)

@@ -19,16 +19,16 @@ func reconciliation(r *cost.Table, top int) (t *output.Table, more string) {
 		for _, l := range s.Bill() {
 			calls := ""
 			if l.Calls != nil {
-				calls = wholeNumber(*l.Calls)
+				calls = output.Count(*l.Calls)
 			}
 			t.Rows = append(t.Rows, []output.Cell{
-				output.Name(s.Name), output.Name(s.Environment), output.Name(l.What), output.Figure(amount(l.CoreHours)),
-				output.Figure(priced(amount(l.USD), s.GenericPrice)), output.Figure(percent(l.Share)), output.Figure(calls),
+				output.Name(s.Name), output.Name(s.Environment), output.Name(l.What), output.Figure(output.AmountOf(l.CoreHours)),
+				output.Figure(priced(output.AmountOf(l.USD), s.GenericPrice)), output.Figure(output.PercentOf(l.Share)), output.Figure(calls),
 			})
 		}
 	}
 	if others > 0 {
-		more = output.More(others, fmt.Sprintf("services pay %s core-h, $%s, together", amount(hours), amount(usd)))
+		more = output.More(others, fmt.Sprintf("services pay %s core-h, $%s, together", output.AmountOf(hours), output.AmountOf(usd)))
 	}
 	return t, more
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/perday"
+	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/stats"
 )
 
@@ -15,7 +17,7 @@ func costDocument(r *cost.Table, c *costFlags) *output.Document {
 	d := &output.Document{}
 	shown, left := output.First(r.Lines(), c.top.lines)
 	d.Say(fmt.Sprintf("cost by %s, %s to %s; observed %s%s",
-		dimensions(r.By), showTime(r.From, c.zone), showTime(r.To, c.zone), observed(r), scaled(c.unit)),
+		dimensions(r.By), output.Time(r.From, c.zone), output.Time(r.To, c.zone), observed(r), scaled(c.unit)),
 		fmt.Sprintf("%d instances, %d calls with measured CPU", r.Instances, r.Records))
 	if !slices.Contains(r.By, cost.ByCaller) {
 		if notes := r.Notes(now()); notes != nil {
@@ -110,7 +112,7 @@ func (c *costColumns) addNames(by []cost.Dimension) {
 		c.Name("version", func(l *cost.Line) string { return l.Version })
 	}
 	if has(cost.ByOwner) {
-		c.Name("owner", func(l *cost.Line) string { return orElse(l.Owner, "(unowned)") })
+		c.Name("owner", func(l *cost.Line) string { return cmp.Or(l.Owner, "(unowned)") })
 	}
 	if has(cost.ByGroup) {
 		c.Name("group", func(l *cost.Line) string { return l.Group })
@@ -119,7 +121,7 @@ func (c *costColumns) addNames(by []cost.Dimension) {
 		c.Name("caller", func(l *cost.Line) string { return l.Caller })
 	}
 	if has(cost.ByMethod) {
-		c.Name("method", func(l *cost.Line) string { return fullName(l.Class, l.Method, l.Signature) })
+		c.Name("method", func(l *cost.Line) string { return query.FullName(l.Class, l.Method, l.Signature) })
 	} else if has(cost.ByClass) {
 		c.Name("class", func(l *cost.Line) string { return l.Class })
 	}
@@ -155,12 +157,12 @@ func costTable(r *cost.Table, lines []cost.Line, per cost.Per, percentiles bool)
 	c := &costColumns{}
 	c.addNames(r.By)
 	c.addDollars(lines, "self $/"+string(per), func(l *cost.Line) *float64 { return l.SelfUSD },
-		func(l *cost.Line) string { return marked(markOf(l), amount(r.For(per, l, l.SelfUSD))) })
+		func(l *cost.Line) string { return marked(markOf(l), output.AmountOf(r.For(per, l, l.SelfUSD))) })
 	c.Figure("95% interval", func(l *cost.Line) string { return intervalOf(r, l, per) })
-	c.Figure("share", func(l *cost.Line) string { return marked(markOf(l), percent(l.ShareOfProcessCPU)) })
-	c.Figure("incl $/"+string(per), func(l *cost.Line) string { return amount(r.For(per, l, l.InclusiveUSD)) })
-	c.Figure("self core-h", func(l *cost.Line) string { return marked(markOf(l), amount(l.SelfCoreHours)) })
-	c.Figure("incl core-h", func(l *cost.Line) string { return amount(l.InclusiveCoreHours) })
+	c.Figure("share", func(l *cost.Line) string { return marked(markOf(l), output.PercentOf(l.ShareOfProcessCPU)) })
+	c.Figure("incl $/"+string(per), func(l *cost.Line) string { return output.AmountOf(r.For(per, l, l.InclusiveUSD)) })
+	c.Figure("self core-h", func(l *cost.Line) string { return marked(markOf(l), output.AmountOf(l.SelfCoreHours)) })
+	c.Figure("incl core-h", func(l *cost.Line) string { return output.AmountOf(l.InclusiveCoreHours) })
 	if slices.ContainsFunc(lines, func(l cost.Line) bool { return l.SelfWallHours != nil }) {
 		c.addWall()
 	}
@@ -173,8 +175,8 @@ func costTable(r *cost.Table, lines []cost.Line, per cost.Per, percentiles bool)
 		return l.CPUMeasured
 	})
 	if r.Groups == nil {
-		c.Figure("cpu/call", func(l *cost.Line) string { return nanos(l.CPUNSPerCall) })
-		c.Figure("wall/call", func(l *cost.Line) string { return nanos(l.WallNSPerCall) })
+		c.Figure("cpu/call", func(l *cost.Line) string { return output.NanosOf(l.CPUNSPerCall) })
+		c.Figure("wall/call", func(l *cost.Line) string { return output.NanosOf(l.WallNSPerCall) })
 	}
 	if percentiles {
 		c.addPercentiles("cpu", func(l *cost.Line) *cost.Percentiles { return l.CPU })
@@ -182,7 +184,7 @@ func costTable(r *cost.Table, lines []cost.Line, per cost.Per, percentiles bool)
 	}
 	t := c.Table(lines)
 	t.Least = []string{"instances", "incl core-h", "records", "self core-h", "incl wall-h", "wall/call", "share", "incl $/" + string(per), "environment"}
-	t.Omit(unknown)
+	t.Omit(output.Unknown)
 	return t
 }
 
@@ -193,15 +195,15 @@ func (c *costColumns) addWall() {
 		if l.SelfWallClipped {
 			mark = "c"
 		}
-		return marked(mark, amount(l.SelfWallHours))
+		return marked(mark, output.AmountOf(l.SelfWallHours))
 	})
 	c.Figure("wall 95%", func(l *cost.Line) string {
 		if i := l.SelfWallHoursInterval; i != nil {
 			return output.Amount(i[0]) + " to " + output.Amount(i[1])
 		}
-		return unknown
+		return output.Unknown
 	})
-	c.Figure("incl wall-h", func(l *cost.Line) string { return amount(l.InclusiveWallHours) })
+	c.Figure("incl wall-h", func(l *cost.Line) string { return output.AmountOf(l.InclusiveWallHours) })
 }
 
 func (c *costColumns) addPercentiles(of string, percentiles func(*cost.Line) *cost.Percentiles) {
@@ -210,7 +212,7 @@ func (c *costColumns) addPercentiles(of string, percentiles func(*cost.Line) *co
 			if p := percentiles(l); p != nil {
 				return output.Nanos(ns(p))
 			}
-			return unknown
+			return output.Unknown
 		})
 	}
 	figure("p50", func(p *cost.Percentiles) float64 { return p.P50 })
@@ -222,28 +224,28 @@ func callerTable(r *cost.Table, lines []cost.Line, per cost.Per) *output.Table {
 	c := &costColumns{}
 	c.addNames(r.By)
 	c.addDollars(lines, "incl $/"+string(per), func(l *cost.Line) *float64 { return l.InclusiveUSD },
-		func(l *cost.Line) string { return amount(r.For(per, l, l.InclusiveUSD)) })
-	c.Figure("incl core-h", func(l *cost.Line) string { return amount(l.InclusiveCoreHours) })
+		func(l *cost.Line) string { return output.AmountOf(r.For(per, l, l.InclusiveUSD)) })
+	c.Figure("incl core-h", func(l *cost.Line) string { return output.AmountOf(l.InclusiveCoreHours) })
 	if slices.ContainsFunc(lines, func(l cost.Line) bool { return l.InclusiveWallHours != nil }) {
-		c.Figure("incl wall-h", func(l *cost.Line) string { return amount(l.InclusiveWallHours) })
+		c.Figure("incl wall-h", func(l *cost.Line) string { return output.AmountOf(l.InclusiveWallHours) })
 	}
 	c.Figure("calls", callsOf)
 	t := c.Table(lines)
-	t.Omit(unknown)
+	t.Omit(output.Unknown)
 	return t
 }
 
 // callsOf is how many calls a line has, or how many at least.
 func callsOf(l *cost.Line) string {
 	if l.AssumedCalls > 0 {
-		return ">= " + wholeNumber(l.Calls)
+		return ">= " + output.Count(l.Calls)
 	}
-	return wholeNumber(l.Calls)
+	return output.Count(l.Calls)
 }
 
 // marked puts a mark before a figure, if there is one.
 func marked(mark, figure string) string {
-	if figure == unknown {
+	if figure == output.Unknown {
 		return figure
 	}
 	return mark + figure
@@ -256,22 +258,22 @@ func intervalOf(r *cost.Table, l *cost.Line, per cost.Per) string {
 	case l.SelfCoreHours == nil && l.PendingRecords > 0:
 		return l.Why
 	case l.BelowResolution:
-		return fmt.Sprintf("below resolution (%s)", nanos(&l.ResolutionNS))
+		return fmt.Sprintf("below resolution (%s)", output.NanosOf(&l.ResolutionNS))
 	case l.SelfUSDLeast != nil:
-		return ">= " + amount(r.For(per, l, l.SelfUSDLeast))
+		return ">= " + output.AmountOf(r.For(per, l, l.SelfUSDLeast))
 	case l.SelfCoreHoursLeast != nil:
-		return ">= " + amount(l.SelfCoreHoursLeast) + " core-h"
+		return ">= " + output.AmountOf(l.SelfCoreHoursLeast) + " core-h"
 	case l.LowerBound && l.SelfCoreHours != nil:
 		return l.Warning
 	case l.SelfUSDInterval == nil:
 		return bounds(l)
 	}
-	return amount(r.For(per, l, &l.SelfUSDInterval[0])) + " to " + amount(r.For(per, l, &l.SelfUSDInterval[1]))
+	return output.AmountOf(r.For(per, l, &l.SelfUSDInterval[0])) + " to " + output.AmountOf(r.For(per, l, &l.SelfUSDInterval[1]))
 }
 
 // priced marks an amount that is of a public list price.
 func priced(amount string, generic bool) string {
-	if generic && amount != unknown {
+	if generic && amount != output.Unknown {
 		return amount + " generic"
 	}
 	return amount

@@ -19,7 +19,7 @@ func driftName(l *evaluation.Line) string {
 	if l.WholeService {
 		return "whole service"
 	}
-	return fullName(l.Class, l.Method, l.Signature)
+	return query.FullName(l.Class, l.Method, l.Signature)
 }
 
 // driftDocument prints the services with a finding and the top of the others (0 = all), those of
@@ -99,7 +99,7 @@ func mostDrifted(f *evaluation.Findings, top int) (shown []*evaluation.Service, 
 }
 
 func driftCells(l *evaluation.Line, s *evaluation.Service, series bool) []output.Cell {
-	since, change, interval, shape, p, detectable, owner := unknown, unknown, unknown, unknown, unknown, unknown, unknown
+	since, change, interval, shape, p, detectable, owner := output.Unknown, output.Unknown, output.Unknown, output.Unknown, output.Unknown, output.Unknown, output.Unknown
 	if l.Since != nil {
 		since = *l.Since
 	}

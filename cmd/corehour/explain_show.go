@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,12 +31,12 @@ func headline(e *rates.Explanation) string {
 	if e.Environment != "" {
 		of += " in " + e.Environment
 	}
-	rate := share(e.RateAsked) + " of its calls are to be measured"
+	rate := output.Share(e.RateAsked) + " of its calls are to be measured"
 	switch e.State {
 	case rates.Off:
 		rate = "it is off"
 	case rates.Unseen:
-		rate = "no call arrived from it; " + share(e.RateAsked) + " of its calls would be measured"
+		rate = "no call arrived from it; " + output.Share(e.RateAsked) + " of its calls would be measured"
 	case rates.Overflow:
 		rate = "it shares the overflow aggregate with others, since there are too many methods; " + rate
 	case rates.Rare:
@@ -55,7 +56,7 @@ func explainTable(e *rates.Explanation) *output.Table {
 		}
 	}
 	row("reason", e.Reason)
-	row("rule", orElse(e.Rule, "no rule matches"))
+	row("rule", cmp.Or(e.Rule, "no rule matches"))
 	row("tier", e.Tier)
 	row("class", e.Class)
 	row("mode", e.Mode)
@@ -63,46 +64,29 @@ func explainTable(e *rates.Explanation) *output.Table {
 	row("score", e.Score)
 	if e.State != rates.Unseen {
 		row("traffic", perSecond(e.CallsPerSecond)+" calls/s, "+perSecond(e.RecordsPerSecond)+" records/s kept")
-		row("called from outside", known(e.EntryShare, share))
-		row("CPU time of a call", known(e.MeanCPUNs, output.Nanos))
+		row("called from outside", output.Known(e.EntryShare, output.Share))
+		row("CPU time of a call", output.Known(e.MeanCPUNs, output.Nanos))
 		if e.MeanWallNs != nil {
 			row("wall time of a call", output.Nanos(*e.MeanWallNs))
 		}
-		spread := known(e.Spread, func(x float64) string { return fmt.Sprintf("%.3g", x) })
-		if spread != unknown && e.SpreadOf != "" {
+		spread := output.Known(e.Spread, func(x float64) string { return fmt.Sprintf("%.3g", x) })
+		if spread != output.Unknown && e.SpreadOf != "" {
 			spread += " (" + e.SpreadOf + ")"
 		}
 		row("spread, sd / mean", spread)
 	}
-	row("rate asked", share(e.RateAsked))
-	row("rate in force", known(e.RateInForce, share))
+	row("rate asked", output.Share(e.RateAsked))
+	row("rate in force", output.Known(e.RateInForce, output.Share))
 	if e.ErrorOfDay != nil {
-		row("error of a day's total", share(*e.ErrorOfDay))
-		row("with twice the records", known(e.ErrorOfDayDouble, share))
+		row("error of a day's total", output.Share(*e.ErrorOfDay))
+		row("with twice the records", output.Known(e.ErrorOfDayDouble, output.Share))
 	}
 	return t
 }
 
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-func known(x *float64, show func(float64) string) string {
-	if x == nil {
-		return unknown
-	}
-	return show(*x)
-}
-
-// share shows a probability or a relative error with three digits.
-func share(x float64) string { return strconv.FormatFloat(100*x, 'g', 3, 64) + "%" }
-
 func perSecond(x float64) string {
 	if x >= 100 {
-		return wholeNumber(x)
+		return output.Count(x)
 	}
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 
 // addTables prints what the warehouse knows of a method.
 func (a *account) addTables(d *output.Document, zone *time.Location) {
-	name := fullName(a.Class, a.Method, "")
+	name := query.FullName(a.Class, a.Method, "")
 	versions := &output.Table{
 		Least:   []string{"lowest and highest", "configured", "tier", "basis"},
 		Title:   fmt.Sprintf("%s of %s", name, a.Service),
@@ -23,15 +24,15 @@ func (a *account) addTables(d *output.Document, zone *time.Location) {
 	}
 	for i := range a.Versions {
 		v := &a.Versions[i]
-		version := orElse(v.Version, "unknown")
+		version := cmp.Or(v.Version, "unknown")
 		if v.Revision != "" && v.Revision != v.Version {
 			version += " (" + v.Revision + ")"
 		}
 		versions.Rows = append(versions.Rows, []output.Cell{
-			output.Name(version), output.Name(showTime(v.First, zone)), output.Name(showTime(v.Last, zone)),
+			output.Name(version), output.Name(output.Time(v.First, zone)), output.Name(output.Time(v.Last, zone)),
 			output.Figure(callsOfVersion(v)), output.Whole(v.Measured), output.Whole(v.CPUMeasured),
 			output.Figure(probability(v.P)), output.Figure(probability(v.LowestP) + " to " + probability(v.HighestP)), output.Figure(probability(v.CPUP)),
-			output.Figure(probability(v.ConfiguredRate)), output.Name(strings.Join(v.Bases, ", ")), output.Name(orElse(v.Tier, unknown)),
+			output.Figure(probability(v.ConfiguredRate)), output.Name(strings.Join(v.Bases, ", ")), output.Name(cmp.Or(v.Tier, output.Unknown)),
 		})
 	}
 	d.Add(versions)
@@ -49,7 +50,7 @@ func (a *account) addTables(d *output.Document, zone *time.Location) {
 	}
 	conditions := &output.Table{Title: "conditions of an alert", Columns: []string{"condition", "wanted", "found", "holds"}}
 	for _, p := range a.Verdict.Predicates {
-		holds := unknown
+		holds := output.Unknown
 		if p.Holds != nil {
 			holds = map[bool]string{true: "yes", false: "NO"}[*p.Holds]
 		}
@@ -61,16 +62,16 @@ func (a *account) addTables(d *output.Document, zone *time.Location) {
 // callsOfVersion is how many there are, or how many at least.
 func callsOfVersion(v *query.Sampling) string {
 	if slices.Contains(v.Bases, methodspan.BasisAssumed) {
-		return ">= " + wholeNumber(v.Calls)
+		return ">= " + output.Count(v.Calls)
 	}
-	return wholeNumber(v.Calls)
+	return output.Count(v.Calls)
 }
 
 func probability(p float64) string {
 	if !(p > 0) {
-		return unknown
+		return output.Unknown
 	}
-	return share(p)
+	return output.Share(p)
 }
 
 func (a *account) costs(row func(what, value string)) {
@@ -82,9 +83,9 @@ func (a *account) costs(row func(what, value string)) {
 	if l.AssumedCalls > 0 {
 		row("calls", fmt.Sprintf("%s; %s", callsOf(l), cost.AssumedNote(a.Service, l.AssumedCalls)))
 	}
-	row("CPU time of a call", nanos(l.CPUNSPerCall)+" with all it calls")
-	row("wall time of a call", nanos(l.WallNSPerCall))
-	own := fmt.Sprintf("$%s a day, $%s a month, 95%% interval %s", amount(l.SelfUSDPerDay), amount(l.SelfUSDPerMonth), bounds(l))
+	row("CPU time of a call", output.NanosOf(l.CPUNSPerCall)+" with all it calls")
+	row("wall time of a call", output.NanosOf(l.WallNSPerCall))
+	own := fmt.Sprintf("$%s a day, $%s a month, 95%% interval %s", output.AmountOf(l.SelfUSDPerDay), output.AmountOf(l.SelfUSDPerMonth), bounds(l))
 	switch {
 	case l.SelfUSDPerDay == nil:
 		own = "not known: no price, or no CPU measured"
@@ -108,7 +109,7 @@ func (a *account) costs(row func(what, value string)) {
 func (a *account) verdicts(row func(what, value string)) {
 	v := a.Verdict
 	if v == nil {
-		row("verdict", orElse(a.NoVerdict, "nothing to compare"))
+		row("verdict", cmp.Or(a.NoVerdict, "nothing to compare"))
 		return
 	}
 	row("compared", fmt.Sprintf("version %s with %s (%s) by %s time: %s", v.HeadVersion, v.BaseVersion, v.ChosenBy, v.Metric, v.Compared))
@@ -127,7 +128,7 @@ func (a *account) verdicts(row func(what, value string)) {
 		row("inclusive change", v.Inclusive.String())
 	}
 	if v.Seen90Percent != nil {
-		row("power", fmt.Sprintf("%+.1f%% would have been seen with 90%% probability, +10%% with %s", *v.Seen90Percent, percent(v.PowerAt10)))
+		row("power", fmt.Sprintf("%+.1f%% would have been seen with 90%% probability, +10%% with %s", *v.Seen90Percent, output.PercentOf(v.PowerAt10)))
 	}
 	if v.MixPercent != nil {
 		row("caller mix", fmt.Sprintf("%+.1f%%, not part of the change", *v.MixPercent))
@@ -144,7 +145,7 @@ func (a *account) drifts(row func(what, value string)) {
 	l := a.Drift
 	switch {
 	case l == nil || l.State == evaluation.TooLittleHistory:
-		row("drift", orElse(a.NoDrift, "too little history"))
+		row("drift", cmp.Or(a.NoDrift, "too little history"))
 	case l.State == evaluation.NotProven:
 		row("drift", "~ not significantly more expensive over weeks")
 	default:

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -47,14 +47,10 @@ func (c *common) nothing(ctx context.Context, w *query.Warehouse) error {
 func (c *common) span() string {
 	from, to := "since the first row", "until now"
 	if !c.window.From.IsZero() {
-		from = "from " + showTime(c.window.From, c.zone)
+		from = "from " + output.Time(c.window.From, c.zone)
 	}
 	if !c.window.To.IsZero() {
-		to = "to " + showTime(c.window.To, c.zone)
+		to = "to " + output.Time(c.window.To, c.zone)
 	}
 	return from + " " + to
-}
-
-func showTime(t time.Time, zone *time.Location) string {
-	return t.In(zone).Format("2006-01-02 15:04:05 MST")
 }

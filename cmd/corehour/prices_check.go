@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,8 +110,8 @@ func pricesDocument(a *cost.Machines, top int) *output.Document {
 	kinds, left := output.First(a.Kinds, top)
 	for _, k := range kinds {
 		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(orElse(k.CloudProvider, unknown)), output.Name(orElse(k.Region, unknown)), output.Name(orElse(k.HostType, unknown)), output.Name(orElse(k.CapacityType, unknown)),
-			output.Whole(int64(k.Hosts)), output.Figure(amount(&k.CoreHours)), output.Figure(amount(k.USD)), output.Name(k.From()),
+			output.Name(cmp.Or(k.CloudProvider, output.Unknown)), output.Name(cmp.Or(k.Region, output.Unknown)), output.Name(cmp.Or(k.HostType, output.Unknown)), output.Name(cmp.Or(k.CapacityType, output.Unknown)),
+			output.Whole(int64(k.Hosts)), output.Figure(output.AmountOf(&k.CoreHours)), output.Figure(output.AmountOf(k.USD)), output.Name(k.From()),
 		})
 	}
 	d.Say(fmt.Sprintf("%d kinds of machines: %d priced by the price book, %d by a public list price (generic), %d unpriced", len(a.Kinds), counts[0], counts[1], counts[2]))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,9 +59,9 @@ func pageTable(m *alert.Message) *output.Table {
 			metric = a.Basis
 		}
 		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(a.About()), output.Name(string(a.Severity)), output.Figure(priced(amount(a.USDPerDay), a.GenericPrice)),
+			output.Name(a.About()), output.Name(string(a.Severity)), output.Figure(priced(output.AmountOf(a.USDPerDay), a.GenericPrice)),
 			output.Figure(fmt.Sprintf("%+.1f%%", a.ChangePercent)), output.Figure(fmt.Sprintf("%+.1f%% to %+.1f%%", a.Interval[0], a.Interval[1])),
-			output.Name(metric), output.Figure(orElse(l.Before, unknown)), output.Figure(l.After),
+			output.Name(metric), output.Figure(cmp.Or(l.Before, output.Unknown)), output.Figure(l.After),
 			output.Name(a.Owner), output.Name(a.ID),
 		})
 	}

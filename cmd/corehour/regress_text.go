@@ -172,11 +172,11 @@ var stateNames = map[judge.VerdictState]string{
 }
 
 func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell {
-	change, interval, base, head := unknown, unknown, unknown, unknown
+	change, interval, base, head := output.Unknown, output.Unknown, output.Unknown, output.Unknown
 	if l.ChangePercent != nil {
 		change = fmt.Sprintf("%+.1f%%", *l.ChangePercent)
 		interval = fmt.Sprintf("%+.1f%% to %+.1f%%", l.Interval[0], l.Interval[1])
-		base, head = nanos(&l.BaseNSPerCall), nanos(&l.HeadNSPerCall)
+		base, head = output.NanosOf(&l.BaseNSPerCall), output.NanosOf(&l.HeadNSPerCall)
 	}
 	state := stateNames[l.State]
 	if l.Metric == query.CPU && l.State == judge.FewRecords && l.BaseRecords+l.HeadRecords == 0 {
@@ -184,22 +184,22 @@ func lineOf(c *verdict.Comparison, l *verdict.Line, usd *float64) []output.Cell 
 			state = "none compared"
 		}
 	}
-	seen := unknown
+	seen := output.Unknown
 	if l.Seen90Percent != nil {
 		seen = fmt.Sprintf("%+.1f%%", *l.Seen90Percent)
 	}
-	measured, inclusive := unknown, unknown
+	measured, inclusive := output.Unknown, output.Unknown
 	if l.Measured != nil {
 		measured, inclusive = fmt.Sprintf("%+.1f%%", l.Measured.Percent), fmt.Sprintf("%+.1f%%", l.Inclusive.Percent)
 	}
 	basis := l.Basis
 	if basis == "" {
-		basis = unknown
+		basis = output.Unknown
 	}
 	return []output.Cell{
 		output.Name(c.Name), output.Name(c.Environment), output.Name(c.BaseVersion), output.Name(c.HeadVersion),
-		output.Name(fullName(l.Class, l.Method, l.Signature)), output.Name(state), output.Name(string(l.Metric)), output.Name(basis),
+		output.Name(query.FullName(l.Class, l.Method, l.Signature)), output.Name(state), output.Name(string(l.Metric)), output.Name(basis),
 		output.Figure(change), output.Figure(interval), output.Figure(measured), output.Figure(inclusive), output.Figure(base), output.Figure(head),
-		output.Figure(fmt.Sprintf("%d, %d", l.BaseRecords, l.HeadRecords)), output.Figure(seen), output.Figure(priced(amount(usd), c.GenericPrice)),
+		output.Figure(fmt.Sprintf("%d, %d", l.BaseRecords, l.HeadRecords)), output.Figure(seen), output.Figure(priced(output.AmountOf(usd), c.GenericPrice)),
 	}
 }

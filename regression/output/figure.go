@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 )
 
 // rounded keeps three digits. What is shown is rounded first: 999.96 us are 1 ms.
@@ -40,4 +41,56 @@ func Amount(x float64) string {
 		decimals = min(12, 2-int(math.Floor(math.Log10(a))))
 	}
 	return strconv.FormatFloat(x, 'f', decimals, 64)
+}
+
+// Unknown stands for a figure that is not known.
+const Unknown = "-"
+
+// Known shows a figure that may be unknown.
+func Known(x *float64, show func(float64) string) string {
+	if x == nil {
+		return Unknown
+	}
+	return show(*x)
+}
+
+// AmountOf is Amount of what may be unknown.
+func AmountOf(x *float64) string { return Known(x, Amount) }
+
+// NanosOf is Nanos of what may be unknown.
+func NanosOf(ns *float64) string { return Known(ns, Nanos) }
+
+// PercentOf shows a share that may be unknown, with one decimal.
+func PercentOf(share *float64) string {
+	return Known(share, func(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) })
+}
+
+// Share shows a probability or a relative error with three digits.
+func Share(x float64) string { return strconv.FormatFloat(100*x, 'g', 3, 64) + "%" }
+
+// Count shows a number of calls, which may be an estimate, as a whole number.
+func Count(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
+
+// Change shows a change in percent with its sign.
+func Change(percent float64) string { return fmt.Sprintf("%+.1f%%", percent) }
+
+// Interval shows an interval that may be unknown.
+func Interval(ends *[2]float64, show func(float64) string) string {
+	if ends == nil {
+		return Unknown
+	}
+	return show(ends[0]) + " to " + show(ends[1])
+}
+
+// Time shows a time on the clocks of a zone.
+func Time(t time.Time, zone *time.Location) string {
+	return t.In(zone).Format("2006-01-02 15:04:05 MST")
+}
+
+// Priced shows dollars that may be unknown, and marks those by a public list price.
+func Priced(usd *float64, generic bool) string {
+	if usd != nil && generic {
+		return Amount(*usd) + " generic"
+	}
+	return AmountOf(usd)
 }

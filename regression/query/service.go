@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"math"
 	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
 )
 
 // Service names a service in one environment. Empty parts are unknown.
@@ -146,4 +148,9 @@ func (w Window) dates() (first, last string) {
 		last = dateOf(w.To.Add(-1))
 	}
 	return first, last
+}
+
+// FullName is that of a method, with its signature.
+func FullName(class, method, signature string) string {
+	return methodspan.Function{Class: class, Method: method}.Full() + signature
 }

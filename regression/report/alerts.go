@@ -16,18 +16,12 @@ type alertLine struct {
 
 func alertLineOf(a *alert.Alert) alertLine {
 	l := a.Levels()
-	usd := "-"
-	if a.USDPerDay != nil {
-		if usd = output.Amount(*a.USDPerDay); a.GenericPrice {
-			usd += " generic"
-		}
-	}
 	return alertLine{
-		Kind: a.Kind, Name: output.Printable(a.About()), ID: a.ID, USD: usd,
+		Kind: a.Kind, Name: output.Printable(a.About()), ID: a.ID, USD: output.Priced(a.USDPerDay, a.GenericPrice),
 		Service:  output.Printable(query.Service{Namespace: a.ServiceNamespace, Name: a.Service, Environment: a.Environment}.String()),
 		Versions: output.Printable(a.BaseVersion + " → " + a.HeadVersion),
-		Change:   fmt.Sprintf("%+.1f%%", a.ChangePercent), Interval: fmt.Sprintf("%+.1f%% to %+.1f%%", a.Interval[0], a.Interval[1]),
-		Before: cmp.Or(l.Before, "-"), After: l.Level(),
+		Change:   output.Change(a.ChangePercent), Interval: output.Interval(&a.Interval, output.Change),
+		Before: cmp.Or(l.Before, output.Unknown), After: l.Level(),
 	}
 }
 

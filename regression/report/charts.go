@@ -178,7 +178,7 @@ func (r *Report) courseChart(m Method) template.HTML {
 		}
 		for _, p := range c.Points {
 			at := across(x.at(float64(p.At.Unix())))
-			title := fmt.Sprintf("%s, %s: %s a call, %d records", c.Version, showTime(p.At, r.zone), output.Nanos(p.NS), p.Records)
+			title := fmt.Sprintf("%s, %s: %s a call, %d records", c.Version, output.Time(p.At, r.zone), output.Nanos(p.NS), p.Records)
 			if p.Interval != nil {
 				d.line(at, down(y.at(p.Interval[0])), at, down(y.at(p.Interval[1])), "band "+class)
 			}
@@ -229,8 +229,4 @@ func depth(nodes []*Node) int {
 		deepest = max(deepest, 1+depth(n.Children))
 	}
 	return deepest
-}
-
-func showTime(t time.Time, zone *time.Location) string {
-	return t.In(zone).Format("2006-01-02 15:04:05 MST")
 }

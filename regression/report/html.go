@@ -111,7 +111,7 @@ type healthLine struct {
 // WriteHTML writes the page.
 func (r *Report) WriteHTML(w io.Writer) error {
 	d := pageData{
-		Window: r.window(), Basis: r.basis(), Made: showTime(r.Made, r.zone), Warehouse: output.Printable(r.Warehouse), Metric: r.metricName(),
+		Window: r.window(), Basis: r.basis(), Made: output.Time(r.Made, r.zone), Warehouse: output.Printable(r.Warehouse), Metric: r.metricName(),
 		Caption: r.window() + "; " + r.basis(), CostsLeft: r.CostsLeft, MovesLeft: r.MovesLeft, Alerts: r.alertLines(), AlertsLeft: r.AlertsLeft,
 		NoCosts: noCosts, WallsLeft: r.WallsLeft, WallNote: wallNote, NoMoves: noMoves, Compared: printable(r.compared()), Untold: printable(r.untold()), Notes: printable(r.Notes),
 		Balanced: r.Health.Balanced, Verdict: output.Printable(r.healthVerdict()),
@@ -183,9 +183,9 @@ func (r *Report) methodPart(m Method) methodPart {
 		class := versionClass(i, len(m.Course))
 		part.Versions = append(part.Versions, versionLine{class, signs[class%2], version(c.Version), m.versionText(c.Version)})
 		for _, p := range c.Points {
-			line := pointLine{At: showTime(p.At, r.zone), Version: version(c.Version), Mean: output.Nanos(p.NS), Interval: "~", Records: strconv.FormatInt(p.Records, 10)}
+			line := pointLine{At: output.Time(p.At, r.zone), Version: version(c.Version), Mean: output.Nanos(p.NS), Interval: "~", Records: strconv.FormatInt(p.Records, 10)}
 			if p.Interval != nil {
-				line.Interval = output.Nanos(p.Interval[0]) + " to " + output.Nanos(p.Interval[1])
+				line.Interval = output.Interval(p.Interval, output.Nanos)
 			}
 			part.Points = append(part.Points, line)
 		}

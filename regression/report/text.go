@@ -87,7 +87,7 @@ func (r *Report) costTable() *output.Table {
 	for _, c := range r.Costs {
 		interval := cmp.Or(c.Warning, "~")
 		if c.Interval != nil {
-			interval = output.Amount(c.Interval[0]) + " to " + output.Amount(c.Interval[1])
+			interval = output.Interval(c.Interval, output.Amount)
 		}
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(c.Service.String()), output.Name(name(c.MethodName)), output.Figure(c.mark() + output.Amount(c.SelfCoreHours)), output.Figure(interval),
@@ -127,7 +127,7 @@ func (r *Report) methodTable(m Method) *output.Table {
 	for _, c := range m.Course {
 		first, last := c.Points[0], c.Points[len(c.Points)-1]
 		row := []output.Cell{
-			output.Name(c.Version), output.Name(showTime(first.At, r.zone)), output.Name(showTime(last.At, r.zone)),
+			output.Name(c.Version), output.Name(output.Time(first.At, r.zone)), output.Name(output.Time(last.At, r.zone)),
 			output.Figure(output.Nanos(first.NS)), output.Figure(output.Nanos(last.NS)),
 		}
 		quantiles := [3]string{"~", "~", "~"}

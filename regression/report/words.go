@@ -21,7 +21,7 @@ const (
 )
 
 func (r *Report) window() string {
-	return showTime(r.From, r.zone) + " to " + showTime(r.To, r.zone)
+	return output.Time(r.From, r.zone) + " to " + output.Time(r.To, r.zone)
 }
 
 func (r *Report) basis() string {
@@ -79,16 +79,13 @@ func (c Cost) usd() string {
 	if c.SelfUSD == nil {
 		return "unpriced"
 	}
-	if c.GenericPrice {
-		return c.mark() + output.Amount(*c.SelfUSD) + " generic"
-	}
-	return c.mark() + output.Amount(*c.SelfUSD)
+	return c.mark() + output.Priced(c.SelfUSD, c.GenericPrice)
 }
 
 func (m Move) change() string {
 	switch {
 	case m.Proven:
-		return fmt.Sprintf("%+.1f%%", m.ChangePercent)
+		return output.Change(m.ChangePercent)
 	case m.State == string(judge.Explained):
 		if m.Measured == nil { // by threshold it is the inclusive change
 			return fmt.Sprintf("%+.1f%% by its callees", m.ChangePercent)
@@ -103,7 +100,7 @@ func (m Move) change() string {
 }
 
 func (m Move) interval() string {
-	return fmt.Sprintf("%+.1f%% to %+.1f%%", m.Interval[0], m.Interval[1])
+	return output.Interval(&m.Interval, output.Change)
 }
 
 // measured is what was measured and what of it was taken off.
@@ -146,7 +143,7 @@ func (w *Wall) interval() string {
 	if w.Interval == nil {
 		return "~"
 	}
-	return output.Amount(w.Interval[0]) + " to " + output.Amount(w.Interval[1])
+	return output.Interval(w.Interval, output.Amount)
 }
 
 func whole(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }
