@@ -29,7 +29,7 @@ searched among open alerts, then in a comparison with the flags given here. See 
   corehour accept 068116bb9f02c1d4 --withdraw`,
 		Annotations: exits("0 accepted or withdrawn\n2 failed: no such alert\n3 no data"),
 	}
-	r := &regressFlags{common: newCommon(cmd, "7d")}
+	r := &regressFlags{evaluationFlags: evaluationFlags{common: newCommon(cmd, "7d")}}
 	r.declareRule(cmd)
 	r.delivery.declareState(r.flags)
 	reason := r.flags.String("reason", "", "why the slowdown is accepted (`text`)")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/regression/alert"
@@ -68,7 +67,7 @@ func (c *costFlags) checkBudgets(ctx context.Context, w *query.Warehouse, r *cos
 	if sorted == nil {
 		return nil, err
 	}
-	b.Alerts, b.Silenced = sorted.Raised, sorted.Silenced
+	b.Alerts, b.Silenced = sorted.Alerts, sorted.Silenced
 	return b, err
 }
 
@@ -91,7 +90,7 @@ func (b *budgeting) addTables(d *output.Document) {
 		}
 		t.Rows = append(t.Rows, []output.Cell{
 			output.Name(s.Name), output.Name(s.Budget.Subject()), output.Name(s.State()), output.Name(of), output.Figure(output.AmountOf(&s.PlannedUSD)),
-			output.Figure(marked(mark, priced(output.AmountOf(s.SpentUSD), s.GenericPrice))), output.Figure(between), output.Whole(s.Records),
+			output.Figure(marked(mark, output.Priced(s.SpentUSD, s.GenericPrice))), output.Figure(between), output.Whole(s.Records),
 		})
 	}
 	d.Add(t)
@@ -99,12 +98,12 @@ func (b *budgeting) addTables(d *output.Document) {
 		d.Say(notes...)
 	}
 	for i := range b.Alerts {
-		d.Say(alertLines(&b.Alerts[i])...)
+		d.Say(b.Alerts[i].Lines()...)
 	}
 	var silenced []string
 	for i := range b.Silenced {
 		a := &b.Silenced[i]
-		silenced = append(silenced, fmt.Sprintf("budget %s: muted until %s because %s", a.Budget, a.Until.UTC().Format(time.RFC3339), a.Reason))
+		silenced = append(silenced, fmt.Sprintf("budget %s: muted %s", a.Budget, a.Muted()))
 	}
 	if silenced != nil {
 		d.Say(silenced...)

@@ -23,7 +23,7 @@ func reconciliation(r *cost.Table, top int) (t *output.Table, more string) {
 			}
 			t.Rows = append(t.Rows, []output.Cell{
 				output.Name(s.Name), output.Name(s.Environment), output.Name(l.What), output.Figure(output.AmountOf(l.CoreHours)),
-				output.Figure(priced(output.AmountOf(l.USD), s.GenericPrice)), output.Figure(output.PercentOf(l.Share)), output.Figure(calls),
+				output.Figure(output.Priced(l.USD, s.GenericPrice)), output.Figure(output.PercentOf(l.Share)), output.Figure(calls),
 			})
 		}
 	}

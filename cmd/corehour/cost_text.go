@@ -270,11 +270,3 @@ func intervalOf(r *cost.Table, l *cost.Line, per cost.Per) string {
 	}
 	return output.AmountOf(r.For(per, l, &l.SelfUSDInterval[0])) + " to " + output.AmountOf(r.For(per, l, &l.SelfUSDInterval[1]))
 }
-
-// priced marks an amount that is of a public list price.
-func priced(amount string, generic bool) string {
-	if generic && amount != output.Unknown {
-		return amount + " generic"
-	}
-	return amount
-}

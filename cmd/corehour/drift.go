@@ -11,21 +11,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/drift/evaluation"
-	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
-// driftFlags are the flags of drift in addition to the common ones.
+// driftFlags are the flags of drift in addition to those of evaluations.
 type driftFlags struct {
-	*common
-	metric   string
-	csv      string
-	top      topFlags
-	alerts   string
-	every    everyFlag
-	delivery deliverFlags
+	evaluationFlags
+	csv string
 }
 
 func newDriftCommand() *cobra.Command {
@@ -42,15 +35,10 @@ See docs/drift.md and docs/alerts.md.`,
   corehour drift --csv latency.csv`,
 		Annotations: exits("0 no drift\n1 a drift that an evaluation of the last week confirms\n2 failed\n3 not enough history"),
 	}
-	d := &driftFlags{common: newCommon(cmd, "365d")}
-	f := d.flags
-	f.StringVar(&d.metric, "metric", "", "cpu or wall (default: cpu where a service has it, else wall)")
-	f.StringVar(&d.csv, "csv", "", "evaluate the daily series of this `file` (columns date, value; optional name, weight) instead of a warehouse")
-	d.top.declare(f, "how many services, of those without a drift, to print; json and csv have all of them")
-	f.StringVar(&d.alerts, "alerts", "", "append new alerts to this `file`, one JSON object a line, each id once")
-	d.every.declare(f)
-	d.delivery.declare(f)
-	completeFlag(cmd, "metric", cobra.FixedCompletions([]string{"cpu", "wall"}, cobra.ShellCompDirectiveNoFileComp))
+	d := &driftFlags{evaluationFlags: evaluationFlags{common: newCommon(cmd, "365d")}}
+	d.declareMetric(cmd, "cpu where a service has it, else wall")
+	d.flags.StringVar(&d.csv, "csv", "", "evaluate the daily series of this `file` (columns date, value; optional name, weight) instead of a warehouse")
+	d.declare("a drift")
 	return withWork(cmd, d.printDrifts)
 }
 
@@ -64,63 +52,13 @@ func (d *driftFlags) printDrifts(ctx context.Context, stdout, stderr io.Writer) 
 		if err != nil {
 			return exitFailed, err
 		}
-		return driftExitCode(found), d.print(found, stdout)
+		return d.print(found, stdout)
 	}
-	if err := d.delivery.prepare(d.warehouse, d.every.period, stderr, "drift"); err != nil {
-		return exitFailed, err
-	}
-	if d.every.period > 0 {
-		w := &watcher{common: d.common, name: "drift", period: d.every.period, alerts: d.alerts, delivery: &d.delivery, stdout: stdout, stderr: stderr}
-		w.evaluate = func(ctx context.Context) ([]alert.Alert, error) {
-			found, err := d.evaluateWarehouse(ctx)
-			if err != nil {
-				return nil, err
-			}
-			err = found.Deliver(ctx, d.delivery.router)
-			return found.Alerts, err
-		}
-		return w.watch(ctx)
-	}
-	found, err := d.evaluateWarehouse(ctx)
-	if err != nil {
-		return exitFailed, err
-	}
-	undelivered := found.Deliver(ctx, d.delivery.router)
-	if found.Alerts == nil {
-		return exitFailed, undelivered
-	}
-	if err := appendAlerts(d.alerts, found.Alerts); err != nil {
-		return exitFailed, errors.Join(undelivered, err)
-	}
-	if err := d.print(found, stdout); err != nil {
-		return exitFailed, errors.Join(undelivered, err)
-	}
-	return driftExitCode(found), undelivered
-}
-
-func driftExitCode(f *evaluation.Findings) int {
-	switch {
-	case len(f.Alerts) > 0 || f.OfSeries && f.Confirmed():
-		return exitFound
-	case f.CouldNotTell:
-		return exitCannotTell
-	}
-	return exitNothing
-}
-
-func (d *driftFlags) print(f *evaluation.Findings, stdout io.Writer) error {
-	document := driftDocument(f, d.top.lines)
-	if d.out == output.CSV {
-		document = driftRows(f)
-	}
-	return d.write(stdout, document)
+	return d.evaluateServices(ctx, stdout, stderr, func(ctx context.Context) (findings, error) { return d.evaluateWarehouse(ctx) })
 }
 
 func (d *driftFlags) check() error {
-	var errs []error
-	if d.metric != "" && d.metric != string(query.CPU) && d.metric != string(query.Wall) {
-		errs = append(errs, fmt.Errorf("--metric: want cpu or wall, found %q", d.metric))
-	}
+	errs := []error{d.checkMetric()}
 	d.flags.Visit(func(f *pflag.Flag) {
 		if d.csv != "" && !slices.Contains([]string{"csv", "format", "json", "wide", "top", "all"}, f.Name) {
 			errs = append(errs, fmt.Errorf("--%s has no effect with --csv: leave one of them out", f.Name))
@@ -146,7 +84,7 @@ func (d *driftFlags) evaluateFile() (*evaluation.Findings, error) {
 
 func (d *driftFlags) evaluateWarehouse(ctx context.Context) (*evaluation.Findings, error) {
 	o := evaluation.Options{
-		Window: d.window, Filter: d.filter, Metric: query.Metric(d.metric), Now: now(), Nothing: d.nothing, Span: d.span(),
+		Window: d.window, Filter: d.filter, Metric: query.Metric(d.metric), Now: now(), Zone: d.zone,
 		Open: func(ctx context.Context, days query.Window) (*query.Warehouse, error) { return d.open(ctx, days) },
 	}
 	if d.delivery.router != nil {

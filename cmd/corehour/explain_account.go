@@ -11,6 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/alert/delivery"
 	"github.com/corehour/corehour/regression/alert/state"
+	"github.com/corehour/corehour/regression/comparison"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/drift/evaluation"
 	"github.com/corehour/corehour/regression/judge"
@@ -70,7 +71,7 @@ func (n named) String() string {
 		text += " by " + n.Caller
 	}
 	if n.USDPerDay != nil {
-		text += fmt.Sprintf(", $%s a day more; %s", priced(output.Amount(*n.USDPerDay), n.GenericPrice), n.USDPerDayBasis)
+		text += fmt.Sprintf(", $%s a day more; %s", output.Priced(n.USDPerDay, n.GenericPrice), n.USDPerDayBasis)
 	}
 	return text
 }
@@ -165,7 +166,7 @@ func (e *explainFlags) choose(all []query.Sampling) ([]account, error) {
 		if hint != "" {
 			hint = ": " + hint
 		}
-		return nil, fmt.Errorf("%w: no method %q %s%s", query.ErrNoData, e.method, e.span(), hint)
+		return nil, fmt.Errorf("%w: no method %q %s%s", query.ErrNoData, e.method, e.window.Span(e.zone), hint)
 	}
 	for i := range accounts {
 		slices.SortFunc(accounts[i].Versions, func(a, b query.Sampling) int { return a.First.Compare(b.First) })
@@ -177,7 +178,7 @@ func (e *explainFlags) choose(all []query.Sampling) ([]account, error) {
 func (e *explainFlags) judge(ctx context.Context, a *account) error {
 	of := *e.common
 	of.filter = query.Filter{Namespace: a.Namespace, Service: a.Name, Environment: a.Environment}
-	r := &regressFlags{common: &of, options: e.options, rule: verdict.EvidenceRule{}, delivery: e.delivery}
+	r := &regressFlags{evaluationFlags: evaluationFlags{common: &of, delivery: e.delivery}, options: e.options, rule: verdict.EvidenceRule{}}
 	found, err := r.evaluate(ctx)
 	if err != nil {
 		return err
@@ -211,7 +212,7 @@ func (e *explainFlags) judge(ctx context.Context, a *account) error {
 }
 
 // compared finds the method in the newest comparison.
-func (a *account) compared(found *findings) {
+func (a *account) compared(found *comparison.Findings) {
 	for _, s := range found.NotCompared {
 		if s.Service == a.Service {
 			a.NoVerdict = s.Reason
@@ -249,7 +250,7 @@ func (a *account) drifted(ctx context.Context, of common) error {
 		end = now()
 	}
 	of.window.From = end.AddDate(0, 0, -driftDays)
-	d := &driftFlags{common: &of}
+	d := &driftFlags{evaluationFlags: evaluationFlags{common: &of}}
 	found, err := d.evaluateWarehouse(ctx)
 	if errors.Is(err, query.ErrNoData) {
 		a.NoDrift = "too little history: no closed day with measured calls"

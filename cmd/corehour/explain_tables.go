@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/comparison"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/drift/evaluation"
 	"github.com/corehour/corehour/regression/output"
@@ -113,7 +114,7 @@ func (a *account) verdicts(row func(what, value string)) {
 		return
 	}
 	row("compared", fmt.Sprintf("version %s with %s (%s) by %s time: %s", v.HeadVersion, v.BaseVersion, v.ChosenBy, v.Metric, v.Compared))
-	row("verdict", stateNames[v.State])
+	row("verdict", comparison.StateNames[v.State])
 	row("why", v.Decided)
 	if v.Measured != nil {
 		row("measured change", v.Measured.String())
@@ -149,7 +150,7 @@ func (a *account) drifts(row func(what, value string)) {
 	case l.State == evaluation.NotProven:
 		row("drift", "~ not significantly more expensive over weeks")
 	default:
-		row("drift", fmt.Sprintf("%s: a %s of %+.1f%% (95%% interval %+.1f%% to %+.1f%%) since %s", driftNames[l.State], l.Shape, *l.ChangePercent, l.Interval[0], l.Interval[1], *l.Since))
+		row("drift", fmt.Sprintf("%s: a %s of %+.1f%% (95%% interval %+.1f%% to %+.1f%%) since %s", evaluation.StateNames[l.State], l.Shape, *l.ChangePercent, l.Interval[0], l.Interval[1], *l.Since))
 	}
 }
 
@@ -161,7 +162,7 @@ func (a *account) people(row func(what, value string)) {
 	}
 	for i := range a.Silenced {
 		x := &a.Silenced[i]
-		row("muted", fmt.Sprintf("until %s because %s", x.Until.UTC().Format(time.RFC3339), x.Reason))
+		row("muted", x.Muted())
 	}
 	for i := range a.Open {
 		o := &a.Open[i]

@@ -259,6 +259,11 @@ func (c *common) open(ctx context.Context, window query.Window, options ...query
 	return query.OpenAll(ctx, c.warehouses(), window, append(options, query.Tell(c.notices), query.Counting(c.spent), query.Remembering(c.verified), query.LeaveOutFrameworks(c.noFrameworks))...)
 }
 
+// nothing returns the error where no row passed the filters.
+func (c *common) nothing(ctx context.Context, w *query.Warehouse) error {
+	return w.Nothing(ctx, c.filter, c.window, c.zone)
+}
+
 func (c *common) noArguments() error {
 	if c.flags.NArg() > 0 {
 		return fmt.Errorf("want flags only, found the argument %q", c.flags.Arg(0))

@@ -73,7 +73,7 @@ func (c *reportFlags) writeReport(ctx context.Context, stdout, stderr io.Writer)
 	o := c.options
 	o.Warehouse, o.Window, o.Filter, o.Zone, o.Now, o.Notices = c.warehouse, c.window, c.filter, c.zone, now(), stderr
 	o.Top = c.top.lines
-	o.Nothing, o.NoFrameworks, o.Verified = c.nothing, c.noFrameworks, c.verified
+	o.NoFrameworks, o.Verified = c.noFrameworks, c.verified
 	r, err := report.Gather(ctx, o)
 	if err != nil {
 		return exitFailed, err

@@ -3,11 +3,8 @@ package main
 import (
 	"time"
 
-	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
-	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/verdict"
 )
 
 // What follows is for spreadsheets: all lines, with units in the names of columns.
@@ -38,46 +35,4 @@ func costRows(r *cost.Table) *output.Document {
 		"self_wall_clipped", "inclusive_wall_hours", "assumed_calls",
 	))
 	return d
-}
-
-func regressRows(f *findings) *output.Document {
-	type record struct {
-		query.Service
-		BaseVersion string `json:"base_version"`
-		HeadVersion string `json:"head_version"`
-		*verdict.Line
-		// Base and Head are known of what was compared.
-		Base *float64 `json:"base"`
-		Head *float64 `json:"head"`
-		USD  *float64 `json:"usd_per_day"`
-	}
-	var records []record
-	for _, c := range f.Comparisons {
-		for i := range c.Methods {
-			l := &c.Methods[i]
-			r := record{Service: c.Service, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, Line: l, USD: usdOf(c.Alerts, l)}
-			if l.Interval != nil {
-				r.Base, r.Head = &l.BaseNSPerCall, &l.HeadNSPerCall
-			}
-			records = append(records, r)
-		}
-	}
-	d := &output.Document{}
-	d.Add(output.Records(records,
-		"service_namespace", "service", "environment", "base_version", "head_version", "class", "method", "signature", "state", "metric", "basis",
-		"change_percent", "low_percent=interval.0", "high_percent=interval.1", "base_ns_per_call=base", "head_ns_per_call=head",
-		"base_records", "head_records", "base_clusters", "head_clusters", "usd_per_day",
-		"measured_percent=measured_change.percent", "common_percent=common_part.percent", "common_reason", "inclusive_percent=inclusive_change.percent",
-	))
-	return d
-}
-
-// usdOf is what the growth of a raised method costs a day.
-func usdOf(alerts []alert.Alert, l *verdict.Line) *float64 {
-	for _, a := range alerts {
-		if a.Class == l.Class && a.Method == l.Method {
-			return a.USDPerDay
-		}
-	}
-	return nil
 }

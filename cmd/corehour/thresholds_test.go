@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/comparison"
 	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/verdict"
 )
@@ -41,10 +42,10 @@ func TestThresholdsOfMethods(t *testing.T) {
 }
 
 // byThresholdOf asks the command by the threshold rule, and maps methods to their lines.
-func byThresholdOf(t *testing.T, root string, args ...string) (result, findings, map[string]verdict.Line) {
+func byThresholdOf(t *testing.T, root string, args ...string) (result, comparison.Findings, map[string]verdict.Line) {
 	t.Helper()
 	r := corehour(append([]string{"regress", "--warehouse", root, "--method", "threshold", "--format", "json"}, args...)...)
-	var f findings
+	var f comparison.Findings
 	if err := json.Unmarshal([]byte(r.stdout), &f); err != nil || len(f.Comparisons) != 1 {
 		t.Fatalf("%v: %+v", err, r)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/scenes"
 	"github.com/corehour/corehour/internal/scenes/rows"
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/comparison"
 	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/query"
@@ -156,7 +157,7 @@ func (s *callTree) run(p *fixture.Process, rng *rand.Rand, level []float64) (ite
 // answer is what the command says of a warehouse with one service.
 type answer struct {
 	code  int
-	found findings
+	found comparison.Findings
 	*verdict.Comparison
 	lines map[string]*verdict.Line
 }
@@ -195,7 +196,7 @@ func (a *answer) print(t *testing.T, truths map[string]trueChange) {
 		if l.ChangePercent != nil {
 			change = fmt.Sprintf("%+.1f%% (%+.1f%% to %+.1f%%)", *l.ChangePercent, l.Interval[0], l.Interval[1])
 		}
-		return fmt.Sprintf("%s, %s %s %s, measured %s, inclusive %s, taken off %s", stateNames[l.State], l.Metric, l.Basis, change, part(l.Measured), part(l.Inclusive), part(l.Common))
+		return fmt.Sprintf("%s, %s %s %s, measured %s, inclusive %s, taken off %s", comparison.StateNames[l.State], l.Metric, l.Basis, change, part(l.Measured), part(l.Inclusive), part(l.Common))
 	}
 	for i := range a.Methods {
 		l := &a.Methods[i]
@@ -541,7 +542,7 @@ func TestRareExpensiveCalls(t *testing.T) {
 		})
 		plain := sum[1] / n[1] * n[0] / sum[0]
 		t.Logf("seed %d: truth own %+.1f%%, as drawn %+.1f%%, mean of the records %+.1f%% | said %s %+.1f%% (%+.1f%% to %+.1f%%), measured %+.1f%%",
-			seed, x.own, x.measuredOwn, inPercent(plain), stateNames[l.State], *l.ChangePercent, l.Interval[0], l.Interval[1], l.Measured.Percent)
+			seed, x.own, x.measuredOwn, inPercent(plain), comparison.StateNames[l.State], *l.ChangePercent, l.Interval[0], l.Interval[1], l.Measured.Percent)
 		if ratio := (1 + l.Measured.Percent/100) / plain; ratio < 0.97 || ratio > 1.03 {
 			t.Errorf("seed %d: measured %+.1f%%, the records' means differ by %+.1f%%", seed, l.Measured.Percent, inPercent(plain))
 		}

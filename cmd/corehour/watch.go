@@ -51,18 +51,13 @@ func (e *everyFlag) check(c *common) error {
 // is reported and does not end it: the warehouse may not be there yet, or its disk be away for a
 // while.
 type watcher struct {
-	*common
-	name     string // of the command
-	period   time.Duration
-	alerts   string // file
-	delivery *deliverFlags
-	// evaluate sends alerts and returns those that are raised.
-	evaluate       func(context.Context) ([]alert.Alert, error)
+	*evaluationFlags
+	evaluate       func(context.Context) (findings, error)
 	stdout, stderr io.Writer
 }
 
 func (w *watcher) watch(ctx context.Context) (int, error) {
-	ticker := time.NewTicker(w.period)
+	ticker := time.NewTicker(w.every.period)
 	defer ticker.Stop()
 	remembered := &delivery.Remembered{File: w.alerts}
 	for {
@@ -76,9 +71,9 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 		case ctx.Err() != nil:
 			return w.end(err)
 		case errors.Is(err, query.ErrNoData):
-			fmt.Fprintf(w.stderr, "corehour %s: could not tell: %s\n", w.name, output.Printable(err.Error()))
+			fmt.Fprintf(w.stderr, "corehour %s: could not tell: %s\n", w.flags.Name(), output.Printable(err.Error()))
 		case err != nil:
-			printError(w.stderr, w.name, err)
+			printError(w.stderr, w.flags.Name(), err)
 		}
 		select {
 		case <-ctx.Done():
@@ -91,7 +86,7 @@ func (w *watcher) watch(ctx context.Context) (int, error) {
 // end reports what could not be sent; the next evaluation sends it.
 func (w *watcher) end(err error) (int, error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		printError(w.stderr, w.name, err)
+		printError(w.stderr, w.flags.Name(), err)
 	}
 	return exitNothing, nil
 }
@@ -102,26 +97,19 @@ func (w *watcher) evaluateOnce(ctx context.Context, remembered *delivery.Remembe
 		return nil, err
 	}
 	w.spent = new(bigquery.Spent) // else the evaluations of a year would reach the bound
-	if err := w.delivery.reload(w.stderr, w.name); err != nil {
-		printError(w.stderr, w.name, err)
+	if err := w.delivery.reload(w.stderr, w.flags.Name()); err != nil {
+		printError(w.stderr, w.flags.Name(), err)
 	}
-	raised, err := w.evaluate(ctx)
+	var raised []alert.Alert
+	found, err := w.evaluate(ctx)
+	if err == nil {
+		raised, err = found.Deliver(ctx, w.delivery.router)
+	}
 	fresh, failed := remembered.Fresh(raised)
 	if failed != nil {
 		err = errors.Join(err, fmt.Errorf("--alerts: %w", failed))
 	}
 	return fresh, err
-}
-
-// appendAlerts adds alerts to the file of --alerts, if there is one.
-func appendAlerts(path string, alerts []alert.Alert) error {
-	if path == "" {
-		return nil
-	}
-	if _, err := delivery.AppendFile(path, alerts); err != nil {
-		return fmt.Errorf("--alerts: %w", err)
-	}
-	return nil
 }
 
 func printAlert(w io.Writer, a *alert.Alert, f output.Format) error {

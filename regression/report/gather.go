@@ -47,12 +47,10 @@ type Options struct {
 	Notices io.Writer
 	// Verified, if not nil, remembers which files were compared with their checksums.
 	Verified *parquet.VerifiedFiles
-	// Nothing makes the error where no row passes the filter.
-	Nothing func(context.Context, *query.Warehouse) error
 }
 
 // Gather asks the warehouse. It fails with query.ErrNoData where there is nothing
-// in the window, or with what Options.Nothing says.
+// in the window.
 func Gather(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{Made: o.Now, Warehouse: o.Warehouse, zone: o.Zone, top: o.Top}
 	w, err := query.Open(ctx, o.Warehouse, o.Window, query.Tell(o.Notices), query.Remembering(o.Verified), query.LeaveOutFrameworks(o.NoFrameworks))
@@ -72,7 +70,7 @@ func Gather(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	if len(r.Health.Services) == 0 {
-		return nil, o.Nothing(ctx, w)
+		return nil, w.Nothing(ctx, o.Filter, o.Window, o.Zone)
 	}
 	r.Instances = len(r.Health.Processes)
 	return r, nil

@@ -66,9 +66,14 @@ type Silenced struct {
 
 // Sorted is what of an evaluation is to be reported.
 type Sorted struct {
-	Raised   []alert.Alert
-	Accepted []Accepted
-	Silenced []Silenced
+	Alerts   []alert.Alert `json:"alerts"` // raised
+	Accepted []Accepted    `json:"accepted"`
+	Silenced []Silenced    `json:"silenced"`
+}
+
+// NewSorted returns what has no alert yet.
+func NewSorted() Sorted {
+	return Sorted{Alerts: []alert.Alert{}, Accepted: []Accepted{}, Silenced: []Silenced{}}
 }
 
 // Sort gives alerts their owners and leaves out what nobody is to be notified. It only
@@ -82,7 +87,7 @@ func (d *Dispatcher) Sort(l Findings) (*Sorted, error) {
 }
 
 func (d *Dispatcher) sort(s *state.State, l Findings) *Sorted {
-	out := &Sorted{Raised: []alert.Alert{}, Accepted: []Accepted{}, Silenced: []Silenced{}}
+	out := NewSorted()
 	seen := map[string]bool{}
 	for i := range l.Alerts {
 		a := l.Alerts[i]
@@ -97,10 +102,10 @@ func (d *Dispatcher) sort(s *state.State, l Findings) *Sorted {
 		} else if silence := d.Silences.Of(&a, d.Now()); silence != nil {
 			out.Silenced = append(out.Silenced, Silenced{a, silence.Until, silence.Reason})
 		} else {
-			out.Raised = append(out.Raised, a)
+			out.Alerts = append(out.Alerts, a)
 		}
 	}
-	return out
+	return &out
 }
 
 // Handle sorts what an evaluation found, remembers it and sends what is to be sent. An
@@ -120,7 +125,7 @@ func (d *Dispatcher) Handle(ctx context.Context, l Findings) (*Sorted, error) {
 		for i := range sorted.Accepted {
 			accepted[sorted.Accepted[i].ID] = sorted.Accepted[i].Accepted.String()
 		}
-		s.Merge(state.Evaluation{At: d.Now().UTC(), Raised: sorted.Raised, Silenced: silenced, Gone: func(a *alert.Alert) (string, bool) {
+		s.Merge(state.Evaluation{At: d.Now().UTC(), Raised: sorted.Alerts, Silenced: silenced, Gone: func(a *alert.Alert) (string, bool) {
 			if why, ok := accepted[a.ID]; ok {
 				return why, true
 			}

@@ -91,7 +91,7 @@ func TestOneSinkDown(t *testing.T) {
 		begin := time.Now()
 		sorted, err := d.Handle(t.Context(), evaluationOf(false, "x"))
 		var undelivered *Undelivered
-		if !errors.As(err, &undelivered) || undelivered.Sink != "down" || undelivered.Alerts != 1 || len(sorted.Raised) != 1 {
+		if !errors.As(err, &undelivered) || undelivered.Sink != "down" || undelivered.Alerts != 1 || len(sorted.Alerts) != 1 {
 			t.Errorf("%v %+v", err, sorted)
 		}
 		if time.Since(begin) != d.Timeout || up.tookAll() != "firing x" {
@@ -220,7 +220,7 @@ func TestRouting(t *testing.T) {
 		if err != nil || own.tookAll() != "firing x" || all.tookAll() != "firing y, firing z" {
 			t.Errorf("%v: own took %s, all %s", err, own.tookAll(), all.tookAll())
 		}
-		if len(sorted.Silenced) != 1 || sorted.Silenced[0].Reason != "quiet" || len(sorted.Raised) != 3 || sorted.Raised[0].Owner != "xs" {
+		if len(sorted.Silenced) != 1 || sorted.Silenced[0].Reason != "quiet" || len(sorted.Alerts) != 3 || sorted.Alerts[0].Owner != "xs" {
 			t.Errorf("%+v", sorted)
 		}
 	})
@@ -231,8 +231,8 @@ func TestSaidTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "f"}
 		sorted, err := dispatcher(t.TempDir(), Target{Sink: f}).Handle(t.Context(), evaluationOf(false, "x", "x", "y"))
-		if err != nil || len(sorted.Raised) != 2 || f.tookAll() != "firing x, firing y" {
-			t.Errorf("%v: %d raised, took %s", err, len(sorted.Raised), f.tookAll())
+		if err != nil || len(sorted.Alerts) != 2 || f.tookAll() != "firing x, firing y" {
+			t.Errorf("%v: %d raised, took %s", err, len(sorted.Alerts), f.tookAll())
 		}
 	})
 }
@@ -258,8 +258,8 @@ func TestRaisedAt(t *testing.T) {
 		}
 		raised := begin.Add(time.Duration(want) * time.Minute)
 		s, err := d.Store.Read()
-		if err != nil || !sorted.Raised[0].RaisedAt.Equal(raised) || !s.Open[0].Alert.RaisedAt.Equal(raised) {
-			t.Errorf("minute %d: raised at %s, in the state %+v, want %s (%v)", i, sorted.Raised[0].RaisedAt, s.Open, raised, err)
+		if err != nil || !sorted.Alerts[0].RaisedAt.Equal(raised) || !s.Open[0].Alert.RaisedAt.Equal(raised) {
+			t.Errorf("minute %d: raised at %s, in the state %+v, want %s (%v)", i, sorted.Alerts[0].RaisedAt, s.Open, raised, err)
 		}
 	}
 }
@@ -268,7 +268,7 @@ func TestRaisedAt(t *testing.T) {
 func TestWithoutSinks(t *testing.T) {
 	dir := t.TempDir() + "/none"
 	sorted, err := dispatcher(dir).Handle(t.Context(), evaluationOf(false, "x"))
-	if err != nil || len(sorted.Raised) != 1 {
+	if err != nil || len(sorted.Alerts) != 1 {
 		t.Errorf("%+v %v", sorted, err)
 	}
 	if s, err := state.At(dir).Read(); err != nil || len(s.Open) != 0 {

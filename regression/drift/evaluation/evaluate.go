@@ -6,7 +6,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/alert/delivery"
 	"github.com/corehour/corehour/regression/alert/rules"
 	"github.com/corehour/corehour/regression/drift"
@@ -22,9 +21,7 @@ type Options struct {
 	Now    time.Time
 	// Open opens the warehouse for a window.
 	Open func(context.Context, query.Window) (*query.Warehouse, error)
-	// Nothing makes the error where no row passes the filter, Span is the window in words.
-	Nothing func(context.Context, *query.Warehouse) error
-	Span    string
+	Zone *time.Location // of times in errors
 }
 
 // Evaluate replays the daily evaluations of the services of a warehouse. It fails with query.ErrNoData
@@ -80,9 +77,7 @@ func EvaluateCSV(file io.Reader) (*Findings, error) {
 }
 
 func newFindings() *Findings {
-	return &Findings{
-		Services: []*Service{}, Alerts: []alert.Alert{}, Accepted: []delivery.Accepted{}, Silenced: []delivery.Silenced{}, CouldNotTell: true,
-	}
+	return &Findings{Services: []*Service{}, Sorted: delivery.NewSorted(), CouldNotTell: true}
 }
 
 func (f *Findings) addService(s *Service) {

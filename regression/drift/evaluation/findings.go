@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/alert/delivery"
 	"github.com/corehour/corehour/regression/alert/rules"
 	"github.com/corehour/corehour/regression/drift"
@@ -15,11 +14,9 @@ import (
 
 // Findings is what the replayed evaluations found.
 type Findings struct {
-	Services     []*Service          `json:"services"`
-	Alerts       []alert.Alert       `json:"alerts"`
-	Accepted     []delivery.Accepted `json:"accepted"`
-	Silenced     []delivery.Silenced `json:"silenced"`
-	CouldNotTell bool                `json:"could_not_tell"`
+	Services []*Service `json:"services"`
+	delivery.Sorted
+	CouldNotTell bool `json:"could_not_tell"`
 
 	OfSeries bool `json:"-"` // of a file
 }
@@ -111,6 +108,12 @@ func (f *Findings) Confirmed() bool {
 		return slices.ContainsFunc(s.Lines, func(l Line) bool { return l.State == Confirmed })
 	})
 }
+
+// Found reports whether an alert is raised, or a series drifts.
+func (f *Findings) Found() bool { return len(f.Alerts) > 0 || f.OfSeries && f.Confirmed() }
+
+// Untold reports whether nothing follows from no alert.
+func (f *Findings) Untold() bool { return f.CouldNotTell }
 
 func date(t time.Time) string { return t.Format(time.DateOnly) }
 

@@ -40,7 +40,7 @@ func (o *Options) days() (query.Window, error) {
 		w.From = w.From.UTC().Truncate(24 * time.Hour)
 	}
 	if !w.From.Before(w.To) {
-		return w, fmt.Errorf("%w: no closed day (UTC) %s", query.ErrNoData, o.Span)
+		return w, fmt.Errorf("%w: no closed day (UTC) %s", query.ErrNoData, o.Window.Span(o.Zone))
 	}
 	return w, nil
 }
@@ -60,7 +60,7 @@ func (o *Options) histories(ctx context.Context, w *query.Warehouse, window quer
 		return nil, err
 	}
 	if len(runs) == 0 {
-		return nil, takesDays(o.Nothing(ctx, w))
+		return nil, takesDays(w.Nothing(ctx, o.Filter, o.Window, o.Zone))
 	}
 	metrics := o.metricsOf(runs)
 	asked := map[query.Metric]bool{}
@@ -89,7 +89,7 @@ func (o *Options) histories(ctx context.Context, w *query.Warehouse, window quer
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: calls were counted %s, and none was measured", query.ErrNoData, o.Span)
+		return nil, fmt.Errorf("%w: calls were counted %s, and none was measured", query.ErrNoData, o.Window.Span(o.Zone))
 	}
 	byService := verdict.ByService(runs)
 	for _, h := range all {

@@ -17,20 +17,18 @@ const leastDrift = 2
 
 // Deliver leaves out accepted and muted alerts and sends the rest. Alerts that could not be sent count
 // all the same; without a state that can be read there are none (nil).
-func (f *Findings) Deliver(ctx context.Context, to *delivery.Dispatcher) error {
+func (f *Findings) Deliver(ctx context.Context, to *delivery.Dispatcher) (raised []alert.Alert, err error) {
 	known, err := to.Store.Read()
 	if err != nil {
-		f.Alerts = nil
-		return err
+		return nil, err
 	}
 	keepIDs(f.Alerts, known.Open)
 	sorted, err := to.Handle(ctx, delivery.Findings{Alerts: f.Alerts, ThresholdPercent: leastDrift, Gone: f.resolved})
 	if sorted == nil {
-		f.Alerts = nil
-		return err
+		return nil, err
 	}
-	f.Alerts, f.Accepted, f.Silenced = sorted.Raised, sorted.Accepted, sorted.Silenced
-	return err
+	f.Sorted = *sorted
+	return f.Alerts, err
 }
 
 // SameDrift is how far apart two dates of one drift may be: its date is estimated again when the

@@ -1,0 +1,20 @@
+package alert
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// The text says when an alert could have been known where the rule does, and when it was.
+func TestAlertLinesSayWhenItWasKnown(t *testing.T) {
+	knowable := time.Date(2026, 3, 10, 9, 5, 0, 0, time.UTC)
+	a := Alert{ID: "x", Kind: Regression, RaisedAt: knowable.Add(40 * time.Second)}
+	if got := a.Lines()[1]; got != "id x" {
+		t.Errorf("%q", got)
+	}
+	a.KnowableSince = &knowable
+	if got := a.Lines(); !slices.Contains(got, "id x, knowable since 2026-03-10T09:05:00Z, raised 2026-03-10T09:05:40Z") {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,93 @@
+package comparison
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/alert/delivery"
+	"github.com/corehour/corehour/regression/alert/resolution"
+	"github.com/corehour/corehour/regression/cost"
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+// Findings is the result of one evaluation.
+type Findings struct {
+	From       time.Time `json:"from"`
+	To         time.Time `json:"to"`
+	Method     string    `json:"method"`
+	Threshold  float64   `json:"threshold_percent"`
+	MinRecords int64     `json:"min_records"`
+	delivery.Sorted
+	Comparisons  []*verdict.Comparison `json:"comparisons"`
+	NotCompared  []verdict.Skip        `json:"not_compared"`
+	CouldNotTell bool                  `json:"could_not_tell"`
+	Warnings     []string              `json:"warnings,omitempty"`
+}
+
+// Evaluate compares the deployments that pass a filter. It returns nil if there is none. o.AsOf is now.
+func Evaluate(ctx context.Context, w *query.Warehouse, filter query.Filter, rule verdict.Rule, o verdict.Options) (*Findings, error) {
+	f := &Findings{
+		From: w.Window.From, To: w.Window.To, Method: rule.Name(), Threshold: o.ThresholdPercent, MinRecords: o.MinRecords,
+		Sorted: delivery.NewSorted(), Comparisons: []*verdict.Comparison{}, NotCompared: []verdict.Skip{}, CouldNotTell: true,
+	}
+	if f.To.IsZero() {
+		f.To = o.AsOf
+	}
+	runs, err := w.RunsBy(ctx, o.Unit(), w.Window, filter)
+	if err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	if f.Warnings, err = warnings(ctx, w, filter, runs, o.AsOf); err != nil {
+		return nil, err
+	}
+	pairs, skips, err := verdict.Pairs(runs, o.Base, o.Head)
+	if err != nil {
+		return nil, err
+	}
+	comparisons, few, err := rule.Compare(ctx, w, filter, pairs, o)
+	if err != nil {
+		return nil, err
+	}
+	f.NotCompared = slices.Concat(f.NotCompared, skips, few)
+	for _, c := range comparisons {
+		f.Comparisons = append(f.Comparisons, c)
+		f.Alerts = append(f.Alerts, c.Alerts...)
+		f.CouldNotTell = f.CouldNotTell && !c.Told()
+	}
+	slices.SortStableFunc(f.Alerts, alert.MoreExpensive)
+	return f, nil
+}
+
+// warnings are of clocks that are ahead, and of processes that may be taken for one.
+func warnings(ctx context.Context, w *query.Warehouse, filter query.Filter, runs []query.Run, now time.Time) ([]string, error) {
+	ahead := cost.AheadOf(slices.MaxFunc(runs, func(a, b query.Run) int { return a.Last.Compare(b.Last) }).Last, now)
+	if !slices.ContainsFunc(runs, func(r query.Run) bool { return r.UnknownProcesses }) { // as of other SDKs
+		return ahead, nil
+	}
+	merged, err := w.Merged(ctx, w.Window, filter)
+	var notes []string
+	for _, s := range merged {
+		notes = append(notes, cost.MergedNote(s))
+	}
+	return append(ahead, cost.Few(notes)...), err
+}
+
+// Deliver leaves out accepted and muted alerts and sends the rest. Alerts that could not be sent count
+// all the same; without a state that can be read there are none (nil).
+func (f *Findings) Deliver(ctx context.Context, to *delivery.Dispatcher) (raised []alert.Alert, err error) {
+	sorted, err := to.Handle(ctx, delivery.Findings{Alerts: f.Alerts, ThresholdPercent: f.Threshold, Gone: resolution.ByComparisons(f.Comparisons, f.Threshold)})
+	if sorted == nil {
+		return nil, err
+	}
+	f.Sorted = *sorted
+	return f.Alerts, err
+}
+
+// Found reports whether an alert is raised.
+func (f *Findings) Found() bool { return len(f.Alerts) > 0 }
+
+// Untold reports whether nothing follows from no alert.
+func (f *Findings) Untold() bool { return f.CouldNotTell }

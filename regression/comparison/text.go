@@ -1,0 +1,191 @@
+package comparison
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/regression/verdict"
+)
+
+// manyLines is how many methods a comparison may have to be printed in full.
+const manyLines = 30
+
+// Document prints the findings in a format: the services with an alert and the top of the others (0 = all),
+// those of which most was measured. CSV has all lines.
+func (f *Findings) Document(format output.Format, top int) *output.Document {
+	switch format {
+	case output.CSV:
+		return f.records()
+	case output.MarkdownPage:
+		return f.page(top)
+	}
+	return f.text(top)
+}
+
+func (f *Findings) text(top int) *output.Document {
+	d := &output.Document{Data: f}
+	var rows []row
+	var notes []string
+	shown, left := f.mostCompared(top)
+	for _, c := range shown {
+		notes = append(notes, summary(c))
+		notes = append(notes, whole(c)...)
+		for i := range c.Methods {
+			if l := &c.Methods[i]; l.State.Judged() && l.State != judge.NotProven || len(c.Methods) <= manyLines || top == 0 {
+				rows = append(rows, rowOf(c, l))
+			}
+		}
+	}
+	notes = append(append(append(notes, left...), f.notCompared(top)...), f.NotRaised()...)
+	f.SayAlerts(d)
+	if basis := alert.BasisOf(f.Alerts); basis != "" {
+		notes = append(notes, "$/day: self cost of the head version, less that of the same calls before; "+basis)
+	}
+	if len(rows) > 0 {
+		d.Add(table(rows))
+	}
+	if len(f.Alerts) == 0 {
+		notes = append([]string{f.nothingRaised()}, notes...)
+	}
+	d.Say(append(notes, f.Warnings...)...)
+	return d
+}
+
+func table(rows []row) *output.Table {
+	var c output.Columns[row]
+	change := func(p *verdict.Part) string {
+		if p == nil {
+			return output.Unknown
+		}
+		return output.Change(p.Percent)
+	}
+	c.Name("service", func(r *row) string { return r.Name })
+	c.Name("environment", func(r *row) string { return r.Environment })
+	c.Name("base", func(r *row) string { return r.BaseVersion })
+	c.Name("head", func(r *row) string { return r.HeadVersion })
+	c.Name("method", func(r *row) string { return query.FullName(r.Class, r.Method, r.Signature) })
+	c.Name("verdict", func(r *row) string { return verdictOf(r.Line) })
+	c.Name("metric", func(r *row) string { return string(r.Metric) })
+	c.Name("basis", func(r *row) string { return cmp.Or(r.Basis, output.Unknown) })
+	c.Figure("change", func(r *row) string { return output.Known(r.ChangePercent, output.Change) })
+	c.Figure("95% interval", func(r *row) string { return output.Interval(r.Interval, output.Change) })
+	c.Figure("measured", func(r *row) string { return change(r.Measured) })
+	c.Figure("inclusive", func(r *row) string { return change(r.Inclusive) })
+	c.Figure("base/call", func(r *row) string { return output.NanosOf(r.Base) })
+	c.Figure("head/call", func(r *row) string { return output.NanosOf(r.Head) })
+	c.Figure("records", func(r *row) string { return fmt.Sprintf("%d, %d", r.BaseRecords, r.HeadRecords) })
+	c.Figure("seen from", func(r *row) string { return output.Known(r.Seen90Percent, output.Change) })
+	c.Figure("$/day", func(r *row) string { return output.Priced(r.USD, r.generic) })
+	t := c.Table(rows)
+	t.Least = []string{"basis", "metric", "measured", "seen from", "records", "base/call", "head/call", "inclusive", "environment"}
+	return t
+}
+
+// mostCompared are the comparisons with an alert and the top of the others, and a line on the rest.
+func (f *Findings) mostCompared(top int) (shown []*verdict.Comparison, more []string) {
+	if top > 0 {
+		for _, c := range f.Comparisons {
+			top += min(1, len(c.Alerts))
+		}
+	}
+	shown, left := output.Most(f.Comparisons, top, verdict.AlertsFirst)
+	if len(left) == 0 {
+		return shown, nil
+	}
+	methods := 0
+	for _, c := range left {
+		methods += len(c.Methods)
+	}
+	return shown, []string{output.More(len(left), fmt.Sprintf("services with %d methods were compared and nothing was raised", methods))}
+}
+
+// notCompared lists why services were not compared, of the top of which most was measured.
+func (f *Findings) notCompared(top int) (lines []string) {
+	shown, left := output.Most(f.NotCompared, top, func(a, b verdict.Skip) int { return cmp.Compare(b.Records, a.Records) })
+	for _, s := range shown {
+		lines = append(lines, fmt.Sprintf("%s: not compared: %s", s.Service, s.Reason))
+	}
+	if len(left) > 0 {
+		lines = append(lines, output.More(len(left), "services were not compared"))
+	}
+	return lines
+}
+
+// nothingRaised returns what follows from no alert.
+func (f *Findings) nothingRaised() string {
+	methods, services := 0, 0
+	for _, c := range f.Comparisons {
+		n, _ := statesOf(c)
+		methods += n[judge.Undecided]
+		if c.WholeService != nil && c.WholeService.State == judge.Undecided {
+			services++
+		}
+	}
+	switch {
+	case methods+services > 0:
+		return fmt.Sprintf("could not tell: measured to be more than 20%% more expensive, and not known whether by the version or by its hosts: %d methods, %d whole services", methods, services)
+	case f.CouldNotTell:
+		return "could not tell: no method could be compared"
+	}
+	return fmt.Sprintf("no method regressed by more than %g%%", f.Threshold)
+}
+
+// whole reports what was found of all methods together, and what weakens the verdicts.
+func whole(c *verdict.Comparison) (lines []string) {
+	if s := c.WholeService; s != nil {
+		lines = append(lines, "  whole service: "+s.Reason)
+	}
+	for _, w := range c.Warnings {
+		lines = append(lines, "  "+w)
+	}
+	if c.Spreads != nil {
+		lines = append(lines, "  "+c.Spreads.String())
+	}
+	return lines
+}
+
+// statesOf counts the methods of a comparison by state; judged are those with a verdict.
+func statesOf(c *verdict.Comparison) (n map[judge.VerdictState]int, judged int) {
+	n = map[judge.VerdictState]int{}
+	for i := range c.Methods {
+		n[c.Methods[i].State]++
+		if c.Methods[i].State.Judged() {
+			judged++
+		}
+	}
+	return n, judged
+}
+
+// compared names what was compared.
+func compared(c *verdict.Comparison) string {
+	return fmt.Sprintf("%s: version %s against %s (%s) by %s time", c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy, c.Metric)
+}
+
+func summary(c *verdict.Comparison) string {
+	n, judged := statesOf(c)
+	return fmt.Sprintf("%s, clusters: %s: %d methods compared, %d raised, %d more expensive by their callees, "+
+		"%d with too few records, %d in too few time buckets, %d new, %d gone",
+		compared(c), c.Clusters, judged, n[judge.Regressed], n[judge.Explained],
+		n[judge.FewRecords], n[judge.FewBuckets], n[judge.New], n[judge.Gone])
+}
+
+// StateNames are the states of methods as text shows them.
+var StateNames = map[judge.VerdictState]string{
+	judge.Regressed: "REGRESSED", judge.Explained: "by its callees", judge.NotProven: "~",
+	judge.Undecided: "not enough data", judge.WithService: "as the service", judge.Pending: "to be confirmed", judge.Moved: "moved", judge.FewRecords: "too few records", judge.FewBuckets: "too few time buckets", judge.New: "new", judge.Gone: "gone",
+}
+
+// verdictOf is the state of a method, or that no CPU was measured of it.
+func verdictOf(l *verdict.Line) string {
+	switch {
+	case l.Metric != query.CPU || l.State != judge.FewRecords || l.BaseRecords+l.HeadRecords > 0:
+		return StateNames[l.State]
+	case l.NotCompared > 0:
+		return "none compared"
+	}
+	return "no CPU measured"
+}

@@ -1,0 +1,211 @@
+package evaluation
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/regression/drift"
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// manyLines is how many methods a service may have to be printed in full.
+const manyLines = 30
+
+// StateNames are the states of methods as text shows them.
+var StateNames = map[State]string{Confirmed: "DRIFT", Improved: "improved", Earlier: "earlier", NotProven: "~", TooLittleHistory: "too little history"}
+
+// row is a line of a service.
+type row struct {
+	query.Service
+	Metric         query.Metric `json:"metric"`
+	LastEvaluation *string      `json:"last_look"`
+	*Line
+}
+
+// Document prints the findings in a format: the services with a finding and the top of the others (0 = all),
+// those of which most was measured; what is not proven only where the lines are few. CSV has all lines.
+func (f *Findings) Document(format output.Format, top int) *output.Document {
+	if format == output.CSV {
+		return f.records()
+	}
+	d := &output.Document{Data: f}
+	var rows []row
+	var notes []string
+	shown, left := f.mostDrifted(top)
+	for _, s := range shown {
+		for i := range s.Lines {
+			if l := &s.Lines[i]; l.State.Proven() || len(s.Lines) <= manyLines || top == 0 {
+				rows = append(rows, row{s.Service, s.Metric, s.LastEvaluation, l})
+			}
+		}
+		notes = append(append(notes, s.summary(f.OfSeries)), s.limits()...)
+	}
+	notes = append(append(notes, left...), f.NotRaised()...)
+	f.SayAlerts(d)
+	if len(rows) > 0 {
+		d.Add(table(rows, f.OfSeries))
+	}
+	switch {
+	case f.Confirmed():
+	case f.CouldNotTell:
+		notes = append([]string{"could not tell: no method has enough history"}, notes...)
+	default:
+		notes = append([]string{"no method became significantly more expensive over weeks"}, notes...)
+	}
+	d.Say(notes...)
+	return d
+}
+
+// mostDrifted are the services with a finding and the top of the others, and a line on the rest.
+func (f *Findings) mostDrifted(top int) (shown []*Service, more []string) {
+	found, records := map[*Service]int{}, map[*Service]int64{}
+	for _, s := range f.Services {
+		for i := range s.Lines {
+			if records[s] += s.Lines[i].Records; s.Lines[i].State.Proven() {
+				found[s] = 1
+			}
+		}
+	}
+	if top > 0 {
+		top += len(found)
+	}
+	shown, left := output.Most(f.Services, top, func(a, b *Service) int {
+		return cmp.Or(cmp.Compare(found[b], found[a]), cmp.Compare(records[b], records[a]))
+	})
+	if len(left) == 0 {
+		return shown, nil
+	}
+	methods, judged := 0, 0
+	for _, s := range left {
+		methods, judged = methods+s.Methods, judged+s.Judged
+	}
+	return shown, []string{output.More(len(left), fmt.Sprintf("services without a finding, of %d methods, %d with enough history", methods, judged))}
+}
+
+// table shows rows; those of series are of no service.
+func table(rows []row, series bool) *output.Table {
+	difference := func(x float64) string { return fmt.Sprintf("%+.3g", x) }
+	var c output.Columns[row]
+	method := "series"
+	if !series {
+		method = "method"
+		c.Name("service", func(r *row) string { return r.Name })
+		c.Name("environment", func(r *row) string { return r.Environment })
+	}
+	c.Name(method, (*row).method)
+	c.Name("verdict", func(r *row) string { return StateNames[r.State] })
+	c.Name("since", func(r *row) string {
+		if r.Since == nil {
+			return output.Unknown
+		}
+		return *r.Since
+	})
+	c.Figure("change", func(r *row) string {
+		if r.Difference != nil {
+			return difference(*r.Difference)
+		}
+		return output.Known(r.ChangePercent, output.Change)
+	})
+	c.Figure("95% interval", func(r *row) string {
+		if r.Difference != nil {
+			return output.Interval(r.DifferenceInterval, difference)
+		}
+		return output.Interval(r.Interval, output.Change)
+	})
+	c.Name("shape", func(r *row) string { return cmp.Or(string(r.Shape), output.Unknown) })
+	c.Figure("p", func(r *row) string {
+		return output.Known(r.P, func(p float64) string { return fmt.Sprintf("%.2g", p) })
+	})
+	c.Figure("detectable", func(r *row) string {
+		if r.DetectablePercent != nil {
+			return fmt.Sprintf("+%.1f%%", *r.DetectablePercent)
+		}
+		return output.Known(r.DetectableDifference, func(x float64) string { return fmt.Sprintf("+%.3g", x) })
+	})
+	if !series {
+		c.Name("metric", func(r *row) string { return string(r.Metric) })
+	}
+	c.Whole("days", func(r *row) int64 { return int64(r.Days) })
+	if !series {
+		c.Whole("records", func(r *row) int64 { return r.Records })
+		c.Name("owner", func(r *row) string { return cmp.Or(r.Owner, output.Unknown) })
+	}
+	t := c.Table(rows)
+	t.Least = []string{"metric", "shape", "records", "p", "environment"}
+	return t
+}
+
+func (r *row) method() string {
+	if r.WholeService {
+		return "whole service"
+	}
+	return query.FullName(r.Class, r.Method, r.Signature)
+}
+
+func (s *Service) summary(series bool) string {
+	what := fmt.Sprintf("%s: %s time of %d methods", s.Service, s.Metric, s.Methods)
+	if series {
+		what = fmt.Sprintf("%d series", s.Methods)
+	}
+	last := "no evaluation yet"
+	if s.LastEvaluation != nil {
+		last = fmt.Sprintf("%d daily evaluations, the last of %s", s.Evaluations, *s.LastEvaluation)
+	}
+	return fmt.Sprintf("%s, %d with enough history; days from %s to %s; %s", what, s.Judged, s.From, s.To, last)
+}
+
+// limits are what the evidence of a service lacks.
+func (s *Service) limits() (notes []string) {
+	short, few, reasons := 0, 0, map[string]int{}
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		if l.ShortHistory {
+			short++
+		}
+		if l.FewRecords {
+			few++
+		}
+		if l.CommonReason != "" {
+			reasons[l.CommonReason]++
+		}
+	}
+	if short > 0 {
+		notes = append(notes, fmt.Sprintf("  %d with fewer than 42 of 56 days: less power, see detectable", short))
+	}
+	if few > 0 {
+		notes = append(notes, fmt.Sprintf("  %d with fewer than %d records on most days: more evidence is required", few, drift.FewRecords))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		notes = append(notes, fmt.Sprintf("  the common part was not subtracted from %d: %s", reasons[reason], reason))
+	}
+	if s.AssumedShare > 0 {
+		notes = append(notes, "  "+alert.AtLeast(s.AssumedShare))
+	}
+	if s.NoRowsSince != "" {
+		notes = append(notes, fmt.Sprintf("  no rows since %s: no drift is current", s.NoRowsSince))
+	}
+	if s.Missing != "" {
+		notes = append(notes, "  "+s.Missing)
+	}
+	return notes
+}
+
+// records is for spreadsheets.
+func (f *Findings) records() *output.Document {
+	var rows []row
+	for _, s := range f.Services {
+		for i := range s.Lines {
+			rows = append(rows, row{s.Service, s.Metric, s.LastEvaluation, &s.Lines[i]})
+		}
+	}
+	d := &output.Document{Data: f}
+	d.Add(output.Records(rows,
+		"service_namespace", "service", "environment", "class", "method", "signature", "whole_service", "owner", "metric", "state", "shape", "since", "told",
+		"change_percent", "change_low=interval.0", "change_high=interval.1", "measured_change_percent", "detectable_percent", "p", "days", "records", "last_look",
+	))
+	return d
+}

@@ -1,0 +1,58 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/regression/output"
+)
+
+// Nothing returns the error where no row of a window passes a filter, with names that exist. Times are shown
+// on the clocks of a zone.
+func (w *Warehouse) Nothing(ctx context.Context, filter Filter, window Window, zone *time.Location) error {
+	services, err := w.Services(ctx)
+	if err != nil {
+		return err
+	}
+	what := "any service"
+	if filter.Service != "" {
+		what = "service " + named(filter.Service, services, func(s Service) string { return s.Name })
+	}
+	if filter.Namespace != "" {
+		what += " in namespace " + named(filter.Namespace, services, func(s Service) string { return s.Namespace })
+	}
+	if filter.Environment != "" {
+		what += " in environment " + named(filter.Environment, services, func(s Service) string { return s.Environment })
+	}
+	return fmt.Errorf("%w: nothing of %s %s", ErrNoData, what, window.Span(zone))
+}
+
+// named quotes what was asked for, with what may be meant where there is no such name.
+func named(found string, services []Service, name func(Service) string) string {
+	var all []string
+	for _, s := range services {
+		all = append(all, name(s))
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	quoted := fmt.Sprintf("%q", found)
+	if hint := configfile.DidYouMean(found, all); hint != "" && !slices.Contains(all, found) {
+		return quoted + " (" + hint + ")"
+	}
+	return quoted
+}
+
+// Span says in words what a window is.
+func (w Window) Span(zone *time.Location) string {
+	from, to := "since the first row", "until now"
+	if !w.From.IsZero() {
+		from = "from " + output.Time(w.From, zone)
+	}
+	if !w.To.IsZero() {
+		to = "to " + output.Time(w.To, zone)
+	}
+	return from + " " + to
+}
