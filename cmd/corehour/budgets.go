@@ -73,30 +73,9 @@ func (c *costFlags) checkBudgets(ctx context.Context, w *query.Warehouse, r *cos
 
 // addTables prints the budgets and their alerts.
 func (b *budgeting) addTables(d *output.Document) {
-	t := &output.Table{Title: "budgets", Columns: []string{"budget", "about", "state", "of", "planned $/day", "spent $/day", "95% interval", "records"}}
-	var notes []string
-	for i := range b.Spendings {
-		s := &b.Spendings[i]
-		of, mark, between := output.Unknown, "", output.Unknown
-		if s.What != "" {
-			of = s.What
-		}
-		switch {
-		case s.AtLeast != "":
-			mark = ">="
-			notes = append(notes, fmt.Sprintf(">= budget %s: %s", s.Name, s.AtLeast))
-		case s.Interval != nil:
-			between = output.Amount(s.Interval[0]) + " to " + output.Amount(s.Interval[1])
-		}
-		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(s.Name), output.Name(s.Budget.Subject()), output.Name(s.State()), output.Name(of), output.Figure(output.AmountOf(&s.PlannedUSD)),
-			output.Figure(marked(mark, output.Priced(s.SpentUSD, s.GenericPrice))), output.Figure(between), output.Whole(s.Records),
-		})
-	}
-	d.Add(t)
-	if notes != nil {
-		d.Say(notes...)
-	}
+	table, notes := cost.BudgetTable(b.Spendings)
+	d.Add(table)
+	d.Say(notes...)
 	for i := range b.Alerts {
 		d.Say(b.Alerts[i].Lines()...)
 	}
@@ -105,7 +84,5 @@ func (b *budgeting) addTables(d *output.Document) {
 		a := &b.Silenced[i]
 		silenced = append(silenced, fmt.Sprintf("budget %s: muted %s", a.Budget, a.Muted()))
 	}
-	if silenced != nil {
-		d.Say(silenced...)
-	}
+	d.Say(silenced...)
 }

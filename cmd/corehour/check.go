@@ -12,7 +12,6 @@ import (
 
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/regression/ledger"
-	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -87,7 +86,7 @@ func (c *checkCommand) checkWarehouses(ctx context.Context, stdout, stderr io.Wr
 			return exitFailed, err
 		}
 	}
-	d := checkDocument(r, c.common, c.top.lines)
+	d := r.Document(c.out, ledger.View{Top: c.top.lines, Zone: c.zone, Now: now()})
 	excess, err := r.Reconcile(ctx, w, c.filter, c.window, now())
 	switch {
 	case ctx.Err() != nil:
@@ -96,9 +95,8 @@ func (c *checkCommand) checkWarehouses(ctx context.Context, stdout, stderr io.Wr
 		return exitFailed, err
 	case err != nil: // the ledger stands without it
 		d.Say(fmt.Sprintf("services whose costs were reduced to their CPU time are not known: %v", err))
-	case len(excess) > 0:
-		d.Say(excess...)
 	}
+	d.Say(excess...)
 	if err := c.write(stdout, d); err != nil {
 		return exitFailed, err
 	}
@@ -109,123 +107,4 @@ func (c *checkCommand) checkWarehouses(ctx context.Context, stdout, stderr io.Wr
 		return exitCannotTell, nil
 	}
 	return exitFound, nil
-}
-
-// checkDocument prints the top services and processes (0 = all) that most calls are missing of, then
-// those that emitted most.
-func checkDocument(r *ledger.Accounts, c *common, top int) *output.Document {
-	d := &output.Document{Data: r}
-	lines := []string{r.Verdict()}
-	if note := r.LeftOut(); note != "" {
-		lines = append(lines, note)
-	}
-	rows := fmt.Sprintf("schema version %d, %d rows", r.SchemaVersion, r.Rows)
-	if r.Files > 0 { // else in BigQuery
-		rows = fmt.Sprintf("schema version %d, generation %d, %d files, %d rows", r.SchemaVersion, r.Generation, r.Files, r.Rows)
-	}
-	if r.FreshnessP99Seconds != nil {
-		rows += fmt.Sprintf("; 99%% of rows committed within %.1f s of their end", *r.FreshnessP99Seconds)
-	} else {
-		rows += "; how soon after their end they were committed is not known"
-	}
-	lines = append(lines, rows)
-	if r.FreshnessNote != "" {
-		lines = append(lines, "freshness: "+r.FreshnessNote)
-	}
-	if r.NewestRow != nil {
-		age := max(0, now().Sub(*r.NewestRow)).Round(time.Second)
-		lines = append(lines, fmt.Sprintf("the newest row ended at %s, %s ago", output.Time(*r.NewestRow, c.zone), age))
-	}
-	d.Say(append(lines, r.Advice()...)...)
-	if len(r.Warehouses) > 1 {
-		d.Add(warehousesTable(r))
-	}
-
-	emitted := "emitted"
-	if c.out == output.CSV { // where columns keep their names
-		emitted = "handed out"
-	}
-	var services output.Columns[ledger.Service]
-	services.Name("service", func(s *ledger.Service) string { return s.Name })
-	services.Name("environment", func(s *ledger.Service) string { return s.Environment })
-	services.Whole("processes", func(s *ledger.Service) int64 { return int64(s.Processes) })
-	services.Whole("dead", func(s *ledger.Service) int64 { return int64(s.DeadProcesses) })
-	services.Whole(emitted, func(s *ledger.Service) int64 { return s.HandedOutCalls })
-	services.Whole("stored", func(s *ledger.Service) int64 { return s.CountedCalls })
-	services.Whole("lost_in_transit", func(s *ledger.Service) int64 { return s.LostInTransit })
-	if r.Losses.NotJudgedCalls > 0 {
-		services.Whole("not judged", func(s *ledger.Service) int64 { return s.NotJudgedCalls })
-	}
-	services.Whole("foreign rows", func(s *ledger.Service) int64 { return s.ForeignRows })
-	services.Figure("unpriced rows", func(s *ledger.Service) string { return output.PercentOf(&s.UnpricedShare) })
-	services.Whole("rows without version", func(s *ledger.Service) int64 { return s.VersionlessRows })
-	shown, more := r.Most(top)
-	d.Add(services.Table(shown))
-	if more != "" {
-		d.Say(more)
-	}
-	for _, note := range r.Notes() {
-		d.Say(note)
-	}
-
-	odd, others := r.NotInOrder(top)
-	if len(odd) > 0 {
-		d.Add(processTable(r, odd, c.zone))
-	}
-	if others != "" {
-		d.Say(others)
-	}
-	if len(r.Losses.DeadProcess) > 0 {
-		d.Say("calls of a dead process since its last row are unknown: at most one interval of counts")
-	}
-	d.Add(lossTable(r))
-	return d
-}
-
-func processTable(r *ledger.Accounts, shown []ledger.Process, zone *time.Location) *output.Table {
-	var c output.Columns[ledger.Process]
-	c.Name("service", func(p *ledger.Process) string { return p.Name })
-	c.Name("version", func(p *ledger.Process) string { return p.Version })
-	c.Name("instance", func(p *ledger.Process) string { return p.Instance })
-	c.Name("state", func(p *ledger.Process) string { return string(p.State) })
-	c.Name("last seen", func(p *ledger.Process) string { return output.Time(p.LastSeen, zone) })
-	c.Whole("emitted", func(p *ledger.Process) int64 { return p.HandedOutCalls })
-	c.Whole("stored", func(p *ledger.Process) int64 { return p.CountedCalls })
-	c.Whole("lost_in_transit", func(p *ledger.Process) int64 { return p.LostInTransit })
-	if r.Losses.NotJudgedCalls > 0 {
-		c.Whole("not judged", func(p *ledger.Process) int64 { return p.NotJudgedCalls })
-	}
-	if slices.ContainsFunc(r.Processes, func(p ledger.Process) bool { return p.MissingBatches != nil }) {
-		c.Name("missing", func(p *ledger.Process) string {
-			if p.MissingBatches == nil {
-				return ""
-			}
-			return p.MissingBatches.String()
-		})
-	}
-	t := c.Table(shown)
-	t.Title = "processes that need attention"
-	return t
-}
-
-func warehousesTable(r *ledger.Accounts) *output.Table {
-	t := &output.Table{Title: "warehouses", Columns: []string{"warehouse", "generation", "files", "rows", "99% committed within"}}
-	for _, w := range r.Warehouses {
-		fresh := "not known"
-		if w.FreshnessP99Seconds != nil {
-			fresh = fmt.Sprintf("%.1f s", *w.FreshnessP99Seconds)
-		}
-		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(w.Warehouse), output.Whole(w.Generation), output.Whole(int64(w.Files)), output.Whole(w.Rows), output.Name(fresh),
-		})
-	}
-	return t
-}
-
-func lossTable(r *ledger.Accounts) *output.Table {
-	t := &output.Table{Title: "losses and overflows", Columns: []string{"where", "what", "how much"}}
-	for _, l := range r.Losses.List() {
-		t.Rows = append(t.Rows, []output.Cell{output.Name(l.Where), output.Name(l.What), output.Figure(output.Count(l.Amount))})
-	}
-	return t
 }

@@ -105,13 +105,10 @@ func (c *costFlags) printCosts(ctx context.Context, stdout, stderr io.Writer) (i
 			code = exitCannotTell
 		}
 	}
-	document := costDocument(r, c)
+	document := r.Document(c.out, cost.View{Per: c.unit, Percentiles: c.percentiles, Top: c.top.lines, Zone: c.zone, Now: now()})
 	document.Data = answer
 	if answer.Budgets != nil {
 		answer.Budgets.addTables(document)
-	}
-	if c.out == output.CSV {
-		document = costRows(r)
 	}
 	return code, errors.Join(undelivered, c.write(stdout, document))
 }

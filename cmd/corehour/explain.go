@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/corehour/corehour/internal/rates"
+	"github.com/corehour/corehour/regression/explain"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
@@ -21,12 +22,6 @@ type explainFlags struct {
 	options                    verdict.Options
 	times                      evidenceFlags
 	delivery                   deliverFlags
-}
-
-// explainAnswer is the JSON form.
-type explainAnswer struct {
-	*explanations
-	Methods []account `json:"methods,omitempty"`
 }
 
 func newExplainCommand() *cobra.Command {
@@ -58,39 +53,34 @@ or the end of it if one method has it; each environment is explained. See docs/r
 		}
 		return e.complete(e.methodNames)(cmd, args, typed)
 	}
-	return withWork(cmd, e.explain)
+	return withWork(cmd, e.explainMethod)
 }
 
-func (e *explainFlags) explain(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+func (e *explainFlags) explainMethod(ctx context.Context, stdout, stderr io.Writer) (int, error) {
 	err := e.checkFlags(e.check)
 	if err != nil {
 		return exitFailed, err
 	}
 	e.notices = stderr
-	var answer explainAnswer
-	document := &output.Document{}
+	var answer explain.Answer
 	if e.collector != "" {
-		if answer.explanations, err = fetchExplanations(ctx, e); err != nil {
+		if answer.Explanations, err = e.asked().Ask(ctx); err != nil {
 			return exitFailed, err
 		}
-		if len(answer.Explanations) == 0 {
-			return exitCannotTell, fmt.Errorf("%w: the sampler has no data of %s of %s", query.ErrNoData, e.method, e.filter.Service)
-		}
-		document = explainDocument(answer.explanations)
 	}
 	if e.collector == "" || given(e.flags, "warehouse") {
 		if err := e.delivery.prepare(e.warehouse, 0, stderr, "explain"); err != nil {
 			return exitFailed, err
 		}
-		if answer.Methods, err = e.readAccounts(ctx); err != nil {
+		answer.Methods, err = explain.Accounts(ctx, explain.Options{
+			Method: e.method, Version: e.version, Window: e.window, Filter: e.filter, Zone: e.zone, Now: now(), Verdict: e.options, Alerts: e.delivery.router,
+			Open: func(ctx context.Context, window query.Window) (*query.Warehouse, error) { return e.open(ctx, window) },
+		})
+		if err != nil {
 			return exitFailed, err
 		}
-		for i := range answer.Methods {
-			answer.Methods[i].addTables(document, e.zone)
-		}
 	}
-	document.Data = answer
-	return exitNothing, e.write(stdout, document)
+	return exitNothing, e.write(stdout, answer.Document(e.zone))
 }
 
 func (e *explainFlags) check() error {
@@ -113,13 +103,15 @@ func (e *explainFlags) check() error {
 		if e.filter.Service == "" {
 			faults = append(faults, errors.New("--service: want the name of the service for a --collector, found nothing"))
 		}
-		_, err := explainURL(e)
+		_, err := e.asked().Address()
 		faults = append(faults, err)
 	}
 	return errors.Join(faults...)
 }
 
-// target is what the collector is asked of.
-func (e *explainFlags) target() rates.Target {
-	return rates.Target{Namespace: e.filter.Namespace, Service: e.filter.Service, Environment: e.filter.Environment, Version: e.version}
+// asked is where the collector is asked.
+func (e *explainFlags) asked() *explain.Collector {
+	return &explain.Collector{URL: e.collector, Method: e.method, Target: rates.Target{
+		Namespace: e.filter.Namespace, Service: e.filter.Service, Environment: e.filter.Environment, Version: e.version,
+	}}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/explain"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -29,7 +30,7 @@ func TestExplainFromTheWarehouse(t *testing.T) {
 		}
 		golden(t, "explain_"+c.name+"_account.txt", r.stdout)
 		r = corehour("explain", "--warehouse", root, "--format", "json", c.method)
-		var answer explainAnswer
+		var answer explain.Answer
 		if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil || len(answer.Methods) != 1 {
 			t.Fatalf("%s: %v: %+v", c.name, err, r)
 		}

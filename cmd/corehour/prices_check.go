@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/pricebook"
 	"github.com/corehour/corehour/regression/cost"
-	"github.com/corehour/corehour/regression/output"
 )
 
 func newPricesCommand() *cobra.Command {
@@ -90,50 +88,5 @@ func (c *common) checkPrices(ctx context.Context, config string, top int, stdout
 	if len(answer.UnpricedHosts) > 0 {
 		code = exitFound
 	}
-	return code, c.write(stdout, pricesDocument(answer, top))
-}
-
-func pricesDocument(a *cost.Machines, top int) *output.Document {
-	d := &output.Document{Data: a}
-	var counts [3]int // by the price book, generic, unpriced
-	t := &output.Table{Columns: []string{"provider", "region", "host type", "capacity", "hosts", "core-h", "$/core-h", "price from"}}
-	for _, k := range a.Kinds {
-		switch {
-		case k.USD == nil:
-			counts[2]++
-		case k.Generic:
-			counts[1]++
-		default:
-			counts[0]++
-		}
-	}
-	kinds, left := output.First(a.Kinds, top)
-	for _, k := range kinds {
-		t.Rows = append(t.Rows, []output.Cell{
-			output.Name(cmp.Or(k.CloudProvider, output.Unknown)), output.Name(cmp.Or(k.Region, output.Unknown)), output.Name(cmp.Or(k.HostType, output.Unknown)), output.Name(cmp.Or(k.CapacityType, output.Unknown)),
-			output.Whole(int64(k.Hosts)), output.Figure(output.AmountOf(&k.CoreHours)), output.Figure(output.AmountOf(k.USD)), output.Name(k.From()),
-		})
-	}
-	d.Say(fmt.Sprintf("%d kinds of machines: %d priced by the price book, %d by a public list price (generic), %d unpriced", len(a.Kinds), counts[0], counts[1], counts[2]))
-	d.Add(t)
-	if left > 0 {
-		d.Say(output.More(left, "kinds of machines"))
-	}
-	if hosts, left := output.First(a.UnpricedHosts, top); len(hosts) > 0 {
-		u := &output.Table{Title: "unpriced hosts", Columns: []string{"host", "provider/region/type/capacity", "why"}}
-		for _, h := range hosts {
-			u.Rows = append(u.Rows, []output.Cell{output.Name(h.Host), output.Name(h.Kind), output.Name(h.Source)})
-		}
-		d.Add(u)
-		if left > 0 {
-			d.Say(output.More(left, "unpriced hosts"))
-		}
-	}
-	for _, source := range a.Unmatched {
-		d.Say("matches no machine: " + source)
-	}
-	if !a.Complete {
-		d.Say("only the hosts that used most CPU are listed: give a shorter time, or --service")
-	}
-	return d
+	return code, c.write(stdout, answer.Document(top))
 }

@@ -93,14 +93,11 @@ func (f *Findings) mostCompared(top int) (shown []*verdict.Comparison, more []st
 		}
 	}
 	shown, left := output.Most(f.Comparisons, top, verdict.AlertsFirst)
-	if len(left) == 0 {
-		return shown, nil
-	}
 	methods := 0
 	for _, c := range left {
 		methods += len(c.Methods)
 	}
-	return shown, []string{output.More(len(left), fmt.Sprintf("services with %d methods were compared and nothing was raised", methods))}
+	return shown, output.More(len(left), fmt.Sprintf("services with %d methods were compared and nothing was raised", methods))
 }
 
 // notCompared lists why services were not compared, of the top of which most was measured.
@@ -109,10 +106,7 @@ func (f *Findings) notCompared(top int) (lines []string) {
 	for _, s := range shown {
 		lines = append(lines, fmt.Sprintf("%s: not compared: %s", s.Service, s.Reason))
 	}
-	if len(left) > 0 {
-		lines = append(lines, output.More(len(left), "services were not compared"))
-	}
-	return lines
+	return append(lines, output.More(len(left), "services were not compared")...)
 }
 
 // nothingRaised returns what follows from no alert.

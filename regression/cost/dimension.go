@@ -45,17 +45,22 @@ func ParseBy(s string) ([]Dimension, error) {
 		d := Dimension(strings.TrimSpace(part))
 		switch {
 		case !slices.Contains(Dimensions, d):
-			names := make([]string, len(Dimensions))
-			for i, known := range Dimensions {
-				names[i] = string(known)
-			}
-			return nil, fmt.Errorf("--by: want some of %s, found %q (%s)", strings.Join(names, ", "), part, configfile.DidYouMean(string(d), names))
+			known := names(Dimensions)
+			return nil, fmt.Errorf("--by: want some of %s, found %q (%s)", strings.Join(known, ", "), part, configfile.DidYouMean(string(d), known))
 		case slices.Contains(out, d):
 			return nil, fmt.Errorf("--by: want each once, found %q twice", d)
 		}
 		out = append(out, d)
 	}
 	return out, nil
+}
+
+func names(dimensions []Dimension) []string {
+	out := make([]string, len(dimensions))
+	for i, d := range dimensions {
+		out[i] = string(d)
+	}
+	return out
 }
 
 // columns are those of all dimensions, in the order of the statement.

@@ -10,14 +10,11 @@ import (
 
 // Most are the top services (0 = all) that most calls are missing of, then those that emitted
 // most, and a line on the others.
-func (r *Accounts) Most(top int) (shown []Service, more string) {
+func (r *Accounts) Most(top int) (shown []Service, more []string) {
 	shown, left := output.Most(r.Services, top, func(a, b Service) int {
 		return cmp.Or(cmp.Compare(off(b.LostInTransit)+b.NotJudgedCalls, off(a.LostInTransit)+a.NotJudgedCalls),
 			cmp.Compare(float64(b.HandedOutCalls)+b.ForeignCalls, float64(a.HandedOutCalls)+a.ForeignCalls))
 	})
-	if len(left) == 0 {
-		return shown, ""
-	}
 	var sum Service
 	for i := range left {
 		s := &left[i]
@@ -34,16 +31,13 @@ func (r *Accounts) Most(top int) (shown []Service, more string) {
 
 // NotInOrder are the top processes (0 = all) that are dead or whose account does not balance, those
 // that most calls are missing of, and a line on the others.
-func (r *Accounts) NotInOrder(top int) (shown []Process, more string) {
+func (r *Accounts) NotInOrder(top int) (shown []Process, more []string) {
 	odd := slices.DeleteFunc(slices.Clone(r.Processes), func(p Process) bool {
 		return p.LostInTransit == 0 && p.NotJudgedCalls == 0 && p.State != Dead
 	})
 	shown, left := output.Most(odd, top, func(a, b Process) int {
 		return cmp.Or(cmp.Compare(off(b.LostInTransit)+b.NotJudgedCalls, off(a.LostInTransit)+a.NotJudgedCalls), cmp.Compare(b.HandedOutCalls, a.HandedOutCalls))
 	})
-	if len(left) == 0 {
-		return shown, ""
-	}
 	dead, lost := 0, int64(0)
 	for i := range left {
 		if lost += left[i].LostInTransit; left[i].State == Dead {

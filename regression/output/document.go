@@ -48,8 +48,12 @@ func Figure(s string) Cell { return Cell{text: s, figure: true} }
 // Whole is a figure.
 func Whole(n int64) Cell { return Figure(strconv.FormatInt(n, 10)) }
 
-// Say adds a paragraph of lines.
-func (d *Document) Say(lines ...string) { d.Blocks = append(d.Blocks, Block{Lines: lines}) }
+// Say adds a paragraph of lines, if there are any.
+func (d *Document) Say(lines ...string) {
+	if len(lines) > 0 {
+		d.Blocks = append(d.Blocks, Block{Lines: lines})
+	}
+}
 
 // Add adds a table.
 func (d *Document) Add(t *Table) { d.Blocks = append(d.Blocks, Block{Table: t}) }

@@ -38,5 +38,10 @@ func First[T any](all []T, top int) (shown []T, left int) {
 	return all[:top], len(all) - top
 }
 
-// More says that there is more than what is printed.
-func More(n int, what string) string { return fmt.Sprintf("%d more %s: --all prints them", n, what) }
+// More says in a line that there is more than what is printed, if there is.
+func More(n int, what string) []string {
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d more %s: --all prints them", n, what)}
+}

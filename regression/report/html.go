@@ -53,12 +53,12 @@ type pageData struct {
 
 	Methods   []methodPart
 	Trees     []treePart
-	TreesLeft string
+	TreesLeft []string
 
 	Balanced   bool
 	Verdict    string
 	Health     []healthLine
-	HealthLeft string
+	HealthLeft []string
 	Losses     []string
 
 	Palette []int
@@ -153,9 +153,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		})
 		d.Trees = append(d.Trees, part)
 	}
-	if r.TreesLeft > 0 {
-		d.TreesLeft = output.More(r.TreesLeft, "trees of services")
-	}
+	d.TreesLeft = output.More(r.TreesLeft, "trees of services")
 	services, more := r.Health.Most(r.top)
 	d.HealthLeft = more
 	for _, s := range services {

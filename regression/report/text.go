@@ -23,15 +23,11 @@ func (r *Report) Document() *output.Document {
 		d.Say(wallNote)
 		d.Add(r.wallTable())
 	}
-	if len(r.Notes) > 0 {
-		d.Say(r.Notes...)
-	}
+	d.Say(r.Notes...)
 	if len(r.Alerts) > 0 {
 		d.Add(r.alertTable())
 	}
-	if len(r.Compared) > 0 {
-		d.Say(r.compared()...)
-	}
+	d.Say(r.compared()...)
 	if len(r.Moves) > 0 {
 		d.Add(r.moveTable())
 	} else {
@@ -43,9 +39,7 @@ func (r *Report) Document() *output.Document {
 	for _, t := range r.Trees {
 		d.Add(treeTable(t))
 	}
-	if r.TreesLeft > 0 {
-		d.Say(output.More(r.TreesLeft, "trees of services"))
-	}
+	d.Say(output.More(r.TreesLeft, "trees of services")...)
 	d.Say(r.healthVerdict())
 	health := &output.Table{Title: "health", Columns: []string{"service", "processes", "dead", "emitted", "stored", "lost", "foreign rows", "unpriced"}}
 	services, more := r.Health.Most(r.top)
@@ -57,9 +51,7 @@ func (r *Report) Document() *output.Document {
 		health.Rows = append(health.Rows, row)
 	}
 	d.Add(health)
-	if more != "" {
-		d.Say(more)
-	}
+	d.Say(more...)
 	return d
 }
 
@@ -68,18 +60,12 @@ func (r *Report) compared() (lines []string) {
 	for _, c := range r.Compared {
 		lines = append(lines, fmt.Sprintf("%s: version %s against %s, %s", c.Service, c.HeadVersion, c.BaseVersion, c.ChosenBy))
 	}
-	if r.ComparedLeft > 0 {
-		lines = append(lines, output.More(r.ComparedLeft, "services were compared"))
-	}
-	return lines
+	return append(lines, output.More(r.ComparedLeft, "services were compared")...)
 }
 
 // untold says which services were not compared, and why.
 func (r *Report) untold() []string {
-	if r.UntoldLeft > 0 {
-		return append(slices.Clone(r.Untold), output.More(r.UntoldLeft, "services were not compared"))
-	}
-	return r.Untold
+	return slices.Concat(r.Untold, output.More(r.UntoldLeft, "services were not compared"))
 }
 
 func (r *Report) costTable() *output.Table {

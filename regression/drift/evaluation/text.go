@@ -76,14 +76,11 @@ func (f *Findings) mostDrifted(top int) (shown []*Service, more []string) {
 	shown, left := output.Most(f.Services, top, func(a, b *Service) int {
 		return cmp.Or(cmp.Compare(found[b], found[a]), cmp.Compare(records[b], records[a]))
 	})
-	if len(left) == 0 {
-		return shown, nil
-	}
 	methods, judged := 0, 0
 	for _, s := range left {
 		methods, judged = methods+s.Methods, judged+s.Judged
 	}
-	return shown, []string{output.More(len(left), fmt.Sprintf("services without a finding, of %d methods, %d with enough history", methods, judged))}
+	return shown, output.More(len(left), fmt.Sprintf("services without a finding, of %d methods, %d with enough history", methods, judged))
 }
 
 // table shows rows; those of series are of no service.

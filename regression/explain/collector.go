@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/rates"
+	"github.com/corehour/corehour/regression/query"
 )
 
 const (
@@ -21,22 +22,29 @@ const (
 	maxErrorText     = 300      // bytes repeated of an answer that is none
 )
 
-// explanations are the answer of /v1/explain.
-type explanations struct {
+// Explanations are the answer of /v1/explain.
+type Explanations struct {
 	Explanations []rates.Explanation `json:"explanations"`
 	More         int                 `json:"more,omitempty"`
 }
 
-func explainURL(call *explainFlags) (*url.URL, error) {
-	target := call.target()
-	base, err := url.Parse(call.collector)
+// Collector is where a running collector is asked.
+type Collector struct {
+	URL    string
+	Target rates.Target
+	Method string
+}
+
+// Address returns what is asked for.
+func (c *Collector) Address() (*url.URL, error) {
+	base, err := url.Parse(c.URL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, errors.New("--collector: want a URL like http://localhost:4319") // what it is may hold a secret
 	}
 	u := base.JoinPath("v1", "explain")
-	q := url.Values{"service": {target.Service}, "method": {call.method}}
+	q := url.Values{"service": {c.Target.Service}, "method": {c.Method}}
 	for name, value := range map[string]string{
-		"namespace": target.Namespace, "environment": target.Environment, "version": target.Version,
+		"namespace": c.Target.Namespace, "environment": c.Target.Environment, "version": c.Target.Version,
 	} {
 		if value != "" {
 			q.Set(name, value)
@@ -46,10 +54,10 @@ func explainURL(call *explainFlags) (*url.URL, error) {
 	return u, nil
 }
 
-// fetchExplanations asks the collector. Whatever goes wrong, the error names what the
+// Ask asks the collector. It fails with query.ErrNoData if the sampler has no data of the method. Whatever goes wrong, the error names what the
 // collector would have to be.
-func fetchExplanations(ctx context.Context, call *explainFlags) (*explanations, error) {
-	u, err := explainURL(call)
+func (c *Collector) Ask(ctx context.Context) (*Explanations, error) {
+	u, err := c.Address()
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +81,14 @@ func fetchExplanations(ctx context.Context, call *explainFlags) (*explanations, 
 	if err != nil {
 		return nil, fmt.Errorf("--collector: reading the answer of %s: %w", at, err)
 	}
-	return readExplanations(at, response, data)
+	answer, err := readExplanations(at, response, data)
+	if err == nil && len(answer.Explanations) == 0 {
+		err = fmt.Errorf("%w: the sampler has no data of %s of %s", query.ErrNoData, c.Method, c.Target.Service)
+	}
+	return answer, err
 }
 
-func readExplanations(at string, response *http.Response, data []byte) (*explanations, error) {
+func readExplanations(at string, response *http.Response, data []byte) (*Explanations, error) {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch {
 	case response.StatusCode == http.StatusNotFound:
@@ -90,7 +102,7 @@ func readExplanations(at string, response *http.Response, data []byte) (*explana
 	case len(data) > maxExplanations:
 		return nil, fmt.Errorf("--collector: %s answered with more than %d bytes", at, maxExplanations)
 	}
-	var answer explanations
+	var answer Explanations
 	if err := json.Unmarshal(data, &answer); err != nil || kind != "application/json" {
 		return nil, fmt.Errorf("--collector: %s answered something else than an explanation: want the address of the extension "+
 			"sampling_rates, port 4319 by default", at)

@@ -1,14 +1,12 @@
-package main
+package explain
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
-	"github.com/corehour/corehour/internal/configfile"
-	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/alert/delivery"
 	"github.com/corehour/corehour/regression/alert/state"
 	"github.com/corehour/corehour/regression/comparison"
@@ -20,15 +18,15 @@ import (
 	"github.com/corehour/corehour/regression/verdict"
 )
 
-// account is what the warehouse knows of one method of a service in one environment.
-type account struct {
+// Account is what the warehouse knows of one method of a service in one environment.
+type Account struct {
 	query.MethodName
 	// Versions by the first row of each.
 	Versions []query.Sampling `json:"versions"`
 	// Cost is of all versions; null without a measurement.
 	Cost *cost.Line `json:"cost"`
 	// Verdict is of the newest version; null where there is none to compare with.
-	Verdict *methodVerdict `json:"verdict"`
+	Verdict *Verdict `json:"verdict"`
 	// NoVerdict says why there is none.
 	NoVerdict string `json:"no_verdict,omitempty"`
 	// Drift is the result of the daily evaluations; null where nothing was measured.
@@ -40,8 +38,8 @@ type account struct {
 	Open     []state.Open        `json:"open"`
 }
 
-// methodVerdict is the line of a method in a comparison, and how it was decided.
-type methodVerdict struct {
+// Verdict is the line of a method in a comparison, and how it was decided.
+type Verdict struct {
 	verdict.Line
 	BaseVersion string           `json:"base_version"`
 	HeadVersion string           `json:"head_version"`
@@ -76,118 +74,72 @@ func (n named) String() string {
 	return text
 }
 
-// readAccounts reads the accounts of the method that was asked for, one for each
-// environment.
-func (e *explainFlags) readAccounts(ctx context.Context) ([]account, error) {
-	w, err := e.open(ctx, e.window)
+// Options choose the method and what is looked at.
+type Options struct {
+	Method  string // as somebody typed it
+	Version string // empty = all
+	Window  query.Window
+	Filter  query.Filter
+	Zone    *time.Location // of times that are shown
+	Now     time.Time
+	Verdict verdict.Options
+	// Alerts has the state of alerts and what is muted. Nothing is sent.
+	Alerts *delivery.Dispatcher
+	// Open opens the warehouse for a window.
+	Open func(context.Context, query.Window) (*query.Warehouse, error)
+}
+
+// Accounts reads the accounts of the method that is meant, one for each environment. It fails with
+// query.ErrNoData if there is no such method.
+func Accounts(ctx context.Context, o Options) ([]Account, error) {
+	w, err := o.Open(ctx, o.Window)
 	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
-	all, err := w.Sampling(ctx, e.window, e.filter)
+	all, err := w.Sampling(ctx, o.Window, o.Filter)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, e.nothing(ctx, w)
+		return nil, w.Nothing(ctx, o.Filter, o.Window, o.Zone)
 	}
-	accounts, err := e.choose(all)
+	accounts, err := o.choose(all)
 	if err != nil {
 		return nil, err
 	}
 	for i := range accounts {
 		a := &accounts[i]
-		costs, err := cost.Compute(ctx, w, cost.Options{Filter: query.Filter{Namespace: a.Namespace, Service: a.Name, Environment: a.Environment}, Now: now()})
+		o.Filter = query.Filter{Namespace: a.Namespace, Service: a.Name, Environment: a.Environment}
+		costs, err := cost.Compute(ctx, w, cost.Options{Filter: o.Filter, Now: o.Now})
 		if err != nil {
 			return nil, err
 		}
 		if j := slices.IndexFunc(costs.Methods, func(l cost.Line) bool { return a.isMethod(l.Service, l.Class, l.Method) }); j >= 0 {
 			a.Cost = &costs.Methods[j]
 		}
-		if err := e.judge(ctx, a); err != nil {
+		if err := a.judge(ctx, o); err != nil {
 			return nil, err
 		}
 	}
 	return accounts, nil
 }
 
-func (a *account) isMethod(s query.Service, class, method string) bool {
+func (a *Account) isMethod(s query.Service, class, method string) bool {
 	return a.Service == s && a.Class == class && a.Method == method
 }
 
-// choose finds the one method that is meant: by its whole name, else by its end.
-func (e *explainFlags) choose(all []query.Sampling) ([]account, error) {
-	name := methodspan.ParseFunction(e.method).Full()
-	matching := func(match func(full, name string) bool) (found []query.Sampling) {
-		for _, s := range all {
-			if (match(s.Full, name) || match(s.Full, e.method)) && (e.version == "" || e.version == s.Version) {
-				found = append(found, s)
-			}
-		}
-		return found
-	}
-	found := matching(func(full, name string) bool { return full == name })
-	if len(found) == 0 {
-		found = matching(func(full, name string) bool {
-			return strings.HasSuffix(full, "."+name) || strings.HasSuffix(full, "/"+name)
-		})
-	}
-	if len(found) == 0 {
-		found = matching(strings.EqualFold)
-	}
-	var names, candidates []string
-	var accounts []account
-	for _, s := range found {
-		candidate := fmt.Sprintf("%s of %s", s.Full, query.Service{Namespace: s.Namespace, Name: s.Name})
-		if !slices.Contains(candidates, candidate) {
-			candidates = append(candidates, candidate)
-		}
-		i := slices.IndexFunc(accounts, func(a account) bool { return a.MethodName == s.MethodName })
-		if i < 0 {
-			i = len(accounts)
-			accounts = append(accounts, account{MethodName: s.MethodName, Accepted: []state.Accepted{}, Silenced: []delivery.Silenced{}, Open: []state.Open{}})
-		}
-		accounts[i].Versions = append(accounts[i].Versions, s)
-	}
-	switch {
-	case len(candidates) > 1:
-		const most = 16
-		more := ""
-		if len(candidates) > most {
-			more, candidates = fmt.Sprintf("\nand %d more", len(candidates)-most), candidates[:most]
-		}
-		return nil, fmt.Errorf("%q may be any of these: give more of the name, or --service:\n%s%s", e.method, strings.Join(candidates, "\n"), more)
-	case len(candidates) == 0:
-		for _, s := range all {
-			names = append(names, s.Full)
-		}
-		slices.Sort(names)
-		hint := configfile.DidYouMean(name, slices.Compact(names))
-		if hint != "" {
-			hint = ": " + hint
-		}
-		return nil, fmt.Errorf("%w: no method %q %s%s", query.ErrNoData, e.method, e.window.Span(e.zone), hint)
-	}
-	for i := range accounts {
-		slices.SortFunc(accounts[i].Versions, func(a, b query.Sampling) int { return a.First.Compare(b.First) })
-	}
-	return accounts, nil
-}
-
 // judge adds the verdicts of regress and drift, and what was accepted, muted and sent.
-func (e *explainFlags) judge(ctx context.Context, a *account) error {
-	of := *e.common
-	of.filter = query.Filter{Namespace: a.Namespace, Service: a.Name, Environment: a.Environment}
-	r := &regressFlags{evaluationFlags: evaluationFlags{common: &of, delivery: e.delivery}, options: e.options, rule: verdict.EvidenceRule{}}
-	found, err := r.evaluate(ctx)
+func (a *Account) judge(ctx context.Context, o Options) error {
+	found, err := o.compare(ctx)
 	if err != nil {
 		return err
 	}
-	known, err := e.delivery.router.Store.Read()
+	known, err := o.Alerts.Store.Read()
 	if err != nil {
 		return err
 	}
-	sorted, err := e.delivery.router.Sort(delivery.Findings{Alerts: found.Alerts, ThresholdPercent: found.Threshold})
+	sorted, err := o.Alerts.Sort(delivery.Findings{Alerts: found.Alerts, ThresholdPercent: found.Threshold})
 	if err != nil {
 		return err
 	}
@@ -208,11 +160,26 @@ func (e *explainFlags) judge(ctx context.Context, a *account) error {
 		}
 	}
 	a.compared(found)
-	return a.drifted(ctx, of)
+	return a.drifted(ctx, o)
+}
+
+// compare compares the versions of the service.
+func (o *Options) compare(ctx context.Context) (*comparison.Findings, error) {
+	w, err := o.Open(ctx, o.Window)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	o.Verdict.AsOf = o.Now
+	found, err := comparison.Evaluate(ctx, w, o.Filter, verdict.EvidenceRule{}, o.Verdict)
+	if err == nil && found == nil {
+		err = w.Nothing(ctx, o.Filter, o.Window, o.Zone)
+	}
+	return found, err
 }
 
 // compared finds the method in the newest comparison.
-func (a *account) compared(found *comparison.Findings) {
+func (a *Account) compared(found *comparison.Findings) {
 	for _, s := range found.NotCompared {
 		if s.Service == a.Service {
 			a.NoVerdict = s.Reason
@@ -228,7 +195,7 @@ func (a *account) compared(found *comparison.Findings) {
 			if l.Class != a.Class || l.Method != a.Method {
 				continue
 			}
-			v := &methodVerdict{
+			v := &Verdict{
 				Line: *l, BaseVersion: c.BaseVersion, HeadVersion: c.HeadVersion, ChosenBy: c.ChosenBy, Metric: c.Metric, Compared: c.Clusters, Trace: l.Trace,
 				AlertIDs: []string{}, Alerts: []named{}, Warnings: slices.Concat(l.Warnings, c.Warnings),
 			}
@@ -244,14 +211,14 @@ func (a *account) compared(found *comparison.Findings) {
 }
 
 // drifted replays the daily evaluations of the service.
-func (a *account) drifted(ctx context.Context, of common) error {
-	end := of.window.To
-	if end.IsZero() || end.After(now()) {
-		end = now()
+func (a *Account) drifted(ctx context.Context, o Options) error {
+	end := o.Window.To
+	if end.IsZero() || end.After(o.Now) {
+		end = o.Now
 	}
-	of.window.From = end.AddDate(0, 0, -driftDays)
-	d := &driftFlags{evaluationFlags: evaluationFlags{common: &of}}
-	found, err := d.evaluateWarehouse(ctx)
+	found, err := evaluation.Evaluate(ctx, evaluation.Options{
+		Window: query.Window{From: end.AddDate(0, 0, -driftDays), To: o.Window.To}, Filter: o.Filter, Now: o.Now, Zone: o.Zone, Open: o.Open,
+	})
 	if errors.Is(err, query.ErrNoData) {
 		a.NoDrift = "too little history: no closed day with measured calls"
 		return nil

@@ -1,24 +1,49 @@
-package main
+package explain
 
 import (
 	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/corehour/corehour/internal/rates"
 	"github.com/corehour/corehour/regression/output"
 )
 
-func explainDocument(answer *explanations) *output.Document {
-	d := &output.Document{Data: answer}
-	for i := range answer.Explanations {
-		d.Add(explainTable(&answer.Explanations[i]))
+// Answer is what is known of a method.
+type Answer struct {
+	*Explanations
+	Methods []Account `json:"methods,omitempty"`
+}
+
+// Document prints the answer, first what the sampler of a collector says.
+func (a *Answer) Document(zone *time.Location) *output.Document {
+	d := &output.Document{Data: a}
+	if a.Explanations != nil {
+		for i := range a.Explanations.Explanations {
+			d.Add(samplerTable(&a.Explanations.Explanations[i]))
+		}
+		if a.More > 0 {
+			d.Say(fmt.Sprintf("%d more versions and environments: choose with --version and --environment", a.More))
+		}
 	}
-	if answer.More > 0 {
-		d.Say(fmt.Sprintf("%d more versions and environments: choose with --version and --environment", answer.More))
+	for i := range a.Methods {
+		a.Methods[i].addTables(d, zone)
 	}
 	return d
+}
+
+// fact is a line of a table of facts.
+type fact struct{ what, value string }
+
+func factTable(title string, facts []fact) *output.Table {
+	var c output.Columns[fact]
+	c.Name("", func(f *fact) string { return f.what })
+	c.Column("", func(f *fact) output.Cell { return output.Prose(f.value) })
+	t := c.Table(facts)
+	t.Title = title
+	return t
 }
 
 // headline names the method, its service and its rate.
@@ -48,11 +73,11 @@ func headline(e *rates.Explanation) string {
 	return fmt.Sprintf("%s of %s: %s", e.Method, of, rate)
 }
 
-func explainTable(e *rates.Explanation) *output.Table {
-	t := &output.Table{Title: headline(e), Columns: []string{"", ""}}
+func samplerTable(e *rates.Explanation) *output.Table {
+	var facts []fact
 	row := func(what, value string) {
 		if value != "" {
-			t.Rows = append(t.Rows, []output.Cell{output.Name(what), output.Prose(value)})
+			facts = append(facts, fact{what, value})
 		}
 	}
 	row("reason", e.Reason)
@@ -81,7 +106,7 @@ func explainTable(e *rates.Explanation) *output.Table {
 		row("error of a day's total", output.Share(*e.ErrorOfDay))
 		row("with twice the records", output.Known(e.ErrorOfDayDouble, output.Share))
 	}
-	return t
+	return factTable(headline(e), facts)
 }
 
 func perSecond(x float64) string {

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"cmp"
@@ -11,53 +11,68 @@ import (
 	"github.com/corehour/corehour/regression/comparison"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/drift/evaluation"
+	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
 // addTables prints what the warehouse knows of a method.
-func (a *account) addTables(d *output.Document, zone *time.Location) {
-	name := query.FullName(a.Class, a.Method, "")
-	versions := &output.Table{
-		Least:   []string{"lowest and highest", "configured", "tier", "basis"},
-		Title:   fmt.Sprintf("%s of %s", name, a.Service),
-		Columns: []string{"version", "seen from", "to", "calls", "measured", "with CPU", "sampled at", "lowest and highest", "CPU at", "configured", "basis", "tier"},
-	}
-	for i := range a.Versions {
-		v := &a.Versions[i]
-		version := cmp.Or(v.Version, "unknown")
-		if v.Revision != "" && v.Revision != v.Version {
-			version += " (" + v.Revision + ")"
-		}
-		versions.Rows = append(versions.Rows, []output.Cell{
-			output.Name(version), output.Name(output.Time(v.First, zone)), output.Name(output.Time(v.Last, zone)),
-			output.Figure(callsOfVersion(v)), output.Whole(v.Measured), output.Whole(v.CPUMeasured),
-			output.Figure(probability(v.P)), output.Figure(probability(v.LowestP) + " to " + probability(v.HighestP)), output.Figure(probability(v.CPUP)),
-			output.Figure(probability(v.ConfiguredRate)), output.Name(strings.Join(v.Bases, ", ")), output.Name(cmp.Or(v.Tier, output.Unknown)),
-		})
-	}
-	d.Add(versions)
-	facts := &output.Table{Columns: []string{"", ""}}
-	row := func(what, value string) {
-		facts.Rows = append(facts.Rows, []output.Cell{output.Name(what), output.Prose(value)})
-	}
+func (a *Account) addTables(d *output.Document, zone *time.Location) {
+	d.Add(a.versionTable(zone))
+	var facts []fact
+	row := func(what, value string) { facts = append(facts, fact{what, value}) }
 	a.costs(row)
 	a.verdicts(row)
 	a.drifts(row)
 	a.people(row)
-	d.Add(facts)
+	d.Add(factTable("", facts))
 	if a.Verdict == nil {
 		return
 	}
-	conditions := &output.Table{Title: "conditions of an alert", Columns: []string{"condition", "wanted", "found", "holds"}}
-	for _, p := range a.Verdict.Predicates {
-		holds := output.Unknown
-		if p.Holds != nil {
-			holds = map[bool]string{true: "yes", false: "NO"}[*p.Holds]
+	var c output.Columns[judge.Predicate]
+	c.Name("condition", func(p *judge.Predicate) string { return p.Name })
+	c.Column("wanted", func(p *judge.Predicate) output.Cell { return output.Prose(p.Want) })
+	c.Column("found", func(p *judge.Predicate) output.Cell { return output.Prose(p.Found) })
+	c.Name("holds", func(p *judge.Predicate) string {
+		if p.Holds == nil {
+			return output.Unknown
 		}
-		conditions.Rows = append(conditions.Rows, []output.Cell{output.Name(p.Name), output.Prose(p.Want), output.Prose(p.Found), output.Name(holds)})
-	}
+		return map[bool]string{true: "yes", false: "NO"}[*p.Holds]
+	})
+	conditions := c.Table(a.Verdict.Predicates)
+	conditions.Title = "conditions of an alert"
 	d.Add(conditions)
+}
+
+func (a *Account) versionTable(zone *time.Location) *output.Table {
+	var c output.Columns[query.Sampling]
+	share := func(name string, p func(*query.Sampling) float64) {
+		c.Figure(name, func(v *query.Sampling) string { return probability(p(v)) })
+	}
+	c.Name("version", func(v *query.Sampling) string {
+		version := cmp.Or(v.Version, "unknown")
+		if v.Revision != "" && v.Revision != v.Version {
+			version += " (" + v.Revision + ")"
+		}
+		return version
+	})
+	c.Name("seen from", func(v *query.Sampling) string { return output.Time(v.First, zone) })
+	c.Name("to", func(v *query.Sampling) string { return output.Time(v.Last, zone) })
+	c.Figure("calls", callsOfVersion)
+	c.Whole("measured", func(v *query.Sampling) int64 { return v.Measured })
+	c.Whole("with CPU", func(v *query.Sampling) int64 { return v.CPUMeasured })
+	share("sampled at", func(v *query.Sampling) float64 { return v.P })
+	c.Figure("lowest and highest", func(v *query.Sampling) string {
+		return output.Interval(&[2]float64{v.LowestP, v.HighestP}, probability)
+	})
+	share("CPU at", func(v *query.Sampling) float64 { return v.CPUP })
+	share("configured", func(v *query.Sampling) float64 { return v.ConfiguredRate })
+	c.Name("basis", func(v *query.Sampling) string { return strings.Join(v.Bases, ", ") })
+	c.Name("tier", func(v *query.Sampling) string { return cmp.Or(v.Tier, output.Unknown) })
+	t := c.Table(a.Versions)
+	t.Title = fmt.Sprintf("%s of %s", query.FullName(a.Class, a.Method, ""), a.Service)
+	t.Least = []string{"lowest and highest", "configured", "tier", "basis"}
+	return t
 }
 
 // callsOfVersion is how many there are, or how many at least.
@@ -75,18 +90,18 @@ func probability(p float64) string {
 	return output.Share(p)
 }
 
-func (a *account) costs(row func(what, value string)) {
+func (a *Account) costs(row func(what, value string)) {
 	l := a.Cost
 	if l == nil {
 		row("cost", "nothing measured")
 		return
 	}
 	if l.AssumedCalls > 0 {
-		row("calls", fmt.Sprintf("%s; %s", callsOf(l), cost.AssumedNote(a.Service, l.AssumedCalls)))
+		row("calls", fmt.Sprintf("%s; %s", l.CallsText(), cost.AssumedNote(a.Service, l.AssumedCalls)))
 	}
 	row("CPU time of a call", output.NanosOf(l.CPUNSPerCall)+" with all it calls")
 	row("wall time of a call", output.NanosOf(l.WallNSPerCall))
-	own := fmt.Sprintf("$%s a day, $%s a month, 95%% interval %s", output.AmountOf(l.SelfUSDPerDay), output.AmountOf(l.SelfUSDPerMonth), bounds(l))
+	own := fmt.Sprintf("$%s a day, $%s a month, 95%% interval %s", output.AmountOf(l.SelfUSDPerDay), output.AmountOf(l.SelfUSDPerMonth), l.SelfBounds())
 	switch {
 	case l.SelfUSDPerDay == nil:
 		own = "not known: no price, or no CPU measured"
@@ -107,7 +122,7 @@ func (a *account) costs(row func(what, value string)) {
 	row("own cost", own)
 }
 
-func (a *account) verdicts(row func(what, value string)) {
+func (a *Account) verdicts(row func(what, value string)) {
 	v := a.Verdict
 	if v == nil {
 		row("verdict", cmp.Or(a.NoVerdict, "nothing to compare"))
@@ -142,7 +157,7 @@ func (a *account) verdicts(row func(what, value string)) {
 	}
 }
 
-func (a *account) drifts(row func(what, value string)) {
+func (a *Account) drifts(row func(what, value string)) {
 	l := a.Drift
 	switch {
 	case l == nil || l.State == evaluation.TooLittleHistory:
@@ -155,7 +170,7 @@ func (a *account) drifts(row func(what, value string)) {
 }
 
 // people prints what was accepted, muted and sent.
-func (a *account) people(row func(what, value string)) {
+func (a *Account) people(row func(what, value string)) {
 	for i := range a.Accepted {
 		x := &a.Accepted[i]
 		row("accepted", fmt.Sprintf("%s: %s", x.Levels().Level(), x))

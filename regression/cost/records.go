@@ -1,20 +1,18 @@
-package main
+package cost
 
 import (
 	"time"
 
-	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/output"
 )
 
-// What follows is for spreadsheets: all lines, with units in the names of columns.
-
-func costRows(r *cost.Table) *output.Document {
+// records is for spreadsheets: all lines, with units in the names of columns.
+func (r *Table) records() *output.Document {
 	type record struct {
 		From         time.Time `json:"from"`
 		To           time.Time `json:"to"`
 		ObservedDays float64   `json:"observed_days"`
-		*cost.Line
+		*Line
 	}
 	var records []record
 	lines := r.Lines()

@@ -1,0 +1,40 @@
+package cost
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/corehour/corehour/regression/output"
+)
+
+// BudgetTable shows budgets and what is spent; notes say which amounts are lower bounds, and why.
+func BudgetTable(spendings []Spending) (t *output.Table, notes []string) {
+	var c output.Columns[Spending]
+	c.Name("budget", func(s *Spending) string { return s.Name })
+	c.Name("about", func(s *Spending) string { return s.Budget.Subject() })
+	c.Name("state", (*Spending).State)
+	c.Name("of", func(s *Spending) string { return cmp.Or(s.What, output.Unknown) })
+	c.Figure("planned $/day", func(s *Spending) string { return output.Amount(s.PlannedUSD) })
+	c.Figure("spent $/day", func(s *Spending) string {
+		mark := ""
+		if s.AtLeast != "" {
+			mark = ">="
+		}
+		return marked(mark, output.Priced(s.SpentUSD, s.GenericPrice))
+	})
+	c.Figure("95% interval", func(s *Spending) string {
+		if s.AtLeast != "" {
+			return output.Unknown
+		}
+		return output.Interval(s.Interval, output.Amount)
+	})
+	c.Whole("records", func(s *Spending) int64 { return s.Records })
+	for i := range spendings {
+		if s := &spendings[i]; s.AtLeast != "" {
+			notes = append(notes, fmt.Sprintf(">= budget %s: %s", s.Name, s.AtLeast))
+		}
+	}
+	t = c.Table(spendings)
+	t.Title = "budgets"
+	return t, notes
+}

@@ -1,0 +1,201 @@
+package cost
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// lineColumns are the columns of tables of lines.
+type lineColumns struct{ output.Columns[Line] }
+
+// addNames adds the columns that identify lines.
+func (c *lineColumns) addNames(by []Dimension) {
+	has := func(ds ...Dimension) bool {
+		return slices.ContainsFunc(ds, func(d Dimension) bool { return slices.Contains(by, d) })
+	}
+	lines := has(ByMethod, ByClass, ByService, ByVersion, ByCaller)
+	if lines {
+		c.Name("service", func(l *Line) string { return l.Name })
+	}
+	if lines || has(ByEnvironment) {
+		c.Name("environment", func(l *Line) string { return l.Environment })
+	}
+	if has(ByVersion) {
+		c.Name("version", func(l *Line) string { return l.Version })
+	}
+	if has(ByOwner) {
+		c.Name("owner", func(l *Line) string { return cmp.Or(l.Owner, "(unowned)") })
+	}
+	if has(ByGroup) {
+		c.Name("group", func(l *Line) string { return l.Group })
+	}
+	if has(ByCaller) {
+		c.Name("caller", func(l *Line) string { return l.Caller })
+	}
+	if has(ByMethod) {
+		c.Name("method", func(l *Line) string { return query.FullName(l.Class, l.Method, l.Signature) })
+	} else if has(ByClass) {
+		c.Name("class", func(l *Line) string { return l.Class })
+	}
+}
+
+// addDollars adds a column of dollars and, where some lines are of public list prices, one that says which.
+func (c *lineColumns) addDollars(lines []Line, name string, usd func(*Line) *float64, text func(*Line) string) {
+	c.Figure(name, text)
+	if !slices.ContainsFunc(lines, func(l Line) bool { return l.GenericPrice }) {
+		return
+	}
+	c.Figure("price", func(l *Line) string {
+		if l.GenericPrice && usd(l) != nil {
+			return "generic"
+		}
+		return ""
+	})
+}
+
+// mark is that of a line's figures.
+func (l *Line) mark() string {
+	mark := ""
+	if l.Uncertain {
+		mark = "~"
+	}
+	if l.Reconciled {
+		mark += "r"
+	}
+	return mark
+}
+
+func (r *Table) lineTable(lines []Line, v View) *output.Table {
+	per := v.Per
+	c := &lineColumns{}
+	c.addNames(r.By)
+	c.addDollars(lines, "self $/"+string(per), func(l *Line) *float64 { return l.SelfUSD },
+		func(l *Line) string { return marked(l.mark(), output.AmountOf(r.For(per, l, l.SelfUSD))) })
+	c.Figure("95% interval", func(l *Line) string { return r.intervalOf(l, per) })
+	c.Figure("share", func(l *Line) string { return marked(l.mark(), output.PercentOf(l.ShareOfProcessCPU)) })
+	c.Figure("incl $/"+string(per), func(l *Line) string { return output.AmountOf(r.For(per, l, l.InclusiveUSD)) })
+	c.Figure("self core-h", func(l *Line) string { return marked(l.mark(), output.AmountOf(l.SelfCoreHours)) })
+	c.Figure("incl core-h", func(l *Line) string { return output.AmountOf(l.InclusiveCoreHours) })
+	if slices.ContainsFunc(lines, func(l Line) bool { return l.SelfWallHours != nil }) {
+		c.addWall()
+	}
+	c.Figure("calls", (*Line).CallsText)
+	c.Whole("instances", func(l *Line) int64 { return l.Instances })
+	c.Whole("records", func(l *Line) int64 {
+		if l.SelfWallHours != nil {
+			return l.Measured
+		}
+		return l.CPUMeasured
+	})
+	if r.Groups == nil {
+		c.Figure("cpu/call", func(l *Line) string { return output.NanosOf(l.CPUNSPerCall) })
+		c.Figure("wall/call", func(l *Line) string { return output.NanosOf(l.WallNSPerCall) })
+	}
+	if v.Percentiles {
+		c.addPercentiles("cpu", func(l *Line) *Percentiles { return l.CPU })
+		c.addPercentiles("wall", func(l *Line) *Percentiles { return l.Wall })
+	}
+	t := c.Table(lines)
+	t.Least = []string{"instances", "incl core-h", "records", "self core-h", "incl wall-h", "wall/call", "share", "incl $/" + string(per), "environment"}
+	t.Omit(output.Unknown)
+	return t
+}
+
+// addWall adds the wall time of a line without calls it made, its interval, and all of it.
+func (c *lineColumns) addWall() {
+	c.Figure("self wall-h", func(l *Line) string {
+		mark := l.mark()
+		if l.SelfWallClipped {
+			mark = "c"
+		}
+		return marked(mark, output.AmountOf(l.SelfWallHours))
+	})
+	c.Figure("wall 95%", func(l *Line) string { return output.Interval(l.SelfWallHoursInterval, output.Amount) })
+	c.Figure("incl wall-h", func(l *Line) string { return output.AmountOf(l.InclusiveWallHours) })
+}
+
+func (c *lineColumns) addPercentiles(of string, percentiles func(*Line) *Percentiles) {
+	figure := func(name string, ns func(*Percentiles) float64) {
+		c.Figure(of+" "+name, func(l *Line) string {
+			if p := percentiles(l); p != nil {
+				return output.Nanos(ns(p))
+			}
+			return output.Unknown
+		})
+	}
+	figure("p50", func(p *Percentiles) float64 { return p.P50 })
+	figure("p95", func(p *Percentiles) float64 { return p.P95 })
+	figure("p99", func(p *Percentiles) float64 { return p.P99 })
+}
+
+func (r *Table) callerTable(lines []Line, per Per) *output.Table {
+	c := &lineColumns{}
+	c.addNames(r.By)
+	c.addDollars(lines, "incl $/"+string(per), func(l *Line) *float64 { return l.InclusiveUSD },
+		func(l *Line) string { return output.AmountOf(r.For(per, l, l.InclusiveUSD)) })
+	c.Figure("incl core-h", func(l *Line) string { return output.AmountOf(l.InclusiveCoreHours) })
+	if slices.ContainsFunc(lines, func(l Line) bool { return l.InclusiveWallHours != nil }) {
+		c.Figure("incl wall-h", func(l *Line) string { return output.AmountOf(l.InclusiveWallHours) })
+	}
+	c.Figure("calls", (*Line).CallsText)
+	t := c.Table(lines)
+	t.Omit(output.Unknown)
+	return t
+}
+
+// CallsText is how many calls a line has, or how many at least.
+func (l *Line) CallsText() string {
+	if l.AssumedCalls > 0 {
+		return ">= " + output.Count(l.Calls)
+	}
+	return output.Count(l.Calls)
+}
+
+// marked puts a mark before a figure, if there is one.
+func marked(mark, figure string) string {
+	if figure == output.Unknown {
+		return figure
+	}
+	return mark + figure
+}
+
+// intervalOf is that of a line's dollars, in percent where it has none, or why there
+// is none to rely on.
+func (r *Table) intervalOf(l *Line, per Per) string {
+	switch {
+	case l.SelfCoreHours == nil && l.PendingRecords > 0:
+		return l.Why
+	case l.BelowResolution:
+		return fmt.Sprintf("below resolution (%s)", output.NanosOf(&l.ResolutionNS))
+	case l.SelfUSDLeast != nil:
+		return ">= " + output.AmountOf(r.For(per, l, l.SelfUSDLeast))
+	case l.SelfCoreHoursLeast != nil:
+		return ">= " + output.AmountOf(l.SelfCoreHoursLeast) + " core-h"
+	case l.LowerBound && l.SelfCoreHours != nil:
+		return l.Warning
+	case l.SelfUSDInterval == nil:
+		return l.SelfBounds()
+	}
+	return output.AmountOf(r.For(per, l, &l.SelfUSDInterval[0])) + " to " + output.AmountOf(r.For(per, l, &l.SelfUSDInterval[1]))
+}
+
+// SelfBounds shows the interval of a self cost as shares of it.
+func (l *Line) SelfBounds() string {
+	if l.SelfCoreHoursInterval == nil || !(*l.SelfCoreHours > 0) {
+		return output.Unknown
+	}
+	share := func(x float64) string {
+		if share := 100 * (x / *l.SelfCoreHours - 1); math.Abs(share) <= 999 {
+			return output.Change(share)
+		} else if share > 0 {
+			return ">+999%"
+		}
+		return "<-999%"
+	}
+	return share(l.SelfCoreHoursInterval[0]) + " " + share(l.SelfCoreHoursInterval[1])
+}

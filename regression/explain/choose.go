@@ -1,0 +1,72 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/corehour/corehour/internal/configfile"
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/regression/alert/delivery"
+	"github.com/corehour/corehour/regression/alert/state"
+	"github.com/corehour/corehour/regression/query"
+)
+
+// choose finds the one method that is meant: by its whole name, else by its end.
+func (o *Options) choose(all []query.Sampling) ([]Account, error) {
+	name := methodspan.ParseFunction(o.Method).Full()
+	matching := func(match func(full, name string) bool) (found []query.Sampling) {
+		for _, s := range all {
+			if (match(s.Full, name) || match(s.Full, o.Method)) && (o.Version == "" || o.Version == s.Version) {
+				found = append(found, s)
+			}
+		}
+		return found
+	}
+	found := matching(func(full, name string) bool { return full == name })
+	if len(found) == 0 {
+		found = matching(func(full, name string) bool {
+			return strings.HasSuffix(full, "."+name) || strings.HasSuffix(full, "/"+name)
+		})
+	}
+	if len(found) == 0 {
+		found = matching(strings.EqualFold)
+	}
+	var names, candidates []string
+	var accounts []Account
+	for _, s := range found {
+		candidate := fmt.Sprintf("%s of %s", s.Full, query.Service{Namespace: s.Namespace, Name: s.Name})
+		if !slices.Contains(candidates, candidate) {
+			candidates = append(candidates, candidate)
+		}
+		i := slices.IndexFunc(accounts, func(a Account) bool { return a.MethodName == s.MethodName })
+		if i < 0 {
+			i = len(accounts)
+			accounts = append(accounts, Account{MethodName: s.MethodName, Accepted: []state.Accepted{}, Silenced: []delivery.Silenced{}, Open: []state.Open{}})
+		}
+		accounts[i].Versions = append(accounts[i].Versions, s)
+	}
+	switch {
+	case len(candidates) > 1:
+		const most = 16
+		more := ""
+		if len(candidates) > most {
+			more, candidates = fmt.Sprintf("\nand %d more", len(candidates)-most), candidates[:most]
+		}
+		return nil, fmt.Errorf("%q may be any of these: give more of the name, or --service:\n%s%s", o.Method, strings.Join(candidates, "\n"), more)
+	case len(candidates) == 0:
+		for _, s := range all {
+			names = append(names, s.Full)
+		}
+		slices.Sort(names)
+		hint := configfile.DidYouMean(name, slices.Compact(names))
+		if hint != "" {
+			hint = ": " + hint
+		}
+		return nil, fmt.Errorf("%w: no method %q %s%s", query.ErrNoData, o.Method, o.Window.Span(o.Zone), hint)
+	}
+	for i := range accounts {
+		slices.SortFunc(accounts[i].Versions, func(a, b query.Sampling) int { return a.First.Compare(b.First) })
+	}
+	return accounts, nil
+}

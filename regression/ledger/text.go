@@ -1,0 +1,142 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/regression/output"
+)
+
+// View is how accounts are shown.
+type View struct {
+	Top  int // services and processes; 0 = all
+	Zone *time.Location
+	Now  time.Time
+}
+
+// Document prints the top services and processes that most calls are missing of, then
+// those that emitted most.
+func (r *Accounts) Document(format output.Format, v View) *output.Document {
+	d := &output.Document{Data: r}
+	d.Say(slices.Concat([]string{r.Verdict()}, r.rowNotes(v), r.Advice())...)
+	if len(r.Warehouses) > 1 {
+		d.Add(r.warehouseTable())
+	}
+	shown, more := r.Most(v.Top)
+	d.Add(r.serviceTable(shown, format))
+	d.Say(more...)
+	for _, note := range r.Notes() {
+		d.Say(note)
+	}
+	odd, others := r.NotInOrder(v.Top)
+	if len(odd) > 0 {
+		d.Add(r.processTable(odd, v.Zone))
+	}
+	d.Say(others...)
+	if len(r.Losses.DeadProcess) > 0 {
+		d.Say("calls of a dead process since its last row are unknown: at most one interval of counts")
+	}
+	d.Add(r.lossTable())
+	return d
+}
+
+// rowNotes say which rows were read and how fresh they are.
+func (r *Accounts) rowNotes(v View) (lines []string) {
+	if note := r.LeftOut(); note != "" {
+		lines = append(lines, note)
+	}
+	rows := fmt.Sprintf("schema version %d, %d rows", r.SchemaVersion, r.Rows)
+	if r.Files > 0 { // else in BigQuery
+		rows = fmt.Sprintf("schema version %d, generation %d, %d files, %d rows", r.SchemaVersion, r.Generation, r.Files, r.Rows)
+	}
+	if r.FreshnessP99Seconds != nil {
+		rows += fmt.Sprintf("; 99%% of rows committed within %.1f s of their end", *r.FreshnessP99Seconds)
+	} else {
+		rows += "; how soon after their end they were committed is not known"
+	}
+	lines = append(lines, rows)
+	if r.FreshnessNote != "" {
+		lines = append(lines, "freshness: "+r.FreshnessNote)
+	}
+	if r.NewestRow != nil {
+		age := max(0, v.Now.Sub(*r.NewestRow)).Round(time.Second)
+		lines = append(lines, fmt.Sprintf("the newest row ended at %s, %s ago", output.Time(*r.NewestRow, v.Zone), age))
+	}
+	return lines
+}
+
+func (r *Accounts) serviceTable(shown []Service, format output.Format) *output.Table {
+	emitted := "emitted"
+	if format == output.CSV { // where columns keep their names
+		emitted = "handed out"
+	}
+	var services output.Columns[Service]
+	services.Name("service", func(s *Service) string { return s.Name })
+	services.Name("environment", func(s *Service) string { return s.Environment })
+	services.Whole("processes", func(s *Service) int64 { return int64(s.Processes) })
+	services.Whole("dead", func(s *Service) int64 { return int64(s.DeadProcesses) })
+	services.Whole(emitted, func(s *Service) int64 { return s.HandedOutCalls })
+	services.Whole("stored", func(s *Service) int64 { return s.CountedCalls })
+	services.Whole("lost_in_transit", func(s *Service) int64 { return s.LostInTransit })
+	if r.Losses.NotJudgedCalls > 0 {
+		services.Whole("not judged", func(s *Service) int64 { return s.NotJudgedCalls })
+	}
+	services.Whole("foreign rows", func(s *Service) int64 { return s.ForeignRows })
+	services.Figure("unpriced rows", func(s *Service) string { return output.PercentOf(&s.UnpricedShare) })
+	services.Whole("rows without version", func(s *Service) int64 { return s.VersionlessRows })
+	return services.Table(shown)
+}
+
+func (r *Accounts) processTable(shown []Process, zone *time.Location) *output.Table {
+	var c output.Columns[Process]
+	c.Name("service", func(p *Process) string { return p.Name })
+	c.Name("version", func(p *Process) string { return p.Version })
+	c.Name("instance", func(p *Process) string { return p.Instance })
+	c.Name("state", func(p *Process) string { return string(p.State) })
+	c.Name("last seen", func(p *Process) string { return output.Time(p.LastSeen, zone) })
+	c.Whole("emitted", func(p *Process) int64 { return p.HandedOutCalls })
+	c.Whole("stored", func(p *Process) int64 { return p.CountedCalls })
+	c.Whole("lost_in_transit", func(p *Process) int64 { return p.LostInTransit })
+	if r.Losses.NotJudgedCalls > 0 {
+		c.Whole("not judged", func(p *Process) int64 { return p.NotJudgedCalls })
+	}
+	if slices.ContainsFunc(r.Processes, func(p Process) bool { return p.MissingBatches != nil }) {
+		c.Name("missing", func(p *Process) string {
+			if p.MissingBatches == nil {
+				return ""
+			}
+			return p.MissingBatches.String()
+		})
+	}
+	t := c.Table(shown)
+	t.Title = "processes that need attention"
+	return t
+}
+
+func (r *Accounts) warehouseTable() *output.Table {
+	var c output.Columns[Warehouse]
+	c.Name("warehouse", func(w *Warehouse) string { return w.Warehouse })
+	c.Whole("generation", func(w *Warehouse) int64 { return w.Generation })
+	c.Whole("files", func(w *Warehouse) int64 { return int64(w.Files) })
+	c.Whole("rows", func(w *Warehouse) int64 { return w.Rows })
+	c.Name("99% committed within", func(w *Warehouse) string {
+		if w.FreshnessP99Seconds == nil {
+			return "not known"
+		}
+		return fmt.Sprintf("%.1f s", *w.FreshnessP99Seconds)
+	})
+	t := c.Table(r.Warehouses)
+	t.Title = "warehouses"
+	return t
+}
+
+func (r *Accounts) lossTable() *output.Table {
+	var c output.Columns[Loss]
+	c.Name("where", func(l *Loss) string { return l.Where })
+	c.Name("what", func(l *Loss) string { return l.What })
+	c.Figure("how much", func(l *Loss) string { return output.Count(l.Amount) })
+	t := c.Table(r.Losses.List())
+	t.Title = "losses and overflows"
+	return t
+}
