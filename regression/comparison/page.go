@@ -35,7 +35,7 @@ func (f *Findings) page(top int) *output.Document {
 func pageTable(m *alert.Message) *output.Table {
 	var c output.Columns[alert.Alert]
 	c.Name("method", (*alert.Alert).About)
-	c.Name("severity", func(a *alert.Alert) string { return string(a.Severity) })
+	c.Plain("severity")
 	c.Figure("$/day", func(a *alert.Alert) string { return output.Priced(a.USDPerDay, a.GenericPrice) })
 	c.Figure("change", func(a *alert.Alert) string { return output.Change(a.ChangePercent) })
 	c.Figure("95% interval", func(a *alert.Alert) string { return output.Interval(&a.Interval, output.Change) })
@@ -47,8 +47,7 @@ func pageTable(m *alert.Message) *output.Table {
 	})
 	c.Figure("before", func(a *alert.Alert) string { return cmp.Or(a.Levels().Before, output.Unknown) })
 	c.Figure("after", func(a *alert.Alert) string { return a.Levels().After })
-	c.Name("owner", func(a *alert.Alert) string { return a.Owner })
-	c.Name("id", func(a *alert.Alert) string { return a.ID })
+	c.Plain("owner", "id")
 	t := c.Table(m.Alerts)
 	service := query.Service{Namespace: m.ServiceNamespace, Name: m.Service, Environment: m.Environment}
 	t.Title = fmt.Sprintf("%s: %s from %s to %s", service, whatMoved(m.Alerts),

@@ -63,13 +63,10 @@ func table(rows []row) *output.Table {
 		}
 		return output.Change(p.Percent)
 	}
-	c.Name("service", func(r *row) string { return r.Name })
-	c.Name("environment", func(r *row) string { return r.Environment })
-	c.Name("base", func(r *row) string { return r.BaseVersion })
-	c.Name("head", func(r *row) string { return r.HeadVersion })
+	c.Plain("service", "environment", "base=base_version", "head=head_version")
 	c.Name("method", func(r *row) string { return query.FullName(r.Class, r.Method, r.Signature) })
 	c.Name("verdict", func(r *row) string { return verdictOf(r.Line) })
-	c.Name("metric", func(r *row) string { return string(r.Metric) })
+	c.Plain("metric")
 	c.Name("basis", func(r *row) string { return cmp.Or(r.Basis, output.Unknown) })
 	c.Figure("change", func(r *row) string { return output.Known(r.ChangePercent, output.Change) })
 	c.Figure("95% interval", func(r *row) string { return output.Interval(r.Interval, output.Change) })

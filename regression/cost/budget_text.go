@@ -10,7 +10,7 @@ import (
 // BudgetTable shows budgets and what is spent; notes say which amounts are lower bounds, and why.
 func BudgetTable(spendings []Spending) (t *output.Table, notes []string) {
 	var c output.Columns[Spending]
-	c.Name("budget", func(s *Spending) string { return s.Name })
+	c.Plain("budget=name")
 	c.Name("about", func(s *Spending) string { return s.Budget.Subject() })
 	c.Name("state", (*Spending).State)
 	c.Name("of", func(s *Spending) string { return cmp.Or(s.What, output.Unknown) })
@@ -28,7 +28,7 @@ func BudgetTable(spendings []Spending) (t *output.Table, notes []string) {
 		}
 		return output.Interval(s.Interval, output.Amount)
 	})
-	c.Whole("records", func(s *Spending) int64 { return s.Records })
+	c.Plain("records")
 	for i := range spendings {
 		if s := &spendings[i]; s.AtLeast != "" {
 			notes = append(notes, fmt.Sprintf(">= budget %s: %s", s.Name, s.AtLeast))

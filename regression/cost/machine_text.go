@@ -31,7 +31,7 @@ func (a *Machines) Document(top int) *output.Document {
 	name("region", func(k *Machine) string { return k.Region })
 	name("host type", func(k *Machine) string { return k.HostType })
 	name("capacity", func(k *Machine) string { return k.CapacityType })
-	c.Whole("hosts", func(k **Machine) int64 { return int64((*k).Hosts) })
+	c.Plain("hosts")
 	c.Figure("core-h", func(k **Machine) string { return output.Amount((*k).CoreHours) })
 	c.Figure("$/core-h", func(k **Machine) string { return output.AmountOf((*k).USD) })
 	name("price from", (*Machine).From)
@@ -39,9 +39,7 @@ func (a *Machines) Document(top int) *output.Document {
 	d.Say(output.More(left, "kinds of machines")...)
 	if hosts, left := output.First(a.UnpricedHosts, top); len(hosts) > 0 {
 		var c output.Columns[UnpricedHost]
-		c.Name("host", func(h *UnpricedHost) string { return h.Host })
-		c.Name("provider/region/type/capacity", func(h *UnpricedHost) string { return h.Kind })
-		c.Name("why", func(h *UnpricedHost) string { return h.Source })
+		c.Plain("host", "provider/region/type/capacity=kind", "why=price_source")
 		t := c.Table(hosts)
 		t.Title = "unpriced hosts"
 		d.Add(t)

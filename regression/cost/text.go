@@ -100,8 +100,7 @@ func (r *Table) reconciliation(top int) (t *output.Table, more []string) {
 		}
 	}
 	var c output.Columns[bill]
-	c.Name("service", func(b *bill) string { return b.Name })
-	c.Name("environment", func(b *bill) string { return b.Environment })
+	c.Plain("service", "environment")
 	c.Name("line", func(b *bill) string { return b.What })
 	c.Figure("core-h", func(b *bill) string { return output.AmountOf(b.CoreHours) })
 	c.Figure("$", func(b *bill) string { return output.Priced(b.USD, b.GenericPrice) })

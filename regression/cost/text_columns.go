@@ -20,27 +20,27 @@ func (c *lineColumns) addNames(by []Dimension) {
 	}
 	lines := has(ByMethod, ByClass, ByService, ByVersion, ByCaller)
 	if lines {
-		c.Name("service", func(l *Line) string { return l.Name })
+		c.Plain("service")
 	}
 	if lines || has(ByEnvironment) {
-		c.Name("environment", func(l *Line) string { return l.Environment })
+		c.Plain("environment")
 	}
 	if has(ByVersion) {
-		c.Name("version", func(l *Line) string { return l.Version })
+		c.Plain("version")
 	}
 	if has(ByOwner) {
 		c.Name("owner", func(l *Line) string { return cmp.Or(l.Owner, "(unowned)") })
 	}
 	if has(ByGroup) {
-		c.Name("group", func(l *Line) string { return l.Group })
+		c.Plain("group")
 	}
 	if has(ByCaller) {
-		c.Name("caller", func(l *Line) string { return l.Caller })
+		c.Plain("caller")
 	}
 	if has(ByMethod) {
 		c.Name("method", func(l *Line) string { return query.FullName(l.Class, l.Method, l.Signature) })
 	} else if has(ByClass) {
-		c.Name("class", func(l *Line) string { return l.Class })
+		c.Plain("class")
 	}
 }
 
@@ -85,7 +85,7 @@ func (r *Table) lineTable(lines []Line, v View) *output.Table {
 		c.addWall()
 	}
 	c.Figure("calls", (*Line).CallsText)
-	c.Whole("instances", func(l *Line) int64 { return l.Instances })
+	c.Plain("instances")
 	c.Whole("records", func(l *Line) int64 {
 		if l.SelfWallHours != nil {
 			return l.Measured

@@ -71,35 +71,24 @@ func (r *Accounts) serviceTable(shown []Service, format output.Format) *output.T
 	if format == output.CSV { // where columns keep their names
 		emitted = "handed out"
 	}
-	var services output.Columns[Service]
-	services.Name("service", func(s *Service) string { return s.Name })
-	services.Name("environment", func(s *Service) string { return s.Environment })
-	services.Whole("processes", func(s *Service) int64 { return int64(s.Processes) })
-	services.Whole("dead", func(s *Service) int64 { return int64(s.DeadProcesses) })
-	services.Whole(emitted, func(s *Service) int64 { return s.HandedOutCalls })
-	services.Whole("stored", func(s *Service) int64 { return s.CountedCalls })
-	services.Whole("lost_in_transit", func(s *Service) int64 { return s.LostInTransit })
+	var c output.Columns[Service]
+	c.Plain("service", "environment", "processes", "dead=dead_processes", emitted+"=handed_out_calls", "stored=counted_calls", "lost_in_transit")
 	if r.Losses.NotJudgedCalls > 0 {
-		services.Whole("not judged", func(s *Service) int64 { return s.NotJudgedCalls })
+		c.Plain("not judged=not_judged_calls")
 	}
-	services.Whole("foreign rows", func(s *Service) int64 { return s.ForeignRows })
-	services.Figure("unpriced rows", func(s *Service) string { return output.PercentOf(&s.UnpricedShare) })
-	services.Whole("rows without version", func(s *Service) int64 { return s.VersionlessRows })
-	return services.Table(shown)
+	c.Plain("foreign rows=foreign_rows")
+	c.Figure("unpriced rows", func(s *Service) string { return output.PercentOf(&s.UnpricedShare) })
+	c.Plain("rows without version=versionless_rows")
+	return c.Table(shown)
 }
 
 func (r *Accounts) processTable(shown []Process, zone *time.Location) *output.Table {
 	var c output.Columns[Process]
-	c.Name("service", func(p *Process) string { return p.Name })
-	c.Name("version", func(p *Process) string { return p.Version })
-	c.Name("instance", func(p *Process) string { return p.Instance })
-	c.Name("state", func(p *Process) string { return string(p.State) })
+	c.Plain("service", "version", "instance", "state")
 	c.Name("last seen", func(p *Process) string { return output.Time(p.LastSeen, zone) })
-	c.Whole("emitted", func(p *Process) int64 { return p.HandedOutCalls })
-	c.Whole("stored", func(p *Process) int64 { return p.CountedCalls })
-	c.Whole("lost_in_transit", func(p *Process) int64 { return p.LostInTransit })
+	c.Plain("emitted=handed_out_calls", "stored=counted_calls", "lost_in_transit")
 	if r.Losses.NotJudgedCalls > 0 {
-		c.Whole("not judged", func(p *Process) int64 { return p.NotJudgedCalls })
+		c.Plain("not judged=not_judged_calls")
 	}
 	if slices.ContainsFunc(r.Processes, func(p Process) bool { return p.MissingBatches != nil }) {
 		c.Name("missing", func(p *Process) string {
@@ -116,10 +105,7 @@ func (r *Accounts) processTable(shown []Process, zone *time.Location) *output.Ta
 
 func (r *Accounts) warehouseTable() *output.Table {
 	var c output.Columns[Warehouse]
-	c.Name("warehouse", func(w *Warehouse) string { return w.Warehouse })
-	c.Whole("generation", func(w *Warehouse) int64 { return w.Generation })
-	c.Whole("files", func(w *Warehouse) int64 { return int64(w.Files) })
-	c.Whole("rows", func(w *Warehouse) int64 { return w.Rows })
+	c.Plain("warehouse", "generation", "files", "rows")
 	c.Name("99% committed within", func(w *Warehouse) string {
 		if w.FreshnessP99Seconds == nil {
 			return "not known"

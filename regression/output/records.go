@@ -8,33 +8,34 @@ import (
 	"time"
 )
 
-// Records returns a table of records for spreadsheets: figures are plain, without scientific notation, and
-// what is not known is empty. A column is the name of a member of the records' JSON form. One of another
-// name is written name=path. A path has points before members and indexes of members, and | between
-// alternatives, of which the first that is known counts.
+// Records returns a table of records for spreadsheets: its columns are plain.
 func Records[T any](records []T, columns ...string) *Table {
-	t := &Table{}
-	paths := make([][]string, len(columns))
-	for i, column := range columns {
+	var c Columns[T]
+	c.Plain(columns...)
+	return c.Table(records)
+}
+
+// Plain adds columns of members of the records: figures are without scientific notation, and what is not known
+// is empty. A column is the name of a member of the records' JSON form. One of another name is written
+// name=path. A path has points before members and indexes of members, and | between alternatives, of which the
+// first that is known counts.
+func (c *Columns[T]) Plain(columns ...string) {
+	m := members{}
+	for _, column := range columns {
 		name, path, found := strings.Cut(column, "=")
 		if !found {
 			path = name
 		}
-		t.Columns, paths[i] = append(t.Columns, name), strings.Split(path, "|")
-	}
-	m := members{}
-	for i := range records {
-		row := make([]Cell, len(columns))
-		for j, alternatives := range paths {
+		alternatives := strings.Split(path, "|")
+		c.Column(name, func(record *T) (cell Cell) {
 			for _, path := range alternatives {
-				if row[j] = plainCell(m.find(reflect.ValueOf(&records[i]), path)); row[j].text != "" {
+				if cell = plainCell(m.find(reflect.ValueOf(record), path)); cell.text != "" {
 					break
 				}
 			}
-		}
-		t.Rows = append(t.Rows, row)
+			return cell
+		})
 	}
-	return t
 }
 
 // members are where the members of JSON objects are in structs.

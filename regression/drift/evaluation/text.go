@@ -90,8 +90,7 @@ func table(rows []row, series bool) *output.Table {
 	method := "series"
 	if !series {
 		method = "method"
-		c.Name("service", func(r *row) string { return r.Name })
-		c.Name("environment", func(r *row) string { return r.Environment })
+		c.Plain("service", "environment")
 	}
 	c.Name(method, (*row).method)
 	c.Name("verdict", func(r *row) string { return StateNames[r.State] })
@@ -124,11 +123,11 @@ func table(rows []row, series bool) *output.Table {
 		return output.Known(r.DetectableDifference, func(x float64) string { return fmt.Sprintf("+%.3g", x) })
 	})
 	if !series {
-		c.Name("metric", func(r *row) string { return string(r.Metric) })
+		c.Plain("metric")
 	}
-	c.Whole("days", func(r *row) int64 { return int64(r.Days) })
+	c.Plain("days")
 	if !series {
-		c.Whole("records", func(r *row) int64 { return r.Records })
+		c.Plain("records")
 		c.Name("owner", func(r *row) string { return cmp.Or(r.Owner, output.Unknown) })
 	}
 	t := c.Table(rows)
