@@ -22,6 +22,7 @@ const (
 	lost              // not stored: the stream takes no more, or not there
 	quota             // not stored: later
 	unseen            // not stored: columns were added and the stream does not know yet
+	unusable          // not stored, and the stream may never take anything again
 	rejected          // not stored, and trying again is of no use by itself
 )
 
@@ -41,7 +42,7 @@ func answerOf(resp *storagepb.AppendRowsResponse, err error) answer {
 	if inBand := resp.GetError(); inBand != nil {
 		s := status.FromProto(inBand)
 		a := ofStatus(s, s.Err())
-		if len(resp.GetRowErrors()) > 0 && a.verdict == rejected {
+		if len(resp.GetRowErrors()) > 0 && (a.verdict == rejected || a.verdict == unusable) {
 			a.verdict, a.rows = badRows, resp.GetRowErrors()
 		}
 		return a
@@ -74,9 +75,15 @@ func ofStatus(s *status.Status, err error) answer {
 		a.verdict = quota
 	case slices.Contains(openCodes, s.Code()):
 		a.verdict = unsure
+	case code == storagepb.StorageError_TABLE_NOT_FOUND, slices.Contains(streamRefused, s.Code()):
+		a.verdict = unusable
 	}
 	return a
 }
+
+// streamRefused are the codes of a stream that may stay as it is. Of a table that is gone
+// the service also says that the account is not permitted, "or it may not exist".
+var streamRefused = []codes.Code{codes.InvalidArgument, codes.FailedPrecondition, codes.PermissionDenied}
 
 var streamGone = []storagepb.StorageError_StorageErrorCode{
 	storagepb.StorageError_STREAM_NOT_FOUND, storagepb.StorageError_STREAM_FINALIZED,

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // with crashes in between, after which items come again as a stored queue sends
 // them: those in flight, and some that were acknowledged.
 func TestEveryRowOnceWhateverBreaks(t *testing.T) {
-	faults := []fake.Fault{fake.AckLost, fake.Unavailable, fake.Quota, fake.StreamEnded, fake.Internal}
+	faults := []fake.Fault{fake.AckLost, fake.Unavailable, fake.Quota, fake.StreamEnded, fake.Internal, fake.Invalid, fake.Precondition}
 	const writes = 60
 	injected := 0
 	for seed := range uint64(6) {
@@ -161,5 +161,36 @@ func TestStartAsksHowFarTheLastRunGot(t *testing.T) {
 		}
 		persist(t, w, items)
 		exact(t, s, items)
+	}
+}
+
+// A stream that refuses all requests, without a reason that says more, is finalized, and
+// rows go to a new one. What was in doubt on it is asked for.
+func TestStreamThatRefusesAllIsReplaced(t *testing.T) {
+	for _, fault := range []fake.Fault{fake.Invalid, fake.Precondition} {
+		for _, first := range []fake.Fault{fake.None, fake.AckLost, fake.Unavailable} {
+			s := fake.New(t)
+			s.OnAppend = func(n int) fake.Fault {
+				switch n {
+				case 2:
+					return first
+				case 3:
+					return fault
+				}
+				return fake.None
+			}
+			o := options(s, t.TempDir())
+			o.Small(1<<20, time.Minute)
+			w := open(t, o)
+			r := rand.New(rand.NewPCG(12, 12))
+			items := []methodspan.Item{randomItem(r, "a-1", 20), randomItem(r, "a-2", 10), randomItem(r, "a-3", 5), randomItem(r, "a-4", 5)}
+			for _, item := range items {
+				persist(t, w, []methodspan.Item{item})
+			}
+			exact(t, s, items)
+			if n := w.Stats().UnknownRows; n != 0 {
+				t.Errorf("%d rows in doubt", n)
+			}
+		}
 	}
 }

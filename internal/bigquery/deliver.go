@@ -52,7 +52,7 @@ func (w *Writer) deliver(ctx context.Context, r *request, in *intent, sent bool,
 				return err
 			}
 			return w.store(ctx, left, t)
-		case lost:
+		case lost, unusable:
 			return w.moved(ctx, r, in, sent, a, t)
 		}
 		break
@@ -136,7 +136,11 @@ func (w *Writer) moved(ctx context.Context, r *request, in *intent, sent bool, a
 		return w.fail("ask how far a stream got", nil, errors.Join(a.err, err))
 	case err != nil:
 		w.journal.end(in, false)
-		return w.fail("ask how far a stream got", nil, errors.Join(a.err, err))
+		if !slices.Contains(openCodes, status.Code(err)) {
+			w.stream = "" // nothing is open on it, so it is of no use to know its end
+		}
+		a.err = errors.Join(a.err, fmt.Errorf("ask how far a stream got: %w", err))
+		return w.refusal(a)
 	}
 	w.stream = ""
 	if known && n >= in.Offset+int64(in.Rows) {
@@ -157,12 +161,13 @@ func (w *Writer) moved(ctx context.Context, r *request, in *intent, sent bool, a
 }
 
 // finalize closes a stream for ever and tells how many rows it holds; known is
-// false if the service does not know the stream.
+// false if the service will never tell.
 func (w *Writer) finalize(ctx context.Context, stream string) (rows int64, known bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, w.opts.answerWithin)
 	defer cancel()
 	resp, err := w.client.FinalizeWriteStream(routed(ctx, "name", stream), &storagepb.FinalizeWriteStreamRequest{Name: stream})
-	if status.Code(err) == codes.NotFound {
+	switch status.Code(err) {
+	case codes.NotFound, codes.InvalidArgument, codes.FailedPrecondition: // it says no for good
 		return 0, false, nil
 	}
 	return resp.GetRowCount(), err == nil, err

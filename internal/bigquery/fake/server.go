@@ -18,14 +18,16 @@ import (
 type Fault int
 
 const (
-	None        Fault = iota
-	AckLost           // the rows are stored, then the call breaks
-	Unavailable       // the call breaks before
-	Quota             // refused with RESOURCE_EXHAUSTED
-	StreamGone        // the service forgets the stream
-	StreamEnded       // the stream is finalized
-	Internal          // refused with INTERNAL, though the rows are stored
-	Stuck             // no answer until the call ends; the rows are stored
+	None         Fault = iota
+	AckLost            // the rows are stored, then the call breaks
+	Unavailable        // the call breaks before
+	Quota              // refused with RESOURCE_EXHAUSTED
+	StreamGone         // the service forgets the stream
+	StreamEnded        // the stream is finalized
+	Internal           // refused with INTERNAL, though the rows are stored
+	Stuck              // no answer until the call ends; the rows are stored
+	Invalid            // the call ends with a bare INVALID_ARGUMENT, as all others to the stream
+	Precondition       // refused with a bare FAILED_PRECONDITION, as all that follow on the stream
 )
 
 // Server is a project with whatever datasets are asked for.

@@ -24,9 +24,10 @@ import (
 const maxRequest = 10_000_000
 
 type stream struct {
-	table *table
-	rows  int64
-	ended bool
+	table  *table
+	rows   int64
+	ended  bool
+	spoilt Fault // Invalid or Precondition, if it is
 }
 
 // CreateWriteStream makes a committed stream.
@@ -92,6 +93,9 @@ func (s *Server) AppendRows(call storagepb.BigQueryWrite_AppendRowsServer) error
 		if fault == Unavailable {
 			return status.Error(codes.Unavailable, "the connection is closed")
 		}
+		if fault == Invalid {
+			return status.Error(codes.InvalidArgument, "Request contains an invalid argument.")
+		}
 		resp := s.append(req, schema, fault)
 		switch fault {
 		case AckLost:
@@ -118,6 +122,10 @@ func (s *Server) nextFault(name string) Fault {
 	}
 	fault := s.OnAppend(s.appends)
 	switch st := s.streams[name]; {
+	case st != nil && st.spoilt != None:
+		return st.spoilt
+	case st != nil && (fault == Invalid || fault == Precondition):
+		st.spoilt = fault
 	case fault == StreamGone:
 		delete(s.streams, name)
 	case fault == StreamEnded && st != nil:
@@ -139,6 +147,8 @@ func (s *Server) append(req *storagepb.AppendRowsRequest, schema protoreflect.Me
 	case fault == Quota:
 		limited, _ := status.New(codes.ResourceExhausted, "quota exceeded").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(1e6)})
 		return refusal(limited)
+	case fault == Precondition:
+		return refuse(codes.FailedPrecondition, 0, "Precondition check failed.")
 	case st == nil:
 		return refuse(codes.NotFound, storagepb.StorageError_STREAM_NOT_FOUND, "no stream %q", req.GetWriteStream())
 	case st.ended:
