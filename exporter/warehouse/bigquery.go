@@ -91,7 +91,7 @@ func (c *BigQueryConfig) dataset() bigquery.Dataset {
 // openWithin bounds how long a start examines the table.
 const openWithin = time.Minute
 
-func openBigQuery(cfg *Config) (sink, error) {
+func openBigQuery(cfg *Config, warn func(string)) (sink, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openWithin)
 	defer cancel()
 	b := cfg.BigQuery.Get()
@@ -101,6 +101,7 @@ func openBigQuery(cfg *Config) (sink, error) {
 		Directory:   b.Directory,
 		DeadLetters: int64(b.DeadLetterBytes),
 		Expiration:  time.Duration(b.PartitionExpiration),
+		Warn:        warn,
 		Intake: parquet.Options{
 			Late: time.Duration(cfg.Parquet.Late), Future: time.Duration(cfg.Parquet.Future),
 			RememberFor: time.Duration(cfg.Parquet.RememberFor), RememberMax: cfg.Parquet.RememberMax,

@@ -94,7 +94,7 @@ func TestBigQueryLoadLeavesSpaceFree(t *testing.T) {
 	s := fake.New(t)
 	cfg := loadConfig(t, s, t.TempDir())
 	cfg.Disk.MinFreeBytes = 1 << 62
-	sink, err := openBigQuery(cfg)
+	sink, err := openBigQuery(cfg, nil)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, sink.Close()) }()
 	items := []methodspan.Item{{ID: "a-1", Rows: []methodspan.Row{{BatchID: "a-1", StartNS: time.Now().UnixNano(), Resource: &methodspan.Resource{}}}}}

@@ -52,6 +52,24 @@ func TestBigQueryStoresAll(t *testing.T) {
 	assert.NotNil(t, s.Table(testDataset, "method_calls"))
 }
 
+// A table that is dropped while the collector runs is made again: the log says so, and
+// rows flow.
+func TestBigQueryTableIsMadeAgain(t *testing.T) {
+	s := fake.New(t)
+	r := newRig(t, bigQueryConfig(t, s)).start()
+	x := export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 10}, measured: 5}
+	r.send(x)
+	require.Eventually(t, func() bool { return r.metric("rows_written") > 0 }, patience, time.Millisecond)
+	s.Drop(testDataset, bigquery.TableName)
+	x.seq = 2
+	r.send(x)
+	r.stop()
+	stored := rowTotals{}
+	stored.addRows(fake.MethodRows(s.Rows(testDataset)))
+	balanced(t, totalsOf(x.traces()), stored)
+	assert.Equal(t, 1, r.logs.FilterMessageSnippet("method_calls was gone and is made again").Len())
+}
+
 // A shutdown ends though the service never answers, and names what is lost.
 func TestBigQueryShutdownIsBounded(t *testing.T) {
 	s := fake.New(t)

@@ -25,9 +25,9 @@ func createTraces(ctx context.Context, set exporter.Settings, cfg component.Conf
 }
 
 // openSink opens the store that is configured.
-func openSink(cfg *Config) (sink, error) {
+func openSink(cfg *Config, warn func(string)) (sink, error) {
 	if cfg.BigQuery.HasValue() {
-		return openBigQuery(cfg)
+		return openBigQuery(cfg, warn)
 	}
 	if cfg.Bucket.HasValue() {
 		return openBucket(cfg)

@@ -28,8 +28,8 @@ func TestStatusIsThatOfAllParts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := inBucket(t)
 		r := newRig(t, cfg)
-		r.open = func(cfg *Config) (sink, error) {
-			s, err := openSink(cfg)
+		r.open = func(cfg *Config, warn func(string)) (sink, error) {
+			s, err := openSink(cfg, warn)
 			r.store.sink = s
 			return s, err
 		}

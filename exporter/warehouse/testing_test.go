@@ -263,8 +263,8 @@ func newRig(t *testing.T, cfg *Config) *rig {
 	r.logs = logs
 	set := exporter.Settings{ID: component.NewID(typ), TelemetrySettings: r.tel.NewTelemetrySettings()}
 	set.Logger = zap.New(core)
-	w, err := newWarehouse(context.Background(), set, cfg, func(cfg *Config) (sink, error) {
-		s, err := openSink(cfg)
+	w, err := newWarehouse(context.Background(), set, cfg, func(cfg *Config, warn func(string)) (sink, error) {
+		s, err := openSink(cfg, warn)
 		r.store.sink = s
 		return r.store, err
 	})

@@ -33,7 +33,8 @@ type sink interface {
 	Close() error
 }
 
-type opener func(cfg *Config) (sink, error)
+// opener opens the store that is configured. warn is for what nothing fails for.
+type opener func(cfg *Config, warn func(string)) (sink, error)
 
 // warehouse is the exporter: the stock helper with its queue, between ConsumeTraces,
 // which accepts everything, and a writer that drops nothing silently.
@@ -119,7 +120,7 @@ func (w *warehouse) Capabilities() consumer.Capabilities {
 
 // Start opens the store, so that a fault of it stops the collector.
 func (w *warehouse) Start(ctx context.Context, host component.Host) error {
-	s, err := w.open(w.cfg)
+	s, err := w.open(w.cfg, func(text string) { w.logger.Warn(text) })
 	if err != nil {
 		return err
 	}

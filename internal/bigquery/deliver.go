@@ -181,15 +181,27 @@ func (w *Writer) ensureStream(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.opts.answerWithin)
 	defer cancel()
+	stream, err := w.createStream(ctx)
+	switch status.Code(err) {
+	case codes.NotFound, codes.PermissionDenied: // of a table that is gone it says either
+		if again := w.opts.remake(ctx, w.restAPI); again != nil {
+			return w.fail("create a write stream", nil, fmt.Errorf("%w; %w", err, again))
+		}
+		stream, err = w.createStream(ctx)
+	}
+	if err != nil {
+		return w.fail("create a write stream", nil, err)
+	}
+	w.stream, w.offset = stream, 0
+	return nil
+}
+
+func (w *Writer) createStream(ctx context.Context) (string, error) {
 	parent := tablePath(w.opts.Dataset)
 	s, err := w.client.CreateWriteStream(routed(ctx, "parent", parent), &storagepb.CreateWriteStreamRequest{
 		Parent: parent, WriteStream: &storagepb.WriteStream{Type: storagepb.WriteStream_COMMITTED},
 	})
-	if err != nil {
-		return w.fail("create a write stream", nil, err)
-	}
-	w.stream, w.offset = s.GetName(), 0
-	return nil
+	return s.GetName(), err
 }
 
 // setAside takes the rows out that the service refused; they become dead letters.

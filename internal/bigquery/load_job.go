@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/multierr"
+
 	"github.com/corehour/corehour/internal/parquet"
 )
 
@@ -45,6 +47,9 @@ func (l *Loader) start(ctx context.Context, p *loadPlan) error {
 		return nil
 	}
 	e := &parquet.Error{Op: "start a load job", Path: l.opts.Dataset.String() + "." + TableName, Err: err}
+	if HasStatus(err, http.StatusNotFound) {
+		return multierr.Append(e, l.opts.remake(ctx, l.rest))
+	}
 	if HasStatus(err, http.StatusForbidden) {
 		e.Hint = "the account needs roles/bigquery.jobUser on the project and roles/bigquery.dataEditor on the dataset"
 	}

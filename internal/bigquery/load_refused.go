@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"go.uber.org/multierr"
 )
 
 // faultOfFiles are the reasons for which a job fails that may lie in its files. All
@@ -25,6 +27,9 @@ const maxGroups = 16
 // from others and halved, which finds one bad file among many in a few jobs.
 func (l *Loader) failed(ctx context.Context, p *loadPlan, e *JobError) error {
 	bad, err := l.endFailed(p, e)
+	if e.Reason == "notFound" { // of a file, or the table
+		err = multierr.Append(err, l.opts.remake(ctx, l.rest))
+	}
 	if bad == nil {
 		return err
 	}

@@ -101,10 +101,7 @@ func (l *Loader) open(ctx context.Context) error {
 	if l.bucket, err = openBucket(l.opts.Endpoints, l.load.Bucket, l.load.Prefix, credentials); err != nil {
 		return err
 	}
-	if err := l.rest.EnsureTable(ctx, l.opts.Dataset, l.opts.Expiration); err != nil {
-		return err
-	}
-	if err := l.rest.EnsureView(ctx, l.opts.Dataset); err != nil {
+	if err := l.opts.prepare(ctx, l.rest); err != nil {
 		return err
 	}
 	if l.location, err = l.rest.loadable(ctx, l.opts.Dataset); err != nil {

@@ -91,6 +91,8 @@ type Options struct {
 	// Expiration is how long partitions are kept in a table that the writer
 	// creates; 0 = for ever.
 	Expiration time.Duration
+	// Warn is given what somebody should know though nothing fails.
+	Warn func(string)
 
 	// requestBytes and answerWithin are smaller in tests.
 	requestBytes int
@@ -103,6 +105,9 @@ func (o Options) withDefaults() Options {
 	o.Endpoints = o.Endpoints.withDefaults()
 	if o.DeadLetters == 0 {
 		o.DeadLetters = DefaultDeadLetters
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
 	}
 	if o.requestBytes == 0 {
 		o.requestBytes = maxRequestBytes - requestHeaderAtMost - len(writerSchema())

@@ -41,6 +41,7 @@ type Table struct {
 	Reference              TableReference    `json:"tableReference"`
 	ETag                   string            `json:"etag,omitempty"`
 	Location               string            `json:"location,omitempty"` // of the dataset
+	ExpirationTime         string            `json:"expirationTime,omitempty"`
 	Type                   string            `json:"type,omitempty"`
 	Description            string            `json:"description,omitempty"`
 	Schema                 *Schema           `json:"schema,omitempty"`
@@ -123,12 +124,16 @@ func tableOf(d Dataset, expiration time.Duration) *Table {
 
 // EnsureTable makes the table if it is missing, adds columns that it lacks, and
 // refuses one that rows can't be written to. What it does not write about it
-// leaves as it is: expiration and labels may be changed by hand.
-func (r *REST) EnsureTable(ctx context.Context, d Dataset, expiration time.Duration) error {
+// leaves as it is: expiration and labels may be changed by hand. made: it was missing.
+func (r *REST) EnsureTable(ctx context.Context, d Dataset, expiration time.Duration) (have *Table, made bool, err error) {
 	want := tableOf(d, expiration)
-	err := r.ensureTable(ctx, d, want)
+	for range growAttempts {
+		if have, made, err = r.tryTable(ctx, d, want); !HasStatus(err, http.StatusPreconditionFailed) {
+			break
+		}
+	}
 	if err == nil {
-		return nil
+		return have, made, nil
 	}
 	e := &parquet.Error{Op: "prepare the table", Path: d.String() + "." + TableName, Err: err}
 	switch {
@@ -137,44 +142,35 @@ func (r *REST) EnsureTable(ctx context.Context, d Dataset, expiration time.Durat
 	case HasStatus(err, http.StatusForbidden):
 		e.Hint = "the account needs roles/bigquery.dataEditor on the dataset"
 	}
-	return e
+	return nil, false, e
 }
 
 // growAttempts is how often a table is changed that something else changes too.
 const growAttempts = 4
 
-func (r *REST) ensureTable(ctx context.Context, d Dataset, want *Table) error {
-	var err error
-	for range growAttempts {
-		if err = r.tryTable(ctx, d, want); !HasStatus(err, http.StatusPreconditionFailed) {
-			return err
-		}
-	}
-	return err
-}
-
-func (r *REST) tryTable(ctx context.Context, d Dataset, want *Table) error {
-	have, err := r.Table(ctx, d, TableName)
+func (r *REST) tryTable(ctx context.Context, d Dataset, want *Table) (have *Table, made bool, err error) {
+	have, err = r.Table(ctx, d, TableName)
 	if HasStatus(err, http.StatusNotFound) {
-		err = r.do(ctx, call{method: http.MethodPost, url: r.of(d.Project, "datasets", d.Name, "tables"), body: want}, nil)
+		have = &Table{}
+		err = r.do(ctx, call{method: http.MethodPost, url: r.of(d.Project, "datasets", d.Name, "tables"), body: want}, have)
 		if !HasStatus(err, http.StatusConflict) {
-			return err
+			return have, err == nil, err
 		}
 		have, err = r.Table(ctx, d, TableName) // another collector was quicker
 	}
 	if err != nil {
-		return err
+		return nil, false, err
 	}
 	if err := compatible(have, want); err != nil {
-		return err
+		return nil, false, err
 	}
 	grown, changed := grow(have, want)
 	if !changed {
-		return nil
+		return have, false, nil
 	}
 	// The tag makes it fail if another collector has changed the table, or this one, in
 	// an attempt whose answer was lost.
-	return r.do(ctx, call{method: http.MethodPatch, url: r.of(d.Project, "datasets", d.Name, "tables", TableName),
+	return have, false, r.do(ctx, call{method: http.MethodPatch, url: r.of(d.Project, "datasets", d.Name, "tables", TableName),
 		body: grown, header: map[string]string{"If-Match": have.ETag}}, nil)
 }
 

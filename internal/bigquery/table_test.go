@@ -2,6 +2,8 @@ package bigquery_test
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -111,6 +113,76 @@ func TestTableThatKeepsChanging(t *testing.T) {
 	if _, err := bigquery.NewWriter(t.Context(), options(s, t.TempDir())); !bigquery.HasStatus(err, http.StatusPreconditionFailed) || changes != 4 {
 		t.Errorf("%v after %d changes", err, changes)
 	}
+}
+
+// A table that is dropped while rows come is made again, with a warning, and they flow.
+func TestDroppedTableIsMadeAgain(t *testing.T) {
+	items := func(r *rand.Rand) (all []methodspan.Item) {
+		for i := range 3 {
+			all = append(all, randomItem(r, fmt.Sprint("a-", i), 10))
+		}
+		return all
+	}
+	for name, store := range map[string]func(t *testing.T, s *fake.Server, o bigquery.Options) func(methodspan.Item){
+		"storage_write": func(t *testing.T, s *fake.Server, o bigquery.Options) func(methodspan.Item) {
+			w := open(t, o)
+			return func(item methodspan.Item) { persist(t, w, []methodspan.Item{item}) }
+		},
+		"load": func(t *testing.T, s *fake.Server, o bigquery.Options) func(methodspan.Item) {
+			l := openLoader(t, o, byHand())
+			return func(item methodspan.Item) {
+				spool(t, l, item)
+				for n := 0; l.Stats().SpoolRows > 0 && n < 10; n++ {
+					_ = l.Round(t.Context(), true)
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := fake.New(t)
+			var warned []string
+			o := options(s, t.TempDir())
+			o.Warn = func(text string) { warned = append(warned, text) }
+			write := store(t, s, o)
+			all := items(rand.New(rand.NewPCG(31, 1)))
+			write(all[0])
+			s.Drop(dataset, bigquery.TableName)
+			s.Drop(dataset, bigquery.ViewName)
+			write(all[1])
+			write(all[2])
+			exact(t, s, all[1:])
+			if len(warned) != 1 || !strings.Contains(warned[0], "The table my-project.corehour.method_calls was gone and is made again") {
+				t.Errorf("%q", warned)
+			}
+			if s.Table(dataset, bigquery.ViewName) == nil {
+				t.Error("the view was not made again")
+			}
+		})
+	}
+}
+
+// The view needs a permission that storing rows does not: without it the start warns.
+func TestViewThatMayNotBeMade(t *testing.T) {
+	s := fake.New(t)
+	made := 0
+	s.OnREST = func(method, _ string) int {
+		if method == http.MethodPost {
+			if made++; made > 1 {
+				return http.StatusForbidden
+			}
+		}
+		return 0
+	}
+	var warned []string
+	o := options(s, t.TempDir())
+	o.Warn = func(text string) { warned = append(warned, text) }
+	w := open(t, o)
+	if len(warned) != 1 || !strings.Contains(warned[0], "the permission bigquery.tables.getData on the table") || s.Table(dataset, bigquery.ViewName) != nil {
+		t.Errorf("%q", warned)
+	}
+	items := []methodspan.Item{randomItem(rand.New(rand.NewPCG(32, 1)), "a-1", 5)}
+	persist(t, w, items)
+	exact(t, s, items)
 }
 
 // Of collectors of two versions the newer one has the say about the view.

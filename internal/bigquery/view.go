@@ -42,7 +42,7 @@ func (r *REST) EnsureView(ctx context.Context, d Dataset) error {
 		}
 	}
 	if err != nil {
-		return &parquet.Error{Op: "prepare the view", Path: d.String() + "." + ViewName, Err: err, Hint: "the account needs roles/bigquery.dataEditor on the dataset"}
+		return &parquet.Error{Op: "prepare the view", Path: d.String() + "." + ViewName, Err: err, Hint: "the account needs the permission bigquery.tables.getData on the table too, as in roles/bigquery.dataEditor"}
 	}
 	return nil
 }

@@ -55,6 +55,7 @@ type Writer struct {
 	journal  *journal
 	channel  *grpc.ClientConn
 	client   storagepb.BigQueryWriteClient
+	restAPI  *REST
 	conn     *connection
 	encoder  encoder
 	stream   string // "" = to be made
@@ -96,14 +97,10 @@ func (w *Writer) open(ctx context.Context) error {
 		return w.fail("read the journal", parquet.ErrCorrupt, err)
 	}
 	source := sourceOf(w.opts.Credentials)
-	rest, err := NewREST(w.opts.Endpoints, source)
-	if err != nil {
+	if w.restAPI, err = NewREST(w.opts.Endpoints, source); err != nil {
 		return err
 	}
-	if err := rest.EnsureTable(ctx, w.opts.Dataset, w.opts.Expiration); err != nil {
-		return err
-	}
-	if err := rest.EnsureView(ctx, w.opts.Dataset); err != nil {
+	if err := w.opts.prepare(ctx, w.restAPI); err != nil {
 		return err
 	}
 	if w.channel, err = dial(w.opts.Endpoints.Write, source); err != nil {

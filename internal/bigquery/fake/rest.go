@@ -22,7 +22,11 @@ func (s *Server) routes() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.OnREST != nil {
 			if code := s.OnREST(r.Method, r.URL.Path); code != 0 {
-				fail(w, code, "backendError", "injected")
+				reason := "backendError"
+				if code == http.StatusForbidden {
+					reason = "accessDenied"
+				}
+				fail(w, code, reason, "injected")
 				return
 			}
 		}

@@ -74,7 +74,8 @@ type Row map[string]any
 
 type table struct {
 	bigquery.Table
-	rows []Row
+	rows    []Row
+	dropped bool
 }
 
 // New starts a server that ends with the test.
@@ -139,6 +140,15 @@ func (s *Server) PutTable(made bigquery.Table) {
 		return
 	}
 	s.tables[made.Reference] = &table{Table: made}
+}
+
+// Drop deletes a table, or a view.
+func (s *Server) Drop(d bigquery.Dataset, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ref := bigquery.TableReference{ProjectID: d.Project, DatasetID: d.Name, TableID: name}
+	s.tables[ref].dropped = true
+	delete(s.tables, ref)
 }
 
 // Appends is how many requests to append came in.

@@ -63,7 +63,7 @@ func (s *Server) FinalizeWriteStream(_ context.Context, req *storagepb.FinalizeW
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.streams[req.GetName()]
-	if st == nil {
+	if st == nil || st.table.dropped {
 		return nil, storageError(codes.NotFound, storagepb.StorageError_STREAM_NOT_FOUND, "no stream %q", req.GetName())
 	}
 	st.ended = true
@@ -151,6 +151,8 @@ func (s *Server) append(req *storagepb.AppendRowsRequest, schema protoreflect.Me
 		return refuse(codes.FailedPrecondition, 0, "Precondition check failed.")
 	case st == nil:
 		return refuse(codes.NotFound, storagepb.StorageError_STREAM_NOT_FOUND, "no stream %q", req.GetWriteStream())
+	case st.table.dropped:
+		return refuse(codes.NotFound, storagepb.StorageError_TABLE_NOT_FOUND, "no table %q", st.table.Reference.TableID)
 	case st.ended:
 		return refuse(codes.InvalidArgument, storagepb.StorageError_STREAM_FINALIZED, "the stream is finalized")
 	case offset == nil:
