@@ -60,6 +60,7 @@ func openBucket(endpoints Endpoints, name, prefix string, credentials func() (oa
 	if err := r.connect(endpoints.Storage, credentials); err != nil {
 		return nil, err
 	}
+	r.client.Timeout = uploadWithin // a file may be large
 	return &bucket{rest: r, name: name, prefix: strings.Trim(prefix, "/")}, nil
 }
 

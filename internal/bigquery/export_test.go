@@ -71,6 +71,12 @@ func (o *Options) Small(requestBytes int, answerWithin time.Duration) {
 	o.requestBytes, o.answerWithin, o.firstPause = requestBytes, answerWithin, time.Microsecond
 }
 
+// Within bounds each request, and returns the bound before.
+func (q *Querier) Within(d time.Duration) (before time.Duration) {
+	before, q.rest.client.Timeout = q.rest.client.Timeout, d
+	return before
+}
+
 // Abandon lets go of everything as a crash does: nothing is finished.
 func (w *Writer) Abandon() error {
 	w.mu.Lock()

@@ -77,15 +77,31 @@ func (q *Querier) Run(ctx context.Context, name, text string, args map[string]an
 		DefaultDataset: &DatasetRef{q.opts.Dataset.Project, q.opts.Dataset.Name},
 		ParameterMode:  "NAMED", Parameters: params,
 	}
-	if err := q.estimate(ctx, name, *job); err != nil {
+	// All requests about a job outside the US and the EU must name its location, also
+	// where the answer that does is lost.
+	if job.Reference.Location, err = q.estimate(ctx, name, *job); err != nil {
 		return nil, err
 	}
 	if q.opts.MaxBytesBilled > 0 {
 		job.Configuration.Query.MaximumBytesBilled = strconv.FormatInt(q.opts.MaxBytesBilled, 10)
 	}
+	var a *Answer
+	for n := range restAttempts {
+		if n > 0 && !pause(ctx, q.rest.firstPause<<n) {
+			return nil, errors.Join(ctx.Err(), err)
+		}
+		if a, err = q.start(ctx, name, *job); err == nil || !jobPasses(err) {
+			break
+		}
+	}
+	return a, err
+}
+
+// start starts a job of its own and waits for its end.
+func (q *Querier) start(ctx context.Context, name string, job Job) (*Answer, error) {
 	job.Reference.JobID = "corehour_" + rand.Text() // so that a repeated request starts no second job
-	started := *job
-	err = q.rest.do(ctx, call{method: http.MethodPost, url: q.rest.of(q.opts.Billing, "jobs"), body: job}, &started)
+	started := job
+	err := q.rest.do(ctx, call{method: http.MethodPost, url: q.rest.of(q.opts.Billing, "jobs"), body: &job}, &started)
 	if err != nil && !HasStatus(err, http.StatusConflict) {
 		return nil, err
 	}
@@ -96,28 +112,29 @@ func (q *Querier) Run(ctx context.Context, name, text string, args map[string]an
 	return a, a.begin(ctx, name)
 }
 
-// estimate asks what a query reads and whether it is one that only reads.
-func (q *Querier) estimate(ctx context.Context, name string, job Job) error {
+// estimate asks what a query reads and whether it is one that only reads. The answer
+// says where it runs.
+func (q *Querier) estimate(ctx context.Context, name string, job Job) (location string, err error) {
 	job.Configuration.DryRun = true
 	var dry Job
 	if err := q.rest.do(ctx, call{method: http.MethodPost, url: q.rest.of(q.opts.Billing, "jobs"), body: job}, &dry); err != nil {
-		return err
+		return "", err
 	}
 	if s := dry.Statistics.Query; s == nil || s.StatementType != "SELECT" {
 		kind := "a statement of unknown kind"
 		if s != nil {
 			kind = s.StatementType
 		}
-		return fmt.Errorf("only statements that read are run: want one SELECT, found %s", kind)
+		return "", fmt.Errorf("only statements that read are run: want one SELECT, found %s", kind)
 	}
 	n, err := strconv.ParseInt(dry.Statistics.TotalBytesProcessed, 10, 64)
 	if err != nil {
-		return fmt.Errorf("the dry run said nothing of bytes: %w", err)
+		return "", fmt.Errorf("the dry run said nothing of bytes: %w", err)
 	}
 	if q.opts.Estimated != nil {
 		q.opts.Estimated(name, n)
 	}
-	return q.opts.Spent.countQuery(name, n, q.opts.MaxBytesBilled)
+	return dry.Reference.Location, q.opts.Spent.countQuery(name, n, q.opts.MaxBytesBilled)
 }
 
 // label is a name as labels may be: lower case, digits, dashes and underscores.

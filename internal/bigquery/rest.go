@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +27,8 @@ func sourceOf(given oauth2.TokenSource) func() (oauth2.TokenSource, error) {
 		if given != nil {
 			return given, nil
 		}
-		found, err := google.DefaultTokenSource(context.Background(), scope)
+		patient := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Timeout: requestWithin})
+		found, err := google.DefaultTokenSource(patient, scope)
 		if err != nil {
 			return nil, fmt.Errorf("no Google Cloud credentials: %w (set GOOGLE_APPLICATION_CREDENTIALS, run `gcloud auth application-default login`, or give the machine a service account)", err)
 		}
@@ -57,7 +59,7 @@ func NewREST(endpoints Endpoints, credentials func() (oauth2.TokenSource, error)
 
 // connect makes the client for an address.
 func (r *REST) connect(address string, credentials func() (oauth2.TokenSource, error)) error {
-	r.client, r.firstPause = &http.Client{}, 500*time.Millisecond
+	r.client, r.firstPause = &http.Client{Timeout: requestWithin}, 500*time.Millisecond
 	if strings.HasPrefix(address, "http://") {
 		r.firstPause = time.Millisecond
 		return nil
@@ -118,6 +120,18 @@ func HasStatus(err error, code int) bool {
 // found, which whoever asks understands.
 const restAttempts = 4
 
+// requestWithin bounds one attempt, its answer included.
+const requestWithin = time.Minute
+
+// Reasons of the service's table of errors
+// (https://docs.cloud.google.com/bigquery/docs/error-messages) that pass, whatever the
+// HTTP status: of a request, which is repeated, and of a job, which is started again
+// with another id.
+var (
+	passing      = []string{"backendError", "internalError", "rateLimitExceeded"}
+	passingOfJob = []string{"jobBackendError", "jobInternalError", "jobRateLimitExceeded"}
+)
+
 // maxAnswer bounds the answers that are read: a page of results has 20 MB at most.
 const maxAnswer = 64 << 20
 
@@ -147,8 +161,13 @@ func temporary(ctx context.Context, err error) bool {
 	if !errors.As(err, &f) {
 		return ctx.Err() == nil
 	}
-	return f.Status == http.StatusTooManyRequests || f.Status >= 500 ||
-		f.Status == http.StatusForbidden && (f.Reason == "rateLimitExceeded" || f.Reason == "backendError")
+	return f.Status == http.StatusTooManyRequests || f.Status >= 500 || slices.Contains(passing, f.Reason)
+}
+
+// jobPasses reports whether a job has failed that may succeed if it is started again.
+func jobPasses(err error) bool {
+	var f *Failure
+	return errors.As(err, &f) && slices.Contains(passingOfJob, f.Reason)
 }
 
 func (r *REST) once(ctx context.Context, c call, into any) error {

@@ -35,6 +35,7 @@ type job struct {
 	bigquery.Job
 	result *Result
 	asked  int
+	fails  string // the reason
 }
 
 func (s *Server) jobRoutes(mux *http.ServeMux) {
@@ -94,8 +95,12 @@ func (s *Server) query(w http.ResponseWriter, j *job) {
 	}
 	j.result, j.Status.State = result, "RUNNING"
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queries++
+	if s.OnQuery != nil {
+		j.fails = s.OnQuery(s.queries)
+	}
 	s.jobs[j.Reference.JobID] = j
-	s.mu.Unlock()
 	answer(w, j.Job)
 }
 
@@ -111,6 +116,10 @@ func (s *Server) results(w http.ResponseWriter, r *http.Request) {
 	j.asked++
 	if j.asked == 1 {
 		answer(w, bigquery.Results{Reference: j.Reference})
+		return
+	}
+	if j.fails != "" {
+		fail(w, http.StatusBadRequest, j.fails, "the job has failed")
 		return
 	}
 	begin, _ := strconv.Atoi(r.URL.Query().Get("pageToken"))

@@ -52,6 +52,8 @@ type Server struct {
 	Polls int
 	// Now is when load jobs end.
 	Now func() time.Time
+	// OnQuery chooses the reason for which the n-th query fails once it runs, from 1; "" is none.
+	OnQuery func(n int) string
 	// Query answers queries.
 	Query func(q Query) (*Result, error)
 
@@ -60,6 +62,7 @@ type Server struct {
 	streams map[string]*stream
 	appends int
 	loads   int
+	queries int
 	made    int // streams and etags
 	jobs    map[string]*job
 	objects map[string][]byte
