@@ -204,16 +204,18 @@ func TestBigQueryRefusalsOfWhatIsInDoubt(t *testing.T) {
 
 func TestBigQueryConfig(t *testing.T) {
 	for text, want := range map[string]string{
-		"path: ./x\nbigquery: {project: my-project, dataset: d}":                                    "",
-		"bigquery: {project: P, dataset: d}":                                                        "the project must be the id",
-		"bigquery: {project: my-project, dataset: a-b}":                                             "the dataset must be letters, digits",
-		"bigquery: {project: my-project, dataset: d, directory: ''}":                                "`directory` must name",
-		"bigquery: {project: my-project, dataset: d, partition_expiration: 1h}":                     "`partition_expiration` must be 0 (for ever) or at least 24h0m0s, found 1h0m0s",
-		"bigquery: {project: my-project, dataset: d, dead_letter_bytes: -1}":                        "`dead_letter_bytes` must be positive, found -1",
-		"bigquery: {project: my-project, dataset: d, nonsense: 1}":                                  "nonsense",
-		"bigquery: {project: my-project, dataset: d, endpoints: {write: 'https://bigquery.test'}}":  "",
-		"bigquery: {project: my-project, dataset: d, endpoints: {api: bigquery.test}}":              "`endpoints::api`: it must be a URL as https://bigquery.googleapis.com, found \"bigquery.test\"",
-		"bigquery: {project: my-project, dataset: d, endpoints: {write: 'https://me:secret@host'}}": "`endpoints::write`: it must be without user and password, as https://bigquerystorage.googleapis.com; credentials are those of the environment; found \"...@host\"",
+		"path: ./x\nbigquery: {project: my-project, dataset: d}":                                     "",
+		"bigquery: {project: P, dataset: d}":                                                         "the project must be the id",
+		"bigquery: {project: my-project, dataset: a-b}":                                              "the dataset must be letters, digits",
+		"bigquery: {project: my-project, dataset: d, directory: ''}":                                 "`directory` must name",
+		"bigquery: {project: my-project, dataset: d, partition_expiration: 1h}":                      "`partition_expiration` must be 0 (for ever) or at least 24h0m0s, found 1h0m0s",
+		"bigquery: {project: my-project, dataset: d, partition_expiration: 7d}":                      "`bigquery::partition_expiration` must be 0 (for ever) or at least `parquet::late`, or BigQuery drops rows that are accepted; found 168h0m0s, less than 720h0m0s",
+		"parquet: {late: 7d}\nbigquery: {project: my-project, dataset: d, partition_expiration: 7d}": "",
+		"bigquery: {project: my-project, dataset: d, dead_letter_bytes: -1}":                         "`dead_letter_bytes` must be positive, found -1",
+		"bigquery: {project: my-project, dataset: d, nonsense: 1}":                                   "nonsense",
+		"bigquery: {project: my-project, dataset: d, endpoints: {write: 'https://bigquery.test'}}":   "",
+		"bigquery: {project: my-project, dataset: d, endpoints: {api: bigquery.test}}":               "`endpoints::api`: it must be a URL as https://bigquery.googleapis.com, found \"bigquery.test\"",
+		"bigquery: {project: my-project, dataset: d, endpoints: {write: 'https://me:secret@host'}}":  "`endpoints::write`: it must be without user and password, as https://bigquerystorage.googleapis.com; credentials are those of the environment; found \"...@host\"",
 	} {
 		_, err := load(t, text)
 		if want == "" {

@@ -133,6 +133,9 @@ func (c *Config) Validate() error {
 	fault(c.Parquet.RememberMax >= minRememberMax, "`parquet::remember_max` must be at least %d, found %d", minRememberMax, c.Parquet.RememberMax)
 	if c.BigQuery.HasValue() {
 		fault(!c.Bucket.HasValue(), "`bucket` and `bigquery` are two places for rows: set one of them, found both")
+		b := c.BigQuery.Get()
+		fault(b.PartitionExpiration == 0 || b.PartitionExpiration >= c.Parquet.Late,
+			"`bigquery::partition_expiration` must be 0 (for ever) or at least `parquet::late`, or BigQuery drops rows that are accepted; found %s, less than %s", b.PartitionExpiration, c.Parquet.Late)
 	}
 	fault(c.IDs == IDsAll || c.IDs == IDsExemplar || c.IDs == IDsNone, "`ids` must be %q, %q or %q, found %q", IDsAll, IDsExemplar, IDsNone, c.IDs)
 	errs = append(errs, c.validateMaintenance())

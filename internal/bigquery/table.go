@@ -153,8 +153,11 @@ func (r *REST) tryTable(ctx context.Context, d Dataset, want *Table) (have *Tabl
 	if HasStatus(err, http.StatusNotFound) {
 		have = &Table{}
 		err = r.do(ctx, call{method: http.MethodPost, url: r.of(d.Project, "datasets", d.Name, "tables"), body: want}, have)
+		if err == nil {
+			return r.withoutDefaults(ctx, have, want), true, nil
+		}
 		if !HasStatus(err, http.StatusConflict) {
-			return have, err == nil, err
+			return nil, false, err
 		}
 		have, err = r.Table(ctx, d, TableName) // another collector was quicker
 	}
@@ -172,6 +175,29 @@ func (r *REST) tryTable(ctx context.Context, d Dataset, want *Table) (have *Tabl
 	// an attempt whose answer was lost.
 	return have, false, r.do(ctx, call{method: http.MethodPatch, url: r.of(d.Project, "datasets", d.Name, "tables", TableName),
 		body: grown, header: map[string]string{"If-Match": have.ETag}}, nil)
+}
+
+// withoutDefaults takes away what a new table has of its dataset's default expirations if
+// its days are to stay for ever, which no value says when it is made. If that fails the
+// table is as it is.
+func (r *REST) withoutDefaults(ctx context.Context, made, want *Table) *Table {
+	if made.TimePartitioning == nil {
+		return want // an emulator's answer
+	}
+	if want.TimePartitioning.ExpirationMS != "" || made.TimePartitioning.ExpirationMS == "" && made.ExpirationTime == "" {
+		return made
+	}
+	forever := map[string]any{
+		"timePartitioning": map[string]any{"type": want.TimePartitioning.Type, "field": want.TimePartitioning.Field, "expirationMs": nil},
+		"expirationTime":   nil,
+	}
+	ref := want.Reference
+	err := r.do(ctx, call{method: http.MethodPatch, url: r.of(ref.ProjectID, "datasets", ref.DatasetID, "tables", ref.TableID),
+		body: forever, header: map[string]string{"If-Match": made.ETag}}, nil)
+	if err != nil {
+		return made
+	}
+	return want
 }
 
 // Table reads what a table is.

@@ -115,6 +115,44 @@ func TestTableThatKeepsChanging(t *testing.T) {
 	}
 }
 
+// Days stay for ever if that is wanted, whatever the dataset's default is. A table that
+// is there stays as it is, and the start warns.
+func TestDaysStayForEver(t *testing.T) {
+	s := fake.New(t)
+	s.DefaultExpirationMS = "172800000"
+	var warned []string
+	o := options(s, t.TempDir())
+	o.Warn = func(text string) { warned = append(warned, text) }
+	open(t, o)
+	made := *s.Table(dataset, bigquery.TableName)
+	if made.TimePartitioning.ExpirationMS != "" || made.TimePartitioning.Field != "event_date" || warned != nil {
+		t.Errorf("%+v %q", made.TimePartitioning, warned)
+	}
+	made.TimePartitioning = &bigquery.TimePartitioning{Type: "DAY", Field: "event_date", ExpirationMS: "172800000"}
+	made.ExpirationTime = "1893456000000"
+	s.PutTable(made)
+	o.Directory = t.TempDir()
+	open(t, o)
+	if s.Table(dataset, bigquery.TableName).TimePartitioning.ExpirationMS != "172800000" || len(warned) != 2 ||
+		!strings.Contains(warned[0], "my-project.corehour.method_calls keeps a day for 48h0m0s, and `partition_expiration` says for ever") ||
+		!strings.Contains(warned[1], "expires at 2030-01-01T00:00:00Z with all its rows") {
+		t.Errorf("%q", warned)
+	}
+	// An account that may not change the table is told.
+	s.Drop(dataset, bigquery.TableName)
+	s.OnREST = func(method, _ string) int {
+		if method == http.MethodPatch {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	warned, o.Directory = nil, t.TempDir()
+	open(t, o)
+	if len(warned) != 1 || !strings.Contains(warned[0], "keeps a day for 48h0m0s") {
+		t.Errorf("%q", warned)
+	}
+}
+
 // A table that is dropped while rows come is made again, with a warning, and they flow.
 func TestDroppedTableIsMadeAgain(t *testing.T) {
 	items := func(r *rand.Rand) (all []methodspan.Item) {

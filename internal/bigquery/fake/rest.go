@@ -95,14 +95,21 @@ func (s *Server) insertTable(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusConflict, "duplicate", "already exists")
 		return
 	}
+	if p := made.TimePartitioning; p != nil && p.ExpirationMS == "" {
+		p.ExpirationMS = s.DefaultExpirationMS
+	}
 	made.ETag, made.Type, made.Location = s.newETag(), "TABLE", Location
 	s.tables[made.Reference] = &table{Table: made}
 	answer(w, made)
 }
 
 func (s *Server) patchTable(w http.ResponseWriter, r *http.Request) {
+	var body json.RawMessage
 	var change bigquery.Table
-	if !read(w, r, &change) {
+	var given struct {
+		TimePartitioning struct{ ExpirationMS json.RawMessage }
+	}
+	if !read(w, r, &body) || json.Unmarshal(body, &change) != nil || json.Unmarshal(body, &given) != nil {
 		return
 	}
 	s.mu.Lock()
@@ -128,6 +135,9 @@ func (s *Server) patchTable(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		t.Schema = change.Schema
+	}
+	if string(given.TimePartitioning.ExpirationMS) == "null" {
+		t.TimePartitioning.ExpirationMS = ""
 	}
 	if change.View != nil {
 		t.View = change.View

@@ -48,6 +48,8 @@ type Server struct {
 	LoseAnswer func(method, path string) bool
 	// OnLoad chooses what goes wrong with the n-th load job, from 1; nil is nothing.
 	OnLoad func(n int) *bigquery.JobError
+	// DefaultExpirationMS is the dataset's default of the expiration of partitions; "" is none.
+	DefaultExpirationMS string
 	// Polls is how often a load job is still running when it is asked for.
 	Polls int
 	// Now is when load jobs end.
