@@ -122,7 +122,7 @@ func (w *warehouse) startUploads() {
 			w.logger.Info("Uploading the warehouse works again.")
 			return
 		}
-		w.logger.Error("Uploading the warehouse fails. Rows wait in its directory.", zap.Error(err))
+		w.logger.Error("Uploading the warehouse fails, and is tried again. Rows wait in its directory.", zap.Error(err))
 	})
 }
 

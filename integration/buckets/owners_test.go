@@ -156,9 +156,25 @@ func TestStoreThatCannotServe(t *testing.T) {
 		require.ErrorIs(t, err, bucket.ErrRefused)
 		assert.Contains(t, err.Error(), "ignores conditional writes")
 		p.faults.forget.Store(false)
+		p.faults.race.Store(true)
+		_, err = open(t, options(p.address, "host-2", t.TempDir()), nil)
+		require.ErrorIs(t, err, bucket.ErrRefused, "of two creators at once both win")
+		assert.Contains(t, err.Error(), "ignores conditional writes")
+		p.faults.race.Store(false)
 		p.faults.deny.Store(true)
 		_, err = open(t, options(p.address, "host", t.TempDir()), nil)
 		require.ErrorIs(t, err, bucket.ErrRefused)
+	})
+}
+
+// A store may answer 409 to who creates an object that another creates at that moment.
+func TestConflictIsALostRace(t *testing.T) {
+	overProtocols(t, func(t *testing.T, p *place) {
+		p.faults.conflict.Store(true)
+		c := mustOpen(t, options(p.address, "host", t.TempDir()))
+		c.write(t, "a")
+		require.NoError(t, c.close())
+		assert.Equal(t, once("a"), stored(t, p.address))
 	})
 }
 

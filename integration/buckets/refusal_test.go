@@ -3,6 +3,9 @@ package buckets
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,6 +88,35 @@ func TestNoCredentials(t *testing.T) {
 	_, err = bucket.Open(t.Context(), "gs://warehouses")
 	require.ErrorIs(t, err, bucket.ErrRefused)
 	assert.ErrorContains(t, err, "set GOOGLE_APPLICATION_CREDENTIALS")
+}
+
+// A command does not wait long for a store that hangs, says which, and promises no retry
+// that it does not make.
+func TestStoreThatHangs(t *testing.T) {
+	ends := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-ends }))
+	defer s.Close()
+	defer close(ends)
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	var both sync.WaitGroup
+	for _, address := range []string{
+		"s3://warehouses/prod?region=eu-central-1&use_path_style=true&endpoint=" + url.QueryEscape(s.URL),
+		"gs://warehouses/prod?endpoint=" + url.QueryEscape(s.URL+"/storage/v1/"),
+	} {
+		both.Go(func() {
+			b, err := bucket.Open(t.Context(), address)
+			if !assert.NoError(t, err) {
+				return
+			}
+			_, err = b.Prefixes(t.Context())
+			assert.ErrorContains(t, err, `"`+b.String()+`/": no answer within 10s`)
+			assert.ErrorContains(t, err, "check that it can be reached")
+			assert.NotContains(t, err.Error(), "again")
+			assert.NoError(t, b.Close())
+		})
+	}
+	both.Wait()
 }
 
 // TestAnswers: which answers last and which pass, and what helps.

@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/fsouza/fake-gcs-server/fakestorage"
 	"github.com/johannesboyne/gofakes3"
@@ -40,6 +42,14 @@ type faults struct {
 	lost      atomic.Int64
 	// forget makes the store one that does not know conditional writes.
 	forget atomic.Bool
+	// race makes it one that looks first and writes then: two that create an object at once
+	// both do.
+	race atomic.Bool
+	mu   sync.Mutex
+	// alone are creators that have looked, by what they create.
+	alone map[string]chan struct{}
+	// conflict makes it answer 409 to who creates what is there already.
+	conflict atomic.Bool
 	// deny makes it refuse all requests that change something.
 	deny atomic.Bool
 	// reply, if not nil, is the answer to all requests.
@@ -71,11 +81,19 @@ func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		(&reply{http.StatusForbidden, "AccessDenied"}).write(w)
 		return
 	}
-	if f.forget.Load() {
+	if f.forget.Load() || f.race.Load() && conditional(r) && f.paired(r.URL.Path+r.URL.Query().Get("name")) {
 		r.Header.Del("If-None-Match")
 		q := r.URL.Query()
 		q.Del("ifGenerationMatch")
 		r.URL.RawQuery = q.Encode()
+	}
+	if f.conflict.Load() && conditional(r) {
+		c := &conflicting{ResponseWriter: w}
+		if r.Header.Get("If-None-Match") != "" {
+			c.code = "ConditionalRequestConflict"
+		}
+		f.next.ServeHTTP(c, r)
+		return
 	}
 	if n := f.loseEvery.Load(); n > 0 && changes && f.requests.Add(1)%n == 0 {
 		f.next.ServeHTTP(httptest.NewRecorder(), r)
@@ -83,6 +101,60 @@ func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the connection ends without an answer
 	}
 	f.next.ServeHTTP(w, r)
+}
+
+func conditional(r *http.Request) bool {
+	return r.Header.Get("If-None-Match") != "" || r.URL.Query().Has("ifGenerationMatch")
+}
+
+// paired waits for another request that creates the same object, and reports whether one came.
+func (f *faults) paired(object string) bool {
+	f.mu.Lock()
+	if other := f.alone[object]; other != nil {
+		delete(f.alone, object)
+		f.mu.Unlock()
+		close(other)
+		return true
+	}
+	me := make(chan struct{})
+	if f.alone == nil {
+		f.alone = map[string]chan struct{}{}
+	}
+	f.alone[object] = me
+	f.mu.Unlock()
+	select {
+	case <-me:
+		return true
+	case <-time.After(300 * time.Millisecond):
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	paired := f.alone[object] != me
+	delete(f.alone, object)
+	return paired
+}
+
+// conflicting answers 409 in the place of 412.
+type conflicting struct {
+	http.ResponseWriter
+	code     string // of S3
+	replaced bool
+}
+
+func (c *conflicting) WriteHeader(status int) {
+	if c.replaced = status == http.StatusPreconditionFailed; c.replaced {
+		c.Header().Del("Content-Length")
+		(&reply{http.StatusConflict, c.code}).write(c.ResponseWriter)
+		return
+	}
+	c.ResponseWriter.WriteHeader(status)
+}
+
+func (c *conflicting) Write(data []byte) (int, error) {
+	if c.replaced {
+		return len(data), nil
+	}
+	return c.ResponseWriter.Write(data)
 }
 
 // places are the stores that the suite runs over.

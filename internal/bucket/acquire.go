@@ -243,15 +243,24 @@ func (m *Mirror) probe(ctx context.Context) (time.Time, error) {
 	path := commitDir + "probe-" + m.session
 	text := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader([]byte(m.session))), nil }
 	defer func() { _ = m.store.remove(ctx, path) }() // else it is removed later as what nobody needs
-	if err := m.store.create(ctx, path, 0, text); err != nil && !errors.Is(err, errExists) {
-		return time.Time{}, err
+	// Two at once: a store may look first and write then.
+	var errs [2]error
+	var atOnce sync.WaitGroup
+	for i := range errs {
+		atOnce.Go(func() { errs[i] = m.store.create(ctx, path, 0, text) })
 	}
-	switch err := m.store.create(ctx, path, 0, text); {
-	case err == nil:
+	atOnce.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else if !errors.Is(err, errExists) {
+			return time.Time{}, err
+		}
+	}
+	if won > 1 {
 		return time.Time{}, &parquet.Error{Op: "open", Path: m.store.Address(), Kind: ErrRefused,
 			Hint: "the store ignores conditional writes (If-None-Match), so two collectors could overwrite each other: use a version of it that has them"}
-	case !errors.Is(err, errExists):
-		return time.Time{}, err
 	}
 	found, err := m.store.list(ctx, path)
 	if err == nil && len(found) == 0 {

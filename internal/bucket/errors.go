@@ -29,7 +29,7 @@ var errAbsent = errors.New("there is no such object")
 
 // fail types an error of a request. Path is the address of the object.
 func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
-	e := &parquet.Error{Op: op, Path: b.show(key), Err: err, Hint: "the store does not answer as it should: it is tried again"}
+	e := &parquet.Error{Op: op, Path: b.show(key), Err: err, Hint: "the store does not answer as it should"}
 	hint, lasts := b.refusal(err)
 	switch cause := b.unidentified(ctx); {
 	case cause != nil:
@@ -40,7 +40,7 @@ func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
 	case lasts:
 		e.Kind, e.Hint = ErrRefused, hint
 	case errors.Is(err, context.DeadlineExceeded):
-		e.Hint = "the store took too long: it is tried again"
+		e.Hint = "the store took too long: check that it can be reached from here, at the address and its `endpoint`"
 	}
 	return e
 }

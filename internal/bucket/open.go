@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"time"
 
 	"gocloud.dev/aws"
 	"gocloud.dev/blob"
@@ -26,6 +27,10 @@ type Bucket struct {
 	identify func(context.Context) error
 	inject   Injector
 }
+
+// firstAnswer bounds a command's wait for the first one: enough to find credentials and to
+// list a page far away, and so short that a person does not wonder.
+const firstAnswer = 10 * time.Second
 
 // Injector is asked before and after every request, for tests: op is create, read,
 // list or remove. An error before a request takes its place; one after it hides

@@ -17,10 +17,11 @@ import (
 )
 
 // Prefixes lists the collectors' prefixes of a bucket. Others that are there are
-// not for us, and left out.
+// not for us, and left out. Commands begin with it, so a store that hangs is found out
+// soon.
 func (b *Bucket) Prefixes(ctx context.Context) ([]string, error) {
 	root := b.key("")
-	found, err := b.listed(ctx, &blob.ListOptions{Prefix: root, Delimiter: "/"})
+	found, err := b.listed(ctx, &blob.ListOptions{Prefix: root, Delimiter: "/"}, firstAnswer)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,6 +93,9 @@ func (s *Store) create(ctx context.Context, path string, size int64, open func()
 	case err == nil:
 		return nil
 	case errors.Is(err, errExists), gcerrors.Code(err) == gcerrors.FailedPrecondition:
+		return errExists
+	}
+	if status, _ := answer(err); status == http.StatusConflict { // of creators at once, the other was quicker
 		return errExists
 	}
 	return s.fail(ctx, "create", key, err)
@@ -187,7 +191,7 @@ type listed struct {
 
 // list lists the objects whose path begins with a text.
 func (s *Store) list(ctx context.Context, begin string) ([]listed, error) {
-	all, err := s.listed(ctx, &blob.ListOptions{Prefix: s.key(begin)})
+	all, err := s.listed(ctx, &blob.ListOptions{Prefix: s.key(begin)}, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -200,15 +204,15 @@ func (s *Store) list(ctx context.Context, begin string) ([]listed, error) {
 	return found, nil
 }
 
-// listed is all that a listing gives.
-func (b *Bucket) listed(ctx context.Context, o *blob.ListOptions) ([]*blob.ListObject, error) {
+// listed is all that a listing gives. first bounds the wait for its first page.
+func (b *Bucket) listed(ctx context.Context, o *blob.ListOptions, first time.Duration) ([]*blob.ListObject, error) {
 	var found []*blob.ListObject
 	err := b.step("list", o.Prefix, func() error {
 		var err error
 		for range lookAgain {
 			// The driver for directories fails if a file goes between finding its name
 			// and looking at it.
-			if found, err = b.pages(ctx, o); err == nil || b.scheme != schemeFile || !absent(err) {
+			if found, err = b.pages(ctx, o, first); err == nil || b.scheme != schemeFile || !absent(err) {
 				break
 			}
 		}
@@ -220,20 +224,24 @@ func (b *Bucket) listed(ctx context.Context, o *blob.ListOptions) ([]*blob.ListO
 	return found, nil
 }
 
-// pages asks for page after page, each within the usual patience.
-func (b *Bucket) pages(ctx context.Context, o *blob.ListOptions) (found []*blob.ListObject, err error) {
+// pages asks for page after page, the first within its own bound, the others within the
+// usual patience.
+func (b *Bucket) pages(ctx context.Context, o *blob.ListOptions, within time.Duration) (found []*blob.ListObject, err error) {
 	it := b.blobs.List(o)
 	for {
-		ctx, cancel := context.WithTimeout(ctx, patience)
-		next, err := it.Next(ctx)
+		page, cancel := context.WithTimeout(ctx, within)
+		next, err := it.Next(page)
+		late := page.Err() != nil && ctx.Err() == nil
 		cancel()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return found, nil
-		}
-		if err != nil {
+		case err != nil && late:
+			return nil, fmt.Errorf("no answer within %s: %w", within, context.DeadlineExceeded)
+		case err != nil:
 			return nil, err
 		}
-		found = append(found, next)
+		found, within = append(found, next), patience
 	}
 }
 
