@@ -13,6 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -370,7 +371,7 @@ func TestCompactWhereOneIsLocked(t *testing.T) {
 		if err != nil || len(at) != 1 {
 			t.Fatal(at, err)
 		}
-		held, err := parquet.LockFile(at[0], "LOCK.maintenance", "")
+		held, err := warehouse.LockFile(at[0], "LOCK.maintenance", "")
 		if err != nil {
 			t.Fatal(err)
 		}

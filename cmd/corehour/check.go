@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/regression/ledger"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -91,7 +92,7 @@ func (c *checkCommand) checkWarehouses(ctx context.Context, stdout, stderr io.Wr
 	switch {
 	case ctx.Err() != nil:
 		return exitFailed, ctx.Err()
-	case errors.Is(err, parquet.ErrCorrupt):
+	case errors.Is(err, warehouse.ErrCorrupt):
 		return exitFailed, err
 	case err != nil: // the ledger stands without it
 		d.Say(fmt.Sprintf("services whose costs were reduced to their CPU time are not known: %v", err))

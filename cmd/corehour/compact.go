@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/corehour/corehour/internal/lake"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
@@ -107,7 +107,7 @@ func (c *compactCall) write(w io.Writer, d *output.Document) error {
 
 // notNow reports whether nothing could be done now, though the warehouse is in order.
 func notNow(err error) bool {
-	return errors.Is(err, parquet.ErrLocked) || errors.Is(err, parquet.ErrEmpty) || errors.Is(err, errAllHeld)
+	return errors.Is(err, warehouse.ErrLocked) || errors.Is(err, warehouse.ErrEmpty) || errors.Is(err, errAllHeld)
 }
 
 // runJob does to one warehouse what the flags ask for.

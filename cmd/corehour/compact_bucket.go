@@ -8,7 +8,7 @@ import (
 
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/lake"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/regression/output"
 )
 
@@ -49,7 +49,7 @@ func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*compactR
 			job.Root, job.Fetch, job.FetchBytes = directory, m.Fetch, m.FetchBytes()
 			fmt.Fprintf(stderr, "corehour compact: %s\n", output.Printable(m.Address()))
 			report, failed = c.runJob(ctx, &job)
-			if errors.Is(failed, parquet.ErrEmpty) || errors.Is(failed, parquet.ErrMissing) {
+			if errors.Is(failed, warehouse.ErrEmpty) || errors.Is(failed, warehouse.ErrMissing) {
 				failed = nil
 			}
 			return nil
@@ -79,7 +79,7 @@ func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*compactR
 		return all, err
 	}
 	if len(all.LeftAlone) == 0 {
-		return all, &parquet.Error{Op: "open", Path: b.String(), Kind: parquet.ErrMissing, Hint: "there is no prefix of a collector in it"}
+		return all, &warehouse.Error{Op: "open", Path: b.String(), Kind: warehouse.ErrMissing, Hint: "there is no prefix of a collector in it"}
 	}
 	return all, errAllHeld
 }

@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/collector/config/configoptional"
 
 	"github.com/corehour/corehour/internal/bigquery"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/units"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // BigQueryConfig is the table of BigQuery that rows go to, and how they get there.
@@ -91,7 +91,7 @@ func (c *BigQueryConfig) dataset() bigquery.Dataset {
 // openWithin bounds how long a start examines the table.
 const openWithin = time.Minute
 
-func openBigQuery(cfg *Config, warn func(string)) (sink, error) {
+func openBigQuery(cfg *Config, warn func(string)) (warehouse.Store, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openWithin)
 	defer cancel()
 	b := cfg.BigQuery.Get()
@@ -102,7 +102,7 @@ func openBigQuery(cfg *Config, warn func(string)) (sink, error) {
 		DeadLetters: int64(b.DeadLetterBytes),
 		Expiration:  time.Duration(b.PartitionExpiration),
 		Warn:        warn,
-		Intake: parquet.Options{
+		Intake: warehouse.IntakeOptions{
 			Late: time.Duration(cfg.Parquet.Late), Future: time.Duration(cfg.Parquet.Future),
 			RememberFor: time.Duration(cfg.Parquet.RememberFor), RememberMax: cfg.Parquet.RememberMax,
 		},

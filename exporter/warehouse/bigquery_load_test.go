@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/bigquery/fake"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 func loadConfig(t *testing.T, s *fake.Server, directory string) *Config {
@@ -71,7 +71,7 @@ func TestBigQueryLoadFailures(t *testing.T) {
 	host := &statusHost{}
 	r := newRig(t, loadConfig(t, s, filepath.Join(t.TempDir(), "state")))
 	require.NoError(t, r.Start(context.Background(), host))
-	l := r.store.sink.(*bigquery.Loader)
+	l := r.store.Store.(*bigquery.Loader)
 	r.send(export{instance: "a", seq: 1, calls: map[string]int64{"a.B": 10}, measured: 5})
 	require.Eventually(t, func() bool { return r.metric("bigquery_spool_size") > 0 }, patience, time.Millisecond)
 	for range 3 {
@@ -99,7 +99,7 @@ func TestBigQueryLoadLeavesSpaceFree(t *testing.T) {
 	defer func() { assert.NoError(t, sink.Close()) }()
 	items := []methodspan.Item{{ID: "a-1", Rows: []methodspan.Row{{BatchID: "a-1", StartNS: time.Now().UnixNano(), Resource: &methodspan.Resource{}}}}}
 	_, err = sink.Write(t.Context(), items)
-	assert.ErrorIs(t, err, parquet.ErrFull)
+	assert.ErrorIs(t, err, warehouse.ErrFull)
 	assert.ErrorContains(t, err, "must stay free")
 }
 

@@ -229,7 +229,7 @@ func TestBigQueryConfig(t *testing.T) {
 
 // Stats is the real store's.
 func (f *faulty) Stats() (s bigquery.Stats) {
-	if b, ok := f.sink.(interface{ Stats() bigquery.Stats }); ok {
+	if b, ok := f.Store.(interface{ Stats() bigquery.Stats }); ok {
 		s = b.Stats()
 	}
 	return s
@@ -237,7 +237,7 @@ func (f *faulty) Stats() (s bigquery.Stats) {
 
 // Watch is the real store's.
 func (f *faulty) Watch(report func(error)) {
-	if l, ok := f.sink.(*bigquery.Loader); ok {
+	if l, ok := f.Store.(*bigquery.Loader); ok {
 		l.Watch(report)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/units"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // BucketConfig is the object store that the directory is uploaded to.
@@ -72,7 +73,7 @@ func (c *BucketConfig) prefix() (string, error) {
 	return host, nil
 }
 
-func openBucket(cfg *Config) (sink, error) {
+func openBucket(cfg *Config) (warehouse.Store, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openWithin)
 	defer cancel()
 	b := cfg.Bucket.Get()
@@ -100,7 +101,7 @@ func aboutURL(err error) error {
 }
 
 // bucketMirror returns the mirror that uploads the directory, nil without a bucket.
-func (w *warehouse) bucketMirror() *bucket.Mirror {
+func (w *warehouseExporter) bucketMirror() *bucket.Mirror {
 	if s := w.sink.Load(); s != nil {
 		if b, ok := (*s).(*bucket.Writer); ok {
 			return b.Mirror
@@ -109,7 +110,7 @@ func (w *warehouse) bucketMirror() *bucket.Mirror {
 	return nil
 }
 
-func (w *warehouse) startUploads() {
+func (w *warehouseExporter) startUploads() {
 	m := w.bucketMirror()
 	if m == nil {
 		return
@@ -127,7 +128,7 @@ func (w *warehouse) startUploads() {
 }
 
 // observeBucket registers the metrics that only uploads have.
-func (t *telemetry) observeBucket(w *warehouse) error {
+func (t *telemetry) observeBucket(w *warehouseExporter) error {
 	stats := func() (s bucket.Stats) {
 		if m := w.bucketMirror(); m != nil {
 			s = m.Stats()

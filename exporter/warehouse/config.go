@@ -12,6 +12,7 @@ import (
 
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/units"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Values of on_full.
@@ -102,11 +103,11 @@ func createDefaultConfig() component.Config {
 		ShutdownTimeout: 10 * time.Second,
 		Fold:            FoldConfig{MaxCells: 10_000},
 		Parquet: ParquetConfig{
-			Late:        units.Duration(parquet.DefaultLate),
-			Future:      units.Duration(parquet.DefaultFuture),
+			Late:        units.Duration(warehouse.DefaultLate),
+			Future:      units.Duration(warehouse.DefaultFuture),
 			Grace:       units.Duration(parquet.DefaultGrace),
-			RememberFor: units.Duration(parquet.DefaultRememberFor),
-			RememberMax: parquet.DefaultRememberMax,
+			RememberFor: units.Duration(warehouse.DefaultRememberFor),
+			RememberMax: warehouse.DefaultRememberMax,
 		},
 		IDs:         IDsAll,
 		Disk:        DiskConfig{MinFreeBytes: 256 << 20},

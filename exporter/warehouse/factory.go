@@ -9,6 +9,7 @@ import (
 
 	"github.com/corehour/corehour/exporter/warehouse/internal/metadata"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // NewFactory makes exporters of type warehouse.
@@ -25,7 +26,7 @@ func createTraces(ctx context.Context, set exporter.Settings, cfg component.Conf
 }
 
 // openSink opens the store that is configured.
-func openSink(cfg *Config, warn func(string)) (sink, error) {
+func openSink(cfg *Config, warn func(string)) (warehouse.Store, error) {
 	if cfg.BigQuery.HasValue() {
 		return openBigQuery(cfg, warn)
 	}
@@ -36,7 +37,7 @@ func openSink(cfg *Config, warn func(string)) (sink, error) {
 }
 
 // openParquet opens the embedded store, at Start and not before.
-func openParquet(cfg *Config) (sink, error) {
+func openParquet(cfg *Config) (warehouse.Store, error) {
 	return parquet.NewWriter(cfg.Path, cfg.parquetOptions())
 }
 

@@ -43,7 +43,7 @@ func (h *health) set(p part, failure error, host component.Host) (news bool) {
 
 // reportLoads logs that loading begins to fail, and that it works again. A sink that loads
 // later calls it.
-func (w *warehouse) reportLoads(failure error) {
+func (w *warehouseExporter) reportLoads(failure error) {
 	switch {
 	case !w.health.set(loading, failure, w.host):
 	case failure != nil:

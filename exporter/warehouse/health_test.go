@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // statusHost keeps what is reported about the component's health.
@@ -28,14 +29,14 @@ func TestStatusIsThatOfAllParts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		cfg := inBucket(t)
 		r := newRig(t, cfg)
-		r.open = func(cfg *Config, warn func(string)) (sink, error) {
+		r.open = func(cfg *Config, warn func(string)) (warehouse.Store, error) {
 			s, err := openSink(cfg, warn)
-			r.store.sink = s
+			r.store.Store = s
 			return s, err
 		}
 		host := &statusHost{}
 		require.NoError(t, r.Start(context.Background(), host))
-		var withFaults sink = r.store
+		var withFaults warehouse.Store = r.store
 		r.sink.Store(&withFaults)
 		var broken atomic.Bool
 		r.store.before = func(int, []methodspan.Item) error {

@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/corehour/corehour/internal/lake"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/units"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // MaintenanceConfig configures how the files of the directory are merged, rolled up and
@@ -99,7 +99,7 @@ func (c *Config) validateMaintenance() error {
 // maintain merges, rolls up and expires files until the shutdown begins. It has a
 // goroutine of its own and holds the commit lock for moments only, so it never keeps a
 // write waiting.
-func (w *warehouse) maintain(ctx context.Context) {
+func (w *warehouseExporter) maintain(ctx context.Context) {
 	ticker := time.NewTicker(w.cfg.Maintenance.Interval)
 	defer ticker.Stop()
 	for {
@@ -112,7 +112,7 @@ func (w *warehouse) maintain(ctx context.Context) {
 	}
 }
 
-func (w *warehouse) maintainOnce(ctx context.Context) {
+func (w *warehouseExporter) maintainOnce(ctx context.Context) {
 	job := lake.Job{Root: w.cfg.Path, Policy: w.cfg.policy(), RowsInMemory: rowsInMemory, Parquet: w.cfg.parquetOptions(), Done: w.telemetry.maintained}
 	if m := w.bucketMirror(); m != nil {
 		job.Fetch, job.FetchBytes = m.Fetch, m.FetchBytes()
@@ -122,7 +122,7 @@ func (w *warehouse) maintainOnce(ctx context.Context) {
 	begin := time.Now()
 	report, err := job.Run(ctx)
 	switch {
-	case errors.Is(err, parquet.ErrLocked) && len(report.Steps) == 0, errors.Is(err, parquet.ErrEmpty), errors.Is(err, parquet.ErrMissing), ctx.Err() != nil:
+	case errors.Is(err, warehouse.ErrLocked) && len(report.Steps) == 0, errors.Is(err, warehouse.ErrEmpty), errors.Is(err, warehouse.ErrMissing), ctx.Err() != nil:
 		return // another process maintains the directory, or there is nothing to do
 	case err != nil:
 		w.telemetry.maintenanceFailed()

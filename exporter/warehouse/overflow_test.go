@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // smallQueue holds 64 rows and writes batches of at least 16.
@@ -164,7 +164,7 @@ func TestFailedWritesAreRepeated(t *testing.T) {
 	for name, failure := range map[string]error{"failed": errBroken, "unknown": errUnsure} {
 		for _, stored := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/stored=%v", name, stored), func(t *testing.T) {
-				if stored && errors.Is(failure, parquet.ErrFull) {
+				if stored && errors.Is(failure, warehouse.ErrFull) {
 					return // a failure that is known stores nothing
 				}
 				bubble(t, func(t *testing.T) {

@@ -129,7 +129,7 @@ func (t *telemetry) maintenance(r *lake.Result, took time.Duration) {
 }
 
 // observe registers the metrics that are read when they are collected.
-func (t *telemetry) observe(w *warehouse) error {
+func (t *telemetry) observe(w *warehouseExporter) error {
 	if err := t.builder.RegisterExporterWarehouseFoldCellsCallback(func(_ context.Context, o metric.Int64Observer) error {
 		o.Observe(int64(w.overflow.cells()))
 		return nil
@@ -162,7 +162,7 @@ func (t *telemetry) observe(w *warehouse) error {
 }
 
 // observeBigQuery registers the metrics that only BigQuery has.
-func (t *telemetry) observeBigQuery(w *warehouse) error {
+func (t *telemetry) observeBigQuery(w *warehouseExporter) error {
 	stats := func() (s bigquery.Stats) {
 		if open := w.sink.Load(); open != nil {
 			if b, ok := (*open).(interface{ Stats() bigquery.Stats }); ok {

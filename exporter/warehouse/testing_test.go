@@ -26,6 +26,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // export is one request as our SDK sends it and the receiver passes it on.
@@ -179,7 +180,7 @@ func storedRows(t *testing.T, path string) (rows []methodspan.Row) {
 
 func readAll(t *testing.T, path string) []methodspan.Row {
 	s, err := parquet.Open(path)
-	if errors.Is(err, parquet.ErrEmpty) {
+	if errors.Is(err, warehouse.ErrEmpty) {
 		return nil
 	}
 	if err != nil {
@@ -205,35 +206,35 @@ func storedTotals(t *testing.T, path string) rowTotals {
 
 // faulty is the real store behind a switch.
 type faulty struct {
-	sink
+	warehouse.Store
 	mu     sync.Mutex
 	before func(n int, items []methodspan.Item) error // before the n-th write, from 1; its error replaces the write
 	after  func(n int) error                          // after it; its error hides the result
 	writes int
 }
 
-func (f *faulty) Write(ctx context.Context, items []methodspan.Item) (parquet.Result, error) {
+func (f *faulty) Write(ctx context.Context, items []methodspan.Item) (warehouse.Result, error) {
 	f.mu.Lock()
 	f.writes++
 	n := f.writes
 	f.mu.Unlock()
 	if f.before != nil {
 		if err := f.before(n, items); err != nil {
-			return parquet.Result{}, err
+			return warehouse.Result{}, err
 		}
 	}
-	res, err := f.sink.Write(ctx, items)
+	res, err := f.Store.Write(ctx, items)
 	if f.after != nil {
 		if herr := f.after(n); herr != nil {
-			return parquet.Result{}, herr
+			return warehouse.Result{}, herr
 		}
 	}
 	return res, err
 }
 
 var (
-	errBroken  = &parquet.Error{Op: "write file", Path: "x", Kind: parquet.ErrFull}
-	errUnsure  = &parquet.Error{Op: "replace", Path: "x", Kind: parquet.ErrUnknown}
+	errBroken  = &warehouse.Error{Op: "write file", Path: "x", Kind: warehouse.ErrFull}
+	errUnsure  = &warehouse.Error{Op: "replace", Path: "x", Kind: warehouse.ErrUnknown}
 	testConfig = func(t *testing.T) *Config {
 		cfg := createDefaultConfig().(*Config)
 		cfg.Path = filepath.Join(t.TempDir(), "warehouse")
@@ -246,7 +247,7 @@ const patience = 2 * time.Minute
 
 // rig is an exporter under test with all that it reports.
 type rig struct {
-	*warehouse
+	*warehouseExporter
 	t     *testing.T
 	tel   *componenttest.Telemetry
 	logs  *observer.ObservedLogs
@@ -263,13 +264,13 @@ func newRig(t *testing.T, cfg *Config) *rig {
 	r.logs = logs
 	set := exporter.Settings{ID: component.NewID(typ), TelemetrySettings: r.tel.NewTelemetrySettings()}
 	set.Logger = zap.New(core)
-	w, err := newWarehouse(context.Background(), set, cfg, func(cfg *Config, warn func(string)) (sink, error) {
+	w, err := newWarehouse(context.Background(), set, cfg, func(cfg *Config, warn func(string)) (warehouse.Store, error) {
 		s, err := openSink(cfg, warn)
-		r.store.sink = s
+		r.store.Store = s
 		return r.store, err
 	})
 	require.NoError(t, err)
-	r.warehouse = w
+	r.warehouseExporter = w
 	return r
 }
 

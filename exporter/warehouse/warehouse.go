@@ -22,30 +22,22 @@ import (
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// sink is the store. A write commits all items or none, skips those that are
-// committed already, and returns parquet.ErrUnknown if the outcome is unknown.
-type sink interface {
-	Write(ctx context.Context, items []methodspan.Item) (parquet.Result, error)
-	Committed(id string) bool
-	Remembered() (runs int, dropped int64)
-	Close() error
-}
-
 // opener opens the store that is configured. warn is for what nothing fails for.
-type opener func(cfg *Config, warn func(string)) (sink, error)
+type opener func(cfg *Config, warn func(string)) (warehouse.Store, error)
 
-// warehouse is the exporter: the stock helper with its queue, between ConsumeTraces,
+// warehouseExporter is the exporter: the stock helper with its queue, between ConsumeTraces,
 // which accepts everything, and a writer that drops nothing silently.
-type warehouse struct {
+type warehouseExporter struct {
 	cfg       *Config
 	logger    *zap.Logger
 	telemetry *telemetry
 	converter *methodspan.Converter
 	inner     exporter.Traces
 	open      opener
-	sink      atomic.Pointer[sink]
+	sink      atomic.Pointer[warehouse.Store]
 	host      component.Host
 
 	inFlight *inFlightItems
@@ -67,13 +59,13 @@ type warehouse struct {
 	stopMaintenance context.CancelFunc
 }
 
-func newWarehouse(ctx context.Context, set exporter.Settings, cfg *Config, open opener) (*warehouse, error) {
+func newWarehouse(ctx context.Context, set exporter.Settings, cfg *Config, open opener) (*warehouseExporter, error) {
 	set.Logger = rateLimitLogs(set.Logger)
 	t, err := newTelemetry(set.TelemetrySettings)
 	if err != nil {
 		return nil, err
 	}
-	w := &warehouse{
+	w := &warehouseExporter{
 		cfg: cfg, logger: set.Logger, telemetry: t, open: open,
 		converter: methodspan.NewConverter(),
 		inFlight:  newInFlightItems(),
@@ -84,7 +76,7 @@ func newWarehouse(ctx context.Context, set exporter.Settings, cfg *Config, open 
 	}
 	w.converter.ReuseRows(int(cfg.Queue.Batch.Get().MinSize))
 	w.run, w.cancelRun = context.WithCancel(context.Background())
-	w.writer.warehouse = w
+	w.writer.warehouseExporter = w
 	if err := t.observe(w); err != nil {
 		return nil, err
 	}
@@ -96,7 +88,7 @@ func newWarehouse(ctx context.Context, set exporter.Settings, cfg *Config, open 
 	return w, nil
 }
 
-func (w *warehouse) helperOptions() []exporterhelper.Option {
+func (w *warehouseExporter) helperOptions() []exporterhelper.Option {
 	options := []exporterhelper.Option{
 		xexporterhelper.WithQueueBatch(configoptional.Some(w.cfg.Queue), xexporterhelper.QueueBatchSettings{Encoding: encoding{w.telemetry.damaged}}),
 		// Retrying is ours, so the helper must not limit how long it takes.
@@ -114,12 +106,12 @@ func (w *warehouse) helperOptions() []exporterhelper.Option {
 }
 
 // Capabilities reports that spans are not changed: rows only use their strings.
-func (w *warehouse) Capabilities() consumer.Capabilities {
+func (w *warehouseExporter) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: false}
 }
 
 // Start opens the store, so that a fault of it stops the collector.
-func (w *warehouse) Start(ctx context.Context, host component.Host) error {
+func (w *warehouseExporter) Start(ctx context.Context, host component.Host) error {
 	s, err := w.open(w.cfg, func(text string) { w.logger.Warn(text) })
 	if err != nil {
 		return err
@@ -161,7 +153,7 @@ var errStopped = errors.New("the warehouse exporter is shut down")
 
 // ConsumeTraces queues the method spans of a request, or aggregates them if the queue
 // refuses them.
-func (w *warehouse) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
+func (w *warehouseExporter) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
 	w.gate.RLock()
 	defer w.gate.RUnlock()
 	if w.stopped || w.sink.Load() == nil {
@@ -206,7 +198,7 @@ var errOffered = errors.New("the same spans are being offered to the queue, whic
 
 // fresh drops the items that are in flight; it returns nil if none is left. Where a
 // refusal goes to the client, a duplicate must not be answered before its original.
-func (w *warehouse) fresh(req *request, now time.Time) (*request, error) {
+func (w *warehouseExporter) fresh(req *request, now time.Time) (*request, error) {
 	left := req.items[:0]
 	rows := 0
 	for _, item := range req.items {
@@ -229,7 +221,7 @@ func (w *warehouse) fresh(req *request, now time.Time) (*request, error) {
 }
 
 // countDuplicates counts items of which another copy is in flight.
-func (w *warehouse) countDuplicates(items []methodspan.Item) {
+func (w *warehouseExporter) countDuplicates(items []methodspan.Item) {
 	for i := range items {
 		w.telemetry.duplicates(len(items[i].Rows))
 	}
@@ -246,7 +238,7 @@ func refusalOf(err error) string {
 // aggregateOverflow aggregates items that can't be stored one by one. It skips those that
 // turn out to be stored, and duplicates of those of unknown outcome: these were counted
 // when they were given up.
-func (w *warehouse) aggregateOverflow(items []methodspan.Item, cause string) {
+func (w *warehouseExporter) aggregateOverflow(items []methodspan.Item, cause string) {
 	s := *w.sink.Load()
 	left := make([]methodspan.Item, 0, len(items))
 	for _, item := range items {
@@ -273,7 +265,7 @@ func idsOf(items []methodspan.Item) []string {
 
 // Shutdown writes what is queued until the deadline, aggregates the rest and writes
 // the aggregates last. It may be called without Start and more than once.
-func (w *warehouse) Shutdown(ctx context.Context) error {
+func (w *warehouseExporter) Shutdown(ctx context.Context) error {
 	w.gate.Lock()
 	if w.stopped {
 		w.gate.Unlock()

@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 func TestLifecycle(t *testing.T) {
@@ -105,8 +105,8 @@ func TestRowsOutsideTheWindowAreRefusedAndCounted(t *testing.T) {
 	require.NoError(t, r.ConsumeTraces(context.Background(), td))
 	r.stop()
 	assert.Len(t, storedRows(t, r.cfg.Path), 1)
-	assert.EqualValues(t, 1, r.metric("rows_refused", "reason", string(parquet.TooLate)))
-	assert.EqualValues(t, 1, r.metric("rows_refused", "reason", string(parquet.InFuture)))
+	assert.EqualValues(t, 1, r.metric("rows_refused", "reason", string(warehouse.TooLate)))
+	assert.EqualValues(t, 1, r.metric("rows_refused", "reason", string(warehouse.InFuture)))
 	assert.Equal(t, 1, r.logs.FilterMessageSnippet(msgRefused).Len())
 }
 
@@ -115,7 +115,7 @@ func TestStartReportsWhatIsWrongWithTheDirectory(t *testing.T) {
 	first := newRig(t, cfg).start()
 	second := newRig(t, cfg)
 	err := second.Start(context.Background(), componenttest.NewNopHost())
-	require.ErrorIs(t, err, parquet.ErrLocked)
+	require.ErrorIs(t, err, warehouse.ErrLocked)
 	assert.ErrorContains(t, err, cfg.Path)
 	assert.ErrorContains(t, err, "a `path` of its own")
 	second.stop()

@@ -14,13 +14,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // writer writes one batch at a time and remembers the last attempt: what it can't store
 // is aggregated, what has an unknown outcome is retried with the same ids.
 type writer struct {
-	*warehouse
+	*warehouseExporter
 	mu sync.Mutex
 	// drained is the overflow item that goes with every write until it is stored.
 	// It keeps its id and its rows, because the outcome of a write may be unknown.
@@ -37,14 +37,14 @@ type writer struct {
 }
 
 // push is the end of the helper's queue.
-func (w *warehouse) push(_ context.Context, req xexporterhelper.Request) error {
+func (w *warehouseExporter) push(_ context.Context, req xexporterhelper.Request) error {
 	w.writer.mu.Lock()
 	defer w.writer.mu.Unlock()
 	return w.writer.deliver(req.(*request).items)
 }
 
 // flushOverflow writes the overflow table when there is no batch to go with.
-func (w *warehouse) flushOverflow() {
+func (w *warehouseExporter) flushOverflow() {
 	ticker := time.NewTicker(w.cfg.Queue.Batch.Get().FlushTimeout)
 	defer ticker.Stop()
 	for {
@@ -99,7 +99,7 @@ func (w *writer) deliver(items []methodspan.Item) error {
 // giveUp ends the attempts to write items: what may be stored is counted, the rest is
 // aggregated.
 func (w *writer) giveUp(items []methodspan.Item, err error) error {
-	unsettled, committed := parquet.Unsettled(err), (*w.sink.Load()).Committed
+	unsettled, committed := warehouse.Unsettled(err), (*w.sink.Load()).Committed
 	var unknown, left []methodspan.Item
 	rows := 0
 	for _, item := range items {
@@ -151,11 +151,11 @@ func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 	unstored := w.unstored(batch)
 	begin := time.Now()
 	res, err := (*w.sink.Load()).Write(ctx, batch)
-	refused, failure := parquet.RowErrors(err)
+	refused, failure := warehouse.RowErrors(err)
 	w.telemetry.attempt(time.Since(begin), failure)
 	w.report(failure)
 	w.reportRefused(&res, refused)
-	if errors.Is(failure, parquet.ErrUnknown) {
+	if errors.Is(failure, warehouse.ErrUnknown) {
 		before := w.unknownItems
 		w.unknownItems = make(map[string]bool, len(batch))
 		for i := range batch {
@@ -179,7 +179,7 @@ func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 	w.unknownItems, w.refused = nil, nil
 	w.telemetry.written(rows, res.Bytes)
 	if w.drained != nil {
-		if res.Refused[parquet.FoldConflict] > 0 {
+		if res.Refused[warehouse.FoldConflict] > 0 {
 			w.lose(w.inDrained(), errOverflowConflict)
 		}
 		w.inFlight.remove(w.drained.Folds...)
@@ -189,7 +189,7 @@ func (w *writer) attempt(ctx context.Context, batch []methodspan.Item) error {
 }
 
 // reportRefused counts and logs rows that the store refused.
-func (w *writer) reportRefused(res *parquet.Result, refused []*parquet.RowError) {
+func (w *writer) reportRefused(res *warehouse.Result, refused []*warehouse.RowError) {
 	for reason, n := range res.Refused {
 		w.telemetry.rowsRefused(string(reason), n)
 	}
@@ -266,13 +266,13 @@ func (w *writer) finish() {
 			break
 		}
 		err := w.attempt(ctx, batch)
-		if errors.Is(err, parquet.ErrUnknown) {
+		if errors.Is(err, warehouse.ErrUnknown) {
 			err = w.attempt(ctx, batch)
 		}
 		switch {
 		case err == nil:
 			continue
-		case errors.Is(err, parquet.ErrUnknown):
+		case errors.Is(err, warehouse.ErrUnknown):
 			w.telemetry.unknown(len(w.drained.Rows))
 		default:
 			lost.addLosses(w.inDrained())

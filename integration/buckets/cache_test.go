@@ -15,7 +15,7 @@ import (
 
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // TestReadersWhileACollectorWorks reads again and again while a collector writes,
@@ -144,7 +144,7 @@ func TestCacheIsBounded(t *testing.T) {
 		}
 
 		_, err = ask(room, dates...)
-		require.ErrorIs(t, err, parquet.ErrFull)
+		require.ErrorIs(t, err, warehouse.ErrFull)
 		assert.Contains(t, err.Error(), "--cache-size")
 		entries, err := os.ReadDir(filepath.Join(root, "use"))
 		require.NoError(t, err)
@@ -171,7 +171,7 @@ func TestDirectoryIsBounded(t *testing.T) {
 		c = mustOpen(t, o)
 		require.NoError(t, c.mirror.Push(t.Context()))
 		assert.LessOrEqual(t, size(t, o.Directory, ".parquet"), o.LocalBytes)
-		require.ErrorIs(t, merge(t.Context(), c, o.Directory), parquet.ErrTooLarge, "a step that does not fit says so")
+		require.ErrorIs(t, merge(t.Context(), c, o.Directory), warehouse.ErrTooLarge, "a step that does not fit says so")
 		require.NoError(t, c.close())
 		o.LocalBytes *= 4
 		c = mustOpen(t, o)

@@ -11,6 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // rowsPerItem is how many rows an item of these tests has.
@@ -84,7 +85,7 @@ func (c *collector) crash() {
 
 var errCrashed = errors.New("crashed")
 
-func (c *collector) write(t *testing.T, names ...string) parquet.Result {
+func (c *collector) write(t *testing.T, names ...string) warehouse.Result {
 	t.Helper()
 	items := make([]methodspan.Item, len(names))
 	for i, n := range names {
@@ -105,7 +106,7 @@ func stored(t *testing.T, address string) map[string]int {
 	require.NoError(t, err)
 	defer c.Close()
 	s, _, err := c.Snapshot(t.Context(), b, bucket.Read{})
-	if errors.Is(err, parquet.ErrEmpty) || errors.Is(err, parquet.ErrMissing) {
+	if errors.Is(err, warehouse.ErrEmpty) || errors.Is(err, warehouse.ErrMissing) {
 		return map[string]int{}
 	}
 	require.NoError(t, err)

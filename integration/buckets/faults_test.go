@@ -13,7 +13,7 @@ import (
 
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/lake"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // life is what a collector does in the tests of crashes: it writes, merges, deletes
@@ -202,7 +202,7 @@ func TestDamageIsFoundAndNamed(t *testing.T) {
 		require.NoError(t, err)
 		defer cache.Close()
 		_, _, err = cache.Snapshot(t.Context(), b, bucket.Read{})
-		require.ErrorIs(t, err, parquet.ErrCorrupt)
+		require.ErrorIs(t, err, warehouse.ErrCorrupt)
 		assert.Contains(t, err.Error(), "host/date="+day+"/raw-000000000001.parquet")
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 func bring(t *testing.T, p *place, dir string, inject bucket.Injector) (*bucket.Imported, error) {
@@ -144,12 +144,12 @@ func TestWhatCannotBeImported(t *testing.T) {
 	require.ErrorIs(t, err, bucket.ErrTaken)
 	assert.ErrorContains(t, err, "name that bucket")
 	_, err = bring(t, p, t.TempDir(), nil)
-	require.ErrorIs(t, err, parquet.ErrMissing)
+	require.ErrorIs(t, err, warehouse.ErrMissing)
 
 	o := options(p.address, "host", dir)
 	c := mustOpen(t, o)
 	_, err = bring(t, p, dir, nil)
-	require.ErrorIs(t, err, parquet.ErrLocked)
+	require.ErrorIs(t, err, warehouse.ErrLocked)
 	require.NoError(t, c.close())
 
 	ctx, cancel := context.WithCancel(t.Context())

@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // bucket is where files are put for load jobs, over the JSON interface of Cloud
@@ -145,7 +145,7 @@ func (b *bucket) probe(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	e := &parquet.Error{Op: "write to the bucket", Path: "gs://" + b.name, Err: err}
+	e := &warehouse.Error{Op: "write to the bucket", Path: "gs://" + b.name, Err: err}
 	var f *Failure
 	if errors.As(err, &f) {
 		switch f.Status {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 const deadLetterName = "dead-letters.jsonl"
@@ -59,12 +59,12 @@ func (d *deadLetters) put(letters []json.RawMessage) (dropped int, err error) {
 // letter is a dead letter that waits until its item is settled.
 type letter struct {
 	item   string
-	reason parquet.Reason
+	reason warehouse.Reason
 	detail string
 	line   json.RawMessage // nil if the row can't be written
 }
 
-func (w *Writer) letterOf(row *methodspan.Row, reason parquet.Reason, detail string) letter {
+func (w *Writer) letterOf(row *methodspan.Row, reason warehouse.Reason, detail string) letter {
 	l := letter{item: row.BatchID, reason: reason, detail: detail}
 	l.line, _ = json.Marshal(&DeadLetter{Time: w.now().UTC(), Reason: string(reason), Detail: cutText(detail, maxDetail), Row: row})
 	return l

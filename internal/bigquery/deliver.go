@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 const (
@@ -69,7 +69,7 @@ func (w *Writer) deliver(ctx context.Context, r *request, in *intent, sent bool,
 
 // refusal is the error of a request that is not stored.
 func (w *Writer) refusal(a answer) error {
-	e := &parquet.Error{Op: "append rows", Path: w.opts.Dataset.String() + "." + TableName, Err: a.err}
+	e := &warehouse.Error{Op: "append rows", Path: w.opts.Dataset.String() + "." + TableName, Err: a.err}
 	switch {
 	case a.verdict == unseen:
 		e.Hint = "columns were added to the table; streams see them after some minutes"

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Whatever is left of a journal, a start reads it or says why not.
@@ -20,7 +20,7 @@ func FuzzJournal(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		intake, err := parquet.NewIntake(parquet.Options{})
+		intake, err := warehouse.NewIntake(warehouse.IntakeOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func FuzzJournal(f *testing.F) {
 		if err := j.compact(); err != nil {
 			t.Fatal(err)
 		}
-		again, err := parquet.NewIntake(parquet.Options{})
+		again, err := warehouse.NewIntake(warehouse.IntakeOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 const (
@@ -46,9 +46,9 @@ type itemOutcome struct {
 
 // state is what the journal has come to.
 type state struct {
-	Seq   int64           `json:"seq"` // of the last intent in it
-	Parts map[string]part `json:"unfinished,omitempty"`
-	Pages []parquet.Page  `json:"pages,omitempty"`
+	Seq   int64            `json:"seq"` // of the last intent in it
+	Parts map[string]part  `json:"unfinished,omitempty"`
+	Pages []warehouse.Page `json:"pages,omitempty"`
 }
 
 // part is the rows stored of an item that is not complete, those of them that are refused
@@ -64,14 +64,14 @@ type journal struct {
 	lines
 	dir    string
 	seq    int64
-	intake *parquet.Intake
+	intake *warehouse.Intake
 	parts  map[string]part // of items that are not complete
 	open   *intent         // whose outcome is not known; only after a start
 	owed   *itemOutcome    // it could not be written
 }
 
 // openJournal reads what the last run left.
-func openJournal(dir string, intake *parquet.Intake) (*journal, error) {
+func openJournal(dir string, intake *warehouse.Intake) (*journal, error) {
 	j := &journal{dir: dir, intake: intake, parts: map[string]part{}}
 	data, err := os.ReadFile(filepath.Join(dir, stateName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // LoadOptions say how rows travel by load jobs. Zero values stand for the
@@ -72,7 +72,7 @@ func (o LoadOptions) withDefaults() LoadOptions {
 		o.closeWithin = 10 * time.Second
 	}
 	if o.free == nil {
-		o.free = parquet.FreeBytes
+		o.free = warehouse.FreeBytes
 	}
 	if o.step == nil {
 		o.step = func(string) {}

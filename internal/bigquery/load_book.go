@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 const (
@@ -56,11 +56,11 @@ type bookLine struct {
 }
 
 type bookState struct {
-	Seq   int64          `json:"seq"` // of the last line in it
-	Table string         `json:"table,omitempty"`
-	Files []spooledFile  `json:"files,omitempty"`
-	Plans []loadPlan     `json:"plans,omitempty"`
-	Pages []parquet.Page `json:"pages,omitempty"`
+	Seq   int64            `json:"seq"` // of the last line in it
+	Table string           `json:"table,omitempty"`
+	Files []spooledFile    `json:"files,omitempty"`
+	Plans []loadPlan       `json:"plans,omitempty"`
+	Pages []warehouse.Page `json:"pages,omitempty"`
 }
 
 // book keeps on disk what is spooled, which items that settles, and which job has
@@ -70,14 +70,14 @@ type book struct {
 	dir    string
 	seq    int64
 	table  string // that the files are for, "" = an older program did not say
-	intake *parquet.Intake
+	intake *warehouse.Intake
 	files  []*spooledFile // the oldest first
 	plans  []*loadPlan
 	bytes  int64
 	rows   int64
 }
 
-func openBook(dir string, intake *parquet.Intake) (*book, error) {
+func openBook(dir string, intake *warehouse.Intake) (*book, error) {
 	b := &book{dir: dir, intake: intake}
 	data, err := os.ReadFile(filepath.Join(dir, bookStateName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,7 @@ func (b *book) fill(table string) error {
 		return nil
 	}
 	if b.table != "" && len(b.files) > 0 {
-		return &parquet.Error{Op: "open", Path: b.dir, Err: fmt.Errorf("%d rows wait there for load jobs into %s, not into %s", b.rows, b.table, table),
+		return &warehouse.Error{Op: "open", Path: b.dir, Err: fmt.Errorf("%d rows wait there for load jobs into %s, not into %s", b.rows, b.table, table),
 			Hint: "set `project` and `dataset` back until they are loaded, or give this table a directory of its own"}
 	}
 	b.table = table

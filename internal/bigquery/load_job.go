@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/multierr"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Labels of our load jobs: what they are, and a time that all but one in 200 of
@@ -46,7 +46,7 @@ func (l *Loader) start(ctx context.Context, p *loadPlan) error {
 	if err == nil || HasStatus(err, http.StatusConflict) {
 		return nil
 	}
-	e := &parquet.Error{Op: "start a load job", Path: l.opts.Dataset.String() + "." + TableName, Err: err}
+	e := &warehouse.Error{Op: "start a load job", Path: l.opts.Dataset.String() + "." + TableName, Err: err}
 	if HasStatus(err, http.StatusNotFound) {
 		return multierr.Append(e, l.opts.remake(ctx, l.rest))
 	}
@@ -109,7 +109,7 @@ func (r *REST) loadable(ctx context.Context, d Dataset) (location string, err er
 		errs = append(errs, sameModes(table.Schema.Fields[i], want, want.Name))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return "", &parquet.Error{Op: "compare the table with the files to load", Path: d.String() + "." + TableName, Err: err,
+		return "", &warehouse.Error{Op: "compare the table with the files to load", Path: d.String() + "." + TableName, Err: err,
 			Hint: "let the exporter make a new table, in this or another dataset, or use `mode: storage_write`"}
 	}
 	return table.Location, nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // spool writes rows to files that are on disk, names and all, when it returns.
@@ -46,7 +46,7 @@ func (l *Loader) spool(rows []*methodspan.Row) ([]spooledFile, error) {
 		return files, nil
 	}
 	l.unspool(files)
-	if errors.Is(err, parquet.ErrFull) {
+	if errors.Is(err, warehouse.ErrFull) {
 		return nil, err
 	}
 	return nil, l.fail("spool", nil, err)
@@ -59,12 +59,12 @@ func (l *Loader) room(size int64) error {
 	if l.load.MinFree == 0 || !known || free-size >= l.load.MinFree {
 		return nil
 	}
-	return &parquet.Error{Op: "spool", Path: l.path(""), Kind: parquet.ErrFull,
+	return &warehouse.Error{Op: "spool", Path: l.path(""), Kind: warehouse.ErrFull,
 		Hint: fmt.Sprintf("the file system has %d bytes left, %d must stay free", free, l.load.MinFree)}
 }
 
 func (l *Loader) spoolFull() error {
-	e := &parquet.Error{Op: "spool", Path: l.path(""), Kind: parquet.ErrFull,
+	e := &warehouse.Error{Op: "spool", Path: l.path(""), Kind: warehouse.ErrFull,
 		Hint: fmt.Sprintf("%d bytes wait for load jobs and %d may", l.book.bytes, l.load.SpoolBytes)}
 	if l.trouble != nil {
 		e.Err = fmt.Errorf("loading fails: %w", l.trouble)

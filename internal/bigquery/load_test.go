@@ -19,6 +19,7 @@ import (
 	"github.com/corehour/corehour/internal/bigquery/fake"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // byHand are options of a loader whose rounds a test makes.
@@ -298,14 +299,14 @@ func TestSpoolIsBounded(t *testing.T) {
 	for i := range 100 {
 		item := randomItem(r, "a-"+string(rune('0'+i)), 20)
 		if _, err = l.Write(t.Context(), []methodspan.Item{item}); err != nil {
-			if _, err := l.Write(t.Context(), []methodspan.Item{item}); !errors.Is(err, parquet.ErrFull) || isUnknown(err) || l.Committed(item.ID) {
+			if _, err := l.Write(t.Context(), []methodspan.Item{item}); !errors.Is(err, warehouse.ErrFull) || isUnknown(err) || l.Committed(item.ID) {
 				t.Errorf("again: %v", err)
 			}
 			break
 		}
 		taken = append(taken, item)
 	}
-	if !errors.Is(err, parquet.ErrFull) || isUnknown(err) || l.Stats().SpoolBytes > 60_000 || len(taken) < 2 {
+	if !errors.Is(err, warehouse.ErrFull) || isUnknown(err) || l.Stats().SpoolBytes > 60_000 || len(taken) < 2 {
 		t.Fatalf("%d items: %v", len(taken), err)
 	}
 	rounds(t, l, 2)
@@ -346,7 +347,7 @@ func TestSpoolLeavesSpaceFree(t *testing.T) {
 			t.Error("what found no room counts as stored")
 		}
 	}
-	if !errors.Is(err, parquet.ErrFull) || isUnknown(err) || !strings.Contains(err.Error(), "40000 must stay free") {
+	if !errors.Is(err, warehouse.ErrFull) || isUnknown(err) || !strings.Contains(err.Error(), "40000 must stay free") {
 		t.Error(err)
 	}
 	if n := used(); len(taken) < 2 || n > disk-minFree || n != l.Stats().SpoolBytes {
@@ -485,7 +486,7 @@ func TestLoaderRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	exact(t, s, []methodspan.Item{first, second})
-	if _, err := l.Write(t.Context(), nil); !errors.Is(err, parquet.ErrClosed) {
+	if _, err := l.Write(t.Context(), nil); !errors.Is(err, warehouse.ErrClosed) {
 		t.Error(err)
 	}
 }
@@ -498,7 +499,7 @@ func TestModeChangesOnceAllIsSettled(t *testing.T) {
 	load.CloseAtOnce()
 	l := openLoader(t, options(s, dir), load)
 	spool(t, l, randomItem(rand.New(rand.NewPCG(29, 1)), "a-1", 7))
-	if _, err := bigquery.NewWriter(t.Context(), options(s, dir)); !errors.Is(err, parquet.ErrLocked) {
+	if _, err := bigquery.NewWriter(t.Context(), options(s, dir)); !errors.Is(err, warehouse.ErrLocked) {
 		t.Error(err)
 	}
 	if err := l.Close(); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Loader stores rows by load jobs: a Write puts them into files on the local disk,
@@ -20,7 +21,7 @@ import (
 type Loader struct {
 	opts     Options
 	load     LoadOptions
-	intake   *parquet.Intake
+	intake   *warehouse.Intake
 	rest     *REST
 	bucket   *bucket
 	location string // of the table
@@ -46,13 +47,13 @@ type Loader struct {
 }
 
 // NewLoader opens the directory, makes sure of table and bucket, and goes on with
-// what the last run left. It fails with a *parquet.Error.
+// what the last run left. It fails with a *warehouse.Error.
 func NewLoader(ctx context.Context, opts Options, load LoadOptions) (*Loader, error) {
 	opts, load = opts.withDefaults(), load.withDefaults()
 	if err := errors.Join(opts.Dataset.Check(), load.check()); err != nil {
 		return nil, err
 	}
-	intake, err := parquet.NewIntake(opts.Intake)
+	intake, err := warehouse.NewIntake(opts.Intake)
 	if err != nil {
 		return nil, err
 	}
@@ -79,14 +80,14 @@ func (l *Loader) open(ctx context.Context) error {
 		}
 	}
 	var err error
-	if l.lockFile, err = parquet.LockDirectory(l.opts.Directory); err != nil {
+	if l.lockFile, err = warehouse.LockDirectory(l.opts.Directory); err != nil {
 		return err
 	}
 	if err := nothingPending(l.opts.Directory); err != nil {
 		return err
 	}
 	if l.book, err = openBook(l.opts.Directory, l.intake); err != nil {
-		return l.fail("read the journal", parquet.ErrCorrupt, err)
+		return l.fail("read the journal", warehouse.ErrCorrupt, err)
 	}
 	if err := l.book.fill(l.opts.Dataset.String() + "." + TableName); err != nil {
 		return err
@@ -112,14 +113,14 @@ func (l *Loader) open(ctx context.Context) error {
 
 // Write spools the items it is given: when it returns they are on the local disk
 // and will be loaded. See parquet.Writer.Write for what its errors mean.
-func (l *Loader) Write(ctx context.Context, items []methodspan.Item) (parquet.Result, error) {
+func (l *Loader) Write(ctx context.Context, items []methodspan.Item) (warehouse.Result, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lockFile == nil {
-		return parquet.Result{}, l.fail("write", parquet.ErrClosed, nil)
+		return warehouse.Result{}, l.fail("write", warehouse.ErrClosed, nil)
 	}
 	if err := ctx.Err(); err != nil {
-		return parquet.Result{}, l.fail("write", nil, err)
+		return warehouse.Result{}, l.fail("write", nil, err)
 	}
 	batch, res, refused := l.intake.Gather(items)
 	if len(batch.IDs) == 0 {
@@ -127,15 +128,15 @@ func (l *Loader) Write(ctx context.Context, items []methodspan.Item) (parquet.Re
 	}
 	files, err := l.spool(batch.Rows)
 	if err != nil {
-		return parquet.Result{}, err
+		return warehouse.Result{}, err
 	}
 	line := &bookLine{At: l.now(), Files: files, Items: batch.IDs}
 	if err := l.book.note(line, true); err != nil {
 		if l.book.torn { // a start may find the line, so its files stay
-			return parquet.Result{}, l.fail("write the journal", parquet.ErrUnknown, err)
+			return warehouse.Result{}, l.fail("write the journal", warehouse.ErrUnknown, err)
 		}
 		l.unspool(files)
-		return parquet.Result{}, l.fail("write the journal", nil, err)
+		return warehouse.Result{}, l.fail("write the journal", nil, err)
 	}
 	l.load.step("noted")
 	for _, f := range files {
@@ -223,7 +224,7 @@ func (l *Loader) release() error {
 }
 
 func (l *Loader) fail(op string, kind, err error) error {
-	return &parquet.Error{Op: op, Path: l.opts.Dataset.String() + "." + TableName, Kind: kind, Err: err}
+	return &warehouse.Error{Op: op, Path: l.opts.Dataset.String() + "." + TableName, Kind: kind, Err: err}
 }
 
 // path is where a spooled file is.

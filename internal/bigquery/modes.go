@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // A directory may change its mode once what the other mode began is settled. What
@@ -16,7 +16,7 @@ func nothingSpooled(dir string) error {
 	if !anyOf(dir, bookName, bookStateName) {
 		return nil
 	}
-	intake, err := parquet.NewIntake(parquet.Options{})
+	intake, err := warehouse.NewIntake(warehouse.IntakeOptions{})
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func nothingPending(dir string) error {
 	if !anyOf(dir, journalName, stateName) {
 		return nil
 	}
-	intake, err := parquet.NewIntake(parquet.Options{})
+	intake, err := warehouse.NewIntake(warehouse.IntakeOptions{})
 	if err != nil {
 		return err
 	}
@@ -65,6 +65,6 @@ func anyOf(dir string, names ...string) bool {
 }
 
 func otherMode(dir, mode, why string) error {
-	return &parquet.Error{Op: "open", Path: dir, Err: fmt.Errorf("the directory was used with `mode: %s`, and %s", mode, why),
+	return &warehouse.Error{Op: "open", Path: dir, Err: fmt.Errorf("the directory was used with `mode: %s`, and %s", mode, why),
 		Hint: "start once more in that mode, or give this one a directory of its own"}
 }

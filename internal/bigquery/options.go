@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // TableName is the name of the table of rows in its dataset, ViewName that of
@@ -87,7 +87,7 @@ type Options struct {
 	// DeadLetters is how many bytes of refused rows are kept.
 	DeadLetters int64
 	// Intake bounds the age of rows and the memory of items.
-	Intake parquet.Options
+	Intake warehouse.IntakeOptions
 	// Expiration is how long partitions are kept in a table that the writer
 	// creates; 0 = for ever.
 	Expiration time.Duration

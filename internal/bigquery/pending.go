@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // pending is a request that was sent and whose outcome is not known.
@@ -48,7 +48,7 @@ func (w *Writer) unknownOutcome(items []methodspan.Item, wrote bool, err error) 
 	if len(unknown) == 0 && !wrote {
 		return err
 	}
-	return &parquet.Error{Op: "write all rows", Path: w.opts.Dataset.String() + "." + TableName, Kind: parquet.ErrUnknown, Items: unknown, Err: err}
+	return &warehouse.Error{Op: "write all rows", Path: w.opts.Dataset.String() + "." + TableName, Kind: warehouse.ErrUnknown, Items: unknown, Err: err}
 }
 
 // rest leaves out the rows of items that were stored before the items were complete.

@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/bigquery/fake"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // outage makes the service break every call while it is on.
@@ -49,7 +49,7 @@ func TestOnlyWhatWasSentIsInDoubt(t *testing.T) {
 	w := open(t, o)
 	sent, other := oneItem(1, "sent", 5), oneItem(2, "other", 5)
 	down.Store(true)
-	if _, err := w.Write(t.Context(), sent); !isUnknown(err) || !parquet.Unsettled(err)("sent") {
+	if _, err := w.Write(t.Context(), sent); !isUnknown(err) || !warehouse.Unsettled(err)("sent") {
 		t.Errorf("sent: %v", err)
 	}
 	for range 2 {
@@ -58,11 +58,11 @@ func TestOnlyWhatWasSentIsInDoubt(t *testing.T) {
 		}
 	}
 	_, err := w.Write(t.Context(), append(other[:1:1], sent...))
-	if in := parquet.Unsettled(err); !in("sent") || in("other") {
+	if in := warehouse.Unsettled(err); !in("sent") || in("other") {
 		t.Errorf("both: %v", err)
 	}
 	sum := methodspan.Item{ID: "sum", Folds: []string{"sent"}, Rows: oneItem(3, "sum", 2)[0].Rows}
-	if _, err := w.Write(t.Context(), []methodspan.Item{sum}); !parquet.Unsettled(err)("sum") {
+	if _, err := w.Write(t.Context(), []methodspan.Item{sum}); !warehouse.Unsettled(err)("sum") {
 		t.Errorf("folded: %v", err)
 	}
 	down.Store(false)
@@ -119,7 +119,7 @@ func TestPartsConcernTheirItemOnly(t *testing.T) {
 	}
 	big := oneItem(4, "big", 60)
 	big[0].Folds = []string{"f-1", "f-2"}
-	if _, err := w.Write(t.Context(), big); !parquet.Unsettled(err)("big") {
+	if _, err := w.Write(t.Context(), big); !warehouse.Unsettled(err)("big") {
 		t.Errorf("half stored: %v", err)
 	}
 	half := len(s.Rows(dataset))
@@ -138,7 +138,7 @@ func TestPartsConcernTheirItemOnly(t *testing.T) {
 			t.Errorf("never sent: %v", err)
 		}
 		_, err := w.Write(t.Context(), append(small[:1:1], big...))
-		if in := parquet.Unsettled(err); !in("big") || in("small") {
+		if in := warehouse.Unsettled(err); !in("big") || in("small") {
 			t.Errorf("both: %v", err)
 		}
 	}

@@ -2,7 +2,7 @@ package bigquery
 
 import (
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // requestBuilder makes requests of the rows of one write, one after the other. An item
@@ -82,7 +82,7 @@ func place(item *methodspan.Item, row *methodspan.Row) int {
 }
 
 // chosen leaves the items that a batch took.
-func chosen(items []methodspan.Item, b parquet.Batch) []methodspan.Item {
+func chosen(items []methodspan.Item, b warehouse.Batch) []methodspan.Item {
 	taken := make(map[string]bool, len(b.IDs))
 	for _, id := range b.IDs {
 		taken[id] = true

@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/bigquery/fake"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 func lettersIn(t *testing.T, dir string) int {
@@ -54,7 +54,7 @@ func TestLettersAreWrittenOnce(t *testing.T) {
 	}
 	for n := 0; ; n++ {
 		res, err := w.Write(t.Context(), items)
-		refused, failure := parquet.RowErrors(err)
+		refused, failure := warehouse.RowErrors(err)
 		if failure != nil && n < 20 {
 			if w.Stats().DeadLetters != 0 || lettersIn(t, dir) != 0 {
 				t.Fatalf("letters of an item that is not settled: %+v", w.Stats())
@@ -117,7 +117,7 @@ func TestRefusalsOutliveAWriteThatFails(t *testing.T) {
 			o.Small(2500, time.Minute)
 			w := open(t, o)
 			first, err := w.Write(t.Context(), test.items)
-			if refused, failure := parquet.RowErrors(err); !isUnknown(failure) || len(refused) != first.Refused[bigquery.Invalid] || first.Rows != 0 {
+			if refused, failure := warehouse.RowErrors(err); !isUnknown(failure) || len(refused) != first.Refused[bigquery.Invalid] || first.Rows != 0 {
 				t.Errorf("%+v %v", first, err)
 			}
 			if test.restart {
@@ -128,7 +128,7 @@ func TestRefusalsOutliveAWriteThatFails(t *testing.T) {
 			}
 			down.Store(false)
 			last, err := w.Write(t.Context(), test.items)
-			if _, failure := parquet.RowErrors(err); failure != nil || last.Rows != test.last {
+			if _, failure := warehouse.RowErrors(err); failure != nil || last.Rows != test.last {
 				t.Errorf("%+v %v", last, err)
 			}
 			want := len(test.items) // one row of each

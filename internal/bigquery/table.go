@@ -12,7 +12,7 @@ import (
 
 	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Field is a column as the REST interface has it.
@@ -135,7 +135,7 @@ func (r *REST) EnsureTable(ctx context.Context, d Dataset, expiration time.Durat
 	if err == nil {
 		return have, made, nil
 	}
-	e := &parquet.Error{Op: "prepare the table", Path: d.String() + "." + TableName, Err: err}
+	e := &warehouse.Error{Op: "prepare the table", Path: d.String() + "." + TableName, Err: err}
 	switch {
 	case HasStatus(err, http.StatusNotFound):
 		e.Hint = "the dataset must exist: `bq mk --dataset " + d.Project + ":" + d.Name + "`"

@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/bigquery/fake"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 func TestTableIsMade(t *testing.T) {
@@ -314,7 +314,7 @@ func TestStartIsPatient(t *testing.T) {
 	}
 	open(t, options(s, t.TempDir()))
 	s.OnREST = func(string, string) int { return 403 }
-	var typed *parquet.Error
+	var typed *warehouse.Error
 	_, err := bigquery.NewWriter(t.Context(), options(s, t.TempDir()))
 	if !errors.As(err, &typed) || !strings.Contains(typed.Hint, "roles/bigquery.dataEditor") {
 		t.Errorf("%v", err)

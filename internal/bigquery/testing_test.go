@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/bigquery/fake"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 var dataset = bigquery.Dataset{Project: "my-project", Name: "corehour"}
@@ -23,7 +23,7 @@ var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 func options(s *fake.Server, dir string) bigquery.Options {
 	return bigquery.Options{
 		Dataset: dataset, Endpoints: s.Endpoints, Directory: dir,
-		Intake: parquet.Options{Now: func() time.Time { return noon }},
+		Intake: warehouse.IntakeOptions{Now: func() time.Time { return noon }},
 	}
 }
 
@@ -128,20 +128,20 @@ func exact(t *testing.T, s *fake.Server, items []methodspan.Item) {
 }
 
 // persist writes as the exporter does: again and again, with the same items.
-func persist(t *testing.T, w *bigquery.Writer, items []methodspan.Item) parquet.Result {
+func persist(t *testing.T, w *bigquery.Writer, items []methodspan.Item) warehouse.Result {
 	t.Helper()
 	var err error
 	for range 50 {
-		var res parquet.Result
+		var res warehouse.Result
 		if res, err = w.Write(context.Background(), items); err == nil {
 			return res
 		}
-		if refused, failure := parquet.RowErrors(err); failure == nil && len(refused) > 0 {
+		if refused, failure := warehouse.RowErrors(err); failure == nil && len(refused) > 0 {
 			return res
 		}
 	}
 	t.Fatalf("the write never succeeds: %v", err)
-	return parquet.Result{}
+	return warehouse.Result{}
 }
 
-func isUnknown(err error) bool { return errors.Is(err, parquet.ErrUnknown) }
+func isUnknown(err error) bool { return errors.Is(err, warehouse.ErrUnknown) }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/corehour/corehour/internal/columns"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // viewSQL is made of the statements of regression/query by a test there.
@@ -42,7 +42,7 @@ func (r *REST) EnsureView(ctx context.Context, d Dataset) error {
 		}
 	}
 	if err != nil {
-		return &parquet.Error{Op: "prepare the view", Path: d.String() + "." + ViewName, Err: err, Hint: "the account needs the permission bigquery.tables.getData on the table too, as in roles/bigquery.dataEditor"}
+		return &warehouse.Error{Op: "prepare the view", Path: d.String() + "." + ViewName, Err: err, Hint: "the account needs the permission bigquery.tables.getData on the table too, as in roles/bigquery.dataEditor"}
 	}
 	return nil
 }

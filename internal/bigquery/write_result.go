@@ -3,7 +3,7 @@ package bigquery
 import (
 	"go.uber.org/multierr"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // maxRefusals bounds what one write reports one by one.
@@ -11,44 +11,44 @@ const maxRefusals = 64
 
 // writeResult counts what becomes of the rows of one write.
 type writeResult struct {
-	res  parquet.Result
+	res  warehouse.Result
 	errs []error
 	// settled are rows that the service refused while it took what else their requests
 	// held. They are refused even if the write fails, and no later one finds them again.
-	settled     parquet.Result
+	settled     warehouse.Result
 	settledErrs []error
 	// quiet takes the refusals of rows that a write before this one brought.
 	quiet *writeResult
 }
 
 // setStored takes what was found of the items before any was sent.
-func (t *writeResult) setStored(res parquet.Result, refused []error) { t.res, t.errs = res, refused }
+func (t *writeResult) setStored(res warehouse.Result, refused []error) { t.res, t.errs = res, refused }
 
 func (t *writeResult) stored(rows, bytes int) {
 	t.res.Rows += rows
 	t.res.Bytes += int64(bytes)
 }
 
-func (t *writeResult) refused(item string, reason parquet.Reason, detail string) {
+func (t *writeResult) refused(item string, reason warehouse.Reason, detail string) {
 	if t.quiet != nil {
 		t = t.quiet
 	}
 	s := &t.settled
 	if s.Refused == nil {
-		s.Refused, s.RefusedOf = map[parquet.Reason]int{}, map[string]int{}
+		s.Refused, s.RefusedOf = map[warehouse.Reason]int{}, map[string]int{}
 	}
 	s.Refused[reason]++
 	s.RefusedOf[item]++
 	if len(t.settledErrs) < maxRefusals {
-		t.settledErrs = append(t.settledErrs, &parquet.RowError{Item: item, Reason: reason, Rows: 1, Detail: detail})
+		t.settledErrs = append(t.settledErrs, &warehouse.RowError{Item: item, Reason: reason, Rows: 1, Detail: detail})
 	}
 }
 
 // done is the result of a write that stored all it could.
-func (t *writeResult) done() (parquet.Result, error) {
+func (t *writeResult) done() (warehouse.Result, error) {
 	res := t.res
 	if res.Refused == nil {
-		res.Refused = map[parquet.Reason]int{}
+		res.Refused = map[warehouse.Reason]int{}
 	}
 	for reason, n := range t.settled.Refused {
 		res.Refused[reason] += n
@@ -58,6 +58,6 @@ func (t *writeResult) done() (parquet.Result, error) {
 }
 
 // failed is the result of a write that did not.
-func (t *writeResult) failed(err error) (parquet.Result, error) {
+func (t *writeResult) failed(err error) (warehouse.Result, error) {
 	return t.settled, multierr.Combine(append([]error{err}, t.settledErrs...)...)
 }

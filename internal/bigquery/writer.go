@@ -12,15 +12,15 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Reasons for which BigQuery refuses a row, in addition to those of package parquet.
 const (
 	// Invalid: the service does not take it; it is in the file of dead letters.
-	Invalid parquet.Reason = "invalid"
+	Invalid warehouse.Reason = "invalid"
 	// TooLarge: it does not fit into a request.
-	TooLarge parquet.Reason = "too_large"
+	TooLarge warehouse.Reason = "too_large"
 )
 
 // Stats are counters since the writer was opened.
@@ -45,7 +45,7 @@ type Stats struct {
 // own. Its methods may be called concurrently; writes happen one after the other.
 type Writer struct {
 	opts    Options
-	intake  *parquet.Intake
+	intake  *warehouse.Intake
 	letters *deadLetters
 
 	reconnects, kept, dropped, unknown atomic.Int64
@@ -64,14 +64,14 @@ type Writer struct {
 }
 
 // NewWriter opens the directory and makes sure that the table is there and has
-// all columns. It fails with a *parquet.Error, of kind ErrLocked if another
+// all columns. It fails with a *warehouse.Error, of kind ErrLocked if another
 // process uses the directory.
 func NewWriter(ctx context.Context, opts Options) (*Writer, error) {
 	opts = opts.withDefaults()
 	if err := opts.Dataset.Check(); err != nil {
 		return nil, err
 	}
-	intake, err := parquet.NewIntake(opts.Intake)
+	intake, err := warehouse.NewIntake(opts.Intake)
 	if err != nil {
 		return nil, err
 	}
@@ -87,14 +87,14 @@ func (w *Writer) open(ctx context.Context) error {
 		return w.fail("create directory", nil, err)
 	}
 	var err error
-	if w.lockFile, err = parquet.LockDirectory(w.opts.Directory); err != nil {
+	if w.lockFile, err = warehouse.LockDirectory(w.opts.Directory); err != nil {
 		return err
 	}
 	if err := nothingSpooled(w.opts.Directory); err != nil {
 		return err
 	}
 	if w.journal, err = openJournal(w.opts.Directory, w.intake); err != nil {
-		return w.fail("read the journal", parquet.ErrCorrupt, err)
+		return w.fail("read the journal", warehouse.ErrCorrupt, err)
 	}
 	source := sourceOf(w.opts.Credentials)
 	if w.restAPI, err = NewREST(w.opts.Endpoints, source); err != nil {
@@ -142,14 +142,14 @@ func (w *Writer) settleOpen(ctx context.Context) error {
 // errors mean. One that fails when a part is stored is of kind ErrUnknown, too; its
 // Items are those of the given ones that it is really about. Its result has the rows that
 // the service refused of what is stored.
-func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Result, error) {
+func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.Result, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.lockFile == nil {
-		return parquet.Result{}, w.fail("write", parquet.ErrClosed, nil)
+		return warehouse.Result{}, w.fail("write", warehouse.ErrClosed, nil)
 	}
 	if err := ctx.Err(); err != nil {
-		return parquet.Result{}, w.unknownOutcome(items, false, w.fail("write", nil, err))
+		return warehouse.Result{}, w.unknownOutcome(items, false, w.fail("write", nil, err))
 	}
 	t := &writeResult{}
 	if err := w.settlePending(ctx, t); err != nil {
@@ -264,5 +264,5 @@ func (w *Writer) release() error {
 }
 
 func (w *Writer) fail(op string, kind, err error) error {
-	return &parquet.Error{Op: op, Path: w.opts.Dataset.String() + "." + TableName, Kind: kind, Err: err}
+	return &warehouse.Error{Op: op, Path: w.opts.Dataset.String() + "." + TableName, Kind: kind, Err: err}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/bigquery/fake"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 func TestRowsArriveAsTheyAre(t *testing.T) {
@@ -82,7 +82,7 @@ func TestRequestsAreBounded(t *testing.T) {
 		items := []methodspan.Item{randomItem(r, "a-1", 40), randomItem(r, "a-2", 3), randomItem(r, "a-3", 200)}
 		tooLarge := 0
 		res, err := w.Write(t.Context(), items)
-		if refused, failure := parquet.RowErrors(err); failure != nil || len(refused) == 0 && err != nil {
+		if refused, failure := warehouse.RowErrors(err); failure != nil || len(refused) == 0 && err != nil {
 			t.Fatal(err)
 		}
 		tooLarge = res.Refused[bigquery.TooLarge]
@@ -114,7 +114,7 @@ func TestRefusedRowsAreSplitOut(t *testing.T) {
 	item := randomItem(rand.New(rand.NewPCG(3, 3)), "a-1", 50)
 	item.Rows[7].Method = "\xff"
 	res, err := w.Write(t.Context(), []methodspan.Item{item})
-	refused, failure := parquet.RowErrors(err)
+	refused, failure := warehouse.RowErrors(err)
 	if failure != nil || len(refused) != 6 || res.Refused[bigquery.Invalid] != 6 || res.Rows != 44 {
 		t.Fatalf("%+v %v", res, err)
 	}
@@ -144,7 +144,7 @@ func TestRefusedRowsAreSplitOut(t *testing.T) {
 	// All of them bad: the item is settled all the same.
 	s.Refuse = func(fake.Row) string { return "no" }
 	res, err = w.Write(t.Context(), []methodspan.Item{randomItem(rand.New(rand.NewPCG(3, 4)), "a-2", 5)})
-	if refused, failure := parquet.RowErrors(err); failure != nil || len(refused) != 5 || res.Rows != 0 || !w.Committed("a-2") {
+	if refused, failure := warehouse.RowErrors(err); failure != nil || len(refused) != 5 || res.Rows != 0 || !w.Committed("a-2") {
 		t.Errorf("%+v %v", res, err)
 	}
 }
@@ -161,7 +161,7 @@ func TestManyRefusedRows(t *testing.T) {
 	}
 	w := open(t, options(s, t.TempDir()))
 	res, err := w.Write(t.Context(), oneItem(6, "a", rows))
-	if _, failure := parquet.RowErrors(err); failure != nil || res.Rows != 1 || res.Refused[bigquery.Invalid] != rows-1 {
+	if _, failure := warehouse.RowErrors(err); failure != nil || res.Rows != 1 || res.Refused[bigquery.Invalid] != rows-1 {
 		t.Errorf("%+v %v", res, failure)
 	}
 }
@@ -174,7 +174,7 @@ func TestDeadLettersAreBounded(t *testing.T) {
 	o.DeadLetters = 4000
 	w := open(t, o)
 	_, err := w.Write(t.Context(), []methodspan.Item{randomItem(rand.New(rand.NewPCG(4, 4)), "a-1", 50)})
-	if _, failure := parquet.RowErrors(err); failure != nil {
+	if _, failure := warehouse.RowErrors(err); failure != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(filepath.Join(dir, "dead-letters.jsonl"))
@@ -196,7 +196,7 @@ func TestTornLetter(t *testing.T) {
 	path := filepath.Join(dir, "dead-letters.jsonl")
 	write := func(id string) {
 		t.Helper()
-		if _, failure := parquet.RowErrors(func() error { _, err := w.Write(t.Context(), oneItem(1, id, 3)); return err }()); failure != nil {
+		if _, failure := warehouse.RowErrors(func() error { _, err := w.Write(t.Context(), oneItem(1, id, 3)); return err }()); failure != nil {
 			t.Fatal(failure)
 		}
 	}
@@ -272,7 +272,7 @@ func TestErrorsSayWhetherSomethingMayBeStored(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.Write(t.Context(), item); !errors.Is(err, parquet.ErrClosed) {
+	if _, err := w.Write(t.Context(), item); !errors.Is(err, warehouse.ErrClosed) {
 		t.Error(err)
 	}
 }
@@ -281,7 +281,7 @@ func TestOneWriterPerDirectory(t *testing.T) {
 	s := fake.New(t)
 	dir := t.TempDir()
 	open(t, options(s, dir))
-	if _, err := bigquery.NewWriter(t.Context(), options(s, dir)); !errors.Is(err, parquet.ErrLocked) {
+	if _, err := bigquery.NewWriter(t.Context(), options(s, dir)); !errors.Is(err, warehouse.ErrLocked) {
 		t.Error(err)
 	}
 }

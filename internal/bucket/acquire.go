@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // theirsDir is where the manifests of another owner are while they can't be among ours.
@@ -37,7 +38,7 @@ func (m *Mirror) acquire(ctx context.Context) error {
 
 func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 	if found != nil && found.Address != m.store.Address() {
-		return &parquet.Error{Op: "open", Path: m.opts.Directory, Kind: ErrTaken,
+		return &warehouse.Error{Op: "open", Path: m.opts.Directory, Kind: ErrTaken,
 			Hint: fmt.Sprintf("the directory belongs to %s: give each prefix a directory of its own", found.Address)}
 	}
 	// A start that was killed may have left it.
@@ -162,7 +163,7 @@ func (m *Mirror) mayHave(found *marker, tree *parquet.Tree, head *bucketCommit, 
 	here := local(tree)
 	switch {
 	case head == nil && found != nil && found.Number > 1:
-		return parquet.Damaged("open", m.store.Address(), fmt.Errorf("the prefix has no commit, but %q was uploaded to it up to number %d", m.opts.Directory, found.Number))
+		return warehouse.Damaged("open", m.store.Address(), fmt.Errorf("the prefix has no commit, but %q was uploaded to it up to number %d", m.opts.Directory, found.Number))
 	case head == nil:
 		return nil
 	case found == nil && tree != nil && head.Manifest != "":
@@ -203,7 +204,7 @@ func local(tree *parquet.Tree) int64 {
 }
 
 func (m *Mirror) refuse(err error, hint string) error {
-	return &parquet.Error{Op: "open", Path: m.store.Address(), Kind: ErrTaken, Err: err, Hint: hint}
+	return &warehouse.Error{Op: "open", Path: m.store.Address(), Kind: ErrTaken, Err: err, Hint: hint}
 }
 
 // gone is the error of rows for which there is no place in the prefix any more.
@@ -259,12 +260,12 @@ func (m *Mirror) probe(ctx context.Context) (time.Time, error) {
 		}
 	}
 	if won > 1 {
-		return time.Time{}, &parquet.Error{Op: "open", Path: m.store.Address(), Kind: ErrRefused,
+		return time.Time{}, &warehouse.Error{Op: "open", Path: m.store.Address(), Kind: ErrRefused,
 			Hint: "the store ignores conditional writes (If-None-Match), so two collectors could overwrite each other: use a version of it that has them"}
 	}
 	found, err := m.store.list(ctx, path)
 	if err == nil && len(found) == 0 {
-		err = &parquet.Error{Op: "list", Path: m.store.Address(), Kind: ErrRefused, Hint: "the store does not list an object that was just made: it must be strongly consistent"}
+		err = &warehouse.Error{Op: "list", Path: m.store.Address(), Kind: ErrRefused, Hint: "the store does not list an object that was just made: it must be strongly consistent"}
 	}
 	if err != nil {
 		return time.Time{}, err

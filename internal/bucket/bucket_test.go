@@ -14,6 +14,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -72,7 +73,7 @@ func TestNewerCommit(t *testing.T) {
 		require.NoError(t, os.WriteFile(c, data, 0o600))
 	}
 	_, err = NewWriter(t.Context(), o, parquet.Options{})
-	require.ErrorIs(t, err, parquet.ErrNewer)
-	require.NotErrorIs(t, err, parquet.ErrCorrupt)
+	require.ErrorIs(t, err, warehouse.ErrNewer)
+	require.NotErrorIs(t, err, warehouse.ErrCorrupt)
 	assert.ErrorContains(t, err, "schema version 9 is newer than 1, which this program knows (use a newer corehour)")
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // DefaultCacheBytes bounds a Cache.
@@ -52,7 +53,7 @@ type Cache struct {
 func OpenCache(root string, bytes int64) (*Cache, error) {
 	for _, dir := range []string{"objects", "use", "manifests"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
-			return nil, &parquet.Error{Op: "open cache", Path: root, Err: err, Hint: "XDG_CACHE_HOME names another directory for it"}
+			return nil, &warehouse.Error{Op: "open cache", Path: root, Err: err, Hint: "XDG_CACHE_HOME names another directory for it"}
 		}
 	}
 	c := &Cache{root: root, max: bytes, use: filepath.Join(root, "use", rand.Text()), rollups: map[string]wantedFile{}}
@@ -64,7 +65,7 @@ func OpenCache(root string, bytes int64) (*Cache, error) {
 			return err
 		}
 		var err error
-		c.lock, err = parquet.LockFile(c.use, scratchLock, "")
+		c.lock, err = warehouse.LockFile(c.use, scratchLock, "")
 		return err
 	})
 	if err != nil {
@@ -118,7 +119,7 @@ func (c *Cache) hold(ctx context.Context, want []wantedFile, tell io.Writer) ([]
 		held.bytes += w.object.Bytes
 	}
 	if held.bytes > c.max {
-		return nil, &parquet.Error{Op: "fetch", Path: want[0].store.location.String(), Kind: parquet.ErrFull,
+		return nil, &warehouse.Error{Op: "fetch", Path: want[0].store.location.String(), Kind: warehouse.ErrFull,
 			Hint: fmt.Sprintf("%d files with %d bytes are needed, and the cache is limited to %d: ask for fewer days or allow more with --cache-size", held.files, held.bytes, c.max)}
 	}
 	paths, err := c.bring(ctx, want, tell)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 const (
@@ -83,7 +84,7 @@ func (s *Store) head(ctx context.Context) (*bucketCommit, error) {
 		c.at = at
 		return c, nil
 	}
-	return nil, parquet.Damaged("read commit", s.Address(), errors.New("the newest commit is listed and can't be read"))
+	return nil, warehouse.Damaged("read commit", s.Address(), errors.New("the newest commit is listed and can't be read"))
 }
 
 func (s *Store) readCommit(ctx context.Context, number int64) (*bucketCommit, error) {
@@ -93,13 +94,13 @@ func (s *Store) readCommit(ctx context.Context, number int64) (*bucketCommit, er
 	}
 	c := &bucketCommit{}
 	if err := json.Unmarshal(data, c); err != nil || c.Number != number {
-		return nil, parquet.Damaged("read commit", s.show(s.key(commitPath(number))), fmt.Errorf("it is no commit of number %d", number))
+		return nil, warehouse.Damaged("read commit", s.show(s.key(commitPath(number))), fmt.Errorf("it is no commit of number %d", number))
 	}
 	if c.Schema > commitSchema {
-		return nil, parquet.Newer("read commit", s.show(s.key(commitPath(number))), c.Schema, commitSchema)
+		return nil, warehouse.Newer("read commit", s.show(s.key(commitPath(number))), c.Schema, commitSchema)
 	}
 	if c.Manifest != "" && (path.Base(c.Manifest) != c.Manifest || !strings.HasSuffix(c.Manifest, ".json")) {
-		return nil, parquet.Damaged("read commit", s.show(s.key(commitPath(number))), fmt.Errorf("it names the manifest %q", c.Manifest))
+		return nil, warehouse.Damaged("read commit", s.show(s.key(commitPath(number))), fmt.Errorf("it names the manifest %q", c.Manifest))
 	}
 	return c, nil
 }
@@ -140,7 +141,7 @@ func (s *Store) put(ctx context.Context, c *bucketCommit) (*bucketCommit, error)
 
 // taken says who has the prefix.
 func (s *Store) taken(by *bucketCommit) error {
-	e := &parquet.Error{Op: "commit", Path: s.Address(), Kind: ErrTaken,
+	e := &warehouse.Error{Op: "commit", Path: s.Address(), Kind: ErrTaken,
 		Hint: "give each collector a `prefix` of its own; what this one has not uploaded is still in its directory, and `corehour compact --import` brings it in"}
 	if by != nil {
 		e.Err = fmt.Errorf("%.200q has made commit %d at %s", by.Holder, by.Number, by.Committed.Format(time.RFC3339))

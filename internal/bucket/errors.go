@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Kinds of failure in addition to those of internal/parquet.
@@ -29,7 +29,7 @@ var errAbsent = errors.New("there is no such object")
 
 // fail types an error of a request. Path is the address of the object.
 func (b *Bucket) fail(ctx context.Context, op, key string, err error) error {
-	e := &parquet.Error{Op: op, Path: b.show(key), Err: err, Hint: "the store does not answer as it should"}
+	e := &warehouse.Error{Op: op, Path: b.show(key), Err: err, Hint: "the store does not answer as it should"}
 	hint, lasts := b.refusal(err)
 	switch cause := b.unidentified(ctx); {
 	case cause != nil:
@@ -54,5 +54,5 @@ func (b *Bucket) show(key string) string {
 
 // permanent reports whether trying again is of no use until somebody does something.
 func permanent(err error) bool {
-	return errors.Is(err, ErrRefused) || errors.Is(err, ErrTaken) || errors.Is(err, parquet.ErrCorrupt) || errors.Is(err, parquet.ErrNewer) || errors.Is(err, parquet.ErrLocked)
+	return errors.Is(err, ErrRefused) || errors.Is(err, ErrTaken) || errors.Is(err, warehouse.ErrCorrupt) || errors.Is(err, warehouse.ErrNewer) || errors.Is(err, warehouse.ErrLocked)
 }

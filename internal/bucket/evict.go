@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // pins are the files that somebody reads.
@@ -75,7 +76,7 @@ func (m *Mirror) evict(tree *parquet.Tree) error {
 	slices.SortFunc(sent, func(a, b local) int { return a.at.Compare(b.at) })
 	var errs []error
 	for _, f := range sent {
-		free, known := parquet.FreeBytes(m.opts.Directory)
+		free, known := warehouse.FreeBytes(m.opts.Directory)
 		if total <= m.opts.LocalBytes && (!known || free >= 2*m.opts.MinFree) {
 			break
 		}
@@ -114,7 +115,7 @@ func (m *Mirror) Fetch(ctx context.Context, files []parquet.File) (done func(), 
 		all += f.Bytes
 	}
 	if all > m.opts.LocalBytes {
-		return nil, &parquet.Error{Op: "fetch", Path: m.store.Address(), Kind: parquet.ErrTooLarge,
+		return nil, &warehouse.Error{Op: "fetch", Path: m.store.Address(), Kind: warehouse.ErrTooLarge,
 			Hint: fmt.Sprintf("%d files of %s have %d bytes, and the directory is limited to %d: raise the limit, it must hold a date", len(files), files[0].Date, all, m.opts.LocalBytes)}
 	}
 	m.pins.pin(paths, 1)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // A start that ended after it had noted what the prefix has, and before the directory
@@ -64,7 +65,7 @@ func TestOneNameIsOneFile(t *testing.T) {
 	for _, bad := range []parquet.Object{sent, fresh} {
 		tree.Objects = append(good[:2:2], bad)
 		_, err = w.upload(t.Context(), tree)
-		require.ErrorIs(t, err, parquet.ErrCorrupt)
+		require.ErrorIs(t, err, warehouse.ErrCorrupt)
 		assert.ErrorContains(t, err, bad.Path)
 	}
 	require.NoError(t, w.Close())

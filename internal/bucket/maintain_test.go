@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // silentFor puts the last sign of a prefix back in time.
@@ -88,7 +89,7 @@ func TestScratchOfKilledCommands(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Join(root, name, "warehouse"), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(root, name, scratchLock), nil, 0o600))
 	}
-	running, err := parquet.LockFile(filepath.Join(root, "compact-running"), scratchLock, "")
+	running, err := warehouse.LockFile(filepath.Join(root, "compact-running"), scratchLock, "")
 	require.NoError(t, err)
 	defer running.Close()
 	require.NoError(t, Maintain(t.Context(), b, "host", root, 1<<20, func(directory string, _ *Mirror) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/corehour/corehour/internal/durable"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // marker is a file in the directory that says which prefix it belongs to and how
@@ -39,11 +40,11 @@ func readMarker(dir string) (*marker, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, &parquet.Error{Op: "read", Path: path, Err: err}
+		return nil, &warehouse.Error{Op: "read", Path: path, Err: err}
 	}
 	m := &marker{}
 	if err := json.Unmarshal(data, m); err != nil || m.Address == "" || m.Owner == "" {
-		return nil, parquet.Damaged("read", path, fmt.Errorf("it does not say to which prefix the directory belongs"))
+		return nil, warehouse.Damaged("read", path, fmt.Errorf("it does not say to which prefix the directory belongs"))
 	}
 	return m, nil
 }
@@ -55,7 +56,7 @@ func (m marker) write(dir string) error {
 		err = durable.Replace(path, append(data, '\n'))
 	}
 	if err != nil {
-		return &parquet.Error{Op: "write", Path: path, Err: err, Hint: "the directory must be writable for the collector's user"}
+		return &warehouse.Error{Op: "write", Path: path, Err: err, Hint: "the directory must be writable for the collector's user"}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Options of a Mirror.
@@ -156,9 +157,9 @@ func newMirror(ctx context.Context, b *Bucket, o Options, writer func() (*parque
 		return nil, fmt.Errorf("prefix %w", err)
 	}
 	if err := os.MkdirAll(filepath.Join(o.Directory, "_manifest"), 0o755); err != nil {
-		return nil, &parquet.Error{Op: "create directory", Path: o.Directory, Err: err, Hint: "the collector's user must be able to create it"}
+		return nil, &warehouse.Error{Op: "create directory", Path: o.Directory, Err: err, Hint: "the collector's user must be able to create it"}
 	}
-	lock, err := parquet.LockFile(o.Directory, "LOCK.bucket", "one directory has one uploader")
+	lock, err := warehouse.LockFile(o.Directory, "LOCK.bucket", "one directory has one uploader")
 	if err != nil {
 		return nil, err
 	}

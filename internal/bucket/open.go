@@ -16,7 +16,7 @@ import (
 	"gocloud.dev/gcp"
 	"google.golang.org/api/option"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Bucket is an object store that holds the prefixes of any number of collectors.
@@ -60,7 +60,7 @@ func Open(ctx context.Context, address string) (*Bucket, error) {
 		}
 	}
 	if err != nil {
-		return nil, &parquet.Error{Op: "open", Path: l.String(), Kind: ErrRefused, Err: err}
+		return nil, &warehouse.Error{Op: "open", Path: l.String(), Kind: ErrRefused, Err: err}
 	}
 	return b, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 var errAway = errors.New("away")
@@ -199,16 +200,16 @@ func TestNoRoomWhileAWriteIsInDoubt(t *testing.T) {
 	item := []methodspan.Item{row("a-1", 10)}
 	doubt.Store(true)
 	_, err = w.Write(t.Context(), item)
-	require.ErrorIs(t, err, parquet.ErrUnknown)
+	require.ErrorIs(t, err, warehouse.ErrUnknown)
 	b.Inject(away)
 	require.Error(t, w.Push(t.Context()))
 	require.Positive(t, w.Stats().UnsentBytes)
 	_, err = w.Write(t.Context(), item)
-	require.ErrorIs(t, err, parquet.ErrUnknown)
+	require.ErrorIs(t, err, warehouse.ErrUnknown)
 	doubt.Store(false)
 	_, err = w.Write(t.Context(), item)
-	require.ErrorIs(t, err, parquet.ErrFull)
-	assert.NotErrorIs(t, err, parquet.ErrUnknown)
+	require.ErrorIs(t, err, warehouse.ErrFull)
+	assert.NotErrorIs(t, err, warehouse.ErrUnknown)
 	assert.True(t, w.Committed("a-1"))
 	b.Inject(nil)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Push uploads what the newest generation of the directory leads to and makes it
@@ -51,7 +52,7 @@ func (m *Mirror) tree() (*parquet.Tree, error) {
 		return nil, err
 	}
 	if local(tree) < m.reached {
-		return nil, &parquet.Error{Op: "read", Path: m.opts.Directory, Kind: parquet.ErrCorrupt,
+		return nil, &warehouse.Error{Op: "read", Path: m.opts.Directory, Kind: warehouse.ErrCorrupt,
 			Err:  fmt.Errorf("%w: it is of generation %d now and was of %d", errReplaced, local(tree), m.reached),
 			Hint: fmt.Sprintf("start again: what %s holds is taken up then, %s after the last sign; what was not uploaded is where the directory is", m.store.Address(), m.opts.Abandoned)}
 	}
@@ -164,7 +165,7 @@ func (m *Mirror) upload(ctx context.Context, tree *parquet.Tree) (*parquet.Tree,
 			return tree, terr
 		}
 		if newer == nil || newer.Generation == tree.Generation {
-			return tree, parquet.Damaged("upload", m.opts.Directory, err)
+			return tree, warehouse.Damaged("upload", m.opts.Directory, err)
 		}
 		tree = newer
 	}
@@ -180,9 +181,9 @@ func (m *Mirror) missing(tree *parquet.Tree) (missing []parquet.Object, err erro
 		other, twice := sums[o.Path]
 		switch {
 		case known && sum != o.Checksum:
-			return nil, parquet.Damaged("upload", m.local(o), fmt.Errorf("its checksum is %s, and %s has one of %s by this name", o.Checksum, m.store.Address(), sum))
+			return nil, warehouse.Damaged("upload", m.local(o), fmt.Errorf("its checksum is %s, and %s has one of %s by this name", o.Checksum, m.store.Address(), sum))
 		case twice && other != o.Checksum:
-			return nil, parquet.Damaged("upload", m.local(o), fmt.Errorf("it is listed with the checksums %s and %s", other, o.Checksum))
+			return nil, warehouse.Damaged("upload", m.local(o), fmt.Errorf("it is listed with the checksums %s and %s", other, o.Checksum))
 		case !known && !twice && !m.skippedPreaggregated(tree, i):
 			missing = append(missing, o)
 		}

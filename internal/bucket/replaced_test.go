@@ -12,6 +12,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // rowsIn is how many rows a reader of the bucket finds.
@@ -70,7 +71,7 @@ func TestDirectoryIsReplacedWhileItIsUsed(t *testing.T) {
 			require.Error(t, err)
 			for n := range 2 {
 				err = w.Push(t.Context())
-				require.ErrorIs(t, err, parquet.ErrCorrupt)
+				require.ErrorIs(t, err, warehouse.ErrCorrupt)
 				assert.ErrorContains(t, err, directory)
 				assert.ErrorContains(t, err, "start again: what "+address+"/host-1 holds is taken up then")
 				assert.EqualValues(t, n+1, w.Stats().Failures)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 const (
@@ -37,7 +37,7 @@ func newScratch(root, kind string) (*scratch, error) {
 			s.path, err = os.MkdirTemp(root, kind)
 		}
 		if err == nil {
-			s.lock, err = parquet.LockFile(s.path, scratchLock, "")
+			s.lock, err = warehouse.LockFile(s.path, scratchLock, "")
 		}
 		return err
 	})
@@ -54,11 +54,11 @@ func (s *scratch) remove() {
 func exclusively(root string, do func() error) error {
 	deadline := time.Now().Add(patience)
 	for {
-		held, err := parquet.LockFile(root, scratchLock, "other commands are at work")
+		held, err := warehouse.LockFile(root, scratchLock, "other commands are at work")
 		if err == nil {
 			return errors.Join(do(), held.Close())
 		}
-		if !errors.Is(err, parquet.ErrLocked) || time.Now().After(deadline) {
+		if !errors.Is(err, warehouse.ErrLocked) || time.Now().After(deadline) {
 			return err
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -74,7 +74,7 @@ func sweep(root string) error {
 		}
 		for _, name := range found {
 			dir := filepath.Join(root, filepath.FromSlash(name))
-			held, err := parquet.LockFile(dir, scratchLock, "")
+			held, err := warehouse.LockFile(dir, scratchLock, "")
 			if err != nil {
 				continue // in use
 			}

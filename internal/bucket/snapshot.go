@@ -14,6 +14,7 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Prefixes lists the collectors' prefixes of a bucket. Others that are there are
@@ -104,10 +105,10 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 		}
 	}
 	if !found {
-		return nil, nil, &parquet.Error{Op: "open", Path: b.String(), Kind: parquet.ErrMissing, Hint: "there is no prefix of a collector in it: name the bucket, and the path in it, that the warehouse exporter's `bucket::url` names"}
+		return nil, nil, &warehouse.Error{Op: "open", Path: b.String(), Kind: warehouse.ErrMissing, Hint: "there is no prefix of a collector in it: name the bucket, and the path in it, that the warehouse exporter's `bucket::url` names"}
 	}
 	if len(dates) == 0 {
-		return nil, nil, &parquet.Error{Op: "open", Path: b.String(), Kind: parquet.ErrEmpty, Hint: "rows appear some seconds after the collector received the first spans"}
+		return nil, nil, &warehouse.Error{Op: "open", Path: b.String(), Kind: warehouse.ErrEmpty, Hint: "rows appear some seconds after the collector received the first spans"}
 	}
 	paths, err := c.hold(ctx, want, r.Tell)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Store is one collector's prefix of a bucket.
@@ -164,7 +165,7 @@ func (s *Store) download(ctx context.Context, o parquet.Object, to string) error
 		return err
 	}
 	if got := fmt.Sprintf("crc32c:%08x", sum.Sum32()); got != o.Checksum {
-		return parquet.Damaged("download", s.show(s.key(o.Path)), fmt.Errorf("its checksum is %s, %s was committed", got, o.Checksum))
+		return warehouse.Damaged("download", s.show(s.key(o.Path)), fmt.Errorf("its checksum is %s, %s was committed", got, o.Checksum))
 	}
 	if err := os.Chmod(tmp.Name(), 0o644); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // takeover says what counted of a directory when another took its prefix over: raw
@@ -77,11 +78,11 @@ func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Importe
 		return nil, err
 	}
 	if found == nil {
-		return nil, &parquet.Error{Op: "import", Path: directory, Kind: parquet.ErrMissing, Hint: "want the `path` of a collector with the option `bucket`: it holds a file " + parquet.SpoolName}
+		return nil, &warehouse.Error{Op: "import", Path: directory, Kind: warehouse.ErrMissing, Hint: "want the `path` of a collector with the option `bucket`: it holds a file " + parquet.SpoolName}
 	}
 	name, ours := strings.CutPrefix(found.Address, b.String()+"/")
 	if !ours || CheckPrefix(name) != nil {
-		return nil, &parquet.Error{Op: "import", Path: directory, Kind: ErrTaken, Hint: fmt.Sprintf("the directory belongs to %s: name that bucket", found.Address)}
+		return nil, &warehouse.Error{Op: "import", Path: directory, Kind: ErrTaken, Hint: fmt.Sprintf("the directory belongs to %s: name that bucket", found.Address)}
 	}
 	// A writer adopts what is finished and not committed; it fails if one is at work.
 	w, err := parquet.NewWriter(directory, parquet.Options{})
@@ -110,7 +111,7 @@ func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Importe
 	}
 	i := slices.IndexFunc(head.Handed, func(h takeover) bool { return h.Owner == found.Owner })
 	if i < 0 {
-		return nil, &parquet.Error{Op: "import", Path: directory, Kind: ErrTaken, Err: err, Hint: "how much of it was uploaded when the prefix was taken over is not known any more"}
+		return nil, &warehouse.Error{Op: "import", Path: directory, Kind: ErrTaken, Err: err, Hint: "how much of it was uploaded when the prefix was taken over is not known any more"}
 	}
 	work, err := newScratch(scratch, importScratch)
 	if err != nil {

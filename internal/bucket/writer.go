@@ -7,6 +7,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Writer writes to a directory that a Mirror uploads.
@@ -58,15 +59,15 @@ func (b *Bucket) Writer(ctx context.Context, o Options, p parquet.Options) (*Wri
 // Write commits to the directory; the upload follows. It fails while the directory
 // holds as much as it may of what is not uploaded, and for good when another
 // collector has the prefix.
-func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (parquet.Result, error) {
+func (w *Writer) Write(ctx context.Context, items []methodspan.Item) (warehouse.Result, error) {
 	if err := w.Settle(); err != nil {
-		return parquet.Result{}, err
+		return warehouse.Result{}, err
 	}
 	if err := w.Lost(); err != nil {
-		return parquet.Result{}, err
+		return warehouse.Result{}, err
 	}
 	if waiting := w.stats.unsent(); waiting >= w.opts.LocalBytes {
-		return parquet.Result{}, &parquet.Error{Op: "write", Path: w.opts.Directory, Kind: parquet.ErrFull,
+		return warehouse.Result{}, &warehouse.Error{Op: "write", Path: w.opts.Directory, Kind: warehouse.ErrFull,
 			Hint: fmt.Sprintf("%d bytes wait to be uploaded to %s, the limit is %d", waiting, w.store.Address(), w.opts.LocalBytes)}
 	}
 	res, err := w.Writer.Write(ctx, items)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // The test below runs this test binary as a writer, as maintenance and as a reader,
@@ -185,7 +186,7 @@ func (c *chaosChild) write() error {
 		return err
 	}
 	w, err := parquet.NewWriter(c.root(), o)
-	if errors.Is(err, parquet.ErrFull) || errors.Is(err, parquet.ErrUnknown) {
+	if errors.Is(err, warehouse.ErrFull) || errors.Is(err, warehouse.ErrUnknown) {
 		return nil // the next one tries again
 	}
 	if err != nil {
@@ -198,15 +199,15 @@ func (c *chaosChild) write() error {
 		}
 		for attempt := 0; ; attempt++ {
 			res, err := w.Write(context.Background(), []methodspan.Item{chaosItem(n)})
-			_, failure := parquet.RowErrors(err)
-			if failure != nil && attempt < 3 && (errors.Is(failure, parquet.ErrFull) || errors.Is(failure, parquet.ErrUnknown)) {
+			_, failure := warehouse.RowErrors(err)
+			if failure != nil && attempt < 3 && (errors.Is(failure, warehouse.ErrFull) || errors.Is(failure, warehouse.ErrUnknown)) {
 				continue
 			}
 			if failure != nil {
 				return failure
 			}
 			file := "acknowledged"
-			if res.Refused[parquet.Expired] > 0 {
+			if res.Refused[warehouse.Expired] > 0 {
 				file = "refused"
 			}
 			if err := c.note(file, strconv.Itoa(n)); err != nil {
@@ -230,8 +231,8 @@ func (c *chaosChild) maintain() error {
 		HourAfter: day * time.Duration(4+rng.IntN(2)), KeepRollups: chaosKept,
 	}, Done: func(s Step) { _ = c.note("steps", string(s.Action)) }}
 	_, err = job.Run(context.Background())
-	var typed *parquet.Error
-	if errors.Is(err, parquet.ErrFull) || errors.Is(err, parquet.ErrUnknown) || errors.Is(err, parquet.ErrEmpty) || errors.Is(err, parquet.ErrMissing) ||
+	var typed *warehouse.Error
+	if errors.Is(err, warehouse.ErrFull) || errors.Is(err, warehouse.ErrUnknown) || errors.Is(err, warehouse.ErrEmpty) || errors.Is(err, warehouse.ErrMissing) ||
 		errors.As(err, &typed) && errors.Is(typed.Err, syscall.ENOSPC) {
 		return nil
 	}
@@ -267,7 +268,7 @@ func (c *chaosChild) read() error {
 // look compares the newest commit with what must be in it.
 func (c *chaosChild) look(acknowledged map[int]bool) error {
 	s, err := parquet.Open(c.root())
-	if errors.Is(err, parquet.ErrEmpty) || errors.Is(err, parquet.ErrMissing) {
+	if errors.Is(err, warehouse.ErrEmpty) || errors.Is(err, warehouse.ErrMissing) {
 		if len(acknowledged) > 0 {
 			return fmt.Errorf("%d items were acknowledged: %w", len(acknowledged), err)
 		}
@@ -430,7 +431,7 @@ func (w *world) damage() {
 			w.t.Fatal(err)
 		}
 		err = check()
-		if !errors.Is(err, parquet.ErrCorrupt) || !strings.Contains(err.Error(), filepath.Base(path)) {
+		if !errors.Is(err, warehouse.ErrCorrupt) || !strings.Contains(err.Error(), filepath.Base(path)) {
 			w.t.Errorf("%s was spoiled: %v", path, err)
 		}
 		if err := os.WriteFile(path, data, 0o600); err != nil {

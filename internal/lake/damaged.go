@@ -6,6 +6,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // DropDamaged takes out the files that are not what was committed, and loses their rows: what of
@@ -58,7 +59,7 @@ func (r *runner) damaged(ctx context.Context, f parquet.File) (bool, error) {
 		err = f.Verify(ctx)
 		done()
 	}
-	if errors.Is(err, parquet.ErrCorrupt) {
+	if errors.Is(err, warehouse.ErrCorrupt) {
 		return true, nil
 	}
 	return false, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // What is too old is said by when calls began, and not by when they were written or
@@ -68,7 +69,7 @@ func TestDatesExpireByTheirRowsOnly(t *testing.T) {
 	start := noon.AddDate(0, 0, -6).UnixNano()
 	late := methodspan.Row{Resource: &methodspan.Resource{}, Kind: methodspan.KindCounts, Level: methodspan.LevelRaw, StartNS: start, EndNS: start, Method: "m", Calls: 1, BatchID: "late"}
 	result, err := w.Write(context.Background(), []methodspan.Item{{ID: "late", Rows: []methodspan.Row{late}}})
-	if err == nil || result.Rows != 0 || result.Refused[parquet.Expired] != 1 {
+	if err == nil || result.Rows != 0 || result.Refused[warehouse.Expired] != 1 {
 		t.Errorf("a row of a dropped date: %+v, %v", result, err)
 	}
 	if err := w.Close(); err != nil {

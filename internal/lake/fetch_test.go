@@ -12,6 +12,7 @@ import (
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 const (
@@ -80,7 +81,7 @@ func TestDatesTooLargeToFetch(t *testing.T) {
 		return job.Run(t.Context())
 	}
 	p := lake.Policy{MaxFiles: 2, MinuteAfter: 7 * day, KeepRollups: 400 * day}
-	if _, err := run(p); !errors.Is(err, parquet.ErrTooLarge) || errors.Is(err, parquet.ErrFull) || !strings.Contains(err.Error(), "date=2026-11-11") {
+	if _, err := run(p); !errors.Is(err, warehouse.ErrTooLarge) || errors.Is(err, warehouse.ErrFull) || !strings.Contains(err.Error(), "date=2026-11-11") {
 		t.Errorf("%v, want one that names the date", err)
 	}
 	if n := len(filesOf(t, root, now)); n > 2 {
@@ -90,7 +91,7 @@ func TestDatesTooLargeToFetch(t *testing.T) {
 		t.Errorf("none of the %d old files were merged", n)
 	}
 	p.KeepIDs = 5 * day
-	if _, err := run(p); !errors.Is(err, parquet.ErrTooLarge) {
+	if _, err := run(p); !errors.Is(err, warehouse.ErrTooLarge) {
 		t.Error(err)
 	}
 	for _, f := range filesOf(t, root, now.Add(-10*day)) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Job is what one run of maintenance does.
@@ -62,7 +63,7 @@ type Result struct {
 
 // Run does what is due, oldest dates first. A date that fails does not keep the
 // others from being looked after: all errors are returned together. It fails with
-// an error of kind parquet.ErrLocked if another run is under way.
+// an error of kind warehouse.ErrLocked if another run is under way.
 func (j *Job) Run(ctx context.Context) (*Result, error) {
 	return j.with(func(r *runner) error {
 		dates, err := r.m.Dates()
@@ -134,7 +135,7 @@ func (r *runner) each(ctx context.Context, dates []parquet.Date, do func(context
 
 // hopeless reports whether nothing else can succeed either.
 func hopeless(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, parquet.ErrFull) || errors.Is(err, parquet.ErrUnknown)
+	return ctx.Err() != nil || errors.Is(err, warehouse.ErrFull) || errors.Is(err, warehouse.ErrUnknown)
 }
 
 // drop drops the dates that are too old or that there is no room for.
@@ -155,7 +156,7 @@ func (r *runner) drop(dates []parquet.Date) ([]parquet.Date, error) {
 		counting -= bytesOf(&expired[i])
 		doomed += bytesOf(&expired[i])
 	}
-	free, known := parquet.FreeBytes(r.Root)
+	free, known := warehouse.FreeBytes(r.Root)
 	if err := r.dropAll(Expire, expired); err != nil {
 		return nil, err
 	}
@@ -237,7 +238,7 @@ func (r *runner) maintainDate(ctx context.Context, d *parquet.Date) error {
 			return tooLarge
 		}
 		err := r.act(ctx, d, action)
-		if rolls := action == Hour || action == Minute; rolls && errors.Is(err, parquet.ErrTooLarge) {
+		if rolls := action == Hour || action == Minute; rolls && errors.Is(err, warehouse.ErrTooLarge) {
 			// Its rows stay as they are; what else is due to them takes less.
 			policy.MinuteAfter, policy.HourAfter, tooLarge = 0, 0, err
 			continue
@@ -313,7 +314,7 @@ func (r *runner) lookForSums(ctx context.Context, d *parquet.Date) error {
 	if err != nil {
 		return err
 	}
-	free, known := parquet.FreeBytes(r.Root)
+	free, known := warehouse.FreeBytes(r.Root)
 	if !r.Policy.roomForSums(sizeOf(notCoarser(d.Files, methodspan.LevelHour)), counting, doomed, free, known) {
 		return nil
 	}
@@ -337,7 +338,7 @@ func (r *runner) tooLarge(date string, files []parquet.File) error {
 	if r.fetchable(files) {
 		return nil
 	}
-	return &parquet.Error{Op: "add up", Path: filepath.Join(r.Root, "date="+date), Kind: parquet.ErrTooLarge,
+	return &warehouse.Error{Op: "add up", Path: filepath.Join(r.Root, "date="+date), Kind: warehouse.ErrTooLarge,
 		Hint: fmt.Sprintf("its files have %d bytes, and %d may be on the local disk: raise the limit (`local_bytes` of a collector, `--cache-size` of a command); until then its rows stay as they are", sizeOf(files), r.FetchBytes)}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/weights"
 )
 
@@ -146,7 +147,7 @@ func (w *sumsWorld) write(service string, daysAgo, rows int) {
 		it.Rows = append(it.Rows, r)
 	}
 	if _, err := w.w.Write(w.t.Context(), []methodspan.Item{it}); err != nil {
-		if _, failure := parquet.RowErrors(err); failure != nil {
+		if _, failure := warehouse.RowErrors(err); failure != nil {
 			w.t.Fatal(failure)
 		}
 	}

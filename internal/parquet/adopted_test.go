@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // A warehouse that is copied while it is written to, in the documented order, has files of
@@ -35,7 +36,7 @@ func TestCopyOfAWarehouseInUseServesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	put()
-	date := datePrefix + noon.Format(dateLayout)
+	date := warehouse.DatePrefix + noon.Format(warehouse.DateLayout)
 	if err := os.CopyFS(filepath.Join(backup, date), os.DirFS(filepath.Join(root, date))); err != nil {
 		t.Fatal(err)
 	}

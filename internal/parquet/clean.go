@@ -3,6 +3,7 @@ package parquet
 import (
 	"errors"
 	"fmt"
+	"github.com/corehour/corehour/internal/warehouse"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ const manifestsStay = time.Hour
 // that no generation names, and old manifests. The writer's own files it leaves
 // to the writer.
 func (m *Maintainer) clean() error {
-	held, err := lockCommit(m.root)
+	held, err := warehouse.LockCommit(m.root, commitLock)
 	if err != nil {
 		return err
 	}
@@ -57,10 +58,10 @@ func (m *Maintainer) clean() error {
 	}
 	entries, err := os.ReadDir(m.root)
 	if err != nil {
-		return diskError("list", m.root, err)
+		return warehouse.DiskError("list", m.root, err)
 	}
 	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), datePrefix) {
+		if e.IsDir() && strings.HasPrefix(e.Name(), warehouse.DatePrefix) {
 			if err := m.cleanDate(e.Name(), named); err != nil {
 				return err
 			}
@@ -72,7 +73,7 @@ func (m *Maintainer) clean() error {
 func (m *Maintainer) cleanDate(dir string, named map[string]bool) error {
 	entries, err := os.ReadDir(m.path(dir))
 	if err != nil {
-		return diskError("list", m.path(dir), err)
+		return warehouse.DiskError("list", m.path(dir), err)
 	}
 	for _, e := range entries {
 		kind, _, ok := strings.Cut(e.Name(), "-")
@@ -87,7 +88,7 @@ func (m *Maintainer) cleanDate(dir string, named map[string]bool) error {
 func (m *Maintainer) cleanManifests(named map[string]bool) error {
 	entries, err := os.ReadDir(m.path(manifestDir))
 	if err != nil {
-		return diskError("list", m.path(manifestDir), err)
+		return warehouse.DiskError("list", m.path(manifestDir), err)
 	}
 	before := m.opts.Now().Add(-max(manifestsStay, m.grace(&m.state)))
 	for _, e := range entries {
@@ -165,7 +166,7 @@ func (m *Maintainer) removeAll(files []string) bool {
 	}
 	for dir := range dirs {
 		// It stays if there is a file in it; the writer makes it again if need be.
-		if date := strings.TrimPrefix(filepath.Base(dir), datePrefix); date < m.state.floor {
+		if date := strings.TrimPrefix(filepath.Base(dir), warehouse.DatePrefix); date < m.state.floor {
 			_ = m.opts.disk.remove(dir)
 		}
 	}
@@ -179,9 +180,9 @@ func (c *committer) readRemoved(r removedRef) ([]string, error) {
 		return nil, err
 	}
 	for _, f := range list.Files {
-		date := strings.TrimPrefix(filepath.Dir(f), datePrefix)
-		if !isFileOf(f, date) || !strings.HasPrefix(f, datePrefix) {
-			return nil, corrupt("read manifest", c.path(manifestDir, r.Manifest), fmt.Errorf("it lists the file %q", f))
+		date := strings.TrimPrefix(filepath.Dir(f), warehouse.DatePrefix)
+		if !isFileOf(f, date) || !strings.HasPrefix(f, warehouse.DatePrefix) {
+			return nil, warehouse.Damaged("read manifest", c.path(manifestDir, r.Manifest), fmt.Errorf("it lists the file %q", f))
 		}
 	}
 	return list.Files, nil

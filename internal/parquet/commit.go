@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // tmpSuffix marks what is not finished; a start deletes it.
@@ -22,13 +23,13 @@ const tmpSuffix = ".tmp"
 // files under temporary names, synced; renamed; their directories synced; then
 // the manifests, and last CURRENT. Up to the last rename it leaves nothing
 // behind when it fails.
-func (w *Writer) commit(ctx context.Context, b *batch, now time.Time, res *Result) error {
+func (w *Writer) commit(ctx context.Context, b *warehouse.Batch, now time.Time, res *warehouse.Result) error {
 	tx := &transaction{w: w, now: now}
-	ids := idSet{}
-	for _, id := range b.ids {
-		ids.addID(id)
+	ids := warehouse.IDSet{}
+	for _, id := range b.IDs {
+		ids.AddID(id)
 	}
-	if err := tx.commitRows(ctx, b.dates(), ids.pack(), nil); err != nil {
+	if err := tx.commitRows(ctx, b.Partitions(), ids.Pack(), nil); err != nil {
 		return err
 	}
 	for _, f := range tx.files {
@@ -38,50 +39,6 @@ func (w *Writer) commit(ctx context.Context, b *batch, now time.Time, res *Resul
 	}
 	w.sweep.deleteDue(&w.committer, now)
 	return nil
-}
-
-// dateRows are the rows of one partition.
-type dateRows struct {
-	date string
-	rows []*methodspan.Row
-}
-
-func dateOfDay(day int32) string { return time.Unix(int64(day)*86400, 0).UTC().Format(dateLayout) }
-
-// byDate parts rows by the UTC day they started on, sorted by day.
-func byDate(rows []*methodspan.Row) []dateRows {
-	var dates []dateRows
-	index := map[int32]int{}
-	for len(rows) > 0 {
-		day := rows[0].EventDay()
-		n := sameDay(rows, day)
-		i, ok := index[day]
-		if !ok {
-			i = len(dates)
-			index[day] = i
-			dates = append(dates, dateRows{date: dateOfDay(day), rows: rows[:n:n]})
-		} else {
-			dates[i].rows = append(dates[i].rows, rows[:n]...)
-		}
-		rows = rows[n:]
-	}
-	slices.SortFunc(dates, func(a, b dateRows) int {
-		if a.date < b.date {
-			return -1
-		}
-		return 1
-	})
-	return dates
-}
-
-// sameDay is how many rows, from the first on, started on the day.
-func sameDay(rows []*methodspan.Row, day int32) int {
-	for i, r := range rows {
-		if r.EventDay() != day {
-			return i
-		}
-	}
-	return len(rows)
 }
 
 // transaction is one commit under way.
@@ -94,7 +51,7 @@ type transaction struct {
 
 // commitRows writes the rows and makes them count, together with files that are on
 // disk already.
-func (tx *transaction) commitRows(ctx context.Context, dates []dateRows, ids map[string]string, ready []fileEntry) error {
+func (tx *transaction) commitRows(ctx context.Context, dates []warehouse.Partition, ids map[string]string, ready []fileEntry) error {
 	err := tx.writeFiles(ctx, dates, ids)
 	if err == nil {
 		tx.files = append(tx.files, ready...)
@@ -106,11 +63,11 @@ func (tx *transaction) commitRows(ctx context.Context, dates []dateRows, ids map
 	return err
 }
 
-func (tx *transaction) writeFiles(ctx context.Context, dates []dateRows, ids map[string]string) error {
+func (tx *transaction) writeFiles(ctx context.Context, dates []warehouse.Partition, ids map[string]string) error {
 	w := tx.w
 	group := &writeGroup{Items: ids}
 	for _, d := range dates {
-		name, err := w.nextName(d.date)
+		name, err := w.nextName(d.Date)
 		if err != nil {
 			return err
 		}
@@ -118,9 +75,9 @@ func (tx *transaction) writeFiles(ctx context.Context, dates []dateRows, ids map
 	}
 	for i, d := range dates {
 		if err := ctx.Err(); err != nil {
-			return &Error{Op: "write", Path: w.root, Err: err}
+			return &warehouse.Error{Op: "write", Path: w.root, Err: err}
 		}
-		entry, err := tx.writeTmp(group.Files[i], d.rows, group)
+		entry, err := tx.writeTmp(group.Files[i], d.Rows, group)
 		if err != nil {
 			return err
 		}
@@ -129,18 +86,18 @@ func (tx *transaction) writeFiles(ctx context.Context, dates []dateRows, ids map
 	for _, f := range tx.files {
 		path := w.path(f.Path)
 		if err := isFree(path); err != nil {
-			return diskError("rename file", path, err)
+			return warehouse.DiskError("rename file", path, err)
 		}
 		// From here on the file may be there under either name.
 		tx.created = append(tx.created, path)
 		if err := w.opts.disk.rename(path+tmpSuffix, path); err != nil {
-			return diskError("rename file", path, err)
+			return warehouse.DiskError("rename file", path, err)
 		}
 	}
 	for _, f := range tx.files {
 		dir := filepath.Dir(w.path(f.Path))
 		if err := w.opts.disk.syncDir(dir); err != nil {
-			return diskError("sync directory", dir, err)
+			return warehouse.DiskError("sync directory", dir, err)
 		}
 	}
 	return nil
@@ -154,13 +111,13 @@ const mostTaken = 1000
 func (w *Writer) nextName(date string) (name string, err error) {
 	for range mostTaken {
 		w.sequence++
-		name = datePrefix + date + "/" + rawName(w.sequence)
+		name = warehouse.DatePrefix + date + "/" + rawName(w.sequence)
 		if err = isFree(w.path(name)); !errors.Is(err, fs.ErrExist) {
 			break
 		}
 	}
 	if err != nil {
-		return "", diskError("name file", w.path(name), err)
+		return "", warehouse.DiskError("name file", w.path(name), err)
 	}
 	return name, nil
 }
@@ -184,10 +141,10 @@ func (tx *transaction) writeTmp(name string, rows []*methodspan.Row, group *writ
 	dir := filepath.Dir(path)
 	if !w.state.hasDir(dir) {
 		if err := w.opts.disk.mkdir(dir); err != nil {
-			return fileEntry{}, diskError("create directory", dir, err)
+			return fileEntry{}, warehouse.DiskError("create directory", dir, err)
 		}
 		if err := w.opts.disk.syncDir(w.root); err != nil {
-			return fileEntry{}, diskError("sync directory", w.root, err)
+			return fileEntry{}, warehouse.DiskError("sync directory", w.root, err)
 		}
 		w.state.addDir(dir)
 	}
@@ -195,7 +152,7 @@ func (tx *transaction) writeTmp(name string, rows []*methodspan.Row, group *writ
 	tx.created = append(tx.created, tmp)
 	f, err := w.opts.disk.create(tmp)
 	if err != nil {
-		return fileEntry{}, diskError("create file", tmp, err)
+		return fileEntry{}, warehouse.DiskError("create file", tmp, err)
 	}
 	out := &summed{file: f, sum: crc32.New(castagnoli)}
 	file, err := w.encoder.encode(out, rows, group)
@@ -206,7 +163,7 @@ func (tx *transaction) writeTmp(name string, rows []*methodspan.Row, group *writ
 		err = cerr
 	}
 	if err != nil {
-		return fileEntry{}, diskError("write file", tmp, err)
+		return fileEntry{}, warehouse.DiskError("write file", tmp, err)
 	}
 	return fileEntry{
 		Path: name, Kind: KindRaw, Rows: int64(len(rows)), Bytes: out.n, GroupBytes: file.groupBytes, Checksum: formatChecksum(out.sum.Sum32()),

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/corehour/corehour/internal/warehouse"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -39,7 +40,7 @@ type commit struct {
 // publish makes a change count: manifests first, CURRENT last. If it fails with
 // anything but ErrUnknown nothing has changed.
 func (c *committer) publish(now time.Time, apply change) error {
-	held, err := lockCommit(c.root)
+	held, err := warehouse.LockCommit(c.root, commitLock)
 	if err != nil {
 		return err
 	}
@@ -83,13 +84,13 @@ func (t *commit) commitChange(apply change) error {
 	next.checksum = sum
 	dir := c.path(manifestDir)
 	if err := c.opts.disk.syncDir(dir); err != nil {
-		return diskError("sync directory", dir, err)
+		return warehouse.DiskError("sync directory", dir, err)
 	}
 	current := c.path(currentName)
 	tmp := current + tmpSuffix
 	t.created = append(t.created, tmp)
 	if err := writeFile(c.opts.disk, tmp, []byte(name+" "+sum+"\n")); err != nil {
-		return diskError("write file", tmp, err)
+		return warehouse.DiskError("write file", tmp, err)
 	}
 	// Once this rename was tried the commit may count, whatever it returns.
 	err = c.opts.disk.rename(tmp, current)
@@ -98,8 +99,8 @@ func (t *commit) commitChange(apply change) error {
 	}
 	if err != nil {
 		c.unsettled = true
-		typed := diskError("replace", current, err)
-		typed.Kind = ErrUnknown
+		typed := warehouse.DiskError("replace", current, err)
+		typed.Kind = warehouse.ErrUnknown
 		typed.Hint = hintUnknown
 		return typed
 	}
@@ -113,7 +114,7 @@ func (c *committer) refresh() error {
 	name, sum, err := readCurrent(c.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		if c.state.generation > 0 {
-			return corrupt("read", c.path(currentName), err)
+			return warehouse.Damaged("read", c.path(currentName), err)
 		}
 		return nil
 	}
@@ -128,7 +129,7 @@ func (c *committer) refresh() error {
 		return err
 	}
 	if g.Generation < c.state.generation {
-		return &Error{Op: "read", Path: c.path(currentName), Kind: ErrCorrupt, Hint: "start again to go on with it, or bring the newer one back",
+		return &warehouse.Error{Op: "read", Path: c.path(currentName), Kind: warehouse.ErrCorrupt, Hint: "start again to go on with it, or bring the newer one back",
 			Err: fmt.Errorf("it was replaced by an older one while it was in use: it names generation %d, and %d counted", g.Generation, c.state.generation)}
 	}
 	c.setKnown(g, sum)
@@ -150,7 +151,7 @@ func (t *commit) setDate(next *state, old dateState, ref dateRef, m *dateManifes
 		t.replaced = append(t.replaced, t.path(manifestDir, old.ref.Manifest))
 	}
 	ref.Date = m.Date
-	ref.Manifest = fmt.Sprintf("%s%s-%012d.json", datePrefix, m.Date, next.generation)
+	ref.Manifest = fmt.Sprintf("%s%s-%012d.json", warehouse.DatePrefix, m.Date, next.generation)
 	var err error
 	if ref.Checksum, err = t.writeManifest(ref.Manifest, m); err != nil {
 		return err
@@ -162,9 +163,9 @@ func (t *commit) setDate(next *state, old dateState, ref dateRef, m *dateManifes
 // seal moves files of a date's manifest to a part. number tells the parts of one
 // commit apart.
 func (t *commit) seal(next *state, m *dateManifest, files []fileEntry, number int) error {
-	part := fmt.Sprintf("%s%s-%012d-part.json", datePrefix, m.Date, next.generation)
+	part := fmt.Sprintf("%s%s-%012d-part.json", warehouse.DatePrefix, m.Date, next.generation)
 	if number > 0 {
-		part = fmt.Sprintf("%s%s.%d-%012d-part.json", datePrefix, m.Date, number, next.generation)
+		part = fmt.Sprintf("%s%s.%d-%012d-part.json", warehouse.DatePrefix, m.Date, number, next.generation)
 	}
 	sum, err := t.writeManifest(part, &dateManifest{Schema: SchemaVersion, Date: m.Date, Files: files})
 	if err != nil {
@@ -179,13 +180,13 @@ func (t *commit) writeManifest(name string, v any) (sum string, err error) {
 	path := t.path(manifestDir, name)
 	data, err := json.Marshal(v)
 	if err != nil {
-		return "", &Error{Op: "encode manifest", Path: path, Err: err}
+		return "", &warehouse.Error{Op: "encode manifest", Path: path, Err: err}
 	}
 	t.created = append(t.created, path)
 	if err := writeFile(t.opts.disk, path, data); err != nil {
-		return "", diskError("write manifest", path, err)
+		return "", warehouse.DiskError("write manifest", path, err)
 	}
-	return checksum(data), nil
+	return Checksum(data), nil
 }
 
 func (c *committer) path(elems ...string) string {
@@ -197,13 +198,3 @@ func (c *committer) path(elems ...string) string {
 }
 
 const hintUnknown = "writing the same items again settles it"
-
-// diskError types a failure of the file system.
-func diskError(op, path string, err error) *Error {
-	e := &Error{Op: op, Path: path, Err: err, Hint: "check that the directory exists and is writable for the collector's user"}
-	if isFull(err) {
-		e.Kind = ErrFull
-		e.Hint = "free space on the file system, drop old dates, or move the warehouse"
-	}
-	return e
-}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 var errInjected = errors.New("injected")
@@ -206,11 +207,11 @@ func TestErrorAtEveryStep(t *testing.T) {
 			disk.at, disk.steps, disk.trace = at, 0, nil
 			_, err := w.Write(context.Background(), []methodspan.Item{b, c})
 			what := fmt.Sprintf("error at step %d (%s), after=%v", at, disk.trace[at-1], after)
-			var typed *Error
+			var typed *warehouse.Error
 			if !errors.As(err, &typed) || !errors.Is(err, errInjected) || typed.Hint == "" {
 				t.Fatalf("%s: %v", what, err)
 			}
-			if !errors.Is(err, ErrUnknown) {
+			if !errors.Is(err, warehouse.ErrUnknown) {
 				wantStored(t, what, root, a)
 				wantTidy(t, what, root)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // anyFile makes a raw file of rows that hold anything.
@@ -66,7 +67,7 @@ func TestStartSurvivesAnyCodec(t *testing.T) {
 	if err := os.WriteFile(path, recoded(t, anyFile(t, 40)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadRows(path); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "LZ4_RAW") {
+	if _, err := ReadRows(path); !errors.Is(err, warehouse.ErrCorrupt) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "LZ4_RAW") {
 		t.Errorf("%v, want the file, the column and the codec", err)
 	}
 	w = openWriter(t, root, Options{})

@@ -1,6 +1,9 @@
 package parquet
 
-import "fmt"
+import (
+	"fmt"
+	"github.com/corehour/corehour/internal/warehouse"
+)
 
 // checkDiskLimit fails with ErrFull while the warehouse is at its limits. Nothing is written
 // then, so that what is stored stays whole and the machine has space for others;
@@ -17,7 +20,7 @@ func (w *Writer) checkDiskLimit() error {
 	if fault = w.overLimit(); fault == "" {
 		return nil
 	}
-	return &Error{Op: "write", Path: w.root, Kind: ErrFull, Hint: fault + "; free space on the file system, or let maintenance drop the oldest dates"}
+	return &warehouse.Error{Op: "write", Path: w.root, Kind: warehouse.ErrFull, Hint: fault + "; free space on the file system, or let maintenance drop the oldest dates"}
 }
 
 func (w *Writer) overLimit() string {
@@ -25,7 +28,7 @@ func (w *Writer) overLimit() string {
 		return fmt.Sprintf("the warehouse has %d bytes, its limit is %d", n, w.opts.MaxBytes)
 	}
 	if w.opts.MinFree > 0 {
-		if free, known := FreeBytes(w.root); known && free < w.opts.MinFree {
+		if free, known := warehouse.FreeBytes(w.root); known && free < w.opts.MinFree {
 			return fmt.Sprintf("the file system has %d bytes left, %d must stay free", free, w.opts.MinFree)
 		}
 	}

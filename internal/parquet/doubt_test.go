@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // doubtfulDisk takes a commit without saying so, and does not answer for it while it is
@@ -37,19 +38,19 @@ func TestOnlyWhatWasWrittenIsInDoubt(t *testing.T) {
 	a, b := item("a-1", noon, 3), item("b-1", noon.Add(-time.Hour), 2)
 	write(t, w, item("c-1", noon, 1))
 	disk.away = true
-	if _, err := w.Write(t.Context(), []methodspan.Item{a}); !errors.Is(err, ErrUnknown) || !Unsettled(err)("a-1") {
+	if _, err := w.Write(t.Context(), []methodspan.Item{a}); !errors.Is(err, warehouse.ErrUnknown) || !warehouse.Unsettled(err)("a-1") {
 		t.Fatal(err)
 	}
 	for range 2 {
 		_, err := w.Write(t.Context(), []methodspan.Item{b, a})
-		if in := Unsettled(err); !errors.Is(err, ErrUnknown) || !in("a-1") || in("b-1") {
+		if in := warehouse.Unsettled(err); !errors.Is(err, warehouse.ErrUnknown) || !in("a-1") || in("b-1") {
 			t.Errorf("%v", err)
 		}
 	}
 	disk.away = false
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := w.Write(ctx, []methodspan.Item{a}); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnknown) || !w.Committed("a-1") {
+	if _, err := w.Write(ctx, []methodspan.Item{a}); !errors.Is(err, context.Canceled) || errors.Is(err, warehouse.ErrUnknown) || !w.Committed("a-1") {
 		t.Errorf("%v, and the item is committed: %v", err, w.Committed("a-1"))
 	}
 	if err := w.Settle(); err != nil {

@@ -16,6 +16,7 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // An end that follows from start and wall time takes no room; any other does.
@@ -204,7 +205,7 @@ func TestFilesOfVersionOneAreAdopted(t *testing.T) {
 	name := generationName(2)
 	data, err := os.ReadFile(filepath.Join(root, manifestDir, name))
 	if err == nil {
-		err = os.WriteFile(filepath.Join(root, currentName), []byte(name+" "+checksum(data)), 0o600)
+		err = os.WriteFile(filepath.Join(root, currentName), []byte(name+" "+Checksum(data)), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -268,11 +269,11 @@ func TestNewerFilesAreNotAdopted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = NewWriter(root, Options{})
-	var typed *Error
-	if !errors.As(err, &typed) || !errors.Is(err, ErrNewer) || typed.Path != path || !strings.Contains(err.Error(), "version 9 is newer") || typed.Hint != "use a newer corehour" {
+	var typed *warehouse.Error
+	if !errors.As(err, &typed) || !errors.Is(err, warehouse.ErrNewer) || typed.Path != path || !strings.Contains(err.Error(), "version 9 is newer") || typed.Hint != "use a newer corehour" {
 		t.Errorf("%v", err)
 	}
-	if _, err := ReadRows(path); !errors.Is(err, ErrNewer) || errors.Is(err, ErrCorrupt) {
+	if _, err := ReadRows(path); !errors.Is(err, warehouse.ErrNewer) || errors.Is(err, warehouse.ErrCorrupt) {
 		t.Errorf("read: %v", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, newer) {
@@ -292,6 +293,6 @@ func reseal(t *testing.T, file []byte) []byte {
 		t.Fatal(at, err)
 	}
 	copy(end[at:], unsealed)
-	copy(end[at:], checksum(file))
+	copy(end[at:], Checksum(file))
 	return file
 }

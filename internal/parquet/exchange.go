@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // ExchangeEncoder makes files for other programs to read: the columns are those of
@@ -26,12 +27,12 @@ func NewExchangeEncoder() *ExchangeEncoder {
 // Encode makes one file for each UTC date on which rows started, and hands it on.
 // The bytes are valid until emit returns.
 func (e *ExchangeEncoder) Encode(rows []*methodspan.Row, emit func(date string, rows []*methodspan.Row, file []byte) error) error {
-	for _, d := range byDate(rows) {
+	for _, d := range warehouse.PartitionByDate(rows) {
 		e.out.Reset()
-		if _, err := e.encoder.encode(&e.out, d.rows, nil); err != nil {
+		if _, err := e.encoder.encode(&e.out, d.Rows, nil); err != nil {
 			return err
 		}
-		if err := emit(d.date, d.rows, e.out.Bytes()); err != nil {
+		if err := emit(d.Date, d.Rows, e.out.Bytes()); err != nil {
 			return err
 		}
 	}

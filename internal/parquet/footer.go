@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corehour/corehour/internal/warehouse"
 	pq "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -41,7 +42,7 @@ func openFile(r io.ReaderAt, size int64) (file *pq.File, err error) {
 	}
 	if text, ok := file.Lookup(metaSchema); ok {
 		if version, err := strconv.Atoi(text); err == nil && version > SchemaVersion {
-			return nil, &newerError{version, SchemaVersion}
+			return nil, &warehouse.NewerError{Schema: version, Known: SchemaVersion}
 		}
 	}
 	groups := file.Metadata().RowGroups

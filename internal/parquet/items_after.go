@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // ItemsAfter hands over, one write after the other, the items of the raw files that a
@@ -68,7 +69,7 @@ func (t *Tree) content(ctx context.Context, i int) (*content, error) {
 	}
 	c, err := readContentOf(data)
 	if err != nil {
-		return nil, corrupt("read file", f.Path, err)
+		return nil, warehouse.Damaged("read file", f.Path, err)
 	}
 	return c, nil
 }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/multierr"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Maintainer replaces and drops files of a warehouse, alongside the writer, which
@@ -34,12 +35,12 @@ type Maintainer struct {
 func NewMaintainer(root string, opts Options) (*Maintainer, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
-		return nil, &Error{Op: "open for maintenance", Path: root, Err: err}
+		return nil, &warehouse.Error{Op: "open for maintenance", Path: root, Err: err}
 	}
 	if _, _, err := openCurrent(root); err != nil {
 		return nil, err
 	}
-	lockFile, err := lock(root, maintenanceLock, "one maintenance runs at a time: wait for it to end")
+	lockFile, err := warehouse.LockFile(root, maintenanceLock, "one maintenance runs at a time: wait for it to end")
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +137,10 @@ func (m *Maintainer) replace(ctx context.Context, date string, old []File, o Out
 // make writes a file that is made of others and publishes it.
 func (m *Maintainer) make(ctx context.Context, date string, of []File, o Output, produce func(*stream) error, publish func(date string, of []File, made fileEntry) error) (File, error) {
 	if len(of) == 0 {
-		return File{}, &Error{Op: "make a file", Path: m.path(datePrefix + date), Err: errors.New("no files were given")}
+		return File{}, &warehouse.Error{Op: "make a file", Path: m.path(warehouse.DatePrefix + date), Err: errors.New("no files were given")}
 	}
 	m.unsettled = false // the commit begins by reading what counts
-	name := fmt.Sprintf("%s%s/%s-%012d-%s%s", datePrefix, date, o.Kind, m.state.generation, randomName(), Extension(o.Kind))
+	name := fmt.Sprintf("%s%s/%s-%012d-%s%s", warehouse.DatePrefix, date, o.Kind, m.state.generation, randomName(), Extension(o.Kind))
 	entry, err := m.write(ctx, fileEntry{Path: name, Kind: o.Kind, Level: o.Level, NoIDs: o.NoIDs, Schema: SchemaVersion}, produce)
 	if err != nil {
 		return File{}, err
@@ -166,7 +167,7 @@ func (m *Maintainer) write(ctx context.Context, entry fileEntry, produce func(*s
 	tmp := path + tmpSuffix
 	f, err := m.opts.disk.create(tmp)
 	if err != nil {
-		return entry, diskError("create file", tmp, err)
+		return entry, warehouse.DiskError("create file", tmp, err)
 	}
 	s := newStream(m.encoder, f, tmp, entry)
 	err = produce(s)
@@ -179,13 +180,13 @@ func (m *Maintainer) write(ctx context.Context, entry fileEntry, produce func(*s
 		m.encoder.reset()
 	}
 	if cerr := f.Close(); err == nil && cerr != nil {
-		err = diskError("write file", tmp, cerr)
+		err = warehouse.DiskError("write file", tmp, cerr)
 	}
 	if err == nil && entry.Rows > 0 {
 		if err = m.opts.disk.rename(tmp, path); err != nil {
-			err = diskError("rename file", path, err)
+			err = warehouse.DiskError("rename file", path, err)
 		} else if err = m.opts.disk.syncDir(filepath.Dir(path)); err != nil {
-			err = diskError("sync directory", filepath.Dir(path), err)
+			err = warehouse.DiskError("sync directory", filepath.Dir(path), err)
 		}
 	}
 	if err != nil || entry.Rows == 0 {
@@ -233,7 +234,7 @@ func (m *Maintainer) publishReplaced(date string, old []File, made fileEntry) er
 			}
 			taken = append(taken, f.Path)
 			if len(f.Items) > 0 && !f.Committed.Before(since) {
-				manifest.Settled = append(manifest.Settled, itemWindow{f.Committed, f.Items})
+				manifest.Settled = append(manifest.Settled, warehouse.ItemWindow{Committed: f.Committed, Items: f.Items})
 			}
 		}
 		if len(taken) != len(gone) {
@@ -246,8 +247,8 @@ func (m *Maintainer) publishReplaced(date string, old []File, made fileEntry) er
 			}
 			manifest.Sums = nil
 		}
-		if manifest.Settled, err = merged(manifest.Settled, m.remember(next), m.rememberMax(next)); err != nil {
-			return corrupt("read manifest", m.path(manifestDir), fmt.Errorf("items of %s: %w", date, err))
+		if manifest.Settled, err = warehouse.MergeWindows(manifest.Settled, m.remember(next), m.rememberMax(next)); err != nil {
+			return warehouse.Damaged("read manifest", m.path(manifestDir), fmt.Errorf("items of %s: %w", date, err))
 		}
 		if made.Rows > 0 {
 			made.Committed = now.UTC()
@@ -274,14 +275,14 @@ func (m *Maintainer) publishReplaced(date string, old []File, made fileEntry) er
 	return m.settled(err, func() (bool, error) { return m.unlisted(date, m.below(old[0].Path)) })
 }
 
-func (m *Maintainer) changed(date string) *Error {
-	return &Error{Op: "replace files", Path: m.path(datePrefix + date), Err: errGone}
+func (m *Maintainer) changed(date string) *warehouse.Error {
+	return &warehouse.Error{Op: "replace files", Path: m.path(warehouse.DatePrefix + date), Err: errGone}
 }
 
 // settled finds out what became of a commit of unknown outcome, if it can: done
 // reports whether the newest state is one that it has made.
 func (m *Maintainer) settled(err error, done func() (bool, error)) error {
-	if !errors.Is(err, ErrUnknown) {
+	if !errors.Is(err, warehouse.ErrUnknown) {
 		return err
 	}
 	if serr := m.opts.disk.syncDir(m.root); serr != nil {
@@ -299,10 +300,10 @@ func (m *Maintainer) settled(err error, done func() (bool, error)) error {
 		return nil
 	}
 	cause := err
-	if typed := (*Error)(nil); errors.As(err, &typed) && typed.Err != nil {
+	if typed := (*warehouse.Error)(nil); errors.As(err, &typed) && typed.Err != nil {
 		cause = typed.Err
 	}
-	return diskError("replace", m.path(currentName), cause)
+	return warehouse.DiskError("replace", m.path(currentName), cause)
 }
 
 // unlisted reports whether the newest state does not list a file of a date.
@@ -359,11 +360,11 @@ func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
 			if len(files) == 0 {
 				continue
 			}
-			day, err := time.Parse(dateLayout, d.Date)
+			day, err := time.Parse(warehouse.DateLayout, d.Date)
 			if err != nil {
-				return &Error{Op: "drop", Path: m.path(datePrefix + d.Date), Err: err}
+				return &warehouse.Error{Op: "drop", Path: m.path(warehouse.DatePrefix + d.Date), Err: err}
 			}
-			next.floor = max(next.floor, day.AddDate(0, 0, 1).Format(dateLayout))
+			next.floor = max(next.floor, day.AddDate(0, 0, 1).Format(warehouse.DateLayout))
 		}
 		return t.doom(next, now.Add(m.grace(next)), taken)
 	})

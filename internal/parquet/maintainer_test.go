@@ -3,6 +3,7 @@ package parquet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 func openMaintainer(t testing.TB, root string, o Options) *Maintainer {
@@ -196,8 +198,8 @@ func TestDroppedDatesRefuseRows(t *testing.T) {
 		late.Rows = append(late.Rows, item(late.ID, noon, 1).Rows...)
 		late.Rows[4].RowSeq = 4
 		res, err := w.Write(context.Background(), []methodspan.Item{late})
-		refused, failure := RowErrors(err)
-		if failure != nil || res.Refused[Expired] != 4 || res.Rows != 1 || len(refused) != 1 || !strings.Contains(err.Error(), "2026-11-20") {
+		refused, failure := warehouse.RowErrors(err)
+		if failure != nil || res.Refused[warehouse.Expired] != 4 || res.Rows != 1 || len(refused) != 1 || !strings.Contains(err.Error(), "2026-11-20") {
 			t.Errorf("%+v %v", res, err)
 		}
 	}
@@ -208,16 +210,16 @@ func TestDroppedDatesRefuseRows(t *testing.T) {
 
 func TestOneMaintenanceAtATime(t *testing.T) {
 	root := t.TempDir()
-	if _, err := NewMaintainer(root, Options{}); !errors.Is(err, ErrMissing) {
+	if _, err := NewMaintainer(root, Options{}); !errors.Is(err, warehouse.ErrMissing) {
 		t.Errorf("%v", err)
 	}
 	w := openWriter(t, root, Options{})
-	if _, err := NewMaintainer(root, Options{}); !errors.Is(err, ErrEmpty) {
+	if _, err := NewMaintainer(root, Options{}); !errors.Is(err, warehouse.ErrEmpty) {
 		t.Errorf("%v", err)
 	}
 	write(t, w, items(1, 1)...)
 	m := openMaintainer(t, root, Options{})
-	if _, err := NewMaintainer(root, Options{}); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "wait for it to end") {
+	if _, err := NewMaintainer(root, Options{}); !errors.Is(err, warehouse.ErrLocked) || !strings.Contains(err.Error(), "wait for it to end") {
 		t.Errorf("%v", err)
 	}
 	m.Close()
@@ -251,11 +253,11 @@ func TestMaintenanceRefusesDamagedFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var typed *Error
-		if _, err := mergeDate(m, 0); !errors.Is(err, ErrCorrupt) || !errors.As(err, &typed) || typed.Path != path {
+		var typed *warehouse.Error
+		if _, err := mergeDate(m, 0); !errors.Is(err, warehouse.ErrCorrupt) || !errors.As(err, &typed) || typed.Path != path {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := s.Files[0].Verify(context.Background()); !errors.Is(err, ErrCorrupt) {
+		if err := s.Files[0].Verify(context.Background()); !errors.Is(err, warehouse.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -276,7 +278,7 @@ func TestLimits(t *testing.T) {
 	old := item("old-1", noon.Add(-48*time.Hour), 30)
 	write(t, w, old)
 	_, err := w.Write(context.Background(), items(1, 1))
-	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "its limit is 1000") {
+	if !errors.Is(err, warehouse.ErrFull) || !strings.Contains(err.Error(), "its limit is 1000") {
 		t.Fatalf("%v", err)
 	}
 	m := openMaintainer(t, root, Options{})
@@ -289,7 +291,7 @@ func TestLimits(t *testing.T) {
 	}
 	write(t, w, items(1, 1)...)
 	w.opts.MaxBytes, w.opts.MinFree = 0, 1<<62
-	if _, err = w.Write(context.Background(), items(2, 1)); !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "must stay free") {
+	if _, err = w.Write(context.Background(), items(2, 1)); !errors.Is(err, warehouse.ErrFull) || !strings.Contains(err.Error(), "must stay free") {
 		t.Errorf("%v", err)
 	}
 }
@@ -419,7 +421,7 @@ func TestALostStateIsNoNewWarehouse(t *testing.T) {
 	if err := os.Remove(current); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewWriter(root, Options{}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "backup") {
+	if _, err := NewWriter(root, Options{}); !errors.Is(err, warehouse.ErrCorrupt) || !strings.Contains(err.Error(), "backup") {
 		t.Errorf("a writer begins with %v", err)
 	}
 	if err := os.WriteFile(current, saved, 0o600); err != nil {
@@ -483,5 +485,34 @@ func TestDropTellsWhatWent(t *testing.T) {
 	gone, err := m.Drop(dates)
 	if err != nil || len(gone) != 1 || len(gone[0].Files) != 2 || !reflect.DeepEqual(gone, now) {
 		t.Errorf("%+v went, %v, want %+v", gone, err, now)
+	}
+}
+
+// Maintenance by a command, which knows no options of the writer, keeps as many items as
+// the writer was asked to remember.
+func TestMaintenanceRemembersAsMuchAsTheWriter(t *testing.T) {
+	root := t.TempDir()
+	now := &clock{noon}
+	o := Options{RememberMax: 10_000, Now: now.now}
+	w := openWriter(t, root, o)
+	var all []methodspan.Item
+	for n := range 6 {
+		var some []methodspan.Item
+		for i := range 50 {
+			some = append(some, item(fmt.Sprintf("%d-%d-x", n, i), noon, 1))
+		}
+		write(t, w, some...)
+		all = append(all, some...)
+		now.t = now.t.Add(time.Hour)
+	}
+	m := openMaintainer(t, root, Options{RememberMax: 48, Now: now.now})
+	if _, err := mergeDate(m, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if res := write(t, openWriter(t, root, o), all...); res.DuplicateItems != len(all) {
+		t.Errorf("%d of %d items are known", res.DuplicateItems, len(all))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/columns"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // SchemaVersion numbers the columns of the table and what they mean. Columns are only
@@ -22,8 +23,6 @@ var SchemaVersion = columns.Version
 const (
 	currentName = "CURRENT"
 	manifestDir = "_manifest"
-	dateLayout  = "2006-01-02"
-	datePrefix  = "date="
 )
 
 // generation is the state of the whole warehouse after one commit.
@@ -81,7 +80,7 @@ type dateManifest struct {
 	Parts  []partRef   `json:"parts,omitempty"`
 	Files  []fileEntry `json:"files"`
 	// Settled are the ids that files settled which are no longer listed.
-	Settled []itemWindow `json:"settled,omitempty"`
+	Settled []warehouse.ItemWindow `json:"settled,omitempty"`
 	// Sums is a file next to those that count. A program that does not know of it leaves it
 	// out when it commits; then nothing names the file, and maintenance deletes it.
 	Sums *sumsEntry `json:"sums,omitempty"`
@@ -109,7 +108,7 @@ type fileEntry struct {
 	Checksum   string    `json:"checksum"`
 	Schema     int       `json:"schema_version"`
 	Committed  time.Time `json:"committed"`
-	// Items are the ids that the commit settled, in the form of idSet.pack.
+	// Items are the ids that the commit settled, in the form of IDSet.Pack.
 	Items map[string]string `json:"items,omitempty"`
 }
 
@@ -123,31 +122,12 @@ type sumsEntry struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func checksum(data []byte) string { return formatChecksum(crc32.Checksum(data, castagnoli)) }
+// Checksum is what manifests say of data.
+func Checksum(data []byte) string { return formatChecksum(crc32.Checksum(data, castagnoli)) }
 
 func formatChecksum(sum uint32) string { return fmt.Sprintf("crc32c:%08x", sum) }
 
 func generationName(n int64) string { return fmt.Sprintf("%012d.json", n) }
-
-// newerError is of what a newer program has written.
-type newerError struct{ schema, known int }
-
-func (e *newerError) Error() string {
-	return fmt.Sprintf("schema version %d is newer than %d, which this program knows", e.schema, e.known)
-}
-
-func tooNew(op, path string, err *newerError) *Error {
-	return &Error{Op: op, Path: path, Kind: ErrNewer, Err: err, Hint: "use a newer corehour"}
-}
-
-func corrupt(op, path string, err error) *Error {
-	var newer *newerError
-	if errors.As(err, &newer) {
-		return tooNew(op, path, newer)
-	}
-	return &Error{Op: op, Path: path, Kind: ErrCorrupt, Err: err,
-		Hint: "restore the file from a backup, or move the directory away and let the collector start a new one"}
-}
 
 // readCurrent tells which generation counts and what its checksum is. It
 // returns an error of kind fs.ErrNotExist if none was ever committed.
@@ -159,7 +139,7 @@ func readCurrent(root string) (name, sum string, err error) {
 	}
 	name, sum, ok := strings.Cut(strings.TrimSpace(string(data)), " ")
 	if !ok || !filepath.IsLocal(name) || filepath.Base(name) != name {
-		return "", "", corrupt("read", path, fmt.Errorf("want `<generation>.json <checksum>`, found %.80q", data))
+		return "", "", warehouse.Damaged("read", path, fmt.Errorf("want `<generation>.json <checksum>`, found %.80q", data))
 	}
 	return name, sum, nil
 }
@@ -168,20 +148,20 @@ func readCurrent(root string) (name, sum string, err error) {
 func readManifest(root, name, sum string, v any) error {
 	path := filepath.Join(root, manifestDir, name)
 	if filepath.Base(name) != name || !filepath.IsLocal(name) {
-		return corrupt("read manifest", path, fmt.Errorf("%q is no plain file name", name))
+		return warehouse.Damaged("read manifest", path, fmt.Errorf("%q is no plain file name", name))
 	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return corrupt("read manifest", path, err)
+		return warehouse.Damaged("read manifest", path, err)
 	}
 	if err != nil {
-		return &Error{Op: "read manifest", Path: path, Err: err, Hint: "check that the directory is readable"}
+		return &warehouse.Error{Op: "read manifest", Path: path, Err: err, Hint: "check that the directory is readable"}
 	}
-	if got := checksum(data); got != sum {
-		return corrupt("read manifest", path, fmt.Errorf("its checksum is %s, %s was committed", got, sum))
+	if got := Checksum(data); got != sum {
+		return warehouse.Damaged("read manifest", path, fmt.Errorf("its checksum is %s, %s was committed", got, sum))
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return corrupt("read manifest", path, err)
+		return warehouse.Damaged("read manifest", path, err)
 	}
 	return nil
 }
@@ -189,7 +169,7 @@ func readManifest(root, name, sum string, v any) error {
 func readGeneration(root, name, sum string) (*generation, error) {
 	var g generation
 	err := readManifest(root, name, sum, &g)
-	if e := (*Error)(nil); errors.Is(err, ErrCorrupt) && errors.As(err, &e) {
+	if e := (*warehouse.Error)(nil); errors.Is(err, warehouse.ErrCorrupt) && errors.As(err, &e) {
 		e.Hint = fmt.Sprintf("%s names it and says its checksum, so that file may be the damaged one; %s", filepath.Join(root, currentName), e.Hint)
 	}
 	if err != nil {
@@ -197,10 +177,10 @@ func readGeneration(root, name, sum string) (*generation, error) {
 	}
 	path := filepath.Join(root, manifestDir, name)
 	if g.Schema > SchemaVersion {
-		return nil, tooNew("read manifest", path, &newerError{g.Schema, SchemaVersion})
+		return nil, warehouse.Newer("read manifest", path, g.Schema, SchemaVersion)
 	}
 	if generationName(g.Generation) != name {
-		return nil, corrupt("read manifest", path, fmt.Errorf("it says it is generation %d", g.Generation))
+		return nil, warehouse.Damaged("read manifest", path, fmt.Errorf("it says it is generation %d", g.Generation))
 	}
 	return &g, nil
 }
@@ -212,7 +192,7 @@ func readDate(root string, ref dateRef) (*dateManifest, error) {
 	}
 	if m.Date != ref.Date {
 		path := filepath.Join(root, manifestDir, ref.Manifest)
-		return nil, corrupt("read manifest", path, fmt.Errorf("it is about %q, wanted %q", m.Date, ref.Date))
+		return nil, warehouse.Damaged("read manifest", path, fmt.Errorf("it is about %q, wanted %q", m.Date, ref.Date))
 	}
 	return &m, nil
 }
@@ -239,8 +219,8 @@ func (m *dateManifest) allFiles(root string) ([]fileEntry, error) {
 	return files, nil
 }
 
-func (m *dateManifest) astray(root, path string) *Error {
-	return corrupt("read manifest", filepath.Join(root, manifestDir), fmt.Errorf("date %s lists the file %q", m.Date, path))
+func (m *dateManifest) astray(root, path string) *warehouse.Error {
+	return warehouse.Damaged("read manifest", filepath.Join(root, manifestDir), fmt.Errorf("date %s lists the file %q", m.Date, path))
 }
 
 // preaggregated returns the sums of some of the date's files, nil if it has none. Whoever takes files
@@ -293,5 +273,5 @@ func (r *dateRef) count(files []fileEntry, sums *sumsEntry) {
 // isFileOf reports whether a path is that of a file of a date.
 func isFileOf(path, date string) bool {
 	dir, file, _ := strings.Cut(path, "/")
-	return dir == datePrefix+date && file != "" && !strings.ContainsAny(file, `/\`) && filepath.IsLocal(path)
+	return dir == warehouse.DatePrefix+date && file != "" && !strings.ContainsAny(file, `/\`) && filepath.IsLocal(path)
 }

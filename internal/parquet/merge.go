@@ -8,6 +8,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // keyColumns are those that rows are sorted by.
@@ -174,7 +175,7 @@ func (m *merger) copyUnit(u unit, first int, groups []*format.RowGroup) error {
 		}
 		for c := first; c < first+u.leaves; c++ {
 			if err := m.to.file.column(c, m.to.inOrder(len(picks)), g); err != nil {
-				return diskError("write file", m.to.path, err)
+				return warehouse.DiskError("write file", m.to.path, err)
 			}
 			e.columns[c].reset()
 		}
@@ -204,7 +205,7 @@ func (m *merger) readPart(p *part, paths []string) error {
 		c.borrow(&m.spare)
 	}
 	if err := p.block.readColumns(p.schema, p.group, columns); err != nil {
-		return corrupt("read file", p.meta.Path, err)
+		return warehouse.Damaged("read file", p.meta.Path, err)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Copying columns gives, byte by byte, the row groups that adding row after row gives,
@@ -65,7 +66,7 @@ func TestMergeIsAddingRows(t *testing.T) {
 		}
 		for _, without := range [][]string{nil, without} {
 			made := func(how string, fill func(*stream) error) (fileEntry, []string) {
-				entry, err := m.write(context.Background(), fileEntry{Path: datePrefix + d.Date + "/" + how}, fill)
+				entry, err := m.write(context.Background(), fileEntry{Path: warehouse.DatePrefix + d.Date + "/" + how}, fill)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,9 +1,9 @@
 package parquet
 
 import (
-	"fmt"
 	"time"
 
+	"github.com/corehour/corehour/internal/warehouse"
 	"go.uber.org/multierr"
 )
 
@@ -33,40 +33,19 @@ type Options struct {
 	disk disk
 }
 
-// Defaults of Options.
-const (
-	DefaultLate        = 30 * 24 * time.Hour
-	DefaultFuture      = 24 * time.Hour
-	DefaultGrace       = 10 * time.Minute
-	DefaultRememberFor = 24 * time.Hour
-	DefaultRememberMax = 262_144
-)
+// DefaultGrace is the default of Grace.
+const DefaultGrace = 10 * time.Minute
+
+func (o *Options) intake() warehouse.IntakeOptions {
+	return warehouse.IntakeOptions{Late: o.Late, Future: o.Future, RememberFor: o.RememberFor, RememberMax: o.RememberMax, Now: o.Now}
+}
 
 func (o Options) withDefaults() (Options, error) {
-	var errs error
-	duration := func(d *time.Duration, name string, def time.Duration) {
-		switch {
-		case *d == 0:
-			*d = def
-		case *d < 0:
-			errs = multierr.Append(errs, fmt.Errorf("%s must be positive, found %s", name, *d))
-		}
-	}
-	duration(&o.Late, "Late", DefaultLate)
-	duration(&o.Future, "Future", DefaultFuture)
-	duration(&o.Grace, "Grace", DefaultGrace)
-	duration(&o.RememberFor, "RememberFor", DefaultRememberFor)
-	switch {
-	case o.RememberMax == 0:
-		o.RememberMax = DefaultRememberMax
-	case o.RememberMax < pagesPerBook:
-		errs = multierr.Append(errs, fmt.Errorf("RememberMax must be at least %d, found %d", pagesPerBook, o.RememberMax))
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	in, err := o.intake().WithDefaults()
+	o.Late, o.Future, o.RememberFor, o.RememberMax, o.Now = in.Late, in.Future, in.RememberFor, in.RememberMax, in.Now
+	err = multierr.Append(err, warehouse.DefaultDuration(&o.Grace, "Grace", DefaultGrace))
 	if o.disk == nil {
 		o.disk = osDisk{}
 	}
-	return o, errs
+	return o, err
 }

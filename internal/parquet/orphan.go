@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // written are the files of one write that no manifest names.
 type written struct {
-	ids   idSet
+	ids   warehouse.IDSet
 	files []fileEntry
 	rows  [][]methodspan.Row // of each
 }
@@ -47,7 +48,7 @@ func (w *Writer) together(name string, present map[string]bool) (g *written, bel
 type member struct {
 	entry fileEntry
 	group *writeGroup
-	ids   idSet // that its write settles
+	ids   warehouse.IDSet // that its write settles
 	rows  []methodspan.Row
 }
 
@@ -57,12 +58,12 @@ type member struct {
 func (w *Writer) readMember(name string) (m *member, ok bool, err error) {
 	data, err := os.ReadFile(w.path(name))
 	if err != nil {
-		return nil, false, diskError("read file", w.path(name), err)
+		return nil, false, warehouse.DiskError("read file", w.path(name), err)
 	}
 	m, err = readOrphan(name, data)
-	var newer *newerError
+	var newer *warehouse.NewerError
 	if errors.As(err, &newer) {
-		return nil, false, tooNew("adopt file", w.path(name), newer)
+		return nil, false, warehouse.Damaged("adopt file", w.path(name), newer)
 	}
 	return m, err == nil, nil
 }
@@ -85,7 +86,7 @@ func readOrphan(name string, data []byte) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	date, err := time.Parse(dateLayout, strings.TrimPrefix(path.Dir(name), datePrefix))
+	date, err := time.Parse(warehouse.DateLayout, strings.TrimPrefix(path.Dir(name), warehouse.DatePrefix))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func readOrphan(name string, data []byte) (*member, error) {
 		if r.EventDay() != day {
 			return nil, fmt.Errorf("row %d is of another date, day %d since 1970", i, r.EventDay())
 		}
-		if !ids.has(r.BatchID) {
+		if !ids.Has(r.BatchID) {
 			return nil, fmt.Errorf("row %d is of the item %.80q, which was not written with it", i, r.BatchID)
 		}
 	}
@@ -118,12 +119,12 @@ func readOrphan(name string, data []byte) (*member, error) {
 const maxWriteIDs = 100_000_000
 
 // ids are those that the write settles.
-func (g *writeGroup) ids() (idSet, error) {
-	ids := idSet{}
-	if _, err := ids.unpack(g.Items); err != nil {
+func (g *writeGroup) ids() (warehouse.IDSet, error) {
+	ids := warehouse.IDSet{}
+	if _, err := ids.Unpack(g.Items); err != nil {
 		return nil, err
 	}
-	if ids.count(maxWriteIDs) > maxWriteIDs {
+	if ids.Count(maxWriteIDs) > maxWriteIDs {
 		return nil, fmt.Errorf("it settles more than %d items", maxWriteIDs)
 	}
 	return ids, nil
@@ -148,7 +149,7 @@ func parseGroup(text string) (group writeGroup, err error) {
 		if slices.Contains(group.Files[:i], name) {
 			return group, fmt.Errorf("%q is listed twice", name)
 		}
-		if !filepath.IsLocal(name) || !strings.HasPrefix(name, datePrefix) || strings.Count(name, "/") != 1 {
+		if !filepath.IsLocal(name) || !strings.HasPrefix(name, warehouse.DatePrefix) || strings.Count(name, "/") != 1 {
 			return group, fmt.Errorf("%q is no file of a warehouse", name)
 		}
 	}
@@ -160,7 +161,7 @@ func describe(name string, data []byte, c *content) fileEntry {
 	rows := c.rows
 	entry := fileEntry{
 		Path: name, Kind: KindRaw, Rows: int64(len(rows)), Bytes: int64(len(data)), GroupBytes: c.groupBytes,
-		Checksum: checksum(data), Schema: c.schema,
+		Checksum: Checksum(data), Schema: c.schema,
 	}
 	entry.MinStartNS, entry.MaxStartNS = rows[0].StartNS, rows[0].StartNS
 	for i := range rows {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // orphanRecovery is what a start makes of the files that no manifest names yet.
@@ -13,7 +14,7 @@ import (
 // several of them and may come again: the ids see to it that they count once.
 type orphanRecovery struct {
 	w       *Writer
-	seen    idSet
+	seen    warehouse.IDSet
 	keep    []fileEntry       // files that count as they are
 	ids     []string          // of them
 	rows    []*methodspan.Row // of files that hold known items, or dropped dates, too
@@ -28,7 +29,7 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 	if len(orphans) == 0 {
 		return nil
 	}
-	a := &orphanRecovery{w: w, seen: idSet{}}
+	a := &orphanRecovery{w: w, seen: warehouse.IDSet{}}
 	present := map[string]bool{}
 	for _, o := range orphans {
 		present[o.name] = true
@@ -60,18 +61,18 @@ func (w *Writer) adopt(orphans []orphan, now time.Time) error {
 	return a.commit(now)
 }
 
-func (a *orphanRecovery) known(id string) bool { return a.seen.has(id) || a.w.Committed(id) }
+func (a *orphanRecovery) known(id string) bool { return a.seen.Has(id) || a.w.Committed(id) }
 
 // addWrite decides about the files of one write, and reports whether it took items of them.
 func (a *orphanRecovery) addWrite(g *written, now time.Time) (took bool) {
-	floor := floorOf(a.w.state.floor)
+	floor := warehouse.DayStart(a.w.state.floor)
 	whole := true // all its rows may count
 	for i := range g.files {
 		g.files[i].Committed = now.UTC()
 		whole = whole && g.files[i].MinStartNS >= floor
 	}
 	fresh, stale := 0, 0
-	for id := range g.ids.all() {
+	for id := range g.ids.All() {
 		if a.known(id) {
 			stale++
 		} else {
@@ -94,7 +95,7 @@ func (a *orphanRecovery) addWrite(g *written, now time.Time) (took bool) {
 		}
 		a.leave(g)
 	}
-	for id := range g.ids.all() {
+	for id := range g.ids.All() {
 		switch {
 		case a.known(id):
 			continue
@@ -103,7 +104,7 @@ func (a *orphanRecovery) addWrite(g *written, now time.Time) (took bool) {
 		default:
 			a.rowIDs = append(a.rowIDs, id)
 		}
-		a.seen.addID(id)
+		a.seen.AddID(id)
 	}
 	return fresh > 0
 }
@@ -119,18 +120,18 @@ func (a *orphanRecovery) commit(now time.Time) error {
 	w := a.w
 	if len(a.keep)+len(a.rows) > 0 {
 		tx := &transaction{w: w, now: now}
-		ids := idSet{}
+		ids := warehouse.IDSet{}
 		for _, id := range a.rowIDs {
-			ids.addID(id)
+			ids.AddID(id)
 		}
-		if err := tx.commitRows(context.Background(), byDate(a.rows), ids.pack(), a.keep); err != nil {
+		if err := tx.commitRows(context.Background(), warehouse.PartitionByDate(a.rows), ids.Pack(), a.keep); err != nil {
 			return err
 		}
 		for _, f := range tx.files {
 			w.recovery.FilesAdopted++
 			w.recovery.RowsAdopted += f.Rows
 		}
-		w.remember(append(a.ids, a.rowIDs...), now)
+		w.intake.Remember(append(a.ids, a.rowIDs...), now)
 	}
 	for _, name := range a.discard {
 		if w.opts.disk.remove(w.path(name)) == nil {

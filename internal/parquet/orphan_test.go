@@ -247,3 +247,24 @@ func TestFilesOfOneWriteAgree(t *testing.T) {
 	}
 	wantStored(t, "contradicting files", root, before)
 }
+
+// Runs of ids that are not in the order in which they are written are none: adopting them would
+// take the longer the more they are, by the square.
+func TestOrphansWithRunsOutOfOrder(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	before := item("before-1", noon, 2)
+	write(t, w, before)
+	w.Close()
+	var down []string
+	for n := 40_000; n > 0; n -= 2 {
+		down = append(down, fmt.Sprint(n))
+	}
+	const name = "date=2026-11-21/raw-000000000009.parquet"
+	orphaned(t, root, name, writeGroup{Files: []string{name}, Items: map[string]string{"a-": strings.Join(down, ",")}}, item("a-2", noon, 2))
+	w = openWriter(t, root, Options{})
+	if r := w.Recovered(); r != (Recovery{FilesRemoved: 1}) {
+		t.Errorf("%+v, want the file removed", r)
+	}
+	wantStored(t, "started", root, before)
+}

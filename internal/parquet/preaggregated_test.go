@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // keepSums keeps one sum of the rows of some files of a date next to them.
@@ -366,8 +367,8 @@ func TestSumsThatAManifestMustNotName(t *testing.T) {
 		t.Helper()
 		rewriteDate(t, m, func(fields map[string]any) { fields["sums"].(map[string]any)[key] = value })
 	}
-	of := []string{datePrefix + d.Date + "/" + filepath.Base(d.Files[0].Path)}
-	for _, of := range [][]string{append(of, datePrefix+d.Date+"/raw-000000000099.parquet"), {}} {
+	of := []string{warehouse.DatePrefix + d.Date + "/" + filepath.Base(d.Files[0].Path)}
+	for _, of := range [][]string{append(of, warehouse.DatePrefix+d.Date+"/raw-000000000099.parquet"), {}} {
 		edit("of", of)
 		wantStored(t, "of "+fmt.Sprint(of), root, a)
 		if n := wantSums(t, "of "+fmt.Sprint(of), root); n != 0 || onlyDate(t, m).Sums != nil || len(treeOf(t, root).Sums) > 0 {
@@ -379,7 +380,7 @@ func TestSumsThatAManifestMustNotName(t *testing.T) {
 		t.Errorf("sums of %d files", n)
 	}
 	edit("path", "../elsewhere.parquet")
-	if _, err := Open(root); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "elsewhere") {
+	if _, err := Open(root); !errors.Is(err, warehouse.ErrCorrupt) || !strings.Contains(err.Error(), "elsewhere") {
 		t.Errorf("%v", err)
 	}
 }

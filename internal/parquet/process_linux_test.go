@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // The tests below run this test binary as a second process.
@@ -125,7 +126,7 @@ func TestSecondWriterIsRefused(t *testing.T) {
 		t.Fatal(lines.Text())
 	}
 	_, err := NewWriter(root, Options{})
-	if !errors.Is(err, ErrLocked) {
+	if !errors.Is(err, warehouse.ErrLocked) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{root, fmt.Sprintf("process %d", cmd.Process.Pid), "`path` of its own"} {
@@ -192,8 +193,8 @@ func TestFullDisk(t *testing.T) {
 
 func wantFull(t *testing.T, err error, root string) {
 	t.Helper()
-	var typed *Error
-	if !errors.Is(err, ErrFull) || errors.Is(err, ErrUnknown) || !errors.As(err, &typed) {
+	var typed *warehouse.Error
+	if !errors.Is(err, warehouse.ErrFull) || errors.Is(err, warehouse.ErrUnknown) || !errors.As(err, &typed) {
 		t.Fatalf("%T: %v", err, err)
 	}
 	if !strings.HasPrefix(typed.Path, root) || !strings.Contains(typed.Hint, "free space") || typed.Op == "" {

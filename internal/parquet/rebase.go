@@ -3,6 +3,7 @@ package parquet
 import (
 	"errors"
 	"fmt"
+	"github.com/corehour/corehour/internal/warehouse"
 	"io/fs"
 	"maps"
 	"path"
@@ -24,7 +25,7 @@ func (w *Writer) Rebase(from string, theirs *Tree, sequence int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.lockFile == nil {
-		return &Error{Op: "rebase", Path: w.root, Kind: ErrClosed}
+		return &warehouse.Error{Op: "rebase", Path: w.root, Kind: warehouse.ErrClosed}
 	}
 	if err := w.resolveUnknown(); err != nil {
 		return err
@@ -73,7 +74,7 @@ func (r *rebase) apply(t *commit, next *state) error {
 		}
 		// What nobody counts here may have the name of a file that they count.
 		if err := t.opts.disk.remove(t.path(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return diskError("remove", t.path(p), err)
+			return warehouse.DiskError("remove", t.path(p), err)
 		}
 	}
 	next.sequence = max(next.sequence, g.Sequence)
@@ -126,7 +127,7 @@ func (r *rebase) compare(t *commit, g *generation) (listed map[string]bool, err 
 			switch {
 			case both && sum == f.Checksum:
 			case both, raw && n > r.common && (g.Sequence != r.common || dateOf(f) < g.Floor):
-				return nil, &Error{Op: "rebase", Path: t.path(f.Path), Kind: ErrApart}
+				return nil, &warehouse.Error{Op: "rebase", Path: t.path(f.Path), Kind: ErrApart}
 			case raw && n > r.common:
 				r.later = append(r.later, f)
 			default:
@@ -149,7 +150,9 @@ func (r *rebase) compare(t *commit, g *generation) (listed map[string]bool, err 
 	return listed, nil
 }
 
-func dateOf(f fileEntry) string { return f.Path[len(datePrefix):][:len(dateLayout)] }
+func dateOf(f fileEntry) string {
+	return f.Path[len(warehouse.DatePrefix):][:len(warehouse.DateLayout)]
+}
 
 // removed takes over a list of what they have taken out.
 func (r *rebase) removed(t *commit, next *state, ref removedRef, number int) error {
@@ -188,7 +191,9 @@ func (r *rebase) date(t *commit, next *state, ref dateRef) error {
 		ref.Files++
 		ref.Rows += f.Rows
 		ref.Bytes += f.Bytes
-		ref.LastCommitted = maxTime(ref.LastCommitted, f.Committed)
+		if f.Committed.After(ref.LastCommitted) {
+			ref.LastCommitted = f.Committed
+		}
 	}
 	if m.Sums == nil {
 		ref.SumsBytes = 0

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // shared makes a warehouse and a copy of it, as a bucket and a directory are, and tells
@@ -214,7 +215,7 @@ func TestRebaseOfManyFiles(t *testing.T) {
 		t.Errorf("rows of a date that the other has dropped: %v", err)
 	}
 	w.Close()
-	if err := w.Rebase(other, treeOf(t, other), sequence); !errors.Is(err, ErrClosed) {
+	if err := w.Rebase(other, treeOf(t, other), sequence); !errors.Is(err, warehouse.ErrClosed) {
 		t.Error(err)
 	}
 }

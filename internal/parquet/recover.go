@@ -3,6 +3,7 @@ package parquet
 import (
 	"errors"
 	"fmt"
+	"github.com/corehour/corehour/internal/warehouse"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,7 +38,7 @@ func (w *Writer) recover() error {
 			return err
 		}
 	}
-	return &Error{Op: "adopt files", Path: w.root, Err: errExpired,
+	return &warehouse.Error{Op: "adopt files", Path: w.root, Err: errExpired,
 		Hint: "maintenance has dropped dates as often as this was tried: start again"}
 }
 
@@ -65,7 +66,7 @@ func (w *Writer) resolveUnknown() error {
 		err = w.load()
 	}
 	if err != nil {
-		return &Error{Op: "settle the last commit", Path: w.root, Kind: ErrUnknown, Items: w.doubtful, Err: err, Hint: hintUnknown}
+		return &warehouse.Error{Op: "settle the last commit", Path: w.root, Kind: warehouse.ErrUnknown, Items: w.doubtful, Err: err, Hint: hintUnknown}
 	}
 	w.unsettled, w.doubtful = false, nil
 	return nil
@@ -79,8 +80,7 @@ func (w *Writer) load() error {
 			return err
 		}
 		w.state, w.lastGeneration = state{}, 0
-		w.setIDs(idLog{window: w.opts.RememberFor, max: w.opts.RememberMax})
-		return nil
+		return w.intake.Restore(nil)
 	}
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (w *Writer) load() error {
 func neverCommitted(root string) error {
 	dir := os.DirFS(root)
 	for _, kind := range []string{KindMerge, KindRoll} {
-		files, err := fs.Glob(dir, datePrefix+"*/"+kind+"-*.parquet")
+		files, err := fs.Glob(dir, warehouse.DatePrefix+"*/"+kind+"-*.parquet")
 		if err != nil {
 			return err
 		}
@@ -113,12 +113,12 @@ func neverCommitted(root string) error {
 }
 
 func currentGone(root, proof string) error {
-	return corrupt("read", filepath.Join(root, currentName), fmt.Errorf("it is gone, and %s shows that there were commits", proof))
+	return warehouse.Damaged("read", filepath.Join(root, currentName), fmt.Errorf("it is gone, and %s shows that there were commits", proof))
 }
 
 func (w *Writer) loadIDs(g *generation) error {
 	since := w.opts.Now().Add(-w.opts.RememberFor)
-	var recent []itemWindow
+	var recent []warehouse.ItemWindow
 	for _, ref := range g.Dates {
 		if ref.LastCommitted.Before(since) {
 			continue
@@ -134,19 +134,15 @@ func (w *Writer) loadIDs(g *generation) error {
 		recent = append(recent, m.Settled...)
 		for _, f := range files {
 			if len(f.Items) > 0 {
-				recent = append(recent, itemWindow{f.Committed, f.Items})
+				recent = append(recent, warehouse.ItemWindow{Committed: f.Committed, Items: f.Items})
 			}
 		}
 	}
-	recent = slices.DeleteFunc(recent, func(s itemWindow) bool { return s.Committed.Before(since) })
-	slices.SortStableFunc(recent, func(a, b itemWindow) int { return a.Committed.Compare(b.Committed) })
-	ids := idLog{window: w.opts.RememberFor, max: w.opts.RememberMax}
-	for _, s := range recent {
-		if err := ids.addPacked(s.Items, s.Committed); err != nil {
-			return corrupt("read manifest", w.path(manifestDir), fmt.Errorf("items committed at %s: %w", s.Committed, err))
-		}
+	recent = slices.DeleteFunc(recent, func(s warehouse.ItemWindow) bool { return s.Committed.Before(since) })
+	slices.SortStableFunc(recent, func(a, b warehouse.ItemWindow) int { return a.Committed.Compare(b.Committed) })
+	if err := w.intake.Restore(recent); err != nil {
+		return warehouse.Damaged("read manifest", w.path(manifestDir), err)
 	}
-	w.setIDs(ids)
 	return nil
 }
 
@@ -159,7 +155,7 @@ type orphan struct {
 // scanLocked scans while nobody commits, so that what the newest generation does
 // not lead to is nobody's.
 func (w *Writer) scanLocked(now time.Time) ([]orphan, error) {
-	held, err := lockCommit(w.root)
+	held, err := warehouse.LockCommit(w.root, commitLock)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +206,7 @@ func (w *Writer) scan(now time.Time) ([]orphan, error) {
 	}
 	entries, err := os.ReadDir(w.root)
 	if err != nil {
-		return nil, diskError("list", w.root, err)
+		return nil, warehouse.DiskError("list", w.root, err)
 	}
 	for _, e := range entries {
 		switch name := e.Name(); {
@@ -220,7 +216,7 @@ func (w *Writer) scan(now time.Time) ([]orphan, error) {
 			if err := w.scanManifests(named, now); err != nil {
 				return nil, err
 			}
-		case strings.HasPrefix(name, datePrefix) && e.IsDir():
+		case strings.HasPrefix(name, warehouse.DatePrefix) && e.IsDir():
 			found, err := w.scanDate(name, named, committed)
 			if err != nil {
 				return nil, err
@@ -240,7 +236,7 @@ func (w *Writer) removeTmp(path string) {
 func (w *Writer) scanManifests(named map[string]bool, now time.Time) error {
 	entries, err := os.ReadDir(w.path(manifestDir))
 	if err != nil {
-		return diskError("list", w.path(manifestDir), err)
+		return warehouse.DiskError("list", w.path(manifestDir), err)
 	}
 	for _, e := range entries {
 		name := e.Name()
@@ -291,7 +287,7 @@ func (w *Writer) scanDate(dir string, named map[string]bool, committed int64) ([
 		return nil, nil // maintenance has deleted the last file of a date it dropped
 	}
 	if err != nil {
-		return nil, diskError("list", w.path(dir), err)
+		return nil, warehouse.DiskError("list", w.path(dir), err)
 	}
 	var orphans []orphan
 	for _, e := range entries {

@@ -7,22 +7,23 @@ import (
 	"strconv"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // ReadRows reads all rows of one file, in the order they are stored.
 func ReadRows(path string) ([]methodspan.Row, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &Error{Op: "read rows", Path: path, Err: err, Hint: "check that the file is there and readable"}
+		return nil, &warehouse.Error{Op: "read rows", Path: path, Err: err, Hint: "check that the file is there and readable"}
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, &Error{Op: "read rows", Path: path, Err: err}
+		return nil, &warehouse.Error{Op: "read rows", Path: path, Err: err}
 	}
 	content, err := readContent(f, info.Size())
 	if err != nil {
-		return nil, corrupt("read rows", path, err)
+		return nil, warehouse.Damaged("read rows", path, err)
 	}
 	return content.rows, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Run reads the rows of several files of one date in the order in which every
@@ -87,7 +88,7 @@ func (r *Run) open(s *source) error {
 		}
 	}
 	if s.file, err = openFile(f, s.meta.Bytes); err != nil {
-		return corrupt("read file", s.meta.Path, err)
+		return warehouse.Damaged("read file", s.meta.Path, err)
 	}
 	more, err := s.next()
 	if err != nil {
@@ -211,12 +212,12 @@ func (s *source) next() (bool, error) {
 				return false, nil
 			}
 			if err := s.block.read(s.file.Schema(), groups[s.group]); err != nil {
-				return false, corrupt("read file", s.meta.Path, err)
+				return false, warehouse.Damaged("read file", s.meta.Path, err)
 			}
 			if s.weigh != nil {
 				var err error
 				if s.weights, err = s.weigh(s); err != nil {
-					return false, corrupt("read file", s.meta.Path, err)
+					return false, warehouse.Damaged("read file", s.meta.Path, err)
 				}
 			}
 			s.group++
@@ -232,7 +233,7 @@ func (s *source) next() (bool, error) {
 			key = keyOf(&s.row)
 		}
 		if key.compare(&s.key) < 0 {
-			return false, corrupt("read file", s.meta.Path, fmt.Errorf("row %d of row group %d is out of order", s.at-1, s.group-1))
+			return false, warehouse.Damaged("read file", s.meta.Path, fmt.Errorf("row %d of row group %d is out of order", s.at-1, s.group-1))
 		}
 		s.key = key
 		return true, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Kinds of files.
@@ -109,7 +110,7 @@ func openCurrent(root string) (name, sum string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		info, statErr := os.Stat(filepath.Join(root, manifestDir))
 		if statErr != nil || !info.IsDir() {
-			return "", "", &Error{Op: "open", Path: root, Kind: ErrMissing, Err: err,
+			return "", "", &warehouse.Error{Op: "open", Path: root, Kind: warehouse.ErrMissing, Err: err,
 				Hint: "name the directory that the warehouse exporter's `path` names"}
 		}
 		lost := lostCurrent(root)
@@ -121,9 +122,9 @@ func openCurrent(root string) (name, sum string, err error) {
 			return "", "", lost
 		}
 	}
-	var typed *Error
+	var typed *warehouse.Error
 	if err != nil && !errors.As(err, &typed) {
-		err = &Error{Op: "open", Path: root, Err: err, Hint: "check that the directory is readable"}
+		err = &warehouse.Error{Op: "open", Path: root, Err: err, Hint: "check that the directory is readable"}
 	}
 	return name, sum, err
 }
@@ -138,7 +139,7 @@ func lostCurrent(root string) error {
 	dir := filepath.Join(root, manifestDir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return &Error{Op: "list", Path: dir, Err: err, Hint: "check that the directory is readable"}
+		return &warehouse.Error{Op: "list", Path: dir, Err: err, Hint: "check that the directory is readable"}
 	}
 	for _, e := range entries {
 		if generationOf(e.Name()) > 1 {
@@ -149,7 +150,7 @@ func lostCurrent(root string) error {
 }
 
 func errEmpty(root string) error {
-	return &Error{Op: "open", Path: root, Kind: ErrEmpty,
+	return &warehouse.Error{Op: "open", Path: root, Kind: warehouse.ErrEmpty,
 		Hint: "rows appear some seconds after the collector received the first spans"}
 }
 
@@ -165,7 +166,7 @@ func openGeneration(root, name, sum string) (*Snapshot, error) {
 		if err == nil {
 			entries, err = m.allFiles(root)
 		}
-		if errors.Is(err, ErrCorrupt) {
+		if errors.Is(err, warehouse.ErrCorrupt) {
 			s.Damaged[ref.Date] = err
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 func TestOpenNamesWhatIsWrong(t *testing.T) {
@@ -49,7 +50,7 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(root, manifestDir, name), data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			return checksum(data)
+			return Checksum(data)
 		}
 		g.Dates[0].Checksum = save(g.Dates[0].Manifest, m)
 		if err := os.WriteFile(filepath.Join(root, currentName), []byte(name+" "+save(name, g)), 0o600); err != nil {
@@ -84,8 +85,8 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 		root func(*testing.T) string
 		want error
 	}{
-		"no directory": {func(t *testing.T) string { return filepath.Join(t.TempDir(), "nowhere") }, ErrMissing},
-		"no warehouse": {func(t *testing.T) string { return t.TempDir() }, ErrMissing},
+		"no directory": {func(t *testing.T) string { return filepath.Join(t.TempDir(), "nowhere") }, warehouse.ErrMissing},
+		"no warehouse": {func(t *testing.T) string { return t.TempDir() }, warehouse.ErrMissing},
 		"a file": {func(t *testing.T) string {
 			path := filepath.Join(t.TempDir(), "file")
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -97,33 +98,33 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 			root := t.TempDir()
 			openWriter(t, root, Options{}).Close()
 			return root
-		}, ErrEmpty},
-		"CURRENT is garbage":                {corruptOne("CURRENT", func([]byte) []byte { return []byte("garbage") }), ErrCorrupt},
-		"CURRENT leads outside":             {corruptOne("CURRENT", func([]byte) []byte { return []byte("../../x.json crc32c:00000000") }), ErrCorrupt},
-		"generation is missing":             {corruptOne("_manifest/0*.json", gone), ErrCorrupt},
-		"generation has a flipped bit":      {corruptOne("_manifest/0*.json", flip), ErrCorrupt},
-		"date's manifest is missing":        {corruptOne("_manifest/date=*.json", gone), ErrCorrupt},
-		"date's manifest has a flipped bit": {corruptOne("_manifest/date=*.json", flip), ErrCorrupt},
+		}, warehouse.ErrEmpty},
+		"CURRENT is garbage":                {corruptOne("CURRENT", func([]byte) []byte { return []byte("garbage") }), warehouse.ErrCorrupt},
+		"CURRENT leads outside":             {corruptOne("CURRENT", func([]byte) []byte { return []byte("../../x.json crc32c:00000000") }), warehouse.ErrCorrupt},
+		"generation is missing":             {corruptOne("_manifest/0*.json", gone), warehouse.ErrCorrupt},
+		"generation has a flipped bit":      {corruptOne("_manifest/0*.json", flip), warehouse.ErrCorrupt},
+		"date's manifest is missing":        {corruptOne("_manifest/date=*.json", gone), warehouse.ErrCorrupt},
+		"date's manifest has a flipped bit": {corruptOne("_manifest/date=*.json", flip), warehouse.ErrCorrupt},
 		"a file outside of its date": {func(t *testing.T) string {
 			root := good(t)
 			change(t, root, func(m *dateManifest) { m.Files[0].Path = "date=2026-11-21/../../../etc/passwd" })
 			return root
-		}, ErrCorrupt},
+		}, warehouse.ErrCorrupt},
 		"another date": {func(t *testing.T) string {
 			root := good(t)
 			change(t, root, func(m *dateManifest) { m.Date = "2026-11-22" })
 			return root
-		}, ErrCorrupt},
+		}, warehouse.ErrCorrupt},
 		"a missing part": {func(t *testing.T) string {
 			root := good(t)
 			change(t, root, func(m *dateManifest) { m.Parts = []partRef{{Manifest: "gone.json"}} })
 			return root
-		}, ErrCorrupt},
+		}, warehouse.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := c.root(t)
 			_, err := Open(root)
-			var typed *Error
+			var typed *warehouse.Error
 			if !errors.As(err, &typed) {
 				t.Fatalf("%T: %v", err, err)
 			}
@@ -133,7 +134,7 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 			if !strings.HasPrefix(typed.Path, root) || typed.Hint == "" || typed.Op == "" {
 				t.Errorf("it does not say where or what to do: %+v", typed)
 			}
-			if errors.Is(err, ErrCorrupt) {
+			if errors.Is(err, warehouse.ErrCorrupt) {
 				if w, err := NewWriter(root, Options{}); err == nil {
 					w.Close()
 					t.Error("a writer goes on from a damaged manifest")
@@ -152,8 +153,8 @@ func TestOpenWithoutCurrent(t *testing.T) {
 	if err := os.Remove(filepath.Join(root, currentName)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(root); !errors.Is(err, ErrEmpty) {
-		t.Errorf("after the manifests of a first commit: %v, want one that is %v", err, ErrEmpty)
+	if _, err := Open(root); !errors.Is(err, warehouse.ErrEmpty) {
+		t.Errorf("after the manifests of a first commit: %v, want one that is %v", err, warehouse.ErrEmpty)
 	}
 	w.Close()
 	w = openWriter(t, root, Options{})
@@ -165,10 +166,10 @@ func TestOpenWithoutCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "it is gone, and _manifest/"
-	if _, err := Open(root); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), want) {
+	if _, err := Open(root); !errors.Is(err, warehouse.ErrCorrupt) || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
-	if _, err := NewMaintainer(root, Options{}); !errors.Is(err, ErrCorrupt) {
+	if _, err := NewMaintainer(root, Options{}); !errors.Is(err, warehouse.ErrCorrupt) {
 		t.Errorf("maintenance: %v", err)
 	}
 	// As docs/operations.md has it: a start takes raw files up by itself.
@@ -190,10 +191,10 @@ func TestOpenRefusesNewerSchemas(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(root, currentName), []byte(generationName(1)+" "+checksum(data)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(root, currentName), []byte(generationName(1)+" "+Checksum(data)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(root); !errors.Is(err, ErrNewer) || errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprint("schema version 99 is newer than ", SchemaVersion)) {
+	if _, err := Open(root); !errors.Is(err, warehouse.ErrNewer) || errors.Is(err, warehouse.ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprint("schema version 99 is newer than ", SchemaVersion)) {
 		t.Errorf("%v", err)
 	}
 }
@@ -268,7 +269,7 @@ func FuzzCurrent(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(root, currentName), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var typed *Error
+		var typed *warehouse.Error
 		if _, err := Open(root); !errors.As(err, &typed) {
 			t.Fatalf("%T %v", err, err)
 		}
@@ -283,7 +284,7 @@ func TestReadersWhileFirstCommitsFail(t *testing.T) {
 		steps, failed, again := 0, false, false
 		w, err := NewWriter(root, Options{}.Inject(func(op, path string, done bool) error {
 			if again {
-				if _, err := Open(root); err != nil && !errors.Is(err, ErrEmpty) && !errors.Is(err, ErrMissing) {
+				if _, err := Open(root); err != nil && !errors.Is(err, warehouse.ErrEmpty) && !errors.Is(err, warehouse.ErrMissing) {
 					t.Fatalf("after step %d failed, at %s %s: %v", failing, op, path, err)
 				}
 				return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // stream writes a file of rows that come in order, row group by row group, and so
@@ -86,7 +87,7 @@ func (s *stream) flush() error {
 	clear(s.rows)
 	s.rows, s.weight = s.rows[:0], 0
 	if err != nil {
-		return diskError("write file", s.path, err)
+		return warehouse.DiskError("write file", s.path, err)
 	}
 	return nil
 }
@@ -116,7 +117,7 @@ func (s *stream) finish() (fileEntry, error) {
 			err = s.out.file.Sync()
 		}
 		if err != nil {
-			err = diskError("write file", s.path, err)
+			err = warehouse.DiskError("write file", s.path, err)
 		}
 	}
 	s.file.reset()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/durable"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // SpoolName is a file that says that a directory belongs to a prefix of an object
@@ -65,7 +66,7 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 		return Object{Path: manifestDir + "/" + name, Checksum: sum}
 	}
 	if !isManifest(name) {
-		return nil, corrupt("read manifest", filepath.Join(root, manifestDir), errors.New("the generation has no plain name"))
+		return nil, warehouse.Damaged("read manifest", filepath.Join(root, manifestDir), errors.New("the generation has no plain name"))
 	}
 	if err := need(manifest(name, sum)); err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 	}
 	for _, m := range first {
 		if !isManifest(filepath.Base(m.Path)) || m.Path != manifestDir+"/"+filepath.Base(m.Path) {
-			return nil, corrupt("read manifest", filepath.Join(root, manifestDir, name), errors.New("it leads to a manifest without a plain name"))
+			return nil, warehouse.Damaged("read manifest", filepath.Join(root, manifestDir, name), errors.New("it leads to a manifest without a plain name"))
 		}
 	}
 	if err := need(first...); err != nil {
@@ -104,7 +105,7 @@ func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
 		}
 		for _, p := range dates[i].Parts {
 			if !isManifest(p.Manifest) {
-				return nil, corrupt("read manifest", filepath.Join(root, manifestDir, ref.Manifest), errors.New("it leads to a part without a plain name"))
+				return nil, warehouse.Damaged("read manifest", filepath.Join(root, manifestDir, ref.Manifest), errors.New("it leads to a part without a plain name"))
 			}
 			parts = append(parts, manifest(p.Manifest, p.Checksum))
 		}
@@ -162,7 +163,7 @@ func isManifest(name string) bool {
 // it returns survives a loss of power.
 func CurrentTree(root string) (*Tree, error) {
 	if err := (osDisk{}).syncDir(root); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, diskError("sync directory", root, err)
+		return nil, warehouse.DiskError("sync directory", root, err)
 	}
 	// A manifest may be deleted while it is read only if a newer commit counts.
 	name, sum, err := readCurrent(root)
@@ -177,7 +178,7 @@ func CurrentTree(root string) (*Tree, error) {
 		}
 		name, sum, err = newName, newSum, nil
 	}
-	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrCorrupt) {
+	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, warehouse.ErrCorrupt) {
 		return nil, nil
 	}
 	return nil, err
@@ -192,20 +193,9 @@ func SetCurrent(root, name, sum string) error {
 		err = durable.Replace(current, []byte(name+" "+sum+"\n"))
 	}
 	if err != nil {
-		return diskError("replace", current, err)
+		return warehouse.DiskError("replace", current, err)
 	}
 	return nil
-}
-
-// Checksum is what manifests say of data.
-func Checksum(data []byte) string { return checksum(data) }
-
-// Damaged is an error of kind ErrCorrupt about a path or an address.
-func Damaged(op, path string, err error) error { return corrupt(op, path, err) }
-
-// Newer is an error of kind ErrNewer about a path or an address, and its schema version.
-func Newer(op, path string, schema, known int) error {
-	return tooNew(op, path, &newerError{schema, known})
 }
 
 // Spooled reports whether a directory belongs to a prefix of an object store: then
@@ -214,6 +204,6 @@ func Spooled(root string) error {
 	if _, err := os.Stat(filepath.Join(root, SpoolName)); err != nil {
 		return nil
 	}
-	return &Error{Op: "open", Path: root, Kind: ErrMissing,
+	return &warehouse.Error{Op: "open", Path: root, Kind: warehouse.ErrMissing,
 		Hint: "the directory is what a collector uploads from, and need not hold all files: name the bucket that its file " + SpoolName + " names"}
 }

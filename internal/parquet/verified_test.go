@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"errors"
+	"github.com/corehour/corehour/internal/warehouse"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,7 +68,7 @@ func TestVerifiedFilesAreReadOnce(t *testing.T) {
 		for i := range again {
 			if !again[i].Verified {
 				n++
-				if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), again[i].Path) {
+				if !errors.Is(err, warehouse.ErrCorrupt) || !strings.Contains(err.Error(), again[i].Path) {
 					t.Errorf("%v does not name %s", err, again[i].Path)
 				}
 			}
@@ -195,7 +196,7 @@ func TestDamagedManifests(t *testing.T) {
 	}
 	second := filepath.Join(root, manifestDir, g.Dates[1].Manifest)
 	rot(t, second)
-	if _, err := Open(root); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), second) {
+	if _, err := Open(root); !errors.Is(err, warehouse.ErrCorrupt) || !strings.Contains(err.Error(), second) {
 		t.Errorf("%v, want %s named", err, second)
 	}
 	s, err := OpenReadable(root)
@@ -209,11 +210,11 @@ func TestDamagedManifests(t *testing.T) {
 		t.Errorf("%v, want %s named", err, second)
 	}
 	rot(t, filepath.Join(root, manifestDir, g.Dates[0].Manifest))
-	if _, err := OpenReadable(root); !errors.Is(err, ErrCorrupt) || strings.Count(err.Error(), g.Dates[0].Manifest)+strings.Count(err.Error(), g.Dates[1].Manifest) != 2 {
+	if _, err := OpenReadable(root); !errors.Is(err, warehouse.ErrCorrupt) || strings.Count(err.Error(), g.Dates[0].Manifest)+strings.Count(err.Error(), g.Dates[1].Manifest) != 2 {
 		t.Errorf("%v, want both named", err)
 	}
 	rot(t, filepath.Join(root, currentName))
-	if _, err := OpenReadable(root); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), filepath.Join(root, currentName)) {
+	if _, err := OpenReadable(root); !errors.Is(err, warehouse.ErrCorrupt) || !strings.Contains(err.Error(), filepath.Join(root, currentName)) {
 		t.Errorf("%v, want CURRENT named", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/corehour/corehour/internal/warehouse"
 	"hash/crc32"
 	"io"
 	"os"
@@ -31,7 +32,7 @@ func (f *File) verify(ctx context.Context, r io.Reader) error {
 	sum := crc32.New(castagnoli)
 	n, err := io.Copy(sum, &cancelable{ctx, r})
 	if ctx.Err() != nil {
-		return &Error{Op: "verify", Path: f.Path, Err: ctx.Err()}
+		return &warehouse.Error{Op: "verify", Path: f.Path, Err: ctx.Err()}
 	}
 	if err != nil {
 		return f.unreadable(err)
@@ -49,11 +50,11 @@ func (f *File) unreadable(err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return f.damaged("read file", err)
 	}
-	return &Error{Op: "read file", Path: f.Path, Err: err, Hint: "check that the file is readable"}
+	return &warehouse.Error{Op: "read file", Path: f.Path, Err: err, Hint: "check that the file is readable"}
 }
 
-func (f *File) damaged(op string, err error) *Error {
-	return &Error{Op: op, Path: f.Path, Kind: ErrCorrupt, Err: err,
+func (f *File) damaged(op string, err error) *warehouse.Error {
+	return &warehouse.Error{Op: op, Path: f.Path, Kind: warehouse.ErrCorrupt, Err: err,
 		Hint: "restore it from a backup under the same name; without one, corehour compact --drop-damaged gives its rows up. corehour check names all damaged files, and questions about other dates are answered"}
 }
 

@@ -16,6 +16,7 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // noon is when the tests take place.
@@ -59,7 +60,7 @@ func item(id string, start time.Time, n int) methodspan.Item {
 	return it
 }
 
-func write(t testing.TB, w *Writer, items ...methodspan.Item) Result {
+func write(t testing.TB, w *Writer, items ...methodspan.Item) warehouse.Result {
 	t.Helper()
 	res, err := w.Write(context.Background(), items)
 	if err != nil {
@@ -72,7 +73,7 @@ func write(t testing.TB, w *Writer, items ...methodspan.Item) Result {
 func stored(t testing.TB, root string) []methodspan.Row {
 	t.Helper()
 	s, err := Open(root)
-	if errors.Is(err, ErrEmpty) {
+	if errors.Is(err, warehouse.ErrEmpty) {
 		return nil
 	}
 	if err != nil {
@@ -120,7 +121,7 @@ type place struct {
 func storedPlaces(t testing.TB, root string) []string {
 	t.Helper()
 	s, err := Open(root)
-	if errors.Is(err, ErrEmpty) {
+	if errors.Is(err, warehouse.ErrEmpty) {
 		return nil
 	}
 	if err != nil {
@@ -224,7 +225,7 @@ func TestOlderStateUnderAWriter(t *testing.T) {
 	if err := os.WriteFile(current, older, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Write(context.Background(), items(3, 3)); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "generation 1, and 2 counted") {
+	if _, err := w.Write(context.Background(), items(3, 3)); !errors.Is(err, warehouse.ErrCorrupt) || !strings.Contains(err.Error(), "generation 1, and 2 counted") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(current, newer, 0o600); err != nil {
@@ -341,11 +342,11 @@ func TestRowsAreRefusedOneByOne(t *testing.T) {
 	fold := item("fold-1", noon, 1)
 	fold.Folds = []string{"good-1", "other-1"}
 	res, err := w.Write(context.Background(), append(bad, late, mixed, item("good-1", noon, 4), fold))
-	refused, failure := RowErrors(err)
+	refused, failure := warehouse.RowErrors(err)
 	if failure != nil || len(refused) != 7 {
 		t.Fatalf("%d refusals, failure %v", len(refused), failure)
 	}
-	want := map[Reason]int{TooLate: 3, InFuture: 1, BadID: 4, FoldConflict: 1}
+	want := map[warehouse.Reason]int{warehouse.TooLate: 3, warehouse.InFuture: 1, warehouse.BadID: 4, warehouse.FoldConflict: 1}
 	if !maps.Equal(res.Refused, want) || res.Rows != 5 {
 		t.Errorf("refused %v, want %v; %d rows written", res.Refused, want, res.Rows)
 	}
@@ -363,7 +364,7 @@ func TestRowsAreRefusedOneByOne(t *testing.T) {
 		many = append(many, item(fmt.Sprintf("late-%d", i+2), noon.Add(-40*24*time.Hour), 2))
 	}
 	res, err = w.Write(context.Background(), many)
-	if refused, _ := RowErrors(err); len(refused) != maxRowErrors || res.Refused[TooLate] != 400 {
+	if refused, _ := warehouse.RowErrors(err); len(refused) != 64 || res.Refused[warehouse.TooLate] != 400 {
 		t.Errorf("%d errors, %v", len(refused), res.Refused)
 	}
 }
@@ -381,7 +382,7 @@ func TestWriteAfterCloseAndCancel(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
 	}
-	if _, err := w.Write(context.Background(), items(1, 1)); !errors.Is(err, ErrClosed) {
+	if _, err := w.Write(context.Background(), items(1, 1)); !errors.Is(err, warehouse.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
 }

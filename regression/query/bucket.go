@@ -12,6 +12,7 @@ import (
 
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // CacheOption is the option of a bucket's address that bounds the cache, in bytes.
@@ -46,7 +47,7 @@ func openBucket(ctx context.Context, root string, window Window, options []Optio
 	switch {
 	case errors.Is(err, bucket.ErrRefused):
 		err = fmt.Errorf("--warehouse: %w", err)
-	case errors.Is(err, parquet.ErrEmpty):
+	case errors.Is(err, warehouse.ErrEmpty):
 		err = fmt.Errorf("%w: %w", ErrNoData, err)
 	case err == nil && len(w.Snapshot.Files) == 0:
 		err = fmt.Errorf("%w: %s holds rows from %s to %s (UTC dates)", ErrNoData, b, dates[0], dates[len(dates)-1])

@@ -10,7 +10,7 @@ import (
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/bigquery/fake"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/fixture/remote"
 	"github.com/corehour/corehour/regression/query"
@@ -21,7 +21,7 @@ func loadJob(t *testing.T, s *fake.Server, now time.Time, id string, ago ...time
 	t.Helper()
 	s.Now = func() time.Time { return now }
 	l, err := bigquery.NewLoader(t.Context(), bigquery.Options{Dataset: remote.Dataset, Endpoints: s.Endpoints, Directory: t.TempDir(),
-		Intake: parquet.Options{Now: s.Now}}, bigquery.LoadOptions{Bucket: fake.Bucket, Interval: time.Hour})
+		Intake: warehouse.IntakeOptions{Now: s.Now}}, bigquery.LoadOptions{Bucket: fake.Bucket, Interval: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

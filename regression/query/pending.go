@@ -10,6 +10,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Pending is the measurements of one method of one version whose counts have not arrived:
@@ -89,7 +90,7 @@ func (w *Warehouse) Observed(ctx context.Context, window Window, f Filter) ([]Ob
 	}
 	longer, done, err := w.since(ctx, before.From)
 	switch {
-	case errors.Is(err, parquet.ErrCorrupt):
+	case errors.Is(err, warehouse.ErrCorrupt):
 		return all, nil
 	case err != nil:
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Root is one of the warehouses that a Warehouse reads.
@@ -73,7 +74,7 @@ func (w *Warehouse) openRoots(ctx context.Context, addresses []string) error {
 			continue
 		}
 		s, err := w.snapshotOf(ctx, address)
-		if errors.Is(err, parquet.ErrEmpty) {
+		if errors.Is(err, warehouse.ErrEmpty) {
 			none = append(none, err)
 			w.Roots = append(w.Roots, Root{Address: name, Collectors: 1, inBucket: IsBucket(address)})
 			continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // verify compares the files, and if wanted their rollups, with their checksums before
@@ -57,12 +58,12 @@ func (w *Warehouse) explain(ctx context.Context, err error) error {
 	}
 	var damaged []error
 	for i := range w.Files {
-		if verr := w.Files[i].Verify(ctx); errors.Is(verr, parquet.ErrCorrupt) {
+		if verr := w.Files[i].Verify(ctx); errors.Is(verr, warehouse.ErrCorrupt) {
 			damaged = append(damaged, verr)
 		}
 	}
 	for i := range w.hours {
-		if verr := w.hours[i].Verify(ctx); w.hours[i].Kind == parquet.KindPreaggregated && errors.Is(verr, parquet.ErrCorrupt) {
+		if verr := w.hours[i].Verify(ctx); w.hours[i].Kind == parquet.KindPreaggregated && errors.Is(verr, warehouse.ErrCorrupt) {
 			damaged = append(damaged, verr)
 		}
 	}

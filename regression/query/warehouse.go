@@ -18,6 +18,7 @@ import (
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // ErrNoData means that the warehouse holds no row in the dates asked for.
@@ -105,7 +106,7 @@ func open(ctx context.Context, root string, window Window, options []Option) (*W
 		return nil, err
 	}
 	snapshot, err := parquet.OpenReadable(root)
-	if errors.Is(err, parquet.ErrEmpty) {
+	if errors.Is(err, warehouse.ErrEmpty) {
 		return nil, fmt.Errorf("%w: %w", ErrNoData, err)
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -136,7 +137,7 @@ func TestFilesAreThoseOfTheCommit(t *testing.T) {
 		if err := spoil(files[0].Path, others[0]); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(t.Context(), root, Window{}); !errors.Is(err, parquet.ErrCorrupt) || !strings.Contains(err.Error(), files[0].Path) || !strings.Contains(err.Error(), name) {
+		if _, err := Open(t.Context(), root, Window{}); !errors.Is(err, warehouse.ErrCorrupt) || !strings.Contains(err.Error(), files[0].Path) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want that %s is damaged", err, files[0].Path)
 		}
 	}

@@ -1,4 +1,4 @@
-package parquet
+package warehouse
 
 import (
 	"fmt"
@@ -8,23 +8,21 @@ import (
 	"time"
 )
 
-// The locks of a warehouse. The operating system releases them when a process
-// ends, however it ends, so a crash needs no cleaning up. Readers need none.
-const (
-	// writerLock is held by the one writer of raw rows for as long as it lives.
-	writerLock = "LOCK"
-	// maintenanceLock is held by the one Maintainer for as long as it lives.
-	maintenanceLock = "LOCK.maintenance"
-	// commitLock is held for a commit: from reading CURRENT to replacing it.
-	commitLock = "LOCK.commit"
-)
-
 // commitWait is how long a commit waits for another one, which takes
 // milliseconds unless its process was stopped.
 const commitWait = 30 * time.Second
 
-// lock takes a lock that its holder keeps; it does not wait.
-func lock(root, name, hint string) (*os.File, error) {
+// LockDirectory makes this process the one that uses a directory, until the file
+// is closed. It fails with an *Error of kind ErrLocked if another one does.
+func LockDirectory(path string) (*os.File, error) {
+	return LockFile(path, "LOCK", "one directory has one user: stop the other one or give this one a directory of its own")
+}
+
+// LockFile takes a lock of a directory by the name of its file, until that is
+// closed; it does not wait. It fails with an *Error of kind ErrLocked if another process
+// holds it; hint says what to do then. The operating system releases it when a process
+// ends, however it ends, so a crash needs no cleaning up.
+func LockFile(root, name, hint string) (*os.File, error) {
 	f, err := openLock(root, name)
 	if err != nil {
 		return nil, err
@@ -48,10 +46,10 @@ func lock(root, name, hint string) (*os.File, error) {
 	return f, nil
 }
 
-// lockCommit waits until no other commit is under way. Closing the file ends the
-// lock.
-func lockCommit(root string) (*os.File, error) {
-	f, err := openLock(root, commitLock)
+// LockCommit waits until no other commit holds the lock of this name. Closing the file
+// ends it.
+func LockCommit(root, name string) (*os.File, error) {
+	f, err := openLock(root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +65,7 @@ func lockCommit(root string) (*os.File, error) {
 				return nil, errNoLocks(root, err)
 			}
 			return nil, &Error{Op: "lock", Path: root, Kind: ErrLocked,
-				Hint: fmt.Sprintf("another commit holds %s for more than %s: look for a stopped process", commitLock, commitWait)}
+				Hint: fmt.Sprintf("another commit holds %s for more than %s: look for a stopped process", name, commitWait)}
 		}
 		time.Sleep(pause)
 		waited += pause

@@ -1,4 +1,4 @@
-package parquet
+package warehouse
 
 import (
 	"fmt"
@@ -48,35 +48,35 @@ func randomID(rng *rand.Rand) string {
 func TestIDSetIsASet(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		set, want, runs := idSet{}, map[string]bool{}, 0
+		set, want, runs := IDSet{}, map[string]bool{}, 0
 		for range rng.IntN(120) {
 			id := randomID(rng)
 			if id == "" {
 				continue
 			}
-			if set.has(id) != want[id] {
-				t.Fatalf("seed %d: has(%q) is %v", seed, id, set.has(id))
+			if set.Has(id) != want[id] {
+				t.Fatalf("seed %d: has(%q) is %v", seed, id, set.Has(id))
 			}
-			runs += set.addID(id)
+			runs += set.AddID(id)
 			want[id] = true
 		}
-		unpacked := idSet{}
-		grown, err := unpacked.unpack(set.pack())
+		unpacked := IDSet{}
+		grown, err := unpacked.Unpack(set.Pack())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, s := range map[string]idSet{"set": set, "unpacked": unpacked} {
-			got := slices.Sorted(s.all())
+		for name, s := range map[string]IDSet{"set": set, "unpacked": unpacked} {
+			got := slices.Sorted(s.All())
 			if !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
 				t.Fatalf("seed %d: %s has %q, want %q", seed, name, got, slices.Sorted(maps.Keys(want)))
 			}
 			for range 50 {
-				if id := randomID(rng); id != "" && s.has(id) != want[id] {
-					t.Fatalf("seed %d: %s.has(%q) is %v", seed, name, id, s.has(id))
+				if id := randomID(rng); id != "" && s.Has(id) != want[id] {
+					t.Fatalf("seed %d: %s.has(%q) is %v", seed, name, id, s.Has(id))
 				}
 			}
 		}
-		if n := set.count(maxWriteIDs); n != uint64(len(want)) {
+		if n := set.Count(1e8); n != uint64(len(want)) {
 			t.Fatalf("seed %d: %d ids are counted, want %d", seed, n, len(want))
 		}
 		if grown != runs {
@@ -89,15 +89,15 @@ func TestIDSetIsASet(t *testing.T) {
 func TestUnpackAdds(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		both, runs, want := idSet{}, 0, idSet{}
+		both, runs, want := IDSet{}, 0, IDSet{}
 		for range 1 + rng.IntN(5) {
-			set := idSet{}
+			set := IDSet{}
 			for range rng.IntN(60) {
 				id := fmt.Sprintf("%c-%d", 'a'+rune(rng.IntN(2)), rng.IntN(150))
-				set.addID(id)
-				want.addID(id)
+				set.AddID(id)
+				want.AddID(id)
 			}
-			grown, err := both.unpack(set.pack())
+			grown, err := both.Unpack(set.Pack())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,43 +117,28 @@ func TestUnpackAdds(t *testing.T) {
 // it takes the longer the more they are, by the square.
 func TestRunsOutOfOrder(t *testing.T) {
 	for _, runs := range []string{"9,7,5", "3,1", "1-5,5", "1-5,3-9", "1,1", "4-5,1-2"} {
-		if _, err := (idSet{}).unpack(map[string]string{"p-": runs}); err == nil || !strings.Contains(err.Error(), "list of runs like 1-5,9") {
+		if _, err := (IDSet{}).Unpack(map[string]string{"p-": runs}); err == nil || !strings.Contains(err.Error(), "list of runs like 1-5,9") {
 			t.Errorf("%s: %v", runs, err)
 		}
 	}
-	root := t.TempDir()
-	w := openWriter(t, root, Options{})
-	before := item("before-1", noon, 2)
-	write(t, w, before)
-	w.Close()
-	var down []string
-	for n := 40_000; n > 0; n -= 2 {
-		down = append(down, fmt.Sprint(n))
-	}
-	const name = "date=2026-11-21/raw-000000000009.parquet"
-	orphaned(t, root, name, writeGroup{Files: []string{name}, Items: map[string]string{"a-": strings.Join(down, ",")}}, item("a-2", noon, 2))
-	w = openWriter(t, root, Options{})
-	if r := w.Recovered(); r != (Recovery{FilesRemoved: 1}) {
-		t.Errorf("%+v, want the file removed", r)
-	}
-	wantStored(t, "started", root, before)
 }
 
 func TestInOrderIDsAreOneRun(t *testing.T) {
-	set, runs := idSet{}, 0
+	set, runs := IDSet{}, 0
 	for i := 1; i <= 100_000; i++ {
-		runs += set.addID(fmt.Sprintf("process-%d", i))
+		runs += set.AddID(fmt.Sprintf("process-%d", i))
 	}
-	if got := set.pack(); runs != 1 || len(got) != 1 || got["process-"] != "1-100000" {
+	if got := set.Pack(); runs != 1 || len(got) != 1 || got["process-"] != "1-100000" {
 		t.Errorf("%d runs, packed as %v", runs, got)
 	}
 }
 
 // Ids are kept for the window, no longer, and up to the number of runs.
 func TestIDBookBounds(t *testing.T) {
+	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	b := idLog{window: 24 * time.Hour, max: 240}
 	for hour := range 72 {
-		now := noon.Add(time.Duration(hour) * time.Hour)
+		now := start.Add(time.Duration(hour) * time.Hour)
 		b.addIDs([]string{fmt.Sprintf("p%d-1", hour)}, now)
 		for age := range min(hour, 60) {
 			has := b.has(fmt.Sprintf("p%d-1", hour-age))
@@ -166,7 +151,7 @@ func TestIDBookBounds(t *testing.T) {
 		t.Errorf("%d runs were dropped early", b.dropped)
 	}
 	for i := range 1000 {
-		b.addIDs([]string{fmt.Sprintf("q%d-1", i)}, noon.Add(72*time.Hour))
+		b.addIDs([]string{fmt.Sprintf("q%d-1", i)}, start.Add(72*time.Hour))
 		if b.runs > b.max {
 			t.Fatalf("%d runs after %d items", b.runs, i)
 		}
@@ -183,8 +168,8 @@ func FuzzUnpackIDs(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, key, runs string) {
-		set := idSet{}
-		if _, err := set.unpack(map[string]string{key: runs}); err != nil {
+		set := IDSet{}
+		if _, err := set.Unpack(map[string]string{key: runs}); err != nil {
 			return
 		}
 		for _, list := range set {
@@ -194,14 +179,14 @@ func FuzzUnpackIDs(f *testing.F) {
 				}
 			}
 		}
-		again := idSet{}
-		if _, err := again.unpack(set.pack()); err != nil {
+		again := IDSet{}
+		if _, err := again.Unpack(set.Pack()); err != nil {
 			t.Fatalf("%q %q: %v", key, runs, err)
 		}
-		if !maps.Equal(set.pack(), again.pack()) {
-			t.Fatalf("%q %q: %v and %v", key, runs, set.pack(), again.pack())
+		if !maps.Equal(set.Pack(), again.Pack()) {
+			t.Fatalf("%q %q: %v and %v", key, runs, set.Pack(), again.Pack())
 		}
-		if prefix, plain := strings.CutPrefix(key, "\x00"); plain && !set.has(prefix) {
+		if prefix, plain := strings.CutPrefix(key, "\x00"); plain && !set.Has(prefix) {
 			t.Fatalf("%q is not there", prefix)
 		}
 	})

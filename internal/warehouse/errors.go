@@ -1,4 +1,4 @@
-package parquet
+package warehouse
 
 import (
 	"errors"
@@ -83,4 +83,37 @@ func (e *Error) Unwrap() []error {
 		errs = append(errs, e.Err)
 	}
 	return errs
+}
+
+// NewerError is of what a newer program has written.
+type NewerError struct{ Schema, Known int }
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("schema version %d is newer than %d, which this program knows", e.Schema, e.Known)
+}
+
+// Newer is an error of kind ErrNewer about a path or an address, and its schema version.
+func Newer(op, path string, schema, known int) *Error {
+	return &Error{Op: op, Path: path, Kind: ErrNewer, Err: &NewerError{schema, known}, Hint: "use a newer corehour"}
+}
+
+// Damaged is an error about a path or an address: of kind ErrCorrupt, or of kind ErrNewer if
+// its cause is a *NewerError.
+func Damaged(op, path string, err error) *Error {
+	var newer *NewerError
+	if errors.As(err, &newer) {
+		return Newer(op, path, newer.Schema, newer.Known)
+	}
+	return &Error{Op: op, Path: path, Kind: ErrCorrupt, Err: err,
+		Hint: "restore the file from a backup, or move the directory away and let the collector start a new one"}
+}
+
+// DiskError types a failure of the file system.
+func DiskError(op, path string, err error) *Error {
+	e := &Error{Op: op, Path: path, Err: err, Hint: "check that the directory exists and is writable for the collector's user"}
+	if isFull(err) {
+		e.Kind = ErrFull
+		e.Hint = "free space on the file system, drop old dates, or move the warehouse"
+	}
+	return e
 }

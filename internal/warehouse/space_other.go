@@ -1,6 +1,6 @@
 //go:build !(darwin || linux)
 
-package parquet
+package warehouse
 
 // FreeBytes is the space that the file system of a directory has left for this
 // user. False if it does not say.

@@ -1,9 +1,8 @@
-package parquet
+package warehouse
 
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -17,9 +16,9 @@ import (
 type Reason string
 
 const (
-	TooLate      Reason = "too_late"      // started before Options.Late
+	TooLate      Reason = "too_late"      // started before IntakeOptions.Late
 	Expired      Reason = "expired"       // of a date that retention has dropped
-	InFuture     Reason = "in_future"     // starts after Options.Future
+	InFuture     Reason = "in_future"     // starts after IntakeOptions.Future
 	BadID        Reason = "bad_id"        // the item's id can't be remembered
 	FoldConflict Reason = "fold_conflict" // some of what was folded in is stored already
 )
@@ -102,26 +101,18 @@ type window struct {
 	floorNS      int64
 }
 
-func (o *Options) window(now time.Time, floor string) window {
+func (in *Intake) window() window {
+	o, now := &in.opts, in.opts.Now()
 	return window{
 		from: now.Add(-o.Late).UnixNano(), to: now.Add(o.Future).UnixNano(), late: o.Late, future: o.Future,
-		floor: floor, floorNS: floorOf(floor),
+		floor: in.floor, floorNS: DayStart(in.floor),
 	}
-}
-
-// floorOf is the start of a date, the beginning of time for none.
-func floorOf(date string) int64 {
-	t, err := time.Parse(dateLayout, date)
-	if err != nil {
-		return math.MinInt64
-	}
-	return t.UnixNano()
 }
 
 // accept adds the rows of an item that may be stored to a batch, and says in each which
 // item it is of, which is what adoption goes by.
-func (r *refusals) accept(b *batch, item *methodspan.Item, w window) {
-	rows, first, last := b.rows, b.first, b.last
+func (r *refusals) accept(b *Batch, item *methodspan.Item, w window) {
+	rows, first, last := b.Rows, b.first, b.last
 	var late, expired, future int
 	var lateNS, futureNS int64
 	for i := range item.Rows {
@@ -145,7 +136,7 @@ func (r *refusals) accept(b *batch, item *methodspan.Item, w window) {
 			first, last = min(first, row.StartNS), max(last, row.StartNS)
 		}
 	}
-	b.rows, b.first, b.last = rows, first, last
+	b.Rows, b.first, b.last = rows, first, last
 	if late > 0 {
 		r.addRefusal(item.ID, TooLate, late, fmt.Sprintf("the earliest started at %s, more than %s ago", utc(lateNS), w.late))
 	}

@@ -1,4 +1,4 @@
-package parquet
+package warehouse
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 )
 
 // itemWindow are the items of commits that are about as old.
-type itemWindow struct {
+type ItemWindow struct {
 	Committed time.Time         `json:"committed"` // the last of them
 	Items     map[string]string `json:"items"`
 }
@@ -15,24 +15,24 @@ type itemWindow struct {
 // in which repeats are recognised. Each commit of the writer rewrites them, and the
 // batches of a process are one run however many files had them. Beyond the largest
 // number of runs the oldest entries are left out.
-func merged(entries []itemWindow, window time.Duration, largest int) ([]itemWindow, error) {
+func MergeWindows(entries []ItemWindow, window time.Duration, largest int) ([]ItemWindow, error) {
 	type page struct {
 		last time.Time
-		ids  idSet
+		ids  IDSet
 		runs int
 	}
 	pages := map[time.Time]*page{}
 	var parts []time.Time
 	runs := 0
 	for _, e := range entries {
-		part := e.Committed.UTC().Truncate(window / pagesPerBook)
+		part := e.Committed.UTC().Truncate(window / pagesPerLog)
 		p := pages[part]
 		if p == nil {
-			p = &page{ids: idSet{}}
+			p = &page{ids: IDSet{}}
 			pages[part] = p
 			parts = append(parts, part)
 		}
-		grown, err := p.ids.unpack(e.Items)
+		grown, err := p.ids.Unpack(e.Items)
 		if err != nil {
 			return nil, err
 		}
@@ -45,9 +45,9 @@ func merged(entries []itemWindow, window time.Duration, largest int) ([]itemWind
 		runs -= pages[parts[0]].runs
 		parts = parts[1:]
 	}
-	var out []itemWindow
+	var out []ItemWindow
 	for _, part := range parts {
-		out = append(out, itemWindow{pages[part].last, pages[part].ids.pack()})
+		out = append(out, ItemWindow{pages[part].last, pages[part].ids.Pack()})
 	}
 	return out, nil
 }

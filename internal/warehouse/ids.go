@@ -1,4 +1,4 @@
-package parquet
+package warehouse
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// idSet is a set of item ids. The ids of our SDK end in a number that counts up
+// IDSet is a set of item ids. The ids of our SDK end in a number that counts up
 // per process, so a set of them is a few runs per process, however many it has.
 // An id without such a number is a prefix without spans.
-type idSet map[string][]span
+type IDSet map[string][]span
 
 // splitID cuts an id into what comes before its trailing number and the number.
 // Only the canonical spelling of a number is one, so that joining gives the id
@@ -39,7 +39,7 @@ func splitsNumber(id string) bool {
 // spelling: NUL is in no prefix, since ids with control characters are refused.
 func plainKey(id string) string { return "\x00" + id }
 
-func (s idSet) has(id string) bool {
+func (s IDSet) Has(id string) bool {
 	prefix, n, numbered := splitID(id)
 	if !numbered {
 		_, ok := s[plainKey(id)]
@@ -56,7 +56,7 @@ func (s idSet) has(id string) bool {
 }
 
 // addID adds an id and tells by how many runs the set grew (it may shrink).
-func (s idSet) addID(id string) int {
+func (s IDSet) AddID(id string) int {
 	prefix, n, numbered := splitID(id)
 	if !numbered {
 		if _, ok := s[plainKey(id)]; ok {
@@ -72,7 +72,7 @@ func (s idSet) addID(id string) int {
 }
 
 // pack writes the set for a manifest: by key the runs, as in "1-5,9".
-func (s idSet) pack() map[string]string {
+func (s IDSet) Pack() map[string]string {
 	if len(s) == 0 {
 		return nil
 	}
@@ -95,13 +95,13 @@ func (s idSet) pack() map[string]string {
 }
 
 // unpack adds a packed set and tells by how many runs it grew.
-func (s idSet) unpack(packed map[string]string) (grown int, err error) {
+func (s IDSet) Unpack(packed map[string]string) (grown int, err error) {
 	for key, runs := range packed {
 		if id, plain := strings.CutPrefix(key, "\x00"); plain {
 			if splitsNumber(id) {
 				return grown, fmt.Errorf("%.80q has a number and no runs", id)
 			}
-			grown += s.addID(id)
+			grown += s.AddID(id)
 			continue
 		}
 		more, err := parseRuns(runs)
@@ -117,7 +117,7 @@ func (s idSet) unpack(packed map[string]string) (grown int, err error) {
 
 // count tells how many ids there are. It stops as soon as there are more than most,
 // since runs may say anything.
-func (s idSet) count(most uint64) (n uint64) {
+func (s IDSet) Count(most uint64) (n uint64) {
 	for _, runs := range s {
 		if runs == nil {
 			n++
@@ -132,7 +132,7 @@ func (s idSet) count(most uint64) (n uint64) {
 }
 
 // all goes through the ids.
-func (s idSet) all() iter.Seq[string] {
+func (s IDSet) All() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for key, runs := range s {
 			if id, plain := strings.CutPrefix(key, "\x00"); plain {
@@ -152,7 +152,7 @@ func (s idSet) all() iter.Seq[string] {
 	}
 }
 
-// idBook remembers which items are committed: for a window of time and up to a
+// idLog remembers which items are committed: for a window of time and up to a
 // number of runs, whichever is reached first. Beyond either the oldest are
 // forgotten, so an item that comes again even later would be stored twice.
 type idLog struct {
@@ -168,15 +168,15 @@ type idLog struct {
 // forgotten.
 type idPage struct {
 	first, last time.Time
-	ids         idSet
+	ids         IDSet
 	runs        int
 }
 
-const pagesPerBook = 24
+const pagesPerLog = 24
 
 func (b *idLog) has(id string) bool {
 	for i := len(b.pages) - 1; i >= 0; i-- {
-		if b.pages[i].ids.has(id) {
+		if b.pages[i].ids.Has(id) {
 			return true
 		}
 	}
@@ -187,12 +187,12 @@ func (b *idLog) has(id string) bool {
 func (b *idLog) page(t time.Time) *idPage {
 	if n := len(b.pages); n > 0 {
 		p := b.pages[n-1]
-		if t.Sub(p.first) < b.window/pagesPerBook && p.runs < max(1, b.max/pagesPerBook) {
+		if t.Sub(p.first) < b.window/pagesPerLog && p.runs < max(1, b.max/pagesPerLog) {
 			p.last = maxTime(p.last, t)
 			return p
 		}
 	}
-	p := &idPage{first: t, last: t, ids: idSet{}}
+	p := &idPage{first: t, last: t, ids: IDSet{}}
 	b.pages = append(b.pages, p)
 	return p
 }
@@ -207,7 +207,7 @@ func maxTime(a, b time.Time) time.Time {
 func (b *idLog) addIDs(ids []string, t time.Time) {
 	p := b.page(t)
 	for _, id := range ids {
-		grown := p.ids.addID(id)
+		grown := p.ids.AddID(id)
 		p.runs += grown
 		b.runs += grown
 	}
@@ -216,7 +216,7 @@ func (b *idLog) addIDs(ids []string, t time.Time) {
 
 func (b *idLog) addPacked(packed map[string]string, t time.Time) error {
 	p := b.page(t)
-	grown, err := p.ids.unpack(packed)
+	grown, err := p.ids.Unpack(packed)
 	p.runs += grown
 	b.runs += grown
 	b.forget(t)

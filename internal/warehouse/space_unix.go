@@ -1,6 +1,6 @@
 //go:build darwin || linux
 
-package parquet
+package warehouse
 
 import "syscall"
 

@@ -1,0 +1,65 @@
+package warehouse
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+const (
+	// DateLayout is how dates are spelled.
+	DateLayout = "2006-01-02"
+	// DatePrefix begins the name of a partition's directory.
+	DatePrefix = "date="
+)
+
+// Partition is the rows of one UTC date.
+type Partition struct {
+	Date string
+	Rows []*methodspan.Row
+}
+
+// PartitionByDate parts rows by the UTC day they started on, sorted by day.
+func PartitionByDate(rows []*methodspan.Row) []Partition {
+	var dates []Partition
+	index := map[int32]int{}
+	for len(rows) > 0 {
+		day := rows[0].EventDay()
+		n := sameDay(rows, day)
+		i, ok := index[day]
+		if !ok {
+			i = len(dates)
+			index[day] = i
+			dates = append(dates, Partition{Date: dateOfDay(day), Rows: rows[:n:n]})
+		} else {
+			dates[i].Rows = append(dates[i].Rows, rows[:n]...)
+		}
+		rows = rows[n:]
+	}
+	slices.SortFunc(dates, func(a, b Partition) int { return strings.Compare(a.Date, b.Date) })
+	return dates
+}
+
+// sameDay is how many rows, from the first on, started on the day.
+func sameDay(rows []*methodspan.Row, day int32) int {
+	for i, r := range rows {
+		if r.EventDay() != day {
+			return i
+		}
+	}
+	return len(rows)
+}
+
+func dateOfDay(day int32) string { return time.Unix(int64(day)*86400, 0).UTC().Format(DateLayout) }
+
+// DayStart is the start of a date, the beginning of time for none.
+func DayStart(date string) int64 {
+	t, err := time.Parse(DateLayout, date)
+	if err != nil {
+		return math.MinInt64
+	}
+	return t.UnixNano()
+}
