@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // required are the variables without a default, by file.
@@ -175,7 +176,7 @@ func TestShadowIsInDollars(t *testing.T) {
 // storedRows lists service, method and price of all rows of a warehouse.
 func storedRows(t *testing.T, root string) []string {
 	t.Helper()
-	snapshot, err := parquet.Open(root)
+	snapshot, err := table.Open(root)
 	if err != nil {
 		t.Fatal(err)
 	}

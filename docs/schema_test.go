@@ -13,13 +13,14 @@ import (
 	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // TestColumnsAreThoseOfFiles writes a warehouse and compares the list of columns
 // with its file.
 func TestColumnsAreThoseOfFiles(t *testing.T) {
 	dir := t.TempDir()
-	writer, err := parquet.NewWriter(dir, parquet.Options{})
+	writer, err := table.NewWriter(dir, table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func TestColumnsAreThoseOfFiles(t *testing.T) {
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
-	snapshot, err := parquet.Open(dir)
+	snapshot, err := table.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -48,7 +48,7 @@ func exampleWarehouse(t *testing.T) *query.Warehouse {
 		rows[i].BatchID, rows[i].RowSeq = "a-1", int32(i)
 	}
 	root := t.TempDir()
-	writer, err := parquet.NewWriter(root, parquet.Options{})
+	writer, err := table.NewWriter(root, table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -199,7 +199,7 @@ func TestCostsOfABucketKnowTheDaysBefore(t *testing.T) {
 // sizeOf adds up the files of rows.
 func sizeOf(t *testing.T, root string) (total int64) {
 	t.Helper()
-	snapshot, err := parquet.Open(root)
+	snapshot, err := table.Open(root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -151,7 +151,7 @@ func TestCompactFails(t *testing.T) {
 	if r := corehour("compact", "--warehouse", root, "--max-bytes", "10GB", "--drop-oldest"); r.code != exitNothing {
 		t.Errorf("%+v", r)
 	}
-	m, err := parquet.NewMaintainer(root, parquet.Options{})
+	m, err := table.NewMaintainer(root, table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

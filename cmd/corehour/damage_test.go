@@ -13,6 +13,7 @@ import (
 
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -35,7 +36,7 @@ func ofAllKinds(t *testing.T) (root string, today time.Time) {
 	}
 	keep := func(at time.Time, p lake.Policy) {
 		t.Helper()
-		job := lake.Job{Root: root, Policy: p, Parquet: parquet.Options{Now: func() time.Time { return at }}}
+		job := lake.Job{Root: root, Policy: p, Parquet: table.Options{Now: func() time.Time { return at }}}
 		if _, err := job.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,7 @@ func filesOf(t *testing.T, root string) []string {
 // read lists the files that a reader of the newest commit needs, and the data files among them.
 func read(t *testing.T, root string) (needed, data []string) {
 	t.Helper()
-	tree, err := parquet.CurrentTree(root)
+	tree, err := table.CurrentTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestNoBitChangesAnAnswer(t *testing.T) {
 		}
 	}
 	// Sums can be done without: the answer is then that of the rows.
-	isSums := func(path string) bool { return strings.HasSuffix(path, parquet.Extension(parquet.KindPreaggregated)) }
+	isSums := func(path string) bool { return strings.HasSuffix(path, table.Extension(table.KindPreaggregated)) }
 	rows := make([]result, len(commands))
 	hidden := t.TempDir()
 	for _, path := range data {
@@ -283,7 +284,7 @@ func TestAllDamagedFilesAreNamed(t *testing.T) {
 func TestEngineErrorsNameTheFile(t *testing.T) {
 	root, at := ofAllKinds(t)
 	clock(t, at)
-	s, err := parquet.Open(root)
+	s, err := table.Open(root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -306,7 +307,7 @@ func tenDigits(text string) string {
 // storedIn opens an engine, and lists the files of a warehouse.
 func storedIn(t *testing.T, root string) (*sql.DB, []parquet.File) {
 	t.Helper()
-	snapshot, err := parquet.Open(root)
+	snapshot, err := table.Open(root)
 	if err != nil {
 		t.Fatal(err)
 	}

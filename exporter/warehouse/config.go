@@ -10,9 +10,9 @@ import (
 	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/units"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // Values of on_full.
@@ -105,7 +105,7 @@ func createDefaultConfig() component.Config {
 		Parquet: ParquetConfig{
 			Late:        units.Duration(warehouse.DefaultLate),
 			Future:      units.Duration(warehouse.DefaultFuture),
-			Grace:       units.Duration(parquet.DefaultGrace),
+			Grace:       units.Duration(table.DefaultGrace),
 			RememberFor: units.Duration(warehouse.DefaultRememberFor),
 			RememberMax: warehouse.DefaultRememberMax,
 		},

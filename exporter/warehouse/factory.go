@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/collector/exporter"
 
 	"github.com/corehour/corehour/exporter/warehouse/internal/metadata"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // NewFactory makes exporters of type warehouse.
@@ -38,11 +38,11 @@ func openSink(cfg *Config, warn func(string)) (warehouse.Store, error) {
 
 // openParquet opens the embedded store, at Start and not before.
 func openParquet(cfg *Config) (warehouse.Store, error) {
-	return parquet.NewWriter(cfg.Path, cfg.parquetOptions())
+	return table.NewWriter(cfg.Path, cfg.parquetOptions())
 }
 
-func (c *Config) parquetOptions() parquet.Options {
-	return parquet.Options{
+func (c *Config) parquetOptions() table.Options {
+	return table.Options{
 		Late:        time.Duration(c.Parquet.Late),
 		Future:      time.Duration(c.Parquet.Future),
 		Grace:       time.Duration(c.Parquet.Grace),

@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // The directory is maintained while rows are written to it, and every row is
@@ -35,7 +35,7 @@ func TestMaintenanceRunsBesideWriting(t *testing.T) {
 	assert.Zero(t, r.metric("maintenance_failures"))
 	assert.Positive(t, r.metric("maintenance_rows", "action", "merge"))
 	assert.Positive(t, r.metric("size"))
-	s, err := parquet.Open(cfg.Path)
+	s, err := table.Open(cfg.Path)
 	require.NoError(t, err)
 	assert.Less(t, len(s.Files), len(r.in))
 }
@@ -50,7 +50,7 @@ func TestMaintenanceSaysWhatFails(t *testing.T) {
 		time.Sleep(time.Minute + time.Second)
 		synctest.Wait()
 		assert.Zero(t, r.metric("maintenance_failures"))
-		m, err := parquet.NewMaintainer(cfg.Path, parquet.Options{})
+		m, err := table.NewMaintainer(cfg.Path, table.Options{})
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -81,7 +81,7 @@ func TestMaintenanceSaysWhatIsKept(t *testing.T) {
 				StartNS: start, EndNS: start, Method: "m", Calls: 1, RowSeq: int32(i),
 			})
 		}
-		w, err := parquet.NewWriter(cfg.Path, cfg.parquetOptions())
+		w, err := table.NewWriter(cfg.Path, cfg.parquetOptions())
 		require.NoError(t, err)
 		_, err = w.Write(t.Context(), []methodspan.Item{it})
 		require.NoError(t, err)

@@ -27,6 +27,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // export is one request as our SDK sends it and the receiver passes it on.
@@ -179,7 +180,7 @@ func storedRows(t *testing.T, path string) (rows []methodspan.Row) {
 }
 
 func readAll(t *testing.T, path string) []methodspan.Row {
-	s, err := parquet.Open(path)
+	s, err := table.Open(path)
 	if errors.Is(err, warehouse.ErrEmpty) {
 		return nil
 	}

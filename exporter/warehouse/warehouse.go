@@ -21,8 +21,8 @@ import (
 
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // opener opens the store that is configured. warn is for what nothing fails for.
@@ -123,10 +123,10 @@ func (w *warehouseExporter) Start(ctx context.Context, host component.Host) erro
 	w.host = host
 	w.sink.Store(&s)
 	_, loads := s.(*bigquery.Loader)
-	p, files := s.(interface{ Recovered() parquet.Recovery })
+	p, files := s.(interface{ Recovered() table.Recovery })
 	w.writer.recycles = files || loads
 	if files {
-		if r := p.Recovered(); r != (parquet.Recovery{}) {
+		if r := p.Recovered(); r != (table.Recovery{}) {
 			w.logger.Info("Finished what the last run of the collector had left over.", zap.String("path", w.cfg.Path),
 				zap.Int("files_adopted", r.FilesAdopted), zap.Int64("rows_adopted", r.RowsAdopted),
 				zap.Int("files_removed", r.FilesRemoved), zap.Int("unfinished_files_removed", r.TmpRemoved))

@@ -12,6 +12,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // rowsPerItem is how many rows an item of these tests has.
@@ -39,7 +40,7 @@ func item(name string) methodspan.Item {
 type collector struct {
 	bucket *bucket.Bucket
 	mirror *bucket.Mirror
-	writer *parquet.Writer
+	writer *table.Writer
 }
 
 func options(address, prefix, dir string) bucket.Options {
@@ -54,7 +55,7 @@ func open(t *testing.T, o bucket.Options, inject bucket.Injector) (*collector, e
 	if inject != nil {
 		b.Inject(inject)
 	}
-	w, err := b.Writer(t.Context(), o, parquet.Options{}.Inject(noFaults))
+	w, err := b.Writer(t.Context(), o, table.Options{}.Inject(noFaults))
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -113,7 +114,7 @@ func stored(t *testing.T, address string) map[string]int {
 	return count(t, s)
 }
 
-func count(t *testing.T, s *parquet.Snapshot) map[string]int {
+func count(t *testing.T, s *table.Snapshot) map[string]int {
 	t.Helper()
 	found := map[string]int{}
 	for _, f := range s.Files {

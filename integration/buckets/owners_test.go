@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/corehour/corehour/internal/bucket"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 func TestRoundTripOfTwoCollectors(t *testing.T) {
@@ -98,7 +98,7 @@ func TestWhoIsToldApart(t *testing.T) {
 		assert.Contains(t, err.Error(), "the directory belongs to "+c.mirror.Address())
 
 		filled := t.TempDir()
-		w, err := parquet.NewWriter(filled, parquet.Options{})
+		w, err := table.NewWriter(filled, table.Options{})
 		require.NoError(t, err)
 		(&collector{writer: w}).write(t, "x")
 		require.NoError(t, w.Close())

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/corehour/corehour/internal/bucket"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // noCommit is a store that takes everything but commits.
@@ -73,7 +73,7 @@ func TestTakenOverIsSaidAtOnce(t *testing.T) {
 	writtenByAnother(t, p, "x")
 	c, err := open(t, o, away)
 	require.NoError(t, err)
-	marker := filepath.Join(o.Directory, parquet.SpoolName)
+	marker := filepath.Join(o.Directory, table.SpoolName)
 	before, err := os.ReadFile(marker)
 	require.NoError(t, err)
 	c.bucket.Inject(noCommit)

@@ -112,7 +112,7 @@ func (l *Loader) open(ctx context.Context) error {
 }
 
 // Write spools the items it is given: when it returns they are on the local disk
-// and will be loaded. See parquet.Writer.Write for what its errors mean.
+// and will be loaded. See table.Writer.Write for what its errors mean.
 func (l *Loader) Write(ctx context.Context, items []methodspan.Item) (warehouse.Result, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,7 +154,7 @@ func (l *Loader) Write(ctx context.Context, items []methodspan.Item) (warehouse.
 // Committed reports whether an item is spooled or loaded, and still remembered.
 func (l *Loader) Committed(id string) bool { return l.intake.Committed(id) }
 
-// Remembered is as parquet.Writer's.
+// Remembered is as table.Writer's.
 func (l *Loader) Remembered() (runs int, dropped int64) { return l.intake.Remembered() }
 
 // Stats tells what happened so far, and what waits.

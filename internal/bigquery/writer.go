@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// Reasons for which BigQuery refuses a row, in addition to those of package parquet.
+// Reasons for which BigQuery refuses a row, in addition to those of package warehouse.
 const (
 	// Invalid: the service does not take it; it is in the file of dead letters.
 	Invalid warehouse.Reason = "invalid"
@@ -138,7 +138,7 @@ func (w *Writer) settleOpen(ctx context.Context) error {
 	return nil
 }
 
-// Write stores the items it is given; see parquet.Writer.Write for what its
+// Write stores the items it is given; see table.Writer.Write for what its
 // errors mean. One that fails when a part is stored is of kind ErrUnknown, too; its
 // Items are those of the given ones that it is really about. Its result has the rows that
 // the service refused of what is stored.
@@ -211,7 +211,7 @@ func (w *Writer) now() time.Time {
 // Committed reports whether an item is stored and still remembered.
 func (w *Writer) Committed(id string) bool { return w.intake.Committed(id) }
 
-// Remembered is as parquet.Writer's.
+// Remembered is as table.Writer's.
 func (w *Writer) Remembered() (runs int, dropped int64) { return w.intake.Remembered() }
 
 // Stats tells what happened so far.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // theirsDir is where the manifests of another owner are while they can't be among ours.
@@ -83,7 +84,7 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 		return err
 	}
 	named := map[string]string{} // their checksums
-	theirs := &parquet.Tree{}
+	theirs := &table.Tree{}
 	if head != nil && head.Manifest != "" {
 		dir := m.opts.Directory
 		if apart {
@@ -119,7 +120,7 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 				return err
 			}
 		}
-		if err := parquet.SetCurrent(m.opts.Directory, head.Manifest, head.Checksum); err != nil {
+		if err := table.SetCurrent(m.opts.Directory, head.Manifest, head.Checksum); err != nil {
 			return err
 		}
 	}
@@ -159,7 +160,7 @@ func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
 }
 
 // mayHave tells why the prefix is not for this directory to have.
-func (m *Mirror) mayHave(found *marker, tree *parquet.Tree, head *bucketCommit, now time.Time) error {
+func (m *Mirror) mayHave(found *marker, tree *table.Tree, head *bucketCommit, now time.Time) error {
 	here := local(tree)
 	switch {
 	case head == nil && found != nil && found.Number > 1:
@@ -196,7 +197,7 @@ func (m *Mirror) asLeft(found *marker, here int64, head *bucketCommit) bool {
 }
 
 // local is the generation of the directory.
-func local(tree *parquet.Tree) int64 {
+func local(tree *table.Tree) int64 {
 	if tree == nil {
 		return 0
 	}
@@ -226,13 +227,13 @@ func (m *Mirror) notImported(ctx context.Context, found *marker, head *bucketCom
 
 // rebase puts what the directory has, and the prefix has not, on top of what another
 // has made of the prefix.
-func (m *Mirror) rebase(dir string, theirs *parquet.Tree, found *marker, head *bucketCommit) error {
+func (m *Mirror) rebase(dir string, theirs *table.Tree, found *marker, head *bucketCommit) error {
 	w, err := m.writer()
 	if err != nil {
 		return err
 	}
 	// A commit of ours may have counted without our having noted it.
-	if err = w.Rebase(dir, theirs, max(found.Sequence, takenOverAt(head, found.Owner))); errors.Is(err, parquet.ErrApart) {
+	if err = w.Rebase(dir, theirs, max(found.Sequence, takenOverAt(head, found.Owner))); errors.Is(err, table.ErrApart) {
 		return errors.Join(m.gone(head), err)
 	}
 	return err
@@ -274,13 +275,13 @@ func (m *Mirror) probe(ctx context.Context) (time.Time, error) {
 }
 
 // pull brings the manifests of a commit to a directory.
-func (m *Mirror) pull(ctx context.Context, c *bucketCommit, dir string) (*parquet.Tree, error) {
-	return parquet.ReadTree(dir, c.Manifest, c.Checksum, parquet.TreeOptions{Fetch: m.store.manifests(ctx, dir)})
+func (m *Mirror) pull(ctx context.Context, c *bucketCommit, dir string) (*table.Tree, error) {
+	return table.ReadTree(dir, c.Manifest, c.Checksum, table.TreeOptions{Fetch: m.store.manifests(ctx, dir)})
 }
 
 // manifests fetches those that a directory does not have.
-func (s *Store) manifests(ctx context.Context, dir string) func([]parquet.Object) error {
-	return func(objects []parquet.Object) error {
+func (s *Store) manifests(ctx context.Context, dir string) func([]table.Object) error {
+	return func(objects []table.Object) error {
 		return each(len(objects), func(i int) error {
 			o := objects[i]
 			to := filepath.Join(dir, filepath.FromSlash(o.Path))

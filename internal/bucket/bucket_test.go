@@ -15,6 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,7 +36,7 @@ func row(item string, n int) methodspan.Item {
 func TestRoundTripInADirectory(t *testing.T) {
 	address := "file://" + t.TempDir()
 	dir := t.TempDir()
-	w, err := NewWriter(t.Context(), Options{Address: address, Prefix: "host-1", Directory: dir, Interval: time.Hour}, parquet.Options{})
+	w, err := NewWriter(t.Context(), Options{Address: address, Prefix: "host-1", Directory: dir, Interval: time.Hour}, table.Options{})
 	require.NoError(t, err)
 	_, err = w.Write(t.Context(), []methodspan.Item{row("a", 10)})
 	require.NoError(t, err)
@@ -60,7 +61,7 @@ func TestRoundTripInADirectory(t *testing.T) {
 func TestNewerCommit(t *testing.T) {
 	bucket := t.TempDir()
 	o := Options{Address: "file://" + bucket, Prefix: "host-1", Directory: t.TempDir(), Interval: time.Hour}
-	w, err := NewWriter(t.Context(), o, parquet.Options{})
+	w, err := NewWriter(t.Context(), o, table.Options{})
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	commits, err := filepath.Glob(filepath.Join(bucket, "host-1", "_commit", "*.json"))
@@ -72,7 +73,7 @@ func TestNewerCommit(t *testing.T) {
 		data = bytes.Replace(data, []byte(`"schema_version":1`), []byte(`"schema_version":9`), 1)
 		require.NoError(t, os.WriteFile(c, data, 0o600))
 	}
-	_, err = NewWriter(t.Context(), o, parquet.Options{})
+	_, err = NewWriter(t.Context(), o, table.Options{})
 	require.ErrorIs(t, err, warehouse.ErrNewer)
 	require.NotErrorIs(t, err, warehouse.ErrCorrupt)
 	assert.ErrorContains(t, err, "schema version 9 is newer than 1, which this program knows (use a newer corehour)")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // DefaultCacheBytes bounds a Cache.
@@ -99,7 +100,7 @@ func (c *Cache) Close() error {
 // wantedFile is a file that a command needs.
 type wantedFile struct {
 	store  *Store
-	object parquet.Object
+	object table.Object
 }
 
 func digest(s string) string {
@@ -139,7 +140,7 @@ func (c *Cache) expect(w wantedFile) string {
 // Bring has sums of a Snapshot in the cache. It lists those that are there then, and says
 // what is wrong with the others: readers can do without those that are gone or damaged, or
 // that there is no room for.
-func (c *Cache) Bring(ctx context.Context, sums []parquet.Sums, tell io.Writer) (here []parquet.Sums, err error) {
+func (c *Cache) Bring(ctx context.Context, sums []table.Sums, tell io.Writer) (here []table.Sums, err error) {
 	if tell == nil {
 		tell = io.Discard
 	}

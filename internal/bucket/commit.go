@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 const (
@@ -45,8 +45,8 @@ type bucketCommit struct {
 	// Handed is what was taken over from owners before.
 	Handed []takeover `json:"handed,omitempty"`
 
-	at   time.Time     // when the store got it, by its clock
-	tree *parquet.Tree // of the generation, where the commit is ours
+	at   time.Time   // when the store got it, by its clock
+	tree *table.Tree // of the generation, where the commit is ours
 }
 
 func commitPath(number int64) string { return fmt.Sprintf("%s%012d.json", commitDir, number) }

@@ -2,7 +2,7 @@
 // bucket for many of them.
 //
 //	<base>/<prefix>/_commit/<number>.json      names the generation that counts
-//	<base>/<prefix>/_manifest/...              as in a directory (internal/parquet)
+//	<base>/<prefix>/_manifest/...              as in a directory (internal/warehouse/table)
 //	<base>/<prefix>/date=2026-11-21/*.parquet  as in a directory
 //
 // A collector writes to a local directory and acknowledges rows once they are

@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// Kinds of failure in addition to those of internal/parquet.
+// Kinds of failure in addition to those of internal/warehouse.
 var (
 	// ErrRefused: the store answers and says no; trying again does not help.
 	ErrRefused = errors.New("the object store refuses it")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // pins are the files that somebody reads.
@@ -46,7 +47,7 @@ func (p *pins) unless(path string, do func() error) error {
 
 // evict removes uploaded files from the directory, the oldest first, while there is
 // too much of them. It counts what is left, too.
-func (m *Mirror) evict(tree *parquet.Tree) error {
+func (m *Mirror) evict(tree *table.Tree) error {
 	type local struct {
 		path  string
 		bytes int64
@@ -129,7 +130,7 @@ func (m *Mirror) Fetch(ctx context.Context, files []parquet.File) (done func(), 
 		if err != nil {
 			return err
 		}
-		o := parquet.Object{Path: filepath.ToSlash(rel), Checksum: f.Checksum, Bytes: f.Bytes}
+		o := table.Object{Path: filepath.ToSlash(rel), Checksum: f.Checksum, Bytes: f.Bytes}
 		if err := m.store.download(ctx, o, f.Path); err != nil {
 			return err
 		}

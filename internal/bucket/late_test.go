@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // A start that ended after it had noted what the prefix has, and before the directory
@@ -21,7 +21,7 @@ func TestNoWritesToADirectoryThatIsBehindItsMarker(t *testing.T) {
 		b, err := Open(t.Context(), address)
 		require.NoError(t, err)
 		b.Inject(inject)
-		w, err := b.Writer(t.Context(), o, parquet.Options{})
+		w, err := b.Writer(t.Context(), o, table.Options{})
 		if err != nil {
 			require.NoError(t, b.Close())
 		}
@@ -49,7 +49,7 @@ func TestOneNameIsOneFile(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	b, err := Open(t.Context(), address)
 	require.NoError(t, err)
-	w, err := b.Writer(t.Context(), Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour}, parquet.Options{})
+	w, err := b.Writer(t.Context(), Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour}, table.Options{})
 	require.NoError(t, err)
 	_, err = w.Write(t.Context(), []methodspan.Item{row("a", 10)})
 	require.NoError(t, err)
@@ -57,12 +57,12 @@ func TestOneNameIsOneFile(t *testing.T) {
 	_, err = w.Write(t.Context(), []methodspan.Item{row("b", 10)})
 	require.NoError(t, err)
 
-	tree, err := parquet.CurrentTree(directory)
+	tree, err := table.CurrentTree(directory)
 	require.NoError(t, err)
 	good := tree.Objects
 	sent, fresh := good[0], good[1]
 	sent.Checksum, fresh.Checksum = "crc32c:00000000", "crc32c:00000000"
-	for _, bad := range []parquet.Object{sent, fresh} {
+	for _, bad := range []table.Object{sent, fresh} {
 		tree.Objects = append(good[:2:2], bad)
 		_, err = w.upload(t.Context(), tree)
 		require.ErrorIs(t, err, warehouse.ErrCorrupt)
@@ -78,7 +78,7 @@ func TestCommitThatWasNotNotedBeforeAnotherCame(t *testing.T) {
 	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour}
 	b, err := Open(t.Context(), address)
 	require.NoError(t, err)
-	w, err := b.Writer(t.Context(), o, parquet.Options{})
+	w, err := b.Writer(t.Context(), o, table.Options{})
 	require.NoError(t, err)
 	var noted *marker
 	for _, item := range []string{"a", "b"} {
@@ -100,7 +100,7 @@ func TestCommitThatWasNotNotedBeforeAnotherCame(t *testing.T) {
 	require.NoError(t, m.Close())
 
 	b.Inject(away)
-	w, err = b.Writer(t.Context(), o, parquet.Options{})
+	w, err = b.Writer(t.Context(), o, table.Options{})
 	require.NoError(t, err)
 	_, err = w.Write(t.Context(), []methodspan.Item{row("c", 10)})
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestCommitThatWasNotNotedBeforeAnotherCame(t *testing.T) {
 		assert.True(t, w.Committed(item), item)
 	}
 	require.NoError(t, w.Close())
-	tree, err := parquet.CurrentTree(directory)
+	tree, err := table.CurrentTree(directory)
 	require.NoError(t, err)
 	assert.Len(t, tree.Objects, 3)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // silentFor puts the last sign of a prefix back in time.
@@ -66,7 +66,7 @@ func TestMaintenanceAfterAKill(t *testing.T) {
 // Somebody clears the cache while a command works in it.
 func TestScratchThatIsClearedKeepsTheBucket(t *testing.T) {
 	address := "file://" + t.TempDir()
-	w, err := NewWriter(t.Context(), Options{Address: address, Prefix: "host", Directory: t.TempDir(), Interval: time.Hour}, parquet.Options{})
+	w, err := NewWriter(t.Context(), Options{Address: address, Prefix: "host", Directory: t.TempDir(), Interval: time.Hour}, table.Options{})
 	require.NoError(t, err)
 	write(t, w, "a")
 	require.NoError(t, w.Close())

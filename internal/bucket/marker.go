@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/durable"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // marker is a file in the directory that says which prefix it belongs to and how
@@ -34,7 +34,7 @@ type marker struct {
 func newMarker(address string) marker { return marker{Address: address, Owner: rand.Text()} }
 
 func readMarker(dir string) (*marker, error) {
-	path := filepath.Join(dir, parquet.SpoolName)
+	path := filepath.Join(dir, table.SpoolName)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -50,7 +50,7 @@ func readMarker(dir string) (*marker, error) {
 }
 
 func (m marker) write(dir string) error {
-	path := filepath.Join(dir, parquet.SpoolName)
+	path := filepath.Join(dir, table.SpoolName)
 	data, err := json.Marshal(m)
 	if err == nil {
 		err = durable.Replace(path, append(data, '\n'))

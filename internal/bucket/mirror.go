@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // Options of a Mirror.
@@ -57,7 +57,7 @@ func (o *Options) defaults() {
 		o.Interval = DefaultInterval
 	}
 	if o.Grace == 0 {
-		o.Grace = parquet.DefaultGrace
+		o.Grace = table.DefaultGrace
 	}
 	if o.Abandoned == 0 {
 		o.Abandoned = DefaultAbandoned
@@ -76,7 +76,7 @@ type Mirror struct {
 	stop  context.CancelFunc
 	early error // what kept the store from being asked at first
 	// writer opens the one of the directory if it is not open; nil if there is none.
-	writer func() (*parquet.Writer, error)
+	writer func() (*table.Writer, error)
 
 	mu      sync.Mutex // one step at a time
 	session string
@@ -151,7 +151,7 @@ func NewMirror(ctx context.Context, b *Bucket, o Options) (*Mirror, error) {
 // newMirror also puts rows that only the directory has on top of what maintenance has
 // made of the prefix, by the directory's writer. If the store does not answer and the
 // directory was there before, the Mirror tries again when it is started.
-func newMirror(ctx context.Context, b *Bucket, o Options, writer func() (*parquet.Writer, error)) (*Mirror, error) {
+func newMirror(ctx context.Context, b *Bucket, o Options, writer func() (*table.Writer, error)) (*Mirror, error) {
 	o.defaults()
 	if err := CheckPrefix(o.Prefix); err != nil {
 		return nil, fmt.Errorf("prefix %w", err)

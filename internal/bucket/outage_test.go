@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 var errAway = errors.New("away")
@@ -60,7 +60,7 @@ func TestRestartsInAnOutage(t *testing.T) {
 		if run > 0 {
 			b.Inject(away)
 		}
-		w, err := b.Writer(t.Context(), o, parquet.Options{})
+		w, err := b.Writer(t.Context(), o, table.Options{})
 		require.NoError(t, err)
 		write := func(i int) error {
 			res, err := w.Write(t.Context(), []methodspan.Item{row(fmt.Sprint(run, "-", i), 10)})
@@ -102,7 +102,7 @@ func TestRestartsInAnOutage(t *testing.T) {
 	}
 	b, err := Open(t.Context(), address)
 	require.NoError(t, err)
-	w, err := b.Writer(t.Context(), o, parquet.Options{})
+	w, err := b.Writer(t.Context(), o, table.Options{})
 	require.NoError(t, err)
 	require.NoError(t, w.Push(t.Context()))
 	assert.Zero(t, w.Stats().UnsentBytes)
@@ -116,7 +116,7 @@ func TestBehindAfterAWriteDuringAnUpload(t *testing.T) {
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	b, err := Open(t.Context(), address)
 	require.NoError(t, err)
-	w, err := b.Writer(t.Context(), Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour}, parquet.Options{})
+	w, err := b.Writer(t.Context(), Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour}, table.Options{})
 	require.NoError(t, err)
 	_, err = w.Write(t.Context(), []methodspan.Item{row("a", 10)})
 	require.NoError(t, err)
@@ -149,7 +149,7 @@ func TestUploadedFilesMakeRoomInAnOutage(t *testing.T) {
 	require.NoError(t, err)
 	const limit = 40_000
 	o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, LocalBytes: limit}
-	w, err := b.Writer(t.Context(), o, parquet.Options{})
+	w, err := b.Writer(t.Context(), o, table.Options{})
 	require.NoError(t, err)
 	n, atOnce := 0, int64(0)
 	write := func() error {
@@ -181,7 +181,7 @@ func TestNoRoomWhileAWriteIsInDoubt(t *testing.T) {
 	b, err := Open(t.Context(), address)
 	require.NoError(t, err)
 	var doubt, commits atomic.Bool
-	disk := parquet.Options{}.Inject(func(op, path string, after bool) error {
+	disk := table.Options{}.Inject(func(op, path string, after bool) error {
 		if !doubt.Load() {
 			return nil
 		}

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // Push uploads what the newest generation of the directory leads to and makes it
@@ -45,9 +45,9 @@ func (m *Mirror) step(ctx context.Context, release bool) error {
 
 // tree is what the directory leads to. Its generations only grow: if it comes to an
 // older one, or to none, the prefix must not follow it, since all that it had would go.
-func (m *Mirror) tree() (*parquet.Tree, error) {
+func (m *Mirror) tree() (*table.Tree, error) {
 	m.asOf = m.stats.written.Load()
-	tree, err := parquet.CurrentTree(m.opts.Directory)
+	tree, err := table.CurrentTree(m.opts.Directory)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (m *Mirror) tree() (*parquet.Tree, error) {
 }
 
 // agree notes that a commit of ours leads to a tree, which the directory has.
-func (m *Mirror) agree(tree *parquet.Tree) {
+func (m *Mirror) agree(tree *table.Tree) {
 	m.reached = max(m.reached, tree.Generation)
 	clear(m.committed)
 	for _, o := range tree.Objects {
@@ -80,7 +80,7 @@ func (m *Mirror) push(ctx context.Context, release bool) error {
 		return err
 	}
 	if tree == nil {
-		tree = &parquet.Tree{}
+		tree = &table.Tree{}
 	}
 	if tree.Generation > m.marker.Generation {
 		m.lag(tree)
@@ -139,7 +139,7 @@ func (m *Mirror) put(ctx context.Context, c *bucketCommit) error {
 
 // upload makes objects of all files that a tree leads to. A file may go while that
 // lasts because a newer commit counts: then the newer tree is uploaded.
-func (m *Mirror) upload(ctx context.Context, tree *parquet.Tree) (*parquet.Tree, error) {
+func (m *Mirror) upload(ctx context.Context, tree *table.Tree) (*table.Tree, error) {
 	for {
 		missing, err := m.missing(tree)
 		if err != nil {
@@ -174,7 +174,7 @@ func (m *Mirror) upload(ctx context.Context, tree *parquet.Tree) (*parquet.Tree,
 // missing are the files of a tree that the prefix does not have. It fails if two files
 // have one name, of which an object could only be one: a commit would make the prefix
 // unreadable.
-func (m *Mirror) missing(tree *parquet.Tree) (missing []parquet.Object, err error) {
+func (m *Mirror) missing(tree *table.Tree) (missing []table.Object, err error) {
 	sums := map[string]string{}
 	for i, o := range append(tree.Objects, tree.Manifests...) {
 		sum, known := m.known[o.Path]
@@ -194,7 +194,7 @@ func (m *Mirror) missing(tree *parquet.Tree) (missing []parquet.Object, err erro
 
 // skippedPreaggregated reports whether an object of a tree is a file of sums that is nowhere: who does not
 // know of these may have committed without it. Readers do without, and so does the bucket.
-func (m *Mirror) skippedPreaggregated(tree *parquet.Tree, i int) bool {
+func (m *Mirror) skippedPreaggregated(tree *table.Tree, i int) bool {
 	if i < len(tree.Files) || i >= len(tree.Objects) {
 		return false
 	}
@@ -203,7 +203,7 @@ func (m *Mirror) skippedPreaggregated(tree *parquet.Tree, i int) bool {
 }
 
 // send makes an object of a file.
-func (m *Mirror) send(ctx context.Context, o parquet.Object) error {
+func (m *Mirror) send(ctx context.Context, o table.Object) error {
 	file := m.local(o)
 	info, err := os.Stat(file)
 	if err != nil {
@@ -232,7 +232,7 @@ func (m *Mirror) send(ctx context.Context, o parquet.Object) error {
 var errOther = errors.New("an object of other contents is in the way")
 
 // same compares an object that is there with what was to be uploaded.
-func (m *Mirror) same(ctx context.Context, o parquet.Object, size int64) error {
+func (m *Mirror) same(ctx context.Context, o table.Object, size int64) error {
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	err := m.store.get(ctx, o.Path, size, func(r io.Reader) error {
 		sum.Reset()
@@ -257,7 +257,7 @@ func (m *Mirror) same(ctx context.Context, o parquet.Object, size int64) error {
 	return fmt.Errorf("%s: %w", m.store.show(m.store.key(o.Path)), errOther)
 }
 
-func (m *Mirror) local(o parquet.Object) string {
+func (m *Mirror) local(o table.Object) string {
 	return filepath.Join(m.opts.Directory, filepath.FromSlash(o.Path))
 }
 
@@ -271,8 +271,8 @@ func ours(p string) bool {
 	case manifestDir:
 		return strings.HasSuffix(name, ".json")
 	}
-	for _, kind := range [...]string{parquet.KindRaw, parquet.KindMerge, parquet.KindRoll, parquet.KindPreaggregated} {
-		if strings.HasPrefix(dir, "date=") && strings.Count(dir, "/") == 1 && strings.HasPrefix(name, kind+"-") && strings.HasSuffix(name, parquet.Extension(kind)) {
+	for _, kind := range [...]string{table.KindRaw, table.KindMerge, table.KindRoll, table.KindPreaggregated} {
+		if strings.HasPrefix(dir, "date=") && strings.Count(dir, "/") == 1 && strings.HasPrefix(name, kind+"-") && strings.HasSuffix(name, table.Extension(kind)) {
 			return true
 		}
 	}
@@ -280,7 +280,7 @@ func ours(p string) bool {
 }
 
 // tidy deletes the objects whose grace is over.
-func (m *Mirror) tidy(ctx context.Context, tree *parquet.Tree) error {
+func (m *Mirror) tidy(ctx context.Context, tree *table.Tree) error {
 	now := time.Now()
 	named := map[string]bool{commitPath(m.marker.Number): true}
 	for _, o := range append(tree.Objects, tree.Manifests...) {
@@ -324,7 +324,7 @@ func (m *Mirror) count() error {
 }
 
 // lag notes since when the bucket lacks something of a tree.
-func (m *Mirror) lag(tree *parquet.Tree) {
+func (m *Mirror) lag(tree *table.Tree) {
 	if tree.Generation <= m.marker.Generation {
 		m.stats.behind.Store(0)
 		return

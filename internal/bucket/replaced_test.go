@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // rowsIn is how many rows a reader of the bucket finds.
@@ -58,7 +58,7 @@ func TestDirectoryIsReplacedWhileItIsUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address, directory := "file://"+t.TempDir(), filepath.Join(t.TempDir(), "warehouse")
 			o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, Grace: time.Nanosecond}
-			w, err := NewWriter(t.Context(), o, parquet.Options{})
+			w, err := NewWriter(t.Context(), o, table.Options{})
 			require.NoError(t, err)
 			write(t, w, "a")
 			older, err := os.ReadFile(filepath.Join(directory, "CURRENT"))
@@ -82,7 +82,7 @@ func TestDirectoryIsReplacedWhileItIsUsed(t *testing.T) {
 			assert.EqualValues(t, 20, rowsIn(t, address))
 
 			o.Abandoned = time.Nanosecond // it was not given back
-			w, err = NewWriter(t.Context(), o, parquet.Options{})
+			w, err = NewWriter(t.Context(), o, table.Options{})
 			require.NoError(t, err)
 			assert.True(t, w.Committed("a"))
 			assert.True(t, w.Committed("b"))
@@ -99,7 +99,7 @@ func TestDirectoryIsReplacedWhileTheStoreIsAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address, directory := "file://"+t.TempDir(), filepath.Join(t.TempDir(), "warehouse")
 			o := Options{Address: address, Prefix: "host-1", Directory: directory, Interval: time.Hour, Grace: time.Nanosecond, Abandoned: time.Nanosecond}
-			w, err := NewWriter(t.Context(), o, parquet.Options{})
+			w, err := NewWriter(t.Context(), o, table.Options{})
 			require.NoError(t, err)
 			write(t, w, "a")
 			older, err := os.ReadFile(filepath.Join(directory, "CURRENT"))
@@ -110,7 +110,7 @@ func TestDirectoryIsReplacedWhileTheStoreIsAway(t *testing.T) {
 			b, err := Open(t.Context(), address)
 			require.NoError(t, err)
 			b.Inject(away)
-			w, err = b.Writer(t.Context(), o, parquet.Options{})
+			w, err = b.Writer(t.Context(), o, table.Options{})
 			require.NoError(t, err)
 			write(t, w, "waits")
 			require.ErrorIs(t, w.Push(t.Context()), errAway)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // Prefixes lists the collectors' prefixes of a bucket. Others that are there are
@@ -49,7 +50,7 @@ type Read struct {
 // the dates asked for to the cache, where they stay until it is closed; Bring does so with
 // their rollups. dates are all that the bucket holds. Other dates may be asked for
 // later. A collector that commits meanwhile does no harm.
-func (c *Cache) Snapshot(ctx context.Context, b *Bucket, r Read) (s *parquet.Snapshot, dates []string, err error) {
+func (c *Cache) Snapshot(ctx context.Context, b *Bucket, r Read) (s *table.Snapshot, dates []string, err error) {
 	names, err := b.Prefixes(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -69,8 +70,8 @@ func (c *Cache) Snapshot(ctx context.Context, b *Bucket, r Read) (s *parquet.Sna
 	return nil, nil, err
 }
 
-func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read) (*parquet.Snapshot, []string, error) {
-	snapshots := make([]*parquet.Tree, len(names))
+func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read) (*table.Snapshot, []string, error) {
+	snapshots := make([]*table.Tree, len(names))
 	err := each(len(names), func(i int) error {
 		var err error
 		snapshots[i], err = c.tree(ctx, b.Store(names[i]), r)
@@ -79,7 +80,7 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &parquet.Snapshot{Root: b.String()}
+	s := &table.Snapshot{Root: b.String()}
 	var dates []string
 	var want []wantedFile
 	found := false
@@ -125,23 +126,23 @@ func (c *Cache) snapshot(ctx context.Context, b *Bucket, names []string, r Read)
 		}
 	}
 	slices.SortStableFunc(s.Files, func(a, b parquet.File) int { return strings.Compare(a.Date, b.Date) })
-	slices.SortStableFunc(s.Sums, func(a, b parquet.Sums) int { return strings.Compare(a.Date, b.Date) })
+	slices.SortStableFunc(s.Sums, func(a, b table.Sums) int { return strings.Compare(a.Date, b.Date) })
 	slices.Sort(dates)
 	return s, slices.Compact(dates), nil
 }
 
 // tree is the newest commit of a collector, nil if there is none. Its manifests are
 // kept, so that the next command fetches only what is new.
-func (c *Cache) tree(ctx context.Context, s *Store, r Read) (*parquet.Tree, error) {
+func (c *Cache) tree(ctx context.Context, s *Store, r Read) (*table.Tree, error) {
 	head, err := s.head(ctx)
 	if err != nil || head == nil {
 		return nil, err
 	}
 	if head.Manifest == "" {
-		return &parquet.Tree{}, nil
+		return &table.Tree{}, nil
 	}
 	dir := filepath.Join(c.root, "manifests", digest(s.Address()))
-	tree, err := parquet.ReadTree(dir, head.Manifest, head.Checksum, parquet.TreeOptions{Fetch: s.manifests(ctx, dir), Date: r.Date, Readers: true})
+	tree, err := table.ReadTree(dir, head.Manifest, head.Checksum, table.TreeOptions{Fetch: s.manifests(ctx, dir), Date: r.Date, Readers: true})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Address(), err)
 	}

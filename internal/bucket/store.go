@@ -16,8 +16,8 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // Store is one collector's prefix of a bucket.
@@ -141,7 +141,7 @@ func (s *Store) get(ctx context.Context, path string, size int64, use func(io.Re
 
 // download brings an object to a file, which is there only when it is whole and
 // right. Two downloads of one file do not disturb each other.
-func (s *Store) download(ctx context.Context, o parquet.Object, to string) error {
+func (s *Store) download(ctx context.Context, o table.Object, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}

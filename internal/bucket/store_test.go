@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // What a download that was killed leaves in a directory goes with the next start: it is
@@ -17,7 +17,7 @@ import (
 func TestUnfinishedDownloadsGo(t *testing.T) {
 	directory := t.TempDir()
 	o := Options{Address: "file://" + t.TempDir(), Prefix: "host-1", Directory: directory, Interval: time.Hour}
-	w, err := NewWriter(t.Context(), o, parquet.Options{})
+	w, err := NewWriter(t.Context(), o, table.Options{})
 	require.NoError(t, err)
 	write(t, w, "a")
 	require.NoError(t, w.Close())
@@ -32,7 +32,7 @@ func TestUnfinishedDownloadsGo(t *testing.T) {
 		require.NoError(t, tmp.Close())
 		left = append(left, tmp.Name())
 	}
-	w, err = NewWriter(t.Context(), o, parquet.Options{})
+	w, err = NewWriter(t.Context(), o, table.Options{})
 	require.NoError(t, err)
 	for _, f := range left {
 		assert.NoFileExists(t, f)

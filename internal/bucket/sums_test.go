@@ -13,12 +13,13 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // maintained opens a directory for maintenance and tells its only date.
-func maintained(t *testing.T, directory string, do func(*parquet.Maintainer, parquet.Date)) {
+func maintained(t *testing.T, directory string, do func(*table.Maintainer, table.Date)) {
 	t.Helper()
-	m, err := parquet.NewMaintainer(directory, parquet.Options{})
+	m, err := table.NewMaintainer(directory, table.Options{})
 	require.NoError(t, err)
 	defer m.Close()
 	dates, err := m.Dates()
@@ -31,8 +32,8 @@ func maintained(t *testing.T, directory string, do func(*parquet.Maintainer, par
 // the path of its object.
 func keepSums(t *testing.T, directory string) (object string) {
 	t.Helper()
-	maintained(t, directory, func(m *parquet.Maintainer, d parquet.Date) {
-		made, err := m.AddPreaggregated(t.Context(), d.Date, d.Files, parquet.Output{Level: methodspan.LevelHour, NoIDs: true}, func(add func(*methodspan.Row) error) error {
+	maintained(t, directory, func(m *table.Maintainer, d table.Date) {
+		made, err := m.AddPreaggregated(t.Context(), d.Date, d.Files, table.Output{Level: methodspan.LevelHour, NoIDs: true}, func(add func(*methodspan.Row) error) error {
 			sum := methodspan.Row{Resource: &methodspan.Resource{Service: "shop"}, Kind: methodspan.KindAggregate, Level: methodspan.LevelHour, P: 1, StartNS: d.Files[0].MinStartNS, EndNS: d.Files[0].MinStartNS}
 			for _, f := range d.Files {
 				sum.Measured += f.Rows
@@ -86,12 +87,12 @@ func sumsIn(t *testing.T, address string) map[string]int64 {
 // mergeIn puts all files of a directory into one.
 func mergeIn(t *testing.T, directory string, mirror *Mirror) {
 	t.Helper()
-	maintained(t, directory, func(m *parquet.Maintainer, d parquet.Date) {
+	maintained(t, directory, func(m *table.Maintainer, d table.Date) {
 		done, err := mirror.Fetch(t.Context(), d.Files)
 		require.NoError(t, err)
 		defer done()
 		require.NotNil(t, d.Sums)
-		_, err = m.Merge(t.Context(), d.Date, d.Files, parquet.Output{Kind: parquet.KindMerge})
+		_, err = m.Merge(t.Context(), d.Date, d.Files, table.Output{Kind: table.KindMerge})
 		require.NoError(t, err)
 	})
 }
@@ -104,7 +105,7 @@ func TestSumsInABucket(t *testing.T) {
 	writers, objects := map[string]*Writer{}, map[string]string{}
 	for _, prefix := range []string{"host-1", "host-2"} { // with files of the same names
 		o := Options{Address: address, Prefix: prefix, Directory: t.TempDir(), Interval: time.Hour, Grace: time.Nanosecond}
-		w, err := NewWriter(t.Context(), o, parquet.Options{})
+		w, err := NewWriter(t.Context(), o, table.Options{})
 		require.NoError(t, err)
 		write(t, w, "a")
 		if prefix == "host-2" {
@@ -154,7 +155,7 @@ func TestSumsInABucket(t *testing.T) {
 
 	// Who has the prefix next deletes what no commit leads to.
 	assert.FileExists(t, objects["host-2"])
-	w, err = NewWriter(t.Context(), Options{Address: address, Prefix: "host-2", Directory: t.TempDir(), Interval: time.Hour, Grace: time.Nanosecond}, parquet.Options{})
+	w, err = NewWriter(t.Context(), Options{Address: address, Prefix: "host-2", Directory: t.TempDir(), Interval: time.Hour, Grace: time.Nanosecond}, table.Options{})
 	require.NoError(t, err)
 	require.NoError(t, w.Push(t.Context()))
 	assert.NoFileExists(t, objects["host-2"])
@@ -167,7 +168,7 @@ func TestSumsInABucket(t *testing.T) {
 func TestSumsThatAreLost(t *testing.T) {
 	bucket := t.TempDir()
 	o := Options{Address: "file://" + bucket, Prefix: "host-1", Directory: t.TempDir(), Interval: time.Hour}
-	w, err := NewWriter(t.Context(), o, parquet.Options{})
+	w, err := NewWriter(t.Context(), o, table.Options{})
 	require.NoError(t, err)
 	write(t, w, "a")
 	object := filepath.Join(bucket, "host-1", keepSums(t, o.Directory))
@@ -176,7 +177,7 @@ func TestSumsThatAreLost(t *testing.T) {
 	require.NoError(t, os.Remove(object))
 	for i, directory := range []string{o.Directory, t.TempDir()} {
 		o.Directory = directory
-		w, err = NewWriter(t.Context(), o, parquet.Options{})
+		w, err = NewWriter(t.Context(), o, table.Options{})
 		require.NoError(t, err)
 		write(t, w, []string{"b", "c"}[i])
 		require.NoError(t, w.Push(t.Context()))

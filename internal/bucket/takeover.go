@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // takeover says what counted of a directory when another took its prefix over: raw
@@ -78,19 +78,19 @@ func Import(ctx context.Context, b *Bucket, directory, scratch string) (*Importe
 		return nil, err
 	}
 	if found == nil {
-		return nil, &warehouse.Error{Op: "import", Path: directory, Kind: warehouse.ErrMissing, Hint: "want the `path` of a collector with the option `bucket`: it holds a file " + parquet.SpoolName}
+		return nil, &warehouse.Error{Op: "import", Path: directory, Kind: warehouse.ErrMissing, Hint: "want the `path` of a collector with the option `bucket`: it holds a file " + table.SpoolName}
 	}
 	name, ours := strings.CutPrefix(found.Address, b.String()+"/")
 	if !ours || CheckPrefix(name) != nil {
 		return nil, &warehouse.Error{Op: "import", Path: directory, Kind: ErrTaken, Hint: fmt.Sprintf("the directory belongs to %s: name that bucket", found.Address)}
 	}
 	// A writer adopts what is finished and not committed; it fails if one is at work.
-	w, err := parquet.NewWriter(directory, parquet.Options{})
+	w, err := table.NewWriter(directory, table.Options{})
 	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
-	tree, err := parquet.CurrentTree(directory)
+	tree, err := table.CurrentTree(directory)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ type leftRows struct {
 	scratch string
 }
 
-func (l *leftRows) bring(ctx context.Context, tree *parquet.Tree, taken *bucketCommit, sequence int64) error {
+func (l *leftRows) bring(ctx context.Context, tree *table.Tree, taken *bucketCommit, sequence int64) error {
 	to := l.bucket.Store(l.to)
 	l.Address = to.Address()
 	before, err := to.head(ctx)
@@ -152,7 +152,7 @@ func (l *leftRows) bring(ctx context.Context, tree *parquet.Tree, taken *bucketC
 		return err
 	}
 	root := filepath.Join(l.scratch, "warehouse")
-	w, err := parquet.NewWriter(root, parquet.Options{Late: always, Future: always})
+	w, err := table.NewWriter(root, table.Options{Late: always, Future: always})
 	if err != nil {
 		return errors.Join(err, known.Close())
 	}
@@ -179,16 +179,16 @@ func (l *leftRows) bring(ctx context.Context, tree *parquet.Tree, taken *bucketC
 
 // known is what the new owner of the prefix remembers to have stored: all that its
 // manifests still tell, whatever the owner's bounds are.
-func (l *leftRows) known(ctx context.Context, taken *bucketCommit) (*parquet.Writer, error) {
+func (l *leftRows) known(ctx context.Context, taken *bucketCommit) (*table.Writer, error) {
 	root := filepath.Join(l.scratch, "known")
 	if taken.Manifest != "" {
-		_, err := parquet.ReadTree(root, taken.Manifest, taken.Checksum, parquet.TreeOptions{Fetch: l.from.manifests(ctx, root)})
+		_, err := table.ReadTree(root, taken.Manifest, taken.Checksum, table.TreeOptions{Fetch: l.from.manifests(ctx, root)})
 		if err == nil {
-			err = parquet.SetCurrent(root, taken.Manifest, taken.Checksum)
+			err = table.SetCurrent(root, taken.Manifest, taken.Checksum)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return parquet.NewWriter(root, parquet.Options{RememberFor: always, RememberMax: math.MaxInt})
+	return table.NewWriter(root, table.Options{RememberFor: always, RememberMax: math.MaxInt})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // An import knows items for as long as the new owner of the prefix does, which may be
@@ -17,7 +17,7 @@ func TestImportKnowsWhatTheNewOwnerKnows(t *testing.T) {
 	const ago = 72 * time.Hour
 	address, directory := "file://"+t.TempDir(), t.TempDir()
 	then := time.Now().Add(-ago)
-	p := parquet.Options{RememberFor: 7 * 24 * time.Hour, Now: func() time.Time { return then }}
+	p := table.Options{RememberFor: 7 * 24 * time.Hour, Now: func() time.Time { return then }}
 	add := func(w *Writer, id string) {
 		it := row(id, 10)
 		for i := range it.Rows {

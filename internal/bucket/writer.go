@@ -6,19 +6,19 @@ import (
 	"fmt"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // Writer writes to a directory that a Mirror uploads.
 type Writer struct {
-	*parquet.Writer
+	*table.Writer
 	*Mirror
 	bucket *Bucket
 }
 
 // NewWriter opens the bucket and the directory. Nothing is uploaded until Start.
-func NewWriter(ctx context.Context, o Options, p parquet.Options) (*Writer, error) {
+func NewWriter(ctx context.Context, o Options, p table.Options) (*Writer, error) {
 	b, err := Open(ctx, o.Address)
 	if err != nil {
 		return nil, err
@@ -33,11 +33,11 @@ func NewWriter(ctx context.Context, o Options, p parquet.Options) (*Writer, erro
 // Writer opens a directory that is uploaded to the bucket, which it closes at its end.
 // While the store does not answer, a directory that was uploaded before can be written
 // to; what the prefix has become meanwhile it takes over later.
-func (b *Bucket) Writer(ctx context.Context, o Options, p parquet.Options) (*Writer, error) {
-	var inner *parquet.Writer
-	open := func() (w *parquet.Writer, err error) {
+func (b *Bucket) Writer(ctx context.Context, o Options, p table.Options) (*Writer, error) {
+	var inner *table.Writer
+	open := func() (w *table.Writer, err error) {
 		if inner == nil {
-			if w, err = parquet.NewWriter(o.Directory, p); err == nil {
+			if w, err = table.NewWriter(o.Directory, p); err == nil {
 				inner = w
 			}
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // The test below runs this test binary as a writer, as maintenance and as a reader,
@@ -108,10 +109,10 @@ func (c *chaosChild) noted(file string) (map[int]bool, error) {
 	return out, nil
 }
 
-func (c *chaosChild) options() (parquet.Options, error) {
+func (c *chaosChild) options() (table.Options, error) {
 	now, err := c.now()
 	steps := 0
-	o := parquet.Options{Now: func() time.Time { return now }, Grace: chaosGrace}
+	o := table.Options{Now: func() time.Time { return now }, Grace: chaosGrace}
 	return o.Inject(func(_, _ string, after bool) error {
 		if !after {
 			steps++
@@ -185,7 +186,7 @@ func (c *chaosChild) write() error {
 	if err != nil {
 		return err
 	}
-	w, err := parquet.NewWriter(c.root(), o)
+	w, err := table.NewWriter(c.root(), o)
 	if errors.Is(err, warehouse.ErrFull) || errors.Is(err, warehouse.ErrUnknown) {
 		return nil // the next one tries again
 	}
@@ -267,7 +268,7 @@ func (c *chaosChild) read() error {
 
 // look compares the newest commit with what must be in it.
 func (c *chaosChild) look(acknowledged map[int]bool) error {
-	s, err := parquet.Open(c.root())
+	s, err := table.Open(c.root())
 	if errors.Is(err, warehouse.ErrEmpty) || errors.Is(err, warehouse.ErrMissing) {
 		if len(acknowledged) > 0 {
 			return fmt.Errorf("%d items were acknowledged: %w", len(acknowledged), err)
@@ -417,7 +418,7 @@ func (w *world) round(faulty bool) {
 func (w *world) damage() {
 	w.t.Helper()
 	root := w.child.root()
-	s, err := parquet.Open(root)
+	s, err := table.Open(root)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -443,7 +444,7 @@ func (w *world) damage() {
 		data[w.rng.IntN(len(data))] ^= 1 << w.rng.IntN(8)
 		return data
 	}, func() error {
-		job := Job{Root: root, Policy: Policy{MaxFiles: DefaultMaxFiles}, Parquet: parquet.Options{Now: func() time.Time { return w.clock }}}
+		job := Job{Root: root, Policy: Policy{MaxFiles: DefaultMaxFiles}, Parquet: table.Options{Now: func() time.Time { return w.clock }}}
 		if _, err := job.DeleteService(context.Background(), "nobody"); err == nil {
 			return errors.New("maintenance went on")
 		}
@@ -456,11 +457,11 @@ func (w *world) damage() {
 	}
 	generation, _, _ := strings.Cut(string(current), " ")
 	spoil(filepath.Join(root, "_manifest", generation), func(data []byte) []byte { return data[:w.rng.IntN(len(data))] }, func() error {
-		if writer, err := parquet.NewWriter(root, parquet.Options{}); err == nil {
+		if writer, err := table.NewWriter(root, table.Options{}); err == nil {
 			writer.Close()
 			return errors.New("a writer went on")
 		}
-		_, err := parquet.Open(root)
+		_, err := table.Open(root)
 		return err
 	})
 	w.faults["manifests cut"]++
@@ -531,7 +532,7 @@ func (w *world) settle() {
 		w.t.Error(err)
 	}
 	w.clock = w.clock.Add(2 * chaosGrace)
-	m, err := parquet.NewMaintainer(w.child.root(), parquet.Options{Now: func() time.Time { return w.clock }, Grace: chaosGrace})
+	m, err := table.NewMaintainer(w.child.root(), table.Options{Now: func() time.Time { return w.clock }, Grace: chaosGrace})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -541,7 +542,7 @@ func (w *world) settle() {
 	if err := m.Close(); err != nil {
 		w.t.Error(err)
 	}
-	s, err := parquet.Open(w.child.root())
+	s, err := table.Open(w.child.root())
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // DropDamaged takes out the files that are not what was committed, and loses their rows: what of
@@ -21,7 +22,7 @@ func (j *Job) DropDamaged(ctx context.Context) (*Result, error) {
 	})
 }
 
-func (r *runner) dropDamaged(ctx context.Context, d *parquet.Date) error {
+func (r *runner) dropDamaged(ctx context.Context, d *table.Date) error {
 	var damaged []parquet.File
 	for _, f := range d.Files {
 		is, err := r.damaged(ctx, f)
@@ -35,7 +36,7 @@ func (r *runner) dropDamaged(ctx context.Context, d *parquet.Date) error {
 	if len(damaged) > 0 {
 		if !r.DryRun {
 			nothing := func(func(*methodspan.Row) error) error { return nil }
-			if _, err := r.m.Replace(ctx, d.Date, damaged, parquet.Output{Kind: parquet.KindMerge}, nothing); err != nil {
+			if _, err := r.m.Replace(ctx, d.Date, damaged, table.Output{Kind: table.KindMerge}, nothing); err != nil {
 				return err
 			}
 		}
@@ -47,7 +48,7 @@ func (r *runner) dropDamaged(ctx context.Context, d *parquet.Date) error {
 	}
 	is, err := r.damaged(ctx, d.Sums.File)
 	if err == nil && is {
-		_, err = r.dropSums([]parquet.Date{*d})
+		_, err = r.dropSums([]table.Date{*d})
 	}
 	return err
 }

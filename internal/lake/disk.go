@@ -3,17 +3,17 @@ package lake
 import (
 	"time"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // sheds lists the oldest dates that must go so that the warehouse gets below its
 // limits. The date under way and the one before it stay, whatever the disk says.
-func (p *Policy) sheds(dates []parquet.Date, now time.Time, counting, doomed, free int64, freeKnown bool) []parquet.Date {
+func (p *Policy) sheds(dates []table.Date, now time.Time, counting, doomed, free int64, freeKnown bool) []table.Date {
 	if !p.DropOldest {
 		return nil
 	}
 	over := p.over(counting, doomed, free, freeKnown)
-	var out []parquet.Date
+	var out []table.Date
 	for i := range dates {
 		if over <= 0 || age(dates[i].Date, now) < day {
 			break

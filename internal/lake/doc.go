@@ -4,7 +4,7 @@
 // gives them another name. Next to large dates it keeps sums of their rows, which
 // answer questions about whole dates sooner.
 //
-// Its invariant: every step is one commit (parquet.Maintainer), so that a reader
+// Its invariant: every step is one commit (table.Maintainer), so that a reader
 // sees rows or their sums, never both and never neither; whatever interrupts it,
 // the next run begins with what counts. No step changes a total: calls come out
 // exactly, estimates to rounding.

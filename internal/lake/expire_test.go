@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // What is too old is said by when calls began, and not by when they were written or
 // by what the file system thinks of their file.
 func TestDatesExpireByTheirRowsOnly(t *testing.T) {
 	root := t.TempDir()
-	options := parquet.Options{Now: func() time.Time { return noon }}.Inject(func(string, string, bool) error { return nil })
-	w, err := parquet.NewWriter(root, options)
+	options := table.Options{Now: func() time.Time { return noon }}.Inject(func(string, string, bool) error { return nil })
+	w, err := table.NewWriter(root, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestDatesExpireByTheirRowsOnly(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	before, err := parquet.Open(root)
+	before, err := table.Open(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestDatesExpireByTheirRowsOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := parquet.Open(root)
+	after, err := table.Open(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestDatesExpireByTheirRowsOnly(t *testing.T) {
 		t.Errorf("left are %v after %+v", left, report.Steps)
 	}
 	// A row of a date that was dropped is refused and counted, and does not vanish.
-	if w, err = parquet.NewWriter(root, options); err != nil {
+	if w, err = table.NewWriter(root, options); err != nil {
 		t.Fatal(err)
 	}
 	start := noon.AddDate(0, 0, -6).UnixNano()
@@ -81,8 +81,8 @@ func TestDatesExpireByTheirRowsOnly(t *testing.T) {
 // more, and rows of it may come again.
 func TestDatesWithoutFilesGo(t *testing.T) {
 	root, now := t.TempDir(), noon
-	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}.Inject(func(string, string, bool) error { return nil })
-	w, err := parquet.NewWriter(root, options)
+	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}.Inject(func(string, string, bool) error { return nil })
+	w, err := table.NewWriter(root, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestDatesWithoutFilesGo(t *testing.T) {
 		if _, err := job.Run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		m, err := parquet.NewMaintainer(root, options)
+		m, err := table.NewMaintainer(root, options)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 
 // bucketOf is a warehouse of a bucket with a date, ten days old, whose eight files are
 // more than its directory may hold, and with small files of today.
-func bucketOf(t *testing.T, options parquet.Options, root string) *bucket.Writer {
+func bucketOf(t *testing.T, options table.Options, root string) *bucket.Writer {
 	t.Helper()
 	now := options.Now()
 	address := "file://" + t.TempDir()
@@ -64,7 +65,7 @@ func bucketOf(t *testing.T, options parquet.Options, root string) *bucket.Writer
 // others.
 func TestDatesTooLargeToFetch(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}
+	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
 	root := t.TempDir()
 	w := bucketOf(t, options, root)
 	var size int64
@@ -108,7 +109,7 @@ func TestDatesTooLargeToFetch(t *testing.T) {
 // Files of which no two can be fetched together stay as they are, and no step tries to.
 func TestFilesTooLargeToMerge(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}
+	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
 	root := t.TempDir()
 	w := bucketOf(t, options, root)
 	old := filesOf(t, root, now.Add(-10*day))
@@ -153,7 +154,7 @@ func TestFilesTooLargeToMerge(t *testing.T) {
 // bucket may hold, some files at a time.
 func TestServicesOfDatesTooLargeToFetch(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}
+	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
 	root := t.TempDir()
 	w := bucketOf(t, options, root)
 	job := lake.Job{Root: root, Parquet: options, Fetch: w.Fetch, FetchBytes: w.FetchBytes()}
@@ -185,7 +186,7 @@ func TestServicesOfDatesTooLargeToFetch(t *testing.T) {
 
 func filesOf(t *testing.T, root string, day time.Time) []parquet.File {
 	t.Helper()
-	m, err := parquet.NewMaintainer(root, parquet.Options{})
+	m, err := table.NewMaintainer(root, table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

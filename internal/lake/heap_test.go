@@ -15,7 +15,7 @@ import (
 
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // Rows with histograms, which a row may have thousands of bytes of, are merged and
@@ -32,9 +32,9 @@ func TestHistogramsInMemory(t *testing.T) {
 		most = files * rows * bins * 2 * 12
 	)
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}
+	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
 	root := t.TempDir()
-	w, err := parquet.NewWriter(root, options)
+	w, err := table.NewWriter(root, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // Processes of more hosts than sums have room for keep their CPU time, and are counted.
@@ -14,8 +15,8 @@ func TestManyHosts(t *testing.T) {
 	const beyond = 7
 	now := noon
 	root := t.TempDir()
-	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}
-	w, err := parquet.NewWriter(root, options)
+	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
+	w, err := table.NewWriter(root, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestManyHosts(t *testing.T) {
 	if err != nil || report.Hostless != beyond || len(report.Steps) != 1 || report.Steps[0].OutRows != maxHosts+1 {
 		t.Fatalf("%v, %+v", err, report)
 	}
-	s, err := parquet.Open(root)
+	s, err := table.Open(root)
 	if err != nil {
 		t.Fatal(err)
 	}

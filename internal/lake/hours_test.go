@@ -7,14 +7,15 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // A date was added up by hour, and a late row comes while the policy says minutes for its
 // age: the row becomes a sum of its minute, and sums of hours stay what they are.
 func TestHoursStayHours(t *testing.T) {
 	root, now := t.TempDir(), noon
-	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}
-	w, err := parquet.NewWriter(root, options)
+	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
+	w, err := table.NewWriter(root, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func TestHoursStayHours(t *testing.T) {
 				t.Errorf("step %+v, want %v", s, steps[i])
 			}
 		}
-		s, err := parquet.Open(root)
+		s, err := table.Open(root)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // Impossible is how many rows of a service a file has with numbers that cannot be true.
@@ -41,7 +42,7 @@ func (j *Job) DropImpossible(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return err
 		}
-		return r.each(ctx, dates, func(ctx context.Context, d *parquet.Date) error { return r.dropImpossible(ctx, d, found) })
+		return r.each(ctx, dates, func(ctx context.Context, d *table.Date) error { return r.dropImpossible(ctx, d, found) })
 	})
 	for of, rows := range found {
 		report.Impossible = append(report.Impossible, Impossible{of, rows})
@@ -50,7 +51,7 @@ func (j *Job) DropImpossible(ctx context.Context) (*Result, error) {
 	return report, err
 }
 
-func (r *runner) dropImpossible(ctx context.Context, d *parquet.Date, found map[Of]int64) error {
+func (r *runner) dropImpossible(ctx context.Context, d *table.Date, found map[Of]int64) error {
 	until := methodspan.Until(r.now)
 	had := d.Sums != nil
 	err := r.rewrite(ctx, d, Mend, parquet.RunOptions{Edit: func(_ int, row *methodspan.Row) bool {
@@ -73,7 +74,7 @@ func (r *runner) dropImpossible(ctx context.Context, d *parquet.Date, found map[
 		if err != nil || !has {
 			return err
 		}
-		one := []parquet.Date{*d}
+		one := []table.Date{*d}
 		if _, err := r.dropSums(one); err != nil {
 			return err
 		}

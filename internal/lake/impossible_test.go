@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // spoilt is a warehouse of two dates with rollups of their rows, some of which have numbers that
@@ -51,7 +51,7 @@ func spoilt(t *testing.T) *sumsWorld {
 // believed are the rows of a warehouse as they are read: bounded.
 func (w *sumsWorld) believed() (rows []string, sums int, wrong int) {
 	w.t.Helper()
-	s, err := parquet.Open(w.root)
+	s, err := table.Open(w.root)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestImpossibleSums(t *testing.T) {
 	w.write("shop", 1, 300)
 	w.now = w.now.Add(2 * time.Hour)
 	w.run(Policy{MaxFiles: 200, SumRows: 1})
-	m, err := parquet.NewMaintainer(w.root, w.options)
+	m, err := table.NewMaintainer(w.root, w.options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestImpossibleSums(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows[0].Calls = math.Inf(1)
-	if _, err := m.AddPreaggregated(t.Context(), dates[0].Date, dates[0].Files, parquet.Output{Level: methodspan.LevelHour}, func(add func(*methodspan.Row) error) error {
+	if _, err := m.AddPreaggregated(t.Context(), dates[0].Date, dates[0].Files, table.Output{Level: methodspan.LevelHour}, func(add func(*methodspan.Row) error) error {
 		for i := range rows {
 			if err := add(&rows[i]); err != nil {
 				return err

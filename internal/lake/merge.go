@@ -7,6 +7,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // resident is how many rows of a file are in memory while it is read.
@@ -83,10 +84,10 @@ func (r *runner) asFewAsNeeded(files, some []parquet.File) []parquet.File {
 var ids = []string{"trace_id", "span_id", "parent_span_id", "request_id"}
 
 // output describes a file of the rows of files of one level.
-func output(files []parquet.File, noIDs bool) parquet.Output {
-	out := parquet.Output{Kind: parquet.KindMerge, Level: files[0].Level, NoIDs: noIDs}
+func output(files []parquet.File, noIDs bool) table.Output {
+	out := table.Output{Kind: table.KindMerge, Level: files[0].Level, NoIDs: noIDs}
 	if out.Level != methodspan.LevelRaw {
-		out.Kind = parquet.KindRoll
+		out.Kind = table.KindRoll
 	}
 	return out
 }
@@ -106,7 +107,7 @@ func sizeOf(files []parquet.File) (n int64) {
 }
 
 // bytesOf is what a date takes on the disk.
-func bytesOf(d *parquet.Date) int64 {
+func bytesOf(d *table.Date) int64 {
 	if d.Sums != nil {
 		return sizeOf(d.Files) + d.Sums.Bytes
 	}
@@ -119,11 +120,11 @@ func haveNoIDs(files []parquet.File) bool {
 
 // merge puts the rows of files of one level into one file. It adds no rows: each
 // keeps its place in its queue item, by which a repeat is recognised.
-func merge(ctx context.Context, m *parquet.Maintainer, date string, files []parquet.File) (parquet.File, error) {
+func merge(ctx context.Context, m *table.Maintainer, date string, files []parquet.File) (parquet.File, error) {
 	return m.Merge(ctx, date, files, output(files, haveNoIDs(files)))
 }
 
 // dropIDs does so and leaves out what leads from a row to one request.
-func dropIDs(ctx context.Context, m *parquet.Maintainer, date string, files []parquet.File) (parquet.File, error) {
+func dropIDs(ctx context.Context, m *table.Maintainer, date string, files []parquet.File) (parquet.File, error) {
 	return m.Merge(ctx, date, files, output(files, true), ids...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/internal/weights"
 )
 
@@ -17,9 +18,9 @@ import (
 func TestManyEnvironments(t *testing.T) {
 	const environments, beyond = maxCells + 60, 60
 	now := noon
-	options := parquet.Options{Late: 30 * day, Now: func() time.Time { return now }}
+	options := table.Options{Late: 30 * day, Now: func() time.Time { return now }}
 	root := t.TempDir()
-	w, err := parquet.NewWriter(root, options)
+	w, err := table.NewWriter(root, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestManyEnvironments(t *testing.T) {
 // taken to have had, and the CPU time of its processes; and the number of raw rows.
 func estimates(t *testing.T, root string) (map[string][4]float64, int) {
 	t.Helper()
-	s, err := parquet.Open(root)
+	s, err := table.Open(root)
 	if err != nil {
 		t.Fatal(err)
 	}

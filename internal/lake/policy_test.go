@@ -7,12 +7,13 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func dateOf(daysAgo int, quietFor time.Duration, files ...parquet.File) parquet.Date {
-	return parquet.Date{Date: noon.AddDate(0, 0, -daysAgo).Format(time.DateOnly), Files: files, LastCommitted: noon.Add(-quietFor)}
+func dateOf(daysAgo int, quietFor time.Duration, files ...parquet.File) table.Date {
+	return table.Date{Date: noon.AddDate(0, 0, -daysAgo).Format(time.DateOnly), Files: files, LastCommitted: noon.Add(-quietFor)}
 }
 
 func file(level string, rows int64) parquet.File {
@@ -23,7 +24,7 @@ func TestWhatIsDue(t *testing.T) {
 	raw, minute, hour := file(methodspan.LevelRaw, 10), file(methodspan.LevelMinute, 10), file(methodspan.LevelHour, 10)
 	p := Policy{MaxFiles: 2, KeepIDs: 2 * day, MinuteAfter: 4 * day, HourAfter: 8 * day, KeepRollups: 20 * day}
 	for name, tc := range map[string]struct {
-		date    parquet.Date
+		date    table.Date
 		want    Action
 		expired bool
 	}{
@@ -52,7 +53,7 @@ func TestWhatIsDue(t *testing.T) {
 
 // The oldest dates go, as many as it takes, and never today or yesterday.
 func TestWhatIsShed(t *testing.T) {
-	var dates []parquet.Date
+	var dates []table.Date
 	for ago := 5; ago >= 0; ago-- {
 		dates = append(dates, dateOf(ago, 0, file(methodspan.LevelRaw, 1)))
 	}
@@ -71,7 +72,7 @@ func TestWhatIsShed(t *testing.T) {
 		"the system does not say":   {Policy{MinFree: 150, DropOldest: true}, 0, 0, false, 0},
 	} {
 		got := tc.policy.sheds(dates, noon, 600, tc.doomed, tc.free, tc.known)
-		if len(got) != tc.want || !slices.EqualFunc(got, dates[:len(got)], func(a, b parquet.Date) bool { return a.Date == b.Date }) {
+		if len(got) != tc.want || !slices.EqualFunc(got, dates[:len(got)], func(a, b table.Date) bool { return a.Date == b.Date }) {
 			t.Errorf("%s: %d dates go, want %d", name, len(got), tc.want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/internal/weights"
 )
 
@@ -59,15 +60,15 @@ var errTooMany = errors.New("the rows have too little in common to be added up")
 // processes whose sums do not name their host.
 type beyond struct{ kept, hostless int64 }
 
-// put is parquet.Maintainer.Replace or AddPreaggregated.
-type put func(ctx context.Context, date string, files []parquet.File, o parquet.Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error)
+// put is table.Maintainer.Replace or AddPreaggregated.
+type put func(ctx context.Context, date string, files []parquet.File, o table.Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error)
 
 // roll puts the sums of a date's rows where they go. The date is read twice side
 // by side: ahead for the weights of a method's rows, behind for the rows. Rows come
 // sorted by method, then by time, so what is in memory are the weight cells of one
 // method and the sums of one minute or hour.
 func roll(ctx context.Context, to into, date string, files []parquet.File, level string) (file parquet.File, b beyond, err error) {
-	file, err = to.put(ctx, date, files, parquet.Output{Kind: parquet.KindRoll, Level: level, NoIDs: true}, func(add func(*methodspan.Row) error) error {
+	file, err = to.put(ctx, date, files, table.Output{Kind: table.KindRoll, Level: level, NoIDs: true}, func(add func(*methodspan.Row) error) error {
 		ahead, err := parquet.OpenRun(ctx, files, parquet.RunOptions{Columns: weighing})
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // Job is what one run of maintenance does.
@@ -18,7 +19,7 @@ type Job struct {
 	Root   string
 	Policy Policy
 	// Parquet are the options of the store; its clock is the job's.
-	Parquet parquet.Options
+	Parquet table.Options
 	// DryRun lists the steps and takes none. What a step would leave is not known
 	// then, and what would follow from it is not listed.
 	DryRun bool
@@ -85,7 +86,7 @@ func (j *Job) Run(ctx context.Context) (*Result, error) {
 // runner is a run under way.
 type runner struct {
 	*Job
-	m      *parquet.Maintainer
+	m      *table.Maintainer
 	now    time.Time
 	report Result
 }
@@ -99,11 +100,11 @@ func (j *Job) fetch(ctx context.Context, files []parquet.File) (done func(), err
 
 func (j *Job) with(do func(*runner) error) (*Result, error) {
 	if j.Fetch == nil {
-		if err := parquet.Spooled(j.Root); err != nil {
+		if err := table.Spooled(j.Root); err != nil {
 			return &Result{Steps: []Step{}}, err
 		}
 	}
-	m, err := parquet.NewMaintainer(j.Root, j.Parquet)
+	m, err := table.NewMaintainer(j.Root, j.Parquet)
 	if err != nil {
 		return &Result{Steps: []Step{}}, err
 	}
@@ -120,7 +121,7 @@ func (j *Job) with(do func(*runner) error) (*Result, error) {
 
 // each does something to every date and goes on when one fails, unless nothing
 // else can succeed.
-func (r *runner) each(ctx context.Context, dates []parquet.Date, do func(context.Context, *parquet.Date) error) error {
+func (r *runner) each(ctx context.Context, dates []table.Date, do func(context.Context, *table.Date) error) error {
 	var errs []error
 	for i := range dates {
 		if err := do(ctx, &dates[i]); err != nil {
@@ -139,8 +140,8 @@ func hopeless(ctx context.Context, err error) bool {
 }
 
 // drop drops the dates that are too old or that there is no room for.
-func (r *runner) drop(dates []parquet.Date) ([]parquet.Date, error) {
-	var expired []parquet.Date
+func (r *runner) drop(dates []table.Date) ([]table.Date, error) {
+	var expired []table.Date
 	for i := range dates {
 		d := &dates[i]
 		if len(d.Files) > 0 && r.Policy.expired(d, r.now) || r.m.Forgotten(d) {
@@ -178,8 +179,8 @@ func (r *runner) drop(dates []parquet.Date) ([]parquet.Date, error) {
 }
 
 // dropSums takes out what rows can do without, and tells how much it is.
-func (r *runner) dropSums(dates []parquet.Date) (bytes int64, err error) {
-	var with []parquet.Date
+func (r *runner) dropSums(dates []table.Date) (bytes int64, err error) {
+	var with []table.Date
 	for _, d := range dates {
 		if d.Sums != nil && d.Sums.Rows > 0 {
 			with = append(with, d)
@@ -203,7 +204,7 @@ func (r *runner) dropSums(dates []parquet.Date) (bytes int64, err error) {
 	return bytes, nil
 }
 
-func (r *runner) dropAll(action Action, dates []parquet.Date) (err error) {
+func (r *runner) dropAll(action Action, dates []table.Date) (err error) {
 	if !r.DryRun {
 		if dates, err = r.m.Drop(dates); err != nil {
 			return err
@@ -215,9 +216,9 @@ func (r *runner) dropAll(action Action, dates []parquet.Date) (err error) {
 	return nil
 }
 
-func without(dates, gone []parquet.Date) []parquet.Date {
-	return slices.DeleteFunc(slices.Clone(dates), func(d parquet.Date) bool {
-		return slices.ContainsFunc(gone, func(g parquet.Date) bool { return g.Date == d.Date })
+func without(dates, gone []table.Date) []table.Date {
+	return slices.DeleteFunc(slices.Clone(dates), func(d table.Date) bool {
+		return slices.ContainsFunc(gone, func(g table.Date) bool { return g.Date == d.Date })
 	})
 }
 
@@ -229,7 +230,7 @@ func (r *runner) done(s Step) {
 }
 
 // maintainDate does to one date what is due, one thing after the other.
-func (r *runner) maintainDate(ctx context.Context, d *parquet.Date) error {
+func (r *runner) maintainDate(ctx context.Context, d *table.Date) error {
 	policy := r.Policy
 	var tooLarge error
 	for {
@@ -249,7 +250,7 @@ func (r *runner) maintainDate(ctx context.Context, d *parquet.Date) error {
 	}
 }
 
-func (r *runner) act(ctx context.Context, d *parquet.Date, action Action) error {
+func (r *runner) act(ctx context.Context, d *table.Date, action Action) error {
 	switch action {
 	case Hour:
 		return r.roll(ctx, d, action, methodspan.LevelHour)
@@ -265,7 +266,7 @@ func (r *runner) act(ctx context.Context, d *parquet.Date, action Action) error 
 
 // roll adds a date up. All its files go in, so that it has one file afterwards, but for
 // coarser sums, which stay what they are.
-func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level string) error {
+func (r *runner) roll(ctx context.Context, d *table.Date, action Action, level string) error {
 	files := notCoarser(d.Files, level)
 	if err := r.tooLarge(d.Date, files); err != nil {
 		return err
@@ -289,7 +290,7 @@ func (r *runner) roll(ctx context.Context, d *parquet.Date, action Action, level
 // prepare merges files of a date, as many as it takes until all that can be added up to a
 // level can be read side by side, and lists these. Weights are made of all raw rows of a
 // date at once, and only so many files can be read side by side.
-func (r *runner) prepare(ctx context.Context, d *parquet.Date, level string) ([]parquet.File, error) {
+func (r *runner) prepare(ctx context.Context, d *table.Date, level string) ([]parquet.File, error) {
 	files := notCoarser(d.Files, level)
 	for !r.DryRun && !r.fits(files, wholeRows) {
 		some := r.asFewAsNeeded(files, r.batch(mostOfOneLevel(files), preparing))
@@ -306,7 +307,7 @@ func (r *runner) prepare(ctx context.Context, d *parquet.Date, level string) ([]
 
 // lookForSums keeps hourly rollups of the files of a date, if they are due. Queries can do
 // without them, so a date that does not fit into memory, or into the directory, is left alone.
-func (r *runner) lookForSums(ctx context.Context, d *parquet.Date) error {
+func (r *runner) lookForSums(ctx context.Context, d *table.Date) error {
 	if !r.Policy.sumsDue(d, r.now) || !r.fetchable(notCoarser(d.Files, methodspan.LevelHour)) || r.DryRun && r.Policy.due(d, r.now) != "" {
 		return nil
 	}
@@ -356,14 +357,14 @@ func mostOfOneLevel(files []parquet.File) []parquet.File {
 }
 
 // merge makes one file of several of one level.
-func (r *runner) merge(ctx context.Context, d *parquet.Date, files []parquet.File) error {
+func (r *runner) merge(ctx context.Context, d *table.Date, files []parquet.File) error {
 	return r.replace(ctx, d, Merge, files, func(files []parquet.File) (parquet.File, error) {
 		return merge(ctx, r.m, d.Date, files)
 	})
 }
 
 // replace takes one step that puts one file in the place of several.
-func (r *runner) replace(ctx context.Context, d *parquet.Date, action Action, files []parquet.File, do func([]parquet.File) (parquet.File, error)) error {
+func (r *runner) replace(ctx context.Context, d *table.Date, action Action, files []parquet.File, do func([]parquet.File) (parquet.File, error)) error {
 	file, err := r.step(ctx, d, action, files, do)
 	if err != nil || r.DryRun {
 		return err
@@ -383,7 +384,7 @@ func (r *runner) replace(ctx context.Context, d *parquet.Date, action Action, fi
 }
 
 // step takes one step: do makes one file of several.
-func (r *runner) step(ctx context.Context, d *parquet.Date, action Action, files []parquet.File, do func([]parquet.File) (parquet.File, error)) (file parquet.File, err error) {
+func (r *runner) step(ctx context.Context, d *table.Date, action Action, files []parquet.File, do func([]parquet.File) (parquet.File, error)) (file parquet.File, err error) {
 	if err := ctx.Err(); err != nil {
 		return file, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // DeleteService takes all rows of a service out. Rows of it that arrive later are
@@ -54,14 +55,14 @@ func (j *Job) service(ctx context.Context, action Action, service string, o parq
 		if err != nil {
 			return err
 		}
-		return r.each(ctx, dates, func(ctx context.Context, d *parquet.Date) error {
+		return r.each(ctx, dates, func(ctx context.Context, d *table.Date) error {
 			return r.rewrite(ctx, d, action, o, func(f parquet.File) (bool, error) { return r.hasService(ctx, f, service) })
 		})
 	})
 }
 
 // rewrite edits the files of a date that have what is to be edited.
-func (r *runner) rewrite(ctx context.Context, d *parquet.Date, action Action, o parquet.RunOptions, has func(parquet.File) (bool, error)) error {
+func (r *runner) rewrite(ctx context.Context, d *table.Date, action Action, o parquet.RunOptions, has func(parquet.File) (bool, error)) error {
 	var files []parquet.File
 	for _, f := range d.Files {
 		done, err := r.fetch(ctx, []parquet.File{f})
@@ -91,7 +92,7 @@ func (r *runner) rewrite(ctx context.Context, d *parquet.Date, action Action, o 
 }
 
 // edit puts the rows of files that are left by the options into one file.
-func edit(ctx context.Context, m *parquet.Maintainer, date string, files []parquet.File, o parquet.RunOptions) (parquet.File, error) {
+func edit(ctx context.Context, m *table.Maintainer, date string, files []parquet.File, o parquet.RunOptions) (parquet.File, error) {
 	return m.Replace(ctx, date, files, output(files, haveNoIDs(files)), func(add func(*methodspan.Row) error) error {
 		run, err := parquet.OpenRun(ctx, files, o)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // Action is what a step does.
@@ -88,7 +89,7 @@ func rawFiles(files []parquet.File) []parquet.File { return finer(files, methods
 
 // due tells what is to be done to a date next, "" if nothing. Dropping is decided
 // for all dates together, and rollups are made when nothing is due to any.
-func (p *Policy) due(d *parquet.Date, now time.Time) Action {
+func (p *Policy) due(d *table.Date, now time.Time) Action {
 	old := age(d.Date, now)
 	settled := now.Sub(d.LastCommitted) >= quiet
 	switch {
@@ -107,7 +108,7 @@ func (p *Policy) due(d *parquet.Date, now time.Time) Action {
 // sumsDue reports whether sums are to be kept next to a date: it is over and quiet, and so many of
 // its rows are in no sums that adding it up is worth it. A few late rows are not: all others
 // would be added up again with them.
-func (p *Policy) sumsDue(d *parquet.Date, now time.Time) bool {
+func (p *Policy) sumsDue(d *table.Date, now time.Time) bool {
 	if p.SumRows == 0 || age(d.Date, now) < 0 || now.Sub(d.LastCommitted) < quiet {
 		return false
 	}
@@ -141,7 +142,7 @@ func small(files []parquet.File) []parquet.File {
 
 // expired reports whether the policy keeps a date no longer. Where rows are to be rolled
 // up, those that could not be go with the sums of their age.
-func (p *Policy) expired(d *parquet.Date, now time.Time) bool {
+func (p *Policy) expired(d *table.Date, now time.Time) bool {
 	old := age(d.Date, now)
 	raw := len(rawFiles(d.Files))
 	return p.KeepRaw > 0 && old >= p.KeepRaw && raw == len(d.Files) ||

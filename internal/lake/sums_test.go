@@ -14,6 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/internal/weights"
 )
 
@@ -65,7 +66,7 @@ func rowsIn(paths ...string) (rows []methodspan.Row, err error) {
 
 // sumsAgree wants the sums of a snapshot to be of files of it, and to say what these say,
 // method by method.
-func sumsAgree(s *parquet.Snapshot) error {
+func sumsAgree(s *table.Snapshot) error {
 	counts := map[string]string{}
 	for _, f := range s.Files {
 		counts[f.Path] = f.Date
@@ -108,18 +109,18 @@ type sumsWorld struct {
 	t       *testing.T
 	root    string
 	now     time.Time
-	options parquet.Options
+	options table.Options
 	rng     *rand.Rand
-	w       *parquet.Writer
+	w       *table.Writer
 	items   int
 }
 
 func newSumsWorld(t *testing.T, seed uint64) *sumsWorld {
 	t.Helper()
 	w := &sumsWorld{t: t, root: t.TempDir(), now: noon, rng: rand.New(rand.NewPCG(seed, 5))}
-	w.options = parquet.Options{Late: 60 * day, Now: func() time.Time { return w.now }}.Inject(func(string, string, bool) error { return nil })
+	w.options = table.Options{Late: 60 * day, Now: func() time.Time { return w.now }}.Inject(func(string, string, bool) error { return nil })
 	var err error
-	if w.w, err = parquet.NewWriter(w.root, w.options); err != nil {
+	if w.w, err = table.NewWriter(w.root, w.options); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.w.Close() })
@@ -172,9 +173,9 @@ func actionsOf(r *Result) (actions []Action) {
 }
 
 // open wants the sums to agree with what they are of, and tells them.
-func (w *sumsWorld) open(what string) []parquet.Sums {
+func (w *sumsWorld) open(what string) []table.Sums {
 	w.t.Helper()
-	s, err := parquet.Open(w.root)
+	s, err := table.Open(w.root)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -188,15 +189,15 @@ func (w *sumsWorld) open(what string) []parquet.Sums {
 // count and their sums.
 func (w *sumsWorld) onlyNamed() {
 	w.t.Helper()
-	w.now = w.now.Add(parquet.DefaultGrace)
-	m, err := parquet.NewMaintainer(w.root, w.options)
+	w.now = w.now.Add(table.DefaultGrace)
+	m, err := table.NewMaintainer(w.root, w.options)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	if err := m.Close(); err != nil {
 		w.t.Fatal(err)
 	}
-	s, err := parquet.Open(w.root)
+	s, err := table.Open(w.root)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -285,7 +286,7 @@ func TestSumsAreOfWhatCounts(t *testing.T) {
 				states["with sums"]++
 			}
 			for _, sums := range before {
-				if !slices.ContainsFunc(after, func(s parquet.Sums) bool { return s.Path == sums.Path }) {
+				if !slices.ContainsFunc(after, func(s table.Sums) bool { return s.Path == sums.Path }) {
 					states["sums gone"]++
 				}
 			}
@@ -313,8 +314,8 @@ func TestWhenSumsAreDue(t *testing.T) {
 		f.Path = name
 		return f
 	}
-	with := func(d parquet.Date, of ...string) parquet.Date {
-		d.Sums = &parquet.Sums{Of: of}
+	with := func(d table.Date, of ...string) table.Date {
+		d.Sums = &table.Sums{Of: of}
 		return d
 	}
 	raw := named("raw", methodspan.LevelRaw, 10*DefaultSumRows)
@@ -324,7 +325,7 @@ func TestWhenSumsAreDue(t *testing.T) {
 	much := named("much", methodspan.LevelRaw, 2*DefaultSumRows)
 	p := Policy{MaxFiles: 4, SumRows: DefaultSumRows}
 	for name, tc := range map[string]struct {
-		date parquet.Date
+		date table.Date
 		want bool
 	}{
 		"over and quiet":             {dateOf(1, time.Hour, raw), true},
@@ -393,7 +394,7 @@ func TestSumsAreKeptBeside(t *testing.T) {
 	if sums := w.open("thirty late rows"); len(sums) != 1 || len(sums[0].Of) != 4 {
 		t.Errorf("%+v", sums)
 	}
-	if s, err := parquet.Open(w.root); err != nil || s.Rows() != 90 {
+	if s, err := table.Open(w.root); err != nil || s.Rows() != 90 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	w.onlyNamed()
@@ -430,7 +431,7 @@ func TestSumsThatThereIsNoRoomFor(t *testing.T) {
 		w.write("a", 1, 20)
 	}
 	w.now = w.now.Add(2 * time.Hour)
-	s, err := parquet.Open(w.root)
+	s, err := table.Open(w.root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -530,7 +531,7 @@ func TestRowsThatAreNotWorthSums(t *testing.T) {
 	write("sparse", fewSums+1, fewSums+1)
 	w.now = w.now.Add(2 * time.Hour)
 	generation := func() int64 {
-		s, err := parquet.Open(w.root)
+		s, err := table.Open(w.root)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -567,7 +568,7 @@ func TestSumsGiveWayToRows(t *testing.T) {
 		w.write("a", k, 600)
 	}
 	w.now = w.now.Add(2 * time.Hour)
-	s, err := parquet.Open(w.root)
+	s, err := table.Open(w.root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -587,12 +588,12 @@ func TestSumsGiveWayToRows(t *testing.T) {
 	if err := w.w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if w.w, err = parquet.NewWriter(w.root, o); err != nil {
+	if w.w, err = table.NewWriter(w.root, o); err != nil {
 		t.Fatal(err)
 	}
 	w.write("a", 0, 1)
 	w.write("a", 0, 1)
-	m, err := parquet.NewMaintainer(w.root, w.options)
+	m, err := table.NewMaintainer(w.root, w.options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -606,7 +607,7 @@ func TestSumsGiveWayToRows(t *testing.T) {
 	if actions := w.run(near); !slices.Equal(actions, []Action{NoSums, NoSums, NoSums, NoSums, NoSums}) || len(w.open("no room")) > 0 {
 		t.Errorf("beyond the limit: %v", actions)
 	}
-	if s, err = parquet.Open(w.root); err != nil || s.Rows() != 3002 {
+	if s, err = table.Open(w.root); err != nil || s.Rows() != 3002 {
 		t.Errorf("%d rows are left, %v", s.Rows(), err)
 	}
 	for range 3 { // and do not come back

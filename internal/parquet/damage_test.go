@@ -2,12 +2,8 @@ package parquet
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -16,7 +12,6 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // anyFile makes a raw file of rows that hold anything.
@@ -30,8 +25,8 @@ func anyFile(t testing.TB, rows int) []byte {
 		pointers[i] = &r
 	}
 	var file bytes.Buffer
-	group := &writeGroup{Files: []string{"date=2026-11-21/raw-000000000002.parquet"}, Items: map[string]string{}}
-	if _, err := newEncoder().encode(&file, pointers, group); err != nil {
+	group := &WriteGroup{Files: []string{"date=2026-11-21/raw-000000000002.parquet"}, Items: map[string]string{}}
+	if _, err := NewEncoder().Encode(&file, pointers, group); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()
@@ -55,111 +50,11 @@ func recoded(t testing.TB, file []byte) []byte {
 	return nil
 }
 
-// A raw file that nobody listed yet, of which one bit has changed, is taken away and
-// counted like any other that can't be read; the start goes on.
-func TestStartSurvivesAnyCodec(t *testing.T) {
-	root := t.TempDir()
-	w := openWriter(t, root, Options{})
-	before := item("before-1", noon, 2)
-	write(t, w, before)
-	w.Close()
-	path := filepath.Join(root, "date=2026-11-21", "raw-000000000002.parquet")
-	if err := os.WriteFile(path, recoded(t, anyFile(t, 40)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ReadRows(path); !errors.Is(err, warehouse.ErrCorrupt) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "LZ4_RAW") {
-		t.Errorf("%v, want the file, the column and the codec", err)
-	}
-	w = openWriter(t, root, Options{})
-	if r := w.Recovered(); r != (Recovery{FilesRemoved: 1}) {
-		t.Errorf("%+v, want the one file removed", r)
-	}
-	wantStored(t, "started", root, before)
-	wantTidy(t, "started", root)
-}
-
-const orphanName = "date=2026-11-21/raw-000000000002.parquet"
-
-// orphanOf is a warehouse with a file of a few rows that no manifest names yet.
-func orphanOf(t *testing.T) (root, path string, before, orphan methodspan.Item) {
-	t.Helper()
-	root = t.TempDir()
-	disk := &stuckDisk{works: true}
-	w := openWriter(t, root, Options{disk: disk})
-	before, orphan = item("before-1", noon, 2), item("a-1", noon, 4)
-	write(t, w, before)
-	disk.works = false
-	fail(t, w, orphan)
-	w.Close()
-	return root, filepath.Join(root, orphanName), before, orphan
-}
-
 // flipped is a file of which one bit has changed.
 func flipped(file []byte, at, bit int) []byte {
 	file = bytes.Clone(file)
 	file[at] ^= 1 << bit
 	return file
-}
-
-// Whichever bit of a file that nobody listed yet has changed, it is not taken for what
-// was written, unless all that it says is as it was.
-func TestNoDamagedBitIsAdopted(t *testing.T) {
-	_, path, _, _ := orphanOf(t)
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole, err := readOrphan(orphanName, file)
-	if err != nil || len(whole.rows) != 4 {
-		t.Fatal(whole, err)
-	}
-	believed := 0
-	for at := range file {
-		for bit := range 8 {
-			c, err := readOrphan(orphanName, flipped(file, at, bit))
-			if err != nil {
-				continue
-			}
-			believed++
-			if !reflect.DeepEqual(c.group, whole.group) || !reflect.DeepEqual(c.rows, whole.rows) {
-				t.Errorf("with another bit %d of byte %d it is believed, and says %+v", bit, at, c)
-			}
-		}
-	}
-	// Only what says that there is a checksum is not covered by it.
-	if believed > 8*len(metaSeal) {
-		t.Errorf("%d damaged files are believed", believed)
-	}
-}
-
-// A start takes a damaged file away, and the rows come with the repeat of their write;
-// a file of an earlier program, which has no checksum, counts.
-func TestStartTakesNoDamagedRows(t *testing.T) {
-	_, path, _, _ := orphanOf(t)
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for at := 5; at < len(file); at += len(file) / 12 {
-		root, path, before, orphan := orphanOf(t)
-		if err := os.WriteFile(path, flipped(file, at, at%8), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		w := openWriter(t, root, Options{})
-		if r := w.Recovered(); r != (Recovery{FilesRemoved: 1}) {
-			t.Errorf("byte %d: %+v, want the one file removed", at, r)
-		}
-		write(t, w, orphan)
-		wantStored(t, fmt.Sprintf("byte %d", at), root, before, orphan)
-	}
-	root, path, before, orphan := orphanOf(t)
-	if err := os.WriteFile(path, bytes.Replace(file, []byte(metaSeal), []byte("corehour.whatever"), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if r := openWriter(t, root, Options{}).Recovered(); r.FilesAdopted != 1 {
-		t.Errorf("%+v, want the one file adopted", r)
-	}
-	wantStored(t, "without a checksum", root, before, orphan)
 }
 
 // mostForDamage is what reading a damaged file of some KB may allocate: most of it are
@@ -170,7 +65,7 @@ const mostForDamage = 32 << 20
 func readDamaged(file []byte) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, _ = readContentOf(file)
+	_, _ = ReadContent(file)
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
 }
@@ -250,7 +145,7 @@ func wholeFiles(t testing.TB) map[string][]byte {
 	}
 	files["library"] = library.Bytes()
 	for kind, file := range files {
-		if c, err := readContentOf(file); err != nil || len(c.rows) != 40 {
+		if c, err := ReadContent(file); err != nil || len(c.Rows) != 40 {
 			t.Fatalf("%s: %v", kind, err)
 		}
 	}

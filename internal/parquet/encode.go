@@ -8,13 +8,16 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // Keys of the metadata in a file's footer.
@@ -28,11 +31,27 @@ const (
 	metaFirstGroup = "corehour.write"
 )
 
-// writeGroup says which files one Write made together and which items they
+// WriteGroup says which files one Write made together and which items they
 // settle. It is what a start needs to adopt a file that no manifest names yet.
-type writeGroup struct {
+type WriteGroup struct {
 	Files []string          `json:"files"` // below the root, with forward slashes
 	Items map[string]string `json:"items"`
+}
+
+// parseGroup reads what a file's footer says it was written with.
+func parseGroup(text string) (group WriteGroup, err error) {
+	if err := json.Unmarshal([]byte(text), &group); err != nil {
+		return group, err
+	}
+	for i, name := range group.Files {
+		if slices.Contains(group.Files[:i], name) {
+			return group, fmt.Errorf("%q is listed twice", name)
+		}
+		if !filepath.IsLocal(name) || !strings.HasPrefix(name, warehouse.DatePrefix) || strings.Count(name, "/") != 1 {
+			return group, fmt.Errorf("%q is no file of a warehouse", name)
+		}
+	}
+	return group, nil
 }
 
 const (
@@ -53,10 +72,10 @@ const (
 	magic = "PAR1"
 )
 
-// encoder turns rows into files. It goes column by column and looks at a row
+// Encoder turns rows into files. It goes column by column and looks at a row
 // once, which makes it several times as fast as the library's own writer; pages,
 // encodings and compression are the library's. It keeps its buffers.
-type encoder struct {
+type Encoder struct {
 	table   *table
 	columns []leaf
 	chunk   chunk
@@ -67,8 +86,9 @@ type encoder struct {
 	groupWeight int // and bytes of names and weight of bins
 }
 
-func newEncoder() *encoder {
-	e := &encoder{table: newTable(), groupRows: rowGroupRows, groupWeight: rowGroupWeight}
+// NewEncoder makes one.
+func NewEncoder() *Encoder {
+	e := &Encoder{table: newTable(), groupRows: rowGroupRows, groupWeight: rowGroupWeight}
 	e.columns = e.table.leaves
 	e.chunk.zstd = newCompressor()
 	for _, name := range [...]string{"service", "class", "method", "version", "start_ns"} {
@@ -82,21 +102,17 @@ func newEncoder() *encoder {
 	return e
 }
 
-// encoded says of a file what its manifest will.
-type encoded struct {
-	groupBytes         int64 // of the largest row group, before compression
-	minStart, maxStart int64
-}
-
-// encode sorts the rows, which are all of one date, and writes them as one file.
-func (e *encoder) encode(w io.Writer, rows []*methodspan.Row, group *writeGroup) (encoded, error) {
+// Encode sorts the rows, which are all of one date, and writes them as one file. A file that
+// names its write says itself what its checksum is.
+func (e *Encoder) Encode(w io.Writer, rows []*methodspan.Row, group *WriteGroup) (Summary, error) {
 	defer e.reset()
 	e.table.set(rows)
-	f := e.begin(w)
+	out := &summed{w: w}
+	f := e.begin(out)
 	if group != nil {
 		groupJSON, err := json.Marshal(group)
 		if err != nil {
-			return encoded{}, fmt.Errorf("encode the footer: %w", err)
+			return Summary{}, fmt.Errorf("encode the footer: %w", err)
 		}
 		// The checksum comes last, because text of others is in what comes before it.
 		f.meta.KeyValueMetadata = append(f.meta.KeyValueMetadata, format.KeyValue{Key: metaGroup, Value: string(groupJSON)},
@@ -108,16 +124,20 @@ func (e *encoder) encode(w io.Writer, rows []*methodspan.Row, group *writeGroup)
 	for begin := 0; begin < len(order); begin += size {
 		part := order[begin:min(begin+size, len(order))]
 		if err := f.group(&rowOrder{part, len(part) == len(order)}); err != nil {
-			return encoded{}, err
+			return Summary{}, err
 		}
 	}
 	starts := e.table.start.values
-	return encoded{f.groupBytes(), slices.Min(starts), slices.Max(starts)}, f.finish()
+	err := f.finish()
+	return Summary{
+		Rows: int64(len(rows)), MinStartNS: slices.Min(starts), MaxStartNS: slices.Max(starts),
+		Bytes: out.n, GroupBytes: f.groupBytes(), Checksum: formatChecksum(out.sum),
+	}, err
 }
 
 // fileEncoder is a file under way.
 type fileEncoder struct {
-	*encoder
+	*Encoder
 	w      io.Writer
 	meta   format.FileMetaData
 	offset int64  // of what is written already
@@ -125,8 +145,8 @@ type fileEncoder struct {
 	sum    uint32 // of what is written already, then
 }
 
-func (e *encoder) begin(w io.Writer) *fileEncoder {
-	f := &fileEncoder{encoder: e, w: w, meta: schema()} // a copy
+func (e *Encoder) begin(w io.Writer) *fileEncoder {
+	f := &fileEncoder{Encoder: e, w: w, meta: schema()} // a copy
 	if e.table.end.required {
 		f.meta = fullSchema()
 	}
@@ -234,7 +254,7 @@ func (f *fileEncoder) finish() error {
 }
 
 // rowGroupSize is how many rows go into a row group.
-func (e *encoder) rowGroupSize(rows int) int {
+func (e *Encoder) rowGroupSize(rows int) int {
 	weight := 0
 	for _, c := range e.columns {
 		if s, ok := c.column.(*stringColumn); ok {
@@ -252,7 +272,7 @@ func (e *encoder) rowGroupSize(rows int) int {
 }
 
 // reset lets go of the rows.
-func (e *encoder) reset() {
+func (e *Encoder) reset() {
 	e.clear()
 	for i := range e.columns {
 		e.columns[i].decided = false
@@ -260,7 +280,7 @@ func (e *encoder) reset() {
 }
 
 // clear makes the table empty.
-func (e *encoder) clear() {
+func (e *Encoder) clear() {
 	e.table.resources.reset()
 	for i := range e.columns {
 		e.columns[i].reset()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/corehour/corehour/internal/columns"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/rowtest"
 )
 
 // hostile are names that break whatever is not careful with them.
@@ -101,14 +102,14 @@ func anyResources(rng *rand.Rand, n int) []*methodspan.Resource {
 }
 
 // encodeRows writes the rows with the encoder and reads them with the library.
-func encodeRows(t testing.TB, e *encoder, rows []methodspan.Row) []methodspan.Row {
+func encodeRows(t testing.TB, e *Encoder, rows []methodspan.Row) []methodspan.Row {
 	t.Helper()
 	pointers := make([]*methodspan.Row, len(rows))
 	for i := range rows {
 		pointers[i] = &rows[i]
 	}
 	var buf bytes.Buffer
-	if _, err := e.encode(&buf, pointers, &writeGroup{}); err != nil {
+	if _, err := e.Encode(&buf, pointers, &WriteGroup{}); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "f.parquet")
@@ -178,7 +179,7 @@ func sortedCopy(rows []methodspan.Row) []methodspan.Row {
 
 // Whatever a row holds, the file holds it too, in the order that is promised.
 func TestEncodeRoundTrip(t *testing.T) {
-	e := newEncoder() // one for all: nothing may be left over from the last file
+	e := NewEncoder() // one for all: nothing may be left over from the last file
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		resources := anyResources(rng, 1+rng.IntN(4))
@@ -234,7 +235,7 @@ func TestMaximumOfOneValueIsNotStored(t *testing.T) {
 
 	path := filepath.Join(dir, "new.parquet")
 	var buf bytes.Buffer
-	if _, err := newEncoder().encode(&buf, []*methodspan.Row{&row}, &writeGroup{}); err != nil {
+	if _, err := NewEncoder().Encode(&buf, []*methodspan.Row{&row}, &WriteGroup{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {
@@ -253,7 +254,7 @@ func TestMaximumOfOneValueIsNotStored(t *testing.T) {
 // pays for.
 func TestEncodeManyRowGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	items := randomItems(rng, 30, 256, false)
+	items := rowtest.RandomItems(rng, 30, 256, false)
 	var rows []methodspan.Row
 	for i := range items {
 		for j := range items[i].Rows {
@@ -266,7 +267,7 @@ func TestEncodeManyRowGroups(t *testing.T) {
 			rows = append(rows, r)
 		}
 	}
-	e := newEncoder()
+	e := NewEncoder()
 	e.groupRows = 1000
 	got, want := encodeRows(t, e, rows), sortedCopy(rows)
 	for i := range want {
@@ -314,7 +315,7 @@ func TestStatistics(t *testing.T) {
 		pointers[i] = &rows[i]
 	}
 	var buf bytes.Buffer
-	if _, err := newEncoder().encode(&buf, pointers, &writeGroup{}); err != nil {
+	if _, err := NewEncoder().Encode(&buf, pointers, &WriteGroup{}); err != nil {
 		t.Fatal(err)
 	}
 	file, err := pq.OpenFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))

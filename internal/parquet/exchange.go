@@ -12,13 +12,13 @@ import (
 // every row has; encodings and pages are those that every reader of Parquet has. It keeps
 // its buffers.
 type ExchangeEncoder struct {
-	encoder *encoder
+	encoder *Encoder
 	out     bytes.Buffer
 }
 
 // NewExchangeEncoder makes one.
 func NewExchangeEncoder() *ExchangeEncoder {
-	e := &ExchangeEncoder{encoder: newEncoder()}
+	e := &ExchangeEncoder{encoder: NewEncoder()}
 	e.encoder.chunk.plain = true
 	e.encoder.table.end.required = true
 	return e
@@ -29,7 +29,7 @@ func NewExchangeEncoder() *ExchangeEncoder {
 func (e *ExchangeEncoder) Encode(rows []*methodspan.Row, emit func(date string, rows []*methodspan.Row, file []byte) error) error {
 	for _, d := range warehouse.PartitionByDate(rows) {
 		e.out.Reset()
-		if _, err := e.encoder.encode(&e.out, d.Rows, nil); err != nil {
+		if _, err := e.encoder.Encode(&e.out, d.Rows, nil); err != nil {
 			return err
 		}
 		if err := emit(d.Date, d.Rows, e.out.Bytes()); err != nil {

@@ -28,20 +28,20 @@ func TestExchangeFilesArePlain(t *testing.T) {
 		e.encoder.groupRows = 50 + rng.IntN(400) // several row groups
 		var got []methodspan.Row
 		err := e.Encode(pointers, func(_ string, part []*methodspan.Row, file []byte) error {
-			c, err := readContentOf(bytes.Clone(file))
+			c, err := ReadContent(bytes.Clone(file))
 			if err != nil {
 				return err
 			}
-			if len(c.rows) != len(part) {
-				t.Errorf("%d rows of %d", len(c.rows), len(part))
+			if len(c.Rows) != len(part) {
+				t.Errorf("%d rows of %d", len(c.Rows), len(part))
 			}
-			got = append(got, c.rows...)
+			got = append(got, c.Rows...)
 			return plainOnly(t, file)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		own := encodeRows(t, newEncoder(), rows) // the order is the same
+		own := encodeRows(t, NewEncoder(), rows) // the order is the same
 		if !reflect.DeepEqual(got, own) {
 			t.Fatalf("round %d: the rows differ from those of the warehouse's own files", round)
 		}

@@ -46,9 +46,9 @@ func writeFooterSum(sum uint32, end []byte) error {
 	return nil
 }
 
-// checkFooterSum compares a file with the checksum in it, if it has one: files of earlier
+// CheckFooterSum compares a file with the checksum in it, if it has one: files of earlier
 // programs have none.
-func checkFooterSum(file []byte) error {
+func CheckFooterSum(file []byte) error {
 	end, err := footerOf(file)
 	if err != nil {
 		return err

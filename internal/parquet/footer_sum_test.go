@@ -1,12 +1,12 @@
 package parquet
 
 import (
+	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
 )
 
 // The checksum in a file is found though names and ids, which the footer has too, spell
@@ -15,52 +15,44 @@ func TestNamesLikeTheChecksum(t *testing.T) {
 	for i, name := range []string{
 		metaSeal, metaSeal + ".Sum", metaSeal + "\x18\x0f", metaSeal + "\x18\x0f" + unsealed, metaSeal + "\x18\x0f" + unsealed + "\x00\x18\x12corehour version 1",
 	} {
-		root := t.TempDir()
-		w := openWriter(t, root, Options{})
-		var items []methodspan.Item
+		var rows []*methodspan.Row
+		ids := warehouse.IDSet{}
 		for n, id := range []string{"plain", name} {
 			it := item(fmt.Sprint("a-", n), noon, 5)
 			if id == metaSeal {
 				it.ID = id // the others are none
 			}
+			ids.AddID(it.ID)
 			for j := range it.Rows {
 				r := &it.Rows[j]
 				r.Method = []string{"m", name, "zzz"}[(i+j+n)%3] // the least of them, the greatest, or neither
 				r.Class, r.Caller, r.RequestID, r.Stack = name, name, name, name
-			}
-			items = append(items, it)
-		}
-		write(t, w, items...)
-		w.Close()
-		paths, err := filepath.Glob(filepath.Join(root, "date=*", "*.parquet"))
-		if err != nil || len(paths) == 0 {
-			t.Fatal(paths, err)
-		}
-		for _, f := range paths {
-			data, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			end, err := footerOf(data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if at, err := footerSumOffset(end); err != nil || at < 0 {
-				t.Fatalf("%q: no checksum is found: %v", name, err)
-			}
-			if err := checkFooterSum(data); err != nil {
-				t.Errorf("%q: %v", name, err)
-			}
-			for _, at := range []int{10, len(data) / 2, len(data) - 60} {
-				data[at] ^= 1
-				if checkFooterSum(data) == nil {
-					t.Errorf("%q: damage at %d of %d is not seen", name, at, len(data))
-				}
-				data[at] ^= 1
+				rows = append(rows, r)
 			}
 		}
-		rows, err := Open(root)
-		if err != nil || rows.Rows() != 10 {
+		var file bytes.Buffer
+		if _, err := NewEncoder().Encode(&file, rows, &WriteGroup{Items: ids.Pack()}); err != nil {
+			t.Fatal(err)
+		}
+		data := file.Bytes()
+		end, err := footerOf(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at, err := footerSumOffset(end); err != nil || at < 0 {
+			t.Fatalf("%q: no checksum is found: %v", name, err)
+		}
+		if err := CheckFooterSum(data); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+		for _, at := range []int{10, len(data) / 2, len(data) - 60} {
+			data[at] ^= 1
+			if CheckFooterSum(data) == nil {
+				t.Errorf("%q: damage at %d of %d is not seen", name, at, len(data))
+			}
+			data[at] ^= 1
+		}
+		if c, err := ReadContent(data); err != nil || len(c.Rows) != 10 {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -19,7 +19,7 @@ var keyColumns = []string{"service", "version", "class", "method", "start_ns"}
 // column, so that of all the others only one is in memory at a time.
 type merger struct {
 	ctx     context.Context
-	to      *stream
+	to      *Stream
 	keys    *Run // of keyColumns
 	blocks  blocks
 	spare   buffers
@@ -50,9 +50,9 @@ type mergeSource struct {
 	part  int32
 }
 
-// mergeInto merges the rows of files; the columns named in without come out as
+// Merge adds the rows of files; the columns named in without come out as
 // unknown.
-func mergeInto(ctx context.Context, s *stream, files []File, without []string) error {
+func (s *Stream) Merge(ctx context.Context, files []File, without []string) error {
 	m := &merger{ctx: ctx, to: s, at: map[*source]mergeSource{}}
 	m.blocks.want = func(column string) bool { return !slices.Contains(without, column) }
 	m.blocks.intern = interner()
@@ -166,7 +166,7 @@ func (m *merger) copyUnit(u unit, first int, groups []*format.RowGroup) error {
 	if err := m.read(u.paths); err != nil {
 		return err
 	}
-	e := m.to.file.encoder
+	e := m.to.file.Encoder
 	for i, g := range groups {
 		picks := m.picksOf(i)
 		u.copy(&copier{picks, m.parts})

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"strconv"
@@ -25,18 +26,18 @@ func ReadRows(path string) ([]methodspan.Row, error) {
 	if err != nil {
 		return nil, warehouse.Damaged("read rows", path, err)
 	}
-	return content.rows, nil
+	return content.Rows, nil
 }
 
-// content is what a file holds.
-type content struct {
-	group      writeGroup
-	rows       []methodspan.Row
-	groupBytes int64 // of the largest row group, before compression
-	schema     int   // version of the schema
+// Content is what a file holds.
+type Content struct {
+	Group      WriteGroup
+	Rows       []methodspan.Row
+	GroupBytes int64 // of the largest row group, before compression
+	Schema     int   // version of the schema
 }
 
-func readContent(r io.ReaderAt, size int64) (*content, error) {
+func readContent(r io.ReaderAt, size int64) (*Content, error) {
 	file, err := openFile(r, size)
 	if err != nil {
 		return nil, err
@@ -44,19 +45,19 @@ func readContent(r io.ReaderAt, size int64) (*content, error) {
 	if err := checkPages(r, file); err != nil {
 		return nil, err
 	}
-	c := &content{
-		rows:       make([]methodspan.Row, 0, max(0, min(file.NumRows(), size))),
-		groupBytes: largestGroup(file.Metadata().RowGroups),
+	c := &Content{
+		Rows:       make([]methodspan.Row, 0, max(0, min(file.NumRows(), size))),
+		GroupBytes: largestGroup(file.Metadata().RowGroups),
 	}
 	if text, ok := file.Lookup(metaSchema); ok {
-		c.schema, _ = strconv.Atoi(text) // no number is no version
+		c.Schema, _ = strconv.Atoi(text) // no number is no version
 	}
 	text, ok := file.Lookup(metaGroup)
 	if !ok {
 		text, ok = file.Lookup(metaFirstGroup)
 	}
 	if ok {
-		if c.group, err = parseGroup(text); err != nil {
+		if c.Group, err = parseGroup(text); err != nil {
 			return nil, err
 		}
 	}
@@ -66,13 +67,30 @@ func readContent(r io.ReaderAt, size int64) (*content, error) {
 			return nil, err
 		}
 		for i := range b.rows {
-			c.rows = append(c.rows, methodspan.Row{})
-			b.row(i, &c.rows[len(c.rows)-1])
+			c.Rows = append(c.Rows, methodspan.Row{})
+			b.row(i, &c.Rows[len(c.Rows)-1])
 		}
 	}
 	return c, nil
 }
 
-func readContentOf(data []byte) (*content, error) {
+// ReadContent reads a file that is in memory.
+func ReadContent(data []byte) (*Content, error) {
 	return readContent(bytes.NewReader(data), int64(len(data)))
+}
+
+// Content reads the file, which must be as its commit said.
+func (f *File) Content(ctx context.Context) (*Content, error) {
+	data, err := os.ReadFile(f.Path)
+	if err != nil {
+		return nil, f.unreadable(err)
+	}
+	if err := f.verify(ctx, bytes.NewReader(data)); err != nil {
+		return nil, err
+	}
+	c, err := ReadContent(data)
+	if err != nil {
+		return nil, warehouse.Damaged("read file", f.Path, err)
+	}
+	return c, nil
 }

@@ -174,6 +174,12 @@ func keyOf(r *methodspan.Row) rowKey {
 	return rowKey{res.Service, r.Class, r.Method, res.Version, r.StartNS}
 }
 
+// Compare orders rows as files have them: by service, class, method, version and start.
+func Compare(a, b *methodspan.Row) int {
+	x, y := keyOf(a), keyOf(b)
+	return x.compare(&y)
+}
+
 func (k *rowKey) compare(o *rowKey) int {
 	if c := cmp.Compare(k.service, o.service); c != 0 {
 		return c

@@ -15,6 +15,11 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 )
 
+// SchemaVersion numbers the columns of the table and what they mean. Columns are only
+// added. Since version 2 an end that follows from other columns is NULL; version 3 has the columns
+// of hosts.
+var SchemaVersion = columns.Version
+
 // unknown stands for the resource of a row that has none.
 var unknown methodspan.Resource
 

@@ -1,36 +1,37 @@
 package parquet
 
 import (
-	"hash/crc32"
 	"slices"
 
 	"github.com/parquet-go/parquet-go/format"
 
+	"github.com/corehour/corehour/internal/durable"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse"
 )
 
-// stream writes a file of rows that come in order, row group by row group, and so
+// Stream writes a file of rows that come in order, row group by row group, and so
 // holds one row group in memory however large the file gets.
-type stream struct {
+type Stream struct {
 	file *fileEncoder
 	path string
-	out  *summed
 	// The row group under way.
 	rows     []methodspan.Row
 	pointers []*methodspan.Row
 	order    []int32
 	weight   int // of it: bytes of names, and bins
-	entry    fileEntry
+	summary  Summary
 }
 
 // firstRows is what there is room for before a row group turns out to be larger.
 const firstRows = 16 << 10
 
-// newStream begins a file.
-func newStream(e *encoder, f diskFile, path string, entry fileEntry) *stream {
-	s := &stream{path: path, out: &summed{file: f, sum: crc32.New(castagnoli)}, entry: entry}
-	e.reset()
+// Stream writes a file of rows that come in order, and makes it durable. Errors of produce are
+// returned as they are.
+func (e *Encoder) Stream(f durable.File, path string, produce func(*Stream) error) (Summary, error) {
+	defer e.reset()
+	out := &summed{w: f}
+	s := &Stream{path: path}
 	// What a column's codec is must be known before all of its values are: where
 	// compressing never pays it is none, everywhere else zstd.
 	for i := range e.columns {
@@ -40,8 +41,22 @@ func newStream(e *encoder, f diskFile, path string, entry fileEntry) *stream {
 			c.codec = format.Uncompressed
 		}
 	}
-	s.file = e.begin(s.out)
-	return s
+	s.file = e.begin(out)
+	if err := produce(s); err != nil {
+		return Summary{}, err
+	}
+	if err := s.flush(); err != nil {
+		return Summary{}, err
+	}
+	err := s.file.finish()
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		return Summary{}, warehouse.DiskError("write file", path, err)
+	}
+	s.summary.Bytes, s.summary.GroupBytes, s.summary.Checksum = out.n, s.file.groupBytes(), formatChecksum(out.sum)
+	return s.summary, nil
 }
 
 func incompressible(c column) bool {
@@ -52,8 +67,8 @@ func incompressible(c column) bool {
 	return false
 }
 
-// addRow adds a row, which must not be smaller than the one before. It is copied.
-func (s *stream) addRow(r *methodspan.Row) error {
+// AddRow adds a row, which must not be smaller than the one before. It is copied.
+func (s *Stream) AddRow(r *methodspan.Row) error {
 	if len(s.rows) == cap(s.rows) {
 		grown := min(s.file.groupRows, firstRows)
 		if s.rows != nil {
@@ -71,11 +86,11 @@ func (s *stream) addRow(r *methodspan.Row) error {
 }
 
 // flush writes a row group of the rows that were added.
-func (s *stream) flush() error {
+func (s *Stream) flush() error {
 	if len(s.rows) == 0 {
 		return nil
 	}
-	e := s.file.encoder
+	e := s.file.Encoder
 	s.pointers = s.pointers[:0]
 	for i := range s.rows {
 		s.pointers = append(s.pointers, &s.rows[i])
@@ -93,35 +108,18 @@ func (s *stream) flush() error {
 }
 
 // count notes the starts of a row group's rows.
-func (s *stream) count(starts []int64) {
-	if s.entry.Rows == 0 {
-		s.entry.MinStartNS, s.entry.MaxStartNS = starts[0], starts[0]
+func (s *Stream) count(starts []int64) {
+	if s.summary.Rows == 0 {
+		s.summary.MinStartNS, s.summary.MaxStartNS = starts[0], starts[0]
 	}
-	s.entry.MinStartNS, s.entry.MaxStartNS = min(s.entry.MinStartNS, slices.Min(starts)), max(s.entry.MaxStartNS, slices.Max(starts))
-	s.entry.Rows += int64(len(starts))
+	s.summary.MinStartNS, s.summary.MaxStartNS = min(s.summary.MinStartNS, slices.Min(starts)), max(s.summary.MaxStartNS, slices.Max(starts))
+	s.summary.Rows += int64(len(starts))
 }
 
 // inOrder is the order of n rows that are sorted.
-func (s *stream) inOrder(n int) *rowOrder {
+func (s *Stream) inOrder(n int) *rowOrder {
 	for len(s.order) < n {
 		s.order = append(s.order, int32(len(s.order)))
 	}
 	return &rowOrder{s.order[:n], true}
-}
-
-// finish writes the rest, makes it durable and describes the file.
-func (s *stream) finish() (fileEntry, error) {
-	err := s.flush()
-	if err == nil {
-		if err = s.file.finish(); err == nil {
-			err = s.out.file.Sync()
-		}
-		if err != nil {
-			err = warehouse.DiskError("write file", s.path, err)
-		}
-	}
-	s.file.reset()
-	s.entry.GroupBytes = s.file.groupBytes()
-	s.entry.Bytes, s.entry.Checksum = s.out.n, formatChecksum(s.out.sum.Sum32())
-	return s.entry, err
 }

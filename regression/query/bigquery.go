@@ -15,6 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 const bigqueryScheme = "bigquery://"
@@ -105,7 +106,7 @@ func openBigQuery(ctx context.Context, root string, window Window, options []Opt
 	}
 	// All rows stand for one file; BigQuery holds raw ones only.
 	w.Files = []parquet.File{{Date: oldest, Rows: rows, Level: methodspan.LevelRaw}}
-	w.Snapshot = &parquet.Snapshot{Files: w.Files}
+	w.Snapshot = &table.Snapshot{Files: w.Files}
 	return w, nil
 }
 

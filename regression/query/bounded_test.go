@@ -11,6 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -94,7 +95,7 @@ func TestBoundsAreThoseOfRows(t *testing.T) {
 		t.Errorf("to look at: %v, impossible: %+v, want %d rows", look, impossible, wrong)
 	}
 
-	job := lake.Job{Root: root, Parquet: parquet.Options{Now: func() time.Time { return fixture.Start.Add(time.Hour) }}}
+	job := lake.Job{Root: root, Parquet: table.Options{Now: func() time.Time { return fixture.Start.Add(time.Hour) }}}
 	for range 2 {
 		report, err := job.DropImpossible(t.Context())
 		if err != nil {
@@ -123,7 +124,7 @@ func TestBoundsAreThoseOfRows(t *testing.T) {
 // stored are the rows of a warehouse of one file: it has no limit or cores of a host below zero.
 func stored(t *testing.T, root string) []methodspan.Row {
 	t.Helper()
-	s, err := parquet.Open(root)
+	s, err := table.Open(root)
 	if err != nil || len(s.Files) != 1 {
 		t.Fatal(s, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -84,10 +85,10 @@ func TestEveryRowHasItsEnd(t *testing.T) {
 // rows in newer files give, before merging and after it.
 func TestFilesOfVersionOneBesideNewerOnes(t *testing.T) {
 	mixed := t.TempDir()
-	if err := os.CopyFS(mixed, os.DirFS("../../internal/parquet/testdata/schema-1")); err != nil {
+	if err := os.CopyFS(mixed, os.DirFS("../../internal/warehouse/table/testdata/schema-1")); err != nil {
 		t.Fatal(err)
 	}
-	snapshot, err := parquet.Open(mixed)
+	snapshot, err := table.Open(mixed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/bigquery"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // Freshness is how long rows take from their end until they are stored.
@@ -58,7 +58,7 @@ func (w *Warehouse) FreshnessByRoot(ctx context.Context, window Window, f Filter
 			all[i].Note = "until the collector had the rows on its disk; in the bucket they were later by what its metric otelcol_exporter_warehouse_bucket_behind says"
 		}
 		for _, file := range root.Files {
-			if file.Kind != parquet.KindRaw {
+			if file.Kind != table.KindRaw {
 				continue
 			}
 			path, err := filepath.Abs(file.Path)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // hourly has statements read sums by hour in the place of rows, for dates whose sums
@@ -20,7 +21,7 @@ func (w *Warehouse) hourly(ctx context.Context, windows []Window, timeBuckets ..
 	if err != nil || slices.ContainsFunc(timeBuckets, func(d time.Duration) bool { return d < time.Hour || d%time.Hour != 0 }) {
 		return d, err
 	}
-	whole := slices.DeleteFunc(slices.Clone(w.sums), func(s parquet.Sums) bool {
+	whole := slices.DeleteFunc(slices.Clone(w.sums), func(s table.Sums) bool {
 		return w.Window.cuts(s.Date) || slices.ContainsFunc(windows, func(window Window) bool { return window.cuts(s.Date) })
 	})
 	sums, err := w.bring(ctx, whole)
@@ -87,13 +88,13 @@ func hasFiner(files []parquet.File) bool {
 }
 
 // sumsOf selects by whole UTC dates.
-func sumsOf(s *parquet.Snapshot, window Window) []parquet.Sums {
-	return slices.DeleteFunc(slices.Clone(s.Sums), func(sums parquet.Sums) bool { return !window.touches(sums.Date) })
+func sumsOf(s *table.Snapshot, window Window) []table.Sums {
+	return slices.DeleteFunc(slices.Clone(s.Sums), func(sums table.Sums) bool { return !window.touches(sums.Date) })
 }
 
 // bring has sums where they can be read and lists them. Rows say all that they say, so those
 // that are gone or damaged are left out from then on.
-func (w *Warehouse) bring(ctx context.Context, sums []parquet.Sums) (here []parquet.Sums, err error) {
+func (w *Warehouse) bring(ctx context.Context, sums []table.Sums) (here []table.Sums, err error) {
 	if w.cache != nil {
 		here, err = w.cache.Bring(ctx, sums, w.notices)
 	} else {
@@ -106,8 +107,8 @@ func (w *Warehouse) bring(ctx context.Context, sums []parquet.Sums) (here []parq
 		fmt.Fprintf(w.notices, "rows are read where their rollups are not available: %v\n", err)
 	}
 	if len(here) < len(sums) {
-		w.sums = slices.DeleteFunc(slices.Clone(w.sums), func(s parquet.Sums) bool {
-			same := func(o parquet.Sums) bool { return o.Path == s.Path }
+		w.sums = slices.DeleteFunc(slices.Clone(w.sums), func(s table.Sums) bool {
+			same := func(o table.Sums) bool { return o.Path == s.Path }
 			return slices.ContainsFunc(sums, same) && !slices.ContainsFunc(here, same)
 		})
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -21,7 +21,7 @@ func keepSums(t *testing.T, root string, now time.Time) {
 	t.Helper()
 	job := lake.Job{
 		Root: root, Policy: lake.Policy{MaxFiles: lake.DefaultMaxFiles, SumRows: 1},
-		Parquet: parquet.Options{Now: func() time.Time { return now }},
+		Parquet: table.Options{Now: func() time.Time { return now }},
 	}
 	report, err := job.Run(t.Context())
 	if err != nil {
@@ -101,7 +101,7 @@ func TestSumsBesideRowsSayWhatRowsSay(t *testing.T) {
 
 // wholeVersions compares versions from their first row to their last one, which may be
 // anywhere in an hour: sums of these hours hold nothing else of the version.
-func wholeVersions(t *testing.T, w *Warehouse, sums []parquet.Sums) {
+func wholeVersions(t *testing.T, w *Warehouse, sums []table.Sums) {
 	t.Helper()
 	for _, whole := range []bool{true, false} {
 		ask := Ask{Metric: CPU}
@@ -283,7 +283,7 @@ func TestLateRowsAndDamageBesideSums(t *testing.T) {
 		t.Fatalf("%v calls by the sums, %v by the rows", before, plain)
 	}
 	late := fixture.Items("late", randomItems(6, 50)[0].Rows...)
-	writer, err := parquet.NewWriter(root, parquet.Options{Now: func() time.Time { return fixture.Start.Add(24 * time.Hour) }})
+	writer, err := table.NewWriter(root, table.Options{Now: func() time.Time { return fixture.Start.Add(24 * time.Hour) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestLateRowsAndDamageBesideSums(t *testing.T) {
 		t.Fatalf("%v calls by the sums and late rows, %v by all rows, %v before", after, plain, before)
 	}
 
-	s, err := parquet.Open(root)
+	s, err := table.Open(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestLateRowsAndDamageBesideSums(t *testing.T) {
 // and read those of the other dates.
 func TestSumsOfABucketThatCannotBeRead(t *testing.T) {
 	root := lakesWithSums(t)["one collector"]
-	s, err := parquet.Open(root)
+	s, err := table.Open(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +359,7 @@ func TestSumsOfABucketThatCannotBeRead(t *testing.T) {
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			address := together(t, []string{root})
 			if c.spoil != nil {
-				objects, err := filepath.Glob(strings.TrimPrefix(address, "file://") + "/*/date=*/*" + parquet.Extension(parquet.KindPreaggregated))
+				objects, err := filepath.Glob(strings.TrimPrefix(address, "file://") + "/*/date=*/*" + table.Extension(table.KindPreaggregated))
 				if err != nil || len(objects) != len(s.Sums) {
 					t.Fatal(objects, err)
 				}

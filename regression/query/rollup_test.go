@@ -14,7 +14,7 @@ import (
 
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -24,7 +24,7 @@ func maintain(t *testing.T, root string, now time.Time, p lake.Policy) *lake.Res
 	if p.MaxFiles == 0 {
 		p.MaxFiles = lake.DefaultMaxFiles
 	}
-	job := lake.Job{Root: root, Policy: p, Parquet: parquet.Options{Now: func() time.Time { return now }}}
+	job := lake.Job{Root: root, Policy: p, Parquet: table.Options{Now: func() time.Time { return now }}}
 	report, err := job.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)

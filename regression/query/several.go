@@ -11,6 +11,7 @@ import (
 	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // Root is one of the warehouses that a Warehouse reads.
@@ -31,7 +32,7 @@ func (r *Root) Rows() (n int64) {
 	return n
 }
 
-func rootOf(address string, s *parquet.Snapshot, files []parquet.File, inBucket bool) Root {
+func rootOf(address string, s *table.Snapshot, files []parquet.File, inBucket bool) Root {
 	collectors := map[string]bool{}
 	for i := range s.Files {
 		collectors[s.Files[i].Prefix] = true
@@ -65,7 +66,7 @@ func OpenAll(ctx context.Context, roots []string, window Window, options ...Opti
 }
 
 func (w *Warehouse) openRoots(ctx context.Context, addresses []string) error {
-	all := &parquet.Snapshot{Root: strings.Join(addresses, ", "), Damaged: map[string]error{}}
+	all := &table.Snapshot{Root: strings.Join(addresses, ", "), Damaged: map[string]error{}}
 	var none []error
 	for i, address := range addresses {
 		name := withoutOptions(address)
@@ -106,7 +107,7 @@ func (w *Warehouse) openRoots(ctx context.Context, addresses []string) error {
 		w.Roots = append(w.Roots, root)
 	}
 	slices.SortStableFunc(all.Files, func(a, b parquet.File) int { return strings.Compare(a.Date, b.Date) })
-	slices.SortStableFunc(all.Sums, func(a, b parquet.Sums) int { return strings.Compare(a.Date, b.Date) })
+	slices.SortStableFunc(all.Sums, func(a, b table.Sums) int { return strings.Compare(a.Date, b.Date) })
 	w.Snapshot = all
 	var err error
 	if w.Files, err = filesOf(all, w.Window); err != nil {
@@ -119,7 +120,7 @@ func (w *Warehouse) openRoots(ctx context.Context, addresses []string) error {
 }
 
 // snapshotOf is the newest commit of a warehouse, with files that are on the local disk.
-func (w *Warehouse) snapshotOf(ctx context.Context, address string) (*parquet.Snapshot, error) {
+func (w *Warehouse) snapshotOf(ctx context.Context, address string) (*table.Snapshot, error) {
 	if strings.HasPrefix(address, bigqueryScheme) {
 		return nil, errors.New("several warehouses must be directories or buckets: ask BigQuery alone")
 	}
@@ -127,7 +128,7 @@ func (w *Warehouse) snapshotOf(ctx context.Context, address string) (*parquet.Sn
 		if err := checkRoot(address); err != nil {
 			return nil, err
 		}
-		return parquet.OpenReadable(address)
+		return table.OpenReadable(address)
 	}
 	plain, size, err := splitCacheSize(address)
 	if err != nil {

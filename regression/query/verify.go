@@ -7,6 +7,7 @@ import (
 
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // verify compares the files, and if wanted their rollups, with their checksums before
@@ -22,7 +23,7 @@ func (w *Warehouse) verify(ctx context.Context, sums bool) error {
 }
 
 // sound lists the sums that are as they were committed, and names the others.
-func (w *Warehouse) sound(ctx context.Context, sums []parquet.Sums) (here []parquet.Sums, err error) {
+func (w *Warehouse) sound(ctx context.Context, sums []table.Sums) (here []table.Sums, err error) {
 	files := make([]parquet.File, len(sums))
 	for i := range sums {
 		files[i] = sums[i].File
@@ -63,7 +64,7 @@ func (w *Warehouse) explain(ctx context.Context, err error) error {
 		}
 	}
 	for i := range w.hours {
-		if verr := w.hours[i].Verify(ctx); w.hours[i].Kind == parquet.KindPreaggregated && errors.Is(verr, warehouse.ErrCorrupt) {
+		if verr := w.hours[i].Verify(ctx); w.hours[i].Kind == table.KindPreaggregated && errors.Is(verr, warehouse.ErrCorrupt) {
 			damaged = append(damaged, verr)
 		}
 	}

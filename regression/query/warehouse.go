@@ -19,6 +19,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // ErrNoData means that the warehouse holds no row in the dates asked for.
@@ -45,13 +46,13 @@ const (
 // Warehouse is one commit of a warehouse, ready for questions, one at a time. It
 // stays the same while the collector writes on.
 type Warehouse struct {
-	Snapshot *parquet.Snapshot
+	Snapshot *table.Snapshot
 	Window   Window
 	Files    []parquet.File // that may hold rows of the dates of the window
 	Roots    []Root         // that the files are of; none in BigQuery
 
 	reopen   func(context.Context, Window) (*Warehouse, error)
-	sums     []parquet.Sums // rollups of Files, see hourly
+	sums     []table.Sums   // rollups of Files, see hourly
 	hours    []parquet.File // that hourly has defined views of last
 	db       *sql.DB
 	dialect  dialect
@@ -105,7 +106,7 @@ func open(ctx context.Context, root string, window Window, options []Option) (*W
 	if err := checkRoot(root); err != nil {
 		return nil, err
 	}
-	snapshot, err := parquet.OpenReadable(root)
+	snapshot, err := table.OpenReadable(root)
 	if errors.Is(err, warehouse.ErrEmpty) {
 		return nil, fmt.Errorf("%w: %w", ErrNoData, err)
 	}
@@ -142,7 +143,7 @@ func checkRoot(root string) error {
 func (w *Warehouse) InFiles() bool { return w.remote == nil }
 
 // filesOf selects by whole UTC dates. It fails if the files of one of them are not known.
-func filesOf(s *parquet.Snapshot, window Window) ([]parquet.File, error) {
+func filesOf(s *table.Snapshot, window Window) ([]parquet.File, error) {
 	var files []parquet.File
 	for _, f := range s.Files {
 		if window.touches(f.Date) {

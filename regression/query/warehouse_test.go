@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -178,7 +178,7 @@ func TestOddPaths(t *testing.T) {
 func TestCloseRemovesWhatWasSpilled(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	snapshot, err := parquet.Open(threeDays(t))
+	snapshot, err := table.Open(threeDays(t))
 	if err != nil {
 		t.Fatal(err)
 	}

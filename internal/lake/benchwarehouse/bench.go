@@ -15,6 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/query"
 )
 
@@ -43,7 +44,7 @@ func dates(rows int) int { return min(max(rows/(16*batchRows), 1), 10) }
 func first(rows int) time.Time { return midnight.AddDate(0, 0, 1-dates(rows)) }
 
 type bench struct {
-	*table
+	*figures
 	root string
 	rows int
 	ids  bool
@@ -60,7 +61,7 @@ func (b *bench) with() string {
 
 // write writes the rows as the exporter does, with every sync.
 func (b *bench) write(ctx context.Context) error {
-	w, err := parquet.NewWriter(b.root, parquet.Options{Now: func() time.Time { return midnight.Add(30 * time.Hour) }})
+	w, err := table.NewWriter(b.root, table.Options{Now: func() time.Time { return midnight.Add(30 * time.Hour) }})
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (b *bench) write(ctx context.Context) error {
 
 // columns tells which columns the bytes of the first file are in.
 func (b *bench) columns(context.Context) error {
-	s, err := parquet.Open(b.root)
+	s, err := table.Open(b.root)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (b *bench) columns(context.Context) error {
 
 func (b *bench) maintain(ctx context.Context, p lake.Policy, after time.Duration) (*lake.Result, cost, error) {
 	debug.FreeOSMemory()
-	job := lake.Job{Root: b.root, Policy: p, Parquet: parquet.Options{Now: func() time.Time { return midnight.Add(after) }}}
+	job := lake.Job{Root: b.root, Policy: p, Parquet: table.Options{Now: func() time.Time { return midnight.Add(after) }}}
 	var report *lake.Result
 	c, err := measure(func() (err error) {
 		report, err = job.Run(ctx)
@@ -145,7 +146,7 @@ func (b *bench) maintain(ctx context.Context, p lake.Policy, after time.Duration
 }
 
 func (b *bench) merge(ctx context.Context) error {
-	before, err := parquet.Open(b.root)
+	before, err := table.Open(b.root)
 	if err != nil {
 		return err
 	}
@@ -335,7 +336,7 @@ func (b *bench) ask(ctx context.Context, what string, goal float64) error {
 
 // verify compares the files with their checksums, as the first question in a day does.
 func (b *bench) verify(ctx context.Context, what string) error {
-	s, err := parquet.Open(b.root)
+	s, err := table.Open(b.root)
 	if err != nil {
 		return err
 	}

@@ -45,9 +45,9 @@ func runBenchmark(ctx context.Context, rows int, dir string) error {
 		return err
 	}
 	defer os.RemoveAll(temporary)
-	t := &table{Name: "warehouse"}
+	t := &figures{Name: "warehouse"}
 	for _, ids := range []bool{false, true} {
-		b := &bench{table: t, root: fmt.Sprintf("%s/ids-%v", temporary, ids), rows: rows, ids: ids, verified: parquet.NewVerifiedFiles("")}
+		b := &bench{figures: t, root: fmt.Sprintf("%s/ids-%v", temporary, ids), rows: rows, ids: ids, verified: parquet.NewVerifiedFiles("")}
 		if err := b.write(ctx); err != nil {
 			return err
 		}
@@ -66,8 +66,8 @@ func runBenchmark(ctx context.Context, rows int, dir string) error {
 	return json.NewEncoder(os.Stdout).Encode(t)
 }
 
-// table and figure are what internal/figures/show reads.
-type table struct {
+// figures and figure are what internal/figures/show reads.
+type figures struct {
 	Name    string   `json:"name"`
 	Results []figure `json:"results"`
 }
@@ -84,7 +84,7 @@ type figure struct {
 }
 
 // addFigure notes a figure; a goal of 0 is none.
-func (t *table) addFigure(name string, value float64, unit, better string, goal float64) {
+func (t *figures) addFigure(name string, value float64, unit, better string, goal float64) {
 	f := figure{Name: name, Value: value, Unit: unit, Better: better}
 	if goal != 0 {
 		f.Goal = &goal

@@ -14,7 +14,7 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 
 	"github.com/corehour/corehour/internal/columns"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // maxPeerRows is how many rows the peers are given: text takes its time and space.
@@ -57,7 +57,7 @@ func (b *bench) peers(ctx context.Context) error {
 	db := sql.OpenDB(connector)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	s, err := parquet.Open(b.root)
+	s, err := table.Open(b.root)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (b *bench) peers(ctx context.Context) error {
 	return nil
 }
 
-func (t *table) compare(name, unit, peer string, ours, theirs float64) {
+func (t *figures) compare(name, unit, peer string, ours, theirs float64) {
 	t.Results = append(t.Results, figure{Name: name, Value: ours, Unit: unit, Better: "lower", Peer: peer, PeerValue: &theirs})
 	fmt.Fprintf(os.Stderr, "%s: %.4g %s, %s %.4g\n", name, ours, unit, peer, theirs)
 }

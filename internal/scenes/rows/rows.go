@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/scenes"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // usdPerCoreHour is the price of everything.
@@ -25,7 +25,7 @@ const commitRows = 100_000
 // Write adds a deployment to the warehouse in a directory, as a service of a name.
 func Write(ctx context.Context, dir, service string, d *scenes.Deployment) (err error) {
 	end := d.Begin.Add(d.Duration + time.Minute)
-	w, err := parquet.NewWriter(dir, parquet.Options{Now: func() time.Time { return end }})
+	w, err := table.NewWriter(dir, table.Options{Now: func() time.Time { return end }})
 	if err != nil {
 		return err
 	}

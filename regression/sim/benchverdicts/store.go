@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // batchRows is how many rows the exporter writes at once.
@@ -15,14 +15,14 @@ const batchRows = 32_768
 
 // store writes rows as the exporter does.
 type store struct {
-	writer *parquet.Writer
+	writer *table.Writer
 	rows   []methodspan.Row
 	items  int
 	stored int
 }
 
 func newStore(root string, now time.Time) (*store, error) {
-	w, err := parquet.NewWriter(root, parquet.Options{Now: func() time.Time { return now }})
+	w, err := table.NewWriter(root, table.Options{Now: func() time.Time { return now }})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,28 @@
+package parquet
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Checksum is what manifests say of data.
+func Checksum(data []byte) string { return formatChecksum(crc32.Checksum(data, castagnoli)) }
+
+func formatChecksum(sum uint32) string { return fmt.Sprintf("crc32c:%08x", sum) }
+
+// summed counts and sums up what goes to a file.
+type summed struct {
+	w   io.Writer
+	sum uint32
+	n   int64
+}
+
+func (s *summed) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	s.sum = crc32.Update(s.sum, castagnoli, p[:n])
+	s.n += int64(n)
+	return n, err
+}

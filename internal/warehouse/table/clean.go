@@ -1,0 +1,189 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"github.com/corehour/corehour/internal/warehouse"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// manifestsStay is how old a manifest must be before maintenance deletes it when
+// nothing leads to it any more. A reader that has just resolved it looks again.
+const manifestsStay = time.Hour
+
+// clean deletes what an interrupted maintenance has left: unfinished files, files
+// that no generation names, and old manifests. The writer's own files it leaves
+// to the writer.
+func (m *Maintainer) clean() error {
+	held, err := warehouse.LockCommit(m.root, commitLock)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	if err := m.refresh(); err != nil {
+		return err
+	}
+	named := map[string]bool{generationName(m.state.generation): true}
+	for _, r := range m.state.removed {
+		files, err := m.readRemoved(r)
+		if err != nil {
+			return err
+		}
+		named[r.Manifest] = true
+		for _, f := range files {
+			named[f] = true
+		}
+	}
+	for _, ref := range m.state.dates {
+		manifest, err := readDate(m.root, ref)
+		if err != nil {
+			return err
+		}
+		files, err := manifest.onDisk(m.root)
+		if err != nil {
+			return err
+		}
+		named[ref.Manifest] = true
+		for _, p := range manifest.Parts {
+			named[p.Manifest] = true
+		}
+		for _, f := range files {
+			named[f.Path] = true
+		}
+	}
+	entries, err := os.ReadDir(m.root)
+	if err != nil {
+		return warehouse.DiskError("list", m.root, err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), warehouse.DatePrefix) {
+			if err := m.cleanDate(e.Name(), named); err != nil {
+				return err
+			}
+		}
+	}
+	return m.cleanManifests(named)
+}
+
+func (m *Maintainer) cleanDate(dir string, named map[string]bool) error {
+	entries, err := os.ReadDir(m.path(dir))
+	if err != nil {
+		return warehouse.DiskError("list", m.path(dir), err)
+	}
+	for _, e := range entries {
+		kind, _, ok := strings.Cut(e.Name(), "-")
+		ours := ok && slices.Contains([]string{KindMerge, KindRoll, KindPreaggregated}, kind)
+		if name := dir + "/" + e.Name(); ours && !named[name] {
+			m.remove(m.path(name))
+		}
+	}
+	return nil
+}
+
+func (m *Maintainer) cleanManifests(named map[string]bool) error {
+	entries, err := os.ReadDir(m.path(manifestDir))
+	if err != nil {
+		return warehouse.DiskError("list", m.path(manifestDir), err)
+	}
+	before := m.opts.Now().Add(-max(manifestsStay, m.grace(&m.state)))
+	for _, e := range entries {
+		name := e.Name()
+		if !strings.HasSuffix(name, ".json") || named[name] {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			continue // gone already
+		}
+		if generationOf(name) > m.state.generation || info.ModTime().Before(before) {
+			m.remove(m.path(manifestDir, name))
+		}
+	}
+	return nil
+}
+
+func (m *Maintainer) remove(path string) {
+	if m.opts.disk.remove(path) == nil {
+		m.removed++
+	}
+}
+
+// removeDue deletes the files whose grace is over. They are deleted before the
+// lists that name them, so that an interruption leaves nothing behind; a list stays
+// until all of its files are gone. One that is due much later than one of now would be is
+// of a clock that was ahead. By less they stay: if it is the clock of now that is behind,
+// readers would lose their grace.
+func (m *Maintainer) removeDue() error {
+	now := m.opts.Now()
+	gone := map[string]bool{} // lists
+	for _, r := range m.state.removed {
+		if now.Before(r.Due) {
+			continue
+		}
+		files, err := m.readRemoved(r)
+		if err != nil {
+			return err
+		}
+		gone[r.Manifest] = m.removeAll(files)
+	}
+	done := func(r removedRef) bool { return gone[r.Manifest] }
+	due := now.Add(m.grace(&m.state)).UTC()
+	ahead := func(r removedRef) bool { return r.Due.After(due.Add(24 * time.Hour)) }
+	changed := func(r removedRef) bool { return done(r) || ahead(r) }
+	if !slices.ContainsFunc(m.state.removed, changed) {
+		return nil
+	}
+	err := m.publish(now, func(_ *commit, next *state) error {
+		next.removed = slices.DeleteFunc(next.removed, done)
+		for i, r := range next.removed {
+			if ahead(r) {
+				next.removed[i].Due = due
+			}
+		}
+		return nil
+	})
+	return m.settled(err, func() (bool, error) { return !slices.ContainsFunc(m.state.removed, changed), nil })
+}
+
+// removeAll reports whether all the files are gone afterwards.
+func (m *Maintainer) removeAll(files []string) bool {
+	all := true
+	dirs := map[string]bool{}
+	for _, f := range files {
+		path := m.path(f)
+		switch err := m.opts.disk.remove(path); {
+		case err == nil:
+			m.removed++
+		case !errors.Is(err, fs.ErrNotExist):
+			all = false
+		}
+		dirs[filepath.Dir(path)] = true
+	}
+	for dir := range dirs {
+		// It stays if there is a file in it; the writer makes it again if need be.
+		if date := strings.TrimPrefix(filepath.Base(dir), warehouse.DatePrefix); date < m.state.floor {
+			_ = m.opts.disk.remove(dir)
+		}
+	}
+	return all
+}
+
+// readRemoved lists the files that a commit has taken out.
+func (c *committer) readRemoved(r removedRef) ([]string, error) {
+	var list removedFiles
+	if err := readManifest(c.root, r.Manifest, r.Checksum, &list); err != nil {
+		return nil, err
+	}
+	for _, f := range list.Files {
+		date := strings.TrimPrefix(filepath.Dir(f), warehouse.DatePrefix)
+		if !isFileOf(f, date) || !strings.HasPrefix(f, warehouse.DatePrefix) {
+			return nil, warehouse.Damaged("read manifest", c.path(manifestDir, r.Manifest), fmt.Errorf("it lists the file %q", f))
+		}
+	}
+	return list.Files, nil
+}

@@ -1,0 +1,42 @@
+package table
+
+import (
+	"os"
+
+	"github.com/corehour/corehour/internal/durable"
+)
+
+// disk is what a commit does to the file system, one method per step that can
+// fail or be the last one before a crash. Tests put themselves in between.
+type disk interface {
+	mkdir(path string) error
+	create(path string) (diskFile, error) // truncates what is there
+	rename(from, to string) error
+	syncDir(path string) error
+	remove(path string) error
+}
+
+type diskFile = durable.File
+
+type osDisk struct{}
+
+func (osDisk) mkdir(path string) error { return os.MkdirAll(path, 0o755) }
+
+func (osDisk) create(path string) (diskFile, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+}
+
+func (osDisk) rename(from, to string) error { return os.Rename(from, to) }
+
+func (osDisk) remove(path string) error { return os.Remove(path) }
+
+func (osDisk) syncDir(path string) error { return durable.SyncDir(path) }
+
+// writeFile creates a file and makes its contents durable, its name not yet.
+func writeFile(d disk, path string, data []byte) error {
+	f, err := d.create(path)
+	if err != nil {
+		return err
+	}
+	return durable.Write(f, data)
+}

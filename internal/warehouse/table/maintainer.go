@@ -1,0 +1,429 @@
+package table
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/multierr"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
+)
+
+// Maintainer replaces and drops files of a warehouse, alongside the writer, which
+// goes on. There is one at a time. It never adds rows of its own, and never
+// touches a file that no commit names.
+type Maintainer struct {
+	committer
+	encoder  *parquet.Encoder
+	lockFile *os.File
+	removed  int
+}
+
+// NewMaintainer opens the warehouse at root for maintenance, deletes what an
+// interrupted one has left, and what earlier ones took out once its grace is over.
+// It fails with an *Error, of kind ErrLocked if another Maintainer is at work and
+// ErrMissing or ErrEmpty if there is nothing to maintain.
+func NewMaintainer(root string, opts Options) (*Maintainer, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, &warehouse.Error{Op: "open for maintenance", Path: root, Err: err}
+	}
+	if _, _, err := openCurrent(root); err != nil {
+		return nil, err
+	}
+	lockFile, err := warehouse.LockFile(root, maintenanceLock, "one maintenance runs at a time: wait for it to end")
+	if err != nil {
+		return nil, err
+	}
+	m := &Maintainer{committer: committer{root: root, opts: opts}, encoder: parquet.NewEncoder(), lockFile: lockFile}
+	if err = m.clean(); err == nil {
+		err = m.removeDue()
+	}
+	if err != nil {
+		return nil, multierr.Append(err, lockFile.Close())
+	}
+	return m, nil
+}
+
+// Removed tells how many files were deleted since NewMaintainer began.
+func (m *Maintainer) Removed() int { return m.removed }
+
+// Close lets another Maintainer begin.
+func (m *Maintainer) Close() error {
+	if m.lockFile == nil {
+		return nil
+	}
+	err := m.lockFile.Close()
+	m.lockFile = nil
+	return err
+}
+
+// Date is the files of one date.
+type Date struct {
+	Date          string
+	Files         []parquet.File // in the order of their commits
+	Sums          *Sums          // of some of them, nil for none
+	LastCommitted time.Time
+}
+
+// Dates lists the dates of the newest commit, oldest first.
+func (m *Maintainer) Dates() ([]Date, error) {
+	if err := m.refresh(); err != nil {
+		return nil, err
+	}
+	var dates []Date
+	for _, ref := range m.state.dates {
+		manifest, err := readDate(m.root, ref)
+		if err != nil {
+			return nil, err
+		}
+		entries, err := manifest.allFiles(m.root)
+		if err != nil {
+			return nil, err
+		}
+		dates = append(dates, m.dateOf(ref, entries, manifest.preaggregated(entries)))
+	}
+	return dates, nil
+}
+
+func (m *Maintainer) dateOf(ref dateRef, entries []fileEntry, sums *sumsEntry) Date {
+	d := Date{Date: ref.Date, LastCommitted: ref.LastCommitted}
+	for i := range entries {
+		d.Files = append(d.Files, entries[i].file(m.root, ref.Date))
+	}
+	if sums != nil {
+		d.Sums = sums.sums(m.root, ref.Date)
+	}
+	return d
+}
+
+// Output says what a file that is made of others is.
+type Output struct {
+	Kind  string // of a replacement: KindMerge or KindRoll
+	Level string
+	NoIDs bool
+}
+
+// Replace puts one file in the place of several of a date, in one commit: a
+// reader sees the old ones or the new one. produce hands its rows to add, in the
+// order of a Run; without rows the old files just go, and there is no new one to
+// describe. They are deleted when their grace is over.
+func (m *Maintainer) Replace(ctx context.Context, date string, old []parquet.File, o Output, produce func(add func(*methodspan.Row) error) error) (parquet.File, error) {
+	return m.replace(ctx, date, old, o, func(s *parquet.Stream) error { return produce(s.AddRow) })
+}
+
+// Merge puts the rows of files of one level into one, as Replace does, column by
+// column and in a third of the time. The columns named in without come out as
+// unknown.
+func (m *Maintainer) Merge(ctx context.Context, date string, old []parquet.File, o Output, without ...string) (parquet.File, error) {
+	return m.replace(ctx, date, old, o, func(s *parquet.Stream) error {
+		return s.Merge(ctx, old, without)
+	})
+}
+
+func (m *Maintainer) replace(ctx context.Context, date string, old []parquet.File, o Output, produce func(*parquet.Stream) error) (parquet.File, error) {
+	return m.make(ctx, date, old, o, produce, m.publishReplaced)
+}
+
+// make writes a file that is made of others and publishes it.
+func (m *Maintainer) make(ctx context.Context, date string, of []parquet.File, o Output, produce func(*parquet.Stream) error, publish func(date string, of []parquet.File, made fileEntry) error) (parquet.File, error) {
+	if len(of) == 0 {
+		return parquet.File{}, &warehouse.Error{Op: "make a file", Path: m.path(warehouse.DatePrefix + date), Err: errors.New("no files were given")}
+	}
+	m.unsettled = false // the commit begins by reading what counts
+	name := fmt.Sprintf("%s%s/%s-%012d-%s%s", warehouse.DatePrefix, date, o.Kind, m.state.generation, randomName(), Extension(o.Kind))
+	entry, err := m.write(ctx, fileEntry{Path: name, Kind: o.Kind, Level: o.Level, NoIDs: o.NoIDs, Schema: parquet.SchemaVersion}, produce)
+	if err != nil {
+		return parquet.File{}, err
+	}
+	err = publish(date, of, entry)
+	if err != nil && !m.unsettled {
+		_ = m.opts.disk.remove(m.path(name))
+	}
+	if err != nil || entry.Rows == 0 {
+		return parquet.File{}, err
+	}
+	return entry.file(m.root, date), nil
+}
+
+func randomName() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails since Go 1.24
+	return hex.EncodeToString(b[:])
+}
+
+// write writes a file under its final name; no manifest names it yet.
+func (m *Maintainer) write(ctx context.Context, entry fileEntry, produce func(*parquet.Stream) error) (fileEntry, error) {
+	path := m.path(entry.Path)
+	tmp := path + tmpSuffix
+	f, err := m.opts.disk.create(tmp)
+	if err != nil {
+		return entry, warehouse.DiskError("create file", tmp, err)
+	}
+	entry.Summary, err = m.encoder.Stream(f, tmp, func(s *parquet.Stream) error {
+		if err := produce(s); err != nil {
+			return err
+		}
+		return ctx.Err()
+	})
+	if cerr := f.Close(); err == nil && cerr != nil {
+		err = warehouse.DiskError("write file", tmp, cerr)
+	}
+	if err == nil && entry.Rows > 0 {
+		if err = m.opts.disk.rename(tmp, path); err != nil {
+			err = warehouse.DiskError("rename file", path, err)
+		} else if err = m.opts.disk.syncDir(filepath.Dir(path)); err != nil {
+			err = warehouse.DiskError("sync directory", filepath.Dir(path), err)
+		}
+	}
+	if err != nil || entry.Rows == 0 {
+		_ = m.opts.disk.remove(tmp)
+	}
+	if err != nil {
+		_ = m.opts.disk.remove(path)
+	}
+	return entry, err
+}
+
+// errGone means that somebody else took out what was to be replaced.
+var errGone = errors.New("the date is not as it was read: another maintenance has changed it")
+
+// publishReplaced puts a file in the place of others, or none if it has no rows.
+func (m *Maintainer) publishReplaced(date string, old []parquet.File, made fileEntry) error {
+	gone := map[string]bool{}
+	for _, f := range old {
+		gone[m.below(f.Path)] = true
+	}
+	now := m.opts.Now()
+	err := m.publish(now, func(t *commit, next *state) error {
+		before, err := next.load(m.root, date)
+		if err != nil {
+			return err
+		}
+		files, err := before.manifest.allFiles(m.root)
+		if err != nil {
+			return err
+		}
+		manifest := &dateManifest{Schema: parquet.SchemaVersion, Date: date}
+		ref := dateRef{Date: date, LastCommitted: before.ref.LastCommitted}
+		since := now.Add(-m.remember(next))
+		for _, s := range before.manifest.Settled {
+			if !s.Committed.Before(since) {
+				manifest.Settled = append(manifest.Settled, s)
+			}
+		}
+		var left []fileEntry
+		var taken []string
+		for _, f := range files {
+			if !gone[f.Path] {
+				left = append(left, f)
+				continue
+			}
+			taken = append(taken, f.Path)
+			if len(f.Items) > 0 && !f.Committed.Before(since) {
+				manifest.Settled = append(manifest.Settled, warehouse.ItemWindow{Committed: f.Committed, Items: f.Items})
+			}
+		}
+		if len(taken) != len(gone) {
+			return m.changed(date)
+		}
+		manifest.Sums = before.manifest.preaggregated(files)
+		if sums := manifest.Sums; sums != nil && slices.ContainsFunc(sums.Of, func(path string) bool { return gone[path] }) {
+			if sums.kept() {
+				taken = append(taken, sums.Path)
+			}
+			manifest.Sums = nil
+		}
+		if manifest.Settled, err = warehouse.MergeWindows(manifest.Settled, m.remember(next), m.rememberMax(next)); err != nil {
+			return warehouse.Damaged("read manifest", m.path(manifestDir), fmt.Errorf("items of %s: %w", date, err))
+		}
+		if made.Rows > 0 {
+			made.Committed = now.UTC()
+			// Merged files come first: parts hold what is older.
+			left = slices.Insert(left, 0, made)
+		}
+		ref.count(left, manifest.Sums)
+		if err := t.doom(next, now.Add(m.grace(next)), taken); err != nil {
+			return err
+		}
+		if len(left) == 0 && len(manifest.Settled) == 0 {
+			next.drop(date)
+			return nil
+		}
+		for n := 0; len(left) > filesPerPart; n++ {
+			if err := t.seal(next, manifest, left[:filesPerPart], n); err != nil {
+				return err
+			}
+			left = left[filesPerPart:]
+		}
+		manifest.Files = left
+		return t.setDate(next, before, ref, manifest)
+	})
+	return m.settled(err, func() (bool, error) { return m.unlisted(date, m.below(old[0].Path)) })
+}
+
+func (m *Maintainer) changed(date string) *warehouse.Error {
+	return &warehouse.Error{Op: "replace files", Path: m.path(warehouse.DatePrefix + date), Err: errGone}
+}
+
+// settled finds out what became of a commit of unknown outcome, if it can: done
+// reports whether the newest state is one that it has made.
+func (m *Maintainer) settled(err error, done func() (bool, error)) error {
+	if !errors.Is(err, warehouse.ErrUnknown) {
+		return err
+	}
+	if serr := m.opts.disk.syncDir(m.root); serr != nil {
+		return err
+	}
+	if rerr := m.refresh(); rerr != nil {
+		return err
+	}
+	counts, derr := done()
+	if derr != nil {
+		return err
+	}
+	m.unsettled = false
+	if counts {
+		return nil
+	}
+	cause := err
+	if typed := (*warehouse.Error)(nil); errors.As(err, &typed) && typed.Err != nil {
+		cause = typed.Err
+	}
+	return warehouse.DiskError("replace", m.path(currentName), cause)
+}
+
+// unlisted reports whether the newest state does not list a file of a date.
+func (m *Maintainer) unlisted(date, path string) (bool, error) {
+	d, err := m.state.load(m.root, date)
+	if err != nil {
+		return false, err
+	}
+	files, err := d.manifest.allFiles(m.root)
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(files, func(f fileEntry) bool { return f.Path == path }), nil
+}
+
+// Forgotten reports whether a date is kept for nothing: it has no files, and the items
+// that it had are not remembered any more.
+func (m *Maintainer) Forgotten(d *Date) bool {
+	return len(d.Files) == 0 && d.LastCommitted.Before(m.opts.Now().Add(-m.remember(&m.state)))
+}
+
+// Drop takes out dates with all their files, in one commit, and tells which, with the
+// files that each had by then: a date that had none and got some since stays. Rows of the dates that went and of earlier ones
+// are refused from then on, but for dates that had none.
+func (m *Maintainer) Drop(dates []Date) (gone []Date, err error) {
+	if len(dates) == 0 {
+		return nil, nil
+	}
+	m.unsettled = false
+	now := m.opts.Now()
+	err = m.publish(now, func(t *commit, next *state) error {
+		var taken []string
+		for _, d := range dates {
+			before, err := next.load(m.root, d.Date)
+			if err != nil {
+				return err
+			}
+			files, err := before.manifest.allFiles(m.root)
+			if err != nil {
+				return err
+			}
+			if len(files) > 0 && len(d.Files) == 0 {
+				continue // they came since
+			}
+			for _, f := range files {
+				taken = append(taken, f.Path)
+			}
+			sums := before.manifest.preaggregated(files)
+			if sums.kept() {
+				taken = append(taken, sums.Path)
+			}
+			next.drop(d.Date)
+			gone = append(gone, m.dateOf(before.ref, files, sums))
+			if len(files) == 0 {
+				continue
+			}
+			day, err := time.Parse(warehouse.DateLayout, d.Date)
+			if err != nil {
+				return &warehouse.Error{Op: "drop", Path: m.path(warehouse.DatePrefix + d.Date), Err: err}
+			}
+			next.floor = max(next.floor, day.AddDate(0, 0, 1).Format(warehouse.DateLayout))
+		}
+		return t.doom(next, now.Add(m.grace(next)), taken)
+	})
+	// The writer may list a date without files again.
+	err = m.settled(err, func() (bool, error) {
+		return len(gone) == 0 || slices.ContainsFunc(gone, func(d Date) bool {
+			_, listed := m.state.find(d.Date)
+			return !listed
+		}), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return gone, nil
+}
+
+// doom notes files that are to be deleted when they are due.
+func (t *commit) doom(next *state, due time.Time, files []string) error {
+	if len(files) == 0 {
+		return nil
+	}
+	name := fmt.Sprintf("removed-%012d.json", next.generation)
+	sum, err := t.writeManifest(name, &removedFiles{Schema: parquet.SchemaVersion, Files: files})
+	if err != nil {
+		return err
+	}
+	next.removed = append(next.removed, removedRef{Manifest: name, Checksum: sum, Due: due.UTC()})
+	return nil
+}
+
+// remember, rememberMax and grace are the larger of what the writer says and what is set here.
+func (m *Maintainer) remember(s *state) time.Duration { return max(s.remember, m.opts.RememberFor) }
+
+func (m *Maintainer) rememberMax(s *state) int { return max(s.rememberMax, m.opts.RememberMax) }
+
+func (m *Maintainer) grace(s *state) time.Duration { return max(s.grace, m.opts.Grace) }
+
+// below is a path as manifests spell it.
+func (m *Maintainer) below(path string) string {
+	rel, err := filepath.Rel(m.root, path)
+	if err != nil {
+		return path
+	}
+	return strings.ReplaceAll(rel, string(filepath.Separator), "/")
+}
+
+// Size tells how many bytes the files take that count, and how many those that
+// are taken out and not deleted yet.
+func (m *Maintainer) Size() (counting, doomed int64, err error) {
+	if err := m.refresh(); err != nil {
+		return 0, 0, err
+	}
+	for _, r := range m.state.removed {
+		files, err := m.readRemoved(r)
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, f := range files {
+			if info, err := os.Stat(m.path(f)); err == nil {
+				doomed += info.Size()
+			}
+		}
+	}
+	return m.state.bytes() + m.state.sumsBytes(), doomed, nil
+}

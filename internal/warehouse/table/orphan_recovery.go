@@ -1,0 +1,142 @@
+package table
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
+)
+
+// orphanRecovery is what a start makes of the files that no manifest names yet.
+// Nobody was notified that their writes had succeeded, so their items may be in
+// several of them and may come again: the ids see to it that they count once.
+type orphanRecovery struct {
+	w       *Writer
+	seen    warehouse.IDSet
+	keep    []fileEntry       // files that count as they are
+	ids     []string          // of them
+	rows    []*methodspan.Row // of files that hold known items, or dropped dates, too
+	rowIDs  []string          // of them
+	discard []string          // files that are not needed afterwards
+}
+
+// adopt commits, in one go, what the orphans hold beyond the last commit. The
+// newest come first: a write that was repeated or folded after it had failed is
+// settled by its last attempt.
+func (w *Writer) adopt(orphans []orphan, now time.Time) error {
+	if len(orphans) == 0 {
+		return nil
+	}
+	a := &orphanRecovery{w: w, seen: warehouse.IDSet{}}
+	present := map[string]bool{}
+	for _, o := range orphans {
+		present[o.name] = true
+	}
+	slices.SortFunc(orphans, func(a, b orphan) int { return int(b.sequence - a.sequence) })
+	done := map[string]bool{}
+	for _, o := range orphans {
+		if done[o.name] {
+			continue
+		}
+		g, believed, err := w.together(o.name, present)
+		if err != nil {
+			return err
+		}
+		if !believed {
+			a.discard = append(a.discard, o.name)
+			delete(present, o.name)
+			continue
+		}
+		for _, f := range g.files {
+			done[f.Path] = true
+		}
+		// Somebody else's file must not use the numbers up. Its own one is left alone
+		// when the writer gets there.
+		if a.addWrite(g, now) && o.sequence-w.state.sequence <= maxAhead {
+			w.sequence = max(w.sequence, o.sequence)
+		}
+	}
+	return a.commit(now)
+}
+
+func (a *orphanRecovery) known(id string) bool { return a.seen.Has(id) || a.w.Committed(id) }
+
+// addWrite decides about the files of one write, and reports whether it took items of them.
+func (a *orphanRecovery) addWrite(g *written, now time.Time) (took bool) {
+	floor := warehouse.DayStart(a.w.state.floor)
+	whole := true // all its rows may count
+	for i := range g.files {
+		g.files[i].Committed = now.UTC()
+		whole = whole && g.files[i].MinStartNS >= floor
+	}
+	fresh, stale := 0, 0
+	for id := range g.ids.All() {
+		if a.known(id) {
+			stale++
+		} else {
+			fresh++
+		}
+	}
+	whole = whole && stale == 0
+	switch {
+	case fresh == 0:
+		a.leave(g)
+	case whole:
+		a.keep = append(a.keep, g.files...)
+	default:
+		for _, inFile := range g.rows {
+			for i := range inFile {
+				if inFile[i].StartNS >= floor && !a.known(inFile[i].BatchID) {
+					a.rows = append(a.rows, &inFile[i])
+				}
+			}
+		}
+		a.leave(g)
+	}
+	for id := range g.ids.All() {
+		switch {
+		case a.known(id):
+			continue
+		case whole:
+			a.ids = append(a.ids, id)
+		default:
+			a.rowIDs = append(a.rowIDs, id)
+		}
+		a.seen.AddID(id)
+	}
+	return fresh > 0
+}
+
+// leave gives up the files of a write.
+func (a *orphanRecovery) leave(g *written) {
+	for _, f := range g.files {
+		a.discard = append(a.discard, f.Path)
+	}
+}
+
+func (a *orphanRecovery) commit(now time.Time) error {
+	w := a.w
+	if len(a.keep)+len(a.rows) > 0 {
+		tx := &transaction{w: w, now: now}
+		ids := warehouse.IDSet{}
+		for _, id := range a.rowIDs {
+			ids.AddID(id)
+		}
+		if err := tx.commitRows(context.Background(), warehouse.PartitionByDate(a.rows), ids.Pack(), a.keep); err != nil {
+			return err
+		}
+		for _, f := range tx.files {
+			w.recovery.FilesAdopted++
+			w.recovery.RowsAdopted += f.Rows
+		}
+		w.intake.Remember(append(a.ids, a.rowIDs...), now)
+	}
+	for _, name := range a.discard {
+		if w.opts.disk.remove(w.path(name)) == nil {
+			w.recovery.FilesRemoved++
+		}
+	}
+	return nil
+}

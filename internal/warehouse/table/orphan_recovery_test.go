@@ -1,0 +1,228 @@
+package table
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+)
+
+// stuckDisk can neither commit nor clean up: every write leaves its files.
+type stuckDisk struct {
+	lazyDisk
+	works bool
+}
+
+func (d *stuckDisk) create(path string) (diskFile, error) {
+	if !d.works && strings.HasPrefix(filepath.Base(path), currentName) {
+		return nil, errInjected
+	}
+	return d.lazyDisk.create(path)
+}
+
+func (d *stuckDisk) remove(path string) error {
+	if !d.works {
+		return errInjected
+	}
+	return d.lazyDisk.remove(path)
+}
+
+// fail writes items and leaves their files behind.
+func fail(t *testing.T, w *Writer, items ...methodspan.Item) {
+	t.Helper()
+	if _, err := w.Write(context.Background(), items); err == nil {
+		t.Fatal("the write did not fail")
+	}
+}
+
+// Files of failed writes that overlap are adopted as the last attempt has it:
+// what was repeated counts once, what was folded counts in the sum alone.
+func TestAdoptionOfRepeatedWrites(t *testing.T) {
+	root := t.TempDir()
+	disk := &stuckDisk{works: true}
+	w := openWriter(t, root, Options{disk: disk})
+	before := item("before-1", noon, 2)
+	write(t, w, before)
+	disk.works = false
+	a, b, c := item("a-1", noon, 3), item("b-1", noon.Add(-24*time.Hour), 2), item("c-1", noon, 4)
+	fold := item("fold-1", noon, 1)
+	fold.Folds = []string{"c-1", "x-1"}
+	fail(t, w, a, b)
+	fail(t, w, a)
+	fail(t, w, b, c)
+	fail(t, w, fold)
+	// A file that can't be read, and one whose companions are gone.
+	garbage := filepath.Join(root, "date=2026-11-21", "raw-000000000099.parquet")
+	if err := os.WriteFile(garbage, []byte("PAR1 garbage PAR1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := item("d-1", noon.Add(-24*time.Hour), 1)
+	d.Rows = append(d.Rows, item("d-1", noon, 1).Rows...)
+	fail(t, w, d)
+	half, err := filepath.Glob(filepath.Join(root, "date=2026-11-20", "raw-*.parquet"))
+	if err != nil || len(half) == 0 {
+		t.Fatal(half, err)
+	}
+	if err := os.Remove(half[len(half)-1]); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+
+	w = openWriter(t, root, Options{})
+	wantStored(t, "adopted", root, before, a, b, fold)
+	wantTidy(t, "adopted", root)
+	r := w.Recovered()
+	if r.FilesAdopted != 3 || r.RowsAdopted != int64(len(a.Rows)+len(b.Rows)+len(fold.Rows)) || r.FilesRemoved != 6 {
+		t.Errorf("%+v", r)
+	}
+	for _, id := range []string{"a-1", "b-1", "c-1", "x-1", "fold-1", "before-1"} {
+		if !w.Committed(id) {
+			t.Errorf("%s is not known", id)
+		}
+	}
+	if w.Committed("d-1") {
+		t.Error("half a write was adopted")
+	}
+	if runs, dropped := w.Remembered(); runs != 6 || dropped != 0 {
+		t.Errorf("%d runs, %d dropped", runs, dropped)
+	}
+	write(t, w, a, b, c, d)
+	wantStored(t, "written again", root, before, a, b, fold, d)
+	w.Close()
+	w = openWriter(t, root, Options{})
+	if w.Recovered() != (Recovery{}) {
+		t.Errorf("a second start recovers %+v", w.Recovered())
+	}
+	write(t, w, a, b, c, d)
+	wantStored(t, "and again", root, before, a, b, fold, d)
+}
+
+// The file of a failed write that was repeated successfully never counts, and goes
+// with the next start.
+func TestNothingRisesFromTheDead(t *testing.T) {
+	root := t.TempDir()
+	disk := &stuckDisk{}
+	w := openWriter(t, root, Options{disk: disk})
+	a := item("a-1", noon, 3)
+	fail(t, w, a)
+	disk.works = true
+	write(t, w, a)
+	w.Close()
+	files := func() int {
+		paths, err := filepath.Glob(filepath.Join(root, "date=*", "raw-*.parquet"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(paths)
+	}
+	w = openWriter(t, root, Options{})
+	wantStored(t, "started again", root, a)
+	if n := files(); n != 1 || w.Recovered().FilesRemoved != 1 {
+		t.Errorf("%d files, %+v, want the dead one gone", n, w.Recovered())
+	}
+}
+
+// busyDisk does something, once, before the first file of rows is created.
+type busyDisk struct {
+	lazyDisk
+	do func()
+}
+
+func (d *busyDisk) create(path string) (diskFile, error) {
+	if do := d.do; do != nil && strings.HasPrefix(filepath.Base(path), KindRaw) {
+		d.do = nil
+		do()
+	}
+	return d.lazyDisk.create(path)
+}
+
+// Maintenance may drop a date while a start adopts files of that date and of others:
+// it begins again, and adopts the others.
+func TestAdoptionBesideMaintenance(t *testing.T) {
+	root := t.TempDir()
+	disk := &stuckDisk{works: true}
+	w := openWriter(t, root, Options{disk: disk})
+	old := item("old-1", noon.Add(-24*time.Hour), 2)
+	write(t, w, old)
+	disk.works = false
+	a, b := item("a-1", noon, 3), item("b-1", noon.Add(-24*time.Hour), 2)
+	fail(t, w, a, b)
+	fail(t, w, a) // so that of the files before only b is left to adopt
+	w.Close()
+
+	dropped := false
+	w = openWriter(t, root, Options{disk: &busyDisk{do: func() {
+		m := openMaintainer(t, root, Options{})
+		defer m.Close()
+		dates, err := m.Dates()
+		if err == nil {
+			_, err = m.Drop(dates)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		dropped = true
+	}}})
+	if !dropped {
+		t.Fatal("nothing was dropped meanwhile")
+	}
+	wantStored(t, "adopted", root, a)
+	if r := w.Recovered(); r != (Recovery{FilesAdopted: 1, RowsAdopted: 3, FilesRemoved: 2}) {
+		t.Errorf("%+v", r)
+	}
+	if !w.Committed("a-1") {
+		t.Error("what was adopted is not known")
+	}
+}
+
+// A file that only looks like one of the writer's, whatever its number, moves the numbers
+// of others nowhere, and no commit replaces what is there.
+func TestStrayNamesHarmNobody(t *testing.T) {
+	for _, name := range []string{
+		"raw-9223372036854775807.parquet", "raw-9223372036854775806.parquet", "raw-1000000000000001.parquet", "raw-999999999999999.parquet",
+		"raw-2.parquet", "raw-0000000000002.parquet", "raw-+00000000002.parquet", "raw-000000000002.parquet", "raw-000000000003.parquet",
+	} {
+		root := t.TempDir()
+		w := openWriter(t, root, Options{})
+		all := []methodspan.Item{item("before-1", noon, 2)}
+		write(t, w, all...)
+		stray := filepath.Join(root, "date=2026-11-21", name)
+		if err := os.WriteFile(stray, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range []string{"b-1", "c-1", "d-1"} {
+			if i != 1 { // once without looking at what is there
+				w.Close()
+				w = openWriter(t, root, Options{})
+			}
+			all = append(all, item(id, noon, 2))
+			write(t, w, all[len(all)-1])
+			wantStored(t, name+" and "+id, root, all...)
+			if w.state.sequence != int64(len(all)) {
+				t.Errorf("%s: file %d is the last of %d", name, w.state.sequence, len(all))
+			}
+		}
+	}
+}
+
+// Where a file that cannot be deleted has the next name, the writer takes another.
+func TestNamesThatAreTaken(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	a, b := item("a-1", noon, 2), item("b-1", noon, 3)
+	write(t, w, a)
+	for _, n := range []int64{2, 3} {
+		if err := os.Mkdir(filepath.Join(root, "date=2026-11-21", rawName(n)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, w, b)
+	wantStored(t, "with taken names", root, a, b)
+	if w.state.sequence != 4 {
+		t.Errorf("the last file is %d", w.state.sequence)
+	}
+}

@@ -1,0 +1,298 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	pq "github.com/parquet-go/parquet-go"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+)
+
+// orphaned puts a file there that no manifest names, as somebody else would make it.
+func orphaned(t *testing.T, root, name string, group parquet.WriteGroup, it methodspan.Item) {
+	t.Helper()
+	var rows []*methodspan.Row
+	for i := range it.Rows {
+		rows = append(rows, &it.Rows[i])
+	}
+	var file bytes.Buffer
+	if _, err := parquet.NewEncoder().Encode(&file, rows, &group); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Files that contradict themselves are taken away: none counts, counts twice or keeps a
+// start from ending.
+func TestHostileOrphans(t *testing.T) {
+	const today, dropped = "date=2026-11-21/raw-000000000009.parquet", "date=2026-11-20/raw-000000000009.parquet"
+	endless := map[string]string{"a-": "1", "z": "0-446744073709551615"} // 2^64 in all, and one
+	for i := range 18 {
+		endless[fmt.Sprintf("k%c", 'a'+i)] = "0-999999999999999999"
+	}
+	for what, c := range map[string]struct {
+		name  string
+		group parquet.WriteGroup
+	}{
+		"rows of another date":          {dropped, parquet.WriteGroup{Files: []string{dropped}, Items: map[string]string{"a-": "1"}}},
+		"more items than can be":        {today, parquet.WriteGroup{Files: []string{today}, Items: endless}},
+		"the file twice":                {today, parquet.WriteGroup{Files: []string{today, today}, Items: map[string]string{"a-": "1"}}},
+		"rows of an item it has not":    {today, parquet.WriteGroup{Files: []string{today}, Items: map[string]string{"a-": "2-9"}}},
+		"no list of items":              {today, parquet.WriteGroup{Files: []string{today}, Items: map[string]string{"a-": "9-1"}}},
+		"another file than it is":       {today, parquet.WriteGroup{Files: []string{dropped}, Items: map[string]string{"a-": "1"}}},
+		"a path that leads out of here": {today, parquet.WriteGroup{Files: []string{today, "date=../x"}, Items: map[string]string{"a-": "1"}}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			root := t.TempDir()
+			w := openWriter(t, root, Options{})
+			before := item("before-1", noon, 2)
+			write(t, w, item("old-1", noon.Add(-24*time.Hour), 2), before)
+			w.Close()
+			m := openMaintainer(t, root, Options{})
+			dates, err := m.Dates()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.Drop(dates[:1]); err != nil {
+				t.Fatal(err)
+			}
+			m.Close()
+			orphaned(t, root, c.name, c.group, item("a-1", noon, 2))
+			w = openWriter(t, root, Options{})
+			if r := w.Recovered(); r != (Recovery{FilesRemoved: 1}) {
+				t.Errorf("%+v, want the file removed", r)
+			}
+			wantStored(t, what, root, before)
+			if w.Committed("a-1") {
+				t.Error("its item counts as stored")
+			}
+		})
+	}
+}
+
+// A file under the highest numbers, which somebody has put there, keeps no other from
+// being adopted, whether it counts itself or is a copy of one that does.
+func TestAdoptionBesideTheHighestNumbers(t *testing.T) {
+	const today = "date=2026-11-21/"
+	for _, sequence := range []int64{1e15, maxSequence - 1, maxSequence} {
+		for what, stray := range map[string]methodspan.Item{"a repeat": item("before-1", noon, 2), "more": item("more-1", noon, 3)} {
+			t.Run(fmt.Sprint(what, " at ", sequence), func(t *testing.T) {
+				root := t.TempDir()
+				w := openWriter(t, root, Options{})
+				all := []methodspan.Item{item("before-1", noon, 2)}
+				write(t, w, all...)
+				w.Close()
+				name := today + rawName(sequence)
+				orphaned(t, root, name, parquet.WriteGroup{Files: []string{name}, Items: map[string]string{strings.TrimSuffix(stray.ID, "1"): "1"}}, stray)
+				disk := &stuckDisk{works: true}
+				w = openWriter(t, root, Options{disk: disk})
+				if what == "more" {
+					all = append(all, stray)
+				}
+				wantStored(t, "started", root, all...)
+				disk.works = false
+				b := item("b-1", noon, 4)
+				fail(t, w, b)
+				w.Close()
+				w = openWriter(t, root, Options{})
+				if all = append(all, b); w.Recovered() != (Recovery{FilesAdopted: 1, RowsAdopted: 4}) {
+					t.Errorf("%+v, want the finished file adopted", w.Recovered())
+				}
+				wantStored(t, "started again", root, all...)
+			})
+		}
+	}
+}
+
+// The last attempt at a write raises the numbers, and a copy of it under another name
+// does not.
+func TestNumbersAreRaisedByWhatCounts(t *testing.T) {
+	root := t.TempDir()
+	disk := &stuckDisk{works: true}
+	w := openWriter(t, root, Options{disk: disk})
+	write(t, w, item("before-1", noon, 2))
+	disk.works = false
+	for range 3 {
+		fail(t, w, item("a-1", noon, 3))
+	}
+	w.Close()
+	data, err := os.ReadFile(filepath.Join(root, "date=2026-11-21", rawName(4)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "date=2026-11-21", rawName(900)), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w = openWriter(t, root, Options{})
+	if w.state.sequence != 4 {
+		t.Errorf("the last file is %d, want the last attempt", w.state.sequence)
+	}
+	wantStored(t, "adopted", root, item("before-1", noon, 2), item("a-1", noon, 3))
+}
+
+// Rows that no write puts into a file, out of order or added up, are not adopted:
+// their date could not be looked after any more.
+func TestOrphansAreInOrder(t *testing.T) {
+	const name = "date=2026-11-21/raw-000000000009.parquet"
+	for what, c := range map[string]struct {
+		change  func(a, b *methodspan.Row) // two that follow each other
+		adopted int
+	}{
+		"as written":      {func(_, _ *methodspan.Row) {}, 1},
+		"of one key":      {func(a, b *methodspan.Row) { b.Method, b.StartNS = a.Method, a.StartNS }, 1},
+		"without a class": {func(a, _ *methodspan.Row) { a.Class = "" }, 1},
+		"starts":          {func(a, b *methodspan.Row) { b.Method, b.StartNS = a.Method, a.StartNS-1 }, 0},
+		"methods":         {func(_, b *methodspan.Row) { b.Method = "A" }, 0},
+		"classes":         {func(a, _ *methodspan.Row) { a.Class = "z" }, 0},
+		"services":        {func(a, _ *methodspan.Row) { a.Resource = &methodspan.Resource{Service: "zoo"} }, 0},
+		"versions": {func(a, b *methodspan.Row) {
+			b.Method, a.Resource = a.Method, &methodspan.Resource{Service: shop.Service, Version: "z"}
+		}, 0},
+		"sums by minute":     {func(_, b *methodspan.Row) { b.Level = methodspan.LevelMinute }, 0},
+		"rows of no level":   {func(a, _ *methodspan.Row) { a.Level = "" }, 0},
+		"rows of all levels": {func(a, b *methodspan.Row) { a.Level, b.Level = methodspan.LevelHour, methodspan.LevelMinute }, 0},
+	} {
+		t.Run(what, func(t *testing.T) {
+			root := t.TempDir()
+			w := openWriter(t, root, Options{})
+			write(t, w, item("before-1", noon, 2))
+			w.Close()
+			it := item("a-1", noon, 2)
+			c.change(&it.Rows[0], &it.Rows[1])
+			if err := os.WriteFile(filepath.Join(root, name), asGiven(t, it.Rows, `{"files":["`+name+`"],"items":{"a-":"1"}}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w = openWriter(t, root, Options{})
+			if r := w.Recovered(); r.FilesAdopted != c.adopted || r.FilesAdopted+r.FilesRemoved != 1 {
+				t.Errorf("%+v, want %d adopted", r, c.adopted)
+			}
+			if _, err := mergeDate(openMaintainer(t, root, Options{}), 0); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// asGiven is a file of rows in this order, by the library's own writer.
+func asGiven(t *testing.T, rows []methodspan.Row, group string) []byte {
+	t.Helper()
+	type record struct {
+		EventDate int32  `parquet:"event_date,date"`
+		Kind      string `parquet:"kind"`
+		Level     string `parquet:"level"`
+		StartNS   int64  `parquet:"start_ns"`
+		EndNS     int64  `parquet:"end_ns"`
+		Service   string `parquet:"service,optional"`
+		Version   string `parquet:"version,optional"`
+		Class     string `parquet:"class,optional"`
+		Method    string `parquet:"method,optional"`
+		Measured  int64  `parquet:"measured"`
+		WallNS    int64  `parquet:"wall_ns,optional"`
+		BatchID   string `parquet:"batch_id,optional"`
+		RowSeq    int32  `parquet:"row_seq"`
+	}
+	var file bytes.Buffer
+	w := pq.NewGenericWriter[record](&file, pq.Compression(&pq.Zstd), pq.KeyValueMetadata("corehour.write.2", group))
+	for _, r := range rows {
+		_, err := w.Write([]record{{r.EventDay(), r.Kind, r.Level, r.StartNS, r.EndNS, r.Resource.Service, r.Resource.Version,
+			r.Class, r.Method, r.Measured, r.WallNS, r.BatchID, r.RowSeq}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// What a file says of others harms none of them: each counts for what it is without the
+// one that made the claim.
+func TestFilesThatClaimOthers(t *testing.T) {
+	const today, yesterday = "date=2026-11-21/", "date=2026-11-20/"
+	for what, claim := range map[string]parquet.WriteGroup{
+		"one":                   {Files: []string{today + rawName(4)}},
+		"two of one write":      {Files: []string{yesterday + rawName(2), today + rawName(3)}},
+		"one of these two":      {Files: []string{today + rawName(3)}},
+		"garbage, and another":  {Files: []string{today + rawName(5), today + rawName(1)}},
+		"one that is not there": {Files: []string{today + rawName(1), today + rawName(6)}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			root := t.TempDir()
+			disk := &stuckDisk{}
+			w := openWriter(t, root, Options{disk: disk})
+			// Under the numbers 1, then 2 and 3, then 4.
+			a, b, c := item("a-1", noon, 2), item("b-1", noon, 4), item("c-1", noon, 3)
+			b.Rows = append(b.Rows, item("b-1", noon.Add(-24*time.Hour), 2).Rows...)
+			for i := range b.Rows {
+				b.Rows[i].RowSeq = int32(i)
+			}
+			for _, it := range []methodspan.Item{a, b, c} {
+				fail(t, w, it)
+			}
+			w.Close()
+			if err := os.WriteFile(filepath.Join(root, today, rawName(5)), []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			name := today + rawName(9)
+			claim.Files, claim.Items = append(claim.Files, name), map[string]string{"h-": "2"}
+			orphaned(t, root, name, claim, item("h-2", noon, 1))
+			w = openWriter(t, root, Options{})
+			wantStored(t, what, root, a, b, c)
+			if r := w.Recovered(); r != (Recovery{FilesAdopted: 4, RowsAdopted: 11, FilesRemoved: 2}) || w.Committed("h-2") {
+				t.Errorf("%+v, item of the claim known: %v", r, w.Committed("h-2"))
+			}
+		})
+	}
+}
+
+// Two files that say different things of one write are none.
+func TestFilesOfOneWriteAgree(t *testing.T) {
+	const one, other = "date=2026-11-21/raw-000000000009.parquet", "date=2026-11-20/raw-000000000008.parquet"
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	before := item("before-1", noon, 2)
+	write(t, w, before)
+	w.Close()
+	orphaned(t, root, one, parquet.WriteGroup{Files: []string{other, one}, Items: map[string]string{"a-": "1"}}, item("a-1", noon, 2))
+	orphaned(t, root, other, parquet.WriteGroup{Files: []string{other, one}, Items: map[string]string{"a-": "1-2"}}, item("a-1", noon.Add(-24*time.Hour), 2))
+	w = openWriter(t, root, Options{})
+	if r := w.Recovered(); r != (Recovery{FilesRemoved: 2}) {
+		t.Errorf("%+v, want both files removed", r)
+	}
+	wantStored(t, "contradicting files", root, before)
+}
+
+// Runs of ids that are not in the order in which they are written are none: adopting them would
+// take the longer the more they are, by the square.
+func TestOrphansWithRunsOutOfOrder(t *testing.T) {
+	root := t.TempDir()
+	w := openWriter(t, root, Options{})
+	before := item("before-1", noon, 2)
+	write(t, w, before)
+	w.Close()
+	var down []string
+	for n := 40_000; n > 0; n -= 2 {
+		down = append(down, fmt.Sprint(n))
+	}
+	const name = "date=2026-11-21/raw-000000000009.parquet"
+	orphaned(t, root, name, parquet.WriteGroup{Files: []string{name}, Items: map[string]string{"a-": strings.Join(down, ",")}}, item("a-2", noon, 2))
+	w = openWriter(t, root, Options{})
+	if r := w.Recovered(); r != (Recovery{FilesRemoved: 1}) {
+		t.Errorf("%+v, want the file removed", r)
+	}
+	wantStored(t, "started", root, before)
+}

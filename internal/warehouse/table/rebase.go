@@ -1,0 +1,210 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+)
+
+// ErrApart reports that two have written to what was one warehouse, and neither's rows can be put
+// on top of the other's as they are.
+var ErrApart = errors.New("both have rows that the other does not know")
+
+// Rebase puts what was written here on top of what another has made of the same
+// warehouse. Both had it in common up to a raw file of this sequence; theirs is what
+// the manifests in the directory from lead to. If this directory has later raw files,
+// the other must have none, as after maintenance alone: then no name is used twice
+// and no item is stored twice. Else the error is of kind ErrApart and nothing has
+// changed. No write and no other commit happens in between. What was merged or dropped
+// here since then is forgotten: theirs has the same rows.
+func (w *Writer) Rebase(from string, theirs *Tree, sequence int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lockFile == nil {
+		return &warehouse.Error{Op: "rebase", Path: w.root, Kind: warehouse.ErrClosed}
+	}
+	if err := w.resolveUnknown(); err != nil {
+		return err
+	}
+	w.lastGeneration = max(w.lastGeneration, theirs.Generation)
+	r := &rebase{from: from, theirs: theirs, common: sequence}
+	if err := w.committer.publish(w.opts.Now(), r.apply); err != nil {
+		return err
+	}
+	// Their files have numbers and items that this writer must not use again.
+	if err := w.load(); err != nil {
+		w.unsettled = true
+		return err
+	}
+	return nil
+}
+
+// rebase is one that is under way. All manifests are rewritten under names of the
+// next generation, since both may have used the same ones.
+type rebase struct {
+	from   string
+	theirs *Tree
+	common int64
+
+	checksums map[string]string // of their data files by path
+	later     []fileEntry       // ours that they don't have
+}
+
+func (r *rebase) apply(t *commit, next *state) error {
+	g, err := readGeneration(r.from, r.theirs.Name, r.theirs.Checksum)
+	if err != nil {
+		return err
+	}
+	r.common = max(r.common, t.state.common)
+	r.checksums = map[string]string{}
+	for _, o := range r.theirs.Objects {
+		r.checksums[o.Path] = o.Checksum
+	}
+	listed, err := r.compare(t, g)
+	if err != nil {
+		return err
+	}
+	for p := range r.checksums {
+		if listed[p] {
+			continue
+		}
+		// What nobody counts here may have the name of a file that they count.
+		if err := t.opts.disk.remove(t.path(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return warehouse.DiskError("remove", t.path(p), err)
+		}
+	}
+	next.sequence = max(next.sequence, g.Sequence)
+	next.say(&t.opts)
+	next.floor, next.common = max(next.floor, g.Floor), g.Sequence
+	next.dates, next.removed, next.loaded = nil, nil, nil
+	for i, ref := range g.Removed {
+		if err := r.removed(t, next, ref, i); err != nil {
+			return err
+		}
+	}
+	dates := map[string]dateRef{}
+	for _, ref := range g.Dates {
+		dates[ref.Date] = ref
+	}
+	for _, f := range r.later {
+		if date := dateOf(f); dates[date].Date == "" {
+			dates[date] = dateRef{Date: date}
+		}
+	}
+	for _, date := range slices.Sorted(maps.Keys(dates)) {
+		if err := r.date(t, next, dates[date]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare finds out what we list and they don't, and dooms our manifests and the files
+// that nothing leads to afterwards.
+func (r *rebase) compare(t *commit, g *generation) (listed map[string]bool, err error) {
+	listed = map[string]bool{}
+	for _, ref := range t.state.dates {
+		m, err := readDate(t.root, ref)
+		if err != nil {
+			return nil, err
+		}
+		files, err := m.onDisk(t.root)
+		if err != nil {
+			return nil, err
+		}
+		t.replaced = append(t.replaced, t.path(manifestDir, ref.Manifest))
+		for _, p := range m.Parts {
+			t.replaced = append(t.replaced, t.path(manifestDir, p.Manifest))
+		}
+		for _, f := range files {
+			listed[f.Path] = true
+			sum, both := r.checksums[f.Path]
+			n, raw := sequenceOf(path.Base(f.Path))
+			switch {
+			case both && sum == f.Checksum:
+			case both, raw && n > r.common && (g.Sequence != r.common || dateOf(f) < g.Floor):
+				return nil, &warehouse.Error{Op: "rebase", Path: t.path(f.Path), Kind: ErrApart}
+			case raw && n > r.common:
+				r.later = append(r.later, f)
+			default:
+				t.replaced = append(t.replaced, t.path(f.Path))
+			}
+		}
+	}
+	for _, ref := range t.state.removed {
+		files, err := t.readRemoved(ref)
+		if err != nil {
+			return nil, err
+		}
+		t.replaced = append(t.replaced, t.path(manifestDir, ref.Manifest))
+		for _, f := range files {
+			if _, counts := r.checksums[f]; !counts {
+				t.replaced = append(t.replaced, t.path(f))
+			}
+		}
+	}
+	return listed, nil
+}
+
+func dateOf(f fileEntry) string {
+	return f.Path[len(warehouse.DatePrefix):][:len(warehouse.DateLayout)]
+}
+
+// removed takes over a list of what they have taken out.
+func (r *rebase) removed(t *commit, next *state, ref removedRef, number int) error {
+	var list removedFiles
+	if err := readManifest(r.from, ref.Manifest, ref.Checksum, &list); err != nil {
+		return err
+	}
+	ref.Manifest = fmt.Sprintf("removed.%d-%012d.json", number, next.generation)
+	var err error
+	if ref.Checksum, err = t.writeManifest(ref.Manifest, &list); err != nil {
+		return err
+	}
+	next.removed = append(next.removed, ref)
+	return nil
+}
+
+// date takes over a date of theirs and adds the files that only we have.
+func (r *rebase) date(t *commit, next *state, ref dateRef) error {
+	m := &dateManifest{Schema: parquet.SchemaVersion, Date: ref.Date}
+	var files []fileEntry
+	if ref.Manifest != "" {
+		old, err := readDate(r.from, ref)
+		if err != nil {
+			return err
+		}
+		if files, err = old.allFiles(r.from); err != nil {
+			return err
+		}
+		m.Settled, m.Sums = old.Settled, old.preaggregated(files)
+	}
+	for _, f := range r.later {
+		if dateOf(f) != ref.Date {
+			continue
+		}
+		files = append(files, f)
+		ref.Files++
+		ref.Rows += f.Rows
+		ref.Bytes += f.Bytes
+		if f.Committed.After(ref.LastCommitted) {
+			ref.LastCommitted = f.Committed
+		}
+	}
+	if m.Sums == nil {
+		ref.SumsBytes = 0
+	}
+	for n := 0; len(files) > filesPerPart; n++ {
+		if err := t.seal(next, m, files[:filesPerPart], n); err != nil {
+			return err
+		}
+		files = files[filesPerPart:]
+	}
+	m.Files = files
+	return t.setDate(next, dateState{}, ref, m)
+}

@@ -1,0 +1,227 @@
+package table
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
+)
+
+// Kinds of files.
+const (
+	KindRaw   = "raw"   // rows as they came in, one file per write and date
+	KindMerge = "merge" // the same rows from several files
+	KindRoll  = "roll"  // sums of rows, see File.Level
+	// KindPreaggregated are sums that count for nothing, see Sums. Earlier programs don't know the
+	// kind and leave the files alone: one of a kind that they know, and do not see named,
+	// they would delete, while the manifest goes on to name it.
+	KindPreaggregated = "beside"
+)
+
+// Extension ends the names of files of a kind. Who reads a directory by a pattern, without
+// its manifest, would count rows twice if their sums were named like other files.
+func Extension(kind string) string {
+	if kind == KindPreaggregated {
+		return ".sums"
+	}
+	return ".parquet"
+}
+
+// Sums is a file of sums of the rows of files of a date, made of them and kept next to
+// them. Where it has no rows there is no file, because it would not be worth its room. A reader may take it instead of all of these files. Its rows count for nothing
+// else: whoever reads both counts twice.
+type Sums struct {
+	parquet.File
+	Of []string // the paths of the files, as they are spelled where these are listed
+}
+
+// Snapshot is the warehouse after one commit. Its files stay on disk for the
+// writer's grace after a later commit has dropped them.
+type Snapshot struct {
+	Root       string
+	Generation int64
+	Committed  time.Time
+	Files      []parquet.File // by date, then in the order of their commits
+	Sums       []Sums         // by date, one of a date at most
+	// Damaged are the dates whose files are not known, because a manifest is damaged.
+	Damaged map[string]error
+}
+
+// Open resolves the newest commit of the warehouse at root. It fails with an
+// *Error of kind ErrMissing, ErrEmpty, ErrCorrupt or ErrNewer.
+func Open(root string) (*Snapshot, error) {
+	s, err := OpenReadable(root)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Damage(func(string) bool { return true })
+}
+
+// OpenReadable is Open without the dates whose manifests are damaged, unless no other has files.
+// Damage names them.
+func OpenReadable(root string) (*Snapshot, error) {
+	if err := Spooled(root); err != nil {
+		return nil, err
+	}
+	// A reader that was stopped for longer than the grace may find that the
+	// generation it resolved is gone; the newer one is then the answer.
+	name, sum, err := openCurrent(root)
+	for err == nil {
+		var s *Snapshot
+		if s, err = openGeneration(root, name, sum); err == nil && len(s.Damaged) == 0 {
+			return s, nil
+		}
+		newName, newSum, nerr := openCurrent(root)
+		if nerr != nil || newName == name {
+			return s, err
+		}
+		name, sum, err = newName, newSum, nil
+	}
+	return nil, err
+}
+
+func openCurrent(root string) (name, sum string, err error) {
+	name, sum, err = readCurrent(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		info, statErr := os.Stat(filepath.Join(root, manifestDir))
+		if statErr != nil || !info.IsDir() {
+			return "", "", &warehouse.Error{Op: "open", Path: root, Kind: warehouse.ErrMissing, Err: err,
+				Hint: "name the directory that the warehouse exporter's `path` names"}
+		}
+		lost := lostCurrent(root)
+		// A writer may have made its first commits since.
+		if name, sum, err = readCurrent(root); errors.Is(err, fs.ErrNotExist) {
+			if lost == nil {
+				lost = errEmpty(root)
+			}
+			return "", "", lost
+		}
+	}
+	var typed *warehouse.Error
+	if err != nil && !errors.As(err, &typed) {
+		err = &warehouse.Error{Op: "open", Path: root, Err: err, Hint: "check that the directory is readable"}
+	}
+	return name, sum, err
+}
+
+// lostCurrent makes sure that a directory without CURRENT had none before. The first
+// commit leaves manifests while it is under way and when it fails; those of later ones
+// show that there was one.
+func lostCurrent(root string) error {
+	if err := neverCommitted(root); err != nil {
+		return err
+	}
+	dir := filepath.Join(root, manifestDir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return &warehouse.Error{Op: "list", Path: dir, Err: err, Hint: "check that the directory is readable"}
+	}
+	for _, e := range entries {
+		if generationOf(e.Name()) > 1 {
+			return currentGone(root, manifestDir+"/"+e.Name())
+		}
+	}
+	return nil
+}
+
+func errEmpty(root string) error {
+	return &warehouse.Error{Op: "open", Path: root, Kind: warehouse.ErrEmpty,
+		Hint: "rows appear some seconds after the collector received the first spans"}
+}
+
+func openGeneration(root, name, sum string) (*Snapshot, error) {
+	g, err := readGeneration(root, name, sum)
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{Root: root, Generation: g.Generation, Committed: g.Committed, Damaged: map[string]error{}}
+	for _, ref := range g.Dates {
+		var entries []fileEntry
+		m, err := readDate(root, ref)
+		if err == nil {
+			entries, err = m.allFiles(root)
+		}
+		if errors.Is(err, warehouse.ErrCorrupt) {
+			s.Damaged[ref.Date] = err
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			s.Files = append(s.Files, e.file(root, ref.Date))
+		}
+		if sums := m.preaggregated(entries); sums.kept() {
+			s.Sums = append(s.Sums, *sums.sums(root, ref.Date))
+		}
+	}
+	if len(s.Files) == 0 {
+		if err := s.Damage(func(string) bool { return true }); err != nil {
+			return nil, err
+		}
+		return nil, errEmpty(root)
+	}
+	return s, nil
+}
+
+// Damage is what keeps the files of dates from being known, nil if nothing does.
+func (s *Snapshot) Damage(date func(string) bool) error {
+	var errs []error
+	for _, d := range slices.Sorted(maps.Keys(s.Damaged)) {
+		if date(d) {
+			errs = append(errs, s.Damaged[d])
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// file is the entry as callers see it.
+func (e *fileEntry) file(root, date string) parquet.File {
+	level := e.Level
+	if level == "" {
+		level = methodspan.LevelRaw
+	}
+	return parquet.File{
+		Path: filepath.Join(root, filepath.FromSlash(e.Path)), Date: date, Kind: e.Kind, Rows: e.Rows,
+		MinStartNS: e.MinStartNS, MaxStartNS: e.MaxStartNS, Bytes: e.Bytes, GroupBytes: e.GroupBytes, Checksum: e.Checksum,
+		Level: level, NoIDs: e.NoIDs, Committed: e.Committed, Schema: e.Schema,
+	}
+}
+
+// sums is the entry as callers see it.
+func (e *sumsEntry) sums(root, date string) *Sums {
+	s := &Sums{File: e.file(root, date)}
+	for _, path := range e.Of {
+		s.Of = append(s.Of, filepath.Join(root, filepath.FromSlash(path)))
+	}
+	return s
+}
+
+// Select lists the files that may hold rows that started in [from, to). A zero
+// time leaves that side open.
+func (s *Snapshot) Select(from, to time.Time) []parquet.File {
+	var files []parquet.File
+	for _, f := range s.Files {
+		if !from.IsZero() && f.MaxStartNS < from.UnixNano() || !to.IsZero() && f.MinStartNS >= to.UnixNano() {
+			continue
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// Rows tells how many rows the snapshot holds.
+func (s *Snapshot) Rows() int64 {
+	var n int64
+	for _, f := range s.Files {
+		n += f.Rows
+	}
+	return n
+}

@@ -1,0 +1,130 @@
+package table
+
+import (
+	"github.com/corehour/corehour/internal/parquet"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// filesPerPart is how many files a date's manifest lists itself before they
+// move to a part that is never written again.
+const filesPerPart = 256
+
+// datesInMemory bounds the manifests that a writer keeps at hand. More dates
+// than Options.Late spans are never written to at once.
+const datesInMemory = 48
+
+// state is what CURRENT leads to, as far as a writer needs it.
+type state struct {
+	generation  int64
+	checksum    string // of the generation
+	sequence    int64
+	common      int64
+	floor       string
+	remember    time.Duration
+	rememberMax int
+	grace       time.Duration
+	removed     []removedRef
+	dates       []dateRef // sorted
+	loaded      map[string]dateState
+	dirs        map[string]bool // known to exist and to be durable
+}
+
+type dateState struct {
+	ref      dateRef
+	manifest *dateManifest
+}
+
+func (s *state) clone() *state {
+	c := *s
+	c.dates, c.loaded, c.removed = slices.Clone(s.dates), maps.Clone(s.loaded), slices.Clone(s.removed)
+	return &c
+}
+
+// say notes what maintenance must know of a writer's options.
+func (s *state) say(o *Options) {
+	s.remember, s.rememberMax, s.grace = o.RememberFor, o.RememberMax, o.Grace
+}
+
+func (s *state) hasDir(dir string) bool { return s.dirs[dir] }
+
+func (s *state) addDir(dir string) {
+	if s.dirs == nil || len(s.dirs) >= datesInMemory {
+		s.dirs = map[string]bool{}
+	}
+	s.dirs[dir] = true
+}
+
+func (s *state) find(date string) (int, bool) {
+	return slices.BinarySearchFunc(s.dates, date, func(r dateRef, date string) int { return strings.Compare(r.Date, date) })
+}
+
+// load is the manifest of a date, empty if it has none yet.
+func (s *state) load(root, date string) (dateState, error) {
+	d := dateState{ref: dateRef{Date: date}, manifest: &dateManifest{Schema: parquet.SchemaVersion, Date: date}}
+	if i, ok := s.find(date); ok {
+		if d, ok := s.loaded[date]; ok && d.ref.Manifest == s.dates[i].Manifest && d.ref.Checksum == s.dates[i].Checksum {
+			return d, nil
+		}
+		m, err := readDate(root, s.dates[i])
+		if err != nil {
+			return dateState{}, err
+		}
+		d = dateState{ref: s.dates[i], manifest: m}
+	}
+	return d, nil
+}
+
+func (s *state) set(d dateState) {
+	i, ok := s.find(d.ref.Date)
+	if ok {
+		s.dates[i] = d.ref
+	} else {
+		s.dates = slices.Insert(s.dates, i, d.ref)
+	}
+	if s.loaded == nil || len(s.loaded) >= datesInMemory && s.loaded[d.ref.Date].manifest == nil {
+		s.loaded = map[string]dateState{}
+	}
+	s.loaded[d.ref.Date] = d
+}
+
+// drop takes a date out.
+func (s *state) drop(date string) {
+	if i, ok := s.find(date); ok {
+		s.dates = slices.Delete(s.dates, i, i+1)
+	}
+	delete(s.loaded, date)
+}
+
+// bytes is the size of all files that count.
+func (s *state) bytes() (n int64) {
+	for _, d := range s.dates {
+		n += d.Bytes
+	}
+	return n
+}
+
+// sumsBytes is the size of the rollups. The writer's limit is not about these:
+// no row is refused for what rows can do without.
+func (s *state) sumsBytes() (n int64) {
+	for _, d := range s.dates {
+		n += d.SumsBytes
+	}
+	return n
+}
+
+func (s *state) encode(now time.Time) *generation {
+	return &generation{
+		Schema: parquet.SchemaVersion, Generation: s.generation, Sequence: s.sequence, Committed: now.UTC(),
+		Common: s.common, Floor: s.floor, Remember: s.remember, RememberMax: s.rememberMax, Grace: s.grace, Dates: s.dates, Removed: s.removed,
+	}
+}
+
+// clone copies the lists, so that a failed commit leaves the old ones alone.
+func (m *dateManifest) clone() *dateManifest {
+	c := *m
+	c.Parts, c.Files, c.Settled = slices.Clone(m.Parts), slices.Clone(m.Files), slices.Clone(m.Settled)
+	return &c
+}

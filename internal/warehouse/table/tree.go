@@ -1,0 +1,210 @@
+package table
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/corehour/corehour/internal/durable"
+	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse"
+)
+
+// SpoolName is a file that says that a directory belongs to a prefix of an object
+// store, which may hold files that are no longer in the directory.
+const SpoolName = "BUCKET"
+
+// Object is a file of a warehouse that never changes once it is there.
+type Object struct {
+	Path     string // below the root, with forward slashes
+	Checksum string
+	Bytes    int64 // 0: not known
+}
+
+// Tree is all that one generation leads to: what another place needs to have the
+// same warehouse.
+type Tree struct {
+	Generation int64
+	Sequence   int64  // the highest raw file that is settled
+	Common     int64  // the highest one that another had uploaded
+	Name       string // of the generation's manifest
+	Checksum   string // of it
+	Committed  time.Time
+	Dates      []string // all of them, also those that were left out
+	// Manifests are the generation's and those that it leads to.
+	Manifests []Object
+	// Objects are the data files that count, in the order of Files, and then the sums
+	// next to them, in the order of Sums.
+	Objects []Object
+	Files   []parquet.File
+	Sums    []Sums
+}
+
+// TreeOptions say how a tree is read.
+type TreeOptions struct {
+	// Fetch, if not nil, is asked for manifests before they are read from the root.
+	Fetch func([]Object) error
+	// Date, if not nil, leaves out the dates for which it is false.
+	Date func(date string) bool
+	// Readers leaves out what only a writer needs.
+	Readers bool
+}
+
+// ReadTree reads the tree of a generation whose manifests are in the directory root.
+func ReadTree(root, name, sum string, o TreeOptions) (*Tree, error) {
+	if o.Fetch == nil {
+		o.Fetch = func([]Object) error { return nil }
+	}
+	t := &Tree{Name: name, Checksum: sum}
+	need := func(objects ...Object) error {
+		t.Manifests = append(t.Manifests, objects...)
+		return o.Fetch(objects)
+	}
+	manifest := func(name, sum string) Object {
+		return Object{Path: manifestDir + "/" + name, Checksum: sum}
+	}
+	if !isManifest(name) {
+		return nil, warehouse.Damaged("read manifest", filepath.Join(root, manifestDir), errors.New("the generation has no plain name"))
+	}
+	if err := need(manifest(name, sum)); err != nil {
+		return nil, err
+	}
+	g, err := readGeneration(root, name, sum)
+	if err != nil {
+		return nil, err
+	}
+	t.Generation, t.Sequence, t.Common, t.Committed = g.Generation, g.Sequence, g.Common, g.Committed
+	var refs []dateRef
+	var first, parts []Object
+	for _, ref := range g.Dates {
+		t.Dates = append(t.Dates, ref.Date)
+		if o.Date == nil || o.Date(ref.Date) {
+			refs = append(refs, ref)
+			first = append(first, manifest(ref.Manifest, ref.Checksum))
+		}
+	}
+	for _, r := range g.Removed {
+		if !o.Readers {
+			first = append(first, manifest(r.Manifest, r.Checksum))
+		}
+	}
+	for _, m := range first {
+		if !isManifest(filepath.Base(m.Path)) || m.Path != manifestDir+"/"+filepath.Base(m.Path) {
+			return nil, warehouse.Damaged("read manifest", filepath.Join(root, manifestDir, name), errors.New("it leads to a manifest without a plain name"))
+		}
+	}
+	if err := need(first...); err != nil {
+		return nil, err
+	}
+	dates := make([]*dateManifest, len(refs))
+	for i, ref := range refs {
+		if dates[i], err = readDate(root, ref); err != nil {
+			return nil, err
+		}
+		for _, p := range dates[i].Parts {
+			if !isManifest(p.Manifest) {
+				return nil, warehouse.Damaged("read manifest", filepath.Join(root, manifestDir, ref.Manifest), errors.New("it leads to a part without a plain name"))
+			}
+			parts = append(parts, manifest(p.Manifest, p.Checksum))
+		}
+	}
+	if err := need(parts...); err != nil {
+		return nil, err
+	}
+	var rollups []Object
+	for i, m := range dates {
+		entries, err := m.allFiles(root)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			t.Objects = append(t.Objects, e.object())
+			t.Files = append(t.Files, e.file(root, refs[i].Date))
+		}
+		if sums := m.preaggregated(entries); sums.kept() {
+			rollups = append(rollups, sums.object())
+			t.Sums = append(t.Sums, *sums.sums(root, refs[i].Date))
+		}
+	}
+	t.Objects = append(t.Objects, rollups...)
+	return t, nil
+}
+
+func (e *fileEntry) object() Object {
+	return Object{Path: e.Path, Checksum: e.Checksum, Bytes: e.Bytes}
+}
+
+// Newer lists the files and sums that came after a tree whose highest raw file and whose
+// time of commit these were.
+func (t *Tree) Newer(sequence int64, committed time.Time) (files []parquet.File) {
+	for _, f := range t.Files {
+		n, raw := sequenceOf(filepath.Base(f.Path))
+		if raw && n > sequence || !raw && f.Committed.After(committed) {
+			files = append(files, f)
+		}
+	}
+	for _, s := range t.Sums {
+		if s.Committed.After(committed) {
+			files = append(files, s.File)
+		}
+	}
+	return files
+}
+
+// isManifest reports whether a name may be that of a manifest: one that leads
+// nowhere else, on any file system.
+func isManifest(name string) bool {
+	return strings.HasSuffix(name, ".json") && !strings.ContainsAny(name, `/\:`) && filepath.IsLocal(name)
+}
+
+// CurrentTree reads the tree of the newest commit, nil if there was none yet. What
+// it returns survives a loss of power.
+func CurrentTree(root string) (*Tree, error) {
+	if err := (osDisk{}).syncDir(root); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, warehouse.DiskError("sync directory", root, err)
+	}
+	// A manifest may be deleted while it is read only if a newer commit counts.
+	name, sum, err := readCurrent(root)
+	for err == nil {
+		var t *Tree
+		if t, err = ReadTree(root, name, sum, TreeOptions{}); err == nil {
+			return t, nil
+		}
+		newName, newSum, nerr := readCurrent(root)
+		if nerr != nil || newName == name {
+			return nil, err
+		}
+		name, sum, err = newName, newSum, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, warehouse.ErrCorrupt) {
+		return nil, nil
+	}
+	return nil, err
+}
+
+// SetCurrent makes a directory whose manifests are there already a warehouse of
+// their generation. No Writer may have it open: that one's is Rebase.
+func SetCurrent(root, name, sum string) error {
+	current := filepath.Join(root, currentName)
+	err := durable.SyncDir(filepath.Join(root, manifestDir))
+	if err == nil {
+		err = durable.Replace(current, []byte(name+" "+sum+"\n"))
+	}
+	if err != nil {
+		return warehouse.DiskError("replace", current, err)
+	}
+	return nil
+}
+
+// Spooled reports whether a directory belongs to a prefix of an object store: then
+// not all that counts need be in it.
+func Spooled(root string) error {
+	if _, err := os.Stat(filepath.Join(root, SpoolName)); err != nil {
+		return nil
+	}
+	return &warehouse.Error{Op: "open", Path: root, Kind: warehouse.ErrMissing,
+		Hint: "the directory is what a collector uploads from, and need not hold all files: name the bucket that its file " + SpoolName + " names"}
+}
