@@ -120,27 +120,24 @@ func (d *deliverFlags) unused() error {
 // watches. A file that cannot be read leaves the rules as they were.
 func (d *deliverFlags) reload(stderr io.Writer, name string) error {
 	var warnings []configfile.Warning
-	var faults []error
-	if d.owners != "" {
-		owners, found, err := configfile.Source[*rules.Owners]{Key: "--owners", Path: d.owners, Parse: rules.ParseOwners}.Load()
-		if err != nil {
-			faults = append(faults, err)
-		} else {
-			d.router.Owners = owners
-			warnings = append(warnings, found...)
-		}
-	}
-	if d.silences != "" {
-		silences, found, err := configfile.Source[*rules.Silences]{Key: "--silences", Path: d.silences, Parse: rules.ParseSilences}.Load()
-		if err != nil {
-			faults = append(faults, err)
-		} else {
-			d.router.Silences = silences
-			warnings = append(warnings, found...)
-		}
-	}
+	err := errors.Join(
+		loadRules("--owners", d.owners, rules.ParseOwners, &d.router.Owners, &warnings),
+		loadRules("--silences", d.silences, rules.ParseSilences, &d.router.Silences, &warnings),
+	)
 	d.warn(stderr, name, warnings)
-	return errors.Join(faults...)
+	return err
+}
+
+// loadRules reads the file of a flag, if it is given, and adds what of it is left out.
+func loadRules[T any](flag, path string, parse func([]byte) (T, []configfile.Warning, error), into *T, leftOut *[]configfile.Warning) error {
+	if path == "" {
+		return nil
+	}
+	value, warnings, err := configfile.Source[T]{Key: flag, Path: path, Parse: parse}.Load()
+	if err == nil {
+		*into, *leftOut = value, append(*leftOut, warnings...)
+	}
+	return err
 }
 
 // warn reports once what of the files is left out.

@@ -60,15 +60,12 @@ func (c *common) checkVerb() error {
 
 func (c *common) checkPrices(ctx context.Context, config string, top int, stdout, stderr io.Writer) (int, error) {
 	var book *pricebook.Book
-	if config != "" {
-		var warnings []configfile.Warning
-		var err error
-		if book, warnings, err = (configfile.Source[*pricebook.Book]{Key: "--config", Path: config, Parse: pricebook.Parse}).Load(); err != nil {
-			return exitFailed, err
-		}
-		for _, w := range warnings {
-			fmt.Fprintf(stderr, "corehour prices check: --config %s: %v\n", config, w)
-		}
+	var warnings []configfile.Warning
+	if err := loadRules("--config", config, pricebook.Parse, &book, &warnings); err != nil {
+		return exitFailed, err
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(stderr, "corehour prices check: --config %s: %v\n", config, w)
 	}
 	w, err := c.open(ctx, c.window)
 	if err != nil {
