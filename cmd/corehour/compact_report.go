@@ -75,16 +75,7 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 	for _, l := range r.LeftAlone {
 		d.Say(l.String())
 	}
-	t := &output.Table{Columns: []string{"date", "step", "files", "rows", "bytes", "rows after", "bytes after"}}
-	for _, s := range r.Steps {
-		after, bytes := output.Whole(s.OutRows), output.Whole(s.OutBytes)
-		if c.job.DryRun {
-			after, bytes = output.Figure(output.Unknown), output.Figure(output.Unknown)
-		}
-		t.Rows = append(t.Rows, []output.Cell{
-			output.Figure(s.Date), output.Name(actionNames[s.Action]), output.Whole(int64(s.Files)), output.Whole(s.Rows), output.Whole(s.Bytes), after, bytes,
-		})
-	}
+	t := stepTable(r.Steps, c.job.DryRun)
 	if c.out == output.CSV { // which has nothing but its table
 		for _, l := range r.LeftAlone {
 			none := output.Figure(output.Unknown)
@@ -103,16 +94,34 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 	return d
 }
 
+func stepTable(steps []lake.Step, dryRun bool) *output.Table {
+	var c output.Columns[lake.Step]
+	c.Figure("date", func(s *lake.Step) string { return s.Date })
+	c.Name("step", func(s *lake.Step) string { return actionNames[s.Action] })
+	c.Plain("files", "rows", "bytes")
+	if dryRun {
+		unknown := func(*lake.Step) string { return output.Unknown }
+		c.Figure("rows after", unknown)
+		c.Figure("bytes after", unknown)
+	} else {
+		c.Plain("rows after=out_rows", "bytes after=out_bytes")
+	}
+	return c.Table(steps)
+}
+
 // impossibleTable lists where most of them are.
 func impossibleTable(found []lake.Impossible) *output.Table {
-	t := &output.Table{Title: "rows with impossible numbers", Columns: []string{"file", "service", "environment", "rows"}}
-	shown, _ := output.Most(found, defaultTop, func(a, b lake.Impossible) int { return cmp.Compare(b.Rows, a.Rows) })
-	for _, i := range shown {
-		service := i.Service
-		if i.Namespace != "" {
-			service = i.Namespace + "/" + service
+	var c output.Columns[lake.Impossible]
+	c.Plain("file")
+	c.Name("service", func(i *lake.Impossible) string {
+		if i.Namespace == "" {
+			return i.Service
 		}
-		t.Rows = append(t.Rows, []output.Cell{output.Name(i.File), output.Name(service), output.Name(i.Environment), output.Whole(i.Rows)})
-	}
+		return i.Namespace + "/" + i.Service
+	})
+	c.Plain("environment", "rows")
+	shown, _ := output.Most(found, defaultTop, func(a, b lake.Impossible) int { return cmp.Compare(b.Rows, a.Rows) })
+	t := c.Table(shown)
+	t.Title = "rows with impossible numbers"
 	return t
 }
