@@ -19,9 +19,9 @@ type findings interface {
 	// Deliver sends alerts and returns those that are raised, nil where that is not known.
 	Deliver(context.Context, *delivery.Dispatcher) ([]alert.Alert, error)
 	Document(format output.Format, top int) *output.Document
-	// Found reports whether anything was found, Untold whether nothing follows from that nothing was.
+	// Found reports whether anything was found, Inconclusive whether there was not enough data to say so.
 	Found() bool
-	Untold() bool
+	Inconclusive() bool
 }
 
 // evaluationFlags are the flags of commands that evaluate services, in addition to the common ones.
@@ -88,7 +88,7 @@ func (e *evaluationFlags) print(f findings, stdout io.Writer) (int, error) {
 	switch {
 	case f.Found():
 		return exitFound, err
-	case f.Untold():
+	case f.Inconclusive():
 		return exitCannotTell, err
 	}
 	return exitNothing, err

@@ -89,5 +89,5 @@ func (f *Findings) Deliver(ctx context.Context, to *delivery.Dispatcher) (raised
 // Found reports whether an alert is raised.
 func (f *Findings) Found() bool { return len(f.Alerts) > 0 }
 
-// Untold reports whether nothing follows from no alert.
-func (f *Findings) Untold() bool { return f.CouldNotTell }
+// Inconclusive reports whether there is not enough data to find anything.
+func (f *Findings) Inconclusive() bool { return f.CouldNotTell }

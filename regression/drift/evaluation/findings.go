@@ -112,8 +112,8 @@ func (f *Findings) Confirmed() bool {
 // Found reports whether an alert is raised, or a series drifts.
 func (f *Findings) Found() bool { return len(f.Alerts) > 0 || f.OfSeries && f.Confirmed() }
 
-// Untold reports whether nothing follows from no alert.
-func (f *Findings) Untold() bool { return f.CouldNotTell }
+// Inconclusive reports whether there is not enough data to find anything.
+func (f *Findings) Inconclusive() bool { return f.CouldNotTell }
 
 func date(t time.Time) string { return t.Format(time.DateOnly) }
 
