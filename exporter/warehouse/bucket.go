@@ -73,7 +73,7 @@ func (c *BucketConfig) prefix() (string, error) {
 	return host, nil
 }
 
-func openBucket(cfg *Config) (warehouse.Store, error) {
+func openBucket(cfg *Config, warn func(string)) (warehouse.Store, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openWithin)
 	defer cancel()
 	b := cfg.Bucket.Get()
@@ -84,7 +84,7 @@ func openBucket(cfg *Config) (warehouse.Store, error) {
 	w, err := bucket.NewWriter(ctx, bucket.Options{
 		Address: b.URL, Prefix: prefix, Directory: cfg.Path,
 		LocalBytes: int64(b.LocalBytes), MinFree: int64(cfg.Disk.MinFreeBytes), Interval: b.Interval,
-		Grace: time.Duration(cfg.Parquet.Grace), CloseWithin: cfg.ShutdownTimeout,
+		Grace: time.Duration(cfg.Parquet.Grace), CloseWithin: cfg.ShutdownTimeout, Warn: warn,
 	}, cfg.parquetOptions())
 	if err != nil {
 		return nil, aboutURL(err)

@@ -31,7 +31,7 @@ func openSink(cfg *Config, warn func(string)) (warehouse.Store, error) {
 		return openBigQuery(cfg, warn)
 	}
 	if cfg.Bucket.HasValue() {
-		return openBucket(cfg)
+		return openBucket(cfg, warn)
 	}
 	return openParquet(cfg)
 }

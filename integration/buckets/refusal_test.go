@@ -2,9 +2,11 @@ package buckets
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/corehour/corehour/internal/bucket"
+	"github.com/corehour/corehour/internal/parquet"
 )
 
 // noRegion and noCredentials leave nothing of the kind in the environment, nor in
@@ -117,6 +120,41 @@ func TestStoreThatHangs(t *testing.T) {
 		})
 	}
 	both.Wait()
+}
+
+// Warnings of the S3 client go where those of the collector go, and not to standard error.
+func TestWarningsOfTheClient(t *testing.T) {
+	p := places["s3"](t)
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	stderr := os.Stderr
+	os.Stderr = write
+	defer func() { os.Stderr = stderr }()
+	o := options(p.address, "host", t.TempDir())
+	var mu sync.Mutex
+	var warned []string
+	o.Warn = func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		warned = append(warned, text)
+	}
+	for _, prefix := range []string{"host", "other"} { // past the client, so without a checksum
+		require.NoError(t, p.put(prefix+"/_commit/000000000001.json", []byte(`{"schema_version":1,"number":1,"owner":"x","session":"y","released":true}`)))
+	}
+	w, err := bucket.NewWriter(t.Context(), o, parquet.Options{})
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	b, err := bucket.Open(t.Context(), p.address) // a command
+	require.NoError(t, err)
+	_, err = b.Store("other").InUse(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, b.Close())
+	require.NoError(t, write.Close())
+	printed, err := io.ReadAll(read)
+	require.NoError(t, err)
+	assert.Empty(t, string(printed))
+	require.NotEmpty(t, warned)
+	assert.Contains(t, warned[0], "The S3 client warns: Response has no supported checksum")
 }
 
 // TestAnswers: which answers last and which pass, and what helps.

@@ -37,6 +37,8 @@ type Options struct {
 	CloseWithin time.Duration
 	// Scratch: the directory is deleted afterwards.
 	Scratch bool
+	// Warn, if not nil, is given warnings of the store's client.
+	Warn func(string)
 }
 
 // Defaults of Options.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
 	"gocloud.dev/aws"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
@@ -26,6 +28,8 @@ type Bucket struct {
 	// identify, if not nil, tells why there are no credentials.
 	identify func(context.Context) error
 	inject   Injector
+	// warn, if not nil, is given what the client of the store warns of.
+	warn func(string)
 }
 
 // firstAnswer bounds a command's wait for the first one: enough to find credentials and to
@@ -51,7 +55,7 @@ func Open(ctx context.Context, address string) (*Bucket, error) {
 	case schemeGCS:
 		b.blobs, err = openGCS(ctx, l)
 	case schemeS3:
-		b.blobs, b.identify, err = openS3(ctx, l)
+		b.blobs, b.identify, err = openS3(ctx, l, logging.LoggerFunc(b.log))
 	case schemeFile:
 		// What a file holds is all there is to it, so no second one describes it.
 		b.blobs, err = fileblob.OpenBucket(l.name, &fileblob.Options{Metadata: fileblob.MetadataDontWrite, NoTempDir: true})
@@ -65,9 +69,17 @@ func Open(ctx context.Context, address string) (*Bucket, error) {
 	return b, nil
 }
 
+// log takes lines of the S3 client, which writes them to standard error by default.
+func (b *Bucket) log(kind logging.Classification, format string, args ...any) {
+	if b.warn != nil && kind == logging.Warn {
+		b.warn("The S3 client warns: " + fmt.Sprintf(format, args...))
+	}
+}
+
 // openS3 leaves the options to the driver, but for a region that is missing: the
-// driver would find out with every request.
-func openS3(ctx context.Context, l *location) (*blob.Bucket, func(context.Context) error, error) {
+// driver would find out with every request. The driver's client has no option for a logger,
+// so it is made once more with one.
+func openS3(ctx context.Context, l *location, log logging.Logger) (*blob.Bucket, func(context.Context) error, error) {
 	who := url.Values{}
 	for _, option := range []string{"region", "profile", "anonymous"} {
 		if l.query.Has(option) {
@@ -82,7 +94,16 @@ func openS3(ctx context.Context, l *location) (*blob.Bucket, func(context.Contex
 		return nil, nil, fmt.Errorf("no region: add it to the address, %s?region=eu-central-1, or set AWS_REGION; for a store that has none any will do", l)
 	}
 	u := &url.URL{Scheme: schemeS3, Host: l.name, RawQuery: l.query.Encode()}
-	blobs, err := new(s3blob.URLOpener).OpenBucketURL(ctx, u)
+	opener := &s3blob.URLOpener{}
+	blobs, err := opener.OpenBucketURL(ctx, u)
+	if err != nil {
+		return nil, nil, err
+	}
+	var client *s3.Client
+	if blobs.As(&client) {
+		client = s3.New(client.Options(), func(o *s3.Options) { o.Logger = log })
+		blobs, err = s3blob.OpenBucket(ctx, client, l.name, &opener.Options)
+	}
 	identify := func(ctx context.Context) error {
 		_, err := config.Credentials.Retrieve(ctx)
 		return err

@@ -23,6 +23,7 @@ func NewWriter(ctx context.Context, o Options, p table.Options) (*Writer, error)
 	if err != nil {
 		return nil, err
 	}
+	b.warn = o.Warn
 	w, err := b.Writer(ctx, o, p)
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
