@@ -122,7 +122,7 @@ bench-sdk: ## Measure the probe next to the OpenTelemetry SDK, path by path.
 
 .PHONY: bench-warehouse
 bench-warehouse: ## Measure the warehouse: writing, merging, rollups, queries, other stores (ROWS=2000000, BIG=1: 100 million).
-	@mkdir -p build && $(GO) run ./internal/lake/benchwarehouse --rows $(if $(BIG),100000000,$(or $(ROWS),2000000)) > build/warehouse.json
+	@mkdir -p build && $(GO) run ./internal/warehouse/maintain/benchwarehouse --rows $(if $(BIG),100000000,$(or $(ROWS),2000000)) > build/warehouse.json
 	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/warehouse.json
 
 .PHONY: truth
@@ -159,7 +159,7 @@ sim-sampling: ## Show on simulated services that adaptive rates keep to the budg
 
 .PHONY: chaos
 chaos: ## Kill writers and maintenance, fill disks, spoil files: nothing lost, nothing twice, in bounded memory (FAULTS=1000).
-	@mkdir -p build && FAULTS=$(or $(FAULTS),1000) CHAOS_FIGURES=$(CURDIR)/build/chaos.json $(GO) test ./internal/lake -run '^(TestChaos|TestHistogramsInMemory)$$' -count=1 -timeout 60m
+	@mkdir -p build && FAULTS=$(or $(FAULTS),1000) CHAOS_FIGURES=$(CURDIR)/build/chaos.json $(GO) test ./internal/warehouse/maintain -run '^(TestChaos|TestHistogramsInMemory)$$' -count=1 -timeout 60m
 	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/chaos.json
 
 .PHONY: cross

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/corehour/corehour/internal/columns"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // Figures measured on two shared cores of an Intel Xeon, and the target that measures them. A new

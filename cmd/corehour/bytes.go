@@ -16,7 +16,7 @@ const defaultMaxBytes = "100GB"
 
 const remotePrefix = "bigquery://"
 
-// defaultCacheSize is the bound of internal/bucket, as people write it.
+// defaultCacheSize is the bound of internal/warehouse/bucket, as people write it.
 const defaultCacheSize = "10GB"
 
 const cacheSizeHasNoEffect = "--cache-size has no effect here: it is for a --warehouse in a bucket"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // replaceCommitted replaces a file of a warehouse as if it had been committed with these contents.

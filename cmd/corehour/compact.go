@@ -11,15 +11,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )
 
 // compactCall is the flags of compact.
 type compactCall struct {
-	job      lake.Job
+	job      maintain.Job
 	out      output.Format
 	wide     bool
 	delete   string
@@ -72,7 +72,7 @@ func (c *compactCall) maintain(ctx context.Context, stdout, stderr io.Writer) (i
 		}
 		return exitNothing, nil
 	}
-	c.job.Done = func(s lake.Step) {
+	c.job.Done = func(s maintain.Step) {
 		if c.out == output.Text && !c.job.DryRun {
 			fmt.Fprintf(stderr, "corehour compact: %s\n", stepLine(s))
 		}
@@ -111,7 +111,7 @@ func notNow(err error) bool {
 }
 
 // runJob does to one warehouse what the flags ask for.
-func (c *compactCall) runJob(ctx context.Context, job *lake.Job) (*lake.Result, error) {
+func (c *compactCall) runJob(ctx context.Context, job *maintain.Job) (*maintain.Result, error) {
 	switch {
 	case c.delete != "":
 		return job.DeleteService(ctx, c.delete)
@@ -127,14 +127,14 @@ func (c *compactCall) runJob(ctx context.Context, job *lake.Job) (*lake.Result, 
 
 func (c *compactCall) declare(f *pflag.FlagSet) {
 	p := &c.job.Policy
-	p.SumRows = lake.DefaultSumRows
+	p.SumRows = maintain.DefaultSumRows
 	f.StringVar(&c.job.Root, "warehouse", defaultWarehouse, "`directory` that the collector's warehouse exporter writes to, or gs://bucket, s3://bucket: there, prefixes without a running collector")
 	f.StringVar(&c.cacheSize, "cache-size", defaultCacheSize, "bucket: `bytes` of its files that are on the local disk at a time")
 	f.StringVar(&c.format, "format", "text", "text, json, markdown or csv")
 	f.BoolVar(&c.json, "json", false, "short for --format json")
 	f.BoolVar(&c.wide, "wide", false, "text: do not fit lines into 120 columns")
 	f.BoolVar(&c.job.DryRun, "dry-run", false, "print what would be done, and do not do it; only files that earlier runs replaced are deleted")
-	f.IntVar(&p.MaxFiles, "max-files", lake.DefaultMaxFiles, "merge a day's small files if it has more files of raw rows than this `number`")
+	f.IntVar(&p.MaxFiles, "max-files", maintain.DefaultMaxFiles, "merge a day's small files if it has more files of raw rows than this `number`")
 	age := func(name, what string) {
 		c.age[name] = f.String(name, "", what)
 	}

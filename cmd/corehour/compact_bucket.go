@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/corehour/corehour/internal/bucket"
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/bucket"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
 	"github.com/corehour/corehour/regression/output"
 )
 
@@ -21,7 +21,7 @@ var errOfServiceLeft = errors.New("the skipped prefixes still hold rows of the s
 // inBucket maintains the prefixes of a bucket that no collector owns, one after the other. One
 // that fails does not stop the others.
 func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*compactReport, error) {
-	all := &compactReport{Result: &lake.Result{Steps: []lake.Step{}}}
+	all := &compactReport{Result: &maintain.Result{Steps: []maintain.Step{}}}
 	cache, err := bucket.DefaultCacheRoot()
 	if err != nil {
 		return all, err
@@ -42,7 +42,7 @@ func (c *compactCall) inBucket(ctx context.Context, stderr io.Writer) (*compactR
 			errs = append(errs, err)
 			continue
 		}
-		var report *lake.Result
+		var report *maintain.Result
 		var failed error // of the work itself, which is stored as far as it got
 		err := bucket.Maintain(ctx, b, name, cache, c.cacheBytes, func(directory string, m *bucket.Mirror) error {
 			job := c.job

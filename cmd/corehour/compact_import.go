@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/corehour/corehour/internal/bucket"
+	"github.com/corehour/corehour/internal/warehouse/bucket"
 	"github.com/corehour/corehour/regression/output"
 )
 

@@ -4,20 +4,20 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/corehour/corehour/internal/lake"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
 	"github.com/corehour/corehour/regression/output"
 )
 
 // actionNames are printed in text.
-var actionNames = map[lake.Action]string{
-	lake.Expire: "drop (age)", lake.Shed: "drop (disk)", lake.Hour: "roll up by hour", lake.Minute: "roll up by minute",
-	lake.DropIDs: "drop ids", lake.Merge: "merge", lake.Sum: "write hourly rollup", lake.NoSums: "drop hourly rollup",
-	lake.Delete: "delete service", lake.Relabel: "relabel service", lake.Damaged: "drop damaged files", lake.Mend: "drop impossible numbers",
+var actionNames = map[maintain.Action]string{
+	maintain.Expire: "drop (age)", maintain.Shed: "drop (disk)", maintain.Hour: "roll up by hour", maintain.Minute: "roll up by minute",
+	maintain.DropIDs: "drop ids", maintain.Merge: "merge", maintain.Sum: "write hourly rollup", maintain.NoSums: "drop hourly rollup",
+	maintain.Delete: "delete service", maintain.Relabel: "relabel service", maintain.Damaged: "drop damaged files", maintain.Mend: "drop impossible numbers",
 }
 
-func stepLine(s lake.Step) string {
+func stepLine(s maintain.Step) string {
 	line := fmt.Sprintf("%s: %s: %d files, %d rows, %d bytes", s.Date, actionNames[s.Action], s.Files, s.Rows, s.Bytes)
-	if s.Action == lake.Expire || s.Action == lake.Shed || s.Action == lake.Damaged {
+	if s.Action == maintain.Expire || s.Action == maintain.Shed || s.Action == maintain.Damaged {
 		return line
 	}
 	return fmt.Sprintf("%s -> %d rows, %d bytes in %.1f s", line, s.OutRows, s.OutBytes, s.Seconds)
@@ -25,12 +25,12 @@ func stepLine(s lake.Step) string {
 
 // compactReport is what maintenance did.
 type compactReport struct {
-	*lake.Result
+	*maintain.Result
 	LeftAlone []skippedPrefix `json:"left_alone,omitempty"`
 }
 
 // mergeReport adds what was done in another prefix.
-func (r *compactReport) mergeReport(more *lake.Result) {
+func (r *compactReport) mergeReport(more *maintain.Result) {
 	r.Steps = append(r.Steps, more.Steps...)
 	r.Others = append(r.Others, more.Others...)
 	r.Impossible = append(r.Impossible, more.Impossible...)
@@ -94,13 +94,13 @@ func compactDocument(r *compactReport, c *compactCall) *output.Document {
 	return d
 }
 
-func stepTable(steps []lake.Step, dryRun bool) *output.Table {
-	var c output.Columns[lake.Step]
-	c.Figure("date", func(s *lake.Step) string { return s.Date })
-	c.Name("step", func(s *lake.Step) string { return actionNames[s.Action] })
+func stepTable(steps []maintain.Step, dryRun bool) *output.Table {
+	var c output.Columns[maintain.Step]
+	c.Figure("date", func(s *maintain.Step) string { return s.Date })
+	c.Name("step", func(s *maintain.Step) string { return actionNames[s.Action] })
 	c.Plain("files", "rows", "bytes")
 	if dryRun {
-		unknown := func(*lake.Step) string { return output.Unknown }
+		unknown := func(*maintain.Step) string { return output.Unknown }
 		c.Figure("rows after", unknown)
 		c.Figure("bytes after", unknown)
 	} else {
@@ -110,17 +110,17 @@ func stepTable(steps []lake.Step, dryRun bool) *output.Table {
 }
 
 // impossibleTable lists where most of them are.
-func impossibleTable(found []lake.Impossible) *output.Table {
-	var c output.Columns[lake.Impossible]
+func impossibleTable(found []maintain.Impossible) *output.Table {
+	var c output.Columns[maintain.Impossible]
 	c.Plain("file")
-	c.Name("service", func(i *lake.Impossible) string {
+	c.Name("service", func(i *maintain.Impossible) string {
 		if i.Namespace == "" {
 			return i.Service
 		}
 		return i.Namespace + "/" + i.Service
 	})
 	c.Plain("environment", "rows")
-	shown, _ := output.Most(found, defaultTop, func(a, b lake.Impossible) int { return cmp.Compare(b.Rows, a.Rows) })
+	shown, _ := output.Most(found, defaultTop, func(a, b maintain.Impossible) int { return cmp.Compare(b.Rows, a.Rows) })
 	t := c.Table(shown)
 	t.Title = "rows with impossible numbers"
 	return t

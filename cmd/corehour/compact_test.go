@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
 	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
@@ -179,7 +179,7 @@ func TestCompactFails(t *testing.T) {
 
 // Whatever maintenance does has a name in what the command prints.
 func TestEveryActionHasAName(t *testing.T) {
-	for _, action := range lake.Actions {
+	for _, action := range maintain.Actions {
 		if actionNames[action] == "" {
 			t.Errorf("%s has none", action)
 		}

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/lake"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
@@ -34,16 +34,16 @@ func ofAllKinds(t *testing.T) (root string, today time.Time) {
 			fixture.Append(t, root, start.Add(time.Hour), items)
 		}
 	}
-	keep := func(at time.Time, p lake.Policy) {
+	keep := func(at time.Time, p maintain.Policy) {
 		t.Helper()
-		job := lake.Job{Root: root, Policy: p, Parquet: table.Options{Now: func() time.Time { return at }}}
+		job := maintain.Job{Root: root, Policy: p, Parquet: table.Options{Now: func() time.Time { return at }}}
 		if _, err := job.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	day := 24 * time.Hour
-	keep(today.Add(-day), lake.Policy{MaxFiles: 200, HourAfter: 2 * day}) // the first date
-	keep(today.Add(-day), lake.Policy{MaxFiles: 2, SumRows: 1})           // merged, with hourly rollups of all closed days
+	keep(today.Add(-day), maintain.Policy{MaxFiles: 200, HourAfter: 2 * day}) // the first date
+	keep(today.Add(-day), maintain.Policy{MaxFiles: 2, SumRows: 1})           // merged, with hourly rollups of all closed days
 	late, _ := fixture.Shop{Seed: 99, Version: "1.4", Instances: []string{"c"}, Start: today, Minutes: 10, Requests: 5}.Run()
 	fixture.Append(t, root, today.Add(time.Hour), late)
 	kinds := map[string]int{}

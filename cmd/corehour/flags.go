@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/corehour/corehour/internal/bigquery"
-	"github.com/corehour/corehour/internal/bucket"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/units"
+	"github.com/corehour/corehour/internal/warehouse/bigquery"
+	"github.com/corehour/corehour/internal/warehouse/bucket"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/regression/output"
 	"github.com/corehour/corehour/regression/query"
 )

@@ -8,9 +8,9 @@ import (
 
 	"go.opentelemetry.io/collector/config/configoptional"
 
-	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/units"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/bigquery"
 )
 
 // BigQueryConfig is the table of BigQuery that rows go to, and how they get there.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/corehour/corehour/internal/bigquery"
 	"github.com/corehour/corehour/internal/configfile"
 	"github.com/corehour/corehour/internal/units"
+	"github.com/corehour/corehour/internal/warehouse/bigquery"
 )
 
 // Values of bigquery::mode.

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/corehour/corehour/internal/bigquery"
-	"github.com/corehour/corehour/internal/bigquery/fake"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/bigquery"
+	"github.com/corehour/corehour/internal/warehouse/bigquery/fake"
 )
 
 var testDataset = bigquery.Dataset{Project: "my-project", Name: "corehour"}

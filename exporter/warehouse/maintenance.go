@@ -8,9 +8,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/units"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
 )
 
 // MaintenanceConfig configures how the files of the directory are merged, rolled up and
@@ -52,18 +52,18 @@ const rowsInMemory = 250_000
 
 func defaultMaintenance() MaintenanceConfig {
 	return MaintenanceConfig{
-		Enabled: true, Interval: time.Minute, MaxFiles: lake.DefaultMaxFiles,
-		MinuteAfter: units.Duration(lake.DefaultMinuteAfter), HourAfter: units.Duration(lake.DefaultHourAfter), KeepRollups: units.Duration(lake.DefaultKeepRollups),
+		Enabled: true, Interval: time.Minute, MaxFiles: maintain.DefaultMaxFiles,
+		MinuteAfter: units.Duration(maintain.DefaultMinuteAfter), HourAfter: units.Duration(maintain.DefaultHourAfter), KeepRollups: units.Duration(maintain.DefaultKeepRollups),
 	}
 }
 
-func (c *Config) policy() lake.Policy {
+func (c *Config) policy() maintain.Policy {
 	m := &c.Maintenance
-	return lake.Policy{
+	return maintain.Policy{
 		MaxFiles: m.MaxFiles, MinuteAfter: time.Duration(m.MinuteAfter), HourAfter: time.Duration(m.HourAfter),
 		KeepRaw: time.Duration(m.KeepRaw), KeepIDs: time.Duration(m.KeepIDs), KeepRollups: time.Duration(m.KeepRollups),
 		MaxBytes: int64(highWater * float64(c.Disk.MaxBytes)), MinFree: int64(float64(c.Disk.MinFreeBytes) / highWater),
-		DropOldest: m.DropOldest, SumRows: lake.DefaultSumRows,
+		DropOldest: m.DropOldest, SumRows: maintain.DefaultSumRows,
 	}
 }
 
@@ -113,7 +113,7 @@ func (w *warehouseExporter) maintain(ctx context.Context) {
 }
 
 func (w *warehouseExporter) maintainOnce(ctx context.Context) {
-	job := lake.Job{Root: w.cfg.Path, Policy: w.cfg.policy(), RowsInMemory: rowsInMemory, Parquet: w.cfg.parquetOptions(), Done: w.telemetry.maintained}
+	job := maintain.Job{Root: w.cfg.Path, Policy: w.cfg.policy(), RowsInMemory: rowsInMemory, Parquet: w.cfg.parquetOptions(), Done: w.telemetry.maintained}
 	if m := w.bucketMirror(); m != nil {
 		job.Fetch, job.FetchBytes = m.Fetch, m.FetchBytes()
 		// Dropping dates frees the bucket, not this disk.

@@ -9,9 +9,9 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/corehour/corehour/exporter/warehouse/internal/metadata"
-	"github.com/corehour/corehour/internal/bigquery"
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/bigquery"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
 )
 
 // Causes of rows being aggregated.
@@ -106,7 +106,7 @@ func (t *telemetry) rowsRefused(reason string, rows int) {
 	t.builder.ExporterWarehouseRowsRefused.Add(context.Background(), int64(rows), label("reason", reason))
 }
 
-func (t *telemetry) maintained(s lake.Step) {
+func (t *telemetry) maintained(s maintain.Step) {
 	ctx := context.Background()
 	t.builder.ExporterWarehouseMaintenanceSteps.Add(ctx, 1, label("action", string(s.Action)))
 	t.builder.ExporterWarehouseMaintenanceRows.Add(ctx, s.Rows, label("action", string(s.Action)))
@@ -116,7 +116,7 @@ func (t *telemetry) maintenanceFailed() {
 	t.builder.ExporterWarehouseMaintenanceFailures.Add(context.Background(), 1)
 }
 
-func (t *telemetry) maintenance(r *lake.Result, took time.Duration) {
+func (t *telemetry) maintenance(r *maintain.Result, took time.Duration) {
 	ctx := context.Background()
 	t.builder.ExporterWarehouseMaintenanceDuration.Record(ctx, took.Seconds())
 	t.builder.ExporterWarehouseSize.Record(ctx, r.Bytes)

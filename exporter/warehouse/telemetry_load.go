@@ -7,7 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/warehouse/bigquery"
 )
 
 // observeLoads registers the metrics that only load jobs have.

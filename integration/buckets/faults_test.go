@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/corehour/corehour/internal/bucket"
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/bucket"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
 )
 
 // life is what a collector does in the tests of crashes: it writes, merges, deletes
@@ -36,7 +36,7 @@ func life(t *testing.T, c *collector, o bucket.Options) error {
 
 // merge makes one file of those of every date.
 func merge(ctx context.Context, c *collector, dir string) error {
-	job := lake.Job{Root: dir, Policy: lake.Policy{MaxFiles: 2}, Fetch: c.mirror.Fetch}
+	job := maintain.Job{Root: dir, Policy: maintain.Policy{MaxFiles: 2}, Fetch: c.mirror.Fetch}
 	job.Policy.MaxFiles = 1
 	_, err := job.Run(ctx)
 	return err

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/corehour/corehour/internal/bucket"
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/bucket"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
@@ -25,7 +25,7 @@ func compact(t *testing.T, p *place, prefix string) {
 	defer b.Close()
 	steps := 0
 	require.NoError(t, bucket.Maintain(t.Context(), b, prefix, t.TempDir(), 1<<30, func(dir string, m *bucket.Mirror) error {
-		job := lake.Job{Root: dir, Policy: lake.Policy{MaxFiles: 1}, Fetch: m.Fetch, Parquet: table.Options{}.Inject(noFaults)}
+		job := maintain.Job{Root: dir, Policy: maintain.Policy{MaxFiles: 1}, Fetch: m.Fetch, Parquet: table.Options{}.Inject(noFaults)}
 		report, err := job.Run(t.Context())
 		steps = len(report.Steps)
 		return err

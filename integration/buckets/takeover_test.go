@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/corehour/corehour/internal/bucket"
+	"github.com/corehour/corehour/internal/warehouse/bucket"
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/warehouse/bigquery"
 	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/fixture/remote"
 	"github.com/corehour/corehour/regression/query"

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // Collectors once stored whatever a sender said, and other programs may write files, too. So

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
@@ -95,7 +95,7 @@ func TestBoundsAreThoseOfRows(t *testing.T) {
 		t.Errorf("to look at: %v, impossible: %+v, want %d rows", look, impossible, wrong)
 	}
 
-	job := lake.Job{Root: root, Parquet: table.Options{Now: func() time.Time { return fixture.Start.Add(time.Hour) }}}
+	job := maintain.Job{Root: root, Parquet: table.Options{Now: func() time.Time { return fixture.Start.Add(time.Hour) }}}
 	for range 2 {
 		report, err := job.DropImpossible(t.Context())
 		if err != nil {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/corehour/corehour/internal/bucket"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/bucket"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // CacheOption is the option of a bucket's address that bounds the cache, in bytes.

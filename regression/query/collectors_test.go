@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/bucket"
 	"github.com/corehour/corehour/internal/columns"
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/bucket"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -85,7 +85,7 @@ func TestRollupTruthOfSeveralCollectors(t *testing.T) {
 	}
 	random = randomItems(7, 6000)
 	late := fixture.Start.Add(10 * 24 * time.Hour)
-	byMinute, byHour := lake.Policy{MinuteAfter: 24 * time.Hour}, lake.Policy{HourAfter: 24 * time.Hour}
+	byMinute, byHour := maintain.Policy{MinuteAfter: 24 * time.Hour}, maintain.Policy{HourAfter: 24 * time.Hour}
 	for name, items := range map[string][]methodspan.Item{"shop": shop, "random rows": random} {
 		skip := ofRuns
 		if name == "shop" {
@@ -93,13 +93,13 @@ func TestRollupTruthOfSeveralCollectors(t *testing.T) {
 		}
 		roots := spread(t, 3, items)
 		raw := ask(t, together(t, roots))
-		maintain(t, roots[0], late, byMinute)
-		maintain(t, roots[1], late, byHour)
+		runMaintenance(t, roots[0], late, byMinute)
+		runMaintenance(t, roots[1], late, byHour)
 		compare(t, name+", one by minute, one by hour, one raw", ask(t, together(t, roots)), raw, skip)
-		maintain(t, roots[2], late, byMinute)
+		runMaintenance(t, roots[2], late, byMinute)
 		compare(t, name+", none raw", ask(t, together(t, roots)), raw, skip)
 		for _, root := range roots {
-			maintain(t, root, late, byHour)
+			runMaintenance(t, root, late, byHour)
 		}
 		compare(t, name+", by hour", ask(t, together(t, roots)), raw, skip)
 	}
@@ -107,23 +107,23 @@ func TestRollupTruthOfSeveralCollectors(t *testing.T) {
 
 // What came late is weighed with what is left of the sums: adding it up changes nothing.
 func TestLateRowsOfSeveralCollectors(t *testing.T) {
-	byMinute, byHour := lake.Policy{MinuteAfter: 24 * time.Hour}, lake.Policy{HourAfter: 24 * time.Hour}
+	byMinute, byHour := maintain.Policy{MinuteAfter: 24 * time.Hour}, maintain.Policy{HourAfter: 24 * time.Hour}
 	for _, seed := range []uint64{11, 12} {
 		items := randomItems(seed, 3000)
 		roots := spread(t, 2, items[:30])
 		then := fixture.Start.Add(10 * 24 * time.Hour)
-		maintain(t, roots[0], then, byMinute)
-		maintain(t, roots[1], then, byHour)
+		runMaintenance(t, roots[0], then, byMinute)
+		runMaintenance(t, roots[1], then, byHour)
 		for i, root := range roots {
 			fixture.Append(t, root, then.Add(time.Hour), items[30+15*i:45+15*i])
 		}
 		before := ask(t, together(t, roots))
 		for _, root := range roots {
-			maintain(t, root, then.Add(4*time.Hour), byMinute)
+			runMaintenance(t, root, then.Add(4*time.Hour), byMinute)
 		}
 		compare(t, "late rows added up", ask(t, together(t, roots)), before, ofRuns)
 		for _, root := range roots {
-			maintain(t, root, then.Add(8*time.Hour), byHour)
+			runMaintenance(t, root, then.Add(8*time.Hour), byHour)
 		}
 		compare(t, "all by hour", ask(t, together(t, roots)), before, ofRuns)
 	}
@@ -178,7 +178,7 @@ func TestWhereCallsAreCountedAndTimed(t *testing.T) {
 		}
 		for i, stage := range []string{"raw", "one by minute", "all by minute"} {
 			if i > 0 {
-				maintain(t, roots[min(i, len(roots))-1], fixture.Start.Add(10*24*time.Hour), lake.Policy{MinuteAfter: 24 * time.Hour})
+				runMaintenance(t, roots[min(i, len(roots))-1], fixture.Start.Add(10*24*time.Hour), maintain.Policy{MinuteAfter: 24 * time.Hour})
 			}
 			a := ask(t, together(t, roots))
 			if got := a["view cpu"]; math.Abs(got-float64(c.want)) > 1e-6*float64(c.want) {
@@ -192,7 +192,7 @@ func TestWhereCallsAreCountedAndTimed(t *testing.T) {
 	// Late counts of a date that was added up, of one collector.
 	root := fixture.Write(t, fixture.Items("often", often...))
 	then := fixture.Start.Add(10 * 24 * time.Hour)
-	maintain(t, root, then, lake.Policy{MinuteAfter: 24 * time.Hour})
+	runMaintenance(t, root, then, maintain.Policy{MinuteAfter: 24 * time.Hour})
 	fixture.Append(t, root, then, fixture.Items("late", counts(0, 100)...))
 	if got := ask(t, root)["view cpu"]; math.Abs(got-200e6) > 200 {
 		t.Errorf("late counts: %v ns, want 200ms", got)
@@ -273,11 +273,11 @@ func TestCountedHereAndTimedThere(t *testing.T) {
 	}
 	check("raw")
 	for i, root := range roots {
-		maintain(t, root, fixture.Start.Add(10*24*time.Hour), lake.Policy{MinuteAfter: 24 * time.Hour})
+		runMaintenance(t, root, fixture.Start.Add(10*24*time.Hour), maintain.Policy{MinuteAfter: 24 * time.Hour})
 		check(fmt.Sprintf("%d of %d by minute", i+1, collectors))
 	}
 	for _, root := range roots {
-		maintain(t, root, fixture.Start.Add(10*24*time.Hour), lake.Policy{HourAfter: 24 * time.Hour})
+		runMaintenance(t, root, fixture.Start.Add(10*24*time.Hour), maintain.Policy{HourAfter: 24 * time.Hour})
 	}
 	check("by hour")
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/columns"
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
@@ -126,7 +126,7 @@ func TestFilesOfVersionOneBesideNewerOnes(t *testing.T) {
 		t.Errorf("%s rows have no end", out)
 	}
 	for _, root := range []string{mixed, fresh} {
-		maintain(t, root, now, lake.Policy{MaxFiles: 1})
+		runMaintenance(t, root, now, maintain.Policy{MaxFiles: 1})
 	}
 	check("merged")
 }

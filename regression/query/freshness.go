@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/warehouse/bigquery"
 	"github.com/corehour/corehour/internal/warehouse/table"
 )
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/bigquery"
-	"github.com/corehour/corehour/internal/bigquery/fake"
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/bigquery"
+	"github.com/corehour/corehour/internal/warehouse/bigquery/fake"
 	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/fixture/remote"
 	"github.com/corehour/corehour/regression/query"

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
 	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
@@ -19,15 +19,15 @@ import (
 // keepSums keeps hourly rollups of the rows of all dates that are over.
 func keepSums(t *testing.T, root string, now time.Time) {
 	t.Helper()
-	job := lake.Job{
-		Root: root, Policy: lake.Policy{MaxFiles: lake.DefaultMaxFiles, SumRows: 1},
+	job := maintain.Job{
+		Root: root, Policy: maintain.Policy{MaxFiles: maintain.DefaultMaxFiles, SumRows: 1},
 		Parquet: table.Options{Now: func() time.Time { return now }},
 	}
 	report, err := job.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(report.Steps, func(s lake.Step) bool { return s.Action == lake.Sum }) {
+	if !slices.ContainsFunc(report.Steps, func(s maintain.Step) bool { return s.Action == maintain.Sum }) {
 		t.Fatalf("no sums were made: %+v", report)
 	}
 }
@@ -49,7 +49,7 @@ func lakesWithSums(t *testing.T) map[string]string {
 	one := fixture.Write(t, items)
 	keepSums(t, one, end)
 	roots := spread(t, 2, items)
-	maintain(t, roots[1], end, lake.Policy{MinuteAfter: 24 * time.Hour})
+	runMaintenance(t, roots[1], end, maintain.Policy{MinuteAfter: 24 * time.Hour})
 	for _, root := range roots {
 		keepSums(t, root, end)
 	}
@@ -400,7 +400,7 @@ func TestInstancesAreCountedInSums(t *testing.T) {
 			roots[name] = fixture.Write(t, fixture.Items("x", rows...))
 		}
 		end := fixture.Start.Add(10 * 24 * time.Hour)
-		maintain(t, roots["sums in their place"], end, lake.Policy{HourAfter: 24 * time.Hour})
+		runMaintenance(t, roots["sums in their place"], end, maintain.Policy{HourAfter: 24 * time.Hour})
 		keepSums(t, roots["rollups"], end)
 		for name, root := range roots {
 			w, err := Open(t.Context(), root, Window{})

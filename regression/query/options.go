@@ -3,8 +3,8 @@ package query
 import (
 	"io"
 
-	"github.com/corehour/corehour/internal/bigquery"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/bigquery"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // Option changes how a warehouse is opened.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
 	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/stats"
 )
@@ -387,13 +387,13 @@ func TestRollupTruthOfTheOtherStatements(t *testing.T) {
 	for _, level := range []struct {
 		name   string
 		age    time.Duration
-		policy lake.Policy
+		policy maintain.Policy
 		skip   func(string) bool
 	}{
-		{"by minute", 48 * time.Hour, lake.Policy{MinuteAfter: 24 * time.Hour}, nil},
-		{"by hour", 96 * time.Hour, lake.Policy{HourAfter: 72 * time.Hour}, shared},
+		{"by minute", 48 * time.Hour, maintain.Policy{MinuteAfter: 24 * time.Hour}, nil},
+		{"by hour", 96 * time.Hour, maintain.Policy{HourAfter: 72 * time.Hour}, shared},
 	} {
-		if report := maintain(t, root, end.Add(level.age), level.policy); len(report.Steps) != 2 {
+		if report := runMaintenance(t, root, end.Add(level.age), level.policy); len(report.Steps) != 2 {
 			t.Fatalf("%+v", report)
 		}
 		wantAlike(t, level.name, askMore(t, root), raw, level.skip)

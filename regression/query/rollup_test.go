@@ -12,19 +12,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
 	"github.com/corehour/corehour/internal/warehouse/table"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
 // maintain runs maintenance at a given time.
-func maintain(t *testing.T, root string, now time.Time, p lake.Policy) *lake.Result {
+func runMaintenance(t *testing.T, root string, now time.Time, p maintain.Policy) *maintain.Result {
 	t.Helper()
 	if p.MaxFiles == 0 {
-		p.MaxFiles = lake.DefaultMaxFiles
+		p.MaxFiles = maintain.DefaultMaxFiles
 	}
-	job := lake.Job{Root: root, Policy: p, Parquet: table.Options{Now: func() time.Time { return now }}}
+	job := maintain.Job{Root: root, Policy: p, Parquet: table.Options{Now: func() time.Time { return now }}}
 	report, err := job.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -181,13 +181,13 @@ func TestRollupTruth(t *testing.T) {
 	raw := ask(t, root)
 	quantiles := quantilesOf(t, root)
 	end := fixture.Start.Truncate(24 * time.Hour).Add(24 * time.Hour)
-	report := maintain(t, root, end.Add(48*time.Hour), lake.Policy{MinuteAfter: 24 * time.Hour})
+	report := runMaintenance(t, root, end.Add(48*time.Hour), maintain.Policy{MinuteAfter: 24 * time.Hour})
 	if len(report.Steps) != 2 {
 		t.Fatalf("%+v", report)
 	}
 	compare(t, "by minute", ask(t, root), raw, nil)
 	wantQuantiles(t, root, quantiles)
-	report = maintain(t, root, end.Add(96*time.Hour), lake.Policy{MinuteAfter: 24 * time.Hour, HourAfter: 72 * time.Hour})
+	report = runMaintenance(t, root, end.Add(96*time.Hour), maintain.Policy{MinuteAfter: 24 * time.Hour, HourAfter: 72 * time.Hour})
 	if len(report.Steps) != 2 {
 		t.Fatalf("%+v", report)
 	}
@@ -200,7 +200,7 @@ func TestRollupTruth(t *testing.T) {
 	}
 
 	straight := busyDates(t)
-	maintain(t, straight, end.Add(96*time.Hour), lake.Policy{HourAfter: 72 * time.Hour})
+	runMaintenance(t, straight, end.Add(96*time.Hour), maintain.Policy{HourAfter: 72 * time.Hour})
 	compare(t, "by hour at once", ask(t, straight), raw, shared)
 }
 
@@ -323,9 +323,9 @@ func TestInstancesWherePartWasAddedUp(t *testing.T) {
 		}
 	}
 	check("raw")
-	maintain(t, root, midnight.Add(36*time.Hour), lake.Policy{MinuteAfter: 30 * time.Hour})
+	runMaintenance(t, root, midnight.Add(36*time.Hour), maintain.Policy{MinuteAfter: 30 * time.Hour})
 	check("the first date by minute")
-	maintain(t, root, midnight.Add(60*time.Hour), lake.Policy{MinuteAfter: 30 * time.Hour, HourAfter: 54 * time.Hour})
+	runMaintenance(t, root, midnight.Add(60*time.Hour), maintain.Policy{MinuteAfter: 30 * time.Hour, HourAfter: 54 * time.Hour})
 	check("the first date by hour, the second by minute")
 }
 
@@ -334,8 +334,8 @@ func TestInstancesWherePartWasAddedUp(t *testing.T) {
 func TestLateRowsOfARolledDate(t *testing.T) {
 	root := busyDates(t)
 	end := fixture.Start.Truncate(24 * time.Hour).Add(24 * time.Hour)
-	policy := lake.Policy{MinuteAfter: 24 * time.Hour}
-	maintain(t, root, end.Add(48*time.Hour), policy)
+	policy := maintain.Policy{MinuteAfter: 24 * time.Hour}
+	runMaintenance(t, root, end.Add(48*time.Hour), policy)
 	before := ask(t, root)
 	late, truth := fixture.Shop{Seed: 9, Version: "1", Instances: []string{"late"}, Start: fixture.Start.Add(-24 * time.Hour), Minutes: 5, Requests: 7}.Run()
 	fixture.Append(t, root, end.Add(49*time.Hour), late)
@@ -347,10 +347,10 @@ func TestLateRowsOfARolledDate(t *testing.T) {
 	if got := withLate["view calls"] - before["view calls"]; got != calls {
 		t.Fatalf("%v calls were added, want %v", got, calls)
 	}
-	if report := maintain(t, root, end.Add(49*time.Hour+time.Minute), policy); len(report.Steps) != 0 {
+	if report := runMaintenance(t, root, end.Add(49*time.Hour+time.Minute), policy); len(report.Steps) != 0 {
 		t.Errorf("rolled up although rows may follow: %+v", report.Steps)
 	}
-	if report := maintain(t, root, end.Add(51*time.Hour), policy); len(report.Steps) != 1 || report.Steps[0].Files != 2 {
+	if report := runMaintenance(t, root, end.Add(51*time.Hour), policy); len(report.Steps) != 1 || report.Steps[0].Files != 2 {
 		t.Errorf("%+v", report.Steps)
 	}
 	compare(t, "late rows", ask(t, root), withLate, shared)
@@ -379,7 +379,7 @@ func TestFilesReadFollowTheWindow(t *testing.T) {
 	}
 	check("raw")
 	rawFirst := bytes(first)
-	maintain(t, root, midnight.Add(36*time.Hour), lake.Policy{MinuteAfter: 30 * time.Hour})
+	runMaintenance(t, root, midnight.Add(36*time.Hour), maintain.Policy{MinuteAfter: 30 * time.Hour})
 	check("the first date by minute")
 	if bytes(first) >= rawFirst {
 		t.Errorf("%d bytes by minute, %d raw", bytes(first), rawFirst)
@@ -402,9 +402,9 @@ func TestRollupOfRandomRows(t *testing.T) {
 			root := fixture.Write(t, fixture.Items("i", rows...))
 			raw := ask(t, root)
 			start := fixture.Start.Add(10 * 24 * time.Hour)
-			maintain(t, root, start, lake.Policy{MinuteAfter: 24 * time.Hour})
+			runMaintenance(t, root, start, maintain.Policy{MinuteAfter: 24 * time.Hour})
 			compare(t, fmt.Sprintf("seed %d rows %d by minute", seed, n), ask(t, root), raw, ofRuns)
-			maintain(t, root, start, lake.Policy{HourAfter: 24 * time.Hour})
+			runMaintenance(t, root, start, maintain.Policy{HourAfter: 24 * time.Hour})
 			compare(t, fmt.Sprintf("seed %d rows %d by hour", seed, n), ask(t, root), raw, ofRuns)
 		}
 	}

@@ -123,7 +123,7 @@ func TestStatementsForBigQueryAreChecked(t *testing.T) {
 		}
 	}
 	compareFile(t, filepath.Join(statementsDir, "table.json"), string(table))
-	compareFile(t, "../../internal/bigquery/method_cost.sql", all["view_of_method_cost"])
+	compareFile(t, "../../internal/warehouse/bigquery/method_cost.sql", all["view_of_method_cost"])
 	files, err := filepath.Glob(filepath.Join(statementsDir, "*.sql"))
 	if err != nil || len(files) != len(all) {
 		t.Errorf("%d files for %d statements", len(files), len(all))

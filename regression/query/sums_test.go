@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/lake"
 	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/maintain"
 	"github.com/corehour/corehour/regression/fixture"
 )
 
@@ -36,7 +36,7 @@ func lakesOfRandomRows(t *testing.T, seed uint64) map[string]string {
 		}
 	}
 	roots := spread(t, 2, items)
-	maintain(t, roots[0], fixture.Start.Add(10*24*time.Hour), lake.Policy{MinuteAfter: 24 * time.Hour})
+	runMaintenance(t, roots[0], fixture.Start.Add(10*24*time.Hour), maintain.Policy{MinuteAfter: 24 * time.Hour})
 	return map[string]string{"raw": fixture.Write(t, items), "part of it added up": together(t, roots)}
 }
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/corehour/corehour/internal/bigquery"
+	"github.com/corehour/corehour/internal/warehouse/bigquery"
 	"github.com/corehour/corehour/regression/stats"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/corehour/corehour/internal/columns"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // viewsOf are statements that define the views <prefix>_rows, with the number of the

@@ -27,6 +27,6 @@
 // for readers to take in their stead. It counts for nothing: what it says is in the files
 // that it is of, and it goes with the first of them that goes.
 //
-// It does not read or write the files (internal/parquet does), runs no queries, and
-// decides nothing about what is merged, rolled up or dropped (internal/lake does).
+// It does not read or write the files (internal/warehouse/parquet does), runs no queries, and
+// decides nothing about what is merged, rolled up or dropped (internal/warehouse/maintain does).
 package table

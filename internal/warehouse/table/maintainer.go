@@ -15,8 +15,8 @@ import (
 	"go.uber.org/multierr"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // Maintainer replaces and drops files of a warehouse, alongside the writer, which

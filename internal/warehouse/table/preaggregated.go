@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // AddPreaggregated adds a file of the sums of files of a date, in one commit. They go

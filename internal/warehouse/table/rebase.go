@@ -3,8 +3,8 @@ package table
 import (
 	"errors"
 	"fmt"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"io/fs"
 	"maps"
 	"path"

@@ -1,7 +1,7 @@
 package table
 
 import (
-	"github.com/corehour/corehour/internal/parquet"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"maps"
 	"slices"
 	"strings"

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/durable"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // SpoolName is a file that says that a directory belongs to a prefix of an object

@@ -15,8 +15,8 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // firstVersion copies a warehouse that a program of version 1 of the schema has written:

@@ -10,8 +10,8 @@ import (
 	"go.uber.org/multierr"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/parquet"
 	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
 )
 
 // Writer is the one writer of a warehouse. Its methods may be called

@@ -1,5 +1,0 @@
-//go:build !race
-
-package lake_test
-
-const raceDetector = false

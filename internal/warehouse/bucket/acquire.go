@@ -1,0 +1,327 @@
+package bucket
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
+)
+
+// theirsDir is where the manifests of another owner are while they can't be among ours.
+const theirsDir = "_theirs"
+
+// acquire makes the prefix ours by a commit, and brings the directory to the state
+// of the commit before if it has none or an older one.
+func (m *Mirror) acquire(ctx context.Context) error {
+	found, err := readMarker(m.opts.Directory)
+	if err != nil {
+		return err
+	}
+	if found != nil {
+		m.marker = *found
+	}
+	if err := m.readNewest(ctx, found); err != nil {
+		return err
+	}
+	m.held = true
+	return m.count()
+}
+
+func (m *Mirror) readNewest(ctx context.Context, found *marker) error {
+	if found != nil && found.Address != m.store.Address() {
+		return &warehouse.Error{Op: "open", Path: m.opts.Directory, Kind: ErrTaken,
+			Hint: fmt.Sprintf("the directory belongs to %s: give each prefix a directory of its own", found.Address)}
+	}
+	// A start that was killed may have left it.
+	if err := os.RemoveAll(filepath.Join(m.opts.Directory, theirsDir)); err != nil {
+		return err
+	}
+	tree, err := m.tree()
+	if err != nil {
+		return err
+	}
+	now, err := m.probe(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := m.store.head(ctx)
+	if err != nil {
+		return err
+	}
+	if err := m.mayHave(found, tree, head, now); err != nil {
+		return err
+	}
+	// Another has had the prefix since, and the directory has rows that are not in it,
+	// or may have some at any moment.
+	other := found != nil && head != nil && !m.asLeft(found, local(tree), head)
+	ahead := other && local(tree) > found.Generation
+	if ahead {
+		if err := m.notImported(ctx, found, head); err != nil {
+			return err
+		}
+	}
+	apart := other && m.writer != nil && head.Generation > found.Generation && (ahead || m.early != nil)
+	next := newMarker(m.store.Address())
+	if found != nil {
+		next.Owner = found.Owner
+	}
+	if head != nil {
+		next.Number, next.Generation = head.Number, head.Generation
+	}
+	next.Session = m.session
+	objects, err := m.store.list(ctx, "")
+	if err != nil {
+		return err
+	}
+	named := map[string]string{} // their checksums
+	theirs := &table.Tree{}
+	if head != nil && head.Manifest != "" {
+		dir := m.opts.Directory
+		if apart {
+			dir = filepath.Join(dir, theirsDir)
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+			defer os.RemoveAll(dir)
+		}
+		if theirs, err = m.pull(ctx, head, dir); err != nil {
+			return err
+		}
+		if apart {
+			if err := m.rebase(dir, theirs, found, head); err != nil {
+				return err
+			}
+		}
+		for _, o := range append(theirs.Manifests, theirs.Objects...) {
+			named[o.Path] = o.Checksum
+		}
+		next.Sequence, next.Committed = theirs.Sequence, theirs.Committed
+	}
+	// The marker comes before the state of another: a directory that has a state but no
+	// marker would be taken for one with rows of its own. After a rebase it comes last,
+	// since it tells that what is older is in the bucket.
+	if err := next.write(m.opts.Directory); err != nil {
+		return err
+	}
+	if theirs.Generation > local(tree) && !apart {
+		// A file of the same name that another has written in its place.
+		for _, o := range theirs.Objects {
+			if err := os.Remove(m.local(o)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		if err := table.SetCurrent(m.opts.Directory, head.Manifest, head.Checksum); err != nil {
+			return err
+		}
+	}
+	m.marker = next
+	m.handed = addTakeover(head, theirs.Sequence, next.Owner)
+	clear(m.known)
+	clear(m.doomed)
+	m.agree(theirs)
+	// What the newest commit does not lead to was needed when it was made, at the
+	// latest.
+	since := time.Now()
+	if head != nil {
+		since = since.Add(-max(0, now.Sub(head.at)))
+	}
+	for _, o := range objects {
+		if sum, ok := named[o.path]; ok {
+			m.known[o.path] = sum
+		} else if ours(o.path) {
+			m.doomed[o.path] = since
+		}
+	}
+	if head != nil && head.Session == m.session {
+		m.known[commitPath(head.Number)] = ""
+		return nil // an attempt whose answer was lost
+	}
+	c := m.commit(next.Number+1, false)
+	if head != nil {
+		c.Generation, c.Manifest, c.Checksum = head.Generation, head.Manifest, head.Checksum
+		c.tree = theirs
+	}
+	if err := m.put(ctx, c); errors.Is(err, ErrTaken) {
+		return errors.Join(err, errBusy) // the next look shows whether it is for good
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// mayHave tells why the prefix is not for this directory to have.
+func (m *Mirror) mayHave(found *marker, tree *table.Tree, head *bucketCommit, now time.Time) error {
+	here := local(tree)
+	switch {
+	case head == nil && found != nil && found.Number > 1:
+		return warehouse.Damaged("open", m.store.Address(), fmt.Errorf("the prefix has no commit, but %q was uploaded to it up to number %d", m.opts.Directory, found.Number))
+	case head == nil:
+		return nil
+	case found == nil && tree != nil && head.Manifest != "":
+		return m.refuse(errors.New("both the prefix and the directory hold rows already"), "name an empty `path`, or a `prefix` that is not in use")
+	case found != nil && m.asLeft(found, here, head):
+		return nil
+	case found != nil && here > found.Generation && m.writer == nil:
+		return m.gone(head)
+	}
+	after := m.opts.Abandoned
+	if head.Scratch {
+		after = min(after, DefaultAbandoned) // nobody comes back with rows
+	}
+	age := now.Sub(head.at)
+	switch {
+	case head.Released || age >= after:
+	case head.Scratch:
+		return m.refuse(fmt.Errorf("%.200q owns it, and its last heartbeat was %s ago: %w", head.Holder, max(0, age).Round(time.Second), errBusy),
+			fmt.Sprintf("`corehour compact` is at work there, wait for it to end; if it was killed, try again in %s", (after-age).Round(time.Second)))
+	default:
+		return m.refuse(fmt.Errorf("%.200q holds it and was seen %s ago: %w", head.Holder, max(0, age).Round(time.Second), errBusy),
+			fmt.Sprintf("give each collector a `prefix` of its own, or stop that one; if it is gone for good, try again in %s", (after-age).Round(time.Second)))
+	}
+	return nil
+}
+
+// asLeft reports whether the newest commit is one of this directory, which has all of it.
+func (m *Mirror) asLeft(found *marker, here int64, head *bucketCommit) bool {
+	return head.Owner == found.Owner && (head.Session == found.Session || head.Session == m.session || head.Number == found.Number) && here >= head.Generation
+}
+
+// local is the generation of the directory.
+func local(tree *table.Tree) int64 {
+	if tree == nil {
+		return 0
+	}
+	return tree.Generation
+}
+
+func (m *Mirror) refuse(err error, hint string) error {
+	return &warehouse.Error{Op: "open", Path: m.store.Address(), Kind: ErrTaken, Err: err, Hint: hint}
+}
+
+// gone is the error of rows for which there is no place in the prefix any more.
+func (m *Mirror) gone(head *bucketCommit) error {
+	return m.refuse(fmt.Errorf("%.200q has written to it since, and %q holds rows that were never uploaded", head.Holder, m.opts.Directory),
+		"let this collector start with an empty `path`, keep the directory, and bring its rows in with `corehour compact --import`")
+}
+
+// notImported makes sure that the rows which only the directory has were not brought to
+// a prefix of their own: they would count twice.
+func (m *Mirror) notImported(ctx context.Context, found *marker, head *bucketCommit) error {
+	imported, err := m.store.Store(abandonedPrefix(found.Owner)).head(ctx)
+	if err == nil && imported != nil {
+		err = m.refuse(fmt.Errorf("%.200q has written to it since, and the rows of %q that were never uploaded are in %s", head.Holder, m.opts.Directory, m.store.Store(abandonedPrefix(found.Owner)).Address()),
+			"let this collector start with an empty `path`")
+	}
+	return err
+}
+
+// rebase puts what the directory has, and the prefix has not, on top of what another
+// has made of the prefix.
+func (m *Mirror) rebase(dir string, theirs *table.Tree, found *marker, head *bucketCommit) error {
+	w, err := m.writer()
+	if err != nil {
+		return err
+	}
+	// A commit of ours may have counted without our having noted it.
+	if err = w.Rebase(dir, theirs, max(found.Sequence, takenOverAt(head, found.Owner))); errors.Is(err, table.ErrApart) {
+		return errors.Join(m.gone(head), err)
+	}
+	return err
+}
+
+// probe finds out whether the store keeps its word not to replace an object, without
+// which two collectors could spoil each other's commits, and what time it is there.
+func (m *Mirror) probe(ctx context.Context) (time.Time, error) {
+	path := commitDir + "probe-" + m.session
+	text := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader([]byte(m.session))), nil }
+	defer func() { _ = m.store.remove(ctx, path) }() // else it is removed later as what nobody needs
+	// Two at once: a store may look first and write then.
+	var errs [2]error
+	var atOnce sync.WaitGroup
+	for i := range errs {
+		atOnce.Go(func() { errs[i] = m.store.create(ctx, path, 0, text) })
+	}
+	atOnce.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else if !errors.Is(err, errExists) {
+			return time.Time{}, err
+		}
+	}
+	if won > 1 {
+		return time.Time{}, &warehouse.Error{Op: "open", Path: m.store.Address(), Kind: ErrRefused,
+			Hint: "the store ignores conditional writes (If-None-Match), so two collectors could overwrite each other: use a version of it that has them"}
+	}
+	found, err := m.store.list(ctx, path)
+	if err == nil && len(found) == 0 {
+		err = &warehouse.Error{Op: "list", Path: m.store.Address(), Kind: ErrRefused, Hint: "the store does not list an object that was just made: it must be strongly consistent"}
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return found[0].at, nil
+}
+
+// pull brings the manifests of a commit to a directory.
+func (m *Mirror) pull(ctx context.Context, c *bucketCommit, dir string) (*table.Tree, error) {
+	return table.ReadTree(dir, c.Manifest, c.Checksum, table.TreeOptions{Fetch: m.store.manifests(ctx, dir)})
+}
+
+// manifests fetches those that a directory does not have.
+func (s *Store) manifests(ctx context.Context, dir string) func([]table.Object) error {
+	return func(objects []table.Object) error {
+		return each(len(objects), func(i int) error {
+			o := objects[i]
+			to := filepath.Join(dir, filepath.FromSlash(o.Path))
+			if data, err := os.ReadFile(to); err == nil && parquet.Checksum(data) == o.Checksum {
+				return nil
+			}
+			return s.download(ctx, o, to)
+		})
+	}
+}
+
+// parallel is how many requests are under way at a time.
+const parallel = 8
+
+// each does something n times, some at once, and stops at the first error.
+func each(n int, do func(i int) error) error {
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	next := 0
+	for range min(n, parallel) {
+		wait.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				stop := failed != nil || i >= n
+				mu.Unlock()
+				if stop {
+					return
+				}
+				if err := do(i); err != nil {
+					mu.Lock()
+					failed = errors.Join(failed, err)
+					mu.Unlock()
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return failed
+}

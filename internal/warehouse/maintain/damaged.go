@@ -1,0 +1,67 @@
+package maintain
+
+import (
+	"context"
+	"errors"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
+)
+
+// DropDamaged takes out the files that are not what was committed, and loses their rows: what of
+// a date is left can be read again. Rollups are made again when they are due.
+func (j *Job) DropDamaged(ctx context.Context) (*Result, error) {
+	return j.with(func(r *runner) error {
+		dates, err := r.m.Dates()
+		if err != nil {
+			return err
+		}
+		return r.each(ctx, dates, r.dropDamaged)
+	})
+}
+
+func (r *runner) dropDamaged(ctx context.Context, d *table.Date) error {
+	var damaged []parquet.File
+	for _, f := range d.Files {
+		is, err := r.damaged(ctx, f)
+		if err != nil {
+			return err
+		}
+		if is {
+			damaged = append(damaged, f)
+		}
+	}
+	if len(damaged) > 0 {
+		if !r.DryRun {
+			nothing := func(func(*methodspan.Row) error) error { return nil }
+			if _, err := r.m.Replace(ctx, d.Date, damaged, table.Output{Kind: table.KindMerge}, nothing); err != nil {
+				return err
+			}
+		}
+		r.done(newStep(Damaged, d.Date, damaged))
+		return nil // with sums that are of one of them
+	}
+	if d.Sums == nil || d.Sums.Rows == 0 {
+		return nil
+	}
+	is, err := r.damaged(ctx, d.Sums.File)
+	if err == nil && is {
+		_, err = r.dropSums([]table.Date{*d})
+	}
+	return err
+}
+
+// damaged reports whether a file is gone, or not what was committed, here or in the bucket.
+func (r *runner) damaged(ctx context.Context, f parquet.File) (bool, error) {
+	done, err := r.fetch(ctx, []parquet.File{f})
+	if err == nil {
+		err = f.Verify(ctx)
+		done()
+	}
+	if errors.Is(err, warehouse.ErrCorrupt) {
+		return true, nil
+	}
+	return false, err
+}

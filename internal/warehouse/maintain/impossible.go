@@ -1,0 +1,114 @@
+package maintain
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/corehour/corehour/internal/methodspan"
+	"github.com/corehour/corehour/internal/warehouse/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
+)
+
+// Impossible is how many rows of a service a file has with numbers that cannot be true.
+type Impossible struct {
+	Of
+	Rows int64 `json:"rows"`
+}
+
+// Of is a service in a file.
+type Of struct {
+	File        string `json:"file"`
+	Namespace   string `json:"service_namespace"`
+	Service     string `json:"service"`
+	Environment string `json:"environment"`
+}
+
+func (o Of) compare(other Of) int {
+	return cmp.Or(cmp.Compare(o.File, other.File), cmp.Compare(o.Service, other.Service), cmp.Compare(o.Namespace, other.Namespace), cmp.Compare(o.Environment, other.Environment))
+}
+
+// maxImpossible bounds the entries of a report but for one, which is of all others.
+const maxImpossible = 10_000
+
+// DropImpossible takes numbers out of rows that cannot be true, as readers do each time they
+// read them (methodspan.Row.Bound). Every row stays, so whatever reads them says the same as
+// before. Rows that start in the future stay as they are: the store takes none that are more than
+// a day ahead, and they are read when their time comes.
+func (j *Job) DropImpossible(ctx context.Context) (*Result, error) {
+	found := map[Of]int64{}
+	report, err := j.with(func(r *runner) error {
+		dates, err := r.m.Dates()
+		if err != nil {
+			return err
+		}
+		return r.each(ctx, dates, func(ctx context.Context, d *table.Date) error { return r.dropImpossible(ctx, d, found) })
+	})
+	for of, rows := range found {
+		report.Impossible = append(report.Impossible, Impossible{of, rows})
+	}
+	slices.SortFunc(report.Impossible, func(a, b Impossible) int { return a.compare(b.Of) })
+	return report, err
+}
+
+func (r *runner) dropImpossible(ctx context.Context, d *table.Date, found map[Of]int64) error {
+	until := methodspan.Until(r.now)
+	had := d.Sums != nil
+	err := r.rewrite(ctx, d, Mend, parquet.RunOptions{Edit: func(_ int, row *methodspan.Row) bool {
+		row.Bound(until)
+		return true
+	}}, func(f parquet.File) (bool, error) {
+		return impossible(ctx, f, until, found)
+	})
+	if err != nil {
+		return err
+	}
+	// Sums go with the files that they are of. Those of older programs may have such numbers, too.
+	if d.Sums != nil && d.Sums.Rows > 0 {
+		done, err := r.fetch(ctx, []parquet.File{d.Sums.File})
+		if err != nil {
+			return err
+		}
+		has, err := impossible(ctx, d.Sums.File, until, nil)
+		done()
+		if err != nil || !has {
+			return err
+		}
+		one := []table.Date{*d}
+		if _, err := r.dropSums(one); err != nil {
+			return err
+		}
+		*d = one[0]
+	}
+	if !had || r.DryRun {
+		return nil
+	}
+	return r.lookForSums(ctx, d)
+}
+
+// impossible reports whether a file has rows with such numbers, and counts them unless found is nil.
+func impossible(ctx context.Context, f parquet.File, until int64, found map[Of]int64) (has bool, err error) {
+	run, err := parquet.OpenRun(ctx, []parquet.File{f}, parquet.RunOptions{Without: ids})
+	if err != nil {
+		return false, err
+	}
+	defer run.Close()
+	for {
+		row, err := run.Next()
+		if row == nil || err != nil {
+			return has, err
+		}
+		if !row.Bound(until) {
+			continue
+		}
+		has = true
+		if found == nil {
+			return true, nil
+		}
+		of := Of{f.Path, row.Resource.ServiceNamespace, row.Resource.Service, row.Resource.Environment}
+		if _, known := found[of]; !known && len(found) >= maxImpossible {
+			of = Of{Service: "(others)"}
+		}
+		found[of]++
+	}
+}
