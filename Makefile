@@ -12,7 +12,7 @@ COMMIT  ?= $(shell git describe --always --dirty --exclude '*' --abbrev=40 2>/de
 LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # Every module of the repository that holds Go code to be tested.
-MODULES := . sdk sdk/otelbridge sdk/bench internal/figures deploy integration integration/buckets integration/shop
+MODULES := . sdk sdk/otelbridge sdk/bench internal/figures deploy test/buckets test/integration test/shop
 # Long tests of the command that are skipped with the race detector.
 UNRACED := TestChainNamesItsLeaf|TestEverythingTenTimes|TestRareExpensiveCalls|TestWhichVersionIsTheBase|TestMoreCallsAreTold|TestOwnCostsAddUpFromTheStart|TestPoisonedRows|TestTimesBeyondThoseOfRows|TestDriftIsAccepted|TestExplainFromTheWarehouse|TestDriftKeepsItsID|TestDrift|TestDriftOfAServiceThatEnded|TestAllCommandsAgreeOnDollarsADay|TestBillOfAHost|TestMergedProcessesSaySo|TestQueriesAreAsManyAsDocumented|TestDriftCouldNotTell|TestNeighbourChangesIdleCoresOnly|TestManyServicesOfEveryCommand|TestImpossibleNumbersAreDropped
 # Arithmetic that starts no goroutine, which lint checks: the race detector has nothing to find.
@@ -39,7 +39,7 @@ build: toolchain ## Build the command, the collector and the demo shop into bin/
 	@$(GO) build -o $(BIN)/corehour-collector ./cmd/corehour-collector
 	@echo "building the command ..."
 	@$(GO) build -ldflags "$(LDFLAGS)" -o $(BIN)/corehour ./cmd/corehour
-	@cd integration/shop && $(GO) build -o ../../$(BIN)/corehour-shop .
+	@cd test/shop && $(GO) build -o ../../$(BIN)/corehour-shop .
 
 .PHONY: version-args
 version-args: ## Print the arguments that give an image this version.
@@ -57,14 +57,14 @@ demo: build ## Build everything and show how a bad deployment is found (about tw
 # Of tests that run or build programs Go would take the results from before these changed.
 test: build ## Run all tests, with the race detector.
 	@begin=$$SECONDS; rm -f build/tries.txt; for module in $(MODULES); do \
-		case $$module in deploy|integration*) fresh=-count=1;; *) fresh=;; esac; \
+		case $$module in deploy|test/*) fresh=-count=1;; *) fresh=;; esac; \
 		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$fresh -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
 	done; echo "== tests of configurations and pages"; $(GO) test -race -count=1 -timeout 20m ./config ./docs; \
 	echo "== tests of probes that the race detector would change"; (cd sdk && $(GO) test -run '$(UNCHANGED)' .); \
 	echo "== long tests of the command without the race detector"; $(GO) test -timeout 20m -run '^($(UNRACED))$$' ./cmd/corehour; \
 	echo "== simulations, too slow with the race detector, and arithmetic"; $(GO) test -timeout 20m $(SIMULATIONS) $(ARITHMETIC:%=./%); \
-	echo "== attacks, short"; (cd integration && $(GO) run ./benchhostile --bin ../$(BIN) --out ../build/bench --services 2000 --strict); \
-	echo "== costs against known work, short"; (cd integration && $(GO) run ./benchtruth --bin ../$(BIN) --out ../build/bench --duration 40s --short); \
+	echo "== attacks, short"; (cd test/integration && $(GO) run ./benchhostile --bin ../../$(BIN) --out ../../build/bench --services 2000 --strict); \
+	echo "== costs against known work, short"; (cd test/integration && $(GO) run ./benchtruth --bin ../../$(BIN) --out ../../build/bench --duration 40s --short); \
 	if [ -s build/tries.txt ]; then echo "== measured again, which is rare on a quiet machine"; cat build/tries.txt; fi; \
 	echo "make test took $$((SECONDS - begin)) s"
 
@@ -96,23 +96,23 @@ builder-check: build ## Build the collector with the Collector Builder and run t
 	@mkdir -p build/builder
 	@GOWORK=off $(GO) tool $(TOOLS) builder --config builder-config.yaml --skip-strict-versioning=false > build/builder.log 2>&1 || { cat build/builder.log; exit 1; }
 	@cp _ocb/corehour-collector $(BIN)/corehour build/builder/ && rm -r _ocb
-	@cd integration && COREHOUR_BIN=../build/builder $(GO) test -count=1 -run '^(TestShippedConfigurationWorks|TestStoppedCollectorWritesWhatItHolds)$$' .
+	@cd test/integration && COREHOUR_BIN=../../build/builder $(GO) test -count=1 -run '^(TestShippedConfigurationWorks|TestStoppedCollectorWritesWhatItHolds)$$' .
 
 .PHONY: bench-pipeline
 bench-pipeline: build ## Measure the collector's CPU per span next to a stock one, or another build (AGAINST=file).
-	@cd integration && $(GO) run ./benchpipeline --bin ../$(BIN) --out ../build/bench $(if $(SPANS),--spans $(SPANS) --rounds 1) $(if $(AGAINST),--against $(abspath $(AGAINST)) --rounds 10)
+	@cd test/integration && $(GO) run ./benchpipeline --bin ../../$(BIN) --out ../../build/bench $(if $(SPANS),--spans $(SPANS) --rounds 1) $(if $(AGAINST),--against $(abspath $(AGAINST)) --rounds 10)
 
 .PHONY: soak
 soak: build ## Offer the collector twice the load of one core and check its memory and its accounting (FOR=10m).
-	@cd integration && $(GO) run ./soak --bin ../$(BIN) --out ../build/bench --for $(or $(FOR),10m)
+	@cd test/integration && $(GO) run ./soak --bin ../../$(BIN) --out ../../build/bench --for $(or $(FOR),10m)
 
 .PHONY: hostile
 hostile: build ## Attack the collector while services send: their figures stay, its memory has its limit.
-	@cd integration && $(GO) run ./benchhostile --bin ../$(BIN) --out ../build/bench
+	@cd test/integration && $(GO) run ./benchhostile --bin ../../$(BIN) --out ../../build/bench
 
 .PHONY: bench-sampler
 bench-sampler: ## Measure the adaptive sampler next to a stock one, and a thousand SDKs that ask for rates.
-	@cd integration && $(GO) run ./benchsampler --root .. --out ../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
+	@cd test/integration && $(GO) run ./benchsampler --root ../.. --out ../../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
 	@mkdir -p build && $(GO) run ./extension/samplingrates/pollbench $(if $(ROUNDS),--rounds $(ROUNDS)) > build/rates.json
 	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/rates.json
 
@@ -127,15 +127,15 @@ bench-warehouse: ## Measure the warehouse: writing, merging, rollups, queries, o
 
 .PHONY: truth
 truth: build ## Compare the measured costs of methods with a service whose work is known (FOR=3m).
-	@cd integration && $(GO) run ./benchtruth --bin ../$(BIN) --out ../build/bench --duration $(or $(FOR),3m)
+	@cd test/integration && $(GO) run ./benchtruth --bin ../../$(BIN) --out ../../build/bench --duration $(or $(FOR),3m)
 
 .PHONY: clients
 clients: build ## Compare calls of stock OpenTelemetry clients with their own counters (CLIENTS=go,node,python,java).
-	@cd integration && $(GO) run ./benchclients --bin ../$(BIN) --out ../build/bench $(if $(CLIENTS),--families $(CLIENTS))
+	@cd test/integration && $(GO) run ./benchclients --bin ../../$(BIN) --out ../../build/bench $(if $(CLIENTS),--families $(CLIENTS))
 
 .PHONY: bench-witness
 bench-witness: ## Measure how much of what busy neighbours do to a method fixed reference work explains.
-	@mkdir -p build && cd integration && $(GO) build -o ../build/benchwitness ./benchwitness && ../build/benchwitness --out ../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
+	@mkdir -p build && cd test/integration && $(GO) build -o ../../build/benchwitness ./benchwitness && ../../build/benchwitness --out ../../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
 
 .PHONY: sim
 sim: ## Count on drawn deployments how often verdicts are wrong and what they miss.
