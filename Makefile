@@ -12,7 +12,7 @@ COMMIT  ?= $(shell git describe --always --dirty --exclude '*' --abbrev=40 2>/de
 LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # Every module of the repository that holds Go code to be tested.
-MODULES := . sdk sdk/otelbridge sdk/bench internal/figures deploy test/buckets test/integration test/shop
+MODULES := . sdk sdk/otelbridge sdk/bench test/figures deploy test/buckets test/integration test/shop
 # Long tests of the command that are skipped with the race detector.
 UNRACED := TestChainNamesItsLeaf|TestEverythingTenTimes|TestRareExpensiveCalls|TestWhichVersionIsTheBase|TestMoreCallsAreTold|TestOwnCostsAddUpFromTheStart|TestPoisonedRows|TestTimesBeyondThoseOfRows|TestDriftIsAccepted|TestExplainFromTheWarehouse|TestDriftKeepsItsID|TestDrift|TestDriftOfAServiceThatEnded|TestAllCommandsAgreeOnDollarsADay|TestBillOfAHost|TestMergedProcessesSaySo|TestQueriesAreAsManyAsDocumented|TestDriftCouldNotTell|TestNeighbourChangesIdleCoresOnly|TestManyServicesOfEveryCommand|TestImpossibleNumbersAreDropped
 # Arithmetic that starts no goroutine, which lint checks: the race detector has nothing to find.
@@ -114,7 +114,7 @@ hostile: build ## Attack the collector while services send: their figures stay, 
 bench-sampler: ## Measure the adaptive sampler next to a stock one, and a thousand SDKs that ask for rates.
 	@cd test/integration && $(GO) run ./benchsampler --root ../.. --out ../../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
 	@mkdir -p build && $(GO) run ./extension/samplingrates/pollbench $(if $(ROUNDS),--rounds $(ROUNDS)) > build/rates.json
-	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/rates.json
+	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/rates.json
 
 .PHONY: bench-sdk
 bench-sdk: ## Measure the probe next to the OpenTelemetry SDK, path by path.
@@ -123,7 +123,7 @@ bench-sdk: ## Measure the probe next to the OpenTelemetry SDK, path by path.
 .PHONY: bench-warehouse
 bench-warehouse: ## Measure the warehouse: writing, merging, rollups, queries, other stores (ROWS=2000000, BIG=1: 100 million).
 	@mkdir -p build && $(GO) run ./internal/warehouse/maintain/benchwarehouse --rows $(if $(BIG),100000000,$(or $(ROWS),2000000)) > build/warehouse.json
-	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/warehouse.json
+	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/warehouse.json
 
 .PHONY: truth
 truth: build ## Compare the measured costs of methods with a service whose work is known (FOR=3m).
@@ -140,12 +140,12 @@ bench-witness: ## Measure how much of what busy neighbours do to a method fixed 
 .PHONY: sim
 sim: ## Count on drawn deployments how often verdicts are wrong and what they miss.
 	@mkdir -p build && $(GO) run ./regression/sim/simulate $(if $(DEPLOYMENTS),--deployments $(DEPLOYMENTS)) > build/sim.json
-	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/sim.json
+	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/sim.json
 
 .PHONY: bench-verdicts
 bench-verdicts: build ## Measure verdicts on a stored deployment of 1,000 methods and on a year of 2,000: time and memory.
 	@mkdir -p build && $(GO) run ./regression/sim/benchverdicts --corehour $(BIN)/corehour > build/verdicts.json
-	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/verdicts.json
+	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/verdicts.json
 
 .PHONY: browser
 browser: ## Look at the HTML report in headless Chromium.
@@ -155,12 +155,12 @@ browser: ## Look at the HTML report in headless Chromium.
 .PHONY: sim-sampling
 sim-sampling: ## Show on simulated services that adaptive rates keep to the budget and do not bias.
 	@mkdir -p build && $(GO) run ./processor/adaptivesampler/internal/decide/sim/simsampling > build/sim-sampling.json
-	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/sim-sampling.json
+	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/sim-sampling.json
 
 .PHONY: chaos
 chaos: ## Kill writers and maintenance, fill disks, spoil files: nothing lost, nothing twice, in bounded memory (FAULTS=1000).
 	@mkdir -p build && FAULTS=$(or $(FAULTS),1000) CHAOS_FIGURES=$(CURDIR)/build/chaos.json $(GO) test ./internal/warehouse/maintain -run '^(TestChaos|TestHistogramsInMemory)$$' -count=1 -timeout 60m
-	@cd internal/figures && $(GO) run ./show --out ../../build/bench < ../../build/chaos.json
+	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/chaos.json
 
 .PHONY: cross
 cross: ## Build the SDK and its tests for every platform it supports.

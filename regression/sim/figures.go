@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Figure is one line of a table, in the form that internal/figures/show reads.
+// Figure is one line of a table, in the form that test/figures/show reads.
 type Figure struct {
 	Name   string   `json:"name"`
 	Value  float64  `json:"value"`

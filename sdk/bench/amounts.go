@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/corehour/corehour/internal/figures"
 	"github.com/corehour/corehour/sdk"
+	"github.com/corehour/corehour/test/figures"
 )
 
 // memory measures what methods that are seldom called hold.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/corehour/corehour/internal/figures"
 	"github.com/corehour/corehour/sdk"
+	"github.com/corehour/corehour/test/figures"
 )
 
 // byRecords measures what a request costs by how many of its calls were timed. Requests

@@ -9,8 +9,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/corehour/corehour/internal/figures"
 	"github.com/corehour/corehour/sdk"
+	"github.com/corehour/corehour/test/figures"
 )
 
 // discard is a transport that takes a request's bytes and says yes: what is left of

@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/corehour/corehour/internal/figures"
 	"github.com/corehour/corehour/sdk"
+	"github.com/corehour/corehour/test/figures"
 )
 
 // sink is a collector that reads and forgets. Its own CPU is in both figures.

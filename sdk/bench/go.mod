@@ -3,8 +3,8 @@ module github.com/corehour/corehour/sdk/bench
 go 1.26.0
 
 require (
-	github.com/corehour/corehour/internal/figures v0.1.0
 	github.com/corehour/corehour/sdk v0.1.0
+	github.com/corehour/corehour/test/figures v0.1.0
 	github.com/prometheus/client_golang v1.24.1
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.46.0
 	go.opentelemetry.io/otel/sdk v1.46.0
@@ -38,6 +38,6 @@ require (
 )
 
 replace (
-	github.com/corehour/corehour/internal/figures => ../../internal/figures
 	github.com/corehour/corehour/sdk => ../
+	github.com/corehour/corehour/test/figures => ../../test/figures
 )

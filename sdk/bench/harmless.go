@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/corehour/corehour/internal/figures"
 	"github.com/corehour/corehour/sdk"
 	"github.com/corehour/corehour/sdk/internal/hostclock"
+	"github.com/corehour/corehour/test/figures"
 )
 
 const (

@@ -20,8 +20,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/corehour/corehour/internal/figures"
 	"github.com/corehour/corehour/sdk"
+	"github.com/corehour/corehour/test/figures"
 )
 
 // oneStartFlag is what the program starts itself with.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 )
 
 // TestMain lets the MooBench part start the test program again, as it starts itself.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 )
 
 // The MooBench part follows the benchmark of Kieker: a method that calls itself ten

@@ -1,6 +1,6 @@
 package main
 
-import "github.com/corehour/corehour/internal/figures"
+import "github.com/corehour/corehour/test/figures"
 
 // pathRows adds the goals of the paths, and between them the floors that no probe
 // can be faster than, to explain a goal that is missed.

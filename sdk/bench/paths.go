@@ -9,8 +9,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/corehour/corehour/internal/figures"
 	"github.com/corehour/corehour/sdk"
+	"github.com/corehour/corehour/test/figures"
 )
 
 // path is one thing to be timed: run does it n times.

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/corehour/corehour/internal/figures"
 	"github.com/corehour/corehour/sdk"
+	"github.com/corehour/corehour/test/figures"
 )
 
 // truthSlack is what may lie between the SDK's readings of the thread's clock and

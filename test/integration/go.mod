@@ -3,8 +3,8 @@ module github.com/corehour/corehour/test/integration
 go 1.26.0
 
 require (
-	github.com/corehour/corehour/internal/figures v0.1.0
 	github.com/corehour/corehour/sdk v0.1.0
+	github.com/corehour/corehour/test/figures v0.1.0
 	github.com/prometheus/client_model v0.6.3
 	github.com/prometheus/common v0.71.0
 	go.opentelemetry.io/collector/pdata v1.67.0
@@ -51,6 +51,6 @@ require (
 
 // The other modules of this repository are used as they are.
 replace (
-	github.com/corehour/corehour/internal/figures => ../../internal/figures
 	github.com/corehour/corehour/sdk => ../../sdk
+	github.com/corehour/corehour/test/figures => ../figures
 )

@@ -6,7 +6,7 @@
 //
 //	pollbench --clients 1000 --methods 500 --rounds 7
 //
-// It prints figures as JSON, for internal/figures/show. CPU and memory are those of
+// It prints figures as JSON, for test/figures/show. CPU and memory are those of
 // the serving process, by the kernel's accounting; the clients share the machine,
 // so times are upper bounds.
 package main

@@ -1,6 +1,6 @@
 // Command simulate draws deployments of which the truth is known, shows them to
 // every way of judging, and prints what was counted as JSON for
-// internal/figures/show.
+// test/figures/show.
 //
 //	simulate --deployments 25
 package main

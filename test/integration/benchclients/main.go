@@ -24,7 +24,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 	"github.com/corehour/corehour/test/integration/harness"
 )
 

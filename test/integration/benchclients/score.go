@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 	"github.com/corehour/corehour/test/integration/harness"
 )
 

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 	"github.com/corehour/corehour/test/integration/drawn"
 	"github.com/corehour/corehour/test/integration/harness"
 )

@@ -21,7 +21,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 	"github.com/corehour/corehour/test/integration/harness"
 )
 

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 )
 
 // againstGoal is how much more CPU than another commit a collector may take.

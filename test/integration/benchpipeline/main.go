@@ -20,7 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 )
 
 const (

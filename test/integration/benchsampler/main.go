@@ -16,7 +16,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 )
 
 const (

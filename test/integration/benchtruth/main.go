@@ -24,7 +24,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 	"github.com/corehour/corehour/test/integration/harness"
 )
 

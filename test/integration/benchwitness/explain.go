@@ -10,7 +10,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 )
 
 // sample is the log cost of a method in one episode and the log readings of the

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 )
 
 func TestLearnFindsKnownLoadings(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 )
 
 // leastRounds are the fewest from which loadings are learned.

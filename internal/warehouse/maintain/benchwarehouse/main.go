@@ -66,7 +66,7 @@ func runBenchmark(ctx context.Context, rows int, dir string) error {
 	return json.NewEncoder(os.Stdout).Encode(t)
 }
 
-// figures and figure are what internal/figures/show reads.
+// figures and figure are what test/figures/show reads.
 type figures struct {
 	Name    string   `json:"name"`
 	Results []figure `json:"results"`

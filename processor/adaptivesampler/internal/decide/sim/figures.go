@@ -7,7 +7,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// Figure is one line of the table, in the form that internal/figures/show reads.
+// Figure is one line of the table, in the form that test/figures/show reads.
 type Figure struct {
 	Name      string   `json:"name"`
 	Value     float64  `json:"value"`

@@ -1,6 +1,6 @@
 // Command simsampling runs the strategies of the adaptive sampler against
 // services whose truth is known and prints the figures as JSON for
-// internal/figures/show. The seeds are fixed: every run gives the same figures.
+// test/figures/show. The seeds are fixed: every run gives the same figures.
 //
 //	simsampling [--short]
 package main

@@ -18,7 +18,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 )
 
 func main() {

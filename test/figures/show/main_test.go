@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corehour/corehour/internal/figures"
+	"github.com/corehour/corehour/test/figures"
 )
 
 func TestShowJudgesAndWrites(t *testing.T) {
