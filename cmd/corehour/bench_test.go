@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 var benchRows = flag.Int("rows", 3_000_000, "rows of the warehouse that benchmarks read")

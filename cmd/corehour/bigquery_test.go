@@ -14,10 +14,10 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
-	"github.com/corehour/corehour/internal/warehouse/bigquery/fake"
 	"github.com/corehour/corehour/regression/cost"
-	"github.com/corehour/corehour/regression/fixture"
-	"github.com/corehour/corehour/regression/fixture/remote"
+	"github.com/corehour/corehour/test/fake"
+	"github.com/corehour/corehour/test/fixture"
+	"github.com/corehour/corehour/test/fixture/remote"
 )
 
 // Every command says of rows in BigQuery what it says of the same rows in files.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/ledger"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // requests are those of a process that ran for 30 minutes, counted 10 calls in each and may

@@ -14,8 +14,8 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/cost"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/ledger"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 func write(t *testing.T, name, text string) string {

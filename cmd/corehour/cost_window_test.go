@@ -10,7 +10,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/cost"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // dayOf is what a day costs by a window.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/alert"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // inbox is a server that keeps what is posted, or fails while it is told to.

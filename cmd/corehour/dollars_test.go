@@ -14,8 +14,8 @@ import (
 	"github.com/corehour/corehour/regression/comparison"
 	"github.com/corehour/corehour/regression/cost"
 	"github.com/corehour/corehour/regression/drift/evaluation"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // canary is a shop whose second release, in which one method costs twice as much, ran for

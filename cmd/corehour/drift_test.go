@@ -16,7 +16,7 @@ import (
 
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/drift/evaluation"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corehour/corehour/regression/fixture/remote"
+	"github.com/corehour/corehour/test/fixture/remote"
 )
 
 // A time that no row can have is as good as an open side of the window.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/output"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // unwrapped undoes the wrapping of text.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // Services that anybody may invent make no page of the answer: those that pay most are shown, and

@@ -16,7 +16,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/internal/warehouse/table"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // poison is rows of another service, of which each number in turn is one that cannot be, as a

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 func TestReportAsText(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // lossThenRollUp is a warehouse of a process that lost calls, whose only date was

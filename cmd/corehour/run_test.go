@@ -14,7 +14,7 @@ import (
 	"unicode"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")

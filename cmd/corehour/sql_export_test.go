@@ -10,9 +10,9 @@ import (
 
 	pq "github.com/parquet-go/parquet-go"
 
-	"github.com/corehour/corehour/regression/fixture/remote"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/sqlanswer"
+	"github.com/corehour/corehour/test/fixture/remote"
 )
 
 // inParquet is what another program finds in a file: the columns with their types, and

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/regression/fixture"
-	"github.com/corehour/corehour/regression/fixture/remote"
+	"github.com/corehour/corehour/test/fixture"
+	"github.com/corehour/corehour/test/fixture/remote"
 )
 
 // Readers skip empty lines, and a NULL alone is none.

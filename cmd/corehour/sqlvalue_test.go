@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corehour/corehour/regression/fixture/remote"
+	"github.com/corehour/corehour/test/fixture/remote"
 )
 
 // civil are values without a zone, each with what the engine itself says of it.

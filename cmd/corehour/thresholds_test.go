@@ -12,8 +12,8 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/comparison"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/verdict"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // A file says other thresholds for some methods.

@@ -16,10 +16,10 @@ import (
 	"github.com/corehour/corehour/internal/scenes/rows"
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/comparison"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // treeMethod is a method of a service. Each call of its caller calls it once.

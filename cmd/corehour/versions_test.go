@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // sideBySide stores two versions whose first rows come in one minute. Their processes

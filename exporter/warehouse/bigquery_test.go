@@ -16,7 +16,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
-	"github.com/corehour/corehour/internal/warehouse/bigquery/fake"
+	"github.com/corehour/corehour/test/fake"
 )
 
 var testDataset = bigquery.Dataset{Project: "my-project", Name: "corehour"}

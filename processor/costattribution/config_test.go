@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"gopkg.in/yaml.v3"
 
-	"github.com/corehour/corehour/internal/configfile/configfiletest"
 	"github.com/corehour/corehour/internal/pricebook"
+	"github.com/corehour/corehour/test/configfiletest"
 )
 
 func writeFile(t testing.TB, path, text string) string {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/documented"
+	"github.com/corehour/corehour/test/documented"
 )
 
 func TestAlertIDIsStable(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 func TestParseBudgets(t *testing.T) {

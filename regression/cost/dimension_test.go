@@ -9,8 +9,8 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/alert/rules"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 func computeWith(t *testing.T, root string, o Options) *Table {

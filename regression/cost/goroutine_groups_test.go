@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // grouped puts the calls of each request into a group: two in three of "checkout" or without

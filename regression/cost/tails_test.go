@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/stats"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // calls makes methods of many calls, so many of them measured a minute, their CPU times

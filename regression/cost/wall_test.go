@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // stock stores spans as a stock SDK sends them, one request a minute and more in some: Serve

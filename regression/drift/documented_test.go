@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/corehour/corehour/internal/documented"
+	"github.com/corehour/corehour/test/documented"
 )
 
 func TestDocumentedFigures(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
-	"github.com/corehour/corehour/regression/fixture"
-	"github.com/corehour/corehour/regression/fixture/remote"
 	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/test/fixture"
+	"github.com/corehour/corehour/test/fixture/remote"
 )
 
 func shops(t *testing.T) string {

@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/maintain"
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/internal/warehouse/table"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // extremes are rows each of which has one number at the edge of what can be, or beyond it.

@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse/bucket"
 	"github.com/corehour/corehour/internal/warehouse/maintain"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // together uploads directories to a bucket, a collector's prefix each.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 func daysOf(t *testing.T, root string, metric Metric, window Window) []MethodDay {

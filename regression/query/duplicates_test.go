@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // Rows of one service that are stored twice say nothing of another.

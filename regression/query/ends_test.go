@@ -14,7 +14,7 @@ import (
 	"github.com/corehour/corehour/internal/warehouse/maintain"
 	"github.com/corehour/corehour/internal/warehouse/parquet"
 	"github.com/corehour/corehour/internal/warehouse/table"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // lines are the rows of a statement as texts.

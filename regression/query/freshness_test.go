@@ -10,10 +10,10 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
-	"github.com/corehour/corehour/internal/warehouse/bigquery/fake"
-	"github.com/corehour/corehour/regression/fixture"
-	"github.com/corehour/corehour/regression/fixture/remote"
 	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/test/fake"
+	"github.com/corehour/corehour/test/fixture"
+	"github.com/corehour/corehour/test/fixture/remote"
 )
 
 // loadJob has rows loaded that end ago before now, by one job.

@@ -13,7 +13,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse/maintain"
 	"github.com/corehour/corehour/internal/warehouse/table"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // keepSums keeps hourly rollups of the rows of all dates that are over.

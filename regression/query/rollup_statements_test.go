@@ -11,8 +11,8 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse/maintain"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/stats"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // Where each statement is compared on raw rows and on sums of them. A new one must

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // The engine may read the files of the warehouse, and what may be read there may be

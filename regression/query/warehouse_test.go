@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/warehouse/table"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // threeDays has one row at noon of each of three dates, in files of their own.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // leaking are processes whose calls cost 1% more each minute of their first hour.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // evidence stores what two versions send that run side by side for an hour, and

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/query"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // Deployments of the last 28 days say what hosts of a service differ by, however short the

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/regression/fixture"
 	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/test/fixture"
 )
 
 // Jobs live for seconds. They never settle, and are compared run by run.

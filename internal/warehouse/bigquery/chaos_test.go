@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/warehouse/bigquery/fake"
+	"github.com/corehour/corehour/test/fake"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/warehouse/bigquery/fake"
+	"github.com/corehour/corehour/test/fake"
 )
 
 // hole is a way to the service that can be made to take connections and answer nothing.

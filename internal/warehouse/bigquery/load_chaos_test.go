@@ -10,8 +10,8 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
-	"github.com/corehour/corehour/internal/warehouse/bigquery/fake"
 	"github.com/corehour/corehour/internal/warehouse/parquet"
+	"github.com/corehour/corehour/test/fake"
 )
 
 // loadChaos breaks a loader and what is around it, by one source of chance.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
-	"github.com/corehour/corehour/internal/warehouse/bigquery/fake"
+	"github.com/corehour/corehour/test/fake"
 )
 
 // A file that was moved to the others that were given up, while the disk was full for the

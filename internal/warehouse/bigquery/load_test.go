@@ -18,8 +18,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
-	"github.com/corehour/corehour/internal/warehouse/bigquery/fake"
 	"github.com/corehour/corehour/internal/warehouse/parquet"
+	"github.com/corehour/corehour/test/fake"
 )
 
 // byHand are options of a loader whose rounds a test makes.

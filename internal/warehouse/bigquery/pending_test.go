@@ -15,7 +15,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
-	"github.com/corehour/corehour/internal/warehouse/bigquery/fake"
+	"github.com/corehour/corehour/test/fake"
 )
 
 // outage makes the service break every call while it is on.

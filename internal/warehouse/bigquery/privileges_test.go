@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
-	"github.com/corehour/corehour/internal/warehouse/bigquery/fake"
+	"github.com/corehour/corehour/test/fake"
 )
 
 // permissions are those that the services ask for a request.

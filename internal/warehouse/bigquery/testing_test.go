@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/internal/warehouse"
 	"github.com/corehour/corehour/internal/warehouse/bigquery"
-	"github.com/corehour/corehour/internal/warehouse/bigquery/fake"
+	"github.com/corehour/corehour/test/fake"
 )
 
 var dataset = bigquery.Dataset{Project: "my-project", Name: "corehour"}

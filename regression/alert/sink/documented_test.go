@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/corehour/corehour/internal/documented"
 	"github.com/corehour/corehour/regression/alert"
+	"github.com/corehour/corehour/test/documented"
 )
 
 func TestDocumentedFigures(t *testing.T) {
