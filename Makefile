@@ -17,7 +17,7 @@ MODULES := . sdk sdk/otelbridge sdk/bench test/figures deploy test/buckets test/
 UNRACED := TestChainNamesItsLeaf|TestEverythingTenTimes|TestRareExpensiveCalls|TestWhichVersionIsTheBase|TestMoreCallsAreTold|TestOwnCostsAddUpFromTheStart|TestPoisonedRows|TestTimesBeyondThoseOfRows|TestDriftIsAccepted|TestExplainFromTheWarehouse|TestDriftKeepsItsID|TestDrift|TestDriftOfAServiceThatEnded|TestAllCommandsAgreeOnDollarsADay|TestBillOfAHost|TestMergedProcessesSaySo|TestQueriesAreAsManyAsDocumented|TestDriftCouldNotTell|TestNeighbourChangesIdleCoresOnly|TestManyServicesOfEveryCommand|TestImpossibleNumbersAreDropped
 # Arithmetic that starts no goroutine, which lint checks: the race detector has nothing to find.
 ARITHMETIC := regression/judge regression/stats regression/drift
-SIMULATIONS := ./regression/sim/... ./processor/adaptivesampler/internal/decide/sim/...
+SIMULATIONS := ./test/sim/... ./test/benchverdicts ./processor/adaptivesampler/internal/decide/sim/...
 # Tests of the SDK that do nothing with the race detector: it allocates and costs time.
 UNCHANGED := TestProbesDoNotAllocate|TestWaysAreBounded|TestTimesDoNotDependOnTheRate
 GENERATED := receiver/methodspans processor/adaptivesampler processor/costattribution exporter/warehouse extension/samplingrates
@@ -58,7 +58,7 @@ demo: build ## Build everything and show how a bad deployment is found (about tw
 test: build ## Run all tests, with the race detector.
 	@begin=$$SECONDS; rm -f build/tries.txt; for module in $(MODULES); do \
 		case $$module in deploy|test/*) fresh=-count=1;; *) fresh=;; esac; \
-		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$fresh -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
+		echo "== tests of $$module"; (cd $$module && $(GO) test -race $$fresh -timeout 20m $$($(GO) list ./... | grep -vE '/sim(/|$$)|/benchverdicts$$|/corehour/(config|docs|$(subst $() ,|,$(ARITHMETIC)))$$')); \
 	done; echo "== tests of configurations and pages"; $(GO) test -race -count=1 -timeout 20m ./config ./docs; \
 	echo "== tests of probes that the race detector would change"; (cd sdk && $(GO) test -run '$(UNCHANGED)' .); \
 	echo "== long tests of the command without the race detector"; $(GO) test -timeout 20m -run '^($(UNRACED))$$' ./cmd/corehour; \
@@ -139,12 +139,12 @@ bench-witness: ## Measure how much of what busy neighbours do to a method fixed 
 
 .PHONY: sim
 sim: ## Count on drawn deployments how often verdicts are wrong and what they miss.
-	@mkdir -p build && $(GO) run ./regression/sim/simulate $(if $(DEPLOYMENTS),--deployments $(DEPLOYMENTS)) > build/sim.json
+	@mkdir -p build && $(GO) run ./test/sim/simulate $(if $(DEPLOYMENTS),--deployments $(DEPLOYMENTS)) > build/sim.json
 	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/sim.json
 
 .PHONY: bench-verdicts
 bench-verdicts: build ## Measure verdicts on a stored deployment of 1,000 methods and on a year of 2,000: time and memory.
-	@mkdir -p build && $(GO) run ./regression/sim/benchverdicts --corehour $(BIN)/corehour > build/verdicts.json
+	@mkdir -p build && $(GO) run ./test/benchverdicts --corehour $(BIN)/corehour > build/verdicts.json
 	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/verdicts.json
 
 .PHONY: browser

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/scenes"
-	"github.com/corehour/corehour/internal/scenes/rows"
+	"github.com/corehour/corehour/test/scenes"
+	"github.com/corehour/corehour/test/scenes/rows"
 )
 
 // TestDrawnDeploymentsAreRead writes deployments of known truth and holds what the

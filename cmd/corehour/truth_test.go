@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/scenes"
-	"github.com/corehour/corehour/internal/scenes/rows"
 	"github.com/corehour/corehour/regression/alert"
 	"github.com/corehour/corehour/regression/comparison"
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/query"
 	"github.com/corehour/corehour/regression/verdict"
 	"github.com/corehour/corehour/test/fixture"
+	"github.com/corehour/corehour/test/scenes"
+	"github.com/corehour/corehour/test/scenes/rows"
 )
 
 // treeMethod is a method of a service. Each call of its caller calls it once.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/internal/methodspan"
-	"github.com/corehour/corehour/internal/scenes"
 	"github.com/corehour/corehour/internal/warehouse/table"
+	"github.com/corehour/corehour/test/scenes"
 )
 
 // usdPerCoreHour is the price of everything.

@@ -7,8 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/corehour/corehour/internal/scenes"
 	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/test/scenes"
 )
 
 // Share counts how many of some are so.

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/corehour/corehour/regression/sim"
+	"github.com/corehour/corehour/test/sim"
 )
 
 // Exit codes of the command: what was found.

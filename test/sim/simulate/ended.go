@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/regression/sim"
+	"github.com/corehour/corehour/test/sim"
 )
 
 // ended counts the same where roll-outs are over early, so that the last evaluation may be

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/corehour/corehour/internal/scenes"
 	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/test/scenes"
 )
 
 // Watched is a deployment that is evaluated at the end of every minute.

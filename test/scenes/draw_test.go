@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/scenes"
+	"github.com/corehour/corehour/test/scenes"
 )
 
 func chain(methods, base, head int) scenes.Scene {

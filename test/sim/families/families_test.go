@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/corehour/corehour/internal/scenes"
+	"github.com/corehour/corehour/test/scenes"
 )
 
 const seed = 7

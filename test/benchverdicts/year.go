@@ -7,7 +7,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/sim"
+	"github.com/corehour/corehour/test/sim"
 )
 
 const (

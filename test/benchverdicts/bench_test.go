@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/corehour/corehour/regression/sim"
+	"github.com/corehour/corehour/test/sim"
 )
 
 // exitVariable makes the test binary stand for the command: it ends with this status.

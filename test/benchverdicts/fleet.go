@@ -9,7 +9,7 @@ import (
 
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/regression/sim"
+	"github.com/corehour/corehour/test/sim"
 )
 
 // Goals of corehour regress on the fleet.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/regression/sim"
+	"github.com/corehour/corehour/test/sim"
 )
 
 // seed is fixed: the tables are the same on every run.

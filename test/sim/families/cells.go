@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/corehour/corehour/internal/scenes"
 	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/test/scenes"
 )
 
 // bucket is that of a run of half an hour.

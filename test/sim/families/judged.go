@@ -1,4 +1,4 @@
-// Package families scores verdicts on deployments that internal/scenes draws: small
+// Package families scores verdicts on deployments that test/scenes draws: small
 // services, and what breaks the assumptions of the model. The generator shares nothing
 // with the rule that is judged here.
 //
@@ -8,8 +8,8 @@ package families
 import (
 	"math"
 
-	"github.com/corehour/corehour/internal/scenes"
 	"github.com/corehour/corehour/regression/judge"
+	"github.com/corehour/corehour/test/scenes"
 )
 
 // Outcome is what the verdict on one method says, next to the truth.

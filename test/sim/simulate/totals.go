@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/corehour/corehour/regression/sim"
+	"github.com/corehour/corehour/test/sim"
 )
 
 // trials of each cell of the coverage table; ownError is twice the standard error

@@ -9,8 +9,8 @@ import (
 	"github.com/corehour/corehour/internal/methodspan"
 	"github.com/corehour/corehour/regression/judge"
 	"github.com/corehour/corehour/regression/query"
-	"github.com/corehour/corehour/regression/sim"
 	"github.com/corehour/corehour/regression/verdict"
+	"github.com/corehour/corehour/test/sim"
 )
 
 // versions by side.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/regression/sim"
+	"github.com/corehour/corehour/test/sim"
 )
 
 // apart counts the same where the versions do not run at the same time: all instances

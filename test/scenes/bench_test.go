@@ -3,7 +3,7 @@ package scenes_test
 import (
 	"testing"
 
-	"github.com/corehour/corehour/internal/scenes"
+	"github.com/corehour/corehour/test/scenes"
 )
 
 // BenchmarkEach draws records of the longest chain and of the largest tree.

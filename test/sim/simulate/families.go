@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/corehour/corehour/internal/scenes"
 	"github.com/corehour/corehour/regression/judge"
-	"github.com/corehour/corehour/regression/sim"
-	"github.com/corehour/corehour/regression/sim/families"
+	"github.com/corehour/corehour/test/scenes"
+	"github.com/corehour/corehour/test/sim"
+	"github.com/corehour/corehour/test/sim/families"
 )
 
 // families scores verdicts on deployments that an independent generator draws

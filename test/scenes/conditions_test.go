@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/corehour/corehour/internal/scenes"
+	"github.com/corehour/corehour/test/scenes"
 )
 
 // logs returns the log mean own costs by process, minute and method.

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/corehour/corehour/regression/sim"
+	"github.com/corehour/corehour/test/sim"
 )
 
 // drifts are the changes that are looked for, with their goals in percent found.
