@@ -113,7 +113,7 @@ hostile: build ## Attack the collector while services send: their figures stay, 
 .PHONY: bench-sampler
 bench-sampler: ## Measure the adaptive sampler next to a stock one, and a thousand SDKs that ask for rates.
 	@cd test/integration && $(GO) run ./benchsampler --root ../.. --out ../../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
-	@mkdir -p build && $(GO) run ./extension/samplingrates/pollbench $(if $(ROUNDS),--rounds $(ROUNDS)) > build/rates.json
+	@mkdir -p build && $(GO) run ./test/pollbench $(if $(ROUNDS),--rounds $(ROUNDS)) > build/rates.json
 	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/rates.json
 
 .PHONY: bench-sdk
@@ -122,7 +122,7 @@ bench-sdk: ## Measure the probe next to the OpenTelemetry SDK, path by path.
 
 .PHONY: bench-warehouse
 bench-warehouse: ## Measure the warehouse: writing, merging, rollups, queries, other stores (ROWS=2000000, BIG=1: 100 million).
-	@mkdir -p build && $(GO) run ./internal/warehouse/maintain/benchwarehouse --rows $(if $(BIG),100000000,$(or $(ROWS),2000000)) > build/warehouse.json
+	@mkdir -p build && $(GO) run ./test/benchwarehouse --rows $(if $(BIG),100000000,$(or $(ROWS),2000000)) > build/warehouse.json
 	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/warehouse.json
 
 .PHONY: truth
