@@ -23,16 +23,22 @@ UNCHANGED := TestProbesDoNotAllocate|TestWaysAreBounded|TestTimesDoNotDependOnTh
 GENERATED := receiver/methodspans processor/adaptivesampler processor/costattribution exporter/warehouse extension/samplingrates
 
 .DEFAULT_GOAL := help
+# No target is a file, though build/ and test/ are directories.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
-.PHONY: help
+# $(call option,ROUNDS,--rounds) gives a program the option if the variable is set.
+option = $(if $($(1)),$(2) $($(1)))
+# $(call measure,PROGRAM,OPTIONS) runs a program of test/integration, which measures the binaries.
+measure = cd test/integration && $(GO) run ./$(1) --bin ../../$(BIN) --out ../../build/bench $(2)
+# $(call show,NAME,COMMAND) makes a table of the figures that a command writes as JSON.
+show = mkdir -p build && $(2) > build/$(1).json && cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/$(1).json
+
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: toolchain
 toolchain:
 	@for tool in "$(GO)" g++; do command -v "$$tool" >/dev/null || { echo "make: $$tool is missing: building corehour takes Go 1.26 or newer, g++ and make" >&2; exit 1; }; done
 
-.PHONY: build
 build: toolchain ## Build the command, the collector and the demo shop into bin/.
 	@mkdir -p $(BIN)
 	@echo "building the collector (the first time takes some minutes) ..."
@@ -41,19 +47,15 @@ build: toolchain ## Build the command, the collector and the demo shop into bin/
 	@$(GO) build -ldflags "$(LDFLAGS)" -o $(BIN)/corehour ./cmd/corehour
 	@cd test/shop && $(GO) build -o ../../$(BIN)/corehour-shop .
 
-.PHONY: version-args
 version-args: ## Print the arguments that give an image this version.
 	@echo "--build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT)"
 
-.PHONY: man
 man: ## Write man pages of the command into build/man.
 	@mkdir -p build/man && $(GO) run -ldflags "$(LDFLAGS)" ./cmd/corehour man build/man && ls build/man
 
-.PHONY: demo
 demo: build ## Build everything and show how a bad deployment is found (about two minutes).
 	@$(BIN)/corehour demo --dir build/demo
 
-.PHONY: test
 # Of tests that run or build programs Go would take the results from before these changed.
 test: build ## Run all tests, with the race detector.
 	@begin=$$SECONDS; rm -f build/tries.txt; for module in $(MODULES); do \
@@ -63,111 +65,82 @@ test: build ## Run all tests, with the race detector.
 	echo "== tests of probes that the race detector would change"; (cd sdk && $(GO) test -run '$(UNCHANGED)' .); \
 	echo "== long tests of the command without the race detector"; $(GO) test -timeout 20m -run '^($(UNRACED))$$' ./cmd/corehour; \
 	echo "== simulations, too slow with the race detector, and arithmetic"; $(GO) test -timeout 20m $(SIMULATIONS) $(ARITHMETIC:%=./%); \
-	echo "== attacks, short"; (cd test/integration && $(GO) run ./benchhostile --bin ../../$(BIN) --out ../../build/bench --services 2000 --strict); \
-	echo "== costs against known work, short"; (cd test/integration && $(GO) run ./benchtruth --bin ../../$(BIN) --out ../../build/bench --duration 40s --short); \
+	echo "== attacks, short"; ($(call measure,benchhostile,--services 2000 --strict)); \
+	echo "== costs against known work, short"; ($(call measure,benchtruth,--duration 40s --short)); \
 	if [ -s build/tries.txt ]; then echo "== measured again, which is rare on a quiet machine"; cat build/tries.txt; fi; \
 	echo "make test took $$((SECONDS - begin)) s"
 
-.PHONY: lint
 lint: ## Check formatting, vet every module and lint the code.
 	@unformatted=$$(git ls-files -- '*.go' | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "not gofmt-clean:"; echo "$$unformatted"; exit 1; }
-	@for module in $(MODULES); do (cd $$module && $(GO) vet ./...); done
 	@! grep -rnE --include='*.go' --exclude='*_test.go' '^[[:space:]]*go |"sync(/atomic)?"|\.Go\(' $(ARITHMETIC) || { echo "these packages start no goroutine, so make test runs them without the race detector"; exit 1; }
-	@for module in $(MODULES); do (cd $$module && $(GO) tool -modfile=$(CURDIR)/internal/tools/lint/go.mod golangci-lint run ./...); done
+	@for module in $(MODULES); do (cd $$module && $(GO) vet ./... && $(GO) tool -modfile=$(CURDIR)/internal/tools/lint/go.mod golangci-lint run ./...); done
 
-.PHONY: check-bigquery-sql
 check-bigquery-sql: ## Check the statements for BigQuery with an analyzer (the first time takes ten minutes and 7 GB).
 	@cd internal/tools/googlesql && $(GO) run . ../../../regression/query/testdata/bigquery
 
-.PHONY: generate
 generate: ## Regenerate the distribution's sources and the components' metadata.
 	@GOWORK=off $(GO) tool $(TOOLS) builder --config builder-config.yaml --skip-compilation --skip-get-modules --skip-strict-versioning=false
 	@cp _ocb/*.go cmd/corehour-collector/ && gofmt -w cmd/corehour-collector/*.go
 	@for dir in $(GENERATED); do (cd $$dir && $(GO) tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml); done
 
-.PHONY: generate-check
 generate-check: ## Fail if the generated files are not what generating gives.
 	@sums() { find cmd/corehour-collector $(GENERATED) -type f \( -name 'generated_*' -o -name documentation.md -o -path 'cmd/*' \) -print0 | sort -z | xargs -0 sha256sum; }; \
 	before=$$(sums); $(MAKE) generate; after=$$(sums); \
 	[ "$$before" = "$$after" ] || { echo "generated files were stale; commit what make generate made of them:"; diff <(echo "$$before") <(echo "$$after") || true; exit 1; }
 
-.PHONY: builder-check
 builder-check: build ## Build the collector with the Collector Builder and run the result (some minutes).
 	@mkdir -p build/builder
 	@GOWORK=off $(GO) tool $(TOOLS) builder --config builder-config.yaml --skip-strict-versioning=false > build/builder.log 2>&1 || { cat build/builder.log; exit 1; }
 	@cp _ocb/corehour-collector $(BIN)/corehour build/builder/ && rm -r _ocb
 	@cd test/integration && COREHOUR_BIN=../../build/builder $(GO) test -count=1 -run '^(TestShippedConfigurationWorks|TestStoppedCollectorWritesWhatItHolds)$$' .
 
-.PHONY: bench-pipeline
-bench-pipeline: build ## Measure the collector's CPU per span next to a stock one, or another build (AGAINST=file).
-	@cd test/integration && $(GO) run ./benchpipeline --bin ../../$(BIN) --out ../../build/bench $(if $(SPANS),--spans $(SPANS) --rounds 1) $(if $(AGAINST),--against $(abspath $(AGAINST)) --rounds 10)
+bench: ## Measure one thing (WHAT=sdk|pipeline|sampler|warehouse|...): make bench lists them.
+sim: ## Simulate deployments or sampling whose truth is known (WHAT=verdicts|sampling).
+sim: WHAT ?= verdicts
+# WHAT=sdk makes bench-sdk. Without WHAT, or with one that is unknown, they are listed.
+bench sim:
+	+@$(if $(filter $(WHAT),$(shell sed -n 's/^$@-\([a-z]*\):.*/\1/p' Makefile)),$(MAKE) $@-$(WHAT),{ $(if $(WHAT),echo "make: $@ knows no WHAT=$(WHAT)";) \
+	echo "make $@ WHAT=... takes one of:"; awk -F ':.*#: ' '/^$@-.*#: / { sub("$@-", ""); printf "  %-10s %s\n", $$1, $$2 }' Makefile; } $(if $(WHAT),>&2; exit 1))
 
-.PHONY: soak
-soak: build ## Offer the collector twice the load of one core and check its memory and its accounting (FOR=10m).
-	@cd test/integration && $(GO) run ./soak --bin ../../$(BIN) --out ../../build/bench --for $(or $(FOR),10m)
+bench-sdk: #: Measure the probe next to the OpenTelemetry SDK, path by path (ROUNDS=).
+	@cd sdk/bench && $(GO) run . --out ../../build/bench $(call option,ROUNDS,--rounds)
+bench-pipeline: build #: Measure the collector's CPU per span next to a stock one, or another build (SPANS=, AGAINST=file).
+	@$(call measure,benchpipeline,$(if $(SPANS),--spans $(SPANS) --rounds 1) $(if $(AGAINST),--against $(abspath $(AGAINST)) --rounds 10))
+bench-sampler: #: Measure the adaptive sampler next to a stock one, and a thousand SDKs that ask for rates (ROUNDS=).
+	@cd test/integration && $(GO) run ./benchsampler --root ../.. --out ../../build/bench $(call option,ROUNDS,--rounds)
+	@$(call show,rates,$(GO) run ./test/pollbench $(call option,ROUNDS,--rounds))
+bench-warehouse: #: Measure writing, merging, rollups, queries, other stores (ROWS=2000000, BIG=1: 100 million).
+	@$(call show,warehouse,$(GO) run ./test/benchwarehouse --rows $(if $(BIG),100000000,$(or $(ROWS),2000000)))
+bench-verdicts: build #: Measure verdicts on a stored deployment of 1,000 methods and on a year of 2,000: time and memory.
+	@$(call show,verdicts,$(GO) run ./test/benchverdicts --corehour $(BIN)/corehour)
+bench-witness: #: Measure how much of what busy neighbours do to a method fixed reference work explains (ROUNDS=).
+	@mkdir -p build && cd test/integration && $(GO) build -o ../../build/benchwitness ./benchwitness && ../../build/benchwitness --out ../../build/bench $(call option,ROUNDS,--rounds)
+bench-truth: build #: Compare the measured costs of methods with a service whose work is known (FOR=3m).
+	@$(call measure,benchtruth,--duration $(or $(FOR),3m))
+bench-clients: build #: Compare calls of stock OpenTelemetry clients with their own counters (CLIENTS=go,node,python,java).
+	@$(call measure,benchclients,$(call option,CLIENTS,--families))
+bench-hostile: build #: Attack the collector while services send: their figures stay, its memory has its limit.
+	@$(call measure,benchhostile)
+bench-soak: build #: Offer the collector twice the load of one core and check its memory and its accounting (FOR=10m).
+	@$(call measure,soak,--for $(or $(FOR),10m))
+bench-chaos: #: Kill writers and maintenance, fill disks, spoil files: nothing lost, nothing twice, in bounded memory (FAULTS=1000).
+	@mkdir -p build && FAULTS=$(or $(FAULTS),1000) CHAOS_FIGURES=$(CURDIR)/build/chaos.json $(GO) test ./internal/warehouse/maintain -run '^(TestChaos|TestHistogramsInMemory)$$' -count=1 -timeout 60m
+	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/chaos.json
+sim-verdicts: #: Count on drawn deployments how often verdicts are wrong and what they miss (DEPLOYMENTS=).
+	@$(call show,sim,$(GO) run ./test/sim/simulate $(call option,DEPLOYMENTS,--deployments))
+sim-sampling: #: Show on simulated services that adaptive rates keep to the budget and do not bias.
+	@$(call show,sim-sampling,$(GO) run ./processor/adaptivesampler/internal/decide/sim/simsampling)
+# Short names.
+truth clients hostile soak chaos: %: bench-%
 
-.PHONY: hostile
-hostile: build ## Attack the collector while services send: their figures stay, its memory has its limit.
-	@cd test/integration && $(GO) run ./benchhostile --bin ../../$(BIN) --out ../../build/bench
-
-.PHONY: bench-sampler
-bench-sampler: ## Measure the adaptive sampler next to a stock one, and a thousand SDKs that ask for rates.
-	@cd test/integration && $(GO) run ./benchsampler --root ../.. --out ../../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
-	@mkdir -p build && $(GO) run ./test/pollbench $(if $(ROUNDS),--rounds $(ROUNDS)) > build/rates.json
-	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/rates.json
-
-.PHONY: bench-sdk
-bench-sdk: ## Measure the probe next to the OpenTelemetry SDK, path by path.
-	@cd sdk/bench && $(GO) run . --out ../../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
-
-.PHONY: bench-warehouse
-bench-warehouse: ## Measure the warehouse: writing, merging, rollups, queries, other stores (ROWS=2000000, BIG=1: 100 million).
-	@mkdir -p build && $(GO) run ./test/benchwarehouse --rows $(if $(BIG),100000000,$(or $(ROWS),2000000)) > build/warehouse.json
-	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/warehouse.json
-
-.PHONY: truth
-truth: build ## Compare the measured costs of methods with a service whose work is known (FOR=3m).
-	@cd test/integration && $(GO) run ./benchtruth --bin ../../$(BIN) --out ../../build/bench --duration $(or $(FOR),3m)
-
-.PHONY: clients
-clients: build ## Compare calls of stock OpenTelemetry clients with their own counters (CLIENTS=go,node,python,java).
-	@cd test/integration && $(GO) run ./benchclients --bin ../../$(BIN) --out ../../build/bench $(if $(CLIENTS),--families $(CLIENTS))
-
-.PHONY: bench-witness
-bench-witness: ## Measure how much of what busy neighbours do to a method fixed reference work explains.
-	@mkdir -p build && cd test/integration && $(GO) build -o ../../build/benchwitness ./benchwitness && ../../build/benchwitness --out ../../build/bench $(if $(ROUNDS),--rounds $(ROUNDS))
-
-.PHONY: sim
-sim: ## Count on drawn deployments how often verdicts are wrong and what they miss.
-	@mkdir -p build && $(GO) run ./test/sim/simulate $(if $(DEPLOYMENTS),--deployments $(DEPLOYMENTS)) > build/sim.json
-	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/sim.json
-
-.PHONY: bench-verdicts
-bench-verdicts: build ## Measure verdicts on a stored deployment of 1,000 methods and on a year of 2,000: time and memory.
-	@mkdir -p build && $(GO) run ./test/benchverdicts --corehour $(BIN)/corehour > build/verdicts.json
-	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/verdicts.json
-
-.PHONY: browser
 browser: ## Look at the HTML report in headless Chromium.
 	@command -v chromium >/dev/null || { echo "make: chromium is missing: install it, for example by apt-get install chromium" >&2; exit 1; }
 	@COREHOUR_CHROMIUM=chromium $(GO) test -count=1 -run InBrowser ./cmd/corehour
 
-.PHONY: sim-sampling
-sim-sampling: ## Show on simulated services that adaptive rates keep to the budget and do not bias.
-	@mkdir -p build && $(GO) run ./processor/adaptivesampler/internal/decide/sim/simsampling > build/sim-sampling.json
-	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/sim-sampling.json
-
-.PHONY: chaos
-chaos: ## Kill writers and maintenance, fill disks, spoil files: nothing lost, nothing twice, in bounded memory (FAULTS=1000).
-	@mkdir -p build && FAULTS=$(or $(FAULTS),1000) CHAOS_FIGURES=$(CURDIR)/build/chaos.json $(GO) test ./internal/warehouse/maintain -run '^(TestChaos|TestHistogramsInMemory)$$' -count=1 -timeout 60m
-	@cd test/figures && $(GO) run ./show --out ../../build/bench < ../../build/chaos.json
-
-.PHONY: cross
 cross: ## Build the SDK and its tests for every platform it supports.
 	@for os in linux darwin windows; do for arch in amd64 arm64; do \
 		echo "sdk for $$os/$$arch"; (cd sdk && CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) vet ./...); \
 	done; done
 
-.PHONY: clean
 clean: ## Remove what was built.
 	@rm -rf $(BIN) build _ocb

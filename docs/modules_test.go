@@ -77,20 +77,24 @@ func TestModulesKeepTheRules(t *testing.T) {
 	}
 }
 
-// TestMakeTargetsExist checks that the Makefile has every target that a page names.
+// TestMakeTargetsExist checks that the Makefile has every target that a page names, and every WHAT.
 func TestMakeTargetsExist(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := regexp.MustCompile(`(?m)(?:^|\s)make ([a-z][a-z-]*)`)
+	shown := regexp.MustCompile(`(?m)(?:^|\s)make ([a-z][a-z-]*)(?:\s+WHAT=([a-z]+))?`)
 	checked := 0
 	for page, text := range pages(t) {
 		for _, code := range codeOf(text) {
 			for _, match := range shown.FindAllStringSubmatch(code, -1) {
 				checked++
-				if !regexp.MustCompile(`(?m)^` + match[1] + `:`).Match(makefile) {
-					t.Errorf("%s names make %s, which the Makefile does not have", page, match[1])
+				target := match[1]
+				if match[2] != "" {
+					target += "-" + match[2]
+				}
+				if !regexp.MustCompile(`(?m)^` + target + `:`).Match(makefile) {
+					t.Errorf("%s names make %s, but the Makefile has no %s", page, match[0], target)
 				}
 			}
 		}

@@ -15,9 +15,9 @@ import (
 // Figures measured on two shared cores of an Intel Xeon, and the target that measures them. A new
 // measurement changes them here.
 const (
-	measurementsPerCore = 90_000.0 // a second, the whole collector; make soak
-	residentMiB         = 328.0    // at the peak of it, with one core at work; make soak
-	bytesAllIDs         = 43.5     // a row, in files; make bench-warehouse ROWS=4000000
+	measurementsPerCore = 90_000.0 // a second, the whole collector; make bench WHAT=soak
+	residentMiB         = 328.0    // at the peak of it, with one core at work; make bench WHAT=soak
+	bytesAllIDs         = 43.5     // a row, in files; make bench WHAT=warehouse ROWS=4000000
 	bytesExemplarIDs    = 15.6     // the same
 	mergedPerCore       = 500_000.0
 	rolledPerCore       = 230_000.0 // by minute
@@ -98,12 +98,12 @@ func TestSizingIsComputed(t *testing.T) {
 	var b strings.Builder
 	line := func(what, value, how string) { fmt.Fprintf(&b, "| %s | %s | %s |\n", what, value, how) }
 	b.WriteString("| for 10,000 records a second | | measured or computed from |\n|---|---|---|\n")
-	line("CPU of the collector", fmt.Sprintf("%.2f cores", perSecond/measurementsPerCore), fmt.Sprintf("one core handles %.0f a second (`make soak`)", measurementsPerCore))
+	line("CPU of the collector", fmt.Sprintf("%.2f cores", perSecond/measurementsPerCore), fmt.Sprintf("one core handles %.0f a second (`make bench WHAT=soak`)", measurementsPerCore))
 	line("CPU of merging and rolling up", fmt.Sprintf("%.2f cores", perSecond*(1/mergedPerCore+2/rolledPerCore)),
-		fmt.Sprintf("%.0f rows a second and core merged once; %.0f rolled up twice: next to the rows, and in place of them (`make bench-warehouse`)", mergedPerCore, rolledPerCore))
-	line("memory of the collector", fmt.Sprintf("%.0f MiB", residentMiB), "the peak at full load of one core (`make soak`); the limiter's default is 512 MiB")
-	line("disk a day, ids of all traces", fmt.Sprintf("%.0f GiB", gib(rows*bytesAllIDs)), fmt.Sprintf("%.1f bytes a row (`make bench-warehouse`)", bytesAllIDs))
-	line("disk a day, ids of exemplars", fmt.Sprintf("%.0f GiB", gib(rows*bytesExemplarIDs)), fmt.Sprintf("%.1f bytes a row (`make bench-warehouse`)", bytesExemplarIDs))
+		fmt.Sprintf("%.0f rows a second and core merged once; %.0f rolled up twice: next to the rows, and in place of them (`make bench WHAT=warehouse`)", mergedPerCore, rolledPerCore))
+	line("memory of the collector", fmt.Sprintf("%.0f MiB", residentMiB), "the peak at full load of one core (`make bench WHAT=soak`); the limiter's default is 512 MiB")
+	line("disk a day, ids of all traces", fmt.Sprintf("%.0f GiB", gib(rows*bytesAllIDs)), fmt.Sprintf("%.1f bytes a row (`make bench WHAT=warehouse`)", bytesAllIDs))
+	line("disk a day, ids of exemplars", fmt.Sprintf("%.0f GiB", gib(rows*bytesExemplarIDs)), fmt.Sprintf("%.1f bytes a row (`make bench WHAT=warehouse`)", bytesExemplarIDs))
 	line("disk for the 7 days until rows are rolled up, ids of exemplars", fmt.Sprintf("%.0f GiB", 7*gib(rows*bytesExemplarIDs)), "the same, 7 times")
 	for _, ids := range []bool{false, true} {
 		size := logicalBytes(t, columns.All, ids)

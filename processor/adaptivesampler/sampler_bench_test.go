@@ -34,7 +34,7 @@ func budgetConfig() *Config {
 
 // BenchmarkBudgetBesidePeer gives the CPU time of this processor with the strategy
 // budget and of the stock probabilistic sampler, in turn in one run, for batches as
-// a receiver decodes them. `make bench-sampler` reads it.
+// a receiver decodes them. `make bench WHAT=sampler` reads it.
 func BenchmarkBudgetBesidePeer(b *testing.B) {
 	for _, c := range []struct {
 		name       string

@@ -12,7 +12,7 @@ import (
 	"github.com/corehour/corehour/processor/adaptivesampler/internal/decide"
 )
 
-// The short form of make sim-sampling: every goal is reached.
+// The short form of make sim WHAT=sampling: every goal is reached.
 func TestShort(t *testing.T) {
 	table := Short(t.Output())
 	require.NotEmpty(t, table.Results)
