@@ -18,7 +18,7 @@ import (
 	"github.com/corehour/corehour/test/fixture"
 )
 
-// maintain runs maintenance at a given time.
+// runMaintenance runs maintenance at a given time.
 func runMaintenance(t *testing.T, root string, now time.Time, p maintain.Policy) *maintain.Result {
 	t.Helper()
 	if p.MaxFiles == 0 {

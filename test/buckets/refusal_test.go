@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/corehour/corehour/internal/warehouse/bucket"
-	"github.com/corehour/corehour/internal/warehouse/parquet"
+	"github.com/corehour/corehour/internal/warehouse/table"
 )
 
 // noRegion and noCredentials leave nothing of the kind in the environment, nor in
@@ -141,7 +141,7 @@ func TestWarningsOfTheClient(t *testing.T) {
 	for _, prefix := range []string{"host", "other"} { // past the client, so without a checksum
 		require.NoError(t, p.put(prefix+"/_commit/000000000001.json", []byte(`{"schema_version":1,"number":1,"owner":"x","session":"y","released":true}`)))
 	}
-	w, err := bucket.NewWriter(t.Context(), o, parquet.Options{})
+	w, err := bucket.NewWriter(t.Context(), o, table.Options{})
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	b, err := bucket.Open(t.Context(), p.address) // a command
