@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/corehour/corehour/internal/durable"
 )
 
 const (
@@ -132,15 +134,7 @@ func (s *Store) write(state *State) (err error) {
 			os.Remove(f.Name())
 		}
 	}()
-	if _, err := f.Write(data); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
+	if err := durable.Write(f, data); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), filepath.Join(s.dir, fileName)); err != nil {
