@@ -1,4 +1,4 @@
--- The rows of the last 31 days with their weights. Made by internal/bigquery, which
+-- The rows of the last 31 days with their weights. Made by the exporter, which
 -- puts the names of project and dataset in.
 WITH recent AS (
   SELECT *

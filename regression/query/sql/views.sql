@@ -25,7 +25,7 @@ FROM ({{template "weighted_rows" .EveryRow}}){{.Within}}
 {{end}}
 
 {{define "view_of_method_cost"}}
--- The rows of the last 31 days with their weights. Made by internal/bigquery, which
+-- The rows of the last 31 days with their weights. Made by the exporter, which
 -- puts the names of project and dataset in.
 WITH recent AS (
   SELECT *
